@@ -1,0 +1,238 @@
+#pragma once
+
+/// The parts of Kubernetes' own kinds that we read, as compact values. Decoding is lenient: unknown fields are
+/// skipped, wrong types count as absent (api/core_codec.hpp).
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/condition.hpp"
+#include "api/object_meta.hpp"
+#include "api/quantity.hpp"
+#include "api/selector.hpp"
+
+namespace api {
+
+/// Resource name ("cpu", "memory", "nvidia.com/gpu") with its amount, sorted by name.
+using ResourceList = std::vector<std::pair<std::string, Quantity>>;
+
+/// The amount of `name`, or zero.
+Quantity amount_of(const ResourceList& resources, std::string_view name);
+/// Adds to the amount of `name`, inserting it in order when absent.
+void add_amount(ResourceList& resources, std::string_view name, Quantity amount);
+
+enum class TaintEffect { kNoSchedule, kPreferNoSchedule, kNoExecute };
+struct Taint {
+  std::string key;
+  std::string value;
+  TaintEffect effect = TaintEffect::kNoSchedule;
+  friend bool operator==(const Taint&, const Taint&) = default;
+};
+
+struct Toleration {
+  std::string key;       ///< empty with Exists: every key
+  bool exists = false;   ///< operator Exists; otherwise Equal
+  std::string value;
+  std::optional<TaintEffect> effect;  ///< absent: every effect
+  std::optional<base::seconds> toleration_seconds;
+
+  bool tolerates(const Taint& taint) const;
+  friend bool operator==(const Toleration&, const Toleration&) = default;
+};
+
+/// One nodeSelectorTerm: all of its requirements must hold. A term with none matches nothing.
+struct NodeSelectorTerm {
+  std::vector<SelectorRequirement> match_expressions;
+  std::vector<SelectorRequirement> match_fields;  ///< metadata.name only
+  friend bool operator==(const NodeSelectorTerm&, const NodeSelectorTerm&) = default;
+};
+
+struct PreferredNodeTerm {
+  int weight = 1;
+  NodeSelectorTerm term;
+  friend bool operator==(const PreferredNodeTerm&, const PreferredNodeTerm&) = default;
+};
+
+struct PodAffinityTerm {
+  std::optional<LabelSelector> label_selector;  ///< absent matches no pod
+  std::vector<std::string> namespaces;
+  std::optional<LabelSelector> namespace_selector;  ///< absent and no namespaces: the pod's own
+  std::string topology_key;
+  std::vector<std::string> match_label_keys;
+  std::vector<std::string> mismatch_label_keys;
+  friend bool operator==(const PodAffinityTerm&, const PodAffinityTerm&) = default;
+};
+
+/// Required and preferred affinities. Most pods have none, so a Pod holds a pointer to it.
+struct Affinity {
+  std::optional<std::vector<NodeSelectorTerm>> required_node_terms;  ///< ORed
+  std::vector<PreferredNodeTerm> preferred_node_terms;
+  std::vector<PodAffinityTerm> required_pod_affinity;
+  std::vector<PodAffinityTerm> required_pod_anti_affinity;
+  std::vector<std::pair<int, PodAffinityTerm>> preferred_pod_affinity;
+  std::vector<std::pair<int, PodAffinityTerm>> preferred_pod_anti_affinity;
+  friend bool operator==(const Affinity&, const Affinity&) = default;
+};
+
+struct TopologySpreadConstraint {
+  std::int32_t max_skew = 1;
+  std::string topology_key;
+  bool schedule_anyway = false;  ///< whenUnsatisfiable: ScheduleAnyway
+  std::optional<LabelSelector> label_selector;
+  std::optional<std::int32_t> min_domains;
+  bool honor_node_affinity = true;  ///< nodeAffinityPolicy, default Honor
+  bool honor_node_taints = false;   ///< nodeTaintsPolicy, default Ignore
+  std::vector<std::string> match_label_keys;
+  friend bool operator==(const TopologySpreadConstraint&, const TopologySpreadConstraint&) = default;
+};
+
+struct HostPort {
+  std::string ip;        ///< "" and "0.0.0.0" mean all addresses
+  std::string protocol;  ///< "TCP", "UDP", "SCTP"
+  std::int32_t port = 0;
+  friend bool operator==(const HostPort&, const HostPort&) = default;
+};
+
+struct Container {
+  std::string name;
+  std::string image;
+  ResourceList requests;
+  ResourceList limits;
+  std::vector<HostPort> host_ports;
+  bool restart_always = false;  ///< an init container with restartPolicy Always: a sidecar
+  friend bool operator==(const Container&, const Container&) = default;
+};
+
+enum class VolumeKind { kOther, kPersistentVolumeClaim, kHostPath, kEmptyDir, kSecret, kConfigMap, kEphemeral };
+struct Volume {
+  VolumeKind kind = VolumeKind::kOther;
+  std::string source;  ///< claim name for PVC; "<pod>-<volume>" for ephemeral
+  friend bool operator==(const Volume&, const Volume&) = default;
+};
+
+enum class PodPhase { kPending, kRunning, kSucceeded, kFailed, kUnknown };
+std::string_view to_string(PodPhase phase);
+
+struct ContainerStatus {
+  std::string name;
+  std::int32_t restart_count = 0;
+  bool ready = false;
+  bool is_init = false;
+  std::string waiting_reason;               ///< state.waiting.reason
+  std::string terminated_reason;            ///< state.terminated.reason
+  std::optional<std::int32_t> exit_code;    ///< state.terminated.exitCode
+  std::optional<base::TimePoint> finished_at;
+  std::string last_terminated_reason;       ///< lastState.terminated.reason
+  std::optional<std::int32_t> last_exit_code;
+  std::optional<base::TimePoint> last_finished_at;
+  friend bool operator==(const ContainerStatus&, const ContainerStatus&) = default;
+};
+
+struct Pod {
+  ObjectMeta meta;
+
+  NodeName node_name;  ///< empty: not scheduled
+  std::string scheduler_name;
+  std::optional<std::int32_t> priority;
+  std::string priority_class_name;
+  StringMap node_selector;
+  std::shared_ptr<const Affinity> affinity;  ///< nullptr: none
+  std::vector<Toleration> tolerations;
+  std::vector<TopologySpreadConstraint> topology_spread;
+  std::vector<Container> containers;
+  std::vector<Container> init_containers;
+  std::vector<Volume> volumes;
+  ResourceList overhead;
+  ResourceList pod_requests;  ///< spec.resources.requests (pod level)
+  ResourceList pod_limits;
+  bool host_network = false;
+  bool uses_resource_claims = false;
+  bool has_scheduling_gates = false;
+  bool has_scheduling_group = false;
+  std::string restart_policy;
+  std::optional<std::int64_t> termination_grace_period_seconds;
+
+  PodPhase phase = PodPhase::kPending;
+  std::string status_reason;  ///< status.reason, such as "Evicted"
+  std::string qos_class;
+  std::optional<base::TimePoint> start_time;
+  std::vector<Condition> conditions;
+  std::vector<ContainerStatus> container_statuses;
+
+  PodUid uid() const { return {meta.uid}; }
+  bool is_terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
+  /// Condition Ready is True.
+  bool is_ready() const;
+  bool is_mirror() const;      ///< static pod's shadow: annotation kubernetes.io/config.mirror
+  bool is_daemon_set() const;  ///< an ownerReference of kind DaemonSet
+};
+
+struct Node {
+  ObjectMeta meta;
+  bool unschedulable = false;
+  std::vector<Taint> taints;
+  ResourceList capacity;
+  ResourceList allocatable;
+  std::vector<Condition> conditions;
+
+  NodeName name() const { return {meta.name}; }
+  bool is_ready() const;  ///< condition Ready is True
+};
+
+/// Number or percentage, as in maxUnavailable and limits.
+struct IntOrPercent {
+  std::int64_t value = 0;
+  bool percent = false;
+  friend bool operator==(const IntOrPercent&, const IntOrPercent&) = default;
+};
+
+struct PodDisruptionBudget {
+  ObjectMeta meta;
+  std::optional<LabelSelector> selector;  ///< policy/v1: absent none, empty all; v1beta1: both none
+  std::optional<IntOrPercent> min_available;
+  std::optional<IntOrPercent> max_unavailable;
+  bool always_allow_unhealthy = false;  ///< unhealthyPodEvictionPolicy: AlwaysAllow
+  bool from_v1beta1 = false;
+  std::int64_t observed_generation = 0;
+  std::int32_t disruptions_allowed = 0;
+  std::int32_t current_healthy = 0;
+  std::int32_t desired_healthy = 0;
+  std::int32_t expected_pods = 0;
+
+  bool covers(const Pod& pod) const;
+};
+
+struct Namespace {
+  ObjectMeta meta;
+};
+
+struct PriorityClass {
+  ObjectMeta meta;
+  std::int32_t value = 0;
+  bool global_default = false;
+};
+
+struct PersistentVolumeClaim {
+  ObjectMeta meta;
+  std::string volume_name;
+  std::string storage_class;
+};
+
+struct PersistentVolume {
+  ObjectMeta meta;
+  std::vector<NodeSelectorTerm> required_node_terms;
+};
+
+/// ReplicaSet, Deployment, StatefulSet, ReplicationController, Job: what the limits and protections need.
+struct Workload {
+  std::string kind;
+  ObjectMeta meta;
+  std::int32_t replicas = 0;        ///< spec.replicas (Job: parallelism)
+  std::int32_t ready_replicas = 0;  ///< status.readyReplicas
+};
+
+}  // namespace api

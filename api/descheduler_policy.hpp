@@ -1,0 +1,196 @@
+#pragma once
+
+/// The DeschedulerPolicy kind (evacuator.dev/v1alpha1, cluster-scoped): what a good placement is.
+/// design.md 3.1; semantics of evictability and strategies: descheduler-semantics 2 and 3.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/condition.hpp"
+#include "api/core.hpp"
+#include "api/evacuation.hpp"
+#include "api/field_path.hpp"
+#include "api/json.hpp"
+#include "api/object_meta.hpp"
+
+namespace api {
+
+enum class PolicyMode { kDryRun, kManual, kAutomatic };
+std::string_view to_string(PolicyMode mode);
+
+struct PolicySchedule {
+  base::seconds interval{300};  ///< bounds 5 s … 168 h
+  friend bool operator==(const PolicySchedule&, const PolicySchedule&) = default;
+};
+
+/// {include, exclude}: at most one of them is set.
+struct NamespaceFilter {
+  std::vector<std::string> include;
+  std::vector<std::string> exclude;
+  friend bool operator==(const NamespaceFilter&, const NamespaceFilter&) = default;
+};
+
+/// By value or by PriorityClass name; exactly one.
+struct PriorityThreshold {
+  std::optional<std::int32_t> value;
+  std::string name;
+  friend bool operator==(const PriorityThreshold&, const PriorityThreshold&) = default;
+};
+
+enum class PodProtection {
+  // on by default
+  kPodsWithLocalStorage, kSystemCriticalPods, kFailedBarePods, kDaemonSetPods,
+  // off by default
+  kPodsWithPVC, kPodsWithoutPDB, kPodsWithResourceClaims,
+};
+std::string_view to_string(PodProtection protection);
+std::optional<PodProtection> parse_pod_protection(std::string_view text);
+
+struct PodProtections {
+  std::vector<PodProtection> default_disabled;
+  std::vector<PodProtection> extra_enabled;
+  std::vector<std::string> protected_storage_classes;  ///< config.PodsWithPVC.protectedStorageClasses[].name
+  friend bool operator==(const PodProtections&, const PodProtections&) = default;
+};
+
+enum class NoEvictionPolicy { kPreferred, kMandatory };
+
+/// Which pods may be moved at all: upstream's DefaultEvictor in upstream's words.
+struct Evictability {
+  bool node_fit = false;
+  std::optional<LabelSelector> node_selector;  ///< candidate nodes of node_fit
+  std::uint32_t min_replicas = 0;              ///< active when > 1
+  std::optional<base::Duration> min_pod_age;   ///< against status.startTime
+  std::optional<PriorityThreshold> priority_threshold;
+  std::optional<LabelSelector> label_selector;
+  std::optional<LabelSelector> namespace_label_selector;
+  NamespaceFilter namespaces;
+  PodProtections pod_protections;
+  NoEvictionPolicy no_eviction_policy = NoEvictionPolicy::kPreferred;
+  friend bool operator==(const Evictability&, const Evictability&) = default;
+};
+
+/// One entry of spec.strategies. Args stay raw here; strategies::Catalog parses them strictly.
+struct StrategyChoice {
+  std::string name;
+  std::string args_json;  ///< compact JSON object text; "{}" when left out
+  friend bool operator==(const StrategyChoice&, const StrategyChoice&) = default;
+};
+
+struct PerCycleLimits {
+  std::optional<std::int32_t> total;
+  std::optional<std::int32_t> per_node;
+  std::optional<std::int32_t> per_namespace;
+  friend bool operator==(const PerCycleLimits&, const PerCycleLimits&) = default;
+};
+
+/// Evacuations that hold a slot at the same time. Percentages count against nodes (total), the workload's replicas
+/// (per_workload). Cluster-wide limits of the operator's configuration win.
+struct InFlightLimits {
+  std::optional<IntOrPercent> total;
+  std::optional<IntOrPercent> per_node;
+  std::optional<IntOrPercent> per_namespace;
+  std::optional<IntOrPercent> per_workload;
+  friend bool operator==(const InFlightLimits&, const InFlightLimits&) = default;
+};
+
+struct PolicyLimits {
+  PerCycleLimits per_cycle;
+  InFlightLimits in_flight;
+  friend bool operator==(const PolicyLimits&, const PolicyLimits&) = default;
+};
+
+/// Template of the Evacuations that the policy makes.
+struct EvacuationTemplate {
+  std::vector<EvictorChoice> evictors;
+  EvacuationTimeouts timeouts;
+  EvacuationRetry retry;
+  OnTimeout on_timeout = OnTimeout::kCancel;
+  HoldSlotUntil hold_slot_until = HoldSlotUntil::kPodGone;
+  std::optional<std::int64_t> grace_period_seconds;
+  bool require_replacement = false;
+  std::optional<base::seconds> ttl_after_finished;
+  std::int32_t priority = 0;
+  friend bool operator==(const EvacuationTemplate&, const EvacuationTemplate&) = default;
+};
+
+struct DeschedulerPolicySpec {
+  PolicyMode mode = PolicyMode::kDryRun;
+  bool suspend = false;
+  PolicySchedule schedule;
+  std::optional<LabelSelector> node_selector;
+  Evictability evictability;
+  std::vector<StrategyChoice> strategies;
+  PolicyLimits limits;
+  EvacuationTemplate evacuation;
+  friend bool operator==(const DeschedulerPolicySpec&, const DeschedulerPolicySpec&) = default;
+};
+
+struct ReasonCount {
+  std::string reason;
+  std::int32_t count = 0;
+  friend bool operator==(const ReasonCount&, const ReasonCount&) = default;
+};
+
+struct LastCycle {
+  std::string id;
+  base::TimePoint start{};
+  base::milliseconds duration{};
+  std::int32_t nodes = 0;
+  std::int32_t pods = 0;
+  std::int32_t nominated = 0;
+  std::int32_t created = 0;
+  std::vector<ReasonCount> refused;  ///< sorted by reason
+  friend bool operator==(const LastCycle&, const LastCycle&) = default;
+};
+
+/// One row of status.plan: a move that would be or was asked for. At most 100 rows are published.
+struct PlannedMove {
+  std::string ns;
+  std::string pod;
+  std::string uid;
+  std::string from;      ///< source node
+  std::string to;        ///< predicted node, "" when unknown
+  std::string strategy;
+  std::string reason;
+  friend bool operator==(const PlannedMove&, const PlannedMove&) = default;
+};
+
+struct DeschedulerPolicyStatus {
+  std::int64_t observed_generation = 0;
+  std::vector<Condition> conditions;  ///< Ready, Converged, Degraded, Suspended
+  std::optional<LastCycle> last_cycle;
+  std::optional<base::TimePoint> next_cycle_time;
+  std::int32_t active = 0;    ///< unfinished Evacuations of this policy
+  std::int64_t evicted = 0;   ///< pods moved under this policy, ever
+  std::vector<PlannedMove> plan;
+  bool plan_truncated = false;
+  friend bool operator==(const DeschedulerPolicyStatus&, const DeschedulerPolicyStatus&) = default;
+};
+
+struct DeschedulerPolicy {
+  ObjectMeta meta;
+  DeschedulerPolicySpec spec;
+  DeschedulerPolicyStatus status;
+  friend bool operator==(const DeschedulerPolicy&, const DeschedulerPolicy&) = default;
+};
+
+/// Strict for spec: all problems found are reported together, each with its path.
+base::Result<DeschedulerPolicy> decode_descheduler_policy(std::string_view json);
+base::Result<DeschedulerPolicy> decode_descheduler_policy(const Json& json);
+Json encode_spec(const DeschedulerPolicySpec& spec);
+Json encode_status(const DeschedulerPolicyStatus& status);
+Json encode_descheduler_policy(const DeschedulerPolicy& policy);
+
+/// Everything the CRD's schema and CEL rules say, plus what they cannot, without the strategies' args
+/// (strategies::validate does those); empty = valid.
+FieldErrors validate(const DeschedulerPolicySpec& spec, const std::vector<std::string_view>& known_evictors);
+
+/// Rows of status.plan that are published.
+inline constexpr std::size_t kMaxPublishedPlan = 100;
+
+}  // namespace api

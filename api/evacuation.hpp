@@ -1,0 +1,238 @@
+#pragma once
+
+/// The Evacuation kind (evacuator.dev/v1alpha1): one pod's tracked, possibly slow, departure.
+/// Shape and meaning: docs/concepts/evacuation.md; design.md 3.2 and protocols section 6.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/condition.hpp"
+#include "api/field_path.hpp"
+#include "api/json.hpp"
+#include "api/object_meta.hpp"
+
+namespace api {
+
+enum class EvacuationPhase {
+  kPending,     ///< stored; waits for a slot, an approval or a not-before time. Holds no slot
+  kPreparing,   ///< evictor resolved, pre-flight checks and `pre` hooks
+  kRequesting,  ///< intent written ahead; the call is being made or its outcome determined
+  kInProgress,  ///< the remote side accepted and works on it
+  kEvicting,    ///< the pod has a deletionTimestamp or its eviction was granted: no way back
+  kVerifying,   ///< the pod is gone or terminal; waiting for its replacement
+  kAborting,    ///< undoing remote work; status.abort.next says where to go
+  kBackoff,     ///< waiting for the next attempt. Holds no slot
+  kSucceeded,
+  kFailed,
+  kCancelled,
+};
+/// "Pending", "Preparing"…
+std::string_view to_string(EvacuationPhase phase);
+std::optional<EvacuationPhase> parse_evacuation_phase(std::string_view text);
+/// Succeeded, Failed or Cancelled: never left again.
+bool is_terminal(EvacuationPhase phase);
+
+enum class OnTimeout { kCancel, kFail, kNextEvictor };
+enum class HoldSlotUntil { kPodGone, kReplacementReady };
+
+struct PodReference {
+  std::string name;
+  PodUid uid;  ///< empty until the controller fills it in from a live read
+  friend bool operator==(const PodReference&, const PodReference&) = default;
+};
+
+/// One way to leave, with its own parameters (checked by the evictor's registry entry).
+struct EvictorChoice {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> parameters;
+  friend bool operator==(const EvictorChoice&, const EvictorChoice&) = default;
+};
+
+/// Deadlines; each absent one takes the default of protocols 6.5 (resolve with effective_timeouts()).
+struct EvacuationTimeouts {
+  std::optional<base::seconds> decision_ttl;   ///< Pending, default 600
+  std::optional<base::seconds> prepare;        ///< Preparing, default 300
+  std::optional<base::seconds> acknowledge;    ///< handoff ack, default 60
+  std::optional<base::seconds> heartbeat;      ///< silence while InProgress, default 1200
+  std::optional<base::seconds> total;          ///< from first InProgress, default 3600
+  std::optional<base::seconds> blocked;        ///< PDB, webhook, throttling… per attempt, default 900; 0 = fail at first
+  std::optional<base::seconds> termination;    ///< from deletionTimestamp, default pod grace + 120
+  std::optional<base::seconds> verify;         ///< from gone, default 600
+  std::optional<base::seconds> abort;          ///< Aborting, default 300
+  friend bool operator==(const EvacuationTimeouts&, const EvacuationTimeouts&) = default;
+};
+
+struct EvacuationRetry {
+  std::int32_t max_attempts = 3;
+  base::seconds backoff{60};
+  base::seconds backoff_max{900};
+  friend bool operator==(const EvacuationRetry&, const EvacuationRetry&) = default;
+};
+
+struct EvacuationSource {
+  std::string policy;    ///< DeschedulerPolicy name; empty for hand-made ones
+  std::string strategy;  ///< strategy that nominated the pod
+  std::string requester; ///< user or program that asked
+  friend bool operator==(const EvacuationSource&, const EvacuationSource&) = default;
+};
+
+struct CancelRequest {
+  bool requested = false;
+  std::string reason;
+  friend bool operator==(const CancelRequest&, const CancelRequest&) = default;
+};
+
+struct EvacuationSpec {
+  PodReference pod_ref;
+  NodeName node_name;   ///< source node; filled in by the controller when left out
+  std::string reason;
+  EvacuationSource source;
+  std::vector<EvictorChoice> evictors;  ///< ordered; empty = automatic choice
+  std::optional<std::int64_t> grace_period_seconds;  ///< >= 1
+  std::string concurrency_group;        ///< empty: the pod's controller UID
+  std::int32_t priority = 0;            ///< higher goes first
+  bool suspend = false;                 ///< stay Pending until a person releases it
+  EvacuationTimeouts timeouts;
+  EvacuationRetry retry;
+  OnTimeout on_timeout = OnTimeout::kCancel;
+  HoldSlotUntil hold_slot_until = HoldSlotUntil::kPodGone;
+  bool require_replacement = false;
+  std::optional<base::seconds> ttl_after_finished;  ///< default 3600
+  bool dry_run = false;
+  CancelRequest cancel;
+  friend bool operator==(const EvacuationSpec&, const EvacuationSpec&) = default;
+};
+
+/// The write-ahead record: stored before a mutating call, resolved after its outcome is known (protocols 6.7).
+struct EvacuationIntent {
+  std::string action;  ///< evictors::Action kind, such as "PostEviction"
+  std::string token;   ///< "<evacuation uid>.<attempt>"
+  base::TimePoint time{};
+  bool resolved = false;
+  std::string result;     ///< response class once resolved
+  std::string pre_state;  ///< what a live read showed before (pod resourceVersion…)
+  friend bool operator==(const EvacuationIntent&, const EvacuationIntent&) = default;
+};
+
+struct EvacuationAbort {
+  std::string reason;
+  EvacuationPhase next = EvacuationPhase::kCancelled;  ///< Cancelled, Backoff or Failed
+  base::TimePoint started_at{};
+  friend bool operator==(const EvacuationAbort&, const EvacuationAbort&) = default;
+};
+
+struct EvacuationReplacement {
+  std::string name;
+  std::string uid;
+  NodeName node;
+  std::optional<base::TimePoint> ready_at;
+  friend bool operator==(const EvacuationReplacement&, const EvacuationReplacement&) = default;
+};
+
+enum class OutcomeKind { kEvicted, kMigrated, kMovedByOwner, kGoneExternally, kTargetGone, kDryRun };
+
+struct EvacuationOutcome {
+  OutcomeKind kind = OutcomeKind::kEvicted;
+  std::optional<base::TimePoint> pod_deletion_timestamp;
+  std::optional<EvacuationReplacement> replacement;
+  friend bool operator==(const EvacuationOutcome&, const EvacuationOutcome&) = default;
+};
+
+struct LastResponse {
+  std::int32_t code = 0;      ///< HTTP status; 0 = no answer
+  std::string response_class; ///< evictors::ResponseClass name
+  std::string message;        ///< at most 512 bytes
+  base::TimePoint time{};
+  friend bool operator==(const LastResponse&, const LastResponse&) = default;
+};
+
+/// What holds the Evacuation up: a PDB with its numbers, a limit, a webhook.
+struct Blocker {
+  std::string kind;     ///< PodDisruptionBudget, Limit, Webhook, Suspended, Throttled
+  std::string name;     ///< PDB or webhook name, or the limit's scope ("node", "total", …)
+  std::string message;  ///< "needs 3 healthy pods and has 3 currently (0 disruptions allowed)"
+  std::optional<std::int32_t> disruptions_allowed;
+  std::optional<std::int32_t> current_healthy;
+  std::optional<std::int32_t> desired_healthy;
+  base::TimePoint since{};
+  friend bool operator==(const Blocker&, const Blocker&) = default;
+};
+
+struct HistoryEntry {
+  base::TimePoint time{};
+  std::string from;
+  std::string to;
+  std::string reason;
+  std::string message;
+  std::int32_t attempt = 0;
+  std::string actor;  ///< identity of the controller replica
+  friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
+};
+
+struct EvacuationStatus {
+  EvacuationPhase phase = EvacuationPhase::kPending;
+  std::string reason;   ///< CamelCase reason of the newest transition
+  std::string message;
+  std::int64_t observed_generation = 0;
+  std::string evictor;  ///< resolved name; empty before Preparing
+  std::string adapter;
+  std::int32_t evictor_index = 0;  ///< position in spec.evictors of the current one
+  std::int32_t attempt = 0;
+  std::string token;
+  std::string workload_group;      ///< resolved concurrency group (owner UID)
+  std::optional<base::TimePoint> started_at;          ///< slot acquired
+  std::optional<base::TimePoint> attempt_started_at;
+  std::optional<base::TimePoint> phase_entered_at;
+  std::optional<base::TimePoint> in_progress_since;   ///< first InProgress of the attempt; total deadline counts from it
+  std::optional<base::TimePoint> blocked_since;       ///< first blocked answer of the attempt
+  std::optional<base::TimePoint> deadline;            ///< of the current phase
+  std::optional<base::TimePoint> request_sent_at;     ///< handoff request or eviction first sent in any attempt
+  std::optional<base::TimePoint> last_heartbeat_at;   ///< our receive time of a changed value
+  std::string last_heartbeat_value;                   ///< newest of ack, heartbeat, progress as read: tells a change
+  std::optional<std::int32_t> progress;               ///< 0..100
+  std::optional<base::TimePoint> expected_completion_at;
+  std::optional<base::TimePoint> next_action_at;
+  std::int32_t blocked_count = 0;      ///< consecutive blocked answers of one class: grows the delay
+  std::int32_t granted_without_delete = 0;  ///< T31
+  std::optional<EvacuationIntent> intent;
+  std::optional<EvacuationAbort> abort;
+  std::optional<EvacuationOutcome> outcome;
+  std::optional<LastResponse> last_response;
+  std::vector<Blocker> blocked_by;
+  std::vector<Condition> conditions;
+  std::vector<HistoryEntry> history;  ///< first 2 and newest 18
+  std::optional<base::TimePoint> finished_at;
+  friend bool operator==(const EvacuationStatus&, const EvacuationStatus&) = default;
+};
+
+struct Evacuation {
+  ObjectMeta meta;
+  EvacuationSpec spec;
+  EvacuationStatus status;
+
+  /// "<uid>.<attempt>" of the current attempt.
+  std::string current_token() const;
+  friend bool operator==(const Evacuation&, const Evacuation&) = default;
+};
+
+/// Name of the Evacuation that a policy makes for a pod: "<pod name>-<first 8 hex of the uid>", cut to 253.
+std::string evacuation_name(std::string_view pod_name, const PodUid& uid);
+
+/// Strict for spec (unknown or wrongly typed fields are errors with their path), lenient for status.
+base::Result<Evacuation> decode_evacuation(std::string_view json);
+base::Result<Evacuation> decode_evacuation(const Json& json);
+Json encode_spec(const EvacuationSpec& spec);
+Json encode_status(const EvacuationStatus& status);
+/// apiVersion, kind, metadata (name, namespace, labels, annotations, finalizers) and spec: the body of a create.
+Json encode_evacuation(const Evacuation& evacuation);
+
+/// Everything the CRD's schema and CEL rules say, plus what they cannot; empty = valid. `known_evictors` are the
+/// registry's names. Fields of features that are not built yet are refused with "not supported yet".
+FieldErrors validate(const EvacuationSpec& spec, const std::vector<std::string_view>& known_evictors);
+/// Immutability: only suspend, priority and cancel (false → true) may change; podRef.uid and nodeName may be filled in.
+FieldErrors validate_update(const EvacuationSpec& before, const EvacuationSpec& after);
+
+}  // namespace api

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/name.hpp"
+
+namespace api {
+
+using NodeName = base::Name<struct NodeNameTag>;
+using PodUid = base::Name<struct PodUidTag>;
+
+/// Namespace and name; the namespace is empty for cluster-scoped objects. Orders by namespace, then name.
+struct ObjectKey {
+  std::string ns;
+  std::string name;
+
+  /// "namespace/name", or "name" when cluster-scoped.
+  std::string to_string() const { return ns.empty() ? name : ns + "/" + name; }
+  friend auto operator<=>(const ObjectKey&, const ObjectKey&) = default;
+};
+
+/// Labels or annotations: a small sorted flat map from key to value. Copying shares the storage
+/// (pods of one template carry equal labels); it is immutable once built.
+class StringMap {
+ public:
+  using Entry = std::pair<std::string, std::string>;
+
+  StringMap() = default;
+  StringMap(std::initializer_list<Entry> entries) : StringMap(std::vector<Entry>(entries)) {}
+  /// Sorts by key; the last entry of a repeated key wins.
+  explicit StringMap(std::vector<Entry> entries);
+
+  /// The value, or nullptr when the key is absent. Valid as long as this map.
+  const std::string* find(std::string_view key) const;
+  bool contains(std::string_view key) const { return find(key) != nullptr; }
+  /// The value, or "" when the key is absent.
+  const std::string& value(std::string_view key) const;
+  /// A copy in which `key` has `value`.
+  StringMap with(std::string_view key, std::string_view value) const;
+  StringMap without(std::string_view key) const;
+
+  std::size_t size() const { return entries_ ? entries_->size() : 0; }
+  bool empty() const { return size() == 0; }
+  const Entry* begin() const { return entries_ ? entries_->data() : nullptr; }
+  const Entry* end() const { return entries_ ? entries_->data() + entries_->size() : nullptr; }
+
+  friend bool operator==(const StringMap& a, const StringMap& b) {
+    return a.entries_ == b.entries_ || (a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin()));
+  }
+
+ private:
+  std::shared_ptr<const std::vector<Entry>> entries_;
+};
+
+struct OwnerReference {
+  std::string api_version;
+  std::string kind;
+  std::string name;
+  std::string uid;
+  bool controller = false;
+
+  friend bool operator==(const OwnerReference&, const OwnerReference&) = default;
+};
+
+/// The parts of metav1.ObjectMeta that we read. Missing strings are empty.
+struct ObjectMeta {
+  std::string ns;
+  std::string name;
+  std::string uid;
+  std::string resource_version;  ///< opaque; compared for equality only
+  std::int64_t generation = 0;
+  base::TimePoint creation_timestamp{};
+  std::optional<base::TimePoint> deletion_timestamp;
+  StringMap labels;
+  StringMap annotations;  ///< without kubectl's last-applied-configuration
+  std::vector<OwnerReference> owner_references;
+  std::vector<std::string> finalizers;
+
+  ObjectKey key() const { return {ns, name}; }
+  bool is_terminating() const { return deletion_timestamp.has_value(); }
+  /// The one managing owner, or nullptr.
+  const OwnerReference* controller() const;
+
+  friend bool operator==(const ObjectMeta&, const ObjectMeta&) = default;
+};
+
+}  // namespace api

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string_view>
+
+/// Names that are part of our or others' contract, each once.
+namespace api::well_known {
+
+// --- ours
+inline constexpr std::string_view kGroup = "evacuator.dev";
+inline constexpr std::string_view kVersion = "v1alpha1";
+inline constexpr std::string_view kApiVersion = "evacuator.dev/v1alpha1";
+inline constexpr std::string_view kEvacuationFinalizer = "evacuator.dev/evacuation";
+inline constexpr std::string_view kPolicyLabel = "evacuator.dev/policy";
+inline constexpr std::string_view kNodeLabel = "evacuator.dev/node";
+inline constexpr std::string_view kTokenAnnotation = "evacuator.dev/evacuation-token";
+inline constexpr std::string_view kFieldManager = "evacuator";
+
+// --- two-way handoff protocol, on pods (protocols 4.2)
+inline constexpr std::string_view kHandoffPrefix = "handoff.evacuator.dev/";
+inline constexpr std::string_view kHandoffMode = "handoff.evacuator.dev/mode";
+inline constexpr std::string_view kHandoffPhases = "handoff.evacuator.dev/phases";
+inline constexpr std::string_view kHandoffEvictBy = "handoff.evacuator.dev/evict-by";
+inline constexpr std::string_view kHandoffTimeout = "handoff.evacuator.dev/timeout";
+inline constexpr std::string_view kHandoffStrict = "handoff.evacuator.dev/strict";
+inline constexpr std::string_view kHandoffRequest = "handoff.evacuator.dev/request";
+inline constexpr std::string_view kHandoffRequestPhase = "handoff.evacuator.dev/request-phase";
+inline constexpr std::string_view kHandoffRequestDeadline = "handoff.evacuator.dev/request-deadline";
+inline constexpr std::string_view kHandoffRequestReason = "handoff.evacuator.dev/request-reason";
+inline constexpr std::string_view kHandoffAbort = "handoff.evacuator.dev/abort";
+inline constexpr std::string_view kHandoffAck = "handoff.evacuator.dev/ack";
+inline constexpr std::string_view kHandoffHeartbeat = "handoff.evacuator.dev/heartbeat";
+inline constexpr std::string_view kHandoffProgress = "handoff.evacuator.dev/progress";
+inline constexpr std::string_view kHandoffExpectedCompletion = "handoff.evacuator.dev/expected-completion";
+inline constexpr std::string_view kHandoffPreDone = "handoff.evacuator.dev/pre-done";
+inline constexpr std::string_view kHandoffReadyToEvict = "handoff.evacuator.dev/ready-to-evict";
+inline constexpr std::string_view kHandoffFailed = "handoff.evacuator.dev/failed";
+inline constexpr std::string_view kHandoffAborted = "handoff.evacuator.dev/aborted";
+
+// --- upstream descheduler
+inline constexpr std::string_view kRequestEvictOnly = "descheduler.alpha.kubernetes.io/request-evict-only";
+inline constexpr std::string_view kEvictionInProgress = "descheduler.alpha.kubernetes.io/eviction-in-progress";
+inline constexpr std::string_view kPreferNoEviction = "descheduler.alpha.kubernetes.io/prefer-no-eviction";
+inline constexpr std::string_view kEvictAnnotation = "descheduler.alpha.kubernetes.io/evict";
+inline constexpr std::string_view kRequestedByDescheduler = "sigs.k8s.io/descheduler";
+
+// --- Kubernetes
+inline constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
+inline constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+inline constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
+inline constexpr std::string_view kZoneLabel = "topology.kubernetes.io/zone";
+inline constexpr std::string_view kUnschedulableTaint = "node.kubernetes.io/unschedulable";
+inline constexpr std::string_view kCpu = "cpu";
+inline constexpr std::string_view kMemory = "memory";
+inline constexpr std::string_view kPods = "pods";
+inline constexpr std::string_view kEphemeralStorage = "ephemeral-storage";
+
+}  // namespace api::well_known

@@ -1,0 +1,45 @@
+# shellcheck shell=bash
+# What every script in this folder shares: messages, paths, finding binaries.
+# Sourced, never run; the caller has set -euo pipefail.
+
+HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+KUBERNETES_VERSION=1.20.2
+CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/evacuator"
+CACHE_BIN="$CACHE/kubernetes-$KUBERNETES_VERSION/bin"
+
+# These four speak to each other and are taken from one place, never mixed.
+KUBERNETES_BINARIES=(kube-apiserver kube-controller-manager kube-scheduler kubemark)
+
+say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+
+die() {
+  say "error: $*"
+  exit 1
+}
+
+has_all() { # has_all DIR NAME...
+  local dir=$1 name
+  shift
+  for name in "$@"; do
+    [[ -x $dir/$name && ! -d $dir/$name ]] || return 1
+  done
+}
+
+# The folders searched, best first: KUBEBUILDER_ASSETS, PATH, our cache.
+search_path() {
+  local dirs
+  IFS=: read -ra dirs <<<"$PATH"
+  printf '%s\n' ${KUBEBUILDER_ASSETS:+"$KUBEBUILDER_ASSETS"} "${dirs[@]}" "$CACHE_BIN"
+}
+
+# Prints the first folder of the search path that holds every NAME.
+folder_with() { # folder_with NAME...
+  local dir
+  while IFS= read -r dir; do
+    if [[ -n $dir ]] && has_all "$dir" "$@"; then
+      printf '%s\n' "$dir"
+      return 0
+    fi
+  done < <(search_path)
+  return 1
+}

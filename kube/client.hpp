@@ -1,0 +1,65 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "api/core_codec.hpp"
+#include "api/json.hpp"
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "kube/request.hpp"
+#include "kube/resource.hpp"
+#include "kube/transport.hpp"
+
+namespace kube {
+
+class RateLimiter;
+
+/// What an answer means, whatever the verb; the body's Status.message becomes the Error's message. The one place where
+/// HTTP codes become ErrorCodes (table test: test/unit/kube/classify_test.cpp). 2xx → the response.
+base::Result<Response> classify(Response response);
+
+/// Kubernetes verbs over a Transport: fair client-side rate limit, then one round trip, then classify(). Retries nothing
+/// (back-off lives in the work queue). Thread-safe; blocking.
+class Client {
+ public:
+  /// `limiter` may be nullptr (simulations). All references must outlive the client.
+  Client(Transport& transport, RateLimiter* limiter) : transport_(transport), limiter_(limiter) {}
+
+  /// Waits for the request's turn, sends it, returns any HTTP answer as it is.
+  base::Result<Response> send(const Request& request);
+  /// send() + classify(); the body of a 2xx answer.
+  base::Result<std::string> call(const Request& request);
+
+  /// Raw JSON of the object.
+  base::Result<std::string> get(const ResourceType& type, const api::ObjectKey& key);
+  /// All pages; `each` gets the raw JSON of every item. A continue token that expired half way (410) is kGone.
+  base::Result<api::ListMeta> list(const ResourceType& type, ListOptions options,
+                                   const std::function<base::Status(std::string_view item)>& each);
+  base::Result<std::unique_ptr<WatchStream>> watch(const ResourceType& type, const ListOptions& options,
+                                                   base::seconds timeout);
+  base::Result<std::string> create(const ResourceType& type, const std::string& ns, const api::Json& body);
+  base::Result<std::string> update(const ResourceType& type, const api::ObjectKey& key, const api::Json& body,
+                                   std::string_view subresource = {});
+  base::Result<std::string> patch(const ResourceType& type, const api::ObjectKey& key, PatchType kind,
+                                  const api::Json& patch, std::string_view subresource = {});
+  base::Status remove(const ResourceType& type, const api::ObjectKey& key, std::string_view uid);
+
+ private:
+  Transport& transport_;
+  RateLimiter* limiter_;
+};
+
+/// What the server serves; asked once at start and again after a 404 on a known kind.
+struct Discovery {
+  std::string server_version;       ///< "v1.20.2"
+  std::string eviction_version;     ///< "v1" or "v1beta1": the policy version of Eviction bodies
+  ResourceType pdbs = kPdbs;        ///< kPdbs or kPdbsV1beta1
+  bool has_evacuations = false;     ///< the CRDs are installed
+  bool has_policies = false;
+};
+base::Result<Discovery> discover(Client& client);
+
+}  // namespace kube

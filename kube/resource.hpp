@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/object_meta.hpp"
+
+namespace kube {
+
+/// A kind as the API serves it. The constants below are all the kinds that Evacuator touches.
+struct ResourceType {
+  std::string_view group;  ///< "" = core
+  std::string_view version;
+  std::string_view plural;
+  std::string_view kind;
+  bool namespaced = true;
+
+  /// "v1" or "group/version".
+  std::string api_version() const;
+  friend bool operator==(const ResourceType&, const ResourceType&) = default;
+};
+
+inline constexpr ResourceType kPods{"", "v1", "pods", "Pod"};
+inline constexpr ResourceType kNodes{"", "v1", "nodes", "Node", false};
+inline constexpr ResourceType kNamespaces{"", "v1", "namespaces", "Namespace", false};
+inline constexpr ResourceType kPersistentVolumeClaims{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"};
+inline constexpr ResourceType kPersistentVolumes{"", "v1", "persistentvolumes", "PersistentVolume", false};
+inline constexpr ResourceType kPriorityClasses{"scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", false};
+inline constexpr ResourceType kPdbs{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"};
+inline constexpr ResourceType kPdbsV1beta1{"policy", "v1beta1", "poddisruptionbudgets", "PodDisruptionBudget"};
+inline constexpr ResourceType kDeployments{"apps", "v1", "deployments", "Deployment"};
+inline constexpr ResourceType kReplicaSets{"apps", "v1", "replicasets", "ReplicaSet"};
+inline constexpr ResourceType kStatefulSets{"apps", "v1", "statefulsets", "StatefulSet"};
+inline constexpr ResourceType kDaemonSets{"apps", "v1", "daemonsets", "DaemonSet"};
+inline constexpr ResourceType kJobs{"batch", "v1", "jobs", "Job"};
+inline constexpr ResourceType kLeases{"coordination.k8s.io", "v1", "leases", "Lease"};
+inline constexpr ResourceType kEvents{"events.k8s.io", "v1", "events", "Event"};
+inline constexpr ResourceType kEvacuations{"evacuator.dev", "v1alpha1", "evacuations", "Evacuation"};
+inline constexpr ResourceType kPolicies{"evacuator.dev", "v1alpha1", "deschedulerpolicies", "DeschedulerPolicy", false};
+
+/// "/api/v1/namespaces/shop/pods/web-1" or, with an empty name, the collection; with an empty namespace all of them.
+/// `subresource` is appended when given: "status", "eviction". Segments are percent-encoded.
+std::string path_of(const ResourceType& type, const api::ObjectKey& key, std::string_view subresource = {});
+
+}  // namespace kube
