@@ -1,0 +1,24 @@
+#pragma once
+
+/// Reading JSON that somebody else wrote: wrong types read as absent, nothing throws.
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/json.hpp"
+
+namespace simulator {
+
+/// The value at that path of field names, or nullptr.
+const api::Json* find_at(const api::Json& object, std::initializer_list<std::string_view> path);
+/// The string there, or "".
+std::string text_at(const api::Json& object, std::initializer_list<std::string_view> path);
+/// The integer there.
+std::optional<std::int64_t> number_at(const api::Json& object, std::initializer_list<std::string_view> path);
+/// The boolean there, or false.
+bool flag_at(const api::Json& object, std::initializer_list<std::string_view> path);
+
+}  // namespace simulator
