@@ -1,0 +1,75 @@
+# Evacuator's workshop. `make help` lists what there is.
+SHELL  := /bin/bash
+PRESET ?= release
+BUILD  := build/$(PRESET)
+JOBS   ?= $(shell nproc)
+BIN    := $(BUILD)/cmd/evacuator
+IMAGE  ?= evacuator:dev
+GENERATOR := $(shell command -v ninja >/dev/null && echo "-G Ninja")
+
+.PHONY: help setup build test demo run e2e cluster-up cluster-down verify format format-check layers lint bench fuzz generate image clean
+
+help: ## Show this help
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-13s\033[0m %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+
+setup: ## Install what is missing from Debian's packages
+	@hack/setup.sh build
+
+build: setup ## Build the evacuator binary (PRESET=release|debug|asan-ubsan|tsan)
+	@cmake --preset $(PRESET) $(GENERATOR) >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
+	@cmake --build $(BUILD) --parallel $(JOBS) --target evacuator
+
+test: setup ## Build everything and run the unit and integration tests (no cluster needed)
+	@cmake --preset $(PRESET) $(GENERATOR) >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
+	@cmake --build $(BUILD) --parallel $(JOBS)
+	@ctest --test-dir $(BUILD) --parallel $(JOBS) --output-on-failure
+
+demo: build ## Watch the operator move pods on the built-in cluster
+	@$(BIN) demo $(DEMO_FLAGS)
+
+run: build ## Run the operator against the current kubeconfig context
+	@$(BIN) run --leader-elect=false $(RUN_FLAGS)
+
+e2e: ## The end-to-end scenarios on the simulator and on a real Kubernetes
+	@hack/setup.sh build e2e
+	@hack/e2e.sh
+
+cluster-up: ## Start a real Kubernetes on loopback (etcd, API server, controllers, scheduler, hollow kubelets)
+	@hack/cluster/up.sh
+
+cluster-down: ## Stop it and remove its state
+	@hack/cluster/down.sh
+
+verify: ## Everything a review would catch: format, layers, lint, generated files, manifests
+	@hack/setup.sh build verify
+	@hack/verify.sh
+
+format: ## Format the C++ sources
+	@hack/setup.sh verify
+	@git ls-files '*.cpp' '*.hpp' | xargs clang-format-14 -i
+
+format-check:
+	@git ls-files '*.cpp' '*.hpp' | xargs clang-format-14 --dry-run --Werror
+
+layers: ## Check the include rules of hack/layers.txt
+	@hack/verify-layers.sh
+
+lint: ## clang-tidy over the changed (LINT=changed) or all (LINT=all) sources
+	@hack/lint.sh $(LINT)
+
+bench: ## Benchmarks, as ratios against baselines of the same run
+	@hack/setup.sh build bench
+	@hack/bench.sh
+
+fuzz: ## Run every fuzzer for SECONDS each (default 30)
+	@hack/setup.sh build fuzz
+	@hack/fuzz.sh $(SECONDS_EACH)
+
+generate: ## Write crds/legacy and docs/reference from crds/
+	@hack/generate.sh
+
+image: ## Build the container image (needs docker, podman or buildah)
+	@hack/image.sh $(IMAGE)
+
+clean: ## Remove build results
+	@rm -rf build out

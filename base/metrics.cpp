@@ -1,0 +1,53 @@
+#include "base/metrics.hpp"
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+
+namespace base {
+namespace {
+
+prometheus::Labels labels_of(MetricLabels labels) {
+  prometheus::Labels all;
+  for (const auto& [name, value] : labels) all.emplace(name, value);
+  return all;
+}
+
+}  // namespace
+
+struct Metrics::Impl {
+  // Same name and help give the same family back (Registry::InsertBehavior::Merge).
+  prometheus::Registry registry;
+};
+
+Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
+Metrics::~Metrics() = default;
+
+Counter Metrics::counter(std::string_view name, std::string_view help, MetricLabels labels) {
+  auto& family = prometheus::BuildCounter().Name(std::string(name)).Help(std::string(help)).Register(impl_->registry);
+  return Counter(&family.Add(labels_of(labels)));
+}
+
+Gauge Metrics::gauge(std::string_view name, std::string_view help, MetricLabels labels) {
+  auto& family = prometheus::BuildGauge().Name(std::string(name)).Help(std::string(help)).Register(impl_->registry);
+  return Gauge(&family.Add(labels_of(labels)));
+}
+
+Histogram Metrics::histogram(std::string_view name, std::string_view help, const std::vector<double>& buckets,
+                             MetricLabels labels) {
+  auto& family = prometheus::BuildHistogram().Name(std::string(name)).Help(std::string(help)).Register(impl_->registry);
+  return Histogram(&family.Add(labels_of(labels), buckets));
+}
+
+std::string Metrics::render() const { return prometheus::TextSerializer().Serialize(impl_->registry.Collect()); }
+
+void Counter::increment(double by) const { static_cast<prometheus::Counter*>(counter_)->Increment(by); }
+void Gauge::set(double value) const { static_cast<prometheus::Gauge*>(gauge_)->Set(value); }
+void Gauge::add(double by) const { static_cast<prometheus::Gauge*>(gauge_)->Increment(by); }
+void Histogram::observe(double value) const { static_cast<prometheus::Histogram*>(histogram_)->Observe(value); }
+
+}  // namespace base

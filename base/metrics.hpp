@@ -1,0 +1,69 @@
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace base {
+
+/// Label names and values of one time series. No pod names, ever: cardinality is bounded.
+using MetricLabels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+
+/// Handles are cheap to copy, thread-safe and live as long as their registry. Obtaining one costs a look-up
+/// (about half a microsecond); keep it where the code is hot.
+class Counter {
+ public:
+  void increment(double by = 1) const;
+
+ private:
+  friend class Metrics;
+  explicit Counter(void* counter) : counter_(counter) {}
+  void* counter_;
+};
+
+class Gauge {
+ public:
+  void set(double value) const;
+  void add(double by) const;
+
+ private:
+  friend class Metrics;
+  explicit Gauge(void* gauge) : gauge_(gauge) {}
+  void* gauge_;
+};
+
+class Histogram {
+ public:
+  void observe(double value) const;
+
+ private:
+  friend class Metrics;
+  explicit Histogram(void* histogram) : histogram_(histogram) {}
+  void* histogram_;
+};
+
+/// A registry of Prometheus time series (prometheus-cpp behind it). Thread-safe.
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+
+  /// `name` and `help` must be the same at each call with that name.
+  Counter counter(std::string_view name, std::string_view help, MetricLabels labels = {});
+  Gauge gauge(std::string_view name, std::string_view help, MetricLabels labels = {});
+  /// `buckets` are upper bounds in ascending order.
+  Histogram histogram(std::string_view name, std::string_view help, const std::vector<double>& buckets,
+                      MetricLabels labels = {});
+
+  /// The text exposition format, version 0.0.4.
+  std::string render() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace base

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Everything a review would catch. Each check names itself; the script fails if any failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+failed=()
+check() {
+  local name=$1 output
+  shift
+  if output=$("$@" 2>&1); then
+    echo "verify: $name ok"
+  else
+    echo "$output" | tail -n 40
+    echo "verify: $name FAILED"
+    failed+=("$name")
+  fi
+}
+
+format_is_clean() { git ls-files '*.cpp' '*.hpp' | xargs clang-format-14 --dry-run --Werror; }
+scripts_are_clean() { git ls-files '*.sh' .ci/run | xargs shellcheck -x -S warning; }
+generated_is_current() { hack/generate.sh && git diff --exit-code -- crds docs/reference config; }
+manifests_render() {
+  local overlay
+  for overlay in config/default config/legacy; do
+    [[ -d $overlay ]] || continue
+    kubectl kustomize --load-restrictor LoadRestrictionsNone "$overlay" >/dev/null || return 1
+  done
+}
+
+check layers hack/verify-layers.sh
+check format format_is_clean
+check shellcheck scripts_are_clean
+check generated generated_is_current
+check manifests manifests_render
+check lint hack/lint.sh "${LINT:-changed}"
+
+if ((${#failed[@]})); then
+  echo "verify: failed: ${failed[*]}"
+  exit 1
+fi

@@ -1,0 +1,84 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/log.hpp"
+#include "base/metrics.hpp"
+#include "base/name.hpp"
+#include "base/result.hpp"
+
+namespace base {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Result, HoldsAValueOrTheErrorThatPreventedIt) {
+  const Result<int> good = 7;
+  const Result<int> bad = invalid("no number");
+  EXPECT_TRUE(good.ok());
+  EXPECT_EQ(*good, 7);
+  EXPECT_FALSE(bad.ok());
+  EXPECT_EQ(bad.error().message, "no number");
+}
+
+TEST(Result, AbortsWhenAnErrorIsTakenForAValue) {
+  const Result<int> bad = invalid("no number");
+  EXPECT_DEATH((void)*bad, "");
+}
+
+TEST(Error, CollectsTheStepsOnTheWayUp) {
+  EXPECT_EQ(invalid("no such file").during("reading kubeconfig").during("starting").message,
+            "starting: reading kubeconfig: no such file");
+}
+
+TEST(ErrorCode, HasANameAndASideForEveryCode) {
+  EXPECT_EQ(to_string(ErrorCode::kOutcomeUnknown), "OutcomeUnknown");
+  EXPECT_TRUE(is_retriable(ErrorCode::kThrottled));
+  EXPECT_FALSE(is_retriable(ErrorCode::kForbidden));
+}
+
+TEST(Log, WritesTextWithFields) {
+  testing::internal::CaptureStderr();
+  const Log log = Log::to_stderr(LogLevel::kInfo, LogFormat::kText).with({kv("evacuation", "shop/web-1")});
+  log.info("evacuation requested", {kv("attempt", 2), kv("note", "two words")});
+  log.debug("not shown");
+  log.flush();
+  const std::string out = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(out, HasSubstr("evacuation requested evacuation=shop/web-1 attempt=2 note=\"two words\""));
+  EXPECT_THAT(out, Not(HasSubstr("not shown")));
+}
+
+TEST(Log, WritesOneJsonObjectALineWhateverTheText) {
+  testing::internal::CaptureStderr();
+  const Log log = Log::to_stderr(LogLevel::kInfo, LogFormat::kJson);
+  log.info("a \"quoted\"\nline", {kv("ok", true), kv("ratio", 0.5)});
+  log.flush();
+  const std::string out = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(out, HasSubstr(R"("msg":"a \"quoted\"\u000aline","ok":true,"ratio":0.5})"));
+}
+
+TEST(Log, DiscardsByDefault) {
+  testing::internal::CaptureStderr();
+  Log().with({kv("a", "b")}).error("nobody hears this");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(Metrics, RendersWhatWasCounted) {
+  Metrics metrics;
+  metrics.counter("evacuations_total", "Finished evacuations.", {{"result", "Succeeded"}}).increment();
+  metrics.counter("evacuations_total", "Finished evacuations.", {{"result", "Succeeded"}}).increment(2);
+  metrics.gauge("slots", "Slots in use.").set(4);
+  metrics.histogram("duration_seconds", "How long.", {1, 10}).observe(3);
+  const std::string text = metrics.render();
+  EXPECT_THAT(text, HasSubstr(R"(evacuations_total{result="Succeeded"} 3)"));
+  EXPECT_THAT(text, HasSubstr("slots 4"));
+  EXPECT_THAT(text, HasSubstr(R"(duration_seconds_bucket{le="10"} 1)"));
+}
+
+TEST(Name, DoesNotMixKinds) {
+  using Node = Name<struct NodeTag>;
+  EXPECT_LT(Node{"a"}, Node{"b"});
+  EXPECT_EQ(std::hash<Node>{}(Node{"a"}), std::hash<Node>{}(Node{"a"}));
+}
+
+}  // namespace
+}  // namespace base
