@@ -122,6 +122,7 @@ struct ContainerStatus {
   std::int32_t restart_count = 0;
   bool ready = false;
   bool is_init = false;
+  bool is_ephemeral = false;                ///< from status.ephemeralContainerStatuses
   std::string waiting_reason;               ///< state.waiting.reason
   std::string terminated_reason;            ///< state.terminated.reason
   std::optional<std::int32_t> exit_code;    ///< state.terminated.exitCode
