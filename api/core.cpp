@@ -1,0 +1,65 @@
+#include "api/core.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "api/well_known.hpp"
+
+namespace api {
+namespace {
+
+auto find_resource(auto& resources, std::string_view name) {
+  return std::ranges::lower_bound(resources, name, {},
+                                  [](const auto& entry) { return std::string_view(entry.first); });
+}
+
+}  // namespace
+
+Quantity amount_of(const ResourceList& resources, std::string_view name) {
+  const auto at = find_resource(resources, name);
+  return at != resources.end() && at->first == name ? at->second : Quantity();
+}
+
+void add_amount(ResourceList& resources, std::string_view name, Quantity amount) {
+  const auto at = find_resource(resources, name);
+  if (at != resources.end() && at->first == name) {
+    at->second += amount;
+  } else {
+    resources.emplace(at, std::string(name), amount);
+  }
+}
+
+bool Toleration::tolerates(const Taint& taint) const {
+  if (effect && *effect != taint.effect) return false;
+  if (!key.empty() && key != taint.key) return false;
+  return exists || value == taint.value;
+}
+
+std::string_view to_string(PodPhase phase) {
+  switch (phase) {
+    case PodPhase::kPending: return "Pending";
+    case PodPhase::kRunning: return "Running";
+    case PodPhase::kSucceeded: return "Succeeded";
+    case PodPhase::kFailed: return "Failed";
+    case PodPhase::kUnknown: return "Unknown";
+  }
+  std::abort();
+}
+
+bool Pod::is_ready() const { return is_true(conditions, "Ready"); }
+
+bool Pod::is_mirror() const { return meta.annotations.contains(well_known::kMirrorAnnotation); }
+
+bool Pod::is_daemon_set() const {
+  return std::ranges::any_of(meta.owner_references, [](const OwnerReference& o) { return o.kind == "DaemonSet"; });
+}
+
+bool Node::is_ready() const { return is_true(conditions, "Ready"); }
+
+bool PodDisruptionBudget::covers(const Pod& pod) const {
+  if (pod.meta.ns != meta.ns || !selector) return false;
+  if (from_v1beta1 && selector->requirements.empty()) return false;
+  return selector->matches(pod.meta.labels);
+}
+
+}  // namespace api
