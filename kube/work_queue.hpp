@@ -46,7 +46,10 @@ class WorkQueue {
   std::size_t depth() const;  ///< ready and delayed
 
  private:
-  void promote_due();  // REQUIRES: mutex_ held
+  // REQUIRES, of all four: mutex_ held.
+  void enqueue(const api::ObjectKey& key);
+  void delay_until(const api::ObjectKey& key, base::TimePoint due);
+  void promote_due();
   std::optional<api::ObjectKey> pop_ready();
 
   const base::Clock& clock_;

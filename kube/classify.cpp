@@ -1,0 +1,124 @@
+#include "kube/classify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "kube/client.hpp"
+
+namespace kube {
+namespace {
+
+using base::ErrorCode;
+
+constexpr std::size_t kLargestStatus = 1 << 20;  // metav1.Status is small; more is somebody else's page
+constexpr std::size_t kLongestMessage = 1024;
+
+std::string text_member(const api::Json& object, const char* name) {
+  if (!object.is_object()) return {};
+  const auto at = object.find(name);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+std::int64_t int_member(const api::Json& object, const char* name) {
+  if (!object.is_object()) return 0;
+  const auto at = object.find(name);
+  return at != object.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
+}
+
+/// One line of printable text, cut where it gets long.
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text.substr(0, kLongestMessage)) {
+    const bool blank = static_cast<unsigned char>(c) < 0x21 || c == 0x7f;
+    if (!blank) out += c;
+    if (blank && !out.empty() && out.back() != ' ') out += ' ';
+  }
+  while (!out.empty() && out.back() == ' ') out.pop_back();
+  if (text.size() > kLongestMessage) out += "…";
+  return out;
+}
+
+bool looks_like_html(std::string_view content_type, std::string_view body) {
+  if (content_type.find("html") != std::string_view::npos) return true;
+  const auto start = body.find_first_not_of(" \t\r\n");
+  return start != std::string_view::npos && body[start] == '<';
+}
+
+/// What an answer says that carries no Status: some proxy's page, plain text, or nothing.
+std::string foreign_message(const Response& response) {
+  if (response.status >= 300 && response.status < 400)
+    return fmt::format("HTTP {}: the server redirects, which is not followed; correct the server's URL", response.status);
+  if (looks_like_html(response.content_type, response.body))
+    return fmt::format("HTTP {} with an HTML page instead of JSON: something other than a Kubernetes API server "
+                       "answered (a proxy or a login page?); check the server's URL", response.status);
+  const std::string text = one_line(response.body);
+  if (text.empty()) return fmt::format("HTTP {} with an empty body", response.status);
+  if (text.front() == '{') return fmt::format("HTTP {} with a body that is no Kubernetes Status", response.status);
+  return fmt::format("HTTP {}: {}", response.status, text);
+}
+
+std::optional<base::Duration> retry_after_of(const StatusBody& status, std::optional<base::seconds> header) {
+  if (header) return base::Duration(*header);
+  if (status.retry_after_seconds > 0) return base::Duration(base::seconds(status.retry_after_seconds));
+  return std::nullopt;
+}
+
+}  // namespace
+
+StatusBody parse_status(std::string_view body) {
+  StatusBody result;
+  if (body.size() > kLargestStatus) return result;
+  const api::Json json = api::Json::parse(body, nullptr, false);
+  if (!json.is_object() || text_member(json, "kind") != "Status") return result;
+  result.is_status = true;
+  result.code = static_cast<int>(std::clamp<std::int64_t>(int_member(json, "code"), 0, 999));
+  result.reason = text_member(json, "reason");
+  result.message = one_line(text_member(json, "message"));
+  if (const auto details = json.find("details"); details != json.end()) {
+    // A day is more than any server means; hostile numbers must not overflow a duration.
+    result.retry_after_seconds = std::clamp<std::int64_t>(int_member(*details, "retryAfterSeconds"), 0, 86'400);
+  }
+  return result;
+}
+
+ErrorCode code_of(int http_status, std::string_view reason) {
+  switch (http_status) {
+    case 401: return ErrorCode::kUnauthorized;
+    case 402:
+    case 403: return ErrorCode::kForbidden;
+    case 404: return ErrorCode::kNotFound;
+    case 405:            // the verb
+    case 406:            // the media type asked for
+    case 415:            // the media type sent
+    case 501: return ErrorCode::kUnsupported;
+    case 408: return ErrorCode::kUnavailable;  // the server did not get the whole request
+    case 409: return reason == "AlreadyExists" ? ErrorCode::kAlreadyExists : ErrorCode::kConflict;
+    case 410: return ErrorCode::kGone;
+    case 412: return ErrorCode::kConflict;  // a precondition
+    case 425:
+    case 429: return ErrorCode::kThrottled;
+    case 502:  // the gateway lost the server after sending
+    case 504: return ErrorCode::kOutcomeUnknown;
+    default: return http_status >= 500 ? ErrorCode::kUnavailable : ErrorCode::kInvalid;
+  }
+}
+
+base::Error error_of_status(std::string_view status_json) {
+  const StatusBody status = parse_status(status_json);
+  if (!status.is_status) return base::unavailable("the server reported an error that is no Kubernetes Status");
+  const std::string message = status.message.empty() ? fmt::format("HTTP {} {}", status.code, status.reason) : status.message;
+  return {code_of(status.code == 0 ? 500 : status.code, status.reason), message, retry_after_of(status, {})};
+}
+
+base::Result<Response> classify(Response response) {
+  const bool fine = response.status >= 200 && response.status < 300;
+  if (fine && response.content_type.find("html") == std::string::npos) return response;
+  if (fine) return base::unavailable(foreign_message(response));
+  const StatusBody status = parse_status(response.body);
+  const std::string message = status.message.empty() ? foreign_message(response) : status.message;
+  return base::Error{code_of(response.status, status.reason), message, retry_after_of(status, response.retry_after)};
+}
+
+}  // namespace kube

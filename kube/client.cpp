@@ -1,0 +1,71 @@
+#include "kube/client.hpp"
+
+#include <fmt/format.h>
+
+#include "kube/rate_limiter.hpp"
+
+namespace kube {
+
+base::Result<Response> Client::send(const Request& request) {
+  if (limiter_ == nullptr) return transport_.round_trip(request);
+  auto permit = limiter_->acquire(request.flow);
+  if (!permit) return std::move(permit).error();
+  return transport_.round_trip(request);
+}
+
+base::Result<std::string> Client::call(const Request& request) {
+  auto sent = send(request);
+  if (!sent) return std::move(sent).error().during(fmt::format("{} {}", request.method, request.path));
+  auto answer = classify(*std::move(sent));
+  if (!answer) return std::move(answer).error().during(fmt::format("{} {}", request.method, request.path));
+  return std::move(answer->body);
+}
+
+base::Result<std::string> Client::get(const ResourceType& type, const api::ObjectKey& key) {
+  return call(get_request(type, key));
+}
+
+base::Result<api::ListMeta> Client::list(const ResourceType& type, ListOptions options,
+                                         const std::function<base::Status(std::string_view item)>& each) {
+  for (;;) {
+    const auto page = call(list_request(type, options));
+    if (!page) return page.error();
+    auto meta = api::for_each_item(*page, each);
+    if (!meta) return std::move(meta).error().during(fmt::format("reading the list of {}", type.plural));
+    if (meta->continue_token.empty()) return meta;
+    if (meta->continue_token == options.continue_token)
+      return base::unavailable(fmt::format("listing {}: the server repeats the same page for ever", type.plural));
+    options.continue_token = std::move(meta->continue_token);
+  }
+}
+
+base::Result<std::unique_ptr<WatchStream>> Client::watch(const ResourceType& type, const ListOptions& options,
+                                                         base::seconds timeout) {
+  const Request request = watch_request(type, options, timeout);
+  if (limiter_ == nullptr) return transport_.watch(request);
+  const auto permit = limiter_->acquire(request.flow);  // for the opening only; a running watch holds no slot
+  if (!permit) return permit.error();
+  return transport_.watch(request);
+}
+
+base::Result<std::string> Client::create(const ResourceType& type, const std::string& ns, const api::Json& body) {
+  return call(create_request(type, ns, body));
+}
+
+base::Result<std::string> Client::update(const ResourceType& type, const api::ObjectKey& key, const api::Json& body,
+                                         std::string_view subresource) {
+  return call(update_request(type, key, body, subresource));
+}
+
+base::Result<std::string> Client::patch(const ResourceType& type, const api::ObjectKey& key, PatchType kind,
+                                        const api::Json& patch, std::string_view subresource) {
+  return call(patch_request(type, key, kind, patch, subresource));
+}
+
+base::Status Client::remove(const ResourceType& type, const api::ObjectKey& key, std::string_view uid) {
+  auto answer = call(delete_request(type, key, uid));
+  if (!answer) return std::move(answer).error();
+  return base::Done{};
+}
+
+}  // namespace kube

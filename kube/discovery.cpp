@@ -1,0 +1,69 @@
+#include <nlohmann/json.hpp>
+
+#include "kube/client.hpp"
+
+namespace kube {
+namespace {
+
+/// Whether an APIResourceList names the resource. Anything that is no such list names nothing.
+const api::Json* find_resource(const api::Json& list, std::string_view name) {
+  if (!list.is_object()) return nullptr;
+  const auto resources = list.find("resources");
+  if (resources == list.end() || !resources->is_array()) return nullptr;
+  for (const api::Json& each : *resources) {
+    if (!each.is_object()) continue;
+    const auto at = each.find("name");
+    if (at != each.end() && at->is_string() && at->get_ref<const std::string&>() == name) return &each;
+  }
+  return nullptr;
+}
+
+std::string string_at(const api::Json& object, const char* name) {
+  if (!object.is_object()) return {};
+  const auto at = object.find(name);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+/// GET of a discovery document; null where the server does not have it (404).
+base::Result<api::Json> fetch_document(Client& client, std::string path) {
+  Request request;
+  request.path = std::move(path);
+  const auto body = client.call(request);
+  if (!body && base::is_not_found(body.error())) return api::Json(nullptr);
+  if (!body) return body.error();
+  api::Json parsed = api::Json::parse(*body, nullptr, false);
+  if (parsed.is_object()) return parsed;
+  return base::unavailable(request.path + ": the answer is no JSON object; is this a Kubernetes API server?");
+}
+
+/// Servers list "pods/eviction" with the group version of the body they take (1.20: v1beta1; since 1.22: v1).
+std::string eviction_version_of(const api::Json& core, bool has_policy_v1) {
+  const api::Json* eviction = find_resource(core, "pods/eviction");
+  const std::string listed = eviction == nullptr ? std::string() : string_at(*eviction, "version");
+  if (listed == "v1" || listed == "v1beta1") return listed;
+  return has_policy_v1 ? "v1" : "v1beta1";
+}
+
+}  // namespace
+
+base::Result<Discovery> discover(Client& client) {
+  const auto version = fetch_document(client, "/version");
+  if (!version) return version.error().during("asking for the server's version");
+  const auto core = fetch_document(client, "/api/v1");
+  if (!core) return core.error().during("asking which kinds the server has");
+  const auto policy = fetch_document(client, "/apis/policy/v1");
+  if (!policy) return policy.error().during("asking for policy/v1");
+  const auto ours = fetch_document(client, "/apis/" + kEvacuations.api_version());
+  if (!ours) return ours.error().during("asking for evacuator.dev");
+
+  const bool has_v1_pdbs = find_resource(*policy, kPdbs.plural) != nullptr;
+  Discovery found;
+  found.server_version = string_at(*version, "gitVersion");
+  found.eviction_version = eviction_version_of(*core, has_v1_pdbs);
+  found.pdbs = has_v1_pdbs ? kPdbs : kPdbsV1beta1;
+  found.has_evacuations = find_resource(*ours, kEvacuations.plural) != nullptr;
+  found.has_policies = find_resource(*ours, kPolicies.plural) != nullptr;
+  return found;
+}
+
+}  // namespace kube

@@ -1,0 +1,179 @@
+#include "kube/rate_limiter.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kube {
+namespace {
+
+constexpr std::array<double, 4> kWeights = {8, 4, 2, 1};
+constexpr base::Duration kLongestNap = base::milliseconds(100);  // a manual clock does not wake us
+
+RateLimiterOptions sensible(RateLimiterOptions options) {
+  options.qps = std::isfinite(options.qps) ? std::max(options.qps, 0.1) : 0.1;
+  options.burst = std::max(options.burst, 1);
+  options.max_in_flight = std::max(options.max_in_flight, 4);
+  return options;
+}
+
+base::Error shutting_down() { return {base::ErrorCode::kCancelled, "stopped while waiting for the client's rate limit"}; }
+
+}  // namespace
+
+void TokenBucket::refill(base::TimePoint now) {
+  // A clock set back must neither take tokens away nor hold the next ones for ever.
+  const base::Duration passed = std::max(now - filled_at_.value_or(now), base::Duration::zero());
+  tokens_ = std::min(burst_, tokens_ + qps_ * std::chrono::duration<double>(passed).count());
+  filled_at_ = now;
+}
+
+bool TokenBucket::try_take(base::TimePoint now) {
+  refill(now);
+  if (tokens_ < 1) return false;
+  tokens_ -= 1;
+  return true;
+}
+
+base::Duration TokenBucket::until_next(base::TimePoint now) {
+  refill(now);
+  if (tokens_ >= 1) return base::Duration::zero();
+  return std::chrono::ceil<base::Duration>(std::chrono::duration<double>((1 - tokens_) / qps_));
+}
+
+RateLimiter::RateLimiter(const base::Clock& clock, RateLimiterOptions options)
+    : clock_(clock), options_(sensible(options)), bucket_(options_.qps, options_.burst) {}
+
+RateLimiter::~RateLimiter() { shut_down(); }
+
+RateLimiter::Permit::~Permit() {
+  if (limiter_ != nullptr) limiter_->release(flow_);
+}
+
+std::size_t RateLimiter::lane_of(Flow flow) {
+  switch (flow) {
+    case Flow::kLease:
+    case Flow::kEviction: return 0;
+    case Flow::kWrite: return 1;
+    case Flow::kRead: return 2;
+    case Flow::kList: return 3;
+  }
+  std::abort();
+}
+
+/// Lane i and all less urgent ones together may hold (4 - i) quarters of the slots.
+bool RateLimiter::has_slot(std::size_t lane) const {
+  int held = 0;
+  for (std::size_t i = kFlows; i-- > 0;) {
+    held += lanes_[i].in_flight;
+    const int share = options_.max_in_flight * static_cast<int>(kFlows - i) / static_cast<int>(kFlows);
+    if (i <= lane && held >= share) return false;
+  }
+  return true;
+}
+
+RateLimiter::Lane* RateLimiter::next_lane() {
+  Lane* best = nullptr;
+  for (std::size_t i = 0; i < kFlows; ++i) {
+    if (lanes_[i].waiting.empty() || !has_slot(i)) continue;
+    if (best == nullptr || lanes_[i].pass < best->pass) best = &lanes_[i];
+  }
+  return best;
+}
+
+void RateLimiter::grant_ready(base::TimePoint now) {
+  while (Lane* lane = next_lane()) {
+    if (!bucket_.try_take(now)) return;
+    Waiter* const waiter = lane->waiting.front();
+    lane->waiting.pop_front();
+    pass_ = lane->pass;
+    lane->pass += 1 / kWeights[static_cast<std::size_t>(lane - lanes_.data())];
+    ++lane->in_flight;
+    waiter->granted = true;
+    waiter->wake.notify_one();
+  }
+}
+
+void RateLimiter::join(std::size_t lane, Waiter* waiter) {
+  // A lane that was idle saved nothing up: it starts level with the one served last.
+  if (lanes_[lane].waiting.empty()) lanes_[lane].pass = std::max(lanes_[lane].pass, pass_);
+  lanes_[lane].waiting.push_back(waiter);
+}
+
+void RateLimiter::leave(std::size_t lane, Waiter* waiter) {
+  std::erase(lanes_[lane].waiting, waiter);
+  if (timekeeper_ == waiter) timekeeper_ = nullptr;
+  if (timekeeper_ == nullptr) wake_one_waiter();
+}
+
+void RateLimiter::wake_one_waiter() {
+  for (const Lane& lane : lanes_) {
+    if (!lane.waiting.empty()) return lane.waiting.front()->wake.notify_one();
+  }
+}
+
+/// One waiter sleeps until the next token and serves all; the others sleep until they are granted or take over.
+void RateLimiter::sleep(std::unique_lock<std::mutex>& lock, Waiter* waiter, std::stop_token stop) {
+  const auto ended = [&] { return waiter->granted || shut_down_; };
+  if (timekeeper_ != nullptr && timekeeper_ != waiter) {
+    waiter->wake.wait(lock, stop, [&] { return ended() || timekeeper_ == nullptr; });
+    return;
+  }
+  timekeeper_ = waiter;
+  const base::Duration next = bucket_.until_next(clock_.now());
+  const bool blocked_by_slots = next == base::Duration::zero();
+  waiter->wake.wait_for(lock, stop, blocked_by_slots ? kLongestNap : std::min(next, kLongestNap), ended);
+}
+
+base::Result<RateLimiter::Permit> RateLimiter::wait_for_turn(std::unique_lock<std::mutex>& lock, Flow flow,
+                                                             std::stop_token stop) {
+  const std::size_t lane = lane_of(flow);
+  Waiter waiter;
+  join(lane, &waiter);
+  grant_ready(clock_.now());
+  while (!waiter.granted && !shut_down_ && !stop.stop_requested()) {
+    sleep(lock, &waiter, stop);
+    if (!waiter.granted) grant_ready(clock_.now());
+  }
+  leave(lane, &waiter);
+  if (!waiter.granted) return shutting_down();
+  return Permit(this, flow);
+}
+
+base::Result<RateLimiter::Permit> RateLimiter::acquire(Flow flow, std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  if (shut_down_ || stop.stop_requested()) return shutting_down();
+  if (flow == Flow::kLease) return Permit(nullptr, flow);  // losing the lease costs more than one request too many
+  const base::TimePoint asked = clock_.now();
+  auto permit = wait_for_turn(lock, flow, std::move(stop));
+  if (permit) {
+    ++stats_.granted;
+    stats_.waited += std::max(clock_.now() - asked, base::Duration::zero());
+  }
+  return permit;
+}
+
+void RateLimiter::release(Flow flow) {
+  const std::scoped_lock lock(mutex_);
+  --lanes_[lane_of(flow)].in_flight;
+  grant_ready(clock_.now());
+}
+
+void RateLimiter::shut_down() {
+  const std::scoped_lock lock(mutex_);
+  shut_down_ = true;
+  for (const Lane& lane : lanes_) {
+    for (Waiter* waiter : lane.waiting) waiter->wake.notify_one();
+  }
+}
+
+RateLimiter::Stats RateLimiter::stats() const {
+  const std::scoped_lock lock(mutex_);
+  Stats stats = stats_;
+  for (const Lane& lane : lanes_) {
+    stats.waiting += lane.waiting.size();
+    stats.in_flight += static_cast<std::size_t>(lane.in_flight);
+  }
+  return stats;
+}
+
+}  // namespace kube
