@@ -1,0 +1,58 @@
+#pragma once
+
+/// The subcommands as functions of their options. Each returns the process's exit code: 0 done, 1 failed (the reason is
+/// on standard error). main.cpp parses the flags; nothing else knows the CLI library.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+
+namespace cmd {
+
+struct RunOptions {
+  std::string kubeconfig;  ///< empty: KUBECONFIG, ~/.kube/config, then in-cluster
+  std::string context;
+  std::string config_file;  ///< operator configuration, optional
+  std::string ns;           ///< of the Lease; empty: the service account's, else evacuator-system
+  std::string identity;     ///< empty: host name and a random suffix
+  // Flags win over the configuration file; absent ones leave it as it is.
+  std::optional<std::string> address;
+  std::optional<bool> leader_elect;
+  std::optional<std::string> lease_duration, renew_deadline, retry_period;
+  std::optional<double> qps;
+  std::optional<int> burst;
+  std::optional<int> workers;
+  std::optional<std::string> log_level;
+  std::optional<std::string> log_format;
+};
+int run_operator(const RunOptions& options);
+
+struct DemoOptions {
+  int port = 0;               ///< 0: a free one
+  std::string duration;       ///< empty: until the scene is over; "forever": keep serving until Ctrl-C
+  std::string kubeconfig_out; ///< where to write the kubeconfig; empty: a temporary file
+  bool plain = false;         ///< no colours, no redrawing
+  double speed = 1.0;         ///< of the scripted scene
+};
+int run_demo(const DemoOptions& options);
+
+struct SimulateOptions {
+  std::string snapshot;  ///< file or directory of kubectl -o json|yaml dumps
+  std::string policy;
+  std::string now;  ///< RFC 3339; empty: the newest time found in the dump
+  std::string output = "table";  ///< table, json, yaml
+};
+int run_simulate(const SimulateOptions& options);
+
+struct ValidateOptions {
+  std::vector<std::string> files;  ///< "-" is standard input
+  std::string output = "text";     ///< text, json
+};
+int run_validate(const ValidateOptions& options);
+
+int print_version(bool as_json);
+
+}  // namespace cmd

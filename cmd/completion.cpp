@@ -1,0 +1,72 @@
+#include "cmd/completion.hpp"
+
+#include <fmt/format.h>
+
+namespace cmd {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+std::vector<std::string> names_of(const std::vector<CommandWords>& commands) {
+  std::vector<std::string> names;
+  for (const CommandWords& command : commands) names.push_back(command.name);
+  return names;
+}
+
+std::string bash_script(const std::vector<CommandWords>& commands) {
+  std::string cases;
+  for (const CommandWords& command : commands) {
+    cases += fmt::format("    {}) words=\"{}\" ;;\n", command.name, joined(command.flags));
+  }
+  return fmt::format(R"(# bash completion for evacuator: source <(evacuator completion bash)
+_evacuator() {{
+  local words current=${{COMP_WORDS[COMP_CWORD]}}
+  if ((COMP_CWORD == 1)); then
+    mapfile -t COMPREPLY < <(compgen -W "{}" -- "$current")
+    return
+  fi
+  case ${{COMP_WORDS[1]}} in
+{}    *) words="" ;;
+  esac
+  if [[ $current == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  else
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+  fi
+}}
+complete -o filenames -F _evacuator evacuator
+)",
+                     joined(names_of(commands)), cases);
+}
+
+std::string zsh_script(const std::vector<CommandWords>& commands) {
+  return "#compdef evacuator\n# zsh completion: source <(evacuator completion zsh)\nautoload -U +X bashcompinit && bashcompinit\n" +
+         bash_script(commands);
+}
+
+std::string fish_script(const std::vector<CommandWords>& commands) {
+  std::string script = "# fish completion for evacuator: evacuator completion fish | source\n";
+  for (const CommandWords& command : commands) {
+    script += fmt::format("complete -c evacuator -n __fish_use_subcommand -f -a {} -d '{}'\n", command.name,
+                          command.description);
+    for (const std::string& flag : command.flags) {
+      if (!flag.starts_with("--")) continue;
+      script += fmt::format("complete -c evacuator -n '__fish_seen_subcommand_from {}' -l {}\n", command.name,
+                            flag.substr(2));
+    }
+  }
+  return script;
+}
+
+}  // namespace
+
+std::string completion_script(const std::string& shell, const std::vector<CommandWords>& commands) {
+  if (shell == "fish") return fish_script(commands);
+  return shell == "zsh" ? zsh_script(commands) : bash_script(commands);
+}
+
+}  // namespace cmd

@@ -1,0 +1,142 @@
+#include <CLI/CLI.hpp>
+#include <clocale>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+
+#include "cmd/commands.hpp"
+#include "cmd/completion.hpp"
+
+namespace {
+
+constexpr const char* kExamples = R"(
+Examples:
+  evacuator demo                                       watch it move pods on the built-in cluster
+  evacuator simulate --snapshot dump/ --policy p.yaml  what would it do to my cluster?
+  evacuator validate policy.yaml                       is my policy right?
+  evacuator run                                        the operator, against the current context
+
+Take a snapshot with:
+  kubectl get nodes,pods,namespaces,pdb,pvc,pv,priorityclasses -A -o json > dump.json
+
+Documentation: docs/ in the repository. Completion: source <(evacuator completion bash)
+)";
+
+void add_run(CLI::App& app, cmd::RunOptions& options, int& exit_code) {
+  CLI::App* run = app.add_subcommand("run", "Run the operator against a cluster");
+  run->add_option("--kubeconfig", options.kubeconfig,
+                  "Kubeconfig file (default: $KUBECONFIG, ~/.kube/config, then in-cluster)")
+      ->type_name("FILE");
+  run->add_option("--context", options.context, "Kubeconfig context to use")->type_name("NAME");
+  run->add_option("--config", options.config_file, "Operator configuration (YAML); flags win over it")->type_name("FILE");
+  run->add_option("--namespace", options.ns, "Namespace of the leader election Lease")->type_name("NAME");
+  run->add_option("--identity", options.identity, "Name of this replica (default: host name and a random suffix)")
+      ->type_name("NAME");
+  run->add_option("--address", options.address, "Serve /metrics, /healthz and /readyz here (default 0.0.0.0:8080)")
+      ->type_name("HOST:PORT");
+  run->add_option("--leader-elect", options.leader_elect, "Act only while holding the Lease (default true)")
+      ->type_name("BOOL");
+  run->add_option("--lease-duration", options.lease_duration, "How long others wait for a silent leader (default 15s)")
+      ->type_name("DURATION");
+  run->add_option("--renew-deadline", options.renew_deadline, "Stop acting when not renewed for so long (default 10s)")
+      ->type_name("DURATION");
+  run->add_option("--retry-period", options.retry_period, "Between tries to get or renew the Lease (default 2s)")
+      ->type_name("DURATION");
+  run->add_option("--qps", options.qps, "Requests per second to the API server (default 50)")->type_name("N");
+  run->add_option("--burst", options.burst, "Requests above --qps for a moment (default 100)")->type_name("N");
+  run->add_option("--workers", options.workers, "Evacuations reconciled at the same time (default 32)")->type_name("N");
+  run->add_option("--log-level", options.log_level, "debug, info, warning or error (default info)")->type_name("LEVEL");
+  run->add_option("--log-format", options.log_format, "text or json (default text)")->type_name("FORMAT");
+  run->callback([&] { exit_code = cmd::run_operator(options); });
+}
+
+void add_demo(CLI::App& app, cmd::DemoOptions& options, int& exit_code) {
+  CLI::App* demo = app.add_subcommand("demo", "A simulated cluster, the operator and a scripted scene in one process");
+  demo->add_option("--port", options.port, "Serve the simulated Kubernetes API on this loopback port (default: a free one)")
+      ->check(CLI::Range(0, 65535))
+      ->type_name("PORT");
+  demo->add_option("--duration", options.duration,
+                   "Stop after this long, such as 2m; 'forever' serves until Ctrl-C (default: when the scene is over)")
+      ->type_name("DURATION");
+  demo->add_option("--kubeconfig-out", options.kubeconfig_out, "Write the kubeconfig for kubectl here")->type_name("FILE");
+  demo->add_option("--speed", options.speed, "Play the scene faster or slower")->check(CLI::Range(0.1, 20.0))->type_name("X");
+  demo->add_flag("--plain", options.plain, "No colours, no redrawing (default when not on a terminal)");
+  demo->callback([&] { exit_code = cmd::run_demo(options); });
+}
+
+void add_simulate(CLI::App& app, cmd::SimulateOptions& options, int& exit_code) {
+  CLI::App* simulate = app.add_subcommand("simulate", "Plan a policy on a dump of a cluster; nothing is touched");
+  simulate->add_option("--snapshot", options.snapshot, "Dump: a file or a directory of files (kubectl get … -o json|yaml)")
+      ->required()
+      ->type_name("FILE|DIR");
+  simulate->add_option("--policy", options.policy, "DeschedulerPolicy (YAML or JSON)")->required()->type_name("FILE");
+  simulate->add_option("--now", options.now, "Pretend it is this time (RFC 3339; default: the newest time in the dump)")
+      ->type_name("TIME");
+  simulate->add_option("-o,--output", options.output, "table, json or yaml")
+      ->check(CLI::IsMember({"table", "json", "yaml"}))
+      ->capture_default_str()
+      ->type_name("FORMAT");
+  simulate->callback([&] { exit_code = cmd::run_simulate(options); });
+}
+
+void add_validate(CLI::App& app, cmd::ValidateOptions& options, int& exit_code) {
+  CLI::App* validate = app.add_subcommand("validate", "Check DeschedulerPolicy and Evacuation files, strictly");
+  validate->add_option("FILE", options.files, "YAML or JSON files; - is standard input")->required();
+  validate->add_option("-o,--output", options.output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str()
+      ->type_name("FORMAT");
+  validate->callback([&] { exit_code = cmd::run_validate(options); });
+}
+
+}  // namespace
+
+std::vector<cmd::CommandWords> cmd::describe(const CLI::App& app) {
+  std::vector<CommandWords> commands;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    CommandWords words{command->get_name(), command->get_description(), {}};
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_snames()) words.flags.push_back("-" + name);
+      for (const std::string& name : option->get_lnames()) words.flags.push_back("--" + name);
+    }
+    commands.push_back(std::move(words));
+  }
+  return commands;
+}
+
+int main(int argc, char** argv) {
+  // cpprest loads the system's roots for every connection (100 ms of CPU) unless they look empty; we load our own.
+  setenv("SSL_CERT_FILE", "/dev/null", 0);
+  setenv("SSL_CERT_DIR", "/nonexistent", 0);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  CLI::App app{"Evacuator moves pods to where they are better off, without breaking what runs in them.", "evacuator"};
+  app.footer(kExamples);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+
+  int exit_code = 0;
+  cmd::RunOptions run;
+  cmd::DemoOptions demo;
+  cmd::SimulateOptions simulate;
+  cmd::ValidateOptions validate;
+  bool version_as_json = false;
+  std::string shell;
+  add_run(app, run, exit_code);
+  add_demo(app, demo, exit_code);
+  add_simulate(app, simulate, exit_code);
+  add_validate(app, validate, exit_code);
+  CLI::App* version = app.add_subcommand("version", "Print the version");
+  version->add_flag("--json", version_as_json, "As a JSON object");
+  version->callback([&] { exit_code = cmd::print_version(version_as_json); });
+  CLI::App* completion = app.add_subcommand("completion", "Print a completion script for a shell");
+  completion->add_option("SHELL", shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->callback([&] { std::cout << cmd::completion_script(shell, cmd::describe(app)); });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return exit_code;
+}

@@ -1,0 +1,45 @@
+#include "cmd/table.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cmd {
+
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string Table::render(std::string_view indent) const {
+  std::vector<std::size_t> widths;
+  for (const std::string& header : headers_) widths.push_back(display_width(header));
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < std::min(row.size(), widths.size()); ++i) {
+      widths[i] = std::max(widths[i], std::max<std::size_t>(1, display_width(row[i])));
+    }
+  }
+  std::string out;
+  const auto add_line = [&](const std::vector<std::string>& cells, bool is_header) {
+    std::string line(indent);
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      std::string cell = i < cells.size() ? cells[i] : "";
+      if (cell.empty() && !is_header) cell = "-";
+      line += cell;
+      if (i + 1 < widths.size()) line.append(widths[i] - display_width(cell) + 3, ' ');
+    }
+    out += line + "\n";
+  };
+  add_line(headers_, true);
+  for (const auto& row : rows_) add_line(row, false);
+  return out;
+}
+
+std::string bar(double share, std::size_t width) {
+  const double clamped = std::clamp(std::isfinite(share) ? share : 0.0, 0.0, 1.0);
+  const auto full = static_cast<std::size_t>(std::lround(clamped * static_cast<double>(width)));
+  std::string out;
+  for (std::size_t i = 0; i < width; ++i) out += i < full ? "\u2588" : "\u2591";
+  return out;
+}
+
+}  // namespace cmd

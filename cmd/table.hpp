@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cmd {
+
+/// A table as kubectl prints it: upper-case headers, columns padded with three spaces, no lines.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> headers) : headers_(std::move(headers)) {}
+
+  /// Missing cells stay empty; empty ones print as "-".
+  void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  bool empty() const { return rows_.empty(); }
+
+  /// One line a row, each ending in a newline. `indent` goes in front of every line.
+  std::string render(std::string_view indent = {}) const;
+
+ private:
+  std::vector<std::string> headers_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// A bar of `width` cells for a share of 0 to 1: "█████░░░░░".
+std::string bar(double share, std::size_t width);
+
+/// Columns that UTF-8 `text` takes on a terminal (code points; no wide characters expected).
+std::size_t display_width(std::string_view text);
+
+}  // namespace cmd

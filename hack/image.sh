@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Builds the container image with whatever builder is there. usage: hack/image.sh [NAME:TAG]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+for builder in docker podman buildah; do
+  command -v "$builder" >/dev/null || continue
+  exec "$builder" build -t "${1:-evacuator:dev}" -f Dockerfile .
+done
+echo "image: install docker, podman or buildah first (apt-get install podman)" >&2
+exit 1
