@@ -2,14 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace api {
 
 base::Error to_error(const FieldErrors& errors) {
+  constexpr std::size_t kShown = 50;  // a hostile object can hold a hundred thousand mistakes
   std::string text;
-  for (const FieldError& error : errors) {
-    if (!text.empty()) text += "; ";
-    text += error.to_string();
+  for (std::size_t i = 0; i < std::min(errors.size(), kShown); ++i) {
+    if (i > 0) text += "; ";
+    text += errors[i].to_string();
   }
+  if (errors.size() > kShown) text += fmt::format("; and {} more", errors.size() - kShown);
   return base::invalid(std::move(text));
 }
 
