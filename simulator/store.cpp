@@ -54,17 +54,21 @@ std::string kind_name(const kube::ResourceType& type) {
   return type.group.empty() ? std::string(type.kind) : fmt::format("{}.{}", type.kind, type.group);
 }
 
-base::Error not_found(const kube::ResourceType& type, const ObjectKey& key) {
+base::Error missing_in_store(const kube::ResourceType& type, const ObjectKey& key) {
   return {base::ErrorCode::kNotFound, fmt::format("{} \"{}\" not found", resource_name(type), key.name)};
 }
 
-base::Error modified(const kube::ResourceType& type, const ObjectKey& key) {
+std::string too_old(std::uint64_t revision, std::uint64_t oldest) {
+  return fmt::format("too old resource version: {} ({})", revision, oldest);
+}
+
+base::Error stale_write(const kube::ResourceType& type, const ObjectKey& key) {
   return {base::ErrorCode::kConflict,
           fmt::format("Operation cannot be fulfilled on {} \"{}\": the object has been modified; please apply your "
                       "changes to the latest version and try again", resource_name(type), key.name)};
 }
 
-base::Status check(const Preconditions& expected, const kube::ResourceType& type, const ObjectKey& key, const Json& object) {
+base::Status check_preconditions(const Preconditions& expected, const kube::ResourceType& type, const ObjectKey& key, const Json& object) {
   const std::string uid = text_at(object, {"metadata", "uid"});
   if (!expected.uid.empty() && expected.uid != uid) {
     return base::Error{base::ErrorCode::kConflict,
@@ -195,6 +199,8 @@ struct Store::Impl {
     return record(type, ChangeKind::kDeleted, key, std::move(last), std::move(before));
   }
 
+  std::vector<Object> list(const kube::ResourceType& type, const std::string& ns);
+  std::vector<Object> undo_since(std::uint64_t revision, const kube::ResourceType& type, const std::string& ns, std::vector<Object> now);
   Object commit(const kube::ResourceType& type, Objects::iterator at, Json edited);
   Object start_termination(const kube::ResourceType& type, Objects::iterator at, std::int64_t grace);
   Object continue_termination(const kube::ResourceType& type, Objects::iterator at, std::optional<std::int64_t> asked);
@@ -210,6 +216,40 @@ struct Store::Impl {
   std::mutex random_mutex;      // apart from `mutex`, so that a change function may ask for names
   std::mt19937_64 random;
 };
+
+std::vector<Object> Store::Impl::list(const kube::ResourceType& type, const std::string& ns) {
+  std::vector<Object> found;
+  const Objects* objects = table(type);
+  if (!objects) return found;
+  if (ns.empty()) found.reserve(objects->size());
+  for (auto at = ns.empty() ? objects->begin() : objects->lower_bound({ns, ""}); at != objects->end(); ++at) {
+    if (!ns.empty() && at->first.ns != ns) break;
+    found.push_back(at->second);
+  }
+  return found;
+}
+
+/// The journal read backwards turns today's list into that of `revision`.
+std::vector<Object> Store::Impl::undo_since(std::uint64_t revision, const kube::ResourceType& type, const std::string& ns,
+                                            std::vector<Object> now) {
+  Objects then;
+  for (Object& object : now) {
+    ObjectKey key{text_at(*object, {"metadata", "namespace"}), text_at(*object, {"metadata", "name"})};
+    then.emplace_hint(then.end(), std::move(key), std::move(object));
+  }
+  for (auto at = journal.rbegin(); at != journal.rend() && at->revision > revision; ++at) {
+    if (at->group != type.group || at->plural != type.plural || (!ns.empty() && at->key.ns != ns)) continue;
+    if (at->before) {
+      then[at->key] = at->before;
+    } else {
+      then.erase(at->key);
+    }
+  }
+  std::vector<Object> found;
+  found.reserve(then.size());
+  for (auto& [key, object] : then) found.push_back(std::move(object));
+  return found;
+}
 
 Object Store::Impl::commit(const kube::ResourceType& type, Objects::iterator at, Json edited) {
   const Json& stored = *at->second;
@@ -254,15 +294,15 @@ Object Store::get(const kube::ResourceType& type, const ObjectKey& key) const {
 
 std::vector<Object> Store::list(const kube::ResourceType& type, const std::string& ns) const {
   const std::scoped_lock lock(impl_->mutex);
-  std::vector<Object> found;
-  const Objects* objects = impl_->table(type);
-  if (!objects) return found;
-  if (ns.empty()) found.reserve(objects->size());
-  for (auto at = ns.empty() ? objects->begin() : objects->lower_bound({ns, ""}); at != objects->end(); ++at) {
-    if (!ns.empty() && at->first.ns != ns) break;
-    found.push_back(at->second);
-  }
-  return found;
+  return impl_->list(type, ns);
+}
+
+base::Result<Listing> Store::list_at(const kube::ResourceType& type, const std::string& ns, std::optional<std::uint64_t> revision) const {
+  const std::scoped_lock lock(impl_->mutex);
+  std::vector<Object> now = impl_->list(type, ns);
+  if (!revision || *revision >= impl_->revision) return Listing{std::move(now), impl_->revision};
+  if (*revision < impl_->forgotten) return base::Error{base::ErrorCode::kGone, too_old(*revision, impl_->forgotten)};
+  return Listing{impl_->undo_since(*revision, type, ns, std::move(now)), *revision};
 }
 
 base::Result<Object> Store::create(const kube::ResourceType& type, Json object) {
@@ -299,7 +339,7 @@ base::Result<Object> Store::mutate(const kube::ResourceType& type, const ObjectK
                                    const std::function<base::Status(Json& object)>& change) {
   const std::scoped_lock lock(impl_->mutex);
   const auto found = impl_->find(type, key);
-  if (!found) return not_found(type, key);
+  if (!found) return missing_in_store(type, key);
   const Objects::iterator at = *found;
   const Object stored = at->second;
   Json edited = *stored;
@@ -307,7 +347,7 @@ base::Result<Object> Store::mutate(const kube::ResourceType& type, const ObjectK
   if (!edited.is_object() || !edited["metadata"].is_object()) return base::invalid("metadata: an object is required");
 
   const std::string version = text_at(edited, {"metadata", "resourceVersion"});
-  if (!version.empty() && version != text_at(*stored, {"metadata", "resourceVersion"})) return modified(type, key);
+  if (!version.empty() && version != text_at(*stored, {"metadata", "resourceVersion"})) return stale_write(type, key);
   const std::string uid = text_at(edited, {"metadata", "uid"});
   if (!uid.empty() && uid != text_at(*stored, {"metadata", "uid"})) {
     return base::invalid(fmt::format("metadata.uid: Invalid value: \"{}\": field is immutable", uid));
@@ -323,9 +363,9 @@ base::Result<Object> Store::remove(const kube::ResourceType& type, const ObjectK
                                    std::optional<std::int64_t> grace_seconds) {
   const std::scoped_lock lock(impl_->mutex);
   const auto found = impl_->find(type, key);
-  if (!found) return not_found(type, key);
+  if (!found) return missing_in_store(type, key);
   const Objects::iterator at = *found;
-  if (base::Status held = check(expected, type, key, *at->second); !held) return std::move(held).error();
+  if (base::Status held = check_preconditions(expected, type, key, *at->second); !held) return std::move(held).error();
   const bool terminating = find_at(*at->second, {"metadata", "deletionTimestamp"}) != nullptr;
   if (terminating) return impl_->continue_termination(type, at, grace_seconds);
   return impl_->start_termination(type, at, grace_of(type, *at->second, grace_seconds));
@@ -339,7 +379,7 @@ std::uint64_t Store::revision() const {
 base::Result<std::vector<Change>> Store::changes_since(std::uint64_t revision, const kube::ResourceType* type) const {
   const std::scoped_lock lock(impl_->mutex);
   if (revision < impl_->forgotten) {
-    return base::Error{base::ErrorCode::kGone, fmt::format("too old resource version: {} ({})", revision, impl_->forgotten)};
+    return base::Error{base::ErrorCode::kGone, too_old(revision, impl_->forgotten)};
   }
   std::vector<Change> found;
   const auto& journal = impl_->journal;

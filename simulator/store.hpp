@@ -41,6 +41,12 @@ struct Preconditions {
   std::string resource_version;
 };
 
+/// What a list saw, and when.
+struct Listing {
+  std::vector<Object> items;
+  std::uint64_t revision = 0;
+};
+
 /// etcd and the generic registry in one: uid, one global resourceVersion counter, generation (bumped when anything but
 /// metadata and status changes, for kinds with a status subresource), creationTimestamp, deletionTimestamp and finalizers,
 /// optimistic locking, a bounded journal for watches. Knows nothing of HTTP and of single kinds, except that pods are deleted
@@ -55,6 +61,10 @@ class Store {
   Object get(const kube::ResourceType& type, const api::ObjectKey& key) const;
   /// Ordered by namespace and name; an empty namespace means all.
   std::vector<Object> list(const kube::ResourceType& type, const std::string& ns = {}) const;
+
+  /// The same together with the revision it is true for: now, or as it was at `revision` (continue tokens, stale lists).
+  /// kGone when the journal no longer reaches back to it.
+  base::Result<Listing> list_at(const kube::ResourceType& type, const std::string& ns, std::optional<std::uint64_t> revision = {}) const;
 
   /// Fills in metadata (uid, resourceVersion, creationTimestamp, generation 1, name from generateName).
   /// kAlreadyExists when the name is taken.
