@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "api/descheduler_policy.hpp"
+#include "api/evacuation.hpp"
+#include "api/yaml.hpp"
+#include "cmd/commands.hpp"
+#include "cmd/dump.hpp"
+#include "evictors/registry.hpp"
+#include "strategies/catalog.hpp"
+
+namespace cmd {
+namespace {
+
+/// What was found out about one object of one file.
+struct Finding {
+  std::string file;
+  std::string object;  ///< "DeschedulerPolicy balance"
+  std::vector<std::string> problems;
+};
+
+std::string text_at(const api::Json& object, const char* pointer) {
+  const api::Json::json_pointer at{pointer};
+  if (!object.is_object() || !object.contains(at) || !object.at(at).is_string()) return {};
+  return object.at(at).get<std::string>();
+}
+
+std::vector<std::string> lines_of(const api::FieldErrors& errors) {
+  std::vector<std::string> lines;
+  for (const api::FieldError& error : errors) lines.push_back(error.to_string());
+  return lines;
+}
+
+std::vector<std::string> problems_of_policy(const api::Json& document) {
+  const auto policy = api::decode_descheduler_policy(document);
+  if (!policy) return {policy.error().message};
+  api::FieldErrors errors = api::validate(policy->spec, evictors::Registry::builtin().names());
+  const api::FieldErrors of_args = strategies::validate(policy->spec.strategies);
+  errors.insert(errors.end(), of_args.begin(), of_args.end());
+  return lines_of(errors);
+}
+
+std::vector<std::string> problems_of_evacuation(const api::Json& document) {
+  const auto evacuation = api::decode_evacuation(document);
+  if (!evacuation) return {evacuation.error().message};
+  return lines_of(api::validate(evacuation->spec, evictors::Registry::builtin().names()));
+}
+
+Finding examine(const std::string& file, const api::Json& document) {
+  const std::string kind = text_at(document, "/kind");
+  Finding finding{file, kind + " " + text_at(document, "/metadata/name"), {}};
+  const std::string version = text_at(document, "/apiVersion");
+  if (kind != "DeschedulerPolicy" && kind != "Evacuation") {
+    finding.object = kind.empty() ? "document without kind" : finding.object;
+    finding.problems = {"kind: must be DeschedulerPolicy or Evacuation"};
+  } else if (version != "evacuator.dev/v1alpha1") {
+    finding.problems = {fmt::format("apiVersion: must be evacuator.dev/v1alpha1, not \"{}\"", version)};
+  } else if (text_at(document, "/metadata/name").empty()) {
+    finding.problems = {"metadata.name: must not be empty"};
+  } else {
+    finding.problems = kind == "Evacuation" ? problems_of_evacuation(document) : problems_of_policy(document);
+  }
+  return finding;
+}
+
+std::vector<Finding> examine_file(const std::string& file) {
+  const auto text = read_file(file, std::size_t{16} << 20);
+  if (!text) return {{file, "", {text.error().message}}};
+  const auto documents = api::parse_yaml(*text);
+  if (!documents) return {{file, "", {documents.error().message}}};
+  std::vector<Finding> findings;
+  for (const api::Json& document : *documents) {
+    if (!document.is_null()) findings.push_back(examine(file, document));
+  }
+  if (findings.empty()) findings.push_back({file, "", {"holds no object"}});
+  return findings;
+}
+
+void print_text(const Finding& finding) {
+  const std::string where = finding.object.empty() ? finding.file : finding.file + ": " + finding.object;
+  if (finding.problems.empty()) {
+    fmt::print("{}: valid\n", where);
+    return;
+  }
+  for (const std::string& problem : finding.problems) fmt::print("{}: {}\n", where, problem);
+}
+
+api::Json as_json(const Finding& finding) {
+  return {{"file", finding.file}, {"object", finding.object}, {"valid", finding.problems.empty()}, {"problems", finding.problems}};
+}
+
+}  // namespace
+
+int run_validate(const ValidateOptions& options) {
+  bool valid = true;
+  api::Json report = api::Json::array();
+  for (const std::string& file : options.files) {
+    for (const Finding& finding : examine_file(file)) {
+      valid = valid && finding.problems.empty();
+      if (options.output == "json") {
+        report.push_back(as_json(finding));
+      } else {
+        print_text(finding);
+      }
+    }
+  }
+  if (options.output == "json") fmt::print("{}\n", report.dump(2));
+  return valid ? 0 : 1;
+}
+
+}  // namespace cmd

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/descheduler_policy.hpp"
+#include "api/json.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/result.hpp"
+
+namespace controllers {
+
+/// What the operator itself is told (--config): limits over all policies and hand-made Evacuations, and how it runs.
+/// The defaults here are the documented ones (docs/operations.md).
+struct OperatorConfig {
+  struct LeaderElection {
+    bool enabled = true;
+    std::string ns;  ///< empty: the service account's namespace, else evacuator-system
+    std::string name = "evacuator";
+    base::Duration lease_duration = base::seconds(15);
+    base::Duration renew_deadline = base::seconds(10);
+    base::Duration retry_period = base::seconds(2);
+    friend bool operator==(const LeaderElection&, const LeaderElection&) = default;
+  };
+
+  /// Over the whole cluster; they win over a policy's own limits.
+  api::InFlightLimits in_flight{.total = api::IntOrPercent{5, false},
+                                .per_node = api::IntOrPercent{2, false},
+                                .per_namespace = std::nullopt,
+                                .per_workload = api::IntOrPercent{1, false}};
+  LeaderElection leader_election;
+  double qps = 50;
+  std::int32_t burst = 100;
+  std::string address = "0.0.0.0:8080";
+  base::LogLevel log_level = base::LogLevel::kInfo;
+  base::LogFormat log_format = base::LogFormat::kText;
+  std::int32_t workers = 32;
+};
+
+/// Reads the YAML file's text, strictly; absent fields keep their defaults. Errors carry field paths.
+base::Result<OperatorConfig> parse_operator_config(std::string_view yaml);
+base::Result<OperatorConfig> decode_operator_config(const api::Json& json);
+
+/// What no single field can tell: renewDeadline < leaseDuration and so on. Empty = fine.
+api::FieldErrors validate(const OperatorConfig& config);
+
+std::optional<base::LogLevel> parse_log_level(std::string_view text);
+std::optional<base::LogFormat> parse_log_format(std::string_view text);
+
+}  // namespace controllers

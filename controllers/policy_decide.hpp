@@ -1,0 +1,74 @@
+#pragma once
+
+/// What a DeschedulerPolicy does next: pure functions of what was observed. The shell is policy_reconciler.hpp.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/descheduler_policy.hpp"
+#include "api/evacuation.hpp"
+#include "base/clock.hpp"
+#include "base/result.hpp"
+
+namespace controllers {
+
+/// A policy as the API server holds it. One that does not decode is kept with its problem, so that the user is told.
+struct ObservedPolicy {
+  api::ObjectMeta meta;
+  std::optional<api::DeschedulerPolicy> policy;  ///< absent: `problem` says why
+  std::string problem;
+};
+/// Fails only when not even the metadata can be read.
+base::Result<ObservedPolicy> decode_observed_policy(std::string_view json);
+
+/// When the next cycle runs. Suspended policies have none.
+struct CycleTiming {
+  bool due = false;
+  std::optional<base::TimePoint> next;
+};
+/// A policy that was never planned, or whose spec changed since, is due at once; else `interval` after the last start.
+CycleTiming cycle_timing(const api::DeschedulerPolicy& policy, base::TimePoint now);
+
+/// The policy's Evacuations as they stand.
+struct PolicyTally {
+  std::int32_t active = 0;  ///< unfinished
+  std::int64_t evicted = 0; ///< ever: pods that left under this policy
+};
+/// Adds up one policy's Evacuations. Finished ones are deleted after their TTL, so those that finished before `until` are kept
+/// as a number in the status (evicted_counted) and the younger ones are counted afresh each time; nothing is counted twice
+/// or lost by a crash between the two.
+struct EvictedCount {
+  std::int64_t counted = 0;
+  std::optional<base::TimePoint> until;
+};
+struct TallyResult {
+  PolicyTally tally;
+  EvictedCount carried;
+};
+TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, EvictedCount carried,
+                  base::TimePoint now);
+
+/// What one planning cycle brought.
+struct CycleOutcome {
+  api::LastCycle summary;
+  std::vector<api::PlannedMove> plan;
+  bool plan_truncated = false;
+  std::vector<std::string> problems;  ///< strategies or creations that failed
+};
+
+/// The Evacuation that carries out one planned move.
+api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::PlannedMove& move);
+
+/// The whole status from the one before and what is known now. `outcome` is nullptr when no cycle ran. Pure; equal input gives an
+/// equal status, so an unchanged policy is not written.
+api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, const TallyResult& counts,
+                                         const CycleOutcome* outcome, base::TimePoint now);
+/// Of a policy that is invalid: Ready=False/InvalidSpec with the problem, counts kept.
+api::DeschedulerPolicyStatus invalid_status(const api::DeschedulerPolicyStatus& before, std::int64_t generation,
+                                            std::string_view problem, base::TimePoint now);
+
+}  // namespace controllers
