@@ -1,0 +1,230 @@
+#include "scheduling/cluster_snapshot.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "api/well_known.hpp"
+
+namespace scheduling {
+namespace {
+
+struct RequestSetHash {
+  std::size_t operator()(const RequestSet& set) const {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (const auto& [resource, milli] : set) {
+      hash = (hash ^ resource) * 0x100000001b3;
+      hash = (hash ^ static_cast<std::uint64_t>(milli)) * 0x9e3779b97f4a7c15;
+      hash ^= hash >> 29;
+    }
+    return static_cast<std::size_t>(hash);
+  }
+};
+
+bool before(const api::ObjectMeta& a, const api::ObjectMeta& b) {
+  if (const int order = a.ns.compare(b.ns); order != 0) return order < 0;
+  if (const int order = a.name.compare(b.name); order != 0) return order < 0;
+  return a.uid < b.uid;
+}
+
+/// Drops nulls and orders by namespace, name, uid. Lists of a store are in order already.
+template <typename T>
+SnapshotInput::List<T> in_order(SnapshotInput::List<T> list) {
+  std::erase(list, nullptr);
+  const auto less = [](const auto& a, const auto& b) { return before(a->meta, b->meta); };
+  if (!std::ranges::is_sorted(list, less)) std::ranges::stable_sort(list, less);
+  return list;
+}
+
+template <typename T>
+const T* find_in(const SnapshotInput::List<T>& list, std::string_view ns, std::string_view name) {
+  const auto key = std::tuple(ns, name);
+  const auto key_of = [](const auto& object) {
+    return std::tuple<std::string_view, std::string_view>(object->meta.ns, object->meta.name);
+  };
+  const auto at = std::ranges::lower_bound(list, key, {}, key_of);
+  return at == list.end() || key_of(*at) != key ? nullptr : at->get();
+}
+
+/// Terms come one after the other, so a pod that is in the list already is its last entry.
+void append_once(std::vector<PodIndex>& list, PodIndex pod) {
+  if (list.empty() || list.back() != pod) list.push_back(pod);
+}
+
+}  // namespace
+
+ClusterSnapshot::ClusterSnapshot(SnapshotInput input)
+    : priority_classes_(in_order(std::move(input.priority_classes))),
+      claims_(in_order(std::move(input.claims))),
+      volumes_(in_order(std::move(input.volumes))),
+      workloads_(in_order(std::move(input.workloads))) {
+  take_nodes(std::move(input.nodes));
+  take_pods(std::move(input.pods));
+  take_namespaces(std::move(input.namespaces));
+  take_pdbs(std::move(input.pdbs));
+  for (const auto& workload : workloads_) workload_by_uid_.emplace(workload->meta.uid, workload.get());
+}
+
+void ClusterSnapshot::take_nodes(SnapshotInput::List<api::Node> nodes) {
+  nodes_ = in_order(std::move(nodes));
+  allocatable_ = NodeResources(nodes_.size());
+  used_ = NodeResources(nodes_.size());
+  node_by_name_.reserve(nodes_.size());
+  for (const NodeIndex node : this->nodes()) {
+    node_by_name_.emplace(nodes_[node]->meta.name, node);
+    for (const auto& [name, quantity] : nodes_[node]->allocatable) {
+      allocatable_.add(node, resources_.intern(name), quantity.milli());
+    }
+  }
+}
+
+void ClusterSnapshot::take_pods(SnapshotInput::List<api::Pod> pods) {
+  pods = in_order(std::move(pods));
+  std::vector<NodeIndex> placed(pods.size(), kNoNode);
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    if (!pods[i]->node_name.empty()) placed[i] = find_node(pods[i]->node_name.value).value_or(kNoNode);
+  }
+  number_pods(pods, placed);
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    PodEntry& entry = pods_[by_name_[i]];
+    entry.object = std::move(pods[i]);
+    entry.node = placed[i];
+    entry.terminal = entry.object->is_terminal();
+  }
+  derive_namespaces();
+  derive_requests();
+  derive_owners();
+}
+
+/// Counting sort by node; within a node the order by name stays.
+void ClusterSnapshot::number_pods(const SnapshotInput::List<api::Pod>& pods, const std::vector<NodeIndex>& placed) {
+  const auto slot = [&](std::size_t i) { return std::min<std::size_t>(placed[i], nodes_.size()); };
+  std::vector<PodIndex> next(nodes_.size() + 2, 0);
+  for (std::size_t i = 0; i < pods.size(); ++i) ++next[slot(i) + 1];
+  for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
+  first_pod_.assign(next.begin(), next.end() - 1);
+  by_name_.resize(pods.size());
+  for (std::size_t i = 0; i < pods.size(); ++i) by_name_[i] = next[slot(i)]++;
+  pods_.resize(pods.size());
+}
+
+void ClusterSnapshot::derive_namespaces() {
+  for (std::uint32_t i = 0; i < by_name_.size(); ++i) {
+    PodEntry& entry = pods_[by_name_[i]];
+    if (i == 0 || entry.object->meta.ns != namespaces_.back().name) {
+      intern_namespace(entry.object->meta.ns);
+      namespaces_.back().first = i;
+    }
+    namespaces_.back().last = i + 1;
+    entry.ns = static_cast<NamespaceIndex>(namespaces_.size() - 1);
+  }
+}
+
+void ClusterSnapshot::derive_requests() {
+  std::unordered_map<RequestSet, std::uint32_t, RequestSetHash> known;
+  RequestSet requests;
+  for (const PodIndex pod : pods()) {
+    PodEntry& entry = pods_[pod];
+    effective_requests(*entry.object, resources_, requests);
+    const auto [at, added] = known.try_emplace(requests, static_cast<std::uint32_t>(request_sets_.size()));
+    if (added) request_sets_.push_back(requests);
+    entry.requests = at->second;
+    if (entry.terminal) continue;
+    if (entry.object->affinity) derive_anti_affinity(pod);
+    if (entry.node == kNoNode) continue;
+    used_.add(entry.node, requests);
+    used_.add(entry.node, kPodsIndex, 1000);
+  }
+}
+
+void ClusterSnapshot::derive_anti_affinity(PodIndex pod) {
+  for (const api::PodAffinityTerm& term : this->pod(pod).affinity->required_pod_anti_affinity) {
+    if (term.namespace_selector) append_once(anti_affine_by_labels_, pod);
+    for (const std::string& name : term.namespaces) append_once(namespaces_[intern_namespace(name)].anti_affine, pod);
+    if (!term.namespace_selector && term.namespaces.empty()) append_once(namespaces_[pods_[pod].ns].anti_affine, pod);
+  }
+}
+
+void ClusterSnapshot::derive_owners() {
+  std::unordered_map<std::string_view, std::uint32_t> known;
+  for (const PodIndex pod : pods()) {
+    const auto& owners = pods_[pod].object->meta.owner_references;
+    for (std::size_t i = 0; i < owners.size(); ++i) {
+      const auto repeated = std::ranges::find(owners.begin(), owners.begin() + i, owners[i].uid,
+                                              &api::OwnerReference::uid);
+      if (repeated != owners.begin() + i) continue;
+      const auto [at, added] = known.try_emplace(owners[i].uid, static_cast<std::uint32_t>(owner_pods_.size()));
+      if (added) owner_pods_.push_back(0);
+      ++owner_pods_[at->second];
+      if (i == 0) pods_[pod].owner = at->second;
+    }
+  }
+}
+
+void ClusterSnapshot::take_namespaces(SnapshotInput::List<api::Namespace> namespaces) {
+  namespace_objects_ = in_order(std::move(namespaces));
+  for (const auto& object : namespace_objects_) {
+    namespaces_[intern_namespace(object->meta.name)].object = object.get();
+  }
+}
+
+void ClusterSnapshot::take_pdbs(SnapshotInput::List<api::PodDisruptionBudget> pdbs) {
+  pdbs_ = in_order(std::move(pdbs));
+  for (std::uint32_t i = 0; i < pdbs_.size(); ++i) {
+    namespaces_[intern_namespace(pdbs_[i]->meta.ns)].pdbs.push_back(i);
+  }
+}
+
+NamespaceIndex ClusterSnapshot::intern_namespace(std::string_view name) {
+  const auto [at, added] = namespace_by_name_.try_emplace(name, static_cast<NamespaceIndex>(namespaces_.size()));
+  if (added) namespaces_.emplace_back().name = name;
+  return at->second;
+}
+
+std::optional<NodeIndex> ClusterSnapshot::find_node(std::string_view name) const {
+  const auto at = node_by_name_.find(name);
+  return at == node_by_name_.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::optional<NamespaceIndex> ClusterSnapshot::find_namespace(std::string_view name) const {
+  const auto at = namespace_by_name_.find(name);
+  return at == namespace_by_name_.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::span<const PodIndex> ClusterSnapshot::pods_in(NamespaceIndex ns) const {
+  const NamespaceEntry& entry = namespaces_[ns];
+  return std::span(by_name_).subspan(entry.first, entry.last - entry.first);
+}
+
+std::optional<PodIndex> ClusterSnapshot::find_pod(std::string_view ns, std::string_view name) const {
+  const auto found = find_namespace(ns);
+  if (!found) return std::nullopt;
+  const auto pods = pods_in(*found);
+  const auto name_of = [this](PodIndex pod) -> std::string_view { return this->pod(pod).meta.name; };
+  const auto at = std::ranges::lower_bound(pods, name, {}, name_of);
+  return at == pods.end() || name_of(*at) != name ? std::nullopt : std::optional(*at);
+}
+
+std::uint32_t ClusterSnapshot::siblings(PodIndex pod) const {
+  const std::uint32_t owner = pods_[pod].owner;
+  return owner == kNoOwner ? 0 : owner_pods_[owner];
+}
+
+const api::PriorityClass* ClusterSnapshot::find_priority_class(std::string_view name) const {
+  return find_in(priority_classes_, "", name);
+}
+
+const api::PersistentVolumeClaim* ClusterSnapshot::find_claim(std::string_view ns, std::string_view name) const {
+  return find_in(claims_, ns, name);
+}
+
+const api::PersistentVolume* ClusterSnapshot::find_volume(std::string_view name) const {
+  return find_in(volumes_, "", name);
+}
+
+const api::Workload* ClusterSnapshot::find_workload(std::string_view uid) const {
+  const auto at = workload_by_uid_.find(uid);
+  return at == workload_by_uid_.end() ? nullptr : at->second;
+}
+
+}  // namespace scheduling

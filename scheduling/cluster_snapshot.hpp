@@ -1,0 +1,156 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "api/core.hpp"
+#include "scheduling/resources.hpp"
+
+namespace scheduling {
+
+using PodIndex = std::uint32_t;
+using NamespaceIndex = std::uint32_t;
+inline constexpr NodeIndex kNoNode = 0xffffffff;
+inline constexpr PodIndex kNoPod = 0xffffffff;
+
+/// What a snapshot is made of: lists as an informer's store gives them (by namespace and name; other orders cost a
+/// sort). Shared, not copied. Null pointers are skipped.
+struct SnapshotInput {
+  template <typename T>
+  using List = std::vector<std::shared_ptr<const T>>;
+
+  List<api::Pod> pods;
+  List<api::Node> nodes;
+  List<api::PodDisruptionBudget> pdbs;
+  List<api::Namespace> namespaces;
+  List<api::PriorityClass> priority_classes;
+  List<api::PersistentVolumeClaim> claims;
+  List<api::PersistentVolume> volumes;
+  List<api::Workload> workloads;
+};
+
+/// The cluster at one instant. Immutable, so safe to share between threads; about 60 bytes per pod beside the shared
+/// objects. Nodes are numbered by name. Pods are numbered node by node and inside a node by namespace, name and uid;
+/// pods that are on no known node come last.
+class ClusterSnapshot {
+ public:
+  explicit ClusterSnapshot(SnapshotInput input);
+  ClusterSnapshot(const ClusterSnapshot&) = delete;
+  ClusterSnapshot& operator=(const ClusterSnapshot&) = delete;
+
+  // --- nodes
+  std::size_t node_count() const { return nodes_.size(); }
+  const api::Node& node(NodeIndex node) const { return *nodes_[node]; }
+  std::optional<NodeIndex> find_node(std::string_view name) const;
+  auto nodes() const { return std::views::iota(NodeIndex{0}, static_cast<NodeIndex>(nodes_.size())); }
+
+  // --- pods
+  std::size_t pod_count() const { return pods_.size(); }
+  const api::Pod& pod(PodIndex pod) const { return *pods_[pod].object; }
+  const std::shared_ptr<const api::Pod>& shared_pod(PodIndex pod) const { return pods_[pod].object; }
+  /// The node that the pod is bound to; kNoNode when none or unknown.
+  NodeIndex node_of(PodIndex pod) const { return pods_[pod].node; }
+  auto pods_on(NodeIndex node) const { return std::views::iota(first_pod_[node], first_pod_[node + 1]); }
+  auto pods() const { return std::views::iota(PodIndex{0}, static_cast<PodIndex>(pods_.size())); }
+  auto homeless_pods() const { return std::views::iota(first_pod_.back(), static_cast<PodIndex>(pods_.size())); }
+  /// Pods ordered by namespace, name and uid.
+  std::span<const PodIndex> pods_by_name() const { return by_name_; }
+  std::optional<PodIndex> find_pod(std::string_view ns, std::string_view name) const;
+  /// Effective requests in thousandths.
+  const RequestSet& requests(PodIndex pod) const { return request_sets_[pods_[pod].requests]; }
+  /// Holds resources of its node: neither Succeeded nor Failed.
+  bool is_active(PodIndex pod) const { return !pods_[pod].terminal; }
+  /// Pods in any state that carry an ownerReference with the uid of the pod's first owner, itself included; 0 when it
+  /// has no owner.
+  std::uint32_t siblings(PodIndex pod) const;
+
+  // --- namespaces
+  std::size_t namespace_count() const { return namespaces_.size(); }
+  NamespaceIndex namespace_of(PodIndex pod) const { return pods_[pod].ns; }
+  std::optional<NamespaceIndex> find_namespace(std::string_view name) const;
+  std::string_view namespace_name(NamespaceIndex ns) const { return namespaces_[ns].name; }
+  /// The object, or nullptr when only its contents are known.
+  const api::Namespace* namespace_object(NamespaceIndex ns) const { return namespaces_[ns].object; }
+  std::span<const PodIndex> pods_in(NamespaceIndex ns) const;
+  /// Budgets of the namespace, as positions in pdbs().
+  std::span<const std::uint32_t> pdbs_in(NamespaceIndex ns) const { return namespaces_[ns].pdbs; }
+  const SnapshotInput::List<api::PodDisruptionBudget>& pdbs() const { return pdbs_; }
+
+  // --- the rest
+  const ResourceNames& resources() const { return resources_; }
+  /// status.allocatable in thousandths.
+  const NodeResources& allocatable() const { return allocatable_; }
+  /// Sum of the effective requests of the active pods; "pods" is their number (in thousandths, as everything).
+  const NodeResources& used() const { return used_; }
+  const api::PriorityClass* find_priority_class(std::string_view name) const;
+  const api::PersistentVolumeClaim* find_claim(std::string_view ns, std::string_view name) const;
+  const api::PersistentVolume* find_volume(std::string_view name) const;
+  const api::Workload* find_workload(std::string_view uid) const;
+  /// Active pods with a required anti-affinity term that speaks about pods of `ns` by that namespace's name.
+  std::span<const PodIndex> anti_affine_towards(NamespaceIndex ns) const { return namespaces_[ns].anti_affine; }
+  /// Active pods with a required anti-affinity term that chooses namespaces by their labels.
+  std::span<const PodIndex> anti_affine_by_namespace_labels() const { return anti_affine_by_labels_; }
+
+ private:
+  struct PodEntry {
+    std::shared_ptr<const api::Pod> object;
+    NodeIndex node = kNoNode;
+    NamespaceIndex ns = 0;
+    std::uint32_t requests = 0;
+    std::uint32_t owner = kNoOwner;
+    bool terminal = false;
+  };
+  struct NamespaceEntry {
+    std::string_view name;
+    const api::Namespace* object = nullptr;
+    std::vector<std::uint32_t> pdbs;
+    std::vector<PodIndex> anti_affine;
+    std::uint32_t first = 0;  ///< its pods: by_name_[first, last)
+    std::uint32_t last = 0;
+  };
+  static constexpr std::uint32_t kNoOwner = 0xffffffff;
+
+  void take_nodes(SnapshotInput::List<api::Node> nodes);
+  void take_pods(SnapshotInput::List<api::Pod> pods);
+  void take_namespaces(SnapshotInput::List<api::Namespace> namespaces);
+  void take_pdbs(SnapshotInput::List<api::PodDisruptionBudget> pdbs);
+  void number_pods(const SnapshotInput::List<api::Pod>& pods, const std::vector<NodeIndex>& placed);
+  void derive_namespaces();
+  void derive_requests();
+  void derive_owners();
+  void derive_anti_affinity(PodIndex pod);
+  NamespaceIndex intern_namespace(std::string_view name);
+
+  SnapshotInput::List<api::Node> nodes_;
+  SnapshotInput::List<api::PodDisruptionBudget> pdbs_;
+  SnapshotInput::List<api::Namespace> namespace_objects_;
+  SnapshotInput::List<api::PriorityClass> priority_classes_;
+  SnapshotInput::List<api::PersistentVolumeClaim> claims_;
+  SnapshotInput::List<api::PersistentVolume> volumes_;
+  SnapshotInput::List<api::Workload> workloads_;
+
+  std::vector<PodEntry> pods_;
+  std::vector<PodIndex> first_pod_;  ///< node_count() + 1 entries
+  std::vector<PodIndex> by_name_;
+  std::vector<PodIndex> anti_affine_by_labels_;
+  std::vector<NamespaceEntry> namespaces_;
+  std::vector<std::uint32_t> owner_pods_;
+  std::vector<RequestSet> request_sets_;
+  ResourceNames resources_;
+  NodeResources allocatable_;
+  NodeResources used_;
+
+  // Keys view strings of the shared objects above.
+  std::unordered_map<std::string_view, NodeIndex> node_by_name_;
+  std::unordered_map<std::string_view, NamespaceIndex> namespace_by_name_;
+  std::unordered_map<std::string_view, const api::Workload*> workload_by_uid_;
+};
+
+}  // namespace scheduling

@@ -1,0 +1,230 @@
+/// Predicates about the node itself: cordon, labels, taints, resources, ports, volumes.
+
+#include <algorithm>
+#include <charconv>
+
+#include "api/well_known.hpp"
+#include "scheduling/predicates.hpp"
+
+namespace scheduling {
+namespace {
+
+using api::SelectorOperator;
+
+bool is_integer(const std::string& text) {
+  std::int64_t value = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  return error == std::errc{} && end == last;
+}
+
+/// Node selectors are checked by the API server, but a dump may hold anything; a malformed requirement matches nothing.
+bool is_well_formed(const api::SelectorRequirement& requirement) {
+  switch (requirement.op) {
+    case SelectorOperator::kIn:
+    case SelectorOperator::kNotIn: return !requirement.values.empty();
+    case SelectorOperator::kExists:
+    case SelectorOperator::kDoesNotExist: return requirement.values.empty();
+    case SelectorOperator::kGt:
+    case SelectorOperator::kLt: return requirement.values.size() == 1 && is_integer(requirement.values.front());
+  }
+  std::abort();
+}
+
+bool matches_field(const api::SelectorRequirement& field, const api::Node& node) {
+  if (field.key != "metadata.name" || field.values.size() != 1) return false;
+  const bool equal = field.values.front() == node.meta.name;
+  if (field.op == SelectorOperator::kIn) return equal;
+  return field.op == SelectorOperator::kNotIn && !equal;
+}
+
+bool matches_selector(const api::StringMap& selector, const api::StringMap& labels) {
+  return std::ranges::all_of(selector, [&](const api::StringMap::Entry& wanted) {
+    const std::string* value = labels.find(wanted.first);
+    return value != nullptr && *value == wanted.second;
+  });
+}
+
+bool is_unspecified(const std::string& ip) { return ip.empty() || ip == "0.0.0.0"; }
+
+bool overlap(const api::HostPort& a, const api::HostPort& b) {
+  if (a.port != b.port || a.protocol != b.protocol) return false;
+  return a.ip == b.ip || is_unspecified(a.ip) || is_unspecified(b.ip);
+}
+
+template <typename F>
+void for_each_host_port(const api::Pod& pod, F&& each) {
+  for (const api::Container& container : pod.containers) std::ranges::for_each(container.host_ports, each);
+  for (const api::Container& container : pod.init_containers) {
+    if (container.restart_always) std::ranges::for_each(container.host_ports, each);
+  }
+}
+
+bool uses_port(const api::Pod& pod, const api::HostPort& port) {
+  bool used = false;
+  for_each_host_port(pod, [&](const api::HostPort& other) { used = used || overlap(port, other); });
+  return used;
+}
+
+/// Volumes of old clusters say their zone by label; several zones are joined by "__".
+bool label_allows(const api::PersistentVolume& volume, std::string_view key, const api::Node& node) {
+  const std::string* zones = volume.meta.labels.find(key);
+  if (zones == nullptr) return true;
+  const std::string* zone = node.meta.labels.find(key);
+  if (zone == nullptr) return false;
+  for (std::string_view rest = *zones; !rest.empty();) {
+    const std::size_t end = std::min(rest.find("__"), rest.size());
+    if (rest.substr(0, end) == *zone) return true;
+    rest.remove_prefix(std::min(end + 2, rest.size()));
+  }
+  return false;
+}
+
+bool is_reachable(const api::PersistentVolume& volume, const api::Node& node) {
+  if (!label_allows(volume, api::well_known::kZoneLabel, node)) return false;
+  if (!label_allows(volume, "topology.kubernetes.io/region", node)) return false;
+  return volume.required_node_terms.empty() ||
+         std::ranges::any_of(volume.required_node_terms, [&](const auto& term) { return matches(term, node); });
+}
+
+std::optional<Refusal> shortage_of(std::string_view name, ResourceIndex resource, std::int64_t wanted,
+                                   std::int64_t free) {
+  if (wanted <= free) return std::nullopt;
+  if (resource == kCpuIndex) {
+    return Refusal{"InsufficientResource", "needs {wanted}m of {subject}, {available}m are free", name, wanted, free};
+  }
+  return Refusal{"InsufficientResource", "needs {wanted} of {subject}, {available} are free", name, wanted, free};
+}
+
+Refusal no_room_for_pods(std::int64_t free) {
+  return {"TooManyPods", "the node's number of pods is reached ({available} free)", "pods", 1, free};
+}
+
+}  // namespace
+
+bool accepts_pods(const api::Node& node) {
+  return std::ranges::none_of(node.conditions, [](const api::Condition& condition) {
+    return condition.type == "Ready" && condition.status != api::ConditionStatus::kTrue;
+  });
+}
+
+bool matches(const api::NodeSelectorTerm& term, const api::Node& node) {
+  if (term.match_expressions.empty() && term.match_fields.empty()) return false;
+  const auto expression_holds = [&](const api::SelectorRequirement& expression) {
+    return is_well_formed(expression) && expression.matches(node.meta.labels);
+  };
+  return std::ranges::all_of(term.match_expressions, expression_holds) &&
+         std::ranges::all_of(term.match_fields, [&](const auto& field) { return matches_field(field, node); });
+}
+
+bool matches_node_terms(const api::Pod& pod, const api::Node& node) {
+  if (!matches_selector(pod.node_selector, node.meta.labels)) return false;
+  if (!pod.affinity || !pod.affinity->required_node_terms) return true;
+  return std::ranges::any_of(*pod.affinity->required_node_terms,
+                             [&](const api::NodeSelectorTerm& term) { return matches(term, node); });
+}
+
+const api::Taint* first_untolerated(const std::vector<api::Toleration>& tolerations,
+                                    const std::vector<api::Taint>& taints,
+                                    std::initializer_list<api::TaintEffect> effects) {
+  for (const api::Taint& taint : taints) {
+    if (std::ranges::find(effects, taint.effect) == effects.end()) continue;
+    const auto tolerates = [&](const api::Toleration& toleration) { return toleration.tolerates(taint); };
+    if (std::ranges::none_of(tolerations, tolerates)) return &taint;
+  }
+  return nullptr;
+}
+
+std::optional<Refusal> refuse_cordoned(const FitQuery& query, NodeIndex node) {
+  if (!query.base().node(node).unschedulable) return std::nullopt;
+  return Refusal{"NodeCordoned", "the node is cordoned"};
+}
+
+std::optional<Refusal> refuse_cordoned_unless_tolerated(const FitQuery& query, NodeIndex node) {
+  if (!query.base().node(node).unschedulable) return std::nullopt;
+  const api::Taint cordon{std::string(api::well_known::kUnschedulableTaint), "", api::TaintEffect::kNoSchedule};
+  const auto tolerates = [&](const api::Toleration& toleration) { return toleration.tolerates(cordon); };
+  if (std::ranges::any_of(query.pod().tolerations, tolerates)) return std::nullopt;
+  return refuse_cordoned(query, node);
+}
+
+std::optional<Refusal> refuse_unready(const FitQuery& query, NodeIndex node) {
+  if (accepts_pods(query.base().node(node))) return std::nullopt;
+  return Refusal{"NodeNotReady", "the node is not ready"};
+}
+
+std::optional<Refusal> refuse_node_terms(const FitQuery& query, NodeIndex node) {
+  if (matches_node_terms(query.pod(), query.base().node(node))) return std::nullopt;
+  return Refusal{"NodeSelectorMismatch", "nodeSelector or required node affinity does not match the node"};
+}
+
+std::optional<Refusal> refuse_taints(const FitQuery& query, NodeIndex node) {
+  const api::Taint* taint = first_untolerated(query.pod().tolerations, query.base().node(node).taints,
+                                              {api::TaintEffect::kNoSchedule, api::TaintEffect::kNoExecute});
+  if (taint == nullptr) return std::nullopt;
+  return Refusal{"UntoleratedTaint", "the pod does not tolerate the taint {subject}", taint->key};
+}
+
+std::optional<Refusal> refuse_shortage(const FitQuery& query, NodeIndex node) {
+  const ClusterSnapshot& base = query.base();
+  if (base.node_of(query.index()) == node) return std::nullopt;  // it has its room there already
+  const NodeResources& used = query.cluster().used();
+  for (const auto& [resource, milli] : base.requests(query.index())) {
+    const auto allocatable = base.allocatable().find(node, resource);
+    const std::int64_t free = !allocatable ? 0
+                                           : saturating_subtract(comparable(resource, *allocatable),
+                                                                 comparable(resource, used.get(node, resource)));
+    if (auto refusal = shortage_of(base.resources().name(resource), resource, comparable(resource, milli), free)) {
+      return refusal;
+    }
+  }
+  const std::int64_t free = base.allocatable().get(node, kPodsIndex) / 1000 - used.get(node, kPodsIndex) / 1000;
+  return free > 0 ? std::nullopt : std::optional(no_room_for_pods(free));
+}
+
+std::optional<Refusal> refuse_shortage_strictly(const FitQuery& query, NodeIndex node) {
+  const ClusterSnapshot& base = query.base();
+  const NodeResources& used = query.cluster().used();
+  const bool is_here = query.cluster().node_of(query.index()) == node && base.is_active(query.index());
+  const std::int64_t room = base.allocatable().get(node, kPodsIndex) - used.get(node, kPodsIndex) + (is_here ? 1000 : 0);
+  if (room < 1000) return no_room_for_pods(room / 1000);
+  for (const auto& [resource, milli] : base.requests(query.index())) {
+    if (milli == 0) continue;
+    std::int64_t free = saturating_subtract(base.allocatable().get(node, resource), used.get(node, resource));
+    if (is_here) free = saturating_add(free, milli);
+    if (milli <= free) continue;
+    return shortage_of(base.resources().name(resource), resource, comparable(resource, milli),
+                       resource == kCpuIndex ? free : free / 1000);
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> refuse_host_ports(const FitQuery& query, NodeIndex node) {
+  std::optional<Refusal> refusal;
+  for_each_host_port(query.pod(), [&](const api::HostPort& port) {
+    if (refusal) return;
+    query.cluster().for_each_on(node, [&](PodIndex other) {
+      if (other == query.index() || !query.base().is_active(other) || !uses_port(query.base().pod(other), port)) return;
+      refusal = Refusal{"HostPortInUse", "host port {wanted}/{subject} is in use on the node", port.protocol, port.port};
+    });
+  });
+  return refusal;
+}
+
+std::optional<Refusal> refuse_volumes(const FitQuery& query, NodeIndex node) {
+  for (const api::Volume& volume : query.pod().volumes) {
+    const bool is_ephemeral = volume.kind == api::VolumeKind::kEphemeral;
+    if (volume.kind != api::VolumeKind::kPersistentVolumeClaim && !is_ephemeral) continue;
+    const auto* claim = query.base().find_claim(query.pod().meta.ns, volume.source);
+    if (claim == nullptr) {
+      if (is_ephemeral) continue;  // made for the replacement when it starts
+      return Refusal{"ClaimNotFound", "the PersistentVolumeClaim {subject} does not exist", volume.source};
+    }
+    const auto* bound = claim->volume_name.empty() ? nullptr : query.base().find_volume(claim->volume_name);
+    if (bound == nullptr || is_reachable(*bound, query.base().node(node))) continue;
+    return Refusal{"VolumeNodeMismatch", "the volume of claim {subject} is not reachable from the node", volume.source};
+  }
+  return std::nullopt;
+}
+
+}  // namespace scheduling

@@ -1,0 +1,57 @@
+#include "scheduling/overlay.hpp"
+
+namespace scheduling {
+namespace {
+
+Topology divide(const ClusterSnapshot& base, std::string_view key) {
+  Topology topology;
+  std::unordered_map<std::string_view, std::uint32_t> known;
+  topology.domain_of.reserve(base.node_count());
+  for (const NodeIndex node : base.nodes()) {
+    const std::string* value = base.node(node).meta.labels.find(key);
+    if (value == nullptr) {
+      topology.domain_of.push_back(Topology::kNone);
+      continue;
+    }
+    const auto [at, added] = known.try_emplace(*value, static_cast<std::uint32_t>(known.size()));
+    if (added) topology.domain_names.push_back(*value);
+    topology.domain_of.push_back(at->second);
+  }
+  return topology;
+}
+
+}  // namespace
+
+Overlay::Overlay(const ClusterSnapshot& base) : base_(&base), used_(base.used()) {
+  node_of_.reserve(base.pod_count());
+  for (const PodIndex pod : base.pods()) node_of_.push_back(base.node_of(pod));
+}
+
+const Topology& Overlay::topology(std::string_view key) const {
+  if (const auto at = topologies_.find(key); at != topologies_.end()) return at->second;
+  return topologies_.emplace(std::string(key), divide(*base_, key)).first->second;
+}
+
+void Overlay::move(PodIndex pod, NodeIndex to) {
+  const NodeIndex from = node_of_[pod];
+  if (from == to) return;
+  if (from != kNoNode) leave(pod, from);
+  node_of_[pod] = to;
+  if (to != kNoNode) arrive(pod, to);
+}
+
+void Overlay::leave(PodIndex pod, NodeIndex from) {
+  if (from != base_->node_of(pod)) std::erase(arrivals_[from], pod);
+  if (!base_->is_active(pod)) return;
+  used_.subtract(from, base_->requests(pod));
+  used_.add(from, kPodsIndex, -1000);
+}
+
+void Overlay::arrive(PodIndex pod, NodeIndex to) {
+  if (to != base_->node_of(pod)) arrivals_[to].push_back(pod);
+  if (!base_->is_active(pod)) return;
+  used_.add(to, base_->requests(pod));
+  used_.add(to, kPodsIndex, 1000);
+}
+
+}  // namespace scheduling

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "scheduling/cluster_snapshot.hpp"
+
+namespace scheduling {
+
+/// The nodes divided by their value of one label. Nodes without the label are in no domain.
+struct Topology {
+  static constexpr std::uint32_t kNone = 0xffffffff;
+  std::vector<std::uint32_t> domain_of;        ///< by node
+  std::vector<std::string_view> domain_names;  ///< in the order of first sight
+};
+
+/// A snapshot with pods moved: what the cluster would look like. Costs four bytes per pod and the nodes' sums; the
+/// snapshot itself is shared and must outlive it. Not thread-safe, reading included: it remembers topologies.
+class Overlay {
+ public:
+  explicit Overlay(const ClusterSnapshot& base);
+
+  const ClusterSnapshot& base() const { return *base_; }
+  /// Where the pod is now; kNoNode: nowhere.
+  NodeIndex node_of(PodIndex pod) const { return node_of_[pod]; }
+  bool is_moved(PodIndex pod) const { return node_of_[pod] != base_->node_of(pod); }
+  /// Sum of the effective requests of the active pods that are on each node now.
+  const NodeResources& used() const { return used_; }
+
+  /// Puts the pod on `to` and takes it off where it was; kNoNode takes it off only.
+  void move(PodIndex pod, NodeIndex to);
+
+  /// The nodes by their value of the label `key`. Valid as long as the overlay.
+  const Topology& topology(std::string_view key) const;
+
+  /// Calls `each` with every pod on the node now, arrivals last, terminal pods included.
+  template <typename F>
+  void for_each_on(NodeIndex node, F&& each) const {
+    for (const PodIndex pod : base_->pods_on(node)) {
+      if (node_of_[pod] == node) each(pod);
+    }
+    if (arrivals_.empty()) return;
+    const auto at = arrivals_.find(node);
+    if (at == arrivals_.end()) return;
+    for (const PodIndex pod : at->second) each(pod);
+  }
+
+ private:
+  void leave(PodIndex pod, NodeIndex from);
+  void arrive(PodIndex pod, NodeIndex to);
+
+  const ClusterSnapshot* base_;
+  std::vector<NodeIndex> node_of_;
+  NodeResources used_;
+  std::unordered_map<NodeIndex, std::vector<PodIndex>> arrivals_;  ///< pods whose base node is another
+  mutable std::map<std::string, Topology, std::less<>> topologies_;
+};
+
+}  // namespace scheduling

@@ -1,0 +1,234 @@
+/// Predicates about the company a pod keeps: anti-affinity, affinity, topology spread.
+
+#include <algorithm>
+#include <limits>
+
+#include "scheduling/predicates.hpp"
+
+namespace scheduling {
+namespace {
+
+using api::PodAffinityTerm;
+
+const api::StringMap& labels_of_namespace(const ClusterSnapshot& cluster, NamespaceIndex ns) {
+  static const api::StringMap kNone;
+  const api::Namespace* object = cluster.namespace_object(ns);
+  return object == nullptr ? kNone : object->meta.labels;
+}
+
+bool covers_namespace(const PodAffinityTerm& term, NamespaceIndex own, NamespaceIndex ns,
+                      const ClusterSnapshot& cluster) {
+  if (!term.namespace_selector && term.namespaces.empty()) return own == ns;
+  if (std::ranges::find(term.namespaces, cluster.namespace_name(ns)) != term.namespaces.end()) return true;
+  return term.namespace_selector && term.namespace_selector->matches(labels_of_namespace(cluster, ns));
+}
+
+/// matchLabelKeys: for each key that `owner` has, `other` has the same value.
+bool agree(const std::vector<std::string>& keys, const api::StringMap& owner, const api::StringMap& other) {
+  return std::ranges::all_of(keys, [&](const std::string& key) {
+    const std::string* wanted = owner.find(key);
+    const std::string* found = other.find(key);
+    return wanted == nullptr || (found != nullptr && *found == *wanted);
+  });
+}
+
+bool disagree(const std::vector<std::string>& keys, const api::StringMap& owner, const api::StringMap& other) {
+  return std::ranges::all_of(keys, [&](const std::string& key) {
+    const std::string* unwanted = owner.find(key);
+    const std::string* found = other.find(key);
+    return unwanted == nullptr || found == nullptr || *found != *unwanted;
+  });
+}
+
+/// Calls `each` with the active pods, `owner` left out, that `term` speaks about.
+template <typename F>
+void for_each_covered(const PodAffinityTerm& term, PodIndex owner, const ClusterSnapshot& cluster, F&& each) {
+  const NamespaceIndex own = cluster.namespace_of(owner);
+  for (NamespaceIndex ns = 0; ns < cluster.namespace_count(); ++ns) {
+    if (!covers_namespace(term, own, ns, cluster)) continue;
+    for (const PodIndex pod : cluster.pods_in(ns)) {
+      if (pod != owner && cluster.is_active(pod) && covers(term, owner, pod, cluster)) each(pod);
+    }
+  }
+}
+
+std::uint32_t domain_of(const Topology& topology, NodeIndex node) {
+  return node == kNoNode ? Topology::kNone : topology.domain_of[node];
+}
+
+bool is_counted_node(const api::TopologySpreadConstraint& constraint, const api::Pod& pod, const api::Node& node) {
+  if (constraint.honor_node_affinity && !matches_node_terms(pod, node)) return false;
+  return !constraint.honor_node_taints ||
+         first_untolerated(pod.tolerations, node.taints,
+                           {api::TaintEffect::kNoSchedule, api::TaintEffect::kNoExecute}) == nullptr;
+}
+
+bool counts(const api::TopologySpreadConstraint& constraint, const api::Pod& owner, const api::Pod& other) {
+  return constraint.label_selector && constraint.label_selector->matches(other.meta.labels) &&
+         agree(constraint.match_label_keys, owner.meta.labels, other.meta.labels);
+}
+
+}  // namespace
+
+bool covers(const PodAffinityTerm& term, PodIndex owner, PodIndex other, const ClusterSnapshot& cluster) {
+  const api::StringMap& labels = cluster.pod(other).meta.labels;
+  if (!term.label_selector || !term.label_selector->matches(labels)) return false;
+  if (!covers_namespace(term, cluster.namespace_of(owner), cluster.namespace_of(other), cluster)) return false;
+  const api::StringMap& own = cluster.pod(owner).meta.labels;
+  return agree(term.match_label_keys, own, labels) && disagree(term.mismatch_label_keys, own, labels);
+}
+
+FitQuery::ClosedDomains& FitQuery::closed_for(std::string_view key, bool own) {
+  for (ClosedDomains& known : closed_) {
+    if (known.key == key && known.own == own) return known;
+  }
+  const Topology& topology = cluster_->topology(key);
+  return closed_.emplace_back(
+      ClosedDomains{&topology, key, own, std::vector<bool>(topology.domain_names.size(), false)});
+}
+
+void FitQuery::find_own_anti_affinity() {
+  if (!pod().affinity) return;
+  for (const PodAffinityTerm& term : pod().affinity->required_pod_anti_affinity) {
+    ClosedDomains& domains = closed_for(term.topology_key, true);
+    for_each_covered(term, pod_, base(), [&](PodIndex other) {
+      const std::uint32_t domain = domain_of(*domains.topology, cluster_->node_of(other));
+      if (domain != Topology::kNone) domains.closed[domain] = true;
+    });
+  }
+}
+
+void FitQuery::find_anti_affinity_of_others() {
+  const auto ask = [&](std::span<const PodIndex> owners) {
+    for (const PodIndex owner : owners) {
+      if (owner == pod_ || cluster_->node_of(owner) == kNoNode) continue;
+      for (const PodAffinityTerm& term : base().pod(owner).affinity->required_pod_anti_affinity) close(owner, term);
+    }
+  };
+  ask(base().anti_affine_towards(base().namespace_of(pod_)));
+  ask(base().anti_affine_by_namespace_labels());
+}
+
+void FitQuery::close(PodIndex owner, const PodAffinityTerm& term) {
+  if (!covers(term, owner, pod_, base())) return;
+  ClosedDomains& domains = closed_for(term.topology_key, false);
+  const std::uint32_t domain = domain_of(*domains.topology, cluster_->node_of(owner));
+  if (domain != Topology::kNone) domains.closed[domain] = true;
+}
+
+/// As the scheduler: only pods that satisfy all terms open a domain; when there is none and the pod satisfies its own
+/// terms, it is the first of its kind and every domain is open.
+void FitQuery::find_affinity() {
+  if (!pod().affinity || pod().affinity->required_pod_affinity.empty()) return;
+  const auto& terms = pod().affinity->required_pod_affinity;
+  for (const PodAffinityTerm& term : terms) {
+    const Topology& topology = cluster_->topology(term.topology_key);
+    wanted_.push_back({&topology, term.topology_key, std::vector<bool>(topology.domain_names.size(), false)});
+  }
+  const auto satisfies_all = [&](PodIndex other) {
+    return std::ranges::all_of(terms, [&](const PodAffinityTerm& term) { return covers(term, pod_, other, base()); });
+  };
+  bool found = false;
+  for_each_covered(terms.front(), pod_, base(), [&](PodIndex other) {
+    if (!satisfies_all(other)) return;
+    for (WantedDomains& wanted : wanted_) {
+      const std::uint32_t domain = domain_of(*wanted.topology, cluster_->node_of(other));
+      if (domain == Topology::kNone) continue;
+      wanted.open[domain] = true;
+      found = true;
+    }
+  });
+  if (found || !satisfies_all(pod_)) return;
+  for (WantedDomains& wanted : wanted_) wanted.open.assign(wanted.open.size(), true);
+}
+
+void FitQuery::count_spread() {
+  for (const api::TopologySpreadConstraint& constraint : pod().topology_spread) {
+    if (!constraint.schedule_anyway) spread_.push_back(count(constraint));
+  }
+}
+
+FitQuery::SpreadCount FitQuery::count(const api::TopologySpreadConstraint& constraint) const {
+  const Topology& topology = cluster_->topology(constraint.topology_key);
+  SpreadCount count{&constraint, &topology, std::vector<std::int64_t>(topology.domain_names.size(), 0)};
+  count.self = counts(constraint, pod(), pod()) ? 1 : 0;
+
+  std::vector<bool> eligible(topology.domain_names.size(), false);
+  const auto is_counted = [&](NodeIndex node) { return is_counted_node(constraint, pod(), base().node(node)); };
+  for (const NodeIndex node : base().nodes()) {
+    const std::uint32_t domain = topology.domain_of[node];
+    if (domain != Topology::kNone && !eligible[domain]) eligible[domain] = is_counted(node);
+  }
+  for (const PodIndex other : base().pods_in(base().namespace_of(pod_))) {
+    if (other == pod_ || !base().is_active(other) || base().pod(other).meta.is_terminating()) continue;
+    const NodeIndex node = cluster_->node_of(other);
+    const std::uint32_t domain = domain_of(topology, node);
+    if (domain == Topology::kNone || !counts(constraint, pod(), base().pod(other))) continue;
+    if (is_counted(node)) ++count.pods[domain];
+  }
+
+  const auto domains = std::ranges::count(eligible, true);
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t i = 0; i < eligible.size(); ++i) {
+    if (eligible[i]) fewest = std::min(fewest, count.pods[i]);
+  }
+  const bool too_few = constraint.min_domains && domains < *constraint.min_domains;
+  count.fewest = too_few || domains == 0 ? 0 : fewest;
+  return count;
+}
+
+std::optional<Refusal> refuse_neighbours(const FitQuery& query, NodeIndex node) {
+  const api::Pod& pod = query.pod();
+  if (!pod.affinity) return std::nullopt;
+  const ClusterSnapshot& base = query.base();
+  std::optional<Refusal> refusal;
+  for (const PodAffinityTerm& term : pod.affinity->required_pod_anti_affinity) {
+    if (!term.label_selector || !base.node(node).meta.labels.contains(term.topology_key)) continue;
+    query.cluster().for_each_on(node, [&](PodIndex index) {
+      const api::Pod& other = base.pod(index);
+      if (refusal || !base.is_active(index) || other.meta.name == pod.meta.name) return;
+      const bool in_scope = term.namespaces.empty()
+                                ? other.meta.ns == pod.meta.ns
+                                : std::ranges::find(term.namespaces, other.meta.ns) != term.namespaces.end();
+      if (!in_scope || !term.label_selector->matches(other.meta.labels)) return;
+      refusal = Refusal{"AntiAffinity", "the pod's anti-affinity matches pod {subject} on the node", other.meta.name};
+    });
+  }
+  return refusal;
+}
+
+std::optional<Refusal> refuse_closed_domain(const FitQuery& query, NodeIndex node) {
+  for (const FitQuery::ClosedDomains& domains : query.closed_domains()) {
+    const std::uint32_t domain = domains.topology->domain_of[node];
+    if (domain == Topology::kNone || !domains.closed[domain]) continue;
+    if (domains.own) {
+      return Refusal{"AntiAffinity", "the pod's anti-affinity matches a pod of the same {subject}", domains.key};
+    }
+    return Refusal{"ExistingAntiAffinity", "a pod of the same {subject} has an anti-affinity against it", domains.key};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> refuse_unwanted_domain(const FitQuery& query, NodeIndex node) {
+  for (const FitQuery::WantedDomains& domains : query.wanted_domains()) {
+    const std::uint32_t domain = domains.topology->domain_of[node];
+    if (domain != Topology::kNone && domains.open[domain]) continue;
+    return Refusal{"AffinityUnsatisfied", "no pod that its affinity asks for runs in the same {subject}", domains.key};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> refuse_skew(const FitQuery& query, NodeIndex node) {
+  for (const FitQuery::SpreadCount& count : query.spread_counts()) {
+    const std::string_view key = count.constraint->topology_key;
+    const std::uint32_t domain = count.topology->domain_of[node];
+    if (domain == Topology::kNone) return Refusal{"TopologySpread", "the node has no label {subject}", key};
+    const std::int64_t skew = count.pods[domain] + count.self - count.fewest;
+    if (skew <= count.constraint->max_skew) continue;
+    return Refusal{"TopologySpread", "the skew over {subject} would be {wanted}, allowed is {available}", key, skew,
+                   count.constraint->max_skew};
+  }
+  return std::nullopt;
+}
+
+}  // namespace scheduling

@@ -1,0 +1,41 @@
+#include "scheduling/predicates.hpp"
+
+#include <algorithm>
+
+namespace scheduling {
+
+std::span<const Predicate> predicates_of(FitLevel level) {
+  switch (level) {
+    case FitLevel::kBasic: return kBasicPredicates;
+    case FitLevel::kScheduler: return kSchedulerPredicates;
+  }
+  std::abort();
+}
+
+FitQuery::FitQuery(const Overlay& cluster, PodIndex pod, FitLevel level)
+    : cluster_(&cluster), pod_(pod), level_(level) {
+  if (level == FitLevel::kBasic) return;  // its rules look at one node at a time
+  find_own_anti_affinity();
+  find_anti_affinity_of_others();
+  find_affinity();
+  count_spread();
+}
+
+std::optional<Refusal> FitQuery::refusal(NodeIndex node) const {
+  for (const Predicate predicate : predicates_of(level_)) {
+    if (auto refusal = predicate(*this, node)) return refusal;
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> first_refusal(const Overlay& cluster, PodIndex pod, NodeIndex node, FitLevel level) {
+  return FitQuery(cluster, pod, level).refusal(node);
+}
+
+bool fits_another_node(const Overlay& cluster, PodIndex pod, std::span<const NodeIndex> nodes, FitLevel level) {
+  const FitQuery query(cluster, pod, level);
+  const NodeIndex here = cluster.node_of(pod);
+  return std::ranges::any_of(nodes, [&](NodeIndex node) { return node != here && query.fits(node); });
+}
+
+}  // namespace scheduling

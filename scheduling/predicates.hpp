@@ -1,0 +1,140 @@
+#pragma once
+
+/// May this pod run on that node? The scheduler's filters, one small rule each, in visible lists.
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "scheduling/overlay.hpp"
+#include "scheduling/refusal.hpp"
+
+namespace scheduling {
+
+/// How much is asked of a node.
+enum class FitLevel {
+  kBasic,      ///< upstream descheduler's nodeFit (descheduler-semantics 4), exact to the boundary
+  kScheduler,  ///< everything that kube-scheduler's filters look at
+};
+
+/// Ready unless a condition of type Ready exists and is not True (descheduler-semantics A.6).
+bool accepts_pods(const api::Node& node);
+
+/// nodeSelector and required node affinity against the node's labels and name.
+bool matches_node_terms(const api::Pod& pod, const api::Node& node);
+bool matches(const api::NodeSelectorTerm& term, const api::Node& node);
+
+/// The first taint with an effect of `effects` that no toleration covers, or nullptr.
+const api::Taint* first_untolerated(const std::vector<api::Toleration>& tolerations,
+                                    const std::vector<api::Taint>& taints,
+                                    std::initializer_list<api::TaintEffect> effects);
+
+/// True if `term`, carried by the pod `owner`, speaks about the pod `other`: namespaces and labels, not topology.
+bool covers(const api::PodAffinityTerm& term, PodIndex owner, PodIndex other, const ClusterSnapshot& cluster);
+
+/// One pod's question "where could I run?". Works out once what all nodes share, then answers node by node.
+/// Sees the overlay as it was when the question was made: ask anew after a move. The pod itself never stands in its
+/// own way at kScheduler; at kBasic only where upstream says so.
+class FitQuery {
+ public:
+  FitQuery(const Overlay& cluster, PodIndex pod, FitLevel level);
+
+  /// The first rule that objects, in the order of the level's list; nullopt: the pod fits.
+  std::optional<Refusal> refusal(NodeIndex node) const;
+  bool fits(NodeIndex node) const { return !refusal(node); }
+
+  const Overlay& cluster() const { return *cluster_; }
+  const ClusterSnapshot& base() const { return cluster_->base(); }
+  PodIndex index() const { return pod_; }
+  const api::Pod& pod() const { return base().pod(pod_); }
+
+  /// Topology domains that are closed to the pod, by its own anti-affinity or by that of pods already there.
+  struct ClosedDomains {
+    const Topology* topology;
+    std::string_view key;
+    bool own;
+    std::vector<bool> closed;  ///< by domain
+  };
+  /// One required affinity term: domains where a pod that satisfies all terms runs.
+  struct WantedDomains {
+    const Topology* topology;
+    std::string_view key;
+    std::vector<bool> open;
+  };
+  /// One DoNotSchedule constraint: how many pods it counts in each domain.
+  struct SpreadCount {
+    const api::TopologySpreadConstraint* constraint;
+    const Topology* topology;
+    std::vector<std::int64_t> pods;  ///< by domain
+    std::int64_t fewest = 0;
+    std::int64_t self = 0;  ///< 1 when the constraint counts the pod itself
+  };
+  const std::vector<ClosedDomains>& closed_domains() const { return closed_; }
+  const std::vector<WantedDomains>& wanted_domains() const { return wanted_; }
+  const std::vector<SpreadCount>& spread_counts() const { return spread_; }
+
+ private:
+  void find_own_anti_affinity();
+  void find_anti_affinity_of_others();
+  void close(PodIndex owner, const api::PodAffinityTerm& term);
+  void find_affinity();
+  void count_spread();
+  ClosedDomains& closed_for(std::string_view key, bool own);
+  SpreadCount count(const api::TopologySpreadConstraint& constraint) const;
+
+  const Overlay* cluster_;
+  PodIndex pod_;
+  FitLevel level_;
+  std::vector<ClosedDomains> closed_;
+  std::vector<WantedDomains> wanted_;
+  std::vector<SpreadCount> spread_;
+};
+
+using Predicate = std::optional<Refusal> (*)(const FitQuery& query, NodeIndex node);
+
+// The rules. Pure; nullopt = no objection.
+std::optional<Refusal> refuse_cordoned(const FitQuery& query, NodeIndex node);
+std::optional<Refusal> refuse_cordoned_unless_tolerated(const FitQuery& query, NodeIndex node);
+std::optional<Refusal> refuse_unready(const FitQuery& query, NodeIndex node);
+std::optional<Refusal> refuse_node_terms(const FitQuery& query, NodeIndex node);
+std::optional<Refusal> refuse_taints(const FitQuery& query, NodeIndex node);
+std::optional<Refusal> refuse_neighbours(const FitQuery& query, NodeIndex node);
+std::optional<Refusal> refuse_shortage(const FitQuery& query, NodeIndex node);
+std::optional<Refusal> refuse_shortage_strictly(const FitQuery& query, NodeIndex node);
+std::optional<Refusal> refuse_host_ports(const FitQuery& query, NodeIndex node);
+std::optional<Refusal> refuse_volumes(const FitQuery& query, NodeIndex node);
+std::optional<Refusal> refuse_closed_domain(const FitQuery& query, NodeIndex node);
+std::optional<Refusal> refuse_unwanted_domain(const FitQuery& query, NodeIndex node);
+std::optional<Refusal> refuse_skew(const FitQuery& query, NodeIndex node);
+
+inline constexpr std::array<Predicate, 5> kBasicPredicates = {  // order is part of the contract (semantics 4)
+    refuse_cordoned,    // spec.unschedulable; no toleration counts
+    refuse_node_terms,  // nodeSelector and required node affinity
+    refuse_taints,      // NoSchedule and NoExecute
+    refuse_neighbours,  // the pod's own anti-affinity against pods of that one node
+    refuse_shortage,    // requests against what is free; skipped on the pod's own node
+};
+
+inline constexpr std::array<Predicate, 10> kSchedulerPredicates = {  // cheap and telling ones first
+    refuse_cordoned_unless_tolerated,  // spec.unschedulable, unless the pod tolerates its taint
+    refuse_unready,                    // Ready is not True
+    refuse_node_terms,                 // nodeSelector and required node affinity
+    refuse_taints,                     // NoSchedule and NoExecute
+    refuse_shortage_strictly,          // requests, sidecars, overhead, extended resources, number of pods
+    refuse_host_ports,                 // same port and protocol on an overlapping address
+    refuse_volumes,                    // zone or node of the bound volumes
+    refuse_closed_domain,              // anti-affinity, the pod's own and that of others
+    refuse_unwanted_domain,            // required affinity
+    refuse_skew,                       // topology spread, DoNotSchedule
+};
+
+std::span<const Predicate> predicates_of(FitLevel level);
+
+/// One pod, one node.
+std::optional<Refusal> first_refusal(const Overlay& cluster, PodIndex pod, NodeIndex node, FitLevel level);
+/// True if the pod fits one of `nodes`, its present node left out.
+bool fits_another_node(const Overlay& cluster, PodIndex pod, std::span<const NodeIndex> nodes, FitLevel level);
+
+}  // namespace scheduling
