@@ -58,6 +58,7 @@ struct PodProtections {
 };
 
 enum class NoEvictionPolicy { kPreferred, kMandatory };
+std::string_view to_string(NoEvictionPolicy policy);
 
 /// Which pods may be moved at all: upstream's DefaultEvictor in upstream's words.
 struct Evictability {
@@ -167,6 +168,8 @@ struct DeschedulerPolicyStatus {
   std::optional<base::TimePoint> next_cycle_time;
   std::int32_t active = 0;    ///< unfinished Evacuations of this policy
   std::int64_t evicted = 0;   ///< pods moved under this policy, ever
+  std::int64_t evicted_counted = 0;  ///< of those, the ones that finished until evicted_until: their Evacuations may be gone
+  std::optional<base::TimePoint> evicted_until;
   std::vector<PlannedMove> plan;
   bool plan_truncated = false;
   friend bool operator==(const DeschedulerPolicyStatus&, const DeschedulerPolicyStatus&) = default;
@@ -179,9 +182,15 @@ struct DeschedulerPolicy {
   friend bool operator==(const DeschedulerPolicy&, const DeschedulerPolicy&) = default;
 };
 
-/// Strict for spec: all problems found are reported together, each with its path.
+/// Strict for spec: all problems found are reported together, each with its path. Bounds are validate()'s business.
 base::Result<DeschedulerPolicy> decode_descheduler_policy(std::string_view json);
 base::Result<DeschedulerPolicy> decode_descheduler_policy(const Json& json);
+inline base::Result<DeschedulerPolicy> decode_descheduler_policy(const std::string& json) {
+  return decode_descheduler_policy(std::string_view(json));
+}
+inline base::Result<DeschedulerPolicy> decode_descheduler_policy(const char* json) {
+  return decode_descheduler_policy(std::string_view(json));
+}
 Json encode_spec(const DeschedulerPolicySpec& spec);
 Json encode_status(const DeschedulerPolicyStatus& status);
 Json encode_descheduler_policy(const DeschedulerPolicy& policy);
@@ -189,6 +198,8 @@ Json encode_descheduler_policy(const DeschedulerPolicy& policy);
 /// Everything the CRD's schema and CEL rules say, plus what they cannot, without the strategies' args
 /// (strategies::validate does those); empty = valid.
 FieldErrors validate(const DeschedulerPolicySpec& spec, const std::vector<std::string_view>& known_evictors);
+/// Every complaint about a whole object at once, decoding's and validate()'s; empty = valid.
+FieldErrors check_descheduler_policy(const Json& object, const std::vector<std::string_view>& known_evictors);
 
 /// Rows of status.plan that are published.
 inline constexpr std::size_t kMaxPublishedPlan = 100;

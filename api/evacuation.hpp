@@ -37,6 +37,8 @@ bool is_terminal(EvacuationPhase phase);
 
 enum class OnTimeout { kCancel, kFail, kNextEvictor };
 enum class HoldSlotUntil { kPodGone, kReplacementReady };
+std::string_view to_string(OnTimeout action);
+std::string_view to_string(HoldSlotUntil hold);
 
 struct PodReference {
   std::string name;
@@ -47,7 +49,7 @@ struct PodReference {
 /// One way to leave, with its own parameters (checked by the evictor's registry entry).
 struct EvictorChoice {
   std::string name;
-  std::vector<std::pair<std::string, std::string>> parameters;
+  std::vector<std::pair<std::string, std::string>> parameters;  ///< decoded in order of their names
   friend bool operator==(const EvictorChoice&, const EvictorChoice&) = default;
 };
 
@@ -133,6 +135,7 @@ struct EvacuationReplacement {
 };
 
 enum class OutcomeKind { kEvicted, kMigrated, kMovedByOwner, kGoneExternally, kTargetGone, kDryRun };
+std::string_view to_string(OutcomeKind kind);
 
 struct EvacuationOutcome {
   OutcomeKind kind = OutcomeKind::kEvicted;
@@ -223,8 +226,11 @@ struct Evacuation {
 std::string evacuation_name(std::string_view pod_name, const PodUid& uid);
 
 /// Strict for spec (unknown or wrongly typed fields are errors with their path), lenient for status.
+/// Bounds are validate()'s business.
 base::Result<Evacuation> decode_evacuation(std::string_view json);
 base::Result<Evacuation> decode_evacuation(const Json& json);
+inline base::Result<Evacuation> decode_evacuation(const std::string& json) { return decode_evacuation(std::string_view(json)); }
+inline base::Result<Evacuation> decode_evacuation(const char* json) { return decode_evacuation(std::string_view(json)); }
 Json encode_spec(const EvacuationSpec& spec);
 Json encode_status(const EvacuationStatus& status);
 /// apiVersion, kind, metadata (name, namespace, labels, annotations, finalizers) and spec: the body of a create.
@@ -233,6 +239,9 @@ Json encode_evacuation(const Evacuation& evacuation);
 /// Everything the CRD's schema and CEL rules say, plus what they cannot; empty = valid. `known_evictors` are the
 /// registry's names. Fields of features that are not built yet are refused with "not supported yet".
 FieldErrors validate(const EvacuationSpec& spec, const std::vector<std::string_view>& known_evictors);
+/// Every complaint about a whole object at once, decoding's and validate()'s; empty = valid. For people who wait for an
+/// answer (webhook, `evacuator validate`).
+FieldErrors check_evacuation(const Json& object, const std::vector<std::string_view>& known_evictors);
 /// Immutability: only suspend, priority and cancel (false → true) may change; podRef.uid and nodeName may be filled in.
 FieldErrors validate_update(const EvacuationSpec& before, const EvacuationSpec& after);
 

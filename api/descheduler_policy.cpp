@@ -1,0 +1,295 @@
+#include "api/descheduler_policy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/evacuation_parts.hpp"
+#include "api/lenient.hpp"
+#include "api/selector_codec.hpp"
+#include "api/well_known.hpp"
+#include "api/wire_names.hpp"
+
+namespace api {
+namespace {
+
+void read_schedule(StrictObject& object, PolicySchedule& schedule) {
+  std::optional<base::Duration> interval;
+  object.read_duration("interval", interval);
+  object.not_supported_yet({"cron", "timeZone", "windows", "triggers"});
+  if (!interval) return;
+  schedule.interval = std::chrono::duration_cast<base::seconds>(*interval);
+  if (schedule.interval != *interval) object.complain("interval", "must be whole seconds");
+}
+
+void read_priority_threshold(StrictObject& object, std::optional<PriorityThreshold>& target) {
+  object.with("priorityThreshold", [&](StrictObject& json) {
+    PriorityThreshold threshold;
+    json.read("value", threshold.value);
+    json.read("name", threshold.name);
+    target = std::move(threshold);
+  });
+}
+
+void read_protection_list(StrictObject& object, std::string_view name, std::vector<PodProtection>& to) {
+  object.for_each(name, [&](const Json& item, const FieldPath& path) {
+    const auto text = item.is_string() ? item.get<std::string>() : std::string();
+    if (const auto protection = parse_pod_protection(text)) return to.push_back(*protection);
+    std::vector<std::string_view> valid;
+    for (const auto& known : kProtectionNames) valid.push_back(known.name);
+    object.errors().push_back({path.text(), fmt::format("{} is not one of {}{}", to_json_text(item), join_alternatives(valid),
+                                                        did_you_mean(text, valid))});
+  });
+}
+
+void read_protections(StrictObject& object, PodProtections& protections) {
+  read_protection_list(object, "defaultDisabled", protections.default_disabled);
+  read_protection_list(object, "extraEnabled", protections.extra_enabled);
+  object.with("config", [&](StrictObject& config) {
+    config.with("PodsWithPVC", [&](StrictObject& pvc) {
+      pvc.for_each("protectedStorageClasses", [&](const Json& item, const FieldPath& path) {
+        StrictObject storage_class(item, path, pvc.errors());
+        storage_class.read("name", protections.protected_storage_classes.emplace_back());
+        storage_class.finish();
+      });
+    });
+  });
+}
+
+void read_evictability(StrictObject& object, Evictability& evictability) {
+  object.read("nodeFit", evictability.node_fit);
+  read_label_selector(object, "nodeSelector", evictability.node_selector);
+  object.read("minReplicas", evictability.min_replicas);
+  object.read_duration("minPodAge", evictability.min_pod_age);
+  read_priority_threshold(object, evictability.priority_threshold);
+  read_label_selector(object, "labelSelector", evictability.label_selector);
+  read_label_selector(object, "namespaceLabelSelector", evictability.namespace_label_selector);
+  object.with("namespaces", [&](StrictObject& namespaces) {
+    namespaces.read("include", evictability.namespaces.include);
+    namespaces.read("exclude", evictability.namespaces.exclude);
+  });
+  object.with("podProtections", [&](StrictObject& json) { read_protections(json, evictability.pod_protections); });
+  object.read("noEvictionPolicy", kNoEvictionNames, evictability.no_eviction_policy);
+  object.not_supported_yet({"optOuts"});
+}
+
+StrategyChoice read_strategy(const Json& json, const FieldPath& path, FieldErrors& errors) {
+  StrategyChoice choice{"", "{}"};
+  StrictObject object(json, path, errors);
+  object.read("name", choice.name);
+  if (const Json* args = object.find("args")) {
+    if (args->is_object()) {
+      choice.args_json = to_json_text(*args);
+    } else {
+      object.complain("args", fmt::format("must be an object, not {}", kind_of(*args)));
+    }
+  }
+  object.finish();
+  return choice;
+}
+
+void read_limits(StrictObject& object, PolicyLimits& limits) {
+  object.with("perCycle", [&](StrictObject& json) {
+    json.read("total", limits.per_cycle.total);
+    json.read("perNode", limits.per_cycle.per_node);
+    json.read("perNamespace", limits.per_cycle.per_namespace);
+  });
+  object.with("inFlight", [&](StrictObject& json) {
+    read_int_or_percent(json, "total", limits.in_flight.total);
+    read_int_or_percent(json, "perNode", limits.in_flight.per_node);
+    read_int_or_percent(json, "perNamespace", limits.in_flight.per_namespace);
+    read_int_or_percent(json, "perWorkload", limits.in_flight.per_workload);
+    json.not_supported_yet({"perTargetNode", "perZone"});
+  });
+  object.not_supported_yet({"rate", "cooldown"});
+}
+
+LastCycle last_cycle_of(const Json& json) {
+  LastCycle cycle;
+  cycle.id = lenient::text(json, "id");
+  cycle.start = lenient::time_or_epoch(json, "start");
+  const auto duration = base::parse_duration(lenient::text(json, "duration"));
+  cycle.duration = std::chrono::duration_cast<base::milliseconds>(duration.value_or(base::Duration::zero()));
+  cycle.nodes = lenient::small_integer(json, "nodes");
+  cycle.pods = lenient::small_integer(json, "pods");
+  cycle.nominated = lenient::small_integer(json, "nominated");
+  cycle.created = lenient::small_integer(json, "created");
+  if (const Json* refused = lenient::array(json, "refused")) {
+    for (const Json& item : *refused) {
+      if (item.is_object()) cycle.refused.push_back({lenient::text(item, "reason"), lenient::small_integer(item, "count")});
+    }
+  }
+  return cycle;
+}
+
+PlannedMove planned_move_of(const Json& json) {
+  return {lenient::text(json, "namespace"), lenient::text(json, "pod"),      lenient::text(json, "uid"),
+          lenient::text(json, "from"),      lenient::text(json, "to"),       lenient::text(json, "strategy"),
+          lenient::text(json, "reason")};
+}
+
+DeschedulerPolicyStatus policy_status_of(const Json& json) {
+  DeschedulerPolicyStatus status;
+  status.observed_generation = lenient::integer(json, "observedGeneration");
+  status.conditions = lenient::conditions(json);
+  if (const Json* cycle = lenient::object(json, "lastCycle")) status.last_cycle = last_cycle_of(*cycle);
+  status.next_cycle_time = lenient::time(json, "nextCycleTime");
+  status.active = lenient::small_integer(json, "active");
+  status.evicted = lenient::integer(json, "evicted");
+  if (const Json* plan = lenient::array(json, "plan")) {
+    for (const Json& item : *plan) {
+      if (item.is_object()) status.plan.push_back(planned_move_of(item));
+    }
+  }
+  status.plan_truncated = lenient::boolean(json, "planTruncated");
+  return status;
+}
+
+Json encode_evictability(const Evictability& evictability) {
+  Json json = {{"nodeFit", evictability.node_fit},
+               {"minReplicas", evictability.min_replicas},
+               {"noEvictionPolicy", to_string(evictability.no_eviction_policy)}};
+  if (evictability.node_selector) json["nodeSelector"] = encode_label_selector(*evictability.node_selector);
+  if (evictability.min_pod_age) json["minPodAge"] = base::format_duration(*evictability.min_pod_age);
+  if (const auto& threshold = evictability.priority_threshold) {
+    json["priorityThreshold"] = Json::object();
+    put_optional(json["priorityThreshold"], "value", threshold->value);
+    put_text(json["priorityThreshold"], "name", threshold->name);
+  }
+  if (evictability.label_selector) json["labelSelector"] = encode_label_selector(*evictability.label_selector);
+  if (evictability.namespace_label_selector) {
+    json["namespaceLabelSelector"] = encode_label_selector(*evictability.namespace_label_selector);
+  }
+  if (!evictability.namespaces.include.empty()) json["namespaces"]["include"] = evictability.namespaces.include;
+  if (!evictability.namespaces.exclude.empty()) json["namespaces"]["exclude"] = evictability.namespaces.exclude;
+  const PodProtections& protections = evictability.pod_protections;
+  for (const PodProtection p : protections.default_disabled) json["podProtections"]["defaultDisabled"].push_back(to_string(p));
+  for (const PodProtection p : protections.extra_enabled) json["podProtections"]["extraEnabled"].push_back(to_string(p));
+  for (const std::string& name : protections.protected_storage_classes) {
+    json["podProtections"]["config"]["PodsWithPVC"]["protectedStorageClasses"].push_back({{"name", name}});
+  }
+  return json;
+}
+
+void put_int_or_percent(Json& json, const char* name, const std::optional<IntOrPercent>& value) {
+  if (value) json[name] = encode_int_or_percent(*value);
+}
+
+Json encode_limits(const PolicyLimits& limits) {
+  Json cycle = Json::object();
+  put_optional(cycle, "total", limits.per_cycle.total);
+  put_optional(cycle, "perNode", limits.per_cycle.per_node);
+  put_optional(cycle, "perNamespace", limits.per_cycle.per_namespace);
+  Json in_flight = Json::object();
+  put_int_or_percent(in_flight, "total", limits.in_flight.total);
+  put_int_or_percent(in_flight, "perNode", limits.in_flight.per_node);
+  put_int_or_percent(in_flight, "perNamespace", limits.in_flight.per_namespace);
+  put_int_or_percent(in_flight, "perWorkload", limits.in_flight.per_workload);
+  Json json = Json::object();
+  if (!cycle.empty()) json["perCycle"] = std::move(cycle);
+  if (!in_flight.empty()) json["inFlight"] = std::move(in_flight);
+  return json;
+}
+
+Json encode_last_cycle(const LastCycle& cycle) {
+  Json json = {{"id", cycle.id},       {"start", wire_time(cycle.start)}, {"duration", base::format_duration(cycle.duration)},
+               {"nodes", cycle.nodes}, {"pods", cycle.pods},              {"nominated", cycle.nominated},
+               {"created", cycle.created}};
+  for (const auto& [reason, count] : cycle.refused) json["refused"].push_back({{"reason", reason}, {"count", count}});
+  return json;
+}
+
+Json encode_planned_move(const PlannedMove& move) {
+  Json json = {{"namespace", move.ns}, {"pod", move.pod}, {"uid", move.uid}, {"from", move.from}, {"strategy", move.strategy}};
+  put_text(json, "to", move.to);
+  put_text(json, "reason", move.reason);
+  return json;
+}
+
+}  // namespace
+
+DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors) {
+  DeschedulerPolicySpec spec;
+  StrictObject object(json, FieldPath("spec"), errors);
+  object.read("mode", kModeNames, spec.mode);
+  object.read("suspend", spec.suspend);
+  object.with("schedule", [&](StrictObject& schedule) { read_schedule(schedule, spec.schedule); });
+  read_label_selector(object, "nodeSelector", spec.node_selector);
+  object.with("evictability", [&](StrictObject& evictability) { read_evictability(evictability, spec.evictability); });
+  object.for_each("strategies", [&](const Json& item, const FieldPath& path) {
+    spec.strategies.push_back(read_strategy(item, path, errors));
+  });
+  object.with("limits", [&](StrictObject& limits) { read_limits(limits, spec.limits); });
+  object.with("evacuation", [&](StrictObject& evacuation) {
+    read_shared_parts(evacuation, shared_parts(spec.evacuation));
+    evacuation.not_supported_yet({"waitForReplacement"});
+  });
+  object.not_supported_yet({"usageSources", "gates"});
+  object.finish();
+  return spec;
+}
+
+std::string_view to_string(PolicyMode mode) { return name_of(kModeNames, mode); }
+std::string_view to_string(PodProtection protection) { return name_of(kProtectionNames, protection); }
+std::string_view to_string(NoEvictionPolicy policy) { return name_of(kNoEvictionNames, policy); }
+
+std::optional<PodProtection> parse_pod_protection(std::string_view text) { return value_of(kProtectionNames, text); }
+
+base::Result<DeschedulerPolicy> decode_descheduler_policy(std::string_view text) {
+  const auto json = parse_json(text);
+  if (!json) return json.error().during("decoding a DeschedulerPolicy");
+  return decode_descheduler_policy(*json);
+}
+
+base::Result<DeschedulerPolicy> decode_descheduler_policy(const Json& json) {
+  if (!json.is_object()) return base::invalid(fmt::format("a DeschedulerPolicy must be an object, not {}", kind_of(json)));
+  FieldErrors errors;
+  DeschedulerPolicy policy;
+  policy.meta = lenient::meta(json);
+  const auto spec = json.find("spec");
+  if (spec != json.end()) policy.spec = read_policy_spec(*spec, errors);
+  if (!errors.empty()) return to_error(errors);
+  if (const Json* status = lenient::object(json, "status")) policy.status = policy_status_of(*status);
+  return policy;
+}
+
+Json encode_spec(const DeschedulerPolicySpec& spec) {
+  Json json = {{"mode", to_string(spec.mode)},
+               {"suspend", spec.suspend},
+               {"schedule", {{"interval", base::format_duration(spec.schedule.interval)}}},
+               {"evictability", encode_evictability(spec.evictability)}};
+  if (spec.node_selector) json["nodeSelector"] = encode_label_selector(*spec.node_selector);
+  for (const StrategyChoice& choice : spec.strategies) {
+    Json strategy = {{"name", choice.name}};
+    auto args = parse_json(choice.args_json);
+    strategy["args"] = args && args->is_object() ? *std::move(args) : Json::object();
+    json["strategies"].push_back(std::move(strategy));
+  }
+  Json limits = encode_limits(spec.limits);
+  if (!limits.empty()) json["limits"] = std::move(limits);
+  json["evacuation"] = Json::object();
+  encode_shared_parts(shared_parts(spec.evacuation), json["evacuation"]);
+  return json;
+}
+
+Json encode_status(const DeschedulerPolicyStatus& status) {
+  Json json = {{"observedGeneration", status.observed_generation}, {"active", status.active}, {"evicted", status.evicted}};
+  if (!status.conditions.empty()) json["conditions"] = encode_conditions(status.conditions);
+  if (const Condition* ready = find_condition(status.conditions, "Ready")) json["ready"] = to_string(ready->status);
+  if (status.last_cycle) json["lastCycle"] = encode_last_cycle(*status.last_cycle);
+  put_time(json, "nextCycleTime", status.next_cycle_time);
+  const std::size_t rows = std::min(status.plan.size(), kMaxPublishedPlan);
+  for (std::size_t i = 0; i < rows; ++i) json["plan"].push_back(encode_planned_move(status.plan[i]));
+  if (status.plan_truncated || rows < status.plan.size()) json["planTruncated"] = true;
+  return json;
+}
+
+Json encode_descheduler_policy(const DeschedulerPolicy& policy) {
+  return {{"apiVersion", well_known::kApiVersion},
+          {"kind", "DeschedulerPolicy"},
+          {"metadata", encode_meta(policy.meta)},
+          {"spec", encode_spec(policy.spec)}};
+}
+
+}  // namespace api

@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "api/descheduler_policy.hpp"
+#include "api/evacuation_parts.hpp"
+#include "api/names.hpp"
+
+namespace api {
+namespace {
+
+void check_schedule(const PolicySchedule& schedule, const FieldPath& at, FieldErrors& errors) {
+  const auto seconds = schedule.interval.count();
+  if (seconds >= bounds::kMinIntervalSeconds && seconds <= bounds::kWeekSeconds) return;
+  errors.push_back({at.field("interval").text(),
+                    fmt::format("{} is not between 5s and 168h", base::format_duration(schedule.interval))});
+}
+
+void check_selector(const std::optional<LabelSelector>& selector, const FieldPath& at, FieldErrors& errors) {
+  if (!selector) return;
+  check_count(errors, at, selector->requirements.size(), bounds::kMaxRequirements);
+  for (const SelectorRequirement& requirement : selector->requirements) {
+    check_count(errors, at.key(requirement.key), requirement.values.size(), bounds::kMaxRequirements);
+  }
+}
+
+void check_threshold(const std::optional<PriorityThreshold>& threshold, const FieldPath& at, FieldErrors& errors) {
+  if (!threshold) return;
+  if (threshold->value.has_value() == !threshold->name.empty()) {
+    errors.push_back({at.text(), "must have either value or name, and not both"});
+  }
+  if (threshold->value) {
+    check_range(errors, at.field("value"), *threshold->value, INT32_MIN, bounds::kHighestThreshold);
+  }
+  if (!threshold->name.empty()) check_subdomain(errors, at.field("name"), threshold->name);
+}
+
+void check_namespaces(const NamespaceFilter& filter, const FieldPath& at, FieldErrors& errors) {
+  if (!filter.include.empty() && !filter.exclude.empty()) {
+    errors.push_back({at.text(), "must have either include or exclude, not both"});
+  }
+  const auto check_list = [&](const char* name, const std::vector<std::string>& names) {
+    check_count(errors, at.field(name), names.size(), bounds::kMaxNamespaces);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (is_dns_label(names[i])) continue;
+      errors.push_back({at.field(name).index(i).text(),
+                        fmt::format("\"{}\" is no namespace name", names[i].substr(0, bounds::kMaxName))});
+    }
+  };
+  check_list("include", filter.include);
+  check_list("exclude", filter.exclude);
+}
+
+bool is_on_by_default(PodProtection protection) { return protection < PodProtection::kPodsWithPVC; }
+
+/// Each list has its own set of names, and names each only once.
+void check_protection_list(const std::vector<PodProtection>& list, bool wants_default, const FieldPath& at, FieldErrors& errors) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (is_on_by_default(list[i]) != wants_default) {
+      errors.push_back({at.index(i).text(), fmt::format("{} is {} by default, it belongs into {}", to_string(list[i]),
+                                                        wants_default ? "off" : "on",
+                                                        wants_default ? "extraEnabled" : "defaultDisabled")});
+    }
+    if (std::find(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(i), list[i]) !=
+        list.begin() + static_cast<std::ptrdiff_t>(i)) {
+      errors.push_back({at.index(i).text(), fmt::format("{} is listed twice", to_string(list[i]))});
+    }
+  }
+}
+
+void check_protections(const PodProtections& protections, const FieldPath& at, FieldErrors& errors) {
+  check_protection_list(protections.default_disabled, true, at.field("defaultDisabled"), errors);
+  check_protection_list(protections.extra_enabled, false, at.field("extraEnabled"), errors);
+  const FieldPath classes = at.field("config").field("PodsWithPVC").field("protectedStorageClasses");
+  check_count(errors, classes, protections.protected_storage_classes.size(), bounds::kMaxStorageClasses);
+  for (std::size_t i = 0; i < protections.protected_storage_classes.size(); ++i) {
+    const std::string& name = protections.protected_storage_classes[i];
+    if (name.empty()) {
+      errors.push_back({classes.index(i).field("name").text(), "is required"});
+    } else {
+      check_subdomain(errors, classes.index(i).field("name"), name);
+    }
+  }
+}
+
+void check_evictability(const Evictability& evictability, const FieldPath& at, FieldErrors& errors) {
+  check_selector(evictability.node_selector, at.field("nodeSelector"), errors);
+  check_selector(evictability.label_selector, at.field("labelSelector"), errors);
+  check_selector(evictability.namespace_label_selector, at.field("namespaceLabelSelector"), errors);
+  check_range(errors, at.field("minReplicas"), evictability.min_replicas, 0, bounds::kMaxReplicas);
+  if (evictability.min_pod_age) {
+    const base::Duration age = *evictability.min_pod_age;
+    if (age <= base::Duration::zero() || age > std::chrono::hours(bounds::kMaxPodAgeHours)) {
+      errors.push_back({at.field("minPodAge").text(),
+                        fmt::format("{} is not between 1us and {}h", base::format_duration(age), bounds::kMaxPodAgeHours)});
+    }
+  }
+  check_threshold(evictability.priority_threshold, at.field("priorityThreshold"), errors);
+  check_namespaces(evictability.namespaces, at.field("namespaces"), errors);
+  check_protections(evictability.pod_protections, at.field("podProtections"), errors);
+}
+
+void check_strategies(const std::vector<StrategyChoice>& strategies, const FieldPath& at, FieldErrors& errors) {
+  check_count(errors, at, strategies.size(), bounds::kMaxStrategies);
+  for (std::size_t i = 0; i < strategies.size(); ++i) {
+    const FieldPath here = at.index(i);
+    if (strategies[i].name.empty()) errors.push_back({here.field("name").text(), "is required"});
+    check_length(errors, here.field("name"), strategies[i].name, bounds::kMaxName);
+    if (strategies[i].args_json.size() > bounds::kMaxArgsBytes) {
+      errors.push_back({here.field("args").text(), fmt::format("is larger than {} bytes", bounds::kMaxArgsBytes)});
+    }
+  }
+}
+
+void check_limit(const std::optional<std::int32_t>& limit, const FieldPath& at, FieldErrors& errors) {
+  if (limit) check_range(errors, at, *limit, 0, bounds::kMaxLimit);
+}
+
+void check_limit(const std::optional<IntOrPercent>& limit, const FieldPath& at, FieldErrors& errors) {
+  if (!limit) return;
+  if (!limit->percent) return check_range(errors, at, limit->value, 0, bounds::kMaxLimit);
+  if (limit->value < 1 || limit->value > 100) {
+    errors.push_back({at.text(), fmt::format("{}% is not between 1% and 100%", limit->value)});
+  }
+}
+
+void check_limits(const PolicyLimits& limits, const FieldPath& at, FieldErrors& errors) {
+  const FieldPath cycle = at.field("perCycle");
+  check_limit(limits.per_cycle.total, cycle.field("total"), errors);
+  check_limit(limits.per_cycle.per_node, cycle.field("perNode"), errors);
+  check_limit(limits.per_cycle.per_namespace, cycle.field("perNamespace"), errors);
+  const FieldPath in_flight = at.field("inFlight");
+  check_limit(limits.in_flight.total, in_flight.field("total"), errors);
+  check_limit(limits.in_flight.per_node, in_flight.field("perNode"), errors);
+  check_limit(limits.in_flight.per_namespace, in_flight.field("perNamespace"), errors);
+  check_limit(limits.in_flight.per_workload, in_flight.field("perWorkload"), errors);
+}
+
+}  // namespace
+
+FieldErrors validate(const DeschedulerPolicySpec& spec, const std::vector<std::string_view>& known_evictors) {
+  FieldErrors errors;
+  const FieldPath at("spec");
+  check_schedule(spec.schedule, at.field("schedule"), errors);
+  check_selector(spec.node_selector, at.field("nodeSelector"), errors);
+  check_evictability(spec.evictability, at.field("evictability"), errors);
+  check_strategies(spec.strategies, at.field("strategies"), errors);
+  check_limits(spec.limits, at.field("limits"), errors);
+  check_shared_parts(shared_parts(spec.evacuation), at.field("evacuation"), known_evictors, errors);
+  return errors;
+}
+
+FieldErrors check_descheduler_policy(const Json& object, const std::vector<std::string_view>& known_evictors) {
+  if (!object.is_object()) return {{"", fmt::format("a DeschedulerPolicy must be an object, not {}", kind_of(object))}};
+  FieldErrors errors;
+  const auto spec = object.find("spec");
+  const DeschedulerPolicySpec read = spec == object.end() ? DeschedulerPolicySpec{} : read_policy_spec(*spec, errors);
+  for (FieldError& error : validate(read, known_evictors)) {
+    const auto same_field = [&](const FieldError& known) { return known.path == error.path; };
+    if (std::ranges::none_of(errors, same_field)) errors.push_back(std::move(error));
+  }
+  return errors;
+}
+
+}  // namespace api

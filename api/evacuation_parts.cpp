@@ -1,0 +1,179 @@
+#include "api/evacuation_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/names.hpp"
+#include "api/wire_names.hpp"
+
+namespace api {
+namespace {
+
+/// Evictors that design.md 3.3 names. Those that the registry does not have yet are "not supported yet".
+constexpr std::array<std::string_view, 7> kDesignedEvictors = {
+    "eviction-api", "annotation", "kubevirt", "stateful-handoff", "eviction-request", "surge", "webhook"};
+
+constexpr std::array kTimeoutFields = {
+    TimeoutField{"decisionTTLSeconds", &EvacuationTimeouts::decision_ttl, 1},
+    TimeoutField{"prepareSeconds", &EvacuationTimeouts::prepare, 1},
+    TimeoutField{"acknowledgeSeconds", &EvacuationTimeouts::acknowledge, 1},
+    TimeoutField{"heartbeatSeconds", &EvacuationTimeouts::heartbeat, 1},
+    TimeoutField{"totalSeconds", &EvacuationTimeouts::total, 1},
+    TimeoutField{"blockedSeconds", &EvacuationTimeouts::blocked, 0},
+    TimeoutField{"terminationSeconds", &EvacuationTimeouts::termination, 1},
+    TimeoutField{"verifySeconds", &EvacuationTimeouts::verify, 1},
+    TimeoutField{"abortSeconds", &EvacuationTimeouts::abort, 1}};
+
+EvictorChoice read_evictor(const Json& json, const FieldPath& path, FieldErrors& errors) {
+  EvictorChoice choice;
+  StrictObject object(json, path, errors);
+  object.read("name", choice.name);
+  if (const Json* parameters = object.find("parameters")) {
+    if (!parameters->is_object()) {
+      object.complain("parameters", fmt::format("must be an object, not {}", kind_of(*parameters)));
+    } else {
+      for (const auto& [name, value] : parameters->items()) {
+        if (value.is_string()) {
+          choice.parameters.emplace_back(name, value.get<std::string>());
+        } else {
+          errors.push_back({path.field("parameters").field(name).text(),
+                            fmt::format("must be a string, not {}", kind_of(value))});
+        }
+      }
+    }
+  }
+  object.finish();
+  return choice;
+}
+
+void read_retry(StrictObject& object, EvacuationRetry& retry) {
+  object.read("maxAttempts", retry.max_attempts);
+  object.read("backoffSeconds", retry.backoff);
+  object.read("backoffMaxSeconds", retry.backoff_max);
+}
+
+void check_evictor_name(FieldErrors& errors, const FieldPath& at, const std::string& name,
+                        const std::vector<std::string_view>& known) {
+  if (std::ranges::find(known, name) != known.end()) return;
+  if (name.empty()) {
+    errors.push_back({at.text(), "is required"});
+  } else if (std::ranges::find(kDesignedEvictors, name) != kDesignedEvictors.end()) {
+    errors.push_back({at.text(), fmt::format("evictor \"{}\" is not supported yet, use {}", name, join_alternatives(known))});
+  } else {
+    errors.push_back({at.text(), fmt::format("unknown evictor \"{}\", use {}{}", name.substr(0, bounds::kMaxParameterName),
+                                             join_alternatives(known), did_you_mean(name, known))});
+  }
+}
+
+void check_evictors(FieldErrors& errors, const FieldPath& at, const std::vector<EvictorChoice>& evictors,
+                    const std::vector<std::string_view>& known) {
+  check_count(errors, at, evictors.size(), bounds::kMaxEvictors);
+  for (std::size_t i = 0; i < evictors.size(); ++i) {
+    const auto& [name, parameters] = evictors[i];
+    check_evictor_name(errors, at.index(i).field("name"), name, known);
+    const auto first = std::ranges::find(evictors, name, &EvictorChoice::name);
+    const auto first_index = static_cast<std::size_t>(first - evictors.begin());
+    if (first_index < i && !name.empty()) {
+      errors.push_back({at.index(i).field("name").text(),
+                        fmt::format("\"{}\" is already at {}", name, at.index(first_index).text())});
+    }
+    const FieldPath where = at.index(i).field("parameters");
+    check_count(errors, where, parameters.size(), bounds::kMaxParameters);
+    for (const auto& [key, value] : parameters) {
+      check_length(errors, where.key(key), key, bounds::kMaxParameterName);
+      check_length(errors, where.key(key), value, bounds::kMaxParameterValue);
+    }
+  }
+}
+
+void check_retry(FieldErrors& errors, const FieldPath& at, const EvacuationRetry& retry) {
+  check_range(errors, at.field("maxAttempts"), retry.max_attempts, 1, bounds::kMaxAttempts);
+  check_range(errors, at.field("backoffSeconds"), retry.backoff.count(), 1, bounds::kDaySeconds);
+  check_range(errors, at.field("backoffMaxSeconds"), retry.backoff_max.count(), 1, bounds::kDaySeconds);
+  if (retry.backoff_max < retry.backoff) {
+    errors.push_back({at.field("backoffMaxSeconds").text(), fmt::format("{} is below backoffSeconds, which is {}",
+                                                                        retry.backoff_max.count(), retry.backoff.count())});
+  }
+}
+
+}  // namespace
+
+std::span<const TimeoutField> timeout_fields() { return kTimeoutFields; }
+
+void check_range(FieldErrors& errors, const FieldPath& at, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value < least) errors.push_back({at.text(), fmt::format("{} is below {}", value, least)});
+  if (value > most) errors.push_back({at.text(), fmt::format("{} is above {}", value, most)});
+}
+
+void check_length(FieldErrors& errors, const FieldPath& at, std::string_view text, std::size_t most) {
+  if (length_in_characters(text) > most) errors.push_back({at.text(), fmt::format("is longer than {} characters", most)});
+}
+
+void check_count(FieldErrors& errors, const FieldPath& at, std::size_t count, std::size_t most) {
+  if (count > most) errors.push_back({at.text(), fmt::format("has {} items, at most {} are allowed", count, most)});
+}
+
+void check_subdomain(FieldErrors& errors, const FieldPath& at, std::string_view text) {
+  if (is_dns_subdomain(text)) return;
+  errors.push_back({at.text(), fmt::format("\"{}\" is no DNS subdomain: lower-case letters, digits, '-' and '.', at most 253",
+                                           text.substr(0, bounds::kMaxName))});
+}
+
+void read_shared_parts(StrictObject& object, SharedParts to) {
+  object.for_each("evictors", [&](const Json& item, const FieldPath& path) {
+    to.evictors.push_back(read_evictor(item, path, object.errors()));
+  });
+  object.with("timeouts", [&](StrictObject& timeouts) {
+    for (const TimeoutField& field : kTimeoutFields) timeouts.read(field.name, to.timeouts.*field.member);
+  });
+  object.with("retry", [&](StrictObject& retry) { read_retry(retry, to.retry); });
+  object.read("onTimeout", kOnTimeoutNames, to.on_timeout);
+  object.read("holdSlotUntil", kHoldSlotNames, to.hold_slot_until);
+  object.read("gracePeriodSeconds", to.grace_period_seconds);
+  object.read("requireReplacement", to.require_replacement);
+  object.read("ttlSecondsAfterFinished", to.ttl_after_finished);
+  object.read("priority", to.priority);
+}
+
+void encode_shared_parts(const ConstSharedParts& from, Json& to) {
+  for (const EvictorChoice& choice : from.evictors) {
+    Json evictor = {{"name", choice.name}};
+    for (const auto& [name, value] : choice.parameters) evictor["parameters"][name] = value;
+    to["evictors"].push_back(std::move(evictor));
+  }
+  for (const TimeoutField& field : kTimeoutFields) {
+    if (const auto& timeout = from.timeouts.*field.member) to["timeouts"][std::string(field.name)] = timeout->count();
+  }
+  to["retry"] = {{"maxAttempts", from.retry.max_attempts},
+                 {"backoffSeconds", from.retry.backoff.count()},
+                 {"backoffMaxSeconds", from.retry.backoff_max.count()}};
+  to["onTimeout"] = to_string(from.on_timeout);
+  to["holdSlotUntil"] = to_string(from.hold_slot_until);
+  if (from.grace_period_seconds) to["gracePeriodSeconds"] = *from.grace_period_seconds;
+  to["requireReplacement"] = from.require_replacement;
+  if (from.ttl_after_finished) to["ttlSecondsAfterFinished"] = from.ttl_after_finished->count();
+  to["priority"] = from.priority;
+}
+
+void check_shared_parts(const ConstSharedParts& parts, const FieldPath& at, const std::vector<std::string_view>& known_evictors,
+                        FieldErrors& errors) {
+  check_evictors(errors, at.field("evictors"), parts.evictors, known_evictors);
+  for (const TimeoutField& field : kTimeoutFields) {
+    const auto& timeout = parts.timeouts.*field.member;
+    if (timeout) {
+      check_range(errors, at.field("timeouts").field(field.name), timeout->count(), field.least, bounds::kWeekSeconds);
+    }
+  }
+  check_retry(errors, at.field("retry"), parts.retry);
+  if (parts.grace_period_seconds) {
+    check_range(errors, at.field("gracePeriodSeconds"), *parts.grace_period_seconds, 1, bounds::kWeekSeconds);
+  }
+  if (parts.ttl_after_finished) {
+    check_range(errors, at.field("ttlSecondsAfterFinished"), parts.ttl_after_finished->count(), 0, bounds::kYearSeconds);
+  }
+  check_range(errors, at.field("priority"), parts.priority, -bounds::kMaxPriority, bounds::kMaxPriority);
+}
+
+}  // namespace api

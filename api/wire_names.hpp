@@ -1,0 +1,56 @@
+#pragma once
+
+/// Every enumerator of our kinds with its spelling on the wire; the CRD's enums list the same (test/unit/api).
+
+#include <array>
+
+#include "api/descheduler_policy.hpp"
+#include "api/evacuation.hpp"
+#include "api/strict_object.hpp"
+
+namespace api {
+
+inline constexpr std::array kPhaseNames = {
+    WireName{EvacuationPhase::kPending, "Pending"},       WireName{EvacuationPhase::kPreparing, "Preparing"},
+    WireName{EvacuationPhase::kRequesting, "Requesting"}, WireName{EvacuationPhase::kInProgress, "InProgress"},
+    WireName{EvacuationPhase::kEvicting, "Evicting"},     WireName{EvacuationPhase::kVerifying, "Verifying"},
+    WireName{EvacuationPhase::kAborting, "Aborting"},     WireName{EvacuationPhase::kBackoff, "Backoff"},
+    WireName{EvacuationPhase::kSucceeded, "Succeeded"},   WireName{EvacuationPhase::kFailed, "Failed"},
+    WireName{EvacuationPhase::kCancelled, "Cancelled"}};
+
+inline constexpr std::array kOnTimeoutNames = {WireName{OnTimeout::kCancel, "Cancel"}, WireName{OnTimeout::kFail, "Fail"},
+                                               WireName{OnTimeout::kNextEvictor, "NextEvictor"}};
+
+inline constexpr std::array kHoldSlotNames = {WireName{HoldSlotUntil::kPodGone, "PodGone"},
+                                              WireName{HoldSlotUntil::kReplacementReady, "ReplacementReady"}};
+
+inline constexpr std::array kOutcomeNames = {
+    WireName{OutcomeKind::kEvicted, "Evicted"},           WireName{OutcomeKind::kMigrated, "Migrated"},
+    WireName{OutcomeKind::kMovedByOwner, "MovedByOwner"}, WireName{OutcomeKind::kGoneExternally, "GoneExternally"},
+    WireName{OutcomeKind::kTargetGone, "TargetGone"},     WireName{OutcomeKind::kDryRun, "DryRun"}};
+
+inline constexpr std::array kModeNames = {WireName{PolicyMode::kDryRun, "DryRun"}, WireName{PolicyMode::kManual, "Manual"},
+                                          WireName{PolicyMode::kAutomatic, "Automatic"}};
+
+inline constexpr std::array kNoEvictionNames = {WireName{NoEvictionPolicy::kPreferred, "Preferred"},
+                                                WireName{NoEvictionPolicy::kMandatory, "Mandatory"}};
+
+inline constexpr std::array kProtectionNames = {
+    WireName{PodProtection::kPodsWithLocalStorage, "PodsWithLocalStorage"},
+    WireName{PodProtection::kSystemCriticalPods, "SystemCriticalPods"},
+    WireName{PodProtection::kFailedBarePods, "FailedBarePods"},
+    WireName{PodProtection::kDaemonSetPods, "DaemonSetPods"},
+    WireName{PodProtection::kPodsWithPVC, "PodsWithPVC"},
+    WireName{PodProtection::kPodsWithoutPDB, "PodsWithoutPDB"},
+    WireName{PodProtection::kPodsWithResourceClaims, "PodsWithResourceClaims"}};
+
+inline constexpr std::array kConditionStatusNames = {WireName{ConditionStatus::kTrue, "True"},
+                                                     WireName{ConditionStatus::kFalse, "False"},
+                                                     WireName{ConditionStatus::kUnknown, "Unknown"}};
+
+/// The operators that a label selector may use; Gt and Lt are for node selectors.
+inline constexpr std::array kLabelOperatorNames = {
+    WireName{SelectorOperator::kIn, "In"}, WireName{SelectorOperator::kNotIn, "NotIn"},
+    WireName{SelectorOperator::kExists, "Exists"}, WireName{SelectorOperator::kDoesNotExist, "DoesNotExist"}};
+
+}  // namespace api
