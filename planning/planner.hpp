@@ -1,0 +1,88 @@
+#pragma once
+
+/// From nominations to an ordered plan: one planning cycle of one policy. Pure and deterministic.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/descheduler_policy.hpp"
+#include "api/field_path.hpp"
+#include "base/clock.hpp"
+#include "scheduling/cluster_snapshot.hpp"
+
+namespace planning {
+
+struct PlanOptions {
+  /// Refuse a pod whose PodDisruptionBudget would not allow its eviction now, after the moves before it. Off: such pods
+  /// are nominated and wait for their budget.
+  bool spend_pdbs = true;
+  std::size_t max_refusals = 200;  ///< rows of Plan::refusals; counts are always complete
+};
+
+/// REQUIRES: `spec` and `cluster` outlive the call. Nothing in the Plan refers to them.
+struct PlanInput {
+  const api::DeschedulerPolicySpec& spec;
+  const scheduling::ClusterSnapshot& cluster;
+  /// Pods with an unfinished Evacuation, whoever asked. They are taken as gone from their nodes, are not nominated again
+  /// and count against no limit.
+  std::vector<api::PodUid> leaving;
+  base::TimePoint now;
+  PlanOptions options{};
+};
+
+/// A pod that a strategy wanted to move, and why it stays.
+struct PodRefusal {
+  std::string ns;
+  std::string pod;
+  std::string uid;
+  std::string node;
+  std::string strategy;
+  std::string reason;   ///< CamelCase
+  std::string message;  ///< with the numbers
+  friend bool operator==(const PodRefusal&, const PodRefusal&) = default;
+};
+
+/// Requests on one node, before and after the plan.
+struct NodeUtilization {
+  struct Amount {
+    api::Quantity allocatable;
+    api::Quantity before;
+    api::Quantity after;
+    friend bool operator==(const Amount&, const Amount&) = default;
+  };
+  std::string node;
+  Amount cpu;
+  Amount memory;
+  Amount pods;
+  friend bool operator==(const NodeUtilization&, const NodeUtilization&) = default;
+};
+
+struct StrategyResult {
+  std::string strategy;
+  std::int32_t nominated = 0;
+  std::int32_t refused = 0;
+  std::string problem;  ///< why it could not judge; empty: it could
+  friend bool operator==(const StrategyResult&, const StrategyResult&) = default;
+};
+
+struct Plan {
+  std::vector<api::PlannedMove> moves;   ///< in the order they are to be made; `to` is a prediction, "" when nothing fits
+  std::vector<PodRefusal> refusals;      ///< the first max_refusals
+  std::vector<api::ReasonCount> refused; ///< all of them, sorted by reason
+  std::vector<StrategyResult> strategies;
+  std::vector<NodeUtilization> utilization;  ///< every node looked at, by name
+  std::int32_t nodes = 0;                ///< looked at: ready and selected
+  std::int32_t pods = 0;                 ///< on them
+  api::FieldErrors errors;               ///< parts of the spec that could not be used; the rest was
+
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+/// Runs the policy's strategies (all Deschedule ones, then all Balance ones, each in the order of the spec) on an overlay:
+/// every accepted move leaves its node and holds its predicted place; per-cycle limits refuse in the order total, node,
+/// namespace; then budgets. mode, suspend and in-flight limits are the controller's.
+Plan plan_cycle(const PlanInput& input);
+
+}  // namespace planning

@@ -1,0 +1,94 @@
+#pragma once
+
+/// May this pod be moved at all? Upstream's DefaultEvictor, exact to the boundary (descheduler-semantics 2.3, 2.4), plus
+/// our namespace scope.
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "api/descheduler_policy.hpp"
+#include "api/field_path.hpp"
+#include "scheduling/overlay.hpp"
+#include "scheduling/predicates.hpp"
+#include "scheduling/refusal.hpp"
+
+namespace scheduling {
+
+/// spec.evictability made ready for one snapshot: names resolved, candidate nodes chosen. Keeps references to both.
+class Evictability {
+ public:
+  /// Complains in `errors`, with paths under `path`, about a PriorityClass that does not exist or a threshold above
+  /// system-critical; the threshold then stays at its default, which protects at least as much as no threshold.
+  Evictability(const api::Evictability& spec, const ClusterSnapshot& cluster, base::TimePoint now,
+               api::FieldErrors& errors, const api::FieldPath& path = api::FieldPath("spec.evictability"));
+
+  /// Upstream's Filter: properties of the pod itself. The first rule that objects.
+  std::optional<Refusal> refusal(PodIndex pod) const;
+  /// Upstream's PreEvictionFilter: somewhere else to go (nodeFit) and the namespace's labels. `cluster` is the world
+  /// as it would be by now; it must be over the same snapshot.
+  std::optional<Refusal> refusal_before_eviction(PodIndex pod, const Overlay& cluster) const;
+
+  const api::Evictability& spec() const { return *spec_; }
+  const ClusterSnapshot& cluster() const { return *cluster_; }
+  base::TimePoint now() const { return now_; }
+  bool protects(api::PodProtection protection) const;
+  std::int32_t priority_threshold() const { return priority_threshold_; }
+
+ private:
+  const api::Evictability* spec_;
+  const ClusterSnapshot* cluster_;
+  base::TimePoint now_;
+  std::uint32_t protections_ = 0;  ///< bit per api::PodProtection
+  std::int32_t priority_threshold_;
+  std::vector<NodeIndex> candidate_nodes_;
+};
+
+/// Priorities from here on belong to the system.
+inline constexpr std::int32_t kSystemCriticalPriority = 2'000'000'000;
+
+/// A pod under the question. Rules are pure; nullopt = no objection.
+struct EvictionCandidate {
+  const Evictability& rules;
+  PodIndex index;
+  const api::Pod& pod;
+};
+using EvictabilityRule = std::optional<Refusal> (*)(const EvictionCandidate& candidate);
+
+std::optional<Refusal> refuse_namespace(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_prefer_no_eviction(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_mirror_pod(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_static_pod(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_terminating(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_system_critical(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_priority(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_bare_pod(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_local_storage(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_daemon_set(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_claims(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_without_pdb(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_resource_claims(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_labels(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_few_replicas(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_young(const EvictionCandidate& candidate);
+
+/// Rules that the evict annotation (any value) switches off, as upstream does.
+inline constexpr std::array<EvictabilityRule, 15> kEvictabilityRules = {
+    refuse_prefer_no_eviction,  // noEvictionPolicy Mandatory
+    refuse_mirror_pod,          // the kubelet would start it again
+    refuse_static_pod,          // the same, by its config source
+    refuse_terminating,         // already leaving
+    refuse_system_critical,     // protection SystemCriticalPods
+    refuse_priority,            // priorityThreshold; off together with SystemCriticalPods
+    refuse_bare_pod,            // nothing would recreate it; protection FailedBarePods covers failed ones too
+    refuse_local_storage,       // protection PodsWithLocalStorage: hostPath, emptyDir
+    refuse_daemon_set,          // protection DaemonSetPods
+    refuse_claims,              // protection PodsWithPVC, by storage class when configured
+    refuse_without_pdb,         // protection PodsWithoutPDB
+    refuse_resource_claims,     // protection PodsWithResourceClaims
+    refuse_labels,              // labelSelector
+    refuse_few_replicas,        // minReplicas, when above 1
+    refuse_young,               // minPodAge, against status.startTime
+};
+
+}  // namespace scheduling

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "scheduling/cluster_snapshot.hpp"
+#include "scheduling/refusal.hpp"
+
+namespace scheduling {
+
+/// What the PodDisruptionBudgets still allow, spent as the API server would spend it on evictions one after the other.
+class PdbBudgets {
+ public:
+  explicit PdbBudgets(const ClusterSnapshot& cluster);
+
+  /// The budget that would answer 429 (or 500, when several match) to an eviction of the pod now.
+  std::optional<Refusal> refusal(PodIndex pod) const;
+  /// Takes one disruption from the budget that covers the pod, where an eviction would.
+  void spend(PodIndex pod);
+
+ private:
+  struct Verdict {
+    std::optional<Refusal> refusal;
+    std::optional<std::uint32_t> charged;  ///< position in pdbs()
+  };
+  Verdict judge(PodIndex pod) const;
+
+  const ClusterSnapshot* cluster_;
+  std::vector<std::int32_t> allowed_;
+};
+
+}  // namespace scheduling

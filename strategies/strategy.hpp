@@ -1,0 +1,63 @@
+#pragma once
+
+/// A strategy says which pods would be better off elsewhere. It only nominates: limits, budgets and what becomes of a
+/// nomination are the sink's business. Strategies are pure: same context, same offers in the same order.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "scheduling/evictability.hpp"
+#include "scheduling/overlay.hpp"
+#include "strategies/usage_view.hpp"
+
+namespace strategies {
+
+using scheduling::NodeIndex;
+using scheduling::PodIndex;
+
+/// All Deschedule strategies of a policy run before any Balance strategy.
+enum class Phase { kDeschedule, kBalance };
+
+/// What became of an offer. How a strategy goes on is part of its semantics (descheduler-semantics 3.11).
+enum class Verdict {
+  kAccepted,        ///< the pod will leave
+  kNodeLimit,       ///< no more pods of this node in this cycle
+  kNamespaceLimit,  ///< no more pods of this namespace in this cycle
+  kTotalLimit,      ///< no more pods in this cycle: stop
+  kRefused,         ///< anything else: a budget, nowhere to go
+};
+
+/// Takes nominations, one at a time, and answers at once.
+class NominationSink {
+ public:
+  virtual ~NominationSink() = default;
+
+  /// Proposes that `pod` leaves. `reason` is for people.
+  virtual Verdict offer(PodIndex pod, std::string_view reason) = 0;
+  /// Reports a pod that meets the strategy's criteria but is protected. For the record only.
+  virtual void refused(PodIndex pod, const scheduling::Refusal& refusal) = 0;
+};
+
+struct Context {
+  /// The cluster as it would be after everything accepted so far, this strategy's own offers included if the sink moves
+  /// them. Pods that are leaving already are off their nodes.
+  const scheduling::Overlay& cluster;
+  std::span<const NodeIndex> nodes;  ///< the nodes looked at, in order
+  const scheduling::Evictability& evictability;
+  base::TimePoint now;
+  const UsageView* usage = nullptr;  ///< real usage; nullptr: by requests
+};
+
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+  virtual std::string_view name() const = 0;
+  virtual Phase phase() const = 0;
+  /// An error means that the strategy could not judge (missing usage data); what it offered before stands.
+  virtual base::Status nominate(const Context& context, NominationSink& sink) const = 0;
+};
+
+}  // namespace strategies
