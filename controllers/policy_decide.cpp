@@ -38,6 +38,15 @@ api::Condition converged(const api::LastCycle& cycle, std::int32_t active, std::
   return condition("Converged", true, "NothingToMove", "no strategy nominated a pod", generation);
 }
 
+/// The status of an object whose spec does not decode.
+api::DeschedulerPolicyStatus status_alone(std::string_view json) {
+  auto parsed = api::parse_json(json);
+  if (!parsed || !parsed->is_object()) return {};
+  parsed->erase("spec");
+  auto decoded = api::decode_descheduler_policy(*parsed);
+  return decoded ? decoded->status : api::DeschedulerPolicyStatus{};
+}
+
 std::string joined_problems(const std::vector<std::string>& problems) {
   constexpr std::size_t kShown = 5;
   std::string text;
@@ -64,12 +73,14 @@ api::Condition suspended(const api::DeschedulerPolicySpec& spec, std::int64_t ge
 base::Result<ObservedPolicy> decode_observed_policy(std::string_view json) {
   auto meta = api::decode_meta(json);
   if (!meta) return meta.error();
-  ObservedPolicy seen{*std::move(meta), std::nullopt, {}};
+  ObservedPolicy seen{*std::move(meta), std::nullopt, {}, {}};
   auto decoded = api::decode_descheduler_policy(json);
   if (decoded) {
+    seen.status = decoded->status;
     seen.policy = *std::move(decoded);
   } else {
     seen.problem = decoded.error().message;
+    seen.status = status_alone(json);
   }
   return seen;
 }
@@ -145,8 +156,9 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
   if (outcome) {
     next.observed_generation = generation;
     next.last_cycle = outcome->summary;
-    next.plan = outcome->plan;
-    next.plan_truncated = outcome->plan_truncated;
+    const std::size_t shown = std::min(outcome->moves.size(), api::kMaxPublishedPlan);
+    next.plan.assign(outcome->moves.begin(), outcome->moves.begin() + static_cast<std::ptrdiff_t>(shown));
+    next.plan_truncated = shown < outcome->moves.size();
     api::set_condition(next.conditions, degraded(outcome->problems, generation), now);
   } else if (policy.spec.suspend) {
     next.observed_generation = generation;

@@ -21,6 +21,7 @@ struct ObservedPolicy {
   api::ObjectMeta meta;
   std::optional<api::DeschedulerPolicy> policy;  ///< absent: `problem` says why
   std::string problem;
+  api::DeschedulerPolicyStatus status;  ///< also of one that does not decode, as far as it can be read
 };
 /// Fails only when not even the metadata can be read.
 base::Result<ObservedPolicy> decode_observed_policy(std::string_view json);
@@ -55,9 +56,8 @@ TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& eva
 /// What one planning cycle brought.
 struct CycleOutcome {
   api::LastCycle summary;
-  std::vector<api::PlannedMove> plan;
-  bool plan_truncated = false;
-  std::vector<std::string> problems;  ///< strategies or creations that failed
+  std::vector<api::PlannedMove> moves;  ///< all of them, in order; the status shows the first kMaxPublishedPlan
+  std::vector<std::string> problems;    ///< strategies or creations that failed
 };
 
 /// The Evacuation that carries out one planned move.

@@ -1,0 +1,158 @@
+#include "controllers/policy_reconciler.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/well_known.hpp"
+#include "controllers/policy_cycle.hpp"
+#include "strategies/catalog.hpp"
+
+namespace controllers {
+namespace {
+
+using base::kv;
+
+std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now) {
+  return fmt::format("{}-{}", policy.meta.name, std::chrono::floor<base::seconds>(now).time_since_epoch().count());
+}
+
+api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const evictors::Registry& registry) {
+  api::FieldErrors errors = api::validate(spec, registry.names());
+  const auto append = [&](const api::FieldErrors& more) { errors.insert(errors.end(), more.begin(), more.end()); };
+  append(strategies::validate(spec.strategies));
+  append(registry.validate(spec.evacuation.evictors, api::FieldPath("spec.evacuation.evictors")));
+  return errors;
+}
+
+std::set<std::string> taken_pods(const kube::Store<api::Evacuation>& evacuations) {
+  std::set<std::string> uids;
+  for (const auto& evacuation : evacuations.list()) uids.insert(evacuation->spec.pod_ref.uid.value);
+  return uids;
+}
+
+}  // namespace
+
+base::Result<Requeue> PolicyReconciler::reconcile(const api::ObjectKey& key) {
+  const auto seen = deps_.policies.get(key);
+  if (!seen || seen->meta.is_terminating()) return Requeue::await_change();
+  if (!seen->policy) {
+    if (auto saved = reject(*seen, seen->problem); !saved) return saved.error();
+    return Requeue::await_change();
+  }
+  if (const auto errors = problems_of(seen->policy->spec, deps_.evictors); !errors.empty()) {
+    if (auto saved = reject(*seen, api::to_error(errors).message); !saved) return saved.error();
+    return Requeue::await_change();
+  }
+  return reconcile_valid(with_own_writes(*seen->policy));
+}
+
+base::Result<Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPolicy& policy) {
+  const base::TimePoint now = deps_.clock.now();
+  const CycleTiming timing = cycle_timing(policy, now);
+  std::optional<CycleOutcome> outcome;
+  if (timing.due) {
+    outcome = plan(policy, now);
+    if (policy.spec.mode != api::PolicyMode::kDryRun) carry_out(policy, *outcome);
+    outcome->summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clock.now() - now);
+    count_cycle(policy, *outcome);
+  }
+  const auto counts =
+      tally(deps_.evacuations.by_index(kByPolicy, policy.meta.name),
+            {policy.status.evicted_counted, policy.status.evicted_until}, now);
+  const auto next = next_status(policy, counts, outcome ? &*outcome : nullptr, now);
+  if (auto saved = save(policy.meta, policy.status, next); !saved) return saved.error();
+  if (!next.next_cycle_time) return Requeue::await_change();
+  return Requeue::in(std::max<base::Duration>(*next.next_cycle_time - deps_.clock.now(), base::milliseconds(1)));
+}
+
+CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, base::TimePoint now) {
+  const scheduling::ClusterSnapshot snapshot(deps_.snapshot());
+  return run_cycle(policy, snapshot, taken_pods(deps_.evacuations), cycle_id(policy, now), now);
+}
+
+void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {
+  for (const api::PlannedMove& move : outcome.moves) {
+    if (!deps_.may_act() || !create_one(policy, move, outcome)) break;
+  }
+  if (outcome.summary.created == 0) return;
+  deps_.events.publish({.regarding = {kube::kPolicies, policy.meta.key(), policy.meta.uid},
+                        .reason = "EvacuationsCreated",
+                        .action = "Plan",
+                        .note = fmt::format("created {} Evacuations for {} nominated pods", outcome.summary.created,
+                                            outcome.summary.nominated)});
+}
+
+/// False when going on makes no sense: the server is away or refuses us.
+bool PolicyReconciler::create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
+                                  CycleOutcome& outcome) {
+  const api::Evacuation wanted = evacuation_for(policy, move);
+  const auto made = deps_.client.create(kube::kEvacuations, move.ns, api::encode_evacuation(wanted));
+  if (made) {
+    ++outcome.summary.created;
+    deps_.log.info("evacuation created", {kv("policy", policy.meta.name), kv("evacuation", wanted.meta.key().to_string()),
+                                          kv("node", move.from), kv("strategy", move.strategy)});
+    return true;
+  }
+  // A deterministic name: whoever made it, this pod is taken care of.
+  if (made.error().code == base::ErrorCode::kAlreadyExists) return true;
+  outcome.problems.push_back(made.error().during("creating Evacuation " + wanted.meta.key().to_string()).message);
+  return made.error().code == base::ErrorCode::kInvalid || made.error().code == base::ErrorCode::kNotFound;
+}
+
+base::Status PolicyReconciler::reject(const ObservedPolicy& seen, const std::string& problem) {
+  const api::DeschedulerPolicyStatus before = seen.policy ? seen.policy->status : seen.status;
+  const auto next = invalid_status(before, seen.meta.generation, problem, deps_.clock.now());
+  if (next == before) return base::Done{};
+  deps_.log.warning("policy is invalid", {kv("policy", seen.meta.name), kv("problem", problem)});
+  deps_.events.publish({.regarding = {kube::kPolicies, seen.meta.key(), seen.meta.uid},
+                        .warning = true,
+                        .reason = "InvalidSpec",
+                        .action = "Validate",
+                        .note = problem});
+  return save(seen.meta, before, next);
+}
+
+base::Status PolicyReconciler::save(const api::ObjectMeta& meta, const api::DeschedulerPolicyStatus& before,
+                                    const api::DeschedulerPolicyStatus& next) {
+  if (before == next) return base::Done{};
+  if (!deps_.may_act()) return base::Error{base::ErrorCode::kCancelled, "not the leader"};
+  const api::Json body = {{"apiVersion", api::well_known::kApiVersion},
+                          {"kind", "DeschedulerPolicy"},
+                          {"metadata", {{"name", meta.name}, {"uid", meta.uid}, {"resourceVersion", meta.resource_version}}},
+                          {"status", api::encode_status(next)}};
+  auto saved = deps_.client.update(kube::kPolicies, meta.key(), body, "status");
+  // The cycle has run whether or not its report could be written.
+  written_[meta.uid] = next;
+  if (!saved) return saved.error().during("saving the policy's status");
+  return base::Done{};
+}
+
+api::DeschedulerPolicy PolicyReconciler::with_own_writes(api::DeschedulerPolicy policy) const {
+  const auto own = written_.find(policy.meta.uid);
+  if (own == written_.end() || !own->second.last_cycle) return policy;
+  const auto& cached = policy.status.last_cycle;
+  if (!cached || cached->start < std::chrono::floor<base::seconds>(own->second.last_cycle->start)) policy.status = own->second;
+  return policy;
+}
+
+void PolicyReconciler::count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
+  const std::string& name = policy.meta.name;
+  deps_.metrics.counter("evacuator_policy_cycles_total", "Planning cycles run.", {{"policy", name}}).increment();
+  deps_.metrics.gauge("evacuator_policy_nominated", "Pods nominated in the last cycle.", {{"policy", name}})
+      .set(outcome.summary.nominated);
+  deps_.metrics
+      .histogram("evacuator_policy_cycle_duration_seconds", "How long planning cycles took, creations included.",
+                 {0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}, {{"policy", name}})
+      .observe(static_cast<double>(outcome.summary.duration.count()) / 1000);
+  for (const api::ReasonCount& refused : outcome.summary.refused) {
+    deps_.metrics.counter("evacuator_policy_refusals_total", "Pods that were considered and refused, by reason.",
+                          {{"policy", name}, {"reason", refused.reason}})
+        .increment(refused.count);
+  }
+  deps_.log.info("cycle planned", {kv("policy", name), kv("cycle", outcome.summary.id), kv("nodes", outcome.summary.nodes),
+                                   kv("pods", outcome.summary.pods), kv("nominated", outcome.summary.nominated),
+                                   kv("created", outcome.summary.created)});
+}
+
+}  // namespace controllers

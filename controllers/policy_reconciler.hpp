@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "api/descheduler_policy.hpp"
+#include "api/evacuation.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/metrics.hpp"
+#include "base/result.hpp"
+#include "controllers/event_sink.hpp"
+#include "controllers/policy_decide.hpp"
+#include "controllers/requeue.hpp"
+#include "evictors/registry.hpp"
+#include "kube/client.hpp"
+#include "kube/store.hpp"
+#include "scheduling/cluster_snapshot.hpp"
+
+namespace controllers {
+
+/// Index names that the reconciler asks of the Evacuation store.
+inline constexpr std::string_view kByPolicy = "policy";
+
+/// Drives DeschedulerPolicies: plans a cycle when one is due, makes the Evacuations, writes the status once.
+/// Observe → decide (policy_decide.hpp, policy_cycle.hpp) → act. One thread.
+class PolicyReconciler {
+ public:
+  struct Dependencies {
+    kube::Client& client;
+    const base::Clock& clock;
+    const kube::Store<ObservedPolicy>& policies;
+    const kube::Store<api::Evacuation>& evacuations;   ///< with the index kByPolicy
+    std::function<scheduling::SnapshotInput()> snapshot; ///< of the caches
+    const evictors::Registry& evictors;
+    std::function<bool()> may_act;  ///< false: not the leader (any more)
+    EventSink& events;
+    base::Metrics& metrics;
+    base::Log log;
+  };
+
+  explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
+
+  base::Result<Requeue> reconcile(const api::ObjectKey& key);
+
+ private:
+  base::Result<Requeue> reconcile_valid(const api::DeschedulerPolicy& policy);
+  base::Status reject(const ObservedPolicy& seen, const std::string& problem);
+  CycleOutcome plan(const api::DeschedulerPolicy& policy, base::TimePoint now);
+  void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
+  bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, CycleOutcome& outcome);
+  base::Status save(const api::ObjectMeta& meta, const api::DeschedulerPolicyStatus& before,
+                    const api::DeschedulerPolicyStatus& next);
+  api::DeschedulerPolicy with_own_writes(api::DeschedulerPolicy policy) const;
+  void count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
+
+  Dependencies deps_;
+  /// The newest status of each policy (by UID) that we wrote: the cache lags behind, and a cycle must not run twice for it.
+  std::map<std::string, api::DeschedulerPolicyStatus> written_;
+};
+
+}  // namespace controllers
