@@ -1,0 +1,334 @@
+#include "evictors/classify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace evictors {
+namespace {
+
+using api::Json;
+using base::seconds;
+using Class = ResponseClass;
+
+constexpr std::size_t kMaxMessage = 512;
+constexpr std::size_t kMaxBody = 1 << 20;  // a Status is small; a page of HTML is not parsed
+constexpr std::string_view kWebhookPrefix = "admission webhook \"";
+constexpr std::string_view kDenied = " denied the request";
+
+/// The parts of metav1.Status that carry meaning.
+struct StatusView {
+  bool is_status = false;
+  std::string reason;
+  std::string message;
+  std::optional<std::string> budget_cause;  ///< message of the cause DisruptionBudget
+  bool namespace_terminating = false;
+  std::optional<seconds> retry_after;
+};
+
+std::string text_at(const Json& object, const char* key) {
+  const auto at = object.is_object() ? object.find(key) : object.end();
+  return object.is_object() && at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+void read_causes(const Json& details, StatusView& view) {
+  const auto causes = details.find("causes");
+  if (causes == details.end() || !causes->is_array()) return;
+  for (const Json& cause : *causes) {
+    const std::string reason = text_at(cause, "reason");
+    if (reason == "DisruptionBudget") view.budget_cause = text_at(cause, "message");
+    if (reason == "NamespaceTerminating") view.namespace_terminating = true;
+  }
+}
+
+StatusView read_status(const kube::Response& response) {
+  StatusView view;
+  view.retry_after = response.retry_after;
+  view.message = response.body.substr(0, kMaxMessage);
+  if (response.body.size() > kMaxBody) return view;
+  const Json body = Json::parse(response.body, nullptr, false);
+  if (!body.is_object() || text_at(body, "kind") != "Status") return view;
+  view.is_status = true;
+  view.reason = text_at(body, "reason");
+  view.message = text_at(body, "message");
+  const auto details = body.find("details");
+  if (details == body.end() || !details->is_object()) return view;
+  read_causes(*details, view);
+  const auto retry = details->find("retryAfterSeconds");
+  if (!view.retry_after && retry != details->end() && retry->is_number_integer() && retry->get<std::int64_t>() > 0) {
+    view.retry_after = seconds(std::min<std::int64_t>(retry->get<std::int64_t>(), 86'400));
+  }
+  return view;
+}
+
+/// At most `kMaxMessage` bytes, cut between UTF-8 characters.
+std::string shortened(std::string text) {
+  if (text.size() <= kMaxMessage) return text;
+  std::size_t end = kMaxMessage;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  text.resize(end);
+  return text;
+}
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+/// `name` in: … <before>"name" …
+std::string quoted_after(std::string_view text, std::string_view before) {
+  const auto at = text.find(before);
+  if (at == std::string_view::npos) return {};
+  const auto begin = text.find('"', at + before.size() - 1);
+  if (begin == std::string_view::npos) return {};
+  const auto end = text.find('"', begin + 1);
+  return end == std::string_view::npos ? std::string() : std::string(text.substr(begin + 1, end - begin - 1));
+}
+
+bool is_denial(std::string_view message) { return message.starts_with(kWebhookPrefix) && has(message, kDenied); }
+
+api::Blocker blocker(std::string kind, std::string name, std::string message) {
+  api::Blocker result;
+  result.kind = std::move(kind);
+  result.name = std::move(name);
+  result.message = shortened(std::move(message));
+  return result;
+}
+
+std::optional<std::int32_t> number_after(std::string_view text, std::string_view before) {
+  const auto at = text.find(before);
+  if (at == std::string_view::npos) return std::nullopt;
+  const char* begin = text.data() + at + before.size();
+  std::int32_t value = 0;
+  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+  return error == std::errc() && end != begin ? std::optional(value) : std::nullopt;
+}
+
+/// From "The disruption budget <pdb> needs <n> healthy pods and has <m> currently" and its variants.
+api::Blocker budget_blocker(const std::string& cause) {
+  constexpr std::string_view kStart = "The disruption budget ";
+  std::string name;
+  if (cause.starts_with(kStart)) name = cause.substr(kStart.size(), cause.find(' ', kStart.size()) - kStart.size());
+  api::Blocker result = blocker("PodDisruptionBudget", name, cause);
+  result.desired_healthy = number_after(cause, " needs ");
+  result.current_healthy = number_after(cause, " has ");
+  return result;
+}
+
+Verdict verdict(Class answer, const StatusView& view) { return {answer, shortened(view.message), view.retry_after, {}}; }
+
+Verdict blocked(Class answer, const StatusView& view, api::Blocker by) {
+  Verdict result = verdict(answer, view);
+  result.blocker = std::move(by);
+  return result;
+}
+
+/// Texts of webhooks whose meaning does not depend on who owns the pod.
+constexpr std::array kWebhookTexts = {
+    KnownText{429, "Eviction request for target Pod", Class::kRetryLater, seconds(10)},  // the pod's role will settle
+    KnownText{429, "is not live-migratable", Class::kNotEvictable, {}},
+    KnownText{429, "cannot evict hotplug pod", Class::kNotEvictable, {}},
+};
+
+const KnownText* find_known(std::span<const KnownText> table, int code, std::string_view message) {
+  const auto found = std::find_if(table.begin(), table.end(), [&](const KnownText& known) {
+    return (known.code == 0 || known.code == code) && has(message, known.text);
+  });
+  return found == table.end() ? nullptr : &*found;
+}
+
+Verdict from_known(const KnownText& known, const StatusView& view) {
+  Verdict result = verdict(known.answer, view);
+  if (known.retry_after > seconds(0)) result.retry_after = known.retry_after;
+  if (!is_blocked(known.answer)) return result;
+  result.blocker = blocker("Webhook", quoted_after(view.message, "admission webhook \""), view.message);
+  return result;
+}
+
+/// A webhook said no, with whatever code it liked.
+Verdict classify_denial(int code, const StatusView& view) {
+  if (const KnownText* known = find_known(kWebhookTexts, code, view.message)) return from_known(*known, view);
+  if (code == 404) return verdict(Class::kGoneMaybe, view);  // also said of pods that live
+  return blocked(Class::kRefusedByWebhook, view,
+                 blocker("Webhook", quoted_after(view.message, "admission webhook \""), view.message));
+}
+
+Verdict classify_too_many(const StatusView& view) {
+  const bool budget = view.budget_cause || has(view.message, "violate the pod's disruption budget");
+  if (!budget) return blocked(Class::kThrottled, view, blocker("Throttled", "api-server", view.message));
+  const std::string cause = view.budget_cause.value_or(view.message);
+  Verdict result = blocked(Class::kPdbBlocked, view, budget_blocker(cause));
+  if (!cause.empty()) result.message = shortened(cause);
+  if (!result.retry_after && has(cause, "still being processed")) result.retry_after = seconds(10);
+  return result;
+}
+
+Verdict classify_forbidden(const StatusView& view) {
+  if (view.namespace_terminating || has(view.message, "because it is being terminated")) {
+    return blocked(Class::kNamespaceTerminating, view, blocker("Namespace", "", view.message));
+  }
+  if (view.budget_cause || has(view.message, "disruptions allowed is negative") || has(view.message, "DisruptedPods")) {
+    return blocked(Class::kPdbBroken, view, budget_blocker(view.budget_cause.value_or(view.message)));
+  }
+  return verdict(Class::kForbidden, view);
+}
+
+Verdict webhook_down(const StatusView& view) {
+  return blocked(Class::kWebhookDown, view, blocker("Webhook", quoted_after(view.message, "webhook \""), view.message));
+}
+
+Verdict classify_server_error(const StatusView& view) {
+  if (has(view.message, "more than one PodDisruptionBudget")) {
+    return blocked(Class::kMultiPdb, view, blocker("PodDisruptionBudget", "", view.message));
+  }
+  if (has(view.message, "failed calling webhook")) return webhook_down(view);
+  return verdict(Class::kUnknown, view);
+}
+
+Verdict classify_transport(const base::Error& error) {
+  Verdict result{Class::kUnknown, shortened(error.message), error.retry_after, {}};
+  if (error.code == base::ErrorCode::kUnauthorized) result.answer = Class::kAuth;
+  return result;
+}
+
+Verdict classify_code(int code, const StatusView& view) {
+  switch (code) {
+    case 401: return verdict(Class::kAuth, view);
+    case 403: return classify_forbidden(view);
+    case 404: return verdict(Class::kGoneMaybe, view);
+    case 409: return verdict(Class::kConflict, view);
+    case 429: return classify_too_many(view);
+    default: break;
+  }
+  if (code >= 500) return classify_server_error(view);
+  if (code >= 400) return verdict(Class::kPermanent, view);
+  return verdict(Class::kUnknown, view);  // 1xx and 3xx are nobody's answer: a proxy got in between
+}
+
+bool is_success(int code) { return code >= 200 && code < 300; }
+
+/// A proxy's login page comes with 200, too: only an answer in Kubernetes' own form is a yes.
+Verdict classify_success(const kube::Response& response, Class meaning) {
+  const auto first = response.body.find_first_not_of(" \r\n\t");
+  const bool object = first != std::string::npos && response.body[first] == '{';
+  if (object && has(response.body, "\"kind\"")) return {meaning, "", {}, {}};
+  return {Class::kUnknown, "the answer is not a Kubernetes object: " + shortened(response.body).substr(0, 200), {}, {}};
+}
+
+base::Duration doubled(seconds start, seconds most, int consecutive) {
+  base::Duration delay = start;
+  for (int i = 1; i < consecutive && delay < most; ++i) delay *= 2;
+  return std::min<base::Duration>(delay, most);
+}
+
+/// Up to 20 % more, by the seed.
+base::Duration spread(base::Duration delay, std::uint64_t seed) {
+  const std::uint64_t mixed = (seed ^ (seed >> 31)) * 0x9E3779B97F4A7C15ULL;
+  return delay + delay * static_cast<std::int64_t>(mixed >> 54) / (5 * 1024);
+}
+
+base::Duration class_delay(Class answer, int consecutive) {
+  switch (answer) {
+    case Class::kPdbBlocked: return doubled(seconds(5), seconds(60), consecutive);
+    case Class::kMultiPdb:
+    case Class::kPdbBroken: return seconds(60);
+    case Class::kThrottled: return seconds(1);
+    case Class::kWebhookDown: return doubled(seconds(10), seconds(120), consecutive);
+    case Class::kRefusedByWebhook: return doubled(seconds(30), seconds(300), consecutive);
+    case Class::kRetryLater:
+    case Class::kNamespaceTerminating: return seconds(10);
+    case Class::kAuth: return doubled(seconds(5), seconds(60), consecutive);
+    case Class::kConflict:
+    case Class::kGoneMaybe:
+    case Class::kUnknown: return doubled(seconds(1), seconds(60), consecutive);
+    case Class::kGranted:
+    case Class::kApplied:
+    case Class::kAcceptedInBackground:
+    case Class::kNotEvictable:
+    case Class::kForbidden:
+    case Class::kPermanent: return seconds(0);
+  }
+  return seconds(60);
+}
+
+}  // namespace
+
+std::string_view to_string(ResponseClass answer) {
+  switch (answer) {
+    case Class::kGranted: return "Granted";
+    case Class::kApplied: return "Applied";
+    case Class::kAcceptedInBackground: return "AcceptedInBackground";
+    case Class::kPdbBlocked: return "PDBBlocked";
+    case Class::kMultiPdb: return "MultiPDB";
+    case Class::kPdbBroken: return "PDBBroken";
+    case Class::kThrottled: return "Throttled";
+    case Class::kWebhookDown: return "WebhookDown";
+    case Class::kRefusedByWebhook: return "RefusedByWebhook";
+    case Class::kRetryLater: return "RetryLater";
+    case Class::kNamespaceTerminating: return "NamespaceTerminating";
+    case Class::kAuth: return "Unauthorized";
+    case Class::kConflict: return "Conflict";
+    case Class::kGoneMaybe: return "GoneMaybe";
+    case Class::kUnknown: return "Unknown";
+    case Class::kNotEvictable: return "NotEvictable";
+    case Class::kForbidden: return "Forbidden";
+    case Class::kPermanent: return "Permanent";
+  }
+  return "Unknown";
+}
+
+bool is_blocked(ResponseClass answer) {
+  switch (answer) {
+    case Class::kPdbBlocked:
+    case Class::kMultiPdb:
+    case Class::kPdbBroken:
+    case Class::kThrottled:
+    case Class::kWebhookDown:
+    case Class::kRefusedByWebhook:
+    case Class::kRetryLater:
+    case Class::kNamespaceTerminating:
+    case Class::kAuth:
+    case Class::kConflict:
+    case Class::kGoneMaybe:
+    case Class::kUnknown: return true;
+    case Class::kGranted:
+    case Class::kApplied:
+    case Class::kAcceptedInBackground:
+    case Class::kNotEvictable:
+    case Class::kForbidden:
+    case Class::kPermanent: return false;
+  }
+  return false;
+}
+
+Verdict classify_eviction(const Answer& answer, std::span<const KnownText> accepted_texts) {
+  if (!answer) return classify_transport(answer.error());
+  const StatusView view = read_status(*answer);
+  if (is_success(answer->status)) return classify_success(*answer, Class::kGranted);
+  if (const KnownText* known = find_known(accepted_texts, answer->status, view.message)) return from_known(*known, view);
+  if (is_denial(view.message)) return classify_denial(answer->status, view);
+  return classify_code(answer->status, view);
+}
+
+Verdict classify_patch(const Answer& answer) {
+  if (!answer) return classify_transport(answer.error());
+  const StatusView view = read_status(*answer);
+  if (is_success(answer->status)) return classify_success(*answer, Class::kApplied);
+  if (is_denial(view.message)) return classify_denial(answer->status, view);
+  // metadata.uid in the patch is the guard against a successor of the same name: servers answer it with 422, too.
+  if (answer->status == 422 && (has(view.message, "uid") || has(view.message, "UID"))) {
+    return verdict(Class::kConflict, view);
+  }
+  return classify_code(answer->status, view);
+}
+
+base::Duration blocked_delay(const Verdict& verdict, int consecutive, std::uint64_t seed) {
+  const base::Duration by_class = class_delay(verdict.answer, consecutive);
+  if (verdict.answer == Class::kThrottled) {
+    return spread(std::max<base::Duration>(verdict.retry_after.value_or(by_class), seconds(1)), seed);
+  }
+  return spread(std::max(by_class, verdict.retry_after.value_or(base::Duration::zero())), seed);
+}
+
+}  // namespace evictors

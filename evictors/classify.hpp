@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "evictors/evictor.hpp"
+
+namespace evictors {
+
+/// Words in a refusal whose meaning is known.
+struct KnownText {
+  int code = 0;           ///< HTTP status it comes with; 0: any
+  std::string_view text;  ///< substring of the message
+  ResponseClass answer = ResponseClass::kRefusedByWebhook;
+  base::seconds retry_after{0};
+};
+
+/// Upstream's mark of an eviction accepted in the background; only trusted on pods that announce it.
+inline constexpr std::string_view kEvacuationTriggered = "Eviction triggered evacuation";
+
+/// The meaning of every answer to POST …/pods/<name>/eviction (protocols 5.3, row by row in
+/// test/unit/evictors/classify_test.cpp). `accepted_texts` are what this pod's owner is known to say when it takes the
+/// eviction over; without them a refusal is a refusal.
+Verdict classify_eviction(const Answer& answer, std::span<const KnownText> accepted_texts = {});
+
+/// The meaning of every answer to a guarded PATCH of a pod.
+Verdict classify_patch(const Answer& answer);
+
+/// How long to wait before the same call again (protocols 6.5): grows with `consecutive` blocked answers (1 = first).
+/// `seed` spreads evacuations of one PDB by up to 20 %; equal seeds give equal delays.
+base::Duration blocked_delay(const Verdict& verdict, int consecutive, std::uint64_t seed);
+
+}  // namespace evictors

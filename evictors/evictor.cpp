@@ -1,0 +1,94 @@
+#include "evictors/evictor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/well_known.hpp"
+#include "evictors/eviction_call.hpp"
+#include "evictors/timeouts.hpp"
+#include "kube/request.hpp"
+
+namespace evictors {
+namespace {
+
+constexpr std::size_t kMaxReason = 512;
+
+/// Annotation values reach webhooks and the audit log: one line, bounded.
+std::string one_line(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  if (text.size() > kMaxReason) text.resize(kMaxReason);
+  return text;
+}
+
+std::string reason_of(const api::EvacuationSpec& spec) {
+  if (spec.source.policy.empty()) return one_line(spec.reason);
+  return one_line(fmt::format("triggered by {}/{}: {}", spec.source.policy, spec.source.strategy, spec.reason));
+}
+
+}  // namespace
+
+std::string_view Context::parameter(std::string_view name, std::string_view otherwise) const {
+  for (const auto& [key, value] : parameters) {
+    if (key == name) return value;
+  }
+  return otherwise;
+}
+
+Timeouts effective_timeouts(const api::EvacuationSpec& spec) {
+  const Timeouts defaults;
+  const api::EvacuationTimeouts& wish = spec.timeouts;
+  return {wish.decision_ttl.value_or(defaults.decision_ttl), wish.prepare.value_or(defaults.prepare),
+          wish.acknowledge.value_or(defaults.acknowledge),   wish.heartbeat.value_or(defaults.heartbeat),
+          wish.total.value_or(defaults.total),               wish.blocked.value_or(defaults.blocked),
+          wish.verify.value_or(defaults.verify),             wish.abort.value_or(defaults.abort)};
+}
+
+base::seconds termination_timeout(const api::EvacuationSpec& spec, const api::Pod* pod) {
+  constexpr std::int64_t kDefaultGrace = 30;
+  constexpr std::int64_t kMaxGrace = 7 * 24 * 3600;
+  if (spec.timeouts.termination) return *spec.timeouts.termination;
+  const auto of_pod = pod ? pod->termination_grace_period_seconds : std::nullopt;
+  const std::int64_t grace = spec.grace_period_seconds.value_or(of_pod.value_or(kDefaultGrace));
+  return base::seconds(std::clamp<std::int64_t>(grace, 0, kMaxGrace) + 120);
+}
+
+Action post_eviction(const Context& context, std::string resource_version) {
+  const api::EvacuationSpec& spec = context.evacuation.spec;
+  kube::EvictionOptions options;
+  options.uid = spec.pod_ref.uid.value;
+  options.resource_version = std::move(resource_version);
+  options.grace_period_seconds = spec.grace_period_seconds;
+  options.dry_run = spec.dry_run;
+  options.annotations = api::StringMap{
+      {"requested-by", std::string(context.parameter(kRequestedBy, api::well_known::kRequestedByDescheduler))},
+      {"reason", reason_of(spec)},
+      {std::string(api::well_known::kTokenAnnotation), context.evacuation.status.token}};
+  const api::ObjectKey key{context.evacuation.meta.ns, spec.pod_ref.name};
+  Action action;
+  action.role = ActionRole::kRequest;
+  action.name = kPostEviction;
+  action.request = kube::eviction_request(key, options, context.eviction_version);
+  action.request.timeout = kCallTimeout;
+  action.pre_state = "podResourceVersion=" + context.pod->meta.resource_version;
+  return action;
+}
+
+api::FieldErrors check_parameters(const std::vector<std::pair<std::string, std::string>>& parameters,
+                                  const api::FieldPath& path, const std::vector<std::string_view>& known) {
+  api::FieldErrors errors;
+  for (const auto& [name, value] : parameters) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      errors.push_back({path.field(name).text(), fmt::format("unknown parameter; known are: {}", fmt::join(known, ", "))});
+    } else if (name == kRequestedBy && (value.empty() || value.size() > 253)) {
+      errors.push_back({path.field(name).text(), "must have 1 to 253 characters"});
+    }
+  }
+  return errors;
+}
+
+bool wants_handoff(const api::Pod& pod) { return pod.meta.annotations.contains(api::well_known::kHandoffMode); }
+
+bool wants_background(const api::Pod& pod) { return pod.meta.annotations.contains(api::well_known::kRequestEvictOnly); }
+
+}  // namespace evictors

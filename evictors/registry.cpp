@@ -1,0 +1,64 @@
+#include "evictors/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "evictors/annotation.hpp"
+#include "evictors/eviction_api.hpp"
+
+namespace evictors {
+
+Registry Registry::builtin() {
+  Registry registry;
+  registry
+      .add(std::make_unique<Annotation>())    // pods that announce a protocol
+      .add(std::make_unique<EvictionApi>());  // everything else
+  return registry;
+}
+
+Registry& Registry::add(std::unique_ptr<Evictor> evictor) {
+  evictors_.push_back(std::move(evictor));
+  return *this;
+}
+
+const Evictor* Registry::find(std::string_view name) const {
+  for (const auto& evictor : evictors_) {
+    if (evictor->name() == name) return evictor.get();
+  }
+  return nullptr;
+}
+
+std::vector<std::string_view> Registry::names() const {
+  std::vector<std::string_view> names;
+  for (const auto& evictor : evictors_) names.push_back(evictor->name());
+  return names;
+}
+
+api::FieldErrors Registry::validate(const std::vector<api::EvictorChoice>& choices, const api::FieldPath& path) const {
+  api::FieldErrors errors;
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const api::FieldPath at = path.index(i);
+    const Evictor* evictor = find(choices[i].name);
+    if (!evictor) {
+      errors.push_back({at.field("name").text(),
+                        fmt::format("unknown evictor {}; known are: {}", choices[i].name, fmt::join(names(), ", "))});
+      continue;
+    }
+    if (!seen.insert(choices[i].name).second) {
+      errors.push_back({at.field("name").text(), fmt::format("{} is listed twice", choices[i].name)});
+    }
+    for (auto& error : evictor->validate(choices[i].parameters, at.field("parameters"))) errors.push_back(std::move(error));
+  }
+  return errors;
+}
+
+std::vector<api::EvictorChoice> Registry::chain(const std::vector<api::EvictorChoice>& choices) const {
+  if (!choices.empty()) return choices;
+  std::vector<api::EvictorChoice> all;
+  for (const auto& evictor : evictors_) all.push_back({std::string(evictor->name()), {}});
+  return all;
+}
+
+}  // namespace evictors
