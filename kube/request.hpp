@@ -41,9 +41,9 @@ Request delete_request(const ResourceType& type, const api::ObjectKey& key, std:
 
 struct EvictionOptions {
   std::string uid;                ///< precondition, always set
-  std::string resource_version;   ///< precondition of strict handoff; usually empty
-  std::optional<std::int64_t> grace_period_seconds;
-  api::StringMap annotations;     ///< requested-by, reason, token: reach webhooks and the audit log
+  std::string resource_version{}; ///< precondition of strict handoff; usually empty
+  std::optional<std::int64_t> grace_period_seconds{};
+  api::StringMap annotations{};   ///< requested-by, reason, token: reach webhooks and the audit log
   bool dry_run = false;           ///< sent in the query, never only in the body
 };
 /// POST …/pods/<name>/eviction. `policy_version` is "v1" or "v1beta1" (see Discovery::eviction_version).

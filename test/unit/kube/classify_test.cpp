@@ -1,0 +1,129 @@
+#include "kube/classify.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kube/client.hpp"
+
+namespace kube {
+namespace {
+
+using base::ErrorCode;
+using ::testing::HasSubstr;
+
+struct CodeCase {
+  int status;
+  const char* reason;
+  ErrorCode want;
+};
+class CodeTest : public ::testing::TestWithParam<CodeCase> {};
+
+TEST_P(CodeTest, BecomesOneMeaning) {
+  const CodeCase& c = GetParam();
+  const std::string body = std::string(R"({"kind":"Status","message":"m","reason":")") + c.reason + "\"}";
+  const auto got = classify(Response{c.status, body, {}, "application/json"});
+  ASSERT_FALSE(got);
+  EXPECT_EQ(base::to_string(got.error().code), base::to_string(c.want));
+  EXPECT_EQ(got.error().message, "m");
+}
+
+INSTANTIATE_TEST_SUITE_P(Classify, CodeTest, ::testing::Values(
+    CodeCase{100, "", ErrorCode::kInvalid}, CodeCase{301, "", ErrorCode::kInvalid}, CodeCase{302, "", ErrorCode::kInvalid},
+    CodeCase{304, "", ErrorCode::kInvalid}, CodeCase{307, "", ErrorCode::kInvalid},
+    CodeCase{400, "BadRequest", ErrorCode::kInvalid}, CodeCase{401, "Unauthorized", ErrorCode::kUnauthorized},
+    CodeCase{402, "", ErrorCode::kForbidden}, CodeCase{403, "Forbidden", ErrorCode::kForbidden},
+    CodeCase{404, "NotFound", ErrorCode::kNotFound}, CodeCase{405, "MethodNotAllowed", ErrorCode::kUnsupported},
+    CodeCase{406, "NotAcceptable", ErrorCode::kUnsupported}, CodeCase{408, "", ErrorCode::kUnavailable},
+    CodeCase{409, "AlreadyExists", ErrorCode::kAlreadyExists}, CodeCase{409, "Conflict", ErrorCode::kConflict},
+    CodeCase{409, "", ErrorCode::kConflict}, CodeCase{410, "Expired", ErrorCode::kGone}, CodeCase{410, "Gone", ErrorCode::kGone},
+    CodeCase{412, "", ErrorCode::kConflict}, CodeCase{413, "RequestEntityTooLarge", ErrorCode::kInvalid},
+    CodeCase{415, "UnsupportedMediaType", ErrorCode::kUnsupported}, CodeCase{418, "", ErrorCode::kInvalid},
+    CodeCase{422, "Invalid", ErrorCode::kInvalid}, CodeCase{425, "", ErrorCode::kThrottled},
+    CodeCase{429, "TooManyRequests", ErrorCode::kThrottled}, CodeCase{500, "InternalError", ErrorCode::kUnavailable},
+    CodeCase{501, "", ErrorCode::kUnsupported}, CodeCase{502, "", ErrorCode::kOutcomeUnknown},
+    CodeCase{503, "ServiceUnavailable", ErrorCode::kUnavailable}, CodeCase{504, "Timeout", ErrorCode::kOutcomeUnknown},
+    CodeCase{507, "", ErrorCode::kUnavailable}, CodeCase{599, "", ErrorCode::kUnavailable}, CodeCase{0, "", ErrorCode::kInvalid}),
+    [](const auto& info) { return "Http" + std::to_string(info.param.status) + info.param.reason; });
+
+TEST(Classify, PassesEverySuccessThrough) {
+  for (const int status : {200, 201, 202, 204}) {
+    const auto got = classify(Response{status, "{}", {}, "application/json"});
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->status, status);
+    EXPECT_EQ(got->body, "{}");
+  }
+}
+
+struct BodyCase {
+  const char* name;
+  Response response;
+  const char* message;
+};
+class BodyTest : public ::testing::TestWithParam<BodyCase> {};
+
+TEST_P(BodyTest, IsToldInWords) {
+  const auto got = classify(GetParam().response);
+  ASSERT_FALSE(got);
+  EXPECT_THAT(got.error().message, HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(Classify, BodyTest, ::testing::Values(
+    BodyCase{"PlainTooManyRequests", {429, "Too many requests, please try again later.\n", base::seconds(1), "text/plain"},
+             "HTTP 429: Too many requests, please try again later."},
+    BodyCase{"Html", {502, "<html><body>Bad Gateway</body></html>", {}, "text/html"}, "an HTML page instead of JSON"},
+    BodyCase{"HtmlWithoutType", {404, "  <!DOCTYPE html>", {}, ""}, "an HTML page instead of JSON"},
+    BodyCase{"SuccessfulHtml", {200, "<html>Please log in</html>", {}, "text/html; charset=utf-8"}, "check the server's URL"},
+    BodyCase{"Empty", {503, "", {}, ""}, "HTTP 503 with an empty body"},
+    BodyCase{"TruncatedJson", {500, R"({"kind":"Status","mess)", {}, "application/json"}, "no Kubernetes Status"},
+    BodyCase{"OtherJson", {500, R"({"error":"x"})", {}, "application/json"}, "no Kubernetes Status"},
+    BodyCase{"WrongTypes", {403, R"({"kind":"Status","message":7,"reason":[],"details":"x","code":"y"})", {}, ""}, "HTTP 403"},
+    BodyCase{"Redirect", {302, "", {}, ""}, "not followed"},
+    BodyCase{"ControlCharacters", {500, "a\x01\x1b[31m\r\nb", {}, "text/plain"}, "HTTP 500: a [31m b"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Classify, CutsLongText) {
+  const auto got = classify(Response{500, std::string(100'000, 'x'), {}, "text/plain"});
+  ASSERT_FALSE(got);
+  EXPECT_LT(got.error().message.size(), 1100u);
+}
+
+TEST(Classify, SurvivesDeepNesting) {
+  std::string deep(500'000, '[');
+  EXPECT_FALSE(classify(Response{500, deep, {}, ""}));
+  EXPECT_FALSE(classify(Response{500, R"({"kind":"Status","details":)" + std::string(400'000, '{'), {}, ""}));
+}
+
+std::optional<base::Duration> retry_after(std::optional<base::seconds> header, const std::string& details) {
+  return classify(Response{429, R"({"kind":"Status","details":)" + details + "}", header, ""}).error().retry_after;
+}
+
+TEST(Classify, TakesRetryAfterFromHeaderThenFromDetails) {
+  EXPECT_EQ(retry_after(base::seconds(3), R"({"retryAfterSeconds":9})"), base::Duration(base::seconds(3)));
+  EXPECT_EQ(retry_after({}, R"({"retryAfterSeconds":9})"), base::Duration(base::seconds(9)));
+  EXPECT_EQ(retry_after({}, R"({"retryAfterSeconds":0})"), std::nullopt);
+  EXPECT_EQ(retry_after({}, R"({"retryAfterSeconds":-4})"), std::nullopt);
+  EXPECT_EQ(retry_after({}, R"({"retryAfterSeconds":"9"})"), std::nullopt);
+  EXPECT_EQ(retry_after({}, R"({"retryAfterSeconds":9223372036854775807})"), base::Duration(base::seconds(86'400)));
+}
+
+TEST(ErrorOfStatus, ReadsTheCodeOfAWatchError) {
+  const base::Error gone = error_of_status(
+      R"x({"kind":"Status","status":"Failure","message":"too old resource version: 1 (2)","reason":"Expired","code":410})x");
+  EXPECT_EQ(gone.code, ErrorCode::kGone);
+  EXPECT_EQ(gone.message, "too old resource version: 1 (2)");
+}
+
+TEST(ErrorOfStatus, OfSomethingElseMayHeal) {
+  EXPECT_EQ(error_of_status("{}").code, ErrorCode::kUnavailable);
+  EXPECT_EQ(error_of_status("nonsense").code, ErrorCode::kUnavailable);
+  EXPECT_EQ(error_of_status(R"({"kind":"Status"})").code, ErrorCode::kUnavailable);
+}
+
+TEST(ParseStatus, KeepsHostileNumbersInRange) {
+  EXPECT_EQ(parse_status(R"({"kind":"Status","code":99999999999999})").code, 999);
+  EXPECT_EQ(parse_status(R"({"kind":"Status","code":-1})").code, 0);
+  EXPECT_FALSE(parse_status(std::string(2 << 20, ' ') + R"({"kind":"Status"})").is_status);
+}
+
+}  // namespace
+}  // namespace kube

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kube/transport.hpp"
+
+namespace kube::testing {
+
+/// The test's end of a watch: lines and ends are pushed, the client's end reads them.
+class FakeFeed {
+ public:
+  void push(std::string line) {
+    const std::scoped_lock lock(mutex_);
+    lines_.push_back(std::move(line));
+    wake_.notify_all();
+  }
+  void end(base::Error error) {
+    const std::scoped_lock lock(mutex_);
+    if (!end_) end_ = std::move(error);
+    wake_.notify_all();
+  }
+  base::Result<std::optional<std::string>> next(base::milliseconds wait) {
+    std::unique_lock lock(mutex_);
+    ++reads_;
+    wake_.notify_all();
+    wake_.wait_for(lock, wait, [this] { return !lines_.empty() || end_; });
+    if (!lines_.empty()) {
+      std::optional<std::string> line = std::move(lines_.front());
+      lines_.pop_front();
+      return line;
+    }
+    if (end_) return *end_;
+    return std::optional<std::string>();
+  }
+  /// Waits until somebody reads.
+  void await_reader() {
+    std::unique_lock lock(mutex_);
+    const int before = reads_;
+    wake_.wait(lock, [&] { return reads_ > before; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::string> lines_;
+  std::optional<base::Error> end_;
+  int reads_ = 0;
+};
+
+class FakeStream final : public WatchStream {
+ public:
+  explicit FakeStream(std::shared_ptr<FakeFeed> feed) : feed_(std::move(feed)) {}
+  base::Result<std::optional<std::string>> next(base::milliseconds wait) override { return feed_->next(wait); }
+  void cancel() override { feed_->end({base::ErrorCode::kCancelled, "cancelled"}); }
+
+ private:
+  std::shared_ptr<FakeFeed> feed_;
+};
+
+/// Answers by the functions given; records every request. Thread-safe.
+class FakeTransport final : public Transport {
+ public:
+  std::function<base::Result<Response>(const Request&)> answer = [](const Request&) -> base::Result<Response> {
+    return Response{404, "", {}, ""};
+  };
+  /// nullptr with no error set: the watch opens and stays silent.
+  std::function<base::Result<std::shared_ptr<FakeFeed>>(const Request&)> open_watch =
+      [](const Request&) -> base::Result<std::shared_ptr<FakeFeed>> { return std::make_shared<FakeFeed>(); };
+
+  base::Result<Response> round_trip(const Request& request) override {
+    record(request);
+    return answer(request);
+  }
+  base::Result<std::unique_ptr<WatchStream>> watch(const Request& request) override {
+    record(request);
+    auto feed = open_watch(request);
+    if (!feed) return feed.error();
+    return std::unique_ptr<WatchStream>(std::make_unique<FakeStream>(*feed));
+  }
+  std::vector<Request> requests() const {
+    const std::scoped_lock lock(mutex_);
+    return requests_;
+  }
+  std::vector<std::string> targets() const {
+    std::vector<std::string> all;
+    for (const Request& each : requests()) all.push_back(each.target());
+    return all;
+  }
+
+ private:
+  void record(const Request& request) {
+    const std::scoped_lock lock(mutex_);
+    requests_.push_back(request);
+  }
+  mutable std::mutex mutex_;
+  std::vector<Request> requests_;
+};
+
+inline Response json_response(int status, std::string body) {
+  return {status, std::move(body), std::nullopt, "application/json"};
+}
+
+}  // namespace kube::testing
