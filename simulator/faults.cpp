@@ -1,0 +1,131 @@
+#include "simulator/faults.hpp"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "simulator/json_access.hpp"
+
+namespace simulator {
+namespace {
+
+constexpr FaultEffect kAllEffects[] = {FaultEffect::kDropRequest,   FaultEffect::kDropResponse, FaultEffect::kDelay,
+                                       FaultEffect::kTooManyRequests, FaultEffect::kInternalError, FaultEffect::kUnavailable,
+                                       FaultEffect::kCutWatch,      FaultEffect::kStallWatch,   FaultEffect::kStaleList};
+
+bool is_watch_effect(FaultEffect effect) { return effect == FaultEffect::kCutWatch || effect == FaultEffect::kStallWatch; }
+
+bool concerns(const FaultRule& rule, const FaultSubject& subject) {
+  const auto fits = [](const std::string& wanted, std::string_view is) { return wanted.empty() || wanted == is || (wanted == "-" && is.empty()); };
+  return fits(rule.verb, subject.verb) && fits(rule.resource, subject.resource) && fits(rule.subresource, subject.subresource) &&
+         fits(rule.user, subject.user);
+}
+
+base::Result<FaultRule> parse_rule(const api::Json& json) {
+  FaultRule rule;
+  const std::string effect = text_at(json, {"effect"});
+  bool known = false;
+  for (const FaultEffect candidate : kAllEffects) {
+    if (to_string(candidate) != effect) continue;
+    rule.effect = candidate;
+    known = true;
+  }
+  if (!known) return base::invalid(fmt::format("effect: \"{}\" is unknown; one of drop-request, drop-response, delay, too-many-requests, "
+                                               "internal-error, unavailable, cut-watch, stall-watch, stale-list", effect));
+  rule.verb = text_at(json, {"verb"});
+  rule.resource = text_at(json, {"resource"});
+  rule.subresource = text_at(json, {"subresource"});
+  rule.user = text_at(json, {"user"});
+  if (const api::Json* odds = find_at(json, {"probability"}); odds && odds->is_number()) rule.probability = odds->get<double>();
+  rule.count = number_at(json, {"count"}).value_or(-1);
+  rule.delay = base::milliseconds(number_at(json, {"delayMilliseconds"}).value_or(rule.delay.count()));
+  rule.retry_after = base::seconds(number_at(json, {"retryAfterSeconds"}).value_or(rule.retry_after.count()));
+  rule.lag = static_cast<std::uint64_t>(std::max<std::int64_t>(0, number_at(json, {"lag"}).value_or(10)));
+  return rule;
+}
+
+}  // namespace
+
+std::string_view to_string(FaultEffect effect) {
+  switch (effect) {
+    case FaultEffect::kDropRequest: return "drop-request";
+    case FaultEffect::kDropResponse: return "drop-response";
+    case FaultEffect::kDelay: return "delay";
+    case FaultEffect::kTooManyRequests: return "too-many-requests";
+    case FaultEffect::kInternalError: return "internal-error";
+    case FaultEffect::kUnavailable: return "unavailable";
+    case FaultEffect::kCutWatch: return "cut-watch";
+    case FaultEffect::kStallWatch: return "stall-watch";
+    case FaultEffect::kStaleList: return "stale-list";
+  }
+  std::abort();
+}
+
+void Faults::set(std::vector<FaultRule> rules, std::optional<std::uint64_t> seed) {
+  const std::scoped_lock lock(mutex_);
+  rules_ = std::move(rules);
+  if (seed) random_.seed(*seed);
+}
+
+void Faults::add(FaultRule rule) {
+  const std::scoped_lock lock(mutex_);
+  rules_.push_back(std::move(rule));
+}
+
+std::vector<FaultRule> Faults::rules() const {
+  const std::scoped_lock lock(mutex_);
+  return rules_;
+}
+
+bool Faults::fires(FaultRule& rule, const FaultSubject& subject) {
+  if (rule.count == 0 || !concerns(rule, subject)) return false;
+  constexpr double kSteps = 1 << 24;  // own scaling: std's distributions differ between libraries
+  const bool hit = rule.probability >= 1 || static_cast<double>(random_() >> 40) / kSteps < rule.probability;
+  if (!hit) return false;
+  if (rule.count > 0) --rule.count;
+  ++rule.hits;
+  return true;
+}
+
+std::optional<FaultRule> Faults::strike(const FaultSubject& subject) {
+  const std::scoped_lock lock(mutex_);
+  for (FaultRule& rule : rules_) {
+    if (is_watch_effect(rule.effect) || (rule.effect == FaultEffect::kStaleList && subject.verb != "list")) continue;
+    if (fires(rule, subject)) return rule;
+  }
+  return std::nullopt;
+}
+
+std::optional<FaultEffect> Faults::strike_watch(const FaultSubject& subject, bool with_event) {
+  const std::scoped_lock lock(mutex_);
+  for (FaultRule& rule : rules_) {
+    if (!is_watch_effect(rule.effect) || (rule.probability < 1 && !with_event)) continue;
+    if (fires(rule, subject)) return rule.effect;
+  }
+  return std::nullopt;
+}
+
+base::Result<std::vector<FaultRule>> Faults::parse(const api::Json& document) {
+  const api::Json* list = find_at(document, {"rules"});
+  if (!list || !list->is_array()) return base::invalid("rules: an array of fault rules is required");
+  std::vector<FaultRule> rules;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    auto rule = parse_rule((*list)[i]);
+    if (!rule) return std::move(rule).error().during(fmt::format("rules[{}]", i));
+    rules.push_back(*std::move(rule));
+  }
+  return rules;
+}
+
+api::Json Faults::to_json() const {
+  api::Json list = api::Json::array();
+  for (const FaultRule& rule : rules()) {
+    list.push_back({{"effect", to_string(rule.effect)}, {"verb", rule.verb}, {"resource", rule.resource}, {"subresource", rule.subresource},
+                    {"user", rule.user}, {"probability", rule.probability}, {"count", rule.count}, {"delayMilliseconds", rule.delay.count()},
+                    {"retryAfterSeconds", rule.retry_after.count()}, {"lag", rule.lag}, {"hits", rule.hits}});
+  }
+  return {{"rules", std::move(list)}};
+}
+
+}  // namespace simulator
