@@ -2,6 +2,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "api/descheduler_policy.hpp"
 #include "base/clock.hpp"
@@ -10,9 +11,15 @@
 
 namespace controllers {
 
-/// Plans one cycle of a valid policy on a snapshot and words the result for the status. Pure. `taken` are the UIDs of pods that
-/// have an Evacuation already (of any policy or person). summary.duration and summary.created are left to the caller.
+/// Pods that have an Evacuation already, of any policy or person.
+struct KnownPods {
+  std::vector<api::PodUid> leaving;  ///< unfinished: as good as gone from their nodes
+  std::set<std::string> cooling;     ///< finished, not yet deleted by its TTL: not asked again until then
+};
+
+/// Plans one cycle of a valid policy on a snapshot and words the result for the status. Pure. summary.duration and
+/// summary.created are left to the caller.
 CycleOutcome run_cycle(const api::DeschedulerPolicy& policy, const scheduling::ClusterSnapshot& snapshot,
-                       const std::set<std::string>& taken, std::string id, base::TimePoint now);
+                       const KnownPods& known, std::string id, base::TimePoint now);
 
 }  // namespace controllers

@@ -25,10 +25,17 @@ api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const evict
   return errors;
 }
 
-std::set<std::string> taken_pods(const kube::Store<api::Evacuation>& evacuations) {
-  std::set<std::string> uids;
-  for (const auto& evacuation : evacuations.list()) uids.insert(evacuation->spec.pod_ref.uid.value);
-  return uids;
+KnownPods known_pods(const kube::Store<api::Evacuation>& evacuations) {
+  KnownPods known;
+  for (const auto& evacuation : evacuations.list()) {
+    const api::PodUid& uid = evacuation->spec.pod_ref.uid;
+    if (api::is_terminal(evacuation->status.phase)) {
+      known.cooling.insert(uid.value);
+    } else {
+      known.leaving.push_back(uid);
+    }
+  }
+  return known;
 }
 
 }  // namespace
@@ -68,7 +75,7 @@ base::Result<Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPo
 
 CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, base::TimePoint now) {
   const scheduling::ClusterSnapshot snapshot(deps_.snapshot());
-  return run_cycle(policy, snapshot, taken_pods(deps_.evacuations), cycle_id(policy, now), now);
+  return run_cycle(policy, snapshot, known_pods(deps_.evacuations), cycle_id(policy, now), now);
 }
 
 void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {
