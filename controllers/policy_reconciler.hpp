@@ -11,7 +11,7 @@
 #include "base/log.hpp"
 #include "base/metrics.hpp"
 #include "base/result.hpp"
-#include "controllers/event_sink.hpp"
+#include "controllers/event_publisher.hpp"
 #include "controllers/policy_decide.hpp"
 #include "controllers/requeue.hpp"
 #include "evictors/registry.hpp"
@@ -36,7 +36,7 @@ class PolicyReconciler {
     std::function<scheduling::SnapshotInput()> snapshot; ///< of the caches
     const evictors::Registry& evictors;
     std::function<bool()> may_act;  ///< false: not the leader (any more)
-    EventSink& events;
+    EventPublisher& events;
     base::Metrics& metrics;
     base::Log log;
   };

@@ -26,9 +26,9 @@ struct PublishedEvent {
 };
 
 /// Takes events; never blocks, never fails: losing one costs nothing but the note. Thread-safe.
-class EventSink {
+class EventPublisher {
  public:
-  virtual ~EventSink() = default;
+  virtual ~EventPublisher() = default;
   virtual void publish(PublishedEvent event) = 0;
 };
 

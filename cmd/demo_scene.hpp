@@ -1,0 +1,31 @@
+#pragma once
+
+/// The scripted scene of `evacuator demo`: what happens when, and the words for it. Acts through the Kubernetes API only, as
+/// a person with kubectl would.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "kube/client.hpp"
+
+namespace cmd {
+
+/// One beat of the scene: at `at` after the start the words are printed and the act is done.
+struct SceneStep {
+  base::milliseconds at;
+  std::string words;
+  std::function<base::Status(kube::Client&)> act;
+  /// The plan of this policy is printed after the act, once it is published; empty: none.
+  std::string show_plan_of{};
+};
+
+/// Nodes, workloads and budgets that are there before the curtain rises.
+base::Status set_stage(kube::Client& admin);
+
+/// In order of time; lasts about 70 seconds.
+std::vector<SceneStep> scene();
+
+}  // namespace cmd
