@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "kube/client.hpp"
+
+namespace cmd {
+
+/// A simulated cluster on the real clock, served over loopback for kubectl, with the operator running on it in this process.
+class DemoCluster {
+ public:
+  /// Starts everything and writes a kubeconfig. `port` 0: a free one. Errors name the port or the file.
+  static base::Result<std::unique_ptr<DemoCluster>> start(int port, const std::string& kubeconfig_out);
+  ~DemoCluster();
+
+  kube::Client& admin();
+  std::string server_url() const;
+  std::string metrics_url() const;
+  std::string kubeconfig_path() const;
+
+  /// Waits until all pods that can run do (at most 30 s).
+  void wait_until_settled();
+  /// Stops the operator, the front and the cluster, in that order. Idempotent.
+  void stop();
+
+ private:
+  struct Impl;
+  explicit DemoCluster(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cmd
