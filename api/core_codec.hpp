@@ -15,11 +15,15 @@ namespace api {
 
 base::Result<Pod> decode_pod(std::string_view json);
 base::Result<Node> decode_node(std::string_view json);
+/// Tells policy/v1beta1 by the object's own apiVersion. Items of a List answer carry none: decode those of a v1beta1 list
+/// with the second.
 base::Result<PodDisruptionBudget> decode_pdb(std::string_view json);
+base::Result<PodDisruptionBudget> decode_pdb_v1beta1(std::string_view json);
 base::Result<Namespace> decode_namespace(std::string_view json);
 base::Result<PriorityClass> decode_priority_class(std::string_view json);
 base::Result<PersistentVolumeClaim> decode_pvc(std::string_view json);
 base::Result<PersistentVolume> decode_pv(std::string_view json);
+/// `kind` stays empty for items of a List answer, which do not carry it: the caller knows what it listed.
 base::Result<Workload> decode_workload(std::string_view json);
 /// Only metadata, of any kind.
 base::Result<ObjectMeta> decode_meta(std::string_view json);
@@ -34,7 +38,7 @@ struct ListMeta {
 };
 
 /// Calls `each` with the raw JSON text of every item, in order; the text is valid only during the call.
-/// `each` returns an error to stop.
+/// `each` returns an error to stop; it may decode the item. An item that is no object is an error.
 base::Result<ListMeta> for_each_item(std::string_view list_json,
                                      const std::function<base::Status(std::string_view item)>& each);
 

@@ -1,0 +1,250 @@
+#pragma once
+
+/// What the decoders of core_codec*.cpp share. Not for other folders or files: simdjson stays here
+/// (docs/adr/0003-simdjson-in-api.md).
+///
+/// On-demand rules kept by everything below: each value is read at most once and in document order; after an error that
+/// is not about one value's type the whole document is given up.
+
+#include <simdjson.h>
+
+#include <array>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+
+namespace api::wire {
+
+using simdjson::error_code;
+using Value = simdjson::ondemand::value;
+using Array = simdjson::ondemand::array;
+using Object = simdjson::ondemand::object;
+using Document = simdjson::ondemand::document;
+
+/// Buffers above this are given back after use, so that one giant page does not stay resident for ever.
+inline constexpr std::size_t kKeptCapacity = 16U << 20U;
+
+/// A parser with its padded copy of the text.
+struct Slot {
+  simdjson::ondemand::parser parser;
+  std::unique_ptr<char[]> text;
+  std::size_t capacity = 0;
+
+  void release() {
+    parser = simdjson::ondemand::parser();
+    text.reset();
+    capacity = 0;
+  }
+
+  simdjson::padded_string_view copy(std::string_view json) {
+    const std::size_t needed = json.size() + simdjson::SIMDJSON_PADDING;
+    if (needed > capacity) {
+      capacity = needed + needed / 2;
+      text = std::make_unique_for_overwrite<char[]>(capacity);
+    }
+    std::memcpy(text.get(), json.data(), json.size());
+    std::memset(text.get() + json.size(), ' ', simdjson::SIMDJSON_PADDING);
+    return simdjson::padded_string_view(text.get(), json.size(), capacity);
+  }
+};
+
+/// One of this thread's slots for as long as it lives. They nest: the decoder of an item runs inside for_each_item.
+class Lease {
+ public:
+  Lease() {
+    if (slots().size() <= depth()) slots().push_back(std::make_unique<Slot>());
+    slot_ = slots()[depth()++].get();
+  }
+  ~Lease() {
+    --depth();
+    if (slot_->capacity > kKeptCapacity) slot_->release();
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  Slot& operator*() { return *slot_; }
+  Slot* operator->() { return slot_; }
+
+ private:
+  static std::vector<std::unique_ptr<Slot>>& slots() {
+    thread_local std::vector<std::unique_ptr<Slot>> slots;
+    return slots;
+  }
+  static std::size_t& depth() {
+    thread_local std::size_t depth = 0;
+    return depth;
+  }
+
+  Slot* slot_ = nullptr;
+};
+
+/// What an error about one value costs: only that value. Everything else breaks the document.
+inline error_code unless_about_value(error_code error) {
+  switch (error) {
+    case simdjson::INCORRECT_TYPE:
+    case simdjson::NUMBER_ERROR:
+    case simdjson::NUMBER_OUT_OF_RANGE:
+    case simdjson::STRING_ERROR: return simdjson::SUCCESS;
+    default: return error;
+  }
+}
+
+/// The key as written between the quotes. Keys of ours have no escapes, so an escaped one is simply no known key.
+inline std::string_view raw_key(simdjson::ondemand::raw_json_string key) {
+  return {key.raw(), static_cast<std::size_t>(static_cast<const char*>(std::strchr(key.raw(), '"')) - key.raw())};
+}
+
+/// Calls each(key, value) for the members of an object; each returns an error_code.
+template <typename F>
+error_code for_members(Object& object, F&& each) {
+  for (auto field : object) {
+    simdjson::ondemand::raw_json_string key;
+    if (const error_code error = field.key().get(key)) return error;
+    Value value;
+    if (const error_code error = field.value().get(value)) return error;
+    if (const error_code error = each(raw_key(key), value)) return error;
+  }
+  return simdjson::SUCCESS;
+}
+
+/// The same for a value that may be no object: then there are no members.
+template <typename F>
+error_code for_members(Value& value, F&& each) {
+  Object object;
+  if (const error_code error = value.get_object().get(object)) return unless_about_value(error);
+  return for_members(object, each);
+}
+
+/// Calls each(key, value) with unescaped keys, for maps with keys of the user's.
+template <typename F>
+error_code for_entries(Value& value, F&& each) {
+  Object object;
+  if (const error_code error = value.get_object().get(object)) return unless_about_value(error);
+  for (auto field : object) {
+    std::string_view key;
+    const error_code key_error = field.unescaped_key().get(key);
+    if (unless_about_value(key_error)) return key_error;
+    Value entry;
+    if (const error_code error = field.value().get(entry)) return error;
+    if (key_error) continue;  // an escape sequence that is none
+    if (const error_code error = each(key, entry)) return error;
+  }
+  return simdjson::SUCCESS;
+}
+
+/// Calls each(value) for the elements of an array; none if the value is no array.
+template <typename F>
+error_code for_elements(Value& value, F&& each) {
+  Array array;
+  if (const error_code error = value.get_array().get(array)) return unless_about_value(error);
+  for (auto element : array) {
+    Value item;
+    if (const error_code error = element.get(item)) return error;
+    if (const error_code error = each(item)) return error;
+  }
+  return simdjson::SUCCESS;
+}
+
+inline error_code read(Value& value, std::string& target) {
+  std::string_view text;
+  const error_code error = value.get_string().get(text);
+  if (!error) target = text;
+  return unless_about_value(error);
+}
+
+inline error_code read(Value& value, bool& target) {
+  bool read = false;
+  const error_code error = value.get_bool().get(read);
+  if (!error) target = read;
+  return unless_about_value(error);
+}
+
+inline error_code read(Value& value, std::int64_t& target) {
+  std::int64_t read = 0;
+  const error_code error = value.get_int64().get(read);
+  if (!error) target = read;
+  return unless_about_value(error);
+}
+
+inline error_code read(Value& value, std::int32_t& target) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  std::int64_t read = 0;
+  const error_code error = value.get_int64().get(read);
+  if (!error && read >= Limits::min() && read <= Limits::max()) target = static_cast<std::int32_t>(read);
+  return unless_about_value(error);
+}
+
+inline error_code read(Value& value, base::TimePoint& target) {
+  std::string_view text;
+  const error_code error = value.get_string().get(text);
+  if (!error) target = base::parse_time(text).value_or(target);
+  return unless_about_value(error);
+}
+
+inline error_code read(Value& value, std::optional<base::TimePoint>& target) {
+  std::string_view text;
+  const error_code error = value.get_string().get(text);
+  if (!error) target = base::parse_time(text);
+  return unless_about_value(error);
+}
+
+inline error_code read(Value& value, std::optional<std::int64_t>& target) {
+  std::int64_t read = 0;
+  const error_code error = value.get_int64().get(read);
+  if (!error) target = read;
+  return unless_about_value(error);
+}
+
+inline error_code read(Value& value, std::optional<std::int32_t>& target) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  std::int64_t read = 0;
+  const error_code error = value.get_int64().get(read);
+  if (!error && read >= Limits::min() && read <= Limits::max()) target = static_cast<std::int32_t>(read);
+  return unless_about_value(error);
+}
+
+inline error_code read(Value& value, std::vector<std::string>& target) {
+  return for_elements(value, [&](Value& item) {
+    std::string_view text;
+    const error_code error = item.get_string().get(text);
+    if (!error) target.emplace_back(text);
+    return unless_about_value(error);
+  });
+}
+
+/// True if the value is an array or object with something in it.
+inline error_code read_non_empty(Value& value, bool& target) {
+  simdjson::ondemand::json_type type{};
+  if (const error_code error = value.type().get(type)) return error;
+  const auto seen = [&](auto&&...) {
+    target = true;
+    return simdjson::SUCCESS;
+  };
+  if (type == simdjson::ondemand::json_type::array) return for_elements(value, seen);
+  if (type == simdjson::ondemand::json_type::object) return for_members(value, seen);
+  return simdjson::SUCCESS;
+}
+
+/// A whole text that must be one JSON object. read(object) returns an error_code; its message ends in ours.
+template <typename F>
+base::Status read_document(Slot& slot, std::string_view json, const char* what, F&& read) {
+  Document document;
+  Object root;
+  error_code error = slot.parser.iterate(slot.copy(json)).get(document);
+  if (!error) error = document.get_object().get(root);
+  if (!error) error = read(root);
+  if (!error && document.current_location().error() != simdjson::OUT_OF_BOUNDS) error = simdjson::TRAILING_CONTENT;
+  if (!error) return base::Done{};
+  std::string message = "decoding ";
+  message += what;
+  message += error == simdjson::INCORRECT_TYPE ? ": the text is no JSON object" : std::string(": ") + error_message(error);
+  return base::invalid(std::move(message));
+}
+
+}  // namespace api::wire
