@@ -22,7 +22,8 @@ Topology divide(const ClusterSnapshot& base, std::string_view key) {
 
 }  // namespace
 
-Overlay::Overlay(const ClusterSnapshot& base) : base_(&base), used_(base.used()) {
+Overlay::Overlay(const ClusterSnapshot& base)
+    : base_(&base), moved_(base.pod_count(), false), used_(base.used()) {
   node_of_.reserve(base.pod_count());
   for (const PodIndex pod : base.pods()) node_of_.push_back(base.node_of(pod));
 }
@@ -34,6 +35,7 @@ const Topology& Overlay::topology(std::string_view key) const {
 
 void Overlay::move(PodIndex pod, NodeIndex to) {
   const NodeIndex from = node_of_[pod];
+  moved_[pod] = true;
   if (from == to) return;
   if (from != kNoNode) leave(pod, from);
   node_of_[pod] = to;

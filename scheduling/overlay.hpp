@@ -27,7 +27,8 @@ class Overlay {
   const ClusterSnapshot& base() const { return *base_; }
   /// Where the pod is now; kNoNode: nowhere.
   NodeIndex node_of(PodIndex pod) const { return node_of_[pod]; }
-  bool is_moved(PodIndex pod) const { return node_of_[pod] != base_->node_of(pod); }
+  /// True once move() was called for it, even if it came back to its node.
+  bool is_moved(PodIndex pod) const { return moved_[pod]; }
   /// Sum of the effective requests of the active pods that are on each node now.
   const NodeResources& used() const { return used_; }
 
@@ -55,6 +56,7 @@ class Overlay {
 
   const ClusterSnapshot* base_;
   std::vector<NodeIndex> node_of_;
+  std::vector<bool> moved_;
   NodeResources used_;
   std::unordered_map<NodeIndex, std::vector<PodIndex>> arrivals_;  ///< pods whose base node is another
   mutable std::map<std::string, Topology, std::less<>> topologies_;

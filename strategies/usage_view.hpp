@@ -8,19 +8,21 @@
 
 namespace strategies {
 
-/// Where utilization comes from: requests, or measurements that usage/ collected before the cycle. Amounts in
-/// thousandths. Pure: a view of data that is there already.
+/// Where utilization comes from: requests, or measurements that were collected before the cycle. Amounts in
+/// thousandths. A view of data that is there already: no I/O.
 class UsageView {
  public:
   virtual ~UsageView() = default;
 
-  /// nullopt: not known for this node.
+  /// nullopt: not known for this node, so that the strategy cannot judge.
   virtual std::optional<std::int64_t> of_node(scheduling::NodeIndex node, std::string_view resource) const = 0;
-  /// nullopt: not known for this pod.
+  /// nullopt: not known for this pod, which is then left alone.
   virtual std::optional<std::int64_t> of_pod(scheduling::PodIndex pod, std::string_view resource) const = 0;
+  /// False: there is usage of nodes only, and the effect of a move cannot be foreseen.
+  virtual bool knows_pods() const { return true; }
 };
 
-/// Usage by effective requests; "pods" counts the active pods of a node, and 1 for a pod.
+/// Usage by effective requests; "pods" is the number of active pods of a node, and 1 for a pod.
 class RequestedUsage final : public UsageView {
  public:
   explicit RequestedUsage(const scheduling::Overlay& cluster) : cluster_(&cluster) {}

@@ -1,0 +1,40 @@
+#include "planning/cycle_limits.hpp"
+
+namespace planning {
+namespace {
+
+using strategies::Verdict;
+
+template <typename Map>
+std::int64_t count_in(const Map& counts, typename Map::key_type key) {
+  const auto at = counts.find(key);
+  return at == counts.end() ? 0 : at->second;
+}
+
+bool exceeds(std::int64_t done, const std::optional<std::int32_t>& limit) { return limit && done + 1 > *limit; }
+
+}  // namespace
+
+std::optional<CycleLimits::Hit> CycleLimits::hit(scheduling::NodeIndex node, scheduling::NamespaceIndex ns) const {
+  if (exceeds(total_, limits_.total)) {
+    return Hit{Verdict::kTotalLimit,
+               {"TotalLimit", "limits.perCycle.total is {wanted} and reached", "", *limits_.total}};
+  }
+  if (node != scheduling::kNoNode && exceeds(count_in(per_node_, node), limits_.per_node)) {
+    return Hit{Verdict::kNodeLimit,
+               {"NodeLimit", "limits.perCycle.perNode is {wanted} and reached", "", *limits_.per_node}};
+  }
+  if (exceeds(count_in(per_namespace_, ns), limits_.per_namespace)) {
+    return Hit{Verdict::kNamespaceLimit,
+               {"NamespaceLimit", "limits.perCycle.perNamespace is {wanted} and reached", "", *limits_.per_namespace}};
+  }
+  return std::nullopt;
+}
+
+void CycleLimits::count(scheduling::NodeIndex node, scheduling::NamespaceIndex ns) {
+  ++total_;
+  if (node != scheduling::kNoNode) ++per_node_[node];
+  ++per_namespace_[ns];
+}
+
+}  // namespace planning

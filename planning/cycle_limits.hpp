@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "api/descheduler_policy.hpp"
+#include "scheduling/cluster_snapshot.hpp"
+#include "scheduling/refusal.hpp"
+#include "strategies/strategy.hpp"
+
+namespace planning {
+
+/// spec.limits.perCycle while a plan is made. A pod is refused when one more would exceed a limit, in the order total, node,
+/// namespace (descheduler-semantics 6); 0 allows none, absent allows all; a pod without a node skips the node's limit.
+class CycleLimits {
+ public:
+  explicit CycleLimits(const api::PerCycleLimits& limits) : limits_(limits) {}
+
+  struct Hit {
+    strategies::Verdict verdict;
+    scheduling::Refusal refusal;
+  };
+  std::optional<Hit> hit(scheduling::NodeIndex node, scheduling::NamespaceIndex ns) const;
+  /// Counts an accepted move. Refused ones cost nothing.
+  void count(scheduling::NodeIndex node, scheduling::NamespaceIndex ns);
+
+ private:
+  api::PerCycleLimits limits_;
+  std::int64_t total_ = 0;
+  std::unordered_map<scheduling::NodeIndex, std::int64_t> per_node_;
+  std::unordered_map<scheduling::NamespaceIndex, std::int64_t> per_namespace_;
+};
+
+}  // namespace planning

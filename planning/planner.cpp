@@ -1,0 +1,180 @@
+#include "planning/planner.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+
+#include "planning/cycle_limits.hpp"
+#include "planning/target.hpp"
+#include "scheduling/evictability.hpp"
+#include "scheduling/overlay.hpp"
+#include "scheduling/pdb_budget.hpp"
+#include "scheduling/predicates.hpp"
+#include "strategies/catalog.hpp"
+
+namespace planning {
+namespace {
+
+using scheduling::NodeIndex;
+using scheduling::PodIndex;
+using scheduling::Refusal;
+using strategies::Verdict;
+
+/// Takes the nominations of one cycle and makes the plan of them.
+class PlanSink final : public strategies::NominationSink {
+ public:
+  PlanSink(const PlanInput& input, Plan& plan)
+      : input_(input),
+        plan_(plan),
+        cluster_(input.cluster),
+        overlay_(input.cluster),
+        budgets_(input.cluster),
+        limits_(input.spec.limits.per_cycle),
+        predictor_(input.cluster) {}
+
+  const scheduling::Overlay& overlay() const { return overlay_; }
+
+  /// Pods that leave anyway: off their nodes before any strategy looks.
+  void take_off(const std::vector<api::PodUid>& leaving) {
+    if (leaving.empty()) return;
+    std::unordered_set<std::string_view> uids;
+    for (const api::PodUid& uid : leaving) uids.insert(uid.value);
+    for (const PodIndex pod : cluster_.pods()) {
+      if (uids.contains(cluster_.pod(pod).meta.uid)) relocate(pod);
+    }
+  }
+
+  void begin(std::string_view strategy) {
+    result_ = &plan_.strategies.emplace_back();
+    result_->strategy = strategy;
+  }
+  void fail(const base::Error& error) { result_->problem = error.message; }
+
+  Verdict offer(PodIndex pod, std::string_view reason) override {
+    const NodeIndex from = cluster_.node_of(pod);
+    if (overlay_.is_moved(pod)) {
+      return refuse(pod, {"AlreadyNominated", "it is nominated already in this cycle"}, Verdict::kRefused);
+    }
+    if (const auto hit = limits_.hit(from, cluster_.namespace_of(pod))) return refuse(pod, hit->refusal, hit->verdict);
+    if (input_.options.spend_pdbs) {
+      if (const auto refusal = budgets_.refusal(pod)) return refuse(pod, *refusal, Verdict::kRefused);
+      budgets_.spend(pod);
+    }
+    limits_.count(from, cluster_.namespace_of(pod));
+    const auto to = relocate(pod);
+    record(pod, from, to, reason);
+    return Verdict::kAccepted;
+  }
+
+  void refused(PodIndex pod, const Refusal& refusal) override { refuse(pod, refusal, Verdict::kRefused); }
+
+  std::vector<api::ReasonCount> refusal_counts() const {
+    std::vector<api::ReasonCount> counts;
+    for (const auto& [reason, count] : refused_) counts.push_back({std::string(reason), count});
+    return counts;
+  }
+
+ private:
+  /// Takes the pod off its node and holds the place where its replacement is expected.
+  std::optional<NodeIndex> relocate(PodIndex pod) {
+    overlay_.move(pod, scheduling::kNoNode);
+    if (!has_replacement(cluster_.pod(pod))) return std::nullopt;
+    const auto to = predictor_.predict(overlay_, pod);
+    if (to) overlay_.move(pod, *to);
+    return to;
+  }
+
+  void record(PodIndex pod, NodeIndex from, std::optional<NodeIndex> to, std::string_view reason) {
+    const api::ObjectMeta& meta = cluster_.pod(pod).meta;
+    plan_.moves.push_back({meta.ns, meta.name, meta.uid, name_of(from), to ? name_of(*to) : "", result_->strategy,
+                           std::string(reason)});
+    ++result_->nominated;
+  }
+
+  Verdict refuse(PodIndex pod, const Refusal& refusal, Verdict verdict) {
+    ++refused_[refusal.reason];
+    ++result_->refused;
+    if (plan_.refusals.size() < input_.options.max_refusals) {
+      const api::ObjectMeta& meta = cluster_.pod(pod).meta;
+      plan_.refusals.push_back({meta.ns, meta.name, meta.uid, name_of(cluster_.node_of(pod)), result_->strategy,
+                                std::string(refusal.reason), refusal.message()});
+    }
+    return verdict;
+  }
+
+  std::string name_of(NodeIndex node) const { return node == scheduling::kNoNode ? "" : cluster_.node(node).meta.name; }
+
+  const PlanInput& input_;
+  Plan& plan_;
+  const scheduling::ClusterSnapshot& cluster_;
+  scheduling::Overlay overlay_;
+  scheduling::PdbBudgets budgets_;
+  CycleLimits limits_;
+  TargetPredictor predictor_;
+  std::map<std::string_view, std::int32_t> refused_;  ///< reasons are static text
+  StrategyResult* result_ = nullptr;
+};
+
+std::vector<NodeIndex> nodes_looked_at(const PlanInput& input) {
+  std::vector<NodeIndex> nodes;
+  for (const NodeIndex node : input.cluster.nodes()) {
+    const api::Node& object = input.cluster.node(node);
+    const bool selected = !input.spec.node_selector || input.spec.node_selector->matches(object.meta.labels);
+    if (selected && scheduling::accepts_pods(object)) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+void run_phase(strategies::Phase phase, const std::vector<strategies::ConfiguredStrategy>& configured,
+               const strategies::Context& context, PlanSink& sink) {
+  for (const strategies::ConfiguredStrategy& each : configured) {
+    if (each.strategy->phase() != phase) continue;
+    sink.begin(each.strategy->name());
+    const base::Status done = each.strategy->nominate(context, sink);
+    if (!done) sink.fail(done.error());
+  }
+}
+
+std::vector<NodeUtilization> utilization_of(const std::vector<NodeIndex>& nodes, const scheduling::Overlay& overlay) {
+  const scheduling::ClusterSnapshot& base = overlay.base();
+  const auto amount = [&](NodeIndex node, scheduling::ResourceIndex resource) {
+    using api::Quantity;
+    return NodeUtilization::Amount{Quantity::from_milli(base.allocatable().get(node, resource)),
+                                   Quantity::from_milli(base.used().get(node, resource)),
+                                   Quantity::from_milli(overlay.used().get(node, resource))};
+  };
+  std::vector<NodeUtilization> rows;
+  rows.reserve(nodes.size());
+  for (const NodeIndex node : nodes) {
+    rows.push_back({base.node(node).meta.name, amount(node, scheduling::kCpuIndex),
+                    amount(node, scheduling::kMemoryIndex), amount(node, scheduling::kPodsIndex)});
+  }
+  return rows;
+}
+
+}  // namespace
+
+Plan plan_cycle(const PlanInput& input) {
+  Plan plan;
+  const std::vector<NodeIndex> nodes = nodes_looked_at(input);
+  plan.nodes = static_cast<std::int32_t>(nodes.size());
+  for (const NodeIndex node : nodes) plan.pods += static_cast<std::int32_t>(input.cluster.pods_on(node).size());
+
+  // A protection that cannot be worked out stops everything; a strategy that cannot be read stops only itself.
+  const scheduling::Evictability evictability(input.spec.evictability, input.cluster, input.now, plan.errors);
+  if (!plan.errors.empty()) return plan;
+  const auto configured = strategies::make_strategies(input.spec.strategies, plan.errors);
+
+  PlanSink sink(input, plan);
+  sink.take_off(input.leaving);
+  plan.strategies.reserve(configured.size());
+  const strategies::Context context{sink.overlay(), nodes, evictability, input.now};
+  run_phase(strategies::Phase::kDeschedule, configured, context, sink);
+  run_phase(strategies::Phase::kBalance, configured, context, sink);
+
+  plan.refused = sink.refusal_counts();
+  plan.utilization = utilization_of(nodes, sink.overlay());
+  return plan;
+}
+
+}  // namespace planning

@@ -1,0 +1,224 @@
+#include "scheduling/evictability.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "api/well_known.hpp"
+
+namespace scheduling {
+namespace {
+
+using api::PodProtection;
+
+constexpr std::string_view kConfigSourceAnnotation = "kubernetes.io/config.source";
+
+std::uint32_t bit(PodProtection protection) { return 1U << static_cast<unsigned>(protection); }
+
+std::uint32_t effective_protections(const api::PodProtections& spec) {
+  std::uint32_t bits = bit(PodProtection::kPodsWithLocalStorage) | bit(PodProtection::kSystemCriticalPods) |
+                       bit(PodProtection::kFailedBarePods) | bit(PodProtection::kDaemonSetPods);
+  for (const PodProtection disabled : spec.default_disabled) bits &= ~bit(disabled);
+  for (const PodProtection enabled : spec.extra_enabled) bits |= bit(enabled);
+  return bits;
+}
+
+std::int32_t resolve_threshold(const api::PriorityThreshold& threshold, const ClusterSnapshot& cluster,
+                               api::FieldErrors& errors, const api::FieldPath& path) {
+  const api::PriorityClass* named = threshold.name.empty() ? nullptr : cluster.find_priority_class(threshold.name);
+  if (!threshold.name.empty() && named == nullptr) {
+    errors.push_back({path.field("name").text(), fmt::format("PriorityClass \"{}\" does not exist", threshold.name)});
+    return kSystemCriticalPriority;
+  }
+  const std::int32_t value = named != nullptr ? named->value : threshold.value.value_or(kSystemCriticalPriority);
+  if (value <= kSystemCriticalPriority) return value;
+  errors.push_back({path.field(named != nullptr ? "name" : "value").text(),
+                    fmt::format("{} is above {}, the priority of system-critical pods", value, kSystemCriticalPriority)});
+  return kSystemCriticalPriority;
+}
+
+std::vector<NodeIndex> candidate_nodes_of(const api::Evictability& spec, const ClusterSnapshot& cluster) {
+  std::vector<NodeIndex> nodes;
+  if (!spec.node_fit) return nodes;
+  for (const NodeIndex node : cluster.nodes()) {
+    const bool selected = !spec.node_selector || spec.node_selector->matches(cluster.node(node).meta.labels);
+    if (selected && accepts_pods(cluster.node(node))) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+/// Claims in protected storage classes; without a list of classes, every claim.
+std::optional<Refusal> protected_claim(const EvictionCandidate& candidate, const std::string& name) {
+  const auto& classes = candidate.rules.spec().pod_protections.protected_storage_classes;
+  if (classes.empty()) return Refusal{"PodHasPVC", "it uses the PersistentVolumeClaim {subject}", name};
+  const auto* claim = candidate.rules.cluster().find_claim(candidate.pod.meta.ns, name);
+  if (claim == nullptr) {
+    return Refusal{"PodHasPVC", "its PersistentVolumeClaim {subject} does not exist, so its class is unknown", name};
+  }
+  if (claim->storage_class.empty()) {
+    return Refusal{"PodHasPVC", "its PersistentVolumeClaim {subject} names no storage class", name};
+  }
+  if (std::ranges::find(classes, claim->storage_class) == classes.end()) return std::nullopt;
+  return Refusal{"PodHasPVC", "it uses a volume of the protected storage class {subject}", claim->storage_class};
+}
+
+bool contains_name(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
+
+Evictability::Evictability(const api::Evictability& spec, const ClusterSnapshot& cluster, base::TimePoint now,
+                           api::FieldErrors& errors, const api::FieldPath& path)
+    : spec_(&spec),
+      cluster_(&cluster),
+      now_(now),
+      protections_(effective_protections(spec.pod_protections)),
+      priority_threshold_(spec.priority_threshold
+                              ? resolve_threshold(*spec.priority_threshold, cluster, errors,
+                                                  path.field("priorityThreshold"))
+                              : kSystemCriticalPriority),
+      candidate_nodes_(candidate_nodes_of(spec, cluster)) {}
+
+bool Evictability::protects(PodProtection protection) const { return (protections_ & bit(protection)) != 0; }
+
+std::optional<Refusal> Evictability::refusal(PodIndex pod) const {
+  const EvictionCandidate candidate{*this, pod, cluster_->pod(pod)};
+  if (auto refusal = refuse_namespace(candidate)) return refusal;
+  if (candidate.pod.meta.annotations.contains(api::well_known::kEvictAnnotation)) return std::nullopt;
+  for (const EvictabilityRule rule : kEvictabilityRules) {
+    if (auto refusal = rule(candidate)) return refusal;
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> Evictability::refusal_before_eviction(PodIndex pod, const Overlay& cluster) const {
+  if (spec_->node_fit && !fits_another_node(cluster, pod, candidate_nodes_, FitLevel::kBasic)) {
+    return Refusal{"NoOtherNodeFits", "it fits none of the {wanted} candidate nodes but its own", "",
+                   static_cast<std::int64_t>(candidate_nodes_.size())};
+  }
+  const auto& labels = spec_->namespace_label_selector;
+  if (!labels || labels->requirements.empty()) return std::nullopt;
+  const api::Namespace* ns = cluster_->namespace_object(cluster_->namespace_of(pod));
+  if (ns != nullptr && labels->matches(ns->meta.labels)) return std::nullopt;
+  return Refusal{"NamespaceNotSelected", "namespaceLabelSelector does not match the namespace {subject}",
+                 cluster_->pod(pod).meta.ns};
+}
+
+std::optional<Refusal> refuse_namespace(const EvictionCandidate& candidate) {
+  const auto& [include, exclude] = candidate.rules.spec().namespaces;
+  const std::string& ns = candidate.pod.meta.ns;
+  if (!include.empty() && !contains_name(include, ns)) {
+    return Refusal{"NamespaceExcluded", "the namespace {subject} is not among namespaces.include", ns};
+  }
+  if (!contains_name(exclude, ns)) return std::nullopt;
+  return Refusal{"NamespaceExcluded", "the namespace {subject} is among namespaces.exclude", ns};
+}
+
+std::optional<Refusal> refuse_prefer_no_eviction(const EvictionCandidate& candidate) {
+  if (candidate.rules.spec().no_eviction_policy != api::NoEvictionPolicy::kMandatory) return std::nullopt;
+  if (!candidate.pod.meta.annotations.contains(api::well_known::kPreferNoEviction)) return std::nullopt;
+  return Refusal{"PrefersNoEviction", "its annotation asks not to be evicted and noEvictionPolicy is Mandatory"};
+}
+
+std::optional<Refusal> refuse_mirror_pod(const EvictionCandidate& candidate) {
+  if (!candidate.pod.is_mirror()) return std::nullopt;
+  return Refusal{"MirrorPod", "it is a mirror pod: the kubelet owns it"};
+}
+
+std::optional<Refusal> refuse_static_pod(const EvictionCandidate& candidate) {
+  const std::string* source = candidate.pod.meta.annotations.find(kConfigSourceAnnotation);
+  if (source == nullptr || *source == "api") return std::nullopt;
+  return Refusal{"StaticPod", "it is a static pod from the source {subject}", *source};
+}
+
+std::optional<Refusal> refuse_terminating(const EvictionCandidate& candidate) {
+  if (!candidate.pod.meta.is_terminating()) return std::nullopt;
+  return Refusal{"Terminating", "it is terminating already"};
+}
+
+std::optional<Refusal> refuse_system_critical(const EvictionCandidate& candidate) {
+  if (!candidate.rules.protects(PodProtection::kSystemCriticalPods)) return std::nullopt;
+  if (!candidate.pod.priority || *candidate.pod.priority < kSystemCriticalPriority) return std::nullopt;
+  return Refusal{"SystemCritical", "its priority {wanted} is system-critical", "", *candidate.pod.priority};
+}
+
+std::optional<Refusal> refuse_priority(const EvictionCandidate& candidate) {
+  // Upstream installs the threshold with the protection, so that switching off the one switches off the other.
+  if (!candidate.rules.protects(PodProtection::kSystemCriticalPods)) return std::nullopt;
+  const std::int32_t threshold = candidate.rules.priority_threshold();
+  if (!candidate.pod.priority || *candidate.pod.priority < threshold) return std::nullopt;
+  return Refusal{"PriorityTooHigh", "its priority {wanted} is not below the threshold {available}", "",
+                 *candidate.pod.priority, threshold};
+}
+
+std::optional<Refusal> refuse_bare_pod(const EvictionCandidate& candidate) {
+  if (!candidate.pod.meta.owner_references.empty()) return std::nullopt;
+  const bool spares_failed = candidate.rules.protects(PodProtection::kFailedBarePods);
+  if (!spares_failed && candidate.pod.phase == api::PodPhase::kFailed) return std::nullopt;
+  return Refusal{"BarePod", "it has no owner that would recreate it"};
+}
+
+std::optional<Refusal> refuse_local_storage(const EvictionCandidate& candidate) {
+  if (!candidate.rules.protects(PodProtection::kPodsWithLocalStorage)) return std::nullopt;
+  const auto is_local = [](const api::Volume& volume) {
+    return volume.kind == api::VolumeKind::kHostPath || volume.kind == api::VolumeKind::kEmptyDir;
+  };
+  if (std::ranges::none_of(candidate.pod.volumes, is_local)) return std::nullopt;
+  return Refusal{"LocalStorage", "it uses local storage (hostPath or emptyDir)"};
+}
+
+std::optional<Refusal> refuse_daemon_set(const EvictionCandidate& candidate) {
+  if (!candidate.rules.protects(PodProtection::kDaemonSetPods) || !candidate.pod.is_daemon_set()) return std::nullopt;
+  return Refusal{"DaemonSetPod", "it belongs to a DaemonSet"};
+}
+
+std::optional<Refusal> refuse_claims(const EvictionCandidate& candidate) {
+  if (!candidate.rules.protects(PodProtection::kPodsWithPVC)) return std::nullopt;
+  for (const api::Volume& volume : candidate.pod.volumes) {
+    if (volume.kind != api::VolumeKind::kPersistentVolumeClaim) continue;
+    if (auto refusal = protected_claim(candidate, volume.source)) return refusal;
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> refuse_without_pdb(const EvictionCandidate& candidate) {
+  if (!candidate.rules.protects(PodProtection::kPodsWithoutPDB)) return std::nullopt;
+  const ClusterSnapshot& cluster = candidate.rules.cluster();
+  const auto budgets = cluster.pdbs_in(cluster.namespace_of(candidate.index));
+  const auto covers_pod = [&](std::uint32_t pdb) { return cluster.pdbs()[pdb]->covers(candidate.pod); };
+  if (std::ranges::any_of(budgets, covers_pod)) return std::nullopt;
+  return Refusal{"NoPDB", "no PodDisruptionBudget covers it"};
+}
+
+std::optional<Refusal> refuse_resource_claims(const EvictionCandidate& candidate) {
+  if (!candidate.rules.protects(PodProtection::kPodsWithResourceClaims)) return std::nullopt;
+  if (!candidate.pod.uses_resource_claims) return std::nullopt;
+  return Refusal{"ResourceClaims", "it uses resource claims"};
+}
+
+std::optional<Refusal> refuse_labels(const EvictionCandidate& candidate) {
+  const auto& selector = candidate.rules.spec().label_selector;
+  if (!selector || selector->matches(candidate.pod.meta.labels)) return std::nullopt;
+  return Refusal{"LabelsNotSelected", "labelSelector does not match its labels"};
+}
+
+std::optional<Refusal> refuse_few_replicas(const EvictionCandidate& candidate) {
+  const std::uint32_t least = candidate.rules.spec().min_replicas;
+  if (least <= 1 || candidate.pod.meta.owner_references.size() != 1) return std::nullopt;
+  const std::uint32_t replicas = candidate.rules.cluster().siblings(candidate.index);
+  if (replicas >= least) return std::nullopt;
+  return Refusal{"TooFewReplicas", "its owner has {available} pods, minReplicas is {wanted}", "", least, replicas};
+}
+
+std::optional<Refusal> refuse_young(const EvictionCandidate& candidate) {
+  const auto& least = candidate.rules.spec().min_pod_age;
+  if (!least) return std::nullopt;
+  if (!candidate.pod.start_time) return Refusal{"TooYoung", "it has not started, so it has no age for minPodAge"};
+  const base::Duration age = candidate.rules.now() - *candidate.pod.start_time;
+  if (age >= *least) return std::nullopt;
+  const auto seconds = [](base::Duration d) { return std::chrono::duration_cast<base::seconds>(d).count(); };
+  return Refusal{"TooYoung", "it started {available} s ago, minPodAge is {wanted} s", "", seconds(*least), seconds(age)};
+}
+
+}  // namespace scheduling

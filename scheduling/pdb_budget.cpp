@@ -1,0 +1,55 @@
+#include "scheduling/pdb_budget.hpp"
+
+namespace scheduling {
+namespace {
+
+/// Pods that the API server evicts without asking any budget.
+bool is_free_of_budgets(const api::Pod& pod) {
+  return pod.is_terminal() || pod.phase == api::PodPhase::kPending || pod.meta.is_terminating();
+}
+
+/// A pod that is not ready may go when the budget says so, or when enough others are healthy; it then costs nothing.
+bool goes_as_unhealthy(const api::PodDisruptionBudget& pdb, const api::Pod& pod) {
+  if (pod.is_ready()) return false;
+  return pdb.always_allow_unhealthy || (pdb.desired_healthy > 0 && pdb.current_healthy >= pdb.desired_healthy);
+}
+
+}  // namespace
+
+PdbBudgets::PdbBudgets(const ClusterSnapshot& cluster) : cluster_(&cluster) {
+  allowed_.reserve(cluster.pdbs().size());
+  for (const auto& pdb : cluster.pdbs()) allowed_.push_back(pdb->disruptions_allowed);
+}
+
+PdbBudgets::Verdict PdbBudgets::judge(PodIndex index) const {
+  const api::Pod& pod = cluster_->pod(index);
+  if (is_free_of_budgets(pod)) return {};
+  std::optional<std::uint32_t> found;
+  for (const std::uint32_t candidate : cluster_->pdbs_in(cluster_->namespace_of(index))) {
+    if (!cluster_->pdbs()[candidate]->covers(pod)) continue;
+    if (found) {
+      return {Refusal{"MultiplePDBs", "more than one PodDisruptionBudget covers it, among them {subject}; the API "
+                                      "server refuses such evictions", cluster_->pdbs()[*found]->meta.name}, {}};
+    }
+    found = candidate;
+  }
+  if (!found || goes_as_unhealthy(*cluster_->pdbs()[*found], pod)) return {};
+  const api::PodDisruptionBudget& pdb = *cluster_->pdbs()[*found];
+  if (pdb.observed_generation < pdb.meta.generation) {
+    return {Refusal{"PDBWouldBlock", "the PodDisruptionBudget {subject} was changed and is not processed yet",
+                    pdb.meta.name}, {}};
+  }
+  if (allowed_[*found] > 0) return {std::nullopt, found};
+  return {Refusal{"PDBWouldBlock", "the PodDisruptionBudget {subject} allows no more disruptions ({available} pods "
+                                   "healthy, {wanted} desired)", pdb.meta.name, pdb.desired_healthy,
+                  pdb.current_healthy}, {}};
+}
+
+std::optional<Refusal> PdbBudgets::refusal(PodIndex pod) const { return judge(pod).refusal; }
+
+void PdbBudgets::spend(PodIndex pod) {
+  const Verdict verdict = judge(pod);
+  if (verdict.charged) --allowed_[*verdict.charged];
+}
+
+}  // namespace scheduling

@@ -1,0 +1,98 @@
+#include "strategies/common_args.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace strategies {
+namespace {
+
+bool is_listed(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::optional<std::string> complaint_about_percentage(const api::Json& value) {
+  if (!value.is_number()) return fmt::format("must be a number, not {}", api::kind_of(value));
+  const double number = value.get<double>();
+  if (number > 100) return fmt::format("{} is above 100", value.dump());
+  if (!(number >= 0)) return fmt::format("{} is below 0", value.dump());
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool PodScope::includes(const api::Pod& pod) const {
+  if (!namespaces.include.empty() && !is_listed(namespaces.include, pod.meta.ns)) return false;
+  if (is_listed(namespaces.exclude, pod.meta.ns)) return false;
+  return !labels || labels->matches(pod.meta.labels);
+}
+
+PodScope read_scope(api::StrictObject& args) {
+  PodScope scope;
+  scope.namespaces = read_include_exclude(args, "namespaces");
+  api::read_label_selector(args, "labelSelector", scope.labels);
+  return scope;
+}
+
+api::NamespaceFilter read_include_exclude(api::StrictObject& args, std::string_view name) {
+  api::NamespaceFilter filter;
+  args.with(name, [&](api::StrictObject& object) {
+    object.read("include", filter.include);
+    object.read("exclude", filter.exclude);
+  });
+  if (!filter.include.empty() && !filter.exclude.empty()) args.complain(name, "only one of include and exclude can be set");
+  return filter;
+}
+
+Percentages read_percentages(api::StrictObject& args, std::string_view name) {
+  Percentages percentages;
+  const api::Json* json = args.find(name);
+  if (json == nullptr || (json->is_object() && json->empty())) {
+    args.complain(name, "is required and must name at least one resource");
+    return percentages;
+  }
+  if (!json->is_object()) {
+    args.complain(name, fmt::format("must be an object, not {}", api::kind_of(*json)));
+    return percentages;
+  }
+  for (const auto& [resource, value] : json->items()) {  // sorted by key
+    if (const auto complaint = complaint_about_percentage(value)) {
+      args.errors().push_back({args.path().field(name).key(resource).text(), *complaint});
+    } else {
+      percentages.emplace_back(resource, value.get<double>());
+    }
+  }
+  return percentages;
+}
+
+std::vector<std::string> read_choices(api::StrictObject& args, std::string_view name,
+                                      std::span<const std::string_view> allowed) {
+  std::vector<std::string> values;
+  args.read(name, values);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::ranges::find(allowed, values[i]) != allowed.end()) continue;
+    args.errors().push_back({args.path().field(name).index(i).text(),
+                             fmt::format("\"{}\" is none of {}{}", values[i].substr(0, 80),
+                                         api::join_alternatives(allowed), api::did_you_mean(values[i], allowed))});
+  }
+  return values;
+}
+
+std::vector<std::int32_t> read_integers(api::StrictObject& args, std::string_view name) {
+  std::vector<std::int32_t> values;
+  args.for_each(name, [&](const api::Json& item, const api::FieldPath& path) {
+    const bool whole = item.is_number_integer() && (!item.is_number_unsigned() || item.get<std::uint64_t>() <= INT32_MAX);
+    const std::int64_t value = whole ? item.get<std::int64_t>() : 0;
+    const bool fits = value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max();
+    if (whole && fits) {
+      values.push_back(static_cast<std::int32_t>(value));
+    } else {
+      args.errors().push_back({path.text(), "must be a whole number of 32 bits"});
+    }
+  });
+  return values;
+}
+
+}  // namespace strategies
