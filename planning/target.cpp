@@ -30,8 +30,8 @@ TargetPredictor::TargetPredictor(const scheduling::ClusterSnapshot& cluster)
 void TargetPredictor::rank_nodes(const scheduling::Overlay& cluster, scheduling::PodIndex pod) {
   using scheduling::saturating_subtract;
   const auto& requests = cluster.base().requests(pod);
-  const std::int64_t cpu = amount_of(requests, scheduling::kCpuIndex);
-  const std::int64_t memory = amount_of(requests, scheduling::kMemoryIndex);
+  const std::int64_t cpu = scheduling::amount_of(requests, scheduling::kCpuIndex);
+  const std::int64_t memory = scheduling::amount_of(requests, scheduling::kMemoryIndex);
   const auto& all = cluster.base().allocatable();
   const auto& used = cluster.used();
   const auto free = [&](scheduling::ResourceIndex resource, NodeIndex node) {

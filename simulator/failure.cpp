@@ -7,8 +7,6 @@ namespace {
 
 using api::Json;
 
-constexpr const char* kStatusReasonNone = "";
-
 Json details_of(std::string_view group, std::string_view kind, std::string_view name) {
   Json details = Json::object();
   if (!name.empty()) details["name"] = name;
@@ -106,7 +104,7 @@ Failure from_store(const base::Error& error, std::string_view group, std::string
 Json status_object(const Failure& failure) {
   Json body = {{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Json::object()}, {"status", "Failure"}, {"message", failure.message},
                {"code", failure.code}};
-  if (failure.reason != kStatusReasonNone) body["reason"] = failure.reason;
+  if (!failure.reason.empty()) body["reason"] = failure.reason;
   if (!failure.details.is_null()) body["details"] = failure.details;
   return body;
 }

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/field_path.hpp"
+#include "api/json.hpp"
 #include "base/result.hpp"
 #include "kube/resource.hpp"
 #include "kube/transport.hpp"

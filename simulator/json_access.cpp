@@ -1,5 +1,7 @@
 #include "simulator/json_access.hpp"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 namespace simulator {
@@ -30,6 +32,12 @@ std::optional<std::int64_t> number_at(const Json& object, std::initializer_list<
 bool flag_at(const Json& object, std::initializer_list<std::string_view> path) {
   const Json* found = find_at(object, path);
   return found && found->is_boolean() && found->get<bool>();
+}
+
+bool is_nested_deeper(const Json& value, int limit) {
+  if (value.is_primitive()) return false;
+  if (limit == 0) return true;
+  return std::ranges::any_of(value, [limit](const Json& child) { return is_nested_deeper(child, limit - 1); });
 }
 
 }  // namespace simulator

@@ -21,4 +21,7 @@ std::optional<std::int64_t> number_at(const api::Json& object, std::initializer_
 /// The boolean there, or false.
 bool flag_at(const api::Json& object, std::initializer_list<std::string_view> path);
 
+/// True if arrays and objects nest deeper than `limit`. Such JSON must not reach recursive code.
+bool is_nested_deeper(const api::Json& value, int limit);
+
 }  // namespace simulator

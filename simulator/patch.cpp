@@ -17,7 +17,8 @@ namespace {
 using api::Json;
 
 constexpr std::size_t kMaxOperations = 10'000;  // the API server's own limit
-constexpr int kMaxPatchDepth = 200;             // deeper than any object; keeps hostile patches off the stack's end
+constexpr std::size_t kMaxCopied = 3 << 20;     // bytes that `copy` operations may add together: no doubling bombs
+constexpr int kMaxPatchDepth = 100;             // deeper than any object; keeps hostile patches off the stack's end
 
 // --- RFC 6902
 
@@ -101,7 +102,7 @@ bool remove_at(Json& root, const Pointer& pointer) {
 }
 
 /// nullopt: the operation is malformed; false: it does not apply.
-std::optional<bool> run_operation(Json& root, const Json& operation) {
+std::optional<bool> run_operation(Json& root, const Json& operation, std::size_t& copied) {
   const std::string op = text_at(operation, {"op"});
   const Json* path_text = find_at(operation, {"path"});
   if (!path_text || !path_text->is_string()) return std::nullopt;
@@ -113,6 +114,8 @@ std::optional<bool> run_operation(Json& root, const Json& operation) {
     const Json* source = from ? resolve(root, *from, from->size()) : nullptr;
     if (!source) return false;
     Json value = *source;
+    if (op == "copy") copied += value.dump(-1, ' ', false, Json::error_handler_t::replace).size();
+    if (copied > kMaxCopied || is_nested_deeper(value, kMaxPatchDepth)) return false;
     if (op == "move" && !remove_at(root, *from)) return false;
     return add_at(root, *path, std::move(value), false);
   }
@@ -303,12 +306,6 @@ Json merge_maps(const Json& original, const Json& patch, std::string_view parent
   return merged;
 }
 
-bool is_too_deep(const Json& value, int depth) {
-  if (value.is_primitive()) return false;
-  if (depth > kMaxPatchDepth) return true;
-  return std::ranges::any_of(value, [depth](const Json& child) { return is_too_deep(child, depth + 1); });
-}
-
 }  // namespace
 
 std::string_view merge_key(std::string_view parent, std::string_view field) {
@@ -322,7 +319,7 @@ bool merges_as_set(std::string_view field) { return field == "finalizers" || fie
 
 Outcome<Json> apply_merge_patch(const Json& object, const Json& patch) {
   if (!patch.is_object()) return bad_request("the patch is not a JSON object");
-  if (is_too_deep(patch, 0)) return bad_request("the patch is nested too deeply");
+  if (is_nested_deeper(patch, kMaxPatchDepth)) return bad_request("the patch is nested too deeply");
   Json merged = object;
   merged.merge_patch(patch);
   return merged;
@@ -334,19 +331,21 @@ Outcome<Json> apply_json_patch(const Json& object, const Json& patch) {
     return Failure{413, "RequestEntityTooLarge",
                    fmt::format("The allowed maximum operations in a JSON patch is {}, got {}", kMaxOperations, patch.size()), nullptr};
   }
-  if (is_too_deep(patch, 0)) return bad_request("the patch is nested too deeply");
+  if (is_nested_deeper(patch, kMaxPatchDepth)) return bad_request("the patch is nested too deeply");
   Json edited = object;
+  std::size_t copied = 0;
   for (const Json& operation : patch) {
-    const auto applied = run_operation(edited, operation);
+    const auto applied = run_operation(edited, operation, copied);
     if (!applied) return bad_request("Unexpected kind of operation in the JSON patch: " + text_at(operation, {"op"}));
     if (!*applied) return unprocessable_patch();
   }
+  if (is_nested_deeper(edited, kMaxPatchDepth)) return unprocessable_patch();
   return edited;
 }
 
 Outcome<Json> apply_strategic_merge(const Json& object, const Json& patch) {
   if (!patch.is_object()) return bad_request("the patch is not a JSON object");
-  if (is_too_deep(patch, 0)) return bad_request("the patch is nested too deeply");
+  if (is_nested_deeper(patch, kMaxPatchDepth)) return bad_request("the patch is nested too deeply");
   return merge_maps(object, patch, "", 0);
 }
 

@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/json.hpp"
 #include "kube/resource.hpp"
 
 namespace simulator {

@@ -13,26 +13,28 @@ set -euo pipefail
 # shellcheck source=hack/cluster/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-RECIPE=1 # raise it when the build steps or hollow-node.patch change: the cache is then built anew
+RECIPE=1 # raise it when the build steps or kubernetes.patch change: the cache is then built anew
 SUITE=bookworm
-GO_VERSION=1.19 # newer ones no longer compile Kubernetes 1.20
+GO_VERSION=1.19 # the one Kubernetes 1.20 was tried with
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
+RECIPE_FILE="$CACHE_BIN/../recipe"
 SCRATCH= # set by enter_scratch
 
 main() {
   case "${1:-}" in
     "") ;;
-    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0" && return ;;
+    -h | --help) manual && return ;;
     *) die "unknown argument '$1' (it takes none; see --help)" ;;
   esac
-  forget_outdated_cache
-  if ! all_found; then
+  if cache_outdated || ! all_found; then
     mkdir -p "$CACHE"
     exec 9>"$CACHE/lock"
     flock --nonblock 9 || { say "another build is running, waiting for it" && flock 9; }
+    forget_outdated_cache
     all_found || make_missing
   fi
   print_found
+  explain_unused_assets
 }
 
 # ---------------------------------------------------------------- finding
@@ -52,11 +54,22 @@ print_found() {
   done
 }
 
+explain_unused_assets() {
+  local assets=${KUBEBUILDER_ASSETS:-}
+  if [[ -n $assets ]] && ! has_all "$assets" "${KUBERNETES_BINARIES[@]}"; then
+    say "KUBEBUILDER_ASSETS=$assets is not used for Kubernetes itself, it lacks some of: ${KUBERNETES_BINARIES[*]}"
+  fi
+}
+
+cache_outdated() {
+  has_all "$CACHE_BIN" kube-apiserver && [[ $(cat "$RECIPE_FILE" 2>/dev/null) != "$RECIPE" ]]
+}
+
 forget_outdated_cache() {
-  has_all "$CACHE_BIN" kube-apiserver || return 0
-  [[ $(cat "$CACHE_BIN/../recipe" 2>/dev/null) == "$RECIPE" ]] && return 0
-  say "the cached Kubernetes was built by another recipe, building it anew"
-  rm -f "${KUBERNETES_BINARIES[@]/#/$CACHE_BIN/}"
+  if cache_outdated; then
+    say "the cached Kubernetes was built by another recipe, building it anew"
+    rm -f "${KUBERNETES_BINARIES[@]/#/$CACHE_BIN/}"
+  fi
 }
 
 # ---------------------------------------------------------------- making
@@ -96,6 +109,7 @@ apt() {
 # The mirror this machine already uses for Debian, so that proxies and local mirrors keep working.
 mirror() {
   local uri
+  # shellcheck disable=SC2016  # $(REPO_URI) is for apt
   uri="$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $SUITE" 'Label: Debian' 2>/dev/null | head -n 1)"
   printf '%s\n' "${uri:-http://deb.debian.org/debian}"
 }
@@ -134,23 +148,17 @@ take_from_package() { # take_from_package BINARY PACKAGE
 build_kubernetes() {
   local tree="$SCRATCH/go/src/k8s.io/kubernetes"
   say "building Kubernetes $KUBERNETES_VERSION from Debian's source: 5 to 10 minutes on two idle cores, this once"
-  need_patch
   find_go
   fetch_source "$tree"
   replace_reflect2 "$tree"
-  patch --quiet --strip=1 --directory="$tree" <"$HERE/hollow-node.patch" || die "hollow-node.patch does not apply"
+  apply_patch "$tree"
   generate_openapi "$tree"
   compile "$tree" "$SCRATCH/bin"
   check_version "$SCRATCH/bin"
+  mkdir -p "$CACHE_BIN"
+  printf '%s\n' "$RECIPE" >"$RECIPE_FILE"
   publish "${KUBERNETES_BINARIES[@]/#/$SCRATCH/bin/}"
-  printf '%s\n' "$RECIPE" >"$CACHE_BIN/../recipe"
   say "built in $((SECONDS / 60)) min $((SECONDS % 60)) s, kept in $CACHE_BIN ($(du -sh "$CACHE_BIN" | cut -f1))"
-}
-
-need_patch() {
-  command -v patch >/dev/null && return
-  unpack_package patch
-  PATH="$PATH:$SCRATCH/root/usr/bin"
 }
 
 find_go() {
@@ -189,6 +197,15 @@ replace_reflect2() { # replace_reflect2 TREE
   find "$to" -name '*_test.go' -delete
 }
 
+apply_patch() { # apply_patch TREE
+  local patch=patch
+  if ! patch --version >/dev/null 2>&1; then
+    unpack_package patch
+    patch="$SCRATCH/root/usr/bin/patch"
+  fi
+  "$patch" --quiet --strip=1 --directory="$1" <"$HERE/kubernetes.patch" || die "kubernetes.patch does not apply"
+}
+
 # Upstream's release tarball leaves this generated file out.
 generate_openapi() { # generate_openapi TREE
   say "generating zz_generated.openapi.go"
@@ -207,11 +224,19 @@ generate_openapi() { # generate_openapi TREE
 
 compile() { # compile TREE OUTPUT_FOLDER
   say "compiling ${KUBERNETES_BINARIES[*]}"
-  local at=k8s.io/kubernetes/vendor/k8s.io/component-base/version version="v$KUBERNETES_VERSION"
-  local flags="-s -w -X $at.gitVersion=$version -X $at.gitMajor=1 -X $at.gitMinor=20 -X $at.gitTreeState=archive"
   cd "$1"
   mkdir -p "$2"
-  go build -ldflags "$flags" -o "$2/" "${KUBERNETES_BINARIES[@]/#/./cmd/}" || die "the Kubernetes build failed"
+  go build -ldflags "-s -w $(version_flags)" -o "$2/" "${KUBERNETES_BINARIES[@]/#/./cmd/}" || die "the Kubernetes build failed"
+}
+
+# Two packages hold the version: --version reads the one, the aggregator's /version the other.
+version_flags() {
+  local package major minor
+  IFS=. read -r major minor _ <<<"$KUBERNETES_VERSION"
+  for package in component-base/version client-go/pkg/version; do
+    printf -- "-X k8s.io/kubernetes/vendor/k8s.io/$package.%s " "gitVersion=v$KUBERNETES_VERSION" \
+      "gitMajor=$major" "gitMinor=$minor" gitTreeState=archive
+  done
 }
 
 check_version() { # check_version FOLDER
@@ -230,3 +255,4 @@ verify_runs() { # verify_runs BINARY
 }
 
 main "$@"
+exit

@@ -1,11 +1,14 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2034  # used by the scripts that source this one
 # What every script in this folder shares: messages, paths, finding binaries.
 # Sourced, never run; the caller has set -euo pipefail.
+shopt -s inherit_errexit
 
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 KUBERNETES_VERSION=1.20.2
 CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/evacuator"
 CACHE_BIN="$CACHE/kubernetes-$KUBERNETES_VERSION/bin"
+DIR="$(realpath -m "${CLUSTER_DIR:-$HERE/../../.cluster}")"
 
 # These four speak to each other and are taken from one place, never mixed.
 KUBERNETES_BINARIES=(kube-apiserver kube-controller-manager kube-scheduler kubemark)
@@ -17,7 +20,10 @@ die() {
   exit 1
 }
 
-has_all() { # has_all DIR NAME...
+# Prints the comment at the top of the running script, which is its manual.
+manual() { sed -n '2,/^[^#]/{/^#/!q;s/^# \{0,1\}//p}' "$0"; }
+
+has_all() { # has_all FOLDER NAME...
   local dir=$1 name
   shift
   for name in "$@"; do

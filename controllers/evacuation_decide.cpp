@@ -1,0 +1,213 @@
+#include "controllers/evacuation_decide.hpp"
+
+#include <fmt/format.h>
+
+#include "controllers/evacuation_draft.hpp"
+#include "evictors/classify.hpp"
+#include "evictors/eviction_call.hpp"
+
+namespace controllers {
+namespace {
+
+using api::ConditionStatus;
+using api::EvacuationPhase;
+using api::OutcomeKind;
+using evictors::ResponseClass;
+
+/// More transitions than this in one go would be a circle: the rest happens at the next call.
+constexpr int kMaxStepsAtOnce = 16;
+
+/// Nothing was ever asked of anybody: if the pod leaves, it was not because of us.
+bool untouched(const Draft& draft) {
+  const bool waiting = draft.phase() == EvacuationPhase::kPending || draft.phase() == EvacuationPhase::kBackoff ||
+                       draft.phase() == EvacuationPhase::kPreparing;
+  return waiting && !draft.status().request_sent_at;
+}
+
+bool our_eviction_took_effect(const Draft& draft) {
+  const auto& intent = draft.status().intent;
+  if (api::is_true(draft.status().conditions, "EvictionGranted")) return true;
+  if (!intent || intent->token != draft.status().token || intent->action != evictors::kPostEviction) return false;
+  // Unresolved: the answer was lost, and the pod is leaving now. That was us.
+  return !intent->resolved || intent->result == to_string(ResponseClass::kGranted);
+}
+
+/// T0b: by whose hand the pod leaves, from the evidence at hand.
+OutcomeKind kind_of_departure(const Draft& draft) {
+  if (our_eviction_took_effect(draft)) return OutcomeKind::kEvicted;
+  const auto& intent = draft.status().intent;
+  const bool accepted = intent && intent->result == to_string(ResponseClass::kAcceptedInBackground);
+  const bool handed_over = api::is_true(draft.status().conditions, "HandoffAcknowledged");
+  return accepted || handed_over ? OutcomeKind::kMovedByOwner : OutcomeKind::kGoneExternally;
+}
+
+void note_lost_cancel(Draft& draft) {
+  if (!draft.cancelled() || draft.condition_has_reason("CancelAccepted", "PointOfNoReturn")) return;
+  draft.condition("CancelAccepted", ConditionStatus::kFalse, "PointOfNoReturn", "the pod is already leaving");
+  draft.note(true, "CancelRefused", "the pod is already leaving; the cancel came too late");
+}
+
+Step target_gone(Draft& draft) {
+  const std::string how = draft.pod_left() ? std::string(draft.how_it_left()) : "PodTerminating";
+  draft.condition("TargetGone", ConditionStatus::kTrue, how);
+  if (draft.phase() == EvacuationPhase::kPending) {
+    draft.condition("Accepted", ConditionStatus::kFalse, how == "UIDChanged" ? "UIDMismatch" : "PodNotFound");
+  }
+  draft.status().outcome = api::EvacuationOutcome{OutcomeKind::kTargetGone, {}, {}};
+  return draft.finish(EvacuationPhase::kCancelled, reason::kTargetGone,
+                      fmt::format("pod {} left before anything was asked ({})", draft.spec().pod_ref.name, how));
+}
+
+Step enter_verifying(Draft& draft) {
+  api::EvacuationStatus& status = draft.status();
+  if (!status.outcome) status.outcome = api::EvacuationOutcome{kind_of_departure(draft), {}, {}};
+  draft.resolve_intent("Observed");
+  note_lost_cancel(draft);
+  draft.condition("TargetGone", ConditionStatus::kTrue, draft.how_it_left());
+  draft.condition("Progressing", ConditionStatus::kTrue, "AwaitingReplacement");
+  clear_blocked(draft);
+  draft.enter(EvacuationPhase::kVerifying, api::to_string(status.outcome->kind), "the pod has left its node");
+  status.deadline = draft.now() + draft.timeouts().verify;
+  return Step::kAgain;
+}
+
+Step step(Draft& draft) {
+  if (api::is_terminal(draft.phase())) return decide_terminal(draft);
+  if (auto departed = decide_departure(draft)) return *departed;
+  switch (draft.phase()) {
+    case EvacuationPhase::kPending: return decide_pending(draft);
+    case EvacuationPhase::kPreparing: return decide_preparing(draft);
+    case EvacuationPhase::kRequesting: return decide_requesting(draft);
+    case EvacuationPhase::kInProgress: return decide_in_progress(draft);
+    case EvacuationPhase::kEvicting: return decide_evicting(draft);
+    case EvacuationPhase::kVerifying: return decide_verifying(draft);
+    case EvacuationPhase::kAborting: return decide_aborting(draft);
+    case EvacuationPhase::kBackoff: return decide_backoff(draft);
+    case EvacuationPhase::kSucceeded:
+    case EvacuationPhase::kFailed:
+    case EvacuationPhase::kCancelled: break;
+  }
+  return Step::kSettled;
+}
+
+void record_answer(Draft& draft, const evictors::Action& action, const evictors::Answer& answer,
+                   const evictors::Verdict& verdict) {
+  api::EvacuationStatus& status = draft.status();
+  status.last_response = api::LastResponse{answer ? answer->status : 0, std::string(to_string(verdict.answer)),
+                                           verdict.message.empty() ? action.name : verdict.message, draft.now()};
+  const bool never_sent = !answer && (answer.error().code == base::ErrorCode::kUnavailable ||
+                                      answer.error().code == base::ErrorCode::kTimeout);
+  if (never_sent) draft.resolve_intent("NotSent");
+  if (verdict.answer != ResponseClass::kUnknown) draft.resolve_intent(to_string(verdict.answer));
+}
+
+Step on_granted(Draft& draft) {
+  clear_blocked(draft);
+  if (draft.spec().dry_run) {
+    draft.status().outcome = api::EvacuationOutcome{OutcomeKind::kDryRun, {}, {}};
+    return draft.finish(EvacuationPhase::kSucceeded, reason::kDryRun, "the eviction would be granted now");
+  }
+  return enter_evicting(draft, OutcomeKind::kEvicted, "EvictionGranted", "the API server granted the eviction");
+}
+
+Step on_accepted(Draft& draft) {
+  clear_blocked(draft);
+  if (draft.spec().dry_run) {
+    draft.status().outcome = api::EvacuationOutcome{OutcomeKind::kDryRun, {}, {}};
+    return draft.finish(EvacuationPhase::kSucceeded, reason::kDryRun, "the pod's owner would take the eviction over");
+  }
+  draft.note(false, "EvictionAccepted", "the pod's owner took the eviction over and moves the pod in the background");
+  return enter_in_progress(draft, "EvictionAccepted", "moved in the background by the pod's owner");
+}
+
+Step on_applied(Draft& draft, const evictors::Action& action) {
+  clear_blocked(draft);
+  if (!api::is_true(draft.status().conditions, "HandoffAcknowledged")) {
+    draft.condition("HandoffAcknowledged", ConditionStatus::kFalse, "AwaitingAcknowledgement");
+  }
+  if (action.role != evictors::ActionRole::kRequest) return Step::kSettled;
+  return enter_in_progress(draft, "HandoffRequested", "the pod's owner was asked to hand over");
+}
+
+/// A call that takes something back or cleans up: failing it only means trying again until the phase's deadline.
+Step on_aftermath(Draft& draft, const evictors::Verdict& verdict) {
+  if (verdict.answer == ResponseClass::kApplied) return Step::kSettled;
+  const int tries = ++draft.status().blocked_count;
+  const auto delay = evictors::blocked_delay(verdict, tries, 0);
+  draft.status().next_action_at = draft.now() + std::max<base::Duration>(delay, base::seconds(1));
+  return Step::kSettled;
+}
+
+Step on_refused(Draft& draft, const evictors::Verdict& verdict) {
+  const bool forbidden = verdict.answer == ResponseClass::kForbidden;
+  draft.condition("EvictionGranted", ConditionStatus::kFalse, "NotEvictable", verdict.message);
+  return leave_attempt(draft, EvacuationPhase::kFailed, forbidden ? reason::kForbidden : reason::kNotEvictable,
+                       verdict.message);
+}
+
+Step on_answer(Draft& draft, const evictors::Action& action, const evictors::Verdict& verdict) {
+  const bool aftermath = action.role == evictors::ActionRole::kUndo || action.role == evictors::ActionRole::kCleanUp;
+  if (aftermath || api::is_terminal(draft.phase())) return on_aftermath(draft, verdict);
+  switch (verdict.answer) {
+    case ResponseClass::kGranted: return on_granted(draft);
+    case ResponseClass::kApplied: return on_applied(draft, action);
+    case ResponseClass::kAcceptedInBackground: return on_accepted(draft);
+    case ResponseClass::kNotEvictable:
+    case ResponseClass::kForbidden:
+    case ResponseClass::kPermanent: return on_refused(draft, verdict);
+    case ResponseClass::kConflict:
+    case ResponseClass::kGoneMaybe:
+    case ResponseClass::kUnknown: draft.out().look_again = true; [[fallthrough]];
+    case ResponseClass::kPdbBlocked:
+    case ResponseClass::kMultiPdb:
+    case ResponseClass::kPdbBroken:
+    case ResponseClass::kThrottled:
+    case ResponseClass::kWebhookDown:
+    case ResponseClass::kRefusedByWebhook:
+    case ResponseClass::kRetryLater:
+    case ResponseClass::kNamespaceTerminating:
+    case ResponseClass::kAuth: record_blocked(draft, verdict); return Step::kSettled;
+  }
+  return Step::kSettled;
+}
+
+}  // namespace
+
+std::optional<Step> decide_departure(Draft& draft) {
+  const EvacuationPhase phase = draft.phase();
+  if (draft.spec().pod_ref.uid.empty()) return std::nullopt;  // not yet looked up: decide_pending does
+  if (phase == EvacuationPhase::kVerifying) return std::nullopt;
+  if (untouched(draft)) {
+    if (draft.cancelled() || !(draft.pod_left() || draft.pod_terminating())) return std::nullopt;
+    return target_gone(draft);
+  }
+  if (draft.pod_left()) return enter_verifying(draft);
+  if (phase == EvacuationPhase::kEvicting || !draft.pod_terminating()) return std::nullopt;
+  const OutcomeKind kind = kind_of_departure(draft);
+  draft.resolve_intent("Observed");
+  note_lost_cancel(draft);
+  return enter_evicting(draft, kind, api::to_string(kind), "the pod is terminating");
+}
+
+Decision decide(const Observed& seen, const evictors::Registry& registry, base::TimePoint now) {
+  Draft draft(seen, registry, now);
+  for (int i = 0; i < kMaxStepsAtOnce; ++i) {
+    if (step(draft) == Step::kSettled) return std::move(draft).finish_decision();
+  }
+  draft.wake_at(now);
+  return std::move(draft).finish_decision();
+}
+
+Decision decide_answer(const Observed& seen, const evictors::Registry& registry, const evictors::Action& action,
+                       const evictors::Answer& answer, base::TimePoint now) {
+  Draft draft(seen, registry, now);
+  const evictors::Evictor* evictor = draft.evictor();
+  if (!evictor) return std::move(draft).finish_decision();
+  const evictors::Verdict verdict = evictor->classify(draft.context(), action, answer);
+  record_answer(draft, action, answer, verdict);
+  on_answer(draft, action, verdict);
+  draft.wake_at(now);
+  return std::move(draft).finish_decision();
+}
+
+}  // namespace controllers

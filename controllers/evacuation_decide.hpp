@@ -1,0 +1,90 @@
+#pragma once
+
+/// The whole life of an Evacuation as pure functions (protocols 6.4): what was observed → what to store, to do and when to
+/// look again. No I/O, no clock, no log. The shell around it is EvacuationReconciler.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/core.hpp"
+#include "api/evacuation.hpp"
+#include "controllers/evacuation_ports.hpp"
+#include "controllers/requeue.hpp"
+#include "evictors/evictor.hpp"
+#include "evictors/registry.hpp"
+
+namespace controllers {
+
+/// What the admission queue said.
+struct Slot {
+  enum class State { kNotAsked, kGranted, kWaiting };
+  State state = State::kNotAsked;
+  std::optional<api::Blocker> limit;  ///< kWaiting: the limit that is full
+};
+
+/// A pod of the same controller as the leaving one.
+struct Sibling {
+  std::shared_ptr<const api::Pod> pod;
+  bool claimed = false;  ///< already counted as the replacement in another Evacuation
+};
+
+/// All that decide() may look at.
+struct Observed {
+  api::Evacuation evacuation;
+  std::shared_ptr<const api::Pod> pod;  ///< whatever pod has that name now, also a successor; nullptr: none
+  std::string spec_problem;             ///< why the spec is invalid; empty: it is valid
+  std::string duplicate_of;             ///< name of an older unfinished Evacuation of the same pod UID; empty: none
+  Slot slot;
+  std::vector<Sibling> siblings;                ///< looked up once the pod's controller is known
+  std::optional<std::int32_t> desired_replicas; ///< of the pod's controller, if known
+  std::vector<std::shared_ptr<const api::PodDisruptionBudget>> pdbs;  ///< covering the pod, as cached: numbers for people
+  bool poked = false;            ///< a PDB that blocked it allows more now: do not wait for the delay
+  base::TimePoint resumed_at{};  ///< when this replica began to act
+  std::string actor;             ///< identity of this replica, for the history
+  std::string eviction_version = "v1";
+};
+
+/// Fields of the spec that a hand-made Evacuation may leave out, from a live read.
+struct SpecFill {
+  api::PodUid uid;
+  api::NodeName node;
+  friend bool operator==(const SpecFill&, const SpecFill&) = default;
+};
+
+/// In this order: the slot is asked for and decide() called again; the main object is written (fill, finalizers) and
+/// decide() called again; the status is stored if it differs; events go out; the action is sent and its answer given to
+/// decide_answer(). Nothing of it applies: wait.
+struct Decision {
+  api::EvacuationStatus status;
+  bool wants_slot = false;
+  std::optional<SpecFill> fill;
+  bool add_finalizer = false;
+  bool remove_finalizer = false;
+  bool remove_object = false;  ///< its time to live is over
+  std::optional<evictors::Action> action;
+  std::vector<EventNote> events;
+  bool look_again = false;  ///< the outcome is open: read the pod live and decide again at once
+  Requeue requeue;
+
+  /// Anything to write or to do (beside asking for a slot)?
+  bool acts(const api::EvacuationStatus& stored) const {
+    return fill || add_finalizer || remove_finalizer || remove_object || action || !(status == stored);
+  }
+};
+
+Decision decide(const Observed& seen, const evictors::Registry& registry, base::TimePoint now);
+
+/// After `action` was sent: `seen.evacuation` carries the unresolved intent.
+Decision decide_answer(const Observed& seen, const evictors::Registry& registry, const evictors::Action& action,
+                       const evictors::Answer& answer, base::TimePoint now);
+
+/// A 201 without a deletionTimestamp after this long is no 201 (T31).
+inline constexpr base::seconds kDeleteVisibleWithin{30};
+/// After a leader change no deadline that has passed meanwhile is acted upon for this long: the good news may be on its way.
+inline constexpr base::seconds kResumeGrace{30};
+/// How many times a granted eviction may turn out not to be one.
+inline constexpr int kMaxGrantedWithoutDelete = 3;
+
+}  // namespace controllers

@@ -1,0 +1,347 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "controllers/evacuation_draft.hpp"
+#include "evictors/eviction_call.hpp"
+
+namespace controllers {
+namespace {
+
+using api::ConditionStatus;
+using api::EvacuationPhase;
+
+constexpr base::seconds kDefaultTtl{3600};
+/// Creation times have whole seconds, and clocks differ a little.
+constexpr base::seconds kCreationSlack{2};
+
+bool next_call_is_early(Draft& draft) {
+  const auto& due = draft.status().next_action_at;
+  if (!due || *due <= draft.now()) return false;
+  draft.wake_at(*due);
+  return true;
+}
+
+// --- leaving an attempt
+
+bool nothing_remote(const Draft& draft) {
+  const evictors::Evictor* evictor = draft.evictor();
+  if (!evictor || !draft.pod()) return true;
+  return evictor->undo(draft.context()).empty() && evictor->cleanup(draft.context()).empty() &&
+         evictor->undone(draft.context()) == evictors::Rollback::kNothingToDo;
+}
+
+Step enter_backoff(Draft& draft, const std::string& why, std::string message) {
+  const auto& spec = draft.spec();
+  const auto& status = draft.status();
+  base::Duration delay = spec.retry.backoff;
+  for (int i = 1; i < status.attempt && delay < spec.retry.backoff_max; ++i) delay *= 2;
+  delay = std::min<base::Duration>(delay, spec.retry.backoff_max);
+  const auto chain = draft.chain();
+  const auto index = static_cast<std::size_t>(std::max(status.evictor_index, 0));
+  if (index < chain.size() && chain[index].name != status.evictor) delay = base::seconds(0);  // NextEvictor: at once
+  draft.condition("SlotAcquired", ConditionStatus::kFalse, "Released");
+  draft.enter(EvacuationPhase::kBackoff, why, std::move(message));
+  clear_blocked(draft);
+  draft.status().next_action_at = draft.now() + delay;
+  draft.status().deadline = draft.now() + delay + draft.timeouts().decision_ttl;
+  return Step::kAgain;
+}
+
+Step go_on_to(Draft& draft, EvacuationPhase next, const std::string& why, std::string message) {
+  if (next == EvacuationPhase::kBackoff) return enter_backoff(draft, why, std::move(message));
+  const bool cancelled = next == EvacuationPhase::kCancelled;
+  if (cancelled) draft.condition("CancelAccepted", ConditionStatus::kTrue, "Accepted");
+  return draft.finish(cancelled ? EvacuationPhase::kCancelled : EvacuationPhase::kFailed, why, std::move(message));
+}
+
+/// T26.
+Step rolled_back(Draft& draft, std::string_view how) {
+  const api::EvacuationAbort abort = draft.status().abort.value_or(api::EvacuationAbort{});
+  draft.condition("RollbackComplete", ConditionStatus::kTrue, how);
+  draft.note(false, "RollbackCompleted", "nothing of this attempt is left on the pod");
+  return go_on_to(draft, abort.next, abort.reason, draft.status().message);
+}
+
+/// T27: no second attempt on a pod that is not as it was.
+Step not_rolled_back(Draft& draft, std::string_view how, const std::string& message) {
+  const api::EvacuationAbort abort = draft.status().abort.value_or(api::EvacuationAbort{});
+  draft.condition("RollbackComplete", ConditionStatus::kFalse, how, message);
+  draft.note(true, "RollbackIncomplete", message);
+  const bool retry = abort.next == EvacuationPhase::kBackoff;
+  return go_on_to(draft, retry ? EvacuationPhase::kFailed : abort.next, abort.reason, draft.status().message);
+}
+
+// --- Evicting
+
+std::string stuck_because(const Draft& draft) {
+  const auto& finalizers = draft.pod()->meta.finalizers;
+  if (!finalizers.empty()) return fmt::format("finalizers hold the pod: {}", fmt::join(finalizers, ", "));
+  return fmt::format("the kubelet of node {} does not confirm the deletion; is the node down?",
+                     draft.pod()->node_name.value);
+}
+
+Step termination_timeout_over(Draft& draft) {
+  const std::string why = stuck_because(draft);
+  draft.condition("TargetGone", ConditionStatus::kFalse, "TerminationStuck", why);
+  draft.note(true, "TimedOut", why);
+  return draft.finish(EvacuationPhase::kFailed, reason::kTerminationTimeout, why);
+}
+
+/// T31: a 201 that nothing followed.
+Step granted_without_delete(Draft& draft) {
+  auto& status = draft.status();
+  status.granted_without_delete += 1;
+  status.outcome.reset();
+  draft.condition("EvictionGranted", ConditionStatus::kUnknown, "OutcomeUnknown",
+                  "the eviction was granted, but the pod was not deleted");
+  if (status.granted_without_delete >= kMaxGrantedWithoutDelete) {
+    return draft.finish(EvacuationPhase::kFailed, reason::kBlockedTimeout,
+                        fmt::format("granted {} times, but the pod was never deleted", status.granted_without_delete));
+  }
+  if (!status.blocked_since) status.blocked_since = draft.now();
+  draft.note(true, "EvictionBlocked", "the eviction was granted, but the pod was not deleted; asking again");
+  draft.enter(EvacuationPhase::kRequesting, "GrantedWithoutDelete", "the pod got no deletionTimestamp");
+  status.deadline = *status.blocked_since + draft.timeouts().blocked;
+  return Step::kAgain;
+}
+
+Step wait_for_deletion_timestamp(Draft& draft) {
+  const base::TimePoint due = draft.status().phase_entered_at.value_or(draft.now()) + kDeleteVisibleWithin;
+  draft.status().deadline = due;
+  draft.wake_at_deadline(due);
+  return draft.expired(due) ? granted_without_delete(draft) : draft.wait();
+}
+
+void start_termination_clock(Draft& draft) {
+  auto& status = draft.status();
+  status.outcome->pod_deletion_timestamp = draft.pod()->meta.deletion_timestamp;
+  status.deadline = draft.now() + evictors::termination_timeout(draft.spec(), draft.pod());
+  draft.condition("TargetGone", ConditionStatus::kFalse, "StillPresent");
+  draft.condition("Progressing", ConditionStatus::kTrue, "Terminating");
+}
+
+// --- Verifying
+
+base::TimePoint replacement_since(const Draft& draft) {
+  const auto& status = draft.status();
+  const bool our_call = status.intent && status.intent->action == evictors::kPostEviction;
+  const base::TimePoint start = our_call ? status.intent->time : status.attempt_started_at.value_or(draft.now());
+  return start - kCreationSlack;
+}
+
+bool may_replace(const Draft& draft, const Sibling& sibling, base::TimePoint since) {
+  const api::Pod& pod = *sibling.pod;
+  return !sibling.claimed && pod.uid() != draft.spec().pod_ref.uid && pod.meta.creation_timestamp >= since &&
+         !pod.meta.is_terminating() && !pod.is_terminal();
+}
+
+/// A ready one before others, older before younger, then by name.
+const api::Pod* find_replacement(const Draft& draft) {
+  const base::TimePoint since = replacement_since(draft);
+  const auto& known = draft.status().outcome->replacement;
+  const api::Pod* best = nullptr;
+  const auto rank = [&](const api::Pod& pod) {
+    const bool chosen_before = known && known->uid == pod.meta.uid;
+    return std::tuple(!pod.is_ready(), !chosen_before, pod.meta.creation_timestamp, pod.meta.name);
+  };
+  for (const Sibling& sibling : draft.seen().siblings) {
+    if (!may_replace(draft, sibling, since)) continue;
+    if (!best || rank(*sibling.pod) < rank(*best)) best = sibling.pod.get();
+  }
+  return best;
+}
+
+/// Why no replacement will come; empty: one is expected.
+std::string not_expected(const Draft& draft) {
+  const auto& owner = draft.status().pod_owner;
+  if (!owner) return "the pod has no controller";
+  if (owner->kind == "Job") return "a Job counts its own completions";
+  if (!draft.seen().desired_replicas) return {};
+  const auto ready = std::count_if(draft.seen().siblings.begin(), draft.seen().siblings.end(), [](const Sibling& each) {
+    return each.pod->is_ready() && !each.pod->meta.is_terminating() && !each.pod->is_terminal();
+  });
+  if (ready < *draft.seen().desired_replicas) return {};
+  return fmt::format("{} {} has its {} replicas", owner->kind, owner->name, *draft.seen().desired_replicas);
+}
+
+void record_replacement(Draft& draft, const api::Pod& pod) {
+  auto& slot = draft.status().outcome->replacement;
+  const bool known = slot && slot->uid == pod.meta.uid;
+  api::EvacuationReplacement next{pod.meta.name, pod.meta.uid, pod.node_name, known ? slot->ready_at : std::nullopt};
+  if (pod.is_ready() && !next.ready_at) next.ready_at = draft.now();
+  slot = std::move(next);
+}
+
+bool post_done(const Draft& draft) {
+  const auto* post = api::find_condition(draft.status().conditions, "PostCompleted");
+  return !post || post->status == ConditionStatus::kTrue;
+}
+
+Step succeed(Draft& draft, std::string message) {
+  return draft.finish(EvacuationPhase::kSucceeded, api::to_string(draft.status().outcome->kind), std::move(message));
+}
+
+Step verify_timeout_over(Draft& draft) {
+  draft.condition("ReplacementReady", ConditionStatus::kFalse, "ReplacementTimeout");
+  draft.note(true, "TimedOut", "no replacement became ready in time");
+  const std::string message = fmt::format("no replacement was ready within {}", base::format_duration(draft.timeouts().verify));
+  if (draft.spec().require_replacement) return draft.finish(EvacuationPhase::kFailed, reason::kReplacementTimeout, message);
+  return succeed(draft, "the pod left; " + message);
+}
+
+/// True once the replacement question is answered with yes or does not arise.
+bool replacement_settled(Draft& draft) {
+  if (const api::Pod* pod = find_replacement(draft)) {
+    record_replacement(draft, *pod);
+    if (!pod->is_ready()) {
+      draft.condition("ReplacementReady", ConditionStatus::kFalse, "Waiting", pod->meta.name);
+      return false;
+    }
+    const bool moved = pod->node_name != draft.spec().node_name || draft.spec().node_name.empty();
+    draft.condition("ReplacementReady", moved ? ConditionStatus::kTrue : ConditionStatus::kFalse, moved ? "Ready" : "SameNode",
+                    fmt::format("{} on node {}", pod->meta.name, pod->node_name.value));
+    return true;
+  }
+  const std::string why = not_expected(draft);
+  if (why.empty()) {
+    draft.condition("ReplacementReady", ConditionStatus::kFalse, "Waiting");
+    return false;
+  }
+  draft.condition("ReplacementReady", ConditionStatus::kTrue, "NotExpected", why);
+  return true;
+}
+
+std::string success_message(const Draft& draft) {
+  const auto& replacement = draft.status().outcome->replacement;
+  if (!replacement) return "the pod left; no replacement is expected";
+  return fmt::format("replaced by {} on node {}", replacement->name, replacement->node.value);
+}
+
+// --- terminal
+
+/// Our marks on a pod that stayed; given up after a while so that the finalizer never holds the object for ever.
+std::optional<evictors::Action> last_cleanup(const Draft& draft) {
+  const auto& status = draft.status();
+  const base::TimePoint until = status.finished_at.value_or(draft.now()) + draft.timeouts().abort;
+  const evictors::Evictor* evictor = draft.evictor();
+  if (!evictor || !draft.pod() || draft.now() >= until) return std::nullopt;
+  auto actions = evictor->cleanup(draft.context());
+  return actions.empty() ? std::nullopt : std::optional(std::move(actions.front()));
+}
+
+}  // namespace
+
+Step leave_attempt(Draft& draft, EvacuationPhase next, std::string_view why, std::string message) {
+  draft.status().abort = api::EvacuationAbort{std::string(why), next, draft.now()};
+  if (next == EvacuationPhase::kCancelled) {
+    draft.note(false, "CancelRequested", fmt::format("{}: {}", why, message));
+    draft.condition("CancelAccepted", ConditionStatus::kTrue, "Accepted");
+  }
+  if (nothing_remote(draft)) {
+    draft.condition("RollbackComplete", ConditionStatus::kTrue, "NothingToDo");
+    return go_on_to(draft, next, std::string(why), std::move(message));
+  }
+  draft.condition("RollbackComplete", ConditionStatus::kFalse, "InProgress");
+  draft.enter(EvacuationPhase::kAborting, why, std::move(message));
+  clear_blocked(draft);
+  draft.status().deadline = draft.now() + draft.timeouts().abort;
+  return Step::kAgain;
+}
+
+Step decide_aborting(Draft& draft) {
+  auto& status = draft.status();
+  if (!status.abort) status.abort = api::EvacuationAbort{std::string(reason::kNotEvictable), EvacuationPhase::kFailed, draft.now()};
+  const evictors::Evictor* evictor = draft.evictor();
+  if (!evictor || !draft.pod()) return rolled_back(draft, "NothingToDo");
+  const evictors::Rollback rollback = evictor->undone(draft.context());
+  if (rollback == evictors::Rollback::kRemoteMarkRemains) {
+    return not_rolled_back(draft, "RemoteMarkRemains", "the pod's owner cannot be told to stop: its mark stays on the pod");
+  }
+  const base::TimePoint deadline = status.abort->started_at + draft.timeouts().abort;
+  status.deadline = deadline;
+  draft.wake_at_deadline(deadline);
+  const bool pending = rollback == evictors::Rollback::kPending;
+  auto actions = pending ? evictor->undo(draft.context()) : evictor->cleanup(draft.context());
+  if (actions.empty() && !pending) {
+    draft.resolve_intent("Observed");
+    return rolled_back(draft, rollback == evictors::Rollback::kComplete ? "Complete" : "NothingToDo");
+  }
+  if (draft.expired(deadline)) {
+    return not_rolled_back(draft, "AbortTimeout", "the pod's owner did not confirm the abort in time");
+  }
+  // An operator that never answered gets a limited time: be there when it is over.
+  const base::TimePoint patience = status.abort->started_at + draft.timeouts().acknowledge;
+  if (pending && patience > draft.now()) draft.wake_at(patience);
+  if (actions.empty() || next_call_is_early(draft)) return draft.wait();
+  return draft.act(std::move(actions.front()));
+}
+
+Step enter_evicting(Draft& draft, api::OutcomeKind kind, std::string_view why, std::string message) {
+  auto& status = draft.status();
+  if (!status.outcome) status.outcome = api::EvacuationOutcome{};
+  status.outcome->kind = kind;
+  clear_blocked(draft);
+  const bool ours = kind == api::OutcomeKind::kEvicted;
+  if (ours || kind == api::OutcomeKind::kMovedByOwner) {
+    draft.condition("EvictionGranted", ConditionStatus::kTrue, ours ? "Granted" : "OwnerDeleted");
+  }
+  draft.note(false, ours ? "EvictionGranted" : std::string(why), message);
+  draft.enter(EvacuationPhase::kEvicting, why, std::move(message));
+  return Step::kAgain;
+}
+
+Step decide_evicting(Draft& draft) {
+  auto& status = draft.status();
+  if (draft.cancelled() && !draft.condition_has_reason("CancelAccepted", "PointOfNoReturn")) {
+    draft.condition("CancelAccepted", ConditionStatus::kFalse, "PointOfNoReturn", "the pod is already leaving");
+    draft.note(true, "CancelRefused", "the pod is already leaving; the cancel came too late");
+  }
+  if (!status.outcome) status.outcome = api::EvacuationOutcome{};
+  if (!draft.pod_terminating() && !status.outcome->pod_deletion_timestamp) return wait_for_deletion_timestamp(draft);
+  if (!status.outcome->pod_deletion_timestamp) start_termination_clock(draft);
+  if (!status.deadline) status.deadline = draft.now() + evictors::termination_timeout(draft.spec(), draft.pod());
+  draft.wake_at_deadline(*status.deadline);
+  return draft.expired(*status.deadline) ? termination_timeout_over(draft) : draft.wait();
+}
+
+Step decide_verifying(Draft& draft) {
+  auto& status = draft.status();
+  if (!status.outcome) status.outcome = api::EvacuationOutcome{};
+  if (!status.deadline) status.deadline = draft.now() + draft.timeouts().verify;
+  const bool settled = replacement_settled(draft);
+  if (settled && post_done(draft)) {
+    if (status.outcome->replacement) draft.note(false, "ReplacementReady", success_message(draft));
+    return succeed(draft, success_message(draft));
+  }
+  if (draft.expired(*status.deadline)) {
+    if (!settled) return verify_timeout_over(draft);
+    return succeed(draft, success_message(draft) + "; the post phase was not reported in time");
+  }
+  draft.wake_at_deadline(*status.deadline);
+  return draft.wait();
+}
+
+Step decide_terminal(Draft& draft) {
+  auto& status = draft.status();
+  if (!status.finished_at) status.finished_at = draft.now();
+  if (draft.has_finalizer()) {
+    if (auto action = last_cleanup(draft)) {
+      if (next_call_is_early(draft)) return draft.wait();
+      return draft.act(std::move(*action));
+    }
+    draft.resolve_intent("Superseded");
+    draft.out().remove_finalizer = true;
+    return draft.wait();
+  }
+  if (draft.evacuation().meta.is_terminating()) return draft.wait();
+  const base::TimePoint due = *status.finished_at + draft.spec().ttl_after_finished.value_or(kDefaultTtl);
+  if (due <= draft.now()) {
+    draft.out().remove_object = true;
+  } else {
+    draft.wake_at(due);
+  }
+  return draft.wait();
+}
+
+}  // namespace controllers

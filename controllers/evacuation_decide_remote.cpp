@@ -1,0 +1,138 @@
+#include <fmt/format.h>
+
+#include "controllers/evacuation_draft.hpp"
+
+namespace controllers {
+namespace {
+
+using api::ConditionStatus;
+using api::EvacuationPhase;
+
+void follow_life(Draft& draft, const evictors::Observation& remote) {
+  auto& status = draft.status();
+  if (remote.alive != status.last_heartbeat_value && !remote.alive.empty()) {
+    status.last_heartbeat_value = remote.alive;
+    status.last_heartbeat_at = draft.now();  // ours: the operator's clock may be off
+  }
+  if (remote.progress) status.progress = remote.progress;
+  if (remote.expected_completion) status.expected_completion_at = remote.expected_completion;
+}
+
+void follow_acknowledgement(Draft& draft, const evictors::Observation& remote) {
+  if (!remote.acknowledged || api::is_true(draft.status().conditions, "HandoffAcknowledged")) return;
+  draft.condition("HandoffAcknowledged", ConditionStatus::kTrue, "Acknowledged");
+  draft.note(false, "HandoffAcknowledged", "the pod's owner is at work");
+}
+
+void follow_readiness(Draft& draft, const evictors::Observation& remote) {
+  const bool was_ready = api::is_true(draft.status().conditions, "ReadyToEvict");
+  if (remote.ready && !was_ready) {
+    draft.condition("ReadyToEvict", ConditionStatus::kTrue, "Ready");
+    draft.note(false, "ReadyToEvict", "the pod's owner says it is safe to evict");
+  } else if (!remote.ready && was_ready && draft.phase() == EvacuationPhase::kInProgress) {
+    draft.condition("ReadyToEvict", ConditionStatus::kFalse, "Revoked");  // T18; from Requesting see T12b
+    draft.note(true, "ReadyRevoked", "the pod's owner withdrew ready-to-evict");
+  }
+}
+
+Step remote_failed(Draft& draft, const evictors::RemoteFailure& failure) {
+  draft.resolve_intent("Superseded");
+  const std::string text = fmt::format("{}: {}", failure.reason, failure.message);
+  draft.note(true, "HandoffFailed", text);
+  if (failure.retryable) return retry_or_fail(draft, reason::kHandoffFailed, text);
+  return leave_attempt(draft, EvacuationPhase::kFailed, reason::kHandoffFailed, text);
+}
+
+/// When the current request was written.
+base::TimePoint asked_at(const Draft& draft) {
+  const auto& status = draft.status();
+  const bool current = status.intent && status.intent->token == status.token;
+  if (current) return status.intent->time;
+  return status.phase_entered_at.value_or(draft.now());
+}
+
+Step acknowledge_timeout(Draft& draft, const evictors::Probe& probe) {
+  const std::string after = base::format_duration(draft.timeouts().acknowledge);
+  draft.condition("HandoffAcknowledged", ConditionStatus::kFalse, "AcknowledgeTimeout");
+  if (!probe.required) {
+    draft.note(true, "TimedOut", fmt::format("nobody acknowledged within {}; evicting without a handoff", after));
+    return Step::kAgain;
+  }
+  return timed_out(draft, reason::kAcknowledgeTimeout, fmt::format("nobody acknowledged the request within {}", after));
+}
+
+std::optional<Step> check_acknowledgement(Draft& draft, const evictors::Probe& probe) {
+  const auto& conditions = draft.status().conditions;
+  if (!probe.acknowledges || api::is_true(conditions, "HandoffAcknowledged")) return std::nullopt;
+  if (draft.condition_has_reason("HandoffAcknowledged", "AcknowledgeTimeout")) return std::nullopt;
+  const base::TimePoint due = asked_at(draft) + draft.timeouts().acknowledge;
+  draft.wake_at_deadline(due);
+  if (!draft.expired(due)) return std::nullopt;
+  return acknowledge_timeout(draft, probe);
+}
+
+std::optional<Step> check_heartbeat(Draft& draft, const evictors::Probe& probe) {
+  const auto& last = draft.status().last_heartbeat_at;
+  if (!probe.acknowledges || !last || !api::is_true(draft.status().conditions, "HandoffAcknowledged")) return std::nullopt;
+  const base::TimePoint due = *last + draft.timeouts().heartbeat;
+  draft.wake_at_deadline(due);
+  if (!draft.expired(due)) return std::nullopt;
+  draft.condition("Progressing", ConditionStatus::kFalse, "HeartbeatLost");
+  draft.note(true, "HeartbeatLost", "the pod's owner shows no life any more");
+  return timed_out(draft, reason::kHeartbeatLost,
+                   fmt::format("no sign of life for {}", base::format_duration(draft.timeouts().heartbeat)));
+}
+
+/// NextEvictor: the next one in the chain that can move this pod.
+std::optional<Resolution> next_evictor(const Draft& draft) {
+  if (!draft.pod() || !draft.attempts_left()) return std::nullopt;
+  std::string why_not;
+  std::optional<base::TimePoint> ask_again;
+  return resolve_evictor(draft, draft.status().evictor_index + 1, &why_not, &ask_again);
+}
+
+}  // namespace
+
+std::optional<Step> follow_remote(Draft& draft, const evictors::Observation& remote) {
+  follow_life(draft, remote);
+  follow_acknowledgement(draft, remote);
+  follow_readiness(draft, remote);
+  if (remote.failed) return remote_failed(draft, *remote.failed);  // beats ready
+  if (!remote.vanished) return std::nullopt;
+  draft.note(true, "HandoffFailed", "the request vanished from the pod, and the pod is still there");
+  return retry_or_fail(draft, reason::kHandoffFailed, "the request vanished from the pod, and the pod is still there");
+}
+
+std::optional<Step> check_remote_deadlines(Draft& draft, const evictors::Observation& remote) {
+  const evictors::Probe probe = draft.evictor()->probe(draft.context());
+  if (draft.phase() == EvacuationPhase::kInProgress) {
+    auto& deadline = draft.status().deadline;
+    if (!deadline) deadline = draft.now() + draft.timeouts().total;
+    draft.wake_at_deadline(*deadline);
+    if (draft.expired(*deadline)) return timed_out(draft, reason::kProgressTimeout, "the total timeout is over");
+  }
+  if (remote.ready) return std::nullopt;  // its word is given: only the total timeout counts now
+  if (auto ended = check_acknowledgement(draft, probe)) return ended;
+  return check_heartbeat(draft, probe);
+}
+
+Step timed_out(Draft& draft, std::string_view reason, std::string message) {
+  draft.note(true, "TimedOut", fmt::format("{}: {}", reason, message));
+  switch (draft.spec().on_timeout) {
+    case api::OnTimeout::kCancel: return retry_or_fail(draft, reason, std::move(message));
+    case api::OnTimeout::kFail: return leave_attempt(draft, EvacuationPhase::kFailed, reason, std::move(message));
+    case api::OnTimeout::kNextEvictor: break;
+  }
+  const auto next = next_evictor(draft);
+  if (!next) return leave_attempt(draft, EvacuationPhase::kFailed, reason, std::move(message));
+  draft.status().evictor_index = next->index;
+  return leave_attempt(draft, EvacuationPhase::kBackoff, reason,
+                       fmt::format("{}; evictor {} is next", message, next->evictor));
+}
+
+Step retry_or_fail(Draft& draft, std::string_view reason, std::string message) {
+  const bool again = draft.attempts_left();
+  return leave_attempt(draft, again ? EvacuationPhase::kBackoff : EvacuationPhase::kFailed, reason, std::move(message));
+}
+
+}  // namespace controllers

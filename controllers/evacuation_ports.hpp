@@ -1,0 +1,40 @@
+#pragma once
+
+/// What the Evacuation controller needs from the world beside kube::Client; implemented by the wiring.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "api/evacuation.hpp"
+#include "base/clock.hpp"
+
+namespace controllers {
+
+/// A Kubernetes Event to be recorded: `reason` CamelCase, `message` for people.
+struct EventNote {
+  bool warning = false;
+  std::string reason;
+  std::string message;
+  bool also_on_pod = false;  ///< start and end are told on the pod, too, so that its owner sees them
+  friend bool operator==(const EventNote&, const EventNote&) = default;
+};
+
+/// Records Events (events.k8s.io/v1: `regarding` the Evacuation, `related` its pod). Thread-safe; never blocks on I/O.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void publish(const api::Evacuation& regarding, const EventNote& note) = 0;
+};
+
+/// Prometheus sees it through this. Thread-safe. Labels never hold pod names.
+class EvacuationMetrics {
+ public:
+  virtual ~EvacuationMetrics() = default;
+  /// A stored status change: phases, durations, results, blocked time and aborts all follow from the two states.
+  virtual void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) = 0;
+  /// An answer to a call of ours; `code` 0: none came.
+  virtual void on_answer(std::string_view action, int code, std::string_view response_class) = 0;
+};
+
+}  // namespace controllers

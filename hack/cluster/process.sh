@@ -1,0 +1,134 @@
+# shellcheck shell=bash
+# Background processes of one cluster: start, find again, stop, wait for.
+#
+# Every process carries EVACUATOR_CLUSTER=<state folder> in its environment.
+# That mark, not the pid file, says whether a process is ours: a pid that the
+# kernel has given to somebody else is never signalled, and a process whose pid
+# file was lost is still found.
+
+mark() { printf 'EVACUATOR_CLUSTER=%s' "$DIR"; }
+
+launch() { # launch NAME COMMAND...
+  local name=$1
+  shift
+  env "$(mark)" TMPDIR="$(short_tmp)" HOME="$(short_tmp)" setsid "$@" </dev/null >>"$DIR/logs/$name.log" 2>&1 9>&- &
+  printf '%s\n' "$!" >"$DIR/run/$name.pid"
+  # The mark appears when the new program takes the place of this shell's copy.
+  until is_ours "$!" || ! readlink "/proc/$!/exe" >/dev/null; do sleep 0.01; done
+}
+
+short_tmp() { realpath "$DIR/tmp"; }
+
+is_ours() { grep --quiet --null-data --line-regexp --fixed-strings "$(mark)" "/proc/$1/environ" 2>/dev/null; }
+
+pid_of() { cat "$DIR/run/$1.pid" 2>/dev/null; }
+
+running() { # running NAME
+  local pid
+  pid="$(pid_of "$1")" && is_ours "$pid"
+}
+
+our_pids() {
+  grep --files-with-matches --null-data --line-regexp --fixed-strings "$(mark)" /proc/[0-9]*/environ 2>/dev/null |
+    cut -d/ -f3 || true
+}
+
+# Asks politely, then after GRACE seconds does not ask any more.
+stop_pids() { # stop_pids GRACE PID...
+  local deadline=$((SECONDS + $1)) pid signal
+  shift
+  for signal in TERM KILL; do
+    for pid in "$@"; do
+      if is_ours "$pid"; then kill -s "$signal" "$pid" 2>/dev/null || true; fi
+    done
+    while any_is_ours "$@"; do
+      [[ $signal == KILL ]] || ((SECONDS < deadline)) || break
+      sleep 0.1
+    done
+  done
+}
+
+any_is_ours() {
+  local pid
+  for pid in "$@"; do
+    is_ours "$pid" && return 0
+  done
+  return 1
+}
+
+# An API server in no hurry would wait a minute for its watches to end: hence the short GRACE.
+stop() { # stop NAME GRACE
+  local pid
+  pid="$(pid_of "$1")" && stop_pids "$2" "$pid"
+  rm -f "$DIR/run/$1.pid"
+}
+
+# etcd last, so that whoever keeps the state finds a clean database.
+stop_all() {
+  local etcd pids
+  etcd="$(pid_of etcd || true)"
+  mapfile -t pids < <(our_pids | grep --invert-match --line-regexp "${etcd:-none}")
+  stop_pids 3 "${pids[@]}"
+  mapfile -t pids < <(our_pids)
+  stop_pids 5 "${pids[@]}"
+  rm -f "$DIR"/run/*.pid
+}
+
+# Waits until COMMAND succeeds; ends the script with NAME's log when it cannot.
+await() { # await SECONDS NAME WHAT COMMAND...
+  local limit=$1 name=$2 what=$3 deadline=$((SECONDS + $1)) answer
+  shift 3
+  until answer="$("$@" 2>&1)"; do
+    running "$name" || blame "$name" "$name stopped before $what"
+    ((SECONDS < deadline)) || blame "$name" "waited $limit s in vain until $what${answer:+; last answer: $answer}"
+    sleep 0.1
+  done
+}
+
+blame() { # blame NAME MESSAGE
+  local log="$DIR/logs/$1.log"
+  say "last lines of $log:"
+  tail -n 20 "$log" | cut -c 1-500 | sed 's/^/    /' >&2
+  die "$2"
+}
+
+# ---------------------------------------------------------------- ports
+
+port_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# Prints COUNT ports nobody listens on: from CLUSTER_PORT_BASE upwards, else below the range
+# which the kernel hands out to outgoing connections.
+pick_ports() { # pick_ports COUNT
+  local port=${CLUSTER_PORT_BASE:-$((20000 + RANDOM % 10000))} count=0
+  while ((count < $1)); do
+    if ! port_open "$port"; then
+      printf '%s\n' "$port"
+      ((count += 1))
+    elif [[ -n ${CLUSTER_PORT_BASE:-} ]]; then
+      die "port $port is taken (CLUSTER_PORT_BASE=$CLUSTER_PORT_BASE needs $1 free ports from there)"
+    fi
+    ((port += 1))
+  done
+}
+
+# ---------------------------------------------------------------- state folder
+
+# Says that a folder was made by up.sh and may be removed with all it holds.
+MARKER=.evacuator-cluster
+
+# One up, down or control at a time for each cluster. Children must not inherit the lock: see launch.
+lock() {
+  mkdir -p "$CACHE"
+  exec 9>"$CACHE/cluster-$(printf '%s' "$DIR" | cksum | cut -d' ' -f1).lock"
+  flock --wait 300 9 || die "another script has been busy with $DIR for five minutes"
+}
+
+remove_state() {
+  [[ -e $DIR ]] || return 0
+  if [[ ! -e $DIR/$MARKER ]]; then
+    rmdir "$DIR" 2>/dev/null || die "$DIR holds something else than a cluster, choose another CLUSTER_DIR"
+    return
+  fi
+  [[ $(short_tmp) != /tmp/evacuator.* ]] || rm -rf "$(short_tmp)"
+  rm -rf "$DIR"
+}

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "api/json.hpp"
+#include "api/object_meta.hpp"
+#include "simulator/store.hpp"
+
+namespace simulator {
+
+/// Writes events.k8s.io/v1 Events about the simulated cluster's objects. The same (object, reason, note) again only counts
+/// up. Keeps the newest 2,000. Used by one thread.
+class EventRecorder {
+ public:
+  /// `component` names itself in reportingController. A recorder that is not `enabled` does nothing.
+  EventRecorder(Store& store, bool enabled) : store_(store), enabled_(enabled) {}
+
+  void normal(std::string_view component, const api::Json& about, std::string_view reason, std::string_view note) {
+    record(component, about, "Normal", reason, note);
+  }
+  void warning(std::string_view component, const api::Json& about, std::string_view reason, std::string_view note) {
+    record(component, about, "Warning", reason, note);
+  }
+
+ private:
+  using Identity = std::tuple<std::string, std::string, std::string>;  // uid, reason, note
+
+  void record(std::string_view component, const api::Json& about, std::string_view type, std::string_view reason, std::string_view note);
+  bool count_up(const Identity& identity);
+  void forget_oldest();
+
+  Store& store_;
+  bool enabled_;
+  std::map<Identity, api::ObjectKey> known_;
+  std::deque<Identity> order_;
+};
+
+}  // namespace simulator

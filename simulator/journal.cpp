@@ -1,0 +1,58 @@
+#include "simulator/journal.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "simulator/json_access.hpp"
+
+namespace simulator {
+
+void Journal::follow_rest(std::vector<kube::ResourceType> types, Handler handler) {
+  rest_types_ = std::move(types);
+  rest_ = std::move(handler);
+}
+
+bool Journal::poll() {
+  if (!started_) {
+    started_ = true;
+    start_over();
+    return true;
+  }
+  if (store_.revision() == seen_) return false;
+  const auto changes = store_.changes_since(seen_);
+  if (!changes) {
+    start_over();
+    return true;
+  }
+  for (const Change& change : *changes) tell(change);
+  if (!changes->empty()) seen_ = changes->back().revision;
+  return !changes->empty();
+}
+
+void Journal::tell(const Change& change) const {
+  for (const auto& [type, handler] : handlers_) {
+    if (type.plural == change.plural && type.group == change.group) return handler(change);
+  }
+  if (rest_) rest_(change);
+}
+
+/// The revision is read first: what changes while we list is told twice, never missed.
+void Journal::start_over() {
+  if (reset_) reset_();
+  seen_ = store_.revision();
+  for (const auto& [type, handler] : handlers_) tell_all(type, handler);
+  for (const auto& type : rest_types_) tell_all(type, rest_);
+}
+
+void Journal::tell_all(const kube::ResourceType& type, const Handler& handler) const {
+  for (const Object& object : store_.list(type)) {
+    Change change;
+    change.revision = seen_;
+    change.group = type.group;
+    change.plural = type.plural;
+    change.key = {text_at(*object, {"metadata", "namespace"}), text_at(*object, {"metadata", "name"})};
+    change.object = object;
+    handler(change);
+  }
+}
+
+}  // namespace simulator

@@ -1,0 +1,45 @@
+#include "simulator/knobs.hpp"
+
+#include <charconv>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "simulator/json_access.hpp"
+
+namespace simulator::knobs {
+namespace {
+
+constexpr double kLongest = 10.0 * 365 * 86'400;
+
+}  // namespace
+
+bool is_set(const api::Json& object, std::string_view knob) {
+  return find_at(object, {"metadata", "annotations", knob}) != nullptr;
+}
+
+std::optional<base::Duration> parse_knob_duration(std::string_view text) {
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    const auto duration = base::parse_duration(text);
+    if (!duration || *duration < base::Duration::zero()) return std::nullopt;
+    seconds = std::chrono::duration<double>(*duration).count();
+  }
+  if (!(seconds >= 0 && seconds <= kLongest)) return std::nullopt;
+  return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(seconds));
+}
+
+std::optional<base::Duration> duration_of(const api::Json& object, std::string_view knob) {
+  const std::string text = text_at(object, {"metadata", "annotations", knob});
+  return text.empty() ? std::nullopt : parse_knob_duration(text);
+}
+
+int integer_of(const api::Json& object, std::string_view knob, int otherwise) {
+  const std::string text = text_at(object, {"metadata", "annotations", knob});
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return !text.empty() && error == std::errc{} && end == text.data() + text.size() ? value : otherwise;
+}
+
+}  // namespace simulator::knobs

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "simulator/actor.hpp"
+#include "simulator/event_recorder.hpp"
+#include "simulator/journal.hpp"
+#include "simulator/pod_facts.hpp"
+#include "simulator/store.hpp"
+
+namespace simulator {
+
+/// How long things take where a pod's annotations (knobs.hpp) say nothing.
+struct KubeletOptions {
+  base::Duration start = base::seconds(1);  ///< bound → Running
+  base::Duration ready = base::seconds(1);  ///< Running → Ready
+  base::Duration stop = base::seconds(1);   ///< deleted → gone, at most the grace period
+};
+
+/// The kubelets of all nodes: starts bound pods, makes them ready, ends those that run to completion, stops the terminating
+/// ones. Does nothing for the pods of a node that is dead (knobs::kDead) or does not exist. Container runtime: none.
+class Kubelet final : public Actor {
+ public:
+  Kubelet(Store& store, EventRecorder& events, KubeletOptions options);
+
+  std::string_view name() const override { return "kubelet"; }
+  bool tick(base::TimePoint now) override;
+  std::optional<base::TimePoint> next_due() const override { return agenda_.next(); }
+
+ private:
+  enum class Step { kStart, kWait, kReady, kUnready, kExit, kStop };
+  /// What the kubelet remembers of one pod on one node.
+  struct Charge {
+    PodFacts facts;
+    Object pod;
+    base::TimePoint bound_at{};
+    std::optional<base::TimePoint> running_since;
+    std::optional<base::TimePoint> stopping_since;
+    std::optional<base::TimePoint> grace_end;
+    bool waits_for_ever = false;  ///< its waiting reason is written
+    bool stopped = false;         ///< containers are gone, finalizers hold the object
+  };
+  struct Plan {
+    Step step;
+    base::TimePoint when;
+  };
+  struct NodeState {
+    bool registered = false;
+    bool dead = false;
+    std::set<api::ObjectKey> pods;
+  };
+
+  void on_pod(const Change& change);
+  void on_node(const Change& change);
+  void take_charge(const Change& change, PodFacts facts);
+  void release(const api::ObjectKey& key);
+  void reschedule(const api::ObjectKey& key);
+  bool responds(const Charge& charge) const;
+  std::optional<Plan> plan(const Charge& charge) const;
+  std::optional<Plan> plan_running(const Charge& charge) const;
+  base::Duration knob(const Charge& charge, std::string_view knob, base::Duration otherwise) const;
+
+  bool carry_out(const api::ObjectKey& key, Step step, base::TimePoint now);
+  bool start(Charge& charge, base::TimePoint now);
+  bool wait(Charge& charge, base::TimePoint now);
+  bool set_ready(Charge& charge, bool ready, base::TimePoint now);
+  bool exit(Charge& charge, base::TimePoint now);
+  bool stop(Charge& charge, base::TimePoint now);
+  bool write_status(const Charge& charge, const std::function<void(api::Json& pod, api::Json& status)>& edit);
+  std::string next_address();
+
+  Store& store_;
+  EventRecorder& events_;
+  KubeletOptions options_;
+  Journal journal_;
+  base::TimePoint now_{};
+  std::map<api::ObjectKey, Charge> charges_;
+  std::map<std::string, NodeState> nodes_;
+  Agenda<api::ObjectKey> agenda_;
+  std::uint32_t addresses_ = 0;
+};
+
+}  // namespace simulator

@@ -1,0 +1,312 @@
+#include "simulator/objects.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "simulator/json_access.hpp"
+#include "simulator/knobs.hpp"
+#include "simulator/pod_facts.hpp"
+#include "simulator/store.hpp"
+
+namespace simulator {
+namespace objects {
+namespace {
+
+using api::Json;
+
+Json json_of(const api::StringMap& entries) {
+  Json object = Json::object();
+  for (const auto& [key, value] : entries) object[key] = value;
+  return object;
+}
+
+Json metadata_of(std::string_view ns, std::string_view name, Json labels) {
+  Json metadata = {{"name", name}, {"labels", std::move(labels)}};
+  if (!ns.empty()) metadata["namespace"] = ns;
+  return metadata;
+}
+
+Json app_labels(std::string_view name) { return {{"app", name}}; }
+
+Json pod_spec(std::string_view cpu, std::string_view memory) {
+  Json requests = Json::object();
+  if (!cpu.empty()) requests["cpu"] = cpu;
+  if (!memory.empty()) requests["memory"] = memory;
+  Json container = {{"name", "main"}, {"image", "registry.example/app:1"}};
+  if (!requests.empty()) container["resources"] = {{"requests", std::move(requests)}};
+  Json spec = Json::object();
+  spec["containers"] = Json::array({std::move(container)});
+  return spec;
+}
+
+Json workload(const kube::ResourceType& type, std::string_view ns, std::string_view name, std::string_view cpu, std::string_view memory) {
+  Json pod_template = Json::object();
+  pod_template["metadata"] = {{"labels", app_labels(name)}};
+  pod_template["spec"] = pod_spec(cpu, memory);
+  Json spec = Json::object();
+  spec["selector"] = {{"matchLabels", app_labels(name)}};
+  spec["template"] = std::move(pod_template);
+  return {{"apiVersion", type.api_version()}, {"kind", type.kind}, {"metadata", metadata_of(ns, name, app_labels(name))}, {"spec", std::move(spec)}};
+}
+
+Json node_condition(std::string_view type, std::string_view status, std::string_view reason, std::string_view message) {
+  return {{"type", type}, {"status", status}, {"reason", reason}, {"message", message}};
+}
+
+Json budget(std::string_view ns, std::string_view name, std::string_view app, const char* field, const Json& value) {
+  Json spec = Json::object();
+  spec["selector"] = {{"matchLabels", app_labels(app)}};
+  spec[field] = value;
+  return {{"apiVersion", "policy/v1"}, {"kind", "PodDisruptionBudget"}, {"metadata", metadata_of(ns, name, app_labels(app))}, {"spec", std::move(spec)}};
+}
+
+}  // namespace
+
+Json name_space(std::string_view name, const api::StringMap& labels) {
+  Json all = json_of(labels);
+  all["kubernetes.io/metadata.name"] = name;
+  Json spec = Json::object();
+  spec["finalizers"] = Json::array({"kubernetes"});
+  return {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", metadata_of({}, name, std::move(all))}, {"spec", std::move(spec)},
+          {"status", {{"phase", "Active"}}}};
+}
+
+Json node(std::string_view name, std::string_view cpu, std::string_view memory, const api::StringMap& labels, int pods) {
+  Json all = {{"kubernetes.io/hostname", name}, {"kubernetes.io/os", "linux"}, {"kubernetes.io/arch", "amd64"}};
+  all.update(json_of(labels));
+  Json capacity = {{"cpu", cpu}, {"memory", memory}, {"pods", std::to_string(pods)}, {"ephemeral-storage", "100Gi"}};
+  Json status = Json::object();
+  status["capacity"] = capacity;
+  status["allocatable"] = std::move(capacity);
+  status["conditions"] = Json::array({
+      node_condition("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+      node_condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+      node_condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+      node_condition("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+  });
+  status["nodeInfo"] = {{"kubeletVersion", "v1.32.0"}, {"osImage", "Evacuator simulator"}, {"kernelVersion", "6.1.0"},
+                        {"containerRuntimeVersion", "simulated://1.0"}, {"operatingSystem", "linux"}, {"architecture", "amd64"}};
+  return {{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", metadata_of({}, name, std::move(all))}, {"spec", Json::object()},
+          {"status", std::move(status)}};
+}
+
+Json pod(std::string_view ns, std::string_view name, std::string_view cpu, std::string_view memory) {
+  return {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", metadata_of(ns, name, app_labels(name))}, {"spec", pod_spec(cpu, memory)}};
+}
+
+Json deployment(std::string_view ns, std::string_view name, int replicas, std::string_view cpu, std::string_view memory) {
+  Json object = workload(kube::kDeployments, ns, name, cpu, memory);
+  object["spec"]["replicas"] = replicas;
+  return object;
+}
+
+Json replica_set(std::string_view ns, std::string_view name, int replicas, std::string_view cpu, std::string_view memory) {
+  Json object = workload(kube::kReplicaSets, ns, name, cpu, memory);
+  object["spec"]["replicas"] = replicas;
+  return object;
+}
+
+Json stateful_set(std::string_view ns, std::string_view name, int replicas, std::string_view cpu, std::string_view memory) {
+  Json object = workload(kube::kStatefulSets, ns, name, cpu, memory);
+  object["spec"]["replicas"] = replicas;
+  object["spec"]["serviceName"] = name;
+  return object;
+}
+
+Json daemon_set(std::string_view ns, std::string_view name, std::string_view cpu, std::string_view memory) {
+  return workload(kube::kDaemonSets, ns, name, cpu, memory);
+}
+
+Json job(std::string_view ns, std::string_view name, int completions, int parallelism, std::string_view run_for) {
+  Json object = workload(kube::kJobs, ns, name, "100m", "64Mi");
+  object["spec"].erase("selector");
+  object["spec"]["completions"] = completions;
+  object["spec"]["parallelism"] = parallelism;
+  object["spec"]["template"]["spec"]["restartPolicy"] = "Never";
+  annotate_pods(object, knobs::kRunSeconds, run_for);
+  return object;
+}
+
+Json pdb_min_available(std::string_view ns, std::string_view name, std::string_view app, const Json& value) {
+  return budget(ns, name, app, "minAvailable", value);
+}
+
+Json pdb_max_unavailable(std::string_view ns, std::string_view name, std::string_view app, const Json& value) {
+  return budget(ns, name, app, "maxUnavailable", value);
+}
+
+Json persistent_volume_claim(std::string_view ns, std::string_view name, std::string_view size) {
+  Json spec = {{"resources", {{"requests", {{"storage", size}}}}}};
+  spec["accessModes"] = Json::array({"ReadWriteOnce"});
+  return {{"apiVersion", "v1"}, {"kind", "PersistentVolumeClaim"}, {"metadata", metadata_of(ns, name, Json::object())}, {"spec", std::move(spec)},
+          {"status", {{"phase", "Pending"}}}};
+}
+
+Json persistent_volume(std::string_view name, std::string_view size, std::string_view zone) {
+  Json spec = {{"capacity", {{"storage", size}}}};
+  spec["accessModes"] = Json::array({"ReadWriteOnce"});
+  spec["persistentVolumeReclaimPolicy"] = "Delete";
+  if (!zone.empty()) {
+    Json term = Json::object();
+    Json in_zone = {{"key", "topology.kubernetes.io/zone"}, {"operator", "In"}};
+    in_zone["values"] = Json::array({zone});
+    term["matchExpressions"] = Json::array({std::move(in_zone)});
+    spec["nodeAffinity"] = {{"required", {{"nodeSelectorTerms", Json::array({std::move(term)})}}}};
+  }
+  return {{"apiVersion", "v1"}, {"kind", "PersistentVolume"}, {"metadata", metadata_of({}, name, Json::object())}, {"spec", std::move(spec)},
+          {"status", {{"phase", "Available"}}}};
+}
+
+Json priority_class(std::string_view name, std::int32_t value, bool global_default) {
+  return {{"apiVersion", "scheduling.k8s.io/v1"}, {"kind", "PriorityClass"}, {"metadata", metadata_of({}, name, Json::object())}, {"value", value},
+          {"globalDefault", global_default}, {"preemptionPolicy", "PreemptLowerPriority"}};
+}
+
+Json& template_of(Json& workload) {
+  return text_at(workload, {"kind"}) == "Pod" ? workload : object_in(object_in(workload, "spec"), "template");
+}
+
+Json& annotate(Json& object, std::string_view key, std::string_view value) {
+  object_in(object_in(object, "metadata"), "annotations")[std::string(key)] = value;
+  return object;
+}
+
+Json& annotate_pods(Json& workload, std::string_view key, std::string_view value) {
+  annotate(template_of(workload), key, value);
+  return workload;
+}
+
+Json& add_claim(Json& stateful_set, std::string_view name, std::string_view size, bool zonal) {
+  Json claim = persistent_volume_claim("", name, size);
+  claim.erase("status");
+  if (zonal) annotate(claim, knobs::kZonal, "true");
+  array_in(object_in(stateful_set, "spec"), "volumeClaimTemplates").push_back(std::move(claim));
+  return stateful_set;
+}
+
+}  // namespace objects
+
+const std::vector<kube::ResourceType>& known_types() {
+  static const std::vector<kube::ResourceType> kTypes = {
+      kube::kNamespaces,   kube::kNodes,        kube::kPods,        kube::kPersistentVolumeClaims, kube::kPersistentVolumes, kube::kPriorityClasses,
+      kube::kPdbs,         kube::kDeployments,  kube::kReplicaSets, kube::kStatefulSets,           kube::kDaemonSets,        kube::kJobs,
+      kube::kLeases,       kube::kEvents,       kube::kEvacuations, kube::kPolicies,
+      kube::ResourceType{"", "v1", "configmaps", "ConfigMap"},
+      kube::ResourceType{"", "v1", "secrets", "Secret"},
+      kube::ResourceType{"", "v1", "services", "Service"},
+      kube::ResourceType{"", "v1", "serviceaccounts", "ServiceAccount"},
+  };
+  return kTypes;
+}
+
+std::optional<kube::ResourceType> resource_type_of(const api::Json& object) {
+  const std::string kind = text_at(object, {"kind"});
+  const std::string version = text_at(object, {"apiVersion"});
+  const std::string group = version.find('/') == std::string::npos ? std::string() : version.substr(0, version.find('/'));
+  for (const kube::ResourceType& type : known_types()) {
+    if (type.kind == kind && type.group == group) return type;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+using api::Json;
+
+void set_default(Json& object, const char* field, const Json& value) {
+  if (!object.contains(field) || object[field].is_null()) object[field] = value;
+}
+
+/// A limit without a request is also the request.
+void default_requests(Json& container) {
+  const Json* limits = find_at(container, {"resources", "limits"});
+  if (!limits || !limits->is_object()) return;
+  const Json copy = *limits;
+  Json& requests = object_in(object_in(container, "resources"), "requests");
+  for (const auto& [name, amount] : copy.items()) {
+    if (!requests.contains(name)) requests[name] = amount;
+  }
+}
+
+void default_tolerations(Json& spec) {
+  for (const char* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
+    const api::Taint taint{key, "", api::TaintEffect::kNoExecute};
+    bool tolerated = false;
+    for (const api::Toleration& toleration : tolerations_of(spec)) tolerated = tolerated || toleration.tolerates(taint);
+    if (tolerated) continue;
+    array_in(spec, "tolerations").push_back({{"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", 300}});
+  }
+}
+
+bool is_true_class(const Json& priority_class) { return flag_at(priority_class, {"globalDefault"}); }
+
+base::Status default_priority(const Store& store, Json& spec) {
+  const std::string name = text_at(spec, {"priorityClassName"});
+  if (name.empty()) {
+    for (const Object& known : store.list(kube::kPriorityClasses)) {
+      if (!is_true_class(*known)) continue;
+      spec["priorityClassName"] = text_at(*known, {"metadata", "name"});
+      set_default(spec, "priority", number_at(*known, {"value"}).value_or(0));
+      return base::Done{};
+    }
+    set_default(spec, "priority", 0);
+    return base::Done{};
+  }
+  if (name == "system-node-critical" || name == "system-cluster-critical") {
+    set_default(spec, "priority", name == "system-node-critical" ? 2'000'001'000 : 2'000'000'000);
+    return base::Done{};
+  }
+  const Object known = store.get(kube::kPriorityClasses, {"", name});
+  if (!known) return base::Error{base::ErrorCode::kForbidden, "no PriorityClass with name " + name + " was found"};
+  spec["priority"] = number_at(*known, {"value"}).value_or(0);
+  return base::Done{};
+}
+
+std::optional<api::Quantity> amount(const Json& container, const char* side, const char* resource) {
+  const auto parsed = api::Quantity::parse(text_at(container, {"resources", side, resource}));
+  return parsed && parsed->milli() > 0 ? parsed : std::nullopt;
+}
+
+/// Guaranteed: every container has cpu and memory limits equal to its requests. BestEffort: nobody asks for anything.
+std::string qos_class(const Json& spec) {
+  bool any = false;
+  bool guaranteed = true;
+  for (const char* list : {"initContainers", "containers"}) {
+    const Json* containers = find_at(spec, {list});
+    if (!containers || !containers->is_array()) continue;
+    for (const Json& container : *containers) {
+      for (const char* resource : {"cpu", "memory"}) {
+        const auto request = amount(container, "requests", resource);
+        const auto limit = amount(container, "limits", resource);
+        any = any || request || limit;
+        guaranteed = guaranteed && limit && request == limit;
+      }
+    }
+  }
+  if (!any) return "BestEffort";
+  return guaranteed ? "Guaranteed" : "Burstable";
+}
+
+}  // namespace
+
+base::Status complete_pod(const Store& store, Json& pod) {
+  Json& spec = object_in(pod, "spec");
+  set_default(spec, "restartPolicy", "Always");
+  set_default(spec, "dnsPolicy", "ClusterFirst");
+  set_default(spec, "schedulerName", "default-scheduler");
+  set_default(spec, "serviceAccountName", "default");
+  set_default(spec, "terminationGracePeriodSeconds", 30);
+  for (const char* list : {"initContainers", "containers"}) {
+    if (!find_at(spec, {list})) continue;
+    for (Json& container : array_in(spec, list)) {
+      if (container.is_object()) default_requests(container);
+    }
+  }
+  default_tolerations(spec);
+  if (auto done = default_priority(store, spec); !done) return done;
+  Json& status = object_in(pod, "status");
+  set_default(status, "phase", "Pending");
+  set_default(status, "qosClass", qos_class(spec));
+  return base::Done{};
+}
+
+}  // namespace simulator

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/json.hpp"
+#include "base/clock.hpp"
+#include "simulator/failure.hpp"
+#include "simulator/registry.hpp"
+#include "simulator/store.hpp"
+
+namespace simulator {
+
+/// What the client accepts.
+struct Output {
+  enum class Format { kObject, kTable, kMetadata };
+  /// What comes with each row of a table.
+  enum class Include { kNone, kMetadata, kObject };
+
+  Format format = Format::kObject;
+  Include include = Include::kMetadata;
+  base::TimePoint now{};  ///< for the ages in tables
+};
+/// The first entry of the Accept header that the server can do; 406 when there is none.
+Outcome<Output> negotiate(std::string_view accept, std::string_view include_object, base::TimePoint now);
+
+/// The object in the served version: core Events are stored as events.k8s.io/v1, several versions as one.
+api::Json served_form(const ServedResource& resource, const api::Json& stored);
+/// The other way round.
+api::Json stored_form(const ServedResource& resource, const api::Json& served);
+
+/// One object as a response body.
+std::string encode_object(const ServedResource& resource, const api::Json& stored, const Output& output);
+
+struct ListPage {
+  std::vector<Object> items;
+  std::uint64_t revision = 0;
+  std::string continue_token;
+  std::int64_t remaining = 0;
+};
+std::string encode_list(const ServedResource& resource, const ListPage& page, const Output& output);
+/// One line of a watch, without newline. `type` is ADDED, MODIFIED or DELETED.
+std::string encode_event(const ServedResource& resource, std::string_view type, const api::Json& stored, const Output& output);
+/// BOOKMARK, and ERROR with a Status.
+std::string encode_bookmark(const ServedResource& resource, std::uint64_t revision, const Output& output);
+std::string encode_error_event(const Failure& failure);
+
+/// metav1.Table of the objects, with kubectl's usual columns.
+api::Json table_of(const ServedResource& resource, const std::vector<Object>& stored, const Output& output);
+
+}  // namespace simulator

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace e2e {
+
+using Json = nlohmann::json;
+using WallTime = std::chrono::system_clock::time_point;
+
+struct Answer {
+  int code = 0;  ///< 0: no answer
+  std::string body;
+};
+
+/// Plain HTTP to a `kubectl proxy`, which adds TLS and credentials: the suite's own eyes and hands, of which no line is
+/// shared with the operator under test. Thread-safe. While the server is away, reads and watches wait for it (up to 60
+/// s).
+class Api {
+ public:
+  explicit Api(std::uint16_t port) : port_(port) {}
+
+  Answer request(std::string_view method, const std::string& target, const std::string& body = {},
+                 std::string_view content_type = "application/json") const;
+  /// Throws Failure unless the answer is 2xx.
+  Json get(const std::string& path) const;
+  /// Empty on 404; throws Failure on other refusals.
+  std::optional<Json> find(const std::string& path) const;
+  std::vector<Json> list(const std::string& path) const;
+  Json create(const std::string& collection, const Json& object) const;
+  Json merge(const std::string& path, const Json& patch) const;
+  /// Gone already is fine.
+  void remove(const std::string& path) const;
+
+  std::uint16_t port() const { return port_; }
+
+ private:
+  Json call(std::string_view method, const std::string& path, const std::string& body,
+            std::string_view content_type) const;
+
+  std::uint16_t port_;
+};
+
+/// One event of a watch, with the time it reached us.
+struct WatchEvent {
+  WallTime at;
+  std::string type;  ///< ADDED, MODIFIED, DELETED
+  Json object;
+};
+
+/// Follows a collection from its list on and keeps every revision that the server tells: the independent watcher.
+/// Resumes after broken connections; `gaps()` says how often the server could not resume and states may be missing.
+class Recorder {
+ public:
+  Recorder(const Api& api, std::string collection);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// The first list counts as ADDED events.
+  std::vector<WatchEvent> events() const;
+  int gaps() const { return gaps_; }
+
+ private:
+  void follow();
+  void relist();
+  void stream();
+  void take(const std::string& line);
+
+  const Api api_;
+  const std::string collection_;
+  mutable std::mutex mutex_;
+  std::vector<WatchEvent> events_;
+  std::string resource_version_;
+  std::atomic<int> gaps_{-1};  // the first list is none
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+namespace path {
+std::string namespaced(std::string_view ns, std::string_view plural, std::string_view name = {});  // core/v1
+std::string pods(std::string_view ns, std::string_view name = {});
+std::string nodes();
+std::string apps(std::string_view ns, std::string_view plural, std::string_view name = {});
+std::string evacuations(std::string_view ns, std::string_view name = {});
+std::string all_evacuations();
+std::string policies(std::string_view name = {});
+std::string leases(std::string_view ns, std::string_view name);
+}  // namespace path
+
+/// The value at a JSON pointer as text ("" when it is not there; numbers as digits).
+std::string text_at(const Json& object, const char* pointer);
+std::int64_t number_at(const Json& object, const char* pointer, std::int64_t otherwise = 0);
+
+}  // namespace e2e

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace e2e {
+
+/// Why a scenario cannot go on; GoogleTest reports it as the test's failure.
+struct Failure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+inline constexpr std::chrono::milliseconds kPollInterval{100};
+inline constexpr std::chrono::seconds kPatience{90};
+
+/// Asks `check(seen)` until it answers something true, and returns that; of an optional, its value. `check` may leave
+/// in `seen` (a string) what it saw last; it is part of the message of the Failure thrown after `limit`.
+template <typename Check>
+auto await(std::string_view what, Check&& check, std::chrono::milliseconds limit = kPatience) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  for (std::string seen;;) {
+    if (auto answer = check(seen)) {
+      if constexpr (requires { answer.has_value(); }) {
+        return *std::move(answer);
+      } else {
+        return answer;
+      }
+    }
+    if (std::chrono::steady_clock::now() > deadline) {
+      throw Failure("waited " + std::to_string(limit.count() / 1000) + " s in vain for: " + std::string(what) +
+                    (seen.empty() ? "" : "\nlast seen: " + seen));
+    }
+    std::this_thread::sleep_for(kPollInterval);
+  }
+}
+
+}  // namespace e2e
