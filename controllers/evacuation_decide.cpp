@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "controllers/evacuation_draft.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
@@ -122,6 +124,7 @@ Step on_accepted(Draft& draft) {
 
 Step on_applied(Draft& draft, const evictors::Action& action) {
   clear_blocked(draft);
+  draft.status().blocked_since.reset();  // the owner's work, not ours, begins: a hand-over may take hours
   if (!api::is_true(draft.status().conditions, "HandoffAcknowledged")) {
     draft.condition("HandoffAcknowledged", ConditionStatus::kFalse, "AwaitingAcknowledgement");
   }
@@ -145,9 +148,21 @@ Step on_refused(Draft& draft, const evictors::Verdict& verdict) {
                        verdict.message);
 }
 
+/// Somebody else changed the pod between our read and our patch: read it again and patch that.
+Step on_patch_conflict(Draft& draft) {
+  constexpr int kAtOnce = 5;
+  auto& status = draft.status();
+  if (!status.blocked_since) status.blocked_since = draft.now();
+  status.blocked_count = std::min(status.blocked_count + 1, 1000);
+  status.next_action_at = draft.now() + (status.blocked_count <= kAtOnce ? base::seconds(0) : base::seconds(1));
+  draft.out().look_again = true;
+  return Step::kSettled;
+}
+
 Step on_answer(Draft& draft, const evictors::Action& action, const evictors::Verdict& verdict) {
   const bool aftermath = action.role == evictors::ActionRole::kUndo || action.role == evictors::ActionRole::kCleanUp;
   if (aftermath || api::is_terminal(draft.phase())) return on_aftermath(draft, verdict);
+  if (verdict.answer == ResponseClass::kConflict && action.name != evictors::kPostEviction) return on_patch_conflict(draft);
   switch (verdict.answer) {
     case ResponseClass::kGranted: return on_granted(draft);
     case ResponseClass::kApplied: return on_applied(draft, action);

@@ -323,6 +323,8 @@ Step decide_verifying(Draft& draft) {
 }
 
 Step decide_terminal(Draft& draft) {
+  // First the verdict is stored; what comes after it must not happen without it.
+  if (!api::is_terminal(draft.seen().evacuation.status.phase)) return draft.wait();
   auto& status = draft.status();
   if (!status.finished_at) status.finished_at = draft.now();
   if (draft.has_finalizer()) {

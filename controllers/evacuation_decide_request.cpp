@@ -140,7 +140,10 @@ void record_blocked(Draft& draft, const evictors::Verdict& verdict) {
   }
   const auto delay = evictors::blocked_delay(verdict, status.blocked_count, seed_of(draft));
   status.next_action_at = draft.now() + std::max<base::Duration>(delay, base::seconds(1));
-  if (!status.in_progress_since) status.deadline = *status.blocked_since + draft.timeouts().blocked;
+  const bool total_counts = status.in_progress_since.has_value();
+  if (draft.phase() == EvacuationPhase::kRequesting && !total_counts) {
+    status.deadline = *status.blocked_since + draft.timeouts().blocked;
+  }
   name_blockers(draft, verdict);
   tell_blocked(draft, verdict);
 }
@@ -176,6 +179,8 @@ Step decide_requesting(Draft& draft) {
     draft.resolve_intent("NoEffect");
     return leave_attempt(draft, EvacuationPhase::kCancelled, draft.cancel_reason(), draft.cancel_message());
   }
+  auto& deadline = draft.status().deadline;
+  if (!deadline) deadline = draft.now() + draft.timeouts().blocked + evictors::kCallTimeout;
   const evictors::Observation remote = evictor->observe(draft.context());
   // A request not yet written cannot have vanished; what is written is judged in InProgress.
   evictors::Observation news = remote;
