@@ -94,7 +94,7 @@ TEST_F(Failover, AnotherReplicaTakesOverAndFinishes) {
   const auto all = await_finished(pods, std::chrono::seconds(150));
   for (const auto& [name, each] : all) EXPECT_EQ(phase_of(each), "Succeeded") << summary(each);
   const SlotReport report =
-      count_slots(watcher.events(), places_of(pods), {.total = 2, .per_node = 2, ..per_workload = 1});
+      count_slots(watcher.events(), places_of(pods), {.total = 2, .per_node = 2, .per_workload = 1});
   for (const std::string& violation : report.violations) ADD_FAILURE() << violation;
   EXPECT_EQ(grants_by_uid(pod_calls()).size(), pods.size());
   expect_no_misdeeds();
