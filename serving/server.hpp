@@ -35,7 +35,7 @@ struct Response {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
-  std::vector<std::pair<std::string, std::string>> headers;
+  std::vector<std::pair<std::string, std::string>> headers{};
   bool drop = false;  ///< close the connection instead of answering: what a fault injector asks for
 };
 
@@ -70,7 +70,7 @@ struct Certificate {
 struct ServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  ///< 0: a free one
-  std::optional<Certificate> certificate;  ///< absent: plain HTTP
+  std::optional<Certificate> certificate{};  ///< absent: plain HTTP
   std::size_t max_header_bytes = 16 * 1024;
   std::size_t max_body_bytes = 8 * 1024 * 1024;
   std::size_t max_connections = 1024;
