@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace fakes {
+
+struct TlsAnswer {
+  std::string common_name;  ///< of the server's certificate
+  std::string body;         ///< the whole answer, header included
+};
+
+/// One GET over TLS to 127.0.0.1, without verification. Empty fields when it failed.
+TlsAnswer tls_get(std::uint16_t port, const std::string& path);
+
+}  // namespace fakes

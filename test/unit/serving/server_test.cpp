@@ -1,0 +1,241 @@
+#include "serving/server.hpp"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+
+#include "test/fakes/test_certificate.hpp"
+#include "test/fakes/tls_client.hpp"
+
+namespace serving {
+namespace {
+
+using base::milliseconds;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// A raw TCP client: what a hostile peer is.
+class Peer {
+ public:
+  explicit Peer(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  }
+  ~Peer() { close(); }
+  bool connected() const { return connected_; }
+  void send(const std::string& text) { EXPECT_EQ(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size())); }
+  /// Reads until `until` was seen, the peer closed, or ten seconds passed.
+  std::string read(const std::string& until) {
+    std::string all;
+    while (all.find(until) == std::string::npos) {
+      pollfd waiting{socket_, POLLIN, 0};
+      if (poll(&waiting, 1, 10'000) <= 0) return all + "<timeout>";
+      char bytes[4096];
+      const ssize_t got = ::recv(socket_, bytes, sizeof bytes, 0);
+      if (got <= 0) return all + "<closed>";
+      all.append(bytes, static_cast<std::size_t>(got));
+    }
+    return all;
+  }
+  std::string read_to_end() { return read("\x01 never sent"); }
+  void close() {
+    if (socket_ >= 0) ::close(socket_);
+    socket_ = -1;
+  }
+
+ private:
+  int socket_;
+  bool connected_ = false;
+};
+
+Reply echo(const Request& request) {
+  if (request.path == "/throw") throw std::runtime_error("boom");
+  if (request.path == "/drop") return Response{.drop = true};
+  return Response{.body = request.method + " " + request.path + "?" + request.query + " " + request.body};
+}
+
+class ServerTest : public testing::Test {
+ protected:
+  Server& start(Handler handler = echo, ServerOptions options = {}) {
+    server_.emplace(std::move(options), std::move(handler));
+    const auto started = server_->start();
+    EXPECT_TRUE(started.ok());
+    return *server_;
+  }
+  std::optional<Server> server_;
+};
+
+TEST_F(ServerTest, AnswersARequest) {
+  Peer peer(start().port());
+  peer.send("POST /a/b?c=d HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello");
+  EXPECT_THAT(peer.read("hello"), testing::AllOf(StartsWith("HTTP/1.1 200 OK"), HasSubstr("POST /a/b?c=d hello")));
+}
+
+TEST_F(ServerTest, KeepsTheConnectionAndAnswersPipelinedRequestsInOrder) {
+  Peer peer(start().port());
+  peer.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n");
+  const std::string both = peer.read("GET /2");
+  EXPECT_LT(both.find("GET /1"), both.find("GET /2"));
+}
+
+TEST_F(ServerTest, TurnsAHandlersExceptionInto500) {
+  Peer peer(start().port());
+  peer.send("GET /throw HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(peer.read("internal error"), StartsWith("HTTP/1.1 500"));
+}
+
+TEST_F(ServerTest, DropsTheConnectionWhenToldTo) {
+  Peer peer(start().port());
+  peer.send("GET /drop HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(peer.read_to_end(), "<closed>");
+}
+
+struct HostileCase {
+  const char* name;
+  std::string sent;
+  const char* answer;  ///< beginning of what comes back
+};
+class HostileTest : public ServerTest, public testing::WithParamInterface<HostileCase> {};
+TEST_P(HostileTest, IsRefusedAndClosed) {
+  Peer peer(start().port());
+  peer.send(GetParam().sent);
+  EXPECT_THAT(peer.read_to_end(), testing::AllOf(StartsWith(GetParam().answer), testing::EndsWith("<closed>")));
+}
+INSTANTIATE_TEST_SUITE_P(
+    Server, HostileTest,
+    testing::Values(HostileCase{"HugeHeader", "GET / HTTP/1.1\r\nX: " + std::string(20'000, 'a'), "HTTP/1.1 431"},
+                    HostileCase{"HugeBody", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n", "HTTP/1.1 413"},
+                    HostileCase{"NoHttp", "this is not http\r\n\r\n", "HTTP/1.1 400"},
+                    HostileCase{"BadLength", "POST / HTTP/1.1\r\nContent-Length: -4\r\n\r\n", "HTTP/1.1 400"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_F(ServerTest, DropsWhoeverDawdlesWithTheHeader) {
+  Peer peer(start(echo, {.header_timeout = milliseconds(50)}).port());
+  peer.send("GET / HTTP/1.1\r\nHos");
+  EXPECT_EQ(peer.read_to_end(), "<closed>");
+}
+
+TEST_F(ServerTest, DropsWhoeverDawdlesWithTheBody) {
+  Peer peer(start(echo, {.body_timeout = milliseconds(50)}).port());
+  peer.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
+  EXPECT_EQ(peer.read_to_end(), "<closed>");
+}
+
+TEST_F(ServerTest, DropsIdleConnections) {
+  Peer peer(start(echo, {.idle_timeout = milliseconds(50)}).port());
+  EXPECT_EQ(peer.read_to_end(), "<closed>");
+}
+
+TEST_F(ServerTest, RefusesMoreConnectionsThanItsLimit) {
+  Server& server = start(echo, {.max_connections = 1});
+  Peer first(server.port());
+  first.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(first.read("GET /1"), HasSubstr("200"));
+  Peer second(server.port());
+  EXPECT_EQ(second.read_to_end(), "<closed>");
+}
+
+TEST_F(ServerTest, ServesOthersWhileAHandlerIsSlow) {
+  std::promise<void> release;
+  auto released = release.get_future().share();
+  Server& server = start([released](const Request& request) -> Reply {
+    if (request.path == "/slow") released.wait();
+    return Response{.body = "done " + request.path};
+  });
+  Peer slow(server.port());
+  slow.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+  Peer quick(server.port());
+  quick.send("GET /quick HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(quick.read("done"), HasSubstr("200"));
+  release.set_value();
+  EXPECT_THAT(slow.read("done /slow"), HasSubstr("200"));
+}
+
+TEST_F(ServerTest, StreamsChunksUntilTheProducerEnds) {
+  Server& server = start([](const Request&) -> Reply {
+    return Stream{.produce = [](StreamWriter& writer) {
+      writer.write("one\n");
+      writer.write("two\n");
+    }};
+  });
+  Peer peer(server.port());
+  peer.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(peer.read_to_end(), testing::AllOf(HasSubstr("4\r\none\n\r\n"), HasSubstr("0\r\n\r\n<closed>")));
+}
+
+TEST_F(ServerTest, TellsTheProducerThatThePeerIsGone) {
+  std::promise<void> noticed;
+  Server& server = start([&](const Request&) -> Reply {
+    return Stream{.produce = [&](StreamWriter& writer) {
+      while (writer.write("tick\n")) {
+      }
+      noticed.set_value();
+    }};
+  });
+  Peer peer(server.port());
+  peer.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  peer.read("tick");
+  peer.close();
+  EXPECT_EQ(noticed.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+}
+
+TEST_F(ServerTest, StopsWhileStreaming) {
+  Server& server = start([](const Request&) -> Reply {
+    return Stream{.produce = [](StreamWriter& writer) {
+      while (writer.write("tick\n")) {
+      }
+    }};
+  });
+  Peer peer(server.port());
+  peer.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  peer.read("tick");
+  server.stop();
+  server.stop();  // idempotent
+  EXPECT_FALSE(Peer(server.port()).connected());
+}
+
+TEST_F(ServerTest, NamesTheAddressThatIsTaken) {
+  const std::uint16_t taken = start().port();
+  Server second({.port = taken}, echo);
+  const auto started = second.start();
+  ASSERT_FALSE(started.ok());
+  EXPECT_THAT(started.error().message, HasSubstr(std::to_string(taken)));
+}
+
+TEST_F(ServerTest, ServesTlsAndReloadsItsCertificate) {
+  const auto first = fakes::self_signed("first.example");
+  const auto second = fakes::self_signed("second.example");
+  Server& server = start(echo, {.certificate = Certificate{first.certificate_pem, first.key_pem}});
+  EXPECT_THAT(fakes::tls_get(server.port(), "/x").body, HasSubstr("GET /x"));
+  EXPECT_EQ(fakes::tls_get(server.port(), "/x").common_name, "first.example");
+  ASSERT_TRUE(server.reload({second.certificate_pem, second.key_pem}).ok());
+  EXPECT_EQ(fakes::tls_get(server.port(), "/x").common_name, "second.example");
+}
+
+TEST_F(ServerTest, RefusesACertificateThatIsNone) {
+  Server server({.certificate = Certificate{"nonsense", "nonsense"}}, echo);
+  EXPECT_EQ(server.start().error().code, base::ErrorCode::kInvalid);
+}
+
+TEST(SplitAddress, ReadsHostsAndPorts) {
+  EXPECT_EQ(split_address("127.0.0.1:80"), (std::pair<std::string, std::uint16_t>("127.0.0.1", 80)));
+  EXPECT_EQ(split_address(":0"), (std::pair<std::string, std::uint16_t>("", 0)));
+  EXPECT_EQ(split_address("[::1]:443"), (std::pair<std::string, std::uint16_t>("::1", 443)));
+  EXPECT_EQ(split_address("localhost"), std::nullopt);
+  EXPECT_EQ(split_address("x:99999"), std::nullopt);
+  EXPECT_EQ(split_address("x:"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace serving
