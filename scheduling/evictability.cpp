@@ -74,11 +74,12 @@ Evictability::Evictability(const api::Evictability& spec, const ClusterSnapshot&
       cluster_(&cluster),
       now_(now),
       protections_(effective_protections(spec.pod_protections)),
-      priority_threshold_(spec.priority_threshold
-                              ? resolve_threshold(*spec.priority_threshold, cluster, errors,
-                                                  path.field("priorityThreshold"))
-                              : kSystemCriticalPriority),
-      candidate_nodes_(candidate_nodes_of(spec, cluster)) {}
+      priority_threshold_(kSystemCriticalPriority),
+      candidate_nodes_(candidate_nodes_of(spec, cluster)) {
+  // Without the protection the threshold is not in force (refuse_priority), so there is nothing to resolve.
+  if (!spec.priority_threshold || !protects(PodProtection::kSystemCriticalPods)) return;
+  priority_threshold_ = resolve_threshold(*spec.priority_threshold, cluster, errors, path.field("priorityThreshold"));
+}
 
 bool Evictability::protects(PodProtection protection) const { return (protections_ & bit(protection)) != 0; }
 

@@ -19,7 +19,7 @@ namespace scheduling {
 class Evictability {
  public:
   /// Complains in `errors`, with paths under `path`, about a PriorityClass that does not exist or a threshold above
-  /// system-critical; the threshold then stays at its default, which protects at least as much as no threshold.
+  /// system-critical. The threshold is then the default, which is not what was asked for: do not act on it.
   Evictability(const api::Evictability& spec, const ClusterSnapshot& cluster, base::TimePoint now,
                api::FieldErrors& errors, const api::FieldPath& path = api::FieldPath("spec.evictability"));
 

@@ -95,13 +95,8 @@ base::Status PodLifeTime::nominate(const Context& context, NominationSink& sink)
       }
     });
   }
-  const auto older = [&](PodIndex a, PodIndex b) {
-    const api::ObjectMeta& first = base.pod(a).meta;
-    const api::ObjectMeta& second = base.pod(b).meta;
-    return std::tie(first.creation_timestamp, first.ns, first.name, first.uid) <
-           std::tie(second.creation_timestamp, second.ns, second.name, second.uid);
-  };
-  std::ranges::sort(pods, older);
+  // Ties stay in the order of the nodes, then by name.
+  std::ranges::stable_sort(pods, {}, [&](PodIndex pod) { return base.pod(pod).meta.creation_timestamp; });
   for (const PodIndex pod : pods) {
     if (const auto refusal = context.evictability.refusal_before_eviction(pod, context.cluster)) {
       sink.refused(pod, *refusal);

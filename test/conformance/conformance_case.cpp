@@ -1,0 +1,69 @@
+#include "test/conformance/conformance_case.hpp"
+
+#include <functional>
+#include <map>
+#include <stdexcept>
+
+#include "api/core_codec.hpp"
+
+namespace conformance {
+namespace {
+
+template <typename T>
+std::shared_ptr<const T> decoded(base::Result<T> result) {
+  if (!result) throw std::runtime_error("object does not decode: " + result.error().message);
+  return std::make_shared<const T>(*std::move(result));
+}
+
+void take(scheduling::SnapshotInput& input, const std::string& kind, const std::string& text) {
+  if (kind == "nodes") return input.nodes.push_back(decoded(api::decode_node(text)));
+  if (kind == "pods") return input.pods.push_back(decoded(api::decode_pod(text)));
+  if (kind == "poddisruptionbudgets") return input.pdbs.push_back(decoded(api::decode_pdb(text)));
+  if (kind == "namespaces") return input.namespaces.push_back(decoded(api::decode_namespace(text)));
+  if (kind == "priorityClasses") return input.priority_classes.push_back(decoded(api::decode_priority_class(text)));
+  if (kind == "persistentVolumeClaims") return input.claims.push_back(decoded(api::decode_pvc(text)));
+  throw std::runtime_error("unknown kind of object: " + kind);
+}
+
+}  // namespace
+
+base::TimePoint Case::now() const { return base::parse_time(json.at("capturedAt").get<std::string>()).value(); }
+
+Judgement failed(std::string detail) { return {Outcome::kFailed, std::move(detail)}; }
+
+std::unique_ptr<scheduling::ClusterSnapshot> snapshot_of(const Case& each) {
+  scheduling::SnapshotInput input;
+  for (const auto& [kind, objects] : each.json.at("objects").items()) {
+    for (const Json& object : objects) take(input, kind, object.dump());
+  }
+  return std::make_unique<scheduling::ClusterSnapshot>(std::move(input));
+}
+
+std::vector<scheduling::NodeIndex> nodes_in_order(const Case& each, const scheduling::ClusterSnapshot& cluster) {
+  std::vector<scheduling::NodeIndex> nodes;
+  for (const Json& node : each.json.at("objects").at("nodes")) {
+    nodes.push_back(cluster.find_node(node.at("metadata").at("name").get<std::string>()).value());
+  }
+  return nodes;
+}
+
+scheduling::PodIndex target_of(const Case& each, const scheduling::ClusterSnapshot& cluster) {
+  const Json& target = each.json.at("target");
+  return cluster.find_pod(target.at("namespace").get<std::string>(), target.at("name").get<std::string>()).value();
+}
+
+Judgement judge(const Case& each) {
+  static const std::map<std::string, Judgement (*)(const Case&)> kJudges = {
+      {"strategy", judge_strategy}, {"filter", judge_filter},  {"preEvictionFilter", judge_filter},
+      {"nodefit", judge_node_fit},  {"evict", judge_eviction},
+  };
+  const auto at = kJudges.find(each.kind());
+  if (at == kJudges.end()) return {Outcome::kUnsupported, "kind " + each.kind()};
+  try {
+    return at->second(each);
+  } catch (const std::exception& error) {
+    return failed(std::string("exception: ") + error.what());
+  }
+}
+
+}  // namespace conformance

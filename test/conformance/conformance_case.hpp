@@ -1,0 +1,55 @@
+#pragma once
+
+/// One captured case and how it is judged. The files' README says what the fields mean.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "api/descheduler_policy.hpp"
+#include "base/result.hpp"
+#include "scheduling/cluster_snapshot.hpp"
+
+namespace conformance {
+
+using Json = nlohmann::json;
+
+struct Case {
+  std::string plugin;
+  Json json;
+
+  std::string id() const { return json.at("id").get<std::string>(); }
+  std::string kind() const { return json.at("kind").get<std::string>(); }
+  const Json& expect() const { return json.at("expect"); }
+  base::TimePoint now() const;
+};
+
+enum class Outcome { kPassed, kFailed, kDeliberate, kUnsupported };
+struct Judgement {
+  Outcome outcome = Outcome::kPassed;
+  std::string detail;
+};
+Judgement judge(const Case& each);
+
+// --- what the kinds share
+
+/// The case's objects, through the product's own decoders. Aborts the case by an exception when one does not decode.
+std::unique_ptr<scheduling::ClusterSnapshot> snapshot_of(const Case& each);
+/// objects.nodes in the order they were written.
+std::vector<scheduling::NodeIndex> nodes_in_order(const Case& each, const scheduling::ClusterSnapshot& cluster);
+scheduling::PodIndex target_of(const Case& each, const scheduling::ClusterSnapshot& cluster);
+
+/// DefaultEvictor args of upstream's v1alpha2, deprecated spellings included, in our words.
+api::Evictability evictability_of(const Json& args);
+
+Judgement judge_strategy(const Case& each);
+Judgement judge_filter(const Case& each);
+Judgement judge_node_fit(const Case& each);
+Judgement judge_eviction(const Case& each);
+
+Judgement failed(std::string detail);
+
+}  // namespace conformance

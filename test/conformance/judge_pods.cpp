@@ -1,0 +1,98 @@
+/// DefaultEvictor, node fit, and the eviction limits: one pod at a time.
+
+#include <algorithm>
+#include <map>
+
+#include "planning/cycle_limits.hpp"
+#include "scheduling/evictability.hpp"
+#include "scheduling/predicates.hpp"
+#include "test/conformance/conformance_case.hpp"
+
+namespace conformance {
+namespace {
+
+using scheduling::FitLevel;
+using scheduling::Refusal;
+
+std::string describe(const std::optional<Refusal>& refusal) {
+  return refusal ? std::string(refusal->reason) + ": " + refusal->message() : "no refusal";
+}
+
+Judgement compare(bool expected, const std::optional<Refusal>& refusal) {
+  if (expected == !refusal) return {};
+  return failed(std::string("expected ") + (expected ? "yes" : "no") + ", got " + describe(refusal));
+}
+
+std::string upstream_words(const Refusal& refusal) {
+  if (refusal.reason == "InsufficientResource") return "insufficient " + std::string(refusal.subject);
+  static const std::map<std::string_view, std::string> kWords = {
+      {"TooManyPods", "insufficient pods"},
+      {"NodeCordoned", "node is not schedulable"},
+      {"NodeSelectorMismatch", "pod node selector does not match the node label"},
+      {"UntoleratedTaint", "pod does not tolerate taints on the node"},
+      {"AntiAffinity", "pod matches inter-pod anti-affinity rule of other pod on node"},
+      {"TotalLimit", "maximum number of evicted pods per a descheduling cycle reached"},
+      {"NodeLimit", "maximum number of evicted pods per node reached"},
+      {"NamespaceLimit", "maximum number of evicted pods per namespace reached"},
+  };
+  const auto at = kWords.find(refusal.reason);
+  return at == kWords.end() ? std::string(refusal.reason) : at->second;
+}
+
+Judgement compare_words(const Json& expect, const std::optional<Refusal>& refusal) {
+  if (!expect.contains("error") || !refusal) return {};
+  const std::string got = upstream_words(*refusal);
+  if (!expect.value("errorStable", true)) {
+    const auto ever = expect.at("errorEver").get<std::vector<std::string>>();
+    return std::ranges::find(ever, got) != ever.end() ? Judgement{} : failed("refused for another reason: " + got);
+  }
+  return expect.at("error") == got ? Judgement{} : failed("refused for another reason: " + got);
+}
+
+}  // namespace
+
+Judgement judge_filter(const Case& each) {
+  const auto cluster = snapshot_of(each);
+  const api::Evictability spec = evictability_of(each.json.at("args"));
+  api::FieldErrors errors;
+  const scheduling::Evictability rules(spec, *cluster, each.now(), errors);
+  if (!errors.empty()) return failed(errors.front().to_string());
+  const scheduling::PodIndex pod = target_of(each, *cluster);
+  const scheduling::Overlay overlay(*cluster);
+  const auto refusal = each.kind() == "filter" ? rules.refusal(pod) : rules.refusal_before_eviction(pod, overlay);
+  return compare(each.expect().at("result").get<bool>(), refusal);
+}
+
+Judgement judge_node_fit(const Case& each) {
+  const auto cluster = snapshot_of(each);
+  const scheduling::Overlay overlay(*cluster);
+  const scheduling::PodIndex pod = target_of(each, *cluster);
+  const bool expected = each.expect().at("result").get<bool>();
+  if (each.json.at("function") == "PodFitsAnyOtherNode") {
+    const bool fits = fits_another_node(overlay, pod, nodes_in_order(each, *cluster), FitLevel::kBasic);
+    return fits == expected ? Judgement{} : failed(fits ? "fits" : "does not fit");
+  }
+  const auto node = cluster->find_node(each.json.at("targetNode").get<std::string>()).value();
+  const auto refusal = first_refusal(overlay, pod, node, FitLevel::kBasic);
+  const Judgement verdict = compare(expected, refusal);
+  return verdict.outcome == Outcome::kPassed ? compare_words(each.expect(), refusal) : verdict;
+}
+
+/// What limits decide about one eviction; events and API errors are the controllers' business.
+Judgement judge_eviction(const Case& each) {
+  const auto cluster = snapshot_of(each);
+  const scheduling::PodIndex pod = target_of(each, *cluster);
+  const Json limits = each.json.value("limits", Json::object());
+  const auto limit = [&](const char* name) {
+    return limits.contains(name) ? std::optional(limits.at(name).get<std::int32_t>()) : std::nullopt;
+  };
+  if (each.json.contains("apiError")) return {};
+  const planning::CycleLimits counters({limit("total"), limit("perNode"), limit("perNamespace")});
+  // The case's node is no object of its own, only a name: any number stands for it.
+  const auto hit = counters.hit(0, cluster->namespace_of(pod));
+  const std::string expected = each.expect().value("error", "");
+  const std::string got = hit ? upstream_words(hit->refusal) : "";
+  return got == expected ? Judgement{} : failed("expected \"" + expected + "\", got \"" + got + "\"");
+}
+
+}  // namespace conformance

@@ -1,0 +1,159 @@
+/// One strategy over one cluster, with upstream's evictor: evictions are counted against the limits and change nothing.
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "planning/cycle_limits.hpp"
+#include "scheduling/evictability.hpp"
+#include "strategies/catalog.hpp"
+#include "test/conformance/conformance_case.hpp"
+
+namespace conformance {
+namespace {
+
+using scheduling::PodIndex;
+using strategies::Verdict;
+
+std::string name_of(const api::Pod& pod) { return pod.meta.ns + "/" + pod.meta.name; }
+
+class CountingSink final : public strategies::NominationSink {
+ public:
+  CountingSink(const scheduling::ClusterSnapshot& cluster, const api::PerCycleLimits& limits)
+      : cluster_(cluster), limits_(limits) {}
+
+  Verdict offer(PodIndex pod, std::string_view) override {
+    const auto node = cluster_.node_of(pod);
+    const auto ns = cluster_.namespace_of(pod);
+    if (const auto hit = limits_.hit(node, ns)) return hit->verdict;
+    limits_.count(node, ns);
+    evicted_.push_back(name_of(cluster_.pod(pod)));
+    ++per_node_[cluster_.pod(pod).node_name.value];
+    return Verdict::kAccepted;
+  }
+  void refused(PodIndex, const scheduling::Refusal&) override {}
+
+  std::vector<std::string> evicted() const {
+    std::vector<std::string> sorted = evicted_;
+    std::ranges::sort(sorted);
+    return sorted;
+  }
+  const std::map<std::string, std::int64_t>& per_node() const { return per_node_; }
+
+ private:
+  const scheduling::ClusterSnapshot& cluster_;
+  planning::CycleLimits limits_;
+  std::vector<std::string> evicted_;
+  std::map<std::string, std::int64_t> per_node_;
+};
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text = "[";
+  for (const std::string& name : names) text += (text.size() > 1 ? " " : "") + name;
+  return text + "]";
+}
+
+std::vector<std::string> sorted_strings(const Json& list) {
+  auto strings = list.get<std::vector<std::string>>();
+  std::ranges::sort(strings);
+  return strings;
+}
+
+std::vector<std::string> expected_names(const Json& expect) {
+  std::vector<std::string> names;
+  for (const Json& ref : expect.at("evictedPodRefs")) {
+    names.push_back(ref.at("namespace").get<std::string>() + "/" + ref.at("name").get<std::string>());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+Judgement compare_count(const Json& expect, std::int64_t count) {
+  const bool stable = expect.value("evictedCountStable", true);
+  const std::int64_t least = expect.value(stable ? "evictedCount" : "evictedCountMin", std::int64_t{0});
+  const std::int64_t most = expect.value(stable ? "evictedCount" : "evictedCountMax", std::int64_t{0});
+  if (count >= least && count <= most) return {};
+  return failed("evicted " + std::to_string(count) + ", expected " + std::to_string(least) + ".." + std::to_string(most));
+}
+
+/// Upstream's listing order is random, so some outcomes are sets of outcomes.
+Judgement compare_unstable(const Json& expect, const CountingSink& sink) {
+  const auto evicted = sink.evicted();
+  if (auto count = compare_count(expect, static_cast<std::int64_t>(evicted.size())); count.outcome != Outcome::kPassed) {
+    count.detail += " " + listed(evicted);
+    return count;
+  }
+  const auto ever = sorted_strings(expect.value("evictedEver", Json::array()));
+  const auto always = sorted_strings(expect.value("evictedAlways", Json::array()));
+  const std::set<std::string> distinct(evicted.begin(), evicted.end());
+  if (!std::ranges::includes(ever, distinct)) return failed("evicted " + listed(evicted) + ", upstream ever only " + listed(ever));
+  if (!std::ranges::includes(distinct, always)) return failed("evicted " + listed(evicted) + ", upstream always " + listed(always));
+  if (expect.contains("evictedPerNode")) {
+    const auto per_node = expect.at("evictedPerNode").get<std::map<std::string, std::int64_t>>();
+    if (per_node != sink.per_node()) return failed("evictions per node differ: " + Json(sink.per_node()).dump());
+  }
+  return {};
+}
+
+Judgement compare(const Json& expect, const CountingSink& sink) {
+  if (!expect.value("evictedPodsStable", true)) {
+    // Our listing is by name, so where the name-sorted replays are told apart they are the measure.
+    return compare_unstable(expect.contains("byName") ? expect.at("byName") : expect, sink);
+  }
+  const auto expected = expected_names(expect);
+  if (expected == sink.evicted()) return {};
+  return failed("evicted " + listed(sink.evicted()) + ", expected " + listed(expected));
+}
+
+api::PerCycleLimits limits_of(const Case& each) {
+  const Json limits = each.json.value("limits", Json::object());
+  const auto limit = [&](const char* name) {
+    return limits.contains(name) ? std::optional(limits.at(name).get<std::int32_t>()) : std::nullopt;
+  };
+  return {limit("total"), limit("perNode"), limit("perNamespace")};
+}
+
+bool is_known(const std::string& plugin) {
+  const auto known = strategies::known_strategies();
+  return std::ranges::find(known, plugin) != known.end();
+}
+
+/// Differences that are meant, by what the case asks for and not by its id.
+struct Deviation {
+  const char* pointer;  ///< present in the args
+  const char* reason;
+};
+constexpr Deviation kDeviations[] = {
+    {"/metricsUtilization", "measured usage is refused as not supported yet"},
+    {"/evictableNamespaces/include", "upstream's own validation refuses it; its test goes around the validation"},
+};
+
+const Deviation* deviation_of(const Json& args) {
+  const auto applies = [&](const Deviation& each) { return args.contains(Json::json_pointer(each.pointer)); };
+  const auto at = std::ranges::find_if(kDeviations, applies);
+  return at == std::end(kDeviations) ? nullptr : at;
+}
+
+}  // namespace
+
+Judgement judge_strategy(const Case& each) {
+  if (!is_known(each.plugin)) return {Outcome::kUnsupported, each.plugin};
+  const Json& args = each.json.at("args");
+  if (const Deviation* deviation = deviation_of(args)) return {Outcome::kDeliberate, deviation->reason};
+  api::FieldErrors errors;
+  const auto made = strategies::make_strategies({{each.plugin, args.dump()}}, errors);
+  if (made.empty()) return failed("args refused: " + errors.front().to_string());
+
+  const auto cluster = snapshot_of(each);
+  const auto nodes = nodes_in_order(each, *cluster);
+  const api::Evictability spec = evictability_of(each.json.value("evictor", Json::object()));
+  const scheduling::Evictability evictability(spec, *cluster, each.now(), errors);
+  if (!errors.empty()) return failed(errors.front().to_string());
+  const scheduling::Overlay overlay(*cluster);
+  CountingSink sink(*cluster, limits_of(each));
+  const base::Status done = made.front().strategy->nominate({overlay, nodes, evictability, each.now()}, sink);
+  if (!done) return failed(done.error().message);
+  return compare(each.expect(), sink);
+}
+
+}  // namespace conformance

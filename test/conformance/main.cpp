@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "test/conformance/conformance_case.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using conformance::Case;
+using conformance::Json;
+using conformance::Outcome;
+
+struct Tally {
+  std::map<Outcome, int> count;
+};
+
+fs::path directory() {
+  if (const char* set = std::getenv("EVACUATOR_CONFORMANCE_DIR")) return set;
+  return fs::path(EVACUATOR_SOURCE_DIR) / ".." / "shared" / "conformance";
+}
+
+std::vector<fs::path> files_below(const fs::path& root) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (entry.is_regular_file() && entry.path().extension() == ".json") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+void run_file(const fs::path& file, const std::string& only, std::map<std::string, Tally>& tallies) {
+  std::ifstream stream(file);
+  const Json document = Json::parse(stream, nullptr, false);
+  if (!document.is_object() || !document.contains("cases")) {
+    std::printf("%s: is no file of cases\n", file.c_str());
+    ++tallies["(unreadable files)"].count[Outcome::kFailed];
+    return;
+  }
+  const std::string plugin = document.value("plugin", "");
+  for (const Json& json : document.at("cases")) {
+    const Case each{plugin, json};
+    if (!only.empty() && each.id().find(only) == std::string::npos) continue;
+    const auto verdict = judge(each);
+    ++tallies[plugin].count[verdict.outcome];
+    if (verdict.outcome == Outcome::kFailed) std::printf("FAILED %s: %s\n", each.id().c_str(), verdict.detail.c_str());
+  }
+}
+
+int report(std::map<std::string, Tally>& tallies) {
+  int failed = 0;
+  std::printf("%-46s %7s %7s %11s %12s\n", "suite", "passed", "failed", "deliberate", "unsupported");
+  for (auto& [plugin, tally] : tallies) {
+    std::printf("%-46s %7d %7d %11d %12d\n", plugin.c_str(), tally.count[Outcome::kPassed], tally.count[Outcome::kFailed],
+                tally.count[Outcome::kDeliberate], tally.count[Outcome::kUnsupported]);
+    failed += tally.count[Outcome::kFailed];
+  }
+  return failed;
+}
+
+}  // namespace
+
+/// conformance [PART-OF-ID]
+int main(int argc, char** argv) {
+  const fs::path root = directory();
+  if (!fs::is_directory(root)) {
+    std::printf("conformance: skipped, there is no %s\n", root.c_str());
+    return EXIT_SUCCESS;
+  }
+  std::map<std::string, Tally> tallies;
+  for (const fs::path& file : files_below(root)) run_file(file, argc > 1 ? argv[1] : "", tallies);
+  return report(tallies) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
