@@ -106,19 +106,27 @@ TEST_F(Crds, ValidateNamesTheFieldAndPassesTheSamples) {
 }
 
 TEST_F(Crds, TheSamplesApply) {
-  const std::string samples = std::string(EVACUATOR_SOURCE_DIR) + "/config/samples";
-  kubectl()({"apply", "-k", samples});
-  kubectl()({"apply", "-f", samples + "/evacuation.yaml"});
+  std::vector<std::string> files;
+  for (const char* name :
+       {"policy-podlifetime", "policy-lownodeutilization", "statefulset", "evacuation", "handoff-deployment"}) {
+    files.push_back("--filename=" + std::string(EVACUATOR_SOURCE_DIR) + "/config/samples/" + name + ".yaml");
+  }
+  const auto all = [&](std::vector<std::string> command) {
+    command.insert(command.end(), files.begin(), files.end());
+    return kubectl()(command);
+  };
+  all({"apply"});
 
-  const std::string removed =
-      kubectl()({"delete", "-k", samples}) + kubectl()({"delete", "-f", samples + "/evacuation.yaml"});
-  for (const char* name : {"renew-daily", "spread-load", "web-1-by-hand"}) {
+  const std::string removed = all({"delete"});
+  for (const char* name : {"renew-daily", "spread-load", "web-1-by-hand", "\"database\""}) {
     EXPECT_NE(removed.find(name), std::string::npos) << name << " was not there: " << removed;
   }
 }
 
 TEST_F(Crds, TheWholeOfConfigApplies) {
   if (!cluster().has_rbac()) GTEST_SKIP() << "the simulator serves no RBAC kinds";
+  const Json client = Json::parse(kubectl()({"version", "--client", "-o", "json"}));
+  if (std::stoi(text_at(client, "/clientVersion/minor")) < 21) GTEST_SKIP() << "this kubectl's kustomize is too old";
   const std::string applied =
       kubectl()({"apply", "--dry-run=server", "-k",
                  std::string(EVACUATOR_SOURCE_DIR) + "/" + std::string(cluster().everything())});
@@ -130,28 +138,36 @@ TEST_F(Crds, TheWholeOfConfigApplies) {
 
 TEST_F(Crds, TheServiceAccountMayDoItsWorkAndNoMore) {
   if (!cluster().has_rbac()) GTEST_SKIP() << "the simulator has no authorization";
-  const auto allowed = [&](const std::string& verb, const std::string& resource, const std::string& where) {
-    return kubectl()
-               .attempt({"auth", "can-i", verb, resource, "-n", where, "--as=" + cluster().operator_user()})
-               .exit_code == 0;
+  const auto allowed = [&](const std::string& verb, const std::string& resource, const std::string& subresource = {},
+                           const std::string& where = "default") {
+    std::vector<std::string> question{
+        "auth", "can-i", verb, resource, "-n", where, "--as=" + cluster().operator_user()};
+    if (!subresource.empty()) question.push_back("--subresource=" + subresource);
+    return kubectl().attempt(question).exit_code == 0;
   };
-  const std::vector<std::pair<std::string, std::string>> may = {{"list", "pods"},
-                                                                {"patch", "pods"},
-                                                                {"create", "pods/eviction"},
-                                                                {"update", "evacuations.evacuator.dev/status"},
-                                                                {"watch", "deschedulerpolicies.evacuator.dev"},
-                                                                {"create", "events.events.k8s.io"}};
-  const std::vector<std::pair<std::string, std::string>> may_not = {
-      {"delete", "pods"},       {"deletecollection", "pods"},
-      {"create", "pods"},       {"update", "pods"},
-      {"patch", "pods/status"}, {"patch", "nodes"},
-      {"get", "secrets"},       {"update", "deschedulerpolicies.evacuator.dev"},
-      {"create", "leases"}};
-  for (const auto& [verb, resource] : may) EXPECT_TRUE(allowed(verb, resource, ns())) << verb << " " << resource;
-  for (const auto& [verb, resource] : may_not) EXPECT_FALSE(allowed(verb, resource, ns())) << verb << " " << resource;
-  EXPECT_TRUE(allowed("create", "leases", "evacuator-system"));
-  EXPECT_TRUE(allowed("update", "leases/evacuator", "evacuator-system"));
-  EXPECT_FALSE(allowed("update", "leases/another", "evacuator-system"));
+  struct Permission {
+    const char* verb;
+    const char* resource;
+    const char* subresource = "";
+  };
+  constexpr Permission kMay[] = {{"list", "pods"},
+                                 {"patch", "pods"},
+                                 {"create", "pods", "eviction"},
+                                 {"update", "evacuations.evacuator.dev", "status"},
+                                 {"watch", "deschedulerpolicies.evacuator.dev"},
+                                 {"create", "events.events.k8s.io"}};
+  constexpr Permission kMayNot[] = {{"delete", "pods"},          {"deletecollection", "pods"},
+                                    {"create", "pods"},          {"update", "pods"},
+                                    {"patch", "pods", "status"}, {"patch", "nodes"},
+                                    {"get", "secrets"},          {"update", "deschedulerpolicies.evacuator.dev"},
+                                    {"create", "leases"}};
+  for (const auto& [verb, resource, sub] : kMay)
+    EXPECT_TRUE(allowed(verb, resource, sub)) << verb << " " << resource << "/" << sub;
+  for (const auto& [verb, resource, sub] : kMayNot)
+    EXPECT_FALSE(allowed(verb, resource, sub)) << verb << " " << resource << "/" << sub;
+  EXPECT_TRUE(allowed("create", "leases", {}, "evacuator-system"));
+  EXPECT_TRUE(allowed("update", "leases/evacuator", {}, "evacuator-system"));
+  EXPECT_FALSE(allowed("update", "leases/another", {}, "evacuator-system"));
 }
 
 }  // namespace

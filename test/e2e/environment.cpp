@@ -42,7 +42,7 @@ class SimulatorEnvironment final : public Environment {
   std::string_view name() const override { return "simulator"; }
   std::filesystem::path admin_kubeconfig() const override { return folder_ / "admin.kubeconfig"; }
   std::filesystem::path operator_kubeconfig() override { return folder_ / "operator.kubeconfig"; }
-  std::string_view crds() const override { return "config/crd"; }
+  std::string_view crds() const override { return "crds"; }
   std::string_view everything() const override { return "config/default"; }
   std::string_view pdb_version() const override { return "policy/v1"; }
   bool has_rbac() const override { return false; }
@@ -172,7 +172,7 @@ class RealEnvironment final : public Environment {
   std::filesystem::path operator_kubeconfig() override {
     return cluster_script("control.sh", {"kubeconfig-for", "evacuator-system", "evacuator"}, std::chrono::seconds(60));
   }
-  std::string_view crds() const override { return "config/crd-legacy"; }
+  std::string_view crds() const override { return "crds/legacy"; }
   std::string_view everything() const override { return "config/legacy"; }
   std::string_view pdb_version() const override { return "policy/v1beta1"; }
   bool has_rbac() const override { return true; }

@@ -36,7 +36,7 @@ class Environment {
   virtual std::filesystem::path operator_kubeconfig() = 0;
   /// The operator's user name in the server's records.
   virtual std::string operator_user() const { return "system:serviceaccount:evacuator-system:evacuator"; }
-  /// Kustomization of the CRDs, below the repository.
+  /// Folder of the CRDs, below the repository.
   virtual std::string_view crds() const = 0;
   /// Kustomization of everything, below the repository.
   virtual std::string_view everything() const = 0;

@@ -8,6 +8,16 @@ namespace {
 
 std::string repository(std::string_view below) { return std::string(EVACUATOR_SOURCE_DIR) + "/" + std::string(below); }
 
+void apply_folder(const Kubectl& kubectl, std::string_view folder) {
+  std::vector<std::string> command{"apply"};
+  for (const auto& entry : std::filesystem::directory_iterator(repository(folder))) {
+    const std::filesystem::path& file = entry.path();
+    if (file.extension() == ".yaml" && file.filename() != "kustomization.yaml")
+      command.push_back("--filename=" + file.string());
+  }
+  kubectl(command);
+}
+
 bool is_ready(const Json& pod) { return text_at(condition(pod, "Ready"), "/status") == "True"; }
 bool is_terminating(const Json& pod) { return pod.at("metadata").contains("deletionTimestamp"); }
 
@@ -51,10 +61,11 @@ void Suite::start_proxy(const std::filesystem::path& scratch) {
   });
 }
 
+// File by file: the kustomize in kubectl 1.20, which Debian 12 has, is too old for config/.
 void Suite::install() {
-  (*kubectl_)({"apply", "-k", repository("config/namespace")});
-  (*kubectl_)({"apply", "-k", repository(cluster_->crds())});
-  if (cluster_->has_rbac()) (*kubectl_)({"apply", "-k", repository("config/rbac")});
+  apply_folder(*kubectl_, "config/namespace");
+  apply_folder(*kubectl_, cluster_->crds());
+  if (cluster_->has_rbac()) apply_folder(*kubectl_, "config/rbac");
   (*kubectl_)({"wait", "--for=condition=Established", "--timeout=60s", "crd/evacuations.evacuator.dev",
                "crd/deschedulerpolicies.evacuator.dev"});
   await("the new kinds to be served", [&](std::string& seen) {

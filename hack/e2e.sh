@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Runs the end-to-end scenarios on the simulator and on a real Kubernetes.
+# Builds what it needs, starts a cluster of its own, stops it afterwards.
+# The last line is "N passed, N failed" over all targets.
+#
+#   hack/e2e.sh [TARGET...]      simulator, real; both when none is named
+#
+#   PRESET                       CMake preset                      [release]
+#   BUILD                        build folder                      [build/$PRESET]
+#   E2E_FILTER                   GoogleTest filter                 [all]
+#   E2E_OUT                      where logs and results go         [out/e2e]
+#   E2E_KEEP                     not empty: leave the cluster running
+#   EVACUATOR_E2E_SEED           seed of the crash scenario        [random, printed]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+PRESET=${PRESET:-release}
+BUILD=${BUILD:-build/$PRESET}
+OUT=$(realpath -m "${E2E_OUT:-out/e2e}")
+SUITE="$BUILD/test/e2e/evacuator_e2e"
+LIMIT=1500 # seconds for one target: far more than it takes, so that a hang ends, too
+passed=0
+failed=0
+
+say() { printf 'e2e: %s\n' "$*" >&2; }
+
+main() {
+  local target
+  local targets=("$@")
+  ((${#targets[@]})) || targets=(simulator real)
+  for target in "${targets[@]}"; do
+    case "$target" in
+      simulator | real) ;;
+      -h | --help) sed -n '2,/^[^#]/{/^#/!q;s/^# \{0,1\}//p}' "$0" && exit 0 ;;
+      *) say "unknown target '$target': simulator or real" && exit 2 ;;
+    esac
+  done
+  build
+  rm -rf "$OUT"
+  mkdir -p "$OUT"
+  for target in "${targets[@]}"; do
+    "run_on_$target"
+  done
+  printf '%s passed, %s failed\n' "$passed" "$failed"
+  ((failed == 0 && passed > 0))
+}
+
+build() {
+  local generator=()
+  mkdir -p out
+  if [[ ! -f $BUILD/CMakeCache.txt ]]; then
+    ! command -v ninja >/dev/null || generator=(-G Ninja)
+    cmake --preset "$PRESET" -B "$BUILD" "${generator[@]}" >out/e2e-configure.log 2>&1 || { cat out/e2e-configure.log >&2 && exit 1; }
+  fi
+  cmake --build "$BUILD" --parallel "$(nproc)" --target evacuator evacuator_e2e evacuator_simulated_cluster >out/e2e-build.log 2>&1 ||
+    { tail -n 60 out/e2e-build.log >&2 && say "the build failed" && exit 1; }
+}
+
+run_on_simulator() { play simulator; }
+
+run_on_real() {
+  export CLUSTER_DIR=${CLUSTER_DIR:-$OUT/cluster}
+  [[ -n ${E2E_KEEP:-} ]] || trap 'hack/cluster/down.sh >/dev/null 2>&1 || true' EXIT
+  if ! hack/cluster/up.sh >"$OUT/cluster-up.log"; then
+    say "the cluster did not start: every scenario counts as failed there"
+    failed=$((failed + $("$SUITE" --gtest_list_tests | grep -c '^  ')))
+    return
+  fi
+  play real
+  [[ -n ${E2E_KEEP:-} ]] || hack/cluster/down.sh >/dev/null 2>&1 || true
+}
+
+# Runs the suite on one target and adds up its results. A suite that ends without a result counts as one failure more.
+play() { # play TARGET
+  local target=$1 result="$OUT/$1.xml" status=0 tests=0 failures=0 skipped started=$SECONDS
+  say "playing on the $target"
+  EVACUATOR_E2E_TARGET="$target" EVACUATOR_E2E_SCRATCH="$OUT/$target" timeout --kill-after=30 "$LIMIT" \
+    "$SUITE" --gtest_filter="${E2E_FILTER:-*}" --gtest_output="xml:$result" || status=$?
+  if [[ -f $result ]]; then
+    read -r tests failures < <(sed -n 's/.*<testsuites tests="\([0-9]*\)" failures="\([0-9]*\)".*/\1 \2/p' "$result" | head -n 1)
+    skipped=$(grep -c '<skipped' "$result" || true)
+    passed=$((passed + tests - failures - skipped))
+    failed=$((failed + failures))
+  fi
+  ((status == 0 || failures > 0)) || failed=$((failed + 1))
+  say "$target: $((tests - failures)) of $tests passed in $((SECONDS - started)) s"
+}
+
+main "$@"

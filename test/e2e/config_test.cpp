@@ -1,0 +1,196 @@
+// What config/ promises: least privilege, two careful replicas, a configuration that the operator takes. Runs with
+// ctest.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "api/yaml.hpp"
+#include "controllers/operator_config.hpp"
+#include "test/e2e/process.hpp"
+
+namespace e2e {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string below_config(const std::string& name) { return std::string(EVACUATOR_SOURCE_DIR) + "/config/" + name; }
+
+std::vector<Json> documents(const std::string& text) {
+  auto parsed = api::parse_yaml(text);
+  if (!parsed) ADD_FAILURE() << parsed.error().message;
+  return parsed ? *std::move(parsed) : std::vector<Json>();
+}
+
+std::vector<Json> manifests(const std::string& name) { return documents(read_file(below_config(name))); }
+
+/// The verbs that the rules give on a resource.
+std::set<std::string> verbs_on(const Json& role, const std::string& group, const std::string& resource) {
+  std::set<std::string> verbs;
+  for (const Json& rule : role.at("rules")) {
+    const auto groups = rule.at("apiGroups").get<std::set<std::string>>();
+    const auto resources = rule.at("resources").get<std::set<std::string>>();
+    if (groups.contains(group) && resources.contains(resource))
+      verbs.merge(rule.at("verbs").get<std::set<std::string>>());
+  }
+  return verbs;
+}
+
+using Verbs = std::set<std::string>;
+const Verbs kReads{"get", "list", "watch"};
+
+struct GrantCase {
+  const char* name;
+  const char* group;
+  const char* resource;
+  Verbs want;
+};
+
+class GrantTest : public ::testing::TestWithParam<GrantCase> {};
+
+TEST_P(GrantTest, IsExactlyWhatTheOperatorNeeds) {
+  const Json role = manifests("rbac/operator_role.yaml").at(0);
+  EXPECT_EQ(verbs_on(role, GetParam().group, GetParam().resource), GetParam().want);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OperatorRole, GrantTest,
+    ::testing::Values(
+        GrantCase{"PodsAreNeverDeleted", "", "pods", {"get", "list", "watch", "patch"}},
+        GrantCase{"PodsAreEvicted", "", "pods/eviction", {"create"}},
+        GrantCase{"PodStatusIsTheKubelets", "", "pods/status", {}}, GrantCase{"NodesAreRead", "", "nodes", kReads},
+        GrantCase{"NamespacesAreRead", "", "namespaces", kReads},
+        GrantCase{"ClaimsAreRead", "", "persistentvolumeclaims", kReads},
+        GrantCase{"VolumesAreRead", "", "persistentvolumes", kReads},
+        GrantCase{"SecretsAreNobodysBusiness", "", "secrets", {}},
+        GrantCase{"BudgetsAreRead", "policy", "poddisruptionbudgets", kReads},
+        GrantCase{"PrioritiesAreRead", "scheduling.k8s.io", "priorityclasses", kReads},
+        GrantCase{"ReplicaSetsAreRead", "apps", "replicasets", kReads},
+        GrantCase{"StatefulSetsAreRead", "apps", "statefulsets", kReads},
+        GrantCase{"EvacuationsAreOurs",
+                  "evacuator.dev",
+                  "evacuations",
+                  {"get", "list", "watch", "create", "update", "patch", "delete"}},
+        GrantCase{"EvacuationStatusToo", "evacuator.dev", "evacuations/status", {"get", "update", "patch"}},
+        GrantCase{"PoliciesAreThePeoples", "evacuator.dev", "deschedulerpolicies", kReads},
+        GrantCase{"PolicyStatusIsOurs", "evacuator.dev", "deschedulerpolicies/status", {"get", "update", "patch"}},
+        GrantCase{"EventsAreWritten", "events.k8s.io", "events", {"create", "patch"}},
+        GrantCase{"LeasesAreInOneNamespaceOnly", "coordination.k8s.io", "leases", {}}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(OperatorRole, UsesNoWildcards) {
+  for (const Json& role : manifests("rbac/operator_role.yaml")) EXPECT_EQ(role.dump().find("\"*\""), std::string::npos);
+}
+
+TEST(LeaderElectionRole, NamesTheOneLeaseOfTheConfiguration) {
+  const auto config = controllers::parse_operator_config(read_file(below_config("manager/config.yaml")));
+  ASSERT_TRUE(config) << config.error().message;
+  const Json role = manifests("rbac/leader_election_role.yaml").at(0);
+  EXPECT_EQ(role.at("kind"), "Role");
+  EXPECT_EQ(role.at("metadata").at("namespace"), config->leader_election.ns);
+  for (const Json& rule : role.at("rules")) {
+    if (rule.at("verbs") == Json::array({"create"})) continue;  // a create has no name yet
+    EXPECT_EQ(rule.at("resourceNames"), Json::array({config->leader_election.name}));
+  }
+}
+
+TEST(Configuration, IsTheDocumentedDefaultAndValid) {
+  const auto config = controllers::parse_operator_config(read_file(below_config("manager/config.yaml")));
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_TRUE(controllers::validate(*config).empty());
+  const controllers::OperatorConfig defaults;
+  EXPECT_EQ(config->in_flight, defaults.in_flight);
+  EXPECT_EQ(config->qps, defaults.qps);
+  EXPECT_EQ(config->burst, defaults.burst);
+  EXPECT_EQ(config->workers, defaults.workers);
+  EXPECT_EQ(config->address, defaults.address);
+  EXPECT_EQ(config->leader_election.lease_duration, defaults.leader_election.lease_duration);
+  EXPECT_EQ(config->leader_election.renew_deadline, defaults.leader_election.renew_deadline);
+  EXPECT_EQ(config->leader_election.retry_period, defaults.leader_election.retry_period);
+}
+
+class Manager : public ::testing::Test {
+ protected:
+  const Json deployment_ = manifests("manager/deployment.yaml").at(0);
+  const Json pod_ = deployment_.at("spec").at("template");
+  const Json container_ = pod_.at("spec").at("containers").at(0);
+};
+
+TEST_F(Manager, RunsTwoReplicasApartUnderItsOwnAccount) {
+  EXPECT_EQ(deployment_.at("spec").at("replicas"), 2);
+  EXPECT_EQ(pod_.at("spec").at("serviceAccountName"), "evacuator");
+  EXPECT_TRUE(pod_.at("spec").at("affinity").contains("podAntiAffinity"));
+  EXPECT_TRUE(pod_.at("spec").contains("topologySpreadConstraints"));
+}
+
+TEST_F(Manager, MeetsTheRestrictedPodSecurityStandard) {
+  EXPECT_EQ(pod_.at("spec").at("securityContext").at("runAsNonRoot"), true);
+  EXPECT_EQ(pod_.at("spec").at("securityContext").at("seccompProfile").at("type"), "RuntimeDefault");
+  const Json& context = container_.at("securityContext");
+  EXPECT_EQ(context.at("allowPrivilegeEscalation"), false);
+  EXPECT_EQ(context.at("readOnlyRootFilesystem"), true);
+  EXPECT_EQ(context.at("capabilities").at("drop"), Json::array({"ALL"}));
+}
+
+TEST_F(Manager, IsProbedWhereItServes) {
+  EXPECT_EQ(container_.at("livenessProbe").at("httpGet").at("path"), "/healthz");
+  EXPECT_EQ(container_.at("readinessProbe").at("httpGet").at("path"), "/readyz");
+  const auto config = controllers::parse_operator_config(read_file(below_config("manager/config.yaml")));
+  ASSERT_TRUE(config);
+  EXPECT_TRUE(config->address.ends_with(":" + container_.at("ports").at(0).at("containerPort").dump()))
+      << config->address;
+}
+
+TEST_F(Manager, IsFoundByItsBudgetAndItsService) {
+  const Json labels = pod_.at("metadata").at("labels");
+  EXPECT_EQ(manifests("manager/pod_disruption_budget.yaml").at(0).at("spec").at("selector").at("matchLabels"), labels);
+  EXPECT_EQ(manifests("manager/service.yaml").at(0).at("spec").at("selector"), labels);
+  EXPECT_EQ(deployment_.at("spec").at("selector").at("matchLabels"), labels);
+}
+
+// ---------------------------------------------------------------- kustomize
+
+class Rendered : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Finished probe = run({"kubectl", "kustomize", below_config("rbac")});
+    if (probe.exit_code == 127 || !probe.ok()) GTEST_SKIP() << "no kubectl with a kustomize: " << probe.err;
+  }
+
+  static std::map<std::string, Json> render(const std::string& overlay) {
+    const Finished done = run({"kubectl", "kustomize", below_config(overlay)});
+    EXPECT_TRUE(done.ok()) << done.err;
+    std::map<std::string, Json> objects;
+    for (Json& object : documents(done.out)) {
+      const std::string key =
+          object.at("kind").get<std::string>() + "/" + object.at("metadata").at("name").get<std::string>();
+      objects[key] = std::move(object);
+    }
+    return objects;
+  }
+};
+
+TEST_F(Rendered, DefaultHoldsEverything) {
+  const auto objects = render("default");
+  for (const char* key : {"Namespace/evacuator-system", "CustomResourceDefinition/evacuations.evacuator.dev",
+                          "CustomResourceDefinition/deschedulerpolicies.evacuator.dev", "ServiceAccount/evacuator",
+                          "ClusterRole/evacuator-operator", "Role/evacuator-leader-election", "Deployment/evacuator"}) {
+    EXPECT_TRUE(objects.contains(key)) << key;
+  }
+  EXPECT_EQ(objects.at("PodDisruptionBudget/evacuator").at("apiVersion"), "policy/v1");
+  EXPECT_EQ(objects.at("Deployment/evacuator").at("spec").at("template").at("spec").at("containers").at(0).at("image"),
+            "evacuator:0.1.0");
+}
+
+TEST_F(Rendered, LegacyIsForServersWithoutPolicyV1AndCel) {
+  const auto objects = render("legacy");
+  ASSERT_TRUE(objects.contains("PodDisruptionBudget/evacuator"));
+  EXPECT_EQ(objects.at("PodDisruptionBudget/evacuator").at("apiVersion"), "policy/v1beta1");
+  for (const auto& [key, object] : objects)
+    EXPECT_EQ(object.dump().find("x-kubernetes-validations"), std::string::npos) << key;
+  EXPECT_EQ(objects.size(), render("default").size());
+}
+
+}  // namespace
+}  // namespace e2e
