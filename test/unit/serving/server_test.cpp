@@ -61,7 +61,7 @@ class Peer {
 
 Reply echo(const Request& request) {
   if (request.path == "/throw") throw std::runtime_error("boom");
-  if (request.path == "/drop") return Response{.drop = true};
+  if (request.path == "/drop") return Response{.body = {}, .drop = true};
   return Response{.body = request.method + " " + request.path + "?" + request.query + " " + request.body};
 }
 
