@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <vector>
 
 namespace api {
 namespace {
@@ -44,17 +47,34 @@ base::Error no_json(std::string_view text, std::size_t byte) {
       fmt::format("not valid JSON at line {}, column {} of text that begins with '{}'", line, column, beginning_of(text)));
 }
 
-}  // namespace
-
-base::Result<Json> parse_json(std::string_view text) {
+base::Result<Json> parse_json_with(std::string_view text, const Json::parser_callback_t& callback) {
   if (!is_shallow(text)) return base::invalid(fmt::format("JSON is nested more than {} levels deep", kMaxJsonDepth));
   try {
-    return Json::parse(text);
+    return Json::parse(text, callback);
   } catch (const Json::parse_error& error) {
     return no_json(text, error.byte);
   } catch (const Json::exception& error) {
     return base::invalid(fmt::format("not valid JSON: {}", error.what()));
   }
+}
+
+}  // namespace
+
+base::Result<Json> parse_json(std::string_view text) { return parse_json_with(text, nullptr); }
+
+base::Result<Json> parse_json_unique(std::string_view text) {
+  std::vector<std::set<std::string>> open;
+  std::optional<std::string> duplicate;
+  auto parsed = parse_json_with(text, [&](int, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key && !duplicate && !open.back().insert(value.get<std::string>()).second) {
+      duplicate = value.get<std::string>();
+    }
+    return true;
+  });
+  if (parsed && duplicate) return base::invalid(fmt::format("key \"{}\" is already set", *duplicate));
+  return parsed;
 }
 
 std::string to_json_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }

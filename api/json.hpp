@@ -22,6 +22,9 @@ inline constexpr std::size_t kMaxJsonDepth = 128;
 /// (an HTML page of a proxy, say).
 base::Result<Json> parse_json(std::string_view text);
 
+/// The same, but a key that stands twice in one object is an error, too.
+base::Result<Json> parse_json_unique(std::string_view text);
+
 /// Compact JSON text. Never throws: bytes that are no UTF-8 become U+FFFD (Json::dump would throw on them).
 std::string to_json_text(const Json& value);
 
