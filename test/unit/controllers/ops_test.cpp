@@ -1,0 +1,119 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "controllers/evacuation_metrics.hpp"
+#include "controllers/operator_config.hpp"
+#include "controllers/ops_server.hpp"
+#include "test/fakes/http_get.hpp"
+
+namespace controllers {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(OpsServer, TellsMetricsAndTheStateOfTheProcess) {
+  base::Metrics metrics;
+  metrics.gauge("evacuator_leader", "1 while leading.").set(1);
+  bool ready = false;
+  OpsServer server("127.0.0.1:0", metrics,
+                   {.alive = []() -> base::Status { return base::Done{}; },
+                    .ready = [&]() -> base::Status {
+                      if (ready) return base::Done{};
+                      return base::unavailable("pods: not listed yet");
+                    }},
+                   {});
+  ASSERT_TRUE(server.start().ok());
+  EXPECT_THAT(fakes::http_get(server.port(), "/metrics"), HasSubstr("evacuator_leader 1"));
+  EXPECT_THAT(fakes::http_get(server.port(), "/healthz"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(fakes::http_get(server.port(), "/readyz"), testing::AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("pods: not listed yet")));
+  ready = true;
+  EXPECT_THAT(fakes::http_get(server.port(), "/readyz"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(fakes::http_get(server.port(), "/else"), StartsWith("HTTP/1.1 404"));
+}
+
+TEST(OpsServer, RefusesAnAddressWithoutPort) {
+  base::Metrics metrics;
+  OpsServer server("localhost", metrics, {}, {});
+  EXPECT_THAT(server.start().error().message, HasSubstr("server.address"));
+}
+
+TEST(EvacuationMetrics, CountAFinishedEvacuationOnce) {
+  base::Metrics metrics;
+  PrometheusEvacuationMetrics series(metrics);
+  api::Evacuation before;
+  before.status.phase = api::EvacuationPhase::kVerifying;
+  before.status.evictor = "eviction-api";
+  before.status.phase_entered_at = base::TimePoint(base::seconds(10));
+  api::Evacuation after = before;
+  after.status.phase = api::EvacuationPhase::kSucceeded;
+  after.status.reason = "Evicted";
+  series.on_status(before, after, base::TimePoint(base::seconds(12)));
+  series.on_status(after, after, base::TimePoint(base::seconds(13)));
+  EXPECT_THAT(metrics.render(), HasSubstr(R"(evacuator_evacuations_total{adapter="",evictor="eviction-api",reason="Evicted",result="Succeeded"} 1)"));
+}
+
+TEST(EvacuationMetrics, KeepTheGaugeOfPhases) {
+  base::Metrics metrics;
+  PrometheusEvacuationMetrics series(metrics);
+  api::Evacuation pending;
+  api::Evacuation done;
+  done.status.phase = api::EvacuationPhase::kSucceeded;
+  series.on_cached(nullptr, &pending);
+  series.on_cached(&pending, &done);
+  EXPECT_THAT(metrics.render(), HasSubstr(R"(evacuator_evacuations{phase="Pending"} 0)"));
+  EXPECT_THAT(metrics.render(), HasSubstr(R"(evacuator_evacuations{phase="Succeeded"} 1)"));
+  series.on_cached(&done, nullptr);
+  EXPECT_THAT(metrics.render(), HasSubstr(R"(evacuator_evacuations{phase="Succeeded"} 0)"));
+}
+
+TEST(OperatorConfig, HasTheDocumentedDefaults) {
+  const auto config = parse_operator_config("");
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->in_flight.total, (api::IntOrPercent{5, false}));
+  EXPECT_EQ(config->in_flight.per_node, (api::IntOrPercent{2, false}));
+  EXPECT_EQ(config->leader_election.lease_duration, base::seconds(15));
+}
+
+TEST(OperatorConfig, ReadsEveryField) {
+  const auto config = parse_operator_config(R"(
+limits: {inFlight: {total: "10%", perNode: 3, perNamespace: 4, perWorkload: "20%"}}
+leaderElection: {enabled: false, namespace: ops, name: x, leaseDuration: 30s, renewDeadline: 20s, retryPeriod: 5s}
+client: {qps: 500, burst: 1000}
+server: {address: "127.0.0.1:0"}
+logging: {level: debug, format: json}
+workers: 7
+)");
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->in_flight.total, (api::IntOrPercent{10, true}));
+  EXPECT_EQ(config->in_flight.per_workload, (api::IntOrPercent{20, true}));
+  EXPECT_FALSE(config->leader_election.enabled);
+  EXPECT_EQ(config->qps, 500);
+  EXPECT_EQ(config->log_format, base::LogFormat::kJson);
+  EXPECT_EQ(config->workers, 7);
+}
+
+struct BadConfig {
+  const char* name;
+  const char* yaml;
+  const char* complaint;
+};
+class BadOperatorConfig : public testing::TestWithParam<BadConfig> {};
+TEST_P(BadOperatorConfig, NamesTheField) {
+  const auto config = parse_operator_config(GetParam().yaml);
+  ASSERT_FALSE(config.ok());
+  EXPECT_THAT(config.error().message, HasSubstr(GetParam().complaint));
+}
+INSTANTIATE_TEST_SUITE_P(
+    OperatorConfig, BadOperatorConfig,
+    testing::Values(BadConfig{"Unknown", "limit: {}", "limit: unknown field"},
+                    BadConfig{"Percent", "limits: {inFlight: {total: 101%}}", "limits.inFlight.total"},
+                    BadConfig{"NoPercentHere", "limits: {inFlight: {perNode: 10%}}", "limits.inFlight.perNode"},
+                    BadConfig{"Later", "limits: {rate: {}}", "not supported yet"},
+                    BadConfig{"Deadline", "leaderElection: {renewDeadline: 20s}", "leaderElection.leaseDuration"},
+                    BadConfig{"Level", "logging: {level: loud}", "logging.level"},
+                    BadConfig{"Workers", "workers: 0", "workers"}, BadConfig{"NoYaml", "a: [", ""}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace controllers
