@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/evacuation.hpp"
+#include "base/result.hpp"
+#include "controllers/evacuation_decide.hpp"
+#include "kube/client.hpp"
+
+namespace controllers {
+
+/// An Evacuation with the text it was read as: written back from that, so fields we do not know survive.
+struct StoredEvacuation {
+  std::string raw;
+  api::Evacuation evacuation;
+  std::string problem;  ///< the spec cannot be decoded: why. `evacuation` then has metadata and status only
+};
+
+/// Never fails on a bad spec (see `problem`), only on text that is no object with metadata.
+base::Result<StoredEvacuation> parse_stored_evacuation(std::string raw);
+
+/// Decoder for the Evacuation informer: one with an undecodable spec appears with an empty podRef instead of not at all,
+/// so that the reconciler reads it live and says so in its status.
+base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json);
+
+base::Result<StoredEvacuation> read_evacuation(kube::Client& client, const api::ObjectKey& key);
+
+/// PUT …/status of the object as read with this status; kConflict when it changed meanwhile.
+base::Result<StoredEvacuation> write_status(kube::Client& client, const StoredEvacuation& stored,
+                                            const api::EvacuationStatus& status);
+
+/// What of `decision` concerns the main object, as one patch guarded by the resourceVersion. REQUIRES: there is something.
+base::Result<StoredEvacuation> write_main(kube::Client& client, const StoredEvacuation& stored, const Decision& decision);
+
+}  // namespace controllers

@@ -1,0 +1,427 @@
+#include "controllers/evacuation_reconciler.hpp"
+
+#include <algorithm>
+
+#include "api/core_codec.hpp"
+#include "controllers/evacuation_io.hpp"
+
+namespace controllers {
+namespace {
+
+using api::EvacuationPhase;
+using base::kv;
+
+/// Writes and calls of one reconcile. More would be a circle; the rest is done at the next one.
+constexpr int kMaxRounds = 24;
+/// How often an answer is recorded anew on top of somebody else's write.
+constexpr int kConflictRetries = 4;
+/// A PDB that shows allowance right after it refused is asked again this soon, a few times.
+constexpr base::seconds kRetryOnAllowance{1};
+constexpr int kRetriesOnAllowance = 3;
+
+std::string pod_index_key(const std::string& ns, const std::string& name) { return ns + "/" + name; }
+
+const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
+  for (const api::Blocker& each : evacuation.status.blocked_by) {
+    if (each.kind == "PodDisruptionBudget" && !each.name.empty()) return &each;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods,
+                            kube::Store<api::PodDisruptionBudget>& pdbs) {
+  evacuations.add_index(std::string(kEvacuationsByPod), [](const api::Evacuation& each) {
+    return std::vector{pod_index_key(each.meta.ns, each.spec.pod_ref.name)};
+  });
+  evacuations.add_index(std::string(kEvacuationsByOwner), [](const api::Evacuation& each) {
+    return each.status.pod_owner ? std::vector{each.status.pod_owner->uid} : std::vector<std::string>{};
+  });
+  pods.add_index(std::string(kPodsByOwner), [](const api::Pod& each) {
+    const auto* owner = each.meta.controller();
+    return owner ? std::vector{owner->uid} : std::vector<std::string>{};
+  });
+  pdbs.add_index(std::string(kPdbsByNamespace),
+                 [](const api::PodDisruptionBudget& each) { return std::vector{each.meta.ns}; });
+}
+
+/// One reconcile. `seen` is what decide() gets; what of it is live is tracked beside it.
+class EvacuationReconciler::Pass {
+ public:
+  Pass(EvacuationReconciler& shell, const api::ObjectKey& key)
+      : shell_(shell), deps_(shell.deps_), key_(key), log_(deps_.log.with({kv("evacuation", key.to_string())})) {}
+
+  base::Result<Requeue> run();
+
+ private:
+  /// What to do after a step of run().
+  enum class Go { kOn, kGone };
+
+  bool observe_cached();
+  void observe_surroundings();
+  void check_spec();
+  base::Result<Go> refresh();
+  base::Result<Go> refresh_evacuation();
+  base::Status refresh_pod();
+  void ask_for_slot();
+  base::Result<Requeue> settle(const Decision& decision);
+  base::Result<Go> carry_out(const Decision& decision);
+  base::Result<Go> change_main(const Decision& decision);
+  base::Result<Go> store_status(const Decision& decision);
+  base::Result<Go> call(const evictors::Action& action);
+  base::Result<Go> record_answer(const evictors::Action& action, const evictors::Answer& answer);
+  base::Result<Go> after_write(base::Result<StoredEvacuation> written);
+  void take_pod_from(const evictors::Action& action, const evictors::Answer& answer);
+  void retry_on_allowance();
+  base::Status check_leader() const;
+
+  EvacuationReconciler& shell_;
+  const Dependencies& deps_;
+  const api::ObjectKey& key_;
+  const base::Log log_;
+  Observed seen_;
+  std::optional<StoredEvacuation> stored_;  ///< live
+  bool pod_is_live_ = false;
+  bool removed_ = false;
+};
+
+base::Status EvacuationReconciler::Pass::check_leader() const {
+  if (deps_.may_act()) return base::Done{};
+  return base::Error{base::ErrorCode::kCancelled, "this replica does not lead (any more)"};
+}
+
+bool EvacuationReconciler::Pass::observe_cached() {
+  const auto cached = deps_.evacuations.get(key_);
+  if (!cached) return false;
+  seen_.evacuation = *cached;
+  seen_.pod = deps_.pods.get({key_.ns, cached->spec.pod_ref.name});
+  seen_.poked = shell_.take_poke(key_);
+  seen_.actor = deps_.identity;
+  seen_.eviction_version = deps_.eviction_version;
+  seen_.resumed_at = base::TimePoint(base::Duration(shell_.resumed_at_.load()));
+  observe_surroundings();
+  return true;
+}
+
+/// Siblings, PDBs, duplicates, the spec's validity: whatever the phase needs beyond the pod.
+void EvacuationReconciler::Pass::observe_surroundings() {
+  const api::Evacuation& evacuation = seen_.evacuation;
+  seen_.duplicate_of.clear();
+  if (evacuation.status.phase == EvacuationPhase::kPending) {
+    seen_.duplicate_of = deps_.admission.duplicate_of(evacuation);
+    check_spec();
+  }
+  seen_.pdbs.clear();
+  if (seen_.pod) {
+    for (auto& pdb : deps_.pdbs.by_index(kPdbsByNamespace, key_.ns)) {
+      if (pdb->covers(*seen_.pod)) seen_.pdbs.push_back(std::move(pdb));
+    }
+  }
+  seen_.siblings.clear();
+  seen_.desired_replicas.reset();
+  const bool here = seen_.pod && seen_.pod->uid() == evacuation.spec.pod_ref.uid && !seen_.pod->is_terminal();
+  const auto& owner = evacuation.status.pod_owner;
+  if (here || !owner || api::is_terminal(evacuation.status.phase)) return;
+  std::set<std::string> claimed;
+  for (const auto& other : deps_.evacuations.by_index(kEvacuationsByOwner, owner->uid)) {
+    if (other->meta.key() == key_ || !other->status.outcome || !other->status.outcome->replacement) continue;
+    claimed.insert(other->status.outcome->replacement->uid);
+  }
+  for (auto& pod : deps_.pods.by_index(kPodsByOwner, owner->uid)) {
+    const bool taken = claimed.contains(pod->meta.uid);
+    seen_.siblings.push_back({std::move(pod), taken});
+  }
+  if (deps_.desired_replicas) seen_.desired_replicas = deps_.desired_replicas(key_.ns, *owner);
+}
+
+void EvacuationReconciler::Pass::check_spec() {
+  seen_.spec_problem.clear();
+  if (stored_ && !stored_->problem.empty()) {
+    seen_.spec_problem = stored_->problem;
+    return;
+  }
+  auto errors = api::validate(seen_.evacuation.spec, deps_.evictors.names());
+  for (auto& error : deps_.evictors.validate(seen_.evacuation.spec.evictors, api::FieldPath("spec.evictors"))) {
+    const bool known = std::any_of(errors.begin(), errors.end(), [&](const auto& each) { return each.path == error.path; });
+    if (!known) errors.push_back(std::move(error));
+  }
+  if (!errors.empty()) seen_.spec_problem = api::to_error(errors).message;
+}
+
+base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh_evacuation() {
+  auto live = read_evacuation(deps_.client, key_);
+  if (!live && base::is_not_found(live.error())) return Go::kGone;
+  if (!live) return live.error().during("reading the Evacuation");
+  const bool began = live->evacuation.status.phase != EvacuationPhase::kPending;
+  if (!live->problem.empty() && began && !api::is_terminal(live->evacuation.status.phase)) {
+    return base::invalid(live->problem).during("the spec of a running Evacuation became unreadable");
+  }
+  stored_ = *std::move(live);
+  seen_.evacuation = stored_->evacuation;
+  return Go::kOn;
+}
+
+base::Status EvacuationReconciler::Pass::refresh_pod() {
+  pod_is_live_ = false;
+  auto body = deps_.client.get(kube::kPods, {key_.ns, seen_.evacuation.spec.pod_ref.name});
+  if (!body && !base::is_not_found(body.error())) return body.error().during("reading the pod");
+  seen_.pod = nullptr;
+  if (body) {
+    auto pod = api::decode_pod(*body);
+    if (!pod || pod->meta.uid.empty()) return base::unavailable("the server's answer is no pod");
+    seen_.pod = std::make_shared<const api::Pod>(*std::move(pod));
+  }
+  pod_is_live_ = true;
+  return base::Done{};
+}
+
+/// Everything that leads to a write or a call is decided on live reads: the caches lag.
+base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh() {
+  if (!stored_) {
+    auto evacuation = refresh_evacuation();
+    if (!evacuation || *evacuation == Go::kGone) return evacuation;
+  }
+  const bool unnamed = seen_.evacuation.spec.pod_ref.name.empty();
+  if (unnamed) {
+    pod_is_live_ = true;
+    seen_.pod = nullptr;
+  } else if (auto pod = refresh_pod(); !pod) {
+    return pod.error();
+  }
+  observe_surroundings();
+  return Go::kOn;
+}
+
+void EvacuationReconciler::Pass::ask_for_slot() {
+  std::optional<std::int32_t> size;
+  const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
+  if (owner && deps_.desired_replicas) size = deps_.desired_replicas(key_.ns, *owner);
+  Admission admission = deps_.admission.request(admission_request(seen_.evacuation, seen_.pod.get(), size));
+  seen_.slot = std::move(admission.slot);
+  if (!admission.duplicate_of.empty()) seen_.duplicate_of = std::move(admission.duplicate_of);
+}
+
+base::Result<Requeue> EvacuationReconciler::Pass::settle(const Decision& decision) {
+  const auto phase = decision.status.phase;
+  const bool may_wait = phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
+  // It waits for something else now (a person, its back-off): others may have its place.
+  if (may_wait && seen_.slot.state == Slot::State::kNotAsked) deps_.admission.withdraw(key_);
+  shell_.remember_blocked(seen_.evacuation);
+  if (seen_.poked && pdb_blocker(seen_.evacuation)) shell_.poke(key_);  // too soon after the last call: not forgotten
+  return decision.requeue;
+}
+
+base::Result<Requeue> EvacuationReconciler::Pass::run() {
+  if (!observe_cached()) {
+    shell_.forget_blocked(key_);
+    return Requeue::await_change();
+  }
+  for (int round = 0; round < kMaxRounds && !removed_; ++round) {
+    const Decision decision = decide(seen_, deps_.evictors, deps_.clock.now());
+    if (decision.wants_slot && seen_.slot.state == Slot::State::kNotAsked) {
+      ask_for_slot();
+      continue;
+    }
+    if (!decision.acts(seen_.evacuation.status)) return settle(decision);
+    const bool live = stored_ && pod_is_live_;
+    auto step = live ? carry_out(decision) : refresh();
+    if (!step) return step.error();
+    if (*step == Go::kGone) break;
+  }
+  if (!removed_ && stored_) return Requeue::in(base::Duration::zero());
+  shell_.forget_blocked(key_);
+  return Requeue::await_change();
+}
+
+base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::carry_out(const Decision& decision) {
+  if (auto leader = check_leader(); !leader) return leader.error();
+  if (decision.fill || decision.add_finalizer || decision.remove_finalizer) return change_main(decision);
+  if (decision.remove_object) {
+    removed_ = true;
+    const auto removed = deps_.client.remove(kube::kEvacuations, key_, seen_.evacuation.meta.uid);
+    if (!removed && !base::is_not_found(removed.error())) return removed.error().during("removing the finished Evacuation");
+    return Go::kGone;
+  }
+  if (!(decision.status == seen_.evacuation.status)) {
+    auto stored = store_status(decision);
+    if (!stored || *stored == Go::kGone) return stored;
+    if (!stored_) return Go::kOn;  // somebody else wrote meanwhile: decide again on what is there now
+  }
+  return decision.action ? call(*decision.action) : base::Result<Go>(Go::kOn);
+}
+
+base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::after_write(base::Result<StoredEvacuation> written) {
+  if (written) {
+    stored_ = *std::move(written);
+    seen_.evacuation = stored_->evacuation;
+    return Go::kOn;
+  }
+  const base::ErrorCode code = written.error().code;
+  if (code == base::ErrorCode::kNotFound) {
+    removed_ = true;
+    return Go::kGone;
+  }
+  if (code != base::ErrorCode::kConflict) return written.error();
+  stored_.reset();
+  return Go::kOn;
+}
+
+base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::change_main(const Decision& decision) {
+  auto go = after_write(write_main(deps_.client, *stored_, decision));
+  if (!go) return go.error().during("writing the Evacuation");
+  if (*go == Go::kOn) observe_surroundings();
+  return go;
+}
+
+base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::store_status(const Decision& decision) {
+  const api::Evacuation before = seen_.evacuation;
+  auto go = after_write(write_status(deps_.client, *stored_, decision.status));
+  if (!go) return go.error().during("writing the Evacuation's status");
+  if (!stored_ || removed_) return go;
+  deps_.metrics.on_status(before, seen_.evacuation, deps_.clock.now());
+  for (const EventNote& note : decision.events) deps_.events.publish(seen_.evacuation, note);
+  if (before.status.phase != seen_.evacuation.status.phase) {
+    log_.info("phase changed", {kv("from", api::to_string(before.status.phase)), kv("to", api::to_string(seen_.evacuation.status.phase)),
+                                kv("reason", seen_.evacuation.status.reason), kv("token", seen_.evacuation.status.token)});
+  }
+  return go;
+}
+
+base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::call(const evictors::Action& action) {
+  if (auto leader = check_leader(); !leader) return leader.error();
+  const evictors::Answer answer = deps_.client.send(action.request);
+  if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();  // shutting down: resumed later
+  return record_answer(action, answer);
+}
+
+/// The answer must not be lost to somebody else's write: it is recorded on top of that.
+base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::record_answer(const evictors::Action& action,
+                                                                                        const evictors::Answer& answer) {
+  for (int i = 0; i < kConflictRetries; ++i) {
+    const Decision decision = decide_answer(seen_, deps_.evictors, action, answer, deps_.clock.now());
+    if (i == 0) {
+      const auto& response = decision.status.last_response;
+      deps_.metrics.on_answer(action.name, answer ? answer->status : 0, response ? response->response_class : "");
+    }
+    auto go = store_status(decision);
+    if (!go || *go == Go::kGone) return go;
+    if (!stored_) {  // conflict
+      auto again = refresh_evacuation();
+      if (!again || *again == Go::kGone) return again;
+      continue;
+    }
+    pod_is_live_ = false;
+    if (decision.look_again) return refresh();
+    take_pod_from(action, answer);
+    retry_on_allowance();
+    return Go::kOn;
+  }
+  return base::Error{base::ErrorCode::kConflict, "the Evacuation keeps changing while its status is written"};
+}
+
+/// A patch answers with the pod as it is now: without it the next decision would ask to patch again.
+void EvacuationReconciler::Pass::take_pod_from(const evictors::Action& action, const evictors::Answer& answer) {
+  if (action.request.method != "PATCH" || !answer || answer->status != 200) return;
+  auto pod = api::decode_pod(answer->body);
+  if (pod && pod->meta.name == seen_.evacuation.spec.pod_ref.name) {
+    seen_.pod = std::make_shared<const api::Pod>(*std::move(pod));
+  }
+}
+
+/// The PDB's allowance may have risen between its refusal and our record of it: nobody would wake us then.
+void EvacuationReconciler::Pass::retry_on_allowance() {
+  seen_.poked = false;
+  const api::Evacuation& evacuation = seen_.evacuation;
+  const api::Blocker* blocker = pdb_blocker(evacuation);
+  if (!blocker) return;
+  shell_.remember_blocked(evacuation);
+  const auto pdb = deps_.pdbs.get({key_.ns, blocker->name});
+  if (pdb && pdb->disruptions_allowed > 0 && evacuation.status.blocked_count <= kRetriesOnAllowance) shell_.poke(key_);
+}
+
+EvacuationReconciler::EvacuationReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
+
+void EvacuationReconciler::resume(base::TimePoint now) { resumed_at_ = now.time_since_epoch().count(); }
+
+base::Result<Requeue> EvacuationReconciler::reconcile(const api::ObjectKey& key) {
+  auto result = Pass(*this, key).run();
+  if (!result) return result;
+  const std::scoped_lock lock(mutex_);
+  if (poked_.contains(key)) {
+    const base::Duration soon = kRetryOnAllowance;
+    return Requeue::in(result->after ? std::min(*result->after, soon) : soon);
+  }
+  return result;
+}
+
+std::vector<api::ObjectKey> EvacuationReconciler::keys_for_pod(const api::Pod& pod) const {
+  std::vector<api::ObjectKey> keys;
+  for (const auto& each : deps_.evacuations.by_index(kEvacuationsByPod, pod_index_key(pod.meta.ns, pod.meta.name))) {
+    keys.push_back(each->meta.key());
+  }
+  const api::OwnerReference* owner = pod.meta.controller();
+  if (!owner) return keys;
+  for (const auto& each : deps_.evacuations.by_index(kEvacuationsByOwner, owner->uid)) {
+    if (each->status.phase == EvacuationPhase::kVerifying) keys.push_back(each->meta.key());
+  }
+  return keys;
+}
+
+std::vector<api::ObjectKey> EvacuationReconciler::on_pdb_changed(const api::PodDisruptionBudget* before,
+                                                                 const api::PodDisruptionBudget* after) {
+  const std::int32_t had = before ? before->disruptions_allowed : 0;
+  const bool gone = after == nullptr;
+  if (!gone && after->disruptions_allowed <= had) return {};
+  const std::scoped_lock lock(mutex_);
+  const auto waiting = blocked_by_pdb_.find((gone ? before : after)->meta.key());
+  if (waiting == blocked_by_pdb_.end()) return {};
+  std::vector<std::pair<api::ObjectKey, Waiting>> line(waiting->second.begin(), waiting->second.end());
+  std::stable_sort(line.begin(), line.end(), [](const auto& a, const auto& b) {
+    return std::pair(-std::int64_t{a.second.priority}, a.second.since) <
+           std::pair(-std::int64_t{b.second.priority}, b.second.since);
+  });
+  if (!gone) line.resize(std::min(line.size(), static_cast<std::size_t>(after->disruptions_allowed)));
+  std::vector<api::ObjectKey> keys;
+  for (auto& [key, wait] : line) {
+    poked_.insert(key);
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+void EvacuationReconciler::remember_blocked(const api::Evacuation& evacuation) {
+  const api::ObjectKey key = evacuation.meta.key();
+  const api::Blocker* blocker = pdb_blocker(evacuation);
+  const bool waits = blocker && evacuation.status.phase == EvacuationPhase::kRequesting;
+  if (!waits) return forget_blocked(key);
+  const std::scoped_lock lock(mutex_);
+  const api::ObjectKey pdb{key.ns, blocker->name};
+  if (const auto known = pdb_of_.find(key); known != pdb_of_.end() && known->second != pdb) {
+    blocked_by_pdb_[known->second].erase(key);
+  }
+  pdb_of_[key] = pdb;
+  blocked_by_pdb_[pdb][key] = {evacuation.spec.priority, blocker->since};
+}
+
+void EvacuationReconciler::forget_blocked(const api::ObjectKey& key) {
+  const std::scoped_lock lock(mutex_);
+  const auto known = pdb_of_.find(key);
+  if (known == pdb_of_.end()) return;
+  const auto line = blocked_by_pdb_.find(known->second);
+  line->second.erase(key);
+  if (line->second.empty()) blocked_by_pdb_.erase(line);
+  pdb_of_.erase(known);
+}
+
+bool EvacuationReconciler::take_poke(const api::ObjectKey& key) {
+  const std::scoped_lock lock(mutex_);
+  return poked_.erase(key) > 0;
+}
+
+void EvacuationReconciler::poke(const api::ObjectKey& key) {
+  const std::scoped_lock lock(mutex_);
+  poked_.insert(key);
+}
+
+}  // namespace controllers

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/core.hpp"
+#include "api/evacuation.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "controllers/admission_queue.hpp"
+#include "controllers/evacuation_decide.hpp"
+#include "controllers/evacuation_ports.hpp"
+#include "controllers/requeue.hpp"
+#include "evictors/registry.hpp"
+#include "kube/client.hpp"
+#include "kube/store.hpp"
+
+namespace controllers {
+
+/// Index names that the reconciler asks of the stores; add_evacuation_indexes() makes them.
+inline constexpr std::string_view kEvacuationsByPod = "evacuator-pod";      ///< evacuations: "<ns>/<pod name>"
+inline constexpr std::string_view kEvacuationsByOwner = "evacuator-owner";  ///< evacuations: uid of the pod's controller
+inline constexpr std::string_view kPodsByOwner = "evacuator-owner";         ///< pods: uid of the controller
+inline constexpr std::string_view kPdbsByNamespace = "evacuator-namespace"; ///< PDBs: namespace
+/// REQUIRES: the stores are still empty.
+void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods,
+                            kube::Store<api::PodDisruptionBudget>& pdbs);
+
+/// The thin shell around decide(): observe in the caches; when there is something to do, read pod and Evacuation live, decide
+/// again, write the status (intent ahead), call, write the outcome. Resumes after a crash from what it finds stored.
+/// Thread-safe for different keys (the work queue hands a key to one worker at a time); keeps no state of its own that
+/// matters: losing it costs a delay, nothing else.
+class EvacuationReconciler {
+ public:
+  struct Dependencies {
+    kube::Client& client;
+    const base::Clock& clock;
+    const evictors::Registry& evictors;
+    const kube::Store<api::Evacuation>& evacuations;
+    const kube::Store<api::Pod>& pods;
+    const kube::Store<api::PodDisruptionBudget>& pdbs;
+    AdmissionQueue& admission;
+    EventSink& events;
+    EvacuationMetrics& metrics;
+    std::function<bool()> may_act;  ///< false: not the leader (any more); asked before every mutating call
+    /// spec.replicas of a pod's controller, if known. May be empty.
+    std::function<std::optional<std::int32_t>(const std::string& ns, const api::OwnerReference& owner)> desired_replicas;
+    std::string identity;                 ///< of this replica
+    std::string eviction_version = "v1";  ///< kube::Discovery::eviction_version
+    base::Log log;
+  };
+
+  explicit EvacuationReconciler(Dependencies dependencies);
+
+  /// This replica leads from now on: deadlines that passed meanwhile get a grace. Call before the first reconcile.
+  void resume(base::TimePoint now);
+
+  /// Errors are worth a retry with back-off; kCancelled: may_act() said no.
+  base::Result<Requeue> reconcile(const api::ObjectKey& key);
+
+  /// Evacuations that a change of this pod may concern: its own, and those waiting for it as a replacement.
+  std::vector<api::ObjectKey> keys_for_pod(const api::Pod& pod) const;
+
+  /// Evacuations to be enqueued because a PDB that blocks them allows more than before (`after` nullptr: deleted): the first
+  /// `disruptionsAllowed` of them by priority and waiting time. Their next reconcile does not wait for the delay.
+  std::vector<api::ObjectKey> on_pdb_changed(const api::PodDisruptionBudget* before, const api::PodDisruptionBudget* after);
+
+ private:
+  class Pass;  // one reconcile, in the .cpp
+
+  /// Who waits for which PDB, and who was just woken: memory only, rebuilt by reconciling.
+  struct Waiting {
+    std::int32_t priority = 0;
+    base::TimePoint since{};
+  };
+  void remember_blocked(const api::Evacuation& evacuation);
+  void forget_blocked(const api::ObjectKey& key);
+  bool take_poke(const api::ObjectKey& key);
+  void poke(const api::ObjectKey& key);
+
+  Dependencies deps_;
+  std::atomic<base::Duration::rep> resumed_at_{0};
+  std::mutex mutex_;
+  std::map<api::ObjectKey, std::map<api::ObjectKey, Waiting>> blocked_by_pdb_;
+  std::map<api::ObjectKey, api::ObjectKey> pdb_of_;
+  std::set<api::ObjectKey> poked_;
+};
+
+}  // namespace controllers
