@@ -1,0 +1,231 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "base/metrics.hpp"
+#include "cmd/commands.hpp"
+#include "cmd/dump.hpp"
+#include "cmd/signals.hpp"
+#include "controllers/operator.hpp"
+#include "controllers/operator_config.hpp"
+#include "controllers/ops_server.hpp"
+#include "kube/client.hpp"
+#include "kube/config.hpp"
+#include "kube/events.hpp"
+#include "kube/http_transport.hpp"
+#include "kube/leader_election.hpp"
+#include "kube/rate_limiter.hpp"
+
+namespace cmd {
+namespace {
+
+using base::kv;
+using base::Status;
+using controllers::OperatorConfig;
+
+constexpr const char* kServiceAccountNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+
+Status read_duration(const std::optional<std::string>& flag, const char* name, base::Duration& target) {
+  if (!flag) return base::Done{};
+  const auto duration = base::parse_duration(*flag);
+  if (!duration || *duration <= base::Duration::zero()) {
+    return base::invalid(fmt::format("{}: \"{}\" is no duration such as 15s", name, *flag));
+  }
+  target = *duration;
+  return base::Done{};
+}
+
+Status apply_log_flags(const RunOptions& options, OperatorConfig& config) {
+  if (options.log_level) {
+    const auto level = controllers::parse_log_level(*options.log_level);
+    if (!level) return base::invalid("--log-level: must be debug, info, warning or error");
+    config.log_level = *level;
+  }
+  if (options.log_format) {
+    const auto format = controllers::parse_log_format(*options.log_format);
+    if (!format) return base::invalid("--log-format: must be text or json");
+    config.log_format = *format;
+  }
+  return base::Done{};
+}
+
+Status apply_election_flags(const RunOptions& options, OperatorConfig& config) {
+  auto& election = config.leader_election;
+  if (options.leader_elect) election.enabled = *options.leader_elect;
+  if (!options.ns.empty()) election.ns = options.ns;
+  if (auto read = read_duration(options.lease_duration, "--lease-duration", election.lease_duration); !read) return read;
+  if (auto read = read_duration(options.renew_deadline, "--renew-deadline", election.renew_deadline); !read) return read;
+  if (auto read = read_duration(options.retry_period, "--retry-period", election.retry_period); !read) return read;
+  if (election.ns.empty()) std::getline(std::ifstream(kServiceAccountNamespace), election.ns);
+  if (election.ns.empty()) election.ns = "evacuator-system";
+  return base::Done{};
+}
+
+/// The configuration file with the flags over it.
+base::Result<OperatorConfig> load_operator_config(const RunOptions& options) {
+  OperatorConfig config;
+  if (!options.config_file.empty()) {
+    const auto text = read_file(options.config_file, std::size_t{1} << 20);
+    if (!text) return text.error();
+    auto parsed = controllers::parse_operator_config(*text);
+    if (!parsed) return parsed.error().during(options.config_file);
+    config = *std::move(parsed);
+  }
+  if (auto applied = apply_log_flags(options, config); !applied) return applied.error();
+  if (auto applied = apply_election_flags(options, config); !applied) return applied.error();
+  if (options.address) config.address = *options.address;
+  if (options.qps) config.qps = *options.qps;
+  if (options.burst) config.burst = *options.burst;
+  if (options.workers) config.workers = *options.workers;
+  if (const auto errors = controllers::validate(config); !errors.empty()) return api::to_error(errors);
+  return config;
+}
+
+std::string identity_of(const RunOptions& options) {
+  if (!options.identity.empty()) return options.identity;
+  char host[256] = "evacuator";
+  gethostname(host, sizeof host - 1);
+  return fmt::format("{}_{:08x}", host, std::random_device()());
+}
+
+/// The operator's process: everything in the order of dependency, taken down in the opposite one.
+class Process {
+ public:
+  Process(OperatorConfig config, std::string identity, kube::Config cluster, base::Log log)
+      : config_(std::move(config)),
+        identity_(std::move(identity)),
+        cluster_(std::move(cluster)),
+        log_(std::move(log)),
+        limiter_(clock_, {.qps = config_.qps, .burst = config_.burst}) {}
+
+  Status run(const Interrupted& interrupted) {
+    if (auto connected = connect(interrupted); !connected) return connected;
+    build();
+    if (auto serving = ops_->start(); !serving) return serving.error().during("serving metrics and health");
+    log_.info("serving metrics and health", {kv("port", static_cast<int>(ops_->port()))});
+    std::jthread caches([this](std::stop_token stop) { operator_->run_caches(stop); });
+    const Status ended = config_.leader_election.enabled ? lead(interrupted) : work_until(interrupted);
+    shut_down(caches);
+    return ended;
+  }
+
+ private:
+  static constexpr base::milliseconds kTick{200};
+
+  /// Waits for a server that can be talked to: an operator that starts before its API server is ordinary.
+  Status connect(const Interrupted& interrupted) {
+    const std::string where = cluster_.source;
+    auto transport = kube::HttpTransport::create(cluster_);
+    if (!transport) return transport.error();
+    transport_ = *std::move(transport);
+    client_.emplace(*transport_, &limiter_);
+    base::milliseconds pause{500};
+    while (!interrupted.yet()) {
+      auto found = kube::discover(*client_);
+      if (found && found->has_evacuations && found->has_policies) {
+        discovery_ = *std::move(found);
+        log_.info("connected", {kv("server", cluster_.server), kv("version", discovery_.server_version), kv("config", where),
+                                kv("evictionVersion", discovery_.eviction_version)});
+        return base::Done{};
+      }
+      if (found) {
+        log_.error("the custom resources are not installed: kubectl apply -k config/crd", {kv("server", cluster_.server)});
+      } else if (!may_heal(found.error())) {
+        return found.error().during("connecting to " + cluster_.server + " (" + where + ")");
+      } else {
+        log_.error("the API server cannot be reached", {kv("server", cluster_.server), kv("error", found.error())});
+      }
+      interrupted.wait(pause);
+      pause = std::min(pause * 2, base::milliseconds(10'000));
+    }
+    return base::Error{base::ErrorCode::kCancelled, "stopped before the API server answered"};
+  }
+
+  static bool may_heal(const base::Error& error) { return base::is_retriable(error.code); }
+
+  void build() {
+    events_ = std::make_unique<kube::EventRecorder>(*client_, clock_, kube::EventRecorderOptions{.reporting_instance = identity_}, log_);
+    operator_ = std::make_unique<controllers::Operator>(controllers::Operator::Dependencies{
+        .client = *client_,
+        .clock = clock_,
+        .discovery = discovery_,
+        .config = config_,
+        .identity = identity_,
+        .may_act = [this] { return !config_.leader_election.enabled || (elector_ && elector_->is_leading()); },
+        .events = *events_,
+        .metrics = metrics_,
+        .log = log_});
+    ops_ = std::make_unique<controllers::OpsServer>(
+        config_.address, metrics_,
+        controllers::OpsChecks{.alive = [this] { return operator_->alive(); }, .ready = [this] { return operator_->ready(); }}, log_);
+  }
+
+  Status work_until(const Interrupted& interrupted) {
+    leader_gauge().set(1);
+    std::jthread workers([this](std::stop_token stop) { operator_->run_workers(stop); });
+    while (!interrupted.wait(kTick)) {
+    }
+    return base::Done{};
+  }
+
+  /// Leads when it can, ends the process when it no longer does: a restart is the cleanest way to forget what it knew.
+  Status lead(const Interrupted& interrupted);
+
+  base::Gauge leader_gauge() { return metrics_.gauge("evacuator_leader", "1 while this replica leads."); }
+
+  void shut_down(std::jthread& caches) {
+    log_.info("shutting down");
+    ops_->stop();
+    caches.request_stop();
+    caches.join();
+    events_->stop();
+    limiter_.shut_down();
+    transport_->shut_down();
+    log_.flush();
+  }
+
+  OperatorConfig config_;
+  std::string identity_;
+  kube::Config cluster_;
+  base::Log log_;
+  base::SystemClock clock_;
+  base::Metrics metrics_;
+  kube::RateLimiter limiter_;
+  std::unique_ptr<kube::HttpTransport> transport_;
+  std::optional<kube::Client> client_;
+  kube::Discovery discovery_;
+  std::unique_ptr<kube::EventRecorder> events_;
+  std::unique_ptr<kube::LeaderElector> elector_;
+  std::unique_ptr<controllers::Operator> operator_;
+  std::unique_ptr<controllers::OpsServer> ops_;
+};
+
+Status run(const RunOptions& options) {
+  auto config = load_operator_config(options);
+  if (!config) return config.error();
+  const base::Log log = base::Log::to_stderr(config->log_level, config->log_format);
+  static const base::SystemClock clock;
+  auto cluster = kube::load_config({options.kubeconfig, options.context}, kube::Environment::of_process(), clock);
+  if (!cluster) return cluster.error();
+  const Interrupted interrupted;  // before any thread
+  const std::string identity = identity_of(options);
+  log.info("starting", {kv("version", EVACUATOR_VERSION), kv("identity", identity)});
+  Process process(*std::move(config), identity, *std::move(cluster), log);
+  return process.run(interrupted);
+}
+
+}  // namespace
+
+int run_operator(const RunOptions& options) {
+  if (const auto done = run(options); !done) {
+    fmt::print(stderr, "evacuator run: {}\n", done.error().message);
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace cmd

@@ -1,0 +1,305 @@
+#include "controllers/operator.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "controllers/admission_queue.hpp"
+#include "controllers/evacuation_io.hpp"
+#include "controllers/evacuation_metrics.hpp"
+#include "controllers/evacuation_reconciler.hpp"
+#include "controllers/evacuation_wiring.hpp"
+#include "controllers/policy_reconciler.hpp"
+#include "controllers/recorded_events.hpp"
+#include "controllers/worker.hpp"
+#include "evictors/registry.hpp"
+#include "kube/informer.hpp"
+#include "kube/work_queue.hpp"
+
+namespace controllers {
+namespace {
+
+/// A reconcile that takes longer hangs: its calls time out after 34 s each.
+constexpr base::minutes kStuckAfter{5};
+constexpr base::milliseconds kPolicySettleTime{500};
+
+/// The caches, each with the kind that it follows.
+struct Caches {
+  Caches(kube::Client& client, const base::Clock& clock, const kube::Discovery& discovery, const base::Log& log)
+      : pods(client, clock, kube::kPods, api::decode_pod, options(1), log),
+        nodes(client, clock, kube::kNodes, api::decode_node, options(2), log),
+        namespaces(client, clock, kube::kNamespaces, api::decode_namespace, options(3), log),
+        pdbs(client, clock, discovery.pdbs, api::decode_pdb, options(4), log),
+        priority_classes(client, clock, kube::kPriorityClasses, api::decode_priority_class, options(5), log),
+        claims(client, clock, kube::kPersistentVolumeClaims, api::decode_pvc, options(6), log),
+        volumes(client, clock, kube::kPersistentVolumes, api::decode_pv, options(7), log),
+        replica_sets(client, clock, kube::kReplicaSets, api::decode_workload, options(8), log),
+        stateful_sets(client, clock, kube::kStatefulSets, api::decode_workload, options(9), log),
+        evacuations(client, clock, kube::kEvacuations, decode_observed_evacuation, options(10), log),
+        policies(client, clock, kube::kPolicies, decode_observed_policy, options(11), log) {}
+
+  struct Named {
+    const char* name;
+    kube::Reflector* reflector;
+  };
+  std::vector<Named> all() {
+    return {{"pods", &pods.reflector()},
+            {"nodes", &nodes.reflector()},
+            {"namespaces", &namespaces.reflector()},
+            {"poddisruptionbudgets", &pdbs.reflector()},
+            {"priorityclasses", &priority_classes.reflector()},
+            {"persistentvolumeclaims", &claims.reflector()},
+            {"persistentvolumes", &volumes.reflector()},
+            {"replicasets", &replica_sets.reflector()},
+            {"statefulsets", &stateful_sets.reflector()},
+            {"evacuations", &evacuations.reflector()},
+            {"deschedulerpolicies", &policies.reflector()}};
+  }
+
+  scheduling::SnapshotInput snapshot() const {
+    return {.pods = pods.store().list(),
+            .nodes = nodes.store().list(),
+            .pdbs = pdbs.store().list(),
+            .namespaces = namespaces.store().list(),
+            .priority_classes = priority_classes.store().list(),
+            .claims = claims.store().list(),
+            .volumes = volumes.store().list(),
+            .workloads = {}};
+  }
+
+  /// spec.replicas of the kinds that keep a number of pods.
+  std::optional<std::int32_t> replicas_of(const std::string& ns, const api::OwnerReference& owner) const {
+    const auto* store = owner.kind == "ReplicaSet" ? &replica_sets.store() : owner.kind == "StatefulSet" ? &stateful_sets.store() : nullptr;
+    const auto workload = store ? store->get({ns, owner.name}) : nullptr;
+    if (!workload || workload->meta.uid != owner.uid) return std::nullopt;
+    return workload->replicas;
+  }
+
+  kube::Informer<api::Pod> pods;
+  kube::Informer<api::Node> nodes;
+  kube::Informer<api::Namespace> namespaces;
+  kube::Informer<api::PodDisruptionBudget> pdbs;
+  kube::Informer<api::PriorityClass> priority_classes;
+  kube::Informer<api::PersistentVolumeClaim> claims;
+  kube::Informer<api::PersistentVolume> volumes;
+  kube::Informer<api::Workload> replica_sets;
+  kube::Informer<api::Workload> stateful_sets;
+  kube::Informer<api::Evacuation> evacuations;
+  kube::Informer<ObservedPolicy> policies;
+
+ private:
+  static kube::ReflectorOptions options(std::uint64_t seed) {
+    kube::ReflectorOptions chosen;
+    chosen.jitter_seed = seed;
+    return chosen;
+  }
+};
+
+}  // namespace
+
+struct Operator::Impl {
+  explicit Impl(Dependencies dependencies)
+      : deps(std::move(dependencies)),
+        registry(evictors::Registry::builtin()),
+        caches(deps.client, deps.clock, deps.discovery, deps.log),
+        events(deps.events),
+        evacuation_metrics(deps.metrics),
+        evacuation_queue(deps.clock),
+        policy_queue(deps.clock),
+        admission(deps.config.in_flight, [this](const api::ObjectKey& key) { evacuation_queue.add(key); }),
+        evacuations({.client = deps.client,
+                     .clock = deps.clock,
+                     .evictors = registry,
+                     .evacuations = caches.evacuations.store(),
+                     .pods = caches.pods.store(),
+                     .pdbs = caches.pdbs.store(),
+                     .admission = admission,
+                     .events = events,
+                     .metrics = evacuation_metrics,
+                     .may_act = deps.may_act,
+                     .desired_replicas = [this](const std::string& ns, const api::OwnerReference& owner) { return caches.replicas_of(ns, owner); },
+                     .identity = deps.identity,
+                     .eviction_version = deps.discovery.eviction_version,
+                     .log = deps.log}),
+        policies({.client = deps.client,
+                  .clock = deps.clock,
+                  .policies = caches.policies.store(),
+                  .evacuations = caches.evacuations.store(),
+                  .snapshot = [this] { return caches.snapshot(); },
+                  .evictors = registry,
+                  .may_act = deps.may_act,
+                  .events = events,
+                  .metrics = deps.metrics,
+                  .log = deps.log}),
+        busy_since(static_cast<std::size_t>(deps.config.workers) + 1) {
+    add_indexes();
+    add_handlers();
+  }
+
+  void add_indexes() {
+    add_evacuation_indexes(caches.evacuations.store(), caches.pods.store(), caches.pdbs.store());
+    caches.evacuations.store().add_index(std::string(kByPolicy), [](const api::Evacuation& evacuation) -> std::vector<std::string> {
+      if (evacuation.spec.source.policy.empty()) return {};
+      return {evacuation.spec.source.policy};
+    });
+  }
+
+  void add_handlers() {
+    connect_evacuations(caches.evacuations, caches.pods, caches.pdbs, admission, evacuations, evacuation_queue);
+    caches.evacuations.add_handler([this](const auto& before, const auto& after) {
+      evacuation_metrics.on_cached(before.get(), after.get());
+      const std::string& policy = (after ? after : before)->spec.source.policy;
+      // Many Evacuations change together: the policy's counts may lag by half a second.
+      if (!policy.empty()) policy_queue.add_after({"", policy}, kPolicySettleTime);
+    });
+    caches.policies.add_handler([this](const auto& before, const auto& after) {
+      const ObservedPolicy& seen = after ? *after : *before;
+      const bool has_limits = after && after->policy;
+      admission.set_policy_limits(seen.meta.name, has_limits ? std::optional(after->policy->spec.limits.in_flight) : std::nullopt);
+      policy_queue.add(seen.meta.key());
+    });
+    caches.nodes.add_handler([this](const auto& before, const auto& after) {
+      if (!before || !after) admission.set_node_count(caches.nodes.store().size());
+    });
+  }
+
+  /// The reconcile of worker number `index`, timed for alive().
+  template <typename Reconciler>
+  Worker::Reconcile timed(Reconciler& reconciler, std::size_t index) {
+    return [this, &reconciler, index](const api::ObjectKey& key) {
+      busy_since[index] = deps.clock.now().time_since_epoch().count();
+      auto result = reconciler.reconcile(key);
+      busy_since[index] = 0;
+      return result;
+    };
+  }
+
+  bool synced() {
+    for (const auto& cache : caches.all()) {
+      if (!cache.reflector->has_synced()) return false;
+    }
+    return true;
+  }
+
+  void wait_for_caches(std::stop_token stop) {
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    while (!stop.stop_requested() && !synced()) wake.wait_for(lock, stop, base::milliseconds(20), [] { return false; });
+  }
+
+  void publish_counts() {
+    const auto publish = [&](const char* queue, const kube::WorkQueue& depth_of, const WorkerCounts& counts) {
+      deps.metrics.gauge("evacuator_queue_depth", "Keys that wait for a worker, delayed ones included.", {{"queue", queue}})
+          .set(static_cast<double>(depth_of.depth()));
+      const auto reconciles = [&](const char* result, std::int64_t value) {
+        deps.metrics.gauge("evacuator_reconciles", "Reconciles since the start, by result.", {{"queue", queue}, {"result", result}})
+            .set(static_cast<double>(value));
+      };
+      reconciles("succeeded", counts.succeeded);
+      reconciles("failed", counts.failed);
+      reconciles("exception", counts.exceptions);
+    };
+    publish("evacuations", evacuation_queue, evacuation_counts);
+    publish("policies", policy_queue, policy_counts);
+    const auto usage = admission.usage();
+    deps.metrics.gauge("evacuator_slots_in_flight", "Evacuations that hold a slot.").set(static_cast<double>(usage.in_flight));
+    deps.metrics.gauge("evacuator_slots_waiting", "Evacuations that wait for a slot.").set(static_cast<double>(usage.waiting));
+  }
+
+  Dependencies deps;
+  evictors::Registry registry;
+  Caches caches;
+  RecordedEvents events;
+  PrometheusEvacuationMetrics evacuation_metrics;
+  kube::WorkQueue evacuation_queue;
+  kube::WorkQueue policy_queue;
+  AdmissionQueue admission;
+  EvacuationReconciler evacuations;
+  PolicyReconciler policies;
+  WorkerCounts evacuation_counts;
+  WorkerCounts policy_counts;
+  std::vector<std::atomic<base::Duration::rep>> busy_since;  ///< per worker; 0: idle
+  bool resumed = false;                                      ///< of step()
+};
+
+Operator::Operator(Dependencies dependencies) : impl_(std::make_unique<Impl>(std::move(dependencies))) {}
+Operator::~Operator() = default;
+
+void Operator::run_caches(std::stop_token stop) {
+  std::vector<std::jthread> threads;
+  for (const auto& cache : impl_->caches.all()) {
+    threads.emplace_back([stop, reflector = cache.reflector] { reflector->run(stop); });
+  }
+}
+
+void Operator::run_workers(std::stop_token stop) {
+  impl_->wait_for_caches(stop);
+  if (stop.stop_requested()) return;
+  impl_->evacuations.resume(impl_->deps.clock.now());
+  impl_->deps.log.info("reconciling", {base::kv("workers", impl_->deps.config.workers)});
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i + 1 < impl_->busy_since.size(); ++i) {
+    threads.emplace_back([this, stop, i] {
+      Worker(impl_->evacuation_queue, impl_->timed(impl_->evacuations, i), impl_->evacuation_counts, impl_->deps.log).run(stop);
+    });
+  }
+  threads.emplace_back([this, stop] {
+    Worker(impl_->policy_queue, impl_->timed(impl_->policies, impl_->busy_since.size() - 1), impl_->policy_counts, impl_->deps.log).run(stop);
+  });
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  std::unique_lock lock(mutex);
+  while (!stop.stop_requested()) {
+    impl_->publish_counts();
+    wake.wait_for(lock, stop, base::seconds(1), [] { return false; });
+  }
+}
+
+bool Operator::step() {
+  bool busy = false;
+  for (const auto& cache : impl_->caches.all()) busy |= cache.reflector->poll();
+  if (!impl_->synced()) return busy;
+  if (!std::exchange(impl_->resumed, true)) impl_->evacuations.resume(impl_->deps.clock.now());
+  Worker evacuations(impl_->evacuation_queue, impl_->timed(impl_->evacuations, 0), impl_->evacuation_counts, impl_->deps.log);
+  Worker policies(impl_->policy_queue, impl_->timed(impl_->policies, 1), impl_->policy_counts, impl_->deps.log);
+  while (evacuations.step()) busy = true;
+  while (policies.step()) busy = true;
+  return busy;
+}
+
+std::optional<base::TimePoint> Operator::next_due() const {
+  const auto a = impl_->evacuation_queue.next_due();
+  const auto b = impl_->policy_queue.next_due();
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+bool Operator::has_synced() const { return impl_->synced(); }
+
+base::Status Operator::ready() const {
+  for (const auto& cache : impl_->caches.all()) {
+    const auto error = cache.reflector->last_error();
+    if (!cache.reflector->has_synced()) {
+      return base::unavailable(fmt::format("{}: not listed yet{}", cache.name, error ? ": " + error->message : ""));
+    }
+  }
+  return base::Done{};
+}
+
+base::Status Operator::alive() const {
+  const auto now = impl_->deps.clock.now().time_since_epoch();
+  for (const auto& since : impl_->busy_since) {
+    const base::Duration started(since.load());
+    if (started != base::Duration::zero() && now - started > kStuckAfter) {
+      return base::unavailable("a reconcile has not returned for " + base::format_age(now - started));
+    }
+  }
+  return base::Done{};
+}
+
+}  // namespace controllers

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/metrics.hpp"
+#include "base/result.hpp"
+#include "controllers/operator_config.hpp"
+#include "kube/client.hpp"
+
+namespace kube {
+class EventRecorder;
+}
+
+namespace controllers {
+
+/// Everything between the API server and the two reconcilers: caches, queues, workers, and who wakes whom. Knows neither
+/// HTTP nor leader election; the wiring says through `may_act` whether it leads.
+class Operator {
+ public:
+  struct Dependencies {
+    kube::Client& client;
+    const base::Clock& clock;
+    kube::Discovery discovery;
+    OperatorConfig config;
+    std::string identity;           ///< of this replica: history, events
+    std::function<bool()> may_act;  ///< checked before every call that changes something
+    kube::EventRecorder& events;
+    base::Metrics& metrics;
+    base::Log log;
+  };
+
+  /// All references must outlive the operator.
+  explicit Operator(Dependencies dependencies);
+  ~Operator();
+
+  /// Fills and follows the caches until stopped, one thread a kind. Also for standbys: a new leader starts warm.
+  void run_caches(std::stop_token stop);
+
+  /// Reconciles until stopped: waits for the caches, then runs the workers. Returns when all have ended.
+  void run_workers(std::stop_token stop);
+
+  /// Virtual time instead of threads: one pass over caches and queues without waiting. True if anything happened.
+  bool step();
+  /// When a queue has something to do by itself; nullopt: never. For virtual time.
+  std::optional<base::TimePoint> next_due() const;
+
+  /// All caches hold their first list.
+  bool has_synced() const;
+  /// An error names the first cache that is not filled, or that lost its server.
+  base::Status ready() const;
+  /// An error names a worker that has not come back for minutes.
+  base::Status alive() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace controllers
