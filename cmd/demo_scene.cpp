@@ -53,7 +53,7 @@ Json demo_node(int number) {
 Json database() {
   Json db = objects::stateful_set("data", "db", 3, "250m", "512Mi");
   objects::annotate_pods(db, api::well_known::kHandoffMode, "required");
-  objects::annotate_pods(db, "simulator.evacuator.dev/handoff", "ack after 1s, progress every 1s, heartbeat every 2s, ready after 10s");
+  objects::annotate_pods(db, "simulator.evacuator.dev/handoff", "ack=1s, progress=1s, heartbeat=2s, ready=10s, aborted=1s");
   return db;
 }
 
