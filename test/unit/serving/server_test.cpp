@@ -12,7 +12,7 @@
 #include <future>
 #include <mutex>
 
-#include "test/fakes/test_certificate.hpp"
+#include "serving/self_signed.hpp"
 #include "test/fakes/tls_client.hpp"
 
 namespace serving {
@@ -214,12 +214,12 @@ TEST_F(ServerTest, NamesTheAddressThatIsTaken) {
 }
 
 TEST_F(ServerTest, ServesTlsAndReloadsItsCertificate) {
-  const auto first = fakes::self_signed("first.example");
-  const auto second = fakes::self_signed("second.example");
-  Server& server = start(echo, {.certificate = Certificate{first.certificate_pem, first.key_pem}});
+  const auto first = *make_self_signed("first.example");
+  const auto second = *make_self_signed("second.example");
+  Server& server = start(echo, {.certificate = first});
   EXPECT_THAT(fakes::tls_get(server.port(), "/x").body, HasSubstr("GET /x"));
   EXPECT_EQ(fakes::tls_get(server.port(), "/x").common_name, "first.example");
-  ASSERT_TRUE(server.reload({second.certificate_pem, second.key_pem}).ok());
+  ASSERT_TRUE(server.reload(second).ok());
   EXPECT_EQ(fakes::tls_get(server.port(), "/x").common_name, "second.example");
 }
 
