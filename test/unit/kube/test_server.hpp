@@ -1,0 +1,114 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace kube::testing {
+
+struct Pem {
+  std::string certificate;
+  std::string key;
+};
+
+/// A certificate authority made for one test.
+class TestCa {
+ public:
+  TestCa();
+  ~TestCa();
+  const std::string& pem() const { return pem_; }
+
+  /// `names`: DNS names and IP addresses. Validity in seconds from now.
+  Pem issue(const std::vector<std::string>& names, long valid_from = -3600, long valid_to = 3600) const;
+
+ private:
+  struct Keys;
+  std::unique_ptr<Keys> keys_;
+  std::string pem_;
+};
+
+struct ServerTls {
+  Pem identity;
+  std::string client_ca_pem;  ///< not empty: a client certificate of this authority is demanded
+};
+
+struct ServerRequest {
+  std::string method;
+  std::string target;
+  std::map<std::string, std::string> headers;  ///< names in lower case
+  std::string body;
+  int connection = 0;  ///< 1 for the first connection, and so on
+};
+
+/// The server's end of one connection, in the hands of a handler that may lie.
+class Peer {
+ public:
+  virtual ~Peer() = default;
+  /// False once the client is gone or the server stops.
+  virtual bool send(std::string_view bytes) = 0;
+  virtual void reset() = 0;       ///< RST
+  virtual void await_end() = 0;   ///< until the client hangs up or the server stops
+};
+
+/// HTTP/1.1 over loopback, one thread per connection, TLS if wanted. The handler answers on the raw connection and returns
+/// whether it may go on to the next request.
+class TestServer {
+ public:
+  using Handler = std::function<bool(Peer&, const ServerRequest&)>;
+
+  explicit TestServer(Handler handler, const ServerTls* tls = nullptr, bool ipv6 = false);
+  ~TestServer();
+
+  std::uint16_t port() const { return port_; }
+  std::string url() const;
+  int connections() const { return connections_; }
+  std::vector<ServerRequest> requests() const;
+  void await_requests(std::size_t count) const;
+
+ private:
+  class Connection;
+  void accept_all();
+  void serve(int socket, int number);
+
+  const Handler handler_;
+  const bool ipv6_;
+  std::shared_ptr<void> context_;  // SSL_CTX
+  int listener_ = -1;
+  std::uint16_t port_ = 0;
+  std::atomic<int> connections_ = 0;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::vector<ServerRequest> requests_;
+  std::list<int> sockets_;
+  std::list<std::thread> threads_;
+  bool stopping_ = false;
+  std::thread acceptor_;
+};
+
+/// A complete answer with Content-Length.
+std::string http_answer(int status, const std::string& body, const std::string& more_headers = {},
+                        const std::string& content_type = "application/json");
+
+/// An HTTP proxy that understands CONNECT. `credentials`: "user:password" it wants; empty: none.
+class TestProxy {
+ public:
+  explicit TestProxy(std::string credentials = {});
+  ~TestProxy();
+  std::uint16_t port() const;
+  std::vector<std::string> targets() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kube::testing
