@@ -23,8 +23,10 @@ bool Journal::poll() {
     start_over();
     return true;
   }
-  for (const Change& change : *changes) tell(change);
-  if (!changes->empty()) seen_ = changes->back().revision;
+  for (const Change& change : *changes) {
+    seen_ = change.revision;  // first, so that a change that a handler chokes on is not told again
+    tell(change);
+  }
   return !changes->empty();
 }
 

@@ -3,8 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "simulator/json_access.hpp"
+#include "simulator/kinds.hpp"
 #include "simulator/knobs.hpp"
 #include "simulator/pod_facts.hpp"
+#include "simulator/registry.hpp"
 #include "simulator/store.hpp"
 
 namespace simulator {
@@ -210,103 +212,25 @@ std::optional<kube::ResourceType> resource_type_of(const api::Json& object) {
 
 namespace {
 
-using api::Json;
-
-void set_default(Json& object, const char* field, const Json& value) {
-  if (!object.contains(field) || object[field].is_null()) object[field] = value;
-}
-
-/// A limit without a request is also the request.
-void default_requests(Json& container) {
-  const Json* limits = find_at(container, {"resources", "limits"});
-  if (!limits || !limits->is_object()) return;
-  const Json copy = *limits;
-  Json& requests = object_in(object_in(container, "resources"), "requests");
-  for (const auto& [name, amount] : copy.items()) {
-    if (!requests.contains(name)) requests[name] = amount;
-  }
-}
-
-void default_tolerations(Json& spec) {
-  for (const char* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
-    const api::Taint taint{key, "", api::TaintEffect::kNoExecute};
-    bool tolerated = false;
-    for (const api::Toleration& toleration : tolerations_of(spec)) tolerated = tolerated || toleration.tolerates(taint);
-    if (tolerated) continue;
-    array_in(spec, "tolerations").push_back({{"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", 300}});
-  }
-}
-
-bool is_true_class(const Json& priority_class) { return flag_at(priority_class, {"globalDefault"}); }
-
-base::Status default_priority(const Store& store, Json& spec) {
-  const std::string name = text_at(spec, {"priorityClassName"});
-  if (name.empty()) {
-    for (const Object& known : store.list(kube::kPriorityClasses)) {
-      if (!is_true_class(*known)) continue;
-      spec["priorityClassName"] = text_at(*known, {"metadata", "name"});
-      set_default(spec, "priority", number_at(*known, {"value"}).value_or(0));
-      return base::Done{};
-    }
-    set_default(spec, "priority", 0);
-    return base::Done{};
-  }
-  if (name == "system-node-critical" || name == "system-cluster-critical") {
-    set_default(spec, "priority", name == "system-node-critical" ? 2'000'001'000 : 2'000'000'000);
-    return base::Done{};
-  }
-  const Object known = store.get(kube::kPriorityClasses, {"", name});
-  if (!known) return base::Error{base::ErrorCode::kForbidden, "no PriorityClass with name " + name + " was found"};
-  spec["priority"] = number_at(*known, {"value"}).value_or(0);
-  return base::Done{};
-}
-
-std::optional<api::Quantity> amount(const Json& container, const char* side, const char* resource) {
-  const auto parsed = api::Quantity::parse(text_at(container, {"resources", side, resource}));
-  return parsed && parsed->milli() > 0 ? parsed : std::nullopt;
-}
-
-/// Guaranteed: every container has cpu and memory limits equal to its requests. BestEffort: nobody asks for anything.
-std::string qos_class(const Json& spec) {
-  bool any = false;
-  bool guaranteed = true;
-  for (const char* list : {"initContainers", "containers"}) {
-    const Json* containers = find_at(spec, {list});
-    if (!containers || !containers->is_array()) continue;
-    for (const Json& container : *containers) {
-      for (const char* resource : {"cpu", "memory"}) {
-        const auto request = amount(container, "requests", resource);
-        const auto limit = amount(container, "limits", resource);
-        any = any || request || limit;
-        guaranteed = guaranteed && limit && request == limit;
-      }
-    }
-  }
-  if (!any) return "BestEffort";
-  return guaranteed ? "Guaranteed" : "Burstable";
+/// As the API server serves it, for its defaulting.
+ServedResource served_as(const kube::ResourceType& type) {
+  ServedResource resource;
+  resource.group = type.group;
+  resource.version = type.version;
+  resource.plural = type.plural;
+  resource.kind = type.kind;
+  resource.namespaced = type.namespaced;
+  resource.storage = type;
+  return resource;
 }
 
 }  // namespace
 
-base::Status complete_pod(const Store& store, Json& pod) {
-  Json& spec = object_in(pod, "spec");
-  set_default(spec, "restartPolicy", "Always");
-  set_default(spec, "dnsPolicy", "ClusterFirst");
-  set_default(spec, "schedulerName", "default-scheduler");
-  set_default(spec, "serviceAccountName", "default");
-  set_default(spec, "terminationGracePeriodSeconds", 30);
-  for (const char* list : {"initContainers", "containers"}) {
-    if (!find_at(spec, {list})) continue;
-    for (Json& container : array_in(spec, list)) {
-      if (container.is_object()) default_requests(container);
-    }
-  }
-  default_tolerations(spec);
-  if (auto done = default_priority(store, spec); !done) return done;
-  Json& status = object_in(pod, "status");
-  set_default(status, "phase", "Pending");
-  set_default(status, "qosClass", qos_class(spec));
-  return base::Done{};
+void complete(const Store& store, const kube::ResourceType& type, api::Json& object) {
+  const ServedResource resource = served_as(type);
+  object_in(object, "metadata");
+  set_defaults(resource, store, object);
+  if (!find_at(object, {"status"})) set_initial_status(resource, object);
 }
 
 }  // namespace simulator

@@ -60,8 +60,8 @@ std::optional<kube::ResourceType> resource_type_of(const api::Json& object);
 /// Every kind that resource_type_of() knows.
 const std::vector<kube::ResourceType>& known_types();
 
-/// What the API server adds to a new pod: defaults of the spec, priority by class, QoS class, the two default NoExecute
-/// tolerations of 300 s, phase Pending. Values that are there stay. Errors as the server's: an unknown priority class.
-base::Status complete_pod(const Store& store, api::Json& pod);
+/// What the API server adds to a new object of that kind when it is posted: defaults, for pods also priority by class,
+/// QoS class, the NoExecute tolerations of 300 s and phase Pending. Values that are there stay.
+void complete(const Store& store, const kube::ResourceType& type, api::Json& object);
 
 }  // namespace simulator

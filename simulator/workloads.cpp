@@ -75,10 +75,7 @@ void WorkloadController::on_pod(const Change& change) {
 }
 
 bool WorkloadController::create_pod(const Json& owner, Json pod) {
-  if (auto completed = complete_pod(store_, pod); !completed) {
-    events_.warning(name(), owner, "FailedCreate", "Error creating: " + completed.error().message);
-    return false;
-  }
+  complete(store_, kube::kPods, pod);
   const auto created = store_.create(kube::kPods, std::move(pod));
   if (!created && created.error().code != base::ErrorCode::kAlreadyExists) {
     events_.warning(name(), owner, "FailedCreate", "Error creating: " + created.error().message);

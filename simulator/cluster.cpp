@@ -1,0 +1,136 @@
+#include "simulator/cluster.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "simulator/background_protocol.hpp"
+#include "simulator/cleanup.hpp"
+#include "simulator/disruption.hpp"
+#include "simulator/garbage_collector.hpp"
+#include "simulator/handoff_operator.hpp"
+#include "simulator/json_access.hpp"
+#include "simulator/objects.hpp"
+#include "simulator/scheduler.hpp"
+#include "simulator/volume_binder.hpp"
+#include "simulator/workloads.hpp"
+
+namespace simulator {
+namespace {
+
+constexpr int kMostRounds = 10'000;
+constexpr base::milliseconds kLongestNap{100};  // also how late a stop is noticed
+
+std::optional<HandoffScript> script_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  auto parsed = HandoffScript::parse(text);
+  return parsed ? std::optional(*std::move(parsed)) : std::nullopt;
+}
+
+/// In the order in which a change travels: controllers make pods, the scheduler binds them, kubelets run them, budgets count.
+std::vector<std::unique_ptr<Actor>> inhabitants(Store& store, EventRecorder& events, const ClusterOptions& options) {
+  std::vector<std::unique_ptr<Actor>> actors;
+  actors.push_back(std::make_unique<NodeLifecycle>(store, events, options.nodes));
+  actors.push_back(std::make_unique<DeploymentController>(store, events));
+  actors.push_back(std::make_unique<ReplicaSetController>(store, events));
+  actors.push_back(std::make_unique<StatefulSetController>(store, events));
+  actors.push_back(std::make_unique<DaemonSetController>(store, events));
+  actors.push_back(std::make_unique<JobController>(store, events));
+  if (options.scheduler) actors.push_back(std::make_unique<Scheduler>(store, events));
+  actors.push_back(std::make_unique<VolumeBinder>(store));
+  actors.push_back(std::make_unique<Kubelet>(store, events, options.kubelet));
+  actors.push_back(std::make_unique<HandoffOperator>(store, events, script_of(options.handoff_script)));
+  actors.push_back(std::make_unique<BackgroundMover>(store));
+  actors.push_back(std::make_unique<GarbageCollector>(store));
+  actors.push_back(std::make_unique<PodGarbageCollector>(store, events));
+  actors.push_back(std::make_unique<NamespaceController>(store));
+  actors.push_back(std::make_unique<DisruptionController>(store, events));
+  return actors;
+}
+
+}  // namespace
+
+Cluster::Cluster(base::ManualClock& clock, ClusterOptions options) : Cluster(static_cast<const base::Clock&>(clock), std::move(options)) {
+  manual_ = &clock;
+}
+
+Cluster::Cluster(const base::Clock& clock, ClusterOptions options)
+    : clock_(clock), store_(clock, options.seed), events_(store_, options.events), actors_(inhabitants(store_, events_, options)) {
+  furnish();
+}
+
+Cluster::~Cluster() = default;
+
+void Cluster::furnish() {
+  for (const char* ns : {"default", "kube-system"}) (void)add(objects::name_space(ns));
+}
+
+void Cluster::add_actor(std::unique_ptr<Actor> actor) { actors_.push_back(std::move(actor)); }
+
+base::Result<Object> Cluster::add(api::Json object) {
+  const auto type = resource_type_of(object);
+  if (!type) {
+    return base::invalid("the simulated cluster knows no kind \"" + text_at(object, {"kind"}) + "\" in \"" + text_at(object, {"apiVersion"}) + "\"");
+  }
+  complete(store_, *type, object);
+  return store_.create(*type, std::move(object));
+}
+
+bool Cluster::tick_all(base::TimePoint now) {
+  bool changed = false;
+  for (const auto& actor : actors_) {
+    try {
+      changed = actor->tick(now) || changed;
+    } catch (const std::exception& error) {
+      std::string failure = std::string(actor->name()) + ": " + error.what();
+      if (std::ranges::find(failures_, failure) == failures_.end()) failures_.push_back(std::move(failure));
+    }
+  }
+  return changed;
+}
+
+bool Cluster::run_until_quiet() {
+  for (int round = 0; round < kMostRounds; ++round) {
+    if (!tick_all(clock_.now())) return true;
+  }
+  return false;
+}
+
+std::optional<base::TimePoint> Cluster::next_due() const {
+  std::optional<base::TimePoint> next;
+  for (const auto& actor : actors_) next = earliest(next, actor->next_due());
+  return next;
+}
+
+bool Cluster::advance(base::Duration by) {
+  run_until([] { return false; }, by);
+  return run_until_quiet();
+}
+
+bool Cluster::run_until(const std::function<bool()>& condition, base::Duration limit) {
+  const base::TimePoint end = clock_.now() + limit;
+  while (run_until_quiet()) {
+    if (condition()) return true;
+    const auto next = next_due();
+    if (!next || *next > end) break;
+    // An actor that is due but does nothing must not hold time still.
+    manual_->set(std::max(*next, clock_.now() + base::milliseconds(1)));
+  }
+  if (clock_.now() < end) manual_->set(end);
+  return run_until_quiet() && condition();
+}
+
+void Cluster::run(std::stop_token stop) {
+  while (!stop.stop_requested()) {
+    const std::uint64_t seen = store_.revision();
+    (void)run_until_quiet();
+    const auto next = next_due();
+    base::Duration nap = kLongestNap;
+    if (next) nap = std::clamp<base::Duration>(*next - clock_.now(), base::milliseconds(1), kLongestNap);
+    (void)store_.wait_past(seen, std::chrono::ceil<base::milliseconds>(nap));
+  }
+}
+
+}  // namespace simulator

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scheduling/predicates.hpp"
+#include "simulator/actor.hpp"
+#include "simulator/event_recorder.hpp"
+#include "simulator/scheduler_view.hpp"
+#include "simulator/store.hpp"
+
+namespace simulator {
+
+/// Binds pods to nodes: the filters of scheduling/predicates.hpp, then the best score (scheduler_score()); ties go to the
+/// node with fewer pods, then by name. What does not fit gets condition PodScheduled False (Unschedulable) and an event and
+/// is tried again when something changes that may help, after a pause of 1 s that doubles up to 10 s. No preemption.
+class Scheduler final : public Actor {
+ public:
+  Scheduler(Store& store, EventRecorder& events);
+
+  std::string_view name() const override { return "default-scheduler"; }
+  bool tick(base::TimePoint now) override;
+  std::optional<base::TimePoint> next_due() const override { return backing_off_.next(); }
+
+ private:
+  struct Failure {
+    std::string uid;
+    base::Duration pause{0};
+    base::TimePoint not_before{};
+    bool parked = true;  ///< waits for a change that may help
+  };
+
+  std::vector<api::ObjectKey> to_try(bool room, base::TimePoint now);
+  bool place(scheduling::Overlay& overlay, const api::ObjectKey& key, base::TimePoint now);
+  bool bind(const api::ObjectKey& key, const std::string& uid, const std::string& node, base::TimePoint now);
+  bool reject(const api::ObjectKey& key, const std::string& uid, const std::string& why, base::TimePoint now);
+
+  Store& store_;
+  EventRecorder& events_;
+  SchedulerView view_;
+  std::map<api::ObjectKey, Failure> failures_;
+  Agenda<api::ObjectKey> backing_off_;
+};
+
+/// 0 to 100 for the share of cpu and memory that stays free (LeastAllocated), plus what the pod prefers: node affinity,
+/// affinity, anti-affinity, spreading that is no must, nodes without PreferNoSchedule taints. `candidates` pass all filters;
+/// the answer has one score each.
+std::vector<double> scheduler_scores(const scheduling::FitQuery& query, const std::vector<scheduling::NodeIndex>& candidates);
+
+/// kube-scheduler's sentence: "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable."
+std::string unschedulable_message(const scheduling::FitQuery& query);
+
+}  // namespace simulator
