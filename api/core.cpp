@@ -9,8 +9,7 @@ namespace api {
 namespace {
 
 auto find_resource(auto& resources, std::string_view name) {
-  return std::ranges::lower_bound(resources, name, {},
-                                  [](const auto& entry) { return std::string_view(entry.first); });
+  return std::ranges::lower_bound(resources, name, {}, [](const auto& entry) { return std::string_view(entry.first); });
 }
 
 }  // namespace

@@ -34,8 +34,8 @@ struct Taint {
 };
 
 struct Toleration {
-  std::string key;       ///< empty with Exists: every key
-  bool exists = false;   ///< operator Exists; otherwise Equal
+  std::string key;      ///< empty with Exists: every key
+  bool exists = false;  ///< operator Exists; otherwise Equal
   std::string value;
   std::optional<TaintEffect> effect;  ///< absent: every effect
   std::optional<base::seconds> toleration_seconds;
@@ -122,12 +122,12 @@ struct ContainerStatus {
   std::int32_t restart_count = 0;
   bool ready = false;
   bool is_init = false;
-  bool is_ephemeral = false;                ///< from status.ephemeralContainerStatuses
-  std::string waiting_reason;               ///< state.waiting.reason
-  std::string terminated_reason;            ///< state.terminated.reason
-  std::optional<std::int32_t> exit_code;    ///< state.terminated.exitCode
+  bool is_ephemeral = false;              ///< from status.ephemeralContainerStatuses
+  std::string waiting_reason;             ///< state.waiting.reason
+  std::string terminated_reason;          ///< state.terminated.reason
+  std::optional<std::int32_t> exit_code;  ///< state.terminated.exitCode
   std::optional<base::TimePoint> finished_at;
-  std::string last_terminated_reason;       ///< lastState.terminated.reason
+  std::string last_terminated_reason;  ///< lastState.terminated.reason
   std::optional<std::int32_t> last_exit_code;
   std::optional<base::TimePoint> last_finished_at;
   friend bool operator==(const ContainerStatus&, const ContainerStatus&) = default;

@@ -12,8 +12,8 @@ namespace {
 using wire::error_code;
 using wire::Value;
 
-/// Labels, annotations and node selectors repeat from pod to pod of one workload. A small table of recent ones lets equal
-/// maps share their storage; it holds no more than its slots, so it cannot grow under churn.
+/// Labels, annotations and node selectors repeat from pod to pod of one workload. A small table of recent ones lets
+/// equal maps share their storage; it holds no more than its slots, so it cannot grow under churn.
 StringMap share(std::vector<StringMap::Entry> entries) {
   constexpr std::size_t kSlots = 512;
   thread_local std::array<StringMap, kSlots> recent;
@@ -108,8 +108,8 @@ error_code read_resources(Value& value, ResourceList& target) {
     std::optional<Quantity> amount;
     const error_code error = read_quantity(entry, amount);
     if (!amount) return error;
-    const auto at = std::ranges::lower_bound(target, name, {},
-                                             [](const auto& known) { return std::string_view(known.first); });
+    const auto at =
+        std::ranges::lower_bound(target, name, {}, [](const auto& known) { return std::string_view(known.first); });
     if (at != target.end() && at->first == name) {
       at->second = *amount;
     } else {
@@ -237,7 +237,8 @@ using WeightedPodTerms = std::vector<std::pair<int, PodAffinityTerm>>;
 error_code read_pod_affinity(Value& value, std::vector<PodAffinityTerm>& required, WeightedPodTerms& preferred) {
   return wire::for_members(value, [&](std::string_view key, Value& member) {
     if (key == "requiredDuringSchedulingIgnoredDuringExecution") {
-      return wire::for_elements(member, [&](Value& item) { return read_pod_affinity_term(item, required.emplace_back()); });
+      return wire::for_elements(member,
+                                [&](Value& item) { return read_pod_affinity_term(item, required.emplace_back()); });
     }
     if (key != "preferredDuringSchedulingIgnoredDuringExecution") return simdjson::SUCCESS;
     return wire::for_elements(member, [&](Value& item) {
@@ -484,7 +485,8 @@ error_code read_terminated(Value& value, std::string& reason, std::optional<std:
 
 error_code read_container_state(Value& value, ContainerStatus& status) {
   return wire::for_members(value, [&](std::string_view key, Value& member) {
-    if (key == "terminated") return read_terminated(member, status.terminated_reason, status.exit_code, status.finished_at);
+    if (key == "terminated")
+      return read_terminated(member, status.terminated_reason, status.exit_code, status.finished_at);
     if (key != "waiting") return simdjson::SUCCESS;
     return wire::for_members(member, [&](std::string_view part, Value& detail) {
       return part == "reason" ? wire::read(detail, status.waiting_reason) : simdjson::SUCCESS;
@@ -623,7 +625,8 @@ error_code read_workload_spec(Value& value, Workload& workload) {
 
 error_code read_workload_status(Value& value, Workload& workload, std::optional<std::int32_t>& desired) {
   return wire::for_members(value, [&](std::string_view key, Value& member) {
-    if (key == "readyReplicas" || key == "numberReady" || key == "active") return wire::read(member, workload.ready_replicas);
+    if (key == "readyReplicas" || key == "numberReady" || key == "active")
+      return wire::read(member, workload.ready_replicas);
     if (key == "desiredNumberScheduled") return wire::read(member, desired);
     return simdjson::SUCCESS;
   });
@@ -669,13 +672,13 @@ base::Result<Node> decode_node(std::string_view json) {
 
 base::Result<PodDisruptionBudget> decode_pdb(std::string_view json) {
   std::string version;
-  auto pdb = decode_object<PodDisruptionBudget>(
-      json, "a PodDisruptionBudget", [&](std::string_view key, Value& value, PodDisruptionBudget& decoded) {
-        if (key == "apiVersion") return wire::read(value, version);
-        if (key == "spec") return read_pdb_spec(value, decoded);
-        if (key == "status") return read_pdb_status(value, decoded);
-        return simdjson::SUCCESS;
-      });
+  auto pdb = decode_object<PodDisruptionBudget>(json, "a PodDisruptionBudget",
+                                                [&](std::string_view key, Value& value, PodDisruptionBudget& decoded) {
+                                                  if (key == "apiVersion") return wire::read(value, version);
+                                                  if (key == "spec") return read_pdb_spec(value, decoded);
+                                                  if (key == "status") return read_pdb_status(value, decoded);
+                                                  return simdjson::SUCCESS;
+                                                });
   if (pdb) pdb->from_v1beta1 = version == "policy/v1beta1";
   return pdb;
 }
@@ -692,11 +695,12 @@ base::Result<Namespace> decode_namespace(std::string_view json) {
 }
 
 base::Result<PriorityClass> decode_priority_class(std::string_view json) {
-  return decode_object<PriorityClass>(json, "a PriorityClass", [](std::string_view key, Value& value, PriorityClass& decoded) {
-    if (key == "value") return wire::read(value, decoded.value);
-    if (key == "globalDefault") return wire::read(value, decoded.global_default);
-    return simdjson::SUCCESS;
-  });
+  return decode_object<PriorityClass>(json, "a PriorityClass",
+                                      [](std::string_view key, Value& value, PriorityClass& decoded) {
+                                        if (key == "value") return wire::read(value, decoded.value);
+                                        if (key == "globalDefault") return wire::read(value, decoded.global_default);
+                                        return simdjson::SUCCESS;
+                                      });
 }
 
 base::Result<PersistentVolumeClaim> decode_pvc(std::string_view json) {
@@ -720,12 +724,13 @@ base::Result<PersistentVolume> decode_pv(std::string_view json) {
 
 base::Result<Workload> decode_workload(std::string_view json) {
   std::optional<std::int32_t> desired;
-  auto workload = decode_object<Workload>(json, "a workload", [&](std::string_view key, Value& value, Workload& decoded) {
-    if (key == "kind") return wire::read(value, decoded.kind);
-    if (key == "spec") return read_workload_spec(value, decoded);
-    if (key == "status") return read_workload_status(value, decoded, desired);
-    return simdjson::SUCCESS;
-  });
+  auto workload =
+      decode_object<Workload>(json, "a workload", [&](std::string_view key, Value& value, Workload& decoded) {
+        if (key == "kind") return wire::read(value, decoded.kind);
+        if (key == "spec") return read_workload_spec(value, decoded);
+        if (key == "status") return read_workload_status(value, decoded, desired);
+        return simdjson::SUCCESS;
+      });
   if (workload && desired) workload->replicas = *desired;
   return workload;
 }

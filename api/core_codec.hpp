@@ -15,8 +15,8 @@ namespace api {
 
 base::Result<Pod> decode_pod(std::string_view json);
 base::Result<Node> decode_node(std::string_view json);
-/// Tells policy/v1beta1 by the object's own apiVersion. Items of a List answer carry none: decode those of a v1beta1 list
-/// with the second.
+/// Tells policy/v1beta1 by the object's own apiVersion. Items of a List answer carry none: decode those of a v1beta1
+/// list with the second.
 base::Result<PodDisruptionBudget> decode_pdb(std::string_view json);
 base::Result<PodDisruptionBudget> decode_pdb_v1beta1(std::string_view json);
 base::Result<Namespace> decode_namespace(std::string_view json);

@@ -32,7 +32,8 @@ base::Result<ListMeta> for_each_item(std::string_view list_json,
   const auto visit = [&](wire::Value& item) {
     std::string_view text;
     if (const auto error = raw_object(item, text)) {
-      if (error == simdjson::INCORRECT_TYPE) stopped = base::invalid(fmt::format("decoding a list: items[{}] is no object", index));
+      if (error == simdjson::INCORRECT_TYPE)
+        stopped = base::invalid(fmt::format("decoding a list: items[{}] is no object", index));
       return error;
     }
     ++index;

@@ -243,7 +243,8 @@ base::Status read_document(Slot& slot, std::string_view json, const char* what, 
   if (!error) return base::Done{};
   std::string message = "decoding ";
   message += what;
-  message += error == simdjson::INCORRECT_TYPE ? ": the text is no JSON object" : std::string(": ") + error_message(error);
+  message +=
+      error == simdjson::INCORRECT_TYPE ? ": the text is no JSON object" : std::string(": ") + error_message(error);
   return base::invalid(std::move(message));
 }
 

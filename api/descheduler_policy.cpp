@@ -38,8 +38,8 @@ void read_protection_list(StrictObject& object, std::string_view name, std::vect
     if (const auto protection = parse_pod_protection(text)) return to.push_back(*protection);
     std::vector<std::string_view> valid;
     for (const auto& known : kProtectionNames) valid.push_back(known.name);
-    object.errors().push_back({path.text(), fmt::format("{} is not one of {}{}", to_json_text(item), join_alternatives(valid),
-                                                        did_you_mean(text, valid))});
+    object.errors().push_back({path.text(), fmt::format("{} is not one of {}{}", to_json_text(item),
+                                                        join_alternatives(valid), did_you_mean(text, valid))});
   });
 }
 
@@ -117,15 +117,16 @@ LastCycle last_cycle_of(const Json& json) {
   cycle.created = lenient::small_integer(json, "created");
   if (const Json* refused = lenient::array(json, "refused")) {
     for (const Json& item : *refused) {
-      if (item.is_object()) cycle.refused.push_back({lenient::text(item, "reason"), lenient::small_integer(item, "count")});
+      if (item.is_object())
+        cycle.refused.push_back({lenient::text(item, "reason"), lenient::small_integer(item, "count")});
     }
   }
   return cycle;
 }
 
 PlannedMove planned_move_of(const Json& json) {
-  return {lenient::text(json, "namespace"), lenient::text(json, "pod"),      lenient::text(json, "uid"),
-          lenient::text(json, "from"),      lenient::text(json, "to"),       lenient::text(json, "strategy"),
+  return {lenient::text(json, "namespace"), lenient::text(json, "pod"), lenient::text(json, "uid"),
+          lenient::text(json, "from"),      lenient::text(json, "to"),  lenient::text(json, "strategy"),
           lenient::text(json, "reason")};
 }
 
@@ -164,8 +165,10 @@ Json encode_evictability(const Evictability& evictability) {
   if (!evictability.namespaces.include.empty()) json["namespaces"]["include"] = evictability.namespaces.include;
   if (!evictability.namespaces.exclude.empty()) json["namespaces"]["exclude"] = evictability.namespaces.exclude;
   const PodProtections& protections = evictability.pod_protections;
-  for (const PodProtection p : protections.default_disabled) json["podProtections"]["defaultDisabled"].push_back(to_string(p));
-  for (const PodProtection p : protections.extra_enabled) json["podProtections"]["extraEnabled"].push_back(to_string(p));
+  for (const PodProtection p : protections.default_disabled)
+    json["podProtections"]["defaultDisabled"].push_back(to_string(p));
+  for (const PodProtection p : protections.extra_enabled)
+    json["podProtections"]["extraEnabled"].push_back(to_string(p));
   for (const std::string& name : protections.protected_storage_classes) {
     json["podProtections"]["config"]["PodsWithPVC"]["protectedStorageClasses"].push_back({{"name", name}});
   }
@@ -193,15 +196,20 @@ Json encode_limits(const PolicyLimits& limits) {
 }
 
 Json encode_last_cycle(const LastCycle& cycle) {
-  Json json = {{"id", cycle.id},       {"start", wire_time(cycle.start)}, {"duration", base::format_duration(cycle.duration)},
-               {"nodes", cycle.nodes}, {"pods", cycle.pods},              {"nominated", cycle.nominated},
+  Json json = {{"id", cycle.id},
+               {"start", wire_time(cycle.start)},
+               {"duration", base::format_duration(cycle.duration)},
+               {"nodes", cycle.nodes},
+               {"pods", cycle.pods},
+               {"nominated", cycle.nominated},
                {"created", cycle.created}};
   for (const auto& [reason, count] : cycle.refused) json["refused"].push_back({{"reason", reason}, {"count", count}});
   return json;
 }
 
 Json encode_planned_move(const PlannedMove& move) {
-  Json json = {{"namespace", move.ns}, {"pod", move.pod}, {"uid", move.uid}, {"from", move.from}, {"strategy", move.strategy}};
+  Json json = {
+      {"namespace", move.ns}, {"pod", move.pod}, {"uid", move.uid}, {"from", move.from}, {"strategy", move.strategy}};
   put_text(json, "to", move.to);
   put_text(json, "reason", move.reason);
   return json;
@@ -243,7 +251,8 @@ base::Result<DeschedulerPolicy> decode_descheduler_policy(std::string_view text)
 }
 
 base::Result<DeschedulerPolicy> decode_descheduler_policy(const Json& json) {
-  if (!json.is_object()) return base::invalid(fmt::format("a DeschedulerPolicy must be an object, not {}", kind_of(json)));
+  if (!json.is_object())
+    return base::invalid(fmt::format("a DeschedulerPolicy must be an object, not {}", kind_of(json)));
   FieldErrors errors;
   DeschedulerPolicy policy;
   policy.meta = lenient::meta(json);
@@ -274,7 +283,8 @@ Json encode_spec(const DeschedulerPolicySpec& spec) {
 }
 
 Json encode_status(const DeschedulerPolicyStatus& status) {
-  Json json = {{"observedGeneration", status.observed_generation}, {"active", status.active}, {"evicted", status.evicted}};
+  Json json = {
+      {"observedGeneration", status.observed_generation}, {"active", status.active}, {"evicted", status.evicted}};
   if (!status.conditions.empty()) json["conditions"] = encode_conditions(status.conditions);
   if (const Condition* ready = find_condition(status.conditions, "Ready")) json["ready"] = to_string(ready->status);
   if (status.last_cycle) json["lastCycle"] = encode_last_cycle(*status.last_cycle);

@@ -43,9 +43,14 @@ struct PriorityThreshold {
 
 enum class PodProtection {
   // on by default
-  kPodsWithLocalStorage, kSystemCriticalPods, kFailedBarePods, kDaemonSetPods,
+  kPodsWithLocalStorage,
+  kSystemCriticalPods,
+  kFailedBarePods,
+  kDaemonSetPods,
   // off by default
-  kPodsWithPVC, kPodsWithoutPDB, kPodsWithResourceClaims,
+  kPodsWithPVC,
+  kPodsWithoutPDB,
+  kPodsWithResourceClaims,
 };
 std::string_view to_string(PodProtection protection);
 std::optional<PodProtection> parse_pod_protection(std::string_view text);
@@ -154,8 +159,8 @@ struct PlannedMove {
   std::string ns;
   std::string pod;
   std::string uid;
-  std::string from;      ///< source node
-  std::string to;        ///< predicted node, "" when unknown
+  std::string from;  ///< source node
+  std::string to;    ///< predicted node, "" when unknown
   std::string strategy;
   std::string reason;
   friend bool operator==(const PlannedMove&, const PlannedMove&) = default;
@@ -166,9 +171,10 @@ struct DeschedulerPolicyStatus {
   std::vector<Condition> conditions;  ///< Ready, Converged, Degraded, Suspended
   std::optional<LastCycle> last_cycle;
   std::optional<base::TimePoint> next_cycle_time;
-  std::int32_t active = 0;    ///< unfinished Evacuations of this policy
-  std::int64_t evicted = 0;   ///< pods moved under this policy, ever
-  std::int64_t evicted_counted = 0;  ///< of those, the ones that finished until evicted_until: their Evacuations may be gone
+  std::int32_t active = 0;   ///< unfinished Evacuations of this policy
+  std::int64_t evicted = 0;  ///< pods moved under this policy, ever
+  std::int64_t evicted_counted =
+      0;  ///< of those, the ones that finished until evicted_until: their Evacuations may be gone
   std::optional<base::TimePoint> evicted_until;
   std::vector<PlannedMove> plan;
   bool plan_truncated = false;

@@ -56,12 +56,13 @@ void check_namespaces(const NamespaceFilter& filter, const FieldPath& at, FieldE
 bool is_on_by_default(PodProtection protection) { return protection < PodProtection::kPodsWithPVC; }
 
 /// Each list has its own set of names, and names each only once.
-void check_protection_list(const std::vector<PodProtection>& list, bool wants_default, const FieldPath& at, FieldErrors& errors) {
+void check_protection_list(const std::vector<PodProtection>& list, bool wants_default, const FieldPath& at,
+                           FieldErrors& errors) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (is_on_by_default(list[i]) != wants_default) {
-      errors.push_back({at.index(i).text(), fmt::format("{} is {} by default, it belongs into {}", to_string(list[i]),
-                                                        wants_default ? "off" : "on",
-                                                        wants_default ? "extraEnabled" : "defaultDisabled")});
+      errors.push_back({at.index(i).text(),
+                        fmt::format("{} is {} by default, it belongs into {}", to_string(list[i]),
+                                    wants_default ? "off" : "on", wants_default ? "extraEnabled" : "defaultDisabled")});
     }
     if (std::find(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(i), list[i]) !=
         list.begin() + static_cast<std::ptrdiff_t>(i)) {
@@ -93,8 +94,9 @@ void check_evictability(const Evictability& evictability, const FieldPath& at, F
   if (evictability.min_pod_age) {
     const base::Duration age = *evictability.min_pod_age;
     if (age <= base::Duration::zero() || age > std::chrono::hours(bounds::kMaxPodAgeHours)) {
-      errors.push_back({at.field("minPodAge").text(),
-                        fmt::format("{} is not between 1us and {}h", base::format_duration(age), bounds::kMaxPodAgeHours)});
+      errors.push_back(
+          {at.field("minPodAge").text(),
+           fmt::format("{} is not between 1us and {}h", base::format_duration(age), bounds::kMaxPodAgeHours)});
     }
   }
   check_threshold(evictability.priority_threshold, at.field("priorityThreshold"), errors);

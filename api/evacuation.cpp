@@ -49,7 +49,8 @@ EvacuationIntent intent_of(const Json& json) {
 
 EvacuationAbort abort_of(const Json& json) {
   const auto next = parse_evacuation_phase(lenient::text(json, "next"));
-  return {lenient::text(json, "reason"), next.value_or(EvacuationPhase::kCancelled), lenient::time_or_epoch(json, "startedAt")};
+  return {lenient::text(json, "reason"), next.value_or(EvacuationPhase::kCancelled),
+          lenient::time_or_epoch(json, "startedAt")};
 }
 
 EvacuationOutcome outcome_of(const Json& json) {
@@ -153,7 +154,10 @@ EvacuationStatus evacuation_status_of(const Json& json) {
 }
 
 Json encode_intent(const EvacuationIntent& intent) {
-  Json json = {{"action", intent.action}, {"token", intent.token}, {"time", wire_time(intent.time)}, {"resolved", intent.resolved}};
+  Json json = {{"action", intent.action},
+               {"token", intent.token},
+               {"time", wire_time(intent.time)},
+               {"resolved", intent.resolved}};
   put_text(json, "result", intent.result);
   put_text(json, "preState", intent.pre_state);
   return json;
@@ -231,7 +235,8 @@ std::string_view to_string(OutcomeKind kind) { return name_of(kOutcomeNames, kin
 std::optional<EvacuationPhase> parse_evacuation_phase(std::string_view text) { return value_of(kPhaseNames, text); }
 
 bool is_terminal(EvacuationPhase phase) {
-  return phase == EvacuationPhase::kSucceeded || phase == EvacuationPhase::kFailed || phase == EvacuationPhase::kCancelled;
+  return phase == EvacuationPhase::kSucceeded || phase == EvacuationPhase::kFailed ||
+         phase == EvacuationPhase::kCancelled;
 }
 
 std::string Evacuation::current_token() const { return fmt::format("{}.{}", meta.uid, status.attempt); }

@@ -55,15 +55,15 @@ struct EvictorChoice {
 
 /// Deadlines; each absent one takes the default of protocols 6.5 (resolve with effective_timeouts()).
 struct EvacuationTimeouts {
-  std::optional<base::seconds> decision_ttl;   ///< Pending, default 600
-  std::optional<base::seconds> prepare;        ///< Preparing, default 300
-  std::optional<base::seconds> acknowledge;    ///< handoff ack, default 60
-  std::optional<base::seconds> heartbeat;      ///< silence while InProgress, default 1200
-  std::optional<base::seconds> total;          ///< from first InProgress, default 3600
-  std::optional<base::seconds> blocked;        ///< PDB, webhook, throttling… per attempt, default 900; 0 = fail at first
-  std::optional<base::seconds> termination;    ///< from deletionTimestamp, default pod grace + 120
-  std::optional<base::seconds> verify;         ///< from gone, default 600
-  std::optional<base::seconds> abort;          ///< Aborting, default 300
+  std::optional<base::seconds> decision_ttl;  ///< Pending, default 600
+  std::optional<base::seconds> prepare;       ///< Preparing, default 300
+  std::optional<base::seconds> acknowledge;   ///< handoff ack, default 60
+  std::optional<base::seconds> heartbeat;     ///< silence while InProgress, default 1200
+  std::optional<base::seconds> total;         ///< from first InProgress, default 3600
+  std::optional<base::seconds> blocked;  ///< PDB, webhook, throttling… per attempt, default 900; 0 = fail at first
+  std::optional<base::seconds> termination;  ///< from deletionTimestamp, default pod grace + 120
+  std::optional<base::seconds> verify;       ///< from gone, default 600
+  std::optional<base::seconds> abort;        ///< Aborting, default 300
   friend bool operator==(const EvacuationTimeouts&, const EvacuationTimeouts&) = default;
 };
 
@@ -75,9 +75,9 @@ struct EvacuationRetry {
 };
 
 struct EvacuationSource {
-  std::string policy;    ///< DeschedulerPolicy name; empty for hand-made ones
-  std::string strategy;  ///< strategy that nominated the pod
-  std::string requester; ///< user or program that asked
+  std::string policy;     ///< DeschedulerPolicy name; empty for hand-made ones
+  std::string strategy;   ///< strategy that nominated the pod
+  std::string requester;  ///< user or program that asked
   friend bool operator==(const EvacuationSource&, const EvacuationSource&) = default;
 };
 
@@ -89,14 +89,14 @@ struct CancelRequest {
 
 struct EvacuationSpec {
   PodReference pod_ref;
-  NodeName node_name;   ///< source node; filled in by the controller when left out
+  NodeName node_name;  ///< source node; filled in by the controller when left out
   std::string reason;
   EvacuationSource source;
-  std::vector<EvictorChoice> evictors;  ///< ordered; empty = automatic choice
+  std::vector<EvictorChoice> evictors;               ///< ordered; empty = automatic choice
   std::optional<std::int64_t> grace_period_seconds;  ///< >= 1
-  std::string concurrency_group;        ///< empty: the pod's controller UID
-  std::int32_t priority = 0;            ///< higher goes first
-  bool suspend = false;                 ///< stay Pending until a person releases it
+  std::string concurrency_group;                     ///< empty: the pod's controller UID
+  std::int32_t priority = 0;                         ///< higher goes first
+  bool suspend = false;                              ///< stay Pending until a person releases it
   EvacuationTimeouts timeouts;
   EvacuationRetry retry;
   OnTimeout on_timeout = OnTimeout::kCancel;
@@ -145,9 +145,9 @@ struct EvacuationOutcome {
 };
 
 struct LastResponse {
-  std::int32_t code = 0;      ///< HTTP status; 0 = no answer
-  std::string response_class; ///< evictors::ResponseClass name
-  std::string message;        ///< at most 512 bytes
+  std::int32_t code = 0;       ///< HTTP status; 0 = no answer
+  std::string response_class;  ///< evictors::ResponseClass name
+  std::string message;         ///< at most 512 bytes
   base::TimePoint time{};
   friend bool operator==(const LastResponse&, const LastResponse&) = default;
 };
@@ -177,7 +177,7 @@ struct HistoryEntry {
 
 struct EvacuationStatus {
   EvacuationPhase phase = EvacuationPhase::kPending;
-  std::string reason;   ///< CamelCase reason of the newest transition
+  std::string reason;  ///< CamelCase reason of the newest transition
   std::string message;
   std::int64_t observed_generation = 0;
   std::string evictor;  ///< resolved name; empty before Preparing
@@ -185,21 +185,21 @@ struct EvacuationStatus {
   std::int32_t evictor_index = 0;  ///< position in spec.evictors of the current one
   std::int32_t attempt = 0;
   std::string token;
-  std::string workload_group;      ///< resolved concurrency group (owner UID)
-  std::optional<OwnerReference> pod_owner;            ///< the pod's controller, kept because the pod will be gone
-  std::optional<base::TimePoint> started_at;          ///< slot acquired
+  std::string workload_group;                 ///< resolved concurrency group (owner UID)
+  std::optional<OwnerReference> pod_owner;    ///< the pod's controller, kept because the pod will be gone
+  std::optional<base::TimePoint> started_at;  ///< slot acquired
   std::optional<base::TimePoint> attempt_started_at;
   std::optional<base::TimePoint> phase_entered_at;
-  std::optional<base::TimePoint> in_progress_since;   ///< first InProgress of the attempt; total deadline counts from it
-  std::optional<base::TimePoint> blocked_since;       ///< first blocked answer of the attempt
-  std::optional<base::TimePoint> deadline;            ///< of the current phase
-  std::optional<base::TimePoint> request_sent_at;     ///< handoff request or eviction first sent in any attempt
-  std::optional<base::TimePoint> last_heartbeat_at;   ///< our receive time of a changed value
-  std::string last_heartbeat_value;                   ///< newest of ack, heartbeat, progress as read: tells a change
-  std::optional<std::int32_t> progress;               ///< 0..100
+  std::optional<base::TimePoint> in_progress_since;  ///< first InProgress of the attempt; total deadline counts from it
+  std::optional<base::TimePoint> blocked_since;      ///< first blocked answer of the attempt
+  std::optional<base::TimePoint> deadline;           ///< of the current phase
+  std::optional<base::TimePoint> request_sent_at;    ///< handoff request or eviction first sent in any attempt
+  std::optional<base::TimePoint> last_heartbeat_at;  ///< our receive time of a changed value
+  std::string last_heartbeat_value;                  ///< newest of ack, heartbeat, progress as read: tells a change
+  std::optional<std::int32_t> progress;              ///< 0..100
   std::optional<base::TimePoint> expected_completion_at;
   std::optional<base::TimePoint> next_action_at;
-  std::int32_t blocked_count = 0;      ///< consecutive blocked answers of one class: grows the delay
+  std::int32_t blocked_count = 0;           ///< consecutive blocked answers of one class: grows the delay
   std::int32_t granted_without_delete = 0;  ///< T31
   std::optional<EvacuationIntent> intent;
   std::optional<EvacuationAbort> abort;
@@ -229,8 +229,12 @@ std::string evacuation_name(std::string_view pod_name, const PodUid& uid);
 /// Bounds are validate()'s business.
 base::Result<Evacuation> decode_evacuation(std::string_view json);
 base::Result<Evacuation> decode_evacuation(const Json& json);
-inline base::Result<Evacuation> decode_evacuation(const std::string& json) { return decode_evacuation(std::string_view(json)); }
-inline base::Result<Evacuation> decode_evacuation(const char* json) { return decode_evacuation(std::string_view(json)); }
+inline base::Result<Evacuation> decode_evacuation(const std::string& json) {
+  return decode_evacuation(std::string_view(json));
+}
+inline base::Result<Evacuation> decode_evacuation(const char* json) {
+  return decode_evacuation(std::string_view(json));
+}
 Json encode_spec(const EvacuationSpec& spec);
 Json encode_status(const EvacuationStatus& status);
 /// apiVersion, kind, metadata (name, namespace, labels, annotations, finalizers) and spec: the body of a create.

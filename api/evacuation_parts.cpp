@@ -15,16 +15,15 @@ namespace {
 constexpr std::array<std::string_view, 7> kDesignedEvictors = {
     "eviction-api", "annotation", "kubevirt", "stateful-handoff", "eviction-request", "surge", "webhook"};
 
-constexpr std::array kTimeoutFields = {
-    TimeoutField{"decisionTTLSeconds", &EvacuationTimeouts::decision_ttl, 1},
-    TimeoutField{"prepareSeconds", &EvacuationTimeouts::prepare, 1},
-    TimeoutField{"acknowledgeSeconds", &EvacuationTimeouts::acknowledge, 1},
-    TimeoutField{"heartbeatSeconds", &EvacuationTimeouts::heartbeat, 1},
-    TimeoutField{"totalSeconds", &EvacuationTimeouts::total, 1},
-    TimeoutField{"blockedSeconds", &EvacuationTimeouts::blocked, 0},
-    TimeoutField{"terminationSeconds", &EvacuationTimeouts::termination, 1},
-    TimeoutField{"verifySeconds", &EvacuationTimeouts::verify, 1},
-    TimeoutField{"abortSeconds", &EvacuationTimeouts::abort, 1}};
+constexpr std::array kTimeoutFields = {TimeoutField{"decisionTTLSeconds", &EvacuationTimeouts::decision_ttl, 1},
+                                       TimeoutField{"prepareSeconds", &EvacuationTimeouts::prepare, 1},
+                                       TimeoutField{"acknowledgeSeconds", &EvacuationTimeouts::acknowledge, 1},
+                                       TimeoutField{"heartbeatSeconds", &EvacuationTimeouts::heartbeat, 1},
+                                       TimeoutField{"totalSeconds", &EvacuationTimeouts::total, 1},
+                                       TimeoutField{"blockedSeconds", &EvacuationTimeouts::blocked, 0},
+                                       TimeoutField{"terminationSeconds", &EvacuationTimeouts::termination, 1},
+                                       TimeoutField{"verifySeconds", &EvacuationTimeouts::verify, 1},
+                                       TimeoutField{"abortSeconds", &EvacuationTimeouts::abort, 1}};
 
 EvictorChoice read_evictor(const Json& json, const FieldPath& path, FieldErrors& errors) {
   EvictorChoice choice;
@@ -38,8 +37,8 @@ EvictorChoice read_evictor(const Json& json, const FieldPath& path, FieldErrors&
         if (value.is_string()) {
           choice.parameters.emplace_back(name, value.get<std::string>());
         } else {
-          errors.push_back({path.field("parameters").field(name).text(),
-                            fmt::format("must be a string, not {}", kind_of(value))});
+          errors.push_back(
+              {path.field("parameters").field(name).text(), fmt::format("must be a string, not {}", kind_of(value))});
         }
       }
     }
@@ -60,10 +59,12 @@ void check_evictor_name(FieldErrors& errors, const FieldPath& at, const std::str
   if (name.empty()) {
     errors.push_back({at.text(), "is required"});
   } else if (std::ranges::find(kDesignedEvictors, name) != kDesignedEvictors.end()) {
-    errors.push_back({at.text(), fmt::format("evictor \"{}\" is not supported yet, use {}", name, join_alternatives(known))});
+    errors.push_back(
+        {at.text(), fmt::format("evictor \"{}\" is not supported yet, use {}", name, join_alternatives(known))});
   } else {
-    errors.push_back({at.text(), fmt::format("unknown evictor \"{}\", use {}{}", name.substr(0, bounds::kMaxParameterName),
-                                             join_alternatives(known), did_you_mean(name, known))});
+    errors.push_back(
+        {at.text(), fmt::format("unknown evictor \"{}\", use {}{}", name.substr(0, bounds::kMaxParameterName),
+                                join_alternatives(known), did_you_mean(name, known))});
   }
 }
 
@@ -93,8 +94,9 @@ void check_retry(FieldErrors& errors, const FieldPath& at, const EvacuationRetry
   check_range(errors, at.field("backoffSeconds"), retry.backoff.count(), 1, bounds::kDaySeconds);
   check_range(errors, at.field("backoffMaxSeconds"), retry.backoff_max.count(), 1, bounds::kDaySeconds);
   if (retry.backoff_max < retry.backoff) {
-    errors.push_back({at.field("backoffMaxSeconds").text(), fmt::format("{} is below backoffSeconds, which is {}",
-                                                                        retry.backoff_max.count(), retry.backoff.count())});
+    errors.push_back(
+        {at.field("backoffMaxSeconds").text(),
+         fmt::format("{} is below backoffSeconds, which is {}", retry.backoff_max.count(), retry.backoff.count())});
   }
 }
 
@@ -108,7 +110,8 @@ void check_range(FieldErrors& errors, const FieldPath& at, std::int64_t value, s
 }
 
 void check_length(FieldErrors& errors, const FieldPath& at, std::string_view text, std::size_t most) {
-  if (length_in_characters(text) > most) errors.push_back({at.text(), fmt::format("is longer than {} characters", most)});
+  if (length_in_characters(text) > most)
+    errors.push_back({at.text(), fmt::format("is longer than {} characters", most)});
 }
 
 void check_count(FieldErrors& errors, const FieldPath& at, std::size_t count, std::size_t most) {
@@ -117,8 +120,9 @@ void check_count(FieldErrors& errors, const FieldPath& at, std::size_t count, st
 
 void check_subdomain(FieldErrors& errors, const FieldPath& at, std::string_view text) {
   if (is_dns_subdomain(text)) return;
-  errors.push_back({at.text(), fmt::format("\"{}\" is no DNS subdomain: lower-case letters, digits, '-' and '.', at most 253",
-                                           text.substr(0, bounds::kMaxName))});
+  errors.push_back(
+      {at.text(), fmt::format("\"{}\" is no DNS subdomain: lower-case letters, digits, '-' and '.', at most 253",
+                              text.substr(0, bounds::kMaxName))});
 }
 
 void read_shared_parts(StrictObject& object, SharedParts to) {
@@ -157,8 +161,8 @@ void encode_shared_parts(const ConstSharedParts& from, Json& to) {
   to["priority"] = from.priority;
 }
 
-void check_shared_parts(const ConstSharedParts& parts, const FieldPath& at, const std::vector<std::string_view>& known_evictors,
-                        FieldErrors& errors) {
+void check_shared_parts(const ConstSharedParts& parts, const FieldPath& at,
+                        const std::vector<std::string_view>& known_evictors, FieldErrors& errors) {
   check_evictors(errors, at.field("evictors"), parts.evictors, known_evictors);
   for (const TimeoutField& field : kTimeoutFields) {
     const auto& timeout = parts.timeouts.*field.member;
@@ -171,7 +175,8 @@ void check_shared_parts(const ConstSharedParts& parts, const FieldPath& at, cons
     check_range(errors, at.field("gracePeriodSeconds"), *parts.grace_period_seconds, 1, bounds::kWeekSeconds);
   }
   if (parts.ttl_after_finished) {
-    check_range(errors, at.field("ttlSecondsAfterFinished"), parts.ttl_after_finished->count(), 0, bounds::kYearSeconds);
+    check_range(errors, at.field("ttlSecondsAfterFinished"), parts.ttl_after_finished->count(), 0,
+                bounds::kYearSeconds);
   }
   check_range(errors, at.field("priority"), parts.priority, -bounds::kMaxPriority, bounds::kMaxPriority);
 }

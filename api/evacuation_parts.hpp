@@ -35,15 +35,21 @@ using ConstSharedParts = BasicSharedParts<true>;
 
 template <typename T>
 auto shared_parts(T& from) {
-  return BasicSharedParts<std::is_const_v<T>>{from.evictors,        from.timeouts,           from.retry,
-                                              from.on_timeout,      from.hold_slot_until,    from.grace_period_seconds,
-                                              from.require_replacement, from.ttl_after_finished, from.priority};
+  return BasicSharedParts<std::is_const_v<T>>{from.evictors,
+                                              from.timeouts,
+                                              from.retry,
+                                              from.on_timeout,
+                                              from.hold_slot_until,
+                                              from.grace_period_seconds,
+                                              from.require_replacement,
+                                              from.ttl_after_finished,
+                                              from.priority};
 }
 
 void read_shared_parts(StrictObject& object, SharedParts to);
 void encode_shared_parts(const ConstSharedParts& from, Json& to);
-void check_shared_parts(const ConstSharedParts& parts, const FieldPath& at, const std::vector<std::string_view>& known_evictors,
-                        FieldErrors& errors);
+void check_shared_parts(const ConstSharedParts& parts, const FieldPath& at,
+                        const std::vector<std::string_view>& known_evictors, FieldErrors& errors);
 
 /// Reads spec of a policy as far as it goes; descheduler_policy.cpp. Validation reads through it, too.
 DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors);
@@ -79,7 +85,8 @@ inline constexpr std::size_t kMaxName = 253;
 inline constexpr std::size_t kMaxReason = 1024;
 inline constexpr std::size_t kMaxUid = 128;
 inline constexpr std::int64_t kMinIntervalSeconds = 5;
-inline constexpr std::int64_t kHighestThreshold = 2000000000;  // system-cluster-critical and up are never moved by priority
+inline constexpr std::int64_t kHighestThreshold =
+    2000000000;  // system-cluster-critical and up are never moved by priority
 inline constexpr std::int64_t kMaxLimit = 1000000;
 inline constexpr std::int64_t kMaxReplicas = 1000000;
 inline constexpr std::int64_t kMaxPodAgeHours = 87600;

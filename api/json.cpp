@@ -34,7 +34,8 @@ bool is_shallow(std::string_view text) {
 /// The first bytes, printable, for an error message.
 std::string beginning_of(std::string_view text) {
   std::string shown(text.substr(0, 40));
-  std::ranges::replace_if(shown, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, ' ');
+  std::ranges::replace_if(
+      shown, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, ' ');
   return text.size() > shown.size() ? shown + "…" : shown;
 }
 
@@ -43,8 +44,8 @@ base::Error no_json(std::string_view text, std::size_t byte) {
   const auto line = 1 + std::ranges::count(before, '\n');
   const std::size_t newline = before.rfind('\n');
   const std::size_t column = newline == std::string_view::npos ? before.size() + 1 : before.size() - newline;
-  return base::invalid(
-      fmt::format("not valid JSON at line {}, column {} of text that begins with '{}'", line, column, beginning_of(text)));
+  return base::invalid(fmt::format("not valid JSON at line {}, column {} of text that begins with '{}'", line, column,
+                                   beginning_of(text)));
 }
 
 base::Result<Json> parse_json_with(std::string_view text, const Json::parser_callback_t& callback) {

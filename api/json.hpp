@@ -18,8 +18,8 @@ using Json = nlohmann::json;
 /// shallow enough for the recursive walks over the result.
 inline constexpr std::size_t kMaxJsonDepth = 128;
 
-/// Parses untrusted text without throwing. The error says where, and shows how the text begins when it is no JSON at all
-/// (an HTML page of a proxy, say).
+/// Parses untrusted text without throwing. The error says where, and shows how the text begins when it is no JSON at
+/// all (an HTML page of a proxy, say).
 base::Result<Json> parse_json(std::string_view text);
 
 /// The same, but a key that stands twice in one object is an error, too.

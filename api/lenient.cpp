@@ -28,7 +28,8 @@ StringMap string_map(const Json& json, std::string_view name, bool annotations) 
 }
 
 OwnerReference owner_of(const Json& json) {
-  return {text(json, "apiVersion"), text(json, "kind"), text(json, "name"), text(json, "uid"), boolean(json, "controller")};
+  return {text(json, "apiVersion"), text(json, "kind"), text(json, "name"), text(json, "uid"),
+          boolean(json, "controller")};
 }
 
 Condition condition_of(const Json& json) {
@@ -92,7 +93,9 @@ std::optional<base::TimePoint> time(const Json& json, std::string_view name) {
   return base::parse_time(found->get_ref<const std::string&>());
 }
 
-base::TimePoint time_or_epoch(const Json& json, std::string_view name) { return time(json, name).value_or(base::TimePoint{}); }
+base::TimePoint time_or_epoch(const Json& json, std::string_view name) {
+  return time(json, name).value_or(base::TimePoint{});
+}
 
 ObjectMeta meta(const Json& json) {
   ObjectMeta meta;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Lenient reading of JSON objects, for metadata and status: a wrong type counts as absent; and the writing of the same.
-/// Internal to api/.
+/// Lenient reading of JSON objects, for metadata and status: a wrong type counts as absent; and the writing of the
+/// same. Internal to api/.
 
 #include <cstdint>
 #include <optional>

@@ -4,7 +4,8 @@ namespace api {
 namespace {
 
 auto lower_bound_of(const std::vector<StringMap::Entry>& entries, std::string_view key) {
-  return std::ranges::lower_bound(entries, key, {}, [](const StringMap::Entry& e) { return std::string_view(e.first); });
+  return std::ranges::lower_bound(entries, key, {},
+                                  [](const StringMap::Entry& e) { return std::string_view(e.first); });
 }
 
 }  // namespace

@@ -70,10 +70,10 @@ std::optional<Suffix> parse_suffix(std::string_view text) {
     Suffix suffix;
   };
   static constexpr std::array kSuffixes = {
-      Named{"", {0, 0}},    Named{"m", {-3, 0}},  Named{"k", {3, 0}},   Named{"M", {6, 0}},   Named{"G", {9, 0}},
-      Named{"Ki", {0, 10}}, Named{"Mi", {0, 20}}, Named{"Gi", {0, 30}}, Named{"Ti", {0, 40}}, Named{"Pi", {0, 50}},
-      Named{"Ei", {0, 60}}, Named{"T", {12, 0}},  Named{"P", {15, 0}},  Named{"E", {18, 0}},  Named{"u", {-6, 0}},
-      Named{"n", {-9, 0}}};
+      Named{"", {0, 0}},    Named{"m", {-3, 0}},  Named{"k", {3, 0}},   Named{"M", {6, 0}},
+      Named{"G", {9, 0}},   Named{"Ki", {0, 10}}, Named{"Mi", {0, 20}}, Named{"Gi", {0, 30}},
+      Named{"Ti", {0, 40}}, Named{"Pi", {0, 50}}, Named{"Ei", {0, 60}}, Named{"T", {12, 0}},
+      Named{"P", {15, 0}},  Named{"E", {18, 0}},  Named{"u", {-6, 0}},  Named{"n", {-9, 0}}};
   for (const Named& named : kSuffixes) {
     if (named.name == text) return named.suffix;
   }
@@ -104,7 +104,8 @@ std::int64_t scale_by_ten(const DecimalText& number, int power) {
   const std::int64_t point = static_cast<std::int64_t>(number.before_point) + power;
   if (point <= 0) return 1;
   const auto whole = static_cast<std::size_t>(point);
-  if (whole <= digits.size()) return plus_one_if(capped_digits(digits.substr(0, whole)), any_nonzero(digits.substr(whole)));
+  if (whole <= digits.size())
+    return plus_one_if(capped_digits(digits.substr(0, whole)), any_nonzero(digits.substr(whole)));
   std::int64_t value = capped_digits(digits);
   for (std::size_t zeros = whole - digits.size(); zeros > 0 && value < kMost; --zeros) {
     value = value > kMost / 10 ? kMost : value * 10;

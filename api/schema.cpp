@@ -44,8 +44,9 @@ std::string shown(const Json& value) {
 }
 
 std::string number_text(double value) {
-  return value == std::floor(value) && std::abs(value) < kExactIntegers ? fmt::format("{}", static_cast<std::int64_t>(value))
-                                                                        : fmt::format("{}", value);
+  return value == std::floor(value) && std::abs(value) < kExactIntegers
+             ? fmt::format("{}", static_cast<std::int64_t>(value))
+             : fmt::format("{}", value);
 }
 
 bool is_whole(const Json& value) {
@@ -118,7 +119,8 @@ class SchemaCheck {
   bool has_type(const Json& schema, const Json& value, const FieldPath& at) {
     if (flag(schema, "x-kubernetes-int-or-string")) {
       if (value.is_string() || is_whole(value)) return true;
-      complain(at, fmt::format("Invalid value: \"{0}\": {1} in body must be of type integer,string: \"{0}\"", type_name(value), at.text()));
+      complain(at, fmt::format("Invalid value: \"{0}\": {1} in body must be of type integer,string: \"{0}\"",
+                               type_name(value), at.text()));
       return false;
     }
     const Json* type = keyword(schema, "type");
@@ -126,7 +128,8 @@ class SchemaCheck {
     const auto& wanted = type->get_ref<const std::string&>();
     const std::string_view have = type_name(value);
     if (have == wanted || (wanted == "number" && have == "integer")) return true;
-    complain(at, fmt::format("Invalid value: \"{0}\": {1} in body must be of type {2}: \"{0}\"", have, at.text(), wanted));
+    complain(at,
+             fmt::format("Invalid value: \"{0}\": {1} in body must be of type {2}: \"{0}\"", have, at.text(), wanted));
     return false;
   }
 
@@ -145,10 +148,13 @@ class SchemaCheck {
     const bool above_least = flag(schema, "exclusiveMinimum");
     const bool below_most = flag(schema, "exclusiveMaximum");
     if (least && (real < *least || (above_least && real == *least))) {
-      complain_value(at, value, fmt::format("should be greater than {}{}", above_least ? "" : "or equal to ", number_text(*least)));
+      complain_value(
+          at, value,
+          fmt::format("should be greater than {}{}", above_least ? "" : "or equal to ", number_text(*least)));
     }
     if (most && (real > *most || (below_most && real == *most))) {
-      complain_value(at, value, fmt::format("should be less than {}{}", below_most ? "" : "or equal to ", number_text(*most)));
+      complain_value(at, value,
+                     fmt::format("should be less than {}{}", below_most ? "" : "or equal to ", number_text(*most)));
     }
     if (const auto factor = number(schema, "multipleOf"); factor && *factor > 0 && std::fmod(real, *factor) != 0) {
       complain_value(at, value, fmt::format("should be a multiple of {}", number_text(*factor)));
@@ -212,7 +218,8 @@ class SchemaCheck {
     const Json* names = keyword(schema, "x-kubernetes-list-map-keys");
     if (names == nullptr || !names->is_array() || !item.is_object()) return key;
     for (const Json& name : *names) {
-      if (name.is_string() && item.contains(name.get<std::string>())) key[name.get<std::string>()] = item[name.get<std::string>()];
+      if (name.is_string() && item.contains(name.get<std::string>()))
+        key[name.get<std::string>()] = item[name.get<std::string>()];
     }
     return key;
   }
@@ -261,10 +268,12 @@ class SchemaCheck {
     const auto complain_schema = [&](std::string_view what) {
       complain(at, fmt::format("Invalid value: {}: \"{}\" must {}", shown(value), at.text(), what));
     };
-    if (const Json* any = keyword(schema, "anyOf"); any != nullptr && any->is_array() && count_holding(*any, value, at) == 0) {
+    if (const Json* any = keyword(schema, "anyOf");
+        any != nullptr && any->is_array() && count_holding(*any, value, at) == 0) {
       complain_schema("validate at least one schema (anyOf)");
     }
-    if (const Json* one = keyword(schema, "oneOf"); one != nullptr && one->is_array() && count_holding(*one, value, at) != 1) {
+    if (const Json* one = keyword(schema, "oneOf");
+        one != nullptr && one->is_array() && count_holding(*one, value, at) != 1) {
       complain_schema("validate one and only one schema (oneOf)");
     }
     if (const Json* none = keyword(schema, "not"); none != nullptr && holds(*none, value, at)) {
@@ -279,7 +288,8 @@ class SchemaCheck {
     for (const Json& rule : *rules) {
       if (!rule.is_object() || rule.value("rule", Json()) != "false") continue;
       const Json message = rule.value("message", Json("failed rule: false"));
-      complain(at, fmt::format("Invalid value: \"{}\": {}", type_name(value), message.is_string() ? message.get<std::string>() : ""));
+      complain(at, fmt::format("Invalid value: \"{}\": {}", type_name(value),
+                               message.is_string() ? message.get<std::string>() : ""));
     }
   }
 
@@ -328,7 +338,8 @@ void apply_defaults(const Json& schema, Json& value) {
       if (!value.contains(name) || is_refused_null) value[name] = *standard;
     }
   }
-  for_each_child(schema, value, [](const Json& part, Json& member, const std::string&) { apply_defaults(part, member); });
+  for_each_child(schema, value,
+                 [](const Json& part, Json& member, const std::string&) { apply_defaults(part, member); });
 }
 
 std::vector<std::string> prune(const Json& schema, Json& value, const FieldPath& at) {

@@ -21,7 +21,8 @@ void check_label(FieldErrors& errors, const FieldPath& key_at, std::string_view 
   }
   for (const std::string& value : values) {
     if (!is_label_value(value)) {
-      errors.push_back({value_at.text(), fmt::format("\"{}\" is no label value", value.substr(0, kQuotedSelectorText))});
+      errors.push_back(
+          {value_at.text(), fmt::format("\"{}\" is no label value", value.substr(0, kQuotedSelectorText))});
     }
   }
 }
@@ -30,7 +31,8 @@ void read_match_labels(StrictObject& selector, std::vector<SelectorRequirement>&
   const Json* labels = selector.find("matchLabels");
   if (labels == nullptr) return;
   const FieldPath at = selector.path().field("matchLabels");
-  if (!labels->is_object()) return selector.complain("matchLabels", fmt::format("must be an object, not {}", kind_of(*labels)));
+  if (!labels->is_object())
+    return selector.complain("matchLabels", fmt::format("must be an object, not {}", kind_of(*labels)));
   for (const auto& [key, value] : labels->items()) {
     const FieldPath here = at.key(key);
     if (!value.is_string()) {
@@ -52,7 +54,8 @@ SelectorRequirement read_requirement(const Json& json, const FieldPath& path, Fi
   object.finish();
   const bool wants_values = requirement.op == SelectorOperator::kIn || requirement.op == SelectorOperator::kNotIn;
   if (wants_values && requirement.values.empty()) object.complain("values", "must not be empty for In and NotIn");
-  if (!wants_values && !requirement.values.empty()) object.complain("values", "must be empty for Exists and DoesNotExist");
+  if (!wants_values && !requirement.values.empty())
+    object.complain("values", "must be empty for Exists and DoesNotExist");
   check_label(errors, path.field("key"), requirement.key, path.field("values"), requirement.values);
   return requirement;
 }
@@ -116,7 +119,8 @@ void read_int_or_percent(StrictObject& object, std::string_view name, std::optio
     return;
   }
   if (!member->is_number()) {
-    return object.complain(name, fmt::format("must be a whole number or a percentage such as \"10%\", not {}", kind_of(*member)));
+    return object.complain(
+        name, fmt::format("must be a whole number or a percentage such as \"10%\", not {}", kind_of(*member)));
   }
   std::optional<std::int64_t> value;
   object.read(name, value);

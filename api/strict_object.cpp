@@ -103,8 +103,10 @@ void StrictObject::complain(std::string_view name, std::string message) {
   errors_.push_back({path_.field(name).text(), std::move(message)});
 }
 
-void StrictObject::complain_none_of(std::string_view name, std::string_view text, std::span<const std::string_view> valid) {
-  complain(name, fmt::format("{} is not one of {}{}", quote_text(text), join_alternatives(valid), did_you_mean(text, valid)));
+void StrictObject::complain_none_of(std::string_view name, std::string_view text,
+                                    std::span<const std::string_view> valid) {
+  complain(name,
+           fmt::format("{} is not one of {}{}", quote_text(text), join_alternatives(valid), did_you_mean(text, valid)));
 }
 
 void StrictObject::read(std::string_view name, bool& target) {
@@ -151,7 +153,8 @@ void StrictObject::read(std::string_view name, std::int32_t& target) {
 
 void StrictObject::read(std::string_view name, std::uint32_t& target) {
   std::int64_t value = 0;
-  if (read_integer(name, 0, std::numeric_limits<std::uint32_t>::max(), value)) target = static_cast<std::uint32_t>(value);
+  if (read_integer(name, 0, std::numeric_limits<std::uint32_t>::max(), value))
+    target = static_cast<std::uint32_t>(value);
 }
 
 void StrictObject::read(std::string_view name, std::int64_t& target) {
@@ -222,7 +225,8 @@ std::string StrictObject::advice_for(std::string_view unknown) const { return di
 
 void StrictObject::finish() {
   for (const auto& [name, value] : json_.items()) {
-    if (std::ranges::find(asked_, name) != asked_.end() || std::ranges::find(refused_, name) != refused_.end()) continue;
+    if (std::ranges::find(asked_, name) != asked_.end() || std::ranges::find(refused_, name) != refused_.end())
+      continue;
     complain(name.substr(0, kLongestQuote), "unknown field" + advice_for(name));
   }
 }

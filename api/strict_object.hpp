@@ -44,8 +44,8 @@ std::optional<E> value_of(const std::array<WireName<E>, N>& names, std::string_v
 /// "an object", "a string"… for complaints.
 std::string_view kind_of(const Json& json);
 
-/// Reads the members of one object, each by name; a member that is absent or null leaves the target as it was. Complaints
-/// go to the shared list with their full path; finish() complains about members that nobody asked for.
+/// Reads the members of one object, each by name; a member that is absent or null leaves the target as it was.
+/// Complaints go to the shared list with their full path; finish() complains about members that nobody asked for.
 class StrictObject {
  public:
   /// Complains when `json` is no object; it then reads as empty. Keeps references to `json` and `errors`.

@@ -18,7 +18,8 @@ inline constexpr std::array kPhaseNames = {
     WireName{EvacuationPhase::kSucceeded, "Succeeded"},   WireName{EvacuationPhase::kFailed, "Failed"},
     WireName{EvacuationPhase::kCancelled, "Cancelled"}};
 
-inline constexpr std::array kOnTimeoutNames = {WireName{OnTimeout::kCancel, "Cancel"}, WireName{OnTimeout::kFail, "Fail"},
+inline constexpr std::array kOnTimeoutNames = {WireName{OnTimeout::kCancel, "Cancel"},
+                                               WireName{OnTimeout::kFail, "Fail"},
                                                WireName{OnTimeout::kNextEvictor, "NextEvictor"}};
 
 inline constexpr std::array kHoldSlotNames = {WireName{HoldSlotUntil::kPodGone, "PodGone"},
@@ -29,7 +30,8 @@ inline constexpr std::array kOutcomeNames = {
     WireName{OutcomeKind::kMovedByOwner, "MovedByOwner"}, WireName{OutcomeKind::kGoneExternally, "GoneExternally"},
     WireName{OutcomeKind::kTargetGone, "TargetGone"},     WireName{OutcomeKind::kDryRun, "DryRun"}};
 
-inline constexpr std::array kModeNames = {WireName{PolicyMode::kDryRun, "DryRun"}, WireName{PolicyMode::kManual, "Manual"},
+inline constexpr std::array kModeNames = {WireName{PolicyMode::kDryRun, "DryRun"},
+                                          WireName{PolicyMode::kManual, "Manual"},
                                           WireName{PolicyMode::kAutomatic, "Automatic"}};
 
 inline constexpr std::array kNoEvictionNames = {WireName{NoEvictionPolicy::kPreferred, "Preferred"},

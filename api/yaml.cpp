@@ -13,7 +13,7 @@ namespace api {
 namespace {
 
 /// What all aliases of a text together may copy, in values plus bytes of their strings.
-constexpr std::size_t kAliasBudget = 4U << 20U;
+constexpr std::size_t kAliasBudget = 1U << 20U;
 constexpr std::string_view kStandardTag = "tag:yaml.org,2002:";
 
 /// One event of libyaml's, freed with it.
@@ -113,7 +113,8 @@ class YamlReader {
   }
 
   bool check_collection(const yaml_event_t& raw, const yaml_char_t* tag, std::string_view wanted, std::size_t depth) {
-    if (depth >= kMaxJsonDepth) return fail(raw.start_mark, fmt::format("nested more than {} levels deep", kMaxJsonDepth));
+    if (depth >= kMaxJsonDepth)
+      return fail(raw.start_mark, fmt::format("nested more than {} levels deep", kMaxJsonDepth));
     const std::string_view text = view_of(tag);
     if (text.empty() || text == "!") return true;
     if (text.starts_with(kStandardTag) && text.substr(kStandardTag.size()) == wanted) return true;
@@ -157,7 +158,8 @@ class YamlReader {
   }
 
   static bool is_merge_key(const yaml_event_t& raw) {
-    return raw.type == YAML_SCALAR_EVENT && raw.data.scalar.plain_implicit != 0 && view_of(raw.data.scalar.value) == "<<";
+    return raw.type == YAML_SCALAR_EVENT && raw.data.scalar.plain_implicit != 0 &&
+           view_of(raw.data.scalar.value) == "<<";
   }
 
   /// The value behind "<<": a mapping or a list of them. What is there already wins.
@@ -205,7 +207,8 @@ class YamlReader {
     auto resolved = resolve_plain_scalar(text);
     if (!resolved) return fail(raw.start_mark, fmt::format("{} is no JSON number", text));
     if (!tag.empty() && !tag_fits(tag, *resolved)) {
-      return fail(raw.start_mark, fmt::format("{} does not fit its tag {}, or the tag is not supported", text.substr(0, 80), tag));
+      return fail(raw.start_mark,
+                  fmt::format("{} does not fit its tag {}, or the tag is not supported", text.substr(0, 80), tag));
     }
     value = *std::move(resolved);
     return true;

@@ -88,12 +88,14 @@ std::optional<Json> decimal_scalar(std::string_view text) {
 
 /// "2001-12-14", and anything that begins so.
 bool looks_like_date(std::string_view text) {
-  return text.size() >= 8 && text[4] == '-' && std::all_of(text.begin(), text.begin() + 4, [](char c) { return c >= '0' && c <= '9'; });
+  return text.size() >= 8 && text[4] == '-' &&
+         std::all_of(text.begin(), text.begin() + 4, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 /// "12:30:45", which YAML 1.1 reads in base 60.
 bool looks_like_base60(std::string_view text) {
-  return text.find(':') != std::string_view::npos && text.find_first_not_of("0123456789_:.+-") == std::string_view::npos;
+  return text.find(':') != std::string_view::npos &&
+         text.find_first_not_of("0123456789_:.+-") == std::string_view::npos;
 }
 
 }  // namespace
@@ -114,7 +116,8 @@ std::optional<Json> resolve_plain_scalar(std::string_view text) {
 
 bool is_ambiguous_plain_scalar(std::string_view text) {
   const auto resolved = resolve_plain_scalar(text);
-  return !resolved || !resolved->is_string() || looks_like_date(text) || looks_like_base60(text) || text == "<<" || text == "=";
+  return !resolved || !resolved->is_string() || looks_like_date(text) || looks_like_base60(text) || text == "<<" ||
+         text == "=";
 }
 
 }  // namespace api

@@ -13,7 +13,8 @@ namespace api {
 /// nullopt for .inf and .nan, which JSON does not have.
 std::optional<Json> resolve_plain_scalar(std::string_view text);
 
-/// True if some YAML parser would not take the unquoted text for this string: it looks like a number, a boolean, a date…
+/// True if some YAML parser would not take the unquoted text for this string: it looks like a number, a boolean, a
+/// date…
 bool is_ambiguous_plain_scalar(std::string_view text);
 
 }  // namespace api

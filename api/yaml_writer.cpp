@@ -30,7 +30,8 @@ char32_t take_character(std::string_view* text) {
 
 /// Characters that YAML allows outside of escapes, line breaks of all sorts left out.
 bool is_printable(char32_t c) {
-  return (c >= 0x20 && c < 0x7F) || (c >= 0xA0 && c != 0x2028 && c != 0x2029 && c != 0xFEFF && c != 0xFFFE && c != 0xFFFF);
+  return (c >= 0x20 && c < 0x7F) ||
+         (c >= 0xA0 && c != 0x2028 && c != 0x2029 && c != 0xFEFF && c != 0xFFFE && c != 0xFFFF);
 }
 
 bool is_printable_text(std::string_view text) {
@@ -72,7 +73,8 @@ std::string double_quoted(std::string_view text) {
     } else if (is_printable(c)) {
       append_character(out, c);
     } else {
-      out += c < 0x100 ? fmt::format("\\x{:02X}", static_cast<unsigned>(c)) : fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+      out += c < 0x100 ? fmt::format("\\x{:02X}", static_cast<unsigned>(c))
+                       : fmt::format("\\u{:04X}", static_cast<unsigned>(c));
     }
   }
   return out += '"';
@@ -87,7 +89,9 @@ bool is_plain_text(std::string_view text) {
   return is_printable_text(text) && !is_ambiguous_plain_scalar(text);
 }
 
-std::string string_scalar(std::string_view text) { return is_plain_text(text) ? std::string(text) : double_quoted(text); }
+std::string string_scalar(std::string_view text) {
+  return is_plain_text(text) ? std::string(text) : double_quoted(text);
+}
 
 /// True if the text reads well as a literal block: several lines, none of them odd.
 bool is_block_text(std::string_view text) {

@@ -70,8 +70,7 @@ TEST(DecodePodTest, ReadsTheMetadata) {
   EXPECT_EQ(meta.deletion_timestamp, at("2026-11-21T04:00:00.5Z"));
   EXPECT_EQ(meta.labels, (api::StringMap{{"app", "web"}, {"tier", "a\"b"}}));
   EXPECT_EQ(meta.annotations, (api::StringMap{{"note", "x"}})) << "last-applied-configuration is dropped";
-  EXPECT_THAT(meta.owner_references,
-              ElementsAre(api::OwnerReference{"apps/v1", "ReplicaSet", "web", "o-1", true}));
+  EXPECT_THAT(meta.owner_references, ElementsAre(api::OwnerReference{"apps/v1", "ReplicaSet", "web", "o-1", true}));
   EXPECT_THAT(meta.finalizers, ElementsAre("a/b"));
 }
 
@@ -101,8 +100,7 @@ TEST(DecodePodTest, ReadsContainersWithSortedResourcesAndHostPorts) {
   EXPECT_THAT(container.requests, ElementsAre(Pair("cpu", api::Quantity::from_milli(250)),
                                               Pair("memory", api::Quantity::from_units(1 << 30))));
   EXPECT_THAT(container.limits, ElementsAre(Pair("cpu", api::Quantity::from_units(2)))) << "a bare number counts, too";
-  EXPECT_THAT(container.host_ports,
-              ElementsAre(api::HostPort{"", "TCP", 8080}, api::HostPort{"10.0.0.1", "UDP", 53}));
+  EXPECT_THAT(container.host_ports, ElementsAre(api::HostPort{"", "TCP", 8080}, api::HostPort{"10.0.0.1", "UDP", 53}));
   ASSERT_EQ(pod->init_containers.size(), 2U);
   EXPECT_TRUE(pod->init_containers[0].restart_always);
   EXPECT_FALSE(pod->init_containers[1].restart_always);
@@ -136,10 +134,10 @@ TEST(DecodePodTest, ReadsVolumes) {
   const auto pod = api::decode_pod(kPod);
   ASSERT_TRUE(pod);
   EXPECT_THAT(pod->volumes,
-              ElementsAre(api::Volume{VolumeKind::kPersistentVolumeClaim, "data-web"}, api::Volume{VolumeKind::kEmptyDir, ""},
-                          api::Volume{VolumeKind::kEphemeral, "web-1-scratch"}, api::Volume{VolumeKind::kHostPath, ""},
-                          api::Volume{VolumeKind::kSecret, ""}, api::Volume{VolumeKind::kConfigMap, ""},
-                          api::Volume{VolumeKind::kOther, ""}));
+              ElementsAre(api::Volume{VolumeKind::kPersistentVolumeClaim, "data-web"},
+                          api::Volume{VolumeKind::kEmptyDir, ""}, api::Volume{VolumeKind::kEphemeral, "web-1-scratch"},
+                          api::Volume{VolumeKind::kHostPath, ""}, api::Volume{VolumeKind::kSecret, ""},
+                          api::Volume{VolumeKind::kConfigMap, ""}, api::Volume{VolumeKind::kOther, ""}));
 }
 
 TEST(DecodePodTest, ReadsTheStatus) {
@@ -200,7 +198,8 @@ TEST(DecodePodTest, ReadsAffinityOfEveryKind) {
 }
 
 TEST(DecodePodTest, NeverMatchesASelectorOperatorOfTheFuture) {
-  const auto pod = api::decode_pod(R"({"spec":{"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
+  const auto pod =
+      api::decode_pod(R"({"spec":{"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
     {"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Like","values":["x"]}]}]}}}}})");
   ASSERT_TRUE(pod);
   EXPECT_FALSE(pod->affinity->required_node_terms->at(0).match_expressions[0].matches({{"a", "x"}}));
@@ -265,23 +264,24 @@ TEST_P(BrokenTextTest, IsAnErrorThatSaysSo) {
   EXPECT_FALSE(api::split_watch_line(text));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    CoreCodec, BrokenTextTest,
-    testing::Values(BrokenCase{"Empty", "", ""}, BrokenCase{"Blank", " \n", ""},
-                    BrokenCase{"Html", "<html><body>502 Bad Gateway</body></html>", ""},
-                    BrokenCase{"AnArray", "[]", "the text is no JSON object"},
-                    BrokenCase{"AString", "\"pod\"", "the text is no JSON object"},
-                    BrokenCase{"ANumber", "17", "the text is no JSON object"},
-                    BrokenCase{"Null", "null", "the text is no JSON object"},
-                    BrokenCase{"Truncated", R"({"metadata":{"name":"x")", ""},
-                    BrokenCase{"TruncatedInAString", R"({"metadata":{"name":"x)", ""},
-                    BrokenCase{"TrailingText", R"({"metadata":{}} {"metadata":{}})", ""},
-                    BrokenCase{"UnbalancedBombInside", "{\"a\":" + std::string(200000, '[') + "}", ""},
-                    BrokenCase{"NoUtf8", "{\"metadata\":{\"name\":\"\xff\xfe\"}}", ""}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(CoreCodec, BrokenTextTest,
+                         testing::Values(BrokenCase{"Empty", "", ""}, BrokenCase{"Blank", " \n", ""},
+                                         BrokenCase{"Html", "<html><body>502 Bad Gateway</body></html>", ""},
+                                         BrokenCase{"AnArray", "[]", "the text is no JSON object"},
+                                         BrokenCase{"AString", "\"pod\"", "the text is no JSON object"},
+                                         BrokenCase{"ANumber", "17", "the text is no JSON object"},
+                                         BrokenCase{"Null", "null", "the text is no JSON object"},
+                                         BrokenCase{"Truncated", R"({"metadata":{"name":"x")", ""},
+                                         BrokenCase{"TruncatedInAString", R"({"metadata":{"name":"x)", ""},
+                                         BrokenCase{"TrailingText", R"({"metadata":{}} {"metadata":{}})", ""},
+                                         BrokenCase{"UnbalancedBombInside", "{\"a\":" + std::string(200000, '[') + "}",
+                                                    ""},
+                                         BrokenCase{"NoUtf8", "{\"metadata\":{\"name\":\"\xff\xfe\"}}", ""}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(DecodePodTest, SurvivesABalancedDepthBomb) {
-  const std::string bomb = "{\"x\":" + std::string(100000, '[') + std::string(100000, ']') + ",\"metadata\":{\"name\":\"p\"}}";
+  const std::string bomb =
+      "{\"x\":" + std::string(100000, '[') + std::string(100000, ']') + ",\"metadata\":{\"name\":\"p\"}}";
   const auto pod = api::decode_pod(bomb);
   if (pod) {
     EXPECT_EQ(pod->meta.name, "p");
@@ -351,13 +351,13 @@ TEST_P(PdbSelectorTest, CoversAPodByTheRulesOfItsVersion) {
   EXPECT_FALSE(api::decode_pdb(R"({"apiVersion":"policy/v1")" + rest)->covers(pod));
 }
 
-INSTANTIATE_TEST_SUITE_P(CoreCodec, PdbSelectorTest,
-                         testing::Values(SelectorCase{"Absent", "", false, false},
-                                         SelectorCase{"Null", R"("selector":null)", false, false},
-                                         SelectorCase{"Empty", R"("selector":{})", true, false},
-                                         SelectorCase{"Matching", R"("selector":{"matchLabels":{"app":"web"}})", true, true},
-                                         SelectorCase{"Other", R"("selector":{"matchLabels":{"app":"db"}})", false, false}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    CoreCodec, PdbSelectorTest,
+    testing::Values(SelectorCase{"Absent", "", false, false}, SelectorCase{"Null", R"("selector":null)", false, false},
+                    SelectorCase{"Empty", R"("selector":{})", true, false},
+                    SelectorCase{"Matching", R"("selector":{"matchLabels":{"app":"web"}})", true, true},
+                    SelectorCase{"Other", R"("selector":{"matchLabels":{"app":"db"}})", false, false}),
+    [](const auto& info) { return info.param.name; });
 
 struct WorkloadCase {
   std::string name;
@@ -381,10 +381,13 @@ TEST_P(DecodeWorkloadTest, CountsReplicas) {
 INSTANTIATE_TEST_SUITE_P(
     CoreCodec, DecodeWorkloadTest,
     testing::Values(
-        WorkloadCase{"OfADeployment", R"({"kind":"Deployment","spec":{"replicas":3},"status":{"readyReplicas":2,"replicas":3}})",
+        WorkloadCase{"OfADeployment",
+                     R"({"kind":"Deployment","spec":{"replicas":3},"status":{"readyReplicas":2,"replicas":3}})",
                      "Deployment", 3, 2},
-        WorkloadCase{"OfAJob", R"({"kind":"Job","spec":{"parallelism":4,"completions":9},"status":{"active":1}})", "Job", 4, 1},
-        WorkloadCase{"OfADaemonSet", R"({"kind":"DaemonSet","status":{"numberReady":5,"desiredNumberScheduled":6},"spec":{}})",
+        WorkloadCase{"OfAJob", R"({"kind":"Job","spec":{"parallelism":4,"completions":9},"status":{"active":1}})",
+                     "Job", 4, 1},
+        WorkloadCase{"OfADaemonSet",
+                     R"({"kind":"DaemonSet","status":{"numberReady":5,"desiredNumberScheduled":6},"spec":{}})",
                      "DaemonSet", 6, 5},
         WorkloadCase{"OfOneThatLeavesThemOut", R"({"kind":"ReplicaSet","spec":{}})", "ReplicaSet", 1, 0},
         WorkloadCase{"OfAListItem", R"({"spec":{"replicas":0}})", "", 0, 0}),
@@ -395,7 +398,8 @@ TEST(DecodeOtherKindsTest, ReadsWhatWeNeed) {
   ASSERT_TRUE(priority);
   EXPECT_EQ(priority->value, 1000);
   EXPECT_TRUE(priority->global_default);
-  const auto pvc = api::decode_pvc(R"({"metadata":{"name":"d"},"spec":{"volumeName":"pv1","storageClassName":"fast"}})");
+  const auto pvc =
+      api::decode_pvc(R"({"metadata":{"name":"d"},"spec":{"volumeName":"pv1","storageClassName":"fast"}})");
   ASSERT_TRUE(pvc);
   EXPECT_EQ(pvc->volume_name, "pv1");
   EXPECT_EQ(pvc->storage_class, "fast");
@@ -417,7 +421,8 @@ base::Result<api::ListMeta> collect(std::string_view text, std::vector<std::stri
 TEST(ForEachItemTest, GivesTheRawTextOfEveryItemInOrder) {
   std::vector<std::string> items;
   const auto meta = collect(R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"abc",
-    "remainingItemCount":12},"items":[{"a": {"b":[1,2]}}, {"c":"}"}]})", items);
+    "remainingItemCount":12},"items":[{"a": {"b":[1,2]}}, {"c":"}"}]})",
+                            items);
   ASSERT_TRUE(meta) << meta.error().message;
   EXPECT_THAT(items, ElementsAre(R"({"a": {"b":[1,2]}})", R"({"c":"}"})"));
   EXPECT_EQ(meta->kind, "PodList");
@@ -476,7 +481,8 @@ TEST(ForEachItemTest, RefusesItemsThatAreNoObjects) {
 }
 
 TEST(SplitWatchLineTest, GivesTypeAndAViewOfTheObject) {
-  const std::string line = R"({"type":"MODIFIED","object":{"kind":"Pod","metadata":{"name":"x"}}})" "\n";
+  const std::string line = R"({"type":"MODIFIED","object":{"kind":"Pod","metadata":{"name":"x"}}})"
+                           "\n";
   const auto watch = api::split_watch_line(line);
   ASSERT_TRUE(watch) << watch.error().message;
   EXPECT_EQ(watch->type, "MODIFIED");
