@@ -64,6 +64,8 @@ Outcome<api::Json> read_body(const Call& call);
 using Transform = std::function<Outcome<api::Json>(const api::Json& served)>;
 Outcome<Object> write_object(ApiCore& core, Call& call, Part part, const Transform& transform);
 std::string field_manager_of(const Call& call);
+/// 404 without the namespace, 403 while it is being deleted.
+Verdict check_namespace(ApiCore& core, const Call& call, const std::string& name);
 
 // --- api_check.cpp
 /// Defaults, prunes and checks `after` (as stored); then the validators. `before` is nullptr on create.

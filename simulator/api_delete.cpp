@@ -218,12 +218,13 @@ void housekeep(ApiCore& core) {
   if (!core.something_terminates) return;
   const std::unique_lock only_one(core.housekeeping, std::try_to_lock);
   if (!only_one) return;
+  core.something_terminates = false;  // first, so that a deletion from now on is not forgotten
   const ServedPtr definitions = core.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   const bool namespaces_left = sweep(core, kube::kNamespaces, [&](const std::string& ns) { return empty_namespace(core, ns); },
                                      [&](const std::string& ns) { finish_namespace(core, ns); });
   const bool definitions_left = sweep(core, definitions->storage, [&](const std::string& name) { return empty_definition(core, name); },
                                       [&](const std::string& name) { finish_definition(core, definitions->storage, name); });
-  core.something_terminates = namespaces_left || definitions_left;
+  if (namespaces_left || definitions_left) core.something_terminates = true;
 }
 
 }  // namespace simulator

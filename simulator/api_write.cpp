@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "api/yaml.hpp"
 #include "simulator/api_core.hpp"
 #include "simulator/json_access.hpp"
 #include "simulator/kinds.hpp"
@@ -26,12 +27,17 @@ std::string_view bare_type(std::string_view content_type) {
   return type;
 }
 
-Outcome<Json> parse_body(const std::string& body) {
+Outcome<Json> parse_body(const std::string& body, std::string_view content_type) {
   if (body.size() > kMaxBody) {
     return Failure{413, "RequestEntityTooLarge", fmt::format("Request entity too large: limit is {}", kMaxBody), nullptr};
   }
   Json json = Json::parse(body, nullptr, false);
-  if (json.is_discarded()) return bad_request("the request body is not valid JSON (this server reads no YAML and no protobuf)");
+  if (json.is_discarded() && content_type.find("yaml") != std::string_view::npos) {
+    auto documents = api::parse_yaml(body);
+    if (!documents) return bad_request("the request body is not valid YAML: " + documents.error().message);
+    if (documents->size() == 1) json = std::move(documents->front());
+  }
+  if (json.is_discarded()) return bad_request("the request body is not valid JSON (this server reads no protobuf)");
   if (is_nested_deeper(json, kMaxDepth)) return bad_request("the request body is nested too deeply");
   return json;
 }
@@ -60,20 +66,6 @@ Verdict check_identity(const Call& call, Json& object) {
   }
   if (!call.info.name.empty()) metadata["name"] = call.info.name;
   return base::Done{};
-}
-
-/// 404 without the namespace, 403 while it is being deleted.
-Verdict check_namespace(ApiCore& core, const Call& call, const std::string& name) {
-  if (!call.resource->namespaced) return base::Done{};
-  const Object ns = core.store.get(kube::kNamespaces, {"", call.info.ns});
-  if (!ns) return not_found("", "namespaces", call.info.ns);
-  if (!find_at(*ns, {"metadata", "deletionTimestamp"})) return base::Done{};
-  Failure failure = forbidden(call.resource->group, call.resource->plural, name,
-                              fmt::format("unable to create new content in namespace {} because it is being terminated", call.info.ns));
-  failure.details["causes"] = Json::array({{{"reason", "NamespaceTerminating"},
-                                            {"message", fmt::format("namespace {} is being terminated", call.info.ns)},
-                                            {"field", "metadata.namespace"}}});
-  return failure;
 }
 
 void carry(const Json& from, Json& to, const char* field) {
@@ -278,6 +270,19 @@ Outcome<base::Result<Object>> write_once(ApiCore& core, Call& call, Part part, c
 
 }  // namespace
 
+Verdict check_namespace(ApiCore& core, const Call& call, const std::string& name) {
+  if (!call.resource->namespaced) return base::Done{};
+  const Object ns = core.store.get(kube::kNamespaces, {"", call.info.ns});
+  if (!ns) return not_found("", "namespaces", call.info.ns);
+  if (!find_at(*ns, {"metadata", "deletionTimestamp"})) return base::Done{};
+  Failure failure = forbidden(call.resource->group, call.resource->plural, name,
+                              fmt::format("unable to create new content in namespace {} because it is being terminated", call.info.ns));
+  failure.details["causes"] = Json::array({{{"reason", "NamespaceTerminating"},
+                                            {"message", fmt::format("namespace {} is being terminated", call.info.ns)},
+                                            {"field", "metadata.namespace"}}});
+  return failure;
+}
+
 std::string field_manager_of(const Call& call) {
   if (std::string manager = call.info.query.value("fieldManager"); !manager.empty()) return manager;
   const std::string agent = call.user.agent.substr(0, call.user.agent.find('/'));
@@ -289,7 +294,7 @@ Outcome<Json> read_body(const Call& call) {
   if (!type.empty() && type != "application/json" && type != "application/yaml") {
     return unsupported_media_type(type, "application/json");
   }
-  auto body = parse_body(call.request.body);
+  auto body = parse_body(call.request.body, call.request.content_type);
   if (body && !body->is_object()) return bad_request("the request body is not a JSON object");
   return body;
 }
@@ -331,7 +336,7 @@ kube::Response update_object(ApiCore& core, Call& call) {
 }
 
 kube::Response patch_object(ApiCore& core, Call& call) {
-  auto body = parse_body(call.request.body);
+  auto body = parse_body(call.request.body, call.request.content_type);
   if (!body) return to_response(body.failure());
   const std::string_view type = bare_type(call.request.content_type);
   if (type == kApplyType) return apply_object(core, call, *std::move(body));
