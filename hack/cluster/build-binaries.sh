@@ -24,7 +24,7 @@ main() {
   case "${1:-}" in
     "") ;;
     -h | --help) manual && return ;;
-    *) die "unknown argument '$1' (it takes none; see --help)" ;;
+    *) manual >&2 && exit 2 ;;
   esac
   if cache_outdated || ! all_found; then
     mkdir -p "$CACHE"

@@ -85,10 +85,14 @@ await() { # await SECONDS NAME WHAT COMMAND...
   done
 }
 
+# The last lines of NAME's log, and before them the fatal one: Go buries it under goroutines.
 blame() { # blame NAME MESSAGE
   local log="$DIR/logs/$1.log"
-  say "last lines of $log:"
-  tail -n 20 "$log" | cut -c 1-500 | sed 's/^/    /' >&2
+  say "from $log:"
+  {
+    grep --max-count=1 --extended-regexp '^(F[0-9]{4} |panic: )' "$log" || true
+    tail -n 20 "$log"
+  } 2>&1 | cut -c 1-500 | sed 's/^/    /' >&2
   die "$2"
 }
 
