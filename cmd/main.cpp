@@ -1,11 +1,10 @@
 #include <CLI/CLI.hpp>
-#include <clocale>
 #include <csignal>
-#include <cstdlib>
 #include <iostream>
 
 #include "cmd/commands.hpp"
 #include "cmd/completion.hpp"
+#include "kube/process_environment.hpp"
 
 namespace {
 
@@ -105,9 +104,7 @@ std::vector<cmd::CommandWords> cmd::describe(const CLI::App& app) {
 }
 
 int main(int argc, char** argv) {
-  // cpprest loads the system's roots for every connection (100 ms of CPU) unless they look empty; we load our own.
-  setenv("SSL_CERT_FILE", "/dev/null", 0);
-  setenv("SSL_CERT_DIR", "/nonexistent", 0);
+  kube::prepare_process();
   std::signal(SIGPIPE, SIG_IGN);
 
   CLI::App app{"Evacuator moves pods to where they are better off, without breaking what runs in them.", "evacuator"};

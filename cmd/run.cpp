@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <fstream>
 #include <random>
@@ -18,6 +19,7 @@
 #include "kube/events.hpp"
 #include "kube/http_transport.hpp"
 #include "kube/leader_election.hpp"
+#include "kube/process_environment.hpp"
 #include "kube/rate_limiter.hpp"
 
 namespace cmd {
@@ -173,7 +175,40 @@ class Process {
   }
 
   /// Leads when it can, ends the process when it no longer does: a restart is the cleanest way to forget what it knew.
-  Status lead(const Interrupted& interrupted);
+  Status lead(const Interrupted& interrupted) {
+    elector_ = std::make_unique<kube::LeaderElector>(
+        *client_, steady_clock_,
+        kube::LeaderElectionOptions{.lease = {config_.leader_election.ns, config_.leader_election.name},
+                                    .identity = identity_,
+                                    .lease_duration = config_.leader_election.lease_duration,
+                                    .renew_deadline = config_.leader_election.renew_deadline,
+                                    .retry_period = config_.leader_election.retry_period},
+        log_);
+    leader_gauge().set(0);
+    std::atomic<bool> lost = false;
+    std::jthread election([&](std::stop_token stop) {
+      if (!elector_->acquire(stop)) return;
+      elector_->hold(stop);
+      lost = !elector_->is_leading();
+    });
+    std::jthread workers;
+    while (!lost && !interrupted.wait(kTick)) {
+      if (workers.joinable() || !elector_->is_leading()) continue;
+      leader_gauge().set(1);
+      workers = std::jthread([this](std::stop_token stop) { operator_->run_workers(stop); });
+    }
+    leader_gauge().set(0);
+    join(workers);  // nobody acts any more; only then may another replica
+    join(election);
+    elector_->release();
+    if (lost) return base::unavailable("the Lease is lost; ending, so that a fresh start begins with a clean memory");
+    return base::Done{};
+  }
+
+  static void join(std::jthread& thread) {
+    thread.request_stop();
+    if (thread.joinable()) thread.join();
+  }
 
   base::Gauge leader_gauge() { return metrics_.gauge("evacuator_leader", "1 while this replica leads."); }
 
@@ -193,6 +228,7 @@ class Process {
   kube::Config cluster_;
   base::Log log_;
   base::SystemClock clock_;
+  base::SteadyClock steady_clock_;
   base::Metrics metrics_;
   kube::RateLimiter limiter_;
   std::unique_ptr<kube::HttpTransport> transport_;
@@ -209,7 +245,7 @@ Status run(const RunOptions& options) {
   if (!config) return config.error();
   const base::Log log = base::Log::to_stderr(config->log_level, config->log_format);
   static const base::SystemClock clock;
-  auto cluster = kube::load_config({options.kubeconfig, options.context}, kube::Environment::of_process(), clock);
+  auto cluster = kube::load_config({options.kubeconfig, options.context}, kube::child_environment(), clock);
   if (!cluster) return cluster.error();
   const Interrupted interrupted;  // before any thread
   const std::string identity = identity_of(options);
