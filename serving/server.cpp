@@ -306,7 +306,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void stream(Stream reply) {
     queue_ = std::make_shared<ChunkQueue>();
     keep_alive_ = false;
-    outgoing_ = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nTransfer-Encoding: chunked\r\n\r\n", reply.status,
+    outgoing_ = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n", reply.status,
                             std::string(http::obsolete_reason(http::int_to_status(static_cast<unsigned>(reply.status)))), reply.content_type);
     sending_ = true;
     // The read that waits for the peer's end must start without a deadline: it keeps the one it was started with.
