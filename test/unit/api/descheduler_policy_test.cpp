@@ -1,0 +1,322 @@
+#include "api/descheduler_policy.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "populated.hpp"
+
+namespace {
+
+using api::Json;
+using test_api::kEvictors;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> texts(const api::FieldErrors& errors) {
+  std::vector<std::string> lines;
+  for (const api::FieldError& error : errors) lines.push_back(error.to_string());
+  return lines;
+}
+
+Json object_with(const std::string& spec) { return {{"metadata", {{"name", "p"}}}, {"spec", Json::parse(spec)}}; }
+
+TEST(PolicyCodecTest, ReadsBackWhatItWrites) {
+  api::DeschedulerPolicy policy;
+  policy.meta.name = "balance";
+  policy.spec = test_api::populated_policy_spec();
+  policy.status = test_api::populated_policy_status();
+  Json json = api::encode_descheduler_policy(policy);
+  EXPECT_EQ(json["kind"], "DeschedulerPolicy");
+  json["status"] = api::encode_status(policy.status);
+  const auto from_json = api::decode_descheduler_policy(json);
+  const auto from_text = api::decode_descheduler_policy(json.dump());
+  ASSERT_TRUE(from_json) << from_json.error().message;
+  ASSERT_TRUE(from_text);
+  EXPECT_EQ(*from_json, policy);
+  EXPECT_EQ(*from_text, policy);
+}
+
+TEST(PolicyCodecTest, ReadsBackAnEmptyOne) {
+  const api::DeschedulerPolicy policy;
+  Json json = api::encode_descheduler_policy(policy);
+  json["status"] = api::encode_status(policy.status);
+  const auto back = api::decode_descheduler_policy(json);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, policy);
+}
+
+TEST(PolicyCodecTest, PublishesAtMostAHundredMoves) {
+  api::DeschedulerPolicyStatus status;
+  status.plan.resize(101);
+  const Json json = api::encode_status(status);
+  EXPECT_EQ(json["plan"].size(), 100U);
+  EXPECT_EQ(json["planTruncated"], true);
+}
+
+TEST(PolicyCodecTest, ShowsReadinessInTheTable) {
+  api::DeschedulerPolicyStatus status;
+  EXPECT_FALSE(api::encode_status(status).contains("ready"));
+  status.conditions = {{"Ready", api::ConditionStatus::kTrue, "Fine", "", 1, {}}};
+  EXPECT_EQ(api::encode_status(status)["ready"], "True");
+}
+
+TEST(PolicyCodecTest, ReadsStatusLeniently) {
+  const auto policy = api::decode_descheduler_policy(
+      R"({"spec": {}, "status": {"lastCycle": {"duration": "fast", "nodes": "3", "refused": [7, {"reason": "x", "count": 2}]}, "plan": [1], "active": {}}})");
+  ASSERT_TRUE(policy);
+  EXPECT_EQ(policy->status.last_cycle->refused.size(), 1U);
+  EXPECT_EQ(policy->status.last_cycle->nodes, 0);
+  EXPECT_THAT(policy->status.plan, IsEmpty());
+}
+
+TEST(PolicyCodecTest, KeepsArgsAsTheyAreAndTakesThemLeftOut) {
+  const auto policy = api::decode_descheduler_policy(object_with(
+      R"({"strategies":[{"name":"A","args":{"b":[1,{"c":null}],"a":1.5}},{"name":"B"},{"name":"C","args":null}]})"));
+  ASSERT_TRUE(policy);
+  EXPECT_THAT(policy->spec.strategies, ElementsAre(api::StrategyChoice{"A", R"({"a":1.5,"b":[1,{"c":null}]})"},
+                                                   api::StrategyChoice{"B", "{}"}, api::StrategyChoice{"C", "{}"}));
+}
+
+TEST(PolicyCodecTest, FoldsMatchLabelsIntoRequirements) {
+  const auto policy = api::decode_descheduler_policy(object_with(
+      R"({"nodeSelector":{"matchLabels":{"b":"2","a":"1"},"matchExpressions":[{"key":"c","operator":"NotIn","values":["x"]}]}})"));
+  ASSERT_TRUE(policy);
+  using api::SelectorOperator;
+  EXPECT_THAT(policy->spec.node_selector->requirements,
+              ElementsAre(api::SelectorRequirement{"a", SelectorOperator::kIn, {"1"}},
+                          api::SelectorRequirement{"b", SelectorOperator::kIn, {"2"}},
+                          api::SelectorRequirement{"c", SelectorOperator::kNotIn, {"x"}}));
+}
+
+struct StrictCase {
+  std::string name;
+  std::string spec;
+  std::vector<std::string> errors;
+};
+
+class PolicyStrictTest : public testing::TestWithParam<StrictCase> {};
+
+TEST_P(PolicyStrictTest, ComplainsWithTheFullPath) {
+  const auto& [name, spec, errors] = GetParam();
+  const auto policy = api::decode_descheduler_policy(object_with(spec));
+  ASSERT_FALSE(policy);
+  std::string want;
+  for (const std::string& error : errors) want += (want.empty() ? "" : "; ") + error;
+  EXPECT_EQ(policy.error().message, want);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Policy, PolicyStrictTest,
+    testing::Values(
+        StrictCase{"UnknownField", R"({"foo":{}})", {"spec.foo: unknown field"}},
+        StrictCase{"MisspeltField", R"({"strategy":[]})", {"spec.strategy: unknown field"}},
+        StrictCase{"NearMiss",
+                   R"({"evictability":{"minReplica":2}})",
+                   {"spec.evictability.minReplica: unknown field, did you mean \"minReplicas\"?"}},
+        StrictCase{"Mode", R"({"mode":"Auto"})", {"spec.mode: \"Auto\" is not one of DryRun, Manual or Automatic"}},
+        StrictCase{"ModeInLowerCase",
+                   R"({"mode":"dryrun"})",
+                   {"spec.mode: \"dryrun\" is not one of DryRun, Manual or Automatic, did you mean \"DryRun\"?"}},
+        StrictCase{"IntervalAsNumber",
+                   R"({"schedule":{"interval":300}})",
+                   {"spec.schedule.interval: must be a string, not a number"}},
+        StrictCase{"IntervalMalformed",
+                   R"({"schedule":{"interval":"5 min"}})",
+                   {"spec.schedule.interval: \"5 min\" is no duration such as \"90s\", \"5m\" or \"1h30m\""}},
+        StrictCase{"IntervalWithFraction",
+                   R"({"schedule":{"interval":"5.5s"}})",
+                   {"spec.schedule.interval: must be whole seconds"}},
+        StrictCase{"ScheduleOfTheFuture",
+                   R"({"schedule":{"cron":"* * * * *","timeZone":"UTC","windows":[],"triggers":["NodeAdded"]}})",
+                   {"spec.schedule.cron: not supported yet", "spec.schedule.timeZone: not supported yet",
+                    "spec.schedule.windows: not supported yet", "spec.schedule.triggers: not supported yet"}},
+        StrictCase{
+            "SpecOfTheFuture",
+            R"({"usageSources":[],"gates":[{}],"limits":{"rate":{},"cooldown":{},"inFlight":{"perTargetNode":1,"perZone":"5%"}},
+                      "evictability":{"optOuts":[]},"evacuation":{"waitForReplacement":true,"placement":{}}})",
+            {"spec.evictability.optOuts: not supported yet", "spec.limits.inFlight.perTargetNode: not supported yet",
+             "spec.limits.inFlight.perZone: not supported yet", "spec.limits.rate: not supported yet",
+             "spec.limits.cooldown: not supported yet", "spec.evacuation.waitForReplacement: not supported yet",
+             "spec.evacuation.placement: unknown field", "spec.usageSources: not supported yet",
+             "spec.gates: not supported yet"}},
+        StrictCase{"ArgsOfAnotherType",
+                   R"({"strategies":[{"name":"A"},{"name":"B","args":[1]}]})",
+                   {"spec.strategies[1].args: must be an object, not a list"}},
+        StrictCase{"StrategyAsString",
+                   R"({"strategies":["PodLifeTime"]})",
+                   {"spec.strategies[0]: must be an object, not a string"}},
+        StrictCase{"StrategyField",
+                   R"({"strategies":[{"name":"A","arguments":{}}]})",
+                   {"spec.strategies[0].arguments: unknown field"}},
+        StrictCase{
+            "Selector",
+            R"({"nodeSelector":{"matchLabels":{"a":1,"-":"x"},"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]},
+                      {"key":"a","operator":"In"},{"key":"a","operator":"Exists","values":["x"]},{"key":"b"}],"extra":1}})",
+            {"spec.nodeSelector.matchLabels[-]: \"-\" is no label key",
+             "spec.nodeSelector.matchLabels[a]: must be a string, not a number",
+             "spec.nodeSelector.matchExpressions[0].operator: \"Gt\" is not one of In, NotIn, Exists or DoesNotExist",
+             "spec.nodeSelector.matchExpressions[0].values: must be empty for Exists and DoesNotExist",
+             "spec.nodeSelector.matchExpressions[1].values: must not be empty for In and NotIn",
+             "spec.nodeSelector.matchExpressions[2].values: must be empty for Exists and DoesNotExist",
+             "spec.nodeSelector.matchExpressions[3].operator: is required", "spec.nodeSelector.extra: unknown field"}},
+        StrictCase{
+            "Percentages",
+            R"({"limits":{"inFlight":{"total":"ten","perNode":"-5%","perNamespace":true,"perWorkload":1.5}}})",
+            {"spec.limits.inFlight.total: must be a whole number or a percentage such as \"10%\"",
+             "spec.limits.inFlight.perNode: must be a whole number or a percentage such as \"10%\"",
+             "spec.limits.inFlight.perNamespace: must be a whole number or a percentage such as \"10%\", not a boolean",
+             "spec.limits.inFlight.perWorkload: 1.5 is no whole number from -9223372036854775808 to "
+             "9223372036854775807"}},
+        StrictCase{
+            "Protections",
+            R"({"evictability":{"podProtections":{"extraEnabled":["PodsWithPvc",3],"config":{"PodsWithPVC":{"protectedStorageClasses":["x"]}}}}})",
+            {"spec.evictability.podProtections.extraEnabled[0]: \"PodsWithPvc\" is not one of PodsWithLocalStorage, "
+             "SystemCriticalPods, FailedBarePods, DaemonSetPods, PodsWithPVC, PodsWithoutPDB or "
+             "PodsWithResourceClaims, did "
+             "you mean \"PodsWithPVC\"?",
+             "spec.evictability.podProtections.extraEnabled[1]: 3 is not one of PodsWithLocalStorage, "
+             "SystemCriticalPods, "
+             "FailedBarePods, DaemonSetPods, PodsWithPVC, PodsWithoutPDB or PodsWithResourceClaims",
+             "spec.evictability.podProtections.config.PodsWithPVC.protectedStorageClasses[0]: must be an object, not a "
+             "string"}},
+        StrictCase{"NegativeReplicas",
+                   R"({"evictability":{"minReplicas":-1}})",
+                   {"spec.evictability.minReplicas: -1 is no whole number from 0 to 4294967295"}}),
+    [](const auto& info) { return info.param.name; });
+
+using Spec = api::DeschedulerPolicySpec;
+using base::seconds;
+
+struct BoundCase {
+  std::string name;
+  std::function<void(Spec&)> change;
+  std::vector<std::string> errors;
+};
+
+class PolicyBoundsTest : public testing::TestWithParam<BoundCase> {};
+
+TEST_P(PolicyBoundsTest, AreChecked) {
+  Spec spec;
+  GetParam().change(spec);
+  EXPECT_EQ(texts(api::validate(spec, kEvictors)), GetParam().errors);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Policy, PolicyBoundsTest,
+    testing::Values(
+        BoundCase{"Empty", [](Spec&) {}, {}},
+        BoundCase{"Populated", [](Spec& s) { s = test_api::populated_policy_spec(); }, {}},
+        BoundCase{"ShortInterval",
+                  [](Spec& s) { s.schedule.interval = seconds(4); },
+                  {"spec.schedule.interval: 4s is not between 5s and 168h"}},
+        BoundCase{"LeastInterval", [](Spec& s) { s.schedule.interval = seconds(5); }, {}},
+        BoundCase{"LongestInterval", [](Spec& s) { s.schedule.interval = seconds(604800); }, {}},
+        BoundCase{"LongInterval",
+                  [](Spec& s) { s.schedule.interval = seconds(604801); },
+                  {"spec.schedule.interval: 168h0m1s is not between 5s and 168h"}},
+        BoundCase{"ZeroAge",
+                  [](Spec& s) { s.evictability.min_pod_age = base::Duration(0); },
+                  {"spec.evictability.minPodAge: 0s is not between 1us and 87600h"}},
+        BoundCase{"ThresholdBoth",
+                  [](Spec& s) {
+                    s.evictability.priority_threshold = api::PriorityThreshold{1, "high"};
+                  },
+                  {"spec.evictability.priorityThreshold: must have either value or name, and not both"}},
+        BoundCase{"ThresholdNone",
+                  [](Spec& s) { s.evictability.priority_threshold = api::PriorityThreshold{}; },
+                  {"spec.evictability.priorityThreshold: must have either value or name, and not both"}},
+        BoundCase{"ThresholdHigh",
+                  [](Spec& s) {
+                    s.evictability.priority_threshold = api::PriorityThreshold{2000000001, ""};
+                  },
+                  {"spec.evictability.priorityThreshold.value: 2000000001 is above 2000000000"}},
+        BoundCase{"NamespacesBoth",
+                  [](Spec& s) {
+                    s.evictability.namespaces = {{"a"}, {"b"}};
+                  },
+                  {"spec.evictability.namespaces: must have either include or exclude, not both"}},
+        BoundCase{"NamespaceName",
+                  [](Spec& s) {
+                    s.evictability.namespaces.include = {"a", "B"};
+                  },
+                  {"spec.evictability.namespaces.include[1]: \"B\" is no namespace name"}},
+        BoundCase{"ProtectionInTheOtherList",
+                  [](Spec& s) {
+                    s.evictability.pod_protections = {
+                        {api::PodProtection::kPodsWithPVC}, {api::PodProtection::kDaemonSetPods}, {}};
+                  },
+                  {"spec.evictability.podProtections.defaultDisabled[0]: PodsWithPVC is off by default, it belongs "
+                   "into extraEnabled",
+                   "spec.evictability.podProtections.extraEnabled[0]: DaemonSetPods is on by default, it belongs into "
+                   "defaultDisabled"}},
+        BoundCase{"ProtectionTwice",
+                  [](Spec& s) {
+                    s.evictability.pod_protections.extra_enabled = {api::PodProtection::kPodsWithPVC,
+                                                                    api::PodProtection::kPodsWithPVC};
+                  },
+                  {"spec.evictability.podProtections.extraEnabled[1]: PodsWithPVC is listed twice"}},
+        BoundCase{"NamelessStorageClass",
+                  [](Spec& s) {
+                    s.evictability.pod_protections.protected_storage_classes = {"a", ""};
+                  },
+                  {"spec.evictability.podProtections.config.PodsWithPVC.protectedStorageClasses[1].name: is required"}},
+        BoundCase{"NamelessStrategy",
+                  [](Spec& s) {
+                    s.strategies = {{"", "{}"}};
+                  },
+                  {"spec.strategies[0].name: is required"}},
+        BoundCase{"ManyStrategies",
+                  [](Spec& s) {
+                    s.strategies = std::vector<api::StrategyChoice>(33, {"A", "{}"});
+                  },
+                  {"spec.strategies: has 33 items, at most 32 are allowed"}},
+        BoundCase{"LargeArgs",
+                  [](Spec& s) {
+                    s.strategies = {{"A", std::string(65537, 'x')}};
+                  },
+                  {"spec.strategies[0].args: is larger than 65536 bytes"}},
+        BoundCase{"ZeroLimitsMeanNone",
+                  [](Spec& s) {
+                    s.limits = {{0, 0, 0}, {api::IntOrPercent{}, {}, {}, {}}};
+                  },
+                  {}},
+        BoundCase{"NegativeLimits",
+                  [](Spec& s) {
+                    s.limits = {{-1, {}, {}}, {{}, api::IntOrPercent{-2, false}, {}, {}}};
+                  },
+                  {"spec.limits.perCycle.total: -1 is below 0", "spec.limits.inFlight.perNode: -2 is below 0"}},
+        BoundCase{"PercentRange",
+                  [](Spec& s) {
+                    s.limits.in_flight = {api::IntOrPercent{0, true}, {}, {}, api::IntOrPercent{101, true}};
+                  },
+                  {"spec.limits.inFlight.total: 0% is not between 1% and 100%",
+                   "spec.limits.inFlight.perWorkload: 101% is not between 1% and 100%"}},
+        BoundCase{
+            "TemplateOfEvacuations",
+            [](Spec& s) {
+              s.evacuation.evictors = {{"webhook", {}}};
+              s.evacuation.retry.max_attempts = 21;
+              s.evacuation.grace_period_seconds = 0;
+            },
+            {"spec.evacuation.evictors[0].name: evictor \"webhook\" is not supported yet, use eviction-api or "
+             "annotation",
+             "spec.evacuation.retry.maxAttempts: 21 is above 20", "spec.evacuation.gracePeriodSeconds: 0 is below 1"}}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(CheckPolicyTest, CollectsEverythingAtOnce) {
+  const auto errors = api::check_descheduler_policy(
+      object_with(R"({"mode":"Auto","schedule":{"interval":"1s"},"gates":[],"limits":{"perCycle":{"total":-1}}})"),
+      kEvictors);
+  EXPECT_THAT(texts(errors),
+              ElementsAre("spec.mode: \"Auto\" is not one of DryRun, Manual or Automatic",
+                          "spec.gates: not supported yet", "spec.schedule.interval: 1s is not between 5s and 168h",
+                          "spec.limits.perCycle.total: -1 is below 0"));
+  EXPECT_THAT(api::check_descheduler_policy(Json(3), kEvictors).at(0).message,
+              HasSubstr("must be an object, not a number"));
+}
+
+}  // namespace

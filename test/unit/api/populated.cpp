@@ -1,0 +1,134 @@
+#include "populated.hpp"
+
+namespace test_api {
+namespace {
+
+using base::seconds;
+
+base::TimePoint at(int minute) {
+  return base::parse_time("2026-11-21T03:00:00Z").value() + std::chrono::minutes(minute);
+}
+
+/// `Parts` is EvacuationSpec or EvacuationTemplate.
+template <typename Parts>
+void populate_shared(Parts& parts) {
+  parts.evictors = {{"annotation", {{"mode", "strict"}, {"prefix", "x"}}}, {"eviction-api", {}}};
+  parts.timeouts = {seconds(1), seconds(2), seconds(3), seconds(4), seconds(5),
+                    seconds(6), seconds(7), seconds(8), seconds(9)};
+  parts.retry = {5, seconds(30), seconds(300)};
+  parts.on_timeout = api::OnTimeout::kNextEvictor;
+  parts.hold_slot_until = api::HoldSlotUntil::kReplacementReady;
+  parts.grace_period_seconds = 20;
+  parts.require_replacement = true;
+  parts.ttl_after_finished = seconds(0);
+  parts.priority = -4;
+}
+
+std::vector<api::Condition> populated_conditions() {
+  return {{"Ready", api::ConditionStatus::kFalse, "Because", "as it is", 3, at(1)},
+          {"Other", api::ConditionStatus::kUnknown, "Why", "who knows", 2, at(2) + std::chrono::microseconds(5)}};
+}
+
+api::LabelSelector selector(const std::string& value) {
+  return {{{"app", api::SelectorOperator::kIn, {value}},
+           {"tier", api::SelectorOperator::kIn, {"x"}},
+           {"env", api::SelectorOperator::kNotIn, {"test", "dev"}},
+           {"gone", api::SelectorOperator::kDoesNotExist, {}}}};
+}
+
+}  // namespace
+
+api::EvacuationSpec populated_evacuation_spec() {
+  api::EvacuationSpec spec;
+  spec.pod_ref = {"web-1", {"016da400-760b-46f1-844d-9b343c6af858"}};
+  spec.node_name = {"n1"};
+  spec.reason = "too crowded";
+  spec.source = {"balance", "LowNodeUtilization", "evacuator"};
+  populate_shared(spec);
+  spec.concurrency_group = "group-1";
+  spec.suspend = true;
+  spec.dry_run = true;
+  spec.cancel = {true, "changed my mind"};
+  return spec;
+}
+
+api::EvacuationStatus populated_evacuation_status() {
+  api::EvacuationStatus status;
+  status.phase = api::EvacuationPhase::kAborting;
+  status.reason = "HeartbeatLost";
+  status.message = "nothing was heard";
+  status.observed_generation = 4;
+  status.evictor = "annotation";
+  status.adapter = "generic";
+  status.evictor_index = 1;
+  status.attempt = 2;
+  status.token = "uid.2";
+  status.workload_group = "owner";
+  status.pod_owner = api::OwnerReference{"apps/v1", "ReplicaSet", "web", "o-1", true};
+  status.started_at = at(1);
+  status.attempt_started_at = at(2);
+  status.phase_entered_at = at(3);
+  status.in_progress_since = at(4);
+  status.blocked_since = at(5);
+  status.deadline = at(6) + std::chrono::microseconds(250);
+  status.request_sent_at = at(7);
+  status.last_heartbeat_at = at(8);
+  status.last_heartbeat_value = "uid.2@40";
+  status.progress = 40;
+  status.expected_completion_at = at(9);
+  status.next_action_at = at(10);
+  status.blocked_count = 3;
+  status.granted_without_delete = 1;
+  status.intent = api::EvacuationIntent{"PostEviction", "uid.2", at(11), true, "Granted", "rv 7"};
+  status.abort = api::EvacuationAbort{"UserCancelled", api::EvacuationPhase::kBackoff, at(12)};
+  status.outcome = api::EvacuationOutcome{api::OutcomeKind::kMovedByOwner, at(13),
+                                          api::EvacuationReplacement{"web-2", "u-2", {"n2"}, at(14)}};
+  status.last_response = api::LastResponse{429, "PDBBlocked", "Cannot evict pod", at(15)};
+  status.blocked_by = {{"PodDisruptionBudget", "web", "needs 3 healthy pods", 0, 3, 3, at(16)}};
+  status.conditions = populated_conditions();
+  status.history = {{at(17), "Pending", "Preparing", "SlotAcquired", "a slot is free", 1, "evacuator-0"}};
+  status.finished_at = at(18);
+  return status;
+}
+
+api::DeschedulerPolicySpec populated_policy_spec() {
+  api::DeschedulerPolicySpec spec;
+  spec.mode = api::PolicyMode::kAutomatic;
+  spec.suspend = true;
+  spec.schedule.interval = seconds(90);
+  spec.node_selector = selector("nodes");
+  spec.evictability.node_fit = true;
+  spec.evictability.node_selector = selector("fit");
+  spec.evictability.min_replicas = 2;
+  spec.evictability.min_pod_age = std::chrono::milliseconds(1500);
+  spec.evictability.priority_threshold = api::PriorityThreshold{1000, ""};
+  spec.evictability.label_selector = selector("pods");
+  spec.evictability.namespace_label_selector = selector("namespaces");
+  spec.evictability.namespaces.exclude = {"kube-system", "b"};
+  spec.evictability.pod_protections = {{api::PodProtection::kDaemonSetPods, api::PodProtection::kFailedBarePods},
+                                       {api::PodProtection::kPodsWithPVC},
+                                       {"fast", "slow"}};
+  spec.evictability.no_eviction_policy = api::NoEvictionPolicy::kMandatory;
+  spec.strategies = {{"PodLifeTime", R"({"maxPodLifeTimeSeconds":60})"}, {"LowNodeUtilization", "{}"}};
+  spec.limits.per_cycle = {5, 0, 1};
+  spec.limits.in_flight = {api::IntOrPercent{10, true}, api::IntOrPercent{2, false}, api::IntOrPercent{0, false},
+                           api::IntOrPercent{100, true}};
+  populate_shared(spec.evacuation);
+  return spec;
+}
+
+api::DeschedulerPolicyStatus populated_policy_status() {
+  api::DeschedulerPolicyStatus status;
+  status.observed_generation = 7;
+  status.conditions = populated_conditions();
+  status.last_cycle =
+      api::LastCycle{"c-1", at(1), std::chrono::milliseconds(1234), 3, 40, 5, 2, {{"PDBBlocked", 2}, {"TooYoung", 1}}};
+  status.next_cycle_time = at(6);
+  status.active = 2;
+  status.evicted = 17;
+  status.plan = {{"shop", "web-1", "u-1", "n1", "n2", "PodLifeTime", "too old"}};
+  status.plan_truncated = true;
+  return status;
+}
+
+}  // namespace test_api
