@@ -32,7 +32,7 @@ check_library 'boost/(asio|beast)' 'kube/|serving/'
 check_library 'openssl' 'kube/|serving/|audit/'
 check_library 'spdlog' 'base/log\.cpp'
 check_library 'prometheus' 'base/metrics\.cpp'
-check_library 'simdjson' 'api/core_codec\.cpp|kube/'
+check_library 'simdjson' 'api/core_codec_?[a-z]*\.[ch]pp|kube/'
 check_library 'CLI' 'cmd/'
 
 # The left wing is pure: no clocks, threads or logs.
