@@ -23,7 +23,8 @@ class TargetPredictor {
     std::int32_t score;
     scheduling::NodeIndex node;
   };
-  void rank_nodes(const scheduling::Overlay& cluster, scheduling::PodIndex pod);
+  template <typename F>
+  void for_each_with_room(const scheduling::Overlay& cluster, scheduling::PodIndex pod, F&& each) const;
 
   std::vector<double> percent_per_cpu_;     ///< by node: 100 / allocatable
   std::vector<double> percent_per_memory_;

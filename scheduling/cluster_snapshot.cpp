@@ -92,6 +92,7 @@ void ClusterSnapshot::take_pods(SnapshotInput::List<api::Pod> pods) {
     entry.terminal = entry.object->is_terminal();
   }
   derive_namespaces();
+  derive_label_groups();
   derive_requests();
   derive_owners();
 }
@@ -117,6 +118,29 @@ void ClusterSnapshot::derive_namespaces() {
     }
     namespaces_.back().last = i + 1;
     entry.ns = static_cast<NamespaceIndex>(namespaces_.size() - 1);
+  }
+}
+
+/// Equal label maps share their storage when they come from the decoder, so the address is enough to tell them apart; maps
+/// that are equal and do not share only make one group more.
+void ClusterSnapshot::derive_label_groups() {
+  const auto storage_of = [this](PodIndex pod) { return this->pod(pod).meta.labels.begin(); };
+  by_labels_ = by_name_;
+  std::unordered_map<const api::StringMap::Entry*, std::uint32_t> seen;  // address → order of first sight
+  std::vector<std::uint32_t> rank(pods_.size());
+  for (NamespaceEntry& ns : namespaces_) {
+    seen.clear();
+    const std::span members(by_labels_.data() + ns.first, ns.last - ns.first);
+    for (const PodIndex pod : members) {
+      rank[pod] = seen.try_emplace(storage_of(pod), static_cast<std::uint32_t>(seen.size())).first->second;
+    }
+    std::ranges::stable_sort(members, {}, [&](PodIndex pod) { return rank[pod]; });
+    ns.first_group = static_cast<std::uint32_t>(groups_.size());
+    for (std::size_t first = 0, last = 0; first < members.size(); first = last) {
+      while (last < members.size() && rank[members[last]] == rank[members[first]]) ++last;
+      groups_.push_back({&pod(members[first]).meta.labels, members.subspan(first, last - first)});
+    }
+    ns.last_group = static_cast<std::uint32_t>(groups_.size());
   }
 }
 
@@ -194,6 +218,11 @@ std::optional<NamespaceIndex> ClusterSnapshot::find_namespace(std::string_view n
 std::span<const PodIndex> ClusterSnapshot::pods_in(NamespaceIndex ns) const {
   const NamespaceEntry& entry = namespaces_[ns];
   return std::span(by_name_).subspan(entry.first, entry.last - entry.first);
+}
+
+std::span<const ClusterSnapshot::LabelGroup> ClusterSnapshot::label_groups(NamespaceIndex ns) const {
+  const NamespaceEntry& entry = namespaces_[ns];
+  return std::span(groups_).subspan(entry.first_group, entry.last_group - entry.first_group);
 }
 
 std::optional<PodIndex> ClusterSnapshot::find_pod(std::string_view ns, std::string_view name) const {

@@ -79,6 +79,12 @@ class ClusterSnapshot {
   /// The object, or nullptr when only its contents are known.
   const api::Namespace* namespace_object(NamespaceIndex ns) const { return namespaces_[ns].object; }
   std::span<const PodIndex> pods_in(NamespaceIndex ns) const;
+  /// Pods of one namespace whose labels are the same: a selector need be asked only once for all of them.
+  struct LabelGroup {
+    const api::StringMap* labels;
+    std::span<const PodIndex> pods;  ///< in order of name
+  };
+  std::span<const LabelGroup> label_groups(NamespaceIndex ns) const;
   /// Budgets of the namespace, as positions in pdbs().
   std::span<const std::uint32_t> pdbs_in(NamespaceIndex ns) const { return namespaces_[ns].pdbs; }
   const SnapshotInput::List<api::PodDisruptionBudget>& pdbs() const { return pdbs_; }
@@ -114,6 +120,8 @@ class ClusterSnapshot {
     std::vector<PodIndex> anti_affine;
     std::uint32_t first = 0;  ///< its pods: by_name_[first, last)
     std::uint32_t last = 0;
+    std::uint32_t first_group = 0;  ///< its label groups: groups_[first_group, last_group)
+    std::uint32_t last_group = 0;
   };
   static constexpr std::uint32_t kNoOwner = 0xffffffff;
 
@@ -123,6 +131,7 @@ class ClusterSnapshot {
   void take_pdbs(SnapshotInput::List<api::PodDisruptionBudget> pdbs);
   void number_pods(const SnapshotInput::List<api::Pod>& pods, const std::vector<NodeIndex>& placed);
   void derive_namespaces();
+  void derive_label_groups();
   void derive_requests();
   void derive_owners();
   void derive_anti_affinity(PodIndex pod);
@@ -139,6 +148,8 @@ class ClusterSnapshot {
   std::vector<PodEntry> pods_;
   std::vector<PodIndex> first_pod_;  ///< node_count() + 1 entries
   std::vector<PodIndex> by_name_;
+  std::vector<PodIndex> by_labels_;  ///< by namespace, then by labels
+  std::vector<LabelGroup> groups_;
   std::vector<PodIndex> anti_affine_by_labels_;
   std::vector<NamespaceEntry> namespaces_;
   std::vector<std::uint32_t> owner_pods_;

@@ -40,14 +40,22 @@ bool disagree(const std::vector<std::string>& keys, const api::StringMap& owner,
   });
 }
 
+bool covers_labels(const PodAffinityTerm& term, const api::StringMap& own, const api::StringMap& other) {
+  return term.label_selector && term.label_selector->matches(other) && agree(term.match_label_keys, own, other) &&
+         disagree(term.mismatch_label_keys, own, other);
+}
+
 /// Calls `each` with the active pods, `owner` left out, that `term` speaks about.
 template <typename F>
 void for_each_covered(const PodAffinityTerm& term, PodIndex owner, const ClusterSnapshot& cluster, F&& each) {
   const NamespaceIndex own = cluster.namespace_of(owner);
   for (NamespaceIndex ns = 0; ns < cluster.namespace_count(); ++ns) {
     if (!covers_namespace(term, own, ns, cluster)) continue;
-    for (const PodIndex pod : cluster.pods_in(ns)) {
-      if (pod != owner && cluster.is_active(pod) && covers(term, owner, pod, cluster)) each(pod);
+    for (const ClusterSnapshot::LabelGroup& group : cluster.label_groups(ns)) {
+      if (!covers_labels(term, cluster.pod(owner).meta.labels, *group.labels)) continue;
+      for (const PodIndex pod : group.pods) {
+        if (pod != owner && cluster.is_active(pod)) each(pod);
+      }
     }
   }
 }
@@ -63,19 +71,16 @@ bool is_counted_node(const api::TopologySpreadConstraint& constraint, const api:
                            {api::TaintEffect::kNoSchedule, api::TaintEffect::kNoExecute}) == nullptr;
 }
 
-bool counts(const api::TopologySpreadConstraint& constraint, const api::Pod& owner, const api::Pod& other) {
-  return constraint.label_selector && constraint.label_selector->matches(other.meta.labels) &&
-         agree(constraint.match_label_keys, owner.meta.labels, other.meta.labels);
+bool counts(const api::TopologySpreadConstraint& constraint, const api::StringMap& owner, const api::StringMap& other) {
+  return constraint.label_selector && constraint.label_selector->matches(other) &&
+         agree(constraint.match_label_keys, owner, other);
 }
 
 }  // namespace
 
 bool covers(const PodAffinityTerm& term, PodIndex owner, PodIndex other, const ClusterSnapshot& cluster) {
-  const api::StringMap& labels = cluster.pod(other).meta.labels;
-  if (!term.label_selector || !term.label_selector->matches(labels)) return false;
-  if (!covers_namespace(term, cluster.namespace_of(owner), cluster.namespace_of(other), cluster)) return false;
-  const api::StringMap& own = cluster.pod(owner).meta.labels;
-  return agree(term.match_label_keys, own, labels) && disagree(term.mismatch_label_keys, own, labels);
+  return covers_labels(term, cluster.pod(owner).meta.labels, cluster.pod(other).meta.labels) &&
+         covers_namespace(term, cluster.namespace_of(owner), cluster.namespace_of(other), cluster);
 }
 
 FitQuery::ClosedDomains& FitQuery::closed_for(std::string_view key, bool own) {
@@ -150,30 +155,32 @@ void FitQuery::count_spread() {
 
 FitQuery::SpreadCount FitQuery::count(const api::TopologySpreadConstraint& constraint) const {
   const Topology& topology = cluster_->topology(constraint.topology_key);
-  SpreadCount count{&constraint, &topology, std::vector<std::int64_t>(topology.domain_names.size(), 0)};
-  count.self = counts(constraint, pod(), pod()) ? 1 : 0;
-
-  std::vector<bool> eligible(topology.domain_names.size(), false);
-  const auto is_counted = [&](NodeIndex node) { return is_counted_node(constraint, pod(), base().node(node)); };
-  for (const NodeIndex node : base().nodes()) {
-    const std::uint32_t domain = topology.domain_of[node];
-    if (domain != Topology::kNone && !eligible[domain]) eligible[domain] = is_counted(node);
-  }
-  for (const PodIndex other : base().pods_in(base().namespace_of(pod_))) {
-    if (other == pod_ || !base().is_active(other) || base().pod(other).meta.is_terminating()) continue;
-    const NodeIndex node = cluster_->node_of(other);
-    const std::uint32_t domain = domain_of(topology, node);
-    if (domain == Topology::kNone || !counts(constraint, pod(), base().pod(other))) continue;
-    if (is_counted(node)) ++count.pods[domain];
+  const std::size_t domains = topology.domain_names.size();
+  const api::StringMap& own_labels = pod().meta.labels;
+  SpreadCount count{&constraint, &topology, std::vector<std::int64_t>(domains, 0)};
+  count.self = counts(constraint, own_labels, own_labels) ? 1 : 0;
+  for (const ClusterSnapshot::LabelGroup& group : base().label_groups(base().namespace_of(pod_))) {
+    if (!counts(constraint, own_labels, *group.labels)) continue;
+    for (const PodIndex other : group.pods) {
+      if (other == pod_ || !base().is_active(other) || base().pod(other).meta.is_terminating()) continue;
+      const NodeIndex node = cluster_->node_of(other);
+      const std::uint32_t domain = domain_of(topology, node);
+      if (domain != Topology::kNone && is_counted_node(constraint, pod(), base().node(node))) ++count.pods[domain];
+    }
   }
 
-  const auto domains = std::ranges::count(eligible, true);
+  std::vector<bool> eligible(domains, false);
+  std::size_t found = 0;
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
-  for (std::size_t i = 0; i < eligible.size(); ++i) {
-    if (eligible[i]) fewest = std::min(fewest, count.pods[i]);
+  for (NodeIndex node = 0; node < base().node_count() && found < domains; ++node) {
+    const std::uint32_t domain = topology.domain_of[node];
+    if (domain == Topology::kNone || eligible[domain] || !is_counted_node(constraint, pod(), base().node(node))) continue;
+    eligible[domain] = true;
+    fewest = std::min(fewest, count.pods[domain]);
+    ++found;
   }
-  const bool too_few = constraint.min_domains && domains < *constraint.min_domains;
-  count.fewest = too_few || domains == 0 ? 0 : fewest;
+  const bool too_few = constraint.min_domains && static_cast<std::int64_t>(found) < *constraint.min_domains;
+  count.fewest = too_few || found == 0 ? 0 : fewest;
   return count;
 }
 
