@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <sstream>
 
 #include "test/e2e/await.hpp"
 #include "test/e2e/process.hpp"
@@ -30,14 +31,7 @@ std::string without_newline(std::string text) {
 class SimulatorEnvironment final : public Environment {
  public:
   explicit SimulatorEnvironment(const std::filesystem::path& scratch)
-      : folder_(scratch / "simulator"), port_(free_port()), child_(options(folder_, port_)), front_(port_) {
-    await("the simulator to listen", [&](std::string& seen) {
-      if (!child_.running()) throw Failure("the simulator ended:\n" + read_file(child_.log()));
-      const Answer answer = front_.request("GET", "/readyz");
-      seen = answer.body;
-      return answer.code == 200;
-    });
-  }
+      : folder_(scratch / "simulator"), child_(options(folder_)), records_(await_records()) {}
 
   std::string_view name() const override { return "simulator"; }
   std::filesystem::path admin_kubeconfig() const override { return folder_ / "admin.kubeconfig"; }
@@ -51,45 +45,53 @@ class SimulatorEnvironment final : public Environment {
   void start_apiserver() override { command("start-apiserver"); }
 
   std::vector<PodCall> pod_calls() override {
-    std::vector<PodCall> calls;
-    const Answer answer = front_.request("GET", "/simulator/journal");
+    const Answer answer = records_.request("GET", "/simulator/journal");
     if (answer.code != 200) throw Failure("GET /simulator/journal: " + std::to_string(answer.code) + " " + answer.body);
-    for (const Json& entry : entries(Json::parse(answer.body))) {
-      if (auto call = decode(entry)) calls.push_back(*std::move(call));
+    std::vector<PodCall> calls;
+    std::istringstream lines(answer.body);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find(R"("resource":"pods")") == std::string::npos) continue;
+      if (auto call = decode(Json::parse(line))) calls.push_back(*std::move(call));
     }
     return calls;
   }
 
  private:
-  static Process::Options options(const std::filesystem::path& folder, std::uint16_t port) {
+  static Process::Options options(const std::filesystem::path& folder) {
     std::filesystem::create_directories(folder);
+    std::filesystem::remove(folder / "simulator.log");
     Process::Options options;
-    options.argv = {EVACUATOR_SIMULATED_CLUSTER, "--port", std::to_string(port), "--folder", folder.string()};
+    options.argv = {EVACUATOR_SIMULATED_CLUSTER, "--folder", folder.string()};
     options.log = folder / "simulator.log";
     options.with_input = true;
     return options;
   }
 
-  void command(std::string_view line) {
-    const std::size_t before = read_file(child_.log()).size();
-    child_.tell(line);
-    await(
-        line,
-        [&](std::string& seen) {
-          seen = read_file(child_.log()).substr(before);
-          if (!child_.running()) throw Failure("the simulator ended:\n" + seen);
-          return seen.find("done: " + std::string(line)) != std::string::npos;
-        },
-        std::chrono::seconds(20));
+  /// Waits until `text` is in its log after the first `skip` bytes; returns what follows it on that line.
+  std::string await_line(const std::string& text, std::size_t skip) {
+    return await("the simulator to say " + text, [&](std::string& seen) -> std::optional<std::string> {
+      seen = read_file(child_.log()).substr(skip);
+      const std::size_t at = seen.find(text);
+      const std::size_t end = at == std::string::npos ? at : seen.find('\n', at);
+      if (end != std::string::npos) return seen.substr(at + text.size(), end - at - text.size());
+      if (!child_.running()) throw Failure("the simulator ended:\n" + seen);
+      return std::nullopt;
+    });
   }
 
-  static const Json& entries(const Json& journal) { return journal.is_object() ? journal.at("items") : journal; }
+  Api await_records() { return Api(static_cast<std::uint16_t>(std::stoi(await_line("ready: journal on ", 0)))); }
+
+  void command(const std::string& line) {
+    const std::size_t before = read_file(child_.log()).size();
+    child_.tell(line);
+    await_line("done: " + line, before);
+  }
+
   static std::optional<PodCall> decode(const Json& entry);
 
   std::filesystem::path folder_;
-  std::uint16_t port_;
   Process child_;
-  Api front_;
+  Api records_;
 };
 
 std::optional<PodCall> SimulatorEnvironment::decode(const Json& entry) {
