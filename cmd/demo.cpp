@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/core_codec.hpp"
+#include "api/descheduler_policy.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/demo_cluster.hpp"
 #include "cmd/demo_scene.hpp"
@@ -26,7 +27,7 @@ class Screen {
 
   void say(const std::string& words) {
     leave_table();
-    fmt::print(plain_ ? "\n▶ {}\n" : "\n\033[1;36m▶ {}\033[0m\n", words);
+    fmt::print("\n{}▶ {}{}\n", plain_ ? "" : "\033[1;36m", words, plain_ ? "" : "\033[0m");
     std::fflush(stdout);
   }
   void print(const std::string& text) {
