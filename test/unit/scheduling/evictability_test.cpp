@@ -1,0 +1,336 @@
+#include "scheduling/evictability.hpp"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+
+#include "scheduling/pdb_budget.hpp"
+#include "test/builders/cluster.hpp"
+
+namespace scheduling {
+namespace {
+
+using api::PodProtection;
+using builders::ClusterBuilder;
+using builders::kNoon;
+using builders::labels_in;
+using builders::NodeBuilder;
+using builders::PodBuilder;
+
+using P = PodBuilder;
+using E = api::Evictability;
+using C = ClusterBuilder;
+
+struct EvictabilityCase {
+  std::string name;
+  std::function<void(P& pod, E& spec, C& rest)> arrange;
+  std::string want;  ///< reason, "" = evictable
+};
+
+class EvictabilityTest : public testing::TestWithParam<EvictabilityCase> {};
+
+TEST_P(EvictabilityTest, Judges) {
+  P pod("p");
+  E spec;
+  C rest;
+  pod.on("n");
+  rest.add(NodeBuilder("n"));
+  GetParam().arrange(pod, spec, rest);
+  const auto cluster = rest.add(pod).build();
+  api::FieldErrors errors;
+  const Evictability rules(spec, *cluster, kNoon, errors);
+  EXPECT_THAT(errors, testing::IsEmpty());
+  const PodIndex index = cluster->find_pod(pod.build().meta.ns, "p").value();
+  const auto refusal = rules.refusal(index);
+  EXPECT_EQ(refusal ? refusal->reason : "", GetParam().want);
+  if (refusal) {
+    EXPECT_THAT(refusal->message(), testing::Not(testing::HasSubstr("{")));
+  }
+}
+
+void disable(E& spec, PodProtection protection) { spec.pod_protections.default_disabled.push_back(protection); }
+void enable(E& spec, PodProtection protection) { spec.pod_protections.extra_enabled.push_back(protection); }
+void volume(P& pod, api::VolumeKind kind, std::string source = "") {
+  pod.with([&](api::Pod& x) { x.volumes.push_back({kind, std::move(source)}); });
+}
+api::PersistentVolumeClaim claim(std::string storage_class) {
+  api::PersistentVolumeClaim each;
+  each.meta.ns = "default";
+  each.meta.name = "data";
+  each.storage_class = std::move(storage_class);
+  return each;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Defaults, EvictabilityTest,
+    testing::Values(
+        EvictabilityCase{"AllowsAnOwnedPod", [](P&, E&, C&) {}, ""},
+        EvictabilityCase{"RefusesAMirrorPod", [](P& p, E&, C&) { p.annotate("kubernetes.io/config.mirror", "x"); }, "MirrorPod"},
+        EvictabilityCase{"RefusesAStaticPod", [](P& p, E&, C&) { p.annotate("kubernetes.io/config.source", "file"); }, "StaticPod"},
+        EvictabilityCase{"AllowsSourceApi", [](P& p, E&, C&) { p.annotate("kubernetes.io/config.source", "api"); }, ""},
+        EvictabilityCase{"RefusesATerminatingPod", [](P& p, E&, C&) { p.terminating(); }, "Terminating"},
+        EvictabilityCase{"RefusesABarePod", [](P& p, E&, C&) { p.bare(); }, "BarePod"},
+        EvictabilityCase{"RefusesAFailedBarePod", [](P& p, E&, C&) { p.bare().phase(api::PodPhase::kFailed); }, "BarePod"},
+        EvictabilityCase{"AllowsAFailedBarePodOnRequest",
+                         [](P& p, E& e, C&) { p.bare().phase(api::PodPhase::kFailed), disable(e, PodProtection::kFailedBarePods); }, ""},
+        EvictabilityCase{"NeverAllowsARunningBarePod",
+                         [](P& p, E& e, C&) { p.bare(), disable(e, PodProtection::kFailedBarePods); }, "BarePod"},
+        EvictabilityCase{"RefusesADaemonSetPod", [](P& p, E&, C&) { p.owned_by("DaemonSet", "ds"); }, "DaemonSetPod"},
+        EvictabilityCase{"AllowsADaemonSetPodOnRequest",
+                         [](P& p, E& e, C&) { p.owned_by("DaemonSet", "ds"), disable(e, PodProtection::kDaemonSetPods); }, ""},
+        EvictabilityCase{"RefusesHostPath", [](P& p, E&, C&) { volume(p, api::VolumeKind::kHostPath); }, "LocalStorage"},
+        EvictabilityCase{"RefusesEmptyDir", [](P& p, E&, C&) { volume(p, api::VolumeKind::kEmptyDir); }, "LocalStorage"},
+        EvictabilityCase{"AllowsConfigMaps", [](P& p, E&, C&) { volume(p, api::VolumeKind::kConfigMap); }, ""},
+        EvictabilityCase{"AllowsLocalStorageOnRequest",
+                         [](P& p, E& e, C&) { volume(p, api::VolumeKind::kEmptyDir), disable(e, PodProtection::kPodsWithLocalStorage); }, ""}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Priorities, EvictabilityTest,
+    testing::Values(
+        EvictabilityCase{"RefusesSystemCritical", [](P& p, E&, C&) { p.priority(2'000'000'000); }, "SystemCritical"},
+        EvictabilityCase{"AllowsOneBelow", [](P& p, E&, C&) { p.priority(1'999'999'999); }, ""},
+        EvictabilityCase{"RefusesTheThresholdItself",
+                         [](P& p, E& e, C&) { p.priority(100), e.priority_threshold = {100, ""}; }, "PriorityTooHigh"},
+        EvictabilityCase{"AllowsBelowTheThreshold", [](P& p, E& e, C&) { p.priority(99), e.priority_threshold = {100, ""}; }, ""},
+        EvictabilityCase{"AllowsAPodWithoutPriority", [](P&, E& e, C&) { e.priority_threshold = {-5, ""}; }, ""},
+        EvictabilityCase{"ResolvesThePriorityClass",
+                         [](P& p, E& e, C& c) {
+                           p.priority(50), c.add_priority_class("high", 50), e.priority_threshold = {std::nullopt, "high"};
+                         }, "PriorityTooHigh"},
+        EvictabilityCase{"DropsTheThresholdWithTheProtection",
+                         [](P& p, E& e, C&) {
+                           p.priority(2'000'000'001), e.priority_threshold = {100, ""};
+                           disable(e, PodProtection::kSystemCriticalPods);
+                         }, ""}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Extras, EvictabilityTest,
+    testing::Values(
+        EvictabilityCase{"AllowsClaimsByDefault",
+                         [](P& p, E&, C&) { volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"); }, ""},
+        EvictabilityCase{"RefusesClaims",
+                         [](P& p, E& e, C&) {
+                           volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"), enable(e, PodProtection::kPodsWithPVC);
+                         }, "PodHasPVC"},
+        EvictabilityCase{"AllowsOtherStorageClasses",
+                         [](P& p, E& e, C& c) {
+                           volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"), enable(e, PodProtection::kPodsWithPVC);
+                           e.pod_protections.protected_storage_classes = {"fast"}, c.add(claim("slow"));
+                         }, ""},
+        EvictabilityCase{"RefusesProtectedStorageClasses",
+                         [](P& p, E& e, C& c) {
+                           volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"), enable(e, PodProtection::kPodsWithPVC);
+                           e.pod_protections.protected_storage_classes = {"fast"}, c.add(claim("fast"));
+                         }, "PodHasPVC"},
+        EvictabilityCase{"RefusesAClaimWithoutClass",
+                         [](P& p, E& e, C& c) {
+                           volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"), enable(e, PodProtection::kPodsWithPVC);
+                           e.pod_protections.protected_storage_classes = {"fast"}, c.add(claim(""));
+                         }, "PodHasPVC"},
+        EvictabilityCase{"RefusesAMissingClaimWithClasses",
+                         [](P& p, E& e, C&) {
+                           volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"), enable(e, PodProtection::kPodsWithPVC);
+                           e.pod_protections.protected_storage_classes = {"fast"};
+                         }, "PodHasPVC"},
+        EvictabilityCase{"RefusesPodsWithoutBudget", [](P&, E& e, C&) { enable(e, PodProtection::kPodsWithoutPDB); }, "NoPDB"},
+        EvictabilityCase{"AllowsPodsWithBudget",
+                         [](P& p, E& e, C& c) {
+                           p.label("app", "web"), enable(e, PodProtection::kPodsWithoutPDB), c.add(builders::pdb("b", "web", 0));
+                         }, ""},
+        EvictabilityCase{"IgnoresABudgetWithoutSelector",
+                         [](P& p, E& e, C& c) {
+                           auto budget = builders::pdb("b", "web", 0);
+                           budget.selector.reset();
+                           p.label("app", "web"), enable(e, PodProtection::kPodsWithoutPDB), c.add(budget);
+                         }, "NoPDB"},
+        EvictabilityCase{"RefusesResourceClaims",
+                         [](P& p, E& e, C&) {
+                           p.with([](api::Pod& x) { x.uses_resource_claims = true; }), enable(e, PodProtection::kPodsWithResourceClaims);
+                         }, "ResourceClaims"},
+        EvictabilityCase{"RefusesOtherLabels", [](P&, E& e, C&) { e.label_selector = labels_in("app", {"web"}); }, "LabelsNotSelected"},
+        EvictabilityCase{"TakesAnEmptySelectorForAll", [](P&, E& e, C&) { e.label_selector.emplace(); }, ""},
+        EvictabilityCase{"RefusesTooFewReplicas", [](P&, E& e, C&) { e.min_replicas = 2; }, "TooFewReplicas"},
+        EvictabilityCase{"AllowsEnoughReplicas", [](P&, E& e, C& c) { e.min_replicas = 2, c.add(P("q")); }, ""},
+        EvictabilityCase{"IgnoresMinReplicasOfOne", [](P&, E& e, C&) { e.min_replicas = 1; }, ""},
+        EvictabilityCase{"IgnoresMinReplicasOfTwoOwners",
+                         [](P& p, E& e, C&) {
+                           e.min_replicas = 5;
+                           p.with([](api::Pod& x) { x.meta.owner_references.push_back({"v1", "Job", "j", "uid-of-j", false}); });
+                         }, ""},
+        EvictabilityCase{"RefusesOneSecondTooYoung", [](P&, E& e, C&) { e.min_pod_age = base::seconds(3601); }, "TooYoung"},
+        EvictabilityCase{"AllowsTheVeryAge", [](P&, E& e, C&) { e.min_pod_age = base::seconds(3600); }, ""},
+        EvictabilityCase{"RefusesAPodThatHasNotStarted",
+                         [](P& p, E& e, C&) { e.min_pod_age = base::seconds(1), p.with([](api::Pod& x) { x.start_time.reset(); }); },
+                         "TooYoung"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Annotations, EvictabilityTest,
+    testing::Values(
+        EvictabilityCase{"LetsTheEvictAnnotationOverrideEverything",
+                         [](P& p, E& e, C&) {
+                           p.annotate("descheduler.alpha.kubernetes.io/evict").bare().terminating().priority(2'000'000'000);
+                           p.annotate("kubernetes.io/config.mirror", "x"), e.label_selector = labels_in("app", {"web"});
+                         }, ""},
+        EvictabilityCase{"KeepsTheNamespaceScopeWithIt",
+                         [](P& p, E& e, C&) {
+                           p.annotate("descheduler.alpha.kubernetes.io/evict"), e.namespaces.exclude = {"default"};
+                         }, "NamespaceExcluded"},
+        EvictabilityCase{"OnlyPrefersToStayByDefault",
+                         [](P& p, E&, C&) { p.annotate("descheduler.alpha.kubernetes.io/prefer-no-eviction"); }, ""},
+        EvictabilityCase{"StaysWhenMandatory",
+                         [](P& p, E& e, C&) {
+                           p.annotate("descheduler.alpha.kubernetes.io/prefer-no-eviction");
+                           e.no_eviction_policy = api::NoEvictionPolicy::kMandatory;
+                         }, "PrefersNoEviction"},
+        EvictabilityCase{"RefusesNamespacesNotIncluded", [](P&, E& e, C&) { e.namespaces.include = {"prod"}; }, "NamespaceExcluded"},
+        EvictabilityCase{"AllowsIncludedNamespaces", [](P& p, E& e, C&) { p.ns("prod"), e.namespaces.include = {"prod"}; }, ""}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(EvictabilityErrors, NamesAMissingPriorityClass) {
+  const auto cluster = ClusterBuilder().build();
+  E spec;
+  spec.priority_threshold = {std::nullopt, "nope"};
+  api::FieldErrors errors;
+  const Evictability rules(spec, *cluster, kNoon, errors);
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].to_string(), "spec.evictability.priorityThreshold.name: PriorityClass \"nope\" does not exist");
+}
+
+TEST(EvictabilityErrors, RefusesAThresholdAboveSystemCritical) {
+  const auto cluster = ClusterBuilder().build();
+  E spec;
+  spec.priority_threshold = {2'000'000'001, ""};
+  api::FieldErrors errors;
+  const Evictability rules(spec, *cluster, kNoon, errors);
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].path, "spec.evictability.priorityThreshold.value");
+}
+
+// --- before an eviction
+
+struct BeforeCase {
+  std::string name;
+  std::function<void(P& pod, E& spec, C& rest)> arrange;
+  std::string want;
+};
+
+class BeforeEvictionTest : public testing::TestWithParam<BeforeCase> {};
+
+TEST_P(BeforeEvictionTest, Judges) {
+  P pod("p");
+  E spec;
+  C rest;
+  pod.on("n");
+  rest.add(NodeBuilder("n"));
+  GetParam().arrange(pod, spec, rest);
+  const auto cluster = rest.add(pod).build();
+  api::FieldErrors errors;
+  const Evictability rules(spec, *cluster, kNoon, errors);
+  const Overlay overlay(*cluster);
+  const auto refusal = rules.refusal_before_eviction(cluster->find_pod("default", "p").value(), overlay);
+  EXPECT_EQ(refusal ? refusal->reason : "", GetParam().want);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rules, BeforeEvictionTest,
+    testing::Values(
+        BeforeCase{"AllowsWithoutNodeFit", [](P&, E&, C&) {}, ""},
+        BeforeCase{"RefusesWithOnlyItsOwnNode", [](P&, E& e, C&) { e.node_fit = true; }, "NoOtherNodeFits"},
+        BeforeCase{"AllowsWithAnotherNode", [](P&, E& e, C& c) { e.node_fit = true, c.add(NodeBuilder("m")); }, ""},
+        BeforeCase{"CountsReadyNodesOnly", [](P&, E& e, C& c) { e.node_fit = true, c.add(NodeBuilder("m").not_ready()); },
+                   "NoOtherNodeFits"},
+        BeforeCase{"CountsSelectedNodesOnly",
+                   [](P&, E& e, C& c) { e.node_fit = true, e.node_selector = labels_in("a", {"b"}), c.add(NodeBuilder("m")); },
+                   "NoOtherNodeFits"},
+        BeforeCase{"ChecksTheNamespacesLabels",
+                   [](P&, E& e, C& c) { e.namespace_label_selector = labels_in("team", {"a"}), c.add_namespace("default", {{"team", "b"}}); },
+                   "NamespaceNotSelected"},
+        BeforeCase{"AllowsAMatchingNamespace",
+                   [](P&, E& e, C& c) { e.namespace_label_selector = labels_in("team", {"a"}), c.add_namespace("default", {{"team", "a"}}); },
+                   ""},
+        BeforeCase{"RefusesAnUnknownNamespace", [](P&, E& e, C&) { e.namespace_label_selector = labels_in("team", {"a"}); },
+                   "NamespaceNotSelected"},
+        BeforeCase{"TakesAnEmptyNamespaceSelectorForAll", [](P&, E& e, C&) { e.namespace_label_selector.emplace(); }, ""}),
+    [](const auto& info) { return info.param.name; });
+
+// --- budgets
+
+class PdbBudgetsTest : public testing::Test {
+ protected:
+  std::string reason(const PdbBudgets& budgets, std::string_view pod) const {
+    const auto refusal = budgets.refusal(cluster_->find_pod("default", pod).value());
+    return refusal ? std::string(refusal->reason) : "";
+  }
+  std::unique_ptr<const ClusterSnapshot> cluster_;
+};
+
+P web(std::string name) { return P(std::move(name)).label("app", "web"); }
+
+TEST_F(PdbBudgetsTest, SpendsWhatIsAllowed) {
+  cluster_ = C().add(web("a")).add(web("b")).add(web("c")).add(builders::pdb("budget", "web", 2)).build();
+  PdbBudgets budgets(*cluster_);
+  EXPECT_EQ(reason(budgets, "a"), "");
+  budgets.spend(0);
+  EXPECT_EQ(reason(budgets, "b"), "");
+  budgets.spend(1);
+  EXPECT_EQ(reason(budgets, "c"), "PDBWouldBlock");
+}
+
+TEST_F(PdbBudgetsTest, NamesTheBudgetAndItsNumbers) {
+  cluster_ = C().add(web("a")).add(builders::pdb("budget", "web", 0)).build();
+  const auto refusal = PdbBudgets(*cluster_).refusal(0);
+  EXPECT_EQ(refusal->message(), "the PodDisruptionBudget budget allows no more disruptions (1 pods healthy, 1 desired)");
+}
+
+TEST_F(PdbBudgetsTest, LeavesUncoveredPodsAlone) {
+  cluster_ = C().add(P("a")).add(builders::pdb("budget", "web", 0)).build();
+  EXPECT_EQ(reason(PdbBudgets(*cluster_), "a"), "");
+}
+
+TEST_F(PdbBudgetsTest, RefusesTwoBudgetsForOnePod) {
+  cluster_ = C().add(web("a")).add(builders::pdb("x", "web", 5)).add(builders::pdb("y", "web", 5)).build();
+  EXPECT_EQ(reason(PdbBudgets(*cluster_), "a"), "MultiplePDBs");
+}
+
+TEST_F(PdbBudgetsTest, LetsTerminalPendingAndTerminatingPodsGo) {
+  cluster_ = C().add(web("done").phase(api::PodPhase::kSucceeded))
+                 .add(web("pending").phase(api::PodPhase::kPending))
+                 .add(web("leaving").terminating())
+                 .add(builders::pdb("budget", "web", 0))
+                 .build();
+  const PdbBudgets budgets(*cluster_);
+  for (const char* pod : {"done", "pending", "leaving"}) EXPECT_EQ(reason(budgets, pod), "") << pod;
+}
+
+TEST_F(PdbBudgetsTest, LetsUnhealthyPodsGoForNothingWhileEnoughAreHealthy) {
+  auto budget = builders::pdb("budget", "web", 0);
+  budget.desired_healthy = budget.current_healthy = 2;
+  cluster_ = C().add(web("sick").not_ready()).add(web("well")).add(budget).build();
+  PdbBudgets budgets(*cluster_);
+  EXPECT_EQ(reason(budgets, "sick"), "");
+  EXPECT_EQ(reason(budgets, "well"), "PDBWouldBlock");
+}
+
+TEST_F(PdbBudgetsTest, KeepsUnhealthyPodsWhenTooFewAreHealthy) {
+  auto budget = builders::pdb("budget", "web", 0);
+  budget.desired_healthy = 3;
+  cluster_ = C().add(web("sick").not_ready()).add(budget).build();
+  EXPECT_EQ(reason(PdbBudgets(*cluster_), "sick"), "PDBWouldBlock");
+  budget.always_allow_unhealthy = true;
+  cluster_ = C().add(web("sick").not_ready()).add(budget).build();
+  EXPECT_EQ(reason(PdbBudgets(*cluster_), "sick"), "");
+}
+
+TEST_F(PdbBudgetsTest, WaitsForABudgetThatWasNotProcessedYet) {
+  auto budget = builders::pdb("budget", "web", 5);
+  budget.meta.generation = 2;
+  budget.observed_generation = 1;
+  cluster_ = C().add(web("a")).add(budget).build();
+  EXPECT_EQ(reason(PdbBudgets(*cluster_), "a"), "PDBWouldBlock");
+}
+
+}  // namespace
+}  // namespace scheduling

@@ -1,0 +1,116 @@
+#include "scheduling/resources.hpp"
+
+#include <gmock/gmock.h>
+
+#include "test/builders/cluster.hpp"
+
+namespace scheduling {
+namespace {
+
+using builders::PodBuilder;
+
+api::Container container(std::int64_t cpu, bool sidecar = false) {
+  api::Container container;
+  container.requests = {{"cpu", api::Quantity::from_milli(cpu)}};
+  container.restart_always = sidecar;
+  return container;
+}
+
+struct RequestCase {
+  std::string name;
+  PodBuilder pod;
+  std::int64_t want_cpu;
+};
+
+class EffectiveRequestsTest : public testing::TestWithParam<RequestCase> {};
+
+TEST_P(EffectiveRequestsTest, AddsUpCpu) {
+  ResourceNames names;
+  RequestSet requests;
+  effective_requests(GetParam().pod.build(), names, requests);
+  EXPECT_EQ(amount_of(requests, kCpuIndex), GetParam().want_cpu);
+}
+
+PodBuilder with_inits(std::int64_t main, std::vector<api::Container> inits) {
+  return PodBuilder("p").cpu(main).with([&](api::Pod& pod) { pod.init_containers = std::move(inits); });
+}
+
+PodBuilder with_pod_level(std::int64_t main, std::int64_t pod_level, std::int64_t overhead) {
+  return PodBuilder("p").cpu(main).with([&](api::Pod& pod) {
+    pod.pod_requests = {{"cpu", api::Quantity::from_milli(pod_level)}};
+    pod.overhead = {{"cpu", api::Quantity::from_milli(overhead)}};
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Pods, EffectiveRequestsTest,
+    testing::Values(
+        RequestCase{"SumsContainers", PodBuilder("p").cpu(100).with([](api::Pod& pod) {
+                      pod.containers.push_back(container(50));
+                    }), 150},
+        RequestCase{"TakesALargerInitContainer", with_inits(100, {container(300)}), 300},
+        RequestCase{"IgnoresASmallerInitContainer", with_inits(100, {container(60)}), 100},
+        RequestCase{"AddsSidecarsToTheContainers", with_inits(100, {container(40, true)}), 140},
+        RequestCase{"CountsSidecarsStartedBeforeAnInit", with_inits(10, {container(40, true), container(300)}), 340},
+        RequestCase{"DoesNotCountSidecarsStartedAfterIt", with_inits(10, {container(300), container(40, true)}), 300},
+        RequestCase{"SumsSidecarsStartedSoFar", with_inits(0, {container(40, true), container(50, true)}), 90},
+        RequestCase{"LetsThePodLevelReplaceContainers", with_pod_level(100, 70, 0), 70},
+        RequestCase{"AddsOverheadOnTop", with_pod_level(100, 70, 5), 75},
+        RequestCase{"IsZeroWithoutRequests", PodBuilder("p"), 0}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(EffectiveRequests, KeepsWhatPodLevelRequestsMayNotReplace) {
+  ResourceNames names;
+  RequestSet requests;
+  const api::Pod pod = PodBuilder("p").request("x/gpu", 1000).with([](api::Pod& each) {
+    each.pod_requests = {{"hugepages-2Mi", api::Quantity::from_units(4)}, {"x/gpu", api::Quantity::from_units(9)}};
+  }).build();
+  effective_requests(pod, names, requests);
+  EXPECT_EQ(amount_of(requests, names.find("x/gpu").value()), 1000);
+  EXPECT_EQ(amount_of(requests, names.find("hugepages-2Mi").value()), 4000);
+}
+
+TEST(EffectiveRequests, KeepsAZeroThatWasWrittenDown) {
+  ResourceNames names;
+  RequestSet requests;
+  effective_requests(PodBuilder("p").request("x/gpu", 0).build(), names, requests);
+  EXPECT_EQ(requests, (RequestSet{{names.find("x/gpu").value(), 0}}));
+}
+
+TEST(ResourceNames, KeepsPlacesOfTheBasicOnes) {
+  ResourceNames names;
+  EXPECT_EQ(names.intern("cpu"), kCpuIndex);
+  EXPECT_EQ(names.intern("memory"), kMemoryIndex);
+  EXPECT_EQ(names.intern("pods"), kPodsIndex);
+  const ResourceIndex gpu = names.intern("x/gpu");
+  EXPECT_EQ(names.intern("x/gpu"), gpu);
+  EXPECT_EQ(names.name(gpu), "x/gpu");
+  EXPECT_EQ(names.find("y"), std::nullopt);
+}
+
+TEST(NodeResources, TellsAbsentFromZero) {
+  ResourceNames names;
+  const ResourceIndex gpu = names.intern("x/gpu");
+  NodeResources amounts(2);
+  amounts.add(0, gpu, 0);
+  EXPECT_EQ(amounts.find(0, gpu), 0);
+  EXPECT_EQ(amounts.find(1, gpu), std::nullopt);
+  EXPECT_EQ(amounts.find(1, kCpuIndex), 0);
+}
+
+TEST(Comparable, RoundsUpAllButCpu) {
+  EXPECT_EQ(comparable(kCpuIndex, 1500), 1500);
+  EXPECT_EQ(comparable(kMemoryIndex, 1500), 2);
+}
+
+TEST(SaturatingArithmetic, StaysAtTheEnds) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
+  EXPECT_EQ(saturating_add(kMost, 1), kMost);
+  EXPECT_EQ(saturating_add(kLeast, -1), kLeast);
+  EXPECT_EQ(saturating_subtract(kLeast, 1), kLeast);
+  EXPECT_EQ(saturating_subtract(0, kLeast), kMost);
+}
+
+}  // namespace
+}  // namespace scheduling
