@@ -206,6 +206,8 @@ std::optional<Step> decide_departure(Draft& draft) {
 
 Decision decide(const Observed& seen, const evictors::Registry& registry, base::TimePoint now) {
   Draft draft(seen, registry, now);
+  // A status that another hand has edited: every clock needs a start.
+  if (draft.phase() != EvacuationPhase::kPending && !draft.status().phase_entered_at) draft.status().phase_entered_at = now;
   for (int i = 0; i < kMaxStepsAtOnce; ++i) {
     if (step(draft) == Step::kSettled) return std::move(draft).finish_decision();
   }

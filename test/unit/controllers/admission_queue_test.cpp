@@ -1,0 +1,324 @@
+#include "controllers/admission_queue.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <random>
+
+#include "evacuation_life.hpp"
+
+namespace {
+
+using namespace evacuation_test;
+using controllers::Admission;
+using controllers::AdmissionQueue;
+using controllers::AdmissionRequest;
+using Phase = EvacuationPhase;
+
+api::IntOrPercent number(std::int64_t value) { return {value, false}; }
+api::IntOrPercent percent(std::int64_t value) { return {value, true}; }
+
+api::InFlightLimits limits(std::optional<api::IntOrPercent> total, std::optional<api::IntOrPercent> node = {},
+                           std::optional<api::IntOrPercent> workload = {}, std::optional<api::IntOrPercent> ns = {}) {
+  return {total, node, ns, workload};
+}
+
+/// One evacuation by number: pod "pod-<n>", created n seconds after noon.
+struct Wish {
+  int n = 0;
+  std::string node = "node-a";
+  std::string workload{};
+  std::int32_t priority = 0;
+  std::string policy{};
+  std::string pod_uid{};
+  std::optional<std::int32_t> size{};
+};
+
+api::Evacuation object(const Wish& wish, Phase phase = Phase::kPending, std::int32_t attempt = 0) {
+  api::Evacuation evacuation;
+  evacuation.meta.ns = "shop";
+  evacuation.meta.name = fmt::format("evac-{:05}", wish.n);
+  evacuation.meta.uid = fmt::format("uid-{}", wish.n);
+  evacuation.meta.creation_timestamp = kNoon + base::seconds(wish.n);
+  evacuation.spec.pod_ref = {fmt::format("pod-{}", wish.n), {wish.pod_uid.empty() ? fmt::format("pod-uid-{}", wish.n) : wish.pod_uid}};
+  evacuation.spec.node_name = {wish.node};
+  evacuation.spec.priority = wish.priority;
+  evacuation.spec.source.policy = wish.policy;
+  evacuation.status.phase = phase;
+  evacuation.status.attempt = attempt;
+  evacuation.status.workload_group = wish.workload;
+  return evacuation;
+}
+
+AdmissionRequest request(const Wish& wish, std::int32_t attempt = 1) {
+  api::Evacuation of = object(wish, Phase::kPending, attempt - 1);
+  return controllers::admission_request(of, nullptr, wish.size);
+}
+
+class Admissions : public testing::Test {
+ protected:
+  explicit Admissions(api::InFlightLimits cluster = limits(number(5), number(2), number(1)))
+      : queue(std::move(cluster), [this](const api::ObjectKey& key) { woken.push_back(key.name); }) {}
+
+  bool granted(const Wish& wish, std::int32_t attempt = 1) {
+    last = queue.request(request(wish, attempt));
+    return last.slot.state == Slot::State::kGranted;
+  }
+  std::string waits_for(const Wish& wish) {
+    EXPECT_FALSE(granted(wish));
+    return last.slot.limit ? last.slot.limit->name : "";
+  }
+  void show(const Wish& wish, Phase phase, std::int32_t attempt = 1) {
+    const api::Evacuation now = object(wish, phase, attempt);
+    queue.observe(nullptr, &now);
+  }
+
+  std::vector<std::string> woken;
+  AdmissionQueue queue;
+  Admission last;
+};
+
+TEST_F(Admissions, GrantsUpToTheTotal) {
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(granted({.n = i, .node = fmt::format("node-{}", i)}));
+  EXPECT_EQ(waits_for({.n = 5, .node = "node-9"}), "total");
+  EXPECT_EQ(queue.usage().in_flight, 5);
+  EXPECT_EQ(queue.usage().waiting, 1);
+}
+
+TEST_F(Admissions, ABlockedOneDoesNotBlockThoseBehindIt) {
+  EXPECT_TRUE(granted({.n = 0}));
+  EXPECT_TRUE(granted({.n = 1}));
+  EXPECT_EQ(waits_for({.n = 2}), "node");
+  EXPECT_TRUE(granted({.n = 3, .node = "node-b"}));
+}
+
+TEST_F(Admissions, CountsAReservationUntilTheStoreShowsTheAttempt) {
+  EXPECT_TRUE(granted({.n = 0}));
+  EXPECT_TRUE(granted({.n = 0})) << "granted stays granted";
+  show({.n = 0}, Phase::kPending, 0);
+  EXPECT_EQ(queue.usage().in_flight, 1) << "an old event does not take it back";
+  show({.n = 0}, Phase::kRequesting);
+  EXPECT_EQ(queue.usage().in_flight, 1);
+  show({.n = 0}, Phase::kBackoff);
+  EXPECT_EQ(queue.usage().in_flight, 0);
+}
+
+TEST_F(Admissions, KeepsTheReservationOfARetryAcrossOldEvents) {
+  EXPECT_TRUE(granted({.n = 0}));
+  show({.n = 0}, Phase::kBackoff, 1);
+  EXPECT_TRUE(granted({.n = 0}, 2));
+  show({.n = 0}, Phase::kBackoff, 1);
+  EXPECT_EQ(queue.usage().in_flight, 1);
+  show({.n = 0}, Phase::kPreparing, 2);
+  show({.n = 0}, Phase::kFailed, 2);
+  EXPECT_EQ(queue.usage().in_flight, 0);
+}
+
+TEST_F(Admissions, AWaitingRetryThatIsAdmittedKeepsItsReservation) {
+  EXPECT_TRUE(granted({.n = 0}));
+  EXPECT_TRUE(granted({.n = 1}));
+  show({.n = 2}, Phase::kBackoff, 1);
+  EXPECT_FALSE(granted({.n = 2}, 2));
+  show({.n = 0}, Phase::kSucceeded);
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-00002"});
+  show({.n = 2}, Phase::kBackoff, 1);
+  EXPECT_EQ(queue.usage().in_flight, 2);
+  EXPECT_TRUE(granted({.n = 2}, 2));
+}
+
+TEST_F(Admissions, WakesTheNextByPriorityAgeAndName) {
+  EXPECT_TRUE(granted({.n = 0}));
+  EXPECT_TRUE(granted({.n = 1}));
+  EXPECT_FALSE(granted({.n = 7}));
+  EXPECT_FALSE(granted({.n = 5}));
+  EXPECT_FALSE(granted({.n = 9, .priority = 10}));
+  show({.n = 0}, Phase::kSucceeded);
+  show({.n = 1}, Phase::kSucceeded);
+  EXPECT_EQ(woken, (std::vector<std::string>{"evac-00009", "evac-00005"}));
+  show({.n = 9}, Phase::kFailed);
+  EXPECT_EQ(woken.back(), "evac-00007");
+}
+
+TEST_F(Admissions, HoldsTheWorkloadSlotThroughVerifying) {
+  const Wish first{.n = 0, .workload = "rs"};
+  EXPECT_TRUE(granted(first));
+  EXPECT_EQ(waits_for({.n = 1, .node = "node-b", .workload = "rs"}), "workload");
+  show(first, Phase::kVerifying);
+  EXPECT_EQ(queue.usage().in_flight, 0) << "node and total are free again";
+  EXPECT_EQ(waits_for({.n = 1, .node = "node-b", .workload = "rs"}), "workload");
+  show(first, Phase::kSucceeded);
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-00001"});
+}
+
+TEST_F(Admissions, HoldsEverythingUntilTheReplacementIsReadyWhenAsked) {
+  api::Evacuation verifying = object({.n = 0}, Phase::kVerifying, 1);
+  verifying.spec.hold_slot_until = api::HoldSlotUntil::kReplacementReady;
+  queue.observe(nullptr, &verifying);
+  EXPECT_EQ(queue.usage().in_flight, 1);
+}
+
+TEST_F(Admissions, CountsNoSlotForWhatWasNeverAdmitted) {
+  api::Evacuation gone = object({.n = 0, .workload = "rs"}, Phase::kVerifying, 1);
+  gone.status.conditions = {{"SlotAcquired", api::ConditionStatus::kFalse, "Released", "", 0, {}}};
+  queue.observe(nullptr, &gone);
+  EXPECT_TRUE(granted({.n = 1, .workload = "rs"}));
+}
+
+TEST_F(Admissions, ResolvesPercentages) {
+  queue.set_cluster_limits(limits(percent(10), {}, percent(20)));
+  queue.set_node_count(25);
+  EXPECT_TRUE(granted({.n = 0, .node = "a"}));
+  EXPECT_TRUE(granted({.n = 1, .node = "b"}));
+  EXPECT_EQ(waits_for({.n = 2, .node = "c"}), "total");
+  queue.set_node_count(1000);
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-00002"}) << "more nodes, more room";
+  EXPECT_TRUE(granted({.n = 3, .node = "d", .workload = "big", .size = 10}));
+  EXPECT_TRUE(granted({.n = 4, .node = "e", .workload = "big", .size = 10}));
+  EXPECT_EQ(waits_for({.n = 5, .node = "f", .workload = "big", .size = 10}), "workload");
+  EXPECT_TRUE(granted({.n = 6, .node = "g", .workload = "small", .size = 2})) << "never rounds down to nobody";
+}
+
+TEST_F(Admissions, AppliesAPolicysOwnLimits) {
+  queue.set_policy_limits("gentle", limits(number(1)));
+  EXPECT_TRUE(granted({.n = 0, .node = "a", .policy = "gentle"}));
+  EXPECT_EQ(waits_for({.n = 1, .node = "b", .policy = "gentle"}), "policy gentle total");
+  EXPECT_TRUE(granted({.n = 2, .node = "c", .policy = "other"}));
+  EXPECT_TRUE(granted({.n = 3, .node = "d"}));
+  queue.set_policy_limits("gentle", std::nullopt);
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-00001"});
+}
+
+TEST_F(Admissions, ClusterLimitsWinOverAPolicys) {
+  queue.set_policy_limits("wild", limits(number(100), number(100)));
+  EXPECT_TRUE(granted({.n = 0, .policy = "wild"}));
+  EXPECT_TRUE(granted({.n = 1, .policy = "wild"}));
+  EXPECT_EQ(waits_for({.n = 2, .policy = "wild"}), "node");
+}
+
+TEST_F(Admissions, LowerLimitsTakeNothingBack) {
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(granted({.n = i, .node = fmt::format("node-{}", i)}));
+  queue.set_cluster_limits(limits(number(2)));
+  EXPECT_EQ(waits_for({.n = 9, .node = "z"}), "total");
+  for (int i = 0; i < 3; ++i) show({.n = i}, Phase::kSucceeded);
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-00009"});
+}
+
+TEST_F(Admissions, LetsOnlyOneOfTwoActOnAPod) {
+  EXPECT_TRUE(granted({.n = 0, .pod_uid = "same"}));
+  EXPECT_FALSE(granted({.n = 1, .pod_uid = "same"}));
+  EXPECT_EQ(last.duplicate_of, "evac-00000");
+  const auto second = object({.n = 1, .pod_uid = "same"});
+  EXPECT_EQ(queue.duplicate_of(second), "evac-00000");
+  show({.n = 0, .pod_uid = "same"}, Phase::kSucceeded);
+  EXPECT_EQ(queue.duplicate_of(second), "");
+}
+
+TEST_F(Admissions, TheOneThatActsIsFirstEvenIfItIsYounger) {
+  EXPECT_TRUE(granted({.n = 8, .pod_uid = "same"}));
+  show({.n = 3, .pod_uid = "same"}, Phase::kPending, 0);
+  EXPECT_EQ(queue.duplicate_of(object({.n = 3, .pod_uid = "same"})), "evac-00008");
+  EXPECT_EQ(queue.duplicate_of(object({.n = 8, .pod_uid = "same"})), "");
+}
+
+TEST_F(Admissions, TwoInLineForOnePodNeverBothGetIt) {
+  EXPECT_TRUE(granted({.n = 0}));
+  EXPECT_TRUE(granted({.n = 1}));
+  EXPECT_FALSE(granted({.n = 8, .pod_uid = "same"}));
+  EXPECT_FALSE(granted({.n = 5, .pod_uid = "same"})) << "older, but seen later: in line, too";
+  EXPECT_EQ(last.duplicate_of, "");
+  show({.n = 0}, Phase::kSucceeded);
+  show({.n = 1}, Phase::kSucceeded);
+  EXPECT_EQ(queue.usage().in_flight, 1);
+  EXPECT_TRUE(granted({.n = 5, .pod_uid = "same"}));
+  EXPECT_FALSE(granted({.n = 8, .pod_uid = "same"}));
+  EXPECT_EQ(last.duplicate_of, "evac-00005");
+}
+
+TEST_F(Admissions, GivesAnUnusedReservationToTheNext) {
+  EXPECT_TRUE(granted({.n = 0}));
+  EXPECT_TRUE(granted({.n = 1}));
+  EXPECT_FALSE(granted({.n = 2}));
+  queue.withdraw({"shop", "evac-00000"});
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-00002"});
+  queue.withdraw({"shop", "nobody"});
+}
+
+TEST_F(Admissions, ForgetsADeletedOne) {
+  EXPECT_TRUE(granted({.n = 0}));
+  const auto gone = object({.n = 0});
+  queue.observe(&gone, nullptr);
+  EXPECT_EQ(queue.usage().in_flight, 0);
+}
+
+TEST_F(Admissions, StartsOverForARecreatedObject) {
+  show({.n = 0}, Phase::kRequesting);
+  api::Evacuation again = object({.n = 0}, Phase::kPending, 0);
+  again.meta.uid = "another";
+  queue.observe(nullptr, &again);
+  EXPECT_EQ(queue.usage().in_flight, 0);
+}
+
+/// I7 against a plain model, over random events in random order.
+TEST_F(Admissions, NeverExceedsALimitWhateverHappens) {
+  std::mt19937 random(7);
+  queue.set_policy_limits("p", limits(number(3), {}, {}, number(2)));
+  std::vector<Wish> wishes;
+  for (int i = 0; i < 60; ++i) {
+    wishes.push_back({.n = i, .node = fmt::format("node-{}", i % 4), .workload = fmt::format("rs-{}", i % 7),
+                      .priority = static_cast<std::int32_t>(random() % 3), .policy = i % 3 ? "" : "p"});
+  }
+  std::map<int, Phase> running;
+  for (int step = 0; step < 20'000; ++step) {
+    const Wish& wish = wishes[random() % wishes.size()];
+    const auto at = running.find(wish.n);
+    if (at == running.end()) {
+      if (granted(wish)) running[wish.n] = Phase::kPreparing;
+    } else if (at->second == Phase::kPreparing && random() % 2) {
+      show(wish, at->second = random() % 4 ? Phase::kEvicting : Phase::kRequesting);
+    } else if (at->second != Phase::kVerifying && random() % 2) {
+      show(wish, at->second = Phase::kVerifying);
+    } else if (random() % 2) {
+      show(wish, Phase::kSucceeded);
+      running.erase(at);
+    }
+    std::map<std::string, int> nodes, workloads;
+    int total = 0, policy = 0;
+    for (const auto& [n, phase] : running) {
+      const bool full = phase != Phase::kVerifying;
+      total += full;
+      nodes[wishes[n].node] += full;
+      workloads[wishes[n].workload] += 1;
+      policy += full && wishes[n].policy == "p";
+    }
+    ASSERT_LE(total, 5);
+    ASSERT_LE(policy, 2) << "the policy's namespace limit";
+    for (const auto& [name, count] : nodes) ASSERT_LE(count, 2) << name;
+    for (const auto& [name, count] : workloads) ASSERT_LE(count, 1) << name;
+  }
+}
+
+/// Nobody starves, and ten thousand waiting ones cost no more per admission than ten.
+TEST_F(Admissions, DrainsTenThousandInOrder) {
+  constexpr int kMany = 10'000;
+  queue.set_cluster_limits(limits(number(50), number(2), number(1)));
+  const auto wish = [](int i) { return Wish{.n = i, .node = fmt::format("node-{}", i % 500), .workload = fmt::format("rs-{}", i % 3000)}; };
+  std::vector<int> now;
+  for (int i = 0; i < kMany; ++i) {
+    if (granted(wish(i))) now.push_back(i);
+  }
+  std::size_t done = 0;
+  const auto start = std::chrono::steady_clock::now();
+  while (!now.empty()) {
+    const int n = now.back();
+    now.pop_back();
+    woken.clear();
+    show(wish(n), Phase::kSucceeded);
+    ++done;
+    for (const std::string& name : woken) now.push_back(std::stoi(name.substr(5)));
+  }
+  EXPECT_EQ(done, static_cast<std::size_t>(kMany));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20)) << "quadratic?";
+}
+
+}  // namespace
