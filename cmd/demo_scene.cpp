@@ -106,8 +106,8 @@ base::Status set_stage(kube::Client& admin) {
   for (const int fresh : {5, 6}) {
     if (auto done = cordon(admin, node_name(fresh), true); !done) return done;
   }
-  return create_all(admin, {objects::deployment("shop", "web", 16, "400m", "512Mi"),
-                            objects::deployment("shop", "api", 8, "500m", "1Gi"), database(),
+  return create_all(admin, {objects::deployment("shop", "web", 14, "400m", "512Mi"),
+                            objects::deployment("shop", "api", 4, "500m", "1Gi"), objects::deployment("shop", "cart", 6, "400m", "512Mi"), database(),
                             objects::pdb_max_unavailable("shop", "api", "api", 0),
                             objects::pdb_max_unavailable("shop", "web", "web", "25%")});
 }
@@ -128,9 +128,9 @@ std::vector<SceneStep> scene() {
          return Done{};
        },
        "balance"},
-      {milliseconds(14000), "That looks right. mode: Automatic makes one Evacuation per pod; at most five run at a time, two per node.",
+      {milliseconds(14000), "That looks right. mode: Automatic makes one Evacuation per pod; at most five run at a time, two per node, one per workload.",
        [](kube::Client& admin) { return merge(admin, kube::kPolicies, {"", "balance"}, {{"spec", {{"mode", "Automatic"}}}}); }},
-      {milliseconds(24000), "The api pods wait: their PodDisruptionBudget allows no disruption. Its owner lifts it to 1 …",
+      {milliseconds(24000), "The api pod waits: its PodDisruptionBudget allows no disruption. Its owner lifts it to 1 …",
        [](kube::Client& admin) { return merge(admin, kube::kPdbs, {"shop", "api"}, {{"spec", {{"maxUnavailable", 1}}}}); }},
       {milliseconds(34000),
        "Now a database: db-1 must hand its primary over first. The Evacuation asks, its operator answers, and only then the pod goes.",

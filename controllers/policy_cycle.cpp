@@ -26,13 +26,13 @@ std::int32_t drop_cooling(std::vector<api::PlannedMove>& moves, const std::set<s
 
 CycleOutcome run_cycle(const api::DeschedulerPolicy& policy, const scheduling::ClusterSnapshot& snapshot,
                        const KnownPods& known, std::string id, base::TimePoint now) {
-  // A blocked pod is nominated all the same: its Evacuation waits in the open and goes when the budget allows.
-  const bool only_a_forecast = policy.spec.mode == api::PolicyMode::kDryRun;
   planning::Plan plan = planning::plan_cycle({.spec = policy.spec,
                                               .cluster = snapshot,
                                               .leaving = known.leaving,
                                               .now = now,
-                                              .options = {.spend_pdbs = only_a_forecast}});
+                                              // A blocked pod is nominated all the same: its Evacuation waits in the
+                                              // open and goes when the budget allows.
+                                              .options = {.spend_pdbs = false}});
   CycleOutcome outcome;
   outcome.moves = std::move(plan.moves);
   outcome.summary.refused = std::move(plan.refused);
