@@ -65,6 +65,7 @@ void Connection::start_phase(base::milliseconds limit, const char* name) {
 void Connection::finish(std::optional<base::Error> error) {
   timer_.cancel();
   if (!opened_) return;
+  if (!error) phase_ = "sending";
   const Opened opened = std::exchange(opened_, nullptr);
   opened(std::move(error));
 }

@@ -47,6 +47,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_fresh(std::chrono::steady_clock::time_point now, base::milliseconds keep_alive) const;
   void touch(std::chrono::steady_clock::time_point now) { used_at_ = now; }
   const TlsContext& tls() const { return tls_; }
+  const char* phase() const { return phase_; }
   /// "connection reset", or what TLS says; certificate alerts of the server come with a hint.
   std::string explain(const IoError& error) const;
   /// The server refused our certificate after the handshake (TLS 1.3 tells it that late): nothing was carried out.

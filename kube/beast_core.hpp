@@ -44,8 +44,6 @@ struct BeastEngine::Core {
   std::thread thread;
 };
 
-base::Error engine_closed();
-
 /// Opens a watch; in beast_watch.cpp.
 base::Result<std::unique_ptr<WatchStream>> open_watch(BeastEngine::Core& core, Outgoing outgoing);
 

@@ -80,7 +80,12 @@ class Exchange final : public Operation, public std::enable_shared_from_this<Exc
   /// The last bytes never reached the kernel, so the server cannot have got the whole request, whatever the verb.
   void not_sent(const Connection::IoError& error) {
     if (reused_) return start_over();
-    finish(base::unavailable(describe("sending the request: " + connection_->explain(error))));
+    // A server that hangs up while we write often said why just before.
+    connection_->read([self = shared_from_this(), error](const Connection::IoError& last, std::string_view) {
+      const auto& telling = Connection::is_certificate_alert(last) ? last : error;
+      if (self->finished_) return;
+      self->finish(base::unavailable(self->describe("sending the request: " + self->connection_->explain(telling))));
+    });
   }
 
   void receive() {
@@ -115,7 +120,8 @@ class Exchange final : public Operation, public std::enable_shared_from_this<Exc
 
   void overdue() {
     if (sent_) return finish(base::Error{base::ErrorCode::kOutcomeUnknown, describe("no complete answer in time")});
-    finish(base::Error{base::ErrorCode::kTimeout, describe("the request could not be sent in time")});
+    finish(base::Error{base::ErrorCode::kTimeout,
+                       describe(fmt::format("the request could not be sent in time ({})", connection_->phase()))});
   }
 
   void answer() {

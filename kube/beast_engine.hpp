@@ -35,6 +35,9 @@ struct Outgoing {
   std::uint64_t body_limit = 0;
 };
 
+/// What every call returns once the transport is shutting down.
+base::Error engine_closed();
+
 /// One thread that drives all connections. Thread-safe. Streams must be destroyed before the engine.
 class BeastEngine {
  public:

@@ -30,18 +30,16 @@ void use_one_pool_thread() {
   });
 }
 
-/// Receives a body as it comes, at most `limit` bytes, in place of cpprestsdk's unbounded buffer.
+/// Receives a body as it comes, at most `limit` bytes, in place of cpprestsdk's unbounded buffer. What is too much is dropped
+/// and told: an error returned to cpprestsdk makes its only pool thread wait for itself.
 class BoundedSink final : public Concurrency::streams::details::streambuf_state_manager<std::uint8_t> {
  public:
-  explicit BoundedSink(std::size_t limit) : streambuf_state_manager(std::ios_base::out), limit_(limit) {}
+  BoundedSink(std::size_t limit, std::function<void()> overflowed)
+      : streambuf_state_manager(std::ios_base::out), limit_(limit), overflowed_(std::move(overflowed)) {}
 
   std::string take() {
     const std::scoped_lock lock(mutex_);
     return std::move(body_);
-  }
-  bool overflowed() const {
-    const std::scoped_lock lock(mutex_);
-    return overflowed_;
   }
 
  private:
@@ -51,9 +49,11 @@ class BoundedSink final : public Concurrency::streams::details::streambuf_state_
 
   Task<std::size_t> append(const Byte* from, std::size_t count) {
     const std::scoped_lock lock(mutex_);
-    overflowed_ = overflowed_ || body_.size() + count > limit_;
-    if (overflowed_) return pplx::task_from_exception<std::size_t>(std::runtime_error("the answer is too large"));
-    body_.append(reinterpret_cast<const char*>(from), count);
+    if (body_.size() + count > limit_) {
+      overflowed_();
+    } else {
+      body_.append(reinterpret_cast<const char*>(from), count);
+    }
     return pplx::task_from_result(count);
   }
 
@@ -85,22 +85,38 @@ class BoundedSink final : public Concurrency::streams::details::streambuf_state_
   void _commit(std::size_t) override {}
 
   const std::size_t limit_;
-  mutable std::mutex mutex_;
+  const std::function<void()> overflowed_;
+  std::mutex mutex_;
   std::string body_;
-  bool overflowed_ = false;
 };
 
-/// One GET, between the caller and the pool's thread. The sink and the token source live as long as either needs them.
-struct Get {
-  explicit Get(std::size_t limit) : sink(std::make_shared<BoundedSink>(limit)) {}
+enum class GetState { kRunning, kAnswered, kFailed, kTooLarge, kCancelled };
 
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::optional<Response> answer;  // guarded by mutex
-  bool failed = false;             // guarded by mutex
-  bool cancelled = false;          // guarded by mutex
-  const std::shared_ptr<BoundedSink> sink;
+/// One GET, between the caller and the pool's thread. It and its token source live as long as either needs them.
+class Get {
+ public:
+  /// The first end counts.
+  void end(GetState how, Response answer = {}) {
+    const std::scoped_lock lock(mutex_);
+    if (state_ != GetState::kRunning) return;
+    state_ = how;
+    answer_ = std::move(answer);
+    changed_.notify_all();
+  }
+  /// kRunning when the deadline came first.
+  GetState wait(std::chrono::steady_clock::time_point deadline, Response& answer) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, deadline, [this] { return state_ != GetState::kRunning; });
+    answer = std::move(answer_);
+    return state_;
+  }
   pplx::cancellation_token_source source;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  GetState state_ = GetState::kRunning;
+  Response answer_;
 };
 
 /// Only from the pool's one thread, or it races with the TLS read (cpp-stack.md 2b).
@@ -118,13 +134,13 @@ Response response_of(const rest_http::http_response& from) {
 }
 
 rest_http::http_request request_of(const Request& request, const Endpoint& endpoint, const std::string& authorization,
-                                   const std::shared_ptr<Get>& get) {
+                                   const std::shared_ptr<BoundedSink>& sink) {
   rest_http::http_request out(rest_http::methods::GET);
   out.set_request_uri(endpoint.server.path + request.target());
   out.headers().add("User-Agent", endpoint.options.user_agent);
   out.headers().add("Accept", request.accept);
   if (!authorization.empty()) out.headers().add("Authorization", authorization);
-  out.set_response_stream(Concurrency::streams::streambuf<std::uint8_t>(get->sink).create_ostream());
+  out.set_response_stream(Concurrency::streams::streambuf<std::uint8_t>(sink).create_ostream());
   return out;
 }
 
@@ -156,7 +172,7 @@ struct CpprestEngine::Impl {
       : endpoint(endpoint_in), material(std::make_shared<MaterialSource>(std::move(material_in))) {}
 
   rest_http::client::http_client_config settings() const;
-  void start(const Request& request, const std::string& authorization, const std::shared_ptr<Get>& get);
+  void start(const Request& request, const std::string& authorization, std::size_t body_limit, const std::shared_ptr<Get>& get);
 
   const Endpoint endpoint;
   const std::shared_ptr<MaterialSource> material;
@@ -178,27 +194,29 @@ rest_http::client::http_client_config CpprestEngine::Impl::settings() const {
 }
 
 /// Never throws: whatever cpprestsdk throws counts as "no answer".
-void CpprestEngine::Impl::start(const Request& request, const std::string& authorization, const std::shared_ptr<Get>& get) {
-  const auto settle = [get](std::optional<Response> answer) {
-    const std::scoped_lock lock(get->mutex);
-    get->failed = !answer;
-    get->answer = std::move(answer);
-    get->changed.notify_all();
-  };
+void CpprestEngine::Impl::start(const Request& request, const std::string& authorization, std::size_t body_limit,
+                                const std::shared_ptr<Get>& get) {
+  const std::weak_ptr<Get> watched = get;
+  const auto sink = std::make_shared<BoundedSink>(body_limit, [watched] {
+    if (const auto alive = watched.lock()) alive->end(GetState::kTooLarge);
+  });
   try {
-    client->request(request_of(request, endpoint, authorization, get), get->source.get_token())
-        .then([](rest_http::http_response response) {
+    client->request(request_of(request, endpoint, authorization, sink), get->source.get_token())
+        .then([get, body_limit](rest_http::http_response response) {
+          if (response.headers().content_length() > body_limit) get->end(GetState::kTooLarge);
           return response.content_ready();
         })
-        .then([settle](pplx::task<rest_http::http_response> task) {
+        .then([get, sink](pplx::task<rest_http::http_response> task) {
           try {
-            settle(response_of(task.get()));
+            Response answer = response_of(task.get());
+            answer.body = sink->take();
+            get->end(GetState::kAnswered, std::move(answer));
           } catch (const std::exception&) {
-            settle(std::nullopt);
+            get->end(GetState::kFailed);
           }
         });
   } catch (const std::exception&) {
-    settle(std::nullopt);
+    get->end(GetState::kFailed);
   }
 }
 
@@ -217,44 +235,40 @@ bool CpprestEngine::can_reach(const Endpoint& endpoint) {
 std::optional<base::Result<Response>> CpprestEngine::get(const Request& request, const std::string& authorization,
                                                          std::chrono::steady_clock::time_point deadline,
                                                          std::size_t body_limit) {
-  auto get = std::make_shared<Get>(body_limit);
+  auto get = std::make_shared<Get>();
   {
     const std::scoped_lock lock(impl_->mutex);
-    if (impl_->closing) return base::Error{base::ErrorCode::kCancelled, "the client is shutting down"};
+    if (impl_->closing) return engine_closed();
     impl_->running.insert(get);
   }
-  impl_->start(request, authorization, get);
-  std::unique_lock lock(get->mutex);
-  const bool in_time = get->changed.wait_until(lock, deadline, [&] { return get->answer || get->failed || get->cancelled; });
-  std::optional<base::Result<Response>> result;
-  if (get->answer) {
-    get->answer->body = get->sink->take();
-    result = *std::move(get->answer);
-  } else if (get->cancelled) {
-    result = base::Error{base::ErrorCode::kCancelled, "the client is shutting down"};
-  } else if (!in_time) {
-    result = base::Error{base::ErrorCode::kOutcomeUnknown, endpoint_text() + ": no complete answer in time"};
-    cancel_on_pool(get);
-  } else if (get->sink->overflowed()) {
-    result = base::Error{base::ErrorCode::kOutcomeUnknown,
-                         fmt::format("{}: the answer is larger than {} MiB", endpoint_text(), body_limit >> 20)};
+  impl_->start(request, authorization, body_limit, get);
+  Response answer;
+  const GetState how = get->wait(deadline, answer);
+  {
+    const std::scoped_lock lock(impl_->mutex);
+    impl_->running.erase(get);
   }
-  lock.unlock();
-  const std::scoped_lock registry(impl_->mutex);
-  impl_->running.erase(get);
-  return result;
+  if (how == GetState::kRunning || how == GetState::kTooLarge) cancel_on_pool(get);
+  switch (how) {
+    case GetState::kAnswered: return answer;
+    case GetState::kFailed: return std::nullopt;
+    case GetState::kCancelled: return engine_closed();
+    case GetState::kRunning: return lost_answer("no complete answer in time");
+    case GetState::kTooLarge: return lost_answer(fmt::format("the answer is larger than {} MiB", body_limit >> 20));
+  }
+  std::abort();
 }
 
-std::string CpprestEngine::endpoint_text() const { return impl_->endpoint.text(); }
+base::Error CpprestEngine::lost_answer(const std::string& why) const {
+  return {base::ErrorCode::kOutcomeUnknown, impl_->endpoint.text() + ": " + why};
+}
 
 void CpprestEngine::shut_down() {
   const std::scoped_lock lock(impl_->mutex);
   impl_->closing = true;
   for (const auto& get : impl_->running) {
+    get->end(GetState::kCancelled);
     cancel_on_pool(get);
-    const std::scoped_lock inner(get->mutex);
-    get->cancelled = true;
-    get->changed.notify_all();
   }
 }
 

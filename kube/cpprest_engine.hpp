@@ -33,7 +33,7 @@ class CpprestEngine {
   void shut_down();
 
  private:
-  std::string endpoint_text() const;
+  base::Error lost_answer(const std::string& why) const;
 
   struct Impl;
   std::shared_ptr<Impl> impl_;

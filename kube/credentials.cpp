@@ -33,7 +33,8 @@ class FileCredentials final : public Credentials {
   base::Result<Presented> present() override {
     const std::scoped_lock lock(mutex_);
     const base::TimePoint now = clock_.now();
-    if (current_ && now - read_at_ < kReadAgainAfter && now >= read_at_) return *current_;
+    const bool is_young = read_at_ && now >= *read_at_ && now - *read_at_ < kReadAgainAfter;
+    if (current_ && is_young) return *current_;
     auto fresh = read_all();
     if (!fresh && !current_) return fresh;
     if (fresh) current_ = *std::move(fresh);
@@ -43,7 +44,7 @@ class FileCredentials final : public Credentials {
 
   void refused() override {
     const std::scoped_lock lock(mutex_);
-    read_at_ = base::TimePoint::min() + kReadAgainAfter;
+    read_at_.reset();
   }
 
  private:
@@ -71,7 +72,7 @@ class FileCredentials final : public Credentials {
   const base::Clock& clock_;
   std::mutex mutex_;
   std::optional<Presented> current_;
-  base::TimePoint read_at_{};
+  std::optional<base::TimePoint> read_at_;
 };
 
 }  // namespace

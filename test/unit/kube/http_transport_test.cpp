@@ -457,7 +457,7 @@ TEST(HttpTls, SaysThatTheClientCertificateWasRefused) {
 TEST(HttpTls, SaysThatTheServerSpeaksPlainHttp) {
   const TestServer server(answer_ok);
   Config config = config_for("https://127.0.0.1:" + std::to_string(server.port()));
-  const auto got = connect(std::move(config))->round_trip(post("/a", "{}", milliseconds(3000)));
+  const auto got = connect(std::move(config))->round_trip(post("/a", "{}", milliseconds(200)));
   ASSERT_FALSE(got);
   EXPECT_THAT(got.error().code, ::testing::AnyOf(ErrorCode::kUnavailable, ErrorCode::kTimeout));
   EXPECT_THAT(got.error().message, HasSubstr("TLS handshake"));

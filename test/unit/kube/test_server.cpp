@@ -203,12 +203,12 @@ class TestServer::Connection final : public Peer {
     request.method = head.substr(0, first);
     request.target = head.substr(first + 1, second - first - 1);
     for (auto at = head.find("\r\n"); at != std::string::npos; at = head.find("\r\n", at + 2)) {
-      const auto colon = head.find(": ", at);
+      const auto colon = head.find(':', at);  // the blank behind it is optional, and cpprestsdk leaves it out
       const auto end = std::min(head.find("\r\n", at + 2), head.size());
       if (colon == std::string::npos || colon > end) continue;
       std::string name = head.substr(at + 2, colon - at - 2);
       std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-      request.headers[name] = head.substr(colon + 2, end - colon - 2);
+      request.headers[name] = trim(std::string_view(head).substr(colon + 1, end - colon - 1));
     }
   }
 
