@@ -57,7 +57,8 @@ struct ExecPlugin {
   base::milliseconds timeout{60'000};
   friend bool operator==(const ExecPlugin&, const ExecPlugin&) = default;
 };
-/// Runs the plugin when there is nothing yet, 10 s before expiry and after refused(); a failure is remembered for 5 s.
+/// Runs the plugin when there is nothing yet, 10 s before expiry and after refused(), but after a failure or a refusal not
+/// again within 5 s. What was got before serves until it expires.
 /// `clock` must outlive it.
 std::shared_ptr<Credentials> exec_credentials(ExecPlugin plugin, const base::Clock& clock);
 

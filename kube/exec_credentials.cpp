@@ -11,7 +11,7 @@ namespace kube {
 namespace {
 
 constexpr base::seconds kRenewBefore{10};
-constexpr base::seconds kRememberFailure{5};
+constexpr base::seconds kLeastPause{5};
 
 std::string string_of(const api::Json& object, const char* name) {
   const auto at = object.find(name);
@@ -74,11 +74,13 @@ class ExecCredentials final : public Credentials {
     const std::scoped_lock lock(mutex_);  // held while the plugin runs: one run serves all who wait
     const base::TimePoint now = clock_.now();
     if (current_ && !refused_ && !expires_within(now, kRenewBefore)) return current_->presented;
-    if (failure_ && now < failed_at_ + kRememberFailure) return last_resort(now);
+    // A plugin that fails, or whose credentials are refused, must not run for every request.
+    const bool just_ran = ran_at_ && now < *ran_at_ + kLeastPause && now >= *ran_at_;
+    if (just_ran && (failure_ || refused_)) return last_resort(now);
+    ran_at_ = now;
     auto answer = run_plugin(plugin_);
     if (!answer) {
       failure_ = std::move(answer).error();
-      failed_at_ = now;
       return last_resort(now);
     }
     current_ = *std::move(answer);
@@ -98,8 +100,9 @@ class ExecCredentials final : public Credentials {
   }
   /// What was got before, as long as it has not expired.
   base::Result<Presented> last_resort(base::TimePoint now) const {
-    if (current_ && !refused_ && !expires_within(now, base::Duration::zero())) return current_->presented;
-    return *failure_;
+    if (current_ && !expires_within(now, base::Duration::zero())) return current_->presented;
+    if (failure_) return *failure_;
+    return base::Error{base::ErrorCode::kUnauthorized, "the exec plugin's credentials have expired"};
   }
 
   const ExecPlugin plugin_;
@@ -107,7 +110,7 @@ class ExecCredentials final : public Credentials {
   std::mutex mutex_;
   std::optional<ExecAnswer> current_;
   std::optional<base::Error> failure_;
-  base::TimePoint failed_at_{};
+  std::optional<base::TimePoint> ran_at_;
   bool refused_ = false;
 };
 
