@@ -8,44 +8,42 @@
 
 #include "base/log.hpp"
 #include "base/result.hpp"
-#include "serving/server.hpp"
 #include "simulator/api_server.hpp"
+#include "simulator/certificates.hpp"
+
+namespace serving {
+class Server;
+}
 
 namespace simulator {
 
 struct HttpFrontOptions {
-  std::uint16_t port = 0;  ///< on 127.0.0.1; 0: a free one
-  bool tls = false;        ///< HTTPS with a certificate made on the spot; ca_pem() is its own root
-  /// Who a bearer token belongs to. Requests without a token are the administrator's; an unknown token is 401.
-  std::map<std::string, User> tokens;
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;                   ///< 0: a free one
+  std::optional<ServerIdentity> identity;   ///< absent: plain HTTP
+  std::map<std::string, User> tokens;       ///< by bearer token; another token is 401
+  User anonymous{"kubernetes-admin", {"system:masters"}, {}};  ///< without a token, and with that of kubeconfig()
 };
 
-/// The simulated API server on loopback, for kubectl, for the operator as a process of its own, for anything that speaks to
-/// Kubernetes. Watches hold one thread each.
+/// An ApiServer over HTTP or HTTPS, for kubectl and for an operator in its own process. Impersonate-User is believed; every
+/// running watch has a thread of its own. Thread-safe.
 class HttpFront {
  public:
   /// `server` must outlive the front.
   HttpFront(ApiServer& server, HttpFrontOptions options, base::Log log = {});
-  ~HttpFront();
+  ~HttpFront();  ///< stops
 
   base::Status start();
-  /// Ends watches and connections. Idempotent.
   void stop();
-
+  /// REQUIRES: started.
   std::uint16_t port() const;
-  std::string url() const;     ///< "http://127.0.0.1:40111"
-  std::string ca_pem() const;  ///< empty without TLS
-  /// A kubeconfig's text; with an empty token the administrator's.
+  std::string url() const;
+  /// A kubeconfig with one context that reaches this front, as the owner of the token or, without one, as `anonymous`.
   std::string kubeconfig(const std::string& token = {}) const;
 
  private:
-  serving::Reply answer(const serving::Request& request);
-  serving::Reply answer_watch(const kube::Request& request, const User& user);
-  std::optional<User> user_of(const serving::Request& request) const;
-
   ApiServer& server_;
   HttpFrontOptions options_;
-  std::string ca_pem_;
   std::unique_ptr<serving::Server> http_;
 };
 

@@ -16,7 +16,7 @@ using base::milliseconds;
 
 constexpr base::seconds kDefaultWatchTime{1800};  // Kubernetes: 30 to 60 minutes
 constexpr base::seconds kBookmarkEvery{60};
-constexpr milliseconds kCancelCheck{50};          // Store::wait_past does not hear cancel()
+constexpr milliseconds kCancelCheck{100};         // Store::wait_past does not hear cancel()
 
 /// One running watch. Events are made when they are asked for, from the store's journal.
 class Watch final : public kube::WatchStream {
