@@ -5,7 +5,8 @@ cd "$(dirname "$0")/.."
 
 for builder in docker podman buildah; do
   command -v "$builder" >/dev/null || continue
-  exec "$builder" build -t "${1:-evacuator:dev}" -f Dockerfile .
+  "$builder" build -t "${1:-evacuator:dev}" -f Dockerfile .
+  exit
 done
 echo "image: install docker, podman or buildah first (apt-get install podman)" >&2
 exit 1

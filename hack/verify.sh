@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything a review would catch. Each check names itself; the script fails if any failed.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 
 failed=()
 check() {
