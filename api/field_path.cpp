@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace api {
 
@@ -23,6 +24,9 @@ FieldPath FieldPath::field(std::string_view name) const {
 
 FieldPath FieldPath::index(std::size_t i) const { return FieldPath(fmt::format("{}[{}]", text_, i)); }
 
-FieldPath FieldPath::key(std::string_view name) const { return FieldPath(fmt::format("{}[{}]", text_, name)); }
+FieldPath FieldPath::key(std::string_view name) const {
+  const bool plain = !name.empty() && std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; });
+  return plain ? field(name) : FieldPath(fmt::format("{}[{}]", text_, name));
+}
 
 }  // namespace api

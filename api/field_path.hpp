@@ -28,7 +28,7 @@ class FieldPath {
   explicit FieldPath(std::string text) : text_(std::move(text)) {}
   FieldPath field(std::string_view name) const;
   FieldPath index(std::size_t i) const;
-  /// A map key that is no plain identifier: path[key].
+  /// A map key: path.cpu, or path[nvidia.com/gpu] when it is no plain word.
   FieldPath key(std::string_view name) const;
   const std::string& text() const { return text_; }
 
