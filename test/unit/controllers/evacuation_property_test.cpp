@@ -48,8 +48,6 @@ class World {
     if (one_in(3)) annotations.push_back(handoff("phases", one_in(2) ? "pre,migrate" : "pre,migrate,post"));
     if (one_in(4)) annotations.push_back(handoff("evict-by", "owner"));
     if (one_in(3)) annotations.push_back({"descheduler.alpha.kubernetes.io/request-evict-only", ""});
-    required_ = false;
-    for (const auto& [key, value] : annotations) required_ |= value == "required";
     return make_pod(std::move(annotations));
   }
 
@@ -128,7 +126,7 @@ class World {
     if (action.name != "PostEviction" || life_.spec().dry_run) return;
     ASSERT_FALSE(life_.seen.pod->meta.is_terminating()) << "already leaving";
     const auto& annotations = life_.seen.pod->meta.annotations;
-    if (required_) {
+    if (annotations.value("handoff.evacuator.dev/mode") == "required") {
       ASSERT_EQ(annotations.value("handoff.evacuator.dev/ready-to-evict"), life_.status().token) << "I10";
     }
   }
@@ -181,7 +179,6 @@ class World {
   }
 
   std::mt19937 random_;
-  bool required_ = false;
   Life life_;
   std::int32_t attempt_ = 0;
 };
