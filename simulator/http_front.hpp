@@ -9,7 +9,7 @@
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "simulator/api_server.hpp"
-#include "simulator/certificates.hpp"
+#include "serving/certificates.hpp"
 
 namespace serving {
 class Server;
@@ -20,7 +20,7 @@ namespace simulator {
 struct HttpFrontOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;                   ///< 0: a free one
-  std::optional<ServerIdentity> identity;   ///< absent: plain HTTP
+  std::optional<serving::ServerIdentity> identity;   ///< absent: plain HTTP
   std::map<std::string, User> tokens;       ///< by bearer token; another token is 401
   User anonymous{"kubernetes-admin", {"system:masters"}, {}};  ///< without a token, and with that of kubeconfig()
 };

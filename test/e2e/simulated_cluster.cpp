@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "simulator/certificates.hpp"
+#include "serving/certificates.hpp"
 #include "simulator/cluster.hpp"
 #include "simulator/http_front.hpp"
 #include "simulator/objects.hpp"
@@ -35,7 +35,7 @@ class Service {
   explicit Service(simulator::Store& store) : server_(store), records_(server_, {}) {}
 
   base::Status start(const base::Clock& clock, const std::string& folder) {
-    auto identity = simulator::make_server_identity({"127.0.0.1", "localhost"}, clock.now());
+    auto identity = serving::make_server_identity({"127.0.0.1", "localhost"}, clock.now());
     if (!identity) return identity.error();
     options_.identity = *std::move(identity);
     options_.tokens = {

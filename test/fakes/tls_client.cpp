@@ -8,11 +8,13 @@
 namespace fakes {
 namespace {
 
-std::string common_name_of(SSL* ssl) {
+std::string serial_of(SSL* ssl) {
   const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(ssl), X509_free);
-  char name[256] = {};
-  if (certificate) X509_NAME_get_text_by_NID(X509_get_subject_name(certificate.get()), NID_commonName, name, sizeof name);
-  return name;
+  std::string digits;
+  if (!certificate) return digits;
+  const ASN1_INTEGER* serial = X509_get0_serialNumber(certificate.get());
+  for (int i = 0; i < ASN1_STRING_length(serial); ++i) digits += "0123456789abcdef"[ASN1_STRING_get0_data(serial)[i] % 16];
+  return digits;
 }
 
 }  // namespace
@@ -25,7 +27,7 @@ TlsAnswer tls_get(std::uint16_t port, const std::string& path) {
   if (BIO_do_connect(connection.get()) <= 0 || BIO_do_handshake(connection.get()) <= 0) return answer;
   SSL* ssl = nullptr;
   BIO_get_ssl(connection.get(), &ssl);
-  answer.common_name = common_name_of(ssl);
+  answer.serial = serial_of(ssl);
   const std::string request = "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
   BIO_write(connection.get(), request.data(), static_cast<int>(request.size()));
   char bytes[4096];

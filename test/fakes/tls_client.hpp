@@ -6,7 +6,7 @@
 namespace fakes {
 
 struct TlsAnswer {
-  std::string common_name;  ///< of the server's certificate
+  std::string serial;  ///< of the server's certificate, hexadecimal
   std::string body;         ///< the whole answer, header included
 };
 

@@ -12,7 +12,7 @@
 #include <future>
 #include <mutex>
 
-#include "serving/self_signed.hpp"
+#include "serving/certificates.hpp"
 #include "test/fakes/tls_client.hpp"
 
 namespace serving {
@@ -214,13 +214,14 @@ TEST_F(ServerTest, NamesTheAddressThatIsTaken) {
 }
 
 TEST_F(ServerTest, ServesTlsAndReloadsItsCertificate) {
-  const auto first = *make_self_signed("first.example");
-  const auto second = *make_self_signed("second.example");
-  Server& server = start(echo, {.certificate = first});
-  EXPECT_THAT(fakes::tls_get(server.port(), "/x").body, HasSubstr("GET /x"));
-  EXPECT_EQ(fakes::tls_get(server.port(), "/x").common_name, "first.example");
-  ASSERT_TRUE(server.reload(second).ok());
-  EXPECT_EQ(fakes::tls_get(server.port(), "/x").common_name, "second.example");
+  const auto first = *make_server_identity({"127.0.0.1"}, base::SystemClock().now());
+  const auto second = *make_server_identity({"127.0.0.1"}, base::SystemClock().now());
+  Server& server = start(echo, {.certificate = Certificate{first.certificate, first.key}});
+  const auto before = fakes::tls_get(server.port(), "/x");
+  EXPECT_THAT(before.body, HasSubstr("GET /x"));
+  EXPECT_EQ(fakes::tls_get(server.port(), "/x").serial, before.serial);
+  ASSERT_TRUE(server.reload({second.certificate, second.key}).ok());
+  EXPECT_NE(fakes::tls_get(server.port(), "/x").serial, before.serial);
 }
 
 TEST_F(ServerTest, RefusesACertificateThatIsNone) {

@@ -6,7 +6,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 
-namespace simulator {
+namespace serving {
 
 /// A throw-away certificate authority with one server certificate, PEM.
 struct ServerIdentity {
@@ -18,4 +18,4 @@ struct ServerIdentity {
 /// For those host names and IP addresses, valid from a day before `now` for ten years. Elliptic curve P-256.
 base::Result<ServerIdentity> make_server_identity(const std::vector<std::string>& names, base::TimePoint now);
 
-}  // namespace simulator
+}  // namespace serving

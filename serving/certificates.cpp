@@ -1,4 +1,4 @@
-#include "simulator/certificates.hpp"
+#include "serving/certificates.hpp"
 
 #include <memory>
 
@@ -9,7 +9,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-namespace simulator {
+namespace serving {
 namespace {
 
 template <auto Free>
@@ -115,4 +115,4 @@ base::Result<ServerIdentity> make_server_identity(const std::vector<std::string>
   return ServerIdentity{pem_of(authority.get()), pem_of(leaf.get()), pem_of(key.get())};
 }
 
-}  // namespace simulator
+}  // namespace serving
