@@ -111,6 +111,7 @@ HttpFront::HttpFront(ApiServer& server, HttpFrontOptions options, base::Log log)
   serving::ServerOptions http;
   http.address = options_.address;
   http.port = options_.port;
+  http.handler_threads = options_.handler_threads;
   if (options_.identity) http.certificate = serving::Certificate{options_.identity->certificate, options_.identity->key};
   http_ = std::make_unique<serving::Server>(
       std::move(http), [this](const serving::Request& request) { return serve_request(server_, options_, request); }, std::move(log));

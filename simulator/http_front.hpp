@@ -23,6 +23,7 @@ struct HttpFrontOptions {
   std::optional<serving::ServerIdentity> identity;   ///< absent: plain HTTP
   std::map<std::string, User> tokens;       ///< by bearer token; another token is 401
   User anonymous{"kubernetes-admin", {"system:masters"}, {}};  ///< without a token, and with that of kubeconfig()
+  int handler_threads = 8;                  ///< requests worked on at a time; one that a fault delays holds its thread
 };
 
 /// An ApiServer over HTTP or HTTPS, for kubectl and for an operator in its own process. Impersonate-User is believed; every
