@@ -125,12 +125,6 @@ TimePoint SystemClock::now() const {
   return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
 }
 
-SteadyClock::SteadyClock() : start_(SystemClock().now()), steady_start_(std::chrono::steady_clock::now()) {}
-
-TimePoint SteadyClock::now() const {
-  return start_ + std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - steady_start_);
-}
-
 std::string format_time(TimePoint time) {
   const std::string micro = format_micro_time(time);
   return micro.substr(0, micro.size() - 8) + "Z";

@@ -29,17 +29,6 @@ class SystemClock final : public Clock {
   TimePoint now() const override;
 };
 
-/// Starts at the machine's time and then advances steadily, whatever is done to the machine's clock: for leases and fences.
-class SteadyClock final : public Clock {
- public:
-  SteadyClock();
-  TimePoint now() const override;
-
- private:
-  TimePoint start_;
-  std::chrono::steady_clock::time_point steady_start_;
-};
-
 /// A clock that only moves when told to: the simulator's and the tests'. Thread-safe.
 class ManualClock final : public Clock {
  public:

@@ -41,6 +41,12 @@ base::Status install_crds(simulator::ApiServer& server) {
   return base::Done{};
 }
 
+simulator::HttpFrontOptions front_options(int port) {
+  simulator::HttpFrontOptions options;
+  options.port = static_cast<std::uint16_t>(port);
+  return options;
+}
+
 /// Where the kubeconfig goes when the user does not say: a private file of this process.
 std::string default_kubeconfig_path() {
   return (std::filesystem::temp_directory_path() / fmt::format("evacuator-demo-{}.kubeconfig", getpid())).string();
@@ -61,12 +67,12 @@ struct DemoCluster::Impl {
   explicit Impl(int port)
       : cluster(clock),
         server(cluster.store()),
-        front(server, {.port = static_cast<std::uint16_t>(port)}),
+        front(server, front_options(port)),
         admin_transport(server, {}),
         admin(admin_transport, nullptr),
-        operator_transport(server, {.name = kOperatorUser}),
+        operator_transport(server, {kOperatorUser, {}, {}}),
         operator_client(operator_transport, nullptr),
-        events(operator_client, clock, {.reporting_instance = "demo"}, {}) {
+        events(operator_client, clock, kube::EventOptions{.instance = "demo"}, {}) {
     server.add_webhook(simulator::background_webhook(cluster.store()));
     cluster.add_actor(std::make_unique<simulator::BackgroundMover>(cluster.store()));
     add_validators(server);
@@ -100,6 +106,7 @@ struct DemoCluster::Impl {
     ops.emplace(config.address, metrics,
                 controllers::OpsChecks{.alive = [this] { return op->alive(); }, .ready = [this] { return op->ready(); }}, base::Log());
     if (auto serving = ops->start(); !serving) return serving;
+    recorder = std::jthread([this](std::stop_token stop) { events.run(stop); });
     caches = std::jthread([this](std::stop_token stop) { op->run_caches(stop); });
     workers = std::jthread([this](std::stop_token stop) { op->run_workers(stop); });
     return base::Done{};
@@ -115,7 +122,7 @@ struct DemoCluster::Impl {
     end(workers);
     end(caches);
     if (ops) ops->stop();
-    events.stop();
+    end(recorder);
     front.stop();
     end(cluster_thread);
     std::error_code ignored;
@@ -151,6 +158,7 @@ struct DemoCluster::Impl {
   bool stopped = false;
   std::jthread cluster_thread;
   std::jthread caches;
+  std::jthread recorder;
   std::jthread workers;
 };
 

@@ -109,9 +109,10 @@ class Process {
     build();
     if (auto serving = ops_->start(); !serving) return serving.error().during("serving metrics and health");
     log_.info("serving metrics and health", {kv("port", static_cast<int>(ops_->port()))});
+    std::jthread recorder([this](std::stop_token stop) { events_->run(stop); });
     std::jthread caches([this](std::stop_token stop) { operator_->run_caches(stop); });
     const Status ended = config_.leader_election.enabled ? lead(interrupted) : work_until(interrupted);
-    shut_down(caches);
+    shut_down(caches, recorder);
     return ended;
   }
 
@@ -150,7 +151,7 @@ class Process {
   static bool may_heal(const base::Error& error) { return base::is_retriable(error.code); }
 
   void build() {
-    events_ = std::make_unique<kube::EventRecorder>(*client_, clock_, kube::EventRecorderOptions{.reporting_instance = identity_}, log_);
+    events_ = std::make_unique<kube::EventRecorder>(*client_, clock_, kube::EventOptions{.instance = identity_}, log_);
     operator_ = std::make_unique<controllers::Operator>(controllers::Operator::Dependencies{
         .client = *client_,
         .clock = clock_,
@@ -176,32 +177,30 @@ class Process {
 
   /// Leads when it can, ends the process when it no longer does: a restart is the cleanest way to forget what it knew.
   Status lead(const Interrupted& interrupted) {
-    elector_ = std::make_unique<kube::LeaderElector>(
-        *client_, steady_clock_,
-        kube::LeaderElectionOptions{.lease = {config_.leader_election.ns, config_.leader_election.name},
-                                    .identity = identity_,
-                                    .lease_duration = config_.leader_election.lease_duration,
-                                    .renew_deadline = config_.leader_election.renew_deadline,
-                                    .retry_period = config_.leader_election.retry_period},
-        log_);
-    leader_gauge().set(0);
+    const auto& chosen = config_.leader_election;
     std::atomic<bool> lost = false;
-    std::jthread election([&](std::stop_token stop) {
-      if (!elector_->acquire(stop)) return;
-      elector_->hold(stop);
-      lost = !elector_->is_leading();
-    });
+    elector_ = std::make_unique<kube::LeaderElector>(
+        *client_, clock_,
+        kube::LeaderOptions{.ns = chosen.ns,
+                            .name = chosen.name,
+                            .identity = identity_,
+                            .lease_duration = std::chrono::duration_cast<base::milliseconds>(chosen.lease_duration),
+                            .renew_deadline = std::chrono::duration_cast<base::milliseconds>(chosen.renew_deadline),
+                            .retry_period = std::chrono::duration_cast<base::milliseconds>(chosen.retry_period)},
+        kube::LeaderElector::Callbacks{.started = [] {}, .stopped = [&] { lost = true; }}, log_);
+    leader_gauge().set(0);
+    std::jthread election([&](std::stop_token stop) { elector_->run(stop); });
     std::jthread workers;
     while (!lost && !interrupted.wait(kTick)) {
       if (workers.joinable() || !elector_->is_leading()) continue;
       leader_gauge().set(1);
       workers = std::jthread([this](std::stop_token stop) { operator_->run_workers(stop); });
     }
+    const bool was_lost = lost;
     leader_gauge().set(0);
-    join(workers);  // nobody acts any more; only then may another replica
-    join(election);
-    elector_->release();
-    if (lost) return base::unavailable("the Lease is lost; ending, so that a fresh start begins with a clean memory");
+    join(workers);   // nobody acts any more; only then may another replica:
+    join(election);  // this releases the Lease
+    if (was_lost) return base::unavailable("the Lease is lost; ending, so that a fresh start begins with a clean memory");
     return base::Done{};
   }
 
@@ -212,12 +211,11 @@ class Process {
 
   base::Gauge leader_gauge() { return metrics_.gauge("evacuator_leader", "1 while this replica leads."); }
 
-  void shut_down(std::jthread& caches) {
+  void shut_down(std::jthread& caches, std::jthread& recorder) {
     log_.info("shutting down");
     ops_->stop();
-    caches.request_stop();
-    caches.join();
-    events_->stop();
+    join(caches);
+    join(recorder);
     limiter_.shut_down();
     transport_->shut_down();
     log_.flush();
@@ -228,7 +226,6 @@ class Process {
   kube::Config cluster_;
   base::Log log_;
   base::SystemClock clock_;
-  base::SteadyClock steady_clock_;
   base::Metrics metrics_;
   kube::RateLimiter limiter_;
   std::unique_ptr<kube::HttpTransport> transport_;
