@@ -19,6 +19,7 @@ struct Finding {
   std::string file;
   std::string object;  ///< "DeschedulerPolicy balance"
   std::vector<std::string> problems;
+  bool foreign = false;  ///< of another kind than ours: not checked
 };
 
 std::string text_at(const api::Json& object, const char* pointer) {
@@ -50,11 +51,13 @@ std::vector<std::string> problems_of_evacuation(const api::Json& document) {
 
 Finding examine(const std::string& file, const api::Json& document) {
   const std::string kind = text_at(document, "/kind");
-  Finding finding{file, kind + " " + text_at(document, "/metadata/name"), {}};
+  Finding finding{file, kind + " " + text_at(document, "/metadata/name"), {}, false};
   const std::string version = text_at(document, "/apiVersion");
-  if (kind != "DeschedulerPolicy" && kind != "Evacuation") {
-    finding.object = kind.empty() ? "document without kind" : finding.object;
+  if (kind.empty()) {
+    finding.object = "document without kind";
     finding.problems = {"kind: must be DeschedulerPolicy or Evacuation"};
+  } else if (kind != "DeschedulerPolicy" && kind != "Evacuation") {
+    finding.foreign = true;
   } else if (version != "evacuator.dev/v1alpha1") {
     finding.problems = {fmt::format("apiVersion: must be evacuator.dev/v1alpha1, not \"{}\"", version)};
   } else if (text_at(document, "/metadata/name").empty()) {
@@ -67,28 +70,28 @@ Finding examine(const std::string& file, const api::Json& document) {
 
 std::vector<Finding> examine_file(const std::string& file) {
   const auto text = read_file(file, std::size_t{16} << 20);
-  if (!text) return {{file, "", {text.error().message}}};
+  if (!text) return {{file, "", {text.error().message}, false}};
   const auto documents = api::parse_yaml(*text);
-  if (!documents) return {{file, "", {documents.error().message}}};
+  if (!documents) return {{file, "", {documents.error().message}, false}};
   std::vector<Finding> findings;
   for (const api::Json& document : *documents) {
     if (!document.is_null()) findings.push_back(examine(file, document));
   }
-  if (findings.empty()) findings.push_back({file, "", {"holds no object"}});
+  if (findings.empty()) findings.push_back({file, "", {"holds no object"}, false});
   return findings;
 }
 
 void print_text(const Finding& finding) {
   const std::string where = finding.object.empty() ? finding.file : finding.file + ": " + finding.object;
   if (finding.problems.empty()) {
-    fmt::print("{}: valid\n", where);
+    fmt::print("{}: {}\n", where, finding.foreign ? "not checked (no kind of Evacuator's)" : "valid");
     return;
   }
   for (const std::string& problem : finding.problems) fmt::print("{}: {}\n", where, problem);
 }
 
 api::Json as_json(const Finding& finding) {
-  return {{"file", finding.file}, {"object", finding.object}, {"valid", finding.problems.empty()}, {"problems", finding.problems}};
+  return {{"file", finding.file}, {"object", finding.object}, {"valid", finding.problems.empty()}, {"checked", !finding.foreign}, {"problems", finding.problems}};
 }
 
 }  // namespace
