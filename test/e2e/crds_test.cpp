@@ -18,7 +18,7 @@ class Crds : public Scenario {
   }
 };
 
-Json utilization_policy(const std::string& name, double cpu) {
+Json utilization_policy(const std::string& name, int cpu) {
   const Json strategy = {{"name", "LowNodeUtilization"},
                          {"args", {{"thresholds", {{"cpu", 20}}}, {"targetThresholds", {{"cpu", cpu}}}}}};
   return {{"apiVersion", "evacuator.dev/v1alpha1"},

@@ -15,19 +15,27 @@ const std::map<std::string, std::string> kAsksFirst{{"handoff.evacuator.dev/mode
 const Json kImpatient = {{"timeouts", {{"acknowledgeSeconds", 4}, {"abortSeconds", 4}}},
                          {"retry", {{"maxAttempts", 1}, {"backoffSeconds", 1}, {"backoffMaxSeconds", 1}}}};
 
+constexpr const char* kOurKeys[] = {"request", "request-phase", "request-deadline", "request-reason", "abort"};
+
 class Handoff : public Scenario {
  protected:
   Json pod(const PodInfo& info) const { return api().get(path::pods(info.ns, info.name)); }
 
   /// Not a trace of ours is left on the pod, which is the very same as before.
   void expect_untouched(const PodInfo& info) const {
+    await(
+        "our annotations to be gone",
+        [&](std::string& seen) {
+          const Json annotations = pod(info).at("metadata").value("annotations", Json::object());
+          seen = annotations.dump(2);
+          return std::none_of(std::begin(kOurKeys), std::end(kOurKeys), [&](const char* key) {
+            return annotations.contains(std::string("handoff.evacuator.dev/") + key);
+          });
+        },
+        std::chrono::seconds(10));
     const Json now = pod(info);
     EXPECT_EQ(text_at(now, "/metadata/uid"), info.uid);
     EXPECT_FALSE(now.at("metadata").contains("deletionTimestamp"));
-    const Json annotations = now.at("metadata").value("annotations", Json::object());
-    for (const char* key : {"request", "request-phase", "request-deadline", "request-reason", "abort"}) {
-      EXPECT_FALSE(annotations.contains(std::string("handoff.evacuator.dev/") + key)) << annotations.dump(2);
-    }
     EXPECT_TRUE(pod_calls().empty()) << "the pod was to be evicted";
   }
 };

@@ -209,10 +209,11 @@ std::map<std::string, Json> Scenario::await_finished(const std::vector<PodInfo>&
         seen.clear();
         for (const std::string& ns : scope) {
           for (Json& item : api().list(path::evacuations(ns))) {
-            if (kFinished.contains(phase_of(item)))
-              finished[text_at(item, "/metadata/name")] = std::move(item);
-            else
+            const std::string name = text_at(item, "/metadata/name");
+            if (!kFinished.contains(phase_of(item)))
               seen += summary(item) + "\n";
+            else
+              finished.insert_or_assign(ns + "/" + name, std::move(item));
           }
         }
         return finished.size() >= pods.size();
