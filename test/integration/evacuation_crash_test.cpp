@@ -1,0 +1,113 @@
+#include <nlohmann/json.hpp>
+
+#include "rig.hpp"
+
+/// Scenario 44: the process dies at each single call of a life, before or after the server carried it out, and another one
+/// takes over. The end must be the one of an undisturbed run, and the pod evicted exactly once (invariants I2, I3, I4).
+namespace {
+
+using integration::FragileTransport;
+using integration::Rig;
+using Annotations = std::vector<std::pair<std::string, std::string>>;
+using Phase = api::EvacuationPhase;
+
+/// What must not depend on crashes: everything but times, history and the tokens' attempt trail.
+struct Ending {
+  Phase phase = Phase::kPending;
+  std::string reason;
+  std::string outcome;
+  std::int32_t attempt = 0;
+  std::map<std::string, std::string> conditions;  ///< type → status and reason
+  std::size_t granted = 0;
+  bool finalizers = false;
+  friend bool operator==(const Ending&, const Ending&) = default;
+};
+
+void PrintTo(const Ending& ending, std::ostream* out) {
+  *out << api::to_string(ending.phase) << "/" << ending.reason << " outcome " << ending.outcome << " attempt " << ending.attempt
+       << " granted " << ending.granted << (ending.finalizers ? " with finalizers" : "");
+  for (const auto& [type, claim] : ending.conditions) *out << "\n    " << type << ": " << claim;
+}
+
+class Play final : public Rig {
+ public:
+  explicit Play(Annotations annotations) : annotations_(std::move(annotations)) {}
+  void TestBody() override {}
+
+  /// `die_at` < 0: nobody dies. Returns how many calls the first process made.
+  int run(int die_at, FragileTransport::Death how, bool cancel_half_way) {
+    stage(2, annotations_);
+    start_operator("first");
+    name_ = evacuate(pods().front());
+    const int calls_before = replica->transport.calls();
+    if (die_at >= 0) replica->transport.die_at(calls_before + die_at, how);
+    bool cancelled = !cancel_half_way;
+    run_until(
+        [&] {
+          if (replica->transport.dead()) start_operator("second");
+          const auto now = find(name_);
+          if (!cancelled && now && now->status.phase == Phase::kInProgress) {
+            cancelled = true;
+            cancel(name_);
+          }
+          return now && api::is_terminal(now->status.phase) && now->meta.finalizers.empty();
+        },
+        std::chrono::hours(2));
+    return replica->transport.calls() - calls_before;
+  }
+
+  Ending ending() const {
+    const api::Evacuation end = get(name_);
+    Ending result{end.status.phase, end.status.reason, "", end.status.attempt, {}, granted(), !end.meta.finalizers.empty()};
+    if (end.status.outcome) result.outcome = api::to_string(end.status.outcome->kind);
+    for (const auto& each : end.status.conditions) {
+      result.conditions[each.type] = std::string(api::to_string(each.status)) + " " + each.reason;
+    }
+    result.conditions.erase("Progressing");       // which wait was seen last depends on the moment
+    result.conditions.erase("ReplacementReady");  // Ready or SameNode: the scheduler's choice
+    return result;
+  }
+
+ private:
+  const Annotations annotations_;
+  std::string name_;
+};
+
+void die_everywhere(const Annotations& annotations, Phase wanted, std::size_t granted, bool cancel_half_way = false) {
+  int calls = 0;
+  Ending undisturbed;
+  {
+    Play play(annotations);
+    calls = play.run(-1, FragileTransport::Death::kBeforeTheCall, cancel_half_way);
+    undisturbed = play.ending();
+    ASSERT_EQ(undisturbed.phase, wanted);
+    ASSERT_EQ(undisturbed.granted, granted);
+  }
+  ASSERT_GT(calls, 8);
+  for (int at = 0; at < calls; ++at) {
+    for (const auto how : {FragileTransport::Death::kBeforeTheCall, FragileTransport::Death::kAfterTheCall}) {
+      SCOPED_TRACE("died at call " + std::to_string(at) + (how == FragileTransport::Death::kBeforeTheCall ? ", before it" : ", after it"));
+      Play play(annotations);
+      play.run(at, how, cancel_half_way);
+      EXPECT_EQ(play.ending(), undisturbed);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST(Crash, S44_AtEveryCallOfScenario1) { die_everywhere({}, Phase::kSucceeded, 1); }
+
+TEST(Crash, S44_AtEveryCallOfScenario28) {
+  die_everywhere({{"handoff.evacuator.dev/mode", "required"},
+                  {"handoff.evacuator.dev/phases", "pre,migrate"},
+                  {"simulator.evacuator.dev/handoff", "ack=1s, pre-done=3s, progress=4s, heartbeat=10s, ready=8s, aborted=1s"}},
+                 Phase::kSucceeded, 1);
+}
+
+TEST(Crash, S44_AtEveryCallOfACancelledHandoff) {
+  die_everywhere({{"handoff.evacuator.dev/mode", "required"},
+                  {"simulator.evacuator.dev/handoff", "ack=1s, heartbeat=10s, aborted=2s"}},
+                 Phase::kCancelled, 0, true);
+}
+
+}  // namespace

@@ -1,0 +1,151 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/evacuation.hpp"
+#include "api/json.hpp"
+#include "base/clock.hpp"
+#include "controllers/admission_queue.hpp"
+#include "controllers/evacuation_reconciler.hpp"
+#include "controllers/worker.hpp"
+#include "kube/informer.hpp"
+#include "kube/work_queue.hpp"
+#include "simulator/api_server.hpp"
+#include "simulator/cluster.hpp"
+
+/// A simulated cluster and the real Evacuation controller on it, in one thread and on virtual time.
+namespace integration {
+
+inline const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
+
+/// The client's side of the wire: can die at the n-th call, before the server sees it or after, and can lag.
+class FragileTransport final : public kube::Transport {
+ public:
+  FragileTransport(simulator::ApiServer& server, simulator::User user) : inner_(server, std::move(user)) {}
+
+  base::Result<kube::Response> round_trip(const kube::Request& request) override;
+  base::Result<std::unique_ptr<kube::WatchStream>> watch(const kube::Request& request) override;
+
+  enum class Death { kBeforeTheCall, kAfterTheCall };
+  void die_at(int call, Death how) {
+    die_at_ = call;
+    death_ = how;
+  }
+  bool dead() const { return dead_; }
+  int calls() const { return calls_; }
+  /// Called with every request before it is sent, except reads of lists.
+  std::function<void(const kube::Request&)> spy;
+  /// Answers in the server's stead.
+  std::function<std::optional<kube::Response>(const kube::Request&)> lie;
+
+ private:
+  simulator::SimulatorTransport inner_;
+  int calls_ = 0;
+  int die_at_ = -1;
+  Death death_ = Death::kBeforeTheCall;
+  bool dead_ = false;
+};
+
+/// One process of the operator, without leader election: exists = leads.
+class Operator : private controllers::EventSink, private controllers::EvacuationMetrics {
+ public:
+  Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity, api::InFlightLimits limits);
+
+  /// Takes in what the watches bring and works off what is ready. True if anything happened.
+  bool poll();
+  std::optional<base::TimePoint> next_due() const { return queue_.next_due(); }
+
+  FragileTransport transport;
+  bool may_act = true;
+  bool informers_frozen = false;  ///< the caches stay as they are: an informer that lags
+  std::vector<std::string> events;  ///< "<evacuation> <reason>"
+  controllers::WorkerCounts counts;
+
+ private:
+  void publish(const api::Evacuation& regarding, const controllers::EventNote& note) override;
+  void on_status(const api::Evacuation&, const api::Evacuation&, base::TimePoint) override {}
+  void on_answer(std::string_view, int, std::string_view) override {}
+  bool poll_informers();
+
+  kube::Client client_;
+  evictors::Registry registry_;
+  kube::WorkQueue queue_;
+  kube::Informer<api::Evacuation> evacuations_;
+  kube::Informer<api::Pod> pods_;
+  kube::Informer<api::PodDisruptionBudget> pdbs_;
+  controllers::AdmissionQueue admission_;
+  controllers::EvacuationReconciler reconciler_;
+  controllers::Worker worker_;
+};
+
+class Rig : public testing::Test {
+ protected:
+  Rig();
+  ~Rig() override;
+
+  // --- the stage
+  /// Three nodes, a Deployment shop/web whose pods run. `annotations` go on its pods.
+  void stage(int replicas = 3, std::vector<std::pair<std::string, std::string>> annotations = {});
+  void budget(const std::string& name, const std::string& app, int min_available);
+  void add(api::Json object);
+  /// Names of the pods of shop with app=<app>, alive and not terminating, by name.
+  std::vector<std::string> pods(const std::string& app = "web") const;
+  /// spec fields of an Evacuation of shop/<pod>; `edit` may change the whole object before it is created.
+  std::string evacuate(const std::string& pod, const std::function<void(api::Json& spec)>& edit = {});
+
+  // --- the play
+  void start_operator(const std::string& identity = "replica-1");
+  void stop_operator() { replica.reset(); }
+  /// Lets everybody work until nobody has anything to do at this instant.
+  void settle();
+  /// Advances from due time to due time until `condition` holds. False after `limit`.
+  bool run_until(const std::function<bool()>& condition, base::Duration limit);
+  void run_for(base::Duration time);
+  bool run_to_end(const std::string& name, base::Duration limit = std::chrono::hours(3));
+
+  // --- what a user or an owner does
+  void patch_evacuation(const std::string& name, const api::Json& merge);
+  void cancel(const std::string& name);
+  void delete_evacuation(const std::string& name);
+  void annotate(const std::string& pod, const std::string& key, const std::optional<std::string>& value);
+  void edit(const kube::ResourceType& type, const std::string& name, const std::function<void(api::Json&)>& change,
+            const std::string& ns = "shop");
+
+  // --- what is seen
+  std::optional<api::Evacuation> find(const std::string& name) const;
+  api::Evacuation get(const std::string& name) const;
+  api::EvacuationPhase phase(const std::string& name) const { return get(name).status.phase; }
+  std::string reason(const std::string& name) const { return get(name).status.reason; }
+  std::string condition(const std::string& name, std::string_view type) const;
+  std::string annotation(const std::string& pod, const std::string& key) const;
+  bool pod_exists(const std::string& pod) const;
+  std::string pod_uid(const std::string& pod) const;
+  bool has_event(const std::string& reason) const;
+  /// Eviction requests of the operator that the server answered, oldest first.
+  std::vector<simulator::JournalEntry> evictions() const;
+  /// Distinct pods that got a deletionTimestamp through our evictions.
+  std::size_t granted() const;
+
+  base::ManualClock clock{kNoon};
+  api::InFlightLimits limits{api::IntOrPercent{5, false}, api::IntOrPercent{2, false}, {}, api::IntOrPercent{1, false}};
+  std::unique_ptr<simulator::Cluster> cluster;
+  std::unique_ptr<simulator::ApiServer> server;
+  std::unique_ptr<Operator> replica;
+  /// Any number of our pods on their way out at once, by an independent look at every step.
+  std::function<void()> watcher;
+
+ private:
+  void install_crds();
+  void guard_evictions();
+  void check_journal();
+  std::vector<std::string> violations_;
+};
+
+}  // namespace integration
