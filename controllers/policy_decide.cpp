@@ -164,7 +164,7 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
     next.observed_generation = generation;
   }
   next.next_cycle_time.reset();
-  if (!policy.spec.suspend && next.last_cycle) next.next_cycle_time = next.last_cycle->start + policy.spec.schedule.interval;
+  if (!policy.spec.suspend && next.last_cycle) next.next_cycle_time = std::chrono::ceil<base::seconds>(next.last_cycle->start + policy.spec.schedule.interval);
   api::set_condition(next.conditions, condition("Ready", true, "Valid", "the policy is valid and in force", generation), now);
   api::set_condition(next.conditions, suspended(policy.spec, generation), now);
   if (next.last_cycle) api::set_condition(next.conditions, converged(*next.last_cycle, next.active, generation), now);
