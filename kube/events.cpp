@@ -2,162 +2,229 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace kube {
 namespace {
 
-constexpr std::size_t kMaxNote = 1024;
-constexpr base::seconds kFarewell{2};
-constexpr base::minutes kSweepEvery{5};
+constexpr std::size_t kLongestNote = 1024;
+constexpr std::size_t kLongestWord = 128;  // reason, action
+constexpr std::size_t kLongestPrefix = 230;
+constexpr std::size_t kMostObjects = 4096;
+constexpr base::milliseconds kEventTimeout{5'000};
+constexpr base::milliseconds kSeriesLook{1'000};
+constexpr int kTries = 3;
+
+/// At most `limit` bytes, without half a UTF-8 character at the end.
+std::string cut(const std::string& text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  std::size_t end = limit;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end);
+}
 
 api::Json reference_to(const EventObject& object) {
-  api::Json reference = {{"apiVersion", object.type.api_version()}, {"kind", std::string(object.type.kind)}, {"name", object.key.name}};
-  if (!object.key.ns.empty()) reference["namespace"] = object.key.ns;
+  api::Json reference = {{"apiVersion", object.api_version}, {"kind", object.kind}, {"name", object.name}};
+  if (!object.ns.empty()) reference["namespace"] = object.ns;
   if (!object.uid.empty()) reference["uid"] = object.uid;
   return reference;
 }
 
-std::string namespace_for(const EventObject& object) { return object.key.ns.empty() ? "default" : object.key.ns; }
-
-/// At most kMaxNote bytes, not cut inside a character.
-std::string cut_note(const std::string& note) {
-  if (note.size() <= kMaxNote) return note;
-  std::size_t end = kMaxNote - 3;
-  while (end > 0 && (static_cast<unsigned char>(note[end]) & 0xC0) == 0x80) --end;
-  return note.substr(0, end) + "...";
-}
+std::string event_text(const api::Json& json) { return json.dump(-1, ' ', false, api::Json::error_handler_t::replace); }
 
 }  // namespace
 
-api::Json event_json(const EventRecord& record, const std::string& name, std::string_view controller, std::string_view instance,
-                     base::TimePoint now) {
+EventObject event_object(const ResourceType& type, const api::ObjectMeta& meta) {
+  return {type.api_version(), std::string(type.kind), meta.ns, meta.name, meta.uid};
+}
+
+EventCorrelator::EventCorrelator(EventOptions options) : options_(std::move(options)) {}
+
+bool EventCorrelator::may_speak(const EventObject& object, base::TimePoint now) {
+  if (buckets_.size() >= kMostObjects && !buckets_.contains(object)) buckets_.clear();  // forgiving beats growing
+  const auto at = buckets_.try_emplace(object, options_.per_object_qps, options_.per_object_burst).first;
+  return at->second.try_take(now);
+}
+
+void EventCorrelator::make_room() {
+  if (series_.size() < options_.series_limit) return;
+  const auto oldest = std::ranges::min_element(series_, {}, [](const auto& entry) { return entry.second.last; });
+  by_key_.erase(oldest->second.key);
+  series_.erase(oldest);
+}
+
+EventCorrelator::Verdict EventCorrelator::correlate(const EventNote& note, base::TimePoint now) {
+  const Identity identity{note.regarding, note.related.value_or(EventObject{}), note.kind, note.reason, note.action};
+  const auto known = series_.find(identity);
+  if (known != series_.end() && now - known->second.last <= options_.series_gap) {
+    ++known->second.count;
+    known->second.last = now;
+    return Count{};
+  }
+  if (!may_speak(note.regarding, now)) return Drop{};
+  if (known != series_.end()) forget(known->second.key);
+  make_room();
+  // As upstream names them: the object's name and the time, so that a name is never used twice.
+  const auto stamp = static_cast<std::uint64_t>(now.time_since_epoch().count()) * 1000 + (sequence_++ % 1000);
+  const api::ObjectKey key{note.regarding.ns.empty() ? "default" : note.regarding.ns,
+                           fmt::format("{}.{:x}", cut(note.regarding.name, kLongestPrefix), stamp)};
+  series_[identity] = Series{note, key, now, now, now, 1, 1};
+  by_key_[key] = identity;
+  return Create{key};
+}
+
+std::vector<api::ObjectKey> EventCorrelator::due_series(base::TimePoint now, bool all) {
+  std::vector<api::ObjectKey> due;
+  for (auto& [identity, series] : series_) {
+    if (series.count == series.written_count) continue;
+    if (!all && now - series.written < options_.series_write_interval) continue;
+    series.written = now;
+    series.written_count = series.count;
+    due.push_back(series.key);
+  }
+  return due;
+}
+
+const EventCorrelator::Series* EventCorrelator::find(const api::ObjectKey& key) const {
+  const auto at = by_key_.find(key);
+  return at == by_key_.end() ? nullptr : &series_.at(at->second);
+}
+
+std::optional<std::string> EventCorrelator::body_of(const api::ObjectKey& key) const {
+  const Series* series = find(key);
+  if (series == nullptr) return std::nullopt;
+  const EventNote& note = series->note;
   api::Json event = {{"apiVersion", kEvents.api_version()},
-                     {"kind", "Event"},
-                     {"metadata", {{"name", name}, {"namespace", namespace_for(record.regarding)}}},
-                     {"eventTime", base::format_micro_time(now)},
-                     {"reportingController", std::string(controller)},
-                     {"reportingInstance", std::string(instance.substr(0, 128))},
-                     {"type", record.warning ? "Warning" : "Normal"},
-                     {"reason", record.reason.substr(0, 128)},
-                     {"action", record.action.substr(0, 128)},
-                     {"note", cut_note(record.note)},
-                     {"regarding", reference_to(record.regarding)}};
-  if (record.related) event["related"] = reference_to(*record.related);
-  return event;
+                     {"kind", kEvents.kind},
+                     {"metadata", {{"name", key.name}, {"namespace", key.ns}}},
+                     {"eventTime", base::format_micro_time(series->first)},
+                     {"reportingController", options_.controller},
+                     {"reportingInstance", cut(options_.instance.empty() ? "unknown" : options_.instance, kLongestWord)},
+                     {"type", note.kind == EventKind::kNormal ? "Normal" : "Warning"},
+                     {"reason", cut(note.reason, kLongestWord)},
+                     {"action", cut(note.action.empty() ? note.reason : note.action, kLongestWord)},
+                     {"note", cut(note.note, kLongestNote)},
+                     {"regarding", reference_to(note.regarding)}};
+  if (note.related) event["related"] = reference_to(*note.related);
+  return event_text(event);
 }
 
-EventRecorder::EventRecorder(Client& client, const base::Clock& clock, EventRecorderOptions options, base::Log log)
-    : client_(client), clock_(clock), options_(std::move(options)), log_(std::move(log)) {
-  if (options_.threaded) thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
+std::optional<std::string> EventCorrelator::series_patch_of(const api::ObjectKey& key) const {
+  const Series* series = find(key);
+  if (series == nullptr) return std::nullopt;
+  return event_text({{"series", {{"count", series->count}, {"lastObservedTime", base::format_micro_time(series->last)}}}});
 }
 
-EventRecorder::~EventRecorder() { stop(); }
+void EventCorrelator::forget(const api::ObjectKey& key) {
+  const auto at = by_key_.find(key);
+  if (at == by_key_.end()) return;
+  series_.erase(at->second);
+  by_key_.erase(at);
+}
 
-void EventRecorder::record(EventRecord record) {
+EventRecorder::EventRecorder(Client& client, const base::Clock& clock, EventOptions options, base::Log log)
+    : client_(client), clock_(clock), options_(std::move(options)), log_(std::move(log)), correlator_(options_) {}
+
+void EventRecorder::add(std::uint64_t Stats::*counter, std::uint64_t by) {
   const std::scoped_lock lock(mutex_);
-  if (closed_ || queue_.size() >= options_.queue_limit) {
+  stats_.*counter += by;
+}
+
+void EventRecorder::publish(EventNote note) {
+  const std::scoped_lock lock(mutex_);
+  ++stats_.published;
+  if (queue_.size() >= options_.queue_limit) {
     ++stats_.dropped;
     return;
   }
-  queue_.push_back(std::move(record));
-  wake_.notify_one();
+  queue_.push_back(std::move(note));
+  arrived_.notify_one();
 }
 
-std::optional<EventRecord> EventRecorder::next(std::stop_token stop) {
+/// Waits a moment for a note; nullopt when none came, or once stopped.
+std::optional<EventNote> EventRecorder::next(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  wake_.wait(lock, stop, [&] { return !queue_.empty(); });
+  if (stop.stop_possible()) arrived_.wait_for(lock, stop, kSeriesLook, [this] { return !queue_.empty(); });
   if (queue_.empty()) return std::nullopt;
-  EventRecord record = std::move(queue_.front());
+  std::optional<EventNote> note = std::move(queue_.front());
   queue_.pop_front();
-  return record;
+  return note;
+}
+
+void EventRecorder::pause(int tried) {
+  if (!stop_.stop_possible()) return;  // virtual time
+  std::unique_lock lock(mutex_);
+  arrived_.wait_for(lock, stop_, base::milliseconds(250) * tried, [] { return false; });
+}
+
+/// True if the server has it, or never will. What could heal is tried again.
+bool EventRecorder::send(const Request& request, const api::ObjectKey& key) {
+  for (int tried = 1;; ++tried) {
+    const auto sent = client_.call(request);
+    // The answer to an earlier try was lost.
+    const bool there = !sent && sent.error().code == base::ErrorCode::kAlreadyExists && tried > 1;
+    if (sent || there) return add(&Stats::sent), true;
+    if (base::is_not_found(sent.error())) correlator_.forget(key);  // deleted meanwhile: it lives for an hour only
+    const bool again = patient_ && tried < kTries && base::is_retriable(sent.error().code);
+    if (again) {
+      pause(tried);
+      continue;
+    }
+    add(&Stats::failed);
+    log_.debug("an event could not be published", {base::kv("event", key.to_string()), base::kv("error", sent.error())});
+    return !base::is_retriable(sent.error().code);
+  }
+}
+
+bool EventRecorder::create(const api::ObjectKey& key) {
+  const auto body = correlator_.body_of(key);
+  if (!body) return true;
+  Request request = create_request(kEvents, key.ns, api::Json::parse(*body));
+  request.timeout = kEventTimeout;
+  return send(request, key);
+}
+
+bool EventRecorder::write_series(bool all) {
+  for (const api::ObjectKey& key : correlator_.due_series(clock_.now(), all)) {
+    const auto patch = correlator_.series_patch_of(key);
+    if (!patch) continue;
+    Request request = patch_request(kEvents, key, PatchType::kMerge, api::Json::parse(*patch));
+    request.timeout = kEventTimeout;
+    if (!send(request, key)) return false;
+  }
+  return true;
+}
+
+bool EventRecorder::handle(const EventNote& note) {
+  return std::visit(base::Overload{
+      [&](const EventCorrelator::Create& made) { return create(made.key); },
+      [](const EventCorrelator::Count&) { return true; },
+      [&](const EventCorrelator::Drop&) { return add(&Stats::dropped), true; },
+  }, correlator_.correlate(note, clock_.now()));
+}
+
+void EventRecorder::drain() {
+  while (const auto note = next({})) handle(*note);
+  write_series(false);
 }
 
 void EventRecorder::run(std::stop_token stop) {
+  stop_ = stop;
   while (!stop.stop_requested()) {
-    if (const auto record = next(stop)) send(*record);
+    if (const auto note = next(stop)) handle(*note);
+    write_series(false);
   }
-  const base::TimePoint give_up = clock_.now() + kFarewell;
-  while (clock_.now() < give_up) {
-    const auto record = next(stop);
-    if (!record) return;
-    send(*record);
+  patient_ = false;
+  while (const auto note = next({})) {
+    if (!handle(*note)) return;
   }
-}
-
-void EventRecorder::pump() {
-  std::stop_source stopped;
-  stopped.request_stop();
-  while (const auto record = next(stopped.get_token())) send(*record);
-}
-
-void EventRecorder::stop() {
-  {
-    const std::scoped_lock lock(mutex_);
-    closed_ = true;
-  }
-  thread_.request_stop();
-  if (thread_.joinable()) thread_.join();
+  write_series(true);
 }
 
 EventRecorder::Stats EventRecorder::stats() const {
   const std::scoped_lock lock(mutex_);
   return stats_;
-}
-
-void EventRecorder::count(bool sent) {
-  const std::scoped_lock lock(mutex_);
-  ++(sent ? stats_.sent : stats_.dropped);
-}
-
-void EventRecorder::send(const EventRecord& record) {
-  const base::TimePoint now = clock_.now();
-  forget_old(now);
-  const Key key = fmt::format("{}/{}/{}/{}/{}", record.regarding.type.plural, record.regarding.key.to_string(), record.regarding.uid,
-                              record.reason, record.note);
-  const auto known = series_.find(key);
-  if (known != series_.end() && now - known->second.last < options_.series_window) {
-    count(allowed(record, now) && send_again(known->second, now));
-  } else {
-    count(allowed(record, now) && send_first(record, key, now));
-  }
-}
-
-bool EventRecorder::send_first(const EventRecord& record, const Key& key, base::TimePoint now) {
-  const std::string ns = namespace_for(record.regarding);
-  const auto ticks = static_cast<std::uint64_t>(now.time_since_epoch().count());
-  const std::string name = fmt::format("{}.{:x}{:04x}", record.regarding.key.name.substr(0, 220), ticks, ++serial_ & 0xffff);
-  const auto made = client_.create(
-      kEvents, ns, event_json(record, name, options_.reporting_controller, options_.reporting_instance, now));
-  if (!made) {
-    log_.debug("event could not be recorded", {base::kv("reason", record.reason), base::kv("error", made.error())});
-    return false;
-  }
-  series_[key] = {{ns, name}, 1, now};
-  return true;
-}
-
-bool EventRecorder::send_again(Series& series, base::TimePoint now) {
-  ++series.count;
-  series.last = now;
-  const auto patched = client_.patch(
-      kEvents, series.event, PatchType::kMerge,
-      {{"series", {{"count", series.count}, {"lastObservedTime", base::format_micro_time(now)}}}});
-  if (!patched) log_.debug("event series could not be extended", {base::kv("error", patched.error())});
-  return patched.ok();
-}
-
-bool EventRecorder::allowed(const EventRecord& record, base::TimePoint now) {
-  const std::string object = fmt::format("{}/{}", record.regarding.type.plural, record.regarding.key.to_string());
-  const auto [bucket, _] = buckets_.try_emplace(object, options_.per_object_qps, options_.per_object_burst);
-  return bucket->second.try_take(now);
-}
-
-void EventRecorder::forget_old(base::TimePoint now) {
-  if (now - swept_at_ < kSweepEvery) return;
-  swept_at_ = now;
-  std::erase_if(series_, [&](const auto& entry) { return now - entry.second.last >= options_.series_window; });
-  buckets_.clear();  // a bucket that fills up again every few minutes still limits a storm
 }
 
 }  // namespace kube

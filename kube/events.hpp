@@ -1,15 +1,14 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <stop_token>
 #include <string>
-#include <thread>
+#include <variant>
 
 #include "api/json.hpp"
 #include "api/object_meta.hpp"
@@ -17,96 +16,136 @@
 #include "base/log.hpp"
 #include "kube/client.hpp"
 #include "kube/rate_limiter.hpp"
-#include "kube/resource.hpp"
 
 namespace kube {
 
-/// An object that an Event is about or mentions.
+/// What an Event points at.
 struct EventObject {
-  ResourceType type;
-  api::ObjectKey key;
+  std::string api_version;
+  std::string kind;
+  std::string ns;
+  std::string name;
   std::string uid;
+  friend auto operator<=>(const EventObject&, const EventObject&) = default;
 };
+EventObject event_object(const ResourceType& type, const api::ObjectMeta& meta);
 
-/// One note for people (events.k8s.io/v1).
-struct EventRecord {
+enum class EventKind { kNormal, kWarning };
+
+/// One thing worth telling. `reason` and `action` are short CamelCase words (no action: the reason), `note` is for people (cut at 1 KiB).
+struct EventNote {
   EventObject regarding;
-  std::optional<EventObject> related{};
-  bool warning = false;
-  std::string reason;  ///< CamelCase
-  std::string action;  ///< CamelCase verb
-  std::string note;    ///< cut to 1 KiB
+  std::optional<EventObject> related;
+  EventKind kind = EventKind::kNormal;
+  std::string reason;
+  std::string action;
+  std::string note;
 };
 
-/// The Event's JSON; `name` is its metadata.name. A cluster-scoped object's Events live in the namespace default. Pure.
-api::Json event_json(const EventRecord& record, const std::string& name, std::string_view controller, std::string_view instance,
-                     base::TimePoint now);
-
-struct EventRecorderOptions {
-  std::string reporting_controller = "evacuator.dev/evacuator";
-  std::string reporting_instance = "evacuator";
-  std::size_t queue_limit = 1000;      ///< Events that wait to be sent; more are dropped and counted
-  base::seconds series_window{360};    ///< an equal note within this long counts up the series of the first
-  double per_object_qps = 1.0 / 30;    ///< per object, beyond the burst
+struct EventOptions {
+  std::string controller = "evacuator.dev/evacuator";  ///< reportingController
+  std::string instance;                                ///< reportingInstance: the pod's name
+  std::size_t queue_limit = 1000;
+  std::size_t series_limit = 4096;          ///< remembered series; the oldest is forgotten
+  base::seconds series_gap{360};            ///< a repetition later than this starts a new Event
+  base::seconds series_write_interval{10};  ///< repetitions are written at most so often
+  double per_object_qps = 1.0 / 30;
   int per_object_burst = 25;
-  bool threaded = true;                ///< false: pump() sends, for virtual time
 };
 
-/// Sends Events in the background: equal ones become a series, talkative objects are limited, a slow server costs Events and
-/// nothing else. Thread-safe.
+/// Folds repetitions into series and holds chatter back. Pure: time is passed in. Not thread-safe.
+class EventCorrelator {
+ public:
+  explicit EventCorrelator(EventOptions options);
+
+  struct Create { api::ObjectKey key; };  ///< body: body_of(key)
+  struct Count {};                        ///< one more of a series; written by due_series()
+  struct Drop {};                         ///< this object says too much
+  using Verdict = std::variant<Create, Count, Drop>;
+  Verdict correlate(const EventNote& note, base::TimePoint now);
+
+  /// A series whose count must be written now, each once. `all`: also those that may wait.
+  std::vector<api::ObjectKey> due_series(base::TimePoint now, bool all);
+  /// The Event's JSON, with series when it happened more than once. nullopt: forgotten.
+  std::optional<std::string> body_of(const api::ObjectKey& key) const;
+  /// Merge patch of the series.
+  std::optional<std::string> series_patch_of(const api::ObjectKey& key) const;
+  /// The server does not have it (any more): the next repetition creates it anew.
+  void forget(const api::ObjectKey& key);
+  std::size_t size() const { return series_.size(); }
+
+ private:
+  struct Identity {
+    EventObject regarding;
+    EventObject related;
+    EventKind kind;
+    std::string reason;
+    std::string action;
+    friend auto operator<=>(const Identity&, const Identity&) = default;
+  };
+  struct Series {
+    EventNote note;
+    api::ObjectKey key;
+    base::TimePoint first{};
+    base::TimePoint last{};
+    base::TimePoint written{};
+    std::int64_t count = 1;
+    std::int64_t written_count = 1;
+  };
+  bool may_speak(const EventObject& object, base::TimePoint now);
+  void make_room();
+  const Series* find(const api::ObjectKey& key) const;
+
+  const EventOptions options_;
+  std::map<Identity, Series> series_;
+  std::map<api::ObjectKey, Identity> by_key_;
+  std::map<EventObject, TokenBucket> buckets_;
+  std::uint64_t sequence_ = 0;
+};
+
+/// Publishes Events (events.k8s.io/v1) behind the back of whoever reports them: publish() never blocks, and what does not fit
+/// is dropped and counted. Thread-safe.
 class EventRecorder {
  public:
-  /// `client` and `clock` must outlive it.
-  EventRecorder(Client& client, const base::Clock& clock, EventRecorderOptions options, base::Log log);
-  ~EventRecorder();  ///< stops
+  /// `client` and `clock` must outlive it. Somebody has to run() it, or to drain() it in virtual time.
+  EventRecorder(Client& client, const base::Clock& clock, EventOptions options, base::Log log);
 
-  /// Never blocks on I/O.
-  void record(EventRecord record);
-  /// Sends what waits, on this thread.
-  void pump();
-  /// Sends what waits for at most two seconds, then drops the rest. Idempotent.
-  void stop();
+  void publish(EventNote note);
+
+  /// Sends until stopped; then sends what is left, up to the first failure.
+  void run(std::stop_token stop);
+  /// Sends what is there, without waiting. Do not mix with run().
+  void drain();
 
   struct Stats {
-    std::uint64_t sent = 0;
-    std::uint64_t dropped = 0;  ///< queue full, rate limit, or refused by the server
+    std::uint64_t published = 0;  ///< handed in
+    std::uint64_t sent = 0;       ///< requests that succeeded
+    std::uint64_t dropped = 0;    ///< queue full, or its object says too much
+    std::uint64_t failed = 0;     ///< given up after retries
   };
   Stats stats() const;
 
  private:
-  /// What makes two notes equal: object, reason, note.
-  using Key = std::string;
-  struct Series {
-    api::ObjectKey event;
-    std::int32_t count = 1;
-    base::TimePoint last{};
-  };
-
-  void run(std::stop_token stop);
-  std::optional<EventRecord> next(std::stop_token stop);
-  void send(const EventRecord& record);
-  bool send_first(const EventRecord& record, const Key& key, base::TimePoint now);
-  bool send_again(Series& series, base::TimePoint now);
-  bool allowed(const EventRecord& record, base::TimePoint now);
-  void forget_old(base::TimePoint now);
-  void count(bool sent);
+  std::optional<EventNote> next(std::stop_token stop);
+  bool handle(const EventNote& note);
+  bool write_series(bool all);
+  bool create(const api::ObjectKey& key);
+  bool send(const Request& request, const api::ObjectKey& key);
+  void pause(int tried);
+  void add(std::uint64_t Stats::*counter, std::uint64_t by = 1);
 
   Client& client_;
   const base::Clock& clock_;
-  const EventRecorderOptions options_;
+  const EventOptions options_;
   const base::Log log_;
-  mutable std::mutex mutex_;
-  std::condition_variable_any wake_;
-  std::deque<EventRecord> queue_;  // guarded by mutex_
-  Stats stats_;                    // guarded by mutex_
-  bool closed_ = false;            // guarded by mutex_
+  EventCorrelator correlator_;  // of the one thread that runs or drains
+  bool patient_ = true;         // of that thread: failures are retried
+  std::stop_token stop_;        // of that thread
 
-  // Used by the sending thread alone.
-  std::map<Key, Series> series_;
-  std::map<std::string, TokenBucket> buckets_;
-  std::uint64_t serial_ = 0;
-  base::TimePoint swept_at_{};
-  std::jthread thread_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any arrived_;
+  std::deque<EventNote> queue_;  // guarded by mutex_
+  Stats stats_;                  // guarded by mutex_
 };
 
 }  // namespace kube

@@ -1,179 +1,240 @@
 #include "kube/leader_election.hpp"
 
+#include <fmt/format.h>
+#include <time.h>
+
 #include <algorithm>
 #include <condition_variable>
-#include <mutex>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 namespace kube {
 namespace {
 
-using api::Json;
+constexpr base::seconds kLongestForeignLease{300};
+constexpr base::milliseconds kShortestTimeout{250};
+constexpr base::Duration::rep kNever = std::numeric_limits<base::Duration::rep>::min();
 
-std::string text_member(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+/// CLOCK_BOOTTIME and not steady_clock: it counts the time that a suspended machine sleeps, in which a Lease expires.
+base::Duration time_since_boot() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::duration_cast<base::Duration>(std::chrono::nanoseconds(now.tv_nsec));
 }
 
-std::int64_t number_member(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+const api::Json& object_at(const api::Json& parent, const char* name) {
+  static const api::Json kEmpty = api::Json::object();
+  if (!parent.is_object()) return kEmpty;
+  const auto at = parent.find(name);
+  return at != parent.end() && at->is_object() ? *at : kEmpty;
 }
 
-std::int64_t whole_seconds(base::Duration duration) {
-  return std::max<std::int64_t>(1, std::chrono::ceil<base::seconds>(duration).count());
+std::string lease_text(const api::Json& object, const char* name) {
+  const auto at = object.find(name);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
-bool has_expired(const LeaseView& view, base::TimePoint now) { return now - view.changed_at >= view.record->duration; }
-
-/// A try may not hang longer than the Lease can bear.
-base::milliseconds call_timeout(const LeaderElectionOptions& options) {
-  return std::chrono::duration_cast<base::milliseconds>(std::max<base::Duration>(options.renew_deadline / 2, base::milliseconds(500)));
+std::int64_t lease_number(const api::Json& object, const char* name) {
+  const auto at = object.find(name);
+  return at != object.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
 }
 
-Request as_lease_request(Request request, const LeaderElectionOptions& options) {
-  request.flow = Flow::kLease;
-  request.timeout = call_timeout(options);
-  return request;
+api::ObjectKey key_of(const LeaderOptions& options) { return {options.ns, options.name}; }
+
+/// The Lease as it should be after our move. Everything that others put into it stays.
+api::Json next_lease(const std::string& current, LeaseMove move, const LeaderOptions& options, base::TimePoint wall) {
+  api::Json lease = api::Json::parse(current, nullptr, false);
+  if (!lease.is_object()) lease = api::Json::object();
+  lease["apiVersion"] = kLeases.api_version();
+  lease["kind"] = kLeases.kind;
+  for (const char* part : {"metadata", "spec"}) {
+    if (!lease.contains(part) || !lease[part].is_object()) lease[part] = api::Json::object();
+  }
+  lease["metadata"]["name"] = options.name;
+  lease["metadata"]["namespace"] = options.ns;
+  const std::int64_t transitions = lease_number(object_at(lease, "spec"), "leaseTransitions");
+  api::Json& spec = lease["spec"];
+  const std::string now = base::format_micro_time(wall);
+  if (move == LeaseMove::kAcquire) spec["leaseTransitions"] = std::min<std::int64_t>(transitions + 1, 1'000'000'000);
+  if (move == LeaseMove::kCreate) spec["leaseTransitions"] = 0;
+  if (move != LeaseMove::kRenew) spec["acquireTime"] = now;
+  spec["holderIdentity"] = options.identity;
+  spec["leaseDurationSeconds"] = std::chrono::ceil<base::seconds>(options.lease_duration).count();
+  spec["renewTime"] = now;
+  return lease;
 }
 
 }  // namespace
 
+std::optional<base::Error> check(const LeaderOptions& options) {
+  if (options.identity.empty()) return base::invalid("leader election needs an identity");
+  if (options.ns.empty() || options.name.empty()) return base::invalid("leader election needs the Lease's namespace and name");
+  if (options.retry_period.count() <= 0 || options.retry_period >= options.renew_deadline)
+    return base::invalid("leader election: the retry period must be above zero and below the renew deadline");
+  if (options.renew_deadline >= options.lease_duration)
+    return base::invalid("leader election: the renew deadline must be below the lease duration, or two could lead");
+  return std::nullopt;
+}
+
 base::Result<LeaseRecord> decode_lease(std::string_view json) {
-  const auto parsed = api::parse_json(json);
-  if (!parsed) return parsed.error().during("reading the Lease");
-  if (!parsed->is_object()) return base::invalid("the Lease is no object");
+  const api::Json lease = api::Json::parse(json, nullptr, false);
+  if (!lease.is_object()) return base::invalid("the Lease is no JSON object");
+  const api::Json& spec = object_at(lease, "spec");
   LeaseRecord record;
-  if (const auto meta = parsed->find("metadata"); meta != parsed->end() && meta->is_object()) {
-    record.resource_version = text_member(*meta, "resourceVersion");
-  }
-  const auto spec = parsed->find("spec");
-  if (spec == parsed->end() || !spec->is_object()) return record;
-  record.holder = text_member(*spec, "holderIdentity");
-  record.renew_time = text_member(*spec, "renewTime");
-  record.transitions = number_member(*spec, "leaseTransitions");
-  record.duration = base::seconds(std::clamp<std::int64_t>(number_member(*spec, "leaseDurationSeconds"), 0, 3600));
+  record.holder = lease_text(spec, "holderIdentity");
+  record.duration = base::seconds(std::clamp<std::int64_t>(lease_number(spec, "leaseDurationSeconds"), 0, 1'000'000));
+  record.renew_time = lease_text(spec, "renewTime");
+  record.transitions = static_cast<int>(std::clamp<std::int64_t>(lease_number(spec, "leaseTransitions"), 0, 1'000'000'000));
+  record.resource_version = lease_text(object_at(lease, "metadata"), "resourceVersion");
   return record;
 }
 
-LeaseMove next_lease_move(const LeaseView& view, const std::string& identity, base::TimePoint now) {
-  if (!view.record) return LeaseMove::kCreate;
-  if (view.record->holder == identity) return LeaseMove::kRenew;
-  if (view.record->holder.empty() || has_expired(view, now)) return LeaseMove::kTake;
-  return LeaseMove::kWait;
+SeenLease observe(const std::optional<SeenLease>& before, LeaseRecord now_read, base::Duration now) {
+  // The resourceVersion alone may move by somebody's label: only the holder's own words are signs of life.
+  const auto words = [](const LeaseRecord& r) { return std::tie(r.holder, r.renew_time, r.duration, r.transitions); };
+  const bool same = before && words(before->record) == words(now_read);
+  return {std::move(now_read), same ? before->changed_at : now};
 }
 
-LeaderElector::LeaderElector(Client& client, const base::Clock& clock, LeaderElectionOptions options, base::Log log)
-    : client_(client), clock_(clock), options_(std::move(options)), log_(log.with({base::kv("lease", options_.lease.to_string())})) {}
-
-bool LeaderElector::is_leading() const { return clock_.now().time_since_epoch().count() < leads_until_.load(); }
-
-void LeaderElector::take_note(LeaseRecord record, base::TimePoint now) {
-  if (view_.record && *view_.record == record) return;
-  view_ = {std::move(record), now};
+LeaseMove decide(const std::optional<SeenLease>& seen, const LeaderOptions& options, bool leading, base::Duration now) {
+  if (!seen) return LeaseMove::kCreate;
+  if (seen->record.holder == options.identity) return LeaseMove::kRenew;
+  if (leading) return LeaseMove::kLost;
+  if (seen->record.holder.empty()) return LeaseMove::kAcquire;
+  // Its holder may have been configured with more patience than we were; nonsense is not waited for.
+  const base::Duration patience =
+      std::max<base::Duration>(options.lease_duration, std::min(seen->record.duration, kLongestForeignLease));
+  return now - seen->changed_at >= patience ? LeaseMove::kAcquire : LeaseMove::kWait;
 }
 
-bool LeaderElector::refresh(base::TimePoint now) {
-  const auto text = client_.call(as_lease_request(get_request(kLeases, options_.lease), options_));
-  if (!text) {
-    if (base::is_not_found(text.error())) {
-      view_ = {std::nullopt, now};
-      return true;
-    }
-    log_.warning("the Lease cannot be read", {base::kv("error", text.error())});
-    return false;
+LeaderElector::LeaderElector(Client& client, const base::Clock& clock, LeaderOptions options, Callbacks callbacks,
+                             base::Log log, LocalClock local)
+    : client_(client), clock_(clock), options_(std::move(options)), callbacks_(std::move(callbacks)),
+      log_(log.with({base::kv("lease", key_of(options_).to_string()), base::kv("identity", options_.identity)})),
+      local_(local ? std::move(local) : LocalClock(&time_since_boot)), random_(std::hash<std::string>{}(options_.identity)),
+      leading_until_(kNever) {}
+
+bool LeaderElector::is_leading() const { return local_().count() < leading_until_.load(); }
+
+std::string LeaderElector::leader() const {
+  const std::scoped_lock lock(mutex_);
+  return leader_;
+}
+
+/// No request may outlast the moment at which we have to stop leading.
+base::milliseconds LeaderElector::request_timeout(base::Duration now) const {
+  base::Duration left = options_.renew_deadline / 2;
+  if (leading_) left = std::min(left, base::Duration(leading_until_.load()) - now);
+  return std::max(std::chrono::duration_cast<base::milliseconds>(left), kShortestTimeout);
+}
+
+base::Status LeaderElector::read_lease(base::Duration now) {
+  Request request = get_request(kLeases, key_of(options_));
+  request.timeout = request_timeout(now);
+  auto read = client_.call(request);
+  if (!read && base::is_not_found(read.error())) {
+    seen_.reset();
+    lease_json_.clear();
+    return base::Done{};
   }
-  auto record = decode_lease(*text);
-  if (!record) {
-    log_.warning("the Lease cannot be read", {base::kv("error", record.error())});
-    return false;
+  if (!read) return std::move(read).error();
+  auto record = decode_lease(*read);
+  if (!record) return std::move(record).error();
+  // Local time of the reading, not of the asking: assuming a later change is the cautious side.
+  seen_ = observe(seen_, *std::move(record), local_());
+  lease_json_ = *std::move(read);
+  const std::scoped_lock lock(mutex_);
+  leader_ = seen_->record.holder;
+  return base::Done{};
+}
+
+base::Status LeaderElector::write_lease(LeaseMove move, base::Duration now) {
+  if (move != LeaseMove::kCreate && seen_->record.resource_version.empty())  // the write would be unconditional
+    return base::invalid("the server sent a Lease without resourceVersion");
+  const api::Json body = next_lease(lease_json_, move, options_, clock_.now());
+  Request request = move == LeaseMove::kCreate ? create_request(kLeases, options_.ns, body)
+                                               : update_request(kLeases, key_of(options_), body);
+  request.timeout = request_timeout(now);
+  auto written = client_.call(request);
+  must_read_ = !written;  // also when its outcome is unknown
+  if (!written) return std::move(written).error();
+  auto record = decode_lease(*written);
+  if (!record) return std::move(record).error();
+  seen_ = observe(seen_, *std::move(record), local_());
+  lease_json_ = *std::move(written);
+  // Counted from before the sending: nobody can have seen the renewal earlier than that.
+  leading_until_ = (now + options_.renew_deadline).count();
+  const std::scoped_lock lock(mutex_);
+  leader_ = options_.identity;
+  return base::Done{};
+}
+
+base::Status LeaderElector::act(LeaseMove move, base::Duration now) {
+  switch (move) {
+    case LeaseMove::kCreate:
+    case LeaseMove::kAcquire:
+    case LeaseMove::kRenew: return write_lease(move, now);
+    case LeaseMove::kLost: leading_until_ = kNever; [[fallthrough]];
+    case LeaseMove::kWait: must_read_ = true; return base::Done{};
   }
-  take_note(*std::move(record), now);
-  return true;
+  std::abort();
 }
 
-api::Json LeaderElector::lease_body(LeaseMove move, base::TimePoint now) const {
-  const bool takes_over = move != LeaseMove::kRenew;
-  const std::int64_t transitions = view_.record ? view_.record->transitions + (takes_over ? 1 : 0) : 0;
-  Json meta = {{"name", options_.lease.name}, {"namespace", options_.lease.ns}};
-  if (view_.record) meta["resourceVersion"] = view_.record->resource_version;
-  Json spec = {{"holderIdentity", options_.identity},
-               {"leaseDurationSeconds", whole_seconds(options_.lease_duration)},
-               {"renewTime", base::format_micro_time(now)},
-               {"leaseTransitions", transitions}};
-  if (takes_over) spec["acquireTime"] = base::format_micro_time(now);
-  return {{"apiVersion", kLeases.api_version()}, {"kind", "Lease"}, {"metadata", std::move(meta)}, {"spec", std::move(spec)}};
+void LeaderElector::note_leading(bool leading) {
+  if (leading == leading_) return;
+  leading_ = leading;
+  log_.info(leading ? "became the leader" : "is not the leader any more", {base::kv("leader", leader())});
+  const auto& told = leading ? callbacks_.started : callbacks_.stopped;
+  if (told) told();
 }
 
-bool LeaderElector::write(LeaseMove move, base::TimePoint now) {
-  const Json body = lease_body(move, now);
-  const Request request = move == LeaseMove::kCreate ? create_request(kLeases, options_.lease.ns, body)
-                                                     : update_request(kLeases, options_.lease, body);
-  const auto text = client_.call(as_lease_request(request, options_));
-  if (!text) {
-    const bool raced = text.error().code == base::ErrorCode::kConflict || text.error().code == base::ErrorCode::kAlreadyExists;
-    if (raced) {
-      log_.debug("another replica was faster", {base::kv("error", text.error())});
-    } else {
-      log_.warning("the Lease cannot be written", {base::kv("error", text.error())});
-    }
-    return false;
+base::Duration LeaderElector::next_delay() {
+  const double jitter = 0.2 * static_cast<double>(random_() >> 11) * 0x1.0p-53;
+  auto delay = base::Duration(options_.retry_period);
+  delay += base::Duration(static_cast<base::Duration::rep>(static_cast<double>(delay.count()) * jitter));
+  if (!leading_) return delay;
+  // Awake at the deadline, to tell that we stopped.
+  return std::max<base::Duration>(std::min(delay, base::Duration(leading_until_.load()) - local_()), base::milliseconds(1));
+}
+
+base::Duration LeaderElector::step() {
+  note_leading(is_leading());  // the deadline may have passed since the last step
+  base::Status done = must_read_ ? read_lease(local_()) : base::Status(base::Done{});
+  const base::Duration now = local_();
+  if (done) done = act(decide(seen_, options_, leading_, now), now);
+  if (!done) {
+    must_read_ = true;
+    log_.warning("the lease could not be read or renewed", {base::kv("error", done.error()), base::kv("leading", leading_)});
   }
-  if (auto record = decode_lease(*text)) take_note(*std::move(record), now);
-  // From the moment the request was sent: the others count from when they see it, which is later.
-  leads_until_ = (now + options_.renew_deadline).time_since_epoch().count();
-  return true;
-}
-
-bool LeaderElector::step() {
-  if (!refresh(clock_.now())) return is_leading();
-  const base::TimePoint now = clock_.now();
-  const LeaseMove move = next_lease_move(view_, options_.identity, now);
-  if (move != LeaseMove::kWait) {
-    write(move, now);
-  } else {
-    leads_until_ = 0;  // somebody else holds it, whatever we believed
-  }
-  return is_leading();
-}
-
-void LeaderElector::wait(base::Duration how_long, std::stop_token stop) const {
-  std::mutex mutex;
-  std::condition_variable_any wake;
-  std::unique_lock lock(mutex);
-  wake.wait_for(lock, stop, how_long, [] { return false; });
-}
-
-bool LeaderElector::acquire(std::stop_token stop) {
-  std::string told;
-  while (!stop.stop_requested()) {
-    if (step()) {
-      log_.info("leading", {base::kv("identity", options_.identity)});
-      return true;
-    }
-    if (holder() != told) log_.info("waiting for the Lease", {base::kv("holder", told = holder())});
-    wait(options_.retry_period, stop);
-  }
-  return false;
-}
-
-void LeaderElector::hold(std::stop_token stop) {
-  while (!stop.stop_requested() && is_leading()) {
-    wait(options_.retry_period, stop);
-    if (!stop.stop_requested()) step();
-  }
-  if (!is_leading()) log_.error("the Lease is lost", {base::kv("holder", holder())});
+  note_leading(is_leading());
+  return next_delay();
 }
 
 void LeaderElector::release() {
-  const bool was_ours = view_.record && view_.record->holder == options_.identity;
-  leads_until_ = 0;
-  if (!was_ours) return;
-  Json body = lease_body(LeaseMove::kRenew, clock_.now());
+  const bool ours = seen_ && seen_->record.holder == options_.identity && leading_;
+  leading_until_ = kNever;
+  note_leading(false);
+  if (!ours || must_read_) return;
+  api::Json body = next_lease(lease_json_, LeaseMove::kRenew, options_, clock_.now());
   body["spec"]["holderIdentity"] = "";
   body["spec"]["leaseDurationSeconds"] = 1;
-  const auto done = client_.call(as_lease_request(update_request(kLeases, options_.lease, body), options_));
-  if (!done) log_.warning("the Lease could not be released", {base::kv("error", done.error())});
+  Request request = update_request(kLeases, key_of(options_), body);
+  request.timeout = std::min<base::milliseconds>(options_.retry_period, base::milliseconds(2000));
+  must_read_ = true;
+  if (const auto released = client_.call(request); !released)
+    log_.warning("the lease could not be released", {base::kv("error", released.error())});
+}
+
+void LeaderElector::run(std::stop_token stop) {
+  std::mutex mutex;
+  std::condition_variable_any asleep;
+  while (!stop.stop_requested()) {
+    const base::Duration delay = step();
+    std::unique_lock lock(mutex);
+    asleep.wait_for(lock, stop, delay, [] { return false; });
+  }
+  release();
 }
 
 }  // namespace kube

@@ -1,14 +1,14 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
+#include <random>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
-#include "api/json.hpp"
-#include "api/object_meta.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
@@ -16,72 +16,99 @@
 
 namespace kube {
 
-struct LeaderElectionOptions {
-  api::ObjectKey lease;  ///< namespace and name of the Lease
-  std::string identity;  ///< of this replica; must be unique
-  base::Duration lease_duration = base::seconds(15);
-  base::Duration renew_deadline = base::seconds(10);
-  base::Duration retry_period = base::seconds(2);
+struct LeaderOptions {
+  std::string ns = "evacuator-system";
+  std::string name = "evacuator";
+  std::string identity;  ///< unique per process: "<pod name>_<random>"
+  base::milliseconds lease_duration{15'000};  ///< others wait so long after the last change they saw
+  base::milliseconds renew_deadline{10'000};  ///< we stop acting so long after our last successful renewal
+  base::milliseconds retry_period{2'000};
 };
+/// Empty when they fit together: retry < renew_deadline < lease_duration, names given.
+std::optional<base::Error> check(const LeaderOptions& options);
 
-/// The parts of a coordination.k8s.io/v1 Lease that decide.
+/// The parts of coordination.k8s.io/v1 Lease that matter.
 struct LeaseRecord {
+  std::string holder;
+  base::seconds duration{0};
+  std::string renew_time;  ///< as written by its holder; never compared with our clock
+  int transitions = 0;
   std::string resource_version;
-  std::string holder;  ///< empty: released
-  base::Duration duration{};
-  std::string renew_time;  ///< as written; only compared, never trusted: clocks differ
-  std::int64_t transitions = 0;
   friend bool operator==(const LeaseRecord&, const LeaseRecord&) = default;
 };
-/// Lenient: what is missing is empty.
 base::Result<LeaseRecord> decode_lease(std::string_view json);
 
-/// A Lease as this replica sees it: expiry is judged by our own clock since the record last changed.
-struct LeaseView {
-  std::optional<LeaseRecord> record;  ///< nullopt: there is no Lease
-  base::TimePoint changed_at{};       ///< when we first saw this record
+/// A record and when, by our own clock, it last looked different. Differing clocks of other machines do not matter.
+struct SeenLease {
+  LeaseRecord record;
+  base::Duration changed_at{};
 };
+/// Keeps changed_at while the record stays the same.
+SeenLease observe(const std::optional<SeenLease>& before, LeaseRecord now_read, base::Duration now);
 
-enum class LeaseMove { kCreate, kTake, kRenew, kWait };
-/// What to do about the Lease. Pure. An expired or released one is taken, ours is renewed, another's is waited for.
-LeaseMove next_lease_move(const LeaseView& view, const std::string& identity, base::TimePoint now);
+enum class LeaseMove {
+  kCreate,   ///< there is no Lease
+  kAcquire,  ///< it is free, or its holder has not renewed it for its whole duration
+  kRenew,    ///< it is ours
+  kWait,     ///< it is somebody else's
+  kLost,     ///< it was ours and is somebody else's now
+};
+/// Pure. `now` and `seen.changed_at` are of the same local clock.
+LeaseMove decide(const std::optional<SeenLease>& seen, const LeaderOptions& options, bool leading, base::Duration now);
 
-/// Elects one replica by Lease, fenced: is_leading() turns false `renew_deadline` after the last renewal that was *sent*, by our
-/// own clock and before others may take over at `lease_duration`, whatever hangs meanwhile. Clock skew between replicas does
-/// not matter.
+/// Leader election by a Lease, fenced: is_leading() turns false by itself, by the local monotonic clock, before anybody else
+/// can have acquired the Lease, however long the network or this process sleeps.
 class LeaderElector {
  public:
-  /// `client` and `clock` must outlive it. `clock` should be steady.
-  LeaderElector(Client& client, const base::Clock& clock, LeaderElectionOptions options, base::Log log);
+  struct Callbacks {
+    std::function<void()> started;  ///< we lead now. Runs on the elector's thread: return at once
+    std::function<void()> stopped;  ///< we do not any more
+  };
+  /// Time since some fixed moment, never set back; it goes on while the machine sleeps.
+  using LocalClock = std::function<base::Duration()>;
 
-  /// One try to get or keep the Lease: at most a read and a write. True while leading. One thread.
-  bool step();
+  /// `client` and `clock` must outlive it. REQUIRES: !check(options). `local` is for tests.
+  LeaderElector(Client& client, const base::Clock& clock, LeaderOptions options, Callbacks callbacks, base::Log log,
+                LocalClock local = {});
 
-  /// Tries every `retry_period` until it leads. False: stopped before.
-  bool acquire(std::stop_token stop);
-  /// Keeps the Lease until it is lost or `stop` is requested. Returns when not leading any more.
-  void hold(std::stop_token stop);
-  /// Gives the Lease up, so that another replica need not wait for its expiry. Call after everything has stopped acting.
+  /// Takes part until stopped; then releases the Lease, if it is ours, so that others need not wait. Never throws.
+  void run(std::stop_token stop);
+
+  /// True only while acting is safe. Cheap; ask right before each write. Thread-safe.
+  bool is_leading() const;
+  /// Holder of the Lease as last seen; for logs and readiness. Thread-safe.
+  std::string leader() const;
+
+  /// One move without waiting; returns how long to wait for the next. For virtual time; do not mix with run().
+  base::Duration step();
+  /// Gives the Lease back if it is ours.
   void release();
 
-  /// May this replica act right now? Any thread, cheap.
-  bool is_leading() const;
-  /// The holder that was last seen, "" when unknown. Used by the stepping thread.
-  std::string holder() const { return view_.record ? view_.record->holder : ""; }
-
  private:
-  bool refresh(base::TimePoint now);
-  bool write(LeaseMove move, base::TimePoint now);
-  api::Json lease_body(LeaseMove move, base::TimePoint now) const;
-  void take_note(LeaseRecord record, base::TimePoint now);
-  void wait(base::Duration how_long, std::stop_token stop) const;
+  base::Status act(LeaseMove move, base::Duration now);
+  base::Status read_lease(base::Duration now);
+  base::Status write_lease(LeaseMove move, base::Duration now);
+  void note_leading(bool leading);
+  base::milliseconds request_timeout(base::Duration now) const;
+  base::Duration next_delay();
 
   Client& client_;
   const base::Clock& clock_;
-  const LeaderElectionOptions options_;
+  const LeaderOptions options_;
+  const Callbacks callbacks_;
   const base::Log log_;
-  LeaseView view_;
-  std::atomic<base::Duration::rep> leads_until_{0};  ///< µs of clock_; 0: does not lead
+  const LocalClock local_;
+  std::mt19937_64 random_;
+
+  // Of the one thread that runs or steps.
+  std::optional<SeenLease> seen_;
+  std::string lease_json_;   // as last read or written: what the next PUT is made of
+  bool leading_ = false;     // what the callbacks were told
+  bool must_read_ = true;    // lease_json_ may be stale
+
+  std::atomic<base::Duration::rep> leading_until_;  // local clock
+  mutable std::mutex mutex_;
+  std::string leader_;  // guarded by mutex_
 };
 
 }  // namespace kube
