@@ -20,8 +20,8 @@ namespace simulator {
 struct HttpFrontOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;                   ///< 0: a free one
-  std::optional<serving::ServerIdentity> identity;   ///< absent: plain HTTP
-  std::map<std::string, User> tokens;       ///< by bearer token; another token is 401
+  std::optional<serving::ServerIdentity> identity{}; ///< absent: plain HTTP
+  std::map<std::string, User> tokens{};     ///< by bearer token; another token is 401
   User anonymous{"kubernetes-admin", {"system:masters"}, {}};  ///< without a token, and with that of kubeconfig()
   int handler_threads = 8;                  ///< requests worked on at a time; one that a fault delays holds its thread
 };

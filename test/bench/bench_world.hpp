@@ -1,0 +1,98 @@
+#pragma once
+
+/// A simulated cluster behind HTTP and an operator that talks to it, both in this process, both in real time.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "api/evacuation.hpp"
+#include "api/json.hpp"
+#include "base/clock.hpp"
+#include "base/metrics.hpp"
+#include "controllers/operator.hpp"
+#include "kube/client.hpp"
+#include "kube/events.hpp"
+#include "kube/http_transport.hpp"
+#include "kube/rate_limiter.hpp"
+#include "simulator/api_server.hpp"
+#include "simulator/cluster.hpp"
+#include "simulator/http_front.hpp"
+
+namespace bench {
+
+/// Installs the CRDs and our validation of them. Throws std::runtime_error: a benchmark cannot go on.
+void install_kinds(simulator::ApiServer& server);
+
+/// A bound pod that starts and stops at once. `handoff`: script of its operator (handoff_script.hpp), "" for a plain pod.
+api::Json quick_pod(const std::string& name, int node, const std::string& handoff = {});
+api::Evacuation evacuation_of(const std::string& pod);
+
+/// A value that must be there. Throws std::runtime_error with the error's message.
+template <typename T>
+T must(base::Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().message);
+  return *std::move(result);
+}
+
+class World {
+ public:
+  static constexpr int kNodes = 50;
+
+  World();
+  ~World();
+
+  /// Pods "<prefix>-00000" and so on, ready.
+  std::vector<std::string> add_pods(const std::string& prefix, int count, const std::string& handoff = {});
+  void add_evacuation(const std::string& pod);
+  /// Each eviction's answer comes that much later; also counts them.
+  void delay_evictions(base::milliseconds delay);
+  std::int64_t evictions();
+  std::size_t evacuations_in(const std::string& phase);
+  /// When each object's first such call came, by the object's name.
+  std::vector<std::pair<std::string, base::TimePoint>> calls(const std::string& resource, const std::string& subresource);
+  std::string uid_of(const std::string& pod);
+
+  kube::Config config() const;
+
+ private:
+  base::SystemClock clock_;
+  simulator::Cluster cluster_;
+  simulator::ApiServer server_;
+  simulator::HttpFront front_;
+  simulator::SimulatorTransport transport_;
+  kube::Client admin_;
+  std::jthread actors_;
+};
+
+/// The operator as cmd/run.cpp assembles it, without leader election.
+class RunningOperator {
+ public:
+  RunningOperator(const kube::Config& cluster, controllers::OperatorConfig config);
+  ~RunningOperator();
+
+  /// Returns when the caches are full; then reconciling begins with start_workers().
+  void fill_caches();
+  void start_workers();
+
+ private:
+  base::SystemClock clock_;
+  base::Metrics metrics_;
+  kube::RateLimiter limiter_;
+  std::unique_ptr<kube::HttpTransport> transport_;
+  kube::Client client_;
+  std::unique_ptr<kube::EventRecorder> events_;
+  std::unique_ptr<controllers::Operator> operator_;
+  std::jthread caches_;
+  std::jthread workers_;
+};
+
+/// Waits until `holds`, looking every 20 ms; throws std::runtime_error naming `what` after `limit`.
+void await(const char* what, base::seconds limit, const std::function<bool()>& holds);
+
+}  // namespace bench

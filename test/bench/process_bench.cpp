@@ -1,0 +1,149 @@
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <thread>
+
+#include "serving/server.hpp"
+#include "test/e2e/process.hpp"
+#include "test/fakes/http_get.hpp"
+
+/// The operator as `evacuator run`, in a process of its own, beside a cluster in another: memory and threads.
+namespace {
+
+constexpr std::chrono::seconds kStartUp{600};
+constexpr const char* kConfig = R"(
+limits: {inFlight: {total: 20000, perNode: 20000, perWorkload: 20000}}
+client: {qps: 5000, burst: 5000}
+leaderElection: {enabled: false}
+logging: {level: error}
+)";
+
+void wait_for(const std::string& what, const std::function<bool()>& holds) {
+  const auto give_up = std::chrono::steady_clock::now() + kStartUp;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > give_up) throw std::runtime_error("waited in vain for " + what);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+std::uint16_t free_port() {
+  serving::Server probe({}, [](const serving::Request&) { return serving::Response{}; });
+  if (auto started = probe.start(); !started) throw std::runtime_error(started.error().message);
+  return probe.port();
+}
+
+std::string fresh_folder() {
+  std::string name = (std::filesystem::temp_directory_path() / "evacuator-bench-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a folder under " + name);
+  return name;
+}
+
+/// Two processes and their folder.
+class Pair {
+ public:
+  Pair(int nodes, int handoffs) : folder_(fresh_folder()), port_(free_port()) {
+    cluster_ = std::make_unique<e2e::Process>(e2e::Process::Options{
+        .argv = {EVACUATOR_BENCH_CLUSTER, folder_, std::to_string(nodes), std::to_string(handoffs)}, .environment = {}, .log = folder_ + "/cluster.log", .errors = {}, .with_input = true});
+    wait_for("the cluster", [&] { return lines_of_cluster() >= 1; });
+    e2e::write_file(folder_ + "/config.yaml", kConfig);
+    operator_ = std::make_unique<e2e::Process>(e2e::Process::Options{.argv = {EVACUATOR_BINARY, "run", "--kubeconfig=" + folder_ + "/kubeconfig", "--config=" + folder_ + "/config.yaml", fmt::format("--address=127.0.0.1:{}", port_)},
+                                                                     .environment = {},
+                                                                     .log = folder_ + "/operator.log",
+                                                                     .errors = {}});
+    wait_for("the operator's caches", [&] { return fakes::http_get(port_, "/readyz").find(" 200 ") != std::string::npos; });
+  }
+  ~Pair() {
+    operator_->kill();
+    cluster_->kill();
+    std::filesystem::remove_all(folder_);
+  }
+
+  void evacuate() {
+    cluster_->tell("evacuate");
+    wait_for("the Evacuations to be in progress", [&] { return lines_of_cluster() >= 2; });
+  }
+
+  /// A number of the operator's /proc/<pid>/status: VmRSS and VmHWM in KiB, Threads.
+  double status(const std::string& name) const {
+    std::istringstream lines(e2e::read_file(fmt::format("/proc/{}/status", operator_->pid())));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with(name + ":")) return std::stod(line.substr(name.size() + 1));
+    }
+    throw std::runtime_error("the operator has ended:\n" + e2e::read_file(folder_ + "/operator.log"));
+  }
+  double resident_mib() const { return status("VmRSS") / 1024; }
+
+  /// The sum of the series whose name begins so.
+  double metric(const std::string& series) const {
+    std::istringstream lines(fakes::http_get(port_, "/metrics"));
+    double sum = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with(series)) sum += std::stod(line.substr(line.rfind(' ')));
+    }
+    return sum;
+  }
+
+ private:
+  std::ptrdiff_t lines_of_cluster() {
+    if (!cluster_->running()) throw std::runtime_error("the cluster has ended:\n" + e2e::read_file(folder_ + "/cluster.log"));
+    const std::string log = e2e::read_file(folder_ + "/cluster.log");
+    return std::count(log.begin(), log.end(), '\n');
+  }
+
+  std::string folder_;
+  std::uint16_t port_;
+  std::unique_ptr<e2e::Process> cluster_;
+  std::unique_ptr<e2e::Process> operator_;
+};
+
+double reconciles_per_second(const Pair& pair) {
+  constexpr std::chrono::seconds kWatched{20};
+  const double before = pair.metric("evacuator_reconciles{queue=\"evacuations\"");
+  std::this_thread::sleep_for(kWatched);
+  return (pair.metric("evacuator_reconciles{queue=\"evacuations\"") - before) / static_cast<double>(kWatched.count());
+}
+
+/// Many Evacuations InProgress, each waiting for its pod's operator. Argument: how many. The baseline is the same process
+/// before there was any.
+void BM_EvacuationsInFlight(benchmark::State& state) {
+  const auto count = static_cast<double>(state.range(0));
+  for (auto _ : state) {
+    Pair pair(20, static_cast<int>(state.range(0)));
+    const double mib_before = pair.resident_mib();
+    const double threads_before = pair.status("Threads");
+    pair.evacuate();
+    state.counters["threads_before"] = threads_before;
+    state.counters["threads"] = pair.status("Threads");
+    state.counters["rss_mib"] = pair.resident_mib();
+    state.counters["rss_kib_each"] = (pair.resident_mib() - mib_before) * 1024 / count;
+    state.counters["reconciles_per_s"] = reconciles_per_second(pair);
+  }
+}
+BENCHMARK(BM_EvacuationsInFlight)->Arg(1000)->Arg(10'000)->Iterations(1)->Unit(benchmark::kSecond)->UseRealTime();
+
+/// The whole operator over a cluster of that many nodes and thirty times as many pods, a LowNodeUtilization policy planning
+/// every ten seconds. The baseline is the operator over an (almost) empty cluster.
+void BM_ResidentMemory(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  double empty = 0;
+  for (auto _ : state) {
+    empty = Pair(20, 0).resident_mib();
+    Pair pair(nodes, 0);
+    const double cycles = pair.metric("evacuator_policy_cycles_total");
+    std::this_thread::sleep_for(std::chrono::seconds(35));
+    state.counters["empty_mib"] = empty;
+    state.counters["rss_mib"] = pair.resident_mib();
+    state.counters["peak_mib"] = pair.status("VmHWM") / 1024;
+    state.counters["cycles"] = pair.metric("evacuator_policy_cycles_total") - cycles;
+    state.counters["bytes_per_pod"] = (pair.resident_mib() - empty) * (1 << 20) / (30.0 * nodes);
+  }
+}
+BENCHMARK(BM_ResidentMemory)->Arg(1000)->Iterations(1)->Unit(benchmark::kSecond)->UseRealTime();
+BENCHMARK(BM_ResidentMemory)->Arg(5000)->Iterations(1)->Unit(benchmark::kSecond)->UseRealTime();
+
+}  // namespace
