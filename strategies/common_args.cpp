@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -21,7 +22,15 @@ std::optional<std::string> complaint_about_percentage(const api::Json& value) {
   return std::nullopt;
 }
 
+bool is_plain(std::string_view name) {
+  return std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; });
+}
+
 }  // namespace
+
+api::FieldPath entry_path(const api::FieldPath& map, std::string_view key) {
+  return is_plain(key) ? map.field(key) : map.key(key);
+}
 
 bool PodScope::includes(const api::Pod& pod) const {
   if (!namespaces.include.empty() && !is_listed(namespaces.include, pod.meta.ns)) return false;
@@ -59,7 +68,7 @@ Percentages read_percentages(api::StrictObject& args, std::string_view name) {
   }
   for (const auto& [resource, value] : json->items()) {  // sorted by key
     if (const auto complaint = complaint_about_percentage(value)) {
-      args.errors().push_back({args.path().field(name).key(resource).text(), *complaint});
+      args.errors().push_back({entry_path(args.path().field(name), resource).text(), *complaint});
     } else {
       percentages.emplace_back(resource, value.get<double>());
     }

@@ -31,6 +31,9 @@ api::NamespaceFilter read_include_exclude(api::StrictObject& args, std::string_v
 using Percentages = std::vector<std::pair<std::string, double>>;
 Percentages read_percentages(api::StrictObject& args, std::string_view name);
 
+/// The place of one entry of a map: "thresholds.cpu", but "thresholds[nvidia.com/gpu]".
+api::FieldPath entry_path(const api::FieldPath& map, std::string_view key);
+
 /// A list of text of which every entry must be one of `allowed`.
 std::vector<std::string> read_choices(api::StrictObject& args, std::string_view name,
                                       std::span<const std::string_view> allowed);

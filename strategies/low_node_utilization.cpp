@@ -244,7 +244,7 @@ void check_pairs(api::StrictObject& args, const LowNodeUtilization::Args& parsed
     const auto& [resource, low] = parsed.thresholds[r];
     const double high = parsed.target_thresholds[r].second;
     if (low <= high) continue;
-    args.errors().push_back({args.path().field("thresholds").key(resource).text(),
+    args.errors().push_back({entry_path(args.path().field("thresholds"), resource).text(),
                              fmt::format("{} is above targetThresholds, which is {}", low, high)});
   }
 }

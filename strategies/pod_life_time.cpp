@@ -21,7 +21,7 @@ bool owners_agree(const api::NamespaceFilter& kinds, const api::Pod& pod) {
   return kinds.exclude.empty() || !has_owner_of_kind(pod, kinds.exclude);
 }
 
-std::string age_text(std::int64_t seconds) { return base::format_age(base::seconds(seconds)); }
+std::string age_text(std::int64_t seconds) { return base::format_duration(base::seconds(seconds)); }
 
 }  // namespace
 

@@ -1,0 +1,80 @@
+#pragma once
+
+/// Runs one strategy on a small cluster with a sink that writes everything down.
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "scheduling/evictability.hpp"
+#include "strategies/catalog.hpp"
+#include "test/builders/cluster.hpp"
+
+namespace builders {
+
+class RecordingSink final : public strategies::NominationSink {
+ public:
+  explicit RecordingSink(const scheduling::ClusterSnapshot& cluster) : cluster_(&cluster) {}
+
+  /// What to answer; accepts everything when not set.
+  std::function<strategies::Verdict(const api::Pod& pod)> answer;
+
+  strategies::Verdict offer(scheduling::PodIndex pod, std::string_view reason) override {
+    const api::Pod& object = cluster_->pod(pod);
+    const auto verdict = answer ? answer(object) : strategies::Verdict::kAccepted;
+    offered.push_back(object.meta.name);
+    if (verdict == strategies::Verdict::kAccepted) {
+      accepted.push_back(object.meta.name);
+      reasons[object.meta.name] = reason;
+    }
+    return verdict;
+  }
+  void refused(scheduling::PodIndex pod, const scheduling::Refusal& refusal) override {
+    refusals[cluster_->pod(pod).meta.name] = refusal.reason;
+  }
+
+  std::vector<std::string> offered;
+  std::vector<std::string> accepted;
+  std::map<std::string, std::string> reasons;
+  std::map<std::string, std::string> refusals;
+
+ private:
+  const scheduling::ClusterSnapshot* cluster_;
+};
+
+/// One strategy over all nodes at kNoon. Keep it as long as its sink is looked at.
+class StrategyRun {
+ public:
+  explicit StrategyRun(const ClusterBuilder& builder) : cluster_(builder.build()), overlay_(*cluster_), sink(*cluster_) {}
+
+  api::Evictability evictability;
+  const strategies::UsageView* usage = nullptr;
+
+  /// Throws when the arguments are refused.
+  StrategyRun& run(const std::string& name, const std::string& args) {
+    api::FieldErrors errors;
+    const auto made = strategies::make_strategies({{name, args}}, errors);
+    if (!errors.empty()) throw std::invalid_argument(errors.front().to_string());
+    const scheduling::Evictability rules(evictability, *cluster_, kNoon, errors);
+    std::vector<scheduling::NodeIndex> nodes;
+    for (const auto node : cluster_->nodes()) nodes.push_back(node);
+    status = made.front().strategy->nominate({overlay_, nodes, rules, kNoon, usage}, sink);
+    return *this;
+  }
+  scheduling::Overlay& overlay() { return overlay_; }
+  const scheduling::ClusterSnapshot& cluster() const { return *cluster_; }
+
+ private:
+  std::unique_ptr<const scheduling::ClusterSnapshot> cluster_;
+  scheduling::Overlay overlay_;
+
+ public:
+  RecordingSink sink;
+  base::Status status = base::Done{};
+};
+
+}  // namespace builders

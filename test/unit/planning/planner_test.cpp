@@ -1,0 +1,328 @@
+#include "planning/planner.hpp"
+
+#include <gmock/gmock.h>
+
+#include "planning/cycle_limits.hpp"
+#include "planning/target.hpp"
+#include "test/builders/cluster.hpp"
+
+namespace planning {
+namespace {
+
+using builders::ClusterBuilder;
+using builders::kNoon;
+using builders::NodeBuilder;
+using builders::PodBuilder;
+using scheduling::kNoNode;
+using strategies::Verdict;
+using testing::ElementsAre;
+using testing::Field;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+api::DeschedulerPolicySpec policy(std::vector<api::StrategyChoice> strategies) {
+  api::DeschedulerPolicySpec spec;
+  spec.strategies = std::move(strategies);
+  return spec;
+}
+
+const api::StrategyChoice kOld{"PodLifeTime", R"({"maxPodLifeTimeSeconds":60})"};
+const api::StrategyChoice kBalance{"LowNodeUtilization",
+                                   R"({"thresholds":{"cpu":30},"targetThresholds":{"cpu":50}})"};
+
+Plan plan(const ClusterBuilder& builder, const api::DeschedulerPolicySpec& spec, std::vector<api::PodUid> leaving = {},
+          PlanOptions options = {}) {
+  const auto cluster = builder.build();
+  return plan_cycle({spec, *cluster, std::move(leaving), kNoon, options});
+}
+
+std::vector<std::string> moved(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const api::PlannedMove& move : plan.moves) names.push_back(move.pod);
+  return names;
+}
+
+std::vector<std::string> targets(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const api::PlannedMove& move : plan.moves) names.push_back(move.to);
+  return names;
+}
+
+PodBuilder aged(std::string name, std::string node, int minutes) {
+  return PodBuilder(std::move(name)).on(std::move(node)).cpu(400).older_by(base::minutes(minutes));
+}
+
+ClusterBuilder three_old_pods() {
+  return ClusterBuilder()
+      .add(NodeBuilder("n1"))
+      .add(NodeBuilder("n2"))
+      .add(aged("a", "n1", 30))
+      .add(aged("b", "n1", 20))
+      .add(aged("c", "n2", 10));
+}
+
+TEST(PlanCycle, ListsMovesWithTheirReasonAndTarget) {
+  const Plan got = plan(ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(aged("a", "n1", 30)).add(
+                            aged("x", "n1", 0)), policy({kOld}));
+  ASSERT_THAT(got.moves, SizeIs(1));
+  EXPECT_EQ(got.moves[0], (api::PlannedMove{"default", "a", "uid-a", "n1", "n2", "PodLifeTime", "age 30m0s is above 1m0s"}));
+  EXPECT_EQ(got.nodes, 2);
+  EXPECT_EQ(got.pods, 2);
+  EXPECT_THAT(got.strategies, ElementsAre(StrategyResult{"PodLifeTime", 1, 0, ""}));
+  EXPECT_THAT(got.errors, IsEmpty());
+}
+
+TEST(PlanCycle, IsDeterministic) {
+  const auto spec = policy({kOld, kBalance});
+  EXPECT_EQ(plan(three_old_pods(), spec), plan(three_old_pods(), spec));
+}
+
+TEST(PlanCycle, HoldsThePlacesItPredicts) {
+  // Each of n2 and n3 has room for one: the third goes back to where it came from.
+  const Plan got = plan(ClusterBuilder()
+                            .add(NodeBuilder("n1").sized(4000, 4000, 3))
+                            .add(NodeBuilder("n2").sized(4000, 4000, 1))
+                            .add(NodeBuilder("n3").sized(4000, 4000, 1))
+                            .add(aged("a", "n1", 30))
+                            .add(aged("b", "n1", 20))
+                            .add(aged("c", "n1", 10)),
+                        policy({kOld}));
+  EXPECT_THAT(targets(got), ElementsAre("n2", "n3", "n1"));
+}
+
+TEST(PlanCycle, PredictsNothingForPodsThatNobodyRecreates) {
+  const Plan got = plan(ClusterBuilder()
+                            .add(NodeBuilder("n1"))
+                            .add(aged("failed", "n1", 30).phase(api::PodPhase::kFailed))
+                            .add(aged("bare", "n1", 20).bare().annotate("descheduler.alpha.kubernetes.io/evict")),
+                        policy({kOld}));
+  EXPECT_THAT(targets(got), ElementsAre("", ""));
+}
+
+TEST(PlanCycle, SaysWhenNothingFits) {
+  const Plan got = plan(ClusterBuilder().add(NodeBuilder("n1").cordoned()).add(aged("a", "n1", 30)), policy({kOld}));
+  EXPECT_THAT(targets(got), ElementsAre(""));
+}
+
+TEST(PlanCycle, RunsDescheduleBeforeBalance) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
+  for (int i = 1; i <= 8; ++i) builder.add(aged("p" + std::to_string(i), "n1", 0));
+  builder.add(aged("old", "n1", 30));
+  const Plan got = plan(builder, policy({kBalance, kOld}));
+  ASSERT_FALSE(got.moves.empty());
+  EXPECT_EQ(got.moves[0].strategy, "PodLifeTime");
+  EXPECT_EQ(got.strategies[1].strategy, "LowNodeUtilization");
+}
+
+TEST(PlanCycle, NominatesAPodOnceAndCountsItsMove) {
+  // Nine pods of 400m on n1. The life time takes one, so that balancing needs three more instead of four.
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
+  for (int i = 1; i <= 8; ++i) builder.add(aged("p" + std::to_string(i), "n1", 0));
+  builder.add(aged("old", "n1", 30));
+  EXPECT_THAT(moved(plan(builder, policy({kBalance}))), SizeIs(4));
+  EXPECT_THAT(moved(plan(builder, policy({kOld, kBalance}))), ElementsAre("old", "p1", "p2", "p3"));
+}
+
+TEST(PlanCycle, LeavesOutPodsThatLeaveAlready) {
+  const Plan got = plan(three_old_pods(), policy({kOld}), {{"uid-a"}, {"uid-unknown"}});
+  EXPECT_THAT(moved(got), ElementsAre("b", "c"));
+  EXPECT_THAT(got.refusals, IsEmpty());
+}
+
+TEST(PlanCycle, DoesNotCountLeavingPodsAgainstLimits) {
+  auto spec = policy({kOld});
+  spec.limits.per_cycle.total = 2;
+  EXPECT_THAT(moved(plan(three_old_pods(), spec, {{"uid-a"}})), ElementsAre("b", "c"));
+}
+
+struct LimitCase {
+  std::string name;
+  api::PerCycleLimits limits;
+  std::vector<std::string> want;
+  std::vector<api::ReasonCount> want_refused;
+};
+
+class PlanLimitTest : public testing::TestWithParam<LimitCase> {};
+
+TEST_P(PlanLimitTest, KeepsLimits) {
+  auto spec = policy({kOld});
+  spec.limits.per_cycle = GetParam().limits;
+  const Plan got = plan(three_old_pods(), spec);
+  EXPECT_EQ(moved(got), GetParam().want);
+  EXPECT_EQ(got.refused, GetParam().want_refused);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Limits, PlanLimitTest,
+    testing::Values(LimitCase{"AllowsAllWithout", {}, {"a", "b", "c"}, {}},
+                    LimitCase{"StopsAtTheTotal", {2, {}, {}}, {"a", "b"}, {{"TotalLimit", 1}}},
+                    LimitCase{"AllowsNoneWithZero", {0, {}, {}}, {}, {{"TotalLimit", 1}}},
+                    LimitCase{"SkipsANodeAtItsLimit", {{}, 1, {}}, {"a", "c"}, {{"NodeLimit", 1}}},
+                    LimitCase{"SkipsANamespaceAtItsLimit", {{}, {}, 1}, {"a"}, {{"NamespaceLimit", 2}}},
+                    LimitCase{"ChecksTheTotalBeforeTheNode", {1, 1, {}}, {"a"}, {{"TotalLimit", 1}}}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(PlanCycle, SpendsBudgets) {
+  auto cluster = three_old_pods();
+  cluster.add(aged("w1", "n1", 40).label("app", "web")).add(aged("w2", "n2", 35).label("app", "web"));
+  cluster.add(builders::pdb("web", "web", 1));
+  const Plan got = plan(cluster, policy({kOld}));
+  EXPECT_THAT(moved(got), ElementsAre("w1", "a", "b", "c"));
+  EXPECT_THAT(got.refused, ElementsAre(api::ReasonCount{"PDBWouldBlock", 1}));
+  ASSERT_THAT(got.refusals, SizeIs(1));
+  EXPECT_EQ(got.refusals[0], (PodRefusal{"default", "w2", "uid-w2", "n2", "PodLifeTime", "PDBWouldBlock",
+                                         "the PodDisruptionBudget web allows no more disruptions (2 pods healthy, 1 desired)"}));
+}
+
+TEST(PlanCycle, LetsPodsWaitForBudgetsOnRequest) {
+  auto cluster = three_old_pods();
+  cluster.add(aged("w1", "n1", 40).label("app", "web")).add(builders::pdb("web", "web", 0));
+  EXPECT_THAT(moved(plan(cluster, policy({kOld}), {}, {.spend_pdbs = false})), ElementsAre("w1", "a", "b", "c"));
+}
+
+TEST(PlanCycle, LooksAtReadyAndSelectedNodesOnly) {
+  auto spec = policy({kOld});
+  spec.node_selector = builders::labels_in("pool", {"blue"});
+  const Plan got = plan(ClusterBuilder()
+                            .add(NodeBuilder("n1").label("pool", "blue"))
+                            .add(NodeBuilder("n2").label("pool", "blue").not_ready())
+                            .add(NodeBuilder("n3"))
+                            .add(aged("a", "n1", 30))
+                            .add(aged("b", "n2", 30))
+                            .add(aged("c", "n3", 30)),
+                        spec);
+  EXPECT_THAT(moved(got), ElementsAre("a"));
+  EXPECT_EQ(got.nodes, 1);
+  EXPECT_EQ(got.pods, 1);
+}
+
+TEST(PlanCycle, BoundsRefusalsButNotTheirCount) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1").sized(4000, 4000, 100));
+  for (int i = 0; i < 20; ++i) builder.add(PodBuilder("p" + std::to_string(i)).on("n1").bare());
+  const Plan got = plan(builder, policy({kOld}), {}, {.max_refusals = 3});
+  EXPECT_THAT(got.refusals, SizeIs(3));
+  EXPECT_THAT(got.refused, ElementsAre(api::ReasonCount{"BarePod", 20}));
+  EXPECT_EQ(got.strategies[0].refused, 20);
+}
+
+TEST(PlanCycle, TellsUtilizationBeforeAndAfter) {
+  const Plan got = plan(ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(aged("a", "n1", 30)).add(
+                            aged("x", "n1", 0)), policy({kOld}));
+  ASSERT_THAT(got.utilization, SizeIs(2));
+  EXPECT_EQ(got.utilization[0].node, "n1");
+  EXPECT_EQ(got.utilization[0].cpu.allocatable.milli(), 4000);
+  EXPECT_EQ(got.utilization[0].cpu.before.milli(), 800);
+  EXPECT_EQ(got.utilization[0].cpu.after.milli(), 400);
+  EXPECT_EQ(got.utilization[0].pods.before.units(), 2);
+  EXPECT_EQ(got.utilization[1].cpu.after.milli(), 400);
+  EXPECT_EQ(got.utilization[1].pods.after.units(), 1);
+}
+
+TEST(PlanCycle, RunsTheOtherStrategiesWhenOneIsInvalid) {
+  const Plan got = plan(three_old_pods(), policy({{"PodLifeTime", R"({"typo":1,"maxPodLifeTimeSeconds":1})"}, kOld}));
+  EXPECT_THAT(got.errors, ElementsAre(Field(&api::FieldError::path, "spec.strategies[0].args.typo")));
+  EXPECT_THAT(moved(got), SizeIs(3));
+}
+
+TEST(PlanCycle, PlansNothingWhenAProtectionIsUnclear) {
+  auto spec = policy({kOld});
+  spec.evictability.priority_threshold = {std::nullopt, "missing"};
+  const Plan got = plan(three_old_pods(), spec);
+  EXPECT_THAT(got.errors, ElementsAre(Field(&api::FieldError::path, "spec.evictability.priorityThreshold.name")));
+  EXPECT_THAT(got.moves, IsEmpty());
+}
+
+TEST(PlanCycle, IsEmptyOnAnEmptyCluster) {
+  const Plan got = plan(ClusterBuilder(), policy({kOld, kBalance}));
+  EXPECT_THAT(got.moves, IsEmpty());
+  EXPECT_EQ(got.nodes, 0);
+}
+
+// --- limits alone
+
+TEST(CycleLimits, SkipTheNodeOfAPodWithoutOne) {
+  const CycleLimits limits({{}, 0, {}});
+  EXPECT_FALSE(limits.hit(kNoNode, 0));
+  EXPECT_EQ(limits.hit(3, 0)->verdict, Verdict::kNodeLimit);
+}
+
+TEST(CycleLimits, CountPerNodeAndNamespace) {
+  CycleLimits limits({{}, 2, 3});
+  limits.count(0, 0);
+  limits.count(0, 0);
+  EXPECT_EQ(limits.hit(0, 1)->verdict, Verdict::kNodeLimit);
+  EXPECT_FALSE(limits.hit(1, 0));
+  limits.count(1, 0);
+  EXPECT_EQ(limits.hit(1, 0)->verdict, Verdict::kNamespaceLimit);
+}
+
+// --- targets
+
+std::string target_of(const ClusterBuilder& builder, const std::string& pod) {
+  const auto cluster = builder.build();
+  scheduling::Overlay overlay(*cluster);
+  const auto index = cluster->find_pod("default", pod).value();
+  overlay.move(index, kNoNode);
+  const auto node = TargetPredictor(*cluster).predict(overlay, index);
+  return node ? cluster->node(*node).meta.name : "";
+}
+
+TEST(TargetPredictor, ChoosesTheEmptiestNode) {
+  EXPECT_EQ(target_of(ClusterBuilder()
+                          .add(NodeBuilder("n1"))
+                          .add(NodeBuilder("n2"))
+                          .add(PodBuilder("a").on("n1").cpu(1000))
+                          .add(PodBuilder("p").cpu(100)),
+                      "p"),
+            "n2");
+}
+
+TEST(TargetPredictor, BreaksTiesByName) {
+  EXPECT_EQ(target_of(ClusterBuilder().add(NodeBuilder("n3")).add(NodeBuilder("n2")).add(PodBuilder("p")), "p"), "n2");
+}
+
+TEST(TargetPredictor, WeighsCpuAndMemoryTogether) {
+  EXPECT_EQ(target_of(ClusterBuilder()
+                          .add(NodeBuilder("n1"))
+                          .add(NodeBuilder("n2"))
+                          .add(PodBuilder("cpu").on("n1").cpu(2000))
+                          .add(PodBuilder("memory").on("n2").memory(1000))
+                          .add(PodBuilder("p")),
+                      "p"),
+            "n2");
+}
+
+TEST(TargetPredictor, TakesTheNextBestThatPasses) {
+  EXPECT_EQ(target_of(ClusterBuilder()
+                          .add(NodeBuilder("n1").taint("gpu"))
+                          .add(NodeBuilder("n2").cordoned())
+                          .add(NodeBuilder("n3"))
+                          .add(NodeBuilder("n4"))
+                          .add(PodBuilder("a").on("n3").cpu(1000))
+                          .add(PodBuilder("b").on("n4").cpu(500))
+                          .add(PodBuilder("p")),
+                      "p"),
+            "n4");
+}
+
+TEST(TargetPredictor, MayChooseTheNodeThatThePodLeaves) {
+  EXPECT_EQ(target_of(ClusterBuilder()
+                          .add(NodeBuilder("n1"))
+                          .add(NodeBuilder("n2"))
+                          .add(PodBuilder("a").on("n2").cpu(3000))
+                          .add(PodBuilder("p").on("n1").cpu(1000)),
+                      "p"),
+            "n1");
+}
+
+TEST(TargetPredictor, FindsNoneForAPodThatIsTooLarge) {
+  EXPECT_EQ(target_of(ClusterBuilder().add(NodeBuilder("n1")).add(PodBuilder("p").cpu(4001)), "p"), "");
+}
+
+TEST(TargetPredictor, FindsNoneWithoutNodes) { EXPECT_EQ(target_of(ClusterBuilder().add(PodBuilder("p")), "p"), ""); }
+
+}  // namespace
+}  // namespace planning

@@ -1,0 +1,126 @@
+#include "strategies/catalog.hpp"
+
+#include <gmock/gmock.h>
+
+namespace strategies {
+namespace {
+
+struct ArgsCase {
+  std::string name;
+  std::string strategy;
+  std::string args;
+  std::string want;  ///< what some complaint must hold; "" = valid
+};
+
+class CatalogTest : public testing::TestWithParam<ArgsCase> {};
+
+TEST_P(CatalogTest, ChecksArguments) {
+  const ArgsCase& c = GetParam();
+  const api::FieldErrors errors = validate({{"PodLifeTime", R"({"maxPodLifeTimeSeconds": 1})"}, {c.strategy, c.args}});
+  std::string text;
+  for (const api::FieldError& error : errors) text += error.to_string() + "\n";
+  if (c.want.empty()) {
+    EXPECT_EQ(text, "");
+  } else {
+    EXPECT_THAT(text, testing::HasSubstr(c.want));
+    EXPECT_THAT(text, testing::StartsWith("spec.strategies[1]"));
+  }
+}
+
+constexpr auto kLow = "LowNodeUtilization";
+constexpr auto kLife = "PodLifeTime";
+
+INSTANTIATE_TEST_SUITE_P(
+    Names, CatalogTest,
+    testing::Values(
+        ArgsCase{"RefusesAnUnknownName", "Nope", "{}", "[1].name: \"Nope\" is no strategy; known are "},
+        ArgsCase{"GuessesAMisspelling", "PodLifetime", "{}", "did you mean \"PodLifeTime\"?"},
+        ArgsCase{"RequiresAName", "", "{}", "[1].name: is required"},
+        ArgsCase{"RefusesWhatIsNoJson", kLife, "{", "[1].args: "},
+        ArgsCase{"RefusesWhatIsNoObject", kLife, "[]", "[1].args: must be an object"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    LowNodeUtilization, CatalogTest,
+    testing::Values(
+        ArgsCase{"AcceptsAllArguments", kLow,
+                 R"({"thresholds":{"cpu":20,"nvidia.com/gpu":0},"targetThresholds":{"cpu":50.5,"nvidia.com/gpu":100},
+                     "numberOfNodes":2,"evictableNamespaces":{"exclude":["kube-system"]},"evictionLimits":{"node":3}})", ""},
+        ArgsCase{"AcceptsEqualThresholds", kLow, R"({"thresholds":{"cpu":50},"targetThresholds":{"cpu":50}})", ""},
+        ArgsCase{"RequiresThresholds", kLow, R"({"targetThresholds":{"cpu":50}})", "args.thresholds: is required"},
+        ArgsCase{"RequiresTargets", kLow, R"({"thresholds":{"cpu":50}})", "args.targetThresholds: is required"},
+        ArgsCase{"RefusesEmptyThresholds", kLow, R"({"thresholds":{},"targetThresholds":{}})", "args.thresholds: is required"},
+        ArgsCase{"RefusesMoreThanAll", kLow, R"({"thresholds":{"cpu":120},"targetThresholds":{"cpu":50}})",
+                 "spec.strategies[1].args.thresholds.cpu: 120 is above 100"},
+        ArgsCase{"RefusesLessThanNothing", kLow, R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":-0.5}})",
+                 "args.targetThresholds.cpu: -0.5 is below 0"},
+        ArgsCase{"RefusesText", kLow, R"({"thresholds":{"cpu":"20"},"targetThresholds":{"cpu":50}})", "must be a number, not a string"},
+        ArgsCase{"RefusesDifferentResources", kLow, R"({"thresholds":{"cpu":1},"targetThresholds":{"memory":50}})",
+                 "args.targetThresholds: must name the same resources as thresholds"},
+        ArgsCase{"RefusesThresholdsAboveTargets", kLow, R"({"thresholds":{"cpu":60},"targetThresholds":{"cpu":50}})",
+                 "args.thresholds.cpu: 60 is above targetThresholds, which is 50"},
+        ArgsCase{"AllowsThemAsDeviations", kLow,
+                 R"({"useDeviationThresholds":true,"thresholds":{"cpu":60},"targetThresholds":{"cpu":50}})", ""},
+        ArgsCase{"RefusesIncludedNamespaces", kLow,
+                 R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"evictableNamespaces":{"include":["a"]}})",
+                 "args.evictableNamespaces.include: only exclude is possible here"},
+        ArgsCase{"DoesNotSupportMeasuredUsageYet", kLow,
+                 R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"metricsUtilization":{"source":"KubernetesMetrics"}})",
+                 "args.metricsUtilization: not supported yet"},
+        ArgsCase{"RefusesUnknownArguments", kLow, R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"tresholds":1})",
+                 "args.tresholds: "},
+        ArgsCase{"RefusesANegativeNodeLimit", kLow,
+                 R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"evictionLimits":{"node":-1}})", "args.evictionLimits.node: "}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    PodLifeTime, CatalogTest,
+    testing::Values(
+        ArgsCase{"AcceptsAllArguments", kLife,
+                 R"({"maxPodLifeTimeSeconds":0,"states":["Failed","OOMKilled"],"conditions":[{"type":"Ready","status":"False"}],
+                     "exitCodes":[-1,137],"ownerKinds":{"exclude":["Job"]},"labelSelector":{"matchLabels":{"a":"b"}},
+                     "namespaces":{"include":["a"]},"includingInitContainers":true,"includingEphemeralContainers":true})", ""},
+        ArgsCase{"RequiresACriterion", kLife, R"({"ownerKinds":{"include":["Job"]}})", "[1].args: needs at least one of"},
+        ArgsCase{"TakesEmptyListsForNone", kLife, R"({"states":[]})", "[1].args: needs at least one of"},
+        ArgsCase{"RefusesUnknownStates", kLife, R"({"states":["Failed","CrashLoop"]})", "args.states[1]: \"CrashLoop\" is none of"},
+        ArgsCase{"RefusesANegativeAge", kLife, R"({"maxPodLifeTimeSeconds":-1})", "args.maxPodLifeTimeSeconds: must not be negative"},
+        ArgsCase{"RefusesBothKindsOfNamespaces", kLife,
+                 R"({"maxPodLifeTimeSeconds":1,"namespaces":{"include":["a"],"exclude":["b"]}})",
+                 "args.namespaces: only one of include and exclude can be set"},
+        ArgsCase{"RefusesBothKindsOfOwners", kLife,
+                 R"({"maxPodLifeTimeSeconds":1,"ownerKinds":{"include":["a"],"exclude":["b"]}})",
+                 "args.ownerKinds: only one of include and exclude can be set"},
+        ArgsCase{"RefusesAnEmptyCondition", kLife, R"({"conditions":[{"type":"Ready"},{}]})", "args.conditions[1]: must set at least one"},
+        ArgsCase{"RefusesUnknownFieldsOfConditions", kLife, R"({"conditions":[{"typo":"Ready"}]})", "args.conditions[0].typo: "},
+        ArgsCase{"RefusesSelectorsThatDoNotParse", kLife,
+                 R"({"maxPodLifeTimeSeconds":1,"labelSelector":{"matchExpressions":[{"key":"a","operator":"In"}]}})",
+                 "args.labelSelector.matchExpressions[0].values: "},
+        ArgsCase{"RefusesFractionalExitCodes", kLife, R"({"exitCodes":[1.5]})", "args.exitCodes[0]: must be a whole number"},
+        ArgsCase{"RefusesHugeExitCodes", kLife, R"({"exitCodes":[4294967296]})", "args.exitCodes[0]: must be a whole number"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Catalog, KeepsTheOthersWhenOneIsInvalid) {
+  api::FieldErrors errors;
+  const auto made = make_strategies({{"Nope", "{}"}, {"PodLifeTime", R"({"maxPodLifeTimeSeconds": 1})"}}, errors);
+  EXPECT_EQ(errors.size(), 1U);
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(made[0].position, 1U);
+  EXPECT_EQ(made[0].strategy->name(), "PodLifeTime");
+}
+
+TEST(Catalog, ReportsAllProblemsTogether) {
+  EXPECT_EQ(validate({{"Nope", "{}"}, {"PodLifeTime", R"({"states":["x"],"typo":1})"}}).size(), 3U);
+}
+
+TEST(Catalog, TakesMissingArgumentsForEmptyOnes) {
+  EXPECT_THAT(validate({{"PodLifeTime", ""}})[0].message, testing::HasSubstr("needs at least one"));
+}
+
+TEST(Catalog, ListsItsNamesInOrder) {
+  const auto names = known_strategies();
+  EXPECT_TRUE(std::ranges::is_sorted(names));
+  EXPECT_THAT(names, testing::IsSupersetOf({std::string_view("LowNodeUtilization"), std::string_view("PodLifeTime")}));
+}
+
+}  // namespace
+}  // namespace strategies
