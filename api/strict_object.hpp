@@ -5,6 +5,7 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <span>
@@ -24,6 +25,8 @@ struct WireName {
   E value;
   std::string_view name;
 };
+template <typename E>
+WireName(E, std::string_view) -> WireName<E>;  // clang 14 does not deduce for aggregates
 
 template <typename E, std::size_t N>
 std::string_view name_of(const std::array<WireName<E>, N>& names, E value) {

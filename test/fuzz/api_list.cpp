@@ -1,0 +1,26 @@
+/// A List answer of any text: no crash; items are objects, and decoding them inside the walk does not disturb it.
+
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "api/core_codec.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  std::size_t plain = 0;
+  std::size_t decoding = 0;
+  const auto first = api::for_each_item(text, [&](std::string_view item) -> base::Status {
+    if (!item.starts_with('{')) std::abort();
+    ++plain;
+    return base::Done{};
+  });
+  const auto second = api::for_each_item(text, [&](std::string_view item) -> base::Status {
+    static_cast<void>(api::decode_pod(item));
+    ++decoding;
+    return base::Done{};
+  });
+  if (plain != decoding || first.ok() != second.ok()) std::abort();
+  if (first && first->resource_version != second->resource_version) std::abort();
+  return 0;
+}
