@@ -20,12 +20,12 @@ namespace simulator {
 
 struct ClusterOptions {
   std::uint64_t seed = 1;             ///< of UIDs and generated names
-  KubeletOptions kubelet;
-  NodeLifecycleOptions nodes;
+  KubeletOptions kubelet{};
+  NodeLifecycleOptions nodes{};
   bool events = true;                 ///< write Events
   bool scheduler = true;              ///< without: whoever creates a pod sets its nodeName
   /// Script of the handoff operator for pods that have handoff.evacuator.dev/mode but no script of their own; "": none.
-  std::string handoff_script;
+  std::string handoff_script{};
 };
 
 /// The whole in-memory cluster behind the API server: the store and everybody who works on it. Begins with the namespaces

@@ -12,11 +12,6 @@ void Journal::follow_rest(std::vector<kube::ResourceType> types, Handler handler
 }
 
 bool Journal::poll() {
-  if (!started_) {
-    started_ = true;
-    start_over();
-    return true;
-  }
   if (store_.revision() == seen_) return false;
   const auto changes = store_.changes_since(seen_);
   if (!changes) {

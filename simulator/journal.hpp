@@ -9,7 +9,7 @@
 
 namespace simulator {
 
-/// An actor's own place in the store's journal. Used by one thread.
+/// An actor's own place in the store's journal, at its very beginning to start with. Used by one thread.
 class Journal {
  public:
   using Handler = std::function<void(const Change& change)>;
@@ -20,7 +20,7 @@ class Journal {
   void follow(const kube::ResourceType& type, Handler handler) { handlers_.emplace_back(type, std::move(handler)); }
   /// Hears what no other handler is there for. After a reset it hears of `types` only.
   void follow_rest(std::vector<kube::ResourceType> types, Handler handler);
-  /// Called before everything is told afresh as kAdded: at the first poll, and when the journal no longer reaches back.
+  /// Called before everything is told afresh as kAdded, because the journal no longer reaches back to the last poll.
   void on_reset(std::function<void()> reset) { reset_ = std::move(reset); }
 
   /// Tells the handlers what has changed since the last call. True if there was anything.
@@ -36,7 +36,6 @@ class Journal {
   std::vector<kube::ResourceType> rest_types_;
   Handler rest_;
   std::function<void()> reset_;
-  bool started_ = false;
   std::uint64_t seen_ = 0;
 };
 

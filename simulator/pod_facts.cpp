@@ -40,7 +40,7 @@ std::optional<api::SelectorOperator> selector_operator(const std::string& text) 
   return std::nullopt;
 }
 
-std::vector<std::string> texts(const Json* array) {
+std::vector<std::string> string_items(const Json* array) {
   std::vector<std::string> found;
   if (!array || !array->is_array()) return found;
   for (const Json& text : *array) {
@@ -128,7 +128,7 @@ std::vector<api::SelectorRequirement> requirements_of(const Json* expressions) {
   if (!expressions || !expressions->is_array()) return found;
   for (const Json& expression : *expressions) {
     if (const auto op = selector_operator(text_at(expression, {"operator"}))) {
-      found.push_back({text_at(expression, {"key"}), *op, texts(find_at(expression, {"values"}))});
+      found.push_back({text_at(expression, {"key"}), *op, string_items(find_at(expression, {"values"}))});
     }
   }
   return found;

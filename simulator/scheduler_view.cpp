@@ -14,7 +14,7 @@ using api::Json;
 
 constexpr std::string_view kSchedulerName = "default-scheduler";
 
-std::string text_of(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string json_text(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 bool same_part(const Json& a, const Json& b, std::initializer_list<std::string_view> path) {
   const Json* left = find_at(a, path);
@@ -76,7 +76,7 @@ void SchedulerView::follow(const kube::ResourceType& type, Table<T>& table, base
       table.erase(change.key);
       return;
     }
-    auto decoded = decode(text_of(*change.object));
+    auto decoded = decode(json_text(*change.object));
     if (!decoded) return;
     table[change.key] = std::make_shared<const T>(*std::move(decoded));
     const auto differs = [&](std::initializer_list<std::string_view> path) { return !same_part(*change.before, *change.object, path); };
@@ -94,7 +94,7 @@ void SchedulerView::on_pod(const Change& change) {
     return;
   }
   if (change.before && change.kind == ChangeKind::kModified && pods_.contains(change.key) && places_alike(*change.before, *change.object)) return;
-  auto decoded = api::decode_pod(text_of(*change.object));
+  auto decoded = api::decode_pod(json_text(*change.object));
   if (!decoded) return;
   // Another pod that is new to a node can be the company that somebody waits for; one that ends makes room.
   room_ = room_ || !decoded->node_name.empty();
