@@ -30,7 +30,9 @@ class PlanSink final : public strategies::NominationSink {
         overlay_(input.cluster),
         budgets_(input.cluster),
         limits_(input.spec.limits.per_cycle),
-        predictor_(input.cluster) {}
+        predictor_(input.cluster) {
+    for (const api::PodUid& uid : input.cooling) cooling_.insert(uid.value);
+  }
 
   const scheduling::Overlay& overlay() const { return overlay_; }
 
@@ -54,6 +56,9 @@ class PlanSink final : public strategies::NominationSink {
     const NodeIndex from = cluster_.node_of(pod);
     if (overlay_.is_moved(pod)) {
       return refuse(pod, {"AlreadyNominated", "it is nominated already in this cycle"}, Verdict::kRefused);
+    }
+    if (cooling_.contains(cluster_.pod(pod).meta.uid)) {
+      return refuse(pod, {"RecentlyEvacuated", "its last evacuation ended a moment ago"}, Verdict::kRefused);
     }
     if (const auto hit = limits_.hit(from, cluster_.namespace_of(pod))) return refuse(pod, hit->refusal, hit->verdict);
     if (input_.options.spend_pdbs) {
@@ -111,6 +116,7 @@ class PlanSink final : public strategies::NominationSink {
   scheduling::PdbBudgets budgets_;
   CycleLimits limits_;
   TargetPredictor predictor_;
+  std::unordered_set<std::string_view> cooling_;
   std::map<std::string_view, std::int32_t> refused_;  ///< reasons are static text
   StrategyResult* result_ = nullptr;
 };

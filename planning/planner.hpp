@@ -30,6 +30,9 @@ struct PlanInput {
   std::vector<api::PodUid> leaving;
   base::TimePoint now;
   PlanOptions options{};
+  /// Pods that stay where they are for now, such as those whose last Evacuation failed a moment ago: refused with the
+  /// reason RecentlyEvacuated before any limit is counted, so that they do not use up the cycle.
+  std::vector<api::PodUid> cooling{};
 };
 
 /// A pod that a strategy wanted to move, and why it stays.

@@ -137,6 +137,15 @@ TEST(PlanCycle, DoesNotCountLeavingPodsAgainstLimits) {
   EXPECT_THAT(moved(plan(three_old_pods(), spec, {{"uid-a"}})), ElementsAre("b", "c"));
 }
 
+TEST(PlanCycle, DoesNotSpendLimitsOnCoolingPods) {
+  auto spec = policy({kOld});
+  spec.limits.per_cycle.total = 1;
+  const auto cluster = three_old_pods().build();
+  const Plan got = plan_cycle({.spec = spec, .cluster = *cluster, .leaving = {}, .now = kNoon, .cooling = {{"uid-a"}}});
+  EXPECT_THAT(moved(got), ElementsAre("b"));
+  EXPECT_THAT(got.refused, testing::Contains(api::ReasonCount{"RecentlyEvacuated", 1}));
+}
+
 struct LimitCase {
   std::string name;
   api::PerCycleLimits limits;
