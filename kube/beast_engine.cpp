@@ -80,10 +80,11 @@ class Exchange final : public Operation, public std::enable_shared_from_this<Exc
   /// The last bytes never reached the kernel, so the server cannot have got the whole request, whatever the verb.
   void not_sent(const Connection::IoError& error) {
     if (reused_) return start_over();
-    // A server that hangs up while we write often said why just before.
-    connection_->read([self = shared_from_this(), error](const Connection::IoError& last, std::string_view) {
-      const auto& telling = Connection::is_certificate_alert(last) ? last : error;
+    // A server that hangs up while we write often said why just before: a TLS alert, or an answer (413, 429).
+    connection_->read([self = shared_from_this(), error](const Connection::IoError& last, std::string_view bytes) {
       if (self->finished_) return;
+      if (!bytes.empty()) return self->received(last, bytes);
+      const auto& telling = Connection::is_certificate_alert(last) ? last : error;
       self->finish(base::unavailable(self->describe("sending the request: " + self->connection_->explain(telling))));
     });
   }

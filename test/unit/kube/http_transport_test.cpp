@@ -253,7 +253,7 @@ TEST_P(EveryWayTest, EndsAtItsDeadlineWhenTheAnswerDrips) {
     bool open = peer.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
     while (open) {
       open = peer.send("x");
-      std::this_thread::sleep_for(milliseconds(5));  // the server's slowness, not a wait of the test
+      peer.dawdle();
     }
     return false;
   });
@@ -303,18 +303,15 @@ TEST_P(EveryWayTest, NeverSendsAPostTwice) {
 }
 
 TEST_P(EveryWayTest, NoticesAConnectionThatTheServerClosed) {
-  std::atomic<int> closed = 0;
-  const auto server = serve([&](Peer& peer, const ServerRequest& request) {
+  const auto server = serve([](Peer& peer, const ServerRequest& request) {
     answer_ok(peer, request);
-    ++closed;
     return false;  // closes without having said "Connection: close"
   });
   const auto client = client_of(*server);
   for (int i = 0; i < 20; ++i) {
     const auto got = client->round_trip(post("/a", std::string(200'000, 'x')));
     ASSERT_TRUE(got) << i << ": " << got.error().message;
-    while (closed <= i) std::this_thread::yield();
-    std::this_thread::sleep_for(milliseconds(2));  // for the FIN to cross the loopback
+    server->await_no_connections();
   }
 }
 

@@ -141,7 +141,8 @@ Pem TestCa::issue(const std::vector<std::string>& names, long valid_from, long v
 
 class TestServer::Connection final : public Peer {
  public:
-  Connection(int socket, SSL_CTX* context) : socket_(socket), tls_(context == nullptr ? nullptr : SSL_new(context)) {
+  Connection(TestServer& server, int socket, SSL_CTX* context)
+      : server_(server), socket_(socket), tls_(context == nullptr ? nullptr : SSL_new(context)) {
     if (tls_ != nullptr) SSL_set_fd(tls_, socket);
   }
   ~Connection() override {
@@ -152,6 +153,7 @@ class TestServer::Connection final : public Peer {
 
   bool send(std::string_view bytes) override {
     while (!bytes.empty()) {
+      note_stall();
       const auto sent = tls_ != nullptr ? SSL_write(tls_, bytes.data(), static_cast<int>(std::min<std::size_t>(bytes.size(), 1 << 20)))
                                         : static_cast<int>(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
       if (sent <= 0) return false;
@@ -168,6 +170,10 @@ class TestServer::Connection final : public Peer {
     std::array<char, 4096> ignored;
     while (receive(ignored.data(), ignored.size()) > 0) {
     }
+  }
+  void dawdle() override {
+    pollfd hang_up{socket_, POLLRDHUP, 0};
+    ::poll(&hang_up, 1, 5);
   }
   /// Reads the next request; false at the connection's end.
   bool read(ServerRequest& request) {
@@ -188,6 +194,13 @@ class TestServer::Connection final : public Peer {
   }
 
  private:
+  void note_stall() {
+    pollfd writable{socket_, POLLOUT, 0};
+    if (::poll(&writable, 1, 200) != 0) return;
+    const std::scoped_lock lock(server_.mutex_);
+    server_.stalled_ = true;
+    server_.changed_.notify_all();
+  }
   int receive(char* into, std::size_t size) {
     return tls_ != nullptr ? SSL_read(tls_, into, static_cast<int>(size)) : static_cast<int>(::recv(socket_, into, size, 0));
   }
@@ -212,6 +225,7 @@ class TestServer::Connection final : public Peer {
     }
   }
 
+  TestServer& server_;
   const int socket_;
   SSL* const tls_;
   std::string input_;
@@ -253,7 +267,7 @@ void TestServer::accept_all() {
 
 void TestServer::serve(int socket, int number) {
   {
-    Connection connection(socket, static_cast<SSL_CTX*>(context_.get()));
+    Connection connection(*this, socket, static_cast<SSL_CTX*>(context_.get()));
     bool go_on = connection.handshake();
     while (go_on) {
       ServerRequest request;
@@ -270,6 +284,7 @@ void TestServer::serve(int socket, int number) {
   const std::scoped_lock lock(mutex_);
   std::erase(sockets_, socket);
   ::close(socket);
+  changed_.notify_all();
 }
 
 std::string TestServer::url() const {
@@ -284,6 +299,16 @@ std::vector<ServerRequest> TestServer::requests() const {
 void TestServer::await_requests(std::size_t count) const {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return requests_.size() >= count; });
+}
+
+void TestServer::await_no_connections() const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return sockets_.empty(); });
+}
+
+void TestServer::await_stall() const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stalled_; });
 }
 
 std::string http_answer(int status, const std::string& body, const std::string& more_headers, const std::string& content_type) {

@@ -57,6 +57,7 @@ class Peer {
   virtual bool send(std::string_view bytes) = 0;
   virtual void reset() = 0;       ///< RST
   virtual void await_end() = 0;   ///< until the client hangs up or the server stops
+  virtual void dawdle() = 0;      ///< a few milliseconds, or until the client hangs up
 };
 
 /// HTTP/1.1 over loopback, one thread per connection, TLS if wanted. The handler answers on the raw connection and returns
@@ -73,6 +74,8 @@ class TestServer {
   int connections() const { return connections_; }
   std::vector<ServerRequest> requests() const;
   void await_requests(std::size_t count) const;
+  void await_no_connections() const;  ///< all that there were have been closed
+  void await_stall() const;           ///< a send() found the client's window shut
 
  private:
   class Connection;
@@ -91,6 +94,7 @@ class TestServer {
   std::list<int> sockets_;
   std::list<std::thread> threads_;
   bool stopping_ = false;
+  bool stalled_ = false;
   std::thread acceptor_;
 };
 
