@@ -15,6 +15,36 @@
 #include "kube/response_reader.hpp"
 
 namespace kube {
+
+enum class GetState { kRunning, kAnswered, kFailed, kTooLarge, kCancelled };
+
+/// One GET, between the caller and the pool's thread. It and its token source live as long as either needs them.
+class CpprestGet {
+ public:
+  /// The first end counts.
+  void end(GetState how, Response answer = {}) {
+    const std::scoped_lock lock(mutex_);
+    if (state_ != GetState::kRunning) return;
+    state_ = how;
+    answer_ = std::move(answer);
+    changed_.notify_all();
+  }
+  /// kRunning when the deadline came first.
+  GetState wait(std::chrono::steady_clock::time_point deadline, Response& answer) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, deadline, [this] { return state_ != GetState::kRunning; });
+    answer = std::move(answer_);
+    return state_;
+  }
+  pplx::cancellation_token_source source;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  GetState state_ = GetState::kRunning;
+  Response answer_;
+};
+
 namespace {
 
 namespace rest_http = web::http;
@@ -90,37 +120,8 @@ class BoundedSink final : public Concurrency::streams::details::streambuf_state_
   std::string body_;
 };
 
-enum class GetState { kRunning, kAnswered, kFailed, kTooLarge, kCancelled };
-
-/// One GET, between the caller and the pool's thread. It and its token source live as long as either needs them.
-class Get {
- public:
-  /// The first end counts.
-  void end(GetState how, Response answer = {}) {
-    const std::scoped_lock lock(mutex_);
-    if (state_ != GetState::kRunning) return;
-    state_ = how;
-    answer_ = std::move(answer);
-    changed_.notify_all();
-  }
-  /// kRunning when the deadline came first.
-  GetState wait(std::chrono::steady_clock::time_point deadline, Response& answer) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_until(lock, deadline, [this] { return state_ != GetState::kRunning; });
-    answer = std::move(answer_);
-    return state_;
-  }
-  pplx::cancellation_token_source source;
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  GetState state_ = GetState::kRunning;
-  Response answer_;
-};
-
 /// Only from the pool's one thread, or it races with the TLS read (cpp-stack.md 2b).
-void cancel_on_pool(const std::shared_ptr<Get>& get) {
+void cancel_on_pool(const std::shared_ptr<CpprestGet>& get) {
   crossplat::threadpool::shared_instance().service().post([get] { get->source.cancel(); });
 }
 
@@ -172,13 +173,13 @@ struct CpprestEngine::Impl {
       : endpoint(endpoint_in), material(std::make_shared<MaterialSource>(std::move(material_in))) {}
 
   rest_http::client::http_client_config settings() const;
-  void start(const Request& request, const std::string& authorization, std::size_t body_limit, const std::shared_ptr<Get>& get);
+  void start(const Request& request, const std::string& authorization, std::size_t body_limit, const std::shared_ptr<CpprestGet>& get);
 
   const Endpoint endpoint;
   const std::shared_ptr<MaterialSource> material;
   std::optional<rest_http::client::http_client> client;
   std::mutex mutex;
-  std::set<std::shared_ptr<Get>> running;  // guarded by mutex
+  std::set<std::shared_ptr<CpprestGet>> running;  // guarded by mutex
   bool closing = false;                    // guarded by mutex
 };
 
@@ -195,8 +196,8 @@ rest_http::client::http_client_config CpprestEngine::Impl::settings() const {
 
 /// Never throws: whatever cpprestsdk throws counts as "no answer".
 void CpprestEngine::Impl::start(const Request& request, const std::string& authorization, std::size_t body_limit,
-                                const std::shared_ptr<Get>& get) {
-  const std::weak_ptr<Get> watched = get;
+                                const std::shared_ptr<CpprestGet>& get) {
+  const std::weak_ptr<CpprestGet> watched = get;
   const auto sink = std::make_shared<BoundedSink>(body_limit, [watched] {
     if (const auto alive = watched.lock()) alive->end(GetState::kTooLarge);
   });
@@ -235,7 +236,7 @@ bool CpprestEngine::can_reach(const Endpoint& endpoint) {
 std::optional<base::Result<Response>> CpprestEngine::get(const Request& request, const std::string& authorization,
                                                          std::chrono::steady_clock::time_point deadline,
                                                          std::size_t body_limit) {
-  auto get = std::make_shared<Get>();
+  auto get = std::make_shared<CpprestGet>();
   {
     const std::scoped_lock lock(impl_->mutex);
     if (impl_->closing) return engine_closed();

@@ -34,10 +34,34 @@ std::string head_and_body(const Request& request, const Endpoint& endpoint, cons
   return text + "\r\n" + request.body;
 }
 
+base::Result<Endpoint> endpoint_of(const Config& config, HttpTransportOptions options) {
+  Endpoint endpoint;
+  auto server = parse_url(config.server);
+  if (!server) return std::move(server).error().during("server of " + config.source);
+  endpoint.server = *std::move(server);
+  if (!config.proxy_url.empty()) {
+    auto proxy = parse_url(config.proxy_url);
+    if (!proxy) return std::move(proxy).error().during("proxy-url of " + config.source);
+    endpoint.proxy = *std::move(proxy);
+  }
+  endpoint.tls_name = config.tls_server_name.empty() ? endpoint.server.host : config.tls_server_name;
+  endpoint.verify = !config.insecure_skip_tls_verify;
+  options.max_connections = std::max(options.max_connections, 1);
+  endpoint.options = std::move(options);
+  return endpoint;
+}
+
+/// cpprestsdk re-sends a POST on a stale connection and has no lane for leases; it gets what it does well.
+bool suits_cpprest(const Request& request) {
+  return request.method == "GET" && request.body.empty() && request.flow == Flow::kRead;
+}
+
+}  // namespace
+
 /// At most so many requests in flight; leases do not wait.
-class Slots {
+class RequestSlots {
  public:
-  explicit Slots(int count) : free_(count) {}
+  explicit RequestSlots(int count) : free_(count) {}
 
   base::Status take(steady_clock::time_point deadline) {
     std::unique_lock lock(mutex_);
@@ -66,11 +90,11 @@ class Slots {
 };
 
 /// Counts who is inside, so that the destructor can wait for them.
-class Callers {
+class CallerCount {
  public:
   class Visit {
    public:
-    explicit Visit(Callers& callers) : callers_(callers) {
+    explicit Visit(CallerCount& callers) : callers_(callers) {
       const std::scoped_lock lock(callers_.mutex_);
       ++callers_.inside_;
     }
@@ -83,7 +107,7 @@ class Callers {
     Visit& operator=(const Visit&) = delete;
 
    private:
-    Callers& callers_;
+    CallerCount& callers_;
   };
   void await_none() {
     std::unique_lock lock(mutex_);
@@ -95,30 +119,6 @@ class Callers {
   std::condition_variable left_;
   int inside_ = 0;
 };
-
-base::Result<Endpoint> endpoint_of(const Config& config, HttpTransportOptions options) {
-  Endpoint endpoint;
-  auto server = parse_url(config.server);
-  if (!server) return std::move(server).error().during("server of " + config.source);
-  endpoint.server = *std::move(server);
-  if (!config.proxy_url.empty()) {
-    auto proxy = parse_url(config.proxy_url);
-    if (!proxy) return std::move(proxy).error().during("proxy-url of " + config.source);
-    endpoint.proxy = *std::move(proxy);
-  }
-  endpoint.tls_name = config.tls_server_name.empty() ? endpoint.server.host : config.tls_server_name;
-  endpoint.verify = !config.insecure_skip_tls_verify;
-  options.max_connections = std::max(options.max_connections, 1);
-  endpoint.options = std::move(options);
-  return endpoint;
-}
-
-/// cpprestsdk re-sends a POST on a stale connection and has no lane for leases; it gets what it does well.
-bool suits_cpprest(const Request& request) {
-  return request.method == "GET" && request.body.empty() && request.flow == Flow::kRead;
-}
-
-}  // namespace
 
 struct HttpTransport::Impl {
   Impl(Config config_in, Endpoint endpoint_in)
@@ -139,9 +139,9 @@ struct HttpTransport::Impl {
 
   const Config config;
   const Endpoint endpoint;
-  Callers callers;
+  CallerCount callers;
   BeastEngine beast;
-  Slots slots;
+  RequestSlots slots;
 
   std::mutex mutex;  // guards the next four
   std::string ca;
@@ -252,7 +252,7 @@ base::Result<std::unique_ptr<HttpTransport>> HttpTransport::create(Config config
 }
 
 base::Result<Response> HttpTransport::round_trip(const Request& request) {
-  const Callers::Visit visit(impl_->callers);
+  const CallerCount::Visit visit(impl_->callers);
   const bool waits = request.flow != Flow::kLease;
   if (waits) {
     if (auto slot = impl_->slots.take(steady_clock::now() + request.timeout); !slot) return slot.error();
@@ -264,7 +264,7 @@ base::Result<Response> HttpTransport::round_trip(const Request& request) {
 }
 
 base::Result<std::unique_ptr<WatchStream>> HttpTransport::watch(const Request& request) {
-  const Callers::Visit visit(impl_->callers);
+  const CallerCount::Visit visit(impl_->callers);
   const auto presented = impl_->present();
   if (!presented) return presented.error();
   auto outgoing = impl_->prepare(request, *presented);

@@ -14,10 +14,12 @@ using BeastError = boost::beast::error_code;
 
 constexpr std::uint32_t kLargestHeader = 64 << 10;
 
+}  // namespace
+
 /// Beast's parser with our hooks. Its text views are boost::string_view.
-class Parser final : public http::basic_parser<false> {
+class ResponseParser final : public http::basic_parser<false> {
  public:
-  Parser(std::uint64_t limit, const ResponseReader::OnBody& on_body, bool expects_body) : on_body_(on_body) {
+  ResponseParser(std::uint64_t limit, const ResponseReader::OnBody& on_body, bool expects_body) : on_body_(on_body) {
     header_limit(kLargestHeader);
     body_limit(limit);
     eager(true);
@@ -51,8 +53,6 @@ class Parser final : public http::basic_parser<false> {
   ResponseHead head_;
 };
 
-}  // namespace
-
 struct ResponseReader::Impl {
   Impl(std::uint64_t limit_in, OnBody on_body_in, bool expects_body_in)
       : limit(limit_in), on_body(std::move(on_body_in)), expects_body(expects_body_in) {
@@ -70,7 +70,7 @@ struct ResponseReader::Impl {
   const std::uint64_t limit;
   const OnBody on_body;
   const bool expects_body;
-  std::optional<Parser> parser;
+  std::optional<ResponseParser> parser;
   std::string pending;  // bytes that the parser could not use yet
   bool failed = false;
 };
