@@ -125,9 +125,6 @@ Step on_accepted(Draft& draft) {
 Step on_applied(Draft& draft, const evictors::Action& action) {
   clear_blocked(draft);
   draft.status().blocked_since.reset();  // the owner's work, not ours, begins: a hand-over may take hours
-  if (!api::is_true(draft.status().conditions, "HandoffAcknowledged")) {
-    draft.condition("HandoffAcknowledged", ConditionStatus::kFalse, "AwaitingAcknowledgement");
-  }
   if (action.role != evictors::ActionRole::kRequest) return Step::kSettled;
   return enter_in_progress(draft, "HandoffRequested", "the pod's owner was asked to hand over");
 }

@@ -170,7 +170,8 @@ std::optional<Step> choose_evictor(Draft& draft) {
   status.evictor = chosen->evictor;
   status.evictor_index = chosen->index;
   status.adapter = chosen->probe.adapter;
-  if (!chosen->probe.acknowledges) draft.condition("HandoffAcknowledged", ConditionStatus::kFalse, "NotApplicable");
+  draft.condition("HandoffAcknowledged", ConditionStatus::kFalse,
+                  chosen->probe.acknowledges && !draft.spec().dry_run ? "AwaitingAcknowledgement" : "NotApplicable");
   if (chosen->probe.reports_post && !api::find_condition(status.conditions, "PostCompleted")) {
     draft.condition("PostCompleted", ConditionStatus::kUnknown, "Waiting",
                     "to be set to True by the workload's operator once its work after the move is done");

@@ -188,8 +188,19 @@ TEST_F(Scenario, S09_GrantedWithoutDeletionTimestamp) {
   EXPECT_TRUE(pod_exists(pod));
 }
 
+TEST_F(Scenario, S10_FinalizerHoldsAStoppedPod) {
+  const std::string pod = begin();
+  edit(kube::kPods, pod, [](Json& object) { object["metadata"]["finalizers"] = {"example.com/backup"}; });
+  const std::string name = evacuate(pod);
+  expect_end(name, Phase::kSucceeded, "Evicted");
+  EXPECT_EQ(condition(name, "TargetGone"), "PodTerminal") << "it does not run any more: that is gone enough";
+  EXPECT_TRUE(pod_exists(pod));
+}
+
 TEST_F(Scenario, S10_FinalizerHoldsThePod) {
   const std::string pod = begin();
+  const std::string node = (*cluster->store().get(kube::kPods, {"shop", pod}))["spec"]["nodeName"];
+  edit(kube::kNodes, node, [](Json& object) { object["metadata"]["annotations"][std::string(simulator::knobs::kDead)] = "x"; }, "");
   edit(kube::kPods, pod, [](Json& object) { object["metadata"]["finalizers"] = {"example.com/backup"}; });
   const std::string name = evacuate(pod);
   expect_end(name, Phase::kFailed, "TerminationTimeout");
@@ -443,6 +454,7 @@ TEST_F(Scenario, S43_LeaderChangeInEachPhase) {
     if (at == Phase::kPending) patch_evacuation(name, {{"spec", {{"suspend", false}}}});
     ASSERT_TRUE(run_to_end(name)) << api::to_string(phase(name));
     EXPECT_EQ(phase(name), at == Phase::kAborting ? Phase::kCancelled : Phase::kSucceeded) << get(name).status.message;
+    delete_evacuation(name);
     stop_operator();
     run_for(seconds(60));
   }

@@ -234,8 +234,7 @@ bool Rig::run_until(const std::function<bool()>& condition, base::Duration limit
     settle();
     if (condition()) return true;
     if (clock.now() >= end || testing::Test::HasFailure()) return false;
-    // A watch on virtual time has nothing to wake it: look at least this often.
-    base::TimePoint next = std::min(end, clock.now() + base::seconds(1));
+    base::TimePoint next = std::min(end, clock.now() + base::seconds(10));
     const auto due = replica ? replica->next_due() : std::nullopt;
     if (due && *due > clock.now()) next = std::min(next, *due);
     const auto cluster_due = cluster->next_due();
