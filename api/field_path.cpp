@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cctype>
 
 namespace api {
 
@@ -25,7 +26,8 @@ FieldPath FieldPath::field(std::string_view name) const {
 FieldPath FieldPath::index(std::size_t i) const { return FieldPath(fmt::format("{}[{}]", text_, i)); }
 
 FieldPath FieldPath::key(std::string_view name) const {
-  const bool plain = !name.empty() && std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; });
+  const bool plain = !name.empty() &&
+                     std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; });
   return plain ? field(name) : FieldPath(fmt::format("{}[{}]", text_, name));
 }
 

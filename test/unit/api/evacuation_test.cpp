@@ -267,7 +267,7 @@ INSTANTIATE_TEST_SUITE_P(
                   [](Spec& s) {
                     s.evictors = {{"annotation", {{"a", std::string(1025, 'x')}}}};
                   },
-                  {"spec.evictors[0].parameters[a]: is longer than 1024 characters"}},
+                  {"spec.evictors[0].parameters.a: is longer than 1024 characters"}},
         BoundCase{"LongCancelReason",
                   [](Spec& s) { s.cancel.reason = std::string(1025, 'x'); },
                   {"spec.cancel.reason: is longer than 1024 characters"}}),
