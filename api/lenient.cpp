@@ -174,9 +174,10 @@ Json encode_conditions(const std::vector<Condition>& conditions) {
   for (const Condition& condition : conditions) {
     Json json = {{"type", condition.type},
                  {"status", to_string(condition.status)},
-                 {"reason", condition.reason},
-                 {"message", condition.message},
                  {"lastTransitionTime", wire_time(condition.last_transition_time)}};
+    // Left out when empty: API servers before 1.21 built with newer Go refuse "" in custom resources.
+    put_text(json, "reason", condition.reason);
+    put_text(json, "message", condition.message);
     if (condition.observed_generation != 0) json["observedGeneration"] = condition.observed_generation;
     list.push_back(std::move(json));
   }
