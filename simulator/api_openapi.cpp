@@ -79,7 +79,7 @@ Json index_of_documents(const ApiCore& core) {
 
 kube::Response serve_v2(const Call& call) {
   if (call.request.accept.find("protobuf") != std::string::npos) {
-    return {200, std::string(kProtobufDocument), {}, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"};
+    return {200, std::string(kProtobufDocument), {}, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"};
   }
   return json_response(200, {{"swagger", "2.0"}, {"info", {{"title", "Evacuator's simulated cluster"}, {"version", "v1"}}},
                              {"paths", Json::object()}, {"definitions", Json::object()}});

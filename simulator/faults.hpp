@@ -31,10 +31,10 @@ std::string_view to_string(FaultEffect effect);
 /// When to do what. Empty strings match everything.
 struct FaultRule {
   FaultEffect effect = FaultEffect::kInternalError;
-  std::string verb;         ///< get list watch create update patch delete deletecollection
-  std::string resource;     ///< plural
-  std::string subresource;  ///< "-" matches only requests without one
-  std::string user;
+  std::string verb{};       ///< get list watch create update patch delete deletecollection
+  std::string resource{};   ///< plural
+  std::string subresource{};  ///< "-" matches only requests without one
+  std::string user{};
   double probability = 1;
   std::int64_t count = -1;  ///< how often still; -1: for ever
   base::milliseconds delay{1000};
