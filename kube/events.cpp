@@ -15,6 +15,7 @@ constexpr std::size_t kMostObjects = 4096;
 constexpr base::milliseconds kEventTimeout{5'000};
 constexpr base::milliseconds kSeriesLook{1'000};
 constexpr int kTries = 3;
+constexpr const char* kSystemNamespace = "kube-system";
 
 /// At most `limit` bytes, without half a UTF-8 character at the end.
 std::string cut(const std::string& text, std::size_t limit) {
@@ -67,7 +68,7 @@ EventCorrelator::Verdict EventCorrelator::correlate(const EventNote& note, base:
   make_room();
   // As upstream names them: the object's name and the time, so that a name is never used twice.
   const auto stamp = static_cast<std::uint64_t>(now.time_since_epoch().count()) * 1000 + (sequence_++ % 1000);
-  const api::ObjectKey key{note.regarding.ns.empty() ? "default" : note.regarding.ns,
+  const api::ObjectKey key{note.regarding.ns.empty() ? cluster_scoped_ns_ : note.regarding.ns,
                            fmt::format("{}.{:x}", cut(note.regarding.name, kLongestPrefix), stamp)};
   series_[identity] = Series{note, key, now, now, now, 1, 1};
   by_key_[key] = identity;
@@ -158,68 +159,80 @@ void EventRecorder::pause(int tried) {
   arrived_.wait_for(lock, stop_, base::milliseconds(250) * tried, [] { return false; });
 }
 
-/// True if the server has it, or never will. What could heal is tried again.
-bool EventRecorder::send(const Request& request, const api::ObjectKey& key) {
+/// What could heal is tried again. After an error the series is forgotten: the server does not have it.
+base::Status EventRecorder::send(const Request& request, const api::ObjectKey& key) {
   for (int tried = 1;; ++tried) {
     const auto sent = client_.call(request);
-    // The answer to an earlier try was lost.
+    // AlreadyExists after a lost answer: it was our own.
     const bool there = !sent && sent.error().code == base::ErrorCode::kAlreadyExists && tried > 1;
-    if (sent || there) return add(&Stats::sent), true;
-    if (base::is_not_found(sent.error())) correlator_.forget(key);  // deleted meanwhile: it lives for an hour only
-    const bool again = patient_ && tried < kTries && base::is_retriable(sent.error().code);
-    if (again) {
+    if (sent || there) {
+      add(&Stats::sent);
+      return base::Done{};
+    }
+    if (patient_ && tried < kTries && base::is_retriable(sent.error().code)) {
       pause(tried);
       continue;
     }
-    add(&Stats::failed);
+    correlator_.forget(key);  // an Event lives for an hour only; or it never got there
     log_.debug("an event could not be published", {base::kv("event", key.to_string()), base::kv("error", sent.error())});
-    return !base::is_retriable(sent.error().code);
+    return sent.error();
   }
 }
 
-bool EventRecorder::create(const api::ObjectKey& key) {
+base::Status EventRecorder::create(const EventNote& note, const api::ObjectKey& key) {
   const auto body = correlator_.body_of(key);
-  if (!body) return true;
+  if (!body) return base::Done{};
   Request request = create_request(kEvents, key.ns, api::Json::parse(*body));
   request.timeout = kEventTimeout;
-  return send(request, key);
+  const base::Status sent = send(request, key);
+  const bool misplaced = !sent && sent.error().code == base::ErrorCode::kInvalid && note.regarding.ns.empty() &&
+                         correlator_.cluster_scoped_namespace() != kSystemNamespace;
+  if (misplaced) {
+    correlator_.move_cluster_scoped(kSystemNamespace);
+    return handle(note);
+  }
+  if (!sent) add(&Stats::failed);
+  return sent;
 }
 
-bool EventRecorder::write_series(bool all) {
+base::Status EventRecorder::write_series(bool all) {
   for (const api::ObjectKey& key : correlator_.due_series(clock_.now(), all)) {
     const auto patch = correlator_.series_patch_of(key);
     if (!patch) continue;
     Request request = patch_request(kEvents, key, PatchType::kMerge, api::Json::parse(*patch));
     request.timeout = kEventTimeout;
-    if (!send(request, key)) return false;
+    const base::Status sent = send(request, key);
+    if (sent) continue;
+    add(&Stats::failed);
+    if (!patient_) return sent;
   }
-  return true;
+  return base::Done{};
 }
 
-bool EventRecorder::handle(const EventNote& note) {
+base::Status EventRecorder::handle(const EventNote& note) {
   return std::visit(base::Overload{
-      [&](const EventCorrelator::Create& made) { return create(made.key); },
-      [](const EventCorrelator::Count&) { return true; },
-      [&](const EventCorrelator::Drop&) { return add(&Stats::dropped), true; },
+      [&](const EventCorrelator::Create& made) { return create(note, made.key); },
+      [](const EventCorrelator::Count&) { return base::Status(base::Done{}); },
+      [&](const EventCorrelator::Drop&) { return add(&Stats::dropped), base::Status(base::Done{}); },
   }, correlator_.correlate(note, clock_.now()));
 }
 
 void EventRecorder::drain() {
-  while (const auto note = next({})) handle(*note);
-  write_series(false);
+  while (const auto note = next({})) (void)handle(*note);  // counted and logged
+  (void)write_series(false);
 }
 
 void EventRecorder::run(std::stop_token stop) {
   stop_ = stop;
   while (!stop.stop_requested()) {
-    if (const auto note = next(stop)) handle(*note);
-    write_series(false);
+    if (const auto note = next(stop)) (void)handle(*note);
+    (void)write_series(false);
   }
   patient_ = false;
   while (const auto note = next({})) {
-    if (!handle(*note)) return;
+    if (const auto sent = handle(*note); !sent && base::is_retriable(sent.error().code)) return;  // the server is gone
   }
-  write_series(true);
+  (void)write_series(true);
 }
 
 EventRecorder::Stats EventRecorder::stats() const {

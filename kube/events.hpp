@@ -72,6 +72,9 @@ class EventCorrelator {
   std::optional<std::string> series_patch_of(const api::ObjectKey& key) const;
   /// The server does not have it (any more): the next repetition creates it anew.
   void forget(const api::ObjectKey& key);
+  /// Where Events about cluster-scoped objects go: "default" at first. Servers before 1.22 take them in kube-system only.
+  void move_cluster_scoped(std::string ns) { cluster_scoped_ns_ = std::move(ns); }
+  const std::string& cluster_scoped_namespace() const { return cluster_scoped_ns_; }
   std::size_t size() const { return series_.size(); }
 
  private:
@@ -100,6 +103,7 @@ class EventCorrelator {
   std::map<Identity, Series> series_;
   std::map<api::ObjectKey, Identity> by_key_;
   std::map<EventObject, TokenBucket> buckets_;
+  std::string cluster_scoped_ns_ = "default";
   std::uint64_t sequence_ = 0;
 };
 
@@ -127,10 +131,10 @@ class EventRecorder {
 
  private:
   std::optional<EventNote> next(std::stop_token stop);
-  bool handle(const EventNote& note);
-  bool write_series(bool all);
-  bool create(const api::ObjectKey& key);
-  bool send(const Request& request, const api::ObjectKey& key);
+  base::Status handle(const EventNote& note);
+  base::Status write_series(bool all);
+  base::Status create(const EventNote& note, const api::ObjectKey& key);
+  base::Status send(const Request& request, const api::ObjectKey& key);
   void pause(int tried);
   void add(std::uint64_t Stats::*counter, std::uint64_t by = 1);
 

@@ -357,6 +357,18 @@ TEST_F(ExecTest, PassesArgumentsEnvironmentAndInfo) {
             R"("spec":{"cluster":{"server":"https://h"},"interactive":false}})");
 }
 
+TEST_F(ExecTest, GivesThePluginTheEnvironmentFromBeforePrepareProcess) {
+  prepare_process();
+  EXPECT_STREQ(::getenv("SSL_CERT_FILE"), "/dev/null");
+  const Environment original = child_environment();
+  const std::string wanted = original.contains("SSL_CERT_FILE") ? original.at("SSL_CERT_FILE") : "unset";
+  EXPECT_NE(wanted, "/dev/null");
+  const auto credentials = exec_credentials(plugin("printf %s \"${SSL_CERT_FILE-unset}\" > " + folder.path("seen") + "\n" +
+                                                   answer(R"({"token":"t"})")), clock);
+  EXPECT_TRUE(credentials->present());
+  EXPECT_EQ(*read_file(folder.path("seen")), wanted);
+}
+
 TEST_F(ExecTest, TakesCertificates) {
   const auto got = exec_credentials(plugin(answer(R"({"clientCertificateData":"C","clientKeyData":"K"})")), clock)->present();
   ASSERT_TRUE(got) << got.error().message;

@@ -79,6 +79,32 @@ TEST_F(EventsTest, PutsClusterScopedOnesIntoDefault) {
   EXPECT_EQ(transport.requests()[0].path, "/apis/events.k8s.io/v1/namespaces/default/events");
 }
 
+TEST_F(EventsTest, FollowsOldServersIntoKubeSystem) {  // seen on 1.20.2
+  transport.answer = [](const Request& request) -> base::Result<Response> {
+    if (request.path.find("/kube-system/") != std::string::npos) return json_response(201, "{}");
+    return json_response(422, R"({"kind":"Status","message":"involvedObject.namespace: does not match event.namespace"})");
+  };
+  for (const char* name : {"n1", "n2"}) {
+    EventNote note = note_about(name);
+    note.regarding.ns.clear();
+    recorder.publish(note);
+  }
+  recorder.drain();
+  EXPECT_EQ(recorder.stats().sent, 2u);
+  EXPECT_EQ(recorder.stats().failed, 0u);
+  EXPECT_EQ(methods().size(), 3u) << "it learns once";
+  EXPECT_EQ(body(2)["metadata"]["namespace"], "kube-system");
+}
+
+TEST_F(EventsTest, DoesNotCountWhatWasNeverCreated) {
+  status = 422;
+  for (int i = 0; i < 3; ++i) recorder.publish(note_about("a"));
+  recorder.drain();
+  clock.advance(seconds(60));
+  recorder.drain();
+  EXPECT_EQ(methods(), std::vector<std::string>(3, "POST")) << "no patch of a series that does not exist";
+}
+
 TEST_F(EventsTest, CutsLongNotesBetweenCharacters) {
   std::string text(1023, 'x');
   recorder.publish(note_about("a", "R", text + "\xC3\xA9\xC3\xA9"));
