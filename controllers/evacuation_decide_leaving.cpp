@@ -49,6 +49,11 @@ Step enter_backoff(Draft& draft, const std::string& why, std::string message) {
 }
 
 Step go_on_to(Draft& draft, EvacuationPhase next, const std::string& why, std::string message) {
+  // A cancel that came in time has the last word, whatever else went wrong meanwhile.
+  if (next != EvacuationPhase::kCancelled && draft.cancelled()) {
+    draft.condition("CancelAccepted", ConditionStatus::kTrue, "Accepted");
+    return draft.finish(EvacuationPhase::kCancelled, draft.cancel_reason(), draft.cancel_message());
+  }
   if (next == EvacuationPhase::kBackoff) return enter_backoff(draft, why, std::move(message));
   const bool cancelled = next == EvacuationPhase::kCancelled;
   if (cancelled) draft.condition("CancelAccepted", ConditionStatus::kTrue, "Accepted");
@@ -193,7 +198,7 @@ Step verify_timeout_over(Draft& draft) {
 /// True once the replacement question is answered with yes or does not arise.
 bool replacement_settled(Draft& draft) {
   if (const api::Pod* pod = find_replacement(draft)) {
-    record_replacement(draft, *pod);
+    if (!pod->node_name.empty()) record_replacement(draft, *pod);  // before that there is nothing to tell
     if (!pod->is_ready()) {
       draft.condition("ReplacementReady", ConditionStatus::kFalse, "Waiting", pod->meta.name);
       return false;
@@ -288,6 +293,7 @@ Step enter_evicting(Draft& draft, api::OutcomeKind kind, std::string_view why, s
   }
   draft.note(false, ours ? "EvictionGranted" : std::string(why), message);
   draft.enter(EvacuationPhase::kEvicting, why, std::move(message));
+  status.deadline = draft.now() + kDeleteVisibleWithin;
   return Step::kAgain;
 }
 

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <atomic>
 #include <random>
+#include <thread>
 
 #include "evacuation_life.hpp"
 
@@ -296,6 +298,27 @@ TEST_F(Admissions, NeverExceedsALimitWhateverHappens) {
     for (const auto& [name, count] : nodes) ASSERT_LE(count, 2) << name;
     for (const auto& [name, count] : workloads) ASSERT_LE(count, 1) << name;
   }
+}
+
+TEST_F(Admissions, ServesManyThreads) {
+  std::vector<std::jthread> threads;
+  AdmissionQueue shared(limits(number(5), number(2)), [](const api::ObjectKey&) {});
+  std::atomic<int> granted_total{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 500; ++i) {
+        const Wish wish{.n = t * 1000 + i, .node = fmt::format("node-{}", i % 3)};
+        if (shared.request(request(wish)).slot.state == Slot::State::kGranted) ++granted_total;
+        const api::Evacuation done = object(wish, Phase::kSucceeded, 1);
+        shared.observe(nullptr, &done);
+        (void)shared.usage();
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_GT(granted_total, 0);
+  EXPECT_EQ(shared.usage().in_flight, 0);
+  EXPECT_EQ(shared.usage().waiting, 0);
 }
 
 /// Nobody starves, and ten thousand waiting ones cost no more per admission than ten.

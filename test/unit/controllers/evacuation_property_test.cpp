@@ -59,6 +59,8 @@ class World {
     if (one_in(40)) life_.seen.resumed_at = life_.now;
     if (one_in(30)) life_.cancel();
     if (one_in(50)) life_.seen.evacuation.meta.deletion_timestamp = life_.now;
+    const bool asked_to_stop = life_.spec().cancel.requested || life_.seen.evacuation.meta.is_terminating();
+    cancelled_ |= asked_to_stop && !api::is_terminal(life_.phase());
     if (!life_.seen.pod) return;
     if (one_in(3)) {
       const std::string token = one_in(5) ? "e5b3.9" : life_.status().token;
@@ -153,6 +155,10 @@ class World {
         ASSERT_TRUE(life_.last.requeue.after) << "I12: nobody would come back in " << api::to_string(status.phase);
       }
     }
+    no_return_ |= status.phase == Phase::kEvicting || status.phase == Phase::kVerifying;
+    if (api::is_terminal(status.phase) && cancelled_ && !no_return_ && status.reason != "DryRun") {
+      ASSERT_EQ(status.phase, Phase::kCancelled) << "I9: " << status.reason;
+    }
     const bool success = status.phase == Phase::kSucceeded && status.reason != "DryRun";
     const bool gone = !life_.seen.pod || life_.seen.pod->uid() != life_.spec().pod_ref.uid || life_.seen.pod->is_terminal();
     if (success) {
@@ -181,6 +187,8 @@ class World {
   std::mt19937 random_;
   Life life_;
   std::int32_t attempt_ = 0;
+  bool cancelled_ = false;  ///< before any verdict
+  bool no_return_ = false;
 };
 
 TEST(EvacuationInvariants, HoldInEveryRandomWorld) {
