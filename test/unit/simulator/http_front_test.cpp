@@ -1,0 +1,163 @@
+#include "simulator/http_front.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "test/unit/simulator/api_fixture.hpp"
+
+namespace simulator {
+namespace {
+
+using Json = api::Json;
+
+std::string run(const std::string& command) {
+  std::string text;
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (!pipe) return text;
+  std::array<char, 4096> buffer;
+  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe)) text.append(buffer.data(), n);
+  pclose(pipe);
+  return text;
+}
+
+bool has_program(const char* name) { return run(std::string("command -v ") + name).find('/') != std::string::npos; }
+
+/// The server behind HTTPS, with curl and kubectl in front where the machine has them.
+class HttpFrontTest : public ApiFixture {
+ protected:
+  void SetUp() override {
+    directory = std::filesystem::temp_directory_path() / ("simulator-http-" + std::to_string(getpid()));
+    std::filesystem::create_directories(directory);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory); }
+
+  HttpFront& start(bool tls) {
+    HttpFrontOptions options;
+    options.tokens["op-token"] = {"system:serviceaccount:evacuator-system:evacuator", {}, {}};
+    if (tls) {
+      auto identity = serving::make_server_identity({"127.0.0.1", "localhost"}, base::SystemClock().now());
+      EXPECT_TRUE(identity);
+      options.identity = *identity;
+      write("ca.pem", identity->ca);
+    }
+    front = std::make_unique<HttpFront>(server, std::move(options));
+    auto started = front->start();
+    EXPECT_TRUE(started) << (started ? "" : started.error().message);
+    write("kubeconfig", front->kubeconfig());
+    return *front;
+  }
+  void write(const std::string& name, const std::string& text) { std::ofstream(directory / name) << text; }
+  std::string curl(const std::string& arguments, const std::string& path) {
+    return run("curl -s -m 20 --cacert " + (directory / "ca.pem").string() + " " + arguments + " '" + front->url() + path + "'");
+  }
+  std::string kubectl(const std::string& arguments) {
+    return run("HOME=" + directory.string() + " timeout 30 kubectl --kubeconfig " + (directory / "kubeconfig").string() + " " + arguments);
+  }
+
+  std::filesystem::path directory;
+  std::unique_ptr<HttpFront> front;
+};
+
+TEST_F(HttpFrontTest, ServesBothWays) {
+  if (!has_program("curl")) GTEST_SKIP() << "curl is not installed";
+  for (const bool tls : {false, true}) {
+    start(tls);
+    EXPECT_EQ(Json::parse(curl("", "/version")).at("gitVersion"), "v1.32.0");
+    EXPECT_EQ(curl("-o /dev/null -w '%{http_code}'", "/api/v1/namespaces/shop/pods/none"), "404");
+    front->stop();
+  }
+}
+
+TEST_F(HttpFrontTest, KnowsUsersByTheirTokens) {
+  if (!has_program("curl")) GTEST_SKIP() << "curl is not installed";
+  start(true);
+  const auto create = [&](const std::string& name, const std::string& headers) {
+    return curl(headers + " -o /dev/null -w '%{http_code}' -H 'Content-Type: application/json' -d '{\"metadata\":{\"name\":\"" + name + "\"}}'",
+                "/api/v1/namespaces/shop/configmaps");
+  };
+  EXPECT_EQ(create("a", ""), "201");
+  EXPECT_EQ(create("b", "-H 'Authorization: Bearer op-token'"), "201");
+  EXPECT_EQ(create("c", "-H 'Authorization: Bearer wrong'"), "401");
+  EXPECT_EQ(create("d", "-H 'Impersonate-User: alice'"), "201");
+  std::string users;
+  for (const JournalEntry& entry : server.journal().entries()) users += entry.user + " ";
+  EXPECT_NE(users.find("kubernetes-admin system:serviceaccount:evacuator-system:evacuator alice"), std::string::npos) << users;
+}
+
+TEST_F(HttpFrontTest, FaultsReachTheWire) {
+  if (!has_program("curl")) GTEST_SKIP() << "curl is not installed";
+  start(false);
+  server.faults().add({.effect = FaultEffect::kTooManyRequests, .count = 1, .retry_after = base::seconds(2)});
+  const std::string throttled = curl("-i", "/api/v1/pods");
+  EXPECT_NE(throttled.find("HTTP/1.1 429"), std::string::npos) << throttled;
+  EXPECT_NE(throttled.find("Retry-After: 2\r\n"), std::string::npos) << throttled;
+  server.faults().add({.effect = FaultEffect::kDropRequest, .count = 1});
+  EXPECT_EQ(curl("-o /dev/null -w '%{http_code}'", "/api/v1/pods"), "000");
+}
+
+TEST_F(HttpFrontTest, StreamsWatchesUntilTheyEnd) {
+  if (!has_program("curl")) GTEST_SKIP() << "curl is not installed";
+  start(true);
+  must("POST", "/api/v1/namespaces/shop/configmaps", {{"metadata", {{"name", "there"}}}});
+  std::jthread time([&](std::stop_token stop) {  // so that the watch, whenever it opens, comes to its end
+    while (!stop.stop_requested()) {
+      clock.advance(base::minutes(1));
+      std::this_thread::yield();
+    }
+  });
+  const std::string lines = curl("", "/api/v1/namespaces/shop/configmaps?watch=true&resourceVersion=1&timeoutSeconds=60");
+  const Json event = Json::parse(lines.substr(0, lines.find('\n')), nullptr, false);
+  EXPECT_EQ(event.value("type", ""), "ADDED") << lines;
+}
+
+TEST_F(HttpFrontTest, StopsWhileAWatchRuns) {
+  start(false);
+  if (!has_program("curl")) GTEST_SKIP() << "curl is not installed";
+  server.faults().add({.effect = FaultEffect::kStallWatch});
+  std::jthread watcher([&] { (void)curl("", "/api/v1/pods?watch=true"); });
+  while (server.faults().rules().at(0).hits == 0) std::this_thread::yield();  // now it runs
+  front->stop();
+}
+
+TEST_F(HttpFrontTest, WorksWithTheStockKubectl) {
+  if (!has_program("kubectl")) GTEST_SKIP() << "kubectl is not installed";
+  install_crds();
+  run_pod("p");
+  start(true);
+  write("evac.yaml", "apiVersion: evacuator.dev/v1alpha1\nkind: Evacuation\nmetadata: {name: e, namespace: shop}\nspec: {podRef: {name: p}}\n");
+  write("bad.yaml", "apiVersion: evacuator.dev/v1alpha1\nkind: DeschedulerPolicy\nmetadata: {name: d}\nspec: {mode: Auto}\n");
+  EXPECT_NE(kubectl("get pods -n shop -o wide").find("p      0/1     Running"), std::string::npos) << kubectl("get pods -n shop -o wide");
+  EXPECT_EQ(kubectl("apply -f " + (directory / "evac.yaml").string()), "evacuation.evacuator.dev/e created\n");
+  EXPECT_EQ(kubectl("apply -f " + (directory / "evac.yaml").string()), "evacuation.evacuator.dev/e unchanged\n");
+  EXPECT_EQ(kubectl("annotate evac e -n shop a/b=c"), "evacuation.evacuator.dev/e annotated\n");
+  EXPECT_NE(kubectl("apply -f " + (directory / "bad.yaml").string()).find("spec.mode: Unsupported value: \"Auto\""), std::string::npos);
+  EXPECT_NE(kubectl("get evac -A").find("shop        e      p"), std::string::npos) << kubectl("get evac -A");
+  EXPECT_NE(kubectl("describe pod p -n shop").find("Events:"), std::string::npos);
+  EXPECT_EQ(kubectl("delete evac e -n shop"), "evacuation.evacuator.dev \"e\" deleted\n");
+}
+
+TEST(Certificates, RefuseNonsense) {
+  const base::TimePoint now = base::SystemClock().now();
+  EXPECT_FALSE(serving::make_server_identity({}, now));
+  EXPECT_FALSE(serving::make_server_identity({"a,DNS:b"}, now));
+  EXPECT_TRUE(serving::make_server_identity({"::1", "10.0.0.1", "kubernetes.default.svc"}, now));
+}
+
+TEST(Kubeconfig, AlwaysHasCredentials) {
+  base::SystemClock clock;
+  Store store(clock, 1);
+  ApiServer server(store);
+  HttpFront front(server, {});
+  ASSERT_TRUE(front.start());
+  EXPECT_NE(front.kubeconfig().find("token: simulator-admin"), std::string::npos);
+  EXPECT_NE(front.kubeconfig("x").find("token: x"), std::string::npos);
+  EXPECT_NE(front.kubeconfig().find("server: http://127.0.0.1:" + std::to_string(front.port())), std::string::npos);
+}
+
+}  // namespace
+}  // namespace simulator
