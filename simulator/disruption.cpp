@@ -30,9 +30,12 @@ std::optional<base::TimePoint> prune_disrupted(Json& status, const std::map<Obje
   Json kept = Json::object();
   for (const auto& [name, since_text] : present->items()) {
     const auto pod = pods.find({ns, name});
-    const auto since = since_text.is_string() ? base::parse_time(since_text.get<std::string>()) : std::nullopt;
-    if (pod == pods.end() || pod->second.terminating || departed.contains(name) || !since || *since + kDeletionTimeout <= now) continue;
-    next = earliest(next, *since + kDeletionTimeout);
+    if (pod == pods.end() || pod->second.terminating || departed.contains(name) || !since_text.is_string()) continue;
+    const auto since = base::parse_time(since_text.get<std::string>());
+    if (!since) continue;
+    const base::TimePoint end = *since + kDeletionTimeout;
+    if (end <= now) continue;
+    next = earliest(next, end);
     kept[name] = since_text;
   }
   status.erase("disruptedPods");
