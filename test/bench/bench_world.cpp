@@ -141,7 +141,7 @@ RunningOperator::RunningOperator(const kube::Config& cluster, controllers::Opera
     : limiter_(clock_, {.qps = config.qps, .burst = config.burst}),
       transport_(must(kube::HttpTransport::create(cluster))),
       client_(*transport_, &limiter_),
-      events_(std::make_unique<kube::EventRecorder>(client_, clock_, kube::EventRecorderOptions{.reporting_instance = "bench"}, base::Log())) {
+      events_(std::make_unique<kube::EventRecorder>(client_, clock_, kube::EventOptions{.instance = "bench"}, base::Log())) {
   operator_ = std::make_unique<controllers::Operator>(controllers::Operator::Dependencies{.client = client_,
                                                                                           .clock = clock_,
                                                                                           .discovery = must(kube::discover(client_)),
@@ -154,22 +154,40 @@ RunningOperator::RunningOperator(const kube::Config& cluster, controllers::Opera
 }
 
 RunningOperator::~RunningOperator() {
-  for (std::jthread* thread : {&workers_, &caches_}) {
+  for (std::jthread* thread : {&workers_, &caches_, &recorder_}) {
     thread->request_stop();
     if (thread->joinable()) thread->join();
   }
-  events_->stop();
   limiter_.shut_down();
   transport_->shut_down();
 }
 
 void RunningOperator::fill_caches() {
+  recorder_ = std::jthread([this](std::stop_token stop) { events_->run(stop); });
   caches_ = std::jthread([this](std::stop_token stop) { operator_->run_caches(stop); });
   await("the caches", base::seconds(60), [this] { return operator_->has_synced(); });
 }
 
 void RunningOperator::start_workers() {
   workers_ = std::jthread([this](std::stop_token stop) { operator_->run_workers(stop); });
+}
+
+double RunningOperator::reconciles() const {
+  constexpr std::string_view kSeries = "evacuator_reconciles{queue=\"evacuations\",result=\"succeeded\"} ";
+  const std::string text = metrics_.render();
+  const std::size_t at = text.find(kSeries);
+  return at == std::string::npos ? 0 : std::stod(text.substr(at + kSeries.size()));
+}
+
+void RunningOperator::await_rest() {
+  double seen = -1;
+  auto since = std::chrono::steady_clock::now();
+  await("the operator to rest", base::seconds(300), [&] {
+    const double now = reconciles();
+    if (now != seen) since = std::chrono::steady_clock::now();
+    seen = now;
+    return std::chrono::steady_clock::now() - since > base::seconds(3);  // published once a second
+  });
 }
 
 }  // namespace bench

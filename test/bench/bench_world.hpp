@@ -79,8 +79,14 @@ class RunningOperator {
   /// Returns when the caches are full; then reconciling begins with start_workers().
   void fill_caches();
   void start_workers();
+  /// Until no worker has had anything to do for two seconds: a backlog of other things would be measured, too.
+  void await_rest();
+  /// Requests sent since the start, watches included.
+  double requests() const { return static_cast<double>(limiter_.stats().granted); }
 
  private:
+  double reconciles() const;
+
   base::SystemClock clock_;
   base::Metrics metrics_;
   kube::RateLimiter limiter_;
@@ -88,6 +94,7 @@ class RunningOperator {
   kube::Client client_;
   std::unique_ptr<kube::EventRecorder> events_;
   std::unique_ptr<controllers::Operator> operator_;
+  std::jthread recorder_;
   std::jthread caches_;
   std::jthread workers_;
 };

@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "serving/server.hpp"
 #include "test/e2e/process.hpp"
@@ -16,6 +19,7 @@
 namespace {
 
 constexpr std::chrono::seconds kStartUp{600};
+constexpr const char* kReconciles = "evacuator_reconciles{queue=\"evacuations\"";
 constexpr const char* kConfig = R"(
 limits: {inFlight: {total: 20000, perNode: 20000, perWorkload: 20000}}
 client: {qps: 5000, burst: 5000}
@@ -66,6 +70,13 @@ class Pair {
   void evacuate() {
     cluster_->tell("evacuate");
     wait_for("the Evacuations to be in progress", [&] { return lines_of_cluster() >= 2; });
+    // At rest once nothing was reconciled for two seconds.
+    double seen = -1;
+    wait_for("the operator to rest", [&] {
+      const double before = std::exchange(seen, metric(kReconciles));
+      std::this_thread::sleep_for(std::chrono::seconds(2));
+      return before == seen;
+    });
   }
 
   /// A number of the operator's /proc/<pid>/status: VmRSS and VmHWM in KiB, Threads.
@@ -103,9 +114,9 @@ class Pair {
 
 double reconciles_per_second(const Pair& pair) {
   constexpr std::chrono::seconds kWatched{20};
-  const double before = pair.metric("evacuator_reconciles{queue=\"evacuations\"");
+  const double before = pair.metric(kReconciles);
   std::this_thread::sleep_for(kWatched);
-  return (pair.metric("evacuator_reconciles{queue=\"evacuations\"") - before) / static_cast<double>(kWatched.count());
+  return (pair.metric(kReconciles) - before) / static_cast<double>(kWatched.count());
 }
 
 /// Many Evacuations InProgress, each waiting for its pod's operator. Argument: how many. The baseline is the same process
