@@ -74,7 +74,6 @@ struct DemoCluster::Impl {
         operator_client(operator_transport, nullptr),
         events(operator_client, clock, kube::EventOptions{.instance = "demo"}, {}) {
     server.add_webhook(simulator::background_webhook(cluster.store()));
-    cluster.add_actor(std::make_unique<simulator::BackgroundMover>(cluster.store()));
     add_validators(server);
   }
 

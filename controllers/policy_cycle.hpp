@@ -1,6 +1,5 @@
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -14,7 +13,7 @@ namespace controllers {
 /// Pods that have an Evacuation already, of any policy or person.
 struct KnownPods {
   std::vector<api::PodUid> leaving;  ///< unfinished: as good as gone from their nodes
-  std::set<std::string> cooling;     ///< finished, not yet deleted by its TTL: not asked again until then
+  std::vector<api::PodUid> cooling;  ///< finished, not yet deleted by its TTL: not asked again until then
 };
 
 /// Plans one cycle of a valid policy on a snapshot and words the result for the status. Pure. summary.duration and

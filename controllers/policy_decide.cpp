@@ -124,6 +124,8 @@ api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::
   evacuation.meta.name = api::evacuation_name(move.pod, {move.uid});
   evacuation.meta.labels = api::StringMap{{std::string(api::well_known::kPolicyLabel), policy.meta.name},
                                           {std::string(api::well_known::kNodeLabel), move.from}};
+  // Set at birth: the reconciler need not write it first.
+  evacuation.meta.finalizers = {std::string(api::well_known::kEvacuationFinalizer)};
   // The owner makes the garbage collector delete unfinished ones with the policy; deletion cancels them.
   evacuation.meta.owner_references = {
       {std::string(api::well_known::kApiVersion), "DeschedulerPolicy", policy.meta.name, policy.meta.uid, true}};

@@ -30,7 +30,7 @@ KnownPods known_pods(const kube::Store<api::Evacuation>& evacuations) {
   for (const auto& evacuation : evacuations.list()) {
     const api::PodUid& uid = evacuation->spec.pod_ref.uid;
     if (api::is_terminal(evacuation->status.phase)) {
-      known.cooling.insert(uid.value);
+      known.cooling.push_back(uid);
     } else {
       known.leaving.push_back(uid);
     }
