@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cctype>
 
 namespace api {
 

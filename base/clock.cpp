@@ -86,8 +86,8 @@ std::optional<std::pair<std::size_t, double>> duration_unit(std::string_view tex
     std::string_view name;
     double micros;
   };
-  static constexpr std::array kUnits = {Unit{"ns", 1e-3}, Unit{"us", 1},   Unit{"\u00b5s", 1}, Unit{"\u03bcs", 1},
-                                        Unit{"ms", 1e3},  Unit{"s", 1e6},  Unit{"m", 60e6},     Unit{"h", 3600e6}};
+  static constexpr std::array kUnits = {Unit{"ns", 1e-3}, Unit{"us", 1},  Unit{"\u00b5s", 1}, Unit{"\u03bcs", 1},
+                                        Unit{"ms", 1e3},  Unit{"s", 1e6}, Unit{"m", 60e6},    Unit{"h", 3600e6}};
   for (const Unit& unit : kUnits) {
     if (text.starts_with(unit.name)) return std::pair{unit.name.size(), unit.micros};
   }
@@ -121,9 +121,7 @@ std::optional<double> take_duration_term(std::string_view* text) {
 
 }  // namespace
 
-TimePoint SystemClock::now() const {
-  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-}
+TimePoint SystemClock::now() const { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
 
 std::string format_time(TimePoint time) {
   const std::string micro = format_micro_time(time);

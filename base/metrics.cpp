@@ -7,7 +7,6 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
-
 namespace base {
 namespace {
 

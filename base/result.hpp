@@ -14,19 +14,19 @@ namespace base {
 /// Why a call failed, in as few words as callers need to tell apart.
 /// The wire-level table (HTTP status → code) is kube/classify.cpp.
 enum class ErrorCode {
-  kInvalid,          ///< the request or the input is wrong; the same call can never succeed (400, 422, parse errors)
-  kUnauthorized,     ///< 401: credentials missing or expired
-  kForbidden,        ///< 403: RBAC or a quota refuses
-  kNotFound,         ///< 404
-  kAlreadyExists,    ///< 409 with reason AlreadyExists
-  kConflict,         ///< 409: stale resourceVersion or a failed precondition; observe again
-  kGone,             ///< 410: the resourceVersion is too old; list again
-  kThrottled,        ///< 429
-  kUnavailable,      ///< 5xx, or the request never reached the server; may heal by itself
-  kOutcomeUnknown,   ///< the request may have been carried out, its answer was lost
-  kTimeout,          ///< our own deadline passed before anything was sent
-  kCancelled,        ///< we stopped it ourselves (shutdown)
-  kUnsupported,      ///< the server or this build does not have the feature
+  kInvalid,         ///< the request or the input is wrong; the same call can never succeed (400, 422, parse errors)
+  kUnauthorized,    ///< 401: credentials missing or expired
+  kForbidden,       ///< 403: RBAC or a quota refuses
+  kNotFound,        ///< 404
+  kAlreadyExists,   ///< 409 with reason AlreadyExists
+  kConflict,        ///< 409: stale resourceVersion or a failed precondition; observe again
+  kGone,            ///< 410: the resourceVersion is too old; list again
+  kThrottled,       ///< 429
+  kUnavailable,     ///< 5xx, or the request never reached the server; may heal by itself
+  kOutcomeUnknown,  ///< the request may have been carried out, its answer was lost
+  kTimeout,         ///< our own deadline passed before anything was sent
+  kCancelled,       ///< we stopped it ourselves (shutdown)
+  kUnsupported,     ///< the server or this build does not have the feature
 };
 
 /// CamelCase name as used in logs, conditions and metrics labels, for example "NotFound".
@@ -61,7 +61,7 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}       // NOLINT: implicit on purpose
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit on purpose
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit on purpose
 
   bool ok() const { return state_.index() == 0; }

@@ -8,7 +8,9 @@
 namespace cmd {
 namespace {
 
-void append(api::FieldErrors& errors, const api::FieldErrors& more) { errors.insert(errors.end(), more.begin(), more.end()); }
+void append(api::FieldErrors& errors, const api::FieldErrors& more) {
+  errors.insert(errors.end(), more.begin(), more.end());
+}
 
 api::FieldErrors validate_policy(const api::Json*, const api::Json& after) {
   const auto policy = api::decode_descheduler_policy(after);
@@ -27,7 +29,8 @@ api::FieldErrors validate_evacuation(const api::Json* before, const api::Json& a
   api::FieldErrors errors = api::validate(evacuation->spec, registry.names());
   append(errors, registry.validate(evacuation->spec.evictors, api::FieldPath("spec.evictors")));
   if (!before) return errors;
-  if (const auto old = api::decode_evacuation(*before)) append(errors, api::validate_update(old->spec, evacuation->spec));
+  if (const auto old = api::decode_evacuation(*before))
+    append(errors, api::validate_update(old->spec, evacuation->spec));
   return errors;
 }
 

@@ -31,18 +31,18 @@ struct RunOptions {
 int run_operator(const RunOptions& options);
 
 struct DemoOptions {
-  int port = 0;               ///< 0: a free one
-  std::string duration;       ///< empty: until the scene is over; "forever": keep serving until Ctrl-C
-  std::string kubeconfig_out; ///< where to write the kubeconfig; empty: a temporary file
-  bool plain = false;         ///< no colours, no redrawing
-  double speed = 1.0;         ///< of the scripted scene
+  int port = 0;                ///< 0: a free one
+  std::string duration;        ///< empty: until the scene is over; "forever": keep serving until Ctrl-C
+  std::string kubeconfig_out;  ///< where to write the kubeconfig; empty: a temporary file
+  bool plain = false;          ///< no colours, no redrawing
+  double speed = 1.0;          ///< of the scripted scene
 };
 int run_demo(const DemoOptions& options);
 
 struct SimulateOptions {
   std::string snapshot;  ///< file or directory of kubectl -o json|yaml dumps
   std::string policy;
-  std::string now;  ///< RFC 3339; empty: the newest time found in the dump
+  std::string now;               ///< RFC 3339; empty: the newest time found in the dump
   std::string output = "table";  ///< table, json, yaml
 };
 int run_simulate(const SimulateOptions& options);

@@ -44,7 +44,8 @@ complete -o filenames -F _evacuator evacuator
 }
 
 std::string zsh_script(const std::vector<CommandWords>& commands) {
-  return "#compdef evacuator\n# zsh completion: source <(evacuator completion zsh)\nautoload -U +X bashcompinit && bashcompinit\n" +
+  return "#compdef evacuator\n# zsh completion: source <(evacuator completion zsh)\nautoload -U +X bashcompinit && "
+         "bashcompinit\n" +
          bash_script(commands);
 }
 

@@ -67,8 +67,8 @@ class Screen {
       if (last == telling) continue;
       last = telling;
       const std::string blocked = cells[7].empty() ? "" : "  ← " + cells[7];
-      fmt::print("  {:<8} {:<26} {:<8} {:<13} {:<24} {:<5} {:<8}{}\n", cells[0], cells[1], cells[2], cells[3], cells[4], cells[5],
-                 cells[6], blocked);
+      fmt::print("  {:<8} {:<26} {:<8} {:<13} {:<24} {:<5} {:<8}{}\n", cells[0], cells[1], cells[2], cells[3], cells[4],
+                 cells[5], cells[6], blocked);
     }
     std::fflush(stdout);
   }
@@ -85,7 +85,8 @@ class Screen {
 };
 
 template <typename T>
-std::vector<T> list_all(kube::Client& client, const kube::ResourceType& type, base::Result<T> (*decode)(std::string_view)) {
+std::vector<T> list_all(kube::Client& client, const kube::ResourceType& type,
+                        base::Result<T> (*decode)(std::string_view)) {
   std::vector<T> all;
   (void)client.list(type, {}, [&](std::string_view item) -> base::Status {
     if (auto one = decode(item)) all.push_back(*std::move(one));
@@ -102,14 +103,17 @@ std::string utilization_of(kube::Client& client) {
   std::map<std::string, int> pods;
   for (const api::Pod& pod : list_all(client, kube::kPods, api::decode_pod)) {
     if (pod.node_name.empty() || pod.is_terminal()) continue;
-    for (const api::Container& container : pod.containers) used[pod.node_name.value] += api::amount_of(container.requests, "cpu");
+    for (const api::Container& container : pod.containers)
+      used[pod.node_name.value] += api::amount_of(container.requests, "cpu");
     ++pods[pod.node_name.value];
   }
   Table table({"NODE", "CPU REQUESTED", "", "PODS"});
   for (const api::Node& node : list_all(client, kube::kNodes, api::decode_node)) {
     const auto all = api::amount_of(node.allocatable, "cpu");
-    const double share = all.milli() > 0 ? static_cast<double>(used[node.meta.name].milli()) / static_cast<double>(all.milli()) : 0;
-    table.add_row({node.meta.name, bar(share, 24), fmt::format("{:3.0f}%{}", share * 100, node.unschedulable ? "  cordoned" : ""),
+    const double share =
+        all.milli() > 0 ? static_cast<double>(used[node.meta.name].milli()) / static_cast<double>(all.milli()) : 0;
+    table.add_row({node.meta.name, bar(share, 24),
+                   fmt::format("{:3.0f}%{}", share * 100, node.unschedulable ? "  cordoned" : ""),
                    std::to_string(pods[node.meta.name])});
   }
   return table.render("  ");
@@ -175,7 +179,8 @@ class Play {
     if (auto done = step.act(admin_); !done) return done;
     if (step.show_plan_of.empty()) return base::Done{};
     std::string plan;
-    for (const auto give_up = clock_.now() + base::seconds(10); plan.empty() && clock_.now() < give_up && !interrupted.yet();) {
+    for (const auto give_up = clock_.now() + base::seconds(10);
+         plan.empty() && clock_.now() < give_up && !interrupted.yet();) {
       interrupted.wait(milliseconds(100));
       plan = plan_of(admin_, step.show_plan_of);
     }

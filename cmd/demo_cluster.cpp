@@ -54,7 +54,8 @@ std::string default_kubeconfig_path() {
 
 base::Status write_private_file(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::trunc);
-  if (file) std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  if (file)
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   file << text;
   file.close();
   if (!file) return base::invalid(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
@@ -102,8 +103,10 @@ struct DemoCluster::Impl {
                                                    .events = events,
                                                    .metrics = metrics,
                                                    .log = {}});
-    ops.emplace(config.address, metrics,
-                controllers::OpsChecks{.alive = [this] { return op->alive(); }, .ready = [this] { return op->ready(); }}, base::Log());
+    ops.emplace(
+        config.address, metrics,
+        controllers::OpsChecks{.alive = [this] { return op->alive(); }, .ready = [this] { return op->ready(); }},
+        base::Log());
     if (auto serving = ops->start(); !serving) return serving;
     recorder = std::jthread([this](std::stop_token stop) { events.run(stop); });
     caches = std::jthread([this](std::stop_token stop) { op->run_caches(stop); });
@@ -180,7 +183,8 @@ void DemoCluster::wait_until_settled() {
   std::mutex mutex;
   std::condition_variable nap;
   std::unique_lock lock(mutex);
-  for (const auto give_up = impl_->clock.now() + base::seconds(30); impl_->clock.now() < give_up && !impl_->settled();) {
+  for (const auto give_up = impl_->clock.now() + base::seconds(30);
+       impl_->clock.now() < give_up && !impl_->settled();) {
     nap.wait_for(lock, base::milliseconds(200));
   }
 }

@@ -8,7 +8,8 @@
 
 namespace cmd {
 
-/// A simulated cluster on the real clock, served over loopback for kubectl, with the operator running on it in this process.
+/// A simulated cluster on the real clock, served over loopback for kubectl, with the operator running on it in this
+/// process.
 class DemoCluster {
  public:
   /// Starts everything and writes a kubeconfig. `port` 0: a free one. Errors name the port or the file.

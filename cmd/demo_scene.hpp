@@ -1,7 +1,7 @@
 #pragma once
 
-/// The scripted scene of `evacuator demo`: what happens when, and the words for it. Acts through the Kubernetes API only, as
-/// a person with kubectl would.
+/// The scripted scene of `evacuator demo`: what happens when, and the words for it. Acts through the Kubernetes API
+/// only, as a person with kubectl would.
 
 #include <functional>
 #include <string>

@@ -17,8 +17,8 @@ struct Dump {
   std::optional<base::TimePoint> newest_time;  ///< the newest instant that any object mentions
 };
 
-/// Reads one file, or all *.json, *.yaml and *.yml of a directory (not below it). An object that stands in several files counts once.
-/// Errors name the file and the place in it.
+/// Reads one file, or all *.json, *.yaml and *.yml of a directory (not below it). An object that stands in several
+/// files counts once. Errors name the file and the place in it.
 base::Result<Dump> load_dump(const std::string& path);
 
 /// The whole file, at most `limit` bytes; "-" is standard input.

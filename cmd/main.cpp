@@ -27,7 +27,8 @@ void add_run(CLI::App& app, cmd::RunOptions& options, int& exit_code) {
                   "Kubeconfig file (default: $KUBECONFIG, ~/.kube/config, then in-cluster)")
       ->type_name("FILE");
   run->add_option("--context", options.context, "Kubeconfig context to use")->type_name("NAME");
-  run->add_option("--config", options.config_file, "Operator configuration (YAML); flags win over it")->type_name("FILE");
+  run->add_option("--config", options.config_file, "Operator configuration (YAML); flags win over it")
+      ->type_name("FILE");
   run->add_option("--namespace", options.ns, "Namespace of the leader election Lease")->type_name("NAME");
   run->add_option("--identity", options.identity, "Name of this replica (default: host name and a random suffix)")
       ->type_name("NAME");
@@ -51,21 +52,26 @@ void add_run(CLI::App& app, cmd::RunOptions& options, int& exit_code) {
 
 void add_demo(CLI::App& app, cmd::DemoOptions& options, int& exit_code) {
   CLI::App* demo = app.add_subcommand("demo", "A simulated cluster, the operator and a scripted scene in one process");
-  demo->add_option("--port", options.port, "Serve the simulated Kubernetes API on this loopback port (default: a free one)")
+  demo->add_option("--port", options.port,
+                   "Serve the simulated Kubernetes API on this loopback port (default: a free one)")
       ->check(CLI::Range(0, 65535))
       ->type_name("PORT");
   demo->add_option("--duration", options.duration,
                    "Stop after this long, such as 2m; 'forever' serves until Ctrl-C (default: when the scene is over)")
       ->type_name("DURATION");
-  demo->add_option("--kubeconfig-out", options.kubeconfig_out, "Write the kubeconfig for kubectl here")->type_name("FILE");
-  demo->add_option("--speed", options.speed, "Play the scene faster or slower")->check(CLI::Range(0.1, 20.0))->type_name("X");
+  demo->add_option("--kubeconfig-out", options.kubeconfig_out, "Write the kubeconfig for kubectl here")
+      ->type_name("FILE");
+  demo->add_option("--speed", options.speed, "Play the scene faster or slower")
+      ->check(CLI::Range(0.1, 20.0))
+      ->type_name("X");
   demo->add_flag("--plain", options.plain, "No colours, no redrawing (default when not on a terminal)");
   demo->callback([&] { exit_code = cmd::run_demo(options); });
 }
 
 void add_simulate(CLI::App& app, cmd::SimulateOptions& options, int& exit_code) {
   CLI::App* simulate = app.add_subcommand("simulate", "Plan a policy on a dump of a cluster; nothing is touched");
-  simulate->add_option("--snapshot", options.snapshot, "Dump: a file or a directory of files (kubectl get … -o json|yaml)")
+  simulate
+      ->add_option("--snapshot", options.snapshot, "Dump: a file or a directory of files (kubectl get … -o json|yaml)")
       ->required()
       ->type_name("FILE|DIR");
   simulate->add_option("--policy", options.policy, "DeschedulerPolicy (YAML or JSON)")->required()->type_name("FILE");
@@ -127,7 +133,9 @@ int main(int argc, char** argv) {
   version->add_flag("--json", version_as_json, "As a JSON object");
   version->callback([&] { exit_code = cmd::print_version(version_as_json); });
   CLI::App* completion = app.add_subcommand("completion", "Print a completion script for a shell");
-  completion->add_option("SHELL", shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->add_option("SHELL", shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   completion->callback([&] { std::cout << cmd::completion_script(shell, cmd::describe(app)); });
 
   try {

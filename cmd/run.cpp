@@ -59,8 +59,10 @@ Status apply_election_flags(const RunOptions& options, OperatorConfig& config) {
   auto& election = config.leader_election;
   if (options.leader_elect) election.enabled = *options.leader_elect;
   if (!options.ns.empty()) election.ns = options.ns;
-  if (auto read = read_duration(options.lease_duration, "--lease-duration", election.lease_duration); !read) return read;
-  if (auto read = read_duration(options.renew_deadline, "--renew-deadline", election.renew_deadline); !read) return read;
+  if (auto read = read_duration(options.lease_duration, "--lease-duration", election.lease_duration); !read)
+    return read;
+  if (auto read = read_duration(options.renew_deadline, "--renew-deadline", election.renew_deadline); !read)
+    return read;
   if (auto read = read_duration(options.retry_period, "--retry-period", election.retry_period); !read) return read;
   if (election.ns.empty()) std::getline(std::ifstream(kServiceAccountNamespace), election.ns);
   if (election.ns.empty()) election.ns = "evacuator-system";
@@ -131,12 +133,13 @@ class Process {
       auto found = kube::discover(*client_);
       if (found && found->has_evacuations && found->has_policies) {
         discovery_ = *std::move(found);
-        log_.info("connected", {kv("server", cluster_.server), kv("version", discovery_.server_version), kv("config", where),
-                                kv("evictionVersion", discovery_.eviction_version)});
+        log_.info("connected", {kv("server", cluster_.server), kv("version", discovery_.server_version),
+                                kv("config", where), kv("evictionVersion", discovery_.eviction_version)});
         return base::Done{};
       }
       if (found) {
-        log_.error("the custom resources are not installed: kubectl apply -k config/crd", {kv("server", cluster_.server)});
+        log_.error("the custom resources are not installed: kubectl apply -k config/crd",
+                   {kv("server", cluster_.server)});
       } else if (!may_heal(found.error())) {
         return found.error().during("connecting to " + cluster_.server + " (" + where + ")");
       } else {
@@ -162,9 +165,11 @@ class Process {
         .events = *events_,
         .metrics = metrics_,
         .log = log_});
-    ops_ = std::make_unique<controllers::OpsServer>(
-        config_.address, metrics_,
-        controllers::OpsChecks{.alive = [this] { return operator_->alive(); }, .ready = [this] { return operator_->ready(); }}, log_);
+    ops_ =
+        std::make_unique<controllers::OpsServer>(config_.address, metrics_,
+                                                 controllers::OpsChecks{.alive = [this] { return operator_->alive(); },
+                                                                        .ready = [this] { return operator_->ready(); }},
+                                                 log_);
   }
 
   Status work_until(const Interrupted& interrupted) {
@@ -200,7 +205,8 @@ class Process {
     leader_gauge().set(0);
     join(workers);   // nobody acts any more; only then may another replica:
     join(election);  // this releases the Lease
-    if (was_lost) return base::unavailable("the Lease is lost; ending, so that a fresh start begins with a clean memory");
+    if (was_lost)
+      return base::unavailable("the Lease is lost; ending, so that a fresh start begins with a clean memory");
     return base::Done{};
   }
 

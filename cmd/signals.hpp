@@ -4,8 +4,8 @@
 
 namespace cmd {
 
-/// SIGINT and SIGTERM as a condition that can be waited for. Make one before other threads start: they inherit the blocked
-/// signals.
+/// SIGINT and SIGTERM as a condition that can be waited for. Make one before other threads start: they inherit the
+/// blocked signals.
 class Interrupted {
  public:
   Interrupted();

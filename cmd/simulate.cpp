@@ -52,7 +52,9 @@ double share(api::Quantity used, api::Quantity all) {
 }
 
 std::string percent_change(const NodeUtilization::Amount& amount) {
-  const auto percent = [&](api::Quantity used) { return fmt::format("{:.0f}%", share(used, amount.allocatable) * 100); };
+  const auto percent = [&](api::Quantity used) {
+    return fmt::format("{:.0f}%", share(used, amount.allocatable) * 100);
+  };
   const std::string before = percent(amount.before);
   const std::string after = percent(amount.after);
   return before == after && amount.before == amount.after ? before : before + " → " + after;
@@ -61,7 +63,8 @@ std::string percent_change(const NodeUtilization::Amount& amount) {
 std::string moves_table(const planning::Plan& plan) {
   Table table({"NAMESPACE", "POD", "FROM", "TO", "STRATEGY", "REASON"});
   for (const api::PlannedMove& move : plan.moves) {
-    table.add_row({move.ns, move.pod, move.from, move.to.empty() ? "nowhere fits" : move.to, move.strategy, move.reason});
+    table.add_row(
+        {move.ns, move.pod, move.from, move.to.empty() ? "nowhere fits" : move.to, move.strategy, move.reason});
   }
   return table.render();
 }
@@ -80,13 +83,15 @@ std::string utilization_table(const planning::Plan& plan) {
   std::size_t left_out = 0;
   for (const NodeUtilization& node : plan.utilization) {
     // Small clusters are shown whole; of large ones only what changes.
-    const bool changed = node.cpu.before != node.cpu.after || node.memory.before != node.memory.after || node.pods.before != node.pods.after;
+    const bool changed = node.cpu.before != node.cpu.after || node.memory.before != node.memory.after ||
+                         node.pods.before != node.pods.after;
     if (plan.utilization.size() > kRows && !changed) {
       ++left_out;
       continue;
     }
     table.add_row({node.node, percent_change(node.cpu), bar(share(node.cpu.after, node.cpu.allocatable), 20),
-                   percent_change(node.memory), fmt::format("{} → {}", node.pods.before.units(), node.pods.after.units())});
+                   percent_change(node.memory),
+                   fmt::format("{} → {}", node.pods.before.units(), node.pods.after.units())});
   }
   std::string text = table.render();
   if (left_out > 0) text += fmt::format("({} unchanged nodes are not shown)\n", left_out);
@@ -109,10 +114,12 @@ void print_counts(const planning::Plan& plan) {
   }
 }
 
-void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planning::Plan& plan, base::TimePoint now) {
+void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planning::Plan& plan,
+                  base::TimePoint now) {
   fmt::print("Policy {} at {}: {} nodes, {} pods looked at, {} to move. Nothing was touched.\n", policy.meta.name,
              base::format_time(now), plan.nodes, plan.pods, plan.moves.size());
-  for (const auto& [kind, count] : dump.skipped) fmt::print("({} {} in the dump are not needed for planning)\n", count, kind);
+  for (const auto& [kind, count] : dump.skipped)
+    fmt::print("({} {} in the dump are not needed for planning)\n", count, kind);
   for (const api::FieldError& error : plan.errors) fmt::print("Warning: {}\n", error.to_string());
   for (const planning::StrategyResult& result : plan.strategies) {
     if (!result.problem.empty()) fmt::print("Warning: {}: {}\n", result.strategy, result.problem);
@@ -129,26 +136,42 @@ api::Json amount_json(const NodeUtilization::Amount& amount, bool binary) {
 }
 
 api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& plan, base::TimePoint now) {
-  api::Json report = {{"policy", policy.meta.name}, {"now", base::format_time(now)}, {"nodes", plan.nodes}, {"pods", plan.pods}};
-  for (const char* list : {"moves", "refusals", "refused", "strategies", "utilization", "warnings"}) report[list] = api::Json::array();
+  api::Json report = {
+      {"policy", policy.meta.name}, {"now", base::format_time(now)}, {"nodes", plan.nodes}, {"pods", plan.pods}};
+  for (const char* list : {"moves", "refusals", "refused", "strategies", "utilization", "warnings"})
+    report[list] = api::Json::array();
   for (const api::PlannedMove& move : plan.moves) {
-    report["moves"].push_back({{"namespace", move.ns}, {"pod", move.pod}, {"uid", move.uid}, {"from", move.from},
-                               {"to", move.to}, {"strategy", move.strategy}, {"reason", move.reason}});
+    report["moves"].push_back({{"namespace", move.ns},
+                               {"pod", move.pod},
+                               {"uid", move.uid},
+                               {"from", move.from},
+                               {"to", move.to},
+                               {"strategy", move.strategy},
+                               {"reason", move.reason}});
   }
   for (const planning::PodRefusal& refusal : plan.refusals) {
-    report["refusals"].push_back({{"namespace", refusal.ns}, {"pod", refusal.pod}, {"uid", refusal.uid}, {"node", refusal.node},
-                                  {"strategy", refusal.strategy}, {"reason", refusal.reason}, {"message", refusal.message}});
+    report["refusals"].push_back({{"namespace", refusal.ns},
+                                  {"pod", refusal.pod},
+                                  {"uid", refusal.uid},
+                                  {"node", refusal.node},
+                                  {"strategy", refusal.strategy},
+                                  {"reason", refusal.reason},
+                                  {"message", refusal.message}});
   }
   for (const api::ReasonCount& refused : plan.refused) {
     report["refused"].push_back({{"reason", refused.reason}, {"count", refused.count}});
   }
   for (const planning::StrategyResult& result : plan.strategies) {
-    report["strategies"].push_back({{"strategy", result.strategy}, {"nominated", result.nominated},
-                                    {"refused", result.refused}, {"problem", result.problem}});
+    report["strategies"].push_back({{"strategy", result.strategy},
+                                    {"nominated", result.nominated},
+                                    {"refused", result.refused},
+                                    {"problem", result.problem}});
   }
   for (const NodeUtilization& node : plan.utilization) {
-    report["utilization"].push_back({{"node", node.node}, {"cpu", amount_json(node.cpu, false)},
-                                     {"memory", amount_json(node.memory, true)}, {"pods", amount_json(node.pods, false)}});
+    report["utilization"].push_back({{"node", node.node},
+                                     {"cpu", amount_json(node.cpu, false)},
+                                     {"memory", amount_json(node.memory, true)},
+                                     {"pods", amount_json(node.pods, false)}});
   }
   for (const api::FieldError& error : plan.errors) report["warnings"].push_back(error.to_string());
   return report;
@@ -159,12 +182,14 @@ base::Status simulate(const SimulateOptions& options) {
   if (!policy) return policy.error();
   auto dump = load_dump(options.snapshot);
   if (!dump) return dump.error();
-  if (dump->objects.nodes.empty()) return base::invalid(options.snapshot + ": holds no Node; dump nodes and pods together");
+  if (dump->objects.nodes.empty())
+    return base::invalid(options.snapshot + ": holds no Node; dump nodes and pods together");
   const auto now = choose_now(options.now, *dump);
   if (!now) return now.error();
 
   const scheduling::ClusterSnapshot snapshot(std::move(dump->objects));
-  const planning::Plan plan = planning::plan_cycle({.spec = policy->spec, .cluster = snapshot, .leaving = {}, .now = *now});
+  const planning::Plan plan =
+      planning::plan_cycle({.spec = policy->spec, .cluster = snapshot, .leaving = {}, .now = *now});
   if (options.output == "table") {
     print_tables(*policy, *dump, plan, *now);
   } else {

@@ -91,7 +91,11 @@ void print_text(const Finding& finding) {
 }
 
 api::Json as_json(const Finding& finding) {
-  return {{"file", finding.file}, {"object", finding.object}, {"valid", finding.problems.empty()}, {"checked", !finding.foreign}, {"problems", finding.problems}};
+  return {{"file", finding.file},
+          {"object", finding.object},
+          {"valid", finding.problems.empty()},
+          {"checked", !finding.foreign},
+          {"problems", finding.problems}};
 }
 
 }  // namespace

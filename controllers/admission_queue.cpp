@@ -37,7 +37,8 @@ bool phase_holds_slot(const api::Evacuation& evacuation) {
 }
 
 bool phase_holds_workload(const api::Evacuation& evacuation) {
-  return phase_holds_slot(evacuation) || (evacuation.status.phase == EvacuationPhase::kVerifying && admitted(evacuation));
+  return phase_holds_slot(evacuation) ||
+         (evacuation.status.phase == EvacuationPhase::kVerifying && admitted(evacuation));
 }
 
 std::optional<std::int64_t> resolved(const std::optional<api::IntOrPercent>& limit, std::int64_t base) {
@@ -68,7 +69,8 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
   return request;
 }
 
-AdmissionQueue::AdmissionQueue(api::InFlightLimits cluster, Wake wake) : wake_(std::move(wake)), cluster_(std::move(cluster)) {}
+AdmissionQueue::AdmissionQueue(api::InFlightLimits cluster, Wake wake)
+    : wake_(std::move(wake)), cluster_(std::move(cluster)) {}
 
 void AdmissionQueue::wake(const std::vector<api::ObjectKey>& admitted, const api::ObjectKey* except) const {
   for (const api::ObjectKey& key : admitted) {

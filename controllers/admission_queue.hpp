@@ -27,7 +27,7 @@ struct AdmissionRequest {
   std::string policy;    ///< empty: hand-made
   std::int32_t priority = 0;
   base::TimePoint created{};
-  std::int32_t attempt = 1;  ///< the one that begins
+  std::int32_t attempt = 1;                   ///< the one that begins
   std::optional<std::int32_t> workload_size;  ///< replicas, for percentages
 };
 /// `pod` may be nullptr (no workload known then).
@@ -39,11 +39,11 @@ struct Admission {
   std::string duplicate_of;  ///< name of the Evacuation that already acts on this pod; empty: none
 };
 
-/// Who may act at the same time (protocols 6.8). One object in the leader decides for all workers, under one lock, so no
-/// two admissions race. Slots are derived from the phases that the store shows plus reservations that it does not show
-/// yet; they are never counted up and down by hand, so none gets lost. Waiting ones go by priority, age, name; one that
-/// waits for its node, namespace, workload or policy does not hold up those behind it. Cost per event: O(log n) of the
-/// waiting ones, whatever their number.
+/// Who may act at the same time (protocols 6.8). One object in the leader decides for all workers, under one lock, so
+/// no two admissions race. Slots are derived from the phases that the store shows plus reservations that it does not
+/// show yet; they are never counted up and down by hand, so none gets lost. Waiting ones go by priority, age, name; one
+/// that waits for its node, namespace, workload or policy does not hold up those behind it. Cost per event: O(log n) of
+/// the waiting ones, whatever their number.
 class AdmissionQueue {
  public:
   /// Told about waiting Evacuations that were admitted; called without the lock held.
@@ -109,7 +109,8 @@ class AdmissionQueue {
   };
 
   // All REQUIRE mutex_ held.
-  Entry& entry_for(const api::ObjectKey& key, const std::string& uid, const std::string& pod_uid, base::TimePoint created);
+  Entry& entry_for(const api::ObjectKey& key, const std::string& uid, const std::string& pod_uid,
+                   base::TimePoint created);
   void set_scopes(Entry& entry, const AdmissionRequest& request);
   void drop_scopes(Entry& entry);
   std::vector<std::string> add_scopes(const AdmissionRequest& request);
@@ -139,8 +140,8 @@ class AdmissionQueue {
   std::map<api::ObjectKey, Entry> entries_;
   std::unordered_map<std::string, std::set<api::ObjectKey>> by_pod_;
   std::unordered_map<std::string, Scope> scopes_;
-  std::set<Order> ready_;            ///< waiting, and nothing narrower than the cluster's total is known to hold them
-  std::set<std::string> opened_;     ///< scopes that may have room for a parked one
+  std::set<Order> ready_;         ///< waiting, and nothing narrower than the cluster's total is known to hold them
+  std::set<std::string> opened_;  ///< scopes that may have room for a parked one
   std::int64_t total_used_ = 0;
 };
 

@@ -159,7 +159,8 @@ Step on_patch_conflict(Draft& draft) {
 Step on_answer(Draft& draft, const evictors::Action& action, const evictors::Verdict& verdict) {
   const bool aftermath = action.role == evictors::ActionRole::kUndo || action.role == evictors::ActionRole::kCleanUp;
   if (aftermath || api::is_terminal(draft.phase())) return on_aftermath(draft, verdict);
-  if (verdict.answer == ResponseClass::kConflict && action.name != evictors::kPostEviction) return on_patch_conflict(draft);
+  if (verdict.answer == ResponseClass::kConflict && action.name != evictors::kPostEviction)
+    return on_patch_conflict(draft);
   switch (verdict.answer) {
     case ResponseClass::kGranted: return on_granted(draft);
     case ResponseClass::kApplied: return on_applied(draft, action);
@@ -204,7 +205,8 @@ std::optional<Step> decide_departure(Draft& draft) {
 Decision decide(const Observed& seen, const evictors::Registry& registry, base::TimePoint now) {
   Draft draft(seen, registry, now);
   // A status that another hand has edited: every clock needs a start.
-  if (draft.phase() != EvacuationPhase::kPending && !draft.status().phase_entered_at) draft.status().phase_entered_at = now;
+  if (draft.phase() != EvacuationPhase::kPending && !draft.status().phase_entered_at)
+    draft.status().phase_entered_at = now;
   for (int i = 0; i < kMaxStepsAtOnce; ++i) {
     if (step(draft) == Step::kSettled) return std::move(draft).finish_decision();
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The whole life of an Evacuation as pure functions (protocols 6.4): what was observed → what to store, to do and when to
-/// look again. No I/O, no clock, no log. The shell around it is EvacuationReconciler.
+/// The whole life of an Evacuation as pure functions (protocols 6.4): what was observed → what to store, to do and when
+/// to look again. No I/O, no clock, no log. The shell around it is EvacuationReconciler.
 
 #include <memory>
 #include <optional>
@@ -37,9 +37,10 @@ struct Observed {
   std::string spec_problem;             ///< why the spec is invalid; empty: it is valid
   std::string duplicate_of;             ///< name of an older unfinished Evacuation of the same pod UID; empty: none
   Slot slot;
-  std::vector<Sibling> siblings;                ///< looked up once the pod's controller is known
-  std::optional<std::int32_t> desired_replicas; ///< of the pod's controller, if known
-  std::vector<std::shared_ptr<const api::PodDisruptionBudget>> pdbs;  ///< covering the pod, as cached: numbers for people
+  std::vector<Sibling> siblings;                 ///< looked up once the pod's controller is known
+  std::optional<std::int32_t> desired_replicas;  ///< of the pod's controller, if known
+  std::vector<std::shared_ptr<const api::PodDisruptionBudget>>
+      pdbs;                      ///< covering the pod, as cached: numbers for people
   bool poked = false;            ///< a PDB that blocked it allows more now: do not wait for the delay
   base::TimePoint resumed_at{};  ///< when this replica began to act
   std::string actor;             ///< identity of this replica, for the history
@@ -82,7 +83,8 @@ Decision decide_answer(const Observed& seen, const evictors::Registry& registry,
 
 /// A 201 without a deletionTimestamp after this long is no 201 (T31).
 inline constexpr base::seconds kDeleteVisibleWithin{30};
-/// After a leader change no deadline that has passed meanwhile is acted upon for this long: the good news may be on its way.
+/// After a leader change no deadline that has passed meanwhile is acted upon for this long: the good news may be on its
+/// way.
 inline constexpr base::seconds kResumeGrace{30};
 /// How many times a granted eviction may turn out not to be one.
 inline constexpr int kMaxGrantedWithoutDelete = 3;

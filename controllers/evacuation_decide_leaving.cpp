@@ -190,8 +190,10 @@ Step succeed(Draft& draft, std::string message) {
 Step verify_timeout_over(Draft& draft) {
   draft.condition("ReplacementReady", ConditionStatus::kFalse, "ReplacementTimeout");
   draft.note(true, "TimedOut", "no replacement became ready in time");
-  const std::string message = fmt::format("no replacement was ready within {}", base::format_duration(draft.timeouts().verify));
-  if (draft.spec().require_replacement) return draft.finish(EvacuationPhase::kFailed, reason::kReplacementTimeout, message);
+  const std::string message =
+      fmt::format("no replacement was ready within {}", base::format_duration(draft.timeouts().verify));
+  if (draft.spec().require_replacement)
+    return draft.finish(EvacuationPhase::kFailed, reason::kReplacementTimeout, message);
   return succeed(draft, "the pod left; " + message);
 }
 
@@ -204,8 +206,8 @@ bool replacement_settled(Draft& draft) {
       return false;
     }
     const bool moved = pod->node_name != draft.spec().node_name || draft.spec().node_name.empty();
-    draft.condition("ReplacementReady", moved ? ConditionStatus::kTrue : ConditionStatus::kFalse, moved ? "Ready" : "SameNode",
-                    fmt::format("{} on node {}", pod->meta.name, pod->node_name.value));
+    draft.condition("ReplacementReady", moved ? ConditionStatus::kTrue : ConditionStatus::kFalse,
+                    moved ? "Ready" : "SameNode", fmt::format("{} on node {}", pod->meta.name, pod->node_name.value));
     return true;
   }
   const std::string why = not_expected(draft);
@@ -256,12 +258,14 @@ Step leave_attempt(Draft& draft, EvacuationPhase next, std::string_view why, std
 
 Step decide_aborting(Draft& draft) {
   auto& status = draft.status();
-  if (!status.abort) status.abort = api::EvacuationAbort{std::string(reason::kNotEvictable), EvacuationPhase::kFailed, draft.now()};
+  if (!status.abort)
+    status.abort = api::EvacuationAbort{std::string(reason::kNotEvictable), EvacuationPhase::kFailed, draft.now()};
   const evictors::Evictor* evictor = draft.evictor();
   if (!evictor || !draft.pod()) return rolled_back(draft, "NothingToDo");
   const evictors::Rollback rollback = evictor->undone(draft.context());
   if (rollback == evictors::Rollback::kRemoteMarkRemains) {
-    return not_rolled_back(draft, "RemoteMarkRemains", "the pod's owner cannot be told to stop: its mark stays on the pod");
+    return not_rolled_back(draft, "RemoteMarkRemains",
+                           "the pod's owner cannot be told to stop: its mark stays on the pod");
   }
   const base::TimePoint deadline = status.abort->started_at + draft.timeouts().abort;
   status.deadline = deadline;

@@ -73,7 +73,8 @@ std::optional<Step> check_acknowledgement(Draft& draft, const evictors::Probe& p
 
 std::optional<Step> check_heartbeat(Draft& draft, const evictors::Probe& probe) {
   const auto& last = draft.status().last_heartbeat_at;
-  if (!probe.acknowledges || !last || !api::is_true(draft.status().conditions, "HandoffAcknowledged")) return std::nullopt;
+  if (!probe.acknowledges || !last || !api::is_true(draft.status().conditions, "HandoffAcknowledged"))
+    return std::nullopt;
   const base::TimePoint due = *last + draft.timeouts().heartbeat;
   draft.wake_at_deadline(due);
   if (!draft.expired(due)) return std::nullopt;

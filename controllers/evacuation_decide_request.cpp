@@ -32,7 +32,8 @@ bool must_wait(Draft& draft) {
   const auto& status = draft.status();
   if (!status.next_action_at || *status.next_action_at <= draft.now()) return false;
   base::TimePoint due = *status.next_action_at;
-  if (draft.seen().poked) due = std::min(due, status.last_response ? status.last_response->time + kMinimalGap : draft.now());
+  if (draft.seen().poked)
+    due = std::min(due, status.last_response ? status.last_response->time + kMinimalGap : draft.now());
   if (due <= draft.now()) return false;
   draft.wake_at(due);
   return true;
@@ -131,7 +132,8 @@ void tell_blocked(Draft& draft, const evictors::Verdict& verdict) {
 
 void record_blocked(Draft& draft, const evictors::Verdict& verdict) {
   auto& status = draft.status();
-  const bool same = draft.condition_has_reason("Progressing", blocked_reason(verdict.answer)) && status.blocked_count > 0;
+  const bool same =
+      draft.condition_has_reason("Progressing", blocked_reason(verdict.answer)) && status.blocked_count > 0;
   if (!status.blocked_since) status.blocked_since = draft.now();
   if (!same) {
     status.blocked_count = 1;
@@ -164,8 +166,9 @@ std::optional<Step> check_blocked(Draft& draft) {
   draft.resolve_intent("NoEffect");
   const std::string by = status.blocked_by.empty() ? std::string() : ": " + status.blocked_by.front().message;
   draft.note(true, "TimedOut", fmt::format("blocked for {}{}", base::format_duration(draft.timeouts().blocked), by));
-  return retry_or_fail(draft, reason::kBlockedTimeout,
-                       fmt::format("blocked for longer than {}{}", base::format_duration(draft.timeouts().blocked), by));
+  return retry_or_fail(
+      draft, reason::kBlockedTimeout,
+      fmt::format("blocked for longer than {}{}", base::format_duration(draft.timeouts().blocked), by));
 }
 
 Step decide_requesting(Draft& draft) {

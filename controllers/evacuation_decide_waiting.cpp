@@ -31,22 +31,25 @@ Step fill_from_pod(Draft& draft) {
 /// T1: what can never become a valid evacuation.
 std::optional<Step> check_target(Draft& draft) {
   const api::Pod& pod = *draft.pod();
-  if (pod.is_mirror()) return reject(draft, "ExcludedByPolicy", "a static pod cannot be moved: its kubelet restarts it");
+  if (pod.is_mirror())
+    return reject(draft, "ExcludedByPolicy", "a static pod cannot be moved: its kubelet restarts it");
   if (pod.is_daemon_set()) {
     return reject(draft, "ExcludedByPolicy", "a DaemonSet's pod cannot be moved: it would come back to the same node");
   }
   const auto& wanted = draft.spec().node_name;
   if (!wanted.empty() && wanted != pod.node_name) {
-    return reject(draft, "InvalidSpec", fmt::format("spec.nodeName: the pod is on node {}, not on {}",
-                                                    pod.node_name.empty() ? "(none)" : pod.node_name.value, wanted.value));
+    return reject(draft, "InvalidSpec",
+                  fmt::format("spec.nodeName: the pod is on node {}, not on {}",
+                              pod.node_name.empty() ? "(none)" : pod.node_name.value, wanted.value));
   }
   return std::nullopt;
 }
 
 std::optional<Step> check_duplicate(Draft& draft) {
   if (draft.seen().duplicate_of.empty()) return std::nullopt;
-  return draft.finish(EvacuationPhase::kFailed, reason::kDuplicateRequest,
-                      fmt::format("Evacuation {} already moves pod {}", draft.seen().duplicate_of, draft.spec().pod_ref.name));
+  return draft.finish(
+      EvacuationPhase::kFailed, reason::kDuplicateRequest,
+      fmt::format("Evacuation {} already moves pod {}", draft.seen().duplicate_of, draft.spec().pod_ref.name));
 }
 
 api::Blocker waiting_blocker(std::string kind, std::string name, std::string message) {
@@ -119,7 +122,8 @@ void forget_last_attempt(Draft& draft) {
   status.intent.reset();
   status.abort.reset();
   status.blocked_by.clear();
-  for (const char* type : {"HandoffAcknowledged", "ReadyToEvict", "EvictionGranted", "Progressing", "RollbackComplete"}) {
+  for (const char* type :
+       {"HandoffAcknowledged", "ReadyToEvict", "EvictionGranted", "Progressing", "RollbackComplete"}) {
     draft.forget_condition(type);
   }
 }

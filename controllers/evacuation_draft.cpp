@@ -26,7 +26,10 @@ std::string bounded(std::string text) {
 }  // namespace
 
 Draft::Draft(const Observed& seen, const evictors::Registry& registry, base::TimePoint now)
-    : seen_(seen), registry_(registry), now_(now), evacuation_(seen.evacuation),
+    : seen_(seen),
+      registry_(registry),
+      now_(now),
+      evacuation_(seen.evacuation),
       timeouts_(evictors::effective_timeouts(seen.evacuation.spec)) {}
 
 const api::Pod* Draft::pod() const {
@@ -57,7 +60,8 @@ void Draft::wake_at(base::TimePoint when) {
   if (!wake_ || when < *wake_) wake_ = when;
 }
 
-void Draft::condition(std::string_view type, api::ConditionStatus status, std::string_view reason, std::string message) {
+void Draft::condition(std::string_view type, api::ConditionStatus status, std::string_view reason,
+                      std::string message) {
   api::Condition next;
   next.type = type;
   next.status = status;
@@ -86,7 +90,8 @@ void Draft::note(bool warning, std::string_view reason, std::string message, boo
 void Draft::append_history(std::string_view from, std::string_view to, std::string_view reason,
                            const std::string& message) {
   auto& history = status().history;
-  history.push_back({now_, std::string(from), std::string(to), std::string(reason), message, status().attempt, seen_.actor});
+  history.push_back(
+      {now_, std::string(from), std::string(to), std::string(reason), message, status().attempt, seen_.actor});
   if (history.size() <= kFirstEntries + kNewestEntries) return;
   const auto excess = static_cast<std::ptrdiff_t>(history.size() - kFirstEntries - kNewestEntries);
   history.erase(history.begin() + kFirstEntries, history.begin() + kFirstEntries + excess);

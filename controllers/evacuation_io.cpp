@@ -94,7 +94,8 @@ base::Result<StoredEvacuation> write_status(kube::Client& client, const StoredEv
   return parsed(client.update(kube::kEvacuations, stored.evacuation.meta.key(), *object, "status"));
 }
 
-base::Result<StoredEvacuation> write_main(kube::Client& client, const StoredEvacuation& stored, const Decision& decision) {
+base::Result<StoredEvacuation> write_main(kube::Client& client, const StoredEvacuation& stored,
+                                          const Decision& decision) {
   return parsed(client.patch(kube::kEvacuations, stored.evacuation.meta.key(), kube::PatchType::kMerge,
                              main_patch(stored.evacuation, decision)));
 }

@@ -20,8 +20,8 @@ struct StoredEvacuation {
 /// Never fails on a bad spec (see `problem`), only on text that is no object with metadata.
 base::Result<StoredEvacuation> parse_stored_evacuation(std::string raw);
 
-/// Decoder for the Evacuation informer: one with an undecodable spec appears with an empty podRef instead of not at all,
-/// so that the reconciler reads it live and says so in its status.
+/// Decoder for the Evacuation informer: one with an undecodable spec appears with an empty podRef instead of not at
+/// all, so that the reconciler reads it live and says so in its status.
 base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json);
 
 base::Result<StoredEvacuation> read_evacuation(kube::Client& client, const api::ObjectKey& key);
@@ -30,7 +30,9 @@ base::Result<StoredEvacuation> read_evacuation(kube::Client& client, const api::
 base::Result<StoredEvacuation> write_status(kube::Client& client, const StoredEvacuation& stored,
                                             const api::EvacuationStatus& status);
 
-/// What of `decision` concerns the main object, as one patch guarded by the resourceVersion. REQUIRES: there is something.
-base::Result<StoredEvacuation> write_main(kube::Client& client, const StoredEvacuation& stored, const Decision& decision);
+/// What of `decision` concerns the main object, as one patch guarded by the resourceVersion. REQUIRES: there is
+/// something.
+base::Result<StoredEvacuation> write_main(kube::Client& client, const StoredEvacuation& stored,
+                                          const Decision& decision);
 
 }  // namespace controllers

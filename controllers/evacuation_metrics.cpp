@@ -28,7 +28,8 @@ void PrometheusEvacuationMetrics::on_status(const api::Evacuation& before, const
   }
   if (before.status.blocked_since && after.status.blocked_since != before.status.blocked_since) {
     metrics_
-        .counter("evacuator_evacuation_blocked_seconds_total", "Time that evacuations were blocked, by the last answer's class.",
+        .counter("evacuator_evacuation_blocked_seconds_total",
+                 "Time that evacuations were blocked, by the last answer's class.",
                  {{"class", before.status.last_response ? before.status.last_response->response_class : "none"}})
         .increment(seconds_between(*before.status.blocked_since, now));
   }
@@ -52,7 +53,10 @@ void PrometheusEvacuationMetrics::on_finished(const api::Evacuation& after) {
   const api::EvacuationStatus& status = after.status;
   metrics_
       .counter("evacuator_evacuations_total", "Finished evacuations.",
-               {{"evictor", evictor_label(status)}, {"adapter", status.adapter}, {"result", to_string(status.phase)}, {"reason", status.reason}})
+               {{"evictor", evictor_label(status)},
+                {"adapter", status.adapter},
+                {"result", to_string(status.phase)},
+                {"reason", status.reason}})
       .increment();
   metrics_
       .histogram("evacuator_evacuation_attempts", "Attempts that finished evacuations took.", {0, 1, 2, 3, 5, 10, 20})
@@ -61,14 +65,16 @@ void PrometheusEvacuationMetrics::on_finished(const api::Evacuation& after) {
 
 void PrometheusEvacuationMetrics::on_answer(std::string_view action, int code, std::string_view response_class) {
   metrics_
-      .counter("evacuator_requests_total", "Calls that move pods, by action and what the answer meant; code 0: no answer.",
+      .counter("evacuator_requests_total",
+               "Calls that move pods, by action and what the answer meant; code 0: no answer.",
                {{"action", action}, {"code", fmt::format("{}", code)}, {"class", response_class}})
       .increment();
 }
 
 void PrometheusEvacuationMetrics::on_cached(const api::Evacuation* before, const api::Evacuation* after) {
   const auto add = [&](const api::Evacuation& evacuation, double by) {
-    metrics_.gauge("evacuator_evacuations", "Evacuations by phase.", {{"phase", to_string(evacuation.status.phase)}}).add(by);
+    metrics_.gauge("evacuator_evacuations", "Evacuations by phase.", {{"phase", to_string(evacuation.status.phase)}})
+        .add(by);
   };
   if (before && after && before->status.phase == after->status.phase) return;
   if (before) add(*before, -1);

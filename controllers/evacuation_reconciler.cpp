@@ -143,7 +143,8 @@ void EvacuationReconciler::Pass::check_spec() {
   }
   auto errors = api::validate(seen_.evacuation.spec, deps_.evictors.names());
   for (auto& error : deps_.evictors.validate(seen_.evacuation.spec.evictors, api::FieldPath("spec.evictors"))) {
-    const bool known = std::any_of(errors.begin(), errors.end(), [&](const auto& each) { return each.path == error.path; });
+    const bool known =
+        std::any_of(errors.begin(), errors.end(), [&](const auto& each) { return each.path == error.path; });
     if (!known) errors.push_back(std::move(error));
   }
   if (!errors.empty()) seen_.spec_problem = api::to_error(errors).message;
@@ -240,7 +241,8 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::carry_o
   if (decision.remove_object) {
     removed_ = true;
     const auto removed = deps_.client.remove(kube::kEvacuations, key_, seen_.evacuation.meta.uid);
-    if (!removed && !base::is_not_found(removed.error())) return removed.error().during("removing the finished Evacuation");
+    if (!removed && !base::is_not_found(removed.error()))
+      return removed.error().during("removing the finished Evacuation");
     return Go::kGone;
   }
   if (!(decision.status == seen_.evacuation.status)) {
@@ -251,7 +253,8 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::carry_o
   return decision.action ? call(*decision.action) : base::Result<Go>(Go::kOn);
 }
 
-base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::after_write(base::Result<StoredEvacuation> written) {
+base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::after_write(
+    base::Result<StoredEvacuation> written) {
   if (written) {
     stored_ = *std::move(written);
     seen_.evacuation = stored_->evacuation;
@@ -282,8 +285,9 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::store_s
   deps_.metrics.on_status(before, seen_.evacuation, deps_.clock.now());
   for (const EventNote& note : decision.events) deps_.events.publish(seen_.evacuation, note);
   if (before.status.phase != seen_.evacuation.status.phase) {
-    log_.info("phase changed", {kv("from", api::to_string(before.status.phase)), kv("to", api::to_string(seen_.evacuation.status.phase)),
-                                kv("reason", seen_.evacuation.status.reason), kv("token", seen_.evacuation.status.token)});
+    log_.info("phase changed",
+              {kv("from", api::to_string(before.status.phase)), kv("to", api::to_string(seen_.evacuation.status.phase)),
+               kv("reason", seen_.evacuation.status.reason), kv("token", seen_.evacuation.status.token)});
   }
   return go;
 }
@@ -291,13 +295,14 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::store_s
 base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::call(const evictors::Action& action) {
   if (auto leader = check_leader(); !leader) return leader.error();
   const evictors::Answer answer = deps_.client.send(action.request);
-  if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();  // shutting down: resumed later
+  if (!answer && answer.error().code == base::ErrorCode::kCancelled)
+    return answer.error();  // shutting down: resumed later
   return record_answer(action, answer);
 }
 
 /// The answer must not be lost to somebody else's write: it is recorded on top of that.
 base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::record_answer(const evictors::Action& action,
-                                                                                        const evictors::Answer& answer) {
+                                                                                       const evictors::Answer& answer) {
   for (int i = 0; i < kConflictRetries; ++i) {
     const Decision decision = decide_answer(seen_, deps_.evictors, action, answer, deps_.clock.now());
     if (i == 0) {

@@ -25,18 +25,19 @@
 namespace controllers {
 
 /// Index names that the reconciler asks of the stores; add_evacuation_indexes() makes them.
-inline constexpr std::string_view kEvacuationsByPod = "evacuator-pod";      ///< evacuations: "<ns>/<pod name>"
-inline constexpr std::string_view kEvacuationsByOwner = "evacuator-owner";  ///< evacuations: uid of the pod's controller
-inline constexpr std::string_view kPodsByOwner = "evacuator-owner";         ///< pods: uid of the controller
-inline constexpr std::string_view kPdbsByNamespace = "evacuator-namespace"; ///< PDBs: namespace
+inline constexpr std::string_view kEvacuationsByPod = "evacuator-pod";  ///< evacuations: "<ns>/<pod name>"
+inline constexpr std::string_view kEvacuationsByOwner =
+    "evacuator-owner";                                               ///< evacuations: uid of the pod's controller
+inline constexpr std::string_view kPodsByOwner = "evacuator-owner";  ///< pods: uid of the controller
+inline constexpr std::string_view kPdbsByNamespace = "evacuator-namespace";  ///< PDBs: namespace
 /// REQUIRES: the stores are still empty.
 void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods,
                             kube::Store<api::PodDisruptionBudget>& pdbs);
 
-/// The thin shell around decide(): observe in the caches; when there is something to do, read pod and Evacuation live, decide
-/// again, write the status (intent ahead), call, write the outcome. Resumes after a crash from what it finds stored.
-/// Thread-safe for different keys (the work queue hands a key to one worker at a time); keeps no state of its own that
-/// matters: losing it costs a delay, nothing else.
+/// The thin shell around decide(): observe in the caches; when there is something to do, read pod and Evacuation live,
+/// decide again, write the status (intent ahead), call, write the outcome. Resumes after a crash from what it finds
+/// stored. Thread-safe for different keys (the work queue hands a key to one worker at a time); keeps no state of its
+/// own that matters: losing it costs a delay, nothing else.
 class EvacuationReconciler {
  public:
   struct Dependencies {
@@ -51,7 +52,8 @@ class EvacuationReconciler {
     EvacuationMetrics& metrics;
     std::function<bool()> may_act;  ///< false: not the leader (any more); asked before every mutating call
     /// spec.replicas of a pod's controller, if known. May be empty.
-    std::function<std::optional<std::int32_t>(const std::string& ns, const api::OwnerReference& owner)> desired_replicas;
+    std::function<std::optional<std::int32_t>(const std::string& ns, const api::OwnerReference& owner)>
+        desired_replicas;
     std::string identity;                 ///< of this replica
     std::string eviction_version = "v1";  ///< kube::Discovery::eviction_version
     base::Log log;
@@ -68,9 +70,10 @@ class EvacuationReconciler {
   /// Evacuations that a change of this pod may concern: its own, and those waiting for it as a replacement.
   std::vector<api::ObjectKey> keys_for_pod(const api::Pod& pod) const;
 
-  /// Evacuations to be enqueued because a PDB that blocks them allows more than before (`after` nullptr: deleted): the first
-  /// `disruptionsAllowed` of them by priority and waiting time. Their next reconcile does not wait for the delay.
-  std::vector<api::ObjectKey> on_pdb_changed(const api::PodDisruptionBudget* before, const api::PodDisruptionBudget* after);
+  /// Evacuations to be enqueued because a PDB that blocks them allows more than before (`after` nullptr: deleted): the
+  /// first `disruptionsAllowed` of them by priority and waiting time. Their next reconcile does not wait for the delay.
+  std::vector<api::ObjectKey> on_pdb_changed(const api::PodDisruptionBudget* before,
+                                             const api::PodDisruptionBudget* after);
 
  private:
   class Pass;  // one reconcile, in the .cpp

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Connects informers, the admission queue and the work queue of the Evacuation controller. Header only, so that whoever
-/// assembles a process (cmd, tests) links nothing more.
+/// Connects informers, the admission queue and the work queue of the Evacuation controller. Header only, so that
+/// whoever assembles a process (cmd, tests) links nothing more.
 
 #include "controllers/admission_queue.hpp"
 #include "controllers/evacuation_reconciler.hpp"
@@ -11,8 +11,8 @@
 namespace controllers {
 
 /// Handlers run on the reflectors' threads: they count and enqueue, nothing more.
-/// REQUIRES: add_evacuation_indexes() was called; before the first run() or poll() of the informers; all outlive them. The
-/// admission queue's wake callback should be `[&](const api::ObjectKey& key) { queue.add(key); }`.
+/// REQUIRES: add_evacuation_indexes() was called; before the first run() or poll() of the informers; all outlive them.
+/// The admission queue's wake callback should be `[&](const api::ObjectKey& key) { queue.add(key); }`.
 inline void connect_evacuations(kube::Informer<api::Evacuation>& evacuations, kube::Informer<api::Pod>& pods,
                                 kube::Informer<api::PodDisruptionBudget>& pdbs, AdmissionQueue& admission,
                                 EvacuationReconciler& reconciler, kube::WorkQueue& queue) {

@@ -73,7 +73,9 @@ struct Caches {
 
   /// spec.replicas of the kinds that keep a number of pods.
   std::optional<std::int32_t> replicas_of(const std::string& ns, const api::OwnerReference& owner) const {
-    const auto* store = owner.kind == "ReplicaSet" ? &replica_sets.store() : owner.kind == "StatefulSet" ? &stateful_sets.store() : nullptr;
+    const auto* store = owner.kind == "ReplicaSet"    ? &replica_sets.store()
+                        : owner.kind == "StatefulSet" ? &stateful_sets.store()
+                                                      : nullptr;
     const auto workload = store ? store->get({ns, owner.name}) : nullptr;
     if (!workload || workload->meta.uid != owner.uid) return std::nullopt;
     return workload->replicas;
@@ -111,20 +113,22 @@ struct Operator::Impl {
         evacuation_queue(deps.clock),
         policy_queue(deps.clock),
         admission(deps.config.in_flight, [this](const api::ObjectKey& key) { evacuation_queue.add(key); }),
-        evacuations({.client = deps.client,
-                     .clock = deps.clock,
-                     .evictors = registry,
-                     .evacuations = caches.evacuations.store(),
-                     .pods = caches.pods.store(),
-                     .pdbs = caches.pdbs.store(),
-                     .admission = admission,
-                     .events = events,
-                     .metrics = evacuation_metrics,
-                     .may_act = deps.may_act,
-                     .desired_replicas = [this](const std::string& ns, const api::OwnerReference& owner) { return caches.replicas_of(ns, owner); },
-                     .identity = deps.identity,
-                     .eviction_version = deps.discovery.eviction_version,
-                     .log = deps.log}),
+        evacuations(
+            {.client = deps.client,
+             .clock = deps.clock,
+             .evictors = registry,
+             .evacuations = caches.evacuations.store(),
+             .pods = caches.pods.store(),
+             .pdbs = caches.pdbs.store(),
+             .admission = admission,
+             .events = events,
+             .metrics = evacuation_metrics,
+             .may_act = deps.may_act,
+             .desired_replicas = [this](const std::string& ns,
+                                        const api::OwnerReference& owner) { return caches.replicas_of(ns, owner); },
+             .identity = deps.identity,
+             .eviction_version = deps.discovery.eviction_version,
+             .log = deps.log}),
         policies({.client = deps.client,
                   .clock = deps.clock,
                   .policies = caches.policies.store(),
@@ -142,10 +146,11 @@ struct Operator::Impl {
 
   void add_indexes() {
     add_evacuation_indexes(caches.evacuations.store(), caches.pods.store(), caches.pdbs.store());
-    caches.evacuations.store().add_index(std::string(kByPolicy), [](const api::Evacuation& evacuation) -> std::vector<std::string> {
-      if (evacuation.spec.source.policy.empty()) return {};
-      return {evacuation.spec.source.policy};
-    });
+    caches.evacuations.store().add_index(std::string(kByPolicy),
+                                         [](const api::Evacuation& evacuation) -> std::vector<std::string> {
+                                           if (evacuation.spec.source.policy.empty()) return {};
+                                           return {evacuation.spec.source.policy};
+                                         });
   }
 
   void add_handlers() {
@@ -159,7 +164,8 @@ struct Operator::Impl {
     caches.policies.add_handler([this](const auto& before, const auto& after) {
       const ObservedPolicy& seen = after ? *after : *before;
       const bool has_limits = after && after->policy;
-      admission.set_policy_limits(seen.meta.name, has_limits ? std::optional(after->policy->spec.limits.in_flight) : std::nullopt);
+      admission.set_policy_limits(seen.meta.name,
+                                  has_limits ? std::optional(after->policy->spec.limits.in_flight) : std::nullopt);
       policy_queue.add(seen.meta.key());
     });
     caches.nodes.add_handler([this](const auto& before, const auto& after) {
@@ -194,10 +200,13 @@ struct Operator::Impl {
 
   void publish_counts() {
     const auto publish = [&](const char* queue, const kube::WorkQueue& depth_of, const WorkerCounts& counts) {
-      deps.metrics.gauge("evacuator_queue_depth", "Keys that wait for a worker, delayed ones included.", {{"queue", queue}})
+      deps.metrics
+          .gauge("evacuator_queue_depth", "Keys that wait for a worker, delayed ones included.", {{"queue", queue}})
           .set(static_cast<double>(depth_of.depth()));
       const auto reconciles = [&](const char* result, std::int64_t value) {
-        deps.metrics.gauge("evacuator_reconciles", "Reconciles since the start, by result.", {{"queue", queue}, {"result", result}})
+        deps.metrics
+            .gauge("evacuator_reconciles", "Reconciles since the start, by result.",
+                   {{"queue", queue}, {"result", result}})
             .set(static_cast<double>(value));
       };
       reconciles("succeeded", counts.succeeded);
@@ -207,8 +216,10 @@ struct Operator::Impl {
     publish("evacuations", evacuation_queue, evacuation_counts);
     publish("policies", policy_queue, policy_counts);
     const auto usage = admission.usage();
-    deps.metrics.gauge("evacuator_slots_in_flight", "Evacuations that hold a slot.").set(static_cast<double>(usage.in_flight));
-    deps.metrics.gauge("evacuator_slots_waiting", "Evacuations that wait for a slot.").set(static_cast<double>(usage.waiting));
+    deps.metrics.gauge("evacuator_slots_in_flight", "Evacuations that hold a slot.")
+        .set(static_cast<double>(usage.in_flight));
+    deps.metrics.gauge("evacuator_slots_waiting", "Evacuations that wait for a slot.")
+        .set(static_cast<double>(usage.waiting));
   }
 
   Dependencies deps;
@@ -245,11 +256,14 @@ void Operator::run_workers(std::stop_token stop) {
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i + 1 < impl_->busy_since.size(); ++i) {
     threads.emplace_back([this, stop, i] {
-      Worker(impl_->evacuation_queue, impl_->timed(impl_->evacuations, i), impl_->evacuation_counts, impl_->deps.log).run(stop);
+      Worker(impl_->evacuation_queue, impl_->timed(impl_->evacuations, i), impl_->evacuation_counts, impl_->deps.log)
+          .run(stop);
     });
   }
   threads.emplace_back([this, stop] {
-    Worker(impl_->policy_queue, impl_->timed(impl_->policies, impl_->busy_since.size() - 1), impl_->policy_counts, impl_->deps.log).run(stop);
+    Worker(impl_->policy_queue, impl_->timed(impl_->policies, impl_->busy_since.size() - 1), impl_->policy_counts,
+           impl_->deps.log)
+        .run(stop);
   });
   std::mutex mutex;
   std::condition_variable_any wake;
@@ -265,7 +279,8 @@ bool Operator::step() {
   for (const auto& cache : impl_->caches.all()) busy |= cache.reflector->poll();
   if (!impl_->synced()) return busy;
   if (!std::exchange(impl_->resumed, true)) impl_->evacuations.resume(impl_->deps.clock.now());
-  Worker evacuations(impl_->evacuation_queue, impl_->timed(impl_->evacuations, 0), impl_->evacuation_counts, impl_->deps.log);
+  Worker evacuations(impl_->evacuation_queue, impl_->timed(impl_->evacuations, 0), impl_->evacuation_counts,
+                     impl_->deps.log);
   Worker policies(impl_->policy_queue, impl_->timed(impl_->policies, 1), impl_->policy_counts, impl_->deps.log);
   while (evacuations.step()) busy = true;
   while (policies.step()) busy = true;

@@ -19,8 +19,8 @@ class EventRecorder;
 
 namespace controllers {
 
-/// Everything between the API server and the two reconcilers: caches, queues, workers, and who wakes whom. Knows neither
-/// HTTP nor leader election; the wiring says through `may_act` whether it leads.
+/// Everything between the API server and the two reconcilers: caches, queues, workers, and who wakes whom. Knows
+/// neither HTTP nor leader election; the wiring says through `may_act` whether it leads.
 class Operator {
  public:
   struct Dependencies {

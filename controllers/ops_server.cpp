@@ -26,7 +26,8 @@ OpsServer::OpsServer(std::string address, base::Metrics& metrics, OpsChecks chec
     : address_(std::move(address)),
       metrics_(metrics),
       checks_(std::move(checks)),
-      server_(options_for(address_), [this](const serving::Request& request) { return answer(request); }, std::move(log)) {}
+      server_(
+          options_for(address_), [this](const serving::Request& request) { return answer(request); }, std::move(log)) {}
 
 base::Status OpsServer::start() {
   if (!serving::split_address(address_)) {

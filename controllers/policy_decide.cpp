@@ -18,8 +18,9 @@ constexpr base::seconds kCountingLag{30};
 
 api::Condition condition(std::string_view type, bool holds, std::string_view reason, std::string message,
                          std::int64_t generation) {
-  return {std::string(type), holds ? ConditionStatus::kTrue : ConditionStatus::kFalse, std::string(reason),
-          std::move(message), generation, {}};
+  return {std::string(type),   holds ? ConditionStatus::kTrue : ConditionStatus::kFalse,
+          std::string(reason), std::move(message),
+          generation,          {}};
 }
 
 bool left_the_node(const api::Evacuation& evacuation) {
@@ -166,8 +167,10 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
     next.observed_generation = generation;
   }
   next.next_cycle_time.reset();
-  if (!policy.spec.suspend && next.last_cycle) next.next_cycle_time = std::chrono::ceil<base::seconds>(next.last_cycle->start + policy.spec.schedule.interval);
-  api::set_condition(next.conditions, condition("Ready", true, "Valid", "the policy is valid and in force", generation), now);
+  if (!policy.spec.suspend && next.last_cycle)
+    next.next_cycle_time = std::chrono::ceil<base::seconds>(next.last_cycle->start + policy.spec.schedule.interval);
+  api::set_condition(next.conditions, condition("Ready", true, "Valid", "the policy is valid and in force", generation),
+                     now);
   api::set_condition(next.conditions, suspended(policy.spec, generation), now);
   if (next.last_cycle) api::set_condition(next.conditions, converged(*next.last_cycle, next.active, generation), now);
   return next;
@@ -180,8 +183,8 @@ api::DeschedulerPolicyStatus invalid_status(const api::DeschedulerPolicyStatus& 
   next.next_cycle_time.reset();
   next.plan.clear();
   next.plan_truncated = false;
-  api::set_condition(next.conditions, condition("Ready", false, "InvalidSpec", std::string(problem.substr(0, 32'000)), generation),
-                     now);
+  api::set_condition(next.conditions,
+                     condition("Ready", false, "InvalidSpec", std::string(problem.substr(0, 32'000)), generation), now);
   return next;
 }
 

@@ -36,12 +36,12 @@ CycleTiming cycle_timing(const api::DeschedulerPolicy& policy, base::TimePoint n
 
 /// The policy's Evacuations as they stand.
 struct PolicyTally {
-  std::int32_t active = 0;  ///< unfinished
-  std::int64_t evicted = 0; ///< ever: pods that left under this policy
+  std::int32_t active = 0;   ///< unfinished
+  std::int64_t evicted = 0;  ///< ever: pods that left under this policy
 };
-/// Adds up one policy's Evacuations. Finished ones are deleted after their TTL, so those that finished before `until` are kept
-/// as a number in the status (evicted_counted) and the younger ones are counted afresh each time; nothing is counted twice
-/// or lost by a crash between the two.
+/// Adds up one policy's Evacuations. Finished ones are deleted after their TTL, so those that finished before `until`
+/// are kept as a number in the status (evicted_counted) and the younger ones are counted afresh each time; nothing is
+/// counted twice or lost by a crash between the two.
 struct EvictedCount {
   std::int64_t counted = 0;
   std::optional<base::TimePoint> until;
@@ -63,8 +63,8 @@ struct CycleOutcome {
 /// The Evacuation that carries out one planned move.
 api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::PlannedMove& move);
 
-/// The whole status from the one before and what is known now. `outcome` is nullptr when no cycle ran. Pure; equal input gives an
-/// equal status, so an unchanged policy is not written.
+/// The whole status from the one before and what is known now. `outcome` is nullptr when no cycle ran. Pure; equal
+/// input gives an equal status, so an unchanged policy is not written.
 api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, const TallyResult& counts,
                                          const CycleOutcome* outcome, base::TimePoint now);
 /// Of a policy that is invalid: Ready=False/InvalidSpec with the problem, counts kept.

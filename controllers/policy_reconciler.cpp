@@ -64,9 +64,8 @@ base::Result<Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPo
     outcome->summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clock.now() - now);
     count_cycle(policy, *outcome);
   }
-  const auto counts =
-      tally(deps_.evacuations.by_index(kByPolicy, policy.meta.name),
-            {policy.status.evicted_counted, policy.status.evicted_until}, now);
+  const auto counts = tally(deps_.evacuations.by_index(kByPolicy, policy.meta.name),
+                            {policy.status.evicted_counted, policy.status.evicted_until}, now);
   const auto next = next_status(policy, counts, outcome ? &*outcome : nullptr, now);
   if (auto saved = save(policy.meta, policy.status, next); !saved) return saved.error();
   if (!next.next_cycle_time) return Requeue::await_change();
@@ -97,8 +96,9 @@ bool PolicyReconciler::create_one(const api::DeschedulerPolicy& policy, const ap
   const auto made = deps_.client.create(kube::kEvacuations, move.ns, api::encode_evacuation(wanted));
   if (made) {
     ++outcome.summary.created;
-    deps_.log.info("evacuation created", {kv("policy", policy.meta.name), kv("evacuation", wanted.meta.key().to_string()),
-                                          kv("node", move.from), kv("strategy", move.strategy)});
+    deps_.log.info("evacuation created",
+                   {kv("policy", policy.meta.name), kv("evacuation", wanted.meta.key().to_string()),
+                    kv("node", move.from), kv("strategy", move.strategy)});
     return true;
   }
   // A deterministic name: whoever made it, this pod is taken care of.
@@ -124,10 +124,11 @@ base::Status PolicyReconciler::save(const api::ObjectMeta& meta, const api::Desc
                                     const api::DeschedulerPolicyStatus& next) {
   if (before == next) return base::Done{};
   if (!deps_.may_act()) return base::Error{base::ErrorCode::kCancelled, "not the leader"};
-  const api::Json body = {{"apiVersion", api::well_known::kApiVersion},
-                          {"kind", "DeschedulerPolicy"},
-                          {"metadata", {{"name", meta.name}, {"uid", meta.uid}, {"resourceVersion", meta.resource_version}}},
-                          {"status", api::encode_status(next)}};
+  const api::Json body = {
+      {"apiVersion", api::well_known::kApiVersion},
+      {"kind", "DeschedulerPolicy"},
+      {"metadata", {{"name", meta.name}, {"uid", meta.uid}, {"resourceVersion", meta.resource_version}}},
+      {"status", api::encode_status(next)}};
   auto saved = deps_.client.update(kube::kPolicies, meta.key(), body, "status");
   // The cycle has run whether or not its report could be written.
   written_[meta.uid] = next;
@@ -139,7 +140,8 @@ api::DeschedulerPolicy PolicyReconciler::with_own_writes(api::DeschedulerPolicy 
   const auto own = written_.find(policy.meta.uid);
   if (own == written_.end() || !own->second.last_cycle) return policy;
   const auto& cached = policy.status.last_cycle;
-  if (!cached || cached->start < std::chrono::floor<base::seconds>(own->second.last_cycle->start)) policy.status = own->second;
+  if (!cached || cached->start < std::chrono::floor<base::seconds>(own->second.last_cycle->start))
+    policy.status = own->second;
   return policy;
 }
 
@@ -153,13 +155,14 @@ void PolicyReconciler::count_cycle(const api::DeschedulerPolicy& policy, const C
                  {0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}, {{"policy", name}})
       .observe(static_cast<double>(outcome.summary.duration.count()) / 1000);
   for (const api::ReasonCount& refused : outcome.summary.refused) {
-    deps_.metrics.counter("evacuator_policy_refusals_total", "Pods that were considered and refused, by reason.",
-                          {{"policy", name}, {"reason", refused.reason}})
+    deps_.metrics
+        .counter("evacuator_policy_refusals_total", "Pods that were considered and refused, by reason.",
+                 {{"policy", name}, {"reason", refused.reason}})
         .increment(refused.count);
   }
-  deps_.log.info("cycle planned", {kv("policy", name), kv("cycle", outcome.summary.id), kv("nodes", outcome.summary.nodes),
-                                   kv("pods", outcome.summary.pods), kv("nominated", outcome.summary.nominated),
-                                   kv("created", outcome.summary.created)});
+  deps_.log.info("cycle planned", {kv("policy", name), kv("cycle", outcome.summary.id),
+                                   kv("nodes", outcome.summary.nodes), kv("pods", outcome.summary.pods),
+                                   kv("nominated", outcome.summary.nominated), kv("created", outcome.summary.created)});
 }
 
 }  // namespace controllers

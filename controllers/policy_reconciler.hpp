@@ -32,8 +32,8 @@ class PolicyReconciler {
     kube::Client& client;
     const base::Clock& clock;
     const kube::Store<ObservedPolicy>& policies;
-    const kube::Store<api::Evacuation>& evacuations;   ///< with the index kByPolicy
-    std::function<scheduling::SnapshotInput()> snapshot; ///< of the caches
+    const kube::Store<api::Evacuation>& evacuations;      ///< with the index kByPolicy
+    std::function<scheduling::SnapshotInput()> snapshot;  ///< of the caches
     const evictors::Registry& evictors;
     std::function<bool()> may_act;  ///< false: not the leader (any more)
     EventPublisher& events;
@@ -57,7 +57,8 @@ class PolicyReconciler {
   void count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
 
   Dependencies deps_;
-  /// The newest status of each policy (by UID) that we wrote: the cache lags behind, and a cycle must not run twice for it.
+  /// The newest status of each policy (by UID) that we wrote: the cache lags behind, and a cycle must not run twice for
+  /// it.
   std::map<std::string, api::DeschedulerPolicyStatus> written_;
 };
 

@@ -17,9 +17,11 @@ kube::EventKind kind_of(bool warning) { return warning ? kube::EventKind::kWarni
 
 void RecordedEvents::publish(const api::Evacuation& regarding, const EventNote& note) {
   const auto evacuation = object_of(kube::kEvacuations, regarding.meta.key(), regarding.meta.uid);
-  const auto pod = object_of(kube::kPods, {regarding.meta.ns, regarding.spec.pod_ref.name}, regarding.spec.pod_ref.uid.value);
+  const auto pod =
+      object_of(kube::kPods, {regarding.meta.ns, regarding.spec.pod_ref.name}, regarding.spec.pod_ref.uid.value);
   recorder_.publish({evacuation, pod, kind_of(note.warning), note.reason, "Evacuate", note.message});
-  if (note.also_on_pod) recorder_.publish({pod, evacuation, kind_of(note.warning), note.reason, "Evacuate", note.message});
+  if (note.also_on_pod)
+    recorder_.publish({pod, evacuation, kind_of(note.warning), note.reason, "Evacuate", note.message});
 }
 
 void RecordedEvents::publish(PublishedEvent event) {

@@ -24,7 +24,8 @@ void Worker::work_on(const api::ObjectKey& key) {
     if (result->after) queue_.add_after(key, *result->after);
   } else {
     ++counts_.failed;
-    const bool expected = result.error().code == base::ErrorCode::kCancelled || result.error().code == base::ErrorCode::kConflict;
+    const bool expected =
+        result.error().code == base::ErrorCode::kCancelled || result.error().code == base::ErrorCode::kConflict;
     if (expected) {
       log_.debug("reconcile put off", {base::kv("key", key.to_string()), base::kv("error", result.error())});
     } else {

@@ -20,8 +20,8 @@ struct WorkerCounts {
   std::atomic<std::int64_t> exceptions{0};  ///< a bug: something threw
 };
 
-/// Takes keys from a queue, reconciles them, and decides alone what follows: again after a while, again with back-off, or
-/// nothing until something changes. Catches everything. Run as many on one queue as calls may be in flight.
+/// Takes keys from a queue, reconciles them, and decides alone what follows: again after a while, again with back-off,
+/// or nothing until something changes. Catches everything. Run as many on one queue as calls may be in flight.
 class Worker {
  public:
   using Reconcile = std::function<base::Result<Requeue>(const api::ObjectKey&)>;

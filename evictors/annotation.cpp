@@ -40,8 +40,9 @@ bool acknowledgement_timed_out(const Context& context) {
 /// A merge patch of annotations that only hits this very state of this very pod.
 Action patch_action(const Context& context, ActionRole role, std::string_view name, Json annotations) {
   const api::ObjectMeta& meta = context.pod->meta;
-  const Json patch = {{"metadata",
-                       {{"uid", meta.uid}, {"resourceVersion", meta.resource_version}, {"annotations", std::move(annotations)}}}};
+  const Json patch = {
+      {"metadata",
+       {{"uid", meta.uid}, {"resourceVersion", meta.resource_version}, {"annotations", std::move(annotations)}}}};
   Action action;
   action.role = role;
   action.name = name;
@@ -85,7 +86,8 @@ Plan final_call(const Context& context, const HandoffCapability& capability) {
 }
 
 Plan plan_preparing(const Context& context, const HandoffCapability& capability) {
-  if (context.evacuation.spec.dry_run || !capability.pre || acknowledgement_timed_out(context)) return {Next::kProceed, {}};
+  if (context.evacuation.spec.dry_run || !capability.pre || acknowledgement_timed_out(context))
+    return {Next::kProceed, {}};
   const HandoffState state = read_handoff(*context.pod, token_of(context));
   if (!state.requested) return act(request_action(context, capability, "pre"));
   return {state.pre_done ? Next::kProceed : Next::kWait, {}};
@@ -98,8 +100,8 @@ bool in_background(const Context& context) {
 /// The last eviction call of this attempt was taken over by the owner.
 bool accepted_in_background(const Context& context) {
   const auto& intent = context.evacuation.status.intent;
-  return in_background(context) ||
-         (intent && intent->token == token_of(context) && intent->result == to_string(ResponseClass::kAcceptedInBackground));
+  return in_background(context) || (intent && intent->token == token_of(context) &&
+                                    intent->result == to_string(ResponseClass::kAcceptedInBackground));
 }
 
 Plan plan_handoff(const Context& context, const HandoffCapability& capability) {
@@ -111,7 +113,8 @@ Plan plan_handoff(const Context& context, const HandoffCapability& capability) {
   if (!state.requested || state.request_phase != "migrate") {
     return act(request_action(context, capability, "migrate"));
   }
-  if (state.ready && !state.failed && !state.abort_written && !capability.owner_evicts) return final_call(context, capability);
+  if (state.ready && !state.failed && !state.abort_written && !capability.owner_evicts)
+    return final_call(context, capability);
   return {Next::kWait, {}};
 }
 
@@ -127,9 +130,10 @@ Observation observe_background(const Context& context) {
   Observation seen;
   seen.requested = seen.acknowledged = in_background(context);
   if (seen.requested) return seen;
-  const bool assumed_too_long = status.in_progress_since && context.now - *status.in_progress_since >= kAssumedInProgress;
-  seen.vanished = api::is_true(status.conditions, "HandoffAcknowledged") || assumed_too_long ||
-                  !wants_background(*context.pod);
+  const bool assumed_too_long =
+      status.in_progress_since && context.now - *status.in_progress_since >= kAssumedInProgress;
+  seen.vanished =
+      api::is_true(status.conditions, "HandoffAcknowledged") || assumed_too_long || !wants_background(*context.pod);
   return seen;
 }
 
@@ -234,8 +238,8 @@ Rollback Annotation::undone(const Context& context) const {
 std::vector<Action> Annotation::cleanup(const Context& context) const {
   Json annotations = Json::object();
   if (is_ours(context, names::kHandoffRequest)) {
-    for (const std::string_view key : {names::kHandoffRequest, names::kHandoffRequestPhase, names::kHandoffRequestDeadline,
-                                       names::kHandoffRequestReason}) {
+    for (const std::string_view key : {names::kHandoffRequest, names::kHandoffRequestPhase,
+                                       names::kHandoffRequestDeadline, names::kHandoffRequestReason}) {
       annotations[std::string(key)] = nullptr;
     }
   }

@@ -116,7 +116,9 @@ api::Blocker budget_blocker(const std::string& cause) {
   return result;
 }
 
-Verdict verdict(Class answer, const StatusView& view) { return {answer, shortened(view.message), view.retry_after, {}}; }
+Verdict verdict(Class answer, const StatusView& view) {
+  return {answer, shortened(view.message), view.retry_after, {}};
+}
 
 Verdict blocked(Class answer, const StatusView& view, api::Blocker by) {
   Verdict result = verdict(answer, view);
@@ -306,7 +308,8 @@ Verdict classify_eviction(const Answer& answer, std::span<const KnownText> accep
   if (!answer) return classify_transport(answer.error());
   const StatusView view = read_status(*answer);
   if (is_success(answer->status)) return classify_success(*answer, Class::kGranted);
-  if (const KnownText* known = find_known(accepted_texts, answer->status, view.message)) return from_known(*known, view);
+  if (const KnownText* known = find_known(accepted_texts, answer->status, view.message))
+    return from_known(*known, view);
   if (is_denial(view.message)) return classify_denial(answer->status, view);
   return classify_code(answer->status, view);
 }

@@ -16,7 +16,8 @@ constexpr std::size_t kMaxReason = 512;
 
 /// Annotation values reach webhooks and the audit log: one line, bounded.
 std::string one_line(std::string text) {
-  std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
   if (text.size() > kMaxReason) text.resize(kMaxReason);
   return text;
 }
@@ -38,10 +39,14 @@ std::string_view Context::parameter(std::string_view name, std::string_view othe
 Timeouts effective_timeouts(const api::EvacuationSpec& spec) {
   const Timeouts defaults;
   const api::EvacuationTimeouts& wish = spec.timeouts;
-  return {wish.decision_ttl.value_or(defaults.decision_ttl), wish.prepare.value_or(defaults.prepare),
-          wish.acknowledge.value_or(defaults.acknowledge),   wish.heartbeat.value_or(defaults.heartbeat),
-          wish.total.value_or(defaults.total),               wish.blocked.value_or(defaults.blocked),
-          wish.verify.value_or(defaults.verify),             wish.abort.value_or(defaults.abort)};
+  return {wish.decision_ttl.value_or(defaults.decision_ttl),
+          wish.prepare.value_or(defaults.prepare),
+          wish.acknowledge.value_or(defaults.acknowledge),
+          wish.heartbeat.value_or(defaults.heartbeat),
+          wish.total.value_or(defaults.total),
+          wish.blocked.value_or(defaults.blocked),
+          wish.verify.value_or(defaults.verify),
+          wish.abort.value_or(defaults.abort)};
 }
 
 base::seconds termination_timeout(const api::EvacuationSpec& spec, const api::Pod* pod) {
@@ -79,7 +84,8 @@ api::FieldErrors check_parameters(const std::vector<std::pair<std::string, std::
   api::FieldErrors errors;
   for (const auto& [name, value] : parameters) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      errors.push_back({path.field(name).text(), fmt::format("unknown parameter; known are: {}", fmt::join(known, ", "))});
+      errors.push_back(
+          {path.field(name).text(), fmt::format("unknown parameter; known are: {}", fmt::join(known, ", "))});
     } else if (name == kRequestedBy && (value.empty() || value.size() > 253)) {
       errors.push_back({path.field(name).text(), "must have 1 to 253 characters"});
     }

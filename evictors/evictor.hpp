@@ -26,18 +26,18 @@ enum class ResponseClass {
   kAcceptedInBackground,  ///< somebody else now moves the pod: watch it
   // not now: the same call may succeed later; all of them count as blocked time
   kPdbBlocked,
-  kMultiPdb,              ///< more than one PDB covers the pod; can be transient
+  kMultiPdb,  ///< more than one PDB covers the pod; can be transient
   kPdbBroken,
-  kThrottled,             ///< the API server is busy; does not grow the delay
+  kThrottled,  ///< the API server is busy; does not grow the delay
   kWebhookDown,
-  kRefusedByWebhook,      ///< denied with a text we do not know
-  kRetryLater,            ///< denied with a text that says the cause will pass
+  kRefusedByWebhook,  ///< denied with a text we do not know
+  kRetryLater,        ///< denied with a text that says the cause will pass
   kNamespaceTerminating,
-  kAuth,                  ///< 401: the token is reloaded, then again
+  kAuth,  ///< 401: the token is reloaded, then again
   // look before doing anything else
-  kConflict,              ///< a precondition failed: the pod was replaced or changed
-  kGoneMaybe,             ///< 404: only a live read tells
-  kUnknown,               ///< perhaps carried out, perhaps not
+  kConflict,   ///< a precondition failed: the pod was replaced or changed
+  kGoneMaybe,  ///< 404: only a live read tells
+  kUnknown,    ///< perhaps carried out, perhaps not
   // never
   kNotEvictable,
   kForbidden,
@@ -89,8 +89,8 @@ enum class Support { kSupported, kUnsupported, kUnavailable };
 /// Can this evictor move this pod?
 struct Probe {
   Support support = Support::kSupported;
-  std::string adapter;  ///< variant used, for status.adapter; empty when there is only one
-  std::string reason;   ///< why not; for people
+  std::string adapter;                   ///< variant used, for status.adapter; empty when there is only one
+  std::string reason;                    ///< why not; for people
   std::optional<base::TimePoint> until;  ///< kUnavailable: ask again then
 
   std::optional<base::seconds> total;  ///< the remote side's wish for the total timeout; clamped by the spec's
@@ -110,7 +110,7 @@ struct Plan {
 
 /// A failure reported by the remote side.
 struct RemoteFailure {
-  std::string reason;   ///< CamelCase
+  std::string reason;  ///< CamelCase
   std::string message;
   bool retryable = false;
   friend bool operator==(const RemoteFailure&, const RemoteFailure&) = default;
@@ -118,12 +118,12 @@ struct RemoteFailure {
 
 /// What the remote side shows about the current attempt. Signs that carry another token are not seen.
 struct Observation {
-  bool requested = false;     ///< our request is visible
-  bool acknowledged = false;  ///< somebody works on it
-  bool ready = false;         ///< safe to evict now; may be withdrawn
-  bool vanished = false;      ///< the remote side dropped the request without moving the pod
+  bool requested = false;               ///< our request is visible
+  bool acknowledged = false;            ///< somebody works on it
+  bool ready = false;                   ///< safe to evict now; may be withdrawn
+  bool vanished = false;                ///< the remote side dropped the request without moving the pod
   std::optional<RemoteFailure> failed;  ///< beats ready
-  std::string alive;          ///< changes whenever the remote side shows life; times inside are never trusted
+  std::string alive;                    ///< changes whenever the remote side shows life; times inside are never trusted
   std::optional<std::int32_t> progress;
   std::optional<base::TimePoint> expected_completion;  ///< for display only
   friend bool operator==(const Observation&, const Observation&) = default;

@@ -37,8 +37,8 @@ std::optional<base::seconds> read_timeout(std::string_view text) {
 }
 
 /// The part of a value after "<token><separator>"; "" for the bare token; nullopt for another token or nonsense.
-std::optional<std::string_view> payload(const api::Pod& pod, std::string_view key, std::string_view token, char separator,
-                                        std::size_t max_size = kMaxHandoffValue) {
+std::optional<std::string_view> payload(const api::Pod& pod, std::string_view key, std::string_view token,
+                                        char separator, std::size_t max_size = kMaxHandoffValue) {
   const std::string* found = pod.meta.annotations.find(key);
   if (!found || token.empty() || found->size() > max_size) return std::nullopt;
   const std::string_view value = trimmed(*found);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The annotations of the two-way handoff protocol as values (protocols 4.2). Reads whatever an operator wrote: nonsense
-/// and other tokens count as absent.
+/// The annotations of the two-way handoff protocol as values (protocols 4.2). Reads whatever an operator wrote:
+/// nonsense and other tokens count as absent.
 
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@ namespace evictors {
 
 /// What the pod's owner declares.
 struct HandoffCapability {
-  bool required = true;     ///< anything but mode=optional fails closed
+  bool required = true;  ///< anything but mode=optional fails closed
   bool pre = false;
   bool migrate = true;
   bool post = false;
@@ -28,8 +28,8 @@ std::optional<HandoffCapability> read_capability(const api::Pod& pod);
 
 /// What stands on the pod for one token.
 struct HandoffState {
-  bool requested = false;      ///< `request` carries our token
-  std::string request_phase;   ///< only with `requested`
+  bool requested = false;     ///< `request` carries our token
+  std::string request_phase;  ///< only with `requested`
   bool abort_written = false;
   bool acknowledged = false;
   bool pre_done = false;

@@ -49,7 +49,8 @@ api::FieldErrors Registry::validate(const std::vector<api::EvictorChoice>& choic
     if (!seen.insert(choices[i].name).second) {
       errors.push_back({at.field("name").text(), fmt::format("{} is listed twice", choices[i].name)});
     }
-    for (auto& error : evictor->validate(choices[i].parameters, at.field("parameters"))) errors.push_back(std::move(error));
+    for (auto& error : evictor->validate(choices[i].parameters, at.field("parameters")))
+      errors.push_back(std::move(error));
   }
   return errors;
 }

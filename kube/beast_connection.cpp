@@ -31,7 +31,9 @@ void notice_dead_peers(tcp::socket& socket) {
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, 30'000);
 }
 
-bool is_tls_error(const boost::system::error_code& error) { return error.category() == asio::error::get_ssl_category(); }
+bool is_tls_error(const boost::system::error_code& error) {
+  return error.category() == asio::error::get_ssl_category();
+}
 
 std::string tls_reason(const boost::system::error_code& error) {
   const auto code = static_cast<unsigned long>(error.value());
@@ -56,8 +58,8 @@ void Connection::start_phase(base::milliseconds limit, const char* name) {
   timer_.expires_after(limit);
   timer_.async_wait([self = shared_from_this(), limit, name](const IoError& error) {
     if (error || self->phase_ != name) return;
-    self->finish(base::Error{base::ErrorCode::kTimeout,
-                             fmt::format("{}: {} took longer than {} ms", self->endpoint_.text(), name, limit.count())});
+    self->finish(base::Error{base::ErrorCode::kTimeout, fmt::format("{}: {} took longer than {} ms",
+                                                                    self->endpoint_.text(), name, limit.count())});
     self->close();
   });
 }
@@ -106,36 +108,41 @@ void Connection::connected() {
 void Connection::ask_proxy() {
   start_phase(endpoint_.options.handshake_timeout, "asking the proxy");
   const Url& server = endpoint_.server;
-  const std::string target = fmt::format("{}:{}", server.is_ipv6() ? "[" + server.host + "]" : server.host, server.port);
+  const std::string target =
+      fmt::format("{}:{}", server.is_ipv6() ? "[" + server.host + "]" : server.host, server.port);
   proxy_request_ = fmt::format("CONNECT {0} HTTP/1.1\r\nHost: {0}\r\n", target);
   if (!endpoint_.proxy->user_info.empty())
     proxy_request_ += "Proxy-Authorization: Basic " + encode_base64(endpoint_.proxy->user_info) + "\r\n";
   proxy_request_ += "\r\n";
-  asio::async_write(socket_, asio::buffer(proxy_request_), [self = shared_from_this()](const IoError& error, std::size_t) {
-    if (!self->opened_) return;
-    if (error) return self->fail(error);
-    self->read_proxy_answer(std::make_shared<ResponseReader>(0, [](std::string_view) { return true; }, false));
-  });
+  asio::async_write(socket_, asio::buffer(proxy_request_),
+                    [self = shared_from_this()](const IoError& error, std::size_t) {
+                      if (!self->opened_) return;
+                      if (error) return self->fail(error);
+                      self->read_proxy_answer(std::make_shared<ResponseReader>(
+                          0, [](std::string_view) { return true; }, false));
+                    });
 }
 
 void Connection::read_proxy_answer(std::shared_ptr<ResponseReader> reader) {
   // One byte too many would be the server's: TLS is silent until we speak, so nothing is lost by reading blocks.
-  socket_.async_read_some(asio::buffer(buffer_), [self = shared_from_this(), reader](const IoError& error, std::size_t size) {
-    if (!self->opened_) return;
-    if (error) return self->fail(error);
-    const auto fed = reader->feed({self->buffer_.data(), size});
-    if (!fed) return self->finish(base::unavailable(self->endpoint_.text() + ": the proxy: " + fed.error().message));
-    if (!reader->has_head()) return self->read_proxy_answer(reader);
-    self->proxy_answered(*reader);
-  });
+  socket_.async_read_some(
+      asio::buffer(buffer_), [self = shared_from_this(), reader](const IoError& error, std::size_t size) {
+        if (!self->opened_) return;
+        if (error) return self->fail(error);
+        const auto fed = reader->feed({self->buffer_.data(), size});
+        if (!fed)
+          return self->finish(base::unavailable(self->endpoint_.text() + ": the proxy: " + fed.error().message));
+        if (!reader->has_head()) return self->read_proxy_answer(reader);
+        self->proxy_answered(*reader);
+      });
 }
 
 void Connection::proxy_answered(const ResponseReader& reader) {
   const int status = reader.head().status;
   if (status >= 200 && status < 300) return tls_ ? handshake() : finish(std::nullopt);
   const char* hint = status == 407 ? "; give it a user and password in proxy-url" : "";
-  finish(base::unavailable(fmt::format("{}: the proxy {} refuses: HTTP {}{}", endpoint_.text(), endpoint_.proxy->authority(),
-                                       status, hint)));
+  finish(base::unavailable(fmt::format("{}: the proxy {} refuses: HTTP {}{}", endpoint_.text(),
+                                       endpoint_.proxy->authority(), status, hint)));
   close();
 }
 
@@ -192,7 +199,8 @@ std::string Connection::explain(const IoError& error) const {
   if (!refusal_.empty()) return "the server's certificate is not accepted: " + refusal_;
   if (is_certificate_alert(error)) return "the server does not accept our client certificate: " + tls_reason(error);
   if (is_tls_error(error)) return tls_reason(error);
-  if (error == asio::error::eof || error == asio::ssl::error::stream_truncated) return "the server closed the connection";
+  if (error == asio::error::eof || error == asio::ssl::error::stream_truncated)
+    return "the server closed the connection";
   if (error == asio::error::host_not_found || error == asio::error::host_not_found_try_again) return "no such host";
   return error.message();
 }

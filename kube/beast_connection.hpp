@@ -22,8 +22,8 @@
 
 namespace kube {
 
-/// Resolve → connect → (CONNECT through the proxy) → TLS, each with its deadline; then bytes out and in. All methods and all
-/// callbacks on the engine's thread, which is the strand. A callback keeps the connection alive.
+/// Resolve → connect → (CONNECT through the proxy) → TLS, each with its deadline; then bytes out and in. All methods
+/// and all callbacks on the engine's thread, which is the strand. A callback keeps the connection alive.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using IoError = boost::system::error_code;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Internal to the Beast engine: what its operations share. All members belong to the engine's thread unless they say otherwise.
+/// Internal to the Beast engine: what its operations share. All members belong to the engine's thread unless they say
+/// otherwise.
 
 #include <memory>
 #include <mutex>

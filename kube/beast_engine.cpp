@@ -69,12 +69,13 @@ class Exchange final : public Operation, public std::enable_shared_from_this<Exc
 
   void send() {
     const auto current = connection_;
-    current->write(outgoing_.bytes, [self = shared_from_this(), current](const Connection::IoError& error, bool complete) {
-      if (self->finished_ || self->connection_ != current) return;
-      if (error && !complete) return self->not_sent(error);
-      self->sent_ = true;
-      self->receive();
-    });
+    current->write(outgoing_.bytes,
+                   [self = shared_from_this(), current](const Connection::IoError& error, bool complete) {
+                     if (self->finished_ || self->connection_ != current) return;
+                     if (error && !complete) return self->not_sent(error);
+                     self->sent_ = true;
+                     self->receive();
+                   });
   }
 
   /// The last bytes never reached the kernel, so the server cannot have got the whole request, whatever the verb.
@@ -108,7 +109,8 @@ class Exchange final : public Operation, public std::enable_shared_from_this<Exc
 
   void lost(const Connection::IoError& error) {
     if (reused_ && outgoing_.is_safe && !answered_) return start_over();
-    const std::string why = describe((answered_ ? "the answer broke off: " : "no answer: ") + connection_->explain(error));
+    const std::string why =
+        describe((answered_ ? "the answer broke off: " : "no answer: ") + connection_->explain(error));
     if (!answered_ && Connection::is_certificate_alert(error)) return finish(base::unavailable(why));
     finish(base::Error{base::ErrorCode::kOutcomeUnknown, why});
   }
@@ -192,7 +194,8 @@ void BeastEngine::Core::keep(std::shared_ptr<Connection> connection) {
     idle.front()->close();
     idle.erase(idle.begin());
   }
-  if (idle.size() < static_cast<std::size_t>(endpoint.options.max_connections)) return idle.push_back(std::move(connection));
+  if (idle.size() < static_cast<std::size_t>(endpoint.options.max_connections))
+    return idle.push_back(std::move(connection));
   connection->close();
 }
 

@@ -28,9 +28,9 @@ struct Endpoint {
 
 /// A request ready for the wire.
 struct Outgoing {
-  std::string bytes;       ///< head and body. Holds the credentials: never to be logged
-  bool is_safe = false;    ///< GET: may be sent a second time
-  TlsContext tls;          ///< nullptr: plain HTTP
+  std::string bytes;     ///< head and body. Holds the credentials: never to be logged
+  bool is_safe = false;  ///< GET: may be sent a second time
+  TlsContext tls;        ///< nullptr: plain HTTP
   std::chrono::steady_clock::time_point deadline;
   std::uint64_t body_limit = 0;
 };

@@ -95,7 +95,9 @@ class LineQueue {
 class WatchOperation final : public Operation, public std::enable_shared_from_this<WatchOperation> {
  public:
   WatchOperation(BeastEngine::Core& core, Outgoing outgoing)
-      : core_(core), outgoing_(std::move(outgoing)), splitter_(core.endpoint.options.max_watch_line),
+      : core_(core),
+        outgoing_(std::move(outgoing)),
+        splitter_(core.endpoint.options.max_watch_line),
         queue_(core.endpoint.options.watch_queue_bytes),
         reader_(UINT64_MAX, [this](std::string_view piece) { return take(piece); }) {}
 
@@ -116,7 +118,8 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
 
   void receive() {
     if (finished_) return;
-    if (opened_) expire_at(std::chrono::steady_clock::now() + core_.endpoint.options.watch_idle, "nothing came for too long");
+    if (opened_)
+      expire_at(std::chrono::steady_clock::now() + core_.endpoint.options.watch_idle, "nothing came for too long");
     connection_->read([self = shared_from_this()](const Connection::IoError& error, std::string_view bytes) {
       if (!self->finished_) self->received(error, bytes);
     });
@@ -173,7 +176,9 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
   }
 
   /// A watch changes nothing: whatever breaks it, the next one heals it.
-  base::Error broken(const std::string& why) const { return base::unavailable(core_.endpoint.text() + ": watch: " + why); }
+  base::Error broken(const std::string& why) const {
+    return base::unavailable(core_.endpoint.text() + ": watch: " + why);
+  }
 
   void finish(base::Error why) {
     if (std::exchange(finished_, true)) return;

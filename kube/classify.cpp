@@ -49,10 +49,13 @@ bool looks_like_html(std::string_view content_type, std::string_view body) {
 /// What an answer says that carries no Status: some proxy's page, plain text, or nothing.
 std::string foreign_message(const Response& response) {
   if (response.status >= 300 && response.status < 400)
-    return fmt::format("HTTP {}: the server redirects, which is not followed; correct the server's URL", response.status);
+    return fmt::format("HTTP {}: the server redirects, which is not followed; correct the server's URL",
+                       response.status);
   if (looks_like_html(response.content_type, response.body))
-    return fmt::format("HTTP {} with an HTML page instead of JSON: something other than a Kubernetes API server "
-                       "answered (a proxy or a login page?); check the server's URL", response.status);
+    return fmt::format(
+        "HTTP {} with an HTML page instead of JSON: something other than a Kubernetes API server "
+        "answered (a proxy or a login page?); check the server's URL",
+        response.status);
   const std::string text = one_line(response.body);
   if (text.empty()) return fmt::format("HTTP {} with an empty body", response.status);
   if (text.front() == '{') return fmt::format("HTTP {} with a body that is no Kubernetes Status", response.status);
@@ -89,9 +92,9 @@ ErrorCode code_of(int http_status, std::string_view reason) {
     case 402:
     case 403: return ErrorCode::kForbidden;
     case 404: return ErrorCode::kNotFound;
-    case 405:            // the verb
-    case 406:            // the media type asked for
-    case 415:            // the media type sent
+    case 405:  // the verb
+    case 406:  // the media type asked for
+    case 415:  // the media type sent
     case 501: return ErrorCode::kUnsupported;
     case 408: return ErrorCode::kUnavailable;  // the server did not get the whole request
     case 409: return reason == "AlreadyExists" ? ErrorCode::kAlreadyExists : ErrorCode::kConflict;
@@ -108,7 +111,8 @@ ErrorCode code_of(int http_status, std::string_view reason) {
 base::Error error_of_status(std::string_view status_json) {
   const StatusBody status = parse_status(status_json);
   if (!status.is_status) return base::unavailable("the server reported an error that is no Kubernetes Status");
-  const std::string message = status.message.empty() ? fmt::format("HTTP {} {}", status.code, status.reason) : status.message;
+  const std::string message =
+      status.message.empty() ? fmt::format("HTTP {} {}", status.code, status.reason) : status.message;
   return {code_of(status.code == 0 ? 500 : status.code, status.reason), message, retry_after_of(status, {})};
 }
 

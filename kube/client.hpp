@@ -21,8 +21,8 @@ class RateLimiter;
 /// HTTP codes become ErrorCodes (table test: test/unit/kube/classify_test.cpp). 2xx → the response.
 base::Result<Response> classify(Response response);
 
-/// Kubernetes verbs over a Transport: fair client-side rate limit, then one round trip, then classify(). Retries nothing
-/// (back-off lives in the work queue). Thread-safe; blocking.
+/// Kubernetes verbs over a Transport: fair client-side rate limit, then one round trip, then classify(). Retries
+/// nothing (back-off lives in the work queue). Thread-safe; blocking.
 class Client {
  public:
   /// `limiter` may be nullptr (simulations). All references must outlive the client.
@@ -54,10 +54,10 @@ class Client {
 
 /// What the server serves; asked once at start and again after a 404 on a known kind.
 struct Discovery {
-  std::string server_version;       ///< "v1.20.2"
-  std::string eviction_version;     ///< "v1" or "v1beta1": the policy version of Eviction bodies
-  ResourceType pdbs = kPdbs;        ///< kPdbs or kPdbsV1beta1
-  bool has_evacuations = false;     ///< the CRDs are installed
+  std::string server_version;    ///< "v1.20.2"
+  std::string eviction_version;  ///< "v1" or "v1beta1": the policy version of Eviction bodies
+  ResourceType pdbs = kPdbs;     ///< kPdbs or kPdbsV1beta1
+  bool has_evacuations = false;  ///< the CRDs are installed
   bool has_policies = false;
 };
 base::Result<Discovery> discover(Client& client);

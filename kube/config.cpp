@@ -30,9 +30,11 @@ std::vector<std::string> split_paths(const std::string& list) {
 /// As kubectl does: an exec plugin only speaks when there is nothing simpler; a token beats user and password.
 base::Result<std::shared_ptr<Credentials>> credentials_of(const KubeconfigUser& user, const base::Clock& clock) {
   if (!user.auth_provider.empty() && !user.exec)
-    return base::Error{base::ErrorCode::kUnsupported,
-                       fmt::format("user \"{}\" uses the auth-provider \"{}\", which was removed from Kubernetes in 1.26; "
-                                   "switch to an exec credential plugin", user.name, user.auth_provider)};
+    return base::Error{
+        base::ErrorCode::kUnsupported,
+        fmt::format("user \"{}\" uses the auth-provider \"{}\", which was removed from Kubernetes in 1.26; "
+                    "switch to an exec credential plugin",
+                    user.name, user.auth_provider)};
   CredentialFiles files;
   files.embedded.client_certificate_pem = user.client_certificate_pem;
   files.embedded.client_key_pem = user.client_key_pem;
@@ -63,9 +65,10 @@ base::Status check_urls(const ChosenContext& chosen) {
   if (chosen.cluster.proxy_url.empty()) return base::Done{};
   const auto proxy = parse_url(chosen.cluster.proxy_url);
   if (!proxy || proxy->tls || chosen.cluster.proxy_url.find("://") == std::string::npos)
-    return base::Error{base::ErrorCode::kUnsupported,
-                       fmt::format("proxy-url of cluster \"{}\": only proxies of the form http://host:port are supported",
-                                   chosen.cluster.name)};
+    return base::Error{
+        base::ErrorCode::kUnsupported,
+        fmt::format("proxy-url of cluster \"{}\": only proxies of the form http://host:port are supported",
+                    chosen.cluster.name)};
   return base::Done{};
 }
 
@@ -91,8 +94,8 @@ base::Result<Config> config_of(const Kubeconfig& kubeconfig, const std::string& 
 }
 
 /// Reads and merges the files. A missing one is skipped unless it was named by itself.
-base::Result<Config> config_from_files(const std::vector<std::string>& paths, bool must_exist, const std::string& context,
-                                       const base::Clock& clock) {
+base::Result<Config> config_from_files(const std::vector<std::string>& paths, bool must_exist,
+                                       const std::string& context, const base::Clock& clock) {
   Kubeconfig merged;
   std::string source;
   for (const std::string& path : paths) {
@@ -120,7 +123,8 @@ base::Result<Config> config_from_text(std::string_view text, const std::string& 
   return config_of(*parsed, context, "kubeconfig " + file, clock);
 }
 
-base::Result<Config> in_cluster_config(const Environment& environment, const base::Clock& clock, const std::string& folder) {
+base::Result<Config> in_cluster_config(const Environment& environment, const base::Clock& clock,
+                                       const std::string& folder) {
   const std::string host = variable(environment, "KUBERNETES_SERVICE_HOST");
   const std::string port = variable(environment, "KUBERNETES_SERVICE_PORT");
   if (host.empty() || port.empty())
@@ -128,7 +132,8 @@ base::Result<Config> in_cluster_config(const Environment& environment, const bas
                        "not in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set"};
   Config config;
   config.source = "the pod's service account (" + folder + ")";
-  config.server = host.find(':') == std::string::npos ? "https://" + host + ":" + port : "https://[" + host + "]:" + port;
+  config.server =
+      host.find(':') == std::string::npos ? "https://" + host + ":" + port : "https://[" + host + "]:" + port;
   if (const auto url = parse_url(config.server); !url) return url.error().during("KUBERNETES_SERVICE_HOST and _PORT");
   config.ca_file = folder + "/ca.crt";
   if (const auto ca = read_file(config.ca_file); !ca) return ca.error().during(config.source);
@@ -150,10 +155,12 @@ base::Result<Config> load_config(const ConfigFlags& flags, const Environment& en
   const std::string home = variable(environment, "HOME");
   const std::string usual = home + "/.kube/config";
   std::error_code failed;
-  if (!home.empty() && std::filesystem::exists(usual, failed)) return config_from_files({usual}, true, flags.context, clock);
-  return base::Error{base::ErrorCode::kNotFound,
-                     "no way to a cluster is configured: pass --kubeconfig FILE, set KUBECONFIG, create ~/.kube/config, or run "
-                     "in a pod with a service account"};
+  if (!home.empty() && std::filesystem::exists(usual, failed))
+    return config_from_files({usual}, true, flags.context, clock);
+  return base::Error{
+      base::ErrorCode::kNotFound,
+      "no way to a cluster is configured: pass --kubeconfig FILE, set KUBECONFIG, create ~/.kube/config, or run "
+      "in a pod with a service account"};
 }
 
 }  // namespace kube

@@ -60,8 +60,8 @@ void use_one_pool_thread() {
   });
 }
 
-/// Receives a body as it comes, at most `limit` bytes, in place of cpprestsdk's unbounded buffer. What is too much is dropped
-/// and told: an error returned to cpprestsdk makes its only pool thread wait for itself.
+/// Receives a body as it comes, at most `limit` bytes, in place of cpprestsdk's unbounded buffer. What is too much is
+/// dropped and told: an error returned to cpprestsdk makes its only pool thread wait for itself.
 class BoundedSink final : public Concurrency::streams::details::streambuf_state_manager<std::uint8_t> {
  public:
   BoundedSink(std::size_t limit, std::function<void()> overflowed)
@@ -94,7 +94,9 @@ class BoundedSink final : public Concurrency::streams::details::streambuf_state_
   std::size_t in_avail() const override { return 0; }
   pos_type getpos(std::ios_base::openmode) const override { return pos_type(traits::eof()); }
   pos_type seekpos(pos_type, std::ios_base::openmode) override { return pos_type(traits::eof()); }
-  pos_type seekoff(off_type, std::ios_base::seekdir, std::ios_base::openmode) override { return pos_type(traits::eof()); }
+  pos_type seekoff(off_type, std::ios_base::seekdir, std::ios_base::openmode) override {
+    return pos_type(traits::eof());
+  }
   bool acquire(Byte*&, std::size_t&) override { return false; }
   void release(Byte*, std::size_t) override {}
   Task<int_type> _putc(Byte byte) override {
@@ -173,19 +175,20 @@ struct CpprestEngine::Impl {
       : endpoint(endpoint_in), material(std::make_shared<MaterialSource>(std::move(material_in))) {}
 
   rest_http::client::http_client_config settings() const;
-  void start(const Request& request, const std::string& authorization, std::size_t body_limit, const std::shared_ptr<CpprestGet>& get);
+  void start(const Request& request, const std::string& authorization, std::size_t body_limit,
+             const std::shared_ptr<CpprestGet>& get);
 
   const Endpoint endpoint;
   const std::shared_ptr<MaterialSource> material;
   std::optional<rest_http::client::http_client> client;
   std::mutex mutex;
   std::set<std::shared_ptr<CpprestGet>> running;  // guarded by mutex
-  bool closing = false;                    // guarded by mutex
+  bool closing = false;                           // guarded by mutex
 };
 
 rest_http::client::http_client_config CpprestEngine::Impl::settings() const {
   rest_http::client::http_client_config config;
-  config.set_max_redirects(0);  // following one would hand our token to another host
+  config.set_max_redirects(0);                   // following one would hand our token to another host
   config.set_timeout(std::chrono::seconds(60));  // of inactivity; the deadline is ours
   config.set_validate_certificates(endpoint.verify);
   config.set_tlsext_sni_enabled(!is_ip_address(endpoint.server.host));
@@ -224,7 +227,8 @@ void CpprestEngine::Impl::start(const Request& request, const std::string& autho
 CpprestEngine::CpprestEngine(const Endpoint& endpoint, Material material)
     : impl_(std::make_shared<Impl>(endpoint, std::move(material))) {
   use_one_pool_thread();
-  impl_->client.emplace((endpoint.server.tls ? "https://" : "http://") + endpoint.server.authority(), impl_->settings());
+  impl_->client.emplace((endpoint.server.tls ? "https://" : "http://") + endpoint.server.authority(),
+                        impl_->settings());
 }
 
 CpprestEngine::~CpprestEngine() { impl_->material->close(); }

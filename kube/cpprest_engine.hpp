@@ -18,16 +18,16 @@ class CpprestEngine {
  public:
   using Material = std::function<base::Result<TlsMaterial>()>;
 
-  /// Sets the library's pool to one thread (with more, a cancel races with the TLS read; cpp-stack.md 2b). If the process
-  /// uses cpprestsdk elsewhere, it must not have started its pool before.
+  /// Sets the library's pool to one thread (with more, a cancel races with the TLS read; cpp-stack.md 2b). If the
+  /// process uses cpprestsdk elsewhere, it must not have started its pool before.
   CpprestEngine(const Endpoint& endpoint, Material material);
   ~CpprestEngine();
 
   /// What cpprestsdk can reach: no IPv6 literal, no other TLS name than the host, no proxy.
   static bool can_reach(const Endpoint& endpoint);
 
-  /// GET. nullopt: it failed without an answer; cpprestsdk's reasons are not reliable, so ask again over Beast, which names
-  /// them (a GET does no harm twice). Errors: kOutcomeUnknown when late or too large, kCancelled.
+  /// GET. nullopt: it failed without an answer; cpprestsdk's reasons are not reliable, so ask again over Beast, which
+  /// names them (a GET does no harm twice). Errors: kOutcomeUnknown when late or too large, kCancelled.
   std::optional<base::Result<Response>> get(const Request& request, const std::string& authorization,
                                             std::chrono::steady_clock::time_point deadline, std::size_t body_limit);
   void shut_down();

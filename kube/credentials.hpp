@@ -41,8 +41,8 @@ struct CredentialFiles {
   std::string client_certificate_file;
   std::string client_key_file;
 };
-/// Reads the files again every 30 s and after refused(), so that rotated tokens and certificates are picked up. While a file
-/// cannot be read the last good content stays in use. `clock` must outlive it.
+/// Reads the files again every 30 s and after refused(), so that rotated tokens and certificates are picked up. While a
+/// file cannot be read the last good content stays in use. `clock` must outlive it.
 std::shared_ptr<Credentials> file_credentials(CredentialFiles files, const base::Clock& clock);
 
 /// An exec credential plugin (client.authentication.k8s.io), as a kubeconfig describes it.
@@ -57,9 +57,8 @@ struct ExecPlugin {
   base::milliseconds timeout{60'000};
   friend bool operator==(const ExecPlugin&, const ExecPlugin&) = default;
 };
-/// Runs the plugin when there is nothing yet, 10 s before expiry and after refused(), but after a failure or a refusal not
-/// again within 5 s. What was got before serves until it expires.
-/// `clock` must outlive it.
+/// Runs the plugin when there is nothing yet, 10 s before expiry and after refused(), but after a failure or a refusal
+/// not again within 5 s. What was got before serves until it expires. `clock` must outlive it.
 std::shared_ptr<Credentials> exec_credentials(ExecPlugin plugin, const base::Clock& clock);
 
 /// What a plugin printed, checked. Pure; never quotes the text in its errors.

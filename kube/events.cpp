@@ -96,17 +96,18 @@ std::optional<std::string> EventCorrelator::body_of(const api::ObjectKey& key) c
   const Series* series = find(key);
   if (series == nullptr) return std::nullopt;
   const EventNote& note = series->note;
-  api::Json event = {{"apiVersion", kEvents.api_version()},
-                     {"kind", kEvents.kind},
-                     {"metadata", {{"name", key.name}, {"namespace", key.ns}}},
-                     {"eventTime", base::format_micro_time(series->first)},
-                     {"reportingController", options_.controller},
-                     {"reportingInstance", cut(options_.instance.empty() ? "unknown" : options_.instance, kLongestWord)},
-                     {"type", note.kind == EventKind::kNormal ? "Normal" : "Warning"},
-                     {"reason", cut(note.reason, kLongestWord)},
-                     {"action", cut(note.action.empty() ? note.reason : note.action, kLongestWord)},
-                     {"note", cut(note.note, kLongestNote)},
-                     {"regarding", reference_to(note.regarding)}};
+  api::Json event = {
+      {"apiVersion", kEvents.api_version()},
+      {"kind", kEvents.kind},
+      {"metadata", {{"name", key.name}, {"namespace", key.ns}}},
+      {"eventTime", base::format_micro_time(series->first)},
+      {"reportingController", options_.controller},
+      {"reportingInstance", cut(options_.instance.empty() ? "unknown" : options_.instance, kLongestWord)},
+      {"type", note.kind == EventKind::kNormal ? "Normal" : "Warning"},
+      {"reason", cut(note.reason, kLongestWord)},
+      {"action", cut(note.action.empty() ? note.reason : note.action, kLongestWord)},
+      {"note", cut(note.note, kLongestNote)},
+      {"regarding", reference_to(note.regarding)}};
   if (note.related) event["related"] = reference_to(*note.related);
   return event_text(event);
 }
@@ -114,7 +115,8 @@ std::optional<std::string> EventCorrelator::body_of(const api::ObjectKey& key) c
 std::optional<std::string> EventCorrelator::series_patch_of(const api::ObjectKey& key) const {
   const Series* series = find(key);
   if (series == nullptr) return std::nullopt;
-  return event_text({{"series", {{"count", series->count}, {"lastObservedTime", base::format_micro_time(series->last)}}}});
+  return event_text(
+      {{"series", {{"count", series->count}, {"lastObservedTime", base::format_micro_time(series->last)}}}});
 }
 
 void EventCorrelator::forget(const api::ObjectKey& key) {
@@ -174,7 +176,8 @@ base::Status EventRecorder::send(const Request& request, const api::ObjectKey& k
       continue;
     }
     correlator_.forget(key);  // an Event lives for an hour only; or it never got there
-    log_.debug("an event could not be published", {base::kv("event", key.to_string()), base::kv("error", sent.error())});
+    log_.debug("an event could not be published",
+               {base::kv("event", key.to_string()), base::kv("error", sent.error())});
     return sent.error();
   }
 }
@@ -211,10 +214,11 @@ base::Status EventRecorder::write_series(bool all) {
 
 base::Status EventRecorder::handle(const EventNote& note) {
   return std::visit(base::Overload{
-      [&](const EventCorrelator::Create& made) { return create(note, made.key); },
-      [](const EventCorrelator::Count&) { return base::Status(base::Done{}); },
-      [&](const EventCorrelator::Drop&) { return add(&Stats::dropped), base::Status(base::Done{}); },
-  }, correlator_.correlate(note, clock_.now()));
+                        [&](const EventCorrelator::Create& made) { return create(note, made.key); },
+                        [](const EventCorrelator::Count&) { return base::Status(base::Done{}); },
+                        [&](const EventCorrelator::Drop&) { return add(&Stats::dropped), base::Status(base::Done{}); },
+                    },
+                    correlator_.correlate(note, clock_.now()));
 }
 
 void EventRecorder::drain() {

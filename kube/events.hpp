@@ -1,7 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -32,7 +32,8 @@ EventObject event_object(const ResourceType& type, const api::ObjectMeta& meta);
 
 enum class EventKind { kNormal, kWarning };
 
-/// One thing worth telling. `reason` and `action` are short CamelCase words (no action: the reason), `note` is for people (cut at 1 KiB).
+/// One thing worth telling. `reason` and `action` are short CamelCase words (no action: the reason), `note` is for
+/// people (cut at 1 KiB).
 struct EventNote {
   EventObject regarding;
   std::optional<EventObject> related;
@@ -58,9 +59,11 @@ class EventCorrelator {
  public:
   explicit EventCorrelator(EventOptions options);
 
-  struct Create { api::ObjectKey key; };  ///< body: body_of(key)
-  struct Count {};                        ///< one more of a series; written by due_series()
-  struct Drop {};                         ///< this object says too much
+  struct Create {
+    api::ObjectKey key;
+  };                ///< body: body_of(key)
+  struct Count {};  ///< one more of a series; written by due_series()
+  struct Drop {};   ///< this object says too much
   using Verdict = std::variant<Create, Count, Drop>;
   Verdict correlate(const EventNote& note, base::TimePoint now);
 
@@ -72,7 +75,8 @@ class EventCorrelator {
   std::optional<std::string> series_patch_of(const api::ObjectKey& key) const;
   /// The server does not have it (any more): the next repetition creates it anew.
   void forget(const api::ObjectKey& key);
-  /// Where Events about cluster-scoped objects go: "default" at first. Servers before 1.22 take them in kube-system only.
+  /// Where Events about cluster-scoped objects go: "default" at first. Servers before 1.22 take them in kube-system
+  /// only.
   void move_cluster_scoped(std::string ns) { cluster_scoped_ns_ = std::move(ns); }
   const std::string& cluster_scoped_namespace() const { return cluster_scoped_ns_; }
   std::size_t size() const { return series_.size(); }
@@ -107,8 +111,8 @@ class EventCorrelator {
   std::uint64_t sequence_ = 0;
 };
 
-/// Publishes Events (events.k8s.io/v1) behind the back of whoever reports them: publish() never blocks, and what does not fit
-/// is dropped and counted. Thread-safe.
+/// Publishes Events (events.k8s.io/v1) behind the back of whoever reports them: publish() never blocks, and what does
+/// not fit is dropped and counted. Thread-safe.
 class EventRecorder {
  public:
   /// `client` and `clock` must outlive it. Somebody has to run() it, or to drain() it in virtual time.

@@ -46,7 +46,8 @@ base::Result<ExecAnswer> read_status(const api::Json& status) {
 }
 
 base::Error explain(const ExecPlugin& plugin, const base::Error& error) {
-  std::string message = fmt::format("exec plugin \"{}\" of user \"{}\": {}", plugin.command, plugin.user, error.message);
+  std::string message =
+      fmt::format("exec plugin \"{}\" of user \"{}\": {}", plugin.command, plugin.user, error.message);
   if (!plugin.install_hint.empty() && base::is_not_found(error)) message += "\n" + plugin.install_hint;
   // Whatever a plugin lacks today it may have tomorrow: a retriable code, since requests are repeated after a back-off.
   return {base::ErrorCode::kUnauthorized, std::move(message)};
@@ -121,7 +122,8 @@ base::Result<ExecAnswer> parse_exec_answer(std::string_view printed, std::string
   if (!json.is_object() || string_of(json, "kind") != "ExecCredential")
     return base::invalid("it printed no ExecCredential object");
   if (string_of(json, "apiVersion") != api_version)
-    return base::invalid(fmt::format("it printed another apiVersion than the {} that the kubeconfig asks for", api_version));
+    return base::invalid(
+        fmt::format("it printed another apiVersion than the {} that the kubeconfig asks for", api_version));
   const auto status = json.find("status");
   if (status == json.end() || !status->is_object()) return base::invalid("it printed an ExecCredential without status");
   return read_status(*status);

@@ -15,7 +15,7 @@ constexpr std::size_t kLargestFile = 16 << 20;
 constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 base::Error file_error(const std::string& path, int code) {
-  const base::ErrorCode kind = code == ENOENT ? base::ErrorCode::kNotFound
+  const base::ErrorCode kind = code == ENOENT   ? base::ErrorCode::kNotFound
                                : code == EACCES ? base::ErrorCode::kForbidden
                                                 : base::ErrorCode::kInvalid;
   return {kind, path + ": " + std::strerror(code)};

@@ -8,7 +8,8 @@
 
 namespace kube {
 
-/// The whole file, at most 16 MiB. kNotFound when it does not exist, kForbidden when it may not be read; the path is named.
+/// The whole file, at most 16 MiB. kNotFound when it does not exist, kForbidden when it may not be read; the path is
+/// named.
 base::Result<std::string> read_file(const std::string& path);
 
 /// `path` as seen from the folder of `file`, unless it is absolute or empty.

@@ -30,7 +30,8 @@ std::string head_and_body(const Request& request, const Endpoint& endpoint, cons
                                  endpoint.options.user_agent, request.accept);
   if (!authorization.empty()) text += "Authorization: " + authorization + "\r\n";
   if (!request.content_type.empty()) text += "Content-Type: " + request.content_type + "\r\n";
-  if (!request.body.empty() || request.method != "GET") text += fmt::format("Content-Length: {}\r\n", request.body.size());
+  if (!request.body.empty() || request.method != "GET")
+    text += fmt::format("Content-Length: {}\r\n", request.body.size());
   return text + "\r\n" + request.body;
 }
 
@@ -122,7 +123,10 @@ class CallerCount {
 
 struct HttpTransport::Impl {
   Impl(Config config_in, Endpoint endpoint_in)
-      : config(std::move(config_in)), endpoint(std::move(endpoint_in)), beast(endpoint), slots(endpoint.options.max_connections) {
+      : config(std::move(config_in)),
+        endpoint(std::move(endpoint_in)),
+        beast(endpoint),
+        slots(endpoint.options.max_connections) {
     if (endpoint.options.engine == HttpEngine::kMixed && CpprestEngine::can_reach(endpoint))
       rest.emplace(endpoint, [this] { return material(); });
   }
@@ -173,7 +177,8 @@ base::Result<Presented> HttpTransport::Impl::present() {
 base::Result<TlsMaterial> HttpTransport::Impl::material_of(const Presented& presented) {
   auto roots = config.insecure_skip_tls_verify ? base::Result<std::string>(std::string()) : ca_pem();
   if (!roots) return std::move(roots).error();
-  return TlsMaterial{*std::move(roots), config.insecure_skip_tls_verify, presented.client_certificate_pem, presented.client_key_pem};
+  return TlsMaterial{*std::move(roots), config.insecure_skip_tls_verify, presented.client_certificate_pem,
+                     presented.client_key_pem};
 }
 
 base::Result<TlsMaterial> HttpTransport::Impl::material() {
@@ -182,7 +187,8 @@ base::Result<TlsMaterial> HttpTransport::Impl::material() {
   return material_of(*presented);
 }
 
-/// One context for as long as roots and certificate stay the same; kept-alive connections of an older one are not used again.
+/// One context for as long as roots and certificate stay the same; kept-alive connections of an older one are not used
+/// again.
 base::Result<TlsContext> HttpTransport::Impl::tls(const Presented& presented) {
   if (!endpoint.server.tls) return TlsContext();
   auto wanted = material_of(presented);
@@ -246,7 +252,8 @@ base::Result<std::unique_ptr<HttpTransport>> HttpTransport::create(Config config
   std::unique_ptr<HttpTransport> transport(
       new HttpTransport(std::make_unique<Impl>(std::move(config), *std::move(endpoint))));
   // Unreadable roots are told now; credentials may need a plugin, which waits for the first request.
-  const auto roots = transport->impl_->endpoint.server.tls ? transport->impl_->tls({}) : base::Result<TlsContext>(TlsContext());
+  const auto roots =
+      transport->impl_->endpoint.server.tls ? transport->impl_->tls({}) : base::Result<TlsContext>(TlsContext());
   if (!roots) return roots.error();
   return transport;
 }

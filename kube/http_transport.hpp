@@ -11,14 +11,14 @@
 
 namespace kube {
 
-/// Who carries the requests (docs/adr/0002). kMixed: cpprestsdk for reads of single objects; Asio + Beast for watches, lists,
-/// everything that writes (cpprestsdk re-sends a POST when a kept-alive connection dies), leases, and all that cpprestsdk
-/// cannot do: IPv6 literals, tls-server-name, proxies. kBeast: Asio + Beast for all.
+/// Who carries the requests (docs/adr/0002). kMixed: cpprestsdk for reads of single objects; Asio + Beast for watches,
+/// lists, everything that writes (cpprestsdk re-sends a POST when a kept-alive connection dies), leases, and all that
+/// cpprestsdk cannot do: IPv6 literals, tls-server-name, proxies. kBeast: Asio + Beast for all.
 enum class HttpEngine { kMixed, kBeast };
 
 struct HttpTransportOptions {
   HttpEngine engine = HttpEngine::kMixed;
-  int max_connections = 64;  ///< requests in flight; leases and watches come on top
+  int max_connections = 64;                      ///< requests in flight; leases and watches come on top
   base::milliseconds connect_timeout{10'000};    ///< resolve and connect, each
   base::milliseconds handshake_timeout{10'000};  ///< TLS, and the proxy's answer
   base::milliseconds watch_idle{150'000};        ///< a watch without a byte for so long is broken
@@ -30,10 +30,10 @@ struct HttpTransportOptions {
   std::string user_agent = "evacuator/" EVACUATOR_VERSION " (linux)";
 };
 
-/// Transport over HTTP/1.1 to one API server. Thread-safe; any number of threads may block in it. Keeps connections alive and
-/// notices when the server closed one before it is used again. A GET that dies on a kept-alive connection before the first
-/// byte of its answer is sent once more on a fresh one; nothing that writes is ever sent twice. Redirects are not followed.
-/// 401 makes the credentials be looked up again for the next request.
+/// Transport over HTTP/1.1 to one API server. Thread-safe; any number of threads may block in it. Keeps connections
+/// alive and notices when the server closed one before it is used again. A GET that dies on a kept-alive connection
+/// before the first byte of its answer is sent once more on a fresh one; nothing that writes is ever sent twice.
+/// Redirects are not followed. 401 makes the credentials be looked up again for the next request.
 class HttpTransport final : public Transport {
  public:
   /// Checks URL, certificates and keys; opens no connection. Starts one thread.

@@ -30,9 +30,9 @@ class ReflectorSink {
 };
 
 struct ReflectorOptions {
-  ListOptions list;                       ///< namespace and selectors
-  base::seconds watch_timeout{300};       ///< asked of the server; jittered upwards to twice
-  base::milliseconds idle_timeout{90'000};///< silence (bookmarks count) after which the watch is dropped and resumed
+  ListOptions list;                         ///< namespace and selectors
+  base::seconds watch_timeout{300};         ///< asked of the server; jittered upwards to twice
+  base::milliseconds idle_timeout{90'000};  ///< silence (bookmarks count) after which the watch is dropped and resumed
   base::milliseconds backoff_min{200};
   base::milliseconds backoff_max{30'000};
   std::uint64_t jitter_seed = 1;
@@ -69,12 +69,14 @@ class Informer final : private ReflectorSink {
  public:
   using Ptr = std::shared_ptr<const T>;
   using Decode = base::Result<T> (*)(std::string_view);
-  /// `before` is nullptr for a new object, `after` for a deleted one. Runs on the reflector's thread: enqueue and return.
+  /// `before` is nullptr for a new object, `after` for a deleted one. Runs on the reflector's thread: enqueue and
+  /// return.
   using Handler = std::function<void(const Ptr& before, const Ptr& after)>;
 
   Informer(Client& client, const base::Clock& clock, ResourceType type, Decode decode, ReflectorOptions options,
            base::Log log)
-      : decode_(decode), log_(log.with({base::kv("kind", type.kind)})),
+      : decode_(decode),
+        log_(log.with({base::kv("kind", type.kind)})),
         reflector_(client, clock, type, std::move(options), *this, log_) {}
 
   /// REQUIRES: before run() or the first poll().
@@ -91,7 +93,8 @@ class Informer final : private ReflectorSink {
     auto object = std::make_shared<const T>(*std::move(decoded));
     if (listing_) listed_.insert(object->meta.key());
     Ptr before = store_.put(object);
-    if (before && before->meta.resource_version == object->meta.resource_version && before->meta.uid == object->meta.uid)
+    if (before && before->meta.resource_version == object->meta.resource_version &&
+        before->meta.uid == object->meta.uid)
       return;  // a relist brought nothing new
     notify(before, object);
   }

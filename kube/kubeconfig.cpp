@@ -99,10 +99,12 @@ ExecPlugin read_exec(Reader& reader, const api::Json& exec, const std::string& p
   for (const api::Json& each : reader.array(exec, path, "env"))
     plugin.env.emplace_back(reader.text(each, path + ".env[]", "name"), reader.text(each, path + ".env[]", "value"));
   if (plugin.command.empty()) reader.fail(path, "command", "is missing");
-  if (plugin.api_version != "client.authentication.k8s.io/v1" && plugin.api_version != "client.authentication.k8s.io/v1beta1")
+  if (plugin.api_version != "client.authentication.k8s.io/v1" &&
+      plugin.api_version != "client.authentication.k8s.io/v1beta1")
     reader.fail(path, "apiVersion", "must be client.authentication.k8s.io/v1 or …/v1beta1; update the kubeconfig");
   if (reader.text(exec, path, "interactiveMode") == "Always")
-    reader.fail(path, "interactiveMode", "is Always, but there is no terminal here; use a plugin that works unattended");
+    reader.fail(path, "interactiveMode",
+                "is Always, but there is no terminal here; use a plugin that works unattended");
   if (reader.flag(exec, path, "provideClusterInfo")) plugin.cluster_info = "{}";  // filled in by choose_context
   return plugin;
 }
@@ -206,15 +208,16 @@ base::Result<ChosenContext> choose_context(const Kubeconfig& config, const std::
   std::string wanted = name.empty() ? config.current_context : name;
   if (wanted.empty() && config.contexts.size() == 1) wanted = config.contexts.front().name;
   if (wanted.empty())
-    return base::invalid(fmt::format("no current-context; choose one with --context (there are: {})", names_of(config.contexts)));
+    return base::invalid(
+        fmt::format("no current-context; choose one with --context (there are: {})", names_of(config.contexts)));
   const KubeconfigContext* context = named(config.contexts, wanted);
   if (context == nullptr)
     return base::invalid(fmt::format("context \"{}\" does not exist; choose one with --context (there are: {})", wanted,
                                      names_of(config.contexts)));
   const KubeconfigCluster* cluster = named(config.clusters, context->cluster);
   if (cluster == nullptr)
-    return base::invalid(fmt::format("context \"{}\" names the cluster \"{}\", which does not exist (there are: {})", wanted,
-                                     context->cluster, names_of(config.clusters)));
+    return base::invalid(fmt::format("context \"{}\" names the cluster \"{}\", which does not exist (there are: {})",
+                                     wanted, context->cluster, names_of(config.clusters)));
   ChosenContext chosen{*context, *cluster, {}};
   if (context->user.empty()) return chosen;  // anonymous, as with kubectl proxy
   const KubeconfigUser* user = named(config.users, context->user);
@@ -222,7 +225,8 @@ base::Result<ChosenContext> choose_context(const Kubeconfig& config, const std::
     return base::invalid(fmt::format("context \"{}\" names the user \"{}\", who does not exist (there are: {})", wanted,
                                      context->user, names_of(config.users)));
   chosen.user = *user;
-  if (chosen.user.exec && !chosen.user.exec->cluster_info.empty()) chosen.user.exec->cluster_info = cluster_info_of(*cluster);
+  if (chosen.user.exec && !chosen.user.exec->cluster_info.empty())
+    chosen.user.exec->cluster_info = cluster_info_of(*cluster);
   return chosen;
 }
 

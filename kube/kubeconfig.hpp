@@ -50,8 +50,8 @@ struct Kubeconfig {
   std::string current_context;
 };
 
-/// Reads one file's text. `file` names it in errors and is what relative paths start from. Unknown fields are skipped, as
-/// kubectl does; wrong types are errors that name the field. Never quotes a value.
+/// Reads one file's text. `file` names it in errors and is what relative paths start from. Unknown fields are skipped,
+/// as kubectl does; wrong types are errors that name the field. Never quotes a value.
 base::Result<Kubeconfig> parse_kubeconfig(std::string_view text, const std::string& file);
 
 /// kubectl's rule for several files: the first that names something wins.

@@ -20,7 +20,8 @@ constexpr base::Duration::rep kNever = std::numeric_limits<base::Duration::rep>:
 base::Duration time_since_boot() {
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::duration_cast<base::Duration>(std::chrono::nanoseconds(now.tv_nsec));
+  return std::chrono::seconds(now.tv_sec) +
+         std::chrono::duration_cast<base::Duration>(std::chrono::nanoseconds(now.tv_nsec));
 }
 
 const api::Json& object_at(const api::Json& parent, const char* name) {
@@ -69,7 +70,8 @@ api::Json next_lease(const std::string& current, LeaseMove move, const LeaderOpt
 
 std::optional<base::Error> check(const LeaderOptions& options) {
   if (options.identity.empty()) return base::invalid("leader election needs an identity");
-  if (options.ns.empty() || options.name.empty()) return base::invalid("leader election needs the Lease's namespace and name");
+  if (options.ns.empty() || options.name.empty())
+    return base::invalid("leader election needs the Lease's namespace and name");
   if (options.retry_period.count() <= 0 || options.retry_period >= options.renew_deadline)
     return base::invalid("leader election: the retry period must be above zero and below the renew deadline");
   if (options.renew_deadline >= options.lease_duration)
@@ -85,7 +87,8 @@ base::Result<LeaseRecord> decode_lease(std::string_view json) {
   record.holder = lease_text(spec, "holderIdentity");
   record.duration = base::seconds(std::clamp<std::int64_t>(lease_number(spec, "leaseDurationSeconds"), 0, 1'000'000));
   record.renew_time = lease_text(spec, "renewTime");
-  record.transitions = static_cast<int>(std::clamp<std::int64_t>(lease_number(spec, "leaseTransitions"), 0, 1'000'000'000));
+  record.transitions =
+      static_cast<int>(std::clamp<std::int64_t>(lease_number(spec, "leaseTransitions"), 0, 1'000'000'000));
   record.resource_version = lease_text(object_at(lease, "metadata"), "resourceVersion");
   return record;
 }
@@ -110,9 +113,13 @@ LeaseMove decide(const std::optional<SeenLease>& seen, const LeaderOptions& opti
 
 LeaderElector::LeaderElector(Client& client, const base::Clock& clock, LeaderOptions options, Callbacks callbacks,
                              base::Log log, LocalClock local)
-    : client_(client), clock_(clock), options_(std::move(options)), callbacks_(std::move(callbacks)),
+    : client_(client),
+      clock_(clock),
+      options_(std::move(options)),
+      callbacks_(std::move(callbacks)),
       log_(log.with({base::kv("lease", key_of(options_).to_string()), base::kv("identity", options_.identity)})),
-      local_(local ? std::move(local) : LocalClock(&time_since_boot)), random_(std::hash<std::string>{}(options_.identity)),
+      local_(local ? std::move(local) : LocalClock(&time_since_boot)),
+      random_(std::hash<std::string>{}(options_.identity)),
       leading_until_(kNever) {}
 
 bool LeaderElector::is_leading() const { return local_().count() < leading_until_.load(); }
@@ -195,7 +202,8 @@ base::Duration LeaderElector::next_delay() {
   delay += base::Duration(static_cast<base::Duration::rep>(static_cast<double>(delay.count()) * jitter));
   if (!leading_) return delay;
   // Awake at the deadline, to tell that we stopped.
-  return std::max<base::Duration>(std::min(delay, base::Duration(leading_until_.load()) - local_()), base::milliseconds(1));
+  return std::max<base::Duration>(std::min(delay, base::Duration(leading_until_.load()) - local_()),
+                                  base::milliseconds(1));
 }
 
 base::Duration LeaderElector::step() {
@@ -205,7 +213,8 @@ base::Duration LeaderElector::step() {
   if (done) done = act(decide(seen_, options_, leading_, now), now);
   if (!done) {
     must_read_ = true;
-    log_.warning("the lease could not be read or renewed", {base::kv("error", done.error()), base::kv("leading", leading_)});
+    log_.warning("the lease could not be read or renewed",
+                 {base::kv("error", done.error()), base::kv("leading", leading_)});
   }
   note_leading(is_leading());
   return next_delay();

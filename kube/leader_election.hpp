@@ -19,7 +19,7 @@ namespace kube {
 struct LeaderOptions {
   std::string ns = "evacuator-system";
   std::string name = "evacuator";
-  std::string identity;  ///< unique per process: "<pod name>_<random>"
+  std::string identity;                       ///< unique per process: "<pod name>_<random>"
   base::milliseconds lease_duration{15'000};  ///< others wait so long after the last change they saw
   base::milliseconds renew_deadline{10'000};  ///< we stop acting so long after our last successful renewal
   base::milliseconds retry_period{2'000};
@@ -56,8 +56,8 @@ enum class LeaseMove {
 /// Pure. `now` and `seen.changed_at` are of the same local clock.
 LeaseMove decide(const std::optional<SeenLease>& seen, const LeaderOptions& options, bool leading, base::Duration now);
 
-/// Leader election by a Lease, fenced: is_leading() turns false by itself, by the local monotonic clock, before anybody else
-/// can have acquired the Lease, however long the network or this process sleeps.
+/// Leader election by a Lease, fenced: is_leading() turns false by itself, by the local monotonic clock, before anybody
+/// else can have acquired the Lease, however long the network or this process sleeps.
 class LeaderElector {
  public:
   struct Callbacks {
@@ -102,9 +102,9 @@ class LeaderElector {
 
   // Of the one thread that runs or steps.
   std::optional<SeenLease> seen_;
-  std::string lease_json_;   // as last read or written: what the next PUT is made of
-  bool leading_ = false;     // what the callbacks were told
-  bool must_read_ = true;    // lease_json_ may be stale
+  std::string lease_json_;  // as last read or written: what the next PUT is made of
+  bool leading_ = false;    // what the callbacks were told
+  bool must_read_ = true;   // lease_json_ may be stale
 
   std::atomic<base::Duration::rep> leading_until_;  // local clock
   mutable std::mutex mutex_;

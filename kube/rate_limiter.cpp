@@ -16,7 +16,9 @@ RateLimiterOptions sensible(RateLimiterOptions options) {
   return options;
 }
 
-base::Error shutting_down() { return {base::ErrorCode::kCancelled, "stopped while waiting for the client's rate limit"}; }
+base::Error shutting_down() {
+  return {base::ErrorCode::kCancelled, "stopped while waiting for the client's rate limit"};
+}
 
 }  // namespace
 

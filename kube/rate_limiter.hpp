@@ -42,9 +42,10 @@ struct RateLimiterOptions {
   int max_in_flight = 64;  ///< requests sent and not yet answered; leases are not counted
 };
 
-/// Decides which waiting request goes next. Leases pass at once. The others share the tokens by weight (evictions 8, writes
-/// 4, reads 2, lists 1: nobody starves), first come first served within a flow. Lists hold at most a quarter of the slots in
-/// flight, lists and reads together half, with writes three quarters: a slow list cannot keep an eviction waiting. Thread-safe.
+/// Decides which waiting request goes next. Leases pass at once. The others share the tokens by weight (evictions 8,
+/// writes 4, reads 2, lists 1: nobody starves), first come first served within a flow. Lists hold at most a quarter of
+/// the slots in flight, lists and reads together half, with writes three quarters: a slow list cannot keep an eviction
+/// waiting. Thread-safe.
 class RateLimiter {
  public:
   /// `clock` must outlive the limiter. Values below the sensible are raised (qps 0.1, burst 1, in flight 4).

@@ -19,7 +19,8 @@ std::string hint_for(const base::Error& error, const ResourceType& type) {
   if (error.code == base::ErrorCode::kForbidden)
     return "grant the operator's role the verbs list and watch on " + std::string(type.plural);
   if (error.code == base::ErrorCode::kNotFound)
-    return "the server does not serve " + type.api_version() + "/" + std::string(type.plural) + "; is its CRD installed?";
+    return "the server does not serve " + type.api_version() + "/" + std::string(type.plural) +
+           "; is its CRD installed?";
   if (error.code == base::ErrorCode::kUnauthorized) return "the server refuses the credentials; are they expired?";
   return "will be retried";
 }
@@ -29,8 +30,13 @@ std::string hint_for(const base::Error& error, const ResourceType& type) {
 struct Reflector::Impl {
   Impl(Client& client_in, const base::Clock& clock_in, ResourceType type_in, ReflectorOptions options_in,
        ReflectorSink& sink_in, base::Log log_in)
-      : client(client_in), clock(clock_in), type(type_in), options(std::move(options_in)), sink(sink_in),
-        log(log_in.with({base::kv("resource", type.plural)})), random(options.jitter_seed) {}
+      : client(client_in),
+        clock(clock_in),
+        type(type_in),
+        options(std::move(options_in)),
+        sink(sink_in),
+        log(log_in.with({base::kv("resource", type.plural)})),
+        random(options.jitter_seed) {}
 
   Client& client;
   const base::Clock& clock;
@@ -42,9 +48,9 @@ struct Reflector::Impl {
   // Of the one thread that runs or polls.
   ReflectorState state = MustList{};
   std::unique_ptr<WatchStream> stream;
-  base::TimePoint not_before{};   // back-off
-  base::TimePoint opened_at{};    // of the watch
-  base::TimePoint heard_at{};     // last line of the watch
+  base::TimePoint not_before{};  // back-off
+  base::TimePoint opened_at{};   // of the watch
+  base::TimePoint heard_at{};    // last line of the watch
   std::mt19937_64 random;
   std::stop_token stop;
 
@@ -187,8 +193,9 @@ bool Reflector::Impl::read_line(base::milliseconds wait) {
     return true;
   }
   if (now - heard_at < options.idle_timeout) return false;
-  log.debug("watch was silent for too long", {base::kv("seconds", static_cast<std::int64_t>(
-      std::chrono::duration_cast<base::seconds>(now - heard_at).count()))});
+  log.debug("watch was silent for too long",
+            {base::kv("seconds",
+                      static_cast<std::int64_t>(std::chrono::duration_cast<base::seconds>(now - heard_at).count()))});
   advance(StreamEnded{});
   return true;
 }
@@ -229,7 +236,8 @@ void Reflector::run(std::stop_token stop) {
     if (impl_->step(kLongestLook) || std::holds_alternative<Watching>(impl_->state)) continue;
     const base::Duration left = impl_->not_before - impl_->clock.now();
     std::unique_lock lock(mutex);
-    asleep.wait_for(lock, stop, std::clamp<base::Duration>(left, base::milliseconds(1), kLongestLook), [] { return false; });
+    asleep.wait_for(lock, stop, std::clamp<base::Duration>(left, base::milliseconds(1), kLongestLook),
+                    [] { return false; });
   }
   impl_->close_stream();
 }

@@ -7,15 +7,16 @@ namespace {
 
 constexpr int kSmallestPage = 20;
 constexpr int kLargestPage = 4000;
-// A version that lies ahead of the server's (etcd restored from a backup) is refused as a timeout for ever: after so many
-// refusals in a row only a fresh list helps.
+// A version that lies ahead of the server's (etcd restored from a backup) is refused as a timeout for ever: after so
+// many refusals in a row only a fresh list helps.
 constexpr int kRefusalsBeforeList = 4;
 
 int more(int failures) { return std::min(failures + 1, 1 << 20); }
 
 /// Answers that a smaller page may get through: lost half way, too late, too large.
 bool is_too_heavy(base::ErrorCode code) {
-  return code == base::ErrorCode::kOutcomeUnknown || code == base::ErrorCode::kTimeout || code == base::ErrorCode::kInvalid;
+  return code == base::ErrorCode::kOutcomeUnknown || code == base::ErrorCode::kTimeout ||
+         code == base::ErrorCode::kInvalid;
 }
 
 MustList after_failed_list(const MustList& from, const base::Error& error) {
@@ -40,7 +41,9 @@ struct FromMustList {
   ReflectorState operator()(const Listed& in) const { return MustWatch{in.resource_version, from.failures}; }
   ReflectorState operator()(const ListFailed& in) const { return after_failed_list(from, in.error); }
   template <typename Other>
-  ReflectorState operator()(const Other&) const { return from; }
+  ReflectorState operator()(const Other&) const {
+    return from;
+  }
 };
 
 struct FromMustWatch {
@@ -50,7 +53,9 @@ struct FromMustWatch {
     return after_refusal(from.resource_version, from.failures, in.error);
   }
   template <typename Other>
-  ReflectorState operator()(const Other&) const { return from; }
+  ReflectorState operator()(const Other&) const {
+    return from;
+  }
 };
 
 struct FromWatching {
@@ -67,17 +72,20 @@ struct FromWatching {
     return MustWatch{from.resource_version, fruitless ? more(from.failures) : 0};
   }
   template <typename Other>
-  ReflectorState operator()(const Other&) const { return from; }
+  ReflectorState operator()(const Other&) const {
+    return from;
+  }
 };
 
 }  // namespace
 
 ReflectorState next_state(const ReflectorState& from, const ReflectorInput& input) {
   return std::visit(base::Overload{
-      [&](const MustList& state) { return std::visit(FromMustList{state}, input); },
-      [&](const MustWatch& state) { return std::visit(FromMustWatch{state}, input); },
-      [&](const Watching& state) { return std::visit(FromWatching{state}, input); },
-  }, from);
+                        [&](const MustList& state) { return std::visit(FromMustList{state}, input); },
+                        [&](const MustWatch& state) { return std::visit(FromMustWatch{state}, input); },
+                        [&](const Watching& state) { return std::visit(FromWatching{state}, input); },
+                    },
+                    from);
 }
 
 int failures_of(const ReflectorState& state) {

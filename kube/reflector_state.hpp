@@ -1,7 +1,7 @@
 #pragma once
 
-/// The reflector's protocol as a pure step function (style.md H7): list, watch from there, resume after a break, list again
-/// when the version is too old. Knows nothing of clients, threads and clocks.
+/// The reflector's protocol as a pure step function (style.md H7): list, watch from there, resume after a break, list
+/// again when the version is too old. Knows nothing of clients, threads and clocks.
 
 #include <string>
 #include <variant>
@@ -30,15 +30,28 @@ struct Watching {
 };
 using ReflectorState = std::variant<MustList, MustWatch, Watching>;
 
-struct Listed { std::string resource_version; };
-struct ListFailed { base::Error error; };
+struct Listed {
+  std::string resource_version;
+};
+struct ListFailed {
+  base::Error error;
+};
 struct WatchOpened {};
-struct WatchRefused { base::Error error; };
-struct Changed { std::string resource_version; };  ///< ADDED, MODIFIED, DELETED or BOOKMARK; empty: the object had none
-struct ServerError { base::Error error; };         ///< the event ERROR
-struct Malformed {};                               ///< a line that is no watch event
-struct StreamEnded { bool at_once = false; };      ///< closed, broken or idle; `at_once`: within a second of its opening
-using ReflectorInput = std::variant<Listed, ListFailed, WatchOpened, WatchRefused, Changed, ServerError, Malformed, StreamEnded>;
+struct WatchRefused {
+  base::Error error;
+};
+struct Changed {
+  std::string resource_version;
+};  ///< ADDED, MODIFIED, DELETED or BOOKMARK; empty: the object had none
+struct ServerError {
+  base::Error error;
+};                    ///< the event ERROR
+struct Malformed {};  ///< a line that is no watch event
+struct StreamEnded {
+  bool at_once = false;
+};  ///< closed, broken or idle; `at_once`: within a second of its opening
+using ReflectorInput =
+    std::variant<Listed, ListFailed, WatchOpened, WatchRefused, Changed, ServerError, Malformed, StreamEnded>;
 
 /// Where `input` leads. An input that does not belong to `from` leaves it as it is.
 ReflectorState next_state(const ReflectorState& from, const ReflectorInput& input);

@@ -11,9 +11,7 @@ namespace {
 constexpr std::string_view kJsonType = "application/json";
 
 /// Never throws: a string that is no UTF-8 (from another program's annotation) is sent with U+FFFD in it.
-std::string to_body(const api::Json& json) {
-  return json.dump(-1, ' ', false, api::Json::error_handler_t::replace);
-}
+std::string to_body(const api::Json& json) { return json.dump(-1, ' ', false, api::Json::error_handler_t::replace); }
 
 /// Leases have a lane of their own, whatever the verb.
 Flow flow_for(const ResourceType& type, Flow otherwise) { return type == kLeases ? Flow::kLease : otherwise; }
@@ -105,8 +103,8 @@ Request update_request(const ResourceType& type, const api::ObjectKey& key, cons
 
 Request patch_request(const ResourceType& type, const api::ObjectKey& key, PatchType kind, const api::Json& patch,
                       std::string_view subresource, bool force) {
-  Request request = with_body("PATCH", path_of(type, key, subresource), content_type_of(kind), patch,
-                              flow_for(type, Flow::kWrite));
+  Request request =
+      with_body("PATCH", path_of(type, key, subresource), content_type_of(kind), patch, flow_for(type, Flow::kWrite));
   if (kind != PatchType::kApply) return request;
   append_query(request.query, "fieldManager", api::well_known::kFieldManager);
   if (force) append_query(request.query, "force", "true");

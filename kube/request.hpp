@@ -15,7 +15,7 @@
 namespace kube {
 
 struct ListOptions {
-  std::string ns;              ///< empty: all namespaces
+  std::string ns;  ///< empty: all namespaces
   std::string label_selector;
   std::string field_selector;
   int limit = 500;
@@ -40,11 +40,11 @@ Request patch_request(const ResourceType& type, const api::ObjectKey& key, Patch
 Request delete_request(const ResourceType& type, const api::ObjectKey& key, std::string_view uid);
 
 struct EvictionOptions {
-  std::string uid;                ///< precondition, always set
-  std::string resource_version{}; ///< precondition of strict handoff; usually empty
+  std::string uid;                 ///< precondition, always set
+  std::string resource_version{};  ///< precondition of strict handoff; usually empty
   std::optional<std::int64_t> grace_period_seconds{};
-  api::StringMap annotations{};   ///< requested-by, reason, token: reach webhooks and the audit log
-  bool dry_run = false;           ///< sent in the query, never only in the body
+  api::StringMap annotations{};  ///< requested-by, reason, token: reach webhooks and the audit log
+  bool dry_run = false;          ///< sent in the query, never only in the body
 };
 /// POST …/pods/<name>/eviction. `policy_version` is "v1" or "v1beta1" (see Discovery::eviction_version).
 Request eviction_request(const api::ObjectKey& pod, const EvictionOptions& options, std::string_view policy_version);

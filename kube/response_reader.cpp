@@ -85,8 +85,8 @@ base::Status ResponseReader::feed(std::string_view bytes) {
   std::size_t used = 0;
   while (used < impl_->pending.size() && !impl_->failed && !done()) {
     BeastError error;
-    const std::size_t taken =
-        impl_->parser->put(boost::asio::const_buffer(impl_->pending.data() + used, impl_->pending.size() - used), error);
+    const std::size_t taken = impl_->parser->put(
+        boost::asio::const_buffer(impl_->pending.data() + used, impl_->pending.size() - used), error);
     used += taken;
     if (impl_->is_interim()) impl_->parser.emplace(impl_->limit, impl_->on_body, impl_->expects_body);
     if (error == http::error::need_more || (!error && taken == 0)) break;
@@ -102,9 +102,9 @@ base::Status ResponseReader::end() {
   BeastError error;
   if (!impl_->failed && !done() && has_head()) impl_->parser->put_eof(error);
   if (done() && !error) return base::Done{};
-  return base::Error{base::ErrorCode::kOutcomeUnknown,
-                     has_head() ? "the connection was closed in the middle of the answer"
-                                : "the connection was closed before the answer"};
+  return base::Error{base::ErrorCode::kOutcomeUnknown, has_head()
+                                                           ? "the connection was closed in the middle of the answer"
+                                                           : "the connection was closed before the answer"};
 }
 
 bool ResponseReader::has_head() const { return impl_->parser->is_header_done(); }

@@ -19,8 +19,8 @@ struct ResponseHead {
   std::optional<base::seconds> retry_after;
 };
 
-/// Parses one HTTP/1.1 answer from bytes, sans-IO (Beast's parser inside). Interim answers (1xx) are skipped. Never throws;
-/// survives any input. Not thread-safe.
+/// Parses one HTTP/1.1 answer from bytes, sans-IO (Beast's parser inside). Interim answers (1xx) are skipped. Never
+/// throws; survives any input. Not thread-safe.
 class ResponseReader {
  public:
   /// Gets each piece of the body; false stops the reading with an error of its own (see end of feed()).

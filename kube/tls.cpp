@@ -29,7 +29,9 @@ Bio memory_of(const std::string& pem) { return {BIO_new_mem_buf(pem.data(), stat
 /// Never ask a terminal for a passphrase.
 int no_passphrase(char*, int, int, void*) { return 0; }
 
-Certificate next_certificate(BIO* from) { return {PEM_read_bio_X509(from, nullptr, no_passphrase, nullptr), &X509_free}; }
+Certificate next_certificate(BIO* from) {
+  return {PEM_read_bio_X509(from, nullptr, no_passphrase, nullptr), &X509_free};
+}
 
 std::string last_reason() { return openssl_reason(ERR_peek_last_error()); }
 
@@ -52,8 +54,9 @@ base::Status add_system_roots(X509_STORE* store) {
   for (const char* path : kSystemRoots) {
     if (const auto pem = read_file(path)) return add_roots(store, *pem, path);
   }
-  return base::invalid("no certificate-authority is configured and the system has no bundle of roots; add "
-                       "certificate-authority to the kubeconfig or install ca-certificates");
+  return base::invalid(
+      "no certificate-authority is configured and the system has no bundle of roots; add "
+      "certificate-authority to the kubeconfig or install ca-certificates");
 }
 
 base::Status use_client_certificate(SSL_CTX* context, const TlsMaterial& material) {
@@ -95,7 +98,8 @@ std::string names_in(X509* certificate) {
     char text[INET6_ADDRSTRLEN] = "?";
     if (each->type == GEN_IPADD) ::inet_ntop(size == 4 ? AF_INET : AF_INET6, data, text, sizeof text);
     if (!names.empty()) names += ", ";
-    names += each->type == GEN_DNS ? std::string(reinterpret_cast<const char*>(data), static_cast<std::size_t>(size)) : text;
+    names +=
+        each->type == GEN_DNS ? std::string(reinterpret_cast<const char*>(data), static_cast<std::size_t>(size)) : text;
   }
   GENERAL_NAMES_free(all);
   return names.empty() ? "no name at all" : names;
@@ -111,7 +115,8 @@ int note_refusal(int accepted, X509_STORE_CTX* store) {
   *why = X509_verify_cert_error_string(error);
   if (certificate == nullptr) return accepted;
   if (error == X509_V_ERR_CERT_HAS_EXPIRED) *why += " (on " + time_text(X509_get0_notAfter(certificate)) + ")";
-  if (error == X509_V_ERR_CERT_NOT_YET_VALID) *why += " (valid from " + time_text(X509_get0_notBefore(certificate)) + ")";
+  if (error == X509_V_ERR_CERT_NOT_YET_VALID)
+    *why += " (valid from " + time_text(X509_get0_notBefore(certificate)) + ")";
   if (error == X509_V_ERR_HOSTNAME_MISMATCH || error == X509_V_ERR_IP_ADDRESS_MISMATCH)
     *why += " (the certificate is for " + names_in(certificate) + "; set tls-server-name if that is right)";
   if (error == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY || error == X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN ||
@@ -140,7 +145,8 @@ base::Status configure_tls(SSL_CTX* context, const TlsMaterial& material) {
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   if (!material.insecure_skip_verify) {
     X509_STORE* store = SSL_CTX_get_cert_store(context);
-    auto added = material.ca_pem.empty() ? add_system_roots(store) : add_roots(store, material.ca_pem, "the certificate-authority");
+    auto added = material.ca_pem.empty() ? add_system_roots(store)
+                                         : add_roots(store, material.ca_pem, "the certificate-authority");
     if (!added) return added;
   }
   if (material.client_certificate_pem.empty()) return base::Done{};
@@ -158,7 +164,8 @@ base::Status expect_peer(SSL* connection, const std::string& name, bool verify, 
   SSL_set_ex_data(connection, reason_slot(), why);
   SSL_set_verify(connection, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, &note_refusal);
   const bool is_ip = is_ip_address(name);
-  if (!is_ip && SSL_set_tlsext_host_name(connection, name.c_str()) != 1) return base::invalid("no valid TLS server name: " + name);
+  if (!is_ip && SSL_set_tlsext_host_name(connection, name.c_str()) != 1)
+    return base::invalid("no valid TLS server name: " + name);
   if (!verify) return base::Done{};
   const int set = is_ip ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(connection), name.c_str())
                         : SSL_set1_host(connection, name.c_str());

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The one seam between Evacuator and an API server. Two families implement it: HTTP (cpprestsdk for requests, Asio + Beast
-/// for watches and paged lists) and the simulator. Nothing above knows which one it has.
+/// The one seam between Evacuator and an API server. Two families implement it: HTTP (cpprestsdk for requests, Asio +
+/// Beast for watches and paged lists) and the simulator. Nothing above knows which one it has.
 
 #include <chrono>
 #include <cstdint>
@@ -59,7 +59,8 @@ class Transport {
   virtual ~Transport() = default;
 
   /// Error codes: kUnavailable = surely not carried out (no connection, TLS refused); kTimeout = the deadline passed
-  /// before anything was sent; kOutcomeUnknown = sent, but the answer was lost, cut or late; kCancelled = shutting down.
+  /// before anything was sent; kOutcomeUnknown = sent, but the answer was lost, cut or late; kCancelled = shutting
+  /// down.
   virtual base::Result<Response> round_trip(const Request& request) = 0;
 
   /// Opens a watch. A non-200 answer is classified like any other (410 → kGone …).

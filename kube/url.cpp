@@ -16,7 +16,8 @@ int hex_digit(char c) {
 std::string percent_decode(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool escape = text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0;
+    const bool escape =
+        text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0;
     out += escape ? static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2])) : text[i];
     if (escape) i += 2;
   }
@@ -75,7 +76,8 @@ base::Result<Url> parse_url(std::string_view text) {
   const auto path_at = text.find_first_of("/?#");
   std::string_view authority = text.substr(0, path_at);
   std::string_view path = path_at == std::string_view::npos ? std::string_view() : text.substr(path_at);
-  if (path.find_first_of("?# \r\n\t") != std::string_view::npos) return base::invalid("the URL must have no query, fragment or blank");
+  if (path.find_first_of("?# \r\n\t") != std::string_view::npos)
+    return base::invalid("the URL must have no query, fragment or blank");
   if (const auto at = authority.rfind('@'); at != std::string_view::npos) {
     url.user_info = percent_decode(authority.substr(0, at));
     authority.remove_prefix(at + 1);

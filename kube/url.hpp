@@ -11,7 +11,7 @@ namespace kube {
 /// "https://user:secret@[::1]:6443/base" in parts.
 struct Url {
   bool tls = true;
-  std::string host;       ///< without brackets
+  std::string host;  ///< without brackets
   std::uint16_t port = 0;
   std::string path;       ///< without trailing slash; empty for the root
   std::string user_info;  ///< decoded "user:password"; empty: none. Secret.

@@ -19,9 +19,9 @@ struct BackoffOptions {
   base::milliseconds max{60'000};
 };
 
-/// Pending keys for reconcilers (client-go's workqueue): a key is handed to one worker at a time, many adds before it is
-/// taken become one, an add while it is in hand queues it again after done(). Time comes from the clock, so a queue works
-/// in virtual time, too. Thread-safe.
+/// Pending keys for reconcilers (client-go's workqueue): a key is handed to one worker at a time, many adds before it
+/// is taken become one, an add while it is in hand queues it again after done(). Time comes from the clock, so a queue
+/// works in virtual time, too. Thread-safe.
 class WorkQueue {
  public:
   explicit WorkQueue(const base::Clock& clock, BackoffOptions backoff = {});

@@ -91,8 +91,8 @@ class PlanSink final : public strategies::NominationSink {
 
   void record(PodIndex pod, NodeIndex from, std::optional<NodeIndex> to, std::string_view reason) {
     const api::ObjectMeta& meta = cluster_.pod(pod).meta;
-    plan_.moves.push_back({meta.ns, meta.name, meta.uid, name_of(from), to ? name_of(*to) : "", result_->strategy,
-                           std::string(reason)});
+    plan_.moves.push_back(
+        {meta.ns, meta.name, meta.uid, name_of(from), to ? name_of(*to) : "", result_->strategy, std::string(reason)});
     ++result_->nominated;
   }
 

@@ -25,8 +25,8 @@ struct PlanOptions {
 struct PlanInput {
   const api::DeschedulerPolicySpec& spec;
   const scheduling::ClusterSnapshot& cluster;
-  /// Pods with an unfinished Evacuation, whoever asked. They are taken as gone from their nodes, are not nominated again
-  /// and count against no limit.
+  /// Pods with an unfinished Evacuation, whoever asked. They are taken as gone from their nodes, are not nominated
+  /// again and count against no limit.
   std::vector<api::PodUid> leaving;
   base::TimePoint now;
   PlanOptions options{};
@@ -71,21 +71,22 @@ struct StrategyResult {
 };
 
 struct Plan {
-  std::vector<api::PlannedMove> moves;   ///< in the order they are to be made; `to` is a prediction, "" when nothing fits
-  std::vector<PodRefusal> refusals;      ///< the first max_refusals
-  std::vector<api::ReasonCount> refused; ///< all of them, sorted by reason
+  std::vector<api::PlannedMove>
+      moves;                         ///< in the order they are to be made; `to` is a prediction, "" when nothing fits
+  std::vector<PodRefusal> refusals;  ///< the first max_refusals
+  std::vector<api::ReasonCount> refused;  ///< all of them, sorted by reason
   std::vector<StrategyResult> strategies;
   std::vector<NodeUtilization> utilization;  ///< every node looked at, by name
-  std::int32_t nodes = 0;                ///< looked at: ready and selected
-  std::int32_t pods = 0;                 ///< on them
-  api::FieldErrors errors;               ///< parts of the spec that could not be used; the rest was
+  std::int32_t nodes = 0;                    ///< looked at: ready and selected
+  std::int32_t pods = 0;                     ///< on them
+  api::FieldErrors errors;                   ///< parts of the spec that could not be used; the rest was
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-/// Runs the policy's strategies (all Deschedule ones, then all Balance ones, each in the order of the spec) on an overlay:
-/// every accepted move leaves its node and holds its predicted place; per-cycle limits refuse in the order total, node,
-/// namespace; then budgets. mode, suspend and in-flight limits are the controller's.
+/// Runs the policy's strategies (all Deschedule ones, then all Balance ones, each in the order of the spec) on an
+/// overlay: every accepted move leaves its node and holds its predicted place; per-cycle limits refuse in the order
+/// total, node, namespace; then budgets. mode, suspend and in-flight limits are the controller's.
 Plan plan_cycle(const PlanInput& input);
 
 }  // namespace planning

@@ -9,8 +9,9 @@
 
 namespace planning {
 
-/// Foretells where the scheduler puts the replacement of a pod: of the nodes that pass every predicate, the one with most
-/// of its cpu and memory free afterwards (LeastAllocated, in whole percents as the scheduler counts); ties by name.
+/// Foretells where the scheduler puts the replacement of a pod: of the nodes that pass every predicate, the one with
+/// most of its cpu and memory free afterwards (LeastAllocated, in whole percents as the scheduler counts); ties by
+/// name.
 class TargetPredictor {
  public:
   explicit TargetPredictor(const scheduling::ClusterSnapshot& cluster);
@@ -26,7 +27,7 @@ class TargetPredictor {
   template <typename F>
   void for_each_with_room(const scheduling::Overlay& cluster, scheduling::PodIndex pod, F&& each) const;
 
-  std::vector<double> percent_per_cpu_;     ///< by node: 100 / allocatable
+  std::vector<double> percent_per_cpu_;  ///< by node: 100 / allocatable
   std::vector<double> percent_per_memory_;
   std::vector<Rank> ranks_;  ///< kept between calls for its storage
 };

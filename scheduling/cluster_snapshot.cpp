@@ -121,8 +121,8 @@ void ClusterSnapshot::derive_namespaces() {
   }
 }
 
-/// Equal label maps share their storage when they come from the decoder, so the address is enough to tell them apart; maps
-/// that are equal and do not share only make one group more.
+/// Equal label maps share their storage when they come from the decoder, so the address is enough to tell them apart;
+/// maps that are equal and do not share only make one group more.
 void ClusterSnapshot::derive_label_groups() {
   const auto storage_of = [this](PodIndex pod) { return this->pod(pod).meta.labels.begin(); };
   by_labels_ = by_name_;
@@ -174,8 +174,8 @@ void ClusterSnapshot::derive_owners() {
   for (const PodIndex pod : pods()) {
     const auto& owners = pods_[pod].object->meta.owner_references;
     for (std::size_t i = 0; i < owners.size(); ++i) {
-      const auto repeated = std::ranges::find(owners.begin(), owners.begin() + i, owners[i].uid,
-                                              &api::OwnerReference::uid);
+      const auto repeated =
+          std::ranges::find(owners.begin(), owners.begin() + i, owners[i].uid, &api::OwnerReference::uid);
       if (repeated != owners.begin() + i) continue;
       const auto [at, added] = known.try_emplace(owners[i].uid, static_cast<std::uint32_t>(owner_pods_.size()));
       if (added) owner_pods_.push_back(0);

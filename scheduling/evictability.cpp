@@ -32,8 +32,9 @@ std::int32_t resolve_threshold(const api::PriorityThreshold& threshold, const Cl
   }
   const std::int32_t value = named != nullptr ? named->value : threshold.value.value_or(kSystemCriticalPriority);
   if (value <= kSystemCriticalPriority) return value;
-  errors.push_back({path.field(named != nullptr ? "name" : "value").text(),
-                    fmt::format("{} is above {}, the priority of system-critical pods", value, kSystemCriticalPriority)});
+  errors.push_back(
+      {path.field(named != nullptr ? "name" : "value").text(),
+       fmt::format("{} is above {}, the priority of system-critical pods", value, kSystemCriticalPriority)});
   return kSystemCriticalPriority;
 }
 
@@ -219,7 +220,8 @@ std::optional<Refusal> refuse_young(const EvictionCandidate& candidate) {
   const base::Duration age = candidate.rules.now() - *candidate.pod.start_time;
   if (age >= *least) return std::nullopt;
   const auto seconds = [](base::Duration d) { return std::chrono::duration_cast<base::seconds>(d).count(); };
-  return Refusal{"TooYoung", "it started {available} s ago, minPodAge is {wanted} s", "", seconds(*least), seconds(age)};
+  return Refusal{"TooYoung", "it started {available} s ago, minPodAge is {wanted} s", "", seconds(*least),
+                 seconds(age)};
 }
 
 }  // namespace scheduling

@@ -1,7 +1,7 @@
 #pragma once
 
-/// May this pod be moved at all? Upstream's DefaultEvictor, exact to the boundary (descheduler-semantics 2.3, 2.4), plus
-/// our namespace scope.
+/// May this pod be moved at all? Upstream's DefaultEvictor, exact to the boundary (descheduler-semantics 2.3, 2.4),
+/// plus our namespace scope.
 
 #include <array>
 #include <optional>

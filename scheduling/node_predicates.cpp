@@ -186,7 +186,8 @@ std::optional<Refusal> refuse_shortage_strictly(const FitQuery& query, NodeIndex
   const ClusterSnapshot& base = query.base();
   const NodeResources& used = query.cluster().used();
   const bool is_here = query.cluster().node_of(query.index()) == node && base.is_active(query.index());
-  const std::int64_t room = base.allocatable().get(node, kPodsIndex) - used.get(node, kPodsIndex) + (is_here ? 1000 : 0);
+  const std::int64_t room =
+      base.allocatable().get(node, kPodsIndex) - used.get(node, kPodsIndex) + (is_here ? 1000 : 0);
   if (room < 1000) return no_room_for_pods(room / 1000);
   for (const auto& [resource, milli] : base.requests(query.index())) {
     if (milli == 0) continue;
@@ -205,7 +206,8 @@ std::optional<Refusal> refuse_host_ports(const FitQuery& query, NodeIndex node) 
     if (refusal) return;
     query.cluster().for_each_on(node, [&](PodIndex other) {
       if (other == query.index() || !query.base().is_active(other) || !uses_port(query.base().pod(other), port)) return;
-      refusal = Refusal{"HostPortInUse", "host port {wanted}/{subject} is in use on the node", port.protocol, port.port};
+      refusal =
+          Refusal{"HostPortInUse", "host port {wanted}/{subject} is in use on the node", port.protocol, port.port};
     });
   });
   return refusal;

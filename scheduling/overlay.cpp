@@ -22,8 +22,7 @@ Topology divide(const ClusterSnapshot& base, std::string_view key) {
 
 }  // namespace
 
-Overlay::Overlay(const ClusterSnapshot& base)
-    : base_(&base), moved_(base.pod_count(), false), used_(base.used()) {
+Overlay::Overlay(const ClusterSnapshot& base) : base_(&base), moved_(base.pod_count(), false), used_(base.used()) {
   node_of_.reserve(base.pod_count());
   for (const PodIndex pod : base.pods()) node_of_.push_back(base.node_of(pod));
 }

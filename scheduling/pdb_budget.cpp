@@ -28,8 +28,11 @@ PdbBudgets::Verdict PdbBudgets::judge(PodIndex index) const {
   for (const std::uint32_t candidate : cluster_->pdbs_in(cluster_->namespace_of(index))) {
     if (!cluster_->pdbs()[candidate]->covers(pod)) continue;
     if (found) {
-      return {Refusal{"MultiplePDBs", "more than one PodDisruptionBudget covers it, among them {subject}; the API "
-                                      "server refuses such evictions", cluster_->pdbs()[*found]->meta.name}, {}};
+      return {Refusal{"MultiplePDBs",
+                      "more than one PodDisruptionBudget covers it, among them {subject}; the API "
+                      "server refuses such evictions",
+                      cluster_->pdbs()[*found]->meta.name},
+              {}};
     }
     found = candidate;
   }
@@ -37,12 +40,15 @@ PdbBudgets::Verdict PdbBudgets::judge(PodIndex index) const {
   const api::PodDisruptionBudget& pdb = *cluster_->pdbs()[*found];
   if (pdb.observed_generation < pdb.meta.generation) {
     return {Refusal{"PDBWouldBlock", "the PodDisruptionBudget {subject} was changed and is not processed yet",
-                    pdb.meta.name}, {}};
+                    pdb.meta.name},
+            {}};
   }
   if (allowed_[*found] > 0) return {std::nullopt, found};
-  return {Refusal{"PDBWouldBlock", "the PodDisruptionBudget {subject} allows no more disruptions ({available} pods "
-                                   "healthy, {wanted} desired)", pdb.meta.name, pdb.desired_healthy,
-                  pdb.current_healthy}, {}};
+  return {Refusal{"PDBWouldBlock",
+                  "the PodDisruptionBudget {subject} allows no more disruptions ({available} pods "
+                  "healthy, {wanted} desired)",
+                  pdb.meta.name, pdb.desired_healthy, pdb.current_healthy},
+          {}};
 }
 
 std::optional<Refusal> PdbBudgets::refusal(PodIndex pod) const { return judge(pod).refusal; }

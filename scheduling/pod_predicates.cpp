@@ -174,7 +174,8 @@ FitQuery::SpreadCount FitQuery::count(const api::TopologySpreadConstraint& const
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
   for (NodeIndex node = 0; node < base().node_count() && found < domains; ++node) {
     const std::uint32_t domain = topology.domain_of[node];
-    if (domain == Topology::kNone || eligible[domain] || !is_counted_node(constraint, pod(), base().node(node))) continue;
+    if (domain == Topology::kNone || eligible[domain] || !is_counted_node(constraint, pod(), base().node(node)))
+      continue;
     eligible[domain] = true;
     fewest = std::min(fewest, count.pods[domain]);
     ++found;

@@ -109,7 +109,8 @@ std::optional<Refusal> refuse_closed_domain(const FitQuery& query, NodeIndex nod
 std::optional<Refusal> refuse_unwanted_domain(const FitQuery& query, NodeIndex node);
 std::optional<Refusal> refuse_skew(const FitQuery& query, NodeIndex node);
 
-inline constexpr std::array<Predicate, 5> kBasicPredicates = {  // order is part of the contract (semantics 4)
+inline constexpr std::array<Predicate, 5> kBasicPredicates = {
+    // order is part of the contract (semantics 4)
     refuse_cordoned,    // spec.unschedulable; no toleration counts
     refuse_node_terms,  // nodeSelector and required node affinity
     refuse_taints,      // NoSchedule and NoExecute
@@ -117,7 +118,8 @@ inline constexpr std::array<Predicate, 5> kBasicPredicates = {  // order is part
     refuse_shortage,    // requests against what is free; skipped on the pod's own node
 };
 
-inline constexpr std::array<Predicate, 10> kSchedulerPredicates = {  // cheap and telling ones first
+inline constexpr std::array<Predicate, 10> kSchedulerPredicates = {
+    // cheap and telling ones first
     refuse_cordoned_unless_tolerated,  // spec.unschedulable, unless the pod tolerates its taint
     refuse_unready,                    // Ready is not True
     refuse_node_terms,                 // nodeSelector and required node affinity

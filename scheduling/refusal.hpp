@@ -10,9 +10,9 @@ namespace scheduling {
 /// can afford it; message() puts the words together for the few that are shown. Views point to static text or into
 /// the snapshot that was asked: call message() before the snapshot goes.
 struct Refusal {
-  std::string_view reason;      ///< CamelCase, from a closed set: condition reasons and metrics labels
-  std::string_view text;        ///< sentence with {subject}, {wanted} and {available}
-  std::string_view subject{};   ///< the taint, resource, budget or label it is about
+  std::string_view reason;     ///< CamelCase, from a closed set: condition reasons and metrics labels
+  std::string_view text;       ///< sentence with {subject}, {wanted} and {available}
+  std::string_view subject{};  ///< the taint, resource, budget or label it is about
   std::int64_t wanted = 0;
   std::int64_t available = 0;
 

@@ -64,7 +64,8 @@ void add_amount(RequestSet& requests, ResourceIndex resource, std::int64_t milli
 /// `out` is overwritten.
 void effective_requests(const api::Pod& pod, ResourceNames& names, RequestSet& out);
 
-/// Amounts per node in thousandths. cpu, memory and pods in flat arrays, because every scan reads them; the rest sparse.
+/// Amounts per node in thousandths. cpu, memory and pods in flat arrays, because every scan reads them; the rest
+/// sparse.
 class NodeResources {
  public:
   explicit NodeResources(std::size_t nodes = 0);

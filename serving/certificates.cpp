@@ -15,7 +15,9 @@ namespace {
 template <auto Free>
 struct Deleter {
   template <typename T>
-  void operator()(T* thing) const { Free(thing); }
+  void operator()(T* thing) const {
+    Free(thing);
+  }
 };
 using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
 using X509Ptr = std::unique_ptr<X509, Deleter<X509_free>>;
@@ -79,18 +81,21 @@ X509Ptr make_authority(EVP_PKEY* key, base::TimePoint now) {
   X509Ptr authority = make_certificate(key, "evacuator simulator CA", now);
   if (!authority) return nullptr;
   X509_set_issuer_name(authority.get(), X509_get_subject_name(authority.get()));
-  const bool complete = add_extension(authority.get(), authority.get(), NID_basic_constraints, "critical,CA:TRUE") &&
-                        add_extension(authority.get(), authority.get(), NID_key_usage, "critical,keyCertSign,cRLSign") &&
-                        add_extension(authority.get(), authority.get(), NID_subject_key_identifier, "hash");
+  const bool complete =
+      add_extension(authority.get(), authority.get(), NID_basic_constraints, "critical,CA:TRUE") &&
+      add_extension(authority.get(), authority.get(), NID_key_usage, "critical,keyCertSign,cRLSign") &&
+      add_extension(authority.get(), authority.get(), NID_subject_key_identifier, "hash");
   return complete && X509_sign(authority.get(), key, EVP_sha256()) > 0 ? std::move(authority) : nullptr;
 }
 
-X509Ptr make_leaf(EVP_PKEY* key, X509* authority, EVP_PKEY* authority_key, const std::vector<std::string>& names, base::TimePoint now) {
+X509Ptr make_leaf(EVP_PKEY* key, X509* authority, EVP_PKEY* authority_key, const std::vector<std::string>& names,
+                  base::TimePoint now) {
   X509Ptr leaf = make_certificate(key, "kube-apiserver", now);
   if (!leaf) return nullptr;
   X509_set_issuer_name(leaf.get(), X509_get_subject_name(authority));
   std::string alternatives;
-  for (const std::string& name : names) alternatives += (alternatives.empty() ? "" : ",") + std::string(is_address(name) ? "IP:" : "DNS:") + name;
+  for (const std::string& name : names)
+    alternatives += (alternatives.empty() ? "" : ",") + std::string(is_address(name) ? "IP:" : "DNS:") + name;
   const bool complete = add_extension(leaf.get(), authority, NID_subject_alt_name, alternatives) &&
                         add_extension(leaf.get(), authority, NID_ext_key_usage, "serverAuth") &&
                         add_extension(leaf.get(), authority, NID_authority_key_identifier, "keyid");

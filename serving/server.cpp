@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
@@ -12,7 +13,6 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
-#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <condition_variable>
@@ -142,7 +142,10 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   Session(tcp::socket socket, std::shared_ptr<ssl::context> tls, std::shared_ptr<Shared> shared,
           std::function<void(Connection*)> on_end)
-      : tls_(std::move(tls)), wire_(make_wire(std::move(socket), tls_.get())), shared_(std::move(shared)), on_end_(std::move(on_end)) {
+      : tls_(std::move(tls)),
+        wire_(make_wire(std::move(socket), tls_.get())),
+        shared_(std::move(shared)),
+        on_end_(std::move(on_end)) {
     error_code ignored;
     const auto remote = lowest().socket().remote_endpoint(ignored);
     if (!ignored) peer_ = fmt::format("{}:{}", remote.address().to_string(), remote.port());
@@ -185,11 +188,12 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (closed_) return;
     if (buffer_.size() > 0) return read_header();
     lowest().expires_after(options().idle_timeout);
-    wire_.async_read_some(buffer_.prepare(4096), [self = this->shared_from_this()](error_code error, std::size_t bytes) {
-      if (error) return self->shut();
-      self->buffer_.commit(bytes);
-      self->read_header();
-    });
+    wire_.async_read_some(buffer_.prepare(4096),
+                          [self = this->shared_from_this()](error_code error, std::size_t bytes) {
+                            if (error) return self->shut();
+                            self->buffer_.commit(bytes);
+                            self->read_header();
+                          });
   }
 
   void read_header() {
@@ -252,9 +256,10 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void respond(Response response) {
     if (response.drop) return shut();
-    std::string head = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n", response.status,
-                                   std::string(http::obsolete_reason(http::int_to_status(static_cast<unsigned>(response.status)))),
-                                   response.content_type, response.body.size());
+    std::string head =
+        fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n", response.status,
+                    std::string(http::obsolete_reason(http::int_to_status(static_cast<unsigned>(response.status)))),
+                    response.content_type, response.body.size());
     for (const auto& [name, value] : response.headers) head += fmt::format("{}: {}\r\n", name, value);
     head += keep_alive_ ? "\r\n" : "Connection: close\r\n\r\n";
     if (!is_head_) head += response.body;
@@ -274,18 +279,20 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (closed_) return;
     if (offset >= outgoing_.size()) return then();
     lowest().expires_after(options().write_timeout);
-    wire_.async_write_some(asio::buffer(outgoing_.data() + offset, outgoing_.size() - offset),
-                           [self = this->shared_from_this(), offset, then = std::move(then)](error_code error, std::size_t bytes) mutable {
-                             if (error) return self->shut();
-                             self->send_from(offset + bytes, std::move(then));
-                           });
+    wire_.async_write_some(
+        asio::buffer(outgoing_.data() + offset, outgoing_.size() - offset),
+        [self = this->shared_from_this(), offset, then = std::move(then)](error_code error, std::size_t bytes) mutable {
+          if (error) return self->shut();
+          self->send_from(offset + bytes, std::move(then));
+        });
   }
 
   // --- streaming
 
   class Writer final : public StreamWriter {
    public:
-    Writer(std::shared_ptr<Session> session, std::shared_ptr<ChunkQueue> queue) : session_(std::move(session)), queue_(std::move(queue)) {}
+    Writer(std::shared_ptr<Session> session, std::shared_ptr<ChunkQueue> queue)
+        : session_(std::move(session)), queue_(std::move(queue)) {}
     bool write(std::string_view chunk) override {
       if (chunk.empty()) return !closed();
       if (!queue_->push(fmt::format("{:x}\r\n{}\r\n", chunk.size(), chunk))) return false;
@@ -306,8 +313,10 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void stream(Stream reply) {
     queue_ = std::make_shared<ChunkQueue>();
     keep_alive_ = false;
-    outgoing_ = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n", reply.status,
-                            std::string(http::obsolete_reason(http::int_to_status(static_cast<unsigned>(reply.status)))), reply.content_type);
+    outgoing_ = fmt::format(
+        "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n", reply.status,
+        std::string(http::obsolete_reason(http::int_to_status(static_cast<unsigned>(reply.status)))),
+        reply.content_type);
     sending_ = true;
     // The read that waits for the peer's end must start without a deadline: it keeps the one it was started with.
     lowest().expires_never();
@@ -414,7 +423,10 @@ std::string_view Request::header(std::string_view name) const {
 
 struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   explicit Impl(ServerOptions options)
-      : io(options.io_threads), acceptor(io), accept_pause(io), handlers(static_cast<std::size_t>(options.handler_threads)) {}
+      : io(options.io_threads),
+        acceptor(io),
+        accept_pause(io),
+        handlers(static_cast<std::size_t>(options.handler_threads)) {}
 
   base::Status listen();
   void accept();
@@ -432,7 +444,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   bool stopped = false;
 
   mutable std::mutex mutex;
-  std::shared_ptr<ssl::context> tls;  // guarded by mutex
+  std::shared_ptr<ssl::context> tls;                      // guarded by mutex
   std::map<Connection*, std::weak_ptr<Connection>> open;  // guarded by mutex
 };
 
@@ -477,7 +489,8 @@ void Server::Impl::admit(tcp::socket socket) {
     const std::scoped_lock lock(mutex);
     if (stopped || open.size() >= shared->options.max_connections) return;  // the socket closes
     if (tls) {
-      connection = std::make_shared<Session<beast::ssl_stream<beast::tcp_stream>>>(std::move(socket), tls, shared, on_end);
+      connection =
+          std::make_shared<Session<beast::ssl_stream<beast::tcp_stream>>>(std::move(socket), tls, shared, on_end);
     } else {
       connection = std::make_shared<Session<beast::tcp_stream>>(std::move(socket), nullptr, shared, on_end);
     }

@@ -69,13 +69,14 @@ struct Certificate {
 
 struct ServerOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 0;  ///< 0: a free one
+  std::uint16_t port = 0;                    ///< 0: a free one
   std::optional<Certificate> certificate{};  ///< absent: plain HTTP
   std::size_t max_header_bytes = 16 * 1024;
   std::size_t max_body_bytes = 8 * 1024 * 1024;
   std::size_t max_connections = 1024;
   std::size_t max_streams = 512;
-  base::milliseconds header_timeout{5'000};  ///< from a request's first byte to the end of its header; also the TLS handshake
+  base::milliseconds header_timeout{
+      5'000};  ///< from a request's first byte to the end of its header; also the TLS handshake
   base::milliseconds body_timeout{30'000};
   base::milliseconds write_timeout{10'000};  ///< without progress
   base::milliseconds idle_timeout{60'000};   ///< between requests
@@ -83,8 +84,8 @@ struct ServerOptions {
   int handler_threads = 8;
 };
 
-/// A small HTTP/1.1 server with limits and time-outs (Beast): metrics, health, webhooks, the simulator's front. A slow handler
-/// holds one handler thread and nothing else.
+/// A small HTTP/1.1 server with limits and time-outs (Beast): metrics, health, webhooks, the simulator's front. A slow
+/// handler holds one handler thread and nothing else.
 class Server {
  public:
   Server(ServerOptions options, Handler handler, base::Log log = {});

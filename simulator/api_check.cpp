@@ -18,20 +18,22 @@ void append(FieldErrors& errors, FieldErrors more) {
 /// `Evacuation in version "v1alpha1" cannot be handled as a Evacuation: strict decoding error: unknown field "spec.x"`.
 Failure strict_decoding_error(const ServedResource& resource, const std::vector<std::string>& unknown) {
   std::string text;
-  for (const std::string& field : unknown) text += fmt::format("{}unknown field \"{}\"", text.empty() ? "" : ", ", field);
-  return bad_request(fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}", resource.kind, resource.version,
-                                 resource.kind, text));
+  for (const std::string& field : unknown)
+    text += fmt::format("{}unknown field \"{}\"", text.empty() ? "" : ", ", field);
+  return bad_request(fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
+                                 resource.kind, resource.version, resource.kind, text));
 }
 
 Verdict complete_custom(const Call& call, Json& after) {
   const std::vector<std::string> unknown = prune_custom(*call.resource, after);
-  if (!unknown.empty() && call.info.query.value("fieldValidation") == "Strict") return strict_decoding_error(*call.resource, unknown);
+  if (!unknown.empty() && call.info.query.value("fieldValidation") == "Strict")
+    return strict_decoding_error(*call.resource, unknown);
   default_custom(*call.resource, after);
   return base::Done{};
 }
 
-/// A pod is not defaulted again on update: those that the simulator's own actors make are barer than Kubernetes' are, and
-/// a defaulted spec would look like a forbidden change.
+/// A pod is not defaulted again on update: those that the simulator's own actors make are barer than Kubernetes' are,
+/// and a defaulted spec would look like a forbidden change.
 bool defaults_apply(const ServedResource& resource, const Json* before) { return !before || resource.plural != "pods"; }
 
 FieldErrors run_validators(const ApiCore& core, const ServedResource& resource, const Json* before, const Json& after) {
@@ -46,8 +48,10 @@ Failure denied(const Webhook& webhook, const Denial& denial) {
   if (denial.call_failed) {
     return internal_error(fmt::format("failed calling webhook \"{}\": {}", webhook.name, denial.message));
   }
-  const std::string message = denial.message.empty() ? fmt::format("admission webhook \"{}\" denied the request without explanation", webhook.name)
-                                                     : fmt::format("admission webhook \"{}\" denied the request: {}", webhook.name, denial.message);
+  const std::string message =
+      denial.message.empty()
+          ? fmt::format("admission webhook \"{}\" denied the request without explanation", webhook.name)
+          : fmt::format("admission webhook \"{}\" denied the request: {}", webhook.name, denial.message);
   return {denial.code < 400 ? 400 : denial.code, denial.reason, message, nullptr};
 }
 
@@ -73,7 +77,8 @@ Verdict check_object(ApiCore& core, const Call& call, const Json* before, Json& 
 }
 
 Verdict admit(ApiCore& core, const Call& call, std::string_view verb, const Json* object, const Json* old_object) {
-  const AdmissionRequest request{call.user, verb, *call.resource, call.info.subresource, call.key(), object, old_object, call.dry_run};
+  const AdmissionRequest request{call.user,  verb,   *call.resource, call.info.subresource,
+                                 call.key(), object, old_object,     call.dry_run};
   for (const Webhook& webhook : core.webhooks) {
     if (call.dry_run && !webhook.supports_dry_run) {
       if (!webhook.concerns || webhook.concerns(request)) {

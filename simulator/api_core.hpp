@@ -20,7 +20,11 @@ namespace simulator {
 
 struct ApiCore {
   ApiCore(Store& its_store, ApiServerOptions its_options)
-      : store(its_store), options(std::move(its_options)), registry(options.policy), faults(options.seed), log(options.journal_limit) {}
+      : store(its_store),
+        options(std::move(its_options)),
+        registry(options.policy),
+        faults(options.seed),
+        log(options.journal_limit) {}
 
   Store& store;
   const ApiServerOptions options;
@@ -29,7 +33,8 @@ struct ApiCore {
   RequestLog log;
   std::vector<Webhook> webhooks;
   std::vector<std::pair<std::pair<std::string, std::string>, Validator>> validators;  ///< by group and plural
-  std::atomic<bool> something_terminates{true};  ///< a namespace or definition; true at first: the store may be older than us
+  std::atomic<bool> something_terminates{
+      true};  ///< a namespace or definition; true at first: the store may be older than us
   std::mutex housekeeping;
 };
 
@@ -60,7 +65,8 @@ kube::Response update_object(ApiCore& core, Call& call);
 kube::Response patch_object(ApiCore& core, Call& call);
 /// The request's body as an object: 400, 413, 415.
 Outcome<api::Json> read_body(const Call& call);
-/// Read, change, check, admit, compare-and-swap; again on a conflict that is not the client's. `transform` gets and returns the served form.
+/// Read, change, check, admit, compare-and-swap; again on a conflict that is not the client's. `transform` gets and
+/// returns the served form.
 using Transform = std::function<Outcome<api::Json>(const api::Json& served)>;
 Outcome<Object> write_object(ApiCore& core, Call& call, Part part, const Transform& transform);
 std::string field_manager_of(const Call& call);
@@ -71,7 +77,8 @@ Verdict check_namespace(ApiCore& core, const Call& call, const std::string& name
 /// Defaults, prunes and checks `after` (as stored); then the validators. `before` is nullptr on create.
 Verdict check_object(ApiCore& core, const Call& call, const api::Json* before, api::Json& after);
 /// Asks the webhooks.
-Verdict admit(ApiCore& core, const Call& call, std::string_view verb, const api::Json* object, const api::Json* old_object);
+Verdict admit(ApiCore& core, const Call& call, std::string_view verb, const api::Json* object,
+              const api::Json* old_object);
 
 // --- api_delete.cpp
 /// metav1.DeleteOptions from body and query.

@@ -14,8 +14,13 @@ std::string lower(std::string text) {
   return text;
 }
 
-Json definition_condition(const char* type, bool holds, const char* reason, const std::string& message, const std::string& now) {
-  return {{"type", type}, {"status", holds ? "True" : "False"}, {"reason", reason}, {"message", message}, {"lastTransitionTime", now}};
+Json definition_condition(const char* type, bool holds, const char* reason, const std::string& message,
+                          const std::string& now) {
+  return {{"type", type},
+          {"status", holds ? "True" : "False"},
+          {"reason", reason},
+          {"message", message},
+          {"lastTransitionTime", now}};
 }
 
 FieldErrors validate_definition(const Json& definition) {
@@ -28,11 +33,14 @@ FieldErrors validate_definition(const Json& definition) {
   require({"spec", "names", "kind"}, "spec.names.kind");
   const std::string scope = text_at(definition, {"spec", "scope"});
   if (scope != "Namespaced" && scope != "Cluster") {
-    errors.push_back({"spec.scope", fmt::format("Unsupported value: \"{}\": supported values: \"Cluster\", \"Namespaced\"", scope)});
+    errors.push_back(
+        {"spec.scope", fmt::format("Unsupported value: \"{}\": supported values: \"Cluster\", \"Namespaced\"", scope)});
   }
-  const std::string wanted = text_at(definition, {"spec", "names", "plural"}) + "." + text_at(definition, {"spec", "group"});
+  const std::string wanted =
+      text_at(definition, {"spec", "names", "plural"}) + "." + text_at(definition, {"spec", "group"});
   if (text_at(definition, {"metadata", "name"}) != wanted) {
-    errors.push_back({"metadata.name", fmt::format("Invalid value: \"{}\": must be spec.names.plural+\".\"+spec.group", text_at(definition, {"metadata", "name"}))});
+    errors.push_back({"metadata.name", fmt::format("Invalid value: \"{}\": must be spec.names.plural+\".\"+spec.group",
+                                                   text_at(definition, {"metadata", "name"}))});
   }
   const Json* versions = find_at(definition, {"spec", "versions"});
   if (!versions || !versions->is_array() || versions->empty()) {
@@ -43,12 +51,15 @@ FieldErrors validate_definition(const Json& definition) {
   for (std::size_t i = 0; i < versions->size(); ++i) {
     const Json& version = (*versions)[i];
     stored += flag_at(version, {"storage"}) ? 1 : 0;
-    if (text_at(version, {"name"}).empty()) errors.push_back({fmt::format("spec.versions[{}].name", i), "Required value"});
+    if (text_at(version, {"name"}).empty())
+      errors.push_back({fmt::format("spec.versions[{}].name", i), "Required value"});
     if (!find_at(version, {"schema", "openAPIV3Schema"})) {
-      errors.push_back({fmt::format("spec.versions[{}].schema.openAPIV3Schema", i), "Required value: schemas are required"});
+      errors.push_back(
+          {fmt::format("spec.versions[{}].schema.openAPIV3Schema", i), "Required value: schemas are required"});
     }
   }
-  if (stored != 1) errors.push_back({"spec.versions", "Invalid value: must have exactly one version marked as storage version"});
+  if (stored != 1)
+    errors.push_back({"spec.versions", "Invalid value: must have exactly one version marked as storage version"});
   return errors;
 }
 
@@ -78,16 +89,19 @@ Verdict complete_definition(ApiCore& core, Json& definition) {
   if (!definition["spec"].contains("conversion")) definition["spec"]["conversion"] = {{"strategy", "None"}};
 
   const ServedPtr holder = core.registry.holder_of_names(definition);
-  if (find_at(definition, {"status", "acceptedNames"}) && definition["status"]["acceptedNames"] == names) return base::Done{};
+  if (find_at(definition, {"status", "acceptedNames"}) && definition["status"]["acceptedNames"] == names)
+    return base::Done{};
   const std::string now = base::format_time(core.store.clock().now());
   Json status = {{"acceptedNames", names}, {"storedVersions", stored_versions(definition)}};
   if (holder) {
     return Failure{409, "Conflict",
-                   fmt::format("customresourcedefinitions \"{}\": the names {} and {} are already served as {}.{}", name, text_at(names, {"plural"}), kind,
-                               holder->plural, holder->group), nullptr};
+                   fmt::format("customresourcedefinitions \"{}\": the names {} and {} are already served as {}.{}",
+                               name, text_at(names, {"plural"}), kind, holder->plural, holder->group),
+                   nullptr};
   }
-  status["conditions"] = Json::array({definition_condition("NamesAccepted", true, "NoConflicts", "no conflicts found", now),
-                                      definition_condition("Established", true, "InitialNamesAccepted", "the initial names have been accepted", now)});
+  status["conditions"] = Json::array(
+      {definition_condition("NamesAccepted", true, "NoConflicts", "no conflicts found", now),
+       definition_condition("Established", true, "InitialNamesAccepted", "the initial names have been accepted", now)});
   definition["status"] = std::move(status);
   return base::Done{};
 }

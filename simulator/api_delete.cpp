@@ -12,7 +12,9 @@ using api::Json;
 
 constexpr const char* kDefinitionFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-bool is_namespace_resource(const ServedResource& resource) { return resource.group.empty() && resource.plural == "namespaces"; }
+bool is_namespace_resource(const ServedResource& resource) {
+  return resource.group.empty() && resource.plural == "namespaces";
+}
 
 /// From the body, or else from the query.
 Outcome<DeleteOptions> delete_options_of(const Call& call) {
@@ -43,16 +45,20 @@ Verdict add_finalizer(ApiCore& core, const ServedResource& resource, const api::
 }
 
 /// The finalizers that the garbage collector's work hangs on.
-Verdict record_propagation(ApiCore& core, const ServedResource& resource, const api::ObjectKey& key, const std::string& propagation) {
+Verdict record_propagation(ApiCore& core, const ServedResource& resource, const api::ObjectKey& key,
+                           const std::string& propagation) {
   if (propagation == "Foreground") return add_finalizer(core, resource, key, "foregroundDeletion");
   if (propagation == "Orphan") return add_finalizer(core, resource, key, "orphan");
   return base::Done{};
 }
 
-Outcome<Object> remove_one(ApiCore& core, const ServedResource& resource, const api::ObjectKey& key, const DeleteOptions& options) {
-  if (Verdict recorded = record_propagation(core, resource, key, options.propagation); !recorded) return std::move(recorded.failure());
+Outcome<Object> remove_one(ApiCore& core, const ServedResource& resource, const api::ObjectKey& key,
+                           const DeleteOptions& options) {
+  if (Verdict recorded = record_propagation(core, resource, key, options.propagation); !recorded)
+    return std::move(recorded.failure());
   if (is_definition(resource)) {
-    if (Verdict held = add_finalizer(core, resource, key, kDefinitionFinalizer); !held) return std::move(held.failure());
+    if (Verdict held = add_finalizer(core, resource, key, kDefinitionFinalizer); !held)
+      return std::move(held.failure());
   }
   auto removed = core.store.remove(resource.storage, key, options.preconditions, options.grace_seconds);
   if (!removed) return from_store(removed.error(), resource.group, resource.plural, resource.kind, key.name);
@@ -73,8 +79,10 @@ Verdict check_delete_preconditions(const ServedResource& resource, const Json& o
   const std::string uid = text_at(object, {"metadata", "uid"});
   if (!expected.uid.empty() && expected.uid != uid) {
     return conflict(resource.group, resource.kind, name,
-                    fmt::format("the UID in the precondition ({}) does not match the UID in record ({}). The object might have been deleted and "
-                                "then recreated", expected.uid, uid));
+                    fmt::format("the UID in the precondition ({}) does not match the UID in record ({}). The object "
+                                "might have been deleted and "
+                                "then recreated",
+                                expected.uid, uid));
   }
   return base::Done{};
 }
@@ -86,7 +94,8 @@ kube::Response deleted_answer(const Call& call, const Object& object, bool still
     return {200, encode_object(resource, *object, call.output), {}, "application/json"};
   }
   Json status = success_status();
-  status["details"] = {{"name", call.info.name}, {"kind", resource.plural}, {"uid", text_at(*object, {"metadata", "uid"})}};
+  status["details"] = {
+      {"name", call.info.name}, {"kind", resource.plural}, {"uid", text_at(*object, {"metadata", "uid"})}};
   if (!resource.group.empty()) status["details"]["group"] = resource.group;
   return json_response(200, status);
 }
@@ -95,7 +104,8 @@ kube::Response deleted_answer(const Call& call, const Object& object, bool still
 bool empty_out(ApiCore& core, const kube::ResourceType& type, const std::string& ns) {
   for (const Object& object : core.store.list(type, ns)) {
     if (find_at(*object, {"metadata", "deletionTimestamp"})) continue;
-    (void)core.store.remove(type, {text_at(*object, {"metadata", "namespace"}), text_at(*object, {"metadata", "name"})});
+    (void)core.store.remove(type,
+                            {text_at(*object, {"metadata", "namespace"}), text_at(*object, {"metadata", "name"})});
   }
   return core.store.list(type, ns).empty();
 }
@@ -118,7 +128,8 @@ void finish_namespace(ApiCore& core, const std::string& ns) {
 void finish_definition(ApiCore& core, const kube::ResourceType& definitions, const std::string& name) {
   (void)core.store.mutate(definitions, {"", name}, Part::kAll, [](Json& object) -> base::Status {
     Json& list = object["metadata"]["finalizers"];
-    if (list.is_array()) std::erase_if(list.get_ref<Json::array_t&>(), [](const Json& item) { return item == kDefinitionFinalizer; });
+    if (list.is_array())
+      std::erase_if(list.get_ref<Json::array_t&>(), [](const Json& item) { return item == kDefinitionFinalizer; });
     return base::Done{};
   });
   core.registry.stop_serving(name);
@@ -127,7 +138,8 @@ void finish_definition(ApiCore& core, const kube::ResourceType& definitions, con
 bool empty_definition(ApiCore& core, const std::string& name) {
   bool empty = true;
   for (const ServedPtr& resource : core.registry.all()) {
-    if (resource->custom && resource->custom->definition == name) empty = empty_out(core, resource->storage, "") && empty;
+    if (resource->custom && resource->custom->definition == name)
+      empty = empty_out(core, resource->storage, "") && empty;
   }
   return empty;
 }
@@ -153,7 +165,8 @@ bool sweep(ApiCore& core, const kube::ResourceType& type, const std::function<bo
 Outcome<DeleteOptions> read_delete_options(const Json& body) {
   DeleteOptions options;
   const std::string kind = text_at(body, {"kind"});
-  if (!kind.empty() && kind != "DeleteOptions") return bad_request("the body of a delete must be DeleteOptions, is " + kind);
+  if (!kind.empty() && kind != "DeleteOptions")
+    return bad_request("the body of a delete must be DeleteOptions, is " + kind);
   options.grace_seconds = number_at(body, {"gracePeriodSeconds"});
   options.preconditions.uid = text_at(body, {"preconditions", "uid"});
   options.preconditions.resource_version = text_at(body, {"preconditions", "resourceVersion"});
@@ -161,7 +174,8 @@ Outcome<DeleteOptions> read_delete_options(const Json& body) {
   if (flag_at(body, {"orphanDependents"})) options.propagation = "Orphan";
   if (flag_at(body, {"ignoreStoreReadErrorWithClusterBreakingPotential"})) {
     return Failure{422, "Invalid",
-                   "DeleteOptions.meta.k8s.io \"\" is invalid: ignoreStoreReadErrorWithClusterBreakingPotential: Forbidden: this server does not support it",
+                   "DeleteOptions.meta.k8s.io \"\" is invalid: ignoreStoreReadErrorWithClusterBreakingPotential: "
+                   "Forbidden: this server does not support it",
                    nullptr};
   }
   if (const Json* dry = find_at(body, {"dryRun"}); dry && dry->is_array() && !dry->empty()) {
@@ -170,9 +184,13 @@ Outcome<DeleteOptions> read_delete_options(const Json& body) {
   }
   const std::string& policy = options.propagation;
   if (!policy.empty() && policy != "Background" && policy != "Foreground" && policy != "Orphan") {
-    return Failure{422, "Invalid",
-                   fmt::format("DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Invalid value: \"{}\": must be one of "
-                               "\"Background\",\"Foreground\",\"Orphan\" or nil", policy), nullptr};
+    return Failure{
+        422, "Invalid",
+        fmt::format(
+            "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Invalid value: \"{}\": must be one of "
+            "\"Background\",\"Foreground\",\"Orphan\" or nil",
+            policy),
+        nullptr};
   }
   return options;
 }
@@ -185,8 +203,10 @@ kube::Response delete_object(ApiCore& core, Call& call) {
   const Object found = core.store.get(resource.storage, call.key());
   if (!found) return to_response(not_found(resource.group, resource.plural, call.info.name));
   call.uid = text_at(*found, {"metadata", "uid"});
-  if (Verdict allowed = admit(core, call, "delete", nullptr, found.get()); !allowed) return to_response(allowed.failure());
-  if (Verdict sound = check_delete_preconditions(resource, *found, options->preconditions); !sound) return to_response(sound.failure());
+  if (Verdict allowed = admit(core, call, "delete", nullptr, found.get()); !allowed)
+    return to_response(allowed.failure());
+  if (Verdict sound = check_delete_preconditions(resource, *found, options->preconditions); !sound)
+    return to_response(sound.failure());
   if (options->dry_run) return deleted_answer(call, found, false);
   auto removed = remove_one(core, resource, call.key(), *options);
   if (!removed) return to_response(removed.failure());
@@ -202,7 +222,8 @@ kube::Response delete_collection(ApiCore& core, Call& call) {
   ListPage page;
   for (const Object& object : *selected) {
     const api::ObjectKey key{text_at(*object, {"metadata", "namespace"}), text_at(*object, {"metadata", "name"})};
-    if (Verdict allowed = admit(core, call, "delete", nullptr, object.get()); !allowed) return to_response(allowed.failure());
+    if (Verdict allowed = admit(core, call, "delete", nullptr, object.get()); !allowed)
+      return to_response(allowed.failure());
     if (!options->dry_run) {
       if (auto removed = remove_one(core, *call.resource, key, *options); !removed && removed.failure().code != 404) {
         return to_response(removed.failure());
@@ -220,10 +241,12 @@ void housekeep(ApiCore& core) {
   if (!only_one) return;
   core.something_terminates = false;  // first, so that a deletion from now on is not forgotten
   const ServedPtr definitions = core.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-  const bool namespaces_left = sweep(core, kube::kNamespaces, [&](const std::string& ns) { return empty_namespace(core, ns); },
-                                     [&](const std::string& ns) { finish_namespace(core, ns); });
-  const bool definitions_left = sweep(core, definitions->storage, [&](const std::string& name) { return empty_definition(core, name); },
-                                      [&](const std::string& name) { finish_definition(core, definitions->storage, name); });
+  const bool namespaces_left = sweep(
+      core, kube::kNamespaces, [&](const std::string& ns) { return empty_namespace(core, ns); },
+      [&](const std::string& ns) { finish_namespace(core, ns); });
+  const bool definitions_left = sweep(
+      core, definitions->storage, [&](const std::string& name) { return empty_definition(core, name); },
+      [&](const std::string& name) { finish_definition(core, definitions->storage, name); });
   if (namespaces_left || definitions_left) core.something_terminates = true;
 }
 

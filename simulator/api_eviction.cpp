@@ -15,7 +15,8 @@ using api::Json;
 
 constexpr std::size_t kMaxDisruptedPods = 2000;
 constexpr const char* kWouldViolate = "Cannot evict pod as it would violate the pod's disruption budget.";
-constexpr const char* kMoreThanOne = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+constexpr const char* kMoreThanOne =
+    "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
 
 /// 429 with the cause DisruptionBudget. `retry_seconds` 0: no Retry-After.
 Failure budget_refusal(const std::string& cause, int retry_seconds) {
@@ -32,7 +33,9 @@ Failure still_processed(const std::string& pdb) {
   return budget_refusal(fmt::format("The disruption budget {} is still being processed by the server.", pdb), 10);
 }
 
-Failure broken_budget(const std::string& pdb, std::string_view why) { return forbidden("policy", "poddisruptionbudget", pdb, why); }
+Failure broken_budget(const std::string& pdb, std::string_view why) {
+  return forbidden("policy", "poddisruptionbudget", pdb, why);
+}
 
 const Json* condition_of(const Json& object, std::string_view type) {
   const Json* conditions = find_at(object, {"status", "conditions"});
@@ -45,17 +48,21 @@ const Json* condition_of(const Json& object, std::string_view type) {
 std::string exhausted_cause(const Json& pdb, const std::string& name) {
   const Json* allowed = condition_of(pdb, "DisruptionAllowed");
   if (allowed && text_at(*allowed, {"reason"}) == "SyncFailed") {
-    return fmt::format("The disruption budget {} does not allow evicting pods currently because it failed sync: {}", name, text_at(*allowed, {"message"}));
+    return fmt::format("The disruption budget {} does not allow evicting pods currently because it failed sync: {}",
+                       name, text_at(*allowed, {"message"}));
   }
   const std::int64_t desired = number_at(pdb, {"status", "desiredHealthy"}).value_or(0);
   const std::int64_t healthy = number_at(pdb, {"status", "currentHealthy"}).value_or(0);
-  if (healthy <= desired) return fmt::format("The disruption budget {} needs {} healthy pods and has {} currently", name, desired, healthy);
+  if (healthy <= desired)
+    return fmt::format("The disruption budget {} needs {} healthy pods and has {} currently", name, desired, healthy);
   return fmt::format("The disruption budget {} does not allow evicting pods currently", name);
 }
 
 std::optional<Failure> refusal_of(const Json& pdb) {
   const std::string name = text_at(pdb, {"metadata", "name"});
-  if (number_at(pdb, {"status", "observedGeneration"}).value_or(0) < number_at(pdb, {"metadata", "generation"}).value_or(0)) return still_processed(name);
+  if (number_at(pdb, {"status", "observedGeneration"}).value_or(0) <
+      number_at(pdb, {"metadata", "generation"}).value_or(0))
+    return still_processed(name);
   const std::int64_t allowed = number_at(pdb, {"status", "disruptionsAllowed"}).value_or(0);
   if (allowed < 0) return broken_budget(name, "pdb disruptions allowed is negative");
   const Json* disrupted = find_at(pdb, {"status", "disruptedPods"});
@@ -69,7 +76,8 @@ std::optional<Failure> refusal_of(const Json& pdb) {
 void deny_further_disruptions(Json& status, const std::string& now, std::int64_t generation) {
   Json& conditions = status["conditions"];
   if (!conditions.is_array()) conditions = Json::array();
-  Json next = {{"type", "DisruptionAllowed"}, {"status", "False"}, {"reason", "InsufficientPods"}, {"message", ""},
+  Json next = {{"type", "DisruptionAllowed"},      {"status", "False"},
+               {"reason", "InsufficientPods"},     {"message", ""},
                {"observedGeneration", generation}, {"lastTransitionTime", now}};
   for (Json& known : conditions) {
     if (text_at(known, {"type"}) != "DisruptionAllowed") continue;
@@ -107,7 +115,8 @@ Verdict check_and_decrement(ApiCore& core, const std::string& pod, const Json& p
 
 bool ignores_budgets(const Json& pod) {
   const std::string phase = text_at(pod, {"status", "phase"});
-  return phase == "Pending" || phase == "Succeeded" || phase == "Failed" || find_at(pod, {"metadata", "deletionTimestamp"});
+  return phase == "Pending" || phase == "Succeeded" || phase == "Failed" ||
+         find_at(pod, {"metadata", "deletionTimestamp"});
 }
 
 bool is_ready(const Json& pod) {
@@ -134,8 +143,8 @@ std::vector<Object> budgets_of(ApiCore& core, const Json& pod) {
 void set_disruption_target(Json& pod, const std::string& now) {
   Json& conditions = pod["status"]["conditions"];
   if (!conditions.is_array()) conditions = Json::array();
-  Json next = {{"type", "DisruptionTarget"}, {"status", "True"}, {"reason", "EvictionByEvictionAPI"}, {"message", "Eviction API: evicting"},
-               {"lastProbeTime", nullptr}, {"lastTransitionTime", now}};
+  Json next = {{"type", "DisruptionTarget"},          {"status", "True"},         {"reason", "EvictionByEvictionAPI"},
+               {"message", "Eviction API: evicting"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now}};
   for (Json& known : conditions) {
     if (text_at(known, {"type"}) != "DisruptionTarget") continue;
     if (text_at(known, {"status"}) == "True") next["lastTransitionTime"] = text_at(known, {"lastTransitionTime"});
@@ -145,8 +154,11 @@ void set_disruption_target(Json& pod, const std::string& now) {
   conditions.push_back(std::move(next));
 }
 
-Failure precondition_failure(const std::string& pod, std::string_view what, const std::string& wanted, const std::string& is, std::string_view hint) {
-  return conflict("", "Pod", pod, fmt::format("the {} in the precondition ({}) does not match the {} in record ({}). {}", what, wanted, what, is, hint));
+Failure precondition_failure(const std::string& pod, std::string_view what, const std::string& wanted,
+                             const std::string& is, std::string_view hint) {
+  return conflict("", "Pod", pod,
+                  fmt::format("the {} in the precondition ({}) does not match the {} in record ({}). {}", what, wanted,
+                              what, is, hint));
 }
 
 std::optional<Failure> check_pod(const Json& pod, const Preconditions& expected) {
@@ -154,10 +166,12 @@ std::optional<Failure> check_pod(const Json& pod, const Preconditions& expected)
   const std::string uid = text_at(pod, {"metadata", "uid"});
   const std::string version = text_at(pod, {"metadata", "resourceVersion"});
   if (!expected.uid.empty() && expected.uid != uid) {
-    return precondition_failure(name, "UID", expected.uid, uid, "The object might have been deleted and then recreated");
+    return precondition_failure(name, "UID", expected.uid, uid,
+                                "The object might have been deleted and then recreated");
   }
   if (!expected.resource_version.empty() && expected.resource_version != version) {
-    return precondition_failure(name, "ResourceVersion", expected.resource_version, version, "The object might have been modified");
+    return precondition_failure(name, "ResourceVersion", expected.resource_version, version,
+                                "The object might have been modified");
   }
   return std::nullopt;
 }
@@ -187,7 +201,8 @@ Verdict mark_and_delete(ApiCore& core, const api::ObjectKey& key, DeleteOptions 
   }
   auto removed = core.store.remove(kube::kPods, key, options.preconditions, options.grace_seconds);
   if (removed) return base::Done{};
-  return from_store(removed.error(), "", removed.error().code == base::ErrorCode::kConflict ? "Pod" : "pods", "Pod", key.name);
+  return from_store(removed.error(), "", removed.error().code == base::ErrorCode::kConflict ? "Pod" : "pods", "Pod",
+                    key.name);
 }
 
 /// Whether an unready pod may go without asking its budget.
@@ -200,8 +215,10 @@ bool passes_unready(const Json& pdb) {
 /// Pending, finished and leaving pods: budgets do not matter.
 Verdict delete_ignoring_budgets(ApiCore& core, const Json& pod, DeleteOptions options) {
   const bool guard = text_at(pod, {"status", "phase"}) == "Pending" && !find_at(pod, {"metadata", "deletionTimestamp"});
-  if (guard && options.preconditions.resource_version.empty()) options.preconditions.resource_version = text_at(pod, {"metadata", "resourceVersion"});
-  return mark_and_delete(core, {text_at(pod, {"metadata", "namespace"}), text_at(pod, {"metadata", "name"})}, std::move(options));
+  if (guard && options.preconditions.resource_version.empty())
+    options.preconditions.resource_version = text_at(pod, {"metadata", "resourceVersion"});
+  return mark_and_delete(core, {text_at(pod, {"metadata", "namespace"}), text_at(pod, {"metadata", "name"})},
+                         std::move(options));
 }
 
 Verdict delete_within_budget(ApiCore& core, const Json& pod, DeleteOptions options) {
@@ -215,7 +232,8 @@ Verdict delete_within_budget(ApiCore& core, const Json& pod, DeleteOptions optio
   const bool guarded_by_us = guard && options.preconditions.resource_version.empty();
   if (guard) options.preconditions.resource_version = text_at(pod, {"metadata", "resourceVersion"});
   Verdict done = mark_and_delete(core, key, std::move(options));
-  if (!done && done.failure().code == 409 && guarded_by_us) return still_processed(text_at(*budgets[0], {"metadata", "name"}));
+  if (!done && done.failure().code == 409 && guarded_by_us)
+    return still_processed(text_at(*budgets[0], {"metadata", "name"}));
   return done;
 }
 
@@ -225,9 +243,12 @@ Verdict check_eviction(const ApiCore& core, const Call& call, const Json& evicti
   if (!kind.empty() && kind != "Eviction") {
     return bad_request(fmt::format("the object provided is unrecognized (must be of type Eviction): got {}", kind));
   }
-  const bool known = version.empty() || version == "policy/v1beta1" || (version == "policy/v1" && core.options.policy == PolicyVersion::kV1);
-  if (!known) return bad_request(fmt::format("no kind \"Eviction\" is registered for version \"{}\" in scheme", version));
-  if (text_at(eviction, {"metadata", "name"}) != call.info.name) return bad_request("name in URL does not match name in Eviction object");
+  const bool known = version.empty() || version == "policy/v1beta1" ||
+                     (version == "policy/v1" && core.options.policy == PolicyVersion::kV1);
+  if (!known)
+    return bad_request(fmt::format("no kind \"Eviction\" is registered for version \"{}\" in scheme", version));
+  if (text_at(eviction, {"metadata", "name"}) != call.info.name)
+    return bad_request("name in URL does not match name in Eviction object");
   const std::string ns = text_at(eviction, {"metadata", "namespace"});
   if (!ns.empty() && ns != call.info.ns) {
     return bad_request("the namespace of the provided object does not match the namespace sent on the request");

@@ -38,21 +38,27 @@ Outcome<std::optional<std::uint64_t>> wanted_revision(ApiCore& core, const Call&
   const std::string match = call.info.query.value("resourceVersionMatch");
   if (text.empty() || text == "0") return std::optional<std::uint64_t>();
   const auto number = call.info.query.number("resourceVersion");
-  if (!number || *number < 0) return bad_request(fmt::format("Invalid value: \"{}\": strconv.ParseUint: parsing \"{}\": invalid syntax", text, text));
+  if (!number || *number < 0)
+    return bad_request(
+        fmt::format("Invalid value: \"{}\": strconv.ParseUint: parsing \"{}\": invalid syntax", text, text));
   const auto revision = static_cast<std::uint64_t>(*number);
   const std::uint64_t now = core.store.revision();
   if (revision > now) {
-    return Failure{504, "Timeout", fmt::format("Timeout: Too large resource version: {}, current: {}", revision, now),
-                   Json{{"causes", Json::array({{{"reason", "ResourceVersionTooLarge"}, {"message", "Too large resource version"}}})},
-                        {"retryAfterSeconds", 1}}};
+    return Failure{
+        504, "Timeout", fmt::format("Timeout: Too large resource version: {}, current: {}", revision, now),
+        Json{{"causes",
+              Json::array({{{"reason", "ResourceVersionTooLarge"}, {"message", "Too large resource version"}}})},
+             {"retryAfterSeconds", 1}}};
   }
   if (match == "Exact") return std::optional<std::uint64_t>(revision);
   return std::optional<std::uint64_t>();  // "not older than": now is not older
 }
 
 Failure expired_token() {
-  return expired("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue "
-                 "parameter, or use the continue token in this response to retrieve the remainder of the results.");
+  return expired(
+      "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+      "without the continue "
+      "parameter, or use the continue token in this response to retrieve the remainder of the results.");
 }
 
 Outcome<Listing> take_listing(ApiCore& core, const Call& call, std::optional<ContinueToken>& token) {
@@ -80,7 +86,8 @@ bool comes_after(const Json& object, const api::ObjectKey& key) {
   return api::ObjectKey{text_at(object, {"metadata", "namespace"}), text_at(object, {"metadata", "name"})} > key;
 }
 
-ListPage cut_page(const Listing& listing, const Selection& selection, const std::optional<ContinueToken>& token, std::int64_t limit) {
+ListPage cut_page(const Listing& listing, const Selection& selection, const std::optional<ContinueToken>& token,
+                  std::int64_t limit) {
   ListPage page;
   page.revision = listing.revision;
   api::ObjectKey last;
@@ -108,11 +115,13 @@ kube::Response get_object(ApiCore& core, const Call& call) {
 }
 
 kube::Response list_objects(ApiCore& core, const Call& call) {
-  auto selection = Selection::parse(*call.resource, call.info.query.value("labelSelector"), call.info.query.value("fieldSelector"));
+  auto selection =
+      Selection::parse(*call.resource, call.info.query.value("labelSelector"), call.info.query.value("fieldSelector"));
   if (!selection) return to_response(selection.failure());
   const std::string limit_text = call.info.query.value("limit");
   const auto limit = call.info.query.number("limit");
-  if (!limit_text.empty() && (!limit || *limit < 0)) return to_response(bad_request("limit: must be a non-negative integer, is " + limit_text));
+  if (!limit_text.empty() && (!limit || *limit < 0))
+    return to_response(bad_request("limit: must be a non-negative integer, is " + limit_text));
   std::optional<ContinueToken> token;
   auto listing = take_listing(core, call, token);
   if (!listing) return to_response(listing.failure());
@@ -121,7 +130,8 @@ kube::Response list_objects(ApiCore& core, const Call& call) {
 }
 
 Outcome<std::vector<Object>> select_objects(ApiCore& core, const Call& call) {
-  auto selection = Selection::parse(*call.resource, call.info.query.value("labelSelector"), call.info.query.value("fieldSelector"));
+  auto selection =
+      Selection::parse(*call.resource, call.info.query.value("labelSelector"), call.info.query.value("fieldSelector"));
   if (!selection) return std::move(selection.failure());
   std::vector<Object> found = core.store.list(call.resource->storage, call.info.ns);
   std::erase_if(found, [&](const Object& object) { return !selection->matches(*object); });

@@ -19,7 +19,8 @@ bool is_mutating(std::string_view verb) {
 /// Answers that no resource gives: reviews, discovery, health.
 std::optional<kube::Response> serve_path(ApiCore& core, Call& call) {
   const std::string& path = call.request.path;
-  if (path == "/healthz" || path == "/readyz" || path == "/livez" || path == "/ping") return kube::Response{200, "ok", {}, "text/plain"};
+  if (path == "/healthz" || path == "/readyz" || path == "/livez" || path == "/ping")
+    return kube::Response{200, "ok", {}, "text/plain"};
   if (call.info.group == "authorization.k8s.io" && call.info.verb == "create") return review_access(call);
   for (const auto serve : {serve_simulator, serve_openapi, serve_discovery}) {
     if (auto response = serve(core, call)) return response;
@@ -31,8 +32,10 @@ kube::Response serve_subresource(ApiCore& core, Call& call) {
   const ServedResource& resource = *call.resource;
   const std::string& name = call.info.subresource;
   const bool is_pod = resource.group.empty() && resource.plural == "pods";
-  if (is_pod && name == "eviction") return call.info.verb == "create" ? evict_pod(core, call) : to_response(method_not_allowed());
-  if (is_pod && name == "binding") return call.info.verb == "create" ? bind_pod(core, call) : to_response(method_not_allowed());
+  if (is_pod && name == "eviction")
+    return call.info.verb == "create" ? evict_pod(core, call) : to_response(method_not_allowed());
+  if (is_pod && name == "binding")
+    return call.info.verb == "create" ? bind_pod(core, call) : to_response(method_not_allowed());
   if (name == "scale" && resource.has_scale && !resource.custom) return serve_scale(core, call);
   if (name != "status" || !resource.has_status) return to_response(no_such_path());
   if (call.info.verb == "get") return get_object(core, call);
@@ -60,10 +63,12 @@ Verdict find_resource(ApiCore& core, Call& call) {
   call.resource = core.registry.find(info.group, info.version, info.plural);
   if (!call.resource) return no_such_path();
   const bool across_namespaces = call.resource->namespaced && info.ns.empty();
-  if (across_namespaces && (!info.name.empty() || info.verb == "create" || info.verb == "deletecollection")) return method_not_allowed();
+  if (across_namespaces && (!info.name.empty() || info.verb == "create" || info.verb == "deletecollection"))
+    return method_not_allowed();
   if (!call.resource->namespaced && !info.ns.empty()) return no_such_path();
   const std::string dry_run = info.query.value("dryRun");
-  if (!dry_run.empty() && dry_run != "All") return bad_request(fmt::format("dryRun: Unsupported value: \"{}\": supported values: \"All\"", dry_run));
+  if (!dry_run.empty() && dry_run != "All")
+    return bad_request(fmt::format("dryRun: Unsupported value: \"{}\": supported values: \"All\"", dry_run));
   call.dry_run = dry_run == "All";
   return base::Done{};
 }
@@ -83,8 +88,16 @@ kube::Response serve(ApiCore& core, Call& call) {
 
 void note(ApiCore& core, const Call& call, int code) {
   if (!call.info.is_resource || !is_mutating(call.info.verb)) return;
-  core.log.add({core.store.clock().now(), call.user.name, call.info.verb, call.info.group, call.info.plural, call.info.subresource,
-                {call.info.ns, call.info.name.empty() ? call.created_name : call.info.name}, call.uid, code, call.dry_run});
+  core.log.add({core.store.clock().now(),
+                call.user.name,
+                call.info.verb,
+                call.info.group,
+                call.info.plural,
+                call.info.subresource,
+                {call.info.ns, call.info.name.empty() ? call.created_name : call.info.name},
+                call.uid,
+                code,
+                call.dry_run});
 }
 
 /// serve() with the journal written. The last catch: whatever throws here is a bug, answered with 500.
@@ -123,13 +136,18 @@ std::optional<Answer> instead_of_serving(const FaultRule& fault) {
   std::abort();
 }
 
-Call call_of(const kube::Request& request, const User& user) { return {request, user, read_request(request), nullptr, {}, false, {}, {}, {}}; }
+Call call_of(const kube::Request& request, const User& user) {
+  return {request, user, read_request(request), nullptr, {}, false, {}, {}, {}};
+}
 
-FaultSubject subject_of(const Call& call) { return {call.info.verb, call.info.plural, call.info.subresource, call.user.name}; }
+FaultSubject subject_of(const Call& call) {
+  return {call.info.verb, call.info.plural, call.info.subresource, call.user.name};
+}
 
 }  // namespace
 
-ApiServer::ApiServer(Store& store, ApiServerOptions options) : core_(std::make_unique<ApiCore>(store, std::move(options))) {
+ApiServer::ApiServer(Store& store, ApiServerOptions options)
+    : core_(std::make_unique<ApiCore>(store, std::move(options))) {
   const ServedPtr definitions = core_->registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   for (const Object& definition : store.list(definitions->storage)) core_->registry.serve(*definition);
 }

@@ -38,7 +38,8 @@ struct AdmissionRequest {
   bool dry_run = false;
 };
 
-/// A webhook's "no". Codes below 400 become 400 and the message gets the prefix `admission webhook "<name>" denied the request: `.
+/// A webhook's "no". Codes below 400 become 400 and the message gets the prefix `admission webhook "<name>" denied the
+/// request: `.
 struct Denial {
   int code = 403;
   std::string message;
@@ -55,31 +56,32 @@ struct Webhook {
   std::function<bool(const AdmissionRequest& request)> concerns;
 };
 
-/// Rules of one kind beyond its schema. `before` is nullptr on create. CEL rules (x-kubernetes-validations) are not evaluated;
-/// whoever assembles the cluster registers their C++ twins here.
+/// Rules of one kind beyond its schema. `before` is nullptr on create. CEL rules (x-kubernetes-validations) are not
+/// evaluated; whoever assembles the cluster registers their C++ twins here.
 using Validator = std::function<api::FieldErrors(const api::Json* before, const api::Json& after)>;
 
 struct ApiServerOptions {
-  PolicyVersion policy = PolicyVersion::kV1;  ///< kV1beta1: a server of before 1.21, in PDB, Eviction and empty selectors
+  PolicyVersion policy =
+      PolicyVersion::kV1;  ///< kV1beta1: a server of before 1.21, in PDB, Eviction and empty selectors
   std::string version = "v1.32.0";
-  std::uint64_t seed = 1;                     ///< of the faults
+  std::uint64_t seed = 1;  ///< of the faults
   std::size_t journal_limit = 100'000;
 };
 
 /// A complete answer and what a fault makes of it.
 struct Answer {
   kube::Response response;
-  bool dropped = false;            ///< the client gets a closed connection instead
-  bool carried_out = true;         ///< false only when dropped before anything was done
-  base::milliseconds delay{0};     ///< the client gets it that much later
+  bool dropped = false;         ///< the client gets a closed connection instead
+  bool carried_out = true;      ///< false only when dropped before anything was done
+  base::milliseconds delay{0};  ///< the client gets it that much later
 };
 
 struct ApiCore;
 
-/// A Kubernetes API server over a Store: verbs, patches, subresources, eviction with PDB arithmetic, CRDs, tables, discovery,
-/// watches; without authentication (the caller says who the user is) and authorization (everybody may do everything).
-/// What it does not do: CEL, conversion webhooks, mutating webhooks, protobuf, sendInitialEvents, exec/logs/proxy, quotas.
-/// Thread-safe. Never throws, whatever it is sent. `store` must outlive it.
+/// A Kubernetes API server over a Store: verbs, patches, subresources, eviction with PDB arithmetic, CRDs, tables,
+/// discovery, watches; without authentication (the caller says who the user is) and authorization (everybody may do
+/// everything). What it does not do: CEL, conversion webhooks, mutating webhooks, protobuf, sendInitialEvents,
+/// exec/logs/proxy, quotas. Thread-safe. Never throws, whatever it is sent. `store` must outlive it.
 class ApiServer {
  public:
   explicit ApiServer(Store& store, ApiServerOptions options = {});
@@ -89,8 +91,8 @@ class ApiServer {
   kube::Response handle(const kube::Request& request, const User& user);
   /// The same, with faults.
   Answer answer(const kube::Request& request, const User& user);
-  /// A GET with watch=true. The stream's next() never blocks when `wait` is 0 and otherwise sleeps on Store::wait_past; it
-  /// must not outlive the server. Failing to open: `refusal` has the answer.
+  /// A GET with watch=true. The stream's next() never blocks when `wait` is 0 and otherwise sleeps on Store::wait_past;
+  /// it must not outlive the server. Failing to open: `refusal` has the answer.
   struct WatchAnswer {
     std::unique_ptr<kube::WatchStream> stream;
     kube::Response refusal;
@@ -103,8 +105,8 @@ class ApiServer {
   /// What `kubectl apply` of a CRD does; replaces an installed one.
   base::Status install_crd(const api::Json& definition);
 
-  /// Finishes what nobody else does: empties terminating namespaces and definitions. Cheap when there are none; also done by
-  /// every request and watch.
+  /// Finishes what nobody else does: empties terminating namespaces and definitions. Cheap when there are none; also
+  /// done by every request and watch.
   void housekeep();
 
   Store& store();

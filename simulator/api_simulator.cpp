@@ -1,7 +1,8 @@
 #include "simulator/api_core.hpp"
 #include "simulator/json_access.hpp"
 
-/// /simulator/…: what no Kubernetes has. journal (GET: JSON lines, DELETE: forget), faults (GET, PUT, DELETE), compact (POST).
+/// /simulator/…: what no Kubernetes has. journal (GET: JSON lines, DELETE: forget), faults (GET, PUT, DELETE), compact
+/// (POST).
 
 namespace simulator {
 namespace {
@@ -14,7 +15,8 @@ kube::Response serve_journal(ApiCore& core, const Call& call) {
     return json_response(200, success_status());
   }
   std::string lines;
-  for (const JournalEntry& entry : core.log.entries()) lines += to_json(entry).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  for (const JournalEntry& entry : core.log.entries())
+    lines += to_json(entry).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   return {200, std::move(lines), {}, "application/x-ndjson"};
 }
 

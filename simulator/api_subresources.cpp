@@ -22,12 +22,15 @@ std::string selector_text(const Json* selector) {
 /// autoscaling/v1 Scale of a workload.
 Json scale_of(const Json& workload) {
   Json metadata = Json::object();
-  for (const char* field : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"}) metadata[field] = text_at(workload, {"metadata", field});
+  for (const char* field : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"})
+    metadata[field] = text_at(workload, {"metadata", field});
   return {{"kind", "Scale"},
           {"apiVersion", "autoscaling/v1"},
           {"metadata", std::move(metadata)},
           {"spec", {{"replicas", number_at(workload, {"spec", "replicas"}).value_or(1)}}},
-          {"status", {{"replicas", number_at(workload, {"status", "replicas"}).value_or(0)}, {"selector", selector_text(find_at(workload, {"spec", "selector"}))}}}};
+          {"status",
+           {{"replicas", number_at(workload, {"status", "replicas"}).value_or(0)},
+            {"selector", selector_text(find_at(workload, {"spec", "selector"}))}}}};
 }
 
 Outcome<Json> wanted_scale(const Call& call, const Json& scale) {
@@ -54,11 +57,13 @@ kube::Response serve_scale(ApiCore& core, Call& call) {
     const auto replicas = number_at(*scale, {"spec", "replicas"});
     if (!replicas || *replicas < 0) {
       return invalid_object("autoscaling", "Scale", call.info.name,
-                            {{"spec.replicas", fmt::format("Invalid value: {}: must be greater than or equal to 0", replicas.value_or(0))}});
+                            {{"spec.replicas", fmt::format("Invalid value: {}: must be greater than or equal to 0",
+                                                           replicas.value_or(0))}});
     }
     Json next = workload;
     next["spec"]["replicas"] = *replicas;
-    if (const std::string version = text_at(*scale, {"metadata", "resourceVersion"}); !version.empty()) next["metadata"]["resourceVersion"] = version;
+    if (const std::string version = text_at(*scale, {"metadata", "resourceVersion"}); !version.empty())
+      next["metadata"]["resourceVersion"] = version;
     return next;
   });
   return saved ? json_response(200, scale_of(**saved)) : to_response(saved.failure());
@@ -68,19 +73,22 @@ kube::Response bind_pod(ApiCore& core, Call& call) {
   auto body = read_body(call);
   if (!body) return to_response(body.failure());
   const std::string node = text_at(*body, {"target", "name"});
-  if (node.empty()) return to_response(invalid_object("", "Binding", call.info.name, {{"target.name", "Required value"}}));
+  if (node.empty())
+    return to_response(invalid_object("", "Binding", call.info.name, {{"target.name", "Required value"}}));
   const std::string now = base::format_time(core.store.clock().now());
   std::optional<Failure> refused;
   auto bound = core.store.mutate(kube::kPods, call.key(), Part::kAll, [&](Json& pod) -> base::Status {
     call.uid = text_at(pod, {"metadata", "uid"});
     if (const std::string has = text_at(pod, {"spec", "nodeName"}); !has.empty()) {
-      refused = conflict("", "pods/binding", call.info.name, fmt::format("pod {} is already assigned to node \"{}\"", call.info.name, has));
+      refused = conflict("", "pods/binding", call.info.name,
+                         fmt::format("pod {} is already assigned to node \"{}\"", call.info.name, has));
       return base::invalid("refused");
     }
     pod["spec"]["nodeName"] = node;
     Json& conditions = pod["status"]["conditions"];
     if (!conditions.is_array()) conditions = Json::array();
-    conditions.push_back({{"type", "PodScheduled"}, {"status", "True"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now}});
+    conditions.push_back(
+        {{"type", "PodScheduled"}, {"status", "True"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now}});
     return base::Done{};
   });
   if (refused) return to_response(*refused);

@@ -13,8 +13,8 @@ namespace {
 using api::Json;
 
 constexpr std::size_t kMaxBody = 3 << 20;  // the API server's own limit
-constexpr int kMaxDepth = 100;             // of a request body; Kubernetes objects are at most some 30 deep, CRDs some 60
-constexpr int kWriteAttempts = 5;          // of a patch or update without resourceVersion, as in Kubernetes
+constexpr int kMaxDepth = 100;     // of a request body; Kubernetes objects are at most some 30 deep, CRDs some 60
+constexpr int kWriteAttempts = 5;  // of a patch or update without resourceVersion, as in Kubernetes
 
 constexpr std::string_view kMergeType = "application/merge-patch+json";
 constexpr std::string_view kStrategicType = "application/strategic-merge-patch+json";
@@ -29,7 +29,8 @@ std::string_view bare_type(std::string_view content_type) {
 
 Outcome<Json> parse_body(const std::string& body, std::string_view content_type) {
   if (body.size() > kMaxBody) {
-    return Failure{413, "RequestEntityTooLarge", fmt::format("Request entity too large: limit is {}", kMaxBody), nullptr};
+    return Failure{413, "RequestEntityTooLarge", fmt::format("Request entity too large: limit is {}", kMaxBody),
+                   nullptr};
   }
   Json json = Json::parse(body, nullptr, false);
   if (json.is_discarded() && content_type.find("yaml") != std::string_view::npos) {
@@ -48,21 +49,24 @@ Verdict check_identity(const Call& call, Json& object) {
   const std::string kind = text_at(object, {"kind"});
   const std::string version = text_at(object, {"apiVersion"});
   if ((!kind.empty() && kind != resource.kind) || (!version.empty() && version != resource.api_version())) {
-    return bad_request(fmt::format("the object provided is unrecognized (must be of type {}): {} of apiVersion {} was expected, got {} of {}",
-                                   resource.kind, resource.kind, resource.api_version(), kind, version));
+    return bad_request(fmt::format(
+        "the object provided is unrecognized (must be of type {}): {} of apiVersion {} was expected, got {} of {}",
+        resource.kind, resource.kind, resource.api_version(), kind, version));
   }
   if (!object.contains("metadata") || object["metadata"].is_null()) object["metadata"] = Json::object();
   Json& metadata = object["metadata"];
   if (!metadata.is_object()) return bad_request("metadata must be an object");
   const std::string ns = text_at(metadata, {"namespace"});
   if (!ns.empty() && ns != call.info.ns) {
-    return bad_request(resource.namespaced ? "the namespace of the provided object does not match the namespace sent on the request"
-                                           : "namespace may not be set on cluster-scoped resources");
+    return bad_request(resource.namespaced
+                           ? "the namespace of the provided object does not match the namespace sent on the request"
+                           : "namespace may not be set on cluster-scoped resources");
   }
   if (resource.namespaced) metadata["namespace"] = call.info.ns;
   const std::string name = text_at(metadata, {"name"});
   if (!call.info.name.empty() && !name.empty() && name != call.info.name) {
-    return bad_request(fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, call.info.name));
+    return bad_request(
+        fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, call.info.name));
   }
   if (!call.info.name.empty()) metadata["name"] = call.info.name;
   return base::Done{};
@@ -80,13 +84,15 @@ void carry(const Json& from, Json& to, const char* field) {
 /// What the server alone decides stays as stored; so does the part that this request is not about.
 Verdict keep_stored_parts(const Call& call, const Json& stored, Json& next, Part part) {
   const ServedResource& resource = *call.resource;
-  if (!next.is_object() || !next.contains("metadata") || !next["metadata"].is_object()) return bad_request("metadata must be an object");
+  if (!next.is_object() || !next.contains("metadata") || !next["metadata"].is_object())
+    return bad_request("metadata must be an object");
   Json& metadata = next["metadata"];
   for (const char* field : {"name", "namespace", "uid"}) {
     const std::string given = text_at(metadata, {field});
     if (!given.empty() && given != text_at(stored, {"metadata", field})) {
-      return invalid_object(resource.group, resource.kind, call.info.name,
-                            {{fmt::format("metadata.{}", field), fmt::format("Invalid value: \"{}\": field is immutable", given)}});
+      return invalid_object(
+          resource.group, resource.kind, call.info.name,
+          {{fmt::format("metadata.{}", field), fmt::format("Invalid value: \"{}\": field is immutable", given)}});
     }
   }
   const std::string version = text_at(metadata, {"resourceVersion"});
@@ -102,8 +108,9 @@ Verdict keep_stored_parts(const Call& call, const Json& stored, Json& next, Part
   } else if (part == Part::kMain) {
     carry(stored, next, "status");
   }
-  for (const char* field : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
-                            "generateName", "selfLink", "resourceVersion"}) {
+  for (const char* field :
+       {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+        "generation", "generateName", "selfLink", "resourceVersion"}) {
     carry(stored.at("metadata"), next["metadata"], field);
   }
   next["apiVersion"] = stored.at("apiVersion");
@@ -127,7 +134,8 @@ Outcome<Json> prepare_new(ApiCore& core, Call& call, Json object) {
   const std::string name = text_at(object, {"metadata", "name"});
   if (Verdict ready = check_namespace(core, call, name); !ready) return std::move(ready.failure());
   if (name.empty() && text_at(object, {"metadata", "generateName"}).empty()) {
-    return invalid_object(resource.group, resource.kind, "", {{"metadata.name", "Required value: name or generateName is required"}});
+    return invalid_object(resource.group, resource.kind, "",
+                          {{"metadata.name", "Required value: name or generateName is required"}});
   }
   if (!text_at(object, {"metadata", "resourceVersion"}).empty()) {
     return bad_request("resourceVersion should not be set on objects to be created");
@@ -149,7 +157,8 @@ Outcome<Json> prepare_new(ApiCore& core, Call& call, Json object) {
 /// What a create would have stored.
 Object imagined(ApiCore& core, const Call& call, Json object) {
   Json& metadata = object["metadata"];
-  if (text_at(metadata, {"name"}).empty()) metadata["name"] = text_at(metadata, {"generateName"}) + core.store.new_suffix();
+  if (text_at(metadata, {"name"}).empty())
+    metadata["name"] = text_at(metadata, {"generateName"}) + core.store.new_suffix();
   metadata["uid"] = core.store.new_uid();
   metadata["creationTimestamp"] = base::format_time(core.store.clock().now());
   object["apiVersion"] = call.resource->storage.api_version();
@@ -160,7 +169,8 @@ Outcome<Object> store_new(ApiCore& core, Call& call, Json object) {
   const ServedResource& resource = *call.resource;
   const std::string name = text_at(object, {"metadata", "name"});
   if (call.dry_run) {
-    if (!name.empty() && core.store.get(resource.storage, {call.info.ns, name})) return already_exists(resource.group, resource.plural, name);
+    if (!name.empty() && core.store.get(resource.storage, {call.info.ns, name}))
+      return already_exists(resource.group, resource.plural, name);
     return imagined(core, call, std::move(object));
   }
   auto created = core.store.create(resource.storage, std::move(object));
@@ -180,10 +190,11 @@ Outcome<Json> patched(const Call& call, std::string_view type, const Json& patch
   if (type == kMergeType) return apply_merge_patch(served, patch);
   if (type == kJsonPatchType) return apply_json_patch(served, patch);
   if (type == kStrategicType && !call.resource->custom) return apply_strategic_merge(served, patch);
-  return unsupported_media_type(type, call.resource->custom
-                                          ? "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
-                                          : "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, "
-                                            "application/apply-patch+yaml");
+  return unsupported_media_type(
+      type, call.resource->custom
+                ? "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+                : "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, "
+                  "application/apply-patch+yaml");
 }
 
 /// Only what this request may apply: status through its subresource, everything else through the object.
@@ -199,11 +210,14 @@ void narrow_applied(const Call& call, Json& config) {
 
 Verdict check_apply(const Call& call, Json& config) {
   if (call.info.query.value("fieldManager").empty()) {
-    return Failure{422, "Invalid", "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch", nullptr};
+    return Failure{
+        422, "Invalid",
+        "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch", nullptr};
   }
   if (!config.is_object()) return bad_request("the applied configuration is not an object");
   if (text_at(config, {"kind"}).empty()) return bad_request("Object 'Kind' is missing in the applied configuration");
-  if (text_at(config, {"apiVersion"}).empty()) return bad_request("Object 'apiVersion' is missing in the applied configuration");
+  if (text_at(config, {"apiVersion"}).empty())
+    return bad_request("Object 'apiVersion' is missing in the applied configuration");
   if (find_at(config, {"metadata", "managedFields"})) return bad_request("metadata.managedFields must be nil");
   return check_identity(call, config);
 }
@@ -232,8 +246,9 @@ Verdict check_update(const Call& call, const Json& stored, const Json& body) {
   const std::string uid = text_at(body, {"metadata", "uid"});
   const std::string uid_there = text_at(stored, {"metadata", "uid"});
   if (!uid.empty() && uid != uid_there) {
-    return conflict(resource.group, resource.plural, call.info.name,
-                    fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, uid_there));
+    return conflict(
+        resource.group, resource.plural, call.info.name,
+        fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, uid_there));
   }
   if (resource.custom && text_at(body, {"metadata", "resourceVersion"}).empty()) {
     return invalid_object(resource.group, resource.kind, call.info.name,
@@ -242,8 +257,8 @@ Verdict check_update(const Call& call, const Json& stored, const Json& body) {
   return base::Done{};
 }
 
-/// One attempt of write_object(). kConflict in the inner result: somebody was faster; a resourceVersion of the client's own
-/// is compared again by the next attempt.
+/// One attempt of write_object(). kConflict in the inner result: somebody was faster; a resourceVersion of the client's
+/// own is compared again by the next attempt.
 Outcome<base::Result<Object>> write_once(ApiCore& core, Call& call, Part part, const Transform& transform) {
   const ServedResource& resource = *call.resource;
   const Object stored = core.store.get(resource.storage, call.key());
@@ -261,7 +276,8 @@ Outcome<base::Result<Object>> write_once(ApiCore& core, Call& call, Part part, c
   if (bare_type(call.request.content_type) != kApplyType) track_update(resource, *stored, next, writer_of(core, call));
   if (Verdict allowed = admit(core, call, "update", &next, stored.get()); !allowed) return std::move(allowed.failure());
   if (call.dry_run) return base::Result<Object>(std::make_shared<const Json>(std::move(next)));
-  return core.store.mutate(resource.storage, call.key(), part == Part::kStatus || !is_definition(resource) ? part : Part::kAll,
+  return core.store.mutate(resource.storage, call.key(),
+                           part == Part::kStatus || !is_definition(resource) ? part : Part::kAll,
                            [&next](Json& object) -> base::Status {
                              object = next;  // `next` carries the version that was read: mutate() compares it
                              return base::Done{};
@@ -275,8 +291,9 @@ Verdict check_namespace(ApiCore& core, const Call& call, const std::string& name
   const Object ns = core.store.get(kube::kNamespaces, {"", call.info.ns});
   if (!ns) return not_found("", "namespaces", call.info.ns);
   if (!find_at(*ns, {"metadata", "deletionTimestamp"})) return base::Done{};
-  Failure failure = forbidden(call.resource->group, call.resource->plural, name,
-                              fmt::format("unable to create new content in namespace {} because it is being terminated", call.info.ns));
+  Failure failure = forbidden(
+      call.resource->group, call.resource->plural, name,
+      fmt::format("unable to create new content in namespace {} because it is being terminated", call.info.ns));
   failure.details["causes"] = Json::array({{{"reason", "NamespaceTerminating"},
                                             {"message", fmt::format("namespace {} is being terminated", call.info.ns)},
                                             {"field", "metadata.namespace"}}});
@@ -341,9 +358,13 @@ kube::Response patch_object(ApiCore& core, Call& call) {
   const std::string_view type = bare_type(call.request.content_type);
   if (type == kApplyType) return apply_object(core, call, *std::move(body));
   if (call.info.query.flag("force")) {
-    return to_response({422, "Invalid", "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: may not be specified for non-apply patch", nullptr});
+    return to_response(
+        {422, "Invalid",
+         "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: may not be specified for non-apply patch",
+         nullptr});
   }
-  auto saved = write_object(core, call, part_of(call), [&](const Json& served) { return patched(call, type, *body, served); });
+  auto saved =
+      write_object(core, call, part_of(call), [&](const Json& served) { return patched(call, type, *body, served); });
   return saved ? written(call, 200, *saved) : to_response(saved.failure());
 }
 

@@ -94,10 +94,14 @@ bool BackgroundMover::finish(const api::ObjectKey& key) {
   const Object pod = store_.get(kube::kPods, key);
   if (known == marked_.end() || !pod || uid_of(*pod) != known->second) return false;
   if (intention_of(*pod).succeeds) return store_.remove(kube::kPods, key, {known->second, ""}).ok();
-  return store_.mutate(kube::kPods, key, Part::kMain, [&](Json& edited) -> base::Status {
-    object_in(object_in(edited, "metadata"), "annotations").erase(std::string(api::well_known::kEvictionInProgress));
-    return base::Done{};
-  }).ok();
+  return store_
+      .mutate(kube::kPods, key, Part::kMain,
+              [&](Json& edited) -> base::Status {
+                object_in(object_in(edited, "metadata"), "annotations")
+                    .erase(std::string(api::well_known::kEvictionInProgress));
+                return base::Done{};
+              })
+      .ok();
 }
 
 }  // namespace simulator

@@ -16,7 +16,8 @@ constexpr base::seconds kQuarantine{40};
 
 }  // namespace
 
-PodGarbageCollector::PodGarbageCollector(Store& store, EventRecorder& events) : store_(store), events_(events), journal_(store) {
+PodGarbageCollector::PodGarbageCollector(Store& store, EventRecorder& events)
+    : store_(store), events_(events), journal_(store) {
   journal_.on_reset([this] {
     nodes_.clear();
     pods_on_.clear();
@@ -101,11 +102,15 @@ bool NamespaceController::tick(base::TimePoint) {
 }
 
 bool NamespaceController::empty_out(const std::string& ns) {
-  bool changed = store_.mutate(kube::kNamespaces, {"", ns}, Part::kStatus, [&](Json& object) -> base::Status {
-    if (!is_terminating(object) || text_at(object, {"status", "phase"}) == "Terminating") return base::invalid("nothing to say");
-    object_in(object, "status")["phase"] = "Terminating";
-    return base::Done{};
-  }).ok();
+  bool changed = store_
+                     .mutate(kube::kNamespaces, {"", ns}, Part::kStatus,
+                             [&](Json& object) -> base::Status {
+                               if (!is_terminating(object) || text_at(object, {"status", "phase"}) == "Terminating")
+                                 return base::invalid("nothing to say");
+                               object_in(object, "status")["phase"] = "Terminating";
+                               return base::Done{};
+                             })
+                     .ok();
   bool left = false;
   for (const AnyType& type : types_) {
     for (const Object& object : store_.list(type.type(true), ns)) {
@@ -120,11 +125,14 @@ bool NamespaceController::empty_out(const std::string& ns) {
 }
 
 bool NamespaceController::let_go(const std::string& ns) {
-  const bool done = store_.mutate(kube::kNamespaces, {"", ns}, Part::kAll, [&](Json& object) -> base::Status {
-    if (!is_terminating(object)) return base::invalid("a new namespace of that name");
-    if (find_at(object, {"spec", "finalizers"})) object["spec"].erase("finalizers");
-    return base::Done{};
-  }).ok();
+  const bool done = store_
+                        .mutate(kube::kNamespaces, {"", ns}, Part::kAll,
+                                [&](Json& object) -> base::Status {
+                                  if (!is_terminating(object)) return base::invalid("a new namespace of that name");
+                                  if (find_at(object, {"spec", "finalizers"})) object["spec"].erase("finalizers");
+                                  return base::Done{};
+                                })
+                        .ok();
   if (done || !store_.get(kube::kNamespaces, {"", ns})) leaving_.erase(ns);
   return done;
 }

@@ -38,8 +38,8 @@ class PodGarbageCollector final : public Actor {
   Agenda<std::string> quarantine_;
 };
 
-/// Empties a namespace that is being deleted, then lets it go (spec.finalizers: kubernetes). Also removes what is left in
-/// a namespace that went without.
+/// Empties a namespace that is being deleted, then lets it go (spec.finalizers: kubernetes). Also removes what is left
+/// in a namespace that went without.
 class NamespaceController final : public Actor {
  public:
   explicit NamespaceController(Store& store);
@@ -53,8 +53,8 @@ class NamespaceController final : public Actor {
 
   Store& store_;
   Journal journal_;
-  std::set<AnyType> types_;           // every namespaced kind that was ever seen
-  std::set<std::string> leaving_;     // terminating or gone, not yet empty
+  std::set<AnyType> types_;        // every namespaced kind that was ever seen
+  std::set<std::string> leaving_;  // terminating or gone, not yet empty
   std::set<std::string> dirty_;
 };
 

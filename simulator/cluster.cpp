@@ -29,7 +29,8 @@ std::optional<HandoffScript> script_of(const std::string& text) {
   return parsed ? std::optional(*std::move(parsed)) : std::nullopt;
 }
 
-/// In the order in which a change travels: controllers make pods, the scheduler binds them, kubelets run them, budgets count.
+/// In the order in which a change travels: controllers make pods, the scheduler binds them, kubelets run them, budgets
+/// count.
 std::vector<std::unique_ptr<Actor>> inhabitants(Store& store, EventRecorder& events, const ClusterOptions& options) {
   std::vector<std::unique_ptr<Actor>> actors;
   actors.push_back(std::make_unique<NodeLifecycle>(store, events, options.nodes));
@@ -52,12 +53,16 @@ std::vector<std::unique_ptr<Actor>> inhabitants(Store& store, EventRecorder& eve
 
 }  // namespace
 
-Cluster::Cluster(base::ManualClock& clock, ClusterOptions options) : Cluster(static_cast<const base::Clock&>(clock), std::move(options)) {
+Cluster::Cluster(base::ManualClock& clock, ClusterOptions options)
+    : Cluster(static_cast<const base::Clock&>(clock), std::move(options)) {
   manual_ = &clock;
 }
 
 Cluster::Cluster(const base::Clock& clock, ClusterOptions options)
-    : clock_(clock), store_(clock, options.seed), events_(store_, options.events), actors_(inhabitants(store_, events_, options)) {
+    : clock_(clock),
+      store_(clock, options.seed),
+      events_(store_, options.events),
+      actors_(inhabitants(store_, events_, options)) {
   furnish();
 }
 
@@ -72,7 +77,8 @@ void Cluster::add_actor(std::unique_ptr<Actor> actor) { actors_.push_back(std::m
 base::Result<Object> Cluster::add(api::Json object) {
   const auto type = resource_type_of(object);
   if (!type) {
-    return base::invalid("the simulated cluster knows no kind \"" + text_at(object, {"kind"}) + "\" in \"" + text_at(object, {"apiVersion"}) + "\"");
+    return base::invalid("the simulated cluster knows no kind \"" + text_at(object, {"kind"}) + "\" in \"" +
+                         text_at(object, {"apiVersion"}) + "\"");
   }
   complete(store_, *type, object);
   return store_.create(*type, std::move(object));

@@ -19,17 +19,17 @@
 namespace simulator {
 
 struct ClusterOptions {
-  std::uint64_t seed = 1;             ///< of UIDs and generated names
+  std::uint64_t seed = 1;  ///< of UIDs and generated names
   KubeletOptions kubelet{};
   NodeLifecycleOptions nodes{};
-  bool events = true;                 ///< write Events
-  bool scheduler = true;              ///< without: whoever creates a pod sets its nodeName
+  bool events = true;     ///< write Events
+  bool scheduler = true;  ///< without: whoever creates a pod sets its nodeName
   /// Script of the handoff operator for pods that have handoff.evacuator.dev/mode but no script of their own; "": none.
   std::string handoff_script{};
 };
 
-/// The whole in-memory cluster behind the API server: the store and everybody who works on it. Begins with the namespaces
-/// default and kube-system. The store may be used from any thread at any time; all else here by one thread.
+/// The whole in-memory cluster behind the API server: the store and everybody who works on it. Begins with the
+/// namespaces default and kube-system. The store may be used from any thread at any time; all else here by one thread.
 class Cluster {
  public:
   /// On virtual time: only advance() and run_until() move `clock`, which must outlive the cluster.
@@ -43,8 +43,8 @@ class Cluster {
   /// One more inhabitant, ticked after the others.
   void add_actor(std::unique_ptr<Actor> actor);
 
-  /// Creates the object as `kubectl create` would, with the API server's defaults; the status is kept. kInvalid for a kind
-  /// that objects.hpp does not know.
+  /// Creates the object as `kubectl create` would, with the API server's defaults; the status is kept. kInvalid for a
+  /// kind that objects.hpp does not know.
   base::Result<Object> add(api::Json object);
 
   /// Ticks everybody until nobody changes anything, without moving the clock. False: still busy after very many rounds,

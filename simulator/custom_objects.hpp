@@ -1,7 +1,7 @@
 #pragma once
 
-/// What a CRD's structural schema does to objects: pruning, defaults, validation. A thin layer over api/schema.hpp that keeps
-/// apiVersion, kind and metadata out of it. CEL is not evaluated.
+/// What a CRD's structural schema does to objects: pruning, defaults, validation. A thin layer over api/schema.hpp that
+/// keeps apiVersion, kind and metadata out of it. CEL is not evaluated.
 
 #include <string>
 #include <vector>

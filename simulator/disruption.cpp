@@ -20,10 +20,11 @@ bool counts_alike(const PodFacts& a, const PodFacts& b) {
   return a.uid == b.uid && a.ready == b.ready && a.terminating == b.terminating && a.controller_uid == b.controller_uid;
 }
 
-/// Drops what no longer holds a budget back: pods that are gone or going, and entries that are too old. Returns when the
-/// next entry will be too old.
-std::optional<base::TimePoint> prune_disrupted(Json& status, const std::map<ObjectKey, PodFacts>& pods, const std::set<std::string>& departed,
-                                               const std::string& ns, base::TimePoint now) {
+/// Drops what no longer holds a budget back: pods that are gone or going, and entries that are too old. Returns when
+/// the next entry will be too old.
+std::optional<base::TimePoint> prune_disrupted(Json& status, const std::map<ObjectKey, PodFacts>& pods,
+                                               const std::set<std::string>& departed, const std::string& ns,
+                                               base::TimePoint now) {
   const Json* present = find_at(status, {"disruptedPods"});
   if (!present || !present->is_object()) return std::nullopt;
   std::optional<base::TimePoint> next;
@@ -51,7 +52,8 @@ struct DisruptionController::Expectation {
   std::string failure;  ///< why it cannot be known; empty: it can
 };
 
-DisruptionController::DisruptionController(Store& store, EventRecorder& events) : store_(store), events_(events), journal_(store) {
+DisruptionController::DisruptionController(Store& store, EventRecorder& events)
+    : store_(store), events_(events), journal_(store) {
   journal_.on_reset([this] {
     budgets_.clear();
     pods_.clear();
@@ -106,7 +108,8 @@ void DisruptionController::on_pod(const Change& change) {
   place(change.key, &member);
   stale_targets_.drop(change.key);
   const Json* target = condition_of(*change.object, "DisruptionTarget");
-  if (!target || member.facts.terminating || member.facts.is_terminal() || text_at(*target, {"status"}) != "True") return;
+  if (!target || member.facts.terminating || member.facts.is_terminal() || text_at(*target, {"status"}) != "True")
+    return;
   const auto since = base::parse_time(text_at(*target, {"lastTransitionTime"}));
   if (since) stale_targets_.set(change.key, *since + kDeletionTimeout);
 }
@@ -119,7 +122,8 @@ void DisruptionController::place(const ObjectKey& key, const Member* member) {
     const bool belongs = member && budget.selector && budget.selector->matches(member->labels);
     const bool was_here = known != budget.pods.end();
     if (!belongs && !was_here) continue;
-    if (!belongs || (was_here && (known->second.uid != member->facts.uid || member->facts.terminating))) budget.departed.insert(key.name);
+    if (!belongs || (was_here && (known->second.uid != member->facts.uid || member->facts.terminating)))
+      budget.departed.insert(key.name);
     if (!belongs || !was_here || !counts_alike(known->second, member->facts)) dirty_.insert(at->first);
     if (belongs) {
       budget.pods[key] = member->facts;
@@ -140,7 +144,8 @@ void DisruptionController::on_scale(const Change& change) {
   const bool same = known != scales_.end() && known->second.replicas == scale.replicas;
   scales_[uid] = scale;
   if (same) return;
-  for (auto at = budgets_.lower_bound({change.key.ns, ""}); at != budgets_.end() && at->first.ns == change.key.ns; ++at) dirty_.insert(at->first);
+  for (auto at = budgets_.lower_bound({change.key.ns, ""}); at != budgets_.end() && at->first.ns == change.key.ns; ++at)
+    dirty_.insert(at->first);
 }
 
 /// The sum of the scales of the pods' owners. Pods without one do not count; one with an unknown owner spoils it all.
@@ -149,7 +154,8 @@ std::optional<std::int64_t> DisruptionController::scale_of_owners(const Budget& 
   for (const auto& [key, pod] : budget.pods) {
     if (pod.controller_uid.empty()) continue;
     auto scale = scales_.find(pod.controller_uid);
-    if (scale != scales_.end() && scales_.contains(scale->second.owner_uid)) scale = scales_.find(scale->second.owner_uid);
+    if (scale != scales_.end() && scales_.contains(scale->second.owner_uid))
+      scale = scales_.find(scale->second.owner_uid);
     if (scale == scales_.end()) {
       orphan = key.name;
       return std::nullopt;
@@ -213,19 +219,23 @@ bool DisruptionController::sync(const ObjectKey& key, base::TimePoint now) {
     status["expectedPods"] = expected.pods;
     status["disruptionsAllowed"] = allowed;
     status["observedGeneration"] = number_at(pdb, {"metadata", "generation"}).value_or(1);
-    put_condition(status, "DisruptionAllowed", allowed > 0 ? "True" : "False", allowed > 0 ? "SufficientPods" : "InsufficientPods", "", now);
+    put_condition(status, "DisruptionAllowed", allowed > 0 ? "True" : "False",
+                  allowed > 0 ? "SufficientPods" : "InsufficientPods", "", now);
     return base::Done{};
   });
   recheck_.drop(key);
   if (next) recheck_.set(key, *next);
-  if (!expected.failure.empty()) events_.warning(name(), *budget.pdb, "CalculateExpectedPodCountFailed", expected.failure);
-  return written.ok() && text_at(**written, {"metadata", "resourceVersion"}) != text_at(*budget.pdb, {"metadata", "resourceVersion"});
+  if (!expected.failure.empty())
+    events_.warning(name(), *budget.pdb, "CalculateExpectedPodCountFailed", expected.failure);
+  return written.ok() &&
+         text_at(**written, {"metadata", "resourceVersion"}) != text_at(*budget.pdb, {"metadata", "resourceVersion"});
 }
 
 bool DisruptionController::withdraw_target(const ObjectKey& pod, base::TimePoint now) {
   const auto written = store_.mutate(kube::kPods, pod, Part::kStatus, [&](Json& object) -> base::Status {
     const Json* target = condition_of(object, "DisruptionTarget");
-    if (is_terminating(object) || !target || text_at(*target, {"status"}) != "True") return base::invalid("no longer stale");
+    if (is_terminating(object) || !target || text_at(*target, {"status"}) != "True")
+      return base::invalid("no longer stale");
     put_condition(object_in(object, "status"), "DisruptionTarget", "False", "", "", now);
     return base::Done{};
   });

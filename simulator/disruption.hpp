@@ -32,7 +32,7 @@ class DisruptionController final : public Actor {
     Object pdb;
     std::optional<api::LabelSelector> selector;  ///< absent: no pod
     std::map<api::ObjectKey, PodFacts> pods;
-    std::set<std::string> departed;              ///< names that left or began to since the last status
+    std::set<std::string> departed;  ///< names that left or began to since the last status
   };
   struct Scale {
     std::int64_t replicas = 0;

@@ -26,7 +26,8 @@ Json regarding(const Json& about) {
 
 }  // namespace
 
-void EventRecorder::record(std::string_view component, const Json& about, std::string_view type, std::string_view reason, std::string_view note) {
+void EventRecorder::record(std::string_view component, const Json& about, std::string_view type,
+                           std::string_view reason, std::string_view note) {
   if (!enabled_) return;
   const std::string text(note.substr(0, kLongestNote));
   const Identity identity{uid_of(about), std::string(reason), text};
@@ -36,7 +37,8 @@ void EventRecorder::record(std::string_view component, const Json& about, std::s
   const base::TimePoint now = store_.clock().now();
   Json event = {{"metadata",
                  {{"namespace", ns.empty() ? "default" : ns},
-                  {"name", fmt::format("{}.{}{}", text_at(about, {"metadata", "name"}), store_.new_suffix(), store_.new_suffix())}}},
+                  {"name", fmt::format("{}.{}{}", text_at(about, {"metadata", "name"}), store_.new_suffix(),
+                                       store_.new_suffix())}}},
                 {"eventTime", base::format_micro_time(now)},
                 {"reportingController", component},
                 {"reportingInstance", "simulator"},

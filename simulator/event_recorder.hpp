@@ -12,8 +12,8 @@
 
 namespace simulator {
 
-/// Writes events.k8s.io/v1 Events about the simulated cluster's objects. The same (object, reason, note) again only counts
-/// up. Keeps the newest 2,000. Used by one thread.
+/// Writes events.k8s.io/v1 Events about the simulated cluster's objects. The same (object, reason, note) again only
+/// counts up. Keeps the newest 2,000. Used by one thread.
 class EventRecorder {
  public:
   /// `component` names itself in reportingController. A recorder that is not `enabled` does nothing.
@@ -29,7 +29,8 @@ class EventRecorder {
  private:
   using Identity = std::tuple<std::string, std::string, std::string>;  // uid, reason, note
 
-  void record(std::string_view component, const api::Json& about, std::string_view type, std::string_view reason, std::string_view note);
+  void record(std::string_view component, const api::Json& about, std::string_view type, std::string_view reason,
+              std::string_view note);
   bool count_up(const Identity& identity);
   void forget_oldest();
 

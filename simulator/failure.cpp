@@ -18,8 +18,9 @@ Json details_of(std::string_view group, std::string_view kind, std::string_view 
 /// The reason of a cause, from the words that Kubernetes puts in front of a field error.
 std::string cause_reason(std::string_view message) {
   const std::pair<std::string_view, const char*> known[] = {
-      {"Required value", "FieldValueRequired"},   {"Unsupported value", "FieldValueNotSupported"}, {"Duplicate value", "FieldValueDuplicate"},
-      {"Forbidden", "FieldValueForbidden"},       {"Not found", "FieldValueNotFound"},             {"Too long", "FieldValueTooLong"},
+      {"Required value", "FieldValueRequired"},   {"Unsupported value", "FieldValueNotSupported"},
+      {"Duplicate value", "FieldValueDuplicate"}, {"Forbidden", "FieldValueForbidden"},
+      {"Not found", "FieldValueNotFound"},        {"Too long", "FieldValueTooLong"},
       {"Too many", "FieldValueTooMany"},
   };
   for (const auto& [prefix, reason] : known) {
@@ -37,23 +38,28 @@ std::string qualified(std::string_view group, std::string_view name) {
 Failure bad_request(std::string message) { return {400, "BadRequest", std::move(message), nullptr}; }
 
 Failure not_found(std::string_view group, std::string_view plural, std::string_view name) {
-  return {404, "NotFound", fmt::format("{} \"{}\" not found", qualified(group, plural), name), details_of(group, plural, name)};
+  return {404, "NotFound", fmt::format("{} \"{}\" not found", qualified(group, plural), name),
+          details_of(group, plural, name)};
 }
 
 Failure already_exists(std::string_view group, std::string_view plural, std::string_view name) {
-  return {409, "AlreadyExists", fmt::format("{} \"{}\" already exists", qualified(group, plural), name), details_of(group, plural, name)};
+  return {409, "AlreadyExists", fmt::format("{} \"{}\" already exists", qualified(group, plural), name),
+          details_of(group, plural, name)};
 }
 
 Failure conflict(std::string_view group, std::string_view plural, std::string_view name, std::string_view why) {
-  return {409, "Conflict", fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", qualified(group, plural), name, why),
+  return {409, "Conflict",
+          fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", qualified(group, plural), name, why),
           details_of(group, plural, name)};
 }
 
 Failure forbidden(std::string_view group, std::string_view plural, std::string_view name, std::string_view why) {
-  return {403, "Forbidden", fmt::format("{} \"{}\" is forbidden: {}", qualified(group, plural), name, why), details_of(group, plural, name)};
+  return {403, "Forbidden", fmt::format("{} \"{}\" is forbidden: {}", qualified(group, plural), name, why),
+          details_of(group, plural, name)};
 }
 
-Failure invalid_object(std::string_view group, std::string_view kind, std::string_view name, const api::FieldErrors& errors) {
+Failure invalid_object(std::string_view group, std::string_view kind, std::string_view name,
+                       const api::FieldErrors& errors) {
   Json causes = Json::array();
   std::string text;
   for (const api::FieldError& error : errors) {
@@ -64,7 +70,8 @@ Failure invalid_object(std::string_view group, std::string_view kind, std::strin
   if (errors.size() > 1) text = "[" + text + "]";
   Json details = details_of(group, kind, name);
   details["causes"] = std::move(causes);
-  return {422, "Invalid", fmt::format("{} \"{}\" is invalid: {}", qualified(group, kind), name, text), std::move(details)};
+  return {422, "Invalid", fmt::format("{} \"{}\" is invalid: {}", qualified(group, kind), name, text),
+          std::move(details)};
 }
 
 Failure expired(std::string message) { return {410, "Expired", std::move(message), nullptr}; }
@@ -75,10 +82,14 @@ Failure method_not_allowed() {
 
 Failure unsupported_media_type(std::string_view given, std::string_view accepted) {
   return {415, "UnsupportedMediaType",
-          fmt::format("the body of the request was in an unknown format - accepted media types include: {} (got {})", accepted, given), nullptr};
+          fmt::format("the body of the request was in an unknown format - accepted media types include: {} (got {})",
+                      accepted, given),
+          nullptr};
 }
 
-Failure internal_error(std::string message) { return {500, "InternalError", "Internal error occurred: " + std::move(message), nullptr}; }
+Failure internal_error(std::string message) {
+  return {500, "InternalError", "Internal error occurred: " + std::move(message), nullptr};
+}
 
 Failure unprocessable_patch() {
   return {422, "Invalid", "the server rejected our request due to an error in our request", Json::object()};
@@ -86,7 +97,8 @@ Failure unprocessable_patch() {
 
 Failure no_such_path() { return {404, "NotFound", "the server could not find the requested resource", Json::object()}; }
 
-Failure from_store(const base::Error& error, std::string_view group, std::string_view plural, std::string_view kind, std::string_view name) {
+Failure from_store(const base::Error& error, std::string_view group, std::string_view plural, std::string_view kind,
+                   std::string_view name) {
   switch (error.code) {
     case base::ErrorCode::kNotFound: return {404, "NotFound", error.message, details_of(group, plural, name)};
     case base::ErrorCode::kAlreadyExists: return {409, "AlreadyExists", error.message, details_of(group, plural, name)};
@@ -102,8 +114,8 @@ Failure from_store(const base::Error& error, std::string_view group, std::string
 }
 
 Json status_object(const Failure& failure) {
-  Json body = {{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Json::object()}, {"status", "Failure"}, {"message", failure.message},
-               {"code", failure.code}};
+  Json body = {{"kind", "Status"},    {"apiVersion", "v1"},         {"metadata", Json::object()},
+               {"status", "Failure"}, {"message", failure.message}, {"code", failure.code}};
   if (!failure.reason.empty()) body["reason"] = failure.reason;
   if (!failure.details.is_null()) body["details"] = failure.details;
   return body;

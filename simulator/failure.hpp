@@ -22,9 +22,9 @@ namespace simulator {
 /// An answer that is not a success, before it becomes a metav1.Status.
 struct Failure {
   int code = 500;
-  std::string reason;   ///< StatusReason, such as "NotFound"
+  std::string reason;  ///< StatusReason, such as "NotFound"
   std::string message;
-  api::Json details;    ///< null: left out
+  api::Json details;                           ///< null: left out
   std::optional<base::seconds> retry_after{};  ///< the header; details.retryAfterSeconds is separate
 };
 
@@ -56,7 +56,8 @@ Failure already_exists(std::string_view group, std::string_view plural, std::str
 Failure conflict(std::string_view group, std::string_view plural, std::string_view name, std::string_view why);
 Failure forbidden(std::string_view group, std::string_view plural, std::string_view name, std::string_view why);
 /// 422: `<Kind>.<group> "<name>" is invalid: <path>: <message>`, several ones in brackets; one cause for each.
-Failure invalid_object(std::string_view group, std::string_view kind, std::string_view name, const api::FieldErrors& errors);
+Failure invalid_object(std::string_view group, std::string_view kind, std::string_view name,
+                       const api::FieldErrors& errors);
 /// 410 for a resourceVersion or continue token that compaction took.
 Failure expired(std::string message);
 Failure method_not_allowed();
@@ -68,7 +69,8 @@ Failure unprocessable_patch();
 Failure no_such_path();
 
 /// What the store refused, as the API server words it. `message` of 404, 409 is already Kubernetes' own.
-Failure from_store(const base::Error& error, std::string_view group, std::string_view plural, std::string_view kind, std::string_view name);
+Failure from_store(const base::Error& error, std::string_view group, std::string_view plural, std::string_view kind,
+                   std::string_view name);
 
 api::Json status_object(const Failure& failure);
 kube::Response to_response(const Failure& failure);

@@ -10,16 +10,21 @@
 namespace simulator {
 namespace {
 
-constexpr FaultEffect kAllEffects[] = {FaultEffect::kDropRequest,   FaultEffect::kDropResponse, FaultEffect::kDelay,
-                                       FaultEffect::kTooManyRequests, FaultEffect::kInternalError, FaultEffect::kUnavailable,
-                                       FaultEffect::kCutWatch,      FaultEffect::kStallWatch,   FaultEffect::kStaleList};
+constexpr FaultEffect kAllEffects[] = {
+    FaultEffect::kDropRequest,     FaultEffect::kDropResponse,  FaultEffect::kDelay,
+    FaultEffect::kTooManyRequests, FaultEffect::kInternalError, FaultEffect::kUnavailable,
+    FaultEffect::kCutWatch,        FaultEffect::kStallWatch,    FaultEffect::kStaleList};
 
-bool is_watch_effect(FaultEffect effect) { return effect == FaultEffect::kCutWatch || effect == FaultEffect::kStallWatch; }
+bool is_watch_effect(FaultEffect effect) {
+  return effect == FaultEffect::kCutWatch || effect == FaultEffect::kStallWatch;
+}
 
 bool concerns(const FaultRule& rule, const FaultSubject& subject) {
-  const auto fits = [](const std::string& wanted, std::string_view is) { return wanted.empty() || wanted == is || (wanted == "-" && is.empty()); };
-  return fits(rule.verb, subject.verb) && fits(rule.resource, subject.resource) && fits(rule.subresource, subject.subresource) &&
-         fits(rule.user, subject.user);
+  const auto fits = [](const std::string& wanted, std::string_view is) {
+    return wanted.empty() || wanted == is || (wanted == "-" && is.empty());
+  };
+  return fits(rule.verb, subject.verb) && fits(rule.resource, subject.resource) &&
+         fits(rule.subresource, subject.subresource) && fits(rule.user, subject.user);
 }
 
 base::Result<FaultRule> parse_rule(const api::Json& json) {
@@ -31,13 +36,17 @@ base::Result<FaultRule> parse_rule(const api::Json& json) {
     rule.effect = candidate;
     known = true;
   }
-  if (!known) return base::invalid(fmt::format("effect: \"{}\" is unknown; one of drop-request, drop-response, delay, too-many-requests, "
-                                               "internal-error, unavailable, cut-watch, stall-watch, stale-list", effect));
+  if (!known)
+    return base::invalid(
+        fmt::format("effect: \"{}\" is unknown; one of drop-request, drop-response, delay, too-many-requests, "
+                    "internal-error, unavailable, cut-watch, stall-watch, stale-list",
+                    effect));
   rule.verb = text_at(json, {"verb"});
   rule.resource = text_at(json, {"resource"});
   rule.subresource = text_at(json, {"subresource"});
   rule.user = text_at(json, {"user"});
-  if (const api::Json* odds = find_at(json, {"probability"}); odds && odds->is_number()) rule.probability = odds->get<double>();
+  if (const api::Json* odds = find_at(json, {"probability"}); odds && odds->is_number())
+    rule.probability = odds->get<double>();
   rule.count = number_at(json, {"count"}).value_or(-1);
   rule.delay = base::milliseconds(number_at(json, {"delayMilliseconds"}).value_or(rule.delay.count()));
   rule.retry_after = base::seconds(number_at(json, {"retryAfterSeconds"}).value_or(rule.retry_after.count()));
@@ -121,9 +130,17 @@ base::Result<std::vector<FaultRule>> Faults::parse(const api::Json& document) {
 api::Json Faults::to_json() const {
   api::Json list = api::Json::array();
   for (const FaultRule& rule : rules()) {
-    list.push_back({{"effect", to_string(rule.effect)}, {"verb", rule.verb}, {"resource", rule.resource}, {"subresource", rule.subresource},
-                    {"user", rule.user}, {"probability", rule.probability}, {"count", rule.count}, {"delayMilliseconds", rule.delay.count()},
-                    {"retryAfterSeconds", rule.retry_after.count()}, {"lag", rule.lag}, {"hits", rule.hits}});
+    list.push_back({{"effect", to_string(rule.effect)},
+                    {"verb", rule.verb},
+                    {"resource", rule.resource},
+                    {"subresource", rule.subresource},
+                    {"user", rule.user},
+                    {"probability", rule.probability},
+                    {"count", rule.count},
+                    {"delayMilliseconds", rule.delay.count()},
+                    {"retryAfterSeconds", rule.retry_after.count()},
+                    {"lag", rule.lag},
+                    {"hits", rule.hits}});
   }
   return {{"rules", std::move(list)}};
 }

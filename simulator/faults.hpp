@@ -25,14 +25,15 @@ enum class FaultEffect {
   kStallWatch,       ///< a running watch stays open and says nothing more
   kStaleList,        ///< a list answers as of `lag` revisions ago
 };
-/// "drop-request", "drop-response", "delay", "too-many-requests", "internal-error", "unavailable", "cut-watch", "stall-watch", "stale-list".
+/// "drop-request", "drop-response", "delay", "too-many-requests", "internal-error", "unavailable", "cut-watch",
+/// "stall-watch", "stale-list".
 std::string_view to_string(FaultEffect effect);
 
 /// When to do what. Empty strings match everything.
 struct FaultRule {
   FaultEffect effect = FaultEffect::kInternalError;
-  std::string verb{};       ///< get list watch create update patch delete deletecollection
-  std::string resource{};   ///< plural
+  std::string verb{};         ///< get list watch create update patch delete deletecollection
+  std::string resource{};     ///< plural
   std::string subresource{};  ///< "-" matches only requests without one
   std::string user{};
   double probability = 1;
@@ -40,7 +41,7 @@ struct FaultRule {
   base::milliseconds delay{1000};
   base::seconds retry_after{1};
   std::uint64_t lag = 10;
-  std::int64_t hits = 0;    ///< written by Faults
+  std::int64_t hits = 0;  ///< written by Faults
 };
 
 /// What a rule is matched against.
@@ -51,7 +52,8 @@ struct FaultSubject {
   std::string_view user;
 };
 
-/// The server's misfortunes, on demand and reproducible by seed. The first matching rule that fires counts. Thread-safe.
+/// The server's misfortunes, on demand and reproducible by seed. The first matching rule that fires counts.
+/// Thread-safe.
 class Faults {
  public:
   explicit Faults(std::uint64_t seed) : random_(seed) {}
@@ -66,7 +68,8 @@ class Faults {
   /// For a running watch. Rules with a probability fire only with an event, so that polling does not change the odds.
   std::optional<FaultEffect> strike_watch(const FaultSubject& subject, bool with_event);
 
-  /// {"seed": 7, "rules": [{"effect": "drop-response", "verb": "create", "resource": "pods", "subresource": "eviction", "count": 1}]}
+  /// {"seed": 7, "rules": [{"effect": "drop-response", "verb": "create", "resource": "pods", "subresource": "eviction",
+  /// "count": 1}]}
   static base::Result<std::vector<FaultRule>> parse(const api::Json& document);
   api::Json to_json() const;
 

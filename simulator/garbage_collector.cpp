@@ -15,7 +15,8 @@ using api::Json;
 
 bool has_finalizer(const Json& object, std::string_view wanted) {
   const Json* finalizers = find_at(object, {"metadata", "finalizers"});
-  return finalizers && finalizers->is_array() && std::ranges::any_of(*finalizers, [&](const Json& f) { return f.is_string() && f == wanted; });
+  return finalizers && finalizers->is_array() &&
+         std::ranges::any_of(*finalizers, [&](const Json& f) { return f.is_string() && f == wanted; });
 }
 
 }  // namespace
@@ -42,7 +43,8 @@ void GarbageCollector::on_change(const Change& change) {
   if (type.plural == kube::kEvents.plural) return;
   const std::string uid = uid_of(*change.object);
   const auto known = uids_.find({type, change.key});
-  if (known != uids_.end() && (change.kind == ChangeKind::kDeleted || known->second != uid)) forget(std::string(known->second));
+  if (known != uids_.end() && (change.kind == ChangeKind::kDeleted || known->second != uid))
+    forget(std::string(known->second));
   if (change.kind == ChangeKind::kDeleted) return;
 
   Item item{type, change.key, {}, false, false, is_terminating(*change.object)};
@@ -50,7 +52,8 @@ void GarbageCollector::on_change(const Change& change) {
   item.releases_dependents = item.terminating && has_finalizer(*change.object, "orphan");
   const Json* owners = find_at(*change.object, {"metadata", "ownerReferences"});
   if (owners && owners->is_array()) {
-    for (const Json& owner : *owners) item.owners.push_back({text_at(owner, {"uid"}), resource_type_of(owner).has_value()});
+    for (const Json& owner : *owners)
+      item.owners.push_back({text_at(owner, {"uid"}), resource_type_of(owner).has_value()});
   }
   if (const auto before = items_.find(uid); before != items_.end()) {
     for (const Owner& owner : before->second.owners) dependents_[owner.uid].erase(uid);
@@ -114,34 +117,41 @@ bool GarbageCollector::delete_dependents(const std::string& uid, const Item& ite
   for (const std::string& dependent : std::set<std::string>(found->second)) {
     const auto at = items_.find(dependent);
     if (at == items_.end() || at->second.terminating) continue;
-    changed = store_.remove(at->second.type.type(!at->second.key.ns.empty()), at->second.key, {dependent, ""}).ok() || changed;
+    changed = store_.remove(at->second.type.type(!at->second.key.ns.empty()), at->second.key, {dependent, ""}).ok() ||
+              changed;
   }
   return changed;
 }
 
 bool GarbageCollector::drop_owners(const Item& item, const std::string& uid, const std::set<std::string>& owners) {
-  return store_.mutate(item.type.type(!item.key.ns.empty()), item.key, Part::kAll, [&](Json& object) -> base::Status {
-    if (uid_of(object) != uid) return base::Error{base::ErrorCode::kConflict, "another object"};
-    Json kept = Json::array();
-    for (const Json& owner : array_in(object_in(object, "metadata"), "ownerReferences")) {
-      if (!owners.contains(text_at(owner, {"uid"}))) kept.push_back(owner);
-    }
-    object["metadata"].erase("ownerReferences");
-    if (!kept.empty()) object["metadata"]["ownerReferences"] = std::move(kept);
-    return base::Done{};
-  }).ok();
+  return store_
+      .mutate(item.type.type(!item.key.ns.empty()), item.key, Part::kAll,
+              [&](Json& object) -> base::Status {
+                if (uid_of(object) != uid) return base::Error{base::ErrorCode::kConflict, "another object"};
+                Json kept = Json::array();
+                for (const Json& owner : array_in(object_in(object, "metadata"), "ownerReferences")) {
+                  if (!owners.contains(text_at(owner, {"uid"}))) kept.push_back(owner);
+                }
+                object["metadata"].erase("ownerReferences");
+                if (!kept.empty()) object["metadata"]["ownerReferences"] = std::move(kept);
+                return base::Done{};
+              })
+      .ok();
 }
 
 bool GarbageCollector::drop_finalizer(const Item& item, const char* finalizer) {
-  return store_.mutate(item.type.type(!item.key.ns.empty()), item.key, Part::kAll, [&](Json& object) -> base::Status {
-    Json kept = Json::array();
-    for (const Json& name : array_in(object_in(object, "metadata"), "finalizers")) {
-      if (name != finalizer) kept.push_back(name);
-    }
-    object["metadata"].erase("finalizers");
-    if (!kept.empty()) object["metadata"]["finalizers"] = std::move(kept);
-    return base::Done{};
-  }).ok();
+  return store_
+      .mutate(item.type.type(!item.key.ns.empty()), item.key, Part::kAll,
+              [&](Json& object) -> base::Status {
+                Json kept = Json::array();
+                for (const Json& name : array_in(object_in(object, "metadata"), "finalizers")) {
+                  if (name != finalizer) kept.push_back(name);
+                }
+                object["metadata"].erase("finalizers");
+                if (!kept.empty()) object["metadata"]["finalizers"] = std::move(kept);
+                return base::Done{};
+              })
+      .ok();
 }
 
 }  // namespace simulator

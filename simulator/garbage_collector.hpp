@@ -40,8 +40,8 @@ class GarbageCollector final : public Actor {
     AnyType type;
     api::ObjectKey key;
     std::vector<Owner> owners;
-    bool waits_for_dependents = false;   ///< finalizer foregroundDeletion, terminating
-    bool releases_dependents = false;    ///< finalizer orphan, terminating
+    bool waits_for_dependents = false;  ///< finalizer foregroundDeletion, terminating
+    bool releases_dependents = false;   ///< finalizer orphan, terminating
     bool terminating = false;
   };
 
@@ -56,7 +56,7 @@ class GarbageCollector final : public Actor {
 
   Store& store_;
   Journal journal_;
-  std::map<std::string, Item> items_;                       // by uid
+  std::map<std::string, Item> items_;  // by uid
   std::map<std::pair<AnyType, api::ObjectKey>, std::string> uids_;
   std::map<std::string, std::set<std::string>> dependents_;  // owner's uid → uids
   std::set<std::string> gone_;                               // deleted owners of kinds that a reset would not list

@@ -41,18 +41,22 @@ bool HandoffOperator::look_at(const api::ObjectKey& key, base::TimePoint now) {
   if (step.due) agenda_.set(key, *step.due);
   bool changed = false;
   if (!step.annotations.empty()) {
-    changed = store_.mutate(kube::kPods, key, Part::kMain, [&](Json& edited) -> base::Status {
-      if (uid_of(edited) != uid_of(*pod)) return base::Error{base::ErrorCode::kConflict, "another pod"};
-      Json& annotations = object_in(object_in(edited, "metadata"), "annotations");
-      for (const auto& [name, value] : step.annotations) {
-        if (value) {
-          annotations[name] = *value;
-        } else {
-          annotations.erase(name);
-        }
-      }
-      return base::Done{};
-    }).ok();
+    changed = store_
+                  .mutate(kube::kPods, key, Part::kMain,
+                          [&](Json& edited) -> base::Status {
+                            if (uid_of(edited) != uid_of(*pod))
+                              return base::Error{base::ErrorCode::kConflict, "another pod"};
+                            Json& annotations = object_in(object_in(edited, "metadata"), "annotations");
+                            for (const auto& [name, value] : step.annotations) {
+                              if (value) {
+                                annotations[name] = *value;
+                              } else {
+                                annotations.erase(name);
+                              }
+                            }
+                            return base::Done{};
+                          })
+                  .ok();
   }
   if (step.delete_pod) changed = store_.remove(kube::kPods, key, {uid_of(*pod), ""}).ok() || changed;
   return changed;

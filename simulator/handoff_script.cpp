@@ -34,9 +34,15 @@ struct TimeWord {
   std::optional<base::Duration> HandoffScript::*field;
 };
 constexpr TimeWord kTimeWords[] = {
-    {"ack", &HandoffScript::ack},         {"pre-done", &HandoffScript::pre_done}, {"progress", &HandoffScript::progress},
-    {"heartbeat", &HandoffScript::heartbeat}, {"ready", &HandoffScript::ready},   {"revoke", &HandoffScript::revoke},
-    {"failed", &HandoffScript::failed},   {"aborted", &HandoffScript::aborted},   {"owner-deletes", &HandoffScript::owner_deletes},
+    {"ack", &HandoffScript::ack},
+    {"pre-done", &HandoffScript::pre_done},
+    {"progress", &HandoffScript::progress},
+    {"heartbeat", &HandoffScript::heartbeat},
+    {"ready", &HandoffScript::ready},
+    {"revoke", &HandoffScript::revoke},
+    {"failed", &HandoffScript::failed},
+    {"aborted", &HandoffScript::aborted},
+    {"owner-deletes", &HandoffScript::owner_deletes},
 };
 
 struct FlagWord {
@@ -98,7 +104,11 @@ std::string former_token(const std::string& token) {
 class Turn {
  public:
   Turn(const HandoffScript& script, HandoffMemory& memory, base::TimePoint now, HandoffStep& step)
-      : script_(script), memory_(memory), now_(now), step_(step), token_(script.stale_token ? former_token(memory.token) : memory.token) {}
+      : script_(script),
+        memory_(memory),
+        now_(now),
+        step_(step),
+        token_(script.stale_token ? former_token(memory.token) : memory.token) {}
 
   /// Due now and not given yet. A later instant goes into the step.
   bool turn_of(const std::string& answer, std::optional<base::Duration> after, std::optional<base::TimePoint> since) {
@@ -119,7 +129,8 @@ class Turn {
   void withdraw(std::string_view key) { step_.annotations.emplace_back(std::string(key), std::nullopt); }
   void count(const std::string& answer) {
     ++memory_.answers;
-    if (script_.silent_after == answer || script_.silent_after == std::to_string(memory_.answers)) memory_.silent = true;
+    if (script_.silent_after == answer || script_.silent_after == std::to_string(memory_.answers))
+      memory_.silent = true;
   }
   bool later(base::TimePoint when) {
     step_.due = step_.due ? std::min(*step_.due, when) : when;
@@ -147,7 +158,8 @@ void show_life(const HandoffScript& script, HandoffMemory& memory, base::TimePoi
   turn.later(now + std::max<base::Duration>(*script.heartbeat, base::milliseconds(10)));
 }
 
-void show_progress(const HandoffScript& script, HandoffMemory& memory, base::TimePoint now, HandoffStep& step, Turn& turn) {
+void show_progress(const HandoffScript& script, HandoffMemory& memory, base::TimePoint now, HandoffStep& step,
+                   Turn& turn) {
   if (memory.given.contains("ready") || memory.given.contains("failed")) return;
   if (!turn.period_of(script.progress, memory.last_progress, *memory.migrate_since)) return;
   memory.last_progress = now;
@@ -166,7 +178,8 @@ void migrate(const HandoffScript& script, HandoffMemory& memory, base::TimePoint
   if (!memory.given.contains("ack") || !memory.migrate_since) return;
   show_progress(script, memory, now, step, turn);
   if (turn.turn_of("failed", script.failed, memory.migrate_since)) {
-    turn.give("failed", names::kHandoffFailed, fmt::format("{}:{}:{}", turn.token(), script.fail_reason, script.fail_message));
+    turn.give("failed", names::kHandoffFailed,
+              fmt::format("{}:{}:{}", turn.token(), script.fail_reason, script.fail_message));
   }
   if (turn.turn_of("ready", script.ready, memory.migrate_since)) {
     memory.ready_at = now;
@@ -198,7 +211,8 @@ base::Result<HandoffScript> HandoffScript::parse(std::string_view text) {
   return script;
 }
 
-HandoffStep handoff_decide(const HandoffScript& script, const api::StringMap& annotations, HandoffMemory& memory, base::TimePoint now) {
+HandoffStep handoff_decide(const HandoffScript& script, const api::StringMap& annotations, HandoffMemory& memory,
+                           base::TimePoint now) {
   HandoffStep step;
   const std::string& token = annotations.value(names::kHandoffRequest);
   if (token != memory.token) {

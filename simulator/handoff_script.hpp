@@ -1,7 +1,8 @@
 #pragma once
 
-/// What a workload's operator answers in the two-way handoff protocol (protocols 4.2), as a script. Pure: the same decision
-/// serves the simulator's store and a real API server; a shell reads pods, calls HandoffBrain and carries out the action.
+/// What a workload's operator answers in the two-way handoff protocol (protocols 4.2), as a script. Pure: the same
+/// decision serves the simulator's store and a real API server; a shell reads pods, calls HandoffBrain and carries out
+/// the action.
 
 #include <map>
 #include <optional>
@@ -36,10 +37,11 @@ struct HandoffScript {
   bool answers_after_abort = false;  ///< goes on as if there was no abort
   bool unchanged_heartbeat = false;  ///< every heartbeat repeats the first value
   base::Duration clock_skew{0};      ///< added to the times inside values
-  std::string silent_after;          ///< "ack", "pre-done", "progress", "ready", "failed" or "3" (answers): then a crash
+  std::string silent_after;  ///< "ack", "pre-done", "progress", "ready", "failed" or "3" (answers): then a crash
 
-  /// "ack=1s, heartbeat=10s, progress=2s, ready=20s, revoke=5s, failed=15s:RetryableBusy:disk full, aborted=1s, pre-done=3s,
-  /// owner-deletes=25s, skew=-10m, silent-after=ack, stale-token, answers-after-abort, unchanged-heartbeat".
+  /// "ack=1s, heartbeat=10s, progress=2s, ready=20s, revoke=5s, failed=15s:RetryableBusy:disk full, aborted=1s,
+  /// pre-done=3s, owner-deletes=25s, skew=-10m, silent-after=ack, stale-token, answers-after-abort,
+  /// unchanged-heartbeat".
   static base::Result<HandoffScript> parse(std::string_view text);
 };
 
@@ -53,9 +55,10 @@ struct HandoffMemory {
   std::optional<base::TimePoint> last_heartbeat;
   std::optional<base::TimePoint> last_progress;
   std::string heartbeat_value;
-  std::set<std::string> given;  ///< one-time answers: "ack", "pre-done", "ready", "revoked", "failed", "aborted", "deleted"
+  std::set<std::string>
+      given;  ///< one-time answers: "ack", "pre-done", "ready", "revoked", "failed", "aborted", "deleted"
   int answers = 0;
-  int steps = 0;                ///< progress reports
+  int steps = 0;  ///< progress reports
   bool silent = false;
 };
 
@@ -67,7 +70,8 @@ struct HandoffStep {
 };
 
 /// Pure. `memory` is what the last call left; a new token makes it anew.
-HandoffStep handoff_decide(const HandoffScript& script, const api::StringMap& annotations, HandoffMemory& memory, base::TimePoint now);
+HandoffStep handoff_decide(const HandoffScript& script, const api::StringMap& annotations, HandoffMemory& memory,
+                           base::TimePoint now);
 
 /// {"metadata": {"uid": …, "annotations": {…}}}: guarded, so that a successor is not touched.
 api::Json handoff_merge_patch(const HandoffStep& step, const std::string& uid);

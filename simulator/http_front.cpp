@@ -14,7 +14,8 @@ namespace {
 
 constexpr base::milliseconds kWatchPoll{250};  // how soon a watch notices that its peer has gone
 constexpr base::milliseconds kLongestDelay{60'000};
-constexpr const char* kAdminToken = "simulator-admin";  // kubectl asks for a user name when a kubeconfig has no credentials at all
+constexpr const char* kAdminToken =
+    "simulator-admin";  // kubectl asks for a user name when a kubeconfig has no credentials at all
 
 /// nullopt: an unknown token.
 std::optional<User> user_of(const HttpFrontOptions& options, const serving::Request& request) {
@@ -49,7 +50,8 @@ serving::Response http_response(kube::Response&& response) {
   converted.content_type = response.content_type.empty() ? "application/json" : response.content_type;
   converted.body = std::move(response.body);
   converted.headers = {{"Cache-Control", "no-cache, private"}};
-  if (response.retry_after) converted.headers.emplace_back("Retry-After", std::to_string(response.retry_after->count()));
+  if (response.retry_after)
+    converted.headers.emplace_back("Retry-After", std::to_string(response.retry_after->count()));
   return converted;
 }
 
@@ -98,7 +100,8 @@ std::string base64(const std::string& text) {
   std::string encoded;
   for (std::size_t i = 0; i < text.size(); i += 3) {
     std::uint32_t bits = 0;
-    for (std::size_t j = 0; j < 3; ++j) bits = bits << 8 | (i + j < text.size() ? static_cast<unsigned char>(text[i + j]) : 0U);
+    for (std::size_t j = 0; j < 3; ++j)
+      bits = bits << 8 | (i + j < text.size() ? static_cast<unsigned char>(text[i + j]) : 0U);
     for (int j = 3; j >= 0; --j) encoded += kDigits[bits >> (6 * j) & 63];
   }
   for (std::size_t i = text.size() % 3; i != 0 && i < 3; ++i) encoded[encoded.size() - (3 - i)] = '=';
@@ -107,14 +110,17 @@ std::string base64(const std::string& text) {
 
 }  // namespace
 
-HttpFront::HttpFront(ApiServer& server, HttpFrontOptions options, base::Log log) : server_(server), options_(std::move(options)) {
+HttpFront::HttpFront(ApiServer& server, HttpFrontOptions options, base::Log log)
+    : server_(server), options_(std::move(options)) {
   serving::ServerOptions http;
   http.address = options_.address;
   http.port = options_.port;
   http.handler_threads = options_.handler_threads;
-  if (options_.identity) http.certificate = serving::Certificate{options_.identity->certificate, options_.identity->key};
+  if (options_.identity)
+    http.certificate = serving::Certificate{options_.identity->certificate, options_.identity->key};
   http_ = std::make_unique<serving::Server>(
-      std::move(http), [this](const serving::Request& request) { return serve_request(server_, options_, request); }, std::move(log));
+      std::move(http), [this](const serving::Request& request) { return serve_request(server_, options_, request); },
+      std::move(log));
 }
 
 HttpFront::~HttpFront() { stop(); }
@@ -125,14 +131,18 @@ std::uint16_t HttpFront::port() const { return http_->port(); }
 
 std::string HttpFront::url() const {
   const bool v6 = options_.address.find(':') != std::string::npos;
-  return fmt::format("{}://{}{}{}:{}", options_.identity ? "https" : "http", v6 ? "[" : "", options_.address, v6 ? "]" : "", port());
+  return fmt::format("{}://{}{}{}:{}", options_.identity ? "https" : "http", v6 ? "[" : "", options_.address,
+                     v6 ? "]" : "", port());
 }
 
 std::string HttpFront::kubeconfig(const std::string& token) const {
-  std::string text = "apiVersion: v1\nkind: Config\ncurrent-context: simulator\nclusters:\n- name: simulator\n  cluster:\n";
+  std::string text =
+      "apiVersion: v1\nkind: Config\ncurrent-context: simulator\nclusters:\n- name: simulator\n  cluster:\n";
   text += fmt::format("    server: {}\n", url());
   if (options_.identity) text += fmt::format("    certificate-authority-data: {}\n", base64(options_.identity->ca));
-  text += "contexts:\n- name: simulator\n  context:\n    cluster: simulator\n    user: simulator\n    namespace: default\nusers:\n- name: simulator\n";
+  text +=
+      "contexts:\n- name: simulator\n  context:\n    cluster: simulator\n    user: simulator\n    namespace: "
+      "default\nusers:\n- name: simulator\n";
   text += fmt::format("  user:\n    token: {}\n", token.empty() ? kAdminToken : token);
   return text;
 }

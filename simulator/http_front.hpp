@@ -8,8 +8,8 @@
 
 #include "base/log.hpp"
 #include "base/result.hpp"
-#include "simulator/api_server.hpp"
 #include "serving/certificates.hpp"
+#include "simulator/api_server.hpp"
 
 namespace serving {
 class Server;
@@ -19,15 +19,15 @@ namespace simulator {
 
 struct HttpFrontOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 0;                   ///< 0: a free one
-  std::optional<serving::ServerIdentity> identity{}; ///< absent: plain HTTP
-  std::map<std::string, User> tokens{};     ///< by bearer token; another token is 401
+  std::uint16_t port = 0;                                      ///< 0: a free one
+  std::optional<serving::ServerIdentity> identity{};           ///< absent: plain HTTP
+  std::map<std::string, User> tokens{};                        ///< by bearer token; another token is 401
   User anonymous{"kubernetes-admin", {"system:masters"}, {}};  ///< without a token, and with that of kubeconfig()
-  int handler_threads = 8;                  ///< requests worked on at a time; one that a fault delays holds its thread
+  int handler_threads = 8;  ///< requests worked on at a time; one that a fault delays holds its thread
 };
 
-/// An ApiServer over HTTP or HTTPS, for kubectl and for an operator in its own process. Impersonate-User is believed; every
-/// running watch has a thread of its own. Thread-safe.
+/// An ApiServer over HTTP or HTTPS, for kubectl and for an operator in its own process. Impersonate-User is believed;
+/// every running watch has a thread of its own. Thread-safe.
 class HttpFront {
  public:
   /// `server` must outlive the front.

@@ -18,16 +18,22 @@ using api::FieldErrors;
 using api::Json;
 
 constexpr std::string_view kSubdomainRule =
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric "
-    "character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
+    "end with an alphanumeric "
+    "character (e.g. 'example.com', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 constexpr std::string_view kLabelRule =
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character "
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
+    "an alphanumeric character "
     "(e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 constexpr std::string_view kLabelValueRule =
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
-    "character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric "
+    "character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 constexpr std::string_view kQualifiedNameRule =
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or "
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+    "character (e.g. 'MyName',  or "
     "'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
 bool is(const ServedResource& resource, std::string_view group, std::string_view plural) {
@@ -52,7 +58,8 @@ void default_container(Json& container) {
   if (!container.is_object()) return;
   const std::string image = text_at(container, {"image"});
   const auto colon = image.rfind(':');
-  const bool latest = colon == std::string::npos || image.find('/', colon) != std::string::npos || image.ends_with(":latest");
+  const bool latest =
+      colon == std::string::npos || image.find('/', colon) != std::string::npos || image.ends_with(":latest");
   set_if_absent(container, "imagePullPolicy", latest ? "Always" : "IfNotPresent");
   set_if_absent(container, "resources", Json::object());
   set_if_absent(container, "terminationMessagePath", "/dev/termination-log");
@@ -62,7 +69,8 @@ void default_container(Json& container) {
   }
   const Json* limits = find_at(container, {"resources", "limits"});
   if (!limits || !limits->is_object()) return;
-  if (Json* requests = object_member(container["resources"], "requests")) {  // what is limited but not requested is requested
+  if (Json* requests =
+          object_member(container["resources"], "requests")) {  // what is limited but not requested is requested
     for (const auto& [name, amount] : limits->items()) set_if_absent(*requests, name.c_str(), amount);
   }
 }
@@ -95,7 +103,8 @@ void add_toleration(Json& spec, std::string_view key) {
 /// spec.priority from the named class, or from the global default one.
 void resolve_priority(const Store& store, Json& spec) {
   const std::string name = text_at(spec, {"priorityClassName"});
-  const std::pair<std::string_view, int> system[] = {{"system-cluster-critical", 2'000'000'000}, {"system-node-critical", 2'000'001'000}};
+  const std::pair<std::string_view, int> system[] = {{"system-cluster-critical", 2'000'000'000},
+                                                     {"system-node-critical", 2'000'001'000}};
   for (const auto& [known, value] : system) {
     if (name == known) return set_if_absent(spec, "priority", value);
   }
@@ -227,12 +236,15 @@ std::string_view qos_class(const Json& pod) {
 
 // --- checks
 
-std::string quoted_value(std::string_view value, std::string_view rule) { return fmt::format("Invalid value: \"{}\": {}", value, rule); }
+std::string quoted_value(std::string_view value, std::string_view rule) {
+  return fmt::format("Invalid value: \"{}\": {}", value, rule);
+}
 
 void validate_name(const ServedResource& resource, const std::string& name, FieldErrors& errors) {
   if (name.empty()) return;  // the store asks for name or generateName
   if (resource.group == "rbac.authorization.k8s.io") {
-    if (name.find_first_of("/%") != std::string::npos) errors.push_back({"metadata.name", quoted_value(name, "may not contain '/' or '%'")});
+    if (name.find_first_of("/%") != std::string::npos)
+      errors.push_back({"metadata.name", quoted_value(name, "may not contain '/' or '%'")});
   } else if (is(resource, "", "namespaces") || is(resource, "", "services")) {
     if (!api::is_dns_label(name)) errors.push_back({"metadata.name", quoted_value(name, kLabelRule)});
   } else if (!api::is_dns_subdomain(name)) {
@@ -251,7 +263,8 @@ void validate_string_map(const Json& metadata, const char* field, bool are_label
   for (const auto& [key, value] : map->items()) {
     if (!api::is_qualified_name(key)) errors.push_back({path, quoted_value(key, kQualifiedNameRule)});
     if (!value.is_string()) {
-      errors.push_back({path + "." + key, fmt::format("Invalid value: {}: must be a string", value.dump(-1, ' ', false, Json::error_handler_t::replace))});
+      errors.push_back({path + "." + key, fmt::format("Invalid value: {}: must be a string",
+                                                      value.dump(-1, ' ', false, Json::error_handler_t::replace))});
     } else if (are_labels && !api::is_label_value(value.get_ref<const std::string&>())) {
       errors.push_back({path, quoted_value(value.get<std::string>(), kLabelValueRule)});
     }
@@ -267,10 +280,13 @@ void validate_owners(const Json& metadata, FieldErrors& errors) {
     const Json& owner = (*owners)[i];
     controllers += flag_at(owner, {"controller"}) ? 1 : 0;
     for (const char* field : {"apiVersion", "kind", "name", "uid"}) {
-      if (text_at(owner, {field}).empty()) errors.push_back({fmt::format("metadata.ownerReferences[{}].{}", i, field), "Required value: must not be empty"});
+      if (text_at(owner, {field}).empty())
+        errors.push_back(
+            {fmt::format("metadata.ownerReferences[{}].{}", i, field), "Required value: must not be empty"});
     }
   }
-  if (controllers > 1) errors.push_back({"metadata.ownerReferences", "Invalid value: Only one reference can have Controller set to true"});
+  if (controllers > 1)
+    errors.push_back({"metadata.ownerReferences", "Invalid value: Only one reference can have Controller set to true"});
 }
 
 void validate_finalizers(const Json& metadata, FieldErrors& errors) {
@@ -279,8 +295,10 @@ void validate_finalizers(const Json& metadata, FieldErrors& errors) {
   if (!finalizers->is_array()) return errors.push_back({"metadata.finalizers", "Invalid value: must be an array"});
   for (const Json& finalizer : *finalizers) {
     if (!finalizer.is_string() || !api::is_qualified_name(finalizer.get_ref<const std::string&>())) {
-      errors.push_back({"metadata.finalizers", fmt::format("Invalid value: {}: {}", finalizer.dump(-1, ' ', false, Json::error_handler_t::replace),
-                                                           kQualifiedNameRule)});
+      errors.push_back(
+          {"metadata.finalizers",
+           fmt::format("Invalid value: {}: {}", finalizer.dump(-1, ' ', false, Json::error_handler_t::replace),
+                       kQualifiedNameRule)});
     }
   }
 }
@@ -293,8 +311,10 @@ void validate_pod_spec(const Json& spec, const std::string& path, FieldErrors& e
   }
   for (std::size_t i = 0; i < containers->size(); ++i) {
     const Json& container = (*containers)[i];
-    if (text_at(container, {"name"}).empty()) errors.push_back({fmt::format("{}.containers[{}].name", path, i), "Required value"});
-    if (text_at(container, {"image"}).empty()) errors.push_back({fmt::format("{}.containers[{}].image", path, i), "Required value"});
+    if (text_at(container, {"name"}).empty())
+      errors.push_back({fmt::format("{}.containers[{}].name", path, i), "Required value"});
+    if (text_at(container, {"image"}).empty())
+      errors.push_back({fmt::format("{}.containers[{}].image", path, i), "Required value"});
   }
   const Json* grace = find_at(spec, {"terminationGracePeriodSeconds"});
   if (grace && !grace->is_number_integer() && !grace->is_null()) {
@@ -310,8 +330,9 @@ void validate_selected_template(const Json& object, FieldErrors& errors) {
   } else if (selector->empty()) {
     errors.push_back({"spec.selector", "Invalid value: {}: empty selector is invalid for this kind"});
   } else if (!label_selector_matches(*selector, labels)) {
-    errors.push_back({"spec.template.metadata.labels",
-                      fmt::format("Invalid value: {}: `selector` does not match template `labels`", labels ? labels->dump() : "null")});
+    errors.push_back(
+        {"spec.template.metadata.labels", fmt::format("Invalid value: {}: `selector` does not match template `labels`",
+                                                      labels ? labels->dump() : "null")});
   }
   const Json* spec = find_at(object, {"spec", "template", "spec"});
   validate_pod_spec(spec ? *spec : Json(Json::object()), "spec.template.spec", errors);
@@ -323,8 +344,9 @@ void validate_pdb(const Json& pdb, FieldErrors& errors) {
   }
   const std::string policy = text_at(pdb, {"spec", "unhealthyPodEvictionPolicy"});
   if (!policy.empty() && policy != "IfHealthyBudget" && policy != "AlwaysAllow") {
-    errors.push_back({"spec.unhealthyPodEvictionPolicy",
-                      fmt::format("Unsupported value: \"{}\": supported values: \"AlwaysAllow\", \"IfHealthyBudget\"", policy)});
+    errors.push_back(
+        {"spec.unhealthyPodEvictionPolicy",
+         fmt::format("Unsupported value: \"{}\": supported values: \"AlwaysAllow\", \"IfHealthyBudget\"", policy)});
   }
 }
 
@@ -333,7 +355,9 @@ Json fixed_part(const Json& pod) {
   const Json* spec = find_at(pod, {"spec"});
   if (!spec || !spec->is_object()) return nullptr;
   Json fixed = *spec;
-  for (const char* field : {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "nodeName", "schedulingGates"}) fixed.erase(field);
+  for (const char* field :
+       {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "nodeName", "schedulingGates"})
+    fixed.erase(field);
   for (const char* list : {"containers", "initContainers"}) {
     if (auto found = fixed.find(list); found != fixed.end() && found->is_array()) {
       for (Json& container : *found) {
@@ -355,18 +379,21 @@ void set_defaults(const ServedResource& resource, const Store& store, Json& obje
   if (is(resource, "", "persistentvolumeclaims")) {
     if (Json* spec = object_member(object, "spec")) set_if_absent(*spec, "volumeMode", "Filesystem");
   }
-  if (is(resource, "scheduling.k8s.io", "priorityclasses")) set_if_absent(object, "preemptionPolicy", "PreemptLowerPriority");
+  if (is(resource, "scheduling.k8s.io", "priorityclasses"))
+    set_if_absent(object, "preemptionPolicy", "PreemptLowerPriority");
 }
 
 void set_initial_status(const ServedResource& resource, Json& object) {
   if (is(resource, "", "pods")) object["status"] = {{"phase", "Pending"}, {"qosClass", qos_class(object)}};
   if (is(resource, "", "namespaces")) object["status"] = {{"phase", "Active"}};
-  if (is(resource, "", "persistentvolumeclaims") || is(resource, "", "persistentvolumes")) object["status"] = {{"phase", "Pending"}};
+  if (is(resource, "", "persistentvolumeclaims") || is(resource, "", "persistentvolumes"))
+    object["status"] = {{"phase", "Pending"}};
   if (is(resource, "apps", "deployments") || is(resource, "batch", "jobs")) object["status"] = Json::object();
   if (is(resource, "apps", "replicasets")) object["status"] = {{"replicas", 0}};
   if (is(resource, "apps", "statefulsets")) object["status"] = {{"replicas", 0}, {"availableReplicas", 0}};
   if (is(resource, "apps", "daemonsets")) {
-    object["status"] = {{"currentNumberScheduled", 0}, {"desiredNumberScheduled", 0}, {"numberMisscheduled", 0}, {"numberReady", 0}};
+    object["status"] = {
+        {"currentNumberScheduled", 0}, {"desiredNumberScheduled", 0}, {"numberMisscheduled", 0}, {"numberReady", 0}};
   }
   if (is(resource, "policy", "poddisruptionbudgets")) {
     object["status"] = {{"currentHealthy", 0}, {"desiredHealthy", 0}, {"disruptionsAllowed", 0}, {"expectedPods", 0}};
@@ -408,13 +435,17 @@ FieldErrors validate_built_in_update(const ServedResource& resource, const Json&
   FieldErrors errors;
   if (is(resource, "", "pods")) {
     if (fixed_part(before) != fixed_part(after) || !unchanged({"spec", "nodeName"})) {
-      errors.push_back({"spec", "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
-                                "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
-                                "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"});
+      errors.push_back(
+          {"spec",
+           "Forbidden: pod updates may not change fields other than "
+           "`spec.containers[*].image`,`spec.initContainers[*].image`,"
+           "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+           "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"});
     }
   } else if ((resource.group == "apps" || is(resource, "batch", "jobs")) && !unchanged({"spec", "selector"})) {
     const Json* selector = find_at(after, {"spec", "selector"});
-    errors.push_back({"spec.selector", fmt::format("Invalid value: {}: field is immutable", selector ? selector->dump() : "null")});
+    errors.push_back(
+        {"spec.selector", fmt::format("Invalid value: {}: field is immutable", selector ? selector->dump() : "null")});
   } else if (is(resource, "scheduling.k8s.io", "priorityclasses") && !unchanged({"value"})) {
     errors.push_back({"value", "Forbidden: may not be changed in an update."});
   }

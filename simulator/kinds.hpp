@@ -10,8 +10,8 @@
 
 namespace simulator {
 
-/// Fills in what Kubernetes' defaulting and its admission plugins (Priority, ServiceAccount, DefaultTolerationSeconds) fill
-/// in. `store` is asked for PriorityClasses. REQUIRES: object and object.metadata are JSON objects.
+/// Fills in what Kubernetes' defaulting and its admission plugins (Priority, ServiceAccount, DefaultTolerationSeconds)
+/// fill in. `store` is asked for PriorityClasses. REQUIRES: object and object.metadata are JSON objects.
 void set_defaults(const ServedResource& resource, const Store& store, api::Json& object);
 /// On POST, after the client's status was taken off: the status that a new object begins with.
 void set_initial_status(const ServedResource& resource, api::Json& object);
@@ -21,6 +21,7 @@ api::FieldErrors validate_metadata(const ServedResource& resource, const api::Js
 /// Required fields of built-in kinds.
 api::FieldErrors validate_built_in(const ServedResource& resource, const api::Json& object);
 /// Immutable fields of built-in kinds.
-api::FieldErrors validate_built_in_update(const ServedResource& resource, const api::Json& before, const api::Json& after);
+api::FieldErrors validate_built_in_update(const ServedResource& resource, const api::Json& before,
+                                          const api::Json& after);
 
 }  // namespace simulator

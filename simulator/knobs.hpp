@@ -1,6 +1,7 @@
 #pragma once
 
-/// Annotations that tell the simulated cluster how one pod or node behaves. Durations are "2", "0.5" (seconds) or "1m30s".
+/// Annotations that tell the simulated cluster how one pod or node behaves. Durations are "2", "0.5" (seconds) or
+/// "1m30s".
 
 #include <optional>
 #include <string_view>
@@ -13,20 +14,27 @@ namespace simulator::knobs {
 // --- on pods (usually through the pod template)
 inline constexpr std::string_view kStartSeconds = "simulator.evacuator.dev/start-seconds";  ///< bound → Running
 inline constexpr std::string_view kReadySeconds = "simulator.evacuator.dev/ready-seconds";  ///< Running → Ready
-inline constexpr std::string_view kNeverReady = "simulator.evacuator.dev/never-ready";      ///< present: not Ready; may come and go
-inline constexpr std::string_view kStopSeconds = "simulator.evacuator.dev/stop-seconds";    ///< deleted → gone; the grace period is the limit
-inline constexpr std::string_view kRunSeconds = "simulator.evacuator.dev/run-seconds";      ///< Running → exits (and restarts, by restartPolicy)
-inline constexpr std::string_view kExitCode = "simulator.evacuator.dev/exit-code";          ///< of that exit; default 0
-inline constexpr std::string_view kRestarts = "simulator.evacuator.dev/restarts";           ///< restartCount to begin with
-inline constexpr std::string_view kWaitingReason = "simulator.evacuator.dev/waiting-reason";  ///< never starts: ImagePullBackOff…
-inline constexpr std::string_view kHandoff = "simulator.evacuator.dev/handoff";             ///< script of the handoff operator
-inline constexpr std::string_view kBackground = "simulator.evacuator.dev/background";       ///< "move=10s", "fail=5s", "silent"
+inline constexpr std::string_view kNeverReady =
+    "simulator.evacuator.dev/never-ready";  ///< present: not Ready; may come and go
+inline constexpr std::string_view kStopSeconds =
+    "simulator.evacuator.dev/stop-seconds";  ///< deleted → gone; the grace period is the limit
+inline constexpr std::string_view kRunSeconds =
+    "simulator.evacuator.dev/run-seconds";  ///< Running → exits (and restarts, by restartPolicy)
+inline constexpr std::string_view kExitCode = "simulator.evacuator.dev/exit-code";  ///< of that exit; default 0
+inline constexpr std::string_view kRestarts = "simulator.evacuator.dev/restarts";   ///< restartCount to begin with
+inline constexpr std::string_view kWaitingReason =
+    "simulator.evacuator.dev/waiting-reason";                                    ///< never starts: ImagePullBackOff…
+inline constexpr std::string_view kHandoff = "simulator.evacuator.dev/handoff";  ///< script of the handoff operator
+inline constexpr std::string_view kBackground =
+    "simulator.evacuator.dev/background";  ///< "move=10s", "fail=5s", "silent"
 
 // --- on nodes
-inline constexpr std::string_view kDead = "simulator.evacuator.dev/dead";  ///< present: its kubelet does not answer; may come and go
+inline constexpr std::string_view kDead =
+    "simulator.evacuator.dev/dead";  ///< present: its kubelet does not answer; may come and go
 
 // --- on PersistentVolumeClaims
-inline constexpr std::string_view kZonal = "simulator.evacuator.dev/zonal";  ///< present: the volume lives in the first pod's zone
+inline constexpr std::string_view kZonal =
+    "simulator.evacuator.dev/zonal";  ///< present: the volume lives in the first pod's zone
 
 /// True if the object carries that annotation, whatever its value.
 bool is_set(const api::Json& object, std::string_view knob);

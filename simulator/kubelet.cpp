@@ -119,7 +119,8 @@ bool Kubelet::tick(base::TimePoint now) {
   for (const api::ObjectKey& key : agenda_.take_due(now)) {
     const auto found = charges_.find(key);
     if (found == charges_.end()) continue;
-    if (const auto next = plan(found->second); next && next->when <= now) changed = carry_out(key, next->step, now) || changed;
+    if (const auto next = plan(found->second); next && next->when <= now)
+      changed = carry_out(key, next->step, now) || changed;
   }
   return changed;
 }
@@ -209,7 +210,8 @@ std::optional<Kubelet::Plan> Kubelet::plan_running(const Charge& charge) const {
   const bool never_ready = knobs::is_set(*charge.pod, knobs::kNeverReady);
   if (charge.facts.ready && never_ready) return Plan{Step::kUnready, now_};
   std::optional<Plan> next;
-  if (!charge.facts.ready && !never_ready) next = Plan{Step::kReady, *charge.running_since + knob(charge, knobs::kReadySeconds, options_.ready)};
+  if (!charge.facts.ready && !never_ready)
+    next = Plan{Step::kReady, *charge.running_since + knob(charge, knobs::kReadySeconds, options_.ready)};
   if (const auto run = knobs::duration_of(*charge.pod, knobs::kRunSeconds)) {
     // A restart loop without any pause would never be quiet.
     const base::TimePoint end = *charge.running_since + std::max<base::Duration>(*run, base::milliseconds(100));
@@ -254,9 +256,11 @@ bool Kubelet::start(Charge& charge, base::TimePoint now) {
     status["podIP"] = address;
     status["podIPs"] = Json::array({Json{{"ip", address}}});
     if (find_at(pod, {"spec", "initContainers"})) {
-      status["initContainerStatuses"] = container_statuses(pod, "initContainers", terminated_state(0, charge.bound_at, now));
+      status["initContainerStatuses"] =
+          container_statuses(pod, "initContainers", terminated_state(0, charge.bound_at, now));
     }
-    status["containerStatuses"] = container_statuses(pod, "containers", {{"running", {{"startedAt", base::format_time(now)}}}});
+    status["containerStatuses"] =
+        container_statuses(pod, "containers", {{"running", {{"startedAt", base::format_time(now)}}}});
     put_condition(status, "PodScheduled", "True", "", "", charge.bound_at);
     put_condition(status, "Initialized", "True", "", "", now);
     put_readiness(status, ready_at_once, "ContainersNotReady", now);

@@ -20,8 +20,9 @@ struct KubeletOptions {
   base::Duration stop = base::seconds(1);   ///< deleted → gone, at most the grace period
 };
 
-/// The kubelets of all nodes: starts bound pods, makes them ready, ends those that run to completion, stops the terminating
-/// ones. Does nothing for the pods of a node that is dead (knobs::kDead) or does not exist. Container runtime: none.
+/// The kubelets of all nodes: starts bound pods, makes them ready, ends those that run to completion, stops the
+/// terminating ones. Does nothing for the pods of a node that is dead (knobs::kDead) or does not exist. Container
+/// runtime: none.
 class Kubelet final : public Actor {
  public:
   Kubelet(Store& store, EventRecorder& events, KubeletOptions options);

@@ -17,8 +17,8 @@ namespace {
 
 using api::Json;
 
-/// A field as fieldsV1 spells it: "f:spec", "f:conditions", "k:{\"type\":\"Ready\"}", "f:status". An item of a keyed list
-/// itself is owned by ending in "k:…".
+/// A field as fieldsV1 spells it: "f:spec", "f:conditions", "k:{\"type\":\"Ready\"}", "f:status". An item of a keyed
+/// list itself is owned by ending in "k:…".
 using FieldName = std::vector<std::string>;
 using FieldSet = std::set<FieldName>;
 
@@ -45,7 +45,8 @@ struct ListShape {
 class Shape {
  public:
   static Shape root(const ServedResource& resource) {
-    if (resource.custom) return Shape(resource.custom->schema.is_object() ? &resource.custom->schema : nullptr, true, "", "");
+    if (resource.custom)
+      return Shape(resource.custom->schema.is_object() ? &resource.custom->schema : nullptr, true, "", "");
     return Shape(nullptr, false, "", "");
   }
 
@@ -103,8 +104,10 @@ std::optional<std::string> item_name(const Json& item, const ListShape& shape) {
 }
 
 bool is_server_owned(const FieldName& field) {
-  static const std::set<std::string> kMetadata = {"f:name", "f:namespace", "f:uid", "f:resourceVersion", "f:creationTimestamp", "f:generation",
-                                                  "f:managedFields", "f:selfLink", "f:deletionTimestamp", "f:deletionGracePeriodSeconds", "f:generateName"};
+  static const std::set<std::string> kMetadata = {
+      "f:name",        "f:namespace",     "f:uid",      "f:resourceVersion",   "f:creationTimestamp",
+      "f:generation",  "f:managedFields", "f:selfLink", "f:deletionTimestamp", "f:deletionGracePeriodSeconds",
+      "f:generateName"};
   if (field.size() == 1) return field[0] == "f:apiVersion" || field[0] == "f:kind";
   return field.size() == 2 && field[0] == "f:metadata" && kMetadata.contains(field[1]);
 }
@@ -215,7 +218,8 @@ Json merge_applied(const Json& live, const Json& config, const Shape& shape) {
   Json merged = live;
   for (const Json& item : config) {
     const auto name = item_name(item, list);
-    const auto known = std::ranges::find_if(merged, [&](const Json& old) { return name && item_name(old, list) == name; });
+    const auto known =
+        std::ranges::find_if(merged, [&](const Json& old) { return name && item_name(old, list) == name; });
     if (known == merged.end()) {
       merged.push_back(item);
     } else {
@@ -258,7 +262,8 @@ Managers read_managers(const Json& object) {
   const Json* entries = find_at(object, {"metadata", "managedFields"});
   if (!entries || !entries->is_array()) return managers;
   for (const Json& entry : *entries) {
-    Managed& managed = managers[{text_at(entry, {"manager"}), text_at(entry, {"operation"}), text_at(entry, {"subresource"})}];
+    Managed& managed =
+        managers[{text_at(entry, {"manager"}), text_at(entry, {"operation"}), text_at(entry, {"subresource"})}];
     managed.api_version = text_at(entry, {"apiVersion"});
     managed.time = text_at(entry, {"time"});
     FieldName at;
@@ -271,8 +276,8 @@ void write_managers(const Managers& managers, Json& object) {
   Json entries = Json::array();
   for (const auto& [key, managed] : managers) {
     if (managed.fields.empty()) continue;
-    Json entry = {{"manager", key.manager}, {"operation", key.operation}, {"apiVersion", managed.api_version}, {"time", managed.time},
-                  {"fieldsType", "FieldsV1"}, {"fieldsV1", write_tree(managed.fields)}};
+    Json entry = {{"manager", key.manager}, {"operation", key.operation}, {"apiVersion", managed.api_version},
+                  {"time", managed.time},   {"fieldsType", "FieldsV1"},   {"fieldsV1", write_tree(managed.fields)}};
     if (!key.subresource.empty()) entry["subresource"] = key.subresource;
     entries.push_back(std::move(entry));
   }
@@ -302,7 +307,8 @@ std::string dotted(const FieldName& field) {
     } else {
       const Json keys = Json::parse(name, nullptr, false);
       text += "[";
-      for (const auto& [key, value] : keys.items()) text += fmt::format("{}{}={}", text.back() == '[' ? "" : ",", key, text_of(value));
+      for (const auto& [key, value] : keys.items())
+        text += fmt::format("{}{}={}", text.back() == '[' ? "" : ",", key, text_of(value));
       text += "]";
     }
   }
@@ -310,32 +316,36 @@ std::string dotted(const FieldName& field) {
 }
 
 std::string owner_text(const FieldConflict& conflict) {
-  const std::string part = conflict.owner.subresource.empty() ? "" : fmt::format(" with subresource \"{}\"", conflict.owner.subresource);
+  const std::string part =
+      conflict.owner.subresource.empty() ? "" : fmt::format(" with subresource \"{}\"", conflict.owner.subresource);
   return fmt::format("conflict with \"{}\"{} using {}", conflict.owner.manager, part, conflict.api_version);
 }
 
 Failure apply_conflict(const std::vector<FieldConflict>& conflicts) {
   Json causes = Json::array();
   for (const FieldConflict& conflict : conflicts) {
-    causes.push_back({{"reason", "FieldManagerConflict"}, {"message", owner_text(conflict)}, {"field", dotted(conflict.field)}});
+    causes.push_back(
+        {{"reason", "FieldManagerConflict"}, {"message", owner_text(conflict)}, {"field", dotted(conflict.field)}});
   }
   std::string text;
   if (conflicts.size() == 1) {
     text = fmt::format("Apply failed with 1 conflict: {}: {}", owner_text(conflicts[0]), dotted(conflicts[0].field));
   } else {
     text = fmt::format("Apply failed with {} conflicts:", conflicts.size());
-    for (const FieldConflict& conflict : conflicts) text += fmt::format("\n- {}: {}", owner_text(conflict), dotted(conflict.field));
+    for (const FieldConflict& conflict : conflicts)
+      text += fmt::format("\n- {}: {}", owner_text(conflict), dotted(conflict.field));
   }
   return {409, "Conflict", std::move(text), Json{{"causes", std::move(causes)}}};
 }
 
-std::vector<FieldConflict> find_conflicts(const ServedResource& resource, const Json& live, const Json& config, const FieldSet& wanted,
-                                          const Managers& managers, const ManagerKey& me) {
+std::vector<FieldConflict> find_conflicts(const ServedResource& resource, const Json& live, const Json& config,
+                                          const FieldSet& wanted, const Managers& managers, const ManagerKey& me) {
   std::vector<FieldConflict> conflicts;
   for (const auto& [key, managed] : managers) {
     if (key == me) continue;
     for (const FieldName& field : wanted) {
-      if (managed.fields.contains(field) && differs_at(resource, live, config, field)) conflicts.push_back({key, managed.api_version, field});
+      if (managed.fields.contains(field) && differs_at(resource, live, config, field))
+        conflicts.push_back({key, managed.api_version, field});
     }
   }
   return conflicts;
@@ -343,7 +353,8 @@ std::vector<FieldConflict> find_conflicts(const ServedResource& resource, const 
 
 }  // namespace
 
-Outcome<Json> apply_fields(const ServedResource& resource, const Json& live, const Json& config, const FieldWriter& writer) {
+Outcome<Json> apply_fields(const ServedResource& resource, const Json& live, const Json& config,
+                           const FieldWriter& writer) {
   const ManagerKey me{writer.manager, "Apply", writer.subresource};
   Managers managers = read_managers(live);
   const FieldSet wanted = fields_of(resource, config);
@@ -356,7 +367,8 @@ Outcome<Json> apply_fields(const ServedResource& resource, const Json& live, con
   Json merged = live.is_object() ? merge_applied(live, config, Shape::root(resource)) : config;
   for (auto field = before.rbegin(); field != before.rend(); ++field) {  // deepest first
     const auto owned = [&](const auto& entry) { return entry.first != me && entry.second.fields.contains(*field); };
-    if (!wanted.contains(*field) && std::ranges::none_of(managers, owned)) remove_field(merged, *field, Shape::root(resource));
+    if (!wanted.contains(*field) && std::ranges::none_of(managers, owned))
+      remove_field(merged, *field, Shape::root(resource));
   }
   if (before != wanted || managers[me].time.empty()) managers[me].time = base::format_time(writer.now);
   managers[me].fields = wanted;
@@ -375,7 +387,8 @@ void track_update(const ServedResource& resource, const Json& before, Json& afte
     if (!before.is_object() || differs_at(resource, before, after, field)) changed.insert(field);
   }
   for (auto& [key, managed] : managers) {
-    std::erase_if(managed.fields, [&](const FieldName& field) { return changed.contains(field) || !now_there.contains(field); });
+    std::erase_if(managed.fields,
+                  [&](const FieldName& field) { return changed.contains(field) || !now_there.contains(field); });
   }
   if (!changed.empty()) {
     Managed& mine = managers[{writer.manager, "Update", writer.subresource}];

@@ -20,7 +20,9 @@ constexpr const char* kUnschedulableTaint = "node.kubernetes.io/unschedulable";
 
 /// Adds or takes away the taint `key` with that effect; keeps timeAdded of one that stays.
 void keep_taint(Json& spec, const char* key, const char* effect, bool wanted, base::TimePoint now) {
-  const auto is_it = [&](const Json& taint) { return text_at(taint, {"key"}) == key && text_at(taint, {"effect"}) == effect; };
+  const auto is_it = [&](const Json& taint) {
+    return text_at(taint, {"key"}) == key && text_at(taint, {"effect"}) == effect;
+  };
   const Json* present = find_at(spec, {"taints"});
   const bool has = present && present->is_array() && std::ranges::any_of(*present, is_it);
   if (has == wanted) return;
@@ -52,10 +54,12 @@ void register_node(Json& node) {
 }
 
 /// The longest time that the pod may stay: nullopt = for ever, zero = not at all.
-std::optional<base::Duration> tolerated_for(const std::vector<api::Toleration>& tolerations, const std::vector<api::Taint>& taints) {
+std::optional<base::Duration> tolerated_for(const std::vector<api::Toleration>& tolerations,
+                                            const std::vector<api::Taint>& taints) {
   std::optional<base::Duration> limit;
   for (const api::Taint& taint : taints) {
-    const auto toleration = std::ranges::find_if(tolerations, [&](const api::Toleration& t) { return t.tolerates(taint); });
+    const auto toleration =
+        std::ranges::find_if(tolerations, [&](const api::Toleration& t) { return t.tolerates(taint); });
     if (toleration == tolerations.end()) return base::Duration::zero();
     if (!toleration->toleration_seconds) continue;
     const base::Duration seconds = std::max<base::Duration>(*toleration->toleration_seconds, base::Duration::zero());
@@ -109,7 +113,8 @@ void NodeLifecycle::on_pod(const Change& change) {
   PodFacts facts = gone ? PodFacts{} : facts_of(*change.object);
   if (known != pods_.end() && (gone || known->second.node != facts.node || known->second.uid != facts.uid)) {
     pods_on_[known->second.node].erase(change.key);
-    if (const auto node = nodes_.find(known->second.node); node != nodes_.end()) node->second.tainted_since.erase(change.key);
+    if (const auto node = nodes_.find(known->second.node); node != nodes_.end())
+      node->second.tainted_since.erase(change.key);
     evictions_.drop(change.key);
     pods_.erase(known);
   }
@@ -119,7 +124,8 @@ void NodeLifecycle::on_pod(const Change& change) {
   pods_on_[node].insert(change.key);
   pods_[change.key] = std::move(facts);
   if (leaving) return evictions_.drop(change.key);
-  if (const auto state = nodes_.find(node); state != nodes_.end() && !state->second.no_execute.empty()) plan_eviction(change.key, now_);
+  if (const auto state = nodes_.find(node); state != nodes_.end() && !state->second.no_execute.empty())
+    plan_eviction(change.key, now_);
 }
 
 bool NodeLifecycle::look_at_node(const std::string& name, base::TimePoint now) {
@@ -173,7 +179,8 @@ bool NodeLifecycle::write_node(const std::string& name, base::TimePoint now, boo
     keep_taint(spec, kUnschedulableTaint, "NoSchedule", flag_at(spec, {"unschedulable"}), now);
     return base::Done{};
   });
-  return written.ok() && text_at(**written, {"metadata", "resourceVersion"}) != text_at(*before, {"metadata", "resourceVersion"});
+  return written.ok() &&
+         text_at(**written, {"metadata", "resourceVersion"}) != text_at(*before, {"metadata", "resourceVersion"});
 }
 
 bool NodeLifecycle::mark_pods_not_ready(const std::string& name, base::TimePoint now) {
@@ -211,10 +218,12 @@ bool NodeLifecycle::evict(const api::ObjectKey& pod, base::TimePoint now) {
   const Object object = store_.get(kube::kPods, pod);
   if (found == pods_.end() || !object || uid_of(*object) != found->second.uid) return false;
   (void)store_.mutate(kube::kPods, pod, Part::kStatus, [&](Json& edited) -> base::Status {
-    put_condition(object_in(edited, "status"), "DisruptionTarget", "True", "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint", now);
+    put_condition(object_in(edited, "status"), "DisruptionTarget", "True", "DeletionByTaintManager",
+                  "Taint manager: deleting due to NoExecute taint", now);
     return base::Done{};
   });
-  events_.normal("taint-eviction-controller", *object, "TaintManagerEviction", "Marking for deletion Pod " + pod.to_string());
+  events_.normal("taint-eviction-controller", *object, "TaintManagerEviction",
+                 "Marking for deletion Pod " + pod.to_string());
   return store_.remove(kube::kPods, pod, {found->second.uid, ""}).ok();
 }
 

@@ -16,8 +16,9 @@ struct NodeLifecycleOptions {
   base::Duration monitor_grace = base::seconds(40);  ///< silence → Ready Unknown, as node-monitor-grace-period
 };
 
-/// The node controller: registers nodes that come without a status, marks silent nodes (knobs::kDead) NotReady with their
-/// pods, keeps the taints that mirror conditions and cordon, and evicts by NoExecute taints as the tolerations allow.
+/// The node controller: registers nodes that come without a status, marks silent nodes (knobs::kDead) NotReady with
+/// their pods, keeps the taints that mirror conditions and cordon, and evicts by NoExecute taints as the tolerations
+/// allow.
 class NodeLifecycle final : public Actor {
  public:
   NodeLifecycle(Store& store, EventRecorder& events, NodeLifecycleOptions options);
@@ -51,9 +52,9 @@ class NodeLifecycle final : public Actor {
   std::map<std::string, std::set<api::ObjectKey>> pods_on_;
   std::map<api::ObjectKey, PodFacts> pods_;
   std::set<std::string> to_look_at_;
-  std::set<std::string> pending_;       // silent nodes whose grace is running
-  std::set<std::string> declared_;      // silent nodes after it
-  Agenda<std::string> silent_;          // when to declare a node silent
+  std::set<std::string> pending_;   // silent nodes whose grace is running
+  std::set<std::string> declared_;  // silent nodes after it
+  Agenda<std::string> silent_;      // when to declare a node silent
   Agenda<api::ObjectKey> evictions_;
 };
 

@@ -40,14 +40,18 @@ Json pod_spec(std::string_view cpu, std::string_view memory) {
   return spec;
 }
 
-Json workload(const kube::ResourceType& type, std::string_view ns, std::string_view name, std::string_view cpu, std::string_view memory) {
+Json workload(const kube::ResourceType& type, std::string_view ns, std::string_view name, std::string_view cpu,
+              std::string_view memory) {
   Json pod_template = Json::object();
   pod_template["metadata"] = {{"labels", app_labels(name)}};
   pod_template["spec"] = pod_spec(cpu, memory);
   Json spec = Json::object();
   spec["selector"] = {{"matchLabels", app_labels(name)}};
   spec["template"] = std::move(pod_template);
-  return {{"apiVersion", type.api_version()}, {"kind", type.kind}, {"metadata", metadata_of(ns, name, app_labels(name))}, {"spec", std::move(spec)}};
+  return {{"apiVersion", type.api_version()},
+          {"kind", type.kind},
+          {"metadata", metadata_of(ns, name, app_labels(name))},
+          {"spec", std::move(spec)}};
 }
 
 Json node_condition(std::string_view type, std::string_view status, std::string_view reason, std::string_view message) {
@@ -58,7 +62,10 @@ Json budget(std::string_view ns, std::string_view name, std::string_view app, co
   Json spec = Json::object();
   spec["selector"] = {{"matchLabels", app_labels(app)}};
   spec[field] = value;
-  return {{"apiVersion", "policy/v1"}, {"kind", "PodDisruptionBudget"}, {"metadata", metadata_of(ns, name, app_labels(app))}, {"spec", std::move(spec)}};
+  return {{"apiVersion", "policy/v1"},
+          {"kind", "PodDisruptionBudget"},
+          {"metadata", metadata_of(ns, name, app_labels(app))},
+          {"spec", std::move(spec)}};
 }
 
 }  // namespace
@@ -68,11 +75,15 @@ Json name_space(std::string_view name, const api::StringMap& labels) {
   all["kubernetes.io/metadata.name"] = name;
   Json spec = Json::object();
   spec["finalizers"] = Json::array({"kubernetes"});
-  return {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", metadata_of({}, name, std::move(all))}, {"spec", std::move(spec)},
+  return {{"apiVersion", "v1"},
+          {"kind", "Namespace"},
+          {"metadata", metadata_of({}, name, std::move(all))},
+          {"spec", std::move(spec)},
           {"status", {{"phase", "Active"}}}};
 }
 
-Json node(std::string_view name, std::string_view cpu, std::string_view memory, const api::StringMap& labels, int pods) {
+Json node(std::string_view name, std::string_view cpu, std::string_view memory, const api::StringMap& labels,
+          int pods) {
   Json all = {{"kubernetes.io/hostname", name}, {"kubernetes.io/os", "linux"}, {"kubernetes.io/arch", "amd64"}};
   all.update(json_of(labels));
   Json capacity = {{"cpu", cpu}, {"memory", memory}, {"pods", std::to_string(pods)}, {"ephemeral-storage", "100Gi"}};
@@ -80,34 +91,45 @@ Json node(std::string_view name, std::string_view cpu, std::string_view memory, 
   status["capacity"] = capacity;
   status["allocatable"] = std::move(capacity);
   status["conditions"] = Json::array({
-      node_condition("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+      node_condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
+                     "kubelet has sufficient memory available"),
       node_condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
       node_condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
       node_condition("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
   });
-  status["nodeInfo"] = {{"kubeletVersion", "v1.32.0"}, {"osImage", "Evacuator simulator"}, {"kernelVersion", "6.1.0"},
-                        {"containerRuntimeVersion", "simulated://1.0"}, {"operatingSystem", "linux"}, {"architecture", "amd64"}};
-  return {{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", metadata_of({}, name, std::move(all))}, {"spec", Json::object()},
+  status["nodeInfo"] = {{"kubeletVersion", "v1.32.0"}, {"osImage", "Evacuator simulator"},
+                        {"kernelVersion", "6.1.0"},    {"containerRuntimeVersion", "simulated://1.0"},
+                        {"operatingSystem", "linux"},  {"architecture", "amd64"}};
+  return {{"apiVersion", "v1"},
+          {"kind", "Node"},
+          {"metadata", metadata_of({}, name, std::move(all))},
+          {"spec", Json::object()},
           {"status", std::move(status)}};
 }
 
 Json pod(std::string_view ns, std::string_view name, std::string_view cpu, std::string_view memory) {
-  return {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", metadata_of(ns, name, app_labels(name))}, {"spec", pod_spec(cpu, memory)}};
+  return {{"apiVersion", "v1"},
+          {"kind", "Pod"},
+          {"metadata", metadata_of(ns, name, app_labels(name))},
+          {"spec", pod_spec(cpu, memory)}};
 }
 
-Json deployment(std::string_view ns, std::string_view name, int replicas, std::string_view cpu, std::string_view memory) {
+Json deployment(std::string_view ns, std::string_view name, int replicas, std::string_view cpu,
+                std::string_view memory) {
   Json object = workload(kube::kDeployments, ns, name, cpu, memory);
   object["spec"]["replicas"] = replicas;
   return object;
 }
 
-Json replica_set(std::string_view ns, std::string_view name, int replicas, std::string_view cpu, std::string_view memory) {
+Json replica_set(std::string_view ns, std::string_view name, int replicas, std::string_view cpu,
+                 std::string_view memory) {
   Json object = workload(kube::kReplicaSets, ns, name, cpu, memory);
   object["spec"]["replicas"] = replicas;
   return object;
 }
 
-Json stateful_set(std::string_view ns, std::string_view name, int replicas, std::string_view cpu, std::string_view memory) {
+Json stateful_set(std::string_view ns, std::string_view name, int replicas, std::string_view cpu,
+                  std::string_view memory) {
   Json object = workload(kube::kStatefulSets, ns, name, cpu, memory);
   object["spec"]["replicas"] = replicas;
   object["spec"]["serviceName"] = name;
@@ -139,7 +161,10 @@ Json pdb_max_unavailable(std::string_view ns, std::string_view name, std::string
 Json persistent_volume_claim(std::string_view ns, std::string_view name, std::string_view size) {
   Json spec = {{"resources", {{"requests", {{"storage", size}}}}}};
   spec["accessModes"] = Json::array({"ReadWriteOnce"});
-  return {{"apiVersion", "v1"}, {"kind", "PersistentVolumeClaim"}, {"metadata", metadata_of(ns, name, Json::object())}, {"spec", std::move(spec)},
+  return {{"apiVersion", "v1"},
+          {"kind", "PersistentVolumeClaim"},
+          {"metadata", metadata_of(ns, name, Json::object())},
+          {"spec", std::move(spec)},
           {"status", {{"phase", "Pending"}}}};
 }
 
@@ -154,13 +179,20 @@ Json persistent_volume(std::string_view name, std::string_view size, std::string
     term["matchExpressions"] = Json::array({std::move(in_zone)});
     spec["nodeAffinity"] = {{"required", {{"nodeSelectorTerms", Json::array({std::move(term)})}}}};
   }
-  return {{"apiVersion", "v1"}, {"kind", "PersistentVolume"}, {"metadata", metadata_of({}, name, Json::object())}, {"spec", std::move(spec)},
+  return {{"apiVersion", "v1"},
+          {"kind", "PersistentVolume"},
+          {"metadata", metadata_of({}, name, Json::object())},
+          {"spec", std::move(spec)},
           {"status", {{"phase", "Available"}}}};
 }
 
 Json priority_class(std::string_view name, std::int32_t value, bool global_default) {
-  return {{"apiVersion", "scheduling.k8s.io/v1"}, {"kind", "PriorityClass"}, {"metadata", metadata_of({}, name, Json::object())}, {"value", value},
-          {"globalDefault", global_default}, {"preemptionPolicy", "PreemptLowerPriority"}};
+  return {{"apiVersion", "scheduling.k8s.io/v1"},
+          {"kind", "PriorityClass"},
+          {"metadata", metadata_of({}, name, Json::object())},
+          {"value", value},
+          {"globalDefault", global_default},
+          {"preemptionPolicy", "PreemptLowerPriority"}};
 }
 
 Json& template_of(Json& workload) {
@@ -189,9 +221,22 @@ Json& add_claim(Json& stateful_set, std::string_view name, std::string_view size
 
 const std::vector<kube::ResourceType>& known_types() {
   static const std::vector<kube::ResourceType> kTypes = {
-      kube::kNamespaces,   kube::kNodes,        kube::kPods,        kube::kPersistentVolumeClaims, kube::kPersistentVolumes, kube::kPriorityClasses,
-      kube::kPdbs,         kube::kDeployments,  kube::kReplicaSets, kube::kStatefulSets,           kube::kDaemonSets,        kube::kJobs,
-      kube::kLeases,       kube::kEvents,       kube::kEvacuations, kube::kPolicies,
+      kube::kNamespaces,
+      kube::kNodes,
+      kube::kPods,
+      kube::kPersistentVolumeClaims,
+      kube::kPersistentVolumes,
+      kube::kPriorityClasses,
+      kube::kPdbs,
+      kube::kDeployments,
+      kube::kReplicaSets,
+      kube::kStatefulSets,
+      kube::kDaemonSets,
+      kube::kJobs,
+      kube::kLeases,
+      kube::kEvents,
+      kube::kEvacuations,
+      kube::kPolicies,
       kube::ResourceType{"", "v1", "configmaps", "ConfigMap"},
       kube::ResourceType{"", "v1", "secrets", "Secret"},
       kube::ResourceType{"", "v1", "services", "Service"},
@@ -203,7 +248,8 @@ const std::vector<kube::ResourceType>& known_types() {
 std::optional<kube::ResourceType> resource_type_of(const api::Json& object) {
   const std::string kind = text_at(object, {"kind"});
   const std::string version = text_at(object, {"apiVersion"});
-  const std::string group = version.find('/') == std::string::npos ? std::string() : version.substr(0, version.find('/'));
+  const std::string group =
+      version.find('/') == std::string::npos ? std::string() : version.substr(0, version.find('/'));
   for (const kube::ResourceType& type : known_types()) {
     if (type.kind == kind && type.group == group) return type;
   }

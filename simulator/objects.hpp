@@ -1,7 +1,7 @@
 #pragma once
 
-/// Concise builders of Kubernetes objects for the demo and the tests. Everything is complete enough for kubectl; edit the
-/// returned JSON for the rest. Workloads and their pods carry the label app=<name>; budgets select it.
+/// Concise builders of Kubernetes objects for the demo and the tests. Everything is complete enough for kubectl; edit
+/// the returned JSON for the rest. Workloads and their pods carry the label app=<name>; budgets select it.
 
 #include <cstdint>
 #include <optional>
@@ -22,15 +22,20 @@ class Store;
 namespace objects {
 
 api::Json name_space(std::string_view name, const api::StringMap& labels = {});
-/// Ready, schedulable, with the usual labels (hostname, os, arch) and `pods` pod slots. Quantities are Kubernetes': "4", "500m", "8Gi".
-api::Json node(std::string_view name, std::string_view cpu, std::string_view memory, const api::StringMap& labels = {}, int pods = 110);
+/// Ready, schedulable, with the usual labels (hostname, os, arch) and `pods` pod slots. Quantities are Kubernetes':
+/// "4", "500m", "8Gi".
+api::Json node(std::string_view name, std::string_view cpu, std::string_view memory, const api::StringMap& labels = {},
+               int pods = 110);
 
 /// A bare pod with one container that requests that much ("" = no request).
 api::Json pod(std::string_view ns, std::string_view name, std::string_view cpu, std::string_view memory);
-api::Json deployment(std::string_view ns, std::string_view name, int replicas, std::string_view cpu, std::string_view memory);
-api::Json replica_set(std::string_view ns, std::string_view name, int replicas, std::string_view cpu, std::string_view memory);
+api::Json deployment(std::string_view ns, std::string_view name, int replicas, std::string_view cpu,
+                     std::string_view memory);
+api::Json replica_set(std::string_view ns, std::string_view name, int replicas, std::string_view cpu,
+                      std::string_view memory);
 /// OrderedReady; without claims: see add_claim().
-api::Json stateful_set(std::string_view ns, std::string_view name, int replicas, std::string_view cpu, std::string_view memory);
+api::Json stateful_set(std::string_view ns, std::string_view name, int replicas, std::string_view cpu,
+                       std::string_view memory);
 api::Json daemon_set(std::string_view ns, std::string_view name, std::string_view cpu, std::string_view memory);
 /// Each pod runs `run_for` ("10s") and exits with 0.
 api::Json job(std::string_view ns, std::string_view name, int completions, int parallelism, std::string_view run_for);

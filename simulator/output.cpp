@@ -14,9 +14,12 @@ using api::Json;
 
 /// core/v1 Event ↔ events.k8s.io/v1 Event.
 constexpr std::pair<const char*, const char*> kEventFields[] = {
-    {"involvedObject", "regarding"},           {"message", "note"},
-    {"reportingComponent", "reportingController"}, {"source", "deprecatedSource"},
-    {"firstTimestamp", "deprecatedFirstTimestamp"}, {"lastTimestamp", "deprecatedLastTimestamp"},
+    {"involvedObject", "regarding"},
+    {"message", "note"},
+    {"reportingComponent", "reportingController"},
+    {"source", "deprecatedSource"},
+    {"firstTimestamp", "deprecatedFirstTimestamp"},
+    {"lastTimestamp", "deprecatedLastTimestamp"},
     {"count", "deprecatedCount"},
 };
 
@@ -42,7 +45,8 @@ std::string object_text(const ServedResource& resource, const Json& stored) {
 std::string item_text(const ServedResource& resource, const Json& stored) {
   std::string text = object_text(resource, stored);
   if (resource.custom) return text;
-  const std::string head = fmt::format("{{\"apiVersion\":\"{}\",\"kind\":\"{}\",", resource.api_version(), resource.kind);
+  const std::string head =
+      fmt::format("{{\"apiVersion\":\"{}\",\"kind\":\"{}\",", resource.api_version(), resource.kind);
   if (text.starts_with(head)) return "{" + text.substr(head.size());
   Json bare = served_form(resource, stored);
   bare.erase("apiVersion");
@@ -71,7 +75,8 @@ std::string_view trim_blanks(std::string_view text) {
 std::optional<Output::Format> format_of(std::string_view range) {
   const auto end = range.find(';');
   const std::string_view type = trim_blanks(range.substr(0, end));
-  if (type != "application/json" && type != "*/*" && type != "application/*" && type != "application/json-seq") return std::nullopt;
+  if (type != "application/json" && type != "*/*" && type != "application/*" && type != "application/json-seq")
+    return std::nullopt;
   const std::string_view parameters = end == std::string_view::npos ? std::string_view() : range.substr(end);
   if (parameters.find("as=Table") != std::string_view::npos) return Output::Format::kTable;
   if (parameters.find("as=PartialObjectMetadata") != std::string_view::npos) return Output::Format::kMetadata;
@@ -130,7 +135,8 @@ std::string encode_list(const ServedResource& resource, const ListPage& page, co
     return dump(table) + "\n";
   }
   const bool metadata = output.format == Output::Format::kMetadata;
-  std::string text = fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[", metadata ? "PartialObjectMetadataList" : resource.list_kind,
+  std::string text = fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
+                                 metadata ? "PartialObjectMetadataList" : resource.list_kind,
                                  metadata ? "meta.k8s.io/v1" : resource.api_version(), list_metadata(page));
   bool first = true;
   for (const Object& item : page.items) {
@@ -141,14 +147,16 @@ std::string encode_list(const ServedResource& resource, const ListPage& page, co
   return text + "]}\n";
 }
 
-std::string encode_event(const ServedResource& resource, std::string_view type, const Json& stored, const Output& output) {
+std::string encode_event(const ServedResource& resource, std::string_view type, const Json& stored,
+                         const Output& output) {
   std::string object = encode_object(resource, stored, output);
   object.pop_back();
   return fmt::format("{{\"type\":\"{}\",\"object\":{}}}", type, object);
 }
 
 std::string encode_bookmark(const ServedResource& resource, std::uint64_t revision, const Output& output) {
-  Json object = {{"kind", resource.kind}, {"apiVersion", resource.api_version()},
+  Json object = {{"kind", resource.kind},
+                 {"apiVersion", resource.api_version()},
                  {"metadata", {{"resourceVersion", std::to_string(revision)}, {"creationTimestamp", nullptr}}}};
   if (output.format == Output::Format::kMetadata) object["kind"] = "PartialObjectMetadata";
   if (output.format == Output::Format::kMetadata) object["apiVersion"] = "meta.k8s.io/v1";

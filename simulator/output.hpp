@@ -41,7 +41,8 @@ struct ListPage {
 };
 std::string encode_list(const ServedResource& resource, const ListPage& page, const Output& output);
 /// One line of a watch, without newline. `type` is ADDED, MODIFIED or DELETED.
-std::string encode_event(const ServedResource& resource, std::string_view type, const api::Json& stored, const Output& output);
+std::string encode_event(const ServedResource& resource, std::string_view type, const api::Json& stored,
+                         const Output& output);
 /// BOOKMARK, and ERROR with a Status.
 std::string encode_bookmark(const ServedResource& resource, std::uint64_t revision, const Output& output);
 std::string encode_error_event(const Failure& failure);

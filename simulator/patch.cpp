@@ -196,7 +196,8 @@ Json* find_by_key(Json& list, std::string_view key, const Json& value) {
   return nullptr;
 }
 
-Json merge_keyed_list(const Json& original, const Json& patch, std::string_view key, std::string_view field, int depth) {
+Json merge_keyed_list(const Json& original, const Json& patch, std::string_view key, std::string_view field,
+                      int depth) {
   Json merged = original;
   for (const Json& item : patch) {
     if (!item.is_object()) continue;
@@ -229,7 +230,8 @@ Json in_order(const Json& list, const Json& order, const Json& server, std::stri
   const auto position = [&](const Json& item, const Json& in) {
     const auto same = [&](const Json& other) {
       if (key.empty()) return other == item;
-      return other.is_object() && item.is_object() && other.contains(key) && item.contains(key) && other.at(std::string(key)) == item.at(std::string(key));
+      return other.is_object() && item.is_object() && other.contains(key) && item.contains(key) &&
+             other.at(std::string(key)) == item.at(std::string(key));
     };
     return std::ranges::find_if(in, same) - in.begin();
   };
@@ -243,14 +245,16 @@ Json in_order(const Json& list, const Json& order, const Json& server, std::stri
   std::size_t next = 0;
   for (const Json& item : listed) {
     const auto at = position(item, server);
-    while (at < end_of_server && next < others.size() && position(others[next], server) < at) sorted.push_back(others[next++]);
+    while (at < end_of_server && next < others.size() && position(others[next], server) < at)
+      sorted.push_back(others[next++]);
     sorted.push_back(item);
   }
   while (next < others.size()) sorted.push_back(others[next++]);
   return sorted;
 }
 
-Json merge_lists(const Json& original, const Json& patch, std::string_view parent, const std::string& field, int depth) {
+Json merge_lists(const Json& original, const Json& patch, std::string_view parent, const std::string& field,
+                 int depth) {
   if (merges_as_set(field)) return merge_sets(original, patch);
   const std::string_view key = merge_key(parent, field);
   if (key.empty()) return without_directives(patch, depth);
@@ -275,7 +279,8 @@ void merge_member(Json& merged, const std::string& name, const Json& value, std:
 }
 
 void retain_keys(Json& merged, const Json& keys) {
-  for (auto at = merged.begin(); at != merged.end();) at = contains_value(keys, at.key()) ? std::next(at) : merged.erase(at);
+  for (auto at = merged.begin(); at != merged.end();)
+    at = contains_value(keys, at.key()) ? std::next(at) : merged.erase(at);
 }
 
 Json merge_maps(const Json& original, const Json& patch, std::string_view parent, int depth) {
@@ -289,7 +294,8 @@ Json merge_maps(const Json& original, const Json& patch, std::string_view parent
     if (name.starts_with(kDeleteFromList)) {
       const auto list = merged.find(name.substr(kDeleteFromList.size()));
       if (list != merged.end() && list->is_array() && value.is_array()) {
-        std::erase_if(list->get_ref<Json::array_t&>(), [&, &gone = value](const Json& item) { return contains_value(gone, item); });
+        std::erase_if(list->get_ref<Json::array_t&>(),
+                      [&, &gone = value](const Json& item) { return contains_value(gone, item); });
       }
     } else if (!name.starts_with('$')) {
       merge_member(merged, name, value, parent, depth);
@@ -301,7 +307,8 @@ Json merge_maps(const Json& original, const Json& patch, std::string_view parent
     const auto list = merged.find(field);
     if (list == merged.end() || !list->is_array()) continue;
     const Json* before = find_at(original, {field});
-    *list = in_order(*list, order, before && before->is_array() ? *before : Json(Json::array()), merge_key(parent, field));
+    *list =
+        in_order(*list, order, before && before->is_array() ? *before : Json(Json::array()), merge_key(parent, field));
   }
   return merged;
 }
@@ -328,8 +335,10 @@ Outcome<Json> apply_merge_patch(const Json& object, const Json& patch) {
 Outcome<Json> apply_json_patch(const Json& object, const Json& patch) {
   if (!patch.is_array()) return bad_request("the patch is not a JSON array of operations");
   if (patch.size() > kMaxOperations) {
-    return Failure{413, "RequestEntityTooLarge",
-                   fmt::format("The allowed maximum operations in a JSON patch is {}, got {}", kMaxOperations, patch.size()), nullptr};
+    return Failure{
+        413, "RequestEntityTooLarge",
+        fmt::format("The allowed maximum operations in a JSON patch is {}, got {}", kMaxOperations, patch.size()),
+        nullptr};
   }
   if (is_nested_deeper(patch, kMaxPatchDepth)) return bad_request("the patch is nested too deeply");
   Json edited = object;

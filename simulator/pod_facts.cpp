@@ -51,7 +51,8 @@ std::vector<std::string> string_items(const Json* array) {
 
 /// The one name in the matchFields that a DaemonSet's controller writes.
 std::string daemon_target(const Json& pod) {
-  const Json* terms = find_at(pod, {"spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
+  const Json* terms = find_at(
+      pod, {"spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
   if (!terms || !terms->is_array() || terms->empty()) return {};
   for (const auto& requirement : requirements_of(find_at(terms->front(), {"matchFields"}))) {
     if (requirement.key == "metadata.name" && !requirement.values.empty()) return requirement.values.front();
@@ -119,7 +120,8 @@ std::optional<api::LabelSelector> label_selector(const Json* selector) {
   for (const auto& [key, value] : string_map(find_at(*selector, {"matchLabels"}))) {
     result.requirements.push_back({key, api::SelectorOperator::kIn, {value}});
   }
-  for (auto& requirement : requirements_of(find_at(*selector, {"matchExpressions"}))) result.requirements.push_back(std::move(requirement));
+  for (auto& requirement : requirements_of(find_at(*selector, {"matchExpressions"})))
+    result.requirements.push_back(std::move(requirement));
   return result;
 }
 
@@ -141,7 +143,8 @@ bool selects_node(const Json& pod_spec, const Json& node) {
     const std::string* found = labels.find(key);
     if (!found || *found != value) return false;
   }
-  const Json* terms = find_at(pod_spec, {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
+  const Json* terms = find_at(
+      pod_spec, {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
   if (!terms || !terms->is_array()) return true;
   return std::ranges::any_of(*terms, [&](const Json& term) {
     const auto by_label = requirements_of(find_at(term, {"matchExpressions"}));
@@ -182,7 +185,8 @@ std::vector<api::Toleration> tolerations_of(const Json& pod_spec) {
 
 std::optional<std::int64_t> scaled_value(const Json* value, std::int64_t total, bool round_up) {
   if (!value) return std::nullopt;
-  if (value->is_number_integer()) return std::clamp<std::int64_t>(value->get<std::int64_t>(), 0, std::numeric_limits<std::int32_t>::max());
+  if (value->is_number_integer())
+    return std::clamp<std::int64_t>(value->get<std::int64_t>(), 0, std::numeric_limits<std::int32_t>::max());
   if (!value->is_string()) return std::nullopt;
   const auto& text = value->get_ref<const std::string&>();
   if (!text.ends_with('%')) return std::nullopt;
@@ -217,8 +221,8 @@ Json& array_in(Json& parent, std::string_view name) {
   return member;
 }
 
-bool put_condition(Json& status, std::string_view type, std::string_view value, std::string_view reason, std::string_view message,
-                   base::TimePoint now) {
+bool put_condition(Json& status, std::string_view type, std::string_view value, std::string_view reason,
+                   std::string_view message, base::TimePoint now) {
   Json next = {{"type", type}, {"status", value}, {"lastTransitionTime", base::format_time(now)}};
   if (!reason.empty()) next["reason"] = reason;
   if (!message.empty()) next["message"] = message;
@@ -263,7 +267,10 @@ Json pod_from_template(const Json& owner, const Json* pod_template) {
   metadata["generateName"] = text_at(owner, {"metadata", "name"}) + "-";
   metadata["ownerReferences"] = Json::array({controller_reference(owner)});
   const Json* spec = find_at(from, {"spec"});
-  return {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", std::move(metadata)}, {"spec", spec && spec->is_object() ? *spec : kNone}};
+  return {{"apiVersion", "v1"},
+          {"kind", "Pod"},
+          {"metadata", std::move(metadata)},
+          {"spec", spec && spec->is_object() ? *spec : kNone}};
 }
 
 std::string template_hash(const Json& pod_template) {

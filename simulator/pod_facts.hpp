@@ -21,16 +21,16 @@ namespace simulator {
 struct PodFacts {
   api::ObjectKey key;
   std::string uid;
-  std::string node;             ///< empty: not scheduled
+  std::string node;  ///< empty: not scheduled
   std::string phase;
-  std::string controller_uid;   ///< of the managing owner, or ""
+  std::string controller_uid;  ///< of the managing owner, or ""
   std::string controller_kind;
   bool ready = false;
   std::optional<base::TimePoint> ready_since;  ///< set only while ready
   bool terminating = false;
   std::int64_t deletion_cost = 0;
-  std::string revision;         ///< label controller-revision-hash
-  std::string target_node;      ///< of a DaemonSet's pod: the node it was made for, bound or not
+  std::string revision;     ///< label controller-revision-hash
+  std::string target_node;  ///< of a DaemonSet's pod: the node it was made for, bound or not
   base::TimePoint created{};
 
   bool is_terminal() const { return phase == "Succeeded" || phase == "Failed"; }

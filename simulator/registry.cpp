@@ -24,14 +24,15 @@ constexpr BuiltIn kBuiltIns[] = {
     {"", "v1", "events", "event", "Event", true, false, false, "ev", ""},
     {"", "v1", "namespaces", "namespace", "Namespace", false, true, false, "ns", ""},
     {"", "v1", "nodes", "node", "Node", false, true, false, "no", ""},
-    {"", "v1", "persistentvolumeclaims", "persistentvolumeclaim", "PersistentVolumeClaim", true, true, false, "pvc", ""},
+    {"", "v1", "persistentvolumeclaims", "persistentvolumeclaim", "PersistentVolumeClaim", true, true, false, "pvc",
+     ""},
     {"", "v1", "persistentvolumes", "persistentvolume", "PersistentVolume", false, true, false, "pv", ""},
     {"", "v1", "pods", "pod", "Pod", true, true, false, "po", "all"},
     {"", "v1", "secrets", "secret", "Secret", true, false, false, "", ""},
     {"", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount", true, false, false, "sa", ""},
     {"", "v1", "services", "service", "Service", true, true, false, "svc", "all"},
-    {"apiextensions.k8s.io", "v1", "customresourcedefinitions", "customresourcedefinition", "CustomResourceDefinition", false, true, false,
-     "crd,crds", "api-extensions"},
+    {"apiextensions.k8s.io", "v1", "customresourcedefinitions", "customresourcedefinition", "CustomResourceDefinition",
+     false, true, false, "crd,crds", "api-extensions"},
     {"apps", "v1", "daemonsets", "daemonset", "DaemonSet", true, true, false, "ds", "all"},
     {"apps", "v1", "deployments", "deployment", "Deployment", true, true, true, "deploy", "all"},
     {"apps", "v1", "replicasets", "replicaset", "ReplicaSet", true, true, true, "rs", "all"},
@@ -39,14 +40,16 @@ constexpr BuiltIn kBuiltIns[] = {
     {"batch", "v1", "jobs", "job", "Job", true, true, false, "", "all"},
     {"coordination.k8s.io", "v1", "leases", "lease", "Lease", true, false, false, "", ""},
     {"events.k8s.io", "v1", "events", "event", "Event", true, false, false, "ev", ""},
-    {"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "clusterrolebinding", "ClusterRoleBinding", false, false, false, "", ""},
+    {"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "clusterrolebinding", "ClusterRoleBinding", false, false,
+     false, "", ""},
     {"rbac.authorization.k8s.io", "v1", "clusterroles", "clusterrole", "ClusterRole", false, false, false, "", ""},
     {"rbac.authorization.k8s.io", "v1", "rolebindings", "rolebinding", "RoleBinding", true, false, false, "", ""},
     {"rbac.authorization.k8s.io", "v1", "roles", "role", "Role", true, false, false, "", ""},
     {"scheduling.k8s.io", "v1", "priorityclasses", "priorityclass", "PriorityClass", false, false, false, "pc", ""},
     {"storage.k8s.io", "v1", "storageclasses", "storageclass", "StorageClass", false, false, false, "sc", ""},
 };
-constexpr BuiltIn kPolicyV1Pdb{"policy", "v1", "poddisruptionbudgets", "poddisruptionbudget", "PodDisruptionBudget", true, true, false, "pdb", ""};
+constexpr BuiltIn kPolicyV1Pdb{
+    "policy", "v1", "poddisruptionbudgets", "poddisruptionbudget", "PodDisruptionBudget", true, true, false, "pdb", ""};
 
 std::vector<std::string> split_commas(std::string_view text) {
   std::vector<std::string> parts;
@@ -180,7 +183,8 @@ void Registry::stop_serving(const std::string& definition_name) {
 }
 
 void Registry::stop_serving_locked(const std::string& definition_name) {
-  std::erase_if(table_, [&](const auto& row) { return row.second->custom && row.second->custom->definition == definition_name; });
+  std::erase_if(
+      table_, [&](const auto& row) { return row.second->custom && row.second->custom->definition == definition_name; });
 }
 
 ServedPtr Registry::holder_of_names(const Json& definition) const {

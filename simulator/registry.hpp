@@ -19,11 +19,11 @@ namespace simulator {
 
 /// What a CustomResourceDefinition adds to a served kind.
 struct CustomKind {
-  std::string definition;   ///< name of the CRD
-  api::Json schema;         ///< openAPIV3Schema; null when it has none
-  api::Json columns;        ///< additionalPrinterColumns; array
-  api::Json selectable;     ///< selectableFields; array
-  api::Json scale;          ///< subresources.scale; null when it has none
+  std::string definition;  ///< name of the CRD
+  api::Json schema;        ///< openAPIV3Schema; null when it has none
+  api::Json columns;       ///< additionalPrinterColumns; array
+  api::Json selectable;    ///< selectableFields; array
+  api::Json scale;         ///< subresources.scale; null when it has none
 };
 
 /// How objects differ between the stored and the served version.
@@ -40,9 +40,9 @@ struct ServedResource {
   std::vector<std::string> short_names;
   std::vector<std::string> categories;
   bool namespaced = true;
-  bool has_status = false;       ///< the status subresource separates
+  bool has_status = false;  ///< the status subresource separates
   bool has_scale = false;
-  bool status_on_create = false; ///< keeps the status of a POST (Node)
+  bool status_on_create = false;  ///< keeps the status of a POST (Node)
   Conversion conversion = Conversion::kNone;
   std::shared_ptr<const CustomKind> custom;  ///< nullptr for built-in kinds
   kube::ResourceType storage;                ///< where the store keeps it
@@ -71,7 +71,8 @@ class Registry {
   /// Serves every served version of the CRD, instead of what that CRD served before.
   void serve(const api::Json& definition);
   void stop_serving(const std::string& definition_name);
-  /// Plurals and kinds of `group` that another CRD than `definition_name` or a built-in kind has: nullptr, or the holder.
+  /// Plurals and kinds of `group` that another CRD than `definition_name` or a built-in kind has: nullptr, or the
+  /// holder.
   ServedPtr holder_of_names(const api::Json& definition) const;
 
  private:
@@ -81,7 +82,9 @@ class Registry {
     static View view(const View& view) { return view; }
     static View view(const std::array<std::string, 3>& name) { return {name[0], name[1], name[2]}; }
     template <typename A, typename B>
-    bool operator()(const A& a, const B& b) const { return view(a) < view(b); }
+    bool operator()(const A& a, const B& b) const {
+      return view(a) < view(b);
+    }
   };
   using Table = std::map<std::array<std::string, 3>, ServedPtr, Order>;
 

@@ -59,7 +59,8 @@ Query Query::parse(std::string_view text) {
     const std::string_view pair = text.substr(0, end);
     const auto equals = std::min(pair.find('='), pair.size());
     const std::string_view value = equals < pair.size() ? pair.substr(equals + 1) : std::string_view();
-    if (!pair.empty()) query.pairs_.emplace_back(percent_decode(pair.substr(0, equals), true), percent_decode(value, true));
+    if (!pair.empty())
+      query.pairs_.emplace_back(percent_decode(pair.substr(0, equals), true), percent_decode(value, true));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return query;
@@ -93,7 +94,9 @@ RequestInfo read_request(const kube::Request& request) {
   info.query = Query::parse(request.query);
   info.segments = path_segments(request.path);
   std::vector<std::string> rest = info.segments;
-  const auto drop_first = [&rest](std::size_t n) { rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(n)); };
+  const auto drop_first = [&rest](std::size_t n) {
+    rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(n));
+  };
   if (rest.size() >= 3 && rest[0] == "api") {
     info.version = rest[1];
     drop_first(2);
@@ -106,7 +109,8 @@ RequestInfo read_request(const kube::Request& request) {
     return info;
   }
   info.is_resource = true;
-  const bool inside_namespace = rest[0] == "namespaces" && rest.size() >= 3 && rest[2] != "status" && rest[2] != "finalize";
+  const bool inside_namespace =
+      rest[0] == "namespaces" && rest.size() >= 3 && rest[2] != "status" && rest[2] != "finalize";
   if (inside_namespace) {
     info.ns = rest[1];
     drop_first(2);

@@ -29,7 +29,7 @@ class Query {
 /// A request read as Kubernetes reads it.
 struct RequestInfo {
   bool is_resource = false;  ///< below /api/v1 or /apis/<group>/<version>, with a resource
-  std::string verb;          ///< get list watch create update patch delete deletecollection, or the method in lower case
+  std::string verb;  ///< get list watch create update patch delete deletecollection, or the method in lower case
   std::string group;
   std::string version;
   std::string ns;

@@ -7,9 +7,17 @@
 namespace simulator {
 
 api::Json to_json(const JournalEntry& entry) {
-  return {{"time", base::format_micro_time(entry.time)}, {"user", entry.user}, {"verb", entry.verb}, {"group", entry.group},
-          {"resource", entry.resource}, {"subresource", entry.subresource}, {"namespace", entry.key.ns}, {"name", entry.key.name},
-          {"uid", entry.uid}, {"code", entry.code}, {"dryRun", entry.dry_run}};
+  return {{"time", base::format_micro_time(entry.time)},
+          {"user", entry.user},
+          {"verb", entry.verb},
+          {"group", entry.group},
+          {"resource", entry.resource},
+          {"subresource", entry.subresource},
+          {"namespace", entry.key.ns},
+          {"name", entry.key.name},
+          {"uid", entry.uid},
+          {"code", entry.code},
+          {"dryRun", entry.dry_run}};
 }
 
 void RequestLog::add(JournalEntry entry) {

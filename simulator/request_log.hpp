@@ -16,13 +16,13 @@ namespace simulator {
 struct JournalEntry {
   base::TimePoint time{};
   std::string user;
-  std::string verb;         ///< create, update, patch, delete, deletecollection
+  std::string verb;  ///< create, update, patch, delete, deletecollection
   std::string group;
-  std::string resource;     ///< plural
+  std::string resource;  ///< plural
   std::string subresource;
   api::ObjectKey key;
-  std::string uid;          ///< of the object, as far as it is known
-  int code = 0;             ///< HTTP status, also when a fault kept the answer from the client
+  std::string uid;  ///< of the object, as far as it is known
+  int code = 0;     ///< HTTP status, also when a fault kept the answer from the client
   bool dry_run = false;
 
   friend bool operator==(const JournalEntry&, const JournalEntry&) = default;

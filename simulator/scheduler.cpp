@@ -20,7 +20,8 @@ constexpr base::seconds kLongestBackoff{10};
 
 /// Higher priority first, then who came first.
 auto queue_order(const api::Pod& pod) {
-  return std::make_tuple(-static_cast<std::int64_t>(pod.priority.value_or(0)), pod.meta.creation_timestamp, pod.meta.ns, pod.meta.name);
+  return std::make_tuple(-static_cast<std::int64_t>(pod.priority.value_or(0)), pod.meta.creation_timestamp, pod.meta.ns,
+                         pod.meta.name);
 }
 
 /// Best score; then fewer pods, then by name, which is the order of the indices.
@@ -91,7 +92,8 @@ bool Scheduler::place(scheduling::Overlay& overlay, const ObjectKey& key, base::
 
 bool Scheduler::bind(const ObjectKey& key, const std::string& uid, const std::string& node, base::TimePoint now) {
   const auto bound = store_.mutate(kube::kPods, key, Part::kAll, [&](Json& pod) -> base::Status {
-    if (uid_of(pod) != uid || is_terminating(pod)) return base::Error{base::ErrorCode::kConflict, "another pod, or a terminating one"};
+    if (uid_of(pod) != uid || is_terminating(pod))
+      return base::Error{base::ErrorCode::kConflict, "another pod, or a terminating one"};
     object_in(pod, "spec")["nodeName"] = node;
     put_condition(object_in(pod, "status"), "PodScheduled", "True", "", "", now);
     return base::Done{};
@@ -106,7 +108,8 @@ bool Scheduler::bind(const ObjectKey& key, const std::string& uid, const std::st
 bool Scheduler::reject(const ObjectKey& key, const std::string& uid, const std::string& why, base::TimePoint now) {
   Failure& failure = failures_[key];
   failure.uid = uid;
-  failure.pause = failure.pause.count() == 0 ? base::Duration(kFirstBackoff) : std::min<base::Duration>(failure.pause * 2, kLongestBackoff);
+  failure.pause = failure.pause.count() == 0 ? base::Duration(kFirstBackoff)
+                                             : std::min<base::Duration>(failure.pause * 2, kLongestBackoff);
   failure.not_before = now + failure.pause;
   failure.parked = true;
   bool changed = false;

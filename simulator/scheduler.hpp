@@ -13,9 +13,10 @@
 
 namespace simulator {
 
-/// Binds pods to nodes: the filters of scheduling/predicates.hpp, then the best score (scheduler_score()); ties go to the
-/// node with fewer pods, then by name. What does not fit gets condition PodScheduled False (Unschedulable) and an event and
-/// is tried again when something changes that may help, after a pause of 1 s that doubles up to 10 s. No preemption.
+/// Binds pods to nodes: the filters of scheduling/predicates.hpp, then the best score (scheduler_score()); ties go to
+/// the node with fewer pods, then by name. What does not fit gets condition PodScheduled False (Unschedulable) and an
+/// event and is tried again when something changes that may help, after a pause of 1 s that doubles up to 10 s. No
+/// preemption.
 class Scheduler final : public Actor {
  public:
   Scheduler(Store& store, EventRecorder& events);
@@ -45,9 +46,10 @@ class Scheduler final : public Actor {
 };
 
 /// 0 to 100 for the share of cpu and memory that stays free (LeastAllocated), plus what the pod prefers: node affinity,
-/// affinity, anti-affinity, spreading that is no must, nodes without PreferNoSchedule taints. `candidates` pass all filters;
-/// the answer has one score each.
-std::vector<double> scheduler_scores(const scheduling::FitQuery& query, const std::vector<scheduling::NodeIndex>& candidates);
+/// affinity, anti-affinity, spreading that is no must, nodes without PreferNoSchedule taints. `candidates` pass all
+/// filters; the answer has one score each.
+std::vector<double> scheduler_scores(const scheduling::FitQuery& query,
+                                     const std::vector<scheduling::NodeIndex>& candidates);
 
 /// kube-scheduler's sentence: "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable."
 std::string unschedulable_message(const scheduling::FitQuery& query);

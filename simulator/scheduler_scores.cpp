@@ -13,7 +13,8 @@ using scheduling::NodeIndex;
 using scheduling::PodIndex;
 using scheduling::Topology;
 
-// What a container without requests counts for in the score, as in kube-scheduler: else such pods would all meet on one node.
+// What a container without requests counts for in the score, as in kube-scheduler: else such pods would all meet on one
+// node.
 constexpr std::int64_t kSupposedCpu = 100;
 constexpr std::int64_t kSupposedMemory = 200LL * 1024 * 1024 * 1000;
 // kube-scheduler's default weights of the preferences beside LeastAllocated's 1.
@@ -37,15 +38,16 @@ void add_normalised(std::vector<double>& scores, const std::vector<double>& raw,
 }
 
 /// Adds `weight` to every domain of the term's topology for each pod there that the term covers.
-void weigh_term(const FitQuery& query, const api::PodAffinityTerm& term, double weight, const std::vector<NodeIndex>& candidates,
-                std::vector<double>& raw) {
+void weigh_term(const FitQuery& query, const api::PodAffinityTerm& term, double weight,
+                const std::vector<NodeIndex>& candidates, std::vector<double>& raw) {
   const Topology& topology = query.cluster().topology(term.topology_key);
   std::vector<double> in_domain(topology.domain_names.size(), 0);
   for (const PodIndex other : query.base().pods()) {
     const NodeIndex node = query.cluster().node_of(other);
     if (node == scheduling::kNoNode || other == query.index() || !query.base().is_active(other)) continue;
     const auto domain = topology.domain_of[node];
-    if (domain != Topology::kNone && scheduling::covers(term, query.index(), other, query.base())) in_domain[domain] += weight;
+    if (domain != Topology::kNone && scheduling::covers(term, query.index(), other, query.base()))
+      in_domain[domain] += weight;
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const auto domain = topology.domain_of[candidates[i]];
@@ -57,28 +59,35 @@ void add_pod_preferences(const FitQuery& query, const std::vector<NodeIndex>& ca
   const api::Pod& pod = query.pod();
   std::vector<double> raw(candidates.size(), 0);
   if (pod.affinity) {
-    for (const auto& [weight, term] : pod.affinity->preferred_pod_affinity) weigh_term(query, term, weight, candidates, raw);
-    for (const auto& [weight, term] : pod.affinity->preferred_pod_anti_affinity) weigh_term(query, term, -weight, candidates, raw);
+    for (const auto& [weight, term] : pod.affinity->preferred_pod_affinity)
+      weigh_term(query, term, weight, candidates, raw);
+    for (const auto& [weight, term] : pod.affinity->preferred_pod_anti_affinity)
+      weigh_term(query, term, -weight, candidates, raw);
   }
   add_normalised(scores, raw, kPreferenceWeight);
   raw.assign(candidates.size(), 0);
   for (const api::TopologySpreadConstraint& constraint : pod.topology_spread) {
     if (!constraint.schedule_anyway) continue;
-    weigh_term(query, {constraint.label_selector, {pod.meta.ns}, {}, constraint.topology_key, constraint.match_label_keys, {}}, -1, candidates, raw);
+    weigh_term(query,
+               {constraint.label_selector, {pod.meta.ns}, {}, constraint.topology_key, constraint.match_label_keys, {}},
+               -1, candidates, raw);
   }
   add_normalised(scores, raw, kPreferenceWeight);
 }
 
-void add_node_preferences(const FitQuery& query, const std::vector<NodeIndex>& candidates, std::vector<double>& scores) {
+void add_node_preferences(const FitQuery& query, const std::vector<NodeIndex>& candidates,
+                          std::vector<double>& scores) {
   const api::Pod& pod = query.pod();
   std::vector<double> liked(candidates.size(), 0);
   std::vector<double> untainted(candidates.size(), 0);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const api::Node& node = query.base().node(candidates[i]);
     if (pod.affinity) {
-      for (const auto& [weight, term] : pod.affinity->preferred_node_terms) liked[i] += scheduling::matches(term, node) ? weight : 0;
+      for (const auto& [weight, term] : pod.affinity->preferred_node_terms)
+        liked[i] += scheduling::matches(term, node) ? weight : 0;
     }
-    if (scheduling::first_untolerated(pod.tolerations, node.taints, {api::TaintEffect::kPreferNoSchedule}) == nullptr) untainted[i] = 1;
+    if (scheduling::first_untolerated(pod.tolerations, node.taints, {api::TaintEffect::kPreferNoSchedule}) == nullptr)
+      untainted[i] = 1;
   }
   add_normalised(scores, liked, kPreferenceWeight);
   add_normalised(scores, untainted, kTaintWeight);

@@ -29,7 +29,8 @@ bool places_alike(const Json& before, const Json& after) {
     return phase == "Succeeded" || phase == "Failed";
   };
   return ended(before) == ended(after) && same_part(before, after, {"metadata", "deletionTimestamp"}) &&
-         same_part(before, after, {"metadata", "uid"}) && same_part(before, after, {"metadata", "labels"}) && same_part(before, after, {"spec"});
+         same_part(before, after, {"metadata", "uid"}) && same_part(before, after, {"metadata", "labels"}) &&
+         same_part(before, after, {"spec"});
 }
 
 bool waits_for_us(const api::Pod& pod) {
@@ -68,7 +69,8 @@ const api::Pod* SchedulerView::pod(const api::ObjectKey& key) const {
 
 /// Keeps `table`. A change matters when labels, one of `parts` or a node's status differ.
 template <typename T>
-void SchedulerView::follow(const kube::ResourceType& type, Table<T>& table, base::Result<T> (*decode)(std::string_view json),
+void SchedulerView::follow(const kube::ResourceType& type, Table<T>& table,
+                           base::Result<T> (*decode)(std::string_view json),
                            std::initializer_list<std::string_view> parts) {
   const std::vector<std::string> watched(parts.begin(), parts.end());
   journal_.follow(type, [this, &table, decode, watched](const Change& change) {
@@ -79,8 +81,11 @@ void SchedulerView::follow(const kube::ResourceType& type, Table<T>& table, base
     auto decoded = decode(json_text(*change.object));
     if (!decoded) return;
     table[change.key] = std::make_shared<const T>(*std::move(decoded));
-    const auto differs = [&](std::initializer_list<std::string_view> path) { return !same_part(*change.before, *change.object, path); };
-    room_ = room_ || !change.before || differs({"metadata", "labels"}) || differs({"status", "allocatable"}) || differs({"status", "conditions"}) ||
+    const auto differs = [&](std::initializer_list<std::string_view> path) {
+      return !same_part(*change.before, *change.object, path);
+    };
+    room_ = room_ || !change.before || differs({"metadata", "labels"}) || differs({"status", "allocatable"}) ||
+            differs({"status", "conditions"}) ||
             std::ranges::any_of(watched, [&](const std::string& part) { return differs({part}); });
   });
 }
@@ -93,7 +98,9 @@ void SchedulerView::on_pod(const Change& change) {
     pending_.erase(change.key);
     return;
   }
-  if (change.before && change.kind == ChangeKind::kModified && pods_.contains(change.key) && places_alike(*change.before, *change.object)) return;
+  if (change.before && change.kind == ChangeKind::kModified && pods_.contains(change.key) &&
+      places_alike(*change.before, *change.object))
+    return;
   auto decoded = api::decode_pod(json_text(*change.object));
   if (!decoded) return;
   // Another pod that is new to a node can be the company that somebody waits for; one that ends makes room.

@@ -14,8 +14,8 @@
 
 namespace simulator {
 
-/// What the scheduler knows of the cluster: the typed objects that a ClusterSnapshot is made of, kept by the journal. Pods are
-/// decoded again only when something changed that a placement depends on. Used by one thread.
+/// What the scheduler knows of the cluster: the typed objects that a ClusterSnapshot is made of, kept by the journal.
+/// Pods are decoded again only when something changed that a placement depends on. Used by one thread.
 class SchedulerView {
  public:
   explicit SchedulerView(const Store& store);

@@ -37,7 +37,8 @@ std::vector<std::string_view> split_terms(std::string_view text) {
 }
 
 base::Error bad_term(std::string_view term) {
-  return base::invalid(fmt::format("unable to parse requirement: found '{}', expected: in, notin, =, ==, !=, gt, lt", term));
+  return base::invalid(
+      fmt::format("unable to parse requirement: found '{}', expected: in, notin, =, ==, !=, gt, lt", term));
 }
 
 /// `key in (a,b)` and `key notin (a,b)`.
@@ -54,7 +55,8 @@ base::Result<SelectorRequirement> parse_set_term(std::string_view term, std::siz
   }
   rest = trim(rest);
   if (rest.size() < 2 || rest.front() != '(' || rest.back() != ')') return bad_term(term);
-  for (const std::string_view value : split_terms(rest.substr(1, rest.size() - 2))) requirement.values.emplace_back(value);
+  for (const std::string_view value : split_terms(rest.substr(1, rest.size() - 2)))
+    requirement.values.emplace_back(value);
   return requirement;
 }
 
@@ -74,8 +76,11 @@ base::Result<SelectorRequirement> parse_term(std::string_view term) {
   }
   SelectorRequirement requirement{std::string(trim(term.substr(0, equals))), SelectorOperator::kIn, {}};
   std::string_view rest = term.substr(equals);
-  const std::pair<std::string_view, SelectorOperator> operators[] = {{"==", SelectorOperator::kIn}, {"!=", SelectorOperator::kNotIn},
-      {"=", SelectorOperator::kIn}, {">", SelectorOperator::kGt}, {"<", SelectorOperator::kLt}};
+  const std::pair<std::string_view, SelectorOperator> operators[] = {{"==", SelectorOperator::kIn},
+                                                                     {"!=", SelectorOperator::kNotIn},
+                                                                     {"=", SelectorOperator::kIn},
+                                                                     {">", SelectorOperator::kGt},
+                                                                     {"<", SelectorOperator::kLt}};
   for (const auto& [sign, op] : operators) {
     if (!rest.starts_with(sign)) continue;
     requirement.op = op;
@@ -166,7 +171,8 @@ std::vector<std::string> stored_path(const ServedResource& resource, std::string
     return {};
   }
   for (const SelectableField& known : kSelectableFields) {
-    if (known.plural == resource.plural && known.field == field) return split_dots(known.stored_as.empty() ? field : known.stored_as);
+    if (known.plural == resource.plural && known.field == field)
+      return split_dots(known.stored_as.empty() ? field : known.stored_as);
   }
   return {};
 }
@@ -209,7 +215,8 @@ bool label_selector_matches(const Json& selector, const Json* labels) {
   for (const Json& expression : *expressions) {
     SelectorRequirement requirement{text_at(expression, {"key"}), SelectorOperator::kExists, {}};
     const std::string op = text_at(expression, {"operator"});
-    for (const SelectorOperator known : {SelectorOperator::kIn, SelectorOperator::kNotIn, SelectorOperator::kExists, SelectorOperator::kDoesNotExist}) {
+    for (const SelectorOperator known : {SelectorOperator::kIn, SelectorOperator::kNotIn, SelectorOperator::kExists,
+                                         SelectorOperator::kDoesNotExist}) {
       if (to_string(known) == op) requirement.op = known;
     }
     if (const Json* values = find_at(expression, {"values"}); values && values->is_array()) {
@@ -237,7 +244,8 @@ Outcome<Selection> Selection::parse(const ServedResource& resource, std::string_
 Verdict Selection::add_field(const ServedResource& resource, std::string_view term) {
   if (term.empty()) return base::Done{};
   const auto sign = term.find('=');
-  if (sign == std::string_view::npos) return bad_request(fmt::format("invalid selector: '{}'; can't understand '{}'", term, term));
+  if (sign == std::string_view::npos)
+    return bad_request(fmt::format("invalid selector: '{}'; can't understand '{}'", term, term));
   const bool differs = sign > 0 && term[sign - 1] == '!';
   const std::string_view name = term.substr(0, differs ? sign - 1 : sign);
   std::string_view value = term.substr(sign + 1);
@@ -245,7 +253,8 @@ Verdict Selection::add_field(const ServedResource& resource, std::string_view te
   Field field{stored_path(resource, name), std::string(value), !differs};
   if (field.path.empty()) {
     if (!resource.custom) return bad_request(fmt::format("field label not supported: {}", name));
-    return bad_request(fmt::format("\"{}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", name));
+    return bad_request(
+        fmt::format("\"{}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", name));
   }
   fields_.push_back(std::move(field));
   return base::Done{};
@@ -254,12 +263,14 @@ Verdict Selection::add_field(const ServedResource& resource, std::string_view te
 bool Selection::matches(const Json& stored) const {
   const Json* labels = labels_.empty() ? nullptr : find_at(stored, {"metadata", "labels"});
   return std::ranges::all_of(labels_, [&](const SelectorRequirement& r) { return holds(r, labels); }) &&
-         std::ranges::all_of(fields_, [&](const Field& f) { return (field_text(stored, f.path) == f.value) == f.equal; });
+         std::ranges::all_of(fields_,
+                             [&](const Field& f) { return (field_text(stored, f.path) == f.value) == f.equal; });
 }
 
 std::string Selection::pinned_name() const {
   for (const Field& field : fields_) {
-    if (field.equal && field.path.size() == 2 && field.path[0] == "metadata" && field.path[1] == "name") return field.value;
+    if (field.equal && field.path.size() == 2 && field.path[0] == "metadata" && field.path[1] == "name")
+      return field.value;
   }
   return {};
 }

@@ -37,7 +37,8 @@ class Selection {
 /// `a=b,c!=d,e in (x,y),f notin (z),g,!h`. kInvalid with Kubernetes' words.
 base::Result<std::vector<api::SelectorRequirement>> parse_label_selector(std::string_view text);
 
-/// True if the JSON metav1.LabelSelector `selector` (matchLabels, matchExpressions) matches the JSON object `labels` (may be null).
+/// True if the JSON metav1.LabelSelector `selector` (matchLabels, matchExpressions) matches the JSON object `labels`
+/// (may be null).
 bool label_selector_matches(const api::Json& selector, const api::Json* labels);
 
 }  // namespace simulator

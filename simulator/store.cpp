@@ -19,9 +19,9 @@ namespace {
 using api::Json;
 using api::ObjectKey;
 
-constexpr std::size_t kJournalLimit = 16'384;   // about what five minutes of a busy test make; older watches get 410
+constexpr std::size_t kJournalLimit = 16'384;  // about what five minutes of a busy test make; older watches get 410
 constexpr std::int64_t kDefaultGraceSeconds = 30;
-constexpr int kNameAttempts = 8;                // of generateName, as the API server tries since 1.30
+constexpr int kNameAttempts = 8;  // of generateName, as the API server tries since 1.30
 
 using Objects = std::map<ObjectKey, Object>;
 
@@ -36,13 +36,16 @@ struct TableOrder {
   static View view(const TableName& name) { return {name.group, name.plural}; }
   static View view(const kube::ResourceType& type) { return {type.group, type.plural}; }
   template <typename A, typename B>
-  bool operator()(const A& a, const B& b) const { return view(a) < view(b); }
+  bool operator()(const A& a, const B& b) const {
+    return view(a) < view(b);
+  }
 };
 
 /// Core kinds but pods, and records such as Events and Leases, carry no generation in Kubernetes.
 bool has_generation(const kube::ResourceType& type) {
   if (type.group.empty()) return type.plural == "pods";
-  return type.group != "events.k8s.io" && type.group != "coordination.k8s.io" && type.group != "rbac.authorization.k8s.io";
+  return type.group != "events.k8s.io" && type.group != "coordination.k8s.io" &&
+         type.group != "rbac.authorization.k8s.io";
 }
 
 /// "pods" or "evacuations.evacuator.dev".
@@ -65,23 +68,29 @@ std::string too_old(std::uint64_t revision, std::uint64_t oldest) {
 base::Error stale_write(const kube::ResourceType& type, const ObjectKey& key) {
   return {base::ErrorCode::kConflict,
           fmt::format("Operation cannot be fulfilled on {} \"{}\": the object has been modified; please apply your "
-                      "changes to the latest version and try again", resource_name(type), key.name)};
+                      "changes to the latest version and try again",
+                      resource_name(type), key.name)};
 }
 
-base::Status check_preconditions(const Preconditions& expected, const kube::ResourceType& type, const ObjectKey& key, const Json& object) {
+base::Status check_preconditions(const Preconditions& expected, const kube::ResourceType& type, const ObjectKey& key,
+                                 const Json& object) {
   const std::string uid = text_at(object, {"metadata", "uid"});
   if (!expected.uid.empty() && expected.uid != uid) {
-    return base::Error{base::ErrorCode::kConflict,
-                       fmt::format("Operation cannot be fulfilled on {} \"{}\": the UID in the precondition ({}) does not match the UID in "
-                                   "record ({}). The object might have been deleted and then recreated",
-                                   kind_name(type), key.name, expected.uid, uid)};
+    return base::Error{
+        base::ErrorCode::kConflict,
+        fmt::format(
+            "Operation cannot be fulfilled on {} \"{}\": the UID in the precondition ({}) does not match the UID in "
+            "record ({}). The object might have been deleted and then recreated",
+            kind_name(type), key.name, expected.uid, uid)};
   }
   const std::string version = text_at(object, {"metadata", "resourceVersion"});
   if (!expected.resource_version.empty() && expected.resource_version != version) {
-    return base::Error{base::ErrorCode::kConflict,
-                       fmt::format("Operation cannot be fulfilled on {} \"{}\": the ResourceVersion in the precondition ({}) does not match "
-                                   "the ResourceVersion in record ({}). The object might have been modified",
-                                   kind_name(type), key.name, expected.resource_version, version)};
+    return base::Error{
+        base::ErrorCode::kConflict,
+        fmt::format(
+            "Operation cannot be fulfilled on {} \"{}\": the ResourceVersion in the precondition ({}) does not match "
+            "the ResourceVersion in record ({}). The object might have been modified",
+            kind_name(type), key.name, expected.resource_version, version)};
   }
   return base::Done{};
 }
@@ -128,8 +137,8 @@ void bump_generation(Json& object) {
 
 /// The fields of metadata that only the server writes stay as stored.
 void keep_system_metadata(const Json& stored, Json& edited) {
-  for (const char* name : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
-                           "resourceVersion", "generateName"}) {
+  for (const char* name : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
+                           "deletionGracePeriodSeconds", "generation", "resourceVersion", "generateName"}) {
     carry_over(stored.at("metadata"), edited["metadata"], name);
   }
 }
@@ -179,7 +188,8 @@ struct Store::Impl {
   Object record(const kube::ResourceType& type, ChangeKind kind, const ObjectKey& key, Json object, Object before) {
     object["metadata"]["resourceVersion"] = std::to_string(++revision);
     auto stored = std::make_shared<const Json>(std::move(object));
-    journal.push_back({revision, kind, std::string(type.group), std::string(type.plural), key, stored, std::move(before)});
+    journal.push_back(
+        {revision, kind, std::string(type.group), std::string(type.plural), key, stored, std::move(before)});
     while (journal.size() > kJournalLimit) {
       forgotten = journal.front().revision;
       journal.pop_front();
@@ -200,7 +210,8 @@ struct Store::Impl {
   }
 
   std::vector<Object> list(const kube::ResourceType& type, const std::string& ns);
-  std::vector<Object> undo_since(std::uint64_t revision, const kube::ResourceType& type, const std::string& ns, std::vector<Object> now);
+  std::vector<Object> undo_since(std::uint64_t revision, const kube::ResourceType& type, const std::string& ns,
+                                 std::vector<Object> now);
   Object commit(const kube::ResourceType& type, Objects::iterator at, Json edited);
   Object start_termination(const kube::ResourceType& type, Objects::iterator at, std::int64_t grace);
   Object continue_termination(const kube::ResourceType& type, Objects::iterator at, std::optional<std::int64_t> asked);
@@ -213,7 +224,7 @@ struct Store::Impl {
   std::uint64_t revision = 1;   // as etcd's: an empty cluster lists with resourceVersion 1, never the special "0"
   std::uint64_t forgotten = 0;  // the newest revision that the journal no longer holds
 
-  std::mutex random_mutex;      // apart from `mutex`, so that a change function may ask for names
+  std::mutex random_mutex;  // apart from `mutex`, so that a change function may ask for names
   std::mt19937_64 random;
 };
 
@@ -230,8 +241,8 @@ std::vector<Object> Store::Impl::list(const kube::ResourceType& type, const std:
 }
 
 /// The journal read backwards turns today's list into that of `revision`.
-std::vector<Object> Store::Impl::undo_since(std::uint64_t revision, const kube::ResourceType& type, const std::string& ns,
-                                            std::vector<Object> now) {
+std::vector<Object> Store::Impl::undo_since(std::uint64_t revision, const kube::ResourceType& type,
+                                            const std::string& ns, std::vector<Object> now) {
   Objects then;
   for (Object& object : now) {
     ObjectKey key{text_at(*object, {"metadata", "namespace"}), text_at(*object, {"metadata", "name"})};
@@ -271,7 +282,8 @@ Object Store::Impl::start_termination(const kube::ResourceType& type, Objects::i
 }
 
 /// A second deletion can only shorten the grace period.
-Object Store::Impl::continue_termination(const kube::ResourceType& type, Objects::iterator at, std::optional<std::int64_t> asked) {
+Object Store::Impl::continue_termination(const kube::ResourceType& type, Objects::iterator at,
+                                         std::optional<std::int64_t> asked) {
   const std::int64_t left = number_at(*at->second, {"metadata", "deletionGracePeriodSeconds"}).value_or(0);
   const std::int64_t wanted = asked ? grace_of(type, *at->second, asked) : left;
   Json object = *at->second;
@@ -297,7 +309,8 @@ std::vector<Object> Store::list(const kube::ResourceType& type, const std::strin
   return impl_->list(type, ns);
 }
 
-base::Result<Listing> Store::list_at(const kube::ResourceType& type, const std::string& ns, std::optional<std::uint64_t> revision) const {
+base::Result<Listing> Store::list_at(const kube::ResourceType& type, const std::string& ns,
+                                     std::optional<std::uint64_t> revision) const {
   const std::scoped_lock lock(impl_->mutex);
   std::vector<Object> now = impl_->list(type, ns);
   if (!revision || *revision >= impl_->revision) return Listing{std::move(now), impl_->revision};
@@ -311,14 +324,16 @@ base::Result<Object> Store::create(const kube::ResourceType& type, Json object) 
   const std::string prefix = text_at(metadata, {"generateName"});
   std::string name = text_at(metadata, {"name"});
   const bool generated = name.empty() && !prefix.empty();
-  if (name.empty() && !generated) return base::invalid("metadata.name: Required value: name or generateName is required");
+  if (name.empty() && !generated)
+    return base::invalid("metadata.name: Required value: name or generateName is required");
   const std::string ns = type.namespaced ? text_at(metadata, {"namespace"}) : std::string();
   if (type.namespaced && ns.empty()) return base::invalid("metadata.namespace: Required value");
   if (!type.namespaced) metadata.erase("namespace");
 
   object["apiVersion"] = type.api_version();
   object["kind"] = type.kind;
-  for (const char* field : {"deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink"}) metadata.erase(field);
+  for (const char* field : {"deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink"})
+    metadata.erase(field);
   metadata["uid"] = new_uid();
   metadata["creationTimestamp"] = base::format_time(impl_->clock.now());
   if (has_generation(type)) metadata["generation"] = 1;
@@ -329,7 +344,8 @@ base::Result<Object> Store::create(const kube::ResourceType& type, Json object) 
   for (int i = 1; generated && i < kNameAttempts && objects.contains({ns, name}); ++i) name = prefix + new_suffix();
   ObjectKey key{ns, name};
   if (objects.contains(key)) {
-    return base::Error{base::ErrorCode::kAlreadyExists, fmt::format("{} \"{}\" already exists", resource_name(type), name)};
+    return base::Error{base::ErrorCode::kAlreadyExists,
+                       fmt::format("{} \"{}\" already exists", resource_name(type), name)};
   }
   metadata["name"] = name;
   return objects[key] = impl_->record(type, ChangeKind::kAdded, key, std::move(object), nullptr);
@@ -409,8 +425,8 @@ std::string Store::new_uid() {
   const std::scoped_lock lock(impl_->random_mutex);
   const std::uint64_t high = impl_->random();
   const std::uint64_t low = impl_->random();
-  return fmt::format("{:08x}-{:04x}-4{:03x}-{:x}{:03x}-{:012x}", high >> 32, (high >> 16) & 0xffff, high & 0xfff, 8 + ((low >> 62) & 3),
-                     (low >> 48) & 0xfff, low & 0xffffffffffff);
+  return fmt::format("{:08x}-{:04x}-4{:03x}-{:x}{:03x}-{:012x}", high >> 32, (high >> 16) & 0xffff, high & 0xfff,
+                     8 + ((low >> 62) & 3), (low >> 48) & 0xfff, low & 0xffffffffffff);
 }
 
 std::string Store::new_suffix() {

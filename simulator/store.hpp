@@ -26,7 +26,7 @@ enum class ChangeKind { kAdded, kModified, kDeleted };
 struct Change {
   std::uint64_t revision = 0;
   ChangeKind kind = ChangeKind::kAdded;
-  std::string group;   ///< of the resource
+  std::string group;  ///< of the resource
   std::string plural;
   api::ObjectKey key;
   Object object;  ///< after the change (kDeleted: the last state, with the deletion's resourceVersion)
@@ -48,9 +48,9 @@ struct Listing {
 };
 
 /// etcd and the generic registry in one: uid, one global resourceVersion counter, generation (bumped when anything but
-/// metadata and status changes, for kinds with a status subresource), creationTimestamp, deletionTimestamp and finalizers,
-/// optimistic locking, a bounded journal for watches. Knows nothing of HTTP and of single kinds, except that pods are deleted
-/// gracefully. Thread-safe. Error messages are Kubernetes' own.
+/// metadata and status changes, for kinds with a status subresource), creationTimestamp, deletionTimestamp and
+/// finalizers, optimistic locking, a bounded journal for watches. Knows nothing of HTTP and of single kinds, except
+/// that pods are deleted gracefully. Thread-safe. Error messages are Kubernetes' own.
 class Store {
  public:
   /// `seed` makes the UIDs and generated names reproducible. `clock` must outlive the store.
@@ -62,30 +62,33 @@ class Store {
   /// Ordered by namespace and name; an empty namespace means all.
   std::vector<Object> list(const kube::ResourceType& type, const std::string& ns = {}) const;
 
-  /// The same together with the revision it is true for: now, or as it was at `revision` (continue tokens, stale lists).
-  /// kGone when the journal no longer reaches back to it.
-  base::Result<Listing> list_at(const kube::ResourceType& type, const std::string& ns, std::optional<std::uint64_t> revision = {}) const;
+  /// The same together with the revision it is true for: now, or as it was at `revision` (continue tokens, stale
+  /// lists). kGone when the journal no longer reaches back to it.
+  base::Result<Listing> list_at(const kube::ResourceType& type, const std::string& ns,
+                                std::optional<std::uint64_t> revision = {}) const;
 
   /// Fills in metadata (uid, resourceVersion, creationTimestamp, generation 1, name from generateName).
   /// kAlreadyExists when the name is taken.
   base::Result<Object> create(const kube::ResourceType& type, api::Json object);
 
-  /// Read-modify-write under the lock. `change` edits a copy; an error from it aborts the write. When the edited copy carries
-  /// metadata.resourceVersion other than the stored one → kConflict. No difference → no new revision. Taking the
-  /// last finalizer off a terminating object deletes it.
+  /// Read-modify-write under the lock. `change` edits a copy; an error from it aborts the write. When the edited copy
+  /// carries metadata.resourceVersion other than the stored one → kConflict. No difference → no new revision. Taking
+  /// the last finalizer off a terminating object deletes it.
   base::Result<Object> mutate(const kube::ResourceType& type, const api::ObjectKey& key, Part part,
                               const std::function<base::Status(api::Json& object)>& change);
 
-  /// Graceful deletion: pods with a node get deletionTimestamp = now + grace and stay until grace 0 (the kubelet's word);
-  /// objects with finalizers get a deletionTimestamp and stay; others go at once. kConflict on failed preconditions,
-  /// with Kubernetes' messages. Returns the object as it is after the call.
-  base::Result<Object> remove(const kube::ResourceType& type, const api::ObjectKey& key, const Preconditions& expected = {},
-                              std::optional<std::int64_t> grace_seconds = {});
+  /// Graceful deletion: pods with a node get deletionTimestamp = now + grace and stay until grace 0 (the kubelet's
+  /// word); objects with finalizers get a deletionTimestamp and stay; others go at once. kConflict on failed
+  /// preconditions, with Kubernetes' messages. Returns the object as it is after the call.
+  base::Result<Object> remove(const kube::ResourceType& type, const api::ObjectKey& key,
+                              const Preconditions& expected = {}, std::optional<std::int64_t> grace_seconds = {});
 
   /// Of the newest change.
   std::uint64_t revision() const;
-  /// Changes after `revision`, oldest first, of one resource or (nullptr) of all. kGone when the journal no longer reaches back.
-  base::Result<std::vector<Change>> changes_since(std::uint64_t revision, const kube::ResourceType* type = nullptr) const;
+  /// Changes after `revision`, oldest first, of one resource or (nullptr) of all. kGone when the journal no longer
+  /// reaches back.
+  base::Result<std::vector<Change>> changes_since(std::uint64_t revision,
+                                                  const kube::ResourceType* type = nullptr) const;
   /// Waits until revision() > `seen`, the timeout or the stop; returns revision().
   std::uint64_t wait_past(std::uint64_t seen, base::milliseconds timeout) const;
   /// Forgets the journal up to now, so that older watches get 410 Gone.

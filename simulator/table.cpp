@@ -36,7 +36,9 @@ std::string age_at(const Json& object, std::initializer_list<std::string_view> p
 }
 
 std::string or_none(std::string text) { return text.empty() ? kNone : std::move(text); }
-std::int64_t count_at(const Json& object, std::initializer_list<std::string_view> path) { return number_at(object, path).value_or(0); }
+std::int64_t count_at(const Json& object, std::initializer_list<std::string_view> path) {
+  return number_at(object, path).value_or(0);
+}
 
 /// The array there, or an empty one.
 const Json& items_at(const Json& object, std::initializer_list<std::string_view> path) {
@@ -57,19 +59,26 @@ std::string join_members(const Json& items, const char* member) {
   return text;
 }
 
-Json containers_cell(const Json& o, TimePoint) { return join_members(items_at(o, {"spec", "template", "spec", "containers"}), "name"); }
-Json images_cell(const Json& o, TimePoint) { return join_members(items_at(o, {"spec", "template", "spec", "containers"}), "image"); }
+Json containers_cell(const Json& o, TimePoint) {
+  return join_members(items_at(o, {"spec", "template", "spec", "containers"}), "name");
+}
+Json images_cell(const Json& o, TimePoint) {
+  return join_members(items_at(o, {"spec", "template", "spec", "containers"}), "image");
+}
 
 std::string map_text(const Json* labels) {
   std::string text;
   if (!labels || !labels->is_object()) return text;
   for (const auto& [key, value] : labels->items()) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ",", key, value.is_string() ? value.get<std::string>() : std::string());
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", key,
+                        value.is_string() ? value.get<std::string>() : std::string());
   }
   return text;
 }
 
-Json selector_cell(const Json& o, TimePoint) { return or_none(map_text(find_at(o, {"spec", "selector", "matchLabels"}))); }
+Json selector_cell(const Json& o, TimePoint) {
+  return or_none(map_text(find_at(o, {"spec", "selector", "matchLabels"})));
+}
 
 constexpr Column kContainers{"Containers", "string", 1, containers_cell};
 constexpr Column kImages{"Images", "string", 1, images_cell};
@@ -85,7 +94,9 @@ std::string init_reason(const Json& pod) {
     const Json* ended = find_at(statuses[i], {"state", "terminated"});
     if (ended && count_at(*ended, {"exitCode"}) == 0) continue;
     if (flag_at(statuses[i], {"started"}) && find_at(statuses[i], {"state", "running"})) continue;  // a sidecar
-    if (ended) return "Init:" + (text_at(*ended, {"reason"}).empty() ? fmt::format("ExitCode:{}", count_at(*ended, {"exitCode"})) : text_at(*ended, {"reason"}));
+    if (ended)
+      return "Init:" + (text_at(*ended, {"reason"}).empty() ? fmt::format("ExitCode:{}", count_at(*ended, {"exitCode"}))
+                                                            : text_at(*ended, {"reason"}));
     const std::string waiting = text_at(statuses[i], {"state", "waiting", "reason"});
     if (!waiting.empty() && waiting != "PodInitializing") return "Init:" + waiting;
     return fmt::format("Init:{}/{}", i, all);
@@ -108,7 +119,8 @@ std::string container_reason(const Json& pod, std::string reason) {
   }
   if (reason != "Completed" || !running) return reason;
   for (const Json& condition : items_at(pod, {"status", "conditions"})) {
-    if (text_at(condition, {"type"}) == "Ready") return text_at(condition, {"status"}) == "True" ? "Running" : "NotReady";
+    if (text_at(condition, {"type"}) == "Ready")
+      return text_at(condition, {"status"}) == "True" ? "Running" : "NotReady";
   }
   return "NotReady";
 }
@@ -118,7 +130,8 @@ Json pod_status_cell(const Json& pod, TimePoint) {
   if (const std::string own = text_at(pod, {"status", "reason"}); !own.empty()) reason = own;
   const std::string init = init_reason(pod);
   reason = init.empty() ? container_reason(pod, std::move(reason)) : init;
-  if (find_at(pod, {"metadata", "deletionTimestamp"})) return text_at(pod, {"status", "reason"}) == "NodeLost" ? "Unknown" : "Terminating";
+  if (find_at(pod, {"metadata", "deletionTimestamp"}))
+    return text_at(pod, {"status", "reason"}) == "NodeLost" ? "Unknown" : "Terminating";
   return reason;
 }
 
@@ -147,9 +160,18 @@ const Columns& pod_columns() {
       {"Status", "string", 0, pod_status_cell},
       {"Restarts", "string", 0, restarts_cell},
       kAge,
-      {"IP", "string", 1, [](const Json& o, TimePoint) -> Json { return or_none(text_at(o, {"status", "podIP"})); }},
-      {"Node", "string", 1, [](const Json& o, TimePoint) -> Json { return or_none(text_at(o, {"spec", "nodeName"})); }},
-      {"Nominated Node", "string", 1, [](const Json& o, TimePoint) -> Json { return or_none(text_at(o, {"status", "nominatedNodeName"})); }},
+      {"IP", "string", 1,
+       [](const Json& o, TimePoint) -> Json {
+         return or_none(text_at(o, {"status", "podIP"}));
+       }},
+      {"Node", "string", 1,
+       [](const Json& o, TimePoint) -> Json {
+         return or_none(text_at(o, {"spec", "nodeName"}));
+       }},
+      {"Nominated Node", "string", 1,
+       [](const Json& o, TimePoint) -> Json {
+         return or_none(text_at(o, {"status", "nominatedNodeName"}));
+       }},
       {"Readiness Gates", "string", 1, [](const Json&, TimePoint) -> Json { return kNone; }},
   };
   return columns;
@@ -189,13 +211,24 @@ const Columns& node_columns() {
       {"Status", "string", 0, node_status_cell},
       {"Roles", "string", 0, roles_cell},
       kAge,
-      {"Version", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"status", "nodeInfo", "kubeletVersion"}); }},
+      {"Version", "string", 0,
+       [](const Json& o, TimePoint) -> Json {
+         return text_at(o, {"status", "nodeInfo", "kubeletVersion"});
+       }},
       {"Internal-IP", "string", 1, [](const Json& o, TimePoint) -> Json { return address_of(o, "InternalIP"); }},
       {"External-IP", "string", 1, [](const Json& o, TimePoint) -> Json { return address_of(o, "ExternalIP"); }},
-      {"OS-Image", "string", 1, [](const Json& o, TimePoint) -> Json { return or_none(text_at(o, {"status", "nodeInfo", "osImage"})); }},
-      {"Kernel-Version", "string", 1, [](const Json& o, TimePoint) -> Json { return or_none(text_at(o, {"status", "nodeInfo", "kernelVersion"})); }},
+      {"OS-Image", "string", 1,
+       [](const Json& o, TimePoint) -> Json {
+         return or_none(text_at(o, {"status", "nodeInfo", "osImage"}));
+       }},
+      {"Kernel-Version", "string", 1,
+       [](const Json& o, TimePoint) -> Json {
+         return or_none(text_at(o, {"status", "nodeInfo", "kernelVersion"}));
+       }},
       {"Container-Runtime", "string", 1,
-       [](const Json& o, TimePoint) -> Json { return or_none(text_at(o, {"status", "nodeInfo", "containerRuntimeVersion"})); }},
+       [](const Json& o, TimePoint) -> Json {
+         return or_none(text_at(o, {"status", "nodeInfo", "containerRuntimeVersion"}));
+       }},
   };
   return columns;
 }
@@ -207,22 +240,41 @@ Json ready_of_replicas(const Json& o, TimePoint) {
 }
 
 const Columns& deployment_columns() {
-  static const Columns columns = {
-      kName,
-      {"Ready", "string", 0, ready_of_replicas},
-      {"Up-to-date", "string", 0, [](const Json& o, TimePoint) -> Json { return count_at(o, {"status", "updatedReplicas"}); }},
-      {"Available", "string", 0, [](const Json& o, TimePoint) -> Json { return count_at(o, {"status", "availableReplicas"}); }},
-      kAge, kContainers, kImages, kSelector};
+  static const Columns columns = {kName,
+                                  {"Ready", "string", 0, ready_of_replicas},
+                                  {"Up-to-date", "string", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return count_at(o, {"status", "updatedReplicas"});
+                                   }},
+                                  {"Available", "string", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return count_at(o, {"status", "availableReplicas"});
+                                   }},
+                                  kAge,
+                                  kContainers,
+                                  kImages,
+                                  kSelector};
   return columns;
 }
 
 const Columns& replica_set_columns() {
-  static const Columns columns = {
-      kName,
-      {"Desired", "integer", 0, [](const Json& o, TimePoint) -> Json { return number_at(o, {"spec", "replicas"}).value_or(1); }},
-      {"Current", "integer", 0, [](const Json& o, TimePoint) -> Json { return count_at(o, {"status", "replicas"}); }},
-      {"Ready", "integer", 0, [](const Json& o, TimePoint) -> Json { return count_at(o, {"status", "readyReplicas"}); }},
-      kAge, kContainers, kImages, kSelector};
+  static const Columns columns = {kName,
+                                  {"Desired", "integer", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return number_at(o, {"spec", "replicas"}).value_or(1);
+                                   }},
+                                  {"Current", "integer", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return count_at(o, {"status", "replicas"});
+                                   }},
+                                  {"Ready", "integer", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return count_at(o, {"status", "readyReplicas"});
+                                   }},
+                                  kAge,
+                                  kContainers,
+                                  kImages,
+                                  kSelector};
   return columns;
 }
 
@@ -232,16 +284,35 @@ const Columns& stateful_set_columns() {
 }
 
 const Columns& daemon_set_columns() {
-  static const Columns columns = {
-      kName,
-      {"Desired", "integer", 0, [](const Json& o, TimePoint) -> Json { return count_at(o, {"status", "desiredNumberScheduled"}); }},
-      {"Current", "integer", 0, [](const Json& o, TimePoint) -> Json { return count_at(o, {"status", "currentNumberScheduled"}); }},
-      {"Ready", "integer", 0, [](const Json& o, TimePoint) -> Json { return count_at(o, {"status", "numberReady"}); }},
-      {"Up-to-date", "integer", 0, [](const Json& o, TimePoint) -> Json { return count_at(o, {"status", "updatedNumberScheduled"}); }},
-      {"Available", "integer", 0, [](const Json& o, TimePoint) -> Json { return count_at(o, {"status", "numberAvailable"}); }},
-      {"Node Selector", "string", 0,
-       [](const Json& o, TimePoint) -> Json { return or_none(map_text(find_at(o, {"spec", "template", "spec", "nodeSelector"}))); }},
-      kAge, kContainers, kImages, kSelector};
+  static const Columns columns = {kName,
+                                  {"Desired", "integer", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return count_at(o, {"status", "desiredNumberScheduled"});
+                                   }},
+                                  {"Current", "integer", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return count_at(o, {"status", "currentNumberScheduled"});
+                                   }},
+                                  {"Ready", "integer", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return count_at(o, {"status", "numberReady"});
+                                   }},
+                                  {"Up-to-date", "integer", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return count_at(o, {"status", "updatedNumberScheduled"});
+                                   }},
+                                  {"Available", "integer", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return count_at(o, {"status", "numberAvailable"});
+                                   }},
+                                  {"Node Selector", "string", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return or_none(map_text(find_at(o, {"spec", "template", "spec", "nodeSelector"})));
+                                   }},
+                                  kAge,
+                                  kContainers,
+                                  kImages,
+                                  kSelector};
   return columns;
 }
 
@@ -272,7 +343,10 @@ const Columns& job_columns() {
                                   {"Status", "string", 0, job_status_cell},
                                   {"Completions", "string", 0, completions_cell},
                                   {"Duration", "string", 0, duration_cell},
-                                  kAge, kContainers, kImages, kSelector};
+                                  kAge,
+                                  kContainers,
+                                  kImages,
+                                  kSelector};
   return columns;
 }
 
@@ -285,17 +359,27 @@ Json int_or_string(const Json& o, std::initializer_list<std::string_view> path) 
 }
 
 const Columns& pdb_columns() {
-  static const Columns columns = {
-      kName,
-      {"Min Available", "string", 0, [](const Json& o, TimePoint) { return int_or_string(o, {"spec", "minAvailable"}); }},
-      {"Max Unavailable", "string", 0, [](const Json& o, TimePoint) { return int_or_string(o, {"spec", "maxUnavailable"}); }},
-      {"Allowed Disruptions", "integer", 0, [](const Json& o, TimePoint) -> Json { return count_at(o, {"status", "disruptionsAllowed"}); }},
-      kAge};
+  static const Columns columns = {kName,
+                                  {"Min Available", "string", 0,
+                                   [](const Json& o, TimePoint) {
+                                     return int_or_string(o, {"spec", "minAvailable"});
+                                   }},
+                                  {"Max Unavailable", "string", 0,
+                                   [](const Json& o, TimePoint) {
+                                     return int_or_string(o, {"spec", "maxUnavailable"});
+                                   }},
+                                  {"Allowed Disruptions", "integer", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return count_at(o, {"status", "disruptionsAllowed"});
+                                   }},
+                                  kAge};
   return columns;
 }
 
 Json event_seen_cell(const Json& o, TimePoint now) {
-  for (const auto& path : {std::initializer_list<std::string_view>{"series", "lastObservedTime"}, {"deprecatedLastTimestamp"}, {"eventTime"}}) {
+  for (const auto& path : {std::initializer_list<std::string_view>{"series", "lastObservedTime"},
+                           {"deprecatedLastTimestamp"},
+                           {"eventTime"}}) {
     if (base::parse_time(text_at(o, path))) return age_at(o, path, now);
   }
   return age_at(o, {"metadata", "creationTimestamp"}, now);
@@ -328,7 +412,10 @@ const Columns& event_columns() {
       {"Type", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"type"}); }},
       {"Reason", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"reason"}); }},
       {"Object", "string", 0, event_object_cell},
-      {"Subobject", "string", 1, [](const Json& o, TimePoint) -> Json { return text_at(o, {"regarding", "fieldPath"}); }},
+      {"Subobject", "string", 1,
+       [](const Json& o, TimePoint) -> Json {
+         return text_at(o, {"regarding", "fieldPath"});
+       }},
       {"Source", "string", 1, event_source_cell},
       {"Message", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"note"}); }},
       {"First Seen", "string", 1, event_first_cell},
@@ -349,15 +436,31 @@ std::string modes_text(const Json& modes) {
 }
 
 const Columns& claim_columns() {
-  static const Columns columns = {
-      kName,
-      {"Status", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"status", "phase"}); }},
-      {"Volume", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"spec", "volumeName"}); }},
-      {"Capacity", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"status", "capacity", "storage"}); }},
-      {"Access Modes", "string", 0, [](const Json& o, TimePoint) -> Json { return modes_text(items_at(o, {"status", "accessModes"})); }},
-      {"StorageClass", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"spec", "storageClassName"}); }},
-      kAge,
-      {"VolumeMode", "string", 1, [](const Json& o, TimePoint) -> Json { return text_at(o, {"spec", "volumeMode"}); }}};
+  static const Columns columns = {kName,
+                                  {"Status", "string", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return text_at(o, {"status", "phase"});
+                                   }},
+                                  {"Volume", "string", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return text_at(o, {"spec", "volumeName"});
+                                   }},
+                                  {"Capacity", "string", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return text_at(o, {"status", "capacity", "storage"});
+                                   }},
+                                  {"Access Modes", "string", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return modes_text(items_at(o, {"status", "accessModes"}));
+                                   }},
+                                  {"StorageClass", "string", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return text_at(o, {"spec", "storageClassName"});
+                                   }},
+                                  kAge,
+                                  {"VolumeMode", "string", 1, [](const Json& o, TimePoint) -> Json {
+                                     return text_at(o, {"spec", "volumeMode"});
+                                   }}};
   return columns;
 }
 
@@ -367,16 +470,33 @@ Json claim_ref_cell(const Json& o, TimePoint) {
 }
 
 const Columns& volume_columns() {
-  static const Columns columns = {
-      kName,
-      {"Capacity", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"spec", "capacity", "storage"}); }},
-      {"Access Modes", "string", 0, [](const Json& o, TimePoint) -> Json { return modes_text(items_at(o, {"spec", "accessModes"})); }},
-      {"Reclaim Policy", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"spec", "persistentVolumeReclaimPolicy"}); }},
-      {"Status", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"status", "phase"}); }},
-      {"Claim", "string", 0, claim_ref_cell},
-      {"StorageClass", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"spec", "storageClassName"}); }},
-      {"Reason", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"status", "reason"}); }},
-      kAge};
+  static const Columns columns = {kName,
+                                  {"Capacity", "string", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return text_at(o, {"spec", "capacity", "storage"});
+                                   }},
+                                  {"Access Modes", "string", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return modes_text(items_at(o, {"spec", "accessModes"}));
+                                   }},
+                                  {"Reclaim Policy", "string", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return text_at(o, {"spec", "persistentVolumeReclaimPolicy"});
+                                   }},
+                                  {"Status", "string", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return text_at(o, {"status", "phase"});
+                                   }},
+                                  {"Claim", "string", 0, claim_ref_cell},
+                                  {"StorageClass", "string", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return text_at(o, {"spec", "storageClassName"});
+                                   }},
+                                  {"Reason", "string", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return text_at(o, {"status", "reason"});
+                                   }},
+                                  kAge};
   return columns;
 }
 
@@ -389,14 +509,21 @@ Json service_ports_cell(const Json& o, TimePoint) {
 }
 
 const Columns& service_columns() {
-  static const Columns columns = {
-      kName,
-      {"Type", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"spec", "type"}); }},
-      {"Cluster-IP", "string", 0, [](const Json& o, TimePoint) -> Json { return or_none(text_at(o, {"spec", "clusterIP"})); }},
-      {"External-IP", "string", 0, [](const Json&, TimePoint) -> Json { return kNone; }},
-      {"Port(s)", "string", 0, service_ports_cell},
-      kAge,
-      {"Selector", "string", 1, [](const Json& o, TimePoint) -> Json { return or_none(map_text(find_at(o, {"spec", "selector"}))); }}};
+  static const Columns columns = {kName,
+                                  {"Type", "string", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return text_at(o, {"spec", "type"});
+                                   }},
+                                  {"Cluster-IP", "string", 0,
+                                   [](const Json& o, TimePoint) -> Json {
+                                     return or_none(text_at(o, {"spec", "clusterIP"}));
+                                   }},
+                                  {"External-IP", "string", 0, [](const Json&, TimePoint) -> Json { return kNone; }},
+                                  {"Port(s)", "string", 0, service_ports_cell},
+                                  kAge,
+                                  {"Selector", "string", 1, [](const Json& o, TimePoint) -> Json {
+                                     return or_none(map_text(find_at(o, {"spec", "selector"})));
+                                   }}};
   return columns;
 }
 
@@ -407,20 +534,44 @@ Json data_cell(const Json& o, TimePoint) {
 
 const Columns* small_columns(const std::string& plural) {
   static const std::map<std::string, Columns> all = {
-      {"namespaces", {kName, {"Status", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"status", "phase"}); }}, kAge}},
-      {"leases", {kName, {"Holder", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"spec", "holderIdentity"}); }}, kAge}},
+      {"namespaces",
+       {kName,
+        {"Status", "string", 0,
+         [](const Json& o, TimePoint) -> Json {
+           return text_at(o, {"status", "phase"});
+         }},
+        kAge}},
+      {"leases",
+       {kName,
+        {"Holder", "string", 0,
+         [](const Json& o, TimePoint) -> Json {
+           return text_at(o, {"spec", "holderIdentity"});
+         }},
+        kAge}},
       {"customresourcedefinitions",
-       {kName, {"Created At", "date", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"metadata", "creationTimestamp"}); }}}},
+       {kName,
+        {"Created At", "date", 0,
+         [](const Json& o, TimePoint) -> Json {
+           return text_at(o, {"metadata", "creationTimestamp"});
+         }}}},
       {"priorityclasses",
        {kName,
         {"Value", "integer", 0, [](const Json& o, TimePoint) -> Json { return count_at(o, {"value"}); }},
-        {"Global-Default", "boolean", 0, [](const Json& o, TimePoint) -> Json { return flag_at(o, {"globalDefault"}); }},
+        {"Global-Default", "boolean", 0,
+         [](const Json& o, TimePoint) -> Json { return flag_at(o, {"globalDefault"}); }},
         kAge,
-        {"PreemptionPolicy", "string", 1, [](const Json& o, TimePoint) -> Json { return text_at(o, {"preemptionPolicy"}); }}}},
+        {"PreemptionPolicy", "string", 1,
+         [](const Json& o, TimePoint) -> Json { return text_at(o, {"preemptionPolicy"}); }}}},
       {"configmaps", {kName, {"Data", "string", 0, data_cell}, kAge}},
       {"secrets",
-       {kName, {"Type", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"type"}); }}, {"Data", "string", 0, data_cell}, kAge}},
-      {"serviceaccounts", {kName, {"Secrets", "string", 0, [](const Json& o, TimePoint) -> Json { return items_at(o, {"secrets"}).size(); }}, kAge}},
+       {kName,
+        {"Type", "string", 0, [](const Json& o, TimePoint) -> Json { return text_at(o, {"type"}); }},
+        {"Data", "string", 0, data_cell},
+        kAge}},
+      {"serviceaccounts",
+       {kName,
+        {"Secrets", "string", 0, [](const Json& o, TimePoint) -> Json { return items_at(o, {"secrets"}).size(); }},
+        kAge}},
   };
   const auto found = all.find(plural);
   return found == all.end() ? nullptr : &found->second;
@@ -428,13 +579,18 @@ const Columns* small_columns(const std::string& plural) {
 
 const Columns& columns_of(const ServedResource& resource) {
   static const Columns plain = {kName, kAge};
-  const std::pair<std::string_view, const Columns& (*)()> known[] = {
-      {"pods", pod_columns},           {"nodes", node_columns},
-      {"deployments", deployment_columns}, {"replicasets", replica_set_columns},
-      {"statefulsets", stateful_set_columns}, {"daemonsets", daemon_set_columns},
-      {"jobs", job_columns},           {"poddisruptionbudgets", pdb_columns},
-      {"events", event_columns},       {"persistentvolumeclaims", claim_columns},
-      {"persistentvolumes", volume_columns}, {"services", service_columns}};
+  const std::pair<std::string_view, const Columns& (*)()> known[] = {{"pods", pod_columns},
+                                                                     {"nodes", node_columns},
+                                                                     {"deployments", deployment_columns},
+                                                                     {"replicasets", replica_set_columns},
+                                                                     {"statefulsets", stateful_set_columns},
+                                                                     {"daemonsets", daemon_set_columns},
+                                                                     {"jobs", job_columns},
+                                                                     {"poddisruptionbudgets", pdb_columns},
+                                                                     {"events", event_columns},
+                                                                     {"persistentvolumeclaims", claim_columns},
+                                                                     {"persistentvolumes", volume_columns},
+                                                                     {"services", service_columns}};
   for (const auto& [plural, columns] : known) {
     if (resource.plural == plural) return columns();
   }
@@ -445,7 +601,11 @@ const Columns& columns_of(const ServedResource& resource) {
 // --- assembling
 
 Json definition(std::string_view name, std::string_view type, std::string_view description, std::int64_t priority) {
-  return {{"name", name}, {"type", type}, {"format", name == "Name" ? "name" : ""}, {"description", description}, {"priority", priority}};
+  return {{"name", name},
+          {"type", type},
+          {"format", name == "Name" ? "name" : ""},
+          {"description", description},
+          {"priority", priority}};
 }
 
 /// A cell of a custom column: dates as ages, integers as such, several values joined.
@@ -460,7 +620,9 @@ Json custom_cell(const Json& object, const Json& column, TimePoint now) {
   if (found.size() == 1 && type != "string") return *found[0];
   std::string text;
   for (const Json* value : found) {
-    text += (text.empty() ? "" : ",") + (value->is_string() ? value->get<std::string>() : value->dump(-1, ' ', false, Json::error_handler_t::replace));
+    text +=
+        (text.empty() ? "" : ",") +
+        (value->is_string() ? value->get<std::string>() : value->dump(-1, ' ', false, Json::error_handler_t::replace));
   }
   return text;
 }
@@ -480,8 +642,8 @@ Json age_column() { return {{"name", "Age"}, {"type", "date"}, {"jsonPath", ".me
 Json custom_definitions(const Json& columns) {
   Json definitions = Json::array({definition("Name", "string", "Name must be unique within a namespace.", 0)});
   for (const Json& column : columns) {
-    definitions.push_back(definition(text_at(column, {"name"}), text_at(column, {"type"}), text_at(column, {"description"}),
-                                     number_at(column, {"priority"}).value_or(0)));
+    definitions.push_back(definition(text_at(column, {"name"}), text_at(column, {"type"}),
+                                     text_at(column, {"description"}), number_at(column, {"priority"}).value_or(0)));
   }
   return definitions;
 }
@@ -496,7 +658,8 @@ Json table_of(const ServedResource& resource, const std::vector<Object>& stored,
   if (resource.custom) {
     definitions = custom_definitions(custom);
   } else {
-    for (const Column& column : columns) definitions.push_back(definition(column.name, column.type, "", column.priority));
+    for (const Column& column : columns)
+      definitions.push_back(definition(column.name, column.type, "", column.priority));
   }
   Json rows = Json::array();
   for (const Object& object : stored) {
@@ -512,8 +675,11 @@ Json table_of(const ServedResource& resource, const std::vector<Object>& stored,
     rows.push_back(std::move(row));
   }
   const std::string version = stored.size() == 1 ? text_at(*stored[0], {"metadata", "resourceVersion"}) : "";
-  return {{"kind", "Table"}, {"apiVersion", "meta.k8s.io/v1"}, {"metadata", {{"resourceVersion", version}}},
-          {"columnDefinitions", std::move(definitions)}, {"rows", std::move(rows)}};
+  return {{"kind", "Table"},
+          {"apiVersion", "meta.k8s.io/v1"},
+          {"metadata", {{"resourceVersion", version}}},
+          {"columnDefinitions", std::move(definitions)},
+          {"rows", std::move(rows)}};
 }
 
 }  // namespace simulator

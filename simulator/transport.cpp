@@ -7,9 +7,12 @@ namespace simulator {
 
 base::Result<kube::Response> SimulatorTransport::round_trip(const kube::Request& request) {
   Answer answer = server_.answer(request, user_);
-  if (answer.dropped) return base::Error{base::ErrorCode::kOutcomeUnknown, "the connection was closed before the answer (a fault of the simulator)"};
+  if (answer.dropped)
+    return base::Error{base::ErrorCode::kOutcomeUnknown,
+                       "the connection was closed before the answer (a fault of the simulator)"};
   if (answer.delay >= request.timeout) {
-    return base::Error{base::ErrorCode::kOutcomeUnknown, fmt::format("no answer within {} ms (a fault of the simulator)", request.timeout.count())};
+    return base::Error{base::ErrorCode::kOutcomeUnknown,
+                       fmt::format("no answer within {} ms (a fault of the simulator)", request.timeout.count())};
   }
   return std::move(answer.response);
 }

@@ -33,7 +33,8 @@ bool VolumeBinder::tick(base::TimePoint) {
   journal_.poll();
   bool changed = false;
   for (const auto& key : std::exchange(dirty_, {})) changed = bind(key) || changed;
-  for (const auto& volume : std::exchange(released_, {})) changed = store_.remove(kube::kPersistentVolumes, {"", volume}).ok() || changed;
+  for (const auto& volume : std::exchange(released_, {}))
+    changed = store_.remove(kube::kPersistentVolumes, {"", volume}).ok() || changed;
   return changed;
 }
 
@@ -82,19 +83,24 @@ bool VolumeBinder::bind(const api::ObjectKey& key) {
     const auto zone = zone_for(*claim);
     if (!zone) return false;
     volume_name = made_volume(*claim);
-    Json volume = objects::persistent_volume(volume_name, text_at(*claim, {"spec", "resources", "requests", "storage"}), *zone);
-    volume["spec"]["claimRef"] = {{"kind", "PersistentVolumeClaim"}, {"namespace", key.ns}, {"name", key.name}, {"uid", uid_of(*claim)}};
+    Json volume =
+        objects::persistent_volume(volume_name, text_at(*claim, {"spec", "resources", "requests", "storage"}), *zone);
+    volume["spec"]["claimRef"] = {
+        {"kind", "PersistentVolumeClaim"}, {"namespace", key.ns}, {"name", key.name}, {"uid", uid_of(*claim)}};
     volume["status"]["phase"] = "Bound";
     (void)store_.create(kube::kPersistentVolumes, std::move(volume));
   }
   if (!store_.get(kube::kPersistentVolumes, {"", volume_name})) return false;
-  return store_.mutate(kube::kPersistentVolumeClaims, key, Part::kAll, [&](Json& object) -> base::Status {
-    object_in(object, "spec")["volumeName"] = volume_name;
-    Json& status = object_in(object, "status");
-    status["phase"] = "Bound";
-    status["capacity"] = {{"storage", text_at(*claim, {"spec", "resources", "requests", "storage"})}};
-    return base::Done{};
-  }).ok();
+  return store_
+      .mutate(kube::kPersistentVolumeClaims, key, Part::kAll,
+              [&](Json& object) -> base::Status {
+                object_in(object, "spec")["volumeName"] = volume_name;
+                Json& status = object_in(object, "status");
+                status["phase"] = "Bound";
+                status["capacity"] = {{"storage", text_at(*claim, {"spec", "resources", "requests", "storage"})}};
+                return base::Done{};
+              })
+      .ok();
 }
 
 }  // namespace simulator

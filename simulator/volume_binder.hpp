@@ -9,8 +9,8 @@
 
 namespace simulator {
 
-/// Gives every PersistentVolumeClaim a volume: at once or, for zonal ones (knobs::kZonal), in the zone of the node that its
-/// first pod was bound to. Deletes the volumes it made when their claims go.
+/// Gives every PersistentVolumeClaim a volume: at once or, for zonal ones (knobs::kZonal), in the zone of the node that
+/// its first pod was bound to. Deletes the volumes it made when their claims go.
 class VolumeBinder final : public Actor {
  public:
   explicit VolumeBinder(Store& store);
@@ -29,7 +29,7 @@ class VolumeBinder final : public Actor {
   std::map<api::ObjectKey, std::string> node_of_claim_;  // of the first pod that uses it
   std::set<api::ObjectKey> unbound_;
   std::set<api::ObjectKey> dirty_;
-  std::set<std::string> released_;                       // volumes whose claims are gone
+  std::set<std::string> released_;  // volumes whose claims are gone
 };
 
 }  // namespace simulator

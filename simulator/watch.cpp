@@ -16,14 +16,21 @@ using base::milliseconds;
 
 constexpr base::seconds kDefaultWatchTime{1800};  // Kubernetes: 30 to 60 minutes
 constexpr base::seconds kBookmarkEvery{60};
-constexpr milliseconds kCancelCheck{100};         // Store::wait_past does not hear cancel()
+constexpr milliseconds kCancelCheck{100};  // Store::wait_past does not hear cancel()
 
 /// One running watch. Events are made when they are asked for, from the store's journal.
 class Watch final : public kube::WatchStream {
  public:
   Watch(ApiCore& core, const Call& call, Selection selection, std::uint64_t from)
-      : core_(core), resource_(call.resource), selection_(std::move(selection)), output_(call.output), ns_(call.info.ns), user_(call.user.name),
-        bookmarks_(call.info.query.flag("allowWatchBookmarks")), seen_(from), deadline_(core.store.clock().now() + watch_time(call)),
+      : core_(core),
+        resource_(call.resource),
+        selection_(std::move(selection)),
+        output_(call.output),
+        ns_(call.info.ns),
+        user_(call.user.name),
+        bookmarks_(call.info.query.flag("allowWatchBookmarks")),
+        seen_(from),
+        deadline_(core.store.clock().now() + watch_time(call)),
         next_bookmark_(core.store.clock().now() + kBookmarkEvery) {}
 
   /// The objects that a watch without resourceVersion begins with.
@@ -144,10 +151,14 @@ std::unique_ptr<Watch> from_version(ApiCore& core, const Call& call, Selection s
 
 ApiServer::WatchAnswer open_watch(ApiCore& core, Call call) {
   if (call.info.query.has("sendInitialEvents")) {
-    return refuse({422, "Invalid", "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch "
-                                   "unless the WatchList feature gate is enabled", nullptr});
+    return refuse({422, "Invalid",
+                   "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is "
+                   "forbidden for watch "
+                   "unless the WatchList feature gate is enabled",
+                   nullptr});
   }
-  auto selection = Selection::parse(*call.resource, call.info.query.value("labelSelector"), call.info.query.value("fieldSelector"));
+  auto selection =
+      Selection::parse(*call.resource, call.info.query.value("labelSelector"), call.info.query.value("fieldSelector"));
   if (!selection) return refuse(selection.failure());
   if (!call.info.name.empty()) {  // GET …/<name>?watch=true, as old clients do
     selection = Selection::parse(*call.resource, "", "metadata.name=" + call.info.name);

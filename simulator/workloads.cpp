@@ -43,7 +43,8 @@ void WorkloadController::look_at_all() {
 
 void WorkloadController::on_owner(const Change& change) {
   const auto known = owners_.find(change.key);
-  if (known != owners_.end() && (change.kind == ChangeKind::kDeleted || uid_of(*known->second) != uid_of(*change.object))) {
+  if (known != owners_.end() &&
+      (change.kind == ChangeKind::kDeleted || uid_of(*known->second) != uid_of(*change.object))) {
     key_by_uid_.erase(uid_of(*known->second));
     pods_by_owner_.erase(uid_of(*known->second));
     forget(uid_of(*known->second));
@@ -61,7 +62,8 @@ void WorkloadController::on_pod(const Change& change) {
     if (const auto owner = key_by_uid_.find(owner_uid); owner != key_by_uid_.end()) dirty_.insert(owner->second);
   };
   if (const auto known = owner_of_pod_.find(change.key); known != owner_of_pod_.end()) {
-    if (const auto pods = pods_by_owner_.find(known->second); pods != pods_by_owner_.end()) pods->second.erase(change.key);
+    if (const auto pods = pods_by_owner_.find(known->second); pods != pods_by_owner_.end())
+      pods->second.erase(change.key);
     mark(known->second);
     owner_of_pod_.erase(known);
   }
@@ -93,10 +95,12 @@ bool WorkloadController::write_status(const Json& owner, const StatusEdit& edit)
     Json& status = object_in(object, "status");
     edit(status);
     // What was observed is the edition that was reconciled, which may no longer be the newest.
-    if (const auto generation = number_at(owner, {"metadata", "generation"})) status["observedGeneration"] = *generation;
+    if (const auto generation = number_at(owner, {"metadata", "generation"}))
+      status["observedGeneration"] = *generation;
     return base::Done{};
   });
-  return written.ok() && text_at(**written, {"metadata", "resourceVersion"}) != text_at(owner, {"metadata", "resourceVersion"});
+  return written.ok() &&
+         text_at(**written, {"metadata", "resourceVersion"}) != text_at(owner, {"metadata", "resourceVersion"});
 }
 
 }  // namespace simulator

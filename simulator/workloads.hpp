@@ -54,7 +54,7 @@ class WorkloadController : public Actor {
 
   std::map<api::ObjectKey, Object> owners_;
   std::map<std::string, api::ObjectKey> key_by_uid_;
-  std::map<std::string, Pods> pods_by_owner_;                // by the owner's uid
+  std::map<std::string, Pods> pods_by_owner_;  // by the owner's uid
   std::map<api::ObjectKey, std::string> owner_of_pod_;
   std::set<api::ObjectKey> dirty_;
   Agenda<api::ObjectKey> later_;
@@ -70,7 +70,8 @@ class ReplicaSetController final : public WorkloadController {
   bool reconcile(const api::Json& owner, const Pods& pods, base::TimePoint now) override;
 };
 
-/// Pods <name>-0, <name>-1 … one by one (OrderedReady) or together (Parallel), their claims, rolling update from the top.
+/// Pods <name>-0, <name>-1 … one by one (OrderedReady) or together (Parallel), their claims, rolling update from the
+/// top.
 class StatefulSetController final : public WorkloadController {
  public:
   StatefulSetController(Store& store, EventRecorder& events) : WorkloadController(store, events, kube::kStatefulSets) {}
@@ -94,7 +95,8 @@ class DaemonSetController final : public WorkloadController {
  private:
   bool reconcile(const api::Json& owner, const Pods& pods, base::TimePoint now) override;
   bool make_pod(const api::Json& owner, const std::string& node, const std::string& revision);
-  bool update(const api::Json& owner, const std::map<std::string, const PodFacts*>& per_node, const std::string& revision, std::int64_t wanted);
+  bool update(const api::Json& owner, const std::map<std::string, const PodFacts*>& per_node,
+              const std::string& revision, std::int64_t wanted);
 
   std::map<std::string, Object> nodes_;
 };
@@ -116,14 +118,16 @@ class JobController final : public WorkloadController {
   void forget(const std::string& uid) override { ends_.erase(uid); }
   Counts count(const api::Json& job, const Pods& pods, base::TimePoint now);
   bool reconcile(const api::Json& owner, const Pods& pods, base::TimePoint now) override;
-  bool finish(const api::Json& owner, const Pods& pods, std::string_view type, std::string_view reason, const Counts& counts, base::TimePoint now);
+  bool finish(const api::Json& owner, const Pods& pods, std::string_view type, std::string_view reason,
+              const Counts& counts, base::TimePoint now);
   bool keep_running(const api::Json& owner, const Pods& pods, const Counts& counts, base::TimePoint now);
   bool expire(const api::Json& owner, base::TimePoint now);
 
   std::map<std::string, Ends> ends_;  ///< by the Job's uid
 };
 
-/// Keeps one ReplicaSet per template and moves the replicas over: RollingUpdate within maxSurge and maxUnavailable, or Recreate.
+/// Keeps one ReplicaSet per template and moves the replicas over: RollingUpdate within maxSurge and maxUnavailable, or
+/// Recreate.
 class DeploymentController final : public Actor {
  public:
   DeploymentController(Store& store, EventRecorder& events);
@@ -152,7 +156,7 @@ class DeploymentController final : public Actor {
   Journal journal_;
   std::map<api::ObjectKey, Object> deployments_;
   std::map<std::string, api::ObjectKey> key_by_uid_;
-  std::map<std::string, ReplicaSets> owned_;                // by the Deployment's uid
+  std::map<std::string, ReplicaSets> owned_;  // by the Deployment's uid
   std::map<api::ObjectKey, std::string> owner_of_;
   std::set<api::ObjectKey> dirty_;
 };

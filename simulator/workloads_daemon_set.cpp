@@ -16,10 +16,10 @@ struct AutomaticToleration {
 };
 /// What the DaemonSet controller adds to every pod of its own.
 constexpr AutomaticToleration kDaemonTolerations[] = {
-    {"node.kubernetes.io/not-ready", "NoExecute"},       {"node.kubernetes.io/unreachable", "NoExecute"},
-    {"node.kubernetes.io/disk-pressure", "NoSchedule"},  {"node.kubernetes.io/memory-pressure", "NoSchedule"},
-    {"node.kubernetes.io/pid-pressure", "NoSchedule"},   {"node.kubernetes.io/unschedulable", "NoSchedule"},
-    {"node.kubernetes.io/unreachable", "NoSchedule"},    {"node.kubernetes.io/not-ready", "NoSchedule"},
+    {"node.kubernetes.io/not-ready", "NoExecute"},      {"node.kubernetes.io/unreachable", "NoExecute"},
+    {"node.kubernetes.io/disk-pressure", "NoSchedule"}, {"node.kubernetes.io/memory-pressure", "NoSchedule"},
+    {"node.kubernetes.io/pid-pressure", "NoSchedule"},  {"node.kubernetes.io/unschedulable", "NoSchedule"},
+    {"node.kubernetes.io/unreachable", "NoSchedule"},   {"node.kubernetes.io/not-ready", "NoSchedule"},
 };
 
 void add_daemon_tolerations(Json& spec) {
@@ -35,7 +35,8 @@ Eligibility eligibility(const Json& pod_spec, const std::vector<api::Toleration>
   if (!selects_node(pod_spec, node)) return Eligibility::kNone;
   Eligibility found = Eligibility::kWanted;
   for (const api::Taint& taint : taints_of(node)) {
-    const bool tolerated = std::ranges::any_of(tolerations, [&](const api::Toleration& t) { return t.tolerates(taint); });
+    const bool tolerated =
+        std::ranges::any_of(tolerations, [&](const api::Toleration& t) { return t.tolerates(taint); });
     if (tolerated || taint.effect == api::TaintEffect::kPreferNoSchedule) continue;
     if (taint.effect == api::TaintEffect::kNoExecute) return Eligibility::kNone;
     found = Eligibility::kMayStay;
@@ -56,7 +57,8 @@ bool matters(const Change& change) {
 
 }  // namespace
 
-DaemonSetController::DaemonSetController(Store& store, EventRecorder& events) : WorkloadController(store, events, kube::kDaemonSets) {
+DaemonSetController::DaemonSetController(Store& store, EventRecorder& events)
+    : WorkloadController(store, events, kube::kDaemonSets) {
   journal_.follow(kube::kNodes, [this](const Change& change) {
     if (change.kind == ChangeKind::kDeleted) {
       nodes_.erase(change.key.name);
@@ -70,7 +72,8 @@ DaemonSetController::DaemonSetController(Store& store, EventRecorder& events) : 
 bool DaemonSetController::reconcile(const Json& owner, const Pods& pods, base::TimePoint now) {
   const Json* pod_template = find_at(owner, {"spec", "template"});
   Json spec = Json::object();
-  if (const Json* given = pod_template ? find_at(*pod_template, {"spec"}) : nullptr; given && given->is_object()) spec = *given;
+  if (const Json* given = pod_template ? find_at(*pod_template, {"spec"}) : nullptr; given && given->is_object())
+    spec = *given;
   add_daemon_tolerations(spec);
   const auto tolerations = tolerations_of(spec);
   const std::string revision = template_hash(pod_template ? *pod_template : Json::object());
@@ -108,15 +111,17 @@ bool DaemonSetController::reconcile(const Json& owner, const Pods& pods, base::T
     updated += pod->revision == revision;
     if (pod->ready_since && *pod->ready_since + min_ready > now) look_again(owner, *pod->ready_since + min_ready);
   }
-  changed = write_status(owner, [&](Json& status) {
-    status["desiredNumberScheduled"] = wanted;
-    status["currentNumberScheduled"] = per_node.size();
-    status["numberMisscheduled"] = misplaced;
-    status["numberReady"] = ready;
-    status["numberAvailable"] = available;
-    status["numberUnavailable"] = std::max<std::int64_t>(0, wanted - available);
-    status["updatedNumberScheduled"] = updated;
-  }) || changed;
+  changed = write_status(owner,
+                         [&](Json& status) {
+                           status["desiredNumberScheduled"] = wanted;
+                           status["currentNumberScheduled"] = per_node.size();
+                           status["numberMisscheduled"] = misplaced;
+                           status["numberReady"] = ready;
+                           status["numberAvailable"] = available;
+                           status["numberUnavailable"] = std::max<std::int64_t>(0, wanted - available);
+                           status["updatedNumberScheduled"] = updated;
+                         }) ||
+            changed;
   return changed || update(owner, per_node, revision, wanted);
 }
 
@@ -129,16 +134,19 @@ bool DaemonSetController::make_pod(const Json& owner, const std::string& node, c
   by_name["values"] = Json::array({node});
   Json term = Json::object();
   term["matchFields"] = Json::array({std::move(by_name)});
-  Json& required = object_in(object_in(object_in(spec, "affinity"), "nodeAffinity"), "requiredDuringSchedulingIgnoredDuringExecution");
+  Json& required = object_in(object_in(object_in(spec, "affinity"), "nodeAffinity"),
+                             "requiredDuringSchedulingIgnoredDuringExecution");
   required["nodeSelectorTerms"] = Json::array({std::move(term)});
   return create_pod(owner, std::move(pod));
 }
 
 /// Replaces pods of an old template, maxUnavailable (default 1) at a time.
-bool DaemonSetController::update(const Json& owner, const std::map<std::string, const PodFacts*>& per_node, const std::string& revision,
-                                 std::int64_t wanted) {
+bool DaemonSetController::update(const Json& owner, const std::map<std::string, const PodFacts*>& per_node,
+                                 const std::string& revision, std::int64_t wanted) {
   if (text_at(owner, {"spec", "updateStrategy", "type"}) == "OnDelete") return false;
-  std::int64_t room = scaled_value(find_at(owner, {"spec", "updateStrategy", "rollingUpdate", "maxUnavailable"}), wanted, true).value_or(1);
+  std::int64_t room =
+      scaled_value(find_at(owner, {"spec", "updateStrategy", "rollingUpdate", "maxUnavailable"}), wanted, true)
+          .value_or(1);
   for (const auto& [node, pod] : per_node) room -= !pod->ready || pod->terminating;
   bool changed = false;
   for (const auto& [node, pod] : per_node) {

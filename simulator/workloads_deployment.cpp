@@ -16,7 +16,9 @@ constexpr const char* kHashLabel = "pod-template-hash";
 constexpr const char* kRevision = "deployment.kubernetes.io/revision";
 
 std::int64_t replicas_of(const Json& object) { return count_at(object, {"spec", "replicas"}, 1); }
-std::int64_t status_count(const Json& object, const char* field) { return number_at(object, {"status", field}).value_or(0); }
+std::int64_t status_count(const Json& object, const char* field) {
+  return number_at(object, {"status", field}).value_or(0);
+}
 
 std::int64_t revision_of(const Json& object) {
   return std::strtoll(text_at(object, {"metadata", "annotations", kRevision}).c_str(), nullptr, 10);
@@ -37,8 +39,8 @@ struct DeploymentController::Rollout {
   std::int64_t replicas = 0;
   std::int64_t max_surge = 0;
   std::int64_t max_unavailable = 0;
-  Object newest;                  ///< of the present template; nullptr: not made yet
-  std::vector<Object> old;        ///< by age
+  Object newest;            ///< of the present template; nullptr: not made yet
+  std::vector<Object> old;  ///< by age
 
   template <typename Count>
   std::int64_t sum(Count count) const {
@@ -52,7 +54,8 @@ struct DeploymentController::Rollout {
   }
 };
 
-DeploymentController::DeploymentController(Store& store, EventRecorder& events) : store_(store), events_(events), journal_(store) {
+DeploymentController::DeploymentController(Store& store, EventRecorder& events)
+    : store_(store), events_(events), journal_(store) {
   journal_.on_reset([this] {
     deployments_.clear();
     key_by_uid_.clear();
@@ -65,7 +68,8 @@ DeploymentController::DeploymentController(Store& store, EventRecorder& events) 
 
 void DeploymentController::on_deployment(const Change& change) {
   const auto known = deployments_.find(change.key);
-  if (known != deployments_.end() && (change.kind == ChangeKind::kDeleted || uid_of(*known->second) != uid_of(*change.object))) {
+  if (known != deployments_.end() &&
+      (change.kind == ChangeKind::kDeleted || uid_of(*known->second) != uid_of(*change.object))) {
     key_by_uid_.erase(uid_of(*known->second));
     owned_.erase(uid_of(*known->second));
     deployments_.erase(known);
@@ -83,8 +87,10 @@ void DeploymentController::on_replica_set(const Change& change) {
   } else {
     owned_[owner][change.key] = change.object;
   }
-  if (const auto before = owner_of_.find(change.key); before != owner_of_.end() && before->second != owner) owned_[before->second].erase(change.key);
-  if (const auto deployment = key_by_uid_.find(owner); deployment != key_by_uid_.end()) dirty_.insert(deployment->second);
+  if (const auto before = owner_of_.find(change.key); before != owner_of_.end() && before->second != owner)
+    owned_[before->second].erase(change.key);
+  if (const auto deployment = key_by_uid_.find(owner); deployment != key_by_uid_.end())
+    dirty_.insert(deployment->second);
   owner_of_[change.key] = std::move(owner);
 }
 
@@ -103,10 +109,14 @@ bool DeploymentController::tick(base::TimePoint now) {
 bool DeploymentController::reconcile(const Json& deployment, const ReplicaSets& owned, base::TimePoint now) {
   static const Json kNoTemplate = Json::object();
   const Json* pod_template = find_at(deployment, {"spec", "template"});
-  Rollout rollout{deployment, template_hash(pod_template ? *pod_template : kNoTemplate), replicas_of(deployment), 0, 0, nullptr, {}};
-  rollout.max_surge = scaled_value(find_at(deployment, {"spec", "strategy", "rollingUpdate", "maxSurge"}), rollout.replicas, true)
-                          .value_or((rollout.replicas + 3) / 4);
-  rollout.max_unavailable = scaled_value(find_at(deployment, {"spec", "strategy", "rollingUpdate", "maxUnavailable"}), rollout.replicas, false)
+  Rollout rollout{
+      deployment, template_hash(pod_template ? *pod_template : kNoTemplate), replicas_of(deployment), 0, 0, nullptr,
+      {}};
+  rollout.max_surge =
+      scaled_value(find_at(deployment, {"spec", "strategy", "rollingUpdate", "maxSurge"}), rollout.replicas, true)
+          .value_or((rollout.replicas + 3) / 4);
+  rollout.max_unavailable = scaled_value(find_at(deployment, {"spec", "strategy", "rollingUpdate", "maxUnavailable"}),
+                                         rollout.replicas, false)
                                 .value_or(rollout.replicas / 4);
   rollout.max_unavailable = std::min(rollout.max_unavailable, rollout.replicas);
   if (rollout.max_surge == 0 && rollout.max_unavailable == 0) rollout.max_unavailable = 1;
@@ -124,7 +134,8 @@ bool DeploymentController::reconcile(const Json& deployment, const ReplicaSets& 
     changed = text_at(deployment, {"spec", "strategy", "type"}) == "Recreate" ? recreate(rollout) : roll(rollout);
     changed = renumber(rollout) || forget_history(rollout) || changed;
   } else if (rollout.newest) {
-    changed = scale_to(deployment, rollout.newest, rollout.replicas - (rollout.total_replicas() - replicas_of(*rollout.newest)));
+    changed = scale_to(deployment, rollout.newest,
+                       rollout.replicas - (rollout.total_replicas() - replicas_of(*rollout.newest)));
   }
   return report(rollout, now) || changed;
 }
@@ -133,7 +144,8 @@ bool DeploymentController::reconcile(const Json& deployment, const ReplicaSets& 
 bool DeploymentController::recreate(const Rollout& rollout) {
   bool changed = false;
   for (const Object& replica_set : rollout.old) changed = scale_to(rollout.deployment, replica_set, 0) || changed;
-  const bool old_left = std::ranges::any_of(rollout.old, [](const Object& o) { return status_count(*o, "replicas") > 0; });
+  const bool old_left =
+      std::ranges::any_of(rollout.old, [](const Object& o) { return status_count(*o, "replicas") > 0; });
   if (changed || old_left) return changed;
   if (!rollout.newest) return make_replica_set(rollout, rollout.replicas);
   return scale_to(rollout.deployment, rollout.newest, rollout.replicas);
@@ -156,14 +168,16 @@ bool DeploymentController::scale_up_new(const Rollout& rollout) {
 bool DeploymentController::scale_down_old(const Rollout& rollout) {
   if (!rollout.newest) return false;
   const std::int64_t least = rollout.replicas - rollout.max_unavailable;
-  const std::int64_t new_unavailable = replicas_of(*rollout.newest) - status_count(*rollout.newest, "availableReplicas");
+  const std::int64_t new_unavailable =
+      replicas_of(*rollout.newest) - status_count(*rollout.newest, "availableReplicas");
   std::int64_t room = rollout.total_replicas() - least - new_unavailable;
   std::int64_t spare = rollout.total("availableReplicas") - least;
   bool changed = false;
   for (const Object& replica_set : rollout.old) {
     const std::int64_t present = replicas_of(*replica_set);
     if (present == 0 || room <= 0) continue;
-    const std::int64_t unhealthy = std::clamp<std::int64_t>(present - status_count(*replica_set, "availableReplicas"), 0, room);
+    const std::int64_t unhealthy =
+        std::clamp<std::int64_t>(present - status_count(*replica_set, "availableReplicas"), 0, room);
     const std::int64_t healthy = std::clamp<std::int64_t>(std::min(spare, room - unhealthy), 0, present - unhealthy);
     room -= unhealthy + healthy;
     spare -= healthy;
@@ -179,42 +193,52 @@ bool DeploymentController::make_replica_set(const Rollout& rollout, std::int64_t
   const std::int64_t revision = rollout.old.empty() ? 1 : revision_of(*rollout.old.back()) + 1;
   const std::string its_name = text_at(rollout.deployment, {"metadata", "name"}) + "-" + rollout.hash;
 
-  Json metadata = {{"name", its_name}, {"namespace", text_at(rollout.deployment, {"metadata", "namespace"})}, {"labels", copy["metadata"]["labels"]}};
+  Json metadata = {{"name", its_name},
+                   {"namespace", text_at(rollout.deployment, {"metadata", "namespace"})},
+                   {"labels", copy["metadata"]["labels"]}};
   metadata["annotations"][kRevision] = std::to_string(revision);
   metadata["ownerReferences"] = Json::array({controller_reference(rollout.deployment)});
   Json spec = {{"replicas", replicas}, {"template", std::move(copy)}};
   const Json* selector = find_at(rollout.deployment, {"spec", "selector"});
   spec["selector"] = selector ? *selector : Json::object();
   object_in(spec["selector"], "matchLabels")[kHashLabel] = rollout.hash;
-  if (const auto min_ready = number_at(rollout.deployment, {"spec", "minReadySeconds"})) spec["minReadySeconds"] = *min_ready;
+  if (const auto min_ready = number_at(rollout.deployment, {"spec", "minReadySeconds"}))
+    spec["minReadySeconds"] = *min_ready;
   Json replica_set = {{"metadata", std::move(metadata)}, {"spec", std::move(spec)}};
   if (!store_.create(kube::kReplicaSets, std::move(replica_set))) return false;
-  events_.normal(name(), rollout.deployment, "ScalingReplicaSet", fmt::format("Scaled up replica set {} to {}", its_name, replicas));
+  events_.normal(name(), rollout.deployment, "ScalingReplicaSet",
+                 fmt::format("Scaled up replica set {} to {}", its_name, replicas));
   return true;
 }
 
 bool DeploymentController::scale_to(const Json& deployment, const Object& replica_set, std::int64_t replicas) {
   const std::int64_t present = replicas_of(*replica_set);
   if (present == std::max<std::int64_t>(0, replicas)) return false;
-  const auto scaled = store_.mutate(kube::kReplicaSets, key_of(*replica_set), Part::kMain, [&](Json& object) -> base::Status {
-    object_in(object, "spec")["replicas"] = std::max<std::int64_t>(0, replicas);
-    return base::Done{};
-  });
+  const auto scaled =
+      store_.mutate(kube::kReplicaSets, key_of(*replica_set), Part::kMain, [&](Json& object) -> base::Status {
+        object_in(object, "spec")["replicas"] = std::max<std::int64_t>(0, replicas);
+        return base::Done{};
+      });
   if (!scaled) return false;
-  events_.normal(name(), deployment, "ScalingReplicaSet",
-                 fmt::format("Scaled {} replica set {} to {} from {}", replicas > present ? "up" : "down", text_at(*replica_set, {"metadata", "name"}),
-                             std::max<std::int64_t>(0, replicas), present));
+  events_.normal(
+      name(), deployment, "ScalingReplicaSet",
+      fmt::format("Scaled {} replica set {} to {} from {}", replicas > present ? "up" : "down",
+                  text_at(*replica_set, {"metadata", "name"}), std::max<std::int64_t>(0, replicas), present));
   return true;
 }
 
 /// An old template that came back is the newest revision again.
 bool DeploymentController::renumber(const Rollout& rollout) {
-  if (!rollout.newest || rollout.old.empty() || revision_of(*rollout.newest) > revision_of(*rollout.old.back())) return false;
+  if (!rollout.newest || rollout.old.empty() || revision_of(*rollout.newest) > revision_of(*rollout.old.back()))
+    return false;
   const std::int64_t revision = revision_of(*rollout.old.back()) + 1;
-  return store_.mutate(kube::kReplicaSets, key_of(*rollout.newest), Part::kMain, [&](Json& object) -> base::Status {
-    object_in(object_in(object, "metadata"), "annotations")[kRevision] = std::to_string(revision);
-    return base::Done{};
-  }).ok();
+  return store_
+      .mutate(kube::kReplicaSets, key_of(*rollout.newest), Part::kMain,
+              [&](Json& object) -> base::Status {
+                object_in(object_in(object, "metadata"), "annotations")[kRevision] = std::to_string(revision);
+                return base::Done{};
+              })
+      .ok();
 }
 
 /// Empty old ReplicaSets beyond revisionHistoryLimit go, the oldest first.
@@ -239,7 +263,8 @@ bool DeploymentController::report(const Rollout& rollout, base::TimePoint now) {
   const bool complete = updated == rollout.replicas && rollout.total("replicas") == updated && available == updated;
   const std::string revision = std::to_string(rollout.newest ? revision_of(*rollout.newest) : 1);
   const auto edit = [&](Json& object) -> base::Status {
-    if (uid_of(object) != uid_of(rollout.deployment)) return base::Error{base::ErrorCode::kConflict, "another Deployment"};
+    if (uid_of(object) != uid_of(rollout.deployment))
+      return base::Error{base::ErrorCode::kConflict, "another Deployment"};
     if (rollout.newest) object_in(object_in(object, "metadata"), "annotations")[kRevision] = revision;
     Json& status = object_in(object, "status");
     status["observedGeneration"] = number_at(rollout.deployment, {"metadata", "generation"}).value_or(1);
@@ -247,15 +272,19 @@ bool DeploymentController::report(const Rollout& rollout, base::TimePoint now) {
     status["updatedReplicas"] = updated;
     status["readyReplicas"] = rollout.total("readyReplicas");
     status["availableReplicas"] = available;
-    status["unavailableReplicas"] = std::max<std::int64_t>(0, std::max(rollout.total("replicas"), rollout.replicas) - available);
-    put_condition(status, "Available", enough ? "True" : "False", enough ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
-                  enough ? "Deployment has minimum availability." : "Deployment does not have minimum availability.", now);
+    status["unavailableReplicas"] =
+        std::max<std::int64_t>(0, std::max(rollout.total("replicas"), rollout.replicas) - available);
+    put_condition(status, "Available", enough ? "True" : "False",
+                  enough ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
+                  enough ? "Deployment has minimum availability." : "Deployment does not have minimum availability.",
+                  now);
     put_condition(status, "Progressing", "True", complete ? "NewReplicaSetAvailable" : "ReplicaSetUpdated",
                   complete ? "ReplicaSet has successfully progressed." : "ReplicaSet is progressing.", now);
     return base::Done{};
   };
   const auto written = store_.mutate(kube::kDeployments, key_of(rollout.deployment), Part::kAll, edit);
-  return written.ok() && text_at(**written, {"metadata", "resourceVersion"}) != text_at(rollout.deployment, {"metadata", "resourceVersion"});
+  return written.ok() && text_at(**written, {"metadata", "resourceVersion"}) !=
+                             text_at(rollout.deployment, {"metadata", "resourceVersion"});
 }
 
 }  // namespace simulator

@@ -33,7 +33,8 @@ struct JobController::Counts {
   base::TimePoint last_failure{};
 };
 
-/// A pod's end counts once and stays counted when the pod is cleaned up. One that is deleted before it succeeded has failed.
+/// A pod's end counts once and stays counted when the pod is cleaned up. One that is deleted before it succeeded has
+/// failed.
 JobController::Counts JobController::count(const Json& job, const Pods& pods, base::TimePoint now) {
   Ends& ends = ends_[uid_of(job)];
   Counts counts;
@@ -58,8 +59,9 @@ bool JobController::reconcile(const Json& owner, const Pods& pods, base::TimePoi
   const Counts counts = count(owner, pods, now);
   const auto completions = number_at(owner, {"spec", "completions"});
   const std::int64_t limit = number_at(owner, {"spec", "backoffLimit"}).value_or(6);
-  const bool all_done = completions || find_at(owner, {"spec", "parallelism"}) == nullptr ? counts.succeeded >= completions.value_or(1)
-                                                                                          : counts.succeeded > 0 && counts.active == 0;
+  const bool all_done = completions || find_at(owner, {"spec", "parallelism"}) == nullptr
+                            ? counts.succeeded >= completions.value_or(1)
+                            : counts.succeeded > 0 && counts.active == 0;
   if (counts.failed > limit) {
     return finish(owner, pods, "Failed", "BackoffLimitExceeded", counts, now);
   }
@@ -86,7 +88,9 @@ bool JobController::keep_running(const Json& owner, const Pods& pods, const Coun
   const std::int64_t parallelism = count_at(owner, {"spec", "parallelism"}, 1);
   const auto completions = number_at(owner, {"spec", "completions"});
   const bool counted = completions || find_at(owner, {"spec", "parallelism"}) == nullptr;
-  std::int64_t wanted = counted ? std::min(parallelism, completions.value_or(1) - counts.succeeded) : counts.succeeded > 0 ? counts.active : parallelism;
+  std::int64_t wanted = counted                ? std::min(parallelism, completions.value_or(1) - counts.succeeded)
+                        : counts.succeeded > 0 ? counts.active
+                                               : parallelism;
   if (suspended) wanted = 0;
 
   std::int64_t surplus = counts.active - wanted;
@@ -116,8 +120,8 @@ bool JobController::keep_running(const Json& owner, const Pods& pods, const Coun
 }
 
 /// The verdict is written once; what still runs is stopped.
-bool JobController::finish(const Json& owner, const Pods& pods, std::string_view type, std::string_view reason, const Counts& counts,
-                           base::TimePoint now) {
+bool JobController::finish(const Json& owner, const Pods& pods, std::string_view type, std::string_view reason,
+                           const Counts& counts, base::TimePoint now) {
   for (const auto& [key, pod] : pods) {
     if (pod.is_active()) (void)delete_pod(pod);
   }

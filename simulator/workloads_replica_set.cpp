@@ -13,16 +13,16 @@ using api::Json;
 
 int phase_rank(const PodFacts& pod) { return pod.phase == "Running" ? 2 : pod.phase == "Pending" ? 0 : 1; }
 
-/// Sorts those to take away first to the front: not scheduled, not running, not ready, cheaper by annotation, more crowded
-/// nodes, ready for a shorter time, younger; the name breaks ties.
+/// Sorts those to take away first to the front: not scheduled, not running, not ready, cheaper by annotation, more
+/// crowded nodes, ready for a shorter time, younger; the name breaks ties.
 void sort_victims(std::vector<const PodFacts*>& pods) {
   std::map<std::string, int> on_node;
   for (const PodFacts* pod : pods) ++on_node[pod->node];
   std::ranges::sort(pods, [&](const PodFacts* a, const PodFacts* b) {
     const auto rank = [&](const PodFacts& pod) {
       const auto ready_age = pod.ready_since.value_or(base::TimePoint{}).time_since_epoch().count();
-      return std::make_tuple(!pod.node.empty(), phase_rank(pod), pod.ready, pod.deletion_cost, -on_node[pod.node], -ready_age,
-                             -pod.created.time_since_epoch().count(), std::string_view(pod.key.name));
+      return std::make_tuple(!pod.node.empty(), phase_rank(pod), pod.ready, pod.deletion_cost, -on_node[pod.node],
+                             -ready_age, -pod.created.time_since_epoch().count(), std::string_view(pod.key.name));
     };
     return rank(*a) < rank(*b);
   });

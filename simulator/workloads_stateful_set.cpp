@@ -47,10 +47,12 @@ std::int64_t ordinal_of(const std::string& pod, const std::string& name) {
 }
 
 /// Its own pods from the highest ordinal down.
-std::vector<std::pair<std::int64_t, const PodFacts*>> from_the_top(const std::map<api::ObjectKey, PodFacts>& pods, const Sequence& sequence) {
+std::vector<std::pair<std::int64_t, const PodFacts*>> from_the_top(const std::map<api::ObjectKey, PodFacts>& pods,
+                                                                   const Sequence& sequence) {
   std::vector<std::pair<std::int64_t, const PodFacts*>> sorted;
   for (const auto& [key, pod] : pods) {
-    if (const std::int64_t ordinal = ordinal_of(key.name, sequence.name); ordinal >= 0) sorted.emplace_back(ordinal, &pod);
+    if (const std::int64_t ordinal = ordinal_of(key.name, sequence.name); ordinal >= 0)
+      sorted.emplace_back(ordinal, &pod);
   }
   std::ranges::sort(sorted, std::greater<>{}, [](const auto& entry) { return entry.first; });
   return sorted;
@@ -70,7 +72,8 @@ bool StatefulSetController::reconcile(const Json& owner, const Pods& pods, base:
     ready += pod.ready;
     available += pod.is_available(sequence.min_ready, now);
     updated += pod.revision == revision;
-    if (pod.ready_since && !pod.is_available(sequence.min_ready, now)) look_again(owner, *pod.ready_since + sequence.min_ready);
+    if (pod.ready_since && !pod.is_available(sequence.min_ready, now))
+      look_again(owner, *pod.ready_since + sequence.min_ready);
   }
   const bool changed = write_status(owner, [&](Json& status) {
     status["replicas"] = pods.size();
@@ -86,20 +89,23 @@ bool StatefulSetController::reconcile(const Json& owner, const Pods& pods, base:
 }
 
 /// In ordinal order: an ordered set waits at the first pod that is not there, not ready or on its way out.
-bool StatefulSetController::scale(const Json& owner, const Pods& pods, const std::string& revision, base::TimePoint now) {
+bool StatefulSetController::scale(const Json& owner, const Pods& pods, const std::string& revision,
+                                  base::TimePoint now) {
   const Sequence sequence = sequence_of(owner);
   bool changed = false;
   for (std::int64_t ordinal = sequence.first; ordinal < sequence.end(); ++ordinal) {
     const auto found = pods.find(sequence.key(ordinal));
     const bool missing = found == pods.end();
     if (missing) changed = make_pod(owner, ordinal, revision) || changed;
-    if (!missing && found->second.is_terminal() && !found->second.terminating) changed = delete_pod(found->second) || changed;
+    if (!missing && found->second.is_terminal() && !found->second.terminating)
+      changed = delete_pod(found->second) || changed;
     const bool fine = !missing && found->second.is_active() && found->second.is_available(sequence.min_ready, now);
     if (!fine && sequence.ordered) return changed;
   }
   if (changed) return true;
   const auto top = from_the_top(pods, sequence);
-  const bool too_many = std::ranges::any_of(top, [&](const auto& entry) { return entry.first >= sequence.end() || entry.first < sequence.first; });
+  const bool too_many = std::ranges::any_of(
+      top, [&](const auto& entry) { return entry.first >= sequence.end() || entry.first < sequence.first; });
   return too_many ? shrink(owner, pods) : update(owner, pods, revision);
 }
 
@@ -137,7 +143,8 @@ bool StatefulSetController::make_pod(const Json& owner, std::int64_t ordinal, co
   labels["apps.kubernetes.io/pod-index"] = std::to_string(ordinal);
   labels["controller-revision-hash"] = revision;
   pod["spec"]["hostname"] = pod_name;
-  if (const std::string service = text_at(owner, {"spec", "serviceName"}); !service.empty()) pod["spec"]["subdomain"] = service;
+  if (const std::string service = text_at(owner, {"spec", "serviceName"}); !service.empty())
+    pod["spec"]["subdomain"] = service;
   const bool claimed = make_claims(owner, pod_name, pod);
   return create_pod(owner, std::move(pod)) || claimed;
 }
@@ -150,7 +157,8 @@ bool StatefulSetController::make_claims(const Json& owner, const std::string& po
   for (const Json& entry : *templates) {
     const std::string claim_name = text_at(entry, {"metadata", "name"});
     const api::ObjectKey key{text_at(owner, {"metadata", "namespace"}), claim_name + "-" + pod_name};
-    array_in(pod["spec"], "volumes").push_back({{"name", claim_name}, {"persistentVolumeClaim", {{"claimName", key.name}}}});
+    array_in(pod["spec"], "volumes")
+        .push_back({{"name", claim_name}, {"persistentVolumeClaim", {{"claimName", key.name}}}});
     if (store_.get(kube::kPersistentVolumeClaims, key)) continue;
     Json claim = entry;
     object_in(claim, "metadata")["name"] = key.name;

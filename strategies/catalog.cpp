@@ -8,8 +8,14 @@
 
 #include "api/json.hpp"
 #include "api/strict_object.hpp"
+#include "strategies/high_node_utilization.hpp"
 #include "strategies/low_node_utilization.hpp"
 #include "strategies/pod_life_time.hpp"
+#include "strategies/remove_duplicates.hpp"
+#include "strategies/remove_pods_having_too_many_restarts.hpp"
+#include "strategies/remove_pods_violating_inter_pod_anti_affinity.hpp"
+#include "strategies/remove_pods_violating_node_affinity.hpp"
+#include "strategies/remove_pods_violating_node_taints.hpp"
 
 namespace strategies {
 namespace {
@@ -32,19 +38,19 @@ constexpr CatalogEntry entry_of() {
 }
 
 constexpr std::array kCatalog = {
+    entry_of<HighNodeUtilization>(),
     entry_of<LowNodeUtilization>(),
     entry_of<PodLifeTime>(),
+    entry_of<RemoveDuplicates>(),
+    entry_of<RemovePodsHavingTooManyRestarts>(),
+    entry_of<RemovePodsViolatingInterPodAntiAffinity>(),
+    entry_of<RemovePodsViolatingNodeAffinity>(),
+    entry_of<RemovePodsViolatingNodeTaints>(),
 };
 
 /// Upstream's names that have no code here yet: refused by name, never silently ignored.
-constexpr std::array<std::string_view, 8> kComing = {
-    "HighNodeUtilization",
-    "RemoveDuplicates",
+constexpr std::array<std::string_view, 2> kComing = {
     "RemoveFailedPods",
-    "RemovePodsHavingTooManyRestarts",
-    "RemovePodsViolatingInterPodAntiAffinity",
-    "RemovePodsViolatingNodeAffinity",
-    "RemovePodsViolatingNodeTaints",
     "RemovePodsViolatingTopologySpreadConstraint",
 };
 

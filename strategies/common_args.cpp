@@ -51,8 +51,18 @@ api::NamespaceFilter read_include_exclude(api::StrictObject& args, std::string_v
     object.read("include", filter.include);
     object.read("exclude", filter.exclude);
   });
-  if (!filter.include.empty() && !filter.exclude.empty()) args.complain(name, "only one of include and exclude can be set");
+  if (!filter.include.empty() && !filter.exclude.empty())
+    args.complain(name, "only one of include and exclude can be set");
   return filter;
+}
+
+std::vector<std::string> read_excluded_namespaces(api::StrictObject& args) {
+  std::vector<std::string> excluded;
+  args.with("evictableNamespaces", [&](api::StrictObject& namespaces) {
+    namespaces.read("exclude", excluded);
+    if (namespaces.find("include") != nullptr) namespaces.complain("include", "only exclude is possible here");
+  });
+  return excluded;
 }
 
 Percentages read_percentages(api::StrictObject& args, std::string_view name) {
@@ -92,9 +102,11 @@ std::vector<std::string> read_choices(api::StrictObject& args, std::string_view 
 std::vector<std::int32_t> read_integers(api::StrictObject& args, std::string_view name) {
   std::vector<std::int32_t> values;
   args.for_each(name, [&](const api::Json& item, const api::FieldPath& path) {
-    const bool whole = item.is_number_integer() && (!item.is_number_unsigned() || item.get<std::uint64_t>() <= INT32_MAX);
+    const bool whole =
+        item.is_number_integer() && (!item.is_number_unsigned() || item.get<std::uint64_t>() <= INT32_MAX);
     const std::int64_t value = whole ? item.get<std::int64_t>() : 0;
-    const bool fits = value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max();
+    const bool fits =
+        value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max();
     if (whole && fits) {
       values.push_back(static_cast<std::int32_t>(value));
     } else {

@@ -27,6 +27,9 @@ PodScope read_scope(api::StrictObject& args);
 /// {include, exclude}; complains when both are set.
 api::NamespaceFilter read_include_exclude(api::StrictObject& args, std::string_view name);
 
+/// evictableNamespaces: {exclude: […]}; complains about include.
+std::vector<std::string> read_excluded_namespaces(api::StrictObject& args);
+
 /// Percentages by resource, sorted by name. Required and not empty; every value between 0 and 100.
 using Percentages = std::vector<std::pair<std::string, double>>;
 Percentages read_percentages(api::StrictObject& args, std::string_view name);

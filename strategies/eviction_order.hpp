@@ -11,8 +11,8 @@ enum class QosClass { kBestEffort, kBurstable, kGuaranteed };
 /// status.qosClass, or what it would be (descheduler-semantics A.5).
 QosClass qos_of(const api::Pod& pod);
 
-/// Cheapest to lose first: without priority, then by priority, then by QoS class, then pods that do not ask to stay; ties
-/// in the order of the snapshot.
+/// Cheapest to lose first: without priority, then by priority, then by QoS class, then pods that do not ask to stay;
+/// ties in the order of the snapshot.
 void sort_for_eviction(std::vector<scheduling::PodIndex>& pods, const scheduling::ClusterSnapshot& cluster);
 
 }  // namespace strategies

@@ -17,8 +17,8 @@ class LowNodeUtilization final : public Strategy {
   static constexpr std::string_view kName = "LowNodeUtilization";
 
   struct Args {
-    Percentages thresholds;         ///< at or below all of them: underutilized
-    Percentages target_thresholds;  ///< above any of them: overutilized; the same resources
+    Percentages thresholds;                 ///< at or below all of them: underutilized
+    Percentages target_thresholds;          ///< above any of them: overutilized; the same resources
     bool use_deviation_thresholds = false;  ///< thresholds are distances from the mean
     std::int32_t number_of_nodes = 0;       ///< act only when more nodes than this are underutilized
     std::vector<std::string> excluded_namespaces;

@@ -28,11 +28,15 @@ bool ContainerScope::includes(const api::ContainerStatus& status) const {
 
 std::string_view matching_state(const std::vector<std::string>& states, const api::Pod& pod, ContainerScope scope) {
   if (const std::string_view phase = api::to_string(pod.phase); lists(states, phase)) return phase;
-  if (lists(states, pod.status_reason)) return pod.status_reason;
+  return matching_reason(states, pod, scope);
+}
+
+std::string_view matching_reason(const std::vector<std::string>& reasons, const api::Pod& pod, ContainerScope scope) {
+  if (lists(reasons, pod.status_reason)) return pod.status_reason;
   for (const api::ContainerStatus& status : pod.container_statuses) {
     if (!scope.includes(status)) continue;
-    if (lists(states, status.waiting_reason)) return status.waiting_reason;
-    if (lists(states, status.terminated_reason)) return status.terminated_reason;
+    if (lists(reasons, status.waiting_reason)) return status.waiting_reason;
+    if (lists(reasons, status.terminated_reason)) return status.terminated_reason;
   }
   return {};
 }
@@ -85,8 +89,9 @@ std::vector<ConditionCriterion> read_conditions(api::StrictObject& args, std::st
       object.complain("minTimeSinceLastTransitionSeconds", "must not be negative");
     }
     if (criterion == ConditionCriterion{}) {
-      args.errors().push_back({path.text(), "must set at least one of type, status, reason and "
-                                            "minTimeSinceLastTransitionSeconds"});
+      args.errors().push_back({path.text(),
+                               "must set at least one of type, status, reason and "
+                               "minTimeSinceLastTransitionSeconds"});
     }
     criteria.push_back(std::move(criterion));
   });

@@ -24,9 +24,13 @@ struct ContainerScope {
   bool includes(const api::ContainerStatus& status) const;
 };
 
-/// The first of `states` that is the pod's phase, its reason, or a waiting or terminated reason of a container in scope;
+/// The first of `states` that is the pod's phase, its reason, or a waiting or terminated reason of a container in
+/// scope;
 /// "" when none is.
 std::string_view matching_state(const std::vector<std::string>& states, const api::Pod& pod, ContainerScope scope);
+
+/// As matching_state(), without the phase.
+std::string_view matching_reason(const std::vector<std::string>& reasons, const api::Pod& pod, ContainerScope scope);
 
 /// A container in scope is terminated with one of the codes; nullopt when none is.
 std::optional<std::int32_t> matching_exit_code(const std::vector<std::int32_t>& codes, const api::Pod& pod,

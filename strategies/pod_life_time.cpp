@@ -9,11 +9,30 @@ namespace strategies {
 namespace {
 
 constexpr std::array<std::string_view, 24> kLifeTimeStates = {
-    "Running", "Pending", "Succeeded", "Failed", "Unknown",                // phases
-    "NodeAffinity", "NodeLost", "Shutdown", "UnexpectedAdmissionError",    // reasons of the pod
-    "PodInitializing", "ContainerCreating", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError",
-    "ErrImagePull", "CreateContainerError", "InvalidImageName",            // waiting reasons of containers
-    "OOMKilled", "Error", "Completed", "DeadlineExceeded", "Evicted", "ContainerCannotRun", "StartError",
+    "Running",
+    "Pending",
+    "Succeeded",
+    "Failed",
+    "Unknown",  // phases
+    "NodeAffinity",
+    "NodeLost",
+    "Shutdown",
+    "UnexpectedAdmissionError",  // reasons of the pod
+    "PodInitializing",
+    "ContainerCreating",
+    "ImagePullBackOff",
+    "CrashLoopBackOff",
+    "CreateContainerConfigError",
+    "ErrImagePull",
+    "CreateContainerError",
+    "InvalidImageName",  // waiting reasons of containers
+    "OOMKilled",
+    "Error",
+    "Completed",
+    "DeadlineExceeded",
+    "Evicted",
+    "ContainerCannotRun",
+    "StartError",
 };
 
 bool owners_agree(const api::NamespaceFilter& kinds, const api::Pod& pod) {
@@ -38,11 +57,11 @@ PodLifeTime::Args PodLifeTime::Args::read(api::StrictObject& args) {
   args.read("includingEphemeralContainers", parsed.ephemeral_containers);
   const bool has_criterion = args.find("maxPodLifeTimeSeconds") != nullptr || args.find("states") != nullptr ||
                              args.find("conditions") != nullptr || args.find("exitCodes") != nullptr;
-  const bool all_empty = !parsed.max_seconds && parsed.states.empty() && parsed.conditions.empty() &&
-                         parsed.exit_codes.empty();
+  const bool all_empty =
+      !parsed.max_seconds && parsed.states.empty() && parsed.conditions.empty() && parsed.exit_codes.empty();
   if (!has_criterion || (all_empty && args.errors().empty())) {
-    args.errors().push_back({args.path().text(),
-                             "needs at least one of maxPodLifeTimeSeconds, states, conditions and exitCodes"});
+    args.errors().push_back(
+        {args.path().text(), "needs at least one of maxPodLifeTimeSeconds, states, conditions and exitCodes"});
   }
   return parsed;
 }
@@ -65,7 +84,8 @@ std::optional<std::string> PodLifeTime::reason_for(const api::Pod& pod, base::Ti
   if (!meets_criteria(pod, now)) return std::nullopt;
   std::vector<std::string> parts;
   if (args_.max_seconds) {
-    parts.push_back(fmt::format("age {} is above {}", age_text(*age_in_seconds(pod, now)), age_text(*args_.max_seconds)));
+    parts.push_back(
+        fmt::format("age {} is above {}", age_text(*age_in_seconds(pod, now)), age_text(*args_.max_seconds)));
   }
   if (!args_.states.empty()) {
     const ContainerScope scope{args_.init_containers, args_.ephemeral_containers};

@@ -20,8 +20,8 @@ class PodLifeTime final : public Strategy {
   /// All criteria that are given must hold; at least one of age, states, conditions and exit codes is given.
   struct Args {
     PodScope scope;
-    api::NamespaceFilter owner_kinds;              ///< kinds of owners to include or exclude
-    std::optional<std::int64_t> max_seconds;       ///< older than this
+    api::NamespaceFilter owner_kinds;         ///< kinds of owners to include or exclude
+    std::optional<std::int64_t> max_seconds;  ///< older than this
     std::vector<std::string> states;
     std::vector<ConditionCriterion> conditions;
     std::vector<std::int32_t> exit_codes;

@@ -12,8 +12,8 @@ namespace {
 using scheduling::NodeIndex;
 
 std::optional<std::int64_t> published(const api::ResourceList& list, std::string_view resource) {
-  const auto at = std::ranges::lower_bound(list, resource, {},
-                                           [](const auto& entry) { return std::string_view(entry.first); });
+  const auto at =
+      std::ranges::lower_bound(list, resource, {}, [](const auto& entry) { return std::string_view(entry.first); });
   if (at == list.end() || at->first != resource) return std::nullopt;
   return at->second.milli();
 }
@@ -60,7 +60,8 @@ base::Result<std::vector<NodeUsage>> measure(const scheduling::Overlay& cluster,
     entry.node = node;
     for (const std::string& resource : resources) {
       const auto used = usage.of_node(node, resource);
-      if (!used) return base::unavailable(fmt::format("no usage of {} is known for node {}", resource, object.meta.name));
+      if (!used)
+        return base::unavailable(fmt::format("no usage of {} is known for node {}", resource, object.meta.name));
       entry.used.push_back(*used);
       entry.capacity.push_back(published(capacity, resource));
     }

@@ -34,8 +34,8 @@ struct NodeUsage {
   double raw_sum(const std::vector<std::string>& resources) const;
 };
 
-/// Usage of `nodes`, in their order. Capacity is allocatable, or capacity where no allocatable is published. An error names the
-/// node whose usage is not known.
+/// Usage of `nodes`, in their order. Capacity is allocatable, or capacity where no allocatable is published. An error
+/// names the node whose usage is not known.
 base::Result<std::vector<NodeUsage>> measure(const scheduling::Overlay& cluster,
                                              std::span<const scheduling::NodeIndex> nodes, const UsageView& usage,
                                              const std::vector<std::string>& resources);

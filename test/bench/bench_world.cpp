@@ -67,7 +67,8 @@ api::Evacuation evacuation_of(const std::string& pod) {
 void await(const char* what, base::seconds limit, const std::function<bool()>& holds) {
   const auto give_up = std::chrono::steady_clock::now() + limit;
   while (!holds()) {
-    if (std::chrono::steady_clock::now() > give_up) throw std::runtime_error(fmt::format("waited {} s in vain for {}", limit.count(), what));
+    if (std::chrono::steady_clock::now() > give_up)
+      throw std::runtime_error(fmt::format("waited {} s in vain for {}", limit.count(), what));
     std::this_thread::sleep_for(base::milliseconds(20));
   }
 }
@@ -79,7 +80,8 @@ World::World()
       transport_(server_, {}),
       admin_(transport_, nullptr) {
   install_kinds(server_);
-  for (int i = 0; i < kNodes; ++i) (void)must(cluster_.add(simulator::objects::node(node_name(i), "64", "256Gi", {}, 1000)));
+  for (int i = 0; i < kNodes; ++i)
+    (void)must(cluster_.add(simulator::objects::node(node_name(i), "64", "256Gi", {}, 1000)));
   check(front_.start());
   actors_ = std::jthread([this](std::stop_token stop) { cluster_.run(stop); });
 }
@@ -117,14 +119,18 @@ std::int64_t World::evictions() { return server_.faults().rules().at(0).hits; }
 
 std::size_t World::evacuations_in(const std::string& phase) {
   const auto all = cluster_.store().list(kube::kEvacuations);
-  return static_cast<std::size_t>(std::ranges::count_if(all, [&](const auto& each) { return simulator::text_at(*each, {"status", "phase"}) == phase; }));
+  return static_cast<std::size_t>(std::ranges::count_if(all, [&](const auto& each) {
+    return simulator::text_at(*each, {"status", "phase"}) == phase;
+  }));
 }
 
-std::vector<std::pair<std::string, base::TimePoint>> World::calls(const std::string& resource, const std::string& subresource) {
+std::vector<std::pair<std::string, base::TimePoint>> World::calls(const std::string& resource,
+                                                                  const std::string& subresource) {
   std::vector<std::pair<std::string, base::TimePoint>> found;
   std::set<std::string> known;
   for (const simulator::JournalEntry& entry : server_.journal().entries()) {
-    const bool fits = entry.verb == "create" && entry.resource == resource && entry.subresource == subresource && entry.code == 201;
+    const bool fits =
+        entry.verb == "create" && entry.resource == resource && entry.subresource == subresource && entry.code == 201;
     if (fits && known.insert(entry.key.name).second) found.emplace_back(entry.key.name, entry.time);
   }
   return found;
@@ -141,16 +147,18 @@ RunningOperator::RunningOperator(const kube::Config& cluster, controllers::Opera
     : limiter_(clock_, {.qps = config.qps, .burst = config.burst}),
       transport_(must(kube::HttpTransport::create(cluster))),
       client_(*transport_, &limiter_),
-      events_(std::make_unique<kube::EventRecorder>(client_, clock_, kube::EventOptions{.instance = "bench"}, base::Log())) {
-  operator_ = std::make_unique<controllers::Operator>(controllers::Operator::Dependencies{.client = client_,
-                                                                                          .clock = clock_,
-                                                                                          .discovery = must(kube::discover(client_)),
-                                                                                          .config = config,
-                                                                                          .identity = "bench",
-                                                                                          .may_act = [] { return true; },
-                                                                                          .events = *events_,
-                                                                                          .metrics = metrics_,
-                                                                                          .log = {}});
+      events_(std::make_unique<kube::EventRecorder>(client_, clock_, kube::EventOptions{.instance = "bench"},
+                                                    base::Log())) {
+  operator_ = std::make_unique<controllers::Operator>(
+      controllers::Operator::Dependencies{.client = client_,
+                                          .clock = clock_,
+                                          .discovery = must(kube::discover(client_)),
+                                          .config = config,
+                                          .identity = "bench",
+                                          .may_act = [] { return true; },
+                                          .events = *events_,
+                                          .metrics = metrics_,
+                                          .log = {}});
 }
 
 RunningOperator::~RunningOperator() {

@@ -29,7 +29,8 @@ namespace bench {
 /// Installs the CRDs and our validation of them. Throws std::runtime_error: a benchmark cannot go on.
 void install_kinds(simulator::ApiServer& server);
 
-/// A bound pod that starts and stops at once. `handoff`: script of its operator (handoff_script.hpp), "" for a plain pod.
+/// A bound pod that starts and stops at once. `handoff`: script of its operator (handoff_script.hpp), "" for a plain
+/// pod.
 api::Json quick_pod(const std::string& name, int node, const std::string& handoff = {});
 api::Evacuation evacuation_of(const std::string& pod);
 
@@ -55,7 +56,8 @@ class World {
   std::int64_t evictions();
   std::size_t evacuations_in(const std::string& phase);
   /// When each object's first such call came, by the object's name.
-  std::vector<std::pair<std::string, base::TimePoint>> calls(const std::string& resource, const std::string& subresource);
+  std::vector<std::pair<std::string, base::TimePoint>> calls(const std::string& resource,
+                                                             const std::string& subresource);
   std::string uid_of(const std::string& pod);
 
   kube::Config config() const;

@@ -1,9 +1,10 @@
-/// evacuator_bench_cluster: a big simulated cluster in a process of its own, over plain HTTP. Pods as a real API server sends
-/// them (pod_json.hpp), spread over the nodes as in the cycle benchmark. Only the handoff operator works: nothing else
-/// changes by itself. Usage:
+/// evacuator_bench_cluster: a big simulated cluster in a process of its own, over plain HTTP. Pods as a real API server
+/// sends them (pod_json.hpp), spread over the nodes as in the cycle benchmark. Only the handoff operator works: nothing
+/// else changes by itself. Usage:
 ///   evacuator_bench_cluster FOLDER NODES HANDOFFS
-/// HANDOFFS more pods acknowledge a request to leave and never get ready. Writes FOLDER/kubeconfig, then prints "ready".
-/// Obeys lines on its stdin: "evacuate" makes an Evacuation for each handoff pod, answers "done" once all are InProgress.
+/// HANDOFFS more pods acknowledge a request to leave and never get ready. Writes FOLDER/kubeconfig, then prints
+/// "ready". Obeys lines on its stdin: "evacuate" makes an Evacuation for each handoff pod, answers "done" once all are
+/// InProgress.
 
 #include <fmt/format.h>
 
@@ -63,7 +64,12 @@ std::string handoff_pod_name(int number) { return fmt::format("handoff-{:05}", n
 
 class BigCluster {
  public:
-  BigCluster() : store_(clock_, 1), server_(store_), events_(store_, false), handoffs_(store_, events_, {}), front_(server_, {.handler_threads = 16}) {
+  BigCluster()
+      : store_(clock_, 1),
+        server_(store_),
+        events_(store_, false),
+        handoffs_(store_, events_, {}),
+        front_(server_, {.handler_threads = 16}) {
     for (const std::string_view yaml : cmd::embedded_crds()) {
       for (const Json& document : need(api::parse_yaml(yaml))) (void)need(server_.install_crd(document));
     }
@@ -78,13 +84,14 @@ class BigCluster {
     (void)need(store_.create(*type, std::move(object)));
   }
 
-  /// The cluster of the cycle benchmark, with pods of the real size. Large ones go without what the operator drops while
-  /// decoding (managedFields, environment): 150,000 whole ones would take this process 9 GB.
+  /// The cluster of the cycle benchmark, with pods of the real size. Large ones go without what the operator drops
+  /// while decoding (managedFields, environment): 150,000 whole ones would take this process 9 GB.
   void fill(int nodes) {
     lean_ = nodes > 1000;
     const auto cluster = builders::bench_cluster(nodes);
     for (const auto& ns : cluster.namespaces) add(simulator::objects::name_space(ns->meta.name));
-    for (const auto& node : cluster.nodes) add(simulator::objects::node(node->meta.name, "16", "64Gi", node->meta.labels));
+    for (const auto& node : cluster.nodes)
+      add(simulator::objects::node(node->meta.name, "16", "64Gi", node->meta.labels));
     for (const auto& pod : cluster.pods) {
       const std::string app = pod->meta.labels.value("app");
       const int step = 1 + std::stoi(pod->meta.name.substr(4)) % 4;  // bench_cluster's sizes
@@ -103,7 +110,11 @@ class BigCluster {
   void add_handoff_pods(int count) {
     handoff_pods_ = count;
     for (int i = 0; i < count; ++i) {
-      Json pod = with_kind(bench::pod_json({.number = static_cast<int>(count_++), .ns = "default", .name = handoff_pod_name(i), .app = "moves", .node = "node-00000"}));
+      Json pod = with_kind(bench::pod_json({.number = static_cast<int>(count_++),
+                                            .ns = "default",
+                                            .name = handoff_pod_name(i),
+                                            .app = "moves",
+                                            .node = "node-00000"}));
       pod["metadata"].erase("ownerReferences");
       pod["metadata"]["annotations"]["handoff.evacuator.dev/mode"] = "required";
       pod["metadata"]["annotations"][std::string(simulator::knobs::kHandoff)] = "ack=0s";

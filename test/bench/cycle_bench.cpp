@@ -14,8 +14,9 @@ const base::TimePoint kNow{std::chrono::sys_days(std::chrono::year(2026) / 11 / 
 api::DeschedulerPolicySpec low_node_utilization(std::optional<std::int32_t> total) {
   api::DeschedulerPolicySpec spec;
   spec.evictability.node_fit = true;
-  spec.strategies = {{"LowNodeUtilization",
-                      R"({"thresholds":{"cpu":30,"memory":30,"pods":30},"targetThresholds":{"cpu":60,"memory":60,"pods":60}})"}};
+  spec.strategies = {
+      {"LowNodeUtilization",
+       R"({"thresholds":{"cpu":30,"memory":30,"pods":30},"targetThresholds":{"cpu":60,"memory":60,"pods":60}})"}};
   spec.limits.per_cycle.total = total;
   return spec;
 }
@@ -29,8 +30,14 @@ double resident_mib() {
 }
 
 scheduling::SnapshotInput input_of(const builders::BenchCluster& cluster) {
-  return {.pods = cluster.pods, .nodes = cluster.nodes, .pdbs = {}, .namespaces = cluster.namespaces, .priority_classes = {},
-          .claims = {}, .volumes = {}, .workloads = {}};
+  return {.pods = cluster.pods,
+          .nodes = cluster.nodes,
+          .pdbs = {},
+          .namespaces = cluster.namespaces,
+          .priority_classes = {},
+          .claims = {},
+          .volumes = {},
+          .workloads = {}};
 }
 
 /// One cycle of the operator: snapshot from the caches, then the plan. Arguments: nodes, total limit (0: none).
@@ -48,8 +55,13 @@ void BM_LowNodeUtilizationCycle(benchmark::State& state) {
   state.counters["rss_mib"] = resident_mib();
 }
 BENCHMARK(BM_LowNodeUtilizationCycle)
-    ->Args({100, 0})->Args({1000, 0})->Args({1000, 100})->Args({5000, 0})->Args({5000, 100})
-    ->Unit(benchmark::kMillisecond)->Iterations(3);
+    ->Args({100, 0})
+    ->Args({1000, 0})
+    ->Args({1000, 100})
+    ->Args({5000, 0})
+    ->Args({5000, 100})
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(3);
 
 void BM_Snapshot(benchmark::State& state) {
   const auto cluster = builders::bench_cluster(static_cast<int>(state.range(0)));

@@ -21,7 +21,8 @@ double heap_bytes() {
 }
 
 void report(benchmark::State& state, double retained) {
-  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(pods_text().size()));
+  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) *
+                          static_cast<std::int64_t>(pods_text().size()));
   state.counters["retained_bytes_per_pod"] = retained / kPods;
   state.counters["json_bytes_per_pod"] = static_cast<double>(pods_text().size()) / kPods;
 }

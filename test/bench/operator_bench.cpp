@@ -15,7 +15,8 @@ constexpr base::seconds kPatience{300};
 
 controllers::OperatorConfig unlimited(int workers, double qps) {
   controllers::OperatorConfig config;
-  config.in_flight = {.total = api::IntOrPercent{20'000, false}, .per_node = {}, .per_namespace = {}, .per_workload = {}};
+  config.in_flight = {
+      .total = api::IntOrPercent{20'000, false}, .per_node = {}, .per_namespace = {}, .per_workload = {}};
   config.workers = workers;
   config.qps = qps;
   config.burst = static_cast<std::int32_t>(qps);
@@ -42,7 +43,8 @@ double bare_loop(int threads) {
   for (int i = 0; i < threads; ++i) {
     workers.emplace_back([&] {
       for (std::size_t mine = next++; mine < pods.size(); mine = next++) {
-        const auto answer = transport->round_trip(kube::eviction_request({"default", pods[mine]}, {.uid = world.uid_of(pods[mine])}, "v1"));
+        const auto answer = transport->round_trip(
+            kube::eviction_request({"default", pods[mine]}, {.uid = world.uid_of(pods[mine])}, "v1"));
         if (!answer || answer->status != 201) ++refused;
       }
     });
@@ -118,7 +120,8 @@ Latencies creation_to_eviction(int in_flight) {
   bench::RunningOperator running(world.config(), unlimited(32, 500));
   running.fill_caches();
   running.start_workers();
-  bench::await("the handoffs", kPatience, [&] { return world.evacuations_in("InProgress") == static_cast<std::size_t>(in_flight); });
+  bench::await("the handoffs", kPatience,
+               [&] { return world.evacuations_in("InProgress") == static_cast<std::size_t>(in_flight); });
   running.await_rest();
   auto next = std::chrono::steady_clock::now();
   for (const std::string& pod : pods) {
@@ -129,7 +132,8 @@ Latencies creation_to_eviction(int in_flight) {
   return latencies_of(world, pods);
 }
 
-/// Time from an Evacuation's creation to its eviction call at 500 requests a second. Argument: how many others are in flight.
+/// Time from an Evacuation's creation to its eviction call at 500 requests a second. Argument: how many others are in
+/// flight.
 void BM_CreationToEviction(benchmark::State& state) {
   Latencies idle;
   Latencies busy;

@@ -8,7 +8,8 @@ namespace {
 std::string environment() {
   std::string all;
   for (int i = 0; i < 20; ++i) {
-    all += fmt::format(R"({}{{"name":"SETTING_{:02}","value":"https://service-{}.example.svc.cluster.local:8443/v1"}})", i ? "," : "", i, i);
+    all += fmt::format(R"({}{{"name":"SETTING_{:02}","value":"https://service-{}.example.svc.cluster.local:8443/v1"}})",
+                       i ? "," : "", i, i);
   }
   return all;
 }
@@ -17,9 +18,11 @@ std::string managed_fields() {
   std::string all;
   for (const char* manager : {"kube-controller-manager", "kubelet"}) {
     std::string fields;
-    for (int i = 0; i < 24; ++i) fields += fmt::format(R"({}"f:field{:02}":{{".":{{}},"f:name":{{}},"f:value":{{}}}})", i ? "," : "", i);
-    all += fmt::format(R"({}{{"manager":"{}","operation":"Update","apiVersion":"v1","time":"2026-11-01T10:00:00Z","fieldsType":"FieldsV1","fieldsV1":{{{}}}}})",
-                       all.empty() ? "" : ",", manager, fields);
+    for (int i = 0; i < 24; ++i)
+      fields += fmt::format(R"({}"f:field{:02}":{{".":{{}},"f:name":{{}},"f:value":{{}}}})", i ? "," : "", i);
+    all += fmt::format(
+        R"({}{{"manager":"{}","operation":"Update","apiVersion":"v1","time":"2026-11-01T10:00:00Z","fieldsType":"FieldsV1","fieldsV1":{{{}}}}})",
+        all.empty() ? "" : ",", manager, fields);
   }
   return all;
 }
@@ -51,8 +54,11 @@ std::string pod_list_json(int pods) {
   for (int i = 0; i < pods; ++i) {
     const int app = i / 10;
     if (i > 0) all += ',';
-    all += pod_json({.number = i, .ns = fmt::format("ns-{}", app % 50), .name = fmt::format("app-{}-7d4b9c8f6d-{:05}", app, i),
-                     .app = fmt::format("app-{}", app), .node = fmt::format("node-{}", i % 700)});
+    all += pod_json({.number = i,
+                     .ns = fmt::format("ns-{}", app % 50),
+                     .name = fmt::format("app-{}-7d4b9c8f6d-{:05}", app, i),
+                     .app = fmt::format("app-{}", app),
+                     .node = fmt::format("node-{}", i % 700)});
   }
   return all + "]}";
 }

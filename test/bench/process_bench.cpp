@@ -52,14 +52,21 @@ class Pair {
  public:
   Pair(int nodes, int handoffs) : folder_(fresh_folder()), port_(free_port()) {
     cluster_ = std::make_unique<e2e::Process>(e2e::Process::Options{
-        .argv = {EVACUATOR_BENCH_CLUSTER, folder_, std::to_string(nodes), std::to_string(handoffs)}, .environment = {}, .log = folder_ + "/cluster.log", .errors = {}, .with_input = true});
+        .argv = {EVACUATOR_BENCH_CLUSTER, folder_, std::to_string(nodes), std::to_string(handoffs)},
+        .environment = {},
+        .log = folder_ + "/cluster.log",
+        .errors = {},
+        .with_input = true});
     wait_for("the cluster", [&] { return lines_of_cluster() >= 1; });
     e2e::write_file(folder_ + "/config.yaml", kConfig);
-    operator_ = std::make_unique<e2e::Process>(e2e::Process::Options{.argv = {EVACUATOR_BINARY, "run", "--kubeconfig=" + folder_ + "/kubeconfig", "--config=" + folder_ + "/config.yaml", fmt::format("--address=127.0.0.1:{}", port_)},
-                                                                     .environment = {},
-                                                                     .log = folder_ + "/operator.log",
-                                                                     .errors = {}});
-    wait_for("the operator's caches", [&] { return fakes::http_get(port_, "/readyz").find(" 200 ") != std::string::npos; });
+    operator_ = std::make_unique<e2e::Process>(e2e::Process::Options{
+        .argv = {EVACUATOR_BINARY, "run", "--kubeconfig=" + folder_ + "/kubeconfig",
+                 "--config=" + folder_ + "/config.yaml", fmt::format("--address=127.0.0.1:{}", port_)},
+        .environment = {},
+        .log = folder_ + "/operator.log",
+        .errors = {}});
+    wait_for("the operator's caches",
+             [&] { return fakes::http_get(port_, "/readyz").find(" 200 ") != std::string::npos; });
   }
   ~Pair() {
     operator_->kill();
@@ -101,7 +108,8 @@ class Pair {
 
  private:
   std::ptrdiff_t lines_of_cluster() {
-    if (!cluster_->running()) throw std::runtime_error("the cluster has ended:\n" + e2e::read_file(folder_ + "/cluster.log"));
+    if (!cluster_->running())
+      throw std::runtime_error("the cluster has ended:\n" + e2e::read_file(folder_ + "/cluster.log"));
     const std::string log = e2e::read_file(folder_ + "/cluster.log");
     return std::count(log.begin(), log.end(), '\n');
   }
@@ -119,8 +127,8 @@ double reconciles_per_second(const Pair& pair) {
   return (pair.metric(kReconciles) - before) / static_cast<double>(kWatched.count());
 }
 
-/// Many Evacuations InProgress, each waiting for its pod's operator. Argument: how many. The baseline is the same process
-/// before there was any.
+/// Many Evacuations InProgress, each waiting for its pod's operator. Argument: how many. The baseline is the same
+/// process before there was any.
 void BM_EvacuationsInFlight(benchmark::State& state) {
   const auto count = static_cast<double>(state.range(0));
   for (auto _ : state) {
@@ -137,8 +145,8 @@ void BM_EvacuationsInFlight(benchmark::State& state) {
 }
 BENCHMARK(BM_EvacuationsInFlight)->Arg(1000)->Arg(10'000)->Iterations(1)->Unit(benchmark::kSecond)->UseRealTime();
 
-/// The whole operator over a cluster of that many nodes and thirty times as many pods, a LowNodeUtilization policy planning
-/// every ten seconds. The baseline is the operator over an (almost) empty cluster.
+/// The whole operator over a cluster of that many nodes and thirty times as many pods, a LowNodeUtilization policy
+/// planning every ten seconds. The baseline is the operator over an (almost) empty cluster.
 void BM_ResidentMemory(benchmark::State& state) {
   const int nodes = static_cast<int>(state.range(0));
   double empty = 0;

@@ -51,9 +51,7 @@ api::Container container_of(const BenchPod& pod) {
   return container;
 }
 
-api::LabelSelector same_app(const BenchPod& pod) {
-  return {{{"app", api::SelectorOperator::kIn, {pod.app_name()}}}};
-}
+api::LabelSelector same_app(const BenchPod& pod) { return {{{"app", api::SelectorOperator::kIn, {pod.app_name()}}}}; }
 
 std::shared_ptr<const api::Affinity> affinity_of(const BenchPod& pod) {
   if (pod.app % 10 != 5) return nullptr;

@@ -46,15 +46,14 @@ TEST_P(BenchClusterTest, AgreesWithThePublishedSums) {
   EXPECT_EQ(got.sha256, want.sha256);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Sizes, BenchClusterTest,
-    testing::Values(CheckSums{100, 3000, 750000, 2013265920000, 750, 300,
-                              "8200223fbbb4c7874f53888abf3e2f6f55bfd9dd40295e89852906b9eb253b9f"},
-                    CheckSums{1000, 30000, 7500000, 20132659200000, 7500, 3000,
-                              "750626a77b294574ad0cb33af0b6f299d3fd6dd63421623ad85f2aec07bb10a7"},
-                    CheckSums{5000, 150000, 37500000, 100663296000000, 37500, 15000,
-                              "baf75ff4338ec35a2fc0a8d99a3e09957ccf29bebe3a92e58bfcd0623c584efd"}),
-    [](const auto& info) { return fmt::format("Of{}Nodes", info.param.nodes); });
+INSTANTIATE_TEST_SUITE_P(Sizes, BenchClusterTest,
+                         testing::Values(CheckSums{100, 3000, 750000, 2013265920000, 750, 300,
+                                                   "8200223fbbb4c7874f53888abf3e2f6f55bfd9dd40295e89852906b9eb253b9f"},
+                                         CheckSums{1000, 30000, 7500000, 20132659200000, 7500, 3000,
+                                                   "750626a77b294574ad0cb33af0b6f299d3fd6dd63421623ad85f2aec07bb10a7"},
+                                         CheckSums{5000, 150000, 37500000, 100663296000000, 37500, 15000,
+                                                   "baf75ff4338ec35a2fc0a8d99a3e09957ccf29bebe3a92e58bfcd0623c584efd"}),
+                         [](const auto& info) { return fmt::format("Of{}Nodes", info.param.nodes); });
 
 TEST(BenchClusterTest, ListsPodsAsAStoreDoes) {
   const BenchCluster cluster = bench_cluster(40);

@@ -49,7 +49,8 @@ class RecordingSink final : public strategies::NominationSink {
 /// One strategy over all nodes at kNoon. Keep it as long as its sink is looked at.
 class StrategyRun {
  public:
-  explicit StrategyRun(const ClusterBuilder& builder) : cluster_(builder.build()), overlay_(*cluster_), sink(*cluster_) {}
+  explicit StrategyRun(const ClusterBuilder& builder)
+      : cluster_(builder.build()), overlay_(*cluster_), sink(*cluster_) {}
 
   api::Evictability evictability;
   const strategies::UsageView* usage = nullptr;

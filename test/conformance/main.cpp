@@ -54,8 +54,8 @@ int report(std::map<std::string, Tally>& tallies) {
   int failed = 0;
   std::printf("%-46s %7s %7s %11s %12s\n", "suite", "passed", "failed", "deliberate", "unsupported");
   for (auto& [plugin, tally] : tallies) {
-    std::printf("%-46s %7d %7d %11d %12d\n", plugin.c_str(), tally.count[Outcome::kPassed], tally.count[Outcome::kFailed],
-                tally.count[Outcome::kDeliberate], tally.count[Outcome::kUnsupported]);
+    std::printf("%-46s %7d %7d %11d %12d\n", plugin.c_str(), tally.count[Outcome::kPassed],
+                tally.count[Outcome::kFailed], tally.count[Outcome::kDeliberate], tally.count[Outcome::kUnsupported]);
     failed += tally.count[Outcome::kFailed];
   }
   return failed;

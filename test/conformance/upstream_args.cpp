@@ -41,8 +41,10 @@ std::vector<std::string> set_of(std::string_view text) {
 /// kubectl's selector syntax: "a=b,c!=d,e in (f,g),h,!i".
 api::SelectorRequirement requirement_of(const std::string& text) {
   using enum api::SelectorOperator;
-  if (const auto at = text.find(" notin "); at != std::string::npos) return {trimmed(text.substr(0, at)), kNotIn, set_of(text)};
-  if (const auto at = text.find(" in "); at != std::string::npos) return {trimmed(text.substr(0, at)), kIn, set_of(text)};
+  if (const auto at = text.find(" notin "); at != std::string::npos)
+    return {trimmed(text.substr(0, at)), kNotIn, set_of(text)};
+  if (const auto at = text.find(" in "); at != std::string::npos)
+    return {trimmed(text.substr(0, at)), kIn, set_of(text)};
   if (const auto at = text.find("!="); at != std::string::npos) {
     return {trimmed(text.substr(0, at)), kNotIn, {trimmed(text.substr(at + 2))}};
   }
@@ -112,12 +114,14 @@ api::Evictability evictability_of(const Json& args) {
   evictability.node_fit = flag(args, "nodeFit");
   evictability.node_selector = parse_selector_text(args.value("nodeSelector", ""));
   evictability.min_replicas = args.value("minReplicas", 0U);
-  if (args.contains("minPodAge") && !args["minPodAge"].is_null()) evictability.min_pod_age = duration_of(args["minPodAge"]);
+  if (args.contains("minPodAge") && !args["minPodAge"].is_null())
+    evictability.min_pod_age = duration_of(args["minPodAge"]);
   evictability.priority_threshold = threshold_of(args);
   evictability.label_selector = selector_of(args, "labelSelector");
   evictability.namespace_label_selector = selector_of(args, "namespaceLabelSelector");
   take_protections(args, evictability.pod_protections);
-  if (args.value("noEvictionPolicy", "") == "Mandatory") evictability.no_eviction_policy = api::NoEvictionPolicy::kMandatory;
+  if (args.value("noEvictionPolicy", "") == "Mandatory")
+    evictability.no_eviction_policy = api::NoEvictionPolicy::kMandatory;
   return evictability;
 }
 

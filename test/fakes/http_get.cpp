@@ -19,7 +19,8 @@ std::string http_get(std::uint16_t port, const std::string& path) {
     const std::string request = "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     (void)!::send(socket, request.data(), request.size(), MSG_NOSIGNAL);
     char bytes[4096];
-    for (ssize_t got = 0; (got = ::recv(socket, bytes, sizeof bytes, 0)) > 0;) answer.append(bytes, static_cast<std::size_t>(got));
+    for (ssize_t got = 0; (got = ::recv(socket, bytes, sizeof bytes, 0)) > 0;)
+      answer.append(bytes, static_cast<std::size_t>(got));
   }
   ::close(socket);
   return answer;

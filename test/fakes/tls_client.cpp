@@ -13,7 +13,8 @@ std::string serial_of(SSL* ssl) {
   std::string digits;
   if (!certificate) return digits;
   const ASN1_INTEGER* serial = X509_get0_serialNumber(certificate.get());
-  for (int i = 0; i < ASN1_STRING_length(serial); ++i) digits += "0123456789abcdef"[ASN1_STRING_get0_data(serial)[i] % 16];
+  for (int i = 0; i < ASN1_STRING_length(serial); ++i)
+    digits += "0123456789abcdef"[ASN1_STRING_get0_data(serial)[i] % 16];
   return digits;
 }
 
@@ -31,7 +32,8 @@ TlsAnswer tls_get(std::uint16_t port, const std::string& path) {
   const std::string request = "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
   BIO_write(connection.get(), request.data(), static_cast<int>(request.size()));
   char bytes[4096];
-  for (int got = 0; (got = BIO_read(connection.get(), bytes, sizeof bytes)) > 0;) answer.body.append(bytes, static_cast<std::size_t>(got));
+  for (int got = 0; (got = BIO_read(connection.get(), bytes, sizeof bytes)) > 0;)
+    answer.body.append(bytes, static_cast<std::size_t>(got));
   return answer;
 }
 

@@ -7,7 +7,7 @@ namespace fakes {
 
 struct TlsAnswer {
   std::string serial;  ///< of the server's certificate, hexadecimal
-  std::string body;         ///< the whole answer, header included
+  std::string body;    ///< the whole answer, header included
 };
 
 /// One GET over TLS to 127.0.0.1, without verification. Empty fields when it failed.

@@ -1,4 +1,5 @@
-/// Any text as a kubeconfig, as a plugin's answer, as a URL, as Base64, as a Lease: no crash, and no error longer than a page.
+/// Any text as a kubeconfig, as a plugin's answer, as a URL, as Base64, as a Lease: no crash, and no error longer than
+/// a page.
 
 #include <cstdint>
 #include <cstdlib>
@@ -40,7 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     kube::merge(twice, *parsed);
     if (twice.clusters.size() > parsed->clusters.size()) std::abort();
   }
-  if (const auto answer = kube::parse_exec_answer(text, "client.authentication.k8s.io/v1"); !answer) expect_short(answer.error(), 0);
+  if (const auto answer = kube::parse_exec_answer(text, "client.authentication.k8s.io/v1"); !answer)
+    expect_short(answer.error(), 0);
   if (const auto url = kube::parse_url(text)) {
     const auto again = kube::parse_url((url->tls ? "https://" : "http://") + url->authority() + url->path);
     if (!again || again->host != url->host || again->port != url->port || again->path != url->path) std::abort();

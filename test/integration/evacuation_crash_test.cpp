@@ -2,8 +2,9 @@
 
 #include "rig.hpp"
 
-/// Scenario 44: the process dies at each single call of a life, before or after the server carried it out, and another one
-/// takes over. The end must be the one of an undisturbed run, and the pod evicted exactly once (invariants I2, I3, I4).
+/// Scenario 44: the process dies at each single call of a life, before or after the server carried it out, and another
+/// one takes over. The end must be the one of an undisturbed run, and the pod evicted exactly once (invariants I2, I3,
+/// I4).
 namespace {
 
 using integration::FragileTransport;
@@ -24,8 +25,8 @@ struct Ending {
 };
 
 void PrintTo(const Ending& ending, std::ostream* out) {
-  *out << api::to_string(ending.phase) << "/" << ending.reason << " outcome " << ending.outcome << " attempt " << ending.attempt
-       << " granted " << ending.granted << (ending.finalizers ? " with finalizers" : "");
+  *out << api::to_string(ending.phase) << "/" << ending.reason << " outcome " << ending.outcome << " attempt "
+       << ending.attempt << " granted " << ending.granted << (ending.finalizers ? " with finalizers" : "");
   for (const auto& [type, claim] : ending.conditions) *out << "\n    " << type << ": " << claim;
 }
 
@@ -58,7 +59,8 @@ class Play final : public Rig {
 
   Ending ending() const {
     const api::Evacuation end = get(name_);
-    Ending result{end.status.phase, end.status.reason, "", end.status.attempt, {}, granted(), !end.meta.finalizers.empty()};
+    Ending result{end.status.phase, end.status.reason,           "", end.status.attempt, {},
+                  granted(),        !end.meta.finalizers.empty()};
     if (end.status.outcome) result.outcome = api::to_string(end.status.outcome->kind);
     for (const auto& each : end.status.conditions) {
       result.conditions[each.type] = std::string(api::to_string(each.status)) + " " + each.reason;
@@ -86,7 +88,8 @@ void die_everywhere(const Annotations& annotations, Phase wanted, std::size_t gr
   ASSERT_GT(calls, 8);
   for (int at = 0; at < calls; ++at) {
     for (const auto how : {FragileTransport::Death::kBeforeTheCall, FragileTransport::Death::kAfterTheCall}) {
-      SCOPED_TRACE("died at call " + std::to_string(at) + (how == FragileTransport::Death::kBeforeTheCall ? ", before it" : ", after it"));
+      SCOPED_TRACE("died at call " + std::to_string(at) +
+                   (how == FragileTransport::Death::kBeforeTheCall ? ", before it" : ", after it"));
       Play play(annotations);
       play.run(at, how, cancel_half_way);
       EXPECT_EQ(play.ending(), undisturbed);
@@ -98,10 +101,11 @@ void die_everywhere(const Annotations& annotations, Phase wanted, std::size_t gr
 TEST(Crash, S44_AtEveryCallOfScenario1) { die_everywhere({}, Phase::kSucceeded, 1); }
 
 TEST(Crash, S44_AtEveryCallOfScenario28) {
-  die_everywhere({{"handoff.evacuator.dev/mode", "required"},
-                  {"handoff.evacuator.dev/phases", "pre,migrate"},
-                  {"simulator.evacuator.dev/handoff", "ack=1s, pre-done=3s, progress=4s, heartbeat=10s, ready=8s, aborted=1s"}},
-                 Phase::kSucceeded, 1);
+  die_everywhere(
+      {{"handoff.evacuator.dev/mode", "required"},
+       {"handoff.evacuator.dev/phases", "pre,migrate"},
+       {"simulator.evacuator.dev/handoff", "ack=1s, pre-done=3s, progress=4s, heartbeat=10s, ready=8s, aborted=1s"}},
+      Phase::kSucceeded, 1);
 }
 
 TEST(Crash, S44_AtEveryCallOfACancelledHandoff) {

@@ -200,7 +200,9 @@ TEST_F(Scenario, S10_FinalizerHoldsAStoppedPod) {
 TEST_F(Scenario, S10_FinalizerHoldsThePod) {
   const std::string pod = begin();
   const std::string node = (*cluster->store().get(kube::kPods, {"shop", pod}))["spec"]["nodeName"];
-  edit(kube::kNodes, node, [](Json& object) { object["metadata"]["annotations"][std::string(simulator::knobs::kDead)] = "x"; }, "");
+  edit(
+      kube::kNodes, node,
+      [](Json& object) { object["metadata"]["annotations"][std::string(simulator::knobs::kDead)] = "x"; }, "");
   edit(kube::kPods, pod, [](Json& object) { object["metadata"]["finalizers"] = {"example.com/backup"}; });
   const std::string name = evacuate(pod);
   expect_end(name, Phase::kFailed, "TerminationTimeout");
@@ -211,7 +213,9 @@ TEST_F(Scenario, S10_FinalizerHoldsThePod) {
 TEST_F(Scenario, S11_DeadKubelet) {
   const std::string pod = begin();
   const std::string node = (*cluster->store().get(kube::kPods, {"shop", pod}))["spec"]["nodeName"];
-  edit(kube::kNodes, node, [](Json& object) { object["metadata"]["annotations"][std::string(simulator::knobs::kDead)] = "x"; }, "");
+  edit(
+      kube::kNodes, node,
+      [](Json& object) { object["metadata"]["annotations"][std::string(simulator::knobs::kDead)] = "x"; }, "");
   const std::string name = evacuate(pod);
   expect_end(name, Phase::kFailed, "TerminationTimeout");
   EXPECT_NE(get(name).status.message.find(node), std::string::npos) << get(name).status.message;
@@ -240,8 +244,11 @@ TEST_F(Scenario, S14_NamespaceTerminating) {
   const std::string pod = begin();
   replica->transport.lie = [n = 0](const kube::Request& request) mutable -> std::optional<kube::Response> {
     if (request.path.find("/eviction") == std::string::npos || n++ >= 2) return std::nullopt;
-    return kube::Response{403, R"({"kind":"Status","status":"Failure","code":403,"reason":"Forbidden","message":"forbidden",
-      "details":{"causes":[{"reason":"NamespaceTerminating","message":"namespace shop is being terminated"}]}})", {}, ""};
+    return kube::Response{403,
+                          R"({"kind":"Status","status":"Failure","code":403,"reason":"Forbidden","message":"forbidden",
+      "details":{"causes":[{"reason":"NamespaceTerminating","message":"namespace shop is being terminated"}]}})",
+                          {},
+                          ""};
   };
   const std::string name = evacuate(pod);
   ASSERT_TRUE(run_until([&] { return condition(name, "Progressing") == "NamespaceTerminating"; }, seconds(30)));
@@ -252,8 +259,11 @@ TEST_F(Scenario, S15_Rbac) {
   const std::string pod = begin();
   replica->transport.lie = [](const kube::Request& request) -> std::optional<kube::Response> {
     if (request.path.find("/eviction") == std::string::npos) return std::nullopt;
-    return kube::Response{403, R"({"kind":"Status","status":"Failure","code":403,"reason":"Forbidden",
-      "message":"pods \"web\" is forbidden: User \"evacuator\" cannot create resource \"pods/eviction\""})", {}, ""};
+    return kube::Response{403,
+                          R"({"kind":"Status","status":"Failure","code":403,"reason":"Forbidden",
+      "message":"pods \"web\" is forbidden: User \"evacuator\" cannot create resource \"pods/eviction\""})",
+                          {},
+                          ""};
   };
   const std::string name = evacuate(pod);
   expect_end(name, Phase::kFailed, "Forbidden");
@@ -306,15 +316,17 @@ TEST_F(Scenario, S29_NoOperatorOptional) {
 }
 
 /// Takes `ready` away right when our eviction call is on the wire.
-void revoke_on_the_wire(integration::Operator& replica, simulator::Cluster& cluster, const std::string& pod, bool* done) {
+void revoke_on_the_wire(integration::Operator& replica, simulator::Cluster& cluster, const std::string& pod,
+                        bool* done) {
   replica.transport.spy = [&cluster, pod, done](const kube::Request& request) {
     if (*done || request.path.find("/eviction") == std::string::npos) return;
     *done = true;
-    ASSERT_TRUE(cluster.store().mutate(kube::kPods, {"shop", pod}, simulator::Part::kAll, [](Json& object) -> base::Status {
-      object["metadata"]["annotations"].erase("handoff.evacuator.dev/ready-to-evict");
-      object["metadata"]["annotations"]["handoff.evacuator.dev/mode"] = "optional";  // silences the guard of I10
-      return base::Done{};
-    }));
+    ASSERT_TRUE(
+        cluster.store().mutate(kube::kPods, {"shop", pod}, simulator::Part::kAll, [](Json& object) -> base::Status {
+          object["metadata"]["annotations"].erase("handoff.evacuator.dev/ready-to-evict");
+          object["metadata"]["annotations"]["handoff.evacuator.dev/mode"] = "optional";  // silences the guard of I10
+          return base::Done{};
+        }));
   };
 }
 
@@ -341,7 +353,8 @@ TEST_F(Scenario, S30_RevokedBetweenGetAndPostStrict) {
 }
 
 TEST_F(Scenario, S31_FailedRetryableThenFine) {
-  const std::string pod = begin({{kMode, "required"}, {kScript, "ack=1s, failed=5s:RetryableBusy:in backup, aborted=1s"}});
+  const std::string pod =
+      begin({{kMode, "required"}, {kScript, "ack=1s, failed=5s:RetryableBusy:in backup, aborted=1s"}});
   const std::string name = evacuate(pod);
   ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kBackoff; }, seconds(60)));
   EXPECT_EQ(reason(name), "HandoffFailed");
@@ -377,7 +390,8 @@ TEST_F(Scenario, S34_HeartbeatFrozen) {
 }
 
 TEST_F(Scenario, HandoffCancelledHalfWay) {
-  const std::string pod = begin({{kMode, "required"}, {kScript, "ack=1s, progress=2s, heartbeat=10s, ready=60s, aborted=3s"}});
+  const std::string pod =
+      begin({{kMode, "required"}, {kScript, "ack=1s, progress=2s, heartbeat=10s, ready=60s, aborted=3s"}});
   const std::string name = evacuate(pod);
   ASSERT_TRUE(run_until([&] { return get(name).status.progress.value_or(0) >= 30; }, seconds(60)));
   cancel(name);
@@ -484,8 +498,11 @@ TEST_F(Scenario, S46_LimitsHoldAcrossALeaderChange) {
     std::size_t in_flight = 0;
     for (const std::string& name : names) {
       switch (phase(name)) {
-        case Phase::kPreparing: case Phase::kRequesting: case Phase::kInProgress: case Phase::kEvicting: case Phase::kAborting:
-          ++in_flight; break;
+        case Phase::kPreparing:
+        case Phase::kRequesting:
+        case Phase::kInProgress:
+        case Phase::kEvicting:
+        case Phase::kAborting: ++in_flight; break;
         default: break;
       }
     }
@@ -530,7 +547,8 @@ TEST_F(Scenario, S49_ObjectDeletionInEachPhase) {
             {kScript, "ack=1s, pre-done=5s, heartbeat=10s, ready=10s, aborted=2s"}});
   budget("web", "web", 3);
   start_operator();
-  for (const Phase at : {Phase::kPending, Phase::kPreparing, Phase::kInProgress, Phase::kRequesting, Phase::kEvicting}) {
+  for (const Phase at :
+       {Phase::kPending, Phase::kPreparing, Phase::kInProgress, Phase::kRequesting, Phase::kEvicting}) {
     SCOPED_TRACE(api::to_string(at));
     const std::string pod = pods().front();
     const std::string name = evacuate(pod, [&](Json& spec) { spec["suspend"] = at == Phase::kPending; });
@@ -564,8 +582,10 @@ TEST_F(Scenario, DuplicateEndsAtOnceAndNamesTheFirst) {
   budget("web", "web", 3);
   const std::string first = evacuate(pod);
   ASSERT_TRUE(run_until([&] { return phase(first) == Phase::kRequesting; }, seconds(10)));
-  const Json body = {{"apiVersion", "evacuator.dev/v1alpha1"}, {"kind", "Evacuation"},
-                     {"metadata", {{"name", "second"}, {"namespace", "shop"}}}, {"spec", {{"podRef", {{"name", pod}}}}}};
+  const Json body = {{"apiVersion", "evacuator.dev/v1alpha1"},
+                     {"kind", "Evacuation"},
+                     {"metadata", {{"name", "second"}, {"namespace", "shop"}}},
+                     {"spec", {{"podRef", {{"name", pod}}}}}};
   ASSERT_EQ(server->handle(kube::create_request(kube::kEvacuations, "shop", body), {"bob", {}, ""}).status, 201);
   expect_end("second", Phase::kFailed, "DuplicateRequest");
   EXPECT_NE(get("second").status.message.find(first), std::string::npos);

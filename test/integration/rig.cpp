@@ -67,8 +67,8 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
       pods_(client_, clock, kube::kPods, api::decode_pod, quick(), base::Log()),
       pdbs_(client_, clock, kube::kPdbs, api::decode_pdb, quick(), base::Log()),
       admission_(std::move(limits), [this](const api::ObjectKey& key) { queue_.add(key); }),
-      reconciler_({client_, clock, registry_, evacuations_.store(), pods_.store(), pdbs_.store(), admission_, *this, *this,
-                   [this] { return may_act; },
+      reconciler_({client_, clock, registry_, evacuations_.store(), pods_.store(), pdbs_.store(), admission_, *this,
+                   *this, [this] { return may_act; },
                    [this](const std::string& ns, const api::OwnerReference& owner) -> std::optional<std::int32_t> {
                      if (owner.kind != "ReplicaSet") return std::nullopt;
                      const auto body = client_.get(kube::kReplicaSets, {ns, owner.name});
@@ -77,7 +77,8 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
                      return workload ? std::optional(workload->replicas) : std::nullopt;
                    },
                    std::move(identity), "v1", base::Log()}),
-      worker_(queue_, [this](const api::ObjectKey& key) { return reconciler_.reconcile(key); }, counts, base::Log()) {
+      worker_(
+          queue_, [this](const api::ObjectKey& key) { return reconciler_.reconcile(key); }, counts, base::Log()) {
   controllers::add_evacuation_indexes(evacuations_.store(), pods_.store(), pdbs_.store());
   controllers::connect_evacuations(evacuations_, pods_, pdbs_, admission_, reconciler_, queue_);
   reconciler_.resume(clock.now());
@@ -121,7 +122,8 @@ void Rig::install_crds() {
   for (const char* file : {"evacuator.dev_evacuations.yaml", "evacuator.dev_deschedulerpolicies.yaml"}) {
     static std::map<std::string, base::Result<std::vector<Json>>> parsed;  // tests build many clusters
     auto at = parsed.find(file);
-    if (at == parsed.end()) at = parsed.emplace(file, api::parse_yaml(read_file(std::string(EVACUATOR_SOURCE_DIR "/crds/") + file))).first;
+    if (at == parsed.end())
+      at = parsed.emplace(file, api::parse_yaml(read_file(std::string(EVACUATOR_SOURCE_DIR "/crds/") + file))).first;
     const auto& documents = at->second;
     ASSERT_TRUE(documents) << documents.error().message;
     for (const Json& each : *documents) {
@@ -131,8 +133,8 @@ void Rig::install_crds() {
   }
 }
 
-/// I3, I8, I10 as the server sees them: every eviction of ours finds its own unresolved intent stored, names the pod's UID,
-/// and a pod that requires a handoff has given its word for this very token.
+/// I3, I8, I10 as the server sees them: every eviction of ours finds its own unresolved intent stored, names the pod's
+/// UID, and a pod that requires a handoff has given its word for this very token.
 void Rig::guard_evictions() {
   simulator::Webhook guard;
   guard.name = "guard.test";
@@ -147,7 +149,8 @@ void Rig::guard_evictions() {
       intended |= !evacuation->status.intent->resolved && evacuation->status.intent->action == "PostEviction";
     }
     if (!intended) violations_.push_back("I3: an eviction without a durable unresolved intent, token " + token);
-    if (!body["deleteOptions"]["preconditions"].contains("uid")) violations_.push_back("I8: an eviction without UID precondition");
+    if (!body["deleteOptions"]["preconditions"].contains("uid"))
+      violations_.push_back("I8: an eviction without UID precondition");
     const auto pod = cluster->store().get(kube::kPods, request.key);
     if (!pod || request.dry_run) return std::nullopt;
     const Json annotations = (*pod)["metadata"].value("annotations", Json::object());
@@ -164,7 +167,8 @@ void Rig::guard_evictions() {
 void Rig::check_journal() {
   for (const auto& entry : server->journal().entries()) {
     if (entry.user != kOurUser || entry.resource != "pods") continue;
-    if (entry.verb == "delete" || entry.verb == "deletecollection") violations_.push_back("I2: we deleted pod " + entry.key.name);
+    if (entry.verb == "delete" || entry.verb == "deletecollection")
+      violations_.push_back("I2: we deleted pod " + entry.key.name);
     if (entry.verb == "update") violations_.push_back("we updated pod " + entry.key.name);
   }
 }
@@ -206,8 +210,10 @@ std::string Rig::evacuate(const std::string& pod, const std::function<void(Json&
   const std::string name = fmt::format("{}-{}", pod, uid.substr(0, 8));
   Json spec = {{"podRef", {{"name", pod}, {"uid", uid}}}, {"reason", "test"}};
   if (edit) edit(spec);
-  const Json body = {{"apiVersion", "evacuator.dev/v1alpha1"}, {"kind", "Evacuation"},
-                     {"metadata", {{"name", name}, {"namespace", "shop"}}}, {"spec", spec}};
+  const Json body = {{"apiVersion", "evacuator.dev/v1alpha1"},
+                     {"kind", "Evacuation"},
+                     {"metadata", {{"name", name}, {"namespace", "shop"}}},
+                     {"spec", spec}};
   const auto answer = server->handle(kube::create_request(kube::kEvacuations, "shop", body), {"alice", {}, "kubectl"});
   EXPECT_EQ(answer.status, 201) << answer.body;
   return name;
@@ -257,15 +263,17 @@ bool Rig::run_to_end(const std::string& name, base::Duration limit) {
 }
 
 void Rig::patch_evacuation(const std::string& name, const Json& merge) {
-  const auto answer = server->handle(kube::patch_request(kube::kEvacuations, {"shop", name}, kube::PatchType::kMerge, merge),
-                                     {"alice", {}, "kubectl"});
+  const auto answer =
+      server->handle(kube::patch_request(kube::kEvacuations, {"shop", name}, kube::PatchType::kMerge, merge),
+                     {"alice", {}, "kubectl"});
   EXPECT_EQ(answer.status, 200) << answer.body;
 }
 
 void Rig::cancel(const std::string& name) { patch_evacuation(name, {{"spec", {{"cancel", {{"requested", true}}}}}}); }
 
 void Rig::delete_evacuation(const std::string& name) {
-  const auto answer = server->handle(kube::delete_request(kube::kEvacuations, {"shop", name}, ""), {"alice", {}, "kubectl"});
+  const auto answer =
+      server->handle(kube::delete_request(kube::kEvacuations, {"shop", name}, ""), {"alice", {}, "kubectl"});
   EXPECT_EQ(answer.status, 200) << answer.body;
 }
 
@@ -313,7 +321,9 @@ std::string Rig::annotation(const std::string& pod, const std::string& key) cons
   return object ? (*object)["metadata"].value("annotations", Json::object()).value(key, "") : "";
 }
 
-bool Rig::pod_exists(const std::string& pod) const { return cluster->store().get(kube::kPods, {"shop", pod}) != nullptr; }
+bool Rig::pod_exists(const std::string& pod) const {
+  return cluster->store().get(kube::kPods, {"shop", pod}) != nullptr;
+}
 
 std::string Rig::pod_uid(const std::string& pod) const {
   const auto object = cluster->store().get(kube::kPods, {"shop", pod});

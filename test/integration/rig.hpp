@@ -56,7 +56,8 @@ class FragileTransport final : public kube::Transport {
 /// One process of the operator, without leader election: exists = leads.
 class Operator : private controllers::EventSink, private controllers::EvacuationMetrics {
  public:
-  Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity, api::InFlightLimits limits);
+  Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
+           api::InFlightLimits limits);
 
   /// Takes in what the watches bring and works off what is ready. True if anything happened.
   bool poll();
@@ -64,7 +65,7 @@ class Operator : private controllers::EventSink, private controllers::Evacuation
 
   FragileTransport transport;
   bool may_act = true;
-  bool informers_frozen = false;  ///< the caches stay as they are: an informer that lags
+  bool informers_frozen = false;    ///< the caches stay as they are: an informer that lags
   std::vector<std::string> events;  ///< "<evacuation> <reason>"
   controllers::WorkerCounts counts;
 

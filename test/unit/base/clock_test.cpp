@@ -39,7 +39,8 @@ INSTANTIATE_TEST_SUITE_P(Rfc3339, ParseTime,
                                          TimeCase{"Trailing", "1970-01-01T00:00:00Zx", std::nullopt},
                                          TimeCase{"EmptyFraction", "1970-01-01T00:00:00.Z", std::nullopt},
                                          TimeCase{"Hour24", "1970-01-01T24:00:00Z", std::nullopt},
-                                         TimeCase{"Empty", "", std::nullopt}, TimeCase{"Garbage", "yesterday", std::nullopt}),
+                                         TimeCase{"Empty", "", std::nullopt},
+                                         TimeCase{"Garbage", "yesterday", std::nullopt}),
                          [](const auto& info) { return info.param.name; });
 
 struct DurationCase {
@@ -49,20 +50,17 @@ struct DurationCase {
 };
 class ParseDuration : public testing::TestWithParam<DurationCase> {};
 TEST_P(ParseDuration, Reads) { EXPECT_EQ(parse_duration(GetParam().text), GetParam().want); }
-INSTANTIATE_TEST_SUITE_P(Go, ParseDuration,
-                         testing::Values(DurationCase{"Minutes", "5m", minutes(5)},
-                                         DurationCase{"Mixed", "1h30m10s", hours(1) + minutes(30) + seconds(10)},
-                                         DurationCase{"Decimal", "1.5h", minutes(90)},
-                                         DurationCase{"LeadingDot", ".5s", milliseconds(500)},
-                                         DurationCase{"Millis", "300ms", milliseconds(300)},
-                                         DurationCase{"Zero", "0", Duration(0)},
-                                         DurationCase{"Negative", "-5s", -seconds(5)},
-                                         DurationCase{"NoUnit", "5", std::nullopt},
-                                         DurationCase{"NoNumber", "s", std::nullopt},
-                                         DurationCase{"Empty", "", std::nullopt},
-                                         DurationCase{"UnknownUnit", "5d", std::nullopt},
-                                         DurationCase{"TooLong", "9999999999h", std::nullopt}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Go, ParseDuration,
+    testing::Values(DurationCase{"Minutes", "5m", minutes(5)},
+                    DurationCase{"Mixed", "1h30m10s", hours(1) + minutes(30) + seconds(10)},
+                    DurationCase{"Decimal", "1.5h", minutes(90)}, DurationCase{"LeadingDot", ".5s", milliseconds(500)},
+                    DurationCase{"Millis", "300ms", milliseconds(300)}, DurationCase{"Zero", "0", Duration(0)},
+                    DurationCase{"Negative", "-5s", -seconds(5)}, DurationCase{"NoUnit", "5", std::nullopt},
+                    DurationCase{"NoNumber", "s", std::nullopt}, DurationCase{"Empty", "", std::nullopt},
+                    DurationCase{"UnknownUnit", "5d", std::nullopt},
+                    DurationCase{"TooLong", "9999999999h", std::nullopt}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(FormatDuration, SpellsLikeGo) {
   EXPECT_EQ(format_duration(Duration(0)), "0s");

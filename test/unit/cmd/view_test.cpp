@@ -40,7 +40,8 @@ TEST(EvacuationCells, TellWhatBlocksAndHowFarItIs) {
   made.status.progress = 40;
   made.status.blocked_by = {{.kind = "PodDisruptionBudget", .name = "api", .current_healthy = 3, .desired_healthy = 3}};
   EXPECT_THAT(evacuation_cells(made, made.meta.creation_timestamp + base::seconds(5)),
-              ElementsAre("shop", "api-0", "node-1", "eviction-api", "Requesting", "40%", "", "PDB api (needs 3, has 3)", "5s"));
+              ElementsAre("shop", "api-0", "node-1", "eviction-api", "Requesting", "40%", "",
+                          "PDB api (needs 3, has 3)", "5s"));
 }
 
 TEST(EvacuationCells, NameTheReasonOfABadEnd) {

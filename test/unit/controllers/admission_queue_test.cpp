@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <atomic>
+#include <chrono>
 #include <random>
 #include <thread>
 
@@ -43,7 +43,8 @@ api::Evacuation object(const Wish& wish, Phase phase = Phase::kPending, std::int
   evacuation.meta.name = fmt::format("evac-{:05}", wish.n);
   evacuation.meta.uid = fmt::format("uid-{}", wish.n);
   evacuation.meta.creation_timestamp = kNoon + base::seconds(wish.n);
-  evacuation.spec.pod_ref = {fmt::format("pod-{}", wish.n), {wish.pod_uid.empty() ? fmt::format("pod-uid-{}", wish.n) : wish.pod_uid}};
+  evacuation.spec.pod_ref = {fmt::format("pod-{}", wish.n),
+                             {wish.pod_uid.empty() ? fmt::format("pod-uid-{}", wish.n) : wish.pod_uid}};
   evacuation.spec.node_name = {wish.node};
   evacuation.spec.priority = wish.priority;
   evacuation.spec.source.policy = wish.policy;
@@ -267,8 +268,11 @@ TEST_F(Admissions, NeverExceedsALimitWhateverHappens) {
   queue.set_policy_limits("p", limits(number(3), {}, {}, number(2)));
   std::vector<Wish> wishes;
   for (int i = 0; i < 60; ++i) {
-    wishes.push_back({.n = i, .node = fmt::format("node-{}", i % 4), .workload = fmt::format("rs-{}", i % 7),
-                      .priority = static_cast<std::int32_t>(random() % 3), .policy = i % 3 ? "" : "p"});
+    wishes.push_back({.n = i,
+                      .node = fmt::format("node-{}", i % 4),
+                      .workload = fmt::format("rs-{}", i % 7),
+                      .priority = static_cast<std::int32_t>(random() % 3),
+                      .policy = i % 3 ? "" : "p"});
   }
   std::map<int, Phase> running;
   for (int step = 0; step < 20'000; ++step) {
@@ -325,7 +329,9 @@ TEST_F(Admissions, ServesManyThreads) {
 TEST_F(Admissions, DrainsTenThousandInOrder) {
   constexpr int kMany = 10'000;
   queue.set_cluster_limits(limits(number(50), number(2), number(1)));
-  const auto wish = [](int i) { return Wish{.n = i, .node = fmt::format("node-{}", i % 500), .workload = fmt::format("rs-{}", i % 3000)}; };
+  const auto wish = [](int i) {
+    return Wish{.n = i, .node = fmt::format("node-{}", i % 500), .workload = fmt::format("rs-{}", i % 3000)};
+  };
   std::vector<int> now;
   for (int i = 0; i < kMany; ++i) {
     if (granted(wish(i))) now.push_back(i);

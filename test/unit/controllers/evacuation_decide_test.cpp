@@ -124,13 +124,19 @@ INSTANTIATE_TEST_SUITE_P(
                 },
                 Phase::kCancelled, "TargetGone"},
         EndCase{"Cancelled", [](Life& l) { l.cancel(); }, Phase::kCancelled, "UserCancelled"},
-        EndCase{"PolicyDeleted", [](Life& l) { l.spec().cancel = {true, "PolicyDeleted"}; }, Phase::kCancelled, "PolicyDeleted"},
-        EndCase{"Deleted", [](Life& l) { l.seen.evacuation.meta.deletion_timestamp = kNoon; }, Phase::kCancelled, "ObjectDeleted"},
+        EndCase{"PolicyDeleted",
+                [](Life& l) {
+                  l.spec().cancel = {true, "PolicyDeleted"};
+                },
+                Phase::kCancelled, "PolicyDeleted"},
+        EndCase{"Deleted", [](Life& l) { l.seen.evacuation.meta.deletion_timestamp = kNoon; }, Phase::kCancelled,
+                "ObjectDeleted"},
         EndCase{"DecisionExpired", [](Life& l) { l.advance(seconds(600)); }, Phase::kCancelled, "DecisionExpired"},
         EndCase{"InvalidSpec", [](Life& l) { l.seen.spec_problem = "spec.x: bad"; }, Phase::kFailed, "InvalidSpec"},
         EndCase{"Duplicate", [](Life& l) { l.seen.duplicate_of = "first"; }, Phase::kFailed, "DuplicateRequest"},
         EndCase{"WrongNode", [](Life& l) { l.spec().node_name = {"node-z"}; }, Phase::kFailed, "InvalidSpec"},
-        EndCase{"MirrorPod", [](Life& l) { l.annotate("kubernetes.io/config.mirror", "x"); }, Phase::kFailed, "InvalidSpec"},
+        EndCase{"MirrorPod", [](Life& l) { l.annotate("kubernetes.io/config.mirror", "x"); }, Phase::kFailed,
+                "InvalidSpec"},
         EndCase{"DaemonSetPod",
                 [](Life& l) {
                   api::Pod pod = make_pod();
@@ -321,8 +327,8 @@ INSTANTIATE_TEST_SUITE_P(
         AnswerEnd{"Unknown", 500, status_body(500, "oops"), Phase::kRequesting, "OutcomeUnknown"},
         AnswerEnd{"NotFoundButThere", 404, status_body(404, "not found"), Phase::kRequesting, "GoneMaybe"},
         AnswerEnd{"NamespaceTerminating", 403,
-                  status_body(403, "forbidden", R"([{"reason":"NamespaceTerminating","message":"x"}])"), Phase::kRequesting,
-                  "NamespaceTerminating"}),
+                  status_body(403, "forbidden", R"([{"reason":"NamespaceTerminating","message":"x"}])"),
+                  Phase::kRequesting, "NamespaceTerminating"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(DecideRequesting, LooksBeforeAskingAgainAfterALostAnswer) {
@@ -509,7 +515,8 @@ TEST(DecideVerifying, DoesNotCountOlderOrClaimedPods) {
   api::Pod older = make_pod({}, "older", "web-0");
   api::Pod claimed = make_pod({}, "claimed", "web-3");
   claimed.meta.creation_timestamp = life.now;
-  life.seen.siblings = {{std::make_shared<const api::Pod>(older), false}, {std::make_shared<const api::Pod>(claimed), true}};
+  life.seen.siblings = {{std::make_shared<const api::Pod>(older), false},
+                        {std::make_shared<const api::Pod>(claimed), true}};
   life.seen.desired_replicas = 3;
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kVerifying);

@@ -56,7 +56,8 @@ TEST(Handoff, GoesThroughPreMigrateAndPost) {
   life.replacement(true);
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kVerifying) << "post is not done";
-  api::set_condition(life.status().conditions, {"PostCompleted", api::ConditionStatus::kTrue, "Done", "", 0, {}}, life.now);
+  api::set_condition(life.status().conditions, {"PostCompleted", api::ConditionStatus::kTrue, "Done", "", 0, {}},
+                     life.now);
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kSucceeded);
   EXPECT_EQ(life.status().reason, "Evicted");

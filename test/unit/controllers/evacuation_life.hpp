@@ -56,8 +56,9 @@ inline std::string status_body(int code, const std::string& message, const std::
          R"(","details":{"causes":)" + causes + "}}";
 }
 inline std::string pdb_body() {
-  return status_body(429, "Cannot evict pod as it would violate the pod's disruption budget.",
-                     R"([{"reason":"DisruptionBudget","message":"The disruption budget web needs 3 healthy pods and has 3 currently"}])");
+  return status_body(
+      429, "Cannot evict pod as it would violate the pod's disruption budget.",
+      R"([{"reason":"DisruptionBudget","message":"The disruption budget web needs 3 healthy pods and has 3 currently"}])");
 }
 inline const std::string kSuccessBody = R"({"kind":"Status","status":"Success","code":201})";
 
@@ -88,7 +89,9 @@ class Life {
     set_pod(std::move(pod));
   }
   /// The operator writes handoff.evacuator.dev/<key>.
-  void operator_says(const std::string& key, const std::string& value) { annotate("handoff.evacuator.dev/" + key, value); }
+  void operator_says(const std::string& key, const std::string& value) {
+    annotate("handoff.evacuator.dev/" + key, value);
+  }
   void operator_withdraws(const std::string& key) {
     api::Pod pod = *seen.pod;
     pod.meta.annotations = pod.meta.annotations.without("handoff.evacuator.dev/" + key);

@@ -52,7 +52,8 @@ class World {
   }
 
   void disturb() {
-    static const char* const kKeys[] = {"ack", "heartbeat", "progress", "pre-done", "ready-to-evict", "failed", "aborted"};
+    static const char* const kKeys[] = {"ack",    "heartbeat", "progress", "pre-done", "ready-to-evict",
+                                        "failed", "aborted"};
     life_.advance(base::milliseconds(random_() % 90'000));
     life_.slot = one_in(3) ? Slot::State::kWaiting : Slot::State::kGranted;
     life_.seen.poked = one_in(5);
@@ -65,7 +66,7 @@ class World {
     if (one_in(3)) {
       const std::string token = one_in(5) ? "e5b3.9" : life_.status().token;
       const std::string key = kKeys[random_() % 7];
-      life_.operator_says(key, key == "failed" ? token + (one_in(2) ? ":RetryableX:y" : ":X:y")
+      life_.operator_says(key, key == "failed"                      ? token + (one_in(2) ? ":RetryableX:y" : ":X:y")
                                : key == "heartbeat" || key == "ack" ? token + "@" + std::to_string(random_())
                                : key == "progress"                  ? token + "@" + std::to_string(random_() % 120)
                                                                     : token);
@@ -105,9 +106,11 @@ class World {
     }
     if (patch) return (void)life_.accept_patch();
     if (one_in(4)) {
-      return (void)life_.answer(429, status_body(429, R"(admission webhook \"v\" denied the request: Eviction triggered evacuation)"));
+      return (void)life_.answer(
+          429, status_body(429, R"(admission webhook \"v\" denied the request: Eviction triggered evacuation)"));
     }
-    if (!life_.spec().dry_run && life_.seen.pod && life_.seen.pod->uid() == life_.spec().pod_ref.uid && !one_in(6)) life_.pod_terminates();
+    if (!life_.spec().dry_run && life_.seen.pod && life_.seen.pod->uid() == life_.spec().pod_ref.uid && !one_in(6))
+      life_.pod_terminates();
     life_.answer(201);
   }
 
@@ -160,7 +163,8 @@ class World {
       ASSERT_EQ(status.phase, Phase::kCancelled) << "I9: " << status.reason;
     }
     const bool success = status.phase == Phase::kSucceeded && status.reason != "DryRun";
-    const bool gone = !life_.seen.pod || life_.seen.pod->uid() != life_.spec().pod_ref.uid || life_.seen.pod->is_terminal();
+    const bool gone =
+        !life_.seen.pod || life_.seen.pod->uid() != life_.spec().pod_ref.uid || life_.seen.pod->is_terminal();
     if (success) {
       ASSERT_TRUE(gone) << "I16";
     }

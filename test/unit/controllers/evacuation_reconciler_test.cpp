@@ -7,8 +7,8 @@
 
 #include "evacuation_life.hpp"
 
-/// The shell around decide(): what it reads, in which order it writes, and how it bears a lying or failing server. Whole
-/// lives are in test/integration.
+/// The shell around decide(): what it reads, in which order it writes, and how it bears a lying or failing server.
+/// Whole lives are in test/integration.
 namespace {
 
 using namespace evacuation_test;
@@ -30,7 +30,8 @@ class ScriptedServer final : public kube::Transport {
       return answer;
     }
     if (request.path.ends_with("/eviction")) return json(201, kSuccessBody);
-    if (request.path.find("/pods/") != std::string::npos) return pod.is_null() ? json(404, "{}") : json(200, pod.dump());
+    if (request.path.find("/pods/") != std::string::npos)
+      return pod.is_null() ? json(404, "{}") : json(200, pod.dump());
     if (request.path.find("/evacuations/") == std::string::npos) return json(404, "{}");
     if (request.method == "GET") return json(200, evacuation.dump());
     return write(request);
@@ -40,7 +41,9 @@ class ScriptedServer final : public kube::Transport {
   }
 
   static kube::Response json(int code, std::string body) { return {code, std::move(body), {}, "application/json"}; }
-  void script(const std::string& part, base::Result<kube::Response> answer) { scripted[part].push_back(std::move(answer)); }
+  void script(const std::string& part, base::Result<kube::Response> answer) {
+    scripted[part].push_back(std::move(answer));
+  }
 
   Json evacuation;
   Json pod;
@@ -71,13 +74,16 @@ class Shell : public testing::Test, private controllers::EventSink, private cont
     server.evacuation = api::encode_evacuation(make_evacuation());
     server.evacuation["metadata"].update(
         {{"uid", "e5b3"}, {"resourceVersion", "7"}, {"creationTimestamp", "2026-11-21T12:00:00Z"}, {"generation", 1}});
-    server.pod = Json::parse(R"({"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"shop","name":"web-1","resourceVersion":"41",
+    server.pod = Json::parse(
+        R"({"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"shop","name":"web-1","resourceVersion":"41",
       "uid":"7c1a8c1e-0000-4000-8000-000000000001"},"spec":{"nodeName":"node-a"},"status":{"phase":"Running"}})");
     put(make_evacuation());
     pods.put(std::make_shared<const api::Pod>(make_pod()));
   }
 
-  void put(api::Evacuation evacuation) { evacuations.put(std::make_shared<const api::Evacuation>(std::move(evacuation))); }
+  void put(api::Evacuation evacuation) {
+    evacuations.put(std::make_shared<const api::Evacuation>(std::move(evacuation)));
+  }
   void budget(int allowed, api::PodDisruptionBudget* out) {
     out->meta.ns = "shop";
     out->meta.name = "web";
@@ -119,15 +125,28 @@ class Shell : public testing::Test, private controllers::EventSink, private cont
   bool leads = true;
   std::vector<std::string> events;
   std::vector<std::string> answers;
-  controllers::EvacuationReconciler reconciler{{client, clock, registry, evacuations, pods, pdbs, admission, *this, *this,
-                                                [this] { return leads; }, {}, "me", "v1", base::Log()}};
+  controllers::EvacuationReconciler reconciler{{client,
+                                                clock,
+                                                registry,
+                                                evacuations,
+                                                pods,
+                                                pdbs,
+                                                admission,
+                                                *this,
+                                                *this,
+                                                [this] { return leads; },
+                                                {},
+                                                "me",
+                                                "v1",
+                                                base::Log()}};
 };
 
 TEST_F(Shell, WritesTheIntentBeforeTheCallAndTheOutcomeAfter) {
   const auto done = reconciler.reconcile(key);
   ASSERT_TRUE(done) << done.error().message;
-  EXPECT_EQ(server.log, (std::vector<std::string>{"GET /evacuations/web-1-7c1a8c1e", "GET /pods/web-1", "PATCH /evacuations/web-1-7c1a8c1e",
-                                                  "PUT /web-1-7c1a8c1e/status", "POST /web-1/eviction", "PUT /web-1-7c1a8c1e/status"}));
+  EXPECT_EQ(server.log, (std::vector<std::string>{"GET /evacuations/web-1-7c1a8c1e", "GET /pods/web-1",
+                                                  "PATCH /evacuations/web-1-7c1a8c1e", "PUT /web-1-7c1a8c1e/status",
+                                                  "POST /web-1/eviction", "PUT /web-1-7c1a8c1e/status"}));
   const Json ahead = Json::parse(server.bodies[3])["status"];
   EXPECT_EQ(ahead["phase"], "Requesting");
   EXPECT_EQ(ahead["intent"]["action"], "PostEviction");
@@ -171,7 +190,8 @@ TEST_F(Shell, DecidesOnLiveReadsNotOnTheCache) {
 }
 
 TEST_F(Shell, RecordsTheAnswerOnTopOfSomebodyElsesWrite) {
-  server.script("PUT ", ScriptedServer::json(409, R"({"kind":"Status","reason":"Conflict","code":409})"));  // the intent
+  server.script("PUT ",
+                ScriptedServer::json(409, R"({"kind":"Status","reason":"Conflict","code":409})"));  // the intent
   ASSERT_TRUE(reconciler.reconcile(key));
   EXPECT_EQ(server.evacuation["status"]["phase"], "Evicting");
   EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "POST /web-1/eviction"), 1);
@@ -209,15 +229,19 @@ TEST_P(LyingServer, LeadsToARetryNotToACall) {
   EXPECT_TRUE(reconciler.reconcile(key)) << "and goes on once the server tells the truth";
   EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "POST /web-1/eviction"), 1);
 }
-INSTANTIATE_TEST_SUITE_P(
-    Reads, LyingServer,
-    testing::Values(Lie{"EvacuationIsHtml", "GET /apis", "<html>login</html>"}, Lie{"EvacuationIsCut", "GET /apis", "{\"metadata\":{"},
-                    Lie{"EvacuationIsAList", "GET /apis", "[1,2,3]"}, Lie{"EvacuationIsEmpty", "GET /apis", "{}"},
-                    Lie{"EvacuationIsBroken", "GET /apis", "{}", 500}, Lie{"PodIsHtml", "GET /api/v1", "<html>login</html>"},
-                    Lie{"PodIsNull", "GET /api/v1", "null"}, Lie{"PodHasNoUid", "GET /api/v1", "{\"metadata\":{\"name\":\"web-1\"}}"},
-                    Lie{"PodIsForbidden", "GET /api/v1", "{}", 403}, Lie{"StatusIsHtml", "PUT /apis", "<html>ok</html>"},
-                    Lie{"StatusIsUnavailable", "PUT /apis", "", 503}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Reads, LyingServer,
+                         testing::Values(Lie{"EvacuationIsHtml", "GET /apis", "<html>login</html>"},
+                                         Lie{"EvacuationIsCut", "GET /apis", "{\"metadata\":{"},
+                                         Lie{"EvacuationIsAList", "GET /apis", "[1,2,3]"},
+                                         Lie{"EvacuationIsEmpty", "GET /apis", "{}"},
+                                         Lie{"EvacuationIsBroken", "GET /apis", "{}", 500},
+                                         Lie{"PodIsHtml", "GET /api/v1", "<html>login</html>"},
+                                         Lie{"PodIsNull", "GET /api/v1", "null"},
+                                         Lie{"PodHasNoUid", "GET /api/v1", "{\"metadata\":{\"name\":\"web-1\"}}"},
+                                         Lie{"PodIsForbidden", "GET /api/v1", "{}", 403},
+                                         Lie{"StatusIsHtml", "PUT /apis", "<html>ok</html>"},
+                                         Lie{"StatusIsUnavailable", "PUT /apis", "", 503}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST_F(Shell, WakesAsManyAsTheBudgetAllowsInOrder) {
   for (const auto& [name, priority, since] : {std::tuple("c", 0, 1), {"a", 0, 5}, {"d", 9, 7}, {"b", 0, 3}}) {

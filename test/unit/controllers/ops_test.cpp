@@ -26,7 +26,8 @@ TEST(OpsServer, TellsMetricsAndTheStateOfTheProcess) {
   ASSERT_TRUE(server.start().ok());
   EXPECT_THAT(fakes::http_get(server.port(), "/metrics"), HasSubstr("evacuator_leader 1"));
   EXPECT_THAT(fakes::http_get(server.port(), "/healthz"), StartsWith("HTTP/1.1 200"));
-  EXPECT_THAT(fakes::http_get(server.port(), "/readyz"), testing::AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("pods: not listed yet")));
+  EXPECT_THAT(fakes::http_get(server.port(), "/readyz"),
+              testing::AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("pods: not listed yet")));
   ready = true;
   EXPECT_THAT(fakes::http_get(server.port(), "/readyz"), StartsWith("HTTP/1.1 200"));
   EXPECT_THAT(fakes::http_get(server.port(), "/else"), StartsWith("HTTP/1.1 404"));
@@ -50,7 +51,10 @@ TEST(EvacuationMetrics, CountAFinishedEvacuationOnce) {
   after.status.reason = "Evicted";
   series.on_status(before, after, base::TimePoint(base::seconds(12)));
   series.on_status(after, after, base::TimePoint(base::seconds(13)));
-  EXPECT_THAT(metrics.render(), HasSubstr(R"(evacuator_evacuations_total{adapter="",evictor="eviction-api",reason="Evicted",result="Succeeded"} 1)"));
+  EXPECT_THAT(
+      metrics.render(),
+      HasSubstr(
+          R"(evacuator_evacuations_total{adapter="",evictor="eviction-api",reason="Evicted",result="Succeeded"} 1)"));
 }
 
 TEST(EvacuationMetrics, KeepTheGaugeOfPhases) {

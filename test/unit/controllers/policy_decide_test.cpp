@@ -72,7 +72,8 @@ TEST(Tally, CountsEachMovedPodOnceHoweverOftenItIsSeenAndAfterItsDeletion) {
 }
 
 TEST(Tally, CountsOnlySuccessAsEvictedAndOnlyUnfinishedAsActive) {
-  const std::vector all = {finished(kNoon, api::EvacuationPhase::kFailed), finished(kNoon, api::EvacuationPhase::kCancelled),
+  const std::vector all = {finished(kNoon, api::EvacuationPhase::kFailed),
+                           finished(kNoon, api::EvacuationPhase::kCancelled),
                            finished(kNoon, api::EvacuationPhase::kInProgress)};
   const auto counts = tally(all, {}, kNoon + minutes(5));
   EXPECT_EQ(counts.tally.evicted, 0);
@@ -99,7 +100,8 @@ TEST(EvacuationFor, CarriesTheTemplateAndItsOrigin) {
 TEST(EvacuationFor, WaitsForAPersonInManualMode) {
   auto from = policy();
   from.spec.mode = api::PolicyMode::kManual;
-  EXPECT_TRUE(evacuation_for(from, {"shop", "web-1", "0123456789abcdef", "node-1", "", "PodLifeTime", ""}).spec.suspend);
+  EXPECT_TRUE(
+      evacuation_for(from, {"shop", "web-1", "0123456789abcdef", "node-1", "", "PodLifeTime", ""}).spec.suspend);
 }
 
 CycleOutcome outcome(std::int32_t nominated, std::vector<std::string> problems = {}) {

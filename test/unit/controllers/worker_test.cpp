@@ -77,10 +77,13 @@ TEST(Worker, SurvivesExceptions) {
   kube::WorkQueue queue(clock);
   controllers::WorkerCounts counts;
   int call = 0;
-  controllers::Worker worker(queue, [&](const api::ObjectKey&) -> base::Result<Requeue> {
-    if (call++ == 0) throw std::runtime_error("bug");
-    throw 7;
-  }, counts, base::Log());
+  controllers::Worker worker(
+      queue,
+      [&](const api::ObjectKey&) -> base::Result<Requeue> {
+        if (call++ == 0) throw std::runtime_error("bug");
+        throw 7;
+      },
+      counts, base::Log());
   queue.add(kKey);
   EXPECT_TRUE(worker.step());
   clock.advance(seconds(60));

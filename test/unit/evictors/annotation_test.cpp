@@ -41,7 +41,8 @@ api::Evacuation background(EvacuationPhase phase) {
 }
 
 void acknowledge_timed_out(api::Evacuation& of) {
-  of.status.conditions.push_back({"HandoffAcknowledged", api::ConditionStatus::kFalse, "AcknowledgeTimeout", "", 0, kNoon});
+  of.status.conditions.push_back(
+      {"HandoffAcknowledged", api::ConditionStatus::kFalse, "AcknowledgeTimeout", "", 0, kNoon});
 }
 
 // --- reading what the owner wrote
@@ -49,15 +50,20 @@ void acknowledge_timed_out(api::Evacuation& of) {
 TEST(HandoffCapability, HasTheDefaultsOfTheProtocol) {
   const auto got = evictors::read_capability(required());
   ASSERT_TRUE(got);
-  EXPECT_EQ(*got, (evictors::HandoffCapability{.required = true, .pre = false, .migrate = true, .post = false,
-                                               .owner_evicts = false, .strict = false, .timeout = {}}));
+  EXPECT_EQ(*got, (evictors::HandoffCapability{.required = true,
+                                               .pre = false,
+                                               .migrate = true,
+                                               .post = false,
+                                               .owner_evicts = false,
+                                               .strict = false,
+                                               .timeout = {}}));
   EXPECT_FALSE(evictors::read_capability(pod()));
 }
 
 TEST(HandoffCapability, ReadsEveryKey) {
-  const auto got = evictors::read_capability(pod({handoff("mode", "optional"), handoff("phases", " pre, migrate ,post,dance"),
-                                                  handoff("evict-by", "owner"), handoff("timeout", "2h"),
-                                                  handoff("strict", "true")}));
+  const auto got = evictors::read_capability(
+      pod({handoff("mode", "optional"), handoff("phases", " pre, migrate ,post,dance"), handoff("evict-by", "owner"),
+           handoff("timeout", "2h"), handoff("strict", "true")}));
   ASSERT_TRUE(got);
   EXPECT_FALSE(got->required);
   EXPECT_TRUE(got->pre && got->migrate && got->post && got->owner_evicts && got->strict);
@@ -67,7 +73,8 @@ TEST(HandoffCapability, ReadsEveryKey) {
 TEST(HandoffCapability, FailsClosed) {
   EXPECT_TRUE(evictors::read_capability(pod({handoff("mode", "")}))->required);
   EXPECT_TRUE(evictors::read_capability(pod({handoff("mode", "Optional")}))->required);
-  EXPECT_TRUE(evictors::read_capability(required({handoff("phases", "pre")}))->migrate) << "required needs the ready word";
+  EXPECT_TRUE(evictors::read_capability(required({handoff("phases", "pre")}))->migrate)
+      << "required needs the ready word";
   EXPECT_EQ(evictors::read_capability(required({handoff("timeout", "1000h")}))->timeout, base::seconds(86400));
   for (const char* nonsense : {"-5s", "0", "soon", "99999999999999h"}) {
     EXPECT_EQ(evictors::read_capability(required({handoff("timeout", nonsense)}))->timeout, std::nullopt) << nonsense;
@@ -96,7 +103,8 @@ TEST(HandoffState, IsNotFooledByATokenThatOnlyStartsAlike) {
 
 TEST(HandoffState, TakesNonsenseAsAbsent) {
   for (const char* progress : {"e5b3.1@101", "e5b3.1@-1", "e5b3.1@", "e5b3.1@4x", "e5b3.1", "40"}) {
-    EXPECT_EQ(evictors::read_handoff(required({handoff("progress", progress)}), kToken).progress, std::nullopt) << progress;
+    EXPECT_EQ(evictors::read_handoff(required({handoff("progress", progress)}), kToken).progress, std::nullopt)
+        << progress;
   }
   const auto huge = required({handoff("heartbeat", "e5b3.1@" + std::string(300'000, 'x'))});
   EXPECT_EQ(evictors::read_handoff(huge, kToken).alive, "");
@@ -179,34 +187,67 @@ INSTANTIATE_TEST_SUITE_P(
         PlanCase{"SkipsPreWhenNotListed", kPreparing, {kMode}, Next::kProceed},
         PlanCase{"AsksForPre", kPreparing, {kMode, kAllPhases}, Next::kAct, "RequestPre"},
         PlanCase{"WaitsForPreDone", kPreparing, {kMode, kAllPhases, kRequested, kPrePhase}, Next::kWait},
-        PlanCase{"GoesOnAfterPreDone", kPreparing, {kMode, kAllPhases, kRequested, kPrePhase, handoff("pre-done", kToken)},
+        PlanCase{"GoesOnAfterPreDone",
+                 kPreparing,
+                 {kMode, kAllPhases, kRequested, kPrePhase, handoff("pre-done", kToken)},
                  Next::kProceed},
-        PlanCase{"IgnoresAStalePreDone", kPreparing, {kMode, kAllPhases, kRequested, kPrePhase, handoff("pre-done", "e5b3.0")},
+        PlanCase{"IgnoresAStalePreDone",
+                 kPreparing,
+                 {kMode, kAllPhases, kRequested, kPrePhase, handoff("pre-done", "e5b3.0")},
                  Next::kWait},
-        PlanCase{"OptionalGoesOnAfterAckTimeout", kPreparing, {kOptional, kAllPhases, kRequested, kPrePhase}, Next::kProceed,
-                 "", true},
+        PlanCase{"OptionalGoesOnAfterAckTimeout",
+                 kPreparing,
+                 {kOptional, kAllPhases, kRequested, kPrePhase},
+                 Next::kProceed,
+                 "",
+                 true},
         PlanCase{"AsksForMigrate", kRequesting, {kMode}, Next::kAct, "RequestMigrate"},
-        PlanCase{"AsksForMigrateAfterPre", kRequesting, {kMode, kAllPhases, kRequested, kPrePhase}, Next::kAct,
+        PlanCase{"AsksForMigrateAfterPre",
+                 kRequesting,
+                 {kMode, kAllPhases, kRequested, kPrePhase},
+                 Next::kAct,
                  "RequestMigrate"},
         PlanCase{"FindsItsRequestInEffect", kRequesting, {kMode, kRequested, kMigratePhase}, Next::kWait},
-        PlanCase{"EvictsWhenReady", kRequesting, {kMode, kRequested, kMigratePhase, kReady}, Next::kAct, "PostEviction"},
-        PlanCase{"FailedBeatsReady", kRequesting,
-                 {kMode, kRequested, kMigratePhase, kReady, handoff("failed", "e5b3.1:DiskFull:")}, Next::kWait},
-        PlanCase{"NeverEvictsOnAStaleReady", kRequesting,
-                 {kMode, kRequested, kMigratePhase, handoff("ready-to-evict", "e5b3.0")}, Next::kWait},
-        PlanCase{"NeverEvictsAfterAbort", kInProgress, {kMode, kRequested, kMigratePhase, kReady, handoff("abort", kToken)},
+        PlanCase{
+            "EvictsWhenReady", kRequesting, {kMode, kRequested, kMigratePhase, kReady}, Next::kAct, "PostEviction"},
+        PlanCase{"FailedBeatsReady",
+                 kRequesting,
+                 {kMode, kRequested, kMigratePhase, kReady, handoff("failed", "e5b3.1:DiskFull:")},
+                 Next::kWait},
+        PlanCase{"NeverEvictsOnAStaleReady",
+                 kRequesting,
+                 {kMode, kRequested, kMigratePhase, handoff("ready-to-evict", "e5b3.0")},
+                 Next::kWait},
+        PlanCase{"NeverEvictsAfterAbort",
+                 kInProgress,
+                 {kMode, kRequested, kMigratePhase, kReady, handoff("abort", kToken)},
                  Next::kWait},
         PlanCase{"WaitsInProgress", kInProgress, {kMode, kRequested, kMigratePhase}, Next::kWait},
-        PlanCase{"EvictsFromInProgress", kInProgress, {kMode, kRequested, kMigratePhase, kReady}, Next::kAct, "PostEviction"},
-        PlanCase{"LeavesItToTheOwner", kInProgress,
-                 {kMode, handoff("evict-by", "owner"), kRequested, kMigratePhase, kReady}, Next::kWait},
-        PlanCase{"OptionalEvictsAloneAfterAckTimeout", kInProgress, {kOptional, kRequested, kMigratePhase}, Next::kAct,
-                 "PostEviction", true},
-        PlanCase{"RequiredNeverEvictsAlone", kInProgress, {kMode, kRequested, kMigratePhase}, Next::kWait, "", true},
-        PlanCase{"OptionalWithoutMigrateEvicts", kRequesting, {kOptional, handoff("phases", "pre")}, Next::kAct,
+        PlanCase{"EvictsFromInProgress",
+                 kInProgress,
+                 {kMode, kRequested, kMigratePhase, kReady},
+                 Next::kAct,
                  "PostEviction"},
-        PlanCase{"WaitsOnceTheOwnerTookItOver", kInProgress,
-                 {kMode, kRequested, kMigratePhase, kReady, {kEvictOnly, ""}, {kMark, "true"}}, Next::kWait}),
+        PlanCase{"LeavesItToTheOwner",
+                 kInProgress,
+                 {kMode, handoff("evict-by", "owner"), kRequested, kMigratePhase, kReady},
+                 Next::kWait},
+        PlanCase{"OptionalEvictsAloneAfterAckTimeout",
+                 kInProgress,
+                 {kOptional, kRequested, kMigratePhase},
+                 Next::kAct,
+                 "PostEviction",
+                 true},
+        PlanCase{"RequiredNeverEvictsAlone", kInProgress, {kMode, kRequested, kMigratePhase}, Next::kWait, "", true},
+        PlanCase{"OptionalWithoutMigrateEvicts",
+                 kRequesting,
+                 {kOptional, handoff("phases", "pre")},
+                 Next::kAct,
+                 "PostEviction"},
+        PlanCase{"WaitsOnceTheOwnerTookItOver",
+                 kInProgress,
+                 {kMode, kRequested, kMigratePhase, kReady, {kEvictOnly, ""}, {kMark, "true"}},
+                 Next::kWait}),
     [](const auto& info) { return info.param.name; });
 
 TEST(HandoffPlan, StopsWhenTheModeIsTakenAway) {
@@ -273,9 +314,11 @@ TEST(HandoffUndo, WritesTheAbortOnceAndWaits) {
   EXPECT_EQ(Annotation().undone(context(of, told)), Rollback::kPending);
   EXPECT_EQ(Annotation().undone(context(of, told, kNoon + base::seconds(299))), Rollback::kPending);
 
-  const auto stale = required({kRequested, handoff("ack", "e5b3.1@x"), handoff("abort", kToken), handoff("aborted", "e5b3.0")});
+  const auto stale =
+      required({kRequested, handoff("ack", "e5b3.1@x"), handoff("abort", kToken), handoff("aborted", "e5b3.0")});
   EXPECT_EQ(Annotation().undone(context(of, stale)), Rollback::kPending);
-  const auto done = required({kRequested, handoff("ack", "e5b3.1@x"), handoff("abort", kToken), handoff("aborted", kToken)});
+  const auto done =
+      required({kRequested, handoff("ack", "e5b3.1@x"), handoff("abort", kToken), handoff("aborted", kToken)});
   EXPECT_EQ(Annotation().undone(context(of, done)), Rollback::kComplete);
 }
 
@@ -299,7 +342,8 @@ TEST(HandoffCleanUp, RemovesOnlyWhatIsOurs) {
   const auto of = generic(EvacuationPhase::kFailed);
   const auto keys = [&](const api::Pod& target) {
     const auto actions = Annotation().cleanup(context(of, target));
-    return actions.empty() ? nlohmann::json() : nlohmann::json::parse(actions[0].request.body)["metadata"]["annotations"];
+    return actions.empty() ? nlohmann::json()
+                           : nlohmann::json::parse(actions[0].request.body)["metadata"]["annotations"];
   };
   EXPECT_TRUE(keys(required()).is_null());
   EXPECT_TRUE(keys(required({handoff("request", "other.1"), handoff("abort", "e5b33.1")})).is_null());
@@ -326,14 +370,17 @@ TEST(BackgroundPlan, AsksOnceAndThenWatches) {
   };
   EXPECT_EQ(plan(kPreparing, pod({{kEvictOnly, ""}})), Next::kProceed);
   EXPECT_EQ(plan(kRequesting, pod({{kEvictOnly, ""}})), Next::kAct);
-  EXPECT_EQ(plan(kRequesting, pod({{kEvictOnly, ""}, {kMark, ""}})), Next::kWait) << "already under way: never ask again";
+  EXPECT_EQ(plan(kRequesting, pod({{kEvictOnly, ""}, {kMark, ""}})), Next::kWait)
+      << "already under way: never ask again";
   EXPECT_EQ(plan(kInProgress, pod({{kEvictOnly, ""}})), Next::kWait);
 }
 
 TEST(BackgroundObserve, SeesTheMarkComeAndGo) {
   auto of = background(EvacuationPhase::kInProgress);
   of.status.in_progress_since = kNoon;
-  const auto see = [&](const api::Pod& target, base::TimePoint now) { return Annotation().observe(context(of, target, now)); };
+  const auto see = [&](const api::Pod& target, base::TimePoint now) {
+    return Annotation().observe(context(of, target, now));
+  };
   EXPECT_TRUE(see(pod({{kEvictOnly, ""}, {kMark, "true"}}), kNoon).acknowledged);
   EXPECT_FALSE(see(pod({{kEvictOnly, ""}}), kNoon + base::seconds(599)).vanished) << "the mark may still come";
   EXPECT_TRUE(see(pod({{kEvictOnly, ""}}), kNoon + base::seconds(600)).vanished);

@@ -18,8 +18,8 @@ Answer answer(int code, std::string body, std::optional<seconds> retry_after = {
 }
 
 std::string status(int code, const std::string& reason, const std::string& message, Json details = nullptr) {
-  Json body = {{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Json::object()}, {"status", "Failure"},
-               {"message", message}, {"code", code}};
+  Json body = {{"kind", "Status"},    {"apiVersion", "v1"}, {"metadata", Json::object()},
+               {"status", "Failure"}, {"message", message}, {"code", code}};
   if (!reason.empty()) body["reason"] = reason;
   if (!details.is_null()) body["details"] = details;
   return body.dump();
@@ -60,96 +60,109 @@ INSTANTIATE_TEST_SUITE_P(
                                       cause("DisruptionBudget",
                                             "The disruption budget web needs 3 healthy pods and has 3 currently"))),
                    Class::kPdbBlocked, "PodDisruptionBudget", "web"},
-        AnswerCase{"BudgetFailedSync",
-                   answer(429, status(429, "TooManyRequests", kBudgetMessage,
-                                      cause("DisruptionBudget",
-                                            "The disruption budget web does not allow evicting pods currently because it "
-                                            "failed sync: found no controllers"))),
-                   Class::kPdbBlocked, "PodDisruptionBudget", "web"},
+        AnswerCase{
+            "BudgetFailedSync",
+            answer(429, status(429, "TooManyRequests", kBudgetMessage,
+                               cause("DisruptionBudget",
+                                     "The disruption budget web does not allow evicting pods currently because it "
+                                     "failed sync: found no controllers"))),
+            Class::kPdbBlocked, "PodDisruptionBudget", "web"},
         AnswerCase{"BudgetStillProcessed",
                    answer(429, status(429, "TooManyRequests", kBudgetMessage,
                                       cause("DisruptionBudget",
                                             "The disruption budget web is still being processed by the server."))),
                    Class::kPdbBlocked, "PodDisruptionBudget", "web"},
-        AnswerCase{"BudgetWithoutCause", answer(429, status(429, "TooManyRequests", kBudgetMessage)), Class::kPdbBlocked,
-                   "PodDisruptionBudget", ""},
+        AnswerCase{"BudgetWithoutCause", answer(429, status(429, "TooManyRequests", kBudgetMessage)),
+                   Class::kPdbBlocked, "PodDisruptionBudget", ""},
         AnswerCase{"KubeVirtTextWithoutCapability",
                    answer(429, status(429, "", kDeniedBy + "Eviction triggered evacuation of VMI \"ns/vm\"")),
                    Class::kRefusedByWebhook, "Webhook", "guard.example.com"},
         AnswerCase{"RoleNotSettled", answer(429, status(429, "", kDeniedBy + "Eviction request for target Pod")),
                    Class::kRetryLater, "Webhook", "guard.example.com"},
         AnswerCase{"NotLiveMigratable",
-                   answer(429, status(429, "", kDeniedBy + "VMI vm is configured with an eviction strategy but is not "
-                                                           "live-migratable")),
+                   answer(429, status(429, "",
+                                      kDeniedBy + "VMI vm is configured with an eviction strategy but is not "
+                                                  "live-migratable")),
                    Class::kNotEvictable},
-        AnswerCase{"HotplugPod", answer(429, status(429, "", kDeniedBy + "cannot evict hotplug pod: hp associated with")),
+        AnswerCase{"HotplugPod",
+                   answer(429, status(429, "", kDeniedBy + "cannot evict hotplug pod: hp associated with")),
                    Class::kNotEvictable},
-        AnswerCase{"UnknownDenial429", answer(429, status(429, "", kDeniedBy + "not on Fridays")), Class::kRefusedByWebhook,
-                   "Webhook", "guard.example.com"},
+        AnswerCase{"UnknownDenial429", answer(429, status(429, "", kDeniedBy + "not on Fridays")),
+                   Class::kRefusedByWebhook, "Webhook", "guard.example.com"},
         AnswerCase{"UnknownDenial403", answer(403, status(403, "Forbidden", kDeniedBy + "not on Fridays")),
                    Class::kRefusedByWebhook, "Webhook", "guard.example.com"},
-        AnswerCase{"UnknownDenial400", answer(400, status(400, "", kDeniedBy + "no")), Class::kRefusedByWebhook, "Webhook",
-                   "guard.example.com"},
+        AnswerCase{"UnknownDenial400", answer(400, status(400, "", kDeniedBy + "no")), Class::kRefusedByWebhook,
+                   "Webhook", "guard.example.com"},
         AnswerCase{"Strimzi500",
                    answer(500, status(500, "", kDeniedBy + "The pod will be rolled by the Strimzi Cluster Operator")),
                    Class::kRefusedByWebhook, "Webhook", "guard.example.com"},
-        AnswerCase{"Couchbase404", answer(404, status(404, "", kDeniedBy + "Pod has been rescheduled")), Class::kGoneMaybe},
+        AnswerCase{"Couchbase404", answer(404, status(404, "", kDeniedBy + "Pod has been rescheduled")),
+                   Class::kGoneMaybe},
         AnswerCase{"PriorityAndFairness", answer(429, "Too many requests, please try again later.", seconds(1)),
                    Class::kThrottled, "Throttled", "api-server"},
-        AnswerCase{"MultiPdb",
-                   answer(500, status(500, "InternalError",
-                                      "This pod has more than one PodDisruptionBudget, which the eviction subresource does "
-                                      "not support.")),
-                   Class::kMultiPdb, "PodDisruptionBudget", ""},
-        AnswerCase{"WebhookDown",
-                   answer(500, status(500, "InternalError",
-                                      "Internal error occurred: failed calling webhook \"guard.example.com\": connection "
-                                      "refused")),
-                   Class::kWebhookDown, "Webhook", "guard.example.com"},
+        AnswerCase{
+            "MultiPdb",
+            answer(500, status(500, "InternalError",
+                               "This pod has more than one PodDisruptionBudget, which the eviction subresource does "
+                               "not support.")),
+            Class::kMultiPdb, "PodDisruptionBudget", ""},
+        AnswerCase{
+            "WebhookDown",
+            answer(500, status(500, "InternalError",
+                               "Internal error occurred: failed calling webhook \"guard.example.com\": connection "
+                               "refused")),
+            Class::kWebhookDown, "Webhook", "guard.example.com"},
         AnswerCase{"Other500", answer(500, status(500, "InternalError", "etcd is unhappy")), Class::kUnknown},
         AnswerCase{"BadGateway", answer(502, "<html>Bad Gateway</html>"), Class::kUnknown},
         AnswerCase{"Unavailable", answer(503, "busy"), Class::kUnknown},
         AnswerCase{"PdbUpdateConflicts504",
                    answer(504, status(504, "Timeout", "couldn't update PodDisruptionBudget \"web\" due to conflicts")),
                    Class::kUnknown},
-        AnswerCase{"LostAnswer", Answer(base::Error{base::ErrorCode::kOutcomeUnknown, "connection reset"}), Class::kUnknown},
+        AnswerCase{"LostAnswer", Answer(base::Error{base::ErrorCode::kOutcomeUnknown, "connection reset"}),
+                   Class::kUnknown},
         AnswerCase{"NoConnection", Answer(base::unavailable("no route to host")), Class::kUnknown},
         AnswerCase{"NotFound", answer(404, status(404, "NotFound", "pods \"web-1\" not found", {{"kind", "pods"}})),
                    Class::kGoneMaybe},
         AnswerCase{"UidConflict",
-                   answer(409, status(409, "Conflict", "Operation cannot be fulfilled on Pod \"web-1\": the UID in the "
-                                                       "precondition (a) does not match the UID in record (b).")),
+                   answer(409, status(409, "Conflict",
+                                      "Operation cannot be fulfilled on Pod \"web-1\": the UID in the "
+                                      "precondition (a) does not match the UID in record (b).")),
                    Class::kConflict},
-        AnswerCase{"NamespaceTerminating",
-                   answer(403, status(403, "Forbidden", "forbidden", cause("NamespaceTerminating", "shop is terminating"))),
-                   Class::kNamespaceTerminating, "Namespace", ""},
+        AnswerCase{
+            "NamespaceTerminating",
+            answer(403, status(403, "Forbidden", "forbidden", cause("NamespaceTerminating", "shop is terminating"))),
+            Class::kNamespaceTerminating, "Namespace", ""},
         AnswerCase{"BrokenPdb",
                    answer(403, status(403, "Forbidden", "pdb disruptions allowed is negative",
                                       cause("DisruptionBudget", "The disruption budget web is broken"))),
                    Class::kPdbBroken, "PodDisruptionBudget", "web"},
-        AnswerCase{"Rbac",
-                   answer(403, status(403, "Forbidden", "pods \"web-1\" is forbidden: User \"x\" cannot create resource")),
-                   Class::kForbidden},
-        AnswerCase{"BadRequest", answer(400, status(400, "BadRequest", "name in URL does not match")), Class::kPermanent},
+        AnswerCase{
+            "Rbac",
+            answer(403, status(403, "Forbidden", "pods \"web-1\" is forbidden: User \"x\" cannot create resource")),
+            Class::kForbidden},
+        AnswerCase{"BadRequest", answer(400, status(400, "BadRequest", "name in URL does not match")),
+                   Class::kPermanent},
         AnswerCase{"NoDryRunWebhook",
                    answer(400, status(400, "BadRequest", "admission webhook \"x\" does not support dry run")),
                    Class::kPermanent},
         AnswerCase{"Unprocessable", answer(422, status(422, "Invalid", "invalid")), Class::kPermanent},
         AnswerCase{"Unauthorized", answer(401, status(401, "Unauthorized", "Unauthorized")), Class::kAuth},
         AnswerCase{"LoginPageWith200", answer(200, "<html>please log in</html>"), Class::kUnknown},
-        AnswerCase{"Redirect", answer(302, ""), Class::kUnknown}, AnswerCase{"EmptyBody429", answer(429, ""),
-                                                                             Class::kThrottled, "Throttled", "api-server"},
+        AnswerCase{"Redirect", answer(302, ""), Class::kUnknown},
+        AnswerCase{"EmptyBody429", answer(429, ""), Class::kThrottled, "Throttled", "api-server"},
         AnswerCase{"DetailsOfWrongType", answer(429, R"({"kind":"Status","message":7,"details":[1,{"causes":"x"}]})"),
                    Class::kThrottled, "Throttled", "api-server"},
-        AnswerCase{"CausesOfWrongType",
-                   answer(429, R"({"kind":"Status","details":{"causes":[3,null,{"reason":4}],"retryAfterSeconds":"9"}})"),
-                   Class::kThrottled, "Throttled", "api-server"}),
+        AnswerCase{
+            "CausesOfWrongType",
+            answer(429, R"({"kind":"Status","details":{"causes":[3,null,{"reason":4}],"retryAfterSeconds":"9"}})"),
+            Class::kThrottled, "Throttled", "api-server"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(ClassifyEviction, ReadsTheNumbersOfTheBudget) {
   const Verdict got = evictors::classify_eviction(answer(
-      429, status(429, "TooManyRequests", kBudgetMessage,
-                  cause("DisruptionBudget", "The disruption budget web-pdb needs 3 healthy pods and has 2 currently"))));
+      429,
+      status(429, "TooManyRequests", kBudgetMessage,
+             cause("DisruptionBudget", "The disruption budget web-pdb needs 3 healthy pods and has 2 currently"))));
   ASSERT_TRUE(got.blocker);
   EXPECT_EQ(got.blocker->desired_healthy, 3);
   EXPECT_EQ(got.blocker->current_healthy, 2);
@@ -202,7 +215,8 @@ TEST(ClassifyPatch, TellsStoredFromChangedFromRefused) {
   const auto of = [](const Answer& given) { return evictors::classify_patch(given).answer; };
   EXPECT_EQ(of(answer(200, R"({"kind":"Pod"})")), Class::kApplied);
   EXPECT_EQ(of(answer(409, status(409, "Conflict", "the object has been modified"))), Class::kConflict);
-  EXPECT_EQ(of(answer(422, status(422, "Invalid", "metadata.uid: Invalid value: field is immutable"))), Class::kConflict);
+  EXPECT_EQ(of(answer(422, status(422, "Invalid", "metadata.uid: Invalid value: field is immutable"))),
+            Class::kConflict);
   EXPECT_EQ(of(answer(422, status(422, "Invalid", "annotations too large"))), Class::kPermanent);
   EXPECT_EQ(of(answer(404, status(404, "NotFound", "pods \"web-1\" not found"))), Class::kGoneMaybe);
   EXPECT_EQ(of(answer(403, status(403, "Forbidden", "cannot patch resource \"pods\""))), Class::kForbidden);
@@ -230,21 +244,20 @@ TEST_P(BlockedDelay, GrowsToItsBound) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Protocols65, BlockedDelay,
-    testing::Values(DelayCase{"PdbFirst", Class::kPdbBlocked, 1, {}, seconds(5)},
-                    DelayCase{"PdbThird", Class::kPdbBlocked, 3, {}, seconds(20)},
-                    DelayCase{"PdbBound", Class::kPdbBlocked, 1000, {}, seconds(60)},
-                    DelayCase{"PdbAsksForTen", Class::kPdbBlocked, 1, seconds(10), seconds(10)},
-                    DelayCase{"MultiPdb", Class::kMultiPdb, 1, {}, seconds(60)},
-                    DelayCase{"WebhookDownSecond", Class::kWebhookDown, 2, {}, seconds(20)},
-                    DelayCase{"WebhookDownBound", Class::kWebhookDown, 9, {}, seconds(120)},
-                    DelayCase{"RefusedBound", Class::kRefusedByWebhook, 9, {}, seconds(300)},
-                    DelayCase{"ThrottledByHeader", Class::kThrottled, 9, seconds(7), seconds(7)},
-                    DelayCase{"ThrottledHeaderZero", Class::kThrottled, 9, seconds(0), seconds(1)},
-                    DelayCase{"UnknownFirst", Class::kUnknown, 1, {}, seconds(1)},
-                    DelayCase{"ConsecutiveZero", Class::kPdbBlocked, 0, {}, seconds(5)}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Protocols65, BlockedDelay,
+                         testing::Values(DelayCase{"PdbFirst", Class::kPdbBlocked, 1, {}, seconds(5)},
+                                         DelayCase{"PdbThird", Class::kPdbBlocked, 3, {}, seconds(20)},
+                                         DelayCase{"PdbBound", Class::kPdbBlocked, 1000, {}, seconds(60)},
+                                         DelayCase{"PdbAsksForTen", Class::kPdbBlocked, 1, seconds(10), seconds(10)},
+                                         DelayCase{"MultiPdb", Class::kMultiPdb, 1, {}, seconds(60)},
+                                         DelayCase{"WebhookDownSecond", Class::kWebhookDown, 2, {}, seconds(20)},
+                                         DelayCase{"WebhookDownBound", Class::kWebhookDown, 9, {}, seconds(120)},
+                                         DelayCase{"RefusedBound", Class::kRefusedByWebhook, 9, {}, seconds(300)},
+                                         DelayCase{"ThrottledByHeader", Class::kThrottled, 9, seconds(7), seconds(7)},
+                                         DelayCase{"ThrottledHeaderZero", Class::kThrottled, 9, seconds(0), seconds(1)},
+                                         DelayCase{"UnknownFirst", Class::kUnknown, 1, {}, seconds(1)},
+                                         DelayCase{"ConsecutiveZero", Class::kPdbBlocked, 0, {}, seconds(5)}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(ResponseClassNames, AreDistinct) {
   std::set<std::string_view> seen;

@@ -27,22 +27,27 @@ TEST_P(CodeTest, BecomesOneMeaning) {
   EXPECT_EQ(got.error().message, "m");
 }
 
-INSTANTIATE_TEST_SUITE_P(Classify, CodeTest, ::testing::Values(
-    CodeCase{100, "", ErrorCode::kInvalid}, CodeCase{301, "", ErrorCode::kInvalid}, CodeCase{302, "", ErrorCode::kInvalid},
-    CodeCase{304, "", ErrorCode::kInvalid}, CodeCase{307, "", ErrorCode::kInvalid},
-    CodeCase{400, "BadRequest", ErrorCode::kInvalid}, CodeCase{401, "Unauthorized", ErrorCode::kUnauthorized},
-    CodeCase{402, "", ErrorCode::kForbidden}, CodeCase{403, "Forbidden", ErrorCode::kForbidden},
-    CodeCase{404, "NotFound", ErrorCode::kNotFound}, CodeCase{405, "MethodNotAllowed", ErrorCode::kUnsupported},
-    CodeCase{406, "NotAcceptable", ErrorCode::kUnsupported}, CodeCase{408, "", ErrorCode::kUnavailable},
-    CodeCase{409, "AlreadyExists", ErrorCode::kAlreadyExists}, CodeCase{409, "Conflict", ErrorCode::kConflict},
-    CodeCase{409, "", ErrorCode::kConflict}, CodeCase{410, "Expired", ErrorCode::kGone}, CodeCase{410, "Gone", ErrorCode::kGone},
-    CodeCase{412, "", ErrorCode::kConflict}, CodeCase{413, "RequestEntityTooLarge", ErrorCode::kInvalid},
-    CodeCase{415, "UnsupportedMediaType", ErrorCode::kUnsupported}, CodeCase{418, "", ErrorCode::kInvalid},
-    CodeCase{422, "Invalid", ErrorCode::kInvalid}, CodeCase{425, "", ErrorCode::kThrottled},
-    CodeCase{429, "TooManyRequests", ErrorCode::kThrottled}, CodeCase{500, "InternalError", ErrorCode::kUnavailable},
-    CodeCase{501, "", ErrorCode::kUnsupported}, CodeCase{502, "", ErrorCode::kOutcomeUnknown},
-    CodeCase{503, "ServiceUnavailable", ErrorCode::kUnavailable}, CodeCase{504, "Timeout", ErrorCode::kOutcomeUnknown},
-    CodeCase{507, "", ErrorCode::kUnavailable}, CodeCase{599, "", ErrorCode::kUnavailable}, CodeCase{0, "", ErrorCode::kInvalid}),
+INSTANTIATE_TEST_SUITE_P(
+    Classify, CodeTest,
+    ::testing::Values(
+        CodeCase{100, "", ErrorCode::kInvalid}, CodeCase{301, "", ErrorCode::kInvalid},
+        CodeCase{302, "", ErrorCode::kInvalid}, CodeCase{304, "", ErrorCode::kInvalid},
+        CodeCase{307, "", ErrorCode::kInvalid}, CodeCase{400, "BadRequest", ErrorCode::kInvalid},
+        CodeCase{401, "Unauthorized", ErrorCode::kUnauthorized}, CodeCase{402, "", ErrorCode::kForbidden},
+        CodeCase{403, "Forbidden", ErrorCode::kForbidden}, CodeCase{404, "NotFound", ErrorCode::kNotFound},
+        CodeCase{405, "MethodNotAllowed", ErrorCode::kUnsupported},
+        CodeCase{406, "NotAcceptable", ErrorCode::kUnsupported}, CodeCase{408, "", ErrorCode::kUnavailable},
+        CodeCase{409, "AlreadyExists", ErrorCode::kAlreadyExists}, CodeCase{409, "Conflict", ErrorCode::kConflict},
+        CodeCase{409, "", ErrorCode::kConflict}, CodeCase{410, "Expired", ErrorCode::kGone},
+        CodeCase{410, "Gone", ErrorCode::kGone}, CodeCase{412, "", ErrorCode::kConflict},
+        CodeCase{413, "RequestEntityTooLarge", ErrorCode::kInvalid},
+        CodeCase{415, "UnsupportedMediaType", ErrorCode::kUnsupported}, CodeCase{418, "", ErrorCode::kInvalid},
+        CodeCase{422, "Invalid", ErrorCode::kInvalid}, CodeCase{425, "", ErrorCode::kThrottled},
+        CodeCase{429, "TooManyRequests", ErrorCode::kThrottled},
+        CodeCase{500, "InternalError", ErrorCode::kUnavailable}, CodeCase{501, "", ErrorCode::kUnsupported},
+        CodeCase{502, "", ErrorCode::kOutcomeUnknown}, CodeCase{503, "ServiceUnavailable", ErrorCode::kUnavailable},
+        CodeCase{504, "Timeout", ErrorCode::kOutcomeUnknown}, CodeCase{507, "", ErrorCode::kUnavailable},
+        CodeCase{599, "", ErrorCode::kUnavailable}, CodeCase{0, "", ErrorCode::kInvalid}),
     [](const auto& info) { return "Http" + std::to_string(info.param.status) + info.param.reason; });
 
 TEST(Classify, PassesEverySuccessThrough) {
@@ -67,18 +72,26 @@ TEST_P(BodyTest, IsToldInWords) {
   EXPECT_THAT(got.error().message, HasSubstr(GetParam().message));
 }
 
-INSTANTIATE_TEST_SUITE_P(Classify, BodyTest, ::testing::Values(
-    BodyCase{"PlainTooManyRequests", {429, "Too many requests, please try again later.\n", base::seconds(1), "text/plain"},
-             "HTTP 429: Too many requests, please try again later."},
-    BodyCase{"Html", {502, "<html><body>Bad Gateway</body></html>", {}, "text/html"}, "an HTML page instead of JSON"},
-    BodyCase{"HtmlWithoutType", {404, "  <!DOCTYPE html>", {}, ""}, "an HTML page instead of JSON"},
-    BodyCase{"SuccessfulHtml", {200, "<html>Please log in</html>", {}, "text/html; charset=utf-8"}, "check the server's URL"},
-    BodyCase{"Empty", {503, "", {}, ""}, "HTTP 503 with an empty body"},
-    BodyCase{"TruncatedJson", {500, R"({"kind":"Status","mess)", {}, "application/json"}, "no Kubernetes Status"},
-    BodyCase{"OtherJson", {500, R"({"error":"x"})", {}, "application/json"}, "no Kubernetes Status"},
-    BodyCase{"WrongTypes", {403, R"({"kind":"Status","message":7,"reason":[],"details":"x","code":"y"})", {}, ""}, "HTTP 403"},
-    BodyCase{"Redirect", {302, "", {}, ""}, "not followed"},
-    BodyCase{"ControlCharacters", {500, "a\x01\x1b[31m\r\nb", {}, "text/plain"}, "HTTP 500: a [31m b"}),
+INSTANTIATE_TEST_SUITE_P(
+    Classify, BodyTest,
+    ::testing::Values(
+        BodyCase{"PlainTooManyRequests",
+                 {429, "Too many requests, please try again later.\n", base::seconds(1), "text/plain"},
+                 "HTTP 429: Too many requests, please try again later."},
+        BodyCase{
+            "Html", {502, "<html><body>Bad Gateway</body></html>", {}, "text/html"}, "an HTML page instead of JSON"},
+        BodyCase{"HtmlWithoutType", {404, "  <!DOCTYPE html>", {}, ""}, "an HTML page instead of JSON"},
+        BodyCase{"SuccessfulHtml",
+                 {200, "<html>Please log in</html>", {}, "text/html; charset=utf-8"},
+                 "check the server's URL"},
+        BodyCase{"Empty", {503, "", {}, ""}, "HTTP 503 with an empty body"},
+        BodyCase{"TruncatedJson", {500, R"({"kind":"Status","mess)", {}, "application/json"}, "no Kubernetes Status"},
+        BodyCase{"OtherJson", {500, R"({"error":"x"})", {}, "application/json"}, "no Kubernetes Status"},
+        BodyCase{"WrongTypes",
+                 {403, R"({"kind":"Status","message":7,"reason":[],"details":"x","code":"y"})", {}, ""},
+                 "HTTP 403"},
+        BodyCase{"Redirect", {302, "", {}, ""}, "not followed"},
+        BodyCase{"ControlCharacters", {500, "a\x01\x1b[31m\r\nb", {}, "text/plain"}, "HTTP 500: a [31m b"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Classify, CutsLongText) {

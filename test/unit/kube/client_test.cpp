@@ -13,16 +13,19 @@ namespace kube {
 namespace {
 
 using base::ErrorCode;
-using testing::FakeTransport;
-using testing::json_response;
 using ::testing::ElementsAre;
+using testing::FakeTransport;
 using ::testing::HasSubstr;
+using testing::json_response;
 
 std::string page(const std::vector<std::string>& names, const std::string& token) {
   api::Json items = api::Json::array();
   for (const std::string& name : names) items.push_back({{"metadata", {{"name", name}}}});
-  return api::Json({{"apiVersion", "v1"}, {"kind", "PodList"}, {"items", items},
-                    {"metadata", {{"resourceVersion", "42"}, {"continue", token}}}}).dump();
+  return api::Json({{"apiVersion", "v1"},
+                    {"kind", "PodList"},
+                    {"items", items},
+                    {"metadata", {{"resourceVersion", "42"}, {"continue", token}}}})
+      .dump();
 }
 
 struct Collected {
@@ -99,13 +102,14 @@ TEST_P(ClientLieTest, IsAnErrorAndNoCrash) {
   EXPECT_FALSE(client.list(kPods, {}, [](std::string_view) -> base::Status { return base::Done{}; }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Client, ClientLieTest, ::testing::Values(
-    LieCase{"Truncated", {200, R"({"items":[{"metadata":{)", {}, "application/json"}},
-    LieCase{"Empty", {200, "", {}, "application/json"}},
-    LieCase{"Html", {200, "<html/>", {}, "text/html"}},
-    LieCase{"Array", {200, "[1,2]", {}, "application/json"}},
-    LieCase{"Forbidden", {403, "", {}, ""}}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Client, ClientLieTest,
+                         ::testing::Values(LieCase{"Truncated",
+                                                   {200, R"({"items":[{"metadata":{)", {}, "application/json"}},
+                                           LieCase{"Empty", {200, "", {}, "application/json"}},
+                                           LieCase{"Html", {200, "<html/>", {}, "text/html"}},
+                                           LieCase{"Array", {200, "[1,2]", {}, "application/json"}},
+                                           LieCase{"Forbidden", {403, "", {}, ""}}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(Client, NamesVerbAndPathInErrors) {
   FakeTransport transport;
@@ -183,9 +187,10 @@ base::Result<Discovery> discover_from(const Documents& documents) {
 }
 
 TEST(Discover, FindsAnOldServer) {
-  const auto got = discover_from({
-      {"/version", R"({"gitVersion":"v1.20.2"})"},
-      {"/api/v1", R"({"resources":[{"name":"pods"},{"name":"pods/eviction","group":"policy","version":"v1beta1"}]})"}});
+  const auto got = discover_from(
+      {{"/version", R"({"gitVersion":"v1.20.2"})"},
+       {"/api/v1",
+        R"({"resources":[{"name":"pods"},{"name":"pods/eviction","group":"policy","version":"v1beta1"}]})"}});
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(got->server_version, "v1.20.2");
   EXPECT_EQ(got->eviction_version, "v1beta1");
@@ -195,11 +200,11 @@ TEST(Discover, FindsAnOldServer) {
 }
 
 TEST(Discover, FindsANewServerWithOurKinds) {
-  const auto got = discover_from({
-      {"/version", R"({"gitVersion":"v1.32.0"})"},
-      {"/api/v1", R"({"resources":[{"name":"pods/eviction","group":"policy","version":"v1"}]})"},
-      {"/apis/policy/v1", R"({"resources":[{"name":"poddisruptionbudgets"}]})"},
-      {"/apis/evacuator.dev/v1alpha1", R"({"resources":[{"name":"evacuations"},{"name":"deschedulerpolicies"}]})"}});
+  const auto got = discover_from(
+      {{"/version", R"({"gitVersion":"v1.32.0"})"},
+       {"/api/v1", R"({"resources":[{"name":"pods/eviction","group":"policy","version":"v1"}]})"},
+       {"/apis/policy/v1", R"({"resources":[{"name":"poddisruptionbudgets"}]})"},
+       {"/apis/evacuator.dev/v1alpha1", R"({"resources":[{"name":"evacuations"},{"name":"deschedulerpolicies"}]})"}});
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(got->eviction_version, "v1");
   EXPECT_EQ(got->pdbs, kPdbs);
@@ -208,17 +213,18 @@ TEST(Discover, FindsANewServerWithOurKinds) {
 }
 
 TEST(Discover, OfServer1_21KeepsBothVersionsApart) {  // PDBs as v1 already, Eviction still v1beta1
-  const auto got = discover_from({
-      {"/version", R"({"gitVersion":"v1.21.0"})"},
-      {"/api/v1", R"({"resources":[{"name":"pods/eviction","group":"policy","version":"v1beta1"}]})"},
-      {"/apis/policy/v1", R"({"resources":[{"name":"poddisruptionbudgets"}]})"}});
+  const auto got =
+      discover_from({{"/version", R"({"gitVersion":"v1.21.0"})"},
+                     {"/api/v1", R"({"resources":[{"name":"pods/eviction","group":"policy","version":"v1beta1"}]})"},
+                     {"/apis/policy/v1", R"({"resources":[{"name":"poddisruptionbudgets"}]})"}});
   ASSERT_TRUE(got);
   EXPECT_EQ(got->eviction_version, "v1beta1");
   EXPECT_EQ(got->pdbs, kPdbs);
 }
 
 TEST(Discover, SurvivesWrongTypes) {
-  for (const char* lie : {R"({"resources":7})", R"({"resources":[7,null,{"name":[]}]})", R"({})", R"({"resources":null})"}) {
+  for (const char* lie :
+       {R"({"resources":7})", R"({"resources":[7,null,{"name":[]}]})", R"({})", R"({"resources":null})"}) {
     const auto got = discover_from({{"/version", lie}, {"/api/v1", lie}, {"/apis/policy/v1", lie}});
     ASSERT_TRUE(got) << lie;
     EXPECT_EQ(got->pdbs, kPdbsV1beta1);

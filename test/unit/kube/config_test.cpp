@@ -141,65 +141,92 @@ TEST_P(BadConfigTest, NamesFileAndFix) {
               AllOf(HasSubstr("/home/a/.kube/config"), HasSubstr(GetParam().message), Not(HasSubstr("SECRET"))));
 }
 
-INSTANTIATE_TEST_SUITE_P(Kube, BadConfigTest, ::testing::Values(
-    BadConfig{"Empty", "", "", "no current-context"},
-    BadConfig{"NotYaml", "a: [b", "", "not valid YAML"},
-    BadConfig{"Html", "<html><body>login SECRET</body></html>", "", "is no kubeconfig"},
-    BadConfig{"List", "- a\n- b\n", "", "is no kubeconfig"},
-    BadConfig{"OtherKind", "kind: Pod\n", "", "kind must be Config"},
-    BadConfig{"NoSuchContext", "contexts: [{name: a, context: {cluster: c}}, {name: b, context: {}}]", "x",
-              "context \"x\" does not exist; choose one with --context (there are: a, b)"},
-    BadConfig{"NoSuchCluster", "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]", "",
-              "names the cluster \"c\", which does not exist (there are: none)"},
-    BadConfig{"NoSuchUser", "current-context: a\nclusters: [{name: c, cluster: {server: 'https://h'}}]\n"
-                            "contexts: [{name: a, context: {cluster: c, user: u}}]", "", "names the user \"u\""},
-    BadConfig{"NoServer", "current-context: a\nclusters: [{name: c, cluster: {}}]\n"
-                          "contexts: [{name: a, context: {cluster: c}}]", "", "cluster \"c\" has no server"},
-    BadConfig{"BadServer", "current-context: a\nclusters: [{name: c, cluster: {server: 'ftp://h'}}]\n"
-                           "contexts: [{name: a, context: {cluster: c}}]", "", "scheme must be http or https"},
-    BadConfig{"BadProxy", "current-context: a\nclusters: [{name: c, cluster: {server: 'https://h', proxy-url: 'socks5://u:SECRET@p'}}]\n"
-                          "contexts: [{name: a, context: {cluster: c}}]", "", "only proxies of the form http://host:port"},
-    BadConfig{"TokenIsNumber", "users: [{name: u, user: {token: 12345}}]", "", "users[0].user.token: must be a string"},
-    BadConfig{"ClustersNoList", "clusters: {a: b}", "", "clusters: must be a list"},
-    BadConfig{"ClusterNoMapping", "clusters: [hello]", "", "clusters[0]"},
-    BadConfig{"FlagIsText", "clusters: [{name: c, cluster: {insecure-skip-tls-verify: 'yes'}}]", "", "must be true or false"},
-    BadConfig{"NoBase64", "clusters: [{name: c, cluster: {certificate-authority-data: '%%%'}}]", "",
-              "clusters[0].cluster.certificate-authority-data: is no Base64"},
-    BadConfig{"TokenWithLineBreak", "current-context: a\nclusters: [{name: c, cluster: {server: 'https://h'}}]\n"
-                                    "users: [{name: u, user: {token: \"SECRET\\nX: y\"}}]\n"
-                                    "contexts: [{name: a, context: {cluster: c, user: u}}]", "", "no token may have"},
-    BadConfig{"CertificateWithoutKey", "current-context: a\nclusters: [{name: c, cluster: {server: 'https://h'}}]\n"
-                                       "users: [{name: u, user: {client-certificate: c.pem}}]\n"
-                                       "contexts: [{name: a, context: {cluster: c, user: u}}]", "", "only one of"},
-    BadConfig{"OldAuthProvider", "current-context: a\nclusters: [{name: c, cluster: {server: 'https://h'}}]\n"
-                                 "users: [{name: u, user: {auth-provider: {name: gcp, config: {token: SECRET}}}}]\n"
-                                 "contexts: [{name: a, context: {cluster: c, user: u}}]", "", "exec credential plugin"},
-    BadConfig{"ExecVersion", "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: x}}}]", "",
-              "users[0].user.exec.apiVersion"},
-    BadConfig{"ExecInteractive", "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: x, "
-                                 "interactiveMode: Always}}}]", "", "no terminal"},
-    BadConfig{"ExecWithoutCommand", "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1}}}]", "",
-              "command: is missing"}),
+INSTANTIATE_TEST_SUITE_P(
+    Kube, BadConfigTest,
+    ::testing::Values(
+        BadConfig{"Empty", "", "", "no current-context"}, BadConfig{"NotYaml", "a: [b", "", "not valid YAML"},
+        BadConfig{"Html", "<html><body>login SECRET</body></html>", "", "is no kubeconfig"},
+        BadConfig{"List", "- a\n- b\n", "", "is no kubeconfig"},
+        BadConfig{"OtherKind", "kind: Pod\n", "", "kind must be Config"},
+        BadConfig{"NoSuchContext", "contexts: [{name: a, context: {cluster: c}}, {name: b, context: {}}]", "x",
+                  "context \"x\" does not exist; choose one with --context (there are: a, b)"},
+        BadConfig{"NoSuchCluster", "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]", "",
+                  "names the cluster \"c\", which does not exist (there are: none)"},
+        BadConfig{"NoSuchUser",
+                  "current-context: a\nclusters: [{name: c, cluster: {server: 'https://h'}}]\n"
+                  "contexts: [{name: a, context: {cluster: c, user: u}}]",
+                  "", "names the user \"u\""},
+        BadConfig{"NoServer",
+                  "current-context: a\nclusters: [{name: c, cluster: {}}]\n"
+                  "contexts: [{name: a, context: {cluster: c}}]",
+                  "", "cluster \"c\" has no server"},
+        BadConfig{"BadServer",
+                  "current-context: a\nclusters: [{name: c, cluster: {server: 'ftp://h'}}]\n"
+                  "contexts: [{name: a, context: {cluster: c}}]",
+                  "", "scheme must be http or https"},
+        BadConfig{"BadProxy",
+                  "current-context: a\nclusters: [{name: c, cluster: {server: 'https://h', proxy-url: "
+                  "'socks5://u:SECRET@p'}}]\n"
+                  "contexts: [{name: a, context: {cluster: c}}]",
+                  "", "only proxies of the form http://host:port"},
+        BadConfig{"TokenIsNumber", "users: [{name: u, user: {token: 12345}}]", "",
+                  "users[0].user.token: must be a string"},
+        BadConfig{"ClustersNoList", "clusters: {a: b}", "", "clusters: must be a list"},
+        BadConfig{"ClusterNoMapping", "clusters: [hello]", "", "clusters[0]"},
+        BadConfig{"FlagIsText", "clusters: [{name: c, cluster: {insecure-skip-tls-verify: 'yes'}}]", "",
+                  "must be true or false"},
+        BadConfig{"NoBase64", "clusters: [{name: c, cluster: {certificate-authority-data: '%%%'}}]", "",
+                  "clusters[0].cluster.certificate-authority-data: is no Base64"},
+        BadConfig{"TokenWithLineBreak",
+                  "current-context: a\nclusters: [{name: c, cluster: {server: 'https://h'}}]\n"
+                  "users: [{name: u, user: {token: \"SECRET\\nX: y\"}}]\n"
+                  "contexts: [{name: a, context: {cluster: c, user: u}}]",
+                  "", "no token may have"},
+        BadConfig{"CertificateWithoutKey",
+                  "current-context: a\nclusters: [{name: c, cluster: {server: 'https://h'}}]\n"
+                  "users: [{name: u, user: {client-certificate: c.pem}}]\n"
+                  "contexts: [{name: a, context: {cluster: c, user: u}}]",
+                  "", "only one of"},
+        BadConfig{"OldAuthProvider",
+                  "current-context: a\nclusters: [{name: c, cluster: {server: 'https://h'}}]\n"
+                  "users: [{name: u, user: {auth-provider: {name: gcp, config: {token: SECRET}}}}]\n"
+                  "contexts: [{name: a, context: {cluster: c, user: u}}]",
+                  "", "exec credential plugin"},
+        BadConfig{"ExecVersion",
+                  "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: x}}}]",
+                  "", "users[0].user.exec.apiVersion"},
+        BadConfig{"ExecInteractive",
+                  "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: x, "
+                  "interactiveMode: Always}}}]",
+                  "", "no terminal"},
+        BadConfig{"ExecWithoutCommand",
+                  "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1}}}]", "",
+                  "command: is missing"}),
     [](const auto& info) { return info.param.name; });
 
 TEST_F(ConfigTest, TakesTheOnlyContext) {
-  const auto config = from("clusters: [{name: c, cluster: {server: 'https://h'}}]\ncontexts: [{name: a, context: {cluster: c}}]");
+  const auto config =
+      from("clusters: [{name: c, cluster: {server: 'https://h'}}]\ncontexts: [{name: a, context: {cluster: c}}]");
   EXPECT_TRUE(config) << config.error().message;
 }
 
 TEST_F(ConfigTest, SkipsWhatItDoesNotKnow) {
-  const auto config = from("preferences: {colors: true}\nextensions: [{name: x}]\ncurrent-context: a\n"
-                           "clusters: [{name: c, cluster: {server: 'https://h', disable-compression: true, extensions: []}}]\n"
-                           "contexts: [{name: a, context: {cluster: c, extensions: null}}]\nusers: null");
+  const auto config = from(
+      "preferences: {colors: true}\nextensions: [{name: x}]\ncurrent-context: a\n"
+      "clusters: [{name: c, cluster: {server: 'https://h', disable-compression: true, extensions: []}}]\n"
+      "contexts: [{name: a, context: {cluster: c, extensions: null}}]\nusers: null");
   EXPECT_TRUE(config) << config.error().message;
 }
 
 TEST_F(ConfigTest, MergesFilesAsKubectlDoes) {
-  const std::string first = folder.write("one/config", "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
-                                                       "clusters: [{name: c, cluster: {server: 'https://first'}}]");
-  const std::string second = folder.write("two/config", "current-context: b\nclusters: [{name: c, cluster: {server: 'https://second'}}, "
-                                                        "{name: d, cluster: {server: 'https://d', certificate-authority: ca.pem}}]\n"
-                                                        "contexts: [{name: b, context: {cluster: d}}]");
+  const std::string first = folder.write("one/config",
+                                         "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
+                                         "clusters: [{name: c, cluster: {server: 'https://first'}}]");
+  const std::string second =
+      folder.write("two/config",
+                   "current-context: b\nclusters: [{name: c, cluster: {server: 'https://second'}}, "
+                   "{name: d, cluster: {server: 'https://d', certificate-authority: ca.pem}}]\n"
+                   "contexts: [{name: b, context: {cluster: d}}]");
   const Environment environment{{"KUBECONFIG", folder.path("missing") + ":" + first + "::" + second}};
   const auto usual = load_config({}, environment, clock);
   ASSERT_TRUE(usual) << usual.error().message;
@@ -225,7 +252,8 @@ TEST_F(ConfigTest, FlagWinsOverEnvironmentOverPodOverHome) {
   environment["KUBERNETES_SERVICE_HOST"] = "10.0.0.1";
   environment["KUBERNETES_SERVICE_PORT"] = "443";
   EXPECT_THAT(load_config({}, environment, clock).error().message, HasSubstr("service account"));
-  EXPECT_EQ(load_config({"", "a"}, environment, clock)->server, "https://home") << "--context rules the pod's account out";
+  EXPECT_EQ(load_config({"", "a"}, environment, clock)->server, "https://home")
+      << "--context rules the pod's account out";
 }
 
 TEST_F(ConfigTest, SaysWhatToDoWhenThereIsNothing) {
@@ -266,15 +294,17 @@ TEST_F(ConfigTest, SaysThatTheTokenFileIsMissingOrBroken) {
   files.token_file = folder.write("empty", "  \n");
   EXPECT_THAT(file_credentials(files, clock)->present().error().message, HasSubstr("the token is empty"));
   files.token_file = folder.write("split", "SECRET\r\nX-Evil: 1");
-  EXPECT_THAT(file_credentials(files, clock)->present().error().message, AllOf(HasSubstr("split"), Not(HasSubstr("SECRET"))));
+  EXPECT_THAT(file_credentials(files, clock)->present().error().message,
+              AllOf(HasSubstr("split"), Not(HasSubstr("SECRET"))));
 }
 
 TEST_F(ConfigTest, ReadsCertificateFiles) {
   folder.write("c.pem", "CERT");
   folder.write("k.pem", "KEY");
-  const auto config = from("current-context: a\nclusters: [{name: c, cluster: {server: 'https://h'}}]\n"
-                           "users: [{name: u, user: {client-certificate: c.pem, client-key: k.pem}}]\n"
-                           "contexts: [{name: a, context: {cluster: c, user: u}}]");
+  const auto config = from(
+      "current-context: a\nclusters: [{name: c, cluster: {server: 'https://h'}}]\n"
+      "users: [{name: u, user: {client-certificate: c.pem, client-key: k.pem}}]\n"
+      "contexts: [{name: a, context: {cluster: c, user: u}}]");
   ASSERT_TRUE(config) << config.error().message;
   const auto presented = config->credentials->present();
   ASSERT_TRUE(presented) << presented.error().message;
@@ -293,7 +323,8 @@ TEST_F(ConfigTest, ReadsThePodsServiceAccount) {
   EXPECT_EQ(config->ca_file, folder.path("sa/ca.crt"));
   EXPECT_EQ(authorization_of(config), "Bearer pod-token");
   std::filesystem::remove(folder.path("sa/token"));
-  EXPECT_THAT(in_cluster_config(environment, clock, folder.path("sa")).error().message, HasSubstr("automountServiceAccountToken"));
+  EXPECT_THAT(in_cluster_config(environment, clock, folder.path("sa")).error().message,
+              HasSubstr("automountServiceAccountToken"));
   EXPECT_EQ(in_cluster_config({}, clock).error().code, ErrorCode::kNotFound);
 }
 
@@ -309,20 +340,24 @@ class ExecTest : public ConfigTest {
     return made;
   }
   static std::string answer(const std::string& status) {
-    return "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"status\":" + status + "}'\n";
+    return "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"status\":" +
+           status + "}'\n";
   }
 };
 
 TEST_F(ExecTest, RunsThePluginOnce) {
-  const auto credentials = exec_credentials(plugin("echo x >> " + folder.path("runs") + "\n" + answer(R"({"token":"t1"})")), clock);
+  const auto credentials =
+      exec_credentials(plugin("echo x >> " + folder.path("runs") + "\n" + answer(R"({"token":"t1"})")), clock);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(credentials->present()->authorization, "Bearer t1");
   EXPECT_EQ(read_file(folder.path("runs")).operator*(), "x\n");
 }
 
 TEST_F(ExecTest, RenewsBeforeExpiry) {
   const std::string expires = base::format_time(clock.now() + base::seconds(100));
-  const auto credentials = exec_credentials(
-      plugin("echo x >> " + folder.path("runs") + "\n" + answer(R"({"token":"t1","expirationTimestamp":")" + expires + "\"}")), clock);
+  const auto credentials =
+      exec_credentials(plugin("echo x >> " + folder.path("runs") + "\n" +
+                              answer(R"({"token":"t1","expirationTimestamp":")" + expires + "\"}")),
+                       clock);
   EXPECT_TRUE(credentials->present());
   clock.advance(base::seconds(89));
   EXPECT_TRUE(credentials->present());
@@ -333,7 +368,8 @@ TEST_F(ExecTest, RenewsBeforeExpiry) {
 }
 
 TEST_F(ExecTest, RunsAgainAfter401ButNotInAStorm) {
-  const auto credentials = exec_credentials(plugin("echo x >> " + folder.path("runs") + "\n" + answer(R"({"token":"t1"})")), clock);
+  const auto credentials =
+      exec_credentials(plugin("echo x >> " + folder.path("runs") + "\n" + answer(R"({"token":"t1"})")), clock);
   EXPECT_TRUE(credentials->present());
   for (int i = 0; i < 5; ++i) {
     credentials->refused();
@@ -346,8 +382,8 @@ TEST_F(ExecTest, RunsAgainAfter401ButNotInAStorm) {
 }
 
 TEST_F(ExecTest, PassesArgumentsEnvironmentAndInfo) {
-  ExecPlugin made = plugin("printf '%s|%s|%s|%s' \"$1\" \"$2\" \"$GREETING\" \"$KUBERNETES_EXEC_INFO\" > " + folder.path("seen") +
-                           "\n" + answer(R"({"token":"t"})"));
+  ExecPlugin made = plugin("printf '%s|%s|%s|%s' \"$1\" \"$2\" \"$GREETING\" \"$KUBERNETES_EXEC_INFO\" > " +
+                           folder.path("seen") + "\n" + answer(R"({"token":"t"})"));
   made.args = {"get token", "--x"};
   made.env = {{"GREETING", "hello world"}};
   made.cluster_info = R"({"server":"https://h"})";
@@ -363,24 +399,27 @@ TEST_F(ExecTest, GivesThePluginTheEnvironmentFromBeforePrepareProcess) {
   const Environment original = child_environment();
   const std::string wanted = original.contains("SSL_CERT_FILE") ? original.at("SSL_CERT_FILE") : "unset";
   EXPECT_NE(wanted, "/dev/null");
-  const auto credentials = exec_credentials(plugin("printf %s \"${SSL_CERT_FILE-unset}\" > " + folder.path("seen") + "\n" +
-                                                   answer(R"({"token":"t"})")), clock);
+  const auto credentials = exec_credentials(
+      plugin("printf %s \"${SSL_CERT_FILE-unset}\" > " + folder.path("seen") + "\n" + answer(R"({"token":"t"})")),
+      clock);
   EXPECT_TRUE(credentials->present());
   EXPECT_EQ(*read_file(folder.path("seen")), wanted);
 }
 
 TEST_F(ExecTest, TakesCertificates) {
-  const auto got = exec_credentials(plugin(answer(R"({"clientCertificateData":"C","clientKeyData":"K"})")), clock)->present();
+  const auto got =
+      exec_credentials(plugin(answer(R"({"clientCertificateData":"C","clientKeyData":"K"})")), clock)->present();
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(*got, (Presented{"", "C", "K"}));
 }
 
 TEST_F(ExecTest, TellsAFailureWithItsWords) {
-  const auto got = exec_credentials(plugin("echo 'SECRET on stdout'; echo 'please log in' >&2; exit 3"), clock)->present();
+  const auto got =
+      exec_credentials(plugin("echo 'SECRET on stdout'; echo 'please log in' >&2; exit 3"), clock)->present();
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().code, ErrorCode::kUnauthorized);
-  EXPECT_THAT(got.error().message, AllOf(HasSubstr("of user \"dev\""), HasSubstr("exit code 3"), HasSubstr("please log in"),
-                                         Not(HasSubstr("SECRET"))));
+  EXPECT_THAT(got.error().message, AllOf(HasSubstr("of user \"dev\""), HasSubstr("exit code 3"),
+                                         HasSubstr("please log in"), Not(HasSubstr("SECRET"))));
 }
 
 TEST_F(ExecTest, TellsWhatToInstall) {
@@ -401,7 +440,9 @@ TEST_F(ExecTest, KillsAPluginThatHangs) {
 }
 
 TEST_F(ExecTest, KillsAPluginThatPrintsForEver) {
-  const auto got = exec_credentials(plugin("while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done"), clock)->present();
+  const auto got =
+      exec_credentials(plugin("while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done"), clock)
+          ->present();
   ASSERT_FALSE(got);
   EXPECT_THAT(got.error().message, HasSubstr("more than 1 MiB"));
 }
@@ -417,9 +458,10 @@ TEST_F(ExecTest, RemembersAFailureForAMoment) {
 
 TEST_F(ExecTest, KeepsAValidTokenWhenTheRenewalFails) {
   const std::string expires = base::format_time(clock.now() + base::seconds(100));
-  const auto credentials = exec_credentials(
-      plugin("[ -e " + folder.path("ran") + " ] && exit 1; touch " + folder.path("ran") + "\n" +
-             answer(R"({"token":"t1","expirationTimestamp":")" + expires + "\"}")), clock);
+  const auto credentials =
+      exec_credentials(plugin("[ -e " + folder.path("ran") + " ] && exit 1; touch " + folder.path("ran") + "\n" +
+                              answer(R"({"token":"t1","expirationTimestamp":")" + expires + "\"}")),
+                       clock);
   EXPECT_TRUE(credentials->present());
   clock.advance(base::seconds(95));
   EXPECT_TRUE(credentials->present()) << "it has 5 s to live";
@@ -429,10 +471,11 @@ TEST_F(ExecTest, KeepsAValidTokenWhenTheRenewalFails) {
 
 TEST_F(ExecTest, IsReadFromAKubeconfig) {
   folder.write_script("bin/plugin", answer(R"({"token":"t"})"));
-  const std::string text = "current-context: a\nclusters: [{name: c, cluster: {server: 'https://h'}}]\n"
-                           "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: ./bin/plugin, "
-                           "args: [a], env: [{name: X, value: 'y'}], provideClusterInfo: true, interactiveMode: Never}}}]\n"
-                           "contexts: [{name: a, context: {cluster: c, user: u}}]";
+  const std::string text =
+      "current-context: a\nclusters: [{name: c, cluster: {server: 'https://h'}}]\n"
+      "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: ./bin/plugin, "
+      "args: [a], env: [{name: X, value: 'y'}], provideClusterInfo: true, interactiveMode: Never}}}]\n"
+      "contexts: [{name: a, context: {cluster: c, user: u}}]";
   EXPECT_EQ(authorization_of(from(text)), "Bearer t");
 }
 
@@ -449,29 +492,36 @@ TEST_P(PrintedTest, IsRefusedWithoutQuotingIt) {
   EXPECT_THAT(got.error().message, AllOf(HasSubstr(GetParam().message), Not(HasSubstr("SECRET"))));
 }
 
-#define EXEC_ANSWER(status) R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":)" status "}"
-INSTANTIATE_TEST_SUITE_P(Kube, PrintedTest, ::testing::Values(
-    PrintedCase{"Nothing", "", "no ExecCredential"}, PrintedCase{"Text", "SECRET", "no ExecCredential"},
-    PrintedCase{"OtherKind", R"({"kind":"Pod"})", "no ExecCredential"},
-    PrintedCase{"OtherVersion", R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1"})", "another apiVersion"},
-    PrintedCase{"NoStatus", R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1"})", "without status"},
-    PrintedCase{"EmptyStatus", EXEC_ANSWER("{}"), "neither"}, PrintedCase{"StatusIsText", EXEC_ANSWER("\"SECRET\""), "without status"},
-    PrintedCase{"TokenIsNumber", EXEC_ANSWER("{\"token\":7}"), "neither"},
-    PrintedCase{"CertificateWithoutKey", EXEC_ANSWER("{\"clientCertificateData\":\"SECRET\"}"), "only one of"},
-    PrintedCase{"TokenWithBlank", EXEC_ANSWER("{\"token\":\"SECRET x\"}"), "no token may have"},
-    PrintedCase{"BadExpiry", EXEC_ANSWER("{\"token\":\"t\",\"expirationTimestamp\":\"soon\"}"), "RFC 3339"}),
+#define EXEC_ANSWER(status) \
+  R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":)" status "}"
+INSTANTIATE_TEST_SUITE_P(
+    Kube, PrintedTest,
+    ::testing::Values(
+        PrintedCase{"Nothing", "", "no ExecCredential"}, PrintedCase{"Text", "SECRET", "no ExecCredential"},
+        PrintedCase{"OtherKind", R"({"kind":"Pod"})", "no ExecCredential"},
+        PrintedCase{"OtherVersion", R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1"})",
+                    "another apiVersion"},
+        PrintedCase{"NoStatus", R"({"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1"})",
+                    "without status"},
+        PrintedCase{"EmptyStatus", EXEC_ANSWER("{}"), "neither"},
+        PrintedCase{"StatusIsText", EXEC_ANSWER("\"SECRET\""), "without status"},
+        PrintedCase{"TokenIsNumber", EXEC_ANSWER("{\"token\":7}"), "neither"},
+        PrintedCase{"CertificateWithoutKey", EXEC_ANSWER("{\"clientCertificateData\":\"SECRET\"}"), "only one of"},
+        PrintedCase{"TokenWithBlank", EXEC_ANSWER("{\"token\":\"SECRET x\"}"), "no token may have"},
+        PrintedCase{"BadExpiry", EXEC_ANSWER("{\"token\":\"t\",\"expirationTimestamp\":\"soon\"}"), "RFC 3339"}),
     [](const auto& info) { return info.param.name; });
 #undef EXEC_ANSWER
 
 // --- small parsers
 
 TEST(Base64, RoundTrips) {
-  for (const std::string& text : {std::string(), std::string("f"), std::string("fo"), std::string("foo"), std::string("foob"),
-                                  std::string("\0\xff\x80", 3)})
+  for (const std::string& text : {std::string(), std::string("f"), std::string("fo"), std::string("foo"),
+                                  std::string("foob"), std::string("\0\xff\x80", 3)})
     EXPECT_EQ(decode_base64(encode_base64(text)), text);
   EXPECT_EQ(encode_base64("fo"), "Zm8=");
   EXPECT_EQ(decode_base64("Zm\n9v\r\n Zg=="), "foof");
-  for (const char* bad : {"Z", "Zm9", "Zm9vZ", "Zm=v", "====", "Zm8=Zm8=", "Zm9v-_", "=", "Z==="}) EXPECT_EQ(decode_base64(bad), std::nullopt) << bad;
+  for (const char* bad : {"Z", "Zm9", "Zm9vZ", "Zm=v", "====", "Zm8=Zm8=", "Zm9v-_", "=", "Z==="})
+    EXPECT_EQ(decode_base64(bad), std::nullopt) << bad;
 }
 
 struct UrlCase {
@@ -494,19 +544,23 @@ TEST_P(UrlTest, ComesApart) {
   EXPECT_EQ(url->path, c.path);
   EXPECT_EQ(url->authority(), c.authority);
 }
-INSTANTIATE_TEST_SUITE_P(Kube, UrlTest, ::testing::Values(
-    UrlCase{"https://10.0.0.1:6443", true, "10.0.0.1", 6443, "", "10.0.0.1:6443"},
-    UrlCase{"https://host", true, "host", 443, "", "host"}, UrlCase{"https://host:443/", true, "host", 443, "", "host"},
-    UrlCase{"http://host:8080/base/path//", false, "host", 8080, "/base/path", "host:8080"},
-    UrlCase{"https://[::1]:6443", true, "::1", 6443, "", "[::1]:6443"}, UrlCase{"http://[fe80::1]", false, "fe80::1", 80, "", "[fe80::1]"},
-    UrlCase{"host:6443", true, "host", 6443, "", "host:6443"}, UrlCase{"http://u:p%40x@proxy:3128", false, "proxy", 3128, "", "proxy:3128"}));
+INSTANTIATE_TEST_SUITE_P(
+    Kube, UrlTest,
+    ::testing::Values(UrlCase{"https://10.0.0.1:6443", true, "10.0.0.1", 6443, "", "10.0.0.1:6443"},
+                      UrlCase{"https://host", true, "host", 443, "", "host"},
+                      UrlCase{"https://host:443/", true, "host", 443, "", "host"},
+                      UrlCase{"http://host:8080/base/path//", false, "host", 8080, "/base/path", "host:8080"},
+                      UrlCase{"https://[::1]:6443", true, "::1", 6443, "", "[::1]:6443"},
+                      UrlCase{"http://[fe80::1]", false, "fe80::1", 80, "", "[fe80::1]"},
+                      UrlCase{"host:6443", true, "host", 6443, "", "host:6443"},
+                      UrlCase{"http://u:p%40x@proxy:3128", false, "proxy", 3128, "", "proxy:3128"}));
 
 TEST(Url, DecodesUserInfo) { EXPECT_EQ(parse_url("http://u:p%40%zz@proxy")->user_info, "u:p@%zz"); }
 
 TEST(Url, RefusesTheRestWithoutQuotingSecrets) {
-  for (const char* bad : {"", "https://", "https:///path", "ftp://h", "https://h:0", "https://h:65536", "https://h:x", "https://h:",
-                          "https://[::1", "https://[host]", "https://h?q", "https://h#f", "https://h/a b", "https://u:SECRET@", "https://ho st",
-                          "https://h\r\nX: y"}) {
+  for (const char* bad : {"", "https://", "https:///path", "ftp://h", "https://h:0", "https://h:65536", "https://h:x",
+                          "https://h:", "https://[::1", "https://[host]", "https://h?q", "https://h#f", "https://h/a b",
+                          "https://u:SECRET@", "https://ho st", "https://h\r\nX: y"}) {
     const auto url = parse_url(bad);
     ASSERT_FALSE(url) << bad;
     EXPECT_THAT(url.error().message, Not(HasSubstr("SECRET")));

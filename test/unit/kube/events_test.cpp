@@ -15,12 +15,13 @@ namespace {
 using api::Json;
 using base::ErrorCode;
 using base::seconds;
+using ::testing::ElementsAre;
 using testing::FakeTransport;
 using testing::json_response;
-using ::testing::ElementsAre;
 using ::testing::StartsWith;
 
-EventNote note_about(const std::string& name, const std::string& reason = "Evicted", const std::string& text = "moved") {
+EventNote note_about(const std::string& name, const std::string& reason = "Evicted",
+                     const std::string& text = "moved") {
   EventNote note;
   note.regarding = {"v1", "Pod", "shop", name, "u-" + name};
   note.reason = reason;
@@ -82,7 +83,8 @@ TEST_F(EventsTest, PutsClusterScopedOnesIntoDefault) {
 TEST_F(EventsTest, FollowsOldServersIntoKubeSystem) {  // seen on 1.20.2
   transport.answer = [](const Request& request) -> base::Result<Response> {
     if (request.path.find("/kube-system/") != std::string::npos) return json_response(201, "{}");
-    return json_response(422, R"({"kind":"Status","message":"involvedObject.namespace: does not match event.namespace"})");
+    return json_response(422,
+                         R"({"kind":"Status","message":"involvedObject.namespace: does not match event.namespace"})");
   };
   for (const char* name : {"n1", "n2"}) {
     EventNote note = note_about(name);
@@ -129,7 +131,8 @@ TEST_F(EventsTest, FoldsRepetitionsIntoASeries) {
   ASSERT_THAT(methods(), ElementsAre("POST", "PATCH"));
   const Request patch = transport.requests()[1];
   EXPECT_EQ(patch.content_type, "application/merge-patch+json");
-  EXPECT_EQ(patch.path, "/apis/events.k8s.io/v1/namespaces/shop/events/" + body(0)["metadata"]["name"].get<std::string>());
+  EXPECT_EQ(patch.path,
+            "/apis/events.k8s.io/v1/namespaces/shop/events/" + body(0)["metadata"]["name"].get<std::string>());
   EXPECT_EQ(body(1), Json::parse(R"({"series":{"count":5,"lastObservedTime":"2027-01-15T08:00:00.000000Z"}})"));
   clock.advance(seconds(100));
   recorder.drain();
@@ -221,8 +224,10 @@ TEST(EventCorrelatorTest, ForgetsTheOldestSeries) {
   const base::TimePoint start = base::TimePoint{} + seconds(1000);
   for (int i = 0; i < 50; ++i) correlator.correlate(note_about("p" + std::to_string(i)), start + seconds(i));
   EXPECT_EQ(correlator.size(), 10u);
-  EXPECT_TRUE(std::holds_alternative<EventCorrelator::Count>(correlator.correlate(note_about("p49"), start + seconds(50))));
-  EXPECT_TRUE(std::holds_alternative<EventCorrelator::Create>(correlator.correlate(note_about("p0"), start + seconds(50))));
+  EXPECT_TRUE(
+      std::holds_alternative<EventCorrelator::Count>(correlator.correlate(note_about("p49"), start + seconds(50))));
+  EXPECT_TRUE(
+      std::holds_alternative<EventCorrelator::Create>(correlator.correlate(note_about("p0"), start + seconds(50))));
 }
 
 TEST(EventsRealTime, PublishNeverWaitsForTheServer) {

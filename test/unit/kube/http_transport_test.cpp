@@ -18,7 +18,10 @@ namespace {
 
 using base::ErrorCode;
 using base::milliseconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using testing::http_answer;
+using ::testing::Not;
 using testing::Peer;
 using testing::Pem;
 using testing::ServerRequest;
@@ -26,9 +29,6 @@ using testing::ServerTls;
 using testing::TestCa;
 using testing::TestProxy;
 using testing::TestServer;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr const char* kToken = "very-secret-token";
 
@@ -99,10 +99,12 @@ class EveryWayTest : public ::testing::TestWithParam<Way> {
     return got.error();
   }
 };
-INSTANTIATE_TEST_SUITE_P(Http, EveryWayTest, ::testing::Values(
-    Way{"MixedTls", HttpEngine::kMixed, true}, Way{"BeastTls", HttpEngine::kBeast, true},
-    Way{"MixedPlain", HttpEngine::kMixed, false}, Way{"BeastPlain", HttpEngine::kBeast, false}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Http, EveryWayTest,
+                         ::testing::Values(Way{"MixedTls", HttpEngine::kMixed, true},
+                                           Way{"BeastTls", HttpEngine::kBeast, true},
+                                           Way{"MixedPlain", HttpEngine::kMixed, false},
+                                           Way{"BeastPlain", HttpEngine::kBeast, false}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST_P(EveryWayTest, GetsAnAnswer) {
   const auto server = serve([](Peer& peer, const ServerRequest&) {
@@ -166,7 +168,8 @@ TEST_P(EveryWayTest, CarriesLargeBodiesBothWays) {
 
 TEST_P(EveryWayTest, ReadsChunksAndInterimAnswers) {
   const auto server = serve([](Peer& peer, const ServerRequest&) {
-    return peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n") && peer.send("2\r\nde\r\n0\r\n\r\n");
+    return peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n") &&
+           peer.send("2\r\nde\r\n0\r\n\r\n");
   });
   EXPECT_EQ(client_of(*server)->round_trip(get("/a"))->body, "abcde");
   EXPECT_EQ(client_of(*server)->round_trip(post("/a", "{}"))->body, "abcde");
@@ -323,7 +326,8 @@ TEST_P(EveryWayTest, ShutDownCancelsWhoWaits) {
   const auto client = client_of(*server);
   std::vector<std::jthread> threads;
   for (const Request& request : {get("/a"), post("/b", "{}")})
-    threads.emplace_back([&client, request] { EXPECT_EQ(client->round_trip(request).error().code, ErrorCode::kCancelled); });
+    threads.emplace_back(
+        [&client, request] { EXPECT_EQ(client->round_trip(request).error().code, ErrorCode::kCancelled); });
   server->await_requests(2);
   client->shut_down();
   threads.clear();
@@ -395,15 +399,24 @@ TEST_P(TlsRefusalTest, NamesTheReason) {
   EXPECT_TRUE(server.requests().empty()) << "nothing may be sent to the wrong server";
 }
 
-INSTANTIATE_TEST_SUITE_P(Http, TlsRefusalTest, ::testing::Combine(::testing::Values(
-    TlsCase{"Expired", [] { return ca().issue({"127.0.0.1"}, -7200, -3600); }, "certificate has expired (on 20"},
-    TlsCase{"NotYetValid", [] { return ca().issue({"127.0.0.1"}, 3600, 7200); }, "not yet valid"},
-    TlsCase{"WrongAddress", [] { return ca().issue({"10.1.2.3", "other.example"}); }, "the certificate is for 10.1.2.3, other.example"},
-    TlsCase{"NoName", [] { return ca().issue({}); }, "mismatch"},
-    TlsCase{"UnknownAuthority", [] { return TestCa().issue({"127.0.0.1"}); }, "certificate-authority"}),
-    ::testing::Values(HttpEngine::kMixed, HttpEngine::kBeast)),
+INSTANTIATE_TEST_SUITE_P(
+    Http, TlsRefusalTest,
+    ::testing::Combine(::testing::Values(TlsCase{"Expired", [] { return ca().issue({"127.0.0.1"}, -7200, -3600); },
+                                                 "certificate has expired (on 20"},
+                                         TlsCase{"NotYetValid", [] { return ca().issue({"127.0.0.1"}, 3600, 7200); },
+                                                 "not yet valid"},
+                                         TlsCase{"WrongAddress",
+                                                 [] {
+                                                   return ca().issue({"10.1.2.3", "other.example"});
+                                                 },
+                                                 "the certificate is for 10.1.2.3, other.example"},
+                                         TlsCase{"NoName", [] { return ca().issue({}); }, "mismatch"},
+                                         TlsCase{"UnknownAuthority", [] { return TestCa().issue({"127.0.0.1"}); },
+                                                 "certificate-authority"}),
+                       ::testing::Values(HttpEngine::kMixed, HttpEngine::kBeast)),
     [](const auto& info) {
-      return std::string(std::get<0>(info.param).name) + (std::get<1>(info.param) == HttpEngine::kMixed ? "Mixed" : "Beast");
+      return std::string(std::get<0>(info.param).name) +
+             (std::get<1>(info.param) == HttpEngine::kMixed ? "Mixed" : "Beast");
     });
 
 TEST(HttpTls, AcceptsAnythingWhenToldSo) {
@@ -461,11 +474,13 @@ TEST(HttpTls, SaysThatTheServerSpeaksPlainHttp) {
 }
 
 TEST(HttpTls, EndsASilentHandshake) {
-  const TestServer server([](Peer& peer, const ServerRequest&) { return answer_ok(peer, {}); });  // waits for a request line
+  const TestServer server(
+      [](Peer& peer, const ServerRequest&) { return answer_ok(peer, {}); });  // waits for a request line
   HttpTransportOptions options;
   options.handshake_timeout = milliseconds(100);
   options.engine = HttpEngine::kBeast;
-  const auto got = connect(config_for("https://127.0.0.1:" + std::to_string(server.port())), options)->round_trip(get("/a"));
+  const auto got =
+      connect(config_for("https://127.0.0.1:" + std::to_string(server.port())), options)->round_trip(get("/a"));
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().code, ErrorCode::kTimeout);
   EXPECT_THAT(got.error().message, HasSubstr("TLS handshake took longer than 100 ms"));
@@ -476,7 +491,8 @@ TEST(HttpTls, RefusesUnreadableCertificates) {
   config.ca_pem = "-----BEGIN CERTIFICATE-----\nbroken\n-----END CERTIFICATE-----\n";
   const auto made = HttpTransport::create(config);
   ASSERT_FALSE(made);
-  EXPECT_THAT(made.error().message, AllOf(HasSubstr("the test"), HasSubstr("certificate-authority"), Not(HasSubstr("broken"))));
+  EXPECT_THAT(made.error().message,
+              AllOf(HasSubstr("the test"), HasSubstr("certificate-authority"), Not(HasSubstr("broken"))));
 
   Config missing = config_for("https://127.0.0.1:1");
   missing.ca_pem.clear();

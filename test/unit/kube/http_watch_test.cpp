@@ -14,13 +14,13 @@ namespace {
 
 using base::ErrorCode;
 using base::milliseconds;
+using ::testing::HasSubstr;
 using testing::http_answer;
 using testing::Peer;
 using testing::ServerRequest;
 using testing::ServerTls;
 using testing::TestCa;
 using testing::TestServer;
-using ::testing::HasSubstr;
 
 constexpr milliseconds kLong{20'000};
 const std::string kHead = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -66,7 +66,8 @@ class HttpWatchTest : public ::testing::TestWithParam<bool> {
   std::unique_ptr<TestServer> server;
   std::unique_ptr<HttpTransport> transport;
 };
-INSTANTIATE_TEST_SUITE_P(Http, HttpWatchTest, ::testing::Bool(), [](const auto& info) { return info.param ? "Tls" : "Plain"; });
+INSTANTIATE_TEST_SUITE_P(Http, HttpWatchTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Tls" : "Plain"; });
 
 TEST_P(HttpWatchTest, GivesLinesAsTheyCome) {
   std::atomic<bool> go_on = false;

@@ -15,9 +15,9 @@ using api::Json;
 using base::Duration;
 using base::ErrorCode;
 using base::seconds;
+using ::testing::ElementsAre;
 using testing::FakeTransport;
 using testing::json_response;
-using ::testing::ElementsAre;
 
 LeaderOptions options_for(const std::string& identity) {
   LeaderOptions options;
@@ -43,19 +43,21 @@ TEST_P(DecideLeaseTest, Moves) {
   EXPECT_EQ(decide(c.lease, options_for("me"), c.leading, seconds(c.now_s)), c.want);
 }
 
-INSTANTIATE_TEST_SUITE_P(Leader, DecideLeaseTest, ::testing::Values(
-    MoveCase{"CreatesWhatIsMissing", std::nullopt, false, 0, LeaseMove::kCreate},
-    MoveCase{"RecreatesItsOwnWhenDeleted", std::nullopt, true, 0, LeaseMove::kCreate},
-    MoveCase{"TakesAReleasedOne", seen("", seconds(100)), false, 100, LeaseMove::kAcquire},
-    MoveCase{"RenewsItsOwn", seen("me", seconds(100)), true, 102, LeaseMove::kRenew},
-    MoveCase{"RenewsItsOwnEvenWhenLate", seen("me", seconds(100)), false, 900, LeaseMove::kRenew},
-    MoveCase{"WaitsForALivingHolder", seen("other", seconds(100)), false, 114, LeaseMove::kWait},
-    MoveCase{"TakesItFromADeadHolder", seen("other", seconds(100)), false, 115, LeaseMove::kAcquire},
-    MoveCase{"WaitsForAMorePatientHolder", seen("other", seconds(100), 60), false, 159, LeaseMove::kWait},
-    MoveCase{"TakesItFromAMorePatientHolder", seen("other", seconds(100), 60), false, 160, LeaseMove::kAcquire},
-    MoveCase{"KeepsItsOwnPatienceWithAHastyRecord", seen("other", seconds(100), 0), false, 114, LeaseMove::kWait},
-    MoveCase{"DoesNotWaitForNonsense", seen("other", seconds(100), 1'000'000), false, 400, LeaseMove::kAcquire},
-    MoveCase{"NoticesThatItLost", seen("other", seconds(100)), true, 100, LeaseMove::kLost}),
+INSTANTIATE_TEST_SUITE_P(
+    Leader, DecideLeaseTest,
+    ::testing::Values(
+        MoveCase{"CreatesWhatIsMissing", std::nullopt, false, 0, LeaseMove::kCreate},
+        MoveCase{"RecreatesItsOwnWhenDeleted", std::nullopt, true, 0, LeaseMove::kCreate},
+        MoveCase{"TakesAReleasedOne", seen("", seconds(100)), false, 100, LeaseMove::kAcquire},
+        MoveCase{"RenewsItsOwn", seen("me", seconds(100)), true, 102, LeaseMove::kRenew},
+        MoveCase{"RenewsItsOwnEvenWhenLate", seen("me", seconds(100)), false, 900, LeaseMove::kRenew},
+        MoveCase{"WaitsForALivingHolder", seen("other", seconds(100)), false, 114, LeaseMove::kWait},
+        MoveCase{"TakesItFromADeadHolder", seen("other", seconds(100)), false, 115, LeaseMove::kAcquire},
+        MoveCase{"WaitsForAMorePatientHolder", seen("other", seconds(100), 60), false, 159, LeaseMove::kWait},
+        MoveCase{"TakesItFromAMorePatientHolder", seen("other", seconds(100), 60), false, 160, LeaseMove::kAcquire},
+        MoveCase{"KeepsItsOwnPatienceWithAHastyRecord", seen("other", seconds(100), 0), false, 114, LeaseMove::kWait},
+        MoveCase{"DoesNotWaitForNonsense", seen("other", seconds(100), 1'000'000), false, 400, LeaseMove::kAcquire},
+        MoveCase{"NoticesThatItLost", seen("other", seconds(100)), true, 100, LeaseMove::kLost}),
     [](const auto& info) { return info.param.name; });
 
 TEST(ObserveLease, CountsFromTheHoldersLastWord) {
@@ -69,13 +71,15 @@ TEST(ObserveLease, CountsFromTheHoldersLastWord) {
 }
 
 TEST(DecodeLease, SurvivesWrongTypes) {
-  for (const char* lie : {R"({"spec":7})", R"({"spec":{"holderIdentity":{},"leaseDurationSeconds":"x","renewTime":1}})", "{}"}) {
+  for (const char* lie :
+       {R"({"spec":7})", R"({"spec":{"holderIdentity":{},"leaseDurationSeconds":"x","renewTime":1}})", "{}"}) {
     const auto got = decode_lease(lie);
     ASSERT_TRUE(got) << lie;
     EXPECT_EQ(got->holder, "");
   }
   EXPECT_FALSE(decode_lease("nonsense"));
-  EXPECT_EQ(decode_lease(R"({"spec":{"leaseDurationSeconds":-5,"leaseTransitions":99999999999}})")->duration, seconds(0));
+  EXPECT_EQ(decode_lease(R"({"spec":{"leaseDurationSeconds":-5,"leaseTransitions":99999999999}})")->duration,
+            seconds(0));
 }
 
 TEST(CheckLeaderOptions, RefusesWhatCouldGiveTwoLeaders) {
@@ -110,7 +114,8 @@ class LeaseServer {
     if (request.method == "GET") return lease.is_null() ? json_response(404, "") : json_response(200, lease.dump());
     Json body = Json::parse(request.body);
     const std::string known = body["metadata"].value("resourceVersion", "");
-    if (request.method == "POST" && !lease.is_null()) return json_response(409, R"({"kind":"Status","reason":"AlreadyExists"})");
+    if (request.method == "POST" && !lease.is_null())
+      return json_response(409, R"({"kind":"Status","reason":"AlreadyExists"})");
     if (request.method == "PUT" && (lease.is_null() || known != lease["metadata"]["resourceVersion"]))
       return json_response(409, R"({"kind":"Status","reason":"Conflict"})");
     body["metadata"]["resourceVersion"] = std::to_string(++version_);
@@ -231,7 +236,8 @@ TEST_F(LeaderTest, LosesItWhenSomebodyElseHoldsIt) {
 
 TEST_F(LeaderTest, DoesNotTrustOtherClocks) {
   Member me(*this, "me");
-  server.lease = Json::parse(R"({"metadata":{"resourceVersion":"1"},"spec":{"holderIdentity":"other","leaseDurationSeconds":15,
+  server.lease =
+      Json::parse(R"({"metadata":{"resourceVersion":"1"},"spec":{"holderIdentity":"other","leaseDurationSeconds":15,
                                  "renewTime":"1999-01-01T00:00:00.000000Z"}})");
   for (int i = 0; i < 7; ++i) {
     me.elector.step();

@@ -105,12 +105,13 @@ TEST_F(RateLimiterTest, LeasesPassAtOnce) {
 
 TEST_F(RateLimiterTest, SlowListsLeaveSlotsForEvictions) {
   RateLimiter limiter(clock, {.qps = 1000, .burst = 1000, .max_in_flight = 8});
-  for (int i = 0; i < 3; ++i) threads.emplace_back([&](std::stop_token stop) {
-    auto permit = limiter.acquire(Flow::kList, stop);
-    if (!permit) return;
-    const std::scoped_lock lock(mutex);
-    held.push_back(std::make_unique<RateLimiter::Permit>(*std::move(permit)));
-  });
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&](std::stop_token stop) {
+      auto permit = limiter.acquire(Flow::kList, stop);
+      if (!permit) return;
+      const std::scoped_lock lock(mutex);
+      held.push_back(std::make_unique<RateLimiter::Permit>(*std::move(permit)));
+    });
   while (limiter.stats().in_flight < 2 || limiter.stats().waiting < 1) std::this_thread::yield();
   {
     std::vector<RateLimiter::Permit> evictions;

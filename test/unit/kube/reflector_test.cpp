@@ -14,10 +14,13 @@ namespace kube {
 // GoogleTest prints states by these.
 void PrintTo(const ReflectorState& state, std::ostream* out) {
   std::visit(base::Overload{
-      [&](const MustList& s) { *out << "MustList{" << s.failures << ", " << s.page_shift << "}"; },
-      [&](const MustWatch& s) { *out << "MustWatch{" << s.resource_version << ", " << s.failures << "}"; },
-      [&](const Watching& s) { *out << "Watching{" << s.resource_version << ", " << s.failures << ", " << s.progressed << "}"; },
-  }, state);
+                 [&](const MustList& s) { *out << "MustList{" << s.failures << ", " << s.page_shift << "}"; },
+                 [&](const MustWatch& s) { *out << "MustWatch{" << s.resource_version << ", " << s.failures << "}"; },
+                 [&](const Watching& s) {
+                   *out << "Watching{" << s.resource_version << ", " << s.failures << ", " << s.progressed << "}";
+                 },
+             },
+             state);
 }
 
 namespace {
@@ -26,11 +29,11 @@ using base::Error;
 using base::ErrorCode;
 using base::milliseconds;
 using base::seconds;
+using ::testing::ElementsAre;
 using testing::FakeFeed;
 using testing::FakeTransport;
-using testing::json_response;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::json_response;
 
 const Error kGoneError{ErrorCode::kGone, "too old"};
 const Error kDown{ErrorCode::kUnavailable, "refused"};
@@ -47,31 +50,33 @@ class NextStateTest : public ::testing::TestWithParam<StepCase> {};
 
 TEST_P(NextStateTest, LeadsThere) { EXPECT_EQ(next_state(GetParam().from, GetParam().input), GetParam().want); }
 
-INSTANTIATE_TEST_SUITE_P(Reflector, NextStateTest, ::testing::Values(
-    StepCase{"ListLeadsToWatch", MustList{}, Listed{"7"}, MustWatch{"7"}},
-    StepCase{"ListKeepsTheCountSoThat410sCannotSpin", MustList{2}, Listed{"7"}, MustWatch{"7", 2}},
-    StepCase{"FailedListIsRepeated", MustList{}, ListFailed{kDown}, MustList{1}},
-    StepCase{"HeavyListIsRepeatedInSmallerPages", MustList{}, ListFailed{kLost}, MustList{1, -1}},
-    StepCase{"PagesDoNotShrinkForEver", MustList{9, -5}, ListFailed{kLost}, MustList{10, -5}},
-    StepCase{"ExpiredTokenIsMetWithLargerPages", MustList{}, ListFailed{kGoneError}, MustList{1, 1}},
-    StepCase{"PagesDoNotGrowForEver", MustList{3, 3}, ListFailed{kGoneError}, MustList{4, 3}},
-    StepCase{"OpenedWatchKeepsTheVersion", MustWatch{"7"}, WatchOpened{}, Watching{"7"}},
-    StepCase{"RefusedWatchIsTriedAgain", MustWatch{"7"}, WatchRefused{kDown}, MustWatch{"7", 1}},
-    StepCase{"RefusedFor410Lists", MustWatch{"7"}, WatchRefused{kGoneError}, MustList{1}},
-    StepCase{"RefusedAsInvalidLists", MustWatch{"7", 2}, WatchRefused{kBad}, MustList{3}},
-    StepCase{"VersionAheadOfTheServerListsInTheEnd", MustWatch{"7", 3}, WatchRefused{kLost}, MustList{4}},
-    StepCase{"OutageDoesNotList", MustWatch{"7", 90}, WatchRefused{kDown}, MustWatch{"7", 91}},
-    StepCase{"ChangeMovesTheVersion", Watching{"7", 3}, Changed{"8"}, Watching{"8", 0, true}},
-    StepCase{"ChangeWithoutVersionKeepsIt", Watching{"7"}, Changed{""}, Watching{"7", 0, true}},
-    StepCase{"Error410Lists", Watching{"8", 0, true}, ServerError{kGoneError}, MustList{1}},
-    StepCase{"OtherErrorResumes", Watching{"8", 0, true}, ServerError{kDown}, MustWatch{"8", 1}},
-    StepCase{"MalformedLineLists", Watching{"8"}, Malformed{}, MustList{1}},
-    StepCase{"EndResumesWhereItWas", Watching{"8", 2, true}, StreamEnded{}, MustWatch{"8", 0}},
-    StepCase{"QuietWatchThatLastedIsNoFailure", Watching{"8", 2}, StreamEnded{}, MustWatch{"8", 0}},
-    StepCase{"FruitlessWatchBacksOff", Watching{"8", 2}, StreamEnded{true}, MustWatch{"8", 3}},
-    StepCase{"ShortButFruitfulWatchDoesNot", Watching{"8", 0, true}, StreamEnded{true}, MustWatch{"8", 0}},
-    StepCase{"StrayInputIsIgnored", MustList{1}, Changed{"9"}, MustList{1}},
-    StepCase{"StrayListIsIgnored", Watching{"8"}, Listed{"9"}, Watching{"8"}}),
+INSTANTIATE_TEST_SUITE_P(
+    Reflector, NextStateTest,
+    ::testing::Values(
+        StepCase{"ListLeadsToWatch", MustList{}, Listed{"7"}, MustWatch{"7"}},
+        StepCase{"ListKeepsTheCountSoThat410sCannotSpin", MustList{2}, Listed{"7"}, MustWatch{"7", 2}},
+        StepCase{"FailedListIsRepeated", MustList{}, ListFailed{kDown}, MustList{1}},
+        StepCase{"HeavyListIsRepeatedInSmallerPages", MustList{}, ListFailed{kLost}, MustList{1, -1}},
+        StepCase{"PagesDoNotShrinkForEver", MustList{9, -5}, ListFailed{kLost}, MustList{10, -5}},
+        StepCase{"ExpiredTokenIsMetWithLargerPages", MustList{}, ListFailed{kGoneError}, MustList{1, 1}},
+        StepCase{"PagesDoNotGrowForEver", MustList{3, 3}, ListFailed{kGoneError}, MustList{4, 3}},
+        StepCase{"OpenedWatchKeepsTheVersion", MustWatch{"7"}, WatchOpened{}, Watching{"7"}},
+        StepCase{"RefusedWatchIsTriedAgain", MustWatch{"7"}, WatchRefused{kDown}, MustWatch{"7", 1}},
+        StepCase{"RefusedFor410Lists", MustWatch{"7"}, WatchRefused{kGoneError}, MustList{1}},
+        StepCase{"RefusedAsInvalidLists", MustWatch{"7", 2}, WatchRefused{kBad}, MustList{3}},
+        StepCase{"VersionAheadOfTheServerListsInTheEnd", MustWatch{"7", 3}, WatchRefused{kLost}, MustList{4}},
+        StepCase{"OutageDoesNotList", MustWatch{"7", 90}, WatchRefused{kDown}, MustWatch{"7", 91}},
+        StepCase{"ChangeMovesTheVersion", Watching{"7", 3}, Changed{"8"}, Watching{"8", 0, true}},
+        StepCase{"ChangeWithoutVersionKeepsIt", Watching{"7"}, Changed{""}, Watching{"7", 0, true}},
+        StepCase{"Error410Lists", Watching{"8", 0, true}, ServerError{kGoneError}, MustList{1}},
+        StepCase{"OtherErrorResumes", Watching{"8", 0, true}, ServerError{kDown}, MustWatch{"8", 1}},
+        StepCase{"MalformedLineLists", Watching{"8"}, Malformed{}, MustList{1}},
+        StepCase{"EndResumesWhereItWas", Watching{"8", 2, true}, StreamEnded{}, MustWatch{"8", 0}},
+        StepCase{"QuietWatchThatLastedIsNoFailure", Watching{"8", 2}, StreamEnded{}, MustWatch{"8", 0}},
+        StepCase{"FruitlessWatchBacksOff", Watching{"8", 2}, StreamEnded{true}, MustWatch{"8", 3}},
+        StepCase{"ShortButFruitfulWatchDoesNot", Watching{"8", 0, true}, StreamEnded{true}, MustWatch{"8", 0}},
+        StepCase{"StrayInputIsIgnored", MustList{1}, Changed{"9"}, MustList{1}},
+        StepCase{"StrayListIsIgnored", Watching{"8"}, Listed{"9"}, Watching{"8"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(NextState, ServerThatAlwaysSaysGoneIsAskedEverMoreSlowly) {
@@ -113,11 +118,12 @@ std::string object(const std::string& name, const std::string& version) {
 std::string event(const std::string& type, const std::string& json) {
   return R"({"type":")" + type + R"(","object":)" + json + "}";
 }
-std::string list_of(const std::vector<std::string>& objects, const std::string& version, const std::string& token = {}) {
+std::string list_of(const std::vector<std::string>& objects, const std::string& version,
+                    const std::string& token = {}) {
   std::string items;
   for (const std::string& each : objects) items += (items.empty() ? "" : ",") + each;
-  return R"({"kind":"List","metadata":{"resourceVersion":")" + version + R"(","continue":")" + token + R"("},"items":[)" +
-         items + "]}";
+  return R"({"kind":"List","metadata":{"resourceVersion":")" + version + R"(","continue":")" + token +
+         R"("},"items":[)" + items + "]}";
 }
 
 struct Thing {
@@ -225,7 +231,8 @@ TEST_F(ReflectorTest, ListsAgainAfter410AsAnEvent) {
   EXPECT_THAT(take_changes(), ElementsAre("- > gone@15"));
   clock.advance(seconds(1));
   settle();
-  EXPECT_THAT(take_changes(), ElementsAre("- > c@20", "gone@15 > -")) << "what the list does not have is gone; a is unchanged";
+  EXPECT_THAT(take_changes(), ElementsAre("- > c@20", "gone@15 > -"))
+      << "what the list does not have is gone; a is unchanged";
   EXPECT_THAT(transport.targets().back(), HasSubstr("resourceVersion=30"));
   EXPECT_EQ(informer.reflector().last_error(), std::nullopt);
 }

@@ -26,22 +26,31 @@ TEST_P(PathTest, IsWhatTheServerServes) {
   EXPECT_EQ(path_of(c.type, c.key, c.subresource), c.want);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kube, PathTest, ::testing::Values(
-    PathCase{"CoreObject", kPods, {"shop", "web-1"}, "", "/api/v1/namespaces/shop/pods/web-1"},
-    PathCase{"CoreCollection", kPods, {"shop", ""}, "", "/api/v1/namespaces/shop/pods"},
-    PathCase{"AllNamespaces", kPods, {"", ""}, "", "/api/v1/pods"},
-    PathCase{"Subresource", kPods, {"shop", "web-1"}, "eviction", "/api/v1/namespaces/shop/pods/web-1/eviction"},
-    PathCase{"ClusterScoped", kNodes, {"", "n1"}, "", "/api/v1/nodes/n1"},
-    PathCase{"ClusterScopedIgnoresNamespace", kNodes, {"shop", "n1"}, "", "/api/v1/nodes/n1"},
-    PathCase{"GroupObject", kPdbs, {"shop", "web"}, "", "/apis/policy/v1/namespaces/shop/poddisruptionbudgets/web"},
-    PathCase{"OldPdb", kPdbsV1beta1, {"", ""}, "", "/apis/policy/v1beta1/poddisruptionbudgets"},
-    PathCase{"OwnKindStatus", kEvacuations, {"shop", "web-1-ab"}, "status",
-             "/apis/evacuator.dev/v1alpha1/namespaces/shop/evacuations/web-1-ab/status"},
-    PathCase{"OwnClusterKind", kPolicies, {"", "p"}, "", "/apis/evacuator.dev/v1alpha1/deschedulerpolicies/p"},
-    PathCase{"Lease", kLeases, {"ns", "l"}, "", "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"},
-    PathCase{"EncodesHostileName", kPods, {"a/b", "x?y#z %"}, "", "/api/v1/namespaces/a%2Fb/pods/x%3Fy%23z%20%25"},
-    PathCase{"CannotClimb", kPods, {"..", "."}, "", "/api/v1/namespaces/%2E%2E/pods/%2E"},
-    PathCase{"KeepsDotsInNames", kNodes, {"", "ip-10-0-0-1.ec2.internal"}, "", "/api/v1/nodes/ip-10-0-0-1.ec2.internal"}),
+INSTANTIATE_TEST_SUITE_P(
+    Kube, PathTest,
+    ::testing::Values(
+        PathCase{"CoreObject", kPods, {"shop", "web-1"}, "", "/api/v1/namespaces/shop/pods/web-1"},
+        PathCase{"CoreCollection", kPods, {"shop", ""}, "", "/api/v1/namespaces/shop/pods"},
+        PathCase{"AllNamespaces", kPods, {"", ""}, "", "/api/v1/pods"},
+        PathCase{"Subresource", kPods, {"shop", "web-1"}, "eviction", "/api/v1/namespaces/shop/pods/web-1/eviction"},
+        PathCase{"ClusterScoped", kNodes, {"", "n1"}, "", "/api/v1/nodes/n1"},
+        PathCase{"ClusterScopedIgnoresNamespace", kNodes, {"shop", "n1"}, "", "/api/v1/nodes/n1"},
+        PathCase{"GroupObject", kPdbs, {"shop", "web"}, "", "/apis/policy/v1/namespaces/shop/poddisruptionbudgets/web"},
+        PathCase{"OldPdb", kPdbsV1beta1, {"", ""}, "", "/apis/policy/v1beta1/poddisruptionbudgets"},
+        PathCase{"OwnKindStatus",
+                 kEvacuations,
+                 {"shop", "web-1-ab"},
+                 "status",
+                 "/apis/evacuator.dev/v1alpha1/namespaces/shop/evacuations/web-1-ab/status"},
+        PathCase{"OwnClusterKind", kPolicies, {"", "p"}, "", "/apis/evacuator.dev/v1alpha1/deschedulerpolicies/p"},
+        PathCase{"Lease", kLeases, {"ns", "l"}, "", "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"},
+        PathCase{"EncodesHostileName", kPods, {"a/b", "x?y#z %"}, "", "/api/v1/namespaces/a%2Fb/pods/x%3Fy%23z%20%25"},
+        PathCase{"CannotClimb", kPods, {"..", "."}, "", "/api/v1/namespaces/%2E%2E/pods/%2E"},
+        PathCase{"KeepsDotsInNames",
+                 kNodes,
+                 {"", "ip-10-0-0-1.ec2.internal"},
+                 "",
+                 "/api/v1/nodes/ip-10-0-0-1.ec2.internal"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Escape, EncodesAllBytesButTheUnreserved) {
@@ -92,8 +101,9 @@ TEST(WatchRequest, AsksForBookmarks) {
   options.resource_version = "123";
   options.label_selector = "a=b";
   const Request got = watch_request(kPods, options, base::seconds(300));
-  EXPECT_EQ(got.target(),
-            "/api/v1/pods?labelSelector=a%3Db&watch=true&allowWatchBookmarks=true&resourceVersion=123&timeoutSeconds=300");
+  EXPECT_EQ(
+      got.target(),
+      "/api/v1/pods?labelSelector=a%3Db&watch=true&allowWatchBookmarks=true&resourceVersion=123&timeoutSeconds=300");
   EXPECT_EQ(got.method, "GET");
 }
 
@@ -107,7 +117,13 @@ TEST(CreateRequest, PostsToTheCollection) {
 }
 
 TEST(CreateRequest, SurvivesTextThatIsNoUtf8) {
-  EXPECT_EQ(create_request(kEvents, "shop", {{"note", "a\xff" "b"}}).body, "{\"note\":\"a\xEF\xBF\xBD" "b\"}");
+  EXPECT_EQ(create_request(kEvents, "shop",
+                           {{"note",
+                             "a\xff"
+                             "b"}})
+                .body,
+            "{\"note\":\"a\xEF\xBF\xBD"
+            "b\"}");
 }
 
 TEST(UpdateRequest, PutsTheSubresource) {
@@ -135,11 +151,14 @@ TEST_P(PatchTest, SpeaksItsDialect) {
   EXPECT_EQ(got.query, c.query);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kube, PatchTest, ::testing::Values(
-    PatchCase{"Merge", PatchType::kMerge, false, "application/merge-patch+json", ""},
-    PatchCase{"Json", PatchType::kJson, true, "application/json-patch+json", ""},
-    PatchCase{"Apply", PatchType::kApply, false, "application/apply-patch+yaml", "fieldManager=evacuator"},
-    PatchCase{"ForcedApply", PatchType::kApply, true, "application/apply-patch+yaml", "fieldManager=evacuator&force=true"}),
+INSTANTIATE_TEST_SUITE_P(
+    Kube, PatchTest,
+    ::testing::Values(PatchCase{"Merge", PatchType::kMerge, false, "application/merge-patch+json", ""},
+                      PatchCase{"Json", PatchType::kJson, true, "application/json-patch+json", ""},
+                      PatchCase{"Apply", PatchType::kApply, false, "application/apply-patch+yaml",
+                                "fieldManager=evacuator"},
+                      PatchCase{"ForcedApply", PatchType::kApply, true, "application/apply-patch+yaml",
+                                "fieldManager=evacuator&force=true"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(DeleteRequest, CarriesTheUidAsPrecondition) {
@@ -162,9 +181,8 @@ TEST(EvictionRequest, NamesThePodAndItsUid) {
   EXPECT_EQ(got.method, "POST");
   EXPECT_EQ(got.target(), "/api/v1/namespaces/shop/pods/web-1/eviction");
   EXPECT_EQ(got.flow, Flow::kEviction);
-  EXPECT_EQ(got.body,
-            R"({"apiVersion":"policy/v1","deleteOptions":{"preconditions":{"uid":"u-1"}},"kind":"Eviction",)"
-            R"("metadata":{"name":"web-1","namespace":"shop"}})");
+  EXPECT_EQ(got.body, R"({"apiVersion":"policy/v1","deleteOptions":{"preconditions":{"uid":"u-1"}},"kind":"Eviction",)"
+                      R"("metadata":{"name":"web-1","namespace":"shop"}})");
 }
 
 TEST(EvictionRequest, SpeaksV1beta1) {
@@ -175,8 +193,8 @@ TEST(EvictionRequest, CarriesAllOptions) {
   EvictionOptions options{"u-1", "77", 30, {{"evacuator.dev/requested-by", "x"}}, true};
   const Request got = eviction_request({"shop", "web-1"}, options, "v1");
   const Json body = Json::parse(got.body);
-  EXPECT_EQ(body["deleteOptions"], Json({{"preconditions", {{"uid", "u-1"}, {"resourceVersion", "77"}}},
-                                         {"gracePeriodSeconds", 30}}));
+  EXPECT_EQ(body["deleteOptions"],
+            Json({{"preconditions", {{"uid", "u-1"}, {"resourceVersion", "77"}}}, {"gracePeriodSeconds", 30}}));
   EXPECT_EQ(body["metadata"]["annotations"], Json({{"evacuator.dev/requested-by", "x"}}));
   EXPECT_EQ(got.query, "dryRun=All");
   EXPECT_FALSE(body["deleteOptions"].contains("dryRun")) << "webhooks would not see a dry run that is only in the body";

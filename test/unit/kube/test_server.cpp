@@ -131,10 +131,12 @@ Pem TestCa::issue(const std::vector<std::string>& names, long valid_from, long v
   std::string alternatives;
   for (const std::string& name : names) {
     unsigned char parsed[16];
-    const bool is_ip = ::inet_pton(AF_INET, name.c_str(), parsed) == 1 || ::inet_pton(AF_INET6, name.c_str(), parsed) == 1;
+    const bool is_ip =
+        ::inet_pton(AF_INET, name.c_str(), parsed) == 1 || ::inet_pton(AF_INET6, name.c_str(), parsed) == 1;
     alternatives += (alternatives.empty() ? "" : ",") + std::string(is_ip ? "IP:" : "DNS:") + name;
   }
-  if (!alternatives.empty()) add_extension(certificate.get(), keys_->certificate.get(), NID_subject_alt_name, alternatives);
+  if (!alternatives.empty())
+    add_extension(certificate.get(), keys_->certificate.get(), NID_subject_alt_name, alternatives);
   X509_sign(certificate.get(), keys_->key.get(), EVP_sha256());
   return {pem_of(certificate.get()), pem_of(key.get())};
 }
@@ -154,7 +156,8 @@ class TestServer::Connection final : public Peer {
   bool send(std::string_view bytes) override {
     while (!bytes.empty()) {
       note_stall();
-      const auto sent = tls_ != nullptr ? SSL_write(tls_, bytes.data(), static_cast<int>(std::min<std::size_t>(bytes.size(), 1 << 20)))
+      const auto sent = tls_ != nullptr ? SSL_write(tls_, bytes.data(),
+                                                    static_cast<int>(std::min<std::size_t>(bytes.size(), 1 << 20)))
                                         : static_cast<int>(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
       if (sent <= 0) return false;
       bytes.remove_prefix(static_cast<std::size_t>(sent));
@@ -202,7 +205,8 @@ class TestServer::Connection final : public Peer {
     server_.changed_.notify_all();
   }
   int receive(char* into, std::size_t size) {
-    return tls_ != nullptr ? SSL_read(tls_, into, static_cast<int>(size)) : static_cast<int>(::recv(socket_, into, size, 0));
+    return tls_ != nullptr ? SSL_read(tls_, into, static_cast<int>(size))
+                           : static_cast<int>(::recv(socket_, into, size, 0));
   }
   bool fill() {
     std::array<char, 16384> block;
@@ -311,9 +315,10 @@ void TestServer::await_stall() const {
   changed_.wait(lock, [&] { return stalled_; });
 }
 
-std::string http_answer(int status, const std::string& body, const std::string& more_headers, const std::string& content_type) {
-  return "HTTP/1.1 " + std::to_string(status) + " Text\r\nContent-Type: " + content_type + "\r\nContent-Length: " +
-         std::to_string(body.size()) + "\r\n" + more_headers + "\r\n" + body;
+std::string http_answer(int status, const std::string& body, const std::string& more_headers,
+                        const std::string& content_type) {
+  return "HTTP/1.1 " + std::to_string(status) + " Text\r\nContent-Type: " + content_type +
+         "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + more_headers + "\r\n" + body;
 }
 
 // --- the proxy

@@ -55,13 +55,13 @@ class Peer {
   virtual ~Peer() = default;
   /// False once the client is gone or the server stops.
   virtual bool send(std::string_view bytes) = 0;
-  virtual void reset() = 0;       ///< RST
-  virtual void await_end() = 0;   ///< until the client hangs up or the server stops
-  virtual void dawdle() = 0;      ///< a few milliseconds, or until the client hangs up
+  virtual void reset() = 0;      ///< RST
+  virtual void await_end() = 0;  ///< until the client hangs up or the server stops
+  virtual void dawdle() = 0;     ///< a few milliseconds, or until the client hangs up
 };
 
-/// HTTP/1.1 over loopback, one thread per connection, TLS if wanted. The handler answers on the raw connection and returns
-/// whether it may go on to the next request.
+/// HTTP/1.1 over loopback, one thread per connection, TLS if wanted. The handler answers on the raw connection and
+/// returns whether it may go on to the next request.
 class TestServer {
  public:
   using Handler = std::function<bool(Peer&, const ServerRequest&)>;

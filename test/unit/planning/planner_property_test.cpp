@@ -30,13 +30,15 @@ class RandomCluster {
     for (int i = 0; i < nodes; ++i) objects_.nodes.push_back(shared(node(i)));
     const int pods = pick(0, 60);
     for (int i = 0; i < pods; ++i) objects_.pods.push_back(shared(pod(i, nodes)));
-    for (int i = 0; i < 3; ++i) objects_.pdbs.push_back(shared(builders::pdb("b" + std::to_string(i), app(), pick(0, 2))));
+    for (int i = 0; i < 3; ++i)
+      objects_.pdbs.push_back(shared(builders::pdb("b" + std::to_string(i), app(), pick(0, 2))));
   }
 
   api::DeschedulerPolicySpec policy() {
     api::DeschedulerPolicySpec spec;
-    spec.strategies = {{"PodLifeTime", R"({"maxPodLifeTimeSeconds":1800})"},
-                       {"LowNodeUtilization", R"({"thresholds":{"cpu":40,"pods":60},"targetThresholds":{"cpu":50,"pods":80}})"}};
+    spec.strategies = {
+        {"PodLifeTime", R"({"maxPodLifeTimeSeconds":1800})"},
+        {"LowNodeUtilization", R"({"thresholds":{"cpu":40,"pods":60},"targetThresholds":{"cpu":50,"pods":80}})"}};
     spec.evictability.node_fit = flip();
     if (flip()) spec.limits.per_cycle.total = pick(0, 10);
     if (flip()) spec.limits.per_cycle.per_node = pick(0, 4);
@@ -99,10 +101,13 @@ class RandomCluster {
 
 class PlanProperties : public testing::TestWithParam<unsigned> {
  protected:
-  PlanProperties() : random_(GetParam()), spec_(random_.policy()), leaving_(random_.some_leaving()), cluster_(random_.objects()) {}
+  PlanProperties()
+      : random_(GetParam()), spec_(random_.policy()), leaving_(random_.some_leaving()), cluster_(random_.objects()) {}
 
   Plan plan() const { return plan_cycle({spec_, cluster_, leaving_, kNoon}); }
-  scheduling::PodIndex index_of(const api::PlannedMove& move) const { return cluster_.find_pod(move.ns, move.pod).value(); }
+  scheduling::PodIndex index_of(const api::PlannedMove& move) const {
+    return cluster_.find_pod(move.ns, move.pod).value();
+  }
 
   RandomCluster random_;
   api::DeschedulerPolicySpec spec_;

@@ -27,8 +27,7 @@ api::DeschedulerPolicySpec policy(std::vector<api::StrategyChoice> strategies) {
 }
 
 const api::StrategyChoice kOld{"PodLifeTime", R"({"maxPodLifeTimeSeconds":60})"};
-const api::StrategyChoice kBalance{"LowNodeUtilization",
-                                   R"({"thresholds":{"cpu":30},"targetThresholds":{"cpu":50}})"};
+const api::StrategyChoice kBalance{"LowNodeUtilization", R"({"thresholds":{"cpu":30},"targetThresholds":{"cpu":50}})"};
 
 Plan plan(const ClusterBuilder& builder, const api::DeschedulerPolicySpec& spec, std::vector<api::PodUid> leaving = {},
           PlanOptions options = {}) {
@@ -62,10 +61,12 @@ ClusterBuilder three_old_pods() {
 }
 
 TEST(PlanCycle, ListsMovesWithTheirReasonAndTarget) {
-  const Plan got = plan(ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(aged("a", "n1", 30)).add(
-                            aged("x", "n1", 0)), policy({kOld}));
+  const Plan got = plan(
+      ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(aged("a", "n1", 30)).add(aged("x", "n1", 0)),
+      policy({kOld}));
   ASSERT_THAT(got.moves, SizeIs(1));
-  EXPECT_EQ(got.moves[0], (api::PlannedMove{"default", "a", "uid-a", "n1", "n2", "PodLifeTime", "age 30m0s is above 1m0s"}));
+  EXPECT_EQ(got.moves[0],
+            (api::PlannedMove{"default", "a", "uid-a", "n1", "n2", "PodLifeTime", "age 30m0s is above 1m0s"}));
   EXPECT_EQ(got.nodes, 2);
   EXPECT_EQ(got.pods, 2);
   EXPECT_THAT(got.strategies, ElementsAre(StrategyResult{"PodLifeTime", 1, 0, ""}));
@@ -181,8 +182,9 @@ TEST(PlanCycle, SpendsBudgets) {
   EXPECT_THAT(moved(got), ElementsAre("w1", "a", "b", "c"));
   EXPECT_THAT(got.refused, ElementsAre(api::ReasonCount{"PDBWouldBlock", 1}));
   ASSERT_THAT(got.refusals, SizeIs(1));
-  EXPECT_EQ(got.refusals[0], (PodRefusal{"default", "w2", "uid-w2", "n2", "PodLifeTime", "PDBWouldBlock",
-                                         "the PodDisruptionBudget web allows no more disruptions (2 pods healthy, 1 desired)"}));
+  EXPECT_EQ(got.refusals[0],
+            (PodRefusal{"default", "w2", "uid-w2", "n2", "PodLifeTime", "PDBWouldBlock",
+                        "the PodDisruptionBudget web allows no more disruptions (2 pods healthy, 1 desired)"}));
 }
 
 TEST(PlanCycle, LetsPodsWaitForBudgetsOnRequest) {
@@ -218,8 +220,9 @@ TEST(PlanCycle, BoundsRefusalsButNotTheirCount) {
 }
 
 TEST(PlanCycle, TellsUtilizationBeforeAndAfter) {
-  const Plan got = plan(ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(aged("a", "n1", 30)).add(
-                            aged("x", "n1", 0)), policy({kOld}));
+  const Plan got = plan(
+      ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(aged("a", "n1", 30)).add(aged("x", "n1", 0)),
+      policy({kOld}));
   ASSERT_THAT(got.utilization, SizeIs(2));
   EXPECT_EQ(got.utilization[0].node, "n1");
   EXPECT_EQ(got.utilization[0].cpu.allocatable.milli(), 4000);

@@ -20,7 +20,9 @@ std::vector<std::string> names_of(const ClusterSnapshot& cluster, auto pods) {
   return names;
 }
 
-PodIndex find(const ClusterSnapshot& cluster, std::string_view name) { return cluster.find_pod("default", name).value(); }
+PodIndex find(const ClusterSnapshot& cluster, std::string_view name) {
+  return cluster.find_pod("default", name).value();
+}
 
 TEST(ClusterSnapshot, NumbersNodesByNameAndPodsByNode) {
   const auto cluster = ClusterBuilder()

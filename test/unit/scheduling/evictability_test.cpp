@@ -65,24 +65,35 @@ INSTANTIATE_TEST_SUITE_P(
     Defaults, EvictabilityTest,
     testing::Values(
         EvictabilityCase{"AllowsAnOwnedPod", [](P&, E&, C&) {}, ""},
-        EvictabilityCase{"RefusesAMirrorPod", [](P& p, E&, C&) { p.annotate("kubernetes.io/config.mirror", "x"); }, "MirrorPod"},
-        EvictabilityCase{"RefusesAStaticPod", [](P& p, E&, C&) { p.annotate("kubernetes.io/config.source", "file"); }, "StaticPod"},
+        EvictabilityCase{"RefusesAMirrorPod", [](P& p, E&, C&) { p.annotate("kubernetes.io/config.mirror", "x"); },
+                         "MirrorPod"},
+        EvictabilityCase{"RefusesAStaticPod", [](P& p, E&, C&) { p.annotate("kubernetes.io/config.source", "file"); },
+                         "StaticPod"},
         EvictabilityCase{"AllowsSourceApi", [](P& p, E&, C&) { p.annotate("kubernetes.io/config.source", "api"); }, ""},
         EvictabilityCase{"RefusesATerminatingPod", [](P& p, E&, C&) { p.terminating(); }, "Terminating"},
         EvictabilityCase{"RefusesABarePod", [](P& p, E&, C&) { p.bare(); }, "BarePod"},
-        EvictabilityCase{"RefusesAFailedBarePod", [](P& p, E&, C&) { p.bare().phase(api::PodPhase::kFailed); }, "BarePod"},
-        EvictabilityCase{"AllowsAFailedBarePodOnRequest",
-                         [](P& p, E& e, C&) { p.bare().phase(api::PodPhase::kFailed), disable(e, PodProtection::kFailedBarePods); }, ""},
+        EvictabilityCase{"RefusesAFailedBarePod", [](P& p, E&, C&) { p.bare().phase(api::PodPhase::kFailed); },
+                         "BarePod"},
+        EvictabilityCase{
+            "AllowsAFailedBarePodOnRequest",
+            [](P& p, E& e, C&) { p.bare().phase(api::PodPhase::kFailed), disable(e, PodProtection::kFailedBarePods); },
+            ""},
         EvictabilityCase{"NeverAllowsARunningBarePod",
                          [](P& p, E& e, C&) { p.bare(), disable(e, PodProtection::kFailedBarePods); }, "BarePod"},
         EvictabilityCase{"RefusesADaemonSetPod", [](P& p, E&, C&) { p.owned_by("DaemonSet", "ds"); }, "DaemonSetPod"},
-        EvictabilityCase{"AllowsADaemonSetPodOnRequest",
-                         [](P& p, E& e, C&) { p.owned_by("DaemonSet", "ds"), disable(e, PodProtection::kDaemonSetPods); }, ""},
-        EvictabilityCase{"RefusesHostPath", [](P& p, E&, C&) { volume(p, api::VolumeKind::kHostPath); }, "LocalStorage"},
-        EvictabilityCase{"RefusesEmptyDir", [](P& p, E&, C&) { volume(p, api::VolumeKind::kEmptyDir); }, "LocalStorage"},
+        EvictabilityCase{
+            "AllowsADaemonSetPodOnRequest",
+            [](P& p, E& e, C&) { p.owned_by("DaemonSet", "ds"), disable(e, PodProtection::kDaemonSetPods); }, ""},
+        EvictabilityCase{"RefusesHostPath", [](P& p, E&, C&) { volume(p, api::VolumeKind::kHostPath); },
+                         "LocalStorage"},
+        EvictabilityCase{"RefusesEmptyDir", [](P& p, E&, C&) { volume(p, api::VolumeKind::kEmptyDir); },
+                         "LocalStorage"},
         EvictabilityCase{"AllowsConfigMaps", [](P& p, E&, C&) { volume(p, api::VolumeKind::kConfigMap); }, ""},
         EvictabilityCase{"AllowsLocalStorageOnRequest",
-                         [](P& p, E& e, C&) { volume(p, api::VolumeKind::kEmptyDir), disable(e, PodProtection::kPodsWithLocalStorage); }, ""}),
+                         [](P& p, E& e, C&) {
+                           volume(p, api::VolumeKind::kEmptyDir), disable(e, PodProtection::kPodsWithLocalStorage);
+                         },
+                         ""}),
     [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -91,18 +102,32 @@ INSTANTIATE_TEST_SUITE_P(
         EvictabilityCase{"RefusesSystemCritical", [](P& p, E&, C&) { p.priority(2'000'000'000); }, "SystemCritical"},
         EvictabilityCase{"AllowsOneBelow", [](P& p, E&, C&) { p.priority(1'999'999'999); }, ""},
         EvictabilityCase{"RefusesTheThresholdItself",
-                         [](P& p, E& e, C&) { p.priority(100), e.priority_threshold = {100, ""}; }, "PriorityTooHigh"},
-        EvictabilityCase{"AllowsBelowTheThreshold", [](P& p, E& e, C&) { p.priority(99), e.priority_threshold = {100, ""}; }, ""},
-        EvictabilityCase{"AllowsAPodWithoutPriority", [](P&, E& e, C&) { e.priority_threshold = {-5, ""}; }, ""},
-        EvictabilityCase{"ResolvesThePriorityClass",
-                         [](P& p, E& e, C& c) {
-                           p.priority(50), c.add_priority_class("high", 50), e.priority_threshold = {std::nullopt, "high"};
-                         }, "PriorityTooHigh"},
+                         [](P& p, E& e, C&) {
+                           p.priority(100), e.priority_threshold = {100, ""};
+                         },
+                         "PriorityTooHigh"},
+        EvictabilityCase{"AllowsBelowTheThreshold",
+                         [](P& p, E& e, C&) {
+                           p.priority(99), e.priority_threshold = {100, ""};
+                         },
+                         ""},
+        EvictabilityCase{"AllowsAPodWithoutPriority",
+                         [](P&, E& e, C&) {
+                           e.priority_threshold = {-5, ""};
+                         },
+                         ""},
+        EvictabilityCase{
+            "ResolvesThePriorityClass",
+            [](P& p, E& e, C& c) {
+              p.priority(50), c.add_priority_class("high", 50), e.priority_threshold = {std::nullopt, "high"};
+            },
+            "PriorityTooHigh"},
         EvictabilityCase{"DropsTheThresholdWithTheProtection",
                          [](P& p, E& e, C&) {
                            p.priority(2'000'000'001), e.priority_threshold = {100, ""};
                            disable(e, PodProtection::kSystemCriticalPods);
-                         }, ""}),
+                         },
+                         ""}),
     [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -112,44 +137,61 @@ INSTANTIATE_TEST_SUITE_P(
                          [](P& p, E&, C&) { volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"); }, ""},
         EvictabilityCase{"RefusesClaims",
                          [](P& p, E& e, C&) {
-                           volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"), enable(e, PodProtection::kPodsWithPVC);
-                         }, "PodHasPVC"},
+                           volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"),
+                               enable(e, PodProtection::kPodsWithPVC);
+                         },
+                         "PodHasPVC"},
         EvictabilityCase{"AllowsOtherStorageClasses",
                          [](P& p, E& e, C& c) {
-                           volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"), enable(e, PodProtection::kPodsWithPVC);
+                           volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"),
+                               enable(e, PodProtection::kPodsWithPVC);
                            e.pod_protections.protected_storage_classes = {"fast"}, c.add(claim("slow"));
-                         }, ""},
+                         },
+                         ""},
         EvictabilityCase{"RefusesProtectedStorageClasses",
                          [](P& p, E& e, C& c) {
-                           volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"), enable(e, PodProtection::kPodsWithPVC);
+                           volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"),
+                               enable(e, PodProtection::kPodsWithPVC);
                            e.pod_protections.protected_storage_classes = {"fast"}, c.add(claim("fast"));
-                         }, "PodHasPVC"},
+                         },
+                         "PodHasPVC"},
         EvictabilityCase{"RefusesAClaimWithoutClass",
                          [](P& p, E& e, C& c) {
-                           volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"), enable(e, PodProtection::kPodsWithPVC);
+                           volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"),
+                               enable(e, PodProtection::kPodsWithPVC);
                            e.pod_protections.protected_storage_classes = {"fast"}, c.add(claim(""));
-                         }, "PodHasPVC"},
+                         },
+                         "PodHasPVC"},
         EvictabilityCase{"RefusesAMissingClaimWithClasses",
                          [](P& p, E& e, C&) {
-                           volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"), enable(e, PodProtection::kPodsWithPVC);
+                           volume(p, api::VolumeKind::kPersistentVolumeClaim, "data"),
+                               enable(e, PodProtection::kPodsWithPVC);
                            e.pod_protections.protected_storage_classes = {"fast"};
-                         }, "PodHasPVC"},
-        EvictabilityCase{"RefusesPodsWithoutBudget", [](P&, E& e, C&) { enable(e, PodProtection::kPodsWithoutPDB); }, "NoPDB"},
+                         },
+                         "PodHasPVC"},
+        EvictabilityCase{"RefusesPodsWithoutBudget", [](P&, E& e, C&) { enable(e, PodProtection::kPodsWithoutPDB); },
+                         "NoPDB"},
         EvictabilityCase{"AllowsPodsWithBudget",
                          [](P& p, E& e, C& c) {
-                           p.label("app", "web"), enable(e, PodProtection::kPodsWithoutPDB), c.add(builders::pdb("b", "web", 0));
-                         }, ""},
+                           p.label("app", "web"), enable(e, PodProtection::kPodsWithoutPDB),
+                               c.add(builders::pdb("b", "web", 0));
+                         },
+                         ""},
         EvictabilityCase{"IgnoresABudgetWithoutSelector",
                          [](P& p, E& e, C& c) {
                            auto budget = builders::pdb("b", "web", 0);
                            budget.selector.reset();
                            p.label("app", "web"), enable(e, PodProtection::kPodsWithoutPDB), c.add(budget);
-                         }, "NoPDB"},
+                         },
+                         "NoPDB"},
         EvictabilityCase{"RefusesResourceClaims",
                          [](P& p, E& e, C&) {
-                           p.with([](api::Pod& x) { x.uses_resource_claims = true; }), enable(e, PodProtection::kPodsWithResourceClaims);
-                         }, "ResourceClaims"},
-        EvictabilityCase{"RefusesOtherLabels", [](P&, E& e, C&) { e.label_selector = labels_in("app", {"web"}); }, "LabelsNotSelected"},
+                           p.with([](api::Pod& x) { x.uses_resource_claims = true; }),
+                               enable(e, PodProtection::kPodsWithResourceClaims);
+                         },
+                         "ResourceClaims"},
+        EvictabilityCase{"RefusesOtherLabels", [](P&, E& e, C&) { e.label_selector = labels_in("app", {"web"}); },
+                         "LabelsNotSelected"},
         EvictabilityCase{"TakesAnEmptySelectorForAll", [](P&, E& e, C&) { e.label_selector.emplace(); }, ""},
         EvictabilityCase{"RefusesTooFewReplicas", [](P&, E& e, C&) { e.min_replicas = 2; }, "TooFewReplicas"},
         EvictabilityCase{"AllowsEnoughReplicas", [](P&, E& e, C& c) { e.min_replicas = 2, c.add(P("q")); }, ""},
@@ -157,36 +199,47 @@ INSTANTIATE_TEST_SUITE_P(
         EvictabilityCase{"IgnoresMinReplicasOfTwoOwners",
                          [](P& p, E& e, C&) {
                            e.min_replicas = 5;
-                           p.with([](api::Pod& x) { x.meta.owner_references.push_back({"v1", "Job", "j", "uid-of-j", false}); });
-                         }, ""},
-        EvictabilityCase{"RefusesOneSecondTooYoung", [](P&, E& e, C&) { e.min_pod_age = base::seconds(3601); }, "TooYoung"},
+                           p.with([](api::Pod& x) {
+                             x.meta.owner_references.push_back({"v1", "Job", "j", "uid-of-j", false});
+                           });
+                         },
+                         ""},
+        EvictabilityCase{"RefusesOneSecondTooYoung", [](P&, E& e, C&) { e.min_pod_age = base::seconds(3601); },
+                         "TooYoung"},
         EvictabilityCase{"AllowsTheVeryAge", [](P&, E& e, C&) { e.min_pod_age = base::seconds(3600); }, ""},
-        EvictabilityCase{"RefusesAPodThatHasNotStarted",
-                         [](P& p, E& e, C&) { e.min_pod_age = base::seconds(1), p.with([](api::Pod& x) { x.start_time.reset(); }); },
-                         "TooYoung"}),
+        EvictabilityCase{
+            "RefusesAPodThatHasNotStarted",
+            [](P& p, E& e, C&) { e.min_pod_age = base::seconds(1), p.with([](api::Pod& x) { x.start_time.reset(); }); },
+            "TooYoung"}),
     [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Annotations, EvictabilityTest,
     testing::Values(
-        EvictabilityCase{"LetsTheEvictAnnotationOverrideEverything",
-                         [](P& p, E& e, C&) {
-                           p.annotate("descheduler.alpha.kubernetes.io/evict").bare().terminating().priority(2'000'000'000);
-                           p.annotate("kubernetes.io/config.mirror", "x"), e.label_selector = labels_in("app", {"web"});
-                         }, ""},
+        EvictabilityCase{
+            "LetsTheEvictAnnotationOverrideEverything",
+            [](P& p, E& e, C&) {
+              p.annotate("descheduler.alpha.kubernetes.io/evict").bare().terminating().priority(2'000'000'000);
+              p.annotate("kubernetes.io/config.mirror", "x"), e.label_selector = labels_in("app", {"web"});
+            },
+            ""},
         EvictabilityCase{"KeepsTheNamespaceScopeWithIt",
                          [](P& p, E& e, C&) {
                            p.annotate("descheduler.alpha.kubernetes.io/evict"), e.namespaces.exclude = {"default"};
-                         }, "NamespaceExcluded"},
+                         },
+                         "NamespaceExcluded"},
         EvictabilityCase{"OnlyPrefersToStayByDefault",
                          [](P& p, E&, C&) { p.annotate("descheduler.alpha.kubernetes.io/prefer-no-eviction"); }, ""},
         EvictabilityCase{"StaysWhenMandatory",
                          [](P& p, E& e, C&) {
                            p.annotate("descheduler.alpha.kubernetes.io/prefer-no-eviction");
                            e.no_eviction_policy = api::NoEvictionPolicy::kMandatory;
-                         }, "PrefersNoEviction"},
-        EvictabilityCase{"RefusesNamespacesNotIncluded", [](P&, E& e, C&) { e.namespaces.include = {"prod"}; }, "NamespaceExcluded"},
-        EvictabilityCase{"AllowsIncludedNamespaces", [](P& p, E& e, C&) { p.ns("prod"), e.namespaces.include = {"prod"}; }, ""}),
+                         },
+                         "PrefersNoEviction"},
+        EvictabilityCase{"RefusesNamespacesNotIncluded", [](P&, E& e, C&) { e.namespaces.include = {"prod"}; },
+                         "NamespaceExcluded"},
+        EvictabilityCase{"AllowsIncludedNamespaces",
+                         [](P& p, E& e, C&) { p.ns("prod"), e.namespaces.include = {"prod"}; }, ""}),
     [](const auto& info) { return info.param.name; });
 
 TEST(EvictabilityErrors, NamesAMissingPriorityClass) {
@@ -240,20 +293,26 @@ INSTANTIATE_TEST_SUITE_P(
         BeforeCase{"AllowsWithoutNodeFit", [](P&, E&, C&) {}, ""},
         BeforeCase{"RefusesWithOnlyItsOwnNode", [](P&, E& e, C&) { e.node_fit = true; }, "NoOtherNodeFits"},
         BeforeCase{"AllowsWithAnotherNode", [](P&, E& e, C& c) { e.node_fit = true, c.add(NodeBuilder("m")); }, ""},
-        BeforeCase{"CountsReadyNodesOnly", [](P&, E& e, C& c) { e.node_fit = true, c.add(NodeBuilder("m").not_ready()); },
-                   "NoOtherNodeFits"},
-        BeforeCase{"CountsSelectedNodesOnly",
-                   [](P&, E& e, C& c) { e.node_fit = true, e.node_selector = labels_in("a", {"b"}), c.add(NodeBuilder("m")); },
-                   "NoOtherNodeFits"},
+        BeforeCase{"CountsReadyNodesOnly",
+                   [](P&, E& e, C& c) { e.node_fit = true, c.add(NodeBuilder("m").not_ready()); }, "NoOtherNodeFits"},
+        BeforeCase{
+            "CountsSelectedNodesOnly",
+            [](P&, E& e, C& c) { e.node_fit = true, e.node_selector = labels_in("a", {"b"}), c.add(NodeBuilder("m")); },
+            "NoOtherNodeFits"},
         BeforeCase{"ChecksTheNamespacesLabels",
-                   [](P&, E& e, C& c) { e.namespace_label_selector = labels_in("team", {"a"}), c.add_namespace("default", {{"team", "b"}}); },
+                   [](P&, E& e, C& c) {
+                     e.namespace_label_selector = labels_in("team", {"a"}), c.add_namespace("default", {{"team", "b"}});
+                   },
                    "NamespaceNotSelected"},
         BeforeCase{"AllowsAMatchingNamespace",
-                   [](P&, E& e, C& c) { e.namespace_label_selector = labels_in("team", {"a"}), c.add_namespace("default", {{"team", "a"}}); },
+                   [](P&, E& e, C& c) {
+                     e.namespace_label_selector = labels_in("team", {"a"}), c.add_namespace("default", {{"team", "a"}});
+                   },
                    ""},
-        BeforeCase{"RefusesAnUnknownNamespace", [](P&, E& e, C&) { e.namespace_label_selector = labels_in("team", {"a"}); },
-                   "NamespaceNotSelected"},
-        BeforeCase{"TakesAnEmptyNamespaceSelectorForAll", [](P&, E& e, C&) { e.namespace_label_selector.emplace(); }, ""}),
+        BeforeCase{"RefusesAnUnknownNamespace",
+                   [](P&, E& e, C&) { e.namespace_label_selector = labels_in("team", {"a"}); }, "NamespaceNotSelected"},
+        BeforeCase{"TakesAnEmptyNamespaceSelectorForAll", [](P&, E& e, C&) { e.namespace_label_selector.emplace(); },
+                   ""}),
     [](const auto& info) { return info.param.name; });
 
 // --- budgets
@@ -282,7 +341,8 @@ TEST_F(PdbBudgetsTest, SpendsWhatIsAllowed) {
 TEST_F(PdbBudgetsTest, NamesTheBudgetAndItsNumbers) {
   cluster_ = C().add(web("a")).add(builders::pdb("budget", "web", 0)).build();
   const auto refusal = PdbBudgets(*cluster_).refusal(0);
-  EXPECT_EQ(refusal->message(), "the PodDisruptionBudget budget allows no more disruptions (1 pods healthy, 1 desired)");
+  EXPECT_EQ(refusal->message(),
+            "the PodDisruptionBudget budget allows no more disruptions (1 pods healthy, 1 desired)");
 }
 
 TEST_F(PdbBudgetsTest, LeavesUncoveredPodsAlone) {

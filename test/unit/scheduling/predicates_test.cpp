@@ -18,7 +18,8 @@ using builders::PodBuilder;
 std::string reason_on_n(const ClusterBuilder& builder, FitLevel level) {
   const auto cluster = builder.build();
   const Overlay overlay(*cluster);
-  const auto refusal = first_refusal(overlay, cluster->find_pod("default", "p").value(), cluster->find_node("n").value(), level);
+  const auto refusal =
+      first_refusal(overlay, cluster->find_pod("default", "p").value(), cluster->find_node("n").value(), level);
   if (!refusal) return "";
   EXPECT_FALSE(refusal->message().empty());
   EXPECT_THAT(refusal->message(), testing::Not(testing::HasSubstr("{")));
@@ -60,53 +61,70 @@ void require_term(P& pod, api::NodeSelectorTerm term) {
 
 INSTANTIATE_TEST_SUITE_P(
     NodeRules, FitTest,
-    testing::Values(
-        FitCase{"FitsAnEmptyNode", [](P&, N&, C&) {}, "", ""},
-        FitCase{"RefusesACordonedNode", [](P&, N& n, C&) { n.cordoned(); }, "NodeCordoned", "NodeCordoned"},
-        FitCase{"LetsATolerationOverrideACordonForTheSchedulerOnly",
-                [](P& p, N& n, C&) { n.cordoned(), p.tolerate("node.kubernetes.io/unschedulable"); }, "NodeCordoned", ""},
-        FitCase{"RefusesAnUnreadyNodeForTheSchedulerOnly", [](P&, N& n, C&) { n.not_ready(); }, "", "NodeNotReady"},
-        FitCase{"FitsWithoutAReadyCondition", [](P&, N& n, C&) { n.with([](api::Node& x) { x.conditions.clear(); }); }, "", ""},
-        FitCase{"RefusesOtherLabels",
-                [](P& p, N&, C&) { p.with([](api::Pod& x) { x.node_selector = {{"zone", "z1"}}; }); },
-                "NodeSelectorMismatch", "NodeSelectorMismatch"},
-        FitCase{"MatchesSelectorAndAffinityTogether",
-                [](P& p, N& n, C&) {
-                  n.label("zone", "z1").label("disk", "ssd");
-                  p.with([](api::Pod& x) { x.node_selector = {{"disk", "ssd"}}; });
-                  require_term(p, zone_term(api::SelectorOperator::kIn, {"z1"}));
-                }, "", ""},
-        FitCase{"MatchesNothingByATermWithoutRequirements", [](P& p, N&, C&) { require_term(p, {}); },
-                "NodeSelectorMismatch", "NodeSelectorMismatch"},
-        FitCase{"MatchesNothingByNoTerms",
-                [](P& p, N&, C&) { p.affinity([](api::Affinity& a) { a.required_node_terms.emplace(); }); },
-                "NodeSelectorMismatch", "NodeSelectorMismatch"},
-        FitCase{"MatchesNothingByAMalformedRequirement",
-                [](P& p, N&, C&) { require_term(p, zone_term(api::SelectorOperator::kNotIn, {})); },
-                "NodeSelectorMismatch", "NodeSelectorMismatch"},
-        FitCase{"ComparesIntegers",
-                [](P& p, N& n, C&) { n.label("zone", "7"), require_term(p, zone_term(api::SelectorOperator::kGt, {"6"})); }, "", ""},
-        FitCase{"MatchesTheNodesName",
-                [](P& p, N&, C&) { require_term(p, {{}, {{"metadata.name", api::SelectorOperator::kIn, {"n"}}}}); }, "", ""},
-        FitCase{"RefusesAnotherNodesName",
-                [](P& p, N&, C&) { require_term(p, {{}, {{"metadata.name", api::SelectorOperator::kNotIn, {"n"}}}}); },
-                "NodeSelectorMismatch", "NodeSelectorMismatch"},
-        FitCase{"RefusesAnUntoleratedTaint", [](P&, N& n, C&) { n.taint("gpu"); }, "UntoleratedTaint", "UntoleratedTaint"},
-        FitCase{"RefusesNoExecute", [](P&, N& n, C&) { n.taint("gpu", api::TaintEffect::kNoExecute); }, "UntoleratedTaint",
-                "UntoleratedTaint"},
-        FitCase{"IgnoresPreferNoSchedule", [](P&, N& n, C&) { n.taint("gpu", api::TaintEffect::kPreferNoSchedule); }, "", ""},
-        FitCase{"ToleratesByKey", [](P& p, N& n, C&) { n.taint("gpu"), p.tolerate("gpu"); }, "", ""}),
+    testing::Values(FitCase{"FitsAnEmptyNode", [](P&, N&, C&) {}, "", ""},
+                    FitCase{"RefusesACordonedNode", [](P&, N& n, C&) { n.cordoned(); }, "NodeCordoned", "NodeCordoned"},
+                    FitCase{"LetsATolerationOverrideACordonForTheSchedulerOnly",
+                            [](P& p, N& n, C&) { n.cordoned(), p.tolerate("node.kubernetes.io/unschedulable"); },
+                            "NodeCordoned", ""},
+                    FitCase{"RefusesAnUnreadyNodeForTheSchedulerOnly", [](P&, N& n, C&) { n.not_ready(); }, "",
+                            "NodeNotReady"},
+                    FitCase{"FitsWithoutAReadyCondition",
+                            [](P&, N& n, C&) { n.with([](api::Node& x) { x.conditions.clear(); }); }, "", ""},
+                    FitCase{"RefusesOtherLabels",
+                            [](P& p, N&, C&) { p.with([](api::Pod& x) {
+                                                 x.node_selector = {{"zone", "z1"}};
+                                               }); },
+                            "NodeSelectorMismatch", "NodeSelectorMismatch"},
+                    FitCase{"MatchesSelectorAndAffinityTogether",
+                            [](P& p, N& n, C&) {
+                              n.label("zone", "z1").label("disk", "ssd");
+                              p.with([](api::Pod& x) { x.node_selector = {{"disk", "ssd"}}; });
+                              require_term(p, zone_term(api::SelectorOperator::kIn, {"z1"}));
+                            },
+                            "", ""},
+                    FitCase{"MatchesNothingByATermWithoutRequirements", [](P& p, N&, C&) { require_term(p, {}); },
+                            "NodeSelectorMismatch", "NodeSelectorMismatch"},
+                    FitCase{"MatchesNothingByNoTerms",
+                            [](P& p, N&, C&) { p.affinity([](api::Affinity& a) { a.required_node_terms.emplace(); }); },
+                            "NodeSelectorMismatch", "NodeSelectorMismatch"},
+                    FitCase{"MatchesNothingByAMalformedRequirement",
+                            [](P& p, N&, C&) { require_term(p, zone_term(api::SelectorOperator::kNotIn, {})); },
+                            "NodeSelectorMismatch", "NodeSelectorMismatch"},
+                    FitCase{"ComparesIntegers",
+                            [](P& p, N& n, C&) {
+                              n.label("zone", "7"), require_term(p, zone_term(api::SelectorOperator::kGt, {"6"}));
+                            },
+                            "", ""},
+                    FitCase{"MatchesTheNodesName",
+                            [](P& p, N&, C&) {
+                              require_term(p, {{}, {{"metadata.name", api::SelectorOperator::kIn, {"n"}}}});
+                            },
+                            "", ""},
+                    FitCase{"RefusesAnotherNodesName",
+                            [](P& p, N&, C&) {
+                              require_term(p, {{}, {{"metadata.name", api::SelectorOperator::kNotIn, {"n"}}}});
+                            },
+                            "NodeSelectorMismatch", "NodeSelectorMismatch"},
+                    FitCase{"RefusesAnUntoleratedTaint", [](P&, N& n, C&) { n.taint("gpu"); }, "UntoleratedTaint",
+                            "UntoleratedTaint"},
+                    FitCase{"RefusesNoExecute", [](P&, N& n, C&) { n.taint("gpu", api::TaintEffect::kNoExecute); },
+                            "UntoleratedTaint", "UntoleratedTaint"},
+                    FitCase{"IgnoresPreferNoSchedule",
+                            [](P&, N& n, C&) { n.taint("gpu", api::TaintEffect::kPreferNoSchedule); }, "", ""},
+                    FitCase{"ToleratesByKey", [](P& p, N& n, C&) { n.taint("gpu"), p.tolerate("gpu"); }, "", ""}),
     [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Resources, FitTest,
     testing::Values(
         FitCase{"FitsExactly", [](P& p, N&, C&) { p.cpu(4000).memory(4000); }, "", ""},
-        FitCase{"RefusesOneMilliTooMuch", [](P& p, N&, C&) { p.cpu(4001); }, "InsufficientResource", "InsufficientResource"},
+        FitCase{"RefusesOneMilliTooMuch", [](P& p, N&, C&) { p.cpu(4001); }, "InsufficientResource",
+                "InsufficientResource"},
         FitCase{"CountsWhatOthersHold", [](P& p, N&, C& c) { p.cpu(3901), c.add(P("other").on("n").cpu(100)); },
                 "InsufficientResource", "InsufficientResource"},
         FitCase{"IgnoresTerminalPods",
-                [](P& p, N&, C& c) { p.cpu(4000), c.add(P("done").on("n").cpu(100).phase(api::PodPhase::kSucceeded)); }, "", ""},
+                [](P& p, N&, C& c) { p.cpu(4000), c.add(P("done").on("n").cpu(100).phase(api::PodPhase::kSucceeded)); },
+                "", ""},
         FitCase{"RefusesAnUnknownResource", [](P& p, N&, C&) { p.request("x/gpu", 1000); }, "InsufficientResource",
                 "InsufficientResource"},
         FitCase{"FitsZeroOfAnUnknownResource", [](P& p, N&, C&) { p.request("x/gpu", 0); }, "", ""},
@@ -116,7 +134,8 @@ INSTANTIATE_TEST_SUITE_P(
         FitCase{"RefusesANodeWithoutPods", [](P&, N& n, C&) { n.sized(4000, 4000, 0); }, "TooManyPods", "TooManyPods"},
         // A node over its memory: a request of zero bytes does not fit upstream, and fits for the scheduler.
         FitCase{"RefusesZeroOfAnOvercommittedResourceAtBasic",
-                [](P& p, N&, C& c) { p.memory(0), c.add(P("other").on("n").memory(4001)); }, "InsufficientResource", ""}),
+                [](P& p, N&, C& c) { p.memory(0), c.add(P("other").on("n").memory(4001)); }, "InsufficientResource",
+                ""}),
     [](const auto& info) { return info.param.name; });
 
 void host_port(P& pod, std::int32_t port, std::string ip = "", std::string protocol = "TCP") {
@@ -132,13 +151,17 @@ P with_port(std::string name, std::int32_t port, std::string ip = "", std::strin
 INSTANTIATE_TEST_SUITE_P(
     Ports, FitTest,
     testing::Values(
-        FitCase{"RefusesAPortInUse", [](P& p, N&, C& c) { host_port(p, 80), c.add(with_port("other", 80)); }, "", "HostPortInUse"},
+        FitCase{"RefusesAPortInUse", [](P& p, N&, C& c) { host_port(p, 80), c.add(with_port("other", 80)); }, "",
+                "HostPortInUse"},
         FitCase{"FitsAnotherPort", [](P& p, N&, C& c) { host_port(p, 80), c.add(with_port("other", 81)); }, "", ""},
-        FitCase{"FitsAnotherProtocol", [](P& p, N&, C& c) { host_port(p, 80), c.add(with_port("other", 80, "", "UDP")); }, "", ""},
+        FitCase{"FitsAnotherProtocol",
+                [](P& p, N&, C& c) { host_port(p, 80), c.add(with_port("other", 80, "", "UDP")); }, "", ""},
         FitCase{"FitsAnotherAddress",
-                [](P& p, N&, C& c) { host_port(p, 80, "10.0.0.1"), c.add(with_port("other", 80, "10.0.0.2")); }, "", ""},
+                [](P& p, N&, C& c) { host_port(p, 80, "10.0.0.1"), c.add(with_port("other", 80, "10.0.0.2")); }, "",
+                ""},
         FitCase{"RefusesAnAddressWithinAll",
-                [](P& p, N&, C& c) { host_port(p, 80, "10.0.0.1"), c.add(with_port("other", 80, "0.0.0.0")); }, "", "HostPortInUse"}),
+                [](P& p, N&, C& c) { host_port(p, 80, "10.0.0.1"), c.add(with_port("other", 80, "0.0.0.0")); }, "",
+                "HostPortInUse"}),
     [](const auto& info) { return info.param.name; });
 
 api::PersistentVolumeClaim claim(std::string volume) {
@@ -169,24 +192,30 @@ void use_claim(P& pod) {
 
 INSTANTIATE_TEST_SUITE_P(
     Volumes, FitTest,
-    testing::Values(
-        FitCase{"RefusesAMissingClaim", [](P& p, N&, C&) { use_claim(p); }, "", "ClaimNotFound"},
-        FitCase{"FitsAnUnboundClaim", [](P& p, N&, C& c) { use_claim(p), c.add(claim("")); }, "", ""},
-        FitCase{"FitsAVolumeOfTheZone",
-                [](P& p, N& n, C& c) { use_claim(p), n.label("zone", "z1"), c.add(claim("pv")).add(zonal_volume("z1")); }, "", ""},
-        FitCase{"RefusesAVolumeOfAnotherZone",
-                [](P& p, N& n, C& c) { use_claim(p), n.label("zone", "z2"), c.add(claim("pv")).add(zonal_volume("z1")); }, "",
-                "VolumeNodeMismatch"},
-        FitCase{"ReadsSeveralZonesOfALabel",
-                [](P& p, N& n, C& c) {
-                  use_claim(p), n.label("topology.kubernetes.io/zone", "z2");
-                  c.add(claim("pv")).add(labelled_volume("z1__z2"));
-                }, "", ""},
-        FitCase{"RefusesAZoneThatTheLabelLacks",
-                [](P& p, N& n, C& c) {
-                  use_claim(p), n.label("topology.kubernetes.io/zone", "z");
-                  c.add(claim("pv")).add(labelled_volume("z1__z2"));
-                }, "", "VolumeNodeMismatch"}),
+    testing::Values(FitCase{"RefusesAMissingClaim", [](P& p, N&, C&) { use_claim(p); }, "", "ClaimNotFound"},
+                    FitCase{"FitsAnUnboundClaim", [](P& p, N&, C& c) { use_claim(p), c.add(claim("")); }, "", ""},
+                    FitCase{"FitsAVolumeOfTheZone",
+                            [](P& p, N& n, C& c) {
+                              use_claim(p), n.label("zone", "z1"), c.add(claim("pv")).add(zonal_volume("z1"));
+                            },
+                            "", ""},
+                    FitCase{"RefusesAVolumeOfAnotherZone",
+                            [](P& p, N& n, C& c) {
+                              use_claim(p), n.label("zone", "z2"), c.add(claim("pv")).add(zonal_volume("z1"));
+                            },
+                            "", "VolumeNodeMismatch"},
+                    FitCase{"ReadsSeveralZonesOfALabel",
+                            [](P& p, N& n, C& c) {
+                              use_claim(p), n.label("topology.kubernetes.io/zone", "z2");
+                              c.add(claim("pv")).add(labelled_volume("z1__z2"));
+                            },
+                            "", ""},
+                    FitCase{"RefusesAZoneThatTheLabelLacks",
+                            [](P& p, N& n, C& c) {
+                              use_claim(p), n.label("topology.kubernetes.io/zone", "z");
+                              c.add(claim("pv")).add(labelled_volume("z1__z2"));
+                            },
+                            "", "VolumeNodeMismatch"}),
     [](const auto& info) { return info.param.name; });
 
 void zones(N& node, C& cluster) {
@@ -202,34 +231,46 @@ INSTANTIATE_TEST_SUITE_P(
         FitCase{"RefusesAPodOnTheNode",
                 [](P& p, N& n, C& c) { zones(n, c), p.anti_affinity("app", "web", "zone"), c.add(web("w", "n")); },
                 "AntiAffinity", "AntiAffinity"},
-        FitCase{"SeesTheWholeDomainForTheSchedulerOnly",
-                [](P& p, N& n, C& c) { zones(n, c), p.anti_affinity("app", "web", "zone"), c.add(web("w", "same-zone")); }, "",
-                "AntiAffinity"},
-        FitCase{"FitsWhenTheOtherIsInAnotherDomain",
-                [](P& p, N& n, C& c) { zones(n, c), p.anti_affinity("app", "web", "zone"), c.add(web("w", "other-zone")); }, "", ""},
-        FitCase{"FitsANodeWithoutTheLabel", [](P& p, N&, C& c) { p.anti_affinity("app", "web", "zone"), c.add(web("w", "n")); }, "", ""},
+        FitCase{
+            "SeesTheWholeDomainForTheSchedulerOnly",
+            [](P& p, N& n, C& c) { zones(n, c), p.anti_affinity("app", "web", "zone"), c.add(web("w", "same-zone")); },
+            "", "AntiAffinity"},
+        FitCase{
+            "FitsWhenTheOtherIsInAnotherDomain",
+            [](P& p, N& n, C& c) { zones(n, c), p.anti_affinity("app", "web", "zone"), c.add(web("w", "other-zone")); },
+            "", ""},
+        FitCase{"FitsANodeWithoutTheLabel",
+                [](P& p, N&, C& c) { p.anti_affinity("app", "web", "zone"), c.add(web("w", "n")); }, "", ""},
         FitCase{"LooksAtItsOwnNamespace",
-                [](P& p, N& n, C& c) { zones(n, c), p.anti_affinity("app", "web", "zone"), c.add(web("w", "n").ns("other")); }, "", ""},
+                [](P& p, N& n, C& c) {
+                  zones(n, c), p.anti_affinity("app", "web", "zone"), c.add(web("w", "n").ns("other"));
+                },
+                "", ""},
         FitCase{"TakesSameNamesForOnePodAtBasicOnly",
                 [](P& p, N& n, C& c) {
                   zones(n, c), c.add(web("p", "n").ns("other"));
                   p.anti_affinity("app", "web", "zone").affinity([](api::Affinity& a) {
                     a.required_pod_anti_affinity[0].namespaces = {"other"};
                   });
-                }, "", "AntiAffinity"},
+                },
+                "", "AntiAffinity"},
         FitCase{"ChoosesNamespacesByLabelsForTheSchedulerOnly",
                 [](P& p, N& n, C& c) {
                   zones(n, c), c.add(web("w", "n").ns("other")).add_namespace("other", {{"team", "a"}});
                   p.anti_affinity("app", "web", "zone").affinity([](api::Affinity& a) {
                     a.required_pod_anti_affinity[0].namespace_selector = labels_in("team", {"a"});
                   });
-                }, "", "AntiAffinity"},
+                },
+                "", "AntiAffinity"},
         FitCase{"HearsTheOthersForTheSchedulerOnly",
                 [](P& p, N& n, C& c) {
                   zones(n, c), p.label("app", "web"), c.add(P("w").on("same-zone").anti_affinity("app", "web", "zone"));
-                }, "", "ExistingAntiAffinity"},
-        FitCase{"IsNotItsOwnNeighbour",
-                [](P& p, N& n, C& c) { zones(n, c), p.label("app", "web").anti_affinity("app", "web", "zone").on("n"); }, "", ""}),
+                },
+                "", "ExistingAntiAffinity"},
+        FitCase{
+            "IsNotItsOwnNeighbour",
+            [](P& p, N& n, C& c) { zones(n, c), p.label("app", "web").anti_affinity("app", "web", "zone").on("n"); },
+            "", ""}),
     [](const auto& info) { return info.param.name; });
 
 void require_web(P& pod) {
@@ -242,14 +283,18 @@ void require_web(P& pod) {
 
 INSTANTIATE_TEST_SUITE_P(
     Affinity, FitTest,
-    testing::Values(
-        FitCase{"FollowsThePodsItAsksFor", [](P& p, N& n, C& c) { zones(n, c), require_web(p), c.add(web("w", "same-zone")); }, "", ""},
-        FitCase{"RefusesOtherDomains", [](P& p, N& n, C& c) { zones(n, c), require_web(p), c.add(web("w", "other-zone")); }, "",
-                "AffinityUnsatisfied"},
-        FitCase{"RefusesWhenNobodyIsThere", [](P& p, N& n, C& c) { zones(n, c), require_web(p); }, "", "AffinityUnsatisfied"},
-        FitCase{"AllowsTheFirstOfItsKind", [](P& p, N& n, C& c) { zones(n, c), require_web(p), p.label("app", "web"); }, "", ""},
-        FitCase{"RefusesTheFirstOfItsKindWithoutTheLabel", [](P& p, N&, C&) { require_web(p), p.label("app", "web"); }, "",
-                "AffinityUnsatisfied"}),
+    testing::Values(FitCase{"FollowsThePodsItAsksFor",
+                            [](P& p, N& n, C& c) { zones(n, c), require_web(p), c.add(web("w", "same-zone")); }, "",
+                            ""},
+                    FitCase{"RefusesOtherDomains",
+                            [](P& p, N& n, C& c) { zones(n, c), require_web(p), c.add(web("w", "other-zone")); }, "",
+                            "AffinityUnsatisfied"},
+                    FitCase{"RefusesWhenNobodyIsThere", [](P& p, N& n, C& c) { zones(n, c), require_web(p); }, "",
+                            "AffinityUnsatisfied"},
+                    FitCase{"AllowsTheFirstOfItsKind",
+                            [](P& p, N& n, C& c) { zones(n, c), require_web(p), p.label("app", "web"); }, "", ""},
+                    FitCase{"RefusesTheFirstOfItsKindWithoutTheLabel",
+                            [](P& p, N&, C&) { require_web(p), p.label("app", "web"); }, "", "AffinityUnsatisfied"}),
     [](const auto& info) { return info.param.name; });
 
 void spread(P& pod, std::function<void(api::TopologySpreadConstraint&)> change = {}) {
@@ -265,10 +310,11 @@ INSTANTIATE_TEST_SUITE_P(
     Spread, FitTest,
     testing::Values(
         FitCase{"FitsWithinTheSkew", [](P& p, N& n, C& c) { zones(n, c), spread(p); }, "", ""},
-        FitCase{"RefusesMoreThanTheSkew", [](P& p, N& n, C& c) { zones(n, c), spread(p), c.add(web("w", "same-zone")); }, "",
-                "TopologySpread"},
+        FitCase{"RefusesMoreThanTheSkew",
+                [](P& p, N& n, C& c) { zones(n, c), spread(p), c.add(web("w", "same-zone")); }, "", "TopologySpread"},
         FitCase{"FitsWhenTheOtherDomainHasOneToo",
-                [](P& p, N& n, C& c) { zones(n, c), spread(p), c.add(web("v", "n")).add(web("w", "other-zone")); }, "", ""},
+                [](P& p, N& n, C& c) { zones(n, c), spread(p), c.add(web("v", "n")).add(web("w", "other-zone")); }, "",
+                ""},
         FitCase{"RefusesANodeWithoutTheKey", [](P& p, N&, C&) { spread(p); }, "", "TopologySpread"},
         FitCase{"IgnoresScheduleAnyway",
                 [](P& p, N&, C&) { spread(p, [](auto& constraint) { constraint.schedule_anyway = true; }); }, "", ""},
@@ -278,33 +324,38 @@ INSTANTIATE_TEST_SUITE_P(
                 [](P& p, N& n, C& c) {
                   zones(n, c), spread(p, [](auto& constraint) { constraint.min_domains = 3; });
                   c.add(web("v", "n")).add(web("w", "other-zone"));
-                }, "", "TopologySpread"},
+                },
+                "", "TopologySpread"},
         FitCase{"LeavesOutNodesOfOtherLabels",
                 [](P& p, N& n, C& c) {
                   zones(n, c), n.label("disk", "ssd"), spread(p), c.add(web("w", "n"));
                   p.with([](api::Pod& x) { x.node_selector = {{"disk", "ssd"}}; });
-                }, "", ""},
+                },
+                "", ""},
         FitCase{"CountsThemWhenThePolicyIsIgnore",
                 [](P& p, N& n, C& c) {
                   zones(n, c), n.label("disk", "ssd"), c.add(web("w", "n"));
                   spread(p, [](auto& constraint) { constraint.honor_node_affinity = false; });
                   p.with([](api::Pod& x) { x.node_selector = {{"disk", "ssd"}}; });
-                }, "", "TopologySpread"},
+                },
+                "", "TopologySpread"},
         FitCase{"CountsPodsOfItsRevisionOnly",
                 [](P& p, N& n, C& c) {
                   zones(n, c), p.label("rev", "2"), c.add(web("w", "n").label("rev", "1"));
                   spread(p, [](auto& constraint) { constraint.match_label_keys = {"rev"}; });
-                }, "", ""}),
+                },
+                "", ""}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Predicates, StandInTheOrderOfTheContract) {
-  EXPECT_THAT(predicates_of(FitLevel::kBasic),
-              testing::ElementsAre(refuse_cordoned, refuse_node_terms, refuse_taints, refuse_neighbours, refuse_shortage));
+  EXPECT_THAT(predicates_of(FitLevel::kBasic), testing::ElementsAre(refuse_cordoned, refuse_node_terms, refuse_taints,
+                                                                    refuse_neighbours, refuse_shortage));
   EXPECT_EQ(predicates_of(FitLevel::kScheduler).size(), 10U);
 }
 
 TEST(FirstRefusal, NamesTheFirstOfSeveralObjections) {
-  const auto cluster = ClusterBuilder().add(NodeBuilder("n").cordoned().taint("gpu")).add(PodBuilder("p").cpu(9000)).build();
+  const auto cluster =
+      ClusterBuilder().add(NodeBuilder("n").cordoned().taint("gpu")).add(PodBuilder("p").cpu(9000)).build();
   const Overlay overlay(*cluster);
   EXPECT_EQ(first_refusal(overlay, 0, 0, FitLevel::kBasic)->reason, "NodeCordoned");
 }
@@ -323,7 +374,8 @@ TEST(FirstRefusal, SkipsResourcesOnThePodsOwnNodeAtBasic) {
 }
 
 TEST(FirstRefusal, DoesNotCountThePodAgainstItself) {
-  const auto cluster = ClusterBuilder().add(NodeBuilder("n").sized(4000, 4000, 1)).add(PodBuilder("p").on("n").cpu(3000)).build();
+  const auto cluster =
+      ClusterBuilder().add(NodeBuilder("n").sized(4000, 4000, 1)).add(PodBuilder("p").on("n").cpu(3000)).build();
   const Overlay overlay(*cluster);
   EXPECT_FALSE(first_refusal(overlay, 0, 0, FitLevel::kScheduler));
 }
@@ -344,7 +396,8 @@ TEST(FirstRefusal, SeesMovesOfTheOverlay) {
 }
 
 TEST(FitsAnotherNode, LeavesThePresentNodeOut) {
-  const auto cluster = ClusterBuilder().add(NodeBuilder("n")).add(NodeBuilder("m").cordoned()).add(PodBuilder("p").on("n")).build();
+  const auto cluster =
+      ClusterBuilder().add(NodeBuilder("n")).add(NodeBuilder("m").cordoned()).add(PodBuilder("p").on("n")).build();
   const Overlay overlay(*cluster);
   const std::vector<NodeIndex> nodes = {0, 1};
   EXPECT_FALSE(fits_another_node(overlay, 0, nodes, FitLevel::kBasic));

@@ -45,9 +45,8 @@ PodBuilder with_pod_level(std::int64_t main, std::int64_t pod_level, std::int64_
 INSTANTIATE_TEST_SUITE_P(
     Pods, EffectiveRequestsTest,
     testing::Values(
-        RequestCase{"SumsContainers", PodBuilder("p").cpu(100).with([](api::Pod& pod) {
-                      pod.containers.push_back(container(50));
-                    }), 150},
+        RequestCase{"SumsContainers",
+                    PodBuilder("p").cpu(100).with([](api::Pod& pod) { pod.containers.push_back(container(50)); }), 150},
         RequestCase{"TakesALargerInitContainer", with_inits(100, {container(300)}), 300},
         RequestCase{"IgnoresASmallerInitContainer", with_inits(100, {container(60)}), 100},
         RequestCase{"AddsSidecarsToTheContainers", with_inits(100, {container(40, true)}), 140},
@@ -62,9 +61,13 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(EffectiveRequests, KeepsWhatPodLevelRequestsMayNotReplace) {
   ResourceNames names;
   RequestSet requests;
-  const api::Pod pod = PodBuilder("p").request("x/gpu", 1000).with([](api::Pod& each) {
-    each.pod_requests = {{"hugepages-2Mi", api::Quantity::from_units(4)}, {"x/gpu", api::Quantity::from_units(9)}};
-  }).build();
+  const api::Pod pod = PodBuilder("p")
+                           .request("x/gpu", 1000)
+                           .with([](api::Pod& each) {
+                             each.pod_requests = {{"hugepages-2Mi", api::Quantity::from_units(4)},
+                                                  {"x/gpu", api::Quantity::from_units(9)}};
+                           })
+                           .build();
   effective_requests(pod, names, requests);
   EXPECT_EQ(amount_of(requests, names.find("x/gpu").value()), 1000);
   EXPECT_EQ(amount_of(requests, names.find("hugepages-2Mi").value()), 4000);

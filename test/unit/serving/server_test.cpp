@@ -34,7 +34,9 @@ class Peer {
   }
   ~Peer() { close(); }
   bool connected() const { return connected_; }
-  void send(const std::string& text) { EXPECT_EQ(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size())); }
+  void send(const std::string& text) {
+    EXPECT_EQ(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+  }
   /// Reads until `until` was seen, the peer closed, or ten seconds passed.
   std::string read(const std::string& until) {
     std::string all;
@@ -115,7 +117,8 @@ TEST_P(HostileTest, IsRefusedAndClosed) {
 INSTANTIATE_TEST_SUITE_P(
     Server, HostileTest,
     testing::Values(HostileCase{"HugeHeader", "GET / HTTP/1.1\r\nX: " + std::string(20'000, 'a'), "HTTP/1.1 431"},
-                    HostileCase{"HugeBody", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n", "HTTP/1.1 413"},
+                    HostileCase{"HugeBody", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n",
+                                "HTTP/1.1 413"},
                     HostileCase{"NoHttp", "this is not http\r\n\r\n", "HTTP/1.1 400"},
                     HostileCase{"BadLength", "POST / HTTP/1.1\r\nContent-Length: -4\r\n\r\n", "HTTP/1.1 400"}),
     [](const auto& info) { return info.param.name; });

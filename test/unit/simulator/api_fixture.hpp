@@ -34,7 +34,8 @@ class ApiFixture : public testing::Test {
     const kube::Response response = server.handle(request, user);
     return {response.status, Json::parse(response.body, nullptr, false), response.retry_after, response.body};
   }
-  Reply call(const std::string& method, const std::string& target, const Json& body = nullptr, const std::string& type = "application/json") {
+  Reply call(const std::string& method, const std::string& target, const Json& body = nullptr,
+             const std::string& type = "application/json") {
     kube::Request request;
     request.method = method;
     request.path = target.substr(0, target.find('?'));
@@ -44,21 +45,26 @@ class ApiFixture : public testing::Test {
     return send(request);
   }
   /// REQUIRES: succeeds.
-  Json must(const std::string& method, const std::string& target, const Json& body = nullptr, const std::string& type = "application/json") {
+  Json must(const std::string& method, const std::string& target, const Json& body = nullptr,
+            const std::string& type = "application/json") {
     Reply reply = call(method, target, body, type);
     EXPECT_GE(reply.code, 200) << method << " " << target;
     EXPECT_LT(reply.code, 300) << method << " " << target << ": " << reply.body.dump();
     return reply.body;
   }
-  Reply merge(const std::string& target, const Json& patch) { return call("PATCH", target, patch, "application/merge-patch+json"); }
+  Reply merge(const std::string& target, const Json& patch) {
+    return call("PATCH", target, patch, "application/merge-patch+json");
+  }
 
   static Json pod_json(const std::string& name, Json labels = {{"app", "web"}}) {
-    return {{"metadata", {{"name", name}, {"labels", std::move(labels)}}}, {"spec", {{"containers", Json::array({{{"name", "c"}, {"image", "i:1"}}})}}}};
+    return {{"metadata", {{"name", name}, {"labels", std::move(labels)}}},
+            {"spec", {{"containers", Json::array({{{"name", "c"}, {"image", "i:1"}}})}}}};
   }
   static std::string path_of(const std::string& pod) { return "/api/v1/namespaces/shop/pods/" + pod; }
 
   /// A pod that runs on node n1, ready or not, as kubelet and scheduler would have made it.
-  void run_pod(const std::string& name, bool ready = true, Json labels = {{"app", "web"}}, const std::string& phase = "Running") {
+  void run_pod(const std::string& name, bool ready = true, Json labels = {{"app", "web"}},
+               const std::string& phase = "Running") {
     must("POST", "/api/v1/namespaces/shop/pods", pod_json(name, std::move(labels)));
     ASSERT_TRUE(store.mutate(kube::kPods, {"shop", name}, Part::kAll, [&](Json& pod) -> base::Status {
       pod["spec"]["nodeName"] = "n1";
@@ -80,7 +86,10 @@ class ApiFixture : public testing::Test {
     }
   }
   static Json evacuation(const std::string& name) {
-    return {{"apiVersion", "evacuator.dev/v1alpha1"}, {"kind", "Evacuation"}, {"metadata", {{"name", name}}}, {"spec", {{"podRef", {{"name", "p"}}}}}};
+    return {{"apiVersion", "evacuator.dev/v1alpha1"},
+            {"kind", "Evacuation"},
+            {"metadata", {{"name", name}}},
+            {"spec", {{"podRef", {{"name", "p"}}}}}};
   }
   static constexpr const char* kEvacs = "/apis/evacuator.dev/v1alpha1/namespaces/shop/evacuations";
 

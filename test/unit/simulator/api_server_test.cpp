@@ -54,12 +54,14 @@ TEST_P(RefusalTest, SpeaksKubernetesWords) {
   run_pod("p");
   const RefusalCase& c = GetParam();
   const Json body = *c.body ? Json::parse(c.body) : Json();
-  const Reply reply = call(c.method, c.target, body, std::string(c.method) == "PATCH" ? "application/merge-patch+json" : "application/json");
+  const Reply reply = call(c.method, c.target, body,
+                           std::string(c.method) == "PATCH" ? "application/merge-patch+json" : "application/json");
   EXPECT_EQ(reply.code, c.code) << reply.text;
   EXPECT_EQ(reply.body.value("kind", ""), "Status");
   EXPECT_EQ(reply.body.value("reason", ""), c.reason);
   std::string message = c.message;
-  if (const auto at = message.find("<uid>"); at != std::string::npos) message.replace(at, 5, must("GET", path_of("p")).at("metadata").at("uid"));
+  if (const auto at = message.find("<uid>"); at != std::string::npos)
+    message.replace(at, 5, must("GET", path_of("p")).at("metadata").at("uid"));
   EXPECT_EQ(reply.message(), message);
   EXPECT_EQ(reply.body.value("code", 0), c.code);
 }
@@ -67,40 +69,56 @@ TEST_P(RefusalTest, SpeaksKubernetesWords) {
 INSTANTIATE_TEST_SUITE_P(
     ApiServer, RefusalTest,
     testing::Values(
-        RefusalCase{"AnAbsentPod", "GET", "/api/v1/namespaces/shop/pods/q", "", 404, "NotFound", "pods \"q\" not found"},
-        RefusalCase{"AnAbsentDeployment", "GET", "/apis/apps/v1/namespaces/shop/deployments/q", "", 404, "NotFound", "deployments.apps \"q\" not found"},
-        RefusalCase{"AnUnknownKind", "GET", "/apis/nothing.io/v1/things", "", 404, "NotFound", "the server could not find the requested resource"},
-        RefusalCase{"AnUnknownPath", "GET", "/nonsense", "", 404, "NotFound", "the server could not find the requested resource"},
-        RefusalCase{"AnUnknownSubresource", "GET", "/api/v1/namespaces/shop/pods/p/log", "", 404, "NotFound", "the server could not find the requested resource"},
-        RefusalCase{"AnAbsentNamespace", "POST", "/api/v1/namespaces/none/configmaps", R"({"metadata":{"name":"c"}})", 404, "NotFound", "namespaces \"none\" not found"},
-        RefusalCase{"ATakenName", "POST", "/api/v1/namespaces", R"({"metadata":{"name":"shop"}})", 409, "AlreadyExists", "namespaces \"shop\" already exists"},
+        RefusalCase{"AnAbsentPod", "GET", "/api/v1/namespaces/shop/pods/q", "", 404, "NotFound",
+                    "pods \"q\" not found"},
+        RefusalCase{"AnAbsentDeployment", "GET", "/apis/apps/v1/namespaces/shop/deployments/q", "", 404, "NotFound",
+                    "deployments.apps \"q\" not found"},
+        RefusalCase{"AnUnknownKind", "GET", "/apis/nothing.io/v1/things", "", 404, "NotFound",
+                    "the server could not find the requested resource"},
+        RefusalCase{"AnUnknownPath", "GET", "/nonsense", "", 404, "NotFound",
+                    "the server could not find the requested resource"},
+        RefusalCase{"AnUnknownSubresource", "GET", "/api/v1/namespaces/shop/pods/p/log", "", 404, "NotFound",
+                    "the server could not find the requested resource"},
+        RefusalCase{"AnAbsentNamespace", "POST", "/api/v1/namespaces/none/configmaps", R"({"metadata":{"name":"c"}})",
+                    404, "NotFound", "namespaces \"none\" not found"},
+        RefusalCase{"ATakenName", "POST", "/api/v1/namespaces", R"({"metadata":{"name":"shop"}})", 409, "AlreadyExists",
+                    "namespaces \"shop\" already exists"},
         RefusalCase{"NoName", "POST", kConfigMapsPath, R"({"metadata":{}})", 422, "Invalid",
                     "ConfigMap \"\" is invalid: metadata.name: Required value: name or generateName is required"},
-        RefusalCase{"AnotherNamespaceInTheBody", "POST", kConfigMapsPath, R"({"metadata":{"name":"c","namespace":"default"}})", 400, "BadRequest",
+        RefusalCase{"AnotherNamespaceInTheBody", "POST", kConfigMapsPath,
+                    R"({"metadata":{"name":"c","namespace":"default"}})", 400, "BadRequest",
                     "the namespace of the provided object does not match the namespace sent on the request"},
-        RefusalCase{"AnotherNameInTheBody", "PUT", "/api/v1/namespaces/shop/pods/p", R"({"metadata":{"name":"q"}})", 400, "BadRequest",
-                    "the name of the object (q) does not match the name on the URL (p)"},
-        RefusalCase{"AStaleVersion", "PATCH", "/api/v1/namespaces/shop/pods/p", R"({"metadata":{"resourceVersion":"1","labels":{"a":"b"}}})", 409, "Conflict",
-                    "Operation cannot be fulfilled on pods \"p\": the object has been modified; please apply your changes to the latest version and try again"},
-        RefusalCase{"AnotherUidInAPatch", "PATCH", "/api/v1/namespaces/shop/pods/p", R"({"metadata":{"uid":"u"}})", 422, "Invalid",
-                    "Pod \"p\" is invalid: metadata.uid: Invalid value: \"u\": field is immutable"},
-        RefusalCase{"APodWithoutContainers", "POST", kPodsPath, R"({"metadata":{"name":"x"},"spec":{}})", 422, "Invalid",
-                    "Pod \"x\" is invalid: spec.containers: Required value"},
-        RefusalCase{"TwoFaults", "POST", kPodsPath, R"({"metadata":{"name":"x"},"spec":{"containers":[{}]}})", 422, "Invalid",
-                    "Pod \"x\" is invalid: [spec.containers[0].name: Required value, spec.containers[0].image: Required value]"},
+        RefusalCase{"AnotherNameInTheBody", "PUT", "/api/v1/namespaces/shop/pods/p", R"({"metadata":{"name":"q"}})",
+                    400, "BadRequest", "the name of the object (q) does not match the name on the URL (p)"},
+        RefusalCase{"AStaleVersion", "PATCH", "/api/v1/namespaces/shop/pods/p",
+                    R"({"metadata":{"resourceVersion":"1","labels":{"a":"b"}}})", 409, "Conflict",
+                    "Operation cannot be fulfilled on pods \"p\": the object has been modified; please apply your "
+                    "changes to the latest version and try again"},
+        RefusalCase{"AnotherUidInAPatch", "PATCH", "/api/v1/namespaces/shop/pods/p", R"({"metadata":{"uid":"u"}})", 422,
+                    "Invalid", "Pod \"p\" is invalid: metadata.uid: Invalid value: \"u\": field is immutable"},
+        RefusalCase{"APodWithoutContainers", "POST", kPodsPath, R"({"metadata":{"name":"x"},"spec":{}})", 422,
+                    "Invalid", "Pod \"x\" is invalid: spec.containers: Required value"},
+        RefusalCase{"TwoFaults", "POST", kPodsPath, R"({"metadata":{"name":"x"},"spec":{"containers":[{}]}})", 422,
+                    "Invalid",
+                    "Pod \"x\" is invalid: [spec.containers[0].name: Required value, spec.containers[0].image: "
+                    "Required value]"},
         RefusalCase{"ABadLabelSelector", "GET", "/api/v1/pods?labelSelector=a%20what", "", 400, "BadRequest",
                     "unable to parse requirement: found 'a what', expected: in, notin, =, ==, !=, gt, lt"},
-        RefusalCase{"AnUnknownField", "GET", "/api/v1/pods?fieldSelector=spec.hostname=x", "", 400, "BadRequest", "field label not supported: spec.hostname"},
+        RefusalCase{"AnUnknownField", "GET", "/api/v1/pods?fieldSelector=spec.hostname=x", "", 400, "BadRequest",
+                    "field label not supported: spec.hostname"},
         RefusalCase{"AnUnknownDryRun", "DELETE", "/api/v1/namespaces/shop/pods/p?dryRun=Some", "", 400, "BadRequest",
                     "dryRun: Unsupported value: \"Some\": supported values: \"All\""},
         RefusalCase{"AMethodThatSuitsNothing", "POST", "/api/v1/namespaces/shop/pods/p", "{}", 405, "MethodNotAllowed",
                     "the server does not allow this method on the requested resource"},
         RefusalCase{"DeletingAllPodsOfAllNamespaces", "DELETE", "/api/v1/pods", "", 405, "MethodNotAllowed",
                     "the server does not allow this method on the requested resource"},
-        RefusalCase{"AFailedDeletePrecondition", "DELETE", "/api/v1/namespaces/shop/pods/p", R"({"preconditions":{"uid":"u"},"dryRun":[]})", 409, "Conflict",
-                    "Operation cannot be fulfilled on Pod \"p\": the UID in the precondition (u) does not match the UID in record "
+        RefusalCase{"AFailedDeletePrecondition", "DELETE", "/api/v1/namespaces/shop/pods/p",
+                    R"({"preconditions":{"uid":"u"},"dryRun":[]})", 409, "Conflict",
+                    "Operation cannot be fulfilled on Pod \"p\": the UID in the precondition (u) does not match the "
+                    "UID in record "
                     "(<uid>). The object might have been deleted and then recreated"},
-        RefusalCase{"AFutureVersion", "GET", "/api/v1/pods?resourceVersion=99999", "", 504, "Timeout", "Timeout: Too large resource version: 99999, current: 5"}),
+        RefusalCase{"AFutureVersion", "GET", "/api/v1/pods?resourceVersion=99999", "", 504, "Timeout",
+                    "Timeout: Too large resource version: 99999, current: 5"}),
     [](const auto& info) { return info.param.name; });
 
 TEST_F(ApiServerTest, PutsNeedNoVersionForBuiltInsButDetectOtherUids) {
@@ -109,7 +127,8 @@ TEST_F(ApiServerTest, PutsNeedNoVersionForBuiltInsButDetectOtherUids) {
   EXPECT_EQ(must("PUT", path, {{"metadata", {{"name", "c"}}}, {"data", {{"k", "2"}}}}).at("data").at("k"), "2");
   const Reply reply = call("PUT", path, {{"metadata", {{"name", "c"}, {"uid", "u"}}}});
   EXPECT_EQ(reply.code, 409);
-  EXPECT_NE(reply.message().find("Precondition failed: UID in precondition: u, UID in object meta: "), std::string::npos);
+  EXPECT_NE(reply.message().find("Precondition failed: UID in precondition: u, UID in object meta: "),
+            std::string::npos);
   EXPECT_EQ(call("PUT", std::string(kConfigMapsPath) + "/absent", {{"metadata", {{"name", "absent"}}}}).code, 404);
 }
 
@@ -130,16 +149,23 @@ TEST_F(ApiServerTest, PodsMayChangeLittle) {
   EXPECT_EQ(merge(path_of("p"), {{"spec", {{"nodeName", "n2"}}}}).code, 422);
   EXPECT_EQ(merge(path_of("p"), {{"spec", {{"hostname", "h"}}}}).code, 422);
   EXPECT_EQ(call("PATCH", path_of("p"), {{"spec", {{"containers", Json::array({{{"name", "c"}, {"image", "i:2"}}})}}}},
-                 "application/strategic-merge-patch+json").code, 200);
+                 "application/strategic-merge-patch+json")
+                .code,
+            200);
 }
 
 TEST_F(ApiServerTest, PatchTypesAreToldApart) {
   run_pod("p");
   const auto patch = [&](const Json& body, const char* type) { return call("PATCH", path_of("p"), body, type).code; };
   EXPECT_EQ(patch({{"metadata", {{"labels", {{"a", "b"}}}}}}, "application/merge-patch+json"), 200);
-  EXPECT_EQ(patch({{"metadata", {{"labels", {{"a", "b"}}}}}}, "application/strategic-merge-patch+json; charset=utf-8"), 200);
-  EXPECT_EQ(patch(Json::array({{{"op", "test"}, {"path", "/metadata/name"}, {"value", "q"}}}), "application/json-patch+json"), 422);
-  EXPECT_EQ(patch(Json::array({{{"op", "replace"}, {"path", "/metadata/labels/new"}, {"value", "q"}}}), "application/json-patch+json"), 200);
+  EXPECT_EQ(patch({{"metadata", {{"labels", {{"a", "b"}}}}}}, "application/strategic-merge-patch+json; charset=utf-8"),
+            200);
+  EXPECT_EQ(
+      patch(Json::array({{{"op", "test"}, {"path", "/metadata/name"}, {"value", "q"}}}), "application/json-patch+json"),
+      422);
+  EXPECT_EQ(patch(Json::array({{{"op", "replace"}, {"path", "/metadata/labels/new"}, {"value", "q"}}}),
+                  "application/json-patch+json"),
+            200);
   EXPECT_EQ(patch({{"a", 1}}, "application/json"), 415);
 }
 
@@ -148,7 +174,11 @@ TEST_F(ApiServerTest, DryRunsLeaveNoTrace) {
   const std::uint64_t before = store.revision();
   EXPECT_EQ(call("POST", std::string(kPodsPath) + "?dryRun=All", pod_json("q")).code, 201);
   EXPECT_EQ(call("POST", std::string(kPodsPath) + "?dryRun=All", pod_json("p")).code, 409);
-  EXPECT_EQ(merge(path_of("p") + "?dryRun=All", {{"metadata", {{"labels", {{"n", "m"}}}}}}).body.at("metadata").at("labels").at("n"), "m");
+  EXPECT_EQ(merge(path_of("p") + "?dryRun=All", {{"metadata", {{"labels", {{"n", "m"}}}}}})
+                .body.at("metadata")
+                .at("labels")
+                .at("n"),
+            "m");
   EXPECT_EQ(call("DELETE", path_of("p") + "?dryRun=All").code, 200);
   EXPECT_EQ(call("DELETE", path_of("p"), {{"dryRun", {"All"}}}).code, 200);
   EXPECT_EQ(store.revision(), before);
@@ -159,14 +189,16 @@ TEST_F(ApiServerTest, PropagationIsRecordedForTheCollector) {
     must("POST", kConfigMapsPath, {{"metadata", {{"name", "c"}}}});
     const Json left = must("DELETE", std::string(kConfigMapsPath) + "/c", {{"propagationPolicy", policy}});
     EXPECT_EQ(left.at("metadata").at("finalizers"), Json::array({finalizer}));
-    must("PATCH", std::string(kConfigMapsPath) + "/c", {{"metadata", {{"finalizers", nullptr}}}}, "application/merge-patch+json");
+    must("PATCH", std::string(kConfigMapsPath) + "/c", {{"metadata", {{"finalizers", nullptr}}}},
+         "application/merge-patch+json");
     EXPECT_EQ(call("GET", std::string(kConfigMapsPath) + "/c").code, 404);
   }
   EXPECT_EQ(call("DELETE", std::string(kConfigMapsPath) + "/c", {{"propagationPolicy", "Sideways"}}).code, 422);
 }
 
 TEST_F(ApiServerTest, DeleteCollectionObeysSelectors) {
-  for (const char* name : {"a", "b"}) must("POST", kConfigMapsPath, {{"metadata", {{"name", name}, {"labels", {{"n", name}}}}}});
+  for (const char* name : {"a", "b"})
+    must("POST", kConfigMapsPath, {{"metadata", {{"name", name}, {"labels", {{"n", name}}}}}});
   EXPECT_EQ(must("DELETE", std::string(kConfigMapsPath) + "?labelSelector=n%3Da").at("items").size(), 1u);
   EXPECT_EQ(must("GET", kConfigMapsPath).at("items").size(), 1u);
 }
@@ -206,8 +238,14 @@ TEST_F(ApiServerTest, ExactVersionsShowThePast) {
   must("POST", kConfigMapsPath, {{"metadata", {{"name", "a"}}}});
   const std::string then = must("GET", kConfigMapsPath).at("metadata").at("resourceVersion");
   must("POST", kConfigMapsPath, {{"metadata", {{"name", "b"}}}});
-  EXPECT_EQ(must("GET", std::string(kConfigMapsPath) + "?resourceVersionMatch=Exact&resourceVersion=" + then).at("items").size(), 1u);
-  EXPECT_EQ(must("GET", std::string(kConfigMapsPath) + "?resourceVersionMatch=NotOlderThan&resourceVersion=" + then).at("items").size(), 2u);
+  EXPECT_EQ(must("GET", std::string(kConfigMapsPath) + "?resourceVersionMatch=Exact&resourceVersion=" + then)
+                .at("items")
+                .size(),
+            1u);
+  EXPECT_EQ(must("GET", std::string(kConfigMapsPath) + "?resourceVersionMatch=NotOlderThan&resourceVersion=" + then)
+                .at("items")
+                .size(),
+            2u);
 }
 
 struct SelectorCase {
@@ -246,23 +284,34 @@ TEST_F(ApiServerTest, SelectorsSelect) {
 
 TEST_F(ApiServerTest, EventsAreOneThingWithTwoFaces) {
   must("POST", "/apis/events.k8s.io/v1/namespaces/shop/events",
-       {{"metadata", {{"name", "e"}}}, {"eventTime", "2026-11-21T09:59:00.000000Z"}, {"regarding", {{"kind", "Pod"}, {"name", "p"}}}, {"note", "hello"},
-        {"reason", "Evicted"}, {"type", "Normal"}, {"reportingController", "evacuator"}});
+       {{"metadata", {{"name", "e"}}},
+        {"eventTime", "2026-11-21T09:59:00.000000Z"},
+        {"regarding", {{"kind", "Pod"}, {"name", "p"}}},
+        {"note", "hello"},
+        {"reason", "Evicted"},
+        {"type", "Normal"},
+        {"reportingController", "evacuator"}});
   const Json core = must("GET", "/api/v1/namespaces/shop/events/e");
   EXPECT_EQ(core.at("apiVersion"), "v1");
   EXPECT_EQ(core.at("message"), "hello");
   EXPECT_EQ(core.at("involvedObject").at("name"), "p");
   EXPECT_FALSE(core.contains("note"));
-  EXPECT_EQ(must("GET", "/api/v1/namespaces/shop/events?fieldSelector=involvedObject.name%3Dp,involvedObject.kind%3DPod").at("items").size(), 1u);
+  EXPECT_EQ(
+      must("GET", "/api/v1/namespaces/shop/events?fieldSelector=involvedObject.name%3Dp,involvedObject.kind%3DPod")
+          .at("items")
+          .size(),
+      1u);
   EXPECT_EQ(must("GET", "/apis/events.k8s.io/v1/events?fieldSelector=regarding.name%3Dq").at("items").size(), 0u);
-  must("POST", "/api/v1/namespaces/shop/events", {{"metadata", {{"name", "old"}}}, {"involvedObject", {{"name", "q"}}}, {"message", "m"}, {"count", 3}});
+  must("POST", "/api/v1/namespaces/shop/events",
+       {{"metadata", {{"name", "old"}}}, {"involvedObject", {{"name", "q"}}}, {"message", "m"}, {"count", 3}});
   EXPECT_EQ(must("GET", "/apis/events.k8s.io/v1/namespaces/shop/events/old").at("note"), "m");
 }
 
 TEST_F(ApiServerTest, ScalesWorkloads) {
   const std::string path = "/apis/apps/v1/namespaces/shop/deployments";
-  Json deployment = {{"metadata", {{"name", "d"}}},
-                     {"spec", {{"selector", {{"matchLabels", {{"app", "d"}}}}}, {"template", pod_json("", {{"app", "d"}})}}}};
+  Json deployment = {
+      {"metadata", {{"name", "d"}}},
+      {"spec", {{"selector", {{"matchLabels", {{"app", "d"}}}}}, {"template", pod_json("", {{"app", "d"}})}}}};
   deployment["spec"]["template"]["metadata"].erase("name");
   EXPECT_EQ(must("POST", path, deployment).at("spec").at("replicas"), 1);
   EXPECT_EQ(must("GET", path + "/d/scale").at("spec").at("replicas"), 1);
@@ -272,7 +321,8 @@ TEST_F(ApiServerTest, ScalesWorkloads) {
   EXPECT_EQ(merge(path + "/d/scale", {{"spec", {{"replicas", -1}}}}).code, 422);
   deployment["metadata"]["name"] = "e";
   deployment["spec"]["selector"]["matchLabels"]["app"] = "other";
-  EXPECT_NE(call("POST", path, deployment).message().find("`selector` does not match template `labels`"), std::string::npos);
+  EXPECT_NE(call("POST", path, deployment).message().find("`selector` does not match template `labels`"),
+            std::string::npos);
 }
 
 TEST_F(ApiServerTest, BindsPodsOnce) {
@@ -283,7 +333,8 @@ TEST_F(ApiServerTest, BindsPodsOnce) {
 }
 
 TEST_F(ApiServerTest, SaysYesToAccessReviews) {
-  const Json review = must("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {{"kind", "SelfSubjectAccessReview"}, {"spec", Json::object()}});
+  const Json review = must("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                           {{"kind", "SelfSubjectAccessReview"}, {"spec", Json::object()}});
   EXPECT_TRUE(review.at("status").at("allowed"));
 }
 
@@ -295,7 +346,8 @@ TEST_F(ApiServerTest, Discovers) {
   const auto has = [&](const Json& list, const char* name) {
     return std::ranges::any_of(list.at("resources"), [&](const Json& r) { return r.at("name") == name; });
   };
-  for (const char* name : {"pods", "pods/eviction", "pods/status", "pods/binding", "nodes", "namespaces", "events"}) EXPECT_TRUE(has(core, name)) << name;
+  for (const char* name : {"pods", "pods/eviction", "pods/status", "pods/binding", "nodes", "namespaces", "events"})
+    EXPECT_TRUE(has(core, name)) << name;
   EXPECT_TRUE(has(must("GET", "/apis/policy/v1"), "poddisruptionbudgets"));
   EXPECT_EQ(call("GET", "/apis/policy/v1beta1").code, 404);
   EXPECT_EQ(call("GET", "/apis/evacuator.dev/v1alpha1").code, 404);
@@ -310,9 +362,11 @@ TEST_F(ApiServerTest, TellsKubectlThatItValidatesFields) {
   const Json index = must("GET", "/openapi/v3").at("paths");
   EXPECT_TRUE(index.contains("apis/evacuator.dev/v1alpha1"));
   const Json document = must("GET", "/openapi/v3/apis/evacuator.dev/v1alpha1");
-  const Json patch = document.at("paths").at("/apis/evacuator.dev/v1alpha1/namespaces/{namespace}/evacuations/{name}").at("patch");
+  const Json patch =
+      document.at("paths").at("/apis/evacuator.dev/v1alpha1/namespaces/{namespace}/evacuations/{name}").at("patch");
   EXPECT_EQ(patch.at("x-kubernetes-group-version-kind").at("kind"), "Evacuation");
-  EXPECT_TRUE(std::ranges::any_of(patch.at("parameters"), [](const Json& p) { return p.at("name") == "fieldValidation"; }));
+  EXPECT_TRUE(
+      std::ranges::any_of(patch.at("parameters"), [](const Json& p) { return p.at("name") == "fieldValidation"; }));
   EXPECT_EQ(call("GET", "/openapi/v3/apis/none/v1").code, 404);
   kube::Request old;
   old.path = "/openapi/v2";
@@ -343,12 +397,14 @@ TEST_F(ApiServerTest, KeepsAJournalOfWrites) {
   call("GET", path_of("p"));
   user.name = "other";
   call("DELETE", path_of("absent"));
-  call("POST", std::string(kPodsPath) + "?dryRun=All", {{"metadata", {{"generateName", "g-"}}}, {"spec", pod_json("x").at("spec")}});
+  call("POST", std::string(kPodsPath) + "?dryRun=All",
+       {{"metadata", {{"generateName", "g-"}}}, {"spec", pod_json("x").at("spec")}});
   const std::vector<JournalEntry> entries = server.journal().entries();
   ASSERT_EQ(entries.size(), 3u);
   const std::string uid = must("GET", path_of("p")).at("metadata").at("uid");
   EXPECT_EQ(entries[0], (JournalEntry{clock.now(), "tester", "patch", "", "pods", "", {"shop", "p"}, uid, 200, false}));
-  EXPECT_EQ(entries[1], (JournalEntry{clock.now(), "other", "delete", "", "pods", "", {"shop", "absent"}, "", 404, false}));
+  EXPECT_EQ(entries[1],
+            (JournalEntry{clock.now(), "other", "delete", "", "pods", "", {"shop", "absent"}, "", 404, false}));
   EXPECT_TRUE(entries[2].dry_run);
   const std::string lines = call("GET", "/simulator/journal").text;
   EXPECT_EQ(std::ranges::count(lines, '\n'), 3);
@@ -356,7 +412,8 @@ TEST_F(ApiServerTest, KeepsAJournalOfWrites) {
 
 TEST_F(ApiServerTest, TheJournalIsBounded) {
   RequestLog log(3);
-  for (int i = 0; i < 5; ++i) log.add({clock.now(), "u", "create", "", "pods", "", {"shop", std::to_string(i)}, "", 201, false});
+  for (int i = 0; i < 5; ++i)
+    log.add({clock.now(), "u", "create", "", "pods", "", {"shop", std::to_string(i)}, "", 201, false});
   EXPECT_EQ(log.entries().size(), 3u);
   EXPECT_EQ(log.entries().front().key.name, "2");
   EXPECT_EQ(log.dropped(), 2u);
@@ -365,10 +422,14 @@ TEST_F(ApiServerTest, TheJournalIsBounded) {
 TEST_F(ApiServerTest, WebhooksMayDeny) {
   run_pod("p");
   std::optional<Denial> denial;
-  server.add_webhook({"guard.example", [&](const AdmissionRequest& request) -> std::optional<Denial> {
+  server.add_webhook({"guard.example",
+                      [&](const AdmissionRequest& request) -> std::optional<Denial> {
                         return request.resource.plural == "pods" ? denial : std::nullopt;
-                      }, false, [](const AdmissionRequest& request) { return request.resource.plural == "pods"; }});
-  const auto label = [&](const char* query) { return merge(path_of("p") + query, {{"metadata", {{"labels", {{"n", store.new_suffix()}}}}}}); };
+                      },
+                      false, [](const AdmissionRequest& request) { return request.resource.plural == "pods"; }});
+  const auto label = [&](const char* query) {
+    return merge(path_of("p") + query, {{"metadata", {{"labels", {{"n", store.new_suffix()}}}}}});
+  };
   EXPECT_EQ(label("").code, 200);
   denial = Denial{429, "come back later", ""};
   EXPECT_EQ(label("").code, 429);
@@ -378,26 +439,45 @@ TEST_F(ApiServerTest, WebhooksMayDeny) {
   EXPECT_EQ(label("").message(), "admission webhook \"guard.example\" denied the request without explanation");
   denial = Denial{500, "connection refused", "", true};
   EXPECT_EQ(label("").code, 500);
-  EXPECT_EQ(label("").message(), "Internal error occurred: failed calling webhook \"guard.example\": connection refused");
+  EXPECT_EQ(label("").message(),
+            "Internal error occurred: failed calling webhook \"guard.example\": connection refused");
   EXPECT_EQ(label("?dryRun=All").message(), "admission webhook \"guard.example\" does not support dry run");
 }
 
 TEST_F(ApiServerTest, SurvivesHostileBodies) {
   run_pod("p");
   std::string deep(100'000, '[');
-  const std::string bodies[] = {"", "null", "3", "\"x\"", "[]", "{", "{\"metadata\":3}", "{\"metadata\":{\"name\":3}}", "{\"metadata\":{\"name\":\"p\",\"labels\":[1]}}",
-                                "{\"kind\":5,\"apiVersion\":{}}", "\xff\xfe", deep, "{\"metadata\":{\"name\":\"p\",\"finalizers\":{}}}",
-                                "{\"metadata\":{\"name\":\"p\",\"ownerReferences\":[3]}}", "{\"metadata\":{\"name\":\"p\"},\"spec\":[]}",
+  const std::string bodies[] = {"",
+                                "null",
+                                "3",
+                                "\"x\"",
+                                "[]",
+                                "{",
+                                "{\"metadata\":3}",
+                                "{\"metadata\":{\"name\":3}}",
+                                "{\"metadata\":{\"name\":\"p\",\"labels\":[1]}}",
+                                "{\"kind\":5,\"apiVersion\":{}}",
+                                "\xff\xfe",
+                                deep,
+                                "{\"metadata\":{\"name\":\"p\",\"finalizers\":{}}}",
+                                "{\"metadata\":{\"name\":\"p\",\"ownerReferences\":[3]}}",
+                                "{\"metadata\":{\"name\":\"p\"},\"spec\":[]}",
                                 "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[1]},\"status\":7}"};
   const std::pair<const char*, const char*> doors[] = {
-      {"POST", "/api/v1/namespaces/shop/pods"},        {"PUT", "/api/v1/namespaces/shop/pods/p"},       {"PATCH", "/api/v1/namespaces/shop/pods/p"},
-      {"POST", "/api/v1/namespaces/shop/pods/p/eviction"}, {"DELETE", "/api/v1/namespaces/shop/pods/absent"}, {"PUT", "/simulator/faults"},
-      {"POST", "/api/v1/namespaces/shop/pods/p/binding"}, {"PATCH", "/apis/apps/v1/namespaces/shop/deployments/d/scale"},
-      {"POST", "/apis/apps/v1/namespaces/shop/deployments"}, {"POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"}};
+      {"POST", "/api/v1/namespaces/shop/pods"},
+      {"PUT", "/api/v1/namespaces/shop/pods/p"},
+      {"PATCH", "/api/v1/namespaces/shop/pods/p"},
+      {"POST", "/api/v1/namespaces/shop/pods/p/eviction"},
+      {"DELETE", "/api/v1/namespaces/shop/pods/absent"},
+      {"PUT", "/simulator/faults"},
+      {"POST", "/api/v1/namespaces/shop/pods/p/binding"},
+      {"PATCH", "/apis/apps/v1/namespaces/shop/deployments/d/scale"},
+      {"POST", "/apis/apps/v1/namespaces/shop/deployments"},
+      {"POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"}};
   for (const auto& [method, path] : doors) {
     for (const std::string& body : bodies) {
-      for (const char* type : {"application/json", "application/merge-patch+json", "application/json-patch+json", "application/strategic-merge-patch+json",
-                               "application/apply-patch+yaml", ""}) {
+      for (const char* type : {"application/json", "application/merge-patch+json", "application/json-patch+json",
+                               "application/strategic-merge-patch+json", "application/apply-patch+yaml", ""}) {
         kube::Request request;
         request.method = method;
         request.path = path;
@@ -421,9 +501,11 @@ TEST_F(ApiServerTest, RefusesBodiesAboveThreeMegabytes) {
 }
 
 TEST_F(ApiServerTest, SurvivesHostileTargets) {
-  for (const char* target : {"", "/", "//", "/api", "/api/v1/", "/apis/a/b/c/d/e/f/g/h", "/api/v1/namespaces/%00/pods", "/api/v1/pods/%zz?x=%", "/api/v1/pods?limit=x",
-                             "/api/v1/pods?limit=-1", "/api/v1/pods?resourceVersion=x", "/api/v1/pods?watch=true&resourceVersion=x", "/openapi", "/simulator",
-                             "/simulator/none", "/api/v1/pods?labelSelector=((((", "/api/v1/pods?fieldSelector==,=!=", "/api/v1/pods?continue=00"}) {
+  for (const char* target :
+       {"", "/", "//", "/api", "/api/v1/", "/apis/a/b/c/d/e/f/g/h", "/api/v1/namespaces/%00/pods",
+        "/api/v1/pods/%zz?x=%", "/api/v1/pods?limit=x", "/api/v1/pods?limit=-1", "/api/v1/pods?resourceVersion=x",
+        "/api/v1/pods?watch=true&resourceVersion=x", "/openapi", "/simulator", "/simulator/none",
+        "/api/v1/pods?labelSelector=((((", "/api/v1/pods?fieldSelector==,=!=", "/api/v1/pods?continue=00"}) {
     kube::Request request;
     const std::string text = target;
     request.path = text.substr(0, text.find('?'));

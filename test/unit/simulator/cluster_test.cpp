@@ -91,10 +91,13 @@ TEST(ClusterTest, WorksOnARealClockUntilStopped) {
   Cluster cluster(clock, options);
   ASSERT_TRUE(cluster.add(objects::node("node-1", "4", "8Gi")).ok());
   std::jthread worker([&](std::stop_token stop) { cluster.run(stop); });
-  ASSERT_TRUE(cluster.store().create(kube::kReplicaSets, [] {
-    Json web = objects::replica_set("shop", "web", 3, "100m", "64Mi");
-    return web;
-  }()).ok());
+  ASSERT_TRUE(cluster.store()
+                  .create(kube::kReplicaSets,
+                          [] {
+                            Json web = objects::replica_set("shop", "web", 3, "100m", "64Mi");
+                            return web;
+                          }())
+                  .ok());
   const auto ready = [&] {
     const Object web = cluster.store().get(kube::kReplicaSets, {"shop", "web"});
     return number_at(*web, {"status", "readyReplicas"}) == 3;
@@ -123,7 +126,8 @@ TEST(GarbageCollectorTest, DeletingADeploymentTakesEverythingBelowIt) {
 
 /// What the API server does on DELETE with that propagation policy.
 void remove_with(World& world, const char* finalizer) {
-  world.edit(kube::kReplicaSets, "shop", "web", [&](Json& object) { object["metadata"]["finalizers"] = Json::array({finalizer}); });
+  world.edit(kube::kReplicaSets, "shop", "web",
+             [&](Json& object) { object["metadata"]["finalizers"] = Json::array({finalizer}); });
   world.remove(kube::kReplicaSets, "shop", "web");
 }
 
@@ -178,7 +182,8 @@ TEST(GarbageCollectorTest, ADependentWithAnotherLivingOwnerStays) {
 TEST(GarbageCollectorTest, CollectsAnObjectWhoseOwnerNeverWas) {
   World world;
   Json claim = objects::persistent_volume_claim("shop", "data", "1Gi");
-  claim["metadata"]["ownerReferences"] = Json::array({Json{{"apiVersion", "apps/v1"}, {"kind", "ReplicaSet"}, {"name", "x"}, {"uid", "no-such"}}});
+  claim["metadata"]["ownerReferences"] =
+      Json::array({Json{{"apiVersion", "apps/v1"}, {"kind", "ReplicaSet"}, {"name", "x"}, {"uid", "no-such"}}});
   world.add(claim);
   world.advance(seconds(1));
   EXPECT_FALSE(world.get(kube::kPersistentVolumeClaims, "shop", "data"));
@@ -205,7 +210,10 @@ TEST(NamespaceTest, IsEmptiedBeforeItGoes) {
   Json web = objects::deployment("shop", "web", 2, "100m", "64Mi");
   world.add(objects::annotate_pods(web, knobs::kStopSeconds, "10"));
   world.add(objects::pdb_max_unavailable("shop", "web", "web", 1));
-  ASSERT_TRUE(world.cluster.store().create({"example.dev", "v1", "things", "Thing"}, {{"metadata", {{"namespace", "shop"}, {"name", "t"}}}}).ok());
+  ASSERT_TRUE(
+      world.cluster.store()
+          .create({"example.dev", "v1", "things", "Thing"}, {{"metadata", {{"namespace", "shop"}, {"name", "t"}}}})
+          .ok());
   world.advance(seconds(5));
   world.remove(kube::kNamespaces, "", "shop");
   world.advance(seconds(5));
@@ -248,9 +256,9 @@ TEST(EventsTest, CountRepeatsAndStayBounded) {
 
 TEST(KnobsTest, ReadDurations) {
   const std::vector<std::pair<const char*, std::optional<base::Duration>>> cases = {
-      {"2", seconds(2)},         {"0.5", milliseconds(500)}, {"1m30s", seconds(90)},       {"0", seconds(0)},  {"", std::nullopt},
-      {"-3", std::nullopt},      {"-3s", std::nullopt},      {"fast", std::nullopt},       {"1e300", std::nullopt},
-      {"nan", std::nullopt},     {"2 ", std::nullopt},
+      {"2", seconds(2)},       {"0.5", milliseconds(500)}, {"1m30s", seconds(90)}, {"0", seconds(0)},
+      {"", std::nullopt},      {"-3", std::nullopt},       {"-3s", std::nullopt},  {"fast", std::nullopt},
+      {"1e300", std::nullopt}, {"nan", std::nullopt},      {"2 ", std::nullopt},
   };
   for (const auto& [text, want] : cases) EXPECT_EQ(knobs::parse_knob_duration(text), want) << '"' << text << '"';
 }

@@ -11,13 +11,16 @@ class CustomResourceTest : public ApiFixture {
   void SetUp() override { install_crds(); }
   std::string evac(const std::string& name) { return std::string(kEvacs) + "/" + name; }
   Reply apply(const std::string& manager, const Json& config, bool force = false, const std::string& sub = "") {
-    return call("PATCH", evac(config.at("metadata").at("name")) + sub + "?fieldManager=" + manager + (force ? "&force=true" : ""), config,
-                "application/apply-patch+yaml");
+    return call(
+        "PATCH",
+        evac(config.at("metadata").at("name")) + sub + "?fieldManager=" + manager + (force ? "&force=true" : ""),
+        config, "application/apply-patch+yaml");
   }
 };
 
 TEST_F(CustomResourceTest, DefinitionsAreEstablished) {
-  const Json definition = must("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/evacuations.evacuator.dev");
+  const Json definition =
+      must("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/evacuations.evacuator.dev");
   EXPECT_EQ(definition.at("status").at("conditions").at(1).at("type"), "Established");
   EXPECT_EQ(definition.at("status").at("acceptedNames").at("kind"), "Evacuation");
   EXPECT_EQ(definition.at("status").at("storedVersions"), Json::array({"v1alpha1"}));
@@ -32,7 +35,8 @@ TEST_F(CustomResourceTest, DefaultsPrunesAndSeparatesStatus) {
   EXPECT_FALSE(created.at("spec").contains("nonsense"));
   EXPECT_FALSE(created.contains("status"));
   EXPECT_EQ(created.at("metadata").at("generation"), 1);
-  const Json updated = merge(evac("e") + "/status", {{"status", {{"phase", "Pending"}}}, {"spec", {{"priority", 9}}}}).body;
+  const Json updated =
+      merge(evac("e") + "/status", {{"status", {{"phase", "Pending"}}}, {"spec", {{"priority", 9}}}}).body;
   EXPECT_EQ(updated.at("status").at("phase"), "Pending");
   EXPECT_EQ(updated.at("spec").at("priority"), 0);
   EXPECT_EQ(updated.at("metadata").at("generation"), 1);
@@ -44,14 +48,16 @@ TEST_F(CustomResourceTest, StrictValidationNamesUnknownFields) {
   body["spec"]["nonsense"] = 1;
   const Reply reply = call("POST", std::string(kEvacs) + "?fieldValidation=Strict", body);
   EXPECT_EQ(reply.code, 400);
-  EXPECT_NE(reply.message().find("strict decoding error: unknown field \"spec.nonsense\""), std::string::npos) << reply.message();
+  EXPECT_NE(reply.message().find("strict decoding error: unknown field \"spec.nonsense\""), std::string::npos)
+      << reply.message();
 }
 
 TEST_F(CustomResourceTest, SchemasRefuseWithThePath) {
   Json policy = {{"metadata", {{"name", "p"}}}, {"spec", {{"mode", "Auto"}}}};
   const Reply reply = call("POST", "/apis/evacuator.dev/v1alpha1/deschedulerpolicies", policy);
   EXPECT_EQ(reply.code, 422);
-  EXPECT_NE(reply.message().find("DeschedulerPolicy.evacuator.dev \"p\" is invalid: "), std::string::npos) << reply.message();
+  EXPECT_NE(reply.message().find("DeschedulerPolicy.evacuator.dev \"p\" is invalid: "), std::string::npos)
+      << reply.message();
   EXPECT_NE(reply.message().find("spec.mode: Unsupported value: \"Auto\""), std::string::npos) << reply.message();
   EXPECT_EQ(reply.body.at("details").at("causes").at(0).at("reason"), "FieldValueNotSupported");
   EXPECT_EQ(reply.body.at("details").at("kind"), "DeschedulerPolicy");
@@ -61,7 +67,8 @@ TEST_F(CustomResourceTest, PutsNeedAVersion) {
   const Json created = must("POST", kEvacs, evacuation("e"));
   const Reply reply = call("PUT", evac("e"), evacuation("e"));
   EXPECT_EQ(reply.code, 422);
-  EXPECT_NE(reply.message().find("metadata.resourceVersion: Invalid value: 0x0: must be specified for an update"), std::string::npos);
+  EXPECT_NE(reply.message().find("metadata.resourceVersion: Invalid value: 0x0: must be specified for an update"),
+            std::string::npos);
   Json body = created;
   body["spec"]["priority"] = 4;
   EXPECT_EQ(call("PUT", evac("e"), body).code, 200);
@@ -75,7 +82,8 @@ TEST_F(CustomResourceTest, StrategicMergeIsNotForThem) {
 
 TEST_F(CustomResourceTest, ValidatorsSeeBothSides) {
   server.add_validator(kube::kEvacuations, [](const Json* before, const Json& after) -> api::FieldErrors {
-    if (before && before->at("spec").at("podRef") != after.at("spec").at("podRef")) return {{"spec.podRef", "Forbidden: is immutable"}};
+    if (before && before->at("spec").at("podRef") != after.at("spec").at("podRef"))
+      return {{"spec.podRef", "Forbidden: is immutable"}};
     return {};
   });
   must("POST", kEvacs, evacuation("e"));
@@ -106,12 +114,19 @@ TEST_F(CustomResourceTest, RemovingTheDefinitionRemovesTheObjects) {
 
 TEST_F(CustomResourceTest, BadDefinitionsAreRefused) {
   const char* path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-  const Reply reply = call("POST", path, {{"metadata", {{"name", "x"}}}, {"spec", {{"group", "a.b"}, {"names", {{"plural", "xs"}}}}}});
+  const Reply reply =
+      call("POST", path, {{"metadata", {{"name", "x"}}}, {"spec", {{"group", "a.b"}, {"names", {{"plural", "xs"}}}}}});
   EXPECT_EQ(reply.code, 422);
   EXPECT_NE(reply.message().find("spec.names.kind: Required value"), std::string::npos);
   const Json clash = {{"metadata", {{"name", "evacuations2.evacuator.dev"}}},
-                      {"spec", {{"group", "evacuator.dev"}, {"scope", "Namespaced"}, {"names", {{"plural", "evacuations2"}, {"kind", "Evacuation"}}},
-                                {"versions", Json::array({{{"name", "v1"}, {"served", true}, {"storage", true}, {"schema", {{"openAPIV3Schema", {{"type", "object"}}}}}}})}}}};
+                      {"spec",
+                       {{"group", "evacuator.dev"},
+                        {"scope", "Namespaced"},
+                        {"names", {{"plural", "evacuations2"}, {"kind", "Evacuation"}}},
+                        {"versions", Json::array({{{"name", "v1"},
+                                                   {"served", true},
+                                                   {"storage", true},
+                                                   {"schema", {{"openAPIV3Schema", {{"type", "object"}}}}}}})}}}};
   EXPECT_EQ(call("POST", path, clash).code, 409);
 }
 
@@ -138,7 +153,8 @@ TEST_F(CustomResourceTest, ApplyReportsConflictsUnlessForced) {
   theirs["spec"]["reason"] = "theirs";
   const Reply conflict = apply("b", theirs);
   EXPECT_EQ(conflict.code, 409);
-  EXPECT_EQ(conflict.message(), "Apply failed with 1 conflict: conflict with \"a\" using evacuator.dev/v1alpha1: .spec.reason");
+  EXPECT_EQ(conflict.message(),
+            "Apply failed with 1 conflict: conflict with \"a\" using evacuator.dev/v1alpha1: .spec.reason");
   EXPECT_EQ(conflict.body.at("details").at("causes").at(0).at("reason"), "FieldManagerConflict");
   EXPECT_EQ(conflict.body.at("details").at("causes").at(0).at("field"), ".spec.reason");
   EXPECT_EQ(apply("b", theirs, true).body.at("spec").at("reason"), "theirs");
@@ -178,7 +194,11 @@ TEST_F(CustomResourceTest, UpdatesTakeOwnership) {
 TEST_F(CustomResourceTest, KeyedListsMergeByTheSchemasKeys) {
   must("POST", kEvacs, evacuation("e"));
   const auto condition = [&](const char* type, const char* status) -> Json {
-    return {{"type", type}, {"status", status}, {"reason", "R"}, {"message", ""}, {"lastTransitionTime", "2026-11-21T10:00:00Z"}};
+    return {{"type", type},
+            {"status", status},
+            {"reason", "R"},
+            {"message", ""},
+            {"lastTransitionTime", "2026-11-21T10:00:00Z"}};
   };
   Json config = evacuation("e");
   config.erase("spec");
@@ -191,8 +211,10 @@ TEST_F(CustomResourceTest, KeyedListsMergeByTheSchemasKeys) {
   config["status"]["conditions"] = Json::array({condition("Admitted", "False")});
   const Reply clash = apply("b", config, false, "/status");
   EXPECT_EQ(clash.code, 409);
-  EXPECT_NE(clash.message().find("conflict with \"a\" with subresource \"status\" using evacuator.dev/v1alpha1: .status.conditions[type=\"Admitted\"].status"),
-            std::string::npos) << clash.message();
+  EXPECT_NE(clash.message().find("conflict with \"a\" with subresource \"status\" using evacuator.dev/v1alpha1: "
+                                 ".status.conditions[type=\"Admitted\"].status"),
+            std::string::npos)
+      << clash.message();
 }
 
 TEST_F(CustomResourceTest, ApplyNeedsAManagerAndAWholeObject) {
@@ -204,7 +226,9 @@ TEST_F(CustomResourceTest, ApplyNeedsAManagerAndAWholeObject) {
 }
 
 TEST_F(CustomResourceTest, BuiltInKindsAreAppliedByMergeKeys) {
-  Json config = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"name", "p"}}},
+  Json config = {{"apiVersion", "v1"},
+                 {"kind", "Pod"},
+                 {"metadata", {{"name", "p"}}},
                  {"spec", {{"containers", Json::array({{{"name", "c"}, {"image", "i:1"}}})}}}};
   const std::string path = path_of("p") + "?fieldManager=a";
   EXPECT_EQ(call("PATCH", path, config, "application/apply-patch+yaml").code, 201);
@@ -222,7 +246,8 @@ TEST_F(CustomResourceTest, ApplyReadsYaml) {
   request.path = evac("y");
   request.query = "fieldManager=a";
   request.content_type = "application/apply-patch+yaml";
-  request.body = "apiVersion: evacuator.dev/v1alpha1\nkind: Evacuation\nmetadata: {name: y}\nspec:\n  podRef: {name: p}\n";
+  request.body =
+      "apiVersion: evacuator.dev/v1alpha1\nkind: Evacuation\nmetadata: {name: y}\nspec:\n  podRef: {name: p}\n";
   EXPECT_EQ(send(request).code, 201);
   request.body = "a: [";
   EXPECT_EQ(send(request).code, 400);
@@ -249,16 +274,31 @@ TEST_F(CustomResourceTest, TablesShowTheDefinitionsColumns) {
     }
     return "no such column";
   };
-  const ColumnCase cases[] = {{"Name", "e"}, {"Pod", "p"}, {"Phase", "Pending"}, {"Progress", "40%"}, {"Age", "3m20s"}, {"Node", nullptr}, {"Reason", nullptr}};
+  const ColumnCase cases[] = {{"Name", "e"},    {"Pod", "p"},      {"Phase", "Pending"}, {"Progress", "40%"},
+                              {"Age", "3m20s"}, {"Node", nullptr}, {"Reason", nullptr}};
   for (const ColumnCase& c : cases) EXPECT_EQ(cell(c.column), c.cell) << c.column;
 }
 
 TEST(JsonPath, FindsWhatColumnsAskFor) {
-  const Json object = Json::parse(R"({"a":{"b":[{"type":"Ready","status":"True","n":1},{"type":"X","status":"False"}]},"a.b":{"c/d":5},"z":null})");
+  const Json object = Json::parse(
+      R"({"a":{"b":[{"type":"Ready","status":"True","n":1},{"type":"X","status":"False"}]},"a.b":{"c/d":5},"z":null})");
   const std::pair<const char*, const char*> cases[] = {
-      {".a.b[0].status", "True"},  {".a.b[-1].status", "False"}, {".a.b[?(@.type==\"Ready\")].n", "1"}, {".a.b[?(@.type=='X')].status", "False"},
-      {".a.b[*].status", "True,False"}, {"['a.b']['c/d']", "5"}, {".a\\.b['c/d']", "5"}, {"{.a.b[0].n}", "1"}, {".z", "null"},
-      {".none", ""},  {".a.b[9]", ""}, {".a.b[", ""}, {"..", ""}, {".a.b[?(@.type)]", ""}, {"[x]", ""}, {".a.c.d.e", ""},
+      {".a.b[0].status", "True"},
+      {".a.b[-1].status", "False"},
+      {".a.b[?(@.type==\"Ready\")].n", "1"},
+      {".a.b[?(@.type=='X')].status", "False"},
+      {".a.b[*].status", "True,False"},
+      {"['a.b']['c/d']", "5"},
+      {".a\\.b['c/d']", "5"},
+      {"{.a.b[0].n}", "1"},
+      {".z", "null"},
+      {".none", ""},
+      {".a.b[9]", ""},
+      {".a.b[", ""},
+      {"..", ""},
+      {".a.b[?(@.type)]", ""},
+      {"[x]", ""},
+      {".a.c.d.e", ""},
   };
   for (const auto& [path, want] : cases) {
     std::string text;

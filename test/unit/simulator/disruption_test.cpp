@@ -31,29 +31,32 @@ TEST_P(DisruptionArithmetic, CountsAsKubernetesDoes) {
   pdb["spec"][c.field] = c.value;
   world.add(pdb);
   world.advance(seconds(5));
-  for (int i = 0; i < c.unready; ++i) world.annotate(kube::kPods, "shop", world.pod_names()[static_cast<std::size_t>(i)], knobs::kNeverReady, "1");
+  for (int i = 0; i < c.unready; ++i)
+    world.annotate(kube::kPods, "shop", world.pod_names()[static_cast<std::size_t>(i)], knobs::kNeverReady, "1");
   world.advance(seconds(1));
   EXPECT_EQ(world.status(kube::kPdbs, "web", "expectedPods"), c.want_expected);
   EXPECT_EQ(world.status(kube::kPdbs, "web", "currentHealthy"), c.want_healthy);
   EXPECT_EQ(world.status(kube::kPdbs, "web", "desiredHealthy"), c.want_desired);
   EXPECT_EQ(world.status(kube::kPdbs, "web", "disruptionsAllowed"), c.want_allowed);
   EXPECT_EQ(world.status(kube::kPdbs, "web", "observedGeneration"), 1);
-  EXPECT_EQ(world.condition(world.get(kube::kPdbs, "shop", "web"), "DisruptionAllowed"), c.want_allowed > 0 ? "True" : "False");
+  EXPECT_EQ(world.condition(world.get(kube::kPdbs, "shop", "web"), "DisruptionAllowed"),
+            c.want_allowed > 0 ? "True" : "False");
 }
 
-INSTANTIATE_TEST_SUITE_P(Disruption, DisruptionArithmetic,
-                         testing::Values(BudgetCase{"MinAvailable", 4, 0, "minAvailable", 3, 4, 4, 3, 1},
-                                         BudgetCase{"MinAvailableReached", 4, 1, "minAvailable", 3, 4, 3, 3, 0},
-                                         BudgetCase{"MinAvailableMissed", 4, 2, "minAvailable", 3, 4, 2, 3, 0},
-                                         BudgetCase{"MinAvailableAboveTheScale", 2, 0, "minAvailable", 5, 2, 2, 5, 0},
-                                         BudgetCase{"MinAvailablePercentRoundsUp", 5, 0, "minAvailable", "50%", 5, 5, 3, 2},
-                                         BudgetCase{"MaxUnavailable", 4, 0, "maxUnavailable", 1, 4, 4, 3, 1},
-                                         BudgetCase{"MaxUnavailableSpent", 4, 1, "maxUnavailable", 1, 4, 3, 3, 0},
-                                         BudgetCase{"MaxUnavailableZero", 4, 0, "maxUnavailable", 0, 4, 4, 4, 0},
-                                         BudgetCase{"MaxUnavailablePercentRoundsUp", 5, 0, "maxUnavailable", "30%", 5, 5, 3, 2},
-                                         BudgetCase{"MaxUnavailableAboveTheScale", 2, 0, "maxUnavailable", 5, 2, 2, 0, 2},
-                                         BudgetCase{"NoPods", 0, 0, "minAvailable", 1, 0, 0, 1, 0}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Disruption, DisruptionArithmetic,
+    testing::Values(BudgetCase{"MinAvailable", 4, 0, "minAvailable", 3, 4, 4, 3, 1},
+                    BudgetCase{"MinAvailableReached", 4, 1, "minAvailable", 3, 4, 3, 3, 0},
+                    BudgetCase{"MinAvailableMissed", 4, 2, "minAvailable", 3, 4, 2, 3, 0},
+                    BudgetCase{"MinAvailableAboveTheScale", 2, 0, "minAvailable", 5, 2, 2, 5, 0},
+                    BudgetCase{"MinAvailablePercentRoundsUp", 5, 0, "minAvailable", "50%", 5, 5, 3, 2},
+                    BudgetCase{"MaxUnavailable", 4, 0, "maxUnavailable", 1, 4, 4, 3, 1},
+                    BudgetCase{"MaxUnavailableSpent", 4, 1, "maxUnavailable", 1, 4, 3, 3, 0},
+                    BudgetCase{"MaxUnavailableZero", 4, 0, "maxUnavailable", 0, 4, 4, 4, 0},
+                    BudgetCase{"MaxUnavailablePercentRoundsUp", 5, 0, "maxUnavailable", "30%", 5, 5, 3, 2},
+                    BudgetCase{"MaxUnavailableAboveTheScale", 2, 0, "maxUnavailable", 5, 2, 2, 0, 2},
+                    BudgetCase{"NoPods", 0, 0, "minAvailable", 1, 0, 0, 1, 0}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(DisruptionTest, FollowsTheScaleOfTheDeployment) {
   World world;
@@ -85,8 +88,11 @@ TEST(DisruptionTest, FailsClosedWhenAnOwnerIsUnknown) {
   World world;
   world.add_nodes(1);
   Json pod = objects::pod("shop", "a", "", "");
-  pod["metadata"]["ownerReferences"] = Json::array(
-      {Json{{"apiVersion", "example.dev/v1"}, {"kind", "Thing"}, {"name", "t"}, {"uid", "no-such-uid"}, {"controller", true}}});
+  pod["metadata"]["ownerReferences"] = Json::array({Json{{"apiVersion", "example.dev/v1"},
+                                                         {"kind", "Thing"},
+                                                         {"name", "t"},
+                                                         {"uid", "no-such-uid"},
+                                                         {"controller", true}}});
   world.add(pod);
   world.add(objects::pdb_max_unavailable("shop", "most", "a", 1));
   world.advance(seconds(5));
@@ -116,11 +122,13 @@ TEST_P(DisruptionSelector, ChoosesItsPods) {
   EXPECT_EQ(world.status(kube::kPdbs, "p", "currentHealthy"), GetParam().want);
 }
 
-INSTANTIATE_TEST_SUITE_P(Disruption, DisruptionSelector,
-                         testing::Values(SelectorCase{"EmptyMeansAllOfTheNamespace", "{}", 3}, SelectorCase{"AbsentMeansNone", nullptr, 0},
-                                         SelectorCase{"ByLabel", R"({"matchLabels":{"app":"a"}})", 1},
-                                         SelectorCase{"ByExpression", R"({"matchExpressions":[{"key":"app","operator":"In","values":["a","b"]}]})", 2}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Disruption, DisruptionSelector,
+    testing::Values(SelectorCase{"EmptyMeansAllOfTheNamespace", "{}", 3}, SelectorCase{"AbsentMeansNone", nullptr, 0},
+                    SelectorCase{"ByLabel", R"({"matchLabels":{"app":"a"}})", 1},
+                    SelectorCase{"ByExpression",
+                                 R"({"matchExpressions":[{"key":"app","operator":"In","values":["a","b"]}]})", 2}),
+    [](const auto& info) { return info.param.name; });
 
 /// Two of two pods ready, one may go.
 void furnish_pair(World& world) {
@@ -147,7 +155,8 @@ TEST(DisruptedPodsTest, HoldTheBudgetBackUntilThePodIsReplaced) {
   EXPECT_EQ(world.status(kube::kPdbs, "db", "disruptionsAllowed"), 0);
   world.remove(kube::kPods, "shop", "db-1");
   world.advance(seconds(0));
-  EXPECT_FALSE(find_at(*world.get(kube::kPdbs, "shop", "db"), {"status", "disruptedPods"})) << "the pod is terminating: the entry did its work";
+  EXPECT_FALSE(find_at(*world.get(kube::kPdbs, "shop", "db"), {"status", "disruptedPods"}))
+      << "the pod is terminating: the entry did its work";
   EXPECT_EQ(world.status(kube::kPdbs, "db", "disruptionsAllowed"), 0);
   world.advance(seconds(5));
   EXPECT_EQ(world.status(kube::kPdbs, "db", "disruptionsAllowed"), 1) << "the successor has the same name and counts";
@@ -167,7 +176,9 @@ TEST(DisruptedPodsTest, ExpireAfterTwoMinutesWhenTheDeletionNeverCame) {
 TEST(DisruptedPodsTest, IgnoreNonsense) {
   World world;
   furnish_pair(world);
-  world.edit(kube::kPdbs, "shop", "db", [](Json& pdb) { pdb["status"]["disruptedPods"] = {{"db-1", 5}, {"db-0", "yesterday"}, {"ghost", "2026-11-21T12:00:00Z"}}; });
+  world.edit(kube::kPdbs, "shop", "db", [](Json& pdb) {
+    pdb["status"]["disruptedPods"] = {{"db-1", 5}, {"db-0", "yesterday"}, {"ghost", "2026-11-21T12:00:00Z"}};
+  });
   world.advance(seconds(1));
   EXPECT_EQ(world.status(kube::kPdbs, "db", "disruptionsAllowed"), 1);
   EXPECT_FALSE(find_at(*world.get(kube::kPdbs, "shop", "db"), {"status", "disruptedPods"}));
@@ -177,7 +188,8 @@ TEST(DisruptionTest, WithdrawsADisruptionTargetThatCameToNothing) {
   World world;
   furnish_pair(world);
   world.edit(kube::kPods, "shop", "db-1", [&](Json& pod) {
-    put_condition(pod["status"], "DisruptionTarget", "True", "EvictionByEvictionAPI", "Eviction API: evicting", world.now());
+    put_condition(pod["status"], "DisruptionTarget", "True", "EvictionByEvictionAPI", "Eviction API: evicting",
+                  world.now());
   });
   world.advance(seconds(119));
   EXPECT_EQ(world.condition(world.pod("db-1"), "DisruptionTarget"), "True");

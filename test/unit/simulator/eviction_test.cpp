@@ -21,9 +21,13 @@ class EvictionTest : public ApiFixture {
   void budget(const std::string& name, Budget b) {
     b.spec["selector"] = b.selector;
     const std::string version = server.registry().find("policy", "v1", "poddisruptionbudgets") ? "v1" : "v1beta1";
-    must("POST", "/apis/policy/" + version + "/namespaces/shop/poddisruptionbudgets", {{"metadata", {{"name", name}}}, {"spec", b.spec}});
+    must("POST", "/apis/policy/" + version + "/namespaces/shop/poddisruptionbudgets",
+         {{"metadata", {{"name", name}}}, {"spec", b.spec}});
     ASSERT_TRUE(store.mutate(kube::kPdbs, {"shop", name}, Part::kStatus, [&](Json& pdb) -> base::Status {
-      Json status = {{"disruptionsAllowed", b.allowed}, {"currentHealthy", b.healthy}, {"desiredHealthy", b.desired}, {"observedGeneration", b.observed}};
+      Json status = {{"disruptionsAllowed", b.allowed},
+                     {"currentHealthy", b.healthy},
+                     {"desiredHealthy", b.desired},
+                     {"observedGeneration", b.observed}};
       status.update(b.status);
       pdb["status"] = status;
       return base::Done{};
@@ -32,7 +36,8 @@ class EvictionTest : public ApiFixture {
   Json pdb_status(const std::string& name) { return store.get(kube::kPdbs, {"shop", name})->at("status"); }
 
   static Json eviction(const std::string& pod, Json options = nullptr) {
-    Json body = {{"apiVersion", "policy/v1"}, {"kind", "Eviction"}, {"metadata", {{"name", pod}, {"namespace", "shop"}}}};
+    Json body = {
+        {"apiVersion", "policy/v1"}, {"kind", "Eviction"}, {"metadata", {{"name", pod}, {"namespace", "shop"}}}};
     if (!options.is_null()) body["deleteOptions"] = std::move(options);
     return body;
   }
@@ -93,15 +98,30 @@ TEST_F(EvictionTest, BlocksWithKubernetesWords) {
   run_pod("p");
   Json broken = Json::object();
   for (int i = 0; i < 2001; ++i) broken["gone-" + std::to_string(i)] = "2026-11-21T09:00:00Z";
-  const Json failed = {{"conditions", Json::array({{{"type", "DisruptionAllowed"}, {"status", "False"}, {"reason", "SyncFailed"}, {"message", "no scale"}}})}};
+  const Json failed = {
+      {"conditions",
+       Json::array(
+           {{{"type", "DisruptionAllowed"}, {"status", "False"}, {"reason", "SyncFailed"}, {"message", "no scale"}}})}};
   const BlockCase cases[] = {
-      {"exhausted", 0, 2, 1, Json::object(), 429, "The disruption budget web-pdb needs 2 healthy pods and has 2 currently", 0},
-      {"healthy-but-none", 0, 3, 1, Json::object(), 429, "The disruption budget web-pdb does not allow evicting pods currently", 0},
-      {"sync-failed", 0, 0, 1, failed, 429, "The disruption budget web-pdb does not allow evicting pods currently because it failed sync: no scale", 0},
-      {"not-observed", 1, 3, 0, Json::object(), 429, "The disruption budget web-pdb is still being processed by the server.", 10},
-      {"negative", -1, 3, 1, Json::object(), 403, "poddisruptionbudget.policy \"web-pdb\" is forbidden: pdb disruptions allowed is negative", 0},
-      {"too-many-disrupted", 1, 3, 1, {{"disruptedPods", broken}}, 403,
-       "poddisruptionbudget.policy \"web-pdb\" is forbidden: DisruptedPods map too big - too many evictions not confirmed by PDB controller", 0},
+      {"exhausted", 0, 2, 1, Json::object(), 429,
+       "The disruption budget web-pdb needs 2 healthy pods and has 2 currently", 0},
+      {"healthy-but-none", 0, 3, 1, Json::object(), 429,
+       "The disruption budget web-pdb does not allow evicting pods currently", 0},
+      {"sync-failed", 0, 0, 1, failed, 429,
+       "The disruption budget web-pdb does not allow evicting pods currently because it failed sync: no scale", 0},
+      {"not-observed", 1, 3, 0, Json::object(), 429,
+       "The disruption budget web-pdb is still being processed by the server.", 10},
+      {"negative", -1, 3, 1, Json::object(), 403,
+       "poddisruptionbudget.policy \"web-pdb\" is forbidden: pdb disruptions allowed is negative", 0},
+      {"too-many-disrupted",
+       1,
+       3,
+       1,
+       {{"disruptedPods", broken}},
+       403,
+       "poddisruptionbudget.policy \"web-pdb\" is forbidden: DisruptedPods map too big - too many evictions not "
+       "confirmed by PDB controller",
+       0},
   };
   for (const BlockCase& c : cases) {
     budget("web-pdb", {.allowed = c.allowed, .healthy = c.healthy, .status = c.status, .observed = c.observed});
@@ -111,7 +131,9 @@ TEST_F(EvictionTest, BlocksWithKubernetesWords) {
       if (c.code == 429) {
         EXPECT_EQ(reply.message(), "Cannot evict pod as it would violate the pod's disruption budget.") << c.name;
         EXPECT_EQ(reply.body.at("reason"), "TooManyRequests");
-        EXPECT_EQ(reply.body.at("details").at("causes").at(0), Json({{"reason", "DisruptionBudget"}, {"message", c.cause}})) << c.name;
+        EXPECT_EQ(reply.body.at("details").at("causes").at(0),
+                  Json({{"reason", "DisruptionBudget"}, {"message", c.cause}}))
+            << c.name;
       } else {
         EXPECT_EQ(reply.message(), c.cause);
       }
@@ -128,7 +150,8 @@ TEST_F(EvictionTest, RefusesTwoBudgets) {
   budget("b", {.selector = Json::object()});  // policy/v1: an empty selector means every pod
   const Reply reply = evict("p");
   EXPECT_EQ(reply.code, 500);
-  EXPECT_EQ(reply.message(), "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
+  EXPECT_EQ(reply.message(),
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
   EXPECT_EQ(pdb_status("a").at("disruptionsAllowed"), 1);
 }
 
@@ -139,7 +162,7 @@ struct UnreadyCase {
   const char* policy;  ///< unhealthyPodEvictionPolicy
   std::int64_t healthy;
   std::int64_t desired;
-  int code;            ///< while nothing is allowed
+  int code;  ///< while nothing is allowed
 };
 
 TEST_F(EvictionTest, KnowsWhomBudgetsDoNotProtect) {
@@ -156,7 +179,8 @@ TEST_F(EvictionTest, KnowsWhomBudgetsDoNotProtect) {
   };
   for (const UnreadyCase& c : cases) {
     run_pod(c.name, c.ready, {{"app", c.name}}, c.phase);
-    Budget b{.allowed = 0, .healthy = c.healthy, .desired = c.desired, .selector = {{"matchLabels", {{"app", c.name}}}}};
+    Budget b{
+        .allowed = 0, .healthy = c.healthy, .desired = c.desired, .selector = {{"matchLabels", {{"app", c.name}}}}};
     if (*c.policy) b.spec["unhealthyPodEvictionPolicy"] = c.policy;
     budget(c.name, b);
     EXPECT_EQ(evict(c.name).code, c.code) << c.name;
@@ -177,8 +201,10 @@ TEST_F(EvictionTest, AFailedPreconditionComesAfterTheBudgetIsSpent) {
   const Reply reply = evict("p", {{"preconditions", {{"uid", "other"}}}});
   EXPECT_EQ(reply.code, 409);
   EXPECT_EQ(reply.body.at("reason"), "Conflict");
-  EXPECT_EQ(reply.message(), "Operation cannot be fulfilled on Pod \"p\": the UID in the precondition (other) does not match the UID in record (" + uid("p") +
-                                 "). The object might have been deleted and then recreated");
+  EXPECT_EQ(reply.message(),
+            "Operation cannot be fulfilled on Pod \"p\": the UID in the precondition (other) does not match the UID in "
+            "record (" +
+                uid("p") + "). The object might have been deleted and then recreated");
   EXPECT_EQ(pdb_status("web-pdb").at("disruptionsAllowed"), 0);
   EXPECT_FALSE(pod("p").at("metadata").contains("deletionTimestamp"));
   EXPECT_FALSE(condition(pod("p"), "DisruptionTarget"));
@@ -189,8 +215,10 @@ TEST_F(EvictionTest, VersionPreconditionsHoldThroughTheConditionUpdate) {
   const std::string version = pod("p").at("metadata").at("resourceVersion");
   const Reply stale = evict("p", {{"preconditions", {{"resourceVersion", "1"}}}});
   EXPECT_EQ(stale.code, 409);
-  EXPECT_NE(stale.message().find("the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (" + version +
-                                 "). The object might have been modified"), std::string::npos);
+  EXPECT_NE(stale.message().find(
+                "the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (" + version +
+                "). The object might have been modified"),
+            std::string::npos);
   EXPECT_EQ(evict("p", {{"preconditions", {{"resourceVersion", version}}}}).code, 201);
 }
 
@@ -209,20 +237,29 @@ TEST_F(EvictionTest, DryRunsAskButDoNothing) {
 TEST_F(EvictionTest, OnlyTheQueryIsDryForWebhooks) {
   run_pod("p");
   std::vector<bool> dry;
-  server.add_webhook({"w", [&](const AdmissionRequest& request) -> std::optional<Denial> {
+  server.add_webhook({"w",
+                      [&](const AdmissionRequest& request) -> std::optional<Denial> {
                         if (request.subresource == "eviction") dry.push_back(request.dry_run);
                         return std::nullopt;
-                      }, true, {}});
+                      },
+                      true,
+                      {}});
   evict("p", {{"dryRun", {"All"}}});
   evict("p", nullptr, "?dryRun=All");
   EXPECT_EQ(dry, (std::vector<bool>{false, true}));
 }
 
 TEST_F(EvictionTest, WebhooksSeeTheEvictionBeforeThePodIsLookedFor) {
-  server.add_webhook({"virt", [](const AdmissionRequest& request) -> std::optional<Denial> {
-                        if (request.subresource != "eviction") return std::nullopt;
-                        return Denial{429, "moving " + request.object->at("metadata").at("annotations").at("reason").get<std::string>(), "TooManyRequests"};
-                      }, true, {}});
+  server.add_webhook(
+      {"virt",
+       [](const AdmissionRequest& request) -> std::optional<Denial> {
+         if (request.subresource != "eviction") return std::nullopt;
+         return Denial{429,
+                       "moving " + request.object->at("metadata").at("annotations").at("reason").get<std::string>(),
+                       "TooManyRequests"};
+       },
+       true,
+       {}});
   Json body = eviction("absent");
   body["metadata"]["annotations"] = {{"reason", "age"}};
   const Reply reply = call("POST", path_of("absent") + "/eviction", body);

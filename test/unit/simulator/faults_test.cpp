@@ -97,7 +97,12 @@ TEST_F(FaultsTest, OddsAreReproducibleAndAboutRight) {
 }
 
 TEST_F(FaultsTest, AreSetAndReadOverHttp) {
-  const Json rules = {{"seed", 3}, {"rules", Json::array({{{"effect", "drop-response"}, {"verb", "create"}, {"resource", "pods"}, {"subresource", "eviction"}, {"count", 2}}})}};
+  const Json rules = {{"seed", 3},
+                      {"rules", Json::array({{{"effect", "drop-response"},
+                                              {"verb", "create"},
+                                              {"resource", "pods"},
+                                              {"subresource", "eviction"},
+                                              {"count", 2}}})}};
   EXPECT_EQ(call("PUT", "/simulator/faults", rules).code, 200);
   const Json set = must("GET", "/simulator/faults").at("rules").at(0);
   EXPECT_EQ(set.at("effect"), "drop-response");
@@ -105,7 +110,8 @@ TEST_F(FaultsTest, AreSetAndReadOverHttp) {
   const Json wrong = {{"rules", Json::array({{{"effect", "explode"}}})}};
   const Reply reply = call("PUT", "/simulator/faults", wrong);
   EXPECT_EQ(reply.code, 400);
-  EXPECT_NE(reply.message().find("rules[0]: effect: \"explode\" is unknown; one of drop-request"), std::string::npos) << reply.message();
+  EXPECT_NE(reply.message().find("rules[0]: effect: \"explode\" is unknown; one of drop-request"), std::string::npos)
+      << reply.message();
   EXPECT_EQ(must("GET", "/simulator/faults").at("rules").size(), 1u) << "a bad document changes nothing";
   EXPECT_TRUE(must("DELETE", "/simulator/faults").at("rules").empty());
 }

@@ -27,13 +27,14 @@ TEST_P(HandoffScriptParse, ReadsOrExplains) {
 
 INSTANTIATE_TEST_SUITE_P(
     Handoff, HandoffScriptParse,
-    testing::Values(ParseCase{"Empty", "", ""}, ParseCase{"Usual", "ack=1s, heartbeat=10s,progress=2s , ready=20s", ""},
-                    ParseCase{"Flags", "stale-token, answers-after-abort, unchanged-heartbeat, skew=-10m, silent-after=ack", ""},
-                    ParseCase{"PlainSeconds", "ack=0.5", ""}, ParseCase{"TrailingComma", "ack=1s,", ""},
-                    ParseCase{"UnknownWord", "akc=1s", "handoff script: \"akc\" is no word of a handoff script"},
-                    ParseCase{"BadTime", "ready=soon", "handoff script: ready: \"soon\" is no duration, such as 2s or 1m30s"},
-                    ParseCase{"NegativeTime", "ready=-1s", "handoff script: ready: \"-1s\" is no duration, such as 2s or 1m30s"},
-                    ParseCase{"BadSkew", "skew=x", "handoff script: skew: \"x\" is no duration, such as -10m"}),
+    testing::Values(
+        ParseCase{"Empty", "", ""}, ParseCase{"Usual", "ack=1s, heartbeat=10s,progress=2s , ready=20s", ""},
+        ParseCase{"Flags", "stale-token, answers-after-abort, unchanged-heartbeat, skew=-10m, silent-after=ack", ""},
+        ParseCase{"PlainSeconds", "ack=0.5", ""}, ParseCase{"TrailingComma", "ack=1s,", ""},
+        ParseCase{"UnknownWord", "akc=1s", "handoff script: \"akc\" is no word of a handoff script"},
+        ParseCase{"BadTime", "ready=soon", "handoff script: ready: \"soon\" is no duration, such as 2s or 1m30s"},
+        ParseCase{"NegativeTime", "ready=-1s", "handoff script: ready: \"-1s\" is no duration, such as 2s or 1m30s"},
+        ParseCase{"BadSkew", "skew=x", "handoff script: skew: \"x\" is no duration, such as -10m"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(HandoffScriptTest, TakesTheFailureApart) {
@@ -50,8 +51,8 @@ TEST(HandoffScriptTest, TakesTheFailureApart) {
 struct DecideCase {
   const char* name;
   const char* script;
-  std::string phase;   ///< request-phase; "pre+5" turns into migrate after 5 s
-  int abort_at;        ///< -1: never
+  std::string phase;  ///< request-phase; "pre+5" turns into migrate after 5 s
+  int abort_at;       ///< -1: never
   int until;
   std::vector<std::string> want;
 };
@@ -59,7 +60,8 @@ struct DecideCase {
 std::string shortened(std::string key, std::string value) {
   key.erase(0, std::string_view(names::kHandoffPrefix).size());
   if (const auto at = value.find("uid-1.2"); at != std::string::npos) value.replace(at, 7, "T");
-  if (const auto at = value.find("2026-11-21T12:"); at != std::string::npos) value = value.substr(0, at) + value.substr(at + 14, 5);
+  if (const auto at = value.find("2026-11-21T12:"); at != std::string::npos)
+    value = value.substr(0, at) + value.substr(at + 14, 5);
   return key + "=" + value;
 }
 
@@ -72,11 +74,13 @@ TEST_P(HandoffDecide, Answers) {
   HandoffMemory memory;
   std::vector<std::string> said;
   for (int second = 0; second <= c.until; ++second) {
-    api::StringMap annotations{{std::string(names::kHandoffRequest), "uid-1.2"}, {std::string(names::kHandoffRequestPhase), c.phase.substr(0, c.phase.find('+'))}};
+    api::StringMap annotations{{std::string(names::kHandoffRequest), "uid-1.2"},
+                               {std::string(names::kHandoffRequestPhase), c.phase.substr(0, c.phase.find('+'))}};
     if (c.phase == "pre+5" && second >= 5) annotations = annotations.with(names::kHandoffRequestPhase, "migrate");
     if (c.abort_at >= 0 && second >= c.abort_at) annotations = annotations.with(names::kHandoffAbort, "uid-1.2");
     const HandoffStep step = handoff_decide(script, annotations, memory, start + seconds(second));
-    for (const auto& [key, value] : step.annotations) said.push_back(std::to_string(second) + " " + shortened(key, value.value_or("(removed)")));
+    for (const auto& [key, value] : step.annotations)
+      said.push_back(std::to_string(second) + " " + shortened(key, value.value_or("(removed)")));
     if (step.delete_pod) said.push_back(std::to_string(second) + " delete");
     EXPECT_TRUE(!step.due || *step.due > start + seconds(second)) << "a due time in the past would never end";
   }
@@ -89,32 +93,87 @@ INSTANTIATE_TEST_SUITE_P(
         DecideCase{"NothingWithoutAScript", "", "migrate", -1, 60, {}},
         DecideCase{"Plain", "ack=1s, ready=3s", "migrate", -1, 60, {"1 ack=T@30:01", "3 ready-to-evict=T"}},
         DecideCase{"NoAckNoReady", "ready=3s", "migrate", -1, 60, {}},
-        DecideCase{"Heartbeats", "ack=0s, heartbeat=4s", "migrate", -1, 9, {"0 ack=T@30:00", "4 heartbeat=T@30:04", "8 heartbeat=T@30:08"}},
-        DecideCase{"FrozenHeartbeat", "ack=0s, heartbeat=4s, unchanged-heartbeat", "migrate", -1, 9, {"0 ack=T@30:00", "4 heartbeat=T@30:04", "8 heartbeat=T@30:04"}},
-        DecideCase{"Progress", "ack=0s, progress=2s, ready=4s", "migrate", -1, 20,
-                   {"0 ack=T@30:00", "2 expected-completion=T@30:04", "2 progress=T@50", "4 expected-completion=T@30:04", "4 progress=T@100",
-                    "4 progress=T@100", "4 ready-to-evict=T"}},
-        DecideCase{"ProgressWithoutAnEnd", "ack=0s, progress=5s", "migrate", -1, 10, {"0 ack=T@30:00", "5 progress=T@10", "10 progress=T@20"}},
-        DecideCase{"PrePhase", "ack=1s, pre-done=2s, ready=3s", "pre+5", -1, 20, {"1 ack=T@30:01", "2 pre-done=T", "8 ready-to-evict=T"}},
+        DecideCase{"Heartbeats",
+                   "ack=0s, heartbeat=4s",
+                   "migrate",
+                   -1,
+                   9,
+                   {"0 ack=T@30:00", "4 heartbeat=T@30:04", "8 heartbeat=T@30:08"}},
+        DecideCase{"FrozenHeartbeat",
+                   "ack=0s, heartbeat=4s, unchanged-heartbeat",
+                   "migrate",
+                   -1,
+                   9,
+                   {"0 ack=T@30:00", "4 heartbeat=T@30:04", "8 heartbeat=T@30:04"}},
+        DecideCase{"Progress",
+                   "ack=0s, progress=2s, ready=4s",
+                   "migrate",
+                   -1,
+                   20,
+                   {"0 ack=T@30:00", "2 expected-completion=T@30:04", "2 progress=T@50",
+                    "4 expected-completion=T@30:04", "4 progress=T@100", "4 progress=T@100", "4 ready-to-evict=T"}},
+        DecideCase{"ProgressWithoutAnEnd",
+                   "ack=0s, progress=5s",
+                   "migrate",
+                   -1,
+                   10,
+                   {"0 ack=T@30:00", "5 progress=T@10", "10 progress=T@20"}},
+        DecideCase{"PrePhase",
+                   "ack=1s, pre-done=2s, ready=3s",
+                   "pre+5",
+                   -1,
+                   20,
+                   {"1 ack=T@30:01", "2 pre-done=T", "8 ready-to-evict=T"}},
         DecideCase{"PreOnly", "ack=1s, pre-done=2s, ready=3s", "pre", -1, 20, {"1 ack=T@30:01", "2 pre-done=T"}},
-        DecideCase{"Revokes", "ack=0s, ready=2s, revoke=3s", "migrate", -1, 20, {"0 ack=T@30:00", "2 ready-to-evict=T", "5 ready-to-evict=(removed)"}},
-        DecideCase{"Fails", "ack=0s, failed=2s:RetryableBusy:disk full", "migrate", -1, 20, {"0 ack=T@30:00", "2 failed=T:RetryableBusy:disk full"}},
-        DecideCase{"ConfirmsAnAbort", "ack=1s, ready=30s, aborted=2s", "migrate", 5, 60, {"1 ack=T@30:01", "7 aborted=T"}},
+        DecideCase{"Revokes",
+                   "ack=0s, ready=2s, revoke=3s",
+                   "migrate",
+                   -1,
+                   20,
+                   {"0 ack=T@30:00", "2 ready-to-evict=T", "5 ready-to-evict=(removed)"}},
+        DecideCase{"Fails",
+                   "ack=0s, failed=2s:RetryableBusy:disk full",
+                   "migrate",
+                   -1,
+                   20,
+                   {"0 ack=T@30:00", "2 failed=T:RetryableBusy:disk full"}},
+        DecideCase{
+            "ConfirmsAnAbort", "ack=1s, ready=30s, aborted=2s", "migrate", 5, 60, {"1 ack=T@30:01", "7 aborted=T"}},
         DecideCase{"IgnoresAnAbort", "ack=1s, ready=8s", "migrate", 5, 60, {"1 ack=T@30:01"}},
-        DecideCase{"AnswersAfterAbort", "ack=6s, ready=8s, aborted=1s, answers-after-abort", "migrate", 2, 60,
+        DecideCase{"AnswersAfterAbort",
+                   "ack=6s, ready=8s, aborted=1s, answers-after-abort",
+                   "migrate",
+                   2,
+                   60,
                    {"3 aborted=T", "6 ack=T@30:06", "8 ready-to-evict=T"}},
-        DecideCase{"StaleToken", "ack=1s, ready=2s, stale-token", "migrate", -1, 60, {"1 ack=uid-1.1@30:01", "2 ready-to-evict=uid-1.1"}},
+        DecideCase{"StaleToken",
+                   "ack=1s, ready=2s, stale-token",
+                   "migrate",
+                   -1,
+                   60,
+                   {"1 ack=uid-1.1@30:01", "2 ready-to-evict=uid-1.1"}},
         DecideCase{"ClockSkew", "ack=1s, skew=-10m", "migrate", -1, 60, {"1 ack=T@20:01"}},
         DecideCase{"OwnerDeletes", "ack=1s, owner-deletes=4s", "migrate", -1, 60, {"1 ack=T@30:01", "4 delete"}},
-        DecideCase{"SilentAfterAck", "ack=1s, heartbeat=1s, ready=4s, aborted=1s, silent-after=ack", "migrate", 20, 60, {"1 ack=T@30:01"}},
-        DecideCase{"SilentAfterThreeAnswers", "ack=1s, heartbeat=2s, ready=20s, silent-after=3", "migrate", -1, 60,
+        DecideCase{"SilentAfterAck",
+                   "ack=1s, heartbeat=1s, ready=4s, aborted=1s, silent-after=ack",
+                   "migrate",
+                   20,
+                   60,
+                   {"1 ack=T@30:01"}},
+        DecideCase{"SilentAfterThreeAnswers",
+                   "ack=1s, heartbeat=2s, ready=20s, silent-after=3",
+                   "migrate",
+                   -1,
+                   60,
                    {"1 ack=T@30:01", "2 heartbeat=T@30:02", "4 heartbeat=T@30:04"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(HandoffDecideTest, ANewTokenBeginsAnew) {
   const HandoffScript script = *HandoffScript::parse("ack=0s");
   HandoffMemory memory;
-  const auto annotations = [](const char* token) { return api::StringMap{{std::string(names::kHandoffRequest), token}}; };
+  const auto annotations = [](const char* token) {
+    return api::StringMap{{std::string(names::kHandoffRequest), token}};
+  };
   EXPECT_EQ(handoff_decide(script, annotations("u.1"), memory, {}).annotations.size(), 1U);
   EXPECT_EQ(handoff_decide(script, annotations("u.1"), memory, {}).annotations.size(), 0U);
   EXPECT_EQ(handoff_decide(script, annotations("u.2"), memory, {}).annotations.size(), 1U);
@@ -123,8 +182,10 @@ TEST(HandoffDecideTest, ANewTokenBeginsAnew) {
 TEST(HandoffDecideTest, WritesAGuardedMergePatch) {
   HandoffStep step;
   step.annotations = {{"handoff.evacuator.dev/ack", "u.1@x"}, {"handoff.evacuator.dev/ready-to-evict", std::nullopt}};
-  EXPECT_EQ(handoff_merge_patch(step, "uid-9"),
-            Json::parse(R"({"metadata":{"uid":"uid-9","annotations":{"handoff.evacuator.dev/ack":"u.1@x","handoff.evacuator.dev/ready-to-evict":null}}})"));
+  EXPECT_EQ(
+      handoff_merge_patch(step, "uid-9"),
+      Json::parse(
+          R"({"metadata":{"uid":"uid-9","annotations":{"handoff.evacuator.dev/ack":"u.1@x","handoff.evacuator.dev/ready-to-evict":null}}})"));
 }
 
 // --- in the cluster
@@ -138,7 +199,9 @@ void add_database(World& world, const char* script) {
   world.advance(seconds(5));
 }
 
-std::string answer(World& world, std::string_view key) { return text_at(*world.pod("db-0"), {"metadata", "annotations", key}); }
+std::string answer(World& world, std::string_view key) {
+  return text_at(*world.pod("db-0"), {"metadata", "annotations", key});
+}
 
 TEST(HandoffOperatorTest, AnswersOnThePod) {
   World world;

@@ -53,10 +53,12 @@ class HttpFrontTest : public ApiFixture {
   }
   void write(const std::string& name, const std::string& text) { std::ofstream(directory / name) << text; }
   std::string curl(const std::string& arguments, const std::string& path) {
-    return run("curl -s -m 20 --cacert " + (directory / "ca.pem").string() + " " + arguments + " '" + front->url() + path + "'");
+    return run("curl -s -m 20 --cacert " + (directory / "ca.pem").string() + " " + arguments + " '" + front->url() +
+               path + "'");
   }
   std::string kubectl(const std::string& arguments) {
-    return run("HOME=" + directory.string() + " timeout 30 kubectl --kubeconfig " + (directory / "kubeconfig").string() + " " + arguments);
+    return run("HOME=" + directory.string() + " timeout 30 kubectl --kubeconfig " +
+               (directory / "kubeconfig").string() + " " + arguments);
   }
 
   std::filesystem::path directory;
@@ -77,8 +79,10 @@ TEST_F(HttpFrontTest, KnowsUsersByTheirTokens) {
   if (!has_program("curl")) GTEST_SKIP() << "curl is not installed";
   start(true);
   const auto create = [&](const std::string& name, const std::string& headers) {
-    return curl(headers + " -o /dev/null -w '%{http_code}' -H 'Content-Type: application/json' -d '{\"metadata\":{\"name\":\"" + name + "\"}}'",
-                "/api/v1/namespaces/shop/configmaps");
+    return curl(
+        headers + " -o /dev/null -w '%{http_code}' -H 'Content-Type: application/json' -d '{\"metadata\":{\"name\":\"" +
+            name + "\"}}'",
+        "/api/v1/namespaces/shop/configmaps");
   };
   EXPECT_EQ(create("a", ""), "201");
   EXPECT_EQ(create("b", "-H 'Authorization: Bearer op-token'"), "201");
@@ -86,7 +90,8 @@ TEST_F(HttpFrontTest, KnowsUsersByTheirTokens) {
   EXPECT_EQ(create("d", "-H 'Impersonate-User: alice'"), "201");
   std::string users;
   for (const JournalEntry& entry : server.journal().entries()) users += entry.user + " ";
-  EXPECT_NE(users.find("kubernetes-admin system:serviceaccount:evacuator-system:evacuator alice"), std::string::npos) << users;
+  EXPECT_NE(users.find("kubernetes-admin system:serviceaccount:evacuator-system:evacuator alice"), std::string::npos)
+      << users;
 }
 
 TEST_F(HttpFrontTest, FaultsReachTheWire) {
@@ -110,7 +115,8 @@ TEST_F(HttpFrontTest, StreamsWatchesUntilTheyEnd) {
       std::this_thread::yield();
     }
   });
-  const std::string lines = curl("", "/api/v1/namespaces/shop/configmaps?watch=true&resourceVersion=1&timeoutSeconds=60");
+  const std::string lines =
+      curl("", "/api/v1/namespaces/shop/configmaps?watch=true&resourceVersion=1&timeoutSeconds=60");
   const Json event = Json::parse(lines.substr(0, lines.find('\n')), nullptr, false);
   EXPECT_EQ(event.value("type", ""), "ADDED") << lines;
 }
@@ -129,13 +135,18 @@ TEST_F(HttpFrontTest, WorksWithTheStockKubectl) {
   install_crds();
   run_pod("p");
   start(true);
-  write("evac.yaml", "apiVersion: evacuator.dev/v1alpha1\nkind: Evacuation\nmetadata: {name: e, namespace: shop}\nspec: {podRef: {name: p}}\n");
-  write("bad.yaml", "apiVersion: evacuator.dev/v1alpha1\nkind: DeschedulerPolicy\nmetadata: {name: d}\nspec: {mode: Auto}\n");
-  EXPECT_NE(kubectl("get pods -n shop -o wide").find("p      0/1     Running"), std::string::npos) << kubectl("get pods -n shop -o wide");
+  write("evac.yaml",
+        "apiVersion: evacuator.dev/v1alpha1\nkind: Evacuation\nmetadata: {name: e, namespace: shop}\nspec: {podRef: "
+        "{name: p}}\n");
+  write("bad.yaml",
+        "apiVersion: evacuator.dev/v1alpha1\nkind: DeschedulerPolicy\nmetadata: {name: d}\nspec: {mode: Auto}\n");
+  EXPECT_NE(kubectl("get pods -n shop -o wide").find("p      0/1     Running"), std::string::npos)
+      << kubectl("get pods -n shop -o wide");
   EXPECT_EQ(kubectl("apply -f " + (directory / "evac.yaml").string()), "evacuation.evacuator.dev/e created\n");
   EXPECT_EQ(kubectl("apply -f " + (directory / "evac.yaml").string()), "evacuation.evacuator.dev/e unchanged\n");
   EXPECT_EQ(kubectl("annotate evac e -n shop a/b=c"), "evacuation.evacuator.dev/e annotated\n");
-  EXPECT_NE(kubectl("apply -f " + (directory / "bad.yaml").string()).find("spec.mode: Unsupported value: \"Auto\""), std::string::npos);
+  EXPECT_NE(kubectl("apply -f " + (directory / "bad.yaml").string()).find("spec.mode: Unsupported value: \"Auto\""),
+            std::string::npos);
   EXPECT_NE(kubectl("get evac -A").find("shop        e      p"), std::string::npos) << kubectl("get evac -A");
   EXPECT_NE(kubectl("describe pod p -n shop").find("Events:"), std::string::npos);
   EXPECT_EQ(kubectl("delete evac e -n shop"), "evacuation.evacuator.dev \"e\" deleted\n");

@@ -39,23 +39,38 @@ TEST_P(KubeletLife, BringsThePodTo) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kubelet, KubeletLife,
-    testing::Values(LifeCase{"PendingAtFirst", {}, "Always", milliseconds(900), "Pending", false, 0},
-                    LifeCase{"RunningAfterASecond", {}, "Always", seconds(1), "Running", false, 0},
-                    LifeCase{"ReadyAfterTwo", {}, "Always", seconds(2), "Running", true, 0},
-                    LifeCase{"SlowToStart", {{knobs::kStartSeconds, "30"}}, "Always", seconds(29), "Pending", false, 0},
-                    LifeCase{"SlowToStartThenRuns", {{knobs::kStartSeconds, "30"}}, "Always", seconds(31), "Running", true, 0},
-                    LifeCase{"SlowToGetReady", {{knobs::kReadySeconds, "1m"}}, "Always", seconds(60), "Running", false, 0},
-                    LifeCase{"ReadyAtOnce", {{knobs::kStartSeconds, "0"}, {knobs::kReadySeconds, "0"}}, "Always", seconds(0), "Running", true, 0},
-                    LifeCase{"NeverReady", {{knobs::kNeverReady, ""}}, "Always", minutes(60), "Running", false, 0},
-                    LifeCase{"NonsenseKnobIsIgnored", {{knobs::kReadySeconds, "soon"}}, "Always", seconds(2), "Running", true, 0},
-                    LifeCase{"WaitsForEver", {{knobs::kWaitingReason, "ImagePullBackOff"}}, "Always", minutes(60), "Pending", false, 0},
-                    LifeCase{"BeginsWithRestarts", {{knobs::kRestarts, "120"}}, "Always", seconds(2), "Running", true, 120},
-                    LifeCase{"Succeeds", {{knobs::kRunSeconds, "10"}}, "Never", seconds(11), "Succeeded", false, 0},
-                    LifeCase{"StillRunsBefore", {{knobs::kRunSeconds, "10"}}, "Never", milliseconds(10'900), "Running", true, 0},
-                    LifeCase{"Fails", {{knobs::kRunSeconds, "10"}, {knobs::kExitCode, "3"}}, "Never", seconds(11), "Failed", false, 0},
-                    LifeCase{"RestartsOnFailure", {{knobs::kRunSeconds, "10"}, {knobs::kExitCode, "1"}}, "OnFailure", seconds(32), "Running", true, 3},
-                    LifeCase{"OnFailureSucceeds", {{knobs::kRunSeconds, "10"}}, "OnFailure", seconds(32), "Succeeded", false, 0},
-                    LifeCase{"RestartsAlways", {{knobs::kRunSeconds, "10"}}, "Always", seconds(22), "Running", true, 2}),
+    testing::Values(
+        LifeCase{"PendingAtFirst", {}, "Always", milliseconds(900), "Pending", false, 0},
+        LifeCase{"RunningAfterASecond", {}, "Always", seconds(1), "Running", false, 0},
+        LifeCase{"ReadyAfterTwo", {}, "Always", seconds(2), "Running", true, 0},
+        LifeCase{"SlowToStart", {{knobs::kStartSeconds, "30"}}, "Always", seconds(29), "Pending", false, 0},
+        LifeCase{"SlowToStartThenRuns", {{knobs::kStartSeconds, "30"}}, "Always", seconds(31), "Running", true, 0},
+        LifeCase{"SlowToGetReady", {{knobs::kReadySeconds, "1m"}}, "Always", seconds(60), "Running", false, 0},
+        LifeCase{"ReadyAtOnce",
+                 {{knobs::kStartSeconds, "0"}, {knobs::kReadySeconds, "0"}},
+                 "Always",
+                 seconds(0),
+                 "Running",
+                 true,
+                 0},
+        LifeCase{"NeverReady", {{knobs::kNeverReady, ""}}, "Always", minutes(60), "Running", false, 0},
+        LifeCase{"NonsenseKnobIsIgnored", {{knobs::kReadySeconds, "soon"}}, "Always", seconds(2), "Running", true, 0},
+        LifeCase{
+            "WaitsForEver", {{knobs::kWaitingReason, "ImagePullBackOff"}}, "Always", minutes(60), "Pending", false, 0},
+        LifeCase{"BeginsWithRestarts", {{knobs::kRestarts, "120"}}, "Always", seconds(2), "Running", true, 120},
+        LifeCase{"Succeeds", {{knobs::kRunSeconds, "10"}}, "Never", seconds(11), "Succeeded", false, 0},
+        LifeCase{"StillRunsBefore", {{knobs::kRunSeconds, "10"}}, "Never", milliseconds(10'900), "Running", true, 0},
+        LifeCase{
+            "Fails", {{knobs::kRunSeconds, "10"}, {knobs::kExitCode, "3"}}, "Never", seconds(11), "Failed", false, 0},
+        LifeCase{"RestartsOnFailure",
+                 {{knobs::kRunSeconds, "10"}, {knobs::kExitCode, "1"}},
+                 "OnFailure",
+                 seconds(32),
+                 "Running",
+                 true,
+                 3},
+        LifeCase{"OnFailureSucceeds", {{knobs::kRunSeconds, "10"}}, "OnFailure", seconds(32), "Succeeded", false, 0},
+        LifeCase{"RestartsAlways", {{knobs::kRunSeconds, "10"}}, "Always", seconds(22), "Running", true, 2}),
     [](const auto& info) { return info.param.name; });
 
 TEST(KubeletTest, FillsInTheStatusThatKubectlShows) {
@@ -66,7 +81,8 @@ TEST(KubeletTest, FillsInTheStatusThatKubectlShows) {
   const Object pod = world.pod("p");
   EXPECT_EQ(text_at(*pod, {"status", "startTime"}), "2026-11-21T12:00:00Z");
   EXPECT_TRUE(text_at(*pod, {"status", "podIP"}).starts_with("10."));
-  for (const char* type : {"PodScheduled", "Initialized", "ContainersReady", "Ready"}) EXPECT_EQ(world.condition(pod, type), "True") << type;
+  for (const char* type : {"PodScheduled", "Initialized", "ContainersReady", "Ready"})
+    EXPECT_EQ(world.condition(pod, type), "True") << type;
   const Json& container = pod->at("status").at("containerStatuses").at(0);
   EXPECT_EQ(text_at(container, {"name"}), "main");
   EXPECT_EQ(text_at(container, {"state", "running", "startedAt"}), "2026-11-21T12:00:01Z");
@@ -79,7 +95,8 @@ TEST(KubeletTest, ShowsWhyAContainerWaits) {
   Json pod = bound_pod("p");
   world.add(objects::annotate(pod, knobs::kWaitingReason, "ImagePullBackOff"));
   world.advance(seconds(5));
-  EXPECT_EQ(text_at(world.pod("p")->at("status").at("containerStatuses").at(0), {"state", "waiting", "reason"}), "ImagePullBackOff");
+  EXPECT_EQ(text_at(world.pod("p")->at("status").at("containerStatuses").at(0), {"state", "waiting", "reason"}),
+            "ImagePullBackOff");
 }
 
 TEST(KubeletTest, KeepsTheLastStateOfARestart) {
@@ -138,7 +155,8 @@ TEST_P(KubeletStop, TakesAsLongAs) {
 INSTANTIATE_TEST_SUITE_P(Kubelet, KubeletStop,
                          testing::Values(StopCase{"ASecondByDefault", nullptr, 30, milliseconds(900), seconds(1)},
                                          StopCase{"ItsOwnTime", "10", 30, milliseconds(9'900), seconds(10)},
-                                         StopCase{"AtMostTheGracePeriod", "120", 30, milliseconds(29'900), seconds(30)}),
+                                         StopCase{"AtMostTheGracePeriod", "120", 30, milliseconds(29'900),
+                                                  seconds(30)}),
                          [](const auto& info) { return info.param.name; });
 
 TEST(KubeletTest, LeavesAPodWithFinalizersUntilTheyAreGone) {
@@ -261,8 +279,9 @@ TEST(NodeLifecycleTest, RegistersANodeThatComesWithoutStatus) {
 TEST(KubeletTest, SurvivesHostilePods) {
   World world;
   world.add_nodes(1);
-  for (const char* spec : {R"({"nodeName":"node-1","containers":7})", R"({"nodeName":"node-1","containers":[1,null,{"name":3}]})",
-                           R"({"nodeName":"node-1","terminationGracePeriodSeconds":"x","volumes":{},"tolerations":[5]})"}) {
+  for (const char* spec :
+       {R"({"nodeName":"node-1","containers":7})", R"({"nodeName":"node-1","containers":[1,null,{"name":3}]})",
+        R"({"nodeName":"node-1","terminationGracePeriodSeconds":"x","volumes":{},"tolerations":[5]})"}) {
     Json pod = bound_pod("p");
     pod["spec"] = Json::parse(spec);
     pod["metadata"]["annotations"] = {{knobs::kStopSeconds, 5}, {knobs::kRestarts, "99999999999999"}};

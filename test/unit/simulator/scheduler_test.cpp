@@ -14,8 +14,8 @@ using api::Json;
 struct FilterCase {
   const char* name;
   void (*prepare)(World& world);
-  const char* spec;    ///< merged into the pod's
-  const char* want;    ///< node, or the words of the refusal
+  const char* spec;  ///< merged into the pod's
+  const char* want;  ///< node, or the words of the refusal
 };
 
 Json pod_with(const char* name, const char* spec) {
@@ -67,54 +67,90 @@ INSTANTIATE_TEST_SUITE_P(
     Scheduler, SchedulerFilter,
     testing::Values(
         FilterCase{"TiesByName", nothing, "{}", "node-a"},
-        FilterCase{"SkipsCordoned", [](World& w) { edit_a(w, [](Json& n) { n["spec"]["unschedulable"] = true; }); }, "{}", "node-b"},
+        FilterCase{"SkipsCordoned", [](World& w) { edit_a(w, [](Json& n) { n["spec"]["unschedulable"] = true; }); },
+                   "{}", "node-b"},
         FilterCase{"NodeSelector", nothing, R"({"nodeSelector":{"topology.kubernetes.io/zone":"b"}})", "node-b"},
         FilterCase{"NodeSelectorOfNone", nothing, R"({"nodeSelector":{"disk":"tape"}})",
                    "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."},
-        FilterCase{"RequiredNodeAffinity", nothing,
-                   R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"disk","operator":"DoesNotExist"}]}]}}}})",
-                   "node-b"},
-        FilterCase{"MatchFields", nothing,
-                   R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["node-b"]}]}]}}}})",
-                   "node-b"},
-        FilterCase{"Taint", [](World& w) { edit_a(w, [](Json& n) { n["spec"]["taints"] = Json::array({Json{{"key", "k"}, {"effect", "NoSchedule"}}}); }); }, "{}",
-                   "node-b"},
-        FilterCase{"ToleratedTaint",
-                   [](World& w) { edit_a(w, [](Json& n) { n["spec"]["taints"] = Json::array({Json{{"key", "k"}, {"effect", "NoSchedule"}}}); }); },
-                   R"({"tolerations":[{"key":"k","operator":"Exists"}]})", "node-a"},
-        FilterCase{"PrefersUntainted",
-                   [](World& w) { edit_a(w, [](Json& n) { n["spec"]["taints"] = Json::array({Json{{"key", "k"}, {"effect", "PreferNoSchedule"}}}); }); }, "{}",
-                   "node-b"},
-        FilterCase{"Cpu", [](World& w) { put_first_on_a(w, R"({"containers":[{"name":"m","resources":{"requests":{"cpu":"3950m"}}}]})"); }, "{}", "node-b"},
-        FilterCase{"CpuNowhere", nothing, R"({"containers":[{"name":"m","resources":{"requests":{"cpu":"5"}}}]})",
-                   "0/2 nodes are available: 2 Insufficient cpu."},
-        FilterCase{"InitContainersCount", nothing, R"({"initContainers":[{"name":"i","resources":{"requests":{"memory":"9Gi"}}}]})",
-                   "0/2 nodes are available: 2 Insufficient memory."},
-        FilterCase{"Overhead", nothing, R"({"overhead":{"memory":"8Gi"}})", "0/2 nodes are available: 2 Insufficient memory."},
-        FilterCase{"ExtendedResource", [](World& w) { edit_a(w, [](Json& n) { n["status"]["allocatable"]["example.dev/gpu"] = "1"; }); },
-                   R"({"containers":[{"name":"m","resources":{"requests":{"example.dev/gpu":"1"}}}]})", "node-a"},
-        FilterCase{"PodSlots", [](World& w) { edit_a(w, [](Json& n) { n["status"]["allocatable"]["pods"] = "1"; }); put_first_on_a(w); }, "{}", "node-b"},
-        FilterCase{"HostPort", [](World& w) { put_first_on_a(w, R"({"containers":[{"name":"m","ports":[{"hostPort":80,"containerPort":80}]}]})"); },
-                   R"({"containers":[{"name":"m","ports":[{"hostPort":80,"containerPort":8080}]}]})", "node-b"},
-        FilterCase{"AntiAffinity", [](World& w) { put_first_on_a(w); }, kAntiFirst, "node-b"},
-        FilterCase{"AntiAffinityOfTheOther",
+        FilterCase{
+            "RequiredNodeAffinity", nothing,
+            R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"disk","operator":"DoesNotExist"}]}]}}}})",
+            "node-b"},
+        FilterCase{
+            "MatchFields", nothing,
+            R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["node-b"]}]}]}}}})",
+            "node-b"},
+        FilterCase{"Taint",
                    [](World& w) {
-                     put_first_on_a(w,
-                                    R"({"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"kubernetes.io/hostname","labelSelector":{"matchLabels":{"app":"p"}}}]}}})");
+                     edit_a(w, [](Json& n) {
+                       n["spec"]["taints"] = Json::array({Json{{"key", "k"}, {"effect", "NoSchedule"}}});
+                     });
                    },
                    "{}", "node-b"},
+        FilterCase{"ToleratedTaint",
+                   [](World& w) {
+                     edit_a(w, [](Json& n) {
+                       n["spec"]["taints"] = Json::array({Json{{"key", "k"}, {"effect", "NoSchedule"}}});
+                     });
+                   },
+                   R"({"tolerations":[{"key":"k","operator":"Exists"}]})", "node-a"},
+        FilterCase{"PrefersUntainted",
+                   [](World& w) {
+                     edit_a(w, [](Json& n) {
+                       n["spec"]["taints"] = Json::array({Json{{"key", "k"}, {"effect", "PreferNoSchedule"}}});
+                     });
+                   },
+                   "{}", "node-b"},
+        FilterCase{"Cpu",
+                   [](World& w) {
+                     put_first_on_a(w, R"({"containers":[{"name":"m","resources":{"requests":{"cpu":"3950m"}}}]})");
+                   },
+                   "{}", "node-b"},
+        FilterCase{"CpuNowhere", nothing, R"({"containers":[{"name":"m","resources":{"requests":{"cpu":"5"}}}]})",
+                   "0/2 nodes are available: 2 Insufficient cpu."},
+        FilterCase{"InitContainersCount", nothing,
+                   R"({"initContainers":[{"name":"i","resources":{"requests":{"memory":"9Gi"}}}]})",
+                   "0/2 nodes are available: 2 Insufficient memory."},
+        FilterCase{"Overhead", nothing, R"({"overhead":{"memory":"8Gi"}})",
+                   "0/2 nodes are available: 2 Insufficient memory."},
+        FilterCase{"ExtendedResource",
+                   [](World& w) { edit_a(w, [](Json& n) { n["status"]["allocatable"]["example.dev/gpu"] = "1"; }); },
+                   R"({"containers":[{"name":"m","resources":{"requests":{"example.dev/gpu":"1"}}}]})", "node-a"},
+        FilterCase{"PodSlots",
+                   [](World& w) {
+                     edit_a(w, [](Json& n) { n["status"]["allocatable"]["pods"] = "1"; });
+                     put_first_on_a(w);
+                   },
+                   "{}", "node-b"},
+        FilterCase{"HostPort",
+                   [](World& w) {
+                     put_first_on_a(w, R"({"containers":[{"name":"m","ports":[{"hostPort":80,"containerPort":80}]}]})");
+                   },
+                   R"({"containers":[{"name":"m","ports":[{"hostPort":80,"containerPort":8080}]}]})", "node-b"},
+        FilterCase{"AntiAffinity", [](World& w) { put_first_on_a(w); }, kAntiFirst, "node-b"},
+        FilterCase{
+            "AntiAffinityOfTheOther",
+            [](World& w) {
+              put_first_on_a(
+                  w,
+                  R"({"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"kubernetes.io/hostname","labelSelector":{"matchLabels":{"app":"p"}}}]}}})");
+            },
+            "{}", "node-b"},
         FilterCase{"Affinity",
                    [](World& w) {
                      put_first_on_a(w, R"({"containers":[{"name":"m","resources":{"requests":{"cpu":"2"}}}]})");
                    },
                    kWithFirst, "node-a"},
-        FilterCase{"AffinityToNobody", nothing, kWithFirst, "0/2 nodes are available: 2 node(s) didn't match pod affinity rules."},
-        FilterCase{"TopologySpread", [](World& w) { put_first_on_a(w); },
-                   R"({"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"topology.kubernetes.io/zone","whenUnsatisfiable":"DoNotSchedule","labelSelector":{"matchLabels":{"app":"first"}}}]})",
-                   "node-b"},
-        FilterCase{"SpreadThatIsNoMust", [](World& w) { put_first_on_a(w, R"({"containers":[{"name":"m"}]})"); },
-                   R"({"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"topology.kubernetes.io/zone","whenUnsatisfiable":"ScheduleAnyway","labelSelector":{"matchLabels":{"app":"first"}}}]})",
-                   "node-b"},
+        FilterCase{"AffinityToNobody", nothing, kWithFirst,
+                   "0/2 nodes are available: 2 node(s) didn't match pod affinity rules."},
+        FilterCase{
+            "TopologySpread", [](World& w) { put_first_on_a(w); },
+            R"({"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"topology.kubernetes.io/zone","whenUnsatisfiable":"DoNotSchedule","labelSelector":{"matchLabels":{"app":"first"}}}]})",
+            "node-b"},
+        FilterCase{
+            "SpreadThatIsNoMust", [](World& w) { put_first_on_a(w, R"({"containers":[{"name":"m"}]})"); },
+            R"({"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"topology.kubernetes.io/zone","whenUnsatisfiable":"ScheduleAnyway","labelSelector":{"matchLabels":{"app":"first"}}}]})",
+            "node-b"},
         FilterCase{"VolumeZone",
                    [](World& w) {
                      w.add(objects::persistent_volume("vol-b", "1Gi", "b"));
@@ -123,13 +159,15 @@ INSTANTIATE_TEST_SUITE_P(
                      w.add(claim);
                    },
                    R"({"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"data"}}]})", "node-b"},
-        FilterCase{"MissingClaim", nothing, R"({"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"data"}}]})",
+        FilterCase{"MissingClaim", nothing,
+                   R"({"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"data"}}]})",
                    "0/2 nodes are available: 2 persistentvolumeclaim \"data\" not found."},
-        FilterCase{"LeastAllocated", [](World& w) { put_first_on_a(w, R"({"containers":[{"name":"m","resources":{"requests":{"cpu":"1"}}}]})"); }, "{}", "node-b"},
-        FilterCase{"SaysAllReasons",
+        FilterCase{"LeastAllocated",
                    [](World& w) {
-                     edit_a(w, [](Json& n) { n["spec"]["unschedulable"] = true; });
+                     put_first_on_a(w, R"({"containers":[{"name":"m","resources":{"requests":{"cpu":"1"}}}]})");
                    },
+                   "{}", "node-b"},
+        FilterCase{"SaysAllReasons", [](World& w) { edit_a(w, [](Json& n) { n["spec"]["unschedulable"] = true; }); },
                    R"({"containers":[{"name":"m","resources":{"requests":{"cpu":"5"}}}]})",
                    "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."}),
     [](const auto& info) { return info.param.name; });
@@ -192,11 +230,21 @@ TEST_P(SchedulerRetry, PlacesAnUnschedulablePodAfter) {
 INSTANTIATE_TEST_SUITE_P(
     Scheduler, SchedulerRetry,
     testing::Values(RetryCase{"ANewNode", [](World& w) { w.add(objects::node("node-3", "4", "8Gi")); }},
-                    RetryCase{"AnUncordon", [](World& w) { w.edit(kube::kNodes, "", "node-2", [](Json& n) { n["spec"].erase("unschedulable"); }); }},
+                    RetryCase{"AnUncordon",
+                              [](World& w) {
+                                w.edit(kube::kNodes, "", "node-2", [](Json& n) { n["spec"].erase("unschedulable"); });
+                              }},
                     RetryCase{"ADeletedPod", [](World& w) { w.remove(kube::kPods, "shop", "blocker"); }},
-                    RetryCase{"AFinishedPod", [](World& w) { w.edit(kube::kPods, "shop", "blocker", [](Json& p) { p["status"]["phase"] = "Succeeded"; }); }},
+                    RetryCase{"AFinishedPod",
+                              [](World& w) {
+                                w.edit(kube::kPods, "shop", "blocker",
+                                       [](Json& p) { p["status"]["phase"] = "Succeeded"; });
+                              }},
                     RetryCase{"MoreAllocatable",
-                              [](World& w) { w.edit(kube::kNodes, "", "node-1", [](Json& n) { n["status"]["allocatable"]["cpu"] = "2"; }); }}),
+                              [](World& w) {
+                                w.edit(kube::kNodes, "", "node-1",
+                                       [](Json& n) { n["status"]["allocatable"]["cpu"] = "2"; });
+                              }}),
     [](const auto& info) { return info.param.name; });
 
 TEST(SchedulerTest, DoesNotTryAgainWhileNothingChanges) {
@@ -240,8 +288,9 @@ TEST(SchedulerTest, PreferencesMoveTheScore) {
   World world;
   world.add(objects::node("node-a", "4", "8Gi", {{"disk", "ssd"}}));
   world.add(objects::node("node-b", "4", "8Gi", {{"disk", "hdd"}}));
-  world.add(pod_with("likes-hdd",
-                     R"({"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":10,"preference":{"matchExpressions":[{"key":"disk","operator":"In","values":["hdd"]}]}}]}}})"));
+  world.add(pod_with(
+      "likes-hdd",
+      R"({"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":10,"preference":{"matchExpressions":[{"key":"disk","operator":"In","values":["hdd"]}]}}]}}})"));
   world.advance(seconds(0));
   EXPECT_EQ(world.node_of("likes-hdd"), "node-b");
   const char* kShuns =

@@ -22,7 +22,8 @@ class StoreTest : public testing::Test {
     return object;
   }
   static Json pod(const char* name, const char* node = "n1") {
-    Json object = named("shop", name, {{"spec", {{"terminationGracePeriodSeconds", 20}}}, {"status", {{"phase", "Running"}}}});
+    Json object =
+        named("shop", name, {{"spec", {{"terminationGracePeriodSeconds", 20}}}, {"status", {{"phase", "Running"}}}});
     if (*node) object["spec"]["nodeName"] = node;
     return object;
   }
@@ -55,10 +56,18 @@ TEST_F(StoreTest, CreateFillsInWhatTheServerOwns) {
 
 TEST_F(StoreTest, CreateRefuses) {
   must_create(kube::kPods, pod("p"));
-  struct Case { const char* name; Json object; ErrorCode code; const char* message; };
+  struct Case {
+    const char* name;
+    Json object;
+    ErrorCode code;
+    const char* message;
+  };
   const Case cases[] = {
       {"a taken name", pod("p"), ErrorCode::kAlreadyExists, "pods \"p\" already exists"},
-      {"no name", {{"metadata", {{"namespace", "shop"}}}}, ErrorCode::kInvalid, "metadata.name: Required value: name or generateName is required"},
+      {"no name",
+       {{"metadata", {{"namespace", "shop"}}}},
+       ErrorCode::kInvalid,
+       "metadata.name: Required value: name or generateName is required"},
       {"no namespace", {{"metadata", {{"name", "q"}}}}, ErrorCode::kInvalid, "metadata.namespace: Required value"},
       {"metadata that is no object", {{"metadata", 3}}, ErrorCode::kInvalid, "metadata: an object is required"},
       {"what is no object", Json::array(), ErrorCode::kInvalid, "metadata: an object is required"},
@@ -74,7 +83,10 @@ TEST_F(StoreTest, CreateRefuses) {
 TEST_F(StoreTest, GenerateNameMakesReproducibleNames) {
   const auto name_with_seed = [&](std::uint64_t seed) {
     Store other(clock, seed);
-    return (*other.create(kube::kPods, {{"metadata", {{"namespace", "shop"}, {"generateName", "web-"}}}}))->at("metadata").at("name").get<std::string>();
+    return (*other.create(kube::kPods, {{"metadata", {{"namespace", "shop"}, {"generateName", "web-"}}}}))
+        ->at("metadata")
+        .at("name")
+        .get<std::string>();
   };
   EXPECT_EQ(name_with_seed(3), name_with_seed(3));
   EXPECT_NE(name_with_seed(3), name_with_seed(4));
@@ -139,8 +151,10 @@ TEST_F(StoreTest, MutateRefuses) {
   };
   auto stale = store.mutate(kube::kPods, {"shop", "p"}, Part::kAll, set("/metadata/resourceVersion", "1"));
   EXPECT_EQ(stale.error().code, ErrorCode::kConflict);
-  EXPECT_EQ(stale.error().message, "Operation cannot be fulfilled on pods \"p\": the object has been modified; please apply your changes to the latest "
-                                   "version and try again");
+  EXPECT_EQ(stale.error().message,
+            "Operation cannot be fulfilled on pods \"p\": the object has been modified; please apply your changes to "
+            "the latest "
+            "version and try again");
   auto other = store.mutate(kube::kPods, {"shop", "p"}, Part::kAll, set("/metadata/uid", "u"));
   EXPECT_EQ(other.error().message, "metadata.uid: Invalid value: \"u\": field is immutable");
   auto absent = store.mutate(kube::kPods, {"shop", "q"}, Part::kAll, set("/spec", "x"));
@@ -213,10 +227,12 @@ TEST_F(StoreTest, RemovePreconditionsSpeakKubernetesWords) {
   const Object created = must_create(kube::kPods, pod("p"));
   const std::string uid = created->at("metadata").at("uid");
   EXPECT_EQ(store.remove(kube::kPods, {"shop", "p"}, {"other", ""}).error().message,
-            "Operation cannot be fulfilled on Pod \"p\": the UID in the precondition (other) does not match the UID in record (" + uid +
-                "). The object might have been deleted and then recreated");
+            "Operation cannot be fulfilled on Pod \"p\": the UID in the precondition (other) does not match the UID in "
+            "record (" +
+                uid + "). The object might have been deleted and then recreated");
   EXPECT_EQ(store.remove(kube::kPods, {"shop", "p"}, {uid, "1"}).error().message,
-            "Operation cannot be fulfilled on Pod \"p\": the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (" +
+            "Operation cannot be fulfilled on Pod \"p\": the ResourceVersion in the precondition (1) does not match "
+            "the ResourceVersion in record (" +
                 version(created) + "). The object might have been modified");
   EXPECT_TRUE(store.remove(kube::kPods, {"shop", "p"}, {uid, version(created)}));
   EXPECT_EQ(store.remove(kube::kPods, {"shop", "q"}).error().code, ErrorCode::kNotFound);
@@ -228,7 +244,8 @@ TEST_F(StoreTest, ListsAreOrderedAndScoped) {
   must_create(kConfigMaps, named("shop2", "y"));
   const auto names = [&](const std::string& ns) {
     std::string text;
-    for (const Object& object : store.list(kConfigMaps, ns)) text += object->at("metadata").at("name").get<std::string>();
+    for (const Object& object : store.list(kConfigMaps, ns))
+      text += object->at("metadata").at("name").get<std::string>();
     return text;
   };
   EXPECT_EQ(names(""), "zabcy");
@@ -310,9 +327,7 @@ TEST_F(StoreTest, TwoWritersLoseNothing) {
       });
     }
   };
-  {
-    std::jthread a(count), b(count);
-  }
+  { std::jthread a(count), b(count); }
   EXPECT_EQ(store.get(kConfigMaps, {"shop", "c"})->at("data").at("n"), 1000);
 }
 

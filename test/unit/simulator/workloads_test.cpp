@@ -94,22 +94,28 @@ TEST_P(ReplicaSetVictim, GoesFirst) {
   EXPECT_TRUE(std::ranges::find(left, victim) == left.end());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    ReplicaSet, ReplicaSetVictim,
-    testing::Values(VictimCase{"ThatIsNotReady", [](World& world, const std::string& pod) { world.annotate(kube::kPods, "shop", pod, knobs::kNeverReady, "1"); }},
-                    VictimCase{"WithTheLowestDeletionCost",
-                               [](World& world, const std::string& pod) {
-                                 world.annotate(kube::kPods, "shop", pod, "controller.kubernetes.io/pod-deletion-cost", "-5");
-                               }},
-                    VictimCase{"ThatIsReadyForTheShortestTime",
-                               [](World& world, const std::string& pod) {
-                                 world.edit(kube::kPods, "shop", pod, [&](Json& object) {
-                                   for (Json& condition : object["status"]["conditions"]) {
-                                     if (condition["type"] == "Ready") condition["lastTransitionTime"] = base::format_time(world.now());
-                                   }
-                                 });
-                               }}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(ReplicaSet, ReplicaSetVictim,
+                         testing::Values(VictimCase{"ThatIsNotReady",
+                                                    [](World& world, const std::string& pod) {
+                                                      world.annotate(kube::kPods, "shop", pod, knobs::kNeverReady, "1");
+                                                    }},
+                                         VictimCase{"WithTheLowestDeletionCost",
+                                                    [](World& world, const std::string& pod) {
+                                                      world.annotate(kube::kPods, "shop", pod,
+                                                                     "controller.kubernetes.io/pod-deletion-cost",
+                                                                     "-5");
+                                                    }},
+                                         VictimCase{"ThatIsReadyForTheShortestTime",
+                                                    [](World& world, const std::string& pod) {
+                                                      world.edit(kube::kPods, "shop", pod, [&](Json& object) {
+                                                        for (Json& condition : object["status"]["conditions"]) {
+                                                          if (condition["type"] == "Ready")
+                                                            condition["lastTransitionTime"] =
+                                                                base::format_time(world.now());
+                                                        }
+                                                      });
+                                                    }}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(ReplicaSetTest, TakesUnscheduledPodsBeforeRunningOnes) {
   World world;
@@ -162,7 +168,8 @@ TEST_P(DeploymentRollout, StaysWithinItsBounds) {
   world.add(web);
   world.advance(seconds(10));
   ASSERT_EQ(world.ready_pods(), c.replicas);
-  world.edit(kube::kDeployments, "shop", "web", [](Json& object) { objects::annotate_pods(object, "example.dev/edition", "2"); });
+  world.edit(kube::kDeployments, "shop", "web",
+             [](Json& object) { objects::annotate_pods(object, "example.dev/edition", "2"); });
   int least_ready = c.replicas;
   int most_pods = 0;
   const auto done = [&] {
@@ -170,7 +177,8 @@ TEST_P(DeploymentRollout, StaysWithinItsBounds) {
     for (const Object& pod : world.pods()) active += facts_of(*pod).is_active();
     least_ready = std::min(least_ready, world.ready_pods());
     most_pods = std::max(most_pods, active);
-    return world.status(kube::kDeployments, "web", "updatedReplicas") == c.replicas && world.status(kube::kDeployments, "web", "replicas") == c.replicas &&
+    return world.status(kube::kDeployments, "web", "updatedReplicas") == c.replicas &&
+           world.status(kube::kDeployments, "web", "replicas") == c.replicas &&
            world.status(kube::kDeployments, "web", "readyReplicas") == c.replicas && world.ready_pods() == c.replicas;
   };
   EXPECT_TRUE(world.cluster.run_until(done, minutes(5)));
@@ -185,12 +193,17 @@ TEST_P(DeploymentRollout, StaysWithinItsBounds) {
 
 INSTANTIATE_TEST_SUITE_P(
     Deployment, DeploymentRollout,
-    testing::Values(RolloutCase{"Default25Percent", R"({"type":"RollingUpdate"})", 8, 6, 10},
-                    RolloutCase{"SurgeOnly", R"({"type":"RollingUpdate","rollingUpdate":{"maxSurge":1,"maxUnavailable":0}})", 3, 3, 4},
-                    RolloutCase{"NoSurge", R"({"type":"RollingUpdate","rollingUpdate":{"maxSurge":0,"maxUnavailable":1}})", 3, 2, 3},
-                    RolloutCase{"BothZeroMeansOneUnavailable", R"({"type":"RollingUpdate","rollingUpdate":{"maxSurge":0,"maxUnavailable":0}})", 3, 2, 3},
-                    RolloutCase{"AllAtOnce", R"({"type":"RollingUpdate","rollingUpdate":{"maxSurge":"100%","maxUnavailable":"100%"}})", 4, 0, 8},
-                    RolloutCase{"Recreate", R"({"type":"Recreate"})", 3, 0, 3}),
+    testing::Values(
+        RolloutCase{"Default25Percent", R"({"type":"RollingUpdate"})", 8, 6, 10},
+        RolloutCase{"SurgeOnly", R"({"type":"RollingUpdate","rollingUpdate":{"maxSurge":1,"maxUnavailable":0}})", 3, 3,
+                    4},
+        RolloutCase{"NoSurge", R"({"type":"RollingUpdate","rollingUpdate":{"maxSurge":0,"maxUnavailable":1}})", 3, 2,
+                    3},
+        RolloutCase{"BothZeroMeansOneUnavailable",
+                    R"({"type":"RollingUpdate","rollingUpdate":{"maxSurge":0,"maxUnavailable":0}})", 3, 2, 3},
+        RolloutCase{"AllAtOnce",
+                    R"({"type":"RollingUpdate","rollingUpdate":{"maxSurge":"100%","maxUnavailable":"100%"}})", 4, 0, 8},
+        RolloutCase{"Recreate", R"({"type":"Recreate"})", 3, 0, 3}),
     [](const auto& info) { return info.param.name; });
 
 TEST(DeploymentTest, ARolloutThatCannotGetReadyStopsAtTheBounds) {
@@ -198,7 +211,8 @@ TEST(DeploymentTest, ARolloutThatCannotGetReadyStopsAtTheBounds) {
   world.add_nodes(4);
   world.add(objects::deployment("shop", "web", 4, "100m", "64Mi"));
   world.advance(seconds(10));
-  world.edit(kube::kDeployments, "shop", "web", [](Json& object) { objects::annotate_pods(object, knobs::kNeverReady, "1"); });
+  world.edit(kube::kDeployments, "shop", "web",
+             [](Json& object) { objects::annotate_pods(object, knobs::kNeverReady, "1"); });
   world.advance(minutes(10));
   EXPECT_EQ(world.ready_pods(), 3);
   EXPECT_EQ(world.status(kube::kDeployments, "web", "updatedReplicas"), 2);
@@ -211,13 +225,16 @@ TEST(DeploymentTest, GoesBackToAFormerTemplate) {
   world.add(objects::deployment("shop", "web", 2, "100m", "64Mi"));
   world.advance(seconds(10));
   const Json original = world.get(kube::kDeployments, "shop", "web")->at("spec").at("template");
-  world.edit(kube::kDeployments, "shop", "web", [](Json& object) { objects::annotate_pods(object, "example.dev/edition", "2"); });
+  world.edit(kube::kDeployments, "shop", "web",
+             [](Json& object) { objects::annotate_pods(object, "example.dev/edition", "2"); });
   world.advance(seconds(30));
   world.edit(kube::kDeployments, "shop", "web", [&](Json& object) { object["spec"]["template"] = original; });
   world.advance(seconds(30));
   EXPECT_EQ(world.cluster.store().list(kube::kReplicaSets, "shop").size(), 2U);
   EXPECT_EQ(world.ready_pods(), 2);
-  EXPECT_EQ(text_at(*world.get(kube::kDeployments, "shop", "web"), {"metadata", "annotations", "deployment.kubernetes.io/revision"}), "3");
+  EXPECT_EQ(text_at(*world.get(kube::kDeployments, "shop", "web"),
+                    {"metadata", "annotations", "deployment.kubernetes.io/revision"}),
+            "3");
 }
 
 TEST(DeploymentTest, ScalesUpDownAndToNothing) {
@@ -242,7 +259,8 @@ TEST(DeploymentTest, APausedOneKeepsItsTemplate) {
     objects::annotate_pods(object, "example.dev/edition", "2");
   });
   world.advance(seconds(30));
-  for (const Object& pod : world.pods()) EXPECT_EQ(text_at(*pod, {"metadata", "annotations", "example.dev/edition"}), "");
+  for (const Object& pod : world.pods())
+    EXPECT_EQ(text_at(*pod, {"metadata", "annotations", "example.dev/edition"}), "");
 }
 
 // --- StatefulSet
@@ -321,7 +339,8 @@ TEST(StatefulSetTest, RollsFromTheTopAndHonoursThePartition) {
   world.advance(seconds(20));
   const std::string zero = first_uid(world, "db-0");
   const std::string one = first_uid(world, "db-1");
-  world.edit(kube::kStatefulSets, "shop", "db", [](Json& object) { objects::annotate_pods(object, "example.dev/edition", "2"); });
+  world.edit(kube::kStatefulSets, "shop", "db",
+             [](Json& object) { objects::annotate_pods(object, "example.dev/edition", "2"); });
   world.advance(seconds(1));
   EXPECT_EQ(first_uid(world, "db-1"), one) << "first db-2";
   world.advance(seconds(30));
@@ -332,7 +351,8 @@ TEST(StatefulSetTest, RollsFromTheTopAndHonoursThePartition) {
 
 TEST(StatefulSetTest, ClaimsOutliveThePodAndBindItToItsZone) {
   World world;
-  for (const auto& [name, zone] : std::vector<std::pair<const char*, const char*>>{{"node-a1", "a"}, {"node-a2", "a"}, {"node-b1", "b"}}) {
+  for (const auto& [name, zone] :
+       std::vector<std::pair<const char*, const char*>>{{"node-a1", "a"}, {"node-a2", "a"}, {"node-b1", "b"}}) {
     world.add(objects::node(name, "4", "8Gi", {{"topology.kubernetes.io/zone", zone}}));
   }
   Json db = objects::stateful_set("shop", "db", 1, "100m", "64Mi");
@@ -367,7 +387,8 @@ TEST(DaemonSetTest, RunsOnePodPerEligibleNode) {
   world.advance(seconds(5));
   std::set<std::string> nodes;
   for (const Object& pod : world.pods()) nodes.insert(text_at(*pod, {"spec", "nodeName"}));
-  EXPECT_EQ(nodes, (std::set<std::string>{"node-1", "node-3", "special"})) << "cordon does not matter, a foreign taint does";
+  EXPECT_EQ(nodes, (std::set<std::string>{"node-1", "node-3", "special"}))
+      << "cordon does not matter, a foreign taint does";
   EXPECT_EQ(world.status(kube::kDaemonSets, "agent", "desiredNumberScheduled"), 3);
   EXPECT_EQ(world.status(kube::kDaemonSets, "agent", "numberReady"), 3);
   ASSERT_EQ(world.pods("kube-system").size(), 1U);
@@ -397,7 +418,8 @@ TEST(DaemonSetTest, ReplacesOldPodsOneByOne) {
   world.add_nodes(3);
   world.add(objects::daemon_set("shop", "agent", "100m", "64Mi"));
   world.advance(seconds(5));
-  world.edit(kube::kDaemonSets, "shop", "agent", [](Json& object) { objects::annotate_pods(object, "example.dev/edition", "2"); });
+  world.edit(kube::kDaemonSets, "shop", "agent",
+             [](Json& object) { objects::annotate_pods(object, "example.dev/edition", "2"); });
   int least = 3;
   const auto done = [&] {
     least = std::min(least, world.ready_pods());
@@ -437,13 +459,16 @@ TEST_P(JobTest, EndsAs) {
   for (const Object& pod : world.pods()) EXPECT_FALSE(facts_of(*pod).is_active());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Job, JobTest,
-    testing::Values(JobCase{"Complete", "{}", "0", seconds(30), "Complete", "CompletionsReached", 3, 0},
-                    JobCase{"WithoutCompletionsOneIsEnough", R"({"completions":null})", "0", seconds(30), "Complete", "CompletionsReached", 2, 0},
-                    JobCase{"FailedAfterTheBackoffLimit", R"({"backoffLimit":2,"parallelism":1})", "1", minutes(3), "Failed", "BackoffLimitExceeded", 0, 3},
-                    JobCase{"FailedAtTheDeadline", R"({"activeDeadlineSeconds":5})", "0", seconds(10), "Failed", "DeadlineExceeded", 0, 0}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Job, JobTest,
+                         testing::Values(JobCase{"Complete", "{}", "0", seconds(30), "Complete", "CompletionsReached",
+                                                 3, 0},
+                                         JobCase{"WithoutCompletionsOneIsEnough", R"({"completions":null})", "0",
+                                                 seconds(30), "Complete", "CompletionsReached", 2, 0},
+                                         JobCase{"FailedAfterTheBackoffLimit", R"({"backoffLimit":2,"parallelism":1})",
+                                                 "1", minutes(3), "Failed", "BackoffLimitExceeded", 0, 3},
+                                         JobCase{"FailedAtTheDeadline", R"({"activeDeadlineSeconds":5})", "0",
+                                                 seconds(10), "Failed", "DeadlineExceeded", 0, 0}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(JobDetailsTest, RunsAtMostParallelismAtOnceAndPausesAfterFailures) {
   World world;
@@ -451,12 +476,14 @@ TEST(JobDetailsTest, RunsAtMostParallelismAtOnceAndPausesAfterFailures) {
   Json job = objects::job("shop", "sum", 4, 2, "10s");
   world.add(objects::annotate_pods(job, knobs::kExitCode, "1"));
   int most = 0;
-  world.cluster.run_until([&] {
-    int active = 0;
-    for (const Object& pod : world.pods()) active += facts_of(*pod).is_active();
-    most = std::max(most, active);
-    return false;
-  }, seconds(12));
+  world.cluster.run_until(
+      [&] {
+        int active = 0;
+        for (const Object& pod : world.pods()) active += facts_of(*pod).is_active();
+        most = std::max(most, active);
+        return false;
+      },
+      seconds(12));
   EXPECT_EQ(most, 2);
   EXPECT_EQ(world.pods().size(), 2U) << "two failures: a pause of 20 s";
   world.advance(seconds(21));
@@ -494,9 +521,11 @@ TEST(WorkloadsTest, SurviveHostileSpecs) {
   world.add_nodes(2);
   int n = 0;
   for (const char* kind : {"ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job"}) {
-    for (const char* spec : {R"({"replicas":"many","template":5})", R"({"replicas":-3,"template":{"spec":[]},"selector":"x","strategy":7})",
-                             R"({"template":{"metadata":{"labels":[1]},"spec":{"containers":{}}},"replicas":1,"minReadySeconds":9223372036854775807})",
-                             R"({"completions":-1,"parallelism":"x","backoffLimit":-9,"activeDeadlineSeconds":-1,"volumeClaimTemplates":[3]})"}) {
+    for (
+        const char* spec :
+        {R"({"replicas":"many","template":5})", R"({"replicas":-3,"template":{"spec":[]},"selector":"x","strategy":7})",
+         R"({"template":{"metadata":{"labels":[1]},"spec":{"containers":{}}},"replicas":1,"minReadySeconds":9223372036854775807})",
+         R"({"completions":-1,"parallelism":"x","backoffLimit":-9,"activeDeadlineSeconds":-1,"volumeClaimTemplates":[3]})"}) {
       world.add({{"apiVersion", std::string(kind) == "Job" ? "batch/v1" : "apps/v1"},
                  {"kind", kind},
                  {"metadata", {{"name", "odd-" + std::to_string(++n)}, {"namespace", "shop"}}},

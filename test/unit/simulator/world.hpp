@@ -39,7 +39,9 @@ class World {
   void advance(base::Duration by) { EXPECT_TRUE(cluster.advance(by)) << "the cluster does not come to rest"; }
   base::TimePoint now() const { return clock.now(); }
 
-  Object get(const kube::ResourceType& type, const std::string& ns, const std::string& name) { return cluster.store().get(type, {ns, name}); }
+  Object get(const kube::ResourceType& type, const std::string& ns, const std::string& name) {
+    return cluster.store().get(type, {ns, name});
+  }
   Object pod(const std::string& name) { return get(kube::kPods, "shop", name); }
   std::vector<Object> pods(const std::string& ns = "shop") { return cluster.store().list(kube::kPods, ns); }
   std::vector<std::string> pod_names(const std::string& ns = "shop") {
@@ -57,7 +59,8 @@ class World {
     return found ? text_at(*found, {"spec", "nodeName"}) : "(no pod)";
   }
   /// Number at status.<field>; -1 when it is absent.
-  std::int64_t status(const kube::ResourceType& type, const std::string& name, const char* field, const std::string& ns = "shop") {
+  std::int64_t status(const kube::ResourceType& type, const std::string& name, const char* field,
+                      const std::string& ns = "shop") {
     const Object found = get(type, ns, name);
     return found ? number_at(*found, {"status", field}).value_or(-1) : -1;
   }
@@ -66,17 +69,20 @@ class World {
     return found ? text_at(*found, {field}) : "(none)";
   }
 
-  void edit(const kube::ResourceType& type, const std::string& ns, const std::string& name, const std::function<void(api::Json&)>& change) {
+  void edit(const kube::ResourceType& type, const std::string& ns, const std::string& name,
+            const std::function<void(api::Json&)>& change) {
     const auto edited = cluster.store().mutate(type, {ns, name}, Part::kAll, [&](api::Json& object) -> base::Status {
       change(object);
       return base::Done{};
     });
     EXPECT_TRUE(edited.ok()) << (edited ? "" : edited.error().message);
   }
-  void annotate(const kube::ResourceType& type, const std::string& ns, const std::string& name, std::string_view key, const std::string& value) {
+  void annotate(const kube::ResourceType& type, const std::string& ns, const std::string& name, std::string_view key,
+                const std::string& value) {
     edit(type, ns, name, [&](api::Json& object) { objects::annotate(object, key, value); });
   }
-  void unannotate(const kube::ResourceType& type, const std::string& ns, const std::string& name, std::string_view key) {
+  void unannotate(const kube::ResourceType& type, const std::string& ns, const std::string& name,
+                  std::string_view key) {
     edit(type, ns, name, [&](api::Json& object) { object["metadata"]["annotations"].erase(std::string(key)); });
   }
   void remove(const kube::ResourceType& type, const std::string& ns, const std::string& name) {
@@ -85,7 +91,8 @@ class World {
   }
   bool has_event(std::string_view reason, std::string_view about = {}) {
     for (const Object& event : cluster.store().list(kube::kEvents)) {
-      if (text_at(*event, {"reason"}) == reason && (about.empty() || text_at(*event, {"regarding", "name"}) == about)) return true;
+      if (text_at(*event, {"reason"}) == reason && (about.empty() || text_at(*event, {"regarding", "name"}) == about))
+        return true;
     }
     return false;
   }

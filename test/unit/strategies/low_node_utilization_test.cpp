@@ -129,13 +129,15 @@ TEST(LowNodeUtilization, DoesNothingOnAnEmptyCluster) { EXPECT_THAT(evicted(Clus
 
 TEST(LowNodeUtilization, MeasuresDeviationsFromTheMean) {
   // Mean cpu 45 %: n1 (80 %) is above 55 %, n2 (10 %) below 35 %. n2 may be filled to 55 %, n1 may keep 55 %.
-  EXPECT_THAT(evicted(full_and_empty(), R"({"useDeviationThresholds":true,"thresholds":{"cpu":10},"targetThresholds":{"cpu":10}})"),
+  EXPECT_THAT(evicted(full_and_empty(),
+                      R"({"useDeviationThresholds":true,"thresholds":{"cpu":10},"targetThresholds":{"cpu":10}})"),
               SizeIs(3));
 }
 
 TEST(LowNodeUtilization, ClampsDeviationsAtTheEnds) {
   // Mean 45 % + 60 is cut to 100 %: nothing is above it.
-  EXPECT_THAT(evicted(full_and_empty(), R"({"useDeviationThresholds":true,"thresholds":{"cpu":60},"targetThresholds":{"cpu":60}})"),
+  EXPECT_THAT(evicted(full_and_empty(),
+                      R"({"useDeviationThresholds":true,"thresholds":{"cpu":60},"targetThresholds":{"cpu":60}})"),
               IsEmpty());
 }
 
@@ -157,9 +159,11 @@ TEST(LowNodeUtilization, HasNoRoomWhereTheResourceIsMissing) {
 }
 
 TEST(LowNodeUtilization, LimitsEvictionsPerNode) {
-  EXPECT_THAT(evicted(full_and_empty(), R"({"thresholds":{"cpu":30},"targetThresholds":{"cpu":50},"evictionLimits":{"node":2}})"),
+  EXPECT_THAT(evicted(full_and_empty(),
+                      R"({"thresholds":{"cpu":30},"targetThresholds":{"cpu":50},"evictionLimits":{"node":2}})"),
               SizeIs(2));
-  EXPECT_THAT(evicted(full_and_empty(), R"({"thresholds":{"cpu":30},"targetThresholds":{"cpu":50},"evictionLimits":{"node":0}})"),
+  EXPECT_THAT(evicted(full_and_empty(),
+                      R"({"thresholds":{"cpu":30},"targetThresholds":{"cpu":50},"evictionLimits":{"node":0}})"),
               IsEmpty());
 }
 
@@ -215,7 +219,8 @@ TEST(LowNodeUtilization, EndsAtTheTotalLimit) {
 
 TEST(LowNodeUtilization, TakesLeavingPodsForGone) {
   StrategyRun run(full_and_empty());
-  for (const char* name : {"p1", "p2"}) run.overlay().move(run.cluster().find_pod("default", name).value(), scheduling::kNoNode);
+  for (const char* name : {"p1", "p2"})
+    run.overlay().move(run.cluster().find_pod("default", name).value(), scheduling::kNoNode);
   EXPECT_THAT(run.run("LowNodeUtilization", kArgs).sink.accepted, ElementsAre("p3"));
 }
 
@@ -298,11 +303,13 @@ TEST(EvictionOrder, PutsTheCheapestFirst) {
 }
 
 TEST(QosOf, PrefersWhatTheStatusSays) {
-  EXPECT_EQ(qos_of(PodBuilder("p").with([](api::Pod& pod) { pod.qos_class = "Guaranteed"; }).build()), QosClass::kGuaranteed);
+  EXPECT_EQ(qos_of(PodBuilder("p").with([](api::Pod& pod) { pod.qos_class = "Guaranteed"; }).build()),
+            QosClass::kGuaranteed);
 }
 
 TEST(QosOf, NeedsBothLimitsForGuaranteed) {
-  const auto pod = PodBuilder("p").cpu(100).with([](api::Pod& each) { each.containers[0].limits = each.containers[0].requests; });
+  const auto pod =
+      PodBuilder("p").cpu(100).with([](api::Pod& each) { each.containers[0].limits = each.containers[0].requests; });
   EXPECT_EQ(qos_of(pod.build()), QosClass::kBurstable);
 }
 

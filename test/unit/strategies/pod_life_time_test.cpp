@@ -66,7 +66,8 @@ INSTANTIATE_TEST_SUITE_P(
     Age, PodLifeTimeTest,
     testing::Values(
         CriteriaCase{"SparesAPodOfTheVeryAge", R"({"maxPodLifeTimeSeconds":600})", aged(600), ""},
-        CriteriaCase{"TakesAPodOneSecondOlder", R"({"maxPodLifeTimeSeconds":600})", aged(601), "age 10m1s is above 10m0s"},
+        CriteriaCase{"TakesAPodOneSecondOlder", R"({"maxPodLifeTimeSeconds":600})", aged(601),
+                     "age 10m1s is above 10m0s"},
         CriteriaCase{"RoundsTheAgeDown", R"({"maxPodLifeTimeSeconds":600})",
                      aged(600).with([](api::Pod& pod) { pod.meta.creation_timestamp -= base::milliseconds(999); }), ""},
         CriteriaCase{"SparesAPodOfTheFuture", R"({"maxPodLifeTimeSeconds":0})", aged(-5), ""},
@@ -76,25 +77,29 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     States, PodLifeTimeTest,
     testing::Values(
-        CriteriaCase{"TakesAPhase", R"({"states":["Pending"]})", PodBuilder("p").phase(api::PodPhase::kPending), "state Pending"},
+        CriteriaCase{"TakesAPhase", R"({"states":["Pending"]})", PodBuilder("p").phase(api::PodPhase::kPending),
+                     "state Pending"},
         CriteriaCase{"SparesOtherPhases", R"({"states":["Pending"]})", PodBuilder("p"), ""},
         CriteriaCase{"TakesAReasonOfThePod", R"({"states":["Shutdown"]})",
                      PodBuilder("p").with([](api::Pod& pod) { pod.status_reason = "Shutdown"; }), "state Shutdown"},
-        CriteriaCase{"TakesAWaitingReason", R"({"states":["CrashLoopBackOff"]})", with_status(waiting("CrashLoopBackOff")),
-                     "state CrashLoopBackOff"},
+        CriteriaCase{"TakesAWaitingReason", R"({"states":["CrashLoopBackOff"]})",
+                     with_status(waiting("CrashLoopBackOff")), "state CrashLoopBackOff"},
         CriteriaCase{"TakesATerminatedReason", R"({"states":["OOMKilled"]})", with_status(terminated("OOMKilled", 137)),
                      "state OOMKilled"},
         CriteriaCase{"IgnoresThePreviousState", R"({"states":["OOMKilled"]})", with_status([] {
                        api::ContainerStatus status;
                        status.last_terminated_reason = "OOMKilled";
                        return status;
-                     }()), ""},
-        CriteriaCase{"SparesInitContainers", R"({"states":["ErrImagePull"]})", with_status(waiting("ErrImagePull", true)), ""},
+                     }()),
+                     ""},
+        CriteriaCase{"SparesInitContainers", R"({"states":["ErrImagePull"]})",
+                     with_status(waiting("ErrImagePull", true)), ""},
         CriteriaCase{"TakesInitContainersOnRequest", R"({"states":["ErrImagePull"],"includingInitContainers":true})",
                      with_status(waiting("ErrImagePull", true)), "state ErrImagePull"},
         CriteriaCase{"SparesEphemeralContainers", R"({"states":["ErrImagePull"],"includingInitContainers":true})",
                      with_status(waiting("ErrImagePull", false, true)), ""},
-        CriteriaCase{"TakesEphemeralContainersOnRequest", R"({"states":["ErrImagePull"],"includingEphemeralContainers":true})",
+        CriteriaCase{"TakesEphemeralContainersOnRequest",
+                     R"({"states":["ErrImagePull"],"includingEphemeralContainers":true})",
                      with_status(waiting("ErrImagePull", false, true)), "state ErrImagePull"}),
     [](const auto& info) { return info.param.name; });
 
@@ -115,12 +120,16 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         CriteriaCase{"TakesAllFieldsTogether", R"({"conditions":[{"type":"Ready","status":"False","reason":"Sad"}]})",
                      with_condition(0), "condition Ready=False"},
-        CriteriaCase{"SparesWhenOneDiffers", R"({"conditions":[{"type":"Ready","status":"True"}]})", with_condition(0), ""},
-        CriteriaCase{"TakesOneOfSeveral", R"({"conditions":[{"type":"X"},{"reason":"Sad"}]})", with_condition(0), "condition Ready=False"},
+        CriteriaCase{"SparesWhenOneDiffers", R"({"conditions":[{"type":"Ready","status":"True"}]})", with_condition(0),
+                     ""},
+        CriteriaCase{"TakesOneOfSeveral", R"({"conditions":[{"type":"X"},{"reason":"Sad"}]})", with_condition(0),
+                     "condition Ready=False"},
         CriteriaCase{"TakesTheVeryTimeSinceTransition", R"({"conditions":[{"minTimeSinceLastTransitionSeconds":60}]})",
                      with_condition(60), "condition Ready=False"},
-        CriteriaCase{"SparesAYoungerTransition", R"({"conditions":[{"minTimeSinceLastTransitionSeconds":60}]})", with_condition(59), ""},
-        CriteriaCase{"SparesATransitionOfTheFuture", R"({"conditions":[{"minTimeSinceLastTransitionSeconds":0}]})", with_condition(-9), ""},
+        CriteriaCase{"SparesAYoungerTransition", R"({"conditions":[{"minTimeSinceLastTransitionSeconds":60}]})",
+                     with_condition(59), ""},
+        CriteriaCase{"SparesATransitionOfTheFuture", R"({"conditions":[{"minTimeSinceLastTransitionSeconds":0}]})",
+                     with_condition(-9), ""},
         CriteriaCase{"SparesAnUnknownTransition", R"({"conditions":[{"minTimeSinceLastTransitionSeconds":1}]})",
                      PodBuilder("p"), ""}),
     [](const auto& info) { return info.param.name; });
@@ -128,15 +137,21 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Scope, PodLifeTimeTest,
     testing::Values(
-        CriteriaCase{"SparesOtherNamespaces", R"({"maxPodLifeTimeSeconds":1,"namespaces":{"include":["prod"]}})", aged(9), ""},
-        CriteriaCase{"SparesExcludedNamespaces", R"({"maxPodLifeTimeSeconds":1,"namespaces":{"exclude":["default"]}})", aged(9), ""},
-        CriteriaCase{"SparesOtherLabels", R"({"maxPodLifeTimeSeconds":1,"labelSelector":{"matchLabels":{"a":"b"}}})", aged(9), ""},
-        CriteriaCase{"TakesIncludedOwners", R"({"maxPodLifeTimeSeconds":1,"ownerKinds":{"include":["ReplicaSet"]}})", aged(9),
-                     "age 9s is above 1s"},
-        CriteriaCase{"SparesOtherOwners", R"({"maxPodLifeTimeSeconds":1,"ownerKinds":{"include":["Job"]}})", aged(9), ""},
-        CriteriaCase{"SparesExcludedOwners", R"({"maxPodLifeTimeSeconds":1,"ownerKinds":{"exclude":["ReplicaSet"]}})", aged(9), ""},
+        CriteriaCase{"SparesOtherNamespaces", R"({"maxPodLifeTimeSeconds":1,"namespaces":{"include":["prod"]}})",
+                     aged(9), ""},
+        CriteriaCase{"SparesExcludedNamespaces", R"({"maxPodLifeTimeSeconds":1,"namespaces":{"exclude":["default"]}})",
+                     aged(9), ""},
+        CriteriaCase{"SparesOtherLabels", R"({"maxPodLifeTimeSeconds":1,"labelSelector":{"matchLabels":{"a":"b"}}})",
+                     aged(9), ""},
+        CriteriaCase{"TakesIncludedOwners", R"({"maxPodLifeTimeSeconds":1,"ownerKinds":{"include":["ReplicaSet"]}})",
+                     aged(9), "age 9s is above 1s"},
+        CriteriaCase{"SparesOtherOwners", R"({"maxPodLifeTimeSeconds":1,"ownerKinds":{"include":["Job"]}})", aged(9),
+                     ""},
+        CriteriaCase{"SparesExcludedOwners", R"({"maxPodLifeTimeSeconds":1,"ownerKinds":{"exclude":["ReplicaSet"]}})",
+                     aged(9), ""},
         CriteriaCase{"NeedsAllCriteria", R"({"maxPodLifeTimeSeconds":1,"states":["Pending"]})", aged(9), ""},
-        CriteriaCase{"TellsAllCriteria", R"({"maxPodLifeTimeSeconds":1,"states":["Running"]})", aged(9), "age 9s is above 1s, state Running"}),
+        CriteriaCase{"TellsAllCriteria", R"({"maxPodLifeTimeSeconds":1,"states":["Running"]})", aged(9),
+                     "age 9s is above 1s, state Running"}),
     [](const auto& info) { return info.param.name; });
 
 constexpr auto kOld = R"({"maxPodLifeTimeSeconds":60})";
@@ -158,7 +173,9 @@ TEST(PodLifeTime, TakesTheOldestFirstOverAllNodes) {
 
 TEST(PodLifeTime, GoesOnAfterANodeLimit) {
   StrategyRun run(four_old_pods());
-  run.sink.answer = [](const api::Pod& pod) { return pod.node_name.value == "n1" ? Verdict::kNodeLimit : Verdict::kAccepted; };
+  run.sink.answer = [](const api::Pod& pod) {
+    return pod.node_name.value == "n1" ? Verdict::kNodeLimit : Verdict::kAccepted;
+  };
   EXPECT_THAT(run.run("PodLifeTime", kOld).sink.accepted, ElementsAre("b", "a"));
 }
 
@@ -170,7 +187,9 @@ TEST(PodLifeTime, GoesOnAfterARefusal) {
 
 TEST(PodLifeTime, StopsAtTheTotalLimit) {
   StrategyRun run(four_old_pods());
-  run.sink.answer = [](const api::Pod& pod) { return pod.meta.name == "c" ? Verdict::kTotalLimit : Verdict::kAccepted; };
+  run.sink.answer = [](const api::Pod& pod) {
+    return pod.meta.name == "c" ? Verdict::kTotalLimit : Verdict::kAccepted;
+  };
   EXPECT_THAT(run.run("PodLifeTime", kOld).sink.offered, ElementsAre("b", "c"));
 }
 

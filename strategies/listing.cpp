@@ -1,0 +1,46 @@
+#include "strategies/listing.hpp"
+
+#include <cstdlib>
+
+namespace strategies {
+
+std::vector<PodIndex> pods_on(const Context& context, NodeIndex node, PodStates states) {
+  std::vector<PodIndex> pods;
+  context.cluster.for_each_on(node, [&](PodIndex pod) {
+    if (context.cluster.is_moved(pod)) return;
+    if (states == PodStates::kAll || context.cluster.base().is_active(pod)) pods.push_back(pod);
+  });
+  return pods;
+}
+
+bool may_leave(const Context& context, NominationSink& sink, PodIndex pod) {
+  auto refusal = context.evictability.refusal(pod);
+  if (!refusal) refusal = context.evictability.refusal_before_eviction(pod, context.cluster);
+  if (refusal) sink.refused(pod, *refusal);
+  return !refusal;
+}
+
+Next after(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kAccepted:
+    case Verdict::kNamespaceLimit:
+    case Verdict::kRefused: return Next::kPod;
+    case Verdict::kNodeLimit: return Next::kNode;
+    case Verdict::kTotalLimit: return Next::kStop;
+  }
+  std::abort();
+}
+
+bool offer_all(NominationSink& sink, const std::vector<PodIndex>& pods,
+               const std::function<std::string(PodIndex)>& reason) {
+  for (const PodIndex pod : pods) {
+    switch (after(sink.offer(pod, reason(pod)))) {
+      case Next::kPod: break;
+      case Next::kNode: return true;
+      case Next::kStop: return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace strategies

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "strategies/common_args.hpp"
+#include "strategies/strategy.hpp"
+
+namespace strategies {
+
+/// Nominates pods of one owner and images that share a node while others have fewer (descheduler-semantics 3.1).
+class RemoveDuplicates final : public Strategy {
+ public:
+  static constexpr std::string_view kName = "RemoveDuplicates";
+
+  struct Args {
+    api::NamespaceFilter namespaces;
+    std::vector<std::string> exclude_owner_kinds;
+    friend bool operator==(const Args&, const Args&) = default;
+
+    /// Complaints go to the object's list.
+    static Args read(api::StrictObject& args);
+  };
+
+  explicit RemoveDuplicates(Args args) : args_(std::move(args)) {}
+  std::string_view name() const override { return kName; }
+  Phase phase() const override { return Phase::kBalance; }
+  base::Status nominate(const Context& context, NominationSink& sink) const override;
+
+ private:
+  Args args_;
+};
+
+}  // namespace strategies

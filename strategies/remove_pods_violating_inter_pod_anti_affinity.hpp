@@ -1,0 +1,31 @@
+#pragma once
+
+#include "strategies/common_args.hpp"
+#include "strategies/strategy.hpp"
+
+namespace strategies {
+
+/// Nominates pods that share a topology domain with a pod which their required anti-affinity excludes
+/// (descheduler-semantics 3.4).
+class RemovePodsViolatingInterPodAntiAffinity final : public Strategy {
+ public:
+  static constexpr std::string_view kName = "RemovePodsViolatingInterPodAntiAffinity";
+
+  struct Args {
+    PodScope scope;  ///< of victims and of the pods they conflict with
+    friend bool operator==(const Args&, const Args&) = default;
+
+    /// Complaints go to the object's list.
+    static Args read(api::StrictObject& args) { return {read_scope(args)}; }
+  };
+
+  explicit RemovePodsViolatingInterPodAntiAffinity(Args args) : args_(std::move(args)) {}
+  std::string_view name() const override { return kName; }
+  Phase phase() const override { return Phase::kDeschedule; }
+  base::Status nominate(const Context& context, NominationSink& sink) const override;
+
+ private:
+  Args args_;
+};
+
+}  // namespace strategies
