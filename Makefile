@@ -4,7 +4,7 @@ PRESET ?= release
 BUILD  := build/$(PRESET)
 JOBS   ?= $(shell nproc)
 BIN    := $(BUILD)/cmd/evacuator
-IMAGE  ?= evacuator:dev
+IMAGE  ?= evacuator:0.1.0
 GENERATOR := $(shell command -v ninja >/dev/null && echo "-G Ninja")
 
 .PHONY: help setup build test demo run e2e cluster-up cluster-down verify format format-check layers lint bench fuzz generate image clean

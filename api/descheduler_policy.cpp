@@ -36,8 +36,7 @@ void read_protection_list(StrictObject& object, std::string_view name, std::vect
   object.for_each(name, [&](const Json& item, const FieldPath& path) {
     const auto text = item.is_string() ? item.get<std::string>() : std::string();
     if (const auto protection = parse_pod_protection(text)) return to.push_back(*protection);
-    std::vector<std::string_view> valid;
-    for (const auto& known : kProtectionNames) valid.push_back(known.name);
+    const auto valid = all_names(kProtectionNames);
     object.errors().push_back({path.text(), fmt::format("{} is not one of {}{}", to_json_text(item),
                                                         join_alternatives(valid), did_you_mean(text, valid))});
   });
@@ -138,6 +137,8 @@ DeschedulerPolicyStatus policy_status_of(const Json& json) {
   status.next_cycle_time = lenient::time(json, "nextCycleTime");
   status.active = lenient::small_integer(json, "active");
   status.evicted = lenient::integer(json, "evicted");
+  status.evicted_counted = lenient::integer(json, "evictedCounted");
+  status.evicted_until = lenient::time(json, "evictedUntil");
   if (const Json* plan = lenient::array(json, "plan")) {
     for (const Json& item : *plan) {
       if (item.is_object()) status.plan.push_back(planned_move_of(item));
@@ -289,6 +290,8 @@ Json encode_status(const DeschedulerPolicyStatus& status) {
   if (const Condition* ready = find_condition(status.conditions, "Ready")) json["ready"] = to_string(ready->status);
   if (status.last_cycle) json["lastCycle"] = encode_last_cycle(*status.last_cycle);
   put_time(json, "nextCycleTime", status.next_cycle_time);
+  if (status.evicted_counted != 0) json["evictedCounted"] = status.evicted_counted;
+  put_time(json, "evictedUntil", status.evicted_until);
   const std::size_t rows = std::min(status.plan.size(), kMaxPublishedPlan);
   for (std::size_t i = 0; i < rows; ++i) json["plan"].push_back(encode_planned_move(status.plan[i]));
   if (status.plan_truncated || rows < status.plan.size()) json["planTruncated"] = true;

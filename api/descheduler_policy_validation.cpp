@@ -128,6 +128,13 @@ void check_limit(const std::optional<IntOrPercent>& limit, const FieldPath& at, 
   }
 }
 
+/// Where no whole is known that a share could be of.
+void check_absolute_limit(const std::optional<IntOrPercent>& limit, const FieldPath& at, FieldErrors& errors) {
+  if (limit && limit->percent)
+    return errors.push_back({at.text(), "must be a number: there is nothing to take a percentage of"});
+  check_limit(limit, at, errors);
+}
+
 void check_limits(const PolicyLimits& limits, const FieldPath& at, FieldErrors& errors) {
   const FieldPath cycle = at.field("perCycle");
   check_limit(limits.per_cycle.total, cycle.field("total"), errors);
@@ -135,8 +142,8 @@ void check_limits(const PolicyLimits& limits, const FieldPath& at, FieldErrors& 
   check_limit(limits.per_cycle.per_namespace, cycle.field("perNamespace"), errors);
   const FieldPath in_flight = at.field("inFlight");
   check_limit(limits.in_flight.total, in_flight.field("total"), errors);
-  check_limit(limits.in_flight.per_node, in_flight.field("perNode"), errors);
-  check_limit(limits.in_flight.per_namespace, in_flight.field("perNamespace"), errors);
+  check_absolute_limit(limits.in_flight.per_node, in_flight.field("perNode"), errors);
+  check_absolute_limit(limits.in_flight.per_namespace, in_flight.field("perNamespace"), errors);
   check_limit(limits.in_flight.per_workload, in_flight.field("perWorkload"), errors);
 }
 

@@ -44,6 +44,13 @@ std::optional<E> value_of(const std::array<WireName<E>, N>& names, std::string_v
   return std::nullopt;
 }
 
+template <typename E, std::size_t N>
+std::array<std::string_view, N> all_names(const std::array<WireName<E>, N>& names) {
+  std::array<std::string_view, N> all;
+  for (std::size_t i = 0; i < N; ++i) all[i] = names[i].name;
+  return all;
+}
+
 /// "an object", "a string"… for complaints.
 std::string_view kind_of(const Json& json);
 
@@ -85,9 +92,7 @@ class StrictObject {
       target = *value;
       return;
     }
-    std::vector<std::string_view> valid;
-    for (const WireName<E>& known : names) valid.push_back(known.name);
-    complain_none_of(name, text, valid);
+    complain_none_of(name, text, all_names(names));
   }
 
   /// Calls `each` with every element of the array `name` and its path.

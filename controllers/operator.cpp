@@ -27,13 +27,18 @@ namespace {
 constexpr base::minutes kStuckAfter{5};
 constexpr base::milliseconds kPolicySettleTime{500};
 
+/// Items of a list do not say their version, and the two versions read an empty selector differently.
+auto pdb_decoder(const kube::Discovery& discovery) {
+  return discovery.pdbs == kube::kPdbsV1beta1 ? api::decode_pdb_v1beta1 : api::decode_pdb;
+}
+
 /// The caches, each with the kind that it follows.
 struct Caches {
   Caches(kube::Client& client, const base::Clock& clock, const kube::Discovery& discovery, const base::Log& log)
       : pods(client, clock, kube::kPods, api::decode_pod, options(1), log),
         nodes(client, clock, kube::kNodes, api::decode_node, options(2), log),
         namespaces(client, clock, kube::kNamespaces, api::decode_namespace, options(3), log),
-        pdbs(client, clock, discovery.pdbs, api::decode_pdb, options(4), log),
+        pdbs(client, clock, discovery.pdbs, pdb_decoder(discovery), options(4), log),
         priority_classes(client, clock, kube::kPriorityClasses, api::decode_priority_class, options(5), log),
         claims(client, clock, kube::kPersistentVolumeClaims, api::decode_pvc, options(6), log),
         volumes(client, clock, kube::kPersistentVolumes, api::decode_pv, options(7), log),

@@ -9,11 +9,11 @@ CycleOutcome run_cycle(const api::DeschedulerPolicy& policy, const scheduling::C
   planning::Plan plan = planning::plan_cycle({.spec = policy.spec,
                                               .cluster = snapshot,
                                               .leaving = known.leaving,
-                                              .cooling = known.cooling,
                                               .now = now,
                                               // A blocked pod is nominated all the same: its Evacuation waits in the
                                               // open and goes when the budget allows.
-                                              .options = {.spend_pdbs = false}});
+                                              .options = {.spend_pdbs = false},
+                                              .cooling = known.cooling});
   CycleOutcome outcome;
   outcome.moves = std::move(plan.moves);
   outcome.summary.refused = std::move(plan.refused);

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 for builder in docker podman buildah; do
   command -v "$builder" >/dev/null || continue
-  "$builder" build -t "${1:-evacuator:dev}" -f Dockerfile .
+  "$builder" build -t "${1:-evacuator:0.1.0}" -f Dockerfile .
   exit
 done
 echo "image: install docker, podman or buildah first (apt-get install podman)" >&2

@@ -126,6 +126,8 @@ api::DeschedulerPolicyStatus populated_policy_status() {
   status.next_cycle_time = at(6);
   status.active = 2;
   status.evicted = 17;
+  status.evicted_counted = 15;
+  status.evicted_until = at(5);
   status.plan = {{"shop", "web-1", "u-1", "n1", "n2", "PodLifeTime", "too old"}};
   status.plan_truncated = true;
   return status;
