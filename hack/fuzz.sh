@@ -14,9 +14,11 @@ for fuzzer in "$build"/test/fuzz/fuzz_*; do
   name=$(basename "$fuzzer")
   corpus=out/fuzz/$name
   mkdir -p "$corpus"
+  seeds=()
+  [[ ! -d test/fuzz/seeds/${name#fuzz_} ]] || seeds=("test/fuzz/seeds/${name#fuzz_}")
   echo "== $name"
   "$fuzzer" -max_total_time="$seconds" -max_len=65536 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-    -artifact_prefix="$corpus/" "$corpus" 2>&1 | grep -E 'stat::number_of_executed|ERROR|SUMMARY|BINGO|Test unit' || true
+    -artifact_prefix="$corpus/" "$corpus" "${seeds[@]}" 2>&1 | grep -E 'stat::number_of_executed|ERROR|SUMMARY|BINGO|Test unit' || true
   compgen -G "$corpus/crash-*" >/dev/null && failed=1
 done
 exit "$failed"

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "api/core.hpp"
+#include "scheduling/index_range.hpp"
 #include "scheduling/resources.hpp"
 
 namespace scheduling {
@@ -49,7 +49,7 @@ class ClusterSnapshot {
   std::size_t node_count() const { return nodes_.size(); }
   const api::Node& node(NodeIndex node) const { return *nodes_[node]; }
   std::optional<NodeIndex> find_node(std::string_view name) const;
-  auto nodes() const { return std::views::iota(NodeIndex{0}, static_cast<NodeIndex>(nodes_.size())); }
+  IndexRange nodes() const { return {0, static_cast<NodeIndex>(nodes_.size())}; }
 
   // --- pods
   std::size_t pod_count() const { return pods_.size(); }
@@ -57,9 +57,9 @@ class ClusterSnapshot {
   const std::shared_ptr<const api::Pod>& shared_pod(PodIndex pod) const { return pods_[pod].object; }
   /// The node that the pod is bound to; kNoNode when none or unknown.
   NodeIndex node_of(PodIndex pod) const { return pods_[pod].node; }
-  auto pods_on(NodeIndex node) const { return std::views::iota(first_pod_[node], first_pod_[node + 1]); }
-  auto pods() const { return std::views::iota(PodIndex{0}, static_cast<PodIndex>(pods_.size())); }
-  auto homeless_pods() const { return std::views::iota(first_pod_.back(), static_cast<PodIndex>(pods_.size())); }
+  IndexRange pods_on(NodeIndex node) const { return {first_pod_[node], first_pod_[node + 1]}; }
+  IndexRange pods() const { return {0, static_cast<PodIndex>(pods_.size())}; }
+  IndexRange homeless_pods() const { return {first_pod_.back(), static_cast<PodIndex>(pods_.size())}; }
   /// Pods ordered by namespace, name and uid.
   std::span<const PodIndex> pods_by_name() const { return by_name_; }
   std::optional<PodIndex> find_pod(std::string_view ns, std::string_view name) const;
