@@ -69,8 +69,7 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
   return request;
 }
 
-AdmissionQueue::AdmissionQueue(api::InFlightLimits cluster, Wake wake)
-    : wake_(std::move(wake)), cluster_(std::move(cluster)) {}
+AdmissionQueue::AdmissionQueue(api::InFlightLimits cluster, Wake wake) : wake_(std::move(wake)), cluster_(cluster) {}
 
 void AdmissionQueue::wake(const std::vector<api::ObjectKey>& admitted, const api::ObjectKey* except) const {
   for (const api::ObjectKey& key : admitted) {
@@ -82,7 +81,7 @@ void AdmissionQueue::set_cluster_limits(api::InFlightLimits limits) {
   std::vector<api::ObjectKey> admitted;
   {
     const std::scoped_lock lock(mutex_);
-    cluster_ = std::move(limits);
+    cluster_ = limits;
     reopen_all();
     pump(admitted);
   }

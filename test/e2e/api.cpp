@@ -143,9 +143,21 @@ Json Api::get(const std::string& path) const {
 std::vector<Json> Api::list(const std::string& path) const { return get(path).at("items").get<std::vector<Json>>(); }
 
 Json Api::create(const std::string& collection, const Json& object) const {
-  Json made = call("POST", collection, object.dump(), "application/json");
-  if (made.is_null()) throw Failure("POST " + collection + ": 404");
-  return made;
+  bool answer_lost = false;
+  const Answer answer = await(
+      "POST " + collection,
+      [&](std::string& seen) -> std::optional<Answer> {
+        Answer got = request("POST", collection, object.dump(), "application/json");
+        seen = std::to_string(got.code) + " " + got.body;
+        if (!is_away(got.code)) return got;
+        answer_lost = true;
+        return std::nullopt;
+      },
+      std::chrono::seconds(60));
+  // Whose answer was lost may have been carried out.
+  if (answer.code == 409 && answer_lost) return get(collection + "/" + text_at(object, "/metadata/name"));
+  if (answer.code >= 300) throw Failure("POST " + collection + ": " + std::to_string(answer.code) + " " + answer.body);
+  return Json::parse(answer.body);
 }
 
 Json Api::merge(const std::string& path, const Json& patch) const {

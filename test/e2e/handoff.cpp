@@ -74,12 +74,27 @@ void HandoffOperator::work() {
   }
 }
 
+/// The Evacuation shows what was reported last: a slow machine must see every step, too.
+bool HandoffOperator::progress_is_shown(const Json& pod) const {
+  const std::string reported = annotation(pod, "progress");
+  const auto at = reported.find('@');
+  if (at == std::string::npos) return true;
+  const std::string uid = text_at(pod, "/metadata/uid");
+  for (const Json& evacuation : api_.list(path::evacuations(ns_))) {
+    if (text_at(evacuation, "/spec/podRef/uid") != uid || text_at(evacuation, "/status/phase") != "InProgress")
+      continue;
+    return evacuation.at("status").value("progress", -1) == std::stoi(reported.substr(at + 1));
+  }
+  return true;
+}
+
 void HandoffOperator::look_around() {
   const auto now = std::chrono::steady_clock::now();
   for (const Json& pod : api_.list(path::pods(ns_))) {
     const auto script = scripts_.find(text_at(pod, "/metadata/labels/app"));
     const std::string uid = text_at(pod, "/metadata/uid");
     if (script == scripts_.end() || (answered_.contains(uid) && now - answered_[uid] < kStep)) continue;
+    if (!progress_is_shown(pod)) continue;
     const auto answer = next_answer(pod, script->second, now_text());
     if (!answer) continue;
     api_.merge(path::pods(ns_, text_at(pod, "/metadata/name")), *answer);

@@ -34,6 +34,7 @@ class HandoffOperator {
 
  private:
   void work();
+  bool progress_is_shown(const Json& pod) const;
   void look_around();
 
   const Api api_;
