@@ -78,10 +78,13 @@ serving_flags() { # serving_flags NAME PORT
   if_known "$1" --port=0
 }
 
-# A real kubelet whose container runtime only pretends (kubemark); see kubernetes.patch for the two variables.
+# A real kubelet whose container runtime only pretends (kubemark); see kubernetes.patch for the two variables. Started again
+# when it dies, as every node's init does: the pretended file system of 1.20 is not safe against concurrent writes.
 start_node() { # start_node NAME PORT
+  # shellcheck disable=SC2016  # the words are for the inner shell
   HOLLOW_CORES="$NODE_CPUS" HOLLOW_MEMORY_BYTES=$((NODE_MEMORY_MIB << 20)) \
-    launch "$1" "$(binary kubemark)" --morph=kubelet --name="$1" \
+    launch "$1" bash -c 'while :; do "$@"; echo "kubelet ended with $?, starting it again"; sleep 0.5; done' node \
+    "$(binary kubemark)" --morph=kubelet --name="$1" \
     --kubeconfig="$DIR/pki/$1.kubeconfig" --kubelet-port="$2" --kubelet-read-only-port=0
 }
 
