@@ -17,7 +17,7 @@ namespace api {
 namespace {
 
 /// std::regex recurses once per character; a text longer than this is refused instead of matched.
-constexpr std::size_t kLongestMatched = 4096;
+constexpr std::size_t kLongestMatched = 1024;
 constexpr std::size_t kCachedPatterns = 256;
 constexpr std::size_t kLongestShown = 200;
 constexpr double kExactIntegers = 9007199254740992.0;  // 2^53

@@ -193,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ValidateSchemaTest, DoesNotMatchEndlessText) {
   const Json schema = {{"type", "string"}, {"pattern", "^(a|b)*$"}};
   EXPECT_EQ(api::validate_schema(schema, Json(std::string(100000, 'a'))).size(), 1U);
-  EXPECT_TRUE(api::validate_schema(schema, Json(std::string(4096, 'a'))).empty());
+  EXPECT_TRUE(api::validate_schema(schema, Json(std::string(1024, 'a'))).empty());
 }
 
 struct DefaultCase {
