@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "audit/record.hpp"
+#include "base/result.hpp"
+
+/// Reading logs back: the order of the files, the check of their chain, the search. For `evacuator audit`.
+namespace audit {
+
+/// Calls `each` with every line of the file (without its newline; one that is too long is cut after kMaxLine + 1 bytes)
+/// until it returns false. "-": standard input. An error names the file.
+using EachLine = std::function<bool(std::string_view line, std::uint64_t number)>;
+base::Status read_lines(const std::string& file, const EachLine& each);
+
+/// The files in the order of the numbers of their first records. Those without a record come last.
+base::Result<std::vector<std::string>> in_order(std::vector<std::string> files);
+
+struct Break {
+  std::string file;
+  std::uint64_t line = 0;
+  std::uint64_t seq = 0;  ///< of the record in that line, or where the next one should be when it is none
+  std::string problem;
+  friend bool operator==(const Break&, const Break&) = default;
+};
+
+struct FileReport {
+  std::string file;
+  std::uint64_t first_seq = 0;  ///< 0: it holds no record
+  std::uint64_t last_seq = 0;
+  std::uint64_t records = 0;
+};
+
+struct VerifyReport {
+  std::vector<FileReport> files;  ///< in the order of the chain, up to the break
+  std::uint64_t records = 0;
+  std::uint64_t first_seq = 0;
+  Head head;
+  std::optional<Break> broken;  ///< the first broken link
+  std::optional<Break> torn;    ///< an unfinished end that no record has vouched for yet: a crash, or a cut
+  bool anchor_missing = false;  ///< the record that was asked for is not among them
+
+  bool intact() const { return !broken && !torn && !anchor_missing; }
+};
+
+/// Checks the chain through all files, given in any order. `anchor`: a number and hash noted earlier, which the chain
+/// must contain; a cut-off end shows in no other way. Errors: a file cannot be read.
+base::Result<VerifyReport> verify(const std::vector<std::string>& files, const std::optional<Head>& anchor = {});
+
+}  // namespace audit

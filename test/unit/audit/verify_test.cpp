@@ -1,0 +1,236 @@
+#include "audit/verify.hpp"
+
+#include <gmock/gmock.h>
+
+#include "audit/query.hpp"
+#include "audit_fixture.hpp"
+
+namespace {
+
+using namespace audit_test;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Verify : public Files {
+ protected:
+  /// LogOpened and nine more.
+  std::vector<std::string> ten_lines() {
+    {
+      const auto log = open();
+      for (int i = 1; i < 10; ++i) log->record(record("PodNominated", "web-" + std::to_string(i)));
+    }
+    return lines_of(read(path));
+  }
+  audit::VerifyReport check(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    write(path, text);
+    return verified();
+  }
+};
+
+TEST_F(Verify, FindsAnUntouchedChainIntact) {
+  const auto report = check(ten_lines());
+  EXPECT_TRUE(report.intact());
+  EXPECT_EQ(report.records, 10u);
+  EXPECT_EQ(report.first_seq, 1u);
+  EXPECT_EQ(report.head.seq, 10u);
+}
+
+struct Tamper {
+  const char* name;
+  const char* from;
+  const char* to;
+  const char* problem;
+};
+class TamperedField : public Verify, public testing::WithParamInterface<Tamper> {};
+TEST_P(TamperedField, BreaksTheChainThere) {
+  auto lines = ten_lines();
+  const auto at = lines[4].find(GetParam().from);
+  ASSERT_NE(at, std::string::npos) << lines[4];
+  lines[4].replace(at, std::string(GetParam().from).size(), GetParam().to);
+  const auto report = check(lines);
+  ASSERT_TRUE(report.broken);
+  EXPECT_EQ(report.broken->file, path);
+  EXPECT_EQ(report.broken->line, 5u);
+  EXPECT_THAT(report.broken->problem, HasSubstr(GetParam().problem));
+  EXPECT_EQ(report.records, 4u);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Audit, TamperedField,
+    testing::Values(
+        Tamper{"Seq", R"("seq":5)", R"("seq":6)", "changed"},
+        Tamper{"Time", "12:00:00.000000Z", "12:00:00.000001Z", "changed"},
+        Tamper{"Actor", "replica-1", "replica-2", "changed"}, Tamper{"Action", "PodNominated", "PodRefused", "changed"},
+        Tamper{"Kind", R"("kind":"Pod")", R"("kind":"Node")", "changed"},
+        Tamper{"Namespace", "shop", "bank", "changed"}, Tamper{"Name", "web-4", "web-5", "changed"},
+        Tamper{"Uid", "7c1a8c1e", "7c1a8c1f", "changed"}, Tamper{"Policy", "balance", "another", "changed"},
+        Tamper{"Generation", R"("generation":3)", R"("generation":4)", "changed"},
+        Tamper{"Decision", "Planned", "Refused", "changed"}, Tamper{"Reason", "TooOld", "TooNew", "changed"},
+        Tamper{"Detail", "node-a", "node-b", "changed"}, Tamper{"DetailKey", "token", "taken", "changed"},
+        Tamper{"PrevHash", R"("prevHash":")", R"("prevHash":"0)", "changed"},
+        Tamper{"Hash", R"("hash":")", R"("hash":"0)", "changed"},
+        Tamper{"Space", R"("seq":5,)", R"("seq":5, )", "no record"}, Tamper{"Brace", "},", ",", "no record"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_F(Verify, NamesADeletedLine) {
+  auto lines = ten_lines();
+  lines.erase(lines.begin() + 4);
+  const auto report = check(lines);
+  ASSERT_TRUE(report.broken);
+  EXPECT_EQ(report.broken->line, 5u);
+  EXPECT_EQ(report.broken->seq, 6u);
+  EXPECT_EQ(report.broken->problem, "records 5 to 5 are missing");
+}
+
+TEST_F(Verify, NamesSwappedLines) {
+  auto lines = ten_lines();
+  std::swap(lines[3], lines[4]);
+  const auto report = check(lines);
+  ASSERT_TRUE(report.broken);
+  EXPECT_EQ(report.broken->line, 4u);
+  EXPECT_THAT(report.broken->problem, HasSubstr("records 4 to 4 are missing"));
+}
+
+TEST_F(Verify, NamesARepeatedLine) {
+  auto lines = ten_lines();
+  lines.insert(lines.begin() + 5, lines[4]);
+  const auto report = check(lines);
+  ASSERT_TRUE(report.broken);
+  EXPECT_EQ(report.broken->line, 6u);
+  EXPECT_THAT(report.broken->problem, HasSubstr("record 5 follows record 5"));
+}
+
+TEST_F(Verify, SeesARecordThatWasRewrittenWithItsHash) {
+  auto lines = ten_lines();
+  auto forged = audit::parse_line(lines[4])->record;
+  forged.reason = "Forged";
+  lines[4] = audit::seal(forged, {4, forged.prev_hash}).text;
+  const auto report = check(lines);
+  ASSERT_TRUE(report.broken);
+  EXPECT_EQ(report.broken->line, 6u);
+  EXPECT_THAT(report.broken->problem, HasSubstr("does not build on the record before it"));
+}
+
+TEST_F(Verify, SeesAnInsertedBlankLine) {
+  auto lines = ten_lines();
+  lines.insert(lines.begin() + 5, "");
+  const auto report = check(lines);
+  ASSERT_TRUE(report.broken);
+  EXPECT_EQ(report.broken->line, 6u);
+  EXPECT_EQ(report.broken->seq, 6u);
+}
+
+TEST_F(Verify, TellsATornEndFromABreak) {
+  const auto lines = ten_lines();
+  const std::string whole = read(path);
+  write(path, whole.substr(0, whole.size() - 30));
+  const auto report = verified();
+  EXPECT_FALSE(report.broken);
+  ASSERT_TRUE(report.torn);
+  EXPECT_EQ(report.torn->line, 10u);
+  EXPECT_EQ(report.records, 9u);
+  EXPECT_FALSE(report.intact());
+}
+
+TEST_F(Verify, NeedsAnAnchorToMissACutOffEnd) {
+  auto lines = ten_lines();
+  const audit::Head noted = audit::parse_line(lines[9])->head();
+  lines.resize(8);
+  EXPECT_TRUE(check(lines).intact());
+  const auto report = audit::verify({path}, noted);
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->anchor_missing);
+  EXPECT_FALSE(report->intact());
+  const auto earlier = audit::verify({path}, audit::parse_line(lines[3])->head());
+  EXPECT_TRUE(earlier->intact());
+}
+
+TEST_F(Verify, DoesNotMixTwoChains) {
+  ten_lines();
+  const std::string first = path;
+  path = directory + "/other.log";
+  ten_lines();
+  const auto report = audit::verify({first, path});
+  ASSERT_TRUE(report);
+  ASSERT_TRUE(report->broken);
+  EXPECT_THAT(report->broken->problem, HasSubstr("another chain"));
+}
+
+TEST_F(Verify, PutsFilesInOrder) {
+  const auto log = open(2000);
+  for (int i = 0; i < 20; ++i) log->record(record("PodNominated"));
+  auto all = files();
+  ASSERT_GE(all.size(), 4u);
+  std::reverse(all.begin(), all.end());
+  std::swap(all[1], all[2]);
+  const auto report = audit::verify(all);
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->intact());
+  EXPECT_EQ(report->records, 21u);
+  std::erase(all, files()[1]);
+  const auto gap = audit::verify(all);
+  ASSERT_TRUE(gap->broken);
+  EXPECT_EQ(gap->broken->file, files()[2]);
+  EXPECT_EQ(gap->broken->line, 1u);
+  EXPECT_THAT(gap->broken->problem, HasSubstr("are missing"));
+}
+
+TEST_F(Verify, NamesAFileThatCannotBeRead) {
+  EXPECT_THAT(audit::verify({directory + "/none"}).error().message, HasSubstr("/none"));
+  EXPECT_THAT(audit::verify({directory}).error().message, HasSubstr(directory));
+  EXPECT_THAT(audit::verify({"-", path}).error().message, HasSubstr("standard input"));
+}
+
+struct Question {
+  const char* name;
+  audit::Filter filter;
+  std::size_t found;
+};
+class Query : public Verify, public testing::WithParamInterface<Question> {};
+TEST_P(Query, FindsWhatMatchesEverything) {
+  {
+    const auto log = open();
+    log->record(record("PodNominated", "web-1"));
+    clock.advance(base::seconds(60));
+    audit::Record other = record("CallAnswered", "ignored");
+    other.time = clock.now();
+    other.object = {"Evacuation", "bank", "web-1-7c1a8c1e", "e-1"};
+    other.actor = "evacuator/replica-2";
+    other.policy = {};
+    other.decision = audit::decision::kRefused;
+    other.reason = "PDBBlocked";
+    other.detail["pod"] = "web-1";
+    log->record(other);
+  }
+  const auto result = audit::query(files(), GetParam().filter);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->lines.size(), GetParam().found);
+}
+INSTANTIATE_TEST_SUITE_P(Audit, Query,
+                         testing::Values(Question{"Everything", {}, 3}, Question{"Namespace", {.ns = "shop"}, 1},
+                                         Question{"PodOfBothKinds", {.pod = "web-1"}, 2},
+                                         Question{"PodInNamespace", {.ns = "bank", .pod = "web-1"}, 1},
+                                         Question{"Policy", {.policy = "balance"}, 1},
+                                         Question{"Action", {.action = "podnominated"}, 1},
+                                         Question{"Decision", {.decision = "refused"}, 1},
+                                         Question{"Reason", {.reason = "PDBBlocked"}, 1},
+                                         Question{"Actor", {.actor = "replica-2"}, 1},
+                                         Question{"WholeActor", {.actor = "evacuator/replica-2"}, 1},
+                                         Question{"NoPartOfAnActor", {.actor = "replica"}, 0},
+                                         Question{"Since", {.since = kNoon + base::seconds(60)}, 1},
+                                         Question{"Until", {.until = kNoon + base::seconds(60)}, 2}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST_F(Verify, QueryCountsWhatItCannotReadAndKeepsTheNewest) {
+  auto lines = ten_lines();
+  lines[3] = "garbage";
+  check(lines);
+  const auto result = audit::query({path}, {.action = "PodNominated"}, 2);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->unreadable, 1u);
+  ASSERT_EQ(result->lines.size(), 2u);
+  EXPECT_EQ(result->lines.front().record.seq, 9u);
+}
+
+}  // namespace
