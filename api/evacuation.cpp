@@ -87,6 +87,14 @@ HistoryEntry history_entry_of(const Json& json) {
           lenient::text(json, "actor")};
 }
 
+std::vector<std::pair<std::string, std::string>> refs_of(const Json& json) {
+  std::vector<std::pair<std::string, std::string>> refs;
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_string()) refs.emplace_back(name, value.get<std::string>());
+  }
+  return refs;
+}
+
 template <typename T>
 void read_list(const Json& json, std::string_view name, T (*read)(const Json&), std::vector<T>& to) {
   const Json* list = lenient::array(json, name);
@@ -114,6 +122,7 @@ constexpr std::array kStatusTimes = {StatusTime{"startedAt", &EvacuationStatus::
                                      StatusTime{"deadline", &EvacuationStatus::deadline},
                                      StatusTime{"requestSentAt", &EvacuationStatus::request_sent_at},
                                      StatusTime{"lastHeartbeatAt", &EvacuationStatus::last_heartbeat_at},
+                                     StatusTime{"queuedSince", &EvacuationStatus::queued_since},
                                      StatusTime{"expectedCompletionAt", &EvacuationStatus::expected_completion_at},
                                      StatusTime{"nextActionAt", &EvacuationStatus::next_action_at},
                                      StatusTime{"finishedAt", &EvacuationStatus::finished_at}};
@@ -143,6 +152,9 @@ EvacuationStatus evacuation_status_of(const Json& json) {
   status.progress = lenient::optional_integer(json, "progress");
   status.blocked_count = lenient::small_integer(json, "blockedCount");
   status.granted_without_delete = lenient::small_integer(json, "grantedWithoutDelete");
+  status.remote_failures = lenient::small_integer(json, "remoteFailures");
+  status.target_node = {lenient::text(json, "targetNode")};
+  if (const Json* refs = lenient::object(json, "refs")) status.refs = refs_of(*refs);
   read_object(json, "intent", intent_of, status.intent);
   read_object(json, "abort", abort_of, status.abort);
   read_object(json, "outcome", outcome_of, status.outcome);
@@ -219,7 +231,8 @@ std::string short_blocker(const Blocker& blocker) {
 /// Texts for the printer columns, derived from the rest: servers down to 1.20 print simple paths only.
 void put_column_texts(const EvacuationStatus& status, Json& json) {
   if (status.progress) json["progressText"] = fmt::format("{}%", *status.progress);
-  if (status.outcome && status.outcome->replacement) put_text(json, "target", status.outcome->replacement->node.value);
+  const bool replaced = status.outcome && status.outcome->replacement;
+  put_text(json, "target", replaced ? status.outcome->replacement->node.value : status.target_node.value);
   std::string blocked;
   for (const Blocker& blocker : status.blocked_by) blocked += (blocked.empty() ? "" : "; ") + short_blocker(blocker);
   put_text(json, "blockedBySummary", blocked);
@@ -301,6 +314,9 @@ Json encode_status(const EvacuationStatus& status) {
   put_optional(json, "progress", status.progress);
   if (status.blocked_count != 0) json["blockedCount"] = status.blocked_count;
   if (status.granted_without_delete != 0) json["grantedWithoutDelete"] = status.granted_without_delete;
+  if (status.remote_failures != 0) json["remoteFailures"] = status.remote_failures;
+  put_text(json, "targetNode", status.target_node.value);
+  for (const auto& [name, value] : status.refs) json["refs"][name] = value;
   if (status.intent) json["intent"] = encode_intent(*status.intent);
   if (status.abort) {
     json["abort"] = {{"reason", status.abort->reason},

@@ -60,6 +60,7 @@ struct EvacuationTimeouts {
   std::optional<base::seconds> acknowledge;   ///< handoff ack, default 60
   std::optional<base::seconds> heartbeat;     ///< silence while InProgress, default 1200
   std::optional<base::seconds> total;         ///< from first InProgress, default 3600
+  std::optional<base::seconds> queue;         ///< waiting in the remote side's own queue, default 3600
   std::optional<base::seconds> blocked;  ///< PDB, webhook, throttling… per attempt, default 900; 0 = fail at first
   std::optional<base::seconds> termination;  ///< from deletionTimestamp, default pod grace + 120
   std::optional<base::seconds> verify;       ///< from gone, default 600
@@ -195,12 +196,17 @@ struct EvacuationStatus {
   std::optional<base::TimePoint> deadline;           ///< of the current phase
   std::optional<base::TimePoint> request_sent_at;    ///< handoff request or eviction first sent in any attempt
   std::optional<base::TimePoint> last_heartbeat_at;  ///< our receive time of a changed value
+  std::optional<base::TimePoint> queued_since;       ///< the remote side queues it: the total deadline stands still
   std::string last_heartbeat_value;                  ///< newest of ack, heartbeat, progress as read: tells a change
   std::optional<std::int32_t> progress;              ///< 0..100
   std::optional<base::TimePoint> expected_completion_at;
   std::optional<base::TimePoint> next_action_at;
   std::int32_t blocked_count = 0;           ///< consecutive blocked answers of one class: grows the delay
   std::int32_t granted_without_delete = 0;  ///< T31
+  std::int32_t remote_failures = 0;         ///< failed tries of the remote side in this attempt (T19)
+  NodeName target_node;                     ///< where it goes, as far as the remote side shows it
+  /// What the evictor has to remember of this attempt, by its own keys: names and UIDs of what it made or relies on.
+  std::vector<std::pair<std::string, std::string>> refs;
   std::optional<EvacuationIntent> intent;
   std::optional<EvacuationAbort> abort;
   std::optional<EvacuationOutcome> outcome;

@@ -20,6 +20,7 @@ constexpr std::array kTimeoutFields = {TimeoutField{"decisionTTLSeconds", &Evacu
                                        TimeoutField{"acknowledgeSeconds", &EvacuationTimeouts::acknowledge, 1},
                                        TimeoutField{"heartbeatSeconds", &EvacuationTimeouts::heartbeat, 1},
                                        TimeoutField{"totalSeconds", &EvacuationTimeouts::total, 1},
+                                       TimeoutField{"queueSeconds", &EvacuationTimeouts::queue, 1},
                                        TimeoutField{"blockedSeconds", &EvacuationTimeouts::blocked, 0},
                                        TimeoutField{"terminationSeconds", &EvacuationTimeouts::termination, 1},
                                        TimeoutField{"verifySeconds", &EvacuationTimeouts::verify, 1},

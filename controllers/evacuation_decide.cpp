@@ -202,6 +202,36 @@ std::optional<Step> decide_departure(Draft& draft) {
   return enter_evicting(draft, kind, api::to_string(kind), "the pod is terminating");
 }
 
+std::map<std::string, std::vector<evictors::Read>> wanted_reads(const Observed& seen,
+                                                                const evictors::Registry& registry,
+                                                                base::TimePoint now) {
+  const Draft draft(seen, registry, now);
+  std::map<std::string, std::vector<evictors::Read>> wanted;
+  const EvacuationPhase phase = draft.phase();
+  const bool ended = api::is_terminal(phase) && !draft.has_finalizer();
+  const bool waits = phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
+  if (ended || (waits && (seen.slot.state != Slot::State::kGranted || !draft.pod()))) return wanted;
+  const auto ask = [&](const evictors::Evictor& evictor) {
+    auto reads = evictor.reads(draft.context_for(evictor.name()));
+    std::erase_if(reads, [&](const evictors::Read& each) {
+      const auto known = seen.documents.find(evictor.name());
+      return known != seen.documents.end() && std::any_of(known->second.begin(), known->second.end(),
+                                                          [&](const auto& d) { return d.name == each.name; });
+    });
+    if (!reads.empty()) wanted.emplace(evictor.name(), std::move(reads));
+  };
+  // The chosen one; before the choice, and where the next one may have to take over, all that could be chosen.
+  const evictors::Evictor* chosen = waits ? nullptr : draft.evictor();
+  if (chosen) ask(*chosen);
+  const bool may_switch = phase == EvacuationPhase::kRequesting || phase == EvacuationPhase::kInProgress;
+  if ((chosen && !may_switch) || !draft.pod()) return wanted;
+  for (const auto& choice : draft.chain()) {
+    const evictors::Evictor* evictor = registry.find(choice.name);
+    if (evictor && evictor != chosen) ask(*evictor);
+  }
+  return wanted;
+}
+
 Decision decide(const Observed& seen, const evictors::Registry& registry, base::TimePoint now) {
   Draft draft(seen, registry, now);
   // A status that another hand has edited: every clock needs a start.
@@ -221,6 +251,7 @@ Decision decide_answer(const Observed& seen, const evictors::Registry& registry,
   if (!evictor) return std::move(draft).finish_decision();
   const evictors::Verdict verdict = evictor->classify(draft.context(), action, answer);
   record_answer(draft, action, answer, verdict);
+  draft.remember(verdict.refs);
   on_answer(draft, action, verdict);
   draft.wake_at(now);
   return std::move(draft).finish_decision();

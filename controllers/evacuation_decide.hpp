@@ -3,6 +3,7 @@
 /// The whole life of an Evacuation as pure functions (protocols 6.4): what was observed → what to store, to do and when
 /// to look again. No I/O, no clock, no log. The shell around it is EvacuationReconciler.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +46,9 @@ struct Observed {
   base::TimePoint resumed_at{};  ///< when this replica began to act
   std::string actor;             ///< identity of this replica, for the history
   std::string eviction_version = "v1";
+  std::map<std::string, std::vector<evictors::Document>, std::less<>> documents;  ///< by evictor
+  std::map<std::string, base::TimePoint, std::less<>> dead_until;                 ///< evictors that nobody serves
+  std::vector<std::string> services;                                              ///< configured ones
 };
 
 /// Fields of the spec that a hand-made Evacuation may leave out, from a live read.
@@ -66,6 +70,7 @@ struct Decision {
   bool remove_object = false;  ///< its time to live is over
   std::optional<evictors::Action> action;
   std::vector<EventNote> events;
+  std::string dead;         ///< evictor that nobody serves here, as just seen
   bool look_again = false;  ///< the outcome is open: read the pod live and decide again at once
   Requeue requeue;
 
@@ -74,6 +79,11 @@ struct Decision {
     return fill || add_finalizer || remove_finalizer || remove_object || action || !(status == stored);
   }
 };
+
+/// What the evictors that matter now want to read beside the pod, by evictor; `seen` holds what was read so far.
+std::map<std::string, std::vector<evictors::Read>> wanted_reads(const Observed& seen,
+                                                                const evictors::Registry& registry,
+                                                                base::TimePoint now);
 
 Decision decide(const Observed& seen, const evictors::Registry& registry, base::TimePoint now);
 
@@ -86,6 +96,8 @@ inline constexpr base::seconds kDeleteVisibleWithin{30};
 /// After a leader change no deadline that has passed meanwhile is acted upon for this long: the good news may be on its
 /// way.
 inline constexpr base::seconds kResumeGrace{30};
+/// An evictor that nobody serves is not tried again for this long.
+inline constexpr base::minutes kDeadFor{5};
 /// How many times a granted eviction may turn out not to be one.
 inline constexpr int kMaxGrantedWithoutDelete = 3;
 

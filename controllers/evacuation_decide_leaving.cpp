@@ -219,10 +219,42 @@ bool replacement_settled(Draft& draft) {
   return true;
 }
 
+/// The evictor's own word on where the work is; the rest is found by the pod's owner.
+bool arrival_settled(Draft& draft, const evictors::Arrival& arrival) {
+  using State = evictors::Arrival::State;
+  auto& outcome = *draft.status().outcome;
+  if (arrival.kind) outcome.kind = *arrival.kind;
+  if (arrival.replacement) outcome.replacement = arrival.replacement;
+  draft.remember(arrival.refs);
+  switch (arrival.state) {
+    case State::kByOwner: return replacement_settled(draft);
+    case State::kPending:
+      draft.condition("ReplacementReady", ConditionStatus::kFalse, "Waiting", arrival.message);
+      return false;
+    case State::kArrived: {
+      const bool migrated = outcome.kind == api::OutcomeKind::kMigrated;
+      draft.condition("ReplacementReady", ConditionStatus::kTrue, migrated ? "Migrated" : "Ready", arrival.message);
+      return true;
+    }
+    case State::kNotExpected:
+      draft.condition("ReplacementReady", ConditionStatus::kTrue, "NotExpected", arrival.message);
+      return true;
+  }
+  return false;
+}
+
 std::string success_message(const Draft& draft) {
-  const auto& replacement = draft.status().outcome->replacement;
+  const auto& outcome = *draft.status().outcome;
+  const auto& replacement = outcome.replacement;
+  if (!replacement && outcome.kind == api::OutcomeKind::kMigrated) return "migrated; the source pod has ended";
   if (!replacement) return "the pod left; no replacement is expected";
+  if (outcome.kind == api::OutcomeKind::kMigrated) return fmt::format("migrated to node {}", replacement->node.value);
   return fmt::format("replaced by {} on node {}", replacement->name, replacement->node.value);
+}
+
+Step act_in_verifying(Draft& draft, evictors::Action action) {
+  draft.wake_at_deadline(*draft.status().deadline);
+  return next_call_is_early(draft) ? draft.wait() : draft.act(std::move(action));
 }
 
 // --- terminal
@@ -319,12 +351,16 @@ Step decide_verifying(Draft& draft) {
   auto& status = draft.status();
   if (!status.outcome) status.outcome = api::EvacuationOutcome{};
   if (!status.deadline) status.deadline = draft.now() + draft.timeouts().verify;
-  const bool settled = replacement_settled(draft);
-  if (settled && post_done(draft)) {
+  const evictors::Evictor* evictor = draft.evictor();
+  evictors::Arrival arrival = evictor ? evictor->verify(draft.context()) : evictors::Arrival{};
+  const bool settled = arrival_settled(draft, arrival);
+  const bool expired = draft.expired(*status.deadline);
+  if (arrival.action && !expired) return act_in_verifying(draft, std::move(*arrival.action));
+  if (settled && post_done(draft) && !arrival.unfinished) {
     if (status.outcome->replacement) draft.note(false, "ReplacementReady", success_message(draft));
     return succeed(draft, success_message(draft));
   }
-  if (draft.expired(*status.deadline)) {
+  if (expired) {
     if (!settled) return verify_timeout_over(draft);
     return succeed(draft, success_message(draft) + "; the post phase was not reported in time");
   }

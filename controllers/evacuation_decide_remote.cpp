@@ -18,6 +18,28 @@ void follow_life(Draft& draft, const evictors::Observation& remote) {
   if (remote.expected_completion) status.expected_completion_at = remote.expected_completion;
 }
 
+/// Waiting in the remote side's queue costs nothing of the total timeout; the clock is moved on when it ends.
+void follow_queue(Draft& draft, const evictors::Observation& remote) {
+  auto& status = draft.status();
+  if (remote.queued) {
+    if (!status.queued_since) status.queued_since = draft.now();
+    return;
+  }
+  if (!status.queued_since) return;
+  const base::Duration waited = draft.now() - *status.queued_since;
+  if (status.in_progress_since) *status.in_progress_since += waited;
+  if (status.deadline) *status.deadline += waited;
+  status.queued_since.reset();
+}
+
+/// T19: the remote side failed and tries again by itself.
+void follow_failures(Draft& draft, const evictors::Observation& remote) {
+  auto& status = draft.status();
+  if (remote.failures <= status.remote_failures) return;
+  status.remote_failures = remote.failures;
+  draft.note(true, "MigrationFailed", fmt::format("try {} failed: {}", remote.failures, remote.last_failure));
+}
+
 void follow_acknowledgement(Draft& draft, const evictors::Observation& remote) {
   if (!remote.acknowledged || api::is_true(draft.status().conditions, "HandoffAcknowledged")) return;
   draft.condition("HandoffAcknowledged", ConditionStatus::kTrue, "Acknowledged");
@@ -35,12 +57,29 @@ void follow_readiness(Draft& draft, const evictors::Observation& remote) {
   }
 }
 
+/// NextEvictor: the next one in the chain that can move this pod.
+std::optional<Resolution> next_evictor(const Draft& draft) {
+  if (!draft.pod() || !draft.attempts_left()) return std::nullopt;
+  std::string why_not;
+  std::optional<base::TimePoint> ask_again;
+  return resolve_evictor(draft, draft.status().evictor_index + 1, &why_not, &ask_again);
+}
+
+Step switch_evictor(Draft& draft, const Resolution& next, std::string_view why, const std::string& message) {
+  draft.status().evictor_index = next.index;
+  return leave_attempt(draft, EvacuationPhase::kBackoff, why,
+                       fmt::format("{}; evictor {} is next", message, next.evictor));
+}
+
 Step remote_failed(Draft& draft, const evictors::RemoteFailure& failure) {
   draft.resolve_intent("Superseded");
   const std::string text = fmt::format("{}: {}", failure.reason, failure.message);
   draft.note(true, "HandoffFailed", text);
-  if (failure.retryable) return retry_or_fail(draft, reason::kHandoffFailed, text);
-  return leave_attempt(draft, EvacuationPhase::kFailed, reason::kHandoffFailed, text);
+  if (failure.try_next) {
+    if (const auto next = next_evictor(draft)) return switch_evictor(draft, *next, failure.complete_reason, text);
+  }
+  if (failure.retryable) return retry_or_fail(draft, failure.complete_reason, text);
+  return leave_attempt(draft, EvacuationPhase::kFailed, failure.complete_reason, text);
 }
 
 /// When the current request was written.
@@ -84,18 +123,15 @@ std::optional<Step> check_heartbeat(Draft& draft, const evictors::Probe& probe) 
                    fmt::format("no sign of life for {}", base::format_duration(draft.timeouts().heartbeat)));
 }
 
-/// NextEvictor: the next one in the chain that can move this pod.
-std::optional<Resolution> next_evictor(const Draft& draft) {
-  if (!draft.pod() || !draft.attempts_left()) return std::nullopt;
-  std::string why_not;
-  std::optional<base::TimePoint> ask_again;
-  return resolve_evictor(draft, draft.status().evictor_index + 1, &why_not, &ask_again);
-}
-
 }  // namespace
 
 std::optional<Step> follow_remote(Draft& draft, const evictors::Observation& remote) {
   follow_life(draft, remote);
+  follow_queue(draft, remote);
+  follow_failures(draft, remote);
+  draft.remember(remote.refs);
+  if (!remote.target.empty()) draft.status().target_node = remote.target;
+  if (remote.dead) draft.out().dead = draft.status().evictor;
   follow_acknowledgement(draft, remote);
   follow_readiness(draft, remote);
   if (remote.failed) return remote_failed(draft, *remote.failed);  // beats ready
@@ -109,6 +145,13 @@ std::optional<Step> check_remote_deadlines(Draft& draft, const evictors::Observa
   if (draft.phase() == EvacuationPhase::kInProgress) {
     auto& deadline = draft.status().deadline;
     if (!deadline) deadline = draft.now() + draft.timeouts().total;
+    if (const auto& since = draft.status().queued_since) {
+      const base::TimePoint due = *since + draft.timeouts().queue;
+      draft.wake_at_deadline(due);
+      if (!draft.expired(due)) return std::nullopt;
+      return timed_out(draft, reason::kProgressTimeout,
+                       fmt::format("queued for longer than {}", base::format_duration(draft.timeouts().queue)));
+    }
     draft.wake_at_deadline(*deadline);
     if (draft.expired(*deadline)) return timed_out(draft, reason::kProgressTimeout, "the total timeout is over");
   }
@@ -126,9 +169,7 @@ Step timed_out(Draft& draft, std::string_view reason, std::string message) {
   }
   const auto next = next_evictor(draft);
   if (!next) return leave_attempt(draft, EvacuationPhase::kFailed, reason, std::move(message));
-  draft.status().evictor_index = next->index;
-  return leave_attempt(draft, EvacuationPhase::kBackoff, reason,
-                       fmt::format("{}; evictor {} is next", message, next->evictor));
+  return switch_evictor(draft, *next, reason, message);
 }
 
 Step retry_or_fail(Draft& draft, std::string_view reason, std::string message) {

@@ -118,6 +118,10 @@ void forget_last_attempt(Draft& draft) {
   status.last_heartbeat_value.clear();
   status.progress.reset();
   status.expected_completion_at.reset();
+  status.queued_since.reset();
+  status.remote_failures = 0;
+  status.target_node = {};
+  status.refs.clear();
   status.blocked_count = 0;
   status.intent.reset();
   status.abort.reset();

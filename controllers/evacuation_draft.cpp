@@ -14,6 +14,7 @@ using api::EvacuationPhase;
 constexpr std::size_t kFirstEntries = 2;
 constexpr std::size_t kNewestEntries = 18;
 constexpr std::size_t kMaxMessageBytes = 1024;
+constexpr std::size_t kMaxRefBytes = 512;
 
 std::string bounded(std::string text) {
   if (text.size() <= kMaxMessageBytes) return text;
@@ -49,6 +50,11 @@ evictors::Context Draft::context_for(std::string_view evictor) const {
   for (const auto& choice : spec().evictors) {
     if (choice.name == evictor) context.parameters = choice.parameters;
   }
+  if (const auto read = seen_.documents.find(evictor); read != seen_.documents.end()) context.documents = read->second;
+  if (const auto dead = seen_.dead_until.find(evictor); dead != seen_.dead_until.end() && dead->second > now_) {
+    context.unavailable_until = dead->second;
+  }
+  context.services = seen_.services;
   return context;
 }
 
@@ -132,6 +138,15 @@ Step Draft::act(evictors::Action action) {
   status().next_action_at.reset();
   out_.action = std::move(action);
   return Step::kSettled;
+}
+
+void Draft::remember(const evictors::Refs& refs) {
+  auto& known = status().refs;
+  for (const auto& [name, value] : refs) {
+    std::erase_if(known, [&](const auto& each) { return each.first == name; });
+    if (!value.empty() && value.size() <= kMaxRefBytes) known.emplace_back(name, value);
+  }
+  std::sort(known.begin(), known.end());
 }
 
 void Draft::resolve_intent(std::string_view result) {

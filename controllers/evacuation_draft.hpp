@@ -98,6 +98,8 @@ class Draft {
   Step act(evictors::Action action);
   bool intent_open() const { return status().intent && !status().intent->resolved; }
   void resolve_intent(std::string_view result);
+  /// Into status.refs, sorted by name.
+  void remember(const evictors::Refs& refs);
 
   /// spec.cancel, or the object is being deleted.
   bool cancelled() const { return spec().cancel.requested || evacuation_.meta.is_terminating(); }

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
+#include "evictors/evictor.hpp"
 
 namespace controllers {
 
@@ -25,6 +27,16 @@ class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual void publish(const api::Evacuation& regarding, const EventNote& note) = 0;
+};
+
+/// HTTPS services beside the API server that evictors call by name (webhooks, Patroni): endpoints and credentials are
+/// the operator's configuration, never an object's. Thread-safe; each call has a timeout.
+class ServiceCaller {
+ public:
+  virtual ~ServiceCaller() = default;
+  /// kInvalid: there is no service of that name.
+  virtual evictors::Answer send(const std::string& service, const kube::Request& request) = 0;
+  virtual const std::vector<std::string>& names() const = 0;
 };
 
 /// Prometheus sees it through this. Thread-safe. Labels never hold pod names.

@@ -1,5 +1,7 @@
 #include "controllers/evacuation_reconciler.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "api/core_codec.hpp"
@@ -18,6 +20,8 @@ constexpr int kConflictRetries = 4;
 /// A PDB that shows allowance right after it refused is asked again this soon, a few times.
 constexpr base::seconds kRetryOnAllowance{1};
 constexpr int kRetriesOnAllowance = 3;
+/// A read may depend on another one's answer this deep.
+constexpr int kMaxReadRounds = 6;
 
 std::string pod_index_key(const std::string& ns, const std::string& name) { return ns + "/" + name; }
 
@@ -64,8 +68,13 @@ class EvacuationReconciler::Pass {
   base::Result<Go> refresh();
   base::Result<Go> refresh_evacuation();
   base::Status refresh_pod();
+  base::Status read_documents();
+  base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
+  evictors::Answer send(const std::string& service, const kube::Request& request);
   void ask_for_slot();
   base::Result<Requeue> settle(const Decision& decision);
+  Requeue look_after(const Requeue& requeue) const;
+  void note_dead(const std::string& evictor);
   base::Result<Go> carry_out(const Decision& decision);
   base::Result<Go> change_main(const Decision& decision);
   base::Result<Go> store_status(const Decision& decision);
@@ -83,6 +92,7 @@ class EvacuationReconciler::Pass {
   Observed seen_;
   std::optional<StoredEvacuation> stored_;  ///< live
   bool pod_is_live_ = false;
+  bool reads_more_ = false;  ///< the evictor looks at more than the pod: nothing tells us when that changes
   bool removed_ = false;
 };
 
@@ -100,6 +110,11 @@ bool EvacuationReconciler::Pass::observe_cached() {
   seen_.actor = deps_.identity;
   seen_.eviction_version = deps_.eviction_version;
   seen_.resumed_at = base::TimePoint(base::Duration(shell_.resumed_at_.load()));
+  if (deps_.services) seen_.services = deps_.services->names();
+  {
+    const std::scoped_lock lock(shell_.mutex_);
+    seen_.dead_until = shell_.dead_until_;
+  }
   observe_surroundings();
   return true;
 }
@@ -177,6 +192,41 @@ base::Status EvacuationReconciler::Pass::refresh_pod() {
   return base::Done{};
 }
 
+evictors::Answer EvacuationReconciler::Pass::send(const std::string& service, const kube::Request& request) {
+  if (service.empty()) return deps_.client.send(request);
+  if (!deps_.services) return base::invalid(fmt::format("service {} is not in the operator's configuration", service));
+  return deps_.services->send(service, request);
+}
+
+base::Status EvacuationReconciler::Pass::read_documents_of(const std::string& evictor,
+                                                           const std::vector<evictors::Read>& reads) {
+  for (const evictors::Read& read : reads) {
+    auto answer = send(read.service, read.request);
+    if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
+    auto& known = seen_.documents[evictor];
+    if (answer) {
+      known.push_back({read.name, answer->status, std::move(answer->body)});
+    } else {
+      known.push_back({read.name, 0, answer.error().message});
+    }
+  }
+  return base::Done{};
+}
+
+/// What the evictors ask for beside the pod, until they want nothing more.
+base::Status EvacuationReconciler::Pass::read_documents() {
+  seen_.documents.clear();
+  for (int round = 0; round < kMaxReadRounds; ++round) {
+    const auto wanted = wanted_reads(seen_, deps_.evictors, deps_.clock.now());
+    if (wanted.empty()) return base::Done{};
+    reads_more_ = true;
+    for (const auto& [evictor, reads] : wanted) {
+      if (auto read = read_documents_of(evictor, reads); !read) return read;
+    }
+  }
+  return base::Done{};
+}
+
 /// Everything that leads to a write or a call is decided on live reads: the caches lag.
 base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh() {
   if (!stored_) {
@@ -191,6 +241,7 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh
     return pod.error();
   }
   observe_surroundings();
+  if (auto read = read_documents(); !read) return read.error();
   return Go::kOn;
 }
 
@@ -203,6 +254,14 @@ void EvacuationReconciler::Pass::ask_for_slot() {
   if (!admission.duplicate_of.empty()) seen_.duplicate_of = std::move(admission.duplicate_of);
 }
 
+/// Nothing tells us when a document changes: the evictor says how often to look.
+Requeue EvacuationReconciler::Pass::look_after(const Requeue& requeue) const {
+  const evictors::Evictor* evictor = deps_.evictors.find(seen_.evacuation.status.evictor);
+  if (!reads_more_ || !evictor || api::is_terminal(seen_.evacuation.status.phase)) return requeue;
+  const base::Duration poll = evictor->poll_interval({seen_.evacuation, seen_.pod.get(), deps_.clock.now(), {}});
+  return Requeue::in(requeue.after ? std::min(*requeue.after, poll) : poll);
+}
+
 base::Result<Requeue> EvacuationReconciler::Pass::settle(const Decision& decision) {
   const auto phase = decision.status.phase;
   const bool may_wait = phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
@@ -210,7 +269,13 @@ base::Result<Requeue> EvacuationReconciler::Pass::settle(const Decision& decisio
   if (may_wait && seen_.slot.state == Slot::State::kNotAsked) deps_.admission.withdraw(key_);
   shell_.remember_blocked(seen_.evacuation);
   if (seen_.poked && pdb_blocker(seen_.evacuation)) shell_.poke(key_);  // too soon after the last call: not forgotten
-  return decision.requeue;
+  return look_after(decision.requeue);
+}
+
+void EvacuationReconciler::Pass::note_dead(const std::string& evictor) {
+  const base::TimePoint until = deps_.clock.now() + kDeadFor;
+  seen_.dead_until[evictor] = until;
+  shell_.mark_dead(evictor, until);
 }
 
 base::Result<Requeue> EvacuationReconciler::Pass::run() {
@@ -218,12 +283,22 @@ base::Result<Requeue> EvacuationReconciler::Pass::run() {
     shell_.forget_blocked(key_);
     return Requeue::await_change();
   }
+  // The caches do not hold what this evictor looks at.
+  if (!wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) {
+    auto live = refresh();
+    if (!live) return live.error();
+    if (*live == Go::kGone) removed_ = true;
+  }
   for (int round = 0; round < kMaxRounds && !removed_; ++round) {
     const Decision decision = decide(seen_, deps_.evictors, deps_.clock.now());
     if (decision.wants_slot && seen_.slot.state == Slot::State::kNotAsked) {
       ask_for_slot();
+      if (stored_ && pod_is_live_) {
+        if (auto read = read_documents(); !read) return read.error();
+      }
       continue;
     }
+    if (!decision.dead.empty()) note_dead(decision.dead);
     if (!decision.acts(seen_.evacuation.status)) return settle(decision);
     const bool live = stored_ && pod_is_live_;
     auto step = live ? carry_out(decision) : refresh();
@@ -294,7 +369,7 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::store_s
 
 base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::call(const evictors::Action& action) {
   if (auto leader = check_leader(); !leader) return leader.error();
-  const evictors::Answer answer = deps_.client.send(action.request);
+  const evictors::Answer answer = send(action.service, action.request);
   if (!answer && answer.error().code == base::ErrorCode::kCancelled)
     return answer.error();  // shutting down: resumed later
   return record_answer(action, answer);
@@ -317,7 +392,7 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::record_
       continue;
     }
     pod_is_live_ = false;
-    if (decision.look_again) return refresh();
+    if (decision.look_again || reads_more_) return refresh();
     take_pod_from(action, answer);
     retry_on_allowance();
     return Go::kOn;
@@ -393,6 +468,11 @@ std::vector<api::ObjectKey> EvacuationReconciler::on_pdb_changed(const api::PodD
     keys.push_back(std::move(key));
   }
   return keys;
+}
+
+void EvacuationReconciler::mark_dead(const std::string& evictor, base::TimePoint until) {
+  const std::scoped_lock lock(mutex_);
+  dead_until_[evictor] = until;
 }
 
 void EvacuationReconciler::remember_blocked(const api::Evacuation& evacuation) {

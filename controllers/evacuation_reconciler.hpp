@@ -57,6 +57,7 @@ class EvacuationReconciler {
     std::string identity;                 ///< of this replica
     std::string eviction_version = "v1";  ///< kube::Discovery::eviction_version
     base::Log log;
+    ServiceCaller* services = nullptr;  ///< nullptr: none is configured
   };
 
   explicit EvacuationReconciler(Dependencies dependencies);
@@ -83,6 +84,7 @@ class EvacuationReconciler {
     std::int32_t priority = 0;
     base::TimePoint since{};
   };
+  void mark_dead(const std::string& evictor, base::TimePoint until);
   void remember_blocked(const api::Evacuation& evacuation);
   void forget_blocked(const api::ObjectKey& key);
   bool take_poke(const api::ObjectKey& key);
@@ -94,6 +96,7 @@ class EvacuationReconciler {
   std::map<api::ObjectKey, std::map<api::ObjectKey, Waiting>> blocked_by_pdb_;
   std::map<api::ObjectKey, api::ObjectKey> pdb_of_;
   std::set<api::ObjectKey> poked_;
+  std::map<std::string, base::TimePoint, std::less<>> dead_until_;  ///< evictors that nobody serves here
 };
 
 }  // namespace controllers

@@ -36,6 +36,20 @@ std::string_view Context::parameter(std::string_view name, std::string_view othe
   return otherwise;
 }
 
+const Document* Context::document(std::string_view name) const {
+  for (const Document& each : documents) {
+    if (each.name == name) return &each;
+  }
+  return nullptr;
+}
+
+std::string_view Context::ref(std::string_view name) const {
+  for (const auto& [key, value] : evacuation.status.refs) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
 Timeouts effective_timeouts(const api::EvacuationSpec& spec) {
   const Timeouts defaults;
   const api::EvacuationTimeouts& wish = spec.timeouts;
@@ -44,6 +58,7 @@ Timeouts effective_timeouts(const api::EvacuationSpec& spec) {
           wish.acknowledge.value_or(defaults.acknowledge),
           wish.heartbeat.value_or(defaults.heartbeat),
           wish.total.value_or(defaults.total),
+          wish.queue.value_or(defaults.queue),
           wish.blocked.value_or(defaults.blocked),
           wish.verify.value_or(defaults.verify),
           wish.abort.value_or(defaults.abort)};

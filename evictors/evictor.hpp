@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,12 +49,17 @@ std::string_view to_string(ResponseClass answer);
 /// True for every class after which the same call is made again: they count against timeouts.blocked.
 bool is_blocked(ResponseClass answer);
 
+/// Facts for status.refs; an empty value removes the key. Keys are the evictor's own, at most 32; values up to 512
+/// bytes.
+using Refs = std::vector<std::pair<std::string, std::string>>;
+
 /// The meaning of one answer.
 struct Verdict {
   ResponseClass answer = ResponseClass::kUnknown;
   std::string message;                        ///< at most 512 bytes
   std::optional<base::Duration> retry_after;  ///< what the server asked for
   std::optional<api::Blocker> blocker;        ///< who holds it up, when the answer says so; `since` is not set
+  Refs refs = {};                             ///< to be remembered
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
@@ -69,7 +75,24 @@ struct Action {
   std::string name;       ///< CamelCase, as in status.intent.action: "PostEviction"
   kube::Request request;  ///< idempotent by construction: UID precondition, resourceVersion and token, or a fixed name
   std::string pre_state;  ///< what the pod showed before, for status.intent.preState
+  std::string service;    ///< empty: the API server; else the name of a service in the operator's configuration
   friend bool operator==(const Action&, const Action&) = default;
+};
+
+/// A live read of something beside the pod. The controller sends it and hands the answer back as a Document.
+struct Read {
+  std::string name;       ///< the evictor's own name for the answer: "vmi"
+  kube::Request request;  ///< a GET (services: any method that changes nothing)
+  std::string service;    ///< as in Action
+};
+
+/// The answer to a Read. It is foreign text: it may be anything.
+struct Document {
+  std::string name;
+  std::int32_t status = 0;  ///< HTTP status; 0: no answer, and `body` says why
+  std::string body;
+
+  bool ok() const { return status == 200; }
 };
 
 /// All an evictor may look at.
@@ -79,9 +102,16 @@ struct Context {
   base::TimePoint now;
   std::vector<std::pair<std::string, std::string>> parameters;  ///< of the chosen spec.evictors entry
   std::string eviction_version = "v1";                          ///< policy version of Eviction bodies on this server
+  std::span<const Document> documents = {};               ///< answers to this evictor's reads(), all read just now
+  std::optional<base::TimePoint> unavailable_until = {};  ///< it was seen dead lately (Observation::dead)
+  std::span<const std::string> services = {};             ///< names of the configured services
 
   /// The parameter's value, or `otherwise`.
   std::string_view parameter(std::string_view name, std::string_view otherwise) const;
+  /// nullptr: not read (yet).
+  const Document* document(std::string_view name) const;
+  /// The value in status.refs; empty: none.
+  std::string_view ref(std::string_view name) const;
 };
 
 enum class Support { kSupported, kUnsupported, kUnavailable };
@@ -113,6 +143,8 @@ struct RemoteFailure {
   std::string reason;  ///< CamelCase
   std::string message;
   bool retryable = false;
+  bool try_next = false;                          ///< the next evictor of the chain, if any, goes on at once
+  std::string complete_reason = "HandoffFailed";  ///< reason of Complete if this ends the Evacuation
   friend bool operator==(const RemoteFailure&, const RemoteFailure&) = default;
 };
 
@@ -126,11 +158,34 @@ struct Observation {
   std::string alive;                    ///< changes whenever the remote side shows life; times inside are never trusted
   std::optional<std::int32_t> progress;
   std::optional<base::TimePoint> expected_completion;  ///< for display only
+  bool queued = false;        ///< only waits in the remote side's queue: the total deadline stands still
+  std::int32_t failures = 0;  ///< tries of the remote side in this attempt that failed, while it goes on (T19)
+  std::string last_failure;   ///< why the newest of them failed
+  bool dead = false;          ///< nobody serves this protocol here: probe() finds it unavailable for 5 minutes
+  api::NodeName target;       ///< where the pod or its work goes; empty: not known
+  Refs refs;                  ///< to be remembered
   friend bool operator==(const Observation&, const Observation&) = default;
 };
 
 /// How far an undo has come.
 enum class Rollback { kPending, kComplete, kNothingToDo, kRemoteMarkRemains };
+
+/// What became of the work after the pod left.
+struct Arrival {
+  enum class State {
+    kByOwner,      ///< the controller looks for a replacement by the pod's owner
+    kPending,      ///< not there yet
+    kArrived,      ///< it runs at `node`
+    kNotExpected,  ///< nothing will come, and that is well
+  };
+  State state = State::kByOwner;
+  std::optional<api::OutcomeKind> kind;  ///< corrects outcome.kind: kMigrated
+  std::string message;                   ///< for ReplacementReady
+  std::optional<api::EvacuationReplacement> replacement;
+  std::optional<Action> action;  ///< still to do (post hook, a surplus replica to take away); role kCleanUp
+  bool unfinished = false;       ///< not over before `action`, or what it started, is done
+  Refs refs;
+};
 
 /// Moves one pod off its node. All methods are pure, idempotent and thread-safe, and must bear hostile input.
 class Evictor {
@@ -143,6 +198,15 @@ class Evictor {
   /// Complaints about spec.evictors[i].parameters; `path` is the path of that map.
   virtual api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
                                     const api::FieldPath& path) const = 0;
+
+  /// What else it needs to see now. Asked again with the answers at hand until nothing new is wanted, so one read may
+  /// depend on another; names are unique. context.pod is nullptr once the pod is gone (verify()). Evictors that read
+  /// are looked after every poll_interval(), others only when the pod or a deadline calls.
+  virtual std::vector<Read> reads(const Context&) const { return {}; }
+  virtual base::seconds poll_interval(const Context&) const { return base::seconds(5); }
+
+  /// After the pod has left (phase Verifying): context.pod is nullptr or terminal.
+  virtual Arrival verify(const Context&) const { return {}; }
 
   /// REQUIRES for this and all below but classify(): context.pod != nullptr.
   virtual Probe probe(const Context& context) const = 0;

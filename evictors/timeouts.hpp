@@ -12,6 +12,7 @@ struct Timeouts {
   base::seconds acknowledge{60};
   base::seconds heartbeat{1200};
   base::seconds total{3600};
+  base::seconds queue{3600};
   base::seconds blocked{900};
   base::seconds verify{600};
   base::seconds abort{300};

@@ -14,7 +14,7 @@ template <typename Parts>
 void populate_shared(Parts& parts) {
   parts.evictors = {{"annotation", {{"mode", "strict"}, {"prefix", "x"}}}, {"eviction-api", {}}};
   parts.timeouts = {seconds(1), seconds(2), seconds(3), seconds(4), seconds(5),
-                    seconds(6), seconds(7), seconds(8), seconds(9)};
+                    seconds(6), seconds(7), seconds(8), seconds(9), seconds(10)};
   parts.retry = {5, seconds(30), seconds(300)};
   parts.on_timeout = api::OnTimeout::kNextEvictor;
   parts.hold_slot_until = api::HoldSlotUntil::kReplacementReady;
@@ -73,12 +73,16 @@ api::EvacuationStatus populated_evacuation_status() {
   status.deadline = at(6) + std::chrono::microseconds(250);
   status.request_sent_at = at(7);
   status.last_heartbeat_at = at(8);
+  status.queued_since = at(8);
   status.last_heartbeat_value = "uid.2@40";
   status.progress = 40;
   status.expected_completion_at = at(9);
   status.next_action_at = at(10);
   status.blocked_count = 3;
   status.granted_without_delete = 1;
+  status.remote_failures = 2;
+  status.target_node = {"n3"};
+  status.refs = {{"migration", "m-1"}, {"vmi", "vm/u-1"}};
   status.intent = api::EvacuationIntent{"PostEviction", "uid.2", at(11), true, "Granted", "rv 7"};
   status.abort = api::EvacuationAbort{"UserCancelled", api::EvacuationPhase::kBackoff, at(12)};
   status.outcome = api::EvacuationOutcome{api::OutcomeKind::kMovedByOwner, at(13),
