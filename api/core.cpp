@@ -55,6 +55,11 @@ bool Pod::is_daemon_set() const {
 
 bool Node::is_ready() const { return is_true(conditions, "Ready"); }
 
+const std::string& Node::zone() const {
+  const std::string* zone = meta.labels.find(well_known::kZoneLabel);
+  return zone ? *zone : meta.labels.value(well_known::kLegacyZoneLabel);
+}
+
 bool PodDisruptionBudget::covers(const Pod& pod) const {
   if (pod.meta.ns != meta.ns || !selector) return false;
   if (from_v1beta1 && selector->requirements.empty()) return false;

@@ -181,7 +181,8 @@ struct Node {
   std::vector<Condition> conditions;
 
   NodeName name() const { return {meta.name}; }
-  bool is_ready() const;  ///< condition Ready is True
+  bool is_ready() const;            ///< condition Ready is True
+  const std::string& zone() const;  ///< topology.kubernetes.io/zone, else the label's old name; "": none
 };
 
 /// Number or percentage, as in maxUnavailable and limits.

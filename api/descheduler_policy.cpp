@@ -88,22 +88,6 @@ StrategyChoice read_strategy(const Json& json, const FieldPath& path, FieldError
   return choice;
 }
 
-void read_limits(StrictObject& object, PolicyLimits& limits) {
-  object.with("perCycle", [&](StrictObject& json) {
-    json.read("total", limits.per_cycle.total);
-    json.read("perNode", limits.per_cycle.per_node);
-    json.read("perNamespace", limits.per_cycle.per_namespace);
-  });
-  object.with("inFlight", [&](StrictObject& json) {
-    read_int_or_percent(json, "total", limits.in_flight.total);
-    read_int_or_percent(json, "perNode", limits.in_flight.per_node);
-    read_int_or_percent(json, "perNamespace", limits.in_flight.per_namespace);
-    read_int_or_percent(json, "perWorkload", limits.in_flight.per_workload);
-    json.not_supported_yet({"perTargetNode", "perZone"});
-  });
-  object.not_supported_yet({"rate", "cooldown"});
-}
-
 LastCycle last_cycle_of(const Json& json) {
   LastCycle cycle;
   cycle.id = lenient::text(json, "id");
@@ -173,26 +157,6 @@ Json encode_evictability(const Evictability& evictability) {
   for (const std::string& name : protections.protected_storage_classes) {
     json["podProtections"]["config"]["PodsWithPVC"]["protectedStorageClasses"].push_back({{"name", name}});
   }
-  return json;
-}
-
-void put_int_or_percent(Json& json, const char* name, const std::optional<IntOrPercent>& value) {
-  if (value) json[name] = encode_int_or_percent(*value);
-}
-
-Json encode_limits(const PolicyLimits& limits) {
-  Json cycle = Json::object();
-  put_optional(cycle, "total", limits.per_cycle.total);
-  put_optional(cycle, "perNode", limits.per_cycle.per_node);
-  put_optional(cycle, "perNamespace", limits.per_cycle.per_namespace);
-  Json in_flight = Json::object();
-  put_int_or_percent(in_flight, "total", limits.in_flight.total);
-  put_int_or_percent(in_flight, "perNode", limits.in_flight.per_node);
-  put_int_or_percent(in_flight, "perNamespace", limits.in_flight.per_namespace);
-  put_int_or_percent(in_flight, "perWorkload", limits.in_flight.per_workload);
-  Json json = Json::object();
-  if (!cycle.empty()) json["perCycle"] = std::move(cycle);
-  if (!in_flight.empty()) json["inFlight"] = std::move(in_flight);
   return json;
 }
 

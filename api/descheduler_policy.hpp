@@ -15,6 +15,7 @@
 #include "api/evacuation.hpp"
 #include "api/field_path.hpp"
 #include "api/json.hpp"
+#include "api/limits.hpp"
 #include "api/object_meta.hpp"
 
 namespace api {
@@ -87,29 +88,6 @@ struct StrategyChoice {
   friend bool operator==(const StrategyChoice&, const StrategyChoice&) = default;
 };
 
-struct PerCycleLimits {
-  std::optional<std::int32_t> total;
-  std::optional<std::int32_t> per_node;
-  std::optional<std::int32_t> per_namespace;
-  friend bool operator==(const PerCycleLimits&, const PerCycleLimits&) = default;
-};
-
-/// Evacuations that hold a slot at the same time. Percentages count against nodes (total), the workload's replicas
-/// (per_workload). Cluster-wide limits of the operator's configuration win.
-struct InFlightLimits {
-  std::optional<IntOrPercent> total;
-  std::optional<IntOrPercent> per_node;
-  std::optional<IntOrPercent> per_namespace;
-  std::optional<IntOrPercent> per_workload;
-  friend bool operator==(const InFlightLimits&, const InFlightLimits&) = default;
-};
-
-struct PolicyLimits {
-  PerCycleLimits per_cycle;
-  InFlightLimits in_flight;
-  friend bool operator==(const PolicyLimits&, const PolicyLimits&) = default;
-};
-
 /// Template of the Evacuations that the policy makes.
 struct EvacuationTemplate {
   std::vector<EvictorChoice> evictors;
@@ -166,6 +144,16 @@ struct PlannedMove {
   friend bool operator==(const PlannedMove&, const PlannedMove&) = default;
 };
 
+/// When something was evacuated lately, kept because Evacuations are deleted after their time to live.
+struct CooldownRecord {
+  std::string subject;                 ///< "vm/<ns>/<name>", "pod/<ns>/<name>", "workload/<ns>/<group>"
+  std::vector<base::TimePoint> times;  ///< oldest first, whole seconds, at most kMaxCooldownTimes
+  friend bool operator==(const CooldownRecord&, const CooldownRecord&) = default;
+};
+inline constexpr std::size_t kMaxCooldownTimes = 8;
+/// Rows of status.cooldowns.
+inline constexpr std::size_t kMaxCooldowns = 500;
+
 struct DeschedulerPolicyStatus {
   std::int64_t observed_generation = 0;
   std::vector<Condition> conditions;  ///< Ready, Converged, Degraded, Suspended
@@ -178,6 +166,7 @@ struct DeschedulerPolicyStatus {
   std::optional<base::TimePoint> evicted_until;
   std::vector<PlannedMove> plan;
   bool plan_truncated = false;
+  std::vector<CooldownRecord> cooldowns;  ///< sorted by subject
   friend bool operator==(const DeschedulerPolicyStatus&, const DeschedulerPolicyStatus&) = default;
 };
 

@@ -116,37 +116,6 @@ void check_strategies(const std::vector<StrategyChoice>& strategies, const Field
   }
 }
 
-void check_limit(const std::optional<std::int32_t>& limit, const FieldPath& at, FieldErrors& errors) {
-  if (limit) check_range(errors, at, *limit, 0, bounds::kMaxLimit);
-}
-
-void check_limit(const std::optional<IntOrPercent>& limit, const FieldPath& at, FieldErrors& errors) {
-  if (!limit) return;
-  if (!limit->percent) return check_range(errors, at, limit->value, 0, bounds::kMaxLimit);
-  if (limit->value < 1 || limit->value > 100) {
-    errors.push_back({at.text(), fmt::format("{}% is not between 1% and 100%", limit->value)});
-  }
-}
-
-/// Where no whole is known that a share could be of.
-void check_absolute_limit(const std::optional<IntOrPercent>& limit, const FieldPath& at, FieldErrors& errors) {
-  if (limit && limit->percent)
-    return errors.push_back({at.text(), "must be a number: there is nothing to take a percentage of"});
-  check_limit(limit, at, errors);
-}
-
-void check_limits(const PolicyLimits& limits, const FieldPath& at, FieldErrors& errors) {
-  const FieldPath cycle = at.field("perCycle");
-  check_limit(limits.per_cycle.total, cycle.field("total"), errors);
-  check_limit(limits.per_cycle.per_node, cycle.field("perNode"), errors);
-  check_limit(limits.per_cycle.per_namespace, cycle.field("perNamespace"), errors);
-  const FieldPath in_flight = at.field("inFlight");
-  check_limit(limits.in_flight.total, in_flight.field("total"), errors);
-  check_absolute_limit(limits.in_flight.per_node, in_flight.field("perNode"), errors);
-  check_absolute_limit(limits.in_flight.per_namespace, in_flight.field("perNamespace"), errors);
-  check_limit(limits.in_flight.per_workload, in_flight.field("perWorkload"), errors);
-}
-
 }  // namespace
 
 FieldErrors validate(const DeschedulerPolicySpec& spec, const std::vector<std::string_view>& known_evictors) {
@@ -156,7 +125,7 @@ FieldErrors validate(const DeschedulerPolicySpec& spec, const std::vector<std::s
   check_selector(spec.node_selector, at.field("nodeSelector"), errors);
   check_evictability(spec.evictability, at.field("evictability"), errors);
   check_strategies(spec.strategies, at.field("strategies"), errors);
-  check_limits(spec.limits, at.field("limits"), errors);
+  validate_limits(spec.limits, at.field("limits"), errors);
   check_shared_parts(shared_parts(spec.evacuation), at.field("evacuation"), known_evictors, errors);
   return errors;
 }

@@ -88,6 +88,7 @@ inline constexpr std::int64_t kMinIntervalSeconds = 5;
 inline constexpr std::int64_t kHighestThreshold =
     2000000000;  // system-cluster-critical and up are never moved by priority
 inline constexpr std::int64_t kMaxLimit = 1000000;
+inline constexpr std::int64_t kMaxRate = 10000;
 inline constexpr std::int64_t kMaxReplicas = 1000000;
 inline constexpr std::int64_t kMaxPodAgeHours = 87600;
 inline constexpr std::size_t kMaxStrategies = 32;

@@ -12,6 +12,7 @@ inline constexpr std::string_view kApiVersion = "evacuator.dev/v1alpha1";
 inline constexpr std::string_view kEvacuationFinalizer = "evacuator.dev/evacuation";
 inline constexpr std::string_view kPolicyLabel = "evacuator.dev/policy";
 inline constexpr std::string_view kNodeLabel = "evacuator.dev/node";
+inline constexpr std::string_view kPredictedTargetAnnotation = "evacuator.dev/predicted-target";
 inline constexpr std::string_view kTokenAnnotation = "evacuator.dev/evacuation-token";
 inline constexpr std::string_view kFieldManager = "evacuator";
 
@@ -48,6 +49,7 @@ inline constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirr
 inline constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 inline constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 inline constexpr std::string_view kZoneLabel = "topology.kubernetes.io/zone";
+inline constexpr std::string_view kLegacyZoneLabel = "failure-domain.beta.kubernetes.io/zone";
 inline constexpr std::string_view kUnschedulableTaint = "node.kubernetes.io/unschedulable";
 inline constexpr std::string_view kCpu = "cpu";
 inline constexpr std::string_view kMemory = "memory";

@@ -174,7 +174,7 @@ struct Operator::Impl {
       policy_queue.add(seen.meta.key());
     });
     caches.nodes.add_handler([this](const auto& before, const auto& after) {
-      if (!before || !after) admission.set_node_count(caches.nodes.store().size());
+      admission.set_node((after ? after : before)->meta.name, after ? std::optional(node_facts(*after)) : std::nullopt);
     });
   }
 

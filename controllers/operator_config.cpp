@@ -24,35 +24,8 @@ constexpr std::array kLogFormats = {
     api::WireName<base::LogFormat>{base::LogFormat::kJson, "json"},
 };
 
-/// A number of Evacuations or, where `percent_of` says of what, a percentage.
-void read_limit(StrictObject& object, std::string_view name, bool may_be_percent,
-                std::optional<api::IntOrPercent>& target) {
-  const api::Json* found = object.find(name);
-  if (found == nullptr) return;
-  if (found->is_number_integer() && found->get<std::int64_t>() >= 0 && found->get<std::int64_t>() <= 1'000'000) {
-    target = api::IntOrPercent{found->get<std::int64_t>(), false};
-    return;
-  }
-  const std::string text = found->is_string() ? found->get<std::string>() : "";
-  int percent = 0;
-  char end = 0;
-  if (may_be_percent && std::sscanf(text.c_str(), "%d%c", &percent, &end) == 2 && end == '%' && percent >= 1 &&
-      percent <= 100 && text == fmt::format("{}%", percent)) {
-    target = api::IntOrPercent{percent, true};
-    return;
-  }
-  object.complain(name, may_be_percent ? "must be a number from 0 to 1000000 or a percentage such as \"10%\""
-                                       : "must be a number from 0 to 1000000");
-}
-
-void read_limits(StrictObject& limits, api::InFlightLimits& target) {
-  limits.with("inFlight", [&](StrictObject& object) {
-    read_limit(object, "total", true, target.total);
-    read_limit(object, "perNode", false, target.per_node);
-    read_limit(object, "perNamespace", false, target.per_namespace);
-    read_limit(object, "perWorkload", true, target.per_workload);
-    object.not_supported_yet({"perTargetNode", "perZone"});
-  });
+void read_cluster_limits(StrictObject& limits, OperatorConfig& config) {
+  limits.with("inFlight", [&](StrictObject& object) { api::read_in_flight(object, config.in_flight); });
   limits.not_supported_yet({"rate", "cooldown"});
 }
 
@@ -77,7 +50,7 @@ void read_client(StrictObject& object, OperatorConfig& target) {
 }
 
 void read_config(StrictObject& root, OperatorConfig& config) {
-  root.with("limits", [&](StrictObject& object) { read_limits(object, config.in_flight); });
+  root.with("limits", [&](StrictObject& object) { read_cluster_limits(object, config); });
   root.with("leaderElection", [&](StrictObject& object) { read_leader_election(object, config.leader_election); });
   root.with("client", [&](StrictObject& object) { read_client(object, config); });
   root.with("server", [&](StrictObject& object) { object.read("address", config.address); });
@@ -98,6 +71,7 @@ api::FieldErrors validate(const OperatorConfig& config) {
   const auto require = [&](bool holds, const char* path, std::string message) {
     if (!holds) errors.push_back({path, std::move(message)});
   };
+  api::validate_in_flight(config.in_flight, api::FieldPath("limits.inFlight"), errors);
   const auto& election = config.leader_election;
   require(election.retry_period >= base::milliseconds(100), "leaderElection.retryPeriod", "must be at least 100ms");
   require(election.renew_deadline > election.retry_period, "leaderElection.renewDeadline",

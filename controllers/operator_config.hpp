@@ -30,7 +30,9 @@ struct OperatorConfig {
   api::InFlightLimits in_flight{.total = api::IntOrPercent{5, false},
                                 .per_node = api::IntOrPercent{2, false},
                                 .per_namespace = std::nullopt,
-                                .per_workload = api::IntOrPercent{1, false}};
+                                .per_workload = api::IntOrPercent{1, false},
+                                .per_target_node = api::IntOrPercent{2, false},
+                                .per_zone = std::nullopt};
   LeaderElection leader_election;
   double qps = 50;
   std::int32_t burst = 100;

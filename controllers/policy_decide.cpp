@@ -125,6 +125,9 @@ api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::
   evacuation.meta.name = api::evacuation_name(move.pod, {move.uid});
   evacuation.meta.labels = api::StringMap{{std::string(api::well_known::kPolicyLabel), policy.meta.name},
                                           {std::string(api::well_known::kNodeLabel), move.from}};
+  if (!move.to.empty()) {
+    evacuation.meta.annotations = api::StringMap{{std::string(api::well_known::kPredictedTargetAnnotation), move.to}};
+  }
   // Set at birth: the reconciler need not write it first.
   evacuation.meta.finalizers = {std::string(api::well_known::kEvacuationFinalizer)};
   // The owner makes the garbage collector delete unfinished ones with the policy; deletion cancels them.

@@ -115,8 +115,8 @@ api::DeschedulerPolicySpec populated_policy_spec() {
   spec.evictability.no_eviction_policy = api::NoEvictionPolicy::kMandatory;
   spec.strategies = {{"PodLifeTime", R"({"maxPodLifeTimeSeconds":60})"}, {"LowNodeUtilization", "{}"}};
   spec.limits.per_cycle = {5, 0, 1};
-  spec.limits.in_flight = {api::IntOrPercent{10, true}, api::IntOrPercent{2, false}, api::IntOrPercent{0, false},
-                           api::IntOrPercent{100, true}};
+  spec.limits.in_flight = {api::IntOrPercent{10, true},  api::IntOrPercent{2, false}, api::IntOrPercent{0, false},
+                           api::IntOrPercent{100, true}, api::IntOrPercent{3, false}, api::IntOrPercent{50, true}};
   populate_shared(spec.evacuation);
   return spec;
 }

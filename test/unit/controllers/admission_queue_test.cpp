@@ -5,7 +5,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <memory>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "evacuation_life.hpp"
@@ -16,6 +19,7 @@ using namespace evacuation_test;
 using controllers::Admission;
 using controllers::AdmissionQueue;
 using controllers::AdmissionRequest;
+using controllers::NodeFacts;
 using Phase = EvacuationPhase;
 
 api::IntOrPercent number(std::int64_t value) { return {value, false}; }
@@ -35,6 +39,7 @@ struct Wish {
   std::string policy{};
   std::string pod_uid{};
   std::optional<std::int32_t> size{};
+  std::string target{};
 };
 
 api::Evacuation object(const Wish& wish, Phase phase = Phase::kPending, std::int32_t attempt = 0) {
@@ -51,6 +56,9 @@ api::Evacuation object(const Wish& wish, Phase phase = Phase::kPending, std::int
   evacuation.status.phase = phase;
   evacuation.status.attempt = attempt;
   evacuation.status.workload_group = wish.workload;
+  if (!wish.target.empty()) {
+    evacuation.meta.annotations = api::StringMap{{"evacuator.dev/predicted-target", wish.target}};
+  }
   return evacuation;
 }
 
@@ -75,6 +83,10 @@ class Admissions : public testing::Test {
   void show(const Wish& wish, Phase phase, std::int32_t attempt = 1) {
     const api::Evacuation now = object(wish, phase, attempt);
     queue.observe(nullptr, &now);
+  }
+
+  void add_nodes(int from, int to, const std::string& zone = "", std::int64_t max_pods = 110) {
+    for (int i = from; i < to; ++i) queue.set_node(fmt::format("node-{}", i), NodeFacts{zone, max_pods});
   }
 
   std::vector<std::string> woken;
@@ -170,16 +182,110 @@ TEST_F(Admissions, CountsNoSlotForWhatWasNeverAdmitted) {
 
 TEST_F(Admissions, ResolvesPercentages) {
   queue.set_cluster_limits(limits(percent(10), {}, percent(20)));
-  queue.set_node_count(25);
+  add_nodes(0, 25);
   EXPECT_TRUE(granted({.n = 0, .node = "a"}));
   EXPECT_TRUE(granted({.n = 1, .node = "b"}));
   EXPECT_EQ(waits_for({.n = 2, .node = "c"}), "total");
-  queue.set_node_count(1000);
+  add_nodes(25, 1000);
   EXPECT_EQ(woken, std::vector<std::string>{"evac-00002"}) << "more nodes, more room";
   EXPECT_TRUE(granted({.n = 3, .node = "d", .workload = "big", .size = 10}));
   EXPECT_TRUE(granted({.n = 4, .node = "e", .workload = "big", .size = 10}));
   EXPECT_EQ(waits_for({.n = 5, .node = "f", .workload = "big", .size = 10}), "workload");
   EXPECT_TRUE(granted({.n = 6, .node = "g", .workload = "small", .size = 2})) << "never rounds down to nobody";
+}
+
+TEST_F(Admissions, CountsWhatIsOnItsWayToOneNode) {
+  queue.set_cluster_limits(
+      {.total = {}, .per_node = {}, .per_namespace = {}, .per_workload = {}, .per_target_node = number(2)});
+  EXPECT_TRUE(granted({.n = 0, .node = "a", .target = "t"}));
+  EXPECT_TRUE(granted({.n = 1, .node = "b", .target = "t"}));
+  EXPECT_EQ(waits_for({.n = 2, .node = "c", .target = "t"}), "targetNode");
+  EXPECT_EQ(last.slot.limit->message, "at most 2 in flight towards node t");
+  EXPECT_TRUE(granted({.n = 3, .node = "c", .target = "u"}));
+  EXPECT_TRUE(granted({.n = 4, .node = "d"})) << "an unknown target counts nowhere";
+  show({.n = 0, .node = "a", .target = "t"}, Phase::kVerifying);
+  EXPECT_TRUE(woken.empty()) << "the replacement starts there now";
+  show({.n = 0, .node = "a", .target = "t"}, Phase::kSucceeded);
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-00002"});
+}
+
+TEST_F(Admissions, CountsTheNodeWhereTheReplacementReallyIs) {
+  queue.set_cluster_limits(
+      {.total = {}, .per_node = {}, .per_namespace = {}, .per_workload = {}, .per_target_node = number(1)});
+  EXPECT_TRUE(granted({.n = 0, .node = "a", .target = "t"}));
+  EXPECT_EQ(waits_for({.n = 1, .node = "b", .target = "t"}), "targetNode");
+  api::Evacuation landed = object({.n = 0, .node = "a", .target = "t"}, Phase::kVerifying, 1);
+  landed.status.outcome = api::EvacuationOutcome{
+      api::OutcomeKind::kEvicted, {}, api::EvacuationReplacement{"pod-x", "uid-x", {"elsewhere"}, {}}};
+  queue.observe(nullptr, &landed);
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-00001"});
+  EXPECT_EQ(waits_for({.n = 2, .node = "c", .target = "elsewhere"}), "targetNode");
+  api::Evacuation migrating = object({.n = 3, .node = "d", .target = "t"});
+  migrating.status.target_node = {"shown"};
+  EXPECT_EQ(controllers::target_node(migrating), "shown");
+}
+
+TEST_F(Admissions, CountsWhatLeavesOneZone) {
+  queue.set_cluster_limits({.total = {},
+                            .per_node = {},
+                            .per_namespace = {},
+                            .per_workload = {},
+                            .per_target_node = {},
+                            .per_zone = number(2)});
+  add_nodes(0, 3, "east");
+  add_nodes(3, 5, "west");
+  EXPECT_TRUE(granted({.n = 0, .node = "node-0"}));
+  EXPECT_TRUE(granted({.n = 1, .node = "node-1"}));
+  EXPECT_EQ(waits_for({.n = 2, .node = "node-2"}), "zone");
+  EXPECT_EQ(last.slot.limit->message, "at most 2 in flight from zone east");
+  EXPECT_TRUE(granted({.n = 3, .node = "node-3"}));
+  EXPECT_TRUE(granted({.n = 4, .node = "nowhere"})) << "a node without a zone counts in none";
+  show({.n = 1, .node = "node-1"}, Phase::kVerifying);
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-00002"});
+}
+
+TEST_F(Admissions, TakesAPercentageOfTheZonesNodesAndOfANodesPods) {
+  queue.set_cluster_limits({.total = {},
+                            .per_node = percent(2),
+                            .per_namespace = {},
+                            .per_workload = {},
+                            .per_target_node = {},
+                            .per_zone = percent(50)});
+  add_nodes(0, 6, "east", 100);
+  EXPECT_TRUE(granted({.n = 0, .node = "node-0"}));
+  EXPECT_TRUE(granted({.n = 1, .node = "node-0"}));
+  EXPECT_EQ(waits_for({.n = 2, .node = "node-0"}), "node") << "2 % of 100 pods";
+  EXPECT_TRUE(granted({.n = 3, .node = "node-1"}));
+  EXPECT_EQ(waits_for({.n = 4, .node = "node-2"}), "zone") << "half of 6 nodes";
+  add_nodes(6, 8, "east");
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-00004"}) << "half of 8";
+}
+
+TEST_F(Admissions, FollowsANodeIntoItsZone) {
+  queue.set_cluster_limits({.total = {},
+                            .per_node = {},
+                            .per_namespace = {},
+                            .per_workload = {},
+                            .per_target_node = {},
+                            .per_zone = number(1)});
+  show({.n = 0, .node = "node-0"}, Phase::kEvicting);  // a new leader hears of the Evacuation before the node
+  show({.n = 1, .node = "node-1"}, Phase::kEvicting);
+  add_nodes(0, 3, "east");
+  EXPECT_EQ(waits_for({.n = 2, .node = "node-2"}), "zone");
+  queue.set_node("node-0", NodeFacts{"west", 110});
+  EXPECT_TRUE(woken.empty());
+  queue.set_node("node-1", std::nullopt);
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-00002"});
+}
+
+TEST(NodeFactsOf, ReadZoneAndRoom) {
+  api::Node node;
+  EXPECT_EQ(controllers::node_facts(node), (NodeFacts{"", 0}));
+  node.allocatable = {{"pods", api::Quantity::from_units(110)}};
+  node.meta.labels = api::StringMap{{"failure-domain.beta.kubernetes.io/zone", "old"}};
+  EXPECT_EQ(controllers::node_facts(node), (NodeFacts{"old", 110}));
+  node.meta.labels = node.meta.labels.with("topology.kubernetes.io/zone", "new");
+  EXPECT_EQ(controllers::node_facts(node).zone, "new");
 }
 
 TEST_F(Admissions, AppliesAPolicysOwnLimits) {
@@ -262,47 +368,110 @@ TEST_F(Admissions, StartsOverForARecreatedObject) {
   EXPECT_EQ(queue.usage().in_flight, 0);
 }
 
-/// I7 against a plain model, over random events in random order.
-TEST_F(Admissions, NeverExceedsALimitWhateverHappens) {
-  std::mt19937 random(7);
-  queue.set_policy_limits("p", limits(number(3), {}, {}, number(2)));
-  std::vector<Wish> wishes;
-  for (int i = 0; i < 60; ++i) {
-    wishes.push_back({.n = i,
-                      .node = fmt::format("node-{}", i % 4),
-                      .workload = fmt::format("rs-{}", i % 7),
-                      .priority = static_cast<std::int32_t>(random() % 3),
-                      .policy = i % 3 ? "" : "p"});
+/// I7 against a plain model, over random events in random order, with operators that die and forget.
+class LimitModel : public testing::TestWithParam<unsigned> {
+ protected:
+  static constexpr int kWishes = 60;
+  static constexpr int kNodes = 6;  ///< node-0, node-2… are in zone-0, the others in zone-1
+
+  LimitModel() : random(GetParam()) {
+    for (int i = 0; i < kWishes; ++i) {
+      wishes.push_back({.n = i,
+                        .node = fmt::format("node-{}", i % kNodes),
+                        .workload = fmt::format("rs-{}", i % 7),
+                        .priority = static_cast<std::int32_t>(random() % 3),
+                        .policy = i % 3 ? "" : "p",
+                        .target = i % 4 ? fmt::format("node-{}", (i + 1 + i / 9) % kNodes) : ""});
+    }
+    start_leader();
   }
-  std::map<int, Phase> running;
-  for (int step = 0; step < 20'000; ++step) {
-    const Wish& wish = wishes[random() % wishes.size()];
-    const auto at = running.find(wish.n);
-    if (at == running.end()) {
-      if (granted(wish)) running[wish.n] = Phase::kPreparing;
+
+  /// What was granted but not stored is forgotten; Evacuations, nodes and policies arrive in any order.
+  void start_leader() {
+    granted.clear();
+    leader = std::make_unique<AdmissionQueue>(
+        api::InFlightLimits{number(5), number(2), {}, number(1), number(2), number(3)}, [](const api::ObjectKey&) {});
+    const auto learn_nodes = [&] {
+      for (int i = 0; i < kNodes; ++i) {
+        leader->set_node(fmt::format("node-{}", i), NodeFacts{fmt::format("zone-{}", i % 2), 110});
+      }
+    };
+    if (random() % 2) learn_nodes();
+    for (const auto& [n, phase] : stored) show(n, phase);
+    leader->set_policy_limits("p", limits(number(3), {}, {}, number(2)));
+    learn_nodes();
+  }
+
+  void show(int n, Phase phase) {
+    const api::Evacuation now = object(wishes[static_cast<std::size_t>(n)], phase, 1);
+    leader->observe(nullptr, &now);
+  }
+  void store(int n, Phase phase) {
+    stored[n] = phase;
+    show(n, phase);
+  }
+
+  void take_a_step() {
+    const int n = static_cast<int>(random() % kWishes);
+    const auto at = stored.find(n);
+    if (random() % 500 == 0) return start_leader();
+    if (at == stored.end()) {
+      if (random() % 16 == 0) {
+        leader->withdraw(object(wishes[static_cast<std::size_t>(n)]).meta.key());
+        granted.erase(n);
+      } else if (granted.contains(n) && random() % 2) {
+        granted.erase(n);
+        store(n, Phase::kPreparing);
+      } else if (leader->request(request(wishes[static_cast<std::size_t>(n)])).slot.state == Slot::State::kGranted) {
+        granted.insert(n);
+      }
     } else if (at->second == Phase::kPreparing && random() % 2) {
-      show(wish, at->second = random() % 4 ? Phase::kEvicting : Phase::kRequesting);
+      store(n, random() % 4 ? Phase::kEvicting : Phase::kRequesting);
     } else if (at->second != Phase::kVerifying && random() % 2) {
-      show(wish, at->second = Phase::kVerifying);
+      store(n, Phase::kVerifying);
     } else if (random() % 2) {
-      show(wish, Phase::kSucceeded);
-      running.erase(at);
+      show(n, Phase::kSucceeded);
+      stored.erase(at);
     }
-    std::map<std::string, int> nodes, workloads;
+  }
+
+  void check_limits() const {
+    std::map<std::string, int> nodes, workloads, targets, zones;
     int total = 0, policy = 0;
-    for (const auto& [n, phase] : running) {
-      const bool full = phase != Phase::kVerifying;
-      total += full;
-      nodes[wishes[n].node] += full;
-      workloads[wishes[n].workload] += 1;
-      policy += full && wishes[n].policy == "p";
-    }
+    const auto add = [&](int n, bool departing) {
+      const Wish& wish = wishes[static_cast<std::size_t>(n)];
+      total += departing;
+      nodes[wish.node] += departing;
+      zones[fmt::format("zone-{}", n % kNodes % 2)] += departing;
+      workloads[wish.workload] += 1;
+      if (!wish.target.empty()) targets[wish.target] += 1;
+      policy += departing && wish.policy == "p";
+    };
+    for (const auto& [n, phase] : stored) add(n, phase != Phase::kVerifying);
+    for (const int n : granted) add(n, true);
     ASSERT_LE(total, 5);
     ASSERT_LE(policy, 2) << "the policy's namespace limit";
     for (const auto& [name, count] : nodes) ASSERT_LE(count, 2) << name;
+    for (const auto& [name, count] : zones) ASSERT_LE(count, 3) << name;
+    for (const auto& [name, count] : targets) ASSERT_LE(count, 2) << name;
     for (const auto& [name, count] : workloads) ASSERT_LE(count, 1) << name;
+    ASSERT_LE(leader->usage().in_flight, 5);
+  }
+
+  std::mt19937 random;
+  std::vector<Wish> wishes;
+  std::map<int, Phase> stored;  ///< what every later leader reads
+  std::set<int> granted;        ///< told to this leader's workers, not stored yet
+  std::unique_ptr<AdmissionQueue> leader;
+};
+
+TEST_P(LimitModel, NeverExceedsALimitWhateverHappens) {
+  for (int step = 0; step < 10'000; ++step) {
+    take_a_step();
+    ASSERT_NO_FATAL_FAILURE(check_limits()) << "step " << step;
   }
 }
+INSTANTIATE_TEST_SUITE_P(Seeds, LimitModel, testing::Range(1U, 9U));
 
 TEST_F(Admissions, ServesManyThreads) {
   std::vector<std::jthread> threads;
@@ -328,9 +497,14 @@ TEST_F(Admissions, ServesManyThreads) {
 /// Nobody starves, and ten thousand waiting ones cost no more per admission than ten.
 TEST_F(Admissions, DrainsTenThousandInOrder) {
   constexpr int kMany = 10'000;
-  queue.set_cluster_limits(limits(number(50), number(2), number(1)));
+  queue.set_cluster_limits({number(50), number(2), {}, number(1), number(2), number(20)});
+  add_nodes(0, 250, "east");
+  add_nodes(250, 500, "west");
   const auto wish = [](int i) {
-    return Wish{.n = i, .node = fmt::format("node-{}", i % 500), .workload = fmt::format("rs-{}", i % 3000)};
+    return Wish{.n = i,
+                .node = fmt::format("node-{}", i % 500),
+                .workload = fmt::format("rs-{}", i % 3000),
+                .target = fmt::format("node-{}", (i * 7 + 1) % 500)};
   };
   std::vector<int> now;
   for (int i = 0; i < kMany; ++i) {

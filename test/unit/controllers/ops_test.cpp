@@ -76,12 +76,14 @@ TEST(OperatorConfig, HasTheDocumentedDefaults) {
   ASSERT_TRUE(config.ok());
   EXPECT_EQ(config->in_flight.total, (api::IntOrPercent{5, false}));
   EXPECT_EQ(config->in_flight.per_node, (api::IntOrPercent{2, false}));
+  EXPECT_EQ(config->in_flight.per_target_node, (api::IntOrPercent{2, false}));
+  EXPECT_EQ(config->in_flight.per_workload, (api::IntOrPercent{1, false}));
   EXPECT_EQ(config->leader_election.lease_duration, base::seconds(15));
 }
 
 TEST(OperatorConfig, ReadsEveryField) {
   const auto config = parse_operator_config(R"(
-limits: {inFlight: {total: "10%", perNode: 3, perNamespace: 4, perWorkload: "20%"}}
+limits: {inFlight: {total: "10%", perNode: 3, perNamespace: 4, perWorkload: "20%", perTargetNode: 6, perZone: "30%"}}
 leaderElection: {enabled: false, namespace: ops, name: x, leaseDuration: 30s, renewDeadline: 20s, retryPeriod: 5s}
 client: {qps: 500, burst: 1000}
 server: {address: "127.0.0.1:0"}
@@ -91,6 +93,8 @@ workers: 7
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->in_flight.total, (api::IntOrPercent{10, true}));
   EXPECT_EQ(config->in_flight.per_workload, (api::IntOrPercent{20, true}));
+  EXPECT_EQ(config->in_flight.per_target_node, (api::IntOrPercent{6, false}));
+  EXPECT_EQ(config->in_flight.per_zone, (api::IntOrPercent{30, true}));
   EXPECT_FALSE(config->leader_election.enabled);
   EXPECT_EQ(config->qps, 500);
   EXPECT_EQ(config->log_format, base::LogFormat::kJson);
@@ -112,7 +116,8 @@ INSTANTIATE_TEST_SUITE_P(
     OperatorConfig, BadOperatorConfig,
     testing::Values(BadConfig{"Unknown", "limit: {}", "limit: unknown field"},
                     BadConfig{"Percent", "limits: {inFlight: {total: 101%}}", "limits.inFlight.total"},
-                    BadConfig{"NoPercentHere", "limits: {inFlight: {perNode: 10%}}", "limits.inFlight.perNode"},
+                    BadConfig{"NoPercentHere", "limits: {inFlight: {perNamespace: 10%}}",
+                              "limits.inFlight.perNamespace"},
                     BadConfig{"Later", "limits: {rate: {}}", "not supported yet"},
                     BadConfig{"Deadline", "leaderElection: {renewDeadline: 20s}", "leaderElection.leaseDuration"},
                     BadConfig{"Level", "logging: {level: loud}", "logging.level"},

@@ -97,6 +97,14 @@ TEST(EvacuationFor, CarriesTheTemplateAndItsOrigin) {
   EXPECT_EQ(made.meta.controller()->uid, "p-1");
 }
 
+TEST(EvacuationFor, CarriesThePredictedTarget) {
+  const auto with = [](const char* target) {
+    return evacuation_for(policy(), {"shop", "web-1", "0123456789abcdef", "node-1", target, "PodLifeTime", ""});
+  };
+  EXPECT_EQ(with("node-2").meta.annotations.value("evacuator.dev/predicted-target"), "node-2");
+  EXPECT_TRUE(with("").meta.annotations.empty()) << "unknown";
+}
+
 TEST(EvacuationFor, WaitsForAPersonInManualMode) {
   auto from = policy();
   from.spec.mode = api::PolicyMode::kManual;

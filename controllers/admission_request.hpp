@@ -1,0 +1,41 @@
+#pragma once
+
+/// What limits need to know about an Evacuation. Pure functions of the object; the line is admission_queue.hpp.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "api/core.hpp"
+#include "api/evacuation.hpp"
+
+namespace controllers {
+
+/// An Evacuation that wants to begin an attempt.
+struct AdmissionRequest {
+  api::ObjectKey key;
+  std::string pod_uid;
+  std::string node;
+  std::string target_node;  ///< where the pod is expected; empty: unknown, counts nowhere
+  std::string workload;     ///< concurrency group or the controller's UID; empty: no workload limit
+  std::string policy;       ///< empty: hand-made
+  std::int32_t priority = 0;
+  base::TimePoint created{};
+  std::int32_t attempt = 1;                   ///< the one that begins
+  std::optional<std::int32_t> workload_size;  ///< replicas, for percentages
+};
+/// `pod` may be nullptr (no workload known then).
+AdmissionRequest admission_request(const api::Evacuation& evacuation, const api::Pod* pod,
+                                   std::optional<std::int32_t> workload_size);
+
+/// The node where the pod will be, as far as known: the replacement's (status.outcome), else what the remote side shows
+/// (status.targetNode), else what the planner predicted (annotation evacuator.dev/predicted-target). Empty: unknown.
+std::string target_node(const api::Evacuation& evacuation);
+
+/// Does its phase hold the slots of node, namespace, zone and cluster? Only what was admitted holds any: a pod that
+/// left by itself while its Evacuation waited for the next attempt took none.
+bool holds_slot(const api::Evacuation& evacuation);
+/// Does it hold those of the workload and the target node? These wait for the replacement, too.
+bool holds_arrival_slot(const api::Evacuation& evacuation);
+
+}  // namespace controllers

@@ -1,0 +1,236 @@
+#include "controllers/admission_scopes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/well_known.hpp"
+
+namespace controllers {
+namespace {
+
+std::optional<std::int64_t> resolved(const std::optional<api::IntOrPercent>& limit, std::int64_t whole) {
+  if (!limit) return std::nullopt;
+  if (!limit->percent) return std::max<std::int64_t>(limit->value, 0);
+  // A percentage never rounds down to "nobody ever".
+  return std::max<std::int64_t>(limit->value * std::max<std::int64_t>(whole, 0) / 100, 1);
+}
+
+}  // namespace
+
+NodeFacts node_facts(const api::Node& node) {
+  return {node.zone(), api::amount_of(node.allocatable, api::well_known::kPods).milli() / 1000};
+}
+
+void AdmissionScopes::set_cluster_limits(api::InFlightLimits limits) {
+  cluster_ = limits;
+  reopen_all();
+}
+
+bool AdmissionScopes::set_policy_limits(const std::string& policy, std::optional<api::InFlightLimits> limits) {
+  const auto known = policies_.find(policy);
+  if (limits && known != policies_.end() && known->second == *limits) return false;
+  if (!limits && known == policies_.end()) return false;
+  if (limits) {
+    policies_[policy] = *limits;
+  } else {
+    policies_.erase(known);
+  }
+  reopen_all();
+  return true;
+}
+
+bool AdmissionScopes::set_node(const std::string& node, std::optional<NodeFacts> facts) {
+  const auto known = nodes_.find(node);
+  const bool had = known != nodes_.end();
+  if (had ? facts == known->second : !facts) return false;
+  const std::string before = had ? known->second.zone : std::string();
+  const std::string after = facts ? facts->zone : std::string();
+  if (had && --zone_sizes_[before] == 0) zone_sizes_.erase(before);
+  if (facts) ++zone_sizes_[after];
+  if (facts) {
+    nodes_[node] = *std::move(facts);
+  } else {
+    nodes_.erase(known);
+  }
+  reopen_around(node, after);
+  return before != after;
+}
+
+/// More nodes, more room where limits are percentages.
+void AdmissionScopes::reopen_around(const std::string& node, const std::string& zone) {
+  const auto reopen_level = [&](const std::string& prefix) {
+    for (const std::string& id :
+         {prefix + "total", prefix + "node/" + node, prefix + "target/" + node, prefix + "zone/" + zone}) {
+      reopen_if_waiting(id);
+    }
+  };
+  reopen_level("");
+  for (const auto& [policy, limits] : policies_) reopen_level("policy/" + policy + "/");
+}
+
+void AdmissionScopes::attach_one(Kind kind, const std::string& policy, const std::string& name, std::string id,
+                                 Ids& ids) {
+  Scope& scope = scopes_[id];
+  scope.kind = kind;
+  scope.policy = policy;
+  scope.name = name;
+  ++scope.users;
+  ids.push_back(std::move(id));
+}
+
+void AdmissionScopes::attach_level(const AdmissionRequest& request, const std::string& policy,
+                                   const std::string& prefix, Ids& ids) {
+  const std::string& ns = request.key.ns;
+  if (!request.node.empty()) attach_one(Kind::kNode, policy, request.node, prefix + "node/" + request.node, ids);
+  if (!request.target_node.empty()) {
+    attach_one(Kind::kTargetNode, policy, request.target_node, prefix + "target/" + request.target_node, ids);
+  }
+  attach_one(Kind::kNamespace, policy, ns, prefix + "namespace/" + ns, ids);
+  if (!request.workload.empty()) {
+    attach_one(Kind::kWorkload, policy, request.workload, fmt::format("{}workload/{}/{}", prefix, ns, request.workload),
+               ids);
+    if (request.workload_size) scopes_.at(ids.back()).size = request.workload_size;
+  }
+  const auto node = nodes_.find(request.node);
+  if (node == nodes_.end() || node->second.zone.empty()) return;
+  attach_one(Kind::kZone, policy, node->second.zone, prefix + "zone/" + node->second.zone, ids);
+}
+
+AdmissionScopes::Ids AdmissionScopes::attach(const AdmissionRequest& request) {
+  Ids ids;
+  attach_level(request, "", "", ids);
+  if (request.policy.empty()) return ids;
+  attach_one(Kind::kTotal, request.policy, "", "policy/" + request.policy + "/total", ids);
+  attach_level(request, request.policy, "policy/" + request.policy + "/", ids);
+  return ids;
+}
+
+void AdmissionScopes::detach(const Ids& ids) {
+  for (const std::string& id : ids) {
+    if (--scopes_.at(id).users > 0) continue;
+    opened_.erase(id);
+    scopes_.erase(id);
+  }
+}
+
+std::int64_t AdmissionScopes::whole_of(const Scope& scope) const {
+  switch (scope.kind) {
+    case Kind::kTotal: return static_cast<std::int64_t>(nodes_.size());
+    case Kind::kNode:
+    case Kind::kTargetNode: {
+      const auto node = nodes_.find(scope.name);
+      return node == nodes_.end() ? 0 : node->second.max_pods;
+    }
+    case Kind::kNamespace: return 0;
+    case Kind::kWorkload: return scope.size.value_or(0);
+    case Kind::kZone: {
+      const auto zone = zone_sizes_.find(scope.name);
+      return zone == zone_sizes_.end() ? 0 : zone->second;
+    }
+  }
+  return 0;
+}
+
+std::optional<std::int64_t> AdmissionScopes::limit_of(const Scope& scope) const {
+  const api::InFlightLimits* limits = &cluster_;
+  if (!scope.policy.empty()) {
+    const auto found = policies_.find(scope.policy);
+    if (found == policies_.end()) return std::nullopt;
+    limits = &found->second;
+  }
+  switch (scope.kind) {
+    case Kind::kTotal: return resolved(limits->total, whole_of(scope));
+    case Kind::kNode: return resolved(limits->per_node, whole_of(scope));
+    case Kind::kTargetNode: return resolved(limits->per_target_node, whole_of(scope));
+    case Kind::kNamespace: return resolved(limits->per_namespace, whole_of(scope));
+    case Kind::kWorkload: return resolved(limits->per_workload, whole_of(scope));
+    case Kind::kZone: return resolved(limits->per_zone, whole_of(scope));
+  }
+  return std::nullopt;
+}
+
+bool AdmissionScopes::has_room(const Scope& scope) const {
+  const auto limit = limit_of(scope);
+  return !limit || scope.used < *limit;
+}
+
+std::optional<std::int64_t> AdmissionScopes::total_limit() const {
+  return resolved(cluster_.total, static_cast<std::int64_t>(nodes_.size()));
+}
+
+bool AdmissionScopes::total_has_room() const {
+  const auto limit = total_limit();
+  return !limit || total_used_ < *limit;
+}
+
+void AdmissionScopes::count(const Ids& ids, Part part, int by) {
+  if (part == Part::kDeparture) total_used_ += by;
+  for (const std::string& id : ids) {
+    Scope& scope = scopes_.at(id);
+    const bool arrival = scope.kind == Kind::kWorkload || scope.kind == Kind::kTargetNode;
+    if (arrival == (part == Part::kArrival)) scope.used += by;
+  }
+}
+
+const std::string* AdmissionScopes::first_full(const Ids& ids) const {
+  for (const std::string& id : ids) {
+    if (!has_room(scopes_.at(id))) return &id;
+  }
+  return nullptr;
+}
+
+void AdmissionScopes::park(const std::string& id, const AdmissionOrder& order) { scopes_.at(id).parked.insert(order); }
+void AdmissionScopes::unpark(const std::string& id, const AdmissionOrder& order) { scopes_.at(id).parked.erase(order); }
+
+void AdmissionScopes::reopen_if_waiting(const std::string& id) {
+  const auto at = scopes_.find(id);
+  if (at != scopes_.end() && !at->second.parked.empty()) opened_.insert(id);
+}
+
+void AdmissionScopes::reopen(const Ids& ids) {
+  for (const std::string& id : ids) reopen_if_waiting(id);
+}
+
+void AdmissionScopes::reopen_all() {
+  for (const auto& [id, scope] : scopes_) {
+    if (!scope.parked.empty()) opened_.insert(id);
+  }
+}
+
+std::optional<AdmissionOrder> AdmissionScopes::take_next() {
+  while (!opened_.empty()) {
+    const std::string id = opened_.extract(opened_.begin()).value();
+    const auto at = scopes_.find(id);
+    if (at == scopes_.end() || at->second.parked.empty() || !has_room(at->second)) continue;
+    return at->second.parked.extract(at->second.parked.begin()).value();
+  }
+  return std::nullopt;
+}
+
+std::int64_t AdmissionScopes::parked() const {
+  std::int64_t count = 0;
+  for (const auto& [id, scope] : scopes_) count += static_cast<std::int64_t>(scope.parked.size());
+  return count;
+}
+
+api::Blocker AdmissionScopes::blocker(const std::string& id) const {
+  static constexpr const char* kNames[] = {"total", "node", "targetNode", "namespace", "workload", "zone"};
+  static constexpr const char* kWhere[] = {
+      "", " from node ", " towards node ", " in namespace ", " of workload ", " from zone "};
+  api::Blocker blocker;
+  blocker.kind = "Limit";
+  if (id.empty()) {
+    blocker.name = "total";
+    blocker.message = fmt::format("at most {} evacuations in flight in the cluster", total_limit().value_or(0));
+    return blocker;
+  }
+  const Scope& scope = scopes_.at(id);
+  const auto kind = static_cast<std::size_t>(scope.kind);
+  blocker.name = scope.policy.empty() ? kNames[kind] : fmt::format("policy {} {}", scope.policy, kNames[kind]);
+  blocker.message = fmt::format("at most {} in flight{}{}{}", limit_of(scope).value_or(0), kWhere[kind], scope.name,
+                                scope.policy.empty() ? "" : " under policy " + scope.policy);
+  return blocker;
+}
+
+}  // namespace controllers

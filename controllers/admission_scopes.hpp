@@ -1,0 +1,105 @@
+#pragma once
+
+/// The counted side of admission: which limits an Evacuation falls under, how full they are, and who waits because of
+/// which. Pure bookkeeping without a lock: AdmissionQueue has the lock and decides.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "api/core.hpp"
+#include "api/evacuation.hpp"
+#include "api/limits.hpp"
+#include "controllers/admission_request.hpp"
+
+namespace controllers {
+
+/// What limits need to know about a node.
+struct NodeFacts {
+  std::string zone;           ///< empty: in no zone
+  std::int64_t max_pods = 0;  ///< allocatable
+  friend bool operator==(const NodeFacts&, const NodeFacts&) = default;
+};
+NodeFacts node_facts(const api::Node& node);
+
+/// Place in line: highest priority first, then oldest, then by name.
+using AdmissionOrder = std::tuple<std::int64_t, base::TimePoint, api::ObjectKey>;
+
+class AdmissionScopes {
+ public:
+  using Ids = std::vector<std::string>;
+  enum class Part {
+    kDeparture,  ///< what is free again when the pod is gone: cluster, source node, namespace, zone
+    kArrival,    ///< what is held until the replacement is Ready: workload, target node
+  };
+
+  explicit AdmissionScopes(api::InFlightLimits cluster) : cluster_(std::move(cluster)) {}
+
+  void set_cluster_limits(api::InFlightLimits limits);
+  /// nullopt: no limits. False: nothing changed.
+  bool set_policy_limits(const std::string& policy, std::optional<api::InFlightLimits> limits);
+  /// nullopt: the node is gone. True: its zone changed, so whoever leaves it falls under other scopes now.
+  bool set_node(const std::string& node, std::optional<NodeFacts> facts);
+
+  /// The scopes that the request falls under, narrow ones first. Each attach() needs a detach() of the same ids.
+  Ids attach(const AdmissionRequest& request);
+  void detach(const Ids& ids);
+
+  void count(const Ids& ids, Part part, int by);
+  /// The first scope that has no room; nullptr: all have.
+  const std::string* first_full(const Ids& ids) const;
+  /// Room in the cluster's total?
+  bool total_has_room() const;
+  std::int64_t total_used() const { return total_used_; }
+  std::optional<std::int64_t> total_limit() const;
+
+  // --- who waits because of one scope
+  void park(const std::string& id, const AdmissionOrder& order);
+  void unpark(const std::string& id, const AdmissionOrder& order);
+  /// These may have room for one that is parked there.
+  void reopen(const Ids& ids);
+  void reopen_all();
+  void reopen(const std::string& id) { opened_.insert(id); }
+  /// The next one to try of those parked in reopened scopes with room; one of each scope, the others of that scope
+  /// follow at its next reopen().
+  std::optional<AdmissionOrder> take_next();
+  std::int64_t parked() const;
+
+  /// Names the scope and its limit; empty id: the cluster's total.
+  api::Blocker blocker(const std::string& id) const;
+
+ private:
+  enum class Kind { kTotal, kNode, kTargetNode, kNamespace, kWorkload, kZone };
+  struct Scope {
+    Kind kind = Kind::kTotal;
+    std::string policy;  ///< empty: the cluster's limit
+    std::string name;    ///< of the node, namespace, workload or zone
+    std::int64_t used = 0;
+    std::optional<std::int32_t> size;  ///< replicas of the workload
+    std::set<AdmissionOrder> parked;
+    std::size_t users = 0;
+  };
+
+  void attach_level(const AdmissionRequest& request, const std::string& policy, const std::string& prefix, Ids& ids);
+  void attach_one(Kind kind, const std::string& policy, const std::string& name, std::string id, Ids& ids);
+  void reopen_if_waiting(const std::string& id);
+  void reopen_around(const std::string& node, const std::string& zone);
+  std::optional<std::int64_t> limit_of(const Scope& scope) const;
+  std::int64_t whole_of(const Scope& scope) const;
+  bool has_room(const Scope& scope) const;
+
+  api::InFlightLimits cluster_;
+  std::map<std::string, api::InFlightLimits> policies_;
+  std::unordered_map<std::string, NodeFacts> nodes_;
+  std::unordered_map<std::string, std::int64_t> zone_sizes_;
+  std::unordered_map<std::string, Scope> scopes_;
+  std::set<std::string> opened_;
+  std::int64_t total_used_ = 0;
+};
+
+}  // namespace controllers
