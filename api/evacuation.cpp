@@ -230,6 +230,7 @@ std::string short_blocker(const Blocker& blocker) {
 
 /// Texts for the printer columns, derived from the rest: servers down to 1.20 print simple paths only.
 void put_column_texts(const EvacuationStatus& status, Json& json) {
+  if (status.deadline) json["deadlineText"] = base::format_time(*status.deadline);
   if (status.progress) json["progressText"] = fmt::format("{}%", *status.progress);
   const bool replaced = status.outcome && status.outcome->replacement;
   put_text(json, "target", replaced ? status.outcome->replacement->node.value : status.target_node.value);

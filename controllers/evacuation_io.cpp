@@ -13,35 +13,47 @@ using api::Json;
 
 constexpr std::size_t kMaxLabelValue = 63;
 
-base::Result<Json> parse_object(const std::string& raw) {
+base::Result<Json> parse_object(std::string_view raw) {
   Json json = Json::parse(raw, nullptr, false);
   if (!json.is_object() || !json.contains("metadata")) return base::invalid("the server's answer is no Evacuation");
   return json;
 }
 
 /// Metadata and status of an Evacuation whose spec makes no sense.
-base::Result<StoredEvacuation> without_spec(std::string raw, Json json, const base::Error& error) {
+base::Result<StoredEvacuation> without_spec(Json json, const base::Error& error) {
   json["spec"] = {{"podRef", {{"name", "unknown"}}}};
   auto rest = api::decode_evacuation(json);
   if (!rest) return rest.error();
   rest->spec = api::EvacuationSpec{};
-  return StoredEvacuation{std::move(raw), *std::move(rest), error.message};
+  return StoredEvacuation{*std::move(rest), error.message};
 }
 
 base::Result<StoredEvacuation> parsed(base::Result<std::string> body) {
   if (!body) return std::move(body).error();
-  return parse_stored_evacuation(*std::move(body));
+  return parse_stored_evacuation(*body);
 }
 
-/// Replaces what encode_status() knows about; everything else in the status stays.
-void merge_status(Json& object, const Json& before, const Json& after) {
-  Json& status = object["status"];
-  if (!status.is_object()) status = Json::object();
+/// JSON merge patch (RFC 7396) from one status to the other.
+Json status_patch(const Json& before, const Json& after) {
+  Json patch = Json::object();
   for (const auto& [name, value] : before.items()) {
-    if (!after.contains(name)) status.erase(name);
+    if (!after.contains(name)) patch[name] = nullptr;
   }
-  for (const auto& [name, value] : after.items()) status[name] = value;
+  for (const auto& [name, value] : after.items()) {
+    const auto known = before.find(name);
+    if (known == before.end()) {
+      patch[name] = value;
+    } else if (value.is_object() && known->is_object()) {
+      if (Json inner = status_patch(*known, value); !inner.empty()) patch[name] = std::move(inner);
+    } else if (*known != value) {
+      patch[name] = value;
+    }
+  }
+  return patch;
 }
+
+/// Only this very state of this very object.
+Json guard(const api::ObjectMeta& meta) { return {{"resourceVersion", meta.resource_version}, {"uid", meta.uid}}; }
 
 Json finalizers_with(const api::ObjectMeta& meta, bool wanted) {
   Json list = Json::array();
@@ -53,7 +65,7 @@ Json finalizers_with(const api::ObjectMeta& meta, bool wanted) {
 }
 
 Json main_patch(const api::Evacuation& evacuation, const Decision& decision) {
-  Json metadata = {{"resourceVersion", evacuation.meta.resource_version}, {"uid", evacuation.meta.uid}};
+  Json metadata = guard(evacuation.meta);
   if (decision.add_finalizer) metadata["finalizers"] = finalizers_with(evacuation.meta, true);
   if (decision.remove_finalizer) metadata["finalizers"] = finalizers_with(evacuation.meta, false);
   Json patch = {{"metadata", std::move(metadata)}};
@@ -68,16 +80,16 @@ Json main_patch(const api::Evacuation& evacuation, const Decision& decision) {
 
 }  // namespace
 
-base::Result<StoredEvacuation> parse_stored_evacuation(std::string raw) {
+base::Result<StoredEvacuation> parse_stored_evacuation(std::string_view raw) {
   auto json = parse_object(raw);
   if (!json) return json.error();
   auto decoded = api::decode_evacuation(*json);
-  if (!decoded) return without_spec(std::move(raw), *std::move(json), decoded.error());
-  return StoredEvacuation{std::move(raw), *std::move(decoded), {}};
+  if (!decoded) return without_spec(*std::move(json), decoded.error());
+  return StoredEvacuation{*std::move(decoded), {}};
 }
 
 base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json) {
-  auto stored = parse_stored_evacuation(std::string(json));
+  auto stored = parse_stored_evacuation(json);
   if (!stored) return stored.error();
   return std::move(stored->evacuation);
 }
@@ -88,10 +100,11 @@ base::Result<StoredEvacuation> read_evacuation(kube::Client& client, const api::
 
 base::Result<StoredEvacuation> write_status(kube::Client& client, const StoredEvacuation& stored,
                                             const api::EvacuationStatus& status) {
-  auto object = parse_object(stored.raw);
-  if (!object) return object.error();
-  merge_status(*object, api::encode_status(stored.evacuation.status), api::encode_status(status));
-  return parsed(client.update(kube::kEvacuations, stored.evacuation.meta.key(), *object, "status"));
+  const api::Evacuation& evacuation = stored.evacuation;
+  Json patch = {{"metadata", guard(evacuation.meta)},
+                {"status", status_patch(api::encode_status(evacuation.status), api::encode_status(status))}};
+  patch["status"]["phase"] = api::to_string(status.phase);  // a first status says even what is the default
+  return parsed(client.patch(kube::kEvacuations, evacuation.meta.key(), kube::PatchType::kMerge, patch, "status"));
 }
 
 base::Result<StoredEvacuation> write_main(kube::Client& client, const StoredEvacuation& stored,

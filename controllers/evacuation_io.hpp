@@ -10,15 +10,14 @@
 
 namespace controllers {
 
-/// An Evacuation with the text it was read as: written back from that, so fields we do not know survive.
+/// An Evacuation as the server has it. Writes are patches of what we know about, so fields we do not know survive.
 struct StoredEvacuation {
-  std::string raw;
   api::Evacuation evacuation;
   std::string problem;  ///< the spec cannot be decoded: why. `evacuation` then has metadata and status only
 };
 
 /// Never fails on a bad spec (see `problem`), only on text that is no object with metadata.
-base::Result<StoredEvacuation> parse_stored_evacuation(std::string raw);
+base::Result<StoredEvacuation> parse_stored_evacuation(std::string_view raw);
 
 /// Decoder for the Evacuation informer: one with an undecodable spec appears with an empty podRef instead of not at
 /// all, so that the reconciler reads it live and says so in its status.
@@ -26,7 +25,8 @@ base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json);
 
 base::Result<StoredEvacuation> read_evacuation(kube::Client& client, const api::ObjectKey& key);
 
-/// PUT …/status of the object as read with this status; kConflict when it changed meanwhile.
+/// Merge patch of …/status with what `status` changes, guarded by uid and resourceVersion: kConflict when the object
+/// changed meanwhile, also when `stored` came from a cache that lags.
 base::Result<StoredEvacuation> write_status(kube::Client& client, const StoredEvacuation& stored,
                                             const api::EvacuationStatus& status);
 

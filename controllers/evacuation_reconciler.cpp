@@ -6,6 +6,7 @@
 
 #include "api/core_codec.hpp"
 #include "controllers/evacuation_io.hpp"
+#include "evictors/eviction_call.hpp"
 
 namespace controllers {
 namespace {
@@ -67,10 +68,12 @@ class EvacuationReconciler::Pass {
   void check_spec();
   base::Result<Go> refresh();
   base::Result<Go> refresh_evacuation();
+  bool take_cached();
   base::Status refresh_pod();
   base::Status read_documents();
   base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
   evictors::Answer send(const std::string& service, const kube::Request& request);
+  evictors::Answer send_limited(const evictors::Action& action);
   void ask_for_slot();
   base::Result<Requeue> settle(const Decision& decision);
   Requeue look_after(const Requeue& requeue) const;
@@ -90,7 +93,9 @@ class EvacuationReconciler::Pass {
   const api::ObjectKey& key_;
   const base::Log log_;
   Observed seen_;
-  std::optional<StoredEvacuation> stored_;  ///< live
+  std::optional<StoredEvacuation> stored_;  ///< what the next write is based on
+  bool evacuation_is_live_ = false;         ///< stored_ was read or written in this pass
+  bool cache_lags_ = false;                 ///< a write based on the cache was refused, or the cache will not do
   bool pod_is_live_ = false;
   bool reads_more_ = false;  ///< the evictor looks at more than the pod: nothing tells us when that changes
   bool removed_ = false;
@@ -174,8 +179,18 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh
     return base::invalid(live->problem).during("the spec of a running Evacuation became unreadable");
   }
   stored_ = *std::move(live);
+  evacuation_is_live_ = true;
   seen_.evacuation = stored_->evacuation;
   return Go::kOn;
+}
+
+/// A write guarded by the resourceVersion proves that the cached object is the newest: then no read is needed before
+/// it.
+bool EvacuationReconciler::Pass::take_cached() {
+  const api::Evacuation& cached = seen_.evacuation;
+  if (cache_lags_ || cached.spec.pod_ref.name.empty() || cached.meta.resource_version.empty()) return false;
+  stored_ = StoredEvacuation{cached, {}};
+  return true;
 }
 
 base::Status EvacuationReconciler::Pass::refresh_pod() {
@@ -196,6 +211,17 @@ evictors::Answer EvacuationReconciler::Pass::send(const std::string& service, co
   if (service.empty()) return deps_.client.send(request);
   if (!deps_.services) return base::invalid(fmt::format("service {} is not in the operator's configuration", service));
   return deps_.services->send(service, request);
+}
+
+/// No more evictions at once than configured, whatever the number of workers.
+evictors::Answer EvacuationReconciler::Pass::send_limited(const evictors::Action& action) {
+  if (action.name != evictors::kPostEviction || !deps_.eviction_slots) return send(action.service, action.request);
+  deps_.eviction_slots->acquire();
+  struct Release {
+    std::counting_semaphore<>& slots;
+    ~Release() { slots.release(); }
+  } release{*deps_.eviction_slots};
+  return send(action.service, action.request);
 }
 
 base::Status EvacuationReconciler::Pass::read_documents_of(const std::string& evictor,
@@ -229,7 +255,7 @@ base::Status EvacuationReconciler::Pass::read_documents() {
 
 /// Everything that leads to a write or a call is decided on live reads: the caches lag.
 base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh() {
-  if (!stored_) {
+  if (!stored_ && !take_cached()) {
     auto evacuation = refresh_evacuation();
     if (!evacuation || *evacuation == Go::kGone) return evacuation;
   }
@@ -320,7 +346,9 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::carry_o
       return removed.error().during("removing the finished Evacuation");
     return Go::kGone;
   }
-  if (!(decision.status == seen_.evacuation.status)) {
+  const bool writes = !(decision.status == seen_.evacuation.status);
+  if (!writes && !evacuation_is_live_) return refresh_evacuation();  // no guarded write would come before the call
+  if (writes) {
     auto stored = store_status(decision);
     if (!stored || *stored == Go::kGone) return stored;
     if (!stored_) return Go::kOn;  // somebody else wrote meanwhile: decide again on what is there now
@@ -332,6 +360,7 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::after_w
     base::Result<StoredEvacuation> written) {
   if (written) {
     stored_ = *std::move(written);
+    evacuation_is_live_ = true;
     seen_.evacuation = stored_->evacuation;
     return Go::kOn;
   }
@@ -342,6 +371,8 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::after_w
   }
   if (code != base::ErrorCode::kConflict) return written.error();
   stored_.reset();
+  evacuation_is_live_ = false;
+  cache_lags_ = true;
   return Go::kOn;
 }
 
@@ -369,7 +400,7 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::store_s
 
 base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::call(const evictors::Action& action) {
   if (auto leader = check_leader(); !leader) return leader.error();
-  const evictors::Answer answer = send(action.service, action.request);
+  const evictors::Answer answer = send_limited(action);
   if (!answer && answer.error().code == base::ErrorCode::kCancelled)
     return answer.error();  // shutting down: resumed later
   return record_answer(action, answer);

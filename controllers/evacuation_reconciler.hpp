@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <semaphore>
 #include <set>
 #include <string>
 #include <vector>
@@ -57,6 +58,8 @@ class EvacuationReconciler {
     std::string identity;                 ///< of this replica
     std::string eviction_version = "v1";  ///< kube::Discovery::eviction_version
     base::Log log;
+    std::counting_semaphore<>* eviction_slots =
+        nullptr;                        ///< eviction calls at the same time; nullptr: as many as workers
     ServiceCaller* services = nullptr;  ///< nullptr: none is configured
   };
 

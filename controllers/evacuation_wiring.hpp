@@ -18,7 +18,12 @@ inline void connect_evacuations(kube::Informer<api::Evacuation>& evacuations, ku
                                 EvacuationReconciler& reconciler, kube::WorkQueue& queue) {
   evacuations.add_handler([&](const auto& before, const auto& after) {
     admission.observe(before.get(), after.get());
-    queue.add((after ? after : before)->meta.key());
+    const api::ObjectKey& key = (after ? after : before)->meta.key();
+    if (before) {
+      queue.add(key);
+    } else {
+      queue.add_urgent(key);
+    }
   });
   pods.add_handler([&](const auto& before, const auto& after) {
     for (const api::ObjectKey& key : reconciler.keys_for_pod(after ? *after : *before)) queue.add(key);

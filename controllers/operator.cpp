@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <semaphore>
 #include <thread>
 #include <vector>
 
@@ -25,6 +26,9 @@ namespace {
 
 /// A reconcile that takes longer hangs: its calls time out after 34 s each.
 constexpr base::minutes kStuckAfter{5};
+/// Threads per eviction call that may be in flight: an eviction takes its server about 100 ms, all other requests of an
+/// Evacuation together about as long, and those must not keep the next eviction waiting.
+constexpr std::size_t kThreadsPerEviction = 2;
 constexpr base::milliseconds kPolicySettleTime{500};
 
 /// Items of a list do not say their version, and the two versions read an empty selector differently.
@@ -115,6 +119,7 @@ struct Operator::Impl {
         caches(deps.client, deps.clock, deps.discovery, deps.log),
         events(deps.events),
         evacuation_metrics(deps.metrics),
+        eviction_slots(deps.config.workers),
         evacuation_queue(deps.clock),
         policy_queue(deps.clock),
         admission(deps.config.in_flight, [this](const api::ObjectKey& key) { evacuation_queue.add(key); }),
@@ -133,7 +138,8 @@ struct Operator::Impl {
                                         const api::OwnerReference& owner) { return caches.replicas_of(ns, owner); },
              .identity = deps.identity,
              .eviction_version = deps.discovery.eviction_version,
-             .log = deps.log}),
+             .log = deps.log,
+             .eviction_slots = &eviction_slots}),
         policies({.client = deps.client,
                   .clock = deps.clock,
                   .policies = caches.policies.store(),
@@ -144,7 +150,7 @@ struct Operator::Impl {
                   .events = events,
                   .metrics = deps.metrics,
                   .log = deps.log}),
-        busy_since(static_cast<std::size_t>(deps.config.workers) + 1) {
+        busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 1) {
     add_indexes();
     add_handlers();
   }
@@ -232,6 +238,7 @@ struct Operator::Impl {
   Caches caches;
   RecordedEvents events;
   PrometheusEvacuationMetrics evacuation_metrics;
+  std::counting_semaphore<> eviction_slots;
   kube::WorkQueue evacuation_queue;
   kube::WorkQueue policy_queue;
   AdmissionQueue admission;

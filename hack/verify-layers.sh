@@ -19,7 +19,7 @@ check_library() {
   local pattern=$1 places=$2 hit
   while IFS= read -r hit; do
     [[ $hit =~ ^($places) ]] || complain "$hit: only $places may include this"
-  done < <(grep -rnE --include='*.[ch]pp' "^#include <($pattern)" base api scheduling strategies planning kube evictors serving usage audit simulator controllers cmd || true)
+  done < <(grep -rnE --include='*.[ch]pp' "^#include <($pattern)" base api scheduling strategies planning kube evictors serving usage audit simulator controllers cmd 2>/dev/null || true)
 }
 
 while IFS=':' read -r folder allowed; do

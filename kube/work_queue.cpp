@@ -8,6 +8,8 @@ namespace {
 // A manual clock does not wake us when it is moved, so a wait for a delayed key looks at it this often.
 constexpr base::Duration kLongestSleep = base::milliseconds(100);
 
+constexpr int kUrgentInARow = 3;
+
 base::Duration backoff_delay(const BackoffOptions& options, int failures) {
   base::Duration delay = options.base;
   for (int i = 1; i < failures && delay < options.max; ++i) delay *= 2;
@@ -18,16 +20,21 @@ base::Duration backoff_delay(const BackoffOptions& options, int failures) {
 
 WorkQueue::WorkQueue(const base::Clock& clock, BackoffOptions backoff) : clock_(clock), backoff_(backoff) {}
 
-void WorkQueue::enqueue(const api::ObjectKey& key) {
+void WorkQueue::enqueue(const api::ObjectKey& key, bool urgent) {
   if (!dirty_.insert(key).second) return;
   if (processing_.contains(key)) return;  // done() queues it again: never two workers at once
-  ready_.push_back(key);
+  (urgent ? urgent_ : ready_).push_back(key);
   wake_.notify_one();
 }
 
 void WorkQueue::add(const api::ObjectKey& key) {
   const std::scoped_lock lock(mutex_);
   enqueue(key);
+}
+
+void WorkQueue::add_urgent(const api::ObjectKey& key) {
+  const std::scoped_lock lock(mutex_);
+  enqueue(key, true);
 }
 
 void WorkQueue::delay_until(const api::ObjectKey& key, base::TimePoint due) {
@@ -67,7 +74,7 @@ std::optional<api::ObjectKey> WorkQueue::take(std::stop_token stop) {
   while (!stop.stop_requested()) {
     promote_due();
     if (auto key = pop_ready()) return key;
-    const auto has_ready = [this] { return !ready_.empty(); };
+    const auto has_ready = [this] { return !ready_.empty() || !urgent_.empty(); };
     if (by_time_.empty()) {
       wake_.wait(lock, stop, [&] { return has_ready() || !by_time_.empty(); });
       continue;
@@ -101,7 +108,7 @@ std::optional<base::TimePoint> WorkQueue::next_due() const {
 
 std::size_t WorkQueue::depth() const {
   const std::scoped_lock lock(mutex_);
-  return ready_.size() + due_.size();
+  return ready_.size() + urgent_.size() + due_.size();
 }
 
 void WorkQueue::promote_due() {
@@ -116,9 +123,12 @@ void WorkQueue::promote_due() {
 }
 
 std::optional<api::ObjectKey> WorkQueue::pop_ready() {
-  if (ready_.empty()) return std::nullopt;
-  api::ObjectKey key = std::move(ready_.front());
-  ready_.pop_front();
+  const bool urgent = !urgent_.empty() && (ready_.empty() || urgent_in_a_row_ < kUrgentInARow);
+  auto& lane = urgent ? urgent_ : ready_;
+  if (lane.empty()) return std::nullopt;
+  urgent_in_a_row_ = urgent ? urgent_in_a_row_ + 1 : 0;
+  api::ObjectKey key = std::move(lane.front());
+  lane.pop_front();
   dirty_.erase(key);
   processing_.insert(key);
   return key;

@@ -27,6 +27,9 @@ class WorkQueue {
   explicit WorkQueue(const base::Clock& clock, BackoffOptions backoff = {});
 
   void add(const api::ObjectKey& key);
+  /// As add(), but before keys of add(): for newcomers that a burst of others must not delay. Of four keys that are
+  /// taken at least one is an ordinary one, so those do not starve.
+  void add_urgent(const api::ObjectKey& key);
   /// Ready once `delay` has passed; the earliest of several wins.
   void add_after(const api::ObjectKey& key, base::Duration delay);
   /// After a failure: delay doubles per key from base to max.
@@ -46,8 +49,8 @@ class WorkQueue {
   std::size_t depth() const;  ///< ready and delayed
 
  private:
-  // REQUIRES, of all four: mutex_ held.
-  void enqueue(const api::ObjectKey& key);
+  // REQUIRES, of all these: mutex_ held.
+  void enqueue(const api::ObjectKey& key, bool urgent = false);
   void delay_until(const api::ObjectKey& key, base::TimePoint due);
   void promote_due();
   std::optional<api::ObjectKey> pop_ready();
@@ -57,6 +60,8 @@ class WorkQueue {
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
   std::deque<api::ObjectKey> ready_;
+  std::deque<api::ObjectKey> urgent_;
+  int urgent_in_a_row_ = 0;
   std::set<api::ObjectKey> dirty_;
   std::set<api::ObjectKey> processing_;
   std::map<api::ObjectKey, base::TimePoint> due_;

@@ -69,6 +69,7 @@ TEST(EvacuationCodecTest, HasDefaultsForWhatIsLeftOut) {
 TEST(EvacuationCodecTest, DerivesTheTextsOfTheColumns) {
   const Json status = api::encode_status(test_api::populated_evacuation_status());
   EXPECT_EQ(status["progressText"], "40%");
+  EXPECT_EQ(status["deadlineText"].get<std::string>().find('.'), std::string::npos) << status["deadlineText"];
   EXPECT_EQ(status["target"], "n2");
   EXPECT_EQ(status["blockedBySummary"], "pdb/web (0 allowed, 3/3 healthy)");
   api::EvacuationStatus limited;

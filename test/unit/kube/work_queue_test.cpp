@@ -30,6 +30,16 @@ TEST_F(WorkQueueTest, GivesKeysInTheOrderTheyCame) {
   EXPECT_EQ(queue.try_take(), std::nullopt);
 }
 
+TEST_F(WorkQueueTest, UrgentKeysGoFirstButStarveNobody) {
+  for (int i = 0; i < 2; ++i) queue.add({"ns", "ordinary-" + std::to_string(i)});
+  for (int i = 0; i < 5; ++i) queue.add_urgent({"ns", "urgent-" + std::to_string(i)});
+  EXPECT_EQ(queue.depth(), 7u);
+  std::vector<std::string> taken;
+  while (const auto key = queue.try_take()) taken.push_back(key->name);
+  EXPECT_EQ(taken, (std::vector<std::string>{"urgent-0", "urgent-1", "urgent-2", "ordinary-0", "urgent-3", "urgent-4",
+                                             "ordinary-1"}));
+}
+
 TEST_F(WorkQueueTest, FoldsManyAddsIntoOne) {
   for (int i = 0; i < 5; ++i) queue.add(kA);
   EXPECT_EQ(queue.try_take(), kA);
