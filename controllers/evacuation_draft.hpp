@@ -78,8 +78,11 @@ class Draft {
   bool expired(base::TimePoint deadline) const { return now_ >= effective(deadline); }
   /// Be called at the latest then.
   void wake_at(base::TimePoint when);
-  /// Be called at the latest when `deadline` is expired().
-  void wake_at_deadline(base::TimePoint deadline) { wake_at(effective(deadline)); }
+  /// Be called at the latest when `deadline` is expired(). One that is already leads to its consequence now, or what
+  /// holds that up wakes us: calling at once again would go in circles.
+  void wake_at_deadline(base::TimePoint deadline) {
+    if (!expired(deadline)) wake_at(effective(deadline));
+  }
   Step wait() const { return Step::kSettled; }
 
   // --- what is recorded

@@ -23,6 +23,9 @@ constexpr base::seconds kRetryOnAllowance{1};
 constexpr int kRetriesOnAllowance = 3;
 /// A read may depend on another one's answer this deep.
 constexpr int kMaxReadRounds = 6;
+/// After an answer that could not be stored: 1 s, doubling up to about a minute.
+constexpr base::seconds kFirstHold{1};
+constexpr int kMaxHoldDoublings = 6;
 
 std::string pod_index_key(const std::string& ns, const std::string& name) { return ns + "/" + name; }
 
@@ -403,7 +406,11 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::call(co
   const evictors::Answer answer = send_limited(action);
   if (!answer && answer.error().code == base::ErrorCode::kCancelled)
     return answer.error();  // shutting down: resumed later
-  return record_answer(action, answer);
+  auto recorded = record_answer(action, answer);
+  if (recorded) return recorded;
+  deps_.metrics.on_answer(action.name, answer ? answer->status : 0, "NotRecorded");
+  shell_.hold_after_lost_record(key_);
+  return recorded.error().during("recording the answer to " + action.name);
 }
 
 /// The answer must not be lost to somebody else's write: it is recorded on top of that.
@@ -456,9 +463,11 @@ EvacuationReconciler::EvacuationReconciler(Dependencies dependencies) : deps_(st
 void EvacuationReconciler::resume(base::TimePoint now) { resumed_at_ = now.time_since_epoch().count(); }
 
 base::Result<Requeue> EvacuationReconciler::reconcile(const api::ObjectKey& key) {
+  if (const auto rest = held(key)) return Requeue::in(*rest);
   auto result = Pass(*this, key).run();
   if (!result) return result;
   const std::scoped_lock lock(mutex_);
+  holds_.erase(key);
   if (poked_.contains(key)) {
     const base::Duration soon = kRetryOnAllowance;
     return Requeue::in(result->after ? std::min(*result->after, soon) : soon);
@@ -499,6 +508,22 @@ std::vector<api::ObjectKey> EvacuationReconciler::on_pdb_changed(const api::PodD
     keys.push_back(std::move(key));
   }
   return keys;
+}
+
+void EvacuationReconciler::hold_after_lost_record(const api::ObjectKey& key) {
+  const std::scoped_lock lock(mutex_);
+  Hold& hold = holds_[key];
+  const int doublings = std::min(hold.count++, kMaxHoldDoublings);
+  hold.until = deps_.clock.now() + kFirstHold * (1 << doublings);
+}
+
+std::optional<base::Duration> EvacuationReconciler::held(const api::ObjectKey& key) {
+  const std::scoped_lock lock(mutex_);
+  const auto hold = holds_.find(key);
+  if (hold == holds_.end()) return std::nullopt;
+  const base::Duration rest = hold->second.until - deps_.clock.now();
+  if (rest > base::Duration::zero()) return rest;
+  return std::nullopt;
 }
 
 void EvacuationReconciler::mark_dead(const std::string& evictor, base::TimePoint until) {

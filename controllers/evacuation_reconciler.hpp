@@ -87,6 +87,9 @@ class EvacuationReconciler {
     std::int32_t priority = 0;
     base::TimePoint since{};
   };
+  /// An answer could not be stored: the next try would be the same call again, so it waits, longer each time.
+  void hold_after_lost_record(const api::ObjectKey& key);
+  std::optional<base::Duration> held(const api::ObjectKey& key);
   void mark_dead(const std::string& evictor, base::TimePoint until);
   void remember_blocked(const api::Evacuation& evacuation);
   void forget_blocked(const api::ObjectKey& key);
@@ -99,6 +102,11 @@ class EvacuationReconciler {
   std::map<api::ObjectKey, std::map<api::ObjectKey, Waiting>> blocked_by_pdb_;
   std::map<api::ObjectKey, api::ObjectKey> pdb_of_;
   std::set<api::ObjectKey> poked_;
+  struct Hold {
+    int count = 0;
+    base::TimePoint until{};
+  };
+  std::map<api::ObjectKey, Hold> holds_;
   std::map<std::string, base::TimePoint, std::less<>> dead_until_;  ///< evictors that nobody serves here
 };
 

@@ -300,6 +300,16 @@ TEST(DecideRequesting, FailsAtTheFirstBlockWhenToldSo) {
   EXPECT_EQ(life.status().reason, "BlockedTimeout");
 }
 
+TEST(DecideRequesting, WaitsForAnOpenOutcomeWithoutGoingInCircles) {
+  auto evacuation = make_evacuation();
+  evacuation.spec.timeouts.blocked = seconds(0);
+  Life life = posted(evacuation);
+  life.answer(evictors::Answer(base::Error{base::ErrorCode::kOutcomeUnknown, "reset"}));
+  ASSERT_EQ(life.phase(), Phase::kRequesting) << "the server may still carry it out";
+  ASSERT_TRUE(life.last.requeue.after);
+  EXPECT_GT(*life.last.requeue.after, seconds(1));
+}
+
 struct AnswerEnd {
   const char* name;
   int code;

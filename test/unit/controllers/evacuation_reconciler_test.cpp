@@ -226,6 +226,20 @@ TEST_F(Shell, LooksAtThePodAfterALostAnswer) {
   EXPECT_EQ(server.evacuation["status"]["lastResponse"]["class"], "Unknown");
 }
 
+TEST_F(Shell, DoesNotRepeatACallAtOnceWhoseAnswerCouldNotBeStored) {
+  server.script("/status", ScriptedServer::json(500, "{}"));
+  server.scripted["/status"].push_front(ScriptedServer::json(200, server.evacuation.dump()));  // the intent is stored
+  EXPECT_FALSE(reconciler.reconcile(key));
+  const auto held = reconciler.reconcile(key);
+  ASSERT_TRUE(held) << held.error().message;
+  EXPECT_EQ(held->after, seconds(1));
+  EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "POST /web-1/eviction"), 1);
+  EXPECT_EQ(answers.back(), "201 NotRecorded");
+  clock.advance(seconds(1));
+  EXPECT_TRUE(reconciler.reconcile(key));
+  EXPECT_EQ(server.evacuation["status"]["phase"], "Evicting");
+}
+
 TEST_F(Shell, SaysWhatIsWrongWithAnUnreadableSpec) {
   server.evacuation["spec"]["surprise"] = 1;
   server.evacuation["metadata"]["resourceVersion"] = "8";
