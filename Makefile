@@ -5,9 +5,11 @@ BUILD  := build/$(PRESET)
 JOBS   ?= $(shell nproc)
 BIN    := $(BUILD)/cmd/evacuator
 IMAGE  ?= evacuator:0.1.0
+FIRST  ?= 1
+SEEDS  ?= 1000
 GENERATOR := $(shell command -v ninja >/dev/null && echo "-G Ninja")
 
-.PHONY: help setup build test demo run e2e cluster-up cluster-down verify format format-check layers lint bench fuzz generate image clean
+.PHONY: help setup build test demo run e2e cluster-up cluster-down verify format format-check layers lint bench soak fuzz generate image clean
 
 help: ## Show this help
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-13s\033[0m %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -60,6 +62,11 @@ lint: ## clang-tidy over the changed (LINT=changed) or all (LINT=all) sources
 bench: ## Benchmarks, as ratios against baselines of the same run
 	@hack/setup.sh build bench
 	@hack/bench.sh
+
+soak: setup ## Random worlds under random misfortune (FIRST=seed SEEDS=how many SOAK_FLAGS=--verbose)
+	@cmake --preset $(PRESET) $(GENERATOR) >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
+	@cmake --build $(BUILD) --parallel $(JOBS) --target test_soak
+	@$(BUILD)/test/soak/test_soak --first $(FIRST) --seeds $(SEEDS) $(SOAK_FLAGS)
 
 fuzz: ## Run every fuzzer for SECONDS each (default 30)
 	@hack/setup.sh build fuzz

@@ -1,0 +1,57 @@
+/// test_soak [--first SEED] [--seeds N] [--verbose]: one run per seed; exits with 1 if an invariant was violated.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+
+#include "test/soak/world.hpp"
+
+namespace {
+
+struct Totals {
+  int passed = 0;
+  int failed = 0;
+  std::map<std::string, int> endings;
+};
+
+void run_seed(std::uint64_t seed, bool verbose, Totals& totals) {
+  const auto tell = [](const std::string& line) { fmt::print("  {}\n", line); };
+  soak::World world(seed, verbose ? std::function<void(const std::string&)>(tell) : nullptr);
+  const auto violations = world.run();
+  for (const auto& [ending, count] : world.invariants().endings()) totals.endings[ending] += count;
+  if (violations.empty()) {
+    ++totals.passed;
+    return;
+  }
+  ++totals.failed;
+  fmt::print("seed {} FAILED; replay it: make soak FIRST={} SEEDS=1 SOAK_FLAGS=--verbose\n", seed, seed);
+  for (const std::string& each : violations) fmt::print("    {}\n", each);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::uint64_t first = 1;
+  std::uint64_t seeds = 100;
+  bool verbose = false;
+  CLI::App app("Random worlds under random misfortune: the invariants of an Evacuation must hold in all of them");
+  app.add_option("--first", first, "first seed");
+  app.add_option("--seeds", seeds, "how many seeds");
+  app.add_flag("--verbose", verbose, "tell what chance does");
+  CLI11_PARSE(app, argc, argv);
+  Totals totals;
+  for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
+    try {
+      run_seed(seed, verbose, totals);
+    } catch (const std::exception& error) {
+      ++totals.failed;
+      fmt::print("seed {} FAILED: {}\n", seed, error.what());
+    }
+  }
+  for (const auto& [ending, count] : totals.endings) fmt::print("{:7} {}\n", count, ending);
+  fmt::print("{} passed, {} failed\n", totals.passed, totals.failed);
+  return totals.failed == 0 ? 0 : 1;
+}
