@@ -37,7 +37,7 @@ class Recorder {
 Recorder& nowhere();
 
 struct LogOptions {
-  std::string actor;                      ///< of records without one: "evacuator/<replica>"
+  std::string actor{};                    ///< of records without one: "evacuator/<replica>"
   std::size_t buffer = 10'000;            ///< records kept while a sink fails
   base::Duration sync_every{1'000'000};   ///< 0: each record is durable before record() returns
   base::Duration retry_every{1'000'000};  ///< between tries to write to a failing sink

@@ -20,11 +20,12 @@ std::vector<std::string> names_of(const std::vector<CommandWords>& commands) {
 std::string bash_script(const std::vector<CommandWords>& commands) {
   std::string cases;
   for (const CommandWords& command : commands) {
-    cases += fmt::format("    {}) words=\"{}\" ;;\n", command.name, joined(command.flags));
+    cases += fmt::format("    {}) words=\"{}\" below=\"{}\" ;;\n", command.name, joined(command.flags),
+                         joined(command.subcommands));
   }
   return fmt::format(R"(# bash completion for evacuator: source <(evacuator completion bash)
 _evacuator() {{
-  local words current=${{COMP_WORDS[COMP_CWORD]}}
+  local words below="" current=${{COMP_WORDS[COMP_CWORD]}}
   if ((COMP_CWORD == 1)); then
     mapfile -t COMPREPLY < <(compgen -W "{}" -- "$current")
     return
@@ -34,6 +35,8 @@ _evacuator() {{
   esac
   if [[ $current == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  elif ((COMP_CWORD == 2)) && [[ -n $below ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$below" -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   fi
@@ -54,6 +57,9 @@ std::string fish_script(const std::vector<CommandWords>& commands) {
   for (const CommandWords& command : commands) {
     script += fmt::format("complete -c evacuator -n __fish_use_subcommand -f -a {} -d '{}'\n", command.name,
                           command.description);
+    for (const std::string& word : command.subcommands) {
+      script += fmt::format("complete -c evacuator -n '__fish_seen_subcommand_from {}' -f -a {}\n", command.name, word);
+    }
     for (const std::string& flag : command.flags) {
       if (!flag.starts_with("--")) continue;
       script += fmt::format("complete -c evacuator -n '__fish_seen_subcommand_from {}' -l {}\n", command.name,

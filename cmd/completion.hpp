@@ -13,7 +13,8 @@ namespace cmd {
 struct CommandWords {
   std::string name;
   std::string description;
-  std::vector<std::string> flags;  ///< "--kubeconfig", "-o"
+  std::vector<std::string> flags;          ///< "--kubeconfig", "-o"; also those of its subcommands
+  std::vector<std::string> subcommands{};  ///< "verify"; usually none
 };
 
 /// Reads the subcommands and their flags off the parser (main.cpp's translation unit only knows CLI11).

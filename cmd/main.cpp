@@ -1,7 +1,9 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <iostream>
+#include <set>
 
+#include "cmd/audit.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/completion.hpp"
 #include "kube/process_environment.hpp"
@@ -14,6 +16,7 @@ Examples:
   evacuator simulate --snapshot dump/ --policy p.yaml  what would it do to my cluster?
   evacuator validate policy.yaml                       is my policy right?
   evacuator run                                        the operator, against the current context
+  evacuator audit query audit.log --pod web-1          who moved it, when, and why?
 
 Take a snapshot with:
   kubectl get nodes,pods,namespaces,pdb,pvc,pv,priorityclasses -A -o json > dump.json
@@ -94,16 +97,75 @@ void add_validate(CLI::App& app, cmd::ValidateOptions& options, int& exit_code) 
   validate->callback([&] { exit_code = cmd::run_validate(options); });
 }
 
+void add_audit_verify(CLI::App& audit, cmd::AuditVerifyOptions& options, int& exit_code) {
+  CLI::App* verify = audit.add_subcommand("verify", "Find the first broken link of an audit log");
+  verify
+      ->add_option("FILE", options.files,
+                   "Log files of one replica, rotated ones included, in any order; - is standard input")
+      ->required();
+  verify->add_option("--contains", options.contains, "A record noted earlier, which must still be there")
+      ->type_name("SEQ:HASH");
+  verify->add_option("-o,--output", options.output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str()
+      ->type_name("FORMAT");
+  verify->footer("Exit code: 0 intact; 1 broken; 2 a file or flag cannot be read; 3 intact but for an unfinished end.");
+  verify->callback([&] { exit_code = cmd::run_audit_verify(options); });
+}
+
+void add_audit_query(CLI::App& audit, cmd::AuditQueryOptions& options, int& exit_code) {
+  CLI::App* query = audit.add_subcommand("query", "Search an audit log");
+  query->add_option("FILE", options.files, "Log files, in any order; - is standard input")->required();
+  const auto text = [&](const char* flag, std::string& target, const char* help, const char* type) {
+    query->add_option(flag, target, help)->type_name(type);
+  };
+  text("-n,--namespace", options.ns, "Only objects in this namespace", "NAME");
+  text("--pod", options.pod, "Only what concerns pods of this name", "NAME");
+  text("--policy", options.policy, "Only under this DeschedulerPolicy", "NAME");
+  text("--action", options.action, "Such as PodNominated, PhaseChanged, CallAnswered", "ACTION");
+  text("--decision", options.decision, "Such as Refused, Held, Failed", "DECISION");
+  text("--reason", options.reason, "Such as PDBBlocked", "REASON");
+  text("--actor", options.actor, "Only by this replica", "NAME");
+  text("--since", options.since, "From then on (RFC 3339, or how long ago: 2h)", "TIME");
+  text("--until", options.until, "Before then", "TIME");
+  query->add_option("--newest", options.newest, "Only the last N that match")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  query->add_option("-o,--output", options.output, "table, json or yaml")
+      ->check(CLI::IsMember({"table", "json", "yaml"}))
+      ->capture_default_str()
+      ->type_name("FORMAT");
+  query->callback([&] { exit_code = cmd::run_audit_query(options); });
+}
+
+void add_audit(CLI::App& app, cmd::AuditVerifyOptions& verify, cmd::AuditQueryOptions& query, int& exit_code) {
+  CLI::App* audit = app.add_subcommand("audit", "Check and search the operator's audit log");
+  audit->require_subcommand(1);
+  add_audit_verify(*audit, verify, exit_code);
+  add_audit_query(*audit, query, exit_code);
+}
+
+/// The names and flags of one command and, so that completion offers them, of those below it.
+void collect_words(const CLI::App& command, cmd::CommandWords& words) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_snames()) words.flags.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) words.flags.push_back("--" + name);
+  }
+  for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {
+    words.subcommands.push_back(below->get_name());
+    collect_words(*below, words);
+  }
+  std::set<std::string> seen;
+  std::erase_if(words.flags, [&](const std::string& flag) { return !seen.insert(flag).second; });
+}
+
 }  // namespace
 
 std::vector<cmd::CommandWords> cmd::describe(const CLI::App& app) {
   std::vector<CommandWords> commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    CommandWords words{command->get_name(), command->get_description(), {}};
-    for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& name : option->get_snames()) words.flags.push_back("-" + name);
-      for (const std::string& name : option->get_lnames()) words.flags.push_back("--" + name);
-    }
+    CommandWords words{command->get_name(), command->get_description(), {}, {}};
+    collect_words(*command, words);
     commands.push_back(std::move(words));
   }
   return commands;
@@ -123,12 +185,15 @@ int main(int argc, char** argv) {
   cmd::DemoOptions demo;
   cmd::SimulateOptions simulate;
   cmd::ValidateOptions validate;
+  cmd::AuditVerifyOptions audit_verify;
+  cmd::AuditQueryOptions audit_query;
   bool version_as_json = false;
   std::string shell;
   add_run(app, run, exit_code);
   add_demo(app, demo, exit_code);
   add_simulate(app, simulate, exit_code);
   add_validate(app, validate, exit_code);
+  add_audit(app, audit_verify, audit_query, exit_code);
   CLI::App* version = app.add_subcommand("version", "Print the version");
   version->add_flag("--json", version_as_json, "As a JSON object");
   version->callback([&] { exit_code = cmd::print_version(version_as_json); });

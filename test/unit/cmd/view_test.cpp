@@ -62,5 +62,11 @@ TEST(Completion, KnowsEveryCommandAndFlag) {
   }
 }
 
+TEST(Completion, KnowsSubcommands) {
+  const std::vector<CommandWords> commands = {{"audit", "Check", {"--pod"}, {"verify", "query"}}};
+  EXPECT_THAT(completion_script("bash", commands), HasSubstr("below=\"verify query\""));
+  EXPECT_THAT(completion_script("fish", commands), HasSubstr("'__fish_seen_subcommand_from audit' -f -a query"));
+}
+
 }  // namespace
 }  // namespace cmd
