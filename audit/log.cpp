@@ -12,7 +12,9 @@ constexpr base::milliseconds kTickEvery{250};
 class Nowhere final : public Recorder {
  public:
   void record(Record) override {}
-  void watch(Health health) override { health(std::nullopt); }
+  void watch(Health health) override {
+    if (health) health(std::nullopt);
+  }
 };
 
 }  // namespace
@@ -72,8 +74,8 @@ Head Log::head(std::size_t index) const { return channels_.at(index)->head(); }
 
 void Log::watch(Health health) {
   const std::scoped_lock lock(told_mutex_);
-  health(told_);
-  watchers_.push_back(std::move(health));
+  watcher_ = std::move(health);
+  if (watcher_) watcher_(told_);
 }
 
 /// Only the change between failing and not is news: the text of an error may differ at each try.
@@ -82,7 +84,7 @@ void Log::tell_changes() {
   auto now = failure();
   if (now.has_value() == told_.has_value()) return;
   told_ = std::move(now);
-  for (const Health& watcher : watchers_) watcher(told_);
+  if (watcher_) watcher_(told_);
 }
 
 }  // namespace audit

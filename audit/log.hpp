@@ -27,8 +27,8 @@ class Recorder {
   virtual void record(Record record) = 0;
 
   /// Called at once with the present state and then at each change: the error while some sink fails, nullopt while none
-  /// does. Runs on the thread that noticed, with no lock of the log held; must not record(). The callback lives as long
-  /// as the log.
+  /// does. Runs on the thread that noticed; must not record(). One at a time: the next replaces it, {} ends it, and
+  /// when watch() returns the one before is not running any more.
   using Health = std::function<void(const std::optional<base::Error>& failure)>;
   virtual void watch(Health health) = 0;
 };
@@ -82,8 +82,8 @@ class Log final : public Recorder {
   const base::Log log_;
   std::vector<std::unique_ptr<Channel>> channels_;
 
-  mutable std::mutex told_mutex_;  ///< orders the calls of the watchers
-  std::vector<Health> watchers_;
+  std::mutex told_mutex_;  ///< orders the calls of the watcher
+  Health watcher_;
   std::optional<base::Error> told_;
 };
 

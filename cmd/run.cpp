@@ -11,6 +11,7 @@
 #include "cmd/commands.hpp"
 #include "cmd/dump.hpp"
 #include "cmd/signals.hpp"
+#include "controllers/audit_config.hpp"
 #include "controllers/operator.hpp"
 #include "controllers/operator_config.hpp"
 #include "controllers/ops_server.hpp"
@@ -69,13 +70,14 @@ Status apply_election_flags(const RunOptions& options, OperatorConfig& config) {
   return base::Done{};
 }
 
-/// The configuration file with the flags over it.
-base::Result<OperatorConfig> load_operator_config(const RunOptions& options) {
+/// The configuration file with the flags over it. `file_text` gets what the file said.
+base::Result<OperatorConfig> load_operator_config(const RunOptions& options, std::string& file_text) {
   OperatorConfig config;
   if (!options.config_file.empty()) {
-    const auto text = read_file(options.config_file, std::size_t{1} << 20);
+    auto text = read_file(options.config_file, std::size_t{1} << 20);
     if (!text) return text.error();
-    auto parsed = controllers::parse_operator_config(*text);
+    file_text = *std::move(text);
+    auto parsed = controllers::parse_operator_config(file_text);
     if (!parsed) return parsed.error().during(options.config_file);
     config = *std::move(parsed);
   }
@@ -104,9 +106,13 @@ class Process {
         identity_(std::move(identity)),
         cluster_(std::move(cluster)),
         log_(std::move(log)),
+        audit_(controllers::open_audit_log(config_.audit, identity_, clock_, metrics_, log_)),
         limiter_(clock_, {.qps = config_.qps, .burst = config_.burst}) {}
 
+  audit::Recorder& audit() { return *audit_; }
+
   Status run(const Interrupted& interrupted) {
+    const std::jthread auditor([this](std::stop_token stop) { audit_->run(stop); });  // joined last
     if (auto connected = connect(interrupted); !connected) return connected;
     build();
     if (auto serving = ops_->start(); !serving) return serving.error().during("serving metrics and health");
@@ -164,7 +170,8 @@ class Process {
         .may_act = [this] { return !config_.leader_election.enabled || (elector_ && elector_->is_leading()); },
         .events = *events_,
         .metrics = metrics_,
-        .log = log_});
+        .log = log_,
+        .audit = *audit_});
     ops_ =
         std::make_unique<controllers::OpsServer>(config_.address, metrics_,
                                                  controllers::OpsChecks{.alive = [this] { return operator_->alive(); },
@@ -174,6 +181,7 @@ class Process {
 
   Status work_until(const Interrupted& interrupted) {
     leader_gauge().set(1);
+    audit_->record(controllers::record_of_leadership(config_, true));
     std::jthread workers([this](std::stop_token stop) { operator_->run_workers(stop); });
     while (!interrupted.wait(kTick)) {
     }
@@ -199,11 +207,14 @@ class Process {
     while (!lost && !interrupted.wait(kTick)) {
       if (workers.joinable() || !elector_->is_leading()) continue;
       leader_gauge().set(1);
+      audit_->record(controllers::record_of_leadership(config_, true));
       workers = std::jthread([this](std::stop_token stop) { operator_->run_workers(stop); });
     }
     const bool was_lost = lost;
+    const bool was_leader = workers.joinable();
     leader_gauge().set(0);
-    join(workers);   // nobody acts any more; only then may another replica:
+    join(workers);  // nobody acts any more; only then may another replica:
+    if (was_leader) audit_->record(controllers::record_of_leadership(config_, false));
     join(election);  // this releases the Lease
     if (was_lost)
       return base::unavailable("the Lease is lost; ending, so that a fresh start begins with a clean memory");
@@ -233,6 +244,7 @@ class Process {
   base::Log log_;
   base::SystemClock clock_;
   base::Metrics metrics_;
+  std::unique_ptr<audit::Log> audit_;
   kube::RateLimiter limiter_;
   std::unique_ptr<kube::HttpTransport> transport_;
   std::optional<kube::Client> client_;
@@ -244,7 +256,8 @@ class Process {
 };
 
 Status run(const RunOptions& options) {
-  auto config = load_operator_config(options);
+  std::string config_text;
+  auto config = load_operator_config(options, config_text);
   if (!config) return config.error();
   const base::Log log = base::Log::to_stderr(config->log_level, config->log_format);
   static const base::SystemClock clock;
@@ -253,7 +266,9 @@ Status run(const RunOptions& options) {
   const Interrupted interrupted;  // before any thread
   const std::string identity = identity_of(options);
   log.info("starting", {kv("version", EVACUATOR_VERSION), kv("identity", identity)});
+  const audit::Record loaded = controllers::record_of_configuration(*config, options.config_file, config_text);
   Process process(*std::move(config), identity, *std::move(cluster), log);
+  process.audit().record(loaded);
   return process.run(interrupted);
 }
 

@@ -104,7 +104,9 @@ std::string_view waiting_reason(const std::string& scope) {
 }
 
 Step wait_for_slot(Draft& draft, const api::Blocker& limit) {
-  draft.condition("SlotAcquired", ConditionStatus::kFalse, waiting_reason(limit.name));
+  const bool by_audit = limit.kind == kAuditLogBlocker;
+  draft.condition("SlotAcquired", ConditionStatus::kFalse,
+                  by_audit ? std::string_view("WaitingAuditLog") : waiting_reason(limit.name));
   block_by(draft, limit);
   draft.wake_at(draft.now() + kRefreshWaiting);
   return draft.wait();

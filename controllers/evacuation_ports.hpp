@@ -3,6 +3,7 @@
 /// What the Evacuation controller needs from the world beside kube::Client; implemented by the wiring.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,5 +49,25 @@ class EvacuationMetrics {
   /// An answer to a call of ours; `code` 0: none came.
   virtual void on_answer(std::string_view action, int code, std::string_view response_class) = 0;
 };
+
+/// Blocker::kind while the audit log cannot be written and admissions stop for it.
+inline constexpr std::string_view kAuditLogBlocker = "AuditLog";
+
+/// The audit log as the Evacuation controller sees it. Thread-safe; never fails, and blocks no longer than a write
+/// does.
+class EvacuationAudit {
+ public:
+  virtual ~EvacuationAudit() = default;
+  /// A stored status change: transitions, intents, cancels, holds and verdicts follow from the two states.
+  virtual void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) = 0;
+  /// The answer to a mutating call under the current token, and what the evictor read in it.
+  virtual void on_answer(const api::Evacuation& evacuation, const evictors::Action& action,
+                         const evictors::Answer& answer, const std::optional<api::LastResponse>& meaning,
+                         base::TimePoint now) = 0;
+  /// Set: no Evacuation is admitted now, and why.
+  virtual std::optional<api::Blocker> hold() const = 0;
+};
+/// Keeps nothing, holds nobody up.
+EvacuationAudit& no_audit();
 
 }  // namespace controllers

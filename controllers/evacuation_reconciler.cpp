@@ -275,6 +275,10 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh
 }
 
 void EvacuationReconciler::Pass::ask_for_slot() {
+  if (auto held = deps_.audit.hold()) {
+    seen_.slot = {Slot::State::kWaiting, std::move(held)};
+    return;
+  }
   std::optional<std::int32_t> size;
   const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
   if (owner && deps_.desired_replicas) size = deps_.desired_replicas(key_.ns, *owner);
@@ -392,6 +396,7 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::store_s
   if (!go) return go.error().during("writing the Evacuation's status");
   if (!stored_ || removed_) return go;
   deps_.metrics.on_status(before, seen_.evacuation, deps_.clock.now());
+  deps_.audit.on_status(before, seen_.evacuation, deps_.clock.now());
   for (const EventNote& note : decision.events) deps_.events.publish(seen_.evacuation, note);
   if (before.status.phase != seen_.evacuation.status.phase) {
     log_.info("phase changed",
@@ -421,6 +426,7 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::record_
     if (i == 0) {
       const auto& response = decision.status.last_response;
       deps_.metrics.on_answer(action.name, answer ? answer->status : 0, response ? response->response_class : "");
+      deps_.audit.on_answer(seen_.evacuation, action, answer, response, deps_.clock.now());
     }
     auto go = store_status(decision);
     if (!go || *go == Go::kGone) return go;

@@ -61,6 +61,7 @@ class EvacuationReconciler {
     std::counting_semaphore<>* eviction_slots =
         nullptr;                        ///< eviction calls at the same time; nullptr: as many as workers
     ServiceCaller* services = nullptr;  ///< nullptr: none is configured
+    EvacuationAudit& audit = no_audit();
   };
 
   explicit EvacuationReconciler(Dependencies dependencies);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "controllers/admission_queue.hpp"
+#include "controllers/audit_trail.hpp"
 #include "controllers/evacuation_io.hpp"
 #include "controllers/evacuation_metrics.hpp"
 #include "controllers/evacuation_reconciler.hpp"
@@ -30,10 +31,19 @@ constexpr base::minutes kStuckAfter{5};
 /// Evacuation together about as long, and those must not keep the next eviction waiting.
 constexpr std::size_t kThreadsPerEviction = 2;
 constexpr base::milliseconds kPolicySettleTime{500};
+/// A verdict older than this was recorded by whoever made it.
+constexpr base::minutes kRecentVerdict{10};
 
 /// Items of a list do not say their version, and the two versions read an empty selector differently.
 auto pdb_decoder(const kube::Discovery& discovery) {
   return discovery.pdbs == kube::kPdbsV1beta1 ? api::decode_pdb_v1beta1 : api::decode_pdb;
+}
+
+/// Evacuations that an earlier process has begun, or has finished so lately that it may not have recorded the verdict.
+bool is_taken_over(const api::Evacuation& evacuation, base::TimePoint now) {
+  if (!api::is_terminal(evacuation.status.phase)) return evacuation.status.attempt > 0;
+  const auto& finished = evacuation.status.finished_at;
+  return finished && now - *finished < kRecentVerdict;
 }
 
 /// The caches, each with the kind that it follows.
@@ -120,6 +130,9 @@ struct Operator::Impl {
         events(deps.events),
         evacuation_metrics(deps.metrics),
         eviction_slots(deps.config.workers),
+        trail(
+            deps.audit, [this](const std::string& policy) { return generation_of(policy); },
+            deps.config.audit.on_failure == OperatorConfig::OnAuditFailure::kStopAdmissions),
         evacuation_queue(deps.clock),
         policy_queue(deps.clock),
         admission(deps.config.in_flight, [this](const api::ObjectKey& key) { evacuation_queue.add(key); }),
@@ -139,7 +152,8 @@ struct Operator::Impl {
              .identity = deps.identity,
              .eviction_version = deps.discovery.eviction_version,
              .log = deps.log,
-             .eviction_slots = &eviction_slots}),
+             .eviction_slots = &eviction_slots,
+             .audit = trail}),
         policies({.client = deps.client,
                   .clock = deps.clock,
                   .policies = caches.policies.store(),
@@ -149,10 +163,46 @@ struct Operator::Impl {
                   .may_act = deps.may_act,
                   .events = events,
                   .metrics = deps.metrics,
-                  .log = deps.log}),
+                  .log = deps.log,
+                  .audit = trail}),
         busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 1) {
     add_indexes();
     add_handlers();
+    deps.audit.watch([this](const auto& failure) { on_audit_health(failure); });
+  }
+  ~Impl() { deps.audit.watch({}); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  std::int64_t generation_of(const std::string& policy) const {
+    const auto seen = caches.policies.store().get({"", policy});
+    return seen ? seen->meta.generation : 0;
+  }
+
+  /// The log is written again, or not any more: it stops or releases admissions and says so.
+  void on_audit_health(const std::optional<base::Error>& failure) {
+    trail.set_failure(failure, deps.clock.now());
+    if (!failure && !audit_failed) return;
+    audit_failed = failure.has_value();
+    const auto& lease = deps.config.leader_election;
+    events.publish({.regarding = {kube::kLeases, {lease.ns, lease.name}, ""},
+                    .warning = audit_failed,
+                    .reason = failure ? "AuditLogFailing" : "AuditLogRecovered",
+                    .action = "Audit",
+                    .note = failure ? failure->message : "the audit log is written again"});
+    if (failure) return;
+    for (const auto& each : caches.evacuations.store().list()) {
+      if (!each->status.blocked_by.empty()) evacuation_queue.add(each->meta.key());
+    }
+  }
+
+  /// This replica acts from now on.
+  void resume() {
+    const base::TimePoint now = deps.clock.now();
+    evacuations.resume(now);
+    for (const auto& each : caches.evacuations.store().list()) {
+      if (is_taken_over(*each, now)) trail.on_taken_over(*each, now);
+    }
   }
 
   void add_indexes() {
@@ -239,6 +289,8 @@ struct Operator::Impl {
   RecordedEvents events;
   PrometheusEvacuationMetrics evacuation_metrics;
   std::counting_semaphore<> eviction_slots;
+  AuditTrail trail;
+  std::atomic<bool> audit_failed = false;
   kube::WorkQueue evacuation_queue;
   kube::WorkQueue policy_queue;
   AdmissionQueue admission;
@@ -263,7 +315,7 @@ void Operator::run_caches(std::stop_token stop) {
 void Operator::run_workers(std::stop_token stop) {
   impl_->wait_for_caches(stop);
   if (stop.stop_requested()) return;
-  impl_->evacuations.resume(impl_->deps.clock.now());
+  impl_->resume();
   impl_->deps.log.info("reconciling", {base::kv("workers", impl_->deps.config.workers)});
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i + 1 < impl_->busy_since.size(); ++i) {
@@ -290,7 +342,7 @@ bool Operator::step() {
   bool busy = false;
   for (const auto& cache : impl_->caches.all()) busy |= cache.reflector->poll();
   if (!impl_->synced()) return busy;
-  if (!std::exchange(impl_->resumed, true)) impl_->evacuations.resume(impl_->deps.clock.now());
+  if (!std::exchange(impl_->resumed, true)) impl_->resume();
   Worker evacuations(impl_->evacuation_queue, impl_->timed(impl_->evacuations, 0), impl_->evacuation_counts,
                      impl_->deps.log);
   Worker policies(impl_->policy_queue, impl_->timed(impl_->policies, 1), impl_->policy_counts, impl_->deps.log);

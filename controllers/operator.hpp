@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string>
 
+#include "audit/log.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/metrics.hpp"
@@ -33,6 +34,7 @@ class Operator {
     kube::EventRecorder& events;
     base::Metrics& metrics;
     base::Log log;
+    audit::Recorder& audit = audit::nowhere();
   };
 
   /// All references must outlive the operator.

@@ -7,6 +7,7 @@
 
 #include "api/strict_object.hpp"
 #include "api/yaml.hpp"
+#include "controllers/audit_config.hpp"
 
 namespace controllers {
 namespace {
@@ -59,6 +60,7 @@ void read_config(StrictObject& root, OperatorConfig& config) {
     object.read("format", kLogFormats, config.log_format);
   });
   root.read("workers", config.workers);
+  root.with("audit", [&](StrictObject& object) { read_audit(object, config.audit); });
 }
 
 }  // namespace
@@ -84,6 +86,7 @@ api::FieldErrors validate(const OperatorConfig& config) {
   require(config.burst >= 1 && config.burst <= 100'000, "client.burst", "must be from 1 to 100000");
   require(config.workers >= 1 && config.workers <= 512, "workers", "must be from 1 to 512");
   require(config.address.rfind(':') != std::string::npos, "server.address", "must be host:port, such as 0.0.0.0:8080");
+  check_audit(config.audit, errors);
   return errors;
 }
 

@@ -26,6 +26,20 @@ struct OperatorConfig {
     friend bool operator==(const LeaderElection&, const LeaderElection&) = default;
   };
 
+  enum class OnAuditFailure { kContinue, kStopAdmissions };
+  /// The audit log (docs/audit.md).
+  struct Audit {
+    bool to_file = false;
+    bool to_stdout = true;
+    std::string path = "/var/log/evacuator/audit.log";
+    std::int64_t max_size = std::int64_t{100} << 20;   ///< bytes of one file
+    std::int32_t max_files = 10;                       ///< the current one included
+    base::Duration fsync_interval = base::seconds(1);  ///< 0: every record
+    std::int32_t buffer_size = 10'000;                 ///< records kept while a sink fails
+    OnAuditFailure on_failure = OnAuditFailure::kContinue;
+    friend bool operator==(const Audit&, const Audit&) = default;
+  };
+
   /// Over the whole cluster; they win over a policy's own limits.
   api::InFlightLimits in_flight{.total = api::IntOrPercent{5, false},
                                 .per_node = api::IntOrPercent{2, false},
@@ -40,6 +54,7 @@ struct OperatorConfig {
   base::LogLevel log_level = base::LogLevel::kInfo;
   base::LogFormat log_format = base::LogFormat::kText;
   std::int32_t workers = 32;
+  Audit audit;
 };
 
 /// Reads the YAML file's text, strictly; absent fields keep their defaults. Errors carry field paths.

@@ -1,5 +1,6 @@
 #include "controllers/policy_cycle.hpp"
 
+#include "controllers/cycle_records.hpp"
 #include "planning/planner.hpp"
 
 namespace controllers {
@@ -12,11 +13,12 @@ CycleOutcome run_cycle(const api::DeschedulerPolicy& policy, const scheduling::C
                                               .now = now,
                                               // A blocked pod is nominated all the same: its Evacuation waits in the
                                               // open and goes when the budget allows.
-                                              .options = {.spend_pdbs = false},
+                                              .options = {.spend_pdbs = false, .max_refusals = kMaxAuditedPods},
                                               .cooling = known.cooling});
   CycleOutcome outcome;
   outcome.moves = std::move(plan.moves);
   outcome.summary.refused = std::move(plan.refused);
+  outcome.refusals = std::move(plan.refusals);
   outcome.summary.id = std::move(id);
   outcome.summary.start = now;
   outcome.summary.nodes = plan.nodes;

@@ -13,6 +13,7 @@
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "planning/planner.hpp"
 
 namespace controllers {
 
@@ -58,6 +59,7 @@ struct CycleOutcome {
   api::LastCycle summary;
   std::vector<api::PlannedMove> moves;  ///< all of them, in order; the status shows the first kMaxPublishedPlan
   std::vector<std::string> problems;    ///< strategies or creations that failed
+  std::vector<planning::PodRefusal> refusals{};  ///< the first of them, for the audit log
 };
 
 /// The Evacuation that carries out one planned move.

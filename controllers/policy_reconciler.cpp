@@ -60,9 +60,11 @@ base::Result<Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPo
   std::optional<CycleOutcome> outcome;
   if (timing.due) {
     outcome = plan(policy, now);
+    deps_.audit.on_planned(policy, *outcome);
     if (policy.spec.mode != api::PolicyMode::kDryRun) carry_out(policy, *outcome);
     outcome->summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clock.now() - now);
     count_cycle(policy, *outcome);
+    deps_.audit.on_cycle(policy, *outcome);
   }
   const auto counts = tally(deps_.evacuations.by_index(kByPolicy, policy.meta.name),
                             {policy.status.evicted_counted, policy.status.evicted_until}, now);
@@ -94,6 +96,8 @@ bool PolicyReconciler::create_one(const api::DeschedulerPolicy& policy, const ap
                                   CycleOutcome& outcome) {
   const api::Evacuation wanted = evacuation_for(policy, move);
   const auto made = deps_.client.create(kube::kEvacuations, move.ns, api::encode_evacuation(wanted));
+  const base::Error* refused = made ? nullptr : &made.error();
+  deps_.audit.on_created(policy, move, wanted, refused);
   if (made) {
     ++outcome.summary.created;
     deps_.log.info("evacuation created",
@@ -111,6 +115,7 @@ base::Status PolicyReconciler::reject(const ObservedPolicy& seen, const std::str
   const api::DeschedulerPolicyStatus before = seen.policy ? seen.policy->status : seen.status;
   const auto next = invalid_status(before, seen.meta.generation, problem, deps_.clock.now());
   if (next == before) return base::Done{};
+  deps_.audit.on_invalid(seen.meta, problem);
   deps_.log.warning("policy is invalid", {kv("policy", seen.meta.name), kv("problem", problem)});
   deps_.events.publish({.regarding = {kube::kPolicies, seen.meta.key(), seen.meta.uid},
                         .warning = true,

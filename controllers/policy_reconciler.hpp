@@ -11,6 +11,7 @@
 #include "base/metrics.hpp"
 #include "base/result.hpp"
 #include "controllers/event_publisher.hpp"
+#include "controllers/policy_audit.hpp"
 #include "controllers/policy_decide.hpp"
 #include "controllers/requeue.hpp"
 #include "evictors/registry.hpp"
@@ -38,6 +39,7 @@ class PolicyReconciler {
     EventPublisher& events;
     base::Metrics& metrics;
     base::Log log;
+    PolicyAudit& audit = no_policy_audit();
   };
 
   explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}

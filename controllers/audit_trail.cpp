@@ -1,0 +1,104 @@
+#include "controllers/audit_trail.hpp"
+
+#include "controllers/evacuation_records.hpp"
+
+namespace controllers {
+namespace {
+
+class NoEvacuationAudit final : public EvacuationAudit {
+ public:
+  void on_status(const api::Evacuation&, const api::Evacuation&, base::TimePoint) override {}
+  void on_answer(const api::Evacuation&, const evictors::Action&, const evictors::Answer&,
+                 const std::optional<api::LastResponse>&, base::TimePoint) override {}
+  std::optional<api::Blocker> hold() const override { return std::nullopt; }
+};
+
+class NoPolicyAudit final : public PolicyAudit {
+ public:
+  void on_planned(const api::DeschedulerPolicy&, const CycleOutcome&) override {}
+  void on_created(const api::DeschedulerPolicy&, const api::PlannedMove&, const api::Evacuation&,
+                  const base::Error*) override {}
+  void on_cycle(const api::DeschedulerPolicy&, const CycleOutcome&) override {}
+  void on_invalid(const api::ObjectMeta&, std::string_view) override {}
+};
+
+}  // namespace
+
+EvacuationAudit& no_audit() {
+  static NoEvacuationAudit none;
+  return none;
+}
+
+PolicyAudit& no_policy_audit() {
+  static NoPolicyAudit none;
+  return none;
+}
+
+AuditTrail::AuditTrail(audit::Recorder& recorder, GenerationOf generation_of, bool stops_admissions)
+    : recorder_(recorder), generation_of_(std::move(generation_of)), stops_admissions_(stops_admissions) {}
+
+void AuditTrail::send(audit::Record record, const api::Evacuation& evacuation) {
+  if (!evacuation.spec.source.policy.empty()) record.policy.generation = generation_of_(evacuation.spec.source.policy);
+  recorder_.record(std::move(record));
+}
+
+void AuditTrail::on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) {
+  for (audit::Record& record : records_of_status(before, after)) {
+    record.time = now;
+    send(std::move(record), after);
+  }
+}
+
+void AuditTrail::on_answer(const api::Evacuation& evacuation, const evictors::Action& action,
+                           const evictors::Answer& answer, const std::optional<api::LastResponse>& meaning,
+                           base::TimePoint now) {
+  audit::Record record = record_of_answer(evacuation, action, answer, meaning);
+  record.time = now;
+  send(std::move(record), evacuation);
+}
+
+void AuditTrail::on_taken_over(const api::Evacuation& evacuation, base::TimePoint now) {
+  audit::Record record = record_of_takeover(evacuation);
+  record.time = now;
+  send(std::move(record), evacuation);
+}
+
+std::optional<api::Blocker> AuditTrail::hold() const {
+  const std::scoped_lock lock(mutex_);
+  return hold_;
+}
+
+void AuditTrail::set_failure(const std::optional<base::Error>& failure, base::TimePoint now) {
+  const std::scoped_lock lock(mutex_);
+  hold_.reset();
+  if (!failure || !stops_admissions_) return;
+  hold_.emplace();
+  hold_->kind = kAuditLogBlocker;
+  hold_->name = "audit log";
+  hold_->message = "nothing is admitted while the audit log cannot be written: " + failure->message;
+  hold_->since = now;
+}
+
+void AuditTrail::on_planned(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
+  std::vector<audit::Record> news;
+  {
+    const std::scoped_lock lock(mutex_);
+    news = news_of_cycle(policy, outcome, last_cycles_[policy.meta.name]);
+  }
+  for (audit::Record& record : news) recorder_.record(std::move(record));
+}
+
+void AuditTrail::on_created(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
+                            const api::Evacuation& evacuation, const base::Error* error) {
+  recorder_.record(record_of_creation(policy, move, evacuation, error));
+}
+
+void AuditTrail::on_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
+  recorder_.record(record_of_cycle(policy, outcome));
+}
+
+void AuditTrail::on_invalid(const api::ObjectMeta& policy, std::string_view problem) {
+  recorder_.record(record_of_invalid(policy, problem));
+}
+
+}  // namespace controllers

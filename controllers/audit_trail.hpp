@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "audit/log.hpp"
+#include "controllers/cycle_records.hpp"
+#include "controllers/evacuation_ports.hpp"
+#include "controllers/policy_audit.hpp"
+
+namespace controllers {
+
+/// What both reconcilers decide, as records of the audit log. The words are chosen by pure functions
+/// (evacuation_records.hpp, cycle_records.hpp). Thread-safe.
+class AuditTrail final : public EvacuationAudit, public PolicyAudit {
+ public:
+  /// The edition of a policy that is in force; 0: unknown.
+  using GenerationOf = std::function<std::int64_t(const std::string& policy)>;
+
+  /// `recorder` must outlive it. `stops_admissions`: hold() is set while the log fails.
+  AuditTrail(audit::Recorder& recorder, GenerationOf generation_of, bool stops_admissions);
+
+  void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) override;
+  void on_answer(const api::Evacuation& evacuation, const evictors::Action& action, const evictors::Answer& answer,
+                 const std::optional<api::LastResponse>& meaning, base::TimePoint now) override;
+  std::optional<api::Blocker> hold() const override;
+
+  void on_planned(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) override;
+  void on_created(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, const api::Evacuation& evacuation,
+                  const base::Error* error) override;
+  void on_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) override;
+  void on_invalid(const api::ObjectMeta& policy, std::string_view problem) override;
+
+  /// This replica begins to act on an Evacuation that it has not seen before: how it stands.
+  void on_taken_over(const api::Evacuation& evacuation, base::TimePoint now);
+  /// From audit::Recorder::watch().
+  void set_failure(const std::optional<base::Error>& failure, base::TimePoint now);
+
+ private:
+  void send(audit::Record record, const api::Evacuation& evacuation);
+
+  audit::Recorder& recorder_;
+  const GenerationOf generation_of_;
+  const bool stops_admissions_;
+  mutable std::mutex mutex_;
+  std::optional<api::Blocker> hold_;
+  std::map<std::string, CycleMemory> last_cycles_;  ///< by policy name
+};
+
+}  // namespace controllers
