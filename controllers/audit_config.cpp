@@ -112,6 +112,8 @@ audit::Record record_of_configuration(const OperatorConfig& config, const std::s
                    {"limits.inFlight.perNode", limit_text(config.in_flight.per_node)},
                    {"limits.inFlight.perNamespace", limit_text(config.in_flight.per_namespace)},
                    {"limits.inFlight.perWorkload", limit_text(config.in_flight.per_workload)},
+                   {"limits.inFlight.perTargetNode", limit_text(config.in_flight.per_target_node)},
+                   {"limits.inFlight.perZone", limit_text(config.in_flight.per_zone)},
                    {"audit.onFailure", std::string(api::name_of(kOnAuditFailure, config.audit.on_failure))}};
   if (!file.empty()) record.detail["sha256"] = audit::sha256(text);
   return record;
