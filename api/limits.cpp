@@ -86,7 +86,8 @@ void read_limits(StrictObject& object, PolicyLimits& limits) {
     json.read("perNamespace", limits.per_cycle.per_namespace);
   });
   object.with("inFlight", [&](StrictObject& json) { read_in_flight(json, limits.in_flight); });
-  object.not_supported_yet({"rate", "cooldown"});
+  read_rate(object, limits.rate);
+  object.not_supported_yet({"cooldown"});
 }
 
 namespace {
@@ -160,6 +161,7 @@ void validate_limits(const PolicyLimits& limits, const FieldPath& at, FieldError
   check_limit(limits.per_cycle.per_node, cycle.field("perNode"), errors);
   check_limit(limits.per_cycle.per_namespace, cycle.field("perNamespace"), errors);
   validate_in_flight(limits.in_flight, at.field("inFlight"), errors);
+  validate_rate(limits.rate, at.field("rate"), errors);
 }
 
 }  // namespace api

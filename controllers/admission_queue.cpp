@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace controllers {
 namespace {
@@ -18,32 +19,36 @@ void drop_from(Index& index, const std::string& name, const api::ObjectKey& key)
 
 }  // namespace
 
-AdmissionQueue::AdmissionQueue(api::InFlightLimits cluster, Wake wake)
-    : wake_(std::move(wake)), scopes_(std::move(cluster)) {}
+AdmissionQueue::AdmissionQueue(api::AdmissionLimits cluster, const base::Clock& clock, Wake wake)
+    : clock_(clock), wake_(std::move(wake)), scopes_(cluster) {}
 
-void AdmissionQueue::wake(const Admitted& admitted, const api::ObjectKey* except) const {
-  for (const api::ObjectKey& key : admitted) {
-    if (wake_ && (!except || key != *except)) wake_(key);
+void AdmissionQueue::wake(const Wakeups& wakeups, const api::ObjectKey* except) const {
+  for (const auto& [key, after] : wakeups) {
+    if (wake_ && (!except || key != *except || after > base::Duration::zero())) wake_(key, after);
   }
 }
 
 template <typename Change>
 void AdmissionQueue::apply(Change&& change) {
-  Admitted admitted;
+  Wakeups wakeups;
   {
     const std::scoped_lock lock(mutex_);
     change();
-    pump(admitted);
+    pump(wakeups);
   }
-  wake(admitted);
+  wake(wakeups);
 }
 
-void AdmissionQueue::set_cluster_limits(api::InFlightLimits limits) {
-  apply([&] { scopes_.set_cluster_limits(std::move(limits)); });
+void AdmissionQueue::resume() {
+  apply([&] { scopes_.drain_rates(clock_.now()); });
 }
 
-void AdmissionQueue::set_policy_limits(const std::string& policy, std::optional<api::InFlightLimits> limits) {
-  apply([&] { scopes_.set_policy_limits(policy, std::move(limits)); });
+void AdmissionQueue::set_cluster_limits(const api::AdmissionLimits& limits) {
+  apply([&] { scopes_.set_cluster_limits(limits, clock_.now()); });
+}
+
+void AdmissionQueue::set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits) {
+  apply([&] { scopes_.set_policy_limits(policy, limits, clock_.now()); });
 }
 
 void AdmissionQueue::set_node(const std::string& node, std::optional<NodeFacts> facts) {
@@ -135,31 +140,48 @@ void AdmissionQueue::park(Entry& entry, const std::string& scope_id) {
   entry.parked_at = scope_id;
 }
 
-void AdmissionQueue::pull_from_opened() {
-  while (const auto next = scopes_.take_next()) {
+void AdmissionQueue::pull_from_opened(base::TimePoint now) {
+  while (const auto next = scopes_.take_next(now)) {
     entries_.at(std::get<api::ObjectKey>(*next)).parked_at.clear();
     ready_.insert(*next);
   }
 }
 
-void AdmissionQueue::pump(Admitted& admitted) {
-  for (;;) {
-    pull_from_opened();
-    if (ready_.empty() || !scopes_.total_has_room()) return;
+void AdmissionQueue::admit(Entry& entry, base::TimePoint now) {
+  leave_line(entry);
+  entry.reserved = entry.wanted;
+  entry.paid = true;
+  scopes_.take_tokens(entry.request.policy, now);
+  recount(entry);
+}
+
+void AdmissionQueue::pump(Wakeups& wakeups) {
+  const base::TimePoint now = clock_.now();
+  for (pull_from_opened(now); !ready_.empty() && scopes_.cluster_has_room(now); pull_from_opened(now)) {
     const api::ObjectKey key = std::get<api::ObjectKey>(*ready_.begin());
     Entry& entry = entries_.at(key);
     if (!claimant(key, entry).empty()) {
       leave_line(entry);  // another one got hold of its pod meanwhile: let it find out
-      admitted.push_back(key);
-    } else if (const std::string* full = scopes_.first_full(entry.scopes)) {
+      wakeups.push_back({key, {}});
+    } else if (const std::string* full = scopes_.first_full(entry.scopes, now)) {
       park(entry, *full);
     } else {
-      leave_line(entry);
-      entry.reserved = entry.wanted;
-      recount(entry);
-      admitted.push_back(key);
+      admit(entry, now);
+      wakeups.push_back({key, {}});
     }
     scopes_.reopen(entry.scopes);  // they may have room for the next in line
+  }
+  wake_at_tokens(now, wakeups);
+}
+
+/// Tokens come by themselves: whoever is first in line asks again then, and lets the others in.
+void AdmissionQueue::wake_at_tokens(base::TimePoint now, Wakeups& wakeups) const {
+  const auto cluster = scopes_.next_cluster_token(now);
+  if (cluster && !ready_.empty() && scopes_.total_has_room()) {
+    wakeups.push_back({std::get<api::ObjectKey>(*ready_.begin()), *cluster - now});
+  }
+  for (const auto& [key, at] : scopes_.next_in_rates(now)) {
+    if (at > now) wakeups.push_back({key, at - now});
   }
 }
 
@@ -183,7 +205,10 @@ void AdmissionQueue::show(const api::Evacuation& evacuation) {
   entry.holds_slot = holds_slot(evacuation);
   entry.holds_arrival = holds_arrival_slot(evacuation);
   entry.began = evacuation.status.phase != api::EvacuationPhase::kPending;
-  if (entry.began && evacuation.status.attempt >= entry.reserved) entry.reserved = 0;
+  if (entry.began && evacuation.status.attempt >= entry.reserved) {
+    entry.reserved = 0;
+    entry.paid = false;
+  }
   // While it waits or is reserved its scopes are those it asked with: the store may not know the workload yet.
   const bool asked = entry.reserved > 0 || entry.waiting;
   if (!asked || entry.scopes.empty()) set_scopes(entry, admission_request(evacuation, nullptr, std::nullopt));
@@ -199,7 +224,7 @@ void AdmissionQueue::observe(const api::Evacuation* before, const api::Evacuatio
 
 Admission AdmissionQueue::request(const AdmissionRequest& request) {
   Admission result;
-  Admitted admitted;
+  Wakeups wakeups;
   {
     const std::scoped_lock lock(mutex_);
     Entry& entry = entry_for(request.key, "", request.pod_uid, request.created);
@@ -219,12 +244,12 @@ Admission AdmissionQueue::request(const AdmissionRequest& request) {
     recount(entry);
     line_up(entry, {-static_cast<std::int64_t>(request.priority), request.created, request.key});
     if (!entry.parked_at.empty()) scopes_.reopen(entry.parked_at);
-    pump(admitted);
+    pump(wakeups);
     result.duplicate_of = claimant(request.key, entry);
     result.slot.state = entry.reserved > 0 ? Slot::State::kGranted : Slot::State::kWaiting;
     if (entry.reserved == 0) result.slot.limit = scopes_.blocker(entry.parked_at);
   }
-  wake(admitted, &request.key);
+  wake(wakeups, &request.key);
   return result;
 }
 
@@ -234,6 +259,7 @@ void AdmissionQueue::withdraw(const api::ObjectKey& key) {
     if (at == entries_.end() || (!at->second.waiting && at->second.reserved == 0)) return;
     leave_line(at->second);
     scopes_.reopen(at->second.scopes);
+    if (std::exchange(at->second.paid, false)) scopes_.give_tokens_back(at->second.request.policy);
     at->second.reserved = 0;
     recount(at->second);
   });

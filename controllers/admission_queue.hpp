@@ -12,6 +12,7 @@
 
 #include "api/evacuation.hpp"
 #include "api/limits.hpp"
+#include "base/clock.hpp"
 #include "controllers/admission_request.hpp"
 #include "controllers/admission_scopes.hpp"
 #include "controllers/evacuation_decide.hpp"
@@ -30,14 +31,19 @@ struct Admission {
 /// behind it. Cost per event: O(log n) of the waiting ones, whatever their number.
 class AdmissionQueue {
  public:
-  /// Told about waiting Evacuations that were admitted; called without the lock held.
-  using Wake = std::function<void(const api::ObjectKey&)>;
+  /// Told about waiting Evacuations that were admitted (`after` zero), or that are to ask again later, when the next
+  /// token of a rate comes. Called without the lock held. Usually WorkQueue::add_after.
+  using Wake = std::function<void(const api::ObjectKey& key, base::Duration after)>;
 
-  AdmissionQueue(api::InFlightLimits cluster, Wake wake);
+  /// `clock` must outlive the queue.
+  AdmissionQueue(api::AdmissionLimits cluster, const base::Clock& clock, Wake wake);
 
-  void set_cluster_limits(api::InFlightLimits limits);
+  /// This replica leads from now on. Rates begin with empty buckets: what the predecessor admitted is not known.
+  void resume();
+
+  void set_cluster_limits(const api::AdmissionLimits& limits);
   /// nullopt: the policy is gone or sets none.
-  void set_policy_limits(const std::string& policy, std::optional<api::InFlightLimits> limits);
+  void set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits);
   /// From the node informer, for zones and percentages; nullopt: the node is gone.
   void set_node(const std::string& node, std::optional<NodeFacts> facts);
 
@@ -74,15 +80,20 @@ class AdmissionQueue {
     bool began = false;          ///< some attempt, by the store: its claim on the pod stands
     bool counted_slot = false;
     bool counted_arrival = false;
+    bool paid = false;  ///< took tokens for the reservation
     std::optional<AdmissionOrder> waiting;
     std::string parked_at;  ///< scope id; empty while waiting: in ready_
   };
-  using Admitted = std::vector<api::ObjectKey>;
+  struct Wakeup {
+    api::ObjectKey key;
+    base::Duration after;
+  };
+  using Wakeups = std::vector<Wakeup>;
 
   /// Runs `change` under the lock, lets in whoever may go now, and wakes them.
   template <typename Change>
   void apply(Change&& change);
-  void wake(const Admitted& admitted, const api::ObjectKey* except = nullptr) const;
+  void wake(const Wakeups& wakeups, const api::ObjectKey* except = nullptr) const;
 
   // All REQUIRE mutex_ held.
   Entry& entry_for(const api::ObjectKey& key, const std::string& uid, const std::string& pod_uid,
@@ -94,11 +105,14 @@ class AdmissionQueue {
   void leave_line(Entry& entry);
   void line_up(Entry& entry, const AdmissionOrder& order);
   void park(Entry& entry, const std::string& scope_id);
-  void pull_from_opened();
-  void pump(Admitted& admitted);
+  void pull_from_opened(base::TimePoint now);
+  void pump(Wakeups& wakeups);
+  void admit(Entry& entry, base::TimePoint now);
+  void wake_at_tokens(base::TimePoint now, Wakeups& wakeups) const;
   void erase(const api::ObjectKey& key);
   std::string claimant(const api::ObjectKey& key, const Entry& entry) const;
 
+  const base::Clock& clock_;
   const Wake wake_;
   mutable std::mutex mutex_;
   AdmissionScopes scopes_;

@@ -16,28 +16,81 @@ std::optional<std::int64_t> resolved(const std::optional<api::IntOrPercent>& lim
   return std::max<std::int64_t>(limit->value * std::max<std::int64_t>(whole, 0) / 100, 1);
 }
 
+std::string text_of(const api::RateLimit& rate) {
+  return fmt::format("at most {} admissions each {}, {} at once", rate.per_second.value_or(rate.per_minute.value_or(0)),
+                     rate.per_second ? "second" : "minute", rate.burst);
+}
+
 }  // namespace
 
 NodeFacts node_facts(const api::Node& node) {
   return {node.zone(), api::amount_of(node.allocatable, api::well_known::kPods).milli() / 1000};
 }
 
-void AdmissionScopes::set_cluster_limits(api::InFlightLimits limits) {
-  cluster_ = limits;
+void AdmissionScopes::change(Level& level, const api::AdmissionLimits& limits, base::TimePoint now) {
+  level.limits = limits;
+  if (!limits.rate) {
+    level.rate.reset();
+  } else if (!level.rate) {
+    level.rate.emplace(*limits.rate);
+  } else if (level.rate->limit() != *limits.rate) {
+    level.rate->change(*limits.rate, now);
+  }
+}
+
+void AdmissionScopes::set_cluster_limits(const api::AdmissionLimits& limits, base::TimePoint now) {
+  change(cluster_, limits, now);
   reopen_all();
 }
 
-bool AdmissionScopes::set_policy_limits(const std::string& policy, std::optional<api::InFlightLimits> limits) {
+void AdmissionScopes::set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
+                                        base::TimePoint now) {
   const auto known = policies_.find(policy);
-  if (limits && known != policies_.end() && known->second == *limits) return false;
-  if (!limits && known == policies_.end()) return false;
+  const bool is_known = known != policies_.end();
+  if (limits ? is_known && known->second.limits == *limits : !is_known) return;
   if (limits) {
-    policies_[policy] = *limits;
+    change(policies_[policy], *limits, now);
   } else {
     policies_.erase(known);
   }
   reopen_all();
-  return true;
+}
+
+void AdmissionScopes::drain_rates(base::TimePoint now) {
+  if (cluster_.rate) cluster_.rate->drain(now);
+  for (auto& [policy, level] : policies_) {
+    if (level.rate) level.rate->drain(now);
+  }
+}
+
+std::optional<base::TimePoint> AdmissionScopes::next_cluster_token(base::TimePoint now) const {
+  if (!cluster_.rate || cluster_.rate->has_token(now)) return std::nullopt;
+  return cluster_.rate->next_token(now);
+}
+
+void AdmissionScopes::take_tokens(const std::string& policy, base::TimePoint now) {
+  if (cluster_.rate) cluster_.rate->take(now);
+  const auto level = policies_.find(policy);
+  if (level != policies_.end() && level->second.rate) level->second.rate->take(now);
+}
+
+void AdmissionScopes::give_tokens_back(const std::string& policy) {
+  if (cluster_.rate) cluster_.rate->give_back();
+  const auto level = policies_.find(policy);
+  if (level == policies_.end() || !level->second.rate) return;
+  level->second.rate->give_back();
+  reopen_if_waiting("policy/" + policy + "/rate");
+}
+
+std::vector<std::pair<api::ObjectKey, base::TimePoint>> AdmissionScopes::next_in_rates(base::TimePoint now) const {
+  std::vector<std::pair<api::ObjectKey, base::TimePoint>> next;
+  for (const auto& [policy, level] : policies_) {
+    if (!level.rate) continue;
+    const auto scope = scopes_.find("policy/" + policy + "/rate");
+    if (scope == scopes_.end() || scope->second.parked.empty()) continue;
+    next.emplace_back(std::get<api::ObjectKey>(*scope->second.parked.begin()), level.rate->next_token(now));
+  }
+  return next;
 }
 
 bool AdmissionScopes::set_node(const std::string& node, std::optional<NodeFacts> facts) {
@@ -103,6 +156,7 @@ AdmissionScopes::Ids AdmissionScopes::attach(const AdmissionRequest& request) {
   if (request.policy.empty()) return ids;
   attach_one(Kind::kTotal, request.policy, "", "policy/" + request.policy + "/total", ids);
   attach_level(request, request.policy, "policy/" + request.policy + "/", ids);
+  attach_one(Kind::kRate, request.policy, "", "policy/" + request.policy + "/rate", ids);
   return ids;
 }
 
@@ -122,7 +176,8 @@ std::int64_t AdmissionScopes::whole_of(const Scope& scope) const {
       const auto node = nodes_.find(scope.name);
       return node == nodes_.end() ? 0 : node->second.max_pods;
     }
-    case Kind::kNamespace: return 0;
+    case Kind::kNamespace:
+    case Kind::kRate: return 0;
     case Kind::kWorkload: return scope.size.value_or(0);
     case Kind::kZone: {
       const auto zone = zone_sizes_.find(scope.name);
@@ -133,11 +188,11 @@ std::int64_t AdmissionScopes::whole_of(const Scope& scope) const {
 }
 
 std::optional<std::int64_t> AdmissionScopes::limit_of(const Scope& scope) const {
-  const api::InFlightLimits* limits = &cluster_;
+  const api::InFlightLimits* limits = &cluster_.limits.in_flight;
   if (!scope.policy.empty()) {
     const auto found = policies_.find(scope.policy);
     if (found == policies_.end()) return std::nullopt;
-    limits = &found->second;
+    limits = &found->second.limits.in_flight;
   }
   switch (scope.kind) {
     case Kind::kTotal: return resolved(limits->total, whole_of(scope));
@@ -146,17 +201,22 @@ std::optional<std::int64_t> AdmissionScopes::limit_of(const Scope& scope) const 
     case Kind::kNamespace: return resolved(limits->per_namespace, whole_of(scope));
     case Kind::kWorkload: return resolved(limits->per_workload, whole_of(scope));
     case Kind::kZone: return resolved(limits->per_zone, whole_of(scope));
+    case Kind::kRate: return std::nullopt;
   }
   return std::nullopt;
 }
 
-bool AdmissionScopes::has_room(const Scope& scope) const {
+bool AdmissionScopes::has_room(const Scope& scope, base::TimePoint now) const {
+  if (scope.kind == Kind::kRate) {
+    const auto level = policies_.find(scope.policy);
+    return level == policies_.end() || !level->second.rate || level->second.rate->has_token(now);
+  }
   const auto limit = limit_of(scope);
   return !limit || scope.used < *limit;
 }
 
 std::optional<std::int64_t> AdmissionScopes::total_limit() const {
-  return resolved(cluster_.total, static_cast<std::int64_t>(nodes_.size()));
+  return resolved(cluster_.limits.in_flight.total, static_cast<std::int64_t>(nodes_.size()));
 }
 
 bool AdmissionScopes::total_has_room() const {
@@ -173,9 +233,9 @@ void AdmissionScopes::count(const Ids& ids, Part part, int by) {
   }
 }
 
-const std::string* AdmissionScopes::first_full(const Ids& ids) const {
+const std::string* AdmissionScopes::first_full(const Ids& ids, base::TimePoint now) const {
   for (const std::string& id : ids) {
-    if (!has_room(scopes_.at(id))) return &id;
+    if (!has_room(scopes_.at(id), now)) return &id;
   }
   return nullptr;
 }
@@ -198,11 +258,11 @@ void AdmissionScopes::reopen_all() {
   }
 }
 
-std::optional<AdmissionOrder> AdmissionScopes::take_next() {
+std::optional<AdmissionOrder> AdmissionScopes::take_next(base::TimePoint now) {
   while (!opened_.empty()) {
     const std::string id = opened_.extract(opened_.begin()).value();
     const auto at = scopes_.find(id);
-    if (at == scopes_.end() || at->second.parked.empty() || !has_room(at->second)) continue;
+    if (at == scopes_.end() || at->second.parked.empty() || !has_room(at->second, now)) continue;
     return at->second.parked.extract(at->second.parked.begin()).value();
   }
   return std::nullopt;
@@ -215,11 +275,16 @@ std::int64_t AdmissionScopes::parked() const {
 }
 
 api::Blocker AdmissionScopes::blocker(const std::string& id) const {
-  static constexpr const char* kNames[] = {"total", "node", "targetNode", "namespace", "workload", "zone"};
+  static constexpr const char* kNames[] = {"total", "node", "targetNode", "namespace", "workload", "zone", "rate"};
   static constexpr const char* kWhere[] = {
-      "", " from node ", " towards node ", " in namespace ", " of workload ", " from zone "};
+      "", " from node ", " towards node ", " in namespace ", " of workload ", " from zone ", ""};
   api::Blocker blocker;
   blocker.kind = "Limit";
+  if (id.empty() && total_has_room() && cluster_.rate) {
+    blocker.name = "rate";
+    blocker.message = text_of(cluster_.rate->limit());
+    return blocker;
+  }
   if (id.empty()) {
     blocker.name = "total";
     blocker.message = fmt::format("at most {} evacuations in flight in the cluster", total_limit().value_or(0));
@@ -228,8 +293,14 @@ api::Blocker AdmissionScopes::blocker(const std::string& id) const {
   const Scope& scope = scopes_.at(id);
   const auto kind = static_cast<std::size_t>(scope.kind);
   blocker.name = scope.policy.empty() ? kNames[kind] : fmt::format("policy {} {}", scope.policy, kNames[kind]);
-  blocker.message = fmt::format("at most {} in flight{}{}{}", limit_of(scope).value_or(0), kWhere[kind], scope.name,
-                                scope.policy.empty() ? "" : " under policy " + scope.policy);
+  const std::string under = scope.policy.empty() ? "" : " under policy " + scope.policy;
+  const auto level = policies_.find(scope.policy);
+  if (scope.kind == Kind::kRate && level != policies_.end() && level->second.rate) {
+    blocker.message = text_of(level->second.rate->limit()) + under;
+    return blocker;
+  }
+  blocker.message =
+      fmt::format("at most {} in flight{}{}{}", limit_of(scope).value_or(0), kWhere[kind], scope.name, under);
   return blocker;
 }
 

@@ -15,6 +15,7 @@
 #include "api/core.hpp"
 #include "api/evacuation.hpp"
 #include "api/limits.hpp"
+#include "controllers/admission_rate.hpp"
 #include "controllers/admission_request.hpp"
 
 namespace controllers {
@@ -38,11 +39,14 @@ class AdmissionScopes {
     kArrival,    ///< what is held until the replacement is Ready: workload, target node
   };
 
-  explicit AdmissionScopes(api::InFlightLimits cluster) : cluster_(std::move(cluster)) {}
+  explicit AdmissionScopes(const api::AdmissionLimits& cluster) { set_cluster_limits(cluster, {}); }
 
-  void set_cluster_limits(api::InFlightLimits limits);
-  /// nullopt: no limits. False: nothing changed.
-  bool set_policy_limits(const std::string& policy, std::optional<api::InFlightLimits> limits);
+  void set_cluster_limits(const api::AdmissionLimits& limits, base::TimePoint now);
+  /// nullopt: no limits.
+  void set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
+                         base::TimePoint now);
+  /// This replica leads from now on, and does not know what its predecessor admitted: no tokens are saved up.
+  void drain_rates(base::TimePoint now);
   /// nullopt: the node is gone. True: its zone changed, so whoever leaves it falls under other scopes now.
   bool set_node(const std::string& node, std::optional<NodeFacts> facts);
 
@@ -52,8 +56,15 @@ class AdmissionScopes {
 
   void count(const Ids& ids, Part part, int by);
   /// The first scope that has no room; nullptr: all have.
-  const std::string* first_full(const Ids& ids) const;
-  /// Room in the cluster's total?
+  const std::string* first_full(const Ids& ids, base::TimePoint now) const;
+  /// Room in the cluster's total, and a token of its rate?
+  bool cluster_has_room(base::TimePoint now) const { return total_has_room() && !next_cluster_token(now); }
+  /// When the cluster's rate has a token again; nullopt: it has one, or there is no such limit.
+  std::optional<base::TimePoint> next_cluster_token(base::TimePoint now) const;
+  /// One was admitted: takes its tokens. REQUIRES: there was room everywhere.
+  void take_tokens(const std::string& policy, base::TimePoint now);
+  /// The newest admission was not used.
+  void give_tokens_back(const std::string& policy);
   bool total_has_room() const;
   std::int64_t total_used() const { return total_used_; }
   std::optional<std::int64_t> total_limit() const;
@@ -67,14 +78,20 @@ class AdmissionScopes {
   void reopen(const std::string& id) { opened_.insert(id); }
   /// The next one to try of those parked in reopened scopes with room; one of each scope, the others of that scope
   /// follow at its next reopen().
-  std::optional<AdmissionOrder> take_next();
+  std::optional<AdmissionOrder> take_next(base::TimePoint now);
+  /// Who waits first for a policy's next token, and when it comes; one for each policy.
+  std::vector<std::pair<api::ObjectKey, base::TimePoint>> next_in_rates(base::TimePoint now) const;
   std::int64_t parked() const;
 
-  /// Names the scope and its limit; empty id: the cluster's total.
+  /// Names the scope and its limit; empty id: the cluster's total or, if that has room, its rate.
   api::Blocker blocker(const std::string& id) const;
 
  private:
-  enum class Kind { kTotal, kNode, kTargetNode, kNamespace, kWorkload, kZone };
+  enum class Kind { kTotal, kNode, kTargetNode, kNamespace, kWorkload, kZone, kRate };
+  struct Level {
+    api::AdmissionLimits limits;
+    std::optional<AdmissionRate> rate;  ///< exactly with limits.rate
+  };
   struct Scope {
     Kind kind = Kind::kTotal;
     std::string policy;  ///< empty: the cluster's limit
@@ -91,10 +108,11 @@ class AdmissionScopes {
   void reopen_around(const std::string& node, const std::string& zone);
   std::optional<std::int64_t> limit_of(const Scope& scope) const;
   std::int64_t whole_of(const Scope& scope) const;
-  bool has_room(const Scope& scope) const;
+  bool has_room(const Scope& scope, base::TimePoint now) const;
+  static void change(Level& level, const api::AdmissionLimits& limits, base::TimePoint now);
 
-  api::InFlightLimits cluster_;
-  std::map<std::string, api::InFlightLimits> policies_;
+  Level cluster_;
+  std::map<std::string, Level> policies_;
   std::unordered_map<std::string, NodeFacts> nodes_;
   std::unordered_map<std::string, std::int64_t> zone_sizes_;
   std::unordered_map<std::string, Scope> scopes_;

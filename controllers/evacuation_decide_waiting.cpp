@@ -98,6 +98,7 @@ std::string_view waiting_reason(const std::string& scope) {
   if (scope.ends_with("targetNode")) return "WaitingTargetNode";
   if (scope.ends_with("node")) return "WaitingNode";
   if (scope.ends_with("zone")) return "WaitingZone";
+  if (scope.ends_with("rate")) return "WaitingRate";
   if (scope.ends_with("namespace")) return "WaitingNamespace";
   if (scope.ends_with("workload")) return "WaitingGroup";
   return "WaitingTotal";

@@ -12,7 +12,8 @@ namespace controllers {
 
 /// Handlers run on the reflectors' threads: they count and enqueue, nothing more.
 /// REQUIRES: add_evacuation_indexes() was called; before the first run() or poll() of the informers; all outlive them.
-/// The admission queue's wake callback should be `[&](const api::ObjectKey& key) { queue.add(key); }`.
+/// The admission queue's wake callback should be `[&](const api::ObjectKey& key, base::Duration after) {
+/// queue.add_after(key, after); }`.
 inline void connect_evacuations(kube::Informer<api::Evacuation>& evacuations, kube::Informer<api::Pod>& pods,
                                 kube::Informer<api::PodDisruptionBudget>& pdbs, AdmissionQueue& admission,
                                 EvacuationReconciler& reconciler, kube::WorkQueue& queue) {

@@ -135,7 +135,8 @@ struct Operator::Impl {
             deps.config.audit.on_failure == OperatorConfig::OnAuditFailure::kStopAdmissions),
         evacuation_queue(deps.clock),
         policy_queue(deps.clock),
-        admission(deps.config.in_flight, [this](const api::ObjectKey& key) { evacuation_queue.add(key); }),
+        admission({deps.config.in_flight, deps.config.rate}, deps.clock,
+                  [this](const api::ObjectKey& key, base::Duration after) { evacuation_queue.add_after(key, after); }),
         evacuations(
             {.client = deps.client,
              .clock = deps.clock,
@@ -200,6 +201,7 @@ struct Operator::Impl {
   void resume() {
     const base::TimePoint now = deps.clock.now();
     evacuations.resume(now);
+    admission.resume();
     for (const auto& each : caches.evacuations.store().list()) {
       if (is_taken_over(*each, now)) trail.on_taken_over(*each, now);
     }
@@ -225,8 +227,8 @@ struct Operator::Impl {
     caches.policies.add_handler([this](const auto& before, const auto& after) {
       const ObservedPolicy& seen = after ? *after : *before;
       const bool has_limits = after && after->policy;
-      admission.set_policy_limits(seen.meta.name,
-                                  has_limits ? std::optional(after->policy->spec.limits.in_flight) : std::nullopt);
+      admission.set_policy_limits(
+          seen.meta.name, has_limits ? std::optional(api::admission_limits(after->policy->spec.limits)) : std::nullopt);
       policy_queue.add(seen.meta.key());
     });
     caches.nodes.add_handler([this](const auto& before, const auto& after) {

@@ -47,6 +47,7 @@ struct OperatorConfig {
                                 .per_workload = api::IntOrPercent{1, false},
                                 .per_target_node = api::IntOrPercent{2, false},
                                 .per_zone = std::nullopt};
+  std::optional<api::RateLimit> rate;  ///< of admissions; absent: as fast as slots allow
   LeaderElection leader_election;
   double qps = 50;
   std::int32_t burst = 100;

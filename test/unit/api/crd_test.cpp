@@ -61,6 +61,7 @@ Kind evacuation_kind() {
 Kind policy_kind() {
   api::DeschedulerPolicySpec variant;
   variant.evictability.namespaces.include = {"a"};
+  variant.limits.rate = api::RateLimit{{}, 30, 1};
   variant.evictability.priority_threshold = api::PriorityThreshold{std::nullopt, "high"};
   return {"evacuator.dev_deschedulerpolicies.yaml",
           [] {

@@ -135,12 +135,11 @@ INSTANTIATE_TEST_SUITE_P(
                    {"spec.schedule.cron: not supported yet", "spec.schedule.timeZone: not supported yet",
                     "spec.schedule.windows: not supported yet", "spec.schedule.triggers: not supported yet"}},
         StrictCase{"SpecOfTheFuture",
-                   R"({"usageSources":[],"gates":[{}],"limits":{"rate":{},"cooldown":{}},
+                   R"({"usageSources":[],"gates":[{}],"limits":{"cooldown":{}},
                       "evictability":{"optOuts":[]},"evacuation":{"waitForReplacement":true,"placement":{}}})",
-                   {"spec.evictability.optOuts: not supported yet", "spec.limits.rate: not supported yet",
-                    "spec.limits.cooldown: not supported yet", "spec.evacuation.waitForReplacement: not supported yet",
-                    "spec.evacuation.placement: unknown field", "spec.usageSources: not supported yet",
-                    "spec.gates: not supported yet"}},
+                   {"spec.evictability.optOuts: not supported yet", "spec.limits.cooldown: not supported yet",
+                    "spec.evacuation.waitForReplacement: not supported yet", "spec.evacuation.placement: unknown field",
+                    "spec.usageSources: not supported yet", "spec.gates: not supported yet"}},
         StrictCase{"ArgsOfAnotherType",
                    R"({"strategies":[{"name":"A"},{"name":"B","args":[1]}]})",
                    {"spec.strategies[1].args: must be an object, not a list"}},
@@ -262,6 +261,16 @@ INSTANTIATE_TEST_SUITE_P(
                     s.evictability.pod_protections.protected_storage_classes = {"a", ""};
                   },
                   {"spec.evictability.podProtections.config.PodsWithPVC.protectedStorageClasses[1].name: is required"}},
+        BoundCase{"RateOfNothing",
+                  [](auto& s) { s.limits.rate = api::RateLimit{}; },
+                  {"spec.limits.rate: must have either perSecond or perMinute, and not both"}},
+        BoundCase{"RateTwice",
+                  [](auto& s) {
+                    s.limits.rate = api::RateLimit{0, 20'000, 0};
+                  },
+                  {"spec.limits.rate: must have either perSecond or perMinute, and not both",
+                   "spec.limits.rate.perSecond: 0 is below 1", "spec.limits.rate.perMinute: 20000 is above 10000",
+                   "spec.limits.rate.burst: 0 is below 1"}},
         BoundCase{"NamelessStrategy",
                   [](Spec& s) {
                     s.strategies = {{"", "{}"}};

@@ -117,6 +117,7 @@ api::DeschedulerPolicySpec populated_policy_spec() {
   spec.limits.per_cycle = {5, 0, 1};
   spec.limits.in_flight = {api::IntOrPercent{10, true},  api::IntOrPercent{2, false}, api::IntOrPercent{0, false},
                            api::IntOrPercent{100, true}, api::IntOrPercent{3, false}, api::IntOrPercent{50, true}};
+  spec.limits.rate = api::RateLimit{2, {}, 7};
   populate_shared(spec.evacuation);
   return spec;
 }

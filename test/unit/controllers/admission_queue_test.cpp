@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -70,7 +72,13 @@ AdmissionRequest request(const Wish& wish, std::int32_t attempt = 1) {
 class Admissions : public testing::Test {
  protected:
   explicit Admissions(api::InFlightLimits cluster = limits(number(5), number(2), number(1)))
-      : queue(std::move(cluster), [this](const api::ObjectKey& key) { woken.push_back(key.name); }) {}
+      : queue({std::move(cluster)}, clock, [this](const api::ObjectKey& key, base::Duration after) {
+          if (after > base::Duration::zero()) {
+            alarms[key.name] = clock.now() + after;
+          } else {
+            woken.push_back(key.name);
+          }
+        }) {}
 
   bool granted(const Wish& wish, std::int32_t attempt = 1) {
     last = queue.request(request(wish, attempt));
@@ -89,7 +97,11 @@ class Admissions : public testing::Test {
     for (int i = from; i < to; ++i) queue.set_node(fmt::format("node-{}", i), NodeFacts{zone, max_pods});
   }
 
+  void set_limits(api::InFlightLimits in_flight) { queue.set_cluster_limits({std::move(in_flight)}); }
+
+  base::ManualClock clock{kNoon};
   std::vector<std::string> woken;
+  std::map<std::string, base::TimePoint> alarms;  ///< who is to ask again, and when
   AdmissionQueue queue;
   Admission last;
 };
@@ -181,7 +193,7 @@ TEST_F(Admissions, CountsNoSlotForWhatWasNeverAdmitted) {
 }
 
 TEST_F(Admissions, ResolvesPercentages) {
-  queue.set_cluster_limits(limits(percent(10), {}, percent(20)));
+  set_limits(limits(percent(10), {}, percent(20)));
   add_nodes(0, 25);
   EXPECT_TRUE(granted({.n = 0, .node = "a"}));
   EXPECT_TRUE(granted({.n = 1, .node = "b"}));
@@ -195,8 +207,7 @@ TEST_F(Admissions, ResolvesPercentages) {
 }
 
 TEST_F(Admissions, CountsWhatIsOnItsWayToOneNode) {
-  queue.set_cluster_limits(
-      {.total = {}, .per_node = {}, .per_namespace = {}, .per_workload = {}, .per_target_node = number(2)});
+  set_limits({.total = {}, .per_node = {}, .per_namespace = {}, .per_workload = {}, .per_target_node = number(2)});
   EXPECT_TRUE(granted({.n = 0, .node = "a", .target = "t"}));
   EXPECT_TRUE(granted({.n = 1, .node = "b", .target = "t"}));
   EXPECT_EQ(waits_for({.n = 2, .node = "c", .target = "t"}), "targetNode");
@@ -210,8 +221,7 @@ TEST_F(Admissions, CountsWhatIsOnItsWayToOneNode) {
 }
 
 TEST_F(Admissions, CountsTheNodeWhereTheReplacementReallyIs) {
-  queue.set_cluster_limits(
-      {.total = {}, .per_node = {}, .per_namespace = {}, .per_workload = {}, .per_target_node = number(1)});
+  set_limits({.total = {}, .per_node = {}, .per_namespace = {}, .per_workload = {}, .per_target_node = number(1)});
   EXPECT_TRUE(granted({.n = 0, .node = "a", .target = "t"}));
   EXPECT_EQ(waits_for({.n = 1, .node = "b", .target = "t"}), "targetNode");
   api::Evacuation landed = object({.n = 0, .node = "a", .target = "t"}, Phase::kVerifying, 1);
@@ -226,12 +236,12 @@ TEST_F(Admissions, CountsTheNodeWhereTheReplacementReallyIs) {
 }
 
 TEST_F(Admissions, CountsWhatLeavesOneZone) {
-  queue.set_cluster_limits({.total = {},
-                            .per_node = {},
-                            .per_namespace = {},
-                            .per_workload = {},
-                            .per_target_node = {},
-                            .per_zone = number(2)});
+  set_limits({.total = {},
+              .per_node = {},
+              .per_namespace = {},
+              .per_workload = {},
+              .per_target_node = {},
+              .per_zone = number(2)});
   add_nodes(0, 3, "east");
   add_nodes(3, 5, "west");
   EXPECT_TRUE(granted({.n = 0, .node = "node-0"}));
@@ -245,12 +255,12 @@ TEST_F(Admissions, CountsWhatLeavesOneZone) {
 }
 
 TEST_F(Admissions, TakesAPercentageOfTheZonesNodesAndOfANodesPods) {
-  queue.set_cluster_limits({.total = {},
-                            .per_node = percent(2),
-                            .per_namespace = {},
-                            .per_workload = {},
-                            .per_target_node = {},
-                            .per_zone = percent(50)});
+  set_limits({.total = {},
+              .per_node = percent(2),
+              .per_namespace = {},
+              .per_workload = {},
+              .per_target_node = {},
+              .per_zone = percent(50)});
   add_nodes(0, 6, "east", 100);
   EXPECT_TRUE(granted({.n = 0, .node = "node-0"}));
   EXPECT_TRUE(granted({.n = 1, .node = "node-0"}));
@@ -262,12 +272,12 @@ TEST_F(Admissions, TakesAPercentageOfTheZonesNodesAndOfANodesPods) {
 }
 
 TEST_F(Admissions, FollowsANodeIntoItsZone) {
-  queue.set_cluster_limits({.total = {},
-                            .per_node = {},
-                            .per_namespace = {},
-                            .per_workload = {},
-                            .per_target_node = {},
-                            .per_zone = number(1)});
+  set_limits({.total = {},
+              .per_node = {},
+              .per_namespace = {},
+              .per_workload = {},
+              .per_target_node = {},
+              .per_zone = number(1)});
   show({.n = 0, .node = "node-0"}, Phase::kEvicting);  // a new leader hears of the Evacuation before the node
   show({.n = 1, .node = "node-1"}, Phase::kEvicting);
   add_nodes(0, 3, "east");
@@ -289,7 +299,7 @@ TEST(NodeFactsOf, ReadZoneAndRoom) {
 }
 
 TEST_F(Admissions, AppliesAPolicysOwnLimits) {
-  queue.set_policy_limits("gentle", limits(number(1)));
+  queue.set_policy_limits("gentle", {{limits(number(1))}});
   EXPECT_TRUE(granted({.n = 0, .node = "a", .policy = "gentle"}));
   EXPECT_EQ(waits_for({.n = 1, .node = "b", .policy = "gentle"}), "policy gentle total");
   EXPECT_TRUE(granted({.n = 2, .node = "c", .policy = "other"}));
@@ -299,7 +309,7 @@ TEST_F(Admissions, AppliesAPolicysOwnLimits) {
 }
 
 TEST_F(Admissions, ClusterLimitsWinOverAPolicys) {
-  queue.set_policy_limits("wild", limits(number(100), number(100)));
+  queue.set_policy_limits("wild", {{limits(number(100), number(100))}});
   EXPECT_TRUE(granted({.n = 0, .policy = "wild"}));
   EXPECT_TRUE(granted({.n = 1, .policy = "wild"}));
   EXPECT_EQ(waits_for({.n = 2, .policy = "wild"}), "node");
@@ -307,7 +317,7 @@ TEST_F(Admissions, ClusterLimitsWinOverAPolicys) {
 
 TEST_F(Admissions, LowerLimitsTakeNothingBack) {
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(granted({.n = i, .node = fmt::format("node-{}", i)}));
-  queue.set_cluster_limits(limits(number(2)));
+  set_limits(limits(number(2)));
   EXPECT_EQ(waits_for({.n = 9, .node = "z"}), "total");
   for (int i = 0; i < 3; ++i) show({.n = i}, Phase::kSucceeded);
   EXPECT_EQ(woken, std::vector<std::string>{"evac-00009"});
@@ -368,10 +378,93 @@ TEST_F(Admissions, StartsOverForARecreatedObject) {
   EXPECT_EQ(queue.usage().in_flight, 0);
 }
 
+class RatedAdmissions : public Admissions {
+ protected:
+  RatedAdmissions() : Admissions(limits(number(100))) {}
+  void set_rate(api::RateLimit rate) { queue.set_cluster_limits({limits(number(100)), rate}); }
+  /// Lets the time of the next alarm come; true if the one that it wakes is granted a slot then.
+  bool alarm_grants(const Wish& wish) {
+    const auto at = alarms.find(fmt::format("evac-{:05}", wish.n));
+    if (at == alarms.end()) return false;
+    clock.set(at->second);
+    alarms.erase(at);
+    return granted(wish);
+  }
+};
+
+TEST_F(RatedAdmissions, AdmitsABurstAndThenOneEachInterval) {
+  set_rate({{}, 60, 2});
+  EXPECT_TRUE(granted({.n = 0, .node = "a"}));
+  EXPECT_TRUE(granted({.n = 1, .node = "b"}));
+  EXPECT_EQ(waits_for({.n = 2, .node = "c"}), "rate");
+  EXPECT_EQ(last.slot.limit->message, "at most 60 admissions each minute, 2 at once");
+  EXPECT_EQ(alarms, (std::map<std::string, base::TimePoint>{{"evac-00002", kNoon + base::seconds(1)}}));
+  EXPECT_EQ(waits_for({.n = 3, .node = "d"}), "rate");
+  EXPECT_EQ(alarms.size(), 1U) << "only the first in line is woken: ten thousand would stampede";
+  EXPECT_TRUE(alarm_grants({.n = 2, .node = "c"}));
+  EXPECT_EQ(alarms, (std::map<std::string, base::TimePoint>{{"evac-00003", kNoon + base::seconds(2)}}));
+}
+
+TEST_F(RatedAdmissions, TheTokenGoesToTheFirstInLineWhoeverIsWokenForIt) {
+  set_rate({1, {}, 1});
+  EXPECT_TRUE(granted({.n = 0}));
+  EXPECT_EQ(waits_for({.n = 1}), "rate");
+  EXPECT_EQ(waits_for({.n = 2, .priority = 9}), "rate");
+  EXPECT_FALSE(alarm_grants({.n = 1}));
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-00002"});
+  EXPECT_EQ(alarms.at("evac-00001"), kNoon + base::seconds(2));
+}
+
+TEST_F(RatedAdmissions, APolicysRateHoldsOnlyItsOwn) {
+  queue.set_policy_limits("slow", {{{}, api::RateLimit{{}, 1, 1}}});
+  EXPECT_TRUE(granted({.n = 0, .policy = "slow"}));
+  EXPECT_EQ(waits_for({.n = 1, .policy = "slow"}), "policy slow rate");
+  EXPECT_EQ(last.slot.limit->message, "at most 1 admissions each minute, 1 at once under policy slow");
+  EXPECT_TRUE(granted({.n = 2, .policy = "other"}));
+  EXPECT_TRUE(granted({.n = 3}));
+  EXPECT_EQ(alarms, (std::map<std::string, base::TimePoint>{{"evac-00001", kNoon + base::minutes(1)}}));
+  EXPECT_TRUE(alarm_grants({.n = 1, .policy = "slow"}));
+}
+
+TEST_F(RatedAdmissions, ARetryIsAnAdmissionAndTheNextEvictorIsNone) {
+  set_rate({{}, 1, 1});
+  EXPECT_TRUE(granted({.n = 0}));
+  show({.n = 0}, Phase::kRequesting);
+  EXPECT_TRUE(granted({.n = 0}, 2)) << "the slot goes on into the next attempt";
+  show({.n = 0}, Phase::kRequesting, 2);
+  show({.n = 0}, Phase::kBackoff, 2);
+  EXPECT_FALSE(granted({.n = 0}, 3));
+}
+
+TEST_F(RatedAdmissions, GivesTheTokenOfAnUnusedAdmissionToTheNext) {
+  set_rate({{}, 1, 1});
+  EXPECT_TRUE(granted({.n = 0}));
+  EXPECT_EQ(waits_for({.n = 1}), "rate");
+  queue.withdraw({"shop", "evac-00000"});
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-00001"});
+}
+
+TEST_F(RatedAdmissions, ANewLeaderHasNothingSavedUp) {
+  set_rate({{}, 60, 5});
+  queue.resume();
+  EXPECT_EQ(waits_for({.n = 0}), "rate");
+  EXPECT_EQ(alarms.at("evac-00000"), kNoon + base::seconds(1));
+}
+
+TEST_F(RatedAdmissions, AFullTotalIsNamedBeforeTheRate) {
+  queue.set_cluster_limits({limits(number(1)), api::RateLimit{{}, 1, 1}});
+  EXPECT_TRUE(granted({.n = 0}));
+  EXPECT_EQ(waits_for({.n = 1}), "total");
+  EXPECT_TRUE(alarms.empty());
+  show({.n = 0}, Phase::kSucceeded);
+  EXPECT_EQ(alarms.size(), 1U) << "now it waits for the token";
+}
+
 /// I7 against a plain model, over random events in random order, with operators that die and forget.
 class LimitModel : public testing::TestWithParam<unsigned> {
  protected:
   static constexpr int kWishes = 60;
+  static constexpr int kInFlight = 5;
   static constexpr int kNodes = 6;  ///< node-0, node-2… are in zone-0, the others in zone-1
 
   LimitModel() : random(GetParam()) {
@@ -390,7 +483,10 @@ class LimitModel : public testing::TestWithParam<unsigned> {
   void start_leader() {
     granted.clear();
     leader = std::make_unique<AdmissionQueue>(
-        api::InFlightLimits{number(5), number(2), {}, number(1), number(2), number(3)}, [](const api::ObjectKey&) {});
+        api::AdmissionLimits{{number(kInFlight), number(2), {}, number(1), number(2), number(3)},
+                             api::RateLimit{{}, 120, 3}},
+        clock, [](const api::ObjectKey&, base::Duration) {});
+    leader->resume();
     const auto learn_nodes = [&] {
       for (int i = 0; i < kNodes; ++i) {
         leader->set_node(fmt::format("node-{}", i), NodeFacts{fmt::format("zone-{}", i % 2), 110});
@@ -398,7 +494,7 @@ class LimitModel : public testing::TestWithParam<unsigned> {
     };
     if (random() % 2) learn_nodes();
     for (const auto& [n, phase] : stored) show(n, phase);
-    leader->set_policy_limits("p", limits(number(3), {}, {}, number(2)));
+    leader->set_policy_limits("p", {{limits(number(3), {}, {}, number(2))}});
     learn_nodes();
   }
 
@@ -414,16 +510,17 @@ class LimitModel : public testing::TestWithParam<unsigned> {
   void take_a_step() {
     const int n = static_cast<int>(random() % kWishes);
     const auto at = stored.find(n);
+    clock.advance(std::chrono::milliseconds(random() % 400));
     if (random() % 500 == 0) return start_leader();
     if (at == stored.end()) {
       if (random() % 16 == 0) {
         leader->withdraw(object(wishes[static_cast<std::size_t>(n)]).meta.key());
-        granted.erase(n);
+        if (granted.erase(n)) std::erase(admissions, std::pair(n, admitted_at.at(n)));
       } else if (granted.contains(n) && random() % 2) {
         granted.erase(n);
         store(n, Phase::kPreparing);
       } else if (leader->request(request(wishes[static_cast<std::size_t>(n)])).slot.state == Slot::State::kGranted) {
-        granted.insert(n);
+        if (granted.insert(n).second) admissions.emplace_back(n, admitted_at[n] = clock.now());
       }
     } else if (at->second == Phase::kPreparing && random() % 2) {
       store(n, random() % 4 ? Phase::kEvicting : Phase::kRequesting);
@@ -456,10 +553,18 @@ class LimitModel : public testing::TestWithParam<unsigned> {
     for (const auto& [name, count] : targets) ASSERT_LE(count, 2) << name;
     for (const auto& [name, count] : workloads) ASSERT_LE(count, 1) << name;
     ASSERT_LE(leader->usage().in_flight, 5);
+    // Two a second and three at once. Who was let in by an event learns it when it asks again: a few at once then.
+    const std::size_t many = std::min<std::size_t>(admissions.size(), 60);
+    if (many == 0) return;
+    const auto span = admissions.back().second - admissions[admissions.size() - many].second;
+    ASSERT_LE(static_cast<std::int64_t>(many), kInFlight + 3 + span / std::chrono::milliseconds(500));
   }
 
+  base::ManualClock clock{kNoon};
   std::mt19937 random;
   std::vector<Wish> wishes;
+  std::vector<std::pair<int, base::TimePoint>> admissions;
+  std::map<int, base::TimePoint> admitted_at;
   std::map<int, Phase> stored;  ///< what every later leader reads
   std::set<int> granted;        ///< told to this leader's workers, not stored yet
   std::unique_ptr<AdmissionQueue> leader;
@@ -475,7 +580,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, LimitModel, testing::Range(1U, 9U));
 
 TEST_F(Admissions, ServesManyThreads) {
   std::vector<std::jthread> threads;
-  AdmissionQueue shared(limits(number(5), number(2)), [](const api::ObjectKey&) {});
+  AdmissionQueue shared({limits(number(5), number(2))}, clock, [](const api::ObjectKey&, base::Duration) {});
   std::atomic<int> granted_total{0};
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
@@ -497,7 +602,7 @@ TEST_F(Admissions, ServesManyThreads) {
 /// Nobody starves, and ten thousand waiting ones cost no more per admission than ten.
 TEST_F(Admissions, DrainsTenThousandInOrder) {
   constexpr int kMany = 10'000;
-  queue.set_cluster_limits({number(50), number(2), {}, number(1), number(2), number(20)});
+  set_limits({number(50), number(2), {}, number(1), number(2), number(20)});
   add_nodes(0, 250, "east");
   add_nodes(250, 500, "west");
   const auto wish = [](int i) {

@@ -119,7 +119,7 @@ class Shell : public testing::Test, private controllers::EventSink, private cont
   kube::Store<api::Evacuation> evacuations;
   kube::Store<api::Pod> pods;
   kube::Store<api::PodDisruptionBudget> pdbs;
-  controllers::AdmissionQueue admission{{}, [](const api::ObjectKey&) {}};
+  controllers::AdmissionQueue admission{{}, clock, [](const api::ObjectKey&, base::Duration) {}};
   bool leads = true;
   std::vector<std::string> events;
   std::vector<std::string> answers;

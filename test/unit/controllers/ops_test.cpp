@@ -83,7 +83,7 @@ TEST(OperatorConfig, HasTheDocumentedDefaults) {
 
 TEST(OperatorConfig, ReadsEveryField) {
   const auto config = parse_operator_config(R"(
-limits: {inFlight: {total: "10%", perNode: 3, perNamespace: 4, perWorkload: "20%", perTargetNode: 6, perZone: "30%"}}
+limits: {inFlight: {total: "10%", perNode: 3, perNamespace: 4, perWorkload: "20%", perTargetNode: 6, perZone: "30%"}, rate: {perMinute: 30, burst: 4}}
 leaderElection: {enabled: false, namespace: ops, name: x, leaseDuration: 30s, renewDeadline: 20s, retryPeriod: 5s}
 client: {qps: 500, burst: 1000}
 server: {address: "127.0.0.1:0"}
@@ -95,6 +95,7 @@ workers: 7
   EXPECT_EQ(config->in_flight.per_workload, (api::IntOrPercent{20, true}));
   EXPECT_EQ(config->in_flight.per_target_node, (api::IntOrPercent{6, false}));
   EXPECT_EQ(config->in_flight.per_zone, (api::IntOrPercent{30, true}));
+  EXPECT_EQ(config->rate, (api::RateLimit{{}, 30, 4}));
   EXPECT_FALSE(config->leader_election.enabled);
   EXPECT_EQ(config->qps, 500);
   EXPECT_EQ(config->log_format, base::LogFormat::kJson);
@@ -114,14 +115,17 @@ TEST_P(BadOperatorConfig, NamesTheField) {
 }
 INSTANTIATE_TEST_SUITE_P(
     OperatorConfig, BadOperatorConfig,
-    testing::Values(BadConfig{"Unknown", "limit: {}", "limit: unknown field"},
-                    BadConfig{"Percent", "limits: {inFlight: {total: 101%}}", "limits.inFlight.total"},
-                    BadConfig{"NoPercentHere", "limits: {inFlight: {perNamespace: 10%}}",
-                              "limits.inFlight.perNamespace"},
-                    BadConfig{"Later", "limits: {rate: {}}", "not supported yet"},
-                    BadConfig{"Deadline", "leaderElection: {renewDeadline: 20s}", "leaderElection.leaseDuration"},
-                    BadConfig{"Level", "logging: {level: loud}", "logging.level"},
-                    BadConfig{"Workers", "workers: 0", "workers"}, BadConfig{"NoYaml", "a: [", ""}),
+    testing::Values(
+        BadConfig{"Unknown", "limit: {}", "limit: unknown field"},
+        BadConfig{"Percent", "limits: {inFlight: {total: 101%}}", "limits.inFlight.total"},
+        BadConfig{"NoPercentHere", "limits: {inFlight: {perNamespace: 10%}}", "limits.inFlight.perNamespace"},
+        BadConfig{"Later", "limits: {cooldown: {}}", "not supported yet"},
+        BadConfig{"RateOfNothing", "limits: {rate: {burst: 3}}", "limits.rate: must have either"},
+        BadConfig{"RateTwice", "limits: {rate: {perSecond: 1, perMinute: 1}}", "limits.rate: must have either"},
+        BadConfig{"NoBurst", "limits: {rate: {perSecond: 1, burst: 0}}", "limits.rate.burst"},
+        BadConfig{"Deadline", "leaderElection: {renewDeadline: 20s}", "leaderElection.leaseDuration"},
+        BadConfig{"Level", "logging: {level: loud}", "logging.level"}, BadConfig{"Workers", "workers: 0", "workers"},
+        BadConfig{"NoYaml", "a: [", ""}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace
