@@ -113,6 +113,17 @@ PlannedMove planned_move_of(const Json& json) {
           lenient::text(json, "reason")};
 }
 
+CooldownRecord cooldown_record_of(const Json& json) {
+  CooldownRecord record{lenient::text(json, "subject"), {}};
+  if (const Json* times = lenient::array(json, "times")) {
+    for (const Json& item : *times) {
+      const auto time = item.is_string() ? base::parse_time(item.get_ref<const std::string&>()) : std::nullopt;
+      if (time) record.times.push_back(*time);
+    }
+  }
+  return record;
+}
+
 DeschedulerPolicyStatus policy_status_of(const Json& json) {
   DeschedulerPolicyStatus status;
   status.observed_generation = lenient::integer(json, "observedGeneration");
@@ -129,6 +140,11 @@ DeschedulerPolicyStatus policy_status_of(const Json& json) {
     }
   }
   status.plan_truncated = lenient::boolean(json, "planTruncated");
+  if (const Json* cooldowns = lenient::array(json, "cooldowns")) {
+    for (const Json& item : *cooldowns) {
+      if (item.is_object()) status.cooldowns.push_back(cooldown_record_of(item));
+    }
+  }
   return status;
 }
 
@@ -258,6 +274,11 @@ Json encode_status(const DeschedulerPolicyStatus& status) {
   put_time(json, "evictedUntil", status.evicted_until);
   const std::size_t rows = std::min(status.plan.size(), kMaxPublishedPlan);
   for (std::size_t i = 0; i < rows; ++i) json["plan"].push_back(encode_planned_move(status.plan[i]));
+  for (const CooldownRecord& record : status.cooldowns) {
+    Json times = Json::array();
+    for (const base::TimePoint time : record.times) times.push_back(wire_time(time));
+    json["cooldowns"].push_back({{"subject", record.subject}, {"times", std::move(times)}});
+  }
   if (status.plan_truncated || rows < status.plan.size()) json["planTruncated"] = true;
   return json;
 }

@@ -87,7 +87,7 @@ void read_limits(StrictObject& object, PolicyLimits& limits) {
   });
   object.with("inFlight", [&](StrictObject& json) { read_in_flight(json, limits.in_flight); });
   read_rate(object, limits.rate);
-  object.not_supported_yet({"cooldown"});
+  read_cooldown(object, limits.cooldown);
 }
 
 namespace {
@@ -162,6 +162,7 @@ void validate_limits(const PolicyLimits& limits, const FieldPath& at, FieldError
   check_limit(limits.per_cycle.per_namespace, cycle.field("perNamespace"), errors);
   validate_in_flight(limits.in_flight, at.field("inFlight"), errors);
   validate_rate(limits.rate, at.field("rate"), errors);
+  validate_cooldown(limits.cooldown, at.field("cooldown"), errors);
 }
 
 }  // namespace api

@@ -1,5 +1,7 @@
 #include "controllers/admission_queue.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -17,10 +19,20 @@ void drop_from(Index& index, const std::string& name, const api::ObjectKey& key)
   if (at->second.empty()) index.erase(at);
 }
 
+api::Blocker blocker_of(const CooldownLedger::Cooling& cooling) {
+  api::Blocker blocker;
+  blocker.kind = "Limit";
+  blocker.name = "cooldown";
+  blocker.message = fmt::format("{} was evacuated {} lately and is left in peace until {}", cooling.subject,
+                                cooling.count == 1 ? "once" : fmt::format("{} times", cooling.count),
+                                base::format_time(cooling.until));
+  return blocker;
+}
+
 }  // namespace
 
 AdmissionQueue::AdmissionQueue(api::AdmissionLimits cluster, const base::Clock& clock, Wake wake)
-    : clock_(clock), wake_(std::move(wake)), scopes_(cluster) {}
+    : clock_(clock), wake_(std::move(wake)), scopes_(cluster), cooldowns_(cluster.cooldown) {}
 
 void AdmissionQueue::wake(const Wakeups& wakeups, const api::ObjectKey* except) const {
   for (const auto& [key, after] : wakeups) {
@@ -44,11 +56,23 @@ void AdmissionQueue::resume() {
 }
 
 void AdmissionQueue::set_cluster_limits(const api::AdmissionLimits& limits) {
+  cooldowns_.set_cluster_limits(limits.cooldown);
   apply([&] { scopes_.set_cluster_limits(limits, clock_.now()); });
 }
 
 void AdmissionQueue::set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits) {
+  cooldowns_.set_policy_limits(policy, limits ? std::optional(limits->cooldown) : std::nullopt);
   apply([&] { scopes_.set_policy_limits(policy, limits, clock_.now()); });
+}
+
+void AdmissionQueue::restore_cooldowns(const std::string& policy, const std::vector<api::CooldownRecord>& records) {
+  if (!records.empty()) cooldowns_.restore(policy, records);
+}
+
+std::optional<CooldownLedger::Cooling> AdmissionQueue::cooling(const AdmissionRequest& request,
+                                                               base::TimePoint now) const {
+  if (request.policy.empty() || request.attempt > 1) return std::nullopt;
+  return cooldowns_.cooling(request.subjects, request.policy, now);
 }
 
 void AdmissionQueue::set_node(const std::string& node, std::optional<NodeFacts> facts) {
@@ -160,8 +184,8 @@ void AdmissionQueue::pump(Wakeups& wakeups) {
   for (pull_from_opened(now); !ready_.empty() && scopes_.cluster_has_room(now); pull_from_opened(now)) {
     const api::ObjectKey key = std::get<api::ObjectKey>(*ready_.begin());
     Entry& entry = entries_.at(key);
-    if (!claimant(key, entry).empty()) {
-      leave_line(entry);  // another one got hold of its pod meanwhile: let it find out
+    if (!claimant(key, entry).empty() || cooling(entry.request, now)) {
+      leave_line(entry);  // its pod or workload was evacuated meanwhile, or will be: let it find out
       wakeups.push_back({key, {}});
     } else if (const std::string* full = scopes_.first_full(entry.scopes, now)) {
       park(entry, *full);
@@ -216,6 +240,7 @@ void AdmissionQueue::show(const api::Evacuation& evacuation) {
 }
 
 void AdmissionQueue::observe(const api::Evacuation* before, const api::Evacuation* after) {
+  if (after) cooldowns_.note(*after);
   apply([&] {
     if (after && !api::is_terminal(after->status.phase)) return show(*after);
     erase((after ? after : before)->meta.key());
@@ -242,6 +267,13 @@ Admission AdmissionQueue::request(const AdmissionRequest& request) {
     }
     set_scopes(entry, request);
     recount(entry);
+    if (const auto cooling = this->cooling(request, clock_.now())) {
+      leave_line(entry);
+      result.slot.state = Slot::State::kWaiting;
+      result.slot.limit = blocker_of(*cooling);
+      result.slot.retry_at = cooling->until;
+      return result;
+    }
     line_up(entry, {-static_cast<std::int64_t>(request.priority), request.created, request.key});
     if (!entry.parked_at.empty()) scopes_.reopen(entry.parked_at);
     pump(wakeups);

@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "controllers/admission_request.hpp"
 #include "controllers/admission_scopes.hpp"
+#include "controllers/cooldown.hpp"
 #include "controllers/evacuation_decide.hpp"
 
 namespace controllers {
@@ -58,6 +59,11 @@ class AdmissionQueue {
 
   /// Name of the Evacuation that has the older claim on the same pod; empty: none.
   std::string duplicate_of(const api::Evacuation& evacuation) const;
+
+  /// Who was evacuated lately; fed by observe().
+  const CooldownLedger& cooldowns() const { return cooldowns_; }
+  /// A policy's status remembers what finished Evacuations no longer tell.
+  void restore_cooldowns(const std::string& policy, const std::vector<api::CooldownRecord>& records);
 
   struct Usage {
     std::int64_t in_flight = 0;
@@ -108,6 +114,8 @@ class AdmissionQueue {
   void pull_from_opened(base::TimePoint now);
   void pump(Wakeups& wakeups);
   void admit(Entry& entry, base::TimePoint now);
+  /// Only what a policy asks for anew is left in peace: people may have reasons, and a retry has its own back-off.
+  std::optional<CooldownLedger::Cooling> cooling(const AdmissionRequest& request, base::TimePoint now) const;
   void wake_at_tokens(base::TimePoint now, Wakeups& wakeups) const;
   void erase(const api::ObjectKey& key);
   std::string claimant(const api::ObjectKey& key, const Entry& entry) const;
@@ -116,6 +124,7 @@ class AdmissionQueue {
   const Wake wake_;
   mutable std::mutex mutex_;
   AdmissionScopes scopes_;
+  CooldownLedger cooldowns_;
   std::map<api::ObjectKey, Entry> entries_;
   std::unordered_map<std::string, std::set<api::ObjectKey>> by_pod_;
   std::unordered_map<std::string, std::set<api::ObjectKey>> by_node_;

@@ -2,6 +2,7 @@
 
 #include "api/condition.hpp"
 #include "api/well_known.hpp"
+#include "controllers/cooldown.hpp"
 
 namespace controllers {
 namespace {
@@ -37,6 +38,7 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
   request.created = evacuation.meta.creation_timestamp;
   request.attempt = evacuation.status.attempt + 1;
   request.workload_size = workload_size;
+  request.subjects = cooldown_subjects(evacuation, pod);
   return request;
 }
 

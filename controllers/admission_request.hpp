@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/core.hpp"
 #include "api/evacuation.hpp"
@@ -23,6 +24,7 @@ struct AdmissionRequest {
   base::TimePoint created{};
   std::int32_t attempt = 1;                   ///< the one that begins
   std::optional<std::int32_t> workload_size;  ///< replicas, for percentages
+  std::vector<std::string> subjects{};        ///< of cooldowns
 };
 /// `pod` may be nullptr (no workload known then).
 AdmissionRequest admission_request(const api::Evacuation& evacuation, const api::Pod* pod,

@@ -22,7 +22,8 @@ namespace controllers {
 struct Slot {
   enum class State { kNotAsked, kGranted, kWaiting };
   State state = State::kNotAsked;
-  std::optional<api::Blocker> limit;  ///< kWaiting: the limit that is full
+  std::optional<api::Blocker> limit;          ///< kWaiting: the limit that is full
+  std::optional<base::TimePoint> retry_at{};  ///< kWaiting: asking before makes no sense
 };
 
 /// A pod of the same controller as the leaving one.

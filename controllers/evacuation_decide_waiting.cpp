@@ -99,17 +99,19 @@ std::string_view waiting_reason(const std::string& scope) {
   if (scope.ends_with("node")) return "WaitingNode";
   if (scope.ends_with("zone")) return "WaitingZone";
   if (scope.ends_with("rate")) return "WaitingRate";
+  if (scope == "cooldown") return "CoolingDown";
   if (scope.ends_with("namespace")) return "WaitingNamespace";
   if (scope.ends_with("workload")) return "WaitingGroup";
   return "WaitingTotal";
 }
 
-Step wait_for_slot(Draft& draft, const api::Blocker& limit) {
+Step wait_for_slot(Draft& draft, const Slot& slot) {
+  const api::Blocker limit = slot.limit.value_or(waiting_blocker("Limit", "total", ""));
   const bool by_audit = limit.kind == kAuditLogBlocker;
   draft.condition("SlotAcquired", ConditionStatus::kFalse,
                   by_audit ? std::string_view("WaitingAuditLog") : waiting_reason(limit.name));
   block_by(draft, limit);
-  draft.wake_at(draft.now() + kRefreshWaiting);
+  draft.wake_at(slot.retry_at.value_or(draft.now() + kRefreshWaiting));
   return draft.wait();
 }
 
@@ -233,8 +235,7 @@ std::optional<Resolution> resolve_evictor(const Draft& draft, std::int32_t from,
 Step ask_for_slot(Draft& draft) {
   switch (draft.seen().slot.state) {
     case Slot::State::kNotAsked: draft.out().wants_slot = true; return draft.wait();
-    case Slot::State::kWaiting:
-      return wait_for_slot(draft, draft.seen().slot.limit.value_or(waiting_blocker("Limit", "total", "")));
+    case Slot::State::kWaiting: return wait_for_slot(draft, draft.seen().slot);
     case Slot::State::kGranted: break;
   }
   if (!draft.has_finalizer()) {

@@ -135,7 +135,7 @@ struct Operator::Impl {
             deps.config.audit.on_failure == OperatorConfig::OnAuditFailure::kStopAdmissions),
         evacuation_queue(deps.clock),
         policy_queue(deps.clock),
-        admission({deps.config.in_flight, deps.config.rate}, deps.clock,
+        admission({deps.config.in_flight, deps.config.rate, deps.config.cooldown}, deps.clock,
                   [this](const api::ObjectKey& key, base::Duration after) { evacuation_queue.add_after(key, after); }),
         evacuations(
             {.client = deps.client,
@@ -161,6 +161,7 @@ struct Operator::Impl {
                   .evacuations = caches.evacuations.store(),
                   .snapshot = [this] { return caches.snapshot(); },
                   .evictors = registry,
+                  .cooldowns = admission.cooldowns(),
                   .may_act = deps.may_act,
                   .events = events,
                   .metrics = deps.metrics,
@@ -229,6 +230,9 @@ struct Operator::Impl {
       const bool has_limits = after && after->policy;
       admission.set_policy_limits(
           seen.meta.name, has_limits ? std::optional(api::admission_limits(after->policy->spec.limits)) : std::nullopt);
+      if (after)
+        admission.restore_cooldowns(seen.meta.name,
+                                    after->policy ? after->policy->status.cooldowns : after->status.cooldowns);
       policy_queue.add(seen.meta.key());
     });
     caches.nodes.add_handler([this](const auto& before, const auto& after) {

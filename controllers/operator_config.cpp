@@ -28,7 +28,7 @@ constexpr std::array kLogFormats = {
 void read_cluster_limits(StrictObject& limits, OperatorConfig& config) {
   limits.with("inFlight", [&](StrictObject& object) { api::read_in_flight(object, config.in_flight); });
   api::read_rate(limits, config.rate);
-  limits.not_supported_yet({"cooldown"});
+  api::read_cooldown(limits, config.cooldown);
 }
 
 void read_leader_election(StrictObject& object, OperatorConfig::LeaderElection& target) {
@@ -76,6 +76,7 @@ api::FieldErrors validate(const OperatorConfig& config) {
   };
   api::validate_in_flight(config.in_flight, api::FieldPath("limits.inFlight"), errors);
   api::validate_rate(config.rate, api::FieldPath("limits.rate"), errors);
+  api::validate_cooldown(config.cooldown, api::FieldPath("limits.cooldown"), errors);
   const auto& election = config.leader_election;
   require(election.retry_period >= base::milliseconds(100), "leaderElection.retryPeriod", "must be at least 100ms");
   require(election.renew_deadline > election.retry_period, "leaderElection.renewDeadline",

@@ -48,6 +48,7 @@ struct OperatorConfig {
                                 .per_target_node = api::IntOrPercent{2, false},
                                 .per_zone = std::nullopt};
   std::optional<api::RateLimit> rate;  ///< of admissions; absent: as fast as slots allow
+  api::CooldownLimits cooldown{.pod = {}, .virtual_machine = base::minutes(15), .workload = {}};
   LeaderElection leader_election;
   double qps = 50;
   std::int32_t burst = 100;

@@ -38,6 +38,16 @@ KnownPods known_pods(const kube::Store<api::Evacuation>& evacuations) {
   return known;
 }
 
+/// Pods whose VM, name or workload was evacuated so lately that this policy leaves them in peace.
+void add_cooling(KnownPods& known, const scheduling::ClusterSnapshot& snapshot, const CooldownLedger& cooldowns,
+                 const std::string& policy, base::TimePoint now) {
+  if (cooldowns.empty()) return;
+  for (const scheduling::PodIndex index : snapshot.pods()) {
+    const api::Pod& pod = snapshot.pod(index);
+    if (cooldowns.cooling(cooldown_subjects(pod), policy, now)) known.cooling.push_back(pod.uid());
+  }
+}
+
 }  // namespace
 
 base::Result<Requeue> PolicyReconciler::reconcile(const api::ObjectKey& key) {
@@ -68,7 +78,8 @@ base::Result<Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPo
   }
   const auto counts = tally(deps_.evacuations.by_index(kByPolicy, policy.meta.name),
                             {policy.status.evicted_counted, policy.status.evicted_until}, now);
-  const auto next = next_status(policy, counts, outcome ? &*outcome : nullptr, now);
+  auto next = next_status(policy, counts, outcome ? &*outcome : nullptr, now);
+  next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
   if (auto saved = save(policy.meta, policy.status, next); !saved) return saved.error();
   if (!next.next_cycle_time) return Requeue::await_change();
   return Requeue::in(std::max<base::Duration>(*next.next_cycle_time - deps_.clock.now(), base::milliseconds(1)));
@@ -76,7 +87,9 @@ base::Result<Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPo
 
 CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, base::TimePoint now) {
   const scheduling::ClusterSnapshot snapshot(deps_.snapshot());
-  return run_cycle(policy, snapshot, known_pods(deps_.evacuations), cycle_id(policy, now), now);
+  KnownPods known = known_pods(deps_.evacuations);
+  add_cooling(known, snapshot, deps_.cooldowns, policy.meta.name, now);
+  return run_cycle(policy, snapshot, known, cycle_id(policy, now), now);
 }
 
 void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {

@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "base/metrics.hpp"
 #include "base/result.hpp"
+#include "controllers/cooldown.hpp"
 #include "controllers/event_publisher.hpp"
 #include "controllers/policy_audit.hpp"
 #include "controllers/policy_decide.hpp"
@@ -35,6 +36,7 @@ class PolicyReconciler {
     const kube::Store<api::Evacuation>& evacuations;      ///< with the index kByPolicy
     std::function<scheduling::SnapshotInput()> snapshot;  ///< of the caches
     const evictors::Registry& evictors;
+    const CooldownLedger& cooldowns;
     std::function<bool()> may_act;  ///< false: not the leader (any more)
     EventPublisher& events;
     base::Metrics& metrics;

@@ -135,9 +135,9 @@ INSTANTIATE_TEST_SUITE_P(
                    {"spec.schedule.cron: not supported yet", "spec.schedule.timeZone: not supported yet",
                     "spec.schedule.windows: not supported yet", "spec.schedule.triggers: not supported yet"}},
         StrictCase{"SpecOfTheFuture",
-                   R"({"usageSources":[],"gates":[{}],"limits":{"cooldown":{}},
+                   R"({"usageSources":[],"gates":[{}],
                       "evictability":{"optOuts":[]},"evacuation":{"waitForReplacement":true,"placement":{}}})",
-                   {"spec.evictability.optOuts: not supported yet", "spec.limits.cooldown: not supported yet",
+                   {"spec.evictability.optOuts: not supported yet",
                     "spec.evacuation.waitForReplacement: not supported yet", "spec.evacuation.placement: unknown field",
                     "spec.usageSources: not supported yet", "spec.gates: not supported yet"}},
         StrictCase{"ArgsOfAnotherType",
@@ -261,6 +261,14 @@ INSTANTIATE_TEST_SUITE_P(
                     s.evictability.pod_protections.protected_storage_classes = {"a", ""};
                   },
                   {"spec.evictability.podProtections.config.PodsWithPVC.protectedStorageClasses[1].name: is required"}},
+        BoundCase{"Cooldowns",
+                  [](auto& s) {
+                    s.limits.cooldown = {-base::minutes(1), {}, std::chrono::hours(169), {}, base::seconds(59)};
+                  },
+                  {"spec.limits.cooldown.pod: -1m0s is not between 0s and 168h",
+                   "spec.limits.cooldown.workload: 169h0m0s is not between 0s and 168h",
+                   "spec.limits.cooldown.maximum: 0s is not between 1s and 168h",
+                   "spec.limits.cooldown.window: 59s is not between 1m and 168h"}},
         BoundCase{"RateOfNothing",
                   [](auto& s) { s.limits.rate = api::RateLimit{}; },
                   {"spec.limits.rate: must have either perSecond or perMinute, and not both"}},

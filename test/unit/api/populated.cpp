@@ -117,6 +117,7 @@ api::DeschedulerPolicySpec populated_policy_spec() {
   spec.limits.per_cycle = {5, 0, 1};
   spec.limits.in_flight = {api::IntOrPercent{10, true},  api::IntOrPercent{2, false}, api::IntOrPercent{0, false},
                            api::IntOrPercent{100, true}, api::IntOrPercent{3, false}, api::IntOrPercent{50, true}};
+  spec.limits.cooldown = {seconds(60), seconds(120), seconds(180), seconds(240), seconds(300)};
   spec.limits.rate = api::RateLimit{2, {}, 7};
   populate_shared(spec.evacuation);
   return spec;
@@ -135,6 +136,7 @@ api::DeschedulerPolicyStatus populated_policy_status() {
   status.evicted_until = at(5);
   status.plan = {{"shop", "web-1", "u-1", "n1", "n2", "PodLifeTime", "too old"}};
   status.plan_truncated = true;
+  status.cooldowns = {{"vm/shop/db-1", {at(2), at(4)}}};
   return status;
 }
 

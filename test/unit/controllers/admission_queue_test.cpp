@@ -66,6 +66,7 @@ api::Evacuation object(const Wish& wish, Phase phase = Phase::kPending, std::int
 
 AdmissionRequest request(const Wish& wish, std::int32_t attempt = 1) {
   api::Evacuation of = object(wish, Phase::kPending, attempt - 1);
+  of.spec.concurrency_group = wish.workload;
   return controllers::admission_request(of, nullptr, wish.size);
 }
 
@@ -93,6 +94,13 @@ class Admissions : public testing::Test {
     queue.observe(nullptr, &now);
   }
 
+  void finish(const Wish& wish) {
+    api::Evacuation done = object(wish, Phase::kSucceeded, 1);
+    done.spec.concurrency_group = wish.workload;
+    done.status.finished_at = clock.now();
+    done.status.outcome = api::EvacuationOutcome{api::OutcomeKind::kEvicted, {}, {}};
+    queue.observe(nullptr, &done);
+  }
   void add_nodes(int from, int to, const std::string& zone = "", std::int64_t max_pods = 110) {
     for (int i = from; i < to; ++i) queue.set_node(fmt::format("node-{}", i), NodeFacts{zone, max_pods});
   }
@@ -376,6 +384,38 @@ TEST_F(Admissions, StartsOverForARecreatedObject) {
   again.meta.uid = "another";
   queue.observe(nullptr, &again);
   EXPECT_EQ(queue.usage().in_flight, 0);
+}
+
+TEST_F(Admissions, LeavesInPeaceWhatWasEvacuatedLately) {
+  queue.set_cluster_limits({limits(number(5)), {}, {.pod = {}, .virtual_machine = {}, .workload = base::minutes(10)}});
+  const Wish first{.n = 0, .workload = "rs", .policy = "p"};
+  const Wish second{.n = 1, .workload = "rs", .policy = "p"};
+  EXPECT_TRUE(granted(first));
+  finish(first);
+  EXPECT_EQ(waits_for(second), "cooldown");
+  EXPECT_EQ(last.slot.limit->message,
+            "workload/shop/rs was evacuated once lately and is left in peace until 2026-11-21T12:10:00Z");
+  EXPECT_EQ(last.slot.retry_at, kNoon + base::minutes(10));
+  EXPECT_EQ(queue.usage().waiting, 0) << "it is not in line: nobody can let it in";
+  EXPECT_TRUE(granted({.n = 2, .workload = "rs"})) << "people may have reasons";
+  finish({.n = 2, .workload = "rs"});
+  EXPECT_TRUE(granted(second, 2)) << "a retry has its own back-off";
+  queue.withdraw(request(second).key);
+  clock.advance(base::minutes(10));
+  EXPECT_TRUE(granted(second));
+}
+
+TEST_F(Admissions, ACooldownAlsoHoldsWhatStoodInLineAlready) {
+  queue.set_cluster_limits(
+      {limits(number(5), {}, number(1)), {}, {.pod = {}, .virtual_machine = {}, .workload = base::minutes(10)}});
+  const Wish first{.n = 0, .workload = "rs", .policy = "p"};
+  const Wish second{.n = 1, .workload = "rs", .policy = "p"};
+  EXPECT_TRUE(granted(first));
+  EXPECT_EQ(waits_for(second), "workload");
+  finish(first);
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-00001"}) << "to be told";
+  EXPECT_EQ(queue.usage().in_flight, 0);
+  EXPECT_EQ(waits_for(second), "cooldown");
 }
 
 class RatedAdmissions : public Admissions {

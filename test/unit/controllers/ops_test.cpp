@@ -78,12 +78,16 @@ TEST(OperatorConfig, HasTheDocumentedDefaults) {
   EXPECT_EQ(config->in_flight.per_node, (api::IntOrPercent{2, false}));
   EXPECT_EQ(config->in_flight.per_target_node, (api::IntOrPercent{2, false}));
   EXPECT_EQ(config->in_flight.per_workload, (api::IntOrPercent{1, false}));
+  EXPECT_EQ(config->cooldown.virtual_machine, base::Duration(std::chrono::minutes(15)));
+  EXPECT_EQ(config->cooldown.pod, std::nullopt);
+  EXPECT_EQ(config->cooldown.maximum, std::chrono::hours(6));
   EXPECT_EQ(config->leader_election.lease_duration, base::seconds(15));
 }
 
 TEST(OperatorConfig, ReadsEveryField) {
   const auto config = parse_operator_config(R"(
-limits: {inFlight: {total: "10%", perNode: 3, perNamespace: 4, perWorkload: "20%", perTargetNode: 6, perZone: "30%"}, rate: {perMinute: 30, burst: 4}}
+limits: {inFlight: {total: "10%", perNode: 3, perNamespace: 4, perWorkload: "20%", perTargetNode: 6, perZone: "30%"}, rate: {perMinute: 30, burst: 4},
+         cooldown: {pod: 1m, workload: 2m, virtualMachine: 0s, maximum: 1h, window: 24h}}
 leaderElection: {enabled: false, namespace: ops, name: x, leaseDuration: 30s, renewDeadline: 20s, retryPeriod: 5s}
 client: {qps: 500, burst: 1000}
 server: {address: "127.0.0.1:0"}
@@ -96,6 +100,8 @@ workers: 7
   EXPECT_EQ(config->in_flight.per_target_node, (api::IntOrPercent{6, false}));
   EXPECT_EQ(config->in_flight.per_zone, (api::IntOrPercent{30, true}));
   EXPECT_EQ(config->rate, (api::RateLimit{{}, 30, 4}));
+  EXPECT_EQ(config->cooldown, (api::CooldownLimits{base::minutes(1), base::Duration(0), base::minutes(2),
+                                                   std::chrono::hours(1), std::chrono::hours(24)}));
   EXPECT_FALSE(config->leader_election.enabled);
   EXPECT_EQ(config->qps, 500);
   EXPECT_EQ(config->log_format, base::LogFormat::kJson);
@@ -119,7 +125,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"Unknown", "limit: {}", "limit: unknown field"},
         BadConfig{"Percent", "limits: {inFlight: {total: 101%}}", "limits.inFlight.total"},
         BadConfig{"NoPercentHere", "limits: {inFlight: {perNamespace: 10%}}", "limits.inFlight.perNamespace"},
-        BadConfig{"Later", "limits: {cooldown: {}}", "not supported yet"},
+        BadConfig{"Cooldown", "limits: {cooldown: {pod: 200h}}", "limits.cooldown.pod"},
+        BadConfig{"Window", "limits: {cooldown: {window: 1s}}", "limits.cooldown.window"},
+        BadConfig{"NoMaximum", "limits: {cooldown: {maximum: 0s}}", "limits.cooldown.maximum"},
+        BadConfig{"Backoff", "limits: {cooldown: {backoff: 3}}", "unknown field"},
         BadConfig{"RateOfNothing", "limits: {rate: {burst: 3}}", "limits.rate: must have either"},
         BadConfig{"RateTwice", "limits: {rate: {perSecond: 1, perMinute: 1}}", "limits.rate: must have either"},
         BadConfig{"NoBurst", "limits: {rate: {perSecond: 1, burst: 0}}", "limits.rate.burst"},
