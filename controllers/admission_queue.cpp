@@ -285,6 +285,22 @@ Admission AdmissionQueue::request(const AdmissionRequest& request) {
   return result;
 }
 
+bool AdmissionQueue::expect_on(const api::ObjectKey& key, const std::string& node) {
+  bool has_room = true;
+  apply([&] {
+    const auto at = entries_.find(key);
+    if (at == entries_.end() || at->second.request.target_node == node) return;
+    Entry& entry = at->second;
+    AdmissionRequest request = entry.request;
+    request.target_node = node;
+    has_room = scopes_.target_has_room(request);
+    if (!has_room) return;
+    set_scopes(entry, std::move(request));
+    recount(entry);
+  });
+  return has_room;
+}
+
 void AdmissionQueue::withdraw(const api::ObjectKey& key) {
   apply([&] {
     const auto at = entries_.find(key);

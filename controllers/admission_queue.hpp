@@ -54,6 +54,10 @@ class AdmissionQueue {
   /// Asks for the slot, or waits in line. Idempotent: a granted one stays granted until the store shows the attempt.
   Admission request(const AdmissionRequest& request);
 
+  /// The one that was just admitted is expected on another node than it asked with. False: that node's limit is full,
+  /// and nothing changed.
+  bool expect_on(const api::ObjectKey& key, const std::string& node);
+
   /// The Evacuation does not want to begin (any more): leaves the line and gives an unused reservation back.
   void withdraw(const api::ObjectKey& key);
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/core.hpp"
@@ -33,6 +34,9 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
 /// The node where the pod will be, as far as known: the replacement's (status.outcome), else what the remote side shows
 /// (status.targetNode), else what the planner predicted (annotation evacuator.dev/predicted-target). Empty: unknown.
 std::string target_node(const api::Evacuation& evacuation);
+
+/// Reason of the condition SlotAcquired while an attempt holds room for a second copy; status.targetNode says where.
+inline constexpr std::string_view kRoomReserved = "RoomReserved";
 
 /// Does its phase hold the slots of node, namespace, zone and cluster? Only what was admitted holds any: a pod that
 /// left by itself while its Evacuation waited for the next attempt took none.

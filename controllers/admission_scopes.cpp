@@ -215,6 +215,16 @@ bool AdmissionScopes::has_room(const Scope& scope, base::TimePoint now) const {
   return !limit || scope.used < *limit;
 }
 
+bool AdmissionScopes::target_has_room(const AdmissionRequest& request) const {
+  const auto has_room_in = [&](const std::string& policy, const std::string& prefix) {
+    Scope asked{Kind::kTargetNode, policy, request.target_node};
+    if (const auto at = scopes_.find(prefix + "target/" + request.target_node); at != scopes_.end()) asked = at->second;
+    return has_room(asked, {});
+  };
+  return has_room_in("", "") &&
+         (request.policy.empty() || has_room_in(request.policy, "policy/" + request.policy + "/"));
+}
+
 std::optional<std::int64_t> AdmissionScopes::total_limit() const {
   return resolved(cluster_.limits.in_flight.total, static_cast<std::int64_t>(nodes_.size()));
 }

@@ -57,6 +57,8 @@ class AdmissionScopes {
   void count(const Ids& ids, Part part, int by);
   /// The first scope that has no room; nullptr: all have.
   const std::string* first_full(const Ids& ids, base::TimePoint now) const;
+  /// May one more be expected on request.target_node?
+  bool target_has_room(const AdmissionRequest& request) const;
   /// Room in the cluster's total, and a token of its rate?
   bool cluster_has_room(base::TimePoint now) const { return total_has_room() && !next_cluster_token(now); }
   /// When the cluster's rate has a token again; nullopt: it has one, or there is no such limit.

@@ -22,7 +22,8 @@ namespace controllers {
 struct Slot {
   enum class State { kNotAsked, kGranted, kWaiting };
   State state = State::kNotAsked;
-  std::optional<api::Blocker> limit;          ///< kWaiting: the limit that is full
+  std::optional<api::Blocker> limit;          ///< kWaiting: what is full; nullopt: not known yet, see retry_at
+  std::string room_on{};                      ///< kGranted: node where room for a second copy is held
   std::optional<base::TimePoint> retry_at{};  ///< kWaiting: asking before makes no sense
 };
 
@@ -65,6 +66,7 @@ struct SpecFill {
 struct Decision {
   api::EvacuationStatus status;
   bool wants_slot = false;
+  bool needs_room = false;  ///< with wants_slot: for a second copy of the pod
   std::optional<SpecFill> fill;
   bool add_finalizer = false;
   bool remove_finalizer = false;

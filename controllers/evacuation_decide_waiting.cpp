@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "controllers/admission_request.hpp"
 #include "controllers/evacuation_draft.hpp"
 
 namespace controllers {
@@ -94,7 +95,9 @@ void note_release(Draft& draft) {
   draft.status().phase_entered_at = draft.now();
 }
 
-std::string_view waiting_reason(const std::string& scope) {
+std::string_view waiting_reason(const api::Blocker& blocker) {
+  const std::string& scope = blocker.name;
+  if (blocker.kind == "Room") return "WaitingRoom";
   if (scope.ends_with("targetNode")) return "WaitingTargetNode";
   if (scope.ends_with("node")) return "WaitingNode";
   if (scope.ends_with("zone")) return "WaitingZone";
@@ -106,12 +109,13 @@ std::string_view waiting_reason(const std::string& scope) {
 }
 
 Step wait_for_slot(Draft& draft, const Slot& slot) {
+  draft.wake_at(slot.retry_at.value_or(draft.now() + kRefreshWaiting));
+  if (!slot.limit && slot.retry_at) return draft.wait();
   const api::Blocker limit = slot.limit.value_or(waiting_blocker("Limit", "total", ""));
   const bool by_audit = limit.kind == kAuditLogBlocker;
   draft.condition("SlotAcquired", ConditionStatus::kFalse,
-                  by_audit ? std::string_view("WaitingAuditLog") : waiting_reason(limit.name));
+                  by_audit ? std::string_view("WaitingAuditLog") : waiting_reason(limit));
   block_by(draft, limit);
-  draft.wake_at(slot.retry_at.value_or(draft.now() + kRefreshWaiting));
   return draft.wait();
 }
 
@@ -150,7 +154,14 @@ Step begin_attempt(Draft& draft) {
   if (const api::OwnerReference* owner = draft.pod()->meta.controller()) status.pod_owner = *owner;
   const std::string owner_uid = status.pod_owner ? status.pod_owner->uid : std::string();
   status.workload_group = draft.spec().concurrency_group.empty() ? owner_uid : draft.spec().concurrency_group;
-  draft.condition("SlotAcquired", ConditionStatus::kTrue, "Acquired");
+  const std::string& room_on = draft.seen().slot.room_on;
+  if (room_on.empty()) {
+    draft.condition("SlotAcquired", ConditionStatus::kTrue, "Acquired");
+  } else {
+    status.target_node = {room_on};
+    draft.condition("SlotAcquired", ConditionStatus::kTrue, kRoomReserved,
+                    "room for a second copy is held on node " + room_on);
+  }
   draft.note(false, "SlotAcquired",
              fmt::format("attempt {} of {} to evacuate pod {} from node {} begins", status.attempt,
                          draft.spec().retry.max_attempts, draft.spec().pod_ref.name, draft.pod()->node_name.value),
@@ -232,9 +243,29 @@ std::optional<Resolution> resolve_evictor(const Draft& draft, std::int32_t from,
   return std::nullopt;
 }
 
+namespace {
+
+/// Asked of the first evictor that may move the pod. What it would read of other objects is not known yet.
+bool needs_room(const Draft& draft) {
+  const auto chain = draft.chain();
+  if (!draft.pod() || draft.spec().dry_run) return false;
+  for (auto i = static_cast<std::size_t>(std::max(draft.status().evictor_index, 0)); i < chain.size(); ++i) {
+    const evictors::Evictor* evictor = draft.registry().find(chain[i].name);
+    if (!evictor) continue;
+    const evictors::Context context = draft.context_for(chain[i].name);
+    if (evictor->probe(context).support != evictors::Support::kUnsupported) return evictor->needs_room(context);
+  }
+  return false;
+}
+
+}  // namespace
+
 Step ask_for_slot(Draft& draft) {
   switch (draft.seen().slot.state) {
-    case Slot::State::kNotAsked: draft.out().wants_slot = true; return draft.wait();
+    case Slot::State::kNotAsked:
+      draft.out().wants_slot = true;
+      draft.out().needs_room = needs_room(draft);
+      return draft.wait();
     case Slot::State::kWaiting: return wait_for_slot(draft, draft.seen().slot);
     case Slot::State::kGranted: break;
   }

@@ -77,7 +77,7 @@ class EvacuationReconciler::Pass {
   base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
   evictors::Answer send(const std::string& service, const kube::Request& request);
   evictors::Answer send_limited(const evictors::Action& action);
-  void ask_for_slot();
+  void ask_for_slot(bool needs_room);
   base::Result<Requeue> settle(const Decision& decision);
   Requeue look_after(const Requeue& requeue) const;
   void note_dead(const std::string& evictor);
@@ -274,7 +274,7 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh
   return Go::kOn;
 }
 
-void EvacuationReconciler::Pass::ask_for_slot() {
+void EvacuationReconciler::Pass::ask_for_slot(bool needs_room) {
   if (auto held = deps_.audit.hold()) {
     seen_.slot = {Slot::State::kWaiting, std::move(held)};
     return;
@@ -282,7 +282,9 @@ void EvacuationReconciler::Pass::ask_for_slot() {
   std::optional<std::int32_t> size;
   const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
   if (owner && deps_.desired_replicas) size = deps_.desired_replicas(key_.ns, *owner);
-  Admission admission = deps_.admission.request(admission_request(seen_.evacuation, seen_.pod.get(), size));
+  Admission admission =
+      controllers::ask_for_slot(deps_.admission, needs_room ? deps_.room : nullptr,
+                                admission_request(seen_.evacuation, seen_.pod.get(), size), seen_.pod);
   seen_.slot = std::move(admission.slot);
   if (!admission.duplicate_of.empty()) seen_.duplicate_of = std::move(admission.duplicate_of);
 }
@@ -299,7 +301,10 @@ base::Result<Requeue> EvacuationReconciler::Pass::settle(const Decision& decisio
   const auto phase = decision.status.phase;
   const bool may_wait = phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
   // It waits for something else now (a person, its back-off): others may have its place.
-  if (may_wait && seen_.slot.state == Slot::State::kNotAsked) deps_.admission.withdraw(key_);
+  if (may_wait && seen_.slot.state == Slot::State::kNotAsked) {
+    deps_.admission.withdraw(key_);
+    if (deps_.room) deps_.room->release_unused(key_);
+  }
   shell_.remember_blocked(seen_.evacuation);
   if (seen_.poked && pdb_blocker(seen_.evacuation)) shell_.poke(key_);  // too soon after the last call: not forgotten
   return look_after(decision.requeue);
@@ -325,7 +330,7 @@ base::Result<Requeue> EvacuationReconciler::Pass::run() {
   for (int round = 0; round < kMaxRounds && !removed_; ++round) {
     const Decision decision = decide(seen_, deps_.evictors, deps_.clock.now());
     if (decision.wants_slot && seen_.slot.state == Slot::State::kNotAsked) {
-      ask_for_slot();
+      ask_for_slot(decision.needs_room);
       if (stored_ && pod_is_live_) {
         if (auto read = read_documents(); !read) return read.error();
       }

@@ -19,6 +19,7 @@
 #include "controllers/evacuation_decide.hpp"
 #include "controllers/evacuation_ports.hpp"
 #include "controllers/requeue.hpp"
+#include "controllers/room.hpp"
 #include "evictors/registry.hpp"
 #include "kube/client.hpp"
 #include "kube/store.hpp"
@@ -60,6 +61,7 @@ class EvacuationReconciler {
     base::Log log;
     std::counting_semaphore<>* eviction_slots =
         nullptr;                        ///< eviction calls at the same time; nullptr: as many as workers
+    RoomKeeper* room = nullptr;         ///< nullptr: nobody looks for room
     ServiceCaller* services = nullptr;  ///< nullptr: none is configured
     EvacuationAudit& audit = no_audit();
   };

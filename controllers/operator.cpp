@@ -137,6 +137,8 @@ struct Operator::Impl {
         policy_queue(deps.clock),
         admission({deps.config.in_flight, deps.config.rate, deps.config.cooldown}, deps.clock,
                   [this](const api::ObjectKey& key, base::Duration after) { evacuation_queue.add_after(key, after); }),
+        room([this] { return caches.snapshot(); }, deps.clock,
+             [this](const api::ObjectKey& key, base::Duration after) { evacuation_queue.add_after(key, after); }),
         evacuations(
             {.client = deps.client,
              .clock = deps.clock,
@@ -154,7 +156,8 @@ struct Operator::Impl {
              .eviction_version = deps.discovery.eviction_version,
              .log = deps.log,
              .eviction_slots = &eviction_slots,
-             .audit = trail}),
+             .audit = trail,
+             .room = &room}),
         policies({.client = deps.client,
                   .clock = deps.clock,
                   .policies = caches.policies.store(),
@@ -220,6 +223,7 @@ struct Operator::Impl {
   void add_handlers() {
     connect_evacuations(caches.evacuations, caches.pods, caches.pdbs, admission, evacuations, evacuation_queue);
     caches.evacuations.add_handler([this](const auto& before, const auto& after) {
+      room.observe(before.get(), after.get());
       evacuation_metrics.on_cached(before.get(), after.get());
       const std::string& policy = (after ? after : before)->spec.source.policy;
       // Many Evacuations change together: the policy's counts may lag by half a second.
@@ -300,6 +304,7 @@ struct Operator::Impl {
   kube::WorkQueue evacuation_queue;
   kube::WorkQueue policy_queue;
   AdmissionQueue admission;
+  RoomKeeper room;
   EvacuationReconciler evacuations;
   PolicyReconciler policies;
   WorkerCounts evacuation_counts;

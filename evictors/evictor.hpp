@@ -216,6 +216,11 @@ class Evictor {
   /// The one place where this evictor reads meaning into an answer.
   virtual Verdict classify(const Context& context, const Action& action, const Answer& answer) const = 0;
 
+  /// Does it need a second copy of the pod for a while, such as a live migration's target? Then it is admitted only
+  /// when a node has room for that, and the room is held for it. Asked before the attempt, of the first evictor that
+  /// may move the pod; it need not have read anything yet.
+  virtual bool needs_room(const Context&) const { return false; }
+
   /// Calls that take back what this attempt started, in order; the first one is sent, then it is asked again.
   /// Empty: nothing (more) to send. Only ever touches what carries our token.
   virtual std::vector<Action> undo(const Context& context) const = 0;

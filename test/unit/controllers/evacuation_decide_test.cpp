@@ -233,6 +233,83 @@ TEST(DecideRequesting, NamesTheBudgetWithItsNumbers) {
   EXPECT_TRUE(life.status().intent->resolved);
 }
 
+TEST(DecideRequesting, NamesABudgetThatNeverAllowsAndTheFix) {
+  Life life = posted();
+  auto pdb = std::make_shared<api::PodDisruptionBudget>();
+  pdb->meta.name = "web";
+  pdb->max_unavailable = api::IntOrPercent{0, false};
+  life.seen.pdbs = {pdb};
+  life.answer(429, pdb_body());
+  const std::string fix = "PodDisruptionBudget web has maxUnavailable 0 and never lets a pod go: raise it to 1 or more";
+  EXPECT_EQ(life.condition_reason("Progressing"), "PDBNeverAllows");
+  EXPECT_EQ(life.condition_reason("EvictionGranted"), "PDBBlocked");
+  ASSERT_EQ(life.status().blocked_by.size(), 1u);
+  EXPECT_EQ(life.status().blocked_by[0].message, fix);
+  EXPECT_EQ(life.status().blocked_count, 1);
+  life.advance(*life.last.requeue.after);
+  life.tick();
+  life.answer(429, pdb_body());
+  EXPECT_EQ(life.status().blocked_count, 2) << "asked less and less often, too: it may be mended";
+  EXPECT_EQ(std::count(life.events.begin(), life.events.end(), "EvictionBlocked"), 1);
+}
+
+/// Evicts as eviction-api does, but wants room for a second copy first.
+class RoomyEvictor final : public evictors::Evictor {
+ public:
+  explicit RoomyEvictor(const evictors::Evictor& inner) : inner_(inner) {}
+  std::string_view name() const override { return "roomy"; }
+  api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>&,
+                            const api::FieldPath&) const override {
+    return {};
+  }
+  evictors::Probe probe(const evictors::Context& context) const override { return inner_.probe(context); }
+  evictors::Plan plan(const evictors::Context& context) const override { return inner_.plan(context); }
+  evictors::Observation observe(const evictors::Context& context) const override { return inner_.observe(context); }
+  evictors::Verdict classify(const evictors::Context& context, const evictors::Action& action,
+                             const evictors::Answer& answer) const override {
+    return inner_.classify(context, action, answer);
+  }
+  bool needs_room(const evictors::Context&) const override { return true; }
+  std::vector<evictors::Action> undo(const evictors::Context&) const override { return {}; }
+  evictors::Rollback undone(const evictors::Context&) const override { return evictors::Rollback::kNothingToDo; }
+  std::vector<evictors::Action> cleanup(const evictors::Context&) const override { return {}; }
+
+ private:
+  const evictors::Evictor& inner_;
+};
+
+Life roomy() {
+  Life life;
+  life.registry().add(std::make_unique<RoomyEvictor>(*life.registry().find("eviction-api")));
+  life.spec().evictors = {{"roomy", {}}};
+  return life;
+}
+
+TEST(DecidePending, AsksForRoomIfItsEvictorNeedsSome) {
+  Life plain;
+  plain.tick();
+  EXPECT_FALSE(plain.asked_for_room);
+  EXPECT_EQ(plain.condition_reason("SlotAcquired"), "Acquired");
+  Life life = roomy();
+  life.room_on = "node-b";
+  life.tick();
+  EXPECT_TRUE(life.asked_for_room);
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "RoomReserved");
+  EXPECT_EQ(life.status().target_node.value, "node-b");
+  EXPECT_EQ(life.action(), "PostEviction");
+}
+
+TEST(DecidePending, WaitsForRoomAndSaysWithWhichNumbers) {
+  Life life = roomy();
+  life.slot = Slot::State::kWaiting;
+  life.limit = {"Room", "", "needs 3000m cpu", {}, {}, {}, {}};
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kPending);
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "WaitingRoom");
+  ASSERT_EQ(life.status().blocked_by.size(), 1u);
+  EXPECT_EQ(life.status().blocked_by[0].message, "needs 3000m cpu");
+}
+
 TEST(DecideRequesting, AsksABlockingBudgetLessAndLessOften) {
   Life life = posted();
   life.answer(429, pdb_body());

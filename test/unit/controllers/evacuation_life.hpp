@@ -74,9 +74,13 @@ class Life {
   controllers::Observed seen;
   base::TimePoint now = kNoon;
   Slot::State slot = Slot::State::kGranted;
+  api::Blocker limit{"Limit", "node", "at most 2", {}, {}, {}, {}};  ///< what a waiting one waits for
+  std::string room_on;                                               ///< with a granted slot
+  bool asked_for_room = false;
   std::vector<std::string> events;  ///< reasons, in order
   Decision last;
 
+  evictors::Registry& registry() { return registry_; }
   api::EvacuationStatus& status() { return seen.evacuation.status; }
   api::EvacuationSpec& spec() { return seen.evacuation.spec; }
   EvacuationPhase phase() { return status().phase; }
@@ -120,7 +124,9 @@ class Life {
       last = controllers::decide(seen, registry_, now);
       if (last.wants_slot) {
         seen.slot.state = slot;
-        if (slot == Slot::State::kWaiting) seen.slot.limit = api::Blocker{"Limit", "node", "at most 2", {}, {}, {}, {}};
+        asked_for_room = last.needs_room;
+        if (slot == Slot::State::kWaiting) seen.slot.limit = limit;
+        seen.slot.room_on = slot == Slot::State::kGranted ? room_on : "";
         last = controllers::decide(seen, registry_, now);
       }
       if (!last.acts(status())) return last;
