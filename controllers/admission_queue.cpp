@@ -274,7 +274,7 @@ Admission AdmissionQueue::request(const AdmissionRequest& request) {
       result.slot.retry_at = cooling->until;
       return result;
     }
-    line_up(entry, {-static_cast<std::int64_t>(request.priority), request.created, request.key});
+    line_up(entry, admission_order(request));
     if (!entry.parked_at.empty()) scopes_.reopen(entry.parked_at);
     pump(wakeups);
     result.duplicate_of = claimant(request.key, entry);

@@ -28,8 +28,8 @@ struct Admission {
 /// Who may act at the same time (protocols 6.8, docs/concepts/limits.md). One object in the leader decides for all
 /// workers, under one lock, so no two admissions race. Slots are derived from the phases that the store shows plus
 /// reservations that it does not show yet; they are never counted up and down by hand, so none gets lost. Waiting ones
-/// go by priority, age, name; one that waits for its node, namespace, workload, zone or policy does not hold up those
-/// behind it. Cost per event: O(log n) of the waiting ones, whatever their number.
+/// go by priority, by whether a PDB holds them, age, name; one that waits for its node, namespace, workload, zone or
+/// policy does not hold up those behind it. Cost per event: O(log n) of the waiting ones, whatever their number.
 class AdmissionQueue {
  public:
   /// Told about waiting Evacuations that were admitted (`after` zero), or that are to ask again later, when the next

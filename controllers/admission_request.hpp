@@ -22,6 +22,7 @@ struct AdmissionRequest {
   std::string workload;     ///< concurrency group or the controller's UID; empty: no workload limit
   std::string policy;       ///< empty: hand-made
   std::int32_t priority = 0;
+  bool held_by_pdb = false;  ///< cannot go now: those that can go first
   base::TimePoint created{};
   std::int32_t attempt = 1;                   ///< the one that begins
   std::optional<std::int32_t> workload_size;  ///< replicas, for percentages

@@ -28,8 +28,11 @@ struct NodeFacts {
 };
 NodeFacts node_facts(const api::Node& node);
 
-/// Place in line: highest priority first, then oldest, then by name.
-using AdmissionOrder = std::tuple<std::int64_t, base::TimePoint, api::ObjectKey>;
+/// Place in line: highest priority first, then those that no PDB holds, then oldest, then by name.
+using AdmissionOrder = std::tuple<std::int64_t, bool, base::TimePoint, api::ObjectKey>;
+inline AdmissionOrder admission_order(const AdmissionRequest& request) {
+  return {-static_cast<std::int64_t>(request.priority), request.held_by_pdb, request.created, request.key};
+}
 
 class AdmissionScopes {
  public:

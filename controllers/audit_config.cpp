@@ -47,6 +47,16 @@ void read_size(api::StrictObject& object, std::string_view name, std::int64_t& t
   target = size->units();
 }
 
+std::string duration_text(const std::optional<base::Duration>& duration) {
+  return duration ? base::format_duration(*duration) : "none";
+}
+
+std::string rate_text(const std::optional<api::RateLimit>& rate) {
+  if (!rate) return "none";
+  return fmt::format("{} each {}, burst {}", rate->per_second.value_or(rate->per_minute.value_or(0)),
+                     rate->per_second ? "second" : "minute", rate->burst);
+}
+
 std::string limit_text(const std::optional<api::IntOrPercent>& limit) {
   if (!limit) return "none";
   return fmt::format("{}{}", limit->value, limit->percent ? "%" : "");
@@ -114,6 +124,12 @@ audit::Record record_of_configuration(const OperatorConfig& config, const std::s
                    {"limits.inFlight.perWorkload", limit_text(config.in_flight.per_workload)},
                    {"limits.inFlight.perTargetNode", limit_text(config.in_flight.per_target_node)},
                    {"limits.inFlight.perZone", limit_text(config.in_flight.per_zone)},
+                   {"limits.rate", rate_text(config.rate)},
+                   {"limits.cooldown.virtualMachine", duration_text(config.cooldown.virtual_machine)},
+                   {"limits.cooldown.pod", duration_text(config.cooldown.pod)},
+                   {"limits.cooldown.workload", duration_text(config.cooldown.workload)},
+                   {"limits.cooldown.maximum", base::format_duration(config.cooldown.maximum)},
+                   {"limits.cooldown.window", base::format_duration(config.cooldown.window)},
                    {"audit.onFailure", std::string(api::name_of(kOnAuditFailure, config.audit.on_failure))}};
   if (!file.empty()) record.detail["sha256"] = audit::sha256(text);
   return record;

@@ -6,6 +6,7 @@
 #include "controllers/evacuation_draft.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
+#include "scheduling/pdb_budget.hpp"
 
 namespace controllers {
 namespace {
@@ -100,6 +101,21 @@ std::string_view blocked_reason(ResponseClass answer) {
   return answer == ResponseClass::kUnknown ? "OutcomeUnknown" : to_string(answer);
 }
 
+/// What is wrong with the budget that refused, if waiting for it is in vain; empty: it may allow one day.
+std::string hopeless_budget(const Draft& draft, const evictors::Verdict& verdict) {
+  if (verdict.answer != ResponseClass::kPdbBlocked) return {};
+  const auto& pdbs = draft.seen().pdbs;
+  const std::string name = verdict.blocker ? verdict.blocker->name : std::string();
+  for (const auto& pdb : pdbs) {
+    if (pdb->meta.name == name || (name.empty() && pdbs.size() == 1)) return scheduling::why_never(*pdb);
+  }
+  return {};
+}
+
+std::string_view blocked_reason(const Draft& draft, const evictors::Verdict& verdict) {
+  return hopeless_budget(draft, verdict).empty() ? blocked_reason(verdict.answer) : "PDBNeverAllows";
+}
+
 void name_blockers(Draft& draft, const evictors::Verdict& verdict) {
   auto& held = draft.status().blocked_by;
   if (!verdict.blocker) {
@@ -108,6 +124,7 @@ void name_blockers(Draft& draft, const evictors::Verdict& verdict) {
   }
   api::Blocker blocker = *verdict.blocker;
   add_numbers(draft, blocker);
+  if (const std::string why = hopeless_budget(draft, verdict); !why.empty()) blocker.message = why;
   blocker.since = draft.now();
   for (const api::Blocker& before : held) {
     if (before.kind == blocker.kind && before.name == blocker.name) blocker.since = before.since;
@@ -116,11 +133,13 @@ void name_blockers(Draft& draft, const evictors::Verdict& verdict) {
 }
 
 void tell_blocked(Draft& draft, const evictors::Verdict& verdict) {
-  const std::string_view why = blocked_reason(verdict.answer);
+  const std::string_view why = blocked_reason(draft, verdict);
+  const std::string hopeless = hopeless_budget(draft, verdict);
+  const std::string& message = hopeless.empty() ? verdict.message : hopeless;
   if (!draft.condition_has_reason("Progressing", why)) {
-    draft.note(true, "EvictionBlocked", fmt::format("{}: {}", why, verdict.message));
+    draft.note(true, "EvictionBlocked", fmt::format("{}: {}", why, message));
   }
-  draft.condition("Progressing", ConditionStatus::kFalse, why, verdict.message);
+  draft.condition("Progressing", ConditionStatus::kFalse, why, message);
   if (verdict.answer == ResponseClass::kPdbBlocked) {
     draft.condition("EvictionGranted", ConditionStatus::kFalse, "PDBBlocked", verdict.message);
   } else if (verdict.answer == ResponseClass::kUnknown) {
@@ -133,7 +152,7 @@ void tell_blocked(Draft& draft, const evictors::Verdict& verdict) {
 void record_blocked(Draft& draft, const evictors::Verdict& verdict) {
   auto& status = draft.status();
   const bool same =
-      draft.condition_has_reason("Progressing", blocked_reason(verdict.answer)) && status.blocked_count > 0;
+      draft.condition_has_reason("Progressing", blocked_reason(draft, verdict)) && status.blocked_count > 0;
   if (!status.blocked_since) status.blocked_since = draft.now();
   if (!same) {
     status.blocked_count = 1;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "api/core_codec.hpp"
 #include "controllers/evacuation_io.hpp"
@@ -34,6 +35,13 @@ const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
     if (each.kind == "PodDisruptionBudget" && !each.name.empty()) return &each;
   }
   return nullptr;
+}
+
+/// Would an eviction be refused now? A VM's budget always refuses: that starts its migration.
+bool held_by_pdb(const Observed& seen) {
+  const api::OwnerReference* owner = seen.pod ? seen.pod->meta.controller() : nullptr;
+  if (owner && owner->kind == "VirtualMachineInstance") return false;
+  return std::any_of(seen.pdbs.begin(), seen.pdbs.end(), [](const auto& pdb) { return pdb->disruptions_allowed <= 0; });
 }
 
 }  // namespace
@@ -282,9 +290,10 @@ void EvacuationReconciler::Pass::ask_for_slot(bool needs_room) {
   std::optional<std::int32_t> size;
   const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
   if (owner && deps_.desired_replicas) size = deps_.desired_replicas(key_.ns, *owner);
+  AdmissionRequest request = admission_request(seen_.evacuation, seen_.pod.get(), size);
+  request.held_by_pdb = held_by_pdb(seen_);
   Admission admission =
-      controllers::ask_for_slot(deps_.admission, needs_room ? deps_.room : nullptr,
-                                admission_request(seen_.evacuation, seen_.pod.get(), size), seen_.pod);
+      controllers::ask_for_slot(deps_.admission, needs_room ? deps_.room : nullptr, request, seen_.pod);
   seen_.slot = std::move(admission.slot);
   if (!admission.duplicate_of.empty()) seen_.duplicate_of = std::move(admission.duplicate_of);
 }
@@ -509,13 +518,14 @@ std::vector<api::ObjectKey> EvacuationReconciler::on_pdb_changed(const api::PodD
   if (waiting == blocked_by_pdb_.end()) return {};
   std::vector<std::pair<api::ObjectKey, Waiting>> line(waiting->second.begin(), waiting->second.end());
   std::stable_sort(line.begin(), line.end(), [](const auto& a, const auto& b) {
-    return std::pair(-std::int64_t{a.second.priority}, a.second.since) <
-           std::pair(-std::int64_t{b.second.priority}, b.second.since);
+    return std::tuple(-std::int64_t{a.second.priority}, a.second.turn, a.second.since) <
+           std::tuple(-std::int64_t{b.second.priority}, b.second.turn, b.second.since);
   });
   if (!gone) line.resize(std::min(line.size(), static_cast<std::size_t>(after->disruptions_allowed)));
   std::vector<api::ObjectKey> keys;
   for (auto& [key, wait] : line) {
     poked_.insert(key);
+    waiting->second.at(key).turn = ++turns_;
     keys.push_back(std::move(key));
   }
   return keys;
@@ -553,7 +563,9 @@ void EvacuationReconciler::remember_blocked(const api::Evacuation& evacuation) {
     blocked_by_pdb_[known->second].erase(key);
   }
   pdb_of_[key] = pdb;
-  blocked_by_pdb_[pdb][key] = {evacuation.spec.priority, blocker->since};
+  Waiting& waiting = blocked_by_pdb_[pdb][key];
+  waiting.priority = evacuation.spec.priority;
+  waiting.since = blocker->since;
 }
 
 void EvacuationReconciler::forget_blocked(const api::ObjectKey& key) {

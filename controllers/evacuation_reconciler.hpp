@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -78,7 +79,8 @@ class EvacuationReconciler {
   std::vector<api::ObjectKey> keys_for_pod(const api::Pod& pod) const;
 
   /// Evacuations to be enqueued because a PDB that blocks them allows more than before (`after` nullptr: deleted): the
-  /// first `disruptionsAllowed` of them by priority and waiting time. Their next reconcile does not wait for the delay.
+  /// first `disruptionsAllowed` of them by priority, in turns, the longest waiting first. Their next reconcile does not
+  /// wait for the delay.
   std::vector<api::ObjectKey> on_pdb_changed(const api::PodDisruptionBudget* before,
                                              const api::PodDisruptionBudget* after);
 
@@ -89,6 +91,7 @@ class EvacuationReconciler {
   struct Waiting {
     std::int32_t priority = 0;
     base::TimePoint since{};
+    std::uint64_t turn = 0;  ///< when it was woken last: the others of its PDB come first
   };
   /// An answer could not be stored: the next try would be the same call again, so it waits, longer each time.
   void hold_after_lost_record(const api::ObjectKey& key);
@@ -104,6 +107,7 @@ class EvacuationReconciler {
   std::mutex mutex_;
   std::map<api::ObjectKey, std::map<api::ObjectKey, Waiting>> blocked_by_pdb_;
   std::map<api::ObjectKey, api::ObjectKey> pdb_of_;
+  std::uint64_t turns_ = 0;
   std::set<api::ObjectKey> poked_;
   struct Hold {
     int count = 0;

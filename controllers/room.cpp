@@ -208,7 +208,7 @@ RoomKeeper::Answer RoomKeeper::reserve(const Wish& wish, const std::set<std::str
     waiting_.erase(waits);
   }
   if (answer.node.empty()) {
-    const AdmissionOrder order{-static_cast<std::int64_t>(wish.request.priority), wish.request.created, key};
+    const AdmissionOrder order = admission_order(wish.request);
     waiting_[key] = order;
     line_.insert(order);
   }

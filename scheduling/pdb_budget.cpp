@@ -1,5 +1,7 @@
 #include "scheduling/pdb_budget.hpp"
 
+#include <fmt/format.h>
+
 namespace scheduling {
 namespace {
 
@@ -56,6 +58,27 @@ std::optional<Refusal> PdbBudgets::refusal(PodIndex pod) const { return judge(po
 void PdbBudgets::spend(PodIndex pod) {
   const Verdict verdict = judge(pod);
   if (verdict.charged) --allowed_[*verdict.charged];
+}
+
+std::string why_never(const api::PodDisruptionBudget& pdb) {
+  if (pdb.max_unavailable && pdb.max_unavailable->value <= 0) {
+    return fmt::format("PodDisruptionBudget {} has maxUnavailable 0 and never lets a pod go: raise it to 1 or more",
+                       pdb.meta.name);
+  }
+  if (!pdb.min_available) return {};
+  const auto& [value, percent] = *pdb.min_available;
+  const std::int64_t pods = pdb.expected_pods;
+  // As the disruption controller: percentages round up.
+  const std::int64_t needed = percent ? (value * pods + 99) / 100 : value;
+  if (percent && value >= 100) {
+    return fmt::format("PodDisruptionBudget {} has minAvailable 100% and never lets a pod go: use maxUnavailable: 1",
+                       pdb.meta.name);
+  }
+  if (pods <= 0 || needed < pods) return {};
+  return fmt::format(
+      "PodDisruptionBudget {} has minAvailable {}{}, of {} pods, and never lets one go: use maxUnavailable: 1, or run "
+      "more replicas",
+      pdb.meta.name, value, percent ? "%" : "", pods);
 }
 
 }  // namespace scheduling

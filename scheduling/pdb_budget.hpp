@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "scheduling/cluster_snapshot.hpp"
@@ -29,5 +30,9 @@ class PdbBudgets {
   const ClusterSnapshot* cluster_;
   std::vector<std::int32_t> allowed_;
 };
+
+/// Why this budget can never let a healthy pod of its go as long as neither it nor the number of pods changes, and what
+/// would mend it; empty: it can.
+std::string why_never(const api::PodDisruptionBudget& pdb);
 
 }  // namespace scheduling

@@ -295,8 +295,26 @@ TEST_F(Shell, WakesAsManyAsTheBudgetAllowsInOrder) {
   EXPECT_EQ(names(&none, &none), "");
   EXPECT_EQ(names(&some, &none), "");
   EXPECT_EQ(names(&none, &some), "dc");
-  EXPECT_EQ(names(&none, &more), "dcba");
-  EXPECT_EQ(names(&none, nullptr), "dcba") << "a deleted one blocks nobody";
+  EXPECT_EQ(names(&none, &more), "dbac") << "c had its turn";
+  EXPECT_EQ(names(&none, nullptr), "dbac") << "a deleted one blocks nobody";
+}
+
+TEST_F(Shell, TakesTurnsAmongThePodsOfOneBudget) {
+  for (const char* name : {"a", "b", "c"}) {
+    put(blocked(name, 0, 0));
+    ASSERT_TRUE(reconciler.reconcile({"shop", name}));
+  }
+  api::PodDisruptionBudget none, one;
+  budget(0, &none);
+  budget(1, &one);
+  std::string order;
+  for (int i = 0; i < 6; ++i) {
+    for (const auto& each : reconciler.on_pdb_changed(&none, &one)) {
+      order += each.name;
+      ASSERT_TRUE(reconciler.reconcile(each)) << "refused again: it stays in line";
+    }
+  }
+  EXPECT_EQ(order, "abcabc");
 }
 
 TEST_F(Shell, AWokenOneDoesNotWaitForItsDelay) {

@@ -1,0 +1,67 @@
+#include "scheduling/pdb_budget.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+struct NeverCase {
+  std::string name;
+  std::optional<api::IntOrPercent> min_available;
+  std::optional<api::IntOrPercent> max_unavailable;
+  std::int32_t pods;
+  std::string why;  ///< how it begins after the name; "" = it can let go
+};
+class WhyNever : public testing::TestWithParam<NeverCase> {};
+
+TEST_P(WhyNever, Tells) {
+  api::PodDisruptionBudget pdb;
+  pdb.meta.name = "web";
+  pdb.min_available = GetParam().min_available;
+  pdb.max_unavailable = GetParam().max_unavailable;
+  pdb.expected_pods = GetParam().pods;
+  const std::string got = scheduling::why_never(pdb);
+  EXPECT_EQ(got, GetParam().why.empty() ? "" : "PodDisruptionBudget web has " + GetParam().why);
+}
+
+using api::IntOrPercent;
+INSTANTIATE_TEST_SUITE_P(
+    Pdb, WhyNever,
+    testing::Values(
+        NeverCase{"MaxUnavailableZero",
+                  {},
+                  IntOrPercent{0, false},
+                  3,
+                  "maxUnavailable 0 and never lets a pod go: raise it to 1 or more"},
+        NeverCase{"MaxUnavailableZeroPercent",
+                  {},
+                  IntOrPercent{0, true},
+                  3,
+                  "maxUnavailable 0 and never lets a pod go: raise it to 1 or more"},
+        NeverCase{"MaxUnavailableOne", {}, IntOrPercent{1, false}, 1, ""},
+        NeverCase{"MaxUnavailableOnePercentRoundsUp", {}, IntOrPercent{1, true}, 3, ""},
+        NeverCase{"MinAvailableOfAllPercent",
+                  IntOrPercent{100, true},
+                  {},
+                  0,
+                  "minAvailable 100% and never lets a pod go: use maxUnavailable: 1"},
+        NeverCase{"MinAvailableOfAll",
+                  IntOrPercent{3, false},
+                  {},
+                  3,
+                  "minAvailable 3, of 3 pods, and never lets one go: use maxUnavailable: 1, or run more replicas"},
+        NeverCase{"MinAvailableOfMore",
+                  IntOrPercent{5, false},
+                  {},
+                  3,
+                  "minAvailable 5, of 3 pods, and never lets one go: use maxUnavailable: 1, or run more replicas"},
+        NeverCase{"MinAvailableOfAllAfterRounding",
+                  IntOrPercent{90, true},
+                  {},
+                  3,
+                  "minAvailable 90%, of 3 pods, and never lets one go: use maxUnavailable: 1, or run more replicas"},
+        NeverCase{"MinAvailableOfFewer", IntOrPercent{2, false}, {}, 3, ""},
+        NeverCase{"MinAvailableOfHalf", IntOrPercent{50, true}, {}, 3, ""},
+        NeverCase{"NobodyCountedThePodsYet", IntOrPercent{3, false}, {}, 0, ""}, NeverCase{"Nothing", {}, {}, 3, ""}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
