@@ -104,7 +104,8 @@ base::Result<audit::Filter> filter_of(const AuditQueryOptions& options) {
 /// What tells most about a record, in the space of a table.
 std::string summary_of(const audit::Record& record) {
   std::string text;
-  for (const char* key : {"from", "to", "call", "code", "blocker", "node", "token", "message"}) {
+  for (const char* key :
+       {"from", "to", "call", "code", "blocker", "node", "nominated", "created", "refused", "token", "message"}) {
     const auto at = record.detail.find(key);
     if (at != record.detail.end() && !at->second.empty())
       text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, at->second);
