@@ -124,6 +124,20 @@ CooldownRecord cooldown_record_of(const Json& json) {
   return record;
 }
 
+PolicyCircuit circuit_of(const Json& json) {
+  return {lenient::small_integer(json, "failures"), lenient::text(json, "lastFailure"), lenient::text(json, "reset"),
+          lenient::time(json, "countedUntil"), lenient::time(json, "openedAt")};
+}
+
+Json encode_circuit(const PolicyCircuit& circuit) {
+  Json json = {{"failures", circuit.failures}};
+  put_text(json, "lastFailure", circuit.last_failure);
+  put_text(json, "reset", circuit.reset);
+  put_time(json, "countedUntil", circuit.counted_until);
+  put_time(json, "openedAt", circuit.opened_at);
+  return json;
+}
+
 DeschedulerPolicyStatus policy_status_of(const Json& json) {
   DeschedulerPolicyStatus status;
   status.observed_generation = lenient::integer(json, "observedGeneration");
@@ -134,6 +148,7 @@ DeschedulerPolicyStatus policy_status_of(const Json& json) {
   status.evicted = lenient::integer(json, "evicted");
   status.evicted_counted = lenient::integer(json, "evictedCounted");
   status.evicted_until = lenient::time(json, "evictedUntil");
+  if (const Json* circuit = lenient::object(json, "circuit")) status.circuit = circuit_of(*circuit);
   if (const Json* plan = lenient::array(json, "plan")) {
     for (const Json& item : *plan) {
       if (item.is_object()) status.plan.push_back(planned_move_of(item));
@@ -214,6 +229,8 @@ DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors) {
     read_shared_parts(evacuation, shared_parts(spec.evacuation));
     evacuation.not_supported_yet({"waitForReplacement"});
   });
+  object.with("circuitBreaker",
+              [&](StrictObject& breaker) { breaker.read("failures", spec.circuit_breaker.failures); });
   object.not_supported_yet({"usageSources", "gates"});
   object.finish();
   return spec;
@@ -260,6 +277,7 @@ Json encode_spec(const DeschedulerPolicySpec& spec) {
   if (!limits.empty()) json["limits"] = std::move(limits);
   json["evacuation"] = Json::object();
   encode_shared_parts(shared_parts(spec.evacuation), json["evacuation"]);
+  json["circuitBreaker"]["failures"] = spec.circuit_breaker.failures;
   return json;
 }
 
@@ -272,6 +290,7 @@ Json encode_status(const DeschedulerPolicyStatus& status) {
   put_time(json, "nextCycleTime", status.next_cycle_time);
   if (status.evicted_counted != 0) json["evictedCounted"] = status.evicted_counted;
   put_time(json, "evictedUntil", status.evicted_until);
+  if (status.circuit != PolicyCircuit{}) json["circuit"] = encode_circuit(status.circuit);
   const std::size_t rows = std::min(status.plan.size(), kMaxPublishedPlan);
   for (std::size_t i = 0; i < rows; ++i) json["plan"].push_back(encode_planned_move(status.plan[i]));
   for (const CooldownRecord& record : status.cooldowns) {

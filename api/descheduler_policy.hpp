@@ -102,6 +102,12 @@ struct EvacuationTemplate {
   friend bool operator==(const EvacuationTemplate&, const EvacuationTemplate&) = default;
 };
 
+/// Stops a policy whose evacuations keep leaving workloads without a Ready replacement.
+struct CircuitBreaker {
+  std::int32_t failures = 5;  ///< failed verifications in a row that open it; 0: never
+  friend bool operator==(const CircuitBreaker&, const CircuitBreaker&) = default;
+};
+
 struct DeschedulerPolicySpec {
   PolicyMode mode = PolicyMode::kDryRun;
   bool suspend = false;
@@ -111,6 +117,7 @@ struct DeschedulerPolicySpec {
   std::vector<StrategyChoice> strategies;
   PolicyLimits limits;
   EvacuationTemplate evacuation;
+  CircuitBreaker circuit_breaker;
   friend bool operator==(const DeschedulerPolicySpec&, const DeschedulerPolicySpec&) = default;
 };
 
@@ -154,6 +161,15 @@ inline constexpr std::size_t kMaxCooldownTimes = 8;
 /// Rows of status.cooldowns.
 inline constexpr std::size_t kMaxCooldowns = 500;
 
+struct PolicyCircuit {
+  std::int32_t failures = 0;                     ///< failed verifications in a row
+  std::string last_failure;                      ///< "<namespace>/<name>" of the Evacuation
+  std::string reset;                             ///< value of the reset annotation that was obeyed last
+  std::optional<base::TimePoint> counted_until;  ///< Evacuations that finished until then are in `failures`
+  std::optional<base::TimePoint> opened_at;      ///< absent: closed
+  friend bool operator==(const PolicyCircuit&, const PolicyCircuit&) = default;
+};
+
 struct DeschedulerPolicyStatus {
   std::int64_t observed_generation = 0;
   std::vector<Condition> conditions;  ///< Ready, Converged, Degraded, Suspended
@@ -164,6 +180,7 @@ struct DeschedulerPolicyStatus {
   std::int64_t evicted_counted =
       0;  ///< of those, the ones that finished until evicted_until: their Evacuations may be gone
   std::optional<base::TimePoint> evicted_until;
+  PolicyCircuit circuit;
   std::vector<PlannedMove> plan;
   bool plan_truncated = false;
   std::vector<CooldownRecord> cooldowns;  ///< sorted by subject

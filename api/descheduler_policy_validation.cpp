@@ -127,6 +127,7 @@ FieldErrors validate(const DeschedulerPolicySpec& spec, const std::vector<std::s
   check_strategies(spec.strategies, at.field("strategies"), errors);
   validate_limits(spec.limits, at.field("limits"), errors);
   check_shared_parts(shared_parts(spec.evacuation), at.field("evacuation"), known_evictors, errors);
+  check_range(errors, at.field("circuitBreaker").field("failures"), spec.circuit_breaker.failures, 0, 1000);
   return errors;
 }
 

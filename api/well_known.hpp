@@ -13,6 +13,8 @@ inline constexpr std::string_view kEvacuationFinalizer = "evacuator.dev/evacuati
 inline constexpr std::string_view kPolicyLabel = "evacuator.dev/policy";
 inline constexpr std::string_view kNodeLabel = "evacuator.dev/node";
 inline constexpr std::string_view kPredictedTargetAnnotation = "evacuator.dev/predicted-target";
+/// On a DeschedulerPolicy: a new value closes its circuit breaker.
+inline constexpr std::string_view kResetCircuitAnnotation = "evacuator.dev/reset-circuit";
 inline constexpr std::string_view kTokenAnnotation = "evacuator.dev/evacuation-token";
 inline constexpr std::string_view kFieldManager = "evacuator";
 

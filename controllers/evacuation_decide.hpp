@@ -40,7 +40,9 @@ struct Observed {
   std::string spec_problem;             ///< why the spec is invalid; empty: it is valid
   std::string duplicate_of;             ///< name of an older unfinished Evacuation of the same pod UID; empty: none
   Slot slot;
-  std::vector<Sibling> siblings;                 ///< looked up once the pod's controller is known
+  std::vector<Sibling> siblings;  ///< looked up once the pod's controller is known
+  /// How long earlier Evacuations of the same workload were InProgress, shortest first; at most the newest 16.
+  std::vector<base::Duration> past_durations;
   std::optional<std::int32_t> desired_replicas;  ///< of the pod's controller, if known
   std::vector<std::shared_ptr<const api::PodDisruptionBudget>>
       pdbs;                      ///< covering the pod, as cached: numbers for people

@@ -8,6 +8,24 @@ namespace {
 using api::ConditionStatus;
 using api::EvacuationPhase;
 
+/// The remote side's own word; else what its progress says; else what the workload's earlier evacuations took.
+std::optional<base::TimePoint> expected_end(const Draft& draft, const evictors::Observation& remote) {
+  constexpr std::int32_t kTelling = 5;  // percent: before that it says nothing
+  if (remote.expected_completion) return remote.expected_completion;
+  const auto& status = draft.status();
+  if (!status.in_progress_since) return std::nullopt;
+  if (status.progress && *status.progress >= kTelling) {
+    // Anew only when the progress changes: the status must not change with every look.
+    if (remote.progress == draft.seen().evacuation.status.progress && status.expected_completion_at)
+      return status.expected_completion_at;
+    const base::Duration whole = (draft.now() - *status.in_progress_since) * 100 / *status.progress;
+    return std::chrono::ceil<base::seconds>(*status.in_progress_since + whole);
+  }
+  const auto& past = draft.seen().past_durations;
+  if (past.empty()) return status.expected_completion_at;
+  return std::chrono::ceil<base::seconds>(*status.in_progress_since + past[past.size() / 2]);
+}
+
 void follow_life(Draft& draft, const evictors::Observation& remote) {
   auto& status = draft.status();
   if (remote.alive != status.last_heartbeat_value && !remote.alive.empty()) {
@@ -15,7 +33,7 @@ void follow_life(Draft& draft, const evictors::Observation& remote) {
     status.last_heartbeat_at = draft.now();  // ours: the operator's clock may be off
   }
   if (remote.progress) status.progress = remote.progress;
-  if (remote.expected_completion) status.expected_completion_at = remote.expected_completion;
+  status.expected_completion_at = expected_end(draft, remote);
 }
 
 /// Waiting in the remote side's queue costs nothing of the total timeout; the clock is moved on when it ends.

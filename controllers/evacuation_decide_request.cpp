@@ -71,9 +71,16 @@ Step back_in_progress(Draft& draft) {
   return enter_in_progress(draft, found ? "RequestFound" : "AlreadyInProgress", "the request is in effect");
 }
 
+/// The spec's word, else the remote side's, else the default; where the workload's earlier evacuations took long,
+/// three times the longest of them.
 base::seconds total_timeout(const Draft& draft) {
+  constexpr std::chrono::hours kLongest{24};
   if (!draft.evictor() || !draft.pod()) return draft.timeouts().total;
-  return draft.evictor()->probe(draft.context()).total.value_or(draft.timeouts().total);
+  if (const auto wish = draft.evictor()->probe(draft.context()).total) return *wish;
+  const auto& past = draft.seen().past_durations;
+  if (draft.spec().timeouts.total || past.empty()) return draft.timeouts().total;
+  const auto scaled = std::chrono::duration_cast<base::seconds>(3 * past.back());
+  return std::clamp<base::seconds>(scaled, draft.timeouts().total, kLongest);
 }
 
 // --- blocked

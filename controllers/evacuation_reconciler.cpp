@@ -24,11 +24,26 @@ constexpr base::seconds kRetryOnAllowance{1};
 constexpr int kRetriesOnAllowance = 3;
 /// A read may depend on another one's answer this deep.
 constexpr int kMaxReadRounds = 6;
+/// Earlier Evacuations of a workload that the ETA is taken from.
+constexpr std::size_t kPastConsidered = 16;
 /// After an answer that could not be stored: 1 s, doubling up to about a minute.
 constexpr base::seconds kFirstHold{1};
 constexpr int kMaxHoldDoublings = 6;
 
 std::string pod_index_key(const std::string& ns, const std::string& name) { return ns + "/" + name; }
+
+/// Of one that succeeded: from its last InProgress to the pod's leaving. nullopt: nobody worked on it for a while.
+std::optional<base::Duration> time_in_progress(const api::Evacuation& evacuation) {
+  const auto& status = evacuation.status;
+  if (status.phase != EvacuationPhase::kSucceeded || !status.in_progress_since || !status.finished_at)
+    return std::nullopt;
+  for (auto entry = status.history.rbegin(); entry != status.history.rend(); ++entry) {
+    const bool left = entry->to == "Evicting" || entry->to == "Verifying";
+    if (left && entry->time > *status.in_progress_since && entry->from != "Evicting")
+      return entry->time - *status.in_progress_since;
+  }
+  return std::nullopt;
+}
 
 const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
   for (const api::Blocker& each : evacuation.status.blocked_by) {
@@ -76,6 +91,7 @@ class EvacuationReconciler::Pass {
 
   bool observe_cached();
   void observe_surroundings();
+  void observe_past();
   void check_spec();
   base::Result<Go> refresh();
   base::Result<Go> refresh_evacuation();
@@ -149,6 +165,7 @@ void EvacuationReconciler::Pass::observe_surroundings() {
       if (pdb->covers(*seen_.pod)) seen_.pdbs.push_back(std::move(pdb));
     }
   }
+  observe_past();
   seen_.siblings.clear();
   seen_.desired_replicas.reset();
   const bool here = seen_.pod && seen_.pod->uid() == evacuation.spec.pod_ref.uid && !seen_.pod->is_terminal();
@@ -164,6 +181,22 @@ void EvacuationReconciler::Pass::observe_surroundings() {
     seen_.siblings.push_back({std::move(pod), taken});
   }
   if (deps_.desired_replicas) seen_.desired_replicas = deps_.desired_replicas(key_.ns, *owner);
+}
+
+/// For the ETA and the scale of the total timeout.
+void EvacuationReconciler::Pass::observe_past() {
+  seen_.past_durations.clear();
+  const auto& owner = seen_.evacuation.status.pod_owner;
+  const auto phase = seen_.evacuation.status.phase;
+  if (!owner || (phase != EvacuationPhase::kRequesting && phase != EvacuationPhase::kInProgress)) return;
+  std::vector<std::pair<base::TimePoint, base::Duration>> past;
+  for (const auto& other : deps_.evacuations.by_index(kEvacuationsByOwner, owner->uid)) {
+    if (const auto lasted = time_in_progress(*other)) past.emplace_back(*other->status.finished_at, *lasted);
+  }
+  std::sort(past.rbegin(), past.rend());
+  if (past.size() > kPastConsidered) past.resize(kPastConsidered);
+  for (const auto& [finished, lasted] : past) seen_.past_durations.push_back(lasted);
+  std::sort(seen_.past_durations.begin(), seen_.past_durations.end());
 }
 
 void EvacuationReconciler::Pass::check_spec() {

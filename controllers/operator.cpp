@@ -46,6 +46,13 @@ bool is_taken_over(const api::Evacuation& evacuation, base::TimePoint now) {
   return finished && now - *finished < kRecentVerdict;
 }
 
+/// With an open circuit breaker what is there already does not begin, either.
+auto limits_of(const api::DeschedulerPolicy& policy) {
+  api::PolicyLimits limits = policy.spec.limits;
+  if (policy.status.circuit.opened_at) limits.in_flight.total = api::IntOrPercent{0, false};
+  return api::admission_limits(limits);
+}
+
 /// The caches, each with the kind that it follows.
 struct Caches {
   Caches(kube::Client& client, const base::Clock& clock, const kube::Discovery& discovery, const base::Log& log)
@@ -231,9 +238,8 @@ struct Operator::Impl {
     });
     caches.policies.add_handler([this](const auto& before, const auto& after) {
       const ObservedPolicy& seen = after ? *after : *before;
-      const bool has_limits = after && after->policy;
-      admission.set_policy_limits(
-          seen.meta.name, has_limits ? std::optional(api::admission_limits(after->policy->spec.limits)) : std::nullopt);
+      admission.set_policy_limits(seen.meta.name,
+                                  after && after->policy ? std::optional(limits_of(*after->policy)) : std::nullopt);
       if (after)
         admission.restore_cooldowns(seen.meta.name,
                                     after->policy ? after->policy->status.cooldowns : after->status.cooldowns);

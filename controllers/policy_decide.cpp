@@ -1,4 +1,5 @@
 #include "controllers/policy_decide.hpp"
+#include "controllers/circuit.hpp"
 
 #include <fmt/format.h>
 
@@ -175,6 +176,7 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
   api::set_condition(next.conditions, condition("Ready", true, "Valid", "the policy is valid and in force", generation),
                      now);
   api::set_condition(next.conditions, suspended(policy.spec, generation), now);
+  api::set_condition(next.conditions, circuit_condition(policy, next.circuit), now);
   if (next.last_cycle) api::set_condition(next.conditions, converged(*next.last_cycle, next.active, generation), now);
   return next;
 }

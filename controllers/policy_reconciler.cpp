@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/well_known.hpp"
+#include "controllers/circuit.hpp"
 #include "controllers/policy_cycle.hpp"
 #include "strategies/catalog.hpp"
 
@@ -61,17 +62,20 @@ base::Result<Requeue> PolicyReconciler::reconcile(const api::ObjectKey& key) {
     if (auto saved = reject(*seen, api::to_error(errors).message); !saved) return saved.error();
     return Requeue::await_change();
   }
-  return reconcile_valid(with_own_writes(*seen->policy));
+  const api::DeschedulerPolicy policy = with_own_writes(*seen->policy);
+  return reconcile_valid(with_circuit(policy), policy.status);
 }
 
-base::Result<Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPolicy& policy) {
+base::Result<Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPolicy& policy,
+                                                        const api::DeschedulerPolicyStatus& stored) {
   const base::TimePoint now = deps_.clock.now();
   const CycleTiming timing = cycle_timing(policy, now);
   std::optional<CycleOutcome> outcome;
   if (timing.due) {
     outcome = plan(policy, now);
     deps_.audit.on_planned(policy, *outcome);
-    if (policy.spec.mode != api::PolicyMode::kDryRun) carry_out(policy, *outcome);
+    const bool may_move = policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at;
+    if (may_move) carry_out(policy, *outcome);
     outcome->summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clock.now() - now);
     count_cycle(policy, *outcome);
     deps_.audit.on_cycle(policy, *outcome);
@@ -80,7 +84,7 @@ base::Result<Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPo
                             {policy.status.evicted_counted, policy.status.evicted_until}, now);
   auto next = next_status(policy, counts, outcome ? &*outcome : nullptr, now);
   next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
-  if (auto saved = save(policy.meta, policy.status, next); !saved) return saved.error();
+  if (auto saved = save(policy.meta, stored, next); !saved) return saved.error();
   if (!next.next_cycle_time) return Requeue::await_change();
   return Requeue::in(std::max<base::Duration>(*next.next_cycle_time - deps_.clock.now(), base::milliseconds(1)));
 }
@@ -160,6 +164,26 @@ api::DeschedulerPolicy PolicyReconciler::with_own_writes(api::DeschedulerPolicy 
   const auto& cached = policy.status.last_cycle;
   if (!cached || cached->start < std::chrono::floor<base::seconds>(own->second.last_cycle->start))
     policy.status = own->second;
+  return policy;
+}
+
+/// The circuit breaker's state as of now, before anything is made under it.
+api::DeschedulerPolicy PolicyReconciler::with_circuit(api::DeschedulerPolicy policy) {
+  const bool was_open = policy.status.circuit.opened_at.has_value();
+  policy.status.circuit =
+      next_circuit(policy, deps_.evacuations.by_index(kByPolicy, policy.meta.name), deps_.clock.now());
+  const bool open = policy.status.circuit.opened_at.has_value();
+  deps_.metrics
+      .gauge("evacuator_policy_circuit_open", "1: the policy moves nothing more, see its condition CircuitOpen.",
+             {{"policy", policy.meta.name}})
+      .set(open ? 1 : 0);
+  if (open && !was_open) {
+    deps_.events.publish({.regarding = {kube::kPolicies, policy.meta.key(), policy.meta.uid},
+                          .warning = true,
+                          .reason = "CircuitOpened",
+                          .action = "Verify",
+                          .note = circuit_condition(policy, policy.status.circuit).message});
+  }
   return policy;
 }
 

@@ -49,7 +49,8 @@ class PolicyReconciler {
   base::Result<Requeue> reconcile(const api::ObjectKey& key);
 
  private:
-  base::Result<Requeue> reconcile_valid(const api::DeschedulerPolicy& policy);
+  base::Result<Requeue> reconcile_valid(const api::DeschedulerPolicy& policy,
+                                        const api::DeschedulerPolicyStatus& stored);
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
   CycleOutcome plan(const api::DeschedulerPolicy& policy, base::TimePoint now);
   void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
@@ -57,6 +58,7 @@ class PolicyReconciler {
   base::Status save(const api::ObjectMeta& meta, const api::DeschedulerPolicyStatus& before,
                     const api::DeschedulerPolicyStatus& next);
   api::DeschedulerPolicy with_own_writes(api::DeschedulerPolicy policy) const;
+  api::DeschedulerPolicy with_circuit(api::DeschedulerPolicy policy);
   void count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
 
   Dependencies deps_;

@@ -120,6 +120,7 @@ api::DeschedulerPolicySpec populated_policy_spec() {
   spec.limits.cooldown = {seconds(60), seconds(120), seconds(180), seconds(240), seconds(300)};
   spec.limits.rate = api::RateLimit{2, {}, 7};
   populate_shared(spec.evacuation);
+  spec.circuit_breaker.failures = 7;
   return spec;
 }
 
@@ -134,6 +135,7 @@ api::DeschedulerPolicyStatus populated_policy_status() {
   status.evicted = 17;
   status.evicted_counted = 15;
   status.evicted_until = at(5);
+  status.circuit = {3, "shop/web-1", "again", at(7), at(8)};
   status.plan = {{"shop", "web-1", "u-1", "n1", "n2", "PodLifeTime", "too old"}};
   status.plan_truncated = true;
   status.cooldowns = {{"vm/shop/db-1", {at(2), at(4)}}};

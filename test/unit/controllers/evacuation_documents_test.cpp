@@ -102,6 +102,22 @@ TEST_F(Documents, TheQueueItselfIsBounded) {
   EXPECT_NE(status().message.find("queued"), std::string::npos) << status().message;
 }
 
+TEST_F(Documents, TheEtaIsTheRemoteSidesWordElseItsProgressElseThePast) {
+  tick();
+  EXPECT_EQ(status().expected_completion_at, std::nullopt);
+  seen.past_durations = {seconds(100), seconds(200), seconds(900)};
+  tick();
+  EXPECT_EQ(status().expected_completion_at, kNoon + seconds(200)) << "the median";
+  script.remote.progress = 25;
+  tick(seconds(60));
+  EXPECT_EQ(status().expected_completion_at, kNoon + seconds(240));
+  tick(seconds(30));
+  EXPECT_EQ(status().expected_completion_at, kNoon + seconds(240)) << "the same progress is no news";
+  script.remote.expected_completion = kNoon + seconds(333);
+  tick();
+  EXPECT_EQ(status().expected_completion_at, kNoon + seconds(333));
+}
+
 TEST_F(Documents, RemembersRefsAndForgetsEmptyOnes) {
   script.remote.refs = {{"vmi", "vm/1"}, {"migration", "m-1"}};
   tick();

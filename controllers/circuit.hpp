@@ -1,0 +1,27 @@
+#pragma once
+
+/// The circuit breaker of a policy: when its evacuations keep leaving workloads without a Ready replacement, it stops
+/// making more until a person says so. Pure.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/descheduler_policy.hpp"
+#include "api/evacuation.hpp"
+#include "base/clock.hpp"
+
+namespace controllers {
+
+/// The state that follows from the policy's Evacuations: those that finished since `before.counted_until` are taken in
+/// order of their end. A success closes the row of failures, a replacement that never got Ready (T34) makes it longer;
+/// evacuations that never moved a pod say nothing. At `policy.spec.circuit_breaker.failures` in a row it opens. A new
+/// value of the annotation evacuator.dev/reset-circuit closes it and forgets what finished until `now`.
+api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
+                                const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
+                                base::TimePoint now);
+
+/// Condition CircuitOpen, with the command that resets it.
+api::Condition circuit_condition(const api::DeschedulerPolicy& policy, const api::PolicyCircuit& circuit);
+
+}  // namespace controllers
