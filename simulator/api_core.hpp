@@ -33,6 +33,7 @@ struct ApiCore {
   RequestLog log;
   std::vector<Webhook> webhooks;
   std::vector<std::pair<std::pair<std::string, std::string>, Validator>> validators;  ///< by group and plural
+  std::vector<Endpoint> endpoints;
   std::atomic<bool> something_terminates{
       true};  ///< a namespace or definition; true at first: the store may be older than us
   std::mutex housekeeping;

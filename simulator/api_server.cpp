@@ -22,6 +22,9 @@ std::optional<kube::Response> serve_path(ApiCore& core, Call& call) {
   if (path == "/healthz" || path == "/readyz" || path == "/livez" || path == "/ping")
     return kube::Response{200, "ok", {}, "text/plain"};
   if (call.info.group == "authorization.k8s.io" && call.info.verb == "create") return review_access(call);
+  for (const Endpoint& endpoint : core.endpoints) {
+    if (auto response = endpoint(call.info, call.request)) return response;
+  }
   for (const auto serve : {serve_simulator, serve_openapi, serve_discovery}) {
     if (auto response = serve(core, call)) return response;
   }
@@ -190,6 +193,8 @@ void ApiServer::add_webhook(Webhook webhook) { core_->webhooks.push_back(std::mo
 void ApiServer::add_validator(const kube::ResourceType& type, Validator validator) {
   core_->validators.push_back({{std::string(type.group), std::string(type.plural)}, std::move(validator)});
 }
+
+void ApiServer::add_endpoint(Endpoint endpoint) { core_->endpoints.push_back(std::move(endpoint)); }
 
 base::Status ApiServer::install_crd(const Json& definition) {
   kube::Request request;

@@ -60,6 +60,11 @@ struct Webhook {
 /// evaluated; whoever assembles the cluster registers their C++ twins here.
 using Validator = std::function<api::FieldErrors(const api::Json* before, const api::Json& after)>;
 
+struct RequestInfo;
+/// Paths that are no resources of this server: what an aggregated API server answers. nullopt: not its business. Runs
+/// outside the store's lock and may use the store.
+using Endpoint = std::function<std::optional<kube::Response>(const RequestInfo& info, const kube::Request& request)>;
+
 struct ApiServerOptions {
   PolicyVersion policy =
       PolicyVersion::kV1;  ///< kV1beta1: a server of before 1.21, in PDB, Eviction and empty selectors
@@ -102,6 +107,7 @@ class ApiServer {
   /// Before any traffic.
   void add_webhook(Webhook webhook);
   void add_validator(const kube::ResourceType& type, Validator validator);
+  void add_endpoint(Endpoint endpoint);
   /// What `kubectl apply` of a CRD does; replaces an installed one.
   base::Status install_crd(const api::Json& definition);
 

@@ -29,8 +29,10 @@ Intention intention_of(const Json& pod) {
   return intention;
 }
 
+/// KubeVirt's launchers have the annotation, too: they are KubeVirt's own (kubevirt.hpp).
 bool takes_part(const Json& pod) {
   const PodFacts facts = facts_of(pod);
+  if (text_at(pod, {"metadata", "labels", "kubevirt.io"}) == "virt-launcher") return false;
   return facts.is_active() && !facts.node.empty() && knobs::is_set(pod, api::well_known::kRequestEvictOnly);
 }
 

@@ -28,6 +28,15 @@ inline constexpr std::string_view kHandoff = "simulator.evacuator.dev/handoff"; 
 inline constexpr std::string_view kBackground =
     "simulator.evacuator.dev/background";  ///< "move=10s", "fail=5s", "silent"
 
+// --- on VirtualMachineInstances and the KubeVirt object: see kubevirt_script.hpp
+inline constexpr std::string_view kMigrationScript = "simulator.evacuator.dev/migration";
+inline constexpr std::string_view kNotMigratable =
+    "simulator.evacuator.dev/not-migratable";  ///< "<reason>: <message>" of condition LiveMigratable
+inline constexpr std::string_view kRestartVm =
+    "simulator.evacuator.dev/restart-vm";  ///< present: a VMI that ended is made anew, as by a VirtualMachine
+inline constexpr std::string_view kVirtApi =
+    "simulator.evacuator.dev/virt-api";  ///< "down": its webhooks do not answer
+
 // --- on nodes
 inline constexpr std::string_view kDead =
     "simulator.evacuator.dev/dead";  ///< present: its kubelet does not answer; may come and go

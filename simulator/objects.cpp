@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kube/kubevirt.hpp"
 #include "simulator/json_access.hpp"
 #include "simulator/kinds.hpp"
 #include "simulator/knobs.hpp"
@@ -237,6 +238,9 @@ const std::vector<kube::ResourceType>& known_types() {
       kube::kEvents,
       kube::kEvacuations,
       kube::kPolicies,
+      kube::kVmis,
+      kube::kVmims,
+      kube::kKubeVirts,
       kube::ResourceType{"", "v1", "configmaps", "ConfigMap"},
       kube::ResourceType{"", "v1", "secrets", "Secret"},
       kube::ResourceType{"", "v1", "services", "Service"},

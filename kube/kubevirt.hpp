@@ -1,0 +1,13 @@
+#pragma once
+
+#include "kube/resource.hpp"
+
+namespace kube {
+
+/// KubeVirt's kinds, where it is installed.
+inline constexpr ResourceType kVmis{"kubevirt.io", "v1", "virtualmachineinstances", "VirtualMachineInstance"};
+inline constexpr ResourceType kVmims{"kubevirt.io", "v1", "virtualmachineinstancemigrations",
+                                     "VirtualMachineInstanceMigration"};
+inline constexpr ResourceType kKubeVirts{"kubevirt.io", "v1", "kubevirts", "KubeVirt"};
+
+}  // namespace kube
