@@ -326,6 +326,16 @@ Verdict classify_patch(const Answer& answer) {
   return classify_code(answer->status, view);
 }
 
+Verdict classify_call(const Answer& answer, std::span<const KnownText> texts) {
+  if (!answer) return classify_transport(answer.error());
+  const StatusView view = read_status(*answer);
+  if (is_success(answer->status))
+    return answer->body.empty() ? Verdict{Class::kApplied, "", {}, {}, {}} : classify_success(*answer, Class::kApplied);
+  if (const KnownText* known = find_known(texts, answer->status, view.message)) return from_known(*known, view);
+  if (is_denial(view.message)) return classify_denial(answer->status, view);
+  return classify_code(answer->status, view);
+}
+
 base::Duration blocked_delay(const Verdict& verdict, int consecutive, std::uint64_t seed) {
   const base::Duration by_class = class_delay(verdict.answer, consecutive);
   if (verdict.answer == Class::kThrottled) {

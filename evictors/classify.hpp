@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -18,6 +19,20 @@ struct KnownText {
 /// Upstream's mark of an eviction accepted in the background; only trusted on pods that announce it.
 inline constexpr std::string_view kEvacuationTriggered = "Eviction triggered evacuation";
 
+/// What KubeVirt's eviction webhook says beside the texts that concern everybody (protocols 3.1).
+inline constexpr std::array kKubeVirtTexts = {
+    KnownText{429, "Eviction triggered evacuation of VMI", ResponseClass::kAcceptedInBackground},
+    KnownText{429, "kubevirt failed getting the vmi", ResponseClass::kRetryLater, base::seconds(10)},
+    KnownText{429, "kubevirt failed marking the vmi for eviction", ResponseClass::kRetryLater, base::seconds(10)},
+    KnownText{429, "failed to parse the eviction object", ResponseClass::kPermanent},
+};
+/// What its webhook for new migrations says (protocols 3.4).
+inline constexpr std::array kMigrationTexts = {
+    KnownText{400, "in-flight migration detected", ResponseClass::kRetryLater, base::seconds(30)},
+    KnownText{400, "Cannot migrate VMI in finalized state", ResponseClass::kRetryLater, base::seconds(10)},
+    KnownText{400, "Cannot migrate VMI, Reason", ResponseClass::kNotEvictable},
+};
+
 /// The meaning of every answer to POST …/pods/<name>/eviction (protocols 5.3, row by row in
 /// test/unit/evictors/classify_test.cpp). `accepted_texts` are what this pod's owner is known to say when it takes the
 /// eviction over; without them a refusal is a refusal.
@@ -25,6 +40,10 @@ Verdict classify_eviction(const Answer& answer, std::span<const KnownText> accep
 
 /// The meaning of every answer to a guarded PATCH of a pod.
 Verdict classify_patch(const Answer& answer);
+
+/// The meaning of every answer to a POST or DELETE of an object, or to a PUT of a subresource; a success may have an
+/// empty body. `texts` are what that API's webhooks are known to say.
+Verdict classify_call(const Answer& answer, std::span<const KnownText> texts = {});
 
 /// How long to wait before the same call again (protocols 6.5): grows with `consecutive` blocked answers (1 = first).
 /// `seed` spreads evacuations of one PDB by up to 20 %; equal seeds give equal delays.

@@ -6,12 +6,14 @@
 
 #include "evictors/annotation.hpp"
 #include "evictors/eviction_api.hpp"
+#include "evictors/kubevirt.hpp"
 
 namespace evictors {
 
 Registry Registry::builtin() {
   Registry registry;
   registry
+      .add(std::make_unique<KubeVirt>())      // virtual machines
       .add(std::make_unique<Annotation>())    // pods that announce a protocol
       .add(std::make_unique<EvictionApi>());  // everything else
   return registry;

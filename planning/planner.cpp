@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "planning/cycle_limits.hpp"
+#include "planning/migrating.hpp"
 #include "planning/target.hpp"
 #include "scheduling/evictability.hpp"
 #include "scheduling/overlay.hpp"
@@ -30,7 +31,8 @@ class PlanSink final : public strategies::NominationSink {
         overlay_(input.cluster),
         budgets_(input.cluster),
         limits_(input.spec.limits.per_cycle),
-        predictor_(input.cluster) {
+        predictor_(input.cluster),
+        migrating_(input.cluster) {
     for (const api::PodUid& uid : input.cooling) cooling_.insert(uid.value);
   }
 
@@ -60,6 +62,7 @@ class PlanSink final : public strategies::NominationSink {
     if (cooling_.contains(cluster_.pod(pod).meta.uid)) {
       return refuse(pod, {"RecentlyEvacuated", "its last evacuation ended a moment ago"}, Verdict::kRefused);
     }
+    if (const auto refusal = migrating_.refusal(cluster_.pod(pod))) return refuse(pod, *refusal, Verdict::kRefused);
     if (const auto hit = limits_.hit(from, cluster_.namespace_of(pod))) return refuse(pod, hit->refusal, hit->verdict);
     if (input_.options.spend_pdbs) {
       if (const auto refusal = budgets_.refusal(pod)) return refuse(pod, *refusal, Verdict::kRefused);
@@ -116,6 +119,7 @@ class PlanSink final : public strategies::NominationSink {
   scheduling::PdbBudgets budgets_;
   CycleLimits limits_;
   TargetPredictor predictor_;
+  MigratingPods migrating_;
   std::unordered_set<std::string_view> cooling_;
   std::map<std::string_view, std::int32_t> refused_;  ///< reasons are static text
   StrategyResult* result_ = nullptr;

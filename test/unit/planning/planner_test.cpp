@@ -147,6 +147,27 @@ TEST(PlanCycle, DoesNotSpendLimitsOnCoolingPods) {
   EXPECT_THAT(got.refused, testing::Contains(api::ReasonCount{"RecentlyEvacuated", 1}));
 }
 
+PodBuilder launcher(std::string name, std::string node, std::string vmi) {
+  return aged(std::move(name), std::move(node), 30)
+      .label("kubevirt.io", "virt-launcher")
+      .label("kubevirt.io/created-by", vmi);
+}
+
+TEST(PlanCycle, LeavesMigratingMachinesToTheirOwner) {
+  const Plan got =
+      plan(ClusterBuilder()
+               .add(NodeBuilder("n1"))
+               .add(NodeBuilder("n2"))
+               .add(launcher("source", "n1", "vm-1"))
+               .add(launcher("target", "n2", "vm-1"))
+               .add(launcher("at-rest", "n1", "vm-2"))
+               .add(launcher("former-source", "n2", "vm-2").phase(api::PodPhase::kSucceeded))
+               .add(aged("marked", "n1", 30).annotate("descheduler.alpha.kubernetes.io/eviction-in-progress", "true")),
+           policy({kOld}));
+  EXPECT_THAT(moved(got), ElementsAre("at-rest"));
+  EXPECT_THAT(got.refused, testing::Contains(api::ReasonCount{"MigrationInProgress", 3}));
+}
+
 struct LimitCase {
   std::string name;
   api::PerCycleLimits limits;

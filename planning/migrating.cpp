@@ -1,0 +1,36 @@
+#include "planning/migrating.hpp"
+
+#include "api/well_known.hpp"
+
+namespace planning {
+namespace {
+
+constexpr std::string_view kLauncherLabel = "kubevirt.io";
+constexpr std::string_view kCreatedByLabel = "kubevirt.io/created-by";
+
+/// The VMI that an active launcher pod runs; empty: it is no launcher or has ended.
+const std::string& machine_of(const api::Pod& pod) {
+  static const std::string kNone;
+  if (pod.meta.labels.value(kLauncherLabel) != "virt-launcher" || pod.is_terminal()) return kNone;
+  return pod.meta.labels.value(kCreatedByLabel);
+}
+
+}  // namespace
+
+MigratingPods::MigratingPods(const scheduling::ClusterSnapshot& cluster) {
+  std::unordered_set<std::string> seen;
+  for (const scheduling::PodIndex index : cluster.pods()) {
+    const std::string& machine = machine_of(cluster.pod(index));
+    if (!machine.empty() && !seen.insert(machine).second) machines_.insert(machine);
+  }
+}
+
+std::optional<scheduling::Refusal> MigratingPods::refusal(const api::Pod& pod) const {
+  if (pod.meta.annotations.contains(api::well_known::kEvictionInProgress))
+    return scheduling::Refusal{"MigrationInProgress", "its owner moves it already"};
+  const std::string& machine = machine_of(pod);
+  if (machine.empty() || !machines_.contains(machine)) return std::nullopt;
+  return scheduling::Refusal{"MigrationInProgress", "its virtual machine migrates"};
+}
+
+}  // namespace planning

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <unordered_set>
+
+#include "scheduling/cluster_snapshot.hpp"
+#include "scheduling/refusal.hpp"
+
+namespace planning {
+
+/// Which pods are being moved by their owner already: marked as evicted in the background (upstream's annotation, which
+/// KubeVirt keeps while it tries), or a launcher of a virtual machine that has two of them, source and target.
+class MigratingPods {
+ public:
+  explicit MigratingPods(const scheduling::ClusterSnapshot& cluster);
+
+  /// Why the pod is left to its owner; nullopt: it does not migrate.
+  std::optional<scheduling::Refusal> refusal(const api::Pod& pod) const;
+
+ private:
+  std::unordered_set<std::string> machines_;  ///< UIDs of VMIs with more than one running launcher
+};
+
+}  // namespace planning
