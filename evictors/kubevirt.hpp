@@ -1,0 +1,33 @@
+#pragma once
+
+#include "evictors/evictor.hpp"
+
+namespace evictors {
+
+/// Virtual machines of KubeVirt: a launcher pod leaves by live migration. Mode Eviction asks through the eviction
+/// subresource, which KubeVirt answers by migrating; mode Migration makes a VirtualMachineInstanceMigration itself.
+/// Contract: docs/evictors/kubevirt.md.
+class KubeVirt final : public Evictor {
+ public:
+  static constexpr std::string_view kName = "kubevirt";
+  // adapters
+  static constexpr std::string_view kEviction = "eviction";
+  static constexpr std::string_view kMigration = "migration";
+  static constexpr std::string_view kExternal = "external";
+
+  std::string_view name() const override { return kName; }
+  api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
+                            const api::FieldPath& path) const override;
+  std::vector<Read> reads(const Context& context) const override;
+  Arrival verify(const Context& context) const override;
+  Probe probe(const Context& context) const override;
+  Plan plan(const Context& context) const override;
+  Observation observe(const Context& context) const override;
+  Verdict classify(const Context& context, const Action& action, const Answer& answer) const override;
+  bool needs_room(const Context& context) const override;
+  std::vector<Action> undo(const Context& context) const override;
+  Rollback undone(const Context& context) const override;
+  std::vector<Action> cleanup(const Context& context) const override;
+};
+
+}  // namespace evictors

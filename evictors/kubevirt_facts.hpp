@@ -1,0 +1,98 @@
+#pragma once
+
+/// What KubeVirt's objects say about one launcher pod, read from the evictor's documents. Reads whatever stands there:
+/// nonsense counts as absent (protocols 3).
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "evictors/evictor.hpp"
+
+namespace evictors {
+
+/// One VirtualMachineInstanceMigration of our VM.
+struct VmMigration {
+  std::string name;
+  std::string uid;
+  std::string phase;           ///< "" is Pending's forerunner
+  std::string evacuated_node;  ///< annotation of KubeVirt's evacuation controller; empty: somebody else made it
+  std::string failure;
+  std::string created;
+  bool terminating = false;
+
+  bool is_final() const { return phase == "Succeeded" || phase == "Failed"; }
+  bool has_failed() const { return phase == "Failed"; }
+  bool is_queued() const { return phase.empty() || phase == "Pending"; }
+};
+
+/// status.migrationState of the VMI.
+struct VmMove {
+  std::string migration_uid;
+  std::string target_node;
+  std::string target_pod;
+  std::string mode;
+  std::string failure;
+  std::string fingerprint;  ///< changes with anything that matters
+  bool completed = false;
+  bool failed = false;
+};
+
+struct VmFacts {
+  std::string name;
+  std::string uid;
+  std::string node;  ///< where the guest runs
+  std::string mark;  ///< evacuationNodeName
+  std::string phase;
+  std::string strategy;    ///< its own evictionStrategy; empty: the cluster's counts
+  std::string machine;     ///< the VirtualMachine that owns it; empty: a bare VMI
+  std::string active_uid;  ///< of the pod that runs on `node`
+  std::optional<std::int64_t> memory_bytes;
+  VmMove move;
+};
+
+/// What the KubeVirt object says.
+struct VmSystem {
+  std::optional<int> minor;  ///< of version 1.<minor>; 0 for 0.x
+  std::string strategy;
+  base::seconds per_gib{150};
+};
+
+/// How the read of the VMI ended.
+enum class VmSight {
+  kNotRead,  ///< not asked for in this phase
+  kSeen,
+  kGone,       ///< there is no such VMI
+  kNotServed,  ///< there is no KubeVirt
+  kForbidden,
+  kUnreadable,  ///< another error, or nonsense
+};
+
+struct VmView {
+  VmSight sight = VmSight::kNotRead;
+  std::string problem;  ///< why it was not seen
+  VmFacts vmi;
+  bool migrations_known = false;
+  std::vector<VmMigration> migrations;  ///< oldest first
+  VmSystem system;
+
+  bool seen() const { return sight == VmSight::kSeen && migrations_known; }
+  /// The newest unfinished one, or nullptr.
+  const VmMigration* current() const;
+  const VmMigration* named(std::string_view name) const;
+};
+
+inline constexpr std::string_view kVmiDocument = "vmi";
+inline constexpr std::string_view kMigrationsDocument = "migrations";
+inline constexpr std::string_view kKubeVirtDocument = "kubevirt";
+
+VmView read_vm(const Context& context);
+
+/// The VMI behind a virt-launcher pod; empty: it is none.
+std::string vmi_of_pod(const api::Pod& pod);
+/// How long the whole may take: at least half an hour, with the VM's memory copied `tries` times.
+base::seconds migration_timeout(const VmFacts& vmi, const VmSystem& system, const api::Pod* pod, int tries);
+
+}  // namespace evictors
