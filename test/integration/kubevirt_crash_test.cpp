@@ -1,0 +1,88 @@
+#include "kubevirt_stage.hpp"
+
+/// Scenario 44 on scenario 16: the process dies at each single call of a migration and of a cancelled one, before or
+/// after the server carried it out, and another one takes over.
+namespace {
+
+using integration::FragileTransport;
+using integration::KubeVirtStage;
+using Death = FragileTransport::Death;
+using Phase = api::EvacuationPhase;
+
+struct VmEnding {
+  Phase phase = Phase::kPending;
+  std::string reason;
+  std::int32_t attempt = 0;
+  std::string rollback;
+  bool moved = false;
+  bool marked = false;
+  std::size_t migrations = 0;
+  std::size_t running = 0;
+  friend bool operator==(const VmEnding&, const VmEnding&) = default;
+};
+
+void PrintTo(const VmEnding& ending, std::ostream* out) {
+  *out << api::to_string(ending.phase) << "/" << ending.reason << " attempt " << ending.attempt << " rollback "
+       << ending.rollback << (ending.moved ? " moved" : " stays") << (ending.marked ? " marked" : "") << ", "
+       << ending.migrations << " migrations, " << ending.running << " running";
+}
+
+class VmPlay final : public KubeVirtStage {
+ public:
+  void TestBody() override {}
+
+  int run(const std::string& script, int die_at, Death how, bool cancel_half_way) {
+    begin();
+    const std::string pod = machine("db", script);
+    const std::string source = node_of("db");
+    const std::string name = evacuate(pod);
+    const int before = replica->transport.calls();
+    if (die_at >= 0) replica->transport.die_at(before + die_at, how);
+    bool cancelled = !cancel_half_way;
+    run_until(
+        [&] {
+          if (replica->transport.dead()) start_operator("second");
+          const auto now = find(name);
+          if (!cancelled && migration_phase() == "Running" && now && now->status.phase == Phase::kInProgress) {
+            cancelled = true;
+            cancel(name);
+          }
+          return now && api::is_terminal(now->status.phase) && now->meta.finalizers.empty();
+        },
+        std::chrono::hours(2));
+    const auto status = get(name).status;
+    ending = {status.phase,
+              status.reason,
+              status.attempt,
+              condition(name, "RollbackComplete"),
+              node_of("db") != source,
+              !mark("db").empty(),
+              migrations().size(),
+              running_migrations()};
+    return replica->transport.calls() - before;
+  }
+
+  VmEnding ending;
+};
+
+void die_at_every_call(const std::string& script, Phase wanted, bool cancel_half_way) {
+  VmPlay calm;
+  const int calls = calm.run(script, -1, Death::kBeforeTheCall, cancel_half_way);
+  ASSERT_EQ(calm.ending.phase, wanted);
+  ASSERT_GT(calls, 8);
+  for (int at = 0; at < calls; ++at) {
+    for (const Death how : {Death::kBeforeTheCall, Death::kAfterTheCall}) {
+      SCOPED_TRACE("died at call " + std::to_string(at) +
+                   (how == Death::kBeforeTheCall ? ", before it" : ", after it"));
+      VmPlay play;
+      play.run(script, at, how, cancel_half_way);
+      EXPECT_EQ(play.ending, calm.ending);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST(KubeVirtCrash, S44_AtEveryCallOfScenario16) { die_at_every_call("run=4s", Phase::kSucceeded, false); }
+TEST(KubeVirtCrash, S44_AtEveryCallOfACancel) { die_at_every_call("run=600s, abort=2s", Phase::kCancelled, true); }
+
+}  // namespace
