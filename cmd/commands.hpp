@@ -53,6 +53,19 @@ struct ValidateOptions {
 };
 int run_validate(const ValidateOptions& options);
 
+struct WebhookCheckOptions {
+  std::string url;  ///< https, or http to loopback
+  std::string ca_file, token_file, cert_file, key_file;
+  std::string timeout = "10s";
+  std::string patience = "60s";  ///< for an end state, and for an abort
+  std::string pod = "default/webhook-check";
+  std::string pod_uid = "00000000-0000-4000-8000-000000000000";
+  std::string node = "webhook-check";
+  std::string output = "text";  ///< text, json
+};
+/// Also 2: it could not be checked.
+int run_webhook_check(const WebhookCheckOptions& options);
+
 int print_version(bool as_json);
 
 }  // namespace cmd

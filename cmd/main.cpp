@@ -159,6 +159,31 @@ void collect_words(const CLI::App& command, cmd::CommandWords& words) {
   std::erase_if(words.flags, [&](const std::string& flag) { return !seen.insert(flag).second; });
 }
 
+void add_webhook_check(CLI::App& app, cmd::WebhookCheckOptions& options, int& exit_code) {
+  CLI::App* check = app.add_subcommand("webhook-check", "Does a service keep the contract of the evictor webhook?");
+  check->add_option("--url", options.url, "Of the service: https://host[:port][/base], or http to loopback")
+      ->required()
+      ->type_name("URL");
+  check->add_option("--ca-file", options.ca_file, "Roots to trust (default: the system's)")->type_name("FILE");
+  check->add_option("--token-file", options.token_file, "Bearer token to show")->type_name("FILE");
+  check->add_option("--cert-file", options.cert_file, "Client certificate to show, with --key-file")->type_name("FILE");
+  check->add_option("--key-file", options.key_file, "Its key")->type_name("FILE");
+  check->add_option("--timeout", options.timeout, "Of one call")->capture_default_str()->type_name("DURATION");
+  check->add_option("--patience", options.patience, "For an end state, and for an abort")
+      ->capture_default_str()
+      ->type_name("DURATION");
+  check->add_option("--pod", options.pod, "A pod made for this test: the service may really move it")
+      ->capture_default_str()
+      ->type_name("NAMESPACE/NAME");
+  check->add_option("--pod-uid", options.pod_uid, "Its UID")->capture_default_str()->type_name("UID");
+  check->add_option("--node", options.node, "Its node")->capture_default_str()->type_name("NAME");
+  check->add_option("-o,--output", options.output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str()
+      ->type_name("FORMAT");
+  check->callback([&] { exit_code = cmd::run_webhook_check(options); });
+}
+
 }  // namespace
 
 std::vector<cmd::CommandWords> cmd::describe(const CLI::App& app) {
@@ -187,6 +212,7 @@ int main(int argc, char** argv) {
   cmd::ValidateOptions validate;
   cmd::AuditVerifyOptions audit_verify;
   cmd::AuditQueryOptions audit_query;
+  cmd::WebhookCheckOptions webhook_check;
   bool version_as_json = false;
   std::string shell;
   add_run(app, run, exit_code);
@@ -194,6 +220,7 @@ int main(int argc, char** argv) {
   add_simulate(app, simulate, exit_code);
   add_validate(app, validate, exit_code);
   add_audit(app, audit_verify, audit_query, exit_code);
+  add_webhook_check(app, webhook_check, exit_code);
   CLI::App* version = app.add_subcommand("version", "Print the version");
   version->add_flag("--json", version_as_json, "As a JSON object");
   version->callback([&] { exit_code = cmd::print_version(version_as_json); });

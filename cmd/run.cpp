@@ -12,6 +12,7 @@
 #include "cmd/dump.hpp"
 #include "cmd/signals.hpp"
 #include "controllers/audit_config.hpp"
+#include "controllers/http_services.hpp"
 #include "controllers/operator.hpp"
 #include "controllers/operator_config.hpp"
 #include "controllers/ops_server.hpp"
@@ -112,6 +113,9 @@ class Process {
   audit::Recorder& audit() { return *audit_; }
 
   Status run(const Interrupted& interrupted) {
+    auto services = controllers::HttpServices::create(config_.services, clock_);
+    if (!services) return services.error();
+    services_ = *std::move(services);
     const std::jthread auditor([this](std::stop_token stop) { audit_->run(stop); });  // joined last
     if (auto connected = connect(interrupted); !connected) return connected;
     build();
@@ -171,7 +175,8 @@ class Process {
         .events = *events_,
         .metrics = metrics_,
         .log = log_,
-        .audit = *audit_});
+        .audit = *audit_,
+        .services = services_.get()});
     ops_ =
         std::make_unique<controllers::OpsServer>(config_.address, metrics_,
                                                  controllers::OpsChecks{.alive = [this] { return operator_->alive(); },
@@ -234,6 +239,7 @@ class Process {
     join(caches);
     join(recorder);
     limiter_.shut_down();
+    services_->shut_down();
     transport_->shut_down();
     log_.flush();
   }
@@ -248,6 +254,7 @@ class Process {
   kube::RateLimiter limiter_;
   std::unique_ptr<kube::HttpTransport> transport_;
   std::optional<kube::Client> client_;
+  std::unique_ptr<controllers::HttpServices> services_;
   kube::Discovery discovery_;
   std::unique_ptr<kube::EventRecorder> events_;
   std::unique_ptr<kube::LeaderElector> elector_;

@@ -164,6 +164,7 @@ struct Operator::Impl {
              .log = deps.log,
              .eviction_slots = &eviction_slots,
              .room = &room,
+             .services = deps.services,
              .audit = trail}),
         policies({.client = deps.client,
                   .clock = deps.clock,

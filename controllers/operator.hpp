@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "base/metrics.hpp"
 #include "base/result.hpp"
+#include "controllers/evacuation_ports.hpp"
 #include "controllers/operator_config.hpp"
 #include "kube/client.hpp"
 
@@ -35,6 +36,7 @@ class Operator {
     base::Metrics& metrics;
     base::Log log;
     audit::Recorder& audit = audit::nowhere();
+    ServiceCaller* services = nullptr;  ///< nullptr: none is configured
   };
 
   /// All references must outlive the operator.

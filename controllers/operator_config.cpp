@@ -62,6 +62,7 @@ void read_config(StrictObject& root, OperatorConfig& config) {
   });
   root.read("workers", config.workers);
   root.with("audit", [&](StrictObject& object) { read_audit(object, config.audit); });
+  read_services(root, config.services);
 }
 
 }  // namespace
@@ -90,6 +91,7 @@ api::FieldErrors validate(const OperatorConfig& config) {
   require(config.workers >= 1 && config.workers <= 512, "workers", "must be from 1 to 512");
   require(config.address.rfind(':') != std::string::npos, "server.address", "must be host:port, such as 0.0.0.0:8080");
   check_audit(config.audit, errors);
+  for (auto& error : validate(config.services)) errors.push_back(std::move(error));
   return errors;
 }
 

@@ -4,12 +4,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/descheduler_policy.hpp"
 #include "api/json.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
+#include "controllers/services_config.hpp"
 
 namespace controllers {
 
@@ -57,6 +59,7 @@ struct OperatorConfig {
   base::LogFormat log_format = base::LogFormat::kText;
   std::int32_t workers = 32;
   Audit audit;
+  std::vector<ServiceConfig> services;  ///< whom evictors may call by name
 };
 
 /// Reads the YAML file's text, strictly; absent fields keep their defaults. Errors carry field paths.

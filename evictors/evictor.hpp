@@ -136,6 +136,7 @@ enum class Next { kAct, kWait, kProceed };
 struct Plan {
   Next next = Next::kWait;
   std::optional<Action> action;  ///< exactly with kAct
+  std::string why = {};          ///< with kWait: what it waits for, for people; empty: the remote side tells
 };
 
 /// A failure reported by the remote side.
@@ -195,6 +196,9 @@ class Evictor {
   /// Stable name, lower-kebab-case, as in spec.evictors[].name, logs and metrics.
   virtual std::string_view name() const = 0;
 
+  /// Takes part in the automatic choice of an empty spec.evictors; false: only where it is named.
+  virtual bool automatic() const { return true; }
+
   /// Complaints about spec.evictors[i].parameters; `path` is the path of that map.
   virtual api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
                                     const api::FieldPath& path) const = 0;
@@ -204,6 +208,9 @@ class Evictor {
   /// are looked after every poll_interval(), others only when the pod or a deadline calls.
   virtual std::vector<Read> reads(const Context&) const { return {}; }
   virtual base::seconds poll_interval(const Context&) const { return base::seconds(5); }
+
+  /// While the pod terminates: what need not wait for its end. Role kCleanUp. REQUIRES: context.pod != nullptr.
+  virtual std::optional<Action> departing(const Context&) const { return std::nullopt; }
 
   /// After the pod has left (phase Verifying): context.pod is nullptr or terminal.
   virtual Arrival verify(const Context&) const { return {}; }

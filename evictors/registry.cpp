@@ -7,15 +7,17 @@
 #include "evictors/annotation.hpp"
 #include "evictors/eviction_api.hpp"
 #include "evictors/kubevirt.hpp"
+#include "evictors/webhook.hpp"
 
 namespace evictors {
 
 Registry Registry::builtin() {
   Registry registry;
   registry
-      .add(std::make_unique<KubeVirt>())      // virtual machines
-      .add(std::make_unique<Annotation>())    // pods that announce a protocol
-      .add(std::make_unique<EvictionApi>());  // everything else
+      .add(std::make_unique<KubeVirt>())     // virtual machines
+      .add(std::make_unique<Annotation>())   // pods that announce a protocol
+      .add(std::make_unique<EvictionApi>())  // everything else
+      .add(std::make_unique<Webhook>());     // only where it is named: it needs a service
   return registry;
 }
 
@@ -60,7 +62,9 @@ api::FieldErrors Registry::validate(const std::vector<api::EvictorChoice>& choic
 std::vector<api::EvictorChoice> Registry::chain(const std::vector<api::EvictorChoice>& choices) const {
   if (!choices.empty()) return choices;
   std::vector<api::EvictorChoice> all;
-  for (const auto& evictor : evictors_) all.push_back({std::string(evictor->name()), {}});
+  for (const auto& evictor : evictors_) {
+    if (evictor->automatic()) all.push_back({std::string(evictor->name()), {}});
+  }
   return all;
 }
 

@@ -23,7 +23,7 @@ class Registry {
   /// Complaints about spec.evictors: unknown names, bad parameters, repetitions. `path` is the path of the list.
   api::FieldErrors validate(const std::vector<api::EvictorChoice>& choices, const api::FieldPath& path) const;
 
-  /// The list to walk: the spec's own, or with an empty one every evictor in the automatic order (most specific first).
+  /// The list to walk: the spec's own, or with an empty one every automatic() evictor, most specific first.
   std::vector<api::EvictorChoice> chain(const std::vector<api::EvictorChoice>& choices) const;
 
  private:

@@ -58,7 +58,7 @@ base::Result<std::unique_ptr<kube::WatchStream>> FragileTransport::watch(const k
 }
 
 Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
-                   api::InFlightLimits limits)
+                   api::InFlightLimits limits, controllers::ServiceCaller* services)
     : transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
       registry_(evictors::Registry::builtin()),
@@ -77,7 +77,7 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
                      const auto workload = api::decode_workload(*body);
                      return workload ? std::optional(workload->replicas) : std::nullopt;
                    },
-                   std::move(identity), "v1", base::Log()}),
+                   std::move(identity), "v1", base::Log(), nullptr, nullptr, services}),
       worker_(
           queue_, [this](const api::ObjectKey& key) { return reconciler_.reconcile(key); }, counts, base::Log()) {
   controllers::add_evacuation_indexes(evacuations_.store(), pods_.store(), pdbs_.store());
@@ -221,7 +221,7 @@ std::string Rig::evacuate(const std::string& pod, const std::function<void(Json&
 }
 
 void Rig::start_operator(const std::string& identity) {
-  replica = std::make_unique<Operator>(*server, clock, identity, limits);
+  replica = std::make_unique<Operator>(*server, clock, identity, limits, services);
   settle();
 }
 

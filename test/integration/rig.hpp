@@ -57,7 +57,7 @@ class FragileTransport final : public kube::Transport {
 class Operator : private controllers::EventSink, private controllers::EvacuationMetrics {
  public:
   Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
-           api::InFlightLimits limits);
+           api::InFlightLimits limits, controllers::ServiceCaller* services = nullptr);
 
   /// Takes in what the watches bring and works off what is ready. True if anything happened.
   bool poll();
@@ -139,6 +139,8 @@ class Rig : public testing::Test {
   std::unique_ptr<simulator::Cluster> cluster;
   std::unique_ptr<simulator::ApiServer> server;
   std::unique_ptr<Operator> replica;
+  /// What start_operator() gives the operator to call; must outlive it.
+  controllers::ServiceCaller* services = nullptr;
   /// Any number of our pods on their way out at once, by an independent look at every step.
   std::function<void()> watcher;
 

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controllers/evacuation_ports.hpp"
+#include "controllers/services_config.hpp"
+#include "kube/config.hpp"
+#include "kube/transport.hpp"
+
+namespace kube {
+class HttpTransport;
+}
+
+namespace controllers {
+
+/// Answers of a service beyond this are cut off and count as lost.
+inline constexpr std::size_t kMaxServiceAnswer = std::size_t{1} << 20;
+
+/// The configured services over HTTPS, one pool of connections each. Redirects are not followed; token, certificate and
+/// roots are read again as they are rotated and after a 401; a call takes at most the service's timeout. Thread-safe.
+class HttpServices final : public ServiceCaller {
+ public:
+  /// Checks URLs and roots, opens nothing. REQUIRES: validate(services) had no complaint. `clock` must outlive it.
+  static base::Result<std::unique_ptr<HttpServices>> create(const std::vector<ServiceConfig>& services,
+                                                            const base::Clock& clock);
+  ~HttpServices() override;
+
+  evictors::Answer send(const std::string& service, const kube::Request& request) override;
+  const std::vector<std::string>& names() const override { return names_; }
+
+  /// Every running and later call returns kCancelled. Idempotent.
+  void shut_down();
+
+ private:
+  struct Service {
+    std::unique_ptr<kube::HttpTransport> transport;
+    base::milliseconds timeout{10'000};
+  };
+  HttpServices() = default;
+
+  std::map<std::string, Service, std::less<>> services_;
+  std::vector<std::string> names_;
+};
+
+/// How to reach one service; also for `evacuator webhook-check`.
+kube::Config connection_to(const ServiceConfig& service, const base::Clock& clock);
+
+}  // namespace controllers
