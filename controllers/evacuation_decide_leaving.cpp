@@ -126,6 +126,14 @@ void start_termination_clock(Draft& draft) {
   draft.condition("Progressing", ConditionStatus::kTrue, "Terminating");
 }
 
+Step tidy_while_departing(Draft& draft) {
+  const evictors::Evictor* evictor = draft.evictor();
+  if (!evictor || !draft.pod_terminating()) return draft.wait();
+  auto action = evictor->departing(draft.context());
+  if (!action || next_call_is_early(draft)) return draft.wait();
+  return draft.act(std::move(*action));
+}
+
 // --- Verifying
 
 base::TimePoint replacement_since(const Draft& draft) {
@@ -233,6 +241,11 @@ bool arrival_settled(Draft& draft, const evictors::Arrival& arrival) {
       return false;
     case State::kArrived: {
       const bool migrated = outcome.kind == api::OutcomeKind::kMigrated;
+      const auto& node = draft.spec().node_name;
+      if (!migrated && outcome.replacement && !node.empty() && outcome.replacement->node == node) {
+        draft.condition("ReplacementReady", ConditionStatus::kFalse, "SameNode", arrival.message);
+        return true;
+      }
       draft.condition("ReplacementReady", ConditionStatus::kTrue, migrated ? "Migrated" : "Ready", arrival.message);
       return true;
     }
@@ -344,7 +357,8 @@ Step decide_evicting(Draft& draft) {
   if (!status.outcome->pod_deletion_timestamp) start_termination_clock(draft);
   if (!status.deadline) status.deadline = draft.now() + evictors::termination_timeout(draft.spec(), draft.pod());
   draft.wake_at_deadline(*status.deadline);
-  return draft.expired(*status.deadline) ? termination_timeout_over(draft) : draft.wait();
+  if (draft.expired(*status.deadline)) return termination_timeout_over(draft);
+  return tidy_while_departing(draft);
 }
 
 Step decide_verifying(Draft& draft) {

@@ -171,11 +171,23 @@ std::optional<Step> check_remote_deadlines(Draft& draft, const evictors::Observa
                        fmt::format("queued for longer than {}", base::format_duration(draft.timeouts().queue)));
     }
     draft.wake_at_deadline(*deadline);
-    if (draft.expired(*deadline)) return timed_out(draft, reason::kProgressTimeout, "the total timeout is over");
+    if (draft.expired(*deadline))
+      return timed_out(draft, reason::kProgressTimeout, "the total timeout is over" + waited_for(draft));
   }
   if (remote.ready) return std::nullopt;  // its word is given: only the total timeout counts now
   if (auto ended = check_acknowledgement(draft, probe)) return ended;
   return check_heartbeat(draft, probe);
+}
+
+void tell_wait(Draft& draft, const evictors::Plan& plan) {
+  if (plan.next != evictors::Next::kWait || plan.why.empty()) return;
+  const bool begun = draft.phase() == EvacuationPhase::kInProgress;
+  draft.condition("Progressing", begun ? ConditionStatus::kTrue : ConditionStatus::kFalse, "Waiting", plan.why);
+}
+
+std::string waited_for(const Draft& draft) {
+  const auto* told = api::find_condition(draft.status().conditions, "Progressing");
+  return told && told->reason == "Waiting" ? ": " + told->message : std::string();
 }
 
 Step timed_out(Draft& draft, std::string_view reason, std::string message) {

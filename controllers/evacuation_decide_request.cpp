@@ -243,6 +243,7 @@ Step decide_in_progress(Draft& draft) {
   const evictors::Observation remote = evictor->observe(draft.context());
   if (auto ended = follow_remote(draft, remote)) return *ended;
   const evictors::Plan plan = evictor->plan(draft.context());
+  tell_wait(draft, plan);
   if (auto ended = check_remote_deadlines(draft, remote)) return *ended;
   if (plan.next != evictors::Next::kAct) return draft.wait();
   const auto deadline = draft.status().deadline;

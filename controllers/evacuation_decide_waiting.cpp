@@ -337,7 +337,11 @@ Step decide_preparing(Draft& draft) {
     draft.resolve_intent("Observed");
     return draft.enter(EvacuationPhase::kRequesting, "Prepared", "ready to make the request");
   }
-  if (too_long) return timed_out(draft, reason::kProgressTimeout, "preparing took longer than timeouts.prepare");
+  tell_wait(draft, plan);
+  if (too_long) {
+    return timed_out(draft, reason::kProgressTimeout,
+                     "preparing took longer than timeouts.prepare" + waited_for(draft));
+  }
   if (plan.next == evictors::Next::kAct) return prepare(draft, std::move(*plan.action));
   draft.resolve_intent("Observed");
   if (auto ended = check_remote_deadlines(draft, remote)) return *ended;

@@ -162,6 +162,10 @@ Step timed_out(Draft& draft, std::string_view reason, std::string message);
 std::optional<Step> follow_remote(Draft& draft, const evictors::Observation& remote);
 /// Ack, heartbeat and total deadlines; wakes for the next of them.
 std::optional<Step> check_remote_deadlines(Draft& draft, const evictors::Observation& remote);
+/// Tells what the evictor waits for, as condition Progressing.
+void tell_wait(Draft& draft, const evictors::Plan& plan);
+/// ": <what it waits for>", for the message of a timeout; empty when the evictor did not say.
+std::string waited_for(const Draft& draft);
 /// T13: the attempt has been blocked for too long.
 std::optional<Step> check_blocked(Draft& draft);
 /// Records a blocked answer: since when, by whom, when to try again.
