@@ -4,6 +4,7 @@
 /// that the controller read. Pure; the documents may be anything. Internal to surge*.cpp.
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>

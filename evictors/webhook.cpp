@@ -11,12 +11,11 @@
 #include "evictors/webhook_contract.hpp"
 
 namespace evictors {
+namespace webhook {
 namespace {
 
 using api::EvacuationPhase;
 using api::Json;
-using webhook::EvictBy;
-using webhook::State;
 
 constexpr std::string_view kService = "service";
 constexpr std::string_view kStart = "StartEvacuation";
@@ -59,7 +58,7 @@ bool intent_is(const Context& context, std::string_view action) {
 struct Look {
   enum class Kind { kNone, kNothingThere, kStatus, kNonsense, kContradiction, kNoAnswer };
   Kind kind = Kind::kNone;
-  webhook::Status status;
+  Status status;
   std::string problem;
 };
 
@@ -71,18 +70,18 @@ std::string start_of(std::string_view body) {
 }
 
 /// The service's story so far: who evicts never changes, states only go forward.
-std::string contradiction(const Context& context, const webhook::Status& status) {
+std::string contradiction(const Context& context, const Status& status) {
   const std::string_view who = context.ref(kEvictByRef);
   if (!who.empty() && who != to_string(status.evict_by))
     return fmt::format("evictBy was {} and is now {}", who, to_string(status.evict_by));
-  const auto before = webhook::parse_state(context.ref(kStateRef));
-  if (before && !webhook::may_follow(*before, status.state))
+  const auto before = parse_state(context.ref(kStateRef));
+  if (before && !may_follow(*before, status.state))
     return fmt::format("state went back from {} to {}", to_string(*before), to_string(status.state));
   return {};
 }
 
 Look judge_body(const Context& context, std::string_view body) {
-  auto status = webhook::parse_status(body, webhook_token(context));
+  auto status = parse_status(body, webhook_token(context));
   if (!status) {
     const bool other = status.error().code == base::ErrorCode::kConflict;
     return {other ? Look::Kind::kContradiction : Look::Kind::kNonsense, {}, status.error().message};
@@ -112,7 +111,7 @@ Json start_body(const Context& context) {
   const api::Pod& pod = *context.pod;
   const auto total = effective_timeouts(evacuation.spec).total;
   Json body = {
-      {"apiVersion", webhook::kApiVersion},
+      {"apiVersion", kApiVersion},
       {"kind", "Evacuation"},
       {"token", webhook_token(context)},
       {"attempt", evacuation.status.attempt},
@@ -153,7 +152,7 @@ Plan plan_request(const Context& context) {
   // It knew us and does not answer now: watched, and bounded, in InProgress.
   if (!context.ref(kStateRef).empty()) return {Next::kWait, {}};
   return {Next::kAct, service_call(context, ActionRole::kRequest, kStart,
-                                   webhook::start_request(webhook_token(context), start_body(context)))};
+                                   start_request(webhook_token(context), start_body(context)))};
 }
 
 // --- observing
@@ -193,7 +192,7 @@ void follow_moved(const Context& context, Observation& seen) {
   }
 }
 
-void take_status(const Context& context, const webhook::Status& status, Observation& seen) {
+void take_status(const Context& context, const Status& status, Observation& seen) {
   seen.requested = true;
   seen.acknowledged = true;
   seen.ready = status.state == State::kReadyToEvict;
@@ -290,43 +289,45 @@ bool is_own_parameter(std::string_view name) {
 }
 
 }  // namespace
+}  // namespace webhook
 
 api::FieldErrors Webhook::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
                                    const api::FieldPath& path) const {
   std::vector<std::pair<std::string, std::string>> ours;
   std::copy_if(parameters.begin(), parameters.end(), std::back_inserter(ours),
-               [](const auto& each) { return !is_own_parameter(each.first); });
-  api::FieldErrors errors = check_parameters(ours, path, {kService, kRequestedBy, "x-<your own>"});
-  const auto service = std::find_if(ours.begin(), ours.end(), [](const auto& each) { return each.first == kService; });
+               [](const auto& each) { return !webhook::is_own_parameter(each.first); });
+  api::FieldErrors errors = check_parameters(ours, path, {webhook::kService, kRequestedBy, "x-<your own>"});
+  const auto service =
+      std::find_if(ours.begin(), ours.end(), [](const auto& each) { return each.first == webhook::kService; });
   if (service == ours.end() || service->second.empty()) {
     errors.push_back(
-        {path.field(kService).text(), "is required: the name of a service in the operator's configuration"});
+        {path.field(webhook::kService).text(), "is required: the name of a service in the operator's configuration"});
   }
-  if (parameters.size() - ours.size() > kMaxOwnParameters) {
-    errors.push_back({path.text(), fmt::format("must have at most {} parameters x-…", kMaxOwnParameters)});
+  if (parameters.size() - ours.size() > webhook::kMaxOwnParameters) {
+    errors.push_back({path.text(), fmt::format("must have at most {} parameters x-…", webhook::kMaxOwnParameters)});
   }
   return errors;
 }
 
 std::vector<Read> Webhook::reads(const Context& context) const {
-  const std::string service = service_of(context);
+  const std::string service = webhook::service_of(context);
   const bool waits = context.evacuation.status.token.empty() || context.evacuation.spec.dry_run || !context.pod;
-  if (service.empty() || waits || !is_configured(context, service)) return {};
-  const EvacuationPhase phase = context.evacuation.status.phase;
-  const bool running = phase == EvacuationPhase::kPreparing || phase == EvacuationPhase::kRequesting ||
-                       phase == EvacuationPhase::kInProgress || phase == EvacuationPhase::kAborting;
+  if (service.empty() || waits || !webhook::is_configured(context, service)) return {};
+  const api::EvacuationPhase phase = context.evacuation.status.phase;
+  const bool running = phase == api::EvacuationPhase::kPreparing || phase == api::EvacuationPhase::kRequesting ||
+                       phase == api::EvacuationPhase::kInProgress || phase == api::EvacuationPhase::kAborting;
   if (!running || context.evacuation.status.evictor != kName) return {};
-  return {{std::string(kStatusRead), webhook::status_request(webhook_token(context)), service}};
+  return {{std::string(webhook::kStatusRead), webhook::status_request(webhook::webhook_token(context)), service}};
 }
 
 Probe Webhook::probe(const Context& context) const {
   Probe probe;
-  const std::string service = service_of(context);
+  const std::string service = webhook::service_of(context);
   probe.adapter = service;
   if (service.empty()) {
     probe.support = Support::kUnsupported;
     probe.reason = "parameter service is not set: name a service of the operator's configuration";
-  } else if (!is_configured(context, service)) {
+  } else if (!webhook::is_configured(context, service)) {
     probe.support = Support::kUnsupported;
     probe.reason = fmt::format(
         "service {} is not in the operator's configuration: add it under services ({})", service,
@@ -338,63 +339,70 @@ Probe Webhook::probe(const Context& context) const {
 }
 
 Plan Webhook::plan(const Context& context) const {
-  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {Next::kProceed, {}};
+  if (context.evacuation.status.phase == api::EvacuationPhase::kPreparing) return {Next::kProceed, {}};
   // A dry run never reaches the service: it might take it for earnest.
   if (context.evacuation.spec.dry_run) return {Next::kAct, post_eviction(context)};
-  if (context.evacuation.status.phase == EvacuationPhase::kRequesting) return plan_request(context);
-  const Look look = look_at(context);
-  const bool ready = look.kind == Look::Kind::kStatus && look.status.state == State::kReadyToEvict;
+  if (context.evacuation.status.phase == api::EvacuationPhase::kRequesting) return webhook::plan_request(context);
+  const webhook::Look look = webhook::look_at(context);
+  const bool ready = look.kind == webhook::Look::Kind::kStatus && look.status.state == webhook::State::kReadyToEvict;
   return ready ? Plan{Next::kAct, post_eviction(context)} : Plan{Next::kWait, {}};
 }
 
 Observation Webhook::observe(const Context& context) const {
   Observation seen;
   if (context.evacuation.spec.dry_run) return seen;
-  const bool known = !context.ref(kStateRef).empty();
-  const Look look = look_at(context);
+  const bool known = !context.ref(webhook::kStateRef).empty();
+  const webhook::Look look = webhook::look_at(context);
   switch (look.kind) {
-    case Look::Kind::kNone: break;
-    case Look::Kind::kStatus: take_status(context, look.status, seen); break;
-    case Look::Kind::kNothingThere:
+    case webhook::Look::Kind::kNone: break;
+    case webhook::Look::Kind::kStatus: webhook::take_status(context, look.status, seen); break;
+    case webhook::Look::Kind::kNothingThere:
       if (known)
-        seen.failed = service_failed(
-            "TokenForgotten", fmt::format("service {} does not know the token any more", service_of(context)), true);
+        seen.failed = webhook::service_failed(
+            "TokenForgotten", fmt::format("service {} does not know the token any more", webhook::service_of(context)),
+            true);
       break;
-    case Look::Kind::kContradiction: seen.failed = service_failed("ContractViolation", look.problem, false); break;
-    case Look::Kind::kNonsense:
-      if (known) note_trouble(context, kNonsensePatience, "BadAnswer", look, seen);
+    case webhook::Look::Kind::kContradiction:
+      seen.failed = webhook::service_failed("ContractViolation", look.problem, false);
       break;
-    case Look::Kind::kNoAnswer:
+    case webhook::Look::Kind::kNonsense:
+      if (known) webhook::note_trouble(context, webhook::kNonsensePatience, "BadAnswer", look, seen);
+      break;
+    case webhook::Look::Kind::kNoAnswer:
       if (known)
-        note_trouble(context, std::min(kSilencePatience, effective_timeouts(context.evacuation.spec).heartbeat),
-                     "ServiceUnreachable", look, seen);
+        webhook::note_trouble(
+            context, std::min(webhook::kSilencePatience, effective_timeouts(context.evacuation.spec).heartbeat),
+            "ServiceUnreachable", look, seen);
       break;
   }
   return seen;
 }
 
 Verdict Webhook::classify(const Context& context, const Action& action, const Answer& answer) const {
-  if (action.name == kStart) return classify_start(context, answer);
-  if (action.name == kAbortCall) return classify_abort(context, answer);
+  if (action.name == webhook::kStart) return webhook::classify_start(context, answer);
+  if (action.name == webhook::kAbortCall) return webhook::classify_abort(context, answer);
   return classify_eviction(answer);
 }
 
 std::vector<Action> Webhook::undo(const Context& context) const {
-  const bool nothing = context.evacuation.spec.dry_run || !was_started(context) ||
-                       look_at(context).kind == Look::Kind::kNothingThere || !context.ref(kNoAbortRef).empty();
-  const auto told = base::parse_time(context.ref(kAbortRef));
-  const bool just_told = told && *told <= context.now && context.now - *told < kAbortAgain;
+  const bool nothing = context.evacuation.spec.dry_run || !webhook::was_started(context) ||
+                       webhook::look_at(context).kind == webhook::Look::Kind::kNothingThere ||
+                       !context.ref(webhook::kNoAbortRef).empty();
+  const auto told = base::parse_time(context.ref(webhook::kAbortRef));
+  const bool just_told = told && *told <= context.now && context.now - *told < webhook::kAbortAgain;
   if (nothing || just_told) return {};
-  return {service_call(context, ActionRole::kUndo, kAbortCall, webhook::abort_request(webhook_token(context)))};
+  return {webhook::service_call(context, ActionRole::kUndo, webhook::kAbortCall,
+                                webhook::abort_request(webhook::webhook_token(context)))};
 }
 
 Rollback Webhook::undone(const Context& context) const {
-  if (context.evacuation.spec.dry_run || !was_started(context)) return Rollback::kNothingToDo;
-  const Look look = look_at(context);
-  if (look.kind != Look::Kind::kNothingThere) return Rollback::kPending;
+  if (context.evacuation.spec.dry_run || !webhook::was_started(context)) return Rollback::kNothingToDo;
+  const webhook::Look look = webhook::look_at(context);
+  if (look.kind != webhook::Look::Kind::kNothingThere) return Rollback::kPending;
   // A start whose answer was lost may still be on its way: only after its time is over 404 means never.
   const auto& intent = context.evacuation.status.intent;
-  const bool on_its_way = intent_is(context, kStart) && !intent->resolved && context.now < intent->time + kCallTimeout;
+  const bool on_its_way =
+      webhook::intent_is(context, webhook::kStart) && !intent->resolved && context.now < intent->time + kCallTimeout;
   return on_its_way ? Rollback::kPending : Rollback::kComplete;
 }
 

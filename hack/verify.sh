@@ -21,7 +21,7 @@ scripts_are_clean() { git ls-files '*.sh' .ci/run | xargs shellcheck -x -S warni
 generated_is_current() { hack/generate.sh && git diff --exit-code -- crds docs/reference config; }
 manifests_render() {
   local overlay
-  for overlay in config/default config/legacy; do
+  for overlay in config/default config/legacy config/surge; do
     [[ -d $overlay ]] || continue
     kubectl kustomize --load-restrictor LoadRestrictionsNone "$overlay" >/dev/null || return 1
   done

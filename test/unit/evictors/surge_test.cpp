@@ -188,6 +188,15 @@ TEST(Surge, ReadsOneThingAfterTheOther) {
   EXPECT_EQ(pods->request.target(), "/api/v1/namespaces/shop/pods?labelSelector=app%3Dweb&limit=500");
 }
 
+TEST(Surge, LooksAtEverythingAgainBeforeTheNextAttempt) {
+  World world(EvacuationPhase::kBackoff);
+  auto context = world.chosen().context();
+  context.documents = {};
+  EXPECT_THAT(names_of(Surge().reads(context)), testing::UnorderedElementsAre("replicaset", "autoscalers", "budgets"));
+  world.of.status.phase = EvacuationPhase::kInProgress;
+  EXPECT_THAT(names_of(Surge().reads(context)), testing::UnorderedElementsAre("replicaset"));
+}
+
 TEST(Surge, FindsTheWorkloadAgainWhenThePodAndItsReplicaSetAreGone) {
   World world(EvacuationPhase::kVerifying);
   world.chosen().remembered();
@@ -502,6 +511,12 @@ TEST(SurgeUndo, RestoresTheTemplateUnlessSomebodyChangedIt) {
   const Json::json_pointer annotation("/spec/template/metadata/annotations/surge.evacuator.dev~1restarted-for");
   world.deployment[annotation] = kToken;
   Json patch = patch_of(Surge().undo(world.context())[0]);
+  const Json::json_pointer annotations("/spec/template/metadata/annotations");
+  ASSERT_TRUE(patch.contains(annotations)) << patch;
+  EXPECT_TRUE(patch[annotations].is_null()) << "ours was the only one";
+  world.deployment[annotations]["other"] = "x";
+  world.replica_set[annotations]["other"] = "x";
+  patch = patch_of(Surge().undo(world.context())[0]);
   ASSERT_TRUE(patch.contains(annotation)) << patch;
   EXPECT_TRUE(patch[annotation].is_null());
   world.deployment["spec"]["template"]["spec"]["hostNetwork"] = true;
