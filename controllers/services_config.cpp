@@ -22,7 +22,11 @@ bool is_dns_label(std::string_view name) {
          std::all_of(name.begin(), name.end(), good);
 }
 
-bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
+/// 127.evil.example is a name, not loopback.
+bool is_loopback(const std::string& host) {
+  const bool number = host.find_first_not_of("0123456789.") == std::string::npos;
+  return host == "localhost" || host == "::1" || (number && host.starts_with("127."));
+}
 
 std::string complaint_about_url(const std::string& text) {
   if (text.find("://") == std::string::npos) return "must be a URL such as https://mover.example.com:8443";

@@ -507,6 +507,6 @@ TEST(SurgeCrash, AtEveryCallOfTheExtraReplica) { die_everywhere({{"mode", "Extra
 TEST(SurgeCrash, AtEveryCallOfTheRollingRestart) {
   die_everywhere({{"mode", "RollingRestart"}}, Phase::kSucceeded, false);
 }
-TEST(SurgeCrash, AtEveryCallOfACancelledSurge) { die_everywhere({}, Phase::kCancelled, true); }
+TEST(SurgeCrash, AtEveryCallOfACancelledSurge) { die_everywhere(Json::object(), Phase::kCancelled, true); }
 
 }  // namespace
