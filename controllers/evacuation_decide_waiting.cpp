@@ -238,6 +238,7 @@ std::optional<Resolution> resolve_evictor(const Draft& draft, std::int32_t from,
       *ask_again = probe.until.value_or(draft.now() + kRefreshWaiting);
     }
     *why_not += fmt::format("{}: {}", chain[i].name, probe.reason);
+    if (probe.support == evictors::Support::kUnavailable && probe.hold) return std::nullopt;
   }
   if (why_not->empty()) *why_not = "no evictor is left in spec.evictors";
   return std::nullopt;

@@ -122,6 +122,7 @@ struct Probe {
   std::string adapter;                   ///< variant used, for status.adapter; empty when there is only one
   std::string reason;                    ///< why not; for people
   std::optional<base::TimePoint> until;  ///< kUnavailable: ask again then
+  bool hold = false;                     ///< kUnavailable: wait for it, rather than take the next of the chain
 
   std::optional<base::seconds> total;  ///< the remote side's wish for the total timeout; clamped by the spec's
   bool acknowledges = false;           ///< the remote side acknowledges a request in time or is not there

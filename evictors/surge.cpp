@@ -96,11 +96,23 @@ Probe Surge::probe(const Context& context) const {
   } else {
     const surge::Choice choice = surge::choose(context, view);
     probe.support = choice.mode ? Support::kSupported : Support::kUnsupported;
+    if (choice.unknown) {  // a blip must not lead to a plain eviction
+      probe.support = Support::kUnavailable;
+      probe.until = context.now + poll_interval(context);
+      probe.hold = true;
+    }
     if (choice.mode) probe.adapter = to_string(*choice.mode);
     probe.reason = choice.why_not;
   }
   probe.total = surge::total_of(context, view);
   return probe;
+}
+
+bool Surge::needs_room(const Context& context) const {
+  const api::OwnerReference* owner = context.pod->meta.controller();
+  if (!owner || owner->kind != "ReplicaSet") return false;
+  const surge::Choice choice = surge::choose(context, surge::view_of(context));
+  return choice.mode || choice.unknown;
 }
 
 Plan Surge::plan(const Context& context) const {

@@ -7,7 +7,14 @@
 namespace evictors::surge {
 namespace {
 
-Choice no(std::string why) { return {std::nullopt, std::move(why)}; }
+Choice no(std::string why) { return {std::nullopt, std::move(why), false}; }
+Choice not_known(std::string why) { return {std::nullopt, std::move(why), true}; }
+
+/// A list that must be known before anything is chosen; a server that refuses it or does not have it has answered.
+bool was_answered(const Context& context, std::string_view name) {
+  const Document* document = context.document(name);
+  return document && document->status >= 200 && document->status < 500 && document->status != 429;
+}
 
 /// Why an eviction would be an outage; empty: it would not.
 std::string outage(const Context& context, const View& view, const std::optional<Budget>& budget) {
@@ -68,10 +75,10 @@ std::string restart_forbidden(const Workload& workload) {
 /// The gentlest that may be done: one pod more; else, for a single replica, a restart.
 Choice choose_automatically(const Context& context, const View& view, const std::optional<Budget>& budget) {
   const std::string extra = extra_replica_forbidden(context, view, budget);
-  if (extra.empty()) return {Mode::kExtraReplica, {}};
+  if (extra.empty()) return {Mode::kExtraReplica, {}, false};
   const std::string restart = restart_forbidden(view.workload);
   if (!restart.empty()) return no(extra + "; " + restart);
-  if (view.workload.replicas == 1) return {Mode::kRollingRestart, {}};
+  if (view.workload.replicas == 1) return {Mode::kRollingRestart, {}, false};
   return no(fmt::format("{}; set mode: RollingRestart if all {} pods may be restarted to move one", extra,
                         view.workload.replicas));
 }
@@ -81,8 +88,11 @@ Choice choose_automatically(const Context& context, const View& view, const std:
 Choice choose(const Context& context, const View& view) {
   if (view.hopeless) return no(view.problem);
   if (view.has(Found::kGone)) return no("the pod's workload is gone");
-  if (!view.has(Found::kYes)) return no(view.problem.empty() ? "the pod's workload was not read" : view.problem);
-  if (!view.pods_known) return no(fmt::format("the pods of {} cannot be read", view.workload.title()));
+  if (view.forbidden) return no(view.problem);
+  if (!view.has(Found::kYes)) return not_known(view.problem.empty() ? "the pod's workload was not read" : view.problem);
+  if (!view.pods_known) return not_known(fmt::format("the pods of {} cannot be read", view.workload.title()));
+  if (!was_answered(context, kReadAutoscalers)) return not_known("HorizontalPodAutoscalers cannot be read now");
+  if (!was_answered(context, kReadBudgets)) return not_known("PodDisruptionBudgets cannot be read now");
   if (std::string why = forbidden(context, view.workload); !why.empty()) return no(std::move(why));
   const auto budget = blocking_budget(context);
   const bool always = context.parameter(kParameterWhen, "Outage") == "Always";
@@ -94,7 +104,7 @@ Choice choose(const Context& context, const View& view) {
   if (!wish) return choose_automatically(context, view, budget);
   std::string why =
       *wish == Mode::kExtraReplica ? extra_replica_forbidden(context, view, budget) : restart_forbidden(view.workload);
-  return why.empty() ? Choice{*wish, {}} : no(std::move(why));
+  return why.empty() ? Choice{*wish, {}, false} : no(std::move(why));
 }
 
 }  // namespace evictors::surge

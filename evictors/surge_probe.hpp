@@ -14,7 +14,8 @@ inline constexpr std::string_view kParameterWhen = "when";  ///< Outage, Always
 
 struct Choice {
   std::optional<Mode> mode;
-  std::string why_not;  ///< without mode: the reason and the fix
+  std::string why_not;   ///< without mode: the reason and the fix
+  bool unknown = false;  ///< without mode: what decides was not read (yet)
 };
 /// REQUIRES: context.pod != nullptr.
 Choice choose(const Context& context, const View& view);

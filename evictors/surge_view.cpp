@@ -175,6 +175,7 @@ void take_workload(const Document* document, const kube::ResourceType& type, Vie
   view.found = Found::kUnreadable;
   if (!document->ok()) {
     view.problem = why_unreadable(type.kind, *document);
+    view.forbidden = document->status == 403;
     return;
   }
   auto workload = read_workload(*document, type);

@@ -98,6 +98,7 @@ struct View {
   Found found = Found::kNotRead;  ///< the workload
   std::string problem;            ///< kUnreadable: why; or why there can be none, see `hopeless`
   bool hopeless = false;          ///< the pod's kind of owner does not surge
+  bool forbidden = false;         ///< we may not read it
   Workload workload;
   bool pods_known = false;
   std::vector<api::Pod> pods;  ///< of the workload, neither terminating nor terminal, the leaving one included

@@ -320,6 +320,21 @@ TEST(SurgeProbe, ChoosesTheGentlestWayOrSaysWhyNot) {
   }
 }
 
+TEST(SurgeProbe, WaitsForWhatItCannotReadRatherThanLetTheNextOneEvict) {
+  World world;
+  world.deployment_code = 503;
+  auto probe = Surge().probe(world.context());
+  EXPECT_EQ(probe.support, Support::kUnavailable);
+  EXPECT_TRUE(probe.hold);
+  EXPECT_EQ(probe.until, kNoon + base::seconds(5));
+  auto nothing_read = world.context();
+  nothing_read.documents = {};
+  EXPECT_EQ(Surge().probe(nothing_read).support, Support::kUnavailable);
+  EXPECT_TRUE(Surge().needs_room(nothing_read)) << "a second copy may be needed";
+  world.target.meta.owner_references = {{"batch/v1", "Job", "j", "s", true}};
+  EXPECT_FALSE(Surge().needs_room(world.context()));
+}
+
 TEST(SurgeProbe, WaitsAsLongAsTheDeploymentsOwnDeadline) {
   World world;
   world.deployment["spec"]["progressDeadlineSeconds"] = 90;
