@@ -227,6 +227,7 @@ DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors) {
   object.with("limits", [&](StrictObject& limits) { read_limits(limits, spec.limits); });
   object.with("evacuation", [&](StrictObject& evacuation) {
     read_shared_parts(evacuation, shared_parts(spec.evacuation));
+    evacuation.with("hooks", [&](StrictObject& hooks) { read_hooks(hooks, spec.evacuation.hooks); });
     evacuation.not_supported_yet({"waitForReplacement"});
   });
   object.with("circuitBreaker",
@@ -278,6 +279,7 @@ Json encode_spec(const DeschedulerPolicySpec& spec) {
   json["evacuation"] = Json::object();
   encode_shared_parts(shared_parts(spec.evacuation), json["evacuation"]);
   json["circuitBreaker"]["failures"] = spec.circuit_breaker.failures;
+  if (!spec.evacuation.hooks.empty()) json["evacuation"]["hooks"] = encode_hooks(spec.evacuation.hooks);
   return json;
 }
 

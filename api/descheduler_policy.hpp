@@ -14,6 +14,7 @@
 #include "api/core.hpp"
 #include "api/evacuation.hpp"
 #include "api/field_path.hpp"
+#include "api/hooks.hpp"
 #include "api/json.hpp"
 #include "api/limits.hpp"
 #include "api/object_meta.hpp"
@@ -99,6 +100,7 @@ struct EvacuationTemplate {
   bool require_replacement = false;
   std::optional<base::seconds> ttl_after_finished;
   std::int32_t priority = 0;
+  EvacuationHooks hooks;  ///< of this template only: an Evacuation has none of its own
   friend bool operator==(const EvacuationTemplate&, const EvacuationTemplate&) = default;
 };
 

@@ -116,6 +116,13 @@ void check_strategies(const std::vector<StrategyChoice>& strategies, const Field
   }
 }
 
+/// Hooks are that evictor's work: without it they would be ignored in silence.
+void check_hooks_have_evictor(const EvacuationTemplate& wanted, const FieldPath& at, FieldErrors& errors) {
+  if (wanted.hooks.empty()) return;
+  if (std::ranges::find(wanted.evictors, "stateful-handoff", &EvictorChoice::name) != wanted.evictors.end()) return;
+  errors.push_back({at.field("hooks").text(), "needs the evictor stateful-handoff in " + at.field("evictors").text()});
+}
+
 }  // namespace
 
 FieldErrors validate(const DeschedulerPolicySpec& spec, const std::vector<std::string_view>& known_evictors) {
@@ -128,6 +135,8 @@ FieldErrors validate(const DeschedulerPolicySpec& spec, const std::vector<std::s
   validate_limits(spec.limits, at.field("limits"), errors);
   check_shared_parts(shared_parts(spec.evacuation), at.field("evacuation"), known_evictors, errors);
   check_range(errors, at.field("circuitBreaker").field("failures"), spec.circuit_breaker.failures, 0, 1000);
+  check_hooks(spec.evacuation.hooks, at.field("evacuation").field("hooks"), errors);
+  check_hooks_have_evictor(spec.evacuation, at.field("evacuation"), errors);
   return errors;
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 using api::FieldPath;
 using api::Json;
-using test_api::kEvictors;
+using test_api::kAllEvictors;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -55,7 +55,7 @@ Kind evacuation_kind() {
           {},
           {{"podRef", {{"name", "web"}}}},
           [](const Json& object) { return api::encode_spec(api::decode_evacuation(object)->spec); },
-          [](const Json& object) { return api::check_evacuation(object, kEvictors); }};
+          [](const Json& object) { return api::check_evacuation(object, kAllEvictors); }};
 }
 
 Kind policy_kind() {
@@ -63,6 +63,9 @@ Kind policy_kind() {
   variant.evictability.namespaces.include = {"a"};
   variant.limits.rate = api::RateLimit{{}, 30, 1};
   variant.evictability.priority_threshold = api::PriorityThreshold{std::nullopt, "high"};
+  const api::Hook job = test_api::populated_job_hook();
+  variant.evacuation.evictors = {{"stateful-handoff", {}}};
+  variant.evacuation.hooks = {job, job, job, job};
   return {"evacuator.dev_deschedulerpolicies.yaml",
           [] {
             return whole(api::encode_spec(test_api::populated_policy_spec()),
@@ -71,7 +74,7 @@ Kind policy_kind() {
           {api::encode_spec(variant)},
           Json::object(),
           [](const Json& object) { return api::encode_spec(api::decode_descheduler_policy(object)->spec); },
-          [](const Json& object) { return api::check_descheduler_policy(object, kEvictors); }};
+          [](const Json& object) { return api::check_descheduler_policy(object, kAllEvictors); }};
 }
 
 class CrdTest : public testing::TestWithParam<Kind> {
@@ -373,7 +376,7 @@ TEST(SamplesTest, AreValid) {
       const bool is_policy = object.value("kind", "") == "DeschedulerPolicy";
       if (!is_policy && object.value("kind", "") != "Evacuation") continue;
       const auto errors =
-          is_policy ? api::check_descheduler_policy(object, kEvictors) : api::check_evacuation(object, kEvictors);
+          is_policy ? api::check_descheduler_policy(object, kAllEvictors) : api::check_evacuation(object, kAllEvictors);
       EXPECT_TRUE(errors.empty()) << entry.path() << ": " << errors.at(0).to_string();
       const auto schema_errors = api::validate_schema(is_policy ? policies : evacuations, object);
       EXPECT_TRUE(schema_errors.empty()) << entry.path() << ": " << schema_errors.at(0).to_string();

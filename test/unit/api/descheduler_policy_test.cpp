@@ -334,4 +334,40 @@ TEST(CheckPolicyTest, CollectsEverythingAtOnce) {
               HasSubstr("must be an object, not a number"));
 }
 
+TEST(PolicyHooksTest, AreCheckedWithTheirPaths) {
+  const auto complaints = [](const std::string& hooks, const char* evictor = "stateful-handoff") {
+    const Json spec = {
+        {"evacuation", {{"evictors", Json::array({{{"name", evictor}}})}, {"hooks", Json::parse(hooks)}}}};
+    return texts(
+        api::check_descheduler_policy({{"metadata", {{"name", "p"}}}, {"spec", spec}}, test_api::kAllEvictors));
+  };
+  const std::string job = R"({"job":{"template":{"spec":{"containers":[{"name":"c"}]}}}})";
+  EXPECT_THAT(complaints(R"({"pre":)" + job + R"(,"migrate":)" + job + R"(,"post":{"webhook":{"service":"a"}}})"),
+              IsEmpty());
+  struct Row {
+    const char* hooks;
+    const char* complaint;
+  };
+  const std::vector<Row> rows = {
+      {R"({"pre":{}})", "spec.evacuation.hooks.pre: must have either webhook or job, and not both"},
+      {R"({"pre":{"webhook":{"service":"https://evil"}}})",
+       "spec.evacuation.hooks.pre.webhook.service: \"https://evil\" is no name of a service in the operator's "
+       "configuration"},
+      {R"({"undo":{"job":{"template":{"spec":{}}}}})",
+       "spec.evacuation.hooks.undo.job.template.spec.containers: must have at least one container"},
+      {R"({"post":{"job":{"template":{"spec":{"restartPolicy":"Always","containers":[{}]}}}}})",
+       "spec.evacuation.hooks.post.job.template.spec.restartPolicy: must be Never or OnFailure, as in every Job"},
+      {R"({"migrate":{"webhook":{"service":"a"}}})",
+       "spec.evacuation.hooks.migrate.webhook: migrate must be a job; to drive a move from outside use the evictor "
+       "webhook"},
+      {R"({"pre":{"webhook":{"service":"a"},"retries":21}})", "spec.evacuation.hooks.pre.retries: 21 is above 20"},
+      {R"({"pre":{"webhook":{"service":"a"},"failurePolicy":"Panic"}})",
+       "spec.evacuation.hooks.pre.failurePolicy: \"Panic\" is not one of Abort or Ignore"},
+  };
+  for (const Row& row : rows) EXPECT_THAT(complaints(row.hooks), ElementsAre(row.complaint)) << row.hooks;
+  EXPECT_THAT(complaints(R"({"pre":{"job":{"template":7}}})"), testing::Not(IsEmpty()));
+  EXPECT_THAT(complaints(R"({"pre":{"webhook":{"service":"a"}}})", "annotation"),
+              ElementsAre("spec.evacuation.hooks: needs the evictor stateful-handoff in spec.evacuation.evictors"));
+}
+
 }  // namespace

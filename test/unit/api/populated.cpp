@@ -121,7 +121,28 @@ api::DeschedulerPolicySpec populated_policy_spec() {
   spec.limits.rate = api::RateLimit{2, {}, 7};
   populate_shared(spec.evacuation);
   spec.circuit_breaker.failures = 7;
+  spec.evacuation.evictors.push_back({"stateful-handoff", {}});
+  spec.evacuation.hooks = populated_hooks();
   return spec;
+}
+
+api::EvacuationHooks populated_hooks() {
+  api::Hook job = populated_job_hook();
+  api::Hook webhook;
+  webhook.service = "backup";
+  webhook.timeout = seconds(30);
+  webhook.retries = 0;
+  return {webhook, job, webhook, webhook};
+}
+
+api::Hook populated_job_hook() {
+  api::Hook job;
+  job.job_template_json = R"({"spec":{"containers":[{"image":"backup:1","name":"backup"}]}})";
+  job.job_ttl = seconds(600);
+  job.timeout = seconds(1200);
+  job.retries = 5;
+  job.on_failure = api::HookFailurePolicy::kIgnore;
+  return job;
 }
 
 api::DeschedulerPolicyStatus populated_policy_status() {

@@ -10,9 +10,14 @@ namespace test_api {
 api::EvacuationSpec populated_evacuation_spec();
 api::EvacuationStatus populated_evacuation_status();
 api::DeschedulerPolicySpec populated_policy_spec();
+/// Webhooks, but for migrate, which is a Job.
+api::EvacuationHooks populated_hooks();
+api::Hook populated_job_hook();
 api::DeschedulerPolicyStatus populated_policy_status();
 
-/// The registry as it is in this version.
+/// A small registry, for messages that list it.
 inline const std::vector<std::string_view> kEvictors = {"eviction-api", "annotation"};
+/// One for objects that use more.
+inline const std::vector<std::string_view> kAllEvictors = {"eviction-api", "annotation", "stateful-handoff"};
 
 }  // namespace test_api
