@@ -368,6 +368,12 @@ Step decide_verifying(Draft& draft) {
   const evictors::Evictor* evictor = draft.evictor();
   evictors::Arrival arrival = evictor ? evictor->verify(draft.context()) : evictors::Arrival{};
   const bool settled = arrival_settled(draft, arrival);
+  if (arrival.failed) {
+    return draft.finish(EvacuationPhase::kFailed, arrival.failed->complete_reason,
+                        fmt::format("the pod left, but {}: {}", arrival.failed->reason, arrival.failed->message));
+  }
+  const base::TimePoint patience = status.phase_entered_at.value_or(draft.now()) + draft.timeouts().verify;
+  status.deadline = std::max(*status.deadline, patience + arrival.extra);
   const bool expired = draft.expired(*status.deadline);
   if (arrival.action && !expired) return act_in_verifying(draft, std::move(*arrival.action));
   if (settled && post_done(draft) && !arrival.unfinished) {

@@ -196,6 +196,7 @@ std::optional<Step> choose_evictor(Draft& draft) {
   status.evictor = chosen->evictor;
   status.evictor_index = chosen->index;
   status.adapter = chosen->probe.adapter;
+  if (status.deadline) *status.deadline += chosen->probe.prepare;
   draft.condition("HandoffAcknowledged", ConditionStatus::kFalse,
                   chosen->probe.acknowledges && !draft.spec().dry_run ? "AwaitingAcknowledgement" : "NotApplicable");
   if (chosen->probe.reports_post && !api::find_condition(status.conditions, "PostCompleted")) {
@@ -336,6 +337,7 @@ Step decide_preparing(Draft& draft) {
   evictors::Plan plan = draft.evictor()->plan(draft.context());
   if (plan.next == evictors::Next::kProceed) {
     draft.resolve_intent("Observed");
+    draft.status().blocked_since.reset();  // of a hook that is over; the request has its own clock
     return draft.enter(EvacuationPhase::kRequesting, "Prepared", "ready to make the request");
   }
   tell_wait(draft, plan);

@@ -10,8 +10,8 @@
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/handoff.hpp"
+#include "evictors/pod_patch.hpp"
 #include "evictors/timeouts.hpp"
-#include "kube/request.hpp"
 
 namespace evictors {
 namespace {
@@ -24,37 +24,15 @@ constexpr std::string_view kRequestPre = "RequestPre";
 constexpr std::string_view kRequestMigrate = "RequestMigrate";
 constexpr std::string_view kAbort = "Abort";
 constexpr std::string_view kCleanUp = "CleanUp";
-constexpr std::string_view kStrict = "strict";
 constexpr base::seconds kDefaultHandoffTimeout{1800};
 /// An accepted eviction of which the pod never shows the mark is given up (upstream assumes as long).
 constexpr base::seconds kAssumedInProgress{600};
-constexpr std::size_t kMaxRequestReason = 200;
 
 const std::string& token_of(const Context& context) { return context.evacuation.status.token; }
 
 bool acknowledgement_timed_out(const Context& context) {
   const auto* seen = api::find_condition(context.evacuation.status.conditions, "HandoffAcknowledged");
   return seen && seen->reason == "AcknowledgeTimeout";
-}
-
-/// A merge patch of annotations that only hits this very state of this very pod.
-Action patch_action(const Context& context, ActionRole role, std::string_view name, Json annotations) {
-  const api::ObjectMeta& meta = context.pod->meta;
-  const Json patch = {
-      {"metadata",
-       {{"uid", meta.uid}, {"resourceVersion", meta.resource_version}, {"annotations", std::move(annotations)}}}};
-  Action action;
-  action.role = role;
-  action.name = name;
-  action.request = kube::patch_request(kube::kPods, meta.key(), kube::PatchType::kMerge, patch);
-  action.pre_state = "podResourceVersion=" + meta.resource_version;
-  return action;
-}
-
-std::string request_reason(const api::EvacuationSpec& spec) {
-  std::string reason = spec.reason.empty() ? "evacuation requested" : spec.reason;
-  if (reason.size() > kMaxRequestReason) reason.resize(kMaxRequestReason);
-  return reason;
 }
 
 base::seconds handoff_total(const Context& context, const HandoffCapability& capability) {
@@ -68,11 +46,11 @@ Action request_action(const Context& context, const HandoffCapability& capabilit
   Json annotations = {{names::kHandoffRequest, token_of(context)},
                       {names::kHandoffRequestPhase, phase},
                       {names::kHandoffRequestDeadline, base::format_time(since + handoff_total(context, capability))},
-                      {names::kHandoffRequestReason, request_reason(context.evacuation.spec)},
+                      {names::kHandoffRequestReason, handoff_reason(context.evacuation.spec)},
                       {names::kHandoffAbort, nullptr}};  // of a former attempt
   const bool pre = phase == "pre";
-  return patch_action(context, pre ? ActionRole::kPrepare : ActionRole::kRequest, pre ? kRequestPre : kRequestMigrate,
-                      std::move(annotations));
+  return patch_pod_annotations(context, pre ? ActionRole::kPrepare : ActionRole::kRequest,
+                               pre ? kRequestPre : kRequestMigrate, std::move(annotations));
 }
 
 Plan act(Action action) { return {Next::kAct, std::move(action)}; }
@@ -157,9 +135,7 @@ Observation observe_handoff(const Context& context) {
 
 /// `key` carries this evacuation's uid, whatever the attempt: ours to remove.
 bool is_ours(const Context& context, std::string_view key) {
-  const std::string& value = context.pod->meta.annotations.value(key);
-  const std::string& uid = context.evacuation.meta.uid;
-  return !uid.empty() && value.size() > uid.size() && value.starts_with(uid) && value[uid.size()] == '.';
+  return is_our_token(context, context.pod->meta.annotations.value(key));
 }
 
 }  // namespace
@@ -217,7 +193,7 @@ Verdict Annotation::classify(const Context& context, const Action& action, const
 std::vector<Action> Annotation::undo(const Context& context) const {
   const HandoffState state = read_handoff(*context.pod, token_of(context));
   if (!state.requested || state.abort_written || state.aborted || state.failed) return {};
-  return {patch_action(context, ActionRole::kUndo, kAbort, {{names::kHandoffAbort, token_of(context)}})};
+  return {patch_pod_annotations(context, ActionRole::kUndo, kAbort, {{names::kHandoffAbort, token_of(context)}})};
 }
 
 Rollback Annotation::undone(const Context& context) const {
@@ -245,7 +221,7 @@ std::vector<Action> Annotation::cleanup(const Context& context) const {
   }
   if (is_ours(context, names::kHandoffAbort)) annotations[std::string(names::kHandoffAbort)] = nullptr;
   if (annotations.empty()) return {};
-  return {patch_action(context, ActionRole::kCleanUp, kCleanUp, std::move(annotations))};
+  return {patch_pod_annotations(context, ActionRole::kCleanUp, kCleanUp, std::move(annotations))};
 }
 
 }  // namespace evictors

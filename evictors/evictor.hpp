@@ -128,6 +128,7 @@ struct Probe {
   bool acknowledges = false;           ///< the remote side acknowledges a request in time or is not there
   bool required = false;               ///< never evict without the remote side's word
   bool reports_post = false;           ///< condition PostCompleted will be written on the Evacuation
+  base::seconds prepare{0};            ///< what Preparing takes beyond timeouts.prepare (hooks)
 };
 
 /// The next step. In Preparing: kAct = a preparing call, kProceed = go to Requesting. In Requesting: kAct = the call,
@@ -184,8 +185,10 @@ struct Arrival {
   std::optional<api::OutcomeKind> kind;  ///< corrects outcome.kind: kMigrated
   std::string message;                   ///< for ReplacementReady
   std::optional<api::EvacuationReplacement> replacement;
-  std::optional<Action> action;  ///< still to do (post hook, a surplus replica to take away); role kCleanUp
-  bool unfinished = false;       ///< not over before `action`, or what it started, is done
+  std::optional<Action> action;              ///< still to do (post hook, a surplus replica to take away); role kCleanUp
+  bool unfinished = false;                   ///< not over before `action`, or what it started, is done
+  base::seconds extra{0};                    ///< what `action` may take beyond timeouts.verify
+  std::optional<RemoteFailure> failed = {};  ///< ends the Evacuation as Failed, although the pod has left
   Refs refs;
 };
 

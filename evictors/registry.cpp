@@ -7,6 +7,7 @@
 #include "evictors/annotation.hpp"
 #include "evictors/eviction_api.hpp"
 #include "evictors/kubevirt.hpp"
+#include "evictors/stateful_handoff.hpp"
 #include "evictors/surge.hpp"
 #include "evictors/webhook.hpp"
 
@@ -15,11 +16,12 @@ namespace evictors {
 Registry Registry::builtin() {
   Registry registry;
   registry
-      .add(std::make_unique<KubeVirt>())     // virtual machines
-      .add(std::make_unique<Annotation>())   // pods that announce a protocol
-      .add(std::make_unique<EvictionApi>())  // everything else
-      .add(std::make_unique<Surge>())        // only where it is named: it changes workloads
-      .add(std::make_unique<Webhook>());     // only where it is named: it needs a service
+      .add(std::make_unique<KubeVirt>())         // virtual machines
+      .add(std::make_unique<Annotation>())       // pods that announce a protocol
+      .add(std::make_unique<StatefulHandoff>())  // pods of operators that are known by their labels
+      .add(std::make_unique<EvictionApi>())      // everything else
+      .add(std::make_unique<Surge>())            // only where it is named: it changes workloads
+      .add(std::make_unique<Webhook>());         // only where it is named: it needs a service
   return registry;
 }
 

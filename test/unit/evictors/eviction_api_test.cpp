@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "evictors/eviction_call.hpp"
@@ -77,11 +79,11 @@ TEST(EvictionApi, RefusesPodsThatMustBeAskedAnotherWay) {
 
 TEST(Registry, ListsTheBuiltinEvictorsMostSpecificFirst) {
   const auto registry = evictors::Registry::builtin();
-  EXPECT_EQ(registry.names(),
-            (std::vector<std::string_view>{"kubevirt", "annotation", "eviction-api", "surge", "webhook"}));
+  EXPECT_EQ(registry.names(), (std::vector<std::string_view>{"kubevirt", "annotation", "stateful-handoff",
+                                                             "eviction-api", "surge", "webhook"}));
   EXPECT_NE(registry.find("eviction-api"), nullptr);
   EXPECT_NE(registry.find("kubevirt"), nullptr);
-  EXPECT_EQ(registry.chain({}).size(), 3u) << "surge and webhook must be named";
+  EXPECT_EQ(registry.chain({}).size(), 4u) << "surge and webhook must be named";
   EXPECT_EQ(registry.chain({{"eviction-api", {}}}).size(), 1u);
 }
 

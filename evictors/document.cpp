@@ -1,0 +1,60 @@
+#include "evictors/document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+namespace evictors {
+namespace {
+
+constexpr std::size_t kMaxDocument = 4 << 20;
+constexpr std::size_t kMaxProblem = 300;
+
+/// Cut between UTF-8 characters.
+std::string short_problem(std::string_view text) {
+  if (text.size() <= kMaxProblem) return std::string(text);
+  std::size_t end = kMaxProblem;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return std::string(text.substr(0, end));
+}
+
+}  // namespace
+
+std::optional<api::Json> object_of(const Document* document) {
+  if (!document || !document->ok() || document->body.size() > kMaxDocument) return std::nullopt;
+  auto parsed = api::parse_json(document->body);
+  if (!parsed || !parsed->is_object()) return std::nullopt;
+  return *std::move(parsed);
+}
+
+std::string text_member(const api::Json& object, std::initializer_list<const char*> path) {
+  const api::Json* at = &object;
+  for (const char* name : path) {
+    if (!at->is_object()) return {};
+    const auto found = at->find(name);
+    if (found == at->end()) return {};
+    at = &*found;
+  }
+  return at->is_string() ? at->get<std::string>() : std::string();
+}
+
+bool is_plain_name(std::string_view text) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
+  };
+  return !text.empty() && text.size() <= 253 && std::all_of(text.begin(), text.end(), plain);
+}
+
+std::string problem_of(const Document& document) {
+  std::string message = short_problem(document.body);
+  if (const auto body = api::parse_json(document.body.size() <= kMaxDocument ? document.body : "");
+      body && body->is_object() && !text_member(*body, {"message"}).empty()) {
+    message = short_problem(text_member(*body, {"message"}));
+  }
+  if (document.status == 0) return fmt::format("no answer: {}", message);
+  return fmt::format("{}: {}", document.status, message);
+}
+
+}  // namespace evictors

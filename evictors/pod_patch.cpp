@@ -1,0 +1,52 @@
+#include "evictors/pod_patch.hpp"
+
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "kube/request.hpp"
+
+namespace evictors {
+namespace {
+
+constexpr std::size_t kMaxHandoffReason = 200;
+
+bool starts_with_token(std::string_view value, std::string_view token) {
+  if (token.empty() || !value.starts_with(token)) return false;
+  return value.size() == token.size() || std::isdigit(static_cast<unsigned char>(value[token.size()])) == 0;
+}
+
+}  // namespace
+
+Action patch_pod_annotations(const Context& context, ActionRole role, std::string_view name, api::Json annotations) {
+  const api::ObjectMeta& meta = context.pod->meta;
+  const api::Json patch = {
+      {"metadata",
+       {{"uid", meta.uid}, {"resourceVersion", meta.resource_version}, {"annotations", std::move(annotations)}}}};
+  Action action;
+  action.role = role;
+  action.name = name;
+  action.request = kube::patch_request(kube::kPods, meta.key(), kube::PatchType::kMerge, patch);
+  action.pre_state = "podResourceVersion=" + meta.resource_version;
+  return action;
+}
+
+bool is_our_token(const Context& context, std::string_view value) {
+  const std::string& uid = context.evacuation.meta.uid;
+  if (uid.empty() || value.size() < uid.size() + 2 || !value.starts_with(uid) || value[uid.size()] != '.') return false;
+  return std::isdigit(static_cast<unsigned char>(value[uid.size() + 1])) != 0;
+}
+
+bool is_current_token(const Context& context, std::string_view value) {
+  return starts_with_token(value, context.evacuation.status.token);
+}
+
+std::string handoff_reason(const api::EvacuationSpec& spec) {
+  std::string reason = spec.reason.empty() ? "evacuation requested" : spec.reason;
+  if (reason.size() <= kMaxHandoffReason) return reason;
+  std::size_t end = kMaxHandoffReason;
+  while (end > 0 && (static_cast<unsigned char>(reason[end]) & 0xC0) == 0x80) --end;
+  reason.resize(end);
+  return reason;
+}
+
+}  // namespace evictors
