@@ -27,6 +27,11 @@ inline constexpr std::string_view kWaitingReason =
 inline constexpr std::string_view kHandoff = "simulator.evacuator.dev/handoff";  ///< script of the handoff operator
 inline constexpr std::string_view kBackground =
     "simulator.evacuator.dev/background";  ///< "move=10s", "fail=5s", "silent"
+inline constexpr std::string_view kRoll =
+    "simulator.evacuator.dev/roll";  ///< operators that remove marked pods: "roll=120s", "drop=5s", "never"
+inline constexpr std::string_view kSaysGone =
+    "simulator.evacuator.dev/says-gone";  ///< Couchbase's hook says 404 that often of a living pod
+inline constexpr std::string_view kVitess = "simulator.evacuator.dev/vitess";  ///< "ack=1s, finish=20s, withdraw=5s"
 
 // --- on VirtualMachineInstances and the KubeVirt object: see kubevirt_script.hpp
 inline constexpr std::string_view kMigrationScript = "simulator.evacuator.dev/migration";
