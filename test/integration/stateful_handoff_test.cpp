@@ -78,8 +78,8 @@ TEST_F(Stateful, S35_StrimziRollsUnderTheSameNameOnTheSameNode) {
   const std::string pod = kafka();
   const std::string uid = pod_uid(pod);
   // A local volume: the pod always comes back to its node.
+  const auto old = cluster->store().get(kube::kPods, {"shop", pod});
   edit(kube::kStatefulSets, "kafka", [&](Json& set) {
-    const auto old = cluster->store().get(kube::kPods, {"shop", pod});
     set["spec"]["updateStrategy"] = {{"type", "OnDelete"}};
     set["spec"]["template"]["spec"]["nodeSelector"] = {{"kubernetes.io/hostname", (*old)["spec"]["nodeName"]}};
   });

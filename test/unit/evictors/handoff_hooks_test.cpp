@@ -110,7 +110,7 @@ struct Hooked {
 // --- which hooks apply
 
 TEST(Hooks, ApplyOnlyWhereThePolicysEvacuationNamesTheEvictor) {
-  Hooked scene({{"pre", kWebhook}});
+  Hooked scene(Json{{"pre", kWebhook}});
   EXPECT_EQ(scene.action(), "CallHookPre");
   EXPECT_EQ(StatefulHandoff().reads(scene.look()).front().name, "policy");
   scene.of.spec.evictors.clear();
@@ -130,16 +130,16 @@ TEST(Hooks, FailClosedWhenThePolicyCannotBeRead) {
   };
   for (const Row& row : {Row{200, Support::kSupported}, Row{404, Support::kUnsupported}, Row{0, Support::kUnavailable},
                          Row{503, Support::kUnavailable}, Row{403, Support::kUnavailable}}) {
-    Hooked scene({{"pre", kWebhook}});
+    Hooked scene(Json{{"pre", kWebhook}});
     scene.policy_status = row.status;
     EXPECT_EQ(StatefulHandoff().probe(scene.look()).support, row.support) << row.status;
   }
-  Hooked nonsense({{"pre", {{"webhook", 7}}}});
+  Hooked nonsense(Json{{"pre", {{"webhook", 7}}}});
   EXPECT_EQ(StatefulHandoff().probe(nonsense.look()).support, Support::kUnsupported);
 }
 
 TEST(Hooks, NameAServiceThatIsNotConfigured) {
-  Hooked scene({{"post", kWebhook}});
+  Hooked scene(Json{{"post", kWebhook}});
   scene.services.clear();
   const auto probe = StatefulHandoff().probe(scene.look());
   EXPECT_EQ(probe.support, Support::kUnsupported);
@@ -147,11 +147,11 @@ TEST(Hooks, NameAServiceThatIsNotConfigured) {
 }
 
 TEST(Hooks, LeaveTheMoveToTheOperatorThatThePodHas) {
-  Hooked scene({{"migrate", kJobHook}});
+  Hooked scene(Json{{"migrate", kJobHook}});
   EXPECT_EQ(StatefulHandoff().probe(scene.look()).adapter, "none");
   scene.target = pod({handoff("mode", "required")});
   EXPECT_EQ(StatefulHandoff().probe(scene.look()).support, Support::kUnsupported);
-  Hooked pre({{"pre", kWebhook}});
+  Hooked pre(Json{{"pre", kWebhook}});
   pre.target = pod({handoff("mode", "required")});
   const auto probe = StatefulHandoff().probe(pre.look());
   EXPECT_EQ(probe.adapter, "generic");
@@ -166,7 +166,7 @@ TEST(Hooks, LeaveTheMoveToTheOperatorThatThePodHas) {
 // --- webhooks
 
 TEST(WebhookHook, SaysWhatItIsAbout) {
-  Hooked scene({{"pre", kWebhook}});
+  Hooked scene(Json{{"pre", kWebhook}});
   const auto action = *scene.plan().action;
   EXPECT_EQ(action.service, "backup");
   EXPECT_EQ(action.request.path, "/v1/hooks/pre");
@@ -180,7 +180,7 @@ TEST(WebhookHook, SaysWhatItIsAbout) {
 }
 
 TEST(WebhookHook, IsAskedAgainUntilItIsDone) {
-  Hooked scene({{"pre", kWebhook}});
+  Hooked scene(Json{{"pre", kWebhook}});
   EXPECT_EQ(scene.answer(200, R"({"done":false,"retryAfterSeconds":7})"), ResponseClass::kApplied);
   EXPECT_EQ(scene.ref("preHook"), "Running");
   EXPECT_EQ(scene.action(), "wait");
@@ -192,7 +192,7 @@ TEST(WebhookHook, IsAskedAgainUntilItIsDone) {
 }
 
 TEST(WebhookHook, HasOneTimeoutOverAllItsCalls) {
-  Hooked scene({{"pre", kWebhook}});
+  Hooked scene(Json{{"pre", kWebhook}});
   scene.answer(200, R"({"done":false})");
   scene.now += seconds(59);
   EXPECT_FALSE(scene.observe().failed);
@@ -223,7 +223,7 @@ TEST(WebhookHook, RepeatsOnlyWhatMayPass) {
       {200, R"({"done":false,"failed":"disk full"})", ResponseClass::kRetryLater, true},
   };
   for (const Row& row : rows) {
-    Hooked scene({{"pre", kWebhook}});
+    Hooked scene(Json{{"pre", kWebhook}});
     EXPECT_EQ(scene.answer(row.code, row.body), row.answer) << row.code << row.body.substr(0, 40);
     EXPECT_EQ(scene.observe().failed.has_value(), row.final) << row.code << row.body.substr(0, 40);
     if (row.final) continue;
@@ -235,7 +235,7 @@ TEST(WebhookHook, RepeatsOnlyWhatMayPass) {
 TEST(WebhookHook, CanBeIgnored) {
   Json hook = kWebhook;
   hook["failurePolicy"] = "Ignore";
-  Hooked scene({{"pre", hook}});
+  Hooked scene(Json{{"pre", hook}});
   scene.answer(400, "no");
   EXPECT_FALSE(scene.observe().failed);
   EXPECT_EQ(scene.action(), "proceed");
@@ -243,10 +243,10 @@ TEST(WebhookHook, CanBeIgnored) {
 }
 
 TEST(WebhookHook, BoundsWhatIsRememberedOfHostileAnswers) {
-  Hooked scene({{"pre", kWebhook}});
+  Hooked scene(Json{{"pre", kWebhook}});
   scene.answer(400, std::string(300'000, 'x'));
   for (const auto& [name, value] : scene.of.status.refs) EXPECT_LE(value.size(), 512u) << name;
-  Hooked asks({{"pre", kWebhook}});
+  Hooked asks(Json{{"pre", kWebhook}});
   asks.answer(200, R"({"done":false,"retryAfterSeconds":999999999})");
   asks.now += seconds(60);
   EXPECT_NE(asks.action(), "wait");
@@ -257,7 +257,7 @@ TEST(WebhookHook, BoundsWhatIsRememberedOfHostileAnswers) {
 // --- Jobs
 
 TEST(JobHook, BuildsTheJobFromThePolicysTemplate) {
-  Hooked scene({{"pre", kJobHook}});
+  Hooked scene(Json{{"pre", kJobHook}});
   scene.jobs["pre"] = nullptr;
   const auto action = *scene.plan().action;
   EXPECT_EQ(action.name, "CreateHookJobPre");
@@ -303,7 +303,7 @@ TEST(JobHook, IsFollowedByItsConditions) {
        "Failed: a Job evac-e5b3-1-pre is already there and not ours", true},
   };
   for (const Row& row : rows) {
-    Hooked scene({{"pre", kJobHook}});
+    Hooked scene(Json{{"pre", kJobHook}});
     scene.jobs["pre"] = row.seen;
     if (*row.known) scene.of.status.refs = {{"preHook", row.known}};
     EXPECT_EQ(scene.action(), row.action) << row.what;
@@ -318,7 +318,7 @@ TEST(JobHook, IsFollowedByItsConditions) {
 }
 
 TEST(JobHook, TakesAnExistingJobOfItsNameAsItsOwnUntilItIsRead) {
-  Hooked scene({{"pre", kJobHook}});
+  Hooked scene(Json{{"pre", kJobHook}});
   scene.jobs["pre"] = nullptr;
   EXPECT_EQ(scene.answer(409, R"({"kind":"Status","reason":"AlreadyExists","message":"exists"})"),
             ResponseClass::kApplied);
@@ -328,12 +328,12 @@ TEST(JobHook, TakesAnExistingJobOfItsNameAsItsOwnUntilItIsRead) {
 
 TEST(JobHook, ThatMayNotBeCreatedFailsByName) {
   const std::string forbidden = R"({"kind":"Status","message":"jobs.batch is forbidden"})";
-  Hooked scene({{"pre", kJobHook}});
+  Hooked scene(Json{{"pre", kJobHook}});
   scene.jobs["pre"] = nullptr;
   EXPECT_EQ(scene.answer(403, forbidden), ResponseClass::kForbidden);
   Json ignored = kJobHook;
   ignored["failurePolicy"] = "Ignore";
-  Hooked lenient({{"pre", ignored}});
+  Hooked lenient(Json{{"pre", ignored}});
   lenient.jobs["pre"] = nullptr;
   EXPECT_EQ(lenient.answer(403, forbidden), ResponseClass::kRetryLater);
   EXPECT_EQ(lenient.action(), "proceed");
@@ -341,7 +341,7 @@ TEST(JobHook, ThatMayNotBeCreatedFailsByName) {
 }
 
 TEST(JobHook, MigratesBeforeTheEviction) {
-  Hooked scene({{"migrate", kJobHook}}, EvacuationPhase::kRequesting);
+  Hooked scene(Json{{"migrate", kJobHook}}, EvacuationPhase::kRequesting);
   scene.jobs["migrate"] = nullptr;
   EXPECT_EQ(scene.action(), "CreateHookJobMigrate");
   EXPECT_EQ(scene.plan().action->role, evictors::ActionRole::kRequest);
@@ -357,7 +357,7 @@ TEST(JobHook, MigratesBeforeTheEviction) {
 // --- taking back
 
 TEST(UndoHook, StopsWhatRunsThenRunsTheUndoHook) {
-  Hooked scene({{"pre", kJobHook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
+  Hooked scene(Json{{"pre", kJobHook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
   scene.of.status.refs = {{"preHook", "Running"}};
   scene.jobs["pre"] = job(Json::array());
   auto undo = StatefulHandoff().undo(scene.look());
@@ -380,7 +380,7 @@ TEST(UndoHook, StopsWhatRunsThenRunsTheUndoHook) {
 }
 
 TEST(UndoHook, IsNotRunWhenNothingHadBegun) {
-  Hooked scene({{"pre", kWebhook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
+  Hooked scene(Json{{"pre", kWebhook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
   EXPECT_TRUE(StatefulHandoff().undo(scene.look()).empty());
   EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kNothingToDo);
   // The call went out, its answer never came: begun.
@@ -389,7 +389,7 @@ TEST(UndoHook, IsNotRunWhenNothingHadBegun) {
 }
 
 TEST(UndoHook, ThatFailsIsTold) {
-  Hooked scene({{"pre", kWebhook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
+  Hooked scene(Json{{"pre", kWebhook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
   scene.of.status.refs = {{"preHook", "Succeeded"}, {"undoHook", "Failed: 400"}};
   EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kRemoteMarkRemains);
 }
@@ -397,7 +397,7 @@ TEST(UndoHook, ThatFailsIsTold) {
 // --- afterwards
 
 TEST(PostHook, WaitsForTheReplacementAndEndsTheEvacuation) {
-  Hooked scene({{"post", kWebhook}}, EvacuationPhase::kVerifying);
+  Hooked scene(Json{{"post", kWebhook}}, EvacuationPhase::kVerifying);
   scene.no_pod = true;
   auto arrival = StatefulHandoff().verify(scene.look());
   EXPECT_TRUE(arrival.unfinished);
@@ -417,7 +417,7 @@ TEST(PostHook, WaitsForTheReplacementAndEndsTheEvacuation) {
 }
 
 TEST(PostHook, DoesNotHoldAnEvacuationWhosePolicyIsGone) {
-  Hooked scene({{"post", kWebhook}}, EvacuationPhase::kVerifying);
+  Hooked scene(Json{{"post", kWebhook}}, EvacuationPhase::kVerifying);
   scene.no_pod = true;
   scene.policy_status = 404;
   EXPECT_FALSE(StatefulHandoff().verify(scene.look()).unfinished);
