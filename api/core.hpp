@@ -133,6 +133,13 @@ struct ContainerStatus {
   friend bool operator==(const ContainerStatus&, const ContainerStatus&) = default;
 };
 
+/// An entry of spec.evictionResponders: who wants a say when the native eviction API moves the pod.
+struct PodResponder {
+  std::string name;
+  std::int64_t priority = 0;  ///< higher goes first
+  friend bool operator==(const PodResponder&, const PodResponder&) = default;
+};
+
 struct Pod {
   ObjectMeta meta;
 
@@ -154,6 +161,7 @@ struct Pod {
   bool uses_resource_claims = false;
   bool has_scheduling_gates = false;
   bool has_scheduling_group = false;
+  std::vector<PodResponder> eviction_responders;
   std::string restart_policy;
   std::optional<std::int64_t> termination_grace_period_seconds;
 

@@ -403,6 +403,19 @@ void finish_volumes(Pod& pod) {
   }
 }
 
+error_code read_responders(Value& value, std::vector<PodResponder>& target) {
+  return wire::for_elements(value, [&](Value& item) {
+    PodResponder responder;
+    const error_code error = wire::for_members(item, [&](std::string_view key, Value& member) {
+      if (key == "name") return wire::read(member, responder.name);
+      if (key == "priority") return wire::read(member, responder.priority);
+      return simdjson::SUCCESS;
+    });
+    if (!responder.name.empty()) target.push_back(std::move(responder));
+    return error;
+  });
+}
+
 error_code read_placement(std::string_view key, Value& member, Pod& pod) {
   if (key == "nodeName") return wire::read(member, pod.node_name.value);
   if (key == "schedulerName") return wire::read(member, pod.scheduler_name);
@@ -418,6 +431,7 @@ error_code read_placement(std::string_view key, Value& member, Pod& pod) {
   }
   if (key == "schedulingGates") return wire::read_non_empty(member, pod.has_scheduling_gates);
   if (key == "schedulingGroup") return wire::read_non_empty(member, pod.has_scheduling_group);
+  if (key == "evictionResponders") return read_responders(member, pod.eviction_responders);
   return simdjson::SUCCESS;
 }
 

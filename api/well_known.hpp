@@ -16,7 +16,15 @@ inline constexpr std::string_view kPredictedTargetAnnotation = "evacuator.dev/pr
 /// On a DeschedulerPolicy: a new value closes its circuit breaker.
 inline constexpr std::string_view kResetCircuitAnnotation = "evacuator.dev/reset-circuit";
 inline constexpr std::string_view kTokenAnnotation = "evacuator.dev/evacuation-token";
+inline constexpr std::string_view kEvacuationUidLabel = "evacuator.dev/evacuation-uid";
 inline constexpr std::string_view kFieldManager = "evacuator";
+
+// --- ours in the native eviction API (KEP-4563)
+inline constexpr std::string_view kNativeRequester = "evacuator.dev/evacuation-controller";
+inline constexpr std::string_view kNativeResponder = "evacuator.dev/responder";
+/// On Evacuations that answer a native Eviction: its name and its UID.
+inline constexpr std::string_view kNativeEvictionAnnotation = "evacuator.dev/native-eviction";
+inline constexpr std::string_view kNativeEvictionUidAnnotation = "evacuator.dev/native-eviction-uid";
 
 // --- two-way handoff protocol, on pods (protocols 4.2)
 inline constexpr std::string_view kHandoffPrefix = "handoff.evacuator.dev/";

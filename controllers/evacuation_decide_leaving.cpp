@@ -60,6 +60,11 @@ Step go_on_to(Draft& draft, EvacuationPhase next, const std::string& why, std::s
   return draft.finish(cancelled ? EvacuationPhase::kCancelled : EvacuationPhase::kFailed, why, std::move(message));
 }
 
+std::string_view how_rolled_back(evictors::Rollback rollback) {
+  if (rollback == evictors::Rollback::kOthersRemain) return "OtherRequestersRemain";
+  return rollback == evictors::Rollback::kComplete ? "Complete" : "NothingToDo";
+}
+
 /// T26.
 Step rolled_back(Draft& draft, std::string_view how) {
   const api::EvacuationAbort abort = draft.status().abort.value_or(api::EvacuationAbort{});
@@ -319,7 +324,7 @@ Step decide_aborting(Draft& draft) {
   auto actions = pending ? evictor->undo(draft.context()) : evictor->cleanup(draft.context());
   if (actions.empty() && !pending) {
     draft.resolve_intent("Observed");
-    return rolled_back(draft, rollback == evictors::Rollback::kComplete ? "Complete" : "NothingToDo");
+    return rolled_back(draft, how_rolled_back(rollback));
   }
   if (draft.expired(deadline)) {
     return not_rolled_back(draft, "AbortTimeout", "the pod's owner did not confirm the abort in time");

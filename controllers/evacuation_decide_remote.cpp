@@ -34,6 +34,8 @@ void follow_life(Draft& draft, const evictors::Observation& remote) {
   }
   if (remote.progress) status.progress = remote.progress;
   status.expected_completion_at = expected_end(draft, remote);
+  if (!remote.message.empty() && status.phase == EvacuationPhase::kInProgress)
+    draft.condition("Progressing", ConditionStatus::kTrue, "Heartbeat", remote.message);
 }
 
 /// Waiting in the remote side's queue costs nothing of the total timeout; the clock is moved on when it ends.

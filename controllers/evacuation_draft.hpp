@@ -38,6 +38,7 @@ inline constexpr std::string_view kBlockedTimeout = "BlockedTimeout";
 inline constexpr std::string_view kTerminationTimeout = "TerminationTimeout";
 inline constexpr std::string_view kReplacementTimeout = "ReplacementTimeout";
 inline constexpr std::string_view kHandoffFailed = "HandoffFailed";
+inline constexpr std::string_view kNativeFailed = "NativeFailed";  // by evictor eviction-request
 inline constexpr std::string_view kForbidden = "Forbidden";
 inline constexpr std::string_view kInvalidSpec = "InvalidSpec";
 inline constexpr std::string_view kDuplicateRequest = "DuplicateRequest";

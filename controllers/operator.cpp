@@ -15,6 +15,7 @@
 #include "controllers/evacuation_metrics.hpp"
 #include "controllers/evacuation_reconciler.hpp"
 #include "controllers/evacuation_wiring.hpp"
+#include "controllers/native_responder_wiring.hpp"
 #include "controllers/policy_reconciler.hpp"
 #include "controllers/recorded_events.hpp"
 #include "controllers/worker.hpp"
@@ -178,9 +179,10 @@ struct Operator::Impl {
                   .metrics = deps.metrics,
                   .log = deps.log,
                   .audit = trail}),
-        busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 1) {
+        busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 2) {
     add_indexes();
     add_handlers();
+    add_responder();
     deps.audit.watch([this](const auto& failure) { on_audit_health(failure); });
   }
   ~Impl() { deps.audit.watch({}); }
@@ -218,6 +220,32 @@ struct Operator::Impl {
       if (is_taken_over(*each, now)) trail.on_taken_over(*each, now);
     }
   }
+
+  void add_responder() {
+    if (!deps.config.responder_enabled) return;
+    if (!deps.discovery.has_native_evictions) {
+      deps.log.warning("responder.enabled has no effect: the server does not serve the native eviction API",
+                       {base::kv("api", kube::kNativeEvictions.api_version())});
+      return;
+    }
+    responder.emplace(NativeResponder::Dependencies{.client = deps.client,
+                                                    .clock = deps.clock,
+                                                    .evacuations = caches.evacuations,
+                                                    .pods = caches.pods,
+                                                    .may_act = deps.may_act,
+                                                    .log = deps.log});
+  }
+
+  /// The responder's included.
+  std::vector<Caches::Named> all_caches() {
+    auto all = caches.all();
+    if (responder) all.push_back({"evictions.lifecycle.k8s.io", &responder->evictions.reflector()});
+    return all;
+  }
+
+  // busy_since: the workers of the Evacuations, then these two.
+  std::size_t policy_worker() const { return busy_since.size() - 2; }
+  std::size_t responder_worker() const { return busy_since.size() - 1; }
 
   void add_indexes() {
     add_evacuation_indexes(caches.evacuations.store(), caches.pods.store(), caches.pdbs.store());
@@ -262,8 +290,13 @@ struct Operator::Impl {
     };
   }
 
+  /// REQUIRES: responder.
+  Worker work_as_responder() {
+    return Worker(responder->queue, timed(responder->reconciler, responder_worker()), responder->counts, deps.log);
+  }
+
   bool synced() {
-    for (const auto& cache : caches.all()) {
+    for (const auto& cache : all_caches()) {
       if (!cache.reflector->has_synced()) return false;
     }
     return true;
@@ -293,6 +326,7 @@ struct Operator::Impl {
     };
     publish("evacuations", evacuation_queue, evacuation_counts);
     publish("policies", policy_queue, policy_counts);
+    if (responder) publish("responder", responder->queue, responder->counts);
     const auto usage = admission.usage();
     deps.metrics.gauge("evacuator_slots_in_flight", "Evacuations that hold a slot.")
         .set(static_cast<double>(usage.in_flight));
@@ -314,6 +348,7 @@ struct Operator::Impl {
   RoomKeeper room;
   EvacuationReconciler evacuations;
   PolicyReconciler policies;
+  std::optional<NativeResponder> responder;  ///< only when enabled and served
   WorkerCounts evacuation_counts;
   WorkerCounts policy_counts;
   std::vector<std::atomic<base::Duration::rep>> busy_since;  ///< per worker; 0: idle
@@ -325,7 +360,7 @@ Operator::~Operator() = default;
 
 void Operator::run_caches(std::stop_token stop) {
   std::vector<std::jthread> threads;
-  for (const auto& cache : impl_->caches.all()) {
+  for (const auto& cache : impl_->all_caches()) {
     threads.emplace_back([stop, reflector = cache.reflector] { reflector->run(stop); });
   }
 }
@@ -336,17 +371,20 @@ void Operator::run_workers(std::stop_token stop) {
   impl_->resume();
   impl_->deps.log.info("reconciling", {base::kv("workers", impl_->deps.config.workers)});
   std::vector<std::jthread> threads;
-  for (std::size_t i = 0; i + 1 < impl_->busy_since.size(); ++i) {
+  for (std::size_t i = 0; i < impl_->policy_worker(); ++i) {
     threads.emplace_back([this, stop, i] {
       Worker(impl_->evacuation_queue, impl_->timed(impl_->evacuations, i), impl_->evacuation_counts, impl_->deps.log)
           .run(stop);
     });
   }
   threads.emplace_back([this, stop] {
-    Worker(impl_->policy_queue, impl_->timed(impl_->policies, impl_->busy_since.size() - 1), impl_->policy_counts,
+    Worker(impl_->policy_queue, impl_->timed(impl_->policies, impl_->policy_worker()), impl_->policy_counts,
            impl_->deps.log)
         .run(stop);
   });
+  if (impl_->responder) {
+    threads.emplace_back([this, stop] { impl_->work_as_responder().run(stop); });
+  }
   std::mutex mutex;
   std::condition_variable_any wake;
   std::unique_lock lock(mutex);
@@ -358,7 +396,7 @@ void Operator::run_workers(std::stop_token stop) {
 
 bool Operator::step() {
   bool busy = false;
-  for (const auto& cache : impl_->caches.all()) busy |= cache.reflector->poll();
+  for (const auto& cache : impl_->all_caches()) busy |= cache.reflector->poll();
   if (!impl_->synced()) return busy;
   if (!std::exchange(impl_->resumed, true)) impl_->resume();
   Worker evacuations(impl_->evacuation_queue, impl_->timed(impl_->evacuations, 0), impl_->evacuation_counts,
@@ -366,20 +404,20 @@ bool Operator::step() {
   Worker policies(impl_->policy_queue, impl_->timed(impl_->policies, 1), impl_->policy_counts, impl_->deps.log);
   while (evacuations.step()) busy = true;
   while (policies.step()) busy = true;
+  while (impl_->responder && impl_->work_as_responder().step()) busy = true;
   return busy;
 }
 
 std::optional<base::TimePoint> Operator::next_due() const {
-  const auto a = impl_->evacuation_queue.next_due();
-  const auto b = impl_->policy_queue.next_due();
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
+  const auto earlier = [](const auto& a, const auto& b) { return a && b ? std::min(a, b) : a ? a : b; };
+  const auto next = earlier(impl_->evacuation_queue.next_due(), impl_->policy_queue.next_due());
+  return impl_->responder ? earlier(next, impl_->responder->queue.next_due()) : next;
 }
 
 bool Operator::has_synced() const { return impl_->synced(); }
 
 base::Status Operator::ready() const {
-  for (const auto& cache : impl_->caches.all()) {
+  for (const auto& cache : impl_->all_caches()) {
     const auto error = cache.reflector->last_error();
     if (!cache.reflector->has_synced()) {
       return base::unavailable(fmt::format("{}: not listed yet{}", cache.name, error ? ": " + error->message : ""));

@@ -63,6 +63,7 @@ void read_config(StrictObject& root, OperatorConfig& config) {
   root.read("workers", config.workers);
   root.with("audit", [&](StrictObject& object) { read_audit(object, config.audit); });
   read_services(root, config.services);
+  root.with("responder", [&](StrictObject& object) { object.read("enabled", config.responder_enabled); });
 }
 
 }  // namespace

@@ -164,14 +164,15 @@ struct Observation {
   bool queued = false;        ///< only waits in the remote side's queue: the total deadline stands still
   std::int32_t failures = 0;  ///< tries of the remote side in this attempt that failed, while it goes on (T19)
   std::string last_failure;   ///< why the newest of them failed
+  std::string message;        ///< what the remote side says it is doing, for people
   bool dead = false;          ///< nobody serves this protocol here: probe() finds it unavailable for 5 minutes
   api::NodeName target;       ///< where the pod or its work goes; empty: not known
   Refs refs;                  ///< to be remembered
   friend bool operator==(const Observation&, const Observation&) = default;
 };
 
-/// How far an undo has come.
-enum class Rollback { kPending, kComplete, kNothingToDo, kRemoteMarkRemains };
+/// How far an undo has come. kOthersRemain: our part is taken back; others still want the pod gone (not ours to stop).
+enum class Rollback { kPending, kComplete, kNothingToDo, kRemoteMarkRemains, kOthersRemain };
 
 /// What became of the work after the pod left.
 struct Arrival {

@@ -6,6 +6,7 @@
 
 #include "evictors/annotation.hpp"
 #include "evictors/eviction_api.hpp"
+#include "evictors/eviction_request.hpp"
 #include "evictors/kubevirt.hpp"
 #include "evictors/stateful_handoff.hpp"
 #include "evictors/surge.hpp"
@@ -16,12 +17,13 @@ namespace evictors {
 Registry Registry::builtin() {
   Registry registry;
   registry
-      .add(std::make_unique<KubeVirt>())         // virtual machines
-      .add(std::make_unique<Annotation>())       // pods that announce a protocol
-      .add(std::make_unique<StatefulHandoff>())  // pods of operators that are known by their labels
-      .add(std::make_unique<EvictionApi>())      // everything else
-      .add(std::make_unique<Surge>())            // only where it is named: it changes workloads
-      .add(std::make_unique<Webhook>());         // only where it is named: it needs a service
+      .add(std::make_unique<KubeVirt>())           // virtual machines
+      .add(std::make_unique<Annotation>())         // pods that announce a protocol
+      .add(std::make_unique<StatefulHandoff>())    // pods of operators that are known by their labels
+      .add(std::make_unique<EvictionByRequest>())  // pods with evictionResponders, where Kubernetes asks them
+      .add(std::make_unique<EvictionApi>())        // everything else
+      .add(std::make_unique<Surge>())              // only where it is named: it changes workloads
+      .add(std::make_unique<Webhook>());           // only where it is named: it needs a service
   return registry;
 }
 

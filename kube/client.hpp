@@ -59,6 +59,7 @@ struct Discovery {
   ResourceType pdbs = kPdbs;     ///< kPdbs or kPdbsV1beta1
   bool has_evacuations = false;  ///< the CRDs are installed
   bool has_policies = false;
+  bool has_native_evictions = false;  ///< lifecycle.k8s.io/v1alpha1, both kinds
 };
 base::Result<Discovery> discover(Client& client);
 

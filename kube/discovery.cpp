@@ -55,6 +55,8 @@ base::Result<Discovery> discover(Client& client) {
   if (!policy) return policy.error().during("asking for policy/v1");
   const auto ours = fetch_document(client, "/apis/" + kEvacuations.api_version());
   if (!ours) return ours.error().during("asking for evacuator.dev");
+  const auto native = fetch_document(client, "/apis/" + kNativeEvictions.api_version());
+  if (!native) return native.error().during("asking for the native eviction API");
 
   const bool has_v1_pdbs = find_resource(*policy, kPdbs.plural) != nullptr;
   Discovery found;
@@ -63,6 +65,8 @@ base::Result<Discovery> discover(Client& client) {
   found.pdbs = has_v1_pdbs ? kPdbs : kPdbsV1beta1;
   found.has_evacuations = find_resource(*ours, kEvacuations.plural) != nullptr;
   found.has_policies = find_resource(*ours, kPolicies.plural) != nullptr;
+  found.has_native_evictions = find_resource(*native, kEvictionRequests.plural) != nullptr &&
+                               find_resource(*native, kNativeEvictions.plural) != nullptr;
   return found;
 }
 

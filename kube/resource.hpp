@@ -37,6 +37,9 @@ inline constexpr ResourceType kLeases{"coordination.k8s.io", "v1", "leases", "Le
 inline constexpr ResourceType kEvents{"events.k8s.io", "v1", "events", "Event"};
 inline constexpr ResourceType kEvacuations{"evacuator.dev", "v1alpha1", "evacuations", "Evacuation"};
 inline constexpr ResourceType kPolicies{"evacuator.dev", "v1alpha1", "deschedulerpolicies", "DeschedulerPolicy", false};
+/// KEP-4563. Not policy/v1's Eviction, which is only the body of a call.
+inline constexpr ResourceType kEvictionRequests{"lifecycle.k8s.io", "v1alpha1", "evictionrequests", "EvictionRequest"};
+inline constexpr ResourceType kNativeEvictions{"lifecycle.k8s.io", "v1alpha1", "evictions", "Eviction"};
 
 /// "/api/v1/namespaces/shop/pods/web-1" or, with an empty name, the collection; with an empty namespace all of them.
 /// `subresource` is appended when given: "status", "eviction". Segments are percent-encoded.

@@ -37,7 +37,7 @@ Failure broken_budget(const std::string& pdb, std::string_view why) {
   return forbidden("policy", "poddisruptionbudget", pdb, why);
 }
 
-const Json* condition_of(const Json& object, std::string_view type) {
+const Json* status_condition(const Json& object, std::string_view type) {
   const Json* conditions = find_at(object, {"status", "conditions"});
   if (!conditions || !conditions->is_array()) return nullptr;
   const auto found = std::ranges::find_if(*conditions, [&](const Json& c) { return text_at(c, {"type"}) == type; });
@@ -46,7 +46,7 @@ const Json* condition_of(const Json& object, std::string_view type) {
 
 /// Why disruptionsAllowed is 0.
 std::string exhausted_cause(const Json& pdb, const std::string& name) {
-  const Json* allowed = condition_of(pdb, "DisruptionAllowed");
+  const Json* allowed = status_condition(pdb, "DisruptionAllowed");
   if (allowed && text_at(*allowed, {"reason"}) == "SyncFailed") {
     return fmt::format("The disruption budget {} does not allow evicting pods currently because it failed sync: {}",
                        name, text_at(*allowed, {"message"}));
@@ -120,7 +120,7 @@ bool ignores_budgets(const Json& pod) {
 }
 
 bool is_ready(const Json& pod) {
-  const Json* ready = condition_of(pod, "Ready");
+  const Json* ready = status_condition(pod, "Ready");
   return ready && text_at(*ready, {"status"}) == "True";
 }
 

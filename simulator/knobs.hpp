@@ -41,6 +41,8 @@ inline constexpr std::string_view kRestartVm =
     "simulator.evacuator.dev/restart-vm";  ///< present: a VMI that ended is made anew, as by a VirtualMachine
 inline constexpr std::string_view kVirtApi =
     "simulator.evacuator.dev/virt-api";  ///< "down": its webhooks do not answer
+inline constexpr std::string_view kResponders =
+    "simulator.evacuator.dev/responders";  ///< of native Evictions: ResponderScript in native_sync.hpp
 
 // --- on nodes
 inline constexpr std::string_view kDead =

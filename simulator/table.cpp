@@ -36,7 +36,7 @@ std::string age_at(const Json& object, std::initializer_list<std::string_view> p
 }
 
 std::string or_none(std::string text) { return text.empty() ? kNone : std::move(text); }
-std::int64_t count_at(const Json& object, std::initializer_list<std::string_view> path) {
+std::int64_t count_in(const Json& object, std::initializer_list<std::string_view> path) {
   return number_at(object, path).value_or(0);
 }
 
@@ -92,10 +92,10 @@ std::string init_reason(const Json& pod) {
   const std::size_t all = items_at(pod, {"spec", "initContainers"}).size();
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     const Json* ended = find_at(statuses[i], {"state", "terminated"});
-    if (ended && count_at(*ended, {"exitCode"}) == 0) continue;
+    if (ended && count_in(*ended, {"exitCode"}) == 0) continue;
     if (flag_at(statuses[i], {"started"}) && find_at(statuses[i], {"state", "running"})) continue;  // a sidecar
     if (ended)
-      return "Init:" + (text_at(*ended, {"reason"}).empty() ? fmt::format("ExitCode:{}", count_at(*ended, {"exitCode"}))
+      return "Init:" + (text_at(*ended, {"reason"}).empty() ? fmt::format("ExitCode:{}", count_in(*ended, {"exitCode"}))
                                                             : text_at(*ended, {"reason"}));
     const std::string waiting = text_at(statuses[i], {"state", "waiting", "reason"});
     if (!waiting.empty() && waiting != "PodInitializing") return "Init:" + waiting;
@@ -112,7 +112,7 @@ std::string container_reason(const Json& pod, std::string reason) {
       reason = waiting;
     } else if (const Json* ended = find_at(*at, {"state", "terminated"})) {
       const std::string why = text_at(*ended, {"reason"});
-      reason = why.empty() ? fmt::format("ExitCode:{}", count_at(*ended, {"exitCode"})) : why;
+      reason = why.empty() ? fmt::format("ExitCode:{}", count_in(*ended, {"exitCode"})) : why;
     } else if (flag_at(*at, {"ready"}) && find_at(*at, {"state", "running"})) {
       running = true;
     }
@@ -145,7 +145,7 @@ Json restarts_cell(const Json& pod, TimePoint now) {
   std::int64_t restarts = 0;
   std::optional<TimePoint> last;
   for (const Json& status : items_at(pod, {"status", "containerStatuses"})) {
-    restarts += count_at(status, {"restartCount"});
+    restarts += count_in(status, {"restartCount"});
     const auto ended = base::parse_time(text_at(status, {"lastState", "terminated", "finishedAt"}));
     if (ended && (!last || *ended > *last)) last = ended;
   }
@@ -236,7 +236,7 @@ const Columns& node_columns() {
 // --- workloads
 
 Json ready_of_replicas(const Json& o, TimePoint) {
-  return fmt::format("{}/{}", count_at(o, {"status", "readyReplicas"}), number_at(o, {"spec", "replicas"}).value_or(1));
+  return fmt::format("{}/{}", count_in(o, {"status", "readyReplicas"}), number_at(o, {"spec", "replicas"}).value_or(1));
 }
 
 const Columns& deployment_columns() {
@@ -244,11 +244,11 @@ const Columns& deployment_columns() {
                                   {"Ready", "string", 0, ready_of_replicas},
                                   {"Up-to-date", "string", 0,
                                    [](const Json& o, TimePoint) -> Json {
-                                     return count_at(o, {"status", "updatedReplicas"});
+                                     return count_in(o, {"status", "updatedReplicas"});
                                    }},
                                   {"Available", "string", 0,
                                    [](const Json& o, TimePoint) -> Json {
-                                     return count_at(o, {"status", "availableReplicas"});
+                                     return count_in(o, {"status", "availableReplicas"});
                                    }},
                                   kAge,
                                   kContainers,
@@ -265,11 +265,11 @@ const Columns& replica_set_columns() {
                                    }},
                                   {"Current", "integer", 0,
                                    [](const Json& o, TimePoint) -> Json {
-                                     return count_at(o, {"status", "replicas"});
+                                     return count_in(o, {"status", "replicas"});
                                    }},
                                   {"Ready", "integer", 0,
                                    [](const Json& o, TimePoint) -> Json {
-                                     return count_at(o, {"status", "readyReplicas"});
+                                     return count_in(o, {"status", "readyReplicas"});
                                    }},
                                   kAge,
                                   kContainers,
@@ -287,23 +287,23 @@ const Columns& daemon_set_columns() {
   static const Columns columns = {kName,
                                   {"Desired", "integer", 0,
                                    [](const Json& o, TimePoint) -> Json {
-                                     return count_at(o, {"status", "desiredNumberScheduled"});
+                                     return count_in(o, {"status", "desiredNumberScheduled"});
                                    }},
                                   {"Current", "integer", 0,
                                    [](const Json& o, TimePoint) -> Json {
-                                     return count_at(o, {"status", "currentNumberScheduled"});
+                                     return count_in(o, {"status", "currentNumberScheduled"});
                                    }},
                                   {"Ready", "integer", 0,
                                    [](const Json& o, TimePoint) -> Json {
-                                     return count_at(o, {"status", "numberReady"});
+                                     return count_in(o, {"status", "numberReady"});
                                    }},
                                   {"Up-to-date", "integer", 0,
                                    [](const Json& o, TimePoint) -> Json {
-                                     return count_at(o, {"status", "updatedNumberScheduled"});
+                                     return count_in(o, {"status", "updatedNumberScheduled"});
                                    }},
                                   {"Available", "integer", 0,
                                    [](const Json& o, TimePoint) -> Json {
-                                     return count_at(o, {"status", "numberAvailable"});
+                                     return count_in(o, {"status", "numberAvailable"});
                                    }},
                                   {"Node Selector", "string", 0,
                                    [](const Json& o, TimePoint) -> Json {
@@ -326,7 +326,7 @@ Json job_status_cell(const Json& job, TimePoint) {
 }
 
 Json completions_cell(const Json& job, TimePoint) {
-  const std::int64_t done = count_at(job, {"status", "succeeded"});
+  const std::int64_t done = count_in(job, {"status", "succeeded"});
   if (const auto wanted = number_at(job, {"spec", "completions"})) return fmt::format("{}/{}", done, *wanted);
   const std::int64_t parallelism = number_at(job, {"spec", "parallelism"}).value_or(1);
   return parallelism > 1 ? fmt::format("{}/1 of {}", done, parallelism) : fmt::format("{}/1", done);
@@ -370,7 +370,7 @@ const Columns& pdb_columns() {
                                    }},
                                   {"Allowed Disruptions", "integer", 0,
                                    [](const Json& o, TimePoint) -> Json {
-                                     return count_at(o, {"status", "disruptionsAllowed"});
+                                     return count_in(o, {"status", "disruptionsAllowed"});
                                    }},
                                   kAge};
   return columns;
@@ -503,7 +503,7 @@ const Columns& volume_columns() {
 Json service_ports_cell(const Json& o, TimePoint) {
   std::string text;
   for (const Json& port : items_at(o, {"spec", "ports"})) {
-    text += fmt::format("{}{}/{}", text.empty() ? "" : ",", count_at(port, {"port"}), text_at(port, {"protocol"}));
+    text += fmt::format("{}{}/{}", text.empty() ? "" : ",", count_in(port, {"port"}), text_at(port, {"protocol"}));
   }
   return or_none(text);
 }
@@ -556,7 +556,7 @@ const Columns* small_columns(const std::string& plural) {
          }}}},
       {"priorityclasses",
        {kName,
-        {"Value", "integer", 0, [](const Json& o, TimePoint) -> Json { return count_at(o, {"value"}); }},
+        {"Value", "integer", 0, [](const Json& o, TimePoint) -> Json { return count_in(o, {"value"}); }},
         {"Global-Default", "boolean", 0,
          [](const Json& o, TimePoint) -> Json { return flag_at(o, {"globalDefault"}); }},
         kAge,

@@ -84,6 +84,12 @@ INSTANTIATE_TEST_SUITE_P(
         GrantCase{"EvacuationStatusToo", "evacuator.dev", "evacuations/status", {"get", "update", "patch"}},
         GrantCase{"PoliciesAreThePeoples", "evacuator.dev", "deschedulerpolicies", kReads},
         GrantCase{"PolicyStatusIsOurs", "evacuator.dev", "deschedulerpolicies/status", {"get", "update", "patch"}},
+        GrantCase{"EvictionsAreRequested",
+                  "lifecycle.k8s.io",
+                  "evictionrequests",
+                  {"get", "list", "watch", "create", "patch", "delete"}},
+        GrantCase{"NativeEvictionsAreRead", "lifecycle.k8s.io", "evictions", kReads},
+        GrantCase{"AndAnsweredInTheirStatus", "lifecycle.k8s.io", "evictions/status", {"patch"}},
         GrantCase{"EventsAreWritten", "events.k8s.io", "events", {"create", "patch"}},
         GrantCase{"LeasesAreInOneNamespaceOnly", "coordination.k8s.io", "leases", {}}),
     [](const auto& info) { return std::string(info.param.name); });

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rig.hpp"
+#include "simulator/native_eviction.hpp"
 
 /// Scenario 44: the process dies at each single call of a life, before or after the server carried it out, and another
 /// one takes over. The end must be the one of an undisturbed run, and the pod evicted exactly once (invariants I2, I3,
@@ -32,7 +33,12 @@ void PrintTo(const Ending& ending, std::ostream* out) {
 
 class Play final : public Rig {
  public:
-  explicit Play(Annotations annotations) : annotations_(std::move(annotations)) {}
+  explicit Play(Annotations annotations, bool native = false) : annotations_(std::move(annotations)) {
+    if (!native) return;
+    responders = api::Json::array({{{"name", "acme.io/db"}, {"priority", 10000}}});
+    simulator::serve_native_eviction(*server);
+    simulator::run_native_eviction(*cluster, *server);
+  }
   void TestBody() override {}
 
   /// `die_at` < 0: nobody dies. Returns how many calls the first process made.
@@ -75,11 +81,12 @@ class Play final : public Rig {
   std::string name_;
 };
 
-void die_everywhere(const Annotations& annotations, Phase wanted, std::size_t granted, bool cancel_half_way = false) {
+void die_everywhere(const Annotations& annotations, Phase wanted, std::size_t granted, bool cancel_half_way = false,
+                    bool native = false) {
   int calls = 0;
   Ending undisturbed;
   {
-    Play play(annotations);
+    Play play(annotations, native);
     calls = play.run(-1, FragileTransport::Death::kBeforeTheCall, cancel_half_way);
     undisturbed = play.ending();
     ASSERT_EQ(undisturbed.phase, wanted);
@@ -90,7 +97,7 @@ void die_everywhere(const Annotations& annotations, Phase wanted, std::size_t gr
     for (const auto how : {FragileTransport::Death::kBeforeTheCall, FragileTransport::Death::kAfterTheCall}) {
       SCOPED_TRACE("died at call " + std::to_string(at) +
                    (how == FragileTransport::Death::kBeforeTheCall ? ", before it" : ", after it"));
-      Play play(annotations);
+      Play play(annotations, native);
       play.run(at, how, cancel_half_way);
       EXPECT_EQ(play.ending(), undisturbed);
       if (testing::Test::HasFailure()) return;
@@ -112,6 +119,11 @@ TEST(Crash, S44_AtEveryCallOfACancelledHandoff) {
   die_everywhere({{"handoff.evacuator.dev/mode", "required"},
                   {"simulator.evacuator.dev/handoff", "ack=1s, heartbeat=10s, aborted=2s"}},
                  Phase::kCancelled, 0, true);
+}
+
+TEST(Crash, S44_AtEveryCallOfScenario39) {
+  die_everywhere({{"simulator.evacuator.dev/responders", "evict=8s, heartbeat=10s"}}, Phase::kSucceeded, 0, false,
+                 true);
 }
 
 }  // namespace

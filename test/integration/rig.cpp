@@ -58,7 +58,7 @@ base::Result<std::unique_ptr<kube::WatchStream>> FragileTransport::watch(const k
 }
 
 Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
-                   api::InFlightLimits limits, controllers::ServiceCaller* services)
+                   api::InFlightLimits limits, controllers::ServiceCaller* services, bool responds)
     : transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
       registry_(evictors::Registry::builtin()),
@@ -82,6 +82,9 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
           queue_, [this](const api::ObjectKey& key) { return reconciler_.reconcile(key); }, counts, base::Log()) {
   controllers::add_evacuation_indexes(evacuations_.store(), pods_.store(), pdbs_.store());
   controllers::connect_evacuations(evacuations_, pods_, pdbs_, admission_, reconciler_, queue_);
+  if (responds)
+    responder_.emplace(controllers::NativeResponder::Dependencies{client_, clock, evacuations_, pods_,
+                                                                  [this] { return may_act; }, base::Log()});
   reconciler_.resume(clock.now());
 }
 
@@ -94,6 +97,7 @@ bool Operator::poll_informers() {
   bool any = pods_.reflector().poll();
   any |= pdbs_.reflector().poll();
   any |= evacuations_.reflector().poll();
+  if (responder_) any |= responder_->evictions.reflector().poll();
   return any;
 }
 
@@ -102,7 +106,18 @@ bool Operator::poll() {
   for (int i = 0; i < kMaxRounds && poll_informers(); ++i) any = true;
   const bool synced = pods_.has_synced() && pdbs_.has_synced() && evacuations_.has_synced();
   // One key at a time, so that the watches bring the news of each write before the next is taken up.
-  return (synced && worker_.step()) || any;
+  if (synced && worker_.step()) return true;
+  if (!synced || !responder_ || !responder_->evictions.has_synced()) return any;
+  controllers::Worker answering(
+      responder_->queue, [this](const api::ObjectKey& key) { return responder_->reconciler.reconcile(key); },
+      responder_->counts, base::Log());
+  return answering.step() || any;
+}
+
+std::optional<base::TimePoint> Operator::next_due() const {
+  const auto due = queue_.next_due();
+  const auto answer_due = responder_ ? responder_->queue.next_due() : std::nullopt;
+  return due && answer_due ? std::min(due, answer_due) : due ? due : answer_due;
 }
 
 Rig::Rig() {
@@ -185,6 +200,7 @@ void Rig::stage(int replicas, std::vector<std::pair<std::string, std::string>> a
   for (const char* node : {"node-a", "node-b", "node-c"}) add(objects::node(node, "8", "16Gi"));
   Json web = objects::deployment("shop", "web", replicas, "100m", "64Mi");
   for (const auto& [key, value] : annotations) objects::annotate_pods(web, key, value);
+  if (!responders.is_null()) objects::template_of(web)["spec"]["evictionResponders"] = responders;
   add(std::move(web));
   const auto wanted = static_cast<std::size_t>(replicas);
   ASSERT_TRUE(run_until([&] { return pods().size() == wanted; }, std::chrono::minutes(2)));
@@ -221,7 +237,7 @@ std::string Rig::evacuate(const std::string& pod, const std::function<void(Json&
 }
 
 void Rig::start_operator(const std::string& identity) {
-  replica = std::make_unique<Operator>(*server, clock, identity, limits, services);
+  replica = std::make_unique<Operator>(*server, clock, identity, limits, services, responds);
   settle();
 }
 

@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "controllers/admission_queue.hpp"
 #include "controllers/evacuation_reconciler.hpp"
+#include "controllers/native_responder_wiring.hpp"
 #include "controllers/worker.hpp"
 #include "kube/informer.hpp"
 #include "kube/work_queue.hpp"
@@ -57,11 +58,11 @@ class FragileTransport final : public kube::Transport {
 class Operator : private controllers::EventSink, private controllers::EvacuationMetrics {
  public:
   Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
-           api::InFlightLimits limits, controllers::ServiceCaller* services = nullptr);
+           api::InFlightLimits limits, controllers::ServiceCaller* services = nullptr, bool responds = false);
 
   /// Takes in what the watches bring and works off what is ready. True if anything happened.
   bool poll();
-  std::optional<base::TimePoint> next_due() const { return queue_.next_due(); }
+  std::optional<base::TimePoint> next_due() const;
 
   FragileTransport transport;
   bool may_act = true;
@@ -84,6 +85,7 @@ class Operator : private controllers::EventSink, private controllers::Evacuation
   controllers::AdmissionQueue admission_;
   controllers::EvacuationReconciler reconciler_;
   controllers::Worker worker_;
+  std::optional<controllers::NativeResponder> responder_;
 };
 
 class Rig : public testing::Test {
@@ -141,6 +143,8 @@ class Rig : public testing::Test {
   std::unique_ptr<Operator> replica;
   /// What start_operator() gives the operator to call; must outlive it.
   controllers::ServiceCaller* services = nullptr;
+  api::Json responders = nullptr;  ///< spec.evictionResponders of the pods of stage()
+  bool responds = false;           ///< operators answer native Evictions
   /// Any number of our pods on their way out at once, by an independent look at every step.
   std::function<void()> watcher;
 

@@ -93,6 +93,7 @@ client: {qps: 500, burst: 1000}
 server: {address: "127.0.0.1:0"}
 logging: {level: debug, format: json}
 workers: 7
+responder: {enabled: true}
 )");
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->in_flight.total, (api::IntOrPercent{10, true}));
@@ -106,6 +107,7 @@ workers: 7
   EXPECT_EQ(config->qps, 500);
   EXPECT_EQ(config->log_format, base::LogFormat::kJson);
   EXPECT_EQ(config->workers, 7);
+  EXPECT_TRUE(config->responder_enabled);
 }
 
 struct BadConfig {

@@ -197,6 +197,7 @@ TEST(Discover, FindsAnOldServer) {
   EXPECT_EQ(got->pdbs, kPdbsV1beta1);
   EXPECT_FALSE(got->has_evacuations);
   EXPECT_FALSE(got->has_policies);
+  EXPECT_FALSE(got->has_native_evictions);
 }
 
 TEST(Discover, FindsANewServerWithOurKinds) {
@@ -204,8 +205,10 @@ TEST(Discover, FindsANewServerWithOurKinds) {
       {{"/version", R"({"gitVersion":"v1.32.0"})"},
        {"/api/v1", R"({"resources":[{"name":"pods/eviction","group":"policy","version":"v1"}]})"},
        {"/apis/policy/v1", R"({"resources":[{"name":"poddisruptionbudgets"}]})"},
-       {"/apis/evacuator.dev/v1alpha1", R"({"resources":[{"name":"evacuations"},{"name":"deschedulerpolicies"}]})"}});
+       {"/apis/evacuator.dev/v1alpha1", R"({"resources":[{"name":"evacuations"},{"name":"deschedulerpolicies"}]})"},
+       {"/apis/lifecycle.k8s.io/v1alpha1", R"({"resources":[{"name":"evictionrequests"},{"name":"evictions"}]})"}});
   ASSERT_TRUE(got) << got.error().message;
+  EXPECT_TRUE(got->has_native_evictions);
   EXPECT_EQ(got->eviction_version, "v1");
   EXPECT_EQ(got->pdbs, kPdbs);
   EXPECT_TRUE(got->has_evacuations);

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "api/native_eviction.hpp"
+#include "evictors/evictor.hpp"
+
+namespace evictors {
+
+/// What the documents of evictor eviction-request show. Foreign text: whatever makes no sense counts as not seen.
+struct NativeView {
+  enum class Api {
+    kUnread,     ///< not asked
+    kServed,     ///< or no clear answer: then the call itself will tell
+    kNotServed,  ///< 404, or without the two kinds
+    kForbidden,
+  };
+  enum class Presence {
+    kUnknown,  ///< not read, or no clear answer
+    kAbsent,
+    kOurs,     ///< our requester key and this pod's UID
+    kForeign,  ///< somebody else's object has our name
+  };
+  Api api = Api::kUnread;
+  Presence presence = Presence::kUnknown;
+  api::EvictionRequest request;                ///< kOurs, kForeign
+  bool evictions_known = false;                ///< the list could be read
+  std::vector<api::NativeEviction> evictions;  ///< of this pod's UID, oldest first
+
+  /// Ours and counting: neither withdrawn nor being deleted.
+  bool asks() const;
+  /// The unfinished one, else the newest; nullptr: none.
+  const api::NativeEviction* current() const;
+  /// Somebody beside us still wants the pod gone.
+  bool others_remain() const;
+};
+
+/// Names of the reads.
+inline constexpr std::string_view kNativeApi = "api";
+inline constexpr std::string_view kNativeRequest = "request";
+inline constexpr std::string_view kNativeEvictions = "evictions";
+
+NativeView read_native(const Context& context);
+
+/// Keys in status.refs: what the attempt made and follows, as "<name>/<uid>"; how its withdrawal was found to end.
+inline constexpr std::string_view kRequestRef = "evictionRequest";
+inline constexpr std::string_view kEvictionRef = "eviction";
+inline constexpr std::string_view kOthersRef = "otherRequesters";
+std::string ref_of(const api::ObjectMeta& meta);
+/// The part after the slash; empty: there is none.
+std::string_view uid_of_ref(std::string_view ref);
+
+/// Why nothing will come of the request any more, though the pod is still there; nullopt: it may.
+std::optional<RemoteFailure> native_failure(const NativeView& view, std::string_view followed_uid);
+
+}  // namespace evictors
