@@ -80,10 +80,10 @@ TEST(EvictionApi, RefusesPodsThatMustBeAskedAnotherWay) {
 TEST(Registry, ListsTheBuiltinEvictorsMostSpecificFirst) {
   const auto registry = evictors::Registry::builtin();
   EXPECT_EQ(registry.names(), (std::vector<std::string_view>{"kubevirt", "annotation", "stateful-handoff",
-                                                             "eviction-api", "surge", "webhook"}));
+                                                             "eviction-request", "eviction-api", "surge", "webhook"}));
   EXPECT_NE(registry.find("eviction-api"), nullptr);
   EXPECT_NE(registry.find("kubevirt"), nullptr);
-  EXPECT_EQ(registry.chain({}).size(), 4u) << "surge and webhook must be named";
+  EXPECT_EQ(registry.chain({}).size(), 5u) << "surge and webhook must be named";
   EXPECT_EQ(registry.chain({{"eviction-api", {}}}).size(), 1u);
 }
 
