@@ -85,7 +85,7 @@ std::vector<std::pair<std::string, std::int64_t>> responders_of(const Json* pod)
 }
 
 void initialise_responders(Json& status, const Json* pod) {
-  if (find_at(status, {"targetResponders"})) return;
+  if (!array_in(status, "targetResponders").empty()) return;
   for (const auto& [name, priority] : responders_of(pod)) {
     status["targetResponders"].push_back({{"name", name}, {"priority", priority}, {"state", "Inactive"}});
     status["responders"].push_back({{"name", name}});

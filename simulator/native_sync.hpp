@@ -3,6 +3,7 @@
 /// The native eviction API's rules and algorithms as pure steps over JSON (protocols 1.3, 1.4): the API server's
 /// checks, the controller's, the responders'. No store, no clock.
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
