@@ -4,14 +4,14 @@ WORKDIR /src
 COPY hack/setup.sh hack/setup.sh
 RUN hack/setup.sh build
 COPY . .
-RUN cmake --preset release -G Ninja -DEVACUATOR_TESTS=OFF && cmake --build build/release --target evacuator \
- && strip build/release/cmd/evacuator
+RUN cmake --preset release -G Ninja -DEVACUATOR_TESTS=OFF && cmake --build build/release --target evacuator kubectl-evacuator \
+ && strip build/release/cmd/evacuator build/release/cmd/kubectl-evacuator
 
 FROM debian:bookworm-slim
 RUN apt-get update -q && apt-get install -q -y --no-install-recommends libcpprest2.10 libssl3 libsimdjson14 libspdlog1.10 \
       libfmt9 libyaml-0-2 libprometheus-cpp-core1.0 ca-certificates \
  && rm -rf /var/lib/apt/lists/*
-COPY --from=build /src/build/release/cmd/evacuator /usr/local/bin/evacuator
+COPY --from=build /src/build/release/cmd/evacuator /src/build/release/cmd/kubectl-evacuator /usr/local/bin/
 USER 65532:65532
 ENTRYPOINT ["/usr/local/bin/evacuator"]
 CMD ["run"]

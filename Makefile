@@ -9,7 +9,9 @@ FIRST  ?= 1
 SEEDS  ?= 1000
 GENERATOR := $(shell command -v ninja >/dev/null && echo "-G Ninja")
 
-.PHONY: help setup build test demo run e2e cluster-up cluster-down verify format format-check layers lint bench soak fuzz generate image clean
+PREFIX ?= /usr/local
+
+.PHONY: help setup build install test demo run e2e cluster-up cluster-down verify format format-check layers lint bench soak fuzz generate image clean
 
 help: ## Show this help
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-13s\033[0m %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -17,9 +19,13 @@ help: ## Show this help
 setup: ## Install what is missing from Debian's packages
 	@hack/setup.sh build
 
-build: setup ## Build the evacuator binary (PRESET=release|debug|asan-ubsan|tsan)
+build: setup ## Build evacuator and kubectl-evacuator (PRESET=release|debug|asan-ubsan|tsan)
 	@cmake --preset $(PRESET) $(GENERATOR) >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
-	@cmake --build $(BUILD) --parallel $(JOBS) --target evacuator
+	@cmake --build $(BUILD) --parallel $(JOBS) --target evacuator kubectl-evacuator
+
+install: build ## Copy both to $(PREFIX)/bin, where kubectl finds its plugin (PREFIX=/usr/local, DESTDIR)
+	@install -d $(DESTDIR)$(PREFIX)/bin
+	@install $(BIN) $(BUILD)/cmd/kubectl-evacuator hack/kubectl_complete-evacuator $(DESTDIR)$(PREFIX)/bin
 
 test: setup ## Build everything and run the unit and integration tests (no cluster needed)
 	@cmake --preset $(PRESET) $(GENERATOR) >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log

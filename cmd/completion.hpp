@@ -17,7 +17,7 @@ struct CommandWords {
   std::vector<std::string> subcommands{};  ///< "verify"; usually none
 };
 
-/// Reads the subcommands and their flags off the parser (main.cpp's translation unit only knows CLI11).
+/// Reads the subcommands and their flags off the parser.
 std::vector<CommandWords> describe(const CLI::App& app);
 
 /// A script for bash, zsh or fish.

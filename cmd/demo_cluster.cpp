@@ -20,10 +20,12 @@
 #include "controllers/operator.hpp"
 #include "controllers/ops_server.hpp"
 #include "kube/events.hpp"
+#include "kube/leader_election.hpp"
 #include "simulator/api_server.hpp"
 #include "simulator/background_protocol.hpp"
 #include "simulator/cluster.hpp"
 #include "simulator/http_front.hpp"
+#include "simulator/objects.hpp"
 
 namespace cmd {
 namespace {
@@ -73,13 +75,15 @@ struct DemoCluster::Impl {
         admin(admin_transport, nullptr),
         operator_transport(server, {kOperatorUser, {}, {}}),
         operator_client(operator_transport, nullptr),
-        events(operator_client, clock, kube::EventOptions{.instance = "demo"}, {}) {
+        events(operator_client, clock, kube::EventOptions{.instance = "demo"}, {}),
+        elector(operator_client, clock, kube::LeaderOptions{.identity = "demo"}, {[] {}, [] {}}, {}) {
     server.add_webhook(simulator::background_webhook(cluster.store()));
     add_validators(server);
   }
 
   base::Status start(const std::string& kubeconfig_out) {
     if (auto installed = install_crds(server); !installed) return installed;
+    if (auto made = cluster.add(simulator::objects::name_space(kube::LeaderOptions().ns)); !made) return made.error();
     if (auto serving = front.start(); !serving) return serving.error().during("--port");
     owns_kubeconfig = kubeconfig_out.empty();
     kubeconfig = owns_kubeconfig ? default_kubeconfig_path() : kubeconfig_out;
@@ -109,6 +113,8 @@ struct DemoCluster::Impl {
         base::Log());
     if (auto serving = ops->start(); !serving) return serving;
     recorder = std::jthread([this](std::stop_token stop) { events.run(stop); });
+    // It is alone; the Lease tells whoever asks that an operator runs.
+    election = std::jthread([this](std::stop_token stop) { elector.run(stop); });
     caches = std::jthread([this](std::stop_token stop) { op->run_caches(stop); });
     workers = std::jthread([this](std::stop_token stop) { op->run_workers(stop); });
     return base::Done{};
@@ -125,6 +131,7 @@ struct DemoCluster::Impl {
     end(caches);
     if (ops) ops->stop();
     end(recorder);
+    end(election);
     front.stop();
     end(cluster_thread);
     std::error_code ignored;
@@ -153,6 +160,7 @@ struct DemoCluster::Impl {
   kube::Client operator_client;
   base::Metrics metrics;
   kube::EventRecorder events;
+  kube::LeaderElector elector;
   std::optional<controllers::Operator> op;
   std::optional<controllers::OpsServer> ops;
   std::string kubeconfig;
@@ -161,6 +169,7 @@ struct DemoCluster::Impl {
   std::jthread cluster_thread;
   std::jthread caches;
   std::jthread recorder;
+  std::jthread election;
   std::jthread workers;
 };
 

@@ -1,7 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <iostream>
-#include <set>
 
 #include "cmd/audit.hpp"
 #include "cmd/commands.hpp"
@@ -145,20 +144,6 @@ void add_audit(CLI::App& app, cmd::AuditVerifyOptions& verify, cmd::AuditQueryOp
   add_audit_query(*audit, query, exit_code);
 }
 
-/// The names and flags of one command and, so that completion offers them, of those below it.
-void collect_words(const CLI::App& command, cmd::CommandWords& words) {
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_snames()) words.flags.push_back("-" + name);
-    for (const std::string& name : option->get_lnames()) words.flags.push_back("--" + name);
-  }
-  for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {
-    words.subcommands.push_back(below->get_name());
-    collect_words(*below, words);
-  }
-  std::set<std::string> seen;
-  std::erase_if(words.flags, [&](const std::string& flag) { return !seen.insert(flag).second; });
-}
-
 void add_webhook_check(CLI::App& app, cmd::WebhookCheckOptions& options, int& exit_code) {
   CLI::App* check = app.add_subcommand("webhook-check", "Does a service keep the contract of the evictor webhook?");
   check->add_option("--url", options.url, "Of the service: https://host[:port][/base], or http to loopback")
@@ -185,16 +170,6 @@ void add_webhook_check(CLI::App& app, cmd::WebhookCheckOptions& options, int& ex
 }
 
 }  // namespace
-
-std::vector<cmd::CommandWords> cmd::describe(const CLI::App& app) {
-  std::vector<CommandWords> commands;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    CommandWords words{command->get_name(), command->get_description(), {}, {}};
-    collect_words(*command, words);
-    commands.push_back(std::move(words));
-  }
-  return commands;
-}
 
 int main(int argc, char** argv) {
   kube::prepare_process();

@@ -6,8 +6,14 @@
 namespace cmd {
 
 std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  std::size_t width = 0;
+  bool in_escape = false;
+  for (const char c : text) {
+    in_escape = in_escape || c == '\033';
+    if (!in_escape && (static_cast<unsigned char>(c) & 0xC0) != 0x80) ++width;
+    if (c == 'm') in_escape = false;
+  }
+  return width;
 }
 
 std::string Table::render(std::string_view indent) const {

@@ -26,7 +26,8 @@ class Table {
 /// A bar of `width` cells for a share of 0 to 1: "█████░░░░░".
 std::string bar(double share, std::size_t width);
 
-/// Columns that UTF-8 `text` takes on a terminal (code points; no wide characters expected).
+/// Columns that UTF-8 `text` takes on a terminal (code points; no wide characters expected). Colours (ESC[…m) take
+/// none.
 std::size_t display_width(std::string_view text);
 
 }  // namespace cmd
