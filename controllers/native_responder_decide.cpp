@@ -93,8 +93,8 @@ std::string describe(const api::Evacuation& evacuation) {
 }
 
 /// The server refuses times that have passed.
-std::optional<base::TimePoint> expected_end(const api::Evacuation* evacuation, const api::Pod& pod,
-                                            base::TimePoint now) {
+std::optional<base::TimePoint> announced_end(const api::Evacuation* evacuation, const api::Pod& pod,
+                                             base::TimePoint now) {
   std::optional<base::TimePoint> end = pod.meta.deletion_timestamp;
   if (!end && evacuation) end = evacuation->status.expected_completion_at;
   return end && *end > now + base::seconds(1) ? end : std::nullopt;
@@ -138,7 +138,7 @@ ResponderDecision have_turn(const NativeTurn& seen, const api::NativeResponder& 
   if (evacuation->status.evictor == kRequestingEvictor)
     return complete(turn, "declined: Evacuator itself asked for this eviction", now);
   if (evacuation->spec.suspend) return {};  // nobody works on it: no heartbeat
-  return beat(turn, describe(*evacuation), expected_end(evacuation, *seen.pod, now), now);
+  return beat(turn, describe(*evacuation), announced_end(evacuation, *seen.pod, now), now);
 }
 
 bool can_be_stopped(const api::Evacuation& evacuation) {

@@ -60,7 +60,7 @@ struct OperatorConfig {
   std::int32_t workers = 32;
   Audit audit;
   std::vector<ServiceConfig> services;  ///< whom evictors may call by name
-  bool responder_enabled = false;  ///< answer native Evictions of pods that name evacuator.dev/responder
+  bool responder_enabled = false;       ///< answer native Evictions of pods that name evacuator.dev/responder
 };
 
 /// Reads the YAML file's text, strictly; absent fields keep their defaults. Errors carry field paths.
