@@ -9,7 +9,7 @@
 namespace evictors {
 namespace {
 
-constexpr std::size_t kMaxDocument = 4 << 20;
+constexpr std::size_t kMaxDocumentBytes = 4 << 20;
 constexpr std::size_t kMaxProblem = 300;
 
 /// Cut between UTF-8 characters.
@@ -23,7 +23,7 @@ std::string short_problem(std::string_view text) {
 }  // namespace
 
 std::optional<api::Json> object_of(const Document* document) {
-  if (!document || !document->ok() || document->body.size() > kMaxDocument) return std::nullopt;
+  if (!document || !document->ok() || document->body.size() > kMaxDocumentBytes) return std::nullopt;
   auto parsed = api::parse_json(document->body);
   if (!parsed || !parsed->is_object()) return std::nullopt;
   return *std::move(parsed);
@@ -49,7 +49,7 @@ bool is_plain_name(std::string_view text) {
 
 std::string problem_of(const Document& document) {
   std::string message = short_problem(document.body);
-  if (const auto body = api::parse_json(document.body.size() <= kMaxDocument ? document.body : "");
+  if (const auto body = api::parse_json(document.body.size() <= kMaxDocumentBytes ? document.body : "");
       body && body->is_object() && !text_member(*body, {"message"}).empty()) {
     message = short_problem(text_member(*body, {"message"}));
   }

@@ -246,7 +246,9 @@ TEST(WebhookHook, BoundsWhatIsRememberedOfHostileAnswers) {
   Hooked scene(Json{{"pre", kWebhook}});
   scene.answer(400, std::string(300'000, 'x'));
   for (const auto& [name, value] : scene.of.status.refs) EXPECT_LE(value.size(), 512u) << name;
-  Hooked asks(Json{{"pre", kWebhook}});
+  Json slow = kWebhook;
+  slow["timeoutSeconds"] = 600;
+  Hooked asks(Json{{"pre", slow}});
   asks.answer(200, R"({"done":false,"retryAfterSeconds":999999999})");
   asks.now += seconds(60);
   EXPECT_NE(asks.action(), "wait");
