@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/well_known.hpp"
+#include "evictors/annotation.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/handoff_adapter.hpp"
@@ -175,6 +176,11 @@ Probe StatefulHandoff::probe(const Context& context) const {
     probe.support = Support::kUnavailable;
     probe.until = context.now + base::seconds(10);
     return probe;
+  }
+  const bool automatic = context.evacuation.spec.evictors.empty();
+  if (automatic && adapter->name() == Annotation::kGeneric) {
+    return handoff_unsupported(adapter->name(),
+                               "evictor annotation speaks the generic protocol; name this one for hooks");
   }
   if (must_be_asked(*context.pod, *adapter)) {
     return handoff_unsupported(adapter->name(), fmt::format("the pod's annotation {} asks for adapter generic",

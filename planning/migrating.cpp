@@ -8,10 +8,12 @@ namespace {
 constexpr std::string_view kLauncherLabel = "kubevirt.io";
 constexpr std::string_view kCreatedByLabel = "kubevirt.io/created-by";
 
+bool is_launcher(const api::Pod& pod) { return pod.meta.labels.value(kLauncherLabel) == "virt-launcher"; }
+
 /// The VMI that an active launcher pod runs; empty: it is no launcher or has ended.
 const std::string& machine_of(const api::Pod& pod) {
   static const std::string kNone;
-  if (pod.meta.labels.value(kLauncherLabel) != "virt-launcher" || pod.is_terminal()) return kNone;
+  if (!is_launcher(pod) || pod.is_terminal()) return kNone;
   return pod.meta.labels.value(kCreatedByLabel);
 }
 
@@ -28,6 +30,8 @@ MigratingPods::MigratingPods(const scheduling::ClusterSnapshot& cluster) {
 std::optional<scheduling::Refusal> MigratingPods::refusal(const api::Pod& pod) const {
   if (pod.meta.annotations.contains(api::well_known::kEvictionInProgress))
     return scheduling::Refusal{"MigrationInProgress", "its owner moves it already"};
+  if (is_launcher(pod) && pod.is_terminal())
+    return scheduling::Refusal{"MigrationFinished", "what is left of a migration is KubeVirt's to remove"};
   const std::string& machine = machine_of(pod);
   if (machine.empty() || !machines_.contains(machine)) return std::nullopt;
   return scheduling::Refusal{"MigrationInProgress", "its virtual machine migrates"};

@@ -49,7 +49,7 @@ TEST(ServicesConfig, NamesTheFieldAndTheFix) {
       {"name: a, url: 'http://mover.example.com'", "services[0].url: must be https"},
       {"name: a, url: 'http://127.evil.example'", "services[0].url: must be https"},
       {"name: a, url: 'https://user:secret@a'", "services[0].url: must not carry a user or password"},
-      {"name: a, url: 'https://a?x=1'", "services[0].url: must not have a query"},
+      {"name: a, url: 'https://a?x=1'", "services[0].url: the URL must have no query"},
       {"name: a, url: 'ftp://a'", "services[0].url:"},
       {"name: a, url: 'https://a', certFile: c", "services[0].keyFile: is required"},
       {"name: a, url: 'https://a', keyFile: k", "services[0].certFile: is required"},
