@@ -83,7 +83,7 @@ TEST_F(Scenario, S02_BudgetBlocksThenFrees) {
   const std::string pod = begin();
   budget("web", "web", 3);
   const std::string name = evacuate(pod);
-  ASSERT_TRUE(run_until([&] { return condition(name, "Progressing") == "PDBBlocked"; }, seconds(30)));
+  ASSERT_TRUE(run_until([&] { return condition(name, "Progressing").starts_with("PDB"); }, seconds(30)));
   const auto blocked = get(name).status.blocked_by;
   ASSERT_EQ(blocked.size(), 1u);
   EXPECT_EQ(blocked[0].name, "web");
@@ -555,7 +555,7 @@ TEST_F(Scenario, S49_ObjectDeletionInEachPhase) {
     if (at == Phase::kEvicting) edit(kube::kPdbs, "web", [](Json& pdb) { pdb["spec"]["minAvailable"] = 1; });
     ASSERT_TRUE(run_until(
         [&] {
-          const bool blocked = at != Phase::kRequesting || condition(name, "Progressing") == "PDBBlocked";
+          const bool blocked = at != Phase::kRequesting || condition(name, "Progressing").starts_with("PDB");
           return phase(name) == at && blocked;
         },
         seconds(200)))

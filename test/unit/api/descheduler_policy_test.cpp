@@ -319,8 +319,8 @@ INSTANTIATE_TEST_SUITE_P(
               s.evacuation.retry.max_attempts = 21;
               s.evacuation.grace_period_seconds = 0;
             },
-            {"spec.evacuation.evictors[0].name: evictor \"webhook\" is not supported yet, use eviction-api or "
-             "annotation",
+            {"spec.evacuation.evictors[0].name: evictor \"webhook\" is not supported yet, use eviction-api, "
+             "annotation or stateful-handoff",
              "spec.evacuation.retry.maxAttempts: 21 is above 20", "spec.evacuation.gracePeriodSeconds: 0 is below 1"}}),
     [](const auto& info) { return info.param.name; });
 

@@ -52,7 +52,8 @@ api::Json patched_annotations(const evictors::Plan& plan) {
 }
 
 std::string adapter_by_itself(const api::Pod& of) {
-  const auto phase = evacuation(EvacuationPhase::kPreparing);
+  auto phase = evacuation(EvacuationPhase::kPreparing);
+  phase.spec.evictors = {{"stateful-handoff", {}}};
   const auto probe = StatefulHandoff().probe(context(phase, of));
   return probe.support == Support::kSupported ? probe.adapter : "unsupported";
 }
