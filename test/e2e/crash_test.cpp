@@ -72,10 +72,7 @@ TEST_F(Crash, FiftyEvacuationsSurviveSigkill) {
   const auto finished = await_finished(pods, std::chrono::seconds(180));
   EXPECT_EQ(finished.size(), pods.size());
   for (const auto& [name, each] : finished) EXPECT_EQ(phase_of(each), "Succeeded") << summary(each);
-  const auto grants = grants_by_uid(pod_calls());
-  for (const PodInfo& pod : pods)
-    EXPECT_EQ(grants.count(pod.uid), 1U) << pod.name << " left without a granted eviction";
-  EXPECT_EQ(grants.size(), pods.size()) << "other pods were evicted, too";
+  expect_evicted(pods);
   for (int i = 0; i < kWorkloads; ++i) await_pods(ns(), "app-" + std::to_string(i), kReplicas);
   expect_no_misdeeds();
 }

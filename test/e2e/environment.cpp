@@ -155,6 +155,8 @@ class AuditLog {
     call.pod = text_at(entry, "/objectRef/name");
     call.uid = text_at(entry, "/requestObject/deleteOptions/preconditions/uid");
     call.code = static_cast<int>(number_at(entry, "/responseStatus/code"));
+    call.cut_off =
+        call.code >= 500 && text_at(entry, "/responseObject/message").find("context canceled") != std::string::npos;
     calls_.push_back(std::move(call));
   }
 

@@ -21,6 +21,8 @@ struct PodCall {
   std::string pod;
   std::string uid;  ///< the UID precondition; "" when there was none
   int code = 0;     ///< of the answer
+  /// Its caller was gone before the answer: the server says 500 "context canceled" whether or not it had done it.
+  bool cut_off = false;
 
   bool granted() const { return kind == Kind::kEvict && code == 201; }
 };

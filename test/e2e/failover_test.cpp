@@ -96,7 +96,7 @@ TEST_F(Failover, AnotherReplicaTakesOverAndFinishes) {
   const SlotReport report =
       count_slots(watcher.events(), places_of(pods), {.total = 2, .per_node = 2, .per_workload = 1});
   for (const std::string& violation : report.violations) ADD_FAILURE() << violation;
-  EXPECT_EQ(grants_by_uid(pod_calls()).size(), pods.size());
+  expect_evicted(pods);
   expect_no_misdeeds();
 }
 

@@ -252,6 +252,33 @@ INSTANTIATE_TEST_SUITE_P(
                                   0}),
     [](const auto& info) { return std::string(info.param.name); });
 
+struct EvictionsCase {
+  const char* name;
+  std::vector<PodCall> calls;
+  std::size_t want;
+};
+
+PodCall cut_off(const std::string& uid) {
+  PodCall call = eviction(uid, 500);
+  call.cut_off = true;
+  return call;
+}
+
+class EvictionsTest : public ::testing::TestWithParam<EvictionsCase> {};
+
+TEST_P(EvictionsTest, OfAAndBAreCompared) {
+  EXPECT_EQ(unlike_evictions_of({"a", "b"}, GetParam().calls).size(), GetParam().want);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Records, EvictionsTest,
+    ::testing::Values(EvictionsCase{"BothGranted", {eviction("a", 429), eviction("a", 201), eviction("b", 201)}, 0},
+                      EvictionsCase{"OneNeverAsked", {eviction("a", 201)}, 1},
+                      EvictionsCase{"OneFailed", {eviction("a", 201), eviction("b", 500)}, 1},
+                      EvictionsCase{"OneCutOffHalfWay", {eviction("a", 201), cut_off("b")}, 0},
+                      EvictionsCase{"AnotherPod", {eviction("a", 201), eviction("b", 201), eviction("c", 201)}, 1}),
+    [](const auto& info) { return std::string(info.param.name); });
+
 TEST(ParseTime, ReadsTheAuditLogsTimes) {
   const auto base = parse_time("2026-03-01T12:00:00Z");
   EXPECT_EQ(parse_time("2026-03-01T12:00:00.250000Z") - base, milliseconds(250));

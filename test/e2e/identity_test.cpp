@@ -109,7 +109,7 @@ TEST_F(Identity, TheApiServerRestartsInTheMiddle) {
   for (const auto& [name, each] : finished) EXPECT_EQ(phase_of(each), "Succeeded") << summary(each);
   EXPECT_TRUE(op.running()) << op.log_tail();
   EXPECT_EQ(op.pid(), pid);
-  EXPECT_EQ(grants_by_uid(pod_calls()).size(), pods.size());
+  expect_evicted(pods);
   expect_no_misdeeds();
 
   // What happens after the restart is seen, too.

@@ -77,6 +77,21 @@ std::map<std::string, int> grants_by_uid(const std::vector<PodCall>& calls) {
   return grants;
 }
 
+std::vector<std::string> unlike_evictions_of(const std::set<std::string>& uids, const std::vector<PodCall>& calls) {
+  std::vector<std::string> found;
+  std::set<std::string> evicted;
+  for (const PodCall& call : calls) {
+    if (call.granted() || (call.kind == PodCall::Kind::kEvict && call.cut_off)) evicted.insert(call.uid);
+  }
+  for (const std::string& uid : uids) {
+    if (!evicted.contains(uid)) found.push_back("pod UID " + uid + " left without a granted eviction");
+  }
+  for (const auto& [uid, times] : grants_by_uid(calls)) {
+    if (!uids.contains(uid)) found.push_back("pod UID " + uid + " was evicted, too");
+  }
+  return found;
+}
+
 std::vector<std::string> misdeeds(const std::vector<PodCall>& calls, const std::string& user) {
   std::vector<std::string> found;
   std::vector<PodCall> theirs;

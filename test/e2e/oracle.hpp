@@ -43,6 +43,10 @@ SlotReport count_slots(const std::vector<WatchEvent>& events, const std::map<std
 /// precondition, a pod deleted by `user`. One sentence each.
 std::vector<std::string> misdeeds(const std::vector<PodCall>& calls, const std::string& user);
 
+/// How the records differ from "each of these pods was evicted, and no other". A call that was cut off half way may
+/// be the eviction of a pod that has no granted one. One sentence each.
+std::vector<std::string> unlike_evictions_of(const std::set<std::string>& uids, const std::vector<PodCall>& calls);
+
 /// Granted evictions by pod UID.
 std::map<std::string, int> grants_by_uid(const std::vector<PodCall>& calls);
 

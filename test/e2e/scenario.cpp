@@ -231,6 +231,12 @@ std::vector<PodCall> Scenario::pod_calls() const {
   return ours;
 }
 
+void Scenario::expect_evicted(const std::vector<PodInfo>& pods) const {
+  std::set<std::string> uids;
+  for (const PodInfo& pod : pods) uids.insert(pod.uid);
+  for (const std::string& difference : unlike_evictions_of(uids, pod_calls())) ADD_FAILURE() << difference;
+}
+
 void Scenario::expect_no_misdeeds() const {
   for (const std::string& misdeed : misdeeds(pod_calls(), cluster().operator_user())) ADD_FAILURE() << misdeed;
 }
