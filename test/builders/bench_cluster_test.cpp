@@ -5,7 +5,7 @@
 #include <openssl/sha.h>
 
 namespace builders {
-namespace {
+namespace bench_cluster_test {
 
 std::string sha256_of(const std::string& text) {
   unsigned char digest[SHA256_DIGEST_LENGTH];
@@ -62,5 +62,5 @@ TEST(BenchClusterTest, ListsPodsAsAStoreDoes) {
   }
 }
 
-}  // namespace
+}  // namespace bench_cluster_test
 }  // namespace builders

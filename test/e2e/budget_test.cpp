@@ -5,7 +5,7 @@
 #include "test/e2e/scenario.hpp"
 
 namespace e2e {
-namespace {
+namespace budget_test {
 
 class Budget : public Scenario {
  protected:
@@ -81,5 +81,5 @@ TEST_F(Budget, BlocksByNameAndLetsGoAtOnce) {
   expect_no_misdeeds();
 }
 
-}  // namespace
+}  // namespace budget_test
 }  // namespace e2e

@@ -11,7 +11,7 @@
 #include "test/e2e/process.hpp"
 
 namespace e2e {
-namespace {
+namespace config_test {
 
 using Json = nlohmann::json;
 
@@ -207,5 +207,5 @@ TEST_F(Rendered, LegacyIsForServersWithoutPolicyV1AndCel) {
   EXPECT_EQ(objects.size(), render("default").size());
 }
 
-}  // namespace
+}  // namespace config_test
 }  // namespace e2e

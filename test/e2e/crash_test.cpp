@@ -8,7 +8,7 @@
 #include "test/e2e/scenario.hpp"
 
 namespace e2e {
-namespace {
+namespace crash_test {
 
 constexpr int kWorkloads = 10;
 constexpr int kReplicas = 5;
@@ -77,5 +77,5 @@ TEST_F(Crash, FiftyEvacuationsSurviveSigkill) {
   expect_no_misdeeds();
 }
 
-}  // namespace
+}  // namespace crash_test
 }  // namespace e2e

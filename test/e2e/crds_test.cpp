@@ -5,7 +5,7 @@
 #include "test/e2e/scenario.hpp"
 
 namespace e2e {
-namespace {
+namespace crds_test {
 
 using Titles = std::vector<std::string>;
 
@@ -170,5 +170,5 @@ TEST_F(Crds, TheServiceAccountMayDoItsWorkAndNoMore) {
   EXPECT_FALSE(allowed("update", "leases/another", {}, "evacuator-system"));
 }
 
-}  // namespace
+}  // namespace crds_test
 }  // namespace e2e

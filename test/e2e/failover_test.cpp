@@ -5,7 +5,7 @@
 #include "test/e2e/scenario.hpp"
 
 namespace e2e {
-namespace {
+namespace failover_test {
 
 constexpr int kReplicas = 10;
 
@@ -100,5 +100,5 @@ TEST_F(Failover, AnotherReplicaTakesOverAndFinishes) {
   expect_no_misdeeds();
 }
 
-}  // namespace
+}  // namespace failover_test
 }  // namespace e2e

@@ -9,7 +9,7 @@
 #include "test/e2e/scenario.hpp"
 
 namespace e2e {
-namespace {
+namespace handoff_test {
 
 const std::map<std::string, std::string> kAsksFirst{{"handoff.evacuator.dev/mode", "required"}};
 const Json kImpatient = {{"timeouts", {{"acknowledgeSeconds", 4}, {"abortSeconds", 4}}},
@@ -160,5 +160,5 @@ TEST_F(Handoff, DeletingTheEvacuationCancelsIt) {
   expect_untouched(primary);
 }
 
-}  // namespace
+}  // namespace handoff_test
 }  // namespace e2e

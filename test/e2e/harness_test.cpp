@@ -12,7 +12,7 @@
 #include "test/e2e/process.hpp"
 
 namespace e2e {
-namespace {
+namespace harness_test {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -286,5 +286,5 @@ TEST(ParseTime, ReadsTheAuditLogsTimes) {
   EXPECT_THROW(parse_time("yesterday"), Failure);
 }
 
-}  // namespace
+}  // namespace harness_test
 }  // namespace e2e

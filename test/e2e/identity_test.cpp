@@ -3,7 +3,7 @@
 #include "test/e2e/scenario.hpp"
 
 namespace e2e {
-namespace {
+namespace identity_test {
 
 class Identity : public Scenario {
  protected:
@@ -117,5 +117,5 @@ TEST_F(Identity, TheApiServerRestartsInTheMiddle) {
   EXPECT_EQ(phase_of(await_phase(ns(), evacuate(late), kFinished)), "Succeeded");
 }
 
-}  // namespace
+}  // namespace identity_test
 }  // namespace e2e

@@ -3,7 +3,7 @@
 #include "test/e2e/scenario.hpp"
 
 namespace e2e {
-namespace {
+namespace limits_test {
 
 class Limits : public Scenario {};
 
@@ -40,5 +40,5 @@ TEST_F(Limits, AreNeverExceeded) {
   expect_no_misdeeds();
 }
 
-}  // namespace
+}  // namespace limits_test
 }  // namespace e2e

@@ -5,7 +5,7 @@
 #include "test/e2e/scenario.hpp"
 
 namespace e2e {
-namespace {
+namespace policy_test {
 
 constexpr int kReplicas = 3;
 constexpr int kOld = 10;  // seconds
@@ -125,5 +125,5 @@ TEST_F(Policy, ManualWaitsForAPerson) {
   expect_no_misdeeds();
 }
 
-}  // namespace
+}  // namespace policy_test
 }  // namespace e2e

@@ -5,7 +5,7 @@
 #include "test/e2e/scenario.hpp"
 
 namespace e2e {
-namespace {
+namespace self_check_test {
 
 class SelfCheck : public Scenario {
  protected:
@@ -88,5 +88,5 @@ TEST_F(SelfCheck, TheWatcherSeesEveryRevisionAcrossARestart) {
   await_pods(ns(), "before", 1);
 }
 
-}  // namespace
+}  // namespace self_check_test
 }  // namespace e2e

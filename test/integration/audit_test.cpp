@@ -13,7 +13,7 @@
 
 /// The whole operator on the simulated cluster, with its audit log: what happened can be read back, and its chain
 /// holds.
-namespace {
+namespace audit_test {
 
 using api::Json;
 using integration::Rig;
@@ -282,4 +282,4 @@ TEST_F(Audited, EvacuationsGoOnWhileTheLogFailsByDefault) {
   EXPECT_THAT(actions(), Contains("EvacuationFinished/Succeeded"));
 }
 
-}  // namespace
+}  // namespace audit_test

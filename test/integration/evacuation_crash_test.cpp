@@ -6,7 +6,7 @@
 /// Scenario 44: the process dies at each single call of a life, before or after the server carried it out, and another
 /// one takes over. The end must be the one of an undisturbed run, and the pod evicted exactly once (invariants I2, I3,
 /// I4).
-namespace {
+namespace evacuation_crash_test {
 
 using integration::FragileTransport;
 using integration::Rig;
@@ -126,4 +126,4 @@ TEST(Crash, S44_AtEveryCallOfScenario39) {
                  true);
 }
 
-}  // namespace
+}  // namespace evacuation_crash_test

@@ -6,7 +6,7 @@
 #include "simulator/objects.hpp"
 
 /// The scenarios of protocols 7.5 that concern the eviction API and the annotation evictor, by their numbers.
-namespace {
+namespace evacuation_scenarios_test {
 
 using api::Json;
 using base::seconds;
@@ -625,4 +625,4 @@ TEST_F(Scenario, FinishedOnesAreRemovedAfterTheirTime) {
   EXPECT_TRUE(run_until([&] { return !find(name); }, seconds(102)));
 }
 
-}  // namespace
+}  // namespace evacuation_scenarios_test

@@ -2,7 +2,7 @@
 
 /// Scenario 44 on scenario 16: the process dies at each single call of a migration and of a cancelled one, before or
 /// after the server carried it out, and another one takes over.
-namespace {
+namespace kubevirt_crash_test {
 
 using integration::FragileTransport;
 using integration::KubeVirtStage;
@@ -85,4 +85,4 @@ void die_at_every_call(const std::string& script, Phase wanted, bool cancel_half
 TEST(KubeVirtCrash, S44_AtEveryCallOfScenario16) { die_at_every_call("run=4s", Phase::kSucceeded, false); }
 TEST(KubeVirtCrash, S44_AtEveryCallOfACancel) { die_at_every_call("run=600s, abort=2s", Phase::kCancelled, true); }
 
-}  // namespace
+}  // namespace kubevirt_crash_test

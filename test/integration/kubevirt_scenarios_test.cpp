@@ -1,7 +1,7 @@
 #include "kubevirt_stage.hpp"
 
 /// Scenarios 16–27 of protocols 7.5, by their numbers, and their neighbours.
-namespace {
+namespace kubevirt_scenarios_test {
 
 using api::Json;
 using base::seconds;
@@ -439,4 +439,4 @@ TEST_F(KubeVirtScenario, MigrationObjectDeletedUnderUs) {
   EXPECT_EQ(running_migrations(), 0u);
 }
 
-}  // namespace
+}  // namespace kubevirt_scenarios_test

@@ -10,7 +10,7 @@
 #include "simulator/objects.hpp"
 
 /// Scenarios 38 to 42 of protocols 7.5: the native eviction API, with Evacuator as requester; and as responder.
-namespace {
+namespace native_eviction_test {
 
 using api::Json;
 using base::minutes;
@@ -364,4 +364,4 @@ TEST_F(Responder, DoesNotAnswerItself) {
   EXPECT_EQ(get(name).status.attempt, 1);
 }
 
-}  // namespace
+}  // namespace native_eviction_test

@@ -16,7 +16,7 @@
 #include "simulator/objects.hpp"
 
 namespace integration {
-namespace {
+namespace plugin_test {
 
 namespace objects = simulator::objects;
 using api::Json;
@@ -426,5 +426,5 @@ TEST_F(Plugin, SaysThatTheKindsAreMissing) {
   std::filesystem::remove(file);
 }
 
-}  // namespace
+}  // namespace plugin_test
 }  // namespace integration

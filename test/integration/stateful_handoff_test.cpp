@@ -7,7 +7,7 @@
 
 /// Scenarios 6 and 35-37 of protocols 7.5 with the operators' own fakes, and the way of the generic protocol through
 /// the evictor stateful-handoff (28-34 of the evictor annotation are in evacuation_scenarios_test.cpp).
-namespace {
+namespace stateful_handoff_test {
 
 using api::Json;
 using base::seconds;
@@ -241,4 +241,4 @@ TEST_F(Stateful, AProcessThatDiesAtEachCallOfAStrimziRollLeavesTheSameEnd) {
   }
 }
 
-}  // namespace
+}  // namespace stateful_handoff_test

@@ -5,7 +5,7 @@
 #include "simulator/objects.hpp"
 
 /// The hooks of a policy around an eviction (evictor stateful-handoff), as Jobs that really run and as webhooks.
-namespace {
+namespace stateful_hooks_test {
 
 using api::Json;
 using base::seconds;
@@ -232,4 +232,4 @@ TEST(Crash, S44_InALifeWithHookJobs) {
   }
 }
 
-}  // namespace
+}  // namespace stateful_hooks_test

@@ -7,7 +7,7 @@
 
 /// The evictor surge on the simulated cluster: the replacement comes first, and whatever happens the workload gets its
 /// number back.
-namespace {
+namespace surge_scenarios_test {
 
 using api::Json;
 using base::seconds;
@@ -509,4 +509,4 @@ TEST(SurgeCrash, AtEveryCallOfTheRollingRestart) {
 }
 TEST(SurgeCrash, AtEveryCallOfACancelledSurge) { die_everywhere(Json::object(), Phase::kCancelled, true); }
 
-}  // namespace
+}  // namespace surge_scenarios_test

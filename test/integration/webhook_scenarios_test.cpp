@@ -5,7 +5,7 @@
 
 /// The evictor webhook against the example service, honest and lying: always a bounded end with a named reason, and
 /// nothing left behind.
-namespace {
+namespace webhook_scenarios_test {
 
 using api::Json;
 using base::seconds;
@@ -240,4 +240,4 @@ TEST_F(WebhookScenario, Lie_EveryOneEndsWithAReasonAndAnUntouchedPod) {
   }
 }
 
-}  // namespace
+}  // namespace webhook_scenarios_test

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace {
+namespace core_codec_test {
 
 using namespace std::string_literals;
 using testing::ElementsAre;
@@ -504,4 +504,4 @@ TEST(SplitWatchLineTest, RefusesLinesWithoutTypeOrObject) {
   EXPECT_THAT(api::split_watch_line(R"({"type":"ADDED","object":[]})").error().message, HasSubstr("no object"));
 }
 
-}  // namespace
+}  // namespace core_codec_test

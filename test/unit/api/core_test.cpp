@@ -7,7 +7,7 @@
 #include "api/names.hpp"
 #include "api/well_known.hpp"
 
-namespace {
+namespace core_test {
 
 using api::SelectorOperator;
 using api::TaintEffect;
@@ -188,4 +188,4 @@ TEST(NamesTest, MeasuresDistance) {
 
 TEST(NamesTest, CountsCharactersNotBytes) { EXPECT_EQ(api::length_in_characters("\u00fc\u20ac\U0001F600"), 3U); }
 
-}  // namespace
+}  // namespace core_test

@@ -17,7 +17,7 @@
 #include "api_reference.hpp"
 #include "populated.hpp"
 
-namespace {
+namespace crd_test {
 
 using api::FieldPath;
 using api::Json;
@@ -384,4 +384,4 @@ TEST(SamplesTest, AreValid) {
   }
 }
 
-}  // namespace
+}  // namespace crd_test

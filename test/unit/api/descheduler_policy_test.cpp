@@ -8,7 +8,7 @@
 
 #include "populated.hpp"
 
-namespace {
+namespace descheduler_policy_test {
 
 using api::Json;
 using test_api::kEvictors;
@@ -372,4 +372,4 @@ TEST(PolicyHooksTest, AreCheckedWithTheirPaths) {
               ElementsAre("spec.evacuation.hooks: needs the evictor stateful-handoff in spec.evacuation.evictors"));
 }
 
-}  // namespace
+}  // namespace descheduler_policy_test

@@ -9,7 +9,7 @@
 #include "api/strict_object.hpp"
 #include "populated.hpp"
 
-namespace {
+namespace evacuation_test {
 
 using api::Json;
 using test_api::kEvictors;
@@ -388,4 +388,4 @@ TEST(EvacuationPhaseTest, KnowsTheTerminalOnes) {
   EXPECT_EQ(api::parse_evacuation_phase("pending"), std::nullopt);
 }
 
-}  // namespace
+}  // namespace evacuation_test

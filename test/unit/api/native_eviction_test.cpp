@@ -4,7 +4,7 @@
 
 #include "api/core_codec.hpp"
 
-namespace {
+namespace native_eviction_test {
 
 using testing::ElementsAre;
 
@@ -92,4 +92,4 @@ TEST(PodResponders, AreReadFromThePod) {
               ElementsAre(api::PodResponder{"acme.io/db", 10000}, api::PodResponder{"evacuator.dev/responder", 0}));
 }
 
-}  // namespace
+}  // namespace native_eviction_test

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace {
+namespace quantity_test {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
@@ -117,4 +117,4 @@ TEST(QuantityTest, RoundsUnitsUp) {
   EXPECT_EQ(api::Quantity::from_milli(-1500).units(), -1);
 }
 
-}  // namespace
+}  // namespace quantity_test

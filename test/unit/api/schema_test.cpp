@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace {
+namespace schema_test {
 
 using api::Json;
 using testing::ElementsAre;
@@ -277,4 +277,4 @@ INSTANTIATE_TEST_SUITE_P(
         PruneCase{"Scalars", R"({"type":"string"})", R"("x")", R"("x")", {}}),
     [](const auto& info) { return info.param.name; });
 
-}  // namespace
+}  // namespace schema_test

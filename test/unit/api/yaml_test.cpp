@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace {
+namespace yaml_test {
 
 using api::Json;
 using testing::ElementsAre;
@@ -191,4 +191,4 @@ TEST(ParseJsonTest, WritesAnythingBack) {
   EXPECT_EQ(api::to_json_text(Json{{"a", 1}}), R"({"a":1})");
 }
 
-}  // namespace
+}  // namespace yaml_test

@@ -11,7 +11,7 @@
 #include "audit/stdout_sink.hpp"
 #include "audit_fixture.hpp"
 
-namespace {
+namespace log_test {
 
 using namespace audit_test;
 using testing::Contains;
@@ -359,4 +359,4 @@ TEST_F(AuditLog, ToAFullDeviceFailsLoudly) {
   close(full);
 }
 
-}  // namespace
+}  // namespace log_test

@@ -4,7 +4,7 @@
 
 #include "audit_fixture.hpp"
 
-namespace {
+namespace record_test {
 
 using namespace audit_test;
 using testing::HasSubstr;
@@ -100,4 +100,4 @@ TEST(BadLineOfAnySize, IsNoRecord) {
   }
 }
 
-}  // namespace
+}  // namespace record_test

@@ -5,7 +5,7 @@
 #include "audit/query.hpp"
 #include "audit_fixture.hpp"
 
-namespace {
+namespace verify_test {
 
 using namespace audit_test;
 using testing::ElementsAre;
@@ -233,4 +233,4 @@ TEST_F(Verify, QueryCountsWhatItCannotReadAndKeepsTheNewest) {
   EXPECT_EQ(result->lines.front().record.seq, 9u);
 }
 
-}  // namespace
+}  // namespace verify_test

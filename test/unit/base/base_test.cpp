@@ -7,7 +7,7 @@
 #include "base/result.hpp"
 
 namespace base {
-namespace {
+namespace base_test {
 
 using testing::HasSubstr;
 
@@ -80,5 +80,5 @@ TEST(Name, DoesNotMixKinds) {
   EXPECT_EQ(std::hash<Node>{}(Node{"a"}), std::hash<Node>{}(Node{"a"}));
 }
 
-}  // namespace
+}  // namespace base_test
 }  // namespace base

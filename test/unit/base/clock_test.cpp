@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace base {
-namespace {
+namespace clock_test {
 
 using std::chrono::hours;
 
@@ -95,5 +95,5 @@ TEST(ManualClock, MovesOnlyWhenTold) {
   EXPECT_EQ(clock.now(), TimePoint(seconds(105)));
 }
 
-}  // namespace
+}  // namespace clock_test
 }  // namespace base

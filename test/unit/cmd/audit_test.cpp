@@ -11,7 +11,7 @@
 #include "audit/log.hpp"
 
 namespace cmd {
-namespace {
+namespace audit_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -138,5 +138,5 @@ TEST_F(AuditCommand, QuerySaysWhatItCouldNotRead) {
   EXPECT_THAT(err_, HasSubstr("1 lines are no audit records"));
 }
 
-}  // namespace
+}  // namespace audit_test
 }  // namespace cmd

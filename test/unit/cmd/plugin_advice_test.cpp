@@ -6,7 +6,7 @@
 #include "test/builders/cluster.hpp"
 
 namespace cmd::plugin {
-namespace {
+namespace plugin_advice_test {
 
 using base::ErrorCode;
 using testing::AllOf;
@@ -96,5 +96,5 @@ TEST(OperatorWarning, NamesTheLeaseAndTheAge) {
   EXPECT_EQ(operator_warning(OperatorState::kUnknown, old, {}, now), "");
 }
 
-}  // namespace
+}  // namespace plugin_advice_test
 }  // namespace cmd::plugin

@@ -6,7 +6,7 @@
 #include "test/builders/cluster.hpp"
 
 namespace cmd::plugin {
-namespace {
+namespace plugin_drain_test {
 
 using builders::PodBuilder;
 using testing::ElementsAre;
@@ -119,5 +119,5 @@ TEST(DrainPlan, ListsEveryRefusalAtOnce) {
   EXPECT_THAT(names_of(plan.moves), ElementsAre("web"));
 }
 
-}  // namespace
+}  // namespace plugin_drain_test
 }  // namespace cmd::plugin

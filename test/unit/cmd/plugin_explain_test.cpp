@@ -8,7 +8,7 @@
 #include "test/builders/cluster.hpp"
 
 namespace cmd::plugin {
-namespace {
+namespace plugin_explain_test {
 
 using builders::kNoon;
 using builders::NodeBuilder;
@@ -171,5 +171,5 @@ TEST(Explanation, ConcludesFromWhatThePoliciesSay) {
   EXPECT_EQ(conclusion(explanation), "policy c moves it in its next cycle");
 }
 
-}  // namespace
+}  // namespace plugin_explain_test
 }  // namespace cmd::plugin

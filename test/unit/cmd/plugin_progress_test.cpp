@@ -7,7 +7,7 @@
 #include "test/builders/cluster.hpp"
 
 namespace cmd::plugin {
-namespace {
+namespace plugin_progress_test {
 
 using api::EvacuationPhase;
 using testing::ElementsAre;
@@ -139,5 +139,5 @@ TEST(Clip, CutsByColumnsNotBytes) {
   EXPECT_EQ(clip("ok", 80), "ok");
 }
 
-}  // namespace
+}  // namespace plugin_progress_test
 }  // namespace cmd::plugin

@@ -9,7 +9,7 @@
 #include "test/builders/cluster.hpp"
 
 namespace cmd::plugin {
-namespace {
+namespace plugin_request_test {
 
 using builders::PodBuilder;
 using testing::HasSubstr;
@@ -119,5 +119,5 @@ TEST(Completions, OfferCommandsThenTheirFlags) {
   EXPECT_EQ(completions(commands, {"node", ""}), ":4\n");
 }
 
-}  // namespace
+}  // namespace plugin_request_test
 }  // namespace cmd::plugin

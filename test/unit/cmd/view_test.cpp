@@ -6,7 +6,7 @@
 #include "cmd/table.hpp"
 
 namespace cmd {
-namespace {
+namespace view_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -68,5 +68,5 @@ TEST(Completion, KnowsSubcommands) {
   EXPECT_THAT(completion_script("fish", commands), HasSubstr("'__fish_seen_subcommand_from audit' -f -a query"));
 }
 
-}  // namespace
+}  // namespace view_test
 }  // namespace cmd

@@ -5,7 +5,7 @@
 
 #include "test/fakes/webhook_service.hpp"
 
-namespace {
+namespace webhook_check_test {
 
 using base::seconds;
 using cmd::WebhookRule;
@@ -122,4 +122,4 @@ TEST(WebhookCheck, LeavesNothingBehind) {
   EXPECT_THAT(kit.left_behind(), testing::IsEmpty());
 }
 
-}  // namespace
+}  // namespace webhook_check_test

@@ -15,7 +15,7 @@
 
 #include "evacuation_life.hpp"
 
-namespace {
+namespace admission_queue_test {
 
 using namespace evacuation_test;
 using controllers::Admission;
@@ -690,4 +690,4 @@ TEST_F(Admissions, DrainsTenThousandInOrder) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20)) << "quadratic?";
 }
 
-}  // namespace
+}  // namespace admission_queue_test

@@ -6,7 +6,7 @@
 #include <deque>
 #include <random>
 
-namespace {
+namespace admission_rate_test {
 
 using base::minutes;
 using base::seconds;
@@ -81,4 +81,4 @@ TEST(AdmissionRate, NeverGivesMoreThanBurstAndRate) {
   }
 }
 
-}  // namespace
+}  // namespace admission_rate_test

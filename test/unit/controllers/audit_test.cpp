@@ -9,7 +9,7 @@
 #include "controllers/audit_trail.hpp"
 #include "controllers/evacuation_records.hpp"
 
-namespace {
+namespace audit_test {
 
 using namespace controllers;
 using testing::ElementsAre;
@@ -338,4 +338,4 @@ TEST(AuditConfig, OpensWhatItDescribes) {
   std::filesystem::remove_all(directory);
 }
 
-}  // namespace
+}  // namespace audit_test

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace {
+namespace circuit_test {
 
 using base::seconds;
 
@@ -127,4 +127,4 @@ TEST_F(CircuitLife, ZeroNeverOpensAndClosesAnOpenOne) {
   EXPECT_FALSE(circuit().opened_at);
 }
 
-}  // namespace
+}  // namespace circuit_test

@@ -7,7 +7,7 @@
 #include <functional>
 #include <random>
 
-namespace {
+namespace cooldown_test {
 
 using api::EvacuationPhase;
 using base::minutes;
@@ -206,4 +206,4 @@ TEST(CooldownLedger, HoldsAcrossRestartsWhateverHappens) {
   }
 }
 
-}  // namespace
+}  // namespace cooldown_test

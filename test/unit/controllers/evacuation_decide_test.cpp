@@ -4,7 +4,7 @@
 
 #include "evacuation_life.hpp"
 
-namespace {
+namespace evacuation_decide_test {
 
 using namespace evacuation_test;
 using base::seconds;
@@ -716,4 +716,4 @@ TEST(DecideHistory, KeepsTheFirstTwoAndTheNewestEighteen) {
   EXPECT_EQ(history.back().actor, "me");
 }
 
-}  // namespace
+}  // namespace evacuation_decide_test

@@ -4,7 +4,7 @@
 #include "evictors/eviction_api.hpp"
 
 /// What evictors that look at more than the pod can say, with one that says what the test wants.
-namespace {
+namespace evacuation_documents_test {
 
 using namespace evacuation_test;
 using base::seconds;
@@ -200,4 +200,4 @@ TEST_F(Documents, AsksForNothingWhileItWaitsForASlot) {
   EXPECT_FALSE(controllers::wanted_reads(seen, registry, now).empty());
 }
 
-}  // namespace
+}  // namespace evacuation_documents_test

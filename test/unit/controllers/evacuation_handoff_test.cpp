@@ -3,7 +3,7 @@
 #include "evacuation_life.hpp"
 
 /// The two-way handoff and the background protocol, lived through decide() (protocols 4.2, 2; scenarios 28-34).
-namespace {
+namespace evacuation_handoff_test {
 
 using namespace evacuation_test;
 using base::seconds;
@@ -378,4 +378,4 @@ TEST(Background, CannotTakeItsMarkBack) {
   EXPECT_EQ(life.condition_reason("RollbackComplete"), "RemoteMarkRemains");
 }
 
-}  // namespace
+}  // namespace evacuation_handoff_test

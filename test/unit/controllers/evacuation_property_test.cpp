@@ -6,7 +6,7 @@
 
 /// The invariants of protocols 6.11 that concern decide(), over random worlds: whatever pods, owners, servers and users
 /// do, and wherever the process dies.
-namespace {
+namespace evacuation_property_test {
 
 using namespace evacuation_test;
 using base::seconds;
@@ -236,4 +236,4 @@ TEST(EvacuationInvariants, AStrangeStatusIsBorne) {
   }
 }
 
-}  // namespace
+}  // namespace evacuation_property_test

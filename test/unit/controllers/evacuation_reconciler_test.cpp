@@ -9,7 +9,7 @@
 
 /// The shell around decide(): what it reads, in which order it writes, and how it bears a lying or failing server.
 /// Whole lives are in test/integration.
-namespace {
+namespace evacuation_reconciler_test {
 
 using namespace evacuation_test;
 using api::Json;
@@ -343,4 +343,4 @@ TEST_F(Shell, FindsTheEvacuationsThatAPodConcerns) {
   EXPECT_EQ(joined, "web-1-7c1a8c1e other ");
 }
 
-}  // namespace
+}  // namespace evacuation_reconciler_test

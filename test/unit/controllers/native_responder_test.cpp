@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 namespace controllers {
-namespace {
+namespace native_responder_test {
 
 using api::EvacuationPhase;
 using api::ResponderState;
@@ -238,5 +238,5 @@ INSTANTIATE_TEST_SUITE_P(
                  evacuation(EvacuationPhase::kInProgress, false), false}),
     [](const auto& info) { return info.param.name; });
 
-}  // namespace
+}  // namespace native_responder_test
 }  // namespace controllers

@@ -7,7 +7,7 @@
 #include "test/fakes/http_get.hpp"
 
 namespace controllers {
-namespace {
+namespace ops_test {
 
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -139,5 +139,5 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"NoYaml", "a: [", ""}),
     [](const auto& info) { return info.param.name; });
 
-}  // namespace
+}  // namespace ops_test
 }  // namespace controllers

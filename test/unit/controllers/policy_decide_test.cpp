@@ -6,7 +6,7 @@
 #include "api/well_known.hpp"
 
 namespace controllers {
-namespace {
+namespace policy_decide_test {
 
 using base::minutes;
 using base::seconds;
@@ -173,5 +173,5 @@ TEST(DecodeObservedPolicy, KeepsAnInvalidOneWithItsProblem) {
   EXPECT_THAT(seen->problem, HasSubstr("spec.mood"));
 }
 
-}  // namespace
+}  // namespace policy_decide_test
 }  // namespace controllers

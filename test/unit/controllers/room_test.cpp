@@ -8,7 +8,7 @@
 
 #include "test/builders/cluster.hpp"
 
-namespace {
+namespace room_test {
 
 using builders::NodeBuilder;
 using builders::PodBuilder;
@@ -297,4 +297,4 @@ TEST_F(Room, IsNeverPromisedTwiceWhateverHappens) {
   }
 }
 
-}  // namespace
+}  // namespace room_test

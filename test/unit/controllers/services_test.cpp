@@ -13,7 +13,7 @@
 #include "serving/server.hpp"
 
 namespace controllers {
-namespace {
+namespace services_test {
 
 using testing::HasSubstr;
 
@@ -185,5 +185,5 @@ TEST_F(HttpServicesTest, KnowsOnlyConfiguredNames) {
   EXPECT_EQ(answer.error().code, base::ErrorCode::kInvalid);
 }
 
-}  // namespace
+}  // namespace services_test
 }  // namespace controllers

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
-namespace {
+namespace worker_test {
 
 using base::seconds;
 using controllers::Requeue;
@@ -102,4 +102,4 @@ TEST(Worker, RunsUntilStopped) {
   EXPECT_EQ(bench.calls, 1);
 }
 
-}  // namespace
+}  // namespace worker_test

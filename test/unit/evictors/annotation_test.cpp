@@ -7,7 +7,7 @@
 #include "evictors/handoff.hpp"
 #include "objects.hpp"
 
-namespace {
+namespace annotation_test {
 
 using namespace evictors_test;
 using api::EvacuationPhase;
@@ -413,4 +413,4 @@ TEST(BackgroundUndo, CannotTakeTheMarkBack) {
   EXPECT_EQ(Annotation().undone(context(of, pod({{kEvictOnly, ""}}))), Rollback::kNothingToDo);
 }
 
-}  // namespace
+}  // namespace annotation_test

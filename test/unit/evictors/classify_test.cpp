@@ -5,7 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-namespace {
+namespace classify_test {
 
 using evictors::Answer;
 using evictors::Verdict;
@@ -265,4 +265,4 @@ TEST(ResponseClassNames, AreDistinct) {
   EXPECT_EQ(seen.size(), static_cast<std::size_t>(Class::kPermanent) + 1);
 }
 
-}  // namespace
+}  // namespace classify_test

@@ -11,7 +11,7 @@
 #include "evictors/timeouts.hpp"
 #include "objects.hpp"
 
-namespace {
+namespace eviction_api_test {
 
 using namespace evictors_test;
 using evictors::EvictionApi;
@@ -120,4 +120,4 @@ TEST(Timeouts, AddTheGracePeriodToTermination) {
   EXPECT_EQ(evictors::termination_timeout(spec, nullptr), base::seconds(7));
 }
 
-}  // namespace
+}  // namespace eviction_api_test

@@ -8,7 +8,7 @@
 #include "evictors/registry.hpp"
 #include "objects.hpp"
 
-namespace {
+namespace eviction_request_test {
 
 using namespace evictors_test;
 using api::EvacuationPhase;
@@ -619,4 +619,4 @@ INSTANTIATE_TEST_SUITE_P(
         VerifyCase{"LeavesOthersAlone", {request_document(foreign())}, seconds(60), {}, false, false}),
     [](const auto& info) { return info.param.name; });
 
-}  // namespace
+}  // namespace eviction_request_test

@@ -10,7 +10,7 @@
 #include "objects.hpp"
 
 /// Hooks of the policy around a move: when they are due, what their answers and Jobs mean.
-namespace {
+namespace handoff_hooks_test {
 
 using namespace evictors_test;
 using api::EvacuationPhase;
@@ -425,4 +425,4 @@ TEST(PostHook, DoesNotHoldAnEvacuationWhosePolicyIsGone) {
   EXPECT_FALSE(StatefulHandoff().verify(scene.look()).unfinished);
 }
 
-}  // namespace
+}  // namespace handoff_hooks_test

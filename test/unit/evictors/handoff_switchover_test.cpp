@@ -7,7 +7,7 @@
 #include "objects.hpp"
 
 /// The PostgreSQL adapters: switch a primary over first, evict it as a replica.
-namespace {
+namespace handoff_switchover_test {
 
 using namespace evictors_test;
 using api::EvacuationPhase;
@@ -317,4 +317,4 @@ TEST(Documents, AreReadWithoutTrust) {
   for (const char* name : {"", "a/b", "a b", "a%2f", "ä"}) EXPECT_FALSE(evictors::is_plain_name(name)) << name;
 }
 
-}  // namespace
+}  // namespace handoff_switchover_test

@@ -9,7 +9,7 @@
 #include "evictors/kubevirt_facts.hpp"
 #include "test/unit/evictors/objects.hpp"
 
-namespace {
+namespace kubevirt_test {
 
 using api::EvacuationPhase;
 using api::Json;
@@ -609,4 +609,4 @@ TEST(KubeVirtReads, AsksForNothingAboutOtherPods) {
   EXPECT_TRUE(kEvictor.reads(scene.context()).empty());
 }
 
-}  // namespace
+}  // namespace kubevirt_test

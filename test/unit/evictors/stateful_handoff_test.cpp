@@ -8,7 +8,7 @@
 #include "objects.hpp"
 
 /// The evictor stateful-handoff and its adapters that are driven by annotations on the pod.
-namespace {
+namespace stateful_handoff_test {
 
 using namespace evictors_test;
 using api::EvacuationPhase;
@@ -344,4 +344,4 @@ TEST(VitessAdapter, BearsHostileValues) {
   EXPECT_LT(StatefulHandoff().observe(context(of, huge)).alive.size(), 64u);
 }
 
-}  // namespace
+}  // namespace stateful_handoff_test

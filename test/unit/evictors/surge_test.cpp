@@ -8,7 +8,7 @@
 #include "evictors/surge_view.hpp"
 #include "objects.hpp"
 
-namespace {
+namespace surge_test {
 
 using namespace evictors_test;
 using api::EvacuationPhase;
@@ -635,4 +635,4 @@ TEST(Surge, BearsNonsense) {
   }
 }
 
-}  // namespace
+}  // namespace surge_test

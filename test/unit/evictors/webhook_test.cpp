@@ -9,7 +9,7 @@
 #include "evictors/webhook_contract.hpp"
 #include "objects.hpp"
 
-namespace {
+namespace webhook_test {
 
 using namespace evictors_test;
 using api::EvacuationPhase;
@@ -404,4 +404,4 @@ TEST(Webhook, UndoesWhatTheServiceMayHaveBegun) {
   EXPECT_EQ(Webhook().undone(late.context()), Rollback::kComplete) << "nothing can be on its way any more";
 }
 
-}  // namespace
+}  // namespace webhook_test

@@ -6,7 +6,7 @@
 #include "kube/client.hpp"
 
 namespace kube {
-namespace {
+namespace classify_test {
 
 using base::ErrorCode;
 using ::testing::HasSubstr;
@@ -138,5 +138,5 @@ TEST(ParseStatus, KeepsHostileNumbersInRange) {
   EXPECT_FALSE(parse_status(std::string(2 << 20, ' ') + R"({"kind":"Status"})").is_status);
 }
 
-}  // namespace
+}  // namespace classify_test
 }  // namespace kube

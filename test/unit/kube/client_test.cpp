@@ -10,7 +10,7 @@
 #include "kube/rate_limiter.hpp"
 
 namespace kube {
-namespace {
+namespace client_test {
 
 using base::ErrorCode;
 using ::testing::ElementsAre;
@@ -249,5 +249,5 @@ TEST(Discover, PassesFailuresOn) {
   EXPECT_THAT(got.error().message, HasSubstr("connection refused"));
 }
 
-}  // namespace
+}  // namespace client_test
 }  // namespace kube

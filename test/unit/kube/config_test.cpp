@@ -15,7 +15,7 @@
 #include "kube/url.hpp"
 
 namespace kube {
-namespace {
+namespace config_test {
 
 using base::ErrorCode;
 using ::testing::AllOf;
@@ -567,5 +567,5 @@ TEST(Url, RefusesTheRestWithoutQuotingSecrets) {
   }
 }
 
-}  // namespace
+}  // namespace config_test
 }  // namespace kube

@@ -10,7 +10,7 @@
 #include "fake_transport.hpp"
 
 namespace kube {
-namespace {
+namespace events_test {
 
 using api::Json;
 using base::ErrorCode;
@@ -277,5 +277,5 @@ TEST(EventObjectOf, NamesTheKind) {
   EXPECT_EQ(event_object(kEvacuations, meta), (EventObject{"evacuator.dev/v1alpha1", "Evacuation", "shop", "e", "u"}));
 }
 
-}  // namespace
+}  // namespace events_test
 }  // namespace kube

@@ -14,7 +14,7 @@
 #include "test_server.hpp"
 
 namespace kube {
-namespace {
+namespace http_transport_test {
 
 using base::ErrorCode;
 using base::milliseconds;
@@ -642,5 +642,5 @@ TEST(HttpLimits, ListsMayBeLargerThanTheRest) {
   EXPECT_FALSE(client->round_trip(get("/object")));
 }
 
-}  // namespace
+}  // namespace http_transport_test
 }  // namespace kube

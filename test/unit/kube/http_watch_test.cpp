@@ -10,7 +10,7 @@
 #include "test_server.hpp"
 
 namespace kube {
-namespace {
+namespace http_watch_test {
 
 using base::ErrorCode;
 using base::milliseconds;
@@ -246,5 +246,5 @@ TEST_P(HttpWatchTest, ManyRunBesideTheRequests) {
   EXPECT_TRUE(transport->round_trip(get_request(kPods, {"a", "b"})));
 }
 
-}  // namespace
+}  // namespace http_watch_test
 }  // namespace kube

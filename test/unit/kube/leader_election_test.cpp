@@ -9,7 +9,7 @@
 #include "fake_transport.hpp"
 
 namespace kube {
-namespace {
+namespace leader_election_test {
 
 using api::Json;
 using base::Duration;
@@ -334,5 +334,5 @@ TEST(LeaderRealTime, RunsAndReleases) {
   EXPECT_EQ(server.holder(), "");
 }
 
-}  // namespace
+}  // namespace leader_election_test
 }  // namespace kube

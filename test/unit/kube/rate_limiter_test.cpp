@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace kube {
-namespace {
+namespace rate_limiter_test {
 
 using base::milliseconds;
 using base::seconds;
@@ -187,5 +187,5 @@ TEST(RateLimiterRealTime, KeepsItsRateUnderManyThreads) {
   EXPECT_EQ(limiter.stats().in_flight, 0u);
 }
 
-}  // namespace
+}  // namespace rate_limiter_test
 }  // namespace kube

@@ -23,7 +23,7 @@ void PrintTo(const ReflectorState& state, std::ostream* out) {
              state);
 }
 
-namespace {
+namespace reflector_test {
 
 using base::Error;
 using base::ErrorCode;
@@ -375,5 +375,5 @@ TEST(ReflectorRealTime, FollowsAFeedOnItsOwnThread) {
   while (informer.store().size() < 200) std::this_thread::yield();
 }
 
-}  // namespace
+}  // namespace reflector_test
 }  // namespace kube

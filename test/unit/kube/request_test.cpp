@@ -7,7 +7,7 @@
 #include "kube/escape.hpp"
 
 namespace kube {
-namespace {
+namespace request_test {
 
 using api::Json;
 
@@ -205,5 +205,5 @@ TEST(EvictionRequest, OutlivesTheSlowestAnswerOfTheServer) {
   EXPECT_GE(eviction_request({"a", "b"}, {.uid = "u"}, "v1").timeout, base::seconds(30));
 }
 
-}  // namespace
+}  // namespace request_test
 }  // namespace kube

@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace kube {
-namespace {
+namespace work_queue_test {
 
 using base::milliseconds;
 using base::seconds;
@@ -211,5 +211,5 @@ TEST(WorkQueueRealTime, ManyWorkersShareManyKeysWithoutOverlap) {
   EXPECT_EQ(finished, kKeys);
 }
 
-}  // namespace
+}  // namespace work_queue_test
 }  // namespace kube

@@ -14,7 +14,7 @@
 #include "test/builders/cluster.hpp"
 
 namespace planning {
-namespace {
+namespace planner_property_test {
 
 using builders::kNoon;
 using builders::NodeBuilder;
@@ -181,5 +181,5 @@ TEST_P(PlanProperties, CountsEveryRefusal) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, PlanProperties, testing::Range(1U, 41U));
 
-}  // namespace
+}  // namespace planner_property_test
 }  // namespace planning

@@ -7,7 +7,7 @@
 #include "test/builders/cluster.hpp"
 
 namespace planning {
-namespace {
+namespace planner_test {
 
 using builders::ClusterBuilder;
 using builders::kNoon;
@@ -357,5 +357,5 @@ TEST(TargetPredictor, FindsNoneForAPodThatIsTooLarge) {
 
 TEST(TargetPredictor, FindsNoneWithoutNodes) { EXPECT_EQ(target_of(ClusterBuilder().add(PodBuilder("p")), "p"), ""); }
 
-}  // namespace
+}  // namespace planner_test
 }  // namespace planning

@@ -6,7 +6,7 @@
 #include "test/builders/cluster.hpp"
 
 namespace scheduling {
-namespace {
+namespace cluster_snapshot_test {
 
 using builders::ClusterBuilder;
 using builders::NodeBuilder;
@@ -240,5 +240,5 @@ TEST_F(OverlayTest, DividesNodesByALabel) {
   EXPECT_THAT(zones.domain_of, ElementsAre(0U, 0U, Topology::kNone));
 }
 
-}  // namespace
+}  // namespace cluster_snapshot_test
 }  // namespace scheduling

@@ -8,7 +8,7 @@
 #include "test/builders/cluster.hpp"
 
 namespace scheduling {
-namespace {
+namespace evictability_test {
 
 using api::PodProtection;
 using builders::ClusterBuilder;
@@ -392,5 +392,5 @@ TEST_F(PdbBudgetsTest, WaitsForABudgetThatWasNotProcessedYet) {
   EXPECT_EQ(reason(PdbBudgets(*cluster_), "a"), "PDBWouldBlock");
 }
 
-}  // namespace
+}  // namespace evictability_test
 }  // namespace scheduling

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace {
+namespace pdb_budget_test {
 
 struct NeverCase {
   std::string name;
@@ -64,4 +64,4 @@ INSTANTIATE_TEST_SUITE_P(
         NeverCase{"NobodyCountedThePodsYet", IntOrPercent{3, false}, {}, 0, ""}, NeverCase{"Nothing", {}, {}, 3, ""}),
     [](const auto& info) { return info.param.name; });
 
-}  // namespace
+}  // namespace pdb_budget_test

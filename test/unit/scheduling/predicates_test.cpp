@@ -7,7 +7,7 @@
 #include "test/builders/cluster.hpp"
 
 namespace scheduling {
-namespace {
+namespace predicates_test {
 
 using builders::ClusterBuilder;
 using builders::labels_in;
@@ -403,5 +403,5 @@ TEST(FitsAnotherNode, LeavesThePresentNodeOut) {
   EXPECT_FALSE(fits_another_node(overlay, 0, nodes, FitLevel::kBasic));
 }
 
-}  // namespace
+}  // namespace predicates_test
 }  // namespace scheduling

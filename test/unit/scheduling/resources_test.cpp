@@ -5,7 +5,7 @@
 #include "test/builders/cluster.hpp"
 
 namespace scheduling {
-namespace {
+namespace resources_test {
 
 using builders::PodBuilder;
 
@@ -115,5 +115,5 @@ TEST(SaturatingArithmetic, StaysAtTheEnds) {
   EXPECT_EQ(saturating_subtract(0, kLeast), kMost);
 }
 
-}  // namespace
+}  // namespace resources_test
 }  // namespace scheduling

@@ -16,7 +16,7 @@
 #include "test/fakes/tls_client.hpp"
 
 namespace serving {
-namespace {
+namespace server_test {
 
 using base::milliseconds;
 using testing::HasSubstr;
@@ -241,5 +241,5 @@ TEST(SplitAddress, ReadsHostsAndPorts) {
   EXPECT_EQ(split_address("x:"), std::nullopt);
 }
 
-}  // namespace
+}  // namespace server_test
 }  // namespace serving

@@ -3,7 +3,7 @@
 #include "test/unit/simulator/api_fixture.hpp"
 
 namespace simulator {
-namespace {
+namespace api_server_test {
 
 using Json = api::Json;
 
@@ -519,5 +519,5 @@ TEST_F(ApiServerTest, SurvivesHostileTargets) {
   }
 }
 
-}  // namespace
+}  // namespace api_server_test
 }  // namespace simulator

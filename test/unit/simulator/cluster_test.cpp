@@ -5,7 +5,7 @@
 #include "test/unit/simulator/world.hpp"
 
 namespace simulator {
-namespace {
+namespace cluster_test {
 
 using api::Json;
 
@@ -277,5 +277,5 @@ TEST(ScaleTest, ThousandsOfPodsComeToRest) {
   EXPECT_EQ(world.pods().size(), 1'000U);
 }
 
-}  // namespace
+}  // namespace cluster_test
 }  // namespace simulator

@@ -2,7 +2,7 @@
 #include "test/unit/simulator/api_fixture.hpp"
 
 namespace simulator {
-namespace {
+namespace custom_resource_test {
 
 using Json = api::Json;
 
@@ -309,5 +309,5 @@ TEST(JsonPath, FindsWhatColumnsAskFor) {
   }
 }
 
-}  // namespace
+}  // namespace custom_resource_test
 }  // namespace simulator

@@ -3,7 +3,7 @@
 #include "test/unit/simulator/world.hpp"
 
 namespace simulator {
-namespace {
+namespace disruption_test {
 
 using api::Json;
 
@@ -212,5 +212,5 @@ TEST(DisruptionTest, FreesTheBudgetOnlyWhenTheReplacementIsReady) {
   EXPECT_EQ(world.status(kube::kPdbs, "web", "disruptionsAllowed"), 1);
 }
 
-}  // namespace
+}  // namespace disruption_test
 }  // namespace simulator

@@ -1,7 +1,7 @@
 #include "test/unit/simulator/api_fixture.hpp"
 
 namespace simulator {
-namespace {
+namespace eviction_test {
 
 using Json = api::Json;
 
@@ -338,5 +338,5 @@ TEST_F(OldServerTest, SpeaksPolicyV1beta1Only) {
   }
 }
 
-}  // namespace
+}  // namespace eviction_test
 }  // namespace simulator

@@ -5,7 +5,7 @@
 #include "test/unit/simulator/api_fixture.hpp"
 
 namespace simulator {
-namespace {
+namespace faults_test {
 
 using Json = api::Json;
 
@@ -116,5 +116,5 @@ TEST_F(FaultsTest, AreSetAndReadOverHttp) {
   EXPECT_TRUE(must("DELETE", "/simulator/faults").at("rules").empty());
 }
 
-}  // namespace
+}  // namespace faults_test
 }  // namespace simulator

@@ -6,7 +6,7 @@
 #include "test/unit/simulator/world.hpp"
 
 namespace simulator {
-namespace {
+namespace handoff_test {
 
 using api::Json;
 namespace names = api::well_known;
@@ -337,5 +337,5 @@ TEST(BackgroundProtocolTest, OtherPodsAreNotItsBusiness) {
   EXPECT_FALSE(ask_to_evict(world, "missing"));
 }
 
-}  // namespace
+}  // namespace handoff_test
 }  // namespace simulator

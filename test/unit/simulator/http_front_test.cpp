@@ -11,7 +11,7 @@
 #include "test/unit/simulator/api_fixture.hpp"
 
 namespace simulator {
-namespace {
+namespace http_front_test {
 
 using Json = api::Json;
 
@@ -170,5 +170,5 @@ TEST(Kubeconfig, AlwaysHasCredentials) {
   EXPECT_NE(front.kubeconfig().find("server: http://127.0.0.1:" + std::to_string(front.port())), std::string::npos);
 }
 
-}  // namespace
+}  // namespace http_front_test
 }  // namespace simulator

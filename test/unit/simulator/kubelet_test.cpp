@@ -3,7 +3,7 @@
 #include "test/unit/simulator/world.hpp"
 
 namespace simulator {
-namespace {
+namespace kubelet_test {
 
 using api::Json;
 
@@ -293,5 +293,5 @@ TEST(KubeletTest, SurvivesHostilePods) {
   }
 }
 
-}  // namespace
+}  // namespace kubelet_test
 }  // namespace simulator

@@ -7,7 +7,7 @@
 #include "simulator/kubevirt_script.hpp"
 
 namespace simulator {
-namespace {
+namespace kubevirt_admission_test {
 
 using api::Json;
 
@@ -228,5 +228,5 @@ INSTANTIATE_TEST_SUITE_P(
                                "migration script: \"-3\" is no number of failures; write fail=2 or fail=always"}),
     [](const auto& info) { return info.param.name; });
 
-}  // namespace
+}  // namespace kubevirt_admission_test
 }  // namespace simulator

@@ -10,7 +10,7 @@
 #include "test/unit/simulator/world.hpp"
 
 namespace simulator {
-namespace {
+namespace kubevirt_test {
 
 using api::Json;
 namespace names = api::well_known;
@@ -467,5 +467,5 @@ TEST_F(KubeVirtTest, DrainTaintMovesAllAndForbidsTheCancel) {
   EXPECT_EQ(reply.message(), "Node \"" + source + "\" has NodeDrainTaintKey \"kubevirt.io/drain\"");
 }
 
-}  // namespace
+}  // namespace kubevirt_test
 }  // namespace simulator

@@ -6,7 +6,7 @@
 #include "world.hpp"
 
 namespace simulator {
-namespace {
+namespace native_eviction_test {
 
 using api::Json;
 using testing::ElementsAre;
@@ -276,5 +276,5 @@ TEST(NativeSteps, ReadScripts) {
   EXPECT_EQ(script.eta, base::Duration(minutes(1)));
 }
 
-}  // namespace
+}  // namespace native_eviction_test
 }  // namespace simulator

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 namespace simulator {
-namespace {
+namespace patch_test {
 
 using api::Json;
 
@@ -133,5 +133,5 @@ TEST(AllPatches, RefuseDepthsThatWouldEndTheStack) {
       400);
 }
 
-}  // namespace
+}  // namespace patch_test
 }  // namespace simulator

@@ -6,7 +6,7 @@
 #include "test/unit/simulator/world.hpp"
 
 namespace simulator {
-namespace {
+namespace scheduler_test {
 
 using api::Json;
 
@@ -311,5 +311,5 @@ TEST(SchedulerTest, CanBeLeftOut) {
   EXPECT_EQ(world.node_of("p"), "");
 }
 
-}  // namespace
+}  // namespace scheduler_test
 }  // namespace simulator

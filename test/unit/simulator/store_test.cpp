@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 namespace simulator {
-namespace {
+namespace store_test {
 
 using api::Json;
 using base::ErrorCode;
@@ -338,5 +338,5 @@ TEST_F(StoreTest, UidsLookLikeUuidsAndNeverRepeat) {
   EXPECT_NE(first, store.new_uid());
 }
 
-}  // namespace
+}  // namespace store_test
 }  // namespace simulator

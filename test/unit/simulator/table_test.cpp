@@ -3,7 +3,7 @@
 #include "simulator/output.hpp"
 
 namespace simulator {
-namespace {
+namespace table_test {
 
 using Json = api::Json;
 
@@ -132,5 +132,5 @@ INSTANTIATE_TEST_SUITE_P(
                 "Status=Unknown"}),
     [](const auto& info) { return info.param.name; });
 
-}  // namespace
+}  // namespace table_test
 }  // namespace simulator

@@ -3,7 +3,7 @@
 #include "test/unit/simulator/api_fixture.hpp"
 
 namespace simulator {
-namespace {
+namespace watch_test {
 
 using Json = api::Json;
 using base::ErrorCode;
@@ -210,5 +210,5 @@ TEST_F(WatchTest, ARacingReaderMissesNothing) {
   }
 }
 
-}  // namespace
+}  // namespace watch_test
 }  // namespace simulator

@@ -6,7 +6,7 @@
 #include "test/unit/simulator/world.hpp"
 
 namespace simulator {
-namespace {
+namespace workloads_test {
 
 using api::Json;
 
@@ -536,5 +536,5 @@ TEST(WorkloadsTest, SurviveHostileSpecs) {
   SUCCEED() << "no crash, and the cluster came to rest";
 }
 
-}  // namespace
+}  // namespace workloads_test
 }  // namespace simulator

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 namespace strategies {
-namespace {
+namespace catalog_test {
 
 struct ArgsCase {
   std::string name;
@@ -135,5 +135,5 @@ TEST(Catalog, ListsItsNamesInOrder) {
   EXPECT_THAT(names, testing::IsSupersetOf({std::string_view("LowNodeUtilization"), std::string_view("PodLifeTime")}));
 }
 
-}  // namespace
+}  // namespace catalog_test
 }  // namespace strategies

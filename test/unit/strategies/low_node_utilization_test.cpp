@@ -7,7 +7,7 @@
 #include "test/builders/strategy_run.hpp"
 
 namespace strategies {
-namespace {
+namespace low_node_utilization_test {
 
 using builders::ClusterBuilder;
 using builders::NodeBuilder;
@@ -331,5 +331,5 @@ TEST(TrackedResources, AddTheBasicOnes) {
   EXPECT_THAT(tracked_resources({{"memory", 1}, {"x/gpu", 1}}), ElementsAre("memory", "x/gpu", "cpu", "pods"));
 }
 
-}  // namespace
+}  // namespace low_node_utilization_test
 }  // namespace strategies

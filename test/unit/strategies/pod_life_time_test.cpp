@@ -5,7 +5,7 @@
 #include "test/builders/strategy_run.hpp"
 
 namespace strategies {
-namespace {
+namespace pod_life_time_test {
 
 using builders::ClusterBuilder;
 using builders::kNoon;
@@ -221,5 +221,5 @@ TEST(PodLifeTime, IgnoresPodsWithoutANode) {
   EXPECT_THAT(run.run("PodLifeTime", kOld).sink.accepted, IsEmpty());
 }
 
-}  // namespace
+}  // namespace pod_life_time_test
 }  // namespace strategies
