@@ -5,6 +5,7 @@
 #include "cmd/audit.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/completion.hpp"
+#include "cmd/convert.hpp"
 #include "kube/process_environment.hpp"
 
 namespace {
@@ -14,6 +15,7 @@ Examples:
   evacuator demo                                       watch it move pods on the built-in cluster
   evacuator simulate --snapshot dump/ --policy p.yaml  what would it do to my cluster?
   evacuator validate policy.yaml                       is my policy right?
+  evacuator convert policy.yaml                        from kubernetes-sigs/descheduler: its policy as one of ours
   evacuator run                                        the operator, against the current context
   evacuator audit query audit.log --pod web-1          who moved it, when, and why?
 
@@ -94,6 +96,35 @@ void add_validate(CLI::App& app, cmd::ValidateOptions& options, int& exit_code) 
       ->capture_default_str()
       ->type_name("FORMAT");
   validate->callback([&] { exit_code = cmd::run_validate(options); });
+}
+
+void add_convert(CLI::App& app, cmd::ConvertOptions& options, int& exit_code) {
+  CLI::App* convert =
+      app.add_subcommand("convert", "Rewrite policies of kubernetes-sigs/descheduler as DeschedulerPolicy objects");
+  convert
+      ->add_option(
+          "FILE", options.file,
+          "Policy (v1alpha2 or v1alpha1), ConfigMap with one, or values of the Helm chart; - is standard input")
+      ->required();
+  convert->add_option("-o,--output", options.output, "yaml or json")
+      ->check(CLI::IsMember({"yaml", "json"}))
+      ->capture_default_str()
+      ->type_name("FORMAT");
+  convert->add_option("--mode", options.mode, "Of the policies: DryRun, Manual or Automatic")
+      ->check(CLI::IsMember({"DryRun", "Manual", "Automatic"}))
+      ->capture_default_str()
+      ->type_name("MODE");
+  convert
+      ->add_option("--compatibility", options.compatibility,
+                   "Upstream: the same decisions; None: with upstream's known faults mended")
+      ->check(CLI::IsMember({"Upstream", "None"}))
+      ->capture_default_str()
+      ->type_name("WHOSE");
+  convert->add_option("--interval", options.interval, "Between cycles (default: what the chart's values say, else 5m)")
+      ->type_name("DURATION");
+  convert->add_flag("--strict", options.strict, "Write nothing and exit with 1 when something has no equal");
+  convert->footer("What has no equal stands in the output's comments and on standard error.");
+  convert->callback([&] { exit_code = cmd::run_convert(options); });
 }
 
 void add_audit_verify(CLI::App& audit, cmd::AuditVerifyOptions& options, int& exit_code) {
@@ -185,6 +216,7 @@ int main(int argc, char** argv) {
   cmd::DemoOptions demo;
   cmd::SimulateOptions simulate;
   cmd::ValidateOptions validate;
+  cmd::ConvertOptions convert;
   cmd::AuditVerifyOptions audit_verify;
   cmd::AuditQueryOptions audit_query;
   cmd::WebhookCheckOptions webhook_check;
@@ -194,6 +226,7 @@ int main(int argc, char** argv) {
   add_demo(app, demo, exit_code);
   add_simulate(app, simulate, exit_code);
   add_validate(app, validate, exit_code);
+  add_convert(app, convert, exit_code);
   add_audit(app, audit_verify, audit_query, exit_code);
   add_webhook_check(app, webhook_check, exit_code);
   CLI::App* version = app.add_subcommand("version", "Print the version");

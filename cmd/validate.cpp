@@ -68,6 +68,14 @@ Finding examine(const std::string& file, const api::Json& document) {
   return finding;
 }
 
+/// The objects of a List one by one.
+void examine_all(const std::string& file, const api::Json& document, std::vector<Finding>& findings) {
+  const bool is_list = document.is_object() && text_at(document, "/kind") == "List" && document.contains("items") &&
+                       document["items"].is_array();
+  if (!is_list) return findings.push_back(examine(file, document));
+  for (const api::Json& item : document["items"]) findings.push_back(examine(file, item));
+}
+
 std::vector<Finding> examine_file(const std::string& file) {
   const auto text = read_file(file, std::size_t{16} << 20);
   if (!text) return {{file, "", {text.error().message}, false}};
@@ -75,7 +83,7 @@ std::vector<Finding> examine_file(const std::string& file) {
   if (!documents) return {{file, "", {documents.error().message}, false}};
   std::vector<Finding> findings;
   for (const api::Json& document : *documents) {
-    if (!document.is_null()) findings.push_back(examine(file, document));
+    if (!document.is_null()) examine_all(file, document, findings);
   }
   if (findings.empty()) findings.push_back({file, "", {"holds no object"}, false});
   return findings;
