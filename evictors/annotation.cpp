@@ -115,6 +115,14 @@ Observation observe_background(const Context& context) {
   return seen;
 }
 
+/// The last call of this attempt put our request on the pod. Other calls, such as a hook's, say nothing about it.
+bool request_was_written(const Context& context) {
+  const auto& intent = context.evacuation.status.intent;
+  if (!intent || intent->token != token_of(context) || !intent->resolved) return false;
+  return (intent->action == kRequestPre || intent->action == kRequestMigrate) &&
+         intent->result == to_string(ResponseClass::kApplied);
+}
+
 Observation observe_handoff(const Context& context) {
   const HandoffState state = read_handoff(*context.pod, token_of(context));
   Observation seen;
@@ -126,10 +134,7 @@ Observation observe_handoff(const Context& context) {
   seen.progress = state.progress;
   seen.expected_completion = state.expected_completion;
   // Somebody removed our request while the owner was at it: nothing will come of this attempt.
-  const auto& intent = context.evacuation.status.intent;
-  const bool was_written = intent && intent->token == token_of(context) && intent->resolved &&
-                           intent->result == to_string(ResponseClass::kApplied);
-  seen.vanished = was_written && !state.requested;
+  seen.vanished = request_was_written(context) && !state.requested;
   return seen;
 }
 

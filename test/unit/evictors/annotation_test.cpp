@@ -361,6 +361,12 @@ TEST(HandoffObserve, SeesItsRequestRemovedByOthers) {
   EXPECT_TRUE(Annotation().observe(context(of, required())).vanished);
 }
 
+TEST(HandoffObserve, TakesNoOtherCallForItsRequest) {
+  auto of = generic(EvacuationPhase::kPreparing);
+  of.status.intent = api::EvacuationIntent{"CallHookPre", kToken, kNoon, true, "Applied", ""};
+  EXPECT_FALSE(Annotation().observe(context(of, required())).vanished) << "a hook was called, nobody was asked yet";
+}
+
 // --- upstream's background protocol
 
 TEST(BackgroundPlan, AsksOnceAndThenWatches) {
