@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "planning/cycle_limits.hpp"
+#include "planning/gangs.hpp"
 #include "planning/migrating.hpp"
 #include "planning/target.hpp"
 #include "scheduling/evictability.hpp"
@@ -24,15 +25,19 @@ using strategies::Verdict;
 /// Takes the nominations of one cycle and makes the plan of them.
 class PlanSink final : public strategies::NominationSink {
  public:
-  PlanSink(const PlanInput& input, Plan& plan)
+  PlanSink(const PlanInput& input, Plan& plan, const scheduling::Evictability& evictability,
+           const std::vector<NodeIndex>& nodes)
       : input_(input),
         plan_(plan),
+        evictability_(evictability),
+        nodes_(nodes.begin(), nodes.end()),
         cluster_(input.cluster),
         overlay_(input.cluster),
         budgets_(input.cluster),
         limits_(input.spec.limits.per_cycle),
         predictor_(input.cluster),
-        migrating_(input.cluster) {
+        migrating_(input.cluster),
+        gangs_(input.cluster) {
     for (const api::PodUid& uid : input.cooling) cooling_.insert(uid.value);
   }
 
@@ -59,11 +64,9 @@ class PlanSink final : public strategies::NominationSink {
     if (overlay_.is_moved(pod)) {
       return refuse(pod, {"AlreadyNominated", "it is nominated already in this cycle"}, Verdict::kRefused);
     }
-    if (cooling_.contains(cluster_.pod(pod).meta.uid)) {
-      return refuse(pod, {"RecentlyEvacuated", "its last evacuation ended a moment ago"}, Verdict::kRefused);
-    }
-    if (const auto refusal = migrating_.refusal(cluster_.pod(pod))) return refuse(pod, *refusal, Verdict::kRefused);
+    if (const auto refusal = kept(pod)) return refuse(pod, *refusal, Verdict::kRefused);
     if (const auto hit = limits_.hit(from, cluster_.namespace_of(pod))) return refuse(pod, hit->refusal, hit->verdict);
+    if (const Gangs::Members* gang = gangs_.of(pod)) return offer_gang(*gang, pod, reason);
     if (input_.options.spend_pdbs) {
       if (const auto refusal = budgets_.refusal(pod)) return refuse(pod, *refusal, Verdict::kRefused);
       budgets_.spend(pod);
@@ -83,6 +86,41 @@ class PlanSink final : public strategies::NominationSink {
   }
 
  private:
+  /// Stays where it is for now, whoever wants it moved.
+  std::optional<Refusal> kept(PodIndex pod) const {
+    if (cooling_.contains(cluster_.pod(pod).meta.uid))
+      return Refusal{"RecentlyEvacuated", "its last evacuation ended a moment ago"};
+    return migrating_.refusal(cluster_.pod(pod));
+  }
+
+  /// All of them leave, or none. What the first try found out holds for the rest of the cycle: it only gets tighter.
+  Verdict offer_gang(const Gangs::Members& gang, PodIndex pod, std::string_view reason) {
+    auto [known, first] = refused_gangs_.try_emplace(&gang);
+    if (first) {
+      GangTrial trial({cluster_, input_.spec, evictability_, nodes_, input_.options.spend_pdbs}, overlay_, limits_,
+                      budgets_);
+      const auto moves = trial.run(gang, predictor_, [&](PodIndex each) { return kept(each); });
+      if (moves) {
+        accept_gang(gang, *moves, pod, reason, std::move(trial));
+        return Verdict::kAccepted;
+      }
+      known->second = trial.refusal();
+    }
+    return refuse_as(pod, known->second.reason, known->second.message, Verdict::kRefused);
+  }
+
+  void accept_gang(const Gangs::Members& gang, const std::vector<GangTrial::Move>& moves, PodIndex nominated,
+                   std::string_view reason, GangTrial trial) {
+    limits_ = std::move(trial.limits);
+    budgets_ = std::move(trial.budgets);
+    const std::string with_it = "leaves with group " + gang.name + ": " + std::string(reason);
+    for (const GangTrial::Move& move : moves) overlay_.move(move.pod, scheduling::kNoNode);
+    for (const GangTrial::Move& move : moves) {
+      if (move.to) overlay_.move(move.pod, *move.to);
+      record(move.pod, cluster_.node_of(move.pod), move.to, move.pod == nominated ? reason : with_it);
+    }
+  }
+
   /// Takes the pod off its node and holds the place where its replacement is expected.
   std::optional<NodeIndex> relocate(PodIndex pod) {
     overlay_.move(pod, scheduling::kNoNode);
@@ -100,12 +138,17 @@ class PlanSink final : public strategies::NominationSink {
   }
 
   Verdict refuse(PodIndex pod, const Refusal& refusal, Verdict verdict) {
-    ++refused_[refusal.reason];
+    const bool shown = plan_.refusals.size() < input_.options.max_refusals;
+    return refuse_as(pod, refusal.reason, shown ? refusal.message() : std::string(), verdict);
+  }
+
+  Verdict refuse_as(PodIndex pod, std::string_view reason, std::string message, Verdict verdict) {
+    ++refused_[reason];
     ++result_->refused;
     if (plan_.refusals.size() < input_.options.max_refusals) {
       const api::ObjectMeta& meta = cluster_.pod(pod).meta;
       plan_.refusals.push_back({meta.ns, meta.name, meta.uid, name_of(cluster_.node_of(pod)), result_->strategy,
-                                std::string(refusal.reason), refusal.message()});
+                                std::string(reason), std::move(message)});
     }
     return verdict;
   }
@@ -114,12 +157,16 @@ class PlanSink final : public strategies::NominationSink {
 
   const PlanInput& input_;
   Plan& plan_;
+  const scheduling::Evictability& evictability_;
+  const std::unordered_set<NodeIndex> nodes_;
   const scheduling::ClusterSnapshot& cluster_;
   scheduling::Overlay overlay_;
   scheduling::PdbBudgets budgets_;
   CycleLimits limits_;
   TargetPredictor predictor_;
   MigratingPods migrating_;
+  Gangs gangs_;
+  std::map<const Gangs::Members*, GangTrial::Reason> refused_gangs_;
   std::unordered_set<std::string_view> cooling_;
   std::map<std::string_view, std::int32_t> refused_;  ///< reasons are static text
   StrategyResult* result_ = nullptr;
@@ -175,7 +222,7 @@ Plan plan_cycle(const PlanInput& input) {
   if (!plan.errors.empty()) return plan;
   const auto configured = strategies::make_strategies(input.spec.strategies, plan.errors);
 
-  PlanSink sink(input, plan);
+  PlanSink sink(input, plan, evictability, nodes);
   sink.take_off(input.leaving);
   plan.strategies.reserve(configured.size());
   const strategies::Context context{sink.overlay(), nodes, evictability, input.now};

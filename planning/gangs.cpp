@@ -1,0 +1,129 @@
+#include "planning/gangs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "api/gang.hpp"
+
+namespace planning {
+namespace {
+
+using scheduling::ClusterSnapshot;
+using scheduling::NodeIndex;
+using scheduling::PodIndex;
+
+/// A number of spec.limits.inFlight; percentages are the admission's business.
+std::optional<std::int64_t> absolute(const std::optional<api::IntOrPercent>& limit) {
+  return limit && !limit->percent ? std::optional<std::int64_t>(limit->value) : std::nullopt;
+}
+
+}  // namespace
+
+Gangs::Gangs(const ClusterSnapshot& cluster) {
+  std::unordered_map<PodIndex, std::int32_t> orders;
+  for (const PodIndex index : cluster.pods()) {
+    const api::Pod& pod = cluster.pod(index);
+    const auto gang = api::counts_in_gang(pod) ? api::gang_of(pod) : std::nullopt;
+    if (!gang) continue;
+    Members& members = gangs_[pod.meta.ns + "/" + gang->name];
+    members.name = gang->name;
+    members.pods.push_back(index);
+    orders[index] = gang->order;
+  }
+  for (auto& [key, members] : gangs_) {
+    std::ranges::sort(members.pods, [&](PodIndex a, PodIndex b) {
+      return std::tie(orders.at(a), cluster.pod(a).meta.name) < std::tie(orders.at(b), cluster.pod(b).meta.name);
+    });
+    for (const PodIndex pod : members.pods) by_pod_[pod] = &members;
+  }
+}
+
+const Gangs::Members* Gangs::of(PodIndex pod) const {
+  const auto at = by_pod_.find(pod);
+  return at == by_pod_.end() ? nullptr : at->second;
+}
+
+GangTrial::GangTrial(World world, const scheduling::Overlay& overlay, const CycleLimits& limits_now,
+                     const scheduling::PdbBudgets& budgets_now)
+    : limits(limits_now), budgets(budgets_now), world_(world), overlay_(overlay) {}
+
+bool GangTrial::stays(std::string_view reason, const Gangs::Members& gang, std::string why) {
+  refusal_ = {reason, fmt::format("group {} stays: {}", gang.name, why)};
+  return false;
+}
+
+bool GangTrial::member_may_go(const Gangs::Members& gang, PodIndex pod, const Kept& kept) {
+  const ClusterSnapshot& cluster = world_.cluster;
+  const std::string& name = cluster.pod(pod).meta.name;
+  const NodeIndex from = cluster.node_of(pod);
+  if (from == scheduling::kNoNode) return stays("GroupNotRunning", gang, name + " is on no node yet");
+  if (!world_.nodes.contains(from)) {
+    return stays(
+        "GroupMemberStays", gang,
+        fmt::format("{} is on node {}, which the policy does not look at", name, cluster.node(from).meta.name));
+  }
+  auto refusal = kept(pod);
+  if (!refusal) refusal = world_.evictability.refusal(pod);
+  if (!refusal && world_.spend_pdbs) refusal = budgets.refusal(pod);
+  if (refusal) return stays("GroupMemberStays", gang, name + ": " + refusal->message());
+  if (const auto hit = limits.hit(from, cluster.namespace_of(pod))) {
+    return stays("GroupOverLimit", gang,
+                 fmt::format("it has {} pods, and {}", gang.pods.size(), hit->refusal.message()));
+  }
+  if (world_.spend_pdbs) budgets.spend(pod);
+  limits.count(from, cluster.namespace_of(pod));
+  return true;
+}
+
+/// More than the policy lets leave at the same time would wait for ever.
+bool GangTrial::within_in_flight(const Gangs::Members& gang, const std::vector<PodIndex>& leaving) {
+  const api::InFlightLimits& in_flight = world_.spec.limits.in_flight;
+  const auto check = [&](const char* field, const std::optional<api::IntOrPercent>& limit, std::int64_t count) {
+    const auto most = absolute(limit);
+    if (!most || count <= *most) return true;
+    return stays("GroupOverLimit", gang,
+                 fmt::format("limits.inFlight.{} is {}, and {} leave at once", field, *most, count));
+  };
+  const auto count = static_cast<std::int64_t>(leaving.size());
+  std::map<NodeIndex, std::int64_t> by_node;
+  std::int64_t on_one_node = 0;
+  for (const PodIndex pod : leaving) on_one_node = std::max(on_one_node, ++by_node[world_.cluster.node_of(pod)]);
+  return check("total", in_flight.total, count) && check("perNamespace", in_flight.per_namespace, count) &&
+         check("perNode", in_flight.per_node, on_one_node);
+}
+
+std::optional<std::vector<GangTrial::Move>> GangTrial::run(const Gangs::Members& gang, TargetPredictor& predictor,
+                                                           const Kept& kept) {
+  std::vector<PodIndex> leaving;
+  for (const PodIndex pod : gang.pods) {
+    if (overlay_.is_moved(pod)) continue;  // has an unfinished Evacuation
+    if (!member_may_go(gang, pod, kept)) return std::nullopt;
+    leaving.push_back(pod);
+  }
+  if (!within_in_flight(gang, leaving)) return std::nullopt;
+  for (const PodIndex pod : leaving) overlay_.move(pod, scheduling::kNoNode);
+  std::vector<Move> moves;
+  for (const PodIndex pod : leaving) {
+    const std::string& name = world_.cluster.pod(pod).meta.name;
+    if (const auto refusal = world_.evictability.refusal_before_eviction(pod, overlay_)) {
+      stays("GroupMemberStays", gang, name + ": " + refusal->message());
+      return std::nullopt;
+    }
+    std::optional<NodeIndex> to;
+    if (has_replacement(world_.cluster.pod(pod))) {
+      to = predictor.predict(overlay_, pod);
+      if (!to) {
+        stays("GroupDoesNotFit", gang, "no node has room for " + name + " once the others are placed");
+        return std::nullopt;
+      }
+      overlay_.move(pod, *to);
+    }
+    moves.push_back({pod, to});
+  }
+  return moves;
+}
+
+}  // namespace planning

@@ -1,0 +1,81 @@
+#pragma once
+
+/// Groups of pods in a plan (docs/concepts/gangs.md): all of a group are nominated, or none.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "api/descheduler_policy.hpp"
+#include "planning/cycle_limits.hpp"
+#include "planning/target.hpp"
+#include "scheduling/cluster_snapshot.hpp"
+#include "scheduling/evictability.hpp"
+#include "scheduling/overlay.hpp"
+#include "scheduling/pdb_budget.hpp"
+
+namespace planning {
+
+/// The gangs of a snapshot. Keeps a reference to it.
+class Gangs {
+ public:
+  struct Members {
+    std::string name;
+    std::vector<scheduling::PodIndex> pods;  ///< in the order in which they leave; ended and terminating ones are out
+  };
+
+  explicit Gangs(const scheduling::ClusterSnapshot& cluster);
+  /// nullptr: the pod leaves alone. Valid as long as this object.
+  const Members* of(scheduling::PodIndex pod) const;
+
+ private:
+  std::unordered_map<std::string, Members> gangs_;  ///< by "<namespace>/<name>"
+  std::unordered_map<scheduling::PodIndex, const Members*> by_pod_;
+};
+
+/// Tries a gang on copies of a plan's state, which are the plan's next state if all can leave.
+class GangTrial {
+ public:
+  struct World {
+    const scheduling::ClusterSnapshot& cluster;
+    const api::DeschedulerPolicySpec& spec;
+    const scheduling::Evictability& evictability;
+    const std::unordered_set<scheduling::NodeIndex>& nodes;  ///< the policy looks at
+    bool spend_pdbs = true;
+  };
+  struct Move {
+    scheduling::PodIndex pod;
+    std::optional<scheduling::NodeIndex> to;
+  };
+  /// Why the gang stays.
+  struct Reason {
+    std::string_view reason;  ///< static: GroupNotRunning, GroupMemberStays, GroupOverLimit, GroupDoesNotFit
+    std::string message;
+  };
+  using Kept = std::function<std::optional<scheduling::Refusal>(scheduling::PodIndex)>;
+
+  GangTrial(World world, const scheduling::Overlay& overlay, const CycleLimits& limits,
+            const scheduling::PdbBudgets& budgets);
+
+  /// Members that leave already are skipped. nullopt: the gang stays, see refusal(). Call it once.
+  std::optional<std::vector<Move>> run(const Gangs::Members& gang, TargetPredictor& predictor, const Kept& kept);
+  const Reason& refusal() const { return refusal_; }
+
+  CycleLimits limits;
+  scheduling::PdbBudgets budgets;
+
+ private:
+  bool member_may_go(const Gangs::Members& gang, scheduling::PodIndex pod, const Kept& kept);
+  bool within_in_flight(const Gangs::Members& gang, const std::vector<scheduling::PodIndex>& leaving);
+  bool stays(std::string_view reason, const Gangs::Members& gang, std::string why);
+
+  const World world_;
+  scheduling::Overlay overlay_;
+  Reason refusal_;
+};
+
+}  // namespace planning
