@@ -261,7 +261,7 @@ std::string namespaced(std::string_view ns, std::string_view plural, std::string
   return build_path("/api/v1", ns, plural, name);
 }
 std::string pods(std::string_view ns, std::string_view name) { return namespaced(ns, "pods", name); }
-std::string nodes() { return "/api/v1/nodes"; }
+std::string nodes(std::string_view name) { return namespaced({}, "nodes", name); }
 std::string apps(std::string_view ns, std::string_view plural, std::string_view name) {
   return build_path("/apis/apps/v1", ns, plural, name);
 }

@@ -90,7 +90,7 @@ class Recorder {
 namespace path {
 std::string namespaced(std::string_view ns, std::string_view plural, std::string_view name = {});  // core/v1
 std::string pods(std::string_view ns, std::string_view name = {});
-std::string nodes();
+std::string nodes(std::string_view name = {});
 std::string apps(std::string_view ns, std::string_view plural, std::string_view name = {});
 std::string evacuations(std::string_view ns, std::string_view name = {});
 std::string all_evacuations();

@@ -7,6 +7,7 @@
 #include "test/e2e/await.hpp"
 #include "test/e2e/environment.hpp"
 #include "test/e2e/handoff.hpp"
+#include "test/e2e/hook_service.hpp"
 #include "test/e2e/kubectl.hpp"
 #include "test/e2e/oracle.hpp"
 #include "test/e2e/process.hpp"
@@ -278,6 +279,60 @@ INSTANTIATE_TEST_SUITE_P(
                       EvictionsCase{"OneCutOffHalfWay", {eviction("a", 201), cut_off("b")}, 0},
                       EvictionsCase{"AnotherPod", {eviction("a", 201), eviction("b", 201), eviction("c", 201)}, 1}),
     [](const auto& info) { return std::string(info.param.name); });
+
+WatchEvent pod_seen(const std::string& uid, bool ready, const char* type = "MODIFIED", bool leaving = false) {
+  Json pod = {{"metadata", {{"uid", uid}, {"labels", {{"app", "web"}}}}},
+              {"status", {{"conditions", Json::array({{{"type", "Ready"}, {"status", ready ? "True" : "False"}}})}}}};
+  if (leaving) pod["metadata"]["deletionTimestamp"] = "2026-03-01T12:00:00Z";
+  return {{}, type, std::move(pod)};
+}
+
+struct LeastCase {
+  const char* name;
+  std::vector<WatchEvent> events;
+  std::optional<int> want;
+};
+
+class LeastReadyTest : public ::testing::TestWithParam<LeastCase> {};
+
+TEST_P(LeastReadyTest, IsCountedAfterEachRevision) {
+  EXPECT_EQ(least_ready(GetParam().events, "web", 2), GetParam().want);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Pods, LeastReadyTest,
+    ::testing::Values(LeastCase{"NeverEnough", {pod_seen("a", true), pod_seen("b", false)}, std::nullopt},
+                      LeastCase{"FromTheFirstThatShowsEnough", {pod_seen("a", true), pod_seen("b", true)}, 2},
+                      LeastCase{"ReplacedFirst",
+                                {pod_seen("a", true), pod_seen("b", true), pod_seen("c", true),
+                                 pod_seen("a", true, "MODIFIED", true), pod_seen("a", false, "DELETED")},
+                                2},
+                      LeastCase{"LeavingCountsNoMore",
+                                {pod_seen("a", true), pod_seen("b", true), pod_seen("a", true, "MODIFIED", true),
+                                 pod_seen("c", true)},
+                                1},
+                      LeastCase{
+                          "UnreadyCountsNot", {pod_seen("a", true), pod_seen("b", true), pod_seen("b", false)}, 1},
+                      LeastCase{"DeletedCountsNot",
+                                {pod_seen("a", true), pod_seen("b", true), pod_seen("a", true, "DELETED"),
+                                 pod_seen("b", true, "DELETED")},
+                                0}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+// ---------------------------------------------------------------- hook service
+
+TEST(Hooks, AreNotDoneUntilReleased) {
+  HookService service;
+  const Api client(service.port());
+  const std::string call = R"({"token":"u.1"})";
+  EXPECT_EQ(client.request("POST", "/v1/hooks/pre", call).body, R"({"done":false,"retryAfterSeconds":1})");
+  service.release("pre");
+  EXPECT_EQ(client.request("POST", "/v1/hooks/pre", call).body, R"({"done":true})");
+  EXPECT_EQ(client.request("POST", "/v1/hooks/post", call).body, R"({"done":false,"retryAfterSeconds":1})");
+  EXPECT_EQ(client.request("POST", "/elsewhere", call).code, 404);
+  ASSERT_EQ(service.calls("pre").size(), 2U);
+  EXPECT_EQ(service.calls("pre").front().token, "u.1");
+}
 
 TEST(ParseTime, ReadsTheAuditLogsTimes) {
   const auto base = parse_time("2026-03-01T12:00:00Z");

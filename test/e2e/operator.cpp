@@ -9,7 +9,7 @@ namespace e2e {
 namespace {
 
 std::string configuration(const Operator::Settings& settings) {
-  return "limits:\n  inFlight: " + settings.limits + "\n";
+  return "limits:\n  inFlight: " + settings.limits + "\nservices: " + settings.services + "\n";
 }
 
 std::string seconds_text(std::chrono::seconds value) { return std::to_string(value.count()) + "s"; }
@@ -59,6 +59,12 @@ void Operator::await_ready() {
 
 void Operator::kill() {
   if (process_) process_->kill();
+}
+
+void Operator::crash() {
+  if (!running()) throw Failure(settings_.identity + " died by itself:\n" + log_tail());
+  kill();
+  start();
 }
 
 int Operator::terminate(std::chrono::seconds limit) {

@@ -20,6 +20,7 @@ class Operator {
     std::chrono::seconds renew_deadline{4};
     std::chrono::seconds retry_period{1};
     std::string limits = "{total: 10, perNode: 5, perTargetNode: 5, perWorkload: 5}";  ///< limits.inFlight, as YAML
+    std::string services = "[]";                                                       ///< services, as YAML
   };
 
   /// `folder` takes its configuration and logs.
@@ -30,6 +31,8 @@ class Operator {
   /// Returns when /readyz says 200. Throws Failure with the log's end when it dies or is not ready in time.
   void await_ready();
   void kill();
+  /// SIGKILL, and a new process in its place that knows what the API knows.
+  void crash();
   /// SIGTERM; returns its exit code, throws Failure when it does not end within `limit`.
   int terminate(std::chrono::seconds limit = std::chrono::seconds(40));
   bool running() { return process_ && process_->running(); }

@@ -42,7 +42,34 @@ void judge(const std::string& scope, int holders, const std::optional<int>& limi
                               " hold slots of " + scope + ", the limit is " + std::to_string(*limit));
 }
 
+/// Ready and not on its way out.
+bool serves(const Json& pod) {
+  if (pod.at("metadata").contains("deletionTimestamp")) return false;
+  const Json::json_pointer conditions("/status/conditions");
+  if (!pod.contains(conditions)) return false;
+  const Json& all = pod.at(conditions);
+  return std::any_of(all.begin(), all.end(), [](const Json& each) {
+    return each.value("type", "") == "Ready" && each.value("status", "") == "True";
+  });
+}
+
 }  // namespace
+
+std::optional<int> least_ready(const std::vector<WatchEvent>& pods, const std::string& app, int enough) {
+  std::set<std::string> ready;
+  std::optional<int> least;
+  for (const WatchEvent& event : pods) {
+    if (text_at(event.object, "/metadata/labels/app") != app) continue;
+    const std::string uid = text_at(event.object, "/metadata/uid");
+    if (event.type != "DELETED" && serves(event.object))
+      ready.insert(uid);
+    else
+      ready.erase(uid);
+    const int now = static_cast<int>(ready.size());
+    if (least || now >= enough) least = std::min(least.value_or(now), now);
+  }
+  return least;
+}
 
 SlotReport count_slots(const std::vector<WatchEvent>& events, const std::map<std::string, Place>& places,
                        const SlotLimits& limits) {

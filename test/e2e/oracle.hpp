@@ -47,6 +47,10 @@ std::vector<std::string> misdeeds(const std::vector<PodCall>& calls, const std::
 /// be the eviction of a pod that has no granted one. One sentence each.
 std::vector<std::string> unlike_evictions_of(const std::set<std::string>& uids, const std::vector<PodCall>& calls);
 
+/// The fewest pods of that app that were ready and not leaving after any revision, from the first on that showed
+/// `enough` of them; nullopt: there never were so many.
+std::optional<int> least_ready(const std::vector<WatchEvent>& pods, const std::string& app, int enough);
+
 /// Granted evictions by pod UID.
 std::map<std::string, int> grants_by_uid(const std::vector<PodCall>& calls);
 

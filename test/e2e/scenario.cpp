@@ -117,6 +117,7 @@ std::string Scenario::another_namespace() {
 // Policies first, so that nothing new appears; then the Evacuations, whose finalizer the operator may no longer take
 // off.
 void Scenario::clear_away() {
+  while (!cordoned_.empty()) uncordon(std::string(*cordoned_.begin()));
   for (const std::string& name : policies_) api().remove(path::policies(name));
   for (auto& each : operators_) each->kill();
   for (const std::string& ns : namespaces_) {
@@ -145,6 +146,23 @@ Operator& Scenario::start_operator(Operator::Settings settings, bool wait_until_
 void Scenario::apply_policy(const Json& policy) {
   policies_.push_back(text_at(policy, "/metadata/name"));
   kubectl().apply(policy);
+}
+
+void Scenario::cordon(const std::string& node) {
+  cordoned_.insert(node);
+  api().merge(path::nodes(node), {{"spec", {{"unschedulable", true}}}});
+}
+
+void Scenario::uncordon(const std::string& node) {
+  api().merge(path::nodes(node), {{"spec", {{"unschedulable", nullptr}}},
+                                  {"metadata", {{"annotations", {{"evacuator.dev/cordoned-by", nullptr}}}}}});
+  cordoned_.erase(node);
+}
+
+std::vector<std::string> Scenario::nodes() const {
+  std::vector<std::string> names;
+  for (const Json& node : api().list(path::nodes())) names.push_back(text_at(node, "/metadata/name"));
+  return names;
 }
 
 std::vector<PodInfo> Scenario::await_pods(const std::string& ns, const std::string& app, int count) const {

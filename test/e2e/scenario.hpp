@@ -69,6 +69,13 @@ class Scenario : public ::testing::Test {
   /// Applies it and remembers its name for clearing away.
   void apply_policy(const Json& policy);
 
+  /// Takes it back in the end.
+  void cordon(const std::string& node);
+  void uncordon(const std::string& node);
+  /// Somebody else will cordon it; taken back in the end, too.
+  void will_be_cordoned(const std::string& node) { cordoned_.insert(node); }
+  std::vector<std::string> nodes() const;
+
   /// Waits until exactly `count` pods of the app are Ready and none is terminating.
   std::vector<PodInfo> await_pods(const std::string& ns, const std::string& app, int count) const;
   std::vector<PodInfo> deploy(const manifest::Workload& workload) const;
@@ -105,6 +112,7 @@ class Scenario : public ::testing::Test {
   std::filesystem::path folder_;
   std::vector<std::string> namespaces_;
   std::vector<std::string> policies_;
+  std::set<std::string> cordoned_;
   std::vector<std::unique_ptr<Operator>> operators_;
 };
 
