@@ -274,6 +274,7 @@ Verdict evict(ApiCore& core, Call& call, const Json& eviction) {
   if (Verdict open = check_namespace(core, call, call.info.name); !open) return open;
   auto options = eviction_options(call, eviction);
   if (!options) return std::move(options.failure());
+  call.uid = options->preconditions.uid;  // what was meant, also when a webhook says no
   if (Verdict allowed = admit(core, call, "create", &eviction, nullptr); !allowed) return allowed;
   const Object pod = core.store.get(kube::kPods, call.key());
   if (!pod) return not_found("", "pods", call.info.name);

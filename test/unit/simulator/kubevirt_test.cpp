@@ -120,6 +120,7 @@ TEST_F(KubeVirtTest, MovesAMachineByEviction) {
   const std::string source = node("db");
   const Reply reply = evict(pod);
   EXPECT_EQ(reply.code, 429);
+  EXPECT_EQ(server.journal().entries().back().uid, uid_of(*world.pod(pod))) << "also of a call that a webhook refuses";
   EXPECT_EQ(reply.body.dump(),
             Json({{"kind", "Status"},
                   {"apiVersion", "v1"},
