@@ -53,7 +53,7 @@ build() {
     cmake --preset "$PRESET" -B "$BUILD" "${generator[@]}" >out/e2e-configure.log 2>&1 || { cat out/e2e-configure.log >&2 && exit 1; }
   fi
   cmake --build "$BUILD" --parallel "$(nproc)" --target evacuator kubectl-evacuator \
-    evacuator_e2e evacuator_simulated_cluster >out/e2e-build.log 2>&1 ||
+    evacuator_e2e evacuator_simulated_cluster evacuator_fake_kubevirt >out/e2e-build.log 2>&1 ||
     { tail -n 60 out/e2e-build.log >&2 && say "the build failed" && exit 1; }
 }
 

@@ -14,6 +14,7 @@
 #include "serving/certificates.hpp"
 #include "simulator/cluster.hpp"
 #include "simulator/http_front.hpp"
+#include "simulator/kubevirt.hpp"
 #include "simulator/objects.hpp"
 
 namespace {
@@ -33,6 +34,8 @@ std::string take_argument(int argc, char** argv, const char* name) {
 class Service {
  public:
   explicit Service(simulator::Store& store) : server_(store), records_(server_, {}) {}
+
+  simulator::ApiServer& server() { return server_; }
 
   base::Status start(const base::Clock& clock, const std::string& folder) {
     auto identity = serving::make_server_identity({"127.0.0.1", "localhost"}, clock.now());
@@ -88,6 +91,8 @@ int main(int argc, char** argv) {
       return fail(added.error());
   }
   Service service(cluster.store());
+  if (auto installed = simulator::install_kubevirt(cluster, service.server()); !installed)
+    return fail(installed.error());
   const std::jthread actors([&](std::stop_token stop) { cluster.run(stop); });
   if (auto started = service.start(clock, folder); !started) return fail(started.error());
   for (std::string line; std::getline(std::cin, line);) {

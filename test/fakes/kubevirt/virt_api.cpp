@@ -1,0 +1,108 @@
+#include "test/fakes/kubevirt/virt_api.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "simulator/failure.hpp"
+#include "simulator/json_access.hpp"
+#include "simulator/kubevirt_admission.hpp"
+#include "simulator/request_info.hpp"
+
+namespace fake_kubevirt {
+namespace {
+
+using api::Json;
+using simulator::flag_at;
+using simulator::text_at;
+
+struct Refusal {
+  int code = 429;
+  std::string message;
+};
+
+serving::Response json_reply(int status, const Json& body) {
+  return {status, "application/json", body.dump(-1, ' ', false, Json::error_handler_t::replace)};
+}
+
+Json admission_answer(const Json& review, const std::optional<Refusal>& refusal) {
+  Json response = {{"uid", text_at(review, {"request", "uid"})}, {"allowed", !refusal}};
+  if (refusal) response["status"] = {{"code", refusal->code}, {"message", refusal->message}};
+  return {{"apiVersion", "admission.k8s.io/v1"}, {"kind", "AdmissionReview"}, {"response", std::move(response)}};
+}
+
+std::optional<Refusal> review_pod(simulator::KubeVirtPort& port, std::string_view webhook, const Json& review) {
+  const Json* eviction = simulator::find_at(review, {"request", "object"});
+  const Json body = eviction ? *eviction : Json::object();
+  if (!simulator::intercepts(webhook, simulator::read_kubevirt_config(port), body)) return std::nullopt;
+  const api::ObjectKey pod{text_at(review, {"request", "namespace"}), text_at(review, {"request", "name"})};
+  const auto message = simulator::review_eviction(port, pod, body, flag_at(review, {"request", "dryRun"}));
+  return message ? std::optional(Refusal{429, *message}) : std::nullopt;
+}
+
+/// Who may set priorities: this fake runs as the cluster's administrator, and so do its own creations.
+bool is_controller(const Json& review) {
+  const Json* groups = simulator::find_at(review, {"request", "userInfo", "groups"});
+  return groups && groups->is_array() && std::find(groups->begin(), groups->end(), "system:masters") != groups->end();
+}
+
+std::optional<Refusal> review_vmim(const simulator::KubeVirtPort& port, const Json& review) {
+  const Json* object = simulator::find_at(review, {"request", "object"});
+  if (!object) return std::nullopt;
+  Json vmim = *object;
+  vmim["metadata"]["namespace"] = text_at(review, {"request", "namespace"});
+  const auto message = simulator::review_migration(port, vmim, is_controller(review));
+  return message ? std::optional(Refusal{400, *message}) : std::nullopt;
+}
+
+serving::Response review(simulator::KubeVirtPort& port, const serving::Request& request) {
+  const Json asked = Json::parse(request.body, nullptr, false);
+  if (!asked.is_object()) return {400, "text/plain", "no AdmissionReview"};
+  if (request.path == kMigrationPath) return json_reply(200, admission_answer(asked, review_vmim(port, asked)));
+  const auto webhook =
+      request.path == kHotplugPath ? simulator::kHotplugEvictionWebhook : simulator::kLauncherEvictionWebhook;
+  return json_reply(200, admission_answer(asked, review_pod(port, webhook, asked)));
+}
+
+/// What the aggregator asks to see whether we are there.
+Json discovery() {
+  const Json resource = {{"name", "virtualmachineinstances/evacuate/cancel"},
+                         {"singularName", ""},
+                         {"namespaced", true},
+                         {"kind", "EvacuateCancelOptions"},
+                         {"verbs", Json::array({"update"})}};
+  return {{"kind", "APIResourceList"},
+          {"apiVersion", "v1"},
+          {"groupVersion", "subresources.kubevirt.io/v1"},
+          {"resources", Json::array({resource})}};
+}
+
+serving::Response answer_of(const simulator::VirtApiAnswer& answer) {
+  if (answer.code < 300) return {answer.code, "text/plain", ""};
+  const simulator::Failure failure{answer.code, answer.reason, answer.message, nullptr};
+  return json_reply(answer.code, simulator::status_object(failure));
+}
+
+serving::Response subresource(simulator::KubeVirtPort& port, const serving::Request& request) {
+  kube::Request as_kubernetes;
+  as_kubernetes.method = request.method;
+  as_kubernetes.path = request.path;
+  as_kubernetes.query = request.query;
+  const auto info = simulator::read_request(as_kubernetes);
+  const auto answer = request.method == "PUT" ? simulator::serve_virt_api(port, info.plural, info.subresource,
+                                                                          {info.ns, info.name}, request.body)
+                                              : std::nullopt;
+  return answer ? answer_of(*answer) : json_reply(404, simulator::status_object(simulator::no_such_path()));
+}
+
+}  // namespace
+
+serving::Handler virt_api(simulator::KubeVirtPort& port) {
+  return [&port](const serving::Request& request) -> serving::Reply {
+    if (request.path == kLauncherPath || request.path == kHotplugPath || request.path == kMigrationPath)
+      return review(port, request);
+    if (request.path == "/apis/subresources.kubevirt.io/v1") return json_reply(200, discovery());
+    if (request.path.starts_with("/apis/subresources.kubevirt.io/v1/")) return subresource(port, request);
+    return json_reply(404, simulator::status_object(simulator::no_such_path()));
+  };
+}
+
+}  // namespace fake_kubevirt

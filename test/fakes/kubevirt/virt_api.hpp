@@ -1,0 +1,15 @@
+#pragma once
+
+#include "serving/server.hpp"
+#include "simulator/kubevirt_types.hpp"
+
+namespace fake_kubevirt {
+
+/// virt-api over HTTPS: the three webhooks and the aggregated group subresources.kubevirt.io.
+serving::Handler virt_api(simulator::KubeVirtPort& port);
+
+inline constexpr const char* kLauncherPath = "/launcher-eviction-validate";
+inline constexpr const char* kHotplugPath = "/hotplug-pod-eviction-validate";
+inline constexpr const char* kMigrationPath = "/migration-validate-create";
+
+}  // namespace fake_kubevirt
