@@ -42,6 +42,7 @@ int run_demo(const DemoOptions& options);
 struct SimulateOptions {
   std::string snapshot;  ///< file or directory of kubectl -o json|yaml dumps
   std::string policy;
+  std::string policy_name{};     ///< which of the file's; empty: its only one
   std::string now;               ///< RFC 3339; empty: the newest time found in the dump
   std::string output = "table";  ///< table, json, yaml
 };

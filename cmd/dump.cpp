@@ -55,8 +55,19 @@ class DumpBuilder {
     if (kind == "PersistentVolumeClaim") return keep(kind, api::decode_pvc(text), into.claims);
     if (kind == "PersistentVolume") return keep(kind, api::decode_pv(text), into.volumes);
     if (is_workload(kind)) return keep(kind, api::decode_workload(text), into.workloads);
+    if (kind == "DeschedulerPolicy" && keep_ours(api::decode_descheduler_policy(text), dump_.policies))
+      return base::Done{};
+    if (kind == "Evacuation" && keep_ours(api::decode_evacuation(text), dump_.evacuations)) return base::Done{};
     ++dump_.skipped[kind];
     return base::Done{};
+  }
+
+  /// Planning needs none of them, so a bad one does no harm.
+  template <typename T>
+  bool keep_ours(base::Result<T> decoded, std::vector<T>& into) {
+    if (!decoded || decoded->meta.name.empty()) return false;
+    into.push_back(*std::move(decoded));
+    return true;
   }
 
   static bool is_workload(const std::string& kind) {
@@ -125,6 +136,15 @@ base::Result<std::vector<std::string>> files_of(const std::string& path) {
 }
 
 }  // namespace
+
+base::Result<base::TimePoint> choose_now(const std::string& flag, const Dump& dump) {
+  if (flag.empty()) {
+    if (dump.newest_time) return *dump.newest_time;
+    return base::invalid("the dump mentions no time; say --now");
+  }
+  if (const auto time = base::parse_time(flag)) return *time;
+  return base::invalid(fmt::format("--now: \"{}\" is no RFC 3339 time such as 2026-11-21T12:00:00Z", flag));
+}
 
 base::Result<std::string> read_file(const std::string& path, std::size_t limit) {
   if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});

@@ -6,6 +6,7 @@
 #include "cmd/commands.hpp"
 #include "cmd/completion.hpp"
 #include "cmd/convert.hpp"
+#include "cmd/explain.hpp"
 #include "kube/process_environment.hpp"
 
 namespace {
@@ -14,6 +15,7 @@ constexpr const char* kExamples = R"(
 Examples:
   evacuator demo                                       watch it move pods on the built-in cluster
   evacuator simulate --snapshot dump/ --policy p.yaml  what would it do to my cluster?
+  evacuator explain pod/web-1 --snapshot dump/ --policy p.yaml   and why (not) this pod?
   evacuator validate policy.yaml                       is my policy right?
   evacuator convert policy.yaml                        from kubernetes-sigs/descheduler: its policy as one of ours
   evacuator run                                        the operator, against the current context
@@ -79,6 +81,8 @@ void add_simulate(CLI::App& app, cmd::SimulateOptions& options, int& exit_code) 
       ->required()
       ->type_name("FILE|DIR");
   simulate->add_option("--policy", options.policy, "DeschedulerPolicy (YAML or JSON)")->required()->type_name("FILE");
+  simulate->add_option("--policy-name", options.policy_name, "Which policy of the file, when it holds several")
+      ->type_name("NAME");
   simulate->add_option("--now", options.now, "Pretend it is this time (RFC 3339; default: the newest time in the dump)")
       ->type_name("TIME");
   simulate->add_option("-o,--output", options.output, "table, json or yaml")
@@ -86,6 +90,32 @@ void add_simulate(CLI::App& app, cmd::SimulateOptions& options, int& exit_code) 
       ->capture_default_str()
       ->type_name("FORMAT");
   simulate->callback([&] { exit_code = cmd::run_simulate(options); });
+}
+
+void add_explain(CLI::App& app, cmd::ExplainOptions& options, int& exit_code) {
+  CLI::App* explain = app.add_subcommand("explain", "Why a pod is (not) moved: by a dump, or by the live cluster");
+  explain->add_option("POD", options.pod, "pod/NAME")->required();
+  const auto text = [&](const char* flag, std::string& target, const char* help, const char* type) {
+    explain->add_option(flag, target, help)->type_name(type);
+  };
+  text("-n,--namespace", options.ns, "Of the pod (default: the context's; on a dump \"default\")", "NAME");
+  text("--snapshot", options.snapshot, "Dump: a file or a directory of files (default: the live cluster)", "FILE|DIR");
+  explain->add_option("--policy", options.policies, "DeschedulerPolicies to judge it by, beside those that are there")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  text("--now", options.now, "Pretend it is this time, with --snapshot (default: the newest time in the dump)", "TIME");
+  explain->add_option("--audit", options.audit, "Audit logs: what was decided about it earlier")->type_name("FILE");
+  explain->add_option("--newest", options.newest, "Only the last N decisions of the logs")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->type_name("N");
+  text("--kubeconfig", options.kubeconfig, "Kubeconfig file", "FILE");
+  text("--context", options.context, "Kubeconfig context", "NAME");
+  explain->add_option("-o,--output", options.output, "text, json or yaml")
+      ->check(CLI::IsMember({"text", "json", "yaml"}))
+      ->capture_default_str()
+      ->type_name("FORMAT");
+  explain->callback([&] { exit_code = cmd::run_explain(options); });
 }
 
 void add_validate(CLI::App& app, cmd::ValidateOptions& options, int& exit_code) {
@@ -217,6 +247,7 @@ int main(int argc, char** argv) {
   cmd::SimulateOptions simulate;
   cmd::ValidateOptions validate;
   cmd::ConvertOptions convert;
+  cmd::ExplainOptions explain;
   cmd::AuditVerifyOptions audit_verify;
   cmd::AuditQueryOptions audit_query;
   cmd::WebhookCheckOptions webhook_check;
@@ -227,6 +258,7 @@ int main(int argc, char** argv) {
   add_simulate(app, simulate, exit_code);
   add_validate(app, validate, exit_code);
   add_convert(app, convert, exit_code);
+  add_explain(app, explain, exit_code);
   add_audit(app, audit_verify, audit_query, exit_code);
   add_webhook_check(app, webhook_check, exit_code);
   CLI::App* version = app.add_subcommand("version", "Print the version");

@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "cmd/plugin_drain.hpp"
+#include "cmd/plugin_explain.hpp"
 #include "cmd/plugin_session.hpp"
 
 namespace cmd::plugin {
@@ -75,6 +76,8 @@ int run_watch(Session& session, const WatchOptions& options);
 
 struct ExplainOptions {
   std::string target;
+  std::vector<api::DeschedulerPolicy> policies{};  ///< judged beside the cluster's
+  std::vector<PastDecision> past{};                ///< what is known of earlier decisions
 };
 int run_explain(Session& session, const ExplainOptions& options);
 

@@ -137,6 +137,16 @@ PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling:
   return opinion;
 }
 
+void ask_policies(Explanation& explanation, scheduling::SnapshotInput cluster,
+                  const std::vector<api::DeschedulerPolicy>& policies, const std::vector<api::Evacuation>& evacuations,
+                  base::TimePoint now) {
+  const scheduling::ClusterSnapshot snapshot(std::move(cluster));
+  const auto at = snapshot.find_pod(explanation.key.ns, explanation.key.name);
+  if (!at) return;
+  for (const api::DeschedulerPolicy& policy : policies)
+    explanation.policies.push_back(opinion_of(policy, snapshot, evacuations, *at, now));
+}
+
 std::vector<BudgetFact> budgets_of(const api::Pod& pod, const std::vector<api::PodDisruptionBudget>& budgets) {
   std::vector<BudgetFact> facts;
   for (const api::PodDisruptionBudget& budget : budgets) {

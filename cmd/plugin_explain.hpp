@@ -58,6 +58,19 @@ struct BudgetFact {
 /// The budgets that cover the pod.
 std::vector<BudgetFact> budgets_of(const api::Pod& pod, const std::vector<api::PodDisruptionBudget>& budgets);
 
+/// One decision about the pod that the audit log remembers.
+struct PastDecision {
+  base::TimePoint time{};
+  std::string policy;    ///< empty: none was involved
+  std::string action;    ///< PodNominated, PodRefused, PhaseChanged…
+  std::string decision;  ///< Planned, Refused…
+  std::string reason;    ///< the strategy, or the rule
+  std::string strategy;
+  std::string cycle;  ///< id, of decisions of a planning cycle
+  std::string message;
+  friend bool operator==(const PastDecision&, const PastDecision&) = default;
+};
+
 /// All that is known about one pod's place.
 struct Explanation {
   api::ObjectKey key;
@@ -66,8 +79,14 @@ struct Explanation {
   std::vector<api::Evacuation> made_it;  ///< those whose replacement this pod is
   std::vector<BudgetFact> budgets;
   std::vector<PolicyOpinion> policies;
+  std::vector<PastDecision> past{};   ///< oldest first
   std::vector<std::string> problems;  ///< what could not be read
 };
+
+/// Evaluates the policies on the cluster and adds what they say. Nothing when the pod is not in it.
+void ask_policies(Explanation& explanation, scheduling::SnapshotInput cluster,
+                  const std::vector<api::DeschedulerPolicy>& policies, const std::vector<api::Evacuation>& evacuations,
+                  base::TimePoint now);
 
 /// Sorts out which Evacuations concern the pod.
 void sort_out(Explanation& explanation, const std::vector<api::Evacuation>& evacuations);

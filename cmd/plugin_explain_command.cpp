@@ -8,19 +8,6 @@
 #include "cmd/plugin_target.hpp"
 
 namespace cmd::plugin {
-namespace {
-
-void ask_policies(Explanation& explanation, LiveCluster& cluster, base::TimePoint now) {
-  if (!explanation.pod || !cluster.snapshot) return;
-  const scheduling::ClusterSnapshot snapshot(*std::move(cluster.snapshot));
-  const auto at = snapshot.find_pod(explanation.key.ns, explanation.key.name);
-  if (!at) return;
-  for (const api::DeschedulerPolicy& policy : cluster.policies)
-    explanation.policies.push_back(opinion_of(policy, snapshot, cluster.evacuations, *at, now));
-}
-
-}  // namespace
-
 int run_explain(Session& session, const ExplainOptions& options) {
   Io& io = session.io();
   const auto target = parse_target(options.target, TargetKind::kPod);
@@ -42,7 +29,10 @@ int run_explain(Session& session, const ExplainOptions& options) {
     const auto budgets = budgets_in(session, session.ns());
     if (budgets) explanation.budgets = budgets_of(*explanation.pod, *budgets);
   }
-  ask_policies(explanation, cluster, session.now());
+  cluster.policies.insert(cluster.policies.end(), options.policies.begin(), options.policies.end());
+  if (explanation.pod && cluster.snapshot)
+    ask_policies(explanation, *std::move(cluster.snapshot), cluster.policies, cluster.evacuations, session.now());
+  explanation.past = options.past;
   if (session.for_people()) {
     io.out(render(explanation, session.now(), io.colour));
   } else {

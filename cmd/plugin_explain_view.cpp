@@ -113,6 +113,13 @@ std::string opinion_text(const PolicyOpinion& opinion, base::TimePoint now, bool
   return text;
 }
 
+std::string past_text(const PastDecision& past, base::TimePoint now) {
+  std::string text = fmt::format("  {:>6} ago  {:<13} {}", base::format_age(now - past.time), past.action, past.reason);
+  if (!past.policy.empty())
+    text += fmt::format(" (policy {}{}{})", past.policy, past.strategy.empty() ? "" : ", ", past.strategy);
+  return text + (past.message.empty() ? "\n" : ": " + past.message + "\n");
+}
+
 std::string heading(std::string_view words, bool colour) { return "\n" + paint(words, Tone::kStrong, colour) + "\n"; }
 
 api::Json evacuation_json(const api::Evacuation& evacuation) {
@@ -157,6 +164,8 @@ std::string render(const Explanation& explanation, base::TimePoint now, bool col
   if (explanation.budgets.size() > 1) text += "  (two budgets over one pod: the API server refuses every eviction)\n";
   if (!explanation.policies.empty()) text += heading("Policies, evaluated on the cluster as it is now", colour);
   for (const PolicyOpinion& opinion : explanation.policies) text += opinion_text(opinion, now, colour);
+  if (!explanation.past.empty()) text += heading("Decided earlier, by the audit log", colour);
+  for (const PastDecision& past : explanation.past) text += past_text(past, now);
   if (!explanation.problems.empty()) text += heading("Not known", colour);
   for (const std::string& problem : explanation.problems) text += "  " + problem + "\n";
   return text;
@@ -167,7 +176,7 @@ api::Json as_json(const Explanation& explanation) {
                     {"pod", explanation.key.name},
                     {"exists", explanation.pod.has_value()},
                     {"conclusion", conclusion(explanation)}};
-  for (const char* list : {"evacuations", "replaced", "disruptionBudgets", "policies", "problems"})
+  for (const char* list : {"evacuations", "replaced", "disruptionBudgets", "policies", "past", "problems"})
     json[list] = api::Json::array();
   if (explanation.pod) {
     json["uid"] = explanation.pod->meta.uid;
@@ -184,6 +193,16 @@ api::Json as_json(const Explanation& explanation) {
                                          {"canNeverAllow", budget.never}});
   }
   for (const PolicyOpinion& opinion : explanation.policies) json["policies"].push_back(opinion_json(opinion));
+  for (const PastDecision& past : explanation.past) {
+    json["past"].push_back({{"time", base::format_time(past.time)},
+                            {"policy", past.policy},
+                            {"action", past.action},
+                            {"decision", past.decision},
+                            {"reason", past.reason},
+                            {"strategy", past.strategy},
+                            {"cycle", past.cycle},
+                            {"message", past.message}});
+  }
   for (const std::string& problem : explanation.problems) json["problems"].push_back(problem);
   return json;
 }

@@ -7,45 +7,14 @@
 #include "api/yaml.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/dump.hpp"
+#include "cmd/policy_files.hpp"
 #include "cmd/table.hpp"
-#include "evictors/registry.hpp"
 #include "planning/planner.hpp"
-#include "strategies/catalog.hpp"
 
 namespace cmd {
 namespace {
 
 using planning::NodeUtilization;
-
-base::Result<api::DeschedulerPolicy> load_policy(const std::string& path) {
-  const auto text = read_file(path, std::size_t{16} << 20);
-  if (!text) return text.error();
-  const auto documents = api::parse_yaml(*text);
-  if (!documents) return documents.error().during(path);
-  const api::Json* found = nullptr;
-  for (const api::Json& document : *documents) {
-    if (!document.is_object() || document.value("kind", "") != "DeschedulerPolicy") continue;
-    if (found) return base::invalid(path + ": holds more than one DeschedulerPolicy; give each its own file");
-    found = &document;
-  }
-  if (!found) return base::invalid(path + ": holds no DeschedulerPolicy");
-  auto policy = api::decode_descheduler_policy(*found);
-  if (!policy) return policy.error().during(path);
-  api::FieldErrors errors = api::validate(policy->spec, evictors::Registry::builtin().names());
-  const auto of_args = strategies::validate(policy->spec.strategies);
-  errors.insert(errors.end(), of_args.begin(), of_args.end());
-  if (!errors.empty()) return api::to_error(errors).during(path);
-  return policy;
-}
-
-base::Result<base::TimePoint> choose_now(const std::string& flag, const Dump& dump) {
-  if (flag.empty()) {
-    if (dump.newest_time) return *dump.newest_time;
-    return base::invalid("the dump mentions no time; say --now");
-  }
-  if (const auto time = base::parse_time(flag)) return *time;
-  return base::invalid(fmt::format("--now: \"{}\" is no RFC 3339 time such as 2026-11-21T12:00:00Z", flag));
-}
 
 double share(api::Quantity used, api::Quantity all) {
   return all.milli() > 0 ? static_cast<double>(used.milli()) / static_cast<double>(all.milli()) : 0;
@@ -178,7 +147,9 @@ api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& 
 }
 
 base::Status simulate(const SimulateOptions& options) {
-  const auto policy = load_policy(options.policy);
+  const auto policies = load_policies(options.policy);
+  if (!policies) return policies.error();
+  const auto policy = choose_policy(*policies, options.policy_name, options.policy);
   if (!policy) return policy.error();
   auto dump = load_dump(options.snapshot);
   if (!dump) return dump.error();
