@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 seconds=${1:-30}
 build=build/fuzz
 cmake --preset debug -B "$build" -DCMAKE_CXX_COMPILER=clang++-14 -DEVACUATOR_FUZZERS=ON -DEVACUATOR_TESTS=ON \
-  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" >/dev/null
+  -DCMAKE_UNITY_BUILD=ON -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" >/dev/null
 cmake --build "$build" --parallel "$(nproc)" --target fuzzers
 failed=0
 for fuzzer in "$build"/test/fuzz/fuzz_*; do
@@ -19,6 +19,8 @@ for fuzzer in "$build"/test/fuzz/fuzz_*; do
   echo "== $name"
   "$fuzzer" -max_total_time="$seconds" -max_len=65536 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="$corpus/" "$corpus" "${seeds[@]}" 2>&1 | grep -E 'stat::number_of_executed|ERROR|SUMMARY|BINGO|Test unit' || true
-  compgen -G "$corpus/crash-*" >/dev/null && failed=1
+  for kind in crash leak oom timeout; do
+    ! compgen -G "$corpus/$kind-*" >/dev/null || failed=1
+  done
 done
 exit "$failed"
