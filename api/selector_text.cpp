@@ -115,8 +115,8 @@ void put_plain_ones_first(std::vector<SelectorRequirement>& requirements) {
   const auto is_plain = [](const SelectorRequirement& each) {
     return each.op == SelectorOperator::kIn && each.values.size() == 1;
   };
-  const auto others = std::ranges::stable_partition(requirements, is_plain);
-  std::stable_sort(requirements.begin(), others.begin(), [](const auto& a, const auto& b) { return a.key < b.key; });
+  const auto others = std::stable_partition(requirements.begin(), requirements.end(), is_plain);
+  std::stable_sort(requirements.begin(), others, [](const auto& a, const auto& b) { return a.key < b.key; });
 }
 
 }  // namespace

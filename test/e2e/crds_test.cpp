@@ -108,7 +108,9 @@ TEST_F(Crds, ValidateNamesTheFieldAndPassesTheSamples) {
 TEST_F(Crds, TheSamplesApply) {
   std::vector<std::string> files;
   for (const char* name :
-       {"policy-podlifetime", "policy-lownodeutilization", "statefulset", "evacuation", "handoff-deployment"}) {
+       {"policy-podlifetime", "policy-lownodeutilization", "policy-highnodeutilization", "policy-removeduplicates",
+        "policy-toomanyrestarts", "policy-interpodantiaffinity", "policy-nodeaffinity", "policy-nodetaints",
+        "statefulset", "evacuation", "handoff-deployment"}) {
     files.push_back("--filename=" + std::string(EVACUATOR_SOURCE_DIR) + "/config/samples/" + name + ".yaml");
   }
   const auto all = [&](std::vector<std::string> command) {
@@ -118,7 +120,8 @@ TEST_F(Crds, TheSamplesApply) {
   all({"apply"});
 
   const std::string removed = all({"delete"});
-  for (const char* name : {"renew-daily", "spread-load", "web-1-by-hand", "\"database\""}) {
+  for (const char* name : {"renew-daily", "spread-load", "pack-batch", "spread-replicas", "crash-loops", "keep-apart",
+                           "right-nodes", "respect-taints", "web-1-by-hand", "\"database\""}) {
     EXPECT_NE(removed.find(name), std::string::npos) << name << " was not there: " << removed;
   }
 }
