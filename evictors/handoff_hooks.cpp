@@ -323,6 +323,16 @@ HookRun hook_run(const Context& context, const PolicyHooks& hooks, HookPoint poi
   return hook->is_job() ? job_run(context, *hook, point) : webhook_run(context, *hook, point);
 }
 
+std::optional<base::TimePoint> next_hook_call(const Context& context) {
+  std::optional<base::TimePoint> soonest;
+  for (const HookPoint point : kHookPoints) {
+    const auto next = base::parse_time(hook_ref(context, point, "Next"));
+    if (hook_ref(context, point) != kHookRunning || !next || *next <= context.now) continue;
+    soonest = std::min(soonest.value_or(*next), *next);
+  }
+  return soonest;
+}
+
 bool hook_begun(const Context& context, HookPoint point) {
   if (!hook_ref(context, point).empty()) return true;
   const auto& intent = context.evacuation.status.intent;

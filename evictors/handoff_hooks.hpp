@@ -51,6 +51,9 @@ HookRun hook_run(const Context& context, const PolicyHooks& hooks, HookPoint poi
 /// It was asked for in this attempt, whatever came of it.
 bool hook_begun(const Context& context, HookPoint point);
 
+/// When a webhook that is at work wants to be asked again; nullopt: none said so, or the time has come.
+std::optional<base::TimePoint> next_hook_call(const Context& context);
+
 /// What `run` adds to status.refs.
 Refs hook_refs(const Context& context, const PolicyHooks& hooks, HookPoint point, const HookRun& run);
 

@@ -164,6 +164,13 @@ std::vector<Read> StatefulHandoff::reads(const Context& context) const {
   return reads;
 }
 
+/// A webhook may want to be asked sooner than we look by ourselves.
+base::seconds StatefulHandoff::poll_interval(const Context& context) const {
+  const base::seconds usual = Evictor::poll_interval(context);
+  const auto next = next_hook_call(context);
+  return next ? std::clamp(std::chrono::ceil<base::seconds>(*next - context.now), base::seconds(1), usual) : usual;
+}
+
 Probe StatefulHandoff::probe(const Context& context) const {
   const PolicyHooks hooks = policy_hooks(context);
   const HandoffAdapter* adapter = adapter_of(context);

@@ -15,6 +15,7 @@ class StatefulHandoff final : public Evictor {
   api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
                             const api::FieldPath& path) const override;
   std::vector<Read> reads(const Context& context) const override;
+  base::seconds poll_interval(const Context& context) const override;
   Arrival verify(const Context& context) const override;
   Probe probe(const Context& context) const override;
   Plan plan(const Context& context) const override;

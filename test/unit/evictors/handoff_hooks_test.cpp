@@ -256,6 +256,23 @@ TEST(WebhookHook, BoundsWhatIsRememberedOfHostileAnswers) {
   EXPECT_EQ(asks.action(), "CallHookPre");
 }
 
+TEST(Hooks, OfAWebhookAreAskedAgainWhenItWantsToBe) {
+  Hooked scene(Json{{"pre", kWebhook}});
+  const auto pause = [&] { return StatefulHandoff().poll_interval(scene.look()); };
+  EXPECT_EQ(pause(), seconds(5)) << "nothing was asked yet";
+  scene.answer(200, R"({"done":false,"retryAfterSeconds":2})");
+  EXPECT_EQ(pause(), seconds(2));
+  scene.now += seconds(2);
+  EXPECT_EQ(scene.action(), "CallHookPre");
+  scene.answer(200, R"({"done":false,"retryAfterSeconds":30})");
+  EXPECT_EQ(pause(), seconds(5)) << "the pod is looked after meanwhile";
+  scene.now += seconds(27);
+  EXPECT_EQ(pause(), seconds(3));
+  scene.now += seconds(3);
+  scene.answer(200, R"({"done":true})");
+  EXPECT_EQ(pause(), seconds(5));
+}
+
 // --- Jobs
 
 TEST(JobHook, BuildsTheJobFromThePolicysTemplate) {
