@@ -1,6 +1,9 @@
 // Scenario 11: `kubectl evacuator node` empties a node of thirty pods within their budgets, and the operator is killed
 // while it does.
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "test/e2e/process.hpp"
 #include "test/e2e/scenario.hpp"
 
@@ -44,12 +47,21 @@ class Node : public Scenario {
     return std::make_unique<Process>(options);
   }
 
+  /// No eviction call is on its way. Kubernetes may charge one that is cut off to the budget for two minutes
+  /// (status.disruptedPods) although the pod stays: crash_test.cpp has that, here it would only take time.
+  bool is_quiet() const {
+    const auto all = api().list(path::evacuations(ns()));
+    return std::all_of(all.begin(), all.end(), [](const Json& each) {
+      const Json::json_pointer resolved("/status/intent/resolved");
+      return phase_of(each) != "Requesting" || each.value(resolved, false);
+    });
+  }
   int granted() const { return static_cast<int>(grants_by_uid(pod_calls()).size()); }
   void await_granted(int count, Process& drain, const Operator& op) const {
-    await(std::to_string(count) + " evictions", [&](std::string& seen) {
+    await(std::to_string(count) + " evictions and none on its way", [&](std::string& seen) {
       seen = std::to_string(granted()) + " evictions granted\n" + read_file(drain.log()) + op.log_tail();
       if (!drain.running()) throw Failure("the plugin ended early:\n" + read_file(drain.log()));
-      return granted() >= count;
+      return granted() >= count && is_quiet();
     });
   }
 };
@@ -65,7 +77,7 @@ TEST_F(Node, IsEmptiedWithinTheBudgetsThroughTwoCrashes) {
   await_granted(5, *drain, op);
   EXPECT_TRUE(api().get(path::nodes(node)).at("spec").value("unschedulable", false));
   op.crash();
-  await_granted(kPods / 2, *drain, op);
+  await_granted(kPods / 3, *drain, op);
   op.crash();
   EXPECT_LT(granted(), kPods) << "all was over before the last strike";
   const auto code = await(
