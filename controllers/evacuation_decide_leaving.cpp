@@ -287,6 +287,14 @@ std::optional<evictors::Action> last_cleanup(const Draft& draft) {
   return actions.empty() ? std::nullopt : std::optional(std::move(actions.front()));
 }
 
+/// Silence, or what the calls that were to take it back were answered.
+std::string why_not_undone(const api::EvacuationStatus& status) {
+  const auto& last = status.last_response;
+  const bool refused = last && last->code >= 400 && last->time >= status.abort->started_at;
+  if (!refused) return "the pod's owner did not confirm the abort in time";
+  return fmt::format("could not be taken back in time: {} {}", last->code, last->message);
+}
+
 }  // namespace
 
 Step leave_attempt(Draft& draft, EvacuationPhase next, std::string_view why, std::string message) {
@@ -327,7 +335,7 @@ Step decide_aborting(Draft& draft) {
     return rolled_back(draft, how_rolled_back(rollback));
   }
   if (draft.expired(deadline)) {
-    return not_rolled_back(draft, "AbortTimeout", "the pod's owner did not confirm the abort in time");
+    return not_rolled_back(draft, "AbortTimeout", why_not_undone(status));
   }
   // An operator that never answered gets a limited time: be there when it is over.
   const base::TimePoint patience = status.abort->started_at + draft.timeouts().acknowledge;

@@ -197,6 +197,20 @@ TEST(Handoff, AnIgnoredAbortEndsWithoutRetryButClean) {
   EXPECT_TRUE(life.seen.evacuation.meta.finalizers.empty());
 }
 
+TEST(Handoff, AnAbortThatIsRefusedIsToldWithItsAnswer) {
+  Life life = acknowledged();
+  life.cancel();
+  life.tick();
+  EXPECT_EQ(life.action(), "Abort");
+  life.answer(403, status_body(403, "cannot patch resource pods"));
+  life.advance(seconds(300));
+  life.tick();
+  EXPECT_EQ(life.condition_reason("RollbackComplete"), "AbortTimeout");
+  const std::string message = life.condition("RollbackComplete")->message;
+  EXPECT_NE(message.find("403"), std::string::npos) << message;
+  EXPECT_NE(message.find("cannot patch resource pods"), std::string::npos) << message;
+}
+
 TEST(Handoff, AHeartbeatThatDoesNotChangeIsNone) {
   Life life = acknowledged({handoff("timeout", "10h")});
   const auto first = life.now;
