@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "api/core_codec.hpp"
-#include "controllers/evacuation_io.hpp"
+#include "controllers/evacuation_pass.hpp"
 #include "evictors/eviction_call.hpp"
 
 namespace controllers {
@@ -22,28 +22,11 @@ constexpr int kConflictRetries = 4;
 /// A PDB that shows allowance right after it refused is asked again this soon, a few times.
 constexpr base::seconds kRetryOnAllowance{1};
 constexpr int kRetriesOnAllowance = 3;
-/// A read may depend on another one's answer this deep.
-constexpr int kMaxReadRounds = 6;
-/// Earlier Evacuations of a workload that the ETA is taken from.
-constexpr std::size_t kPastConsidered = 16;
 /// After an answer that could not be stored: 1 s, doubling up to about a minute.
 constexpr base::seconds kFirstHold{1};
 constexpr int kMaxHoldDoublings = 6;
 
 std::string pod_index_key(const std::string& ns, const std::string& name) { return ns + "/" + name; }
-
-/// Of one that succeeded: from its last InProgress to the pod's leaving. nullopt: nobody worked on it for a while.
-std::optional<base::Duration> time_in_progress(const api::Evacuation& evacuation) {
-  const auto& status = evacuation.status;
-  if (status.phase != EvacuationPhase::kSucceeded || !status.in_progress_since || !status.finished_at)
-    return std::nullopt;
-  for (auto entry = status.history.rbegin(); entry != status.history.rend(); ++entry) {
-    const bool left = entry->to == "Evicting" || entry->to == "Verifying";
-    if (left && entry->time > *status.in_progress_since && entry->from != "Evicting")
-      return entry->time - *status.in_progress_since;
-  }
-  return std::nullopt;
-}
 
 const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
   for (const api::Blocker& each : evacuation.status.blocked_by) {
@@ -77,184 +60,9 @@ void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Sto
                  [](const api::PodDisruptionBudget& each) { return std::vector{each.meta.ns}; });
 }
 
-/// One reconcile. `seen` is what decide() gets; what of it is live is tracked beside it.
-class EvacuationReconciler::Pass {
- public:
-  Pass(EvacuationReconciler& shell, const api::ObjectKey& key)
-      : shell_(shell), deps_(shell.deps_), key_(key), log_(deps_.log.with({kv("evacuation", key.to_string())})) {}
-
-  base::Result<Requeue> run();
-
- private:
-  /// What to do after a step of run().
-  enum class Go { kOn, kGone };
-
-  bool observe_cached();
-  void observe_surroundings();
-  void observe_past();
-  void check_spec();
-  base::Result<Go> refresh();
-  base::Result<Go> refresh_evacuation();
-  bool take_cached();
-  base::Status refresh_pod();
-  base::Status read_documents();
-  base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
-  evictors::Answer send(const std::string& service, const kube::Request& request);
-  evictors::Answer send_limited(const evictors::Action& action);
-  void ask_for_slot(bool needs_room);
-  base::Result<Requeue> settle(const Decision& decision);
-  Requeue look_after(const Requeue& requeue) const;
-  void note_dead(const std::string& evictor);
-  base::Result<Go> carry_out(const Decision& decision);
-  base::Result<Go> change_main(const Decision& decision);
-  base::Result<Go> store_status(const Decision& decision);
-  base::Result<Go> call(const evictors::Action& action);
-  base::Result<Go> record_answer(const evictors::Action& action, const evictors::Answer& answer);
-  base::Result<Go> after_write(base::Result<StoredEvacuation> written);
-  void take_pod_from(const evictors::Action& action, const evictors::Answer& answer);
-  void retry_on_allowance();
-  base::Status check_leader() const;
-
-  EvacuationReconciler& shell_;
-  const Dependencies& deps_;
-  const api::ObjectKey& key_;
-  const base::Log log_;
-  Observed seen_;
-  std::optional<StoredEvacuation> stored_;  ///< what the next write is based on
-  bool evacuation_is_live_ = false;         ///< stored_ was read or written in this pass
-  bool cache_lags_ = false;                 ///< a write based on the cache was refused, or the cache will not do
-  bool pod_is_live_ = false;
-  bool reads_more_ = false;  ///< the evictor looks at more than the pod: nothing tells us when that changes
-  bool removed_ = false;
-};
-
 base::Status EvacuationReconciler::Pass::check_leader() const {
   if (deps_.may_act()) return base::Done{};
   return base::Error{base::ErrorCode::kCancelled, "this replica does not lead (any more)"};
-}
-
-bool EvacuationReconciler::Pass::observe_cached() {
-  const auto cached = deps_.evacuations.get(key_);
-  if (!cached) return false;
-  seen_.evacuation = *cached;
-  seen_.pod = deps_.pods.get({key_.ns, cached->spec.pod_ref.name});
-  seen_.poked = shell_.take_poke(key_);
-  seen_.actor = deps_.identity;
-  seen_.eviction_version = deps_.eviction_version;
-  seen_.resumed_at = base::TimePoint(base::Duration(shell_.resumed_at_.load()));
-  if (deps_.services) seen_.services = deps_.services->names();
-  {
-    const std::scoped_lock lock(shell_.mutex_);
-    seen_.dead_until = shell_.dead_until_;
-  }
-  observe_surroundings();
-  return true;
-}
-
-/// Siblings, PDBs, duplicates, the spec's validity: whatever the phase needs beyond the pod.
-void EvacuationReconciler::Pass::observe_surroundings() {
-  const api::Evacuation& evacuation = seen_.evacuation;
-  seen_.duplicate_of.clear();
-  if (evacuation.status.phase == EvacuationPhase::kPending) {
-    seen_.duplicate_of = deps_.admission.duplicate_of(evacuation);
-    check_spec();
-  }
-  seen_.pdbs.clear();
-  if (seen_.pod) {
-    for (auto& pdb : deps_.pdbs.by_index(kPdbsByNamespace, key_.ns)) {
-      if (pdb->covers(*seen_.pod)) seen_.pdbs.push_back(std::move(pdb));
-    }
-  }
-  observe_past();
-  seen_.siblings.clear();
-  seen_.desired_replicas.reset();
-  const bool here = seen_.pod && seen_.pod->uid() == evacuation.spec.pod_ref.uid && !seen_.pod->is_terminal();
-  const auto& owner = evacuation.status.pod_owner;
-  if (here || !owner || api::is_terminal(evacuation.status.phase)) return;
-  std::set<std::string> claimed;
-  for (const auto& other : deps_.evacuations.by_index(kEvacuationsByOwner, owner->uid)) {
-    if (other->meta.key() == key_ || !other->status.outcome || !other->status.outcome->replacement) continue;
-    claimed.insert(other->status.outcome->replacement->uid);
-  }
-  for (auto& pod : deps_.pods.by_index(kPodsByOwner, owner->uid)) {
-    const bool taken = claimed.contains(pod->meta.uid);
-    seen_.siblings.push_back({std::move(pod), taken});
-  }
-  if (deps_.desired_replicas) seen_.desired_replicas = deps_.desired_replicas(key_.ns, *owner);
-}
-
-/// For the ETA and the scale of the total timeout.
-void EvacuationReconciler::Pass::observe_past() {
-  seen_.past_durations.clear();
-  const auto& owner = seen_.evacuation.status.pod_owner;
-  const auto phase = seen_.evacuation.status.phase;
-  if (!owner || (phase != EvacuationPhase::kRequesting && phase != EvacuationPhase::kInProgress)) return;
-  std::vector<std::pair<base::TimePoint, base::Duration>> past;
-  for (const auto& other : deps_.evacuations.by_index(kEvacuationsByOwner, owner->uid)) {
-    if (const auto lasted = time_in_progress(*other)) past.emplace_back(*other->status.finished_at, *lasted);
-  }
-  std::sort(past.rbegin(), past.rend());
-  if (past.size() > kPastConsidered) past.resize(kPastConsidered);
-  for (const auto& [finished, lasted] : past) seen_.past_durations.push_back(lasted);
-  std::sort(seen_.past_durations.begin(), seen_.past_durations.end());
-}
-
-void EvacuationReconciler::Pass::check_spec() {
-  seen_.spec_problem.clear();
-  if (stored_ && !stored_->problem.empty()) {
-    seen_.spec_problem = stored_->problem;
-    return;
-  }
-  auto errors = api::validate(seen_.evacuation.spec, deps_.evictors.names());
-  for (auto& error : deps_.evictors.validate(seen_.evacuation.spec.evictors, api::FieldPath("spec.evictors"))) {
-    const bool known =
-        std::any_of(errors.begin(), errors.end(), [&](const auto& each) { return each.path == error.path; });
-    if (!known) errors.push_back(std::move(error));
-  }
-  if (!errors.empty()) seen_.spec_problem = api::to_error(errors).message;
-}
-
-base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh_evacuation() {
-  auto live = read_evacuation(deps_.client, key_);
-  if (!live && base::is_not_found(live.error())) return Go::kGone;
-  if (!live) return live.error().during("reading the Evacuation");
-  const bool began = live->evacuation.status.phase != EvacuationPhase::kPending;
-  if (!live->problem.empty() && began && !api::is_terminal(live->evacuation.status.phase)) {
-    return base::invalid(live->problem).during("the spec of a running Evacuation became unreadable");
-  }
-  stored_ = *std::move(live);
-  evacuation_is_live_ = true;
-  seen_.evacuation = stored_->evacuation;
-  return Go::kOn;
-}
-
-/// A write guarded by the resourceVersion proves that the cached object is the newest: then no read is needed before
-/// it.
-bool EvacuationReconciler::Pass::take_cached() {
-  const api::Evacuation& cached = seen_.evacuation;
-  if (cache_lags_ || cached.spec.pod_ref.name.empty() || cached.meta.resource_version.empty()) return false;
-  stored_ = StoredEvacuation{cached, {}};
-  return true;
-}
-
-base::Status EvacuationReconciler::Pass::refresh_pod() {
-  pod_is_live_ = false;
-  auto body = deps_.client.get(kube::kPods, {key_.ns, seen_.evacuation.spec.pod_ref.name});
-  if (!body && !base::is_not_found(body.error())) return body.error().during("reading the pod");
-  seen_.pod = nullptr;
-  if (body) {
-    auto pod = api::decode_pod(*body);
-    if (!pod || pod->meta.uid.empty()) return base::unavailable("the server's answer is no pod");
-    seen_.pod = std::make_shared<const api::Pod>(*std::move(pod));
-  }
-  pod_is_live_ = true;
-  return base::Done{};
-}
-
-evictors::Answer EvacuationReconciler::Pass::send(const std::string& service, const kube::Request& request) {
-  if (service.empty()) return deps_.client.send(request);
-  if (!deps_.services) return base::invalid(fmt::format("service {} is not in the operator's configuration", service));
-  return deps_.services->send(service, request);
 }
 
 /// No more evictions at once than configured, whatever the number of workers.
@@ -266,53 +74,6 @@ evictors::Answer EvacuationReconciler::Pass::send_limited(const evictors::Action
     ~Release() { slots.release(); }
   } release{*deps_.eviction_slots};
   return send(action.service, action.request);
-}
-
-base::Status EvacuationReconciler::Pass::read_documents_of(const std::string& evictor,
-                                                           const std::vector<evictors::Read>& reads) {
-  for (const evictors::Read& read : reads) {
-    auto answer = send(read.service, read.request);
-    if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
-    auto& known = seen_.documents[evictor];
-    if (answer) {
-      known.push_back({read.name, answer->status, std::move(answer->body)});
-    } else {
-      known.push_back({read.name, 0, answer.error().message});
-    }
-  }
-  return base::Done{};
-}
-
-/// What the evictors ask for beside the pod, until they want nothing more.
-base::Status EvacuationReconciler::Pass::read_documents() {
-  seen_.documents.clear();
-  for (int round = 0; round < kMaxReadRounds; ++round) {
-    const auto wanted = wanted_reads(seen_, deps_.evictors, deps_.clock.now());
-    if (wanted.empty()) return base::Done{};
-    reads_more_ = true;
-    for (const auto& [evictor, reads] : wanted) {
-      if (auto read = read_documents_of(evictor, reads); !read) return read;
-    }
-  }
-  return base::Done{};
-}
-
-/// Everything that leads to a write or a call is decided on live reads: the caches lag.
-base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh() {
-  if (!stored_ && !take_cached()) {
-    auto evacuation = refresh_evacuation();
-    if (!evacuation || *evacuation == Go::kGone) return evacuation;
-  }
-  const bool unnamed = seen_.evacuation.spec.pod_ref.name.empty();
-  if (unnamed) {
-    pod_is_live_ = true;
-    seen_.pod = nullptr;
-  } else if (auto pod = refresh_pod(); !pod) {
-    return pod.error();
-  }
-  observe_surroundings();
-  if (auto read = read_documents(); !read) return read.error();
-  return Go::kOn;
 }
 
 void EvacuationReconciler::Pass::ask_for_slot(bool needs_room) {

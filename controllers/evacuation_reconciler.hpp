@@ -85,7 +85,7 @@ class EvacuationReconciler {
                                              const api::PodDisruptionBudget* after);
 
  private:
-  class Pass;  // one reconcile, in the .cpp
+  class Pass;  // one reconcile: evacuation_pass.hpp
 
   /// Who waits for which PDB, and who was just woken: memory only, rebuilt by reconciling.
   struct Waiting {

@@ -1,0 +1,68 @@
+#pragma once
+
+/// One reconcile of one Evacuation; internal to evacuation_reconciler.cpp and evacuation_observe.cpp.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controllers/evacuation_io.hpp"
+#include "controllers/evacuation_reconciler.hpp"
+
+namespace controllers {
+
+/// One reconcile. `seen` is what decide() gets; what of it is live is tracked beside it.
+class EvacuationReconciler::Pass {
+ public:
+  Pass(EvacuationReconciler& shell, const api::ObjectKey& key)
+      : shell_(shell), deps_(shell.deps_), key_(key), log_(deps_.log.with({base::kv("evacuation", key.to_string())})) {}
+
+  base::Result<Requeue> run();
+
+ private:
+  /// What to do after a step of run().
+  enum class Go { kOn, kGone };
+
+  // --- evacuation_observe.cpp: what is seen, first in the caches, then live
+  bool observe_cached();
+  void observe_surroundings();
+  void observe_past();
+  void check_spec();
+  base::Result<Go> refresh();
+  base::Result<Go> refresh_evacuation();
+  bool take_cached();
+  base::Status refresh_pod();
+  base::Status read_documents();
+  base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
+  evictors::Answer send(const std::string& service, const kube::Request& request);
+
+  // --- evacuation_reconciler.cpp: what is done about it
+  evictors::Answer send_limited(const evictors::Action& action);
+  void ask_for_slot(bool needs_room);
+  base::Result<Requeue> settle(const Decision& decision);
+  Requeue look_after(const Requeue& requeue) const;
+  void note_dead(const std::string& evictor);
+  base::Result<Go> carry_out(const Decision& decision);
+  base::Result<Go> change_main(const Decision& decision);
+  base::Result<Go> store_status(const Decision& decision);
+  base::Result<Go> call(const evictors::Action& action);
+  base::Result<Go> record_answer(const evictors::Action& action, const evictors::Answer& answer);
+  base::Result<Go> after_write(base::Result<StoredEvacuation> written);
+  void take_pod_from(const evictors::Action& action, const evictors::Answer& answer);
+  void retry_on_allowance();
+  base::Status check_leader() const;
+
+  EvacuationReconciler& shell_;
+  const Dependencies& deps_;
+  const api::ObjectKey& key_;
+  const base::Log log_;
+  Observed seen_;
+  std::optional<StoredEvacuation> stored_;  ///< what the next write is based on
+  bool evacuation_is_live_ = false;         ///< stored_ was read or written in this pass
+  bool cache_lags_ = false;                 ///< a write based on the cache was refused, or the cache will not do
+  bool pod_is_live_ = false;
+  bool reads_more_ = false;  ///< the evictor looks at more than the pod: nothing tells us when that changes
+  bool removed_ = false;
+};
+
+}  // namespace controllers
