@@ -77,12 +77,14 @@ void follow_readiness(Draft& draft, const evictors::Observation& remote) {
   }
 }
 
-/// NextEvictor: the next one in the chain that can move this pod.
-std::optional<Resolution> next_evictor(const Draft& draft) {
-  if (!draft.pod() || !draft.attempts_left()) return std::nullopt;
-  std::string why_not;
+/// NextEvictor: the next one in the chain that can, and may, move this pod; nullopt and why not.
+std::optional<Resolution> next_evictor(const Draft& draft, std::string* why_not) {
+  if (!draft.pod() || !draft.attempts_left()) {
+    *why_not = draft.pod() ? "no attempt is left for the next evictor" : "the pod is gone";
+    return std::nullopt;
+  }
   std::optional<base::TimePoint> ask_again;
-  return resolve_evictor(draft, draft.status().evictor_index + 1, &why_not, &ask_again);
+  return resolve_evictor(draft, draft.status().evictor_index + 1, why_not, &ask_again);
 }
 
 Step switch_evictor(Draft& draft, const Resolution& next, std::string_view why, const std::string& message) {
@@ -96,7 +98,9 @@ Step remote_failed(Draft& draft, const evictors::RemoteFailure& failure) {
   const std::string text = fmt::format("{}: {}", failure.reason, failure.message);
   draft.note(true, "HandoffFailed", text);
   if (failure.try_next) {
-    if (const auto next = next_evictor(draft)) return switch_evictor(draft, *next, failure.complete_reason, text);
+    std::string why_not;
+    if (const auto next = next_evictor(draft, &why_not))
+      return switch_evictor(draft, *next, failure.complete_reason, text);
   }
   if (failure.retryable) return retry_or_fail(draft, failure.complete_reason, text);
   return leave_attempt(draft, EvacuationPhase::kFailed, failure.complete_reason, text);
@@ -199,8 +203,12 @@ Step timed_out(Draft& draft, std::string_view reason, std::string message) {
     case api::OnTimeout::kFail: return leave_attempt(draft, EvacuationPhase::kFailed, reason, std::move(message));
     case api::OnTimeout::kNextEvictor: break;
   }
-  const auto next = next_evictor(draft);
-  if (!next) return leave_attempt(draft, EvacuationPhase::kFailed, reason, std::move(message));
+  std::string why_not;
+  const auto next = next_evictor(draft, &why_not);
+  if (!next) {
+    return leave_attempt(draft, EvacuationPhase::kFailed, reason,
+                         fmt::format("{}; no other evictor takes over: {}", message, why_not));
+  }
   return switch_evictor(draft, *next, reason, message);
 }
 

@@ -219,6 +219,15 @@ Step prepare(Draft& draft, evictors::Action action) {
   return draft.act(std::move(action));
 }
 
+/// T22: the evictor before entry `end` of the chain for which only the pod's owner may let it go; empty: none.
+std::string owners_evictor(const Draft& draft, const std::vector<api::EvictorChoice>& chain, std::size_t end) {
+  for (std::size_t i = 0; i < std::min(end, chain.size()); ++i) {
+    const evictors::Evictor* evictor = draft.registry().find(chain[i].name);
+    if (evictor && evictor->owner_decides(draft.context_for(chain[i].name))) return chain[i].name;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<Resolution> resolve_evictor(const Draft& draft, std::int32_t from, std::string* why_not,
@@ -232,6 +241,12 @@ std::optional<Resolution> resolve_evictor(const Draft& draft, std::int32_t from,
       continue;
     }
     evictors::Probe probe = evictor->probe(draft.context_for(chain[i].name));
+    if (probe.support == evictors::Support::kSupported && !probe.required) {
+      if (const std::string before = owners_evictor(draft, chain, i); !before.empty()) {
+        *why_not += fmt::format("{}: only its owner lets this pod go, who is asked by {}", chain[i].name, before);
+        continue;
+      }
+    }
     if (probe.support == evictors::Support::kSupported) {
       return Resolution{chain[i].name, static_cast<std::int32_t>(i), std::move(probe)};
     }

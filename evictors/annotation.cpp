@@ -195,6 +195,14 @@ Verdict Annotation::classify(const Context& context, const Action& action, const
   return announced ? classify_eviction(answer, kAccepted) : classify_eviction(answer);
 }
 
+/// A handoff whose mode annotation is gone is not known to be optional.
+bool Annotation::owner_decides(const Context& context) const {
+  const api::EvacuationStatus& status = context.evacuation.status;
+  const bool handed_over = status.evictor == kName && status.adapter == kGeneric;
+  if (handed_over && !read_capability(*context.pod)) return true;
+  return Evictor::owner_decides(context);
+}
+
 std::vector<Action> Annotation::undo(const Context& context) const {
   const HandoffState state = read_handoff(*context.pod, token_of(context));
   if (!state.requested || state.abort_written || state.aborted || state.failed) return {};

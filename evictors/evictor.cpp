@@ -50,6 +50,11 @@ std::string_view Context::ref(std::string_view name) const {
   return {};
 }
 
+bool Evictor::owner_decides(const Context& context) const {
+  const Probe found = probe(context);
+  return found.support == Support::kSupported && found.required;
+}
+
 Timeouts effective_timeouts(const api::EvacuationSpec& spec) {
   const Timeouts defaults;
   const api::EvacuationTimeouts& wish = spec.timeouts;

@@ -233,6 +233,10 @@ class Evictor {
   /// may move the pod; it need not have read anything yet.
   virtual bool needs_room(const Context&) const { return false; }
 
+  /// May this pod go only by the word of its owner, for whom this evictor speaks? Then no evictor takes over from it
+  /// that does not ask the owner itself (Probe::required), whatever timed out or failed (protocols T22).
+  virtual bool owner_decides(const Context& context) const;
+
   /// Calls that take back what this attempt started, in order; the first one is sent, then it is asked again.
   /// Empty: nothing (more) to send. Only ever touches what carries our token.
   virtual std::vector<Action> undo(const Context& context) const = 0;

@@ -404,6 +404,11 @@ bool KubeVirt::needs_room(const Context& context) const {
   return strategy == "LiveMigrate" || strategy == "LiveMigrateIfPossible";
 }
 
+/// Once it is known for a VM, a label that somebody takes away makes it none the less.
+bool KubeVirt::owner_decides(const Context& context) const {
+  return context.evacuation.status.evictor == kName || Evictor::owner_decides(context);
+}
+
 std::vector<Action> KubeVirt::undo(const Context& context) const {
   const VmView view = read_vm(context);
   if (!view.seen() || !asked_for_anything(context) || has_moved(context, view) || is_in_post_copy(view)) return {};

@@ -8,6 +8,7 @@
 #include "evictors/annotation.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
+#include "evictors/handoff.hpp"
 #include "evictors/handoff_adapter.hpp"
 #include "evictors/handoff_hooks.hpp"
 #include "evictors/pod_patch.hpp"
@@ -265,6 +266,17 @@ Verdict StatefulHandoff::classify(const Context& context, const Action& action, 
   if (is_hook_action(action)) return classify_hook(context, action, answer);
   const HandoffAdapter* adapter = adapter_of(context);
   return adapter ? adapter->classify(context, action, answer) : classify_eviction(answer);
+}
+
+/// Labels and annotations that are taken away in the middle of it free no pod: what is known now is not known to be
+/// optional.
+bool StatefulHandoff::owner_decides(const Context& context) const {
+  const api::EvacuationStatus& status = context.evacuation.status;
+  const bool begun = status.evictor == kName && status.adapter != "none" && !status.adapter.empty();
+  if (!begun) return Evictor::owner_decides(context);
+  if (status.adapter != Annotation::kGeneric) return true;
+  const auto capability = read_capability(*context.pod);
+  return !capability || capability->required;
 }
 
 std::vector<Action> StatefulHandoff::undo(const Context& context) const {

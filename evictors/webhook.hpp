@@ -19,6 +19,8 @@ class Webhook final : public Evictor {
   Plan plan(const Context& context) const override;
   Observation observe(const Context& context) const override;
   Verdict classify(const Context& context, const Action& action, const Answer& answer) const override;
+  /// The service is of whoever listed it, not the pod's owner: what is listed behind it may follow.
+  bool owner_decides(const Context&) const override { return false; }
   std::vector<Action> undo(const Context& context) const override;
   Rollback undone(const Context& context) const override;
   std::vector<Action> cleanup(const Context& context) const override;
