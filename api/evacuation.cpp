@@ -138,6 +138,7 @@ constexpr std::array kStatusTexts = {StatusText{"reason", &EvacuationStatus::rea
                                      StatusText{"adapter", &EvacuationStatus::adapter},
                                      StatusText{"token", &EvacuationStatus::token},
                                      StatusText{"workloadGroup", &EvacuationStatus::workload_group},
+                                     StatusText{"group", &EvacuationStatus::group},
                                      StatusText{"lastHeartbeatValue", &EvacuationStatus::last_heartbeat_value}};
 
 EvacuationStatus evacuation_status_of(const Json& json) {

@@ -187,6 +187,7 @@ struct EvacuationStatus {
   std::int32_t attempt = 0;
   std::string token;
   std::string workload_group;                 ///< resolved concurrency group (owner UID)
+  std::string group;                          ///< gang that the pod leaves with (api/gang.hpp); empty: it leaves alone
   std::optional<OwnerReference> pod_owner;    ///< the pod's controller, kept because the pod will be gone
   std::optional<base::TimePoint> started_at;  ///< slot acquired
   std::optional<base::TimePoint> attempt_started_at;

@@ -9,12 +9,12 @@ namespace {
 
 namespace names = well_known;
 
-constexpr std::size_t kMaxName = 253;
+constexpr std::size_t kMaxGangName = 253;
 constexpr std::int32_t kLeaderOrder = 1;
 
 std::optional<std::string> declared(const Pod& pod) {
   for (const StringMap* map : {&pod.meta.annotations, &pod.meta.labels}) {
-    if (const std::string* name = map->find(names::kGangKey)) return name->substr(0, kMaxName);
+    if (const std::string* name = map->find(names::kGangKey)) return name->substr(0, kMaxGangName);
   }
   return std::nullopt;
 }

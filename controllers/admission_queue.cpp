@@ -121,8 +121,8 @@ void AdmissionQueue::set_scopes(Entry& entry, AdmissionRequest request) {
   entry.request = std::move(request);
   if (ids == entry.scopes) return scopes_.detach(ids);
   leave_line(entry);
-  if (entry.counted_slot) scopes_.count(entry.scopes, Part::kDeparture, -1);
-  if (entry.counted_arrival) scopes_.count(entry.scopes, Part::kArrival, -1);
+  if (entry.counted_slot) scopes_.count(entry.scopes, Part::kDeparture, -1, entry.counted_gang);
+  if (entry.counted_arrival) scopes_.count(entry.scopes, Part::kArrival, -1, entry.counted_gang);
   entry.counted_slot = entry.counted_arrival = false;
   scopes_.reopen(entry.scopes);
   scopes_.detach(entry.scopes);
@@ -133,8 +133,10 @@ void AdmissionQueue::recount(Entry& entry) {
   const bool slot = entry.holds_slot || entry.reserved > 0;
   const bool arrival = slot || entry.holds_arrival;
   const bool frees = (entry.counted_slot && !slot) || (entry.counted_arrival && !arrival);
-  if (slot != entry.counted_slot) scopes_.count(entry.scopes, Part::kDeparture, slot ? 1 : -1);
-  if (arrival != entry.counted_arrival) scopes_.count(entry.scopes, Part::kArrival, arrival ? 1 : -1);
+  if (!entry.counted_slot && !entry.counted_arrival) entry.counted_gang = entry.request.gang;
+  if (slot != entry.counted_slot) scopes_.count(entry.scopes, Part::kDeparture, slot ? 1 : -1, entry.counted_gang);
+  if (arrival != entry.counted_arrival)
+    scopes_.count(entry.scopes, Part::kArrival, arrival ? 1 : -1, entry.counted_gang);
   entry.counted_slot = slot;
   entry.counted_arrival = arrival;
   if (frees) scopes_.reopen(entry.scopes);
@@ -158,9 +160,9 @@ void AdmissionQueue::line_up(Entry& entry, const AdmissionOrder& order) {
   ready_.insert(order);
 }
 
-void AdmissionQueue::park(Entry& entry, const std::string& scope_id) {
+void AdmissionQueue::park(Entry& entry, const std::string& scope_id, std::int64_t need) {
   ready_.erase(*entry.waiting);
-  scopes_.park(scope_id, *entry.waiting);
+  scopes_.park(scope_id, *entry.waiting, need);
   entry.parked_at = scope_id;
 }
 
@@ -185,9 +187,12 @@ void AdmissionQueue::pump(Wakeups& wakeups) {
     const api::ObjectKey key = std::get<api::ObjectKey>(*ready_.begin());
     Entry& entry = entries_.at(key);
     if (!claimant(key, entry).empty() || cooling(entry.request, now)) {
-      leave_line(entry);  // its pod or workload was evacuated meanwhile, or will be: let it find out
+      stop_asking(entry);  // its pod or workload was evacuated meanwhile, or will be: let it find out
+      leave_line(entry);
       wakeups.push_back({key, {}});
-    } else if (const std::string* full = scopes_.first_full(entry.scopes, now)) {
+    } else if (entry.asks) {
+      if (!admit_gang(entry, now, wakeups)) break;
+    } else if (const std::string* full = scopes_.first_full(entry.scopes, now, *entry.waiting)) {
       park(entry, *full);
     } else {
       admit(entry, now);
@@ -199,10 +204,14 @@ void AdmissionQueue::pump(Wakeups& wakeups) {
 }
 
 /// Tokens come by themselves: whoever is first in line asks again then, and lets the others in.
-void AdmissionQueue::wake_at_tokens(base::TimePoint now, Wakeups& wakeups) const {
-  const auto cluster = scopes_.next_cluster_token(now);
-  if (cluster && !ready_.empty() && scopes_.total_has_room()) {
-    wakeups.push_back({std::get<api::ObjectKey>(*ready_.begin()), *cluster - now});
+void AdmissionQueue::wake_at_tokens(base::TimePoint now, Wakeups& wakeups) {
+  if (!ready_.empty()) {
+    const Entry& first = entries_.at(std::get<api::ObjectKey>(*ready_.begin()));
+    const auto count = first.asks ? static_cast<std::int64_t>(gang_of(first).size()) : 1;
+    const auto cluster = scopes_.next_cluster_token(now, count);
+    if (cluster && scopes_.total_has_room(count)) {
+      wakeups.push_back({std::get<api::ObjectKey>(*ready_.begin()), *cluster - now});
+    }
   }
   for (const auto& [key, at] : scopes_.next_in_rates(now)) {
     if (at > now) wakeups.push_back({key, at - now});
@@ -213,6 +222,7 @@ void AdmissionQueue::erase(const api::ObjectKey& key) {
   const auto at = entries_.find(key);
   if (at == entries_.end()) return;
   Entry& entry = at->second;
+  stop_asking(entry);
   leave_line(entry);
   entry.holds_slot = entry.holds_arrival = false;
   entry.reserved = 0;
@@ -234,7 +244,7 @@ void AdmissionQueue::show(const api::Evacuation& evacuation) {
     entry.paid = false;
   }
   // While it waits or is reserved its scopes are those it asked with: the store may not know the workload yet.
-  const bool asked = entry.reserved > 0 || entry.waiting;
+  const bool asked = entry.reserved > 0 || entry.waiting || entry.asks;
   if (!asked || entry.scopes.empty()) set_scopes(entry, admission_request(evacuation, nullptr, std::nullopt));
   recount(entry);
 }
@@ -256,6 +266,7 @@ Admission AdmissionQueue::request(const AdmissionRequest& request) {
     entry.wanted = std::max(request.attempt, 1);
     result.duplicate_of = claimant(request.key, entry);
     if (!result.duplicate_of.empty()) {
+      stop_asking(entry);
       leave_line(entry);
       return result;
     }
@@ -268,18 +279,24 @@ Admission AdmissionQueue::request(const AdmissionRequest& request) {
     set_scopes(entry, request);
     recount(entry);
     if (const auto cooling = this->cooling(request, clock_.now())) {
+      stop_asking(entry);
       leave_line(entry);
       result.slot.state = Slot::State::kWaiting;
       result.slot.limit = blocker_of(*cooling);
       result.slot.retry_at = cooling->until;
       return result;
     }
-    line_up(entry, admission_order(request));
+    if (request.gang.empty()) {
+      stop_asking(entry);
+      line_up(entry, admission_order(request));
+    } else {
+      ask_with_gang(entry);
+    }
     if (!entry.parked_at.empty()) scopes_.reopen(entry.parked_at);
     pump(wakeups);
     result.duplicate_of = claimant(request.key, entry);
     result.slot.state = entry.reserved > 0 ? Slot::State::kGranted : Slot::State::kWaiting;
-    if (entry.reserved == 0) result.slot.limit = scopes_.blocker(entry.parked_at);
+    if (entry.reserved == 0) result.slot.limit = entry.asks ? gang_blocker(entry) : scopes_.blocker(entry.parked_at);
   }
   wake(wakeups, &request.key);
   return result;
@@ -304,7 +321,9 @@ bool AdmissionQueue::expect_on(const api::ObjectKey& key, const std::string& nod
 void AdmissionQueue::withdraw(const api::ObjectKey& key) {
   apply([&] {
     const auto at = entries_.find(key);
-    if (at == entries_.end() || (!at->second.waiting && at->second.reserved == 0)) return;
+    if (at == entries_.end()) return;
+    if (!at->second.waiting && !at->second.asks && at->second.reserved == 0) return;
+    stop_asking(at->second);
     leave_line(at->second);
     scopes_.reopen(at->second.scopes);
     if (std::exchange(at->second.paid, false)) scopes_.give_tokens_back(at->second.request.policy);

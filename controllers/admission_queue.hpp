@@ -92,7 +92,9 @@ class AdmissionQueue {
     bool counted_arrival = false;
     bool paid = false;  ///< took tokens for the reservation
     std::optional<AdmissionOrder> waiting;
-    std::string parked_at;  ///< scope id; empty while waiting: in ready_
+    std::string parked_at;     ///< scope id; empty while waiting: in ready_
+    bool asks = false;         ///< with its gang; the first of those that ask stands in line for all
+    std::string counted_gang;  ///< that it was counted with
   };
   struct Wakeup {
     api::ObjectKey key;
@@ -114,13 +116,25 @@ class AdmissionQueue {
   void recount(Entry& entry);
   void leave_line(Entry& entry);
   void line_up(Entry& entry, const AdmissionOrder& order);
-  void park(Entry& entry, const std::string& scope_id);
+  void park(Entry& entry, const std::string& scope_id, std::int64_t need = 1);
   void pull_from_opened(base::TimePoint now);
   void pump(Wakeups& wakeups);
   void admit(Entry& entry, base::TimePoint now);
+
+  // Gangs, in admission_gangs.cpp: one stands in line for all; all are admitted, or none.
+  /// The ones that begin together with it: itself and, over all their views, whom it asks with and who has not begun.
+  /// Empty: one of them does not ask (yet).
+  std::vector<Entry*> gang_of(const Entry& entry);
+  void ask_with_gang(Entry& entry);
+  void stop_asking(Entry& entry);
+  AdmissionScopes::Needs needs_of(const std::vector<Entry*>& gang) const;
+  /// Why its gang waits. REQUIRES: entry.asks.
+  api::Blocker gang_blocker(const Entry& entry);
+  /// False: the cluster has no room for it, and nobody overtakes it.
+  bool admit_gang(Entry& first, base::TimePoint now, Wakeups& wakeups);
   /// Only what a policy asks for anew is left in peace: people may have reasons, and a retry has its own back-off.
   std::optional<CooldownLedger::Cooling> cooling(const AdmissionRequest& request, base::TimePoint now) const;
-  void wake_at_tokens(base::TimePoint now, Wakeups& wakeups) const;
+  void wake_at_tokens(base::TimePoint now, Wakeups& wakeups);
   void erase(const api::ObjectKey& key);
   std::string claimant(const api::ObjectKey& key, const Entry& entry) const;
 

@@ -4,8 +4,8 @@
 
 namespace controllers {
 
-base::TimePoint AdmissionRate::next_token(base::TimePoint now) const {
-  return full_at(now) - (capacity() - limit_.interval());
+base::TimePoint AdmissionRate::next_token(base::TimePoint now, std::int64_t count) const {
+  return full_at(now) - (capacity() - limit_.interval() * count);
 }
 
 void AdmissionRate::take(base::TimePoint now) { full_at_ = std::max(full_at(now), now) + limit_.interval(); }

@@ -13,9 +13,9 @@ class AdmissionRate {
   explicit AdmissionRate(const api::RateLimit& limit) : limit_(limit) {}
 
   const api::RateLimit& limit() const { return limit_; }
-  bool has_token(base::TimePoint now) const { return next_token(now) <= now; }
-  /// When there is one; `now` or earlier if there is one now.
-  base::TimePoint next_token(base::TimePoint now) const;
+  bool has_token(base::TimePoint now, std::int64_t count = 1) const { return next_token(now, count) <= now; }
+  /// When there are `count`; `now` or earlier if there are now. REQUIRES: count ≤ limit().burst, else never.
+  base::TimePoint next_token(base::TimePoint now, std::int64_t count = 1) const;
   /// REQUIRES: has_token(now).
   void take(base::TimePoint now);
   /// The newest admission was not used.

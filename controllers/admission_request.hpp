@@ -27,6 +27,8 @@ struct AdmissionRequest {
   std::int32_t attempt = 1;                   ///< the one that begins
   std::optional<std::int32_t> workload_size;  ///< replicas, for percentages
   std::vector<std::string> subjects{};        ///< of cooldowns
+  std::string gang;                           ///< of the pod, in the namespace; empty: it leaves alone
+  std::vector<api::ObjectKey> together{};     ///< the Evacuations that are admitted with this one, or none of them
 };
 /// `pod` may be nullptr (no workload known then).
 AdmissionRequest admission_request(const api::Evacuation& evacuation, const api::Pod* pod,

@@ -63,9 +63,9 @@ void AdmissionScopes::drain_rates(base::TimePoint now) {
   }
 }
 
-std::optional<base::TimePoint> AdmissionScopes::next_cluster_token(base::TimePoint now) const {
-  if (!cluster_.rate || cluster_.rate->has_token(now)) return std::nullopt;
-  return cluster_.rate->next_token(now);
+std::optional<base::TimePoint> AdmissionScopes::next_cluster_token(base::TimePoint now, std::int64_t count) const {
+  if (!cluster_.rate || cluster_.rate->has_token(now, count)) return std::nullopt;
+  return cluster_.rate->next_token(now, count);
 }
 
 void AdmissionScopes::take_tokens(const std::string& policy, base::TimePoint now) {
@@ -88,7 +88,8 @@ std::vector<std::pair<api::ObjectKey, base::TimePoint>> AdmissionScopes::next_in
     if (!level.rate) continue;
     const auto scope = scopes_.find("policy/" + policy + "/rate");
     if (scope == scopes_.end() || scope->second.parked.empty()) continue;
-    next.emplace_back(std::get<api::ObjectKey>(*scope->second.parked.begin()), level.rate->next_token(now));
+    const auto& [order, need] = *scope->second.parked.begin();
+    next.emplace_back(std::get<api::ObjectKey>(order), level.rate->next_token(now, need));
   }
   return next;
 }
@@ -206,13 +207,49 @@ std::optional<std::int64_t> AdmissionScopes::limit_of(const Scope& scope) const 
   return std::nullopt;
 }
 
-bool AdmissionScopes::has_room(const Scope& scope, base::TimePoint now) const {
+bool AdmissionScopes::has_room(const Scope& scope, base::TimePoint now, std::int64_t need) const {
   if (scope.kind == Kind::kRate) {
     const auto level = policies_.find(scope.policy);
-    return level == policies_.end() || !level->second.rate || level->second.rate->has_token(now);
+    return level == policies_.end() || !level->second.rate || level->second.rate->has_token(now, need);
   }
   const auto limit = limit_of(scope);
-  return !limit || scope.used < *limit;
+  return !limit || scope.used + need <= *limit;
+}
+
+bool AdmissionScopes::can_never(const Scope& scope, std::int64_t need) const {
+  if (need <= 1) return false;  // a limit of 0 is a pause: it waits like everybody else
+  if (scope.kind == Kind::kRate) {
+    const auto level = policies_.find(scope.policy);
+    return level != policies_.end() && level->second.rate && level->second.rate->limit().burst < need;
+  }
+  const auto limit = limit_of(scope);
+  return limit && *limit < need;
+}
+
+AdmissionScopes::Needs AdmissionScopes::needs_of(const std::vector<const Ids*>& members,
+                                                 const std::string& gang) const {
+  Needs needs;
+  for (const Ids* ids : members) {
+    for (const std::string& id : *ids) {
+      const Scope& scope = scopes_.at(id);
+      if (scope.kind != Kind::kWorkload || gang.empty()) {
+        ++needs[id];
+      } else if (!scope.gangs.contains(gang)) {
+        needs[id] = 1;
+      }
+    }
+  }
+  return needs;
+}
+
+std::optional<std::string> AdmissionScopes::too_small(const Needs& needs, std::int64_t count) const {
+  const auto total = total_limit();
+  if (count > 1 && total && *total < count) return std::string();
+  if (count > 1 && cluster_.rate && cluster_.rate->limit().burst < count) return std::string();
+  for (const auto& [id, need] : needs) {
+    if (can_never(scopes_.at(id), need)) return id;
+  }
+  return std::nullopt;
 }
 
 bool AdmissionScopes::target_has_room(const AdmissionRequest& request) const {
@@ -229,28 +266,53 @@ std::optional<std::int64_t> AdmissionScopes::total_limit() const {
   return resolved(cluster_.limits.in_flight.total, static_cast<std::int64_t>(nodes_.size()));
 }
 
-bool AdmissionScopes::total_has_room() const {
+bool AdmissionScopes::total_has_room(std::int64_t count) const {
   const auto limit = total_limit();
-  return !limit || total_used_ < *limit;
+  return !limit || total_used_ + count <= *limit;
 }
 
-void AdmissionScopes::count(const Ids& ids, Part part, int by) {
+void AdmissionScopes::count(const Ids& ids, Part part, int by, const std::string& gang) {
   if (part == Part::kDeparture) total_used_ += by;
   for (const std::string& id : ids) {
     Scope& scope = scopes_.at(id);
     const bool arrival = scope.kind == Kind::kWorkload || scope.kind == Kind::kTargetNode;
-    if (arrival == (part == Part::kArrival)) scope.used += by;
+    if (arrival != (part == Part::kArrival)) continue;
+    if (scope.kind != Kind::kWorkload || gang.empty()) {
+      scope.used += by;
+      continue;
+    }
+    const bool before = scope.gangs.contains(gang);
+    if ((scope.gangs[gang] += by) <= 0) scope.gangs.erase(gang);
+    scope.used += static_cast<int>(scope.gangs.contains(gang)) - static_cast<int>(before);
   }
 }
 
-const std::string* AdmissionScopes::first_full(const Ids& ids, base::TimePoint now) const {
+bool AdmissionScopes::kept_for_gang(const Scope& scope, const AdmissionOrder& order) {
+  if (scope.parked.empty()) return false;
+  const auto& [first, need] = *scope.parked.begin();
+  return need > 1 && first < order;
+}
+
+const std::string* AdmissionScopes::first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order) const {
   for (const std::string& id : ids) {
-    if (!has_room(scopes_.at(id), now)) return &id;
+    const Scope& scope = scopes_.at(id);
+    if (!has_room(scope, now) || kept_for_gang(scope, order)) return &id;
   }
   return nullptr;
 }
 
-void AdmissionScopes::park(const std::string& id, const AdmissionOrder& order) { scopes_.at(id).parked.insert(order); }
+const std::string* AdmissionScopes::first_full(const Needs& needs, base::TimePoint now,
+                                               const AdmissionOrder& order) const {
+  for (const auto& [id, need] : needs) {
+    const Scope& scope = scopes_.at(id);
+    if (!has_room(scope, now, need) || kept_for_gang(scope, order)) return &id;
+  }
+  return nullptr;
+}
+
+void AdmissionScopes::park(const std::string& id, const AdmissionOrder& order, std::int64_t need) {
+  scopes_.at(id).parked.emplace(order, need);
+}
 void AdmissionScopes::unpark(const std::string& id, const AdmissionOrder& order) { scopes_.at(id).parked.erase(order); }
 
 void AdmissionScopes::reopen_if_waiting(const std::string& id) {
@@ -272,8 +334,10 @@ std::optional<AdmissionOrder> AdmissionScopes::take_next(base::TimePoint now) {
   while (!opened_.empty()) {
     const std::string id = opened_.extract(opened_.begin()).value();
     const auto at = scopes_.find(id);
-    if (at == scopes_.end() || at->second.parked.empty() || !has_room(at->second, now)) continue;
-    return at->second.parked.extract(at->second.parked.begin()).value();
+    if (at == scopes_.end() || at->second.parked.empty()) continue;
+    const std::int64_t need = at->second.parked.begin()->second;
+    if (!has_room(at->second, now, need) && !can_never(at->second, need)) continue;
+    return at->second.parked.extract(at->second.parked.begin()).key();
   }
   return std::nullopt;
 }

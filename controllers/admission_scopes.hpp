@@ -57,25 +57,37 @@ class AdmissionScopes {
   Ids attach(const AdmissionRequest& request);
   void detach(const Ids& ids);
 
-  void count(const Ids& ids, Part part, int by);
-  /// The first scope that has no room; nullptr: all have.
-  const std::string* first_full(const Ids& ids, base::TimePoint now) const;
+  /// How much each scope has to give to several that begin together, by scope.
+  using Needs = std::map<std::string, std::int64_t>;
+  Needs needs_of(const std::vector<const Ids*>& members, const std::string& gang) const;
+
+  /// In the workload's scope all members of one `gang` count as one; empty: no gang.
+  void count(const Ids& ids, Part part, int by, const std::string& gang = {});
+  /// The first scope that has no room for one at `order` in the line, or keeps what it has for a gang before it;
+  /// nullptr: all have.
+  const std::string* first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order) const;
+  const std::string* first_full(const Needs& needs, base::TimePoint now, const AdmissionOrder& order) const;
+  /// A limit that so many can never be within, even alone; empty: there is none. The cluster's own has the id "".
+  std::optional<std::string> too_small(const Needs& needs, std::int64_t count) const;
   /// May one more be expected on request.target_node?
   bool target_has_room(const AdmissionRequest& request) const;
   /// Room in the cluster's total, and a token of its rate?
-  bool cluster_has_room(base::TimePoint now) const { return total_has_room() && !next_cluster_token(now); }
-  /// When the cluster's rate has a token again; nullopt: it has one, or there is no such limit.
-  std::optional<base::TimePoint> next_cluster_token(base::TimePoint now) const;
+  bool cluster_has_room(base::TimePoint now, std::int64_t count = 1) const {
+    return total_has_room(count) && !next_cluster_token(now, count);
+  }
+  /// When the cluster's rate has `count` tokens again; nullopt: it has, or there is no such limit.
+  std::optional<base::TimePoint> next_cluster_token(base::TimePoint now, std::int64_t count = 1) const;
   /// One was admitted: takes its tokens. REQUIRES: there was room everywhere.
   void take_tokens(const std::string& policy, base::TimePoint now);
   /// The newest admission was not used.
   void give_tokens_back(const std::string& policy);
-  bool total_has_room() const;
+  bool total_has_room(std::int64_t count = 1) const;
   std::int64_t total_used() const { return total_used_; }
   std::optional<std::int64_t> total_limit() const;
 
   // --- who waits because of one scope
-  void park(const std::string& id, const AdmissionOrder& order);
+  /// `need`: how much it waits for; those behind it wait, too, when that is more than one.
+  void park(const std::string& id, const AdmissionOrder& order, std::int64_t need = 1);
   void unpark(const std::string& id, const AdmissionOrder& order);
   /// These may have room for one that is parked there.
   void reopen(const Ids& ids);
@@ -102,8 +114,9 @@ class AdmissionScopes {
     std::string policy;  ///< empty: the cluster's limit
     std::string name;    ///< of the node, namespace, workload or zone
     std::int64_t used = 0;
-    std::optional<std::int32_t> size;  ///< replicas of the workload
-    std::set<AdmissionOrder> parked;
+    std::optional<std::int32_t> size{};               ///< replicas of the workload
+    std::map<AdmissionOrder, std::int64_t> parked{};  ///< and how much each of them waits for
+    std::map<std::string, std::int64_t> gangs{};      ///< members counted, by gang; a workload's only
     std::size_t users = 0;
   };
 
@@ -113,7 +126,10 @@ class AdmissionScopes {
   void reopen_around(const std::string& node, const std::string& zone);
   std::optional<std::int64_t> limit_of(const Scope& scope) const;
   std::int64_t whole_of(const Scope& scope) const;
-  bool has_room(const Scope& scope, base::TimePoint now) const;
+  bool has_room(const Scope& scope, base::TimePoint now, std::int64_t need = 1) const;
+  bool can_never(const Scope& scope, std::int64_t need) const;
+  /// A gang before `order` waits there for more than one: what becomes free is saved up for it.
+  static bool kept_for_gang(const Scope& scope, const AdmissionOrder& order);
   static void change(Level& level, const api::AdmissionLimits& limits, base::TimePoint now);
 
   Level cluster_;

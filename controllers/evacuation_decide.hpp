@@ -12,6 +12,7 @@
 #include "api/core.hpp"
 #include "api/evacuation.hpp"
 #include "controllers/evacuation_ports.hpp"
+#include "controllers/gang.hpp"
 #include "controllers/requeue.hpp"
 #include "evictors/evictor.hpp"
 #include "evictors/registry.hpp"
@@ -38,6 +39,7 @@ struct Observed {
   api::Evacuation evacuation;
   std::shared_ptr<const api::Pod> pod;  ///< whatever pod has that name now, also a successor; nullptr: none
   std::string spec_problem;             ///< why the spec is invalid; empty: it is valid
+  GangView gang;                        ///< of the pod, while it is there; empty for dry runs
   std::string duplicate_of;             ///< name of an older unfinished Evacuation of the same pod UID; empty: none
   Slot slot;
   std::vector<Sibling> siblings;  ///< looked up once the pod's controller is known

@@ -2,15 +2,13 @@
 
 #include "controllers/admission_request.hpp"
 #include "controllers/evacuation_draft.hpp"
+#include "controllers/gang.hpp"
 
 namespace controllers {
 namespace {
 
 using api::ConditionStatus;
 using api::EvacuationPhase;
-
-/// A waiting Evacuation looks at who blocks it this often, even when nothing wakes it.
-constexpr base::seconds kRefreshWaiting{60};
 
 Step reject(Draft& draft, std::string_view accepted_reason, std::string message) {
   draft.condition("Accepted", ConditionStatus::kFalse, accepted_reason, message);
@@ -53,24 +51,6 @@ std::optional<Step> check_duplicate(Draft& draft) {
       fmt::format("Evacuation {} already moves pod {}", draft.seen().duplicate_of, draft.spec().pod_ref.name));
 }
 
-api::Blocker waiting_blocker(std::string kind, std::string name, std::string message) {
-  api::Blocker result;
-  result.kind = std::move(kind);
-  result.name = std::move(name);
-  result.message = std::move(message);
-  return result;
-}
-
-/// Replaces what holds it; the clock of an old acquaintance runs on.
-void block_by(Draft& draft, api::Blocker blocker) {
-  auto& held = draft.status().blocked_by;
-  blocker.since = draft.now();
-  for (const api::Blocker& before : held) {
-    if (before.kind == blocker.kind && before.name == blocker.name) blocker.since = before.since;
-  }
-  held = {std::move(blocker)};
-}
-
 Step wait_suspended(Draft& draft) {
   draft.condition("SlotAcquired", ConditionStatus::kFalse, "Paused", "spec.suspend is true");
   block_by(draft, waiting_blocker("Suspended", "", "set spec.suspend to false to release it"));
@@ -87,6 +67,14 @@ std::optional<base::TimePoint> pending_deadline(const Draft& draft) {
   return start + draft.timeouts().decision_ttl;
 }
 
+/// What held it up to the end is worth knowing where it is a group: nobody else tells.
+std::string expired_message(const Draft& draft) {
+  const std::string within = base::format_duration(draft.timeouts().decision_ttl);
+  const auto& held = draft.status().blocked_by;
+  if (held.empty() || held.front().kind != "Group") return "no slot within " + within;
+  return fmt::format("its group could not leave within {}: {}", within, held.front().message);
+}
+
 void note_release(Draft& draft) {
   auto& held = draft.status().blocked_by;
   const bool was_suspended = !held.empty() && held.front().kind == "Suspended";
@@ -98,6 +86,7 @@ void note_release(Draft& draft) {
 std::string_view waiting_reason(const api::Blocker& blocker) {
   const std::string& scope = blocker.name;
   if (blocker.kind == "Room") return "WaitingRoom";
+  if (blocker.kind == "Group") return kWaitingForGroup;
   if (scope.ends_with("targetNode")) return "WaitingTargetNode";
   if (scope.ends_with("node")) return "WaitingNode";
   if (scope.ends_with("zone")) return "WaitingZone";
@@ -141,6 +130,7 @@ void forget_last_attempt(Draft& draft) {
        {"HandoffAcknowledged", "ReadyToEvict", "EvictionGranted", "Progressing", "RollbackComplete"}) {
     draft.forget_condition(type);
   }
+  if (!draft.condition_has_reason(kGroupReady, kGroupLeaving)) draft.forget_condition(kGroupReady);
 }
 
 /// T3, T25: from here on the slot is visible to every later leader.
@@ -262,20 +252,24 @@ std::optional<Resolution> resolve_evictor(const Draft& draft, std::int32_t from,
 
 namespace {
 
-/// Asked of the first evictor that may move the pod. What it would read of other objects is not known yet.
 bool needs_room(const Draft& draft) {
-  const auto chain = draft.chain();
   if (!draft.pod() || draft.spec().dry_run) return false;
-  for (auto i = static_cast<std::size_t>(std::max(draft.status().evictor_index, 0)); i < chain.size(); ++i) {
-    const evictors::Evictor* evictor = draft.registry().find(chain[i].name);
-    if (!evictor) continue;
-    const evictors::Context context = draft.context_for(chain[i].name);
-    if (evictor->probe(context).support != evictors::Support::kUnsupported) return evictor->needs_room(context);
-  }
-  return false;
+  const evictors::Evictor* evictor = likely_evictor(draft);
+  return evictor && evictor->needs_room(draft.context_for(evictor->name()));
 }
 
 }  // namespace
+
+const evictors::Evictor* likely_evictor(const Draft& draft) {
+  const auto chain = draft.chain();
+  for (auto i = static_cast<std::size_t>(std::max(draft.status().evictor_index, 0)); i < chain.size(); ++i) {
+    const evictors::Evictor* evictor = draft.registry().find(chain[i].name);
+    if (!evictor) continue;
+    const evictors::Probe probe = evictor->probe(draft.context_for(chain[i].name));
+    if (probe.support != evictors::Support::kUnsupported) return evictor;
+  }
+  return nullptr;
+}
 
 Step ask_for_slot(Draft& draft) {
   switch (draft.seen().slot.state) {
@@ -305,12 +299,13 @@ Step decide_pending(Draft& draft) {
   note_release(draft);
   draft.status().deadline = pending_deadline(draft);
   if (draft.status().deadline && draft.expired(*draft.status().deadline)) {
-    return draft.finish(EvacuationPhase::kCancelled, reason::kDecisionExpired,
-                        fmt::format("no slot within {}", base::format_duration(draft.timeouts().decision_ttl)));
+    return draft.finish(EvacuationPhase::kCancelled, reason::kDecisionExpired, expired_message(draft));
   }
   if (draft.status().deadline) draft.wake_at_deadline(*draft.status().deadline);
   draft.condition("Accepted", ConditionStatus::kTrue, "Valid");
+  draft.status().group = draft.seen().gang.name;  // also while suspended: the others look for it
   if (draft.spec().suspend) return wait_suspended(draft);
+  if (auto held = wait_for_gang(draft)) return *held;
   return ask_for_slot(draft);
 }
 
@@ -352,6 +347,7 @@ Step decide_preparing(Draft& draft) {
   evictors::Plan plan = draft.evictor()->plan(draft.context());
   if (plan.next == evictors::Next::kProceed) {
     draft.resolve_intent("Observed");
+    if (auto held = pass_gang_gate(draft)) return *held;
     draft.status().blocked_since.reset();  // of a hook that is over; the request has its own clock
     return draft.enter(EvacuationPhase::kRequesting, "Prepared", "ready to make the request");
   }

@@ -40,9 +40,15 @@ inline constexpr std::string_view kReplacementTimeout = "ReplacementTimeout";
 inline constexpr std::string_view kHandoffFailed = "HandoffFailed";
 inline constexpr std::string_view kNativeFailed = "NativeFailed";  // by evictor eviction-request
 inline constexpr std::string_view kForbidden = "Forbidden";
+inline constexpr std::string_view kGroupStays = "GroupStays";  // another of its gang cannot leave
 inline constexpr std::string_view kInvalidSpec = "InvalidSpec";
 inline constexpr std::string_view kDuplicateRequest = "DuplicateRequest";
 }  // namespace reason
+
+/// Reason of SlotAcquired while the pod's gang cannot begin as a whole.
+inline constexpr std::string_view kWaitingForGroup = "WaitingForGroup";
+/// A waiting Evacuation looks at who blocks it this often, even when nothing wakes it.
+inline constexpr base::seconds kRefreshWaiting{60};
 
 class Draft {
  public:
@@ -172,6 +178,16 @@ std::optional<Step> check_blocked(Draft& draft);
 /// Records a blocked answer: since when, by whom, when to try again.
 void record_blocked(Draft& draft, const evictors::Verdict& verdict);
 void clear_blocked(Draft& draft);
+/// Pending, before a slot is asked for: waits while the pod's gang cannot begin as a whole; nullopt: it can.
+std::optional<Step> wait_for_gang(Draft& draft);
+/// Preparing is over: waits until all of the gang are that far, and for those that leave before it. Fails the attempt
+/// when one of them stays. nullopt: go.
+std::optional<Step> pass_gang_gate(Draft& draft);
+/// Why it waits before a slot is asked for, as status.blockedBy; the clock of an old acquaintance runs on.
+void block_by(Draft& draft, api::Blocker blocker);
+api::Blocker waiting_blocker(std::string kind, std::string name, std::string message);
+/// The first evictor of the chain that may move the pod, as far as is known before anything else was read.
+const evictors::Evictor* likely_evictor(const Draft& draft);
 /// The slot question of Pending and Backoff; on a granted one the attempt begins.
 Step ask_for_slot(Draft& draft);
 

@@ -4,6 +4,7 @@
 
 #include "api/core_codec.hpp"
 #include "controllers/evacuation_pass.hpp"
+#include "controllers/gang_lookup.hpp"
 
 /// The observing half of a reconcile: fills `seen_`, decides nothing and changes nothing.
 namespace controllers {
@@ -64,6 +65,7 @@ void EvacuationReconciler::Pass::observe_surroundings() {
     }
   }
   observe_past();
+  seen_.gang = look_up_gang(evacuation, seen_.pod.get(), deps_.evacuations, deps_.pods);
   seen_.siblings.clear();
   seen_.desired_replicas.reset();
   const bool here = seen_.pod && seen_.pod->uid() == evacuation.spec.pod_ref.uid && !seen_.pod->is_terminal();

@@ -7,6 +7,7 @@
 
 #include "api/core_codec.hpp"
 #include "controllers/evacuation_pass.hpp"
+#include "controllers/gang_lookup.hpp"
 #include "evictors/eviction_call.hpp"
 
 namespace controllers {
@@ -56,6 +57,7 @@ void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Sto
     const auto* owner = each.meta.controller();
     return owner ? std::vector{owner->uid} : std::vector<std::string>{};
   });
+  add_gang_indexes(evacuations, pods);
   pdbs.add_index(std::string(kPdbsByNamespace),
                  [](const api::PodDisruptionBudget& each) { return std::vector{each.meta.ns}; });
 }
@@ -86,6 +88,10 @@ void EvacuationReconciler::Pass::ask_for_slot(bool needs_room) {
   if (owner && deps_.desired_replicas) size = deps_.desired_replicas(key_.ns, *owner);
   AdmissionRequest request = admission_request(seen_.evacuation, seen_.pod.get(), size);
   request.held_by_pdb = held_by_pdb(seen_);
+  if (!seen_.gang.name.empty()) {
+    request.gang = key_.ns + "/" + seen_.gang.name;
+    request.together = admitted_together(seen_.gang);
+  }
   Admission admission =
       controllers::ask_for_slot(deps_.admission, needs_room ? deps_.room : nullptr, request, seen_.pod);
   seen_.slot = std::move(admission.slot);
@@ -294,12 +300,18 @@ std::vector<api::ObjectKey> EvacuationReconciler::keys_for_pod(const api::Pod& p
   for (const auto& each : deps_.evacuations.by_index(kEvacuationsByPod, pod_index_key(pod.meta.ns, pod.meta.name))) {
     keys.push_back(each->meta.key());
   }
+  for (api::ObjectKey& key : gang_keys_to_wake(pod, deps_.evacuations)) keys.push_back(std::move(key));
   const api::OwnerReference* owner = pod.meta.controller();
   if (!owner) return keys;
   for (const auto& each : deps_.evacuations.by_index(kEvacuationsByOwner, owner->uid)) {
     if (each->status.phase == EvacuationPhase::kVerifying) keys.push_back(each->meta.key());
   }
   return keys;
+}
+
+std::vector<api::ObjectKey> EvacuationReconciler::keys_for_gang(const api::Evacuation* before,
+                                                                const api::Evacuation* after) const {
+  return gang_keys_to_wake(before, after, deps_.evacuations);
 }
 
 std::vector<api::ObjectKey> EvacuationReconciler::on_pdb_changed(const api::PodDisruptionBudget* before,

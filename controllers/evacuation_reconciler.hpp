@@ -75,8 +75,12 @@ class EvacuationReconciler {
   /// Errors are worth a retry with back-off; kCancelled: may_act() said no.
   base::Result<Requeue> reconcile(const api::ObjectKey& key);
 
-  /// Evacuations that a change of this pod may concern: its own, and those waiting for it as a replacement.
+  /// Evacuations that a change of this pod may concern: its own, those of its gang, and those waiting for it as a
+  /// replacement.
   std::vector<api::ObjectKey> keys_for_pod(const api::Pod& pod) const;
+
+  /// Evacuations of the same gang that wait for what just changed; nullptr: there was or is none.
+  std::vector<api::ObjectKey> keys_for_gang(const api::Evacuation* before, const api::Evacuation* after) const;
 
   /// Evacuations to be enqueued because a PDB that blocks them allows more than before (`after` nullptr: deleted): the
   /// first `disruptionsAllowed` of them by priority, in turns, the longest waiting first. Their next reconcile does not

@@ -25,6 +25,7 @@ inline void connect_evacuations(kube::Informer<api::Evacuation>& evacuations, ku
     } else {
       queue.add_urgent(key);
     }
+    for (const api::ObjectKey& other : reconciler.keys_for_gang(before.get(), after.get())) queue.add(other);
   });
   pods.add_handler([&](const auto& before, const auto& after) {
     for (const api::ObjectKey& key : reconciler.keys_for_pod(after ? *after : *before)) queue.add(key);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace {
+namespace gang_test {
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
@@ -71,4 +71,4 @@ TEST(GangOfPod, CutsNamesOfAnyLength) {
   EXPECT_EQ(api::gang_of(pod)->name.size(), 253u);
 }
 
-}  // namespace
+}  // namespace gang_test

@@ -6,7 +6,7 @@
 #include "test/builders/cluster.hpp"
 
 /// A plan takes all of a group or none of it.
-namespace {
+namespace gangs_test {
 
 using builders::ClusterBuilder;
 using builders::kNoon;
@@ -180,4 +180,4 @@ TEST(GangPlanned, CountsTheWholeAgainstTheCycle) {
   EXPECT_THAT(plan.refused, testing::Contains(api::ReasonCount{"TotalLimit", 1}));
 }
 
-}  // namespace
+}  // namespace gangs_test
