@@ -56,8 +56,12 @@ Step target_gone(Draft& draft) {
     draft.condition("Accepted", ConditionStatus::kFalse, how == "UIDChanged" ? "UIDMismatch" : "PodNotFound");
   }
   draft.status().outcome = api::EvacuationOutcome{OutcomeKind::kTargetGone, {}, {}};
+  const bool ended = draft.pod() && draft.pod()->is_terminal();
   return draft.finish(EvacuationPhase::kCancelled, reason::kTargetGone,
-                      fmt::format("pod {} left before anything was asked ({})", draft.spec().pod_ref.name, how));
+                      ended
+                          ? fmt::format("pod {} has ended ({}): nothing of it runs any more", draft.spec().pod_ref.name,
+                                        api::to_string(draft.pod()->phase))
+                          : fmt::format("pod {} left before anything was asked ({})", draft.spec().pod_ref.name, how));
 }
 
 Step enter_verifying(Draft& draft) {

@@ -39,7 +39,8 @@ Step enter_backoff(Draft& draft, const std::string& why, std::string message) {
   delay = std::min<base::Duration>(delay, spec.retry.backoff_max);
   const auto chain = draft.chain();
   const auto index = static_cast<std::size_t>(std::max(status.evictor_index, 0));
-  if (index < chain.size() && chain[index].name != status.evictor) delay = base::seconds(0);  // NextEvictor: at once
+  const bool switched = status.adapter != kEndedPod && index < chain.size() && chain[index].name != status.evictor;
+  if (switched) delay = base::seconds(0);  // NextEvictor: at once
   draft.condition("SlotAcquired", ConditionStatus::kFalse, "Released");
   draft.enter(EvacuationPhase::kBackoff, why, std::move(message));
   clear_blocked(draft);
@@ -173,6 +174,7 @@ const api::Pod* find_replacement(const Draft& draft) {
 /// Why no replacement will come; empty: one is expected.
 std::string not_expected(const Draft& draft) {
   const auto& owner = draft.status().pod_owner;
+  if (draft.status().adapter == kEndedPod) return "the pod had ended before";
   if (!owner) return "the pod has no controller";
   if (owner->kind == "Job") return "a Job counts its own completions";
   if (!draft.seen().desired_replicas) return {};
@@ -264,6 +266,7 @@ bool arrival_settled(Draft& draft, const evictors::Arrival& arrival) {
 std::string success_message(const Draft& draft) {
   const auto& outcome = *draft.status().outcome;
   const auto& replacement = outcome.replacement;
+  if (draft.status().adapter == kEndedPod) return "the ended pod was removed";
   if (!replacement && outcome.kind == api::OutcomeKind::kMigrated) return "migrated; the source pod has ended";
   if (!replacement) return "the pod left; no replacement is expected";
   if (outcome.kind == api::OutcomeKind::kMigrated) return fmt::format("migrated to node {}", replacement->node.value);

@@ -3,6 +3,7 @@
 #include "controllers/admission_request.hpp"
 #include "controllers/evacuation_draft.hpp"
 #include "controllers/gang.hpp"
+#include "evictors/eviction_api.hpp"
 
 namespace controllers {
 namespace {
@@ -168,9 +169,19 @@ Step not_evictable(Draft& draft, const std::string& why) {
   return leave_attempt(draft, EvacuationPhase::kFailed, reason::kNotEvictable, why);
 }
 
+/// Nothing runs in it: no owner has to be asked, no handoff made, and the server asks no budget.
+bool choose_for_ended_pod(Draft& draft) {
+  if (!draft.removes_ended_pod() || !draft.registry().find(evictors::EvictionApi::kName)) return false;
+  draft.status().evictor = evictors::EvictionApi::kName;
+  draft.status().adapter = kEndedPod;
+  draft.condition("HandoffAcknowledged", ConditionStatus::kFalse, "NotApplicable");
+  return true;
+}
+
 /// T4; nullopt: an evictor is chosen.
 std::optional<Step> choose_evictor(Draft& draft) {
   api::EvacuationStatus& status = draft.status();
+  if (status.evictor.empty() && choose_for_ended_pod(draft)) return std::nullopt;
   if (!status.evictor.empty()) {
     if (draft.evictor()) return std::nullopt;
     return not_evictable(draft, fmt::format("this version of Evacuator has no evictor {}", status.evictor));
@@ -253,7 +264,7 @@ std::optional<Resolution> resolve_evictor(const Draft& draft, std::int32_t from,
 namespace {
 
 bool needs_room(const Draft& draft) {
-  if (!draft.pod() || draft.spec().dry_run) return false;
+  if (!draft.pod() || draft.spec().dry_run || draft.removes_ended_pod()) return false;
   const evictors::Evictor* evictor = likely_evictor(draft);
   return evictor && evictor->needs_room(draft.context_for(evictor->name()));
 }

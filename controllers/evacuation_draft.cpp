@@ -24,6 +24,13 @@ std::string bounded(std::string text) {
   return text;
 }
 
+/// When the last container of a terminal pod stopped. One that tells nothing of it was stopped by its node long ago.
+base::TimePoint ended_at(const api::Pod& pod) {
+  base::TimePoint end{};
+  for (const api::ContainerStatus& each : pod.container_statuses) end = std::max(end, each.finished_at.value_or(end));
+  return end;
+}
+
 }  // namespace
 
 Draft::Draft(const Observed& seen, const evictors::Registry& registry, base::TimePoint now)
@@ -36,6 +43,14 @@ Draft::Draft(const Observed& seen, const evictors::Registry& registry, base::Tim
 const api::Pod* Draft::pod() const {
   if (!seen_.pod || seen_.pod->uid() != spec().pod_ref.uid) return nullptr;
   return seen_.pod.get();
+}
+
+bool Draft::removes_ended_pod() const {
+  if (status().adapter == kEndedPod) return true;
+  const bool waits = phase() == EvacuationPhase::kPending || phase() == EvacuationPhase::kPreparing ||
+                     phase() == EvacuationPhase::kBackoff;
+  if (!waits || !status().adapter.empty() || spec().source.policy.empty()) return false;
+  return pod() && pod()->is_terminal() && ended_at(*pod()) <= evacuation_.meta.creation_timestamp;
 }
 
 std::string_view Draft::how_it_left() const {

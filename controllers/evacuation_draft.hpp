@@ -50,6 +50,9 @@ inline constexpr std::string_view kWaitingForGroup = "WaitingForGroup";
 /// A waiting Evacuation looks at who blocks it this often, even when nothing wakes it.
 inline constexpr base::seconds kRefreshWaiting{60};
 
+/// status.adapter of an attempt that removes a pod which had ended before.
+inline constexpr std::string_view kEndedPod = "ended-pod";
+
 class Draft {
  public:
   Draft(const Observed& seen, const evictors::Registry& registry, base::TimePoint now);
@@ -67,7 +70,10 @@ class Draft {
   // --- the pod
   /// The pod of this Evacuation: by UID, never a successor of the same name. nullptr: gone.
   const api::Pod* pod() const;
-  bool pod_left() const { return !pod() || pod()->is_terminal(); }
+  bool pod_left() const { return !pod() || (pod()->is_terminal() && !removes_ended_pod()); }
+  /// A policy nominated a pod that had ended by then: what is to leave is its object, by a plain eviction. (An ended
+  /// pod that a person names has left already, and so has one that ends after it was nominated: T0a.)
+  bool removes_ended_pod() const;
   bool pod_terminating() const { return pod() && pod()->meta.is_terminating(); }
   /// PodDeleted, UIDChanged, PodTerminal: how it left. REQUIRES: pod_left().
   std::string_view how_it_left() const;

@@ -39,7 +39,7 @@ const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
 /// Would an eviction be refused now? A VM's budget always refuses: that starts its migration.
 bool held_by_pdb(const Observed& seen) {
   const api::OwnerReference* owner = seen.pod ? seen.pod->meta.controller() : nullptr;
-  if (owner && owner->kind == "VirtualMachineInstance") return false;
+  if ((owner && owner->kind == "VirtualMachineInstance") || (seen.pod && seen.pod->is_terminal())) return false;
   return std::any_of(seen.pdbs.begin(), seen.pdbs.end(), [](const auto& pdb) { return pdb->disruptions_allowed <= 0; });
 }
 

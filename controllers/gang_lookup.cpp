@@ -73,7 +73,8 @@ void add_gang_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api
 GangView look_up_gang(const api::Evacuation& own, const api::Pod* pod, const kube::Store<api::Evacuation>& evacuations,
                       const kube::Store<api::Pod>& pods) {
   GangView view;
-  if (!pod || pod->uid() != own.spec.pod_ref.uid || own.spec.dry_run || !still_matters(own.status.phase)) return view;
+  const bool here = pod && pod->uid() == own.spec.pod_ref.uid && api::counts_in_gang(*pod);
+  if (!here || own.spec.dry_run || !still_matters(own.status.phase)) return view;
   const auto declared = api::gang_of(*pod);
   if (declared) {
     view.name = declared->name;
