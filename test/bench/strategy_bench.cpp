@@ -1,0 +1,119 @@
+/// Each strategy alone on the cluster of the benchmark's reference: the plan of one cycle on a warm snapshot, with its
+/// allocations. The fit over 3,000, 30,000 and 150,000 pods stands below each family (n log n is the aim).
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+
+#include "api/descheduler_policy.hpp"
+#include "planning/planner.hpp"
+#include "scheduling/cluster_snapshot.hpp"
+#include "strategies/catalog.hpp"
+#include "test/bench/allocations.hpp"
+#include "test/builders/bench_cluster.hpp"
+
+namespace {
+
+/// All pods are old by then; what goes by age takes a third of them.
+const base::TimePoint kBenchNow{std::chrono::sys_days(std::chrono::year(2026) / 11 / 21)};
+
+struct BenchedStrategy {
+  const char* name;
+  const char* args;
+};
+constexpr BenchedStrategy kBenched[] = {
+    {"HighNodeUtilization", R"({"thresholds":{"cpu":30,"memory":30}})"},
+    {"LowNodeUtilization",
+     R"({"thresholds":{"cpu":30,"memory":30,"pods":30},"targetThresholds":{"cpu":60,"memory":60,"pods":60}})"},
+    {"PodCriteria", R"({"minAgeSeconds":86400,"labelSelector":{"matchLabels":{"tier":"t0"}}})"},
+    {"PodLifeTime", R"({"maxPodLifeTimeSeconds":86400,"labelSelector":{"matchLabels":{"tier":"t0"}}})"},
+    {"RemoveDuplicates", "{}"},
+    {"RemoveFailedPods", "{}"},
+    {"RemovePodsHavingTooManyRestarts", R"({"podRestartThreshold":1})"},
+    {"RemovePodsViolatingInterPodAntiAffinity", "{}"},
+    {"RemovePodsViolatingNodeAffinity", R"({"nodeAffinityType":["requiredDuringSchedulingIgnoredDuringExecution"]})"},
+    {"RemovePodsViolatingNodeTaints", "{}"},
+    {"RemovePodsViolatingTopologySpreadConstraint", "{}"},
+};
+
+/// Built once for each size: the snapshot is not what is measured.
+const scheduling::ClusterSnapshot& warm_snapshot(int nodes) {
+  static std::map<int, std::unique_ptr<const scheduling::ClusterSnapshot>> known;
+  auto& snapshot = known[nodes];
+  if (!snapshot) {
+    const auto cluster = builders::bench_cluster(nodes);
+    scheduling::SnapshotInput input;
+    input.pods = cluster.pods;
+    input.nodes = cluster.nodes;
+    input.namespaces = cluster.namespaces;
+    snapshot = std::make_unique<const scheduling::ClusterSnapshot>(std::move(input));
+  }
+  return *snapshot;
+}
+
+void plan_strategy(benchmark::State& state, const BenchedStrategy& benched, std::optional<std::int32_t> total) {
+  const auto& snapshot = warm_snapshot(static_cast<int>(state.range(0)));
+  api::DeschedulerPolicySpec spec;
+  spec.evictability.node_fit = true;
+  spec.strategies = {{benched.name, benched.args}};
+  spec.limits.per_cycle.total = total;
+  std::size_t moves = 0;
+  bench::Allocations allocations;
+  for (auto _ : state) {
+    const bench::AllocationScope scope(allocations);
+    moves = planning::plan_cycle({.spec = spec, .cluster = snapshot, .leaving = {}, .now = kBenchNow}).moves.size();
+  }
+  const auto cycles = static_cast<double>(std::max<benchmark::IterationCount>(state.iterations(), 1));
+  state.counters["moves"] = static_cast<double>(moves);
+  state.counters["allocs"] = static_cast<double>(allocations.count) / cycles;
+  state.counters["alloc_MiB"] = static_cast<double>(allocations.bytes) / cycles / (1 << 20);
+  state.SetComplexityN(static_cast<benchmark::IterationCount>(snapshot.pod_count()));
+}
+
+/// A name that the catalogue does not have, or args that it refuses, are left out loudly.
+bool is_usable(const BenchedStrategy& benched) {
+  const auto errors = strategies::validate({{benched.name, benched.args}});
+  for (const api::FieldError& error : errors) std::fprintf(stderr, "%s: %s\n", benched.name, error.to_string().c_str());
+  return errors.empty();
+}
+
+const bool kRegistered = [] {
+  for (const BenchedStrategy& benched : kBenched) {
+    if (!is_usable(benched)) continue;
+    for (const auto& [suffix, total] :
+         {std::pair{"", std::optional<std::int32_t>()}, std::pair{"/limit:100", std::optional<std::int32_t>(100)}}) {
+      benchmark::RegisterBenchmark(
+          (std::string("BM_Plan/") + benched.name + suffix).c_str(),
+          [&benched, total = total](benchmark::State& state) { plan_strategy(state, benched, total); })
+          ->Arg(100)
+          ->Arg(1000)
+          ->Arg(5000)
+          ->Complexity(benchmark::oNLogN)
+          ->Unit(benchmark::kMillisecond)
+          ->MinTime(0.3);
+    }
+  }
+  return true;
+}();
+
+/// What one changed pod costs as long as the snapshot is made anew from the caches each cycle.
+void BM_SnapshotAfterOnePodChanged(benchmark::State& state) {
+  const auto cluster = builders::bench_cluster(static_cast<int>(state.range(0)));
+  scheduling::SnapshotInput input;
+  input.pods = cluster.pods;
+  input.nodes = cluster.nodes;
+  input.namespaces = cluster.namespaces;
+  for (auto _ : state) {
+    auto changed = std::make_shared<api::Pod>(*input.pods.front());
+    changed->phase = api::PodPhase::kSucceeded;
+    input.pods.front() = std::move(changed);
+    const scheduling::ClusterSnapshot snapshot(input);
+    benchmark::DoNotOptimize(snapshot.pod_count());
+  }
+}
+BENCHMARK(BM_SnapshotAfterOnePodChanged)->Arg(1000)->Arg(5000)->Unit(benchmark::kMillisecond)->Iterations(3);
+
+}  // namespace
