@@ -1,6 +1,7 @@
 #include "api/core.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
 #include "api/well_known.hpp"
@@ -10,6 +11,15 @@ namespace {
 
 auto find_resource(auto& resources, std::string_view name) {
   return std::ranges::lower_bound(resources, name, {}, [](const auto& entry) { return std::string_view(entry.first); });
+}
+
+/// "-5", "0", "42": no sign but minus, no leading zeros, within int64.
+std::optional<std::int64_t> canonical_integer(const std::string& text) {
+  std::int64_t value = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error != std::errc{} || end != last || std::to_string(value) != text) return std::nullopt;
+  return value;
 }
 
 }  // namespace
@@ -31,7 +41,12 @@ void add_amount(ResourceList& resources, std::string_view name, Quantity amount)
 bool Toleration::tolerates(const Taint& taint) const {
   if (effect && *effect != taint.effect) return false;
   if (!key.empty() && key != taint.key) return false;
-  return exists || value == taint.value;
+  if (exists) return true;
+  if (comparison == TolerationComparison::kEqual) return value == taint.value;
+  const auto theirs = canonical_integer(taint.value);
+  const auto ours = canonical_integer(value);
+  if (!theirs || !ours) return false;
+  return comparison == TolerationComparison::kLessThan ? *theirs < *ours : *theirs > *ours;
 }
 
 std::string_view to_string(PodPhase phase) {

@@ -33,12 +33,15 @@ struct Taint {
   friend bool operator==(const Taint&, const Taint&) = default;
 };
 
+/// How a toleration with a value compares the taint's with it. Lt and Gt want whole numbers on both sides.
+enum class TolerationComparison { kEqual, kLessThan, kGreaterThan };
 struct Toleration {
   std::string key;      ///< empty with Exists: every key
-  bool exists = false;  ///< operator Exists; otherwise Equal
+  bool exists = false;  ///< operator Exists; otherwise `comparison`
   std::string value;
   std::optional<TaintEffect> effect;  ///< absent: every effect
   std::optional<base::seconds> toleration_seconds;
+  TolerationComparison comparison = TolerationComparison::kEqual;
 
   bool tolerates(const Taint& taint) const;
   friend bool operator==(const Toleration&, const Toleration&) = default;
@@ -241,8 +244,9 @@ struct PersistentVolume {
 struct Workload {
   std::string kind;
   ObjectMeta meta;
-  std::int32_t replicas = 0;        ///< spec.replicas (Job: parallelism)
-  std::int32_t ready_replicas = 0;  ///< status.readyReplicas
+  std::int32_t replicas = 0;                               ///< spec.replicas (Job: parallelism)
+  std::int32_t ready_replicas = 0;                         ///< status.readyReplicas
+  std::optional<std::int64_t> ttl_seconds_after_finished;  ///< Jobs only
 };
 
 }  // namespace api

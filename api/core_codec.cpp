@@ -289,10 +289,13 @@ error_code read_toleration(Value& value, std::vector<Toleration>& target) {
     return simdjson::SUCCESS;
   });
   toleration.exists = op == "Exists";
+  if (op == "Lt") toleration.comparison = TolerationComparison::kLessThan;
+  if (op == "Gt") toleration.comparison = TolerationComparison::kGreaterThan;
   toleration.effect = taint_effect(effect);
   if (seconds) toleration.toleration_seconds = base::seconds(*seconds);
   // One of an unknown operator or effect tolerates nothing that we know.
-  const bool known = (op.empty() || op == "Equal" || op == "Exists") && (effect.empty() || toleration.effect);
+  const bool known = (op.empty() || op == "Equal" || op == "Exists" || op == "Lt" || op == "Gt") &&
+                     (effect.empty() || toleration.effect);
   if (known) target.push_back(std::move(toleration));
   return error;
 }
@@ -633,6 +636,7 @@ error_code read_workload_spec(Value& value, Workload& workload) {
   workload.replicas = 1;  // the API server's default, which hand-written dumps leave out
   return wire::for_members(value, [&](std::string_view key, Value& member) {
     if (key == "replicas" || key == "parallelism") return wire::read(member, workload.replicas);
+    if (key == "ttlSecondsAfterFinished") return wire::read(member, workload.ttl_seconds_after_finished);
     return simdjson::SUCCESS;
   });
 }

@@ -56,8 +56,23 @@ void read_protections(StrictObject& object, PodProtections& protections) {
   });
 }
 
+/// true and false, as upstream writes it, or an object: {level: Basic}.
+void read_node_fit(StrictObject& object, Evictability& evictability) {
+  const Json* json = object.find("nodeFit");
+  if (json == nullptr || json->is_boolean()) return object.read("nodeFit", evictability.node_fit);
+  if (!json->is_object()) {
+    return object.complain("nodeFit", fmt::format("must be a boolean or an object, not {}", kind_of(*json)));
+  }
+  evictability.node_fit = true;
+  object.with("nodeFit", [&](StrictObject& fit) {
+    NodeFitLevel level = NodeFitLevel::kScheduler;
+    fit.read("level", kNodeFitLevelNames, level);
+    evictability.node_fit_level = level;
+  });
+}
+
 void read_evictability(StrictObject& object, Evictability& evictability) {
-  object.read("nodeFit", evictability.node_fit);
+  read_node_fit(object, evictability);
   read_label_selector(object, "nodeSelector", evictability.node_selector);
   object.read("minReplicas", evictability.min_replicas);
   object.read_duration("minPodAge", evictability.min_pod_age);
@@ -167,6 +182,9 @@ Json encode_evictability(const Evictability& evictability) {
   Json json = {{"nodeFit", evictability.node_fit},
                {"minReplicas", evictability.min_replicas},
                {"noEvictionPolicy", to_string(evictability.no_eviction_policy)}};
+  if (evictability.node_fit && evictability.node_fit_level) {
+    json["nodeFit"] = {{"level", to_string(*evictability.node_fit_level)}};
+  }
   if (evictability.node_selector) json["nodeSelector"] = encode_label_selector(*evictability.node_selector);
   if (evictability.min_pod_age) json["minPodAge"] = base::format_duration(*evictability.min_pod_age);
   if (const auto& threshold = evictability.priority_threshold) {
@@ -220,6 +238,7 @@ DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors) {
   object.read("suspend", spec.suspend);
   object.with("schedule", [&](StrictObject& schedule) { read_schedule(schedule, spec.schedule); });
   read_label_selector(object, "nodeSelector", spec.node_selector);
+  object.read("compatibility", kCompatibilityNames, spec.compatibility);
   object.with("evictability", [&](StrictObject& evictability) { read_evictability(evictability, spec.evictability); });
   object.for_each("strategies", [&](const Json& item, const FieldPath& path) {
     spec.strategies.push_back(read_strategy(item, path, errors));
@@ -239,6 +258,8 @@ DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors) {
 
 std::string_view to_string(PolicyMode mode) { return name_of(kModeNames, mode); }
 std::string_view to_string(PodProtection protection) { return name_of(kProtectionNames, protection); }
+std::string_view to_string(NodeFitLevel level) { return name_of(kNodeFitLevelNames, level); }
+std::string_view to_string(Compatibility compatibility) { return name_of(kCompatibilityNames, compatibility); }
 std::string_view to_string(NoEvictionPolicy policy) { return name_of(kNoEvictionNames, policy); }
 
 std::optional<PodProtection> parse_pod_protection(std::string_view text) { return value_of(kProtectionNames, text); }
@@ -265,6 +286,7 @@ base::Result<DeschedulerPolicy> decode_descheduler_policy(const Json& json) {
 Json encode_spec(const DeschedulerPolicySpec& spec) {
   Json json = {{"mode", to_string(spec.mode)},
                {"suspend", spec.suspend},
+               {"compatibility", to_string(spec.compatibility)},
                {"schedule", {{"interval", base::format_duration(spec.schedule.interval)}}},
                {"evictability", encode_evictability(spec.evictability)}};
   if (spec.node_selector) json["nodeSelector"] = encode_label_selector(*spec.node_selector);

@@ -67,9 +67,21 @@ struct PodProtections {
 enum class NoEvictionPolicy { kPreferred, kMandatory };
 std::string_view to_string(NoEvictionPolicy policy);
 
+/// How much nodeFit asks of a node: what upstream's descheduler does, or all that the scheduler's filters do.
+enum class NodeFitLevel { kBasic, kScheduler };
+std::string_view to_string(NodeFitLevel level);
+
+/// Whose decisions a policy makes. docs/compatibility.md lists the differences.
+enum class Compatibility {
+  kNone,      ///< ours: upstream's rules with its known faults mended
+  kUpstream,  ///< upstream's, faults included
+};
+std::string_view to_string(Compatibility compatibility);
+
 /// Which pods may be moved at all: upstream's DefaultEvictor in upstream's words.
 struct Evictability {
   bool node_fit = false;
+  std::optional<NodeFitLevel> node_fit_level;  ///< absent: kScheduler, with Compatibility::kUpstream kBasic
   std::optional<LabelSelector> node_selector;  ///< candidate nodes of node_fit
   std::uint32_t min_replicas = 0;              ///< active when > 1
   std::optional<base::Duration> min_pod_age;   ///< against status.startTime
@@ -115,6 +127,7 @@ struct DeschedulerPolicySpec {
   bool suspend = false;
   PolicySchedule schedule;
   std::optional<LabelSelector> node_selector;
+  Compatibility compatibility = Compatibility::kNone;
   Evictability evictability;
   std::vector<StrategyChoice> strategies;
   PolicyLimits limits;

@@ -37,6 +37,12 @@ inline constexpr std::array kModeNames = {WireName{PolicyMode::kDryRun, "DryRun"
 inline constexpr std::array kNoEvictionNames = {WireName{NoEvictionPolicy::kPreferred, "Preferred"},
                                                 WireName{NoEvictionPolicy::kMandatory, "Mandatory"}};
 
+inline constexpr std::array kNodeFitLevelNames = {WireName{NodeFitLevel::kBasic, "Basic"},
+                                                  WireName{NodeFitLevel::kScheduler, "Scheduler"}};
+
+inline constexpr std::array kCompatibilityNames = {WireName{Compatibility::kNone, "None"},
+                                                   WireName{Compatibility::kUpstream, "Upstream"}};
+
 inline constexpr std::array kProtectionNames = {
     WireName{PodProtection::kPodsWithLocalStorage, "PodsWithLocalStorage"},
     WireName{PodProtection::kSystemCriticalPods, "SystemCriticalPods"},

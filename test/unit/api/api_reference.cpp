@@ -41,7 +41,7 @@ std::string type_of(const Json& schema) {
     return "map of " + type_of(schema.at("additionalProperties")) + "s";
   }
   if (text_of(schema, "format") == "date-time") return "time";
-  return type;
+  return type.empty() ? "boolean or object" : type;
 }
 
 std::string number_of(const Json& number) { return number.is_null() ? "" : api::to_json_text(number); }

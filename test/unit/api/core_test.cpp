@@ -92,6 +92,35 @@ INSTANTIATE_TEST_SUITE_P(
                     TolerationCase{"ExistsOtherKey", {"x", true, "", {}, {}}, false}),
     [](const auto& info) { return info.param.name; });
 
+struct ComparisonCase {
+  std::string name;
+  std::string taint;
+  std::string toleration;
+  bool less;
+  bool greater;
+};
+
+class TolerationComparisonTest : public testing::TestWithParam<ComparisonCase> {};
+
+TEST_P(TolerationComparisonTest, ComparesWholeNumbers) {
+  const auto& [name, taint, value, less, greater] = GetParam();
+  api::Toleration toleration{"key", false, value, {}, {}, api::TolerationComparison::kLessThan};
+  EXPECT_EQ(toleration.tolerates({"key", taint, TaintEffect::kNoSchedule}), less);
+  toleration.comparison = api::TolerationComparison::kGreaterThan;
+  EXPECT_EQ(toleration.tolerates({"key", taint, TaintEffect::kNoSchedule}), greater);
+}
+
+INSTANTIATE_TEST_SUITE_P(Core, TolerationComparisonTest,
+                         testing::Values(ComparisonCase{"Below", "4", "5", true, false},
+                                         ComparisonCase{"Above", "6", "5", false, true},
+                                         ComparisonCase{"Equal", "5", "5", false, false},
+                                         ComparisonCase{"Negative", "-6", "-5", true, false},
+                                         ComparisonCase{"LeadingZero", "04", "5", false, false},
+                                         ComparisonCase{"Plus", "+4", "5", false, false},
+                                         ComparisonCase{"NoNumber", "x", "5", false, false},
+                                         ComparisonCase{"TooLarge", "4", "9223372036854775808", false, false}),
+                         [](const auto& info) { return info.param.name; });
+
 TEST(ResourceListTest, KeepsOrderWhileAdding) {
   api::ResourceList resources;
   api::add_amount(resources, "memory", api::Quantity::from_units(1));

@@ -275,7 +275,8 @@ TEST_P(CrdTest, RefusesFieldsOfTheFutureInBothWays) {
 
 TEST_P(CrdTest, IsStructuralAndDescribed) {
   walk_schema(schema_, "", [&](const Json& schema, const std::string& path) {
-    const bool typed = schema.contains("type") || schema.contains("x-kubernetes-int-or-string");
+    const bool typed = schema.contains("type") || schema.contains("x-kubernetes-int-or-string") ||
+                       schema.value("x-kubernetes-preserve-unknown-fields", false);
     EXPECT_TRUE(typed) << path;
     if (!path.ends_with("[]") && path != ".metadata") {
       EXPECT_FALSE(schema.value("description", "").empty()) << path;
@@ -350,6 +351,7 @@ TEST(CrdEnumsTest, AreThoseOfTheTypes) {
   EXPECT_EQ(enum_at(0, "status/properties/outcome/properties/kind"), names_in(api::kOutcomeNames));
   EXPECT_EQ(enum_at(0, "status/properties/conditions/items/properties/status"), names_in(api::kConditionStatusNames));
   EXPECT_EQ(enum_at(1, "spec/properties/mode"), names_in(api::kModeNames));
+  EXPECT_EQ(enum_at(1, "spec/properties/compatibility"), names_in(api::kCompatibilityNames));
   EXPECT_EQ(enum_at(1, "spec/properties/evacuation/properties/onTimeout"), names_in(api::kOnTimeoutNames));
   const std::string evictability = "spec/properties/evictability/properties/";
   EXPECT_EQ(enum_at(1, evictability + "noEvictionPolicy"), names_in(api::kNoEvictionNames));

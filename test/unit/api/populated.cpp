@@ -103,6 +103,8 @@ api::DeschedulerPolicySpec populated_policy_spec() {
   spec.schedule.interval = seconds(90);
   spec.node_selector = selector("nodes");
   spec.evictability.node_fit = true;
+  spec.evictability.node_fit_level = api::NodeFitLevel::kBasic;
+  spec.compatibility = api::Compatibility::kUpstream;
   spec.evictability.node_selector = selector("fit");
   spec.evictability.min_replicas = 2;
   spec.evictability.min_pod_age = std::chrono::milliseconds(1500);
