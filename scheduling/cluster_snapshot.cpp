@@ -179,7 +179,9 @@ void ClusterSnapshot::derive_owners() {
       if (repeated != owners.begin() + i) continue;
       const auto [at, added] = known.try_emplace(owners[i].uid, static_cast<std::uint32_t>(owner_pods_.size()));
       if (added) owner_pods_.push_back(0);
+      if (added) living_owner_pods_.push_back(0);
       ++owner_pods_[at->second];
+      if (is_active(pod) && !pods_[pod].object->meta.is_terminating()) ++living_owner_pods_[at->second];
       if (i == 0) pods_[pod].owner = at->second;
     }
   }
@@ -237,6 +239,11 @@ std::optional<PodIndex> ClusterSnapshot::find_pod(std::string_view ns, std::stri
 std::uint32_t ClusterSnapshot::siblings(PodIndex pod) const {
   const std::uint32_t owner = pods_[pod].owner;
   return owner == kNoOwner ? 0 : owner_pods_[owner];
+}
+
+std::uint32_t ClusterSnapshot::living_siblings(PodIndex pod) const {
+  const std::uint32_t owner = pods_[pod].owner;
+  return owner == kNoOwner ? 0 : living_owner_pods_[owner];
 }
 
 const api::PriorityClass* ClusterSnapshot::find_priority_class(std::string_view name) const {

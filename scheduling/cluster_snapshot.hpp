@@ -70,6 +70,8 @@ class ClusterSnapshot {
   /// Pods in any state that carry an ownerReference with the uid of the pod's first owner, itself included; 0 when it
   /// has no owner.
   std::uint32_t siblings(PodIndex pod) const;
+  /// Of those, the ones that neither have ended nor are terminating.
+  std::uint32_t living_siblings(PodIndex pod) const;
 
   // --- namespaces
   std::size_t namespace_count() const { return namespaces_.size(); }
@@ -153,6 +155,7 @@ class ClusterSnapshot {
   std::vector<PodIndex> anti_affine_by_labels_;
   std::vector<NamespaceEntry> namespaces_;
   std::vector<std::uint32_t> owner_pods_;
+  std::vector<std::uint32_t> living_owner_pods_;
   std::vector<RequestSet> request_sets_;
   ResourceNames resources_;
   NodeResources allocatable_;

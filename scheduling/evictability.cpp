@@ -63,6 +63,13 @@ std::optional<Refusal> protected_claim(const EvictionCandidate& candidate, const
   return Refusal{"PodHasPVC", "it uses a volume of the protected storage class {subject}", claim->storage_class};
 }
 
+std::optional<Refusal> first_objection(std::span<const EvictabilityRule> rules, const EvictionCandidate& candidate) {
+  for (const EvictabilityRule rule : rules) {
+    if (auto refusal = rule(candidate)) return refusal;
+  }
+  return std::nullopt;
+}
+
 bool contains_name(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -70,16 +77,28 @@ bool contains_name(const std::vector<std::string>& names, const std::string& nam
 }  // namespace
 
 Evictability::Evictability(const api::Evictability& spec, const ClusterSnapshot& cluster, base::TimePoint now,
-                           api::FieldErrors& errors, const api::FieldPath& path)
+                           api::FieldErrors& errors, api::Compatibility compatibility, const api::FieldPath& path)
     : spec_(&spec),
       cluster_(&cluster),
       now_(now),
+      compatibility_(compatibility),
       protections_(effective_protections(spec.pod_protections)),
       priority_threshold_(kSystemCriticalPriority),
       candidate_nodes_(candidate_nodes_of(spec, cluster)) {
-  // Without the protection the threshold is not in force (refuse_priority), so there is nothing to resolve.
-  if (!spec.priority_threshold || !protects(PodProtection::kSystemCriticalPods)) return;
+  if (!spec.priority_threshold) return;
+  // Upstream's threshold is not in force without the protection (refuse_priority): nothing to resolve.
+  if (is_upstream() && !protects(PodProtection::kSystemCriticalPods)) return;
   priority_threshold_ = resolve_threshold(*spec.priority_threshold, cluster, errors, path.field("priorityThreshold"));
+}
+
+FitLevel Evictability::fit_level() const {
+  const auto wanted =
+      spec_->node_fit_level.value_or(is_upstream() ? api::NodeFitLevel::kBasic : api::NodeFitLevel::kScheduler);
+  switch (wanted) {
+    case api::NodeFitLevel::kBasic: return FitLevel::kBasic;
+    case api::NodeFitLevel::kScheduler: return FitLevel::kScheduler;
+  }
+  std::abort();
 }
 
 bool Evictability::protects(PodProtection protection) const { return (protections_ & bit(protection)) != 0; }
@@ -87,15 +106,17 @@ bool Evictability::protects(PodProtection protection) const { return (protection
 std::optional<Refusal> Evictability::refusal(PodIndex pod) const {
   const EvictionCandidate candidate{*this, pod, cluster_->pod(pod)};
   if (auto refusal = refuse_namespace(candidate)) return refusal;
-  if (candidate.pod.meta.annotations.contains(api::well_known::kEvictAnnotation)) return std::nullopt;
-  for (const EvictabilityRule rule : kEvictabilityRules) {
-    if (auto refusal = rule(candidate)) return refusal;
+  const std::string* wish = candidate.pod.meta.annotations.find(api::well_known::kEvictAnnotation);
+  if (wish != nullptr && is_upstream()) return std::nullopt;
+  if (wish != nullptr && *wish == "false") {
+    return Refusal{"AsksToStay", "its annotation {subject} is false", api::well_known::kEvictAnnotation};
   }
-  return std::nullopt;
+  if (wish != nullptr) return first_objection(kUnwaivableRules, candidate);
+  return first_objection(kEvictabilityRules, candidate);
 }
 
 std::optional<Refusal> Evictability::refusal_before_eviction(PodIndex pod, const Overlay& cluster) const {
-  if (spec_->node_fit && !fits_another_node(cluster, pod, candidate_nodes_, FitLevel::kBasic)) {
+  if (spec_->node_fit && !fits_another_node(cluster, pod, candidate_nodes_, fit_level())) {
     return Refusal{"NoOtherNodeFits", "it fits none of the {wanted} candidate nodes but its own", "",
                    static_cast<std::int64_t>(candidate_nodes_.size())};
   }
@@ -147,7 +168,8 @@ std::optional<Refusal> refuse_system_critical(const EvictionCandidate& candidate
 
 std::optional<Refusal> refuse_priority(const EvictionCandidate& candidate) {
   // Upstream installs the threshold with the protection, so that switching off the one switches off the other.
-  if (!candidate.rules.protects(PodProtection::kSystemCriticalPods)) return std::nullopt;
+  const bool is_asked_for = candidate.rules.spec().priority_threshold && !candidate.rules.is_upstream();
+  if (!is_asked_for && !candidate.rules.protects(PodProtection::kSystemCriticalPods)) return std::nullopt;
   const std::int32_t threshold = candidate.rules.priority_threshold();
   if (!candidate.pod.priority || *candidate.pod.priority < threshold) return std::nullopt;
   return Refusal{"PriorityTooHigh", "its priority {wanted} is not below the threshold {available}", "",
@@ -163,11 +185,14 @@ std::optional<Refusal> refuse_bare_pod(const EvictionCandidate& candidate) {
 
 std::optional<Refusal> refuse_local_storage(const EvictionCandidate& candidate) {
   if (!candidate.rules.protects(PodProtection::kPodsWithLocalStorage)) return std::nullopt;
-  const auto is_local = [](const api::Volume& volume) {
-    return volume.kind == api::VolumeKind::kHostPath || volume.kind == api::VolumeKind::kEmptyDir;
+  // A generic ephemeral volume goes with the pod, as an emptyDir does.
+  const bool counts_ephemeral = !candidate.rules.is_upstream();
+  const auto is_local = [&](const api::Volume& volume) {
+    return volume.kind == api::VolumeKind::kHostPath || volume.kind == api::VolumeKind::kEmptyDir ||
+           (counts_ephemeral && volume.kind == api::VolumeKind::kEphemeral);
   };
   if (std::ranges::none_of(candidate.pod.volumes, is_local)) return std::nullopt;
-  return Refusal{"LocalStorage", "it uses local storage (hostPath or emptyDir)"};
+  return Refusal{"LocalStorage", "it uses local storage (hostPath, emptyDir or an ephemeral volume)"};
 }
 
 std::optional<Refusal> refuse_daemon_set(const EvictionCandidate& candidate) {
@@ -207,8 +232,14 @@ std::optional<Refusal> refuse_labels(const EvictionCandidate& candidate) {
 
 std::optional<Refusal> refuse_few_replicas(const EvictionCandidate& candidate) {
   const std::uint32_t least = candidate.rules.spec().min_replicas;
-  if (least <= 1 || candidate.pod.meta.owner_references.size() != 1) return std::nullopt;
-  const std::uint32_t replicas = candidate.rules.cluster().siblings(candidate.index);
+  const std::size_t owners = candidate.pod.meta.owner_references.size();
+  if (least <= 1 || owners == 0) return std::nullopt;
+  const bool as_upstream = candidate.rules.is_upstream();
+  if (as_upstream && owners != 1) return std::nullopt;
+  const ClusterSnapshot& cluster = candidate.rules.cluster();
+  // Upstream counts pods that have ended or are on their way out, too.
+  const std::uint32_t replicas =
+      as_upstream ? cluster.siblings(candidate.index) : cluster.living_siblings(candidate.index);
   if (replicas >= least) return std::nullopt;
   return Refusal{"TooFewReplicas", "its owner has {available} pods, minReplicas is {wanted}", "", least, replicas};
 }

@@ -1,10 +1,11 @@
 #pragma once
 
-/// May this pod be moved at all? Upstream's DefaultEvictor, exact to the boundary (descheduler-semantics 2.3, 2.4),
-/// plus our namespace scope.
+/// May this pod be moved at all? Upstream's DefaultEvictor, exact to the boundary with Compatibility::kUpstream
+/// (descheduler-semantics 2.3, 2.4); without, its faults are mended (docs/compatibility.md). Plus our namespace scope.
 
 #include <array>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "api/descheduler_policy.hpp"
@@ -21,7 +22,8 @@ class Evictability {
   /// Complains in `errors`, with paths under `path`, about a PriorityClass that does not exist or a threshold above
   /// system-critical. The threshold is then the default, which is not what was asked for: do not act on it.
   Evictability(const api::Evictability& spec, const ClusterSnapshot& cluster, base::TimePoint now,
-               api::FieldErrors& errors, const api::FieldPath& path = api::FieldPath("spec.evictability"));
+               api::FieldErrors& errors, api::Compatibility compatibility = api::Compatibility::kNone,
+               const api::FieldPath& path = api::FieldPath("spec.evictability"));
 
   /// Upstream's Filter: properties of the pod itself. The first rule that objects.
   std::optional<Refusal> refusal(PodIndex pod) const;
@@ -34,11 +36,15 @@ class Evictability {
   base::TimePoint now() const { return now_; }
   bool protects(api::PodProtection protection) const;
   std::int32_t priority_threshold() const { return priority_threshold_; }
+  bool is_upstream() const { return compatibility_ == api::Compatibility::kUpstream; }
+  /// What node fit asks for, here and in strategies that ask it themselves.
+  FitLevel fit_level() const;
 
  private:
   const api::Evictability* spec_;
   const ClusterSnapshot* cluster_;
   base::TimePoint now_;
+  api::Compatibility compatibility_;
   std::uint32_t protections_ = 0;  ///< bit per api::PodProtection
   std::int32_t priority_threshold_;
   std::vector<NodeIndex> candidate_nodes_;
@@ -72,7 +78,14 @@ std::optional<Refusal> refuse_labels(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_few_replicas(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_young(const EvictionCandidate& candidate);
 
-/// Rules that the evict annotation (any value) switches off, as upstream does.
+/// Rules that hold even for pods with the evict annotation: nothing would come of their eviction.
+inline constexpr std::array<EvictabilityRule, 3> kUnwaivableRules = {
+    refuse_mirror_pod,
+    refuse_static_pod,
+    refuse_terminating,
+};
+
+/// Rules that the evict annotation switches off: with any value but "false", or as upstream does with any at all.
 inline constexpr std::array<EvictabilityRule, 15> kEvictabilityRules = {
     refuse_prefer_no_eviction,  // noEvictionPolicy Mandatory
     refuse_mirror_pod,          // the kubelet would start it again

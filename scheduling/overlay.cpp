@@ -41,6 +41,11 @@ void Overlay::move(PodIndex pod, NodeIndex to) {
   if (to != kNoNode) arrive(pod, to);
 }
 
+void Overlay::restore(PodIndex pod) {
+  move(pod, base_->node_of(pod));
+  moved_[pod] = false;
+}
+
 void Overlay::leave(PodIndex pod, NodeIndex from) {
   if (from != base_->node_of(pod)) std::erase(arrivals_[from], pod);
   if (!base_->is_active(pod)) return;

@@ -35,6 +35,9 @@ class Overlay {
   /// Puts the pod on `to` and takes it off where it was; kNoNode takes it off only.
   void move(PodIndex pod, NodeIndex to);
 
+  /// Takes back what was done to the pod: it is where the snapshot has it, and counts as never moved.
+  void restore(PodIndex pod);
+
   /// The nodes by their value of the label `key`. Valid as long as the overlay.
   const Topology& topology(std::string_view key) const;
 
