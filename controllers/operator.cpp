@@ -66,6 +66,7 @@ struct Caches {
         volumes(client, clock, kube::kPersistentVolumes, api::decode_pv, options(7), log),
         replica_sets(client, clock, kube::kReplicaSets, api::decode_workload, options(8), log),
         stateful_sets(client, clock, kube::kStatefulSets, api::decode_workload, options(9), log),
+        jobs(client, clock, kube::kJobs, api::decode_workload, options(12), log),
         evacuations(client, clock, kube::kEvacuations, decode_observed_evacuation, options(10), log),
         policies(client, clock, kube::kPolicies, decode_observed_policy, options(11), log) {}
 
@@ -83,6 +84,7 @@ struct Caches {
             {"persistentvolumes", &volumes.reflector()},
             {"replicasets", &replica_sets.reflector()},
             {"statefulsets", &stateful_sets.reflector()},
+            {"jobs", &jobs.reflector()},
             {"evacuations", &evacuations.reflector()},
             {"deschedulerpolicies", &policies.reflector()}};
   }
@@ -95,7 +97,7 @@ struct Caches {
             .priority_classes = priority_classes.store().list(),
             .claims = claims.store().list(),
             .volumes = volumes.store().list(),
-            .workloads = {}};
+            .workloads = jobs.store().list()};  // strategies ask who clears away ended pods
   }
 
   /// spec.replicas of the kinds that keep a number of pods.
@@ -117,6 +119,7 @@ struct Caches {
   kube::Informer<api::PersistentVolume> volumes;
   kube::Informer<api::Workload> replica_sets;
   kube::Informer<api::Workload> stateful_sets;
+  kube::Informer<api::Workload> jobs;
   kube::Informer<api::Evacuation> evacuations;
   kube::Informer<ObservedPolicy> policies;
 

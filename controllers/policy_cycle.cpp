@@ -14,7 +14,8 @@ CycleOutcome run_cycle(const api::DeschedulerPolicy& policy, const scheduling::C
                                               // A blocked pod is nominated all the same: its Evacuation waits in the
                                               // open and goes when the budget allows.
                                               .options = {.spend_pdbs = false, .max_refusals = kMaxAuditedPods},
-                                              .cooling = known.cooling});
+                                              .cooling = known.cooling,
+                                              .restarts = known.restarts});
   CycleOutcome outcome;
   outcome.moves = std::move(plan.moves);
   outcome.summary.refused = std::move(plan.refused);

@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "controllers/policy_decide.hpp"
 #include "scheduling/cluster_snapshot.hpp"
+#include "strategies/restart_history.hpp"
 
 namespace controllers {
 
@@ -14,6 +15,7 @@ namespace controllers {
 struct KnownPods {
   std::vector<api::PodUid> leaving;  ///< unfinished: as good as gone from their nodes
   std::vector<api::PodUid> cooling;  ///< finished, not yet deleted by its TTL: not asked again until then
+  const strategies::RestartHistory* restarts = nullptr;  ///< earlier totals; nullptr: nobody looked
 };
 
 /// Plans one cycle of a valid policy on a snapshot and words the result for the status. Pure. summary.duration and

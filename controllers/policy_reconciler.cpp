@@ -93,6 +93,8 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, base::
   const scheduling::ClusterSnapshot snapshot(deps_.snapshot());
   KnownPods known = known_pods(deps_.evacuations);
   add_cooling(known, snapshot, deps_.cooldowns, policy.meta.name, now);
+  restarts_.observe(snapshot, now);
+  known.restarts = &restarts_;
   return run_cycle(policy, snapshot, known, cycle_id(policy, now), now);
 }
 

@@ -19,6 +19,7 @@
 #include "kube/client.hpp"
 #include "kube/store.hpp"
 #include "scheduling/cluster_snapshot.hpp"
+#include "strategies/restart_history.hpp"
 
 namespace controllers {
 
@@ -65,6 +66,7 @@ class PolicyReconciler {
   /// The newest status of each policy (by UID) that we wrote: the cache lags behind, and a cycle must not run twice for
   /// it.
   std::map<std::string, api::DeschedulerPolicyStatus> written_;
+  strategies::RestartHistory restarts_;  ///< looked at in each cycle of any policy
 };
 
 }  // namespace controllers

@@ -59,24 +59,10 @@ class PlanSink final : public strategies::NominationSink {
   }
   void fail(const base::Error& error) { result_->problem = error.message; }
 
-  Verdict offer(PodIndex pod, std::string_view reason) override {
-    const NodeIndex from = cluster_.node_of(pod);
-    if (overlay_.is_moved(pod)) {
-      return refuse(pod, {"AlreadyNominated", "it is nominated already in this cycle"}, Verdict::kRefused);
-    }
-    if (const auto refusal = kept(pod)) return refuse(pod, *refusal, Verdict::kRefused);
-    if (const auto hit = limits_.hit(from, cluster_.namespace_of(pod))) return refuse(pod, hit->refusal, hit->verdict);
-    if (const Gangs::Members* gang = gangs_.of(pod)) return offer_gang(*gang, pod, reason);
-    if (input_.options.spend_pdbs) {
-      if (const auto refusal = budgets_.refusal(pod)) return refuse(pod, *refusal, Verdict::kRefused);
-      budgets_.spend(pod);
-    }
-    limits_.count(from, cluster_.namespace_of(pod));
-    const auto to = relocate(pod);
-    record(pod, from, to, reason);
-    return Verdict::kAccepted;
+  Verdict offer(PodIndex pod, std::string_view reason) override { return nominate(pod, reason, {}); }
+  Verdict offer_towards(PodIndex pod, std::string_view reason, const strategies::Goal& goal) override {
+    return nominate(pod, reason, goal);
   }
-
   void refused(PodIndex pod, const Refusal& refusal) override { refuse(pod, refusal, Verdict::kRefused); }
 
   std::vector<api::ReasonCount> refusal_counts() const {
@@ -86,6 +72,33 @@ class PlanSink final : public strategies::NominationSink {
   }
 
  private:
+  Verdict nominate(PodIndex pod, std::string_view reason, const strategies::Goal& goal) {
+    const NodeIndex from = cluster_.node_of(pod);
+    if (overlay_.is_moved(pod)) {
+      return refuse(pod, {"AlreadyNominated", "it is nominated already in this cycle"}, Verdict::kRefused);
+    }
+    if (const auto refusal = kept(pod)) return refuse(pod, *refusal, Verdict::kRefused);
+    if (const auto hit = limits_.hit(from, cluster_.namespace_of(pod))) return refuse(pod, hit->refusal, hit->verdict);
+    if (const Gangs::Members* gang = gangs_.of(pod)) return offer_gang(*gang, pod, reason);
+    if (input_.options.spend_pdbs) {
+      if (const auto refusal = budgets_.refusal(pod)) return refuse(pod, *refusal, Verdict::kRefused);
+    }
+    const auto to = relocate(pod, goal);
+    if (!to && has_replacement(cluster_.pod(pod)) && input_.spec.compatibility != api::Compatibility::kUpstream) {
+      overlay_.restore(pod);
+      return refuse(pod, nowhere(goal), Verdict::kRefused);
+    }
+    if (input_.options.spend_pdbs) budgets_.spend(pod);
+    limits_.count(from, cluster_.namespace_of(pod));
+    record(pod, from, to, reason);
+    return Verdict::kAccepted;
+  }
+
+  static Refusal nowhere(const strategies::Goal& goal) {
+    if (goal) return {"NowhereBetter", "it would leave, but no node that would help has room for its replacement"};
+    return {"NowhereToGo", "it would leave, but its replacement fits on no node"};
+  }
+
   /// Stays where it is for now, whoever wants it moved.
   std::optional<Refusal> kept(PodIndex pod) const {
     if (cooling_.contains(cluster_.pod(pod).meta.uid))
@@ -122,10 +135,10 @@ class PlanSink final : public strategies::NominationSink {
   }
 
   /// Takes the pod off its node and holds the place where its replacement is expected.
-  std::optional<NodeIndex> relocate(PodIndex pod) {
+  std::optional<NodeIndex> relocate(PodIndex pod, const strategies::Goal& goal = {}) {
     overlay_.move(pod, scheduling::kNoNode);
     if (!has_replacement(cluster_.pod(pod))) return std::nullopt;
-    const auto to = predictor_.predict(overlay_, pod);
+    const auto to = predictor_.predict(overlay_, pod, goal);
     if (to) overlay_.move(pod, *to);
     return to;
   }
@@ -218,14 +231,18 @@ Plan plan_cycle(const PlanInput& input) {
   for (const NodeIndex node : nodes) plan.pods += static_cast<std::int32_t>(input.cluster.pods_on(node).size());
 
   // A protection that cannot be worked out stops everything; a strategy that cannot be read stops only itself.
-  const scheduling::Evictability evictability(input.spec.evictability, input.cluster, input.now, plan.errors);
+  const scheduling::Evictability evictability(input.spec.evictability, input.cluster, input.now, plan.errors,
+                                              input.spec.compatibility);
   if (!plan.errors.empty()) return plan;
   const auto configured = strategies::make_strategies(input.spec.strategies, plan.errors);
+
+  // Upstream does nothing at all on a single node.
+  if (input.spec.compatibility == api::Compatibility::kUpstream && nodes.size() < 2) return plan;
 
   PlanSink sink(input, plan, evictability, nodes);
   sink.take_off(input.leaving);
   plan.strategies.reserve(configured.size());
-  const strategies::Context context{sink.overlay(), nodes, evictability, input.now};
+  const strategies::Context context{sink.overlay(), nodes, evictability, input.now, nullptr, input.restarts};
   run_phase(strategies::Phase::kDeschedule, configured, context, sink);
   run_phase(strategies::Phase::kBalance, configured, context, sink);
 

@@ -11,6 +11,7 @@
 #include "api/field_path.hpp"
 #include "base/clock.hpp"
 #include "scheduling/cluster_snapshot.hpp"
+#include "strategies/restart_history.hpp"
 
 namespace planning {
 
@@ -33,6 +34,8 @@ struct PlanInput {
   /// Pods that stay where they are for now, such as those whose last Evacuation failed a moment ago: refused with the
   /// reason RecentlyEvacuated before any limit is counted, so that they do not use up the cycle.
   std::vector<api::PodUid> cooling{};
+  /// Earlier restart totals, for criteria with a time window; nullptr: nobody looked before.
+  const strategies::RestartHistory* restarts = nullptr;
 };
 
 /// A pod that a strategy wanted to move, and why it stays.
@@ -86,7 +89,8 @@ struct Plan {
 
 /// Runs the policy's strategies (all Deschedule ones, then all Balance ones, each in the order of the spec) on an
 /// overlay: every accepted move leaves its node and holds its predicted place; per-cycle limits refuse in the order
-/// total, node, namespace; then budgets. mode, suspend and in-flight limits are the controller's.
+/// total, node, namespace; then budgets; then, but not with Compatibility::kUpstream, a move whose replacement would
+/// have nowhere to go. mode, suspend and in-flight limits are the controller's.
 Plan plan_cycle(const PlanInput& input);
 
 }  // namespace planning

@@ -60,14 +60,16 @@ void TargetPredictor::for_each_with_room(const scheduling::Overlay& cluster, sch
   }
 }
 
-std::optional<NodeIndex> TargetPredictor::predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod) {
+std::optional<NodeIndex> TargetPredictor::predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+                                                  const strategies::Goal& goal) {
   Rank best{-1, scheduling::kNoNode};
   for_each_with_room(cluster, pod, [&](const Rank& rank) {
     if (rank.score > best.score) best = rank;  // the first of equals: nodes are numbered by name
   });
   if (best.node == scheduling::kNoNode) return std::nullopt;
   const scheduling::FitQuery query(cluster, pod, scheduling::FitLevel::kScheduler);
-  if (query.fits(best.node)) return best.node;
+  const auto takes = [&](NodeIndex node) { return (!goal || goal(node)) && query.fits(node); };
+  if (takes(best.node)) return best.node;
 
   // The best one nearly always fits; only where it does not, the others are put in order.
   const auto worse = [](const Rank& a, const Rank& b) {
@@ -80,7 +82,7 @@ std::optional<NodeIndex> TargetPredictor::predict(const scheduling::Overlay& clu
     std::ranges::pop_heap(ranks_, worse);
     const NodeIndex node = ranks_.back().node;
     ranks_.pop_back();
-    if (query.fits(node)) return node;
+    if (takes(node)) return node;
   }
   return std::nullopt;
 }

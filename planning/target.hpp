@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scheduling/overlay.hpp"
+#include "strategies/strategy.hpp"
 
 namespace planning {
 
@@ -16,8 +17,10 @@ class TargetPredictor {
  public:
   explicit TargetPredictor(const scheduling::ClusterSnapshot& cluster);
 
-  /// nullopt: it fits nowhere. REQUIRES: `cluster` is over the same snapshot.
-  std::optional<scheduling::NodeIndex> predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod);
+  /// The best of the nodes that `goal` accepts; empty: of all. nullopt: it fits on none of them. REQUIRES: `cluster` is
+  /// over the same snapshot.
+  std::optional<scheduling::NodeIndex> predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+                                               const strategies::Goal& goal = {});
 
  private:
   struct Rank {

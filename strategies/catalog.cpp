@@ -10,12 +10,15 @@
 #include "api/strict_object.hpp"
 #include "strategies/high_node_utilization.hpp"
 #include "strategies/low_node_utilization.hpp"
+#include "strategies/pod_criteria.hpp"
 #include "strategies/pod_life_time.hpp"
 #include "strategies/remove_duplicates.hpp"
+#include "strategies/remove_failed_pods.hpp"
 #include "strategies/remove_pods_having_too_many_restarts.hpp"
 #include "strategies/remove_pods_violating_inter_pod_anti_affinity.hpp"
 #include "strategies/remove_pods_violating_node_affinity.hpp"
 #include "strategies/remove_pods_violating_node_taints.hpp"
+#include "strategies/remove_pods_violating_topology_spread_constraint.hpp"
 
 namespace strategies {
 namespace {
@@ -40,23 +43,19 @@ constexpr CatalogEntry entry_of() {
 constexpr std::array kCatalog = {
     entry_of<HighNodeUtilization>(),
     entry_of<LowNodeUtilization>(),
+    entry_of<PodCriteria>(),
     entry_of<PodLifeTime>(),
     entry_of<RemoveDuplicates>(),
+    entry_of<RemoveFailedPods>(),
     entry_of<RemovePodsHavingTooManyRestarts>(),
     entry_of<RemovePodsViolatingInterPodAntiAffinity>(),
     entry_of<RemovePodsViolatingNodeAffinity>(),
     entry_of<RemovePodsViolatingNodeTaints>(),
-};
-
-/// Upstream's names that have no code here yet: refused by name, never silently ignored.
-constexpr std::array<std::string_view, 2> kComing = {
-    "RemoveFailedPods",
-    "RemovePodsViolatingTopologySpreadConstraint",
+    entry_of<RemovePodsViolatingTopologySpreadConstraint>(),
 };
 
 std::string complaint_about_name(std::string_view name) {
   if (name.empty()) return "is required";
-  if (std::ranges::find(kComing, name) != kComing.end()) return fmt::format("{} is not supported yet", name);
   const auto known = known_strategies();
   return fmt::format("\"{}\" is no strategy; known are {}{}", name.substr(0, 80), fmt::join(known, ", "),
                      api::did_you_mean(name, known));

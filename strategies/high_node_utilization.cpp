@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "strategies/consolidation.hpp"
+#include "strategies/utilization_destinations.hpp"
 #include "strategies/utilization_moves.hpp"
 
 namespace strategies {
@@ -41,6 +43,19 @@ bool HighNodeUtilization::requests_a_threshold(const api::Pod& pod) const {
   return std::ranges::any_of(pod.containers, requests_one) || std::ranges::any_of(pod.init_containers, requests_one);
 }
 
+/// Upstream does nothing when all nodes are underutilized, and takes what it can from nodes that then stay.
+void HighNodeUtilization::empty_whole_nodes(const Context& context, NominationSink& sink,
+                                            const std::vector<std::string>& resources, MoveRules rules) const {
+  const auto fullness = [&](const NodeUsage& node) { return mean_fullness(node, resources); };
+  ConsolidationRules wanted{std::move(rules.sources), std::move(rules.destinations), args_.excluded_namespaces, {}};
+  std::ranges::stable_sort(wanted.sources, {}, fullness);
+  std::ranges::stable_sort(wanted.others, std::ranges::greater{}, fullness);
+  if (args_.only_thresholding_resources) {
+    wanted.wants = [this](const api::Pod& pod) { return requests_a_threshold(pod); };
+  }
+  consolidate(context, sink, wanted);
+}
+
 base::Status HighNodeUtilization::nominate(const Context& context, NominationSink& sink) const {
   const RequestedUsage usage(context.cluster);  // measured usage is no part of this strategy
   const std::vector<std::string> resources = tracked_resources(args_.thresholds);
@@ -57,7 +72,12 @@ base::Status HighNodeUtilization::nominate(const Context& context, NominationSin
   }
   const std::size_t under = rules.sources.size();
   const bool too_few = under == 0 || under <= static_cast<std::size_t>(std::max(args_.number_of_nodes, 0));
-  if (too_few || under == nodes->size() || rules.destinations.empty()) return base::Done{};
+  if (too_few) return base::Done{};
+  if (!context.is_upstream()) {
+    empty_whole_nodes(context, sink, resources, std::move(rules));
+    return base::Done{};
+  }
+  if (under == nodes->size() || rules.destinations.empty()) return base::Done{};
 
   std::ranges::stable_sort(rules.sources, {}, [&](const NodeUsage& node) { return node.raw_sum(resources); });
   rules.target_percent.assign(args_.thresholds.size(), 100.0);

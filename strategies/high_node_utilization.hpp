@@ -6,11 +6,12 @@
 
 #include "strategies/common_args.hpp"
 #include "strategies/strategy.hpp"
-#include "strategies/utilization.hpp"
+#include "strategies/utilization_moves.hpp"
 
 namespace strategies {
 
-/// Empties underutilized nodes onto the others, so that an autoscaler can take them away (descheduler-semantics 3.3).
+/// Empties underutilized nodes onto the others, so that an autoscaler can take them away (descheduler-semantics 3.3);
+/// whole ones only, and with all nodes low the emptier ones onto the fuller.
 class HighNodeUtilization final : public Strategy {
  public:
   static constexpr std::string_view kName = "HighNodeUtilization";
@@ -33,6 +34,8 @@ class HighNodeUtilization final : public Strategy {
 
  private:
   bool is_underused(const NodeUsage& node) const;
+  void empty_whole_nodes(const Context& context, NominationSink& sink, const std::vector<std::string>& resources,
+                         MoveRules rules) const;
   bool requests_a_threshold(const api::Pod& pod) const;
 
   Args args_;

@@ -20,6 +20,11 @@ bool may_leave(const Context& context, NominationSink& sink, PodIndex pod) {
   return !refusal;
 }
 
+std::optional<NodeIndex> landing_of(const Context& context, PodIndex pod) {
+  if (!context.cluster.is_moved(pod) || context.cluster.node_of(pod) == scheduling::kNoNode) return std::nullopt;
+  return context.cluster.node_of(pod);
+}
+
 Next after(Verdict verdict) {
   switch (verdict) {
     case Verdict::kAccepted:
@@ -32,9 +37,11 @@ Next after(Verdict verdict) {
 }
 
 bool offer_all(NominationSink& sink, const std::vector<PodIndex>& pods,
-               const std::function<std::string(PodIndex)>& reason) {
+               const std::function<std::string(PodIndex)>& reason, const std::function<Goal(PodIndex)>& goal) {
   for (const PodIndex pod : pods) {
-    switch (after(sink.offer(pod, reason(pod)))) {
+    const Goal wanted = goal ? goal(pod) : Goal{};
+    const Verdict verdict = wanted ? sink.offer_towards(pod, reason(pod), wanted) : sink.offer(pod, reason(pod));
+    switch (after(verdict)) {
       case Next::kPod: break;
       case Next::kNode: return true;
       case Next::kStop: return false;

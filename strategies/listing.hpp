@@ -3,6 +3,7 @@
 /// How most strategies go through the cluster: node by node, pods that may leave, one offer after the other.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,13 +18,16 @@ std::vector<PodIndex> pods_on(const Context& context, NodeIndex node, PodStates 
 /// True if both evictability filters let the pod go. Otherwise the refusal is reported.
 bool may_leave(const Context& context, NominationSink& sink, PodIndex pod);
 
+/// Where the sink foresees the pod after it accepted it; nullopt: it does not say.
+std::optional<NodeIndex> landing_of(const Context& context, PodIndex pod);
+
 /// What the common limit reactions ask for after an offer.
 enum class Next { kPod, kNode, kStop };
 /// A node at its limit: go to the next node. The total limit: stop. Anything else: the next pod.
 Next after(Verdict verdict);
 
-/// Offers `pods` of one node in order. False: stop.
+/// Offers `pods` of one node in order. False: stop. `goal`: where it would help a pod to land; empty: anywhere.
 bool offer_all(NominationSink& sink, const std::vector<PodIndex>& pods,
-               const std::function<std::string(PodIndex)>& reason);
+               const std::function<std::string(PodIndex)>& reason, const std::function<Goal(PodIndex)>& goal = {});
 
 }  // namespace strategies

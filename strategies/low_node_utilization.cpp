@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "strategies/utilization.hpp"
+#include "strategies/utilization_destinations.hpp"
 #include "strategies/utilization_moves.hpp"
 
 namespace strategies {
@@ -124,13 +125,21 @@ base::Status LowNodeUtilization::nominate(const Context& context, NominationSink
   const bool too_few = under == 0 || under <= static_cast<std::size_t>(std::max(args_.number_of_nodes, 0));
   if (too_few || under == nodes->size() || rules.sources.empty()) return base::Done{};
 
-  std::ranges::stable_sort(rules.sources, {}, [&](const NodeUsage& node) { return -node.raw_sum(resources); });
+  const bool as_upstream = context.is_upstream();
+  // Upstream adds millicores to bytes, so that memory alone decides who goes first.
+  std::ranges::stable_sort(rules.sources, {}, [&](const NodeUsage& node) {
+    return as_upstream ? -node.raw_sum(resources) : -mean_fullness(node, resources);
+  });
   rules.target_percent.assign(band.high.begin(), band.high.end());
   rules.target_percent.resize(resources.size());
   rules.excluded_namespaces = args_.excluded_namespaces;
   rules.evictions_per_node = args_.evictions_per_node;
   rules.reason = [&](const NodeUsage& node) { return describe_overuse(node, band, resources); };
-  move_pods(context, sink, usage, resources, std::move(rules));
+  if (as_upstream) {
+    move_pods(context, sink, usage, resources, std::move(rules));
+  } else {
+    move_pods_to_destinations(context, sink, usage, resources, args_.thresholds.size(), std::move(rules));
+  }
   return base::Done{};
 }
 

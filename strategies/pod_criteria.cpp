@@ -1,101 +1,86 @@
 #include "strategies/pod_criteria.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <array>
+
+#include "strategies/life_time_listing.hpp"
 
 namespace strategies {
 namespace {
 
-/// Rounded down, also below zero.
-std::int64_t whole_seconds(base::Duration duration) { return std::chrono::floor<base::seconds>(duration).count(); }
+constexpr std::array kCriteriaPhases = {api::PodPhase::kPending, api::PodPhase::kRunning, api::PodPhase::kSucceeded,
+                                        api::PodPhase::kFailed, api::PodPhase::kUnknown};
 
-bool lists(const std::vector<std::string>& values, std::string_view value) {
-  return !value.empty() && std::ranges::find(values, value) != values.end();
+std::vector<std::string> read_phases(api::StrictObject& args, std::vector<api::PodPhase>& phases) {
+  std::array<std::string_view, kCriteriaPhases.size()> names;
+  std::ranges::transform(kCriteriaPhases, names.begin(), [](api::PodPhase phase) { return api::to_string(phase); });
+  auto chosen = read_choices(args, "phases", names);
+  for (const std::string& name : chosen) {
+    const auto at = std::ranges::find(names, name);
+    if (at != names.end()) phases.push_back(kCriteriaPhases[static_cast<std::size_t>(at - names.begin())]);
+  }
+  return chosen;
+}
+
+void read_restarts(api::StrictObject& args, std::optional<RestartCriterion>& target) {
+  args.with("restarts", [&](api::StrictObject& object) {
+    RestartCriterion restarts;
+    object.read("atLeast", restarts.at_least);
+    object.read("withinSeconds", restarts.within);
+    if (restarts.at_least < 1) object.complain("atLeast", "must be at least 1");
+    if (restarts.within && *restarts.within < base::seconds(1)) {
+      object.complain("withinSeconds", "must be at least 1");
+    }
+    target = restarts;
+  });
 }
 
 }  // namespace
 
-std::optional<std::int64_t> age_in_seconds(const api::Pod& pod, base::TimePoint now) {
-  const base::Duration age = now - pod.meta.creation_timestamp;
-  if (age < base::Duration::zero()) return std::nullopt;
-  return whole_seconds(age);
-}
-
-bool ContainerScope::includes(const api::ContainerStatus& status) const {
-  if (status.is_ephemeral) return ephemeral;
-  return !status.is_init || init;
-}
-
-std::string_view matching_state(const std::vector<std::string>& states, const api::Pod& pod, ContainerScope scope) {
-  if (const std::string_view phase = api::to_string(pod.phase); lists(states, phase)) return phase;
-  return matching_reason(states, pod, scope);
-}
-
-std::string_view matching_reason(const std::vector<std::string>& reasons, const api::Pod& pod, ContainerScope scope) {
-  if (lists(reasons, pod.status_reason)) return pod.status_reason;
-  for (const api::ContainerStatus& status : pod.container_statuses) {
-    if (!scope.includes(status)) continue;
-    if (lists(reasons, status.waiting_reason)) return status.waiting_reason;
-    if (lists(reasons, status.terminated_reason)) return status.terminated_reason;
+PodCriteria::Args PodCriteria::Args::read(api::StrictObject& args) {
+  Args parsed;
+  const std::size_t before = args.errors().size();
+  parsed.scope = read_scope(args);
+  parsed.owner_kinds = read_include_exclude(args, "ownerKinds");
+  args.read("minAgeSeconds", parsed.min_age_seconds);
+  if (parsed.min_age_seconds && *parsed.min_age_seconds < 0) args.complain("minAgeSeconds", "must not be negative");
+  const auto phases = read_phases(args, parsed.phases);
+  args.read("reasons", parsed.reasons);
+  parsed.exit_codes = read_integers(args, "exitCodes");
+  parsed.conditions = read_conditions(args, "conditions");
+  read_restarts(args, parsed.restarts);
+  args.read("includingInitContainers", parsed.containers.init);
+  args.read("includingEphemeralContainers", parsed.containers.ephemeral);
+  parsed.terminal_pods = TerminalPods::read(args);
+  require_consent(args, "phases", phases, parsed.terminal_pods);
+  if (parsed.restarts) parsed.restarts->containers = parsed.containers;
+  const bool has_none = !parsed.min_age_seconds && parsed.phases.empty() && parsed.reasons.empty() &&
+                        parsed.exit_codes.empty() && parsed.conditions.empty() && !parsed.restarts;
+  if (has_none && args.errors().size() == before) {
+    args.errors().push_back({args.path().text(),
+                             "needs at least one of minAgeSeconds, phases, reasons, exitCodes, conditions and "
+                             "restarts"});
   }
-  return {};
+  return parsed;
 }
 
-std::optional<std::int32_t> matching_exit_code(const std::vector<std::int32_t>& codes, const api::Pod& pod,
-                                               ContainerScope scope) {
-  for (const api::ContainerStatus& status : pod.container_statuses) {
-    if (!scope.includes(status) || !status.exit_code) continue;
-    if (std::ranges::find(codes, *status.exit_code) != codes.end()) return status.exit_code;
-  }
-  return std::nullopt;
+Criteria PodCriteria::Args::criteria() const {
+  Criteria all;
+  all.add(in_scope(scope));
+  if (!owner_kinds.include.empty() || !owner_kinds.exclude.empty()) all.add(owned_by(owner_kinds));
+  if (min_age_seconds) all.add(at_least_old(*min_age_seconds));
+  if (!phases.empty()) all.add(in_phase(phases));
+  if (!reasons.empty()) all.add(for_reason(reasons, containers));
+  if (!exit_codes.empty()) all.add(with_exit_code(exit_codes, containers));
+  if (!conditions.empty()) all.add(in_condition(conditions));
+  if (restarts) all.add(restarted(*restarts));
+  return all;
 }
 
-bool has_owner_of_kind(const api::Pod& pod, const std::vector<std::string>& kinds) {
-  return std::ranges::any_of(pod.meta.owner_references,
-                             [&](const api::OwnerReference& owner) { return lists(kinds, owner.kind); });
-}
-
-bool ConditionCriterion::matches(const api::Condition& condition, base::TimePoint now) const {
-  if (!type.empty() && type != condition.type) return false;
-  if (!status.empty() && status != api::to_string(condition.status)) return false;
-  if (!reason.empty() && reason != condition.reason) return false;
-  if (!min_seconds_since_transition) return true;
-  if (condition.last_transition_time == base::TimePoint{}) return false;
-  const base::Duration idle = now - condition.last_transition_time;
-  return idle >= base::Duration::zero() && whole_seconds(idle) >= *min_seconds_since_transition;
-}
-
-const api::Condition* matching_condition(const std::vector<ConditionCriterion>& criteria, const api::Pod& pod,
-                                         base::TimePoint now) {
-  for (const ConditionCriterion& criterion : criteria) {
-    const auto matches = [&](const api::Condition& condition) { return criterion.matches(condition, now); };
-    const auto at = std::ranges::find_if(pod.conditions, matches);
-    if (at != pod.conditions.end()) return &*at;
-  }
-  return nullptr;
-}
-
-std::vector<ConditionCriterion> read_conditions(api::StrictObject& args, std::string_view name) {
-  std::vector<ConditionCriterion> criteria;
-  args.for_each(name, [&](const api::Json& item, const api::FieldPath& path) {
-    ConditionCriterion criterion;
-    api::StrictObject object(item, path, args.errors());
-    object.read("type", criterion.type);
-    object.read("status", criterion.status);
-    object.read("reason", criterion.reason);
-    object.read("minTimeSinceLastTransitionSeconds", criterion.min_seconds_since_transition);
-    object.finish();
-    if (criterion.min_seconds_since_transition && *criterion.min_seconds_since_transition < 0) {
-      object.complain("minTimeSinceLastTransitionSeconds", "must not be negative");
-    }
-    if (criterion == ConditionCriterion{}) {
-      args.errors().push_back({path.text(),
-                               "must set at least one of type, status, reason and "
-                               "minTimeSinceLastTransitionSeconds"});
-    }
-    criteria.push_back(std::move(criterion));
-  });
-  return criteria;
+base::Status PodCriteria::nominate(const Context& context, NominationSink& sink) const {
+  const TerminalPodRules terminal(args_.terminal_pods, context);
+  offer_oldest_first(context, sink, criteria_, [&](PodIndex pod) { return terminal.refusal(pod); });
+  return base::Done{};
 }
 
 }  // namespace strategies

@@ -1,9 +1,8 @@
 #include "strategies/pod_life_time.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
+
+#include "strategies/life_time_listing.hpp"
 
 namespace strategies {
 namespace {
@@ -35,13 +34,6 @@ constexpr std::array<std::string_view, 24> kLifeTimeStates = {
     "StartError",
 };
 
-bool owners_agree(const api::NamespaceFilter& kinds, const api::Pod& pod) {
-  if (!kinds.include.empty()) return has_owner_of_kind(pod, kinds.include);
-  return kinds.exclude.empty() || !has_owner_of_kind(pod, kinds.exclude);
-}
-
-std::string age_text(std::int64_t seconds) { return base::format_duration(base::seconds(seconds)); }
-
 }  // namespace
 
 PodLifeTime::Args PodLifeTime::Args::read(api::StrictObject& args) {
@@ -55,6 +47,8 @@ PodLifeTime::Args PodLifeTime::Args::read(api::StrictObject& args) {
   parsed.exit_codes = read_integers(args, "exitCodes");
   args.read("includingInitContainers", parsed.init_containers);
   args.read("includingEphemeralContainers", parsed.ephemeral_containers);
+  parsed.terminal_pods = TerminalPods::read(args);
+  require_consent(args, "states", parsed.states, parsed.terminal_pods);
   const bool has_criterion = args.find("maxPodLifeTimeSeconds") != nullptr || args.find("states") != nullptr ||
                              args.find("conditions") != nullptr || args.find("exitCodes") != nullptr;
   const bool all_empty =
@@ -66,66 +60,20 @@ PodLifeTime::Args PodLifeTime::Args::read(api::StrictObject& args) {
   return parsed;
 }
 
-bool PodLifeTime::meets_criteria(const api::Pod& pod, base::TimePoint now) const {
-  if (!args_.scope.includes(pod)) return false;
-  if (args_.max_seconds) {
-    const auto age = age_in_seconds(pod, now);
-    if (!age || *age <= *args_.max_seconds) return false;
-  }
-  const ContainerScope for_states{args_.init_containers, args_.ephemeral_containers};
-  const ContainerScope for_codes{args_.init_containers, false};
-  if (!args_.states.empty() && matching_state(args_.states, pod, for_states).empty()) return false;
-  if (!owners_agree(args_.owner_kinds, pod)) return false;
-  if (!args_.conditions.empty() && matching_condition(args_.conditions, pod, now) == nullptr) return false;
-  return args_.exit_codes.empty() || matching_exit_code(args_.exit_codes, pod, for_codes);
-}
-
-std::optional<std::string> PodLifeTime::reason_for(const api::Pod& pod, base::TimePoint now) const {
-  if (!meets_criteria(pod, now)) return std::nullopt;
-  std::vector<std::string> parts;
-  if (args_.max_seconds) {
-    parts.push_back(
-        fmt::format("age {} is above {}", age_text(*age_in_seconds(pod, now)), age_text(*args_.max_seconds)));
-  }
-  if (!args_.states.empty()) {
-    const ContainerScope scope{args_.init_containers, args_.ephemeral_containers};
-    parts.push_back(fmt::format("state {}", matching_state(args_.states, pod, scope)));
-  }
-  if (!args_.conditions.empty()) {
-    const api::Condition* condition = matching_condition(args_.conditions, pod, now);
-    parts.push_back(fmt::format("condition {}={}", condition->type, api::to_string(condition->status)));
-  }
-  if (!args_.exit_codes.empty()) {
-    const auto code = matching_exit_code(args_.exit_codes, pod, {args_.init_containers, false});
-    parts.push_back(fmt::format("exit code {}", *code));
-  }
-  return fmt::format("{}", fmt::join(parts, ", "));
+Criteria PodLifeTime::Args::criteria() const {
+  Criteria all;
+  all.add(in_scope(scope));
+  if (max_seconds) all.add(older_than(*max_seconds));
+  if (!states.empty()) all.add(in_state(states, {init_containers, ephemeral_containers}));
+  if (!owner_kinds.include.empty() || !owner_kinds.exclude.empty()) all.add(owned_by(owner_kinds));
+  if (!conditions.empty()) all.add(in_condition(conditions));
+  if (!exit_codes.empty()) all.add(with_exit_code(exit_codes, {init_containers, false}));
+  return all;
 }
 
 base::Status PodLifeTime::nominate(const Context& context, NominationSink& sink) const {
-  const scheduling::ClusterSnapshot& base = context.cluster.base();
-  std::vector<PodIndex> pods;
-  for (const NodeIndex node : context.nodes) {
-    context.cluster.for_each_on(node, [&](PodIndex pod) {
-      if (context.cluster.is_moved(pod) || !meets_criteria(base.pod(pod), context.now)) return;
-      if (const auto refusal = context.evictability.refusal(pod)) {
-        sink.refused(pod, *refusal);
-      } else {
-        pods.push_back(pod);
-      }
-    });
-  }
-  // Ties stay in the order of the nodes, then by name.
-  std::ranges::stable_sort(pods, {}, [&](PodIndex pod) { return base.pod(pod).meta.creation_timestamp; });
-  for (const PodIndex pod : pods) {
-    if (const auto refusal = context.evictability.refusal_before_eviction(pod, context.cluster)) {
-      sink.refused(pod, *refusal);
-      continue;
-    }
-    // A node or namespace that is at its limit says nothing about the next pod: it may be elsewhere.
-    const auto reason = reason_for(base.pod(pod), context.now);
-    if (sink.offer(pod, reason.value_or("")) == Verdict::kTotalLimit) break;
-  }
+  const TerminalPodRules terminal(args_.terminal_pods, context);
+  offer_oldest_first(context, sink, criteria_, [&](PodIndex pod) { return terminal.refusal(pod); });
   return base::Done{};
 }
 

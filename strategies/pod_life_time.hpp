@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "strategies/common_args.hpp"
-#include "strategies/pod_criteria.hpp"
+#include "strategies/criteria.hpp"
 #include "strategies/strategy.hpp"
+#include "strategies/terminal_pods.hpp"
 
 namespace strategies {
 
 /// Nominates pods that are too old, or in a state, condition or with an exit code that is not wanted; oldest first
-/// (descheduler-semantics 3.9).
+/// (descheduler-semantics 3.9). Pods that have ended only with terminalPods.evict.
 class PodLifeTime final : public Strategy {
  public:
   static constexpr std::string_view kName = "PodLifeTime";
@@ -27,24 +27,22 @@ class PodLifeTime final : public Strategy {
     std::vector<std::int32_t> exit_codes;
     bool init_containers = false;
     bool ephemeral_containers = false;  ///< for states only
+    TerminalPods terminal_pods;
     friend bool operator==(const Args&, const Args&) = default;
 
     /// Complaints go to the object's list.
     static Args read(api::StrictObject& args);
+    Criteria criteria() const;
   };
 
-  explicit PodLifeTime(Args args) : args_(std::move(args)) {}
+  explicit PodLifeTime(Args args) : args_(std::move(args)), criteria_(args_.criteria()) {}
   std::string_view name() const override { return kName; }
   Phase phase() const override { return Phase::kDeschedule; }
   base::Status nominate(const Context& context, NominationSink& sink) const override;
 
-  /// What the pod is nominated for; nullopt: it does not meet the criteria. Evictability is not looked at.
-  std::optional<std::string> reason_for(const api::Pod& pod, base::TimePoint now) const;
-
  private:
-  bool meets_criteria(const api::Pod& pod, base::TimePoint now) const;
-
   Args args_;
+  Criteria criteria_;
 };
 
 }  // namespace strategies

@@ -7,8 +7,9 @@
 #include <set>
 
 #include "scheduling/predicates.hpp"
+#include "strategies/criteria.hpp"
+#include "strategies/duplicates_spread.hpp"
 #include "strategies/listing.hpp"
-#include "strategies/pod_criteria.hpp"
 
 namespace strategies {
 namespace {
@@ -104,21 +105,24 @@ bool thin_out(const Context& context, NominationSink& sink, const Family& family
 
 RemoveDuplicates::Args RemoveDuplicates::Args::read(api::StrictObject& args) {
   Args parsed;
-  parsed.namespaces = read_include_exclude(args, "namespaces");
+  parsed.scope = read_scope(args);
   args.read("excludeOwnerKinds", parsed.exclude_owner_kinds);
   return parsed;
 }
 
 base::Status RemoveDuplicates::nominate(const Context& context, NominationSink& sink) const {
+  if (!context.is_upstream()) {
+    spread_duplicates(context, sink, args_);
+    return base::Done{};
+  }
   const ClusterSnapshot& cluster = context.cluster.base();
-  const PodScope scope{args_.namespaces, std::nullopt};
   std::map<std::string, Family> families;
   for (const NodeIndex node : context.nodes) {
     std::set<std::string> seen;
     for (const PodIndex pod : pods_on(context, node, PodStates::kActive)) {
       const api::Pod& object = cluster.pod(pod);
       if (object.meta.owner_references.empty() || has_owner_of_kind(object, args_.exclude_owner_kinds)) continue;
-      if (!scope.includes(object) || context.evictability.refusal(pod)) continue;
+      if (!args_.scope.includes(object) || context.evictability.refusal(pod)) continue;
       if (context.evictability.refusal_before_eviction(pod, context.cluster)) continue;
       const bool is_duplicate = !seen.insert(signature_of(object)).second;
       for (const std::string& key : owner_keys(object)) {

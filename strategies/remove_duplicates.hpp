@@ -14,7 +14,7 @@ class RemoveDuplicates final : public Strategy {
   static constexpr std::string_view kName = "RemoveDuplicates";
 
   struct Args {
-    api::NamespaceFilter namespaces;
+    PodScope scope;  ///< labelSelector is ours
     std::vector<std::string> exclude_owner_kinds;
     friend bool operator==(const Args&, const Args&) = default;
 

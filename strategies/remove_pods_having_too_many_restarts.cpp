@@ -1,20 +1,16 @@
 #include "strategies/remove_pods_having_too_many_restarts.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
+#include "strategies/life_time_listing.hpp"
 #include "strategies/listing.hpp"
+#include "strategies/terminal_pods.hpp"
 
 namespace strategies {
 namespace {
 
 constexpr std::array<std::string_view, 2> kRestartStates = {"Running", "CrashLoopBackOff"};
-
-bool is_looked_at(const api::ContainerStatus& status, bool init_containers) {
-  return !status.is_ephemeral && (!status.is_init || init_containers);
-}
 
 }  // namespace
 
@@ -22,49 +18,41 @@ RemovePodsHavingTooManyRestarts::Args RemovePodsHavingTooManyRestarts::Args::rea
   Args parsed;
   parsed.scope = read_scope(args);
   const std::size_t before = args.errors().size();
-  args.read("podRestartThreshold", parsed.threshold);
-  if (parsed.threshold < 1 && args.errors().size() == before) {
+  std::int32_t threshold = 0;
+  args.read("podRestartThreshold", threshold);
+  if (threshold < 1 && args.errors().size() == before) {
     args.complain("podRestartThreshold", "is required and must be at least 1");
   }
-  args.read("includingInitContainers", parsed.init_containers);
+  parsed.restarts.at_least = threshold;
+  args.read("withinSeconds", parsed.restarts.within);
+  if (parsed.restarts.within && *parsed.restarts.within < base::seconds(1)) {
+    args.complain("withinSeconds", "must be at least 1");
+  }
+  args.read("includingInitContainers", parsed.restarts.containers.init);
   parsed.states = read_choices(args, "states", kRestartStates);
   return parsed;
 }
 
-std::int64_t RemovePodsHavingTooManyRestarts::restarts_of(const api::Pod& pod) const {
-  std::int64_t restarts = 0;
-  for (const api::ContainerStatus& status : pod.container_statuses) {
-    if (is_looked_at(status, args_.init_containers)) restarts += status.restart_count;
-  }
-  return restarts;
-}
-
-/// The phase, or what a container waits for; why one terminated does not count.
-bool RemovePodsHavingTooManyRestarts::is_in_state(const api::Pod& pod) const {
-  if (args_.states.empty()) return true;
-  const auto is_listed = [&](std::string_view state) {
-    return std::ranges::find(args_.states, state) != args_.states.end();
-  };
-  return is_listed(api::to_string(pod.phase)) ||
-         std::ranges::any_of(pod.container_statuses, [&](const api::ContainerStatus& status) {
-           return is_looked_at(status, args_.init_containers) && is_listed(status.waiting_reason);
-         });
+Criteria RemovePodsHavingTooManyRestarts::Args::criteria() const {
+  Criteria all;
+  all.add(restarted(restarts));
+  if (!states.empty()) all.add(in_phase_or_waiting(states, restarts.containers));
+  all.add(in_scope(scope));
+  return all;
 }
 
 base::Status RemovePodsHavingTooManyRestarts::nominate(const Context& context, NominationSink& sink) const {
-  const auto& cluster = context.cluster.base();
-  const auto restarts = [&](PodIndex pod) { return restarts_of(cluster.pod(pod)); };
+  const TerminalPods left_alone;
+  const TerminalPodRules terminal(left_alone, context);
+  const auto restarts = [&](PodIndex pod) { return count_restarts(args_.restarts, subject_of(context, pod)); };
   for (const NodeIndex node : context.nodes) {
-    std::vector<PodIndex> pods = pods_on(context, node, PodStates::kAll);
-    std::erase_if(pods, [&](PodIndex pod) {
-      const api::Pod& object = cluster.pod(pod);
-      return restarts(pod) < args_.threshold || !is_in_state(object) || !args_.scope.includes(object) ||
-             !may_leave(context, sink, pod);
+    auto pods = pods_that_meet(context, sink, node, criteria_, [&](PodIndex pod) {
+      auto refusal = terminal.refusal(pod);
+      if (!refusal) refusal = context.evictability.refusal(pod);
+      return refusal ? refusal : context.evictability.refusal_before_eviction(pod, context.cluster);
     });
     std::ranges::stable_sort(pods, std::ranges::greater{}, restarts);
-    const auto reason = [&](PodIndex pod) {
-      return fmt::format("its containers restarted {} times, {} are too many", restarts(pod), args_.threshold);
-    };
+    const auto reason = [&](PodIndex pod) { return criteria_.words_for(subject_of(context, pod)); };
     if (!offer_all(sink, pods, reason)) break;
   }
   return base::Done{};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "strategies/anti_affinity_conflicts.hpp"
 #include "strategies/eviction_order.hpp"
 #include "strategies/listing.hpp"
 
@@ -75,6 +76,10 @@ class Company {
 }  // namespace
 
 base::Status RemovePodsViolatingInterPodAntiAffinity::nominate(const Context& context, NominationSink& sink) const {
+  if (!context.is_upstream()) {
+    resolve_anti_affinity(context, sink, args_.scope);
+    return base::Done{};
+  }
   const ClusterSnapshot& cluster = context.cluster.base();
   Company company(context, args_.scope);
   for (const NodeIndex node : context.nodes) {

@@ -5,8 +5,8 @@
 
 namespace strategies {
 
-/// Nominates pods that share a topology domain with a pod which their required anti-affinity excludes
-/// (descheduler-semantics 3.4).
+/// Nominates pods that share a topology domain with a pod which their required anti-affinity excludes, or whose
+/// excludes them; as upstream only the former (descheduler-semantics 3.4).
 class RemovePodsViolatingInterPodAntiAffinity final : public Strategy {
  public:
   static constexpr std::string_view kName = "RemovePodsViolatingInterPodAntiAffinity";

@@ -28,8 +28,12 @@ class RemovePodsViolatingNodeAffinity final : public Strategy {
   base::Status nominate(const Context& context, NominationSink& sink) const override;
 
  private:
-  using Violation = bool (*)(const Context& context, PodIndex pod, NodeIndex node);
-  void nominate_by(Violation violates, std::string_view reason, const Context& context, NominationSink& sink) const;
+  struct Kind {
+    bool (*violates)(const Context& context, PodIndex pod, NodeIndex node);
+    Goal (*goal)(const Context& context, PodIndex pod, NodeIndex here);  ///< nodes that are better than `here`
+    std::string_view reason;
+  };
+  void nominate_by(const Kind& kind, const Context& context, NominationSink& sink) const;
 
   Args args_;
 };

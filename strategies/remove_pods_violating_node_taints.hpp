@@ -31,7 +31,8 @@ class RemovePodsViolatingNodeTaints final : public Strategy {
   base::Status nominate(const Context& context, NominationSink& sink) const override;
 
  private:
-  bool is_considered(const api::Taint& taint) const;
+  bool is_considered(const api::Taint& taint, bool as_upstream) const;
+  const api::Taint* violation(const api::Pod& pod, const api::Node& node, bool as_upstream) const;
 
   Args args_;
 };

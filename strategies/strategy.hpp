@@ -3,6 +3,7 @@
 /// A strategy says which pods would be better off elsewhere. It only nominates: limits, budgets and what becomes of a
 /// nomination are the sink's business. Strategies are pure: same context, same offers in the same order.
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "base/result.hpp"
 #include "scheduling/evictability.hpp"
 #include "scheduling/overlay.hpp"
+#include "strategies/restart_history.hpp"
 #include "strategies/usage_view.hpp"
 
 namespace strategies {
@@ -30,6 +32,9 @@ enum class Verdict {
   kRefused,         ///< anything else: a budget, nowhere to go
 };
 
+/// Where it would help a pod to land.
+using Goal = std::function<bool(NodeIndex node)>;
+
 /// Takes nominations, one at a time, and answers at once.
 class NominationSink {
  public:
@@ -37,6 +42,12 @@ class NominationSink {
 
   /// Proposes that `pod` leaves. `reason` is for people.
   virtual Verdict offer(PodIndex pod, std::string_view reason) = 0;
+  /// The same for a move that helps only if the pod lands where `goal` says. A sink that foresees the landing refuses
+  /// the others; one that does not takes the offer as it is.
+  virtual Verdict offer_towards(PodIndex pod, std::string_view reason, const Goal& goal) {
+    static_cast<void>(goal);
+    return offer(pod, reason);
+  }
   /// Reports a pod that meets the strategy's criteria but is protected. For the record only.
   virtual void refused(PodIndex pod, const scheduling::Refusal& refusal) = 0;
 };
@@ -48,7 +59,11 @@ struct Context {
   std::span<const NodeIndex> nodes;  ///< the nodes looked at, in order
   const scheduling::Evictability& evictability;
   base::TimePoint now;
-  const UsageView* usage = nullptr;  ///< real usage; nullptr: by requests
+  const UsageView* usage = nullptr;          ///< real usage; nullptr: by requests
+  const RestartHistory* restarts = nullptr;  ///< earlier totals; nullptr: nobody looked
+
+  /// Decide as upstream's descheduler does, faults included.
+  bool is_upstream() const { return evictability.is_upstream(); }
 };
 
 class Strategy {

@@ -53,17 +53,19 @@ class StrategyRun {
       : cluster_(builder.build()), overlay_(*cluster_), sink(*cluster_) {}
 
   api::Evictability evictability;
+  api::Compatibility compatibility = api::Compatibility::kNone;
   const strategies::UsageView* usage = nullptr;
+  const strategies::RestartHistory* restarts = nullptr;
 
   /// Throws when the arguments are refused.
   StrategyRun& run(const std::string& name, const std::string& args) {
     api::FieldErrors errors;
     const auto made = strategies::make_strategies({{name, args}}, errors);
     if (!errors.empty()) throw std::invalid_argument(errors.front().to_string());
-    const scheduling::Evictability rules(evictability, *cluster_, kNoon, errors);
+    const scheduling::Evictability rules(evictability, *cluster_, kNoon, errors, compatibility);
     std::vector<scheduling::NodeIndex> nodes;
     for (const auto node : cluster_->nodes()) nodes.push_back(node);
-    status = made.front().strategy->nominate({overlay_, nodes, rules, kNoon, usage}, sink);
+    status = made.front().strategy->nominate({overlay_, nodes, rules, kNoon, usage, restarts}, sink);
     return *this;
   }
   scheduling::Overlay& overlay() { return overlay_; }

@@ -1,5 +1,6 @@
 #include "test/conformance/conformance_case.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <stdexcept>
@@ -23,6 +24,20 @@ void take(scheduling::SnapshotInput& input, const std::string& kind, const std::
   if (kind == "priorityClasses") return input.priority_classes.push_back(decoded(api::decode_priority_class(text)));
   if (kind == "persistentVolumeClaims") return input.claims.push_back(decoded(api::decode_pvc(text)));
   throw std::runtime_error("unknown kind of object: " + kind);
+}
+
+Judgement judge_by_kind(const Case& each) {
+  static const std::map<std::string, Judgement (*)(const Case&)> kJudges = {
+      {"strategy", judge_strategy}, {"filter", judge_filter},  {"preEvictionFilter", judge_filter},
+      {"nodefit", judge_node_fit},  {"evict", judge_eviction},
+  };
+  const auto at = kJudges.find(each.kind());
+  if (at == kJudges.end()) return failed("unknown kind " + each.kind());
+  try {
+    return at->second(each);
+  } catch (const std::exception& error) {
+    return failed(std::string("exception: ") + error.what());
+  }
 }
 
 }  // namespace
@@ -52,18 +67,12 @@ scheduling::PodIndex target_of(const Case& each, const scheduling::ClusterSnapsh
   return cluster.find_pod(target.at("namespace").get<std::string>(), target.at("name").get<std::string>()).value();
 }
 
-Judgement judge(const Case& each) {
-  static const std::map<std::string, Judgement (*)(const Case&)> kJudges = {
-      {"strategy", judge_strategy}, {"filter", judge_filter},  {"preEvictionFilter", judge_filter},
-      {"nodefit", judge_node_fit},  {"evict", judge_eviction},
-  };
-  const auto at = kJudges.find(each.kind());
-  if (at == kJudges.end()) return {Outcome::kUnsupported, "kind " + each.kind()};
-  try {
-    return at->second(each);
-  } catch (const std::exception& error) {
-    return failed(std::string("exception: ") + error.what());
-  }
+Judgement judge(const Case& each, const std::vector<Deviation>& deviations) {
+  const Judgement verdict = judge_by_kind(each);
+  if (verdict.outcome != Outcome::kFailed) return verdict;
+  const Json args = each.json.value("args", Json::object());
+  const auto at = std::ranges::find_if(deviations, [&](const Deviation& deviation) { return deviation.applies(args); });
+  return at == deviations.end() ? verdict : Judgement{Outcome::kDeliberate, at->reason};
 }
 
 }  // namespace conformance

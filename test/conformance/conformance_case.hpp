@@ -12,6 +12,7 @@
 #include "api/descheduler_policy.hpp"
 #include "base/result.hpp"
 #include "scheduling/cluster_snapshot.hpp"
+#include "test/conformance/deviations.hpp"
 
 namespace conformance {
 
@@ -27,12 +28,13 @@ struct Case {
   base::TimePoint now() const;
 };
 
-enum class Outcome { kPassed, kFailed, kDeliberate, kUnsupported };
+enum class Outcome { kPassed, kFailed, kDeliberate };
 struct Judgement {
   Outcome outcome = Outcome::kPassed;
   std::string detail;
 };
-Judgement judge(const Case& each);
+/// A failed case to which one of the deviations applies is deliberate.
+Judgement judge(const Case& each, const std::vector<Deviation>& deviations);
 
 // --- what the kinds share
 

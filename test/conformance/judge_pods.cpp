@@ -55,7 +55,7 @@ Judgement judge_filter(const Case& each) {
   const auto cluster = snapshot_of(each);
   const api::Evictability spec = evictability_of(each.json.at("args"));
   api::FieldErrors errors;
-  const scheduling::Evictability rules(spec, *cluster, each.now(), errors);
+  const scheduling::Evictability rules(spec, *cluster, each.now(), errors, api::Compatibility::kUpstream);
   if (!errors.empty()) return failed(errors.front().to_string());
   const scheduling::PodIndex pod = target_of(each, *cluster);
   const scheduling::Overlay overlay(*cluster);

@@ -117,50 +117,21 @@ api::PerCycleLimits limits_of(const Case& each) {
   return {limit("total"), limit("perNode"), limit("perNamespace")};
 }
 
-bool is_known(const std::string& plugin) {
-  const auto known = strategies::known_strategies();
-  return std::ranges::find(known, plugin) != known.end();
-}
-
-/// Differences that are meant, by what the case asks for and not by its id.
-struct Deviation {
-  bool (*applies)(const Json& args);
-  const char* reason;
-};
-constexpr Deviation kDeviations[] = {
-    {[](const Json& args) { return args.contains("metricsUtilization"); },
-     "measured usage is refused as not supported yet"},
-    {[](const Json& args) { return args.contains(Json::json_pointer("/evictableNamespaces/include")); },
-     "upstream's own validation refuses it; its test goes around the validation"},
-    {[](const Json& args) {
-       return std::ranges::any_of(args.value("nodeAffinityType", std::vector<std::string>{}),
-                                  [](const std::string& type) {
-                                    return type != "requiredDuringSchedulingIgnoredDuringExecution" &&
-                                           type != "preferredDuringSchedulingIgnoredDuringExecution";
-                                  });
-     },
-     "an unknown node affinity type is an error; upstream logs and ignores it"},
-};
-
-const Deviation* deviation_of(const Json& args) {
-  const auto applies = [&](const Deviation& each) { return each.applies(args); };
-  const auto at = std::ranges::find_if(kDeviations, applies);
-  return at == std::end(kDeviations) ? nullptr : at;
-}
-
-/// The captured runs went without upstream's defaults. Ours always apply, so the one that matters is undone by name.
+/// The captured runs went without upstream's defaults. Ours always apply, so those that matter are undone by name.
 Json args_of(const Case& each) {
   Json args = each.json.at("args");
   if (each.plugin == "RemoveFailedPods" && !args.contains("minPodLifetimeSeconds")) args["minPodLifetimeSeconds"] = 0;
+  if (each.plugin == "RemovePodsViolatingTopologySpreadConstraint" && !args.contains("topologyBalanceNodeFit")) {
+    args["topologyBalanceNodeFit"] = false;
+  }
+  if (each.plugin == "PodLifeTime") args["terminalPods"]["evict"] = true;  // upstream needs no consent
   return args;
 }
 
 }  // namespace
 
 Judgement judge_strategy(const Case& each) {
-  if (!is_known(each.plugin)) return {Outcome::kUnsupported, each.plugin};
   const Json args = args_of(each);
-  if (const Deviation* deviation = deviation_of(args)) return {Outcome::kDeliberate, deviation->reason};
   api::FieldErrors errors;
   const auto made = strategies::make_strategies({{each.plugin, args.dump()}}, errors);
   if (made.empty()) return failed("args refused: " + errors.front().to_string());
@@ -168,7 +139,7 @@ Judgement judge_strategy(const Case& each) {
   const auto cluster = snapshot_of(each);
   const auto nodes = nodes_in_order(each, *cluster);
   const api::Evictability spec = evictability_of(each.json.value("evictor", Json::object()));
-  const scheduling::Evictability evictability(spec, *cluster, each.now(), errors);
+  const scheduling::Evictability evictability(spec, *cluster, each.now(), errors, api::Compatibility::kUpstream);
   if (!errors.empty()) return failed(errors.front().to_string());
   const scheduling::Overlay overlay(*cluster);
   CountingSink sink(*cluster, limits_of(each));

@@ -96,13 +96,46 @@ TEST(PlanCycle, PredictsNothingForPodsThatNobodyRecreates) {
                             .add(NodeBuilder("n1"))
                             .add(aged("failed", "n1", 30).phase(api::PodPhase::kFailed))
                             .add(aged("bare", "n1", 20).bare().annotate("descheduler.alpha.kubernetes.io/evict")),
-                        policy({kOld}));
+                        policy({{"PodLifeTime", R"({"maxPodLifeTimeSeconds":60,"terminalPods":{"evict":true}})"}}));
   EXPECT_THAT(targets(got), ElementsAre("", ""));
 }
 
-TEST(PlanCycle, SaysWhenNothingFits) {
-  const Plan got = plan(ClusterBuilder().add(NodeBuilder("n1").cordoned()).add(aged("a", "n1", 30)), policy({kOld}));
-  EXPECT_THAT(targets(got), ElementsAre(""));
+ClusterBuilder two_cordoned() {
+  return ClusterBuilder().add(NodeBuilder("n1").cordoned()).add(NodeBuilder("n2").cordoned()).add(aged("a", "n1", 30));
+}
+
+TEST(PlanCycle, RefusesAMoveWithNowhereToGo) {
+  const Plan got = plan(two_cordoned(), policy({kOld}));
+  EXPECT_THAT(got.moves, IsEmpty());
+  EXPECT_THAT(got.refused, ElementsAre(api::ReasonCount{"NowhereToGo", 1}));
+  EXPECT_EQ(got.utilization[0].cpu.before, got.utilization[0].cpu.after) << "it is taken back";
+}
+
+TEST(PlanCycle, MovesItAllTheSameAsUpstream) {
+  auto spec = policy({kOld});
+  spec.compatibility = api::Compatibility::kUpstream;
+  EXPECT_THAT(targets(plan(two_cordoned(), spec)), ElementsAre(""));
+}
+
+TEST(PlanCycle, DoesNothingOnASingleNodeAsUpstream) {
+  auto spec = policy({kOld});
+  const auto cluster = ClusterBuilder().add(NodeBuilder("n1")).add(aged("a", "n1", 30));
+  EXPECT_THAT(moved(plan(cluster, spec)), ElementsAre("a"));
+  spec.compatibility = api::Compatibility::kUpstream;
+  EXPECT_THAT(moved(plan(cluster, spec)), IsEmpty());
+}
+
+TEST(PlanCycle, MovesOnlyToWhereItHelps) {
+  // n3 is as empty as n2, and has the taint that n1 has; a preference does not keep the scheduler away.
+  const auto worse = api::TaintEffect::kPreferNoSchedule;
+  const auto spec = policy({{"RemovePodsViolatingNodeTaints", R"({"includePreferNoSchedule":true})"}});
+  ClusterBuilder cluster;
+  cluster.add(NodeBuilder("n1").taint("t", worse)).add(NodeBuilder("n2")).add(NodeBuilder("n0").taint("t", worse));
+  cluster.add(aged("a", "n1", 30));
+  EXPECT_THAT(targets(plan(cluster, spec)), ElementsAre("n2"));
+  const Plan full = plan(cluster.add(aged("full", "n2", 0).cpu(3800)), spec);
+  EXPECT_THAT(full.moves, IsEmpty());
+  EXPECT_THAT(full.refused, ElementsAre(api::ReasonCount{"NowhereBetter", 1}));
 }
 
 TEST(PlanCycle, RunsDescheduleBeforeBalance) {

@@ -29,6 +29,7 @@ struct EvictabilityCase {
 
 class EvictabilityTest : public testing::TestWithParam<EvictabilityCase> {};
 
+/// Upstream's rules; what we do otherwise by default is in strategies/compatibility_test.cpp.
 TEST_P(EvictabilityTest, Judges) {
   P pod("p");
   E spec;
@@ -38,7 +39,7 @@ TEST_P(EvictabilityTest, Judges) {
   GetParam().arrange(pod, spec, rest);
   const auto cluster = rest.add(pod).build();
   api::FieldErrors errors;
-  const Evictability rules(spec, *cluster, kNoon, errors);
+  const Evictability rules(spec, *cluster, kNoon, errors, api::Compatibility::kUpstream);
   EXPECT_THAT(errors, testing::IsEmpty());
   const PodIndex index = cluster->find_pod(pod.build().meta.ns, "p").value();
   const auto refusal = rules.refusal(index);

@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
             "AcceptsAllArguments", kLife,
             R"({"maxPodLifeTimeSeconds":0,"states":["Failed","OOMKilled"],"conditions":[{"type":"Ready","status":"False"}],
                      "exitCodes":[-1,137],"ownerKinds":{"exclude":["Job"]},"labelSelector":{"matchLabels":{"a":"b"}},
-                     "namespaces":{"include":["a"]},"includingInitContainers":true,"includingEphemeralContainers":true})",
+                     "namespaces":{"include":["a"]},"includingInitContainers":true,"includingEphemeralContainers":true,"terminalPods":{"evict":true}})",
             ""},
         ArgsCase{"RequiresACriterion", kLife, R"({"ownerKinds":{"include":["Job"]}})",
                  "[1].args: needs at least one of"},

@@ -195,7 +195,8 @@ TEST(PodLifeTime, StopsAtTheTotalLimit) {
 
 TEST(PodLifeTime, SeesTerminalPods) {
   StrategyRun run(ClusterBuilder().add(NodeBuilder("n")).add(PodBuilder("p").on("n").phase(api::PodPhase::kFailed)));
-  EXPECT_THAT(run.run("PodLifeTime", R"({"states":["Failed"]})").sink.accepted, ElementsAre("p"));
+  EXPECT_THAT(run.run("PodLifeTime", R"({"states":["Failed"],"terminalPods":{"evict":true}})").sink.accepted,
+              ElementsAre("p"));
 }
 
 TEST(PodLifeTime, ReportsProtectedPods) {

@@ -1,0 +1,126 @@
+#include "strategies/consolidation.hpp"
+
+#include <algorithm>
+
+#include "strategies/eviction_order.hpp"
+#include "strategies/listing.hpp"
+
+namespace strategies {
+namespace {
+
+using scheduling::kNoNode;
+using scheduling::Overlay;
+using scheduling::Refusal;
+
+class Consolidation {
+ public:
+  Consolidation(const Context& context, NominationSink& sink, const ConsolidationRules& rules)
+      : context_(context),
+        sink_(sink),
+        rules_(rules),
+        trial_(context.cluster),
+        takes_(context.cluster.base().node_count(), false),
+        took_(context.cluster.base().node_count(), false) {
+    // The fullest first: others in order, then the sources from the back.
+    for (const NodeUsage& node : rules.others) order_.push_back(node.node);
+    for (auto at = rules.sources.rbegin(); at != rules.sources.rend(); ++at) order_.push_back(at->node);
+    std::erase_if(order_, [&](NodeIndex node) { return context.cluster.base().node(node).unschedulable; });
+    for (const NodeIndex node : order_) takes_[node] = true;
+  }
+
+  void run() {
+    for (const NodeUsage& source : rules_.sources) {
+      takes_[source.node] = false;  // emptier ones than the next source, and itself, take nothing from here on
+      if (took_[source.node]) {
+        takes_[source.node] = true;
+        continue;
+      }
+      if (!empty(source.node)) return;
+    }
+  }
+
+ private:
+  /// Leaves with the node, or counts for nothing on it.
+  bool goes_with_node(const api::Pod& pod) const {
+    return pod.is_daemon_set() || pod.is_mirror() || pod.meta.is_terminating();
+  }
+
+  /// False: the cycle's total limit is reached.
+  bool empty(NodeIndex source) {
+    std::vector<PodIndex> pods = pods_on(context_, source, PodStates::kActive);
+    std::erase_if(pods, [&](PodIndex pod) {
+      const api::Pod& object = context_.cluster.base().pod(pod);
+      return goes_with_node(object) || (rules_.wants && !rules_.wants(object));
+    });
+    sort_for_eviction(pods, context_.cluster.base());
+    std::vector<NodeIndex> places;
+    if (!place_all(pods, places)) return true;
+    return offer_all_of(source, pods, places);
+  }
+
+  /// Tries every pod on the trial overlay. False: one has to stay; it is reported and the trial taken back.
+  bool place_all(const std::vector<PodIndex>& pods, std::vector<NodeIndex>& places) {
+    for (const PodIndex pod : pods) {
+      auto refusal = objection_to(pod);
+      const auto place = refusal ? std::nullopt : find_place(pod);
+      if (!refusal && !place) {
+        refusal = {"NodeCannotBeEmptied", "it fits on no other node, so its node cannot be emptied whole"};
+      }
+      if (refusal) {
+        sink_.refused(pod, *refusal);
+        for (std::size_t i = 0; i < places.size(); ++i) trial_.restore(pods[i]);
+        return false;
+      }
+      trial_.move(pod, *place);
+      places.push_back(*place);
+    }
+    return true;
+  }
+
+  std::optional<Refusal> objection_to(PodIndex pod) const {
+    const std::string& ns = context_.cluster.base().pod(pod).meta.ns;
+    if (std::ranges::find(rules_.excluded_namespaces, ns) != rules_.excluded_namespaces.end()) {
+      return Refusal{"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
+    }
+    if (auto refusal = context_.evictability.refusal(pod)) return refusal;
+    return context_.evictability.refusal_before_eviction(pod, context_.cluster);
+  }
+
+  std::optional<NodeIndex> find_place(PodIndex pod) const {
+    const scheduling::FitQuery query(trial_, pod, context_.evictability.fit_level());
+    const auto at = std::ranges::find_if(order_, [&](NodeIndex node) { return takes_[node] && query.fits(node); });
+    return at == order_.end() ? std::nullopt : std::optional(*at);
+  }
+
+  bool offer_all_of(NodeIndex source, const std::vector<PodIndex>& pods, const std::vector<NodeIndex>& places) {
+    const Goal goal = [&](NodeIndex to) { return to != source && takes_[to]; };
+    for (std::size_t i = 0; i < pods.size(); ++i) {
+      const Verdict verdict = sink_.offer_towards(pods[i], "its node is underutilized and can be emptied whole", goal);
+      if (verdict == Verdict::kAccepted) {
+        const NodeIndex to = landing_of(context_, pods[i]).value_or(places[i]);
+        if (to != places[i]) trial_.move(pods[i], to);
+        took_[to] = true;
+        continue;
+      }
+      for (std::size_t k = i; k < pods.size(); ++k) trial_.restore(pods[k]);
+      return verdict != Verdict::kTotalLimit;  // not whole after all: leave what remains where it is
+    }
+    return true;
+  }
+
+  const Context& context_;
+  NominationSink& sink_;
+  const ConsolidationRules& rules_;
+  Overlay trial_;                 ///< the cluster with everything done so far
+  std::vector<NodeIndex> order_;  ///< nodes that may take pods, the fullest first
+  std::vector<bool> takes_;       ///< by node: may take pods now
+  std::vector<bool> took_;        ///< by node: pods are on their way there
+};
+
+}  // namespace
+
+void consolidate(const Context& context, NominationSink& sink, const ConsolidationRules& rules) {
+  Consolidation(context, sink, rules).run();
+}
+
+}  // namespace strategies
