@@ -179,11 +179,7 @@ Json Workbench::complete(Draft& draft) {
                  {"metadata", {{"name", draft.name}}},
                  {"spec", std::move(draft.spec)}};
   for (const FieldError& complaint : check_descheduler_policy(object, {})) {
-    if (complaint.path == "spec.compatibility" && complaint.message.starts_with("unknown field")) {
-      object["spec"].erase("compatibility");  // such a build decides as upstream anyway
-    } else {
-      errors_.push_back(at_origin(complaint, draft.origins));
-    }
+    errors_.push_back(at_origin(complaint, draft.origins));
   }
   return object;
 }

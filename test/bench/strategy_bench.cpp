@@ -93,7 +93,7 @@ const bool kRegistered = [] {
           ->Arg(5000)
           ->Complexity(benchmark::oNLogN)
           ->Unit(benchmark::kMillisecond)
-          ->MinTime(0.3);
+          ->MinTime(0.1);
     }
   }
   return true;

@@ -216,6 +216,13 @@ profiles:
   EXPECT_THAT(notes_of(conversion), ElementsAre("changed maxNoOfPodsToEvictTotal: 4000000000 is as good as no limit"));
 }
 
+TEST(Convert, DecidesAsUpstreamUnlessToldOtherwise) {
+  const std::string text = "profiles:\n- name: p\n" + std::string(kOldPods);
+  EXPECT_EQ(convert(text).policies.at(0).at("spec").at("compatibility"), "Upstream");
+  EXPECT_EQ(convert(text, {.compatibility = "None", .interval = {}}).policies.at(0).at("spec").at("compatibility"),
+            "None");
+}
+
 TEST(Convert, StartsAsADryRunUnlessToldOtherwise) {
   const std::string text = "profiles:\n- name: p\n" + std::string(kOldPods);
   EXPECT_EQ(convert(text).policies.at(0).at("spec").at("mode"), "DryRun");
@@ -339,7 +346,10 @@ profiles:
   plugins: {deschedule: {enabled: [PodLifeTime]}}
 )");
   expect_valid(conversion);
-  EXPECT_EQ(spec_of(conversion).at("strategies").at(0).at("args").at("states"), api::Json({"Succeeded", "Failed"}));
+  const api::Json args = spec_of(conversion).at("strategies").at(0).at("args");
+  EXPECT_EQ(args.at("states"), api::Json({"Succeeded", "Failed"}));
+  EXPECT_EQ(args.at("terminalPods"), api::Json({{"evict", true}}));
+  EXPECT_THAT(notes_of(conversion), ElementsAre(HasSubstr("changed profiles[0].pluginConfig[0].args.states: selects")));
 }
 
 TEST(Convert, ReportsStrategiesThatTheCatalogueDoesNotKnow) {

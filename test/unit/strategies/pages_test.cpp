@@ -85,6 +85,9 @@ TEST(Pages, ExistForEveryStrategyWithAPolicyOfIt) {
       for (const api::Json& object : policies_in(block)) used.merge(expect_valid(object, page));
     }
     EXPECT_TRUE(used.contains(std::string(name))) << page << " shows no policy of it";
+    EXPECT_NE(text_of(kSourceDir / "docs/strategies/README.md").find("(" + page.filename().string() + ")"),
+              std::string::npos)
+        << "docs/strategies/README.md does not name " << page.filename();
   }
 }
 
