@@ -1,0 +1,219 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "rig.hpp"
+
+/// Gangs on the simulated cluster (docs/concepts/gangs.md): all leave or none, in the stated order, over crashes.
+namespace gang_scenarios_test {
+
+using api::Json;
+using base::seconds;
+using integration::FragileTransport;
+using integration::Rig;
+using Phase = api::EvacuationPhase;
+
+const std::string kGroup = "evacuator.dev/group";
+const std::string kOrder = "evacuator.dev/group-order";
+
+class Gang : public Rig {
+ protected:
+  /// As many pods in one group, each on its node; the template says so, replacements belong to it, too.
+  std::vector<std::string> begin(int replicas = 3) {
+    stage(replicas, {{kGroup, "trainer"}});
+    start_operator();
+    return pods();
+  }
+  std::vector<std::string> evacuate_all(const std::vector<std::string>& names,
+                                        const std::function<void(Json&)>& edit = {}) {
+    std::vector<std::string> made;
+    for (const std::string& pod : names) made.push_back(evacuate(pod, edit));
+    return made;
+  }
+  void expect_end(const std::vector<std::string>& names, Phase phase, const std::string& why) {
+    for (const std::string& name : names) {
+      ASSERT_TRUE(run_to_end(name)) << name << " " << api::to_string(this->phase(name)) << " "
+                                    << get(name).status.message;
+      EXPECT_EQ(this->phase(name), phase) << name << ": " << get(name).status.message;
+      EXPECT_EQ(reason(name), why) << name << ": " << get(name).status.message;
+    }
+  }
+  /// At no moment one of them was evicted while another one had not voted.
+  void watch_votes(const std::vector<std::string>& names) {
+    watcher = [this, names] {
+      if (granted() == 0) return;
+      for (const std::string& name : names) EXPECT_NE(condition(name, "GroupReady"), "") << name;
+    };
+  }
+};
+
+TEST_F(Gang, WaitsUntilAllAreAskedToLeave) {
+  const auto names = begin();
+  const std::string first = evacuate(names[0]);
+  const std::string second = evacuate(names[1]);
+  run_for(seconds(60));
+  for (const std::string& each : {first, second}) {
+    EXPECT_EQ(phase(each), Phase::kPending);
+    EXPECT_EQ(condition(each, "SlotAcquired"), "WaitingForGroup");
+    const auto blocked = get(each).status.blocked_by;
+    ASSERT_EQ(blocked.size(), 1u);
+    EXPECT_NE(blocked[0].message.find(names[2] + " (no Evacuation)"), std::string::npos) << blocked[0].message;
+  }
+  EXPECT_TRUE(evictions().empty());
+  const std::string third = evacuate(names[2]);
+  watch_votes({first, second, third});
+  expect_end({first, second, third}, Phase::kSucceeded, "Evicted");
+  EXPECT_EQ(granted(), 3u);
+}
+
+TEST_F(Gang, OfOneThatNobodyCompletesNobodyLeaves) {
+  const auto names = begin();
+  expect_end({evacuate(names[0])}, Phase::kCancelled, "DecisionExpired");
+  EXPECT_TRUE(evictions().empty());
+}
+
+TEST_F(Gang, APodThatIsTakenOutOfItsGroupLeavesAlone) {
+  const auto names = begin();
+  annotate(names[0], kGroup, "");
+  expect_end({evacuate(names[0])}, Phase::kSucceeded, "Evicted");
+  EXPECT_EQ(granted(), 1u);
+}
+
+TEST_F(Gang, StaysWhenABudgetNeverLetsAllOfThemGo) {
+  const auto names = begin();
+  budget("web", "web", 2);  // allows one of the three
+  const auto made = evacuate_all(names);
+  run_for(seconds(30));
+  EXPECT_EQ(get(made[0]).status.blocked_by.at(0).name, "web");
+  expect_end(made, Phase::kCancelled, "DecisionExpired");
+  EXPECT_TRUE(evictions().empty());
+}
+
+TEST_F(Gang, StaysWhenOneCannotLeave) {
+  const auto names = begin();
+  std::vector<std::string> made = {evacuate(names[0]), evacuate(names[1])};
+  made.push_back(evacuate(names[2], [](Json& spec) { spec["evictors"] = Json::array({{{"name", "kubevirt"}}}); }));
+  expect_end({made[2]}, Phase::kFailed, "NotEvictable");
+  expect_end({made[0], made[1]}, Phase::kCancelled, "DecisionExpired");  // they had not begun
+  EXPECT_NE(get(made[0]).status.message.find(names[2] + " (Failed NotEvictable)"), std::string::npos);
+  EXPECT_TRUE(evictions().empty());
+}
+
+TEST_F(Gang, StaysWhenOneIsCancelledBeforeAnybodyLeft) {
+  const auto names = begin();
+  // The third is held at its preparation, so the gate stays shut.
+  annotate(names[2], "handoff.evacuator.dev/mode", "required");
+  annotate(names[2], "handoff.evacuator.dev/phases", "pre,migrate");
+  annotate(names[2], "simulator.evacuator.dev/handoff", "ack=1s, heartbeat=10s, aborted=2s");
+  const auto made = evacuate_all(names);
+  ASSERT_TRUE(run_until([&] { return condition(made[0], "GroupReady") == "Prepared"; }, seconds(30)));
+  cancel(made[2]);
+  expect_end({made[2]}, Phase::kCancelled, "UserCancelled");
+  expect_end({made[0], made[1]}, Phase::kFailed, "GroupStays");
+  EXPECT_TRUE(evictions().empty());
+}
+
+TEST_F(Gang, LeavesInTheStatedOrder) {
+  const auto names = begin();
+  annotate(names[0], kOrder, "1");  // the leader
+  const auto made = evacuate_all(names);
+  bool early = false;
+  bool looked = false;
+  watcher = [&] {
+    if (granted() < 3 || looked) return;
+    looked = true;
+    for (const std::size_t worker : {1, 2})
+      early |= phase(made[worker]) != Phase::kVerifying && !api::is_terminal(phase(made[worker]));
+  };
+  expect_end(made, Phase::kSucceeded, "Evicted");
+  EXPECT_FALSE(early) << "the leader left before its workers were gone";
+  EXPECT_EQ(evictions().back().key.name, names[0]);
+}
+
+TEST_F(Gang, OneAtATimeWhereTheLimitsHoldOnlyOne) {
+  limits = {api::IntOrPercent{3, false}, {}, {}, {}};
+  stage(4);
+  auto names = pods();
+  for (std::size_t i = 0; i < 4; ++i) annotate(names[i], kGroup, i % 2 == 0 ? "even" : "odd");
+  start_operator();
+  const auto made = evacuate_all(names);  // even and odd ask in turns
+  bool mixed = false;
+  watcher = [&] {
+    int slots[2] = {0, 0};
+    for (std::size_t i = 0; i < 4; ++i) {
+      const auto now = find(made[i]);
+      slots[i % 2] += now && controllers::holds_slot(*now) ? 1 : 0;
+    }
+    mixed |= slots[0] > 0 && slots[1] > 0 && slots[0] + slots[1] > 3;
+  };
+  expect_end(made, Phase::kSucceeded, "Evicted");
+  EXPECT_FALSE(mixed);
+}
+
+TEST_F(Gang, ALimitThatIsTooSmallIsNamed) {
+  limits = {api::IntOrPercent{2, false}, {}, {}, {}};
+  const auto made = evacuate_all(begin());
+  run_for(seconds(60));
+  const auto blocked = get(made[2]).status.blocked_by;
+  ASSERT_EQ(blocked.size(), 1u);
+  EXPECT_NE(blocked[0].message.find("at most 2"), std::string::npos) << blocked[0].message;
+  expect_end(made, Phase::kCancelled, "DecisionExpired");
+}
+
+/// Two of a group, the operator dies at one call and another one takes over.
+class GangPlay final : public Rig {
+ public:
+  void TestBody() override {}
+
+  int run(int die_at, FragileTransport::Death how) {
+    stage(2, {{kGroup, "trainer"}});
+    start_operator("first");
+    const auto names = pods();
+    made = {evacuate(names[0]), evacuate(names[1])};
+    watcher = [this] {
+      if (granted() == 0) return;
+      for (const std::string& each : made)
+        if (condition(each, "GroupReady").empty()) alone = true;
+    };
+    const int before = replica->transport.calls();
+    if (die_at >= 0) replica->transport.die_at(before + die_at, how);
+    run_until(
+        [&] {
+          if (replica->transport.dead()) start_operator("second");
+          return std::all_of(made.begin(), made.end(), [&](const std::string& each) {
+            const auto now = find(each);
+            return now && api::is_terminal(now->status.phase) && now->meta.finalizers.empty();
+          });
+        },
+        std::chrono::hours(1));
+    return replica->transport.calls() - before;
+  }
+  std::vector<Phase> ends() const { return {phase(made[0]), phase(made[1])}; }
+  using Rig::granted;
+
+  std::vector<std::string> made;
+  bool alone = false;  ///< one was evicted before the other had voted
+};
+
+TEST(GangCrash, AtEveryCall) {
+  int calls = 0;
+  {
+    GangPlay play;
+    calls = play.run(-1, FragileTransport::Death::kBeforeTheCall);
+    ASSERT_EQ(play.ends(), (std::vector<Phase>{Phase::kSucceeded, Phase::kSucceeded}));
+  }
+  ASSERT_GT(calls, 16);
+  for (int at = 0; at < calls; ++at) {
+    for (const auto how : {FragileTransport::Death::kBeforeTheCall, FragileTransport::Death::kAfterTheCall}) {
+      SCOPED_TRACE("died at call " + std::to_string(at) +
+                   (how == FragileTransport::Death::kBeforeTheCall ? ", before it" : ", after it"));
+      GangPlay play;
+      play.run(at, how);
+      EXPECT_EQ(play.ends(), (std::vector<Phase>{Phase::kSucceeded, Phase::kSucceeded}));
+      EXPECT_EQ(play.granted(), 2u);
+      EXPECT_FALSE(play.alone);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+}  // namespace gang_scenarios_test
