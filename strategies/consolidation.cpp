@@ -86,10 +86,16 @@ class Consolidation {
     return context_.evictability.refusal_before_eviction(pod, context_.cluster);
   }
 
-  std::optional<NodeIndex> find_place(PodIndex pod) const {
+  /// Begins where the last pod went: the fuller nodes before it are full by then, or nearly so.
+  std::optional<NodeIndex> find_place(PodIndex pod) {
     const scheduling::FitQuery query(trial_, pod, context_.evictability.fit_level());
-    const auto at = std::ranges::find_if(order_, [&](NodeIndex node) { return takes_[node] && query.fits(node); });
-    return at == order_.end() ? std::nullopt : std::optional(*at);
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      const std::size_t at = (hint_ + i) % order_.size();
+      if (!takes_[order_[at]] || !query.fits(order_[at])) continue;
+      hint_ = at;
+      return order_[at];
+    }
+    return std::nullopt;
   }
 
   bool offer_all_of(NodeIndex source, const std::vector<PodIndex>& pods, const std::vector<NodeIndex>& places) {
@@ -113,6 +119,7 @@ class Consolidation {
   const ConsolidationRules& rules_;
   Overlay trial_;                 ///< the cluster with everything done so far
   std::vector<NodeIndex> order_;  ///< nodes that may take pods, the fullest first
+  std::size_t hint_ = 0;          ///< place in `order_` where the last pod went
   std::vector<bool> takes_;       ///< by node: may take pods now
   std::vector<bool> took_;        ///< by node: pods are on their way there
 };
