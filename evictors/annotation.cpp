@@ -195,6 +195,12 @@ Verdict Annotation::classify(const Context& context, const Action& action, const
   return announced ? classify_eviction(answer, kAccepted) : classify_eviction(answer);
 }
 
+/// Only the owner knows whether it hands over to a pod that is there already or brings up another one.
+bool Annotation::needs_room(const Context& context) const {
+  const auto capability = context.pod ? read_capability(*context.pod) : std::nullopt;
+  return capability && capability->second_copy;
+}
+
 /// A handoff whose mode annotation is gone is not known to be optional.
 bool Annotation::owner_decides(const Context& context) const {
   const api::EvacuationStatus& status = context.evacuation.status;

@@ -51,6 +51,31 @@ api::Json patched_annotations(const evictors::Plan& plan) {
   return plan.action ? api::Json::parse(plan.action->request.body)["metadata"]["annotations"] : api::Json();
 }
 
+struct RoomCase {
+  const char* name;
+  api::Pod target;
+  bool wants_room;
+};
+class HandoffRoom : public testing::TestWithParam<RoomCase> {};
+
+TEST_P(HandoffRoom, IsForThoseThatBringASecondPodUpFirst) {
+  auto of = evacuation(EvacuationPhase::kPending);
+  of.spec.evictors = {{"stateful-handoff", {}}};
+  EXPECT_EQ(StatefulHandoff().needs_room(context(of, GetParam().target)), GetParam().wants_room);
+}
+
+const std::pair<std::string, std::string> kModeRequired{"handoff.evacuator.dev/mode", "required"};
+
+INSTANTIATE_TEST_SUITE_P(
+    Pods, HandoffRoom,
+    testing::Values(RoomCase{"Strimzi", kafka(), false}, RoomCase{"Vitess", tablet(), false},
+                    RoomCase{"Couchbase", labelled({{"app", "couchbase"}, {"couchbase_cluster", "cb"}}), true},
+                    RoomCase{"Generic", pod({kModeRequired}), false},
+                    RoomCase{"GenericThatSaysSo", pod({kModeRequired, {"handoff.evacuator.dev/second-copy", "true"}}),
+                             true},
+                    RoomCase{"NobodysPod", pod(), false}),
+    [](const auto& info) { return info.param.name; });
+
 std::string adapter_by_itself(const api::Pod& of) {
   auto phase = evacuation(EvacuationPhase::kPreparing);
   phase.spec.evictors = {{"stateful-handoff", {}}};
