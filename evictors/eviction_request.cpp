@@ -296,6 +296,10 @@ std::vector<Read> EvictionByRequest::reads(const Context& context) const {
   if (asking) wanted.push_back(discovery_read());
   if (is_chosen || read_native(context).api == NativeApi::kServed) {
     wanted.push_back(read_of(kNativeRequest, kube::get_request(kube::kEvictionRequests, request_key(context))));
+    const std::string& ns = context.evacuation.meta.ns;
+    for (const NativeAccess& each : kNativeAccess) {
+      if (!is_chosen) wanted.push_back(access_read(each, ns));
+    }
   }
   if (is_chosen && !asking) wanted.push_back(evictions_read(context));
   return wanted;
@@ -318,6 +322,11 @@ Probe EvictionByRequest::probe(const Context& context) const {
     case NativeApi::kNotServed:
       return no(Support::kUnsupported,
                 fmt::format("the server does not serve {}", kube::kEvictionRequests.api_version()));
+  }
+  if (!view.denied.empty()) {
+    return no(Support::kUnsupported, fmt::format("RBAC does not allow to {} in namespace {}: see RBAC in "
+                                                 "docs/evictors/eviction-request.md",
+                                                 view.denied, context.evacuation.meta.ns));
   }
   return supported(context);
 }

@@ -62,6 +62,23 @@ void read_evictions(const Context& context, const Document* document, NativeView
                    [](const auto& a, const auto& b) { return a.meta.creation_timestamp < b.meta.creation_timestamp; });
 }
 
+bool is_denied(const Document& review) {
+  if (review.status != 200 && review.status != 201) return false;
+  const auto json = api::parse_json(review.body);
+  const auto status = json && json->is_object() ? json->find("status") : api::Json::const_iterator();
+  if (!json || !json->is_object() || status == json->end() || !status->is_object()) return false;
+  const auto allowed = status->find("allowed");
+  return allowed != status->end() && allowed->is_boolean() && !allowed->get<bool>();
+}
+
+std::string first_denied(const Context& context) {
+  for (const NativeAccess& each : kNativeAccess) {
+    const Document* review = context.document(access_name(each));
+    if (review && is_denied(*review)) return fmt::format("{} {}", each.verb, each.resource);
+  }
+  return {};
+}
+
 RemoteFailure failure_from(const std::vector<api::Condition>& conditions) {
   const api::Condition& failed = *api::find_condition(conditions, "Failed");
   RemoteFailure failure{failed.reason.empty() ? "Failed" : failed.reason, failed.message};
@@ -96,8 +113,28 @@ bool NativeView::others_remain() const {
   });
 }
 
+std::string access_name(const NativeAccess& access) { return fmt::format("may {} {}", access.verb, access.resource); }
+
+Read access_read(const NativeAccess& access, const std::string& ns) {
+  const api::Json review = {{"apiVersion", "authorization.k8s.io/v1"},
+                            {"kind", "SelfSubjectAccessReview"},
+                            {"spec",
+                             {{"resourceAttributes",
+                               {{"namespace", ns},
+                                {"verb", access.verb},
+                                {"group", kube::kEvictionRequests.group},
+                                {"resource", access.resource}}}}}};
+  kube::Request request;
+  request.method = "POST";
+  request.path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  request.content_type = "application/json";
+  request.body = review.dump();
+  return {access_name(access), std::move(request), {}};
+}
+
 NativeView read_native(const Context& context) {
   NativeView view;
+  view.denied = first_denied(context);
   view.api = read_api(context.document(kNativeApi));
   read_request(context, context.document(kNativeRequest), view);
   read_evictions(context, context.document(kNativeEvictions), view);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +29,7 @@ struct NativeView {
   api::EvictionRequest request;                ///< kOurs, kForeign
   bool evictions_known = false;                ///< the list could be read
   std::vector<api::NativeEviction> evictions;  ///< of this pod's UID, oldest first
+  std::string denied;  ///< what RBAC does not let us do: "delete evictionrequests"; empty: nothing
 
   /// Ours and counting: neither withdrawn nor being deleted.
   bool asks() const;
@@ -40,6 +43,20 @@ struct NativeView {
 inline constexpr std::string_view kNativeApi = "api";
 inline constexpr std::string_view kNativeRequest = "request";
 inline constexpr std::string_view kNativeEvictions = "evictions";
+
+/// What the evictor must be allowed to do, each asked by a SelfSubjectAccessReview. Only a clear no counts: without an
+/// answer the call itself will tell.
+struct NativeAccess {
+  std::string_view verb;
+  std::string_view resource;
+};
+inline constexpr std::array<NativeAccess, 4> kNativeAccess = {{{"create", "evictionrequests"},
+                                                               {"patch", "evictionrequests"},
+                                                               {"delete", "evictionrequests"},
+                                                               {"list", "evictions"}}};
+/// Name of the read: "may create evictionrequests".
+std::string access_name(const NativeAccess& access);
+Read access_read(const NativeAccess& access, const std::string& ns);
 
 NativeView read_native(const Context& context);
 

@@ -74,6 +74,7 @@ Json eviction(const char* name, Json conditions = Json::array(), Json requesters
 }
 
 Document api_document(int status = 200, std::string body = kServed) { return {"api", status, std::move(body)}; }
+Document review(std::string name, int status, std::string body) { return {std::move(name), status, std::move(body)}; }
 Document request_document(const Json& object) { return {"request", 200, object.dump()}; }
 Document no_request() { return {"request", 404, "{}"}; }
 Document evictions_document(const std::vector<Json>& items) {
@@ -136,8 +137,11 @@ TEST(EvictionRequestReads, NothingForPodsThatAreNotConcerned) {
 
 TEST(EvictionRequestReads, AsksForTheApiFirstAndForTheRequestWhereItIsServed) {
   EXPECT_EQ(read_names(Case(evacuation(EvacuationPhase::kPreparing))), Names{kApiRead});
-  EXPECT_EQ(read_names(Case(evacuation(EvacuationPhase::kPreparing), {api_document()})),
-            (Names{kApiRead, kRequestRead}));
+  const std::string review = " /apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  EXPECT_EQ(
+      read_names(Case(evacuation(EvacuationPhase::kPreparing), {api_document()})),
+      (Names{kApiRead, kRequestRead, "may create evictionrequests" + review, "may patch evictionrequests" + review,
+             "may delete evictionrequests" + review, "may list evictions" + review}));
   EXPECT_EQ(read_names(Case(evacuation(EvacuationPhase::kPreparing), {api_document(404)})), Names{kApiRead});
 }
 
@@ -206,6 +210,22 @@ INSTANTIATE_TEST_SUITE_P(
         ProbeCase{
             "BelievesNoHtml", responsive(), {api_document(200, "<html>")}, true, Support::kUnsupported, "does not"},
         ProbeCase{"NeedsRbac", responsive(), {api_document(403)}, true, Support::kUnsupported, "RBAC"},
+        ProbeCase{"NeedsEachVerb",
+                  responsive(),
+                  {api_document(), review("may create evictionrequests", 201, R"({"status":{"allowed":true}})"),
+                   review("may delete evictionrequests", 201, R"({"status":{"allowed":false}})")},
+                  false,
+                  Support::kUnsupported,
+                  "RBAC does not allow to delete evictionrequests in namespace shop"},
+        ProbeCase{
+            "TriesWhereReviewsAreNoClearAnswer",
+            responsive(),
+            {api_document(), review("may create evictionrequests", 403, "forbidden"),
+             review("may patch evictionrequests", 201, "<html>"), review("may delete evictionrequests", 201, "[]"),
+             review("may list evictions", 201, R"({"status":{"allowed":"no"}})")},
+            false,
+            Support::kSupported,
+            ""},
         ProbeCase{
             "TriesWhereDiscoveryHasNoClearAnswer", responsive(), {api_document(503)}, true, Support::kSupported, ""}),
     [](const auto& info) { return info.param.name; });
