@@ -111,7 +111,9 @@ TEST(DecodePodTest, ReadsTolerationsAndDropsThoseOfTheFuture) {
   ASSERT_TRUE(pod);
   EXPECT_THAT(pod->tolerations,
               ElementsAre(api::Toleration{"a", true, "", api::TaintEffect::kNoExecute, base::seconds(300)},
-                          api::Toleration{"b", false, "v", std::nullopt, std::nullopt}));
+                          api::Toleration{"b", false, "v", std::nullopt, std::nullopt},
+                          api::Toleration{"c", false, "3", std::nullopt, std::nullopt,
+                                          api::TolerationComparison::kGreaterThan}));
 }
 
 TEST(DecodePodTest, ReadsTopologySpread) {
