@@ -140,6 +140,9 @@ void World::change_the_server() {
   simulator::FaultRule rule;
   rule.effect = chosen.effect;
   rule.user = kOurUser;
+  // The limits rest on what the API promises: a list without resourceVersion, such as a new leader's of the
+  // Evacuations, is consistent. Pods from a stale list must do no harm.
+  if (rule.effect == FaultEffect::kStaleList) rule.resource = "pods";
   rule.probability = chosen.worst * static_cast<double>(1 + dice_.below(4)) / 4;
   server_->faults().add(rule);
   tell(fmt::format("the server: {} with odds {}", to_string(rule.effect), rule.probability));

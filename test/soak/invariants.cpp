@@ -150,7 +150,8 @@ void Invariants::count(const api::Evacuation& evacuation, Holders& holders) cons
     ++holders.by_node[evacuation.spec.node_name.value];
   }
   if ((holds_slot(evacuation.status) || late) && !evacuation.status.workload_group.empty()) {
-    ++holders.by_workload[evacuation.status.workload_group];
+    holders.by_workload[evacuation.status.workload_group].push_back(
+        fmt::format("{} {}/{}", evacuation.meta.name, api::to_string(phase), evacuation.status.reason));
   }
 }
 
@@ -165,7 +166,8 @@ void Invariants::check_limits(const Holders& holders) {
     if (over(used, limits.per_node)) violated(fmt::format("I7: {} in flight on node {}", used, node));
   }
   for (const auto& [group, used] : holders.by_workload) {
-    if (over(used, limits.per_workload)) violated(fmt::format("I7: {} in flight of workload {}", used, group));
+    if (over(static_cast<int>(used.size()), limits.per_workload))
+      violated(fmt::format("I7: {} in flight of workload {}", fmt::join(used, " and "), group));
   }
 }
 

@@ -36,7 +36,7 @@ class Invariants {
   struct Holders {
     int total = 0;
     std::map<std::string, int> by_node;
-    std::map<std::string, int> by_workload;
+    std::map<std::string, std::vector<std::string>> by_workload;  ///< whom, and where they stand
   };
 
   void violated(const std::string& what);
