@@ -11,6 +11,7 @@
 #include "api/evacuation.hpp"
 #include "api/json.hpp"
 #include "base/clock.hpp"
+#include "cmd/plugin_admission.hpp"
 #include "scheduling/cluster_snapshot.hpp"
 
 namespace cmd::plugin {
@@ -37,6 +38,7 @@ struct PolicyOpinion {
   std::string target{};       ///< predicted node of a nomination; "" = nowhere fits
   bool in_published = false;  ///< stands in the policy's status.plan
   std::optional<base::TimePoint> last_cycle{};
+  std::optional<AdmissionFact> admission{};  ///< of a nomination: what it would wait for
   friend bool operator==(const PolicyOpinion&, const PolicyOpinion&) = default;
 };
 
@@ -79,8 +81,9 @@ struct Explanation {
   std::vector<api::Evacuation> made_it;  ///< those whose replacement this pod is
   std::vector<BudgetFact> budgets;
   std::vector<PolicyOpinion> policies;
-  std::vector<PastDecision> past{};   ///< oldest first
-  std::vector<std::string> problems;  ///< what could not be read
+  std::vector<PastDecision> past{};        ///< oldest first
+  std::optional<AdmissionFact> by_hand{};  ///< what an Evacuation that a person makes now would wait for
+  std::vector<std::string> problems;       ///< what could not be read
 };
 
 /// Evaluates the policies on the cluster and adds what they say. Nothing when the pod is not in it.

@@ -96,6 +96,16 @@ std::string verdict_words(const PolicyOpinion& opinion) {
   std::abort();
 }
 
+std::string admission_text(const AdmissionFact& fact) {
+  std::string text =
+      fact.at_once ? "a slot is free for it"
+                   : fmt::format("it would wait for {}: {}", fact.limit.empty() ? "a slot" : fact.limit, fact.message);
+  if (fact.until && !fact.at_once) text += fmt::format(", until {}", base::format_time(*fact.until));
+  text = "    " + text + "\n";
+  for (const std::string& note : fact.notes) text += "    " + note + "\n";
+  return text;
+}
+
 std::string opinion_text(const PolicyOpinion& opinion, base::TimePoint now, bool colour) {
   const Tone tone = opinion.verdict == PolicyVerdict::kNominates ? Tone::kStrong
                     : opinion.verdict == PolicyVerdict::kRefused ? Tone::kWaiting
@@ -107,6 +117,7 @@ std::string opinion_text(const PolicyOpinion& opinion, base::TimePoint now, bool
   } else if (!opinion.message.empty()) {
     text += fmt::format("    {}\n", opinion.message);
   }
+  if (opinion.admission) text += admission_text(*opinion.admission);
   if (opinion.last_cycle)
     text += fmt::format("    last cycle {} ago{}\n", base::format_age(now - *opinion.last_cycle),
                         opinion.in_published ? "; it stands in the published plan" : "");
@@ -136,6 +147,12 @@ api::Json evacuation_json(const api::Evacuation& evacuation) {
   return json;
 }
 
+api::Json admission_json(const AdmissionFact& fact) {
+  api::Json json = {{"atOnce", fact.at_once}, {"limit", fact.limit}, {"message", fact.message}, {"notes", fact.notes}};
+  if (fact.until) json["until"] = base::format_time(*fact.until);
+  return json;
+}
+
 api::Json opinion_json(const PolicyOpinion& opinion) {
   api::Json json = {{"policy", opinion.policy},       {"mode", to_string(opinion.mode)},
                     {"suspended", opinion.suspended}, {"verdict", to_string(opinion.verdict)},
@@ -143,6 +160,7 @@ api::Json opinion_json(const PolicyOpinion& opinion) {
                     {"message", opinion.message},     {"target", opinion.target},
                     {"inPlan", opinion.in_published}};
   if (opinion.last_cycle) json["lastCycle"] = base::format_time(*opinion.last_cycle);
+  if (opinion.admission) json["admission"] = admission_json(*opinion.admission);
   return json;
 }
 
@@ -166,6 +184,8 @@ std::string render(const Explanation& explanation, base::TimePoint now, bool col
   for (const PolicyOpinion& opinion : explanation.policies) text += opinion_text(opinion, now, colour);
   if (!explanation.past.empty()) text += heading("Decided earlier, by the audit log", colour);
   for (const PastDecision& past : explanation.past) text += past_text(past, now);
+  if (explanation.by_hand)
+    text += heading("If a person evacuates it now", colour) + admission_text(*explanation.by_hand);
   if (!explanation.problems.empty()) text += heading("Not known", colour);
   for (const std::string& problem : explanation.problems) text += "  " + problem + "\n";
   return text;
@@ -203,6 +223,7 @@ api::Json as_json(const Explanation& explanation) {
                             {"cycle", past.cycle},
                             {"message", past.message}});
   }
+  if (explanation.by_hand) json["byHand"] = admission_json(*explanation.by_hand);
   for (const std::string& problem : explanation.problems) json["problems"].push_back(problem);
   return json;
 }
