@@ -3,17 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "api/yaml.hpp"
 #include "cmd/commands.hpp"
 #include "strategies/catalog.hpp"
+#include "test/unit/cmd/command_fixture.hpp"
 
 namespace cmd {
-namespace {
+namespace convert_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -602,35 +600,22 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ---------------------------------------------------------------- the command
 
-class ConvertCommand : public testing::Test {
+class ConvertCommand : public cmd_test::CommandTest {
  protected:
-  ConvertCommand() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "evacuator-convert-XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
-  }
-  ~ConvertCommand() override { std::filesystem::remove_all(directory_); }
-
   int run(const std::string& text, ConvertOptions options = {}) {
-    options.file = directory_ + "/policy.yaml";
-    std::ofstream(options.file) << text;
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const int code = run_convert(options);
-    out_ = testing::internal::GetCapturedStdout();
-    err_ = testing::internal::GetCapturedStderr();
-    return code;
+    options.file = write("policy.yaml", text);
+    return captured([&] { return run_convert(options); });
   }
   /// What `evacuator validate` makes of the output.
   int validate() {
-    const std::string file = directory_ + "/out.yaml";
-    std::ofstream(file) << out_;
+    const std::string file = write("out.yaml", out_);
     testing::internal::CaptureStdout();
     const int code = run_validate({.files = {file}, .output = "text"});
     validated_ = testing::internal::GetCapturedStdout();
     return code;
   }
 
-  std::string directory_, out_, err_, validated_;
+  std::string validated_;
 };
 
 constexpr const char* kTwoProfiles = R"(
@@ -675,5 +660,5 @@ TEST_F(ConvertCommand, FailsOnBadInputWithFileAndPath) {
   EXPECT_EQ(run_convert({.file = directory_ + "/none"}), 1);
 }
 
-}  // namespace
+}  // namespace convert_test
 }  // namespace cmd

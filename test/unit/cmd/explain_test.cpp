@@ -3,18 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "audit/file_sink.hpp"
 #include "audit/log.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/policy_files.hpp"
+#include "test/unit/cmd/command_fixture.hpp"
 
 namespace cmd {
-namespace {
+namespace explain_test {
 
 using testing::AllOf;
 using testing::HasSubstr;
@@ -63,35 +61,18 @@ metadata: {name: patient}
 spec: {strategies: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 900000}}]}
 )";
 
-class ExplainCommand : public testing::Test {
+class ExplainCommand : public cmd_test::CommandTest {
  protected:
   ExplainCommand() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "evacuator-explain-XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
     dump_ = write("dump.yaml", kDumpText);
     policies_ = write("policies.yaml", kTwoPolicies);
-  }
-  ~ExplainCommand() override { std::filesystem::remove_all(directory_); }
-
-  std::string write(const std::string& name, const std::string& text) {
-    std::ofstream(directory_ + "/" + name) << text;
-    return directory_ + "/" + name;
-  }
-  template <typename Command>
-  int captured(Command command) {
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const int code = command();
-    out_ = testing::internal::GetCapturedStdout();
-    err_ = testing::internal::GetCapturedStderr();
-    return code;
   }
   int explain(ExplainOptions options) {
     if (options.snapshot.empty()) options.snapshot = dump_;
     return captured([&] { return run_explain(options); });
   }
 
-  std::string directory_, dump_, policies_, out_, err_;
+  std::string dump_, policies_;
 };
 
 TEST_F(ExplainCommand, JudgesByThePoliciesOfTheDumpAndOfTheFiles) {
@@ -187,5 +168,5 @@ TEST_F(ExplainCommand, PolicyFilesMayBeListsAndAreCheckedToTheArgs) {
               HasSubstr("holds no DeschedulerPolicy"));
 }
 
-}  // namespace
+}  // namespace explain_test
 }  // namespace cmd
