@@ -7,7 +7,7 @@
 #include "api/selector_codec.hpp"
 
 namespace api {
-namespace {
+namespace selector_text_test {
 
 struct SelectorTextCase {
   const char* name;
@@ -52,5 +52,5 @@ INSTANTIATE_TEST_SUITE_P(
         SelectorTextCase{"OnlyABang", "!", "a label key is missing at the end"}),
     [](const auto& info) { return std::string(info.param.name); });
 
-}  // namespace
+}  // namespace selector_text_test
 }  // namespace api

@@ -15,7 +15,7 @@
 #include "strategies/catalog.hpp"
 
 namespace strategies {
-namespace {
+namespace pages_test {
 
 namespace fs = std::filesystem;
 
@@ -110,5 +110,5 @@ TEST(Samples, AreValidListedAndCoverEveryStrategy) {
     EXPECT_TRUE(used.contains(std::string(name))) << "no sample has " << name;
 }
 
-}  // namespace
+}  // namespace pages_test
 }  // namespace strategies
