@@ -23,6 +23,8 @@ void take(scheduling::SnapshotInput& input, const std::string& kind, const std::
   if (kind == "namespaces") return input.namespaces.push_back(decoded(api::decode_namespace(text)));
   if (kind == "priorityClasses") return input.priority_classes.push_back(decoded(api::decode_priority_class(text)));
   if (kind == "persistentVolumeClaims") return input.claims.push_back(decoded(api::decode_pvc(text)));
+  if (kind == "persistentVolumes") return input.volumes.push_back(decoded(api::decode_pv(text)));
+  if (kind == "replicaSets") return input.workloads.push_back(decoded(api::decode_workload(text)));
   throw std::runtime_error("unknown kind of object: " + kind);
 }
 
@@ -60,6 +62,14 @@ std::vector<scheduling::NodeIndex> nodes_in_order(const Case& each, const schedu
     nodes.push_back(cluster.find_node(node.at("metadata").at("name").get<std::string>()).value());
   }
   return nodes;
+}
+
+api::PerCycleLimits limits_of(const Case& each) {
+  const Json limits = each.json.value("limits", Json::object());
+  const auto limit = [&](const char* name) {
+    return limits.contains(name) ? std::optional(limits.at(name).get<std::int32_t>()) : std::nullopt;
+  };
+  return {limit("total"), limit("perNode"), limit("perNamespace")};
 }
 
 scheduling::PodIndex target_of(const Case& each, const scheduling::ClusterSnapshot& cluster) {

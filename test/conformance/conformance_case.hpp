@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/descheduler_policy.hpp"
+#include "api/field_path.hpp"
 #include "base/result.hpp"
 #include "scheduling/cluster_snapshot.hpp"
 #include "test/conformance/deviations.hpp"
@@ -25,6 +26,8 @@ struct Case {
   std::string id() const { return json.at("id").get<std::string>(); }
   std::string kind() const { return json.at("kind").get<std::string>(); }
   const Json& expect() const { return json.at("expect"); }
+  /// Upstream's constructor refuses the case's arguments, so there is no answer to compare.
+  bool wants_refused_args() const { return expect().contains("error") && !expect().contains("result"); }
   base::TimePoint now() const;
 };
 
@@ -43,9 +46,11 @@ std::unique_ptr<scheduling::ClusterSnapshot> snapshot_of(const Case& each);
 /// objects.nodes in the order they were written.
 std::vector<scheduling::NodeIndex> nodes_in_order(const Case& each, const scheduling::ClusterSnapshot& cluster);
 scheduling::PodIndex target_of(const Case& each, const scheduling::ClusterSnapshot& cluster);
+api::PerCycleLimits limits_of(const Case& each);
 
-/// DefaultEvictor args of upstream's v1alpha2, deprecated spellings included, in our words.
-api::Evictability evictability_of(const Json& args);
+/// DefaultEvictor args of upstream's v1alpha2, deprecated spellings included, in our words. `errors`: what upstream's
+/// constructor would not take.
+api::Evictability evictability_of(const Json& args, api::FieldErrors& errors);
 
 Judgement judge_strategy(const Case& each);
 Judgement judge_filter(const Case& each);

@@ -53,9 +53,10 @@ Judgement compare_words(const Json& expect, const std::optional<Refusal>& refusa
 
 Judgement judge_filter(const Case& each) {
   const auto cluster = snapshot_of(each);
-  const api::Evictability spec = evictability_of(each.json.at("args"));
   api::FieldErrors errors;
+  const api::Evictability spec = evictability_of(each.json.at("args"), errors);
   const scheduling::Evictability rules(spec, *cluster, each.now(), errors, api::Compatibility::kUpstream);
+  if (each.wants_refused_args()) return errors.empty() ? failed("the arguments are not refused") : Judgement{};
   if (!errors.empty()) return failed(errors.front().to_string());
   const scheduling::PodIndex pod = target_of(each, *cluster);
   const scheduling::Overlay overlay(*cluster);
@@ -78,21 +79,31 @@ Judgement judge_node_fit(const Case& each) {
   return verdict.outcome == Outcome::kPassed ? compare_words(each.expect(), refusal) : verdict;
 }
 
-/// What limits decide about one eviction; events and API errors are the controllers' business.
+namespace {
+
+Judgement compare_counter(const Case& each, const char* name, std::int64_t counted) {
+  const std::int64_t expected = each.expect().value(name, counted);
+  if (counted == expected) return {};
+  return failed(std::string(name) + " is " + std::to_string(counted) + ", expected " + std::to_string(expected));
+}
+
+}  // namespace
+
+/// What limits decide about one eviction, before the API is asked, and what is counted then: neither a refusal nor a
+/// failure. Events are the controllers' business; what the API's error means is evictors/classify's.
 Judgement judge_eviction(const Case& each) {
   const auto cluster = snapshot_of(each);
   const scheduling::PodIndex pod = target_of(each, *cluster);
-  const Json limits = each.json.value("limits", Json::object());
-  const auto limit = [&](const char* name) {
-    return limits.contains(name) ? std::optional(limits.at(name).get<std::int32_t>()) : std::nullopt;
-  };
-  if (each.json.contains("apiError")) return {};
-  const planning::CycleLimits counters({limit("total"), limit("perNode"), limit("perNamespace")});
+  const bool has_node = !cluster->pod(pod).node_name.empty();
   // The case's node is no object of its own, only a name: any number stands for it.
-  const auto hit = counters.hit(0, cluster->namespace_of(pod));
+  const planning::CycleLimits limits(limits_of(each));
+  const auto hit = limits.hit(has_node ? 0 : scheduling::kNoNode, cluster->namespace_of(pod));
+  const std::string got = hit ? upstream_words(hit->refusal) : each.json.value("apiError", "");
   const std::string expected = each.expect().value("error", "");
-  const std::string got = hit ? upstream_words(hit->refusal) : "";
-  return got == expected ? Judgement{} : failed("expected \"" + expected + "\", got \"" + got + "\"");
+  if (got != expected) return failed("expected \"" + expected + "\", got \"" + got + "\"");
+  const std::int64_t evicted = got.empty() ? 1 : 0;
+  const Judgement total = compare_counter(each, "evictedCount", evicted);
+  return total.outcome == Outcome::kPassed ? compare_counter(each, "nodeEvictions", has_node ? evicted : 0) : total;
 }
 
 }  // namespace conformance

@@ -1,9 +1,9 @@
 /// Upstream's DefaultEvictor arguments in our words.
 
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "api/selector_codec.hpp"
+#include "api/selector_text.hpp"
 #include "api/strict_object.hpp"
 #include "test/conformance/conformance_case.hpp"
 
@@ -12,63 +12,17 @@ namespace {
 
 bool flag(const Json& args, const char* name) { return args.value(name, false); }
 
-std::string trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return std::string(text.substr(first, text.find_last_not_of(' ') - first + 1));
-}
-
-std::vector<std::string> split(std::string_view text, bool outside_parentheses) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (const char c : text) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (c == ',' && (depth == 0 || !outside_parentheses)) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  for (std::string& part : parts) part = trimmed(part);
-  return parts;
-}
-
-std::vector<std::string> set_of(std::string_view text) {
-  const auto open = text.find('(');
-  return split(text.substr(open + 1, text.find(')') - open - 1), false);
-}
-
-/// kubectl's selector syntax: "a=b,c!=d,e in (f,g),h,!i".
-api::SelectorRequirement requirement_of(const std::string& text) {
-  using enum api::SelectorOperator;
-  if (const auto at = text.find(" notin "); at != std::string::npos)
-    return {trimmed(text.substr(0, at)), kNotIn, set_of(text)};
-  if (const auto at = text.find(" in "); at != std::string::npos)
-    return {trimmed(text.substr(0, at)), kIn, set_of(text)};
-  if (const auto at = text.find("!="); at != std::string::npos) {
-    return {trimmed(text.substr(0, at)), kNotIn, {trimmed(text.substr(at + 2))}};
-  }
-  if (const auto at = text.find('='); at != std::string::npos) {
-    const std::size_t value = text.find_first_not_of('=', at);
-    return {trimmed(text.substr(0, at)), kIn, {value == std::string::npos ? "" : trimmed(text.substr(value))}};
-  }
-  if (text.starts_with('!')) return {trimmed(text.substr(1)), kDoesNotExist, {}};
-  return {text, kExists, {}};
-}
-
-std::optional<api::LabelSelector> parse_selector_text(const std::string& text) {
+/// As upstream's filter asks for it anew with each pod: a text that does not parse selects no node.
+std::optional<api::LabelSelector> node_selector_of(const std::string& text) {
   if (text.empty()) return std::nullopt;
-  api::LabelSelector selector;
-  for (const std::string& part : split(text, true)) selector.requirements.push_back(requirement_of(part));
-  return selector;
+  const auto selector = api::parse_selector_text(text);
+  return selector ? *selector : api::LabelSelector{{{"unparsable", api::SelectorOperator::kIn, {}}}};
 }
 
-std::optional<api::LabelSelector> selector_of(const Json& args, const char* name) {
-  api::FieldErrors errors;
+std::optional<api::LabelSelector> selector_of(const Json& args, const char* name, api::FieldErrors& errors) {
   api::StrictObject object(args, {}, errors);
   std::optional<api::LabelSelector> selector;
   api::read_label_selector(object, name, selector);
-  if (!errors.empty()) throw std::runtime_error(errors.front().to_string());
   return selector;
 }
 
@@ -109,16 +63,16 @@ base::Duration duration_of(const Json& json) {
 
 }  // namespace
 
-api::Evictability evictability_of(const Json& args) {
+api::Evictability evictability_of(const Json& args, api::FieldErrors& errors) {
   api::Evictability evictability;
   evictability.node_fit = flag(args, "nodeFit");
-  evictability.node_selector = parse_selector_text(args.value("nodeSelector", ""));
+  evictability.node_selector = node_selector_of(args.value("nodeSelector", ""));
   evictability.min_replicas = args.value("minReplicas", 0U);
   if (args.contains("minPodAge") && !args["minPodAge"].is_null())
     evictability.min_pod_age = duration_of(args["minPodAge"]);
   evictability.priority_threshold = threshold_of(args);
-  evictability.label_selector = selector_of(args, "labelSelector");
-  evictability.namespace_label_selector = selector_of(args, "namespaceLabelSelector");
+  evictability.label_selector = selector_of(args, "labelSelector", errors);
+  evictability.namespace_label_selector = selector_of(args, "namespaceLabelSelector", errors);
   take_protections(args, evictability.pod_protections);
   if (args.value("noEvictionPolicy", "") == "Mandatory")
     evictability.no_eviction_policy = api::NoEvictionPolicy::kMandatory;
