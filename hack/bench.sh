@@ -8,5 +8,7 @@ build=build/bench
 generator=()
 if command -v ninja >/dev/null; then generator=(-G Ninja); fi
 cmake --preset release -B "$build" "${generator[@]}" -DEVACUATOR_BENCHMARKS=ON -DEVACUATOR_TESTS=ON >/dev/null
-cmake --build "$build" --parallel "$(nproc)" --target evacuator_bench evacuator
-"$build/test/bench/evacuator_bench" --benchmark_filter="${1:-.}" --benchmark_counters_tabular=true
+cmake --build "$build" --parallel "$(nproc)" --target evacuator_plan_bench evacuator_bench evacuator
+for program in evacuator_plan_bench evacuator_bench; do
+  "$build/test/bench/$program" --benchmark_filter="${1:-.}" --benchmark_counters_tabular=true
+done

@@ -1,6 +1,8 @@
 #include "scheduling/cluster_snapshot.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -44,11 +46,6 @@ const T* find_in(const SnapshotInput::List<T>& list, std::string_view ns, std::s
   };
   const auto at = std::ranges::lower_bound(list, key, {}, key_of);
   return at == list.end() || key_of(*at) != key ? nullptr : at->get();
-}
-
-/// Terms come one after the other, so a pod that is in the list already is its last entry.
-void append_once(std::vector<PodIndex>& list, PodIndex pod) {
-  if (list.empty() || list.back() != pod) list.push_back(pod);
 }
 
 }  // namespace
@@ -95,6 +92,7 @@ void ClusterSnapshot::take_pods(SnapshotInput::List<api::Pod> pods) {
   derive_label_groups();
   derive_requests();
   derive_owners();
+  derive_anti_affinity();
 }
 
 /// Counting sort by node; within a node the order by name stays.
@@ -153,20 +151,38 @@ void ClusterSnapshot::derive_requests() {
     const auto [at, added] = known.try_emplace(requests, static_cast<std::uint32_t>(request_sets_.size()));
     if (added) request_sets_.push_back(requests);
     entry.requests = at->second;
-    if (entry.terminal) continue;
-    if (entry.object->affinity) derive_anti_affinity(pod);
-    if (entry.node == kNoNode) continue;
+    if (entry.terminal || entry.node == kNoNode) continue;
     used_.add(entry.node, requests);
     used_.add(entry.node, kPodsIndex, 1000);
   }
 }
 
-void ClusterSnapshot::derive_anti_affinity(PodIndex pod) {
-  for (const api::PodAffinityTerm& term : this->pod(pod).affinity->required_pod_anti_affinity) {
-    if (term.namespace_selector) append_once(anti_affine_by_labels_, pod);
-    for (const std::string& name : term.namespaces) append_once(namespaces_[intern_namespace(name)].anti_affine, pod);
-    if (!term.namespace_selector && term.namespaces.empty()) append_once(namespaces_[pods_[pod].ns].anti_affine, pod);
+/// Labels and affinities that are equal share their storage when they come from the decoder, so addresses tell the
+/// kinds apart; kinds are numbered as they are met.
+void ClusterSnapshot::derive_anti_affinity() {
+  std::map<std::tuple<NamespaceIndex, const void*, const void*>, std::vector<PodIndex>> kinds;
+  std::vector<std::vector<PodIndex>*> in_order;
+  for (const PodIndex pod : pods()) {
+    const api::Pod& object = this->pod(pod);
+    if (!is_active(pod) || !object.affinity || object.affinity->required_pod_anti_affinity.empty()) continue;
+    std::vector<PodIndex>& kind = kinds[{pods_[pod].ns, object.meta.labels.begin(), object.affinity.get()}];
+    if (kind.empty()) in_order.push_back(&kind);
+    kind.push_back(pod);
   }
+  for (const std::vector<PodIndex>* kind : in_order) add_anti_affine(*kind);
+}
+
+void ClusterSnapshot::add_anti_affine(const AntiAffineGroup& kind) {
+  std::set<NamespaceIndex> named;
+  bool by_labels = false;
+  const PodIndex pod = kind.front();
+  for (const api::PodAffinityTerm& term : this->pod(pod).affinity->required_pod_anti_affinity) {
+    by_labels = by_labels || term.namespace_selector;
+    for (const std::string& name : term.namespaces) named.insert(intern_namespace(name));
+    if (!term.namespace_selector && term.namespaces.empty()) named.insert(pods_[pod].ns);
+  }
+  if (by_labels) anti_affine_by_labels_.push_back(kind);
+  for (const NamespaceIndex ns : named) namespaces_[ns].anti_affine.push_back(kind);
 }
 
 void ClusterSnapshot::derive_owners() {

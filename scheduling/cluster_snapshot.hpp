@@ -65,6 +65,8 @@ class ClusterSnapshot {
   std::optional<PodIndex> find_pod(std::string_view ns, std::string_view name) const;
   /// Effective requests in thousandths.
   const RequestSet& requests(PodIndex pod) const { return request_sets_[pods_[pod].requests]; }
+  /// The number of that set: pods with equal requests share it.
+  std::uint32_t request_set_of(PodIndex pod) const { return pods_[pod].requests; }
   /// Holds resources of its node: neither Succeeded nor Failed.
   bool is_active(PodIndex pod) const { return !pods_[pod].terminal; }
   /// Pods in any state that carry an ownerReference with the uid of the pod's first owner, itself included; 0 when it
@@ -101,10 +103,13 @@ class ClusterSnapshot {
   const api::PersistentVolumeClaim* find_claim(std::string_view ns, std::string_view name) const;
   const api::PersistentVolume* find_volume(std::string_view name) const;
   const api::Workload* find_workload(std::string_view uid) const;
-  /// Active pods with a required anti-affinity term that speaks about pods of `ns` by that namespace's name.
-  std::span<const PodIndex> anti_affine_towards(NamespaceIndex ns) const { return namespaces_[ns].anti_affine; }
-  /// Active pods with a required anti-affinity term that chooses namespaces by their labels.
-  std::span<const PodIndex> anti_affine_by_namespace_labels() const { return anti_affine_by_labels_; }
+  /// Active pods of one namespace with the same labels and the same required anti-affinity, at least one: what holds
+  /// for a term of one of them holds for all.
+  using AntiAffineGroup = std::vector<PodIndex>;
+  /// Those with a term that speaks about pods of `ns` by that namespace's name.
+  std::span<const AntiAffineGroup> anti_affine_towards(NamespaceIndex ns) const { return namespaces_[ns].anti_affine; }
+  /// Those with a term that chooses namespaces by their labels.
+  std::span<const AntiAffineGroup> anti_affine_by_namespace_labels() const { return anti_affine_by_labels_; }
 
  private:
   struct PodEntry {
@@ -119,7 +124,7 @@ class ClusterSnapshot {
     std::string_view name;
     const api::Namespace* object = nullptr;
     std::vector<std::uint32_t> pdbs;
-    std::vector<PodIndex> anti_affine;
+    std::vector<AntiAffineGroup> anti_affine;
     std::uint32_t first = 0;  ///< its pods: by_name_[first, last)
     std::uint32_t last = 0;
     std::uint32_t first_group = 0;  ///< its label groups: groups_[first_group, last_group)
@@ -136,7 +141,8 @@ class ClusterSnapshot {
   void derive_label_groups();
   void derive_requests();
   void derive_owners();
-  void derive_anti_affinity(PodIndex pod);
+  void derive_anti_affinity();
+  void add_anti_affine(const AntiAffineGroup& kind);
   NamespaceIndex intern_namespace(std::string_view name);
 
   SnapshotInput::List<api::Node> nodes_;
@@ -152,7 +158,7 @@ class ClusterSnapshot {
   std::vector<PodIndex> by_name_;
   std::vector<PodIndex> by_labels_;  ///< by namespace, then by labels
   std::vector<LabelGroup> groups_;
-  std::vector<PodIndex> anti_affine_by_labels_;
+  std::vector<AntiAffineGroup> anti_affine_by_labels_;
   std::vector<NamespaceEntry> namespaces_;
   std::vector<std::uint32_t> owner_pods_;
   std::vector<std::uint32_t> living_owner_pods_;

@@ -116,7 +116,7 @@ std::optional<Refusal> Evictability::refusal(PodIndex pod) const {
 }
 
 std::optional<Refusal> Evictability::refusal_before_eviction(PodIndex pod, const Overlay& cluster) const {
-  if (spec_->node_fit && !fits_another_node(cluster, pod, candidate_nodes_, fit_level())) {
+  if (spec_->node_fit && !fits_another_node(pod, cluster)) {
     return Refusal{"NoOtherNodeFits", "it fits none of the {wanted} candidate nodes but its own", "",
                    static_cast<std::int64_t>(candidate_nodes_.size())};
   }
@@ -126,6 +126,12 @@ std::optional<Refusal> Evictability::refusal_before_eviction(PodIndex pod, const
   if (ns != nullptr && labels->matches(ns->meta.labels)) return std::nullopt;
   return Refusal{"NamespaceNotSelected", "namespaceLabelSelector does not match the namespace {subject}",
                  cluster_->pod(pod).meta.ns};
+}
+
+bool Evictability::fits_another_node(PodIndex pod, const Overlay& cluster) const {
+  const auto found = find_other_node(cluster, pod, candidate_nodes_, fit_level(), last_fit_);
+  last_fit_ = found.value_or(last_fit_);
+  return found.has_value();
 }
 
 std::optional<Refusal> refuse_namespace(const EvictionCandidate& candidate) {

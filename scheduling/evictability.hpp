@@ -16,7 +16,8 @@
 
 namespace scheduling {
 
-/// spec.evictability made ready for one snapshot: names resolved, candidate nodes chosen. Keeps references to both.
+/// spec.evictability made ready for one snapshot: names resolved, candidate nodes chosen. Keeps references to both. Not
+/// thread-safe, reading included: it remembers where pods fitted.
 class Evictability {
  public:
   /// Complains in `errors`, with paths under `path`, about a PriorityClass that does not exist or a threshold above
@@ -41,6 +42,8 @@ class Evictability {
   FitLevel fit_level() const;
 
  private:
+  bool fits_another_node(PodIndex pod, const Overlay& cluster) const;
+
   const api::Evictability* spec_;
   const ClusterSnapshot* cluster_;
   base::TimePoint now_;
@@ -48,6 +51,7 @@ class Evictability {
   std::uint32_t protections_ = 0;  ///< bit per api::PodProtection
   std::int32_t priority_threshold_;
   std::vector<NodeIndex> candidate_nodes_;
+  mutable std::size_t last_fit_ = 0;  ///< where in candidate_nodes_ the last pod fitted: likely, the next one does, too
 };
 
 /// Priorities from here on belong to the system.

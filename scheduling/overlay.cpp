@@ -32,6 +32,10 @@ const Topology& Overlay::topology(std::string_view key) const {
   return topologies_.emplace(std::string(key), divide(*base_, key)).first->second;
 }
 
+const NamespaceLabels& Overlay::labels_in(NamespaceIndex ns) const {
+  return labels_.try_emplace(ns, *base_, ns).first->second;
+}
+
 void Overlay::move(PodIndex pod, NodeIndex to) {
   const NodeIndex from = node_of_[pod];
   moved_[pod] = true;
@@ -49,6 +53,7 @@ void Overlay::restore(PodIndex pod) {
 void Overlay::leave(PodIndex pod, NodeIndex from) {
   if (from != base_->node_of(pod)) std::erase(arrivals_[from], pod);
   if (!base_->is_active(pod)) return;
+  changes_.push_back(from);
   used_.subtract(from, base_->requests(pod));
   used_.add(from, kPodsIndex, -1000);
 }
@@ -56,6 +61,7 @@ void Overlay::leave(PodIndex pod, NodeIndex from) {
 void Overlay::arrive(PodIndex pod, NodeIndex to) {
   if (to != base_->node_of(pod)) arrivals_[to].push_back(pod);
   if (!base_->is_active(pod)) return;
+  changes_.push_back(to);
   used_.add(to, base_->requests(pod));
   used_.add(to, kPodsIndex, 1000);
 }

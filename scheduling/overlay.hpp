@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scheduling/cluster_snapshot.hpp"
+#include "scheduling/namespace_labels.hpp"
 
 namespace scheduling {
 
@@ -19,7 +20,8 @@ struct Topology {
 };
 
 /// A snapshot with pods moved: what the cluster would look like. Costs four bytes per pod and the nodes' sums; the
-/// snapshot itself is shared and must outlive it. Not thread-safe, reading included: it remembers topologies.
+/// snapshot itself is shared and must outlive it. Not thread-safe, reading included: it remembers topologies and
+/// labels.
 class Overlay {
  public:
   explicit Overlay(const ClusterSnapshot& base);
@@ -32,6 +34,9 @@ class Overlay {
   /// Sum of the effective requests of the active pods that are on each node now.
   const NodeResources& used() const { return used_; }
 
+  /// The nodes whose sums changed, in the order of the changes, each as often as it changed. Only grows.
+  const std::vector<NodeIndex>& changes() const { return changes_; }
+
   /// Puts the pod on `to` and takes it off where it was; kNoNode takes it off only.
   void move(PodIndex pod, NodeIndex to);
 
@@ -40,6 +45,9 @@ class Overlay {
 
   /// The nodes by their value of the label `key`. Valid as long as the overlay.
   const Topology& topology(std::string_view key) const;
+
+  /// The labels of the namespace's pods, to be asked by selector. Valid as long as the overlay.
+  const NamespaceLabels& labels_in(NamespaceIndex ns) const;
 
   /// Calls `each` with every pod on the node now, arrivals last, terminal pods included.
   template <typename F>
@@ -61,8 +69,10 @@ class Overlay {
   std::vector<NodeIndex> node_of_;
   std::vector<bool> moved_;
   NodeResources used_;
+  std::vector<NodeIndex> changes_;
   std::unordered_map<NodeIndex, std::vector<PodIndex>> arrivals_;  ///< pods whose base node is another
   mutable std::map<std::string, Topology, std::less<>> topologies_;
+  mutable std::unordered_map<NamespaceIndex, NamespaceLabels> labels_;
 };
 
 }  // namespace scheduling

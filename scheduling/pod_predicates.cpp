@@ -23,6 +23,15 @@ bool covers_namespace(const PodAffinityTerm& term, NamespaceIndex own, Namespace
   return term.namespace_selector && term.namespace_selector->matches(labels_of_namespace(cluster, ns));
 }
 
+/// Calls `each` once with every namespace that the term of a pod in `own` speaks about.
+template <typename F>
+void for_each_namespace(const PodAffinityTerm& term, NamespaceIndex own, const ClusterSnapshot& cluster, F&& each) {
+  if (!term.namespace_selector && term.namespaces.empty()) return each(own);
+  for (NamespaceIndex ns = 0; ns < cluster.namespace_count(); ++ns) {
+    if (covers_namespace(term, own, ns, cluster)) each(ns);
+  }
+}
+
 /// matchLabelKeys: for each key that `owner` has, `other` has the same value.
 bool agree(const std::vector<std::string>& keys, const api::StringMap& owner, const api::StringMap& other) {
   return std::ranges::all_of(keys, [&](const std::string& key) {
@@ -47,17 +56,19 @@ bool covers_labels(const PodAffinityTerm& term, const api::StringMap& own, const
 
 /// Calls `each` with the active pods, `owner` left out, that `term` speaks about.
 template <typename F>
-void for_each_covered(const PodAffinityTerm& term, PodIndex owner, const ClusterSnapshot& cluster, F&& each) {
-  const NamespaceIndex own = cluster.namespace_of(owner);
-  for (NamespaceIndex ns = 0; ns < cluster.namespace_count(); ++ns) {
-    if (!covers_namespace(term, own, ns, cluster)) continue;
-    for (const ClusterSnapshot::LabelGroup& group : cluster.label_groups(ns)) {
-      if (!covers_labels(term, cluster.pod(owner).meta.labels, *group.labels)) continue;
+void for_each_covered(const PodAffinityTerm& term, PodIndex owner, const Overlay& overlay, F&& each) {
+  if (!term.label_selector) return;
+  const ClusterSnapshot& cluster = overlay.base();
+  const api::StringMap& own_labels = cluster.pod(owner).meta.labels;
+  for_each_namespace(term, cluster.namespace_of(owner), cluster, [&](NamespaceIndex ns) {
+    overlay.labels_in(ns).for_each_group(*term.label_selector, [&](const ClusterSnapshot::LabelGroup& group) {
+      if (!agree(term.match_label_keys, own_labels, *group.labels)) return;
+      if (!disagree(term.mismatch_label_keys, own_labels, *group.labels)) return;
       for (const PodIndex pod : group.pods) {
         if (pod != owner && cluster.is_active(pod)) each(pod);
       }
-    }
-  }
+    });
+  });
 }
 
 std::uint32_t domain_of(const Topology& topology, NodeIndex node) {
@@ -96,7 +107,7 @@ void FitQuery::find_own_anti_affinity() {
   if (!pod().affinity) return;
   for (const PodAffinityTerm& term : pod().affinity->required_pod_anti_affinity) {
     ClosedDomains& domains = closed_for(term.topology_key, true);
-    for_each_covered(term, pod_, base(), [&](PodIndex other) {
+    for_each_covered(term, pod_, *cluster_, [&](PodIndex other) {
       const std::uint32_t domain = domain_of(*domains.topology, cluster_->node_of(other));
       if (domain != Topology::kNone) domains.closed[domain] = true;
     });
@@ -104,21 +115,24 @@ void FitQuery::find_own_anti_affinity() {
 }
 
 void FitQuery::find_anti_affinity_of_others() {
-  const auto ask = [&](std::span<const PodIndex> owners) {
-    for (const PodIndex owner : owners) {
-      if (owner == pod_ || cluster_->node_of(owner) == kNoNode) continue;
-      for (const PodAffinityTerm& term : base().pod(owner).affinity->required_pod_anti_affinity) close(owner, term);
+  const auto ask = [&](std::span<const ClusterSnapshot::AntiAffineGroup> groups) {
+    for (const ClusterSnapshot::AntiAffineGroup& owners : groups) {
+      const auto& terms = base().pod(owners.front()).affinity->required_pod_anti_affinity;
+      for (const PodAffinityTerm& term : terms) close(owners, term);
     }
   };
   ask(base().anti_affine_towards(base().namespace_of(pod_)));
   ask(base().anti_affine_by_namespace_labels());
 }
 
-void FitQuery::close(PodIndex owner, const PodAffinityTerm& term) {
-  if (!covers(term, owner, pod_, base())) return;
+void FitQuery::close(const ClusterSnapshot::AntiAffineGroup& owners, const PodAffinityTerm& term) {
+  if (!covers(term, owners.front(), pod_, base())) return;
   ClosedDomains& domains = closed_for(term.topology_key, false);
-  const std::uint32_t domain = domain_of(*domains.topology, cluster_->node_of(owner));
-  if (domain != Topology::kNone) domains.closed[domain] = true;
+  for (const PodIndex owner : owners) {
+    const std::uint32_t domain =
+        owner == pod_ ? Topology::kNone : domain_of(*domains.topology, cluster_->node_of(owner));
+    if (domain != Topology::kNone) domains.closed[domain] = true;
+  }
 }
 
 /// As the scheduler: only pods that satisfy all terms open a domain; when there is none and the pod satisfies its own
@@ -134,7 +148,7 @@ void FitQuery::find_affinity() {
     return std::ranges::all_of(terms, [&](const PodAffinityTerm& term) { return covers(term, pod_, other, base()); });
   };
   bool found = false;
-  for_each_covered(terms.front(), pod_, base(), [&](PodIndex other) {
+  for_each_covered(terms.front(), pod_, *cluster_, [&](PodIndex other) {
     if (!satisfies_all(other)) return;
     for (WantedDomains& wanted : wanted_) {
       const std::uint32_t domain = domain_of(*wanted.topology, cluster_->node_of(other));
@@ -159,14 +173,17 @@ FitQuery::SpreadCount FitQuery::count(const api::TopologySpreadConstraint& const
   const api::StringMap& own_labels = pod().meta.labels;
   SpreadCount count{&constraint, &topology, std::vector<std::int64_t>(domains, 0)};
   count.self = counts(constraint, own_labels, own_labels) ? 1 : 0;
-  for (const ClusterSnapshot::LabelGroup& group : base().label_groups(base().namespace_of(pod_))) {
-    if (!counts(constraint, own_labels, *group.labels)) continue;
-    for (const PodIndex other : group.pods) {
-      if (other == pod_ || !base().is_active(other) || base().pod(other).meta.is_terminating()) continue;
-      const NodeIndex node = cluster_->node_of(other);
-      const std::uint32_t domain = domain_of(topology, node);
-      if (domain != Topology::kNone && is_counted_node(constraint, pod(), base().node(node))) ++count.pods[domain];
-    }
+  const auto count_pod = [&](PodIndex other) {
+    if (other == pod_ || !base().is_active(other) || base().pod(other).meta.is_terminating()) return;
+    const NodeIndex node = cluster_->node_of(other);
+    const std::uint32_t domain = domain_of(topology, node);
+    if (domain != Topology::kNone && is_counted_node(constraint, pod(), base().node(node))) ++count.pods[domain];
+  };
+  if (constraint.label_selector) {
+    const NamespaceLabels& labels = cluster_->labels_in(base().namespace_of(pod_));
+    labels.for_each_group(*constraint.label_selector, [&](const ClusterSnapshot::LabelGroup& group) {
+      if (agree(constraint.match_label_keys, own_labels, *group.labels)) std::ranges::for_each(group.pods, count_pod);
+    });
   }
 
   std::vector<bool> eligible(domains, false);

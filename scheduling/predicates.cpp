@@ -32,10 +32,15 @@ std::optional<Refusal> first_refusal(const Overlay& cluster, PodIndex pod, NodeI
   return FitQuery(cluster, pod, level).refusal(node);
 }
 
-bool fits_another_node(const Overlay& cluster, PodIndex pod, std::span<const NodeIndex> nodes, FitLevel level) {
+std::optional<std::size_t> find_other_node(const Overlay& cluster, PodIndex pod, std::span<const NodeIndex> nodes,
+                                           FitLevel level, std::size_t first) {
   const FitQuery query(cluster, pod, level);
   const NodeIndex here = cluster.node_of(pod);
-  return std::ranges::any_of(nodes, [&](NodeIndex node) { return node != here && query.fits(node); });
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::size_t at = (first + i) % nodes.size();
+    if (nodes[at] != here && query.fits(nodes[at])) return at;
+  }
+  return std::nullopt;
 }
 
 }  // namespace scheduling

@@ -78,7 +78,7 @@ class FitQuery {
  private:
   void find_own_anti_affinity();
   void find_anti_affinity_of_others();
-  void close(PodIndex owner, const api::PodAffinityTerm& term);
+  void close(const ClusterSnapshot::AntiAffineGroup& owners, const api::PodAffinityTerm& term);
   void find_affinity();
   void count_spread();
   ClosedDomains& closed_for(std::string_view key, bool own);
@@ -136,7 +136,9 @@ std::span<const Predicate> predicates_of(FitLevel level);
 
 /// One pod, one node.
 std::optional<Refusal> first_refusal(const Overlay& cluster, PodIndex pod, NodeIndex node, FitLevel level);
-/// True if the pod fits one of `nodes`, its present node left out.
-bool fits_another_node(const Overlay& cluster, PodIndex pod, std::span<const NodeIndex> nodes, FitLevel level);
+/// Position in `nodes` of one that the pod fits, its present node left out: the first from position `first` on, round
+/// the end.
+std::optional<std::size_t> find_other_node(const Overlay& cluster, PodIndex pod, std::span<const NodeIndex> nodes,
+                                           FitLevel level, std::size_t first = 0);
 
 }  // namespace scheduling

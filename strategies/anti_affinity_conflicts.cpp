@@ -10,7 +10,6 @@
 #include "scheduling/predicates.hpp"
 #include "strategies/eviction_order.hpp"
 #include "strategies/listing.hpp"
-#include "strategies/namespace_labels.hpp"
 
 namespace strategies {
 namespace {
@@ -110,7 +109,7 @@ class Conflicts {
     const PodIndex owner = first_owner_[static_cast<std::size_t>(&term - terms_.data())];
     for (scheduling::NamespaceIndex ns = 0; ns < base_.namespace_count(); ++ns) {
       if (!may_cover(*term.term, owner, ns)) continue;
-      labels_of(ns).for_each_match(*term.term->label_selector, [&](PodIndex pod) {
+      cluster_.labels_in(ns).for_each_match(*term.term->label_selector, [&](PodIndex pod) {
         if (!is_present(pod)) return;
         const std::uint32_t domain = domain_of(term, pod);
         if (!term.owners.contains(domain) || !scheduling::covers(*term.term, owner, pod, base_)) return;
@@ -125,10 +124,6 @@ class Conflicts {
     if (term.namespace_selector) return true;
     if (term.namespaces.empty()) return ns == base_.namespace_of(owner);
     return std::ranges::find(term.namespaces, base_.namespace_name(ns)) != term.namespaces.end();
-  }
-
-  const NamespaceLabels& labels_of(scheduling::NamespaceIndex ns) {
-    return labels_.try_emplace(ns, base_, ns).first->second;
   }
 
   void note_parties(std::uint32_t index) {
@@ -149,7 +144,6 @@ class Conflicts {
   std::vector<SharedTerm> terms_;
   std::vector<PodIndex> first_owner_;  ///< of each term: whose namespace and labels it is seen with
   std::unordered_map<PodIndex, std::vector<std::uint32_t>> terms_of_;
-  std::unordered_map<scheduling::NamespaceIndex, NamespaceLabels> labels_;
 };
 
 }  // namespace

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <span>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "scheduling/predicates.hpp"
 #include "strategies/criteria.hpp"
@@ -17,12 +18,14 @@ namespace {
 
 using scheduling::ClusterSnapshot;
 
-/// Pods of one owner with the same images.
-struct Kin {
-  PodIndex first;                                 ///< whose images they are
-  std::map<NodeIndex, std::vector<PodIndex>> on;  ///< by node
-  std::size_t count = 0;
+/// A pod, and where it was before the strategy's first offer.
+struct Placed {
+  PodIndex pod;
+  NodeIndex node;
 };
+
+/// Pods of one owner with the same images, in the order of their nodes.
+using Kin = std::span<const Placed>;
 
 const api::OwnerReference& main_owner(const api::Pod& pod) {
   const auto& owners = pod.meta.owner_references;
@@ -36,34 +39,54 @@ bool same_images(const api::Pod& a, const api::Pod& b) {
          std::ranges::is_permutation(a.containers, b.containers, {}, &api::Container::image, &api::Container::image);
 }
 
+/// Sorts the pods by kin, in the order in which the kins are met.
 class KinFinder {
  public:
   KinFinder(const Context& context, const RemoveDuplicates::Args& args) : base_(context.cluster.base()), args_(args) {
     for (const NodeIndex node : context.nodes) {
-      context.cluster.for_each_on(node, [&](PodIndex pod) { take(pod, node); });
+      context.cluster.for_each_on(node, [&](PodIndex pod) { take({pod, node}); });
+    }
+    sort_by_kin();
+  }
+
+  template <typename F>
+  void for_each_kin(F&& each) const {
+    std::size_t first = 0;
+    for (const Entry& kin : kins_) {
+      if (!each(Kin(pods_).subspan(first, kin.count))) return;
+      first += kin.count;
     }
   }
-  std::vector<Kin>& all() { return all_; }
 
  private:
-  void take(PodIndex pod, NodeIndex node) {
-    const api::Pod& object = base_.pod(pod);
-    if (!base_.is_active(pod) || object.meta.is_terminating() || object.meta.owner_references.empty()) return;
+  struct Entry {
+    PodIndex first;  ///< whose owner and images it is
+    std::uint32_t count = 0;
+    std::uint32_t next = kNone;  ///< another kin with the same hash
+  };
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  void take(Placed placed) {
+    const api::Pod& object = base_.pod(placed.pod);
+    if (!base_.is_active(placed.pod) || object.meta.is_terminating() || object.meta.owner_references.empty()) return;
     if (has_owner_of_kind(object, args_.exclude_owner_kinds) || !args_.scope.includes(object)) return;
-    Kin& kin = kin_of(pod, object);
-    kin.on[node].push_back(pod);
-    ++kin.count;
+    const std::uint32_t kin = kin_of(placed.pod, object);
+    ++kins_[kin].count;
+    taken_.emplace_back(kin, placed);
   }
 
-  Kin& kin_of(PodIndex pod, const api::Pod& object) {
+  std::uint32_t kin_of(PodIndex pod, const api::Pod& object) {
     const api::OwnerReference& owner = main_owner(object);
     const std::size_t hash = std::hash<std::string_view>{}(owner.uid.empty() ? owner.name : owner.uid) ^
                              (std::hash<std::string_view>{}(object.meta.ns) * 31);
-    for (const std::uint32_t index : by_hash_[hash]) {
-      if (is_kin(object, owner, base_.pod(all_[index].first))) return all_[index];
+    const auto added = static_cast<std::uint32_t>(kins_.size());
+    const auto [at, is_new] = by_hash_.try_emplace(hash, added);
+    for (std::uint32_t index = is_new ? kNone : at->second; index != kNone; index = kins_[index].next) {
+      if (is_kin(object, owner, base_.pod(kins_[index].first))) return index;
     }
-    by_hash_[hash].push_back(static_cast<std::uint32_t>(all_.size()));
-    return all_.emplace_back(Kin{pod, {}, 0});
+    kins_.push_back({pod, 0, is_new ? kNone : at->second});
+    at->second = added;
+    return added;
   }
 
   static bool is_kin(const api::Pod& pod, const api::OwnerReference& owner, const api::Pod& other) {
@@ -72,10 +95,20 @@ class KinFinder {
            owner.name == theirs.name && owner.api_version == theirs.api_version && same_images(pod, other);
   }
 
+  /// Counting sort: inside a kin the order of the nodes stays.
+  void sort_by_kin() {
+    std::vector<std::size_t> next(kins_.size() + 1, 0);
+    for (std::size_t kin = 0; kin < kins_.size(); ++kin) next[kin + 1] = next[kin] + kins_[kin].count;
+    pods_.resize(taken_.size());
+    for (const auto& [kin, placed] : taken_) pods_[next[kin]++] = placed;
+  }
+
   const ClusterSnapshot& base_;
   const RemoveDuplicates::Args& args_;
-  std::vector<Kin> all_;
-  std::unordered_map<std::size_t, std::vector<std::uint32_t>> by_hash_;
+  std::vector<Entry> kins_;
+  std::unordered_map<std::size_t, std::uint32_t> by_hash_;
+  std::vector<std::pair<std::uint32_t, Placed>> taken_;  ///< with the number of its kin
+  std::vector<Placed> pods_;
 };
 
 /// Nodes where the scheduler could put the pod, room aside.
@@ -85,7 +118,8 @@ class TargetNodes {
 
   /// As many as a family of pods can be spread over.
   std::size_t count_for(const api::Pod& pod) {
-    const bool is_plain = pod.node_selector.empty() && pod.tolerations.empty() && !pod.affinity;
+    const bool is_plain =
+        pod.node_selector.empty() && pod.tolerations.empty() && !(pod.affinity && pod.affinity->required_node_terms);
     if (is_plain && plain_) return *plain_;
     const auto count = static_cast<std::size_t>(
         std::ranges::count_if(context_.nodes, [&](NodeIndex node) { return may_hold(pod, node); }));
@@ -117,46 +151,61 @@ class DuplicateSpreader {
   }
 
   /// False: stop.
-  bool thin_out(Kin& kin) {
-    const bool is_crowded = std::ranges::any_of(kin.on, [](const auto& each) { return each.second.size() > 1; });
-    if (!is_crowded) return true;
-    const std::size_t targets = targets_.count_for(context_.cluster.base().pod(kin.first));
-    if (targets < 2) return true;
-    const std::size_t share = (kin.count + targets - 1) / targets;
-    std::unordered_map<NodeIndex, std::size_t> held;
-    for (const auto& [node, pods] : kin.on) held[node] = pods.size();
-    for (auto& [node, pods] : kin.on) {
-      if (pods.size() > share && !relieve(node, pods, share, held)) return false;
+  bool thin_out(Kin kin) {
+    std::size_t most = 0;
+    for_each_node(kin, [&](Kin pods) { return most = std::max(most, pods.size()), true; });
+    if (most < 2) return true;
+    const std::size_t targets = targets_.count_for(context_.cluster.base().pod(kin.front().pod));
+    const std::size_t share = targets < 2 ? most : (kin.size() + targets - 1) / targets;
+    if (most <= share) return true;
+    held_.clear();
+    for_each_node(kin, [&](Kin pods) { return held_[pods.front().node] = pods.size(), true; });
+    return for_each_node(kin, [&](Kin pods) { return pods.size() <= share || relieve(pods, share); });
+  }
+
+ private:
+  /// Calls `each` with the pods of each node until it says false; false: it did.
+  template <typename F>
+  bool for_each_node(Kin kin, F&& each) const {
+    while (!kin.empty()) {
+      const auto is_elsewhere = [here = kin.front().node](const Placed& each) { return each.node != here; };
+      const auto count = static_cast<std::size_t>(std::ranges::find_if(kin, is_elsewhere) - kin.begin());
+      if (!each(kin.first(count))) return false;
+      kin = kin.subspan(count);
     }
     return true;
   }
 
- private:
-  bool relieve(NodeIndex node, std::vector<PodIndex> pods, std::size_t share,
-               std::unordered_map<NodeIndex, std::size_t>& held) {
-    const std::string reason =
-        fmt::format("{} pods of its owner and images are on its node, its share is {}", pods.size(), share);
-    const auto holds_less = [&](NodeIndex to) {
-      const auto at = held.find(to);
-      return is_target_[to] && (at == held.end() || at->second < share);
+  /// False: stop.
+  bool relieve(Kin crowd, std::size_t share) {
+    const NodeIndex node = crowd.front().node;
+    const auto reason = [&] {
+      return fmt::format("{} pods of its owner and images are on its node, its share is {}", crowd.size(), share);
     };
-    std::erase_if(pods, [&](PodIndex pod) { return context_.cluster.is_moved(pod); });
+    const auto holds_less = [&](NodeIndex to) {
+      const auto at = held_.find(to);
+      return is_target_[to] && (at == held_.end() || at->second < share);
+    };
+    std::vector<PodIndex> pods;
+    for (const Placed& each : crowd) {
+      if (!context_.cluster.is_moved(each.pod)) pods.push_back(each.pod);
+    }
     sort_for_eviction(pods, context_.cluster.base());
     for (const PodIndex pod : pods) {
-      if (held[node] <= share) return true;
+      if (held_[node] <= share) return true;
       if (!may_leave(context_, sink_, pod)) continue;
       const auto target = find_target(pod, holds_less);
       if (!target) {
         sink_.refused(pod, {"NoOtherNodeFits", "it fits on no node that holds less than its share"});
         continue;
       }
-      const Verdict verdict = sink_.offer_towards(pod, reason, holds_less);
+      const Verdict verdict = sink_.offer_towards(pod, reason(), holds_less);
       if (verdict == Verdict::kTotalLimit) return false;
       if (verdict == Verdict::kNodeLimit) return true;
       if (verdict != Verdict::kAccepted) continue;
-      --held[node];
+      --held_[node];
       const NodeIndex to = landing_of(context_, pod).value_or(*target);
-      ++held[to];
+      ++held_[to];
       trial_.move(pod, to);
     }
     return true;
@@ -179,17 +228,16 @@ class DuplicateSpreader {
   scheduling::Overlay trial_;  ///< the cluster with what was accepted, for sinks that do not foresee landings
   TargetNodes targets_;
   std::vector<bool> is_target_;
+  std::unordered_map<NodeIndex, std::size_t> held_;  ///< pods of the kin on each node
   std::size_t hint_ = 0;
 };
 
 }  // namespace
 
 void spread_duplicates(const Context& context, NominationSink& sink, const RemoveDuplicates::Args& args) {
-  KinFinder finder(context, args);
+  const KinFinder finder(context, args);
   DuplicateSpreader spreader(context, sink);
-  for (Kin& kin : finder.all()) {
-    if (!spreader.thin_out(kin)) return;
-  }
+  finder.for_each_kin([&](Kin kin) { return spreader.thin_out(kin); });
 }
 
 }  // namespace strategies

@@ -9,7 +9,6 @@
 #include "scheduling/predicates.hpp"
 #include "strategies/eviction_order.hpp"
 #include "strategies/listing.hpp"
-#include "strategies/namespace_labels.hpp"
 #include "strategies/spread_state.hpp"
 
 namespace strategies {
@@ -84,12 +83,11 @@ class JointSpread {
 
   SpreadScene set_scene(scheduling::NamespaceIndex ns) {
     SpreadScene scene;
-    const NamespaceLabels labels(cluster_, ns);
     for (const SpreadRule& rule : rules_.rules()) {
       const auto index = static_cast<std::uint32_t>(scene.states.size());
       SpreadState& state = scene.states.emplace_back(rule, cache_.domains_of(rule));
       std::vector<PodIndex>& members = scene.members.emplace_back();
-      labels.for_each_match(rule.selector, [&](PodIndex pod) {
+      context_.cluster.labels_in(ns).for_each_match(rule.selector, [&](PodIndex pod) {
         if (!is_counted(pod)) return;
         state.add(node_of(pod));
         members.push_back(pod);

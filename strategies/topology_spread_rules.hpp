@@ -15,7 +15,6 @@
 
 #include "api/core.hpp"
 #include "scheduling/overlay.hpp"
-#include "strategies/namespace_labels.hpp"
 #include "strategies/strategy.hpp"
 
 namespace strategies {

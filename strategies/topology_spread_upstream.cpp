@@ -107,8 +107,7 @@ class UpstreamSpread {
     for (scheduling::NamespaceIndex ns = 0; ns < cluster_.namespace_count(); ++ns) {
       collect_rules(ns);
       if (rules_.rules().empty()) continue;
-      const NamespaceLabels labels(cluster_, ns);
-      for (const SpreadRule& rule : rules_.rules()) apply(rule, labels);
+      for (const SpreadRule& rule : rules_.rules()) apply(rule, context_.cluster.labels_in(ns));
     }
     offer_victims();
   }
@@ -143,7 +142,7 @@ class UpstreamSpread {
     }
   }
 
-  void apply(const SpreadRule& rule, const NamespaceLabels& labels) {
+  void apply(const SpreadRule& rule, const scheduling::NamespaceLabels& labels) {
     const SpreadDomains& domains = cache_.domains_of(rule);
     std::vector<PodIndex> counted;
     labels.for_each_match(rule.selector, [&](PodIndex pod) {

@@ -70,7 +70,7 @@ Judgement judge_node_fit(const Case& each) {
   const scheduling::PodIndex pod = target_of(each, *cluster);
   const bool expected = each.expect().at("result").get<bool>();
   if (each.json.at("function") == "PodFitsAnyOtherNode") {
-    const bool fits = fits_another_node(overlay, pod, nodes_in_order(each, *cluster), FitLevel::kBasic);
+    const bool fits = find_other_node(overlay, pod, nodes_in_order(each, *cluster), FitLevel::kBasic).has_value();
     return fits == expected ? Judgement{} : failed(fits ? "fits" : "does not fit");
   }
   const auto node = cluster->find_node(each.json.at("targetNode").get<std::string>()).value();

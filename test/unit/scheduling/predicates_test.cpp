@@ -400,7 +400,7 @@ TEST(FitsAnotherNode, LeavesThePresentNodeOut) {
       ClusterBuilder().add(NodeBuilder("n")).add(NodeBuilder("m").cordoned()).add(PodBuilder("p").on("n")).build();
   const Overlay overlay(*cluster);
   const std::vector<NodeIndex> nodes = {0, 1};
-  EXPECT_FALSE(fits_another_node(overlay, 0, nodes, FitLevel::kBasic));
+  EXPECT_FALSE(find_other_node(overlay, 0, nodes, FitLevel::kBasic));
 }
 
 }  // namespace predicates_test

@@ -1,10 +1,10 @@
-#include "strategies/namespace_labels.hpp"
+#include "scheduling/namespace_labels.hpp"
 
 #include <algorithm>
 
-namespace strategies {
+namespace scheduling {
 
-NamespaceLabels::NamespaceLabels(const scheduling::ClusterSnapshot& cluster, scheduling::NamespaceIndex ns)
+NamespaceLabels::NamespaceLabels(const ClusterSnapshot& cluster, NamespaceIndex ns)
     : groups_(cluster.label_groups(ns)) {}
 
 /// The groups with the label that the selector's first equality asks for; nullptr: it has none, so ask all.
@@ -26,4 +26,4 @@ const std::vector<std::uint32_t>* NamespaceLabels::candidates(const api::LabelSe
   return groups == known->second.end() ? &kNone : &groups->second;
 }
 
-}  // namespace strategies
+}  // namespace scheduling
