@@ -22,10 +22,11 @@ std::optional<std::int64_t> absolute(const std::optional<api::IntOrPercent>& lim
 
 }  // namespace
 
-Gangs::Gangs(const ClusterSnapshot& cluster) {
+void Gangs::find_all() {
+  found_all_ = true;
   std::unordered_map<PodIndex, std::int32_t> orders;
-  for (const PodIndex index : cluster.pods()) {
-    const api::Pod& pod = cluster.pod(index);
+  for (const PodIndex index : cluster_.pods()) {
+    const api::Pod& pod = cluster_.pod(index);
     const auto gang = api::counts_in_gang(pod) ? api::gang_of(pod) : std::nullopt;
     if (!gang) continue;
     Members& members = gangs_[pod.meta.ns + "/" + gang->name];
@@ -35,13 +36,15 @@ Gangs::Gangs(const ClusterSnapshot& cluster) {
   }
   for (auto& [key, members] : gangs_) {
     std::ranges::sort(members.pods, [&](PodIndex a, PodIndex b) {
-      return std::tie(orders.at(a), cluster.pod(a).meta.name) < std::tie(orders.at(b), cluster.pod(b).meta.name);
+      return std::tie(orders.at(a), cluster_.pod(a).meta.name) < std::tie(orders.at(b), cluster_.pod(b).meta.name);
     });
     for (const PodIndex pod : members.pods) by_pod_[pod] = &members;
   }
 }
 
-const Gangs::Members* Gangs::of(PodIndex pod) const {
+const Gangs::Members* Gangs::of(PodIndex pod) {
+  if (!api::gang_of(cluster_.pod(pod))) return nullptr;
+  if (!found_all_) find_all();
   const auto at = by_pod_.find(pod);
   return at == by_pod_.end() ? nullptr : at->second;
 }
@@ -95,8 +98,8 @@ bool GangTrial::within_in_flight(const Gangs::Members& gang, const std::vector<P
          check("perNode", in_flight.per_node, on_one_node);
 }
 
-std::optional<std::vector<GangTrial::Move>> GangTrial::run(const Gangs::Members& gang, TargetPredictor& predictor,
-                                                           const Kept& kept) {
+std::optional<std::vector<GangTrial::Move>> GangTrial::run(const Gangs::Members& gang, TargetPredictor predictor,
+                                                           const Kept& kept, const GoalOf& goal_of) {
   std::vector<PodIndex> leaving;
   for (const PodIndex pod : gang.pods) {
     if (overlay_.is_moved(pod)) continue;  // has an unfinished Evacuation
@@ -114,7 +117,7 @@ std::optional<std::vector<GangTrial::Move>> GangTrial::run(const Gangs::Members&
     }
     std::optional<NodeIndex> to;
     if (has_replacement(world_.cluster.pod(pod))) {
-      to = predictor.predict(overlay_, pod);
+      to = predictor.predict(overlay_, pod, goal_of(pod));
       if (!to) {
         stays("GroupDoesNotFit", gang, "no node has room for " + name + " once the others are placed");
         return std::nullopt;

@@ -20,7 +20,7 @@
 
 namespace planning {
 
-/// The gangs of a snapshot. Keeps a reference to it.
+/// The gangs of a snapshot, worked out when the first pod of one is asked for. Keeps a reference to it.
 class Gangs {
  public:
   struct Members {
@@ -28,11 +28,15 @@ class Gangs {
     std::vector<scheduling::PodIndex> pods;  ///< in the order in which they leave; ended and terminating ones are out
   };
 
-  explicit Gangs(const scheduling::ClusterSnapshot& cluster);
+  explicit Gangs(const scheduling::ClusterSnapshot& cluster) : cluster_(cluster) {}
   /// nullptr: the pod leaves alone. Valid as long as this object.
-  const Members* of(scheduling::PodIndex pod) const;
+  const Members* of(scheduling::PodIndex pod);
 
  private:
+  void find_all();
+
+  const scheduling::ClusterSnapshot& cluster_;
+  bool found_all_ = false;
   std::unordered_map<std::string, Members> gangs_;  ///< by "<namespace>/<name>"
   std::unordered_map<scheduling::PodIndex, const Members*> by_pod_;
 };
@@ -57,12 +61,15 @@ class GangTrial {
     std::string message;
   };
   using Kept = std::function<std::optional<scheduling::Refusal>(scheduling::PodIndex)>;
+  using GoalOf = std::function<strategies::Goal(scheduling::PodIndex)>;
 
   GangTrial(World world, const scheduling::Overlay& overlay, const CycleLimits& limits,
             const scheduling::PdbBudgets& budgets);
 
-  /// Members that leave already are skipped. nullopt: the gang stays, see refusal(). Call it once.
-  std::optional<std::vector<Move>> run(const Gangs::Members& gang, TargetPredictor& predictor, const Kept& kept);
+  /// Members that leave already are skipped. nullopt: the gang stays, see refusal(). Call it once; `predictor` is the
+  /// plan's own, as it stands; `goal_of` says where a member has to land, an empty goal: anywhere.
+  std::optional<std::vector<Move>> run(const Gangs::Members& gang, TargetPredictor predictor, const Kept& kept,
+                                       const GoalOf& goal_of);
   const Reason& refusal() const { return refusal_; }
 
   CycleLimits limits;

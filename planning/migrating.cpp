@@ -19,21 +19,24 @@ const std::string& machine_of(const api::Pod& pod) {
 
 }  // namespace
 
-MigratingPods::MigratingPods(const scheduling::ClusterSnapshot& cluster) {
+const std::unordered_set<std::string>& MigratingPods::machines() {
+  if (machines_) return *machines_;
+  machines_.emplace();
   std::unordered_set<std::string> seen;
-  for (const scheduling::PodIndex index : cluster.pods()) {
-    const std::string& machine = machine_of(cluster.pod(index));
-    if (!machine.empty() && !seen.insert(machine).second) machines_.insert(machine);
+  for (const scheduling::PodIndex index : cluster_.pods()) {
+    const std::string& machine = machine_of(cluster_.pod(index));
+    if (!machine.empty() && !seen.insert(machine).second) machines_->insert(machine);
   }
+  return *machines_;
 }
 
-std::optional<scheduling::Refusal> MigratingPods::refusal(const api::Pod& pod) const {
+std::optional<scheduling::Refusal> MigratingPods::refusal(const api::Pod& pod) {
   if (pod.meta.annotations.contains(api::well_known::kEvictionInProgress))
     return scheduling::Refusal{"MigrationInProgress", "its owner moves it already"};
   if (is_launcher(pod) && pod.is_terminal())
     return scheduling::Refusal{"MigrationFinished", "what is left of a migration is KubeVirt's to remove"};
   const std::string& machine = machine_of(pod);
-  if (machine.empty() || !machines_.contains(machine)) return std::nullopt;
+  if (machine.empty() || !machines().contains(machine)) return std::nullopt;
   return scheduling::Refusal{"MigrationInProgress", "its virtual machine migrates"};
 }
 

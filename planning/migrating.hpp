@@ -12,13 +12,17 @@ namespace planning {
 /// KubeVirt keeps while it tries), or a launcher of a virtual machine that has two of them, source and target.
 class MigratingPods {
  public:
-  explicit MigratingPods(const scheduling::ClusterSnapshot& cluster);
+  explicit MigratingPods(const scheduling::ClusterSnapshot& cluster) : cluster_(cluster) {}
 
   /// Why the pod is left to its owner; nullopt: it does not migrate.
-  std::optional<scheduling::Refusal> refusal(const api::Pod& pod) const;
+  std::optional<scheduling::Refusal> refusal(const api::Pod& pod);
 
  private:
-  std::unordered_set<std::string> machines_;  ///< UIDs of VMIs with more than one running launcher
+  const std::unordered_set<std::string>& machines();
+
+  const scheduling::ClusterSnapshot& cluster_;
+  /// UIDs of VMIs with more than one running launcher; nullopt: nobody asked about a VM yet.
+  std::optional<std::unordered_set<std::string>> machines_;
 };
 
 }  // namespace planning

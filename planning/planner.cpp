@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <span>
 #include <unordered_set>
 
 #include "planning/cycle_limits.hpp"
@@ -33,6 +35,8 @@ class PlanSink final : public strategies::NominationSink {
         nodes_(nodes.begin(), nodes.end()),
         cluster_(input.cluster),
         overlay_(input.cluster),
+        replacements_(input.spec.compatibility == api::Compatibility::kUpstream ? std::make_optional(overlay_)
+                                                                                : std::nullopt),
         budgets_(input.cluster),
         limits_(input.spec.limits.per_cycle),
         predictor_(input.cluster),
@@ -41,7 +45,10 @@ class PlanSink final : public strategies::NominationSink {
     for (const api::PodUid& uid : input.cooling) cooling_.insert(uid.value);
   }
 
+  /// What strategies see.
   const scheduling::Overlay& overlay() const { return overlay_; }
+  /// The cluster once every replacement runs where it is expected.
+  const scheduling::Overlay& outcome() const { return replacements_ ? *replacements_ : overlay_; }
 
   /// Pods that leave anyway: off their nodes before any strategy looks.
   void take_off(const std::vector<api::PodUid>& leaving) {
@@ -63,6 +70,21 @@ class PlanSink final : public strategies::NominationSink {
   Verdict offer_towards(PodIndex pod, std::string_view reason, const strategies::Goal& goal) override {
     return nominate(pod, reason, goal);
   }
+  Verdict offer_whole(std::span<const PodIndex> pods, std::string_view reason, const strategies::Goal& goal) override {
+    const Savepoint before{limits_, budgets_, plan_.moves.size(), result_->nominated};
+    together_ = pods;
+    Verdict verdict = Verdict::kAccepted;
+    for (std::size_t i = 0; i < pods.size() && verdict == Verdict::kAccepted; ++i) {
+      if (!overlay_.is_moved(pods[i])) verdict = nominate(pods[i], reason, goal);  // else it went with its group
+    }
+    together_ = {};
+    if (verdict != Verdict::kAccepted) return roll_back(before), verdict;
+    const auto is_astray = [&](PodIndex pod) { return goal && !goal(outcome().node_of(pod)); };
+    const auto astray = std::ranges::find_if(pods, is_astray);
+    if (astray == pods.end()) return Verdict::kAccepted;
+    roll_back(before);
+    return refuse(*astray, nowhere(goal), Verdict::kRefused);
+  }
   void refused(PodIndex pod, const Refusal& refusal) override { refuse(pod, refusal, Verdict::kRefused); }
 
   std::vector<api::ReasonCount> refusal_counts() const {
@@ -72,6 +94,22 @@ class PlanSink final : public strategies::NominationSink {
   }
 
  private:
+  struct Savepoint {
+    CycleLimits limits;
+    scheduling::PdbBudgets budgets;
+    std::size_t moves;
+    std::int32_t nominated;
+  };
+
+  void roll_back(const Savepoint& to) {
+    limits_ = to.limits;
+    budgets_ = to.budgets;
+    for (std::size_t i = to.moves; i < moved_.size(); ++i) restore(moved_[i]);
+    moved_.resize(to.moves);
+    plan_.moves.resize(to.moves);
+    result_->nominated = to.nominated;
+  }
+
   Verdict nominate(PodIndex pod, std::string_view reason, const strategies::Goal& goal) {
     const NodeIndex from = cluster_.node_of(pod);
     if (overlay_.is_moved(pod)) {
@@ -79,13 +117,13 @@ class PlanSink final : public strategies::NominationSink {
     }
     if (const auto refusal = kept(pod)) return refuse(pod, *refusal, Verdict::kRefused);
     if (const auto hit = limits_.hit(from, cluster_.namespace_of(pod))) return refuse(pod, hit->refusal, hit->verdict);
-    if (const Gangs::Members* gang = gangs_.of(pod)) return offer_gang(*gang, pod, reason);
+    if (const Gangs::Members* gang = gangs_.of(pod)) return offer_gang(*gang, pod, reason, goal);
     if (input_.options.spend_pdbs) {
       if (const auto refusal = budgets_.refusal(pod)) return refuse(pod, *refusal, Verdict::kRefused);
     }
     const auto to = relocate(pod, goal);
     if (!to && has_replacement(cluster_.pod(pod)) && input_.spec.compatibility != api::Compatibility::kUpstream) {
-      overlay_.restore(pod);
+      restore(pod);
       return refuse(pod, nowhere(goal), Verdict::kRefused);
     }
     if (input_.options.spend_pdbs) budgets_.spend(pod);
@@ -100,26 +138,32 @@ class PlanSink final : public strategies::NominationSink {
   }
 
   /// Stays where it is for now, whoever wants it moved.
-  std::optional<Refusal> kept(PodIndex pod) const {
+  std::optional<Refusal> kept(PodIndex pod) {
     if (cooling_.contains(cluster_.pod(pod).meta.uid))
       return Refusal{"RecentlyEvacuated", "its last evacuation ended a moment ago"};
     return migrating_.refusal(cluster_.pod(pod));
   }
 
   /// All of them leave, or none. What the first try found out holds for the rest of the cycle: it only gets tighter.
-  Verdict offer_gang(const Gangs::Members& gang, PodIndex pod, std::string_view reason) {
-    auto [known, first] = refused_gangs_.try_emplace(&gang);
-    if (first) {
-      GangTrial trial({cluster_, input_.spec, evictability_, nodes_, input_.options.spend_pdbs}, overlay_, limits_,
-                      budgets_);
-      const auto moves = trial.run(gang, predictor_, [&](PodIndex each) { return kept(each); });
-      if (moves) {
-        accept_gang(gang, *moves, pod, reason, std::move(trial));
-        return Verdict::kAccepted;
-      }
-      known->second = trial.refusal();
+  /// But where it would help the nominated pod to land is another question for each pod.
+  Verdict offer_gang(const Gangs::Members& gang, PodIndex pod, std::string_view reason, const strategies::Goal& goal) {
+    if (const auto known = refused_gangs_.find(&gang); known != refused_gangs_.end()) {
+      return refuse_as(pod, known->second.reason, known->second.message, Verdict::kRefused);
     }
-    return refuse_as(pod, known->second.reason, known->second.message, Verdict::kRefused);
+    GangTrial trial({cluster_, input_.spec, evictability_, nodes_, input_.options.spend_pdbs}, outcome(), limits_,
+                    budgets_);
+    const auto goal_of = [&](PodIndex each) {
+      const bool is_wanted = each == pod || std::ranges::find(together_, each) != together_.end();
+      return is_wanted ? goal : strategies::Goal();
+    };
+    const auto moves = trial.run(
+        gang, predictor_, [&](PodIndex each) { return kept(each); }, goal_of);
+    if (moves) {
+      accept_gang(gang, *moves, pod, reason, std::move(trial));
+      return Verdict::kAccepted;
+    }
+    if (!goal) refused_gangs_.emplace(&gang, trial.refusal());
+    return refuse_as(pod, trial.refusal().reason, trial.refusal().message, Verdict::kRefused);
   }
 
   void accept_gang(const Gangs::Members& gang, const std::vector<GangTrial::Move>& moves, PodIndex nominated,
@@ -127,19 +171,29 @@ class PlanSink final : public strategies::NominationSink {
     limits_ = std::move(trial.limits);
     budgets_ = std::move(trial.budgets);
     const std::string with_it = "leaves with group " + gang.name + ": " + std::string(reason);
-    for (const GangTrial::Move& move : moves) overlay_.move(move.pod, scheduling::kNoNode);
+    for (const GangTrial::Move& move : moves) leave(move.pod);
     for (const GangTrial::Move& move : moves) {
-      if (move.to) overlay_.move(move.pod, *move.to);
+      if (move.to) arrive(move.pod, *move.to);
       record(move.pod, cluster_.node_of(move.pod), move.to, move.pod == nominated ? reason : with_it);
     }
   }
 
+  void leave(PodIndex pod) {
+    overlay_.move(pod, scheduling::kNoNode);
+    if (replacements_) replacements_->move(pod, scheduling::kNoNode);
+  }
+  void arrive(PodIndex pod, NodeIndex to) { (replacements_ ? *replacements_ : overlay_).move(pod, to); }
+  void restore(PodIndex pod) {
+    overlay_.restore(pod);
+    if (replacements_) replacements_->restore(pod);
+  }
+
   /// Takes the pod off its node and holds the place where its replacement is expected.
   std::optional<NodeIndex> relocate(PodIndex pod, const strategies::Goal& goal = {}) {
-    overlay_.move(pod, scheduling::kNoNode);
+    leave(pod);
     if (!has_replacement(cluster_.pod(pod))) return std::nullopt;
-    const auto to = predictor_.predict(overlay_, pod, goal);
-    if (to) overlay_.move(pod, *to);
+    const auto to = predictor_.predict(outcome(), pod, goal);
+    if (to) arrive(pod, *to);
     return to;
   }
 
@@ -147,6 +201,7 @@ class PlanSink final : public strategies::NominationSink {
     const api::ObjectMeta& meta = cluster_.pod(pod).meta;
     plan_.moves.push_back(
         {meta.ns, meta.name, meta.uid, name_of(from), to ? name_of(*to) : "", result_->strategy, std::string(reason)});
+    moved_.push_back(pod);
     ++result_->nominated;
   }
 
@@ -174,6 +229,10 @@ class PlanSink final : public strategies::NominationSink {
   const std::unordered_set<NodeIndex> nodes_;
   const scheduling::ClusterSnapshot& cluster_;
   scheduling::Overlay overlay_;
+  /// With Compatibility::kUpstream nothing is reserved for what the strategies see, so replacements land here only.
+  std::optional<scheduling::Overlay> replacements_;
+  std::span<const PodIndex> together_;  ///< of the offer_whole() under way
+  std::vector<PodIndex> moved_;         ///< one for each of plan_.moves
   scheduling::PdbBudgets budgets_;
   CycleLimits limits_;
   TargetPredictor predictor_;
@@ -247,7 +306,7 @@ Plan plan_cycle(const PlanInput& input) {
   run_phase(strategies::Phase::kBalance, configured, context, sink);
 
   plan.refused = sink.refusal_counts();
-  plan.utilization = utilization_of(nodes, sink.overlay());
+  plan.utilization = utilization_of(nodes, sink.outcome());
   return plan;
 }
 

@@ -100,16 +100,15 @@ class Consolidation {
 
   bool offer_all_of(NodeIndex source, const std::vector<PodIndex>& pods, const std::vector<NodeIndex>& places) {
     const Goal goal = [&](NodeIndex to) { return to != source && takes_[to]; };
+    const Verdict verdict = sink_.offer_whole(pods, "its node is underutilized and can be emptied whole", goal);
+    if (verdict != Verdict::kAccepted) {
+      for (const PodIndex pod : pods) trial_.restore(pod);
+      return verdict != Verdict::kTotalLimit;
+    }
     for (std::size_t i = 0; i < pods.size(); ++i) {
-      const Verdict verdict = sink_.offer_towards(pods[i], "its node is underutilized and can be emptied whole", goal);
-      if (verdict == Verdict::kAccepted) {
-        const NodeIndex to = landing_of(context_, pods[i]).value_or(places[i]);
-        if (to != places[i]) trial_.move(pods[i], to);
-        took_[to] = true;
-        continue;
-      }
-      for (std::size_t k = i; k < pods.size(); ++k) trial_.restore(pods[k]);
-      return verdict != Verdict::kTotalLimit;  // not whole after all: leave what remains where it is
+      const NodeIndex to = landing_of(context_, pods[i]).value_or(places[i]);
+      trial_.move(pods[i], to);
+      took_[to] = true;
     }
     return true;
   }

@@ -48,6 +48,14 @@ class NominationSink {
     static_cast<void>(goal);
     return offer(pod, reason);
   }
+  /// Proposes that all of them leave, or none: the first verdict that is not kAccepted counts for all. A sink that
+  /// cannot take back what it accepted stops there.
+  virtual Verdict offer_whole(std::span<const PodIndex> pods, std::string_view reason, const Goal& goal) {
+    for (const PodIndex pod : pods) {
+      if (const Verdict verdict = offer_towards(pod, reason, goal); verdict != Verdict::kAccepted) return verdict;
+    }
+    return Verdict::kAccepted;
+  }
   /// Reports a pod that meets the strategy's criteria but is protected. For the record only.
   virtual void refused(PodIndex pod, const scheduling::Refusal& refusal) = 0;
 };

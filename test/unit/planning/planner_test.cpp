@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include "planning/cycle_limits.hpp"
-#include "planning/target.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace planning {
@@ -325,70 +324,20 @@ TEST(CycleLimits, CountPerNodeAndNamespace) {
   EXPECT_EQ(limits.hit(1, 0)->verdict, Verdict::kNamespaceLimit);
 }
 
-// --- targets
+// --- compatibility: Upstream reserves nothing
 
-std::string target_of(const ClusterBuilder& builder, const std::string& pod) {
-  const auto cluster = builder.build();
-  scheduling::Overlay overlay(*cluster);
-  const auto index = cluster->find_pod("default", pod).value();
-  overlay.move(index, kNoNode);
-  const auto node = TargetPredictor(*cluster).predict(overlay, index);
-  return node ? cluster->node(*node).meta.name : "";
+TEST(PlanCycle, HoldsTheRoomOfAReplacementUnlessUpstream) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1").cordoned()).add(NodeBuilder("n2").sized(1000, 4000, 10));
+  for (const char* name : {"a", "b"}) builder.add(PodBuilder(name).on("n1").cpu(1000).older_by(base::minutes(9)));
+  api::DeschedulerPolicySpec spec = policy({kOld});
+  spec.evictability.node_fit = true;
+  EXPECT_THAT(moved(plan(builder, spec)), ElementsAre("a"));
+  spec.compatibility = api::Compatibility::kUpstream;
+  const Plan got = plan(builder, spec);
+  EXPECT_THAT(moved(got), ElementsAre("a", "b"));
+  EXPECT_THAT(targets(got), ElementsAre("n2", ""));  // what is foretold holds its place all the same
 }
-
-TEST(TargetPredictor, ChoosesTheEmptiestNode) {
-  EXPECT_EQ(target_of(ClusterBuilder()
-                          .add(NodeBuilder("n1"))
-                          .add(NodeBuilder("n2"))
-                          .add(PodBuilder("a").on("n1").cpu(1000))
-                          .add(PodBuilder("p").cpu(100)),
-                      "p"),
-            "n2");
-}
-
-TEST(TargetPredictor, BreaksTiesByName) {
-  EXPECT_EQ(target_of(ClusterBuilder().add(NodeBuilder("n3")).add(NodeBuilder("n2")).add(PodBuilder("p")), "p"), "n2");
-}
-
-TEST(TargetPredictor, WeighsCpuAndMemoryTogether) {
-  EXPECT_EQ(target_of(ClusterBuilder()
-                          .add(NodeBuilder("n1"))
-                          .add(NodeBuilder("n2"))
-                          .add(PodBuilder("cpu").on("n1").cpu(2000))
-                          .add(PodBuilder("memory").on("n2").memory(1000))
-                          .add(PodBuilder("p")),
-                      "p"),
-            "n2");
-}
-
-TEST(TargetPredictor, TakesTheNextBestThatPasses) {
-  EXPECT_EQ(target_of(ClusterBuilder()
-                          .add(NodeBuilder("n1").taint("gpu"))
-                          .add(NodeBuilder("n2").cordoned())
-                          .add(NodeBuilder("n3"))
-                          .add(NodeBuilder("n4"))
-                          .add(PodBuilder("a").on("n3").cpu(1000))
-                          .add(PodBuilder("b").on("n4").cpu(500))
-                          .add(PodBuilder("p")),
-                      "p"),
-            "n4");
-}
-
-TEST(TargetPredictor, MayChooseTheNodeThatThePodLeaves) {
-  EXPECT_EQ(target_of(ClusterBuilder()
-                          .add(NodeBuilder("n1"))
-                          .add(NodeBuilder("n2"))
-                          .add(PodBuilder("a").on("n2").cpu(3000))
-                          .add(PodBuilder("p").on("n1").cpu(1000)),
-                      "p"),
-            "n1");
-}
-
-TEST(TargetPredictor, FindsNoneForAPodThatIsTooLarge) {
-  EXPECT_EQ(target_of(ClusterBuilder().add(NodeBuilder("n1")).add(PodBuilder("p").cpu(4001)), "p"), "");
-}
-
-TEST(TargetPredictor, FindsNoneWithoutNodes) { EXPECT_EQ(target_of(ClusterBuilder().add(PodBuilder("p")), "p"), ""); }
 
 }  // namespace planner_test
 }  // namespace planning

@@ -1,0 +1,87 @@
+/// A strategy that empties nodes gets all pods of one or none, whatever refuses the last of them.
+
+#include <gmock/gmock.h>
+
+#include "planning/planner.hpp"
+#include "test/builders/cluster.hpp"
+
+namespace whole_nodes_test {
+
+using builders::ClusterBuilder;
+using builders::kNoon;
+using builders::NodeBuilder;
+using builders::PodBuilder;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+struct WholeNodeCase {
+  const char* name;
+  std::function<void(ClusterBuilder&, api::DeschedulerPolicySpec&)> edit;
+  std::vector<std::string> want;  ///< pods that move, sorted
+  const char* refused = nullptr;  ///< reason that must be among the refused
+};
+
+class WholeNode : public testing::TestWithParam<WholeNodeCase> {};
+
+/// "sparse" holds a, b and c and can be emptied onto "busy".
+TEST_P(WholeNode, IsEmptiedOrLeftAlone) {
+  ClusterBuilder builder;
+  api::DeschedulerPolicySpec spec;
+  spec.strategies = {{"HighNodeUtilization", R"({"thresholds":{"cpu":40}})"}};
+  builder.add(NodeBuilder("busy").sized(4000, 8000, 110)).add(NodeBuilder("sparse").sized(4000, 8000, 110));
+  builder.add(PodBuilder("rest").on("busy").cpu(2000));
+  for (const char* name : {"a", "b", "c"}) builder.add(PodBuilder(name).on("sparse").cpu(200).label("app", name));
+  GetParam().edit(builder, spec);
+  const auto cluster = builder.build();
+  const planning::Plan plan = planning::plan_cycle({.spec = spec, .cluster = *cluster, .leaving = {}, .now = kNoon});
+  std::vector<std::string> moved;
+  for (const auto& move : plan.moves) moved.push_back(move.pod);
+  std::ranges::sort(moved);
+  EXPECT_EQ(moved, GetParam().want);
+  EXPECT_EQ(plan.strategies.at(0).nominated, static_cast<int>(moved.size()));
+  const auto is_named = [&](const api::ReasonCount& each) { return each.reason == GetParam().refused; };
+  if (GetParam().refused) EXPECT_TRUE(std::ranges::any_of(plan.refused, is_named));
+}
+
+const std::vector<std::string> kAll = {"a", "b", "c"};
+
+INSTANTIATE_TEST_SUITE_P(
+    Plans, WholeNode,
+    testing::Values(
+        WholeNodeCase{"AllMayGo", [](auto&, auto&) {}, kAll},
+        WholeNodeCase{"TheTotalIsJustEnough", [](auto&, auto& spec) { spec.limits.per_cycle.total = 3; }, kAll},
+        WholeNodeCase{
+            "TheTotalIsOneShort", [](auto&, auto& spec) { spec.limits.per_cycle.total = 2; }, {}, "TotalLimit"},
+        WholeNodeCase{
+            "TheNodesLimitIsOneShort", [](auto&, auto& spec) { spec.limits.per_cycle.per_node = 2; }, {}, "NodeLimit"},
+        WholeNodeCase{"TheNamespacesLimitIsOneShort",
+                      [](auto&, auto& spec) { spec.limits.per_cycle.per_namespace = 2; },
+                      {},
+                      "NamespaceLimit"},
+        WholeNodeCase{"ABudgetHoldsTheLast",
+                      [](auto& builder, auto&) { builder.add(builders::pdb("holds", "c", 0)); },
+                      {},
+                      "PDBWouldBlock"},
+        WholeNodeCase{"AGroupTakesAPodOfAnotherNodeAlong",
+                      [](auto& builder, auto&) {
+                        builder.add(NodeBuilder("other").sized(4000, 8000, 110));
+                        builder.add(PodBuilder("full").on("other").cpu(1900));
+                        for (const auto& [name, node] : {std::pair{"d", "sparse"}, {"e", "sparse"}, {"f", "other"}}) {
+                          builder.add(PodBuilder(name).on(node).cpu(100).annotate("evacuator.dev/group", "trio"));
+                        }
+                      },
+                      {"a", "b", "c", "d", "e", "f"}},
+        WholeNodeCase{"AGroupIsHeldElsewhere",
+                      [](auto& builder, auto&) {
+                        builder.add(PodBuilder("d").on("sparse").cpu(100).annotate("evacuator.dev/group", "duo"));
+                        builder.add(PodBuilder("e")
+                                        .on("busy")
+                                        .cpu(100)
+                                        .annotate("evacuator.dev/group", "duo")
+                                        .annotate("descheduler.alpha.kubernetes.io/evict", "false"));
+                      },
+                      {},
+                      "GroupMemberStays"}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace whole_nodes_test
