@@ -90,7 +90,7 @@ base::Result<Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPo
 }
 
 CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, base::TimePoint now) {
-  const scheduling::ClusterSnapshot snapshot(deps_.snapshot());
+  const scheduling::ClusterSnapshot& snapshot = snapshots_.at(deps_.snapshot());
   KnownPods known = known_pods(deps_.evacuations);
   add_cooling(known, snapshot, deps_.cooldowns, policy.meta.name, now);
   restarts_.observe(snapshot, now);

@@ -18,7 +18,7 @@
 #include "evictors/registry.hpp"
 #include "kube/client.hpp"
 #include "kube/store.hpp"
-#include "scheduling/cluster_snapshot.hpp"
+#include "scheduling/snapshot_keeper.hpp"
 #include "strategies/restart_history.hpp"
 
 namespace controllers {
@@ -67,6 +67,7 @@ class PolicyReconciler {
   /// it.
   std::map<std::string, api::DeschedulerPolicyStatus> written_;
   strategies::RestartHistory restarts_;  ///< looked at in each cycle of any policy
+  scheduling::SnapshotKeeper snapshots_;
 };
 
 }  // namespace controllers

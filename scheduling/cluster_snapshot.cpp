@@ -11,18 +11,6 @@
 namespace scheduling {
 namespace {
 
-struct RequestSetHash {
-  std::size_t operator()(const RequestSet& set) const {
-    std::uint64_t hash = 0xcbf29ce484222325;
-    for (const auto& [resource, milli] : set) {
-      hash = (hash ^ resource) * 0x100000001b3;
-      hash = (hash ^ static_cast<std::uint64_t>(milli)) * 0x9e3779b97f4a7c15;
-      hash ^= hash >> 29;
-    }
-    return static_cast<std::size_t>(hash);
-  }
-};
-
 bool before(const api::ObjectMeta& a, const api::ObjectMeta& b) {
   if (const int order = a.ns.compare(b.ns); order != 0) return order < 0;
   if (const int order = a.name.compare(b.name); order != 0) return order < 0;
@@ -38,14 +26,40 @@ SnapshotInput::List<T> in_order(SnapshotInput::List<T> list) {
   return list;
 }
 
-template <typename T>
-const T* find_in(const SnapshotInput::List<T>& list, std::string_view ns, std::string_view name) {
+/// Where the object with this name is; end(): nowhere.
+template <typename List>
+auto position_in(List& list, std::string_view ns, std::string_view name) {
   const auto key = std::tuple(ns, name);
   const auto key_of = [](const auto& object) {
     return std::tuple<std::string_view, std::string_view>(object->meta.ns, object->meta.name);
   };
   const auto at = std::ranges::lower_bound(list, key, {}, key_of);
-  return at == list.end() || key_of(*at) != key ? nullptr : at->get();
+  return at == list.end() || key_of(*at) != key ? list.end() : at;
+}
+
+template <typename T>
+const T* find_in(const SnapshotInput::List<T>& list, std::string_view ns, std::string_view name) {
+  const auto at = position_in(list, ns, name);
+  return at == list.end() ? nullptr : at->get();
+}
+
+/// Calls `each` with the uid of every owner, once each.
+template <typename F>
+void for_each_owner(const api::Pod& pod, F&& each) {
+  const auto& owners = pod.meta.owner_references;
+  for (auto owner = owners.begin(); owner != owners.end(); ++owner) {
+    if (std::ranges::find(owners.begin(), owner, owner->uid, &api::OwnerReference::uid) == owner) each(owner->uid);
+  }
+}
+
+bool same_affinity(const api::Pod& a, const api::Pod& b) {
+  return a.affinity == b.affinity || (a.affinity && b.affinity && *a.affinity == *b.affinity);
+}
+
+/// What the snapshot orders and groups pods by.
+bool stands_in_the_same_place(const api::Pod& a, const api::Pod& b) {
+  return a.meta.uid == b.meta.uid && a.node_name.value == b.node_name.value && a.meta.labels == b.meta.labels &&
+         a.meta.owner_references == b.meta.owner_references && same_affinity(a, b);
 }
 
 }  // namespace
@@ -60,6 +74,34 @@ ClusterSnapshot::ClusterSnapshot(SnapshotInput input)
   take_namespaces(std::move(input.namespaces));
   take_pdbs(std::move(input.pdbs));
   for (const auto& workload : workloads_) workload_by_uid_.emplace(workload->meta.uid, workload.get());
+}
+
+bool ClusterSnapshot::replace(std::shared_ptr<const api::Pod> pod) {
+  const auto index = find_pod(pod->meta.ns, pod->meta.name);
+  if (!index || !stands_in_the_same_place(*pods_[*index].object, *pod)) return false;
+  PodEntry& entry = pods_[*index];
+  if (entry.terminal && !pod->is_terminal()) return false;
+  count(*index, -1);
+  replaced_.push_back(std::exchange(entry.object, std::move(pod)));
+  entry.terminal = entry.object->is_terminal();
+  entry.requests = intern_requests(*entry.object);
+  count(*index, 1);
+  return true;
+}
+
+bool ClusterSnapshot::replace(std::shared_ptr<const api::Node> node) {
+  const auto index = find_node(node->meta.name);
+  if (!index || nodes_[*index]->meta.uid != node->meta.uid || nodes_[*index]->allocatable != node->allocatable)
+    return false;
+  replaced_.push_back(std::exchange(nodes_[*index], std::move(node)));
+  return true;
+}
+
+bool ClusterSnapshot::replace(std::shared_ptr<const api::PodDisruptionBudget> pdb) {
+  const auto at = position_in(pdbs_, pdb->meta.ns, pdb->meta.name);
+  if (at == pdbs_.end()) return false;
+  replaced_.push_back(std::exchange(*at, std::move(pdb)));
+  return true;
 }
 
 void ClusterSnapshot::take_nodes(SnapshotInput::List<api::Node> nodes) {
@@ -90,8 +132,11 @@ void ClusterSnapshot::take_pods(SnapshotInput::List<api::Pod> pods) {
   }
   derive_namespaces();
   derive_label_groups();
-  derive_requests();
-  derive_owners();
+  for (const PodIndex pod : this->pods()) {
+    pods_[pod].requests = intern_requests(*pods_[pod].object);
+    intern_owners(pod);
+    count(pod, 1);
+  }
   derive_anti_affinity();
 }
 
@@ -142,19 +187,37 @@ void ClusterSnapshot::derive_label_groups() {
   }
 }
 
-void ClusterSnapshot::derive_requests() {
-  std::unordered_map<RequestSet, std::uint32_t, RequestSetHash> known;
-  RequestSet requests;
-  for (const PodIndex pod : pods()) {
-    PodEntry& entry = pods_[pod];
-    effective_requests(*entry.object, resources_, requests);
-    const auto [at, added] = known.try_emplace(requests, static_cast<std::uint32_t>(request_sets_.size()));
-    if (added) request_sets_.push_back(requests);
-    entry.requests = at->second;
-    if (entry.terminal || entry.node == kNoNode) continue;
-    used_.add(entry.node, requests);
-    used_.add(entry.node, kPodsIndex, 1000);
+std::size_t ClusterSnapshot::RequestSetHash::operator()(const RequestSet& set) const {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const auto& [resource, milli] : set) {
+    hash = (hash ^ resource) * 0x100000001b3;
+    hash = (hash ^ static_cast<std::uint64_t>(milli)) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
   }
+  return static_cast<std::size_t>(hash);
+}
+
+std::uint32_t ClusterSnapshot::intern_requests(const api::Pod& pod) {
+  effective_requests(pod, resources_, asked_);
+  const auto [at, added] = known_requests_.try_emplace(asked_, static_cast<std::uint32_t>(request_sets_.size()));
+  if (added) request_sets_.push_back(asked_);
+  return at->second;
+}
+
+/// Adds (1) or takes away (-1) what the pod holds of its node and is for its owners.
+void ClusterSnapshot::count(PodIndex pod, int sign) {
+  const PodEntry& entry = pods_[pod];
+  if (entry.terminal) return;
+  if (entry.node != kNoNode) {
+    const RequestSet& requests = request_sets_[entry.requests];
+    if (sign > 0) used_.add(entry.node, requests);
+    if (sign < 0) used_.subtract(entry.node, requests);
+    used_.add(entry.node, kPodsIndex, 1000 * sign);
+  }
+  if (entry.object->meta.is_terminating()) return;
+  for_each_owner(*entry.object, [&](const std::string& uid) {
+    living_owner_pods_[owner_by_uid_.at(uid)] += static_cast<std::uint32_t>(sign);
+  });
 }
 
 /// Labels and affinities that are equal share their storage when they come from the decoder, so addresses tell the
@@ -185,22 +248,15 @@ void ClusterSnapshot::add_anti_affine(const AntiAffineGroup& kind) {
   for (const NamespaceIndex ns : named) namespaces_[ns].anti_affine.push_back(kind);
 }
 
-void ClusterSnapshot::derive_owners() {
-  std::unordered_map<std::string_view, std::uint32_t> known;
-  for (const PodIndex pod : pods()) {
-    const auto& owners = pods_[pod].object->meta.owner_references;
-    for (std::size_t i = 0; i < owners.size(); ++i) {
-      const auto repeated =
-          std::ranges::find(owners.begin(), owners.begin() + i, owners[i].uid, &api::OwnerReference::uid);
-      if (repeated != owners.begin() + i) continue;
-      const auto [at, added] = known.try_emplace(owners[i].uid, static_cast<std::uint32_t>(owner_pods_.size()));
-      if (added) owner_pods_.push_back(0);
-      if (added) living_owner_pods_.push_back(0);
-      ++owner_pods_[at->second];
-      if (is_active(pod) && !pods_[pod].object->meta.is_terminating()) ++living_owner_pods_[at->second];
-      if (i == 0) pods_[pod].owner = at->second;
-    }
-  }
+void ClusterSnapshot::intern_owners(PodIndex pod) {
+  PodEntry& entry = pods_[pod];
+  for_each_owner(*entry.object, [&](const std::string& uid) {
+    const auto [at, added] = owner_by_uid_.try_emplace(uid, static_cast<std::uint32_t>(owner_pods_.size()));
+    if (added) owner_pods_.push_back(0);
+    if (added) living_owner_pods_.push_back(0);
+    ++owner_pods_[at->second];
+    if (entry.owner == kNoOwner) entry.owner = at->second;
+  });
 }
 
 void ClusterSnapshot::take_namespaces(SnapshotInput::List<api::Namespace> namespaces) {

@@ -36,14 +36,24 @@ struct SnapshotInput {
   List<api::Workload> workloads;
 };
 
-/// The cluster at one instant. Immutable, so safe to share between threads; about 60 bytes per pod beside the shared
-/// objects. Nodes are numbered by name. Pods are numbered node by node and inside a node by namespace, name and uid;
-/// pods that are on no known node come last.
+/// The cluster at one instant. Only replace() changes it, so without it safe to share between threads; about 60 bytes
+/// per pod beside the shared objects. Nodes are numbered by name. Pods are numbered node by node and inside a node by
+/// namespace, name and uid; pods that are on no known node come last.
 class ClusterSnapshot {
  public:
   explicit ClusterSnapshot(SnapshotInput input);
   ClusterSnapshot(const ClusterSnapshot&) = delete;
   ClusterSnapshot& operator=(const ClusterSnapshot&) = delete;
+
+  // --- newer states, in place (see SnapshotKeeper)
+  /// Takes the newer state of an object that is known, in the time of a lookup. False, and nothing happens: the
+  /// object is new, or what the snapshot orders and groups by has changed (a pod's node, labels, affinity, owners; a
+  /// node's allocatable), so make a snapshot anew. Not while somebody reads; an Overlay made before has the old sums.
+  bool replace(std::shared_ptr<const api::Pod> pod);
+  bool replace(std::shared_ptr<const api::Node> node);
+  bool replace(std::shared_ptr<const api::PodDisruptionBudget> pdb);
+  /// Older states that are kept, because names are views into them.
+  std::size_t replaced() const { return replaced_.size(); }
 
   // --- nodes
   std::size_t node_count() const { return nodes_.size(); }
@@ -139,8 +149,9 @@ class ClusterSnapshot {
   void number_pods(const SnapshotInput::List<api::Pod>& pods, const std::vector<NodeIndex>& placed);
   void derive_namespaces();
   void derive_label_groups();
-  void derive_requests();
-  void derive_owners();
+  void intern_owners(PodIndex pod);
+  void count(PodIndex pod, int sign);
+  std::uint32_t intern_requests(const api::Pod& pod);
   void derive_anti_affinity();
   void add_anti_affine(const AntiAffineGroup& kind);
   NamespaceIndex intern_namespace(std::string_view name);
@@ -163,6 +174,8 @@ class ClusterSnapshot {
   std::vector<std::uint32_t> owner_pods_;
   std::vector<std::uint32_t> living_owner_pods_;
   std::vector<RequestSet> request_sets_;
+  RequestSet asked_;  ///< of the pod that was asked about last, for its storage
+  std::vector<std::shared_ptr<const void>> replaced_;
   ResourceNames resources_;
   NodeResources allocatable_;
   NodeResources used_;
@@ -171,6 +184,11 @@ class ClusterSnapshot {
   std::unordered_map<std::string_view, NodeIndex> node_by_name_;
   std::unordered_map<std::string_view, NamespaceIndex> namespace_by_name_;
   std::unordered_map<std::string_view, const api::Workload*> workload_by_uid_;
+  std::unordered_map<std::string_view, std::uint32_t> owner_by_uid_;
+  struct RequestSetHash {
+    std::size_t operator()(const RequestSet& set) const;
+  };
+  std::unordered_map<RequestSet, std::uint32_t, RequestSetHash> known_requests_;
 };
 
 }  // namespace scheduling

@@ -129,8 +129,9 @@ void FitQuery::close(const ClusterSnapshot::AntiAffineGroup& owners, const PodAf
   if (!covers(term, owners.front(), pod_, base())) return;
   ClosedDomains& domains = closed_for(term.topology_key, false);
   for (const PodIndex owner : owners) {
-    const std::uint32_t domain =
-        owner == pod_ ? Topology::kNone : domain_of(*domains.topology, cluster_->node_of(owner));
+    const std::uint32_t domain = owner == pod_ || !base().is_active(owner)
+                                     ? Topology::kNone
+                                     : domain_of(*domains.topology, cluster_->node_of(owner));
     if (domain != Topology::kNone) domains.closed[domain] = true;
   }
 }

@@ -163,6 +163,7 @@ class ClusterBuilder {
     each.value = value;
     return take(input_.priority_classes, std::move(each));
   }
+  const scheduling::SnapshotInput& input() const { return input_; }
   std::unique_ptr<const scheduling::ClusterSnapshot> build() const {
     return std::make_unique<const scheduling::ClusterSnapshot>(input_);
   }

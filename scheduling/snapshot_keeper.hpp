@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+
+#include "scheduling/cluster_snapshot.hpp"
+
+namespace scheduling {
+
+/// Makes the snapshot of one cycle out of that of the cycle before, as long as only the states of pods, nodes and
+/// PodDisruptionBudgets have changed; anew when objects came, went or moved. Keeps the objects of the last snapshot
+/// alive. One thread.
+class SnapshotKeeper {
+ public:
+  /// Equal to ClusterSnapshot(input). Valid until the next call.
+  const ClusterSnapshot& at(SnapshotInput input);
+  /// How often a snapshot was made anew.
+  std::size_t made() const { return made_; }
+
+ private:
+  bool update(const SnapshotInput& input);
+
+  SnapshotInput last_;
+  std::unique_ptr<ClusterSnapshot> snapshot_;
+  std::size_t made_ = 0;
+};
+
+}  // namespace scheduling
