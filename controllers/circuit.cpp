@@ -3,8 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "api/well_known.hpp"
+#include "strategies/pod_criteria.hpp"
+#include "strategies/pod_life_time.hpp"
+#include "strategies/remove_failed_pods.hpp"
+#include "strategies/remove_pods_having_too_many_restarts.hpp"
 
 namespace controllers {
 namespace {
@@ -14,13 +19,23 @@ constexpr base::seconds kCircuitLag{2};
 
 enum class Verification { kNone, kReady, kFailed };
 
+/// These nominate a pod for what it is, not for where it runs: a fresh one on the same node is what they are after.
+bool renews(std::string_view strategy) {
+  constexpr std::array kRenewing = {strategies::PodLifeTime::kName, strategies::PodCriteria::kName,
+                                    strategies::RemoveFailedPods::kName,
+                                    strategies::RemovePodsHavingTooManyRestarts::kName};
+  return std::find(kRenewing.begin(), kRenewing.end(), strategy) != kRenewing.end();
+}
+
 Verification verification_of(const api::Evacuation& evacuation) {
   const auto& status = evacuation.status;
   if (evacuation.spec.dry_run || !status.outcome) return Verification::kNone;
   const auto* ready = api::find_condition(status.conditions, "ReplacementReady");
   if (!ready) return Verification::kNone;
-  if (ready->status == api::ConditionStatus::kTrue || ready->reason == "SameNode") return Verification::kReady;
-  return ready->reason == "ReplacementTimeout" ? Verification::kFailed : Verification::kNone;
+  const bool same_node = ready->reason == "SameNode";
+  if (ready->status == api::ConditionStatus::kTrue) return Verification::kReady;
+  if (same_node && renews(evacuation.spec.source.strategy)) return Verification::kReady;
+  return same_node || ready->reason == "ReplacementTimeout" ? Verification::kFailed : Verification::kNone;
 }
 
 void take_in(api::PolicyCircuit& circuit, const api::Evacuation& evacuation, const api::CircuitBreaker& breaker) {
@@ -74,7 +89,8 @@ api::Condition circuit_condition(const api::DeschedulerPolicy& policy, const api
   result.status = api::ConditionStatus::kTrue;
   result.reason = "VerificationFailing";
   result.message = fmt::format(
-      "{} evacuations in a row left no Ready replacement, the newest is {}; nothing more is moved until you have "
+      "{} evacuations in a row left no Ready replacement on another node, the newest is {}; nothing more is moved "
+      "until you have "
       "looked "
       "into it and run: kubectl annotate dsp {} {}=\"$(date +%s)\" --overwrite",
       circuit.failures, circuit.last_failure, policy.meta.name, api::well_known::kResetCircuitAnnotation);

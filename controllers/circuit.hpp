@@ -14,7 +14,8 @@
 namespace controllers {
 
 /// The state that follows from the policy's Evacuations: those that finished since `before.counted_until` are taken in
-/// order of their end. A success closes the row of failures, a replacement that never got Ready (T34) makes it longer;
+/// order of their end. A success closes the row of failures; a replacement that never got Ready (T34) or is back
+/// on the source node makes it longer, the latter not for strategies that renew pods wherever they run;
 /// evacuations that never moved a pod say nothing. At `policy.spec.circuit_breaker.failures` in a row it opens. A new
 /// value of the annotation evacuator.dev/reset-circuit closes it and forgets what finished until `now`.
 api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,

@@ -12,10 +12,12 @@ const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
 
 enum class End { kReady, kTimeout, kSameNode, kNotExpected, kCancelled, kDryRun };
 
-std::shared_ptr<const api::Evacuation> finished(const std::string& name, int at, End end) {
+std::shared_ptr<const api::Evacuation> finished(const std::string& name, int at, End end,
+                                                const char* strategy = "LowNodeUtilization") {
   api::Evacuation evacuation;
   evacuation.meta.ns = "shop";
   evacuation.meta.name = name;
+  evacuation.spec.source.strategy = strategy;
   auto& status = evacuation.status;
   status.phase = end == End::kCancelled ? api::EvacuationPhase::kCancelled : api::EvacuationPhase::kSucceeded;
   status.finished_at = kNoon + seconds(at);
@@ -37,6 +39,7 @@ struct Case {
   std::vector<End> ends;  ///< one a second
   int failures;
   bool open;
+  const char* strategy = "LowNodeUtilization";
 };
 
 class CircuitRow : public testing::TestWithParam<Case> {};
@@ -45,7 +48,7 @@ TEST_P(CircuitRow, CountsFailuresInARow) {
   policy.spec.circuit_breaker.failures = 3;
   std::vector<std::shared_ptr<const api::Evacuation>> all;
   for (std::size_t i = 0; i < GetParam().ends.size(); ++i) {
-    all.push_back(finished("e-" + std::to_string(i), static_cast<int>(i), GetParam().ends[i]));
+    all.push_back(finished("e-" + std::to_string(i), static_cast<int>(i), GetParam().ends[i], GetParam().strategy));
   }
   std::reverse(all.begin(), all.end());  // the order of the list does not matter
   const auto circuit = controllers::next_circuit(policy, all, kNoon + seconds(600));
@@ -63,7 +66,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ASuccessBetween", {End::kTimeout, End::kTimeout, End::kReady, End::kTimeout}, 1, false},
         Case{"CancelledSayNothing", {End::kTimeout, End::kTimeout, End::kCancelled, End::kTimeout}, 3, true},
         Case{"DryRunsSayNothing", {End::kTimeout, End::kTimeout, End::kDryRun, End::kTimeout}, 3, true},
-        Case{"SameNodeIsReady", {End::kTimeout, End::kTimeout, End::kSameNode}, 0, false},
+        Case{"SameNodeFails", {End::kTimeout, End::kTimeout, End::kSameNode}, 3, true},
+        Case{"AlwaysBackOnTheSameNode", {End::kSameNode, End::kSameNode, End::kSameNode}, 3, true},
+        Case{"SameNodeIsFineForWhatRenewsPods", {End::kTimeout, End::kSameNode}, 0, false, "PodLifeTime"},
+        Case{"SameNodeIsFineAfterTooManyRestarts", {End::kSameNode}, 0, false, "RemovePodsHavingTooManyRestarts"},
+        Case{"SameNodeIsFineForPodCriteria", {End::kSameNode}, 0, false, "PodCriteria"},
+        Case{"TimeoutsCountForWhatRenewsPods", {End::kTimeout, End::kTimeout}, 2, false, "PodLifeTime"},
         Case{"NotExpectedIsFine", {End::kTimeout, End::kTimeout, End::kNotExpected}, 0, false},
         Case{"LaterSuccessesLeaveItOpen", {End::kTimeout, End::kTimeout, End::kTimeout, End::kReady}, 3, true}),
     [](const auto& info) { return info.param.name; });
