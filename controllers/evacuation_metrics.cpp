@@ -18,6 +18,18 @@ std::string_view evictor_label(const api::EvacuationStatus& status) {
   return status.evictor.empty() ? std::string_view("none") : std::string_view(status.evictor);
 }
 
+/// An answer said "not now", and nothing has been asked since. (The count runs on in roll-backs, too.)
+bool was_blocked(const api::EvacuationStatus& status) {
+  const bool asks =
+      status.phase == api::EvacuationPhase::kPreparing || status.phase == api::EvacuationPhase::kRequesting;
+  return asks && status.blocked_since && status.blocked_count > 0 && status.last_response;
+}
+
+bool moved_on(const api::EvacuationStatus& before, const api::EvacuationStatus& after) {
+  return before.phase != after.phase || after.blocked_count == 0 || !after.last_response ||
+         after.last_response->time != before.last_response->time;
+}
+
 }  // namespace
 
 void PrometheusEvacuationMetrics::on_status(const api::Evacuation& before, const api::Evacuation& after,
@@ -26,14 +38,15 @@ void PrometheusEvacuationMetrics::on_status(const api::Evacuation& before, const
     on_phase_left(before.status, now);
     if (api::is_terminal(after.status.phase)) on_finished(after);
   }
-  if (before.status.blocked_since && after.status.blocked_since != before.status.blocked_since) {
+  if (was_blocked(before.status) && moved_on(before.status, after.status)) {
     metrics_
         .counter("evacuator_evacuation_blocked_seconds_total",
-                 "Time that evacuations were blocked, by the last answer's class.",
-                 {{"class", before.status.last_response ? before.status.last_response->response_class : "none"}})
-        .increment(seconds_between(*before.status.blocked_since, now));
+                 "Time from a blocked answer to the next answer or to its end, by the answer's class.",
+                 {{"class", before.status.last_response->response_class}})
+        .increment(seconds_between(before.status.last_response->time, now));
   }
-  if (before.status.abort && !after.status.abort) {
+  const bool aborted = before.status.phase == api::EvacuationPhase::kAborting;
+  if (aborted && after.status.phase != api::EvacuationPhase::kAborting) {
     metrics_
         .counter("evacuator_evacuation_aborts_total", "Roll-backs, by where they led.",
                  {{"result", to_string(after.status.phase)}})
