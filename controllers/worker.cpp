@@ -1,5 +1,6 @@
 #include "controllers/worker.hpp"
 
+#include <algorithm>
 #include <exception>
 
 namespace controllers {
@@ -32,7 +33,7 @@ void Worker::work_on(const api::ObjectKey& key) {
       log_.error("reconcile failed", {base::kv("key", key.to_string()), base::kv("error", result.error())});
     }
     if (result.error().retry_after) {
-      queue_.add_after(key, *result.error().retry_after);
+      queue_.add_after(key, std::min<base::Duration>(*result.error().retry_after, kLongestRetryAfter));
     } else {
       queue_.add_rate_limited(key);
     }

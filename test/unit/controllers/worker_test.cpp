@@ -72,6 +72,14 @@ TEST(Worker, WaitsAsLongAsTheServerAsked) {
   EXPECT_EQ(*bench.queue.next_due() - bench.clock.now(), seconds(9));
 }
 
+TEST(Worker, NeverWaitsLongerThanAMinuteForAServer) {
+  Bench bench;
+  bench.answer = base::Error{base::ErrorCode::kThrottled, "maintenance", std::chrono::hours(24)};
+  bench.queue.add(kKey);
+  bench.worker.step();
+  EXPECT_EQ(*bench.queue.next_due() - bench.clock.now(), seconds(60));
+}
+
 TEST(Worker, SurvivesExceptions) {
   base::ManualClock clock{base::TimePoint(seconds(1))};
   kube::WorkQueue queue(clock);
