@@ -140,6 +140,13 @@ audit::Record record_of_takeover(const api::Evacuation& evacuation) {
   record.detail["to"] = to_string(status.phase);
   record.detail["attempt"] = std::to_string(status.attempt);
   if (status.intent && !status.intent->resolved) record.detail["call"] = status.intent->action;
+  if (!status.history.empty()) {
+    const api::HistoryEntry& newest = status.history.back();
+    record.detail["from"] = newest.from;
+    record.detail["at"] = base::format_time(newest.time);
+    record.detail["by"] = newest.actor;
+    record.detail["message"] = newest.message;
+  }
   tell_outcome(evacuation, record);
   return record;
 }

@@ -20,7 +20,8 @@ std::vector<audit::Record> records_of_status(const api::Evacuation& before, cons
 audit::Record record_of_answer(const api::Evacuation& evacuation, const evictors::Action& action,
                                const evictors::Answer& answer, const std::optional<api::LastResponse>& meaning);
 
-/// EvacuationTakenOver: how it stands when another process goes on with it.
+/// EvacuationTakenOver: how it stands when another process goes on with it, and the newest transition whole: a crash
+/// between its being stored and its being recorded takes only a line, not what it would have said.
 audit::Record record_of_takeover(const api::Evacuation& evacuation);
 
 }  // namespace controllers

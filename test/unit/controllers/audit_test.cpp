@@ -72,6 +72,20 @@ void cancel_condition(api::Evacuation& of, api::ConditionStatus status, const ch
   of.status.conditions = {{"CancelAccepted", status, reason, "", 0, {}}};
 }
 
+TEST(RecordOfTakeover, TellsTheNewestTransitionWhole) {
+  api::Evacuation found = evacuation(Phase::kEvicting);
+  found.status.reason = "EvictionGranted";
+  found.status.history = {{kNoon, "Preparing", "Requesting", "Prepared", "", 1, "first"},
+                          {kNoon, "Requesting", "Evicting", "EvictionGranted", "the server granted it", 1, "first"}};
+  const audit::Record record = record_of_takeover(found);
+  EXPECT_THAT(words({record}), ElementsAre("EvacuationTakenOver/Noted/EvictionGranted"));
+  EXPECT_EQ(record.detail.at("from"), "Requesting");
+  EXPECT_EQ(record.detail.at("to"), "Evicting");
+  EXPECT_EQ(record.detail.at("at"), "2026-11-21T12:00:00Z");
+  EXPECT_EQ(record.detail.at("by"), "first");
+  EXPECT_EQ(record.detail.at("message"), "the server granted it");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Audit, RecordsOfStatus,
     testing::Values(
