@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -52,6 +53,15 @@ class GrantTest : public ::testing::TestWithParam<GrantCase> {};
 TEST_P(GrantTest, IsExactlyWhatTheOperatorNeeds) {
   const Json role = manifests("rbac/operator_role.yaml").at(0);
   EXPECT_EQ(verbs_on(role, GetParam().group, GetParam().resource), GetParam().want);
+}
+
+TEST(UserRoles, LetExplainReadTheOperatorsLimits) {
+  const auto roles = manifests("rbac/user_roles.yaml");
+  const auto role = std::find_if(roles.begin(), roles.end(),
+                                 [](const Json& each) { return each["metadata"]["name"] == "evacuator-config-view"; });
+  ASSERT_NE(role, roles.end());
+  EXPECT_EQ((*role)["metadata"]["namespace"], "evacuator-system") << "of no other ConfigMaps";
+  EXPECT_EQ(verbs_on(*role, "", "configmaps"), (Verbs{"get", "list"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(
