@@ -21,6 +21,7 @@ constexpr int kMaxStepsAtOnce = 16;
 
 /// Nothing was ever asked of anybody: if the pod leaves, it was not because of us.
 bool untouched(const Draft& draft) {
+  if (draft.spec().dry_run) return true;
   const bool waiting = draft.phase() == EvacuationPhase::kPending || draft.phase() == EvacuationPhase::kBackoff ||
                        draft.phase() == EvacuationPhase::kPreparing;
   return waiting && !draft.status().request_sent_at;
@@ -41,12 +42,6 @@ OutcomeKind kind_of_departure(const Draft& draft) {
   const bool accepted = intent && intent->result == to_string(ResponseClass::kAcceptedInBackground);
   const bool handed_over = api::is_true(draft.status().conditions, "HandoffAcknowledged");
   return accepted || handed_over ? OutcomeKind::kMovedByOwner : OutcomeKind::kGoneExternally;
-}
-
-void note_lost_cancel(Draft& draft) {
-  if (!draft.cancelled() || draft.condition_has_reason("CancelAccepted", "PointOfNoReturn")) return;
-  draft.condition("CancelAccepted", ConditionStatus::kFalse, "PointOfNoReturn", "the pod is already leaving");
-  draft.note(true, "CancelRefused", "the pod is already leaving; the cancel came too late");
 }
 
 Step target_gone(Draft& draft) {
@@ -189,6 +184,12 @@ Step on_answer(Draft& draft, const evictors::Action& action, const evictors::Ver
 }
 
 }  // namespace
+
+void note_lost_cancel(Draft& draft) {
+  if (!draft.cancelled() || draft.condition_has_reason("CancelAccepted", "PointOfNoReturn")) return;
+  draft.condition("CancelAccepted", ConditionStatus::kFalse, "PointOfNoReturn", "the pod is already leaving");
+  draft.note(true, "CancelRefused", "the pod is already leaving; the cancel came too late");
+}
 
 std::optional<Step> decide_departure(Draft& draft) {
   const EvacuationPhase phase = draft.phase();

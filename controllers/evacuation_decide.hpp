@@ -38,9 +38,12 @@ struct Sibling {
 struct Observed {
   api::Evacuation evacuation;
   std::shared_ptr<const api::Pod> pod;  ///< whatever pod has that name now, also a successor; nullptr: none
-  std::string spec_problem;             ///< why the spec is invalid; empty: it is valid
-  GangView gang;                        ///< of the pod, while it is there; empty for dry runs
-  std::string duplicate_of;             ///< name of an older unfinished Evacuation of the same pod UID; empty: none
+  /// Pending: why the spec is invalid; later: why it cannot be read any more, `evacuation` has what can. Empty: it is
+  /// valid.
+  std::string spec_problem;
+  bool policy_gone = false;  ///< it is being deleted, and so is (or was) the policy that owns it
+  GangView gang;             ///< of the pod, while it is there; empty for dry runs
+  std::string duplicate_of;  ///< name of an older unfinished Evacuation of the same pod UID; empty: none
   Slot slot;
   std::vector<Sibling> siblings;  ///< looked up once the pod's controller is known
   /// How long earlier Evacuations of the same workload were InProgress, shortest first; at most the newest 16.

@@ -14,6 +14,8 @@ using api::EvacuationPhase;
 constexpr base::seconds kDefaultTtl{3600};
 /// Creation times have whole seconds, and clocks differ a little.
 constexpr base::seconds kCreationSlack{2};
+/// In status.refs: when the API server took the pod's deletion, by its own clock.
+constexpr std::string_view kDeletedAtRef = "podDeletedAt";
 
 bool next_call_is_early(Draft& draft) {
   const auto& due = draft.status().next_action_at;
@@ -124,9 +126,20 @@ Step wait_for_deletion_timestamp(Draft& draft) {
   return draft.expired(due) ? granted_without_delete(draft) : draft.wait();
 }
 
+/// deletionTimestamp is the deletion plus its grace: the one we asked for, else the pod's own.
+base::TimePoint deleted_at(const Draft& draft) {
+  constexpr std::int64_t kDefaultGrace = 30;
+  constexpr std::int64_t kMaxGrace = 7 * 24 * 3600;
+  const auto of_pod = draft.pod()->termination_grace_period_seconds;
+  const std::int64_t grace = draft.spec().grace_period_seconds.value_or(of_pod.value_or(kDefaultGrace));
+  const base::TimePoint end = draft.pod()->meta.deletion_timestamp.value_or(draft.now());
+  return end - base::seconds(std::clamp<std::int64_t>(grace, 0, kMaxGrace));
+}
+
 void start_termination_clock(Draft& draft) {
   auto& status = draft.status();
   status.outcome->pod_deletion_timestamp = draft.pod()->meta.deletion_timestamp;
+  draft.remember({{std::string(kDeletedAtRef), base::format_time(deleted_at(draft))}});
   status.deadline = draft.now() + evictors::termination_timeout(draft.spec(), draft.pod());
   draft.condition("TargetGone", ConditionStatus::kFalse, "StillPresent");
   draft.condition("Progressing", ConditionStatus::kTrue, "Terminating");
@@ -142,11 +155,21 @@ Step tidy_while_departing(Draft& draft) {
 
 // --- Verifying
 
+std::optional<base::TimePoint> server_saw_deletion(const Draft& draft) {
+  for (const auto& [name, value] : draft.status().refs) {
+    if (name == kDeletedAtRef) return base::parse_time(value);
+  }
+  return std::nullopt;
+}
+
+/// A replacement is created when the pod is deleted or later. Creation times are the API server's, which may be behind
+/// ours by any amount: the earlier of its word and ours counts.
 base::TimePoint replacement_since(const Draft& draft) {
   const auto& status = draft.status();
   const bool our_call = status.intent && status.intent->action == evictors::kPostEviction;
   const base::TimePoint start = our_call ? status.intent->time : status.attempt_started_at.value_or(draft.now());
-  return start - kCreationSlack;
+  const base::TimePoint since = start - kCreationSlack;
+  return std::min(since, server_saw_deletion(draft).value_or(since));
 }
 
 bool may_replace(const Draft& draft, const Sibling& sibling, base::TimePoint since) {
@@ -178,9 +201,11 @@ std::string not_expected(const Draft& draft) {
   if (!owner) return "the pod has no controller";
   if (owner->kind == "Job") return "a Job counts its own completions";
   if (!draft.seen().desired_replicas) return {};
-  const auto ready = std::count_if(draft.seen().siblings.begin(), draft.seen().siblings.end(), [](const Sibling& each) {
-    return each.pod->is_ready() && !each.pod->meta.is_terminating() && !each.pod->is_terminal();
-  });
+  const auto ready =
+      std::count_if(draft.seen().siblings.begin(), draft.seen().siblings.end(), [&](const Sibling& each) {
+        const bool leaving = each.pod->uid() == draft.spec().pod_ref.uid;  // a cache that lags still shows it
+        return !leaving && each.pod->is_ready() && !each.pod->meta.is_terminating() && !each.pod->is_terminal();
+      });
   if (ready < *draft.seen().desired_replicas) return {};
   return fmt::format("{} {} has its {} replicas", owner->kind, owner->name, *draft.seen().desired_replicas);
 }
@@ -280,12 +305,14 @@ Step act_in_verifying(Draft& draft, evictors::Action action) {
 
 // --- terminal
 
+base::TimePoint clean_up_until(const Draft& draft) {
+  return draft.status().finished_at.value_or(draft.now()) + draft.timeouts().abort;
+}
+
 /// Our marks on a pod that stayed; given up after a while so that the finalizer never holds the object for ever.
 std::optional<evictors::Action> last_cleanup(const Draft& draft) {
-  const auto& status = draft.status();
-  const base::TimePoint until = status.finished_at.value_or(draft.now()) + draft.timeouts().abort;
   const evictors::Evictor* evictor = draft.evictor();
-  if (!evictor || !draft.pod() || draft.now() >= until) return std::nullopt;
+  if (!evictor || !draft.pod() || draft.now() >= clean_up_until(draft)) return std::nullopt;
   auto actions = evictor->cleanup(draft.context());
   return actions.empty() ? std::nullopt : std::optional(std::move(actions.front()));
 }
@@ -364,9 +391,9 @@ Step enter_evicting(Draft& draft, api::OutcomeKind kind, std::string_view why, s
 
 Step decide_evicting(Draft& draft) {
   auto& status = draft.status();
-  if (draft.cancelled() && !draft.condition_has_reason("CancelAccepted", "PointOfNoReturn")) {
-    draft.condition("CancelAccepted", ConditionStatus::kFalse, "PointOfNoReturn", "the pod is already leaving");
-    draft.note(true, "CancelRefused", "the pod is already leaving; the cancel came too late");
+  note_lost_cancel(draft);
+  if (!draft.pod()) {  // its spec does not even say any more which pod it is about
+    return draft.finish(EvacuationPhase::kFailed, reason::kInvalidSpec, draft.seen().spec_problem);
   }
   if (!status.outcome) status.outcome = api::EvacuationOutcome{};
   if (!draft.pod_terminating() && !status.outcome->pod_deletion_timestamp) return wait_for_deletion_timestamp(draft);
@@ -379,6 +406,7 @@ Step decide_evicting(Draft& draft) {
 
 Step decide_verifying(Draft& draft) {
   auto& status = draft.status();
+  note_lost_cancel(draft);
   if (!status.outcome) status.outcome = api::EvacuationOutcome{};
   if (!status.deadline) status.deadline = draft.now() + draft.timeouts().verify;
   const evictors::Evictor* evictor = draft.evictor();
@@ -411,8 +439,9 @@ Step decide_terminal(Draft& draft) {
   if (!status.finished_at) status.finished_at = draft.now();
   if (draft.has_finalizer()) {
     if (auto action = last_cleanup(draft)) {
-      if (next_call_is_early(draft)) return draft.wait();
-      return draft.act(std::move(*action));
+      if (!next_call_is_early(draft)) return draft.act(std::move(*action));
+      draft.wake_at(clean_up_until(draft));
+      return draft.wait();
     }
     draft.resolve_intent("Superseded");
     draft.out().remove_finalizer = true;

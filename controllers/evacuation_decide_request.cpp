@@ -203,10 +203,10 @@ Step decide_requesting(Draft& draft) {
     return leave_attempt(draft, EvacuationPhase::kFailed, reason::kNotEvictable,
                          fmt::format("this version of Evacuator has no evictor {}", draft.status().evictor));
   }
-  if (draft.cancelled()) {
+  if (auto ending = draft.must_end()) {
     if (outcome_open(draft)) return wait_for_outcome(draft);
     draft.resolve_intent("NoEffect");
-    return leave_attempt(draft, EvacuationPhase::kCancelled, draft.cancel_reason(), draft.cancel_message());
+    return leave_attempt(draft, ending->phase, ending->reason, std::move(ending->message));
   }
   auto& deadline = draft.status().deadline;
   if (!deadline) deadline = draft.now() + draft.timeouts().blocked + evictors::kCallTimeout;
@@ -237,8 +237,8 @@ Step decide_in_progress(Draft& draft) {
     return leave_attempt(draft, EvacuationPhase::kFailed, reason::kNotEvictable,
                          fmt::format("this version of Evacuator has no evictor {}", draft.status().evictor));
   }
-  if (draft.cancelled()) {
-    return leave_attempt(draft, EvacuationPhase::kCancelled, draft.cancel_reason(), draft.cancel_message());
+  if (auto ending = draft.must_end()) {
+    return leave_attempt(draft, ending->phase, ending->reason, std::move(ending->message));
   }
   const evictors::Observation remote = evictor->observe(draft.context());
   if (auto ended = follow_remote(draft, remote)) return *ended;

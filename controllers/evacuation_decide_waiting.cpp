@@ -313,6 +313,7 @@ Step decide_pending(Draft& draft) {
     return draft.finish(EvacuationPhase::kCancelled, reason::kDecisionExpired, expired_message(draft));
   }
   if (draft.status().deadline) draft.wake_at_deadline(*draft.status().deadline);
+  if (!draft.condition_has_reason("Accepted", "Valid")) draft.note(false, "Accepted", "the request is valid");
   draft.condition("Accepted", ConditionStatus::kTrue, "Valid");
   draft.status().group = draft.seen().gang.name;  // also while suspended: the others look for it
   if (draft.spec().suspend) return wait_suspended(draft);
@@ -321,9 +322,7 @@ Step decide_pending(Draft& draft) {
 }
 
 Step decide_backoff(Draft& draft) {
-  if (draft.cancelled()) {
-    return draft.finish(EvacuationPhase::kCancelled, draft.cancel_reason(), draft.cancel_message());
-  }
+  if (auto ending = draft.must_end()) return draft.finish(ending->phase, ending->reason, std::move(ending->message));
   if (!draft.attempts_left()) {
     return draft.finish(EvacuationPhase::kFailed, reason::kMaxAttempts,
                         fmt::format("all {} attempts are used up", draft.status().attempt));
@@ -343,8 +342,8 @@ Step decide_backoff(Draft& draft) {
 }
 
 Step decide_preparing(Draft& draft) {
-  if (draft.cancelled()) {
-    return leave_attempt(draft, EvacuationPhase::kCancelled, draft.cancel_reason(), draft.cancel_message());
+  if (auto ending = draft.must_end()) {
+    return leave_attempt(draft, ending->phase, ending->reason, std::move(ending->message));
   }
   if (!draft.status().deadline) draft.status().deadline = draft.now() + draft.timeouts().prepare;
   draft.wake_at_deadline(*draft.status().deadline);

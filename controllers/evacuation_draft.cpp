@@ -105,6 +105,7 @@ bool Draft::condition_has_reason(std::string_view type, std::string_view reason)
 }
 
 void Draft::note(bool warning, std::string_view reason, std::string message, bool also_on_pod) {
+  told_ = true;
   out_.events.push_back({warning, std::string(reason), bounded(std::move(message)), also_on_pod});
 }
 
@@ -118,8 +119,16 @@ void Draft::append_history(std::string_view from, std::string_view to, std::stri
   history.erase(history.begin() + kFirstEntries, history.begin() + kFirstEntries + excess);
 }
 
+/// One Event a transition (protocols 6.4): most are told by what leads to them, and a request by being made.
+void Draft::tell_transition(EvacuationPhase phase, std::string_view reason, const std::string& message) {
+  const bool will_be = phase == EvacuationPhase::kRequesting;
+  if (!told_ && !will_be) note(false, api::to_string(phase), fmt::format("{}: {}", reason, message));
+  told_ = false;
+}
+
 Step Draft::enter(EvacuationPhase phase, std::string_view reason, std::string message) {
   message = bounded(std::move(message));
+  tell_transition(phase, reason, message);
   append_history(api::to_string(status().phase), api::to_string(phase), reason, message);
   status().phase = phase;
   status().reason = reason;
@@ -171,13 +180,21 @@ void Draft::resolve_intent(std::string_view result) {
 }
 
 std::string_view Draft::cancel_reason() const {
-  if (evacuation_.meta.is_terminating()) return reason::kObjectDeleted;
+  if (evacuation_.meta.is_terminating()) return seen_.policy_gone ? reason::kPolicyDeleted : reason::kObjectDeleted;
   return spec().cancel.reason == reason::kPolicyDeleted ? reason::kPolicyDeleted : reason::kUserCancelled;
 }
 
 std::string Draft::cancel_message() const {
+  if (seen_.policy_gone) return fmt::format("policy {} was deleted", spec().source.policy);
   if (evacuation_.meta.is_terminating()) return "the Evacuation was deleted";
   return spec().cancel.reason.empty() ? "cancelled by spec.cancel" : spec().cancel.reason;
+}
+
+std::optional<Draft::Ending> Draft::must_end() const {
+  if (cancelled()) return Ending{EvacuationPhase::kCancelled, cancel_reason(), cancel_message()};
+  if (seen_.spec_problem.empty()) return std::nullopt;
+  return Ending{EvacuationPhase::kFailed, reason::kInvalidSpec,
+                "its spec cannot be read any more: " + seen_.spec_problem};
 }
 
 bool Draft::has_finalizer() const {

@@ -121,6 +121,13 @@ class Draft {
   bool cancelled() const { return spec().cancel.requested || evacuation_.meta.is_terminating(); }
   std::string_view cancel_reason() const;
   std::string cancel_message() const;
+  /// Why the attempt ends now, whatever it has come to: a cancel, or a spec that cannot be read any more.
+  struct Ending {
+    api::EvacuationPhase phase;
+    std::string_view reason;
+    std::string message;
+  };
+  std::optional<Ending> must_end() const;
   bool has_finalizer() const;
   bool attempts_left() const { return status().attempt < std::max(spec().retry.max_attempts, 1); }
 
@@ -128,6 +135,7 @@ class Draft {
 
  private:
   base::TimePoint effective(base::TimePoint deadline) const;
+  void tell_transition(api::EvacuationPhase phase, std::string_view reason, const std::string& message);
   void append_history(std::string_view from, std::string_view to, std::string_view reason, const std::string& message);
 
   const Observed& seen_;
@@ -137,6 +145,7 @@ class Draft {
   const evictors::Timeouts timeouts_;
   Decision out_;
   std::optional<base::TimePoint> wake_;
+  bool told_ = false;  ///< an Event was noted since the last transition
 };
 
 // --- the rules by phase; each asks the next phase's rules again by returning kAgain
@@ -153,6 +162,8 @@ Step decide_terminal(Draft& draft);
 // --- rules shared between phases
 /// T0: what the pod itself shows, before any rule of the phase. nullopt: it is there and stays.
 std::optional<Step> decide_departure(Draft& draft);
+/// Past the point of no return: a cancel that came too late is refused, once.
+void note_lost_cancel(Draft& draft);
 /// Into Evicting, from which there is no way back.
 Step enter_evicting(Draft& draft, api::OutcomeKind kind, std::string_view reason, std::string message);
 /// The first evictor of the chain from status.evictorIndex on that can move the pod; nullopt and why not.

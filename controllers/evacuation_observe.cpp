@@ -54,10 +54,12 @@ bool EvacuationReconciler::Pass::observe_cached() {
 void EvacuationReconciler::Pass::observe_surroundings() {
   const api::Evacuation& evacuation = seen_.evacuation;
   seen_.duplicate_of.clear();
+  seen_.spec_problem = stored_ ? stored_->problem : std::string();
   if (evacuation.status.phase == EvacuationPhase::kPending) {
     seen_.duplicate_of = deps_.admission.duplicate_of(evacuation);
     check_spec();
   }
+  seen_.policy_gone = policy_gone();
   seen_.pdbs.clear();
   if (seen_.pod) {
     for (auto& pdb : deps_.pdbs.by_index(kPdbsByNamespace, key_.ns)) {
@@ -99,12 +101,18 @@ void EvacuationReconciler::Pass::observe_past() {
   std::sort(seen_.past_durations.begin(), seen_.past_durations.end());
 }
 
+/// Being deleted because the policy that owns it was? (The garbage collector does not say why it deletes.)
+bool EvacuationReconciler::Pass::policy_gone() const {
+  const api::ObjectMeta& meta = seen_.evacuation.meta;
+  if (!meta.is_terminating() || !deps_.policy_lives) return false;
+  return std::any_of(meta.owner_references.begin(), meta.owner_references.end(), [&](const auto& owner) {
+    return owner.kind == kube::kPolicies.kind && !deps_.policy_lives(owner.name, owner.uid);
+  });
+}
+
+/// One that has begun is only asked whether its spec can still be read.
 void EvacuationReconciler::Pass::check_spec() {
-  seen_.spec_problem.clear();
-  if (stored_ && !stored_->problem.empty()) {
-    seen_.spec_problem = stored_->problem;
-    return;
-  }
+  if (!seen_.spec_problem.empty()) return;
   auto errors = api::validate(seen_.evacuation.spec, deps_.evictors.names());
   for (auto& error : deps_.evictors.validate(seen_.evacuation.spec.evictors, api::FieldPath("spec.evictors"))) {
     const bool known =
@@ -118,10 +126,6 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh
   auto live = read_evacuation(deps_.client, key_);
   if (!live && base::is_not_found(live.error())) return Go::kGone;
   if (!live) return live.error().during("reading the Evacuation");
-  const bool began = live->evacuation.status.phase != EvacuationPhase::kPending;
-  if (!live->problem.empty() && began && !api::is_terminal(live->evacuation.status.phase)) {
-    return base::invalid(live->problem).during("the spec of a running Evacuation became unreadable");
-  }
   stored_ = *std::move(live);
   evacuation_is_live_ = true;
   seen_.evacuation = stored_->evacuation;
@@ -132,7 +136,8 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh
 /// it.
 bool EvacuationReconciler::Pass::take_cached() {
   const api::Evacuation& cached = seen_.evacuation;
-  if (cache_lags_ || cached.spec.pod_ref.name.empty() || cached.meta.resource_version.empty()) return false;
+  if (cache_lags_ || cached.meta.generation == kUnreadableSpec) return false;
+  if (cached.spec.pod_ref.name.empty() || cached.meta.resource_version.empty()) return false;
   stored_ = StoredEvacuation{cached, {}};
   return true;
 }

@@ -28,6 +28,7 @@ class EvacuationReconciler::Pass {
   void observe_surroundings();
   void observe_past();
   void check_spec();
+  bool policy_gone() const;
   base::Result<Go> refresh();
   base::Result<Go> refresh_evacuation();
   bool take_cached();

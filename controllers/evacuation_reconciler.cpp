@@ -130,8 +130,9 @@ base::Result<Requeue> EvacuationReconciler::Pass::run() {
     shell_.forget_blocked(key_);
     return Requeue::await_change();
   }
-  // The caches do not hold what this evictor looks at.
-  if (!wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) {
+  // The caches do not hold what this evictor looks at, nor why a spec cannot be read.
+  const bool unreadable = seen_.evacuation.meta.generation == kUnreadableSpec;
+  if (unreadable || !wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) {
     auto live = refresh();
     if (!live) return live.error();
     if (*live == Go::kGone) removed_ = true;

@@ -65,6 +65,8 @@ class EvacuationReconciler {
     RoomKeeper* room = nullptr;         ///< nullptr: nobody looks for room
     ServiceCaller* services = nullptr;  ///< nullptr: none is configured
     EvacuationAudit& audit = no_audit();
+    /// Is there a DeschedulerPolicy of that name and UID that is not being deleted? May be empty.
+    std::function<bool(const std::string& name, const std::string& uid)> policy_lives = {};
   };
 
   explicit EvacuationReconciler(Dependencies dependencies);

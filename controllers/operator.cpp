@@ -169,7 +169,9 @@ struct Operator::Impl {
              .eviction_slots = &eviction_slots,
              .room = &room,
              .services = deps.services,
-             .audit = trail}),
+             .audit = trail,
+             .policy_lives = [this](const std::string& name,
+                                    const std::string& uid) { return policy_lives(name, uid); }}),
         policies({.client = deps.client,
                   .clock = deps.clock,
                   .policies = caches.policies.store(),
@@ -195,6 +197,11 @@ struct Operator::Impl {
   std::int64_t generation_of(const std::string& policy) const {
     const auto seen = caches.policies.store().get({"", policy});
     return seen ? seen->meta.generation : 0;
+  }
+
+  bool policy_lives(const std::string& name, const std::string& uid) const {
+    const auto seen = caches.policies.store().get({"", name});
+    return seen && seen->meta.uid == uid && !seen->meta.is_terminating();
   }
 
   /// The log is written again, or not any more: it stops or releases admissions and says so.

@@ -131,6 +131,12 @@ INSTANTIATE_TEST_SUITE_P(
                 Phase::kCancelled, "PolicyDeleted"},
         EndCase{"Deleted", [](Life& l) { l.seen.evacuation.meta.deletion_timestamp = kNoon; }, Phase::kCancelled,
                 "ObjectDeleted"},
+        EndCase{"PolicyOfItDeleted",
+                [](Life& l) {
+                  l.seen.evacuation.meta.deletion_timestamp = kNoon;
+                  l.seen.policy_gone = true;
+                },
+                Phase::kCancelled, "PolicyDeleted"},
         EndCase{"DecisionExpired", [](Life& l) { l.advance(seconds(600)); }, Phase::kCancelled, "DecisionExpired"},
         EndCase{"InvalidSpec", [](Life& l) { l.seen.spec_problem = "spec.x: bad"; }, Phase::kFailed, "InvalidSpec"},
         EndCase{"Duplicate", [](Life& l) { l.seen.duplicate_of = "first"; }, Phase::kFailed, "DuplicateRequest"},
@@ -609,6 +615,66 @@ TEST(DecideVerifying, DoesNotCountOlderOrClaimedPods) {
   EXPECT_EQ(life.phase(), Phase::kVerifying);
 }
 
+TEST(DecideVerifying, DoesNotCountTheLeavingPodThatALaggingCacheStillShows) {
+  Life life = verifying();
+  life.seen.siblings = {{std::make_shared<const api::Pod>(make_pod()), false},
+                        {std::make_shared<const api::Pod>(make_pod({}, "older", "web-0")), false}};
+  life.seen.desired_replicas = 2;
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kVerifying) << life.status().message;
+  EXPECT_EQ(life.condition_reason("ReplacementReady"), "Waiting");
+}
+
+struct SkewCase {
+  const char* name;
+  seconds server_behind;  ///< the API server's clock against ours
+  std::optional<std::int64_t> grace;
+  bool owner_deletes;
+};
+class SkewedClocks : public testing::TestWithParam<SkewCase> {};
+
+TEST_P(SkewedClocks, StillFindTheReplacement) {
+  Life life = posted();
+  const auto& c = GetParam();
+  const base::TimePoint server_now = life.now - c.server_behind;
+  life.spec().grace_period_seconds = c.grace;
+  if (!c.owner_deletes) life.answer(201);
+  api::Pod pod = make_pod();
+  pod.meta.deletion_timestamp = server_now + seconds(c.grace.value_or(30));
+  life.set_pod(pod);
+  life.tick();
+  ASSERT_EQ(life.phase(), Phase::kEvicting);
+  life.pod_vanishes();
+  life.replacement(true);
+  api::Pod replacement = *life.seen.siblings[0].pod;
+  replacement.meta.creation_timestamp = server_now;
+  life.seen.siblings[0].pod = std::make_shared<const api::Pod>(replacement);
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kSucceeded);
+  ASSERT_TRUE(life.status().outcome->replacement);
+  EXPECT_EQ(life.status().outcome->replacement->uid, "new-uid");
+}
+INSTANTIATE_TEST_SUITE_P(DecideVerifying, SkewedClocks,
+                         testing::Values(SkewCase{"Equal", seconds(0), {}, false},
+                                         SkewCase{"ServerBehind", seconds(5), {}, false},
+                                         SkewCase{"ServerTenMinutesBehind", seconds(600), {}, false},
+                                         SkewCase{"ServerBehindWithAGraceOfOurs", seconds(5), 3600, false},
+                                         SkewCase{"ServerAhead", seconds(-600), {}, false},
+                                         SkewCase{"ServerBehindAndTheAnswerLost", seconds(60), {}, true}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(DecideVerifying, RefusesACancelOnce) {
+  Life life = verifying();
+  ASSERT_EQ(life.phase(), Phase::kVerifying);
+  life.cancel();
+  life.tick();
+  life.advance(seconds(1));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kVerifying);
+  EXPECT_EQ(life.condition_reason("CancelAccepted"), "PointOfNoReturn");
+  EXPECT_EQ(std::count(life.events.begin(), life.events.end(), "CancelRefused"), 1);
+}
+
 TEST(DecideVerifying, SaysWhenTheReplacementIsBackOnTheSameNode) {
   Life life = verifying();
   life.replacement(true, "node-a");
@@ -642,6 +708,75 @@ TEST(DecideVerifying, TakesATerminalPodAsGone) {
   EXPECT_EQ(life.condition_reason("TargetGone"), "PodTerminal");
 }
 
+// --- a spec that cannot be read any more
+
+struct UnreadableCase {
+  const char* name;
+  std::function<void(Life&)> reach;  ///< from Requesting, its answer awaited
+  Phase phase;
+  Phase end;
+  const char* reason;
+  const char* finally = "";  ///< call that is made on the way
+};
+class UnreadableSpec : public testing::TestWithParam<UnreadableCase> {};
+
+TEST_P(UnreadableSpec, EndsInEachPhase) {
+  const auto& c = GetParam();
+  Life life = posted();
+  c.reach(life);
+  ASSERT_EQ(life.phase(), c.phase);
+  life.seen.spec_problem = "spec.surprise: unknown field";
+  life.tick();
+  EXPECT_EQ(life.phase(), c.end);
+  EXPECT_EQ(life.status().reason, c.reason) << life.status().message;
+  EXPECT_EQ(life.action(), c.finally);
+  if (!api::is_terminal(c.end)) return;
+  EXPECT_NE(life.status().message.find("spec.surprise"), std::string::npos) << life.status().message;
+  EXPECT_TRUE(life.seen.evacuation.meta.finalizers.empty());
+}
+void block(Life& life) { life.answer(429, pdb_body()); }
+void back_off(Life& life) {
+  block(life);
+  life.advance(seconds(900));
+  life.tick();
+}
+INSTANTIATE_TEST_SUITE_P(
+    Decide, UnreadableSpec,
+    testing::Values(UnreadableCase{"Requesting", block, Phase::kRequesting, Phase::kFailed, "InvalidSpec"},
+                    UnreadableCase{"WhileTheAnswerIsOpen", [](Life& l) { l.lose_answer(); }, Phase::kRequesting,
+                                   Phase::kRequesting, "Prepared"},
+                    UnreadableCase{"Backoff", back_off, Phase::kBackoff, Phase::kFailed, "InvalidSpec"},
+                    UnreadableCase{"CancelledInBackoff",
+                                   [](Life& l) {
+                                     back_off(l);
+                                     l.spec().cancel = {true, "spec.surprise"};
+                                   },
+                                   Phase::kBackoff, Phase::kCancelled, "UserCancelled"},
+                    UnreadableCase{"Evicting", [](Life& l) { l.answer(201); }, Phase::kEvicting, Phase::kEvicting,
+                                   "EvictionGranted"},
+                    UnreadableCase{"EvictingNobodyKnowsWhichPod",
+                                   [](Life& l) {
+                                     l.answer(201);
+                                     l.spec().pod_ref = {};
+                                   },
+                                   Phase::kEvicting, Phase::kFailed, "InvalidSpec"}),
+    [](const auto& info) { return info.param.name; });
+
+// --- events
+
+TEST(DecideEvents, ATransitionThatNothingTellsOfTellsOfItself) {
+  Life life = posted();
+  life.answer(201);
+  life.pod_terminates();
+  life.tick();
+  life.pod_vanishes();
+  life.tick();
+  life.replacement(true);
+  life.tick();
+  EXPECT_EQ(life.events, (std::vector<std::string>{"Accepted", "SlotAcquired", "EvictionRequested", "EvictionGranted",
+                                                   "Verifying", "ReplacementReady", "Evicted"}));
+}
+
 // --- dry run
 
 TEST(DecideDryRun, AsksOnlyWhatIfAndEnds) {
@@ -653,6 +788,26 @@ TEST(DecideDryRun, AsksOnlyWhatIfAndEnds) {
   EXPECT_EQ(life.phase(), Phase::kSucceeded);
   EXPECT_EQ(life.status().reason, "DryRun");
   EXPECT_FALSE(life.status().request_sent_at);
+}
+
+TEST(DecideDryRun, IsNotTheOneThatMovedAPodWhichLeftMeanwhile) {
+  for (const bool lost : {false, true}) {
+    auto evacuation = make_evacuation();
+    evacuation.spec.dry_run = true;
+    Life life = posted(evacuation);
+    if (lost) {
+      life.lose_answer();
+    } else {
+      life.answer(429, pdb_body());
+    }
+    ASSERT_EQ(life.phase(), Phase::kRequesting);
+    life.pod_terminates();
+    life.tick();
+    EXPECT_EQ(life.phase(), Phase::kCancelled);
+    EXPECT_EQ(life.status().reason, "TargetGone");
+    EXPECT_EQ(life.condition_reason("SlotAcquired"), "Released");
+    EXPECT_EQ(life.status().outcome->kind, api::OutcomeKind::kTargetGone);
+  }
 }
 
 // --- evictors

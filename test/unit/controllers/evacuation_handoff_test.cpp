@@ -197,6 +197,23 @@ TEST(Handoff, AnIgnoredAbortEndsWithoutRetryButClean) {
   EXPECT_TRUE(life.seen.evacuation.meta.finalizers.empty());
 }
 
+TEST(Handoff, ACleanUpThatIsPutOffForADayHoldsTheFinalizerNoLongerThanAnAbort) {
+  Life life = acknowledged();
+  life.cancel();
+  life.tick();
+  life.accept_patch();
+  life.advance(seconds(300));
+  life.tick();
+  ASSERT_EQ(life.phase(), Phase::kCancelled);
+  ASSERT_EQ(life.action(), "CleanUp");
+  life.answer(evictors::Answer(kube::Response{429, status_body(429, "maintenance"), seconds(86400), ""}));
+  EXPECT_FALSE(life.seen.evacuation.meta.finalizers.empty());
+  EXPECT_EQ(life.last.requeue, controllers::Requeue::in(seconds(300)));
+  life.advance(seconds(300));
+  life.tick();
+  EXPECT_TRUE(life.seen.evacuation.meta.finalizers.empty());
+}
+
 TEST(Handoff, AnAbortThatIsRefusedIsToldWithItsAnswer) {
   Life life = acknowledged();
   life.cancel();

@@ -5,6 +5,7 @@
 #include <deque>
 #include <nlohmann/json.hpp>
 
+#include "controllers/evacuation_io.hpp"
 #include "evacuation_life.hpp"
 
 /// The shell around decide(): what it reads, in which order it writes, and how it bears a lying or failing server.
@@ -248,6 +249,24 @@ TEST_F(Shell, SaysWhatIsWrongWithAnUnreadableSpec) {
   EXPECT_EQ(server.evacuation["status"]["reason"], "InvalidSpec");
   EXPECT_NE(server.evacuation["status"]["message"].get<std::string>().find("spec.surprise"), std::string::npos);
   EXPECT_EQ(server.evacuation["spec"]["surprise"], 1);
+}
+
+TEST_F(Shell, EndsARunningOneWhoseSpecCannotBeReadAnyMore) {
+  for (int i = 0; i < 3 && server.evacuation["status"]["phase"] != "Requesting"; ++i) {
+    server.script("/eviction", ScriptedServer::json(429, pdb_body()));
+    ASSERT_TRUE(reconciler.reconcile(key));
+  }
+  ASSERT_EQ(server.evacuation["status"]["phase"], "Requesting");
+  server.evacuation["spec"]["surprise"] = 1;
+  server.evacuation["spec"]["timeouts"] = {{"newerSeconds", 1}};
+  evacuations.put(
+      std::make_shared<const api::Evacuation>(*controllers::decode_observed_evacuation(server.evacuation.dump())));
+  EXPECT_EQ(evacuations.get(key)->spec.pod_ref.name, "web-1") << "what can be read is kept";
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_EQ(server.evacuation["status"]["phase"], "Failed");
+  EXPECT_EQ(server.evacuation["status"]["reason"], "InvalidSpec");
+  EXPECT_NE(server.evacuation["status"]["message"].get<std::string>().find("spec.surprise"), std::string::npos);
+  EXPECT_TRUE(server.evacuation["metadata"].value("finalizers", Json::array()).empty());
 }
 
 struct Lie {
