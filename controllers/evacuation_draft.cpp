@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/well_known.hpp"
+#include "base/text.hpp"
 
 namespace controllers {
 namespace {
@@ -16,11 +17,9 @@ constexpr std::size_t kNewestEntries = 18;
 constexpr std::size_t kMaxMessageBytes = 1024;
 constexpr std::size_t kMaxRefBytes = 512;
 
+/// As the server will give it back: else every look would find a difference and write it again.
 std::string bounded(std::string text) {
-  if (text.size() <= kMaxMessageBytes) return text;
-  std::size_t end = kMaxMessageBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
+  text = base::short_text(text, kMaxMessageBytes);
   return text;
 }
 
@@ -168,7 +167,8 @@ void Draft::remember(const evictors::Refs& refs) {
   auto& known = status().refs;
   for (const auto& [name, value] : refs) {
     std::erase_if(known, [&](const auto& each) { return each.first == name; });
-    if (!value.empty() && value.size() <= kMaxRefBytes) known.emplace_back(name, value);
+    if (value.empty() || value.size() > kMaxRefBytes) continue;
+    known.emplace_back(name, base::short_text(value, kMaxRefBytes));
   }
   std::sort(known.begin(), known.end());
 }

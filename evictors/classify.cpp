@@ -8,6 +8,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
+
 namespace evictors {
 namespace {
 
@@ -65,14 +67,7 @@ StatusView read_status(const kube::Response& response) {
   return view;
 }
 
-/// At most `kMaxMessage` bytes, cut between UTF-8 characters.
-std::string shortened(std::string text) {
-  if (text.size() <= kMaxMessage) return text;
-  std::size_t end = kMaxMessage;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
-  return text;
-}
+std::string shortened(std::string_view text) { return base::short_text(text, kMaxMessage); }
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -215,7 +210,7 @@ Verdict classify_success(const kube::Response& response, Class meaning) {
   const auto first = response.body.find_first_not_of(" \r\n\t");
   const bool object = first != std::string::npos && response.body[first] == '{';
   if (object && has(response.body, "\"kind\"")) return {meaning, "", {}, {}};
-  return {Class::kUnknown, "the answer is not a Kubernetes object: " + shortened(response.body).substr(0, 200), {}, {}};
+  return {Class::kUnknown, "the answer is not a Kubernetes object: " + base::short_text(response.body, 200), {}, {}};
 }
 
 base::Duration doubled(seconds start, seconds most, int consecutive) {

@@ -6,19 +6,13 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
+
 namespace evictors {
 namespace {
 
 constexpr std::size_t kMaxDocumentBytes = 4 << 20;
 constexpr std::size_t kMaxProblem = 300;
-
-/// Cut between UTF-8 characters.
-std::string short_problem(std::string_view text) {
-  if (text.size() <= kMaxProblem) return std::string(text);
-  std::size_t end = kMaxProblem;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return std::string(text.substr(0, end));
-}
 
 }  // namespace
 
@@ -48,10 +42,10 @@ bool is_plain_name(std::string_view text) {
 }
 
 std::string problem_of(const Document& document) {
-  std::string message = short_problem(document.body);
+  std::string message = base::short_text(document.body, kMaxProblem);
   if (const auto body = api::parse_json(document.body.size() <= kMaxDocumentBytes ? document.body : "");
       body && body->is_object() && !text_member(*body, {"message"}).empty()) {
-    message = short_problem(text_member(*body, {"message"}));
+    message = base::short_text(text_member(*body, {"message"}), kMaxProblem);
   }
   if (document.status == 0) return fmt::format("no answer: {}", message);
   return fmt::format("{}: {}", document.status, message);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/well_known.hpp"
+#include "base/text.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/native_view.hpp"
@@ -114,8 +115,7 @@ Read evictions_read(const Context& context) {
 
 Json request_body(const Context& context) {
   const api::Evacuation& of = context.evacuation;
-  std::string reason = of.spec.reason.substr(0, kMaxReasonBytes);
-  while (!reason.empty() && (static_cast<unsigned char>(reason.back()) & 0x80) != 0) reason.pop_back();
+  const std::string reason = base::short_text(of.spec.reason, kMaxReasonBytes);
   return {{"apiVersion", kube::kEvictionRequests.api_version()},
           {"kind", kube::kEvictionRequests.kind},
           {"metadata",

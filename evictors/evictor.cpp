@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/well_known.hpp"
+#include "base/text.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/timeouts.hpp"
 #include "kube/request.hpp"
@@ -18,8 +19,7 @@ constexpr std::size_t kMaxReason = 512;
 std::string one_line(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-  if (text.size() > kMaxReason) text.resize(kMaxReason);
-  return text;
+  return base::short_text(text, kMaxReason);
 }
 
 std::string reason_of(const api::EvacuationSpec& spec) {

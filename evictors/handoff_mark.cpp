@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/well_known.hpp"
+#include "base/text.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/pod_patch.hpp"
 
@@ -47,7 +48,7 @@ class MarkAdapter final : public HandoffAdapter {
     if (!other.empty() && asking) {
       seen.failed = RemoteFailure{"MarkInUse",
                                   fmt::format("annotation {} carries \"{}\", which is somebody else's",
-                                              mark_.annotation, other.substr(0, kShownValue)),
+                                              mark_.annotation, base::short_text(other, kShownValue)),
                                   true};
     }
     return seen;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/document.hpp"
 #include "evictors/handoff_switchover.hpp"
@@ -71,7 +72,7 @@ class PatroniAdapter final : public SwitchoverAdapter {
       return classify_patch(answer);
     }
     Verdict verdict;
-    verdict.message = fmt::format("Patroni: {}", answer->body.substr(0, kMaxPatroniMessage));
+    verdict.message = fmt::format("Patroni: {}", base::short_text(answer->body, kMaxPatroniMessage));
     verdict.retry_after = answer->retry_after;
     if (answer->status == 200 || answer->status == 202) {
       verdict.answer = ResponseClass::kApplied;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/well_known.hpp"
+#include "base/text.hpp"
 #include "evictors/document.hpp"
 #include "kube/request.hpp"
 
@@ -139,7 +140,7 @@ HookJob read_hook_job(const Context& context, HookPoint point) {
     seen.state = HookJob::State::kSucceeded;
   } else if (has_condition(*job, "Failed", &why)) {
     seen.state = HookJob::State::kFailed;
-    seen.message = why.substr(0, kMaxJobMessage);
+    seen.message = base::short_text(why, kMaxJobMessage);
   } else {
     seen.state = HookJob::State::kRunning;
   }

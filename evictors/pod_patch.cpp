@@ -3,6 +3,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "kube/request.hpp"
 
 namespace evictors {
@@ -41,12 +42,7 @@ bool is_current_token(const Context& context, std::string_view value) {
 }
 
 std::string handoff_reason(const api::EvacuationSpec& spec) {
-  std::string reason = spec.reason.empty() ? "evacuation requested" : spec.reason;
-  if (reason.size() <= kMaxHandoffReason) return reason;
-  std::size_t end = kMaxHandoffReason;
-  while (end > 0 && (static_cast<unsigned char>(reason[end]) & 0xC0) == 0x80) --end;
-  reason.resize(end);
-  return reason;
+  return spec.reason.empty() ? "evacuation requested" : base::short_text(spec.reason, kMaxHandoffReason);
 }
 
 }  // namespace evictors

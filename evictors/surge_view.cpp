@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "api/core_codec.hpp"
+#include "base/text.hpp"
 #include "kube/request.hpp"
 
 namespace evictors::surge {
@@ -77,7 +78,7 @@ std::string why_unreadable(std::string_view what, const Document& document) {
   if (document.status == 403) {
     return fmt::format("may not read {}: apply config/surge, the optional role of this evictor", what);
   }
-  if (document.status == 0) return fmt::format("{} cannot be read: {}", what, document.body.substr(0, 200));
+  if (document.status == 0) return fmt::format("{} cannot be read: {}", what, base::short_text(document.body, 200));
   return fmt::format("{} cannot be read: the server answered {}", what, document.status);
 }
 
@@ -433,7 +434,8 @@ bool is_new(const Mark& mark, const api::Pod& pod) { return !mark.before.contain
 
 std::string unschedulable_because(const api::Pod& pod) {
   for (const api::Condition& each : pod.conditions) {
-    if (each.type == "PodScheduled" && each.status == api::ConditionStatus::kFalse) return each.message.substr(0, 200);
+    if (each.type == "PodScheduled" && each.status == api::ConditionStatus::kFalse)
+      return base::short_text(each.message, 200);
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/timeouts.hpp"
@@ -63,7 +64,7 @@ struct Look {
 };
 
 std::string start_of(std::string_view body) {
-  std::string text(body.substr(0, 120));
+  std::string text = base::short_text(body, 120);
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
   return text;
@@ -215,12 +216,11 @@ void take_status(const Context& context, const Status& status, Observation& seen
 
 // --- answers to our calls
 
-Verdict service_says(ResponseClass answer, const Context& context, std::string message,
+Verdict service_says(ResponseClass answer, const Context& context, const std::string& message,
                      std::optional<base::Duration> retry_after = {}) {
   Verdict verdict;
   verdict.answer = answer;
-  verdict.message = std::move(message);
-  if (verdict.message.size() > 500) verdict.message.resize(500);
+  verdict.message = base::short_text(message, 500);
   verdict.retry_after = retry_after;
   if (is_blocked(answer)) {
     api::Blocker by;

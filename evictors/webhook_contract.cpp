@@ -6,6 +6,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "kube/escape.hpp"
 
 namespace evictors::webhook {
@@ -22,11 +23,7 @@ std::string tidy(std::string text, std::size_t most) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
-  if (text.size() <= most) return text;
-  std::size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
-  return text;
+  return base::short_text(text, most);
 }
 
 /// Reads members strictly by type; the first complaint stays.
