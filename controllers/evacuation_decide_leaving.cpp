@@ -352,8 +352,10 @@ Step decide_aborting(Draft& draft) {
   if (!evictor || !draft.pod()) return rolled_back(draft, "NothingToDo");
   const evictors::Rollback rollback = evictor->undone(draft.context());
   if (rollback == evictors::Rollback::kRemoteMarkRemains) {
-    return not_rolled_back(draft, "RemoteMarkRemains",
-                           "the pod's owner cannot be told to stop: its mark stays on the pod");
+    return not_rolled_back(
+        draft, "RemoteMarkRemains",
+        "not all of it can be taken back: the pod's owner cannot be told to stop (its mark stays), or "
+        "the undo hook did not run to its end");
   }
   const base::TimePoint deadline = status.abort->started_at + draft.timeouts().abort;
   status.deadline = deadline;

@@ -9,9 +9,11 @@
 
 #include "api/descheduler_policy.hpp"
 #include "api/well_known.hpp"
+#include "base/text.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/document.hpp"
 #include "evictors/hook_job.hpp"
+#include "evictors/hook_memory.hpp"
 #include "evictors/stateful_handoff.hpp"
 #include "kube/request.hpp"
 
@@ -49,13 +51,7 @@ std::string_view hook_ref(const Context& context, HookPoint point, std::string_v
   return context.ref(ref_key(point, what));
 }
 
-std::string hook_text(std::string text) {
-  if (text.size() <= kMaxHookMessage) return text;
-  std::size_t end = kMaxHookMessage;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
-  return text;
-}
+std::string hook_text(std::string_view text) { return base::short_text(text, kMaxHookMessage); }
 
 /// Hooks belong to policies that name this evictor: the automatic choice reads no policy.
 bool hooks_apply(const Context& context) {
@@ -73,13 +69,20 @@ bool hook_timed_out(const Context& context, HookPoint point, const api::Hook& ho
   return since && context.now >= *since + hook.timeout + slack;
 }
 
+/// Its Job is not there: it was not made yet, cannot be made (any more), or has vanished.
+HookRun absent_job_run(const Context& context, const api::Hook& hook, HookPoint point) {
+  if (hook_ref(context, point) == kHookRunning)
+    return failed_run(hook, fmt::format("Job {} vanished before its end", hook_job_name(context, point)));
+  if (!hook.job_template_json.empty()) return {HookRun::State::kDue, {}, false};
+  return failed_run(hook, fmt::format("its Job cannot be made without policy {}, which cannot be read any more",
+                                      context.evacuation.spec.source.policy));
+}
+
 HookRun job_run(const Context& context, const api::Hook& hook, HookPoint point) {
   const HookJob job = read_hook_job(context, point);
   switch (job.state) {
     case HookJob::State::kUnknown: break;
-    case HookJob::State::kAbsent:
-      if (hook_ref(context, point) != kHookRunning) return {HookRun::State::kDue, {}, false};
-      return failed_run(hook, fmt::format("Job {} vanished before its end", hook_job_name(context, point)));
+    case HookJob::State::kAbsent: return absent_job_run(context, hook, point);
     case HookJob::State::kForeign:
       return failed_run(hook, fmt::format("a Job {} is already there and not ours", hook_job_name(context, point)));
     case HookJob::State::kSucceeded: return {HookRun::State::kSucceeded, {}, false};
@@ -177,8 +180,8 @@ void set_running(const Context& context, Verdict& verdict, HookPoint point) {
 }
 
 /// A try that may be repeated: it counts.
-Verdict failed_try(const Context& context, const api::Hook& hook, HookPoint point, std::string why) {
-  Verdict verdict{ResponseClass::kWebhookDown, hook_text(std::move(why)), std::nullopt, {}};
+Verdict failed_try(const Context& context, const api::Hook& hook, HookPoint point, const std::string& why) {
+  Verdict verdict{ResponseClass::kWebhookDown, hook_text(why), std::nullopt, {}};
   api::Blocker blocker;
   blocker.kind = "Webhook";
   blocker.name = hook.service;
@@ -193,8 +196,8 @@ Verdict failed_try(const Context& context, const api::Hook& hook, HookPoint poin
 }
 
 /// Said in so many words: no other try would change it.
-Verdict final_refusal(HookPoint point, std::string why) {
-  Verdict verdict{ResponseClass::kRetryLater, hook_text(std::move(why)), std::nullopt, {}};
+Verdict final_refusal(HookPoint point, const std::string& why) {
+  Verdict verdict{ResponseClass::kRetryLater, hook_text(why), std::nullopt, {}};
   set_failed(verdict, point, verdict.message);
   return verdict;
 }
@@ -226,9 +229,9 @@ Verdict classify_webhook(const Context& context, const api::Hook& hook, HookPoin
   if (!answer) return failed_try(context, hook, point, answer.error().message);
   const int code = answer->status;
   if (code >= 200 && code < 300) return classify_hook_body(context, hook, point, answer->body);
-  std::string why = fmt::format("{}: {}", code, answer->body.substr(0, 200));
+  const std::string why = fmt::format("{}: {}", code, answer->body.substr(0, 200));
   const bool may_pass = code < 400 || code >= 500 || code == 408 || code == 425 || code == 429;
-  return may_pass ? failed_try(context, hook, point, std::move(why)) : final_refusal(point, std::move(why));
+  return may_pass ? failed_try(context, hook, point, why) : final_refusal(point, why);
 }
 
 Verdict classify_job(const Context& context, const api::Hook& hook, HookPoint point, const Answer& answer) {
@@ -271,24 +274,41 @@ const api::Hook* PolicyHooks::at(HookPoint point) const {
   return nullptr;
 }
 
+namespace {
+
+/// The policy is gone or is nonsense: what the attempt knows of its hooks is all there is.
+PolicyHooks hooks_without_policy(const Context& context, std::string problem) {
+  auto known = recalled_hooks(context.ref(kHooksRef));
+  if (known && known->empty()) return {PolicyHooks::State::kKnown, {}, false, {}};
+  const bool remembered = known.has_value();
+  return {PolicyHooks::State::kUnusable, std::move(known).value_or(api::EvacuationHooks{}), remembered,
+          std::move(problem)};
+}
+
+/// A Job may be there for it: the policy says or said so, or we made one.
+bool may_have_job(const Context& context, const PolicyHooks& hooks, HookPoint point) {
+  const api::Hook* hook = hooks.at(point);
+  return (hook && hook->is_job()) || !hook_ref(context, point, "Logs").empty();
+}
+
+}  // namespace
+
 PolicyHooks policy_hooks(const Context& context) {
   if (!hooks_apply(context)) return {};
   const std::string& name = context.evacuation.spec.source.policy;
   const Document* document = context.document(kPolicyDocument);
-  if (!document) return {PolicyHooks::State::kPending, {}, fmt::format("policy {} is not read yet", name)};
-  if (document->status == 404) {
-    return {PolicyHooks::State::kUnusable, {}, fmt::format("there is no policy {}, whose hooks would apply", name)};
-  }
+  if (!document) return {PolicyHooks::State::kPending, {}, false, fmt::format("policy {} is not read yet", name)};
+  if (document->status == 404)
+    return hooks_without_policy(context, fmt::format("there is no policy {}, whose hooks would apply", name));
   if (!document->ok()) {
-    return {PolicyHooks::State::kPending, {}, fmt::format("reading policy {}: {}", name, problem_of(*document))};
+    return {PolicyHooks::State::kPending, {}, false, fmt::format("reading policy {}: {}", name, problem_of(*document))};
   }
   auto policy = api::decode_descheduler_policy(document->body);
   if (!policy) {
-    return {PolicyHooks::State::kUnusable,
-            {},
-            hook_text(fmt::format("policy {} cannot be read: {}", name, policy.error().message))};
+    return hooks_without_policy(context,
+                                hook_text(fmt::format("policy {} cannot be read: {}", name, policy.error().message)));
   }
-  return {PolicyHooks::State::kKnown, std::move(policy->spec.evacuation.hooks), {}};
+  return {PolicyHooks::State::kKnown, std::move(policy->spec.evacuation.hooks), false, {}};
 }
 
 std::vector<Read> hook_reads(const Context& context) {
@@ -306,8 +326,7 @@ std::vector<Read> hook_reads(const Context& context) {
            (phase == EvacuationPhase::kRequesting || phase == EvacuationPhase::kInProgress);
   };
   for (const HookPoint point : kHookPoints) {
-    const api::Hook* hook = known.at(point);
-    if (hook && hook->is_job() && matters(point)) reads.push_back(hook_job_read(context, point));
+    if (matters(point) && may_have_job(context, known, point)) reads.push_back(hook_job_read(context, point));
   }
   return reads;
 }
@@ -315,6 +334,8 @@ std::vector<Read> hook_reads(const Context& context) {
 HookRun hook_run(const Context& context, const PolicyHooks& hooks, HookPoint point) {
   if (hooks.state == PolicyHooks::State::kPending) return {HookRun::State::kWaiting, hooks.problem, false};
   const api::Hook* hook = hooks.at(point);
+  const bool unknown = hooks.state == PolicyHooks::State::kUnusable && !hooks.remembered;
+  if (!hook && unknown) return {HookRun::State::kFailed, hooks.problem, false};  // was there one? nobody knows
   if (!hook) return {};
   const std::string_view known = hook_ref(context, point);
   if (known == kHookSucceeded) return {HookRun::State::kSucceeded, {}, false};
@@ -339,6 +360,13 @@ bool hook_begun(const Context& context, HookPoint point) {
   return intent && intent->token == context.evacuation.status.token &&
          (intent->action == fmt::format("{}{}", kCallPrefix, capitalised(point)) ||
           intent->action == fmt::format("{}{}", kCreatePrefix, capitalised(point)));
+}
+
+Refs hook_memory_refs(const Context& context, const PolicyHooks& hooks) {
+  if (hooks.state != PolicyHooks::State::kKnown) return {};
+  std::string text = remembered_hooks(hooks.hooks);
+  if (text == context.ref(kHooksRef)) return {};
+  return {{std::string(kHooksRef), std::move(text)}};
 }
 
 Refs hook_refs(const Context& context, const PolicyHooks& hooks, HookPoint point, const HookRun& run) {

@@ -1,8 +1,9 @@
 #pragma once
 
 /// The hooks of a policy (api/hooks.hpp) as steps of the evictor stateful-handoff: when a hook is due, how it is asked,
-/// what its answers and its Job's state mean. Pure. What has to outlive a process stands in status.refs: <point>Hook
-/// ("Running", "Succeeded", "Failed: why"), <point>HookLogs, <point>HookSince, <point>HookTries, <point>HookNext.
+/// what its answers and its Job's state mean. Pure. What has to outlive a process stands in status.refs: hooks (which
+/// there are), <point>Hook ("Running", "Succeeded", "Failed: why"), <point>HookLogs, <point>HookSince,
+/// <point>HookTries, <point>HookNext.
 
 #include <optional>
 #include <string>
@@ -23,14 +24,16 @@ struct PolicyHooks {
     kNone,     ///< no policy, or this evictor is not named in spec.evictors: hooks do not apply
     kKnown,    ///< read just now; may still be empty
     kPending,  ///< not read (yet)
-    kUnusable  ///< there is no such policy, or it does not decode: fail closed
+    kUnusable  ///< there is no such policy (any more), or it does not decode: fail closed
   };
   State state = State::kNone;
-  api::EvacuationHooks hooks;
+  api::EvacuationHooks hooks;  ///< kUnusable: as the attempt remembers them, Jobs without template (hook_memory.hpp)
+  bool remembered = false;     ///< kUnusable: the attempt knows which there were
   std::string problem;
 
   const api::Hook* at(HookPoint point) const;
 };
+/// A policy that is unusable but is known to have had no hooks is kKnown: nothing of it is missing.
 PolicyHooks policy_hooks(const Context& context);
 
 /// The policy, and the Jobs of the hooks that matter in this phase.
@@ -53,6 +56,9 @@ bool hook_begun(const Context& context, HookPoint point);
 
 /// When a webhook that is at work wants to be asked again; nullopt: none said so, or the time has come.
 std::optional<base::TimePoint> next_hook_call(const Context& context);
+
+/// What the attempt has to remember of them; to be stored before any of them begins.
+Refs hook_memory_refs(const Context& context, const PolicyHooks& hooks);
 
 /// What `run` adds to status.refs.
 Refs hook_refs(const Context& context, const PolicyHooks& hooks, HookPoint point, const HookRun& run);

@@ -128,9 +128,9 @@ Rollback undone_hooks(const Context& context) {
   return run.over() ? Rollback::kComplete : Rollback::kPending;
 }
 
-/// The less finished of two.
+/// The less finished of two: what one of them cannot take back does not keep the other from it.
 Rollback combined(Rollback a, Rollback b) {
-  for (const Rollback first : {Rollback::kRemoteMarkRemains, Rollback::kPending, Rollback::kComplete}) {
+  for (const Rollback first : {Rollback::kPending, Rollback::kRemoteMarkRemains, Rollback::kComplete}) {
     if (a == first || b == first) return first;
   }
   return Rollback::kNothingToDo;
@@ -220,6 +220,7 @@ Plan StatefulHandoff::plan(const Context& context) const {
   }
   if (const auto point = hook_before_plan(context)) {
     const PolicyHooks hooks = policy_hooks(context);
+    if (hooks.state == PolicyHooks::State::kUnusable) return {Next::kWait, {}, hooks.problem};
     const HookRun run = hook_run(context, hooks, *point);
     if (run.state == HookRun::State::kDue) return act_now(hook_action(context, hooks, *point));
     if (!run.over()) return {Next::kWait, {}};
@@ -234,6 +235,11 @@ Observation StatefulHandoff::observe(const Context& context) const {
   const auto point = hook_before_plan(context);
   if (!point) return seen;
   const PolicyHooks hooks = policy_hooks(context);
+  if (hooks.state == PolicyHooks::State::kUnusable) {
+    if (!seen.failed) seen.failed = RemoteFailure{"PolicyUnusable", hooks.problem, false};
+    return seen;
+  }
+  for (auto& ref : hook_memory_refs(context, hooks)) seen.refs.push_back(std::move(ref));
   if (!hooks.at(*point)) return seen;
   const HookRun run = hook_run(context, hooks, *point);
   for (auto& ref : hook_refs(context, hooks, *point, run)) seen.refs.push_back(std::move(ref));

@@ -93,6 +93,11 @@ class Hooks : public Rig {
     const auto object = cluster->store().get(kube::kJobs, {"shop", job_name(name, point)});
     return object ? *object : Json();
   }
+  void delete_policy() {
+    const auto answer =
+        server->handle(kube::delete_request(kube::kPolicies, {"", "safe"}, ""), {"admin", {}, "kubectl"});
+    EXPECT_EQ(answer.status, 200) << answer.body;
+  }
   /// Jobs that our creates made, by the server's journal.
   std::size_t jobs_made() const {
     std::size_t made = 0;
@@ -191,6 +196,45 @@ TEST_F(HookScenario, APolicyThatIsNotThereFailsClosed) {
   expect_end(name, Phase::kFailed, "NotEvictable");
   EXPECT_TRUE(evictions().empty());
   EXPECT_TRUE(service.calls.empty());
+}
+
+TEST_F(HookScenario, APolicyThatGoesWhileItsPreJobRunsKeepsThePod) {
+  const std::string name = begin({{"pre", job_hook("500")}, {"undo", webhook()}});
+  ASSERT_TRUE(run_until([&] { return ref(name, "preHook") == "Running"; }, seconds(30)));
+  delete_policy();
+  expect_end(name, Phase::kFailed, "HandoffFailed");
+  EXPECT_NE(get(name).status.message.find("PolicyUnusable: there is no policy safe"), std::string::npos);
+  EXPECT_EQ(job(name, "pre")["spec"]["activeDeadlineSeconds"], 1) << "and its Job does not run on";
+  EXPECT_EQ(service.calls, std::vector<std::string>{"/v1/hooks/undo"}) << "what the attempt remembers of the policy";
+  EXPECT_EQ(condition(name, "RollbackComplete"), "Complete");
+  EXPECT_TRUE(pod_exists(pod));
+  EXPECT_TRUE(evictions().empty());
+}
+
+TEST_F(HookScenario, AnUndoJobThatWentWithItsPolicyIsTold) {
+  const std::string name = begin({{"pre", webhook()}, {"migrate", job_hook("500")}, {"undo", job_hook("5")}});
+  ASSERT_TRUE(run_until([&] { return ref(name, "migrateHook") == "Running"; }, seconds(60)));
+  edit(
+      kube::kPolicies, "safe", [](Json& policy) { policy["spec"]["evacuation"]["hooks"]["pre"]["newer"] = true; }, "");
+  expect_end(name, Phase::kFailed, "HandoffFailed");
+  const auto end = get(name);
+  const auto* rollback = api::find_condition(end.status.conditions, "RollbackComplete");
+  ASSERT_TRUE(rollback);
+  EXPECT_EQ(rollback->reason, "RemoteMarkRemains");
+  EXPECT_NE(rollback->message.find("undo hook"), std::string::npos) << rollback->message;
+  EXPECT_TRUE(pod_exists(pod));
+  EXPECT_TRUE(evictions().empty());
+  EXPECT_EQ(jobs_made(), 1u);
+}
+
+TEST_F(HookScenario, APostWebhookIsCalledThoughItsPolicyHasGone) {
+  service.script = {{200, R"({"done":true})", {}, ""}};
+  const std::string name = begin({{"pre", webhook()}, {"post", webhook()}});
+  ASSERT_TRUE(
+      run_until([&] { return phase(name) == Phase::kEvicting || phase(name) == Phase::kVerifying; }, seconds(60)));
+  delete_policy();
+  expect_end(name, Phase::kSucceeded, "Evicted");
+  EXPECT_EQ(service.calls, (std::vector<std::string>{"/v1/hooks/pre", "/v1/hooks/post"}));
 }
 
 TEST_F(HookScenario, APreHookMayTakeLongerThanPreparing) {

@@ -6,6 +6,7 @@
 
 #include "api/descheduler_policy.hpp"
 #include "evictors/hook_job.hpp"
+#include "evictors/hook_memory.hpp"
 #include "evictors/stateful_handoff.hpp"
 #include "objects.hpp"
 
@@ -433,6 +434,154 @@ TEST(PostHook, WaitsForTheReplacementAndEndsTheEvacuation) {
   EXPECT_FALSE(arrival.unfinished || arrival.action || arrival.failed);
   scene.of.status.refs = {{"postHook", "Failed: 400"}};
   EXPECT_TRUE(StatefulHandoff().verify(scene.look()).failed);
+}
+
+// --- the policy goes while an attempt runs
+
+/// What `hooks` look like in status.refs, as the attempt's first look writes it.
+std::string memory_of(const Json& hooks) {
+  Hooked scene(hooks);
+  scene.of.status.evictor = "stateful-handoff";
+  scene.of.status.adapter = "none";
+  scene.remember(scene.observe().refs);
+  return scene.ref("hooks");
+}
+
+TEST(HookMemory, IsWrittenBeforeAnyHookBegins) {
+  EXPECT_EQ(memory_of({{"pre", kJobHook}, {"undo", kWebhook}}), "pre=job 600 4 Abort, undo=webhook 60 1 Abort backup");
+  EXPECT_EQ(memory_of(Json::object()), "none");
+  Hooked scene(Json{{"pre", kJobHook}});
+  scene.jobs["pre"] = nullptr;
+  EXPECT_EQ(scene.observe().refs.front().first, "hooks");
+  scene.remember(scene.observe().refs);
+  EXPECT_TRUE(scene.observe().refs.empty()) << "once is enough";
+}
+
+TEST(HookMemory, RecallsWhatItWroteAndNothingElse) {
+  api::EvacuationHooks hooks;
+  hooks.pre = api::Hook{"", R"({"spec":{}})", seconds(3600), seconds(86400), 20, api::HookFailurePolicy::kIgnore};
+  hooks.migrate = hooks.pre;
+  hooks.post = api::Hook{std::string(63, 's'), "", seconds(3600), seconds(86400), 20, api::HookFailurePolicy::kIgnore};
+  hooks.undo = hooks.post;
+  const std::string text = evictors::remembered_hooks(hooks);
+  EXPECT_LE(text.size(), 512u) << "the longest there is fits into a ref";
+  hooks.pre->job_template_json.clear();
+  hooks.migrate->job_template_json.clear();
+  EXPECT_EQ(evictors::recalled_hooks(text), hooks);
+  EXPECT_EQ(evictors::recalled_hooks("none"), api::EvacuationHooks{});
+  for (const char* alien : {"", "x", "pre", "pre=", "pre=job", "pre=job 1 1 Abort x", "pre=job 0 1 Abort",
+                            "pre=job 1 99 Abort", "pre=job 1 1 Maybe", "pre=webhook 1 1 Abort", "last=job 1 1 Abort",
+                            "pre=webhook 1 1 Abort ../x", "pre=job 1 1 Abort,undo=job 1 1 Abort", "none, none"}) {
+    EXPECT_FALSE(evictors::recalled_hooks(alien)) << alien;
+  }
+}
+
+struct LostPolicyRow {
+  const char* name;
+  EvacuationPhase phase;
+  const char* known;  ///< status.refs hooks
+  bool fails;
+};
+class LostPolicy : public testing::TestWithParam<std::tuple<LostPolicyRow, bool>> {};
+
+TEST_P(LostPolicy, KeepsThePod) {
+  const auto& [row, gone] = GetParam();
+  Hooked scene(gone ? Json::object() : Json{{"pre", {{"webhook", 7}}}}, row.phase);
+  if (gone) scene.policy_status = 404;
+  scene.of.status.evictor = "stateful-handoff";
+  scene.of.status.adapter = "none";
+  scene.of.status.refs = {{"preHook", "Running"}};
+  if (*row.known) scene.of.status.refs.emplace_back("hooks", row.known);
+  const auto seen = scene.observe();
+  EXPECT_EQ(seen.failed.has_value(), row.fails);
+  if (!row.fails) return;
+  EXPECT_EQ(seen.failed->reason, "PolicyUnusable");
+  EXPECT_FALSE(seen.failed->retryable);
+  EXPECT_NE(seen.failed->message.find("policy safe"), std::string::npos);
+  EXPECT_EQ(scene.action(), "wait") << "whatever the failure leads to: no eviction";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Hooks, LostPolicy,
+    testing::Combine(
+        testing::Values(LostPolicyRow{"Preparing", EvacuationPhase::kPreparing, "pre=job 600 4 Abort", true},
+                        LostPolicyRow{"Requesting", EvacuationPhase::kRequesting, "pre=job 600 4 Abort", true},
+                        LostPolicyRow{"InProgress", EvacuationPhase::kInProgress, "pre=job 600 4 Abort", true},
+                        LostPolicyRow{"Forgotten", EvacuationPhase::kRequesting, "", true},
+                        LostPolicyRow{"HadNoHooks", EvacuationPhase::kRequesting, "none", false}),
+        testing::Bool()),
+    [](const auto& info) {
+      return std::string(std::get<0>(info.param).name) + (std::get<1>(info.param) ? "Gone" : "Undecodable");
+    });
+
+TEST(UndoHook, RunsAfterItsPolicyHasGoneIfItIsAWebhook) {
+  Hooked scene(Json::object(), EvacuationPhase::kAborting);
+  scene.policy_status = 404;
+  scene.of.status.refs = {{"hooks", memory_of({{"pre", kJobHook}, {"undo", kWebhook}})}, {"preHook", "Running"}};
+  scene.jobs["pre"] = job(Json::array());
+  const auto reads = StatefulHandoff().reads(scene.look());
+  EXPECT_TRUE(std::any_of(reads.begin(), reads.end(), [](const auto& each) { return each.name == "job-pre"; }));
+  auto undo = StatefulHandoff().undo(scene.look());
+  ASSERT_EQ(undo.size(), 1u);
+  EXPECT_EQ(undo[0].name, "StopHookJobPre") << "its Job is known, too";
+  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kPending);
+  scene.jobs["pre"] = job(ended("Failed", "DeadlineExceeded"));
+  undo = StatefulHandoff().undo(scene.look());
+  ASSERT_EQ(undo.size(), 1u);
+  EXPECT_EQ(undo[0].service, "backup");
+  scene.remember(
+      StatefulHandoff().classify(scene.look(), undo[0], kube::Response{200, R"({"done":true})", {}, ""}).refs);
+  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kComplete);
+}
+
+TEST(UndoHook, ThatNobodyCanRunAnyMoreIsTold) {
+  struct Row {
+    const char* what;
+    std::string known;
+    Rollback end;
+  };
+  Json ignored = kJobHook;
+  ignored["failurePolicy"] = "Ignore";
+  for (const Row& row : {Row{"a Job", memory_of({{"pre", kWebhook}, {"undo", kJobHook}}), Rollback::kRemoteMarkRemains},
+                         Row{"an ignored Job", memory_of({{"pre", kWebhook}, {"undo", ignored}}), Rollback::kComplete},
+                         Row{"there was none", memory_of({{"pre", kWebhook}}), Rollback::kComplete},
+                         Row{"nobody knows", "", Rollback::kRemoteMarkRemains}}) {
+    Hooked scene(Json::object(), EvacuationPhase::kAborting);
+    scene.policy_status = 404;
+    scene.of.status.refs = {{"preHook", "Succeeded"}};
+    if (!row.known.empty()) scene.of.status.refs.emplace_back("hooks", row.known);
+    scene.jobs["undo"] = nullptr;
+    EXPECT_EQ(StatefulHandoff().undone(scene.look()), row.end) << row.what;
+    EXPECT_TRUE(StatefulHandoff().undo(scene.look()).empty()) << row.what;
+  }
+}
+
+TEST(UndoHook, ThatCannotRunKeepsNobodyFromTakingTheAdaptersMarkBack) {
+  Hooked scene(Json::object(), EvacuationPhase::kAborting);
+  scene.policy_status = 404;
+  scene.of.status.adapter = "strimzi";
+  scene.of.status.request_sent_at = kNoon;
+  scene.of.status.refs = {{"preHook", "Succeeded"}, {"hooks", memory_of({{"pre", kWebhook}, {"undo", kJobHook}})}};
+  scene.jobs["undo"] = nullptr;
+  scene.target = pod({{"strimzi.io/manual-rolling-update", "true"}, {"evacuator.dev/evacuation-token", kToken}});
+  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kPending);
+  ASSERT_EQ(StatefulHandoff().undo(scene.look()).size(), 1u);
+  EXPECT_EQ(StatefulHandoff().undo(scene.look())[0].name, "RemoveMark");
+}
+
+TEST(PostHook, RunsAfterItsPolicyHasGoneIfItIsAWebhook) {
+  Hooked scene(Json::object(), EvacuationPhase::kVerifying);
+  scene.no_pod = true;
+  scene.policy_status = 404;
+  api::set_condition(scene.of.status.conditions, {"ReplacementReady", api::ConditionStatus::kTrue, "Ready", "", 0, {}},
+                     kNoon);
+  scene.of.status.refs = {{"hooks", memory_of({{"post", kWebhook}})}};
+  ASSERT_TRUE(StatefulHandoff().verify(scene.look()).action);
+  scene.of.status.refs = {{"hooks", memory_of({{"post", kJobHook}})}};
+  scene.jobs["post"] = nullptr;
+  const auto arrival = StatefulHandoff().verify(scene.look());
+  ASSERT_TRUE(arrival.failed) << "failurePolicy Abort: told as a failure";
+  EXPECT_EQ(arrival.failed->reason, "PostHookFailed");
 }
 
 TEST(PostHook, DoesNotHoldAnEvacuationWhosePolicyIsGone) {

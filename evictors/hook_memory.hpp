@@ -1,0 +1,24 @@
+#pragma once
+
+/// What an attempt remembers of its policy's hooks, should the policy go before the attempt has ended (ADR 0010). Pure;
+/// part of handoff_hooks.hpp.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/hooks.hpp"
+
+namespace evictors {
+
+/// Key of status.refs.
+inline constexpr std::string_view kHooksRef = "hooks";
+
+/// "pre=job 600 2 Abort, undo=webhook 60 1 Abort backup": kind, timeout in seconds, retries, failure policy, service.
+/// "none" without hooks. Always fits into a ref; never holds a Job's template.
+std::string remembered_hooks(const api::EvacuationHooks& hooks);
+
+/// The way back; a Job comes without template, so none can be made of it. nullopt: `text` is none of ours.
+std::optional<api::EvacuationHooks> recalled_hooks(std::string_view text);
+
+}  // namespace evictors
