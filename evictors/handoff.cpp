@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "api/well_known.hpp"
+#include "base/text.hpp"
 
 namespace evictors {
 namespace {
@@ -38,9 +39,9 @@ std::optional<base::seconds> read_timeout(std::string_view text) {
 
 /// The part of a value after "<token><separator>"; "" for the bare token; nullopt for another token or nonsense.
 std::optional<std::string_view> payload(const api::Pod& pod, std::string_view key, std::string_view token,
-                                        char separator, std::size_t max_size = kMaxHandoffValue) {
+                                        char separator, std::size_t most = kMaxHandoffValue) {
   const std::string* found = pod.meta.annotations.find(key);
-  if (!found || token.empty() || found->size() > max_size) return std::nullopt;
+  if (!found || token.empty() || found->size() > most) return std::nullopt;
   const std::string_view value = trimmed(*found);
   if (!value.starts_with(token)) return std::nullopt;
   if (value.size() == token.size()) return std::string_view();
@@ -60,14 +61,15 @@ bool is_camel_case(std::string_view text) {
 }
 
 std::optional<RemoteFailure> read_failure(const api::Pod& pod, std::string_view token) {
-  const auto rest = payload(pod, names::kHandoffFailed, token, ':', kMaxHandoffValue + kMaxHandoffMessage);
+  // However long: a failure that is not heard leaves the pod's owner waiting for us, and us for him.
+  const auto rest = payload(pod, names::kHandoffFailed, token, ':', std::string::npos);
   if (!rest) return std::nullopt;
   const auto colon = rest->find(':');
   const std::string_view reason = rest->substr(0, colon);
   RemoteFailure failure;
   failure.reason = is_camel_case(reason) ? std::string(reason) : "HandoffFailed";
   failure.retryable = failure.reason.starts_with("Retryable");
-  if (colon != std::string_view::npos) failure.message = rest->substr(colon + 1);
+  if (colon != std::string_view::npos) failure.message = base::short_text(rest->substr(colon + 1), kMaxHandoffMessage);
   return failure;
 }
 

@@ -121,6 +121,12 @@ TEST(HandoffState, ReadsFailures) {
   EXPECT_EQ(failed("e5b3.1:not camel:x"), (evictors::RemoteFailure{"HandoffFailed", "x", false}));
   EXPECT_EQ(failed("e5b3.1"), (evictors::RemoteFailure{"HandoffFailed", "", false}));
   EXPECT_EQ(failed("e5b3.0:DiskFull:x"), std::nullopt);
+  const auto long_story = failed("e5b3.1:Broken:" + std::string(300'000, 'x'));
+  ASSERT_TRUE(long_story) << "a failure is heard however long it is told";
+  EXPECT_EQ(*long_story, (evictors::RemoteFailure{"Broken", std::string(1024, 'x'), false}));
+  const auto no_story = failed("e5b3.1:" + std::string(300'000, 'x'));
+  EXPECT_EQ(no_story, (evictors::RemoteFailure{"HandoffFailed", "", false}));
+  EXPECT_EQ(failed("e5b3.10:Broken:" + std::string(300'000, 'x')), std::nullopt);
 }
 
 // --- probe
