@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+
 #include "controllers/evacuation_draft.hpp"
 
 namespace controllers {
@@ -38,7 +41,20 @@ void follow_life(Draft& draft, const evictors::Observation& remote) {
     draft.condition("Progressing", ConditionStatus::kTrue, "Heartbeat", remote.message);
 }
 
-/// Waiting in the remote side's queue costs nothing of the total timeout; the clock is moved on when it ends.
+/// In status.refs: the seconds that earlier spells in the remote side's queue took in this attempt.
+constexpr std::string_view kQueuedRef = "queuedSeconds";
+
+base::seconds queued_before(const Draft& draft) {
+  constexpr std::int64_t kMost = 1'000'000'000;
+  std::int64_t seconds = 0;
+  for (const auto& [name, value] : draft.status().refs) {
+    if (name == kQueuedRef) std::from_chars(value.data(), value.data() + value.size(), seconds);
+  }
+  return base::seconds(std::clamp<std::int64_t>(seconds, 0, kMost));
+}
+
+/// Waiting in the remote side's queue costs nothing of the total timeout; the clock is moved on when it ends. All
+/// spells of an attempt share timeouts.queue: whoever flips in and out of the queue for ever gains nothing by it.
 void follow_queue(Draft& draft, const evictors::Observation& remote) {
   auto& status = draft.status();
   if (remote.queued) {
@@ -49,6 +65,8 @@ void follow_queue(Draft& draft, const evictors::Observation& remote) {
   const base::Duration waited = draft.now() - *status.queued_since;
   if (status.in_progress_since) *status.in_progress_since += waited;
   if (status.deadline) *status.deadline += waited;
+  const base::seconds in_all = queued_before(draft) + std::chrono::ceil<base::seconds>(waited);
+  draft.remember({{std::string(kQueuedRef), std::to_string(in_all.count())}});
   status.queued_since.reset();
 }
 
@@ -170,7 +188,7 @@ std::optional<Step> check_remote_deadlines(Draft& draft, const evictors::Observa
     auto& deadline = draft.status().deadline;
     if (!deadline) deadline = draft.now() + draft.timeouts().total;
     if (const auto& since = draft.status().queued_since) {
-      const base::TimePoint due = *since + draft.timeouts().queue;
+      const base::TimePoint due = *since + std::max(draft.timeouts().queue - queued_before(draft), base::seconds(0));
       draft.wake_at_deadline(due);
       if (!draft.expired(due)) return std::nullopt;
       return timed_out(draft, reason::kProgressTimeout,

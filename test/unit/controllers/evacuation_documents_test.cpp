@@ -102,6 +102,36 @@ TEST_F(Documents, TheQueueItselfIsBounded) {
   EXPECT_NE(status().message.find("queued"), std::string::npos) << status().message;
 }
 
+TEST_F(Documents, TheQueueIsBoundedOverAllItsSpells) {
+  tick();
+  base::Duration queued{};
+  for (int spell = 0; spell < 1000 && status().phase == Phase::kInProgress; ++spell) {
+    script.remote.queued = true;
+    tick(base::milliseconds(100));  // it flips for ever
+    script.remote.queued = false;
+    queued += base::milliseconds(3500);
+    tick(base::milliseconds(3500));
+  }
+  EXPECT_EQ(status().phase, Phase::kFailed);
+  EXPECT_EQ(status().reason, "ProgressTimeout");
+  EXPECT_LE(queued, seconds(3600));
+  EXPECT_LE(now, kNoon + seconds(3600 + 600 + 10)) << "timeouts.queue and timeouts.total, once each";
+}
+
+TEST_F(Documents, ANewAttemptHasAQueueTimeOfItsOwn) {
+  status().refs = {{"queuedSeconds", "3600"}};
+  script.remote.queued = true;
+  tick();
+  EXPECT_EQ(status().phase, Phase::kFailed) << "nothing is left of it";
+  seen.evacuation.meta.finalizers = {"evacuator.dev/evacuation"};
+  status().phase = Phase::kBackoff;
+  status().abort.reset();
+  seen.evacuation.spec.retry.max_attempts = 5;
+  seen.slot.state = controllers::Slot::State::kGranted;
+  tick(std::chrono::hours(1));
+  EXPECT_TRUE(status().refs.empty());
+}
+
 TEST_F(Documents, TheEtaIsTheRemoteSidesWordElseItsProgressElseThePast) {
   tick();
   EXPECT_EQ(status().expected_completion_at, std::nullopt);
