@@ -128,12 +128,28 @@ Step on_applied(Draft& draft, const evictors::Action& action) {
   return enter_in_progress(draft, "HandoffRequested", "the pod's owner was asked to hand over");
 }
 
+/// A plain no is asked about less and less often: only somebody's hand can turn it into a yes (I15).
+base::Duration aftermath_delay(const evictors::Verdict& verdict, int tries) {
+  constexpr base::seconds kFirst{5};
+  constexpr base::seconds kMost{60};
+  if (evictors::is_blocked(verdict.answer))
+    return std::max<base::Duration>(evictors::blocked_delay(verdict, tries, 0), base::seconds(1));
+  base::seconds delay = kFirst;
+  for (int i = 1; i < tries && delay < kMost; ++i) delay *= 2;
+  return std::min(delay, kMost);
+}
+
 /// A call that takes something back or cleans up: failing it only means trying again until the phase's deadline.
 Step on_aftermath(Draft& draft, const evictors::Verdict& verdict) {
-  if (verdict.answer == ResponseClass::kApplied) return Step::kSettled;
+  const bool done = verdict.answer == ResponseClass::kApplied;
+  if (draft.phase() == EvacuationPhase::kAborting) {
+    const auto& last = draft.status().last_response;
+    draft.condition("RollbackComplete", ConditionStatus::kFalse, "InProgress",
+                    done || !last ? std::string() : fmt::format("{} {}", last->code, last->message));
+  }
+  if (done) return Step::kSettled;
   const int tries = ++draft.status().blocked_count;
-  const auto delay = evictors::blocked_delay(verdict, tries, 0);
-  draft.status().next_action_at = draft.now() + std::max<base::Duration>(delay, base::seconds(1));
+  draft.status().next_action_at = draft.now() + aftermath_delay(verdict, tries);
   return Step::kSettled;
 }
 

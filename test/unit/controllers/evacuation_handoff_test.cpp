@@ -228,6 +228,24 @@ TEST(Handoff, AnAbortThatIsRefusedIsToldWithItsAnswer) {
   EXPECT_NE(message.find("cannot patch resource pods"), std::string::npos) << message;
 }
 
+TEST(Handoff, ARefusedAbortIsRepeatedLessAndLessOften) {
+  Life life = acknowledged();
+  life.cancel();
+  life.tick();
+  int calls = 0;
+  while (life.phase() == Phase::kAborting && calls < 1000) {
+    if (life.action() == "Abort") {
+      ++calls;
+      life.answer(403, status_body(403, "cannot patch resource pods"));
+      EXPECT_NE(life.condition("RollbackComplete")->message.find("403"), std::string::npos) << "told while it lasts";
+    }
+    life.advance(seconds(1));
+    life.tick();
+  }
+  EXPECT_EQ(calls, 8) << "after 5, 10, 20, 40, 60, 60 and 60 seconds";
+  EXPECT_EQ(life.condition_reason("RollbackComplete"), "AbortTimeout");
+}
+
 TEST(Handoff, AHeartbeatThatDoesNotChangeIsNone) {
   Life life = acknowledged({handoff("timeout", "10h")});
   const auto first = life.now;
