@@ -548,6 +548,7 @@ void Server::stop() {
       if (auto connection = weak.lock()) running.push_back(std::move(connection));
     }
   }
+  if (!impl_->started) return;  // nobody would run what is posted, and it would hold the server for ever
   asio::post(impl_->io, [impl = impl_] {
     error_code ignored;
     impl->acceptor.close(ignored);
@@ -555,7 +556,7 @@ void Server::stop() {
   });
   for (const auto& connection : running) connection->close();
   running.clear();
-  if (impl_->started) {
+  {
     std::unique_lock lock(impl_->shared->mutex);
     impl_->shared->stopping = true;
     impl_->shared->streams_done.wait(lock, [&] { return impl_->shared->streams == 0; });
