@@ -128,6 +128,22 @@ PlannedMove planned_move_of(const Json& json) {
           lenient::text(json, "reason")};
 }
 
+RefusedPod refused_pod_of(const Json& json) {
+  const auto number = [&](const char* name) {
+    return json.contains(name) ? std::optional(lenient::integer(json, name)) : std::nullopt;
+  };
+  return {.ns = lenient::text(json, "namespace"),
+          .pod = lenient::text(json, "pod"),
+          .uid = lenient::text(json, "uid"),
+          .node = lenient::text(json, "node"),
+          .strategy = lenient::text(json, "strategy"),
+          .reason = lenient::text(json, "reason"),
+          .message = lenient::text(json, "message"),
+          .subject = lenient::text(json, "subject"),
+          .wanted = number("wanted"),
+          .available = number("available")};
+}
+
 CooldownRecord cooldown_record_of(const Json& json) {
   CooldownRecord record{lenient::text(json, "subject"), {}};
   if (const Json* times = lenient::array(json, "times")) {
@@ -170,6 +186,11 @@ DeschedulerPolicyStatus policy_status_of(const Json& json) {
     }
   }
   status.plan_truncated = lenient::boolean(json, "planTruncated");
+  if (const Json* refusals = lenient::array(json, "refusals")) {
+    for (const Json& item : *refusals) {
+      if (item.is_object()) status.refusals.push_back(refused_pod_of(item));
+    }
+  }
   if (const Json* cooldowns = lenient::array(json, "cooldowns")) {
     for (const Json& item : *cooldowns) {
       if (item.is_object()) status.cooldowns.push_back(cooldown_record_of(item));
@@ -305,6 +326,18 @@ Json encode_spec(const DeschedulerPolicySpec& spec) {
   return json;
 }
 
+Json encode_refused_pod(const RefusedPod& refused) {
+  Json json = {{"namespace", refused.ns}, {"pod", refused.pod}, {"uid", refused.uid}};
+  put_text(json, "node", refused.node);
+  put_text(json, "strategy", refused.strategy);
+  put_text(json, "reason", refused.reason);
+  put_text(json, "message", refused.message);
+  put_text(json, "subject", refused.subject);
+  if (refused.wanted) json["wanted"] = *refused.wanted;
+  if (refused.available) json["available"] = *refused.available;
+  return json;
+}
+
 Json encode_status(const DeschedulerPolicyStatus& status) {
   Json json = {
       {"observedGeneration", status.observed_generation}, {"active", status.active}, {"evicted", status.evicted}};
@@ -323,6 +356,9 @@ Json encode_status(const DeschedulerPolicyStatus& status) {
     json["cooldowns"].push_back({{"subject", record.subject}, {"times", std::move(times)}});
   }
   if (status.plan_truncated || rows < status.plan.size()) json["planTruncated"] = true;
+  for (std::size_t i = 0; i < std::min(status.refusals.size(), kMaxPublishedRefusals); ++i) {
+    json["refusals"].push_back(encode_refused_pod(status.refusals[i]));
+  }
   return json;
 }
 

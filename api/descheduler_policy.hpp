@@ -166,6 +166,21 @@ struct PlannedMove {
   friend bool operator==(const PlannedMove&, const PlannedMove&) = default;
 };
 
+/// A pod that a strategy wanted to move, and why it stays.
+struct RefusedPod {
+  std::string ns;
+  std::string pod;
+  std::string uid;
+  std::string node;
+  std::string strategy;
+  std::string reason;                       ///< CamelCase, the rule
+  std::string message;                      ///< with the numbers
+  std::string subject{};                    ///< the budget, taint, label… that the rule is about; "": the pod itself
+  std::optional<std::int64_t> wanted{};     ///< what the rule asks for, in the unit of `message`
+  std::optional<std::int64_t> available{};  ///< what there is
+  friend bool operator==(const RefusedPod&, const RefusedPod&) = default;
+};
+
 /// When something was evacuated lately, kept because Evacuations are deleted after their time to live.
 struct CooldownRecord {
   std::string subject;                 ///< "vm/<ns>/<name>", "pod/<ns>/<name>", "workload/<ns>/<group>"
@@ -198,6 +213,7 @@ struct DeschedulerPolicyStatus {
   PolicyCircuit circuit;
   std::vector<PlannedMove> plan;
   bool plan_truncated = false;
+  std::vector<RefusedPod> refusals;       ///< of the last cycle, the first kMaxPublishedRefusals; last_cycle counts all
   std::vector<CooldownRecord> cooldowns;  ///< sorted by subject
   friend bool operator==(const DeschedulerPolicyStatus&, const DeschedulerPolicyStatus&) = default;
 };
@@ -220,6 +236,7 @@ inline base::Result<DeschedulerPolicy> decode_descheduler_policy(const char* jso
 }
 Json encode_spec(const DeschedulerPolicySpec& spec);
 Json encode_status(const DeschedulerPolicyStatus& status);
+Json encode_refused_pod(const RefusedPod& refused);
 Json encode_descheduler_policy(const DeschedulerPolicy& policy);
 
 /// Everything the CRD's schema and CEL rules say, plus what they cannot, without the strategies' args
@@ -230,5 +247,6 @@ FieldErrors check_descheduler_policy(const Json& object, const std::vector<std::
 
 /// Rows of status.plan that are published.
 inline constexpr std::size_t kMaxPublishedPlan = 100;
+inline constexpr std::size_t kMaxPublishedRefusals = 100;
 
 }  // namespace api

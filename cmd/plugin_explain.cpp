@@ -55,7 +55,7 @@ bool take_from_plan(const planning::Plan& plan, const std::string& uid, PolicyOp
     opinion.target = move->to;
     return true;
   }
-  const auto refusal = std::ranges::find(plan.refusals, uid, &planning::PodRefusal::uid);
+  const auto refusal = std::ranges::find(plan.refusals, uid, &api::RefusedPod::uid);
   if (refusal == plan.refusals.end()) return false;
   opinion.verdict = PolicyVerdict::kRefused;
   opinion.strategy = refusal->strategy;

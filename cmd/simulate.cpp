@@ -40,7 +40,7 @@ std::string moves_table(const planning::Plan& plan) {
 
 std::string refusals_table(const planning::Plan& plan) {
   Table table({"NAMESPACE", "POD", "NODE", "STRATEGY", "REASON", "MESSAGE"});
-  for (const planning::PodRefusal& refusal : plan.refusals) {
+  for (const api::RefusedPod& refusal : plan.refusals) {
     table.add_row({refusal.ns, refusal.pod, refusal.node, refusal.strategy, refusal.reason, refusal.message});
   }
   return table.render();
@@ -118,14 +118,8 @@ api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& 
                                {"strategy", move.strategy},
                                {"reason", move.reason}});
   }
-  for (const planning::PodRefusal& refusal : plan.refusals) {
-    report["refusals"].push_back({{"namespace", refusal.ns},
-                                  {"pod", refusal.pod},
-                                  {"uid", refusal.uid},
-                                  {"node", refusal.node},
-                                  {"strategy", refusal.strategy},
-                                  {"reason", refusal.reason},
-                                  {"message", refusal.message}});
+  for (const api::RefusedPod& refusal : plan.refusals) {
+    report["refusals"].push_back(api::encode_refused_pod(refusal));
   }
   for (const api::ReasonCount& refused : plan.refused) {
     report["refused"].push_back({{"reason", refused.reason}, {"count", refused.count}});

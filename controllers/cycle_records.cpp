@@ -31,12 +31,15 @@ audit::Record record_of_nomination(const api::DeschedulerPolicy& policy, const a
   return record;
 }
 
-audit::Record record_of_refusal(const api::DeschedulerPolicy& policy, const planning::PodRefusal& refusal,
+audit::Record record_of_refusal(const api::DeschedulerPolicy& policy, const api::RefusedPod& refusal,
                                 const std::string& cycle) {
   audit::Record record = policy_record(policy.meta, "PodRefused", audit::decision::kRefused, refusal.reason);
   record.object = {"Pod", refusal.ns, refusal.pod, refusal.uid};
   record.detail = {
       {"cycle", cycle}, {"node", refusal.node}, {"strategy", refusal.strategy}, {"message", refusal.message}};
+  if (!refusal.subject.empty()) record.detail["subject"] = refusal.subject;
+  if (refusal.wanted) record.detail["wanted"] = std::to_string(*refusal.wanted);
+  if (refusal.available) record.detail["available"] = std::to_string(*refusal.available);
   return record;
 }
 
@@ -64,7 +67,7 @@ std::vector<audit::Record> news_of_cycle(const api::DeschedulerPolicy& policy, c
     if (is_news({move.strategy, "", move.uid})) news.push_back(record_of_nomination(policy, move, cycle));
   }
   for (std::size_t i = 0; i < std::min(outcome.refusals.size(), kMaxAuditedPods); ++i) {
-    const planning::PodRefusal& refusal = outcome.refusals[i];
+    const api::RefusedPod& refusal = outcome.refusals[i];
     if (is_news({refusal.strategy, refusal.reason, refusal.uid}))
       news.push_back(record_of_refusal(policy, refusal, cycle));
   }

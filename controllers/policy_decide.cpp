@@ -166,6 +166,8 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
     const std::size_t shown = std::min(outcome->moves.size(), api::kMaxPublishedPlan);
     next.plan.assign(outcome->moves.begin(), outcome->moves.begin() + static_cast<std::ptrdiff_t>(shown));
     next.plan_truncated = shown < outcome->moves.size();
+    const std::size_t told = std::min(outcome->refusals.size(), api::kMaxPublishedRefusals);
+    next.refusals.assign(outcome->refusals.begin(), outcome->refusals.begin() + static_cast<std::ptrdiff_t>(told));
     api::set_condition(next.conditions, degraded(outcome->problems, generation), now);
   } else if (policy.spec.suspend) {
     next.observed_generation = generation;
@@ -188,6 +190,7 @@ api::DeschedulerPolicyStatus invalid_status(const api::DeschedulerPolicyStatus& 
   next.next_cycle_time.reset();
   next.plan.clear();
   next.plan_truncated = false;
+  next.refusals.clear();
   api::set_condition(next.conditions,
                      condition("Ready", false, "InvalidSpec", std::string(problem.substr(0, 32'000)), generation), now);
   return next;

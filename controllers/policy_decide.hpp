@@ -57,9 +57,9 @@ TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& eva
 /// What one planning cycle brought.
 struct CycleOutcome {
   api::LastCycle summary;
-  std::vector<api::PlannedMove> moves;  ///< all of them, in order; the status shows the first kMaxPublishedPlan
-  std::vector<std::string> problems;    ///< strategies or creations that failed
-  std::vector<planning::PodRefusal> refusals{};  ///< the first of them, for the audit log
+  std::vector<api::PlannedMove> moves;      ///< all of them, in order; the status shows the first kMaxPublishedPlan
+  std::vector<std::string> problems;        ///< strategies or creations that failed
+  std::vector<api::RefusedPod> refusals{};  ///< the first of them, for the audit log and the status
 };
 
 /// The Evacuation that carries out one planned move.

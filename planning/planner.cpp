@@ -148,7 +148,7 @@ class PlanSink final : public strategies::NominationSink {
   /// But where it would help the nominated pod to land is another question for each pod.
   Verdict offer_gang(const Gangs::Members& gang, PodIndex pod, std::string_view reason, const strategies::Goal& goal) {
     if (const auto known = refused_gangs_.find(&gang); known != refused_gangs_.end()) {
-      return refuse_as(pod, known->second.reason, known->second.message, Verdict::kRefused);
+      return refuse_gang_member(pod, known->second);
     }
     GangTrial trial({cluster_, input_.spec, evictability_, nodes_, input_.options.spend_pdbs}, outcome(), limits_,
                     budgets_);
@@ -163,7 +163,7 @@ class PlanSink final : public strategies::NominationSink {
       return Verdict::kAccepted;
     }
     if (!goal) refused_gangs_.emplace(&gang, trial.refusal());
-    return refuse_as(pod, trial.refusal().reason, trial.refusal().message, Verdict::kRefused);
+    return refuse_gang_member(pod, trial.refusal());
   }
 
   void accept_gang(const Gangs::Members& gang, const std::vector<GangTrial::Move>& moves, PodIndex nominated,
@@ -206,19 +206,31 @@ class PlanSink final : public strategies::NominationSink {
   }
 
   Verdict refuse(PodIndex pod, const Refusal& refusal, Verdict verdict) {
-    const bool shown = plan_.refusals.size() < input_.options.max_refusals;
-    return refuse_as(pod, refusal.reason, shown ? refusal.message() : std::string(), verdict);
-  }
-
-  Verdict refuse_as(PodIndex pod, std::string_view reason, std::string message, Verdict verdict) {
-    ++refused_[reason];
-    ++result_->refused;
-    if (plan_.refusals.size() < input_.options.max_refusals) {
-      const api::ObjectMeta& meta = cluster_.pod(pod).meta;
-      plan_.refusals.push_back({meta.ns, meta.name, meta.uid, name_of(cluster_.node_of(pod)), result_->strategy,
-                                std::string(reason), std::move(message)});
+    count_refusal(refusal.reason);
+    if (shows_refusals()) {
+      api::RefusedPod& row = plan_.refusals.emplace_back(row_of(pod, refusal.reason, refusal.message()));
+      if (refusal.names("{subject}")) row.subject = refusal.subject;
+      if (refusal.names("{wanted}")) row.wanted = refusal.wanted;
+      if (refusal.names("{available}")) row.available = refusal.available;
     }
     return verdict;
+  }
+
+  Verdict refuse_gang_member(PodIndex pod, const GangTrial::Reason& why) {
+    count_refusal(why.reason);
+    if (shows_refusals()) plan_.refusals.push_back(row_of(pod, why.reason, why.message));
+    return Verdict::kRefused;
+  }
+
+  void count_refusal(std::string_view reason) {
+    ++refused_[reason];
+    ++result_->refused;
+  }
+  bool shows_refusals() const { return plan_.refusals.size() < input_.options.max_refusals; }
+  api::RefusedPod row_of(PodIndex pod, std::string_view reason, std::string message) const {
+    const api::ObjectMeta& meta = cluster_.pod(pod).meta;
+    return {meta.ns,           meta.name,           meta.uid,          name_of(cluster_.node_of(pod)),
+            result_->strategy, std::string(reason), std::move(message)};
   }
 
   std::string name_of(NodeIndex node) const { return node == scheduling::kNoNode ? "" : cluster_.node(node).meta.name; }

@@ -38,18 +38,6 @@ struct PlanInput {
   const strategies::RestartHistory* restarts = nullptr;
 };
 
-/// A pod that a strategy wanted to move, and why it stays.
-struct PodRefusal {
-  std::string ns;
-  std::string pod;
-  std::string uid;
-  std::string node;
-  std::string strategy;
-  std::string reason;   ///< CamelCase
-  std::string message;  ///< with the numbers
-  friend bool operator==(const PodRefusal&, const PodRefusal&) = default;
-};
-
 /// Requests on one node, before and after the plan.
 struct NodeUtilization {
   struct Amount {
@@ -75,8 +63,8 @@ struct StrategyResult {
 
 struct Plan {
   std::vector<api::PlannedMove>
-      moves;                         ///< in the order they are to be made; `to` is a prediction, "" when nothing fits
-  std::vector<PodRefusal> refusals;  ///< the first max_refusals
+      moves;  ///< in the order they are to be made; `to` is a prediction, "" when nothing fits
+  std::vector<api::RefusedPod> refusals;  ///< the first max_refusals
   std::vector<api::ReasonCount> refused;  ///< all of them, sorted by reason
   std::vector<StrategyResult> strategies;
   std::vector<NodeUtilization> utilization;  ///< every node looked at, by name

@@ -17,6 +17,8 @@ struct Refusal {
   std::int64_t available = 0;
 
   std::string message() const;
+  /// True if the sentence has this placeholder.
+  bool names(std::string_view placeholder) const { return text.find(placeholder) != std::string_view::npos; }
 };
 
 }  // namespace scheduling

@@ -57,6 +57,12 @@ TEST(PolicyCodecTest, PublishesAtMostAHundredMoves) {
   EXPECT_EQ(json["planTruncated"], true);
 }
 
+TEST(PolicyCodecTest, PublishesAtMostAHundredRefusals) {
+  api::DeschedulerPolicyStatus status;
+  status.refusals.resize(101);
+  EXPECT_EQ(api::encode_status(status)["refusals"].size(), 100U);
+}
+
 TEST(PolicyCodecTest, ShowsReadinessInTheTable) {
   api::DeschedulerPolicyStatus status;
   EXPECT_FALSE(api::encode_status(status).contains("ready"));

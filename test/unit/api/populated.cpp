@@ -162,6 +162,7 @@ api::DeschedulerPolicyStatus populated_policy_status() {
   status.circuit = {3, "shop/web-1", "again", at(7), at(8)};
   status.plan = {{"shop", "web-1", "u-1", "n1", "n2", "PodLifeTime", "too old"}};
   status.plan_truncated = true;
+  status.refusals = {{"shop", "web-2", "u-2", "n1", "PodLifeTime", "PDBWouldBlock", "web allows none", "web", 2, 0}};
   status.cooldowns = {{"vm/shop/db-1", {at(2), at(4)}}};
   return status;
 }

@@ -187,7 +187,7 @@ api::DeschedulerPolicy policy(std::int64_t generation = 1) {
   return made;
 }
 
-planning::PodRefusal refusal(std::string uid, std::string reason = "PerCycleLimit") {
+api::RefusedPod refusal(std::string uid, std::string reason = "PerCycleLimit") {
   return {"shop", "web-" + uid, std::move(uid), "node-a", "PodLifeTime", std::move(reason), "7 of 7"};
 }
 

@@ -145,6 +145,18 @@ TEST(NextStatus, DoesNotChangeWhenNothingHappened) {
   EXPECT_EQ(next_status(seen, {}, nullptr, kNoon + seconds(10)), seen.status);
 }
 
+TEST(NextStatus, TellsTheFirstRefusalsOfTheLastCycle) {
+  CycleOutcome cycle = outcome(0);
+  cycle.refusals.resize(api::kMaxPublishedRefusals + 1,
+                        {"shop", "web-1", "u-1", "n1", "PodLifeTime", "NodeLimit", "7"});
+  auto seen = policy();
+  seen.status = next_status(seen, {}, &cycle, kNoon);
+  EXPECT_EQ(seen.status.refusals.size(), api::kMaxPublishedRefusals);
+  EXPECT_EQ(seen.status.refusals[0].reason, "NodeLimit");
+  const CycleOutcome quiet = outcome(0);
+  EXPECT_TRUE(next_status(seen, {}, &quiet, kNoon).refusals.empty());
+}
+
 TEST(NextStatus, SaysThatItIsSuspendedAndHasNoNextCycle) {
   auto halted = planned(kNoon);
   halted.spec.suspend = true;

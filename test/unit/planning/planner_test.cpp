@@ -236,8 +236,9 @@ TEST(PlanCycle, SpendsBudgets) {
   EXPECT_THAT(got.refused, ElementsAre(api::ReasonCount{"PDBWouldBlock", 1}));
   ASSERT_THAT(got.refusals, SizeIs(1));
   EXPECT_EQ(got.refusals[0],
-            (PodRefusal{"default", "w2", "uid-w2", "n2", "PodLifeTime", "PDBWouldBlock",
-                        "the PodDisruptionBudget web allows no more disruptions (2 pods healthy, 1 desired)"}));
+            (api::RefusedPod{"default", "w2", "uid-w2", "n2", "PodLifeTime", "PDBWouldBlock",
+                             "the PodDisruptionBudget web allows no more disruptions (2 pods healthy, 1 desired)",
+                             "web", 1, 2}));
 }
 
 TEST(PlanCycle, LetsPodsWaitForBudgetsOnRequest) {
