@@ -24,8 +24,15 @@ auto queue_order(const api::Pod& pod) {
                          pod.meta.name);
 }
 
+}  // namespace
+
 /// Best score; then fewer pods, then by name, which is the order of the indices.
-NodeIndex best_of(const scheduling::FitQuery& query, const std::vector<NodeIndex>& candidates) {
+std::optional<NodeIndex> choose_node(const scheduling::FitQuery& query) {
+  std::vector<NodeIndex> candidates;
+  for (const NodeIndex node : query.base().nodes()) {
+    if (query.fits(node)) candidates.push_back(node);
+  }
+  if (candidates.empty()) return std::nullopt;
   const std::vector<double> scores = scheduler_scores(query, candidates);
   const auto& pods = query.cluster().used().column(scheduling::kPodsIndex);
   std::size_t best = 0;
@@ -35,8 +42,6 @@ NodeIndex best_of(const scheduling::FitQuery& query, const std::vector<NodeIndex
   }
   return candidates[best];
 }
-
-}  // namespace
 
 Scheduler::Scheduler(Store& store, EventRecorder& events) : store_(store), events_(events), view_(store) {}
 
@@ -78,15 +83,11 @@ bool Scheduler::place(scheduling::Overlay& overlay, const ObjectKey& key, base::
   const auto index = overlay.base().find_pod(key.ns, key.name);
   if (!index) return false;
   const scheduling::FitQuery query(overlay, *index, scheduling::FitLevel::kScheduler);
-  std::vector<NodeIndex> candidates;
-  for (const NodeIndex node : overlay.base().nodes()) {
-    if (query.fits(node)) candidates.push_back(node);
-  }
   const std::string& uid = query.pod().meta.uid;
-  if (candidates.empty()) return reject(key, uid, unschedulable_message(query), now);
-  const NodeIndex best = best_of(query, candidates);
-  if (!bind(key, uid, overlay.base().node(best).meta.name, now)) return false;
-  overlay.move(*index, best);
+  const auto best = choose_node(query);
+  if (!best) return reject(key, uid, unschedulable_message(query), now);
+  if (!bind(key, uid, overlay.base().node(*best).meta.name, now)) return false;
+  overlay.move(*index, *best);
   return true;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -46,10 +47,13 @@ class Scheduler final : public Actor {
 };
 
 /// 0 to 100 for the share of cpu and memory that stays free (LeastAllocated), plus what the pod prefers: node affinity,
-/// affinity, anti-affinity, spreading that is no must, nodes without PreferNoSchedule taints. `candidates` pass all
-/// filters; the answer has one score each.
+/// affinity, anti-affinity, spreading that is no must (pods of a controller without constraints spread by themselves),
+/// nodes without PreferNoSchedule taints. `candidates` pass all filters; the answer has one score each.
 std::vector<double> scheduler_scores(const scheduling::FitQuery& query,
                                      const std::vector<scheduling::NodeIndex>& candidates);
+
+/// The node that the scheduler takes for the pod; nullopt: none passes all filters.
+std::optional<scheduling::NodeIndex> choose_node(const scheduling::FitQuery& query);
 
 /// kube-scheduler's sentence: "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable."
 std::string unschedulable_message(const scheduling::FitQuery& query);
