@@ -2,6 +2,7 @@
 /// allocations. The fit over 3,000, 30,000 and 150,000 pods stands below each family (n log n is the aim).
 
 #include <benchmark/benchmark.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -54,12 +55,27 @@ const scheduling::ClusterSnapshot& warm_snapshot(int nodes) {
   return *snapshot;
 }
 
-void plan_strategy(benchmark::State& state, const BenchedStrategy& benched, std::optional<std::int32_t> total) {
+struct Variant {
+  const char* suffix;
+  std::optional<std::int32_t> total{};
+  api::Compatibility compatibility = api::Compatibility::kNone;
+};
+constexpr Variant kVariants[] = {{""}, {"/limit:100", 100}, {"/Upstream", {}, api::Compatibility::kUpstream}};
+
+/// Of the process: the cluster's objects, the snapshot and whatever the plans needed at most so far.
+double peak_resident_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+void plan_strategy(benchmark::State& state, const BenchedStrategy& benched, const Variant& variant) {
   const auto& snapshot = warm_snapshot(static_cast<int>(state.range(0)));
   api::DeschedulerPolicySpec spec;
   spec.evictability.node_fit = true;
   spec.strategies = {{benched.name, benched.args}};
-  spec.limits.per_cycle.total = total;
+  spec.limits.per_cycle.total = variant.total;
+  spec.compatibility = variant.compatibility;
   std::size_t moves = 0;
   bench::Allocations allocations;
   for (auto _ : state) {
@@ -70,6 +86,7 @@ void plan_strategy(benchmark::State& state, const BenchedStrategy& benched, std:
   state.counters["moves"] = static_cast<double>(moves);
   state.counters["allocs"] = static_cast<double>(allocations.count) / cycles;
   state.counters["alloc_MiB"] = static_cast<double>(allocations.bytes) / cycles / (1 << 20);
+  state.counters["peak_MiB"] = peak_resident_mib();
   state.SetComplexityN(static_cast<benchmark::IterationCount>(snapshot.pod_count()));
 }
 
@@ -83,11 +100,10 @@ bool is_usable(const BenchedStrategy& benched) {
 const bool kRegistered = [] {
   for (const BenchedStrategy& benched : kBenched) {
     if (!is_usable(benched)) continue;
-    for (const auto& [suffix, total] :
-         {std::pair{"", std::optional<std::int32_t>()}, std::pair{"/limit:100", std::optional<std::int32_t>(100)}}) {
+    for (const Variant& variant : kVariants) {
       benchmark::RegisterBenchmark(
-          (std::string("BM_Plan/") + benched.name + suffix).c_str(),
-          [&benched, total = total](benchmark::State& state) { plan_strategy(state, benched, total); })
+          (std::string("BM_Plan/") + benched.name + variant.suffix).c_str(),
+          [&benched, &variant](benchmark::State& state) { plan_strategy(state, benched, variant); })
           ->Arg(100)
           ->Arg(1000)
           ->Arg(5000)
