@@ -131,6 +131,7 @@ std::optional<Answer> instead_of_serving(const FaultRule& fault) {
     case FaultEffect::kInternalError: return Answer{to_response(internal_error("fault injected by the simulator"))};
     case FaultEffect::kUnavailable: return Answer{to_response(unavailable_failure())};
     case FaultEffect::kDropResponse:
+    case FaultEffect::kDuplicate:
     case FaultEffect::kDelay:
     case FaultEffect::kStaleList:
     case FaultEffect::kCutWatch:
@@ -168,6 +169,7 @@ Answer ApiServer::answer(const kube::Request& request, const User& user) {
   if (!fault) return {serve_noted(*core_, call)};
   if (auto answer = instead_of_serving(*fault)) return *std::move(answer);
   if (fault->effect == FaultEffect::kStaleList) call.stale_by = fault->lag;
+  if (fault->effect == FaultEffect::kDuplicate) handle(request, user);
   Answer answer{serve_noted(*core_, call)};
   answer.dropped = fault->effect == FaultEffect::kDropResponse;
   if (fault->effect == FaultEffect::kDelay) answer.delay = fault->delay;

@@ -11,9 +11,9 @@ namespace simulator {
 namespace {
 
 constexpr FaultEffect kAllEffects[] = {
-    FaultEffect::kDropRequest,     FaultEffect::kDropResponse,  FaultEffect::kDelay,
-    FaultEffect::kTooManyRequests, FaultEffect::kInternalError, FaultEffect::kUnavailable,
-    FaultEffect::kCutWatch,        FaultEffect::kStallWatch,    FaultEffect::kStaleList};
+    FaultEffect::kDropRequest,     FaultEffect::kDropResponse,  FaultEffect::kDuplicate,   FaultEffect::kDelay,
+    FaultEffect::kTooManyRequests, FaultEffect::kInternalError, FaultEffect::kUnavailable, FaultEffect::kCutWatch,
+    FaultEffect::kStallWatch,      FaultEffect::kStaleList};
 
 bool is_watch_effect(FaultEffect effect) {
   return effect == FaultEffect::kCutWatch || effect == FaultEffect::kStallWatch;
@@ -37,10 +37,10 @@ base::Result<FaultRule> parse_rule(const api::Json& json) {
     known = true;
   }
   if (!known)
-    return base::invalid(
-        fmt::format("effect: \"{}\" is unknown; one of drop-request, drop-response, delay, too-many-requests, "
-                    "internal-error, unavailable, cut-watch, stall-watch, stale-list",
-                    effect));
+    return base::invalid(fmt::format(
+        "effect: \"{}\" is unknown; one of drop-request, drop-response, duplicate, delay, too-many-requests, "
+        "internal-error, unavailable, cut-watch, stall-watch, stale-list",
+        effect));
   rule.verb = text_at(json, {"verb"});
   rule.resource = text_at(json, {"resource"});
   rule.subresource = text_at(json, {"subresource"});
@@ -60,6 +60,7 @@ std::string_view to_string(FaultEffect effect) {
   switch (effect) {
     case FaultEffect::kDropRequest: return "drop-request";
     case FaultEffect::kDropResponse: return "drop-response";
+    case FaultEffect::kDuplicate: return "duplicate";
     case FaultEffect::kDelay: return "delay";
     case FaultEffect::kTooManyRequests: return "too-many-requests";
     case FaultEffect::kInternalError: return "internal-error";

@@ -17,6 +17,7 @@ namespace simulator {
 enum class FaultEffect {
   kDropRequest,      ///< the connection closes, nothing was done
   kDropResponse,     ///< done, but the connection closes before the answer
+  kDuplicate,        ///< done twice, as by a proxy that repeats what it holds for lost; the second answer is given
   kDelay,            ///< the answer comes `delay` later
   kTooManyRequests,  ///< 429 of API priority and fairness: plain text, Retry-After
   kInternalError,    ///< 500
@@ -25,8 +26,8 @@ enum class FaultEffect {
   kStallWatch,       ///< a running watch stays open and says nothing more
   kStaleList,        ///< a list answers as of `lag` revisions ago
 };
-/// "drop-request", "drop-response", "delay", "too-many-requests", "internal-error", "unavailable", "cut-watch",
-/// "stall-watch", "stale-list".
+/// "drop-request", "drop-response", "duplicate", "delay", "too-many-requests", "internal-error", "unavailable",
+/// "cut-watch", "stall-watch", "stale-list".
 std::string_view to_string(FaultEffect effect);
 
 /// When to do what. Empty strings match everything.

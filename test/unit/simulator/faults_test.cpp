@@ -36,6 +36,12 @@ TEST_F(FaultsTest, EachEffectDoesWhatItSays) {
   EXPECT_EQ(server.journal().entries().back().code, 201);
   EXPECT_EQ(call("GET", std::string(kMaps) + "/a").code, 200);
 
+  server.faults().add({.effect = FaultEffect::kDuplicate, .count = 1});
+  answer = ask("POST", kMaps, map_json("b"));
+  EXPECT_FALSE(answer.dropped);
+  EXPECT_EQ(answer.response.status, 409) << "the second try found what the first had made";
+  EXPECT_EQ(call("GET", std::string(kMaps) + "/b").code, 200);
+
   server.faults().add({.effect = FaultEffect::kTooManyRequests, .count = 1, .retry_after = base::seconds(3)});
   answer = ask("GET", kMaps);
   EXPECT_EQ(answer.response.status, 429);
