@@ -39,7 +39,7 @@ void add_amount(ResourceList& resources, std::string_view name, Quantity amount)
 }
 
 bool Toleration::tolerates(const Taint& taint) const {
-  if (effect && *effect != taint.effect) return false;
+  if (comparison == TolerationComparison::kNever || (effect && *effect != taint.effect)) return false;
   if (!key.empty() && key != taint.key) return false;
   if (exists) return true;
   if (comparison == TolerationComparison::kEqual) return value == taint.value;
@@ -51,6 +51,7 @@ bool Toleration::tolerates(const Taint& taint) const {
 
 std::string_view to_string(PodPhase phase) {
   switch (phase) {
+    case PodPhase::kNone: return "";
     case PodPhase::kPending: return "Pending";
     case PodPhase::kRunning: return "Running";
     case PodPhase::kSucceeded: return "Succeeded";

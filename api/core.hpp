@@ -25,7 +25,7 @@ Quantity amount_of(const ResourceList& resources, std::string_view name);
 /// Adds to the amount of `name`, inserting it in order when absent.
 void add_amount(ResourceList& resources, std::string_view name, Quantity amount);
 
-enum class TaintEffect { kNoSchedule, kPreferNoSchedule, kNoExecute };
+enum class TaintEffect { kNoSchedule, kPreferNoSchedule, kNoExecute, kOther };  ///< kOther: none that we know
 struct Taint {
   std::string key;
   std::string value;
@@ -33,8 +33,9 @@ struct Taint {
   friend bool operator==(const Taint&, const Taint&) = default;
 };
 
-/// How a toleration with a value compares the taint's with it. Lt and Gt want whole numbers on both sides.
-enum class TolerationComparison { kEqual, kLessThan, kGreaterThan };
+/// How a toleration with a value compares the taint's with it. Lt and Gt want whole numbers on both sides. kNever: of
+/// an operator or effect that we do not know, so it tolerates nothing.
+enum class TolerationComparison { kEqual, kLessThan, kGreaterThan, kNever };
 struct Toleration {
   std::string key;      ///< empty with Exists: every key
   bool exists = false;  ///< operator Exists; otherwise `comparison`
@@ -78,6 +79,7 @@ struct Affinity {
   std::vector<PodAffinityTerm> required_pod_anti_affinity;
   std::vector<std::pair<int, PodAffinityTerm>> preferred_pod_affinity;
   std::vector<std::pair<int, PodAffinityTerm>> preferred_pod_anti_affinity;
+  bool has_node_affinity = false;  ///< the pod writes nodeAffinity, if only an empty one
   friend bool operator==(const Affinity&, const Affinity&) = default;
 };
 
@@ -117,7 +119,8 @@ struct Volume {
   friend bool operator==(const Volume&, const Volume&) = default;
 };
 
-enum class PodPhase { kPending, kRunning, kSucceeded, kFailed, kUnknown };
+/// kNone: not written yet, or a phase that we do not know. Such a pod is active; its text is "".
+enum class PodPhase { kNone, kPending, kRunning, kSucceeded, kFailed, kUnknown };
 std::string_view to_string(PodPhase phase);
 
 struct ContainerStatus {
@@ -168,7 +171,7 @@ struct Pod {
   std::string restart_policy;
   std::optional<std::int64_t> termination_grace_period_seconds;
 
-  PodPhase phase = PodPhase::kPending;
+  PodPhase phase = PodPhase::kNone;
   std::string status_reason;  ///< status.reason, such as "Evicted"
   std::string qos_class;
   std::optional<base::TimePoint> start_time;

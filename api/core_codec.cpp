@@ -5,6 +5,7 @@
 
 #include "api/core_codec_reader.hpp"
 #include "api/lenient.hpp"
+#include "api/names.hpp"
 
 namespace api {
 namespace {
@@ -53,9 +54,13 @@ error_code read_map(Value& value, bool annotations, StringMap& target) {
   return error;
 }
 
+/// An object is an owner even if it says nothing: protections and limits ask how many there are.
 error_code read_owner(Value& value, std::vector<OwnerReference>& target) {
-  OwnerReference owner;
-  const error_code error = wire::for_members(value, [&](std::string_view key, Value& member) {
+  simdjson::ondemand::json_type type{};
+  if (const error_code error = value.type().get(type)) return wire::unless_about_value(error);
+  if (type != simdjson::ondemand::json_type::object) return simdjson::SUCCESS;
+  OwnerReference& owner = target.emplace_back();
+  return wire::for_members(value, [&](std::string_view key, Value& member) {
     if (key == "apiVersion") return wire::read(member, owner.api_version);
     if (key == "kind") return wire::read(member, owner.kind);
     if (key == "name") return wire::read(member, owner.name);
@@ -63,8 +68,6 @@ error_code read_owner(Value& value, std::vector<OwnerReference>& target) {
     if (key == "controller") return wire::read(member, owner.controller);
     return simdjson::SUCCESS;
   });
-  if (owner != OwnerReference{}) target.push_back(std::move(owner));
-  return error;
 }
 
 error_code read_meta(Value& value, ObjectMeta& meta) {
@@ -137,7 +140,19 @@ std::optional<SelectorOperator> selector_operator(std::string_view text) {
   return std::nullopt;
 }
 
-error_code read_requirement(Value& value, std::vector<SelectorRequirement>& target) {
+/// The API server takes no such requirement, so it must not widen the selector: In of no values holds for nobody.
+void break_requirement(SelectorRequirement& requirement) {
+  requirement.op = SelectorOperator::kIn;
+  requirement.values.clear();
+}
+
+void check_names(SelectorRequirement& requirement) {
+  if (!is_qualified_name(requirement.key) || !std::ranges::all_of(requirement.values, is_label_value)) {
+    break_requirement(requirement);
+  }
+}
+
+error_code read_requirement(Value& value, bool names_fields, std::vector<SelectorRequirement>& target) {
   SelectorRequirement requirement;
   std::string op;
   const error_code error = wire::for_members(value, [&](std::string_view key, Value& member) {
@@ -148,24 +163,24 @@ error_code read_requirement(Value& value, std::vector<SelectorRequirement>& targ
   });
   if (const auto known = selector_operator(op)) {
     requirement.op = *known;
+    if (!names_fields) check_names(requirement);
   } else {
-    // An operator of the future must not widen the selector: one of no values holds for nobody.
-    requirement.op = SelectorOperator::kIn;
-    requirement.values.clear();
+    break_requirement(requirement);
   }
   target.push_back(std::move(requirement));
   return error;
 }
 
-error_code read_requirements(Value& value, std::vector<SelectorRequirement>& target) {
-  return wire::for_elements(value, [&](Value& item) { return read_requirement(item, target); });
+error_code read_requirements(Value& value, std::vector<SelectorRequirement>& target, bool names_fields = false) {
+  return wire::for_elements(value, [&](Value& item) { return read_requirement(item, names_fields, target); });
 }
 
 error_code read_match_label_entries(Value& value, std::vector<SelectorRequirement>& target) {
   return wire::for_entries(value, [&](std::string_view key, Value& entry) {
     std::string_view text;
     const error_code error = entry.get_string().get(text);
-    if (!error) target.push_back({std::string(key), SelectorOperator::kIn, {std::string(text)}});
+    if (!error)
+      check_names(target.emplace_back(std::string(key), SelectorOperator::kIn, std::vector{std::string(text)}));
     return wire::unless_about_value(error);
   });
 }
@@ -187,7 +202,7 @@ error_code read_selector(Value& value, std::optional<LabelSelector>& target) {
 error_code read_node_term(Value& value, NodeSelectorTerm& term) {
   return wire::for_members(value, [&](std::string_view key, Value& member) {
     if (key == "matchExpressions") return read_requirements(member, term.match_expressions);
-    if (key == "matchFields") return read_requirements(member, term.match_fields);
+    if (key == "matchFields") return read_requirements(member, term.match_fields, true);
     return simdjson::SUCCESS;
   });
 }
@@ -201,6 +216,9 @@ error_code read_node_selector(Value& value, std::vector<NodeSelectorTerm>& targe
 }
 
 error_code read_node_affinity(Value& value, Affinity& affinity) {
+  simdjson::ondemand::json_type type{};
+  if (const error_code error = value.type().get(type)) return wire::unless_about_value(error);
+  affinity.has_node_affinity = type == simdjson::ondemand::json_type::object;
   return wire::for_members(value, [&](std::string_view key, Value& member) {
     if (key == "requiredDuringSchedulingIgnoredDuringExecution") {
       simdjson::ondemand::json_type type{};
@@ -293,10 +311,10 @@ error_code read_toleration(Value& value, std::vector<Toleration>& target) {
   if (op == "Gt") toleration.comparison = TolerationComparison::kGreaterThan;
   toleration.effect = taint_effect(effect);
   if (seconds) toleration.toleration_seconds = base::seconds(*seconds);
-  // One of an unknown operator or effect tolerates nothing that we know.
   const bool known = (op.empty() || op == "Equal" || op == "Exists" || op == "Lt" || op == "Gt") &&
                      (effect.empty() || toleration.effect);
-  if (known) target.push_back(std::move(toleration));
+  if (!known) toleration.comparison = TolerationComparison::kNever;
+  target.push_back(std::move(toleration));
   return error;
 }
 
@@ -309,10 +327,8 @@ error_code read_taint(Value& value, std::vector<Taint>& target) {
     if (key == "effect") return wire::read(member, effect);
     return simdjson::SUCCESS;
   });
-  if (const auto known = taint_effect(effect)) {
-    taint.effect = *known;
-    target.push_back(std::move(taint));
-  }
+  taint.effect = taint_effect(effect).value_or(TaintEffect::kOther);
+  target.push_back(std::move(taint));
   return error;
 }
 
@@ -460,11 +476,11 @@ error_code read_pod_spec(Value& value, Pod& pod) {
 }
 
 PodPhase pod_phase(std::string_view text) {
-  if (text.empty() || text == "Pending") return PodPhase::kPending;
+  if (text == "Pending") return PodPhase::kPending;
   if (text == "Running") return PodPhase::kRunning;
   if (text == "Succeeded") return PodPhase::kSucceeded;
   if (text == "Failed") return PodPhase::kFailed;
-  return PodPhase::kUnknown;
+  return text == "Unknown" ? PodPhase::kUnknown : PodPhase::kNone;
 }
 
 error_code read_condition(Value& value, std::vector<Condition>& target) {

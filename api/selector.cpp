@@ -22,7 +22,7 @@ std::optional<std::int64_t> selector_integer(std::string_view text) {
 }
 
 bool compares(const std::string* found, const std::vector<std::string>& values, bool greater) {
-  if (found == nullptr || values.size() != 1) return false;
+  if (found == nullptr) return false;
   const auto have = selector_integer(*found);
   const auto want = selector_integer(values.front());
   if (!have || !want) return false;
@@ -43,7 +43,20 @@ std::string_view to_string(SelectorOperator op) {
   std::abort();
 }
 
+bool SelectorRequirement::is_well_formed() const {
+  switch (op) {
+    case SelectorOperator::kIn:
+    case SelectorOperator::kNotIn: return !values.empty();
+    case SelectorOperator::kExists:
+    case SelectorOperator::kDoesNotExist: return values.empty();
+    case SelectorOperator::kGt:
+    case SelectorOperator::kLt: return values.size() == 1 && selector_integer(values.front());
+  }
+  std::abort();
+}
+
 bool SelectorRequirement::matches(const StringMap& labels) const {
+  if (!is_well_formed()) return false;
   const std::string* found = labels.find(key);
   switch (op) {
     case SelectorOperator::kIn: return found != nullptr && std::ranges::find(values, *found) != values.end();
@@ -54,6 +67,12 @@ bool SelectorRequirement::matches(const StringMap& labels) const {
     case SelectorOperator::kLt: return compares(found, values, false);
   }
   std::abort();
+}
+
+bool LabelSelector::is_well_formed() const {
+  return std::ranges::all_of(requirements, [](const SelectorRequirement& r) {
+    return r.is_well_formed() && r.op != SelectorOperator::kGt && r.op != SelectorOperator::kLt;
+  });
 }
 
 bool LabelSelector::matches(const StringMap& labels) const {

@@ -18,8 +18,11 @@ struct SelectorRequirement {
   SelectorOperator op = SelectorOperator::kExists;
   std::vector<std::string> values;
 
+  /// In and NotIn have values, Exists and DoesNotExist none, Gt and Lt one integer. The API server sees to it, but a
+  /// dump may hold anything.
+  bool is_well_formed() const;
   /// True if `labels` satisfy it. NotIn and DoesNotExist hold when the key is absent; Gt and Lt compare
-  /// base-10 integers and are false for anything else.
+  /// base-10 integers and are false for anything else. One that is not well formed holds for nobody.
   bool matches(const StringMap& labels) const;
   friend bool operator==(const SelectorRequirement&, const SelectorRequirement&) = default;
 };
@@ -29,6 +32,8 @@ struct SelectorRequirement {
 struct LabelSelector {
   std::vector<SelectorRequirement> requirements;
 
+  /// All requirements are, and none is Gt or Lt.
+  bool is_well_formed() const;
   bool matches(const StringMap& labels) const;
   friend bool operator==(const LabelSelector&, const LabelSelector&) = default;
 };

@@ -25,7 +25,7 @@ std::string reason_of(const api::Evacuation& evacuation) {
 std::string place_of(const Explanation& explanation, base::TimePoint now) {
   const api::Pod& pod = *explanation.pod;
   std::string text = pod.node_name.empty() ? "on no node yet" : "on node " + pod.node_name.value;
-  text += fmt::format(", {}", to_string(pod.phase));
+  text += fmt::format(", {}", pod.phase == api::PodPhase::kNone ? "no phase yet" : to_string(pod.phase));
   if (pod.meta.is_terminating()) text += ", terminating";
   return text + fmt::format(", {} old", base::format_age(now - pod.meta.creation_timestamp));
 }

@@ -1,7 +1,6 @@
 /// Predicates about the node itself: cordon, labels, taints, resources, ports, volumes.
 
 #include <algorithm>
-#include <charconv>
 
 #include "api/well_known.hpp"
 #include "scheduling/predicates.hpp"
@@ -11,24 +10,12 @@ namespace {
 
 using api::SelectorOperator;
 
-bool is_integer(const std::string& text) {
-  std::int64_t value = 0;
-  const char* last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  return error == std::errc{} && end == last;
-}
-
-/// Node selectors are checked by the API server, but a dump may hold anything; a malformed requirement matches nothing.
-bool is_well_formed(const api::SelectorRequirement& requirement) {
-  switch (requirement.op) {
-    case SelectorOperator::kIn:
-    case SelectorOperator::kNotIn: return !requirement.values.empty();
-    case SelectorOperator::kExists:
-    case SelectorOperator::kDoesNotExist: return requirement.values.empty();
-    case SelectorOperator::kGt:
-    case SelectorOperator::kLt: return requirement.values.size() == 1 && is_integer(requirement.values.front());
-  }
-  std::abort();
+bool is_well_formed(const api::NodeSelectorTerm& term) {
+  const auto is_well_formed_field = [](const api::SelectorRequirement& field) {
+    return field.values.size() == 1 && (field.op == SelectorOperator::kIn || field.op == SelectorOperator::kNotIn);
+  };
+  return std::ranges::all_of(term.match_expressions, &api::SelectorRequirement::is_well_formed) &&
+         std::ranges::all_of(term.match_fields, is_well_formed_field);
 }
 
 bool matches_field(const api::SelectorRequirement& field, const api::Node& node) {
@@ -111,7 +98,7 @@ bool accepts_pods(const api::Node& node) {
 bool matches(const api::NodeSelectorTerm& term, const api::Node& node) {
   if (term.match_expressions.empty() && term.match_fields.empty()) return false;
   const auto expression_holds = [&](const api::SelectorRequirement& expression) {
-    return is_well_formed(expression) && expression.matches(node.meta.labels);
+    return expression.matches(node.meta.labels);
   };
   return std::ranges::all_of(term.match_expressions, expression_holds) &&
          std::ranges::all_of(term.match_fields, [&](const auto& field) { return matches_field(field, node); });
@@ -122,6 +109,13 @@ bool matches_node_terms(const api::Pod& pod, const api::Node& node) {
   if (!pod.affinity || !pod.affinity->required_node_terms) return true;
   return std::ranges::any_of(*pod.affinity->required_node_terms,
                              [&](const api::NodeSelectorTerm& term) { return matches(term, node); });
+}
+
+NodeTermsMatch match_node_terms(const api::Pod& pod, const api::Node& node) {
+  if (matches_node_terms(pod, node)) return NodeTermsMatch::kYes;
+  if (!matches_selector(pod.node_selector, node.meta.labels)) return NodeTermsMatch::kNo;
+  const bool all_parse = std::ranges::all_of(*pod.affinity->required_node_terms, is_well_formed);
+  return all_parse ? NodeTermsMatch::kNo : NodeTermsMatch::kMalformed;
 }
 
 const api::Taint* first_untolerated(const std::vector<api::Toleration>& tolerations,

@@ -209,7 +209,12 @@ std::optional<Refusal> refuse_neighbours(const FitQuery& query, NodeIndex node) 
   const ClusterSnapshot& base = query.base();
   std::optional<Refusal> refusal;
   for (const PodAffinityTerm& term : pod.affinity->required_pod_anti_affinity) {
-    if (!term.label_selector || !base.node(node).meta.labels.contains(term.topology_key)) continue;
+    if (!term.label_selector) continue;
+    if (!term.label_selector->is_well_formed()) {
+      return Refusal{"MalformedAntiAffinity", "a selector of the pod's anti-affinity over {subject} does not parse",
+                     term.topology_key};
+    }
+    if (!base.node(node).meta.labels.contains(term.topology_key)) continue;
     query.cluster().for_each_on(node, [&](PodIndex index) {
       const api::Pod& other = base.pod(index);
       if (refusal || !base.is_active(index) || other.meta.name == pod.meta.name) return;

@@ -24,6 +24,9 @@ bool accepts_pods(const api::Node& node);
 
 /// nodeSelector and required node affinity against the node's labels and name.
 bool matches_node_terms(const api::Pod& pod, const api::Node& node);
+/// The same, told apart: kMalformed when no term matches and one of them does not parse.
+enum class NodeTermsMatch { kNo, kYes, kMalformed };
+NodeTermsMatch match_node_terms(const api::Pod& pod, const api::Node& node);
 bool matches(const api::NodeSelectorTerm& term, const api::Node& node);
 
 /// The first taint with an effect of `effects` that no toleration covers, or nullptr.

@@ -57,14 +57,15 @@ bool is_same_for_placement(const api::Pod& a, const api::Pod& b) {
   return same_affinity && a.node_selector == b.node_selector && a.tolerations == b.tolerations;
 }
 
-/// Nodes that the pod's labels, affinity and tolerations allow. Resources and cordons are not looked at.
+/// Nodes that the pod's labels, affinity and tolerations allow; terms that do not parse allow all, as upstream has it.
+/// Resources and cordons are not looked at.
 std::vector<NodeIndex> allowed_nodes(const Context& context, const api::Pod& pod) {
   std::vector<NodeIndex> allowed;
   for (const NodeIndex node : context.nodes) {
     const api::Node& object = context.cluster.base().node(node);
     using enum api::TaintEffect;
     if (scheduling::first_untolerated(pod.tolerations, object.taints, {kNoSchedule, kNoExecute}) != nullptr) continue;
-    if (scheduling::matches_node_terms(pod, object)) allowed.push_back(node);
+    if (scheduling::match_node_terms(pod, object) != scheduling::NodeTermsMatch::kNo) allowed.push_back(node);
   }
   return allowed;
 }

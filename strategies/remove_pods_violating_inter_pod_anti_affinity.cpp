@@ -28,12 +28,14 @@ class Company {
   bool contains(PodIndex pod) const { return present_[pod]; }
   void remove(PodIndex pod) { present_[pod] = false; }
 
-  /// The first pod that one of `pod`'s own terms excludes, or kNoPod.
+  /// The first pod that one of `pod`'s own terms excludes, or kNoPod. As upstream, a selector that does not parse ends
+  /// the search.
   PodIndex conflict_of(PodIndex pod) const {
     const api::Pod& object = cluster_.pod(pod);
     if (!object.affinity) return scheduling::kNoPod;
     for (const api::PodAffinityTerm& term : object.affinity->required_pod_anti_affinity) {
       if (!term.label_selector) continue;
+      if (!term.label_selector->is_well_formed()) return scheduling::kNoPod;
       if (term.namespaces.empty()) {
         const PodIndex other = conflict_in(cluster_.namespace_of(pod), pod, term);
         if (other != scheduling::kNoPod) return other;

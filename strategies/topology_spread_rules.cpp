@@ -61,26 +61,11 @@ bool same_placement(const api::TopologySpreadConstraint& constraint, const api::
   return !constraint.honor_node_taints || owner.tolerations == other_owner.tolerations;
 }
 
-/// A selector that the API server would not have taken selects nothing.
-bool is_well_formed_selector(const api::LabelSelector& selector) {
-  return std::ranges::all_of(selector.requirements, [](const api::SelectorRequirement& requirement) {
-    switch (requirement.op) {
-      case SelectorOperator::kIn:
-      case SelectorOperator::kNotIn: return !requirement.values.empty();
-      case SelectorOperator::kExists:
-      case SelectorOperator::kDoesNotExist: return requirement.values.empty();
-      case SelectorOperator::kGt:
-      case SelectorOperator::kLt: return false;
-    }
-    std::abort();
-  });
-}
-
 }  // namespace
 
 std::optional<api::LabelSelector> effective_selector(const api::TopologySpreadConstraint& constraint,
                                                      const api::Pod& owner) {
-  if (!constraint.label_selector || !is_well_formed_selector(*constraint.label_selector)) return std::nullopt;
+  if (!constraint.label_selector || !constraint.label_selector->is_well_formed()) return std::nullopt;
   api::LabelSelector selector = *constraint.label_selector;
   for (const std::string& key : constraint.match_label_keys) {
     const std::string* value = owner.meta.labels.find(key);

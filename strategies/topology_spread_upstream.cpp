@@ -77,9 +77,7 @@ void put_in_order(DomainPods& pods, const ClusterSnapshot& cluster) {
   keys.reserve(pods.size());
   for (const PodIndex index : pods) {
     const api::Pod& pod = cluster.pod(index);
-    const bool has_node_affinity =
-        pod.affinity && (pod.affinity->required_node_terms || !pod.affinity->preferred_node_terms.empty());
-    const bool is_pinned = !pod.node_selector.empty() || has_node_affinity;
+    const bool is_pinned = !pod.node_selector.empty() || (pod.affinity && pod.affinity->has_node_affinity);
     const auto position = static_cast<std::int64_t>(keys.size());
     keys.emplace_back(!is_pinned, pod.priority.has_value(), pod.priority.value_or(0),
                       pod.priority ? -position : position, index);

@@ -90,8 +90,8 @@ bool DestinationTaints::accept(const api::Pod& pod) const {
   return std::ranges::any_of(taints_, [&](const std::vector<api::Taint>* taints) {
     if (pod.tolerations.size() < taints->size()) return false;
     using enum api::TaintEffect;
-    return scheduling::first_untolerated(pod.tolerations, *taints, {kNoSchedule, kPreferNoSchedule, kNoExecute}) ==
-           nullptr;
+    return scheduling::first_untolerated(pod.tolerations, *taints,
+                                         {kNoSchedule, kPreferNoSchedule, kNoExecute, kOther}) == nullptr;
   });
 }
 

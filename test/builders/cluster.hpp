@@ -79,6 +79,7 @@ class PodBuilder {
   PodBuilder& affinity(F&& change) {
     api::Affinity next = pod_.affinity ? *pod_.affinity : api::Affinity{};
     change(next);
+    if (next.required_node_terms || !next.preferred_node_terms.empty()) next.has_node_affinity = true;
     return pod_.affinity = std::make_shared<const api::Affinity>(std::move(next)), *this;
   }
   /// Anything that has no method of its own.

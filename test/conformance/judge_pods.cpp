@@ -40,7 +40,8 @@ std::string upstream_words(const Refusal& refusal) {
 }
 
 Judgement compare_words(const Json& expect, const std::optional<Refusal>& refusal) {
-  if (!expect.contains("error") || !refusal) return {};
+  if (!expect.contains("error") || !refusal || refusal->reason == "MalformedAntiAffinity")
+    return {};  // a parser's words
   const std::string got = upstream_words(*refusal);
   if (!expect.value("errorStable", true)) {
     const auto ever = expect.at("errorEver").get<std::vector<std::string>>();

@@ -106,15 +106,90 @@ TEST(DecodePodTest, ReadsContainersWithSortedResourcesAndHostPorts) {
   EXPECT_FALSE(pod->init_containers[1].restart_always);
 }
 
-TEST(DecodePodTest, ReadsTolerationsAndDropsThoseOfTheFuture) {
+TEST(DecodePodTest, ReadsTolerationsAndLetsThoseOfTheFutureTolerateNothing) {
   const auto pod = api::decode_pod(kPod);
   ASSERT_TRUE(pod);
-  EXPECT_THAT(pod->tolerations,
-              ElementsAre(api::Toleration{"a", true, "", api::TaintEffect::kNoExecute, base::seconds(300)},
-                          api::Toleration{"b", false, "v", std::nullopt, std::nullopt},
-                          api::Toleration{"c", false, "3", std::nullopt, std::nullopt,
-                                          api::TolerationComparison::kGreaterThan}));
+  EXPECT_THAT(
+      pod->tolerations,
+      ElementsAre(api::Toleration{"a", true, "", api::TaintEffect::kNoExecute, base::seconds(300)},
+                  api::Toleration{"b", false, "v", std::nullopt, std::nullopt},
+                  api::Toleration{"c", false, "3", std::nullopt, std::nullopt, api::TolerationComparison::kGreaterThan},
+                  api::Toleration{"d", true, "", std::nullopt, std::nullopt, api::TolerationComparison::kNever}))
+      << "one that we do not know still counts";
 }
+
+struct PhaseCase {
+  std::string name;
+  std::string status;
+  api::PodPhase phase;
+};
+
+class DecodePhaseTest : public testing::TestWithParam<PhaseCase> {};
+
+TEST_P(DecodePhaseTest, KeepsAMissingOneApart) {
+  const auto pod = api::decode_pod("{" + GetParam().status + "}");
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->phase, GetParam().phase);
+  EXPECT_FALSE(pod->is_terminal());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Phase, DecodePhaseTest,
+    testing::Values(PhaseCase{"NoStatus", "", api::PodPhase::kNone},
+                    PhaseCase{"EmptyStatus", R"("status": {})", api::PodPhase::kNone},
+                    PhaseCase{"EmptyPhase", R"("status": {"phase": ""})", api::PodPhase::kNone},
+                    PhaseCase{"OfTheFuture", R"("status": {"phase": "Dreaming"})", api::PodPhase::kNone},
+                    PhaseCase{"Pending", R"("status": {"phase": "Pending"})", api::PodPhase::kPending},
+                    PhaseCase{"Unknown", R"("status": {"phase": "Unknown"})", api::PodPhase::kUnknown}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(DecodePodTest, CountsAnOwnerThatSaysNothing) {
+  const auto pod = api::decode_pod(R"({"metadata": {"ownerReferences": [{"kind": "", "uid": ""}, 3, null]}})");
+  ASSERT_TRUE(pod);
+  EXPECT_THAT(pod->meta.owner_references, ElementsAre(api::OwnerReference{}));
+}
+
+TEST(DecodePodTest, TellsAnEmptyNodeAffinityFromNone) {
+  const auto empty = api::decode_pod(R"({"spec": {"affinity": {"nodeAffinity": {}}}})");
+  const auto none = api::decode_pod(R"({"spec": {"affinity": {"nodeAffinity": null}}})");
+  ASSERT_TRUE(empty && none);
+  ASSERT_NE(empty->affinity, nullptr);
+  EXPECT_TRUE(empty->affinity->has_node_affinity);
+  EXPECT_EQ(none->affinity, nullptr);
+}
+
+/// The requirement of the only term of a pod's required node affinity.
+struct RequirementTextCase {
+  std::string name;
+  std::string text;
+  bool is_well_formed;
+};
+
+class DecodeRequirementTest : public testing::TestWithParam<RequirementTextCase> {};
+
+TEST_P(DecodeRequirementTest, TakesWhatTheApiServerTakes) {
+  const auto pod = api::decode_pod(
+      R"({"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+          {"matchExpressions": [)" +
+      GetParam().text + "]}]}}}}}");
+  ASSERT_TRUE(pod) << pod.error().message;
+  const auto& term = pod->affinity->required_node_terms->at(0);
+  EXPECT_EQ(term.match_expressions.at(0).is_well_formed(), GetParam().is_well_formed);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Selector, DecodeRequirementTest,
+    testing::Values(
+        RequirementTextCase{"In", R"({"key": "a", "operator": "In", "values": ["b", ""]})", true},
+        RequirementTextCase{"GtInteger", R"({"key": "a", "operator": "Gt", "values": ["5"]})", true},
+        RequirementTextCase{"GtWord", R"({"key": "a", "operator": "Gt", "values": ["x"]})", false},
+        RequirementTextCase{"GtSign", R"({"key": "a", "operator": "Gt", "values": ["+5"]})", false},
+        RequirementTextCase{"GtMinus", R"({"key": "a", "operator": "Gt", "values": ["-5"]})", false},
+        RequirementTextCase{"NoKey", R"({"operator": "Exists"})", false},
+        RequirementTextCase{"KeyWithABlank", R"({"key": "a b", "operator": "Exists"})", false},
+        RequirementTextCase{"ValueWithABlank", R"({"key": "a", "operator": "NotIn", "values": ["b c"]})", false},
+        RequirementTextCase{"OperatorOfTheFuture", R"({"key": "a", "operator": "Near", "values": ["b"]})", false}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(DecodePodTest, ReadsTopologySpread) {
   const auto pod = api::decode_pod(kPod);
@@ -243,7 +318,7 @@ TEST(DecodePodTest, TreatsWrongTypesAsAbsent) {
   ASSERT_FALSE(pod->tolerations.empty());
   EXPECT_EQ(pod->tolerations.back().key, "t");
   EXPECT_EQ(pod->volumes.at(0).kind, api::VolumeKind::kOther);
-  EXPECT_EQ(pod->phase, api::PodPhase::kPending);
+  EXPECT_EQ(pod->phase, api::PodPhase::kNone);
 }
 
 struct BrokenCase {
@@ -305,7 +380,8 @@ TEST(DecodeNodeTest, ReadsTaintsResourcesAndConditions) {
   ASSERT_TRUE(node);
   EXPECT_EQ(node->name().value, "n1");
   EXPECT_TRUE(node->unschedulable);
-  EXPECT_THAT(node->taints, ElementsAre(api::Taint{"k", "v", api::TaintEffect::kNoExecute}));
+  EXPECT_THAT(node->taints, ElementsAre(api::Taint{"k", "v", api::TaintEffect::kNoExecute},
+                                        api::Taint{"f", "", api::TaintEffect::kOther}));
   EXPECT_EQ(api::amount_of(node->capacity, "cpu"), api::Quantity::from_units(4));
   EXPECT_THAT(node->allocatable,
               ElementsAre(Pair("cpu", api::Quantity::from_milli(3800)), Pair("pods", api::Quantity::from_units(110))));

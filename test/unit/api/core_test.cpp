@@ -41,6 +41,9 @@ INSTANTIATE_TEST_SUITE_P(
                     RequirementCase{"NotInListed", SelectorOperator::kNotIn, {"a"}, "a", false},
                     RequirementCase{"NotInOther", SelectorOperator::kNotIn, {"a"}, "b", true},
                     RequirementCase{"NotInAbsent", SelectorOperator::kNotIn, {"a"}, std::nullopt, true},
+                    RequirementCase{"NotInOfNothing", SelectorOperator::kNotIn, {}, "a", false},
+                    RequirementCase{"ExistsWithValues", SelectorOperator::kExists, {"a"}, "a", false},
+                    RequirementCase{"DoesNotExistWithValues", SelectorOperator::kDoesNotExist, {"a"}, {}, false},
                     RequirementCase{"ExistsEmpty", SelectorOperator::kExists, {}, "", true},
                     RequirementCase{"ExistsAbsent", SelectorOperator::kExists, {}, std::nullopt, false},
                     RequirementCase{"DoesNotExistAbsent", SelectorOperator::kDoesNotExist, {}, std::nullopt, true},
@@ -58,6 +61,39 @@ INSTANTIATE_TEST_SUITE_P(
                     RequirementCase{"LtBelow", SelectorOperator::kLt, {"4"}, "3", true},
                     RequirementCase{"LtAbove", SelectorOperator::kLt, {"4"}, "5", false}),
     [](const auto& info) { return info.param.name; });
+
+struct WellFormedCase {
+  std::string name;
+  api::SelectorRequirement requirement;
+  bool is_well_formed;
+};
+
+class WellFormedSelectorTest : public testing::TestWithParam<WellFormedCase> {};
+
+TEST_P(WellFormedSelectorTest, IsWhatTheApiServerWouldTake) {
+  const auto& [name, requirement, is_well_formed] = GetParam();
+  EXPECT_EQ((api::LabelSelector{{{"a", SelectorOperator::kExists, {}}, requirement}}.is_well_formed()), is_well_formed);
+}
+
+INSTANTIATE_TEST_SUITE_P(Selector, WellFormedSelectorTest,
+                         testing::Values(WellFormedCase{"In", {"k", SelectorOperator::kIn, {"v"}}, true},
+                                         WellFormedCase{"InOfNothing", {"k", SelectorOperator::kIn, {}}, false},
+                                         WellFormedCase{"NotInOfNothing", {"k", SelectorOperator::kNotIn, {}}, false},
+                                         WellFormedCase{
+                                             "ExistsWithValues", {"k", SelectorOperator::kExists, {"v"}}, false},
+                                         WellFormedCase{"GtIsForNodes", {"k", SelectorOperator::kGt, {"1"}}, false},
+                                         WellFormedCase{"LtIsForNodes", {"k", SelectorOperator::kLt, {"1"}}, false}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(PodDisruptionBudgetTest, CoversNobodyWithASelectorThatDoesNotParse) {
+  api::Pod pod;
+  pod.meta.labels = {{"a", "b"}};
+  api::PodDisruptionBudget pdb;
+  pdb.selector = api::LabelSelector{{{"a", SelectorOperator::kNotIn, {}}}};
+  EXPECT_FALSE(pdb.covers(pod));
+  pdb.selector = api::LabelSelector{{{"a", SelectorOperator::kNotIn, {"c"}}}};
+  EXPECT_TRUE(pdb.covers(pod));
+}
 
 TEST(LabelSelectorTest, NeedsAllRequirements) {
   const api::LabelSelector selector{{{"a", SelectorOperator::kIn, {"1"}}, {"b", SelectorOperator::kExists, {}}}};
@@ -89,7 +125,9 @@ INSTANTIATE_TEST_SUITE_P(
                     TolerationCase{"ExistsIgnoresValue", {"key", true, "", {}, {}}, true},
                     TolerationCase{"EmptyKeyExists", {"", true, "", {}, {}}, true},
                     TolerationCase{"EmptyKeyExistsOtherEffect", {"", true, "", TaintEffect::kNoExecute, {}}, false},
-                    TolerationCase{"ExistsOtherKey", {"x", true, "", {}, {}}, false}),
+                    TolerationCase{"ExistsOtherKey", {"x", true, "", {}, {}}, false},
+                    TolerationCase{
+                        "UnknownOperatorNever", {"key", true, "", {}, {}, api::TolerationComparison::kNever}, false}),
     [](const auto& info) { return info.param.name; });
 
 struct ComparisonCase {

@@ -61,57 +61,64 @@ void require_term(P& pod, api::NodeSelectorTerm term) {
 
 INSTANTIATE_TEST_SUITE_P(
     NodeRules, FitTest,
-    testing::Values(FitCase{"FitsAnEmptyNode", [](P&, N&, C&) {}, "", ""},
-                    FitCase{"RefusesACordonedNode", [](P&, N& n, C&) { n.cordoned(); }, "NodeCordoned", "NodeCordoned"},
-                    FitCase{"LetsATolerationOverrideACordonForTheSchedulerOnly",
-                            [](P& p, N& n, C&) { n.cordoned(), p.tolerate("node.kubernetes.io/unschedulable"); },
-                            "NodeCordoned", ""},
-                    FitCase{"RefusesAnUnreadyNodeForTheSchedulerOnly", [](P&, N& n, C&) { n.not_ready(); }, "",
-                            "NodeNotReady"},
-                    FitCase{"FitsWithoutAReadyCondition",
-                            [](P&, N& n, C&) { n.with([](api::Node& x) { x.conditions.clear(); }); }, "", ""},
-                    FitCase{"RefusesOtherLabels",
-                            [](P& p, N&, C&) { p.with([](api::Pod& x) {
-                                                 x.node_selector = {{"zone", "z1"}};
-                                               }); },
-                            "NodeSelectorMismatch", "NodeSelectorMismatch"},
-                    FitCase{"MatchesSelectorAndAffinityTogether",
-                            [](P& p, N& n, C&) {
-                              n.label("zone", "z1").label("disk", "ssd");
-                              p.with([](api::Pod& x) { x.node_selector = {{"disk", "ssd"}}; });
-                              require_term(p, zone_term(api::SelectorOperator::kIn, {"z1"}));
-                            },
-                            "", ""},
-                    FitCase{"MatchesNothingByATermWithoutRequirements", [](P& p, N&, C&) { require_term(p, {}); },
-                            "NodeSelectorMismatch", "NodeSelectorMismatch"},
-                    FitCase{"MatchesNothingByNoTerms",
-                            [](P& p, N&, C&) { p.affinity([](api::Affinity& a) { a.required_node_terms.emplace(); }); },
-                            "NodeSelectorMismatch", "NodeSelectorMismatch"},
-                    FitCase{"MatchesNothingByAMalformedRequirement",
-                            [](P& p, N&, C&) { require_term(p, zone_term(api::SelectorOperator::kNotIn, {})); },
-                            "NodeSelectorMismatch", "NodeSelectorMismatch"},
-                    FitCase{"ComparesIntegers",
-                            [](P& p, N& n, C&) {
-                              n.label("zone", "7"), require_term(p, zone_term(api::SelectorOperator::kGt, {"6"}));
-                            },
-                            "", ""},
-                    FitCase{"MatchesTheNodesName",
-                            [](P& p, N&, C&) {
-                              require_term(p, {{}, {{"metadata.name", api::SelectorOperator::kIn, {"n"}}}});
-                            },
-                            "", ""},
-                    FitCase{"RefusesAnotherNodesName",
-                            [](P& p, N&, C&) {
-                              require_term(p, {{}, {{"metadata.name", api::SelectorOperator::kNotIn, {"n"}}}});
-                            },
-                            "NodeSelectorMismatch", "NodeSelectorMismatch"},
-                    FitCase{"RefusesAnUntoleratedTaint", [](P&, N& n, C&) { n.taint("gpu"); }, "UntoleratedTaint",
-                            "UntoleratedTaint"},
-                    FitCase{"RefusesNoExecute", [](P&, N& n, C&) { n.taint("gpu", api::TaintEffect::kNoExecute); },
-                            "UntoleratedTaint", "UntoleratedTaint"},
-                    FitCase{"IgnoresPreferNoSchedule",
-                            [](P&, N& n, C&) { n.taint("gpu", api::TaintEffect::kPreferNoSchedule); }, "", ""},
-                    FitCase{"ToleratesByKey", [](P& p, N& n, C&) { n.taint("gpu"), p.tolerate("gpu"); }, "", ""}),
+    testing::Values(
+        FitCase{"FitsAnEmptyNode", [](P&, N&, C&) {}, "", ""},
+        FitCase{"RefusesACordonedNode", [](P&, N& n, C&) { n.cordoned(); }, "NodeCordoned", "NodeCordoned"},
+        FitCase{"LetsATolerationOverrideACordonForTheSchedulerOnly",
+                [](P& p, N& n, C&) { n.cordoned(), p.tolerate("node.kubernetes.io/unschedulable"); }, "NodeCordoned",
+                ""},
+        FitCase{"RefusesAnUnreadyNodeForTheSchedulerOnly", [](P&, N& n, C&) { n.not_ready(); }, "", "NodeNotReady"},
+        FitCase{"FitsWithoutAReadyCondition", [](P&, N& n, C&) { n.with([](api::Node& x) { x.conditions.clear(); }); },
+                "", ""},
+        FitCase{"RefusesOtherLabels",
+                [](P& p, N&, C&) { p.with([](api::Pod& x) {
+                                     x.node_selector = {{"zone", "z1"}};
+                                   }); },
+                "NodeSelectorMismatch", "NodeSelectorMismatch"},
+        FitCase{"MatchesSelectorAndAffinityTogether",
+                [](P& p, N& n, C&) {
+                  n.label("zone", "z1").label("disk", "ssd");
+                  p.with([](api::Pod& x) { x.node_selector = {{"disk", "ssd"}}; });
+                  require_term(p, zone_term(api::SelectorOperator::kIn, {"z1"}));
+                },
+                "", ""},
+        FitCase{"MatchesNothingByATermWithoutRequirements", [](P& p, N&, C&) { require_term(p, {}); },
+                "NodeSelectorMismatch", "NodeSelectorMismatch"},
+        FitCase{"MatchesNothingByNoTerms",
+                [](P& p, N&, C&) { p.affinity([](api::Affinity& a) { a.required_node_terms.emplace(); }); },
+                "NodeSelectorMismatch", "NodeSelectorMismatch"},
+        FitCase{"FitsNowhereForUpstreamWithAnAntiAffinityThatDoesNotParse",
+                [](P& p, N&, C&) {
+                  p.affinity([](api::Affinity& affinity) {
+                    affinity.required_pod_anti_affinity.push_back(
+                        {api::LabelSelector{{{"a", api::SelectorOperator::kNotIn, {}}}}, {}, {}, "zone", {}, {}});
+                  });
+                },
+                "MalformedAntiAffinity", ""},
+        FitCase{"MatchesNothingByAMalformedRequirement",
+                [](P& p, N&, C&) { require_term(p, zone_term(api::SelectorOperator::kNotIn, {})); },
+                "NodeSelectorMismatch", "NodeSelectorMismatch"},
+        FitCase{
+            "ComparesIntegers",
+            [](P& p, N& n, C&) { n.label("zone", "7"), require_term(p, zone_term(api::SelectorOperator::kGt, {"6"})); },
+            "", ""},
+        FitCase{"MatchesTheNodesName",
+                [](P& p, N&, C&) {
+                  require_term(p, {{}, {{"metadata.name", api::SelectorOperator::kIn, {"n"}}}});
+                },
+                "", ""},
+        FitCase{"RefusesAnotherNodesName",
+                [](P& p, N&, C&) {
+                  require_term(p, {{}, {{"metadata.name", api::SelectorOperator::kNotIn, {"n"}}}});
+                },
+                "NodeSelectorMismatch", "NodeSelectorMismatch"},
+        FitCase{"RefusesAnUntoleratedTaint", [](P&, N& n, C&) { n.taint("gpu"); }, "UntoleratedTaint",
+                "UntoleratedTaint"},
+        FitCase{"RefusesNoExecute", [](P&, N& n, C&) { n.taint("gpu", api::TaintEffect::kNoExecute); },
+                "UntoleratedTaint", "UntoleratedTaint"},
+        FitCase{"IgnoresPreferNoSchedule", [](P&, N& n, C&) { n.taint("gpu", api::TaintEffect::kPreferNoSchedule); },
+                "", ""},
+        FitCase{"ToleratesByKey", [](P& p, N& n, C&) { n.taint("gpu"), p.tolerate("gpu"); }, "", ""}),
     [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -402,6 +409,48 @@ TEST(FitsAnotherNode, LeavesThePresentNodeOut) {
   const std::vector<NodeIndex> nodes = {0, 1};
   EXPECT_FALSE(find_other_node(overlay, 0, nodes, FitLevel::kBasic));
 }
+
+struct TermsCase {
+  std::string name;
+  std::vector<api::NodeSelectorTerm> terms;
+  std::string disk;  ///< the node's label
+  NodeTermsMatch want;
+};
+
+class NodeTermsTest : public testing::TestWithParam<TermsCase> {};
+
+/// The pod selects nodes of zone z; the node is in it, with the case's disk.
+TEST_P(NodeTermsTest, TellsAMalformedTermFromOneThatDoesNotMatch) {
+  const auto pod =
+      PodBuilder("p").affinity([](api::Affinity& affinity) { affinity.required_node_terms = GetParam().terms; });
+  EXPECT_EQ(match_node_terms(pod.build(), NodeBuilder("n").label("disk", GetParam().disk).build()), GetParam().want);
+  auto elsewhere = pod;
+  elsewhere.with([](api::Pod& object) { object.node_selector = {{"zone", "z"}}; });
+  EXPECT_EQ(match_node_terms(elsewhere.build(), NodeBuilder("n").label("disk", GetParam().disk).build()),
+            NodeTermsMatch::kNo)
+      << "nodeSelector decides first";
+}
+
+api::NodeSelectorTerm disk_term(api::SelectorOperator op, std::vector<std::string> values) {
+  return {{{"disk", op, std::move(values)}}, {}};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    NodeTerms, NodeTermsTest,
+    testing::Values(
+        TermsCase{"Match", {disk_term(api::SelectorOperator::kIn, {"ssd"})}, "ssd", NodeTermsMatch::kYes},
+        TermsCase{"NoMatch", {disk_term(api::SelectorOperator::kIn, {"ssd"})}, "hdd", NodeTermsMatch::kNo},
+        TermsCase{"NoTerms", {}, "ssd", NodeTermsMatch::kNo}, TermsCase{"EmptyTerm", {{}}, "ssd", NodeTermsMatch::kNo},
+        TermsCase{"MalformedTerm", {disk_term(api::SelectorOperator::kGt, {"x"})}, "ssd", NodeTermsMatch::kMalformed},
+        TermsCase{"MalformedAndMatching",
+                  {disk_term(api::SelectorOperator::kGt, {"x"}), disk_term(api::SelectorOperator::kIn, {"ssd"})},
+                  "ssd",
+                  NodeTermsMatch::kYes},
+        TermsCase{"FieldOfTwoValues",
+                  {{{}, {{"metadata.name", api::SelectorOperator::kIn, {"a", "b"}}}}},
+                  "ssd",
+                  NodeTermsMatch::kMalformed}),
+    [](const auto& info) { return info.param.name; });
 
 }  // namespace predicates_test
 }  // namespace scheduling
