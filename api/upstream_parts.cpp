@@ -181,6 +181,14 @@ Json Workbench::complete(Draft& draft) {
   for (const FieldError& complaint : check_descheduler_policy(object, {})) {
     errors_.push_back(at_origin(complaint, draft.origins));
   }
+  // Each strategy was checked by itself; together they may contradict each other.
+  std::vector<StrategyChoice> choices;
+  for (const Json& each : object["spec"]["strategies"]) {
+    choices.push_back({each.at("name").get<std::string>(), to_json_text(each.value("args", Json::object()))});
+  }
+  for (FieldError& complaint : catalogue_.check(choices)) {
+    errors_.push_back({draft.source, std::move(complaint.message)});
+  }
   return object;
 }
 

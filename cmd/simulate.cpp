@@ -89,7 +89,9 @@ void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const 
              base::format_time(now), plan.nodes, plan.pods, plan.moves.size());
   for (const auto& [kind, count] : dump.skipped)
     fmt::print("({} {} in the dump are not needed for planning)\n", count, kind);
-  for (const api::FieldError& error : plan.errors) fmt::print("Warning: {}\n", error.to_string());
+  for (const api::FieldErrors& list : {plan.errors, plan.warnings}) {
+    for (const api::FieldError& error : list) fmt::print("Warning: {}\n", error.to_string());
+  }
   for (const planning::StrategyResult& result : plan.strategies) {
     if (!result.problem.empty()) fmt::print("Warning: {}: {}\n", result.strategy, result.problem);
   }
@@ -136,7 +138,9 @@ api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& 
                                      {"memory", amount_json(node.memory, true)},
                                      {"pods", amount_json(node.pods, false)}});
   }
-  for (const api::FieldError& error : plan.errors) report["warnings"].push_back(error.to_string());
+  for (const api::FieldErrors& list : {plan.errors, plan.warnings}) {
+    for (const api::FieldError& error : list) report["warnings"].push_back(error.to_string());
+  }
   return report;
 }
 

@@ -28,7 +28,9 @@ CycleOutcome run_cycle(const api::DeschedulerPolicy& policy, const scheduling::C
   for (const planning::StrategyResult& result : plan.strategies) {
     if (!result.problem.empty()) outcome.problems.push_back(result.strategy + ": " + result.problem);
   }
-  for (const api::FieldError& error : plan.errors) outcome.problems.push_back(error.to_string());
+  for (const api::FieldErrors& list : {plan.errors, plan.warnings}) {
+    for (const api::FieldError& error : list) outcome.problems.push_back(error.to_string());
+  }
   return outcome;
 }
 

@@ -10,6 +10,7 @@
 #include "planning/gangs.hpp"
 #include "planning/migrating.hpp"
 #include "planning/target.hpp"
+#include "planning/unknown_namespaces.hpp"
 #include "scheduling/evictability.hpp"
 #include "scheduling/overlay.hpp"
 #include "scheduling/pdb_budget.hpp"
@@ -306,6 +307,7 @@ Plan plan_cycle(const PlanInput& input) {
                                               input.spec.compatibility);
   if (!plan.errors.empty()) return plan;
   const auto configured = strategies::make_strategies(input.spec.strategies, plan.errors);
+  plan.warnings = unknown_namespaces(input.spec, input.cluster);
 
   // Upstream does nothing at all on a single node.
   if (input.spec.compatibility == api::Compatibility::kUpstream && nodes.size() < 2) return plan;

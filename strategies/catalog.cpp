@@ -82,6 +82,51 @@ std::unique_ptr<const Strategy> make_strategy(const api::StrategyChoice& choice,
   return errors.size() == before ? std::move(strategy) : nullptr;
 }
 
+/// Pairs of which one undoes what the other does.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kContradictions = {{
+    {HighNodeUtilization::kName, LowNodeUtilization::kName},  // one packs nodes, the other levels them
+}};
+
+bool contradict(std::string_view a, std::string_view b) {
+  return std::ranges::any_of(kContradictions, [&](const auto& pair) {
+    return (pair.first == a && pair.second == b) || (pair.first == b && pair.second == a);
+  });
+}
+
+bool are_equal(const api::StrategyChoice& a, const api::StrategyChoice& b) {
+  if (a.name != b.name) return false;
+  const auto args_of = [](const api::StrategyChoice& each) {
+    return api::parse_json(each.args_json.empty() ? "{}" : each.args_json);
+  };
+  const auto first = args_of(a);
+  const auto second = args_of(b);
+  return first && second && *first == *second;
+}
+
+/// What `choice` cannot be together with the one of index `earlier`; "": nothing is in the way.
+std::string complaint_about_pair(const api::StrategyChoice& choice, const api::StrategyChoice& other,
+                                 std::size_t earlier) {
+  if (contradict(choice.name, other.name)) {
+    return fmt::format(
+        "{} undoes what {} of strategies[{}] does: give each a policy with nodes of its own "
+        "(spec.nodeSelector), or leave one out",
+        choice.name, other.name, earlier);
+  }
+  return are_equal(choice, other) ? fmt::format("is the same as strategies[{}]: leave one out", earlier) : "";
+}
+
+void check_together(const std::vector<api::StrategyChoice>& choices, const api::FieldPath& path,
+                    api::FieldErrors& errors) {
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    for (std::size_t earlier = 0; earlier < i; ++earlier) {
+      auto complaint = complaint_about_pair(choices[i], choices[earlier], earlier);
+      if (complaint.empty()) continue;
+      errors.push_back({path.index(i).text(), std::move(complaint)});
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::string_view> known_strategies() {
@@ -104,6 +149,7 @@ std::vector<ConfiguredStrategy> make_strategies(const std::vector<api::StrategyC
 api::FieldErrors validate(const std::vector<api::StrategyChoice>& choices) {
   api::FieldErrors errors;
   make_strategies(choices, errors);
+  check_together(choices, api::FieldPath("spec.strategies"), errors);
   return errors;
 }
 

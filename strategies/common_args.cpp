@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <limits>
 #include <nlohmann/json.hpp>
+
+#include "api/names.hpp"
 
 namespace strategies {
 namespace {
@@ -20,6 +23,25 @@ std::optional<std::string> complaint_about_percentage(const api::Json& value) {
   if (number > 100) return fmt::format("{} is above 100", value.dump());
   if (!(number >= 0)) return fmt::format("{} is below 0", value.dump());
   return std::nullopt;
+}
+
+/// What the nodes of Kubernetes publish without a domain in its name.
+constexpr std::array<std::string_view, 5> kPlainResources = {"cpu", "memory", "pods", "ephemeral-storage", "storage"};
+
+/// A name that no node can publish would read as 0 % everywhere, in silence.
+std::optional<std::string> complaint_about_resource(std::string_view name) {
+  const bool is_plain_name = std::ranges::find(kPlainResources, name) != kPlainResources.end();
+  if (is_plain_name || name.starts_with("hugepages-")) return std::nullopt;
+  if (api::is_qualified_name(name) && name.find('/') != std::string_view::npos) return std::nullopt;
+  return fmt::format("\"{}\" is no resource of a node{}", name.substr(0, 80), api::did_you_mean(name, kPlainResources));
+}
+
+/// Names are taken as they are: one with a wildcard would match nothing, in silence.
+void check_namespace_names(const std::vector<std::string>& names, const api::FieldPath& at, api::FieldErrors& errors) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (api::is_dns_label(names[i])) continue;
+    errors.push_back({at.index(i).text(), fmt::format("\"{}\" is no namespace name", names[i].substr(0, 80))});
+  }
 }
 
 bool is_plain(std::string_view name) {
@@ -41,6 +63,9 @@ bool PodScope::includes(const api::Pod& pod) const {
 PodScope read_scope(api::StrictObject& args) {
   PodScope scope;
   scope.namespaces = read_include_exclude(args, "namespaces");
+  const api::FieldPath at = args.path().field("namespaces");
+  check_namespace_names(scope.namespaces.include, at.field("include"), args.errors());
+  check_namespace_names(scope.namespaces.exclude, at.field("exclude"), args.errors());
   api::read_label_selector(args, "labelSelector", scope.labels);
   return scope;
 }
@@ -60,7 +85,10 @@ std::vector<std::string> read_excluded_namespaces(api::StrictObject& args) {
   std::vector<std::string> excluded;
   args.with("evictableNamespaces", [&](api::StrictObject& namespaces) {
     namespaces.read("exclude", excluded);
-    if (namespaces.find("include") != nullptr) namespaces.complain("include", "only exclude is possible here");
+    check_namespace_names(excluded, namespaces.path().field("exclude"), namespaces.errors());
+    std::vector<std::string> included;
+    namespaces.read("include", included);
+    if (!included.empty()) namespaces.complain("include", "only exclude is possible here");
   });
   return excluded;
 }
@@ -77,13 +105,22 @@ Percentages read_percentages(api::StrictObject& args, std::string_view name) {
     return percentages;
   }
   for (const auto& [resource, value] : json->items()) {  // sorted by key
-    if (const auto complaint = complaint_about_percentage(value)) {
+    auto complaint = complaint_about_resource(resource);
+    if (!complaint) complaint = complaint_about_percentage(value);
+    if (complaint) {
       args.errors().push_back({entry_path(args.path().field(name), resource).text(), *complaint});
     } else {
       percentages.emplace_back(resource, value.get<double>());
     }
   }
   return percentages;
+}
+
+std::int32_t read_number_of_nodes(api::StrictObject& args) {
+  std::int32_t number = 0;
+  args.read("numberOfNodes", number);
+  if (number < 0) args.complain("numberOfNodes", fmt::format("{} is below 0", number));
+  return number;
 }
 
 std::vector<std::string> read_choices(api::StrictObject& args, std::string_view name,

@@ -27,12 +27,16 @@ PodScope read_scope(api::StrictObject& args);
 /// {include, exclude}; complains when both are set.
 api::NamespaceFilter read_include_exclude(api::StrictObject& args, std::string_view name);
 
-/// evictableNamespaces: {exclude: […]}; complains about include.
+/// evictableNamespaces: {exclude: […]}; complains about an include that is not empty, as upstream does.
 std::vector<std::string> read_excluded_namespaces(api::StrictObject& args);
 
-/// Percentages by resource, sorted by name. Required and not empty; every value between 0 and 100.
+/// Percentages by resource, sorted by name. Required and not empty; every value between 0 and 100, every name one that
+/// a node can publish.
 using Percentages = std::vector<std::pair<std::string, double>>;
 Percentages read_percentages(api::StrictObject& args, std::string_view name);
+
+/// numberOfNodes: so many nodes or fewer are left alone. 0 when it is left out.
+std::int32_t read_number_of_nodes(api::StrictObject& args);
 
 /// The place of one entry of a map: "thresholds.cpu", but "thresholds[nvidia.com/gpu]".
 api::FieldPath entry_path(const api::FieldPath& map, std::string_view key);

@@ -48,10 +48,7 @@ class Consolidation {
   /// False: the cycle's total limit is reached.
   bool empty(NodeIndex source) {
     std::vector<PodIndex> pods = pods_on(context_, source, PodStates::kActive);
-    std::erase_if(pods, [&](PodIndex pod) {
-      const api::Pod& object = context_.cluster.base().pod(pod);
-      return goes_with_node(object) || (rules_.wants && !rules_.wants(object));
-    });
+    std::erase_if(pods, [&](PodIndex pod) { return goes_with_node(context_.cluster.base().pod(pod)); });
     sort_for_eviction(pods, context_.cluster.base());
     std::vector<NodeIndex> places;
     if (!place_all(pods, places)) return true;
@@ -78,7 +75,11 @@ class Consolidation {
   }
 
   std::optional<Refusal> objection_to(PodIndex pod) const {
-    const std::string& ns = context_.cluster.base().pod(pod).meta.ns;
+    const api::Pod& object = context_.cluster.base().pod(pod);
+    if (rules_.wants && !rules_.wants(object)) {
+      return Refusal{"NodeCannotBeEmptied", "evictionModes leaves it where it is, so its node cannot be emptied whole"};
+    }
+    const std::string& ns = object.meta.ns;
     if (std::ranges::find(rules_.excluded_namespaces, ns) != rules_.excluded_namespaces.end()) {
       return Refusal{"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
     }

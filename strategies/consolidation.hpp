@@ -14,7 +14,7 @@ struct ConsolidationRules {
   std::vector<NodeUsage> sources;  ///< in the order they are to be emptied: the emptiest first
   std::vector<NodeUsage> others;   ///< nodes that only take
   std::vector<std::string> excluded_namespaces;
-  std::function<bool(const api::Pod&)> wants;  ///< further pods are left where they are; empty: all are wanted
+  std::function<bool(const api::Pod&)> wants;  ///< one that is not keeps its node from being emptied; empty: all are
 };
 
 /// Empties nodes whole or not at all: each only when every pod on it may leave and fits elsewhere, on the fullest nodes

@@ -18,7 +18,7 @@ HighNodeUtilization::Args HighNodeUtilization::Args::read(api::StrictObject& arg
   Args parsed;
   parsed.excluded_namespaces = read_excluded_namespaces(args);
   parsed.thresholds = read_percentages(args, "thresholds");
-  args.read("numberOfNodes", parsed.number_of_nodes);
+  parsed.number_of_nodes = read_number_of_nodes(args);
   parsed.only_thresholding_resources = !read_choices(args, "evictionModes", kEvictionModes).empty();
   return parsed;
 }

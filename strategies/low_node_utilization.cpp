@@ -96,7 +96,7 @@ LowNodeUtilization::Args LowNodeUtilization::Args::read(api::StrictObject& args)
   parsed.thresholds = read_percentages(args, "thresholds");
   parsed.target_thresholds = read_percentages(args, "targetThresholds");
   args.read("useDeviationThresholds", parsed.use_deviation_thresholds);
-  args.read("numberOfNodes", parsed.number_of_nodes);
+  parsed.number_of_nodes = read_number_of_nodes(args);
   parsed.excluded_namespaces = read_excluded_namespaces(args);
   args.with("evictionLimits", [&](api::StrictObject& limits) { limits.read("node", parsed.evictions_per_node); });
   args.not_supported_yet({"metricsUtilization"});

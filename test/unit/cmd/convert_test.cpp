@@ -558,6 +558,12 @@ INSTANTIATE_TEST_SUITE_P(
             "profiles[0].pluginConfig[0].args.excludeOwnerKind: unknown field, did you mean \"excludeOwnerKinds\"?"},
         BadCase{"ArgOutOfRange", ENABLED("balance", "HighNodeUtilization", "{thresholds: {cpu: 120}}"),
                 "profiles[0].pluginConfig[0].args.thresholds.cpu: 120 is above 100"},
+        BadCase{
+            "Contradiction",
+            "profiles: [{name: p, pluginConfig: [{name: HighNodeUtilization, args: {thresholds: {cpu: 20}}}, {name: "
+            "LowNodeUtilization, args: {thresholds: {cpu: 20}, targetThresholds: {cpu: 50}}}], plugins: {balance: "
+            "{enabled: [HighNodeUtilization, LowNodeUtilization]}}}]",
+            "profiles[0]: LowNodeUtilization undoes what HighNodeUtilization of strategies[0] does"},
         BadCase{"MissingArg", ENABLED("deschedule", "PodLifeTime", "{}"),
                 "profiles[0].pluginConfig[0].args: needs at least"},
         BadCase{"ArgsList", ENABLED("deschedule", "PodLifeTime", "[1]"),

@@ -43,12 +43,25 @@ TEST_P(WholeNode, IsEmptiedOrLeftAlone) {
   if (GetParam().refused) EXPECT_TRUE(std::ranges::any_of(plan.refused, is_named));
 }
 
+constexpr auto kOnlyThresholds = R"({"thresholds":{"cpu":40},"evictionModes":["OnlyThresholdingResources"]})";
 const std::vector<std::string> kAll = {"a", "b", "c"};
 
 INSTANTIATE_TEST_SUITE_P(
     Plans, WholeNode,
     testing::Values(
         WholeNodeCase{"AllMayGo", [](auto&, auto&) {}, kAll},
+        WholeNodeCase{"AnEvictionModeKeepsOne",
+                      [](auto& builder, auto& spec) {
+                        builder.add(PodBuilder("idle").on("sparse").memory(1));
+                        spec.strategies = {{"HighNodeUtilization", kOnlyThresholds}};
+                      },
+                      {},
+                      "NodeCannotBeEmptied"},
+        WholeNodeCase{"AnEvictionModeKeepsNone",
+                      [](auto&, auto& spec) {
+                        spec.strategies = {{"HighNodeUtilization", kOnlyThresholds}};
+                      },
+                      kAll},
         WholeNodeCase{"TheTotalIsJustEnough", [](auto&, auto& spec) { spec.limits.per_cycle.total = 3; }, kAll},
         WholeNodeCase{
             "TheTotalIsOneShort", [](auto&, auto& spec) { spec.limits.per_cycle.total = 2; }, {}, "TotalLimit"},

@@ -66,6 +66,28 @@ INSTANTIATE_TEST_SUITE_P(
         ArgsCase{"RefusesIncludedNamespaces", kLow,
                  R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"evictableNamespaces":{"include":["a"]}})",
                  "args.evictableNamespaces.include: only exclude is possible here"},
+        ArgsCase{"TakesAnEmptyListOfIncludedNamespaces", kLow,
+                 R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"evictableNamespaces":{"include":[]}})", ""},
+        ArgsCase{
+            "RefusesAWildcardOfNamespaces", kLow,
+            R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"evictableNamespaces":{"exclude":["kube-*"]}})",
+            "args.evictableNamespaces.exclude[0]: \"kube-*\" is no namespace name"},
+        ArgsCase{"RefusesANegativeNumberOfNodes", kLow,
+                 R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"numberOfNodes":-5})",
+                 "args.numberOfNodes: -5 is below 0"},
+        ArgsCase{"RefusesAMisspeltResource", kLow, R"({"thresholds":{"cpuu":1},"targetThresholds":{"cpuu":50}})",
+                 "args.thresholds.cpuu: \"cpuu\" is no resource of a node, did you mean \"cpu\"?"},
+        ArgsCase{"RefusesAResourceOfNoName", kLow, R"({"thresholds":{"":1},"targetThresholds":{"":50}})",
+                 "is no resource of a node"},
+        ArgsCase{"RefusesTheResourceOfMeasuredUsage", kLow,
+                 R"({"thresholds":{"MetricResource":1},"targetThresholds":{"MetricResource":50}})",
+                 "args.thresholds.MetricResource: \"MetricResource\" is no resource of a node"},
+        ArgsCase{"TakesEveryResourceOfANode", kLow,
+                 R"({"thresholds":{"ephemeral-storage":1,"hugepages-2Mi":1,"pods":1,"a.b/c":1},
+                     "targetThresholds":{"ephemeral-storage":1,"hugepages-2Mi":1,"pods":1,"a.b/c":1}})",
+                 ""},
+        ArgsCase{"RefusesANegativeNumberOfNodesToEmpty", "HighNodeUtilization",
+                 R"({"thresholds":{"cpu":1},"numberOfNodes":-1})", "args.numberOfNodes: -1 is below 0"},
         ArgsCase{
             "DoesNotSupportMeasuredUsageYet", kLow,
             R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"metricsUtilization":{"source":"KubernetesMetrics"}})",
@@ -76,6 +98,15 @@ INSTANTIATE_TEST_SUITE_P(
                  R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"evictionLimits":{"node":-1}})",
                  "args.evictionLimits.node: "}),
     [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(PodCriteria, CatalogTest,
+                         testing::Values(ArgsCase{"TakesTheLastStateWithReasons", "PodCriteria",
+                                                  R"({"reasons":["OOMKilled"],"includingLastState":true})", ""},
+                                         ArgsCase{
+                                             "RefusesTheLastStateOfNothing", "PodCriteria",
+                                             R"({"minAgeSeconds":1,"includingLastState":true})",
+                                             "args.includingLastState: does nothing without reasons or exitCodes"}),
+                         [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     PodLifeTime, CatalogTest,
@@ -96,6 +127,12 @@ INSTANTIATE_TEST_SUITE_P(
         ArgsCase{"RefusesBothKindsOfNamespaces", kLife,
                  R"({"maxPodLifeTimeSeconds":1,"namespaces":{"include":["a"],"exclude":["b"]}})",
                  "args.namespaces: only one of include and exclude can be set"},
+        ArgsCase{"RefusesNamesThatNoNamespaceHas", kLife,
+                 R"({"maxPodLifeTimeSeconds":1,"namespaces":{"include":["a","kube-*"]}})",
+                 "args.namespaces.include[1]: \"kube-*\" is no namespace name"},
+        ArgsCase{"RefusesThemInRetentionToo", kLife,
+                 R"({"maxPodLifeTimeSeconds":1,"terminalPods":{"retention":[{"namespaces":{"exclude":["A"]}}]}})",
+                 "args.terminalPods.retention[0].namespaces.exclude[0]: \"A\" is no namespace name"},
         ArgsCase{"RefusesBothKindsOfOwners", kLife,
                  R"({"maxPodLifeTimeSeconds":1,"ownerKinds":{"include":["a"],"exclude":["b"]}})",
                  "args.ownerKinds: only one of include and exclude can be set"},
@@ -124,6 +161,40 @@ TEST(Catalog, KeepsTheOthersWhenOneIsInvalid) {
 TEST(Catalog, ReportsAllProblemsTogether) {
   EXPECT_EQ(validate({{"Nope", "{}"}, {"PodLifeTime", R"({"states":["x"],"typo":1})"}}).size(), 3U);
 }
+
+struct TogetherCase {
+  std::string name;
+  std::vector<api::StrategyChoice> choices;
+  std::string want;  ///< the only complaint; "": none
+};
+
+class TogetherTest : public testing::TestWithParam<TogetherCase> {};
+
+TEST_P(TogetherTest, ContradictionsAreRefused) {
+  std::string text;
+  for (const api::FieldError& error : validate(GetParam().choices)) text += error.to_string();
+  EXPECT_EQ(text, GetParam().want);
+}
+
+const api::StrategyChoice kLevel{kLow, R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50}})"};
+const api::StrategyChoice kPack{"HighNodeUtilization", R"({"thresholds":{"cpu":1}})"};
+const api::StrategyChoice kOld{kLife, R"({"maxPodLifeTimeSeconds": 1})"};
+const api::StrategyChoice kOldWrittenAnew{kLife, R"({ "maxPodLifeTimeSeconds":1 })"};
+const api::StrategyChoice kOlder{kLife, R"({"maxPodLifeTimeSeconds": 2})"};
+
+INSTANTIATE_TEST_SUITE_P(
+    Pairs, TogetherTest,
+    testing::Values(TogetherCase{"LevelAndPack",
+                                 {kOld, kPack, kLevel},
+                                 "spec.strategies[2]: LowNodeUtilization undoes what HighNodeUtilization of "
+                                 "strategies[1] does: give each a policy with nodes of its own (spec.nodeSelector), or "
+                                 "leave one out"},
+                    TogetherCase{"TheSameTwice",
+                                 {kOld, kOldWrittenAnew},
+                                 "spec.strategies[1]: is the same as strategies[0]: leave one out"},
+                    TogetherCase{"TheSameWithOtherArgs", {kOld, kOlder}, ""},
+                    TogetherCase{"LevelAlone", {kOld, kLevel}, ""}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(Catalog, TakesMissingArgumentsForEmptyOnes) {
   EXPECT_THAT(validate({{"PodLifeTime", ""}})[0].message, testing::HasSubstr("needs at least one"));

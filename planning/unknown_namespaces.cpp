@@ -1,0 +1,43 @@
+#include "planning/unknown_namespaces.hpp"
+
+#include <fmt/format.h>
+
+#include "strategies/named_namespaces.hpp"
+
+namespace planning {
+namespace {
+
+bool knows_namespaces(const scheduling::ClusterSnapshot& cluster) {
+  for (scheduling::NamespaceIndex ns = 0; ns < cluster.namespace_count(); ++ns) {
+    if (cluster.namespace_object(ns) != nullptr) return true;
+  }
+  return false;
+}
+
+std::vector<strategies::NamedNamespace> named_by(const api::DeschedulerPolicySpec& spec) {
+  std::vector<strategies::NamedNamespace> named;
+  const api::FieldPath at = api::FieldPath("spec.evictability").field("namespaces");
+  const auto add = [&](const char* list, const std::vector<std::string>& names) {
+    for (std::size_t i = 0; i < names.size(); ++i) named.push_back({at.field(list).index(i).text(), names[i]});
+  };
+  add("include", spec.evictability.namespaces.include);
+  add("exclude", spec.evictability.namespaces.exclude);
+  const auto of_strategies = strategies::named_namespaces(spec.strategies);
+  named.insert(named.end(), of_strategies.begin(), of_strategies.end());
+  return named;
+}
+
+}  // namespace
+
+api::FieldErrors unknown_namespaces(const api::DeschedulerPolicySpec& spec,
+                                    const scheduling::ClusterSnapshot& cluster) {
+  api::FieldErrors unknown;
+  if (!knows_namespaces(cluster)) return unknown;
+  for (const strategies::NamedNamespace& each : named_by(spec)) {
+    if (!cluster.find_namespace(each.name))
+      unknown.push_back({each.path, fmt::format("there is no namespace \"{}\"", each.name)});
+  }
+  return unknown;
+}
+
+}  // namespace planning
