@@ -241,6 +241,7 @@ struct PersistentVolumeClaim {
 struct PersistentVolume {
   ObjectMeta meta;
   std::vector<NodeSelectorTerm> required_node_terms;
+  bool is_local = false;  ///< spec.local or spec.hostPath: a disk of one node
 };
 
 /// ReplicaSet, Deployment, StatefulSet, ReplicationController, Job: what the limits and protections need.

@@ -640,6 +640,7 @@ error_code read_pdb_status(Value& value, PodDisruptionBudget& pdb) {
 
 error_code read_pv_spec(Value& value, PersistentVolume& pv) {
   return wire::for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "local" || key == "hostPath") return wire::read_non_empty(member, pv.is_local);
     if (key != "nodeAffinity") return simdjson::SUCCESS;
     return wire::for_members(member, [&](std::string_view part, Value& required) {
       return part == "required" ? read_node_selector(required, pv.required_node_terms) : simdjson::SUCCESS;

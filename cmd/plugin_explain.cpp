@@ -67,8 +67,8 @@ bool take_from_plan(const planning::Plan& plan, const std::string& uid, PolicyOp
 /// What the rules alone say about a pod that no strategy named.
 void take_from_rules(const api::DeschedulerPolicySpec& spec, const scheduling::ClusterSnapshot& cluster,
                      scheduling::PodIndex pod, base::TimePoint now, PolicyOpinion& opinion) {
-  api::FieldErrors errors;
-  const scheduling::Evictability rules(spec.evictability, cluster, now, errors);
+  api::FieldErrors errors;  // the plan's, which would have been told by now
+  const scheduling::Evictability rules(spec.evictability, cluster, now, errors, spec.compatibility);
   auto refusal = rules.refusal(pod);
   if (!refusal) refusal = rules.refusal_before_eviction(pod, scheduling::Overlay(cluster));
   if (refusal) {

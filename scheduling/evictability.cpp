@@ -63,6 +63,13 @@ std::optional<Refusal> protected_claim(const EvictionCandidate& candidate, const
   return Refusal{"PodHasPVC", "it uses a volume of the protected storage class {subject}", claim->storage_class};
 }
 
+bool is_on_local_disk(const EvictionCandidate& candidate, const api::Volume& volume) {
+  const ClusterSnapshot& cluster = candidate.rules.cluster();
+  const auto* claim = cluster.find_claim(candidate.pod.meta.ns, volume.source);
+  const auto* bound = claim == nullptr ? nullptr : cluster.find_volume(claim->volume_name);
+  return bound != nullptr && bound->is_local;
+}
+
 std::optional<Refusal> first_objection(std::span<const EvictabilityRule> rules, const EvictionCandidate& candidate) {
   for (const EvictabilityRule rule : rules) {
     if (auto refusal = rule(candidate)) return refusal;
@@ -191,14 +198,17 @@ std::optional<Refusal> refuse_bare_pod(const EvictionCandidate& candidate) {
 
 std::optional<Refusal> refuse_local_storage(const EvictionCandidate& candidate) {
   if (!candidate.rules.protects(PodProtection::kPodsWithLocalStorage)) return std::nullopt;
-  // A generic ephemeral volume goes with the pod, as an emptyDir does.
-  const bool counts_ephemeral = !candidate.rules.is_upstream();
+  const bool as_upstream = candidate.rules.is_upstream();
   const auto is_local = [&](const api::Volume& volume) {
-    return volume.kind == api::VolumeKind::kHostPath || volume.kind == api::VolumeKind::kEmptyDir ||
-           (counts_ephemeral && volume.kind == api::VolumeKind::kEphemeral);
+    using enum api::VolumeKind;
+    if (volume.kind == kHostPath || volume.kind == kEmptyDir) return true;
+    if (as_upstream) return false;
+    // A generic ephemeral volume goes with the pod, as an emptyDir does; a claim of a local disk keeps it on its node.
+    return volume.kind == kEphemeral || (volume.kind == kPersistentVolumeClaim && is_on_local_disk(candidate, volume));
   };
   if (std::ranges::none_of(candidate.pod.volumes, is_local)) return std::nullopt;
-  return Refusal{"LocalStorage", "it uses local storage (hostPath, emptyDir or an ephemeral volume)"};
+  return Refusal{"LocalStorage",
+                 "it uses local storage (hostPath, emptyDir, an ephemeral or a local persistent volume)"};
 }
 
 std::optional<Refusal> refuse_daemon_set(const EvictionCandidate& candidate) {
@@ -209,7 +219,9 @@ std::optional<Refusal> refuse_daemon_set(const EvictionCandidate& candidate) {
 std::optional<Refusal> refuse_claims(const EvictionCandidate& candidate) {
   if (!candidate.rules.protects(PodProtection::kPodsWithPVC)) return std::nullopt;
   for (const api::Volume& volume : candidate.pod.volumes) {
-    if (volume.kind != api::VolumeKind::kPersistentVolumeClaim) continue;
+    const bool is_claim = volume.kind == api::VolumeKind::kPersistentVolumeClaim ||
+                          (volume.kind == api::VolumeKind::kEphemeral && !candidate.rules.is_upstream());
+    if (!is_claim) continue;
     if (auto refusal = protected_claim(candidate, volume.source)) return refusal;
   }
   return std::nullopt;

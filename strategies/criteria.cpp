@@ -24,6 +24,7 @@ std::string_view matching_reason(const std::vector<std::string>& reasons, const 
     if (!scope.includes(status)) continue;
     if (lists(reasons, status.waiting_reason)) return status.waiting_reason;
     if (lists(reasons, status.terminated_reason)) return status.terminated_reason;
+    if (scope.last_state && lists(reasons, status.last_terminated_reason)) return status.last_terminated_reason;
   }
   return {};
 }
@@ -43,9 +44,13 @@ std::string_view matching_wait(const std::vector<std::string>& states, const api
 
 std::optional<std::int32_t> matching_exit_code(const std::vector<std::int32_t>& codes, const api::Pod& pod,
                                                ContainerScope scope) {
+  const auto is_listed = [&](const std::optional<std::int32_t>& code) {
+    return code && std::ranges::find(codes, *code) != codes.end();
+  };
   for (const api::ContainerStatus& status : pod.container_statuses) {
-    if (!scope.includes(status) || !status.exit_code) continue;
-    if (std::ranges::find(codes, *status.exit_code) != codes.end()) return status.exit_code;
+    if (!scope.includes(status)) continue;
+    if (is_listed(status.exit_code)) return status.exit_code;
+    if (scope.last_state && is_listed(status.last_exit_code)) return status.last_exit_code;
   }
   return std::nullopt;
 }

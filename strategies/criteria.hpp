@@ -43,10 +43,11 @@ class Criteria {
   std::vector<Criterion> all_;
 };
 
-/// Which container statuses a criterion looks at beside those of ordinary containers.
+/// Which container statuses a criterion looks at beside those of ordinary containers, and beside their present state.
 struct ContainerScope {
   bool init = false;
   bool ephemeral = false;
+  bool last_state = false;  ///< reasons and exit codes: how a container ended the last time counts, too
   bool includes(const api::ContainerStatus& status) const;
 };
 
@@ -83,7 +84,7 @@ Criterion in_state(std::vector<std::string> states, ContainerScope containers);
 Criterion for_reason(std::vector<std::string> reasons, ContainerScope containers);
 /// The pod's phase, or what a container waits for; why one terminated does not count.
 Criterion in_phase_or_waiting(std::vector<std::string> states, ContainerScope containers);
-/// A container in scope is terminated with one of the codes.
+/// A container in scope is terminated, or was the last time where that counts, with one of the codes.
 Criterion with_exit_code(std::vector<std::int32_t> codes, ContainerScope containers);
 Criterion in_condition(std::vector<ConditionCriterion> conditions);
 Criterion restarted(RestartCriterion restarts);

@@ -33,14 +33,18 @@ void offer_oldest_first(const Context& context, NominationSink& sink, const Crit
     const auto some = pods_that_meet(context, sink, node, criteria, objection);
     pods.insert(pods.end(), some.begin(), some.end());
   }
+  const auto goes_nowhere = [&](PodIndex pod) {
+    const auto refusal = context.evictability.refusal_before_eviction(pod, context.cluster);
+    if (refusal) sink.refused(pod, *refusal);
+    return refusal.has_value();
+  };
+  // Upstream asks all of them before the first one leaves.
+  if (context.is_upstream()) std::erase_if(pods, goes_nowhere);
   // Ties stay in the order of the nodes, then by name.
   const auto created = [&](PodIndex pod) { return context.cluster.base().pod(pod).meta.creation_timestamp; };
   std::ranges::stable_sort(pods, {}, created);
   for (const PodIndex pod : pods) {
-    if (const auto refusal = context.evictability.refusal_before_eviction(pod, context.cluster)) {
-      sink.refused(pod, *refusal);
-      continue;
-    }
+    if (!context.is_upstream() && goes_nowhere(pod)) continue;
     if (sink.offer(pod, criteria.words_for(subject_of(context, pod))) == Verdict::kTotalLimit) return;
   }
 }

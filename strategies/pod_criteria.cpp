@@ -51,6 +51,10 @@ PodCriteria::Args PodCriteria::Args::read(api::StrictObject& args) {
   read_restarts(args, parsed.restarts);
   args.read("includingInitContainers", parsed.containers.init);
   args.read("includingEphemeralContainers", parsed.containers.ephemeral);
+  args.read("includingLastState", parsed.containers.last_state);
+  if (parsed.containers.last_state && parsed.reasons.empty() && parsed.exit_codes.empty()) {
+    args.complain("includingLastState", "does nothing without reasons or exitCodes");
+  }
   parsed.terminal_pods = TerminalPods::read(args);
   require_consent(args, "phases", phases, parsed.terminal_pods);
   if (parsed.restarts) parsed.restarts->containers = parsed.containers;

@@ -485,6 +485,11 @@ TEST(DecodeOtherKindsTest, ReadsWhatWeNeed) {
     [{"key":"zone","operator":"In","values":["a"]}]}]}}}})");
   ASSERT_TRUE(pv);
   EXPECT_EQ(pv->required_node_terms.size(), 1U);
+  EXPECT_FALSE(pv->is_local);
+  for (const char* source : {"local", "hostPath"}) {
+    const auto disk = api::decode_pv(R"({"spec":{")" + std::string(source) + R"(":{"path":"/mnt"}}})");
+    EXPECT_TRUE(disk && disk->is_local) << source;
+  }
   EXPECT_EQ(api::decode_namespace(R"({"metadata":{"name":"shop","labels":{"a":"b"}}})")->meta.labels.value("a"), "b");
   EXPECT_EQ(api::decode_meta(R"({"kind":"Whatever","metadata":{"name":"x"}})")->name, "x");
 }

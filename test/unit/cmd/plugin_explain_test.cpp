@@ -46,29 +46,36 @@ TEST_P(Opinion, IsWhatThePolicyWouldDoNow) {
   EXPECT_NE(got.message, "");
 }
 
+PodBuilder young_and_asking(std::string_view evict) {
+  return PodBuilder("web").on("n1").older_by(base::seconds(60)).annotate(api::well_known::kEvictAnnotation, evict);
+}
+
 const auto kAsItIs = [](api::DeschedulerPolicy&) {};
 
 INSTANTIATE_TEST_SUITE_P(
     Policy, Opinion,
-    testing::Values(OpinionCase{"NominatesAnOldPod", PodBuilder("web").on("n1"), NodeBuilder("n1"), kAsItIs,
-                                PolicyVerdict::kNominates, ""},
-                    OpinionCase{"IsContentWithAYoungPod", PodBuilder("web").on("n1").older_by(base::seconds(60)),
-                                NodeBuilder("n1"), kAsItIs, PolicyVerdict::kContent, ""},
-                    OpinionCase{"RefusesByLimit", PodBuilder("web").on("n1"), NodeBuilder("n1"),
-                                [](api::DeschedulerPolicy& policy) { policy.spec.limits.per_cycle.total = 0; },
-                                PolicyVerdict::kRefused, "TotalLimit"},
-                    OpinionCase{"DoesNotLookAtANodeThatIsNotReady", PodBuilder("web").on("n1"),
-                                NodeBuilder("n1").not_ready(), kAsItIs, PolicyVerdict::kNotLookedAt, ""},
-                    OpinionCase{"DoesNotLookAtAnotherNode", PodBuilder("web").on("n1"), NodeBuilder("n1"),
-                                [](api::DeschedulerPolicy& policy) {
-                                  policy.spec.node_selector = builders::labels_in("pool", {"spare"});
-                                },
-                                PolicyVerdict::kNotLookedAt, ""},
-                    OpinionCase{"CannotSayWithBrokenArgs", PodBuilder("web").on("n1"), NodeBuilder("n1"),
-                                [](api::DeschedulerPolicy& policy) {
-                                  policy.spec.strategies[0].args_json = R"({"nonsense":1})";
-                                },
-                                PolicyVerdict::kNotEvaluated, ""}),
+    testing::Values(
+        OpinionCase{"NominatesAnOldPod", PodBuilder("web").on("n1"), NodeBuilder("n1"), kAsItIs,
+                    PolicyVerdict::kNominates, ""},
+        OpinionCase{"IsContentWithAYoungPod", PodBuilder("web").on("n1").older_by(base::seconds(60)), NodeBuilder("n1"),
+                    kAsItIs, PolicyVerdict::kContent, ""},
+        OpinionCase{"RefusesByLimit", PodBuilder("web").on("n1"), NodeBuilder("n1"),
+                    [](api::DeschedulerPolicy& policy) { policy.spec.limits.per_cycle.total = 0; },
+                    PolicyVerdict::kRefused, "TotalLimit"},
+        OpinionCase{"DoesNotLookAtANodeThatIsNotReady", PodBuilder("web").on("n1"), NodeBuilder("n1").not_ready(),
+                    kAsItIs, PolicyVerdict::kNotLookedAt, ""},
+        OpinionCase{
+            "DoesNotLookAtAnotherNode", PodBuilder("web").on("n1"), NodeBuilder("n1"),
+            [](api::DeschedulerPolicy& policy) { policy.spec.node_selector = builders::labels_in("pool", {"spare"}); },
+            PolicyVerdict::kNotLookedAt, ""},
+        OpinionCase{"IsProtectedByItsWishToStay", young_and_asking("false"), NodeBuilder("n1"), kAsItIs,
+                    PolicyVerdict::kProtected, "AsksToStay"},
+        OpinionCase{"IsNotProtectedByItForUpstream", young_and_asking("false"), NodeBuilder("n1"),
+                    [](api::DeschedulerPolicy& policy) { policy.spec.compatibility = api::Compatibility::kUpstream; },
+                    PolicyVerdict::kContent, ""},
+        OpinionCase{"CannotSayWithBrokenArgs", PodBuilder("web").on("n1"), NodeBuilder("n1"),
+                    [](api::DeschedulerPolicy& policy) { policy.spec.strategies[0].args_json = R"({"nonsense":1})"; },
+                    PolicyVerdict::kNotEvaluated, ""}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Opinion, NamesTheProtectingRule) {

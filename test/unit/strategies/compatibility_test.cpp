@@ -76,6 +76,54 @@ INSTANTIATE_TEST_SUITE_P(
         EvictableCase{"ConfigMapsAreNot", with_volume(api::VolumeKind::kConfigMap), "", ""}),
     [](const auto& info) { return info.param.name; });
 
+struct VolumeCase {
+  std::string name;
+  api::VolumeKind kind;
+  bool is_local;  ///< the disk of its claim
+  api::PodProtections protections;
+  std::string upstream;
+  std::string ours;
+};
+
+class VolumeTest : public testing::TestWithParam<VolumeCase> {};
+
+/// A pod with a volume of the claim "data", which is bound to the volume "disk".
+TEST_P(VolumeTest, DiffersAsDocumented) {
+  api::PersistentVolumeClaim claim;
+  claim.meta.ns = "default";
+  claim.meta.name = "data";
+  claim.volume_name = "disk";
+  claim.storage_class = "fast";
+  api::PersistentVolume volume;
+  volume.meta.name = "disk";
+  volume.is_local = GetParam().is_local;
+  const auto pod = PodBuilder("p").with([](api::Pod& object) { object.volumes.push_back({GetParam().kind, "data"}); });
+  const auto cluster = ClusterBuilder().add(claim).add(volume).add(pod).build();
+  api::Evictability spec;
+  spec.pod_protections = GetParam().protections;
+  for (const auto& [mode, want] : {std::pair(kUpstream, GetParam().upstream), std::pair(kOurs, GetParam().ours)}) {
+    api::FieldErrors errors;
+    const auto refusal = scheduling::Evictability(spec, *cluster, kNoon, errors, mode).refusal(0);
+    EXPECT_EQ(refusal ? std::string(refusal->reason) : "", want);
+  }
+}
+
+const api::PodProtections kClaims{{api::PodProtection::kPodsWithLocalStorage}, {api::PodProtection::kPodsWithPVC}, {}};
+const api::PodProtections kSlowClaims{
+    {api::PodProtection::kPodsWithLocalStorage}, {api::PodProtection::kPodsWithPVC}, {"slow"}};
+
+INSTANTIATE_TEST_SUITE_P(
+    Compatibility, VolumeTest,
+    testing::Values(
+        VolumeCase{"ClaimsOfLocalDisksAreLocal", api::VolumeKind::kPersistentVolumeClaim, true, {}, "", "LocalStorage"},
+        VolumeCase{"OtherClaimsAreNot", api::VolumeKind::kPersistentVolumeClaim, false, {}, "", ""},
+        VolumeCase{"EphemeralVolumesAreClaims", api::VolumeKind::kEphemeral, false, kClaims, "", "PodHasPVC"},
+        VolumeCase{"EphemeralVolumesOfAnotherClassAreNotProtected", api::VolumeKind::kEphemeral, false, kSlowClaims, "",
+                   ""},
+        VolumeCase{"ClaimsAreClaims", api::VolumeKind::kPersistentVolumeClaim, true, kClaims, "PodHasPVC",
+                   "PodHasPVC"}),
+    [](const auto& info) { return info.param.name; });
+
 TEST(Compatibility, KeepsAThresholdWithoutTheProtectionOfCriticalPods) {
   api::Evictability spec;
   spec.pod_protections.default_disabled = {api::PodProtection::kSystemCriticalPods};
@@ -356,6 +404,29 @@ TEST(Compatibility, DoesNotWaitForDaemonSetsWhenEmptyingANode) {
   cluster.add(PodBuilder("a").on("n1").cpu(100)).add(PodBuilder("d").owned_by("DaemonSet", "d").on("n1").cpu(100));
   cluster.add(PodBuilder("big").on("n2").cpu(2000));
   EXPECT_THAT(decided(kOurs, cluster, kHigh, R"({"thresholds":{"cpu":30}})"), ElementsAre("a"));
+}
+
+// --- life time
+
+TEST(Compatibility, AsksUpstreamsWayBeforeTheFirstPodLeaves) {
+  // Room for "second" comes up only when "first" has left n1; n3 takes nobody but "first".
+  ClusterBuilder cluster;
+  cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(NodeBuilder("n3").taint("t"));
+  cluster.add(PodBuilder("first").on("n1").cpu(1000).tolerate("t").older_by(base::seconds(99)));
+  cluster.add(PodBuilder("second").on("n2").cpu(1000).older_by(base::seconds(98)));
+  for (const char* node : {"n1", "n2"}) {
+    cluster.add(PodBuilder(std::string("rest-") + node).on(node).cpu(3000).older_by(base::seconds(1)));
+  }
+  for (const auto& [compatibility, want] : {std::pair(kUpstream, 1U), std::pair(kOurs, 2U)}) {
+    StrategyRun run(cluster);
+    run.compatibility = compatibility;
+    run.evictability.node_fit = true;
+    run.sink.answer = [&](const api::Pod& pod) {
+      run.overlay().move(*run.cluster().find_pod("default", pod.meta.name), scheduling::kNoNode);
+      return Verdict::kAccepted;
+    };
+    EXPECT_THAT(run.run("PodLifeTime", R"({"maxPodLifeTimeSeconds":60})").sink.accepted, SizeIs(want));
+  }
 }
 
 }  // namespace compatibility_test

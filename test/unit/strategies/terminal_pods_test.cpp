@@ -220,6 +220,15 @@ PodBuilder restarted_pod(std::int32_t restarts, std::int64_t last_seconds_ago, s
   });
 }
 
+/// Runs again after the kernel killed it.
+PodBuilder killed_and_back() {
+  return restarted_pod(1, 60, 99999).with([](api::Pod& pod) {
+    pod.container_statuses[0].waiting_reason.clear();
+    pod.container_statuses[0].last_terminated_reason = "OOMKilled";
+    pod.container_statuses[0].last_exit_code = 137;
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Strategy, PodCriteriaTest,
     testing::Values(
@@ -231,6 +240,10 @@ INSTANTIATE_TEST_SUITE_P(
                        pod.container_statuses[0].waiting_reason = "ErrImageNeverPull";
                      }),
                      "reason ErrImageNeverPull"},
+        CombinedCase{"LooksAtTheStateOfNow", R"({"reasons":["OOMKilled"],"exitCodes":[137]})", killed_and_back(), ""},
+        CombinedCase{"LooksAtTheLastStateOnRequest",
+                     R"({"reasons":["OOMKilled"],"exitCodes":[137],"includingLastState":true})", killed_and_back(),
+                     "reason OOMKilled, exit code 137"},
         CombinedCase{"CountsAllRestarts", R"({"restarts":{"atLeast":5}})", restarted_pod(5, 9999, 99999),
                      "its containers restarted 5 times, 5 are too many"},
         CombinedCase{"CountsAllOfAYoungPodAsWithinTheWindow", R"({"restarts":{"atLeast":5,"withinSeconds":3600}})",
