@@ -39,7 +39,8 @@ class EvacuationReconciler::Pass {
 
   // --- evacuation_reconciler.cpp: what is done about it
   evictors::Answer send_limited(const evictors::Action& action);
-  void ask_for_slot(bool needs_room);
+  base::Status ask_for_slot(bool needs_room);
+  base::Result<bool> needs_room_by_reading();
   base::Result<Requeue> settle(const Decision& decision);
   Requeue look_after(const Requeue& requeue) const;
   void note_dead(const std::string& evictor);

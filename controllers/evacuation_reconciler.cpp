@@ -78,10 +78,23 @@ evictors::Answer EvacuationReconciler::Pass::send_limited(const evictors::Action
   return send(action.service, action.request);
 }
 
-void EvacuationReconciler::Pass::ask_for_slot(bool needs_room) {
+/// What an evictor says about room unseen is a guess on the safe side: it looks before the guess costs anybody a place.
+base::Result<bool> EvacuationReconciler::Pass::needs_room_by_reading() {
+  const bool reads_more = reads_more_;       // a look for this one question
+  seen_.slot.state = Slot::State::kGranted;  // what would be read if it began now
+  const auto read = read_documents();
+  seen_.slot.state = Slot::State::kNotAsked;
+  const bool needed = read && decide(seen_, deps_.evictors, deps_.clock.now()).needs_room;
+  seen_.documents.clear();
+  reads_more_ = reads_more;
+  if (!read) return read.error();
+  return needed;
+}
+
+base::Status EvacuationReconciler::Pass::ask_for_slot(bool needs_room) {
   if (auto held = deps_.audit.hold()) {
     seen_.slot = {Slot::State::kWaiting, std::move(held)};
-    return;
+    return base::Done{};
   }
   std::optional<std::int32_t> size;
   const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
@@ -92,10 +105,16 @@ void EvacuationReconciler::Pass::ask_for_slot(bool needs_room) {
     request.gang = key_.ns + "/" + seen_.gang.name;
     request.together = admitted_together(seen_.gang);
   }
-  Admission admission =
-      controllers::ask_for_slot(deps_.admission, needs_room ? deps_.room : nullptr, request, seen_.pod);
+  Admission admission = controllers::ask_for_slot(deps_.admission, nullptr, request, seen_.pod);
+  if (needs_room && deps_.room && admission.slot.state == Slot::State::kGranted) {
+    const auto needed = needs_room_by_reading();
+    if (!needed) return needed.error();
+    if (*needed) admission = controllers::ask_for_slot(deps_.admission, deps_.room, request, seen_.pod);
+    if (!*needed) deps_.room->release_unused(key_);
+  }
   seen_.slot = std::move(admission.slot);
   if (!admission.duplicate_of.empty()) seen_.duplicate_of = std::move(admission.duplicate_of);
+  return base::Done{};
 }
 
 /// Nothing tells us when a document changes: the evictor says how often to look.
@@ -140,7 +159,7 @@ base::Result<Requeue> EvacuationReconciler::Pass::run() {
   for (int round = 0; round < kMaxRounds && !removed_; ++round) {
     const Decision decision = decide(seen_, deps_.evictors, deps_.clock.now());
     if (decision.wants_slot && seen_.slot.state == Slot::State::kNotAsked) {
-      ask_for_slot(decision.needs_room);
+      if (auto asked = ask_for_slot(decision.needs_room); !asked) return asked.error();
       if (stored_ && pod_is_live_) {
         if (auto read = read_documents(); !read) return read.error();
       }

@@ -399,7 +399,9 @@ Verdict KubeVirt::classify(const Context&, const Action& action, const Answer& a
 bool KubeVirt::needs_room(const Context& context) const {
   if (!context.pod || vmi_of_pod(*context.pod).empty()) return false;
   const VmView view = read_vm(context);
-  if (view.sight != VmSight::kSeen || in_migration_mode(context)) return true;
+  if (view.sight != VmSight::kSeen) return true;
+  if (view.vmi.cannot_migrate) return false;
+  if (in_migration_mode(context) || (view.vmi.strategy.empty() && !view.system.known)) return true;
   const std::string& strategy = view.vmi.strategy.empty() ? view.system.strategy : view.vmi.strategy;
   return strategy == "LiveMigrate" || strategy == "LiveMigrateIfPossible";
 }

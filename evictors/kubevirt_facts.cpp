@@ -10,6 +10,7 @@
 
 #include "api/quantity.hpp"
 #include "api/well_known.hpp"
+#include "base/text.hpp"
 
 namespace evictors {
 namespace {
@@ -37,7 +38,7 @@ const Json* member(const Json& object, std::initializer_list<std::string_view> p
 
 std::string text(const Json& object, std::initializer_list<std::string_view> path, std::size_t most = kMaxName) {
   const Json* found = member(object, path);
-  return found && found->is_string() ? found->get_ref<const std::string&>().substr(0, most) : std::string();
+  return found && found->is_string() ? base::short_text(found->get_ref<const std::string&>(), most) : std::string();
 }
 
 bool flag(const Json& object, std::initializer_list<std::string_view> path) {
@@ -99,9 +100,16 @@ std::string active_pod_of(const Json& vmi, const std::string& node) {
   const Json* pods = member(vmi, {"status", "activePods"});
   if (!pods || !pods->is_object()) return {};
   for (const auto& [uid, where] : pods->items()) {
-    if (where.is_string() && where == node) return uid.substr(0, 64);
+    if (where.is_string() && where == node) return base::short_text(uid, 64);
   }
   return {};
+}
+
+bool vmi_condition_is(const Json& vmi, std::string_view type, std::string_view status) {
+  const Json* conditions = member(vmi, {"status", "conditions"});
+  return conditions && conditions->is_array() && std::ranges::any_of(*conditions, [&](const Json& each) {
+           return text(each, {"type"}) == type && text(each, {"status"}) == status;
+         });
 }
 
 VmFacts read_vmi_object(const Json& vmi) {
@@ -115,12 +123,13 @@ VmFacts read_vmi_object(const Json& vmi) {
   facts.machine = machine_of(vmi);
   facts.active_uid = active_pod_of(vmi, facts.node);
   facts.memory_bytes = memory_of(vmi);
+  facts.cannot_migrate = vmi_condition_is(vmi, "LiveMigratable", "False");
   facts.move = read_move(vmi);
   return facts;
 }
 
 void look_at_vmi(const Document& document, VmView& view) {
-  view.problem = document.body.substr(0, 300);
+  view.problem = base::short_text(document.body, 300);
   if (document.status == 404) {
     view.sight = names_the_object(document) ? VmSight::kGone : VmSight::kNotServed;
     return;
@@ -175,6 +184,7 @@ void look_at_system(const Document& document, VmView& view) {
   const Json* items = member(list, {"items"});
   if (!items || !items->is_array() || items->empty()) return;
   const Json& kubevirt = items->front();
+  view.system.known = true;
   view.system.minor = minor_of_version(text(kubevirt, {"status", "observedKubeVirtVersion"}));
   view.system.strategy = text(kubevirt, {"spec", "configuration", "evictionStrategy"});
   const Json* per_gib = member(kubevirt, {"spec", "configuration", "migrations", "completionTimeoutPerGiB"});

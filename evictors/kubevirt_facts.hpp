@@ -50,11 +50,13 @@ struct VmFacts {
   std::string machine;     ///< the VirtualMachine that owns it; empty: a bare VMI
   std::string active_uid;  ///< of the pod that runs on `node`
   std::optional<std::int64_t> memory_bytes;
+  bool cannot_migrate = false;  ///< condition LiveMigratable is False
   VmMove move;
 };
 
 /// What the KubeVirt object says.
 struct VmSystem {
+  bool known = false;
   std::optional<int> minor;  ///< of version 1.<minor>; 0 for 0.x
   std::string strategy;
   base::seconds per_gib{150};

@@ -46,6 +46,29 @@ TEST_F(KubeVirtScenario, S16_RequestedByDecidesThePriority) {
   expect_end(name, Phase::kSucceeded, "Migrated");
 }
 
+TEST_F(KubeVirtScenario, OnlyVmsThatMigrateWaitForRoom) {
+  keeps_room = true;
+  begin();
+  const std::string stays = machine("stays", "", "None");
+  const std::string unset = machine("unset", "", "");
+  const std::string moves = machine("moves");
+  for (const char* node : {"node-a", "node-b", "node-c"})
+    edit(
+        kube::kNodes, node, [](Json& object) { object["spec"]["unschedulable"] = true; }, "");
+  const std::string waiting = evacuate(moves, once());
+  const std::string shut_down = evacuate(stays, once());
+  const std::string shut_down_by_default = evacuate(unset, once());
+  run_for(seconds(150));
+  EXPECT_EQ(phase(waiting), Phase::kPending);
+  EXPECT_EQ(condition(waiting, "SlotAcquired"), "WaitingRoom");
+  EXPECT_NE(phase(shut_down), Phase::kPending) << "its guest is shut down: no second pod comes";
+  EXPECT_NE(phase(shut_down_by_default), Phase::kPending) << "KubeVirt's default is None";
+  EXPECT_EQ(granted(), 2u);
+  edit(
+      kube::kVmis, "moves", [](Json& vmi) { vmi["spec"]["evictionStrategy"] = "None"; }, "shop");
+  ASSERT_TRUE(run_until([&] { return phase(waiting) != Phase::kPending; }, seconds(120))) << "it looks again";
+}
+
 TEST_F(KubeVirtScenario, S17_FailsTwiceThenSucceeds) {
   begin();
   const std::string pod = machine("db", "run=5s, fail=2, reason=disk full");

@@ -58,7 +58,7 @@ base::Result<std::unique_ptr<kube::WatchStream>> FragileTransport::watch(const k
 }
 
 Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
-                   api::InFlightLimits limits, controllers::ServiceCaller* services, bool responds)
+                   api::InFlightLimits limits, controllers::ServiceCaller* services, bool responds, bool keeps_room)
     : transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
       registry_(evictors::Registry::builtin()),
@@ -68,6 +68,10 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
       pdbs_(client_, clock, kube::kPdbs, api::decode_pdb, quick(), base::Log()),
       admission_({std::move(limits)}, clock,
                  [this](const api::ObjectKey& key, base::Duration after) { queue_.add_after(key, after); }),
+      room_(keeps_room ? std::optional<controllers::RoomKeeper>(
+                             std::in_place, [this] { return snapshot(); }, clock,
+                             [this](const api::ObjectKey& key, base::Duration after) { queue_.add_after(key, after); })
+                       : std::nullopt),
       reconciler_({client_, clock, registry_, evacuations_.store(), pods_.store(), pdbs_.store(), admission_, *this,
                    *this, [this] { return may_act; },
                    [this](const std::string& ns, const api::OwnerReference& owner) -> std::optional<std::int32_t> {
@@ -77,15 +81,29 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
                      const auto workload = api::decode_workload(*body);
                      return workload ? std::optional(workload->replicas) : std::nullopt;
                    },
-                   std::move(identity), "v1", base::Log(), nullptr, nullptr, services}),
+                   std::move(identity), "v1", base::Log(), nullptr, room_ ? &*room_ : nullptr, services}),
       worker_(
           queue_, [this](const api::ObjectKey& key) { return reconciler_.reconcile(key); }, counts, base::Log()) {
   controllers::add_evacuation_indexes(evacuations_.store(), pods_.store(), pdbs_.store());
   controllers::connect_evacuations(evacuations_, pods_, pdbs_, admission_, reconciler_, queue_);
+  if (room_)
+    evacuations_.add_handler(
+        [this](const auto& before, const auto& after) { room_->observe(before.get(), after.get()); });
   if (responds)
     responder_.emplace(controllers::NativeResponder::Dependencies{client_, clock, evacuations_, pods_,
                                                                   [this] { return may_act; }, base::Log()});
   reconciler_.resume(clock.now());
+}
+
+scheduling::SnapshotInput Operator::snapshot() {
+  scheduling::SnapshotInput input;
+  input.pods = pods_.store().list();
+  const auto answer = client_.send(kube::list_request(kube::kNodes, {}));
+  const Json nodes = answer ? Json::parse(answer->body, nullptr, false) : Json();
+  for (const Json& each : nodes.value("items", Json::array())) {
+    if (auto node = api::decode_node(each.dump())) input.nodes.push_back(std::make_shared<const api::Node>(*node));
+  }
+  return input;
 }
 
 void Operator::publish(const api::Evacuation& regarding, const controllers::EventNote& note) {
@@ -237,7 +255,7 @@ std::string Rig::evacuate(const std::string& pod, const std::function<void(Json&
 }
 
 void Rig::start_operator(const std::string& identity) {
-  replica = std::make_unique<Operator>(*server, clock, identity, limits, services, responds);
+  replica = std::make_unique<Operator>(*server, clock, identity, limits, services, responds, keeps_room);
   settle();
 }
 

@@ -15,6 +15,7 @@
 #include "controllers/admission_queue.hpp"
 #include "controllers/evacuation_reconciler.hpp"
 #include "controllers/native_responder_wiring.hpp"
+#include "controllers/room.hpp"
 #include "controllers/worker.hpp"
 #include "kube/informer.hpp"
 #include "kube/work_queue.hpp"
@@ -58,7 +59,8 @@ class FragileTransport final : public kube::Transport {
 class Operator : private controllers::EventSink, private controllers::EvacuationMetrics {
  public:
   Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
-           api::InFlightLimits limits, controllers::ServiceCaller* services = nullptr, bool responds = false);
+           api::InFlightLimits limits, controllers::ServiceCaller* services = nullptr, bool responds = false,
+           bool keeps_room = false);
 
   /// Takes in what the watches bring and works off what is ready. True if anything happened.
   bool poll();
@@ -75,6 +77,7 @@ class Operator : private controllers::EventSink, private controllers::Evacuation
   void on_status(const api::Evacuation&, const api::Evacuation&, base::TimePoint) override {}
   void on_answer(std::string_view, int, std::string_view) override {}
   bool poll_informers();
+  scheduling::SnapshotInput snapshot();
 
   kube::Client client_;
   evictors::Registry registry_;
@@ -83,6 +86,7 @@ class Operator : private controllers::EventSink, private controllers::Evacuation
   kube::Informer<api::Pod> pods_;
   kube::Informer<api::PodDisruptionBudget> pdbs_;
   controllers::AdmissionQueue admission_;
+  std::optional<controllers::RoomKeeper> room_;
   controllers::EvacuationReconciler reconciler_;
   controllers::Worker worker_;
   std::optional<controllers::NativeResponder> responder_;
@@ -145,6 +149,7 @@ class Rig : public testing::Test {
   controllers::ServiceCaller* services = nullptr;
   api::Json responders = nullptr;  ///< spec.evictionResponders of the pods of stage()
   bool responds = false;           ///< operators answer native Evictions
+  bool keeps_room = false;         ///< operators look for room for second copies
   /// Any number of our pods on their way out at once, by an independent look at every step.
   std::function<void()> watcher;
 

@@ -592,6 +592,18 @@ TEST(KubeVirtRoom, IsNeededForASecondPod) {
     scene.parameters = {{"mode", "Migration"}};
     EXPECT_TRUE(kEvictor.needs_room(scene.context()));
   }
+  Scene stays;
+  stays.vmi["status"]["conditions"] = Json::array({{{"type", "LiveMigratable"}, {"status", "False"}}});
+  EXPECT_FALSE(kEvictor.needs_room(stays.context())) << "KubeVirt refuses it, or shuts the guest down";
+  stays.parameters = {{"mode", "Migration"}};
+  EXPECT_FALSE(kEvictor.needs_room(stays.context()));
+  Scene by_cluster;
+  by_cluster.vmi["spec"].erase("evictionStrategy");
+  EXPECT_FALSE(kEvictor.needs_room(by_cluster.context())) << "unset in the cluster, too: None";
+  by_cluster.kubevirt["items"][0]["spec"]["configuration"]["evictionStrategy"] = "LiveMigrate";
+  EXPECT_TRUE(kEvictor.needs_room(by_cluster.context()));
+  by_cluster.kubevirt = Json::object();
+  EXPECT_TRUE(kEvictor.needs_room(by_cluster.context())) << "not known";
   Scene unread;
   auto context = unread.context();
   context.documents = {};
