@@ -268,7 +268,6 @@ DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors) {
   object.with("evacuation", [&](StrictObject& evacuation) {
     read_shared_parts(evacuation, shared_parts(spec.evacuation));
     evacuation.with("hooks", [&](StrictObject& hooks) { read_hooks(hooks, spec.evacuation.hooks); });
-    evacuation.not_supported_yet({"waitForReplacement"});
   });
   object.with("circuitBreaker",
               [&](StrictObject& breaker) { breaker.read("failures", spec.circuit_breaker.failures); });
