@@ -154,6 +154,12 @@ void tell_blocked(Draft& draft, const evictors::Verdict& verdict) {
   }
 }
 
+/// ": <what holds it up>", as last heard; empty when nobody said anything.
+std::string held_up_by(const api::EvacuationStatus& status) {
+  if (!status.blocked_by.empty()) return ": " + status.blocked_by.front().message;
+  return status.last_response ? ": " + status.last_response->message : std::string();
+}
+
 }  // namespace
 
 void record_blocked(Draft& draft, const evictors::Verdict& verdict) {
@@ -190,7 +196,7 @@ std::optional<Step> check_blocked(Draft& draft) {
   if (!draft.expired(deadline)) return std::nullopt;
   if (outcome_open(draft)) return wait_for_outcome(draft);
   draft.resolve_intent("NoEffect");
-  const std::string by = status.blocked_by.empty() ? std::string() : ": " + status.blocked_by.front().message;
+  const std::string by = held_up_by(status);
   draft.note(true, "TimedOut", fmt::format("blocked for {}{}", base::format_duration(draft.timeouts().blocked), by));
   return retry_or_fail(
       draft, reason::kBlockedTimeout,
