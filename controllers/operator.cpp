@@ -267,9 +267,9 @@ struct Operator::Impl {
   }
 
   void add_handlers() {
-    connect_evacuations(caches.evacuations, caches.pods, caches.pdbs, admission, evacuations, evacuation_queue);
+    connect_evacuations({caches.evacuations, caches.pods, caches.pdbs, caches.nodes}, admission, room, evacuations,
+                        evacuation_queue);
     caches.evacuations.add_handler([this](const auto& before, const auto& after) {
-      room.observe(before.get(), after.get());
       evacuation_metrics.on_cached(before.get(), after.get());
       const std::string& policy = (after ? after : before)->spec.source.policy;
       // Many Evacuations change together: the policy's counts may lag by half a second.
@@ -283,9 +283,6 @@ struct Operator::Impl {
         admission.restore_cooldowns(seen.meta.name,
                                     after->policy ? after->policy->status.cooldowns : after->status.cooldowns);
       policy_queue.add(seen.meta.key());
-    });
-    caches.nodes.add_handler([this](const auto& before, const auto& after) {
-      admission.set_node((after ? after : before)->meta.name, after ? std::optional(node_facts(*after)) : std::nullopt);
     });
   }
 

@@ -47,7 +47,6 @@ TEST_F(KubeVirtScenario, S16_RequestedByDecidesThePriority) {
 }
 
 TEST_F(KubeVirtScenario, OnlyVmsThatMigrateWaitForRoom) {
-  keeps_room = true;
   begin();
   const std::string stays = machine("stays", "", "None");
   const std::string unset = machine("unset", "", "");

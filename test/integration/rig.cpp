@@ -58,7 +58,7 @@ base::Result<std::unique_ptr<kube::WatchStream>> FragileTransport::watch(const k
 }
 
 Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
-                   api::InFlightLimits limits, controllers::ServiceCaller* services, bool responds, bool keeps_room)
+                   api::InFlightLimits limits, controllers::ServiceCaller* services, bool responds)
     : transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
       registry_(evictors::Registry::builtin()),
@@ -66,12 +66,11 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
       evacuations_(client_, clock, kube::kEvacuations, controllers::decode_observed_evacuation, quick(), base::Log()),
       pods_(client_, clock, kube::kPods, api::decode_pod, quick(), base::Log()),
       pdbs_(client_, clock, kube::kPdbs, api::decode_pdb, quick(), base::Log()),
+      nodes_(client_, clock, kube::kNodes, api::decode_node, quick(), base::Log()),
       admission_({std::move(limits)}, clock,
                  [this](const api::ObjectKey& key, base::Duration after) { queue_.add_after(key, after); }),
-      room_(keeps_room ? std::optional<controllers::RoomKeeper>(
-                             std::in_place, [this] { return snapshot(); }, clock,
-                             [this](const api::ObjectKey& key, base::Duration after) { queue_.add_after(key, after); })
-                       : std::nullopt),
+      room_([this] { return seen_by_caches(); }, clock,
+            [this](const api::ObjectKey& key, base::Duration after) { queue_.add_after(key, after); }),
       reconciler_({client_, clock, registry_, evacuations_.store(), pods_.store(), pdbs_.store(), admission_, *this,
                    *this, [this] { return may_act; },
                    [this](const std::string& ns, const api::OwnerReference& owner) -> std::optional<std::int32_t> {
@@ -81,28 +80,22 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
                      const auto workload = api::decode_workload(*body);
                      return workload ? std::optional(workload->replicas) : std::nullopt;
                    },
-                   std::move(identity), "v1", base::Log(), nullptr, room_ ? &*room_ : nullptr, services}),
+                   std::move(identity), "v1", base::Log(), nullptr, &room_, services}),
       worker_(
           queue_, [this](const api::ObjectKey& key) { return reconciler_.reconcile(key); }, counts, base::Log()) {
   controllers::add_evacuation_indexes(evacuations_.store(), pods_.store(), pdbs_.store());
-  controllers::connect_evacuations(evacuations_, pods_, pdbs_, admission_, reconciler_, queue_);
-  if (room_)
-    evacuations_.add_handler(
-        [this](const auto& before, const auto& after) { room_->observe(before.get(), after.get()); });
+  controllers::connect_evacuations({evacuations_, pods_, pdbs_, nodes_}, admission_, room_, reconciler_, queue_);
   if (responds)
     responder_.emplace(controllers::NativeResponder::Dependencies{client_, clock, evacuations_, pods_,
                                                                   [this] { return may_act; }, base::Log()});
   reconciler_.resume(clock.now());
 }
 
-scheduling::SnapshotInput Operator::snapshot() {
+scheduling::SnapshotInput Operator::seen_by_caches() const {
   scheduling::SnapshotInput input;
   input.pods = pods_.store().list();
-  const auto answer = client_.send(kube::list_request(kube::kNodes, {}));
-  const Json nodes = answer ? Json::parse(answer->body, nullptr, false) : Json();
-  for (const Json& each : nodes.value("items", Json::array())) {
-    if (auto node = api::decode_node(each.dump())) input.nodes.push_back(std::make_shared<const api::Node>(*node));
-  }
+  input.nodes = nodes_.store().list();
+  input.pdbs = pdbs_.store().list();
   return input;
 }
 
@@ -114,6 +107,7 @@ bool Operator::poll_informers() {
   if (informers_frozen) return false;
   bool any = pods_.reflector().poll();
   any |= pdbs_.reflector().poll();
+  any |= nodes_.reflector().poll();
   any |= evacuations_.reflector().poll();
   if (responder_) any |= responder_->evictions.reflector().poll();
   return any;
@@ -122,7 +116,7 @@ bool Operator::poll_informers() {
 bool Operator::poll() {
   bool any = false;
   for (int i = 0; i < kMaxRounds && poll_informers(); ++i) any = true;
-  const bool synced = pods_.has_synced() && pdbs_.has_synced() && evacuations_.has_synced();
+  const bool synced = pods_.has_synced() && pdbs_.has_synced() && nodes_.has_synced() && evacuations_.has_synced();
   // One key at a time, so that the watches bring the news of each write before the next is taken up.
   if (synced && worker_.step()) return true;
   if (!synced || !responder_ || !responder_->evictions.has_synced()) return any;
@@ -255,7 +249,7 @@ std::string Rig::evacuate(const std::string& pod, const std::function<void(Json&
 }
 
 void Rig::start_operator(const std::string& identity) {
-  replica = std::make_unique<Operator>(*server, clock, identity, limits, services, responds, keeps_room);
+  replica = std::make_unique<Operator>(*server, clock, identity, limits, services, responds);
   settle();
 }
 

@@ -59,8 +59,7 @@ class FragileTransport final : public kube::Transport {
 class Operator : private controllers::EventSink, private controllers::EvacuationMetrics {
  public:
   Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
-           api::InFlightLimits limits, controllers::ServiceCaller* services = nullptr, bool responds = false,
-           bool keeps_room = false);
+           api::InFlightLimits limits, controllers::ServiceCaller* services = nullptr, bool responds = false);
 
   /// Takes in what the watches bring and works off what is ready. True if anything happened.
   bool poll();
@@ -77,7 +76,7 @@ class Operator : private controllers::EventSink, private controllers::Evacuation
   void on_status(const api::Evacuation&, const api::Evacuation&, base::TimePoint) override {}
   void on_answer(std::string_view, int, std::string_view) override {}
   bool poll_informers();
-  scheduling::SnapshotInput snapshot();
+  scheduling::SnapshotInput seen_by_caches() const;
 
   kube::Client client_;
   evictors::Registry registry_;
@@ -85,8 +84,9 @@ class Operator : private controllers::EventSink, private controllers::Evacuation
   kube::Informer<api::Evacuation> evacuations_;
   kube::Informer<api::Pod> pods_;
   kube::Informer<api::PodDisruptionBudget> pdbs_;
+  kube::Informer<api::Node> nodes_;
   controllers::AdmissionQueue admission_;
-  std::optional<controllers::RoomKeeper> room_;
+  controllers::RoomKeeper room_;
   controllers::EvacuationReconciler reconciler_;
   controllers::Worker worker_;
   std::optional<controllers::NativeResponder> responder_;
@@ -149,7 +149,6 @@ class Rig : public testing::Test {
   controllers::ServiceCaller* services = nullptr;
   api::Json responders = nullptr;  ///< spec.evictionResponders of the pods of stage()
   bool responds = false;           ///< operators answer native Evictions
-  bool keeps_room = false;         ///< operators look for room for second copies
   /// Any number of our pods on their way out at once, by an independent look at every step.
   std::function<void()> watcher;
 

@@ -160,6 +160,24 @@ TEST_F(Stateful, CouchbaseIsAskedByAnnotation) {
   EXPECT_TRUE(evictions().empty());
 }
 
+TEST_F(Stateful, CouchbaseWaitsForRoomForItsSecondPod) {
+  const std::string pod = couchbase();
+  for (const char* node : {"node-a", "node-b", "node-c"})
+    edit(
+        kube::kNodes, node, [](Json& object) { object["spec"]["unschedulable"] = true; }, "");
+  settle();
+  const std::string name = evacuate(pod, [](Json& spec) { spec["evictors"] = choose({}); });
+  run_for(seconds(30));
+  EXPECT_EQ(phase(name), Phase::kPending);
+  EXPECT_EQ(condition(name, "SlotAcquired"), "WaitingRoom");
+  EXPECT_EQ(annotation(pod, kReschedule), "");
+  for (const char* node : {"node-a", "node-b", "node-c"})
+    edit(
+        kube::kNodes, node, [](Json& object) { object["spec"].erase("unschedulable"); }, "");
+  expect_end(name, Phase::kSucceeded, "MovedByOwner");
+  EXPECT_FALSE(get(name).status.target_node.empty());
+}
+
 TEST_F(Stateful, TikvOwnerDeletesThePod) {
   const std::string pod =
       begin("tikv", {{"app.kubernetes.io/component", "tikv"}, {"app.kubernetes.io/managed-by", "tidb-operator"}});

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "evictors/surge_view.hpp"
 #include "rig.hpp"
@@ -27,7 +29,10 @@ class SurgeStage : public Rig {
     run_for(seconds(10));
     pod = pods().front();
     source = node_of(pod);
-    watcher = [this] { least_ready = std::min(least_ready, ready()); };
+    watcher = [this] {
+      least_ready = std::min(least_ready, ready());
+      if (!doomed_.empty() && room_is_held()) take_away();
+    };
     return pod;
   }
   std::string surge(Json parameters = Json::object(), const std::function<void(Json& spec)>& edit = {}) {
@@ -67,6 +72,13 @@ class SurgeStage : public Rig {
     for (const char* name : nodes) {
       edit(
           kube::kNodes, name, [on](Json& node) { node["spec"]["unschedulable"] = on; }, "");
+    }
+  }
+  /// Room is there when the surge is admitted, and gone before the new pod comes: these nodes, but `spared`, take no
+  /// pods from then on.
+  void lose_room(std::initializer_list<const char*> nodes, const std::string& spared = {}) {
+    for (const char* name : nodes) {
+      if (name != spared) doomed_.push_back(name);
     }
   }
   std::string story(const std::string& name) const {
@@ -119,6 +131,20 @@ class SurgeStage : public Rig {
   std::string pod;
   std::string source;
   int least_ready = 1000;
+
+ private:
+  bool room_is_held() const {
+    return std::ranges::any_of(cluster->store().list(kube::kEvacuations, "shop"), [](const auto& object) {
+      const auto evacuation = api::decode_evacuation(*object);
+      const auto* slot = evacuation ? api::find_condition(evacuation->status.conditions, "SlotAcquired") : nullptr;
+      return slot && slot->reason == controllers::kRoomReserved;
+    });
+  }
+  void take_away() {
+    for (const char* name : std::exchange(doomed_, {})) cordon({name});
+  }
+
+  std::vector<const char*> doomed_;
 };
 
 using SurgeScenario = SurgeStage;
@@ -179,7 +205,7 @@ TEST_F(SurgeScenario, NoOutage_TheNextEvictorOfTheChainEvicts) {
 
 TEST_F(SurgeScenario, ReplacementNeverReady_IsUndone) {
   begin();
-  cordon({"node-a", "node-b", "node-c"});
+  lose_room({"node-a", "node-b", "node-c"});
   start_operator();
   const std::string name = surge();
   ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kInProgress && all() == 2; }, seconds(60)));
@@ -192,9 +218,24 @@ TEST_F(SurgeScenario, ReplacementNeverReady_IsUndone) {
   expect_undone();
 }
 
-TEST_F(SurgeScenario, CancelledHalfWay_IsUndone) {
+TEST_F(SurgeScenario, NoRoom_NothingIsBegunUntilThereIs) {
   begin();
   cordon({"node-a", "node-b", "node-c"});
+  start_operator();
+  const std::string name = surge();
+  run_for(seconds(120));
+  EXPECT_EQ(phase(name), Phase::kPending);
+  EXPECT_EQ(condition(name, "SlotAcquired"), "WaitingRoom");
+  EXPECT_EQ(replicas(), 1);
+  cordon({"node-a", "node-b", "node-c"}, false);
+  cordon({source.c_str()});
+  expect_end(name, Phase::kSucceeded, "Evicted");
+  EXPECT_GE(least_ready, 1);
+}
+
+TEST_F(SurgeScenario, CancelledHalfWay_IsUndone) {
+  begin();
+  lose_room({"node-a", "node-b", "node-c"});
   start_operator();
   const std::string name = surge();
   ASSERT_TRUE(run_until([&] { return all() == 2; }, seconds(60)));
@@ -222,7 +263,7 @@ TEST_F(SurgeScenario, CancelledWithBothReady_TheNewPodGoesNotTheOld) {
 
 TEST_F(SurgeScenario, DeletedHalfWay_IsUndone) {
   begin();
-  cordon({"node-a", "node-b", "node-c"});
+  lose_room({"node-a", "node-b", "node-c"});
   start_operator();
   const std::string name = surge();
   ASSERT_TRUE(run_until([&] { return all() == 2; }, seconds(60)));
@@ -234,7 +275,7 @@ TEST_F(SurgeScenario, DeletedHalfWay_IsUndone) {
 
 TEST_F(SurgeScenario, UserScalesUpMeanwhile_TheirNumberStays) {
   begin();
-  cordon({"node-a", "node-b", "node-c"});
+  lose_room({"node-a", "node-b", "node-c"});
   start_operator();
   const std::string name = surge();
   ASSERT_TRUE(run_until([&] { return replicas() == 2; }, seconds(60)));
@@ -248,7 +289,7 @@ TEST_F(SurgeScenario, UserScalesUpMeanwhile_TheirNumberStays) {
 
 TEST_F(SurgeScenario, UserScalesBackMeanwhile_TheirNumberStays) {
   begin();
-  cordon({"node-a", "node-b", "node-c"});
+  lose_room({"node-a", "node-b", "node-c"});
   start_operator();
   const std::string name = surge(Json::object(), [](Json& spec) { spec["retry"] = {{"maxAttempts", 3}}; });
   ASSERT_TRUE(run_until([&] { return replicas() == 2; }, seconds(60)));
@@ -261,7 +302,7 @@ TEST_F(SurgeScenario, UserScalesBackMeanwhile_TheirNumberStays) {
 
 TEST_F(SurgeScenario, UserScalesToZeroMeanwhile) {
   begin();
-  cordon({"node-a", "node-b", "node-c"});
+  lose_room({"node-a", "node-b", "node-c"});
   start_operator();
   const std::string name = surge();
   ASSERT_TRUE(run_until([&] { return replicas() == 2; }, seconds(60)));
@@ -304,7 +345,7 @@ TEST_F(SurgeScenario, AutoscalerPresent_ExtraReplicaIsRefused) {
 
 TEST_F(SurgeScenario, RollingRestart_NeverReadyIsUndone) {
   begin();
-  cordon({"node-a", "node-b", "node-c"});
+  lose_room({"node-a", "node-b", "node-c"});
   start_operator();
   const Json before = deployment()["spec"]["template"];
   const std::string name = surge({{"mode", "RollingRestart"}});
@@ -317,7 +358,7 @@ TEST_F(SurgeScenario, RollingRestart_NeverReadyIsUndone) {
 
 TEST_F(SurgeScenario, RollingRestart_AUsersRolloutMeanwhileWins) {
   begin();
-  cordon({"node-a", "node-b", "node-c"});
+  lose_room({"node-a", "node-b", "node-c"});
   start_operator();
   const std::string name = surge({{"mode", "RollingRestart"}});
   ASSERT_TRUE(run_until([&] { return all() == 2; }, seconds(60)));
@@ -357,9 +398,7 @@ TEST_F(SurgeScenario, PausedForEver_EndsWithTheReason) {
 
 TEST_F(SurgeScenario, LandedOnTheSourceNode_IsUndoneAndTriedAgain) {
   begin();
-  for (const char* node : {"node-a", "node-b", "node-c"}) {
-    if (source != node) cordon({node});
-  }
+  lose_room({"node-a", "node-b", "node-c"}, source);
   start_operator();
   const std::string name = surge(Json::object(), [](Json& spec) {
     spec["retry"] = {{"maxAttempts", 3}, {"backoffSeconds", 60}};
@@ -389,7 +428,7 @@ TEST_F(SurgeScenario, StatefulSet_IsRefusedWithTheReason) {
 
 TEST_F(SurgeScenario, OrphanedMark_IsTakenBackByTheNextSurge) {
   begin();
-  cordon({"node-a", "node-b", "node-c"});
+  lose_room({"node-a", "node-b", "node-c"});
   start_operator();
   const std::string first = surge();
   ASSERT_TRUE(run_until([&] { return replicas() == 2 && phase(first) == Phase::kInProgress; }, seconds(60)));
@@ -445,7 +484,7 @@ class SurgePlay final : public SurgeStage {
   /// `die_at` < 0: nobody dies. Returns how many calls the first process made.
   int run(int die_at, FragileTransport::Death how) {
     begin();
-    if (cancel_) cordon({"node-a", "node-b", "node-c"});
+    if (cancel_) lose_room({"node-a", "node-b", "node-c"});
     start_operator("first");
     name_ = surge(parameters_);
     const int before = replica->transport.calls();
