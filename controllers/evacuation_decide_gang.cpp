@@ -51,11 +51,12 @@ bool has_condition_reason(const Draft& draft, const char* reason) {
 }
 
 Step stay_with(Draft& draft, const GangMember& member) {
-  const auto& status = member.evacuation->status;
+  const std::string why =
+      member.evacuation ? fmt::format("{}: {}", member.evacuation->status.reason, member.evacuation->status.message)
+                        : std::string("its Evacuation was deleted");
   draft.condition(kGroupReady, ConditionStatus::kFalse, "MemberStays", member.pod + " stays");
-  return leave_attempt(
-      draft, EvacuationPhase::kFailed, reason::kGroupStays,
-      fmt::format("{} of group {} stays: {}: {}", member.pod, draft.seen().gang.name, status.reason, status.message));
+  return leave_attempt(draft, EvacuationPhase::kFailed, reason::kGroupStays,
+                       fmt::format("{} of group {} stays: {}", member.pod, draft.seen().gang.name, why));
 }
 
 /// As long as another one still prepares, its deadline counts here, too: it may have a long hook.

@@ -68,6 +68,7 @@ void EvacuationReconciler::Pass::observe_surroundings() {
   }
   observe_past();
   seen_.gang = look_up_gang(evacuation, seen_.pod.get(), deps_.evacuations, deps_.pods);
+  gang_is_live_ = false;
   seen_.siblings.clear();
   seen_.desired_replicas.reset();
   const bool here = seen_.pod && seen_.pod->uid() == evacuation.spec.pod_ref.uid && !seen_.pod->is_terminal();
@@ -175,6 +176,19 @@ base::Status EvacuationReconciler::Pass::read_documents_of(const std::string& ev
     }
   }
   return base::Done{};
+}
+
+/// A vote may have been taken back, or its Evacuation deleted, since the cache saw it.
+base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh_gang() {
+  for (GangMember& member : seen_.gang.members) {
+    if (!member.evacuation) continue;
+    auto live = read_evacuation(deps_.client, member.evacuation->meta.key());
+    if (!live && !base::is_not_found(live.error())) return live.error().during("reading an Evacuation of the gang");
+    const bool same = live && live->evacuation.meta.uid == member.evacuation->meta.uid;
+    member.evacuation = same ? std::make_shared<const api::Evacuation>(std::move(live->evacuation)) : nullptr;
+  }
+  gang_is_live_ = true;
+  return Go::kOn;
 }
 
 /// What the evictors ask for beside the pod, until they want nothing more.

@@ -33,6 +33,7 @@ class EvacuationReconciler::Pass {
   base::Result<Go> refresh_evacuation();
   bool take_cached();
   base::Status refresh_pod();
+  base::Result<Go> refresh_gang();
   base::Status read_documents();
   base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
   evictors::Answer send(const std::string& service, const kube::Request& request);
@@ -63,7 +64,8 @@ class EvacuationReconciler::Pass {
   bool evacuation_is_live_ = false;         ///< stored_ was read or written in this pass
   bool cache_lags_ = false;                 ///< a write based on the cache was refused, or the cache will not do
   bool pod_is_live_ = false;
-  bool reads_more_ = false;  ///< the evictor looks at more than the pod: nothing tells us when that changes
+  bool gang_is_live_ = false;  ///< the others' votes were read in this pass
+  bool reads_more_ = false;    ///< the evictor looks at more than the pod: nothing tells us when that changes
   bool removed_ = false;
 };
 

@@ -187,6 +187,7 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::carry_o
       return removed.error().during("removing the finished Evacuation");
     return Go::kGone;
   }
+  if (passes_gang_gate(seen_.evacuation.status, decision.status) && !gang_is_live_) return refresh_gang();
   const bool writes = !(decision.status == seen_.evacuation.status);
   if (!writes && !evacuation_is_live_) return refresh_evacuation();  // no guarded write would come before the call
   if (writes) {

@@ -66,6 +66,14 @@ bool tells_more(const api::Evacuation& a, const api::Evacuation& b) {
   return a_ended != b_ended ? b_ended : a.meta.creation_timestamp > b.meta.creation_timestamp;
 }
 
+bool passes_gang_gate(const api::EvacuationStatus& before, const api::EvacuationStatus& after) {
+  const auto leaves = [](const api::EvacuationStatus& status) {
+    const auto* vote = api::find_condition(status.conditions, kGroupReady);
+    return vote && vote->reason == kGroupLeaving;
+  };
+  return leaves(after) && !leaves(before);
+}
+
 bool has_begun(const GangMember& member) { return member.evacuation && member.evacuation->status.attempt > 0; }
 
 bool is_leaving(const GangMember& member) {
@@ -81,8 +89,10 @@ bool is_through(const GangMember& member) {
 }
 
 bool has_stayed(const GangMember& member) {
-  return member.live && member.evacuation && api::is_terminal(member.evacuation->status.phase) &&
-         member.evacuation->status.phase != EvacuationPhase::kSucceeded;
+  if (!member.live) return false;
+  if (!member.evacuation) return member.was_asked;
+  const EvacuationPhase phase = member.evacuation->status.phase;
+  return api::is_terminal(phase) && phase != EvacuationPhase::kSucceeded;
 }
 
 std::string not_requested(const GangView& gang) {

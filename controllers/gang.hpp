@@ -21,6 +21,7 @@ struct GangMember {
   std::int32_t order = 0;                             ///< who leaves first
   std::shared_ptr<const api::Pod> live;               ///< nullptr: it has left or is leaving
   std::shared_ptr<const api::Evacuation> evacuation;  ///< the one that counts; nullptr: nobody asked
+  bool was_asked = false;  ///< it was there when the gang was admitted: without Evacuation now, somebody deleted that
 };
 
 struct GangView {
@@ -42,13 +43,16 @@ bool counts_for_gang(const api::Evacuation& own, const api::Evacuation& other);
 /// Of two Evacuations of one pod the one that counts: unfinished before finished, then the newer one.
 bool tells_more(const api::Evacuation& a, const api::Evacuation& b);
 
+/// The step from which there is no way back for the gang.
+bool passes_gang_gate(const api::EvacuationStatus& before, const api::EvacuationStatus& after);
+
 /// It has begun: its slot is stored.
 bool has_begun(const GangMember& member);
 /// It passed the gate (or left): there is no way back for the gang.
 bool is_leaving(const GangMember& member);
 /// Its pod is off its node, or will never be asked to leave again.
 bool is_through(const GangMember& member);
-/// Ended with its pod in place.
+/// Ended, or was deleted, with its pod in place.
 bool has_stayed(const GangMember& member);
 
 /// Why the gang cannot begin: who was not asked to leave, waits for a person or has stayed; empty: all of them may.

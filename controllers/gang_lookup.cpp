@@ -21,10 +21,16 @@ bool still_matters(EvacuationPhase phase) {
 
 using Members = std::map<std::string, GangMember>;  // by pod UID
 
-void add_live(Members& members, const std::string& own_uid, const std::shared_ptr<const api::Pod>& pod) {
-  if (pod->meta.uid == own_uid || !api::counts_in_gang(*pod)) return;
+/// Nobody is admitted before all pods of the gang are asked to leave; creation times are whole seconds.
+bool was_asked(const api::Evacuation& own, const api::Pod& pod) {
+  const auto& admitted = own.status.started_at;
+  return admitted && pod.meta.creation_timestamp < std::chrono::floor<base::seconds>(*admitted);
+}
+
+void add_live(Members& members, const api::Evacuation& own, const std::shared_ptr<const api::Pod>& pod) {
+  if (pod->meta.uid == own.spec.pod_ref.uid.value || !api::counts_in_gang(*pod)) return;
   const auto gang = api::gang_of(*pod);
-  members[pod->meta.uid] = {pod->meta.name, pod->meta.uid, gang ? gang->order : 0, pod, nullptr};
+  members[pod->meta.uid] = {pod->meta.name, pod->meta.uid, gang ? gang->order : 0, pod, nullptr, was_asked(own, *pod)};
 }
 
 /// Who is known only by its Evacuation has left or is leaving: it matters until that is over.
@@ -85,7 +91,7 @@ GangView look_up_gang(const api::Evacuation& own, const api::Pod* pod, const kub
   const std::string& ns = own.meta.ns;
   Members members;
   for (const auto& each : pods.by_index(kPodsByGang, gang_key(ns, view.name))) {
-    add_live(members, own.spec.pod_ref.uid.value, each);
+    add_live(members, own, each);
     for (auto& other : evacuations.by_index(kEvacuationsByPod, ns + "/" + each->meta.name)) {
       if (members.contains(other->spec.pod_ref.uid.value)) add_evacuation(members, own, std::move(other));
     }

@@ -29,12 +29,14 @@ struct Mate {
   bool suspend = false;
   bool cancel = false;
   bool requested = true;
+  bool deleted = false;  ///< it was requested when the gang was admitted
 };
 
 GangMember member(const Mate& mate) {
   GangMember made{mate.name, "uid-of-" + mate.name, mate.order, nullptr, nullptr};
   if (mate.live) made.live = std::make_shared<const api::Pod>(make_pod({}, made.uid, mate.name));
-  if (!mate.requested) return made;
+  made.was_asked = mate.requested || mate.deleted;
+  if (!mate.requested || mate.deleted) return made;
   api::Evacuation evacuation = make_evacuation();
   evacuation.meta.name = mate.name + "-evac";
   evacuation.spec.pod_ref = {mate.name, {made.uid}};
@@ -174,6 +176,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "Leaving"},
         GateCase{"NotWhenOneStays", {{.phase = Phase::kFailed}}, 0, Phase::kFailed, "MemberStays"},
         GateCase{"NotWhenOneWasCancelled", {{.phase = Phase::kCancelled}}, 0, Phase::kFailed, "MemberStays"},
+        GateCase{"NotWhenTheEvacuationOfOneWasDeleted", {{.deleted = true}}, 0, Phase::kFailed, "MemberStays"},
         GateCase{"ForTheRestWhenOneFailsTooLate",
                  {{.phase = Phase::kRequesting, .vote = "Leaving"}, {.name = "failed", .phase = Phase::kFailed}},
                  0,
@@ -254,6 +257,30 @@ TEST(GangRound, LeavesOutWhatBelongsToAnotherLeaving) {
 }
 
 // --- finding the gang in the caches
+
+TEST(GangLookup, TellsWhoWasThereAtTheAdmissionFromWhoCameLater) {
+  kube::Store<api::Evacuation> evacuations;
+  kube::Store<api::Pod> pods;
+  kube::Store<api::PodDisruptionBudget> pdbs;
+  controllers::add_evacuation_indexes(evacuations, pods, pdbs);
+  const auto put = [&](const std::string& name, base::TimePoint created) {
+    api::Pod pod = make_pod({{"evacuator.dev/group", "trainer"}}, "uid-" + name, name);
+    pod.meta.creation_timestamp = created;
+    pods.put(std::make_shared<const api::Pod>(pod));
+  };
+  put("old", kNoon - seconds(60));
+  put("new", kNoon);
+  api::Evacuation own = make_evacuation();
+  own.status.phase = Phase::kPreparing;
+  own.status.attempt = 1;
+  own.status.group = "trainer";
+  own.status.started_at = kNoon + base::milliseconds(500);
+  const api::Pod pod = make_pod({{"evacuator.dev/group", "trainer"}});
+  std::map<std::string, bool> stayed;
+  for (const auto& each : controllers::look_up_gang(own, &pod, evacuations, pods).members)
+    stayed[each.pod] = controllers::has_stayed(each);
+  EXPECT_EQ(stayed, (std::map<std::string, bool>{{"old", true}, {"new", false}}));
+}
 
 TEST(GangLookup, FindsMembersByTheirPodsAndByTheirEvacuations) {
   kube::Store<api::Evacuation> evacuations;
