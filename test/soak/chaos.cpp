@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/evacuation.hpp"
+#include "kube/kubevirt.hpp"
 #include "simulator/faults.hpp"
 #include "simulator/knobs.hpp"
 #include "test/soak/world.hpp"
@@ -27,7 +28,7 @@ const std::vector<Misfortune> kMisfortunes = {{FaultEffect::kDropRequest, 0.1}, 
 }  // namespace
 
 void World::disturb() {
-  switch (dice_.below(10)) {
+  switch (dice_.below(12)) {
     case 0:
     case 1:
     case 2:
@@ -37,53 +38,16 @@ void World::disturb() {
     case 6: return change_a_workload();
     case 7: return change_a_node();
     case 8: return change_the_server();
+    case 9: return change_a_machine();
+    case 10: return tell(mover_->change_mood(dice_));
     default: return change_the_replicas();
   }
-}
-
-void World::make_evacuation() {
-  const auto pod = any(kube::kPods, "shop");
-  if (!pod) return;
-  const auto object = cluster_->store().get(kube::kPods, *pod);
-  const std::string uid = (*object)["metadata"]["uid"];
-  Json spec = {{"podRef", {{"name", pod->name}}}, {"reason", "soak"}};
-  if (!dice_.one_in(4)) spec["podRef"]["uid"] = uid;
-  if (dice_.one_in(8)) spec["dryRun"] = true;
-  if (dice_.one_in(4)) spec["requireReplacement"] = true;
-  if (dice_.one_in(4)) spec["priority"] = dice_.between(-5, 5);
-  if (dice_.one_in(3)) spec["onTimeout"] = dice_.of<std::string>({"Cancel", "Fail", "NextEvictor"});
-  if (dice_.one_in(3)) spec["holdSlotUntil"] = "ReplacementReady";
-  if (dice_.one_in(3)) spec["retry"]["maxAttempts"] = dice_.between(1, 4);
-  if (dice_.one_in(3)) spec["timeouts"]["blockedSeconds"] = dice_.between(0, 300);
-  if (dice_.one_in(4)) spec["timeouts"]["totalSeconds"] = dice_.between(30, 600);
-  if (dice_.one_in(4)) spec["evictors"] = Json::array({{{"name", "annotation"}}, {{"name", "eviction-api"}}});
-  const std::string name = dice_.one_in(5) ? fmt::format("wish-{}", ++wishes_) : api::evacuation_name(pod->name, {uid});
-  const Json body = {{"apiVersion", "evacuator.dev/v1alpha1"},
-                     {"kind", "Evacuation"},
-                     {"metadata", {{"name", name}, {"namespace", "shop"}}},
-                     {"spec", spec}};
-  as_user(kube::create_request(kube::kEvacuations, "shop", body));
-  tell("create " + name + " " + spec.dump());
-}
-
-void World::change_an_evacuation() {
-  const auto key = any(kube::kEvacuations);
-  if (!key) return;
-  if (dice_.one_in(3)) {
-    as_user(kube::delete_request(kube::kEvacuations, *key, ""));
-    tell("delete evacuation " + key->name);
-    return;
-  }
-  Json patch;
-  patch["spec"]["cancel"] = {{"requested", true}, {"reason", "chance"}};
-  as_user(kube::patch_request(kube::kEvacuations, *key, kube::PatchType::kMerge, patch));
-  tell("cancel " + key->name);
 }
 
 void World::change_a_pod() {
   const auto key = any(kube::kPods, "shop");
   if (!key) return;
-  switch (dice_.below(4)) {
+  switch (dice_.below(5)) {
     case 0:
       as_user(kube::delete_request(kube::kPods, *key, ""));
       tell("delete pod " + key->name);
@@ -93,9 +57,54 @@ void World::change_a_pod() {
       tell("a finalizer on pod " + key->name);
       return;
     case 2: edit(kube::kPods, *key, [](Json& pod) { pod["metadata"].erase("finalizers"); }); return;
+    case 3: return replay_old_words(*key);
     default:
-      edit(kube::kPods, *key, [](Json& pod) { pod["metadata"]["annotations"].erase("handoff.evacuator.dev/request"); });
+      edit(kube::kPods, *key, [](Json& pod) {
+        Json& meta = pod["metadata"];
+        if (meta.contains("annotations")) meta["annotations"].erase("handoff.evacuator.dev/request");
+      });
+      invariants_->calls().forgive();
       tell("somebody takes the request off pod " + key->name);
+  }
+}
+
+/// Words of an attempt that is over, or of somebody else's, appear on the pod again.
+void World::replay_old_words(const api::ObjectKey& pod) {
+  const auto evacuation = any(kube::kEvacuations);
+  const auto object = evacuation ? cluster_->store().get(kube::kEvacuations, *evacuation) : nullptr;
+  if (!object) return;
+  const std::string token = fmt::format("{}.{}", (*object)["metadata"].value("uid", ""), dice_.between(0, 12));
+  const auto current = api::decode_evacuation(*object);
+  if (!current || current->status.token == token) return;
+  const std::string word = dice_.of<std::string>({"ready-to-evict", "ack", "aborted", "failed", "pre-done"});
+  const std::string value = word == "failed" ? token + ":RetryableOld:an old story" : token;
+  edit(kube::kPods, pod, [&](Json& each) { each["metadata"]["annotations"]["handoff.evacuator.dev/" + word] = value; });
+  tell(fmt::format("old word on pod {}: {}={}", pod.name, word, value));
+}
+
+void World::change_a_machine() {
+  const auto vmi = any(kube::kVmis, "shop");
+  if (!vmi) return;
+  const auto migration = any(kube::kVmims, "shop");
+  switch (dice_.below(5)) {
+    case 0: as_user(kube::delete_request(kube::kVmis, *vmi, "")); return tell("delete VM " + vmi->name);
+    case 1:
+      as_user(kube::create_request(kube::kVmims, "shop",
+                                   {{"apiVersion", "kubevirt.io/v1"},
+                                    {"kind", "VirtualMachineInstanceMigration"},
+                                    {"metadata", {{"name", fmt::format("by-alice-{}", ++wishes_)}}},
+                                    {"spec", {{"vmiName", vmi->name}}}}));
+      return tell("a person migrates VM " + vmi->name);
+    case 2:
+      edit(kube::kVmis, *vmi, [](Json& object) {
+        if (object.contains("status")) object["status"].erase("evacuationNodeName");
+      });
+      return tell("somebody clears the mark of VM " + vmi->name);
+    default:
+      if (!migration) return;
+      as_user(kube::delete_request(kube::kVmims, *migration, ""));
+      invariants_->calls().forgive();
+      tell("delete migration " + migration->name);
   }
 }
 
@@ -104,7 +113,11 @@ void World::change_a_workload() {
   if (!key) return;
   if (dice_.one_in(2)) {
     const auto replicas = dice_.between(0, 5);
-    edit(kube::kDeployments, *key, [&](Json& object) { object["spec"]["replicas"] = replicas; });
+    const auto object = cluster_->store().get(kube::kDeployments, *key);
+    // The number that is there already changes nothing in the API: nobody can know that somebody wants it.
+    if ((*object)["spec"]["replicas"] == replicas) return;
+    edit(kube::kDeployments, *key, [&](Json& each) { each["spec"]["replicas"] = replicas; });
+    invariants_->expect_replicas(*key, replicas);
     tell(fmt::format("scale {} to {}", key->name, replicas));
     return;
   }
@@ -160,6 +173,7 @@ void World::change_the_replicas() {
 void World::calm() {
   tell("calm");
   server_->faults().clear();
+  mover_->calm();
   for (const auto& node : cluster_->store().list(kube::kNodes)) {
     edit(kube::kNodes, {"", (*node)["metadata"]["name"]}, [](Json& object) {
       if (object["metadata"].contains("annotations"))

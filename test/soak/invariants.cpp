@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "api/well_known.hpp"
@@ -14,7 +16,8 @@ using api::EvacuationPhase;
 using api::Json;
 
 /// Our keys on a pod, by whose token-carrying ones a leftover shows.
-constexpr const char* kTokenKeys[] = {"handoff.evacuator.dev/request", "handoff.evacuator.dev/abort"};
+constexpr const char* kTokenKeys[] = {"handoff.evacuator.dev/request", "handoff.evacuator.dev/abort",
+                                      "evacuator.dev/evacuation-token"};
 constexpr base::milliseconds kLeastGap{150};  // I15: between two calls about one pod
 constexpr std::size_t kEnoughViolations = 20;
 
@@ -42,55 +45,19 @@ bool pod_is_there(const simulator::Store& store, const api::Evacuation& evacuati
 
 }  // namespace
 
-Invariants::Invariants(simulator::ApiServer& server) : server_(server) {
-  simulator::Webhook guard;
-  guard.name = "guard.soak";
-  guard.review = [this](const simulator::AdmissionRequest& request) { return review(request); };
-  server_.add_webhook(std::move(guard));
-}
+Invariants::Invariants(simulator::ApiServer& server)
+    : server_(server),
+      calls_(server, [this](const std::string& what) { violated(what); }),
+      gangs_(server.store(), [this](const std::string& what) { violated(what); }) {}
 
 void Invariants::violated(const std::string& what) {
   if (violations_.size() < kEnoughViolations) violations_.push_back(what);
 }
 
-std::optional<simulator::Denial> Invariants::review(const simulator::AdmissionRequest& request) {
-  if (request.user.name != kOurUser || request.resource.plural != "pods") return std::nullopt;
-  if (request.subresource == "eviction") {
-    check_eviction(request);
-  } else if (request.verb == "delete") {
-    violated("I2: we deleted pod " + request.key.name);
-  }
-  return std::nullopt;
-}
-
-/// I3, I8, I10, I17: what an eviction call of ours must look like, at the moment when the server gets it.
-void Invariants::check_eviction(const simulator::AdmissionRequest& request) {
-  const Json& body = *request.object;
-  const std::string token = body["metadata"]["annotations"].value("evacuator.dev/evacuation-token", "");
-  const Json preconditions = body.value("deleteOptions", Json::object()).value("preconditions", Json::object());
-  if (!preconditions.contains("uid")) violated("I8: an eviction of " + request.key.name + " without UID precondition");
-  bool intended = false;
-  for (const auto& object : server_.store().list(kube::kEvacuations, request.key.ns)) {
-    const auto evacuation = api::decode_evacuation(*object);
-    const auto intent = evacuation ? evacuation->status.intent : std::nullopt;
-    if (!intent || intent->token != token || intent->resolved || intent->action != "PostEviction") continue;
-    intended = true;
-    if (evacuation->spec.dry_run && !request.dry_run) violated("I17: a real call for a dry run, token " + token);
-    if (evacuation->spec.pod_ref.uid.value != preconditions.value("uid", "")) violated("I8: another UID, " + token);
-  }
-  if (!intended) violated("I3: an eviction without a durable unresolved intent, token " + token);
-  const auto pod = server_.store().get(kube::kPods, request.key);
-  if (!pod || request.dry_run || (*pod)["metadata"].value("uid", "") != preconditions.value("uid", "")) return;
-  const Json annotations = annotations_of(*pod);
-  const bool required = annotations.value("handoff.evacuator.dev/mode", "") == "required";
-  if (required && annotations.value("handoff.evacuator.dev/ready-to-evict", "") != token) {
-    violated("I10: pod " + request.key.name + " was evicted without its word, token " + token);
-  }
-}
-
 void Invariants::check() {
   Holders holders;
   std::map<std::string, std::string> acting;  // pod uid → Evacuation
+  std::vector<std::string> changed;
   for (const auto& object : server_.store().list(kube::kEvacuations)) {
     const std::string uid = (*object)["metadata"].value("uid", "");
     const std::string version = (*object)["metadata"].value("resourceVersion", "");
@@ -101,8 +68,9 @@ void Invariants::check() {
         continue;
       }
       check_change(*evacuation);
-      known_[uid] = {version, evacuation->status.phase, evacuation->status.attempt};
       latest_[uid] = *std::move(evacuation);
+      known_[uid].version = version;
+      changed.push_back(uid);
     }
     const api::Evacuation& evacuation = latest_[uid];
     count(evacuation, holders);
@@ -111,11 +79,12 @@ void Invariants::check() {
     if (!alone) violated(fmt::format("I1: {} and {} act on one pod", other->second, evacuation.meta.name));
   }
   check_limits(holders);
+  for (const std::string& uid : changed) gangs_.check(latest_[uid], latest_);
 }
 
 /// I5, I6, and I16 at the moment of the claim.
 void Invariants::check_change(const api::Evacuation& evacuation) {
-  const Known& before = known_[evacuation.meta.uid];
+  Known& before = known_[evacuation.meta.uid];
   const auto& status = evacuation.status;
   const std::string& name = evacuation.meta.name;
   if (api::is_terminal(before.phase) && status.phase != before.phase) {
@@ -127,6 +96,50 @@ void Invariants::check_change(const api::Evacuation& evacuation) {
   if (status.attempt > evacuation.spec.retry.max_attempts) violated("I6: too many attempts of " + name);
   if (status.attempt > 0 && status.token != evacuation.current_token()) violated("I6: token and attempt of " + name);
   if (api::is_terminal(status.phase) && !api::is_terminal(before.phase)) check_terminal(evacuation);
+  check_words(evacuation, before);
+  check_stuck(evacuation, before);
+  before.phase = status.phase;
+  before.attempt = status.attempt;
+  before.conditions.clear();
+  for (const auto& each : status.conditions) {
+    if (each.status == api::ConditionStatus::kTrue) before.conditions.insert(each.type + "/" + each.reason);
+  }
+}
+
+/// I11: what the owner of a handoff is said to have said stands on the pod, with the token of this attempt.
+void Invariants::check_words(const api::Evacuation& evacuation, const Known& before) {
+  static const std::vector<std::pair<std::string, std::vector<std::string>>> kWords = {
+      {"HandoffAcknowledged/Acknowledged", {"ack", "heartbeat", "progress", "pre-done", "ready-to-evict", "failed"}},
+      {"ReadyToEvict/Ready", {"ready-to-evict"}},
+      {"RollbackComplete/Complete", {"aborted", "failed"}}};
+  if (evacuation.status.adapter != "generic") return;
+  const auto pod = server_.store().get(kube::kPods, {evacuation.meta.ns, evacuation.spec.pod_ref.name});
+  if (!pod || (*pod)["metadata"].value("uid", "") != evacuation.spec.pod_ref.uid.value) return;
+  const Json annotations = annotations_of(*pod);
+  const std::string& token = evacuation.status.token;
+  const auto said = [&](const std::string& word) {
+    const std::string value = annotations.value("handoff.evacuator.dev/" + word, "");
+    return value.starts_with(token) && (value.size() == token.size() || std::isdigit(value[token.size()]) == 0);
+  };
+  for (const auto& [claim, words] : kWords) {
+    const std::string type = claim.substr(0, claim.find('/'));
+    const auto* condition = api::find_condition(evacuation.status.conditions, type);
+    const bool claims = condition && condition->status == api::ConditionStatus::kTrue &&
+                        type + "/" + condition->reason == claim && !before.conditions.contains(claim);
+    if (claims && std::ranges::none_of(words, said))
+      violated(
+          fmt::format("I11: {} says {}, but its pod says no such thing for {}", evacuation.meta.name, claim, token));
+  }
+}
+
+/// I14: after an incomplete rollback there is no other attempt.
+void Invariants::check_stuck(const api::Evacuation& evacuation, Known& known) {
+  const auto& status = evacuation.status;
+  if (known.stuck && (status.attempt != known.attempt || !api::is_terminal(status.phase)))
+    violated(fmt::format("I14: {} goes on ({}) after a rollback that was not complete", evacuation.meta.name,
+                         api::to_string(status.phase)));
+  const auto* rollback = api::find_condition(status.conditions, "RollbackComplete");
+  known.stuck |= rollback && rollback->status == api::ConditionStatus::kFalse && rollback->reason != "InProgress";
 }
 
 void Invariants::check_terminal(const api::Evacuation& evacuation) {
@@ -147,11 +160,12 @@ void Invariants::count(const api::Evacuation& evacuation, Holders& holders) cons
   const bool whole = late && evacuation.spec.hold_slot_until == api::HoldSlotUntil::kReplacementReady;
   if (holds_slot(evacuation.status) || whole) {
     ++holders.total;
-    ++holders.by_node[evacuation.spec.node_name.value];
+    if (!evacuation.spec.node_name.empty()) ++holders.by_node[evacuation.spec.node_name.value];
   }
   if ((holds_slot(evacuation.status) || late) && !evacuation.status.workload_group.empty()) {
-    holders.by_workload[evacuation.status.workload_group].push_back(
-        fmt::format("{} {}/{}", evacuation.meta.name, api::to_string(phase), evacuation.status.reason));
+    const std::string& gang = evacuation.status.group;
+    holders.by_workload[evacuation.status.workload_group][gang.empty() ? evacuation.meta.uid : gang] =
+        fmt::format("{} {}/{}", evacuation.meta.name, api::to_string(phase), evacuation.status.reason);
   }
 }
 
@@ -166,8 +180,10 @@ void Invariants::check_limits(const Holders& holders) {
     if (over(used, limits.per_node)) violated(fmt::format("I7: {} in flight on node {}", used, node));
   }
   for (const auto& [group, used] : holders.by_workload) {
-    if (over(static_cast<int>(used.size()), limits.per_workload))
-      violated(fmt::format("I7: {} in flight of workload {}", fmt::join(used, " and "), group));
+    if (!over(static_cast<int>(used.size()), limits.per_workload)) continue;
+    std::string whom;
+    for (const auto& [id, who] : used) whom += (whom.empty() ? "" : " and ") + who;
+    violated(fmt::format("I7: {} in flight of workload {}", whom, group));
   }
 }
 
@@ -190,6 +206,23 @@ void Invariants::check_journal() {
   }
 }
 
+/// A surge gives the number back: at the end it is what a person wanted last.
+void Invariants::check_replicas() {
+  for (const auto& [key, wanted] : replicas_) {
+    const auto object = server_.store().get(kube::kDeployments, key);
+    if (!object) continue;
+    const Json& found = (*object)["spec"]["replicas"];
+    const std::string mark =
+        (*object)["metadata"].value("annotations", Json::object()).value("surge.evacuator.dev/in-progress", "");
+    const bool stuck =
+        std::ranges::any_of(not_rolled_back_, [&](const auto& uid) { return mark.find(uid) != std::string::npos; });
+    if (stuck) continue;
+    if (!mark.empty()) violated("I13: the mark of a surge is left on " + key.name + ": " + mark);
+    if (found != wanted)
+      violated(fmt::format("I13: {} has {} replicas, a person wanted {}", key.name, found.dump(), wanted));
+  }
+}
+
 /// I13: no pod carries a token of ours, unless its Evacuation says so.
 void Invariants::check_leftovers() {
   for (const auto& pod : server_.store().list(kube::kPods)) {
@@ -208,6 +241,16 @@ void Invariants::check_leftovers() {
   }
 }
 
+/// I13: no EvictionRequest of ours outlives its Evacuation's end.
+void Invariants::check_requests() {
+  for (const auto& object : server_.store().list(kube::kEvictionRequests)) {
+    const std::string name = (*object)["metadata"].value("name", "");
+    const std::string uid = name.starts_with("evac-") ? name.substr(5) : "";
+    if (ended_.contains(uid) && !not_rolled_back_.contains(uid))
+      violated("I13: the request of a finished Evacuation is left: " + name);
+  }
+}
+
 void Invariants::check_end() {
   check();
   for (const auto& object : server_.store().list(kube::kEvacuations)) {
@@ -222,6 +265,8 @@ void Invariants::check_end() {
   }
   check_journal();
   check_leftovers();
+  check_replicas();
+  check_requests();
 }
 
 }  // namespace soak

@@ -8,18 +8,22 @@
 #include "api/evacuation.hpp"
 #include "controllers/operator_config.hpp"
 #include "simulator/api_server.hpp"
+#include "test/soak/call_watch.hpp"
+#include "test/soak/gang_watch.hpp"
 
 namespace soak {
 
-/// Invariants I1–I17 of protocols 6.11, as an independent watcher sees them in the store. Those that only decide()'s
-/// inputs can tell (I11, I14) are property tests of controllers/.
+/// Invariants I1–I17 of protocols 6.11 and the promises of gangs, as independent watchers see them in the store and on
+/// the wire.
 class Invariants {
  public:
-  /// Hooks into the server's admission: call before any traffic.
   explicit Invariants(simulator::ApiServer& server);
 
   /// Looks at all that is stored now.
   void check();
+  CallWatch& calls() { return calls_; }
+  /// A person decided how many pods that Deployment has.
+  void expect_replicas(const api::ObjectKey& deployment, std::int64_t wanted) { replicas_[deployment] = wanted; }
   /// After everything has come to rest: nothing unfinished, nothing of ours left behind.
   void check_end();
 
@@ -32,22 +36,27 @@ class Invariants {
     std::string version;
     api::EvacuationPhase phase = api::EvacuationPhase::kPending;
     std::int32_t attempt = 0;
+    bool stuck = false;                  ///< what it began was not taken back
+    std::set<std::string> conditions{};  ///< "<type>/<reason>" of those that are True
   };
   struct Holders {
     int total = 0;
     std::map<std::string, int> by_node;
-    std::map<std::string, std::vector<std::string>> by_workload;  ///< whom, and where they stand
+    /// Whom, and where they stand. A gang counts as one.
+    std::map<std::string, std::map<std::string, std::string>> by_workload;
   };
 
   void violated(const std::string& what);
-  std::optional<simulator::Denial> review(const simulator::AdmissionRequest& request);
-  void check_eviction(const simulator::AdmissionRequest& request);
   void check_change(const api::Evacuation& evacuation);
+  void check_words(const api::Evacuation& evacuation, const Known& before);
+  void check_stuck(const api::Evacuation& evacuation, Known& known);
   void check_terminal(const api::Evacuation& evacuation);
   void count(const api::Evacuation& evacuation, Holders& holders) const;
   void check_limits(const Holders& holders);
   void check_journal();
   void check_leftovers();
+  void check_replicas();
+  void check_requests();
 
   simulator::ApiServer& server_;
   const controllers::OperatorConfig config_;
@@ -56,7 +65,10 @@ class Invariants {
   std::set<std::string> ended_;
   std::set<std::string> not_rolled_back_;  // uids
   std::map<std::string, int> endings_;     // "Succeeded/Evicted" → how many
+  std::map<api::ObjectKey, std::int64_t> replicas_;
   std::vector<std::string> violations_;
+  CallWatch calls_;
+  GangWatch gangs_;
 };
 
 }  // namespace soak

@@ -16,6 +16,11 @@ struct Totals {
   std::map<std::string, int> endings;
 };
 
+void fail(std::uint64_t seed, Totals& totals) {
+  ++totals.failed;
+  fmt::print("seed {} FAILED; replay it: make soak FIRST={} SEEDS=1 SOAK_FLAGS=--verbose\n", seed, seed);
+}
+
 void run_seed(std::uint64_t seed, bool verbose, Totals& totals) {
   const auto tell = [](const std::string& line) { fmt::print("  {}\n", line); };
   soak::World world(seed, verbose ? std::function<void(const std::string&)>(tell) : nullptr);
@@ -25,8 +30,7 @@ void run_seed(std::uint64_t seed, bool verbose, Totals& totals) {
     ++totals.passed;
     return;
   }
-  ++totals.failed;
-  fmt::print("seed {} FAILED; replay it: make soak FIRST={} SEEDS=1 SOAK_FLAGS=--verbose\n", seed, seed);
+  fail(seed, totals);
   for (const std::string& each : violations) fmt::print("    {}\n", each);
   std::fflush(stdout);
 }
@@ -47,8 +51,8 @@ int main(int argc, char** argv) {
     try {
       run_seed(seed, verbose, totals);
     } catch (const std::exception& error) {
-      ++totals.failed;
-      fmt::print("seed {} FAILED: {}\n", seed, error.what());
+      fail(seed, totals);
+      fmt::print("    {}\n", error.what());
     }
   }
   for (const auto& [ending, count] : totals.endings) fmt::print("{:7} {}\n", count, ending);

@@ -17,12 +17,13 @@ kube::Discovery what_the_simulator_serves() {
 
 base::Result<kube::Response> MortalTransport::round_trip(const kube::Request& request) {
   if (dead_) return died();
-  if (before_each_call) before_each_call();
   const bool last = calls_left_ == 0;
   if (calls_left_ >= 0) --calls_left_;
   if (last) dead_ = true;
   if (last && !after_the_call_) return died();
+  if (before_each_call) before_each_call(request);
   auto answer = inner_.round_trip(request);
+  if (after_each_call) after_each_call();
   if (last) return died();
   return answer;
 }
@@ -37,7 +38,8 @@ void MortalTransport::die_in(int calls, bool after_the_call) {
   after_the_call_ = after_the_call;
 }
 
-Replica::Replica(simulator::ApiServer& server, const base::Clock& clock, std::string identity)
+Replica::Replica(simulator::ApiServer& server, const base::Clock& clock, std::string identity,
+                 controllers::ServiceCaller& services)
     : transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
       events_(client_, clock, kube::EventOptions{.instance = identity}, base::Log()),
@@ -49,7 +51,8 @@ Replica::Replica(simulator::ApiServer& server, const base::Clock& clock, std::st
                  .may_act = [this] { return leads && !transport.dead(); },
                  .events = events_,
                  .metrics = metrics_,
-                 .log = {}}) {}
+                 .log = {},
+                 .services = &services}) {}
 
 bool Replica::step() {
   if (transport.dead()) return false;

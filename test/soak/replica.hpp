@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/metrics.hpp"
+#include "controllers/evacuation_ports.hpp"
 #include "controllers/operator.hpp"
 #include "kube/client.hpp"
 #include "kube/events.hpp"
@@ -28,7 +29,8 @@ class MortalTransport final : public kube::Transport {
   void die_in(int calls, bool after_the_call);
   void die() { dead_ = true; }
   bool dead() const { return dead_; }
-  std::function<void()> before_each_call;
+  std::function<void(const kube::Request&)> before_each_call;
+  std::function<void()> after_each_call;
 
  private:
   simulator::SimulatorTransport inner_;
@@ -40,7 +42,8 @@ class MortalTransport final : public kube::Transport {
 /// One process of the operator: the real caches, queues and reconcilers of both kinds, stepped on virtual time.
 class Replica {
  public:
-  Replica(simulator::ApiServer& server, const base::Clock& clock, std::string identity);
+  Replica(simulator::ApiServer& server, const base::Clock& clock, std::string identity,
+          controllers::ServiceCaller& services);
 
   /// True if anything happened.
   bool step();

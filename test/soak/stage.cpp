@@ -5,8 +5,11 @@
 #include <sstream>
 
 #include "api/yaml.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/background_protocol.hpp"
+#include "simulator/kubevirt.hpp"
+#include "simulator/native_eviction.hpp"
 #include "simulator/objects.hpp"
+#include "simulator/stateful_owners.hpp"
 #include "test/soak/world.hpp"
 
 namespace soak {
@@ -31,24 +34,6 @@ const std::vector<Json>& definitions() {
   return all;
 }
 
-/// What the operators of handoff pods do; the last ones are up to no good.
-const std::vector<std::string> kScripts = {
-    "ack=1s, heartbeat=10s, progress=4s, ready=20s, aborted=1s",
-    "ack=1s, pre-done=3s, progress=4s, heartbeat=10s, ready=8s, aborted=1s",
-    "ack=5s, heartbeat=60s, ready=1800s, aborted=2s",
-    "ack=1s, heartbeat=10s, owner-deletes=25s, aborted=1s",
-    "ack=1s, heartbeat=10s, ready=5s, revoke=1s, aborted=1s",
-    "ack=1s, failed=5s:RetryableBusy:disk full",
-    "ack=1s, failed=5s:Broken:no way",
-    "ack=1s, heartbeat=10s, ready=20s",  // never confirms an abort
-    "",                                  // nobody there
-    "ack=1s, heartbeat=10s, ready=20s, aborted=1s, stale-token",
-    "ack=1s, heartbeat=10s, ready=20s, answers-after-abort, skew=-10m",
-    "ack=1s, heartbeat=10s, unchanged-heartbeat, aborted=1s",
-    "ack=1s, heartbeat=10s, ready=20s, silent-after=ack, skew=10m",
-};
-const std::vector<std::string> kBackground = {"move=10s", "fail=5s", "silent"};
-
 }  // namespace
 
 void World::furnish() {
@@ -56,7 +41,11 @@ void World::furnish() {
     const auto done = server_->install_crd(each);
     if (!done) throw std::runtime_error(done.error().message);
   }
+  install_owners();
   add(objects::name_space("shop"));
+  const std::string version = dice_.of<std::string>({"v1.7.0", "v1.8.2", "v1.6.0", "v1.4.0"});
+  add(objects::kubevirt(version, dice_.one_in(3) ? "LiveMigrate" : ""));
+  tell("KubeVirt " + version);
   const auto nodes = dice_.between(2, 5);
   for (int i = 0; i < nodes; ++i) {
     add(objects::node(fmt::format("node-{}", i), "4", "8Gi",
@@ -68,34 +57,18 @@ void World::furnish() {
   cluster_->advance(base::minutes(2));
 }
 
-void World::add_workload(int number) {
-  const std::string name = fmt::format("app-{}", number);
-  const int replicas = static_cast<int>(dice_.between(1, 4));
-  Json workload = dice_.one_in(4) ? objects::stateful_set("shop", name, replicas, "200m", "128Mi")
-                                  : objects::deployment("shop", name, replicas, "200m", "128Mi");
-  objects::annotate_pods(workload, "example.com/foreign", "untouched");
-  if (dice_.one_in(2)) {
-    objects::annotate_pods(workload, "handoff.evacuator.dev/mode", dice_.one_in(3) ? "optional" : "required");
-    if (dice_.one_in(2)) {
-      objects::annotate_pods(workload, "handoff.evacuator.dev/phases",
-                             dice_.of<std::string>({"pre,migrate", "migrate", "pre,migrate,post"}));
-    }
-    objects::annotate_pods(workload, "handoff.evacuator.dev/timeout", "40m");
-    const std::string& script = dice_.of(kScripts);
-    if (script.find("owner-deletes") != std::string::npos)
-      objects::annotate_pods(workload, "handoff.evacuator.dev/evict-by", "owner");
-    if (!script.empty()) objects::annotate_pods(workload, simulator::knobs::kHandoff, script);
-    tell(fmt::format("{}: {} pods with a handoff: {}", name, replicas, script));
-  } else if (dice_.one_in(4)) {
-    objects::annotate_pods(workload, "descheduler.alpha.kubernetes.io/request-evict-only", "");
-    objects::annotate_pods(workload, simulator::knobs::kBackground, dice_.of(kBackground));
-    tell(fmt::format("{}: {} pods that move in the background", name, replicas));
-  } else {
-    tell(fmt::format("{}: {} plain pods", name, replicas));
-  }
-  if (dice_.one_in(5)) objects::annotate_pods(workload, simulator::knobs::kStopSeconds, "25");
-  add(std::move(workload));
-  if (dice_.one_in(2)) add(objects::pdb_min_available("shop", name, name, dice_.between(0, replicas)));
+/// Everybody who works beside the operator: owners of stateful workloads, KubeVirt, perhaps the native eviction API.
+void World::install_owners() {
+  server_->add_webhook(simulator::background_webhook(cluster_->store()));
+  simulator::add_stateful_owners(*cluster_, *server_);
+  const auto installed = simulator::install_kubevirt(*cluster_, *server_);
+  if (!installed) throw std::runtime_error(installed.error().message);
+  const simulator::NativeOptions native{.draft_names = dice_.one_in(4)};
+  const bool served = !dice_.one_in(3);
+  const bool alive = served && !dice_.one_in(3);
+  if (served) simulator::serve_native_eviction(*server_, native);
+  if (alive) simulator::run_native_eviction(*cluster_, *server_, native);
+  tell(fmt::format("native eviction API: {}", alive ? "alive" : served ? "nobody works on it" : "not served"));
 }
 
 void World::add_policies() {

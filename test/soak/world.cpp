@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "api/evacuation.hpp"
-#include "simulator/background_protocol.hpp"
 
 namespace soak {
 namespace {
@@ -25,7 +24,11 @@ World::World(std::uint64_t seed, std::function<void(const std::string&)> tell)
   cluster_ = std::make_unique<simulator::Cluster>(clock_, simulator::ClusterOptions{.seed = seed});
   server_ = std::make_unique<simulator::ApiServer>(cluster_->store(), simulator::ApiServerOptions{.seed = seed});
   invariants_ = std::make_unique<Invariants>(*server_);
-  server_->add_webhook(simulator::background_webhook(cluster_->store()));
+  mover_ = std::make_unique<Mover>(clock_);
+  mover_->before_each_call = [this](const kube::Request& request) {
+    invariants_->check();
+    invariants_->calls().before_service(request);
+  };
   furnish();
 }
 
@@ -60,8 +63,12 @@ bool World::at_rest() const {
 void World::start_replica() {
   for (auto& other : replicas_) other->leads = false;
   if (replicas_.size() > 1) replicas_.erase(replicas_.begin());
-  replicas_.push_back(std::make_unique<Replica>(*server_, clock_, fmt::format("replica-{}", ++started_)));
-  replicas_.back()->transport.before_each_call = [this] { invariants_->check(); };
+  replicas_.push_back(std::make_unique<Replica>(*server_, clock_, fmt::format("replica-{}", ++started_), *mover_));
+  replicas_.back()->transport.before_each_call = [this](const kube::Request& request) {
+    invariants_->check();
+    invariants_->calls().before(request);
+  };
+  replicas_.back()->transport.after_each_call = [this] { invariants_->calls().after(); };
   restart_at_.reset();
   tell(fmt::format("replica-{} starts", started_));
 }

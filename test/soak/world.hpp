@@ -1,8 +1,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -10,6 +13,7 @@
 #include "simulator/cluster.hpp"
 #include "test/soak/dice.hpp"
 #include "test/soak/invariants.hpp"
+#include "test/soak/mover.hpp"
 #include "test/soak/replica.hpp"
 
 namespace soak {
@@ -17,6 +21,8 @@ namespace soak {
 /// One seed's run: a random cluster with random workloads, budgets and policies; then some hours of random wishes and
 /// misfortunes; then calm, until everything has come to rest.
 class World {
+  using Annotations = std::vector<std::pair<std::string, std::string>>;
+
  public:
   /// `tell` gets a line for each thing that chance does; may be empty.
   World(std::uint64_t seed, std::function<void(const std::string&)> tell);
@@ -27,16 +33,33 @@ class World {
   const Invariants& invariants() const { return *invariants_; }
 
  private:
-  // --- the stage (stage.cpp)
+  // --- the stage (stage.cpp, workloads.cpp)
   void furnish();
-  void add_workload(int number);
+  void install_owners();
   void add_policies();
+  void add_workload(int number);
+  void add_pods(const std::string& name);
+  void add_handoffs(const std::string& name);
+  void add_stateful(const std::string& name);
+  void add_native(const std::string& name);
+  void add_surged(const std::string& name);
+  void add_machines(const std::string& name);
+  void add_gang(const std::string& name);
+  /// A Deployment or StatefulSet by chance, with the pods' `annotations`; some stop slowly.
+  void add_set(const std::string& name, int replicas, const Annotations& annotations);
+
+  // --- what people ask for (wishes.cpp)
+  void make_evacuation();
+  void evacuate(const api::ObjectKey& pod, const api::Json& wish);
+  api::Json any_wish();
+  api::Json any_chain(const std::string& workload);
+  void change_an_evacuation();
 
   // --- what chance does (chaos.cpp)
   void disturb();
-  void make_evacuation();
-  void change_an_evacuation();
   void change_a_pod();
+  void replay_old_words(const api::ObjectKey& pod);
+  void change_a_machine();
   void change_a_workload();
   void change_a_node();
   void change_the_server();
@@ -65,6 +88,8 @@ class World {
   std::unique_ptr<simulator::Cluster> cluster_;
   std::unique_ptr<simulator::ApiServer> server_;
   std::unique_ptr<Invariants> invariants_;
+  std::unique_ptr<Mover> mover_;
+  std::map<std::string, std::string> likes_;        ///< evictor that suits the workload, by its name
   std::vector<std::unique_ptr<Replica>> replicas_;  ///< at most one leads
   int started_ = 0;
   int wishes_ = 0;

@@ -1,0 +1,168 @@
+#include "test/soak/call_watch.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "kube/kubevirt.hpp"
+#include "simulator/json_access.hpp"
+#include "simulator/objects.hpp"
+
+namespace soak {
+namespace {
+
+using api::Json;
+using simulator::text_at;
+
+constexpr const char* kTokenKey = "evacuator.dev/evacuation-token";
+constexpr const char* kRequestKey = "handoff.evacuator.dev/request";
+constexpr const char* kAbortKey = "handoff.evacuator.dev/abort";
+constexpr const char* kSurgeKey = "surge.evacuator.dev/in-progress";
+
+/// Our own bookkeeping needs no intent.
+bool is_bookkeeping(const std::string& plural) {
+  static const std::vector<std::string> kOurs = {"evacuations", "deschedulerpolicies", "events", "leases",
+                                                 "selfsubjectaccessreviews"};
+  return std::ranges::find(kOurs, plural) != kOurs.end();
+}
+
+std::string annotation_of(const Json& object, const char* key) {
+  return text_at(object, {"metadata", "annotations", key});
+}
+
+/// The token that the body puts somewhere; "": it puts none.
+std::string token_in(const Json& body) {
+  if (!body.is_object()) return {};
+  for (const char* key : {kTokenKey, kRequestKey, kAbortKey}) {
+    if (std::string found = annotation_of(body, key); !found.empty()) return found;
+  }
+  return {};
+}
+
+bool is_dry(const simulator::RequestInfo& info, const Json& body) {
+  if (info.query.value("dryRun") == "All") return true;
+  const Json options = body.is_object() ? body.value("deleteOptions", Json::object()) : Json::object();
+  return options.is_object() && options.contains("dryRun");
+}
+
+std::optional<kube::ResourceType> type_of(const simulator::RequestInfo& info) {
+  for (const kube::ResourceType& type : simulator::known_types()) {
+    if (type.plural == info.plural && type.group == info.group) return type;
+  }
+  if (info.plural == kube::kVmims.plural) return kube::kVmims;
+  if (info.plural == kube::kEvictionRequests.plural && info.group == kube::kEvictionRequests.group)
+    return kube::kEvictionRequests;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<CallWatch::Open> CallWatch::open_intents(const std::string& ns) const {
+  std::vector<Open> open;
+  for (const auto& object : server_.store().list(kube::kEvacuations, ns)) {
+    auto evacuation = api::decode_evacuation(*object);
+    if (!evacuation || !evacuation->status.intent || evacuation->status.intent->resolved) continue;
+    const std::string token = evacuation->status.intent->token;
+    open.push_back({*std::move(evacuation), token});
+  }
+  return open;
+}
+
+simulator::Object CallWatch::object_of(const simulator::RequestInfo& info, const Json& body) const {
+  const auto type = type_of(info);
+  const std::string name = info.name.empty() ? text_at(body, {"metadata", "name"}) : info.name;
+  return type && !name.empty() ? server_.store().get(*type, {info.ns, name}) : nullptr;
+}
+
+void CallWatch::before(const kube::Request& request) {
+  call_.reset();
+  if (request.method == "GET") return;
+  Call call;
+  call.info = simulator::read_request(request);
+  if (is_bookkeeping(call.info.plural)) return;
+  call.body = Json::parse(request.body, nullptr, false);
+  if (call.body.is_discarded()) call.body = nullptr;
+  if (call.info.plural == "pods" && call.info.verb == "delete") report_("I2: we delete pod " + call.info.name);
+  check_intent(call);
+  if (call.info.subresource == "eviction") check_eviction(call);
+  call.before = object_of(call.info, call.body);
+  call_ = std::move(call);
+}
+
+/// I3: nothing is changed without a durable unresolved intent with the same token. I17: a dry run only asks.
+void CallWatch::check_intent(Call& call) {
+  const auto open = open_intents(call.info.ns);
+  const std::string what =
+      fmt::format("{} {}/{} {}", call.info.verb, call.info.plural, call.info.subresource, call.info.name);
+  call.token = token_in(call.body);
+  const bool tells = !call.token.empty();
+  const auto fits = [&](const Open& each) { return !tells || each.token == call.token; };
+  if (std::ranges::none_of(open, fits)) {
+    report_(fmt::format("I3: {} without a durable unresolved intent, token '{}'", what, call.token));
+    return;
+  }
+  if (!tells && open.size() == 1) call.token = open.front().token;
+  const bool dry =
+      std::ranges::all_of(open, [&](const Open& each) { return !fits(each) || each.evacuation.spec.dry_run; });
+  if (dry && !is_dry(call.info, call.body)) report_("I17: a real call for a dry run: " + what);
+}
+
+/// I8 and I10.
+void CallWatch::check_eviction(const Call& call) {
+  const std::string& name = call.info.name;
+  const std::string uid = text_at(call.body, {"deleteOptions", "preconditions", "uid"});
+  if (uid.empty()) report_("I8: an eviction of " + name + " without UID precondition");
+  for (const Open& each : open_intents(call.info.ns)) {
+    if (each.token != call.token) continue;
+    if (each.evacuation.status.intent->action != "PostEviction")
+      report_(fmt::format("I3: pod {} is evicted on the intent {}", name, each.evacuation.status.intent->action));
+    if (each.evacuation.spec.pod_ref.uid.value != uid) report_("I8: another UID, token " + call.token);
+  }
+  const auto pod = server_.store().get(kube::kPods, {call.info.ns, name});
+  if (!pod || is_dry(call.info, call.body) || text_at(*pod, {"metadata", "uid"}) != uid) return;
+  const bool required = annotation_of(*pod, "handoff.evacuator.dev/mode") == "required";
+  if (required && annotation_of(*pod, "handoff.evacuator.dev/ready-to-evict") != call.token)
+    report_(fmt::format("I10: pod {} is evicted without its word, token {}", name, call.token));
+}
+
+/// I4: over all crashes, lost answers and fail-overs, what a call brings about happens at most once an attempt.
+void CallWatch::after() {
+  if (!call_ || is_dry(call_->info, call_->body)) return;
+  const Call call = *std::exchange(call_, std::nullopt);
+  const auto now = object_of(call.info, call.body);
+  if (!now || call.token.empty()) return;
+  const Json& before = call.before ? *call.before : Json();
+  const auto begins = [&](const char* key) {
+    return annotation_of(before, key) != call.token && annotation_of(*now, key) == call.token;
+  };
+  if (call.info.verb == "create" && call.info.subresource.empty() && !call.before) {
+    effect(call.token, "a new " + call.info.plural);
+  } else if (call.info.subresource == "eviction") {
+    const bool leaves = !text_at(*now, {"metadata", "deletionTimestamp"}).empty();
+    if (leaves && text_at(before, {"metadata", "deletionTimestamp"}).empty()) effect(call.token, "a deletion");
+  } else if (call.info.plural == "pods") {
+    if (begins(kRequestKey)) effect(call.token, "a handoff request");
+    if (begins(kTokenKey)) effect(call.token, "a mark");
+  } else if (annotation_of(before, kSurgeKey).empty() && !annotation_of(*now, kSurgeKey).empty()) {
+    effect(call.token, "a surge");
+  }
+}
+
+void CallWatch::effect(const std::string& token, const std::string& what) {
+  if (++effects_[{token, what}] > 1) report_(fmt::format("I4: {} more than once for token {}", what, token));
+}
+
+void CallWatch::before_service(const kube::Request& request) {
+  if (request.method == "GET") return;
+  const std::string token = request.path.substr(request.path.rfind('/') + 1);
+  const auto open = open_intents("");
+  const auto intended = std::ranges::find(open, token, &Open::token);
+  if (intended == open.end()) {
+    report_(fmt::format("I3: {} {} without a durable unresolved intent", request.method, request.path));
+  } else if (intended->evacuation.spec.dry_run) {
+    report_("I17: a dry run reaches the service, token " + token);
+  }
+}
+
+}  // namespace soak
