@@ -178,6 +178,12 @@ class VirtualMachines : public Scenario {
   static Json patiently() {
     return {{"retry", {{"maxAttempts", 1}}}, {"timeouts", {{"totalSeconds", 300}, {"abortSeconds", 60}}}};
   }
+  /// By a VirtualMachineInstanceMigration of our own.
+  static Json by_migration() {
+    Json spec = patiently();
+    spec["evictors"] = Json::array({{{"name", "kubevirt"}, {"parameters", {{"mode", "Migration"}}}}});
+    return spec;
+  }
 
  private:
   static std::unique_ptr<Installation> installation_;
@@ -241,6 +247,52 @@ TEST_F(VirtualMachines, StayWhenTheEvacuationIsCancelledAlsoThroughACrash) {
   const Json done = await_phase(ns(), name, kFinished);
 
   EXPECT_EQ(phase_of(done), "Cancelled") << summary(done);
+  expect_stayed(pod, done);
+}
+
+TEST_F(VirtualMachines, LeaveByAMigrationOfOurOwnThroughTwoCrashes) {
+  const PodInfo pod = start_machine("db", "run=8s");
+  Operator& op = start_operator();
+  const std::string name = evacuate(pod, by_migration());
+  await("our migration", [&](std::string& seen) {
+    seen = summary(evacuation(ns(), name)) + "\n" + op.log_tail();
+    return !migrations().empty();
+  });
+  op.crash();
+  await_migration("Running");
+  op.crash();
+  const Json done = await_phase(ns(), name, kFinished);
+
+  EXPECT_EQ(phase_of(done), "Succeeded") << summary(done);
+  EXPECT_EQ(text_at(done, "/status/reason"), "Migrated") << summary(done);
+  EXPECT_EQ(text_at(done, "/status/adapter"), "migration");
+  EXPECT_TRUE(eviction_codes(pod).empty()) << "no eviction is asked for";
+  ASSERT_EQ(migrations().size(), 1U) << "its name is fixed: a crash makes no second one";
+  EXPECT_EQ(text_at(migrations()[0], "/metadata/name"), "evac-" + text_at(done, "/metadata/uid") + "-1");
+  const std::string node = text_at(machine("db"), "/status/nodeName");
+  EXPECT_NE(node, pod.node);
+  EXPECT_EQ(text_at(done, "/status/outcome/replacement/node"), node) << done.at("status").dump(2);
+  EXPECT_EQ(pod_phase(pod), "Succeeded");
+  EXPECT_EQ(mark("db"), "");
+  expect_no_misdeeds();
+}
+
+TEST_F(VirtualMachines, StayWhenAMigrationOfOurOwnIsCancelledAlsoThroughACrash) {
+  const PodInfo pod = start_machine("db", "run=600s, abort=4s");
+  Operator& op = start_operator();
+  const std::string name = evacuate(pod, by_migration());
+  await_migration("Running");
+  api().merge(path::evacuations(ns(), name), {{"spec", {{"cancel", {{"requested", true}}}}}});
+  await("our migration to be told to end", [&](std::string& seen) {
+    seen = summary(evacuation(ns(), name)) + "\n" + op.log_tail();
+    const auto all = migrations();
+    return all.empty() || all[0].at("metadata").contains("deletionTimestamp");
+  });
+  op.crash();
+  const Json done = await_phase(ns(), name, kFinished);
+
+  EXPECT_EQ(phase_of(done), "Cancelled") << summary(done);
+  EXPECT_TRUE(eviction_codes(pod).empty());
   expect_stayed(pod, done);
 }
 
