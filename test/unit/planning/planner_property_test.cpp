@@ -88,7 +88,7 @@ class RandomCluster {
     pod.older_by(base::minutes(pick(-5, 60)));
     if (pick(0, 9) == 0) pod.bare();
     if (pick(0, 9) == 0) pod.terminating();
-    if (pick(0, 9) == 0) pod.phase(static_cast<api::PodPhase>(pick(0, 4)));
+    if (pick(0, 9) == 0) pod.phase(static_cast<api::PodPhase>(pick(1, 5)));
     if (pick(0, 5) == 0) pod.anti_affinity("app", app(), flip() ? "zone" : "kubernetes.io/hostname");
     if (flip()) pod.tolerate("t");
     if (flip()) pod.priority(pick(0, 3));

@@ -77,7 +77,7 @@ class RandomWorld {
     pod.older_by(base::minutes(pick(0, 120)));
     if (rarely()) pod.bare();
     if (rarely()) pod.terminating();
-    if (rarely()) pod.phase(static_cast<api::PodPhase>(pick(0, 4)));
+    if (rarely()) pod.phase(static_cast<api::PodPhase>(pick(1, 5)));
     if (rarely()) pod.tolerate("t");
     if (flip()) pod.priority(pick(0, 3));
     return decorated(pod).build();
