@@ -310,6 +310,7 @@ Step decide_pending(Draft& draft) {
   note_release(draft);
   draft.status().deadline = pending_deadline(draft);
   if (draft.status().deadline && draft.expired(*draft.status().deadline)) {
+    draft.condition("Accepted", ConditionStatus::kFalse, reason::kDecisionExpired);
     return draft.finish(EvacuationPhase::kCancelled, reason::kDecisionExpired, expired_message(draft));
   }
   if (draft.status().deadline) draft.wake_at_deadline(*draft.status().deadline);

@@ -200,9 +200,11 @@ TEST(DecidePending, AnExplicitDecisionTtlCountsWhileSuspended) {
   life.spec().suspend = true;
   life.spec().timeouts.decision_ttl = seconds(100);
   life.tick();
+  EXPECT_EQ(life.condition_reason("Accepted"), "Valid");
   life.advance(seconds(100));
   life.tick();
   EXPECT_EQ(life.status().reason, "DecisionExpired");
+  EXPECT_EQ(life.condition_reason("Accepted"), "DecisionExpired");
 }
 
 TEST(DecidePending, WritesNothingWhenNothingChanged) {
