@@ -7,6 +7,8 @@ namespace controllers {
 
 CycleOutcome run_cycle(const api::DeschedulerPolicy& policy, const scheduling::ClusterSnapshot& snapshot,
                        const KnownPods& known, std::string id, base::TimePoint now) {
+  std::vector<std::string> forbidden;
+  for (const ForbiddenNamespace& each : known.forbidden) forbidden.push_back(each.ns);
   planning::Plan plan = planning::plan_cycle({.spec = policy.spec,
                                               .cluster = snapshot,
                                               .leaving = known.leaving,
@@ -15,6 +17,7 @@ CycleOutcome run_cycle(const api::DeschedulerPolicy& policy, const scheduling::C
                                               // open and goes when the budget allows.
                                               .options = {.spend_pdbs = false, .max_refusals = kMaxAuditedPods},
                                               .cooling = known.cooling,
+                                              .forbidden = std::move(forbidden),
                                               .restarts = known.restarts});
   CycleOutcome outcome;
   outcome.moves = std::move(plan.moves);
@@ -28,6 +31,7 @@ CycleOutcome run_cycle(const api::DeschedulerPolicy& policy, const scheduling::C
   for (const planning::StrategyResult& result : plan.strategies) {
     if (!result.problem.empty()) outcome.problems.push_back(result.strategy + ": " + result.problem);
   }
+  for (const ForbiddenNamespace& each : known.forbidden) outcome.problems.push_back(each.problem);
   for (const api::FieldErrors& list : {plan.errors, plan.warnings}) {
     for (const api::FieldError& error : list) outcome.problems.push_back(error.to_string());
   }

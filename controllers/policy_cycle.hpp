@@ -5,6 +5,7 @@
 
 #include "api/descheduler_policy.hpp"
 #include "base/clock.hpp"
+#include "controllers/forbidden.hpp"
 #include "controllers/policy_decide.hpp"
 #include "scheduling/cluster_snapshot.hpp"
 #include "strategies/restart_history.hpp"
@@ -15,6 +16,7 @@ namespace controllers {
 struct KnownPods {
   std::vector<api::PodUid> leaving;  ///< unfinished: as good as gone from their nodes
   std::vector<api::PodUid> cooling;  ///< finished, not yet deleted by its TTL: not asked again until then
+  std::vector<ForbiddenNamespace> forbidden{};
   const strategies::RestartHistory* restarts = nullptr;  ///< earlier totals; nullptr: nobody looked
 };
 

@@ -42,7 +42,8 @@ class PlanSink final : public strategies::NominationSink {
         limits_(input.spec.limits.per_cycle),
         predictor_(input.cluster),
         migrating_(input.cluster),
-        gangs_(input.cluster) {
+        gangs_(input.cluster),
+        forbidden_(input.forbidden.begin(), input.forbidden.end()) {
     for (const api::PodUid& uid : input.cooling) cooling_.insert(uid.value);
   }
 
@@ -142,6 +143,8 @@ class PlanSink final : public strategies::NominationSink {
   std::optional<Refusal> kept(PodIndex pod) {
     if (cooling_.contains(cluster_.pod(pod).meta.uid))
       return Refusal{"RecentlyEvacuated", "its last evacuation ended a moment ago"};
+    if (forbidden_.contains(cluster_.pod(pod).meta.ns))
+      return Refusal{"Forbidden", "the server does not let us move pods of this namespace"};
     return migrating_.refusal(cluster_.pod(pod));
   }
 
@@ -253,6 +256,7 @@ class PlanSink final : public strategies::NominationSink {
   Gangs gangs_;
   std::map<const Gangs::Members*, GangTrial::Reason> refused_gangs_;
   std::unordered_set<std::string_view> cooling_;
+  std::unordered_set<std::string_view> forbidden_;
   std::map<std::string_view, std::int32_t> refused_;  ///< reasons are static text
   StrategyResult* result_ = nullptr;
 };

@@ -34,6 +34,8 @@ struct PlanInput {
   /// Pods that stay where they are for now, such as those whose last Evacuation failed a moment ago: refused with the
   /// reason RecentlyEvacuated before any limit is counted, so that they do not use up the cycle.
   std::vector<api::PodUid> cooling{};
+  /// Namespaces whose pods stay: the API server does not let us move them. Refused with the reason Forbidden, as early.
+  std::vector<std::string> forbidden{};
   /// Earlier restart totals, for criteria with a time window; nullptr: nobody looked before.
   const strategies::RestartHistory* restarts = nullptr;
 };

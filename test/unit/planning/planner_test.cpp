@@ -179,6 +179,16 @@ TEST(PlanCycle, DoesNotSpendLimitsOnCoolingPods) {
   EXPECT_THAT(got.refused, testing::Contains(api::ReasonCount{"RecentlyEvacuated", 1}));
 }
 
+TEST(PlanCycle, DoesNotSpendLimitsOnForbiddenNamespaces) {
+  auto spec = policy({kOld});
+  spec.limits.per_cycle.total = 1;
+  const auto cluster = three_old_pods().build();
+  const std::string ns = cluster->pod(*cluster->pods().begin()).meta.ns;
+  const Plan got = plan_cycle({.spec = spec, .cluster = *cluster, .leaving = {}, .now = kNoon, .forbidden = {ns}});
+  EXPECT_THAT(moved(got), ElementsAre());
+  EXPECT_THAT(got.refused, testing::Contains(api::ReasonCount{"Forbidden", 3}));
+}
+
 PodBuilder launcher(std::string name, std::string node, std::string vmi) {
   return aged(std::move(name), std::move(node), 30)
       .label("kubevirt.io", "virt-launcher")
