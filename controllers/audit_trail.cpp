@@ -20,6 +20,7 @@ class NoPolicyAudit final : public PolicyAudit {
                   const base::Error*) override {}
   void on_cycle(const api::DeschedulerPolicy&, const CycleOutcome&) override {}
   void on_invalid(const api::ObjectMeta&, std::string_view) override {}
+  std::string failing() const override { return {}; }
 };
 
 }  // namespace
@@ -70,6 +71,7 @@ std::optional<api::Blocker> AuditTrail::hold() const {
 
 void AuditTrail::set_failure(const std::optional<base::Error>& failure, base::TimePoint now) {
   const std::scoped_lock lock(mutex_);
+  failing_ = failure ? failure->message : std::string();
   hold_.reset();
   if (!failure || !stops_admissions_) return;
   hold_.emplace();
@@ -77,6 +79,11 @@ void AuditTrail::set_failure(const std::optional<base::Error>& failure, base::Ti
   hold_->name = "audit log";
   hold_->message = "nothing is admitted while the audit log cannot be written: " + failure->message;
   hold_->since = now;
+}
+
+std::string AuditTrail::failing() const {
+  const std::scoped_lock lock(mutex_);
+  return failing_;
 }
 
 void AuditTrail::on_planned(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {

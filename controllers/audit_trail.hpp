@@ -34,6 +34,7 @@ class AuditTrail final : public EvacuationAudit, public PolicyAudit {
                   const base::Error* error) override;
   void on_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) override;
   void on_invalid(const api::ObjectMeta& policy, std::string_view problem) override;
+  std::string failing() const override;
 
   /// This replica begins to act on an Evacuation that it has not seen before: how it stands.
   void on_taken_over(const api::Evacuation& evacuation, base::TimePoint now);
@@ -47,6 +48,7 @@ class AuditTrail final : public EvacuationAudit, public PolicyAudit {
   const GenerationOf generation_of_;
   const bool stops_admissions_;
   mutable std::mutex mutex_;
+  std::string failing_;  ///< empty: it can be written
   std::optional<api::Blocker> hold_;
   std::map<std::string, CycleMemory> last_cycles_;  ///< by policy name
 };

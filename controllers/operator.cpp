@@ -215,6 +215,7 @@ struct Operator::Impl {
                     .reason = failure ? "AuditLogFailing" : "AuditLogRecovered",
                     .action = "Audit",
                     .note = failure ? failure->message : "the audit log is written again"});
+    for (const auto& each : caches.policies.store().list()) policy_queue.add(each->meta.key());
     if (failure) return;
     for (const auto& each : caches.evacuations.store().list()) {
       if (!each->status.blocked_by.empty()) evacuation_queue.add(each->meta.key());

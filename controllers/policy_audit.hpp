@@ -2,6 +2,7 @@
 
 /// What the policy controller tells the audit log; the Evacuation controller's port is in evacuation_ports.hpp.
 
+#include <string>
 #include <string_view>
 
 #include "api/descheduler_policy.hpp"
@@ -24,6 +25,8 @@ class PolicyAudit {
   virtual void on_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) = 0;
   /// A policy was found invalid, in this edition.
   virtual void on_invalid(const api::ObjectMeta& policy, std::string_view problem) = 0;
+  /// Why records cannot be written at present; empty: they can.
+  virtual std::string failing() const = 0;
 };
 /// Keeps nothing.
 PolicyAudit& no_policy_audit();

@@ -183,6 +183,16 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
   return next;
 }
 
+void tell_audit_health(api::DeschedulerPolicyStatus& status, const std::string& failing, std::int64_t generation,
+                       base::TimePoint now) {
+  constexpr const char* kType = "AuditLogFailing";
+  if (failing.empty() && !api::find_condition(status.conditions, kType)) return;
+  api::set_condition(status.conditions,
+                     failing.empty() ? condition(kType, false, "Written", "the audit log is written", generation)
+                                     : condition(kType, true, "SinkFailing", failing, generation),
+                     now);
+}
+
 api::DeschedulerPolicyStatus invalid_status(const api::DeschedulerPolicyStatus& before, std::int64_t generation,
                                             std::string_view problem, base::TimePoint now) {
   api::DeschedulerPolicyStatus next = before;

@@ -69,6 +69,10 @@ api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::
 /// input gives an equal status, so an unchanged policy is not written.
 api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, const TallyResult& counts,
                                          const CycleOutcome* outcome, base::TimePoint now);
+/// Condition AuditLogFailing: True with the sink's error (`failing`), False once it is over; a policy that has never
+/// seen the audit log fail does not have it.
+void tell_audit_health(api::DeschedulerPolicyStatus& status, const std::string& failing, std::int64_t generation,
+                       base::TimePoint now);
 /// Of a policy that is invalid: Ready=False/InvalidSpec with the problem, counts kept.
 api::DeschedulerPolicyStatus invalid_status(const api::DeschedulerPolicyStatus& before, std::int64_t generation,
                                             std::string_view problem, base::TimePoint now);

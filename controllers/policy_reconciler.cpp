@@ -84,6 +84,7 @@ base::Result<Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPo
                             {policy.status.evicted_counted, policy.status.evicted_until}, now);
   auto next = next_status(policy, counts, outcome ? &*outcome : nullptr, now);
   next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
+  tell_audit_health(next, deps_.audit.failing(), policy.meta.generation, now);
   if (auto saved = save(policy.meta, stored, next); !saved) return saved.error();
   if (!next.next_cycle_time) return Requeue::await_change();
   return Requeue::in(std::max<base::Duration>(*next.next_cycle_time - deps_.clock.now(), base::milliseconds(1)));
@@ -92,6 +93,7 @@ base::Result<Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPo
 CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, base::TimePoint now) {
   const scheduling::ClusterSnapshot& snapshot = snapshots_.at(deps_.snapshot());
   KnownPods known = known_pods(deps_.evacuations);
+  known.forbidden = forbidden_namespaces(deps_.evacuations.list(), now);
   add_cooling(known, snapshot, deps_.cooldowns, policy.meta.name, now);
   restarts_.observe(snapshot, now);
   known.restarts = &restarts_;

@@ -67,7 +67,7 @@ struct Process {
                                                    .audit = *log});
   }
 
-  simulator::SimulatorTransport transport;
+  integration::FragileTransport transport;
   kube::Client client;
   base::Metrics metrics;
   kube::EventRecorder events;
@@ -231,6 +231,30 @@ TEST_F(Audited, TheChainGoesOnOverARestartInTheMiddle) {
               IsSupersetOf({"LogOpened/Noted", "EvacuationTakenOver/Noted", "EvacuationFinished/Succeeded"}));
 }
 
+TEST_F(Audited, AVerdictWhoseLineACrashTookIsToldByTheNextProcess) {
+  stage(3);
+  start("first");
+  auto& transport = process_->transport;
+  transport.spy = [&](const kube::Request& request) {
+    const bool verdict = request.method == "PATCH" && request.body.find(R"("phase":"Succeeded")") != std::string::npos;
+    if (verdict) transport.die_at(transport.calls(), integration::FragileTransport::Death::kAfterTheCall);
+  };
+  const std::string name = evacuate(pods().front());
+  ASSERT_TRUE(drive_until([&] { return transport.dead(); }));
+  ASSERT_EQ(phase(name), Phase::kSucceeded) << "stored, and then it died";
+  ASSERT_TRUE(records({.action = "EvacuationFinished"}).empty());
+  start("second");
+  ASSERT_TRUE(drive_until([&] { return !records({.action = "EvacuationTakenOver"}).empty(); }));
+  const auto detail = records({.action = "EvacuationTakenOver"}).front().detail;
+  EXPECT_EQ(detail.at("from"), "Verifying");
+  EXPECT_EQ(detail.at("to"), "Succeeded");
+  EXPECT_EQ(detail.at("by"), "first");
+  EXPECT_EQ(detail.at("at"), base::format_time(*get(name).status.finished_at));
+  EXPECT_EQ(detail.at("outcome"), "Evicted");
+  EXPECT_EQ(detail.at("replacement"), get(name).status.outcome->replacement->name);
+  expect_intact();
+}
+
 TEST_F(Audited, ACancelIsRecordedWithItsFate) {
   stage(2, {{"handoff.evacuator.dev/mode", "required"},
             {"simulator.evacuator.dev/handoff", "ack=1s, heartbeat=10s, aborted=2s"}});
@@ -265,6 +289,66 @@ TEST_F(Audited, NothingIsAdmittedWhileTheLogFailsIfSoConfigured) {
   EXPECT_TRUE(has_recorded_event("AuditLogRecovered"));
   expect_intact();
   EXPECT_THAT(actions(), IsSupersetOf({"EvacuationHeld/Held", "EvacuationFinished/Succeeded"}));
+}
+
+TEST_F(Audited, APolicysDeletionIsTheReasonOfItsEvacuations) {
+  stage(3);
+  budget("web", "web", 3);
+  start("first");
+  make_policy();
+  ASSERT_TRUE(drive_until([&] { return !records({.action = "CallAnswered"}).empty(); }));
+  const auto gone = server->handle(kube::delete_request(kube::kPolicies, {"", "fresh"}, ""), {"alice", {}, "kubectl"});
+  ASSERT_EQ(gone.status, 200) << gone.body;
+  ASSERT_TRUE(drive_until([&] { return !records({.action = "EvacuationFinished"}).empty(); }));
+  const auto finished = records({.action = "EvacuationFinished"}).front();
+  EXPECT_EQ(finished.decision, audit::decision::kCancelled);
+  EXPECT_EQ(finished.reason, "PolicyDeleted");
+  EXPECT_EQ(finished.detail.at("message"), "policy fresh was deleted");
+}
+
+TEST_F(Audited, ThePolicySaysThatTheLogFails) {
+  stage(3);
+  start("first");
+  make_policy();
+  ASSERT_TRUE(drive_until([&] { return !records({.action = "CyclePlanned"}).empty(); }));
+  const auto failing = [&] {
+    const auto stored = cluster->store().get(kube::kPolicies, {"", "fresh"});
+    const auto policy = api::decode_descheduler_policy(*stored);
+    return policy && api::is_true(policy->status.conditions, "AuditLogFailing");
+  };
+  EXPECT_FALSE(failing());
+  disk_full_ = true;
+  EXPECT_TRUE(drive_until(failing, std::chrono::minutes(5)));
+  disk_full_ = false;
+  EXPECT_TRUE(drive_until([&] { return !failing(); }, std::chrono::minutes(5)));
+}
+
+TEST_F(Audited, NothingIsNominatedWhereTheServerForbidsUsToMovePods) {
+  stage(3);
+  start("first");
+  int refused = 0;
+  process_->transport.lie = [&](const kube::Request& request) -> std::optional<kube::Response> {
+    if (request.path.find("/eviction") == std::string::npos || refused >= 2) return std::nullopt;
+    ++refused;
+    return kube::Response{403,
+                          R"({"kind":"Status","status":"Failure","code":403,"reason":"Forbidden",
+      "message":"pods \"web\" is forbidden: User \"evacuator\" cannot create resource \"pods/eviction\""})",
+                          {},
+                          ""};
+  };
+  make_policy();
+  ASSERT_TRUE(drive_until([&] { return !records({.action = "EvacuationFinished"}).empty(); }));
+  EXPECT_EQ(records({.action = "EvacuationFinished"}).front().reason, "Forbidden");
+  drive_until([] { return false; }, std::chrono::minutes(5));
+  EXPECT_EQ(refused, 1) << "a cycle a minute, and none of them made another one";
+  const auto policy = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "fresh"}));
+  ASSERT_TRUE(policy);
+  const auto* degraded = api::find_condition(policy->status.conditions, "Degraded");
+  ASSERT_TRUE(degraded);
+  EXPECT_EQ(degraded->status, api::ConditionStatus::kTrue);
+  EXPECT_NE(degraded->message.find("namespace shop"), std::string::npos) << degraded->message;
+  EXPECT_NE(degraded->message.find("pods/eviction"), std::string::npos) << degraded->message;
+  ASSERT_TRUE(drive_until([&] { return granted() > 0; })) << "tried again after a while";
 }
 
 TEST_F(Audited, EvacuationsGoOnWhileTheLogFailsByDefault) {

@@ -571,6 +571,22 @@ TEST_F(Scenario, S49_ObjectDeletionInEachPhase) {
   }
 }
 
+TEST_F(Scenario, ASpecThatCannotBeReadAnyMoreEndsWithItsMarksTakenBack) {
+  const std::string pod = begin({{kMode, "required"}, {kScript, "ack=1s, heartbeat=10s, aborted=2s"}});
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(run_until([&] { return condition(name, "HandoffAcknowledged") == "Acknowledged"; }, seconds(60)));
+  edit(kube::kEvacuations, name, [](Json& object) { object["spec"]["surprise"] = 1; });
+  const auto stored = [&] { return cluster->store().get(kube::kEvacuations, {"shop", name}); };
+  ASSERT_TRUE(run_until([&] { return (*stored())["status"]["phase"] == "Failed"; }, seconds(600)));
+  run_for(seconds(5));
+  EXPECT_EQ((*stored())["status"]["reason"], "InvalidSpec");
+  EXPECT_NE((*stored())["status"]["message"].get<std::string>().find("spec.surprise"), std::string::npos);
+  EXPECT_TRUE((*stored())["metadata"].value("finalizers", Json::array()).empty());
+  EXPECT_EQ(annotation(pod, kRequest), "");
+  EXPECT_TRUE(pod_exists(pod));
+  EXPECT_TRUE(evictions().empty());
+}
+
 TEST_F(Scenario, S50_DryRunSendsOnlyQueryDryRun) {
   const std::string pod = begin({{kMode, "required"}});
   const std::string name = evacuate(pod, [](Json& spec) { spec["dryRun"] = true; });

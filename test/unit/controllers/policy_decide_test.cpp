@@ -29,6 +29,18 @@ api::DeschedulerPolicy planned(base::TimePoint start) {
   return made;
 }
 
+TEST(AuditHealth, IsToldWhileItFailsAndOnceItIsOver) {
+  api::DeschedulerPolicyStatus status;
+  tell_audit_health(status, "", 1, kNoon);
+  EXPECT_TRUE(status.conditions.empty()) << "nothing to tell";
+  tell_audit_health(status, "No space left on device", 1, kNoon);
+  ASSERT_TRUE(api::is_true(status.conditions, "AuditLogFailing"));
+  EXPECT_EQ(status.conditions[0].message, "No space left on device");
+  tell_audit_health(status, "", 1, kNoon + seconds(60));
+  EXPECT_FALSE(api::is_true(status.conditions, "AuditLogFailing"));
+  EXPECT_EQ(status.conditions[0].reason, "Written");
+}
+
 TEST(CycleTiming, IsDueAtOnceForANewPolicy) { EXPECT_TRUE(cycle_timing(policy(), kNoon).due); }
 
 TEST(CycleTiming, WaitsForTheIntervalAfterTheLastStart) {
