@@ -156,6 +156,18 @@ TEST_F(Documents, RemembersRefsAndForgetsEmptyOnes) {
   EXPECT_EQ(status().refs, (evictors::Refs{{"vmi", "vm/2"}}));
 }
 
+TEST_F(Documents, ForeignTextIsStoredAsTheServerWillGiveItBack) {
+  script.remote.message = "gr\xFC\xDF";
+  script.remote.refs = {{"vmi", "db\xE2\x82"}};
+  tick();
+  const auto* told = api::find_condition(status().conditions, "Progressing");
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->message, "gr\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(status().refs, (evictors::Refs{{"vmi", "db\xEF\xBF\xBD\xEF\xBF\xBD"}}));
+  const api::EvacuationStatus stored = status();
+  EXPECT_EQ(tick().status, stored) << "else each look would find a difference, and write it again";
+}
+
 TEST_F(Documents, TellsEachNewRemoteFailureOnce) {
   script.remote.failures = 1;
   script.remote.last_failure = "no bandwidth";
