@@ -56,11 +56,13 @@ bool counts_for_gang(const api::Evacuation& own, const api::Evacuation& other) {
   if (own.meta.key() == other.meta.key()) return false;
   if (own.status.started_at && other.meta.creation_timestamp > *own.status.started_at) return false;
   const base::TimePoint since = own.meta.creation_timestamp;
+  if (other.spec.dry_run && api::is_terminal(other.status.phase)) return false;  // nobody left by it
   if (api::is_terminal(other.status.phase)) return other.status.finished_at && *other.status.finished_at >= since;
   return !(has_left(other.status.phase) && other.status.started_at && *other.status.started_at < since);
 }
 
 bool tells_more(const api::Evacuation& a, const api::Evacuation& b) {
+  if (a.spec.dry_run != b.spec.dry_run) return b.spec.dry_run;
   const bool a_ended = api::is_terminal(a.status.phase);
   const bool b_ended = api::is_terminal(b.status.phase);
   return a_ended != b_ended ? b_ended : a.meta.creation_timestamp > b.meta.creation_timestamp;

@@ -38,9 +38,10 @@ inline constexpr const char* kGroupPrepared = "Prepared";
 inline constexpr const char* kGroupLeaving = "Leaving";
 
 /// Does `other` belong to the same leaving as `own`? Those that ended before `own` was created do not, nor those whose
-/// pod left on an admission before that, nor those created after `own` was admitted.
+/// pod left on an admission before that, nor those created after `own` was admitted, nor dry runs that are over.
 bool counts_for_gang(const api::Evacuation& own, const api::Evacuation& other);
-/// Of two Evacuations of one pod the one that counts: unfinished before finished, then the newer one.
+/// Of two Evacuations of one pod the one that counts: a real one before a dry run, unfinished before finished, then the
+/// newer one.
 bool tells_more(const api::Evacuation& a, const api::Evacuation& b);
 
 /// The step from which there is no way back for the gang.

@@ -79,6 +79,16 @@ TEST_F(Gang, OfOneThatNobodyCompletesNobodyLeaves) {
   EXPECT_TRUE(evictions().empty());
 }
 
+TEST_F(Gang, ADryRunOfOneIsNotItsLeaving) {
+  const auto names = begin(2);
+  const std::string waits = evacuate(names[0]);
+  expect_end({evacuate(names[1], [](Json& spec) { spec["dryRun"] = true; })}, Phase::kSucceeded, "DryRun");
+  run_for(seconds(60));
+  EXPECT_EQ(phase(waits), Phase::kPending);
+  EXPECT_EQ(condition(waits, "SlotAcquired"), "WaitingForGroup");
+  EXPECT_TRUE(evictions().empty());
+}
+
 TEST_F(Gang, APodThatIsTakenOutOfItsGroupLeavesAlone) {
   const auto names = begin();
   annotate(names[0], kGroup, "");

@@ -256,6 +256,23 @@ TEST(GangRound, LeavesOutWhatBelongsToAnotherLeaving) {
   EXPECT_FALSE(controllers::counts_for_gang(own, other)) << "came after this one was admitted";
 }
 
+TEST(GangRound, TakesADryRunForNobodysLeaving) {
+  const api::Evacuation own = make_evacuation();
+  api::Evacuation dry = make_evacuation();
+  dry.meta.name = "dry";
+  dry.spec.dry_run = true;
+  EXPECT_TRUE(controllers::counts_for_gang(own, dry)) << "named as what its member waits for";
+  api::Evacuation real = dry;
+  real.meta.name = "real";
+  real.spec.dry_run = false;
+  dry.meta.creation_timestamp = real.meta.creation_timestamp + seconds(60);
+  EXPECT_TRUE(controllers::tells_more(real, dry)) << "although it is older";
+  EXPECT_FALSE(controllers::tells_more(dry, real));
+  dry.status.phase = Phase::kSucceeded;
+  dry.status.finished_at = kNoon + seconds(61);
+  EXPECT_FALSE(controllers::counts_for_gang(own, dry)) << "its success moved no pod";
+}
+
 // --- finding the gang in the caches
 
 TEST(GangLookup, TellsWhoWasThereAtTheAdmissionFromWhoCameLater) {
