@@ -3,6 +3,7 @@
 #include "controllers/admission_request.hpp"
 #include "controllers/evacuation_draft.hpp"
 #include "controllers/gang.hpp"
+#include "evictors/annotation.hpp"
 #include "evictors/eviction_api.hpp"
 
 namespace controllers {
@@ -220,13 +221,16 @@ Step prepare(Draft& draft, evictors::Action action) {
   return draft.act(std::move(action));
 }
 
-/// T22: the evictor before entry `end` of the chain for which only the pod's owner may let it go; empty: none.
+/// T22: the evictor before entry `end` of the chain for which only the pod's owner may let it go; empty: none. What the
+/// pod itself declares (handoff mode required) holds for chains that leave the owner out, too (I10).
 std::string owners_evictor(const Draft& draft, const std::vector<api::EvictorChoice>& chain, std::size_t end) {
   for (std::size_t i = 0; i < std::min(end, chain.size()); ++i) {
     const evictors::Evictor* evictor = draft.registry().find(chain[i].name);
     if (evictor && evictor->owner_decides(draft.context_for(chain[i].name))) return chain[i].name;
   }
-  return {};
+  const std::string declared(evictors::Annotation::kName);
+  const evictors::Evictor* handoff = draft.registry().find(declared);
+  return handoff && handoff->owner_decides(draft.context_for(declared)) ? declared : std::string();
 }
 
 }  // namespace

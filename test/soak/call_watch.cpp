@@ -108,36 +108,20 @@ void CallWatch::check_intent(Call& call) {
   if (dry && !is_dry(call.info, call.body)) report_("I17: a real call for a dry run: " + what);
 }
 
-namespace {
-
-/// The chain has come to an evictor that asks the owner. Whoever names only others takes the decision for it.
-bool asks_owner(const api::Evacuation& evacuation) {
-  const auto& chain = evacuation.spec.evictors;
-  const auto reached = std::min(chain.size(), static_cast<std::size_t>(evacuation.status.evictor_index) + 1);
-  return chain.empty() || std::any_of(chain.begin(), chain.begin() + static_cast<std::ptrdiff_t>(reached),
-                                      [](const api::EvictorChoice& each) {
-                                        return each.name == "annotation" || each.name == "stateful-handoff";
-                                      });
-}
-
-}  // namespace
-
 /// I8 and I10.
 void CallWatch::check_eviction(const Call& call) {
   const std::string& name = call.info.name;
   const std::string uid = text_at(call.body, {"deleteOptions", "preconditions", "uid"});
   if (uid.empty()) report_("I8: an eviction of " + name + " without UID precondition");
-  bool owner_asked = false;
   for (const Open& each : open_intents(call.info.ns)) {
     if (each.token != call.token) continue;
-    owner_asked |= asks_owner(each.evacuation);
     if (each.evacuation.status.intent->action != "PostEviction")
       report_(fmt::format("I3: pod {} is evicted on the intent {}", name, each.evacuation.status.intent->action));
     if (each.evacuation.spec.pod_ref.uid.value != uid) report_("I8: another UID, token " + call.token);
   }
   const auto pod = server_.store().get(kube::kPods, {call.info.ns, name});
   if (!pod || is_dry(call.info, call.body) || text_at(*pod, {"metadata", "uid"}) != uid) return;
-  const bool required = owner_asked && annotation_of(*pod, "handoff.evacuator.dev/mode") == "required";
+  const bool required = annotation_of(*pod, "handoff.evacuator.dev/mode") == "required";
   if (required && annotation_of(*pod, "handoff.evacuator.dev/ready-to-evict") != call.token)
     report_(fmt::format("I10: pod {} is evicted without its word, token {}", name, call.token));
 }
