@@ -221,16 +221,28 @@ Step prepare(Draft& draft, evictors::Action action) {
   return draft.act(std::move(action));
 }
 
-/// T22: the evictor before entry `end` of the chain for which only the pod's owner may let it go; empty: none. What the
-/// pod itself declares (handoff mode required) holds for chains that leave the owner out, too (I10).
+/// T22: the evictor before entry `end` of the chain for which only the pod's owner may let it go; empty: none.
 std::string owners_evictor(const Draft& draft, const std::vector<api::EvictorChoice>& chain, std::size_t end) {
   for (std::size_t i = 0; i < std::min(end, chain.size()); ++i) {
     const evictors::Evictor* evictor = draft.registry().find(chain[i].name);
     if (evictor && evictor->owner_decides(draft.context_for(chain[i].name))) return chain[i].name;
   }
-  const std::string declared(evictors::Annotation::kName);
-  const evictors::Evictor* handoff = draft.registry().find(declared);
-  return handoff && handoff->owner_decides(draft.context_for(declared)) ? declared : std::string();
+  return {};
+}
+
+/// The pod itself declares that only its owner lets it go. That holds for every chain, whoever is in it (I10).
+bool declares_owner(const Draft& draft) {
+  const evictors::Evictor* handoff = draft.registry().find(evictors::Annotation::kName);
+  return handoff && handoff->owner_decides(draft.context_for(evictors::Annotation::kName));
+}
+
+/// By whom the owner is asked, if this evictor must not move the pod; empty: it may.
+std::string who_decides_instead(const Draft& draft, const std::vector<api::EvictorChoice>& chain, std::size_t at,
+                                const evictors::Evictor& evictor, const evictors::Probe& probe) {
+  if (probe.support != evictors::Support::kSupported) return {};
+  const bool asks_owner = evictor.owner_decides(draft.context_for(chain[at].name));
+  if (!asks_owner && declares_owner(draft)) return std::string(evictors::Annotation::kName);
+  return probe.required ? std::string() : owners_evictor(draft, chain, at);
 }
 
 }  // namespace
@@ -246,11 +258,9 @@ std::optional<Resolution> resolve_evictor(const Draft& draft, std::int32_t from,
       continue;
     }
     evictors::Probe probe = evictor->probe(draft.context_for(chain[i].name));
-    if (probe.support == evictors::Support::kSupported && !probe.required) {
-      if (const std::string before = owners_evictor(draft, chain, i); !before.empty()) {
-        *why_not += fmt::format("{}: only its owner lets this pod go, who is asked by {}", chain[i].name, before);
-        continue;
-      }
+    if (const std::string other = who_decides_instead(draft, chain, i, *evictor, probe); !other.empty()) {
+      *why_not += fmt::format("{}: only its owner lets this pod go, who is asked by {}", chain[i].name, other);
+      continue;
     }
     if (probe.support == evictors::Support::kSupported) {
       return Resolution{chain[i].name, static_cast<std::int32_t>(i), std::move(probe)};

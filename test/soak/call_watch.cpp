@@ -113,8 +113,10 @@ void CallWatch::check_eviction(const Call& call) {
   const std::string& name = call.info.name;
   const std::string uid = text_at(call.body, {"deleteOptions", "preconditions", "uid"});
   if (uid.empty()) report_("I8: an eviction of " + name + " without UID precondition");
+  std::string by;
   for (const Open& each : open_intents(call.info.ns)) {
     if (each.token != call.token) continue;
+    by = each.evacuation.status.evictor;
     if (each.evacuation.status.intent->action != "PostEviction")
       report_(fmt::format("I3: pod {} is evicted on the intent {}", name, each.evacuation.status.intent->action));
     if (each.evacuation.spec.pod_ref.uid.value != uid) report_("I8: another UID, token " + call.token);
@@ -123,7 +125,7 @@ void CallWatch::check_eviction(const Call& call) {
   if (!pod || is_dry(call.info, call.body) || text_at(*pod, {"metadata", "uid"}) != uid) return;
   const bool required = annotation_of(*pod, "handoff.evacuator.dev/mode") == "required";
   if (required && annotation_of(*pod, "handoff.evacuator.dev/ready-to-evict") != call.token)
-    report_(fmt::format("I10: pod {} is evicted without its word, token {}", name, call.token));
+    report_(fmt::format("I10: pod {} is evicted by {} without its word, token {}", name, by, call.token));
 }
 
 /// I4: over all crashes, lost answers and fail-overs, what a call brings about happens at most once an attempt.
