@@ -77,13 +77,22 @@ void EvacuationReconciler::Pass::observe_surroundings() {
   std::set<std::string> claimed;
   for (const auto& other : deps_.evacuations.by_index(kEvacuationsByOwner, owner->uid)) {
     if (other->meta.key() == key_ || !other->status.outcome || !other->status.outcome->replacement) continue;
-    claimed.insert(other->status.outcome->replacement->uid);
+    if (!yields_to_us(*other)) claimed.insert(other->status.outcome->replacement->uid);
   }
   for (auto& pod : deps_.pods.by_index(kPodsByOwner, owner->uid)) {
     const bool taken = claimed.contains(pod->meta.uid);
     seen_.siblings.push_back({std::move(pod), taken});
   }
   if (deps_.desired_replicas) seen_.desired_replicas = deps_.desired_replicas(key_.ns, *owner);
+}
+
+/// Two that took the same replacement at once: the first by name keeps it, or both would give way to each other for
+/// ever.
+bool EvacuationReconciler::Pass::yields_to_us(const api::Evacuation& other) const {
+  const auto& outcome = seen_.evacuation.status.outcome;
+  const bool is_shared =
+      outcome && outcome->replacement && outcome->replacement->uid == other.status.outcome->replacement->uid;
+  return is_shared && !api::is_terminal(other.status.phase) && key_ < other.meta.key();
 }
 
 /// For the ETA and the scale of the total timeout.

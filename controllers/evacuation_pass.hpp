@@ -26,6 +26,7 @@ class EvacuationReconciler::Pass {
   // --- evacuation_observe.cpp: what is seen, first in the caches, then live
   bool observe_cached();
   void observe_surroundings();
+  bool yields_to_us(const api::Evacuation& other) const;
   void observe_past();
   void check_spec();
   bool policy_gone() const;

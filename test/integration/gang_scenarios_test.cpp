@@ -79,6 +79,14 @@ TEST_F(Gang, OfOneThatNobodyCompletesNobodyLeaves) {
   EXPECT_TRUE(evictions().empty());
 }
 
+TEST_F(Gang, ThoseThatLeaveAtOnceFindAReplacementEach) {
+  const auto made = evacuate_all(begin());
+  expect_end(made, Phase::kSucceeded, "Evicted");
+  std::set<std::string> replacements;
+  for (const std::string& name : made) replacements.insert(get(name).status.outcome->replacement->uid);
+  EXPECT_EQ(replacements.size(), made.size());
+}
+
 TEST_F(Gang, ADryRunOfOneIsNotItsLeaving) {
   const auto names = begin(2);
   const std::string waits = evacuate(names[0]);
