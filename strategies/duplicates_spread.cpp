@@ -43,6 +43,7 @@ bool same_images(const api::Pod& a, const api::Pod& b) {
 class KinFinder {
  public:
   KinFinder(const Context& context, const RemoveDuplicates::Args& args) : base_(context.cluster.base()), args_(args) {
+    taken_.reserve(base_.pod_count());
     for (const NodeIndex node : context.nodes) {
       context.cluster.for_each_on(node, [&](PodIndex pod) { take({pod, node}); });
     }

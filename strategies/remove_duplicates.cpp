@@ -52,44 +52,81 @@ struct Family {
   }
 };
 
-bool is_same_for_placement(const api::Pod& a, const api::Pod& b) {
-  const bool same_affinity = a.affinity == b.affinity || (a.affinity && b.affinity && *a.affinity == *b.affinity);
-  return same_affinity && a.node_selector == b.node_selector && a.tolerations == b.tolerations;
-}
+/// Which nodes a pod's labels, affinity and tolerations allow, worked out once for all pods that ask for the same.
+class Placements {
+ public:
+  explicit Placements(const Context& context) : context_(context) {}
 
-/// Nodes that the pod's labels, affinity and tolerations allow; terms that do not parse allow all, as upstream has it.
-/// Resources and cordons are not looked at.
-std::vector<NodeIndex> allowed_nodes(const Context& context, const api::Pod& pod) {
-  std::vector<NodeIndex> allowed;
-  for (const NodeIndex node : context.nodes) {
-    const api::Node& object = context.cluster.base().node(node);
-    using enum api::TaintEffect;
-    if (scheduling::first_untolerated(pod.tolerations, object.taints, {kNoSchedule, kNoExecute}) != nullptr) continue;
-    if (scheduling::match_node_terms(pod, object) != scheduling::NodeTermsMatch::kNo) allowed.push_back(node);
+  /// Terms that do not parse allow all, as upstream has it. Resources and cordons are not looked at. Valid until the
+  /// next call.
+  const std::vector<NodeIndex>& allowed_for(const api::Pod& pod) {
+    const auto known = std::ranges::find_if(known_, [&](const Known& each) { return is_same(*each.pod, pod); });
+    if (known != known_.end()) return known->nodes;
+    if (known_.size() >= kMostKnown) known_.clear();
+    return known_.emplace_back(Known{&pod, nodes_for(pod)}).nodes;
   }
-  return allowed;
-}
+
+  static bool is_same(const api::Pod& a, const api::Pod& b) {
+    const auto* of_a = required_terms(a);
+    const auto* of_b = required_terms(b);
+    const bool same_terms = of_a == of_b || (of_a != nullptr && of_b != nullptr && *of_a == *of_b);
+    return same_terms && a.node_selector == b.node_selector && a.tolerations == b.tolerations;
+  }
+
+ private:
+  struct Known {
+    const api::Pod* pod;
+    std::vector<NodeIndex> nodes;
+  };
+  static constexpr std::size_t kMostKnown = 64;
+
+  /// nullptr: it has none.
+  static const std::vector<api::NodeSelectorTerm>* required_terms(const api::Pod& pod) {
+    return pod.affinity && pod.affinity->required_node_terms ? &*pod.affinity->required_node_terms : nullptr;
+  }
+
+  std::vector<NodeIndex> nodes_for(const api::Pod& pod) const {
+    std::vector<NodeIndex> allowed;
+    for (const NodeIndex node : context_.nodes) {
+      const api::Node& object = context_.cluster.base().node(node);
+      using enum api::TaintEffect;
+      if (scheduling::first_untolerated(pod.tolerations, object.taints, {kNoSchedule, kNoExecute}) != nullptr) continue;
+      if (scheduling::match_node_terms(pod, object) != scheduling::NodeTermsMatch::kNo) allowed.push_back(node);
+    }
+    return allowed;
+  }
+
+  const Context& context_;
+  std::vector<Known> known_;
+};
 
 /// How many nodes the family can be spread over. A pod that is bound to one node says nothing.
-std::size_t count_targets(const Context& context, const Family& family) {
-  std::set<NodeIndex> targets;
-  std::vector<const api::Pod*> asked;
+std::size_t count_targets(const Context& context, Placements& placements, const Family& family) {
+  std::vector<const api::Pod*> asked;  // one of each placement
   for (const auto& [node, pods] : family.duplicates) {
     for (const PodIndex index : pods) {
       const api::Pod& pod = context.cluster.base().pod(index);
-      const auto is_known = [&](const api::Pod* known) { return is_same_for_placement(*known, pod); };
-      if (std::ranges::any_of(asked, is_known)) continue;
-      asked.push_back(&pod);
-      const auto allowed = allowed_nodes(context, pod);
-      if (allowed.size() > 1) targets.insert(allowed.begin(), allowed.end());
+      const auto is_known = [&](const api::Pod* known) { return Placements::is_same(*known, pod); };
+      if (std::ranges::none_of(asked, is_known)) asked.push_back(&pod);
     }
   }
-  return targets.size();
+  std::vector<bool> is_target(asked.size() > 1 ? context.cluster.base().node_count() : 0, false);
+  std::size_t count = 0;
+  for (const api::Pod* pod : asked) {
+    const std::vector<NodeIndex>& allowed = placements.allowed_for(*pod);
+    if (allowed.size() < 2) continue;
+    if (asked.size() == 1) return allowed.size();
+    for (const NodeIndex node : allowed) {
+      if (!is_target[node]) ++count;
+      is_target[node] = true;
+    }
+  }
+  return count;
 }
 
 /// Offers what a node has above its share. False: stop.
-bool thin_out(const Context& context, NominationSink& sink, const Family& family) {
-  const std::size_t targets = count_targets(context, family);
+bool thin_out(const Context& context, NominationSink& sink, Placements& placements, const Family& family) {
+  const std::size_t targets = count_targets(context, placements, family);
   if (targets < 2) return true;
   const std::size_t share = (static_cast<std::size_t>(family.occurrences) + targets - 1) / targets;
   for (const auto& [node, pods] : family.duplicates) {
@@ -133,8 +170,9 @@ base::Status RemoveDuplicates::nominate(const Context& context, NominationSink& 
       }
     }
   }
+  Placements placements(context);
   for (const auto& [key, family] : families) {
-    if (!family.duplicates.empty() && !thin_out(context, sink, family)) break;
+    if (!family.duplicates.empty() && !thin_out(context, sink, placements, family)) break;
   }
   return base::Done{};
 }
