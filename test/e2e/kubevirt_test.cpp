@@ -157,6 +157,18 @@ class VirtualMachines : public Scenario {
       return !eviction_codes(pod).empty();
     });
   }
+  /// The VM "db" runs on another node, and nothing of the move is left.
+  void expect_moved(const PodInfo& pod, const Json& done) {
+    EXPECT_EQ(phase_of(done), "Succeeded") << summary(done);
+    EXPECT_EQ(text_at(done, "/status/reason"), "Migrated") << summary(done);
+    const std::string node = text_at(machine("db"), "/status/nodeName");
+    EXPECT_NE(node, pod.node);
+    EXPECT_EQ(text_at(done, "/status/outcome/replacement/node"), node) << done.at("status").dump(2);
+    EXPECT_EQ(pod_phase(pod), "Succeeded");
+    EXPECT_EQ(mark("db"), "");
+    expect_no_misdeeds();
+  }
+
   /// The VM runs where it ran, and nothing tells of the attempt.
   void expect_stayed(const PodInfo& pod, const Json& done) const {
     EXPECT_EQ(text_at(condition(done, "RollbackComplete"), "/reason"), "Complete") << done.at("status").dump(2);
@@ -202,17 +214,10 @@ TEST_F(VirtualMachines, LeaveByLiveMigrationThroughTwoCrashes) {
   op.crash();
   const Json done = await_phase(ns(), name, kFinished);
 
-  EXPECT_EQ(phase_of(done), "Succeeded") << summary(done);
-  EXPECT_EQ(text_at(done, "/status/reason"), "Migrated") << summary(done);
+  expect_moved(pod, done);
   EXPECT_EQ(text_at(done, "/status/evictor"), "kubevirt");
   EXPECT_EQ(eviction_codes(pod), std::vector<int>{429}) << "KubeVirt's yes through the API server, asked for once";
   EXPECT_EQ(migrations().size(), 1U);
-  const std::string node = text_at(machine("db"), "/status/nodeName");
-  EXPECT_NE(node, pod.node);
-  EXPECT_EQ(text_at(done, "/status/outcome/replacement/node"), node) << done.at("status").dump(2);
-  EXPECT_EQ(pod_phase(pod), "Succeeded");
-  EXPECT_EQ(mark("db"), "");
-  expect_no_misdeeds();
 }
 
 TEST_F(VirtualMachines, StayWhenTheirMigrationsFailForEverAlsoThroughACrash) {
@@ -263,18 +268,11 @@ TEST_F(VirtualMachines, LeaveByAMigrationOfOurOwnThroughTwoCrashes) {
   op.crash();
   const Json done = await_phase(ns(), name, kFinished);
 
-  EXPECT_EQ(phase_of(done), "Succeeded") << summary(done);
-  EXPECT_EQ(text_at(done, "/status/reason"), "Migrated") << summary(done);
+  expect_moved(pod, done);
   EXPECT_EQ(text_at(done, "/status/adapter"), "migration");
   EXPECT_TRUE(eviction_codes(pod).empty()) << "no eviction is asked for";
   ASSERT_EQ(migrations().size(), 1U) << "its name is fixed: a crash makes no second one";
   EXPECT_EQ(text_at(migrations()[0], "/metadata/name"), "evac-" + text_at(done, "/metadata/uid") + "-1");
-  const std::string node = text_at(machine("db"), "/status/nodeName");
-  EXPECT_NE(node, pod.node);
-  EXPECT_EQ(text_at(done, "/status/outcome/replacement/node"), node) << done.at("status").dump(2);
-  EXPECT_EQ(pod_phase(pod), "Succeeded");
-  EXPECT_EQ(mark("db"), "");
-  expect_no_misdeeds();
 }
 
 TEST_F(VirtualMachines, StayWhenAMigrationOfOurOwnIsCancelledAlsoThroughACrash) {
