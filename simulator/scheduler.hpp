@@ -47,8 +47,8 @@ class Scheduler final : public Actor {
 };
 
 /// 0 to 100 for the share of cpu and memory that stays free (LeastAllocated), plus what the pod prefers: node affinity,
-/// affinity, anti-affinity, spreading that is no must (pods of a controller without constraints spread by themselves),
-/// nodes without PreferNoSchedule taints. `candidates` pass all filters; the answer has one score each.
+/// affinity, anti-affinity, spreading that is no must, nodes without PreferNoSchedule taints. `candidates` pass all
+/// filters; the answer has one score each.
 std::vector<double> scheduler_scores(const scheduling::FitQuery& query,
                                      const std::vector<scheduling::NodeIndex>& candidates);
 
