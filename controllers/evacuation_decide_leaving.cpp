@@ -155,13 +155,6 @@ Step tidy_while_departing(Draft& draft) {
 
 // --- Verifying
 
-std::optional<base::TimePoint> server_saw_deletion(const Draft& draft) {
-  for (const auto& [name, value] : draft.status().refs) {
-    if (name == kDeletedAtRef) return base::parse_time(value);
-  }
-  return std::nullopt;
-}
-
 /// A replacement is created when the pod is deleted or later. Creation times are the API server's, which may be behind
 /// ours by any amount: the earlier of its word and ours counts.
 base::TimePoint replacement_since(const Draft& draft) {
@@ -169,7 +162,7 @@ base::TimePoint replacement_since(const Draft& draft) {
   const bool our_call = status.intent && status.intent->action == evictors::kPostEviction;
   const base::TimePoint start = our_call ? status.intent->time : status.attempt_started_at.value_or(draft.now());
   const base::TimePoint since = start - kCreationSlack;
-  return std::min(since, server_saw_deletion(draft).value_or(since));
+  return std::min(since, base::parse_time(draft.context().ref(kDeletedAtRef)).value_or(since));
 }
 
 bool may_replace(const Draft& draft, const Sibling& sibling, base::TimePoint since) {
