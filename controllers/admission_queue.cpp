@@ -271,7 +271,7 @@ Admission AdmissionQueue::request(const AdmissionRequest& request) {
       return result;
     }
     if (entry.reserved > 0 || entry.holds_slot) {  // granted before, or its slot goes on into the next attempt
-      entry.reserved = entry.wanted;
+      entry.reserved = std::max(entry.reserved, entry.wanted);  // who asks by a stale cache takes nothing back
       recount(entry);
       result.slot.state = Slot::State::kGranted;
       return result;
@@ -318,7 +318,7 @@ bool AdmissionQueue::expect_on(const api::ObjectKey& key, const std::string& nod
   return has_room;
 }
 
-void AdmissionQueue::withdraw(const api::ObjectKey& key) {
+void AdmissionQueue::withdraw(const api::ObjectKey& key, std::int32_t begun) {
   apply([&] {
     const auto at = entries_.find(key);
     if (at == entries_.end()) return;
@@ -326,7 +326,8 @@ void AdmissionQueue::withdraw(const api::ObjectKey& key) {
     stop_asking(at->second);
     leave_line(at->second);
     scopes_.reopen(at->second.scopes);
-    if (std::exchange(at->second.paid, false)) scopes_.give_tokens_back(at->second.request.policy);
+    const bool unused = at->second.reserved > begun;
+    if (std::exchange(at->second.paid, false) && unused) scopes_.give_tokens_back(at->second.request.policy);
     at->second.reserved = 0;
     recount(at->second);
   });

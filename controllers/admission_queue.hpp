@@ -58,8 +58,9 @@ class AdmissionQueue {
   /// and nothing changed.
   bool expect_on(const api::ObjectKey& key, const std::string& node);
 
-  /// The Evacuation does not want to begin (any more): leaves the line and gives an unused reservation back.
-  void withdraw(const api::ObjectKey& key);
+  /// The Evacuation does not want to begin (any more): leaves the line and gives its reservation back; the token for it
+  /// too, unless the attempt that it was for is among the `begun` ones.
+  void withdraw(const api::ObjectKey& key, std::int32_t begun = 0);
 
   /// Name of the Evacuation that has the older claim on the same pod; empty: none.
   std::string duplicate_of(const api::Evacuation& evacuation) const;

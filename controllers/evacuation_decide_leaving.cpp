@@ -33,6 +33,13 @@ bool nothing_remote(const Draft& draft) {
          evictor->undone(draft.context()) == evictors::Rollback::kNothingToDo;
 }
 
+/// T22: the next evictor begins at once, but not in the same breath as a call that was just refused (I15).
+base::Duration delay_of_switch(const Draft& draft) {
+  const auto& last = draft.status().last_response;
+  const base::TimePoint earliest = last && last->code >= 400 ? last->time + kMinimalGap : draft.now();
+  return std::max<base::Duration>(earliest - draft.now(), base::Duration::zero());
+}
+
 Step enter_backoff(Draft& draft, const std::string& why, std::string message) {
   const auto& spec = draft.spec();
   const auto& status = draft.status();
@@ -42,7 +49,7 @@ Step enter_backoff(Draft& draft, const std::string& why, std::string message) {
   const auto chain = draft.chain();
   const auto index = static_cast<std::size_t>(std::max(status.evictor_index, 0));
   const bool switched = status.adapter != kEndedPod && index < chain.size() && chain[index].name != status.evictor;
-  if (switched) delay = base::seconds(0);  // NextEvictor: at once
+  if (switched) delay = delay_of_switch(draft);
   draft.condition("SlotAcquired", ConditionStatus::kFalse, "Released");
   draft.enter(EvacuationPhase::kBackoff, why, std::move(message));
   clear_blocked(draft);

@@ -15,9 +15,6 @@ using api::ConditionStatus;
 using api::EvacuationPhase;
 using evictors::ResponseClass;
 
-/// A poke from a PDB may not make the same call again sooner than this.
-constexpr base::milliseconds kMinimalGap{200};
-
 /// A call whose answer was lost may still be carried out by the server until its timeout is over.
 bool outcome_open(const Draft& draft) {
   return draft.intent_open() && draft.now() < draft.status().intent->time + evictors::kCallTimeout;
@@ -227,8 +224,10 @@ Step decide_requesting(Draft& draft) {
 }
 
 Step enter_in_progress(Draft& draft, std::string_view reason, std::string message) {
-  draft.enter(EvacuationPhase::kInProgress, reason, std::move(message));
   auto& status = draft.status();
+  const auto next_call = status.next_action_at;
+  draft.enter(EvacuationPhase::kInProgress, reason, std::move(message));
+  status.next_action_at = next_call;  // an owner that changes its mind does not make us call sooner (I15)
   if (!status.in_progress_since) status.in_progress_since = draft.now();
   // Frozen at the first entry: a total timeout never moves, whatever the pod's annotations say later.
   status.deadline = *status.in_progress_since + total_timeout(draft);
@@ -253,8 +252,10 @@ Step decide_in_progress(Draft& draft) {
   if (auto ended = check_remote_deadlines(draft, remote)) return *ended;
   if (plan.next != evictors::Next::kAct) return draft.wait();
   const auto deadline = draft.status().deadline;
+  const auto next_call = draft.status().next_action_at;
   draft.enter(EvacuationPhase::kRequesting, "ReadyToEvict", "the pod may be evicted now");
   draft.status().deadline = deadline;
+  draft.status().next_action_at = next_call;
   return Step::kAgain;
 }
 

@@ -297,7 +297,8 @@ const evictors::Evictor* likely_evictor(const Draft& draft) {
 }
 
 Step ask_for_slot(Draft& draft) {
-  switch (draft.seen().slot.state) {
+  const bool of_last_attempt = draft.status().attempt != draft.seen().evacuation.status.attempt;
+  switch (of_last_attempt ? Slot::State::kNotAsked : draft.seen().slot.state) {
     case Slot::State::kNotAsked:
       draft.out().wants_slot = true;
       draft.out().needs_room = needs_room(draft);

@@ -49,6 +49,8 @@ inline constexpr std::string_view kDuplicateRequest = "DuplicateRequest";
 inline constexpr std::string_view kWaitingForGroup = "WaitingForGroup";
 /// A waiting Evacuation looks at who blocks it this often, even when nothing wakes it.
 inline constexpr base::seconds kRefreshWaiting{60};
+/// Neither a poke nor a change of evictor may bring two calls about one pod closer together than this (I15).
+inline constexpr base::milliseconds kMinimalGap{200};
 
 /// status.adapter of an attempt that removes a pod which had ended before.
 inline constexpr std::string_view kEndedPod = "ended-pod";

@@ -43,6 +43,7 @@ class EvacuationReconciler::Pass {
   evictors::Answer send_limited(const evictors::Action& action);
   base::Status ask_for_slot(bool needs_room);
   base::Result<bool> needs_room_by_reading();
+  void forget_old_slot();
   base::Result<Requeue> settle(const Decision& decision);
   Requeue look_after(const Requeue& requeue) const;
   void note_dead(const std::string& evictor);
@@ -61,6 +62,7 @@ class EvacuationReconciler::Pass {
   const api::ObjectKey& key_;
   const base::Log log_;
   Observed seen_;
+  std::int32_t slot_after_ = 0;             ///< seen_.slot was asked for after that many attempts
   std::optional<StoredEvacuation> stored_;  ///< what the next write is based on
   bool evacuation_is_live_ = false;         ///< stored_ was read or written in this pass
   bool cache_lags_ = false;                 ///< a write based on the cache was refused, or the cache will not do

@@ -117,6 +117,14 @@ base::Status EvacuationReconciler::Pass::ask_for_slot(bool needs_room) {
   return base::Done{};
 }
 
+/// A slot is for one attempt. The object read live may be further than the cached one with which we asked.
+void EvacuationReconciler::Pass::forget_old_slot() {
+  const api::EvacuationStatus& status = seen_.evacuation.status;
+  const bool waits = status.phase == EvacuationPhase::kPending || status.phase == EvacuationPhase::kBackoff;
+  if (!waits || status.attempt != slot_after_) seen_.slot = {};
+  slot_after_ = status.attempt;
+}
+
 /// Nothing tells us when a document changes: the evictor says how often to look.
 Requeue EvacuationReconciler::Pass::look_after(const Requeue& requeue) const {
   const evictors::Evictor* evictor = deps_.evictors.find(seen_.evacuation.status.evictor);
@@ -130,7 +138,7 @@ base::Result<Requeue> EvacuationReconciler::Pass::settle(const Decision& decisio
   const bool may_wait = phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
   // It waits for something else now (a person, its back-off): others may have its place.
   if (may_wait && seen_.slot.state == Slot::State::kNotAsked) {
-    deps_.admission.withdraw(key_);
+    deps_.admission.withdraw(key_, seen_.evacuation.status.attempt);
     if (deps_.room) deps_.room->release_unused(key_);
   }
   shell_.remember_blocked(seen_.evacuation);
@@ -157,6 +165,7 @@ base::Result<Requeue> EvacuationReconciler::Pass::run() {
     if (*live == Go::kGone) removed_ = true;
   }
   for (int round = 0; round < kMaxRounds && !removed_; ++round) {
+    forget_old_slot();
     const Decision decision = decide(seen_, deps_.evictors, deps_.clock.now());
     if (decision.wants_slot && seen_.slot.state == Slot::State::kNotAsked) {
       if (auto asked = ask_for_slot(decision.needs_room); !asked) return asked.error();

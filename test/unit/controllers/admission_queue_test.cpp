@@ -505,6 +505,22 @@ TEST_F(RatedAdmissions, GivesTheTokenOfAnUnusedAdmissionToTheNext) {
   EXPECT_EQ(woken, std::vector<std::string>{"evac-00001"});
 }
 
+TEST_F(RatedAdmissions, KeepsTheTokenOfAnAttemptThatWasMade) {
+  set_rate({{}, 1, 1});
+  EXPECT_TRUE(granted({.n = 0}));
+  EXPECT_EQ(waits_for({.n = 1}), "rate");
+  queue.withdraw({"shop", "evac-00000"}, 1);
+  EXPECT_EQ(woken, std::vector<std::string>{});
+}
+
+TEST_F(Admissions, AStaleRequestTakesNothingFromALaterAttempt) {
+  EXPECT_TRUE(granted({.n = 0}, 2));
+  EXPECT_TRUE(granted({.n = 0}, 1)) << "by a cache that lags";
+  show({.n = 0}, Phase::kInProgress, 1);
+  show({.n = 0}, Phase::kBackoff, 1);
+  EXPECT_EQ(queue.usage().in_flight, 1);
+}
+
 TEST_F(RatedAdmissions, ANewLeaderHasNothingSavedUp) {
   set_rate({{}, 60, 5});
   queue.resume();

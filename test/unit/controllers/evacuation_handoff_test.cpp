@@ -113,6 +113,24 @@ TEST(Handoff, GoesBackWhenReadyIsRevokedWhileBlocked) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
+TEST(Handoff, MakesNoCallSoonerWhenReadyFlickers) {
+  Life life = acknowledged();
+  life.operator_says("ready-to-evict", kToken);
+  life.tick();
+  life.answer(429, pdb_body());
+  const auto next_call = life.status().next_action_at;
+  life.operator_withdraws("ready-to-evict");
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kInProgress);
+  life.operator_says("ready-to-evict", kToken);
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kRequesting);
+  EXPECT_EQ(life.action(), "");
+  life.now = next_call.value();
+  life.tick();
+  EXPECT_EQ(life.action(), "PostEviction");
+}
+
 TEST(Handoff, SeesReadyRevokedBeforeTheCall) {
   Life life = acknowledged();
   life.operator_says("ready-to-evict", kToken);

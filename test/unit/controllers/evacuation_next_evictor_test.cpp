@@ -175,6 +175,16 @@ INSTANTIATE_TEST_SUITE_P(
         NextCase{"TheLastOfTheChainHasNone", {}, {}, {"eviction-api", "webhook"}, "webhook", "mover", ""}),
     [](const auto& info) { return info.param.name; });
 
+TEST(NextEvictorMessage, ComesWithABreathAfterARefusedCall) {
+  Life life = overdue({"", {}, {}, {"stateful-handoff", "eviction-api"}, "stateful-handoff", "none", ""});
+  life.status().last_response = api::LastResponse{};
+  life.status().last_response->code = 429;
+  life.status().last_response->time = life.now;
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kBackoff);
+  EXPECT_EQ(life.status().next_action_at, life.now + base::milliseconds(200));
+}
+
 TEST(NextEvictorMessage, NamesWhoHasTheLastWord) {
   Life life = overdue({"", kLauncher, {kDomain}, {"kubevirt", "eviction-api"}, "kubevirt", "eviction", ""});
   const auto decision = controllers::decide(life.seen, life.registry(), life.now);

@@ -181,6 +181,21 @@ TEST_F(Shell, ReadsTheEvacuationBeforeACallThatNoWriteGuards) {
   EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "POST /web-1/eviction"), 0);
 }
 
+TEST_F(Shell, AsksForASlotAgainWhenTheLiveObjectIsInALaterAttempt) {
+  api::Evacuation live = make_evacuation();
+  live.meta.finalizers = {"evacuator.dev/evacuation"};
+  live.status.phase = EvacuationPhase::kBackoff;
+  live.status.attempt = 1;
+  live.status.phase_entered_at = live.status.next_action_at = kNoon - seconds(1);
+  server.evacuation["status"] = api::encode_status(live.status);
+  server.evacuation["metadata"]["resourceVersion"] = "8";
+  server.evacuation["metadata"]["finalizers"] = {"evacuator.dev/evacuation"};
+  ASSERT_TRUE(reconciler.reconcile(key));  // the cache shows it as Pending
+  ASSERT_EQ(server.evacuation["status"]["attempt"], 2);
+  admission.observe(nullptr, &live);  // the cache goes on to the end of the first attempt
+  EXPECT_EQ(admission.usage().in_flight, 1) << "the slot of the second attempt is nobody else's";
+}
+
 TEST_F(Shell, TouchesNoServerWhenThereIsNothingToDo) {
   put(blocked(key.name, 0, 0));
   const auto done = reconciler.reconcile(key);
