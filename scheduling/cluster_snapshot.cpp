@@ -180,7 +180,9 @@ void ClusterSnapshot::derive_label_groups() {
     std::ranges::stable_sort(members, {}, [&](PodIndex pod) { return rank[pod]; });
     ns.first_group = static_cast<std::uint32_t>(groups_.size());
     for (std::size_t first = 0, last = 0; first < members.size(); first = last) {
-      while (last < members.size() && rank[members[last]] == rank[members[first]]) ++last;
+      while (last < members.size() && rank[members[last]] == rank[members[first]]) {
+        pods_[members[last++]].label_group = static_cast<std::uint32_t>(groups_.size());
+      }
       groups_.push_back({&pod(members[first]).meta.labels, members.subspan(first, last - first)});
     }
     ns.last_group = static_cast<std::uint32_t>(groups_.size());

@@ -99,6 +99,8 @@ class ClusterSnapshot {
     std::span<const PodIndex> pods;  ///< in order of name
   };
   std::span<const LabelGroup> label_groups(NamespaceIndex ns) const;
+  /// The number of the pod's group, over all namespaces.
+  std::uint32_t label_group_of(PodIndex pod) const { return pods_[pod].label_group; }
   /// Budgets of the namespace, as positions in pdbs().
   std::span<const std::uint32_t> pdbs_in(NamespaceIndex ns) const { return namespaces_[ns].pdbs; }
   const SnapshotInput::List<api::PodDisruptionBudget>& pdbs() const { return pdbs_; }
@@ -128,6 +130,7 @@ class ClusterSnapshot {
     NamespaceIndex ns = 0;
     std::uint32_t requests = 0;
     std::uint32_t owner = kNoOwner;
+    std::uint32_t label_group = 0;
     bool terminal = false;
   };
   struct NamespaceEntry {

@@ -1,5 +1,7 @@
 #include "scheduling/overlay.hpp"
 
+#include "scheduling/predicates.hpp"
+
 namespace scheduling {
 namespace {
 
@@ -20,6 +22,20 @@ Topology divide(const ClusterSnapshot& base, std::string_view key) {
   return topology;
 }
 
+std::vector<Overlay::Adversary> find_adversaries(const ClusterSnapshot& base, PodIndex pod) {
+  std::vector<Overlay::Adversary> found;
+  const auto ask = [&](std::span<const ClusterSnapshot::AntiAffineGroup> groups) {
+    for (const ClusterSnapshot::AntiAffineGroup& owners : groups) {
+      for (const api::PodAffinityTerm& term : base.pod(owners.front()).affinity->required_pod_anti_affinity) {
+        if (covers(term, owners.front(), pod, base)) found.push_back({&owners, &term});
+      }
+    }
+  };
+  ask(base.anti_affine_towards(base.namespace_of(pod)));
+  ask(base.anti_affine_by_namespace_labels());
+  return found;
+}
+
 }  // namespace
 
 Overlay::Overlay(const ClusterSnapshot& base) : base_(&base), moved_(base.pod_count(), false), used_(base.used()) {
@@ -34,6 +50,12 @@ const Topology& Overlay::topology(std::string_view key) const {
 
 const NamespaceLabels& Overlay::labels_in(NamespaceIndex ns) const {
   return labels_.try_emplace(ns, *base_, ns).first->second;
+}
+
+const std::vector<Overlay::Adversary>& Overlay::adversaries_of(PodIndex pod) const {
+  const auto [at, is_new] = adversaries_.try_emplace(base_->label_group_of(pod));
+  if (is_new) at->second = find_adversaries(*base_, pod);
+  return at->second;
 }
 
 void Overlay::move(PodIndex pod, NodeIndex to) {

@@ -20,8 +20,8 @@ struct Topology {
 };
 
 /// A snapshot with pods moved: what the cluster would look like. Costs four bytes per pod and the nodes' sums; the
-/// snapshot itself is shared and must outlive it. Not thread-safe, reading included: it remembers topologies and
-/// labels.
+/// snapshot itself is shared and must outlive it. Not thread-safe, reading included: it remembers topologies,
+/// labels and adversaries.
 class Overlay {
  public:
   explicit Overlay(const ClusterSnapshot& base);
@@ -49,6 +49,14 @@ class Overlay {
   /// The labels of the namespace's pods, to be asked by selector. Valid as long as the overlay.
   const NamespaceLabels& labels_in(NamespaceIndex ns) const;
 
+  /// A required anti-affinity term of others, and who carries it.
+  struct Adversary {
+    const ClusterSnapshot::AntiAffineGroup* owners;
+    const api::PodAffinityTerm* term;
+  };
+  /// The terms that speak about this pod, and so about all pods with its labels. Valid until the next call.
+  const std::vector<Adversary>& adversaries_of(PodIndex pod) const;
+
   /// Calls `each` with every pod on the node now, arrivals last, terminal pods included.
   template <typename F>
   void for_each_on(NodeIndex node, F&& each) const {
@@ -73,6 +81,7 @@ class Overlay {
   std::unordered_map<NodeIndex, std::vector<PodIndex>> arrivals_;  ///< pods whose base node is another
   mutable std::map<std::string, Topology, std::less<>> topologies_;
   mutable std::unordered_map<NamespaceIndex, NamespaceLabels> labels_;
+  mutable std::unordered_map<std::uint32_t, std::vector<Adversary>> adversaries_;  ///< by label group
 };
 
 }  // namespace scheduling

@@ -115,24 +115,14 @@ void FitQuery::find_own_anti_affinity() {
 }
 
 void FitQuery::find_anti_affinity_of_others() {
-  const auto ask = [&](std::span<const ClusterSnapshot::AntiAffineGroup> groups) {
-    for (const ClusterSnapshot::AntiAffineGroup& owners : groups) {
-      const auto& terms = base().pod(owners.front()).affinity->required_pod_anti_affinity;
-      for (const PodAffinityTerm& term : terms) close(owners, term);
+  for (const auto& [owners, term] : cluster_->adversaries_of(pod_)) {
+    ClosedDomains& domains = closed_for(term->topology_key, false);
+    for (const PodIndex owner : *owners) {
+      const std::uint32_t domain = owner == pod_ || !base().is_active(owner)
+                                       ? Topology::kNone
+                                       : domain_of(*domains.topology, cluster_->node_of(owner));
+      if (domain != Topology::kNone) domains.closed[domain] = true;
     }
-  };
-  ask(base().anti_affine_towards(base().namespace_of(pod_)));
-  ask(base().anti_affine_by_namespace_labels());
-}
-
-void FitQuery::close(const ClusterSnapshot::AntiAffineGroup& owners, const PodAffinityTerm& term) {
-  if (!covers(term, owners.front(), pod_, base())) return;
-  ClosedDomains& domains = closed_for(term.topology_key, false);
-  for (const PodIndex owner : owners) {
-    const std::uint32_t domain = owner == pod_ || !base().is_active(owner)
-                                     ? Topology::kNone
-                                     : domain_of(*domains.topology, cluster_->node_of(owner));
-    if (domain != Topology::kNone) domains.closed[domain] = true;
   }
 }
 

@@ -81,7 +81,6 @@ class FitQuery {
  private:
   void find_own_anti_affinity();
   void find_anti_affinity_of_others();
-  void close(const ClusterSnapshot::AntiAffineGroup& owners, const api::PodAffinityTerm& term);
   void find_affinity();
   void count_spread();
   ClosedDomains& closed_for(std::string_view key, bool own);

@@ -145,9 +145,8 @@ Criterion older_than(std::int64_t seconds) {
             const auto age = age_in_seconds(subject.pod, subject.now);
             return age && *age > seconds;
           },
-          [=](const Subject& subject) {
-            return fmt::format("age {} is above {}", duration_text(*age_in_seconds(subject.pod, subject.now)),
-                               duration_text(seconds));
+          [limit = duration_text(seconds)](const Subject& subject) {
+            return fmt::format("age {} is above {}", duration_text(*age_in_seconds(subject.pod, subject.now)), limit);
           }};
 }
 
