@@ -178,6 +178,8 @@ std::optional<Resolution> resolve_evictor(const Draft& draft, std::int32_t from,
                                           std::optional<base::TimePoint>* ask_again);
 /// Into InProgress, with its deadlines.
 Step enter_in_progress(Draft& draft, std::string_view reason, std::string message);
+/// The delay after a call that was refused is not over; wakes up when it is.
+bool next_call_is_early(Draft& draft);
 /// Ends the attempt: undoes what is remote (Aborting), then on to `next`: Cancelled, Failed or Backoff.
 Step leave_attempt(Draft& draft, api::EvacuationPhase next, std::string_view reason, std::string message);
 /// leave_attempt() towards Backoff, or Failed when no attempt is left.
