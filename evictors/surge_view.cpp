@@ -337,7 +337,10 @@ bool Workload::settled() const {
   return !is_deployment() || updated_replicas == replicas;
 }
 
-View view_of(const Context& context) {
+namespace {
+
+/// All but the pods, which cost the most to read.
+View without_pods(const Context& context) {
   View view;
   const api::OwnerReference* owner = pod_owner(context);
   view.problem = wrong_owner(owner);
@@ -355,8 +358,15 @@ View view_of(const Context& context) {
                 by_deployment ? kube::kDeployments : kube::kReplicaSets, view);
   const std::string_view uid = context.ref(kRefUid);
   if (view.has(Found::kYes) && !uid.empty() && uid != view.workload.meta.uid) view.found = Found::kGone;
-  if (view.has(Found::kYes)) take_pods(context, view);
   view.workload.pod_template = comparable(std::move(view.workload.pod_template));
+  return view;
+}
+
+}  // namespace
+
+View view_of(const Context& context) {
+  View view = without_pods(context);
+  if (view.has(Found::kYes)) take_pods(context, view);
   return view;
 }
 
@@ -365,7 +375,7 @@ std::vector<Read> wanted_reads(const Context& context, bool choosing) {
   if (!wrong_owner(owner).empty() && context.ref(kRefName).empty()) return {};
   std::vector<Read> reads = workload_reads(context);
   if (choosing && context.pod) choosing_reads(context, reads);
-  const View view = view_of(context);
+  const View view = without_pods(context);
   if (!view.has(Found::kYes)) return reads;
   const std::string& ns = context.evacuation.meta.ns;
   if (!context.document(kReadPods) && !view.workload.selector.empty())

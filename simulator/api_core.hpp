@@ -31,6 +31,7 @@ struct ApiCore {
   Registry registry;
   Faults faults;
   RequestLog log;
+  RecentTexts texts;
   std::vector<Webhook> webhooks;
   std::vector<std::pair<std::pair<std::string, std::string>, Validator>> validators;  ///< by group and plural
   std::vector<Endpoint> endpoints;
@@ -68,7 +69,7 @@ kube::Response patch_object(ApiCore& core, Call& call);
 Outcome<api::Json> read_body(const Call& call);
 /// Read, change, check, admit, compare-and-swap; again on a conflict that is not the client's. `transform` gets and
 /// returns the served form.
-using Transform = std::function<Outcome<api::Json>(const api::Json& served)>;
+using Transform = std::function<Outcome<api::Json>(api::Json served)>;
 Outcome<Object> write_object(ApiCore& core, Call& call, Part part, const Transform& transform);
 std::string field_manager_of(const Call& call);
 /// 404 without the namespace, 403 while it is being deleted.

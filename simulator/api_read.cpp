@@ -111,7 +111,7 @@ ListPage cut_page(const Listing& listing, const Selection& selection, const std:
 kube::Response get_object(ApiCore& core, const Call& call) {
   const Object found = core.store.get(call.resource->storage, call.key());
   if (!found) return to_response(not_found(call.resource->group, call.resource->plural, call.info.name));
-  return {200, encode_object(*call.resource, *found, call.output), {}, "application/json"};
+  return {200, core.texts.encode(call.resource, found, call.output), {}, "application/json"};
 }
 
 kube::Response list_objects(ApiCore& core, const Call& call) {

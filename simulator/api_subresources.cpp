@@ -51,7 +51,7 @@ kube::Response serve_scale(ApiCore& core, Call& call) {
     return json_response(200, scale_of(*found));
   }
   if (call.info.verb != "update" && call.info.verb != "patch") return to_response(method_not_allowed());
-  auto saved = write_object(core, call, Part::kMain, [&](const Json& workload) -> Outcome<Json> {
+  auto saved = write_object(core, call, Part::kMain, [&](Json workload) -> Outcome<Json> {
     auto scale = wanted_scale(call, scale_of(workload));
     if (!scale) return scale;
     const auto replicas = number_at(*scale, {"spec", "replicas"});
@@ -60,11 +60,10 @@ kube::Response serve_scale(ApiCore& core, Call& call) {
                             {{"spec.replicas", fmt::format("Invalid value: {}: must be greater than or equal to 0",
                                                            replicas.value_or(0))}});
     }
-    Json next = workload;
-    next["spec"]["replicas"] = *replicas;
+    workload["spec"]["replicas"] = *replicas;
     if (const std::string version = text_at(*scale, {"metadata", "resourceVersion"}); !version.empty())
-      next["metadata"]["resourceVersion"] = version;
-    return next;
+      workload["metadata"]["resourceVersion"] = version;
+    return workload;
   });
   return saved ? json_response(200, scale_of(**saved)) : to_response(saved.failure());
 }

@@ -81,6 +81,17 @@ void carry(const Json& from, Json& to, const char* field) {
   }
 }
 
+/// `stored` with the status and the field managers of `next`.
+Json with_status_of(const Json& stored, Json next) {
+  Json whole = Json::object();
+  for (const auto& [name, value] : stored.items()) {
+    if (name != "status") whole[name] = value;
+  }
+  if (const auto status = next.find("status"); status != next.end()) whole["status"] = std::move(*status);
+  carry(next["metadata"], whole["metadata"], "managedFields");
+  return whole;
+}
+
 /// What the server alone decides stays as stored; so does the part that this request is not about.
 Verdict keep_stored_parts(const Call& call, const Json& stored, Json& next, Part part) {
   const ServedResource& resource = *call.resource;
@@ -101,10 +112,7 @@ Verdict keep_stored_parts(const Call& call, const Json& stored, Json& next, Part
                     "the object has been modified; please apply your changes to the latest version and try again");
   }
   if (part == Part::kStatus) {
-    Json whole = stored;
-    carry(next, whole, "status");
-    carry(metadata, whole["metadata"], "managedFields");
-    next = std::move(whole);
+    next = with_status_of(stored, std::move(next));
   } else if (part == Part::kMain) {
     carry(stored, next, "status");
   }
@@ -123,8 +131,8 @@ Part part_of(const Call& call) {
   return call.resource->has_status ? Part::kMain : Part::kAll;
 }
 
-kube::Response written(const Call& call, int code, const Object& stored) {
-  return {code, encode_object(*call.resource, *stored, call.output), {}, "application/json"};
+kube::Response written(ApiCore& core, const Call& call, int code, const Object& stored) {
+  return {code, core.texts.encode(call.resource, stored, call.output), {}, "application/json"};
 }
 
 /// Made ready for the store: identity, status, defaults, checks, webhooks.
@@ -140,7 +148,7 @@ Outcome<Json> prepare_new(ApiCore& core, Call& call, Json object) {
   if (!text_at(object, {"metadata", "resourceVersion"}).empty()) {
     return bad_request("resourceVersion should not be set on objects to be created");
   }
-  object = stored_form(resource, object);
+  object = stored_form(resource, std::move(object));
   object["kind"] = resource.kind;
   if (resource.has_status && !resource.status_on_create) {
     object.erase("status");
@@ -186,8 +194,8 @@ FieldWriter writer_of(const ApiCore& core, const Call& call) {
 }
 
 /// One patch of any type but apply.
-Outcome<Json> patched(const Call& call, std::string_view type, const Json& patch, const Json& served) {
-  if (type == kMergeType) return apply_merge_patch(served, patch);
+Outcome<Json> patched(const Call& call, std::string_view type, const Json& patch, Json served) {
+  if (type == kMergeType) return apply_merge_patch(std::move(served), patch);
   if (type == kJsonPatchType) return apply_json_patch(served, patch);
   if (type == kStrategicType && !call.resource->custom) return apply_strategic_merge(served, patch);
   return unsupported_media_type(
@@ -232,12 +240,12 @@ kube::Response apply_object(ApiCore& core, Call& call, Json config) {
     auto ready = prepare_new(core, call, *std::move(applied));
     if (!ready) return to_response(ready.failure());
     auto created = store_new(core, call, *std::move(ready));
-    return created ? written(call, 201, *created) : to_response(created.failure());
+    return created ? written(core, call, 201, *created) : to_response(created.failure());
   }
   auto saved = write_object(core, call, part_of(call), [&](const Json& served) {
     return apply_fields(*call.resource, served, config, writer_of(core, call));
   });
-  return saved ? written(call, 200, *saved) : to_response(saved.failure());
+  return saved ? written(core, call, 200, *saved) : to_response(saved.failure());
 }
 
 /// PUT: a precondition of the UID when the body has one, a resourceVersion for custom kinds.
@@ -264,24 +272,21 @@ Outcome<base::Result<Object>> write_once(ApiCore& core, Call& call, Part part, c
   const Object stored = core.store.get(resource.storage, call.key());
   if (!stored) return not_found(resource.group, resource.plural, call.info.name);
   call.uid = text_at(*stored, {"metadata", "uid"});
-  const Json served = served_form(resource, *stored);
-  auto changed = transform(served);
+  auto changed = transform(served_form(resource, *stored));
   if (!changed) return std::move(changed.failure());
-  Json next = stored_form(resource, *changed);
+  Json next = stored_form(resource, *std::move(changed));
   if (Verdict kept = keep_stored_parts(call, *stored, next, part); !kept) return std::move(kept.failure());
   if (is_definition(resource) && part != Part::kStatus) {
     if (Verdict complete = complete_definition(core, next); !complete) return std::move(complete.failure());
   }
   if (Verdict valid = check_object(core, call, stored.get(), next); !valid) return std::move(valid.failure());
-  if (bare_type(call.request.content_type) != kApplyType) track_update(resource, *stored, next, writer_of(core, call));
+  const bool applied = bare_type(call.request.content_type) == kApplyType;
+  if (!applied && core.options.track_fields) track_update(resource, *stored, next, writer_of(core, call));
   if (Verdict allowed = admit(core, call, "update", &next, stored.get()); !allowed) return std::move(allowed.failure());
   if (call.dry_run) return base::Result<Object>(std::make_shared<const Json>(std::move(next)));
-  return core.store.mutate(resource.storage, call.key(),
+  return core.store.update(resource.storage, call.key(),
                            part == Part::kStatus || !is_definition(resource) ? part : Part::kAll,
-                           [&next](Json& object) -> base::Status {
-                             object = next;  // `next` carries the version that was read: mutate() compares it
-                             return base::Done{};
-                           });
+                           std::move(next));  // carries the version that was read, which is compared
 }
 
 }  // namespace
@@ -336,9 +341,9 @@ kube::Response create_object(ApiCore& core, Call& call) {
   if (!body) return to_response(body.failure());
   auto ready = prepare_new(core, call, *std::move(body));
   if (!ready) return to_response(ready.failure());
-  track_update(*call.resource, nullptr, *ready, writer_of(core, call));
+  if (core.options.track_fields) track_update(*call.resource, nullptr, *ready, writer_of(core, call));
   auto created = store_new(core, call, *std::move(ready));
-  return created ? written(call, 201, *created) : to_response(created.failure());
+  return created ? written(core, call, 201, *created) : to_response(created.failure());
 }
 
 kube::Response update_object(ApiCore& core, Call& call) {
@@ -349,7 +354,7 @@ kube::Response update_object(ApiCore& core, Call& call) {
     if (Verdict sound = check_update(call, served, *body); !sound) return std::move(sound.failure());
     return *body;
   });
-  return saved ? written(call, 200, *saved) : to_response(saved.failure());
+  return saved ? written(core, call, 200, *saved) : to_response(saved.failure());
 }
 
 kube::Response patch_object(ApiCore& core, Call& call) {
@@ -363,9 +368,9 @@ kube::Response patch_object(ApiCore& core, Call& call) {
          "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: may not be specified for non-apply patch",
          nullptr});
   }
-  auto saved =
-      write_object(core, call, part_of(call), [&](const Json& served) { return patched(call, type, *body, served); });
-  return saved ? written(call, 200, *saved) : to_response(saved.failure());
+  auto saved = write_object(core, call, part_of(call),
+                            [&](Json served) { return patched(call, type, *body, std::move(served)); });
+  return saved ? written(core, call, 200, *saved) : to_response(saved.failure());
 }
 
 }  // namespace simulator

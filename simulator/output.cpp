@@ -1,5 +1,6 @@
 #include "simulator/output.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -111,12 +112,11 @@ Json served_form(const ServedResource& resource, const Json& stored) {
   return served;
 }
 
-Json stored_form(const ServedResource& resource, const Json& served) {
-  Json stored = served;
-  stored["apiVersion"] = resource.storage.api_version();
-  if (resource.conversion == Conversion::kNone) return stored;
-  for (const auto& [core, events] : kEventFields) rename_member(stored, core, events);
-  return stored;
+Json stored_form(const ServedResource& resource, Json served) {
+  served["apiVersion"] = resource.storage.api_version();
+  if (resource.conversion == Conversion::kNone) return served;
+  for (const auto& [core, events] : kEventFields) rename_member(served, core, events);
+  return served;
 }
 
 std::string encode_object(const ServedResource& resource, const Json& stored, const Output& output) {
@@ -147,10 +147,19 @@ std::string encode_list(const ServedResource& resource, const ListPage& page, co
   return text + "]}\n";
 }
 
-std::string encode_event(const ServedResource& resource, std::string_view type, const Json& stored,
-                         const Output& output) {
-  std::string object = encode_object(resource, stored, output);
-  object.pop_back();
+std::string RecentTexts::encode(const ServedPtr& resource, const Object& stored, const Output& output) {
+  if (output.format != Output::Format::kObject) return encode_object(*resource, *stored, output);
+  const std::scoped_lock lock(mutex_);
+  const auto known = std::ranges::find_if(
+      entries_, [&](const Entry& each) { return each.stored == stored && each.resource == resource; });
+  if (known != entries_.end()) return known->text;
+  Entry& entry = entries_[std::exchange(next_, (next_ + 1) % kKept)];
+  entry = {resource, stored, encode_object(*resource, *stored, output)};
+  return entry.text;
+}
+
+std::string encode_event(std::string_view type, std::string_view object) {
+  object = object.substr(0, object.find_last_not_of('\n') + 1);
   return fmt::format("{{\"type\":\"{}\",\"object\":{}}}", type, object);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,10 +30,29 @@ Outcome<Output> negotiate(std::string_view accept, std::string_view include_obje
 /// The object in the served version: core Events are stored as events.k8s.io/v1, several versions as one.
 api::Json served_form(const ServedResource& resource, const api::Json& stored);
 /// The other way round.
-api::Json stored_form(const ServedResource& resource, const api::Json& served);
+api::Json stored_form(const ServedResource& resource, api::Json served);
 
 /// One object as a response body.
 std::string encode_object(const ServedResource& resource, const api::Json& stored, const Output& output);
+
+/// What was encoded lately: the answer to a write and the events of all watches say the same. Thread-safe.
+class RecentTexts {
+ public:
+  /// encode_object(), or what it returned last time for that resource and that very object.
+  std::string encode(const ServedPtr& resource, const Object& stored, const Output& output);
+
+ private:
+  struct Entry {
+    ServedPtr resource;
+    Object stored;  ///< kept alive, so that its address means it
+    std::string text;
+  };
+  static constexpr std::size_t kKept = 64;
+
+  std::mutex mutex_;
+  std::array<Entry, kKept> entries_;
+  std::size_t next_ = 0;
+};
 
 struct ListPage {
   std::vector<Object> items;
@@ -40,9 +61,8 @@ struct ListPage {
   std::int64_t remaining = 0;
 };
 std::string encode_list(const ServedResource& resource, const ListPage& page, const Output& output);
-/// One line of a watch, without newline. `type` is ADDED, MODIFIED or DELETED.
-std::string encode_event(const ServedResource& resource, std::string_view type, const api::Json& stored,
-                         const Output& output);
+/// One line of a watch, without newline. `type` is ADDED, MODIFIED or DELETED; `object` is an encoded object.
+std::string encode_event(std::string_view type, std::string_view object);
 /// BOOKMARK, and ERROR with a Status.
 std::string encode_bookmark(const ServedResource& resource, std::uint64_t revision, const Output& output);
 std::string encode_error_event(const Failure& failure);

@@ -324,12 +324,11 @@ std::string_view merge_key(std::string_view parent, std::string_view field) {
 
 bool merges_as_set(std::string_view field) { return field == "finalizers" || field == "podCIDRs"; }
 
-Outcome<Json> apply_merge_patch(const Json& object, const Json& patch) {
+Outcome<Json> apply_merge_patch(Json object, const Json& patch) {
   if (!patch.is_object()) return bad_request("the patch is not a JSON object");
   if (is_nested_deeper(patch, kMaxPatchDepth)) return bad_request("the patch is nested too deeply");
-  Json merged = object;
-  merged.merge_patch(patch);
-  return merged;
+  object.merge_patch(patch);
+  return object;
 }
 
 Outcome<Json> apply_json_patch(const Json& object, const Json& patch) {

@@ -10,7 +10,7 @@
 namespace simulator {
 
 /// RFC 7386.
-Outcome<api::Json> apply_merge_patch(const api::Json& object, const api::Json& patch);
+Outcome<api::Json> apply_merge_patch(api::Json object, const api::Json& patch);
 
 /// RFC 6902, as Kubernetes' library does it: at most 10,000 operations, and `replace` of an absent member adds it.
 /// A failing `test` and a path that is not there are 422; a malformed operation is 400.

@@ -146,8 +146,11 @@ void keep_system_metadata(const Json& stored, Json& edited) {
 void keep_other_parts(const Json& stored, Json& edited, Part part) {
   if (part == Part::kMain) carry_over(stored, edited, "status");
   if (part != Part::kStatus) return;
-  Json whole = stored;
-  carry_over(edited, whole, "status");
+  Json whole = Json::object();
+  for (const auto& [name, value] : stored.items()) {
+    if (name != "status") whole[name] = value;
+  }
+  if (const auto status = edited.find("status"); status != edited.end()) whole["status"] = std::move(*status);
   carry_over(edited.at("metadata"), whole["metadata"], "managedFields");
   edited = std::move(whole);
 }
@@ -212,6 +215,7 @@ struct Store::Impl {
   std::vector<Object> list(const kube::ResourceType& type, const std::string& ns);
   std::vector<Object> undo_since(std::uint64_t revision, const kube::ResourceType& type, const std::string& ns,
                                  std::vector<Object> now);
+  base::Result<Object> write(const kube::ResourceType& type, Objects::iterator at, Part part, Json edited);
   Object commit(const kube::ResourceType& type, Objects::iterator at, Json edited);
   Object start_termination(const kube::ResourceType& type, Objects::iterator at, std::int64_t grace);
   Object continue_termination(const kube::ResourceType& type, Objects::iterator at, std::optional<std::int64_t> asked);
@@ -260,6 +264,25 @@ std::vector<Object> Store::Impl::undo_since(std::uint64_t revision, const kube::
   found.reserve(then.size());
   for (auto& [key, object] : then) found.push_back(std::move(object));
   return found;
+}
+
+/// An edited copy is stored, as far as `part` allows.
+base::Result<Object> Store::Impl::write(const kube::ResourceType& type, Objects::iterator at, Part part, Json edited) {
+  const ObjectKey& key = at->first;
+  const Object stored = at->second;
+  if (!edited.is_object() || !edited["metadata"].is_object()) return base::invalid("metadata: an object is required");
+
+  const std::string version = text_at(edited, {"metadata", "resourceVersion"});
+  if (!version.empty() && version != text_at(*stored, {"metadata", "resourceVersion"})) return stale_write(type, key);
+  const std::string uid = text_at(edited, {"metadata", "uid"});
+  if (!uid.empty() && uid != text_at(*stored, {"metadata", "uid"})) {
+    return base::invalid(fmt::format("metadata.uid: Invalid value: \"{}\": field is immutable", uid));
+  }
+  keep_system_metadata(*stored, edited);
+  keep_other_parts(*stored, edited, part);
+  edited["apiVersion"] = stored->at("apiVersion");
+  edited["kind"] = stored->at("kind");
+  return commit(type, at, std::move(edited));
 }
 
 Object Store::Impl::commit(const kube::ResourceType& type, Objects::iterator at, Json edited) {
@@ -356,23 +379,16 @@ base::Result<Object> Store::mutate(const kube::ResourceType& type, const ObjectK
   const std::scoped_lock lock(impl_->mutex);
   const auto found = impl_->find(type, key);
   if (!found) return missing_in_store(type, key);
-  const Objects::iterator at = *found;
-  const Object stored = at->second;
-  Json edited = *stored;
+  Json edited = *(*found)->second;
   if (base::Status changed = change(edited); !changed) return std::move(changed).error();
-  if (!edited.is_object() || !edited["metadata"].is_object()) return base::invalid("metadata: an object is required");
+  return impl_->write(type, *found, part, std::move(edited));
+}
 
-  const std::string version = text_at(edited, {"metadata", "resourceVersion"});
-  if (!version.empty() && version != text_at(*stored, {"metadata", "resourceVersion"})) return stale_write(type, key);
-  const std::string uid = text_at(edited, {"metadata", "uid"});
-  if (!uid.empty() && uid != text_at(*stored, {"metadata", "uid"})) {
-    return base::invalid(fmt::format("metadata.uid: Invalid value: \"{}\": field is immutable", uid));
-  }
-  keep_system_metadata(*stored, edited);
-  keep_other_parts(*stored, edited, part);
-  edited["apiVersion"] = stored->at("apiVersion");
-  edited["kind"] = stored->at("kind");
-  return impl_->commit(type, at, std::move(edited));
+base::Result<Object> Store::update(const kube::ResourceType& type, const ObjectKey& key, Part part, Json object) {
+  const std::scoped_lock lock(impl_->mutex);
+  const auto found = impl_->find(type, key);
+  if (!found) return missing_in_store(type, key);
+  return impl_->write(type, *found, part, std::move(object));
 }
 
 base::Result<Object> Store::remove(const kube::ResourceType& type, const ObjectKey& key, const Preconditions& expected,

@@ -77,6 +77,9 @@ class Store {
   base::Result<Object> mutate(const kube::ResourceType& type, const api::ObjectKey& key, Part part,
                               const std::function<base::Status(api::Json& object)>& change);
 
+  /// The same with the edited copy given: nothing is read, the resourceVersion that `object` carries is compared.
+  base::Result<Object> update(const kube::ResourceType& type, const api::ObjectKey& key, Part part, api::Json object);
+
   /// Graceful deletion: pods with a node get deletionTimestamp = now + grace and stay until grace 0 (the kubelet's
   /// word); objects with finalizers get a deletionTimestamp and stay; others go at once. kConflict on failed
   /// preconditions, with Kubernetes' messages. Returns the object as it is after the call.

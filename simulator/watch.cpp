@@ -36,7 +36,7 @@ class Watch final : public kube::WatchStream {
   /// The objects that a watch without resourceVersion begins with.
   void begin_with(const Listing& listing) {
     for (const Object& object : listing.items) {
-      if (in_scope(text_at(*object, {"metadata", "namespace"})) && selection_.matches(*object)) push("ADDED", *object);
+      if (in_scope(text_at(*object, {"metadata", "namespace"})) && selection_.matches(*object)) push("ADDED", object);
     }
   }
 
@@ -66,9 +66,9 @@ class Watch final : public kube::WatchStream {
   bool in_scope(const std::string& ns) const { return ns_.empty() || ns == ns_; }
   FaultSubject subject() const { return {"watch", resource_->plural, "", user_}; }
 
-  void push(std::string_view type, const Json& object) {
+  void push(std::string_view type, const Object& object) {
     output_.now = core_.store.clock().now();
-    pending_.push_back(encode_event(*resource_, type, object, output_));
+    pending_.push_back(encode_event(type, core_.texts.encode(resource_, object, output_)));
   }
 
   void fill(std::uint64_t revision) {
@@ -109,7 +109,7 @@ class Watch final : public kube::WatchStream {
     if (!was && !is) return;
     suffer(core_.faults.strike_watch(subject(), true));
     if (ended_ || stalled_) return;
-    push(is ? (was ? "MODIFIED" : "ADDED") : "DELETED", *change.object);
+    push(is ? (was ? "MODIFIED" : "ADDED") : "DELETED", change.object);
   }
 
   void suffer(std::optional<FaultEffect> effect) {

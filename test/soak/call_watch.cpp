@@ -58,13 +58,12 @@ std::optional<kube::ResourceType> type_of(const simulator::RequestInfo& info) {
 
 }  // namespace
 
-std::vector<CallWatch::Open> CallWatch::open_intents(const std::string& ns) const {
+std::vector<CallWatch::Open> CallWatch::open_intents(const std::string& ns) {
   std::vector<Open> open;
   for (const auto& object : server_.store().list(kube::kEvacuations, ns)) {
-    auto evacuation = api::decode_evacuation(*object);
+    const auto& evacuation = evacuations_.of(object);
     if (!evacuation || !evacuation->status.intent || evacuation->status.intent->resolved) continue;
-    const std::string token = evacuation->status.intent->token;
-    open.push_back({*std::move(evacuation), token});
+    open.push_back({&*evacuation, evacuation->status.intent->token});
   }
   return open;
 }
@@ -104,7 +103,7 @@ void CallWatch::check_intent(Call& call) {
   }
   if (!tells && open.size() == 1) call.token = open.front().token;
   const bool dry =
-      std::ranges::all_of(open, [&](const Open& each) { return !fits(each) || each.evacuation.spec.dry_run; });
+      std::ranges::all_of(open, [&](const Open& each) { return !fits(each) || each.evacuation->spec.dry_run; });
   if (dry && !is_dry(call.info, call.body)) report_("I17: a real call for a dry run: " + what);
 }
 
@@ -116,10 +115,10 @@ void CallWatch::check_eviction(const Call& call) {
   std::string by;
   for (const Open& each : open_intents(call.info.ns)) {
     if (each.token != call.token) continue;
-    by = each.evacuation.status.evictor;
-    if (each.evacuation.status.intent->action != "PostEviction")
-      report_(fmt::format("I3: pod {} is evicted on the intent {}", name, each.evacuation.status.intent->action));
-    if (each.evacuation.spec.pod_ref.uid.value != uid) report_("I8: another UID, token " + call.token);
+    by = each.evacuation->status.evictor;
+    if (each.evacuation->status.intent->action != "PostEviction")
+      report_(fmt::format("I3: pod {} is evicted on the intent {}", name, each.evacuation->status.intent->action));
+    if (each.evacuation->spec.pod_ref.uid.value != uid) report_("I8: another UID, token " + call.token);
   }
   const auto pod = server_.store().get(kube::kPods, {call.info.ns, name});
   if (!pod || is_dry(call.info, call.body) || text_at(*pod, {"metadata", "uid"}) != uid) return;
@@ -162,7 +161,7 @@ void CallWatch::before_service(const kube::Request& request) {
   const auto intended = std::ranges::find(open, token, &Open::token);
   if (intended == open.end()) {
     report_(fmt::format("I3: {} {} without a durable unresolved intent", request.method, request.path));
-  } else if (intended->evacuation.spec.dry_run) {
+  } else if (intended->evacuation->spec.dry_run) {
     report_("I17: a dry run reaches the service, token " + token);
   }
 }

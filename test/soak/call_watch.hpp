@@ -12,6 +12,7 @@
 #include "kube/transport.hpp"
 #include "simulator/api_server.hpp"
 #include "simulator/request_info.hpp"
+#include "test/soak/decoded.hpp"
 
 namespace soak {
 
@@ -21,8 +22,9 @@ class CallWatch {
  public:
   using Report = std::function<void(const std::string&)>;
 
-  /// `server` must outlive it; `report` hears of each violation.
-  CallWatch(simulator::ApiServer& server, Report report) : server_(server), report_(std::move(report)) {}
+  /// `server` and `evacuations` must outlive it; `report` hears of each violation.
+  CallWatch(simulator::ApiServer& server, Decoded<api::Evacuation>& evacuations, Report report)
+      : server_(server), evacuations_(evacuations), report_(std::move(report)) {}
 
   /// Right before a call of ours reaches the API server, and right after.
   void before(const kube::Request& request);
@@ -40,17 +42,18 @@ class CallWatch {
     simulator::Object before;  ///< the object that it is about
   };
   struct Open {
-    api::Evacuation evacuation;
+    const api::Evacuation* evacuation;
     std::string token;
   };
 
-  std::vector<Open> open_intents(const std::string& ns) const;
+  std::vector<Open> open_intents(const std::string& ns);
   simulator::Object object_of(const simulator::RequestInfo& info, const api::Json& body) const;
   void check_intent(Call& call);
   void check_eviction(const Call& call);
   void effect(const std::string& token, const std::string& what);
 
   simulator::ApiServer& server_;
+  Decoded<api::Evacuation>& evacuations_;
   const Report report_;
   std::optional<Call> call_;
   std::map<std::pair<std::string, std::string>, int> effects_;  ///< by token and kind

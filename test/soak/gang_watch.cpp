@@ -13,6 +13,7 @@ namespace soak {
 namespace {
 
 using api::EvacuationPhase;
+using api::Json;
 
 /// Caches may lag behind while the server misbehaves: who came so shortly before the gang began is not held against it.
 constexpr base::minutes kMayBeUnseen{10};
@@ -44,14 +45,17 @@ bool same_gang(const api::Evacuation& own, const api::Evacuation& other) {
 
 }  // namespace
 
+GangWatch::GangWatch(simulator::Store& store, Report report)
+    : store_(store), pods_([](const Json& pod) { return api::decode_pod(pod.dump()); }), report_(std::move(report)) {}
+
 /// Pods of the gang that are on a node and not on their way out, as they are at this moment.
-std::vector<GangWatch::Member> GangWatch::others_of(const api::Evacuation& own, const Evacuations& all) const {
+std::vector<GangWatch::Member> GangWatch::others_of(const api::Evacuation& own, const Evacuations& all) {
   std::vector<Member> others;
   for (const auto& object : store_.list(kube::kPods, own.meta.ns)) {
-    const auto pod = api::decode_pod(object->dump());
+    const auto& pod = pods_.of(object);
     if (!pod || pod->meta.uid == own.spec.pod_ref.uid.value || !api::counts_in_gang(*pod)) continue;
     const auto gang = api::gang_of(*pod);
-    Member member{nullptr, *pod, gang ? gang->order : 0};
+    Member member{nullptr, &*pod, gang ? gang->order : 0};
     for (const auto& [uid, each] : all) {
       if (each.spec.pod_ref.uid.value != pod->meta.uid || each.spec.dry_run) continue;
       if (!controllers::counts_for_gang(own, each)) continue;
@@ -83,11 +87,11 @@ void GangWatch::check(const api::Evacuation& now, const Evacuations& all) {
 void GangWatch::check_votes(const api::Evacuation& own, const std::vector<Member>& others) {
   const base::TimePoint begun = own.status.started_at.value_or(own.meta.creation_timestamp);
   for (const Member& each : others) {
-    const bool may_be_unseen = each.pod.meta.creation_timestamp > begun - kMayBeUnseen;
+    const bool may_be_unseen = each.pod->meta.creation_timestamp > begun - kMayBeUnseen;
     if (!each.evacuation) {
       if (!may_be_unseen)
         report_(fmt::format("gang {}: {} leaves, but nobody asked {} to", own.status.group, own.meta.name,
-                            each.pod.meta.name));
+                            each.pod->meta.name));
     } else if (!has_voted(*each.evacuation) && !has_left(*each.evacuation)) {
       report_(fmt::format("gang {}: {} leaves while {} is {} ({}) and has not voted", own.status.group, own.meta.name,
                           each.evacuation->meta.name, api::to_string(each.evacuation->status.phase),
@@ -98,8 +102,7 @@ void GangWatch::check_votes(const api::Evacuation& own, const std::vector<Member
 
 void GangWatch::check_order(const api::Evacuation& own, const std::vector<Member>& others) {
   const auto pod = store_.get(kube::kPods, {own.meta.ns, own.spec.pod_ref.name});
-  const auto decoded = pod ? api::decode_pod(pod->dump()) : base::Result<api::Pod>(base::invalid("no pod"));
-  const auto gang = decoded ? api::gang_of(*decoded) : std::nullopt;
+  const auto gang = pod && pods_.of(pod) ? api::gang_of(*pods_.of(pod)) : std::nullopt;
   if (!gang) return;
   for (const Member& each : others) {
     if (!each.evacuation || each.order >= gang->order) continue;

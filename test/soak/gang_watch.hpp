@@ -9,6 +9,7 @@
 #include "api/evacuation.hpp"
 #include "api/gang.hpp"
 #include "simulator/store.hpp"
+#include "test/soak/decoded.hpp"
 
 namespace soak {
 
@@ -19,7 +20,7 @@ class GangWatch {
   using Report = std::function<void(const std::string&)>;
   using Evacuations = std::map<std::string, api::Evacuation>;  ///< by uid
 
-  GangWatch(simulator::Store& store, Report report) : store_(store), report_(std::move(report)) {}
+  GangWatch(simulator::Store& store, Report report);
 
   /// After a change of `now`; `all` is everything that is stored at this moment.
   void check(const api::Evacuation& now, const Evacuations& all);
@@ -27,16 +28,17 @@ class GangWatch {
  private:
   struct Member {
     const api::Evacuation* evacuation = nullptr;  ///< the one that counts; nullptr: nobody asked
-    api::Pod pod;
+    const api::Pod* pod = nullptr;
     std::int32_t order = 0;
   };
 
-  std::vector<Member> others_of(const api::Evacuation& own, const Evacuations& all) const;
+  std::vector<Member> others_of(const api::Evacuation& own, const Evacuations& all);
   bool left_before(const api::Evacuation& own, const Evacuations& all) const;
   void check_votes(const api::Evacuation& own, const std::vector<Member>& others);
   void check_order(const api::Evacuation& own, const std::vector<Member>& others);
 
   simulator::Store& store_;
+  Decoded<api::Pod> pods_;
   const Report report_;
   std::set<std::string> leaving_;  ///< uids of Evacuations that passed the gate
   std::set<std::string> called_;   ///< … whose call was made

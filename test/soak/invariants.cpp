@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "api/well_known.hpp"
 #include "test/soak/replica.hpp"
@@ -47,36 +48,47 @@ bool pod_is_there(const simulator::Store& store, const api::Evacuation& evacuati
 
 Invariants::Invariants(simulator::ApiServer& server)
     : server_(server),
-      calls_(server, [this](const std::string& what) { violated(what); }),
+      evacuations_([](const Json& object) { return api::decode_evacuation(object); }),
+      calls_(server, evacuations_, [this](const std::string& what) { violated(what); }),
       gangs_(server.store(), [this](const std::string& what) { violated(what); }) {}
 
 void Invariants::violated(const std::string& what) {
   if (violations_.size() < kEnoughViolations) violations_.push_back(what);
 }
 
+/// Checks each Evacuation that is new or changed; returns their UIDs.
+std::vector<std::string> Invariants::take_in(const std::vector<simulator::Object>& stored) {
+  std::vector<std::string> changed;
+  for (const auto& object : stored) {
+    const auto& evacuation = evacuations_.of(object);
+    if (!checked_.insert(object.get()).second) continue;
+    if (!evacuation) {
+      violated("an Evacuation became unreadable: " + evacuation.error().message);
+      continue;
+    }
+    check_change(*evacuation);
+    latest_[evacuation->meta.uid] = *evacuation;
+    changed.push_back(evacuation->meta.uid);
+  }
+  return changed;
+}
+
+/// An Evacuation that is deleted takes nothing but away from what these limits count: only changed ones matter.
 void Invariants::check() {
+  const std::uint64_t revision = server_.store().revision();
+  if (std::exchange(checked_at_, revision) == revision) return;
+  const auto stored = server_.store().list(kube::kEvacuations);
+  const auto changed = take_in(stored);
+  if (changed.empty()) return;
   Holders holders;
   std::map<std::string, std::string> acting;  // pod uid → Evacuation
-  std::vector<std::string> changed;
-  for (const auto& object : server_.store().list(kube::kEvacuations)) {
-    const std::string uid = (*object)["metadata"].value("uid", "");
-    const std::string version = (*object)["metadata"].value("resourceVersion", "");
-    if (known_[uid].version != version) {
-      auto evacuation = api::decode_evacuation(*object);
-      if (!evacuation) {
-        violated("an Evacuation became unreadable: " + evacuation.error().message);
-        continue;
-      }
-      check_change(*evacuation);
-      latest_[uid] = *std::move(evacuation);
-      known_[uid].version = version;
-      changed.push_back(uid);
-    }
-    const api::Evacuation& evacuation = latest_[uid];
-    count(evacuation, holders);
-    if (evacuation.status.attempt == 0 || api::is_terminal(evacuation.status.phase)) continue;
-    const auto [other, alone] = acting.emplace(evacuation.spec.pod_ref.uid.value, evacuation.meta.name);
-    if (!alone) violated(fmt::format("I1: {} and {} act on one pod", other->second, evacuation.meta.name));
+  for (const auto& object : stored) {
+    const auto& evacuation = evacuations_.of(object);
+    if (!evacuation) continue;
+    count(*evacuation, holders);
+    if (evacuation->status.attempt == 0 || api::is_terminal(evacuation->status.phase)) continue;
+    const auto [other, alone] = acting.emplace(evacuation->spec.pod_ref.uid.value, evacuation->meta.name);
+    if (!alone) violated(fmt::format("I1: {} and {} act on one pod", other->second, evacuation->meta.name));
   }
   check_limits(holders);
   for (const std::string& uid : changed) gangs_.check(latest_[uid], latest_);

@@ -3,12 +3,14 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "api/evacuation.hpp"
 #include "controllers/operator_config.hpp"
 #include "simulator/api_server.hpp"
 #include "test/soak/call_watch.hpp"
+#include "test/soak/decoded.hpp"
 #include "test/soak/gang_watch.hpp"
 
 namespace soak {
@@ -19,7 +21,7 @@ class Invariants {
  public:
   explicit Invariants(simulator::ApiServer& server);
 
-  /// Looks at all that is stored now.
+  /// Looks at what is stored now, as far as it has changed since the last look.
   void check();
   CallWatch& calls() { return calls_; }
   /// A person decided how many pods that Deployment has.
@@ -33,7 +35,6 @@ class Invariants {
 
  private:
   struct Known {
-    std::string version;
     api::EvacuationPhase phase = api::EvacuationPhase::kPending;
     std::int32_t attempt = 0;
     bool stuck = false;                  ///< what it began was not taken back
@@ -47,6 +48,7 @@ class Invariants {
   };
 
   void violated(const std::string& what);
+  std::vector<std::string> take_in(const std::vector<simulator::Object>& stored);
   void check_change(const api::Evacuation& evacuation);
   void check_words(const api::Evacuation& evacuation, const Known& before);
   void check_stuck(const api::Evacuation& evacuation, Known& known);
@@ -59,6 +61,9 @@ class Invariants {
   void check_requests();
 
   simulator::ApiServer& server_;
+  Decoded<api::Evacuation> evacuations_;
+  std::unordered_set<const api::Json*> checked_;  ///< versions that evacuations_ keeps
+  std::uint64_t checked_at_ = 0;                  ///< revision of the store
   const controllers::OperatorConfig config_;
   std::map<std::string, Known> known_;  // by uid
   std::map<std::string, api::Evacuation> latest_;

@@ -22,7 +22,9 @@ constexpr int kMaxRounds = 3000;
 World::World(std::uint64_t seed, std::function<void(const std::string&)> tell)
     : dice_(seed), tell_(std::move(tell)), clock_(kNoon) {
   cluster_ = std::make_unique<simulator::Cluster>(clock_, simulator::ClusterOptions{.seed = seed});
-  server_ = std::make_unique<simulator::ApiServer>(cluster_->store(), simulator::ApiServerOptions{.seed = seed});
+  // Nobody applies, nobody reads field managers.
+  server_ = std::make_unique<simulator::ApiServer>(cluster_->store(),
+                                                   simulator::ApiServerOptions{.seed = seed, .track_fields = false});
   invariants_ = std::make_unique<Invariants>(*server_);
   mover_ = std::make_unique<Mover>(clock_);
   mover_->before_each_call = [this](const kube::Request& request) {
