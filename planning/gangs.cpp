@@ -81,6 +81,12 @@ bool GangTrial::member_may_go(const Gangs::Members& gang, PodIndex pod, const Ke
   return true;
 }
 
+std::string GangTrial::why_nowhere(const std::string& pod, const Landing& landing) const {
+  if (!landing.rival) return "no node has room for " + pod + " once the others are placed";
+  return fmt::format("the scheduler would put {} on {}, where that does not help", pod,
+                     world_.cluster.node(*landing.rival).meta.name);
+}
+
 /// More than the policy lets leave at the same time would wait for ever.
 bool GangTrial::within_in_flight(const Gangs::Members& gang, const std::vector<PodIndex>& leaving) {
   const api::InFlightLimits& in_flight = world_.spec.limits.in_flight;
@@ -117,11 +123,12 @@ std::optional<std::vector<GangTrial::Move>> GangTrial::run(const Gangs::Members&
     }
     std::optional<NodeIndex> to;
     if (has_replacement(world_.cluster.pod(pod))) {
-      to = predictor.predict(overlay_, pod, goal_of(pod));
-      if (!to) {
-        stays("GroupDoesNotFit", gang, "no node has room for " + name + " once the others are placed");
+      const Landing landing = predictor.predict(overlay_, pod, goal_of(pod));
+      if (!landing.node) {
+        stays("GroupDoesNotFit", gang, why_nowhere(name, landing));
         return std::nullopt;
       }
+      to = landing.node;
       overlay_.move(pod, *to);
     }
     moves.push_back({pod, to});

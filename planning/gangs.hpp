@@ -78,6 +78,7 @@ class GangTrial {
  private:
   bool member_may_go(const Gangs::Members& gang, scheduling::PodIndex pod, const Kept& kept);
   bool within_in_flight(const Gangs::Members& gang, const std::vector<scheduling::PodIndex>& leaving);
+  std::string why_nowhere(const std::string& pod, const Landing& landing) const;
   bool stays(std::string_view reason, const Gangs::Members& gang, std::string why);
 
   const World world_;

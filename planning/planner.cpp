@@ -25,6 +25,14 @@ using scheduling::PodIndex;
 using scheduling::Refusal;
 using strategies::Verdict;
 
+/// HighNodeUtilization is for clusters whose scheduler packs: with one that spreads it would empty nodes for ever.
+scheduling::NodeScoring assumed_scoring(const api::DeschedulerPolicySpec& spec) {
+  using enum scheduling::NodeScoring;
+  const bool packs =
+      std::ranges::find(spec.strategies, "HighNodeUtilization", &api::StrategyChoice::name) != spec.strategies.end();
+  return packs ? kMostAllocated : kLeastAllocated;
+}
+
 /// Takes the nominations of one cycle and makes the plan of them.
 class PlanSink final : public strategies::NominationSink {
  public:
@@ -40,7 +48,7 @@ class PlanSink final : public strategies::NominationSink {
                                                                                 : std::nullopt),
         budgets_(input.cluster),
         limits_(input.spec.limits.per_cycle),
-        predictor_(input.cluster),
+        predictor_(input.cluster, assumed_scoring(input.spec)),
         migrating_(input.cluster),
         gangs_(input.cluster),
         forbidden_(input.forbidden.begin(), input.forbidden.end()) {
@@ -85,7 +93,7 @@ class PlanSink final : public strategies::NominationSink {
     const auto astray = std::ranges::find_if(pods, is_astray);
     if (astray == pods.end()) return Verdict::kAccepted;
     roll_back(before);
-    return refuse(*astray, nowhere(goal), Verdict::kRefused);
+    return refuse(*astray, nowhere(goal, {}), Verdict::kRefused);
   }
   void refused(PodIndex pod, const Refusal& refusal) override { refuse(pod, refusal, Verdict::kRefused); }
 
@@ -123,10 +131,11 @@ class PlanSink final : public strategies::NominationSink {
     if (input_.options.spend_pdbs) {
       if (const auto refusal = budgets_.refusal(pod)) return refuse(pod, *refusal, Verdict::kRefused);
     }
-    const auto to = relocate(pod, goal);
+    const Landing landing = relocate(pod, goal);
+    const auto to = landing.node;
     if (!to && has_replacement(cluster_.pod(pod)) && input_.spec.compatibility != api::Compatibility::kUpstream) {
       restore(pod);
-      return refuse(pod, nowhere(goal), Verdict::kRefused);
+      return refuse(pod, nowhere(goal, landing), Verdict::kRefused);
     }
     if (input_.options.spend_pdbs) budgets_.spend(pod);
     limits_.count(from, cluster_.namespace_of(pod));
@@ -134,7 +143,12 @@ class PlanSink final : public strategies::NominationSink {
     return Verdict::kAccepted;
   }
 
-  static Refusal nowhere(const strategies::Goal& goal) {
+  Refusal nowhere(const strategies::Goal& goal, const Landing& landing) const {
+    if (landing.rival) {
+      return {"SchedulerDisagrees",
+              "it would leave, but the scheduler would put its replacement on {subject}, where that does not help",
+              cluster_.node(*landing.rival).meta.name};
+    }
     if (goal) return {"NowhereBetter", "it would leave, but no node that would help has room for its replacement"};
     return {"NowhereToGo", "it would leave, but its replacement fits on no node"};
   }
@@ -193,12 +207,12 @@ class PlanSink final : public strategies::NominationSink {
   }
 
   /// Takes the pod off its node and holds the place where its replacement is expected.
-  std::optional<NodeIndex> relocate(PodIndex pod, const strategies::Goal& goal = {}) {
+  Landing relocate(PodIndex pod, const strategies::Goal& goal = {}) {
     leave(pod);
-    if (!has_replacement(cluster_.pod(pod))) return std::nullopt;
-    const auto to = predictor_.predict(outcome(), pod, goal);
-    if (to) arrive(pod, *to);
-    return to;
+    if (!has_replacement(cluster_.pod(pod))) return {};
+    const Landing landing = predictor_.predict(outcome(), pod, goal);
+    if (landing.node) arrive(pod, *landing.node);
+    return landing;
   }
 
   void record(PodIndex pod, NodeIndex from, std::optional<NodeIndex> to, std::string_view reason) {

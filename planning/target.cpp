@@ -2,34 +2,22 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
+#include <utility>
 
-#include "scheduling/predicates.hpp"
+#include "scheduling/preferences.hpp"
 
 namespace planning {
 namespace {
 
 using scheduling::NodeIndex;
+using scheduling::Preferences;
+using scheduling::ResourceScores;
 
-std::vector<double> percent_per_unit(const std::vector<std::int64_t>& allocatable) {
-  std::vector<double> factors;
-  factors.reserve(allocatable.size());
-  for (const std::int64_t amount : allocatable) factors.push_back(amount > 0 ? 100.0 / static_cast<double>(amount) : 0);
-  return factors;
-}
-
-/// Whole percents, as the scheduler scores. A node that is overcommitted already has none.
-std::int32_t free_percent(std::int64_t free, double percent_per_unit) {
-  return free <= 0 ? 0
-                   : static_cast<std::int32_t>(std::min(static_cast<double>(free) * percent_per_unit + 1e-9, 100.0));
-}
-
-/// What would be free of one resource with the pod on the node.
-std::int64_t left(const scheduling::Overlay& cluster, NodeIndex node, scheduling::ResourceIndex resource,
-                  std::int64_t wanted) {
-  using scheduling::saturating_subtract;
-  const std::int64_t all = cluster.base().allocatable().column(resource)[node];
-  return saturating_subtract(saturating_subtract(all, cluster.used().column(resource)[node]), wanted);
-}
+// Above Preferences::kExactNodes nodes, so that a move stays cheap:
+constexpr std::size_t kMostTies = 100;        // nodes with as much room as the favourite that are looked at
+constexpr std::size_t kMostDoubtful = 300;    // nodes with more room, but not the best otherwise
+constexpr std::size_t kMostCandidates = 100;  // nodes that are compared in full
 
 /// memchr, because std::find looks at one byte after the other.
 const std::uint8_t* next_with(int score, const std::uint8_t* first, const std::uint8_t* last) {
@@ -38,26 +26,113 @@ const std::uint8_t* next_with(int score, const std::uint8_t* first, const std::u
   return at == nullptr ? last : static_cast<const std::uint8_t*>(at);
 }
 
+/// One pod's choice among the nodes of a ranking.
+class Choice {
+ public:
+  Choice(const TargetPredictor::Ranking& ranking, const scheduling::FitQuery& query, const strategies::Goal& goal)
+      : ranking_(ranking),
+        query_(query),
+        goal_(goal),
+        preferences_(query),
+        pods_(query.cluster().used().column(scheduling::kPodsIndex)),
+        is_exact_(ranking.score.size() <= Preferences::kExactNodes) {}
+
+  Landing make() const {
+    if (const auto landing = obvious()) return *landing;
+    return compare_all();
+  }
+
+ private:
+  /// Calls `each` with the nodes, most room first, then by name, until it says false.
+  template <typename F>
+  void for_each_by_room(F&& each) const {
+    const std::uint8_t* const first = ranking_.score.data();
+    const std::uint8_t* const last = first + ranking_.score.size();
+    for (int score = ResourceScores::kBest; score >= 0; --score) {
+      if (ranking_.with_score[score] == 0) continue;
+      for (const std::uint8_t* at = next_with(score, first, last); at != last; at = next_with(score, at + 1, last)) {
+        if (!each(static_cast<NodeIndex>(at - first), score)) return;
+      }
+    }
+  }
+
+  bool helps(NodeIndex node) const { return !goal_ || goal_(node); }
+  auto rank(NodeIndex node) const { return std::make_tuple(pods_[node], node); }
+
+  /// A node with nothing left to wish is the favourite if no other has more room, or loses more otherwise than it has
+  /// more room. nullopt: it takes a closer look.
+  std::optional<Landing> obvious() const {
+    Landing landing;
+    int room = -1;
+    std::size_t ties = 0;
+    std::vector<std::pair<NodeIndex, int>> doubtful;
+    for_each_by_room([&](NodeIndex node, int score) {
+      if (score < room) return false;
+      if (!preferences_.is_best(node)) {
+        if (is_exact_ || score != room) doubtful.emplace_back(node, score);
+        return is_exact_ || doubtful.size() < kMostDoubtful;
+      }
+      consider(node, landing);
+      if (landing.node || landing.rival) room = score;
+      return room < 0 || is_exact_ || ++ties < kMostTies;
+    });
+    if (room < 0) return std::nullopt;
+    const auto may_outdo = [&](const auto& each) {
+      const auto& [node, score] = each;
+      return score - preferences_.least_loss(node) >= room && (is_exact_ || !helps(node)) && query_.fits(node);
+    };
+    if (std::ranges::any_of(doubtful, may_outdo)) return std::nullopt;
+    if (landing.rival) landing.node.reset();
+    return landing;
+  }
+
+  /// `node` is as good as what the landing has already.
+  void consider(NodeIndex node, Landing& landing) const {
+    if (!helps(node)) {
+      if (!landing.rival && query_.fits(node)) landing.rival = node;
+    } else if ((!landing.node || rank(node) < rank(*landing.node)) && query_.fits(node)) {
+      landing.node = node;
+    }
+  }
+
+  Landing compare_all() const {
+    std::vector<NodeIndex> nodes;
+    std::vector<int> room;
+    bool some_help = false;
+    for_each_by_room([&](NodeIndex node, int score) {
+      const bool is_full = !is_exact_ && nodes.size() >= kMostCandidates;
+      if (is_full && !helps(node)) return true;
+      if (!query_.fits(node)) return true;
+      nodes.push_back(node);
+      room.push_back(score);
+      some_help = some_help || helps(node);
+      return is_exact_ || nodes.size() < kMostCandidates || !some_help;
+    });
+    Landing landing;
+    if (!some_help) return landing;
+    for (const NodeIndex node : scheduling::favourites(preferences_, nodes, room)) {
+      std::optional<NodeIndex>& place = helps(node) ? landing.node : landing.rival;
+      if (!place || rank(node) < rank(*place)) place = node;
+    }
+    if (landing.rival) landing.node.reset();
+    return landing;
+  }
+
+  const TargetPredictor::Ranking& ranking_;
+  const scheduling::FitQuery& query_;
+  const strategies::Goal& goal_;
+  const Preferences preferences_;
+  const std::vector<std::int64_t>& pods_;  ///< by node
+  const bool is_exact_;
+};
+
 }  // namespace
 
-TargetPredictor::TargetPredictor(const scheduling::ClusterSnapshot& cluster)
-    : percent_per_cpu_(percent_per_unit(cluster.allocatable().column(scheduling::kCpuIndex))),
-      percent_per_memory_(percent_per_unit(cluster.allocatable().column(scheduling::kMemoryIndex))) {}
-
-/// Looks at cpu, memory and one more pod only: cheap, and it leaves few for the predicates.
-std::uint8_t TargetPredictor::score(const scheduling::Overlay& cluster, const scheduling::RequestSet& requests,
-                                    NodeIndex node) const {
-  const std::int64_t cpu = scheduling::amount_of(requests, scheduling::kCpuIndex);
-  const std::int64_t memory = scheduling::amount_of(requests, scheduling::kMemoryIndex);
-  const std::int64_t cpu_left = left(cluster, node, scheduling::kCpuIndex, cpu);
-  const std::int64_t memory_left = left(cluster, node, scheduling::kMemoryIndex, memory);
-  if ((cpu > 0 && cpu_left < 0) || (memory > 0 && memory_left < 0)) return kNoRoom;
-  if (left(cluster, node, scheduling::kPodsIndex, 1000) < 0) return kNoRoom;
-  return static_cast<std::uint8_t>(
-      (free_percent(cpu_left, percent_per_cpu_[node]) + free_percent(memory_left, percent_per_memory_[node])) / 2);
-}
+TargetPredictor::TargetPredictor(const scheduling::ClusterSnapshot& cluster, scheduling::NodeScoring scoring)
+    : scores_(cluster, scoring) {}
 
 TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::Overlay& cluster, scheduling::PodIndex pod) {
+  constexpr std::uint8_t kNoRoom = ResourceScores::kNoRoom;
   const std::uint32_t set = cluster.base().request_set_of(pod);
   if (rankings_.size() >= kMostRankings && !rankings_.contains(set)) rankings_.clear();
   const auto& requests = cluster.base().requests(pod);
@@ -68,7 +143,7 @@ TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::Overlay&
     ranking.score.resize(nodes);
     ranking.with_score.fill(0);
     for (NodeIndex node = 0; node < nodes; ++node) {
-      const std::uint8_t now = ranking.score[node] = score(cluster, requests, node);
+      const std::uint8_t now = ranking.score[node] = scores_.score(cluster, requests, node);
       if (now != kNoRoom) ++ranking.with_score[now];
     }
     ranking.seen = changes.size();
@@ -76,26 +151,17 @@ TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::Overlay&
   for (; ranking.seen < changes.size(); ++ranking.seen) {
     std::uint8_t& known = ranking.score[changes[ranking.seen]];
     if (known != kNoRoom) --ranking.with_score[known];
-    known = score(cluster, requests, changes[ranking.seen]);
+    known = scores_.score(cluster, requests, changes[ranking.seen]);
     if (known != kNoRoom) ++ranking.with_score[known];
   }
   return ranking;
 }
 
-std::optional<NodeIndex> TargetPredictor::predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
-                                                  const strategies::Goal& goal) {
+Landing TargetPredictor::predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+                                 const strategies::Goal& goal) {
   const Ranking& ranking = ranking_of(cluster, pod);
-  const std::uint8_t* const first = ranking.score.data();
-  const std::uint8_t* const last = first + ranking.score.size();
   const scheduling::FitQuery query(cluster, pod, scheduling::FitLevel::kScheduler);
-  for (int score = kBestScore; score >= 0; --score) {
-    if (ranking.with_score[score] == 0) continue;
-    for (const std::uint8_t* at = next_with(score, first, last); at != last; at = next_with(score, at + 1, last)) {
-      const auto node = static_cast<NodeIndex>(at - first);
-      if ((!goal || goal(node)) && query.fits(node)) return node;
-    }
-  }
-  return std::nullopt;
+  return Choice(ranking, query, goal).make();
 }
 
 bool has_replacement(const api::Pod& pod) {

@@ -7,41 +7,46 @@
 #include <vector>
 
 #include "scheduling/overlay.hpp"
+#include "scheduling/resource_scores.hpp"
 #include "strategies/strategy.hpp"
 
 namespace planning {
 
+/// Where the scheduler would put a replacement.
+struct Landing {
+  std::optional<scheduling::NodeIndex> node;  ///< nullopt: nowhere, or not where it helps
+  /// With no node: one that the scheduler likes at least as well as any that helps, and that does not help.
+  std::optional<scheduling::NodeIndex> rival;
+};
+
 /// Foretells where the scheduler puts the replacement of a pod: of the nodes that pass every predicate, the one with
-/// most of its cpu and memory free afterwards (LeastAllocated, in whole percents as the scheduler counts); ties by
-/// name. Keeps the nodes' scores for each set of requests and looks again only at nodes that changed, so asking costs
-/// about as much as the nodes that are tried. Scores: one byte for each node and set of requests, at most kMostRankings
-/// sets.
+/// the best sum of room (ResourceScores) and preferences (Preferences); ties by the number of pods, then by name. Keeps
+/// the nodes' room scores for each set of requests and looks again only at nodes that changed, so asking costs about as
+/// much as the nodes that are tried, mostly few. Above Preferences::kExactNodes nodes the scheduler itself looks only
+/// at some of them; so does this, at those with the best room. Scores: one byte for each node and set of requests, at
+/// most kMostRankings sets.
 class TargetPredictor {
  public:
-  explicit TargetPredictor(const scheduling::ClusterSnapshot& cluster);
+  TargetPredictor(const scheduling::ClusterSnapshot& cluster, scheduling::NodeScoring scoring);
 
-  /// The best of the nodes that `goal` accepts; empty: of all. nullopt: it fits on none of them. REQUIRES: `cluster` is
-  /// over the same snapshot, and always the same one (a copy of this object goes with a copy of the overlay).
-  std::optional<scheduling::NodeIndex> predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
-                                               const strategies::Goal& goal = {});
+  /// With a `goal` the node is one that it accepts, and so are all that the scheduler likes as well; without, all nodes
+  /// will do. REQUIRES: `cluster` is over the same snapshot, and always the same one (a copy of this object goes with a
+  /// copy of the overlay).
+  Landing predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod, const strategies::Goal& goal = {});
+
+  /// The nodes by their room for one set of requests.
+  struct Ranking {
+    std::vector<std::uint8_t> score;  ///< by node; ResourceScores::kNoRoom: too small
+    std::array<std::uint32_t, scheduling::ResourceScores::kBest + 1> with_score;  ///< how many nodes
+    std::size_t seen = 0;  ///< how many of the overlay's changes it knows
+  };
 
  private:
-  static constexpr int kBestScore = 100;
-  static constexpr std::uint8_t kNoRoom = 255;
   static constexpr std::size_t kMostRankings = 1024;
 
-  /// The nodes by their score for one set of requests.
-  struct Ranking {
-    std::vector<std::uint8_t> score;                       ///< by node; kNoRoom: too small
-    std::array<std::uint32_t, kBestScore + 1> with_score;  ///< how many nodes
-    std::size_t seen = 0;                                  ///< how many of the overlay's changes it knows
-  };
   Ranking& ranking_of(const scheduling::Overlay& cluster, scheduling::PodIndex pod);
-  std::uint8_t score(const scheduling::Overlay& cluster, const scheduling::RequestSet& requests,
-                     scheduling::NodeIndex node) const;
 
-  std::vector<double> percent_per_cpu_;  ///< by node: 100 / allocatable
-  std::vector<double> percent_per_memory_;
+  scheduling::ResourceScores scores_;
   std::unordered_map<std::uint32_t, Ranking> rankings_;  ///< by set of requests
 };
 

@@ -56,6 +56,11 @@ bool same_affinity(const api::Pod& a, const api::Pod& b) {
   return a.affinity == b.affinity || (a.affinity && b.affinity && *a.affinity == *b.affinity);
 }
 
+bool is_choosy(const api::Affinity& affinity) {
+  return !affinity.required_pod_affinity.empty() || !affinity.preferred_pod_affinity.empty() ||
+         !affinity.preferred_pod_anti_affinity.empty();
+}
+
 /// What the snapshot orders and groups pods by.
 bool stands_in_the_same_place(const api::Pod& a, const api::Pod& b) {
   return a.meta.uid == b.meta.uid && a.node_name.value == b.node_name.value && a.meta.labels == b.meta.labels &&
@@ -229,7 +234,9 @@ void ClusterSnapshot::derive_anti_affinity() {
   std::vector<std::vector<PodIndex>*> in_order;
   for (const PodIndex pod : pods()) {
     const api::Pod& object = this->pod(pod);
-    if (!is_active(pod) || !object.affinity || object.affinity->required_pod_anti_affinity.empty()) continue;
+    if (!object.affinity) continue;
+    if (is_choosy(*object.affinity)) choosy_.push_back(pod);
+    if (!is_active(pod) || object.affinity->required_pod_anti_affinity.empty()) continue;
     std::vector<PodIndex>& kind = kinds[{pods_[pod].ns, object.meta.labels.begin(), object.affinity.get()}];
     if (kind.empty()) in_order.push_back(&kind);
     kind.push_back(pod);

@@ -82,6 +82,12 @@ class ClusterSnapshot {
   /// Pods in any state that carry an ownerReference with the uid of the pod's first owner, itself included; 0 when it
   /// has no owner.
   std::uint32_t siblings(PodIndex pod) const;
+  /// The pod's first owner as a number below owner_count(); nullopt: it has none.
+  std::optional<std::uint32_t> owner_of(PodIndex pod) const {
+    const std::uint32_t owner = pods_[pod].owner;
+    return owner == kNoOwner ? std::nullopt : std::optional(owner);
+  }
+  std::size_t owner_count() const { return owner_pods_.size(); }
   /// Of those, the ones that neither have ended nor are terminating.
   std::uint32_t living_siblings(PodIndex pod) const;
 
@@ -122,6 +128,9 @@ class ClusterSnapshot {
   std::span<const AntiAffineGroup> anti_affine_towards(NamespaceIndex ns) const { return namespaces_[ns].anti_affine; }
   /// Those with a term that chooses namespaces by their labels.
   std::span<const AntiAffineGroup> anti_affine_by_namespace_labels() const { return anti_affine_by_labels_; }
+  /// Pods whose affinity moves the scheduler's scores for others: with a required or preferred pod affinity, or a
+  /// preferred anti-affinity.
+  std::span<const PodIndex> choosy_pods() const { return choosy_; }
 
  private:
   struct PodEntry {
@@ -173,6 +182,7 @@ class ClusterSnapshot {
   std::vector<PodIndex> by_labels_;  ///< by namespace, then by labels
   std::vector<LabelGroup> groups_;
   std::vector<AntiAffineGroup> anti_affine_by_labels_;
+  std::vector<PodIndex> choosy_;
   std::vector<NamespaceEntry> namespaces_;
   std::vector<std::uint32_t> owner_pods_;
   std::vector<std::uint32_t> living_owner_pods_;

@@ -13,6 +13,7 @@ Topology divide(const ClusterSnapshot& base, std::string_view key) {
     const std::string* value = base.node(node).meta.labels.find(key);
     if (value == nullptr) {
       topology.domain_of.push_back(Topology::kNone);
+      topology.covers_all = false;
       continue;
     }
     const auto [at, added] = known.try_emplace(*value, static_cast<std::uint32_t>(known.size()));
@@ -56,6 +57,11 @@ const std::vector<Overlay::Adversary>& Overlay::adversaries_of(PodIndex pod) con
   const auto [at, is_new] = adversaries_.try_emplace(base_->label_group_of(pod));
   if (is_new) at->second = find_adversaries(*base_, pod);
   return at->second;
+}
+
+const PreferenceIndex& Overlay::preference_index() const {
+  if (!preference_index_) preference_index_ = std::make_shared<const PreferenceIndex>(*base_);
+  return *preference_index_;
 }
 
 void Overlay::move(PodIndex pod, NodeIndex to) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 
 #include "scheduling/cluster_snapshot.hpp"
 #include "scheduling/namespace_labels.hpp"
+#include "scheduling/preference_index.hpp"
 
 namespace scheduling {
 
@@ -17,6 +19,7 @@ struct Topology {
   static constexpr std::uint32_t kNone = 0xffffffff;
   std::vector<std::uint32_t> domain_of;        ///< by node
   std::vector<std::string_view> domain_names;  ///< in the order of first sight
+  bool covers_all = true;                      ///< every node has the label
 };
 
 /// A snapshot with pods moved: what the cluster would look like. Costs four bytes per pod and the nodes' sums; the
@@ -57,6 +60,9 @@ class Overlay {
   /// The terms that speak about this pod, and so about all pods with its labels. Valid until the next call.
   const std::vector<Adversary>& adversaries_of(PodIndex pod) const;
 
+  /// Made when first asked for; copies of the overlay share it.
+  const PreferenceIndex& preference_index() const;
+
   /// Calls `each` with every pod on the node now, arrivals last, terminal pods included.
   template <typename F>
   void for_each_on(NodeIndex node, F&& each) const {
@@ -82,6 +88,7 @@ class Overlay {
   mutable std::map<std::string, Topology, std::less<>> topologies_;
   mutable std::unordered_map<NamespaceIndex, NamespaceLabels> labels_;
   mutable std::unordered_map<std::uint32_t, std::vector<Adversary>> adversaries_;  ///< by label group
+  mutable std::shared_ptr<const PreferenceIndex> preference_index_;
 };
 
 }  // namespace scheduling

@@ -54,9 +54,19 @@ bool covers_labels(const PodAffinityTerm& term, const api::StringMap& own, const
          disagree(term.mismatch_label_keys, own, other);
 }
 
-/// Calls `each` with the active pods, `owner` left out, that `term` speaks about.
-template <typename F>
-void for_each_covered(const PodAffinityTerm& term, PodIndex owner, const Overlay& overlay, F&& each) {
+std::uint32_t domain_of(const Topology& topology, NodeIndex node) {
+  return node == kNoNode ? Topology::kNone : topology.domain_of[node];
+}
+
+bool counts(const api::TopologySpreadConstraint& constraint, const api::StringMap& owner, const api::StringMap& other) {
+  return constraint.label_selector && constraint.label_selector->matches(other) &&
+         agree(constraint.match_label_keys, owner, other);
+}
+
+}  // namespace
+
+void for_each_covered(const PodAffinityTerm& term, PodIndex owner, const Overlay& overlay,
+                      const std::function<void(PodIndex)>& each) {
   if (!term.label_selector) return;
   const ClusterSnapshot& cluster = overlay.base();
   const api::StringMap& own_labels = cluster.pod(owner).meta.labels;
@@ -71,23 +81,12 @@ void for_each_covered(const PodAffinityTerm& term, PodIndex owner, const Overlay
   });
 }
 
-std::uint32_t domain_of(const Topology& topology, NodeIndex node) {
-  return node == kNoNode ? Topology::kNone : topology.domain_of[node];
-}
-
 bool is_counted_node(const api::TopologySpreadConstraint& constraint, const api::Pod& pod, const api::Node& node) {
   if (constraint.honor_node_affinity && !matches_node_terms(pod, node)) return false;
   return !constraint.honor_node_taints ||
          first_untolerated(pod.tolerations, node.taints,
                            {api::TaintEffect::kNoSchedule, api::TaintEffect::kNoExecute}) == nullptr;
 }
-
-bool counts(const api::TopologySpreadConstraint& constraint, const api::StringMap& owner, const api::StringMap& other) {
-  return constraint.label_selector && constraint.label_selector->matches(other) &&
-         agree(constraint.match_label_keys, owner, other);
-}
-
-}  // namespace
 
 bool covers(const PodAffinityTerm& term, PodIndex owner, PodIndex other, const ClusterSnapshot& cluster) {
   return covers_labels(term, cluster.pod(owner).meta.labels, cluster.pod(other).meta.labels) &&

@@ -3,6 +3,7 @@
 /// May this pod run on that node? The scheduler's filters, one small rule each, in visible lists.
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -36,6 +37,13 @@ const api::Taint* first_untolerated(const std::vector<api::Toleration>& tolerati
 
 /// True if `term`, carried by the pod `owner`, speaks about the pod `other`: namespaces and labels, not topology.
 bool covers(const api::PodAffinityTerm& term, PodIndex owner, PodIndex other, const ClusterSnapshot& cluster);
+
+/// Calls `each` with the active pods, `owner` left out, that its term speaks about.
+void for_each_covered(const api::PodAffinityTerm& term, PodIndex owner, const Overlay& cluster,
+                      const std::function<void(PodIndex)>& each);
+
+/// The constraint of `pod` counts pods on this node: nodeAffinityPolicy and nodeTaintsPolicy.
+bool is_counted_node(const api::TopologySpreadConstraint& constraint, const api::Pod& pod, const api::Node& node);
 
 /// One pod's question "where could I run?". Works out once what all nodes share, then answers node by node.
 /// Sees the overlay as it was when the question was made: ask anew after a move. The pod itself never stands in its

@@ -39,7 +39,7 @@ std::vector<std::unique_ptr<Actor>> inhabitants(Store& store, EventRecorder& eve
   actors.push_back(std::make_unique<StatefulSetController>(store, events));
   actors.push_back(std::make_unique<DaemonSetController>(store, events));
   actors.push_back(std::make_unique<JobController>(store, events));
-  if (options.scheduler) actors.push_back(std::make_unique<Scheduler>(store, events));
+  if (options.scheduler) actors.push_back(std::make_unique<Scheduler>(store, events, options.scoring));
   actors.push_back(std::make_unique<VolumeBinder>(store));
   actors.push_back(std::make_unique<Kubelet>(store, events, options.kubelet));
   actors.push_back(std::make_unique<HandoffOperator>(store, events, script_of(options.handoff_script)));

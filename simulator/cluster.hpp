@@ -10,6 +10,7 @@
 #include "api/json.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "scheduling/resource_scores.hpp"
 #include "simulator/actor.hpp"
 #include "simulator/event_recorder.hpp"
 #include "simulator/kubelet.hpp"
@@ -24,6 +25,7 @@ struct ClusterOptions {
   NodeLifecycleOptions nodes{};
   bool events = true;     ///< write Events
   bool scheduler = true;  ///< without: whoever creates a pod sets its nodeName
+  scheduling::NodeScoring scoring = scheduling::NodeScoring::kLeastAllocated;  ///< of the scheduler
   /// Script of the handoff operator for pods that have handoff.evacuator.dev/mode but no script of their own; "": none.
   std::string handoff_script{};
 };

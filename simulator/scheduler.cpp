@@ -26,24 +26,8 @@ auto queue_order(const api::Pod& pod) {
 
 }  // namespace
 
-/// Best score; then fewer pods, then by name, which is the order of the indices.
-std::optional<NodeIndex> choose_node(const scheduling::FitQuery& query) {
-  std::vector<NodeIndex> candidates;
-  for (const NodeIndex node : query.base().nodes()) {
-    if (query.fits(node)) candidates.push_back(node);
-  }
-  if (candidates.empty()) return std::nullopt;
-  const std::vector<double> scores = scheduler_scores(query, candidates);
-  const auto& pods = query.cluster().used().column(scheduling::kPodsIndex);
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < candidates.size(); ++i) {
-    const auto rank = [&](std::size_t at) { return std::make_tuple(-scores[at], pods[candidates[at]]); };
-    if (rank(i) < rank(best)) best = i;
-  }
-  return candidates[best];
-}
-
-Scheduler::Scheduler(Store& store, EventRecorder& events) : store_(store), events_(events), view_(store) {}
+Scheduler::Scheduler(Store& store, EventRecorder& events, scheduling::NodeScoring scoring)
+    : store_(store), events_(events), scoring_(scoring), view_(store) {}
 
 bool Scheduler::tick(base::TimePoint now) {
   const bool room = view_.poll();
@@ -84,7 +68,7 @@ bool Scheduler::place(scheduling::Overlay& overlay, const ObjectKey& key, base::
   if (!index) return false;
   const scheduling::FitQuery query(overlay, *index, scheduling::FitLevel::kScheduler);
   const std::string& uid = query.pod().meta.uid;
-  const auto best = choose_node(query);
+  const auto best = choose_node(query, scoring_);
   if (!best) return reject(key, uid, unschedulable_message(query), now);
   if (!bind(key, uid, overlay.base().node(*best).meta.name, now)) return false;
   overlay.move(*index, *best);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scheduling/predicates.hpp"
+#include "scheduling/resource_scores.hpp"
 #include "simulator/actor.hpp"
 #include "simulator/event_recorder.hpp"
 #include "simulator/scheduler_view.hpp"
@@ -14,13 +15,15 @@
 
 namespace simulator {
 
-/// Binds pods to nodes: the filters of scheduling/predicates.hpp, then the best score (scheduler_score()); ties go to
-/// the node with fewer pods, then by name. What does not fit gets condition PodScheduled False (Unschedulable) and an
-/// event and is tried again when something changes that may help, after a pause of 1 s that doubles up to 10 s. No
+/// Binds pods to nodes: the filters of scheduling/predicates.hpp, then the best sum of room and preferences, as
+/// kube-scheduler's default profile scores them (scheduling/resource_scores.hpp, scheduling/preferences.hpp); ties go
+/// to the node with fewer pods, then by name. What does not fit gets condition PodScheduled False (Unschedulable) and
+/// an event and is tried again when something changes that may help, after a pause of 1 s that doubles up to 10 s. No
 /// preemption.
 class Scheduler final : public Actor {
  public:
-  Scheduler(Store& store, EventRecorder& events);
+  Scheduler(Store& store, EventRecorder& events,
+            scheduling::NodeScoring scoring = scheduling::NodeScoring::kLeastAllocated);
 
   std::string_view name() const override { return "default-scheduler"; }
   bool tick(base::TimePoint now) override;
@@ -41,19 +44,15 @@ class Scheduler final : public Actor {
 
   Store& store_;
   EventRecorder& events_;
+  scheduling::NodeScoring scoring_;
   SchedulerView view_;
   std::map<api::ObjectKey, Failure> failures_;
   Agenda<api::ObjectKey> backing_off_;
 };
 
-/// 0 to 100 for the share of cpu and memory that stays free (LeastAllocated), plus what the pod prefers: node affinity,
-/// affinity, anti-affinity, spreading that is no must, nodes without PreferNoSchedule taints. `candidates` pass all
-/// filters; the answer has one score each.
-std::vector<double> scheduler_scores(const scheduling::FitQuery& query,
-                                     const std::vector<scheduling::NodeIndex>& candidates);
-
 /// The node that the scheduler takes for the pod; nullopt: none passes all filters.
-std::optional<scheduling::NodeIndex> choose_node(const scheduling::FitQuery& query);
+std::optional<scheduling::NodeIndex> choose_node(
+    const scheduling::FitQuery& query, scheduling::NodeScoring scoring = scheduling::NodeScoring::kLeastAllocated);
 
 /// kube-scheduler's sentence: "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable."
 std::string unschedulable_message(const scheduling::FitQuery& query);

@@ -14,13 +14,14 @@ using builders::NodeBuilder;
 using builders::PodBuilder;
 using scheduling::kNoNode;
 using scheduling::NodeIndex;
+using scheduling::NodeScoring::kLeastAllocated;
 
 std::string target_of(const ClusterBuilder& builder, const std::string& pod) {
   const auto cluster = builder.build();
   scheduling::Overlay overlay(*cluster);
   const auto index = cluster->find_pod("default", pod).value();
   overlay.move(index, kNoNode);
-  const auto node = TargetPredictor(*cluster).predict(overlay, index);
+  const auto node = TargetPredictor(*cluster, kLeastAllocated).predict(overlay, index).node;
   return node ? cluster->node(*node).meta.name : "";
 }
 
@@ -90,14 +91,14 @@ TEST(TargetPredictor, KeepsUpWithEveryChangeOfTheOverlay) {
   }
   const auto cluster = builder.build();
   scheduling::Overlay overlay(*cluster);
-  TargetPredictor kept(*cluster);
+  TargetPredictor kept(*cluster, kLeastAllocated);
   for (int step = 0; step < 500; ++step) {
     const auto pod = static_cast<scheduling::PodIndex>(below(60));
     const auto odd = [](NodeIndex node) { return node % 2 == 1; };
     const strategies::Goal goal = step % 3 == 0 ? strategies::Goal(odd) : strategies::Goal();
     overlay.move(pod, kNoNode);
-    const auto target = kept.predict(overlay, pod, goal);
-    ASSERT_EQ(target, TargetPredictor(*cluster).predict(overlay, pod, goal)) << "step " << step;
+    const auto target = kept.predict(overlay, pod, goal).node;
+    ASSERT_EQ(target, TargetPredictor(*cluster, kLeastAllocated).predict(overlay, pod, goal).node) << "step " << step;
     if (step % 7 == 0) {
       overlay.restore(pod);
     } else if (target) {

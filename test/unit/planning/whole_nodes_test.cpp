@@ -23,14 +23,18 @@ struct WholeNodeCase {
 
 class WholeNode : public testing::TestWithParam<WholeNodeCase> {};
 
+/// Of an owner of its own, so that it need not spread.
+PodBuilder single(const std::string& name) { return PodBuilder(name).owned_by("ReplicaSet", name); }
+
 /// "sparse" holds a, b and c and can be emptied onto "busy".
 TEST_P(WholeNode, IsEmptiedOrLeftAlone) {
   ClusterBuilder builder;
   api::DeschedulerPolicySpec spec;
   spec.strategies = {{"HighNodeUtilization", R"({"thresholds":{"cpu":40}})"}};
   builder.add(NodeBuilder("busy").sized(4000, 8000, 110)).add(NodeBuilder("sparse").sized(4000, 8000, 110));
-  builder.add(PodBuilder("rest").on("busy").cpu(2000));
-  for (const char* name : {"a", "b", "c"}) builder.add(PodBuilder(name).on("sparse").cpu(200).label("app", name));
+  builder.add(single("rest").on("busy").cpu(2000).memory(4000));
+  for (const char* name : {"a", "b", "c"})
+    builder.add(single(name).on("sparse").cpu(200).memory(400).label("app", name));
   GetParam().edit(builder, spec);
   const auto cluster = builder.build();
   const planning::Plan plan = planning::plan_cycle({.spec = spec, .cluster = *cluster, .leaving = {}, .now = kNoon});
@@ -75,19 +79,25 @@ INSTANTIATE_TEST_SUITE_P(
                       [](auto& builder, auto&) { builder.add(builders::pdb("holds", "c", 0)); },
                       {},
                       "PDBWouldBlock"},
+        // Replicas spread over the nodes, however the scheduler packs.
+        WholeNodeCase{"TheSchedulerWouldPutOneBack",
+                      [](auto& builder, auto&) { builder.add(single("c-2").on("busy").owned_by("ReplicaSet", "c")); },
+                      {},
+                      "SchedulerDisagrees"},
         WholeNodeCase{"AGroupTakesAPodOfAnotherNodeAlong",
                       [](auto& builder, auto&) {
                         builder.add(NodeBuilder("other").sized(4000, 8000, 110));
-                        builder.add(PodBuilder("full").on("other").cpu(1900));
+                        builder.add(single("full").on("other").cpu(1900).memory(3800));
                         for (const auto& [name, node] : {std::pair{"d", "sparse"}, {"e", "sparse"}, {"f", "other"}}) {
-                          builder.add(PodBuilder(name).on(node).cpu(100).annotate("evacuator.dev/group", "trio"));
+                          builder.add(
+                              single(name).on(node).cpu(100).memory(200).annotate("evacuator.dev/group", "trio"));
                         }
                       },
                       {"a", "b", "c", "d", "e", "f"}},
         WholeNodeCase{"AGroupIsHeldElsewhere",
                       [](auto& builder, auto&) {
-                        builder.add(PodBuilder("d").on("sparse").cpu(100).annotate("evacuator.dev/group", "duo"));
-                        builder.add(PodBuilder("e")
+                        builder.add(single("d").on("sparse").cpu(100).annotate("evacuator.dev/group", "duo"));
+                        builder.add(single("e")
                                         .on("busy")
                                         .cpu(100)
                                         .annotate("evacuator.dev/group", "duo")
