@@ -45,6 +45,7 @@ class EvacuationReconciler::Pass {
   base::Result<bool> needs_room_by_reading();
   void forget_old_slot();
   base::Result<Requeue> settle(const Decision& decision);
+  bool budget_opened_meanwhile() const;
   Requeue look_after(const Requeue& requeue) const;
   void note_dead(const std::string& evictor);
   base::Result<Go> carry_out(const Decision& decision);

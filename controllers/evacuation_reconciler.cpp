@@ -36,6 +36,18 @@ const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
   return nullptr;
 }
 
+/// How many pods the PDB that holds its gang, as seen, has to let go at once; 0: none holds it.
+std::int32_t needed_of_budget(const Observed& seen) {
+  const api::Blocker* blocker = pdb_blocker(seen.evacuation);
+  if (!blocker || seen.evacuation.status.phase != EvacuationPhase::kPending) return 0;
+  for (const auto& pdb : seen.pdbs) {
+    if (pdb->meta.name != blocker->name) continue;
+    const std::int32_t needed = covered_together(seen.gang, *pdb);
+    return pdb->disruptions_allowed < needed ? needed : 0;
+  }
+  return 0;
+}
+
 /// Would an eviction be refused now? A VM's budget always refuses: that starts its migration.
 bool held_by_pdb(const Observed& seen) {
   const api::OwnerReference* owner = seen.pod ? seen.pod->meta.controller() : nullptr;
@@ -141,9 +153,18 @@ base::Result<Requeue> EvacuationReconciler::Pass::settle(const Decision& decisio
     deps_.admission.withdraw(key_, seen_.evacuation.status.attempt);
     if (deps_.room) deps_.room->release_unused(key_);
   }
-  shell_.remember_blocked(seen_.evacuation);
+  shell_.remember_blocked(seen_);
+  if (budget_opened_meanwhile()) return Requeue::in(base::Duration::zero());
   if (seen_.poked && pdb_blocker(seen_.evacuation)) shell_.poke(key_);  // too soon after the last call: not forgotten
   return look_after(decision.requeue);
+}
+
+/// Between the look at the gang's budget and our place in its line nobody would have woken us.
+bool EvacuationReconciler::Pass::budget_opened_meanwhile() const {
+  const std::int32_t needed = needed_of_budget(seen_);
+  if (needed == 0) return false;
+  const auto pdb = deps_.pdbs.get({key_.ns, pdb_blocker(seen_.evacuation)->name});
+  return !pdb || pdb->disruptions_allowed >= needed;
 }
 
 void EvacuationReconciler::Pass::note_dead(const std::string& evictor) {
@@ -303,7 +324,7 @@ void EvacuationReconciler::Pass::retry_on_allowance() {
   const api::Evacuation& evacuation = seen_.evacuation;
   const api::Blocker* blocker = pdb_blocker(evacuation);
   if (!blocker) return;
-  shell_.remember_blocked(evacuation);
+  shell_.remember_blocked(seen_);
   const auto pdb = deps_.pdbs.get({key_.ns, blocker->name});
   if (pdb && pdb->disruptions_allowed > 0 && evacuation.status.blocked_count <= kRetriesOnAllowance) shell_.poke(key_);
 }
@@ -352,13 +373,17 @@ std::vector<api::ObjectKey> EvacuationReconciler::on_pdb_changed(const api::PodD
   const std::scoped_lock lock(mutex_);
   const auto waiting = blocked_by_pdb_.find((gone ? before : after)->meta.key());
   if (waiting == blocked_by_pdb_.end()) return {};
-  std::vector<std::pair<api::ObjectKey, Waiting>> line(waiting->second.begin(), waiting->second.end());
+  std::vector<api::ObjectKey> keys;
+  std::vector<std::pair<api::ObjectKey, Waiting>> line;
+  for (const auto& [key, wait] : waiting->second) {
+    if (wait.together == 0) line.emplace_back(key, wait);
+    if (wait.together > 0 && (gone || after->disruptions_allowed >= wait.together)) keys.push_back(key);
+  }
   std::stable_sort(line.begin(), line.end(), [](const auto& a, const auto& b) {
     return std::tuple(-std::int64_t{a.second.priority}, a.second.turn, a.second.since) <
            std::tuple(-std::int64_t{b.second.priority}, b.second.turn, b.second.since);
   });
   if (!gone) line.resize(std::min(line.size(), static_cast<std::size_t>(after->disruptions_allowed)));
-  std::vector<api::ObjectKey> keys;
   for (auto& [key, wait] : line) {
     poked_.insert(key);
     waiting->second.at(key).turn = ++turns_;
@@ -388,10 +413,12 @@ void EvacuationReconciler::mark_dead(const std::string& evictor, base::TimePoint
   dead_until_[evictor] = until;
 }
 
-void EvacuationReconciler::remember_blocked(const api::Evacuation& evacuation) {
+void EvacuationReconciler::remember_blocked(const Observed& seen) {
+  const api::Evacuation& evacuation = seen.evacuation;
   const api::ObjectKey key = evacuation.meta.key();
   const api::Blocker* blocker = pdb_blocker(evacuation);
-  const bool waits = blocker && evacuation.status.phase == EvacuationPhase::kRequesting;
+  const std::int32_t together = needed_of_budget(seen);
+  const bool waits = blocker && (together > 0 || evacuation.status.phase == EvacuationPhase::kRequesting);
   if (!waits) return forget_blocked(key);
   const std::scoped_lock lock(mutex_);
   const api::ObjectKey pdb{key.ns, blocker->name};
@@ -402,6 +429,7 @@ void EvacuationReconciler::remember_blocked(const api::Evacuation& evacuation) {
   Waiting& waiting = blocked_by_pdb_[pdb][key];
   waiting.priority = evacuation.spec.priority;
   waiting.since = blocker->since;
+  waiting.together = together;
 }
 
 void EvacuationReconciler::forget_blocked(const api::ObjectKey& key) {

@@ -86,7 +86,7 @@ class EvacuationReconciler {
 
   /// Evacuations to be enqueued because a PDB that blocks them allows more than before (`after` nullptr: deleted): the
   /// first `disruptionsAllowed` of them by priority, in turns, the longest waiting first. Their next reconcile does not
-  /// wait for the delay.
+  /// wait for the delay. Beside them the members of each gang that it lets go as a whole now.
   std::vector<api::ObjectKey> on_pdb_changed(const api::PodDisruptionBudget* before,
                                              const api::PodDisruptionBudget* after);
 
@@ -97,13 +97,14 @@ class EvacuationReconciler {
   struct Waiting {
     std::int32_t priority = 0;
     base::TimePoint since{};
-    std::uint64_t turn = 0;  ///< when it was woken last: the others of its PDB come first
+    std::uint64_t turn = 0;     ///< when it was woken last: the others of its PDB come first
+    std::int32_t together = 0;  ///< pods of its gang that the PDB has to let go at once; 0: it evicts by itself
   };
   /// An answer could not be stored: the next try would be the same call again, so it waits, longer each time.
   void hold_after_lost_record(const api::ObjectKey& key);
   std::optional<base::Duration> held(const api::ObjectKey& key);
   void mark_dead(const std::string& evictor, base::TimePoint until);
-  void remember_blocked(const api::Evacuation& evacuation);
+  void remember_blocked(const Observed& seen);
   void forget_blocked(const api::ObjectKey& key);
   bool take_poke(const api::ObjectKey& key);
   void poke(const api::ObjectKey& key);

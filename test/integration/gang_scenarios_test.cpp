@@ -114,6 +114,32 @@ TEST_F(Gang, StaysWhenABudgetNeverLetsAllOfThemGo) {
   EXPECT_TRUE(evictions().empty());
 }
 
+/// Well before its members would look again by themselves.
+TEST_F(Gang, GoesAtOnceWhenItsBudgetOpens) {
+  const auto names = begin();
+  budget("web", "web", 2);  // allows one of the three
+  const auto made = evacuate_all(names);
+  run_for(seconds(75));
+  ASSERT_EQ(get(made[2]).status.blocked_by.at(0).name, "web");
+  edit(kube::kPdbs, "web", [](Json& pdb) { pdb["spec"]["minAvailable"] = 1; });
+  run_for(seconds(5));
+  EXPECT_EQ(granted(), 0u) << "two of three may go, not all";
+  edit(kube::kPdbs, "web", [](Json& pdb) { pdb["spec"]["minAvailable"] = 0; });
+  EXPECT_TRUE(run_until([&] { return granted() == 3; }, seconds(5)));
+  expect_end(made, Phase::kSucceeded, "Evicted");
+}
+
+TEST_F(Gang, GoesAtOnceWhenItsBudgetIsDeleted) {
+  const auto names = begin();
+  budget("web", "web", 3);
+  const auto made = evacuate_all(names);
+  run_for(seconds(75));
+  ASSERT_EQ(get(made[0]).status.blocked_by.at(0).name, "web");
+  ASSERT_EQ(server->handle(kube::delete_request(kube::kPdbs, {"shop", "web"}, ""), {"alice", {}, "kubectl"}).status,
+            200);
+  EXPECT_TRUE(run_until([&] { return granted() == 3; }, seconds(5)));
+}
+
 TEST_F(Gang, StaysWhenOneCannotLeave) {
   const auto names = begin();
   std::vector<std::string> made = {evacuate(names[0]), evacuate(names[1])};
