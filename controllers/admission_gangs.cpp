@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controllers/admission_queue.hpp"
+#include "controllers/room.hpp"
 
 /// The part of the line that is about gangs: pods that begin together or not at all.
 namespace controllers {
@@ -79,6 +80,46 @@ api::Blocker AdmissionQueue::gang_blocker(const Entry& entry) {
   return blocker;
 }
 
+Slot AdmissionQueue::gang_slot(const Entry& entry) {
+  const std::vector<Entry*> gang = gang_of(entry);
+  const bool in_line =
+      std::any_of(gang.begin(), gang.end(), [](const Entry* each) { return each->waiting.has_value(); });
+  if (!gang.empty() && !in_line && entry.no_room) return *entry.no_room;
+  return {Slot::State::kWaiting, gang_blocker(entry)};
+}
+
+bool AdmissionQueue::find_room(const std::vector<Entry*>& gang, base::TimePoint now, Wakeups& wakeups) {
+  std::vector<RoomKeeper::Wish> wishes;
+  for (const Entry* each : gang) {
+    if (const auto& copy = each->request.second_copy) wishes.push_back({each->request, *copy});
+  }
+  if (!room_ || wishes.empty()) return true;
+  std::vector<std::pair<Entry*, AdmissionRequest>> moved;  // as they were before
+  const auto takes = [&](const api::ObjectKey& key, const std::string& node) {
+    Entry& entry = entries_.at(key);
+    AdmissionRequest there = entry.request;
+    there.target_node = node;
+    if (!scopes_.target_has_room(there)) return false;
+    moved.emplace_back(&entry, entry.request);
+    set_scopes(entry, std::move(there));
+    entry.reserved = entry.wanted;  // the next one finds it there
+    recount(entry);
+    return true;
+  };
+  const auto refusal = room_->reserve_all(wishes, takes);
+  if (!refusal) return true;
+  for (auto& [entry, before] : moved) {
+    entry->reserved = 0;
+    recount(*entry);
+    set_scopes(*entry, std::move(before));
+  }
+  Slot waits = no_room(*refusal);
+  if (waits.limit) waits.limit->message = fmt::format("all of its group or none: {}", waits.limit->message);
+  for (Entry* each : gang) each->no_room = waits;
+  if (waits.retry_at) wakeups.push_back({gang.front()->request.key, *waits.retry_at - now});
+  return false;
+}
+
 bool AdmissionQueue::admit_gang(Entry& first, base::TimePoint now, Wakeups& wakeups) {
   const std::vector<Entry*> gang = gang_of(first);
   if (gang.empty()) {  // somebody dropped out: they ask again when they see it
@@ -96,8 +137,13 @@ bool AdmissionQueue::admit_gang(Entry& first, base::TimePoint now, Wakeups& wake
     park(first, *full, needs.at(*full));
     return true;
   }
+  if (!find_room(gang, now, wakeups)) {  // nothing is saved up for it meanwhile
+    leave_line(first);
+    return true;
+  }
   for (Entry* each : gang) {
     each->asks = false;
+    each->no_room.reset();
     admit(*each, now);
     wakeups.push_back({each->request.key, {}});
   }

@@ -278,6 +278,7 @@ Admission AdmissionQueue::request(const AdmissionRequest& request) {
     }
     set_scopes(entry, request);
     recount(entry);
+    entry.no_room.reset();
     if (const auto cooling = this->cooling(request, clock_.now())) {
       stop_asking(entry);
       leave_line(entry);
@@ -295,8 +296,13 @@ Admission AdmissionQueue::request(const AdmissionRequest& request) {
     if (!entry.parked_at.empty()) scopes_.reopen(entry.parked_at);
     pump(wakeups);
     result.duplicate_of = claimant(request.key, entry);
-    result.slot.state = entry.reserved > 0 ? Slot::State::kGranted : Slot::State::kWaiting;
-    if (entry.reserved == 0) result.slot.limit = entry.asks ? gang_blocker(entry) : scopes_.blocker(entry.parked_at);
+    if (entry.reserved > 0) {
+      result.slot.state = Slot::State::kGranted;
+    } else if (entry.asks) {
+      result.slot = gang_slot(entry);
+    } else {
+      result.slot = {Slot::State::kWaiting, scopes_.blocker(entry.parked_at)};
+    }
   }
   wake(wakeups, &request.key);
   return result;

@@ -20,6 +20,8 @@
 
 namespace controllers {
 
+class RoomKeeper;
+
 struct Admission {
   Slot slot;
   std::string duplicate_of;  ///< name of the Evacuation that already acts on this pod; empty: none
@@ -38,6 +40,11 @@ class AdmissionQueue {
 
   /// `clock` must outlive the queue.
   AdmissionQueue(api::AdmissionLimits cluster, const base::Clock& clock, Wake wake);
+
+  /// Where gangs get room for all their second copies in the same step as their slots. Call before the first request;
+  /// it must outlive the queue's last use, and must not call back. It may look at the
+  /// cluster on the thread of any call.
+  void find_room_in(RoomKeeper& room) { room_ = &room; }
 
   /// This replica leads from now on. Rates begin with empty buckets: what the predecessor admitted is not known.
   void resume();
@@ -93,9 +100,10 @@ class AdmissionQueue {
     bool counted_arrival = false;
     bool paid = false;  ///< took tokens for the reservation
     std::optional<AdmissionOrder> waiting;
-    std::string parked_at;     ///< scope id; empty while waiting: in ready_
-    bool asks = false;         ///< with its gang; the first of those that ask stands in line for all
-    std::string counted_gang;  ///< that it was counted with
+    std::string parked_at;          ///< scope id; empty while waiting: in ready_
+    bool asks = false;              ///< with its gang; the first of those that ask stands in line for all
+    std::optional<Slot> no_room{};  ///< its gang had slots, but not room for all second copies
+    std::string counted_gang;       ///< that it was counted with
   };
   struct Wakeup {
     api::ObjectKey key;
@@ -131,6 +139,9 @@ class AdmissionQueue {
   AdmissionScopes::Needs needs_of(const std::vector<Entry*>& gang) const;
   /// Why its gang waits. REQUIRES: entry.asks.
   api::Blocker gang_blocker(const Entry& entry);
+  Slot gang_slot(const Entry& entry);
+  /// Room for every second copy of the gang, or for none. When there is, each is expected where its room is.
+  bool find_room(const std::vector<Entry*>& gang, base::TimePoint now, Wakeups& wakeups);
   /// False: the cluster has no room for it, and nobody overtakes it.
   bool admit_gang(Entry& first, base::TimePoint now, Wakeups& wakeups);
   /// Only what a policy asks for anew is left in peace: people may have reasons, and a retry has its own back-off.
@@ -141,6 +152,7 @@ class AdmissionQueue {
 
   const base::Clock& clock_;
   const Wake wake_;
+  RoomKeeper* room_ = nullptr;
   mutable std::mutex mutex_;
   AdmissionScopes scopes_;
   CooldownLedger cooldowns_;

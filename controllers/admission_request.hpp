@@ -3,7 +3,9 @@
 /// What limits need to know about an Evacuation. Pure functions of the object; the line is admission_queue.hpp.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +14,12 @@
 #include "api/evacuation.hpp"
 
 namespace controllers {
+
+/// The copy that will run beside a pod for a while.
+struct SecondCopy {
+  std::shared_ptr<const api::Pod> pod;  ///< of which
+  std::set<std::string> siblings{};     ///< UIDs of the pods of its controller that are there: none of them is the copy
+};
 
 /// An Evacuation that wants to begin an attempt.
 struct AdmissionRequest {
@@ -29,6 +37,7 @@ struct AdmissionRequest {
   std::vector<std::string> subjects{};        ///< of cooldowns
   std::string gang;                           ///< of the pod, in the namespace; empty: it leaves alone
   std::vector<api::ObjectKey> together{};     ///< the Evacuations that are admitted with this one, or none of them
+  std::optional<SecondCopy> second_copy{};    ///< of those together: needs room for it, as all of them or none
 };
 /// `pod` may be nullptr (no workload known then).
 AdmissionRequest admission_request(const api::Evacuation& evacuation, const api::Pod* pod,

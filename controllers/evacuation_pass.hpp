@@ -44,6 +44,8 @@ class EvacuationReconciler::Pass {
   base::Status ask_for_slot(bool needs_room);
   base::Result<bool> needs_room_by_reading();
   void forget_old_slot();
+  AdmissionRequest request_now() const;
+  SecondCopy second_copy() const;
   base::Result<Requeue> settle(const Decision& decision);
   bool budget_opened_meanwhile() const;
   Requeue look_after(const Requeue& requeue) const;

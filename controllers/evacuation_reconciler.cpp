@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "api/condition.hpp"
 #include "api/core_codec.hpp"
 #include "controllers/evacuation_pass.hpp"
 #include "controllers/gang_lookup.hpp"
@@ -103,25 +104,54 @@ base::Result<bool> EvacuationReconciler::Pass::needs_room_by_reading() {
   return needed;
 }
 
-base::Status EvacuationReconciler::Pass::ask_for_slot(bool needs_room) {
-  if (auto held = deps_.audit.hold()) {
-    seen_.slot = {Slot::State::kWaiting, std::move(held)};
-    return base::Done{};
-  }
+SecondCopy EvacuationReconciler::Pass::second_copy() const {
+  SecondCopy copy{seen_.pod};
+  const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
+  if (!owner) return copy;
+  for (const auto& each : deps_.pods.by_index(kPodsByOwner, owner->uid)) copy.siblings.insert(each->meta.uid);
+  return copy;
+}
+
+AdmissionRequest EvacuationReconciler::Pass::request_now() const {
   std::optional<std::int32_t> size;
   const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
   if (owner && deps_.desired_replicas) size = deps_.desired_replicas(key_.ns, *owner);
   AdmissionRequest request = admission_request(seen_.evacuation, seen_.pod.get(), size);
   request.held_by_pdb = held_by_pdb(seen_);
-  if (!seen_.gang.name.empty()) {
-    request.gang = key_.ns + "/" + seen_.gang.name;
-    request.together = admitted_together(seen_.gang);
+  if (seen_.gang.name.empty()) return request;
+  request.gang = key_.ns + "/" + seen_.gang.name;
+  const auto* vote = api::find_condition(seen_.evacuation.status.conditions, kGroupReady);
+  const bool passed_the_gate = vote && vote->reason == kGroupLeaving;  // from there each goes on by itself
+  if (!passed_the_gate) request.together = admitted_together(seen_.gang);
+  return request;
+}
+
+/// Who leaves alone asks for the slot first: only with that the closer look is worth its reads. Those of a gang get
+/// slots and room in one step, so each says beforehand what it needs.
+base::Status EvacuationReconciler::Pass::ask_for_slot(bool needs_room) {
+  if (auto held = deps_.audit.hold()) {
+    seen_.slot = {Slot::State::kWaiting, std::move(held)};
+    return base::Done{};
   }
-  Admission admission = controllers::ask_for_slot(deps_.admission, nullptr, request, seen_.pod);
-  if (needs_room && deps_.room && admission.slot.state == Slot::State::kGranted) {
-    const auto needed = needs_room_by_reading();
-    if (!needed) return needed.error();
-    if (*needed) admission = controllers::ask_for_slot(deps_.admission, deps_.room, request, seen_.pod);
+  AdmissionRequest request = request_now();
+  const bool may_need = needs_room && deps_.room;
+  std::optional<bool> needed;
+  const auto look = [&]() -> base::Status {
+    const auto read = needs_room_by_reading();
+    if (!read) return read.error();
+    needed = *read;
+    return base::Done{};
+  };
+  if (may_need && !request.together.empty()) {
+    if (auto looked = look(); !looked) return looked;
+    if (*needed) request.second_copy = second_copy();
+  }
+  Admission admission = controllers::ask_for_slot(deps_.admission, nullptr, request, {});
+  if (may_need && admission.slot.state == Slot::State::kGranted) {
+    if (!needed) {
+      if (auto looked = look(); !looked) return looked;
+    }
+    if (*needed) admission = controllers::ask_for_slot(deps_.admission, deps_.room, request, second_copy());
     if (!*needed) deps_.room->release_unused(key_);
   }
   seen_.slot = std::move(admission.slot);

@@ -25,6 +25,7 @@ struct EvacuationFeeds {
 /// after) { queue.add_after(key, after); }`.
 inline void connect_evacuations(const EvacuationFeeds& feeds, AdmissionQueue& admission, RoomKeeper& room,
                                 EvacuationReconciler& reconciler, kube::WorkQueue& queue) {
+  admission.find_room_in(room);
   feeds.evacuations.add_handler([&](const auto& before, const auto& after) {
     admission.observe(before.get(), after.get());
     room.observe(before.get(), after.get());

@@ -131,7 +131,9 @@ std::string goes_before(const GangView& gang) {
 std::vector<api::ObjectKey> admitted_together(const GangView& gang) {
   std::vector<api::ObjectKey> keys;
   for (const GangMember& member : gang.members) {
-    const bool waits = member.evacuation && member.evacuation->status.phase == EvacuationPhase::kPending;
+    if (!member.evacuation || member.evacuation->spec.suspend || is_leaving(member)) continue;
+    const EvacuationPhase phase = member.evacuation->status.phase;
+    const bool waits = phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
     if (waits && why_not_asking(member).empty()) keys.push_back(member.evacuation->meta.key());
   }
   return keys;

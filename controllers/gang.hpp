@@ -62,7 +62,7 @@ std::string not_requested(const GangView& gang);
 std::string not_prepared(const GangView& gang);
 /// A member of lower order that has not left yet; empty: it is this one's turn.
 std::string goes_before(const GangView& gang);
-/// Whom admission lets in together with this one: those that have not begun.
+/// Whom admission lets in together with this one: those that wait for their first or next attempt before the gate.
 std::vector<api::ObjectKey> admitted_together(const GangView& gang);
 
 /// How many of the gang leave at the same time as `pod` under one budget.

@@ -24,6 +24,8 @@ constexpr std::size_t kWakeAtOnce = 8;
 /// Nodes whose target-node limit is full are passed over this many times.
 constexpr int kTargetTries = 8;
 
+constexpr const char* kTargetsFull = "the target node's limit is full on every node that has room";
+
 std::string copy_name(const api::ObjectKey& key) { return "room-for/" + key.to_string(); }  // no pod is named so
 
 /// The pod as it will be a second time: the same wishes, nowhere yet.
@@ -74,17 +76,19 @@ struct RoomKeeper::Scene {
   const scheduling::ClusterSnapshot cluster;
   scheduling::Overlay overlay;
   std::map<api::ObjectKey, PodIndex> copies;
+  /// UIDs of the pods of each controller whose pods want a copy.
+  std::map<std::string, std::set<std::string>> siblings;
 };
 
 RoomKeeper::RoomKeeper(Snapshot snapshot, const base::Clock& clock, Wake wake)
     : snapshot_(std::move(snapshot)), clock_(clock), wake_(std::move(wake)) {}
 RoomKeeper::~RoomKeeper() = default;
 
-namespace {
-
-/// Copies that exist by now: pods of the same controller, younger than the promise and bound to a node. Each stands for
-/// one promise only.
-class RealCopies {
+/// Copies that exist by now: pods of the same controller that came after the promise and are bound to a node. Each
+/// stands for one promise only. No clocks are compared but the API server's with itself: whoever promised knows the
+/// pods that were there by UID; of another leader's promise only a pod counts that is younger than the Evacuation and
+/// on the promised node. In doubt the room is held twice until the attempt ends, never given twice.
+class RoomKeeper::RealCopies {
  public:
   /// Looks at pods of these controllers (UIDs).
   RealCopies(const scheduling::SnapshotInput& input, const std::set<std::string>& owners) {
@@ -95,22 +99,24 @@ class RealCopies {
     }
   }
 
-  bool take_one_for(const api::Pod& pod, base::TimePoint since) {
+  bool take_one_for(const api::Pod& pod, const Promise& promise) {
     const api::OwnerReference* owner = pod.meta.controller();
     const auto candidates = owner ? by_owner_.find(owner->uid) : by_owner_.end();
     if (candidates == by_owner_.end()) return false;
     return std::erase_if(candidates->second, [&, taken = false](const api::Pod* each) mutable {
-             const bool old = each->meta.creation_timestamp < std::chrono::floor<base::seconds>(since);
-             if (taken || old || each->meta.uid == pod.meta.uid) return false;
+             if (taken || each->meta.uid == pod.meta.uid || !came_after(promise, *each)) return false;
              return taken = true;
            }) > 0;
   }
 
  private:
+  static bool came_after(const Promise& promise, const api::Pod& pod) {
+    if (promise.siblings) return !promise.siblings->contains(pod.meta.uid);
+    return pod.meta.creation_timestamp >= promise.asked && pod.node_name.value == promise.node;
+  }
+
   std::map<std::string, std::vector<const api::Pod*>> by_owner_;
 };
-
-}  // namespace
 
 /// Everybody who waits for room or was promised some gets a copy in the snapshot; promised ones are put where they were
 /// promised, unless the real copy is there already.
@@ -133,11 +139,17 @@ void RoomKeeper::take_scene(base::TimePoint now) {
     const auto& original = originals.at(pod.second);
     if (!original) continue;  // gone: its room on the source is free, and its copy is real
     const auto promise = promises_.find(key);
-    if (promise != promises_.end() && copies.take_one_for(*original, promise->second.since)) real.insert(key);
+    if (promise != promises_.end() && copies.take_one_for(*original, promise->second)) real.insert(key);
     imagined.push_back(copy_of(*original, key, now));
+  }
+  std::map<std::string, std::set<std::string>> siblings;
+  for (const auto& pod : input.pods) {
+    const api::OwnerReference* owner = pod ? pod->meta.controller() : nullptr;
+    if (owner && owners.contains(owner->uid)) siblings[owner->uid].insert(pod->meta.uid);
   }
   input.pods.insert(input.pods.end(), imagined.begin(), imagined.end());
   scene_ = std::make_unique<Scene>(std::move(input), now);
+  scene_->siblings = std::move(siblings);
   for (const auto& [key, pod] : pods_) {
     if (const auto index = scene_->cluster.find_pod(key.ns, copy_name(key))) scene_->copies[key] = *index;
   }
@@ -162,7 +174,7 @@ RoomKeeper::Answer RoomKeeper::look(const Wish& wish, const std::set<std::string
   std::optional<std::pair<std::int64_t, NodeIndex>> best;
   for (const NodeIndex node : scene_->cluster.nodes()) {
     const std::string& name = scene_->cluster.node(node).meta.name;
-    if (name == wish.pod->node_name.value) continue;
+    if (name == wish.copy.pod->node_name.value) continue;
     if (const auto refusal = query.refusal(node)) {
       ++refusals[refusal->reason];
     } else if (not_on.contains(name)) {
@@ -183,44 +195,114 @@ RoomKeeper::Answer RoomKeeper::look(const Wish& wish, const std::set<std::string
       {}};
 }
 
+/// What it was promised before, which is good for this attempt, too; else it is noted that it wants a copy.
+const RoomKeeper::Promise* RoomKeeper::held_by(const Wish& wish) {
+  const auto held = promises_.find(wish.request.key);
+  if (held == promises_.end()) {
+    pods_[wish.request.key] = {wish.copy.pod->meta.name, wish.copy.pod->meta.uid};
+    return nullptr;
+  }
+  if (std::exchange(held->second.attempt, wish.request.attempt) != wish.request.attempt) held->second.stored = false;
+  return &held->second;
+}
+
+std::optional<base::TimePoint> RoomKeeper::set_scene(const std::vector<const Wish*>& wishes) {
+  const base::TimePoint now = clock_.now();
+  const auto shows_all = [&] {
+    return scene_ && std::all_of(wishes.begin(), wishes.end(),
+                                 [&](const Wish* each) { return scene_->copies.contains(each->request.key); });
+  };
+  const bool known = shows_all();
+  if (scene_ && !known && now < scene_->taken + kSceneGap && now >= scene_->taken) return scene_->taken + kSceneGap;
+  if (!known || now >= scene_->taken + kSceneAge || now < scene_->taken) take_scene(now);
+  if (!shows_all()) return now + kSceneGap;  // the cache does not show the pod
+  return std::nullopt;
+}
+
+void RoomKeeper::promise(const Wish& wish, const std::string& node) {
+  std::set<std::string> siblings = wish.copy.siblings;
+  if (const api::OwnerReference* owner = wish.copy.pod->meta.controller()) {
+    const auto& seen = scene_->siblings[owner->uid];  // who asks with a gang may have looked a while ago
+    siblings.insert(seen.begin(), seen.end());
+  }
+  promises_[wish.request.key] = {node, wish.request.attempt, std::move(siblings), wish.request.created, false};
+  place(wish.request.key, node);
+}
+
+void RoomKeeper::leave_line(const api::ObjectKey& key) {
+  const auto waits = waiting_.find(key);
+  if (waits == waiting_.end()) return;
+  line_.erase(waits->second);
+  waiting_.erase(waits);
+}
+
+void RoomKeeper::stand_in_line(const AdmissionRequest& request) {
+  leave_line(request.key);
+  line_.insert(waiting_[request.key] = admission_order(request));
+}
+
 RoomKeeper::Answer RoomKeeper::reserve(const Wish& wish, const std::set<std::string>& not_on) {
   const std::scoped_lock lock(mutex_);
-  const api::ObjectKey& key = wish.request.key;
-  const base::TimePoint now = clock_.now();
-  if (const auto held = promises_.find(key); held != promises_.end()) {
-    if (std::exchange(held->second.attempt, wish.request.attempt) != wish.request.attempt) held->second.stored = false;
-    return {held->second.node, {}, {}};
-  }
-  pods_[key] = {wish.pod->meta.name, wish.pod->meta.uid};
-  const bool known = scene_ && scene_->copies.contains(key);
-  if (scene_ && !known && now < scene_->taken + kSceneGap && now >= scene_->taken) {
-    return {{}, {}, scene_->taken + kSceneGap};
-  }
-  if (!known || now >= scene_->taken + kSceneAge || now < scene_->taken) take_scene(now);
-  if (!scene_->copies.contains(key)) return {{}, {}, now + kSceneGap};  // the cache does not show the pod
+  if (const Promise* held = held_by(wish)) return {held->node, {}, {}};
+  if (const auto retry_at = set_scene({&wish})) return {{}, {}, retry_at};
   Answer answer = look(wish, not_on);
-  if (!answer.node.empty()) {
-    promises_[key] = {answer.node, wish.request.attempt, now, false};
-    place(key, answer.node);
-  }
-  if (const auto waits = waiting_.find(key); waits != waiting_.end()) {
-    line_.erase(waits->second);
-    waiting_.erase(waits);
-  }
   if (answer.node.empty()) {
-    const AdmissionOrder order = admission_order(wish.request);
-    waiting_[key] = order;
-    line_.insert(order);
+    stand_in_line(wish.request);
+  } else {
+    leave_line(wish.request.key);
+    promise(wish, answer.node);
   }
   return answer;
 }
 
+/// A node that has room and whose own limit takes one more.
+RoomKeeper::Answer RoomKeeper::find_node(const Wish& wish, const Takes& takes) {
+  std::set<std::string> full;
+  Answer answer;
+  for (int i = 0; i < kTargetTries; ++i) {
+    answer = look(wish, full);
+    if (answer.node.empty() || takes(wish.request.key, answer.node)) return answer;
+    full.insert(std::exchange(answer.node, {}));
+  }
+  answer.message = kTargetsFull;
+  return answer;
+}
+
+std::optional<RoomKeeper::Answer> RoomKeeper::reserve_all(const std::vector<Wish>& wishes, const Takes& takes) {
+  const std::scoped_lock lock(mutex_);
+  std::vector<const Wish*> open;
+  for (const Wish& each : wishes) {
+    if (!held_by(each)) open.push_back(&each);
+  }
+  if (open.empty()) return std::nullopt;
+  if (const auto retry_at = set_scene(open)) return Answer{{}, {}, retry_at};
+  const auto size = [this](const Wish* each) {
+    const auto& requests = scene_->cluster.requests(scene_->copies.at(each->request.key));
+    return std::pair(scheduling::amount_of(requests, scheduling::kMemoryIndex),
+                     scheduling::amount_of(requests, scheduling::kCpuIndex));
+  };
+  std::stable_sort(open.begin(), open.end(), [&](auto* a, auto* b) { return size(a) > size(b); });
+  for (auto at = open.begin(); at != open.end(); ++at) {
+    Answer answer = find_node(**at, takes);
+    if (!answer.node.empty()) {
+      promise(**at, answer.node);
+      continue;
+    }
+    for (auto before = open.begin(); before != at; ++before) {
+      promises_.erase((*before)->request.key);
+      place((*before)->request.key, "");
+    }
+    stand_in_line((*at)->request);  // when it is woken the whole gang asks again
+    answer.message = fmt::format("pod {} {}", (*at)->copy.pod->meta.name, answer.message);
+    return answer;
+  }
+  for (const Wish* each : open) leave_line(each->request.key);
+  return std::nullopt;
+}
+
 void RoomKeeper::drop(const api::ObjectKey& key, std::vector<api::ObjectKey>& awake) {
   pods_.erase(key);
-  if (const auto waits = waiting_.find(key); waits != waiting_.end()) {
-    line_.erase(waits->second);
-    waiting_.erase(waits);
-  }
+  leave_line(key);
   if (promises_.erase(key) == 0) return;
   place(key, "");
   for (const AdmissionOrder& each : line_) {
@@ -258,7 +340,7 @@ void RoomKeeper::observe(const api::Evacuation* before, const api::Evacuation* a
       const std::string& node = after->status.target_node.value;
       if (held == promises_.end()) {  // promised by another leader
         pods_[key] = {after->spec.pod_ref.name, after->spec.pod_ref.uid.value};
-        promises_[key] = {node, after->status.attempt, after->status.attempt_started_at.value_or(clock_.now()), true};
+        promises_[key] = {node, after->status.attempt, std::nullopt, after->meta.creation_timestamp, true};
         scene_.reset();
       } else if (after->status.attempt >= held->second.attempt) {
         held->second.stored = true;
@@ -276,8 +358,6 @@ std::size_t RoomKeeper::held() const {
   return promises_.size();
 }
 
-namespace {
-
 Slot no_room(const RoomKeeper::Answer& answer) {
   Slot slot;
   slot.state = Slot::State::kWaiting;
@@ -289,16 +369,14 @@ Slot no_room(const RoomKeeper::Answer& answer) {
   return slot;
 }
 
-}  // namespace
-
 Admission ask_for_slot(AdmissionQueue& line, RoomKeeper* room, const AdmissionRequest& request,
-                       const std::shared_ptr<const api::Pod>& pod) {
+                       const SecondCopy& copy) {
   Admission admission = line.request(request);
-  if (!room || !pod || admission.slot.state != Slot::State::kGranted) return admission;
+  if (!room || !copy.pod || admission.slot.state != Slot::State::kGranted) return admission;
   std::set<std::string> full;
   RoomKeeper::Answer answer;
   for (int i = 0; i < kTargetTries; ++i) {
-    answer = room->reserve({request, pod}, full);
+    answer = room->reserve({request, copy}, full);
     if (answer.node.empty()) break;
     if (line.expect_on(request.key, answer.node)) {
       admission.slot.room_on = answer.node;
@@ -306,7 +384,7 @@ Admission ask_for_slot(AdmissionQueue& line, RoomKeeper* room, const AdmissionRe
     }
     room->release_unused(request.key);
     full.insert(answer.node);
-    answer.message = "the target node's limit is full on every node that has room";
+    answer.message = kTargetsFull;
   }
   line.withdraw(request.key);
   admission.slot = no_room(answer);

@@ -35,7 +35,7 @@ class RoomKeeper {
 
   struct Wish {
     AdmissionRequest request;
-    std::shared_ptr<const api::Pod> pod;
+    SecondCopy copy;
   };
   struct Answer {
     std::string node;                         ///< empty: no room
@@ -46,6 +46,13 @@ class RoomKeeper {
   /// where most is left. Idempotent.
   Answer reserve(const Wish& wish, const std::set<std::string>& not_on = {});
 
+  /// Says whether the node's own limit lets that one arrive, and then counts it. Called with the lock held: it must not
+  /// call back.
+  using Takes = std::function<bool(const api::ObjectKey& key, const std::string& node)>;
+  /// Holds room for all of these (of a gang) or for none of them: nullopt, or why not. The big ones choose first; no
+  /// other arrangement is tried, so a gang that fits only just may have to wait.
+  std::optional<Answer> reserve_all(const std::vector<Wish>& wishes, const Takes& takes);
+
   /// The attempt does not begin (any more). What the store shows as begun is kept: observe() ends it.
   void release_unused(const api::ObjectKey& key);
   /// From the Evacuation informer, as AdmissionQueue::observe().
@@ -54,16 +61,27 @@ class RoomKeeper {
   std::size_t held() const;
 
  private:
+  /// Nothing in it comes from a clock of ours: it is held against what the API server says.
   struct Promise {
     std::string node;
     std::int32_t attempt = 1;
-    base::TimePoint since{};
-    bool stored = false;  ///< the store shows the attempt
+    /// Pods of its controller that were there before; nullopt: another leader promised, and knew.
+    std::optional<std::set<std::string>> siblings{};
+    base::TimePoint asked{};  ///< creationTimestamp of the Evacuation
+    bool stored = false;      ///< the store shows the attempt
   };
+  class RealCopies;
   /// Pods that do not exist yet, in a snapshot that is otherwise real.
   struct Scene;
 
+  const Promise* held_by(const Wish& wish);
+  /// Every one of these has a copy in the scene; else the time at which to ask again.
+  std::optional<base::TimePoint> set_scene(const std::vector<const Wish*>& wishes);
   Answer look(const Wish& wish, const std::set<std::string>& not_on);
+  Answer find_node(const Wish& wish, const Takes& takes);
+  void promise(const Wish& wish, const std::string& node);
+  void stand_in_line(const AdmissionRequest& request);
+  void leave_line(const api::ObjectKey& key);
   void take_scene(base::TimePoint now);
   void place(const api::ObjectKey& key, const std::string& node);
   void drop(const api::ObjectKey& key, std::vector<api::ObjectKey>& awake);
@@ -80,8 +98,10 @@ class RoomKeeper {
   std::unique_ptr<Scene> scene_;
 };
 
+/// What the slot says when there is no room: with numbers, or nothing yet.
+Slot no_room(const RoomKeeper::Answer& answer);
+
 /// Asks for the slot and then, if `room` is given, for room: who gets no room gives its slot back.
-Admission ask_for_slot(AdmissionQueue& line, RoomKeeper* room, const AdmissionRequest& request,
-                       const std::shared_ptr<const api::Pod>& pod);
+Admission ask_for_slot(AdmissionQueue& line, RoomKeeper* room, const AdmissionRequest& request, const SecondCopy& copy);
 
 }  // namespace controllers

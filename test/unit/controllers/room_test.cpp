@@ -5,6 +5,7 @@
 
 #include <map>
 #include <random>
+#include <set>
 
 #include "test/builders/cluster.hpp"
 
@@ -15,6 +16,7 @@ using builders::PodBuilder;
 using controllers::AdmissionQueue;
 using controllers::RoomKeeper;
 using controllers::Slot;
+using testing::AllOf;
 using testing::HasSubstr;
 using Phase = api::EvacuationPhase;
 
@@ -81,8 +83,15 @@ class Room : public testing::Test {
     clock.advance(base::seconds(1));
     auto request = controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt);
     request.target_node = target;
-    last = keeper().reserve({request, pod}, not_on);
+    last = keeper().reserve({request, copy_of(pod)}, not_on);
     return last.node;
+  }
+  /// With the pods of its controller as they are now.
+  controllers::SecondCopy copy_of(const std::shared_ptr<const api::Pod>& pod) const {
+    controllers::SecondCopy copy{pod};
+    for (const auto& each : pods)
+      if (each->meta.controller()->uid == pod->meta.controller()->uid) copy.siblings.insert(each->meta.uid);
+    return copy;
   }
   static api::ObjectKey key(const api::Pod& pod) { return evacuation_of(pod).meta.key(); }
 
@@ -180,6 +189,39 @@ TEST_F(Room, TheRealCopyTakesThePlaceOfThePromise) {
   EXPECT_EQ(reserve(b), "n3") << "3 of 4 cpu, not 4.5";
 }
 
+/// Our clock and the API server's differ by what they like.
+TEST_F(Room, TheRealCopyIsKnownByItsUidNotByItsAge) {
+  const auto a = vm("a", "n1", 2000);
+  const auto b = vm("b", "n2", 2000);
+  vm("ballast-1", "n1", 2500);
+  vm("ballast-2", "n2", 2500);
+  add(PodBuilder("old").on("n3").cpu(100).owned_by("VirtualMachineInstance", "a").older_by(base::seconds(-600)));
+  EXPECT_EQ(reserve(a), "n3");
+  EXPECT_EQ(reserve(b), "") << "what was there before is not the copy, however young it says it is";
+  remove("old");
+  add(PodBuilder("a-copy").on("n3").cpu(2000).owned_by("VirtualMachineInstance", "a").older_by(base::seconds(3600)));
+  clock.advance(base::seconds(10));
+  EXPECT_EQ(reserve(b), "n3") << "what came since is, however old it says it is";
+}
+
+/// Of a promise that another leader made nobody knows which pods were there.
+TEST_F(Room, OfAnotherLeadersPromiseOnlyAPodOnThePromisedNodeIsTheCopy) {
+  const auto a = vm("a", "n1", 2000);
+  const auto b = vm("b", "n2", 2000);
+  vm("ballast-1", "n1", 2500);
+  vm("ballast-2", "n2", 2500);
+  auto stored = evacuation_of(*a, Phase::kInProgress, "n3");
+  stored.meta.creation_timestamp = kStart - base::seconds(60);
+  stored.status.attempt_started_at = kStart + base::seconds(600);  // by a clock that is off
+  keeper().observe(nullptr, &stored);
+  add(PodBuilder("older").on("n3").cpu(100).owned_by("VirtualMachineInstance", "a").older_by(base::seconds(61)));
+  EXPECT_EQ(reserve(b), "") << "it was there before anybody wanted the pod to go";
+  remove("older");
+  add(PodBuilder("copy").on("n3").cpu(2000).owned_by("VirtualMachineInstance", "a").older_by(base::seconds(30)));
+  clock.advance(base::seconds(10));
+  EXPECT_EQ(reserve(b), "n3");
+}
+
 TEST_F(Room, FollowsTheRealTarget) {
   const auto a = vm("a", "n1");
   const auto b = vm("b", "n1", 500);
@@ -209,7 +251,7 @@ TEST_F(Room, LooksAtTheClusterOnceASecond) {
   EXPECT_NE(reserve(a), "");
   clock.advance(base::milliseconds(200));
   auto request = controllers::admission_request(evacuation_of(*b), b.get(), std::nullopt);
-  const auto answer = keeper().reserve({request, b});
+  const auto answer = keeper().reserve({request, copy_of(b)});
   EXPECT_EQ(answer.node, "");
   EXPECT_EQ(answer.retry_at, kStart + base::seconds(2));
   EXPECT_EQ(snapshots, 1);
@@ -224,8 +266,8 @@ TEST_F(Room, WhoGetsNoneGivesItsSlotBack) {
   const auto b = vm("b", "n2");
   const auto ask = [&](const std::shared_ptr<const api::Pod>& pod) {
     clock.advance(base::seconds(1));
-    return controllers::ask_for_slot(line, &keeper(),
-                                     controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt), pod);
+    return controllers::ask_for_slot(
+        line, &keeper(), controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt), copy_of(pod));
   };
   vm("c", "n3");
   const auto refused = ask(a);
@@ -251,7 +293,7 @@ TEST_F(Room, RespectsTheLimitPerTargetNode) {
     const auto pod = vm("vm-" + std::to_string(i), "n1", 100);
     clock.advance(base::seconds(1));
     const auto got = controllers::ask_for_slot(
-        line, &keeper(), controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt), pod);
+        line, &keeper(), controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt), copy_of(pod));
     if (got.slot.state == Slot::State::kGranted) {
       ++on[got.slot.room_on];
     } else {
@@ -259,6 +301,112 @@ TEST_F(Room, RespectsTheLimitPerTargetNode) {
     }
   }
   EXPECT_EQ(on, (std::map<std::string, int>{{"n2", 1}, {"n3", 1}}));
+}
+
+/// Six nodes of 4 cpu: two VMs of each gang fill four of them, the other two have room for one copy each.
+class GangRoom : public Room {
+ protected:
+  GangRoom()
+      : line(limits_of_targets(), clock,
+             [this](const api::ObjectKey& key, base::Duration) { let_in.insert(key.name); }) {
+    for (const char* name : {"n4", "n5", "n6"}) add(NodeBuilder(name));
+    for (const char* name : {"a1", "a2", "b1", "b2"}) {
+      members[name] = vm(name, "n" + std::to_string(members.size() + 1));
+    }
+    line.find_room_in(keeper());
+  }
+
+  static api::AdmissionLimits limits_of_targets() {
+    api::AdmissionLimits limits;
+    limits.in_flight.per_target_node = api::IntOrPercent{1, false};
+    return limits;
+  }
+  controllers::AdmissionRequest wish(const std::string& name) {
+    const auto& pod = members.at(name);
+    auto request = controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt);
+    request.workload.clear();
+    const std::string gang(1, name[0]);
+    request.gang = "default/" + gang;
+    for (const auto& [other, each] : members)
+      if (other != name && other.starts_with(gang)) request.together.push_back(key(*each));
+    request.second_copy = copy_of(pod);
+    return request;
+  }
+  /// As the reconciler does it: slot and room in one step, then its own place.
+  Slot ask(const std::string& name) {
+    clock.advance(base::seconds(1));
+    auto granted = controllers::ask_for_slot(line, nullptr, wish(name), {});
+    if (granted.slot.state != Slot::State::kGranted) return granted.slot;
+    return controllers::ask_for_slot(line, &keeper(), wish(name), copy_of(members.at(name))).slot;
+  }
+
+  std::map<std::string, std::shared_ptr<const api::Pod>> members;
+  std::set<std::string> let_in;
+  AdmissionQueue line;
+};
+
+TEST_F(GangRoom, IsForAllOrForNoneSoNoTwoStarveEachOther) {
+  EXPECT_EQ(ask("a1").state, Slot::State::kWaiting);
+  EXPECT_EQ(ask("b1").state, Slot::State::kWaiting);
+  EXPECT_EQ(keeper().held(), 0U) << "nobody holds half";
+  const Slot last_of_b = ask("b2");
+  EXPECT_EQ(last_of_b.state, Slot::State::kGranted);
+  EXPECT_TRUE(let_in.contains("evac-b1"));
+  EXPECT_EQ((std::set<std::string>{last_of_b.room_on, ask("b1").room_on}), (std::set<std::string>{"n5", "n6"}));
+  const Slot refused = ask("a2");
+  ASSERT_TRUE(refused.limit);
+  EXPECT_EQ(refused.limit->kind, "Room");
+  EXPECT_THAT(refused.limit->message,
+              AllOf(HasSubstr("all of its group or none: pod a"), HasSubstr("needs 3000m cpu")));
+  EXPECT_EQ(ask("a1").limit->kind, "Room") << "the other one says the same";
+  EXPECT_EQ(keeper().held(), 2U);
+  EXPECT_EQ(line.usage().in_flight, 2);
+}
+
+TEST_F(GangRoom, ThatIsEnoughForHalfIsLeftToOthers) {
+  vm("ballast", "n5");
+  EXPECT_EQ(ask("a1").state, Slot::State::kWaiting);
+  EXPECT_EQ(ask("a2").limit->kind, "Room");
+  EXPECT_EQ(keeper().held(), 0U);
+  EXPECT_EQ(line.usage().in_flight, 0);
+  EXPECT_EQ(reserve(vm("single", "n1")), "n6") << "n6 was tried and taken back";
+}
+
+TEST_F(GangRoom, IsTriedAgainForAllWhenSomeIsGivenBack) {
+  const auto single = vm("single", "n1");
+  EXPECT_NE(reserve(single), "");
+  EXPECT_EQ(ask("a1").state, Slot::State::kWaiting);
+  EXPECT_EQ(ask("a2").limit->kind, "Room");
+  show(*single, Phase::kInProgress, "n5");
+  show(*single, Phase::kFailed);
+  remove("single");
+  ASSERT_EQ(woken.size(), 1U) << "one of them asks for all";
+  EXPECT_EQ(ask(woken[0].substr(5)).state, Slot::State::kGranted);
+  EXPECT_EQ(keeper().held(), 2U);
+}
+
+TEST_F(GangRoom, IsOnNodesThatMayTakeOneMoreEach) {
+  members.clear();
+  pods.clear();
+  members["a1"] = vm("a1", "n1", 100);
+  members["a2"] = vm("a2", "n1", 100);
+  ask("a1");
+  const Slot second = ask("a2");
+  const Slot first = ask("a1");
+  ASSERT_EQ(second.state, Slot::State::kGranted);
+  EXPECT_NE(first.room_on, second.room_on) << "one at a time on each target node";
+}
+
+TEST_F(GangRoom, IsLookedForWhereTheBigOnesFit) {
+  members.clear();
+  pods.clear();
+  members["a1"] = vm("a1", "n1", 1000);
+  members["a2"] = vm("a2", "n1", 3500);
+  for (const char* node : {"n2", "n3", "n4"}) vm(std::string("full-") + node, node, 4000);
+  vm("half", "n5", 2000);
+  ask("a1");
+  EXPECT_EQ(ask("a2").room_on, "n6") << "the small one did not take the only node for the big one";
+  EXPECT_EQ(ask("a1").room_on, "n5");
 }
 
 /// Whatever comes, dies and restarts: pods, their copies and what is promised never ask more of a node than it has.
