@@ -236,8 +236,9 @@ void AdmissionQueue::erase(const api::ObjectKey& key) {
 void AdmissionQueue::show(const api::Evacuation& evacuation) {
   Entry& entry = entry_for(evacuation.meta.key(), evacuation.meta.uid, evacuation.spec.pod_ref.uid.value,
                            evacuation.meta.creation_timestamp);
-  entry.holds_slot = holds_slot(evacuation);
-  entry.holds_arrival = holds_arrival_slot(evacuation);
+  if (entry.abandoned != evacuation.meta.resource_version) entry.abandoned.clear();
+  entry.holds_slot = entry.abandoned.empty() && holds_slot(evacuation);
+  entry.holds_arrival = entry.abandoned.empty() && holds_arrival_slot(evacuation);
   entry.began = evacuation.status.phase != api::EvacuationPhase::kPending;
   if (entry.began && evacuation.status.attempt >= entry.reserved) {
     entry.reserved = 0;
@@ -329,13 +330,27 @@ void AdmissionQueue::withdraw(const api::ObjectKey& key, std::int32_t begun) {
     const auto at = entries_.find(key);
     if (at == entries_.end()) return;
     if (!at->second.waiting && !at->second.asks && at->second.reserved == 0) return;
-    stop_asking(at->second);
-    leave_line(at->second);
-    scopes_.reopen(at->second.scopes);
-    const bool unused = at->second.reserved > begun;
-    if (std::exchange(at->second.paid, false) && unused) scopes_.give_tokens_back(at->second.request.policy);
-    at->second.reserved = 0;
-    recount(at->second);
+    give_back(at->second, begun);
+  });
+}
+
+void AdmissionQueue::give_back(Entry& entry, std::int32_t begun) {
+  stop_asking(entry);
+  leave_line(entry);
+  scopes_.reopen(entry.scopes);
+  const bool unused = entry.reserved > begun;
+  if (std::exchange(entry.paid, false) && unused) scopes_.give_tokens_back(entry.request.policy);
+  entry.reserved = 0;
+  recount(entry);
+}
+
+void AdmissionQueue::abandon(const api::ObjectKey& key, const std::string& resource_version) {
+  apply([&] {
+    const auto at = entries_.find(key);
+    if (at == entries_.end()) return;
+    at->second.abandoned = resource_version;
+    at->second.holds_slot = at->second.holds_arrival = false;
+    give_back(at->second, 0);
   });
 }
 

@@ -69,6 +69,10 @@ class AdmissionQueue {
   /// too, unless the attempt that it was for is among the `begun` ones.
   void withdraw(const api::ObjectKey& key, std::int32_t begun = 0);
 
+  /// Its state cannot be stored, as this version of it: it holds and asks for nothing until observe() shows another
+  /// one. Its claim on the pod stays.
+  void abandon(const api::ObjectKey& key, const std::string& resource_version);
+
   /// Name of the Evacuation that has the older claim on the same pod; empty: none.
   std::string duplicate_of(const api::Evacuation& evacuation) const;
 
@@ -104,6 +108,7 @@ class AdmissionQueue {
     bool asks = false;              ///< with its gang; the first of those that ask stands in line for all
     std::optional<Slot> no_room{};  ///< its gang had slots, but not room for all second copies
     std::string counted_gang;       ///< that it was counted with
+    std::string abandoned;          ///< resourceVersion; empty: it is not
   };
   struct Wakeup {
     api::ObjectKey key;
@@ -129,6 +134,7 @@ class AdmissionQueue {
   void pull_from_opened(base::TimePoint now);
   void pump(Wakeups& wakeups);
   void admit(Entry& entry, base::TimePoint now);
+  void give_back(Entry& entry, std::int32_t begun);
 
   // Gangs, in admission_gangs.cpp: one stands in line for all; all are admitted, or none.
   /// The ones that begin together with it: itself and, over all their views, whom it asks with and who has not begun.

@@ -58,6 +58,12 @@ void AuditTrail::on_answer(const api::Evacuation& evacuation, const evictors::Ac
   send(std::move(record), evacuation);
 }
 
+void AuditTrail::on_refused_write(const api::Evacuation& evacuation, const std::string& problem, base::TimePoint now) {
+  audit::Record record = record_of_refused_write(evacuation, problem);
+  record.time = now;
+  send(std::move(record), evacuation);
+}
+
 void AuditTrail::on_taken_over(const api::Evacuation& evacuation, base::TimePoint now) {
   audit::Record record = record_of_takeover(evacuation);
   record.time = now;

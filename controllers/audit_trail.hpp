@@ -27,6 +27,7 @@ class AuditTrail final : public EvacuationAudit, public PolicyAudit {
   void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) override;
   void on_answer(const api::Evacuation& evacuation, const evictors::Action& action, const evictors::Answer& answer,
                  const std::optional<api::LastResponse>& meaning, base::TimePoint now) override;
+  void on_refused_write(const api::Evacuation& evacuation, const std::string& problem, base::TimePoint now) override;
   std::optional<api::Blocker> hold() const override;
 
   void on_planned(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) override;

@@ -56,9 +56,12 @@ base::Result<StoredEvacuation> with_readable_spec(Json json, const base::Error& 
   return StoredEvacuation{*std::move(rest), error.message};
 }
 
+/// An answer that makes no sense is no refusal: it may be somebody else's who stands between us and the server.
 base::Result<StoredEvacuation> parsed(base::Result<std::string> body) {
   if (!body) return std::move(body).error();
-  return parse_stored_evacuation(*body);
+  auto stored = parse_stored_evacuation(*body);
+  if (!stored) return base::unavailable(stored.error().message);
+  return stored;
 }
 
 /// JSON merge patch (RFC 7396) from one status to the other.

@@ -29,6 +29,8 @@ base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json);
 
 base::Result<StoredEvacuation> read_evacuation(kube::Client& client, const api::ObjectKey& key);
 
+/// kInvalid from a write: the server refuses the object as it would be, and always will (RefusedWrites).
+
 /// Merge patch of …/status with what `status` changes, guarded by uid and resourceVersion: kConflict when the object
 /// changed meanwhile, also when `stored` came from a cache that lags.
 base::Result<StoredEvacuation> write_status(kube::Client& client, const StoredEvacuation& stored,

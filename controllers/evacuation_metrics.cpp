@@ -84,6 +84,11 @@ void PrometheusEvacuationMetrics::on_answer(std::string_view action, int code, s
       .increment();
 }
 
+void PrometheusEvacuationMetrics::on_refused_write() {
+  metrics_.counter("evacuator_writes_refused_total", "Evacuations whose state the API server refused to store.")
+      .increment();
+}
+
 void PrometheusEvacuationMetrics::on_cached(const api::Evacuation* before, const api::Evacuation* after) {
   const auto add = [&](const api::Evacuation& evacuation, double by) {
     metrics_.gauge("evacuator_evacuations", "Evacuations by phase.", {{"phase", to_string(evacuation.status.phase)}})

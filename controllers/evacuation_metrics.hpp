@@ -13,6 +13,8 @@ class PrometheusEvacuationMetrics final : public EvacuationMetrics {
   void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) override;
   void on_answer(std::string_view action, int code, std::string_view response_class) override;
 
+  void on_refused_write() override;
+
   /// What the cache shows: keeps the gauge of Evacuations by phase. nullptr: absent.
   void on_cached(const api::Evacuation* before, const api::Evacuation* after);
 

@@ -18,6 +18,10 @@ class EvacuationReconciler::Pass {
       : shell_(shell), deps_(shell.deps_), key_(key), log_(deps_.log.with({base::kv("evacuation", key.to_string())})) {}
 
   base::Result<Requeue> run();
+  /// After run() failed: the server said that it will never store this.
+  bool was_refused() const { return refused_; }
+  /// Gives up what it holds, and tells. REQUIRES: was_refused().
+  Requeue stand_back(const base::Error& refusal);
 
  private:
   /// What to do after a step of run().
@@ -73,6 +77,7 @@ class EvacuationReconciler::Pass {
   bool gang_is_live_ = false;  ///< the others' votes were read in this pass
   bool reads_more_ = false;    ///< the evictor looks at more than the pod: nothing tells us when that changes
   bool removed_ = false;
+  bool refused_ = false;  ///< the last write
 };
 
 }  // namespace controllers

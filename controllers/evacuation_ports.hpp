@@ -48,6 +48,8 @@ class EvacuationMetrics {
   virtual void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) = 0;
   /// An answer to a call of ours; `code` 0: none came.
   virtual void on_answer(std::string_view action, int code, std::string_view response_class) = 0;
+  /// The server refuses to store what becomes of an Evacuation; once for each version of it.
+  virtual void on_refused_write() {}
 };
 
 /// Blocker::kind while the audit log cannot be written and admissions stop for it.
@@ -64,6 +66,8 @@ class EvacuationAudit {
   virtual void on_answer(const api::Evacuation& evacuation, const evictors::Action& action,
                          const evictors::Answer& answer, const std::optional<api::LastResponse>& meaning,
                          base::TimePoint now) = 0;
+  /// The server refuses to store what becomes of it; once for each version of it.
+  virtual void on_refused_write(const api::Evacuation&, const std::string& /*problem*/, base::TimePoint) {}
   /// Set: no Evacuation is admitted now, and why.
   virtual std::optional<api::Blocker> hold() const = 0;
 };

@@ -206,6 +206,7 @@ void EvacuationReconciler::Pass::note_dead(const std::string& evictor) {
 base::Result<Requeue> EvacuationReconciler::Pass::run() {
   if (!observe_cached()) {
     shell_.forget_blocked(key_);
+    shell_.refused_.forget(key_);
     return Requeue::await_change();
   }
   // The caches do not hold what this evictor looks at, nor why a spec cannot be read.
@@ -260,7 +261,9 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::carry_o
 
 base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::after_write(
     base::Result<StoredEvacuation> written) {
+  refused_ = !written && written.error().code == base::ErrorCode::kInvalid;
   if (written) {
+    shell_.refused_.forget(key_);
     stored_ = *std::move(written);
     evacuation_is_live_ = true;
     seen_.evacuation = stored_->evacuation;
@@ -359,13 +362,32 @@ void EvacuationReconciler::Pass::retry_on_allowance() {
   if (pdb && pdb->disruptions_allowed > 0 && evacuation.status.blocked_count <= kRetriesOnAllowance) shell_.poke(key_);
 }
 
+/// No attempt goes on whose next step cannot be written down first (I3). Who mends the spec wakes it by that.
+Requeue EvacuationReconciler::Pass::stand_back(const base::Error& refusal) {
+  const api::Evacuation& evacuation = stored_->evacuation;
+  const base::TimePoint now = deps_.clock.now();
+  const std::string problem = refusal_text(evacuation, refusal.message);
+  deps_.admission.abandon(key_, evacuation.meta.resource_version);
+  if (deps_.room) deps_.room->abandon(key_, evacuation.meta.resource_version);
+  shell_.forget_blocked(key_);
+  if (!shell_.refused_.note(evacuation, problem, now)) return Requeue::in(kRefusedRetry);
+  log_.error("the server refuses to store the Evacuation", {kv("error", refusal)});
+  deps_.events.publish(evacuation, {true, kWriteRefused, problem, true});
+  deps_.metrics.on_refused_write();
+  deps_.audit.on_refused_write(evacuation, problem, now);
+  return Requeue::in(kRefusedRetry);
+}
+
 EvacuationReconciler::EvacuationReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
 
 void EvacuationReconciler::resume(base::TimePoint now) { resumed_at_ = now.time_since_epoch().count(); }
 
 base::Result<Requeue> EvacuationReconciler::reconcile(const api::ObjectKey& key) {
+  if (const auto rest = resting(key)) return Requeue::in(*rest);
   if (const auto rest = held(key)) return Requeue::in(*rest);
-  auto result = Pass(*this, key).run();
+  Pass pass(*this, key);
+  auto result = pass.run();
+  if (!result && pass.was_refused()) return pass.stand_back(result.error());
   if (!result) return result;
   const std::scoped_lock lock(mutex_);
   holds_.erase(key);
@@ -420,6 +442,12 @@ std::vector<api::ObjectKey> EvacuationReconciler::on_pdb_changed(const api::PodD
     keys.push_back(std::move(key));
   }
   return keys;
+}
+
+/// Its last write was refused, and it is what it was then.
+std::optional<base::Duration> EvacuationReconciler::resting(const api::ObjectKey& key) const {
+  const auto cached = deps_.evacuations.get(key);
+  return cached ? refused_.rest(key, cached->meta.resource_version, deps_.clock.now()) : std::nullopt;
 }
 
 void EvacuationReconciler::hold_after_lost_record(const api::ObjectKey& key) {

@@ -19,6 +19,7 @@
 #include "controllers/admission_queue.hpp"
 #include "controllers/evacuation_decide.hpp"
 #include "controllers/evacuation_ports.hpp"
+#include "controllers/refused_writes.hpp"
 #include "controllers/requeue.hpp"
 #include "controllers/room.hpp"
 #include "evictors/registry.hpp"
@@ -77,6 +78,9 @@ class EvacuationReconciler {
   /// Errors are worth a retry with back-off; kCancelled: may_act() said no.
   base::Result<Requeue> reconcile(const api::ObjectKey& key);
 
+  /// Those whose state the API server refuses to store.
+  const RefusedWrites& refused_writes() const { return refused_; }
+
   /// Evacuations that a change of this pod may concern: its own, those of its gang, and those waiting for it as a
   /// replacement.
   std::vector<api::ObjectKey> keys_for_pod(const api::Pod& pod) const;
@@ -102,6 +106,7 @@ class EvacuationReconciler {
   };
   /// An answer could not be stored: the next try would be the same call again, so it waits, longer each time.
   void hold_after_lost_record(const api::ObjectKey& key);
+  std::optional<base::Duration> resting(const api::ObjectKey& key) const;
   std::optional<base::Duration> held(const api::ObjectKey& key);
   void mark_dead(const std::string& evictor, base::TimePoint until);
   void remember_blocked(const Observed& seen);
@@ -121,6 +126,7 @@ class EvacuationReconciler {
     base::TimePoint until{};
   };
   std::map<api::ObjectKey, Hold> holds_;
+  RefusedWrites refused_;
   std::map<std::string, base::TimePoint, std::less<>> dead_until_;  ///< evictors that nobody serves here
 };
 

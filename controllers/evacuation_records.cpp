@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/condition.hpp"
+#include "controllers/refused_writes.hpp"
 
 namespace controllers {
 namespace {
@@ -131,6 +132,13 @@ audit::Record record_of_answer(const api::Evacuation& evacuation, const evictors
   if (!action.service.empty()) record.detail["service"] = action.service;
   if (evacuation.spec.dry_run) record.detail["dryRun"] = "true";
   if (!answer) record.detail["error"] = answer.error().message;
+  return record;
+}
+
+audit::Record record_of_refused_write(const api::Evacuation& evacuation, const std::string& problem) {
+  audit::Record record = evacuation_record(evacuation, "EvacuationStuck", decision::kFailed, kWriteRefused);
+  record.detail["phase"] = to_string(evacuation.status.phase);
+  record.detail["message"] = problem;
   return record;
 }
 

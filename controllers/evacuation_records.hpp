@@ -3,6 +3,7 @@
 /// The records of an Evacuation's life. Pure.
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "api/evacuation.hpp"
@@ -19,6 +20,9 @@ std::vector<audit::Record> records_of_status(const api::Evacuation& before, cons
 /// CallAnswered: Allowed, Refused, or Failed when no answer came.
 audit::Record record_of_answer(const api::Evacuation& evacuation, const evictors::Action& action,
                                const evictors::Answer& answer, const std::optional<api::LastResponse>& meaning);
+
+/// EvacuationStuck: the server refuses to store what becomes of it.
+audit::Record record_of_refused_write(const api::Evacuation& evacuation, const std::string& problem);
 
 /// EvacuationTakenOver: how it stands when another process goes on with it, and the newest transition whole: a crash
 /// between its being stored and its being recorded takes only a line, not what it would have said.

@@ -172,18 +172,20 @@ struct Operator::Impl {
              .audit = trail,
              .policy_lives = [this](const std::string& name,
                                     const std::string& uid) { return policy_lives(name, uid); }}),
-        policies({.client = deps.client,
-                  .clock = deps.clock,
-                  .policies = caches.policies.store(),
-                  .evacuations = caches.evacuations.store(),
-                  .snapshot = [this] { return caches.snapshot(); },
-                  .evictors = registry,
-                  .cooldowns = admission.cooldowns(),
-                  .may_act = deps.may_act,
-                  .events = events,
-                  .metrics = deps.metrics,
-                  .log = deps.log,
-                  .audit = trail}),
+        policies(
+            {.client = deps.client,
+             .clock = deps.clock,
+             .policies = caches.policies.store(),
+             .evacuations = caches.evacuations.store(),
+             .snapshot = [this] { return caches.snapshot(); },
+             .evictors = registry,
+             .cooldowns = admission.cooldowns(),
+             .may_act = deps.may_act,
+             .events = events,
+             .metrics = deps.metrics,
+             .log = deps.log,
+             .audit = trail,
+             .stuck = [this](const std::string& policy) { return evacuations.refused_writes().problems_of(policy); }}),
         busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 2) {
     add_indexes();
     add_handlers();
@@ -340,6 +342,8 @@ struct Operator::Impl {
         .set(static_cast<double>(usage.in_flight));
     deps.metrics.gauge("evacuator_slots_waiting", "Evacuations that wait for a slot.")
         .set(static_cast<double>(usage.waiting));
+    deps.metrics.gauge("evacuator_evacuations_stuck", "Evacuations whose state the API server refuses to store.")
+        .set(static_cast<double>(evacuations.refused_writes().count()));
   }
 
   Dependencies deps;

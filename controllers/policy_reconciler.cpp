@@ -97,7 +97,10 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, base::
   add_cooling(known, snapshot, deps_.cooldowns, policy.meta.name, now);
   restarts_.observe(snapshot, now);
   known.restarts = &restarts_;
-  return run_cycle(policy, snapshot, known, cycle_id(policy, now), now);
+  CycleOutcome outcome = run_cycle(policy, snapshot, known, cycle_id(policy, now), now);
+  if (!deps_.stuck) return outcome;
+  for (std::string& each : deps_.stuck(policy.meta.name)) outcome.problems.push_back(std::move(each));
+  return outcome;
 }
 
 void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {

@@ -43,6 +43,8 @@ class PolicyReconciler {
     base::Metrics& metrics;
     base::Log log;
     PolicyAudit& audit = no_policy_audit();
+    /// Problems of a policy's Evacuations that they cannot tell themselves, for condition Degraded. May be empty.
+    std::function<std::vector<std::string>(const std::string& policy)> stuck = {};
   };
 
   explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}

@@ -328,11 +328,24 @@ void RoomKeeper::release_unused(const api::ObjectKey& key) {
   wake(awake);
 }
 
+void RoomKeeper::abandon(const api::ObjectKey& key, const std::string& resource_version) {
+  std::vector<api::ObjectKey> awake;
+  {
+    const std::scoped_lock lock(mutex_);
+    abandoned_[key] = resource_version;
+    drop(key, awake);
+  }
+  wake(awake);
+}
+
 void RoomKeeper::observe(const api::Evacuation* before, const api::Evacuation* after) {
   std::vector<api::ObjectKey> awake;
   {
     const std::scoped_lock lock(mutex_);
     const api::ObjectKey key = (after ? after : before)->meta.key();
+    const auto given_up = abandoned_.find(key);
+    if (given_up != abandoned_.end() && after && after->meta.resource_version == given_up->second) return;
+    if (given_up != abandoned_.end()) abandoned_.erase(given_up);
     const auto held = promises_.find(key);
     if (!after || api::is_terminal(after->status.phase)) {
       drop(key, awake);

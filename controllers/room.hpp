@@ -55,6 +55,8 @@ class RoomKeeper {
 
   /// The attempt does not begin (any more). What the store shows as begun is kept: observe() ends it.
   void release_unused(const api::ObjectKey& key);
+  /// As AdmissionQueue::abandon().
+  void abandon(const api::ObjectKey& key, const std::string& resource_version);
   /// From the Evacuation informer, as AdmissionQueue::observe().
   void observe(const api::Evacuation* before, const api::Evacuation* after);
 
@@ -93,6 +95,7 @@ class RoomKeeper {
   mutable std::mutex mutex_;
   std::map<api::ObjectKey, Promise> promises_;
   std::map<api::ObjectKey, std::pair<std::string, std::string>> pods_;  ///< of whom we know: name and uid
+  std::map<api::ObjectKey, std::string> abandoned_;                     ///< at which resourceVersion
   std::map<api::ObjectKey, AdmissionOrder> waiting_;
   std::set<AdmissionOrder> line_;
   std::unique_ptr<Scene> scene_;

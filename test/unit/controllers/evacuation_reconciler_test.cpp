@@ -312,6 +312,83 @@ INSTANTIATE_TEST_SUITE_P(
                     Lie{"StatusIsUnavailable", "/status", "", 503}),
     [](const auto& info) { return info.param.name; });
 
+const char* const kRefusal =
+    R"({"kind":"Status","status":"Failure","reason":"Invalid","code":422,"message":"spec.priority: Invalid value: 50"})";
+
+/// An Evacuation that was stored under an older schema: the server refuses whatever is written of it.
+class RefusedWrite : public Shell {
+ protected:
+  RefusedWrite() {
+    for (int i = 0; i < 20; ++i) {
+      server.script("PATCH", ScriptedServer::json(422, kRefusal));
+    }
+  }
+  /// In the middle of its attempt, with a slot.
+  void put_begun() {
+    api::Evacuation begun = blocked(key.name, 0, 0);
+    begun.status.next_action_at = kNoon - seconds(1);
+    begun.meta.finalizers = {"evacuator.dev/evacuation"};
+    server.evacuation["metadata"]["finalizers"] = {"evacuator.dev/evacuation"};
+    server.evacuation["status"] = api::encode_status(begun.status);
+    begun.meta.resource_version = server.evacuation["metadata"]["resourceVersion"];
+    put(begun);
+    admission.observe(nullptr, evacuations.get(key).get());
+  }
+};
+
+TEST_F(RefusedWrite, IsToldOnceAndNotTriedAgainForTenMinutes) {
+  const auto done = reconciler.reconcile(key);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->after, base::minutes(10));
+  EXPECT_EQ(events, std::vector<std::string>{"WriteRefused"});
+  ASSERT_EQ(reconciler.refused_writes().problems_of("").size(), 1u);
+  EXPECT_NE(reconciler.refused_writes().problems_of("").at(0).find("spec.priority: Invalid value: 50"),
+            std::string::npos);
+  const auto calls = server.log.size();
+  clock.advance(seconds(60));
+  const auto rests = reconciler.reconcile(key);  // somebody touched the pod
+  ASSERT_TRUE(rests);
+  EXPECT_EQ(rests->after, base::minutes(9));
+  EXPECT_EQ(server.log.size(), calls) << "it says nothing to the server";
+  clock.advance(base::minutes(9));
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_GT(server.log.size(), calls) << "the schema may have been mended";
+  EXPECT_EQ(events.size(), 1u);
+}
+
+TEST_F(RefusedWrite, FreesItsSlotWhileItIsWhatItWas) {
+  put_begun();
+  ASSERT_EQ(admission.usage().in_flight, 1);
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_EQ(admission.usage().in_flight, 0);
+  admission.observe(nullptr, evacuations.get(key).get());
+  EXPECT_EQ(admission.usage().in_flight, 0) << "the watch brought the same again";
+  EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "POST /web-1/eviction"), 0)
+      << "no call whose intent cannot be written down";
+}
+
+TEST_F(RefusedWrite, GoesOnAtOnceWhenSomebodyMendsIt) {
+  put_begun();
+  ASSERT_TRUE(reconciler.reconcile(key));
+  server.scripted.clear();
+  server.evacuation["metadata"]["resourceVersion"] = "8";
+  api::Evacuation mended = *evacuations.get(key);
+  put(mended);
+  admission.observe(nullptr, evacuations.get(key).get());
+  EXPECT_EQ(admission.usage().in_flight, 1);
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_EQ(reconciler.refused_writes().count(), 0u);
+  EXPECT_EQ(server.evacuation["status"]["phase"], "Evicting") << "its call was due";
+}
+
+TEST_F(RefusedWrite, IsForgottenWithTheObject) {
+  ASSERT_TRUE(reconciler.reconcile(key));
+  ASSERT_EQ(reconciler.refused_writes().count(), 1u);
+  evacuations.remove(key);
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_EQ(reconciler.refused_writes().count(), 0u);
+}
+
 TEST_F(Shell, WakesAsManyAsTheBudgetAllowsInOrder) {
   for (const auto& [name, priority, since] : {std::tuple("c", 0, 1), {"a", 0, 5}, {"d", 9, 7}, {"b", 0, 3}}) {
     put(blocked(name, priority, since));
