@@ -192,6 +192,32 @@ TEST_F(Gang, AVoteThatWasTakenBackCountsNoMoreAlthoughTheCacheLags) {
   EXPECT_TRUE(evictions().empty());
 }
 
+/// The window that ADR 7 tells of: between the last look at the votes and the write of the first Leaving.
+TEST_F(Gang, AVoteTakenBackAfterTheLastLookIsACancelAfterTheGate) {
+  const auto names = begin(2);
+  const auto made = evacuate_all(names);
+  std::size_t stays = 2;
+  replica->transport.spy = [&](const kube::Request& request) {
+    const bool commits = request.method == "PATCH" && request.path.ends_with("/status") &&
+                         request.body.find("\"Leaving\"") != std::string::npos;
+    if (stays != 2 || !commits) return;
+    stays = request.path.find(made[0]) == std::string::npos ? 0 : 1;
+    edit_stored(made[stays], [](Json& status) {
+      status["phase"] = "Backoff";
+      status["nextActionAt"] = "2026-11-21T13:00:00Z";
+      for (Json& each : status["conditions"]) {
+        if (each["type"] == "GroupReady") each["status"] = "False";
+      }
+    });
+  };
+  ASSERT_TRUE(run_until([&] { return granted() == 1; }, seconds(60)));
+  run_for(seconds(10));
+  ASSERT_NE(stays, 2u);
+  EXPECT_EQ(granted(), 1u);
+  EXPECT_TRUE(pod_exists(names[stays])) << "it alone stays";
+  EXPECT_EQ(phase(made[stays]), Phase::kBackoff);
+}
+
 TEST_F(Gang, LeavesInTheStatedOrder) {
   const auto names = begin();
   annotate(names[0], kOrder, "1");  // the leader
