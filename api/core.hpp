@@ -25,6 +25,15 @@ Quantity amount_of(const ResourceList& resources, std::string_view name);
 /// Adds to the amount of `name`, inserting it in order when absent.
 void add_amount(ResourceList& resources, std::string_view name, Quantity amount);
 
+/// A field that could not be read, so that it counts as absent, with what stood there.
+struct UnreadField {
+  std::string path;  ///< "spec.containers[0].resources.requests.memory"
+  std::string text;
+  friend bool operator==(const UnreadField&, const UnreadField&) = default;
+};
+/// nullptr: everything could be read, as with nearly all objects.
+using UnreadFields = std::shared_ptr<const std::vector<UnreadField>>;
+
 enum class TaintEffect { kNoSchedule, kPreferNoSchedule, kNoExecute, kOther };  ///< kOther: none that we know
 struct Taint {
   std::string key;
@@ -178,6 +187,8 @@ struct Pod {
   std::vector<Condition> conditions;
   std::vector<ContainerStatus> container_statuses;
 
+  UnreadFields unread;  ///< quantities
+
   PodUid uid() const { return {meta.uid}; }
   bool is_terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
   /// Condition Ready is True.
@@ -193,6 +204,7 @@ struct Node {
   ResourceList capacity;
   ResourceList allocatable;
   std::vector<Condition> conditions;
+  UnreadFields unread;  ///< quantities
 
   NodeName name() const { return {meta.name}; }
   bool is_ready() const;            ///< condition Ready is True

@@ -89,28 +89,46 @@ error_code read_meta(Value& value, ObjectMeta& meta) {
   });
 }
 
-/// "250m" or, from hand-written files, 2.
-error_code read_quantity(Value& value, std::optional<Quantity>& target) {
+/// "250m" or, from hand-written files, 2. `text`: what stood there; "" for null.
+error_code read_quantity(Value& value, std::optional<Quantity>& target, std::string& text) {
   simdjson::ondemand::json_type type{};
   if (const error_code error = value.type().get(type)) return wire::unless_about_value(error);
-  std::string_view text;
   if (type == simdjson::ondemand::json_type::string) {
-    const error_code error = value.get_string().get(text);
-    if (!error) target = Quantity::parse(text);
+    std::string_view read;
+    const error_code error = value.get_string().get(read);
+    if (!error) target = Quantity::parse(read);
+    if (!target) text = error ? "no text" : read;
     return wire::unless_about_value(error);
   }
+  if (type == simdjson::ondemand::json_type::null) return simdjson::SUCCESS;
+  text = "no number";
   if (type != simdjson::ondemand::json_type::number) return simdjson::SUCCESS;
   text = value.raw_json_token();
-  const std::size_t end = text.find_last_not_of(" \t\r\n");
-  target = Quantity::parse(text.substr(0, end == std::string_view::npos ? 0 : end + 1));
+  text.resize(text.find_last_not_of(" \t\r\n") + 1);
+  target = Quantity::parse(text);
   return simdjson::SUCCESS;
 }
 
-error_code read_resources(Value& value, ResourceList& target) {
+/// What could not be read below the path, which is known only further up.
+using Unread = std::vector<UnreadField>;
+
+void add_unread(UnreadFields& target, Unread unread, const std::string& prefix) {
+  if (unread.empty()) return;
+  for (UnreadField& field : unread) field.path.insert(0, prefix);
+  if (target) unread.insert(unread.begin(), target->begin(), target->end());
+  target = std::make_shared<const Unread>(std::move(unread));
+}
+
+/// `field`: the list's name, in front of the names of those that cannot be read.
+error_code read_resources(Value& value, ResourceList& target, Unread& unread, std::string_view field) {
   return wire::for_entries(value, [&](std::string_view name, Value& entry) {
     std::optional<Quantity> amount;
-    const error_code error = read_quantity(entry, amount);
-    if (!amount) return error;
+    std::string text;
+    const error_code error = read_quantity(entry, amount, text);
+    if (!amount) {
+      if (!error && !text.empty()) unread.push_back({std::string(field) + "." + std::string(name), std::move(text)});
+      return error;
+    }
     const auto at =
         std::ranges::lower_bound(target, name, {}, [](const auto& known) { return std::string_view(known.first); });
     if (at != target.end() && at->first == name) {
@@ -122,10 +140,10 @@ error_code read_resources(Value& value, ResourceList& target) {
   });
 }
 
-error_code read_requests_and_limits(Value& value, ResourceList& requests, ResourceList& limits) {
+error_code read_requests_and_limits(Value& value, ResourceList& requests, ResourceList& limits, Unread& unread) {
   return wire::for_members(value, [&](std::string_view key, Value& member) {
-    if (key == "requests") return read_resources(member, requests);
-    if (key == "limits") return read_resources(member, limits);
+    if (key == "requests") return read_resources(member, requests, unread, key);
+    if (key == "limits") return read_resources(member, limits, unread, key);
     return simdjson::SUCCESS;
   });
 }
@@ -368,13 +386,14 @@ error_code read_port(Value& value, std::vector<HostPort>& target) {
   return error;
 }
 
-error_code read_container(Value& value, std::vector<Container>& target) {
+error_code read_container(Value& value, std::vector<Container>& target, const char* field, UnreadFields& unread) {
   Container& container = target.emplace_back();
   std::string restart_policy;
+  Unread strange;
   const error_code error = wire::for_members(value, [&](std::string_view key, Value& member) {
     if (key == "name") return wire::read(member, container.name);
     if (key == "image") return wire::read(member, container.image);
-    if (key == "resources") return read_requests_and_limits(member, container.requests, container.limits);
+    if (key == "resources") return read_requests_and_limits(member, container.requests, container.limits, strange);
     if (key == "restartPolicy") return wire::read(member, restart_policy);
     if (key == "ports") {
       return wire::for_elements(member, [&](Value& item) { return read_port(item, container.host_ports); });
@@ -382,6 +401,10 @@ error_code read_container(Value& value, std::vector<Container>& target) {
     return simdjson::SUCCESS;
   });
   container.restart_always = restart_policy == "Always";
+  if (!strange.empty()) {
+    add_unread(unread, std::move(strange),
+               "spec." + std::string(field) + "[" + std::to_string(target.size() - 1) + "].resources.");
+  }
   return error;
 }
 
@@ -454,19 +477,28 @@ error_code read_placement(std::string_view key, Value& member, Pod& pod) {
   return simdjson::SUCCESS;
 }
 
+error_code read_pod_resources(std::string_view key, Value& member, Pod& pod) {
+  Unread strange;
+  const error_code error = key == "overhead"
+                               ? read_resources(member, pod.overhead, strange, "spec.overhead")
+                               : read_requests_and_limits(member, pod.pod_requests, pod.pod_limits, strange);
+  add_unread(pod.unread, std::move(strange), key == "overhead" ? "" : "spec.resources.");
+  return error;
+}
+
 error_code read_pod_spec(Value& value, Pod& pod) {
   return wire::for_members(value, [&](std::string_view key, Value& member) {
-    if (key == "containers") {
-      return wire::for_elements(member, [&](Value& item) { return read_container(item, pod.containers); });
-    }
-    if (key == "initContainers") {
-      return wire::for_elements(member, [&](Value& item) { return read_container(item, pod.init_containers); });
+    if (key == "containers" || key == "initContainers") {
+      const bool init = key == "initContainers";
+      return wire::for_elements(member, [&](Value& item) {
+        return read_container(item, init ? pod.init_containers : pod.containers, init ? "initContainers" : "containers",
+                              pod.unread);
+      });
     }
     if (key == "volumes") {
       return wire::for_elements(member, [&](Value& item) { return read_volume(item, pod.volumes); });
     }
-    if (key == "overhead") return read_resources(member, pod.overhead);
-    if (key == "resources") return read_requests_and_limits(member, pod.pod_requests, pod.pod_limits);
+    if (key == "overhead" || key == "resources") return read_pod_resources(key, member, pod);
     if (key == "hostNetwork") return wire::read(member, pod.host_network);
     if (key == "resourceClaims") return wire::read_non_empty(member, pod.uses_resource_claims);
     if (key == "restartPolicy") return wire::read(member, pod.restart_policy);
@@ -585,12 +617,15 @@ error_code read_node_spec(Value& value, Node& node) {
 }
 
 error_code read_node_status(Value& value, Node& node) {
-  return wire::for_members(value, [&](std::string_view key, Value& member) {
-    if (key == "capacity") return read_resources(member, node.capacity);
-    if (key == "allocatable") return read_resources(member, node.allocatable);
+  Unread strange;
+  const error_code error = wire::for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "capacity") return read_resources(member, node.capacity, strange, key);
+    if (key == "allocatable") return read_resources(member, node.allocatable, strange, key);
     if (key == "conditions") return read_conditions(member, node.conditions);
     return simdjson::SUCCESS;
   });
+  add_unread(node.unread, std::move(strange), "status.");
+  return error;
 }
 
 /// 3 or "50%"; anything else is absent.

@@ -10,6 +10,7 @@
 #include "planning/planner.hpp"
 #include "scheduling/evictability.hpp"
 #include "scheduling/predicates.hpp"
+#include "scheduling/snapshot_keeper.hpp"
 
 namespace cmd::plugin {
 namespace {
@@ -140,11 +141,12 @@ PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling:
 void ask_policies(Explanation& explanation, scheduling::SnapshotInput cluster,
                   const std::vector<api::DeschedulerPolicy>& policies, const std::vector<api::Evacuation>& evacuations,
                   base::TimePoint now) {
-  const scheduling::ClusterSnapshot snapshot(std::move(cluster));
-  const auto at = snapshot.find_pod(explanation.key.ns, explanation.key.name);
-  if (!at) return;
-  for (const api::DeschedulerPolicy& policy : policies)
-    explanation.policies.push_back(opinion_of(policy, snapshot, evacuations, *at, now));
+  scheduling::SnapshotKeeper snapshots;
+  for (const api::DeschedulerPolicy& policy : policies) {
+    const auto& snapshot = snapshots.at(cluster, scheduling::quantities_of(policy.spec.compatibility));
+    const auto at = snapshot.find_pod(explanation.key.ns, explanation.key.name);
+    if (at) explanation.policies.push_back(opinion_of(policy, snapshot, evacuations, *at, now));
+  }
 }
 
 std::vector<BudgetFact> budgets_of(const api::Pod& pod, const std::vector<api::PodDisruptionBudget>& budgets) {

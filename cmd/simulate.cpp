@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -83,8 +84,17 @@ void print_counts(const planning::Plan& plan) {
   }
 }
 
+void print_problems(const scheduling::InputProblems& problems) {
+  constexpr std::size_t kRows = 10;
+  const auto& rows = problems.rows();
+  const std::size_t shown = std::min(rows.size(), kRows);
+  for (std::size_t i = 0; i < shown; ++i) fmt::print("Warning: {}\n", rows[i].to_string());
+  const auto left_out = problems.total() - static_cast<std::int64_t>(shown);
+  if (left_out > 0) fmt::print("Warning: and {} more; -o json has the first {}\n", left_out, rows.size());
+}
+
 void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planning::Plan& plan,
-                  base::TimePoint now) {
+                  const scheduling::InputProblems& problems, base::TimePoint now) {
   fmt::print("Policy {} at {}: {} nodes, {} pods looked at, {} to move. Nothing was touched.\n", policy.meta.name,
              base::format_time(now), plan.nodes, plan.pods, plan.moves.size());
   for (const auto& [kind, count] : dump.skipped)
@@ -95,6 +105,7 @@ void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const 
   for (const planning::StrategyResult& result : plan.strategies) {
     if (!result.problem.empty()) fmt::print("Warning: {}: {}\n", result.strategy, result.problem);
   }
+  print_problems(problems);
   if (!plan.moves.empty()) fmt::print("\nMOVES\n{}", moves_table(plan));
   print_counts(plan);
   fmt::print("\nUTILIZATION by requests, before → after\n{}", utilization_table(plan));
@@ -104,6 +115,13 @@ api::Json amount_json(const NodeUtilization::Amount& amount, bool binary) {
   return {{"allocatable", amount.allocatable.to_string(binary)},
           {"before", amount.before.to_string(binary)},
           {"after", amount.after.to_string(binary)}};
+}
+
+api::Json problems_json(const scheduling::InputProblems& problems) {
+  api::Json rows = api::Json::array();
+  for (const scheduling::InputProblem& problem : problems.rows())
+    rows.push_back({{"object", problem.object}, {"field", problem.field}, {"message", problem.message}});
+  return {{"total", problems.total()}, {"first", std::move(rows)}};
 }
 
 api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& plan, base::TimePoint now) {
@@ -160,9 +178,10 @@ base::Status simulate(const SimulateOptions& options) {
   const planning::Plan plan =
       planning::plan_cycle({.spec = policy->spec, .cluster = snapshot, .leaving = {}, .now = *now});
   if (options.output == "table") {
-    print_tables(*policy, *dump, plan, *now);
+    print_tables(*policy, *dump, plan, snapshot.problems(), *now);
   } else {
-    const api::Json report = plan_json(*policy, plan, *now);
+    api::Json report = plan_json(*policy, plan, *now);
+    report["problems"] = problems_json(snapshot.problems());
     fmt::print("{}\n", options.output == "json" ? report.dump(2) : api::to_yaml(report));
   }
   return base::Done{};

@@ -49,11 +49,12 @@ api::DeschedulerPolicyStatus status_alone(std::string_view json) {
   return decoded ? decoded->status : api::DeschedulerPolicyStatus{};
 }
 
-std::string joined_problems(const std::vector<std::string>& problems) {
+std::string joined_problems(const std::vector<std::string>& problems, std::int64_t more = 0) {
   constexpr std::size_t kShown = 5;
   std::string text;
   for (std::size_t i = 0; i < std::min(problems.size(), kShown); ++i) text += (i ? "; " : "") + problems[i];
-  if (problems.size() > kShown) text += fmt::format("; and {} more", problems.size() - kShown);
+  if (problems.size() > kShown) more += static_cast<std::int64_t>(problems.size() - kShown);
+  if (more > 0) text += fmt::format("; and {} more", more);
   return text;
 }
 
@@ -169,6 +170,7 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
     const std::size_t told = std::min(outcome->refusals.size(), api::kMaxPublishedRefusals);
     next.refusals.assign(outcome->refusals.begin(), outcome->refusals.begin() + static_cast<std::ptrdiff_t>(told));
     api::set_condition(next.conditions, degraded(outcome->problems, generation), now);
+    tell_warnings(next, outcome->warnings, outcome->more_warnings, generation, now);
   } else if (policy.spec.suspend) {
     next.observed_generation = generation;
   }
@@ -190,6 +192,17 @@ void tell_audit_health(api::DeschedulerPolicyStatus& status, const std::string& 
   api::set_condition(status.conditions,
                      failing.empty() ? condition(kType, false, "Written", "the audit log is written", generation)
                                      : condition(kType, true, "SinkFailing", failing, generation),
+                     now);
+}
+
+void tell_warnings(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& warnings, std::int64_t more,
+                   std::int64_t generation, base::TimePoint now) {
+  constexpr const char* kType = "Warnings";
+  if (warnings.empty() && !api::find_condition(status.conditions, kType)) return;
+  api::set_condition(status.conditions,
+                     warnings.empty()
+                         ? condition(kType, false, "None", "the last cycle met nothing strange", generation)
+                         : condition(kType, true, "StrangeInput", joined_problems(warnings, more), generation),
                      now);
 }
 

@@ -60,6 +60,8 @@ struct CycleOutcome {
   std::vector<api::PlannedMove> moves;      ///< all of them, in order; the status shows the first kMaxPublishedPlan
   std::vector<std::string> problems;        ///< strategies or creations that failed
   std::vector<api::RefusedPod> refusals{};  ///< the first of them, for the audit log and the status
+  std::vector<std::string> warnings{};      ///< strange input that did no harm to the rest of the cycle
+  std::int64_t more_warnings = 0;           ///< that are not in the list
 };
 
 /// The Evacuation that carries out one planned move.
@@ -73,6 +75,10 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
 /// seen the audit log fail does not have it.
 void tell_audit_health(api::DeschedulerPolicyStatus& status, const std::string& failing, std::int64_t generation,
                        base::TimePoint now);
+/// Condition Warnings: True with the first of them (`more` others are not in the list), False once there are none; a
+/// policy that has never had one does not have it. It takes nothing away from Ready and does not degrade.
+void tell_warnings(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& warnings, std::int64_t more,
+                   std::int64_t generation, base::TimePoint now);
 /// Of a policy that is invalid: Ready=False/InvalidSpec with the problem, counts kept.
 api::DeschedulerPolicyStatus invalid_status(const api::DeschedulerPolicyStatus& before, std::int64_t generation,
                                             std::string_view problem, base::TimePoint now);

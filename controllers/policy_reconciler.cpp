@@ -91,7 +91,8 @@ base::Result<Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPo
 }
 
 CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, base::TimePoint now) {
-  const scheduling::ClusterSnapshot& snapshot = snapshots_.at(deps_.snapshot());
+  const scheduling::ClusterSnapshot& snapshot =
+      snapshots_.at(deps_.snapshot(), scheduling::quantities_of(policy.spec.compatibility));
   KnownPods known = known_pods(deps_.evacuations);
   known.forbidden = forbidden_namespaces(deps_.evacuations.list(), now);
   add_cooling(known, snapshot, deps_.cooldowns, policy.meta.name, now);

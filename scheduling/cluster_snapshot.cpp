@@ -61,6 +61,11 @@ bool is_choosy(const api::Affinity& affinity) {
          !affinity.preferred_pod_anti_affinity.empty();
 }
 
+/// A node whose next state may have other problems.
+bool may_have_other_problems(const api::Node& node) {
+  return node.unread != nullptr || node.taints.size() > kManyTaints;
+}
+
 /// What the snapshot orders and groups pods by.
 bool stands_in_the_same_place(const api::Pod& a, const api::Pod& b) {
   return a.meta.uid == b.meta.uid && a.node_name.value == b.node_name.value && a.meta.labels == b.meta.labels &&
@@ -69,16 +74,18 @@ bool stands_in_the_same_place(const api::Pod& a, const api::Pod& b) {
 
 }  // namespace
 
-ClusterSnapshot::ClusterSnapshot(SnapshotInput input)
+ClusterSnapshot::ClusterSnapshot(SnapshotInput input, Quantities quantities)
     : priority_classes_(in_order(std::move(input.priority_classes))),
       claims_(in_order(std::move(input.claims))),
       volumes_(in_order(std::move(input.volumes))),
-      workloads_(in_order(std::move(input.workloads))) {
+      workloads_(in_order(std::move(input.workloads))),
+      quantities_(quantities) {
   take_nodes(std::move(input.nodes));
   take_pods(std::move(input.pods));
   take_namespaces(std::move(input.namespaces));
   take_pdbs(std::move(input.pdbs));
   for (const auto& workload : workloads_) workload_by_uid_.emplace(workload->meta.uid, workload.get());
+  find_owner_cycles(workloads_, problems_);
 }
 
 bool ClusterSnapshot::replace(std::shared_ptr<const api::Pod> pod) {
@@ -86,6 +93,7 @@ bool ClusterSnapshot::replace(std::shared_ptr<const api::Pod> pod) {
   if (!index || !stands_in_the_same_place(*pods_[*index].object, *pod)) return false;
   PodEntry& entry = pods_[*index];
   if (entry.terminal && !pod->is_terminal()) return false;
+  if (entry.strange || has_strange_quantities(*pod)) return false;
   count(*index, -1);
   replaced_.push_back(std::exchange(entry.object, std::move(pod)));
   entry.terminal = entry.object->is_terminal();
@@ -98,6 +106,7 @@ bool ClusterSnapshot::replace(std::shared_ptr<const api::Node> node) {
   const auto index = find_node(node->meta.name);
   if (!index || nodes_[*index]->meta.uid != node->meta.uid || nodes_[*index]->allocatable != node->allocatable)
     return false;
+  if (may_have_other_problems(*nodes_[*index]) || may_have_other_problems(*node)) return false;
   replaced_.push_back(std::exchange(nodes_[*index], std::move(node)));
   return true;
 }
@@ -111,6 +120,11 @@ bool ClusterSnapshot::replace(std::shared_ptr<const api::PodDisruptionBudget> pd
 
 void ClusterSnapshot::take_nodes(SnapshotInput::List<api::Node> nodes) {
   nodes_ = in_order(std::move(nodes));
+  for (auto& node : nodes_) {
+    auto sound = with_sound_quantities(node, quantities_, problems_);
+    mended_ = mended_ || sound != node;
+    node = std::move(sound);
+  }
   allocatable_ = NodeResources(nodes_.size());
   used_ = NodeResources(nodes_.size());
   node_by_name_.reserve(nodes_.size());
@@ -134,6 +148,7 @@ void ClusterSnapshot::take_pods(SnapshotInput::List<api::Pod> pods) {
     entry.object = std::move(pods[i]);
     entry.node = placed[i];
     entry.terminal = entry.object->is_terminal();
+    note_strange_pod(by_name_[i]);
   }
   derive_namespaces();
   derive_label_groups();
@@ -143,6 +158,20 @@ void ClusterSnapshot::take_pods(SnapshotInput::List<api::Pod> pods) {
     count(pod, 1);
   }
   derive_anti_affinity();
+}
+
+void ClusterSnapshot::note_strange_pod(PodIndex pod) {
+  PodEntry& entry = pods_[pod];
+  const std::int64_t before = problems_.total();
+  auto sound = with_sound_quantities(entry.object, quantities_, problems_);
+  mended_ = mended_ || sound != entry.object;
+  entry.object = std::move(sound);
+  const std::string& node = entry.object->node_name.value;
+  if (entry.node == kNoNode && !node.empty() && !entry.terminal) {
+    problems_.add({"Pod " + entry.object->meta.key().to_string(), "spec.nodeName",
+                   "names the node \"" + node + "\", which does not exist: the pod is left alone"});
+  }
+  entry.strange = problems_.total() > before;
 }
 
 /// Counting sort by node; within a node the order by name stays.

@@ -11,6 +11,7 @@
 
 #include "api/core.hpp"
 #include "scheduling/index_range.hpp"
+#include "scheduling/input_problems.hpp"
 #include "scheduling/resources.hpp"
 
 namespace scheduling {
@@ -41,7 +42,7 @@ struct SnapshotInput {
 /// namespace, name and uid; pods that are on no known node come last.
 class ClusterSnapshot {
  public:
-  explicit ClusterSnapshot(SnapshotInput input);
+  explicit ClusterSnapshot(SnapshotInput input, Quantities quantities = Quantities::kSound);
   ClusterSnapshot(const ClusterSnapshot&) = delete;
   ClusterSnapshot& operator=(const ClusterSnapshot&) = delete;
 
@@ -121,6 +122,10 @@ class ClusterSnapshot {
   const api::PersistentVolumeClaim* find_claim(std::string_view ns, std::string_view name) const;
   const api::PersistentVolume* find_volume(std::string_view name) const;
   const api::Workload* find_workload(std::string_view uid) const;
+  /// What is strange about the objects.
+  const InputProblems& problems() const { return problems_; }
+  /// Some object stands here otherwise than it was written: with Quantities::kAsWritten it would not.
+  bool mended_quantities() const { return mended_; }
   /// Active pods of one namespace with the same labels and the same required anti-affinity, at least one: what holds
   /// for a term of one of them holds for all.
   using AntiAffineGroup = std::vector<PodIndex>;
@@ -141,6 +146,7 @@ class ClusterSnapshot {
     std::uint32_t owner = kNoOwner;
     std::uint32_t label_group = 0;
     bool terminal = false;
+    bool strange = false;  ///< has an entry among the problems
   };
   struct NamespaceEntry {
     std::string_view name;
@@ -156,6 +162,7 @@ class ClusterSnapshot {
 
   void take_nodes(SnapshotInput::List<api::Node> nodes);
   void take_pods(SnapshotInput::List<api::Pod> pods);
+  void note_strange_pod(PodIndex pod);
   void take_namespaces(SnapshotInput::List<api::Namespace> namespaces);
   void take_pdbs(SnapshotInput::List<api::PodDisruptionBudget> pdbs);
   void number_pods(const SnapshotInput::List<api::Pod>& pods, const std::vector<NodeIndex>& placed);
@@ -189,6 +196,9 @@ class ClusterSnapshot {
   std::vector<RequestSet> request_sets_;
   RequestSet asked_;  ///< of the pod that was asked about last, for its storage
   std::vector<std::shared_ptr<const void>> replaced_;
+  Quantities quantities_;
+  InputProblems problems_;
+  bool mended_ = false;
   ResourceNames resources_;
   NodeResources allocatable_;
   NodeResources used_;

@@ -30,13 +30,16 @@ bool SnapshotKeeper::update(const SnapshotInput& input) {
          replace_changed(*snapshot_, last_.pods, input.pods);
 }
 
-const ClusterSnapshot& SnapshotKeeper::at(SnapshotInput input) {
+const ClusterSnapshot& SnapshotKeeper::at(SnapshotInput input, Quantities quantities) {
   if (!snapshot_ || !update(input)) {
     snapshot_ = std::make_unique<ClusterSnapshot>(input);
     ++made_;
   }
   last_ = std::move(input);
-  return *snapshot_;
+  as_written_.reset();
+  if (quantities == Quantities::kSound || !snapshot_->mended_quantities()) return *snapshot_;
+  as_written_ = std::make_unique<ClusterSnapshot>(last_, quantities);
+  return *as_written_;
 }
 
 }  // namespace scheduling

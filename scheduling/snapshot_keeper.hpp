@@ -11,8 +11,9 @@ namespace scheduling {
 /// alive. One thread.
 class SnapshotKeeper {
  public:
-  /// Equal to ClusterSnapshot(input). Valid until the next call.
-  const ClusterSnapshot& at(SnapshotInput input);
+  /// Equal to ClusterSnapshot(input, quantities). Valid until the next call. Kept is the one with sound quantities;
+  /// where the others would differ, they are made anew each time.
+  const ClusterSnapshot& at(SnapshotInput input, Quantities quantities = Quantities::kSound);
   /// How often a snapshot was made anew.
   std::size_t made() const { return made_; }
 
@@ -21,6 +22,7 @@ class SnapshotKeeper {
 
   SnapshotInput last_;
   std::unique_ptr<ClusterSnapshot> snapshot_;
+  std::unique_ptr<ClusterSnapshot> as_written_;
   std::size_t made_ = 0;
 };
 

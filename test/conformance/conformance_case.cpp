@@ -53,7 +53,7 @@ std::unique_ptr<scheduling::ClusterSnapshot> snapshot_of(const Case& each) {
   for (const auto& [kind, objects] : each.json.at("objects").items()) {
     for (const Json& object : objects) take(input, kind, object.dump());
   }
-  return std::make_unique<scheduling::ClusterSnapshot>(std::move(input));
+  return std::make_unique<scheduling::ClusterSnapshot>(std::move(input), scheduling::Quantities::kAsWritten);
 }
 
 std::vector<scheduling::NodeIndex> nodes_in_order(const Case& each, const scheduling::ClusterSnapshot& cluster) {

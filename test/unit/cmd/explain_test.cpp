@@ -151,6 +151,24 @@ TEST_F(ExplainCommand, SimulateChoosesAmongThePoliciesOfAFile) {
   EXPECT_THAT(err_, HasSubstr("holds no policy \"other\", but none-today, patient"));
 }
 
+TEST_F(ExplainCommand, SimulateTellsOfStrangeInput) {
+  SimulateOptions options;
+  options.snapshot = write("strange.yaml", std::string(kDumpText) + R"(
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: evil, namespace: shop, uid: u-evil}
+  spec: {nodeName: n1, containers: [{name: c, image: i, resources: {requests: {memory: -5Gi}}}]}
+)");
+  options.policy = policies_;
+  options.policy_name = "patient";
+  EXPECT_EQ(captured([&] { return run_simulate(options); }), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("Warning: Pod shop/evil: spec.containers[0].resources.requests.memory: -5Gi is negative, "
+                              "counts as 0"));
+  options.output = "json";
+  EXPECT_EQ(captured([&] { return run_simulate(options); }), 0) << err_;
+  EXPECT_EQ(api::Json::parse(out_)["problems"]["first"][0]["object"], "Pod shop/evil");
+}
+
 TEST_F(ExplainCommand, PolicyFilesMayBeListsAndAreCheckedToTheArgs) {
   const std::string policy = R"({apiVersion: evacuator.dev/v1alpha1, kind: DeschedulerPolicy, metadata: {name: a}, )"
                              R"(spec: {strategies: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: %}}]}})";

@@ -161,12 +161,10 @@ TEST(ClusterSnapshot, SharesPodsInsteadOfCopyingThem) {
 
 TEST(ClusterSnapshot, HoldsHostileAmountsAtTheEnds) {
   const auto huge = std::numeric_limits<std::int64_t>::max();
-  const auto cluster = ClusterBuilder()
-                           .add(NodeBuilder("n1"))
-                           .add(PodBuilder("a").on("n1").cpu(huge))
-                           .add(PodBuilder("b").on("n1").cpu(huge))
-                           .build();
-  EXPECT_EQ(cluster->used().get(0, kCpuIndex), huge);
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1")).add(PodBuilder("a").on("n1").cpu(huge)).add(PodBuilder("b").on("n1").cpu(huge));
+  EXPECT_EQ(ClusterSnapshot(builder.input(), Quantities::kAsWritten).used().get(0, kCpuIndex), huge);
+  EXPECT_EQ(ClusterSnapshot(builder.input()).used().get(0, kCpuIndex), 2 * kBoundlessMilli);
 }
 
 // --- Overlay
