@@ -99,7 +99,7 @@ void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const 
              base::format_time(now), plan.nodes, plan.pods, plan.moves.size());
   for (const auto& [kind, count] : dump.skipped)
     fmt::print("({} {} in the dump are not needed for planning)\n", count, kind);
-  for (const api::FieldErrors& list : {plan.errors, plan.warnings}) {
+  for (const api::FieldErrors& list : {plan.errors, plan.warnings, plan.notes}) {
     for (const api::FieldError& error : list) fmt::print("Warning: {}\n", error.to_string());
   }
   for (const planning::StrategyResult& result : plan.strategies) {
@@ -156,7 +156,7 @@ api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& 
                                      {"memory", amount_json(node.memory, true)},
                                      {"pods", amount_json(node.pods, false)}});
   }
-  for (const api::FieldErrors& list : {plan.errors, plan.warnings}) {
+  for (const api::FieldErrors& list : {plan.errors, plan.warnings, plan.notes}) {
     for (const api::FieldError& error : list) report["warnings"].push_back(error.to_string());
   }
   return report;

@@ -35,6 +35,7 @@ CycleOutcome run_cycle(const api::DeschedulerPolicy& policy, const scheduling::C
   for (const api::FieldErrors& list : {plan.errors, plan.warnings}) {
     for (const api::FieldError& error : list) outcome.problems.push_back(error.to_string());
   }
+  for (const api::FieldError& note : plan.notes) outcome.warnings.push_back(note.to_string());
   const scheduling::InputProblems& problems = snapshot.problems();
   for (const scheduling::InputProblem& problem : problems.rows()) outcome.warnings.push_back(problem.to_string());
   outcome.more_warnings = problems.total() - static_cast<std::int64_t>(problems.rows().size());

@@ -325,7 +325,9 @@ Plan plan_cycle(const PlanInput& input) {
                                               input.spec.compatibility);
   if (!plan.errors.empty()) return plan;
   const auto configured = strategies::make_strategies(input.spec.strategies, plan.errors);
-  plan.warnings = unknown_namespaces(input.spec, input.cluster);
+  UnknownNamespaces unknown = unknown_namespaces(input.spec, input.cluster);
+  plan.warnings = std::move(unknown.included);
+  plan.notes = std::move(unknown.excluded);
 
   // Upstream does nothing at all on a single node.
   if (input.spec.compatibility == api::Compatibility::kUpstream && nodes.size() < 2) return plan;

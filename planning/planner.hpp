@@ -74,6 +74,7 @@ struct Plan {
   std::int32_t pods = 0;                     ///< on them
   api::FieldErrors errors;                   ///< parts of the spec that could not be used; the rest was
   api::FieldErrors warnings;  ///< parts of the spec that do not do what they seem to, such as unknown names
+  api::FieldErrors notes;     ///< parts of the spec that are strange and do no harm
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };

@@ -17,11 +17,12 @@ bool knows_namespaces(const scheduling::ClusterSnapshot& cluster) {
 std::vector<strategies::NamedNamespace> named_by(const api::DeschedulerPolicySpec& spec) {
   std::vector<strategies::NamedNamespace> named;
   const api::FieldPath at = api::FieldPath("spec.evictability").field("namespaces");
-  const auto add = [&](const char* list, const std::vector<std::string>& names) {
-    for (std::size_t i = 0; i < names.size(); ++i) named.push_back({at.field(list).index(i).text(), names[i]});
+  const auto add = [&](const char* list, const std::vector<std::string>& names, bool excluded) {
+    for (std::size_t i = 0; i < names.size(); ++i)
+      named.push_back({at.field(list).index(i).text(), names[i], excluded});
   };
-  add("include", spec.evictability.namespaces.include);
-  add("exclude", spec.evictability.namespaces.exclude);
+  add("include", spec.evictability.namespaces.include, false);
+  add("exclude", spec.evictability.namespaces.exclude, true);
   const auto of_strategies = strategies::named_namespaces(spec.strategies);
   named.insert(named.end(), of_strategies.begin(), of_strategies.end());
   return named;
@@ -29,13 +30,14 @@ std::vector<strategies::NamedNamespace> named_by(const api::DeschedulerPolicySpe
 
 }  // namespace
 
-api::FieldErrors unknown_namespaces(const api::DeschedulerPolicySpec& spec,
-                                    const scheduling::ClusterSnapshot& cluster) {
-  api::FieldErrors unknown;
+UnknownNamespaces unknown_namespaces(const api::DeschedulerPolicySpec& spec,
+                                     const scheduling::ClusterSnapshot& cluster) {
+  UnknownNamespaces unknown;
   if (!knows_namespaces(cluster)) return unknown;
   for (const strategies::NamedNamespace& each : named_by(spec)) {
-    if (!cluster.find_namespace(each.name))
-      unknown.push_back({each.path, fmt::format("there is no namespace \"{}\"", each.name)});
+    if (cluster.find_namespace(each.name)) continue;
+    (each.excluded ? unknown.excluded : unknown.included)
+        .push_back({each.path, fmt::format("there is no namespace \"{}\"", each.name)});
   }
   return unknown;
 }

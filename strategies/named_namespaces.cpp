@@ -13,7 +13,8 @@ void collect_list(const api::Json& filter, const char* list, const api::FieldPat
   if (names == filter.end() || !names->is_array()) return;
   for (std::size_t i = 0; i < names->size(); ++i) {
     if (!names->at(i).is_string()) continue;
-    found.push_back({at.field(list).index(i).text(), names->at(i).get<std::string>()});
+    found.push_back(
+        {at.field(list).index(i).text(), names->at(i).get<std::string>(), std::string_view(list) == "exclude"});
   }
 }
 

@@ -12,6 +12,7 @@ namespace strategies {
 struct NamedNamespace {
   std::string path;
   std::string name;
+  bool excluded = false;  ///< its pods are left alone
   friend bool operator==(const NamedNamespace&, const NamedNamespace&) = default;
 };
 

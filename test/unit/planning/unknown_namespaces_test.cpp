@@ -28,7 +28,9 @@ TEST_P(UnknownNamespaces, AreNamedWithTheirField) {
   api::DeschedulerPolicySpec spec;
   GetParam().edit(spec);
   std::vector<std::string> texts;
-  for (const auto& error : planning::unknown_namespaces(spec, *cluster)) texts.push_back(error.to_string());
+  const auto unknown = planning::unknown_namespaces(spec, *cluster);
+  for (const auto& error : unknown.included) texts.push_back(error.to_string());
+  for (const auto& error : unknown.excluded) texts.push_back("harmless: " + error.to_string());
   EXPECT_EQ(texts, GetParam().want);
 }
 
@@ -45,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(
                     [](auto& spec) {
                       spec.evictability.namespaces.exclude = {"shop", "shpo"};
                     },
-                    {"spec.evictability.namespaces.exclude[1]: there is no namespace \"shpo\""}},
+                    {"harmless: spec.evictability.namespaces.exclude[1]: there is no namespace \"shpo\""}},
         UnknownCase{
             "InArgs",
             [](auto& spec) {
@@ -56,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
                     [](auto& spec) {
                       spec.strategies = {{"LowNodeUtilization", R"({"evictableNamespaces":{"exclude":["shop","y"]}})"}};
                     },
-                    {"spec.strategies[0].args.evictableNamespaces.exclude[1]: there is no namespace \"y\""}},
+                    {"harmless: spec.strategies[0].args.evictableNamespaces.exclude[1]: there is no namespace \"y\""}},
         UnknownCase{
             "InRetention",
             [](auto& spec) {
@@ -70,10 +72,10 @@ TEST(UnknownNamespacesTest, SaysNothingWhereNoNamespaceIsKnown) {
   const auto cluster = ClusterBuilder().add(PodBuilder("p")).build();
   api::DeschedulerPolicySpec spec;
   spec.evictability.namespaces.include = {"x"};
-  EXPECT_THAT(planning::unknown_namespaces(spec, *cluster), IsEmpty());
+  EXPECT_THAT(planning::unknown_namespaces(spec, *cluster).included, IsEmpty());
 }
 
-TEST(UnknownNamespacesTest, WarnsAndPlansOn) {
+TEST(UnknownNamespacesTest, AreToldAndThePlanGoesOn) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1"))
                            .add(NodeBuilder("n2"))
@@ -82,9 +84,10 @@ TEST(UnknownNamespacesTest, WarnsAndPlansOn) {
                            .build();
   api::DeschedulerPolicySpec spec;
   spec.evictability.namespaces.exclude = {"x"};
-  spec.strategies = {{"PodLifeTime", R"({"maxPodLifeTimeSeconds":1})"}};
+  spec.strategies = {{"PodLifeTime", R"({"maxPodLifeTimeSeconds":1,"namespaces":{"include":["default","y"]}})"}};
   const auto plan = planning::plan_cycle({.spec = spec, .cluster = *cluster, .leaving = {}, .now = kNoon});
   EXPECT_EQ(plan.warnings.size(), 1U);
+  EXPECT_EQ(plan.notes.size(), 1U) << "an excluded one does no harm";
   EXPECT_EQ(plan.moves.size(), 1U);
 }
 
