@@ -7,6 +7,7 @@
 
 #include "api/evacuation_parts.hpp"
 #include "api/lenient.hpp"
+#include "api/policy_history.hpp"
 #include "api/selector_codec.hpp"
 #include "api/well_known.hpp"
 #include "api/wire_names.hpp"
@@ -196,6 +197,7 @@ DeschedulerPolicyStatus policy_status_of(const Json& json) {
       if (item.is_object()) status.cooldowns.push_back(cooldown_record_of(item));
     }
   }
+  status.history = policy_history_of(json);
   return status;
 }
 
@@ -271,6 +273,7 @@ DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors) {
   });
   object.with("circuitBreaker",
               [&](StrictObject& breaker) { breaker.read("failures", spec.circuit_breaker.failures); });
+  object.with("explain", [&](StrictObject& explain) { explain.read("cycles", spec.explain.cycles); });
   object.not_supported_yet({"usageSources", "gates"});
   object.finish();
   return spec;
@@ -321,6 +324,7 @@ Json encode_spec(const DeschedulerPolicySpec& spec) {
   json["evacuation"] = Json::object();
   encode_shared_parts(shared_parts(spec.evacuation), json["evacuation"]);
   json["circuitBreaker"]["failures"] = spec.circuit_breaker.failures;
+  json["explain"]["cycles"] = spec.explain.cycles;
   if (!spec.evacuation.hooks.empty()) json["evacuation"]["hooks"] = encode_hooks(spec.evacuation.hooks);
   return json;
 }
@@ -358,6 +362,7 @@ Json encode_status(const DeschedulerPolicyStatus& status) {
   for (std::size_t i = 0; i < std::min(status.refusals.size(), kMaxPublishedRefusals); ++i) {
     json["refusals"].push_back(encode_refused_pod(status.refusals[i]));
   }
+  put_policy_history(json, status.history);
   return json;
 }
 

@@ -122,6 +122,12 @@ struct CircuitBreaker {
   friend bool operator==(const CircuitBreaker&, const CircuitBreaker&) = default;
 };
 
+/// What the status remembers for `explain`.
+struct ExplainSettings {
+  std::int32_t cycles = 10;  ///< past cycles in status.history, 0 to 50
+  friend bool operator==(const ExplainSettings&, const ExplainSettings&) = default;
+};
+
 struct DeschedulerPolicySpec {
   PolicyMode mode = PolicyMode::kDryRun;
   bool suspend = false;
@@ -133,6 +139,7 @@ struct DeschedulerPolicySpec {
   PolicyLimits limits;
   EvacuationTemplate evacuation;
   CircuitBreaker circuit_breaker;
+  ExplainSettings explain;
   friend bool operator==(const DeschedulerPolicySpec&, const DeschedulerPolicySpec&) = default;
 };
 
@@ -181,6 +188,43 @@ struct RefusedPod {
   friend bool operator==(const RefusedPod&, const RefusedPod&) = default;
 };
 
+/// One of the last cycles, as status.history has it.
+struct PastCycle {
+  std::int64_t number = 0;  ///< counts up by one
+  base::TimePoint start{};
+  std::int32_t nominated = 0;
+  std::int32_t created = 0;
+  std::vector<ReasonCount> refused;  ///< sorted by reason
+  std::int32_t left_out = 0;         ///< nominations and refusals that are not among the decisions
+  friend bool operator==(const PastCycle&, const PastCycle&) = default;
+};
+
+/// What cycles said about a pod. Cycles that said the same share a row.
+struct PastDecision {
+  std::string ns;
+  std::string pod;
+  std::string uid;
+  bool nominated = false;  ///< else refused
+  std::string node;        ///< where it ran
+  std::string to;          ///< nominated: the predicted node, "" when unknown
+  std::string strategy;
+  std::string reason;   ///< refused: the rule
+  std::string message;  ///< with the numbers
+  std::string subject;
+  std::optional<std::int64_t> wanted;
+  std::optional<std::int64_t> available;
+  std::vector<std::int64_t> cycles;  ///< their numbers, ascending
+  friend bool operator==(const PastDecision&, const PastDecision&) = default;
+};
+
+struct PolicyHistory {
+  std::vector<PastCycle> cycles;        ///< oldest first
+  std::vector<PastDecision> decisions;  ///< newest cycle first, at most kMaxPastDecisions
+  friend bool operator==(const PolicyHistory&, const PolicyHistory&) = default;
+};
+inline constexpr std::int32_t kMaxPastCycles = 50;
+inline constexpr std::size_t kMaxPastDecisions = 300;
+
 /// When something was evacuated lately, kept because Evacuations are deleted after their time to live.
 struct CooldownRecord {
   std::string subject;                 ///< "vm/<ns>/<name>", "pod/<ns>/<name>", "workload/<ns>/<group>"
@@ -215,6 +259,7 @@ struct DeschedulerPolicyStatus {
   bool plan_truncated = false;
   std::vector<RefusedPod> refusals;       ///< of the last cycle, the first kMaxPublishedRefusals; last_cycle counts all
   std::vector<CooldownRecord> cooldowns;  ///< sorted by subject
+  PolicyHistory history;                  ///< of the last spec.explain.cycles cycles
   friend bool operator==(const DeschedulerPolicyStatus&, const DeschedulerPolicyStatus&) = default;
 };
 

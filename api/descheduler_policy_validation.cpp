@@ -135,6 +135,7 @@ FieldErrors validate(const DeschedulerPolicySpec& spec, const std::vector<std::s
   validate_limits(spec.limits, at.field("limits"), errors);
   check_shared_parts(shared_parts(spec.evacuation), at.field("evacuation"), known_evictors, errors);
   check_range(errors, at.field("circuitBreaker").field("failures"), spec.circuit_breaker.failures, 0, 1000);
+  check_range(errors, at.field("explain").field("cycles"), spec.explain.cycles, 0, kMaxPastCycles);
   check_hooks(spec.evacuation.hooks, at.field("evacuation").field("hooks"), errors);
   check_hooks_have_evictor(spec.evacuation, at.field("evacuation"), errors);
   return errors;

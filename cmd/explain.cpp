@@ -80,8 +80,10 @@ base::Result<plugin::Explanation> explain_on_dump(Dump dump, const api::ObjectKe
   plugin::sort_out(explanation, dump.evacuations);
   const auto is_it = [&](const auto& pod) { return pod->meta.ns == key.ns && pod->meta.name == key.name; };
   const auto pod = std::ranges::find_if(dump.objects.pods, is_it);
-  if (pod == dump.objects.pods.end()) {
-    if (!explanation.of_pod.empty()) return explanation;
+  const bool exists = pod != dump.objects.pods.end();
+  explanation.cycles = plugin::cycle_verdicts(dump.policies, key, exists ? (*pod)->meta.uid : "");
+  if (!exists) {
+    if (!explanation.of_pod.empty() || !explanation.cycles.empty()) return explanation;
     return base::invalid(
         fmt::format("the dump has no pod \"{}\" in namespace \"{}\"{}", key.name, key.ns, where_else(dump, key.name)));
   }

@@ -178,6 +178,7 @@ void sort_out(Explanation& explanation, const std::vector<api::Evacuation>& evac
 std::string conclusion(const Explanation& explanation) {
   const auto& of_pod = explanation.of_pod;
   if (!explanation.pod) {
+    if (of_pod.empty() && !explanation.cycles.empty()) return "there is no such pod; past cycles named one";
     if (of_pod.empty()) return "there is no such pod, and no Evacuation remembers one";
     return of_pod.front().status.phase == api::EvacuationPhase::kSucceeded
                ? "it was evacuated"

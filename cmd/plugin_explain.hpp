@@ -12,6 +12,7 @@
 #include "api/json.hpp"
 #include "base/clock.hpp"
 #include "cmd/plugin_admission.hpp"
+#include "cmd/plugin_explain_cycles.hpp"
 #include "scheduling/cluster_snapshot.hpp"
 
 namespace cmd::plugin {
@@ -81,6 +82,7 @@ struct Explanation {
   std::vector<api::Evacuation> made_it;  ///< those whose replacement this pod is
   std::vector<BudgetFact> budgets;
   std::vector<PolicyOpinion> policies;
+  std::vector<CycleVerdict> cycles{};      ///< what the policies' last cycles said
   std::vector<PastDecision> past{};        ///< oldest first
   std::optional<AdmissionFact> by_hand{};  ///< what an Evacuation that a person makes now would wait for
   std::vector<std::string> problems;       ///< what could not be read

@@ -80,7 +80,8 @@ int run_explain(Session& session, const ExplainOptions& options) {
   LiveCluster cluster = read_cluster(session, session.ns());
   explanation.problems = cluster.problems;
   sort_out(explanation, cluster.evacuations);
-  if (!pod && explanation.of_pod.empty()) return fail(io, pod.error());
+  explanation.cycles = cycle_verdicts(cluster.policies, explanation.key, pod ? pod->meta.uid : "");
+  if (!pod && explanation.of_pod.empty() && explanation.cycles.empty()) return fail(io, pod.error());
   if (explanation.pod) {
     const auto budgets = budgets_in(session, session.ns());
     if (budgets) explanation.budgets = budgets_of(*explanation.pod, *budgets);

@@ -182,6 +182,8 @@ std::string render(const Explanation& explanation, base::TimePoint now, bool col
   if (explanation.budgets.size() > 1) text += "  (two budgets over one pod: the API server refuses every eviction)\n";
   if (!explanation.policies.empty()) text += heading("Policies, evaluated on the cluster as it is now", colour);
   for (const PolicyOpinion& opinion : explanation.policies) text += opinion_text(opinion, now, colour);
+  if (!explanation.cycles.empty()) text += heading("The policies' last cycles", colour);
+  for (const CycleVerdict& verdict : explanation.cycles) text += cycle_text(verdict, now);
   if (!explanation.past.empty()) text += heading("Decided earlier, by the audit log", colour);
   for (const PastDecision& past : explanation.past) text += past_text(past, now);
   if (explanation.by_hand)
@@ -196,7 +198,7 @@ api::Json as_json(const Explanation& explanation) {
                     {"pod", explanation.key.name},
                     {"exists", explanation.pod.has_value()},
                     {"conclusion", conclusion(explanation)}};
-  for (const char* list : {"evacuations", "replaced", "disruptionBudgets", "policies", "past", "problems"})
+  for (const char* list : {"evacuations", "replaced", "disruptionBudgets", "policies", "cycles", "past", "problems"})
     json[list] = api::Json::array();
   if (explanation.pod) {
     json["uid"] = explanation.pod->meta.uid;
@@ -213,6 +215,7 @@ api::Json as_json(const Explanation& explanation) {
                                          {"canNeverAllow", budget.never}});
   }
   for (const PolicyOpinion& opinion : explanation.policies) json["policies"].push_back(opinion_json(opinion));
+  for (const CycleVerdict& verdict : explanation.cycles) json["cycles"].push_back(cycle_json(verdict));
   for (const PastDecision& past : explanation.past) {
     json["past"].push_back({{"time", base::format_time(past.time)},
                             {"policy", past.policy},

@@ -1,5 +1,6 @@
 #include "controllers/policy_decide.hpp"
 #include "controllers/circuit.hpp"
+#include "controllers/policy_history.hpp"
 
 #include <fmt/format.h>
 
@@ -169,6 +170,7 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
     next.plan_truncated = shown < outcome->moves.size();
     const std::size_t told = std::min(outcome->refusals.size(), api::kMaxPublishedRefusals);
     next.refusals.assign(outcome->refusals.begin(), outcome->refusals.begin() + static_cast<std::ptrdiff_t>(told));
+    next.history = next_history(std::move(next.history), *outcome, policy.spec.explain.cycles);
     api::set_condition(next.conditions, degraded(outcome->problems, generation), now);
     tell_warnings(next, outcome->warnings, outcome->more_warnings, generation, now);
   } else if (policy.spec.suspend) {

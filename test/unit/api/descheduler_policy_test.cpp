@@ -223,6 +223,8 @@ INSTANTIATE_TEST_SUITE_P(
         BoundCase{"LongInterval",
                   [](Spec& s) { s.schedule.interval = seconds(604801); },
                   {"spec.schedule.interval: 168h0m1s is not between 5s and 168h"}},
+        BoundCase{"NoHistory", [](Spec& s) { s.explain.cycles = 0; }, {}},
+        BoundCase{"LongHistory", [](Spec& s) { s.explain.cycles = 51; }, {"spec.explain.cycles: 51 is above 50"}},
         BoundCase{"ZeroAge",
                   [](Spec& s) { s.evictability.min_pod_age = base::Duration(0); },
                   {"spec.evictability.minPodAge: 0s is not between 1us and 87600h"}},

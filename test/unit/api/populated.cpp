@@ -124,6 +124,7 @@ api::DeschedulerPolicySpec populated_policy_spec() {
   spec.limits.rate = api::RateLimit{2, {}, 7};
   populate_shared(spec.evacuation);
   spec.circuit_breaker.failures = 7;
+  spec.explain.cycles = 3;
   spec.evacuation.evictors.push_back({"stateful-handoff", {}});
   spec.evacuation.hooks = populated_hooks();
   return spec;
@@ -164,6 +165,10 @@ api::DeschedulerPolicyStatus populated_policy_status() {
   status.plan_truncated = true;
   status.refusals = {{"shop", "web-2", "u-2", "n1", "PodLifeTime", "PDBWouldBlock", "web allows none", "web", 2, 0}};
   status.cooldowns = {{"vm/shop/db-1", {at(2), at(4)}}};
+  status.history.cycles = {{4, at(1), 5, 2, {{"PDBBlocked", 2}}, 1}, {5, at(6), 0, 0, {}, 0}};
+  status.history.decisions = {
+      {"shop", "web-1", "u-1", true, "n1", "n2", "PodLifeTime", "", "too old", "", {}, {}, {4, 5}},
+      {"shop", "web-2", "u-2", false, "n1", "", "PodLifeTime", "PDBWouldBlock", "web allows none", "web", 2, 0, {5}}};
   return status;
 }
 

@@ -1,0 +1,102 @@
+#include "api/policy_history.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "api/lenient.hpp"
+
+namespace api {
+namespace {
+
+/// Calls `read` with each object of the list.
+template <typename F>
+void for_each_row(const Json& json, const char* list, F&& read) {
+  const Json* rows = lenient::array(json, list);
+  if (rows == nullptr) return;
+  for (const Json& row : *rows) {
+    if (row.is_object()) read(row);
+  }
+}
+
+PastCycle past_cycle_of(const Json& json) {
+  PastCycle cycle;
+  cycle.number = lenient::integer(json, "number");
+  cycle.start = lenient::time_or_epoch(json, "start");
+  cycle.nominated = lenient::small_integer(json, "nominated");
+  cycle.created = lenient::small_integer(json, "created");
+  for_each_row(json, "refused", [&](const Json& row) {
+    cycle.refused.push_back({lenient::text(row, "reason"), lenient::small_integer(row, "count")});
+  });
+  cycle.left_out = lenient::small_integer(json, "leftOut");
+  return cycle;
+}
+
+PastDecision past_decision_of(const Json& json) {
+  const auto number = [&](const char* name) {
+    return json.contains(name) ? std::optional(lenient::integer(json, name)) : std::nullopt;
+  };
+  PastDecision decision{.ns = lenient::text(json, "namespace"),
+                        .pod = lenient::text(json, "pod"),
+                        .uid = lenient::text(json, "uid"),
+                        .nominated = lenient::text(json, "decision") == "Nominated",
+                        .node = lenient::text(json, "node"),
+                        .to = lenient::text(json, "to"),
+                        .strategy = lenient::text(json, "strategy"),
+                        .reason = lenient::text(json, "reason"),
+                        .message = lenient::text(json, "message"),
+                        .subject = lenient::text(json, "subject"),
+                        .wanted = number("wanted"),
+                        .available = number("available"),
+                        .cycles = {}};
+  if (const Json* cycles = lenient::array(json, "cycles")) {
+    for (const Json& cycle : *cycles) {
+      if (cycle.is_number_integer()) decision.cycles.push_back(cycle.get<std::int64_t>());
+    }
+  }
+  return decision;
+}
+
+Json encode_past_cycle(const PastCycle& cycle) {
+  Json json = {{"number", cycle.number},
+               {"start", wire_time(cycle.start)},
+               {"nominated", cycle.nominated},
+               {"created", cycle.created}};
+  for (const auto& [reason, count] : cycle.refused) json["refused"].push_back({{"reason", reason}, {"count", count}});
+  if (cycle.left_out > 0) json["leftOut"] = cycle.left_out;
+  return json;
+}
+
+}  // namespace
+
+PolicyHistory policy_history_of(const Json& status) {
+  PolicyHistory history;
+  const Json* json = lenient::object(status, "history");
+  if (json == nullptr) return history;
+  for_each_row(*json, "cycles", [&](const Json& row) { history.cycles.push_back(past_cycle_of(row)); });
+  for_each_row(*json, "decisions", [&](const Json& row) { history.decisions.push_back(past_decision_of(row)); });
+  return history;
+}
+
+Json encode_past_decision(const PastDecision& decision) {
+  Json json = {{"namespace", decision.ns},
+               {"pod", decision.pod},
+               {"uid", decision.uid},
+               {"decision", decision.nominated ? "Nominated" : "Refused"},
+               {"cycles", decision.cycles}};
+  put_text(json, "node", decision.node);
+  put_text(json, "to", decision.to);
+  put_text(json, "strategy", decision.strategy);
+  put_text(json, "reason", decision.reason);
+  put_text(json, "message", decision.message);
+  put_text(json, "subject", decision.subject);
+  if (decision.wanted) json["wanted"] = *decision.wanted;
+  if (decision.available) json["available"] = *decision.available;
+  return json;
+}
+
+void put_policy_history(Json& status, const PolicyHistory& history) {
+  for (const PastCycle& cycle : history.cycles) status["history"]["cycles"].push_back(encode_past_cycle(cycle));
+  for (const PastDecision& decision : history.decisions)
+    status["history"]["decisions"].push_back(encode_past_decision(decision));
+}
+
+}  // namespace api

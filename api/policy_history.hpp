@@ -1,0 +1,20 @@
+#pragma once
+
+/// What a policy's status remembers from cycle to cycle: past decisions and restarts, on the wire.
+
+#include <vector>
+
+#include "api/descheduler_policy.hpp"
+#include "api/json.hpp"
+
+namespace api {
+
+/// Lenient: rows that cannot be read are left out.
+PolicyHistory policy_history_of(const Json& status);
+
+/// Adds `history` and `restarts`, if there is anything in them.
+void put_policy_history(Json& status, const PolicyHistory& history);
+/// One row, also for `explain -o json`.
+Json encode_past_decision(const PastDecision& decision);
+
+}  // namespace api
