@@ -197,6 +197,7 @@ DeschedulerPolicyStatus policy_status_of(const Json& json) {
       if (item.is_object()) status.cooldowns.push_back(cooldown_record_of(item));
     }
   }
+  status.restarts = restart_records_of(json);
   status.history = policy_history_of(json);
   return status;
 }
@@ -362,6 +363,7 @@ Json encode_status(const DeschedulerPolicyStatus& status) {
   for (std::size_t i = 0; i < std::min(status.refusals.size(), kMaxPublishedRefusals); ++i) {
     json["refusals"].push_back(encode_refused_pod(status.refusals[i]));
   }
+  put_restart_records(json, status.restarts);
   put_policy_history(json, status.history);
   return json;
 }

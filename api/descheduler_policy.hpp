@@ -225,6 +225,23 @@ struct PolicyHistory {
 inline constexpr std::int32_t kMaxPastCycles = 50;
 inline constexpr std::size_t kMaxPastDecisions = 300;
 
+/// How often a container had restarted when somebody looked: what criteria with a time window need across a change of
+/// leader.
+struct RestartLook {
+  base::TimePoint time{};  ///< whole seconds
+  std::int32_t total = 0;
+  friend bool operator==(const RestartLook&, const RestartLook&) = default;
+};
+struct RestartRecord {
+  std::string uid;  ///< of the pod
+  std::string container;
+  std::vector<RestartLook> looks;  ///< oldest first, at most kMaxRestartLooks
+  friend bool operator==(const RestartRecord&, const RestartRecord&) = default;
+};
+inline constexpr std::size_t kMaxRestartLooks = 12;
+/// Rows of status.restarts.
+inline constexpr std::size_t kMaxRestartRecords = 200;
+
 /// When something was evacuated lately, kept because Evacuations are deleted after their time to live.
 struct CooldownRecord {
   std::string subject;                 ///< "vm/<ns>/<name>", "pod/<ns>/<name>", "workload/<ns>/<group>"
@@ -259,6 +276,7 @@ struct DeschedulerPolicyStatus {
   bool plan_truncated = false;
   std::vector<RefusedPod> refusals;       ///< of the last cycle, the first kMaxPublishedRefusals; last_cycle counts all
   std::vector<CooldownRecord> cooldowns;  ///< sorted by subject
+  std::vector<RestartRecord> restarts;    ///< sorted by pod and container
   PolicyHistory history;                  ///< of the last spec.explain.cycles cycles
   friend bool operator==(const DeschedulerPolicyStatus&, const DeschedulerPolicyStatus&) = default;
 };

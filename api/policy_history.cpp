@@ -65,6 +65,15 @@ Json encode_past_cycle(const PastCycle& cycle) {
   return json;
 }
 
+RestartRecord restart_record_of(const Json& json) {
+  RestartRecord record{lenient::text(json, "uid"), lenient::text(json, "container"), {}};
+  for_each_row(json, "looks", [&](const Json& row) {
+    if (const auto time = lenient::time(row, "time"))
+      record.looks.push_back({*time, lenient::small_integer(row, "total")});
+  });
+  return record;
+}
+
 }  // namespace
 
 PolicyHistory policy_history_of(const Json& status) {
@@ -74,6 +83,12 @@ PolicyHistory policy_history_of(const Json& status) {
   for_each_row(*json, "cycles", [&](const Json& row) { history.cycles.push_back(past_cycle_of(row)); });
   for_each_row(*json, "decisions", [&](const Json& row) { history.decisions.push_back(past_decision_of(row)); });
   return history;
+}
+
+std::vector<RestartRecord> restart_records_of(const Json& status) {
+  std::vector<RestartRecord> records;
+  for_each_row(status, "restarts", [&](const Json& row) { records.push_back(restart_record_of(row)); });
+  return records;
 }
 
 Json encode_past_decision(const PastDecision& decision) {
@@ -97,6 +112,14 @@ void put_policy_history(Json& status, const PolicyHistory& history) {
   for (const PastCycle& cycle : history.cycles) status["history"]["cycles"].push_back(encode_past_cycle(cycle));
   for (const PastDecision& decision : history.decisions)
     status["history"]["decisions"].push_back(encode_past_decision(decision));
+}
+
+void put_restart_records(Json& status, const std::vector<RestartRecord>& records) {
+  for (const auto& [uid, container, looks] : records) {
+    Json rows = Json::array();
+    for (const RestartLook& look : looks) rows.push_back({{"time", wire_time(look.time)}, {"total", look.total}});
+    status["restarts"].push_back({{"uid", uid}, {"container", container}, {"looks", std::move(rows)}});
+  }
 }
 
 }  // namespace api

@@ -11,9 +11,11 @@ namespace api {
 
 /// Lenient: rows that cannot be read are left out.
 PolicyHistory policy_history_of(const Json& status);
+std::vector<RestartRecord> restart_records_of(const Json& status);
 
 /// Adds `history` and `restarts`, if there is anything in them.
 void put_policy_history(Json& status, const PolicyHistory& history);
+void put_restart_records(Json& status, const std::vector<RestartRecord>& records);
 /// One row, also for `explain -o json`.
 Json encode_past_decision(const PastDecision& decision);
 

@@ -127,7 +127,11 @@ PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling:
     opinion.verdict = PolicyVerdict::kNotLookedAt;
     return opinion;
   }
-  const planning::Plan plan = planning::plan_cycle(plan_input(policy, cluster, evacuations, uid, now));
+  strategies::RestartHistory restarts;
+  restarts.restore(policy.status.restarts, now);
+  planning::PlanInput input = plan_input(policy, cluster, evacuations, uid, now);
+  input.restarts = &restarts;
+  const planning::Plan plan = planning::plan_cycle(input);
   if (take_from_plan(plan, uid, opinion)) return opinion;
   if (const std::string problem = first_problem(plan); !problem.empty()) {
     opinion.verdict = PolicyVerdict::kNotEvaluated;

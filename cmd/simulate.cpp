@@ -174,9 +174,12 @@ base::Status simulate(const SimulateOptions& options) {
   const auto now = choose_now(options.now, *dump);
   if (!now) return now.error();
 
-  const scheduling::ClusterSnapshot snapshot(std::move(dump->objects));
-  const planning::Plan plan =
-      planning::plan_cycle({.spec = policy->spec, .cluster = snapshot, .leaving = {}, .now = *now});
+  const scheduling::ClusterSnapshot snapshot(std::move(dump->objects),
+                                             scheduling::quantities_of(policy->spec.compatibility));
+  strategies::RestartHistory restarts;
+  restarts.restore(policy->status.restarts, *now);
+  const planning::Plan plan = planning::plan_cycle(
+      {.spec = policy->spec, .cluster = snapshot, .leaving = {}, .now = *now, .restarts = &restarts});
   if (options.output == "table") {
     print_tables(*policy, *dump, plan, snapshot.problems(), *now);
   } else {

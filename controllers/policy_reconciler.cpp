@@ -84,6 +84,7 @@ base::Result<Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPo
                             {policy.status.evicted_counted, policy.status.evicted_until}, now);
   auto next = next_status(policy, counts, outcome ? &*outcome : nullptr, now);
   next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
+  if (outcome) next.restarts = remembered_restarts(policy.spec);
   tell_audit_health(next, deps_.audit.failing(), policy.meta.generation, now);
   if (auto saved = save(policy.meta, stored, next); !saved) return saved.error();
   if (!next.next_cycle_time) return Requeue::await_change();
@@ -96,6 +97,7 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, base::
   KnownPods known = known_pods(deps_.evacuations);
   known.forbidden = forbidden_namespaces(deps_.evacuations.list(), now);
   add_cooling(known, snapshot, deps_.cooldowns, policy.meta.name, now);
+  restarts_.restore(policy.status.restarts, now);  // what an earlier leader saw
   restarts_.observe(snapshot, now);
   known.restarts = &restarts_;
   CycleOutcome outcome = run_cycle(policy, snapshot, known, cycle_id(policy, now), now);
@@ -193,6 +195,11 @@ api::DeschedulerPolicy PolicyReconciler::with_circuit(api::DeschedulerPolicy pol
                           .note = circuit_condition(policy, policy.status.circuit).message});
   }
   return policy;
+}
+
+std::vector<api::RestartRecord> PolicyReconciler::remembered_restarts(const api::DeschedulerPolicySpec& spec) const {
+  const auto window = strategies::restart_window(spec.strategies);
+  return window ? restarts_.records(*window, deps_.clock.now()) : std::vector<api::RestartRecord>();
 }
 
 void PolicyReconciler::count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {

@@ -62,6 +62,8 @@ class PolicyReconciler {
                     const api::DeschedulerPolicyStatus& next);
   api::DeschedulerPolicy with_own_writes(api::DeschedulerPolicy policy) const;
   api::DeschedulerPolicy with_circuit(api::DeschedulerPolicy policy);
+  /// What the next leader must know of restarts, if one of the strategies counts those within a time.
+  std::vector<api::RestartRecord> remembered_restarts(const api::DeschedulerPolicySpec& spec) const;
   void count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
 
   Dependencies deps_;

@@ -146,6 +146,16 @@ std::vector<ConfiguredStrategy> make_strategies(const std::vector<api::StrategyC
   return strategies;
 }
 
+std::optional<base::seconds> restart_window(const std::vector<api::StrategyChoice>& choices) {
+  api::FieldErrors ignored;  // the plan's business
+  std::optional<base::seconds> longest;
+  for (const ConfiguredStrategy& each : make_strategies(choices, ignored)) {
+    const auto window = each.strategy->restart_window();
+    if (window && (!longest || *window > *longest)) longest = window;
+  }
+  return longest;
+}
+
 api::FieldErrors validate(const std::vector<api::StrategyChoice>& choices) {
   api::FieldErrors errors;
   make_strategies(choices, errors);

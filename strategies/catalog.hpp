@@ -3,6 +3,7 @@
 /// The one place that lists the strategies.
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -27,7 +28,10 @@ std::vector<ConfiguredStrategy> make_strategies(const std::vector<api::StrategyC
                                                 api::FieldErrors& errors,
                                                 const api::FieldPath& path = api::FieldPath("spec.strategies"));
 
-/// The same without keeping the strategies; empty = valid.
+/// The longest time window in which one of them counts restarts; absent: none counts them so.
+std::optional<base::seconds> restart_window(const std::vector<api::StrategyChoice>& choices);
+
+/// make_strategies() without keeping the strategies; empty = valid.
 api::FieldErrors validate(const std::vector<api::StrategyChoice>& choices);
 
 }  // namespace strategies

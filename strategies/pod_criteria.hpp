@@ -39,6 +39,9 @@ class PodCriteria final : public Strategy {
   std::string_view name() const override { return kName; }
   Phase phase() const override { return Phase::kDeschedule; }
   base::Status nominate(const Context& context, NominationSink& sink) const override;
+  std::optional<base::seconds> restart_window() const override {
+    return args_.restarts ? args_.restarts->within : std::nullopt;
+  }
 
  private:
   Args args_;

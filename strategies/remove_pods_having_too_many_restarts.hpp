@@ -28,6 +28,7 @@ class RemovePodsHavingTooManyRestarts final : public Strategy {
   std::string_view name() const override { return kName; }
   Phase phase() const override { return Phase::kDeschedule; }
   base::Status nominate(const Context& context, NominationSink& sink) const override;
+  std::optional<base::seconds> restart_window() const override { return args_.restarts.within; }
 
  private:
   Args args_;

@@ -1,6 +1,7 @@
 #include "strategies/restart_history.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace strategies {
 
@@ -26,6 +27,42 @@ void RestartHistory::observe(const scheduling::ClusterSnapshot& cluster, base::T
     std::erase_if(containers, [&](const auto& each) { return each.second.last_seen != now; });
   }
   std::erase_if(pods_, [](const auto& each) { return each.second.empty(); });
+}
+
+std::vector<api::RestartRecord> RestartHistory::records(base::Duration window, base::TimePoint now) const {
+  std::vector<api::RestartRecord> records;
+  for (const auto& [uid, containers] : pods_) {
+    for (const auto& [container, track] : containers) {
+      api::RestartRecord& record = records.emplace_back(api::RestartRecord{uid, container, {}});
+      for (const Look& look : track.looks) {
+        // The newest look from before the window says where the window begins.
+        if (look.time <= now - window) record.looks.clear();
+        record.looks.push_back({std::chrono::floor<base::seconds>(look.time), look.total});
+      }
+      if (record.looks.size() > api::kMaxRestartLooks)
+        record.looks.erase(record.looks.begin(),
+                           record.looks.end() - static_cast<std::ptrdiff_t>(api::kMaxRestartLooks));
+    }
+  }
+  if (records.size() > api::kMaxRestartRecords) {
+    const auto newest = [](const api::RestartRecord& record) { return record.looks.back().time; };
+    std::ranges::stable_sort(records, std::ranges::greater{}, newest);
+    records.resize(api::kMaxRestartRecords);
+    std::ranges::sort(records, {},
+                      [](const api::RestartRecord& record) { return std::tie(record.uid, record.container); });
+  }
+  return records;
+}
+
+void RestartHistory::restore(const std::vector<api::RestartRecord>& records, base::TimePoint now) {
+  for (const auto& [uid, container, looks] : records) {
+    for (const api::RestartLook& look : looks) {
+      if (look.time > now) continue;
+      std::vector<Look>& known = pods_[uid][container].looks;
+      if (std::ranges::find(known, look.total, &Look::total) != known.end()) continue;
+      known.insert(std::ranges::upper_bound(known, look.time, {}, &Look::time), {look.time, look.total});
+    }
+  }
 }
 
 std::optional<std::int32_t> RestartHistory::total_at(std::string_view uid, std::string_view container,

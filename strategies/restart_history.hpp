@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/descheduler_policy.hpp"
 #include "base/clock.hpp"
 #include "scheduling/cluster_snapshot.hpp"
 
@@ -24,6 +25,13 @@ class RestartHistory {
   /// The total that the container had at `then`: that of the last look before it. Without one, the total of the first
   /// look, so that what happened before anybody looked counts for nothing; absent: never seen.
   std::optional<std::int32_t> total_at(std::string_view uid, std::string_view container, base::TimePoint then) const;
+
+  /// What the next leader needs to go on with windows of this length: at most kMaxRestartRecords containers, those
+  /// that restarted last first chosen, with their newest kMaxRestartLooks looks (older ones are lost to it, so it
+  /// counts less, never more). Sorted by pod and container.
+  std::vector<api::RestartRecord> records(base::Duration window, base::TimePoint now) const;
+  /// Takes over what somebody else remembered; what is known already stays. Idempotent.
+  void restore(const std::vector<api::RestartRecord>& records, base::TimePoint now);
 
  private:
   struct Look {

@@ -81,6 +81,8 @@ class Strategy {
   virtual Phase phase() const = 0;
   /// An error means that the strategy could not judge (missing usage data); what it offered before stands.
   virtual base::Status nominate(const Context& context, NominationSink& sink) const = 0;
+  /// The time window in which it counts restarts, so that somebody must remember them; absent: it has none.
+  virtual std::optional<base::seconds> restart_window() const { return std::nullopt; }
 };
 
 }  // namespace strategies

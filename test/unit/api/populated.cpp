@@ -165,6 +165,7 @@ api::DeschedulerPolicyStatus populated_policy_status() {
   status.plan_truncated = true;
   status.refusals = {{"shop", "web-2", "u-2", "n1", "PodLifeTime", "PDBWouldBlock", "web allows none", "web", 2, 0}};
   status.cooldowns = {{"vm/shop/db-1", {at(2), at(4)}}};
+  status.restarts = {{"u-3", "main", {{at(1), 2}, {at(2), 5}}}};
   status.history.cycles = {{4, at(1), 5, 2, {{"PDBBlocked", 2}}, 1}, {5, at(6), 0, 0, {}, 0}};
   status.history.decisions = {
       {"shop", "web-1", "u-1", true, "n1", "n2", "PodLifeTime", "", "too old", "", {}, {}, {4, 5}},

@@ -270,6 +270,44 @@ TEST(RestartHistory, TellsHowManyLieInTheWindow) {
   EXPECT_EQ(history.total_at("uid-p", "side", kNoon), std::nullopt);
 }
 
+TEST(RestartHistory, AnswersTheSameAfterItWasWrittenDown) {
+  const auto seen = [](std::int32_t restarts) { return one_node().add(restarted_pod(restarts, 10, 99999)).build(); };
+  RestartHistory first;
+  for (int i = 5; i >= 1; --i) first.observe(*seen(10 - i), kNoon - std::chrono::hours(i));
+  RestartHistory next;
+  const auto records = first.records(std::chrono::hours(3), kNoon);
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records[0].looks.size(), 3U) << "the one that the window begins with, and two in it";
+  next.restore(records, kNoon);
+  next.restore(records, kNoon);
+  next.observe(*seen(12), kNoon);
+  for (int i = 0; i <= 3; ++i) {
+    first.observe(*seen(12), kNoon);
+    EXPECT_EQ(next.total_at("uid-p", "main", kNoon - std::chrono::hours(i)),
+              first.total_at("uid-p", "main", kNoon - std::chrono::hours(i)))
+        << i;
+  }
+  EXPECT_EQ(next.records(std::chrono::hours(3), kNoon), first.records(std::chrono::hours(3), kNoon));
+}
+
+TEST(RestartHistory, KeepsTheNewestLooksOfARestlessContainer) {
+  RestartHistory history;
+  for (int i = 50; i > 0; --i)
+    history.observe(*one_node().add(restarted_pod(100 - i, 10, 99999)).build(), kNoon - base::minutes(i));
+  const auto records = history.records(std::chrono::hours(1), kNoon);
+  ASSERT_EQ(records.at(0).looks.size(), api::kMaxRestartLooks);
+  EXPECT_EQ(records[0].looks.back().total, 99);
+}
+
+TEST(RestartWindow, IsTheLongestOfTheStrategies) {
+  const auto window = [](std::vector<api::StrategyChoice> choices) { return restart_window(choices); };
+  EXPECT_EQ(window({{"PodLifeTime", R"({"maxPodLifeTimeSeconds":1})"}}), std::nullopt);
+  EXPECT_EQ(window({{"RemovePodsHavingTooManyRestarts", R"({"podRestartThreshold":5})"}}), std::nullopt);
+  EXPECT_EQ(window({{"RemovePodsHavingTooManyRestarts", R"({"podRestartThreshold":5,"withinSeconds":60})"},
+                    {"PodCriteria", R"({"restarts":{"atLeast":5,"withinSeconds":3600}})"}}),
+            base::seconds(3600));
+}
+
 TEST(RestartHistory, ForgetsPodsThatAreGone) {
   RestartHistory history;
   history.observe(*one_node().add(restarted_pod(3, 10, 99999)).build(), kNoon - base::minutes(2));
