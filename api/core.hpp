@@ -124,7 +124,8 @@ struct Container {
 enum class VolumeKind { kOther, kPersistentVolumeClaim, kHostPath, kEmptyDir, kSecret, kConfigMap, kEphemeral };
 struct Volume {
   VolumeKind kind = VolumeKind::kOther;
-  std::string source;  ///< claim name for PVC; "<pod>-<volume>" for ephemeral
+  std::string source;           ///< claim name for PVC; "<pod>-<volume>" for ephemeral
+  std::string storage_class{};  ///< ephemeral: what its claims ask for; "" the default class
   friend bool operator==(const Volume&, const Volume&) = default;
 };
 
@@ -174,6 +175,8 @@ struct Pod {
   ResourceList pod_limits;
   bool host_network = false;
   bool uses_resource_claims = false;
+  bool makes_resource_claims = false;        ///< one of them by a template: each pod gets a claim of its own
+  std::vector<std::string> resource_claims;  ///< the ResourceClaims that it names, shared with others
   bool has_scheduling_gates = false;
   bool has_scheduling_group = false;
   std::vector<PodResponder> eviction_responders;
@@ -246,14 +249,48 @@ struct PriorityClass {
 
 struct PersistentVolumeClaim {
   ObjectMeta meta;
-  std::string volume_name;
-  std::string storage_class;
+  std::string volume_name;    ///< "": not bound yet
+  std::string storage_class;  ///< "": none, or not given one yet
+  Quantity request;           ///< of storage
+  std::vector<std::string> access_modes;
 };
 
 struct PersistentVolume {
   ObjectMeta meta;
   std::vector<NodeSelectorTerm> required_node_terms;
-  bool is_local = false;  ///< spec.local or spec.hostPath: a disk of one node
+  bool is_local = false;    ///< spec.local or spec.hostPath: a disk of one node
+  bool is_claimed = false;  ///< spec.claimRef
+  std::string storage_class;
+  std::string csi_driver;  ///< "": not by CSI
+  Quantity capacity;       ///< of storage
+  std::vector<std::string> access_modes;
+};
+
+struct StorageClass {
+  ObjectMeta meta;
+  std::string provisioner;                           ///< also the name of the CSI driver
+  bool waits_for_pod = false;                        ///< volumeBindingMode: WaitForFirstConsumer
+  bool makes_volumes = false;                        ///< its provisioner is not kubernetes.io/no-provisioner
+  bool is_default = false;                           ///< annotation storageclass.kubernetes.io/is-default-class
+  std::vector<NodeSelectorTerm> allowed_topologies;  ///< ORed; none: anywhere
+};
+
+/// How many volumes of a CSI driver a node can have attached.
+struct CsiNode {
+  struct Driver {
+    std::string name;
+    std::optional<std::int32_t> most_volumes;  ///< absent: no limit is known
+    friend bool operator==(const Driver&, const Driver&) = default;
+  };
+  ObjectMeta meta;  ///< the node's name
+  std::vector<Driver> drivers;
+};
+
+/// Devices for pods (dynamic resource allocation).
+struct ResourceClaim {
+  ObjectMeta meta;
+  bool is_allocated = false;
+  std::vector<NodeSelectorTerm> node_terms;  ///< where the allocated devices are, ORed; none: anywhere
 };
 
 /// ReplicaSet, Deployment, StatefulSet, ReplicationController, Job: what the limits and protections need.

@@ -418,6 +418,36 @@ std::optional<VolumeKind> volume_kind(std::string_view key) {
   return std::nullopt;
 }
 
+/// {volumeClaimTemplate: {spec: {storageClassName}}}
+error_code read_claim_template(Value& value, Volume& volume) {
+  return wire::for_members(value, [&](std::string_view key, Value& claim) {
+    if (key != "volumeClaimTemplate") return simdjson::SUCCESS;
+    return wire::for_members(claim, [&](std::string_view part, Value& spec) {
+      if (part != "spec") return simdjson::SUCCESS;
+      return wire::for_members(spec, [&](std::string_view name, Value& member) {
+        return name == "storageClassName" ? wire::read(member, volume.storage_class) : simdjson::SUCCESS;
+      });
+    });
+  });
+}
+
+/// {name, resourceClaimName} or {name, resourceClaimTemplateName}
+error_code read_pod_claims(Value& value, Pod& pod) {
+  return wire::for_elements(value, [&](Value& item) {
+    pod.uses_resource_claims = true;
+    std::string name;
+    std::string made_by;
+    const error_code error = wire::for_members(item, [&](std::string_view key, Value& member) {
+      if (key == "resourceClaimName") return wire::read(member, name);
+      if (key == "resourceClaimTemplateName") return wire::read(member, made_by);
+      return simdjson::SUCCESS;
+    });
+    if (!name.empty()) pod.resource_claims.push_back(std::move(name));
+    pod.makes_resource_claims = pod.makes_resource_claims || !made_by.empty();
+    return error;
+  });
+}
+
 /// The source of an ephemeral volume is its own name until finish_volumes() knows the pod's.
 error_code read_volume(Value& value, std::vector<Volume>& target) {
   Volume& volume = target.emplace_back();
@@ -430,6 +460,7 @@ error_code read_volume(Value& value, std::vector<Volume>& target) {
     if (const error_code null_error = member.is_null().get(is_null)) return wire::unless_about_value(null_error);
     if (is_null) return simdjson::SUCCESS;
     volume.kind = *kind;
+    if (*kind == VolumeKind::kEphemeral) return read_claim_template(member, volume);
     if (*kind != VolumeKind::kPersistentVolumeClaim) return simdjson::SUCCESS;
     return wire::for_members(member, [&](std::string_view part, Value& claim) {
       return part == "claimName" ? wire::read(claim, volume.source) : simdjson::SUCCESS;
@@ -500,7 +531,7 @@ error_code read_pod_spec(Value& value, Pod& pod) {
     }
     if (key == "overhead" || key == "resources") return read_pod_resources(key, member, pod);
     if (key == "hostNetwork") return wire::read(member, pod.host_network);
-    if (key == "resourceClaims") return wire::read_non_empty(member, pod.uses_resource_claims);
+    if (key == "resourceClaims") return read_pod_claims(member, pod);
     if (key == "restartPolicy") return wire::read(member, pod.restart_policy);
     if (key == "terminationGracePeriodSeconds") return wire::read(member, pod.termination_grace_period_seconds);
     return read_placement(key, member, pod);
@@ -673,9 +704,39 @@ error_code read_pdb_status(Value& value, PodDisruptionBudget& pdb) {
   });
 }
 
+/// {storage: …} among other members; of others nothing is taken.
+error_code read_storage(Value& value, Quantity& target) {
+  ResourceList amounts;
+  Unread unread;  // a volume of no known size holds no claim
+  const error_code error = read_resources(value, amounts, unread, "");
+  target = amount_of(amounts, "storage");
+  return error;
+}
+
+error_code read_pvc_spec(Value& value, PersistentVolumeClaim& pvc) {
+  return wire::for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "volumeName") return wire::read(member, pvc.volume_name);
+    if (key == "storageClassName") return wire::read(member, pvc.storage_class);
+    if (key == "accessModes") return wire::read(member, pvc.access_modes);
+    if (key != "resources") return simdjson::SUCCESS;
+    return wire::for_members(member, [&](std::string_view part, Value& amounts) {
+      return part == "requests" ? read_storage(amounts, pvc.request) : simdjson::SUCCESS;
+    });
+  });
+}
+
 error_code read_pv_spec(Value& value, PersistentVolume& pv) {
   return wire::for_members(value, [&](std::string_view key, Value& member) {
     if (key == "local" || key == "hostPath") return wire::read_non_empty(member, pv.is_local);
+    if (key == "claimRef") return wire::read_non_empty(member, pv.is_claimed);
+    if (key == "storageClassName") return wire::read(member, pv.storage_class);
+    if (key == "capacity") return read_storage(member, pv.capacity);
+    if (key == "accessModes") return wire::read(member, pv.access_modes);
+    if (key == "csi") {
+      return wire::for_members(member, [&](std::string_view part, Value& driver) {
+        return part == "driver" ? wire::read(driver, pv.csi_driver) : simdjson::SUCCESS;
+      });
+    }
     if (key != "nodeAffinity") return simdjson::SUCCESS;
     return wire::for_members(member, [&](std::string_view part, Value& required) {
       return part == "required" ? read_node_selector(required, pv.required_node_terms) : simdjson::SUCCESS;
@@ -699,6 +760,41 @@ error_code read_workload_status(Value& value, Workload& workload, std::optional<
       return wire::read(member, workload.ready_replicas);
     if (key == "desiredNumberScheduled") return wire::read(member, desired);
     return simdjson::SUCCESS;
+  });
+}
+
+/// {matchLabelExpressions: [{key, values}]}: one of the values each.
+error_code read_topology_term(Value& value, NodeSelectorTerm& term) {
+  return wire::for_members(value, [&](std::string_view key, Value& member) {
+    if (key != "matchLabelExpressions") return simdjson::SUCCESS;
+    return wire::for_elements(member, [&](Value& item) {
+      SelectorRequirement& requirement = term.match_expressions.emplace_back();
+      requirement.op = SelectorOperator::kIn;
+      return wire::for_members(item, [&](std::string_view part, Value& text) {
+        if (part == "key") return wire::read(text, requirement.key);
+        if (part == "values") return wire::read(text, requirement.values);
+        return simdjson::SUCCESS;
+      });
+    });
+  });
+}
+
+error_code read_csi_driver(Value& value, CsiNode::Driver& driver) {
+  return wire::for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "name") return wire::read(member, driver.name);
+    if (key != "allocatable") return simdjson::SUCCESS;
+    return wire::for_members(member, [&](std::string_view part, Value& count) {
+      return part == "count" ? wire::read(count, driver.most_volumes) : simdjson::SUCCESS;
+    });
+  });
+}
+
+error_code read_allocation(Value& value, ResourceClaim& claim) {
+  simdjson::ondemand::json_type type{};
+  if (const error_code error = value.type().get(type)) return wire::unless_about_value(error);
+  claim.is_allocated = type == simdjson::ondemand::json_type::object;
+  return wire::for_members(value, [&](std::string_view key, Value& member) {
+    return key == "nodeSelector" ? read_node_selector(member, claim.node_terms) : simdjson::SUCCESS;
   });
 }
 
@@ -776,12 +872,7 @@ base::Result<PriorityClass> decode_priority_class(std::string_view json) {
 base::Result<PersistentVolumeClaim> decode_pvc(std::string_view json) {
   return decode_object<PersistentVolumeClaim>(
       json, "a PersistentVolumeClaim", [](std::string_view key, Value& value, PersistentVolumeClaim& decoded) {
-        if (key != "spec") return simdjson::SUCCESS;
-        return wire::for_members(value, [&](std::string_view part, Value& member) {
-          if (part == "volumeName") return wire::read(member, decoded.volume_name);
-          if (part == "storageClassName") return wire::read(member, decoded.storage_class);
-          return simdjson::SUCCESS;
-        });
+        return key == "spec" ? read_pvc_spec(value, decoded) : simdjson::SUCCESS;
       });
 }
 
@@ -790,6 +881,47 @@ base::Result<PersistentVolume> decode_pv(std::string_view json) {
                                          [](std::string_view key, Value& value, PersistentVolume& decoded) {
                                            return key == "spec" ? read_pv_spec(value, decoded) : simdjson::SUCCESS;
                                          });
+}
+
+base::Result<StorageClass> decode_storage_class(std::string_view json) {
+  std::string mode;
+  auto decoded =
+      decode_object<StorageClass>(json, "a StorageClass", [&](std::string_view key, Value& value, StorageClass& read) {
+        if (key == "provisioner") return wire::read(value, read.provisioner);
+        if (key == "volumeBindingMode") return wire::read(value, mode);
+        if (key != "allowedTopologies") return simdjson::SUCCESS;
+        return wire::for_elements(
+            value, [&](Value& item) { return read_topology_term(item, read.allowed_topologies.emplace_back()); });
+      });
+  if (!decoded) return decoded;
+  decoded->waits_for_pod = mode == "WaitForFirstConsumer";
+  decoded->makes_volumes = decoded->provisioner != "kubernetes.io/no-provisioner";
+  for (const char* name :
+       {"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"})
+    decoded->is_default = decoded->is_default || decoded->meta.annotations.value(name) == "true";
+  return decoded;
+}
+
+base::Result<CsiNode> decode_csi_node(std::string_view json) {
+  return decode_object<CsiNode>(json, "a CSINode", [](std::string_view key, Value& value, CsiNode& decoded) {
+    if (key != "spec") return simdjson::SUCCESS;
+    return wire::for_members(value, [&](std::string_view part, Value& drivers) {
+      if (part != "drivers") return simdjson::SUCCESS;
+      return wire::for_elements(drivers,
+                                [&](Value& item) { return read_csi_driver(item, decoded.drivers.emplace_back()); });
+    });
+  });
+}
+
+base::Result<ResourceClaim> decode_resource_claim(std::string_view json) {
+  return decode_object<ResourceClaim>(json, "a ResourceClaim",
+                                      [](std::string_view key, Value& value, ResourceClaim& decoded) {
+                                        if (key != "status") return simdjson::SUCCESS;
+                                        return wire::for_members(value, [&](std::string_view part, Value& allocation) {
+                                          if (part != "allocation") return simdjson::SUCCESS;
+                                          return read_allocation(allocation, decoded);
+                                        });
+                                      });
 }
 
 base::Result<Workload> decode_workload(std::string_view json) {

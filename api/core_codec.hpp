@@ -23,6 +23,9 @@ base::Result<Namespace> decode_namespace(std::string_view json);
 base::Result<PriorityClass> decode_priority_class(std::string_view json);
 base::Result<PersistentVolumeClaim> decode_pvc(std::string_view json);
 base::Result<PersistentVolume> decode_pv(std::string_view json);
+base::Result<StorageClass> decode_storage_class(std::string_view json);
+base::Result<CsiNode> decode_csi_node(std::string_view json);
+base::Result<ResourceClaim> decode_resource_claim(std::string_view json);
 /// `kind` stays empty for items of a List answer, which do not carry it: the caller knows what it listed.
 base::Result<Workload> decode_workload(std::string_view json);
 /// Only metadata, of any kind.

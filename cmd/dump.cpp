@@ -54,6 +54,9 @@ class DumpBuilder {
     if (kind == "PriorityClass") return keep(kind, api::decode_priority_class(text), into.priority_classes);
     if (kind == "PersistentVolumeClaim") return keep(kind, api::decode_pvc(text), into.claims);
     if (kind == "PersistentVolume") return keep(kind, api::decode_pv(text), into.volumes);
+    if (kind == "StorageClass") return keep(kind, api::decode_storage_class(text), into.storage_classes);
+    if (kind == "CSINode") return keep(kind, api::decode_csi_node(text), into.csi_nodes);
+    if (kind == "ResourceClaim") return keep(kind, api::decode_resource_claim(text), into.resource_claims);
     if (is_workload(kind)) return keep(kind, api::decode_workload(text), into.workloads);
     if (kind == "DeschedulerPolicy" && keep_ours(api::decode_descheduler_policy(text), dump_.policies))
       return base::Done{};

@@ -14,7 +14,9 @@ class ClusterReader {
  public:
   explicit ClusterReader(Session& session) : session_(session) {
     const auto found = kube::discover(session.client());
-    if (found) pdbs_ = found->pdbs;
+    if (!found) return;
+    pdbs_ = found->pdbs;
+    resource_claims_ = found->resource_claims;
   }
 
   LiveCluster read(const std::string& ns) {
@@ -26,6 +28,9 @@ class ClusterReader {
     read_all(kube::kPriorityClasses, api::decode_priority_class, input.priority_classes);
     read_all(kube::kPersistentVolumeClaims, api::decode_pvc, input.claims);
     read_all(kube::kPersistentVolumes, api::decode_pv, input.volumes);
+    read_all(kube::kStorageClasses, api::decode_storage_class, input.storage_classes);
+    read_all(kube::kCsiNodes, api::decode_csi_node, input.csi_nodes);
+    if (resource_claims_) read_all(*resource_claims_, api::decode_resource_claim, input.resource_claims);
     if (complete) cluster_.snapshot = std::move(input);
     read_policies();
     read_evacuations(ns);
@@ -75,6 +80,7 @@ class ClusterReader {
 
   Session& session_;
   kube::ResourceType pdbs_ = kube::kPdbs;
+  std::optional<kube::ResourceType> resource_claims_;
   LiveCluster cluster_;
 };
 

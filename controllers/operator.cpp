@@ -67,26 +67,44 @@ struct Caches {
         replica_sets(client, clock, kube::kReplicaSets, api::decode_workload, options(8), log),
         stateful_sets(client, clock, kube::kStatefulSets, api::decode_workload, options(9), log),
         jobs(client, clock, kube::kJobs, api::decode_workload, options(12), log),
+        storage_classes(client, clock, kube::kStorageClasses, api::decode_storage_class, options(13), log),
+        csi_nodes(client, clock, kube::kCsiNodes, api::decode_csi_node, options(14), log),
         evacuations(client, clock, kube::kEvacuations, decode_observed_evacuation, options(10), log),
-        policies(client, clock, kube::kPolicies, decode_observed_policy, options(11), log) {}
+        policies(client, clock, kube::kPolicies, decode_observed_policy, options(11), log) {
+    if (!discovery.resource_claims) return;
+    resource_claims.emplace(client, clock, *discovery.resource_claims, api::decode_resource_claim, options(15), log);
+  }
 
   struct Named {
     const char* name;
     kube::Reflector* reflector;
+    /// Decisions can do without: a server that refuses the list (an older role, no such API) does not stop the
+    /// operator.
+    bool optional = false;
+
+    bool is_settled() const {
+      if (reflector->has_synced() || !optional) return reflector->has_synced();
+      const auto error = reflector->last_error();
+      return error && (error->code == base::ErrorCode::kForbidden || error->code == base::ErrorCode::kNotFound);
+    }
   };
   std::vector<Named> all() {
-    return {{"pods", &pods.reflector()},
-            {"nodes", &nodes.reflector()},
-            {"namespaces", &namespaces.reflector()},
-            {"poddisruptionbudgets", &pdbs.reflector()},
-            {"priorityclasses", &priority_classes.reflector()},
-            {"persistentvolumeclaims", &claims.reflector()},
-            {"persistentvolumes", &volumes.reflector()},
-            {"replicasets", &replica_sets.reflector()},
-            {"statefulsets", &stateful_sets.reflector()},
-            {"jobs", &jobs.reflector()},
-            {"evacuations", &evacuations.reflector()},
-            {"deschedulerpolicies", &policies.reflector()}};
+    std::vector<Named> named = {{"pods", &pods.reflector()},
+                                {"nodes", &nodes.reflector()},
+                                {"namespaces", &namespaces.reflector()},
+                                {"poddisruptionbudgets", &pdbs.reflector()},
+                                {"priorityclasses", &priority_classes.reflector()},
+                                {"persistentvolumeclaims", &claims.reflector()},
+                                {"persistentvolumes", &volumes.reflector()},
+                                {"replicasets", &replica_sets.reflector()},
+                                {"statefulsets", &stateful_sets.reflector()},
+                                {"jobs", &jobs.reflector()},
+                                {"evacuations", &evacuations.reflector()},
+                                {"deschedulerpolicies", &policies.reflector()},
+                                {"storageclasses", &storage_classes.reflector(), true},
+                                {"csinodes", &csi_nodes.reflector(), true}};
+    if (resource_claims) named.push_back({"resourceclaims", &resource_claims->reflector(), true});
+    return named;
   }
 
   scheduling::SnapshotInput snapshot() const {
@@ -97,7 +115,11 @@ struct Caches {
             .priority_classes = priority_classes.store().list(),
             .claims = claims.store().list(),
             .volumes = volumes.store().list(),
-            .workloads = jobs.store().list()};  // strategies ask who clears away ended pods
+            .workloads = jobs.store().list(),  // strategies ask who clears away ended pods
+            .storage_classes = storage_classes.store().list(),
+            .csi_nodes = csi_nodes.store().list(),
+            .resource_claims = resource_claims ? resource_claims->store().list()
+                                               : scheduling::SnapshotInput::List<api::ResourceClaim>()};
   }
 
   /// spec.replicas of the kinds that keep a number of pods.
@@ -120,6 +142,9 @@ struct Caches {
   kube::Informer<api::Workload> replica_sets;
   kube::Informer<api::Workload> stateful_sets;
   kube::Informer<api::Workload> jobs;
+  kube::Informer<api::StorageClass> storage_classes;
+  kube::Informer<api::CsiNode> csi_nodes;
+  std::optional<kube::Informer<api::ResourceClaim>> resource_claims;  ///< only where the server has them
   kube::Informer<api::Evacuation> evacuations;
   kube::Informer<ObservedPolicy> policies;
 
@@ -307,7 +332,7 @@ struct Operator::Impl {
 
   bool synced() {
     for (const auto& cache : all_caches()) {
-      if (!cache.reflector->has_synced()) return false;
+      if (!cache.is_settled()) return false;
     }
     return true;
   }
@@ -431,7 +456,7 @@ bool Operator::has_synced() const { return impl_->synced(); }
 base::Status Operator::ready() const {
   for (const auto& cache : impl_->all_caches()) {
     const auto error = cache.reflector->last_error();
-    if (!cache.reflector->has_synced()) {
+    if (!cache.is_settled()) {
       return base::unavailable(fmt::format("{}: not listed yet{}", cache.name, error ? ": " + error->message : ""));
     }
   }

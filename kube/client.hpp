@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -59,7 +60,8 @@ struct Discovery {
   ResourceType pdbs = kPdbs;     ///< kPdbs or kPdbsV1beta1
   bool has_evacuations = false;  ///< the CRDs are installed
   bool has_policies = false;
-  bool has_native_evictions = false;  ///< lifecycle.k8s.io/v1alpha1, both kinds
+  bool has_native_evictions = false;              ///< lifecycle.k8s.io/v1alpha1, both kinds
+  std::optional<ResourceType> resource_claims{};  ///< absent: the server does not allocate devices by claims
 };
 base::Result<Discovery> discover(Client& client);
 

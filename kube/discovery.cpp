@@ -44,6 +44,16 @@ std::string eviction_version_of(const api::Json& core, bool has_policy_v1) {
   return has_policy_v1 ? "v1" : "v1beta1";
 }
 
+/// In the newest version that the server has and we can read.
+base::Result<std::optional<ResourceType>> find_resource_claims(Client& client) {
+  for (const ResourceType& type : {kResourceClaims, kResourceClaimsV1beta2, kResourceClaimsV1beta1}) {
+    const auto served = fetch_document(client, "/apis/" + type.api_version());
+    if (!served) return served.error().during("asking for resource claims");
+    if (find_resource(*served, type.plural) != nullptr) return std::optional(type);
+  }
+  return std::optional<ResourceType>();
+}
+
 }  // namespace
 
 base::Result<Discovery> discover(Client& client) {
@@ -58,6 +68,9 @@ base::Result<Discovery> discover(Client& client) {
   const auto native = fetch_document(client, "/apis/" + kNativeEvictions.api_version());
   if (!native) return native.error().during("asking for the native eviction API");
 
+  const auto claims = find_resource_claims(client);
+  if (!claims) return claims.error();
+
   const bool has_v1_pdbs = find_resource(*policy, kPdbs.plural) != nullptr;
   Discovery found;
   found.server_version = string_at(*version, "gitVersion");
@@ -67,6 +80,7 @@ base::Result<Discovery> discover(Client& client) {
   found.has_policies = find_resource(*ours, kPolicies.plural) != nullptr;
   found.has_native_evictions = find_resource(*native, kEvictionRequests.plural) != nullptr &&
                                find_resource(*native, kNativeEvictions.plural) != nullptr;
+  found.resource_claims = *claims;
   return found;
 }
 

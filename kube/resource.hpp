@@ -25,6 +25,12 @@ inline constexpr ResourceType kNodes{"", "v1", "nodes", "Node", false};
 inline constexpr ResourceType kNamespaces{"", "v1", "namespaces", "Namespace", false};
 inline constexpr ResourceType kPersistentVolumeClaims{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"};
 inline constexpr ResourceType kPersistentVolumes{"", "v1", "persistentvolumes", "PersistentVolume", false};
+inline constexpr ResourceType kStorageClasses{"storage.k8s.io", "v1", "storageclasses", "StorageClass", false};
+inline constexpr ResourceType kCsiNodes{"storage.k8s.io", "v1", "csinodes", "CSINode", false};
+/// Dynamic resource allocation; see Discovery::resource_claims for the version.
+inline constexpr ResourceType kResourceClaims{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim"};
+inline constexpr ResourceType kResourceClaimsV1beta2{"resource.k8s.io", "v1beta2", "resourceclaims", "ResourceClaim"};
+inline constexpr ResourceType kResourceClaimsV1beta1{"resource.k8s.io", "v1beta1", "resourceclaims", "ResourceClaim"};
 inline constexpr ResourceType kPriorityClasses{"scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", false};
 inline constexpr ResourceType kPdbs{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"};
 inline constexpr ResourceType kPdbsV1beta1{"policy", "v1beta1", "poddisruptionbudgets", "PodDisruptionBudget"};

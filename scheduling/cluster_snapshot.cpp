@@ -79,6 +79,9 @@ ClusterSnapshot::ClusterSnapshot(SnapshotInput input, Quantities quantities)
       claims_(in_order(std::move(input.claims))),
       volumes_(in_order(std::move(input.volumes))),
       workloads_(in_order(std::move(input.workloads))),
+      storage_classes_(in_order(std::move(input.storage_classes))),
+      csi_nodes_(in_order(std::move(input.csi_nodes))),
+      resource_claims_(in_order(std::move(input.resource_claims))),
       quantities_(quantities) {
   take_nodes(std::move(input.nodes));
   take_pods(std::move(input.pods));
@@ -366,6 +369,31 @@ const api::PersistentVolumeClaim* ClusterSnapshot::find_claim(std::string_view n
 
 const api::PersistentVolume* ClusterSnapshot::find_volume(std::string_view name) const {
   return find_in(volumes_, "", name);
+}
+
+const api::StorageClass* ClusterSnapshot::find_storage_class(std::string_view name) const {
+  return find_in(storage_classes_, "", name);
+}
+
+const api::StorageClass* ClusterSnapshot::default_storage_class() const {
+  const auto at = std::ranges::find_if(storage_classes_, [](const auto& each) { return each->is_default; });
+  return at == storage_classes_.end() ? nullptr : at->get();
+}
+
+const api::CsiNode* ClusterSnapshot::find_csi_node(std::string_view node) const {
+  return find_in(csi_nodes_, "", node);
+}
+
+const api::ResourceClaim* ClusterSnapshot::find_resource_claim(std::string_view ns, std::string_view name) const {
+  return find_in(resource_claims_, ns, name);
+}
+
+std::vector<const api::PersistentVolume*> ClusterSnapshot::free_volumes(std::string_view storage_class) const {
+  std::vector<const api::PersistentVolume*> found;
+  for (const auto& volume : volumes_) {
+    if (!volume->is_claimed && volume->storage_class == storage_class) found.push_back(volume.get());
+  }
+  return found;
 }
 
 const api::Workload* ClusterSnapshot::find_workload(std::string_view uid) const {

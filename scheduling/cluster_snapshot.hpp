@@ -35,6 +35,9 @@ struct SnapshotInput {
   List<api::PersistentVolumeClaim> claims;
   List<api::PersistentVolume> volumes;
   List<api::Workload> workloads;
+  List<api::StorageClass> storage_classes;
+  List<api::CsiNode> csi_nodes;
+  List<api::ResourceClaim> resource_claims;
 };
 
 /// The cluster at one instant. Only replace() changes it, so without it safe to share between threads; about 60 bytes
@@ -122,6 +125,15 @@ class ClusterSnapshot {
   const api::PersistentVolumeClaim* find_claim(std::string_view ns, std::string_view name) const;
   const api::PersistentVolume* find_volume(std::string_view name) const;
   const api::Workload* find_workload(std::string_view uid) const;
+  const api::StorageClass* find_storage_class(std::string_view name) const;
+  /// The one that claims get which name none; nullptr: there is none.
+  const api::StorageClass* default_storage_class() const;
+  /// False: nobody listed them (a dump of pods and nodes), so nothing can be said about classes.
+  bool knows_storage_classes() const { return !storage_classes_.empty(); }
+  const api::CsiNode* find_csi_node(std::string_view node) const;
+  const api::ResourceClaim* find_resource_claim(std::string_view ns, std::string_view name) const;
+  /// Volumes that no claim has taken, of the class.
+  std::vector<const api::PersistentVolume*> free_volumes(std::string_view storage_class) const;
   /// What is strange about the objects.
   const InputProblems& problems() const { return problems_; }
   /// Some object stands here otherwise than it was written: with Quantities::kAsWritten it would not.
@@ -182,6 +194,9 @@ class ClusterSnapshot {
   SnapshotInput::List<api::PersistentVolumeClaim> claims_;
   SnapshotInput::List<api::PersistentVolume> volumes_;
   SnapshotInput::List<api::Workload> workloads_;
+  SnapshotInput::List<api::StorageClass> storage_classes_;
+  SnapshotInput::List<api::CsiNode> csi_nodes_;
+  SnapshotInput::List<api::ResourceClaim> resource_claims_;
 
   std::vector<PodEntry> pods_;
   std::vector<PodIndex> first_pod_;  ///< node_count() + 1 entries

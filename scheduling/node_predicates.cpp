@@ -1,4 +1,4 @@
-/// Predicates about the node itself: cordon, labels, taints, resources, ports, volumes.
+/// Predicates about the node itself: cordon, labels, taints, resources, ports.
 
 #include <algorithm>
 
@@ -51,27 +51,6 @@ bool uses_port(const api::Pod& pod, const api::HostPort& port) {
   bool used = false;
   for_each_host_port(pod, [&](const api::HostPort& other) { used = used || overlap(port, other); });
   return used;
-}
-
-/// Volumes of old clusters say their zone by label; several zones are joined by "__".
-bool label_allows(const api::PersistentVolume& volume, std::string_view key, const api::Node& node) {
-  const std::string* zones = volume.meta.labels.find(key);
-  if (zones == nullptr) return true;
-  const std::string* zone = node.meta.labels.find(key);
-  if (zone == nullptr) return false;
-  for (std::string_view rest = *zones; !rest.empty();) {
-    const std::size_t end = std::min(rest.find("__"), rest.size());
-    if (rest.substr(0, end) == *zone) return true;
-    rest.remove_prefix(std::min(end + 2, rest.size()));
-  }
-  return false;
-}
-
-bool is_reachable(const api::PersistentVolume& volume, const api::Node& node) {
-  if (!label_allows(volume, api::well_known::kZoneLabel, node)) return false;
-  if (!label_allows(volume, "topology.kubernetes.io/region", node)) return false;
-  return volume.required_node_terms.empty() ||
-         std::ranges::any_of(volume.required_node_terms, [&](const auto& term) { return matches(term, node); });
 }
 
 std::optional<Refusal> shortage_of(std::string_view name, ResourceIndex resource, std::int64_t wanted,
@@ -205,22 +184,6 @@ std::optional<Refusal> refuse_host_ports(const FitQuery& query, NodeIndex node) 
     });
   });
   return refusal;
-}
-
-std::optional<Refusal> refuse_volumes(const FitQuery& query, NodeIndex node) {
-  for (const api::Volume& volume : query.pod().volumes) {
-    const bool is_ephemeral = volume.kind == api::VolumeKind::kEphemeral;
-    if (volume.kind != api::VolumeKind::kPersistentVolumeClaim && !is_ephemeral) continue;
-    const auto* claim = query.base().find_claim(query.pod().meta.ns, volume.source);
-    if (claim == nullptr) {
-      if (is_ephemeral) continue;  // made for the replacement when it starts
-      return Refusal{"ClaimNotFound", "the PersistentVolumeClaim {subject} does not exist", volume.source};
-    }
-    const auto* bound = claim->volume_name.empty() ? nullptr : query.base().find_volume(claim->volume_name);
-    if (bound == nullptr || is_reachable(*bound, query.base().node(node))) continue;
-    return Refusal{"VolumeNodeMismatch", "the volume of claim {subject} is not reachable from the node", volume.source};
-  }
-  return std::nullopt;
 }
 
 }  // namespace scheduling

@@ -18,6 +18,7 @@ FitQuery::FitQuery(const Overlay& cluster, PodIndex pod, FitLevel level)
   find_own_anti_affinity();
   find_anti_affinity_of_others();
   find_affinity();
+  find_volumes();
   count_spread();
 }
 

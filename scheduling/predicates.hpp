@@ -82,6 +82,20 @@ class FitQuery {
     std::int64_t fewest = 0;
     std::int64_t self = 0;  ///< 1 when the constraint counts the pod itself
   };
+  /// A claim of the pod that is not bound. None where storage classes are not known: then nothing can be said.
+  struct WaitingClaim {
+    std::string_view name;
+    bool exists;                                      ///< false: an ephemeral volume's, made with the replacement
+    const api::StorageClass* storage_class;           ///< nullptr: there is none of that name
+    std::vector<const api::PersistentVolume*> ready;  ///< volumes that are there, and fit it
+  };
+  /// A volume that a CSI driver attaches to the node.
+  struct Attachment {
+    std::string_view driver;
+    std::string_view volume;  ///< name of the PersistentVolume; "": it is still to be made
+  };
+  const std::vector<WaitingClaim>& waiting_claims() const { return waiting_; }
+  const std::vector<Attachment>& attachments() const { return attachments_; }
   const std::vector<ClosedDomains>& closed_domains() const { return closed_; }
   const std::vector<WantedDomains>& wanted_domains() const { return wanted_; }
   const std::vector<SpreadCount>& spread_counts() const { return spread_; }
@@ -90,6 +104,8 @@ class FitQuery {
   void find_own_anti_affinity();
   void find_anti_affinity_of_others();
   void find_affinity();
+  void find_volumes();
+  void find_unbound(const api::Volume& volume, const api::PersistentVolumeClaim* claim);
   void count_spread();
   ClosedDomains& closed_for(std::string_view key, bool own);
   SpreadCount count(const api::TopologySpreadConstraint& constraint) const;
@@ -97,6 +113,8 @@ class FitQuery {
   const Overlay* cluster_;
   PodIndex pod_;
   FitLevel level_;
+  std::vector<WaitingClaim> waiting_;
+  std::vector<Attachment> attachments_;
   std::vector<ClosedDomains> closed_;
   std::vector<WantedDomains> wanted_;
   std::vector<SpreadCount> spread_;
@@ -115,6 +133,9 @@ std::optional<Refusal> refuse_shortage(const FitQuery& query, NodeIndex node);
 std::optional<Refusal> refuse_shortage_strictly(const FitQuery& query, NodeIndex node);
 std::optional<Refusal> refuse_host_ports(const FitQuery& query, NodeIndex node);
 std::optional<Refusal> refuse_volumes(const FitQuery& query, NodeIndex node);
+std::optional<Refusal> refuse_unbound_claims(const FitQuery& query, NodeIndex node);
+std::optional<Refusal> refuse_attachments(const FitQuery& query, NodeIndex node);
+std::optional<Refusal> refuse_devices(const FitQuery& query, NodeIndex node);
 std::optional<Refusal> refuse_closed_domain(const FitQuery& query, NodeIndex node);
 std::optional<Refusal> refuse_unwanted_domain(const FitQuery& query, NodeIndex node);
 std::optional<Refusal> refuse_skew(const FitQuery& query, NodeIndex node);
@@ -128,7 +149,7 @@ inline constexpr std::array<Predicate, 5> kBasicPredicates = {
     refuse_shortage,    // requests against what is free; skipped on the pod's own node
 };
 
-inline constexpr std::array<Predicate, 10> kSchedulerPredicates = {
+inline constexpr std::array<Predicate, 13> kSchedulerPredicates = {
     // cheap and telling ones first
     refuse_cordoned_unless_tolerated,  // spec.unschedulable, unless the pod tolerates its taint
     refuse_unready,                    // Ready is not True
@@ -137,6 +158,9 @@ inline constexpr std::array<Predicate, 10> kSchedulerPredicates = {
     refuse_shortage_strictly,          // requests, sidecars, overhead, extended resources, number of pods
     refuse_host_ports,                 // same port and protocol on an overlapping address
     refuse_volumes,                    // zone or node of the bound volumes
+    refuse_unbound_claims,             // where the volumes of the others could be made
+    refuse_devices,                    // node of the allocated devices (ResourceClaims)
+    refuse_attachments,                // how many volumes a CSI driver attaches to a node
     refuse_closed_domain,              // anti-affinity, the pod's own and that of others
     refuse_unwanted_domain,            // required affinity
     refuse_skew,                       // topology spread, DoNotSchedule

@@ -24,7 +24,8 @@ bool replace_changed(ClusterSnapshot& snapshot, const SnapshotInput::List<T>& be
 bool SnapshotKeeper::update(const SnapshotInput& input) {
   const bool rest_is_same = last_.namespaces == input.namespaces && last_.priority_classes == input.priority_classes &&
                             last_.claims == input.claims && last_.volumes == input.volumes &&
-                            last_.workloads == input.workloads;
+                            last_.workloads == input.workloads && last_.storage_classes == input.storage_classes &&
+                            last_.csi_nodes == input.csi_nodes && last_.resource_claims == input.resource_claims;
   return rest_is_same && snapshot_->replaced() * kMostReplacedPart <= snapshot_->pod_count() &&
          replace_changed(*snapshot_, last_.nodes, input.nodes) && replace_changed(*snapshot_, last_.pdbs, input.pdbs) &&
          replace_changed(*snapshot_, last_.pods, input.pods);

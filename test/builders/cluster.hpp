@@ -151,6 +151,11 @@ class ClusterBuilder {
   ClusterBuilder& add(api::PodDisruptionBudget pdb) { return take(input_.pdbs, std::move(pdb)); }
   ClusterBuilder& add(api::PersistentVolumeClaim claim) { return take(input_.claims, std::move(claim)); }
   ClusterBuilder& add(api::PersistentVolume volume) { return take(input_.volumes, std::move(volume)); }
+  ClusterBuilder& add(api::StorageClass storage_class) {
+    return take(input_.storage_classes, std::move(storage_class));
+  }
+  ClusterBuilder& add(api::CsiNode node) { return take(input_.csi_nodes, std::move(node)); }
+  ClusterBuilder& add(api::ResourceClaim claim) { return take(input_.resource_claims, std::move(claim)); }
   ClusterBuilder& add(api::Workload workload) { return take(input_.workloads, std::move(workload)); }
   ClusterBuilder& add_namespace(std::string name, api::StringMap labels) {
     api::Namespace ns;

@@ -494,6 +494,58 @@ TEST(DecodeOtherKindsTest, ReadsWhatWeNeed) {
   EXPECT_EQ(api::decode_meta(R"({"kind":"Whatever","metadata":{"name":"x"}})")->name, "x");
 }
 
+TEST(DecodeOtherKindsTest, ReadsWhatVolumesNeed) {
+  const auto pvc = api::decode_pvc(R"({"spec":{"accessModes":["ReadWriteOnce"],
+    "resources":{"requests":{"storage":"10Gi"},"limits":{"storage":"20Gi"}}}})");
+  EXPECT_EQ(pvc->request.units(), std::int64_t{10} << 30);
+  EXPECT_EQ(pvc->access_modes, std::vector<std::string>{"ReadWriteOnce"});
+  const auto pv =
+      api::decode_pv(R"({"spec":{"claimRef":{"name":"a"},"storageClassName":"fast","accessModes":["ReadOnlyMany"],
+    "capacity":{"storage":"5Gi"},"csi":{"driver":"ebs.csi.aws.com","volumeHandle":"vol-1"}}})");
+  EXPECT_TRUE(pv->is_claimed);
+  EXPECT_EQ(pv->storage_class, "fast");
+  EXPECT_EQ(pv->csi_driver, "ebs.csi.aws.com");
+  EXPECT_EQ(pv->capacity.units(), std::int64_t{5} << 30);
+  const auto pod = api::decode_pod(R"({"metadata":{"name":"p"},"spec":{
+    "volumes":[{"name":"s","ephemeral":{"volumeClaimTemplate":{"spec":{"storageClassName":"fast"}}}}],
+    "resourceClaims":[{"name":"a","resourceClaimName":"gpu"},{"name":"b","resourceClaimTemplateName":"gpus"}]}})");
+  EXPECT_EQ(pod->volumes.at(0), (api::Volume{api::VolumeKind::kEphemeral, "p-s", "fast"}));
+  EXPECT_TRUE(pod->uses_resource_claims);
+  EXPECT_TRUE(pod->makes_resource_claims);
+  EXPECT_EQ(pod->resource_claims, std::vector<std::string>{"gpu"});
+  EXPECT_FALSE(api::decode_pod(R"({"spec":{"resourceClaims":[]}})")->uses_resource_claims);
+}
+
+TEST(DecodeOtherKindsTest, ReadsStorageClasses) {
+  const auto waiting = api::decode_storage_class(R"({"metadata":{"name":"fast",
+    "annotations":{"storageclass.kubernetes.io/is-default-class":"true"}},"provisioner":"ebs.csi.aws.com",
+    "volumeBindingMode":"WaitForFirstConsumer",
+    "allowedTopologies":[{"matchLabelExpressions":[{"key":"zone","values":["a","b"]}]}]})");
+  ASSERT_TRUE(waiting);
+  EXPECT_TRUE(waiting->waits_for_pod);
+  EXPECT_TRUE(waiting->makes_volumes);
+  EXPECT_TRUE(waiting->is_default);
+  ASSERT_EQ(waiting->allowed_topologies.size(), 1U);
+  EXPECT_EQ(waiting->allowed_topologies[0].match_expressions.at(0).values, (std::vector<std::string>{"a", "b"}));
+  const auto local = api::decode_storage_class(R"({"provisioner":"kubernetes.io/no-provisioner"})");
+  EXPECT_FALSE(local->waits_for_pod) << "Immediate is the default";
+  EXPECT_FALSE(local->makes_volumes);
+  EXPECT_FALSE(local->is_default);
+}
+
+TEST(DecodeOtherKindsTest, ReadsAttachLimitsAndDevices) {
+  const auto node = api::decode_csi_node(R"({"metadata":{"name":"n1"},"spec":{"drivers":[
+    {"name":"ebs.csi.aws.com","nodeID":"i-1","allocatable":{"count":25}},{"name":"other","nodeID":"x"}]}})");
+  ASSERT_TRUE(node);
+  EXPECT_EQ(node->drivers, (std::vector<api::CsiNode::Driver>{{"ebs.csi.aws.com", 25}, {"other", std::nullopt}}));
+  const auto claim = api::decode_resource_claim(R"({"metadata":{"name":"gpu"},"status":{"allocation":{"nodeSelector":
+    {"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]}]}}}})");
+  ASSERT_TRUE(claim);
+  EXPECT_TRUE(claim->is_allocated);
+  EXPECT_EQ(claim->node_terms.size(), 1U);
+  EXPECT_FALSE(api::decode_resource_claim(R"({"status":{}})")->is_allocated);
+}
+
 base::Result<api::ListMeta> collect(std::string_view text, std::vector<std::string>& items) {
   return api::for_each_item(text, [&](std::string_view item) -> base::Status {
     items.emplace_back(item);

@@ -198,6 +198,15 @@ TEST(Discover, FindsAnOldServer) {
   EXPECT_FALSE(got->has_evacuations);
   EXPECT_FALSE(got->has_policies);
   EXPECT_FALSE(got->has_native_evictions);
+  EXPECT_FALSE(got->resource_claims);
+}
+
+TEST(Discover, FindsTheNewestVersionOfResourceClaims) {
+  const char* const kClaims = R"({"resources":[{"name":"resourceclaims"}]})";
+  Documents documents = {{"/version", "{}"}, {"/api/v1", "{}"}, {"/apis/resource.k8s.io/v1beta1", kClaims}};
+  EXPECT_EQ(discover_from(documents)->resource_claims, kResourceClaimsV1beta1);
+  documents["/apis/resource.k8s.io/v1"] = kClaims;
+  EXPECT_EQ(discover_from(documents)->resource_claims, kResourceClaims);
 }
 
 TEST(Discover, FindsANewServerWithOurKinds) {

@@ -357,7 +357,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Predicates, StandInTheOrderOfTheContract) {
   EXPECT_THAT(predicates_of(FitLevel::kBasic), testing::ElementsAre(refuse_cordoned, refuse_node_terms, refuse_taints,
                                                                     refuse_neighbours, refuse_shortage));
-  EXPECT_EQ(predicates_of(FitLevel::kScheduler).size(), 10U);
+  EXPECT_EQ(predicates_of(FitLevel::kScheduler).size(), 13U);
 }
 
 TEST(FirstRefusal, NamesTheFirstOfSeveralObjections) {

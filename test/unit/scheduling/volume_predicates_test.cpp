@@ -1,0 +1,242 @@
+/// Volumes that are still to be bound or made, attach limits, devices. (Bound volumes: predicates_test.cpp.)
+
+#include <gmock/gmock.h>
+
+#include <functional>
+
+#include "scheduling/predicates.hpp"
+#include "test/builders/cluster.hpp"
+
+namespace scheduling {
+namespace volume_predicates_test {
+
+using builders::ClusterBuilder;
+using builders::NodeBuilder;
+using builders::PodBuilder;
+
+constexpr const char* kDriver = "ebs.csi.aws.com";
+
+api::StorageClass storage_class(std::string name, bool waits, bool makes = true) {
+  api::StorageClass made;
+  made.meta.name = std::move(name);
+  made.provisioner = makes ? kDriver : "kubernetes.io/no-provisioner";
+  made.waits_for_pod = waits;
+  made.makes_volumes = makes;
+  return made;
+}
+
+api::StorageClass in_zone(api::StorageClass made, std::string zone) {
+  made.allowed_topologies.push_back({{{"zone", api::SelectorOperator::kIn, {std::move(zone)}}}, {}});
+  return made;
+}
+
+api::PersistentVolumeClaim claim(std::string name, std::string storage_class, std::string volume = "") {
+  api::PersistentVolumeClaim made;
+  made.meta.ns = "default";
+  made.meta.name = std::move(name);
+  made.storage_class = std::move(storage_class);
+  made.volume_name = std::move(volume);
+  made.request = api::Quantity::from_units(10);
+  made.access_modes = {"ReadWriteOnce"};
+  return made;
+}
+
+api::PersistentVolume volume(std::string name, std::int64_t size, std::string mode = "ReadWriteOnce") {
+  api::PersistentVolume made;
+  made.meta.name = std::move(name);
+  made.storage_class = "local";
+  made.capacity = api::Quantity::from_units(size);
+  made.access_modes = {std::move(mode)};
+  made.required_node_terms.push_back({{{"zone", api::SelectorOperator::kIn, {"z1"}}}, {}});
+  return made;
+}
+
+api::PersistentVolume attached(std::string name) {
+  api::PersistentVolume made;
+  made.meta.name = std::move(name);
+  made.csi_driver = kDriver;
+  made.is_claimed = true;
+  return made;
+}
+
+void use(PodBuilder& pod, const std::string& claim, api::VolumeKind kind = api::VolumeKind::kPersistentVolumeClaim) {
+  pod.with([&](api::Pod& each) {
+    each.volumes.push_back({kind, claim, kind == api::VolumeKind::kEphemeral ? "wait" : ""});
+  });
+}
+
+/// A node that lets the driver attach so many.
+api::CsiNode limit_on_n(std::int32_t most) {
+  api::CsiNode made;
+  made.meta.name = "n";
+  made.drivers = {{"other.driver", 0}, {kDriver, most}};
+  return made;
+}
+
+struct VolumeCase {
+  std::string name;
+  std::function<void(PodBuilder& pod, ClusterBuilder& rest)> arrange;
+  std::string want;  ///< "": the pod p fits on the node n of zone z1
+};
+
+class VolumeTest : public testing::TestWithParam<VolumeCase> {};
+
+TEST_P(VolumeTest, DecidesAsTheScheduler) {
+  PodBuilder pod("p");
+  pod.on("home");
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("home")).add(NodeBuilder("n").label("zone", "z1").sized(4000, 4000, 100));
+  GetParam().arrange(pod, builder);
+  const auto cluster = builder.add(pod).build();
+  const auto index = cluster->find_pod("default", "p").value();
+  const NodeIndex node = cluster->find_node("n").value();
+  const auto refusal = first_refusal(Overlay(*cluster), index, node, FitLevel::kScheduler);
+  EXPECT_EQ(refusal ? std::string(refusal->reason) : "", GetParam().want);
+  EXPECT_THAT(refusal ? refusal->message() : "", testing::Not(testing::HasSubstr("{")));
+  EXPECT_FALSE(first_refusal(Overlay(*cluster), index, node, FitLevel::kBasic));
+}
+
+using P = PodBuilder;
+using C = ClusterBuilder;
+
+INSTANTIATE_TEST_SUITE_P(
+    UnboundClaims, VolumeTest,
+    testing::Values(
+        VolumeCase{"FitsWhereNoClassesAreKnown", [](P& p, C& c) { use(p, "a"), c.add(claim("a", "wait")); }, ""},
+        VolumeCase{"RefusesOneThatMustBeBoundBefore",
+                   [](P& p, C& c) { use(p, "a"), c.add(claim("a", "now")).add(storage_class("now", false)); },
+                   "UnboundClaim"},
+        VolumeCase{"RefusesOneWhoseClassDoesNotExist",
+                   [](P& p, C& c) { use(p, "a"), c.add(claim("a", "gone")).add(storage_class("now", false)); },
+                   "UnboundClaim"},
+        VolumeCase{"FitsOneThatWaitsForThePod",
+                   [](P& p, C& c) { use(p, "a"), c.add(claim("a", "wait")).add(storage_class("wait", true)); }, ""},
+        VolumeCase{"GoesByTheDefaultClass",
+                   [](P& p, C& c) {
+                     auto standard = in_zone(storage_class("standard", true), "z2");
+                     standard.is_default = true;
+                     use(p, "a"), c.add(claim("a", "")).add(standard);
+                   },
+                   "VolumeTopology"},
+        VolumeCase{
+            "FitsWhereTheClassMakesVolumes",
+            [](P& p, C& c) { use(p, "a"), c.add(claim("a", "wait")).add(in_zone(storage_class("wait", true), "z1")); },
+            ""},
+        VolumeCase{
+            "RefusesWhereItMakesNone",
+            [](P& p, C& c) { use(p, "a"), c.add(claim("a", "wait")).add(in_zone(storage_class("wait", true), "z2")); },
+            "VolumeTopology"},
+        VolumeCase{"TakesAFreeVolumeThatIsThere",
+                   [](P& p, C& c) {
+                     use(p, "a"), c.add(claim("a", "local")).add(storage_class("local", true, false));
+                     c.add(volume("pv", 10));
+                   },
+                   ""},
+        VolumeCase{"ButNotOneThatIsTooSmall",
+                   [](P& p, C& c) {
+                     use(p, "a"), c.add(claim("a", "local")).add(storage_class("local", true, false));
+                     c.add(volume("pv", 9));
+                   },
+                   "NoVolumeForClaim"},
+        VolumeCase{"NorOneOfAnotherMode",
+                   [](P& p, C& c) {
+                     use(p, "a"), c.add(claim("a", "local")).add(storage_class("local", true, false));
+                     c.add(volume("pv", 10, "ReadOnlyMany"));
+                   },
+                   "NoVolumeForClaim"},
+        VolumeCase{"NorOneThatIsTaken",
+                   [](P& p, C& c) {
+                     use(p, "a"), c.add(claim("a", "local")).add(storage_class("local", true, false));
+                     auto taken = volume("pv", 10);
+                     taken.is_claimed = true;
+                     c.add(taken);
+                   },
+                   "NoVolumeForClaim"},
+        VolumeCase{"NorOneThatIsElsewhere",
+                   [](P& p, C& c) {
+                     use(p, "a"), c.add(claim("a", "local")).add(storage_class("local", true, false));
+                     auto far = volume("pv", 10);
+                     far.required_node_terms[0].match_expressions[0].values = {"z2"};
+                     c.add(far);
+                   },
+                   "NoVolumeForClaim"},
+        VolumeCase{"AsksWhereAnEphemeralVolumeCanBeMadeAnew",
+                   [](P& p, C& c) {
+                     use(p, "p-scratch", api::VolumeKind::kEphemeral);
+                     c.add(claim("p-scratch", "wait", "pv")).add(volume("pv", 10));
+                     c.add(in_zone(storage_class("wait", true), "z2"));
+                   },
+                   "VolumeTopology"},
+        VolumeCase{"LeavesAnEphemeralVolumeBehind",
+                   [](P& p, C& c) {
+                     use(p, "p-scratch", api::VolumeKind::kEphemeral);
+                     auto far = volume("pv", 10);
+                     far.required_node_terms[0].match_expressions[0].values = {"z2"};
+                     c.add(claim("p-scratch", "wait", "pv")).add(far).add(storage_class("wait", true));
+                   },
+                   ""}),
+    [](const auto& info) { return info.param.name; });
+
+/// n has one volume attached, used by two pods.
+void fill_n(C& c, std::int32_t most) {
+  c.add(limit_on_n(most)).add(storage_class("wait", true));
+  c.add(claim("there", "", "pv-there")).add(attached("pv-there")).add(claim("a", "", "pv-a")).add(attached("pv-a"));
+  for (const char* name : {"x", "y"}) {
+    PodBuilder pod(name);
+    use(pod, "there");
+    c.add(pod.on("n"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    AttachLimits, VolumeTest,
+    testing::Values(VolumeCase{"FitsUpToTheLimit", [](P& p, C& c) { fill_n(c, 2), use(p, "a"); }, ""},
+                    VolumeCase{"RefusesOneMore", [](P& p, C& c) { fill_n(c, 1), use(p, "a"); }, "TooManyVolumes"},
+                    VolumeCase{"CountsASharedVolumeOnce", [](P& p, C& c) { fill_n(c, 1), use(p, "there"); }, ""},
+                    VolumeCase{"CountsVolumesThatAreStillToBeMade",
+                               [](P& p, C& c) { fill_n(c, 2), c.add(claim("b", "wait")), use(p, "a"), use(p, "b"); },
+                               "TooManyVolumes"},
+                    VolumeCase{"CountsEphemeralVolumes",
+                               [](P& p, C& c) {
+                                 fill_n(c, 2);
+                                 for (const char* name : {"p-1", "p-2"}) use(p, name, api::VolumeKind::kEphemeral);
+                               },
+                               "TooManyVolumes"},
+                    VolumeCase{"AsksNothingOfPodsWithoutVolumes", [](P&, C& c) { fill_n(c, 0); }, ""},
+                    VolumeCase{"KnowsNoLimitWithoutACsiNode",
+                               [](P& p, C& c) { use(p, "a"), c.add(claim("a", "", "pv-a")).add(attached("pv-a")); },
+                               ""}),
+    [](const auto& info) { return info.param.name; });
+
+api::ResourceClaim devices(bool allocated, std::string zone = "") {
+  api::ResourceClaim made;
+  made.meta.ns = "default";
+  made.meta.name = "gpu";
+  made.is_allocated = allocated;
+  if (!zone.empty()) made.node_terms.push_back({{{"zone", api::SelectorOperator::kIn, {std::move(zone)}}}, {}});
+  return made;
+}
+
+void need_devices(P& pod, bool by_template = false) {
+  pod.with([&](api::Pod& each) {
+    each.uses_resource_claims = true;
+    each.makes_resource_claims = by_template;
+    if (!by_template) each.resource_claims = {"gpu"};
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Devices, VolumeTest,
+    testing::Values(
+        VolumeCase{"FitsWhereTheDevicesAre", [](P& p, C& c) { need_devices(p), c.add(devices(true, "z1")); }, ""},
+        VolumeCase{"FitsAnywhereForDevicesOfTheNetwork", [](P& p, C& c) { need_devices(p), c.add(devices(true)); }, ""},
+        VolumeCase{"RefusesWhereTheyAreNot", [](P& p, C& c) { need_devices(p), c.add(devices(true, "z2")); },
+                   "DeviceNodeMismatch"},
+        VolumeCase{"RefusesWhatIsNotAllocated", [](P& p, C& c) { need_devices(p), c.add(devices(false)); },
+                   "DevicesUnknown"},
+        VolumeCase{"RefusesAnUnknownClaim", [](P& p, C&) { need_devices(p); }, "DevicesUnknown"},
+        VolumeCase{"RefusesClaimsByTemplate", [](P& p, C&) { need_devices(p, true); }, "DevicesUnknown"}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace volume_predicates_test
+}  // namespace scheduling
