@@ -74,7 +74,7 @@ void read_node_fit(StrictObject& object, Evictability& evictability) {
 
 void read_evictability(StrictObject& object, Evictability& evictability) {
   read_node_fit(object, evictability);
-  read_label_selector(object, "nodeSelector", evictability.node_selector);
+  read_label_selector(object, "nodeSelector", evictability.node_selector, true);
   object.read("minReplicas", evictability.min_replicas);
   object.read_duration("minPodAge", evictability.min_pod_age);
   read_priority_threshold(object, evictability.priority_threshold);
@@ -261,7 +261,7 @@ DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors) {
   object.read("mode", kModeNames, spec.mode);
   object.read("suspend", spec.suspend);
   object.with("schedule", [&](StrictObject& schedule) { read_schedule(schedule, spec.schedule); });
-  read_label_selector(object, "nodeSelector", spec.node_selector);
+  read_label_selector(object, "nodeSelector", spec.node_selector, true);
   object.read("compatibility", kCompatibilityNames, spec.compatibility);
   object.with("evictability", [&](StrictObject& evictability) { read_evictability(evictability, spec.evictability); });
   object.for_each("strategies", [&](const Json& item, const FieldPath& path) {

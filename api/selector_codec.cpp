@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -44,18 +45,33 @@ void read_match_labels(StrictObject& selector, std::vector<SelectorRequirement>&
   }
 }
 
-SelectorRequirement read_requirement(const Json& json, const FieldPath& path, FieldErrors& errors) {
+/// nullptr: they go with the operator.
+const char* complaint_about_values(const SelectorRequirement& requirement) {
+  if (requirement.is_well_formed()) return nullptr;
+  switch (requirement.op) {
+    case SelectorOperator::kIn:
+    case SelectorOperator::kNotIn: return "must not be empty for In and NotIn";
+    case SelectorOperator::kExists:
+    case SelectorOperator::kDoesNotExist: return "must be empty for Exists and DoesNotExist";
+    case SelectorOperator::kGt:
+    case SelectorOperator::kLt: return "must be one whole number for Gt and Lt";
+  }
+  std::abort();
+}
+
+SelectorRequirement read_requirement(const Json& json, const FieldPath& path, bool of_nodes, FieldErrors& errors) {
   SelectorRequirement requirement;
   StrictObject object(json, path, errors);
   object.read("key", requirement.key);
   if (object.find("operator") == nullptr) object.complain("operator", "is required");
-  object.read("operator", kLabelOperatorNames, requirement.op);
+  if (of_nodes) {
+    object.read("operator", kNodeOperatorNames, requirement.op);
+  } else {
+    object.read("operator", kLabelOperatorNames, requirement.op);
+  }
   object.read("values", requirement.values);
   object.finish();
-  const bool wants_values = requirement.op == SelectorOperator::kIn || requirement.op == SelectorOperator::kNotIn;
-  if (wants_values && requirement.values.empty()) object.complain("values", "must not be empty for In and NotIn");
-  if (!wants_values && !requirement.values.empty())
-    object.complain("values", "must be empty for Exists and DoesNotExist");
+  if (const char* complaint = complaint_about_values(requirement)) object.complain("values", complaint);
   check_label(errors, path.field("key"), requirement.key, path.field("values"), requirement.values);
   return requirement;
 }
@@ -83,12 +99,13 @@ std::optional<IntOrPercent> percent_of(std::string_view text) {
 
 }  // namespace
 
-void read_label_selector(StrictObject& object, std::string_view name, std::optional<LabelSelector>& target) {
+void read_label_selector(StrictObject& object, std::string_view name, std::optional<LabelSelector>& target,
+                         bool of_nodes) {
   object.with(name, [&](StrictObject& json) {
     LabelSelector selector;
     read_match_labels(json, selector.requirements);
     json.for_each("matchExpressions", [&](const Json& item, const FieldPath& path) {
-      selector.requirements.push_back(read_requirement(item, path, json.errors()));
+      selector.requirements.push_back(read_requirement(item, path, of_nodes, json.errors()));
     });
     target = std::move(selector);
   });

@@ -11,7 +11,9 @@
 namespace api {
 
 /// Reads {matchLabels, matchExpressions}. Complains about keys, values and operators that Kubernetes would refuse.
-void read_label_selector(StrictObject& object, std::string_view name, std::optional<LabelSelector>& target);
+/// `of_nodes`: of a selector of nodes, which may compare numbers, too (Gt, Lt).
+void read_label_selector(StrictObject& object, std::string_view name, std::optional<LabelSelector>& target,
+                         bool of_nodes = false);
 /// The reverse: reads back equal when the selector came from the wire.
 Json encode_label_selector(const LabelSelector& selector);
 

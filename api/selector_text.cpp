@@ -77,8 +77,13 @@ base::Status read_condition(SelectorTokens& tokens, SelectorRequirement& require
   const std::string_view op = tokens.peek();
   if (op.empty() || op == ",") return base::Done{};
   tokens.take();
-  if (op == "<" || op == ">")
-    return base::invalid(fmt::format("\"{}\" has no equal: write out the values with In", op));
+  if (op == "<" || op == ">") {
+    requirement.op = op == ">" ? SelectorOperator::kGt : SelectorOperator::kLt;
+    requirement.values = {std::string(tokens.at_word() ? tokens.take() : std::string_view())};
+    if (requirement.is_well_formed()) return base::Done{};
+    return base::invalid(fmt::format("\"{}\" is followed by \"{}\", which is no whole number", op,
+                                     requirement.values.front().substr(0, 80)));
+  }
   if (op == "in" || op == "notin") {
     requirement.op = op == "in" ? SelectorOperator::kIn : SelectorOperator::kNotIn;
     auto values = read_values(tokens);

@@ -60,5 +60,10 @@ inline constexpr std::array kConditionStatusNames = {WireName{ConditionStatus::k
 inline constexpr std::array kLabelOperatorNames = {
     WireName{SelectorOperator::kIn, "In"}, WireName{SelectorOperator::kNotIn, "NotIn"},
     WireName{SelectorOperator::kExists, "Exists"}, WireName{SelectorOperator::kDoesNotExist, "DoesNotExist"}};
+/// Those of a selector of nodes.
+inline constexpr std::array kNodeOperatorNames = {
+    WireName{SelectorOperator::kIn, "In"},         WireName{SelectorOperator::kNotIn, "NotIn"},
+    WireName{SelectorOperator::kExists, "Exists"}, WireName{SelectorOperator::kDoesNotExist, "DoesNotExist"},
+    WireName{SelectorOperator::kGt, "Gt"},         WireName{SelectorOperator::kLt, "Lt"}};
 
 }  // namespace api

@@ -357,6 +357,10 @@ TEST(CrdEnumsTest, AreThoseOfTheTypes) {
   EXPECT_EQ(enum_at(1, evictability + "noEvictionPolicy"), names_in(api::kNoEvictionNames));
   EXPECT_EQ(enum_at(1, evictability + "labelSelector/properties/matchExpressions/items/properties/operator"),
             names_in(api::kLabelOperatorNames));
+  for (const std::string& selector : {std::string("spec/properties/nodeSelector"), evictability + "nodeSelector"}) {
+    EXPECT_EQ(enum_at(1, selector + "/properties/matchExpressions/items/properties/operator"),
+              names_in(api::kNodeOperatorNames));
+  }
   auto protections = enum_at(1, evictability + "podProtections/properties/defaultDisabled/items");
   for (const std::string& name : enum_at(1, evictability + "podProtections/properties/extraEnabled/items")) {
     protections.push_back(name);

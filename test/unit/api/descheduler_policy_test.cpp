@@ -87,6 +87,16 @@ TEST(PolicyCodecTest, KeepsArgsAsTheyAreAndTakesThemLeftOut) {
                                                    api::StrategyChoice{"B", "{}"}, api::StrategyChoice{"C", "{}"}));
 }
 
+TEST(PolicyCodecTest, ComparesNumbersInNodeSelectors) {
+  const char* const kSelector = R"({"matchExpressions":[{"key":"cores","operator":"Gt","values":["8"]}]})";
+  const auto policy = api::decode_descheduler_policy(object_with(
+      std::string(R"({"nodeSelector":)") + kSelector + R"(,"evictability":{"nodeSelector":)" + kSelector + "}}"));
+  ASSERT_TRUE(policy) << policy.error().message;
+  EXPECT_EQ(policy->spec.evictability.node_selector, policy->spec.node_selector);
+  EXPECT_TRUE(policy->spec.node_selector->matches({{"cores", "16"}}));
+  EXPECT_FALSE(policy->spec.node_selector->matches({{"cores", "8"}}));
+}
+
 TEST(PolicyCodecTest, FoldsMatchLabelsIntoRequirements) {
   const auto policy = api::decode_descheduler_policy(object_with(
       R"({"nodeSelector":{"matchLabels":{"b":"2","a":"1"},"matchExpressions":[{"key":"c","operator":"NotIn","values":["x"]}]}})"));
@@ -157,15 +167,23 @@ INSTANTIATE_TEST_SUITE_P(
                    {"spec.strategies[0].arguments: unknown field"}},
         StrictCase{
             "Selector",
-            R"({"nodeSelector":{"matchLabels":{"a":1,"-":"x"},"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]},
-                      {"key":"a","operator":"In"},{"key":"a","operator":"Exists","values":["x"]},{"key":"b"}],"extra":1}})",
-            {"spec.nodeSelector.matchLabels.-: \"-\" is no label key",
-             "spec.nodeSelector.matchLabels.a: must be a string, not a number",
-             "spec.nodeSelector.matchExpressions[0].operator: \"Gt\" is not one of In, NotIn, Exists or DoesNotExist",
-             "spec.nodeSelector.matchExpressions[0].values: must be empty for Exists and DoesNotExist",
-             "spec.nodeSelector.matchExpressions[1].values: must not be empty for In and NotIn",
-             "spec.nodeSelector.matchExpressions[2].values: must be empty for Exists and DoesNotExist",
-             "spec.nodeSelector.matchExpressions[3].operator: is required", "spec.nodeSelector.extra: unknown field"}},
+            R"({"evictability":{"labelSelector":{"matchLabels":{"a":1,"-":"x"},"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]},
+                      {"key":"a","operator":"In"},{"key":"a","operator":"Exists","values":["x"]},{"key":"b"}],"extra":1}}})",
+            {"spec.evictability.labelSelector.matchLabels.-: \"-\" is no label key",
+             "spec.evictability.labelSelector.matchLabels.a: must be a string, not a number",
+             "spec.evictability.labelSelector.matchExpressions[0].operator: \"Gt\" is not one of In, NotIn, Exists or "
+             "DoesNotExist",
+             "spec.evictability.labelSelector.matchExpressions[0].values: must be empty for Exists and DoesNotExist",
+             "spec.evictability.labelSelector.matchExpressions[1].values: must not be empty for In and NotIn",
+             "spec.evictability.labelSelector.matchExpressions[2].values: must be empty for Exists and DoesNotExist",
+             "spec.evictability.labelSelector.matchExpressions[3].operator: is required",
+             "spec.evictability.labelSelector.extra: unknown field"}},
+        StrictCase{"NumbersInANodeSelector",
+                   R"({"nodeSelector":{"matchExpressions":[{"key":"a","operator":"Gt","values":["x"]},
+                      {"key":"a","operator":"Lt"},{"key":"a","operator":"Lt","values":["1","2"]}]}})",
+                   {"spec.nodeSelector.matchExpressions[0].values: must be one whole number for Gt and Lt",
+                    "spec.nodeSelector.matchExpressions[1].values: must be one whole number for Gt and Lt",
+                    "spec.nodeSelector.matchExpressions[2].values: must be one whole number for Gt and Lt"}},
         StrictCase{
             "Percentages",
             R"({"limits":{"inFlight":{"total":"ten","perNode":"-5%","perNamespace":true,"perWorkload":1.5}}})",

@@ -127,7 +127,7 @@ strategies:
   pluginConfig:
   - name: DefaultEvictor
     args:
-      nodeSelector: 'pool=batch,!spot,zone in (b, a)'
+      nodeSelector: 'pool=batch,!spot,cores>8,zone in (b, a)'
       nodeFit: true
       minReplicas: 2
       minPodAge: 50m
@@ -146,7 +146,7 @@ strategies:
 evictability:
   nodeSelector:
     matchLabels: {pool: batch}
-    matchExpressions: [{key: spot, operator: DoesNotExist}, {key: zone, operator: In, values: [a, b]}]
+    matchExpressions: [{key: spot, operator: DoesNotExist}, {key: cores, operator: Gt, values: ["8"]}, {key: zone, operator: In, values: [a, b]}]
   nodeFit: true
   minReplicas: 2
   minPodAge: 50m
