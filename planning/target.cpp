@@ -14,9 +14,9 @@ using scheduling::NodeIndex;
 using scheduling::Preferences;
 using scheduling::ResourceScores;
 
-// Above Preferences::kExactNodes nodes, so that a move stays cheap:
-constexpr std::size_t kMostTies = 100;        // nodes with as much room as the favourite that are looked at
-constexpr std::size_t kMostDoubtful = 300;    // nodes with more room, but not the best otherwise
+// Above Preferences::kComparedNodes nodes, so that a move stays cheap:
+constexpr std::size_t kMostTies = 32;         // nodes with as much room as the favourite that are looked at
+constexpr std::size_t kMostDoubtful = 100;    // nodes with more room, but not the best otherwise
 constexpr std::size_t kMostCandidates = 100;  // nodes that are compared in full
 
 /// memchr, because std::find looks at one byte after the other.
@@ -24,6 +24,28 @@ const std::uint8_t* next_with(int score, const std::uint8_t* first, const std::u
   if (first == last) return last;
   const void* at = std::memchr(first, score, static_cast<std::size_t>(last - first));
   return at == nullptr ? last : static_cast<const std::uint8_t*>(at);
+}
+
+/// Calls `each` with the nodes, most room first, then by name, until it says false.
+template <typename F>
+void for_each_by_room(const TargetPredictor::Ranking& ranking, F&& each) {
+  const std::uint8_t* const first = ranking.score.data();
+  const std::uint8_t* const last = first + ranking.score.size();
+  for (int score = ResourceScores::kBest; score >= 0; --score) {
+    if (ranking.with_score[score] == 0) continue;
+    for (const std::uint8_t* at = next_with(score, first, last); at != last; at = next_with(score, at + 1, last)) {
+      if (!each(static_cast<NodeIndex>(at - first), score)) return;
+    }
+  }
+}
+
+std::optional<NodeIndex> most_room(const TargetPredictor::Ranking& ranking, const scheduling::FitQuery& query) {
+  std::optional<NodeIndex> found;
+  for_each_by_room(ranking, [&](NodeIndex node, int) {
+    if (query.fits(node)) found = node;
+    return !found;
+  });
+  return found;
 }
 
 /// One pod's choice among the nodes of a ranking.
@@ -35,7 +57,7 @@ class Choice {
         goal_(goal),
         preferences_(query),
         pods_(query.cluster().used().column(scheduling::kPodsIndex)),
-        is_exact_(ranking.score.size() <= Preferences::kExactNodes) {}
+        is_exact_(ranking.score.size() <= Preferences::kComparedNodes) {}
 
   Landing make() const {
     if (const auto landing = obvious()) return *landing;
@@ -43,19 +65,6 @@ class Choice {
   }
 
  private:
-  /// Calls `each` with the nodes, most room first, then by name, until it says false.
-  template <typename F>
-  void for_each_by_room(F&& each) const {
-    const std::uint8_t* const first = ranking_.score.data();
-    const std::uint8_t* const last = first + ranking_.score.size();
-    for (int score = ResourceScores::kBest; score >= 0; --score) {
-      if (ranking_.with_score[score] == 0) continue;
-      for (const std::uint8_t* at = next_with(score, first, last); at != last; at = next_with(score, at + 1, last)) {
-        if (!each(static_cast<NodeIndex>(at - first), score)) return;
-      }
-    }
-  }
-
   bool helps(NodeIndex node) const { return !goal_ || goal_(node); }
   auto rank(NodeIndex node) const { return std::make_tuple(pods_[node], node); }
 
@@ -66,8 +75,9 @@ class Choice {
     int room = -1;
     std::size_t ties = 0;
     std::vector<std::pair<NodeIndex, int>> doubtful;
-    for_each_by_room([&](NodeIndex node, int score) {
+    for_each_by_room(ranking_, [&](NodeIndex node, int score) {
       if (score < room) return false;
+      if (landing.node && helps(node) && rank(node) > rank(*landing.node)) return is_exact_ || ++ties < kMostTies;
       if (!preferences_.is_best(node)) {
         if (is_exact_ || score != room) doubtful.emplace_back(node, score);
         return is_exact_ || doubtful.size() < kMostDoubtful;
@@ -76,14 +86,25 @@ class Choice {
       if (landing.node || landing.rival) room = score;
       return room < 0 || is_exact_ || ++ties < kMostTies;
     });
-    if (room < 0) return std::nullopt;
+    if (!is_exact_) outdo(doubtful, room, landing);
+    if (!landing.node && !landing.rival) return std::nullopt;
     const auto may_outdo = [&](const auto& each) {
-      const auto& [node, score] = each;
-      return score - preferences_.least_loss(node) >= room && (is_exact_ || !helps(node)) && query_.fits(node);
+      return each.second - preferences_.least_loss(each.first) >= room && query_.fits(each.first);
     };
-    if (std::ranges::any_of(doubtful, may_outdo)) return std::nullopt;
+    if (is_exact_ && std::ranges::any_of(doubtful, may_outdo)) return std::nullopt;
     if (landing.rival) landing.node.reset();
     return landing;
+  }
+
+  /// Takes the least losses for the true ones.
+  void outdo(const std::vector<std::pair<NodeIndex, int>>& doubtful, int best, Landing& landing) const {
+    for (const auto& [node, score] : doubtful) {
+      const int sum = std::max(score - preferences_.least_loss(node), 0);
+      if (sum < best || !query_.fits(node)) continue;
+      if (sum > best) landing = {};
+      best = sum;
+      consider(node, landing);
+    }
   }
 
   /// `node` is as good as what the landing has already.
@@ -99,7 +120,7 @@ class Choice {
     std::vector<NodeIndex> nodes;
     std::vector<int> room;
     bool some_help = false;
-    for_each_by_room([&](NodeIndex node, int score) {
+    for_each_by_room(ranking_, [&](NodeIndex node, int score) {
       const bool is_full = !is_exact_ && nodes.size() >= kMostCandidates;
       if (is_full && !helps(node)) return true;
       if (!query_.fits(node)) return true;
@@ -161,6 +182,7 @@ Landing TargetPredictor::predict(const scheduling::Overlay& cluster, scheduling:
                                  const strategies::Goal& goal) {
   const Ranking& ranking = ranking_of(cluster, pod);
   const scheduling::FitQuery query(cluster, pod, scheduling::FitLevel::kScheduler);
+  if (!goal && ranking.score.size() > Preferences::kComparedNodes) return {most_room(ranking, query), {}};
   return Choice(ranking, query, goal).make();
 }
 

@@ -22,9 +22,9 @@ struct Landing {
 /// Foretells where the scheduler puts the replacement of a pod: of the nodes that pass every predicate, the one with
 /// the best sum of room (ResourceScores) and preferences (Preferences); ties by the number of pods, then by name. Keeps
 /// the nodes' room scores for each set of requests and looks again only at nodes that changed, so asking costs about as
-/// much as the nodes that are tried, mostly few. Above Preferences::kExactNodes nodes the scheduler itself looks only
-/// at some of them; so does this, at those with the best room. Scores: one byte for each node and set of requests, at
-/// most kMostRankings sets.
+/// much as the nodes that are tried, mostly few. Above Preferences::kComparedNodes nodes the scheduler itself looks
+/// only at some of them; so does this, at those with the best room, and without a goal it goes by room and name alone.
+/// Scores: one byte for each node and set of requests, at most kMostRankings sets.
 class TargetPredictor {
  public:
   TargetPredictor(const scheduling::ClusterSnapshot& cluster, scheduling::NodeScoring scoring);

@@ -100,6 +100,7 @@ bool ClusterSnapshot::replace(std::shared_ptr<const api::Pod> pod) {
   count(*index, -1);
   replaced_.push_back(std::exchange(entry.object, std::move(pod)));
   entry.terminal = entry.object->is_terminal();
+  entry.terminating = entry.object->meta.is_terminating();
   entry.requests = intern_requests(*entry.object);
   count(*index, 1);
   return true;
@@ -152,6 +153,7 @@ void ClusterSnapshot::take_pods(SnapshotInput::List<api::Pod> pods) {
     entry.node = placed[i];
     entry.terminal = entry.object->is_terminal();
     note_strange_pod(by_name_[i]);
+    entry.terminating = entry.object->meta.is_terminating();
   }
   derive_namespaces();
   derive_label_groups();

@@ -83,6 +83,8 @@ class ClusterSnapshot {
   std::uint32_t request_set_of(PodIndex pod) const { return pods_[pod].requests; }
   /// Holds resources of its node: neither Succeeded nor Failed.
   bool is_active(PodIndex pod) const { return !pods_[pod].terminal; }
+  /// Active and not on its way out.
+  bool is_staying(PodIndex pod) const { return !pods_[pod].terminal && !pods_[pod].terminating; }
   /// Pods in any state that carry an ownerReference with the uid of the pod's first owner, itself included; 0 when it
   /// has no owner.
   std::uint32_t siblings(PodIndex pod) const;
@@ -159,6 +161,7 @@ class ClusterSnapshot {
     std::uint32_t label_group = 0;
     bool terminal = false;
     bool strange = false;  ///< has an entry among the problems
+    bool terminating = false;
   };
   struct NamespaceEntry {
     std::string_view name;

@@ -44,16 +44,18 @@ PreferenceIndex::PreferenceIndex(const ClusterSnapshot& cluster)
 
 /// Counting sort.
 void PreferenceIndex::sort_by_owner() {
+  const auto for_each_owned = [this](auto&& each) {
+    for (const PodIndex pod : cluster_->pods()) {
+      const auto owner = cluster_->owner_of(pod);
+      if (owner && cluster_->is_staying(pod)) each(*owner, pod);
+    }
+  };
   std::vector<std::uint32_t> next(cluster_->owner_count() + 1, 0);
-  for (const PodIndex pod : cluster_->pods()) {
-    if (const auto owner = cluster_->owner_of(pod)) ++next[*owner + 1];
-  }
+  for_each_owned([&](std::uint32_t owner, PodIndex) { ++next[owner + 1]; });
   for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
   first_pod_ = next;
   by_owner_.resize(next.back());
-  for (const PodIndex pod : cluster_->pods()) {
-    if (const auto owner = cluster_->owner_of(pod)) by_owner_[next[*owner]++] = pod;
-  }
+  for_each_owned([&](std::uint32_t owner, PodIndex pod) { by_owner_[next[owner]++] = pod; });
 }
 
 void PreferenceIndex::add(const Group& group) {

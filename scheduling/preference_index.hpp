@@ -13,8 +13,8 @@ class PreferenceIndex {
  public:
   explicit PreferenceIndex(const ClusterSnapshot& cluster);
 
-  /// The pods of the same ReplicaSet, StatefulSet or ReplicationController, itself included: those that kube-scheduler
-  /// spreads by itself. Empty: it has no such owner.
+  /// The staying pods of the same ReplicaSet, StatefulSet or ReplicationController, itself included: kube-scheduler
+  /// spreads them by itself. Empty: it has no such owner.
   std::span<const PodIndex> siblings(PodIndex pod) const;
 
   /// Active pods of one namespace with the same labels and affinity: what a term says holds for all of them.
@@ -32,7 +32,7 @@ class PreferenceIndex {
   void add(const Group& group);
 
   const ClusterSnapshot* cluster_;
-  std::vector<PodIndex> by_owner_;        ///< pods with an owner, by the number of the first one
+  std::vector<PodIndex> by_owner_;        ///< staying pods, by the number of their first owner
   std::vector<std::uint32_t> first_pod_;  ///< by owner: in by_owner_; one entry more than owners
   std::vector<std::vector<Group>> by_namespace_;
   std::vector<Group> by_labels_;

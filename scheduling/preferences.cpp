@@ -36,6 +36,7 @@ void DomainCounts::seal(std::size_t domains) {
     return;
   }
   std::ranges::sort(pods_);
+  sparse_.reserve(pods_.size());
   for (const std::uint32_t domain : pods_) {
     if (sparse_.empty() || sparse_.back().first != domain) sparse_.emplace_back(domain, 0);
     most_ = std::max(most_, ++sparse_.back().second);
@@ -131,46 +132,51 @@ void Preferences::weigh_others(const PreferenceIndex::Group& group, const api::P
 
 // --- spread
 
-bool Preferences::is_counted(PodIndex other, const api::TopologySpreadConstraint& constraint) const {
-  const NodeIndex node = query_.cluster().node_of(other);
-  return other != query_.index() && node != kNoNode && query_.base().is_active(other) &&
-         !query_.base().pod(other).meta.is_terminating() &&
-         is_counted_node(constraint, query_.pod(), query_.base().node(node));
+void Preferences::find_default_spread() {
+  const auto siblings = index_.siblings(query_.index());
+  if (siblings.empty()) return;
+  const api::Pod& pod = query_.pod();
+  const bool may_be_anywhere = pod.node_selector.empty() && !(pod.affinity && pod.affinity->required_node_terms);
+  std::vector<NodeIndex> places;
+  places.reserve(siblings.size());
+  for (const PodIndex other : siblings) {
+    const NodeIndex node = query_.cluster().node_of(other);
+    if (other == query_.index() || node == kNoNode) continue;
+    if (may_be_anywhere || is_counted_node({}, pod, query_.base().node(node))) places.push_back(node);
+  }
+  spread_.reserve(2);
+  spread_over(api::well_known::kHostnameLabel, kDefaultNodeSkew, places);
+  spread_over(api::well_known::kZoneLabel, kDefaultZoneSkew, places);
 }
 
 void Preferences::find_spread() {
   const api::Pod& pod = query_.pod();
-  if (pod.topology_spread.empty()) {
-    const auto siblings = index_.siblings(query_.index());
-    if (siblings.empty()) return;
-    std::vector<PodIndex> counted(siblings.begin(), siblings.end());
-    std::erase_if(counted, [&](PodIndex other) { return !is_counted(other, {}); });
-    spread_over(api::well_known::kHostnameLabel, kDefaultNodeSkew, counted);
-    spread_over(api::well_known::kZoneLabel, kDefaultZoneSkew, counted);
-    return;
-  }
+  if (pod.topology_spread.empty()) return find_default_spread();
   needs_all_topologies_ = true;
   for (const api::TopologySpreadConstraint& constraint : pod.topology_spread) {
     if (!constraint.schedule_anyway) continue;
-    std::vector<PodIndex> counted;
+    std::vector<NodeIndex> places;
     if (constraint.label_selector) {
       const api::PodAffinityTerm kind{constraint.label_selector,   {}, {}, constraint.topology_key,
                                       constraint.match_label_keys, {}};
       for_each_covered(kind, query_.index(), query_.cluster(), [&](PodIndex other) {
-        if (is_counted(other, constraint)) counted.push_back(other);
+        const NodeIndex node = query_.cluster().node_of(other);
+        if (node == kNoNode || !query_.base().is_staying(other)) return;
+        if (is_counted_node(constraint, pod, query_.base().node(node))) places.push_back(node);
       });
     }
-    spread_over(constraint.topology_key, constraint.max_skew, counted);
+    spread_over(constraint.topology_key, constraint.max_skew, places);
   }
 }
 
-void Preferences::spread_over(std::string_view key, std::int64_t max_skew, std::span<const PodIndex> siblings) {
+/// `places`: the node of each pod that counts.
+void Preferences::spread_over(std::string_view key, std::int64_t max_skew, std::span<const NodeIndex> places) {
   const Topology& topology = query_.cluster().topology(key);
   if (topology.domain_names.empty() && !needs_all_topologies_) return;  // a cluster without zones
   Spread& spread = spread_.emplace_back(Spread{&topology, key == api::well_known::kHostnameLabel, max_skew, {}});
-  for (const PodIndex pod : siblings) {
-    const std::uint32_t domain = topology.domain_of[query_.cluster().node_of(pod)];
-    if (domain != Topology::kNone) spread.pods.add(domain);
+  spread.pods.reserve(places.size());
+  for (const NodeIndex node : places) {
+    if (topology.domain_of[node] != Topology::kNone) spread.pods.add(topology.domain_of[node]);
   }
   spread.pods.seal(topology.domain_names.size());
 }
@@ -247,7 +253,7 @@ std::int64_t Preferences::company_loss(NodeIndex node) const {
 std::int64_t Preferences::spread_loss(NodeIndex node) const {
   if (spread_.empty()) return 0;
   if (lacks_topology(node)) return 100;
-  const bool is_exact = query_.base().node_count() <= kExactNodes;
+  const bool is_exact = query_.base().node_count() <= kExactLossNodes;
   double more = is_exact ? -1 : 0;  // for rounding
   double most = 0;
   for (const Spread& spread : spread_) {

@@ -12,6 +12,7 @@ namespace scheduling {
 /// Pods counted by topology domain.
 class DomainCounts {
  public:
+  void reserve(std::size_t pods) { pods_.reserve(pods); }
   void add(std::uint32_t domain) { pods_.push_back(domain); }
   /// REQUIRES: called once, after the last add(); `domains` is how many there are.
   void seal(std::size_t domains);
@@ -43,10 +44,13 @@ class Preferences {
 
   /// No node can score more, whoever the candidates are.
   bool is_best(NodeIndex node) const;
-  /// So many points at least it scores less than a candidate that is_best(). Above kExactNodes nodes a good guess.
+  /// So many points at least it scores less than a candidate that is_best(). Above kExactLossNodes nodes a guess that
+  /// takes most nodes for candidates.
   int least_loss(NodeIndex node) const;
+  static constexpr std::size_t kExactLossNodes = 16;
 
-  static constexpr std::size_t kExactNodes = 100;
+  /// Up to so many nodes kube-scheduler compares all of them.
+  static constexpr std::size_t kComparedNodes = 100;
 
  private:
   /// Sums of the weights of terms that speak about the pod, over one topology.
@@ -71,8 +75,8 @@ class Preferences {
   void weigh_others(const PreferenceIndex::Group& group, const api::PodAffinityTerm& term, std::int64_t weight);
   Company& company_over(std::string_view key);
   void find_spread();
-  void spread_over(std::string_view key, std::int64_t max_skew, std::span<const PodIndex> siblings);
-  bool is_counted(PodIndex other, const api::TopologySpreadConstraint& constraint) const;
+  void spread_over(std::string_view key, std::int64_t max_skew, std::span<const NodeIndex> places);
+  void find_default_spread();
 
   std::int64_t discouragement(NodeIndex node) const;
   std::int64_t liking(NodeIndex node) const;

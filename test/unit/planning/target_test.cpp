@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "scheduling/preferences.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace planning {
@@ -78,6 +79,143 @@ TEST(TargetPredictor, FindsNoneForAPodThatIsTooLarge) {
 }
 
 TEST(TargetPredictor, FindsNoneWithoutNodes) { EXPECT_EQ(target_of(ClusterBuilder().add(PodBuilder("p")), "p"), ""); }
+
+// --- with a goal
+
+struct GoalCase {
+  const char* name;
+  std::function<void(ClusterBuilder&)> edit;  ///< n1 and n2 are there, empty; so is the pod p, bare, on no node
+  std::string goal;                           ///< the only node that helps
+  std::string node;                           ///< that is foreseen, "": none
+  std::string rival;
+  scheduling::NodeScoring scoring = kLeastAllocated;
+};
+
+class TowardsAGoal : public testing::TestWithParam<GoalCase> {};
+
+TEST_P(TowardsAGoal, TheFavouriteMustLieInIt) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1").sized(4000, 4000, 20)).add(NodeBuilder("n2").sized(4000, 4000, 20));
+  GetParam().edit(builder);
+  const auto cluster = builder.build();
+  const scheduling::Overlay overlay(*cluster);
+  const auto goal = [&](NodeIndex node) { return cluster->node(node).meta.name == GetParam().goal; };
+  TargetPredictor predictor(*cluster, GetParam().scoring);
+  const Landing landing = predictor.predict(overlay, cluster->find_pod("default", "p").value(), goal);
+  const auto name_of = [&](std::optional<NodeIndex> node) { return node ? cluster->node(*node).meta.name : ""; };
+  EXPECT_EQ(name_of(landing.node), GetParam().node);
+  EXPECT_EQ(name_of(landing.rival), GetParam().rival);
+}
+
+PodBuilder even(const char* name, std::int64_t size) { return PodBuilder(name).bare().cpu(size).memory(size); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Goals, TowardsAGoal,
+    testing::Values(
+        GoalCase{"TheEmptiestIsInIt", [](auto& builder) { builder.add(even("p", 100)).add(even("a", 1000).on("n1")); },
+                 "n2", "n2", ""},
+        GoalCase{"TheEmptiestIsNot", [](auto& builder) { builder.add(even("p", 100)).add(even("a", 1000).on("n1")); },
+                 "n1", "", "n2"},
+        GoalCase{"OneThatTiesIsNot", [](auto& builder) { builder.add(even("p", 100)); }, "n1", "", "n2"},
+        GoalCase{"OneThatTiesHasNoRoom",
+                 [](auto& builder) {
+                   builder.add(even("p", 100).with([](api::Pod& pod) { pod.node_selector = {{"disk", "ssd"}}; }));
+                   builder.add(NodeBuilder("n3").label("disk", "ssd"));
+                 },
+                 "n3", "n3", ""},
+        GoalCase{"NoneOfItTakesThePod",
+                 [](auto& builder) { builder.add(even("p", 100)).add(NodeBuilder("n3").cordoned()); }, "n3", "", "n1"},
+        GoalCase{"NoNodeTakesThePod", [](auto& builder) { builder.add(even("p", 4001)); }, "n1", "", ""},
+        GoalCase{"TheFullestIsInItWhereTheSchedulerPacks",
+                 [](auto& builder) { builder.add(even("p", 100)).add(even("a", 1000).on("n1")); }, "n1", "n1", "",
+                 scheduling::NodeScoring::kMostAllocated},
+        GoalCase{"AnAffinityOutweighsRoom",
+                 [](auto& builder) {
+                   builder.add(even("a", 1000).on("n1"));
+                   builder.add(even("p", 100).affinity([](api::Affinity& affinity) {
+                     using enum api::SelectorOperator;
+                     affinity.preferred_node_terms = {{1, {{{"kubernetes.io/hostname", kIn, {"n1"}}}, {}}}};
+                   }));
+                 },
+                 "n2", "", "n1"},
+        GoalCase{"SiblingsOutweighRoom",
+                 [](auto& builder) {
+                   builder.add(even("a", 1000).on("n1"));
+                   builder.add(even("s1", 10).owned_by("ReplicaSet", "web").on("n2"));
+                   builder.add(even("p", 100).owned_by("ReplicaSet", "web"));
+                 },
+                 "n2", "", "n1"},
+        GoalCase{"RoomOutweighsASibling",
+                 [](auto& builder) {
+                   builder.add(even("a", 3900).on("n1"));
+                   for (const char* name : {"s1", "s2", "s3"}) {
+                     builder.add(even(name, 1).owned_by("ReplicaSet", "web").on(name[1] == '3' ? "n2" : "n1"));
+                   }
+                   builder.add(even("p", 90).owned_by("ReplicaSet", "web"));
+                 },
+                 "n2", "n2", ""}),
+    [](const auto& info) { return info.param.name; });
+
+/// Nodes and replicas of few owners at random, over three zones.
+std::shared_ptr<const scheduling::ClusterSnapshot> crowd(std::mt19937& random, int nodes, int pods) {
+  const auto below = [&](std::uint32_t limit) { return static_cast<int>(random() % limit); };
+  ClusterBuilder builder;
+  for (int i = 0; i < nodes; ++i) {
+    builder.add(NodeBuilder("n" + std::to_string(i))
+                    .sized(4000 * (1 + below(2)), 8000, 110)
+                    .label("topology.kubernetes.io/zone", "z" + std::to_string(i % 3)));
+  }
+  for (int i = 0; i < pods; ++i) {
+    builder.add(PodBuilder("p" + std::to_string(i))
+                    .on("n" + std::to_string(below(static_cast<std::uint32_t>(nodes))))
+                    .cpu(100 * (1 + below(5)))
+                    .memory(100 * (1 + below(5)))
+                    .owned_by("ReplicaSet", "rs" + std::to_string(below(static_cast<std::uint32_t>(pods) / 8))));
+  }
+  return builder.build();
+}
+
+struct Agreement {
+  int nodes;
+  int at_least;  ///< of 200 moves
+};
+
+class FullComparison : public testing::TestWithParam<Agreement> {};
+
+/// Shortcuts must not change the answer: exact for small clusters, a good guess for large ones.
+TEST_P(FullComparison, ComesToTheSame) {
+  std::mt19937 random(4711);
+  const auto cluster = crowd(random, GetParam().nodes, GetParam().nodes * 10);
+  scheduling::Overlay overlay(*cluster);
+  TargetPredictor predictor(*cluster, kLeastAllocated);
+  const scheduling::ResourceScores scores(*cluster, kLeastAllocated);
+  int agreed = 0;
+  for (int step = 0; step < 200; ++step) {
+    const auto pod = static_cast<scheduling::PodIndex>(random() % cluster->pod_count());
+    const auto goal = [&](NodeIndex node) { return node % 8 != static_cast<NodeIndex>(step) % 8; };
+    overlay.move(pod, kNoNode);
+    const Landing landing = predictor.predict(overlay, pod, goal);
+    const scheduling::FitQuery query(overlay, pod, scheduling::FitLevel::kScheduler);
+    std::vector<NodeIndex> nodes;
+    std::vector<int> room;
+    for (const NodeIndex node : cluster->nodes()) {
+      if (!query.fits(node)) continue;
+      nodes.push_back(node);
+      room.push_back(scores.score(overlay, cluster->requests(pod), node));
+    }
+    const auto best = scheduling::favourites(scheduling::Preferences(query), nodes, room);
+    const bool all_help = std::ranges::all_of(best, goal);
+    const auto& expected = all_help ? landing.node : landing.rival;
+    if (expected && std::ranges::find(best, *expected) != best.end()) ++agreed;
+    overlay.move(pod, best.empty() ? kNoNode : best.front());
+  }
+  EXPECT_GE(agreed, GetParam().at_least);
+}
+
+INSTANTIATE_TEST_SUITE_P(Clusters, FullComparison,
+                         testing::Values(Agreement{3, 200}, Agreement{16, 200}, Agreement{60, 195},
+                                         Agreement{150, 180}),
+                         [](const auto& info) { return std::to_string(info.param.nodes) + "Nodes"; });
 
 /// What a predictor remembers from earlier answers must not show: it answers as one that sees the cluster for the first
 /// time.
