@@ -35,8 +35,9 @@ std::vector<std::string> notes_on(const api::Pod& pod, const api::DeschedulerPol
                                   const AdmissionWorld& world) {
   std::vector<std::string> notes;
   if (const auto gang = api::gang_of(pod)) {
-    notes.push_back(
-        fmt::format("it leaves with group {}: every pod of it needs an Evacuation, and all slots at once", gang->name));
+    notes.push_back(fmt::format(
+        "it leaves with group {}: every pod of it needs an Evacuation (by hand: --whole-group), and all slots at once",
+        gang->name));
   }
   if (world.cluster.rate) notes.push_back(rate_text(*world.cluster.rate, "the operator"));
   if (policy && policy->spec.limits.rate) notes.push_back(rate_text(*policy->spec.limits.rate, "the policy"));

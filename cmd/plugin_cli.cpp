@@ -63,6 +63,8 @@ void add_pod(CLI::App& app, Arguments& args) {
   CLI::App* pod = app.add_subcommand("pod", "Ask for pods to be moved off their nodes");
   pod->add_option("NAME", args.pod.names, "Pods: NAME or pod/NAME");
   pod->add_option("-l,--selector", args.pod.selector, "Pods with these labels")->type_name("LABELS");
+  pod->add_flag("--whole-group", args.pod.whole_group,
+                "For the other pods of its group, too: a group leaves as a whole or not at all");
   pod->add_flag("--wait", args.pod.wait, "Wait until they are gone; the exit code tells whether they are");
   add_request_flags(*pod, args.pod_request, args.pod_timeout);
 }
@@ -77,6 +79,8 @@ void add_node(CLI::App& app, Arguments& args) {
   node->add_flag("--force", args.node.rules.force,
                  "Evict pods that nothing recreates, too (their budgets are honoured all the same)");
   node->add_option("--pod-selector", args.node.pod_selector, "Only pods with these labels")->type_name("LABELS");
+  node->add_flag("--whole-group", args.node.whole_group,
+                 "Pods of other nodes, too, whose groups these pods leave with");
   node->add_flag("--wait,!--no-wait", args.node.wait, "Follow it to its end (default; --wait=false does not)");
   node->add_flag("--uncordon-on-failure", args.node.uncordon_on_failure,
                  "When it does not work out in time: cancel the rest and open the node again");

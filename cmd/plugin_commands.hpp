@@ -28,6 +28,7 @@ struct PodOptions {
   std::string selector;
   RequestOptions request;
   bool wait = false;
+  bool whole_group = false;  ///< also for the others of their groups; else such pods are refused
 };
 int run_pod(Session& session, const PodOptions& options);
 
@@ -37,6 +38,7 @@ struct NodeOptions {
   DrainRules rules;
   RequestOptions request;
   bool wait = true;
+  bool whole_group = false;  ///< also for pods of other nodes whose groups these pods leave with
   bool uncordon_on_failure = false;
 };
 /// Cordons, asks for everything on the node and, with `wait`, follows it to its end. Called again it goes on.

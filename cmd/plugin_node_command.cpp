@@ -7,6 +7,7 @@
 #include "cmd/plugin_asking.hpp"
 #include "cmd/plugin_commands.hpp"
 #include "cmd/plugin_follow.hpp"
+#include "cmd/plugin_gang.hpp"
 #include "cmd/plugin_node.hpp"
 #include "cmd/table.hpp"
 
@@ -27,10 +28,13 @@ std::string stays_text(const std::vector<DrainStay>& stays) {
   return text;
 }
 
-std::string flags_needed(const std::vector<DrainStay>& refused) {
+/// How the user may go on; what no flag lets through has said so itself.
+std::string way_out(const std::string& node, const std::vector<DrainStay>& refused) {
   std::set<std::string> flags;
   for (const DrainStay& stay : refused) flags.insert(stay.verdict.flag);
-  return fmt::format("{}", fmt::join(flags, " "));
+  if (flags.erase("") > 0)
+    return "Such a group is waited for, or its pods are taken out of it (docs/concepts/gangs.md)";
+  return fmt::format("To go on all the same: kubectl evacuator node {} {}", node, fmt::join(flags, " "));
 }
 
 std::string plan_table(const DrainPlan& plan) {
@@ -77,10 +81,15 @@ class NodeCommand {
     auto pods = pods_on_node(session_, options_.node, options_.pod_selector);
     if (!pods) return pods.error();
     plan_ = plan_drain(*std::move(pods), options_.rules, [this](const api::Pod& pod) { return replicas_(pod); });
+    std::vector<api::Pod> moving;
+    for (const DrainMove& move : plan_.moves) moving.push_back(move.pod);
+    const auto world = read_gang_world(session_, moving);
+    if (!world) return world.error();
+    add_gangs(plan_, *world, options_.rules, options_.whole_group);
     if (plan_.refused.empty()) return base::Done{};
-    return base::invalid(fmt::format(
-        "node/{} is not evacuated, because of {} of its pods:\n{}To go on all the same: kubectl evacuator node {} {}",
-        options_.node, plan_.refused.size(), stays_text(plan_.refused), options_.node, flags_needed(plan_.refused)));
+    return base::invalid(fmt::format("node/{} is not evacuated, because of {} pods:\n{}{}", options_.node,
+                                     plan_.refused.size(), stays_text(plan_.refused),
+                                     way_out(options_.node, plan_.refused)));
   }
 
   int show_plan(const api::Node& node) {
@@ -150,6 +159,7 @@ class NodeCommand {
     if (options_.rules.ignore_daemonsets) flags += " --ignore-daemonsets";
     if (options_.rules.delete_emptydir_data) flags += " --delete-emptydir-data";
     if (options_.rules.force) flags += " --force";
+    if (options_.whole_group) flags += fmt::format(" {}", kWholeGroup);
     return flags;
   }
 

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "api/well_known.hpp"
 #include "cmd/plugin_asking.hpp"
 #include "cmd/plugin_commands.hpp"
 #include "cmd/plugin_follow.hpp"
+#include "cmd/plugin_gang.hpp"
 #include "cmd/plugin_target.hpp"
 
 namespace cmd::plugin {
@@ -20,8 +23,9 @@ class PodCommand {
         asking_(session, wish_of(session, options.request), options.request.dry_run) {}
 
   int run() {
-    const auto chosen = choose();
+    auto chosen = choose();
     if (!chosen) return fail(session_.io(), chosen.error());
+    if (const auto whole = complete_groups(*chosen); !whole) return fail(session_.io(), whole.error());
     for (const api::Pod& pod : *chosen) ask(pod);
     warn_about_operator();
     if (options_.wait && options_.request.dry_run == "none" && !asked_.empty()) return wait();
@@ -55,6 +59,46 @@ class PodCommand {
                                     session_.scope().empty() ? "any namespace" : "namespace " + session_.ns()));
     pods.insert(pods.end(), std::make_move_iterator(selected->begin()), std::make_move_iterator(selected->end()));
     return pods;
+  }
+
+  /// A pod of a group leaves with all of it: the others are asked for, too, or none of them is.
+  base::Status complete_groups(std::vector<api::Pod>& chosen) {
+    const auto world = read_gang_world(session_, chosen);
+    if (!world) return world.error();
+    for (GangRest& rest : rests_of_gangs(chosen, *world)) {
+      const std::string why = objection_to(rest);
+      if (!options_.whole_group || !why.empty()) {
+        code_ = fail(session_.io(), refusal_of(rest, why));
+        std::erase_if(chosen, [&](const api::Pod& pod) {
+          return std::ranges::any_of(rest.chosen, [&](const auto& each) { return each.uid() == pod.uid(); });
+        });
+        continue;
+      }
+      if (session_.for_people()) {
+        session_.io().out(
+            fmt::format("group {} leaves as a whole: also asked for {}\n", rest.name, members_text(rest.missing)));
+      }
+      chosen.insert(chosen.end(), std::make_move_iterator(rest.missing.begin()),
+                    std::make_move_iterator(rest.missing.end()));
+    }
+    return base::Done{};
+  }
+
+  static base::Error refusal_of(const GangRest& rest, const std::string& why) {
+    std::vector<std::string> names;
+    for (const api::Pod& pod : rest.chosen) names.push_back(pod.meta.name);
+    std::string text =
+        fmt::format("{} {} not evacuated: group {} leaves as a whole, and ",
+                    fmt::format("pod/{}", fmt::join(names, ", pod/")), names.size() == 1 ? "is" : "are", rest.name);
+    const std::string pods = fmt::format("{} -n {}", fmt::join(names, " "), rest.ns);
+    if (why.empty()) {
+      text += fmt::format("these of it are not asked to: {}\nTo ask for all of them: kubectl evacuator pod {} {}",
+                          members_text(rest.missing), pods, kWholeGroup);
+    } else {
+      text += why;
+    }
+    return base::invalid(fmt::format("{}\nTo take {} out of it: kubectl annotate pod {} {}=", text,
+                                     names.size() == 1 ? "this pod" : "these pods", pods, api::well_known::kGangKey));
   }
 
   void ask(const api::Pod& pod) {

@@ -164,6 +164,88 @@ TEST_F(Plugin, PodGivesUpWaitingInTimeAndLeavesItRunning) {
   EXPECT_FALSE(api::is_terminal(evacuations()[0].status.phase));
 }
 
+TEST_F(Plugin, PodOfAGroupIsRefusedAndToldHowAllOfThemGo) {
+  stage(3, {{"evacuator.dev/group", "trainer"}});
+  start_operator();
+  const auto names = pods();
+  const Ran ran = in_shop({"pod", names[0]});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("pod/" + names[0] +
+                                       " is not evacuated: group trainer leaves as a whole, and these of it"),
+                             HasSubstr(names[1] + " (" + node_of(names[1]) + ")"),
+                             HasSubstr("kubectl evacuator pod " + names[0] + " -n shop --whole-group"),
+                             HasSubstr("kubectl annotate pod " + names[0] + " -n shop evacuator.dev/group=")));
+  EXPECT_TRUE(evacuations().empty());
+}
+
+TEST_F(Plugin, PodAsksForItsWholeGroupAndWaitsForAll) {
+  stage(3, {{"evacuator.dev/group", "trainer"}});
+  start_operator();
+  const auto names = pods();
+  const Ran ran = in_shop({"pod", names[0], "--whole-group", "--wait", "--timeout", "10m"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("group trainer leaves as a whole: also asked for " + names[1]),
+                             HasSubstr("3 of 3 pods gone")));
+  for (const std::string& name : names) EXPECT_FALSE(pod_exists(name));
+}
+
+TEST_F(Plugin, PodCompletesAGroupOfWhichSomeAreAskedAndPrintsObjects) {
+  stage(3, {{"evacuator.dev/group", "trainer"}});
+  const auto names = pods();
+  evacuate(names[1]);
+  const Ran ran = in_shop({"pod", names[0], "--whole-group", "-o", "json"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(Json::parse(ran.out)["items"].size(), 2U);
+  EXPECT_EQ(evacuations().size(), 3U);
+  EXPECT_EQ(in_shop({"pod", names[0]}).code, 0);  // all are asked now: nothing to refuse
+  const Ran all = in_shop({"pod", "-l", "app=web"});
+  EXPECT_EQ(all.code, 0) << all.err;
+  EXPECT_EQ(evacuations().size(), 3U);
+}
+
+TEST_F(Plugin, PodRefusesAGroupThatCannotBeWholeAndGoesOnWithTheRest) {
+  stage(2);
+  const auto names = pods();
+  annotate(names[0], "evacuator.dev/group", "trainer");
+  Json nowhere = objects::pod("shop", "nowhere", "900", "1Mi");
+  nowhere["metadata"]["annotations"]["evacuator.dev/group"] = "trainer";
+  add(nowhere);
+  settle();
+  const Ran ran = in_shop({"pod", names[0], names[1], "--whole-group"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("nowhere of it cannot leave: it is on no node yet"));
+  ASSERT_EQ(evacuations().size(), 1U);
+  EXPECT_EQ(evacuations()[0].spec.pod_ref.name, names[1]);
+}
+
+TEST_F(Plugin, NodeRefusesHalfAGroupAndBringsTheRestAlong) {
+  stage(3, {{"evacuator.dev/group", "trainer"}});
+  start_operator();
+  const Ran refused = run({"node", "node-a"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("leaves with group trainer as a whole"), HasSubstr("(node-b)"),
+                                 HasSubstr("kubectl evacuator node node-a --whole-group")));
+  EXPECT_FALSE(is_cordoned("node-a"));
+  EXPECT_TRUE(evacuations().empty());
+  const Ran ran = run({"node", "node-a", "--whole-group", "--timeout", "30m"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("leaves node-b with group trainer"));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("3 of 3 pods gone"), HasSubstr("node/node-a evacuated")));
+  EXPECT_TRUE(pods_on("node-a").empty());
+  for (const auto& each : evacuations()) EXPECT_EQ(each.meta.labels.value(cmd::plugin::kDrainLabel), "node-a");
+}
+
+TEST_F(Plugin, NodeGoesOnWithAGroupThatIsOnItsWay) {
+  stage(3, {{"evacuator.dev/group", "trainer"}});
+  start_operator();
+  const Ran first = run({"node", "node-a", "--whole-group"}, [](int naps) { return naps == 1; });
+  EXPECT_EQ(first.code, 130);
+  EXPECT_THAT(first.err, HasSubstr("node node-a --whole-group"));
+  const Ran second = run({"node", "node-a", "--timeout", "30m"});
+  EXPECT_EQ(second.code, 0) << second.err;
+  EXPECT_EQ(evacuations().size(), 3U);
+}
+
 TEST_F(Plugin, NodeCordonsMovesEverythingAndEnds) {
   stage(9);
   start_operator();
