@@ -213,6 +213,7 @@ bool Connection::is_certificate_alert(const IoError& error) {
     case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+    case SSL_R_TLSV1_ALERT_DECRYPT_ERROR:  // an authority of the same name with another key
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA: return true;
     default: return false;
   }
