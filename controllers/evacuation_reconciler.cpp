@@ -159,12 +159,12 @@ base::Status EvacuationReconciler::Pass::ask_for_slot(bool needs_room) {
   return base::Done{};
 }
 
-/// A slot is for one attempt. The object read live may be further than the cached one with which we asked.
+/// A slot is for one attempt. The object read live may be further than the cached one with which we asked. The phase
+/// does not matter: an attempt whose abort is over and that goes on to the next evictor asks while it is Aborting.
 void EvacuationReconciler::Pass::forget_old_slot() {
-  const api::EvacuationStatus& status = seen_.evacuation.status;
-  const bool waits = status.phase == EvacuationPhase::kPending || status.phase == EvacuationPhase::kBackoff;
-  if (!waits || status.attempt != slot_after_) seen_.slot = {};
-  slot_after_ = status.attempt;
+  const std::int32_t attempt = seen_.evacuation.status.attempt;
+  if (attempt != slot_after_) seen_.slot = {};
+  slot_after_ = attempt;
 }
 
 /// Nothing tells us when a document changes: the evictor says how often to look.

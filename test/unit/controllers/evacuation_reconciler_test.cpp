@@ -196,6 +196,25 @@ TEST_F(Shell, AsksForASlotAgainWhenTheLiveObjectIsInALaterAttempt) {
   EXPECT_EQ(admission.usage().in_flight, 1) << "the slot of the second attempt is nobody else's";
 }
 
+/// Found by soak: it asked for the slot of the next attempt for ever, at one instant.
+TEST_F(Shell, GoesFromAnAbortThatIsOverToTheNextEvictorInOnePass) {
+  api::Evacuation aborting = make_evacuation();
+  aborting.meta.finalizers = {"evacuator.dev/evacuation"};
+  aborting.status.phase = EvacuationPhase::kAborting;
+  aborting.status.attempt = 1;
+  aborting.status.token = "e5b3.1";
+  aborting.status.evictor = "not-the-one-whose-turn-it-is";
+  aborting.status.phase_entered_at = kNoon;
+  aborting.status.abort = api::EvacuationAbort{"NativeFailed", EvacuationPhase::kBackoff, kNoon};
+  put(aborting);
+  server.evacuation["status"] = api::encode_status(aborting.status);
+  server.evacuation["metadata"]["finalizers"] = {"evacuator.dev/evacuation"};
+  const auto done = reconciler.reconcile(key);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(server.evacuation["status"]["attempt"], 2);
+  EXPECT_EQ(server.evacuation["status"]["phase"], "Evicting");
+}
+
 TEST_F(Shell, TouchesNoServerWhenThereIsNothingToDo) {
   put(blocked(key.name, 0, 0));
   const auto done = reconciler.reconcile(key);
