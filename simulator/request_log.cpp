@@ -33,6 +33,16 @@ std::vector<JournalEntry> RequestLog::entries() const {
   return {entries_.begin(), entries_.end()};
 }
 
+std::uint64_t RequestLog::count() const {
+  const std::scoped_lock lock(mutex_);
+  return dropped_ + entries_.size();
+}
+
+std::optional<JournalEntry> RequestLog::newest() const {
+  const std::scoped_lock lock(mutex_);
+  return entries_.empty() ? std::nullopt : std::optional(entries_.back());
+}
+
 std::uint64_t RequestLog::dropped() const {
   const std::scoped_lock lock(mutex_);
   return dropped_;

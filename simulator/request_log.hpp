@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ class RequestLog {
 
   void add(JournalEntry entry);
   std::vector<JournalEntry> entries() const;
+  /// How many were ever added since the last clear(), and the newest of them.
+  std::uint64_t count() const;
+  std::optional<JournalEntry> newest() const;
   /// Entries that the limit has pushed out.
   std::uint64_t dropped() const;
   void clear();

@@ -5,9 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/well_known.hpp"
 #include "kube/kubevirt.hpp"
 #include "simulator/json_access.hpp"
 #include "simulator/objects.hpp"
+#include "test/soak/postgres.hpp"
 
 namespace soak {
 namespace {
@@ -19,11 +21,12 @@ constexpr const char* kTokenKey = "evacuator.dev/evacuation-token";
 constexpr const char* kRequestKey = "handoff.evacuator.dev/request";
 constexpr const char* kAbortKey = "handoff.evacuator.dev/abort";
 constexpr const char* kSurgeKey = "surge.evacuator.dev/in-progress";
+constexpr base::milliseconds kLeastGap{150};  // I15: between two calls about one pod
 
 /// Our own bookkeeping needs no intent.
 bool is_bookkeeping(const std::string& plural) {
-  static const std::vector<std::string> kOurs = {"evacuations", "deschedulerpolicies", "events", "leases",
-                                                 "selfsubjectaccessreviews"};
+  static const std::vector<std::string> kOurs = {"evacuations", "deschedulerpolicies",      "events",
+                                                 "leases",      "selfsubjectaccessreviews", "evictions"};
   return std::ranges::find(kOurs, plural) != kOurs.end();
 }
 
@@ -56,7 +59,24 @@ std::optional<kube::ResourceType> type_of(const simulator::RequestInfo& info) {
   return std::nullopt;
 }
 
+/// Our turn in that Eviction is over by our own word.
+bool completed(const Json& eviction) {
+  const Json* responders = simulator::find_at(eviction, {"status", "responders"});
+  return responders && responders->is_array() && std::ranges::any_of(*responders, [](const Json& each) {
+           return text_at(each, {"name"}) == api::well_known::kNativeResponder &&
+                  !text_at(each, {"completionTime"}).empty();
+         });
+}
+
 }  // namespace
+
+bool has_ended(const Json& job) {
+  const Json* conditions = simulator::find_at(job, {"status", "conditions"});
+  return conditions && conditions->is_array() && std::ranges::any_of(*conditions, [](const Json& each) {
+           const std::string type = text_at(each, {"type"});
+           return (type == "Complete" || type == "Failed") && text_at(each, {"status"}) == "True";
+         });
+}
 
 std::vector<CallWatch::Open> CallWatch::open_intents(const std::string& ns) {
   std::vector<Open> open;
@@ -79,6 +99,11 @@ void CallWatch::before(const kube::Request& request) {
   if (request.method == "GET") return;
   Call call;
   call.info = simulator::read_request(request);
+  if (call.info.plural == kube::kNativeEvictions.plural) {
+    call.before = server_.store().get(kube::kNativeEvictions, {call.info.ns, call.info.name});
+    call_ = std::move(call);
+    return;
+  }
   if (is_bookkeeping(call.info.plural)) return;
   call.body = Json::parse(request.body, nullptr, false);
   if (call.body.is_discarded()) call.body = nullptr;
@@ -86,6 +111,7 @@ void CallWatch::before(const kube::Request& request) {
   check_intent(call);
   if (call.info.subresource == "eviction") check_eviction(call);
   call.before = object_of(call.info, call.body);
+  call.journal = server_.journal().count();
   call_ = std::move(call);
 }
 
@@ -118,19 +144,86 @@ void CallWatch::check_eviction(const Call& call) {
     by = each.evacuation->status.evictor;
     if (each.evacuation->status.intent->action != "PostEviction")
       report_(fmt::format("I3: pod {} is evicted on the intent {}", name, each.evacuation->status.intent->action));
+    check_hooks(*each.evacuation);
     if (each.evacuation->spec.pod_ref.uid.value != uid) report_("I8: another UID, token " + call.token);
   }
   const auto pod = server_.store().get(kube::kPods, {call.info.ns, name});
   if (!pod || is_dry(call.info, call.body) || text_at(*pod, {"metadata", "uid"}) != uid) return;
+  if (by == "stateful-handoff" && is_primary(*pod))
+    report_(fmt::format("handoff: pod {} is evicted while it is the primary, token {}", name, call.token));
   const bool required = annotation_of(*pod, "handoff.evacuator.dev/mode") == "required";
   if (required && annotation_of(*pod, "handoff.evacuator.dev/ready-to-evict") != call.token)
     report_(fmt::format("I10: pod {} is evicted by {} without its word, token {}", name, by, call.token));
 }
 
-/// I4: over all crashes, lost answers and fail-overs, what a call brings about happens at most once an attempt.
 void CallWatch::after() {
-  if (!call_ || is_dry(call_->info, call_->body)) return;
+  if (!call_) return;
   const Call call = *std::exchange(call_, std::nullopt);
+  if (call.info.plural == kube::kNativeEvictions.plural) return check_turn(call);
+  if (call.info.plural == "pods" && call.info.subresource == "eviction") check_pace(call);
+  if (!is_dry(call.info, call.body)) check_effects(call);
+}
+
+/// As a responder we write over our own entry only, and do not give the turn away while we still work.
+void CallWatch::check_turn(const Call& call) {
+  const auto now = server_.store().get(kube::kNativeEvictions, {call.info.ns, call.info.name});
+  if (!call.before || !now || *now == *call.before) return;
+  const auto without_ours = [](Json eviction) {
+    for (Json& each : eviction["status"]["responders"]) {
+      if (text_at(each, {"name"}) == api::well_known::kNativeResponder) each = nullptr;
+    }
+    for (const char* field : {"resourceVersion", "managedFields"}) eviction["metadata"].erase(field);
+    return eviction;
+  };
+  if (without_ours(*call.before) != without_ours(*now))
+    report_("I13: we changed more than our turn of Eviction " + call.info.name);
+  if (completed(*now) && !completed(*call.before)) check_given_up(*now);
+}
+
+void CallWatch::check_given_up(const Json& eviction) {
+  const std::string uid = text_at(eviction, {"spec", "target", "pod", "uid"});
+  const api::ObjectKey name{text_at(eviction, {"metadata", "namespace"}),
+                            text_at(eviction, {"spec", "target", "pod", "name"})};
+  const auto pod = server_.store().get(kube::kPods, name);
+  if (!pod || text_at(*pod, {"metadata", "uid"}) != uid) return;
+  for (const auto& object : server_.store().list(kube::kEvacuations, name.ns)) {
+    const auto& each = evacuations_.of(object);
+    const bool works = each && each->spec.pod_ref.uid.value == uid && !each->spec.dry_run && each->status.attempt > 0 &&
+                       !api::is_terminal(each->status.phase) && each->status.evictor != "eviction-request";
+    if (works)
+      report_(fmt::format("responder: the turn for pod {} is given away while {} is {}", name.name, each->meta.name,
+                          api::to_string(each->status.phase)));
+  }
+}
+
+/// I15: a refused eviction is not asked for again at once. By what the server wrote down, whatever came back; a request
+/// that a proxy has sent twice was made once.
+void CallWatch::check_pace(const Call& call) {
+  const auto entry = server_.journal().newest();
+  if (server_.journal().count() == call.journal || !entry || entry->code == 201) return;
+  const std::string pod = entry->key.to_string();
+  const auto before = refused_.find(pod);
+  if (before != refused_.end() && entry->time - before->second.time < kLeastGap) {
+    report_(fmt::format("I15: pod {} was asked for again at {} (answer {}) right after {} (answer {})", pod,
+                        base::format_micro_time(entry->time), entry->code, base::format_micro_time(before->second.time),
+                        before->second.code));
+  }
+  refused_[pod] = *entry;
+}
+
+/// Hooks are Jobs that have ended before the pod goes.
+void CallWatch::check_hooks(const api::Evacuation& evacuation) {
+  if (evacuation.spec.dry_run) return;
+  for (const char* point : {"pre", "migrate"}) {
+    const std::string name = fmt::format("evac-{}-{}-{}", evacuation.meta.uid, evacuation.status.attempt, point);
+    const auto job = server_.store().get(kube::kJobs, {evacuation.meta.ns, name});
+    if (job && !has_ended(*job))
+      report_(fmt::format("hooks: {} goes on while Job {} runs", evacuation.meta.name, name));
+  }
+}
+
+/// I4: over all crashes, lost answers and fail-overs, what a call brings about happens at most once an attempt.
+void CallWatch::check_effects(const Call& call) {
   const auto now = object_of(call.info, call.body);
   if (!now || call.token.empty()) return;
   const Json& before = call.before ? *call.before : Json();
@@ -138,7 +231,8 @@ void CallWatch::after() {
     return annotation_of(before, key) != call.token && annotation_of(*now, key) == call.token;
   };
   if (call.info.verb == "create" && call.info.subresource.empty() && !call.before) {
-    effect(call.token, "a new " + call.info.plural);
+    const bool several = call.info.plural == kube::kJobs.plural;  // one for each hook
+    effect(call.token, "a new " + call.info.plural + (several ? " " + text_at(*now, {"metadata", "name"}) : ""));
   } else if (call.info.subresource == "eviction") {
     const bool leaves = !text_at(*now, {"metadata", "deletionTimestamp"}).empty();
     if (leaves && text_at(before, {"metadata", "deletionTimestamp"}).empty()) effect(call.token, "a deletion");

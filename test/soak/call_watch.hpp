@@ -16,8 +16,11 @@
 
 namespace soak {
 
+/// A Job that is Complete or Failed.
+bool has_ended(const api::Json& job);
+
 /// What the operator's calls must look like at the moment when they are sent, and how often they may take effect: I2,
-/// I3, I4, I8, I10 and I17 of protocols 6.11. An independent look: it knows the wire, not the evictors.
+/// I3, I4, I8, I10, I15 and I17 of protocols 6.11. An independent look: it knows the wire, not the evictors.
 class CallWatch {
  public:
   using Report = std::function<void(const std::string&)>;
@@ -37,6 +40,7 @@ class CallWatch {
  private:
   struct Call {
     simulator::RequestInfo info;
+    std::uint64_t journal = 0;  ///< how long it was before
     api::Json body;
     std::string token;         ///< what the body says, or the only intent that is open
     simulator::Object before;  ///< the object that it is about
@@ -50,6 +54,11 @@ class CallWatch {
   simulator::Object object_of(const simulator::RequestInfo& info, const api::Json& body) const;
   void check_intent(Call& call);
   void check_eviction(const Call& call);
+  void check_hooks(const api::Evacuation& evacuation);
+  void check_effects(const Call& call);
+  void check_pace(const Call& call);
+  void check_turn(const Call& call);
+  void check_given_up(const api::Json& eviction);
   void effect(const std::string& token, const std::string& what);
 
   simulator::ApiServer& server_;
@@ -57,6 +66,7 @@ class CallWatch {
   const Report report_;
   std::optional<Call> call_;
   std::map<std::pair<std::string, std::string>, int> effects_;  ///< by token and kind
+  std::map<std::string, simulator::JournalEntry> refused_;      ///< by pod: its newest eviction that was not granted
 };
 
 }  // namespace soak

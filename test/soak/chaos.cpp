@@ -20,15 +20,15 @@ struct Misfortune {
   FaultEffect effect;
   double worst;
 };
-const std::vector<Misfortune> kMisfortunes = {{FaultEffect::kDropRequest, 0.1},     {FaultEffect::kDropResponse, 0.1},
-                                              {FaultEffect::kTooManyRequests, 0.1}, {FaultEffect::kInternalError, 0.1},
-                                              {FaultEffect::kUnavailable, 0.1},     {FaultEffect::kCutWatch, 0.2},
-                                              {FaultEffect::kStallWatch, 0.02},     {FaultEffect::kStaleList, 0.1}};
+const std::vector<Misfortune> kMisfortunes = {
+    {FaultEffect::kDropRequest, 0.1},     {FaultEffect::kDropResponse, 0.1},  {FaultEffect::kDuplicate, 0.2},
+    {FaultEffect::kTooManyRequests, 0.1}, {FaultEffect::kInternalError, 0.1}, {FaultEffect::kUnavailable, 0.1},
+    {FaultEffect::kCutWatch, 0.2},        {FaultEffect::kStallWatch, 0.02},   {FaultEffect::kStaleList, 0.1}};
 
 }  // namespace
 
 void World::disturb() {
-  switch (dice_.below(12)) {
+  switch (dice_.below(14)) {
     case 0:
     case 1:
     case 2:
@@ -40,6 +40,8 @@ void World::disturb() {
     case 8: return change_the_server();
     case 9: return change_a_machine();
     case 10: return tell(mover_->change_mood(dice_));
+    case 11: return change_the_hooks();
+    case 12: return ask_natively();
     default: return change_the_replicas();
   }
 }
@@ -106,6 +108,28 @@ void World::change_a_machine() {
       invariants_->calls().forgive();
       tell("delete migration " + migration->name);
   }
+}
+
+/// Hooks change, or their policy goes, while Evacuations use them.
+void World::change_the_hooks() {
+  const api::ObjectKey policy{"", "hooked"};
+  if (!hooks_ || !cluster_->store().get(kube::kPolicies, policy)) return;
+  const auto job = any(kube::kJobs, "shop");
+  if (job && dice_.one_in(2)) {
+    as_user(kube::delete_request(kube::kJobs, *job, ""));
+    invariants_->calls().forgive();
+    return tell("delete job " + job->name);
+  }
+  if (dice_.one_in(3)) {
+    as_user(kube::delete_request(kube::kPolicies, policy, ""));
+    return tell("delete the policy with the hooks");
+  }
+  const std::string point = dice_.of<std::string>({"pre", "migrate", "post", "undo"});
+  edit(kube::kPolicies, policy, [&](Json& each) {
+    Json& evacuation = each["spec"]["evacuation"];
+    if (evacuation.contains("hooks")) evacuation["hooks"].erase(point);
+  });
+  tell("no hook any more: " + point);
 }
 
 void World::change_a_workload() {
@@ -182,6 +206,10 @@ void World::calm() {
   }
   for (const auto& policy : cluster_->store().list(kube::kPolicies)) {
     edit(kube::kPolicies, {"", (*policy)["metadata"]["name"]}, [](Json& object) { object["spec"]["suspend"] = true; });
+  }
+  for (const auto& request : cluster_->store().list(kube::kEvictionRequests, "shop")) {
+    const std::string name = (*request)["metadata"]["name"];
+    if (name.starts_with("alice-")) withdraw({"shop", name});
   }
   start_replica();
 }

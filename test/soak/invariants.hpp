@@ -29,6 +29,9 @@ class Invariants {
   /// After everything has come to rest: nothing unfinished, nothing of ours left behind.
   void check_end();
 
+  /// Somebody else saw something that must not be.
+  void violated(const std::string& what);
+
   const std::vector<std::string>& violations() const { return violations_; }
   std::size_t finished() const { return ended_.size(); }
   const std::map<std::string, int>& endings() const { return endings_; }
@@ -47,7 +50,6 @@ class Invariants {
     std::map<std::string, std::map<std::string, std::string>> by_workload;
   };
 
-  void violated(const std::string& what);
   std::vector<std::string> take_in(const std::vector<simulator::Object>& stored);
   void check_change(const api::Evacuation& evacuation);
   void check_words(const api::Evacuation& evacuation, const Known& before);
@@ -55,10 +57,14 @@ class Invariants {
   void check_terminal(const api::Evacuation& evacuation);
   void count(const api::Evacuation& evacuation, Holders& holders) const;
   void check_limits(const Holders& holders);
+  void check_targets(const std::vector<simulator::Object>& stored);
   void check_journal();
   void check_leftovers();
   void check_replicas();
   void check_requests();
+  void check_jobs();
+  void check_databases();
+  void check_turns();
 
   simulator::ApiServer& server_;
   Decoded<api::Evacuation> evacuations_;

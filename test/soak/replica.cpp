@@ -5,12 +5,19 @@ namespace {
 
 base::Error died() { return {base::ErrorCode::kCancelled, "the process is dead"}; }
 
-kube::Discovery what_the_simulator_serves() {
+kube::Discovery what_the_simulator_serves(bool native) {
   kube::Discovery found;
   found.server_version = "v1.32.0";
   found.eviction_version = "v1";
   found.has_evacuations = found.has_policies = true;
+  found.has_native_evictions = native;
   return found;
+}
+
+controllers::OperatorConfig responding() {
+  controllers::OperatorConfig config;
+  config.responder_enabled = true;
+  return config;
 }
 
 }  // namespace
@@ -39,14 +46,14 @@ void MortalTransport::die_in(int calls, bool after_the_call) {
 }
 
 Replica::Replica(simulator::ApiServer& server, const base::Clock& clock, std::string identity,
-                 controllers::ServiceCaller& services)
+                 controllers::ServiceCaller& services, bool native)
     : transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
       events_(client_, clock, kube::EventOptions{.instance = identity}, base::Log()),
       operator_({.client = client_,
                  .clock = clock,
-                 .discovery = what_the_simulator_serves(),
-                 .config = {},
+                 .discovery = what_the_simulator_serves(native),
+                 .config = responding(),
                  .identity = identity,
                  .may_act = [this] { return leads && !transport.dead(); },
                  .events = events_,

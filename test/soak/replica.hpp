@@ -39,11 +39,12 @@ class MortalTransport final : public kube::Transport {
   bool dead_ = false;
 };
 
-/// One process of the operator: the real caches, queues and reconcilers of both kinds, stepped on virtual time.
+/// One process of the operator: the real caches, queues and reconcilers of both kinds, stepped on virtual time. With
+/// `native` the server serves the native eviction API, and the operator is a responder, too.
 class Replica {
  public:
   Replica(simulator::ApiServer& server, const base::Clock& clock, std::string identity,
-          controllers::ServiceCaller& services);
+          controllers::ServiceCaller& services, bool native);
 
   /// True if anything happened.
   bool step();

@@ -4,8 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "api/well_known.hpp"
 #include "api/yaml.hpp"
 #include "simulator/background_protocol.hpp"
+#include "simulator/knobs.hpp"
 #include "simulator/kubevirt.hpp"
 #include "simulator/native_eviction.hpp"
 #include "simulator/objects.hpp"
@@ -34,7 +36,31 @@ const std::vector<Json>& definitions() {
   return all;
 }
 
+Json hook_job(Dice& dice) {
+  Json hook = Json::parse(R"({"job": {"template": {"metadata": {"annotations": {}},
+    "spec": {"containers": [{"name": "hook", "image": "hook:1"}]}}}})");
+  Json& knobs = hook["job"]["template"]["metadata"]["annotations"];
+  knobs[std::string(simulator::knobs::kRunSeconds)] = std::to_string(dice.between(1, dice.one_in(4) ? 600 : 30));
+  knobs[std::string(simulator::knobs::kExitCode)] = dice.one_in(4) ? "3" : "0";
+  hook["timeoutSeconds"] = dice.between(30, 400);
+  hook["retries"] = dice.between(0, 2);
+  if (dice.one_in(4)) hook["failurePolicy"] = "Ignore";
+  return hook;
+}
+
 }  // namespace
+
+void World::add_hooks() {
+  Json policy = Json::parse(R"({"apiVersion": "evacuator.dev/v1alpha1", "kind": "DeschedulerPolicy",
+    "metadata": {"name": "hooked"}, "spec": {"evacuation": {"evictors": [{"name": "stateful-handoff"}]}}})");
+  for (const char* point : {"pre", "migrate", "post", "undo"}) {
+    if (!dice_.one_in(3)) policy["spec"]["evacuation"]["hooks"][point] = hook_job(dice_);
+  }
+  const auto answer = server_->handle(kube::create_request(kube::kPolicies, "", policy), {"alice", {}, "kubectl"});
+  if (answer.status != 201) throw std::runtime_error("the hooks were refused: " + answer.body);
+  hooks_ = true;
+  tell("hooks: " + policy["spec"].dump());
+}
 
 void World::furnish() {
   for (const Json& each : definitions()) {
@@ -54,6 +80,7 @@ void World::furnish() {
   const auto workloads = dice_.between(2, 5);
   for (int i = 0; i < workloads; ++i) add_workload(i);
   add_policies();
+  if (dice_.one_in(2)) add_hooks();
   cluster_->advance(base::minutes(2));
 }
 
@@ -61,14 +88,20 @@ void World::furnish() {
 void World::install_owners() {
   server_->add_webhook(simulator::background_webhook(cluster_->store()));
   simulator::add_stateful_owners(*cluster_, *server_);
+  auto databases = std::make_unique<PostgresOperators>(cluster_->store());
+  databases_ = databases.get();
+  cluster_->add_actor(std::move(databases));
+  PostgresOperators::serve(*server_, *databases_);
   const auto installed = simulator::install_kubevirt(*cluster_, *server_);
   if (!installed) throw std::runtime_error(installed.error().message);
-  const simulator::NativeOptions native{.draft_names = dice_.one_in(4)};
-  const bool served = !dice_.one_in(3);
-  const bool alive = served && !dice_.one_in(3);
-  if (served) simulator::serve_native_eviction(*server_, native);
-  if (alive) simulator::run_native_eviction(*cluster_, *server_, native);
-  tell(fmt::format("native eviction API: {}", alive ? "alive" : served ? "nobody works on it" : "not served"));
+  draft_names_ = dice_.one_in(4);
+  native_served_ = !dice_.one_in(3);
+  const simulator::NativeOptions native{.draft_names = draft_names_};
+  const bool alive = native_served_ && !dice_.one_in(3);
+  if (native_served_) simulator::serve_native_eviction(*server_, native);
+  if (alive)
+    simulator::run_native_eviction(*cluster_, *server_, native, {std::string(api::well_known::kNativeResponder)});
+  tell(fmt::format("native eviction API: {}", alive ? "alive" : native_served_ ? "nobody works on it" : "not served"));
 }
 
 void World::add_policies() {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/evacuation.hpp"
+#include "api/well_known.hpp"
 #include "simulator/json_access.hpp"
 #include "test/soak/world.hpp"
 
@@ -25,6 +26,7 @@ Json entry_of(const std::string& evictor, Dice& dice) {
   if (evictor == "kubevirt" && dice.one_in(3)) parameters["mode"] = "Migration";
   if (evictor == "kubevirt" && dice.one_in(2)) parameters["remoteFailures"] = std::to_string(dice.between(1, 3));
   if (evictor == "stateful-handoff" && dice.one_in(3)) parameters["request"] = "eviction";
+  if (evictor == "stateful-handoff" && !dice.one_in(3)) parameters["switchover"] = "true";
   if (evictor == "eviction-request" && dice.one_in(2)) parameters["livenessSeconds"] = "20";
   if (parameters.is_null()) entry.erase("parameters");
   return entry;
@@ -69,6 +71,10 @@ void World::make_evacuation() {
   const std::string workload = simulator::text_at(*object, {"metadata", "labels", "app"});
   const bool suits = likes_.contains(workload) && !dice_.one_in(3);
   if (suits || dice_.one_in(4)) wish["evictors"] = any_chain(workload);
+  if (hooks_ && dice_.one_in(4)) {
+    wish["source"]["policy"] = "hooked";
+    wish["evictors"] = Json::array({entry_of("stateful-handoff", dice_)});
+  }
   const std::string gang = simulator::text_at(*object, {"metadata", "annotations", "evacuator.dev/group"});
   if (gang.empty() || dice_.one_in(5)) return evacuate(*pod, wish);
   for (const auto& each : cluster_->store().list(kube::kPods, "shop")) {
@@ -84,12 +90,45 @@ void World::evacuate(const api::ObjectKey& pod, const Json& wish) {
   spec["podRef"] = {{"name", pod.name}};
   if (!dice_.one_in(4)) spec["podRef"]["uid"] = uid;
   const std::string name = dice_.one_in(5) ? fmt::format("wish-{}", ++wishes_) : api::evacuation_name(pod.name, {uid});
-  const Json body = {{"apiVersion", "evacuator.dev/v1alpha1"},
-                     {"kind", "Evacuation"},
-                     {"metadata", {{"name", name}, {"namespace", "shop"}}},
-                     {"spec", spec}};
+  Json body = {{"apiVersion", "evacuator.dev/v1alpha1"},
+               {"kind", "Evacuation"},
+               {"metadata", {{"name", name}, {"namespace", "shop"}}},
+               {"spec", spec}};
+  if (const auto target = any(kube::kNodes); target && dice_.one_in(2))
+    body["metadata"]["annotations"][std::string(api::well_known::kPredictedTargetAnnotation)] = target->name;
   as_user(kube::create_request(kube::kEvacuations, "shop", body));
   tell("create " + name + " " + spec.dump());
+}
+
+/// Mostly for pods that say who responds.
+void World::ask_natively() {
+  if (!native_served_) return;
+  const auto standing = any(kube::kEvictionRequests, "shop");
+  if (standing && standing->name.starts_with("alice-") && dice_.one_in(3)) return withdraw(*standing);
+  std::vector<simulator::Object> pods = cluster_->store().list(kube::kPods, "shop");
+  if (!dice_.one_in(4))
+    std::erase_if(pods, [](const auto& pod) { return !(*pod)["spec"].contains("evictionResponders"); });
+  if (pods.empty()) return;
+  const Json& meta = (*dice_.of(pods))["metadata"];
+  const Json body = {{"apiVersion", kube::kEvictionRequests.api_version()},
+                     {"kind", "EvictionRequest"},
+                     {"metadata", {{"name", fmt::format("alice-{}", ++wishes_)}, {"namespace", "shop"}}},
+                     {"spec",
+                      {{"target", {{"pod", {{"name", meta["name"]}, {"uid", meta["uid"]}}}}},
+                       {draft_names_ ? "requesterName" : "requester", "example.com/alice"},
+                       {"intent", "Eviction"}}}};
+  as_user(kube::create_request(kube::kEvictionRequests, "shop", body));
+  tell("a native request for pod " + meta["name"].get<std::string>());
+}
+
+void World::withdraw(const api::ObjectKey& request) {
+  if (dice_.one_in(2)) {
+    as_user(kube::delete_request(kube::kEvictionRequests, request, ""));
+  } else {
+    as_user(kube::patch_request(kube::kEvictionRequests, request, kube::PatchType::kMerge,
+                                {{"spec", {{"intent", "Withdrawn"}}}}));
+  }
+  tell("withdraw native request " + request.name);
 }
 
 void World::change_an_evacuation() {

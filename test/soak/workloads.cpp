@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/well_known.hpp"
 #include "simulator/knobs.hpp"
 #include "simulator/kubevirt.hpp"
 #include "simulator/objects.hpp"
@@ -73,7 +74,7 @@ const std::vector<std::string> kResponderScripts = {"evict=10s", "evict=120s, he
 
 void World::add_workload(int number) {
   const std::string name = fmt::format("app-{}", number);
-  switch (dice_.below(9)) {
+  switch (dice_.below(10)) {
     case 0:
     case 1: return add_handoffs(name);
     case 2: return add_stateful(name);
@@ -81,6 +82,7 @@ void World::add_workload(int number) {
     case 4: return add_surged(name);
     case 5: return add_machines(name);
     case 6: return add_gang(name);
+    case 7: return add_database(name);
     default: return add_pods(name);
   }
 }
@@ -149,14 +151,34 @@ void World::add_stateful(const std::string& name) {
 void World::add_native(const std::string& name) {
   const int replicas = static_cast<int>(dice_.between(1, 3));
   Json workload = objects::deployment("shop", name, replicas, "200m", "128Mi");
-  objects::template_of(workload)["spec"]["evictionResponders"] =
-      Json::array({{{"name", "acme.io/db"}, {"priority", 10000}}});
+  const bool ours = dice_.one_in(2);
+  Json responders = Json::array();
+  if (ours) responders.push_back({{"name", api::well_known::kNativeResponder}, {"priority", 20000}});
+  if (!ours || dice_.one_in(2)) responders.push_back({{"name", "acme.io/db"}, {"priority", 10000}});
+  objects::template_of(workload)["spec"]["evictionResponders"] = responders;
   const std::string& script = dice_.of(kResponderScripts);
   objects::annotate_pods(workload, knobs::kResponders, script);
-  likes_[name] = "eviction-request";
-  tell(fmt::format("{}: {} pods with a responder: {}", name, replicas, script));
+  if (!ours) likes_[name] = "eviction-request";
+  tell(fmt::format("{}: {} pods with a responder{}: {}", name, replicas, ours ? ", Evacuator" : "", script));
   add(std::move(workload));
   invariants_->expect_replicas({"shop", name}, replicas);
+}
+
+void World::add_database(const std::string& name) {
+  const auto kind =
+      dice_.of<PostgresKind>({PostgresKind::kCloudNativePg, PostgresKind::kZalando, PostgresKind::kCrunchy});
+  const Database database{name, kind, base::seconds(dice_.between(0, 90)), !dice_.one_in(4)};
+  Json set = objects::stateful_set("shop", name, static_cast<int>(dice_.between(1, 3)), "200m", "128Mi");
+  objects::annotate_pods(set, "example.com/foreign", "untouched");
+  Json& labels = objects::template_of(set)["metadata"]["labels"];
+  for (const auto& [key, value] : labels_of(database)) labels[key] = value;
+  labels[role_label_of(kind)] = "replica";
+  add(std::move(set));
+  databases_->add(database);
+  if (dice_.one_in(2)) add(objects::pdb_min_available("shop", name, name, 1));
+  likes_[name] = "stateful-handoff";
+  tell(fmt::format("{}: a database of kind {}, switchovers take {}{}", name, static_cast<int>(kind),
+                   base::format_age(database.takes), database.obeys ? "" : ", it never obeys"));
 }
 
 /// An eviction would be an outage: the budget wants them all.

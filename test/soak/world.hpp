@@ -14,6 +14,7 @@
 #include "test/soak/dice.hpp"
 #include "test/soak/invariants.hpp"
 #include "test/soak/mover.hpp"
+#include "test/soak/postgres.hpp"
 #include "test/soak/replica.hpp"
 
 namespace soak {
@@ -37,12 +38,15 @@ class World {
   void furnish();
   void install_owners();
   void add_policies();
+  /// A policy that only lends its hooks, Jobs, to Evacuations made by hand.
+  void add_hooks();
   void add_workload(int number);
   void add_pods(const std::string& name);
   void add_handoffs(const std::string& name);
   void add_stateful(const std::string& name);
   void add_native(const std::string& name);
   void add_surged(const std::string& name);
+  void add_database(const std::string& name);
   void add_machines(const std::string& name);
   void add_gang(const std::string& name);
   /// A Deployment or StatefulSet by chance, with the pods' `annotations`; some stop slowly.
@@ -54,12 +58,16 @@ class World {
   api::Json any_wish();
   api::Json any_chain(const std::string& workload);
   void change_an_evacuation();
+  /// An EvictionRequest of the native API, or the withdrawal of one.
+  void ask_natively();
+  void withdraw(const api::ObjectKey& request);
 
   // --- what chance does (chaos.cpp)
   void disturb();
   void change_a_pod();
   void replay_old_words(const api::ObjectKey& pod);
   void change_a_machine();
+  void change_the_hooks();
   void change_a_workload();
   void change_a_node();
   void change_the_server();
@@ -73,6 +81,7 @@ class World {
   bool at_rest() const;
   void start_replica();
   void bury_the_dead();
+  void count_call(Replica& replica);
 
   // --- helpers
   void tell(const std::string& line) const;
@@ -89,9 +98,15 @@ class World {
   std::unique_ptr<simulator::ApiServer> server_;
   std::unique_ptr<Invariants> invariants_;
   std::unique_ptr<Mover> mover_;
+  PostgresOperators* databases_ = nullptr;          ///< one of the cluster's inhabitants
+  bool native_served_ = false;                      ///< the native eviction API
+  bool draft_names_ = false;                        ///< … in the drafts' spelling
+  bool hooks_ = false;                              ///< there is, or was, a policy with hooks
   std::map<std::string, std::string> likes_;        ///< evictor that suits the workload, by its name
   std::vector<std::unique_ptr<Replica>> replicas_;  ///< at most one leads
   int started_ = 0;
+  int calls_now_ = 0;  ///< of the operator, since the clock moved last
+  base::TimePoint called_at_{};
   int wishes_ = 0;
   bool peaceful_ = false;
   std::optional<base::TimePoint> restart_at_;
