@@ -29,7 +29,7 @@ std::string stays_text(const std::vector<DrainStay>& stays) {
 }
 
 /// How the user may go on; what no flag lets through has said so itself.
-std::string way_out(const std::string& node, const std::vector<DrainStay>& refused) {
+std::string flags_to_go_on(const std::string& node, const std::vector<DrainStay>& refused) {
   std::set<std::string> flags;
   for (const DrainStay& stay : refused) flags.insert(stay.verdict.flag);
   if (flags.erase("") > 0)
@@ -89,7 +89,7 @@ class NodeCommand {
     if (plan_.refused.empty()) return base::Done{};
     return base::invalid(fmt::format("node/{} is not evacuated, because of {} pods:\n{}{}", options_.node,
                                      plan_.refused.size(), stays_text(plan_.refused),
-                                     way_out(options_.node, plan_.refused)));
+                                     flags_to_go_on(options_.node, plan_.refused)));
   }
 
   int show_plan(const api::Node& node) {
