@@ -407,8 +407,9 @@ Arrival EvictionByRequest::verify(const Context& context) const {
   const NativeView view = read_native(context);
   Arrival arrival;
   arrival.kind = kind_by(view);
-  const bool there =
-      view.presence == Presence::kOurs || (view.presence == Presence::kUnknown && !context.ref(kRequestRef).empty());
+  // Also when the answer to its creation was lost: then there is no ref.
+  const bool made = !context.ref(kRequestRef).empty() || context.evacuation.status.request_sent_at;
+  const bool there = view.presence == Presence::kOurs || (view.presence == Presence::kUnknown && made);
   arrival.unfinished = there;
   if (there && may_be_deleted(context, view)) arrival.action = deletion(context, view);
   return arrival;

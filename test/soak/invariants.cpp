@@ -269,13 +269,22 @@ void Invariants::check_leftovers() {
   }
 }
 
+/// How that Evacuation ended.
+std::string Invariants::told(const std::string& uid) const {
+  const auto found = latest_.find(uid);
+  if (found == latest_.end()) return uid;
+  const auto& status = found->second.status;
+  return fmt::format("{}: {}/{} by {} ({})", found->second.meta.name, api::to_string(status.phase), status.reason,
+                     status.evictor, status.message);
+}
+
 /// I13: no EvictionRequest of ours outlives its Evacuation's end.
 void Invariants::check_requests() {
   for (const auto& object : server_.store().list(kube::kEvictionRequests)) {
     const std::string name = (*object)["metadata"].value("name", "");
     const std::string uid = name.starts_with("evac-") ? name.substr(5) : "";
     if (ended_.contains(uid) && !not_rolled_back_.contains(uid))
-      violated("I13: the request of a finished Evacuation is left: " + name);
+      violated(fmt::format("I13: the request of a finished Evacuation is left: {} of {}", name, told(uid)));
   }
 }
 

@@ -60,6 +60,7 @@ class Invariants {
   void check_targets(const std::vector<simulator::Object>& stored);
   void check_journal();
   void check_leftovers();
+  std::string told(const std::string& uid) const;
   void check_replicas();
   void check_requests();
   void check_jobs();

@@ -635,6 +635,12 @@ INSTANTIATE_TEST_SUITE_P(
                    OutcomeKind::kGoneExternally,
                    true,
                    true},
+        VerifyCase{"UnreadableIsNotDoneThoughTheAnswerToItsCreationWasLost",
+                   {{"request", 503, ""}},
+                   seconds(60),
+                   {},
+                   true,
+                   false},
         VerifyCase{"AndIsDone", {no_request()}, seconds(6), {}, false, false},
         VerifyCase{"LeavesOthersAlone", {request_document(foreign())}, seconds(60), {}, false, false}),
     [](const auto& info) { return info.param.name; });
