@@ -50,7 +50,7 @@ std::string text_of(const std::vector<api::DeschedulerPolicy>& policies, const s
 TEST(ExplainCycles, TellsEachCycleInALineNewestFirst) {
   EXPECT_EQ(text_of({policy_with({decision(true, {4, 5}), decision(false, {1})})}),
             "      0s ago  tidy #5  nominated to n2 (PodLifeTime): age 3h is above 1h\n"
-            "    300s ago  tidy #4  nominated to n2 (PodLifeTime): age 3h is above 1h\n"
+            "      5m ago  tidy #4  nominated to n2 (PodLifeTime): age 3h is above 1h\n"
             "     10m ago  tidy #3  no strategy named it\n"
             "     15m ago  tidy #2  not among the decisions that were kept (40 were not)\n"
             "     20m ago  tidy #1  refused: NodeLimit (PodLifeTime): 2 of 2 pods of the node\n");
