@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "api/core_codec.hpp"
 #include "scheduling/cluster_snapshot.hpp"
 #include "scheduling/predicates.hpp"
@@ -147,7 +149,7 @@ TEST(InputProblems, ANegativeRequestMakesNoRoomForOthers) {
 TEST(InputProblems, ABoundlessPodDoesNotWashAwayTheSumsOfItsNode) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1"))
-                           .add(PodBuilder("evil").on("n1").memory(std::int64_t{1} << 60))
+                           .add(PodBuilder("evil").on("n1").request("memory", std::numeric_limits<std::int64_t>::max()))
                            .add(PodBuilder("web").on("n1").memory(1000))
                            .build();
   Overlay overlay(*cluster);
