@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/decision_row.hpp"
 #include "api/evacuation_parts.hpp"
 #include "api/lenient.hpp"
 #include "api/policy_history.hpp"
@@ -130,19 +131,9 @@ PlannedMove planned_move_of(const Json& json) {
 }
 
 RefusedPod refused_pod_of(const Json& json) {
-  const auto number = [&](const char* name) {
-    return json.contains(name) ? std::optional(lenient::integer(json, name)) : std::nullopt;
-  };
-  return {.ns = lenient::text(json, "namespace"),
-          .pod = lenient::text(json, "pod"),
-          .uid = lenient::text(json, "uid"),
-          .node = lenient::text(json, "node"),
-          .strategy = lenient::text(json, "strategy"),
-          .reason = lenient::text(json, "reason"),
-          .message = lenient::text(json, "message"),
-          .subject = lenient::text(json, "subject"),
-          .wanted = number("wanted"),
-          .available = number("available")};
+  RefusedPod refused;
+  read_decision_row(json, refused);
+  return refused;
 }
 
 CooldownRecord cooldown_record_of(const Json& json) {
@@ -330,17 +321,7 @@ Json encode_spec(const DeschedulerPolicySpec& spec) {
   return json;
 }
 
-Json encode_refused_pod(const RefusedPod& refused) {
-  Json json = {{"namespace", refused.ns}, {"pod", refused.pod}, {"uid", refused.uid}};
-  put_text(json, "node", refused.node);
-  put_text(json, "strategy", refused.strategy);
-  put_text(json, "reason", refused.reason);
-  put_text(json, "message", refused.message);
-  put_text(json, "subject", refused.subject);
-  if (refused.wanted) json["wanted"] = *refused.wanted;
-  if (refused.available) json["available"] = *refused.available;
-  return json;
-}
+Json encode_refused_pod(const RefusedPod& refused) { return encode_decision_row(refused); }
 
 Json encode_status(const DeschedulerPolicyStatus& status) {
   Json json = {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/decision_row.hpp"
 #include "api/lenient.hpp"
 
 namespace api {
@@ -31,22 +32,10 @@ PastCycle past_cycle_of(const Json& json) {
 }
 
 PastDecision past_decision_of(const Json& json) {
-  const auto number = [&](const char* name) {
-    return json.contains(name) ? std::optional(lenient::integer(json, name)) : std::nullopt;
-  };
-  PastDecision decision{.ns = lenient::text(json, "namespace"),
-                        .pod = lenient::text(json, "pod"),
-                        .uid = lenient::text(json, "uid"),
-                        .nominated = lenient::text(json, "decision") == "Nominated",
-                        .node = lenient::text(json, "node"),
-                        .to = lenient::text(json, "to"),
-                        .strategy = lenient::text(json, "strategy"),
-                        .reason = lenient::text(json, "reason"),
-                        .message = lenient::text(json, "message"),
-                        .subject = lenient::text(json, "subject"),
-                        .wanted = number("wanted"),
-                        .available = number("available"),
-                        .cycles = {}};
+  PastDecision decision;
+  read_decision_row(json, decision);
+  decision.nominated = lenient::text(json, "decision") == "Nominated";
+  decision.to = lenient::text(json, "to");
   if (const Json* cycles = lenient::array(json, "cycles")) {
     for (const Json& cycle : *cycles) {
       if (cycle.is_number_integer()) decision.cycles.push_back(cycle.get<std::int64_t>());
@@ -92,19 +81,10 @@ std::vector<RestartRecord> restart_records_of(const Json& status) {
 }
 
 Json encode_past_decision(const PastDecision& decision) {
-  Json json = {{"namespace", decision.ns},
-               {"pod", decision.pod},
-               {"uid", decision.uid},
-               {"decision", decision.nominated ? "Nominated" : "Refused"},
-               {"cycles", decision.cycles}};
-  put_text(json, "node", decision.node);
+  Json json = encode_decision_row(decision);
+  json["decision"] = decision.nominated ? "Nominated" : "Refused";
+  json["cycles"] = decision.cycles;
   put_text(json, "to", decision.to);
-  put_text(json, "strategy", decision.strategy);
-  put_text(json, "reason", decision.reason);
-  put_text(json, "message", decision.message);
-  put_text(json, "subject", decision.subject);
-  if (decision.wanted) json["wanted"] = *decision.wanted;
-  if (decision.available) json["available"] = *decision.available;
   return json;
 }
 
