@@ -40,8 +40,7 @@ std::vector<api::Pod> missing_of(const GangRest& rest, const GangWorld& world) {
   for (const api::Pod& pod : world.pods) {
     const auto gang = open_gang(pod);
     if (pod.meta.ns != rest.ns || !gang || gang->name != rest.name) continue;
-    const bool chosen = std::ranges::any_of(rest.chosen, [&](const auto& each) { return each.uid() == pod.uid(); });
-    if (!chosen && !unfinished_of(pod, world.evacuations)) missing.push_back(pod);
+    if (!is_among(rest.chosen, pod) && !unfinished_of(pod, world.evacuations)) missing.push_back(pod);
   }
   std::ranges::sort(missing, {}, leaving_order);
   return missing;
@@ -63,9 +62,8 @@ DrainVerdict judge_member(const api::Pod& pod, const GangRest& rest, const Drain
 }
 
 void bring_along(DrainPlan& plan, const GangRest& rest, const DrainRules& rules) {
-  const auto first = std::ranges::find_if(plan.moves, [&](const DrainMove& move) {
-    return std::ranges::any_of(rest.chosen, [&](const auto& each) { return each.uid() == move.pod.uid(); });
-  });
+  const auto first =
+      std::ranges::find_if(plan.moves, [&](const DrainMove& move) { return is_among(rest.chosen, move.pod); });
   const DrainRank rank = first->rank;
   const std::int32_t priority = first->priority;
   std::vector<DrainMove> joining;
@@ -88,13 +86,15 @@ void refuse(DrainPlan& plan, const GangRest& rest) {
                   why.empty() ? "these of it are not asked to: " + members_text(rest.missing) : why),
       why.empty() ? std::string(kWholeGroup) : std::string(),
       {}};
-  for (const api::Pod& pod : rest.chosen) {
-    plan.refused.push_back({pod.meta.key(), verdict});
-    std::erase_if(plan.moves, [&](const DrainMove& move) { return move.pod.uid() == pod.uid(); });
-  }
+  for (const api::Pod& pod : rest.chosen) plan.refused.push_back({pod.meta.key(), verdict});
+  std::erase_if(plan.moves, [&](const DrainMove& move) { return is_among(rest.chosen, move.pod); });
 }
 
 }  // namespace
+
+bool is_among(const std::vector<api::Pod>& pods, const api::Pod& pod) {
+  return std::ranges::any_of(pods, [&](const api::Pod& each) { return each.uid() == pod.uid(); });
+}
 
 base::Result<GangWorld> read_gang_world(Session& session, const std::vector<api::Pod>& chosen) {
   std::set<std::string> namespaces;
@@ -120,8 +120,7 @@ std::vector<GangRest> rests_of_gangs(const std::vector<api::Pod>& chosen, const 
     GangRest& rest = gangs[{pod.meta.ns, gang->name}];
     rest.ns = pod.meta.ns;
     rest.name = gang->name;
-    const bool twice = std::ranges::any_of(rest.chosen, [&](const auto& each) { return each.uid() == pod.uid(); });
-    if (!twice) rest.chosen.push_back(pod);
+    if (!is_among(rest.chosen, pod)) rest.chosen.push_back(pod);
   }
   std::vector<GangRest> incomplete;
   for (auto& [key, rest] : gangs) {

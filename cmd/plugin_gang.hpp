@@ -34,6 +34,9 @@ struct GangRest {
 /// keeps the group that it began with, and replacements are not waited for. Pure.
 std::vector<GangRest> rests_of_gangs(const std::vector<api::Pod>& chosen, const GangWorld& world);
 
+/// By UID.
+bool is_among(const std::vector<api::Pod>& pods, const api::Pod& pod);
+
 /// "train-1 (node-b), train-2 (node-c) and 4 more".
 std::string members_text(const std::vector<api::Pod>& pods);
 /// Why the group cannot leave as a whole whatever the user says; empty: it can. Pure.

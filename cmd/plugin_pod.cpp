@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -69,9 +68,7 @@ class PodCommand {
       const std::string why = objection_to(rest);
       if (!options_.whole_group || !why.empty()) {
         code_ = fail(session_.io(), refusal_of(rest, why));
-        std::erase_if(chosen, [&](const api::Pod& pod) {
-          return std::ranges::any_of(rest.chosen, [&](const auto& each) { return each.uid() == pod.uid(); });
-        });
+        std::erase_if(chosen, [&](const api::Pod& pod) { return is_among(rest.chosen, pod); });
         continue;
       }
       if (session_.for_people()) {
