@@ -151,13 +151,30 @@ void FitQuery::find_affinity() {
   for (WantedDomains& wanted : wanted_) wanted.open.assign(wanted.open.size(), true);
 }
 
+PatchyTopologies patchy_topologies(const api::Pod& pod, bool schedule_anyway, const Overlay& cluster) {
+  PatchyTopologies patchy;
+  for (const api::TopologySpreadConstraint& constraint : pod.topology_spread) {
+    if (constraint.schedule_anyway != schedule_anyway) continue;
+    const Topology& topology = cluster.topology(constraint.topology_key);
+    if (!topology.covers_all) patchy.push_back(&topology);
+  }
+  return patchy;
+}
+
+bool has_all(const PatchyTopologies& topologies, NodeIndex node) {
+  return std::ranges::all_of(topologies,
+                             [node](const Topology* each) { return each->domain_of[node] != Topology::kNone; });
+}
+
 void FitQuery::count_spread() {
+  const PatchyTopologies patchy = patchy_topologies(pod(), false, *cluster_);
   for (const api::TopologySpreadConstraint& constraint : pod().topology_spread) {
-    if (!constraint.schedule_anyway) spread_.push_back(count(constraint));
+    if (!constraint.schedule_anyway) spread_.push_back(count(constraint, patchy));
   }
 }
 
-FitQuery::SpreadCount FitQuery::count(const api::TopologySpreadConstraint& constraint) const {
+FitQuery::SpreadCount FitQuery::count(const api::TopologySpreadConstraint& constraint,
+                                      const PatchyTopologies& patchy) const {
   const Topology& topology = cluster_->topology(constraint.topology_key);
   const std::size_t domains = topology.domain_names.size();
   const api::StringMap& own_labels = pod().meta.labels;
@@ -167,7 +184,8 @@ FitQuery::SpreadCount FitQuery::count(const api::TopologySpreadConstraint& const
     if (other == pod_ || !base().is_active(other) || base().pod(other).meta.is_terminating()) return;
     const NodeIndex node = cluster_->node_of(other);
     const std::uint32_t domain = domain_of(topology, node);
-    if (domain != Topology::kNone && is_counted_node(constraint, pod(), base().node(node))) ++count.pods[domain];
+    if (domain == Topology::kNone || !has_all(patchy, node)) return;
+    if (is_counted_node(constraint, pod(), base().node(node))) ++count.pods[domain];
   };
   if (constraint.label_selector) {
     const NamespaceLabels& labels = cluster_->labels_in(base().namespace_of(pod_));
@@ -181,8 +199,8 @@ FitQuery::SpreadCount FitQuery::count(const api::TopologySpreadConstraint& const
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
   for (NodeIndex node = 0; node < base().node_count() && found < domains; ++node) {
     const std::uint32_t domain = topology.domain_of[node];
-    if (domain == Topology::kNone || eligible[domain] || !is_counted_node(constraint, pod(), base().node(node)))
-      continue;
+    if (domain == Topology::kNone || eligible[domain] || !has_all(patchy, node)) continue;
+    if (!is_counted_node(constraint, pod(), base().node(node))) continue;
     eligible[domain] = true;
     fewest = std::min(fewest, count.pods[domain]);
     ++found;

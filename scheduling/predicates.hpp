@@ -45,6 +45,12 @@ void for_each_covered(const api::PodAffinityTerm& term, PodIndex owner, const Ov
 /// The constraint of `pod` counts pods on this node: nodeAffinityPolicy and nodeTaintsPolicy.
 bool is_counted_node(const api::TopologySpreadConstraint& constraint, const api::Pod& pod, const api::Node& node);
 
+/// The topologies of a pod's spread constraints, hard or soft ones, that some node has no part in. kube-scheduler
+/// leaves a node that lacks one of them out of the counts of all.
+using PatchyTopologies = std::vector<const Topology*>;
+PatchyTopologies patchy_topologies(const api::Pod& pod, bool schedule_anyway, const Overlay& cluster);
+bool has_all(const PatchyTopologies& topologies, NodeIndex node);
+
 /// One pod's question "where could I run?". Works out once what all nodes share, then answers node by node.
 /// Sees the overlay as it was when the question was made: ask anew after a move. The pod itself never stands in its
 /// own way at kScheduler; at kBasic only where upstream says so.
@@ -108,7 +114,7 @@ class FitQuery {
   void find_unbound(const api::Volume& volume, const api::PersistentVolumeClaim* claim);
   void count_spread();
   ClosedDomains& closed_for(std::string_view key, bool own);
-  SpreadCount count(const api::TopologySpreadConstraint& constraint) const;
+  SpreadCount count(const api::TopologySpreadConstraint& constraint, const PatchyTopologies& patchy) const;
 
   const Overlay* cluster_;
   PodIndex pod_;

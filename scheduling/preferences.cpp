@@ -8,11 +8,6 @@
 namespace scheduling {
 namespace {
 
-// The weights of kube-scheduler's default profile.
-constexpr int kTaintWeight = 3;
-constexpr int kNodeAffinityWeight = 2;
-constexpr int kPodAffinityWeight = 2;
-constexpr int kSpreadWeight = 2;
 constexpr std::int64_t kRequiredAffinityWeight = 1;  // hardPodAffinityWeight
 // The built-in spread constraints.
 constexpr std::int64_t kDefaultNodeSkew = 3;
@@ -22,6 +17,11 @@ constexpr std::size_t kCountsPerSlot = 4;  // more pods than a quarter of the do
 
 /// Pods over `domains` as one number: the log keeps many domains from mattering less, as in kube-scheduler.
 double spread_weight(std::size_t domains) { return std::log(static_cast<double>(domains) + 2); }
+
+/// In floating point as kube-scheduler does it for InterPodAffinity: 29 of 100 are 28.
+std::int64_t share_of_100(std::int64_t part, std::int64_t whole) {
+  return static_cast<std::int64_t>(100.0 * (static_cast<double>(part) / static_cast<double>(whole)));
+}
 
 }  // namespace
 
@@ -153,6 +153,7 @@ void Preferences::find_spread() {
   const api::Pod& pod = query_.pod();
   if (pod.topology_spread.empty()) return find_default_spread();
   needs_all_topologies_ = true;
+  const PatchyTopologies patchy = patchy_topologies(pod, true, query_.cluster());
   for (const api::TopologySpreadConstraint& constraint : pod.topology_spread) {
     if (!constraint.schedule_anyway) continue;
     std::vector<NodeIndex> places;
@@ -162,7 +163,7 @@ void Preferences::find_spread() {
       for_each_covered(kind, query_.index(), query_.cluster(), [&](PodIndex other) {
         const NodeIndex node = query_.cluster().node_of(other);
         if (node == kNoNode || !query_.base().is_staying(other)) return;
-        if (is_counted_node(constraint, pod, query_.base().node(node))) places.push_back(node);
+        if (has_all(patchy, node) && is_counted_node(constraint, pod, query_.base().node(node))) places.push_back(node);
       });
     }
     spread_over(constraint.topology_key, constraint.max_skew, places);
@@ -257,7 +258,7 @@ std::int64_t Preferences::spread_loss(NodeIndex node) const {
   double more = is_exact ? -1 : 0;  // for rounding
   double most = 0;
   for (const Spread& spread : spread_) {
-    const double high = spread_weight(spread.topology->domain_names.size());
+    const double high = spread_weight(spread.topology->domain_names.size() + (spread.topology->covers_all ? 0 : 1));
     const std::uint32_t domain = spread.topology->domain_of[node];
     const std::int64_t pods = domain == Topology::kNone ? spread.pods.least() : spread.pods.at(domain);
     more += static_cast<double>(pods - spread.pods.least()) * (is_exact ? spread_weight(1) : high);
@@ -267,9 +268,10 @@ std::int64_t Preferences::spread_loss(NodeIndex node) const {
 }
 
 int Preferences::least_loss(NodeIndex node) const {
-  std::int64_t loss = kPodAffinityWeight * company_loss(node) + kSpreadWeight * spread_loss(node);
-  if (most_discouraged_ > 0) loss += kTaintWeight * (100 * discouragement(node) / most_discouraged_);
-  if (liked_at_most_ > 0) loss += kNodeAffinityWeight * (100 - 100 * liking(node) / liked_at_most_);
+  constexpr ScoreWeights kWeights = kDefaultWeights;
+  std::int64_t loss = kWeights.pod_affinity * company_loss(node) + kWeights.spread * spread_loss(node);
+  if (most_discouraged_ > 0) loss += kWeights.taints * (100 * discouragement(node) / most_discouraged_);
+  if (liked_at_most_ > 0) loss += kWeights.node_affinity * (100 - 100 * liking(node) / liked_at_most_);
   return static_cast<int>(loss);
 }
 
@@ -280,8 +282,7 @@ std::vector<double> Preferences::spread_weights(std::span<const NodeIndex> candi
   for (const Spread& spread : spread_) {
     std::vector<std::uint32_t> domains;
     for (const NodeIndex node : candidates) {
-      if (!lacks_topology(node) && (spread.over_nodes || spread.topology->domain_of[node] != Topology::kNone))
-        domains.push_back(spread.over_nodes ? node : spread.topology->domain_of[node]);
+      if (!lacks_topology(node)) domains.push_back(spread.over_nodes ? node : spread.topology->domain_of[node]);
     }
     std::ranges::sort(domains);
     domains.erase(std::ranges::unique(domains).begin(), domains.end());
@@ -290,7 +291,7 @@ std::vector<double> Preferences::spread_weights(std::span<const NodeIndex> candi
   return weights;
 }
 
-void Preferences::add_spread(std::span<const NodeIndex> candidates, std::vector<int>& scores) const {
+void Preferences::add_spread(std::span<const NodeIndex> candidates, int weight, std::vector<int>& scores) const {
   const std::vector<double> weights = spread_weights(candidates);
   std::vector<std::int64_t> raw(candidates.size(), -1);  // -1: scores nothing
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
@@ -303,11 +304,11 @@ void Preferences::add_spread(std::span<const NodeIndex> candidates, std::vector<
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (raw[i] < 0) continue;
-    scores[i] += kSpreadWeight * static_cast<int>(most == 0 ? 100 : 100 * (most + least - raw[i]) / most);
+    scores[i] += weight * static_cast<int>(most == 0 ? 100 : 100 * (most + least - raw[i]) / most);
   }
 }
 
-std::vector<int> Preferences::scores(std::span<const NodeIndex> candidates) const {
+std::vector<int> Preferences::scores(std::span<const NodeIndex> candidates, const ScoreWeights& weights) const {
   std::vector<int> scores(candidates.size(), 0);
   if (candidates.empty()) return scores;
   const auto add = [&](int weight, auto&& raw_of, auto&& points_of) {
@@ -318,21 +319,23 @@ std::vector<int> Preferences::scores(std::span<const NodeIndex> candidates) cons
   };
   using Points = std::int64_t;
   add(
-      kTaintWeight, [&](NodeIndex node) { return discouragement(node); },
+      weights.taints, [&](NodeIndex node) { return discouragement(node); },
       [](Points raw, Points, Points most) { return most == 0 ? 100 : 100 - 100 * raw / most; });
   add(
-      kNodeAffinityWeight, [&](NodeIndex node) { return liking(node); },
+      weights.node_affinity, [&](NodeIndex node) { return liking(node); },
       [](Points raw, Points, Points most) { return most == 0 ? 0 : 100 * raw / most; });
   add(
-      kPodAffinityWeight, [&](NodeIndex node) { return company(node); },
-      [](Points raw, Points least, Points most) { return most == least ? 0 : 100 * (raw - least) / (most - least); });
-  if (!spread_.empty()) add_spread(candidates, scores);
+      weights.pod_affinity, [&](NodeIndex node) { return company(node); },
+      [](Points raw, Points least, Points most) {
+        return most == least ? 0 : share_of_100(raw - least, most - least);
+      });
+  if (!spread_.empty()) add_spread(candidates, weights.spread, scores);
   return scores;
 }
 
 std::vector<NodeIndex> favourites(const Preferences& preferences, std::span<const NodeIndex> candidates,
-                                  std::span<const int> room) {
-  std::vector<int> sums = preferences.scores(candidates);
+                                  std::span<const int> room, const ScoreWeights& weights) {
+  std::vector<int> sums = preferences.scores(candidates, weights);
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += room[i];
   std::vector<NodeIndex> best;
   if (candidates.empty()) return best;

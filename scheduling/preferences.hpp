@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scheduling/predicates.hpp"
+#include "scheduling/score_weights.hpp"
 
 namespace scheduling {
 
@@ -38,9 +39,9 @@ class Preferences {
  public:
   explicit Preferences(const FitQuery& query);
 
-  /// The weighted sum for each candidate, 0 to 900. It depends on who the others are, so REQUIRES: `candidates` are all
-  /// nodes that pass the filters.
-  std::vector<int> scores(std::span<const NodeIndex> candidates) const;
+  /// The weighted sum for each candidate, 0 to 900 with the default weights. It depends on who the others are, so
+  /// REQUIRES: `candidates` are all nodes that pass the filters.
+  std::vector<int> scores(std::span<const NodeIndex> candidates, const ScoreWeights& weights = kDefaultWeights) const;
 
   /// No node can score more, whoever the candidates are.
   bool is_best(NodeIndex node) const;
@@ -86,7 +87,7 @@ class Preferences {
   std::int64_t crowding(NodeIndex node, std::span<const double> weights) const;
   std::int64_t company_loss(NodeIndex node) const;
   std::int64_t spread_loss(NodeIndex node) const;
-  void add_spread(std::span<const NodeIndex> candidates, std::vector<int>& scores) const;
+  void add_spread(std::span<const NodeIndex> candidates, int weight, std::vector<int>& scores) const;
 
   const FitQuery& query_;
   const PreferenceIndex& index_;
@@ -102,6 +103,6 @@ class Preferences {
 /// (ResourceScores). All that share the best sum; the scheduler takes any of them. REQUIRES: as for
 /// Preferences::scores().
 std::vector<NodeIndex> favourites(const Preferences& preferences, std::span<const NodeIndex> candidates,
-                                  std::span<const int> room);
+                                  std::span<const int> room, const ScoreWeights& weights = kDefaultWeights);
 
 }  // namespace scheduling

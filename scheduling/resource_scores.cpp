@@ -54,8 +54,10 @@ int balance_points(const Room& cpu, double cpu_percent, const Room& memory, doub
 
 }  // namespace
 
-ResourceScores::ResourceScores(const ClusterSnapshot& cluster, NodeScoring scoring)
+ResourceScores::ResourceScores(const ClusterSnapshot& cluster, NodeScoring scoring, const ScoreWeights& weights)
     : scoring_(scoring),
+      fit_weight_(weights.fit),
+      balance_weight_(weights.balance),
       percent_per_cpu_(percent_per_unit(cluster.allocatable().column(kCpuIndex))),
       percent_per_memory_(percent_per_unit(cluster.allocatable().column(kMemoryIndex))) {}
 
@@ -83,7 +85,7 @@ std::uint8_t ResourceScores::score(const Overlay& cluster, const RequestSet& req
                   2;
   const int balance = balance_points(cpu_room, used_percent(cpu_room, cpu.amount, per_cpu), memory_room,
                                      used_percent(memory_room, memory.amount, per_memory));
-  return static_cast<std::uint8_t>(fit + balance);
+  return static_cast<std::uint8_t>(fit_weight_ * fit + balance_weight_ * balance);
 }
 
 }  // namespace scheduling

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "scheduling/overlay.hpp"
+#include "scheduling/score_weights.hpp"
 
 namespace scheduling {
 
@@ -21,7 +22,8 @@ class ResourceScores {
   static constexpr int kBest = 200;
   static constexpr std::uint8_t kNoRoom = 255;  ///< too little cpu or memory, or no place for one more pod
 
-  ResourceScores(const ClusterSnapshot& cluster, NodeScoring scoring);
+  /// REQUIRES: the weights of fit and balance are 0 or 1.
+  ResourceScores(const ClusterSnapshot& cluster, NodeScoring scoring, const ScoreWeights& weights = kDefaultWeights);
 
   /// 0 to kBest, or kNoRoom. REQUIRES: `cluster` is over the same snapshot; the pod is not counted on the node.
   std::uint8_t score(const Overlay& cluster, const RequestSet& requests, NodeIndex node) const;
@@ -30,6 +32,8 @@ class ResourceScores {
   int points(std::int64_t free, std::int64_t all, double percent_per_unit) const;
 
   NodeScoring scoring_;
+  int fit_weight_;
+  int balance_weight_;
   std::vector<double> percent_per_cpu_;  ///< by node: 100 / allocatable
   std::vector<double> percent_per_memory_;
 };

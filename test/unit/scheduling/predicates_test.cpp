@@ -333,6 +333,12 @@ INSTANTIATE_TEST_SUITE_P(
                   c.add(web("v", "n")).add(web("w", "other-zone"));
                 },
                 "", "TopologySpread"},
+        FitCase{"LeavesOutNodesThatAnotherConstraintDoesNotKnow",
+                [](P& p, N& n, C& c) {
+                  zones(n, c), n.label("rack", "r"), c.add(web("w", "n"));
+                  spread(p), spread(p, [](auto& constraint) { constraint.topology_key = "rack"; });
+                },
+                "", ""},
         FitCase{"LeavesOutNodesOfOtherLabels",
                 [](P& p, N& n, C& c) {
                   zones(n, c), n.label("disk", "ssd"), spread(p), c.add(web("w", "n"));

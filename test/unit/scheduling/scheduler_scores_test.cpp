@@ -57,6 +57,20 @@ INSTANTIATE_TEST_SUITE_P(
                     RoomCase{"DoesNotFit", kLeast, 501, 0, 500, 0, scheduling::ResourceScores::kNoRoom}),
     [](const auto& info) { return info.param.name; });
 
+TEST(RoomScore, CountsWhatItsWeightsSay) {
+  const auto cluster = ClusterBuilder()
+                           .add(NodeBuilder("n").sized(1000, 1000, 10))
+                           .add(PodBuilder("there").on("n").cpu(400).memory(0))
+                           .build();
+  const scheduling::Overlay overlay(*cluster);
+  const scheduling::RequestSet requests = {{scheduling::kCpuIndex, 200}, {scheduling::kMemoryIndex, 0}};
+  const auto score = [&](const scheduling::ScoreWeights& weights) {
+    return scheduling::ResourceScores(*cluster, kLeast, weights).score(overlay, requests, 0);
+  };
+  EXPECT_EQ(score({.balance = 0}), (40 + 100) / 2);
+  EXPECT_EQ(score({.fit = 0}), 70);
+}
+
 TEST(RoomScore, KnowsWhenThereIsNoPlaceForOneMorePod) {
   const auto cluster =
       ClusterBuilder().add(NodeBuilder("n").sized(1000, 1000, 1)).add(PodBuilder("there").on("n")).build();
@@ -149,6 +163,16 @@ INSTANTIATE_TEST_SUITE_P(
                      });
                    },
                    {kUntainted + 200, kUntainted + 200, kUntainted}},
+        // in floating point 0.29 * 100 is less than 29
+        Preference{"PodsItLikesInTheSchedulersArithmetic",
+                   [](auto& builder, auto& pod) {
+                     builder.add(bare("db", "n0")).add(bare("cache", "n1").label("app", "cache"));
+                     pod.affinity([](api::Affinity& affinity) {
+                       affinity.preferred_pod_affinity = {{100, towards("db", "kubernetes.io/hostname")},
+                                                          {29, towards("cache", "kubernetes.io/hostname")}};
+                     });
+                   },
+                   {kUntainted + 200, kUntainted + 2 * 28, kUntainted}},
         Preference{"PodsItShuns",
                    [](auto& builder, auto& pod) {
                      builder.add(bare("db-0", "n0")).add(bare("db-1", "n0")).add(bare("db-2", "n1"));
@@ -218,6 +242,41 @@ TEST(Preferences, TaintsThatSayPreferNotCountAgainstANode) {
   };
   EXPECT_EQ(scores_of("pod"), (std::vector<int>{300, 150, 0}));
   EXPECT_EQ(scores_of("tolerant"), (std::vector<int>{300, 300, 0}));
+}
+
+TEST(Preferences, ACandidateWithoutAZoneCountsAsAZoneOfItsOwnForTheBuiltInSpread) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n0").label("topology.kubernetes.io/zone", "a"));
+  builder.add(NodeBuilder("n1").label("topology.kubernetes.io/zone", "b")).add(NodeBuilder("n2"));
+  for (const char* name : {"s0", "s1", "s2"}) builder.add(PodBuilder(name).on("n0"));
+  const auto cluster = builder.add(PodBuilder("pod")).build();
+  const scheduling::Overlay overlay(*cluster);
+  const scheduling::FitQuery query(overlay, cluster->find_pod("default", "pod").value(),
+                                   scheduling::FitLevel::kScheduler);
+  scheduling::ScoreWeights spread_only{.fit = 0, .balance = 0, .taints = 0, .node_affinity = 0, .pod_affinity = 0};
+  spread_only.spread = 1;
+  // n0: 3 pods, (3 ln 5 + 2) + (3 ln 5 + 4), 16 in whole numbers; with two zones 3 ln 4, and 15; n1: 6; n2: 2
+  EXPECT_EQ(scheduling::Preferences(query).scores(std::vector<NodeIndex>{0, 1, 2}, spread_only),
+            (std::vector<int>{100 * 2 / 16, 100 * 12 / 16, 100}));
+}
+
+TEST(Preferences, NodesOutsideOfOneOfItsSpreadsCountForNone) {
+  constexpr auto kZone = "topology.kubernetes.io/zone";
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n0").label(kZone, "b").label("rack", "r"));
+  builder.add(NodeBuilder("n1").label(kZone, "a").label("rack", "r")).add(NodeBuilder("n2").label(kZone, "b"));
+  builder.add(PodBuilder("w0").on("n1").label("app", "web"));
+  for (const char* name : {"w1", "w2", "w3"}) builder.add(PodBuilder(name).on("n2").label("app", "web"));
+  PodBuilder pod("pod");
+  spread(pod.bare().label("app", "web"), kZone, 1);
+  spread(pod, "rack", 1);
+  const auto cluster = builder.add(pod).build();
+  const scheduling::Overlay overlay(*cluster);
+  const scheduling::FitQuery query(overlay, cluster->find_pod("default", "pod").value(),
+                                   scheduling::FitLevel::kScheduler);
+  // n0: ln 3 for its rack, 1; n1: ln 4 more for its zone, 2
+  EXPECT_EQ(scheduling::Preferences(query).scores(std::vector<NodeIndex>{0, 1, 2}),
+            (std::vector<int>{kUntainted + 200, kUntainted + 2 * 50, kUntainted}));
 }
 
 TEST(Preferences, FavouritesAreAllThatShareTheBestSum) {
