@@ -151,6 +151,13 @@ void FitQuery::find_affinity() {
   for (WantedDomains& wanted : wanted_) wanted.open.assign(wanted.open.size(), true);
 }
 
+bool asks_for_pods(const api::TopologySpreadConstraint& constraint, const api::Pod& pod) {
+  if (!constraint.label_selector) return false;
+  return !constraint.label_selector->requirements.empty() ||
+         std::ranges::any_of(constraint.match_label_keys,
+                             [&](const std::string& key) { return pod.meta.labels.find(key) != nullptr; });
+}
+
 PatchyTopologies patchy_topologies(const api::Pod& pod, bool schedule_anyway, const Overlay& cluster) {
   PatchyTopologies patchy;
   for (const api::TopologySpreadConstraint& constraint : pod.topology_spread) {
@@ -187,7 +194,7 @@ FitQuery::SpreadCount FitQuery::count(const api::TopologySpreadConstraint& const
     if (domain == Topology::kNone || !has_all(patchy, node)) return;
     if (is_counted_node(constraint, pod(), base().node(node))) ++count.pods[domain];
   };
-  if (constraint.label_selector) {
+  if (asks_for_pods(constraint, pod())) {
     const NamespaceLabels& labels = cluster_->labels_in(base().namespace_of(pod_));
     labels.for_each_group(*constraint.label_selector, [&](const ClusterSnapshot::LabelGroup& group) {
       if (agree(constraint.match_label_keys, own_labels, *group.labels)) std::ranges::for_each(group.pods, count_pod);

@@ -45,6 +45,9 @@ void for_each_covered(const api::PodAffinityTerm& term, PodIndex owner, const Ov
 /// The constraint of `pod` counts pods on this node: nodeAffinityPolicy and nodeTaintsPolicy.
 bool is_counted_node(const api::TopologySpreadConstraint& constraint, const api::Pod& pod, const api::Node& node);
 
+/// False for a constraint whose selector asks for nothing: kube-scheduler counts no pods for it, rather than all.
+bool asks_for_pods(const api::TopologySpreadConstraint& constraint, const api::Pod& pod);
+
 /// The topologies of a pod's spread constraints, hard or soft ones, that some node has no part in. kube-scheduler
 /// leaves a node that lacks one of them out of the counts of all.
 using PatchyTopologies = std::vector<const Topology*>;

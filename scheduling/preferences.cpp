@@ -157,7 +157,7 @@ void Preferences::find_spread() {
   for (const api::TopologySpreadConstraint& constraint : pod.topology_spread) {
     if (!constraint.schedule_anyway) continue;
     std::vector<NodeIndex> places;
-    if (constraint.label_selector) {
+    if (asks_for_pods(constraint, pod)) {
       const api::PodAffinityTerm kind{constraint.label_selector,   {}, {}, constraint.topology_key,
                                       constraint.match_label_keys, {}};
       for_each_covered(kind, query_.index(), query_.cluster(), [&](PodIndex other) {

@@ -333,6 +333,17 @@ INSTANTIATE_TEST_SUITE_P(
                   c.add(web("v", "n")).add(web("w", "other-zone"));
                 },
                 "", "TopologySpread"},
+        FitCase{"CountsNobodyForASelectorThatAsksForNothing",
+                [](P& p, N& n, C& c) {
+                  zones(n, c), c.add(web("w", "n")), spread(p, [](auto& x) { x.label_selector->requirements.clear(); });
+                },
+                "", ""},
+        FitCase{"CountsItsRevisionForASelectorThatAsksForNothingElse",
+                [](P& p, N& n, C& c) {
+                  zones(n, c), p.label("rev", "2"), c.add(web("w", "n").label("rev", "2"));
+                  spread(p, [](auto& x) { x.label_selector->requirements.clear(), x.match_label_keys = {"rev"}; });
+                },
+                "", "TopologySpread"},
         FitCase{"LeavesOutNodesThatAnotherConstraintDoesNotKnow",
                 [](P& p, N& n, C& c) {
                   zones(n, c), n.label("rack", "r"), c.add(web("w", "n"));

@@ -203,6 +203,13 @@ INSTANTIATE_TEST_SUITE_P(
                      spread(pod, "topology.kubernetes.io/zone", 1);
                    },
                    {kUntainted + 2 * 33, kUntainted + 2 * 33, kUntainted + 200}},
+        Preference{"ItsOwnSpreadOfNobody",
+                   [](auto& builder, auto& pod) {
+                     builder.add(PodBuilder("w").on("n2").label("app", "web"));
+                     spread(pod, "topology.kubernetes.io/zone", 1);
+                     pod.with([](api::Pod& each) { each.topology_spread[0].label_selector->requirements.clear(); });
+                   },
+                   {kUntainted + 200, kUntainted + 200, kUntainted + 200}},
         Preference{"NodesOutsideOfItsSpreadScoreNothing",
                    [](auto& builder, auto& pod) {
                      builder.add(PodBuilder("w").on("n2").label("app", "web"));
