@@ -62,11 +62,16 @@ start_controller_manager() {
     --kube-api-qps=200 --kube-api-burst=400 --flex-volume-plugin-dir="$DIR/tmp/flexvolume"
 }
 
+# scheduler.yaml is written for the version that we build; with a file the flags of the second kind count for nothing.
 start_scheduler() {
-  local serving
+  local serving settings=(--leader-elect=false --kube-api-qps=200 --kube-api-burst=400)
   mapfile -t serving < <(serving_flags kube-scheduler "$SCHEDULER_PORT")
-  launch kube-scheduler "$(binary kube-scheduler)" "${serving[@]}" \
-    --leader-elect=false --kube-api-qps=200 --kube-api-burst=400
+  if [[ $("$(binary kube-scheduler)" --version) == "Kubernetes v1.20."* ]]; then
+    sed "s|@KUBECONFIG@|$DIR/pki/kube-scheduler.kubeconfig|; s|@PLAIN_PORT@|$SCHEDULER_PLAIN_PORT|" \
+      "$HERE/scheduler.yaml" >"$DIR/scheduler.yaml"
+    settings=(--config="$DIR/scheduler.yaml")
+  fi
+  launch kube-scheduler "$(binary kube-scheduler)" "${serving[@]}" "${settings[@]}"
 }
 
 # Serve health over TLS on loopback only; old versions also open a plain port on all addresses unless told not to.

@@ -8,7 +8,7 @@
 #   CLUSTER_NODES            how many nodes                 [4]
 #   CLUSTER_NODE_CPUS        cores each node claims         [4]
 #   CLUSTER_NODE_MEMORY_MIB  memory each node claims        [16384]
-#   CLUSTER_PORT_BASE        first of CLUSTER_NODES+5 ports [any free ones]
+#   CLUSTER_PORT_BASE        first of CLUSTER_NODES+6 ports [any free ones]
 set -euo pipefail
 FOLDER="$(dirname "${BASH_SOURCE[0]}")"
 for part in lib process pki components; do
@@ -86,12 +86,13 @@ prepare_state() { # prepare_state BINARIES
   ln -s "$(mktemp -d /tmp/evacuator.XXXXXX)" "$DIR/tmp"
   printf '*\n' >"$DIR/.gitignore"
   printf '%s\n' "$1" >"$DIR/binaries"
-  ports="$(pick_ports $((NODES + 5)))"
+  ports="$(pick_ports $((NODES + 6)))"
   # shellcheck disable=SC2086  # one word for each port
   set -- $ports
   cat >"$DIR/settings" <<EOF
 API_PORT=$1 ETCD_PORT=$2 ETCD_PEER_PORT=$3 CONTROLLER_MANAGER_PORT=$4 SCHEDULER_PORT=$5
-NODE_PORTS=(${*:6})
+SCHEDULER_PLAIN_PORT=$6
+NODE_PORTS=(${*:7})
 NODES=$NODES NODE_CPUS=$NODE_CPUS NODE_MEMORY_MIB=$NODE_MEMORY_MIB
 EOF
   load_settings
