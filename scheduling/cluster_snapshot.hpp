@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,24 +41,33 @@ struct SnapshotInput {
   List<api::ResourceClaim> resource_claims;
 };
 
-/// The cluster at one instant. Only replace() changes it, so without it safe to share between threads; about 60 bytes
-/// per pod beside the shared objects. Nodes are numbered by name. Pods are numbered node by node and inside a node by
-/// namespace, name and uid; pods that are on no known node come last.
+/// Pods that came, went or changed. A pod is known by namespace, name and uid.
+struct PodChanges {
+  SnapshotInput::List<api::Pod> gone;  ///< in any of their states; taken out first
+  SnapshotInput::List<api::Pod> now;   ///< the newest states of those that came or changed
+};
+
+/// The cluster at one instant. Only apply() and take_others() change it, so without them safe to share between threads;
+/// about 60 bytes per pod beside the shared objects. Nodes are numbered by name. Pods are numbered node by node and
+/// inside a node by namespace, name and uid; pods that are on no known node come last. Namespaces: those with pods by
+/// name, then the others. Owners, resources and sets of requests have the numbers in which they were met.
 class ClusterSnapshot {
  public:
   explicit ClusterSnapshot(SnapshotInput input, Quantities quantities = Quantities::kSound);
   ClusterSnapshot(const ClusterSnapshot&) = delete;
   ClusterSnapshot& operator=(const ClusterSnapshot&) = delete;
 
-  // --- newer states, in place (see SnapshotKeeper)
-  /// Takes the newer state of an object that is known, in the time of a lookup. False, and nothing happens: the
-  /// object is new, or what the snapshot orders and groups by has changed (a pod's node, labels, affinity, owners; a
-  /// node's allocatable), so make a snapshot anew. Not while somebody reads; an Overlay made before has the old sums.
-  bool replace(std::shared_ptr<const api::Pod> pod);
-  bool replace(std::shared_ptr<const api::Node> node);
-  bool replace(std::shared_ptr<const api::PodDisruptionBudget> pdb);
-  /// Older states that are kept, because names are views into them.
-  std::size_t replaced() const { return replaced_.size(); }
+  // --- the next instant, in place (see SnapshotKeeper). Not while somebody reads; what was derived from the snapshot
+  // (an Overlay, numbers of pods) ends with it. Afterwards it equals one that is made anew from the newest objects, but
+  // for the numbers of owners, resources and sets of requests, and keeps no older object alive.
+  /// Any changes of pods. One costs a look-up, and a pass over the numbers if it comes, goes, is bound or gets other
+  /// labels; many cost little more than one pass.
+  /// REQUIRES: no two pods of one namespace, name and uid.
+  void apply(PodChanges changes);
+  /// All kinds but the pods. False, and nothing happens: nodes came, went or offer other amounts, so make it anew.
+  bool take_others(const SnapshotInput& now);
+  /// Sets of requests that were ever met: grows as pods with other requests come.
+  std::size_t request_set_count() const { return request_sets_.size(); }
 
   // --- nodes
   std::size_t node_count() const { return nodes_.size(); }
@@ -112,7 +122,9 @@ class ClusterSnapshot {
   };
   std::span<const LabelGroup> label_groups(NamespaceIndex ns) const;
   /// The number of the pod's group, over all namespaces.
-  std::uint32_t label_group_of(PodIndex pod) const { return pods_[pod].label_group; }
+  std::uint32_t label_group_of(PodIndex pod) const {
+    return namespaces_[pods_[pod].ns].first_group + pods_[pod].label_group;
+  }
   /// Budgets of the namespace, as positions in pdbs().
   std::span<const std::uint32_t> pdbs_in(NamespaceIndex ns) const { return namespaces_[ns].pdbs; }
   const SnapshotInput::List<api::PodDisruptionBudget>& pdbs() const { return pdbs_; }
@@ -152,44 +164,49 @@ class ClusterSnapshot {
   std::span<const PodIndex> choosy_pods() const { return choosy_; }
 
  private:
+  class Update;
   struct PodEntry {
     std::shared_ptr<const api::Pod> object;
     NodeIndex node = kNoNode;
     NamespaceIndex ns = 0;
     std::uint32_t requests = 0;
     std::uint32_t owner = kNoOwner;
-    std::uint32_t label_group = 0;
+    std::uint32_t label_group = 0;  ///< among those of its namespace
     bool terminal = false;
-    bool strange = false;  ///< has an entry among the problems
     bool terminating = false;
+    bool is_choosy = false;       ///< see choosy_pods()
+    bool is_anti_affine = false;  ///< has a required anti-affinity
   };
   struct NamespaceEntry {
     std::string_view name;
     const api::Namespace* object = nullptr;
     std::vector<std::uint32_t> pdbs;
     std::vector<AntiAffineGroup> anti_affine;
-    std::uint32_t first = 0;  ///< its pods: by_name_[first, last)
-    std::uint32_t last = 0;
+    std::uint32_t first = 0;  ///< its pods: by_name_[first, first + pods)
+    std::uint32_t pods = 0;
     std::uint32_t first_group = 0;  ///< its label groups: groups_[first_group, last_group)
     std::uint32_t last_group = 0;
+    bool is_touched = false;  ///< pods came or went since its groups were formed
   };
   static constexpr std::uint32_t kNoOwner = 0xffffffff;
 
+  using LabelStorage = const api::StringMap::Entry*;
+  struct StringHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  template <typename Value>
+  using ByString = std::unordered_map<std::string, Value, StringHash, std::equal_to<>>;
+  struct InOrder {
+    bool operator()(const std::shared_ptr<const api::Pod>& a, const std::shared_ptr<const api::Pod>& b) const;
+  };
+
   void take_nodes(SnapshotInput::List<api::Node> nodes);
-  void take_pods(SnapshotInput::List<api::Pod> pods);
-  void note_strange_pod(PodIndex pod);
-  void take_namespaces(SnapshotInput::List<api::Namespace> namespaces);
-  void take_pdbs(SnapshotInput::List<api::PodDisruptionBudget> pdbs);
-  void number_pods(const SnapshotInput::List<api::Pod>& pods, const std::vector<NodeIndex>& placed);
-  void derive_namespaces();
-  void derive_label_groups();
-  void intern_owners(PodIndex pod);
-  void count(PodIndex pod, int sign);
-  std::uint32_t intern_requests(const api::Pod& pod);
-  void derive_anti_affinity();
-  void add_anti_affine(const AntiAffineGroup& kind);
+  bool take_states(const SnapshotInput::List<api::Node>& nodes);
+  void take_workloads(SnapshotInput::List<api::Workload> workloads);
   NamespaceIndex intern_namespace(std::string_view name);
 
+  SnapshotInput::List<api::Node> given_nodes_;
   SnapshotInput::List<api::Node> nodes_;
   SnapshotInput::List<api::PodDisruptionBudget> pdbs_;
   SnapshotInput::List<api::Namespace> namespace_objects_;
@@ -206,26 +223,28 @@ class ClusterSnapshot {
   std::vector<PodIndex> by_name_;
   std::vector<PodIndex> by_labels_;  ///< by namespace, then by labels
   std::vector<LabelGroup> groups_;
+  std::vector<LabelStorage> group_labels_;  ///< what the labels of each group share
   std::vector<AntiAffineGroup> anti_affine_by_labels_;
   std::vector<PodIndex> choosy_;
   std::vector<NamespaceEntry> namespaces_;
+  std::uint32_t namespaces_with_pods_ = 0;  ///< the first ones, by name
   std::vector<std::uint32_t> owner_pods_;
   std::vector<std::uint32_t> living_owner_pods_;
+  std::vector<std::uint32_t> free_owners_;  ///< numbers of owners whose pods are gone
   std::vector<RequestSet> request_sets_;
-  RequestSet asked_;  ///< of the pod that was asked about last, for its storage
-  std::vector<std::shared_ptr<const void>> replaced_;
   Quantities quantities_;
+  std::multiset<std::shared_ptr<const api::Pod>, InOrder> strange_;  ///< pods among the problems, as they were given
+  InputProblems node_problems_;
   InputProblems problems_;
   bool mended_ = false;
   ResourceNames resources_;
   NodeResources allocatable_;
   NodeResources used_;
 
-  // Keys view strings of the shared objects above.
-  std::unordered_map<std::string_view, NodeIndex> node_by_name_;
-  std::unordered_map<std::string_view, NamespaceIndex> namespace_by_name_;
-  std::unordered_map<std::string_view, const api::Workload*> workload_by_uid_;
-  std::unordered_map<std::string_view, std::uint32_t> owner_by_uid_;
+  ByString<NodeIndex> node_by_name_;
+  ByString<NamespaceIndex> namespace_by_name_;
+  ByString<std::uint32_t> owner_by_uid_;
+  std::unordered_map<std::string_view, const api::Workload*> workload_by_uid_;  ///< keys view workloads_
   struct RequestSetHash {
     std::size_t operator()(const RequestSet& set) const;
   };

@@ -136,4 +136,9 @@ void NodeResources::subtract(NodeIndex node, const RequestSet& requests) {
   for (const auto& [resource, milli] : requests) add(node, resource, saturating_subtract(0, milli));
 }
 
+void NodeResources::clear(NodeIndex node) {
+  for (auto& column : dense_) column[node] = 0;
+  sparse_[node].clear();
+}
+
 }  // namespace scheduling

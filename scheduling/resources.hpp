@@ -76,6 +76,7 @@ class NodeResources {
   void add(NodeIndex node, ResourceIndex resource, std::int64_t milli);
   void add(NodeIndex node, const RequestSet& requests);
   void subtract(NodeIndex node, const RequestSet& requests);
+  void clear(NodeIndex node);
 
   /// One number per node. REQUIRES: resource < kDenseResources.
   const std::vector<std::int64_t>& column(ResourceIndex resource) const { return dense_[resource]; }

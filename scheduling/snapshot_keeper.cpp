@@ -2,33 +2,44 @@
 
 #include <utility>
 
+#include "scheduling/object_order.hpp"
+
 namespace scheduling {
 namespace {
 
-/// Above this part of its pods the snapshot keeps too much that is old.
-constexpr std::size_t kMostReplacedPart = 8;
+/// Sets of requests beyond those of as many pods are mostly of pods that are long gone.
+constexpr std::size_t kSpareRequestSets = 1000;
 
-/// Hands the objects that differ to the snapshot. False: it cannot take one.
-template <typename T>
-bool replace_changed(ClusterSnapshot& snapshot, const SnapshotInput::List<T>& before,
-                     const SnapshotInput::List<T>& now) {
-  if (before.size() != now.size()) return false;
-  for (std::size_t i = 0; i < now.size(); ++i) {
-    if (before[i] != now[i] && (!now[i] || !snapshot.replace(now[i]))) return false;
+/// What differs between two lists in order. (In lists out of order, pods may go and come that need not have; null
+/// pointers differ from all.)
+PodChanges changes_between(const SnapshotInput::List<api::Pod>& before, const SnapshotInput::List<api::Pod>& now) {
+  PodChanges changes;
+  auto old = before.begin();
+  auto next = now.begin();
+  while (old != before.end() || next != now.end()) {
+    const bool both = old != before.end() && next != now.end();
+    if (both && *old == *next) {
+      ++old, ++next;
+      continue;
+    }
+    const bool same =
+        both && *old && *next && (*old)->meta.uid == (*next)->meta.uid && (*old)->meta.key() == (*next)->meta.key();
+    const bool goes = !same && old != before.end() &&
+                      (next == now.end() || !*old || (*next && comes_before((*old)->meta, (*next)->meta)));
+    if (goes) changes.gone.push_back(*old);
+    if (!goes) changes.now.push_back(*next++);
+    if (goes || same) ++old;
   }
-  return true;
+  return changes;
 }
 
 }  // namespace
 
 bool SnapshotKeeper::update(const SnapshotInput& input) {
-  const bool rest_is_same = last_.namespaces == input.namespaces && last_.priority_classes == input.priority_classes &&
-                            last_.claims == input.claims && last_.volumes == input.volumes &&
-                            last_.workloads == input.workloads && last_.storage_classes == input.storage_classes &&
-                            last_.csi_nodes == input.csi_nodes && last_.resource_claims == input.resource_claims;
-  return rest_is_same && snapshot_->replaced() * kMostReplacedPart <= snapshot_->pod_count() &&
-         replace_changed(*snapshot_, last_.nodes, input.nodes) && replace_changed(*snapshot_, last_.pdbs, input.pdbs) &&
-         replace_changed(*snapshot_, last_.pods, input.pods);
+  if (snapshot_->request_set_count() > snapshot_->pod_count() + kSpareRequestSets) return false;
+  if (!snapshot_->take_others(input)) return false;
+  snapshot_->apply(changes_between(pods_, input.pods));
+  return true;
 }
 
 const ClusterSnapshot& SnapshotKeeper::at(SnapshotInput input, Quantities quantities) {
@@ -36,11 +47,11 @@ const ClusterSnapshot& SnapshotKeeper::at(SnapshotInput input, Quantities quanti
     snapshot_ = std::make_unique<ClusterSnapshot>(input);
     ++made_;
   }
-  last_ = std::move(input);
   as_written_.reset();
-  if (quantities == Quantities::kSound || !snapshot_->mended_quantities()) return *snapshot_;
-  as_written_ = std::make_unique<ClusterSnapshot>(last_, quantities);
-  return *as_written_;
+  const bool is_sound = quantities == Quantities::kSound || !snapshot_->mended_quantities();
+  if (!is_sound) as_written_ = std::make_unique<ClusterSnapshot>(input, quantities);
+  pods_ = std::move(input.pods);
+  return is_sound ? *snapshot_ : *as_written_;
 }
 
 }  // namespace scheduling

@@ -11,7 +11,6 @@
 
 #include "api/descheduler_policy.hpp"
 #include "planning/planner.hpp"
-#include "scheduling/snapshot_keeper.hpp"
 #include "strategies/catalog.hpp"
 #include "test/bench/allocations.hpp"
 #include "test/builders/bench_cluster.hpp"
@@ -114,55 +113,5 @@ const bool kRegistered = [] {
   }
   return true;
 }();
-
-scheduling::SnapshotInput bench_input(int nodes) {
-  const auto cluster = builders::bench_cluster(nodes);
-  return {.pods = cluster.pods, .nodes = cluster.nodes, .namespaces = cluster.namespaces};
-}
-
-/// The same pod over and over: what its state is made of must be there already.
-std::shared_ptr<const api::Pod> with_restart(const api::Pod& pod, int count) {
-  auto changed = std::make_shared<api::Pod>(pod);
-  changed->container_statuses.resize(1);
-  changed->container_statuses[0].restart_count = count;
-  return changed;
-}
-
-/// One changed pod, in place.
-void BM_ReplaceOnePod(benchmark::State& state) {
-  const auto input = bench_input(static_cast<int>(state.range(0)));
-  scheduling::ClusterSnapshot snapshot(input);
-  std::vector<std::shared_ptr<const api::Pod>> states;
-  for (int i = 0; i < 1000; ++i) states.push_back(with_restart(*input.pods[input.pods.size() / 1000 * i], i));
-  std::size_t next = 0;
-  for (auto _ : state) {
-    if (!snapshot.replace(states[next++ % states.size()])) state.SkipWithError("not taken");
-  }
-}
-BENCHMARK(BM_ReplaceOnePod)->Arg(1000)->Arg(5000)->Unit(benchmark::kMicrosecond)->Iterations(1000);
-
-/// The next cycle's snapshot when one pod changed: lists compared, the pod replaced.
-void BM_NextSnapshot(benchmark::State& state) {
-  auto input = bench_input(static_cast<int>(state.range(0)));
-  scheduling::SnapshotKeeper keeper;
-  keeper.at(input);
-  int count = 0;
-  for (auto _ : state) {
-    input.pods.front() = with_restart(*input.pods.front(), ++count);
-    benchmark::DoNotOptimize(keeper.at(input).pod_count());
-  }
-  if (keeper.made() != 1) state.SkipWithError("made anew");
-}
-BENCHMARK(BM_NextSnapshot)->Arg(1000)->Arg(5000)->Unit(benchmark::kMillisecond)->Iterations(20);
-
-/// The same from nothing.
-void BM_SnapshotAnew(benchmark::State& state) {
-  const auto input = bench_input(static_cast<int>(state.range(0)));
-  for (auto _ : state) {
-    const scheduling::ClusterSnapshot snapshot(input);
-    benchmark::DoNotOptimize(snapshot.pod_count());
-  }
-}
-BENCHMARK(BM_SnapshotAnew)->Arg(1000)->Arg(5000)->Unit(benchmark::kMillisecond)->Iterations(3);
 
 }  // namespace

@@ -2,10 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
+#include <functional>
 
 #include "scheduling/predicates.hpp"
 #include "test/builders/cluster.hpp"
+#include "test/builders/snapshot_picture.hpp"
 
 namespace scheduling {
 namespace snapshot_keeper_test {
@@ -14,26 +15,16 @@ using builders::ClusterBuilder;
 using builders::NodeBuilder;
 using builders::PodBuilder;
 
-/// Everything that a reader can see of the pods and nodes, so that two snapshots can be compared.
+/// What a reader can see, and what follows for a planner.
 std::string picture(const ClusterSnapshot& cluster) {
-  std::string text;
-  for (const NodeIndex node : cluster.nodes()) {
-    text += cluster.node(node).meta.name + (cluster.node(node).unschedulable ? " cordoned" : "");
-    for (const ResourceIndex resource : {kCpuIndex, kMemoryIndex, kPodsIndex}) {
-      text += " " + std::to_string(cluster.used().get(node, resource));
+  std::string text = builders::picture_of(cluster);
+  const Overlay overlay(cluster);
+  for (const PodIndex pod : cluster.pods()) {
+    for (const NodeIndex to : cluster.nodes()) {
+      const auto refusal = first_refusal(overlay, pod, to, FitLevel::kScheduler);
+      text += cluster.pod(pod).meta.name + (refusal ? " " + refusal->message() : " fits") + "\n";
     }
-    for (const PodIndex pod : cluster.pods_on(node)) {
-      text += "\n  " + cluster.pod(pod).meta.name + (cluster.is_active(pod) ? " active" : " ended") + " of " +
-              std::to_string(cluster.siblings(pod)) + " alive " + std::to_string(cluster.living_siblings(pod));
-      const Overlay overlay(cluster);
-      for (const NodeIndex to : cluster.nodes()) {
-        const auto refusal = first_refusal(overlay, pod, to, FitLevel::kScheduler);
-        text += refusal ? " " + refusal->message() : " fits";
-      }
-    }
-    text += "\n";
   }
-  for (const auto& pdb : cluster.pdbs()) text += pdb->meta.name + " " + std::to_string(pdb->disruptions_allowed) + "\n";
   return text;
 }
 
@@ -46,6 +37,11 @@ SnapshotInput small_cluster() {
   }
   builder.add(PodBuilder("loner").on("n2").cpu(100).anti_affinity("app", "web", "kubernetes.io/hostname"));
   return builder.input();
+}
+
+/// The anti-affinity of the pod "loner".
+std::shared_ptr<const api::Affinity> wish_of_loner() {
+  return PodBuilder("x").anti_affinity("app", "web", "kubernetes.io/hostname").build().affinity;
 }
 
 struct ChangeCase {
@@ -77,80 +73,184 @@ TEST_P(SnapshotChange, IsSeenAsInASnapshotMadeAnew) {
   EXPECT_EQ(keeper.made(), GetParam().in_place ? 1U : 2U);
 }
 
-ChangeCase pod_change(const char* name, const char* pod, std::function<void(api::Pod&)> change, bool in_place) {
-  return {name, [=](SnapshotInput& input) { edit<api::Pod>(pod_of(input, pod), change); }, in_place};
+ChangeCase pod_change(const char* name, const char* pod, std::function<void(api::Pod&)> change) {
+  return {name, [=](SnapshotInput& input) { edit<api::Pod>(pod_of(input, pod), change); }, true};
+}
+
+std::shared_ptr<const api::Pod> renamed(const api::Pod& pod, const char* name, const char* ns = "default") {
+  auto other = std::make_shared<api::Pod>(pod);
+  other->meta.ns = ns;
+  other->meta.name = other->meta.uid = name;
+  return other;
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Inputs, SnapshotChange,
+    Pods, SnapshotChange,
     testing::Values(
         ChangeCase{"Nothing", [](SnapshotInput&) {}, true},
-        pod_change(
-            "APodEnds", "a", [](api::Pod& pod) { pod.phase = api::PodPhase::kSucceeded; }, true),
-        pod_change(
-            "APodWithAntiAffinityEnds", "loner", [](api::Pod& pod) { pod.phase = api::PodPhase::kFailed; }, true),
-        pod_change(
-            "APodTerminates", "b", [](api::Pod& pod) { pod.meta.deletion_timestamp = builders::kNoon; }, true),
-        pod_change(
-            "APodIsResized", "c",
-            [](api::Pod& pod) {
-              pod.containers[0].requests = {{"cpu", api::Quantity::from_milli(900)}};
-            },
-            true),
-        pod_change(
-            "APodIsRelabelled", "a",
-            [](api::Pod& pod) {
-              pod.meta.labels = {{"app", "other"}};
-            },
-            false),
-        pod_change(
-            "APodIsBoundElsewhere", "a", [](api::Pod& pod) { pod.node_name = {"n2"}; }, false),
-        pod_change(
-            "APodIsAdopted", "loner",
-            [](api::Pod& pod) {
-              pod.meta.owner_references.push_back({"apps/v1", "ReplicaSet", "rs", "rs"});
-            },
-            false),
-        pod_change(
-            "APodIsMadeAnewUnderItsName", "a", [](api::Pod& pod) { pod.meta.uid = "other"; }, false),
-        ChangeCase{"APodComes",
+        pod_change("Ends", "a", [](api::Pod& pod) { pod.phase = api::PodPhase::kSucceeded; }),
+        pod_change("WithAntiAffinityEnds", "loner", [](api::Pod& pod) { pod.phase = api::PodPhase::kFailed; }),
+        pod_change("Terminates", "b", [](api::Pod& pod) { pod.meta.deletion_timestamp = builders::kNoon; }),
+        pod_change("IsResized", "c",
+                   [](api::Pod& pod) {
+                     pod.containers[0].requests = {{"cpu", api::Quantity::from_milli(900)}};
+                   }),
+        pod_change("AsksForWhatNobodyCanMean", "c",
+                   [](api::Pod& pod) {
+                     pod.containers[0].requests = {{"cpu", api::Quantity::from_milli(-900)}};
+                   }),
+        pod_change("IsRelabelled", "a",
+                   [](api::Pod& pod) {
+                     pod.meta.labels = {{"app", "other"}};
+                   }),
+        pod_change("GetsTheLabelsOfOthers", "loner",
+                   [](api::Pod& pod) {
+                     pod.meta.labels = {{"app", "web"}};
+                   }),
+        pod_change("IsBoundElsewhere", "a", [](api::Pod& pod) { pod.node_name = {"n2"}; }),
+        pod_change("IsBoundToAnUnknownNode", "a", [](api::Pod& pod) { pod.node_name = {"n7"}; }),
+        pod_change("LosesItsNode", "c", [](api::Pod& pod) { pod.node_name = {}; }),
+        pod_change("GetsAffinity", "b", [](api::Pod& pod) { pod.affinity = wish_of_loner(); }),
+        pod_change("LosesAffinity", "loner", [](api::Pod& pod) { pod.affinity = nullptr; }),
+        pod_change("IsAdopted", "loner",
+                   [](api::Pod& pod) {
+                     pod.meta.owner_references.push_back({"apps/v1", "ReplicaSet", "rs", "rs"});
+                   }),
+        pod_change("IsOrphaned", "loner", [](api::Pod& pod) { pod.meta.owner_references.clear(); }),
+        pod_change("IsMadeAnewUnderItsName", "a", [](api::Pod& pod) { pod.meta.uid = "other"; }),
+        pod_change("IsMadeAnewUnderItsNameElsewhere", "a",
+                   [](api::Pod& pod) {
+                     pod.meta.uid = "a";
+                     pod.node_name = {"n2"};
+                   }),
+        ChangeCase{"Comes", [](SnapshotInput& input) { input.pods.push_back(renamed(*input.pods.front(), "z")); },
+                   true},
+        ChangeCase{
+            "ComesFirst",
+            [](SnapshotInput& input) { input.pods.insert(input.pods.begin(), renamed(*input.pods.front(), "0")); },
+            true},
+        ChangeCase{"ComesToANewNamespace",
                    [](SnapshotInput& input) {
-                     auto pod = std::make_shared<api::Pod>(*input.pods.front());
-                     pod->meta.name = pod->meta.uid = "z";
-                     input.pods.push_back(std::move(pod));
-                   },
-                   false},
-        ChangeCase{"APodGoes", [](SnapshotInput& input) { input.pods.pop_back(); }, false},
-        ChangeCase{"ANodeIsCordoned",
-                   [](SnapshotInput& input) {
-                     edit<api::Node>(input.nodes[0], [](api::Node& node) { node.unschedulable = true; });
+                     input.pods.insert(input.pods.begin(), renamed(*input.pods.front(), "a", "before"));
+                     input.pods.push_back(renamed(*input.pods.back(), "a", "later"));
                    },
                    true},
-        ChangeCase{"ANodeGrows",
+        ChangeCase{"GoesLast", [](SnapshotInput& input) { input.pods.pop_back(); }, true},
+        ChangeCase{"GoesFirst", [](SnapshotInput& input) { input.pods.erase(input.pods.begin()); }, true},
+        ChangeCase{"AllGo", [](SnapshotInput& input) { input.pods.clear(); }, true},
+        ChangeCase{"AllAreExchanged",
                    [](SnapshotInput& input) {
-                     edit<api::Node>(input.nodes[0], [](api::Node& node) { node.allocatable[0].second = {}; });
-                   },
-                   false},
-        ChangeCase{"ABudgetIsSpent",
-                   [](SnapshotInput& input) {
-                     edit<api::PodDisruptionBudget>(input.pdbs[0],
-                                                    [](api::PodDisruptionBudget& pdb) { pdb.disruptions_allowed = 0; });
+                     for (auto& pod : input.pods) pod = renamed(*pod, ("new-" + pod->meta.name).c_str());
                    },
                    true},
-        ChangeCase{"ANamespaceComes",
-                   [](SnapshotInput& input) { input.namespaces.push_back(std::make_shared<api::Namespace>()); },
-                   false}),
+        ChangeCase{"AreGivenInAnotherOrderWithNulls",
+                   [](SnapshotInput& input) {
+                     std::ranges::reverse(input.pods);
+                     input.pods.push_back(nullptr);
+                   },
+                   true}),
     [](const auto& info) { return info.param.name; });
 
-TEST(SnapshotKeeper, IsMadeAnewBeforeItKeepsMuchThatIsOld) {
+INSTANTIATE_TEST_SUITE_P(
+    Others, SnapshotChange,
+    testing::Values(ChangeCase{"ANodeIsCordoned",
+                               [](SnapshotInput& input) {
+                                 edit<api::Node>(input.nodes[0], [](api::Node& node) { node.unschedulable = true; });
+                               },
+                               true},
+                    ChangeCase{"ANodeGrows",
+                               [](SnapshotInput& input) {
+                                 edit<api::Node>(input.nodes[0],
+                                                 [](api::Node& node) { node.allocatable[0].second = {}; });
+                               },
+                               false},
+                    ChangeCase{"ANodeGetsStrange",
+                               [](SnapshotInput& input) {
+                                 edit<api::Node>(input.nodes[0], [](api::Node& node) {
+                                   node.capacity = {{"cpu", api::Quantity::from_milli(-1)}};
+                                 });
+                               },
+                               false},
+                    ChangeCase{"ANodeGoes", [](SnapshotInput& input) { input.nodes.pop_back(); }, false},
+                    ChangeCase{"ANodeAndAPodGo",
+                               [](SnapshotInput& input) {
+                                 input.nodes.pop_back();
+                                 input.pods.pop_back();
+                               },
+                               false},
+                    ChangeCase{"ABudgetIsSpent",
+                               [](SnapshotInput& input) {
+                                 edit<api::PodDisruptionBudget>(
+                                     input.pdbs[0], [](api::PodDisruptionBudget& pdb) { pdb.disruptions_allowed = 0; });
+                               },
+                               true},
+                    ChangeCase{"ABudgetComesToANewNamespace",
+                               [](SnapshotInput& input) {
+                                 auto pdb = builders::pdb("b", "b", 1);
+                                 pdb.meta.ns = "budgeted";
+                                 input.pdbs.insert(input.pdbs.begin(), std::make_shared<api::PodDisruptionBudget>(pdb));
+                               },
+                               true},
+                    ChangeCase{"ABudgetGoes", [](SnapshotInput& input) { input.pdbs.clear(); }, true},
+                    ChangeCase{"ANamespaceComes",
+                               [](SnapshotInput& input) {
+                                 auto ns = std::make_shared<api::Namespace>();
+                                 ns->meta.name = "default";
+                                 input.namespaces.push_back(ns);
+                               },
+                               true},
+                    ChangeCase{"OwnersRunInCircles",
+                               [](SnapshotInput& input) {
+                                 auto job = std::make_shared<api::Workload>();
+                                 job->kind = "Job";
+                                 job->meta.name = job->meta.uid = "self";
+                                 job->meta.owner_references.push_back({"batch/v1", "Job", "self", "self", true});
+                                 input.workloads.push_back(job);
+                               },
+                               true}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(SnapshotKeeper, LetsGoOfOldObjects) {
   SnapshotInput input = small_cluster();
   SnapshotKeeper keeper;
   keeper.at(input);
-  for (int i = 0; i < 10; ++i) {
-    edit<api::Pod>(pod_of(input, "a"), [](api::Pod& pod) { pod.meta.resource_version += "1"; });
+  const std::weak_ptr<const api::Pod> replaced = pod_of(input, "a");
+  const std::weak_ptr<const api::Pod> gone = input.pods.back();
+  const std::weak_ptr<const api::Node> node = input.nodes[0];
+  edit<api::Pod>(pod_of(input, "a"), [](api::Pod& pod) { pod.meta.resource_version = "2"; });
+  edit<api::Node>(input.nodes[0], [](api::Node& node) { node.unschedulable = true; });
+  input.pods.pop_back();
+  const std::string now = picture(ClusterSnapshot(input));
+  keeper.at(input);
+  EXPECT_TRUE(replaced.expired());
+  EXPECT_TRUE(gone.expired());
+  EXPECT_TRUE(node.expired());
+  EXPECT_EQ(picture(keeper.at(input)), now);
+}
+
+TEST(SnapshotKeeper, GivesNumbersOfOwnersThatAreGoneToOthers) {
+  SnapshotInput input = small_cluster();
+  SnapshotKeeper keeper;
+  const std::size_t owners = keeper.at(input).owner_count();
+  for (int i = 0; i < 20; ++i) {
+    edit<api::Pod>(pod_of(input, "loner"),
+                   [&](api::Pod& pod) { pod.meta.owner_references[0].uid = "rs-" + std::to_string(i); });
     keeper.at(input);
   }
-  EXPECT_GT(keeper.made(), 1U);
+  EXPECT_EQ(keeper.at(input).owner_count(), owners + 1) << "at first it shares its owner";
+}
+
+TEST(SnapshotKeeper, IsMadeAnewBeforeItKnowsManyOldRequests) {
+  SnapshotInput input = small_cluster();
+  SnapshotKeeper keeper;
+  for (int i = 0; i < 1100; ++i) {
+    edit<api::Pod>(pod_of(input, "a"), [&](api::Pod& pod) {
+      pod.containers[0].requests = {{"cpu", api::Quantity::from_milli(i)}};
+    });
+    keeper.at(input);
+  }
+  EXPECT_EQ(keeper.made(), 2U);
+  EXPECT_LT(keeper.at(input).request_set_count(), 1000U);
 }
 
 }  // namespace snapshot_keeper_test
