@@ -32,11 +32,13 @@ base::Result<Deviation> deviation_of(const json& item, const std::string& root) 
   return deviation;
 }
 
+bool asks_for_nothing(const json& value) { return value.is_null() || (value.is_array() && value.empty()); }
+
 }  // namespace
 
 bool Deviation::applies(const json& args) const {
   const json::json_pointer pointer(arg);
-  if (!args.contains(pointer)) return false;
+  if (!args.contains(pointer) || asks_for_nothing(args.at(pointer))) return false;
   if (none_of.empty()) return true;
   const json& list = args.at(pointer);
   return std::ranges::any_of(list, [&](const json& value) {

@@ -16,6 +16,7 @@ struct Deviation {
   std::vector<std::string> none_of;  ///< not empty: some element there is none of these
   std::string reason;
 
+  /// The arg is there and asks for something: null and [] are as good as none, and must hide nothing.
   bool applies(const nlohmann::json& args) const;
 };
 
