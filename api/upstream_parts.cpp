@@ -7,8 +7,6 @@
 #include <cctype>
 
 #include "api/evacuation_parts.hpp"
-#include "api/selector_codec.hpp"
-#include "api/selector_text.hpp"
 #include "api/well_known.hpp"
 
 namespace api::upstream {
@@ -83,6 +81,33 @@ void Workbench::note(NoteKind kind, const FieldPath& at, std::string why, std::s
   if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(std::move(note));
 }
 
+namespace {
+
+struct ArgOfOurs {
+  std::string_view strategy;
+  const char* name;
+};
+/// Args that the catalogue takes and upstream's strict decoder does not.
+constexpr std::array kArgsOfOurs = {
+    ArgOfOurs{"PodLifeTime", "terminalPods"},
+    ArgOfOurs{"RemoveDuplicates", "labelSelector"},
+    ArgOfOurs{"RemoveFailedPods", "terminalPods"},
+    ArgOfOurs{"RemovePodsHavingTooManyRestarts", "withinSeconds"},
+};
+
+}  // namespace
+
+bool Workbench::refuse_args_of_ours(const StrategySource& source) {
+  const std::size_t before = errors_.size();
+  for (const ArgOfOurs& each : kArgsOfOurs) {
+    if (each.strategy != source.name || !source.args.contains(each.name)) continue;
+    error(path_of_member(source, each.name),
+          "upstream has no such field, and refuses it at its start; add it to the "
+          "policy that is written");
+  }
+  return errors_.size() > before;
+}
+
 /// True if the args were altered so that the complaint is settled, or the strategy is given up with a note.
 bool Workbench::settle_complaint(StrategySource& source, const FieldError& complaint) {
   const std::string member(member_of_args(complaint.path));
@@ -90,6 +115,11 @@ bool Workbench::settle_complaint(StrategySource& source, const FieldError& compl
     source.args["terminalPods"] = {{"evict", true}};
     note(NoteKind::kChanged, path_of_member(source, member),
          "selects pods that have ended, which has to be said aloud: terminalPods.evict is set");
+    return true;
+  }
+  if (member == "numberOfNodes" && complaint.message.ends_with("is below 0")) {
+    note(NoteKind::kChanged, path_of_member(source, member), complaint.message + ", which upstream takes as 0");
+    source.args[member] = 0;
     return true;
   }
   if (complaint.message != "not supported yet" || member.empty()) return false;
@@ -137,7 +167,7 @@ void Workbench::add_strategy(Draft& draft, StrategySource source) {
   }
   // A config file may name the type of the args; upstream takes no notice.
   for (const char* of_type : {"apiVersion", "kind"}) source.args.erase(of_type);
-  if (!settle_args(source)) return;
+  if (refuse_args_of_ours(source) || !settle_args(source)) return;
   Json strategy = {{"name", source.name}};
   if (!source.args.empty()) strategy["args"] = source.args;
   Json& strategies = draft.spec["strategies"];
@@ -258,13 +288,18 @@ void read_usage_sources(StrictObject& policy, Workbench& bench) {
   });
 }
 
-/// A selector in text → the object that the policy has. Empty text is none.
-void put_selector_text(const Json* text, const FieldPath& at, Json& to, const char* name, Workbench& bench) {
-  if (text == nullptr) return;
-  if (!text->is_string()) return bench.error(at, fmt::format("must be a string, not {}", kind_of(*text)));
-  const auto selector = parse_selector_text(text->get_ref<const std::string&>());
-  if (!selector) return bench.error(at, selector.error().message);
-  if (!selector->requirements.empty()) to[name] = encode_label_selector(*selector);
+/// Upstream's 0 is deletion by force: the API server forgets the pod while its containers still run.
+void read_grace_period(StrictObject& policy, Draft& common, Workbench& bench) {
+  const FieldPath at = policy.path().field("gracePeriodSeconds");
+  std::optional<std::int64_t> grace;
+  policy.read("gracePeriodSeconds", grace);
+  if (!grace) return;
+  if (*grace == 0) {
+    bench.note(NoteKind::kChanged, at, "0 would delete pods by force, before they have stopped: 1 is written");
+    grace = 1;
+  }
+  common.spec["evacuation"]["gracePeriodSeconds"] = *grace;
+  common.origins.push_back({"spec.evacuation.gracePeriodSeconds", at.text()});
 }
 
 }  // namespace
@@ -276,10 +311,7 @@ void read_cycle_settings(StrictObject& policy, Draft& common, Workbench& bench) 
   read_limit(policy, "maxNoOfPodsToEvictPerNode", "perNode", common, bench);
   read_limit(policy, "maxNoOfPodsToEvictPerNamespace", "perNamespace", common, bench);
   read_limit(policy, "maxNoOfPodsToEvictTotal", "total", common, bench);
-  std::optional<std::int64_t> grace;
-  policy.read("gracePeriodSeconds", grace);
-  if (grace) common.spec["evacuation"]["gracePeriodSeconds"] = *grace;
-  common.origins.push_back({"spec.evacuation.gracePeriodSeconds", at.field("gracePeriodSeconds").text()});
+  read_grace_period(policy, common, bench);
   bool events = true;
   if (policy.find("evictionFailureEventNotification") != nullptr) {
     policy.read("evictionFailureEventNotification", events);
@@ -288,73 +320,6 @@ void read_cycle_settings(StrictObject& policy, Draft& common, Workbench& bench) 
                  "events about evictions that fail are always published");
   }
   read_usage_sources(policy, bench);
-}
-
-namespace {
-
-struct ProtectionSwitch {
-  const char* name;
-  const char* list;
-  const char* protection;
-};
-/// Deprecated booleans and what they stand for.
-constexpr std::array kProtectionSwitches = {
-    ProtectionSwitch{"evictLocalStoragePods", "defaultDisabled", "PodsWithLocalStorage"},
-    ProtectionSwitch{"evictSystemCriticalPods", "defaultDisabled", "SystemCriticalPods"},
-    ProtectionSwitch{"evictFailedBarePods", "defaultDisabled", "FailedBarePods"},
-    ProtectionSwitch{"evictDaemonSetPods", "defaultDisabled", "DaemonSetPods"},
-    ProtectionSwitch{"ignorePvcPods", "extraEnabled", "PodsWithPVC"},
-    ProtectionSwitch{"ignorePodsWithoutPDB", "extraEnabled", "PodsWithoutPDB"},
-};
-
-bool names_some(const Json& protections, const char* list) {
-  return protections.is_object() && protections.contains(list) && !protections[list].empty();
-}
-
-void read_protection_switches(StrictObject& args, Json& evictability) {
-  const Json written = evictability.contains("podProtections") ? evictability["podProtections"] : Json::object();
-  const bool has_lists = names_some(written, "defaultDisabled") || names_some(written, "extraEnabled");
-  for (const ProtectionSwitch& each : kProtectionSwitches) {
-    bool on = false;
-    args.read(each.name, on);
-    if (!on) continue;
-    if (has_lists) {
-      args.complain(each.name, "the deprecated booleans and the lists of podProtections exclude each other");
-    } else if (!evictability.contains("podProtections") || evictability["podProtections"].is_object()) {
-      evictability["podProtections"][each.list].push_back(each.protection);
-    }
-  }
-}
-
-void read_min_pod_age(StrictObject& args, Json& evictability, Workbench& bench) {
-  std::optional<base::Duration> age;
-  args.read_duration("minPodAge", age);
-  if (!age) return;
-  if (*age > base::Duration::zero()) {
-    evictability["minPodAge"] = *args.find("minPodAge");
-  } else {
-    bench.note(NoteKind::kIgnored, args.path().field("minPodAge"), "asks for no age");
-  }
-}
-
-}  // namespace
-
-void read_evictor_args(const Json& json, const FieldPath& at, Draft& draft, Workbench& bench) {
-  StrictObject args(json, at, bench.errors());
-  Json evictability = Json::object();
-  for (const char* same : {"labelSelector", "namespaceLabelSelector", "nodeFit", "minReplicas", "noEvictionPolicy",
-                           "podProtections", "priorityThreshold"}) {
-    if (const Json* value = args.find(same)) evictability[same] = *value;
-  }
-  if (evictability.value("noEvictionPolicy", Json()) == "") evictability.erase("noEvictionPolicy");
-  if (evictability.value("priorityThreshold", Json()) == Json::object()) evictability.erase("priorityThreshold");
-  put_selector_text(args.find("nodeSelector"), at.field("nodeSelector"), evictability, "nodeSelector", bench);
-  read_min_pod_age(args, evictability, bench);
-  read_protection_switches(args, evictability);
-  for (const char* of_type : {"apiVersion", "kind"}) args.find(of_type);
-  args.finish();
-  draft.origins.push_back({"spec.evictability", at.text()});
-  if (!evictability.empty()) draft.spec["evictability"] = std::move(evictability);
 }
 
 std::string object_name_of(std::string_view name) {

@@ -58,6 +58,8 @@ class Workbench {
   Conversion finish();
 
  private:
+  /// True if there are some; each is an error.
+  bool refuse_args_of_ours(const StrategySource& source);
   bool settle_args(StrategySource& source);
   bool settle_complaint(StrategySource& source, const FieldError& complaint);
   Json complete(Draft& draft);
@@ -71,6 +73,9 @@ class Workbench {
 
 /// Finishes the object as upstream does with what it does not know: passed over, but noted.
 void finish_leniently(StrictObject& object, Workbench& bench);
+
+/// A selector in text → the object that the policy has, as `to[name]`. Empty text is none.
+void put_selector_text(const Json* text, const FieldPath& at, Json& to, const char* name, Workbench& bench);
 
 /// DefaultEvictor's args → spec.evictability, deprecated spellings included.
 void read_evictor_args(const Json& args, const FieldPath& at, Draft& draft, Workbench& bench);

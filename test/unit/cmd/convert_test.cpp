@@ -171,7 +171,7 @@ strategies: [{name: RemoveDuplicates}]
       ignorePvcPods: true
       ignorePodsWithoutPDB: true
       podProtections: {config: {PodsWithPVC: {protectedStorageClasses: [{name: fast}]}}}
-      priorityThreshold: {}
+      priorityThreshold: {value: null, name: ""}
       nodeSelector: ""
       noEvictionPolicy: ""
   - {name: RemoveDuplicates}
@@ -212,6 +212,22 @@ profiles:
   EXPECT_EQ(spec.at("limits"), api::Json({{"perCycle", {{"perNode", 5}, {"perNamespace", 0}}}}));
   EXPECT_EQ(spec.at("evacuation"), api::Json({{"gracePeriodSeconds", 60}}));
   EXPECT_THAT(notes_of(conversion), ElementsAre("changed maxNoOfPodsToEvictTotal: 4000000000 is as good as no limit"));
+}
+
+TEST(Convert, KeepsPodsBackThatHaveNotStartedWhenAnAgeOfNothingIsAskedFor) {
+  const auto conversion = convert(R"(
+gracePeriodSeconds: 0
+profiles:
+- pluginConfig: [{name: DefaultEvictor, args: {minPodAge: 0s}}, {name: RemoveDuplicates}]
+  plugins: {balance: {enabled: [RemoveDuplicates]}}
+- pluginConfig: [{name: HighNodeUtilization, args: {thresholds: {cpu: 20}, numberOfNodes: -1}}]
+  plugins: {balance: {enabled: [HighNodeUtilization]}}
+)");
+  expect_valid(conversion);
+  EXPECT_EQ(spec_of(conversion).at("evictability").at("minPodAge"), "1us");
+  EXPECT_EQ(spec_of(conversion).at("evacuation").at("gracePeriodSeconds"), 1);
+  EXPECT_EQ(spec_of(conversion, 1).at("strategies").at(0).at("args").at("numberOfNodes"), 0);
+  EXPECT_EQ(notes_of(conversion).size(), 3);
 }
 
 TEST(Convert, DecidesAsUpstreamUnlessToldOtherwise) {
@@ -257,6 +273,10 @@ profiles:
 
 // ---------------------------------------------------------------- notes
 
+#define ENABLED(point, plugin, args)                                                                                 \
+  "profiles: [{name: p, pluginConfig: [{name: " plugin ", args: " args "}], plugins: {" point ": {enabled: [" plugin \
+  "]}}}]"
+
 struct NoteCase {
   const char* name;
   const char* text;  ///< below "profiles: [{…}]" or of the whole policy
@@ -289,6 +309,13 @@ INSTANTIATE_TEST_SUITE_P(
             "PluginsOfOtherBuilds", "profiles: [{plugins: {balance: {enabled: [RemoveDuplicate]}}}]",
             "dropped profiles[0].plugins.balance.enabled[0]: upstream's tree has no plugin \"RemoveDuplicate\", did "
             "you mean \"RemoveDuplicates\"?"},
+        NoteCase{"NoGraceAtAll", "gracePeriodSeconds: 0\n" ENABLED("balance", "RemoveDuplicates", "{}"),
+                 "changed gracePeriodSeconds: 0 would delete pods by force, before they have stopped: 1 is written"},
+        NoteCase{"ANumberOfNodesBelowZero",
+                 ENABLED("balance", "HighNodeUtilization", "{thresholds: {cpu: 20}, numberOfNodes: -1}"),
+                 "changed profiles[0].pluginConfig[0].args.numberOfNodes: -1 is below 0, which upstream takes as 0"},
+        NoteCase{"AnAgeOfNothing", "profiles: [{pluginConfig: [{name: DefaultEvictor, args: {minPodAge: 0s}}]}]",
+                 "changed profiles[0].pluginConfig[0].args.minPodAge: keeps only pods that have not started: 1us"},
         NoteCase{"WhatIsNotEnabled", "profiles: [{pluginConfig: [{name: PodLifeTime, args: {}}]}]",
                  "ignored profiles[0].pluginConfig[0].args: PodLifeTime is configured, but not enabled"},
         NoteCase{"WhatIsConfiguredTwice", "profiles: [{pluginConfig: [{name: PodLifeTime}, {name: PodLifeTime}]}]",
@@ -528,10 +555,6 @@ TEST_P(BadInput, IsRefusedWithThePath) {
   EXPECT_THAT(conversion.policies, IsEmpty());
 }
 
-#define ENABLED(point, plugin, args)                                                                                 \
-  "profiles: [{name: p, pluginConfig: [{name: " plugin ", args: " args "}], plugins: {" point ": {enabled: [" plugin \
-  "]}}}]"
-
 INSTANTIATE_TEST_SUITE_P(
     Of, BadInput,
     testing::Values(
@@ -556,6 +579,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{
             "UnknownArg", ENABLED("balance", "RemoveDuplicates", "{excludeOwnerKind: []}"),
             "profiles[0].pluginConfig[0].args.excludeOwnerKind: unknown field, did you mean \"excludeOwnerKinds\"?"},
+        BadCase{"ArgOfOurs", ENABLED("balance", "RemoveDuplicates", "{labelSelector: {matchLabels: {a: b}}}"),
+                "profiles[0].pluginConfig[0].args.labelSelector: upstream has no such field"},
+        BadCase{"ConsentOfOurs",
+                ENABLED("deschedule", "PodLifeTime", "{states: [Failed], terminalPods: {evict: true}}"),
+                "profiles[0].pluginConfig[0].args.terminalPods: upstream has no such field"},
         BadCase{"ArgOutOfRange", ENABLED("balance", "HighNodeUtilization", "{thresholds: {cpu: 120}}"),
                 "profiles[0].pluginConfig[0].args.thresholds.cpu: 120 is above 100"},
         BadCase{
