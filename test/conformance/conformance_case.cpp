@@ -34,9 +34,12 @@ Judgement judge_by_kind(const Case& each) {
       {"nodefit", judge_node_fit},  {"evict", judge_eviction},
   };
   const auto at = kJudges.find(each.kind());
-  if (at == kJudges.end()) return failed("unknown kind " + each.kind());
+  return at == kJudges.end() ? failed("unknown kind " + each.kind()) : at->second(each);
+}
+
+std::optional<Judgement> judge_by_way(const Case& each, Way way) {
   try {
-    return at->second(each);
+    return way == Way::kConverted ? judge_converted(each) : judge_by_kind(each);
   } catch (const std::exception& error) {
     return failed(std::string("exception: ") + error.what());
   }
@@ -45,6 +48,16 @@ Judgement judge_by_kind(const Case& each) {
 }  // namespace
 
 base::TimePoint Case::now() const { return base::parse_time(json.at("capturedAt").get<std::string>()).value(); }
+
+Json without_nulls(const Json& json) {
+  if (json.is_null()) return Json::object();
+  if (!json.is_object()) return json;
+  Json kept = Json::object();
+  for (const auto& [name, value] : json.items()) {
+    if (!value.is_null()) kept[name] = without_nulls(value);
+  }
+  return kept;
+}
 
 Judgement failed(std::string detail) { return {Outcome::kFailed, std::move(detail)}; }
 
@@ -65,7 +78,7 @@ std::vector<scheduling::NodeIndex> nodes_in_order(const Case& each, const schedu
 }
 
 api::PerCycleLimits limits_of(const Case& each) {
-  const Json limits = each.json.value("limits", Json::object());
+  const Json limits = without_nulls(each.json.value("limits", Json::object()));
   const auto limit = [&](const char* name) {
     return limits.contains(name) ? std::optional(limits.at(name).get<std::int32_t>()) : std::nullopt;
   };
@@ -77,9 +90,9 @@ scheduling::PodIndex target_of(const Case& each, const scheduling::ClusterSnapsh
   return cluster.find_pod(target.at("namespace").get<std::string>(), target.at("name").get<std::string>()).value();
 }
 
-Judgement judge(const Case& each, const std::vector<Deviation>& deviations) {
-  const Judgement verdict = judge_by_kind(each);
-  if (verdict.outcome != Outcome::kFailed) return verdict;
+std::optional<Judgement> judge(const Case& each, const std::vector<Deviation>& deviations, Way way) {
+  const auto verdict = judge_by_way(each, way);
+  if (!verdict || verdict->outcome != Outcome::kFailed) return verdict;
   const Json args = each.json.value("args", Json::object());
   const auto at = std::ranges::find_if(deviations, [&](const Deviation& deviation) { return deviation.applies(args); });
   return at == deviations.end() ? verdict : Judgement{Outcome::kDeliberate, at->reason};

@@ -36,8 +36,11 @@ struct Judgement {
   Outcome outcome = Outcome::kPassed;
   std::string detail;
 };
-/// A failed case to which one of the deviations applies is deliberate.
-Judgement judge(const Case& each, const std::vector<Deviation>& deviations);
+/// Which way a case goes: straight to the rule that it is about, or as a user who comes from upstream: its policy
+/// through `convert`, the moves by the planner.
+enum class Way { kDirect, kConverted };
+/// A failed case to which one of the deviations applies is deliberate. nullopt: not comparable that way.
+std::optional<Judgement> judge(const Case& each, const std::vector<Deviation>& deviations, Way way);
 
 // --- what the kinds share
 
@@ -47,15 +50,18 @@ std::unique_ptr<scheduling::ClusterSnapshot> snapshot_of(const Case& each);
 std::vector<scheduling::NodeIndex> nodes_in_order(const Case& each, const scheduling::ClusterSnapshot& cluster);
 scheduling::PodIndex target_of(const Case& each, const scheduling::ClusterSnapshot& cluster);
 api::PerCycleLimits limits_of(const Case& each);
+/// Go's decoder takes null as absent, and its encoder writes it. A null as a whole is an empty object.
+Json without_nulls(const Json& json);
 
 /// DefaultEvictor args of upstream's v1alpha2, deprecated spellings included, in our words. `errors`: what upstream's
 /// constructor would not take.
-api::Evictability evictability_of(const Json& args, api::FieldErrors& errors);
+api::Evictability evictability_of(const Json& written, api::FieldErrors& errors);
 
 Judgement judge_strategy(const Case& each);
 Judgement judge_filter(const Case& each);
 Judgement judge_node_fit(const Case& each);
 Judgement judge_eviction(const Case& each);
+std::optional<Judgement> judge_converted(const Case& each);
 
 Judgement failed(std::string detail);
 

@@ -111,7 +111,7 @@ Judgement compare(const Json& expect, const CountingSink& sink) {
 
 /// The captured runs went without upstream's defaults. Ours always apply, so those that matter are undone by name.
 Json args_of(const Case& each) {
-  Json args = each.json.at("args");
+  Json args = without_nulls(each.json.at("args"));
   if (each.plugin == "RemoveFailedPods" && !args.contains("minPodLifetimeSeconds")) args["minPodLifetimeSeconds"] = 0;
   if (each.plugin == "PodLifeTime") args["terminalPods"]["evict"] = true;  // upstream needs no consent
   return args;

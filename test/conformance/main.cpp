@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <string>
+#include <string_view>
 
 #include "test/conformance/conformance_case.hpp"
 
@@ -32,7 +34,24 @@ std::vector<fs::path> files_below(const fs::path& root) {
   return files;
 }
 
-void run_file(const fs::path& file, const std::string& only, const std::vector<conformance::Deviation>& deviations,
+struct Choice {
+  conformance::Way way = conformance::Way::kDirect;
+  std::string only;  ///< a part of the ids wanted
+};
+
+Choice choice_of(int argc, char** argv) {
+  Choice choice;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--converted") {
+      choice.way = conformance::Way::kConverted;
+    } else {
+      choice.only = argv[i];
+    }
+  }
+  return choice;
+}
+
+void run_file(const fs::path& file, const Choice& choice, const std::vector<conformance::Deviation>& deviations,
               std::map<std::string, Tally>& tallies) {
   std::ifstream stream(file);
   const Json document = Json::parse(stream, nullptr, false);
@@ -44,10 +63,12 @@ void run_file(const fs::path& file, const std::string& only, const std::vector<c
   const std::string plugin = document.value("plugin", "");
   for (const Json& json : document.at("cases")) {
     const Case each{plugin, json};
-    if (!only.empty() && each.id().find(only) == std::string::npos) continue;
-    const auto verdict = judge(each, deviations);
-    ++tallies[plugin].count[verdict.outcome];
-    if (verdict.outcome == Outcome::kFailed) std::printf("FAILED %s: %s\n", each.id().c_str(), verdict.detail.c_str());
+    if (!choice.only.empty() && each.id().find(choice.only) == std::string::npos) continue;
+    const auto verdict = judge(each, deviations, choice.way);
+    if (!verdict) continue;
+    ++tallies[plugin].count[verdict->outcome];
+    if (verdict->outcome == Outcome::kFailed)
+      std::printf("FAILED %s: %s\n", each.id().c_str(), verdict->detail.c_str());
   }
 }
 
@@ -65,7 +86,7 @@ int report(std::map<std::string, Tally>& tallies) {
 
 }  // namespace
 
-/// conformance [PART-OF-ID]
+/// conformance [--converted] [PART-OF-ID]
 int main(int argc, char** argv) {
   const fs::path root = directory();
   if (!fs::is_directory(root)) {
@@ -79,6 +100,7 @@ int main(int argc, char** argv) {
     return EXIT_FAILURE;
   }
   std::map<std::string, Tally> tallies;
-  for (const fs::path& file : files_below(root)) run_file(file, argc > 1 ? argv[1] : "", *deviations, tallies);
+  const Choice choice = choice_of(argc, argv);
+  for (const fs::path& file : files_below(root)) run_file(file, choice, *deviations, tallies);
   return report(tallies) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

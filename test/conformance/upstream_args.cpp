@@ -50,7 +50,7 @@ void take_protections(const Json& args, api::PodProtections& protections) {
 std::optional<api::PriorityThreshold> threshold_of(const Json& args) {
   const Json json = args.value("priorityThreshold", Json::object());
   api::PriorityThreshold threshold;
-  if (json.contains("value") && !json["value"].is_null()) threshold.value = json["value"].get<std::int32_t>();
+  if (json.contains("value")) threshold.value = json["value"].get<std::int32_t>();
   threshold.name = json.value("name", "");
   if (!threshold.value && threshold.name.empty()) return std::nullopt;
   return threshold;
@@ -63,13 +63,13 @@ base::Duration duration_of(const Json& json) {
 
 }  // namespace
 
-api::Evictability evictability_of(const Json& args, api::FieldErrors& errors) {
+api::Evictability evictability_of(const Json& written, api::FieldErrors& errors) {
+  const Json args = without_nulls(written);
   api::Evictability evictability;
   evictability.node_fit = flag(args, "nodeFit");
   evictability.node_selector = node_selector_of(args.value("nodeSelector", ""));
   evictability.min_replicas = args.value("minReplicas", 0U);
-  if (args.contains("minPodAge") && !args["minPodAge"].is_null())
-    evictability.min_pod_age = duration_of(args["minPodAge"]);
+  if (args.contains("minPodAge")) evictability.min_pod_age = duration_of(args["minPodAge"]);
   evictability.priority_threshold = threshold_of(args);
   evictability.label_selector = selector_of(args, "labelSelector", errors);
   evictability.namespace_label_selector = selector_of(args, "namespaceLabelSelector", errors);

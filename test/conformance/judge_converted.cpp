@@ -1,0 +1,89 @@
+/// A strategy's case the way of a user who comes from upstream: its policy through `convert`, the moves by the planner.
+
+#include <algorithm>
+#include <set>
+
+#include "api/upstream_policy.hpp"
+#include "planning/planner.hpp"
+#include "strategies/catalog.hpp"
+#include "test/conformance/conformance_case.hpp"
+
+namespace conformance {
+namespace {
+
+using Names = std::set<std::string>;
+
+/// The captured runs looked at every node, evicted into the void, and broke ties by a listing of their own.
+bool is_comparable(const Case& each, const scheduling::ClusterSnapshot& cluster) {
+  const bool is_stable =
+      each.expect().value("evictedPodsStable", true) && without_nulls(each.json.value("limits", Json())).empty();
+  const auto nodes = nodes_in_order(each, cluster);
+  const auto is_ready = [&](scheduling::NodeIndex node) { return scheduling::accepts_pods(cluster.node(node)); };
+  return is_stable && !each.expect().contains("error") && nodes.size() > 1 && std::ranges::all_of(nodes, is_ready);
+}
+
+/// A pod that is gone has left room, which the captured runs did not see: more pods may fit elsewhere.
+bool looks_at_room(const Case& each, const Json& evictor) {
+  return evictor.value("nodeFit", false) || each.plugin == "RemovePodsViolatingNodeAffinity";
+}
+
+const char* point_of(const std::string& plugin) {
+  static const std::set<std::string> kBalance = {"HighNodeUtilization", "LowNodeUtilization", "RemoveDuplicates",
+                                                 "RemovePodsViolatingTopologySpreadConstraint"};
+  return kBalance.contains(plugin) ? "balance" : "deschedule";
+}
+
+/// The captured runs went without upstream's defaults, so those that matter are written out.
+std::string policy_of(const Case& each, const Json& evictor) {
+  Json args = without_nulls(each.json.at("args"));
+  if (each.plugin == "RemoveFailedPods" && !args.contains("minPodLifetimeSeconds")) args["minPodLifetimeSeconds"] = 0;
+  const Json profile = {
+      {"name", "case"},
+      {"pluginConfig", {{{"name", "DefaultEvictor"}, {"args", evictor}}, {{"name", each.plugin}, {"args", args}}}},
+      {"plugins", {{point_of(each.plugin), {{"enabled", Json::array({each.plugin})}}}}}};
+  return Json{
+      {"apiVersion", "descheduler/v1alpha2"}, {"kind", "DeschedulerPolicy"}, {"profiles", Json::array({profile})}}
+      .dump();
+}
+
+std::string listed(const Names& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
+  return "[" + text + "]";
+}
+
+Names moved_by(const Case& each, const api::DeschedulerPolicySpec& spec, const scheduling::ClusterSnapshot& cluster) {
+  planning::PlanInput input{.spec = spec, .cluster = cluster, .leaving = {}, .now = each.now()};
+  input.options.spend_pdbs = false;  // upstream's dry run knows no budgets
+  Names moved;
+  for (const api::PlannedMove& move : planning::plan_cycle(input).moves) moved.insert(move.ns + "/" + move.pod);
+  return moved;
+}
+
+Names expected_of(const Case& each) {
+  Names names;
+  for (const Json& ref : each.expect().at("evictedPodRefs"))
+    names.insert(ref.at("namespace").get<std::string>() + "/" + ref.at("name").get<std::string>());
+  return names;
+}
+
+}  // namespace
+
+std::optional<Judgement> judge_converted(const Case& each) {
+  if (each.kind() != "strategy") return std::nullopt;
+  const auto cluster = snapshot_of(each);
+  if (!is_comparable(each, *cluster)) return std::nullopt;
+  const Json evictor = without_nulls(each.json.value("evictor", Json::object()));
+  const api::StrategyCatalogue catalogue{strategies::known_strategies(), strategies::validate};
+  const auto conversion = api::convert_upstream(policy_of(each, evictor), catalogue, {});
+  if (!conversion.errors.empty()) return failed("not converted: " + conversion.errors.front().to_string());
+  if (conversion.policies.size() != 1) return failed("no policy was written");
+  const auto policy = api::decode_descheduler_policy(conversion.policies.front());
+  if (!policy) return failed("what was written does not decode: " + policy.error().message);
+  const Names moved = moved_by(each, policy->spec, *cluster);
+  const Names expected = expected_of(each);
+  const bool are_same = looks_at_room(each, evictor) ? std::ranges::includes(moved, expected) : moved == expected;
+  return are_same ? Judgement{} : failed("moved " + listed(moved) + ", expected " + listed(expected));
+}
+
+}  // namespace conformance
