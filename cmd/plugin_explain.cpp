@@ -46,9 +46,10 @@ planning::PlanInput plan_input(const api::DeschedulerPolicy& policy, const sched
   return input;
 }
 
-/// The plan's word on the pod; false: no strategy named it.
-bool take_from_plan(const planning::Plan& plan, const std::string& uid, PolicyOpinion& opinion) {
-  const auto move = std::ranges::find(plan.moves, uid, &api::PlannedMove::uid);
+/// The plan's word on the pod, by its name: pods of a dump by hand may have no UID. False: no strategy named it.
+bool take_from_plan(const planning::Plan& plan, const api::ObjectMeta& pod, PolicyOpinion& opinion) {
+  const auto is_about_it = [&](const auto& row) { return row.pod == pod.name && row.ns == pod.ns; };
+  const auto move = std::ranges::find_if(plan.moves, is_about_it);
   if (move != plan.moves.end()) {
     opinion.verdict = PolicyVerdict::kNominates;
     opinion.strategy = move->strategy;
@@ -56,7 +57,7 @@ bool take_from_plan(const planning::Plan& plan, const std::string& uid, PolicyOp
     opinion.target = move->to;
     return true;
   }
-  const auto refusal = std::ranges::find(plan.refusals, uid, &api::RefusedPod::uid);
+  const auto refusal = std::ranges::find_if(plan.refusals, is_about_it);
   if (refusal == plan.refusals.end()) return false;
   opinion.verdict = PolicyVerdict::kRefused;
   opinion.strategy = refusal->strategy;
@@ -132,10 +133,15 @@ PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling:
   planning::PlanInput input = plan_input(policy, cluster, evacuations, uid, now);
   input.restarts = &restarts;
   const planning::Plan plan = planning::plan_cycle(input);
-  if (take_from_plan(plan, uid, opinion)) return opinion;
+  if (take_from_plan(plan, cluster.pod(pod).meta, opinion)) return opinion;
   if (const std::string problem = first_problem(plan); !problem.empty()) {
     opinion.verdict = PolicyVerdict::kNotEvaluated;
     opinion.message = problem;
+    return opinion;
+  }
+  if (!plan.idle.empty()) {
+    opinion.verdict = PolicyVerdict::kNotLookedAt;
+    opinion.message = plan.idle;
     return opinion;
   }
   take_from_rules(policy.spec, cluster, pod, now, opinion);

@@ -1,5 +1,7 @@
 #include "planning/planner.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -312,6 +314,19 @@ std::vector<NodeUtilization> utilization_of(const std::vector<NodeIndex>& nodes,
   return rows;
 }
 
+/// Why no strategy is asked. Upstream does nothing at all on a single node.
+std::optional<api::FieldError> reason_to_idle(const PlanInput& input, std::size_t nodes) {
+  if (nodes == 0 && input.spec.node_selector && input.cluster.node_count() > 0) {
+    return api::FieldError{"spec.nodeSelector",
+                           fmt::format("chooses no node that is ready, of {} in all", input.cluster.node_count())};
+  }
+  if (nodes >= 2 || input.spec.compatibility != api::Compatibility::kUpstream) return std::nullopt;
+  return api::FieldError{"spec.compatibility",
+                         fmt::format("Upstream does nothing with fewer than two nodes that are ready and chosen, here "
+                                     "{}",
+                                     nodes)};
+}
+
 }  // namespace
 
 Plan plan_cycle(const PlanInput& input) {
@@ -329,8 +344,12 @@ Plan plan_cycle(const PlanInput& input) {
   plan.warnings = std::move(unknown.included);
   plan.notes = std::move(unknown.excluded);
 
-  // Upstream does nothing at all on a single node.
-  if (input.spec.compatibility == api::Compatibility::kUpstream && nodes.size() < 2) return plan;
+  if (const auto reason = reason_to_idle(input, nodes.size())) {
+    plan.notes.push_back(*reason);
+    plan.idle = reason->to_string();
+    plan.utilization = utilization_of(nodes, scheduling::Overlay(input.cluster));
+    return plan;
+  }
 
   PlanSink sink(input, plan, evictability, nodes);
   sink.take_off(input.leaving);

@@ -75,6 +75,7 @@ struct Plan {
   api::FieldErrors errors;                   ///< parts of the spec that could not be used; the rest was
   api::FieldErrors warnings;  ///< parts of the spec that do not do what they seem to, such as unknown names
   api::FieldErrors notes;     ///< parts of the spec that are strange and do no harm
+  std::string idle;           ///< why no strategy was asked, also among the notes; empty: they were
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };

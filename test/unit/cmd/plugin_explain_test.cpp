@@ -78,6 +78,28 @@ INSTANTIATE_TEST_SUITE_P(
                     PolicyVerdict::kNotEvaluated, ""}),
     [](const auto& info) { return info.param.name; });
 
+TEST(Opinion, TakesNoOtherPodWithoutAUidForThisOne) {
+  scheduling::SnapshotInput input;  // a dump by hand
+  input.nodes.push_back(std::make_shared<const api::Node>(NodeBuilder("n1").build()));
+  for (const auto& [name, age] : {std::pair("old", 36000), std::pair("web", 60)}) {
+    api::Pod pod = PodBuilder(name).on("n1").older_by(base::seconds(age)).build();
+    pod.meta.uid.clear();
+    input.pods.push_back(std::make_shared<const api::Pod>(std::move(pod)));
+  }
+  const scheduling::ClusterSnapshot cluster(std::move(input));
+  const PolicyOpinion got = opinion_of(old_pods_policy(), cluster, {}, *cluster.find_pod("default", "web"), kNoon);
+  EXPECT_EQ(to_string(got.verdict), to_string(PolicyVerdict::kContent));
+}
+
+TEST(Opinion, TellsThatUpstreamDoesNothingOnASingleNode) {
+  const auto cluster = builders::ClusterBuilder().add(NodeBuilder("n1")).add(PodBuilder("web").on("n1")).build();
+  api::DeschedulerPolicy policy = old_pods_policy();
+  policy.spec.compatibility = api::Compatibility::kUpstream;
+  const PolicyOpinion got = opinion_of(policy, *cluster, {}, *cluster->find_pod("default", "web"), kNoon);
+  EXPECT_EQ(to_string(got.verdict), to_string(PolicyVerdict::kNotLookedAt));
+  EXPECT_THAT(got.message, HasSubstr("fewer than two nodes"));
+}
+
 TEST(Opinion, NamesTheProtectingRule) {
   const auto cluster = builders::ClusterBuilder()
                            .add(NodeBuilder("n1"))

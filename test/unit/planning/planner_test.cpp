@@ -16,6 +16,7 @@ using scheduling::kNoNode;
 using strategies::Verdict;
 using testing::ElementsAre;
 using testing::Field;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -121,7 +122,19 @@ TEST(PlanCycle, DoesNothingOnASingleNodeAsUpstream) {
   const auto cluster = ClusterBuilder().add(NodeBuilder("n1")).add(aged("a", "n1", 30));
   EXPECT_THAT(moved(plan(cluster, spec)), ElementsAre("a"));
   spec.compatibility = api::Compatibility::kUpstream;
-  EXPECT_THAT(moved(plan(cluster, spec)), IsEmpty());
+  const Plan got = plan(cluster, spec);
+  EXPECT_THAT(moved(got), IsEmpty());
+  EXPECT_THAT(got.idle, HasSubstr("spec.compatibility: Upstream does nothing with fewer than two nodes"));
+  EXPECT_EQ(got.notes.size(), 1U) << "the condition Warnings tells it";
+  EXPECT_EQ(got.utilization.size(), 1U);
+}
+
+TEST(PlanCycle, SaysSoWhenTheNodeSelectorChoosesNoNode) {
+  auto spec = policy({kOld});
+  spec.node_selector = builders::labels_in("pool", {"gone"});
+  const auto cluster = ClusterBuilder().add(NodeBuilder("n1")).add(aged("a", "n1", 30));
+  EXPECT_EQ(plan(cluster, spec).idle, "spec.nodeSelector: chooses no node that is ready, of 1 in all");
+  EXPECT_EQ(plan(ClusterBuilder(), spec).idle, "") << "there is no node to choose";
 }
 
 TEST(PlanCycle, MovesOnlyToWhereItHelps) {
