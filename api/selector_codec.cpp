@@ -61,6 +61,7 @@ const char* complaint_about_values(const SelectorRequirement& requirement) {
 
 SelectorRequirement read_requirement(const Json& json, const FieldPath& path, bool of_nodes, FieldErrors& errors) {
   SelectorRequirement requirement;
+  const std::size_t before = errors.size();
   StrictObject object(json, path, errors);
   object.read("key", requirement.key);
   if (object.find("operator") == nullptr) object.complain("operator", "is required");
@@ -70,8 +71,10 @@ SelectorRequirement read_requirement(const Json& json, const FieldPath& path, bo
     object.read("operator", kLabelOperatorNames, requirement.op);
   }
   object.read("values", requirement.values);
+  const bool is_read = errors.size() == before;  // else the values go with what was meant, which nobody knows
   object.finish();
-  if (const char* complaint = complaint_about_values(requirement)) object.complain("values", complaint);
+  const char* complaint = is_read ? complaint_about_values(requirement) : nullptr;
+  if (complaint != nullptr) object.complain("values", complaint);
   check_label(errors, path.field("key"), requirement.key, path.field("values"), requirement.values);
   return requirement;
 }
