@@ -22,7 +22,7 @@ Examples:
   evacuator audit query audit.log --pod web-1          who moved it, when, and why?
 
 Take a snapshot with:
-  kubectl get nodes,pods,namespaces,pdb,pvc,pv,priorityclasses -A -o json > dump.json
+  kubectl get nodes,pods,namespaces,pdb,pvc,pv,priorityclasses,storageclasses,csinodes,jobs -A -o json > dump.json
 
 Documentation: docs/ in the repository. Completion: source <(evacuator completion bash)
 )";
