@@ -90,6 +90,14 @@ void read_evictability(StrictObject& object, Evictability& evictability) {
   object.not_supported_yet({"optOuts"});
 }
 
+void read_scoring_type(StrictObject& object, std::optional<ScoringStrategyType>& target) {
+  if (object.find("type") == nullptr) return object.complain("type", "is required");
+  ScoringStrategyType type{};
+  const std::size_t before = object.errors().size();
+  object.read("type", kScoringNames, type);
+  if (object.errors().size() == before) target = type;
+}
+
 StrategyChoice read_strategy(const Json& json, const FieldPath& path, FieldErrors& errors) {
   StrategyChoice choice{"", "{}"};
   StrictObject object(json, path, errors);
@@ -254,6 +262,12 @@ DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors) {
   object.with("schedule", [&](StrictObject& schedule) { read_schedule(schedule, spec.schedule); });
   read_label_selector(object, "nodeSelector", spec.node_selector, true);
   object.read("compatibility", kCompatibilityNames, spec.compatibility);
+  object.with("scheduler", [&](StrictObject& scheduler) {
+    const std::size_t before = errors.size();
+    scheduler.with("scoringStrategy", [&](StrictObject& scoring) {
+      if (errors.size() == before) read_scoring_type(scoring, spec.scheduler.scoring);
+    });
+  });
   object.with("evictability", [&](StrictObject& evictability) { read_evictability(evictability, spec.evictability); });
   object.for_each("strategies", [&](const Json& item, const FieldPath& path) {
     spec.strategies.push_back(read_strategy(item, path, errors));
@@ -275,6 +289,7 @@ std::string_view to_string(PolicyMode mode) { return name_of(kModeNames, mode); 
 std::string_view to_string(PodProtection protection) { return name_of(kProtectionNames, protection); }
 std::string_view to_string(NodeFitLevel level) { return name_of(kNodeFitLevelNames, level); }
 std::string_view to_string(Compatibility compatibility) { return name_of(kCompatibilityNames, compatibility); }
+std::string_view to_string(ScoringStrategyType type) { return name_of(kScoringNames, type); }
 std::string_view to_string(NoEvictionPolicy policy) { return name_of(kNoEvictionNames, policy); }
 
 std::optional<PodProtection> parse_pod_protection(std::string_view text) { return value_of(kProtectionNames, text); }
@@ -305,6 +320,7 @@ Json encode_spec(const DeschedulerPolicySpec& spec) {
                {"schedule", {{"interval", base::format_duration(spec.schedule.interval)}}},
                {"evictability", encode_evictability(spec.evictability)}};
   if (spec.node_selector) json["nodeSelector"] = encode_label_selector(*spec.node_selector);
+  if (spec.scheduler.scoring) json["scheduler"]["scoringStrategy"]["type"] = to_string(*spec.scheduler.scoring);
   for (const StrategyChoice& choice : spec.strategies) {
     Json strategy = {{"name", choice.name}};
     auto args = parse_json(choice.args_json);

@@ -78,6 +78,20 @@ enum class Compatibility {
 };
 std::string_view to_string(Compatibility compatibility);
 
+/// How kube-scheduler scores room: scoringStrategy.type in the arguments of its plugin NodeResourcesFit.
+enum class ScoringStrategyType {
+  kLeastAllocated,  ///< spreads: the emptier node is the better one
+  kMostAllocated,   ///< packs
+};
+std::string_view to_string(ScoringStrategyType type);
+
+/// What the policy's plans assume of the cluster's scheduler.
+struct AssumedScheduler {
+  std::optional<ScoringStrategyType>
+      scoring;  ///< absent: kMostAllocated with HighNodeUtilization, else kLeastAllocated
+  friend bool operator==(const AssumedScheduler&, const AssumedScheduler&) = default;
+};
+
 /// Which pods may be moved at all: upstream's DefaultEvictor in upstream's words.
 struct Evictability {
   bool node_fit = false;
@@ -134,6 +148,7 @@ struct DeschedulerPolicySpec {
   PolicySchedule schedule;
   std::optional<LabelSelector> node_selector;
   Compatibility compatibility = Compatibility::kNone;
+  AssumedScheduler scheduler;
   Evictability evictability;
   std::vector<StrategyChoice> strategies;
   PolicyLimits limits;

@@ -43,6 +43,9 @@ inline constexpr std::array kNodeFitLevelNames = {WireName{NodeFitLevel::kBasic,
 inline constexpr std::array kCompatibilityNames = {WireName{Compatibility::kNone, "None"},
                                                    WireName{Compatibility::kUpstream, "Upstream"}};
 
+inline constexpr std::array kScoringNames = {WireName{ScoringStrategyType::kLeastAllocated, "LeastAllocated"},
+                                             WireName{ScoringStrategyType::kMostAllocated, "MostAllocated"}};
+
 inline constexpr std::array kProtectionNames = {
     WireName{PodProtection::kPodsWithLocalStorage, "PodsWithLocalStorage"},
     WireName{PodProtection::kSystemCriticalPods, "SystemCriticalPods"},

@@ -27,9 +27,12 @@ using scheduling::PodIndex;
 using scheduling::Refusal;
 using strategies::Verdict;
 
-/// HighNodeUtilization is for clusters whose scheduler packs: with one that spreads it would empty nodes for ever.
+/// Unless the policy says, HighNodeUtilization is for clusters whose scheduler packs: with one that spreads it would
+/// empty nodes for ever.
 scheduling::NodeScoring assumed_scoring(const api::DeschedulerPolicySpec& spec) {
   using enum scheduling::NodeScoring;
+  if (spec.scheduler.scoring)
+    return *spec.scheduler.scoring == api::ScoringStrategyType::kMostAllocated ? kMostAllocated : kLeastAllocated;
   const bool packs =
       std::ranges::find(spec.strategies, "HighNodeUtilization", &api::StrategyChoice::name) != spec.strategies.end();
   return packs ? kMostAllocated : kLeastAllocated;

@@ -352,6 +352,8 @@ TEST(CrdEnumsTest, AreThoseOfTheTypes) {
   EXPECT_EQ(enum_at(0, "status/properties/conditions/items/properties/status"), names_in(api::kConditionStatusNames));
   EXPECT_EQ(enum_at(1, "spec/properties/mode"), names_in(api::kModeNames));
   EXPECT_EQ(enum_at(1, "spec/properties/compatibility"), names_in(api::kCompatibilityNames));
+  EXPECT_EQ(enum_at(1, "spec/properties/scheduler/properties/scoringStrategy/properties/type"),
+            names_in(api::kScoringNames));
   EXPECT_EQ(enum_at(1, "spec/properties/evacuation/properties/onTimeout"), names_in(api::kOnTimeoutNames));
   const std::string evictability = "spec/properties/evictability/properties/";
   EXPECT_EQ(enum_at(1, evictability + "noEvictionPolicy"), names_in(api::kNoEvictionNames));

@@ -348,6 +348,29 @@ TEST(CycleLimits, CountPerNodeAndNamespace) {
   EXPECT_EQ(limits.hit(1, 0)->verdict, Verdict::kNamespaceLimit);
 }
 
+// --- spec.scheduler
+
+/// Where the pod of n1 is expected: n2 is empty, n3 half full.
+std::string landing(const std::string& strategy, std::optional<api::ScoringStrategyType> scoring) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1").taint("t")).add(NodeBuilder("n2")).add(NodeBuilder("n3"));
+  builder.add(aged("a", "n1", 30).memory(400));
+  builder.add(aged("half", "n3", 0).cpu(1600).memory(2000).owned_by("StatefulSet", "half"));
+  api::DeschedulerPolicySpec spec = policy({kOld});
+  if (!strategy.empty()) spec.strategies.push_back({strategy, R"({"thresholds":{"cpu":0}})"});
+  spec.scheduler.scoring = scoring;
+  const Plan got = plan(builder, spec);
+  return got.moves.empty() ? "nowhere" : targets(got).front();
+}
+
+TEST(PlanCycle, ForeseesTheSchedulerThatThePolicyNames) {
+  using enum api::ScoringStrategyType;
+  EXPECT_EQ(landing("", {}), "n2");
+  EXPECT_EQ(landing("", kMostAllocated), "n3");
+  EXPECT_EQ(landing("HighNodeUtilization", {}), "n3") << "it is for schedulers that pack";
+  EXPECT_EQ(landing("HighNodeUtilization", kLeastAllocated), "n2");
+}
+
 // --- compatibility: Upstream reserves nothing
 
 TEST(PlanCycle, HoldsTheRoomOfAReplacementUnlessUpstream) {
