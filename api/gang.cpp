@@ -59,6 +59,11 @@ std::optional<Gang> gang_of(const Pod& pod) {
   return gang;
 }
 
+bool may_tell_gang(const StringMap& labels_or_annotations) {
+  const auto has = [&](std::string_view key) { return labels_or_annotations.contains(key); };
+  return has(names::kGangKey) || has(names::kLwsName) || has(names::kCompletionIndex);
+}
+
 bool counts_in_gang(const Pod& pod) { return !pod.is_terminal() && !pod.meta.is_terminating(); }
 
 }  // namespace api

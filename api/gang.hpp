@@ -22,6 +22,9 @@ struct Gang {
 /// leader); a Job with completion indexes. The annotation evacuator.dev/group-order overrules the order.
 std::optional<Gang> gang_of(const Pod& pod);
 
+/// False: with these labels, and with these annotations, no pod is in a gang. Cheaper to ask.
+bool may_tell_gang(const StringMap& labels_or_annotations);
+
 /// One of its gang that still has to leave or to stay: neither ended nor on its way out.
 bool counts_in_gang(const Pod& pod);
 

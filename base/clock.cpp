@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -173,11 +174,23 @@ std::string format_duration(Duration duration) {
     return duration == Duration::zero() ? "0s" : fmt::format("{}\u00b5s", duration.count());
   }
   if (duration < seconds(1)) return fmt::format("{}ms", static_cast<double>(duration.count()) / 1e3);
+  // Put together by hand: a plan tells the age of many thousand pods.
+  std::array<char, 64> text;
+  char* end = text.data();
+  const auto put = [&](std::int64_t number, char unit) {
+    end = std::to_chars(end, text.data() + text.size(), number).ptr;
+    *end++ = unit;
+  };
   const std::int64_t whole_minutes = duration / minutes(1);
-  const std::string rest = fmt::format("{}s", static_cast<double>((duration % minutes(1)).count()) / 1e6);
-  if (whole_minutes == 0) return rest;
-  if (whole_minutes < 60) return fmt::format("{}m{}", whole_minutes, rest);
-  return fmt::format("{}h{}m{}", whole_minutes / 60, whole_minutes % 60, rest);
+  const Duration rest = duration % minutes(1);
+  if (whole_minutes >= 60) put(whole_minutes / 60, 'h');
+  if (whole_minutes > 0) put(whole_minutes % 60, 'm');
+  if (rest % seconds(1) == Duration::zero()) {
+    put(rest / seconds(1), 's');
+  } else {
+    end = fmt::format_to(end, "{}s", static_cast<double>(rest.count()) / 1e6);
+  }
+  return std::string(text.data(), end);
 }
 
 std::string format_age(Duration age) {

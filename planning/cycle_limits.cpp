@@ -20,11 +20,11 @@ std::optional<CycleLimits::Hit> CycleLimits::hit(scheduling::NodeIndex node, sch
     return Hit{Verdict::kTotalLimit,
                {"TotalLimit", "limits.perCycle.total is {wanted} and reached", "", *limits_.total}};
   }
-  if (node != scheduling::kNoNode && exceeds(count_in(per_node_, node), limits_.per_node)) {
+  if (limits_.per_node && node != scheduling::kNoNode && exceeds(count_in(per_node_, node), limits_.per_node)) {
     return Hit{Verdict::kNodeLimit,
                {"NodeLimit", "limits.perCycle.perNode is {wanted} and reached", "", *limits_.per_node}};
   }
-  if (exceeds(count_in(per_namespace_, ns), limits_.per_namespace)) {
+  if (limits_.per_namespace && exceeds(count_in(per_namespace_, ns), limits_.per_namespace)) {
     return Hit{Verdict::kNamespaceLimit,
                {"NamespaceLimit", "limits.perCycle.perNamespace is {wanted} and reached", "", *limits_.per_namespace}};
   }
@@ -33,8 +33,8 @@ std::optional<CycleLimits::Hit> CycleLimits::hit(scheduling::NodeIndex node, sch
 
 void CycleLimits::count(scheduling::NodeIndex node, scheduling::NamespaceIndex ns) {
   ++total_;
-  if (node != scheduling::kNoNode) ++per_node_[node];
-  ++per_namespace_[ns];
+  if (limits_.per_node && node != scheduling::kNoNode) ++per_node_[node];
+  if (limits_.per_namespace) ++per_namespace_[ns];
 }
 
 }  // namespace planning

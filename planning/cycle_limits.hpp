@@ -29,6 +29,7 @@ class CycleLimits {
  private:
   api::PerCycleLimits limits_;
   std::int64_t total_ = 0;
+  // Only where there is a limit.
   std::unordered_map<scheduling::NodeIndex, std::int64_t> per_node_;
   std::unordered_map<scheduling::NamespaceIndex, std::int64_t> per_namespace_;
 };

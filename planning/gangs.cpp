@@ -22,6 +22,10 @@ std::optional<std::int64_t> absolute(const std::optional<api::IntOrPercent>& lim
 
 }  // namespace
 
+Gangs::Gangs(const ClusterSnapshot& cluster)
+    : cluster_(cluster),
+      labels_may_tell_(cluster, [](const api::Pod& pod) { return api::may_tell_gang(pod.meta.labels); }) {}
+
 void Gangs::find_all() {
   found_all_ = true;
   std::unordered_map<PodIndex, std::int32_t> orders;
@@ -43,7 +47,9 @@ void Gangs::find_all() {
 }
 
 const Gangs::Members* Gangs::of(PodIndex pod) {
-  if (!api::gang_of(cluster_.pod(pod))) return nullptr;
+  const api::Pod& object = cluster_.pod(pod);
+  if (!labels_may_tell_(pod) && !api::may_tell_gang(object.meta.annotations)) return nullptr;
+  if (!api::gang_of(object)) return nullptr;
   if (!found_all_) find_all();
   const auto at = by_pod_.find(pod);
   return at == by_pod_.end() ? nullptr : at->second;

@@ -15,6 +15,7 @@
 #include "planning/target.hpp"
 #include "scheduling/cluster_snapshot.hpp"
 #include "scheduling/evictability.hpp"
+#include "scheduling/label_question.hpp"
 #include "scheduling/overlay.hpp"
 #include "scheduling/pdb_budget.hpp"
 
@@ -28,7 +29,7 @@ class Gangs {
     std::vector<scheduling::PodIndex> pods;  ///< in the order in which they leave; ended and terminating ones are out
   };
 
-  explicit Gangs(const scheduling::ClusterSnapshot& cluster) : cluster_(cluster) {}
+  explicit Gangs(const scheduling::ClusterSnapshot& cluster);
   /// nullptr: the pod leaves alone. Valid as long as this object.
   const Members* of(scheduling::PodIndex pod);
 
@@ -36,6 +37,7 @@ class Gangs {
   void find_all();
 
   const scheduling::ClusterSnapshot& cluster_;
+  scheduling::LabelQuestion labels_may_tell_;
   bool found_all_ = false;
   std::unordered_map<std::string, Members> gangs_;  ///< by "<namespace>/<name>"
   std::unordered_map<scheduling::PodIndex, const Members*> by_pod_;

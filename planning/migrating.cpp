@@ -19,6 +19,9 @@ const std::string& machine_of(const api::Pod& pod) {
 
 }  // namespace
 
+MigratingPods::MigratingPods(const scheduling::ClusterSnapshot& cluster)
+    : cluster_(cluster), is_launcher_(cluster, is_launcher) {}
+
 const std::unordered_set<std::string>& MigratingPods::machines() {
   if (machines_) return *machines_;
   machines_.emplace();
@@ -30,10 +33,12 @@ const std::unordered_set<std::string>& MigratingPods::machines() {
   return *machines_;
 }
 
-std::optional<scheduling::Refusal> MigratingPods::refusal(const api::Pod& pod) {
+std::optional<scheduling::Refusal> MigratingPods::refusal(scheduling::PodIndex index) {
+  const api::Pod& pod = cluster_.pod(index);
   if (pod.meta.annotations.contains(api::well_known::kEvictionInProgress))
     return scheduling::Refusal{"MigrationInProgress", "its owner moves it already"};
-  if (is_launcher(pod) && pod.is_terminal())
+  if (!is_launcher_(index)) return std::nullopt;
+  if (pod.is_terminal())
     return scheduling::Refusal{"MigrationFinished", "what is left of a migration is KubeVirt's to remove"};
   const std::string& machine = machine_of(pod);
   if (machine.empty() || !machines().contains(machine)) return std::nullopt;

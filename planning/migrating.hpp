@@ -3,7 +3,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "scheduling/cluster_snapshot.hpp"
+#include "scheduling/label_question.hpp"
 #include "scheduling/refusal.hpp"
 
 namespace planning {
@@ -12,15 +12,16 @@ namespace planning {
 /// KubeVirt keeps while it tries), or a launcher of a virtual machine that has two of them, source and target.
 class MigratingPods {
  public:
-  explicit MigratingPods(const scheduling::ClusterSnapshot& cluster) : cluster_(cluster) {}
+  explicit MigratingPods(const scheduling::ClusterSnapshot& cluster);
 
   /// Why the pod is left to its owner; nullopt: it does not migrate.
-  std::optional<scheduling::Refusal> refusal(const api::Pod& pod);
+  std::optional<scheduling::Refusal> refusal(scheduling::PodIndex pod);
 
  private:
   const std::unordered_set<std::string>& machines();
 
   const scheduling::ClusterSnapshot& cluster_;
+  scheduling::LabelQuestion is_launcher_;
   /// UIDs of VMIs with more than one running launcher; nullopt: nobody asked about a VM yet.
   std::optional<std::unordered_set<std::string>> machines_;
 };

@@ -164,7 +164,7 @@ class PlanSink final : public strategies::NominationSink {
       return Refusal{"RecentlyEvacuated", "its last evacuation ended a moment ago"};
     if (forbidden_.contains(cluster_.pod(pod).meta.ns))
       return Refusal{"Forbidden", "the server does not let us move pods of this namespace"};
-    return migrating_.refusal(cluster_.pod(pod));
+    return migrating_.refusal(pod);
   }
 
   /// All of them leave, or none. What the first try found out holds for the rest of the cycle: it only gets tighter.

@@ -181,9 +181,9 @@ TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::Overlay&
 Landing TargetPredictor::predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
                                  const strategies::Goal& goal) {
   const Ranking& ranking = ranking_of(cluster, pod);
-  const scheduling::FitQuery query(cluster, pod, scheduling::FitLevel::kScheduler);
-  if (!goal && ranking.score.size() > Preferences::kComparedNodes) return {most_room(ranking, query), {}};
-  return Choice(ranking, query, goal).make();
+  const auto query = cluster.fit_query(pod, scheduling::FitLevel::kScheduler);
+  if (!goal && ranking.score.size() > Preferences::kComparedNodes) return {most_room(ranking, *query), {}};
+  return Choice(ranking, *query, goal).make();
 }
 
 bool has_replacement(const api::Pod& pod) {

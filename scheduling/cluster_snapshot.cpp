@@ -166,6 +166,11 @@ std::optional<PodIndex> ClusterSnapshot::find_pod(std::string_view ns, std::stri
   return at == pods.end() || name_of(*at) != name ? std::nullopt : std::optional(*at);
 }
 
+std::optional<std::uint32_t> ClusterSnapshot::find_owner(std::string_view uid) const {
+  const auto at = owner_by_uid_.find(uid);
+  return at == owner_by_uid_.end() ? std::nullopt : std::optional(at->second);
+}
+
 std::uint32_t ClusterSnapshot::siblings(PodIndex pod) const {
   const std::uint32_t owner = pods_[pod].owner;
   return owner == kNoOwner ? 0 : owner_pods_[owner];

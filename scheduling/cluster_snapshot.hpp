@@ -104,6 +104,8 @@ class ClusterSnapshot {
     return owner == kNoOwner ? std::nullopt : std::optional(owner);
   }
   std::size_t owner_count() const { return owner_pods_.size(); }
+  /// The number of an owner that some pod has, the first one or another.
+  std::optional<std::uint32_t> find_owner(std::string_view uid) const;
   /// Of those, the ones that neither have ended nor are terminating.
   std::uint32_t living_siblings(PodIndex pod) const;
 

@@ -68,6 +68,17 @@ Refusal no_room_for_pods(std::int64_t free) {
 
 }  // namespace
 
+bool has_node_terms(const FitQuery& query) {
+  const api::Pod& pod = query.pod();
+  return !pod.node_selector.empty() || (pod.affinity && pod.affinity->required_node_terms);
+}
+
+bool has_host_ports(const FitQuery& query) {
+  bool has_some = false;
+  for_each_host_port(query.pod(), [&](const api::HostPort&) { has_some = true; });
+  return has_some;
+}
+
 bool accepts_pods(const api::Node& node) {
   return std::ranges::none_of(node.conditions, [](const api::Condition& condition) {
     return condition.type == "Ready" && condition.status != api::ConditionStatus::kTrue;

@@ -1,5 +1,8 @@
 #include "scheduling/overlay.hpp"
 
+#include <map>
+#include <unordered_map>
+
 #include "scheduling/predicates.hpp"
 
 namespace scheduling {
@@ -23,51 +26,59 @@ Topology divide(const ClusterSnapshot& base, std::string_view key) {
   return topology;
 }
 
-std::vector<Overlay::Adversary> find_adversaries(const ClusterSnapshot& base, PodIndex pod) {
-  std::vector<Overlay::Adversary> found;
-  const auto ask = [&](std::span<const ClusterSnapshot::AntiAffineGroup> groups) {
-    for (const ClusterSnapshot::AntiAffineGroup& owners : groups) {
-      for (const api::PodAffinityTerm& term : base.pod(owners.front()).affinity->required_pod_anti_affinity) {
-        if (covers(term, owners.front(), pod, base)) found.push_back({&owners, &term});
-      }
-    }
-  };
-  ask(base.anti_affine_towards(base.namespace_of(pod)));
-  ask(base.anti_affine_by_namespace_labels());
-  return found;
-}
-
 }  // namespace
 
-Overlay::Overlay(const ClusterSnapshot& base) : base_(&base), moved_(base.pod_count(), false), used_(base.used()) {
+struct Overlay::Memory {
+  explicit Memory(const ClusterSnapshot& base) : labels(base) {}
+
+  /// The last query is the pod's, and still true.
+  bool holds_query(const Overlay& of, PodIndex pod) const {
+    return query && query_state == of.state_ && query->index() == pod && &query->cluster() == &of;
+  }
+
+  std::map<std::string, Topology, std::less<>> topologies;
+  LabelMemory labels;
+  std::unique_ptr<const PreferenceIndex> preferences;
+  std::shared_ptr<const FitQuery> query;  ///< the last one
+  std::uint64_t query_state = 0;          ///< of its overlay
+  std::uint64_t last_state = 0;
+};
+
+Overlay::Overlay(const ClusterSnapshot& base)
+    : base_(&base), moved_(base.pod_count(), false), used_(base.used()), memory_(std::make_shared<Memory>(base)) {
   node_of_.reserve(base.pod_count());
   for (const PodIndex pod : base.pods()) node_of_.push_back(base.node_of(pod));
 }
 
 const Topology& Overlay::topology(std::string_view key) const {
-  if (const auto at = topologies_.find(key); at != topologies_.end()) return at->second;
-  return topologies_.emplace(std::string(key), divide(*base_, key)).first->second;
+  auto& known = memory_->topologies;
+  if (const auto at = known.find(key); at != known.end()) return at->second;
+  return known.emplace(std::string(key), divide(*base_, key)).first->second;
 }
 
-const NamespaceLabels& Overlay::labels_in(NamespaceIndex ns) const {
-  return labels_.try_emplace(ns, *base_, ns).first->second;
+std::shared_ptr<const FitQuery> Overlay::fit_query(PodIndex pod, FitLevel level) const {
+  if (level == FitLevel::kBasic) return std::make_shared<const FitQuery>(*this, pod, level);
+  if (!memory_->holds_query(*this, pod)) {
+    memory_->query = std::make_shared<const FitQuery>(*this, pod, level);
+    memory_->query_state = state_;
+  }
+  return memory_->query;
 }
 
-const std::vector<Overlay::Adversary>& Overlay::adversaries_of(PodIndex pod) const {
-  const auto [at, is_new] = adversaries_.try_emplace(base_->label_group_of(pod));
-  if (is_new) at->second = find_adversaries(*base_, pod);
-  return at->second;
-}
+LabelMemory& Overlay::label_memory() const { return memory_->labels; }
 
 const PreferenceIndex& Overlay::preference_index() const {
-  if (!preference_index_) preference_index_ = std::make_shared<const PreferenceIndex>(*base_);
-  return *preference_index_;
+  if (!memory_->preferences) memory_->preferences = std::make_unique<const PreferenceIndex>(*base_);
+  return *memory_->preferences;
 }
 
 void Overlay::move(PodIndex pod, NodeIndex to) {
   const NodeIndex from = node_of_[pod];
   moved_[pod] = true;
   if (from == to) return;
+  const bool keeps_query = memory_->holds_query(*this, pod);  // a pod never stands in its own way
+  state_ = ++memory_->last_state;
+  if (keeps_query) memory_->query_state = state_;
   if (from != kNoNode) leave(pod, from);
   node_of_[pod] = to;
   if (to != kNoNode) arrive(pod, to);
@@ -87,7 +98,10 @@ void Overlay::leave(PodIndex pod, NodeIndex from) {
 }
 
 void Overlay::arrive(PodIndex pod, NodeIndex to) {
-  if (to != base_->node_of(pod)) arrivals_[to].push_back(pod);
+  if (to != base_->node_of(pod)) {
+    if (arrivals_.empty()) arrivals_.resize(base_->node_count());
+    arrivals_[to].push_back(pod);
+  }
   if (!base_->is_active(pod)) return;
   changes_.push_back(to);
   used_.add(to, base_->requests(pod));

@@ -1,18 +1,19 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "scheduling/cluster_snapshot.hpp"
-#include "scheduling/namespace_labels.hpp"
+#include "scheduling/label_memory.hpp"
 #include "scheduling/preference_index.hpp"
 
 namespace scheduling {
+
+class FitQuery;
+enum class FitLevel;
 
 /// The nodes divided by their value of one label. Nodes without the label are in no domain.
 struct Topology {
@@ -24,7 +25,7 @@ struct Topology {
 
 /// A snapshot with pods moved: what the cluster would look like. Costs four bytes per pod and the nodes' sums; the
 /// snapshot itself is shared and must outlive it. Not thread-safe, reading included: it remembers topologies,
-/// labels and adversaries.
+/// labels and adversaries, together with its copies.
 class Overlay {
  public:
   explicit Overlay(const ClusterSnapshot& base);
@@ -49,18 +50,14 @@ class Overlay {
   /// The nodes by their value of the label `key`. Valid as long as the overlay.
   const Topology& topology(std::string_view key) const;
 
-  /// The labels of the namespace's pods, to be asked by selector. Valid as long as the overlay.
-  const NamespaceLabels& labels_in(NamespaceIndex ns) const;
+  /// The pod's question "where could I run?". At kScheduler the last one is kept until another pod moves, so the
+  /// filters, a strategy and the plan share it.
+  std::shared_ptr<const FitQuery> fit_query(PodIndex pod, FitLevel level) const;
 
-  /// A required anti-affinity term of others, and who carries it.
-  struct Adversary {
-    const ClusterSnapshot::AntiAffineGroup* owners;
-    const api::PodAffinityTerm* term;
-  };
-  /// The terms that speak about this pod, and so about all pods with its labels. Valid until the next call.
-  const std::vector<Adversary>& adversaries_of(PodIndex pod) const;
+  /// What selectors say about the snapshot's pods.
+  LabelMemory& label_memory() const;
 
-  /// Made when first asked for; copies of the overlay share it.
+  /// Made when first asked for.
   const PreferenceIndex& preference_index() const;
 
   /// Calls `each` with every pod on the node now, arrivals last, terminal pods included.
@@ -70,12 +67,13 @@ class Overlay {
       if (node_of_[pod] == node) each(pod);
     }
     if (arrivals_.empty()) return;
-    const auto at = arrivals_.find(node);
-    if (at == arrivals_.end()) return;
-    for (const PodIndex pod : at->second) each(pod);
+    for (const PodIndex pod : arrivals_[node]) each(pod);
   }
 
  private:
+  /// What was found out about the snapshot; copies of the overlay share it.
+  struct Memory;
+
   void leave(PodIndex pod, NodeIndex from);
   void arrive(PodIndex pod, NodeIndex to);
 
@@ -84,11 +82,9 @@ class Overlay {
   std::vector<bool> moved_;
   NodeResources used_;
   std::vector<NodeIndex> changes_;
-  std::unordered_map<NodeIndex, std::vector<PodIndex>> arrivals_;  ///< pods whose base node is another
-  mutable std::map<std::string, Topology, std::less<>> topologies_;
-  mutable std::unordered_map<NamespaceIndex, NamespaceLabels> labels_;
-  mutable std::unordered_map<std::uint32_t, std::vector<Adversary>> adversaries_;  ///< by label group
-  mutable std::shared_ptr<const PreferenceIndex> preference_index_;
+  std::vector<std::vector<PodIndex>> arrivals_;  ///< by node: pods whose base node is another; empty: none anywhere
+  std::shared_ptr<Memory> memory_;
+  std::uint64_t state_ = 0;  ///< another number after each move; no two states of an overlay and its copies share one
 };
 
 }  // namespace scheduling

@@ -10,75 +10,23 @@ namespace {
 
 using api::PodAffinityTerm;
 
-const api::StringMap& labels_of_namespace(const ClusterSnapshot& cluster, NamespaceIndex ns) {
-  static const api::StringMap kNone;
-  const api::Namespace* object = cluster.namespace_object(ns);
-  return object == nullptr ? kNone : object->meta.labels;
-}
-
-bool covers_namespace(const PodAffinityTerm& term, NamespaceIndex own, NamespaceIndex ns,
-                      const ClusterSnapshot& cluster) {
-  if (!term.namespace_selector && term.namespaces.empty()) return own == ns;
-  if (std::ranges::find(term.namespaces, cluster.namespace_name(ns)) != term.namespaces.end()) return true;
-  return term.namespace_selector && term.namespace_selector->matches(labels_of_namespace(cluster, ns));
-}
-
-/// Calls `each` once with every namespace that the term of a pod in `own` speaks about.
-template <typename F>
-void for_each_namespace(const PodAffinityTerm& term, NamespaceIndex own, const ClusterSnapshot& cluster, F&& each) {
-  if (!term.namespace_selector && term.namespaces.empty()) return each(own);
-  for (NamespaceIndex ns = 0; ns < cluster.namespace_count(); ++ns) {
-    if (covers_namespace(term, own, ns, cluster)) each(ns);
-  }
-}
-
-/// matchLabelKeys: for each key that `owner` has, `other` has the same value.
-bool agree(const std::vector<std::string>& keys, const api::StringMap& owner, const api::StringMap& other) {
-  return std::ranges::all_of(keys, [&](const std::string& key) {
-    const std::string* wanted = owner.find(key);
-    const std::string* found = other.find(key);
-    return wanted == nullptr || (found != nullptr && *found == *wanted);
-  });
-}
-
-bool disagree(const std::vector<std::string>& keys, const api::StringMap& owner, const api::StringMap& other) {
-  return std::ranges::all_of(keys, [&](const std::string& key) {
-    const std::string* unwanted = owner.find(key);
-    const std::string* found = other.find(key);
-    return unwanted == nullptr || found == nullptr || *found != *unwanted;
-  });
-}
-
-bool covers_labels(const PodAffinityTerm& term, const api::StringMap& own, const api::StringMap& other) {
-  return term.label_selector && term.label_selector->matches(other) && agree(term.match_label_keys, own, other) &&
-         disagree(term.mismatch_label_keys, own, other);
-}
-
 std::uint32_t domain_of(const Topology& topology, NodeIndex node) {
   return node == kNoNode ? Topology::kNone : topology.domain_of[node];
 }
 
-bool counts(const api::TopologySpreadConstraint& constraint, const api::StringMap& owner, const api::StringMap& other) {
-  return constraint.label_selector && constraint.label_selector->matches(other) &&
-         agree(constraint.match_label_keys, owner, other);
+/// Says so without a look at the nodes.
+bool counts_every_node(const api::TopologySpreadConstraint& constraint, const api::Pod& pod) {
+  const bool may_be_anywhere = pod.node_selector.empty() && !(pod.affinity && pod.affinity->required_node_terms);
+  return (may_be_anywhere || !constraint.honor_node_affinity) && !constraint.honor_node_taints;
 }
 
 }  // namespace
 
 void for_each_covered(const PodAffinityTerm& term, PodIndex owner, const Overlay& overlay,
                       const std::function<void(PodIndex)>& each) {
-  if (!term.label_selector) return;
-  const ClusterSnapshot& cluster = overlay.base();
-  const api::StringMap& own_labels = cluster.pod(owner).meta.labels;
-  for_each_namespace(term, cluster.namespace_of(owner), cluster, [&](NamespaceIndex ns) {
-    overlay.labels_in(ns).for_each_group(*term.label_selector, [&](const ClusterSnapshot::LabelGroup& group) {
-      if (!agree(term.match_label_keys, own_labels, *group.labels)) return;
-      if (!disagree(term.mismatch_label_keys, own_labels, *group.labels)) return;
-      for (const PodIndex pod : group.pods) {
-        if (pod != owner && cluster.is_active(pod)) each(pod);
-      }
-    });
-  });
+  for (const PodIndex pod : overlay.label_memory().covered_by(term, owner)) {
+    if (pod != owner) each(pod);
+  }
 }
 
 bool is_counted_node(const api::TopologySpreadConstraint& constraint, const api::Pod& pod, const api::Node& node) {
@@ -86,11 +34,6 @@ bool is_counted_node(const api::TopologySpreadConstraint& constraint, const api:
   return !constraint.honor_node_taints ||
          first_untolerated(pod.tolerations, node.taints,
                            {api::TaintEffect::kNoSchedule, api::TaintEffect::kNoExecute}) == nullptr;
-}
-
-bool covers(const PodAffinityTerm& term, PodIndex owner, PodIndex other, const ClusterSnapshot& cluster) {
-  return covers_labels(term, cluster.pod(owner).meta.labels, cluster.pod(other).meta.labels) &&
-         covers_namespace(term, cluster.namespace_of(owner), cluster.namespace_of(other), cluster);
 }
 
 FitQuery::ClosedDomains& FitQuery::closed_for(std::string_view key, bool own) {
@@ -114,7 +57,7 @@ void FitQuery::find_own_anti_affinity() {
 }
 
 void FitQuery::find_anti_affinity_of_others() {
-  for (const auto& [owners, term] : cluster_->adversaries_of(pod_)) {
+  for (const auto& [owners, term] : cluster_->label_memory().adversaries_of(pod_)) {
     ClosedDomains& domains = closed_for(term->topology_key, false);
     for (const PodIndex owner : *owners) {
       const std::uint32_t domain = owner == pod_ || !base().is_active(owner)
@@ -184,21 +127,14 @@ FitQuery::SpreadCount FitQuery::count(const api::TopologySpreadConstraint& const
                                       const PatchyTopologies& patchy) const {
   const Topology& topology = cluster_->topology(constraint.topology_key);
   const std::size_t domains = topology.domain_names.size();
-  const api::StringMap& own_labels = pod().meta.labels;
   SpreadCount count{&constraint, &topology, std::vector<std::int64_t>(domains, 0)};
-  count.self = counts(constraint, own_labels, own_labels) ? 1 : 0;
-  const auto count_pod = [&](PodIndex other) {
-    if (other == pod_ || !base().is_active(other) || base().pod(other).meta.is_terminating()) return;
+  count.self = counts_itself(constraint, pod()) ? 1 : 0;
+  const bool counts_all = counts_every_node(constraint, pod());
+  for (const PodIndex other : cluster_->label_memory().counted_by(constraint, pod_)) {
     const NodeIndex node = cluster_->node_of(other);
     const std::uint32_t domain = domain_of(topology, node);
-    if (domain == Topology::kNone || !has_all(patchy, node)) return;
-    if (is_counted_node(constraint, pod(), base().node(node))) ++count.pods[domain];
-  };
-  if (asks_for_pods(constraint, pod())) {
-    const NamespaceLabels& labels = cluster_->labels_in(base().namespace_of(pod_));
-    labels.for_each_group(*constraint.label_selector, [&](const ClusterSnapshot::LabelGroup& group) {
-      if (agree(constraint.match_label_keys, own_labels, *group.labels)) std::ranges::for_each(group.pods, count_pod);
-    });
+    if (other == pod_ || domain == Topology::kNone || !has_all(patchy, node)) continue;
+    if (counts_all || is_counted_node(constraint, pod(), base().node(node))) ++count.pods[domain];
   }
 
   std::vector<bool> eligible(domains, false);

@@ -4,27 +4,31 @@
 
 namespace scheduling {
 
-std::span<const Predicate> predicates_of(FitLevel level) {
-  switch (level) {
-    case FitLevel::kBasic: return kBasicPredicates;
-    case FitLevel::kScheduler: return kSchedulerPredicates;
+FitQuery::FitQuery(const Overlay& cluster, PodIndex pod, FitLevel level) : cluster_(&cluster), pod_(pod) {
+  if (level == FitLevel::kScheduler) {  // the rules of the other level look at one node at a time
+    find_own_anti_affinity();
+    find_anti_affinity_of_others();
+    find_affinity();
+    find_volumes();
+    count_spread();
   }
-  std::abort();
+  choose_rules(level);
 }
 
-FitQuery::FitQuery(const Overlay& cluster, PodIndex pod, FitLevel level)
-    : cluster_(&cluster), pod_(pod), level_(level) {
-  if (level == FitLevel::kBasic) return;  // its rules look at one node at a time
-  find_own_anti_affinity();
-  find_anti_affinity_of_others();
-  find_affinity();
-  find_volumes();
-  count_spread();
+void FitQuery::choose_rules(FitLevel level) {
+  static_assert(kBasicPredicates.size() <= kMostRules && kSchedulerRules.size() <= kMostRules);
+  if (level == FitLevel::kBasic) {
+    for (const Predicate refuse : kBasicPredicates) rules_[rule_count_++] = refuse;
+    return;
+  }
+  for (const auto& [refuse, concerns] : kSchedulerRules) {
+    if (concerns == nullptr || concerns(*this)) rules_[rule_count_++] = refuse;
+  }
 }
 
 std::optional<Refusal> FitQuery::refusal(NodeIndex node) const {
-  for (const Predicate predicate : predicates_of(level_)) {
-    if (auto refusal = predicate(*this, node)) return refusal;
+  for (std::size_t i = 0; i < rule_count_; ++i) {
+    if (auto refusal = rules_[i](*this, node)) return refusal;
   }
   return std::nullopt;
 }
@@ -35,11 +39,11 @@ std::optional<Refusal> first_refusal(const Overlay& cluster, PodIndex pod, NodeI
 
 std::optional<std::size_t> find_other_node(const Overlay& cluster, PodIndex pod, std::span<const NodeIndex> nodes,
                                            FitLevel level, std::size_t first) {
-  const FitQuery query(cluster, pod, level);
+  const auto query = cluster.fit_query(pod, level);
   const NodeIndex here = cluster.node_of(pod);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::size_t at = (first + i) % nodes.size();
-    if (nodes[at] != here && query.fits(nodes[at])) return at;
+    if (nodes[at] != here && query->fits(nodes[at])) return at;
   }
   return std::nullopt;
 }

@@ -38,6 +38,9 @@ const api::Taint* first_untolerated(const std::vector<api::Toleration>& tolerati
 /// True if `term`, carried by the pod `owner`, speaks about the pod `other`: namespaces and labels, not topology.
 bool covers(const api::PodAffinityTerm& term, PodIndex owner, PodIndex other, const ClusterSnapshot& cluster);
 
+/// The constraint of `owner` counts pods with its labels.
+bool counts_itself(const api::TopologySpreadConstraint& constraint, const api::Pod& owner);
+
 /// Calls `each` with the active pods, `owner` left out, that its term speaks about.
 void for_each_covered(const api::PodAffinityTerm& term, PodIndex owner, const Overlay& cluster,
                       const std::function<void(PodIndex)>& each);
@@ -54,9 +57,12 @@ using PatchyTopologies = std::vector<const Topology*>;
 PatchyTopologies patchy_topologies(const api::Pod& pod, bool schedule_anyway, const Overlay& cluster);
 bool has_all(const PatchyTopologies& topologies, NodeIndex node);
 
+class FitQuery;
+using Predicate = std::optional<Refusal> (*)(const FitQuery& query, NodeIndex node);
+
 /// One pod's question "where could I run?". Works out once what all nodes share, then answers node by node.
-/// Sees the overlay as it was when the question was made: ask anew after a move. The pod itself never stands in its
-/// own way at kScheduler; at kBasic only where upstream says so.
+/// Sees the overlay as it was when the question was made: ask anew after a move (Overlay::fit_query does). The pod
+/// itself never stands in its own way at kScheduler; at kBasic only where upstream says so.
 class FitQuery {
  public:
   FitQuery(const Overlay& cluster, PodIndex pod, FitLevel level);
@@ -119,17 +125,20 @@ class FitQuery {
   ClosedDomains& closed_for(std::string_view key, bool own);
   SpreadCount count(const api::TopologySpreadConstraint& constraint, const PatchyTopologies& patchy) const;
 
+  void choose_rules(FitLevel level);
+
+  static constexpr std::size_t kMostRules = 13;
+
   const Overlay* cluster_;
   PodIndex pod_;
-  FitLevel level_;
+  std::array<Predicate, kMostRules> rules_{};  ///< those that concern the pod, in their order
+  std::size_t rule_count_ = 0;
   std::vector<WaitingClaim> waiting_;
   std::vector<Attachment> attachments_;
   std::vector<ClosedDomains> closed_;
   std::vector<WantedDomains> wanted_;
   std::vector<SpreadCount> spread_;
 };
-
-using Predicate = std::optional<Refusal> (*)(const FitQuery& query, NodeIndex node);
 
 // The rules. Pure; nullopt = no objection.
 std::optional<Refusal> refuse_cordoned(const FitQuery& query, NodeIndex node);
@@ -158,24 +167,38 @@ inline constexpr std::array<Predicate, 5> kBasicPredicates = {
     refuse_shortage,    // requests against what is free; skipped on the pod's own node
 };
 
-inline constexpr std::array<Predicate, 13> kSchedulerPredicates = {
-    // cheap and telling ones first
-    refuse_cordoned_unless_tolerated,  // spec.unschedulable, unless the pod tolerates its taint
-    refuse_unready,                    // Ready is not True
-    refuse_node_terms,                 // nodeSelector and required node affinity
-    refuse_taints,                     // NoSchedule and NoExecute
-    refuse_shortage_strictly,          // requests, sidecars, overhead, extended resources, number of pods
-    refuse_host_ports,                 // same port and protocol on an overlapping address
-    refuse_volumes,                    // zone or node of the bound volumes
-    refuse_unbound_claims,             // where the volumes of the others could be made
-    refuse_devices,                    // node of the allocated devices (ResourceClaims)
-    refuse_attachments,                // how many volumes a CSI driver attaches to a node
-    refuse_closed_domain,              // anti-affinity, the pod's own and that of others
-    refuse_unwanted_domain,            // required affinity
-    refuse_skew,                       // topology spread, DoNotSchedule
+/// A rule, and which pods it may object to at all: most ask for something special.
+struct SchedulerRule {
+  Predicate refuse;
+  bool (*concerns)(const FitQuery& query) = nullptr;  ///< nullptr: every pod
 };
 
-std::span<const Predicate> predicates_of(FitLevel level);
+bool has_node_terms(const FitQuery& query);
+bool has_host_ports(const FitQuery& query);
+bool has_devices(const FitQuery& query);
+inline bool has_volumes(const FitQuery& query) { return !query.pod().volumes.empty(); }
+inline bool has_waiting_claims(const FitQuery& query) { return !query.waiting_claims().empty(); }
+inline bool has_attachments(const FitQuery& query) { return !query.attachments().empty(); }
+inline bool has_closed_domains(const FitQuery& query) { return !query.closed_domains().empty(); }
+inline bool has_wanted_domains(const FitQuery& query) { return !query.wanted_domains().empty(); }
+inline bool has_spread(const FitQuery& query) { return !query.spread_counts().empty(); }
+
+inline constexpr std::array<SchedulerRule, 13> kSchedulerRules = {{
+    // cheap and telling ones first
+    {refuse_cordoned_unless_tolerated},            // spec.unschedulable, unless the pod tolerates its taint
+    {refuse_unready},                              // Ready is not True
+    {refuse_node_terms, has_node_terms},           // nodeSelector and required node affinity
+    {refuse_taints},                               // NoSchedule and NoExecute
+    {refuse_shortage_strictly},                    // requests, sidecars, overhead, extended resources, number of pods
+    {refuse_host_ports, has_host_ports},           // same port and protocol on an overlapping address
+    {refuse_volumes, has_volumes},                 // zone or node of the bound volumes
+    {refuse_unbound_claims, has_waiting_claims},   // where the volumes of the others could be made
+    {refuse_devices, has_devices},                 // node of the allocated devices (ResourceClaims)
+    {refuse_attachments, has_attachments},         // how many volumes a CSI driver attaches to a node
+    {refuse_closed_domain, has_closed_domains},    // anti-affinity, the pod's own and that of others
+    {refuse_unwanted_domain, has_wanted_domains},  // required affinity
+    {refuse_skew, has_spread},                     // topology spread, DoNotSchedule
+}};
 
 /// One pod, one node.
 std::optional<Refusal> first_refusal(const Overlay& cluster, PodIndex pod, NodeIndex node, FitLevel level);

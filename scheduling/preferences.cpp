@@ -157,14 +157,10 @@ void Preferences::find_spread() {
   for (const api::TopologySpreadConstraint& constraint : pod.topology_spread) {
     if (!constraint.schedule_anyway) continue;
     std::vector<NodeIndex> places;
-    if (asks_for_pods(constraint, pod)) {
-      const api::PodAffinityTerm kind{constraint.label_selector,   {}, {}, constraint.topology_key,
-                                      constraint.match_label_keys, {}};
-      for_each_covered(kind, query_.index(), query_.cluster(), [&](PodIndex other) {
-        const NodeIndex node = query_.cluster().node_of(other);
-        if (node == kNoNode || !query_.base().is_staying(other)) return;
-        if (has_all(patchy, node) && is_counted_node(constraint, pod, query_.base().node(node))) places.push_back(node);
-      });
+    for (const PodIndex other : query_.cluster().label_memory().counted_by(constraint, query_.index())) {
+      const NodeIndex node = query_.cluster().node_of(other);
+      if (other == query_.index() || node == kNoNode || !has_all(patchy, node)) continue;
+      if (is_counted_node(constraint, pod, query_.base().node(node))) places.push_back(node);
     }
     spread_over(constraint.topology_key, constraint.max_skew, places);
   }

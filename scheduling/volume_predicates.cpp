@@ -146,7 +146,6 @@ std::optional<Refusal> refuse_unbound_claims(const FitQuery& query, NodeIndex no
 }
 
 std::optional<Refusal> refuse_attachments(const FitQuery& query, NodeIndex node) {
-  if (query.attachments().empty()) return std::nullopt;
   const api::CsiNode* limits = query.base().find_csi_node(query.base().node(node).meta.name);
   if (limits == nullptr) return std::nullopt;
   for (const api::CsiNode::Driver& driver : limits->drivers) {
@@ -158,6 +157,10 @@ std::optional<Refusal> refuse_attachments(const FitQuery& query, NodeIndex node)
                    driver.name, count, *driver.most_volumes};
   }
   return std::nullopt;
+}
+
+bool has_devices(const FitQuery& query) {
+  return query.pod().makes_resource_claims || !query.pod().resource_claims.empty();
 }
 
 /// Which devices are free is their driver's knowledge, so only what is allocated already can be judged.

@@ -123,8 +123,9 @@ std::optional<std::int64_t> age_in_seconds(const api::Pod& pod, base::TimePoint 
 }
 
 bool has_owner_of_kind(const api::Pod& pod, const std::vector<std::string>& kinds) {
-  return std::ranges::any_of(pod.meta.owner_references,
-                             [&](const api::OwnerReference& owner) { return lists(kinds, owner.kind); });
+  return !kinds.empty() && std::ranges::any_of(pod.meta.owner_references, [&](const api::OwnerReference& owner) {
+    return lists(kinds, owner.kind);
+  });
 }
 
 std::int64_t count_restarts(const RestartCriterion& restarts, const Subject& subject) {
@@ -136,17 +137,13 @@ std::int64_t count_restarts(const RestartCriterion& restarts, const Subject& sub
   return count;
 }
 
-Criterion in_scope(PodScope scope) {
-  return without_words([scope = std::move(scope)](const Subject& subject) { return scope.includes(subject.pod); });
-}
-
 Criterion older_than(std::int64_t seconds) {
   return {[=](const Subject& subject) {
             const auto age = age_in_seconds(subject.pod, subject.now);
             return age && *age > seconds;
           },
           [limit = duration_text(seconds)](const Subject& subject) {
-            return fmt::format("age {} is above {}", duration_text(*age_in_seconds(subject.pod, subject.now)), limit);
+            return "age " + duration_text(*age_in_seconds(subject.pod, subject.now)) + " is above " + limit;
           }};
 }
 
@@ -156,7 +153,7 @@ Criterion at_least_old(std::int64_t seconds) {
             return age && *age >= seconds;
           },
           [](const Subject& subject) {
-            return fmt::format("age {}", duration_text(age_in_seconds(subject.pod, subject.now).value_or(0)));
+            return "age " + duration_text(age_in_seconds(subject.pod, subject.now).value_or(0));
           }};
 }
 

@@ -74,7 +74,6 @@ struct RestartCriterion {
 };
 
 // --- the criteria. Lists that are empty are the caller's to leave out.
-Criterion in_scope(PodScope scope);
 Criterion older_than(std::int64_t seconds);    ///< whole seconds of age above this
 Criterion at_least_old(std::int64_t seconds);  ///< whole seconds of age, this or more
 Criterion in_phase(std::vector<api::PodPhase> phases);

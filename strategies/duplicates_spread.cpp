@@ -12,6 +12,7 @@
 #include "strategies/criteria.hpp"
 #include "strategies/eviction_order.hpp"
 #include "strategies/listing.hpp"
+#include "strategies/trial.hpp"
 
 namespace strategies {
 namespace {
@@ -42,8 +43,10 @@ bool same_images(const api::Pod& a, const api::Pod& b) {
 /// Sorts the pods by kin, in the order in which the kins are met.
 class KinFinder {
  public:
-  KinFinder(const Context& context, const RemoveDuplicates::Args& args) : base_(context.cluster.base()), args_(args) {
+  KinFinder(const Context& context, const RemoveDuplicates::Args& args)
+      : base_(context.cluster.base()), args_(args), in_scope_(pods_in(args.scope, context)) {
     taken_.reserve(base_.pod_count());
+    last_of_owner_.resize(base_.owner_count(), kNone);
     for (const NodeIndex node : context.nodes) {
       context.cluster.for_each_on(node, [&](PodIndex pod) { take({pod, node}); });
     }
@@ -63,37 +66,39 @@ class KinFinder {
   struct Entry {
     PodIndex first;  ///< whose owner and images it is
     std::uint32_t count = 0;
-    std::uint32_t next = kNone;  ///< another kin with the same hash
+    std::uint32_t next = kNone;  ///< another kin of the same owner
   };
   static constexpr std::uint32_t kNone = 0xffffffff;
 
   void take(Placed placed) {
+    if (!base_.is_staying(placed.pod) || !in_scope_(placed.pod)) return;
     const api::Pod& object = base_.pod(placed.pod);
-    if (!base_.is_active(placed.pod) || object.meta.is_terminating() || object.meta.owner_references.empty()) return;
-    if (has_owner_of_kind(object, args_.exclude_owner_kinds) || !args_.scope.includes(object)) return;
+    if (object.meta.owner_references.empty() || has_owner_of_kind(object, args_.exclude_owner_kinds)) return;
     const std::uint32_t kin = kin_of(placed.pod, object);
     ++kins_[kin].count;
     taken_.emplace_back(kin, placed);
   }
 
   std::uint32_t kin_of(PodIndex pod, const api::Pod& object) {
-    const api::OwnerReference& owner = main_owner(object);
-    const std::size_t hash = std::hash<std::string_view>{}(owner.uid.empty() ? owner.name : owner.uid) ^
-                             (std::hash<std::string_view>{}(object.meta.ns) * 31);
-    const auto added = static_cast<std::uint32_t>(kins_.size());
-    const auto [at, is_new] = by_hash_.try_emplace(hash, added);
-    for (std::uint32_t index = is_new ? kNone : at->second; index != kNone; index = kins_[index].next) {
-      if (is_kin(object, owner, base_.pod(kins_[index].first))) return index;
+    std::uint32_t& last = last_of_owner_.at(owner_number(pod, object));
+    for (std::uint32_t index = last; index != kNone; index = kins_[index].next) {
+      const api::Pod& other = base_.pod(kins_[index].first);
+      if (object.meta.ns == other.meta.ns && same_images(object, other)) return index;
     }
-    kins_.push_back({pod, 0, is_new ? kNone : at->second});
-    at->second = added;
-    return added;
+    kins_.push_back({pod, 0, last});
+    return last = static_cast<std::uint32_t>(kins_.size() - 1);
   }
 
-  static bool is_kin(const api::Pod& pod, const api::OwnerReference& owner, const api::Pod& other) {
-    const api::OwnerReference& theirs = main_owner(other);
-    return pod.meta.ns == other.meta.ns && owner.uid == theirs.uid && owner.kind == theirs.kind &&
-           owner.name == theirs.name && owner.api_version == theirs.api_version && same_images(pod, other);
+  /// By uid. Owners without one are told apart by kind and name, and numbered after all others.
+  std::size_t owner_number(PodIndex pod, const api::Pod& object) {
+    const api::OwnerReference& owner = main_owner(object);
+    if (!owner.uid.empty()) {
+      return &owner == &object.meta.owner_references.front() ? *base_.owner_of(pod) : *base_.find_owner(owner.uid);
+    }
+    const auto added = last_of_owner_.size();
+    const auto [at, is_new] = nameless_.try_emplace(owner.api_version + "/" + owner.kind + "/" + owner.name, added);
+    if (is_new) last_of_owner_.push_back(kNone);
+    return at->second;
   }
 
   /// Counting sort: inside a kin the order of the nodes stays.
@@ -106,9 +111,11 @@ class KinFinder {
 
   const ClusterSnapshot& base_;
   const RemoveDuplicates::Args& args_;
+  scheduling::LabelQuestion in_scope_;
   std::vector<Entry> kins_;
-  std::unordered_map<std::size_t, std::uint32_t> by_hash_;
-  std::vector<std::pair<std::uint32_t, Placed>> taken_;  ///< with the number of its kin
+  std::vector<std::uint32_t> last_of_owner_;               ///< the kin found last, by owner
+  std::unordered_map<std::string, std::size_t> nameless_;  ///< owners without uid
+  std::vector<std::pair<std::uint32_t, Placed>> taken_;    ///< with the number of its kin
   std::vector<Placed> pods_;
 };
 
@@ -145,7 +152,7 @@ class DuplicateSpreader {
   DuplicateSpreader(const Context& context, NominationSink& sink)
       : context_(context),
         sink_(sink),
-        trial_(context.cluster),
+        trial_(context),
         targets_(context),
         is_target_(context.cluster.base().node_count(), false) {
     for (const NodeIndex node : context.nodes) is_target_[node] = true;
@@ -205,19 +212,17 @@ class DuplicateSpreader {
       if (verdict == Verdict::kNodeLimit) return true;
       if (verdict != Verdict::kAccepted) continue;
       --held_[node];
-      const NodeIndex to = landing_of(context_, pod).value_or(*target);
-      ++held_[to];
-      trial_.move(pod, to);
+      ++held_[trial_.land(pod, *target)];
     }
     return true;
   }
 
   /// Begins where the last one was found, so that no node is asked again and again.
   std::optional<NodeIndex> find_target(PodIndex pod, const Goal& goal) {
-    const scheduling::FitQuery query(trial_, pod, context_.evictability.fit_level());
+    const auto query = trial_.cluster().fit_query(pod, context_.evictability.fit_level());
     for (std::size_t i = 0; i < context_.nodes.size(); ++i) {
       const std::size_t at = (hint_ + i) % context_.nodes.size();
-      if (!goal(context_.nodes[at]) || !query.fits(context_.nodes[at])) continue;
+      if (!goal(context_.nodes[at]) || !query->fits(context_.nodes[at])) continue;
       hint_ = at + 1;
       return context_.nodes[at];
     }
@@ -226,7 +231,7 @@ class DuplicateSpreader {
 
   const Context& context_;
   NominationSink& sink_;
-  scheduling::Overlay trial_;  ///< the cluster with what was accepted, for sinks that do not foresee landings
+  Trial trial_;
   TargetNodes targets_;
   std::vector<bool> is_target_;
   std::unordered_map<NodeIndex, std::size_t> held_;  ///< pods of the kin on each node

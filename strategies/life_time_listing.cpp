@@ -1,8 +1,7 @@
 #include "strategies/life_time_listing.hpp"
 
 #include <algorithm>
-
-#include "strategies/listing.hpp"
+#include <utility>
 
 namespace strategies {
 
@@ -10,15 +9,27 @@ Subject subject_of(const Context& context, PodIndex pod) {
   return {context.cluster.base().pod(pod), context.now, context.restarts};
 }
 
-std::vector<PodIndex> pods_that_meet(const Context& context, NominationSink& sink, NodeIndex node,
-                                     const Criteria& criteria, const Objection& objection) {
+LifeTimeListing::LifeTimeListing(const Context& context, NominationSink& sink, const PodScope& scope,
+                                 const Criteria& criteria, Objection objection)
+    : context_(context),
+      sink_(sink),
+      in_scope_(pods_in(scope, context)),
+      criteria_(criteria),
+      objection_(std::move(objection)) {}
+
+/// Asks what is cheapest first.
+bool LifeTimeListing::is_wanted(PodIndex pod) {
+  return !context_.cluster.is_moved(pod) && in_scope_(pod) && criteria_.hold_for(subject_of(context_, pod));
+}
+
+std::vector<PodIndex> LifeTimeListing::pods_on(NodeIndex node) {
   std::vector<PodIndex> pods;
-  context.cluster.for_each_on(node, [&](PodIndex pod) {
-    if (context.cluster.is_moved(pod) || !criteria.hold_for(subject_of(context, pod))) return;
-    auto refusal = objection ? objection(pod) : std::nullopt;
-    if (!refusal) refusal = context.evictability.refusal(pod);
+  context_.cluster.for_each_on(node, [&](PodIndex pod) {
+    if (!is_wanted(pod)) return;
+    auto refusal = objection_(pod);
+    if (!refusal) refusal = context_.evictability.refusal(pod);
     if (refusal) {
-      sink.refused(pod, *refusal);
+      sink_.refused(pod, *refusal);
     } else {
       pods.push_back(pod);
     }
@@ -26,26 +37,27 @@ std::vector<PodIndex> pods_that_meet(const Context& context, NominationSink& sin
   return pods;
 }
 
-void offer_oldest_first(const Context& context, NominationSink& sink, const Criteria& criteria,
-                        const Objection& objection) {
-  std::vector<PodIndex> pods;
-  for (const NodeIndex node : context.nodes) {
-    const auto some = pods_that_meet(context, sink, node, criteria, objection);
-    pods.insert(pods.end(), some.begin(), some.end());
+bool LifeTimeListing::goes_nowhere(PodIndex pod) {
+  const auto refusal = context_.evictability.refusal_before_eviction(pod, context_.cluster);
+  if (refusal) sink_.refused(pod, *refusal);
+  return refusal.has_value();
+}
+
+void LifeTimeListing::offer_oldest_first() {
+  using Aged = std::pair<base::TimePoint, PodIndex>;
+  std::vector<Aged> pods;
+  for (const NodeIndex node : context_.nodes) {
+    for (const PodIndex pod : pods_on(node)) {
+      pods.emplace_back(context_.cluster.base().pod(pod).meta.creation_timestamp, pod);
+    }
   }
-  const auto goes_nowhere = [&](PodIndex pod) {
-    const auto refusal = context.evictability.refusal_before_eviction(pod, context.cluster);
-    if (refusal) sink.refused(pod, *refusal);
-    return refusal.has_value();
-  };
   // Upstream asks all of them before the first one leaves.
-  if (context.is_upstream()) std::erase_if(pods, goes_nowhere);
+  if (context_.is_upstream()) std::erase_if(pods, [&](const Aged& each) { return goes_nowhere(each.second); });
   // Ties stay in the order of the nodes, then by name.
-  const auto created = [&](PodIndex pod) { return context.cluster.base().pod(pod).meta.creation_timestamp; };
-  std::ranges::stable_sort(pods, {}, created);
-  for (const PodIndex pod : pods) {
-    if (!context.is_upstream() && goes_nowhere(pod)) continue;
-    if (sink.offer(pod, criteria.words_for(subject_of(context, pod))) == Verdict::kTotalLimit) return;
+  std::ranges::stable_sort(pods, {}, &Aged::first);
+  for (const auto& [created, pod] : pods) {
+    if (!context_.is_upstream() && goes_nowhere(pod)) continue;
+    if (sink_.offer(pod, criteria_.words_for(subject_of(context_, pod))) == Verdict::kTotalLimit) return;
   }
 }
 

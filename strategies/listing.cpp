@@ -13,6 +13,10 @@ std::vector<PodIndex> pods_on(const Context& context, NodeIndex node, PodStates 
   return pods;
 }
 
+scheduling::LabelQuestion pods_in(const PodScope& scope, const Context& context) {
+  return {context.cluster.base(), [&scope](const api::Pod& pod) { return scope.includes(pod); }};
+}
+
 bool may_leave(const Context& context, NominationSink& sink, PodIndex pod) {
   auto refusal = context.evictability.refusal(pod);
   if (!refusal) refusal = context.evictability.refusal_before_eviction(pod, context.cluster);

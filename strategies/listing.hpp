@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "scheduling/label_question.hpp"
+#include "strategies/common_args.hpp"
 #include "strategies/strategy.hpp"
 
 namespace strategies {
@@ -14,6 +16,9 @@ namespace strategies {
 /// Which of a node's pods a strategy looks at. Pods that move already are never among them.
 enum class PodStates { kActive, kAll };
 std::vector<PodIndex> pods_on(const Context& context, NodeIndex node, PodStates states);
+
+/// Which pods of the cluster the scope includes. Keeps references to both.
+scheduling::LabelQuestion pods_in(const PodScope& scope, const Context& context);
 
 /// True if both evictability filters let the pod go. Otherwise the refusal is reported.
 bool may_leave(const Context& context, NominationSink& sink, PodIndex pod);

@@ -70,7 +70,6 @@ PodCriteria::Args PodCriteria::Args::read(api::StrictObject& args) {
 
 Criteria PodCriteria::Args::criteria() const {
   Criteria all;
-  all.add(in_scope(scope));
   if (!owner_kinds.include.empty() || !owner_kinds.exclude.empty()) all.add(owned_by(owner_kinds));
   if (min_age_seconds) all.add(at_least_old(*min_age_seconds));
   if (!phases.empty()) all.add(in_phase(phases));
@@ -83,7 +82,8 @@ Criteria PodCriteria::Args::criteria() const {
 
 base::Status PodCriteria::nominate(const Context& context, NominationSink& sink) const {
   const TerminalPodRules terminal(args_.terminal_pods, context);
-  offer_oldest_first(context, sink, criteria_, [&](PodIndex pod) { return terminal.refusal(pod); });
+  const auto objection = [&](PodIndex pod) { return terminal.refusal(pod); };
+  LifeTimeListing(context, sink, args_.scope, criteria_, objection).offer_oldest_first();
   return base::Done{};
 }
 

@@ -62,7 +62,6 @@ PodLifeTime::Args PodLifeTime::Args::read(api::StrictObject& args) {
 
 Criteria PodLifeTime::Args::criteria() const {
   Criteria all;
-  all.add(in_scope(scope));
   if (max_seconds) all.add(older_than(*max_seconds));
   if (!states.empty()) all.add(in_state(states, {init_containers, ephemeral_containers}));
   if (!owner_kinds.include.empty() || !owner_kinds.exclude.empty()) all.add(owned_by(owner_kinds));
@@ -73,7 +72,8 @@ Criteria PodLifeTime::Args::criteria() const {
 
 base::Status PodLifeTime::nominate(const Context& context, NominationSink& sink) const {
   const TerminalPodRules terminal(args_.terminal_pods, context);
-  offer_oldest_first(context, sink, criteria_, [&](PodIndex pod) { return terminal.refusal(pod); });
+  const auto objection = [&](PodIndex pod) { return terminal.refusal(pod); };
+  LifeTimeListing(context, sink, args_.scope, criteria_, objection).offer_oldest_first();
   return base::Done{};
 }
 

@@ -38,7 +38,7 @@ RemoveFailedPods::Args RemoveFailedPods::Args::read(api::StrictObject& args) {
 Criteria RemoveFailedPods::Args::criteria(bool as_upstream) const {
   const ContainerScope containers{init_containers, false};
   Criteria all;
-  all.add(in_phase({api::PodPhase::kFailed})).add(in_scope(scope));
+  all.add(in_phase({api::PodPhase::kFailed}));
   all.add(as_upstream ? at_least_old_upstream(min_seconds) : at_least_old(min_seconds));
   if (!exclude_owner_kinds.empty()) all.add(owned_by({{}, exclude_owner_kinds}));
   if (!reasons.empty()) all.add(for_reason(reasons, containers));
@@ -50,14 +50,16 @@ base::Status RemoveFailedPods::nominate(const Context& context, NominationSink& 
   const Criteria criteria = args_.criteria(context.is_upstream());
   if (!context.is_upstream()) {
     const TerminalPodRules terminal(args_.terminal_pods, context);
-    offer_oldest_first(context, sink, criteria, [&](PodIndex pod) { return terminal.refusal(pod); });
+    const auto objection = [&](PodIndex pod) { return terminal.refusal(pod); };
+    LifeTimeListing(context, sink, args_.scope, criteria, objection).offer_oldest_first();
     return base::Done{};
   }
+  LifeTimeListing listing(context, sink, args_.scope, criteria, [&](PodIndex pod) {
+    const auto refusal = context.evictability.refusal(pod);
+    return refusal ? refusal : context.evictability.refusal_before_eviction(pod, context.cluster);
+  });
   for (const NodeIndex node : context.nodes) {
-    const auto pods = pods_that_meet(context, sink, node, criteria, [&](PodIndex pod) {
-      const auto refusal = context.evictability.refusal(pod);
-      return refusal ? refusal : context.evictability.refusal_before_eviction(pod, context.cluster);
-    });
+    const auto pods = listing.pods_on(node);
     if (!offer_all(sink, pods, [&](PodIndex pod) { return criteria.words_for(subject_of(context, pod)); })) break;
   }
   return base::Done{};

@@ -37,7 +37,6 @@ Criteria RemovePodsHavingTooManyRestarts::Args::criteria() const {
   Criteria all;
   all.add(restarted(restarts));
   if (!states.empty()) all.add(in_phase_or_waiting(states, restarts.containers));
-  all.add(in_scope(scope));
   return all;
 }
 
@@ -45,12 +44,13 @@ base::Status RemovePodsHavingTooManyRestarts::nominate(const Context& context, N
   const TerminalPods left_alone;
   const TerminalPodRules terminal(left_alone, context);
   const auto restarts = [&](PodIndex pod) { return count_restarts(args_.restarts, subject_of(context, pod)); };
+  LifeTimeListing listing(context, sink, args_.scope, criteria_, [&](PodIndex pod) {
+    auto refusal = terminal.refusal(pod);
+    if (!refusal) refusal = context.evictability.refusal(pod);
+    return refusal ? refusal : context.evictability.refusal_before_eviction(pod, context.cluster);
+  });
   for (const NodeIndex node : context.nodes) {
-    auto pods = pods_that_meet(context, sink, node, criteria_, [&](PodIndex pod) {
-      auto refusal = terminal.refusal(pod);
-      if (!refusal) refusal = context.evictability.refusal(pod);
-      return refusal ? refusal : context.evictability.refusal_before_eviction(pod, context.cluster);
-    });
+    auto pods = listing.pods_on(node);
     std::ranges::stable_sort(pods, std::ranges::greater{}, restarts);
     const auto reason = [&](PodIndex pod) { return criteria_.words_for(subject_of(context, pod)); };
     if (!offer_all(sink, pods, reason)) break;

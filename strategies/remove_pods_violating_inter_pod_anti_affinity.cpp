@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "strategies/anti_affinity_conflicts.hpp"
 #include "strategies/eviction_order.hpp"
@@ -17,11 +18,10 @@ using scheduling::ClusterSnapshot;
 class Company {
  public:
   Company(const Context& context, const PodScope& scope)
-      : cluster_(context.cluster.base()), present_(cluster_.pod_count(), false) {
+      : context_(context), cluster_(context.cluster.base()), present_(cluster_.pod_count(), false) {
+    auto in_scope = pods_in(scope, context);
     for (const NodeIndex node : context.nodes) {
-      for (const PodIndex pod : pods_on(context, node, PodStates::kActive)) {
-        present_[pod] = scope.includes(cluster_.pod(pod));
-      }
+      for (const PodIndex pod : pods_on(context, node, PodStates::kActive)) present_[pod] = in_scope(pod);
     }
   }
 
@@ -51,29 +51,37 @@ class Company {
 
  private:
   PodIndex conflict_in(scheduling::NamespaceIndex ns, PodIndex pod, const api::PodAffinityTerm& term) const {
-    for (const ClusterSnapshot::LabelGroup& group : cluster_.label_groups(ns)) {
-      if (!term.label_selector->matches(*group.labels)) continue;
-      for (const PodIndex other : group.pods) {
-        const bool same_name = cluster_.pod(other).meta.name == cluster_.pod(pod).meta.name;
-        if (present_[other] && !same_name && share_topology(pod, other, term.topology_key)) return other;
-      }
-    }
-    return scheduling::kNoPod;
+    const scheduling::Topology& topology = context_.cluster.topology(term.topology_key);
+    const std::string& name = cluster_.pod(pod).meta.name;
+    PodIndex found = scheduling::kNoPod;
+    const auto conflicts = [&](PodIndex other) {
+      return present_[other] && share_domain(topology, pod, other) && cluster_.pod(other).meta.name != name;
+    };
+    context_.cluster.label_memory().labels_in(ns).for_each_group(
+        *term.label_selector, [&](const ClusterSnapshot::LabelGroup& group) {
+          if (found != scheduling::kNoPod) return;
+          const auto at = std::ranges::find_if(group.pods, conflicts);
+          if (at != group.pods.end()) found = *at;
+        });
+    return found;
   }
 
   /// The same node counts even without the label.
-  bool share_topology(PodIndex a, PodIndex b, const std::string& key) const {
+  bool share_domain(const scheduling::Topology& topology, PodIndex a, PodIndex b) const {
     const NodeIndex first = cluster_.node_of(a);
     const NodeIndex second = cluster_.node_of(b);
-    if (first == second) return true;
-    const std::string* value = cluster_.node(first).meta.labels.find(key);
-    const std::string* other = cluster_.node(second).meta.labels.find(key);
-    return value != nullptr && other != nullptr && *value == *other;
+    const std::uint32_t domain = topology.domain_of[first];
+    return first == second || (domain != scheduling::Topology::kNone && domain == topology.domain_of[second]);
   }
 
+  const Context& context_;
   const ClusterSnapshot& cluster_;
   std::vector<bool> present_;
 };
+
+bool has_anti_affinity(const api::Pod& pod) {
+  return pod.affinity && !pod.affinity->required_pod_anti_affinity.empty();
+}
 
 }  // namespace
 
@@ -86,7 +94,10 @@ base::Status RemovePodsViolatingInterPodAntiAffinity::nominate(const Context& co
   Company company(context, args_.scope);
   for (const NodeIndex node : context.nodes) {
     std::vector<PodIndex> pods = pods_on(context, node, PodStates::kActive);
-    std::erase_if(pods, [&](PodIndex pod) { return !company.contains(pod) || !cluster.pod(pod).affinity; });
+    const auto may_conflict = [&](PodIndex pod) {
+      return company.contains(pod) && has_anti_affinity(cluster.pod(pod));
+    };
+    std::erase_if(pods, std::not_fn(may_conflict));
     sort_for_eviction(pods, cluster);
     for (const PodIndex pod : pods) {
       const PodIndex other = company.conflict_of(pod);

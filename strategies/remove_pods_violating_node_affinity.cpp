@@ -23,8 +23,8 @@ bool fits_some_node(const Context& context, PodIndex pod) {
 /// The pod fits a node that is better than its own.
 bool fits_a_better_node(const Context& context, PodIndex pod, const Goal& is_better) {
   if (std::ranges::none_of(context.nodes, is_better)) return false;
-  const scheduling::FitQuery query(context.cluster, pod, context.evictability.fit_level());
-  return std::ranges::any_of(context.nodes, [&](NodeIndex node) { return is_better(node) && query.fits(node); });
+  const auto query = context.cluster.fit_query(pod, context.evictability.fit_level());
+  return std::ranges::any_of(context.nodes, [&](NodeIndex node) { return is_better(node) && query->fits(node); });
 }
 
 Goal matching_nodes(const Context& context, PodIndex pod) {
@@ -76,11 +76,11 @@ RemovePodsViolatingNodeAffinity::Args RemovePodsViolatingNodeAffinity::Args::rea
 
 void RemovePodsViolatingNodeAffinity::nominate_by(const Kind& kind, const Context& context,
                                                   NominationSink& sink) const {
+  auto in_scope = pods_in(args_.scope, context);
   for (const NodeIndex node : context.nodes) {
     std::vector<PodIndex> pods = pods_on(context, node, PodStates::kActive);
     std::erase_if(pods, [&](PodIndex pod) {
-      return !args_.scope.includes(context.cluster.base().pod(pod)) || !kind.violates(context, pod, node) ||
-             !may_leave(context, sink, pod);
+      return !in_scope(pod) || !kind.violates(context, pod, node) || !may_leave(context, sink, pod);
     });
     if (!context.is_upstream()) sort_for_eviction(pods, context.cluster.base());
     const auto reason = [&](PodIndex) { return std::string(kind.reason); };

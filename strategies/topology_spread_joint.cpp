@@ -4,18 +4,19 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
 #include <unordered_map>
 
 #include "scheduling/predicates.hpp"
 #include "strategies/eviction_order.hpp"
 #include "strategies/listing.hpp"
 #include "strategies/spread_state.hpp"
+#include "strategies/trial.hpp"
 
 namespace strategies {
 namespace {
 
 using scheduling::ClusterSnapshot;
-using scheduling::FitQuery;
 using scheduling::kNoNode;
 
 std::vector<NodeIndex> every_node(const ClusterSnapshot& cluster) {
@@ -40,7 +41,7 @@ class JointSpread {
         cluster_(context.cluster.base()),
         sink_(sink),
         args_(args),
-        trial_(context.cluster),
+        trial_(context),
         nodes_(every_node(cluster_)),
         cache_(context.cluster, nodes_),
         looked_at_(cluster_.node_count(), false),
@@ -87,7 +88,7 @@ class JointSpread {
       const auto index = static_cast<std::uint32_t>(scene.states.size());
       SpreadState& state = scene.states.emplace_back(rule, cache_.domains_of(rule));
       std::vector<PodIndex>& members = scene.members.emplace_back();
-      context_.cluster.labels_in(ns).for_each_match(rule.selector, [&](PodIndex pod) {
+      context_.cluster.label_memory().labels_in(ns).for_each_match(rule.selector, [&](PodIndex pod) {
         if (!is_counted(pod)) return;
         state.add(node_of(pod));
         members.push_back(pod);
@@ -148,12 +149,11 @@ class JointSpread {
     stopped_ = verdict == Verdict::kTotalLimit;
     if (verdict == Verdict::kNodeLimit) full_[from] = true;
     if (verdict != Verdict::kAccepted) return false;
-    const NodeIndex to = landing_of(context_, pod).value_or(*target);
+    const NodeIndex to = trial_.land(pod, *target);
     for (const std::uint32_t i : concerned) {
       SpreadState& each = scene.states[i];
       each.move(each.domain_of(from), each.domain_of(to));
     }
-    trial_.move(pod, to);
     return true;
   }
 
@@ -172,11 +172,11 @@ class JointSpread {
 
   /// A node that helps and takes the pod. Begins where the last one was found: mostly it takes the next one too.
   std::optional<NodeIndex> find_target(PodIndex pod, const Goal& helps) {
-    std::optional<FitQuery> query;
+    std::shared_ptr<const scheduling::FitQuery> query;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const NodeIndex node = nodes_[(hint_ + i) % nodes_.size()];
       if (!helps(node)) continue;
-      if (args_.node_fit && !query) query.emplace(trial_, pod, context_.evictability.fit_level());
+      if (args_.node_fit && !query) query = trial_.cluster().fit_query(pod, context_.evictability.fit_level());
       if (args_.node_fit && !query->fits(node)) continue;
       hint_ = (hint_ + i) % nodes_.size();
       return node;
@@ -195,7 +195,7 @@ class JointSpread {
   const ClusterSnapshot& cluster_;
   NominationSink& sink_;
   const RemovePodsViolatingTopologySpreadConstraint::Args& args_;
-  scheduling::Overlay trial_;  ///< the cluster with what was accepted, for sinks that do not foresee landings
+  Trial trial_;
   std::vector<NodeIndex> nodes_;
   SpreadDomainCache cache_;
   SpreadRules rules_;

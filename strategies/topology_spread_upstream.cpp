@@ -105,7 +105,7 @@ class UpstreamSpread {
     for (scheduling::NamespaceIndex ns = 0; ns < cluster_.namespace_count(); ++ns) {
       collect_rules(ns);
       if (rules_.rules().empty()) continue;
-      for (const SpreadRule& rule : rules_.rules()) apply(rule, context_.cluster.labels_in(ns));
+      for (const SpreadRule& rule : rules_.rules()) apply(rule, context_.cluster.label_memory().labels_in(ns));
     }
     offer_victims();
   }

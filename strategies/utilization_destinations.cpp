@@ -1,9 +1,12 @@
 #include "strategies/utilization_destinations.hpp"
 
 #include <algorithm>
+#include <memory>
 
+#include "scheduling/predicates.hpp"
 #include "strategies/eviction_order.hpp"
 #include "strategies/listing.hpp"
+#include "strategies/trial.hpp"
 
 namespace strategies {
 namespace {
@@ -21,9 +24,13 @@ class DestinationLoop {
         resources_(resources),
         thresholds_(thresholds),
         rules_(std::move(rules)),
-        trial_(context.cluster),
+        trial_(context),
         place_of_(context.cluster.base().node_count(), kNoPlace) {
-    for (std::size_t i = 0; i < rules_.destinations.size(); ++i) place_of_[rules_.destinations[i].node] = i;
+    for (std::size_t i = 0; i < rules_.destinations.size(); ++i) {
+      const NodeUsage& node = rules_.destinations[i];
+      place_of_[node.node] = i;
+      for (std::size_t r = 0; r < resources_.size(); ++r) allowed_.push_back(allowance_of(node, r));
+    }
   }
 
   void run() {
@@ -59,9 +66,11 @@ class DestinationLoop {
     return false;
   }
 
-  bool has_room(const NodeUsage& node, const Amounts& wanted) const {
+  bool has_room(std::size_t place, const Amounts& wanted) const {
+    const Amounts& used = rules_.destinations[place].used;
+    const std::int64_t* const allowed = allowed_.data() + place * resources_.size();
     for (std::size_t r = 0; r < resources_.size(); ++r) {
-      if (wanted[r] > 0 && saturating_add(node.used[r], wanted[r]) > allowance_of(node, r)) return false;
+      if (wanted[r] > 0 && saturating_add(used[r], wanted[r]) > allowed[r]) return false;
     }
     return true;
   }
@@ -120,33 +129,30 @@ class DestinationLoop {
       sink_.refused(pod, *refusal);
       return Verdict::kRefused;
     }
-    const Goal goal = [&](NodeIndex to) {
-      return place_of_[to] != kNoPlace && has_room(rules_.destinations[place_of_[to]], freed);
-    };
+    const Goal goal = [&](NodeIndex to) { return place_of_[to] != kNoPlace && has_room(place_of_[to], freed); };
     const Verdict verdict = sink_.offer_towards(pod, rules_.reason(node), goal);
     if (verdict == Verdict::kAccepted) account(node, pod, freed, *place);
     return verdict;
   }
 
   void account(NodeUsage& node, PodIndex pod, const Amounts& freed, std::size_t expected) {
-    const auto landing = landing_of(context_, pod);
-    const std::size_t place = landing && place_of_[*landing] != kNoPlace ? place_of_[*landing] : expected;
+    const NodeIndex to = trial_.land(pod, rules_.destinations[expected].node);
+    const std::size_t place = place_of_[to] != kNoPlace ? place_of_[to] : expected;
     for (std::size_t r = 0; r < resources_.size(); ++r) {
       node.used[r] = saturating_subtract(node.used[r], freed[r]);
       std::int64_t& there = rules_.destinations[place].used[r];
       there = saturating_add(there, freed[r]);
     }
-    trial_.move(pod, landing.value_or(rules_.destinations[expected].node));
   }
 
   /// Begins after the last one, so that the load is dealt out and full nodes are not asked again and again.
   std::optional<std::size_t> find_place(PodIndex pod, const Amounts& wanted) {
-    std::optional<scheduling::FitQuery> query;
+    std::shared_ptr<const scheduling::FitQuery> query;
     const std::size_t count = rules_.destinations.size();
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t at = (hint_ + i) % count;
-      if (!has_room(rules_.destinations[at], wanted)) continue;
-      if (!query) query.emplace(trial_, pod, context_.evictability.fit_level());
+      if (!has_room(at, wanted)) continue;
+      if (!query) query = trial_.cluster().fit_query(pod, context_.evictability.fit_level());
       if (!query->fits(rules_.destinations[at].node)) continue;
       hint_ = at + 1;
       return at;
@@ -160,8 +166,9 @@ class DestinationLoop {
   const std::vector<std::string>& resources_;
   std::size_t thresholds_;
   MoveRules rules_;
-  scheduling::Overlay trial_;          ///< the cluster with what was accepted, for sinks that do not foresee landings
+  Trial trial_;
   std::vector<std::size_t> place_of_;  ///< by node: among the destinations
+  Amounts allowed_;                    ///< by destination and resource
   std::size_t hint_ = 0;
 };
 
