@@ -78,33 +78,49 @@ struct Caches {
   struct Named {
     const char* name;
     kube::Reflector* reflector;
-    /// Decisions can do without: a server that refuses the list (an older role, no such API) does not stop the
-    /// operator.
-    bool optional = false;
+    /// Decisions can do without, and this is what they then do: a server that refuses the list (an older role, no such
+    /// API) does not stop the operator. nullptr: they cannot.
+    const char* without = nullptr;
 
-    bool is_settled() const {
-      if (reflector->has_synced() || !optional) return reflector->has_synced();
+    bool is_settled() const { return reflector->has_synced() || refusal(); }
+    /// Why there is nothing to wait for.
+    std::optional<base::Error> refusal() const {
+      if (without == nullptr || reflector->has_synced()) return std::nullopt;
       const auto error = reflector->last_error();
-      return error && (error->code == base::ErrorCode::kForbidden || error->code == base::ErrorCode::kNotFound);
+      const bool refused =
+          error && (error->code == base::ErrorCode::kForbidden || error->code == base::ErrorCode::kNotFound);
+      return refused ? error : std::nullopt;
     }
   };
   std::vector<Named> all() {
-    std::vector<Named> named = {{"pods", &pods.reflector()},
-                                {"nodes", &nodes.reflector()},
-                                {"namespaces", &namespaces.reflector()},
-                                {"poddisruptionbudgets", &pdbs.reflector()},
-                                {"priorityclasses", &priority_classes.reflector()},
-                                {"persistentvolumeclaims", &claims.reflector()},
-                                {"persistentvolumes", &volumes.reflector()},
-                                {"replicasets", &replica_sets.reflector()},
-                                {"statefulsets", &stateful_sets.reflector()},
-                                {"jobs", &jobs.reflector()},
-                                {"evacuations", &evacuations.reflector()},
-                                {"deschedulerpolicies", &policies.reflector()},
-                                {"storageclasses", &storage_classes.reflector(), true},
-                                {"csinodes", &csi_nodes.reflector(), true}};
-    if (resource_claims) named.push_back({"resourceclaims", &resource_claims->reflector(), true});
+    std::vector<Named> named = {
+        {"pods", &pods.reflector()},
+        {"nodes", &nodes.reflector()},
+        {"namespaces", &namespaces.reflector()},
+        {"poddisruptionbudgets", &pdbs.reflector()},
+        {"priorityclasses", &priority_classes.reflector()},
+        {"persistentvolumeclaims", &claims.reflector()},
+        {"persistentvolumes", &volumes.reflector()},
+        {"replicasets", &replica_sets.reflector()},
+        {"statefulsets", &stateful_sets.reflector()},
+        {"jobs", &jobs.reflector()},
+        {"evacuations", &evacuations.reflector()},
+        {"deschedulerpolicies", &policies.reflector()},
+        {"storageclasses", &storage_classes.reflector(), "claims that are not bound keep no node from being chosen"},
+        {"csinodes", &csi_nodes.reflector(), "nodes attach any number of volumes"}};
+    if (resource_claims)
+      named.push_back({"resourceclaims", &resource_claims->reflector(), "pods with devices have nowhere to go"});
     return named;
+  }
+
+  /// Which kinds plans have to do without, and what that means.
+  std::vector<std::string> unknown() {
+    std::vector<std::string> notes;
+    for (const Named& cache : all()) {
+      if (const auto refusal = cache.refusal())
+        notes.push_back(fmt::format("{} are not known, so {}: {}", cache.name, cache.without, refusal->message));
+    }
+    return notes;
   }
 
   scheduling::SnapshotInput snapshot() const {
@@ -210,7 +226,8 @@ struct Operator::Impl {
              .metrics = deps.metrics,
              .log = deps.log,
              .audit = trail,
-             .stuck = [this](const std::string& policy) { return evacuations.refused_writes().problems_of(policy); }}),
+             .stuck = [this](const std::string& policy) { return evacuations.refused_writes().problems_of(policy); },
+             .unknown = [this] { return caches.unknown(); }}),
         busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 2) {
     add_indexes();
     add_handlers();

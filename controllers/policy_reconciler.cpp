@@ -101,6 +101,10 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, base::
   restarts_.observe(snapshot, now);
   known.restarts = &restarts_;
   CycleOutcome outcome = run_cycle(policy, snapshot, known, cycle_id(policy, now), now);
+  if (deps_.unknown) {
+    std::vector<std::string> unknown = deps_.unknown();
+    outcome.warnings.insert(outcome.warnings.begin(), unknown.begin(), unknown.end());
+  }
   if (!deps_.stuck) return outcome;
   for (std::string& each : deps_.stuck(policy.meta.name)) outcome.problems.push_back(std::move(each));
   return outcome;

@@ -45,6 +45,8 @@ class PolicyReconciler {
     PolicyAudit& audit = no_policy_audit();
     /// Problems of a policy's Evacuations that they cannot tell themselves, for condition Degraded. May be empty.
     std::function<std::vector<std::string>(const std::string& policy)> stuck = {};
+    /// What plans have to do without, for condition Warnings. May be empty.
+    std::function<std::vector<std::string>()> unknown = {};
   };
 
   explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
