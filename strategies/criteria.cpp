@@ -95,8 +95,9 @@ bool Criteria::hold_for(const Subject& subject) const {
 std::string Criteria::words_for(const Subject& subject) const {
   std::string text;
   for (const Criterion& each : all_) {
-    const std::string words = each.words(subject);
-    if (!words.empty()) text += (text.empty() ? "" : ", ") + words;
+    std::string words = each.words(subject);
+    if (words.empty()) continue;
+    text = text.empty() ? std::move(words) : text + ", " + words;
   }
   return text;
 }

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <array>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "scheduling/predicates.hpp"
 #include "strategies/criteria.hpp"
@@ -16,15 +18,29 @@ namespace {
 
 using scheduling::ClusterSnapshot;
 
-/// Namespace, owner and images as one text: who is a duplicate of whom.
+/// As fmt::join, without the cost of a format: every pod of the cluster is asked.
+std::string join(std::span<const std::string_view> parts, char separator) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += separator;
+    text += parts[i];
+  }
+  return text;
+}
+
+std::string key_of(const api::Pod& pod, const api::OwnerReference& owner, std::string_view images) {
+  return join(std::array<std::string_view, 4>{pod.meta.ns, owner.kind, owner.name, images}, '/');
+}
+
+/// Namespace, owner and images as one text for each owner: who is a duplicate of whom.
 std::vector<std::string> owner_keys(const api::Pod& pod) {
   std::vector<std::string_view> images;
   for (const api::Container& container : pod.containers) images.push_back(container.image);
   std::ranges::sort(images);
-  const std::string joined = fmt::format("{}", fmt::join(images, "#"));
+  const std::string joined = join(images, '#');
   std::vector<std::string> keys;
   for (const api::OwnerReference& owner : pod.meta.owner_references) {
-    keys.push_back(fmt::format("{}/{}/{}/{}", pod.meta.ns, owner.kind, owner.name, joined));
+    keys.push_back(key_of(pod, owner, joined));
   }
   return keys;
 }
@@ -34,9 +50,10 @@ std::string signature_of(const api::Pod& pod) {
   std::vector<std::string> parts;
   for (const api::OwnerReference& owner : pod.meta.owner_references) {
     for (const api::Container& container : pod.containers) {
-      parts.push_back(fmt::format("{}/{}/{}/{}", pod.meta.ns, owner.kind, owner.name, container.image));
+      parts.push_back(key_of(pod, owner, container.image));
     }
   }
+  if (parts.size() == 1) return std::move(parts.front());
   std::ranges::sort(parts);
   return fmt::format("{}", fmt::join(parts, "\n"));
 }
@@ -154,13 +171,15 @@ base::Status RemoveDuplicates::nominate(const Context& context, NominationSink& 
     return base::Done{};
   }
   const ClusterSnapshot& cluster = context.cluster.base();
-  std::map<std::string, Family> families;
+  std::unordered_map<std::string, Family> families;
+  auto in_scope = pods_in(args_.scope, context);
+  std::unordered_set<std::string> seen;
   for (const NodeIndex node : context.nodes) {
-    std::set<std::string> seen;
+    seen.clear();
     for (const PodIndex pod : pods_on(context, node, PodStates::kActive)) {
       const api::Pod& object = cluster.pod(pod);
       if (object.meta.owner_references.empty() || has_owner_of_kind(object, args_.exclude_owner_kinds)) continue;
-      if (!args_.scope.includes(object) || context.evictability.refusal(pod)) continue;
+      if (!in_scope(pod) || context.evictability.refusal(pod)) continue;
       if (context.evictability.refusal_before_eviction(pod, context.cluster)) continue;
       const bool is_duplicate = !seen.insert(signature_of(object)).second;
       for (const std::string& key : owner_keys(object)) {
@@ -170,9 +189,15 @@ base::Status RemoveDuplicates::nominate(const Context& context, NominationSink& 
       }
     }
   }
-  Placements placements(context);
+  using Named = std::pair<std::string_view, const Family*>;
+  std::vector<Named> in_order;
   for (const auto& [key, family] : families) {
-    if (!family.duplicates.empty() && !thin_out(context, sink, placements, family)) break;
+    if (!family.duplicates.empty()) in_order.emplace_back(key, &family);
+  }
+  std::ranges::sort(in_order, {}, &Named::first);
+  Placements placements(context);
+  for (const auto& [key, family] : in_order) {
+    if (!thin_out(context, sink, placements, *family)) break;
   }
   return base::Done{};
 }
