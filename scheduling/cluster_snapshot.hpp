@@ -124,9 +124,7 @@ class ClusterSnapshot {
   };
   std::span<const LabelGroup> label_groups(NamespaceIndex ns) const;
   /// The number of the pod's group, over all namespaces.
-  std::uint32_t label_group_of(PodIndex pod) const {
-    return namespaces_[pods_[pod].ns].first_group + pods_[pod].label_group;
-  }
+  std::uint32_t label_group_of(PodIndex pod) const { return namespaces_[pods_[pod].ns].first_group + group_of_[pod]; }
   /// Budgets of the namespace, as positions in pdbs().
   std::span<const std::uint32_t> pdbs_in(NamespaceIndex ns) const { return namespaces_[ns].pdbs; }
   const SnapshotInput::List<api::PodDisruptionBudget>& pdbs() const { return pdbs_; }
@@ -173,7 +171,6 @@ class ClusterSnapshot {
     NamespaceIndex ns = 0;
     std::uint32_t requests = 0;
     std::uint32_t owner = kNoOwner;
-    std::uint32_t label_group = 0;  ///< among those of its namespace
     bool terminal = false;
     bool terminating = false;
     bool is_choosy = false;       ///< see choosy_pods()
@@ -223,7 +220,8 @@ class ClusterSnapshot {
   std::vector<PodEntry> pods_;
   std::vector<PodIndex> first_pod_;  ///< node_count() + 1 entries
   std::vector<PodIndex> by_name_;
-  std::vector<PodIndex> by_labels_;  ///< by namespace, then by labels
+  std::vector<PodIndex> by_labels_;      ///< by namespace, then by labels
+  std::vector<std::uint32_t> group_of_;  ///< each pod's label group among those of its namespace
   std::vector<LabelGroup> groups_;
   std::vector<LabelStorage> group_labels_;  ///< what the labels of each group share
   std::vector<AntiAffineGroup> anti_affine_by_labels_;

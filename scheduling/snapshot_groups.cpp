@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "scheduling/snapshot_update.hpp"
@@ -97,7 +97,7 @@ std::vector<ClusterSnapshot::LabelStorage> ClusterSnapshot::Update::assign_group
       group = static_cast<std::uint32_t>(labels.size());
       labels.push_back(labels_of(arrival));
     }
-    cluster_.pods_[arrival.index].label_group = group;
+    cluster_.group_of_[arrival.index] = group;
   }
   return labels;
 }
@@ -111,15 +111,15 @@ void ClusterSnapshot::Update::rank(const NamespaceEntry& ns, const std::vector<L
   of_member.reserve(members.size());
   const std::size_t first_group = cluster_.groups_.size();
   for (const PodIndex pod : members) {
-    PodEntry& entry = cluster_.pods_[pod];
-    std::uint32_t& rank = ranks[entry.label_group];
+    std::uint32_t& group = cluster_.group_of_[pod];
+    std::uint32_t& rank = ranks[group];
     if (rank == kUngrouped) {
       rank = static_cast<std::uint32_t>(next.size());
       next.push_back(0);
-      cluster_.groups_.push_back({&entry.object->meta.labels, {}});
-      cluster_.group_labels_.push_back(labels[entry.label_group]);
+      cluster_.groups_.push_back({&cluster_.pod(pod).meta.labels, {}});
+      cluster_.group_labels_.push_back(labels[group]);
     }
-    entry.label_group = rank;
+    group = rank;
     ++next[rank];
     of_member.push_back(rank);
   }
@@ -152,26 +152,37 @@ void ClusterSnapshot::Update::derive_namespaces() {
   }
 }
 
-/// Labels and affinities that are equal share their storage when they come from the decoder, so addresses tell the
-/// kinds apart; kinds are numbered as they are met.
+/// Affinities that are equal share their storage when they come from the decoder, so addresses tell the kinds of a
+/// label group apart; kinds are numbered as they are met.
 void ClusterSnapshot::Update::derive_affinity() {
+  constexpr std::uint32_t kNone = 0xffffffff;
+  struct Kind {
+    const api::Affinity* affinity;
+    std::uint32_t next;  ///< of the same label group
+    AntiAffineGroup pods;
+  };
+  std::vector<Kind> kinds;
+  std::vector<std::uint32_t> first(cluster_.groups_.size(), kNone);
   cluster_.choosy_.clear();
-  cluster_.anti_affine_by_labels_.clear();
-  std::map<std::tuple<NamespaceIndex, const void*, const void*>, std::vector<PodIndex>> kinds;
-  std::vector<std::vector<PodIndex>*> in_order;
   for (const PodIndex pod : cluster_.pods()) {
     const PodEntry& entry = cluster_.pods_[pod];
     if (entry.is_choosy) cluster_.choosy_.push_back(pod);
     if (!entry.is_anti_affine || entry.terminal) continue;
-    const api::Pod& object = *entry.object;
-    std::vector<PodIndex>& kind = kinds[{entry.ns, object.meta.labels.begin(), object.affinity.get()}];
-    if (kind.empty()) in_order.push_back(&kind);
-    kind.push_back(pod);
+    const api::Affinity* const affinity = entry.object->affinity.get();
+    std::uint32_t& head = first[cluster_.label_group_of(pod)];
+    std::uint32_t kind = head;
+    while (kind != kNone && kinds[kind].affinity != affinity) kind = kinds[kind].next;
+    if (kind == kNone) {
+      kinds.push_back({affinity, head, {}});
+      kind = head = static_cast<std::uint32_t>(kinds.size() - 1);
+    }
+    kinds[kind].pods.push_back(pod);
   }
-  for (const std::vector<PodIndex>* kind : in_order) add_anti_affine(*kind);
+  cluster_.anti_affine_by_labels_.clear();
+  for (Kind& kind : kinds) add_anti_affine(std::move(kind.pods));
 }
 
-void ClusterSnapshot::Update::add_anti_affine(const AntiAffineGroup& kind) {
+void ClusterSnapshot::Update::add_anti_affine(AntiAffineGroup kind) {
   std::set<NamespaceIndex> named;
   bool by_labels = false;
   const PodIndex pod = kind.front();
@@ -179,6 +190,10 @@ void ClusterSnapshot::Update::add_anti_affine(const AntiAffineGroup& kind) {
     by_labels = by_labels || term.namespace_selector;
     for (const std::string& name : term.namespaces) named.insert(cluster_.intern_namespace(name));
     if (!term.namespace_selector && term.namespaces.empty()) named.insert(cluster_.namespace_of(pod));
+  }
+  if (named.size() == 1 && !by_labels) {
+    cluster_.namespaces_[*named.begin()].anti_affine.push_back(std::move(kind));
+    return;
   }
   if (by_labels) cluster_.anti_affine_by_labels_.push_back(kind);
   for (const NamespaceIndex ns : named) cluster_.namespaces_[ns].anti_affine.push_back(kind);

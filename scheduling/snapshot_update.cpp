@@ -185,6 +185,7 @@ void ClusterSnapshot::Update::splice() {
   shift_nodes(leaving, by_node);
   renumber(pods);
   pods.move_apart(cluster_.pods_);
+  pods.move_apart(cluster_.group_of_);
   names.move_apart(cluster_.by_name_);
   names.move_apart(cluster_.by_labels_);
   for (std::size_t i = 0; i < by_node.size(); ++i) settle(arriving_[by_node[i]], pods.placed()[i]);
@@ -271,7 +272,6 @@ void ClusterSnapshot::Update::settle(Arrival& arrival, PodIndex at) {
   entry.object = std::move(arrival.object);
   entry.node = arrival.node;
   entry.ns = cluster_.intern_namespace(entry.object->meta.ns);
-  entry.label_group = kUngrouped;
   NamespaceEntry& ns = cluster_.namespaces_[entry.ns];
   ++ns.pods;
   ns.is_touched = true;

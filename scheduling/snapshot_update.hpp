@@ -70,7 +70,7 @@ class ClusterSnapshot::Update {
   void rank(const NamespaceEntry& ns, const std::vector<LabelStorage>& labels);
   void derive_namespaces();
   void derive_affinity();
-  void add_anti_affine(const AntiAffineGroup& kind);
+  void add_anti_affine(AntiAffineGroup kind);
   void sum_up(NodeIndex node);
   void tell_problems();
 

@@ -42,10 +42,15 @@ void Splice::renumber(std::span<std::uint32_t> numbers) const {
     for (std::uint32_t& number : numbers) number = table_[number];
     return;
   }
-  const std::uint32_t first = moving_[0].first;
-  const std::uint32_t length = moving_[0].last - first;
-  const auto by = static_cast<std::uint32_t>(moving_[0].by);
-  for (std::uint32_t& number : numbers) number += number - first < length ? by : 0;
+  const Run& run = moving_[0];
+  const auto shift = [first = run.first, length = run.last - run.first, by = static_cast<std::uint32_t>(run.by)](
+                         std::uint32_t& number) { number += number - first < length ? by : 0; };
+  constexpr std::size_t kAtOnce = 32;  // a count that is known lets the compiler take several in one step
+  std::size_t i = 0;
+  for (; i + kAtOnce <= numbers.size(); i += kAtOnce) {
+    for (std::size_t j = 0; j < kAtOnce; ++j) shift(numbers[i + j]);
+  }
+  for (; i < numbers.size(); ++i) shift(numbers[i]);
 }
 
 }  // namespace scheduling
