@@ -77,7 +77,8 @@ class JointSpread {
       const api::Pod& object = cluster_.pod(pod);
       if (object.topology_spread.empty() || !is_counted(pod) || !args_.scope.includes(object)) continue;
       for (const api::TopologySpreadConstraint& constraint : object.topology_spread) {
-        if (constraint.schedule_anyway ? args_.soft : args_.hard) rules_.add(constraint, object, true);
+        if (!(constraint.schedule_anyway ? args_.soft : args_.hard)) continue;
+        if (scheduling::asks_for_pods(constraint, object)) rules_.add(constraint, object, true);
       }
     }
   }

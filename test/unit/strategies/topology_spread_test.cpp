@@ -108,6 +108,14 @@ TEST(TopologySpread, CountsProtectedPodsAsTheSchedulerDoes) {
   EXPECT_THAT(nominated(cluster, kUpstream), SizeIs(1)) << "0 and 2";
 }
 
+TEST(TopologySpread, EvensNothingOutForASelectorThatAsksForNothingAsTheSchedulerDoes) {
+  api::TopologySpreadConstraint all = over("zone");
+  all.label_selector = api::LabelSelector{};
+  const ClusterBuilder cluster = zones_of({1, 5}, {all});
+  EXPECT_THAT(nominated(cluster, api::Compatibility::kNone), IsEmpty());
+  EXPECT_THAT(nominated(cluster, kUpstream), SizeIs(2)) << "upstream counts every pod of the namespace";
+}
+
 TEST(TopologySpread, ObeysMinDomains) {
   // Two zones of three wanted: the emptiest counts as 0, so that each may hold one.
   auto constraint = over("zone");
