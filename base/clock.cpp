@@ -175,11 +175,11 @@ std::string format_duration(Duration duration) {
   }
   if (duration < seconds(1)) return fmt::format("{}ms", static_cast<double>(duration.count()) / 1e3);
   // Put together by hand: a plan tells the age of many thousand pods.
-  std::array<char, 64> text;
-  char* end = text.data();
+  std::string text;
   const auto put = [&](std::int64_t number, char unit) {
-    end = std::to_chars(end, text.data() + text.size(), number).ptr;
-    *end++ = unit;
+    std::array<char, 20> digits;
+    text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
+    text += unit;
   };
   const std::int64_t whole_minutes = duration / minutes(1);
   const Duration rest = duration % minutes(1);
@@ -188,9 +188,9 @@ std::string format_duration(Duration duration) {
   if (rest % seconds(1) == Duration::zero()) {
     put(rest / seconds(1), 's');
   } else {
-    end = fmt::format_to(end, "{}s", static_cast<double>(rest.count()) / 1e6);
+    text += fmt::format("{}s", static_cast<double>(rest.count()) / 1e6);
   }
-  return std::string(text.data(), end);
+  return text;
 }
 
 std::string format_age(Duration age) {
