@@ -10,12 +10,12 @@ Subject subject_of(const Context& context, PodIndex pod) {
 }
 
 LifeTimeListing::LifeTimeListing(const Context& context, NominationSink& sink, const PodScope& scope,
-                                 const Criteria& criteria, Objection objection)
+                                 const Criteria& criteria, const TerminalPods& terminal_pods)
     : context_(context),
       sink_(sink),
       in_scope_(pods_in(scope, context)),
       criteria_(criteria),
-      objection_(std::move(objection)) {}
+      terminal_(terminal_pods, context) {}
 
 /// Asks what is cheapest first.
 bool LifeTimeListing::is_wanted(PodIndex pod) {
@@ -25,16 +25,24 @@ bool LifeTimeListing::is_wanted(PodIndex pod) {
 std::vector<PodIndex> LifeTimeListing::pods_on(NodeIndex node) {
   std::vector<PodIndex> pods;
   context_.cluster.for_each_on(node, [&](PodIndex pod) {
-    if (!is_wanted(pod)) return;
-    auto refusal = objection_(pod);
-    if (!refusal) refusal = context_.evictability.refusal(pod);
-    if (refusal) {
-      sink_.refused(pod, *refusal);
-    } else {
-      pods.push_back(pod);
-    }
+    if (is_wanted(pod) && !is_kept(pod)) pods.push_back(pod);
   });
   return pods;
+}
+
+std::vector<PodIndex> LifeTimeListing::movable_pods_on(NodeIndex node) {
+  std::vector<PodIndex> pods;
+  context_.cluster.for_each_on(node, [&](PodIndex pod) {
+    if (is_wanted(pod) && !is_kept(pod) && !goes_nowhere(pod)) pods.push_back(pod);
+  });
+  return pods;
+}
+
+bool LifeTimeListing::is_kept(PodIndex pod) {
+  auto refusal = terminal_.refusal(pod);
+  if (!refusal) refusal = context_.evictability.refusal(pod);
+  if (refusal) sink_.refused(pod, *refusal);
+  return refusal.has_value();
 }
 
 bool LifeTimeListing::goes_nowhere(PodIndex pod) {

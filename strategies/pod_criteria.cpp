@@ -81,9 +81,7 @@ Criteria PodCriteria::Args::criteria() const {
 }
 
 base::Status PodCriteria::nominate(const Context& context, NominationSink& sink) const {
-  const TerminalPodRules terminal(args_.terminal_pods, context);
-  const auto objection = [&](PodIndex pod) { return terminal.refusal(pod); };
-  LifeTimeListing(context, sink, args_.scope, criteria_, objection).offer_oldest_first();
+  LifeTimeListing(context, sink, args_.scope, criteria_, args_.terminal_pods).offer_oldest_first();
   return base::Done{};
 }
 

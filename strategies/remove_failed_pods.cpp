@@ -48,18 +48,13 @@ Criteria RemoveFailedPods::Args::criteria(bool as_upstream) const {
 
 base::Status RemoveFailedPods::nominate(const Context& context, NominationSink& sink) const {
   const Criteria criteria = args_.criteria(context.is_upstream());
+  LifeTimeListing listing(context, sink, args_.scope, criteria, args_.terminal_pods);
   if (!context.is_upstream()) {
-    const TerminalPodRules terminal(args_.terminal_pods, context);
-    const auto objection = [&](PodIndex pod) { return terminal.refusal(pod); };
-    LifeTimeListing(context, sink, args_.scope, criteria, objection).offer_oldest_first();
+    listing.offer_oldest_first();
     return base::Done{};
   }
-  LifeTimeListing listing(context, sink, args_.scope, criteria, [&](PodIndex pod) {
-    const auto refusal = context.evictability.refusal(pod);
-    return refusal ? refusal : context.evictability.refusal_before_eviction(pod, context.cluster);
-  });
   for (const NodeIndex node : context.nodes) {
-    const auto pods = listing.pods_on(node);
+    const auto pods = listing.movable_pods_on(node);
     if (!offer_all(sink, pods, [&](PodIndex pod) { return criteria.words_for(subject_of(context, pod)); })) break;
   }
   return base::Done{};

@@ -42,15 +42,10 @@ Criteria RemovePodsHavingTooManyRestarts::Args::criteria() const {
 
 base::Status RemovePodsHavingTooManyRestarts::nominate(const Context& context, NominationSink& sink) const {
   const TerminalPods left_alone;
-  const TerminalPodRules terminal(left_alone, context);
   const auto restarts = [&](PodIndex pod) { return count_restarts(args_.restarts, subject_of(context, pod)); };
-  LifeTimeListing listing(context, sink, args_.scope, criteria_, [&](PodIndex pod) {
-    auto refusal = terminal.refusal(pod);
-    if (!refusal) refusal = context.evictability.refusal(pod);
-    return refusal ? refusal : context.evictability.refusal_before_eviction(pod, context.cluster);
-  });
+  LifeTimeListing listing(context, sink, args_.scope, criteria_, left_alone);
   for (const NodeIndex node : context.nodes) {
-    auto pods = listing.pods_on(node);
+    auto pods = listing.movable_pods_on(node);
     std::ranges::stable_sort(pods, std::ranges::greater{}, restarts);
     const auto reason = [&](PodIndex pod) { return criteria_.words_for(subject_of(context, pod)); };
     if (!offer_all(sink, pods, reason)) break;
