@@ -79,10 +79,7 @@ bool ClusterSnapshot::take_others(const SnapshotInput& now) {
     update.problems_are_due();
   }
   if (take_named_list(pdbs_, now.pdbs)) update.namespaces_are_due();
-  if (namespace_objects_ != now.namespaces) {
-    take_list(namespace_objects_, now.namespaces);
-    update.namespaces_are_due();
-  }
+  if (take_list(namespace_objects_, now.namespaces)) update.namespaces_are_due();
   update.finish();
   return true;
 }

@@ -155,8 +155,8 @@ void resolve_anti_affinity(const Context& context, NominationSink& sink, const P
 
   Conflicts conflicts(context);
   std::vector<PodIndex> pods = conflicts.parties();
-  std::erase_if(pods,
-                [&](PodIndex pod) { return !looked_at[cluster.node_of(pod)] || !scope.includes(cluster.pod(pod)); });
+  auto in_scope = pods_in(scope, context);
+  std::erase_if(pods, [&](PodIndex pod) { return !looked_at[cluster.node_of(pod)] || !in_scope(pod); });
   sort_for_eviction(pods, cluster);
   std::vector<bool> full(cluster.node_count(), false);
   for (const PodIndex pod : pods) {

@@ -55,6 +55,7 @@ const api::Taint* RemovePodsViolatingNodeTaints::violation(const api::Pod& pod, 
 base::Status RemovePodsViolatingNodeTaints::nominate(const Context& context, NominationSink& sink) const {
   const auto& cluster = context.cluster.base();
   const bool as_upstream = context.is_upstream();
+  auto in_scope = pods_in(args_.scope, context);
   for (const NodeIndex node : context.nodes) {
     const api::Node& here = cluster.node(node);
     const auto considered = [&](const api::Taint& taint) { return is_considered(taint, as_upstream); };
@@ -62,8 +63,7 @@ base::Status RemovePodsViolatingNodeTaints::nominate(const Context& context, Nom
     std::vector<PodIndex> pods = pods_on(context, node, PodStates::kActive);
     std::erase_if(pods, [&](PodIndex pod) {
       const api::Pod& object = cluster.pod(pod);
-      return violation(object, here, as_upstream) == nullptr || !args_.scope.includes(object) ||
-             !may_leave(context, sink, pod);
+      return violation(object, here, as_upstream) == nullptr || !in_scope(pod) || !may_leave(context, sink, pod);
     });
     if (!as_upstream) sort_for_eviction(pods, cluster);
     const auto reason = [&](PodIndex pod) {

@@ -41,6 +41,7 @@ class JointSpread {
         cluster_(context.cluster.base()),
         sink_(sink),
         args_(args),
+        in_scope_(pods_in(args.scope, context)),
         trial_(context),
         nodes_(every_node(cluster_)),
         cache_(context.cluster, nodes_),
@@ -67,15 +68,13 @@ class JointSpread {
   NodeIndex node_of(PodIndex pod) const { return context_.cluster.node_of(pod); }
 
   /// The scheduler counts it: bound, neither ended nor on its way out.
-  bool is_counted(PodIndex pod) const {
-    return node_of(pod) != kNoNode && cluster_.is_active(pod) && !cluster_.pod(pod).meta.is_terminating();
-  }
+  bool is_counted(PodIndex pod) const { return node_of(pod) != kNoNode && cluster_.is_staying(pod); }
 
   void collect_rules(scheduling::NamespaceIndex ns) {
     rules_.clear();
     for (const PodIndex pod : cluster_.pods_in(ns)) {
       const api::Pod& object = cluster_.pod(pod);
-      if (object.topology_spread.empty() || !is_counted(pod) || !args_.scope.includes(object)) continue;
+      if (object.topology_spread.empty() || !is_counted(pod) || !in_scope_(pod)) continue;
       for (const api::TopologySpreadConstraint& constraint : object.topology_spread) {
         if (!(constraint.schedule_anyway ? args_.soft : args_.hard)) continue;
         if (scheduling::asks_for_pods(constraint, object)) rules_.add(constraint, object, true);
@@ -122,12 +121,12 @@ class JointSpread {
 
   /// Who may leave the domain; the first to go is the last.
   std::vector<PodIndex> candidates(const SpreadState& state, const std::vector<PodIndex>& members,
-                                   std::uint32_t domain) const {
+                                   std::uint32_t domain) {
     std::vector<PodIndex> pods;
     for (const PodIndex pod : members) {
       const NodeIndex node = node_of(pod);
       if (tried_[pod] || context_.cluster.is_moved(pod) || state.domain_of(node) != domain) continue;
-      if (looked_at_[node] && !full_[node] && args_.scope.includes(cluster_.pod(pod))) pods.push_back(pod);
+      if (looked_at_[node] && !full_[node] && in_scope_(pod)) pods.push_back(pod);
     }
     sort_for_eviction(pods, cluster_);
     std::ranges::reverse(pods);
@@ -196,6 +195,7 @@ class JointSpread {
   const ClusterSnapshot& cluster_;
   NominationSink& sink_;
   const RemovePodsViolatingTopologySpreadConstraint::Args& args_;
+  scheduling::LabelQuestion in_scope_;
   Trial trial_;
   std::vector<NodeIndex> nodes_;
   SpreadDomainCache cache_;

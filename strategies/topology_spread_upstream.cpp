@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "scheduling/predicates.hpp"
+#include "strategies/listing.hpp"
 #include "strategies/topology_spread_rules.hpp"
 
 namespace strategies {
@@ -94,6 +95,7 @@ class UpstreamSpread {
         cluster_(context.cluster.base()),
         sink_(sink),
         args_(args),
+        in_scope_(pods_in(args.scope, context)),
         cache_(context.cluster, context.nodes),
         position_(cluster_.node_count(), kNotLookedAt),
         listed_(cluster_.pod_count(), Listed::kUnknown),
@@ -122,10 +124,10 @@ class UpstreamSpread {
     if (listed_[pod] == Listed::kUnknown) listed_[pod] = would_list(pod) ? Listed::kYes : Listed::kNo;
     return listed_[pod] == Listed::kYes;
   }
-  bool would_list(PodIndex pod) const {
+  bool would_list(PodIndex pod) {
     const NodeIndex node = cluster_.node_of(pod);
     if (node == scheduling::kNoNode || position_[node] == kNotLookedAt) return false;
-    return cluster_.is_active(pod) && !context_.cluster.is_moved(pod) && args_.scope.includes(cluster_.pod(pod)) &&
+    return cluster_.is_active(pod) && !context_.cluster.is_moved(pod) && in_scope_(pod) &&
            !context_.evictability.refusal(pod);
   }
 
@@ -263,6 +265,7 @@ class UpstreamSpread {
   const ClusterSnapshot& cluster_;
   NominationSink& sink_;
   const RemovePodsViolatingTopologySpreadConstraint::Args& args_;
+  scheduling::LabelQuestion in_scope_;
   SpreadDomainCache cache_;
   SpreadRules rules_;
   std::vector<std::uint32_t> position_;  ///< of a node in the listing
