@@ -25,8 +25,9 @@ class Splice {
     list.resize(std::max(size_, new_size_));
     const auto at = list.begin();
     // Back to front for what moves back, then front to back: nothing is overwritten that has yet to move.
-    for (auto run = moving_.rbegin(); run != moving_.rend(); ++run) {
-      if (run->by > 0) std::move_backward(at + run->first, at + run->last, at + run->last + run->by);
+    for (std::size_t i = moving_.size(); i-- > 0;) {
+      const Run& run = moving_[i];
+      if (run.by > 0) std::move_backward(at + run.first, at + run.last, at + run.last + run.by);
     }
     for (const Run& run : moving_) {
       if (run.by < 0) std::move(at + run.first, at + run.last, at + run.first + run.by);
