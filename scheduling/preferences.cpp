@@ -281,7 +281,7 @@ std::vector<double> Preferences::spread_weights(std::span<const NodeIndex> candi
       if (!lacks_topology(node)) domains.push_back(spread.over_nodes ? node : spread.topology->domain_of[node]);
     }
     std::ranges::sort(domains);
-    domains.erase(std::ranges::unique(domains).begin(), domains.end());
+    domains.erase(std::unique(domains.begin(), domains.end()), domains.end());
     weights.push_back(spread_weight(domains.size()));
   }
   return weights;

@@ -95,9 +95,9 @@ bool Criteria::hold_for(const Subject& subject) const {
 std::string Criteria::words_for(const Subject& subject) const {
   std::string text;
   for (const Criterion& each : all_) {
-    std::string words = each.words(subject);
-    if (words.empty()) continue;
-    text = text.empty() ? std::move(words) : text + ", " + words;
+    const std::string words = each.words(subject);
+    if (!text.empty() && !words.empty()) text += ", ";
+    text += words;
   }
   return text;
 }
