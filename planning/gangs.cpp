@@ -128,7 +128,7 @@ std::optional<std::vector<GangTrial::Move>> GangTrial::run(const Gangs::Members&
       return std::nullopt;
     }
     std::optional<NodeIndex> to;
-    if (has_replacement(world_.cluster.pod(pod))) {
+    if (has_replacement(world_.cluster, pod)) {
       const Landing landing = predictor.predict(overlay_, pod, goal_of(pod));
       if (!landing.node) {
         stays("GroupDoesNotFit", gang, why_nowhere(name, landing));

@@ -138,7 +138,7 @@ class PlanSink final : public strategies::NominationSink {
     }
     const Landing landing = relocate(pod, goal);
     const auto to = landing.node;
-    if (!to && has_replacement(cluster_.pod(pod)) && input_.spec.compatibility != api::Compatibility::kUpstream) {
+    if (!to && has_replacement(cluster_, pod) && input_.spec.compatibility != api::Compatibility::kUpstream) {
       restore(pod);
       return refuse(pod, nowhere(goal, landing), Verdict::kRefused);
     }
@@ -214,7 +214,7 @@ class PlanSink final : public strategies::NominationSink {
   /// Takes the pod off its node and holds the place where its replacement is expected.
   Landing relocate(PodIndex pod, const strategies::Goal& goal = {}) {
     leave(pod);
-    if (!has_replacement(cluster_.pod(pod))) return {};
+    if (!has_replacement(cluster_, pod)) return {};
     const Landing landing = predictor_.predict(outcome(), pod, goal);
     if (landing.node) arrive(pod, *landing.node);
     return landing;

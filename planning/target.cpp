@@ -186,8 +186,8 @@ Landing TargetPredictor::predict(const scheduling::Overlay& cluster, scheduling:
   return Choice(ranking, *query, goal).make();
 }
 
-bool has_replacement(const api::Pod& pod) {
-  return !pod.is_terminal() && !pod.meta.owner_references.empty() && !pod.is_daemon_set() && !pod.is_mirror();
+bool has_replacement(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
+  return cluster.is_active(pod) && cluster.owner_of(pod) && !cluster.is_daemon_set(pod) && !cluster.is_mirror(pod);
 }
 
 }  // namespace planning

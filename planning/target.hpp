@@ -51,6 +51,6 @@ class TargetPredictor {
 };
 
 /// True if somebody makes a new pod when this one goes, and the scheduler is free to choose its node.
-bool has_replacement(const api::Pod& pod);
+bool has_replacement(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
 
 }  // namespace planning

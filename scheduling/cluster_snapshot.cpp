@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scheduling/object_order.hpp"
+#include "scheduling/predicates.hpp"
 #include "scheduling/snapshot_update.hpp"
 
 namespace scheduling {
@@ -93,6 +94,7 @@ bool ClusterSnapshot::take_states(const SnapshotInput::List<api::Node>& nodes) {
   for (const NodeIndex node : this->nodes()) {
     if (given_nodes_[node] != nodes[node]) nodes_[node] = given_nodes_[node] = nodes[node];
   }
+  find_welcoming_nodes();
   return true;
 }
 
@@ -109,6 +111,17 @@ void ClusterSnapshot::take_nodes(SnapshotInput::List<api::Node> nodes) {
       allocatable_.add(node, resources_.intern(name), quantity.milli());
     }
   }
+  find_welcoming_nodes();
+}
+
+void ClusterSnapshot::find_welcoming_nodes() {
+  using enum api::TaintEffect;
+  const auto is_welcoming = [](const std::shared_ptr<const api::Node>& node) {
+    return !node->unschedulable && accepts_pods(*node) &&
+           first_untolerated({}, node->taints, {kNoSchedule, kNoExecute}) == nullptr;
+  };
+  welcomes_all_.resize(nodes_.size());
+  std::transform(nodes_.begin(), nodes_.end(), welcomes_all_.begin(), is_welcoming);
 }
 
 void ClusterSnapshot::take_workloads(SnapshotInput::List<api::Workload> workloads) {

@@ -73,6 +73,8 @@ class ClusterSnapshot {
   std::size_t node_count() const { return nodes_.size(); }
   const api::Node& node(NodeIndex node) const { return *nodes_[node]; }
   std::optional<NodeIndex> find_node(std::string_view name) const;
+  /// Ready, not cordoned, and no taint keeps pods off: what can be said of most nodes without a look at the pod.
+  bool welcomes_all(NodeIndex node) const { return welcomes_all_[node]; }
   IndexRange nodes() const { return {0, static_cast<NodeIndex>(nodes_.size())}; }
 
   // --- pods
@@ -95,6 +97,10 @@ class ClusterSnapshot {
   bool is_active(PodIndex pod) const { return !pods_[pod].terminal; }
   /// Active and not on its way out.
   bool is_staying(PodIndex pod) const { return !pods_[pod].terminal && !pods_[pod].terminating; }
+  bool is_daemon_set(PodIndex pod) const { return pods_[pod].is_daemon_set; }
+  bool is_mirror(PodIndex pod) const { return pods_[pod].is_mirror; }
+  /// Containers or sidecars of it ask for ports of the node.
+  bool has_host_ports(PodIndex pod) const { return pods_[pod].has_host_ports; }
   /// Pods in any state that carry an ownerReference with the uid of the pod's first owner, itself included; 0 when it
   /// has no owner.
   std::uint32_t siblings(PodIndex pod) const;
@@ -175,6 +181,9 @@ class ClusterSnapshot {
     bool terminating = false;
     bool is_choosy = false;       ///< see choosy_pods()
     bool is_anti_affine = false;  ///< has a required anti-affinity
+    bool is_daemon_set = false;
+    bool is_mirror = false;
+    bool has_host_ports = false;
   };
   struct NamespaceEntry {
     std::string_view name;
@@ -202,6 +211,7 @@ class ClusterSnapshot {
 
   void take_nodes(SnapshotInput::List<api::Node> nodes);
   bool take_states(const SnapshotInput::List<api::Node>& nodes);
+  void find_welcoming_nodes();
   void take_workloads(SnapshotInput::List<api::Workload> workloads);
   NamespaceIndex intern_namespace(std::string_view name);
 
@@ -217,6 +227,7 @@ class ClusterSnapshot {
   SnapshotInput::List<api::CsiNode> csi_nodes_;
   SnapshotInput::List<api::ResourceClaim> resource_claims_;
 
+  std::vector<bool> welcomes_all_;  ///< by node
   std::vector<PodEntry> pods_;
   std::vector<PodIndex> first_pod_;  ///< node_count() + 1 entries
   std::vector<PodIndex> by_name_;

@@ -158,7 +158,7 @@ std::optional<Refusal> refuse_prefer_no_eviction(const EvictionCandidate& candid
 }
 
 std::optional<Refusal> refuse_mirror_pod(const EvictionCandidate& candidate) {
-  if (!candidate.pod.is_mirror()) return std::nullopt;
+  if (!candidate.rules.cluster().is_mirror(candidate.index)) return std::nullopt;
   return Refusal{"MirrorPod", "it is a mirror pod: the kubelet owns it"};
 }
 
@@ -212,7 +212,8 @@ std::optional<Refusal> refuse_local_storage(const EvictionCandidate& candidate) 
 }
 
 std::optional<Refusal> refuse_daemon_set(const EvictionCandidate& candidate) {
-  if (!candidate.rules.protects(PodProtection::kDaemonSetPods) || !candidate.pod.is_daemon_set()) return std::nullopt;
+  if (!candidate.rules.protects(PodProtection::kDaemonSetPods)) return std::nullopt;
+  if (!candidate.rules.cluster().is_daemon_set(candidate.index)) return std::nullopt;
   return Refusal{"DaemonSetPod", "it belongs to a DaemonSet"};
 }
 

@@ -73,9 +73,9 @@ bool has_node_terms(const FitQuery& query) {
   return !pod.node_selector.empty() || (pod.affinity && pod.affinity->required_node_terms);
 }
 
-bool has_host_ports(const FitQuery& query) {
+bool asks_for_host_ports(const api::Pod& pod) {
   bool has_some = false;
-  for_each_host_port(query.pod(), [&](const api::HostPort&) { has_some = true; });
+  for_each_host_port(pod, [&](const api::HostPort&) { has_some = true; });
   return has_some;
 }
 
@@ -125,7 +125,7 @@ std::optional<Refusal> refuse_cordoned(const FitQuery& query, NodeIndex node) {
 }
 
 std::optional<Refusal> refuse_cordoned_unless_tolerated(const FitQuery& query, NodeIndex node) {
-  if (!query.base().node(node).unschedulable) return std::nullopt;
+  if (query.base().welcomes_all(node) || !query.base().node(node).unschedulable) return std::nullopt;
   const api::Taint cordon{std::string(api::well_known::kUnschedulableTaint), "", api::TaintEffect::kNoSchedule};
   const auto tolerates = [&](const api::Toleration& toleration) { return toleration.tolerates(cordon); };
   if (std::ranges::any_of(query.pod().tolerations, tolerates)) return std::nullopt;
@@ -133,7 +133,7 @@ std::optional<Refusal> refuse_cordoned_unless_tolerated(const FitQuery& query, N
 }
 
 std::optional<Refusal> refuse_unready(const FitQuery& query, NodeIndex node) {
-  if (accepts_pods(query.base().node(node))) return std::nullopt;
+  if (query.base().welcomes_all(node) || accepts_pods(query.base().node(node))) return std::nullopt;
   return Refusal{"NodeNotReady", "the node is not ready"};
 }
 
@@ -143,6 +143,7 @@ std::optional<Refusal> refuse_node_terms(const FitQuery& query, NodeIndex node) 
 }
 
 std::optional<Refusal> refuse_taints(const FitQuery& query, NodeIndex node) {
+  if (query.base().welcomes_all(node)) return std::nullopt;
   const api::Taint* taint = first_untolerated(query.pod().tolerations, query.base().node(node).taints,
                                               {api::TaintEffect::kNoSchedule, api::TaintEffect::kNoExecute});
   if (taint == nullptr) return std::nullopt;

@@ -128,14 +128,17 @@ FitQuery::SpreadCount FitQuery::count(const api::TopologySpreadConstraint& const
   const Topology& topology = cluster_->topology(constraint.topology_key);
   const std::size_t domains = topology.domain_names.size();
   SpreadCount count{&constraint, &topology, std::vector<std::int64_t>(domains, 0)};
-  count.self = counts_itself(constraint, pod()) ? 1 : 0;
   const bool counts_all = counts_every_node(constraint, pod());
+  bool found_itself = false;
   for (const PodIndex other : cluster_->label_memory().counted_by(constraint, pod_)) {
     const NodeIndex node = cluster_->node_of(other);
     const std::uint32_t domain = domain_of(topology, node);
+    found_itself = found_itself || other == pod_;
     if (other == pod_ || domain == Topology::kNone || !has_all(patchy, node)) continue;
     if (counts_all || is_counted_node(constraint, pod(), base().node(node))) ++count.pods[domain];
   }
+
+  count.self = found_itself || counts_itself(constraint, pod()) ? 1 : 0;
 
   std::vector<bool> eligible(domains, false);
   std::size_t found = 0;

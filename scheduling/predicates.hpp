@@ -23,6 +23,9 @@ enum class FitLevel {
 /// Ready unless a condition of type Ready exists and is not True (descheduler-semantics A.6).
 bool accepts_pods(const api::Node& node);
 
+/// Containers or sidecars of the pod ask for ports of the node.
+bool asks_for_host_ports(const api::Pod& pod);
+
 /// nodeSelector and required node affinity against the node's labels and name.
 bool matches_node_terms(const api::Pod& pod, const api::Node& node);
 /// The same, told apart: kMalformed when no term matches and one of them does not parse.
@@ -174,7 +177,7 @@ struct SchedulerRule {
 };
 
 bool has_node_terms(const FitQuery& query);
-bool has_host_ports(const FitQuery& query);
+inline bool has_host_ports(const FitQuery& query) { return query.base().has_host_ports(query.index()); }
 bool has_devices(const FitQuery& query);
 inline bool has_volumes(const FitQuery& query) { return !query.pod().volumes.empty(); }
 inline bool has_waiting_claims(const FitQuery& query) { return !query.waiting_claims().empty(); }

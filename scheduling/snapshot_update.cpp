@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scheduling/object_order.hpp"
+#include "scheduling/predicates.hpp"
 
 namespace scheduling {
 namespace {
@@ -131,6 +132,9 @@ void ClusterSnapshot::Update::describe(PodEntry& entry) {
   entry.terminating = pod.meta.is_terminating();
   entry.is_choosy = pod.affinity && is_choosy(*pod.affinity);
   entry.is_anti_affine = pod.affinity && !pod.affinity->required_pod_anti_affinity.empty();
+  entry.is_daemon_set = pod.is_daemon_set();
+  entry.is_mirror = pod.is_mirror();
+  entry.has_host_ports = asks_for_host_ports(pod);
   effective_requests(pod, cluster_.resources_, asked_);
   auto& sets = cluster_.request_sets_;
   const auto [at, is_new] = cluster_.known_requests_.try_emplace(asked_, static_cast<std::uint32_t>(sets.size()));

@@ -41,14 +41,15 @@ class Consolidation {
 
  private:
   /// Leaves with the node, or counts for nothing on it.
-  bool goes_with_node(const api::Pod& pod) const {
-    return pod.is_daemon_set() || pod.is_mirror() || pod.meta.is_terminating();
+  bool goes_with_node(PodIndex pod) const {
+    const scheduling::ClusterSnapshot& cluster = context_.cluster.base();
+    return cluster.is_daemon_set(pod) || cluster.is_mirror(pod) || cluster.pod(pod).meta.is_terminating();
   }
 
   /// False: the cycle's total limit is reached.
   bool empty(NodeIndex source) {
     std::vector<PodIndex> pods = pods_on(context_, source, PodStates::kActive);
-    std::erase_if(pods, [&](PodIndex pod) { return goes_with_node(context_.cluster.base().pod(pod)); });
+    std::erase_if(pods, [&](PodIndex pod) { return goes_with_node(pod); });
     sort_for_eviction(pods, context_.cluster.base());
     std::vector<NodeIndex> places;
     if (!place_all(pods, places)) return true;
