@@ -81,6 +81,12 @@ class ClusterSnapshot {
   std::size_t pod_count() const { return pods_.size(); }
   const api::Pod& pod(PodIndex pod) const { return *pods_[pod].object; }
   const std::shared_ptr<const api::Pod>& shared_pod(PodIndex pod) const { return pods_[pod].object; }
+  /// Has the pod's object fetched into the caches: for walks in an order that memory does not have, some steps ahead.
+  void prefetch(PodIndex pod) const {
+    constexpr std::size_t kCacheLine = 64;
+    const auto* bytes = reinterpret_cast<const char*>(pods_[pod].object.get());
+    for (std::size_t at = 0; at < sizeof(api::Pod); at += kCacheLine) __builtin_prefetch(bytes + at);
+  }
   /// The node that the pod is bound to; kNoNode when none or unknown.
   NodeIndex node_of(PodIndex pod) const { return pods_[pod].node; }
   IndexRange pods_on(NodeIndex node) const { return {first_pod_[node], first_pod_[node + 1]}; }

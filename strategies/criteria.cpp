@@ -95,9 +95,12 @@ bool Criteria::hold_for(const Subject& subject) const {
 std::string Criteria::words_for(const Subject& subject) const {
   std::string text;
   for (const Criterion& each : all_) {
-    const std::string words = each.words(subject);
-    if (!text.empty() && !words.empty()) text += ", ";
-    text += words;
+    std::string words = each.words(subject);
+    if (text.empty()) {
+      text = std::move(words);
+    } else if (!words.empty()) {
+      text.append(", ").append(words);
+    }
   }
   return text;
 }
@@ -144,7 +147,7 @@ Criterion older_than(std::int64_t seconds) {
             return age && *age > seconds;
           },
           [limit = duration_text(seconds)](const Subject& subject) {
-            return "age " + duration_text(*age_in_seconds(subject.pod, subject.now)) + " is above " + limit;
+            return fmt::format("age {} is above {}", duration_text(*age_in_seconds(subject.pod, subject.now)), limit);
           }};
 }
 

@@ -63,7 +63,10 @@ void LifeTimeListing::offer_oldest_first() {
   if (context_.is_upstream()) std::erase_if(pods, [&](const Aged& each) { return goes_nowhere(each.second); });
   // Ties stay in the order of the nodes, then by name.
   std::ranges::stable_sort(pods, {}, &Aged::first);
-  for (const auto& [created, pod] : pods) {
+  constexpr std::size_t kAhead = 4;
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    const PodIndex pod = pods[i].second;
+    if (i + kAhead < pods.size()) context_.cluster.base().prefetch(pods[i + kAhead].second);
     if (!context_.is_upstream() && goes_nowhere(pod)) continue;
     if (sink_.offer(pod, criteria_.words_for(subject_of(context_, pod))) == Verdict::kTotalLimit) return;
   }

@@ -41,8 +41,8 @@ inline std::string picture_of_nodes(const scheduling::ClusterSnapshot& cluster) 
   std::string text;
   for (const scheduling::NodeIndex node : cluster.nodes()) {
     const api::Node& object = cluster.node(node);
-    text += "node " + object.meta.name + (object.unschedulable ? " cordoned" : "") + ":" +
-            list_of(cluster.pods_on(node)) + " used" +
+    text += "node " + object.meta.name + (object.unschedulable ? " cordoned" : "") +
+            (cluster.welcomes_all(node) ? " welcoming" : "") + ":" + list_of(cluster.pods_on(node)) + " used" +
             amounts_of(cluster, [&](auto i) { return cluster.used().get(node, i); }) + " of" +
             amounts_of(cluster, [&](auto i) { return cluster.allocatable().get(node, i); }) +
             (cluster.find_node(object.meta.name) == node ? "\n" : " NOT FOUND\n");
@@ -61,7 +61,9 @@ inline std::string picture_of_pods(const scheduling::ClusterSnapshot& cluster) {
     text += std::to_string(pod) + " " + object.meta.key().to_string() + " " + object.meta.uid + " v" +
             object.meta.resource_version + " node " + std::to_string(cluster.node_of(pod)) + " ns " +
             std::to_string(cluster.namespace_of(pod)) + " group " + std::to_string(cluster.label_group_of(pod)) +
-            (cluster.is_active(pod) ? " active" : "") + (cluster.is_staying(pod) ? " staying" : "") + " owner " +
+            (cluster.is_active(pod) ? " active" : "") + (cluster.is_staying(pod) ? " staying" : "") +
+            (cluster.is_daemon_set(pod) ? " daemon" : "") + (cluster.is_mirror(pod) ? " mirror" : "") +
+            (cluster.has_host_ports(pod) ? " ports" : "") + " owner " +
             (owner ? owners(*owner) + (*owner < cluster.owner_count() ? "" : "?") : "none") + " siblings " +
             std::to_string(cluster.siblings(pod)) + "/" + std::to_string(cluster.living_siblings(pod)) + " requests " +
             requests(cluster.request_set_of(pod)) +

@@ -167,6 +167,30 @@ TEST(ClusterSnapshot, HoldsHostileAmountsAtTheEnds) {
   EXPECT_EQ(ClusterSnapshot(builder.input()).used().get(0, kCpuIndex), 2 * kBoundlessMilli);
 }
 
+struct WelcomeCase {
+  const char* name;
+  NodeBuilder node;
+  bool welcomes_all;
+};
+
+class Welcome : public testing::TestWithParam<WelcomeCase> {};
+
+TEST_P(Welcome, IsWhatNoPodNeedsToBeLookedAtFor) {
+  const auto cluster = ClusterBuilder().add(GetParam().node).build();
+  EXPECT_EQ(cluster->welcomes_all(0), GetParam().welcomes_all);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Nodes, Welcome,
+    testing::Values(WelcomeCase{"Plain", NodeBuilder("n"), true},
+                    WelcomeCase{"Cordoned", NodeBuilder("n").cordoned(), false},
+                    WelcomeCase{"NotReady", NodeBuilder("n").not_ready(), false},
+                    WelcomeCase{"NoSchedule", NodeBuilder("n").taint("k"), false},
+                    WelcomeCase{"NoExecute", NodeBuilder("n").taint("k", api::TaintEffect::kNoExecute), false},
+                    WelcomeCase{"PreferNoSchedule", NodeBuilder("n").taint("k", api::TaintEffect::kPreferNoSchedule),
+                                true}),
+    [](const auto& info) { return info.param.name; });
+
 // --- Overlay
 
 class OverlayTest : public testing::Test {

@@ -117,6 +117,18 @@ INSTANTIATE_TEST_SUITE_P(
                      pod.meta.owner_references.push_back({"apps/v1", "ReplicaSet", "rs", "rs"});
                    }),
         pod_change("IsOrphaned", "loner", [](api::Pod& pod) { pod.meta.owner_references.clear(); }),
+        pod_change("IsAdoptedByADaemonSet", "loner",
+                   [](api::Pod& pod) {
+                     pod.meta.owner_references.push_back({"apps/v1", "DaemonSet", "ds", "ds"});
+                   }),
+        pod_change("BecomesAMirror", "loner",
+                   [](api::Pod& pod) {
+                     pod.meta.annotations = {{"kubernetes.io/config.mirror", "x"}};
+                   }),
+        pod_change("AsksForAHostPort", "a",
+                   [](api::Pod& pod) {
+                     pod.containers[0].host_ports = {{"", "TCP", 80}};
+                   }),
         pod_change("IsMadeAnewUnderItsName", "a", [](api::Pod& pod) { pod.meta.uid = "other"; }),
         pod_change("IsMadeAnewUnderItsNameElsewhere", "a",
                    [](api::Pod& pod) {
@@ -156,6 +168,13 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(ChangeCase{"ANodeIsCordoned",
                                [](SnapshotInput& input) {
                                  edit<api::Node>(input.nodes[0], [](api::Node& node) { node.unschedulable = true; });
+                               },
+                               true},
+                    ChangeCase{"ANodeIsTainted",
+                               [](SnapshotInput& input) {
+                                 edit<api::Node>(input.nodes[1], [](api::Node& node) {
+                                   node.taints = {{"k", "", api::TaintEffect::kNoExecute}};
+                                 });
                                },
                                true},
                     ChangeCase{"ANodeGrows",
