@@ -1,6 +1,8 @@
 #include "strategies/consolidation.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 
 #include "strategies/eviction_order.hpp"
 #include "strategies/listing.hpp"
@@ -22,8 +24,9 @@ class Consolidation {
         takes_(context.cluster.base().node_count(), false),
         took_(context.cluster.base().node_count(), false) {
     // The fullest first: others in order, then the sources from the back.
-    for (const NodeUsage& node : rules.others) order_.push_back(node.node);
-    for (auto at = rules.sources.rbegin(); at != rules.sources.rend(); ++at) order_.push_back(at->node);
+    const auto node_of = std::mem_fn(&NodeUsage::node);
+    std::transform(rules.others.begin(), rules.others.end(), std::back_inserter(order_), node_of);
+    std::transform(rules.sources.rbegin(), rules.sources.rend(), std::back_inserter(order_), node_of);
     std::erase_if(order_, [&](NodeIndex node) { return context.cluster.base().node(node).unschedulable; });
     for (const NodeIndex node : order_) takes_[node] = true;
   }
