@@ -37,7 +37,7 @@ bool EvacuationReconciler::Pass::observe_cached() {
   if (!cached) return false;
   seen_.evacuation = *cached;
   seen_.pod = deps_.pods.get({key_.ns, cached->spec.pod_ref.name});
-  seen_.poked = shell_.take_poke(key_);
+  seen_.poked = shell_.budget_lines_.take_poke(key_);
   seen_.actor = deps_.identity;
   seen_.eviction_version = deps_.eviction_version;
   seen_.resumed_at = base::TimePoint(base::Duration(shell_.resumed_at_.load()));

@@ -1,6 +1,6 @@
 #pragma once
 
-/// One reconcile of one Evacuation; internal to evacuation_reconciler.cpp and evacuation_observe.cpp.
+/// One reconcile of one Evacuation; internal to evacuation_{reconciler,observe,slot}.cpp.
 
 #include <optional>
 #include <string>
@@ -43,14 +43,17 @@ class EvacuationReconciler::Pass {
   base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
   evictors::Answer send(const std::string& service, const kube::Request& request);
 
-  // --- evacuation_reconciler.cpp: what is done about it
-  evictors::Answer send_limited(const evictors::Action& action);
+  // --- evacuation_slot.cpp: asking for a slot, and for room with it
   base::Status ask_for_slot(bool needs_room);
   base::Result<bool> needs_room_by_reading();
   void forget_old_slot();
   AdmissionRequest request_now() const;
   SecondCopy second_copy() const;
+
+  // --- evacuation_reconciler.cpp: what is done about it
+  evictors::Answer send_limited(const evictors::Action& action);
   base::Result<Requeue> settle(const Decision& decision);
+  void remember_blocked();
   bool budget_opened_meanwhile() const;
   Requeue look_after(const Requeue& requeue) const;
   void note_dead(const std::string& evictor);

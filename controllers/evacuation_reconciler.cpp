@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "api/condition.hpp"
 #include "api/core_codec.hpp"
 #include "controllers/evacuation_pass.hpp"
-#include "controllers/gang_lookup.hpp"
 #include "evictors/eviction_call.hpp"
 
 namespace controllers {
@@ -27,8 +25,6 @@ constexpr int kRetriesOnAllowance = 3;
 /// After an answer that could not be stored: 1 s, doubling up to about a minute.
 constexpr base::seconds kFirstHold{1};
 constexpr int kMaxHoldDoublings = 6;
-
-std::string pod_index_key(const std::string& ns, const std::string& name) { return ns + "/" + name; }
 
 const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
   for (const api::Blocker& each : evacuation.status.blocked_by) {
@@ -49,31 +45,7 @@ std::int32_t needed_of_budget(const Observed& seen) {
   return 0;
 }
 
-/// Would an eviction be refused now? A VM's budget always refuses: that starts its migration.
-bool held_by_pdb(const Observed& seen) {
-  const api::OwnerReference* owner = seen.pod ? seen.pod->meta.controller() : nullptr;
-  if ((owner && owner->kind == "VirtualMachineInstance") || (seen.pod && seen.pod->is_terminal())) return false;
-  return std::any_of(seen.pdbs.begin(), seen.pdbs.end(), [](const auto& pdb) { return pdb->disruptions_allowed <= 0; });
-}
-
 }  // namespace
-
-void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods,
-                            kube::Store<api::PodDisruptionBudget>& pdbs) {
-  evacuations.add_index(std::string(kEvacuationsByPod), [](const api::Evacuation& each) {
-    return std::vector{pod_index_key(each.meta.ns, each.spec.pod_ref.name)};
-  });
-  evacuations.add_index(std::string(kEvacuationsByOwner), [](const api::Evacuation& each) {
-    return each.status.pod_owner ? std::vector{each.status.pod_owner->uid} : std::vector<std::string>{};
-  });
-  pods.add_index(std::string(kPodsByOwner), [](const api::Pod& each) {
-    const auto* owner = each.meta.controller();
-    return owner ? std::vector{owner->uid} : std::vector<std::string>{};
-  });
-  add_gang_indexes(evacuations, pods);
-  pdbs.add_index(std::string(kPdbsByNamespace),
-                 [](const api::PodDisruptionBudget& each) { return std::vector{each.meta.ns}; });
-}
 
 base::Status EvacuationReconciler::Pass::check_leader() const {
   if (deps_.may_act()) return base::Done{};
@@ -89,82 +61,6 @@ evictors::Answer EvacuationReconciler::Pass::send_limited(const evictors::Action
     ~Release() { slots.release(); }
   } release{*deps_.eviction_slots};
   return send(action.service, action.request);
-}
-
-/// What an evictor says about room unseen is a guess on the safe side: it looks before the guess costs anybody a place.
-base::Result<bool> EvacuationReconciler::Pass::needs_room_by_reading() {
-  const bool reads_more = reads_more_;       // a look for this one question
-  seen_.slot.state = Slot::State::kGranted;  // what would be read if it began now
-  const auto read = read_documents();
-  seen_.slot.state = Slot::State::kNotAsked;
-  const bool needed = read && decide(seen_, deps_.evictors, deps_.clock.now()).needs_room;
-  seen_.documents.clear();
-  reads_more_ = reads_more;
-  if (!read) return read.error();
-  return needed;
-}
-
-SecondCopy EvacuationReconciler::Pass::second_copy() const {
-  SecondCopy copy{seen_.pod};
-  const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
-  if (!owner) return copy;
-  for (const auto& each : deps_.pods.by_index(kPodsByOwner, owner->uid)) copy.siblings.insert(each->meta.uid);
-  return copy;
-}
-
-AdmissionRequest EvacuationReconciler::Pass::request_now() const {
-  std::optional<std::int32_t> size;
-  const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
-  if (owner && deps_.desired_replicas) size = deps_.desired_replicas(key_.ns, *owner);
-  AdmissionRequest request = admission_request(seen_.evacuation, seen_.pod.get(), size);
-  request.held_by_pdb = held_by_pdb(seen_);
-  if (seen_.gang.name.empty()) return request;
-  request.gang = key_.ns + "/" + seen_.gang.name;
-  const auto* vote = api::find_condition(seen_.evacuation.status.conditions, kGroupReady);
-  const bool passed_the_gate = vote && vote->reason == kGroupLeaving;  // from there each goes on by itself
-  if (!passed_the_gate) request.together = admitted_together(seen_.gang);
-  return request;
-}
-
-/// Who leaves alone asks for the slot first: only with that the closer look is worth its reads. Those of a gang get
-/// slots and room in one step, so each says beforehand what it needs.
-base::Status EvacuationReconciler::Pass::ask_for_slot(bool needs_room) {
-  if (auto held = deps_.audit.hold()) {
-    seen_.slot = {Slot::State::kWaiting, std::move(held)};
-    return base::Done{};
-  }
-  AdmissionRequest request = request_now();
-  const bool may_need = needs_room && deps_.room;
-  std::optional<bool> needed;
-  const auto look = [&]() -> base::Status {
-    const auto read = needs_room_by_reading();
-    if (!read) return read.error();
-    needed = *read;
-    return base::Done{};
-  };
-  if (may_need && !request.together.empty()) {
-    if (auto looked = look(); !looked) return looked;
-    if (*needed) request.second_copy = second_copy();
-  }
-  Admission admission = controllers::ask_for_slot(deps_.admission, nullptr, request, {});
-  if (may_need && admission.slot.state == Slot::State::kGranted) {
-    if (!needed) {
-      if (auto looked = look(); !looked) return looked;
-    }
-    if (*needed) admission = controllers::ask_for_slot(deps_.admission, deps_.room, request, second_copy());
-    if (!*needed) deps_.room->release_unused(key_);
-  }
-  seen_.slot = std::move(admission.slot);
-  if (!admission.duplicate_of.empty()) seen_.duplicate_of = std::move(admission.duplicate_of);
-  return base::Done{};
-}
-
-/// A slot is for one attempt. The object read live may be further than the cached one with which we asked. The phase
-/// does not matter: an attempt whose abort is over and that goes on to the next evictor asks while it is Aborting.
-void EvacuationReconciler::Pass::forget_old_slot() {
-  const std::int32_t attempt = seen_.evacuation.status.attempt;
-  if (attempt != slot_after_) seen_.slot = {};
-  slot_after_ = attempt;
 }
 
 /// Nothing tells us when a document changes: the evictor says how often to look.
@@ -183,10 +79,22 @@ base::Result<Requeue> EvacuationReconciler::Pass::settle(const Decision& decisio
     deps_.admission.withdraw(key_, seen_.evacuation.status.attempt);
     if (deps_.room) deps_.room->release_unused(key_);
   }
-  shell_.remember_blocked(seen_);
+  remember_blocked();
   if (budget_opened_meanwhile()) return Requeue::in(base::Duration::zero());
-  if (seen_.poked && pdb_blocker(seen_.evacuation)) shell_.poke(key_);  // too soon after the last call: not forgotten
+  if (seen_.poked && pdb_blocker(seen_.evacuation))
+    shell_.budget_lines_.poke(key_);  // too soon after the last call: not forgotten
   return look_after(decision.requeue);
+}
+
+/// Who waits for a PDB is woken once that allows more.
+void EvacuationReconciler::Pass::remember_blocked() {
+  const api::Evacuation& evacuation = seen_.evacuation;
+  const api::Blocker* blocker = pdb_blocker(evacuation);
+  const std::int32_t together = needed_of_budget(seen_);
+  const bool waits = blocker && (together > 0 || evacuation.status.phase == EvacuationPhase::kRequesting);
+  const api::ObjectKey key = evacuation.meta.key();
+  if (!waits) return shell_.budget_lines_.leave(key);
+  shell_.budget_lines_.wait(key, {key.ns, blocker->name}, {evacuation.spec.priority, blocker->since, together});
 }
 
 /// Between the look at the gang's budget and our place in its line nobody would have woken us.
@@ -205,7 +113,7 @@ void EvacuationReconciler::Pass::note_dead(const std::string& evictor) {
 
 base::Result<Requeue> EvacuationReconciler::Pass::run() {
   if (!observe_cached()) {
-    shell_.forget_blocked(key_);
+    shell_.budget_lines_.leave(key_);
     shell_.refused_.forget(key_);
     return Requeue::await_change();
   }
@@ -234,7 +142,7 @@ base::Result<Requeue> EvacuationReconciler::Pass::run() {
     if (*step == Go::kGone) break;
   }
   if (!removed_ && stored_) return Requeue::in(base::Duration::zero());
-  shell_.forget_blocked(key_);
+  shell_.budget_lines_.leave(key_);
   return Requeue::await_change();
 }
 
@@ -357,9 +265,10 @@ void EvacuationReconciler::Pass::retry_on_allowance() {
   const api::Evacuation& evacuation = seen_.evacuation;
   const api::Blocker* blocker = pdb_blocker(evacuation);
   if (!blocker) return;
-  shell_.remember_blocked(seen_);
+  remember_blocked();
   const auto pdb = deps_.pdbs.get({key_.ns, blocker->name});
-  if (pdb && pdb->disruptions_allowed > 0 && evacuation.status.blocked_count <= kRetriesOnAllowance) shell_.poke(key_);
+  if (pdb && pdb->disruptions_allowed > 0 && evacuation.status.blocked_count <= kRetriesOnAllowance)
+    shell_.budget_lines_.poke(key_);
 }
 
 /// No attempt goes on whose next step cannot be written down first (I3). Who mends the spec wakes it by that.
@@ -369,7 +278,7 @@ Requeue EvacuationReconciler::Pass::stand_back(const base::Error& refusal) {
   const std::string problem = refusal_text(evacuation, refusal.message);
   deps_.admission.abandon(key_, evacuation.meta.resource_version);
   if (deps_.room) deps_.room->abandon(key_, evacuation.meta.resource_version);
-  shell_.forget_blocked(key_);
+  shell_.budget_lines_.leave(key_);
   if (!shell_.refused_.note(evacuation, problem, now)) return Requeue::in(kRefusedRetry);
   log_.error("the server refuses to store the Evacuation", {kv("error", refusal)});
   deps_.events.publish(evacuation, {true, kWriteRefused, problem, true});
@@ -389,59 +298,13 @@ base::Result<Requeue> EvacuationReconciler::reconcile(const api::ObjectKey& key)
   auto result = pass.run();
   if (!result && pass.was_refused()) return pass.stand_back(result.error());
   if (!result) return result;
-  const std::scoped_lock lock(mutex_);
-  holds_.erase(key);
-  if (poked_.contains(key)) {
-    const base::Duration soon = kRetryOnAllowance;
-    return Requeue::in(result->after ? std::min(*result->after, soon) : soon);
+  {
+    const std::scoped_lock lock(mutex_);
+    holds_.erase(key);
   }
-  return result;
-}
-
-std::vector<api::ObjectKey> EvacuationReconciler::keys_for_pod(const api::Pod& pod) const {
-  std::vector<api::ObjectKey> keys;
-  for (const auto& each : deps_.evacuations.by_index(kEvacuationsByPod, pod_index_key(pod.meta.ns, pod.meta.name))) {
-    keys.push_back(each->meta.key());
-  }
-  for (api::ObjectKey& key : gang_keys_to_wake(pod, deps_.evacuations)) keys.push_back(std::move(key));
-  const api::OwnerReference* owner = pod.meta.controller();
-  if (!owner) return keys;
-  for (const auto& each : deps_.evacuations.by_index(kEvacuationsByOwner, owner->uid)) {
-    if (each->status.phase == EvacuationPhase::kVerifying) keys.push_back(each->meta.key());
-  }
-  return keys;
-}
-
-std::vector<api::ObjectKey> EvacuationReconciler::keys_for_gang(const api::Evacuation* before,
-                                                                const api::Evacuation* after) const {
-  return gang_keys_to_wake(before, after, deps_.evacuations);
-}
-
-std::vector<api::ObjectKey> EvacuationReconciler::on_pdb_changed(const api::PodDisruptionBudget* before,
-                                                                 const api::PodDisruptionBudget* after) {
-  const std::int32_t had = before ? before->disruptions_allowed : 0;
-  const bool gone = after == nullptr;
-  if (!gone && after->disruptions_allowed <= had) return {};
-  const std::scoped_lock lock(mutex_);
-  const auto waiting = blocked_by_pdb_.find((gone ? before : after)->meta.key());
-  if (waiting == blocked_by_pdb_.end()) return {};
-  std::vector<api::ObjectKey> keys;
-  std::vector<std::pair<api::ObjectKey, Waiting>> line;
-  for (const auto& [key, wait] : waiting->second) {
-    if (wait.together == 0) line.emplace_back(key, wait);
-    if (wait.together > 0 && (gone || after->disruptions_allowed >= wait.together)) keys.push_back(key);
-  }
-  std::stable_sort(line.begin(), line.end(), [](const auto& a, const auto& b) {
-    return std::tuple(-std::int64_t{a.second.priority}, a.second.turn, a.second.since) <
-           std::tuple(-std::int64_t{b.second.priority}, b.second.turn, b.second.since);
-  });
-  if (!gone) line.resize(std::min(line.size(), static_cast<std::size_t>(after->disruptions_allowed)));
-  for (auto& [key, wait] : line) {
-    poked_.insert(key);
-    waiting->second.at(key).turn = ++turns_;
-    keys.push_back(std::move(key));
-  }
-  return keys;
+  if (!budget_lines_.is_poked(key)) return result;
+  const base::Duration soon = kRetryOnAllowance;
+  return Requeue::in(result->after ? std::min(*result->after, soon) : soon);
 }
 
 /// Its last write was refused, and it is what it was then.
@@ -469,45 +332,6 @@ std::optional<base::Duration> EvacuationReconciler::held(const api::ObjectKey& k
 void EvacuationReconciler::mark_dead(const std::string& evictor, base::TimePoint until) {
   const std::scoped_lock lock(mutex_);
   dead_until_[evictor] = until;
-}
-
-void EvacuationReconciler::remember_blocked(const Observed& seen) {
-  const api::Evacuation& evacuation = seen.evacuation;
-  const api::ObjectKey key = evacuation.meta.key();
-  const api::Blocker* blocker = pdb_blocker(evacuation);
-  const std::int32_t together = needed_of_budget(seen);
-  const bool waits = blocker && (together > 0 || evacuation.status.phase == EvacuationPhase::kRequesting);
-  if (!waits) return forget_blocked(key);
-  const std::scoped_lock lock(mutex_);
-  const api::ObjectKey pdb{key.ns, blocker->name};
-  if (const auto known = pdb_of_.find(key); known != pdb_of_.end() && known->second != pdb) {
-    blocked_by_pdb_[known->second].erase(key);
-  }
-  pdb_of_[key] = pdb;
-  Waiting& waiting = blocked_by_pdb_[pdb][key];
-  waiting.priority = evacuation.spec.priority;
-  waiting.since = blocker->since;
-  waiting.together = together;
-}
-
-void EvacuationReconciler::forget_blocked(const api::ObjectKey& key) {
-  const std::scoped_lock lock(mutex_);
-  const auto known = pdb_of_.find(key);
-  if (known == pdb_of_.end()) return;
-  const auto line = blocked_by_pdb_.find(known->second);
-  line->second.erase(key);
-  if (line->second.empty()) blocked_by_pdb_.erase(line);
-  pdb_of_.erase(known);
-}
-
-bool EvacuationReconciler::take_poke(const api::ObjectKey& key) {
-  const std::scoped_lock lock(mutex_);
-  return poked_.erase(key) > 0;
-}
-
-void EvacuationReconciler::poke(const api::ObjectKey& key) {
-  const std::scoped_lock lock(mutex_);
-  poked_.insert(key);
 }
 
 }  // namespace controllers

@@ -7,7 +7,6 @@
 #include <mutex>
 #include <optional>
 #include <semaphore>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "controllers/admission_queue.hpp"
+#include "controllers/budget_lines.hpp"
 #include "controllers/evacuation_decide.hpp"
 #include "controllers/evacuation_ports.hpp"
 #include "controllers/refused_writes.hpp"
@@ -97,30 +97,16 @@ class EvacuationReconciler {
  private:
   class Pass;  // one reconcile: evacuation_pass.hpp
 
-  /// Who waits for which PDB, and who was just woken: memory only, rebuilt by reconciling.
-  struct Waiting {
-    std::int32_t priority = 0;
-    base::TimePoint since{};
-    std::uint64_t turn = 0;     ///< when it was woken last: the others of its PDB come first
-    std::int32_t together = 0;  ///< pods of its gang that the PDB has to let go at once; 0: it evicts by itself
-  };
   /// An answer could not be stored: the next try would be the same call again, so it waits, longer each time.
   void hold_after_lost_record(const api::ObjectKey& key);
   std::optional<base::Duration> resting(const api::ObjectKey& key) const;
   std::optional<base::Duration> held(const api::ObjectKey& key);
   void mark_dead(const std::string& evictor, base::TimePoint until);
-  void remember_blocked(const Observed& seen);
-  void forget_blocked(const api::ObjectKey& key);
-  bool take_poke(const api::ObjectKey& key);
-  void poke(const api::ObjectKey& key);
 
   Dependencies deps_;
   std::atomic<base::Duration::rep> resumed_at_{0};
   std::mutex mutex_;
-  std::map<api::ObjectKey, std::map<api::ObjectKey, Waiting>> blocked_by_pdb_;
-  std::map<api::ObjectKey, api::ObjectKey> pdb_of_;
-  std::uint64_t turns_ = 0;
-  std::set<api::ObjectKey> poked_;
+  BudgetLines budget_lines_;
   struct Hold {
     int count = 0;
     base::TimePoint until{};
