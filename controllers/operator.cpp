@@ -11,16 +11,15 @@
 
 #include "controllers/admission_queue.hpp"
 #include "controllers/audit_trail.hpp"
-#include "controllers/evacuation_io.hpp"
 #include "controllers/evacuation_metrics.hpp"
 #include "controllers/evacuation_reconciler.hpp"
 #include "controllers/evacuation_wiring.hpp"
 #include "controllers/native_responder_wiring.hpp"
+#include "controllers/operator_caches.hpp"
 #include "controllers/policy_reconciler.hpp"
 #include "controllers/recorded_events.hpp"
 #include "controllers/worker.hpp"
 #include "evictors/registry.hpp"
-#include "kube/informer.hpp"
 #include "kube/work_queue.hpp"
 
 namespace controllers {
@@ -35,11 +34,6 @@ constexpr base::milliseconds kPolicySettleTime{500};
 /// A verdict older than this was recorded by whoever made it.
 constexpr base::minutes kRecentVerdict{10};
 
-/// Items of a list do not say their version, and the two versions read an empty selector differently.
-auto pdb_decoder(const kube::Discovery& discovery) {
-  return discovery.pdbs == kube::kPdbsV1beta1 ? api::decode_pdb_v1beta1 : api::decode_pdb;
-}
-
 /// Evacuations that an earlier process has begun, or has finished so lately that it may not have recorded the verdict.
 bool is_taken_over(const api::Evacuation& evacuation, base::TimePoint now) {
   if (!api::is_terminal(evacuation.status.phase)) return evacuation.status.attempt > 0;
@@ -53,124 +47,6 @@ auto limits_of(const api::DeschedulerPolicy& policy) {
   if (policy.status.circuit.opened_at) limits.in_flight.total = api::IntOrPercent{0, false};
   return api::admission_limits(limits);
 }
-
-/// The caches, each with the kind that it follows.
-struct Caches {
-  Caches(kube::Client& client, const base::Clock& clock, const kube::Discovery& discovery, const base::Log& log)
-      : pods(client, clock, kube::kPods, api::decode_pod, options(1), log),
-        nodes(client, clock, kube::kNodes, api::decode_node, options(2), log),
-        namespaces(client, clock, kube::kNamespaces, api::decode_namespace, options(3), log),
-        pdbs(client, clock, discovery.pdbs, pdb_decoder(discovery), options(4), log),
-        priority_classes(client, clock, kube::kPriorityClasses, api::decode_priority_class, options(5), log),
-        claims(client, clock, kube::kPersistentVolumeClaims, api::decode_pvc, options(6), log),
-        volumes(client, clock, kube::kPersistentVolumes, api::decode_pv, options(7), log),
-        replica_sets(client, clock, kube::kReplicaSets, api::decode_workload, options(8), log),
-        stateful_sets(client, clock, kube::kStatefulSets, api::decode_workload, options(9), log),
-        jobs(client, clock, kube::kJobs, api::decode_workload, options(12), log),
-        storage_classes(client, clock, kube::kStorageClasses, api::decode_storage_class, options(13), log),
-        csi_nodes(client, clock, kube::kCsiNodes, api::decode_csi_node, options(14), log),
-        evacuations(client, clock, kube::kEvacuations, decode_observed_evacuation, options(10), log),
-        policies(client, clock, kube::kPolicies, decode_observed_policy, options(11), log) {
-    if (!discovery.resource_claims) return;
-    resource_claims.emplace(client, clock, *discovery.resource_claims, api::decode_resource_claim, options(15), log);
-  }
-
-  struct Named {
-    const char* name;
-    kube::Reflector* reflector;
-    /// Decisions can do without, and this is what they then do: a server that refuses the list (an older role, no such
-    /// API) does not stop the operator. nullptr: they cannot.
-    const char* without = nullptr;
-
-    bool is_settled() const { return reflector->has_synced() || refusal(); }
-    /// Why there is nothing to wait for.
-    std::optional<base::Error> refusal() const {
-      if (without == nullptr || reflector->has_synced()) return std::nullopt;
-      const auto error = reflector->last_error();
-      const bool refused =
-          error && (error->code == base::ErrorCode::kForbidden || error->code == base::ErrorCode::kNotFound);
-      return refused ? error : std::nullopt;
-    }
-  };
-  std::vector<Named> all() {
-    std::vector<Named> named = {
-        {"pods", &pods.reflector()},
-        {"nodes", &nodes.reflector()},
-        {"namespaces", &namespaces.reflector()},
-        {"poddisruptionbudgets", &pdbs.reflector()},
-        {"priorityclasses", &priority_classes.reflector()},
-        {"persistentvolumeclaims", &claims.reflector()},
-        {"persistentvolumes", &volumes.reflector()},
-        {"replicasets", &replica_sets.reflector()},
-        {"statefulsets", &stateful_sets.reflector()},
-        {"jobs", &jobs.reflector()},
-        {"evacuations", &evacuations.reflector()},
-        {"deschedulerpolicies", &policies.reflector()},
-        {"storageclasses", &storage_classes.reflector(), "claims that are not bound keep no node from being chosen"},
-        {"csinodes", &csi_nodes.reflector(), "nodes attach any number of volumes"}};
-    if (resource_claims)
-      named.push_back({"resourceclaims", &resource_claims->reflector(), "pods with devices have nowhere to go"});
-    return named;
-  }
-
-  /// Which kinds plans have to do without, and what that means.
-  std::vector<std::string> unknown() {
-    std::vector<std::string> notes;
-    for (const Named& cache : all()) {
-      if (const auto refusal = cache.refusal())
-        notes.push_back(fmt::format("{} are not known, so {}: {}", cache.name, cache.without, refusal->message));
-    }
-    return notes;
-  }
-
-  scheduling::SnapshotInput snapshot() const {
-    return {.pods = pods.store().list(),
-            .nodes = nodes.store().list(),
-            .pdbs = pdbs.store().list(),
-            .namespaces = namespaces.store().list(),
-            .priority_classes = priority_classes.store().list(),
-            .claims = claims.store().list(),
-            .volumes = volumes.store().list(),
-            .workloads = jobs.store().list(),  // strategies ask who clears away ended pods
-            .storage_classes = storage_classes.store().list(),
-            .csi_nodes = csi_nodes.store().list(),
-            .resource_claims = resource_claims ? resource_claims->store().list()
-                                               : scheduling::SnapshotInput::List<api::ResourceClaim>()};
-  }
-
-  /// spec.replicas of the kinds that keep a number of pods.
-  std::optional<std::int32_t> replicas_of(const std::string& ns, const api::OwnerReference& owner) const {
-    const auto* store = owner.kind == "ReplicaSet"    ? &replica_sets.store()
-                        : owner.kind == "StatefulSet" ? &stateful_sets.store()
-                                                      : nullptr;
-    const auto workload = store ? store->get({ns, owner.name}) : nullptr;
-    if (!workload || workload->meta.uid != owner.uid) return std::nullopt;
-    return workload->replicas;
-  }
-
-  kube::Informer<api::Pod> pods;
-  kube::Informer<api::Node> nodes;
-  kube::Informer<api::Namespace> namespaces;
-  kube::Informer<api::PodDisruptionBudget> pdbs;
-  kube::Informer<api::PriorityClass> priority_classes;
-  kube::Informer<api::PersistentVolumeClaim> claims;
-  kube::Informer<api::PersistentVolume> volumes;
-  kube::Informer<api::Workload> replica_sets;
-  kube::Informer<api::Workload> stateful_sets;
-  kube::Informer<api::Workload> jobs;
-  kube::Informer<api::StorageClass> storage_classes;
-  kube::Informer<api::CsiNode> csi_nodes;
-  std::optional<kube::Informer<api::ResourceClaim>> resource_claims;  ///< only where the server has them
-  kube::Informer<api::Evacuation> evacuations;
-  kube::Informer<ObservedPolicy> policies;
-
- private:
-  static kube::ReflectorOptions options(std::uint64_t seed) {
-    kube::ReflectorOptions chosen;
-    chosen.jitter_seed = seed;
-    return chosen;
-  }
-};
 
 }  // namespace
 
@@ -292,7 +168,7 @@ struct Operator::Impl {
   }
 
   /// The responder's included.
-  std::vector<Caches::Named> all_caches() {
+  std::vector<OperatorCaches::Named> all_caches() {
     auto all = caches.all();
     if (responder) all.push_back({"evictions.lifecycle.k8s.io", &responder->evictions.reflector()});
     return all;
@@ -390,7 +266,7 @@ struct Operator::Impl {
 
   Dependencies deps;
   evictors::Registry registry;
-  Caches caches;
+  OperatorCaches caches;
   RecordedEvents events;
   PrometheusEvacuationMetrics evacuation_metrics;
   std::counting_semaphore<> eviction_slots;

@@ -1,0 +1,108 @@
+#include "controllers/operator_caches.hpp"
+
+#include <fmt/format.h>
+
+#include "api/core_codec.hpp"
+#include "controllers/evacuation_io.hpp"
+
+namespace controllers {
+namespace {
+
+/// Items of a list do not say their version, and the two versions read an empty selector differently.
+auto pdb_decoder(const kube::Discovery& discovery) {
+  return discovery.pdbs == kube::kPdbsV1beta1 ? api::decode_pdb_v1beta1 : api::decode_pdb;
+}
+
+/// Each with a jitter of its own.
+kube::ReflectorOptions reflector_options(std::uint64_t seed) {
+  kube::ReflectorOptions chosen;
+  chosen.jitter_seed = seed;
+  return chosen;
+}
+
+}  // namespace
+
+OperatorCaches::OperatorCaches(kube::Client& client, const base::Clock& clock, const kube::Discovery& discovery,
+                               const base::Log& log)
+    : pods(client, clock, kube::kPods, api::decode_pod, reflector_options(1), log),
+      nodes(client, clock, kube::kNodes, api::decode_node, reflector_options(2), log),
+      namespaces(client, clock, kube::kNamespaces, api::decode_namespace, reflector_options(3), log),
+      pdbs(client, clock, discovery.pdbs, pdb_decoder(discovery), reflector_options(4), log),
+      priority_classes(client, clock, kube::kPriorityClasses, api::decode_priority_class, reflector_options(5), log),
+      claims(client, clock, kube::kPersistentVolumeClaims, api::decode_pvc, reflector_options(6), log),
+      volumes(client, clock, kube::kPersistentVolumes, api::decode_pv, reflector_options(7), log),
+      replica_sets(client, clock, kube::kReplicaSets, api::decode_workload, reflector_options(8), log),
+      stateful_sets(client, clock, kube::kStatefulSets, api::decode_workload, reflector_options(9), log),
+      jobs(client, clock, kube::kJobs, api::decode_workload, reflector_options(12), log),
+      storage_classes(client, clock, kube::kStorageClasses, api::decode_storage_class, reflector_options(13), log),
+      csi_nodes(client, clock, kube::kCsiNodes, api::decode_csi_node, reflector_options(14), log),
+      evacuations(client, clock, kube::kEvacuations, decode_observed_evacuation, reflector_options(10), log),
+      policies(client, clock, kube::kPolicies, decode_observed_policy, reflector_options(11), log) {
+  if (!discovery.resource_claims) return;
+  resource_claims.emplace(client, clock, *discovery.resource_claims, api::decode_resource_claim, reflector_options(15),
+                          log);
+}
+
+std::optional<base::Error> OperatorCaches::Named::refusal() const {
+  if (without == nullptr || reflector->has_synced()) return std::nullopt;
+  const auto error = reflector->last_error();
+  const bool refused =
+      error && (error->code == base::ErrorCode::kForbidden || error->code == base::ErrorCode::kNotFound);
+  return refused ? error : std::nullopt;
+}
+
+std::vector<OperatorCaches::Named> OperatorCaches::all() {
+  std::vector<Named> named = {
+      {"pods", &pods.reflector()},
+      {"nodes", &nodes.reflector()},
+      {"namespaces", &namespaces.reflector()},
+      {"poddisruptionbudgets", &pdbs.reflector()},
+      {"priorityclasses", &priority_classes.reflector()},
+      {"persistentvolumeclaims", &claims.reflector()},
+      {"persistentvolumes", &volumes.reflector()},
+      {"replicasets", &replica_sets.reflector()},
+      {"statefulsets", &stateful_sets.reflector()},
+      {"jobs", &jobs.reflector()},
+      {"evacuations", &evacuations.reflector()},
+      {"deschedulerpolicies", &policies.reflector()},
+      {"storageclasses", &storage_classes.reflector(), "claims that are not bound keep no node from being chosen"},
+      {"csinodes", &csi_nodes.reflector(), "nodes attach any number of volumes"}};
+  if (resource_claims)
+    named.push_back({"resourceclaims", &resource_claims->reflector(), "pods with devices have nowhere to go"});
+  return named;
+}
+
+std::vector<std::string> OperatorCaches::unknown() {
+  std::vector<std::string> notes;
+  for (const Named& cache : all()) {
+    if (const auto refusal = cache.refusal())
+      notes.push_back(fmt::format("{} are not known, so {}: {}", cache.name, cache.without, refusal->message));
+  }
+  return notes;
+}
+
+scheduling::SnapshotInput OperatorCaches::snapshot() const {
+  return {.pods = pods.store().list(),
+          .nodes = nodes.store().list(),
+          .pdbs = pdbs.store().list(),
+          .namespaces = namespaces.store().list(),
+          .priority_classes = priority_classes.store().list(),
+          .claims = claims.store().list(),
+          .volumes = volumes.store().list(),
+          .workloads = jobs.store().list(),  // strategies ask who clears away ended pods
+          .storage_classes = storage_classes.store().list(),
+          .csi_nodes = csi_nodes.store().list(),
+          .resource_claims = resource_claims ? resource_claims->store().list()
+                                             : scheduling::SnapshotInput::List<api::ResourceClaim>()};
+}
+
+std::optional<std::int32_t> OperatorCaches::replicas_of(const std::string& ns, const api::OwnerReference& owner) const {
+  const auto* store = owner.kind == "ReplicaSet"    ? &replica_sets.store()
+                      : owner.kind == "StatefulSet" ? &stateful_sets.store()
+                                                    : nullptr;
+  const auto workload = store ? store->get({ns, owner.name}) : nullptr;
+  if (!workload || workload->meta.uid != owner.uid) return std::nullopt;
+  return workload->replicas;
+}
+
+}  // namespace controllers

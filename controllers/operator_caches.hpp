@@ -1,0 +1,65 @@
+#pragma once
+
+/// What the operator knows of the cluster; internal to operator.cpp.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/core.hpp"
+#include "api/evacuation.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "controllers/policy_decide.hpp"
+#include "kube/client.hpp"
+#include "kube/informer.hpp"
+#include "scheduling/cluster_snapshot.hpp"
+
+namespace controllers {
+
+/// The caches, each with the kind that it follows.
+struct OperatorCaches {
+  /// All references must outlive them.
+  OperatorCaches(kube::Client& client, const base::Clock& clock, const kube::Discovery& discovery,
+                 const base::Log& log);
+
+  struct Named {
+    const char* name;
+    kube::Reflector* reflector;
+    /// Decisions can do without, and this is what they then do: a server that refuses the list (an older role, no such
+    /// API) does not stop the operator. nullptr: they cannot.
+    const char* without = nullptr;
+
+    bool is_settled() const { return reflector->has_synced() || refusal(); }
+    /// Why there is nothing to wait for.
+    std::optional<base::Error> refusal() const;
+  };
+  std::vector<Named> all();
+
+  /// Which kinds plans have to do without, and what that means.
+  std::vector<std::string> unknown();
+
+  scheduling::SnapshotInput snapshot() const;
+
+  /// spec.replicas of the kinds that keep a number of pods.
+  std::optional<std::int32_t> replicas_of(const std::string& ns, const api::OwnerReference& owner) const;
+
+  kube::Informer<api::Pod> pods;
+  kube::Informer<api::Node> nodes;
+  kube::Informer<api::Namespace> namespaces;
+  kube::Informer<api::PodDisruptionBudget> pdbs;
+  kube::Informer<api::PriorityClass> priority_classes;
+  kube::Informer<api::PersistentVolumeClaim> claims;
+  kube::Informer<api::PersistentVolume> volumes;
+  kube::Informer<api::Workload> replica_sets;
+  kube::Informer<api::Workload> stateful_sets;
+  kube::Informer<api::Workload> jobs;
+  kube::Informer<api::StorageClass> storage_classes;
+  kube::Informer<api::CsiNode> csi_nodes;
+  std::optional<kube::Informer<api::ResourceClaim>> resource_claims;  ///< only where the server has them
+  kube::Informer<api::Evacuation> evacuations;
+  kube::Informer<ObservedPolicy> policies;
+};
+
+}  // namespace controllers
