@@ -25,22 +25,6 @@ constexpr int kNameAttempts = 8;  // of generateName, as the API server tries si
 
 using Objects = std::map<ObjectKey, Object>;
 
-/// Group and plural; looked up without making strings.
-struct TableName {
-  std::string group;
-  std::string plural;
-};
-struct TableOrder {
-  using is_transparent = void;
-  using View = std::pair<std::string_view, std::string_view>;
-  static View view(const TableName& name) { return {name.group, name.plural}; }
-  static View view(const kube::ResourceType& type) { return {type.group, type.plural}; }
-  template <typename A, typename B>
-  bool operator()(const A& a, const B& b) const {
-    return view(a) < view(b);
-  }
-};
-
 /// Core kinds but pods, and records such as Events and Leases, carry no generation in Kubernetes.
 bool has_generation(const kube::ResourceType& type) {
   if (type.group.empty()) return type.plural == "pods";
@@ -168,6 +152,22 @@ std::int64_t grace_of(const kube::ResourceType& type, const Json& object, std::o
 }  // namespace
 
 struct Store::Impl {
+  /// Group and plural; looked up without making strings.
+  struct TableName {
+    std::string group;
+    std::string plural;
+  };
+  struct TableOrder {
+    using is_transparent = void;
+    using View = std::pair<std::string_view, std::string_view>;
+    static View view(const TableName& name) { return {name.group, name.plural}; }
+    static View view(const kube::ResourceType& type) { return {type.group, type.plural}; }
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      return view(a) < view(b);
+    }
+  };
+
   Impl(const base::Clock& its_clock, std::uint64_t seed) : clock(its_clock), random(seed) {}
 
   Objects* table(const kube::ResourceType& type) {
