@@ -8,8 +8,8 @@
 #include "api/yaml.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/dump.hpp"
+#include "controllers/spec_problems.hpp"
 #include "evictors/registry.hpp"
-#include "strategies/catalog.hpp"
 
 namespace cmd {
 namespace {
@@ -34,19 +34,10 @@ std::vector<std::string> lines_of(const api::FieldErrors& errors) {
   return lines;
 }
 
-std::vector<std::string> problems_of_policy(const api::Json& document) {
-  const auto policy = api::decode_descheduler_policy(document);
-  if (!policy) return {policy.error().message};
-  api::FieldErrors errors = api::validate(policy->spec, evictors::Registry::builtin().names());
-  const api::FieldErrors of_args = strategies::validate(policy->spec.strategies);
-  errors.insert(errors.end(), of_args.begin(), of_args.end());
-  return lines_of(errors);
-}
-
-std::vector<std::string> problems_of_evacuation(const api::Json& document) {
-  const auto evacuation = api::decode_evacuation(document);
-  if (!evacuation) return {evacuation.error().message};
-  return lines_of(api::validate(evacuation->spec, evictors::Registry::builtin().names()));
+template <typename T>
+std::vector<std::string> problems_in(const base::Result<T>& object) {
+  if (!object) return {object.error().message};
+  return lines_of(controllers::problems_of(object->spec, evictors::Registry::builtin()));
 }
 
 Finding examine(const std::string& file, const api::Json& document) {
@@ -63,7 +54,8 @@ Finding examine(const std::string& file, const api::Json& document) {
   } else if (text_at(document, "/metadata/name").empty()) {
     finding.problems = {"metadata.name: must not be empty"};
   } else {
-    finding.problems = kind == "Evacuation" ? problems_of_evacuation(document) : problems_of_policy(document);
+    finding.problems = kind == "Evacuation" ? problems_in(api::decode_evacuation(document))
+                                            : problems_in(api::decode_descheduler_policy(document));
   }
   return finding;
 }

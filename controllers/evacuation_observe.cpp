@@ -5,6 +5,7 @@
 #include "api/core_codec.hpp"
 #include "controllers/evacuation_pass.hpp"
 #include "controllers/gang_lookup.hpp"
+#include "controllers/spec_problems.hpp"
 
 /// The observing half of a reconcile: fills `seen_`, decides nothing and changes nothing.
 namespace controllers {
@@ -123,12 +124,7 @@ bool EvacuationReconciler::Pass::policy_gone() const {
 /// One that has begun is only asked whether its spec can still be read.
 void EvacuationReconciler::Pass::check_spec() {
   if (!seen_.spec_problem.empty()) return;
-  auto errors = api::validate(seen_.evacuation.spec, deps_.evictors.names());
-  for (auto& error : deps_.evictors.validate(seen_.evacuation.spec.evictors, api::FieldPath("spec.evictors"))) {
-    const bool known =
-        std::any_of(errors.begin(), errors.end(), [&](const auto& each) { return each.path == error.path; });
-    if (!known) errors.push_back(std::move(error));
-  }
+  const api::FieldErrors errors = problems_of(seen_.evacuation.spec, deps_.evictors);
   if (!errors.empty()) seen_.spec_problem = api::to_error(errors).message;
 }
 

@@ -7,6 +7,7 @@
 #include "api/well_known.hpp"
 #include "controllers/circuit.hpp"
 #include "controllers/policy_cycle.hpp"
+#include "controllers/spec_problems.hpp"
 #include "strategies/catalog.hpp"
 
 namespace controllers {
@@ -16,14 +17,6 @@ using base::kv;
 
 std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now) {
   return fmt::format("{}-{}", policy.meta.name, std::chrono::floor<base::seconds>(now).time_since_epoch().count());
-}
-
-api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const evictors::Registry& registry) {
-  api::FieldErrors errors = api::validate(spec, registry.names());
-  const auto append = [&](const api::FieldErrors& more) { errors.insert(errors.end(), more.begin(), more.end()); };
-  append(strategies::validate(spec.strategies));
-  append(registry.validate(spec.evacuation.evictors, api::FieldPath("spec.evacuation.evictors")));
-  return errors;
 }
 
 KnownPods known_pods(const kube::Store<api::Evacuation>& evacuations) {

@@ -1,0 +1,34 @@
+#include "controllers/spec_problems.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "strategies/catalog.hpp"
+
+namespace controllers {
+namespace {
+
+/// Without what is about a field that has a complaint already.
+void append_unsaid(api::FieldErrors& errors, api::FieldErrors more) {
+  std::erase_if(more, [&](const api::FieldError& each) {
+    return std::ranges::find(errors, each.path, &api::FieldError::path) != errors.end();
+  });
+  std::ranges::move(more, std::back_inserter(errors));
+}
+
+}  // namespace
+
+api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const evictors::Registry& registry) {
+  api::FieldErrors errors = api::validate(spec, registry.names());
+  append_unsaid(errors, strategies::validate(spec.strategies));
+  append_unsaid(errors, registry.validate(spec.evacuation.evictors, api::FieldPath("spec.evacuation.evictors")));
+  return errors;
+}
+
+api::FieldErrors problems_of(const api::EvacuationSpec& spec, const evictors::Registry& registry) {
+  api::FieldErrors errors = api::validate(spec, registry.names());
+  append_unsaid(errors, registry.validate(spec.evictors, api::FieldPath("spec.evictors")));
+  return errors;
+}
+
+}  // namespace controllers

@@ -1,0 +1,83 @@
+#include "controllers/spec_problems.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace controllers {
+namespace spec_problems_test {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const evictors::Registry kRegistry = evictors::Registry::builtin();
+
+template <typename Spec>
+std::vector<std::string> problems(const Spec& spec) {
+  std::vector<std::string> lines;
+  for (const api::FieldError& each : problems_of(spec, kRegistry)) lines.push_back(each.to_string());
+  return lines;
+}
+
+TEST(SpecProblems, SayOnceWhatIsWrongWithAStrategysName) {
+  const struct {
+    const char* name;
+    const char* problem;
+  } rows[] = {
+      {"", "spec.strategies[0].name: is required"},
+      {"PodLifetime", "spec.strategies[0].name: \"PodLifetime\" is no strategy"},
+  };
+  for (const auto& row : rows) {
+    api::DeschedulerPolicySpec spec;
+    spec.strategies = {{row.name, "{}"}};
+    EXPECT_THAT(problems(spec), ElementsAre(HasSubstr(row.problem))) << row.name;
+  }
+}
+
+TEST(SpecProblems, SayOnceWhatIsWrongWithAnEvictorsName) {
+  const struct {
+    const char* what;
+    std::vector<api::EvictorChoice> evictors;
+    const char* problem;
+  } rows[] = {
+      {"unnamed", {{"", {}}}, "evictors[0].name: is required"},
+      {"unknown", {{"eviction-ap", {}}}, "evictors[0].name: unknown evictor \"eviction-ap\", use "},
+      {"twice", {{"eviction-api", {}}, {"eviction-api", {}}}, "evictors[1].name: \"eviction-api\" is already at "},
+  };
+  for (const auto& row : rows) {
+    api::EvacuationSpec evacuation;
+    evacuation.pod_ref = {"web-0", api::PodUid{"uid"}};
+    evacuation.evictors = row.evictors;
+    EXPECT_THAT(problems(evacuation), ElementsAre(HasSubstr(row.problem))) << row.what;
+    api::DeschedulerPolicySpec policy;
+    policy.strategies = {{"RemoveFailedPods", "{}"}};
+    policy.evacuation.evictors = row.evictors;
+    EXPECT_THAT(problems(policy), ElementsAre(HasSubstr(std::string("spec.evacuation.") + row.problem))) << row.what;
+  }
+}
+
+TEST(SpecProblems, OfAllChecksAreToldTogether) {
+  api::DeschedulerPolicySpec spec;
+  spec.limits.per_cycle.total = -1;
+  spec.strategies = {{"", "{}"}, {"RemoveFailedPods", R"({"speed":1,"haste":2})"}};
+  spec.evacuation.evictors = {{"eviction-api", {{"speed", "1"}}}};
+  EXPECT_THAT(problems(spec), ElementsAre(HasSubstr("spec.strategies[0].name: is required"),
+                                          HasSubstr("spec.limits.perCycle.total: -1 is below 0"),
+                                          HasSubstr("spec.strategies[1].args.haste: unknown field"),
+                                          HasSubstr("spec.strategies[1].args.speed: unknown field"),
+                                          HasSubstr("spec.evacuation.evictors[0].parameters.speed: ")));
+}
+
+TEST(SpecProblems, AreNoneInASoundSpec) {
+  api::DeschedulerPolicySpec policy;
+  policy.strategies = {{"RemoveFailedPods", "{}"}};
+  EXPECT_THAT(problems(policy), IsEmpty());
+  api::EvacuationSpec evacuation;
+  EXPECT_THAT(problems(evacuation), Not(IsEmpty())) << "it names no pod";
+  evacuation.pod_ref = {"web-0", api::PodUid{"uid"}};
+  EXPECT_THAT(problems(evacuation), IsEmpty());
+}
+
+}  // namespace spec_problems_test
+}  // namespace controllers
