@@ -23,15 +23,20 @@ std::optional<api::Json> object_of(const Document* document) {
   return *std::move(parsed);
 }
 
-std::string text_member(const api::Json& object, std::initializer_list<const char*> path) {
+const api::Json* member_at(const api::Json& object, std::initializer_list<const char*> path) {
   const api::Json* at = &object;
   for (const char* name : path) {
-    if (!at->is_object()) return {};
+    if (!at->is_object()) return nullptr;
     const auto found = at->find(name);
-    if (found == at->end()) return {};
+    if (found == at->end()) return nullptr;
     at = &*found;
   }
-  return at->is_string() ? at->get<std::string>() : std::string();
+  return at;
+}
+
+std::string text_member(const api::Json& object, std::initializer_list<const char*> path) {
+  const api::Json* found = member_at(object, path);
+  return found && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 bool is_plain_name(std::string_view text) {

@@ -15,7 +15,9 @@ namespace evictors {
 /// The JSON object of a 200 answer; nullopt for anything else, also for one larger than 4 MiB.
 std::optional<api::Json> object_of(const Document* document);
 
-/// The string at that path of member names, or "".
+/// What is at that path of member names, or nullptr.
+const api::Json* member_at(const api::Json& object, std::initializer_list<const char*> path);
+/// The string there, or "".
 std::string text_member(const api::Json& object, std::initializer_list<const char*> path);
 
 /// May be used in a label selector or as an object's name: 1 to 253 of [A-Za-z0-9._-].

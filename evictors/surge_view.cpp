@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "api/core_codec.hpp"
 #include "base/text.hpp"
+#include "evictors/document.hpp"
 #include "kube/request.hpp"
 
 namespace evictors::surge {
@@ -16,56 +16,8 @@ namespace {
 
 using api::Json;
 
-constexpr std::size_t kShortUid = 8;
-constexpr std::size_t kMaxMarkBytes = 16 * 1024;
 constexpr int kMaxPods = 500;
 constexpr std::size_t kMaxClaims = 8;
-
-// --- careful reading
-
-const Json* at(const Json& object, std::initializer_list<const char*> path) {
-  const Json* now = &object;
-  for (const char* name : path) {
-    if (!now->is_object()) return nullptr;
-    const auto found = now->find(name);
-    if (found == now->end()) return nullptr;
-    now = &*found;
-  }
-  return now;
-}
-
-std::string text_in(const Json& object, std::initializer_list<const char*> path) {
-  const Json* found = at(object, path);
-  return found && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::int64_t number_in(const Json& object, std::initializer_list<const char*> path, std::int64_t otherwise) {
-  const Json* found = at(object, path);
-  return found && found->is_number_integer() ? found->get<std::int64_t>() : otherwise;
-}
-
-std::int32_t count_in(const Json& object, std::initializer_list<const char*> path, std::int32_t otherwise) {
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(number_in(object, path, otherwise), 0, 1'000'000));
-}
-
-bool flag_in(const Json& object, std::initializer_list<const char*> path) {
-  const Json* found = at(object, path);
-  return found && found->is_boolean() && found->get<bool>();
-}
-
-/// A number, or a percentage of `total`.
-std::int64_t scaled_in(const Json& object, std::initializer_list<const char*> path, std::int64_t total, bool up,
-                       std::int64_t otherwise) {
-  const Json* found = at(object, path);
-  if (!found) return otherwise;
-  if (found->is_number_integer()) return std::clamp<std::int64_t>(found->get<std::int64_t>(), 0, 1'000'000);
-  if (!found->is_string()) return otherwise;
-  const std::string text = found->get<std::string>();
-  std::int64_t percent = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
-  if (error != std::errc() || *end != '%' || percent < 0 || percent > 100'000) return otherwise;
-  return (percent * total + (up ? 99 : 0)) / 100;
-}
 
 std::optional<Json> parsed(const Document* document) {
   if (!document || !document->ok()) return std::nullopt;
@@ -80,69 +32,6 @@ std::string why_unreadable(std::string_view what, const Document& document) {
   }
   if (document.status == 0) return fmt::format("{} cannot be read: {}", what, base::short_text(document.body, 200));
   return fmt::format("{} cannot be read: the server answered {}", what, document.status);
-}
-
-// --- the workload
-
-std::string expression_text(const Json& expression) {
-  const std::string key = text_in(expression, {"key"});
-  const std::string op = text_in(expression, {"operator"});
-  if (op == "Exists") return key;
-  if (op == "DoesNotExist") return "!" + key;
-  std::vector<std::string> values;
-  if (const Json* list = at(expression, {"values"}); list && list->is_array()) {
-    for (const Json& value : *list) {
-      if (value.is_string()) values.push_back(value.get<std::string>());
-    }
-  }
-  return fmt::format("{} {} ({})", key, op == "NotIn" ? "notin" : "in", fmt::join(values, ","));
-}
-
-std::string selector_text(const Json& object) {
-  std::vector<std::string> parts;
-  if (const Json* labels = at(object, {"spec", "selector", "matchLabels"}); labels && labels->is_object()) {
-    for (const auto& [key, value] : labels->items()) {
-      if (value.is_string()) parts.push_back(key + "=" + value.get<std::string>());
-    }
-  }
-  if (const Json* list = at(object, {"spec", "selector", "matchExpressions"}); list && list->is_array()) {
-    for (const Json& each : *list) parts.push_back(expression_text(each));
-  }
-  return fmt::format("{}", fmt::join(parts, ","));
-}
-
-void read_strategy(const Json& object, Workload& workload) {
-  workload.recreate = text_in(object, {"spec", "strategy", "type"}) == "Recreate";
-  const std::int64_t n = workload.replicas;
-  workload.max_surge =
-      scaled_in(object, {"spec", "strategy", "rollingUpdate", "maxSurge"}, n, true, (n * 25 + 99) / 100);
-  workload.max_unavailable =
-      scaled_in(object, {"spec", "strategy", "rollingUpdate", "maxUnavailable"}, n, false, n * 25 / 100);
-  if (workload.max_surge == 0 && workload.max_unavailable == 0) workload.max_unavailable = 1;
-}
-
-std::optional<Workload> read_workload(const Document& document, const kube::ResourceType& type) {
-  const auto json = parsed(&document);
-  auto meta = api::decode_meta(document.body);
-  if (!json || !meta || meta->uid.empty() || meta->name.empty()) return std::nullopt;
-  Workload workload;
-  workload.type = type;
-  workload.meta = *std::move(meta);
-  workload.replicas = count_in(*json, {"spec", "replicas"}, 1);
-  workload.paused = flag_in(*json, {"spec", "paused"});
-  workload.min_ready_seconds = count_in(*json, {"spec", "minReadySeconds"}, 0);
-  workload.progress_deadline = base::seconds(count_in(*json, {"spec", "progressDeadlineSeconds"}, 600));
-  workload.observed_generation = number_in(*json, {"status", "observedGeneration"}, 0);
-  workload.status_replicas = count_in(*json, {"status", "replicas"}, 0);
-  workload.updated_replicas = count_in(*json, {"status", "updatedReplicas"}, 0);
-  workload.available_replicas = count_in(*json, {"status", "availableReplicas"}, 0);
-  workload.selector = selector_text(*json);
-  if (const Json* pod_template = at(*json, {"spec", "template"})) workload.pod_template = *pod_template;
-  if (type == kube::kDeployments) read_strategy(*json, workload);
-  workload.restarted_for = text_in(*json, {"spec", "template", "metadata", "annotations", kRestartedFor.data()});
-  workload.marked = workload.meta.annotations.contains(kMark);
-  workload.mark = decode_mark(workload.meta.annotations.value(kMark));
-  return workload;
 }
 
 const api::OwnerReference* pod_owner(const Context& context) {
@@ -179,7 +68,7 @@ void take_workload(const Document* document, const kube::ResourceType& type, Vie
     view.forbidden = document->status == 403;
     return;
   }
-  auto workload = read_workload(*document, type);
+  auto workload = read_workload(document->body, type);
   if (!workload) {
     view.problem = fmt::format("the answer is no {}", type.kind);
     return;
@@ -196,8 +85,8 @@ bool belongs_to(const api::Pod& pod, const Workload& workload) {
 
 void take_pods(const Context& context, View& view) {
   const auto json = parsed(context.document(kReadPods));
-  const Json* items = json ? at(*json, {"items"}) : nullptr;
-  if (!items || !items->is_array() || !text_in(*json, {"metadata", "continue"}).empty()) return;
+  const Json* items = json ? member_at(*json, {"items"}) : nullptr;
+  if (!items || !items->is_array() || !text_member(*json, {"metadata", "continue"}).empty()) return;
   view.pods_known = true;
   for (const Json& item : *items) {
     auto pod = api::decode_pod(item.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -210,20 +99,6 @@ void take_pods(const Context& context, View& view) {
 const api::OwnerReference* deployment_of(const api::ObjectMeta& replica_set) {
   const api::OwnerReference* owner = replica_set.controller();
   return owner && owner->kind == "Deployment" && is_apps(*owner) ? owner : nullptr;
-}
-
-/// Without what a Deployment adds to its ReplicaSets' template and without our own mark.
-Json comparable(Json pod_template) {
-  if (!pod_template.is_object() || !pod_template.contains("metadata")) return pod_template;
-  Json& meta = pod_template["metadata"];
-  if (!meta.is_object()) return pod_template;
-  meta.erase("creationTimestamp");
-  if (meta.contains("labels") && meta["labels"].is_object()) meta["labels"].erase("pod-template-hash");
-  if (meta.contains("annotations") && meta["annotations"].is_object()) {
-    meta["annotations"].erase(std::string(kRestartedFor));
-    if (meta["annotations"].empty()) meta.erase("annotations");
-  }
-  return pod_template;
 }
 
 Read read_of(std::string_view name, kube::Request request) { return {std::string(name), std::move(request), {}}; }
@@ -271,8 +146,8 @@ void choosing_reads(const Context& context, std::vector<Read>& reads) {
 }
 
 bool targets(const Json& autoscaler, const Workload& workload) {
-  return text_in(autoscaler, {"spec", "scaleTargetRef", "kind"}) == workload.type.kind &&
-         text_in(autoscaler, {"spec", "scaleTargetRef", "name"}) == workload.meta.name;
+  return text_member(autoscaler, {"spec", "scaleTargetRef", "kind"}) == workload.type.kind &&
+         text_member(autoscaler, {"spec", "scaleTargetRef", "name"}) == workload.meta.name;
 }
 
 std::int64_t desired_after(const api::PodDisruptionBudget& budget, std::int64_t expected) {
@@ -284,60 +159,11 @@ std::int64_t desired_after(const api::PodDisruptionBudget& budget, std::int64_t 
 }
 
 bool usable_from_one_node_only(const Json& claim) {
-  const Json* modes = at(claim, {"spec", "accessModes"});
+  const Json* modes = member_at(claim, {"spec", "accessModes"});
   if (!modes || !modes->is_array()) return true;
   return std::none_of(modes->begin(), modes->end(),
                       [](const Json& mode) { return mode == "ReadWriteMany" || mode == "ReadOnlyMany"; });
 }
-
-}  // namespace
-
-std::string_view to_string(Mode mode) { return mode == Mode::kExtraReplica ? "ExtraReplica" : "RollingRestart"; }
-
-std::optional<Mode> parse_mode(std::string_view text) {
-  if (text == "ExtraReplica") return Mode::kExtraReplica;
-  if (text == "RollingRestart") return Mode::kRollingRestart;
-  return std::nullopt;
-}
-
-std::string encode(const Mark& mark) {
-  Json json = {
-      {"token", mark.token}, {"evacuation", mark.evacuation}, {"mode", to_string(mark.mode)}, {"from", mark.from},
-      {"to", mark.to},       {"before", mark.before}};
-  if (mark.mode == Mode::kRollingRestart) json["previous"] = mark.previous;
-  return api::to_json_text(json);
-}
-
-std::optional<Mark> decode_mark(std::string_view text) {
-  if (text.empty() || text.size() > kMaxMarkBytes) return std::nullopt;
-  const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
-  Mark mark;
-  mark.token = text_in(json, {"token"});
-  mark.evacuation = text_in(json, {"evacuation"});
-  const auto mode = parse_mode(text_in(json, {"mode"}));
-  mark.from = static_cast<std::int32_t>(std::clamp<std::int64_t>(number_in(json, {"from"}, 0), 0, 1'000'000));
-  mark.to = static_cast<std::int32_t>(std::clamp<std::int64_t>(number_in(json, {"to"}, 0), 0, 1'000'000));
-  mark.previous = text_in(json, {"previous"});
-  if (const Json* before = at(json, {"before"}); before && before->is_array()) {
-    for (const Json& each : *before) {
-      if (each.is_string()) mark.before.insert(each.get<std::string>());
-    }
-  }
-  const bool sane = mark.from >= 1 && mark.to >= mark.from && mark.to <= mark.from + 1;
-  if (!mode || mark.token.empty() || !sane) return std::nullopt;
-  mark.mode = *mode;
-  return mark;
-}
-
-std::string Workload::title() const { return fmt::format("{} {}", type.kind, meta.name); }
-
-bool Workload::settled() const {
-  if (observed_generation < meta.generation || status_replicas != replicas) return false;
-  return !is_deployment() || updated_replicas == replicas;
-}
-
-namespace {
 
 /// All but the pods, which cost the most to read.
 View without_pods(const Context& context) {
@@ -351,7 +177,8 @@ View without_pods(const Context& context) {
   view.problem.clear();
   const Document* replica_set = context.document(kReadReplicaSet);
   const auto json = parsed(replica_set);
-  if (json && at(*json, {"spec", "template"})) view.old_template = comparable(*at(*json, {"spec", "template"}));
+  if (json && member_at(*json, {"spec", "template"}))
+    view.old_template = comparable(*member_at(*json, {"spec", "template"}));
   const auto meta = json ? api::decode_meta(replica_set->body) : base::Result<api::ObjectMeta>(base::invalid("none"));
   const bool by_deployment = context.ref(kRefKind) == "Deployment" || (meta && deployment_of(*meta));
   take_workload(by_deployment ? context.document(kReadDeployment) : replica_set,
@@ -391,17 +218,17 @@ std::optional<std::string> autoscaler_of(const Context& context, const Workload&
   const Document* document = context.document(kReadAutoscalers);
   if (document && document->status == 404) return std::string();  // this server has no such API
   const auto json = parsed(document);
-  const Json* items = json ? at(*json, {"items"}) : nullptr;
+  const Json* items = json ? member_at(*json, {"items"}) : nullptr;
   if (!items || !items->is_array()) return std::nullopt;
   for (const Json& item : *items) {
-    if (targets(item, workload)) return text_in(item, {"metadata", "name"});
+    if (targets(item, workload)) return text_member(item, {"metadata", "name"});
   }
   return std::string();
 }
 
 std::optional<Budget> blocking_budget(const Context& context) {
   const auto json = parsed(context.document(kReadBudgets));
-  const Json* items = json ? at(*json, {"items"}) : nullptr;
+  const Json* items = json ? member_at(*json, {"items"}) : nullptr;
   if (!items || !items->is_array()) return std::nullopt;
   std::optional<Budget> found;
   const bool old = context.eviction_version == "v1beta1";
@@ -432,15 +259,13 @@ bool holder_ended(const Context& context, const Mark& mark) {
   if (document->status == 404) return true;
   const auto json = parsed(document);
   if (!json) return false;
-  const std::string uid = text_in(*json, {"metadata", "uid"});
+  const std::string uid = text_member(*json, {"metadata", "uid"});
   if (uid.empty()) return false;
   if (!mark.token.starts_with(uid + ".")) return true;
-  const auto phase = api::parse_evacuation_phase(text_in(*json, {"status", "phase"}));
-  const Json* finalizers = at(*json, {"metadata", "finalizers"});
+  const auto phase = api::parse_evacuation_phase(text_member(*json, {"status", "phase"}));
+  const Json* finalizers = member_at(*json, {"metadata", "finalizers"});
   return phase && api::is_terminal(*phase) && (!finalizers || finalizers->empty());
 }
-
-bool is_new(const Mark& mark, const api::Pod& pod) { return !mark.before.contains(pod.meta.uid.substr(0, kShortUid)); }
 
 std::string unschedulable_because(const api::Pod& pod) {
   for (const api::Condition& each : pod.conditions) {
