@@ -1,13 +1,11 @@
 #include <gmock/gmock.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "controllers/http_services.hpp"
 #include "kube/process_environment.hpp"
 #include "rig.hpp"
+#include "test/fakes/temp_folder.hpp"
 #include "test/fakes/webhook_service.hpp"
 #include "test/unit/kube/test_server.hpp"
 
@@ -27,9 +25,8 @@ using Phase = api::EvacuationPhase;
 
 class MtlsService : public Rig {
  protected:
-  MtlsService() : folder_(std::filesystem::temp_directory_path() / ("evacuator-mtls-" + std::to_string(getpid()))) {
+  MtlsService() {
     kube::prepare_process();
-    std::filesystem::create_directories(folder_);
     const kube::testing::ServerTls tls{server_ca.issue({"127.0.0.1"}), client_ca.pem()};
     tls_server = std::make_unique<kube::testing::TestServer>(
         [this](kube::testing::Peer& peer, const kube::testing::ServerRequest& request) {
@@ -39,24 +36,17 @@ class MtlsService : public Rig {
         &tls);
     config = {"mover",
               "https://127.0.0.1:" + std::to_string(tls_server->port()),
-              write("ca.crt", server_ca.pem()),
+              folder_.write("ca.crt", server_ca.pem()),
               "",
-              (folder_ / "tls.crt").string(),
-              (folder_ / "tls.key").string(),
+              folder_.file("tls.crt"),
+              folder_.file("tls.key"),
               seconds(10)};
   }
-  ~MtlsService() override {
-    tls_server.reset();
-    std::filesystem::remove_all(folder_);
-  }
+  ~MtlsService() override { tls_server.reset(); }
 
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name) << text;
-    return folder_ / name;
-  }
   void show(const Pem& identity) const {
-    write("tls.crt", identity.certificate);
-    write("tls.key", identity.key);
+    folder_.write("tls.crt", identity.certificate);
+    folder_.write("tls.key", identity.key);
   }
 
   /// An Evacuation that the service moves; one attempt.
@@ -96,9 +86,7 @@ class MtlsService : public Rig {
   std::unique_ptr<kube::testing::TestServer> tls_server;
   controllers::ServiceConfig config;
   std::unique_ptr<controllers::HttpServices> http;
-
- private:
-  std::filesystem::path folder_;
+  const fakes::TempFolder folder_;
 };
 
 TEST_F(MtlsService, MovesThePodOfWhoShowsItsCertificate) {
@@ -109,7 +97,7 @@ TEST_F(MtlsService, MovesThePodOfWhoShowsItsCertificate) {
 
 TEST_F(MtlsService, IsNotTalkedToWhenAnotherAuthorityVouchesForIt) {
   show(client_ca.issue({"evacuator"}));
-  config.ca_file = write("ca.crt", another_ca.pem());
+  config.ca_file = folder_.write("ca.crt", another_ca.pem());
   expect_refusal(begin(), "not issued by the configured certificate-authority");
 }
 
@@ -148,9 +136,9 @@ TEST_F(MtlsService, IsReachedAgainAfterARotationThatWasCaughtHalfWay) {
   ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kInProgress; }, seconds(30)));
   const int before = tls_server->connections();
   const Pem next = client_ca.issue({"evacuator"});
-  write("tls.crt", next.certificate);  // the key follows later
+  folder_.write("tls.crt", next.certificate);  // the key follows later
   run_for(seconds(40));
-  write("tls.key", next.key);
+  folder_.write("tls.key", next.key);
   expect_success(name);
   EXPECT_GT(tls_server->connections(), before) << "connections under the old certificate are not used any more";
 }

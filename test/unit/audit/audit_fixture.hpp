@@ -11,6 +11,7 @@
 #include "audit/file_sink.hpp"
 #include "audit/log.hpp"
 #include "audit/verify.hpp"
+#include "test/fakes/temp_folder.hpp"
 
 namespace audit_test {
 
@@ -50,13 +51,6 @@ inline std::vector<std::string> lines_of(const std::string& text) {
 /// A directory of its own, gone with the test.
 class Files : public testing::Test {
  protected:
-  Files() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "evacuator-audit-XXXXXX").string();
-    directory = mkdtemp(pattern.data());
-    path = directory + "/audit.log";
-  }
-  ~Files() override { std::filesystem::remove_all(directory); }
-
   audit::LogOptions options() const {
     audit::LogOptions chosen;
     chosen.actor = "evacuator/replica-1";
@@ -93,8 +87,9 @@ class Files : public testing::Test {
     return all;
   }
 
-  std::string directory;
-  std::string path;
+  const fakes::TempFolder folder;
+  const std::string& directory = folder.path();
+  std::string path = folder.file("audit.log");
   base::ManualClock clock{kNoon};
   base::Metrics metrics;
 };

@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "audit/file_sink.hpp"
 #include "audit/log.hpp"
+#include "test/unit/cmd/command_fixture.hpp"
 
 namespace cmd {
 namespace audit_test {
@@ -16,12 +16,9 @@ namespace audit_test {
 using testing::HasSubstr;
 using testing::Not;
 
-class AuditCommand : public testing::Test {
+class AuditCommand : public cmd_test::CommandTest {
  protected:
   AuditCommand() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "evacuator-audit-cmd-XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
-    path_ = directory_ + "/audit.log";
     base::ManualClock clock(*base::parse_time("2026-11-21T12:00:00Z"));
     base::Metrics metrics;
     std::vector<std::unique_ptr<audit::Sink>> sinks;
@@ -39,7 +36,6 @@ class AuditCommand : public testing::Test {
     }
     head_ = log.head();
   }
-  ~AuditCommand() override { std::filesystem::remove_all(directory_); }
 
   void rewrite(const std::function<void(std::string&)>& change) {
     std::string text((std::istreambuf_iterator<char>(std::ifstream(path_).rdbuf())), {});
@@ -48,24 +44,14 @@ class AuditCommand : public testing::Test {
   }
   int verify(AuditVerifyOptions options) {
     if (options.files.empty()) options.files = {path_};
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const int code = run_audit_verify(options);
-    out_ = testing::internal::GetCapturedStdout();
-    err_ = testing::internal::GetCapturedStderr();
-    return code;
+    return captured([&] { return run_audit_verify(options); });
   }
   int query(AuditQueryOptions options) {
     if (options.files.empty()) options.files = {path_};
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const int code = run_audit_query(options);
-    out_ = testing::internal::GetCapturedStdout();
-    err_ = testing::internal::GetCapturedStderr();
-    return code;
+    return captured([&] { return run_audit_query(options); });
   }
 
-  std::string directory_, path_, out_, err_;
+  const std::string path_ = folder_.file("audit.log");
   audit::Head head_;
 };
 

@@ -1,29 +1,18 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
+
+#include "test/fakes/temp_folder.hpp"
 
 namespace cmd_test {
 
 /// A folder of its own for each test, and what a command said on standard output and error.
 class CommandTest : public testing::Test {
  protected:
-  CommandTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "evacuator-cmd-XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
-  }
-  ~CommandTest() override { std::filesystem::remove_all(directory_); }
-
   /// Returns the path.
-  std::string write(const std::string& name, const std::string& text) const {
-    std::string path = directory_ + "/" + name;
-    std::ofstream(path) << text;
-    return path;
-  }
+  std::string write(const std::string& name, const std::string& text) const { return folder_.write(name, text); }
   /// Returns the exit code.
   template <typename Command>
   int captured(Command command) {
@@ -35,7 +24,9 @@ class CommandTest : public testing::Test {
     return code;
   }
 
-  std::string directory_, out_, err_;
+  const fakes::TempFolder folder_;
+  const std::string& directory_ = folder_.path();
+  std::string out_, err_;
 };
 
 }  // namespace cmd_test

@@ -1,13 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "audit/file_sink.hpp"
 #include "audit/verify.hpp"
 #include "controllers/audit_config.hpp"
 #include "controllers/audit_trail.hpp"
 #include "controllers/evacuation_records.hpp"
+#include "test/fakes/temp_folder.hpp"
 
 namespace audit_test {
 
@@ -331,12 +330,11 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(AuditConfig, OpensWhatItDescribes) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "evacuator-audit-open-XXXXXX").string();
-  const std::string directory = mkdtemp(pattern.data());
+  const fakes::TempFolder folder;
   OperatorConfig config;
   config.audit.to_file = true;
   config.audit.to_stdout = false;
-  config.audit.path = directory + "/audit.log";
+  config.audit.path = folder.file("audit.log");
   const base::ManualClock clock(kNoon);
   base::Metrics metrics;
   {
@@ -349,7 +347,6 @@ TEST(AuditConfig, OpensWhatItDescribes) {
   ASSERT_TRUE(report);
   EXPECT_TRUE(report->intact());
   EXPECT_EQ(report->records, 3u);
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace audit_test

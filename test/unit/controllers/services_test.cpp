@@ -1,9 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <future>
 
 #include "controllers/http_services.hpp"
@@ -11,6 +8,7 @@
 #include "kube/process_environment.hpp"
 #include "serving/certificates.hpp"
 #include "serving/server.hpp"
+#include "test/fakes/temp_folder.hpp"
 
 namespace controllers {
 namespace services_test {
@@ -69,21 +67,6 @@ TEST(ServicesConfig, NamesTheFieldAndTheFix) {
 
 // --- the calls themselves, over TLS
 
-class Folder {
- public:
-  Folder() : path_(std::filesystem::temp_directory_path() / ("evacuator-services-" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name) << text;
-    return path_ / name;
-  }
-
- private:
-  std::filesystem::path path_;
-};
-
 class HttpServicesTest : public testing::Test {
  protected:
   HttpServicesTest() : identity_(*serving::make_server_identity({"127.0.0.1"}, base::SystemClock().now())) {
@@ -117,7 +100,7 @@ class HttpServicesTest : public testing::Test {
   }
 
   base::ManualClock clock_{base::SystemClock().now()};
-  Folder folder_;
+  const fakes::TempFolder folder_;
   serving::ServerIdentity identity_;
   std::unique_ptr<serving::Server> server_;
 };
