@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "audit/file_sink.hpp"
@@ -10,6 +9,7 @@
 #include "kube/events.hpp"
 #include "rig.hpp"
 #include "simulator/objects.hpp"
+#include "test/fakes/temp_folder.hpp"
 
 /// The whole operator on the simulated cluster, with its audit log: what happened can be read back, and its chain
 /// holds.
@@ -67,7 +67,7 @@ struct Process {
                                                    .audit = *log});
   }
 
-  integration::FragileTransport transport;
+  fakes::MortalTransport transport;
   kube::Client client;
   base::Metrics metrics;
   kube::EventRecorder events;
@@ -78,9 +78,6 @@ struct Process {
 class Audited : public Rig {
  protected:
   Audited() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "evacuator-audited-XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
-    path_ = directory_ + "/audit.log";
     simulator::Webhook listener;
     listener.name = "listener.test";
     listener.review = [this](const simulator::AdmissionRequest& request) -> std::optional<simulator::Denial> {
@@ -89,10 +86,6 @@ class Audited : public Rig {
       return std::nullopt;
     };
     server->add_webhook(listener);
-  }
-  ~Audited() override {
-    process_.reset();
-    std::filesystem::remove_all(directory_);
   }
 
   void start(const std::string& identity) {
@@ -157,7 +150,8 @@ class Audited : public Rig {
     return false;
   }
 
-  std::string directory_, path_;
+  const fakes::TempFolder folder_;
+  const std::string path_ = folder_.file("audit.log");
   bool disk_full_ = false;
   bool stops_admissions_ = false;
   std::set<std::string> tokens_;  ///< that the API server saw on evictions
@@ -235,9 +229,9 @@ TEST_F(Audited, AVerdictWhoseLineACrashTookIsToldByTheNextProcess) {
   stage(3);
   start("first");
   auto& transport = process_->transport;
-  transport.spy = [&](const kube::Request& request) {
+  transport.before_each_call = [&](const kube::Request& request) {
     const bool verdict = request.method == "PATCH" && request.body.find(R"("phase":"Succeeded")") != std::string::npos;
-    if (verdict) transport.die_at(transport.calls(), integration::FragileTransport::Death::kAfterTheCall);
+    if (verdict) transport.die();  // after this call
   };
   const std::string name = evacuate(pods().front());
   ASSERT_TRUE(drive_until([&] { return transport.dead(); }));

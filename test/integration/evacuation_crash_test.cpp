@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "crash.hpp"
 #include "rig.hpp"
 #include "simulator/native_eviction.hpp"
 
@@ -8,7 +9,7 @@
 /// I4).
 namespace evacuation_crash_test {
 
-using integration::FragileTransport;
+using fakes::Death;
 using integration::Rig;
 using Annotations = std::vector<std::pair<std::string, std::string>>;
 using Phase = api::EvacuationPhase;
@@ -42,25 +43,19 @@ class Play final : public Rig {
   void TestBody() override {}
 
   /// `die_at` < 0: nobody dies. Returns how many calls the first process made.
-  int run(int die_at, FragileTransport::Death how, bool cancel_half_way) {
+  int run(int die_at, Death how, bool cancel_half_way) {
     stage(2, annotations_);
     start_operator("first");
     name_ = evacuate(pods().front());
     const int calls_before = replica->transport.calls();
-    if (die_at >= 0) replica->transport.die_at(calls_before + die_at, how);
+    if (die_at >= 0) replica->transport.die_in(die_at, how);
     bool cancelled = !cancel_half_way;
-    run_until(
-        [&] {
-          if (replica->transport.dead()) start_operator("second");
-          complete_post();
-          const auto now = find(name_);
-          if (!cancelled && now && now->status.phase == Phase::kInProgress) {
-            cancelled = true;
-            cancel(name_);
-          }
-          return now && api::is_terminal(now->status.phase) && now->meta.finalizers.empty();
-        },
-        std::chrono::hours(2));
+    run_to_end_over_deaths({name_}, std::chrono::hours(2), [&] {
+      complete_post();
+      if (cancelled || phase(name_) != Phase::kInProgress) return;
+      cancelled = true;
+      cancel(name_);
+    });
     return replica->transport.calls() - calls_before;
   }
 
@@ -101,22 +96,17 @@ void die_everywhere(const Annotations& annotations, Phase wanted, std::size_t gr
   Ending undisturbed;
   {
     Play play(annotations, native);
-    calls = play.run(-1, FragileTransport::Death::kBeforeTheCall, cancel_half_way);
+    calls = play.run(-1, Death::kBeforeTheCall, cancel_half_way);
     undisturbed = play.ending();
     ASSERT_EQ(undisturbed.phase, wanted);
     ASSERT_EQ(undisturbed.granted, granted);
   }
   ASSERT_GT(calls, 8);
-  for (int at = 0; at < calls; ++at) {
-    for (const auto how : {FragileTransport::Death::kBeforeTheCall, FragileTransport::Death::kAfterTheCall}) {
-      SCOPED_TRACE("died at call " + std::to_string(at) +
-                   (how == FragileTransport::Death::kBeforeTheCall ? ", before it" : ", after it"));
-      Play play(annotations, native);
-      play.run(at, how, cancel_half_way);
-      EXPECT_EQ(play.ending(), undisturbed);
-      if (testing::Test::HasFailure()) return;
-    }
-  }
+  integration::die_at_every_call(calls, [&](int at, Death how) {
+    Play play(annotations, native);
+    play.run(at, how, cancel_half_way);
+    EXPECT_EQ(play.ending(), undisturbed);
+  });
 }
 
 TEST(Crash, S44_AtEveryCallOfScenario1) { die_everywhere({}, Phase::kSucceeded, 1); }

@@ -135,7 +135,7 @@ TEST_F(Scenario, S05_UidChangedBeforeThePost) {
   const std::string name = evacuate("db-0");
   // At the worst moment: the pod is replaced under its name between our live read and our call.
   bool done = false;
-  replica->transport.spy = [&](const kube::Request& request) {
+  replica->transport.before_each_call = [&](const kube::Request& request) {
     if (done || request.method != "POST" || request.path.find("/eviction") == std::string::npos) return;
     done = true;
     ASSERT_TRUE(cluster->store().remove(kube::kPods, {"shop", "db-0"}, {}, 0));
@@ -330,7 +330,7 @@ TEST_F(Scenario, S29_NoOperatorOptional) {
 /// Takes `ready` away right when our eviction call is on the wire.
 void revoke_on_the_wire(integration::Operator& replica, simulator::Cluster& cluster, const std::string& pod,
                         bool* done) {
-  replica.transport.spy = [&cluster, pod, done](const kube::Request& request) {
+  replica.transport.before_each_call = [&cluster, pod, done](const kube::Request& request) {
     if (*done || request.path.find("/eviction") == std::string::npos) return;
     *done = true;
     ASSERT_TRUE(

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "crash.hpp"
 #include "rig.hpp"
 
 /// Gangs on the simulated cluster (docs/concepts/gangs.md): all leave or none, in the stated order, over crashes.
@@ -8,7 +9,7 @@ namespace gang_scenarios_test {
 
 using api::Json;
 using base::seconds;
-using integration::FragileTransport;
+using fakes::Death;
 using integration::Rig;
 using Phase = api::EvacuationPhase;
 
@@ -173,7 +174,7 @@ TEST_F(Gang, AVoteThatWasTakenBackCountsNoMoreAlthoughTheCacheLags) {
   ASSERT_TRUE(run_until([&] { return condition(made[0], "GroupReady") == "Prepared"; }, seconds(30)));
   bool taken_back = false;
   // In the middle of the second one's look at the world, which the caches cannot follow.
-  replica->transport.spy = [&](const kube::Request& request) {
+  replica->transport.before_each_call = [&](const kube::Request& request) {
     const bool looks = request.method == "GET" && request.path.ends_with("/pods/" + names[1]);
     if (taken_back || !looks || annotation(names[1], "handoff.evacuator.dev/pre-done").empty()) return;
     taken_back = true;
@@ -197,7 +198,7 @@ TEST_F(Gang, AVoteTakenBackAfterTheLastLookIsACancelAfterTheGate) {
   const auto names = begin(2);
   const auto made = evacuate_all(names);
   std::size_t stays = 2;
-  replica->transport.spy = [&](const kube::Request& request) {
+  replica->transport.before_each_call = [&](const kube::Request& request) {
     const bool commits = request.method == "PATCH" && request.path.ends_with("/status") &&
                          request.body.find("\"Leaving\"") != std::string::npos;
     if (stays != 2 || !commits) return;
@@ -270,7 +271,7 @@ class GangPlay final : public Rig {
  public:
   void TestBody() override {}
 
-  int run(int die_at, FragileTransport::Death how) {
+  int run(int die_at, Death how) {
     stage(2, {{kGroup, "trainer"}});
     start_operator("first");
     const auto names = pods();
@@ -281,16 +282,8 @@ class GangPlay final : public Rig {
         if (condition(each, "GroupReady").empty()) alone = true;
     };
     const int before = replica->transport.calls();
-    if (die_at >= 0) replica->transport.die_at(before + die_at, how);
-    run_until(
-        [&] {
-          if (replica->transport.dead()) start_operator("second");
-          return std::all_of(made.begin(), made.end(), [&](const std::string& each) {
-            const auto now = find(each);
-            return now && api::is_terminal(now->status.phase) && now->meta.finalizers.empty();
-          });
-        },
-        std::chrono::hours(1));
+    if (die_at >= 0) replica->transport.die_in(die_at, how);
+    run_to_end_over_deaths(made, std::chrono::hours(1));
     return replica->transport.calls() - before;
   }
   std::vector<Phase> ends() const { return {phase(made[0]), phase(made[1])}; }
@@ -304,22 +297,17 @@ TEST(GangCrash, AtEveryCall) {
   int calls = 0;
   {
     GangPlay play;
-    calls = play.run(-1, FragileTransport::Death::kBeforeTheCall);
+    calls = play.run(-1, Death::kBeforeTheCall);
     ASSERT_EQ(play.ends(), (std::vector<Phase>{Phase::kSucceeded, Phase::kSucceeded}));
   }
   ASSERT_GT(calls, 16);
-  for (int at = 0; at < calls; ++at) {
-    for (const auto how : {FragileTransport::Death::kBeforeTheCall, FragileTransport::Death::kAfterTheCall}) {
-      SCOPED_TRACE("died at call " + std::to_string(at) +
-                   (how == FragileTransport::Death::kBeforeTheCall ? ", before it" : ", after it"));
-      GangPlay play;
-      play.run(at, how);
-      EXPECT_EQ(play.ends(), (std::vector<Phase>{Phase::kSucceeded, Phase::kSucceeded}));
-      EXPECT_EQ(play.granted(), 2u);
-      EXPECT_FALSE(play.alone);
-      if (testing::Test::HasFailure()) return;
-    }
-  }
+  integration::die_at_every_call(calls, [](int at, Death how) {
+    GangPlay play;
+    play.run(at, how);
+    EXPECT_EQ(play.ends(), (std::vector<Phase>{Phase::kSucceeded, Phase::kSucceeded}));
+    EXPECT_EQ(play.granted(), 2u);
+    EXPECT_FALSE(play.alone);
+  });
 }
 
 }  // namespace gang_scenarios_test

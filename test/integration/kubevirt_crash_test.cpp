@@ -1,12 +1,12 @@
+#include "crash.hpp"
 #include "kubevirt_stage.hpp"
 
 /// Scenario 44 on scenario 16: the process dies at each single call of a migration and of a cancelled one, before or
 /// after the server carried it out, and another one takes over.
 namespace kubevirt_crash_test {
 
-using integration::FragileTransport;
+using fakes::Death;
 using integration::KubeVirtStage;
-using Death = FragileTransport::Death;
 using Phase = api::EvacuationPhase;
 
 struct VmEnding {
@@ -37,19 +37,13 @@ class VmPlay final : public KubeVirtStage {
     const std::string source = node_of("db");
     const std::string name = evacuate(pod);
     const int before = replica->transport.calls();
-    if (die_at >= 0) replica->transport.die_at(before + die_at, how);
+    if (die_at >= 0) replica->transport.die_in(die_at, how);
     bool cancelled = !cancel_half_way;
-    run_until(
-        [&] {
-          if (replica->transport.dead()) start_operator("second");
-          const auto now = find(name);
-          if (!cancelled && migration_phase() == "Running" && now && now->status.phase == Phase::kInProgress) {
-            cancelled = true;
-            cancel(name);
-          }
-          return now && api::is_terminal(now->status.phase) && now->meta.finalizers.empty();
-        },
-        std::chrono::hours(2));
+    run_to_end_over_deaths({name}, std::chrono::hours(2), [&] {
+      if (cancelled || migration_phase() != "Running" || phase(name) != Phase::kInProgress) return;
+      cancelled = true;
+      cancel(name);
+    });
     const auto status = get(name).status;
     ending = {status.phase,
               status.reason,
@@ -65,24 +59,19 @@ class VmPlay final : public KubeVirtStage {
   VmEnding ending;
 };
 
-void die_at_every_call(const std::string& script, Phase wanted, bool cancel_half_way) {
+void die_everywhere(const std::string& script, Phase wanted, bool cancel_half_way) {
   VmPlay calm;
   const int calls = calm.run(script, -1, Death::kBeforeTheCall, cancel_half_way);
   ASSERT_EQ(calm.ending.phase, wanted);
   ASSERT_GT(calls, 8);
-  for (int at = 0; at < calls; ++at) {
-    for (const Death how : {Death::kBeforeTheCall, Death::kAfterTheCall}) {
-      SCOPED_TRACE("died at call " + std::to_string(at) +
-                   (how == Death::kBeforeTheCall ? ", before it" : ", after it"));
-      VmPlay play;
-      play.run(script, at, how, cancel_half_way);
-      EXPECT_EQ(play.ending, calm.ending);
-      if (testing::Test::HasFailure()) return;
-    }
-  }
+  integration::die_at_every_call(calls, [&](int at, Death how) {
+    VmPlay play;
+    play.run(script, at, how, cancel_half_way);
+    EXPECT_EQ(play.ending, calm.ending);
+  });
 }
 
-TEST(KubeVirtCrash, S44_AtEveryCallOfScenario16) { die_at_every_call("run=4s", Phase::kSucceeded, false); }
-TEST(KubeVirtCrash, S44_AtEveryCallOfACancel) { die_at_every_call("run=600s, abort=2s", Phase::kCancelled, true); }
+TEST(KubeVirtCrash, S44_AtEveryCallOfScenario16) { die_everywhere("run=4s", Phase::kSucceeded, false); }
+TEST(KubeVirtCrash, S44_AtEveryCallOfACancel) { die_everywhere("run=600s, abort=2s", Phase::kCancelled, true); }
 
 }  // namespace kubevirt_crash_test

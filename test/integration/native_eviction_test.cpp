@@ -254,7 +254,7 @@ TEST_F(Native, S42_InvalidAndThePodIsGone) {
   const std::string pod = begin(Api::kAlive, "evict=20s");
   const std::string name = evacuate(pod);
   bool done = false;
-  replica->transport.spy = [&](const kube::Request& request) {  // at the worst moment
+  replica->transport.before_each_call = [&](const kube::Request& request) {  // at the worst moment
     if (done || request.method != "POST" || !request.path.ends_with("/evictionrequests")) return;
     done = true;
     ASSERT_TRUE(cluster->store().remove(kube::kPods, {"shop", pod}, {}, 0));

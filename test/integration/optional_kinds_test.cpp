@@ -92,7 +92,7 @@ class OptionalKinds : public integration::Rig {
   }
 
   std::map<std::string, int> answers;  ///< HTTP status by plural
-  integration::FragileTransport transport_;
+  fakes::MortalTransport transport_;
   kube::Client client_;
   base::Metrics metrics_;
   kube::EventRecorder events_;

@@ -23,8 +23,6 @@ constexpr const char* kOurUser = "system:serviceaccount:evacuator-system:evacuat
 /// More rounds than this at one instant: somebody is going in circles.
 constexpr int kMaxRounds = 2000;
 
-base::Error died() { return {base::ErrorCode::kCancelled, "the process is dead"}; }
-
 std::string read_file(const std::string& path) {
   std::ifstream file(path);
   std::stringstream text;
@@ -39,23 +37,6 @@ kube::ReflectorOptions quick() {
 }
 
 }  // namespace
-
-base::Result<kube::Response> FragileTransport::round_trip(const kube::Request& request) {
-  if (dead_) return died();
-  if (spy) spy(request);
-  const bool last = calls_++ == die_at_;
-  if (last) dead_ = true;
-  if (last && death_ == Death::kBeforeTheCall) return died();
-  if (auto untrue = lie ? lie(request) : std::nullopt) return *untrue;
-  auto answer = inner_.round_trip(request);
-  if (last) return died();
-  return answer;
-}
-
-base::Result<std::unique_ptr<kube::WatchStream>> FragileTransport::watch(const kube::Request& request) {
-  if (dead_) return died();
-  return inner_.watch(request);
-}
 
 Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
                    api::InFlightLimits limits, controllers::ServiceCaller* services, bool responds)
@@ -283,12 +264,17 @@ void Rig::run_for(base::Duration time) {
 }
 
 bool Rig::run_to_end(const std::string& name, base::Duration limit) {
-  return run_until(
-      [&] {
-        const auto evacuation = find(name);
-        return evacuation && api::is_terminal(evacuation->status.phase) && evacuation->meta.finalizers.empty();
-      },
-      limit);
+  return run_until([&] { return has_ended(name); }, limit);
+}
+
+bool Rig::run_to_end_over_deaths(const std::vector<std::string>& names, base::Duration limit,
+                                 const std::function<void()>& meanwhile) {
+  const auto done = [&] {
+    if (replica->transport.dead()) start_operator("second");
+    if (meanwhile) meanwhile();
+    return std::ranges::all_of(names, [&](const std::string& each) { return has_ended(each); });
+  };
+  return run_until(done, limit);
 }
 
 void Rig::patch_evacuation(const std::string& name, const Json& merge) {
@@ -337,6 +323,11 @@ api::Evacuation Rig::get(const std::string& name) const {
   auto found = find(name);
   EXPECT_TRUE(found) << "no Evacuation " << name;
   return found.value_or(api::Evacuation{});
+}
+
+bool Rig::has_ended(const std::string& name) const {
+  const auto now = find(name);
+  return now && api::is_terminal(now->status.phase) && now->meta.finalizers.empty();
 }
 
 std::string Rig::condition(const std::string& name, std::string_view type) const {

@@ -21,39 +21,12 @@
 #include "kube/work_queue.hpp"
 #include "simulator/api_server.hpp"
 #include "simulator/cluster.hpp"
+#include "test/fakes/mortal_transport.hpp"
 
 /// A simulated cluster and the real Evacuation controller on it, in one thread and on virtual time.
 namespace integration {
 
 inline const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
-
-/// The client's side of the wire: can die at the n-th call, before the server sees it or after, and can lag.
-class FragileTransport final : public kube::Transport {
- public:
-  FragileTransport(simulator::ApiServer& server, simulator::User user) : inner_(server, std::move(user)) {}
-
-  base::Result<kube::Response> round_trip(const kube::Request& request) override;
-  base::Result<std::unique_ptr<kube::WatchStream>> watch(const kube::Request& request) override;
-
-  enum class Death { kBeforeTheCall, kAfterTheCall };
-  void die_at(int call, Death how) {
-    die_at_ = call;
-    death_ = how;
-  }
-  bool dead() const { return dead_; }
-  int calls() const { return calls_; }
-  /// Called with every request before it is sent, except reads of lists.
-  std::function<void(const kube::Request&)> spy;
-  /// Answers in the server's stead.
-  std::function<std::optional<kube::Response>(const kube::Request&)> lie;
-
- private:
-  simulator::SimulatorTransport inner_;
-  int calls_ = 0;
-  int die_at_ = -1;
-  Death death_ = Death::kBeforeTheCall;
-  bool dead_ = false;
-};
 
 /// One process of the operator, without leader election: exists = leads.
 class Operator : private controllers::EventSink, private controllers::EvacuationMetrics {
@@ -65,7 +38,7 @@ class Operator : private controllers::EventSink, private controllers::Evacuation
   bool poll();
   std::optional<base::TimePoint> next_due() const;
 
-  FragileTransport transport;
+  fakes::MortalTransport transport;
   bool may_act = true;
   bool informers_frozen = false;    ///< the caches stay as they are: an informer that lags
   std::vector<std::string> events;  ///< "<evacuation> <reason>"
@@ -116,6 +89,9 @@ class Rig : public testing::Test {
   bool run_until(const std::function<bool()>& condition, base::Duration limit);
   void run_for(base::Duration time);
   bool run_to_end(const std::string& name, base::Duration limit = std::chrono::hours(3));
+  /// The same for all of them, though the process may die: another one takes over. `meanwhile` is called at each look.
+  bool run_to_end_over_deaths(const std::vector<std::string>& names, base::Duration limit,
+                              const std::function<void()>& meanwhile = {});
 
   // --- what a user or an owner does
   void patch_evacuation(const std::string& name, const api::Json& merge);
@@ -130,6 +106,8 @@ class Rig : public testing::Test {
   api::Evacuation get(const std::string& name) const;
   api::EvacuationPhase phase(const std::string& name) const { return get(name).status.phase; }
   std::string reason(const std::string& name) const { return get(name).status.reason; }
+  /// In a terminal phase and let go by us.
+  bool has_ended(const std::string& name) const;
   std::string condition(const std::string& name, std::string_view type) const;
   std::string annotation(const std::string& pod, const std::string& key) const;
   bool pod_exists(const std::string& pod) const;

@@ -45,7 +45,7 @@ class StalePlay : public Stage {
     base::TimePoint until{};
     auto& replica = *this->replica;
     const std::string uid = this->get(name).spec.pod_ref.uid.value;
-    replica.transport.spy = [&](const kube::Request&) {
+    replica.transport.before_each_call = [&](const kube::Request&) {
       if (calls++ != at) return;
       replica.informers_frozen = true;
       until = this->clock.now() + seconds(60);
@@ -58,7 +58,7 @@ class StalePlay : public Stage {
           return now && api::is_terminal(now->status.phase) && now->meta.finalizers.empty();
         },
         std::chrono::hours(2));
-    replica.transport.spy = nullptr;
+    replica.transport.before_each_call = nullptr;
     const auto status = this->get(name).status;
     const auto replacement = status.outcome ? status.outcome->replacement : std::nullopt;
     ending = {status.phase,

@@ -235,22 +235,12 @@ TEST_F(Stateful, S28_GenericHandoffThroughThisEvictor) {
 
 TEST_F(Stateful, AProcessThatDiesAtEachCallOfAStrimziRollLeavesTheSameEnd) {
   const std::string pod = kafka();
-  int calls = 0;
-  for (int at = 0; at == 0 || at < calls; ++at) {
+  for (int at = 0; at < 14; ++at) {
     SCOPED_TRACE("died at call " + std::to_string(at));
     start_operator("first");
     const std::string name = evacuate(pod);
-    const int before = replica->transport.calls();
-    replica->transport.die_at(before + at, at % 2 == 0 ? integration::FragileTransport::Death::kBeforeTheCall
-                                                       : integration::FragileTransport::Death::kAfterTheCall);
-    if (at == 0) calls = 14;
-    ASSERT_TRUE(run_until(
-        [&] {
-          if (replica->transport.dead()) start_operator("second");
-          const auto seen = find(name);
-          return seen && api::is_terminal(seen->status.phase) && seen->meta.finalizers.empty();
-        },
-        std::chrono::hours(2)));
+    replica->transport.die_in(at, at % 2 == 0 ? fakes::Death::kBeforeTheCall : fakes::Death::kAfterTheCall);
+    ASSERT_TRUE(run_to_end_over_deaths({name}, std::chrono::hours(2)));
     EXPECT_EQ(reason(name), "MovedByOwner");
     EXPECT_EQ(get(name).status.attempt, 1);
     EXPECT_EQ(annotation(pod, kToken), "");

@@ -56,8 +56,7 @@ class Hooks : public Rig {
   using Rig::granted;
   using Rig::phase;
   using Rig::replica;
-  using Rig::run_until;
-  using Rig::start_operator;
+  using Rig::run_to_end_over_deaths;
 
   /// web pods, a policy `safe` with these hooks, the operator; an Evacuation that the policy might have made.
   std::string begin(const Json& hooks, const std::function<void(Json& spec)>& edit = {}) {
@@ -249,24 +248,14 @@ TEST(Crash, S44_InALifeWithHookJobs) {
   const Json hooks = {{"pre", job_hook("5")}, {"migrate", job_hook("5")}, {"post", job_hook("5")}};
   int calls = 60;
   for (int at = 0; at < calls; at += 3) {  // every third: a life of Jobs is long
-    for (const auto how :
-         {integration::FragileTransport::Death::kBeforeTheCall, integration::FragileTransport::Death::kAfterTheCall}) {
+    for (const auto how : {fakes::Death::kBeforeTheCall, fakes::Death::kAfterTheCall}) {
       SCOPED_TRACE("died at call " + std::to_string(at));
       Hooks play;
       const std::string name = play.begin(hooks);
-      const int before = play.replica->transport.calls();
-      play.replica->transport.die_at(before + at, how);
-      bool died = false;
-      play.run_until(
-          [&] {
-            if (play.replica->transport.dead()) {
-              died = true;
-              play.start_operator("second");
-            }
-            const auto now = play.find(name);
-            return now && api::is_terminal(now->status.phase) && now->meta.finalizers.empty();
-          },
-          std::chrono::hours(2));
+      const auto* first = play.replica.get();
+      play.replica->transport.die_in(at, how);
+      play.run_to_end_over_deaths({name}, std::chrono::hours(2));
+      const bool died = play.replica.get() != first;
       EXPECT_EQ(play.phase(name), Phase::kSucceeded) << play.get(name).status.message;
       EXPECT_EQ(play.jobs_made(), 3u);
       EXPECT_EQ(play.granted(), 1u);

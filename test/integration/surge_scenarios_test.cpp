@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "crash.hpp"
 #include "evictors/surge_view.hpp"
 #include "rig.hpp"
 #include "simulator/knobs.hpp"
@@ -13,7 +14,7 @@ namespace surge_scenarios_test {
 
 using api::Json;
 using base::seconds;
-using integration::FragileTransport;
+using fakes::Death;
 using integration::Rig;
 using Phase = api::EvacuationPhase;
 
@@ -482,25 +483,19 @@ class SurgePlay final : public SurgeStage {
   void TestBody() override {}
 
   /// `die_at` < 0: nobody dies. Returns how many calls the first process made.
-  int run(int die_at, FragileTransport::Death how) {
+  int run(int die_at, Death how) {
     begin();
     if (cancel_) lose_room({"node-a", "node-b", "node-c"});
     start_operator("first");
     name_ = surge(parameters_);
     const int before = replica->transport.calls();
-    if (die_at >= 0) replica->transport.die_at(before + die_at, how);
+    if (die_at >= 0) replica->transport.die_in(die_at, how);
     bool cancelled = !cancel_;
-    run_until(
-        [&] {
-          if (replica->transport.dead()) start_operator("second");
-          const auto now = find(name_);
-          if (!cancelled && now && now->status.phase == Phase::kInProgress) {
-            cancelled = true;
-            cancel(name_);
-          }
-          return now && api::is_terminal(now->status.phase) && now->meta.finalizers.empty();
-        },
-        std::chrono::hours(2));
+    run_to_end_over_deaths({name_}, std::chrono::hours(2), [&] {
+      if (cancelled || phase(name_) != Phase::kInProgress) return;
+      cancelled = true;
+      cancel(name_);
+    });
     const int calls = replica->transport.calls() - before;
     run_for(seconds(120));
     return calls;
@@ -522,7 +517,7 @@ void die_everywhere(const Json& parameters, Phase wanted, bool cancel) {
   SurgeEnding undisturbed;
   {
     SurgePlay play(parameters, cancel);
-    calls = play.run(-1, FragileTransport::Death::kBeforeTheCall);
+    calls = play.run(-1, Death::kBeforeTheCall);
     undisturbed = play.ending();
     ASSERT_EQ(undisturbed.phase, wanted);
     ASSERT_EQ(undisturbed.replicas, 1);
@@ -530,16 +525,11 @@ void die_everywhere(const Json& parameters, Phase wanted, bool cancel) {
     ASSERT_GE(undisturbed.least_ready, 1);
   }
   ASSERT_GT(calls, 8);
-  for (int at = 0; at < calls; ++at) {
-    for (const auto how : {FragileTransport::Death::kBeforeTheCall, FragileTransport::Death::kAfterTheCall}) {
-      SCOPED_TRACE("died at call " + std::to_string(at) +
-                   (how == FragileTransport::Death::kBeforeTheCall ? ", before it" : ", after it"));
-      SurgePlay play(parameters, cancel);
-      play.run(at, how);
-      EXPECT_EQ(play.ending(), undisturbed);
-      if (testing::Test::HasFailure()) return;
-    }
-  }
+  integration::die_at_every_call(calls, [&](int at, Death how) {
+    SurgePlay play(parameters, cancel);
+    play.run(at, how);
+    EXPECT_EQ(play.ending(), undisturbed);
+  });
 }
 
 TEST(SurgeCrash, AtEveryCallOfTheExtraReplica) { die_everywhere({{"mode", "ExtraReplica"}}, Phase::kSucceeded, false); }

@@ -52,7 +52,7 @@ class Switchover : public Rig {
     run_for(seconds(60));
     ASSERT_NE(node_of("pg-0"), node_of("pg-1"));
     start_operator();
-    replica->transport.spy = [this](const kube::Request& request) {
+    replica->transport.before_each_call = [this](const kube::Request& request) {
       if (request.path.ends_with("/pg-0/eviction")) role_when_evicted = role_of("pg-0");
     };
   }
@@ -200,16 +200,8 @@ TEST_F(CloudNativePg, AProcessThatDiesAtEachCallLeavesTheSameEnd) {
     SCOPED_TRACE("died at call " + std::to_string(at));
     start_operator("first");
     const std::string name = begin_evacuation();
-    replica->transport.die_at(replica->transport.calls() + at,
-                              at % 2 == 0 ? integration::FragileTransport::Death::kBeforeTheCall
-                                          : integration::FragileTransport::Death::kAfterTheCall);
-    ASSERT_TRUE(run_until(
-        [&] {
-          if (replica->transport.dead()) start_operator("second");
-          const auto seen = find(name);
-          return seen && api::is_terminal(seen->status.phase) && seen->meta.finalizers.empty();
-        },
-        std::chrono::hours(1)));
+    replica->transport.die_in(at, at % 2 == 0 ? fakes::Death::kBeforeTheCall : fakes::Death::kAfterTheCall);
+    ASSERT_TRUE(run_to_end_over_deaths({name}, std::chrono::hours(1)));
     EXPECT_EQ(reason(name), "Evicted") << get(name).status.message;
     EXPECT_EQ(get(name).status.attempt, 1);
     if (HasFailure()) return;

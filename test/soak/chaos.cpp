@@ -189,7 +189,8 @@ void World::change_the_replicas() {
   if (replicas_.empty()) return;
   if (dice_.one_in(3)) return start_replica();  // a fail-over: the old leader is fenced and lives on as a standby
   const int calls = static_cast<int>(dice_.between(0, 40));
-  replicas_.back()->transport.die_in(calls, dice_.one_in(2));
+  replicas_.back()->transport.die_in(calls,
+                                     dice_.one_in(2) ? fakes::Death::kAfterTheCall : fakes::Death::kBeforeTheCall);
   tell(fmt::format("the leader will die in {} calls", calls));
 }
 

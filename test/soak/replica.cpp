@@ -3,8 +3,6 @@
 namespace soak {
 namespace {
 
-base::Error died() { return {base::ErrorCode::kCancelled, "the process is dead"}; }
-
 kube::Discovery what_the_simulator_serves(bool native) {
   kube::Discovery found;
   found.server_version = "v1.32.0";
@@ -21,29 +19,6 @@ controllers::OperatorConfig responding() {
 }
 
 }  // namespace
-
-base::Result<kube::Response> MortalTransport::round_trip(const kube::Request& request) {
-  if (dead_) return died();
-  const bool last = calls_left_ == 0;
-  if (calls_left_ >= 0) --calls_left_;
-  if (last) dead_ = true;
-  if (last && !after_the_call_) return died();
-  if (before_each_call) before_each_call(request);
-  auto answer = inner_.round_trip(request);
-  if (after_each_call) after_each_call();
-  if (last) return died();
-  return answer;
-}
-
-base::Result<std::unique_ptr<kube::WatchStream>> MortalTransport::watch(const kube::Request& request) {
-  if (dead_) return died();
-  return inner_.watch(request);
-}
-
-void MortalTransport::die_in(int calls, bool after_the_call) {
-  calls_left_ = calls;
-  after_the_call_ = after_the_call;
-}
 
 Replica::Replica(simulator::ApiServer& server, const base::Clock& clock, std::string identity,
                  controllers::ServiceCaller& services, bool native)

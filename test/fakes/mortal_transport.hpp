@@ -1,0 +1,68 @@
+#pragma once
+
+/// Header only: for tests that have a simulator.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "kube/transport.hpp"
+#include "simulator/api_server.hpp"
+
+namespace fakes {
+
+/// When the process dies: the server never sees its last call, or carries it out and nobody learns the answer.
+enum class Death { kBeforeTheCall, kAfterTheCall };
+
+/// The client's side of the wire to a simulated server. Single-threaded.
+class MortalTransport final : public kube::Transport {
+ public:
+  MortalTransport(simulator::ApiServer& server, simulator::User user) : inner_(server, std::move(user)) {}
+
+  base::Result<kube::Response> round_trip(const kube::Request& request) override {
+    if (dead_) return died();
+    dead_ = calls_++ == last_call_;
+    if (dead_ && death_ == Death::kBeforeTheCall) return died();
+    if (before_each_call) before_each_call(request);
+    auto answer = answer_to(request);
+    if (after_each_call) after_each_call();
+    if (dead_) return died();
+    return answer;
+  }
+  base::Result<std::unique_ptr<kube::WatchStream>> watch(const kube::Request& request) override {
+    if (dead_) return died();
+    return inner_.watch(request);
+  }
+
+  /// Dies at the n-th call from now; 0: at the next one. A later word replaces an earlier one.
+  void die_in(int calls, Death how) {
+    last_call_ = calls_ + calls;
+    death_ = how;
+  }
+  /// At once; within before_each_call: after that call.
+  void die() { dead_ = true; }
+  bool dead() const { return dead_; }
+  int calls() const { return calls_; }
+
+  /// Of the calls that reach the server, watches aside.
+  std::function<void(const kube::Request&)> before_each_call;
+  std::function<void()> after_each_call;
+  /// Answers in the server's stead.
+  std::function<std::optional<kube::Response>(const kube::Request&)> lie;
+
+ private:
+  static base::Error died() { return {base::ErrorCode::kCancelled, "the process is dead"}; }
+  base::Result<kube::Response> answer_to(const kube::Request& request) {
+    if (auto untrue = lie ? lie(request) : std::nullopt) return *std::move(untrue);
+    return inner_.round_trip(request);
+  }
+
+  simulator::SimulatorTransport inner_;
+  int calls_ = 0;
+  int last_call_ = -1;
+  Death death_ = Death::kBeforeTheCall;
+  bool dead_ = false;
+};
+
+}  // namespace fakes
