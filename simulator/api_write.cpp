@@ -72,26 +72,6 @@ Verdict check_identity(const Call& call, Json& object) {
   return base::Done{};
 }
 
-void carry(const Json& from, Json& to, const char* field) {
-  const auto found = from.find(field);
-  if (found == from.end()) {
-    to.erase(field);
-  } else {
-    to[field] = *found;
-  }
-}
-
-/// `stored` with the status and the field managers of `next`.
-Json with_status_of(const Json& stored, Json next) {
-  Json whole = Json::object();
-  for (const auto& [name, value] : stored.items()) {
-    if (name != "status") whole[name] = value;
-  }
-  if (const auto status = next.find("status"); status != next.end()) whole["status"] = std::move(*status);
-  carry(next["metadata"], whole["metadata"], "managedFields");
-  return whole;
-}
-
 /// What the server alone decides stays as stored; so does the part that this request is not about.
 Verdict keep_stored_parts(const Call& call, const Json& stored, Json& next, Part part) {
   const ServedResource& resource = *call.resource;
@@ -112,14 +92,14 @@ Verdict keep_stored_parts(const Call& call, const Json& stored, Json& next, Part
                     "the object has been modified; please apply your changes to the latest version and try again");
   }
   if (part == Part::kStatus) {
-    next = with_status_of(stored, std::move(next));
+    keep_all_but_status(stored, next);
   } else if (part == Part::kMain) {
-    carry(stored, next, "status");
+    carry_member(stored, next, "status");
   }
   for (const char* field :
        {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
         "generation", "generateName", "selfLink", "resourceVersion"}) {
-    carry(stored.at("metadata"), next["metadata"], field);
+    carry_member(stored.at("metadata"), metadata, field);
   }
   next["apiVersion"] = stored.at("apiVersion");
   next["kind"] = stored.at("kind");
@@ -209,7 +189,7 @@ Outcome<Json> patched(const Call& call, std::string_view type, const Json& patch
 void narrow_applied(const Call& call, Json& config) {
   if (call.info.subresource == "status") {
     Json narrow = {{"apiVersion", config["apiVersion"]}, {"kind", config["kind"]}, {"metadata", config["metadata"]}};
-    carry(config, narrow, "status");
+    carry_member(config, narrow, "status");
     config = std::move(narrow);
   } else if (call.resource->has_status) {
     config.erase("status");
@@ -237,9 +217,9 @@ kube::Response apply_object(ApiCore& core, Call& call, Json config) {
   if (!exists && call.info.subresource.empty()) {
     auto applied = apply_fields(*call.resource, nullptr, config, writer_of(core, call));
     if (!applied) return to_response(applied.failure());
-    auto ready = prepare_new(core, call, *std::move(applied));
+    auto ready = prepare_new(core, call, std::move(*applied));
     if (!ready) return to_response(ready.failure());
-    auto created = store_new(core, call, *std::move(ready));
+    auto created = store_new(core, call, std::move(*ready));
     return created ? written(core, call, 201, *created) : to_response(created.failure());
   }
   auto saved = write_object(core, call, part_of(call), [&](const Json& served) {
@@ -274,7 +254,7 @@ Outcome<base::Result<Object>> write_once(ApiCore& core, Call& call, Part part, c
   call.uid = text_at(*stored, {"metadata", "uid"});
   auto changed = transform(served_form(resource, *stored));
   if (!changed) return std::move(changed.failure());
-  Json next = stored_form(resource, *std::move(changed));
+  Json next = stored_form(resource, std::move(*changed));
   if (Verdict kept = keep_stored_parts(call, *stored, next, part); !kept) return std::move(kept.failure());
   if (is_definition(resource) && part != Part::kStatus) {
     if (Verdict complete = complete_definition(core, next); !complete) return std::move(complete.failure());
@@ -339,10 +319,10 @@ Outcome<Object> write_object(ApiCore& core, Call& call, Part part, const Transfo
 kube::Response create_object(ApiCore& core, Call& call) {
   auto body = read_body(call);
   if (!body) return to_response(body.failure());
-  auto ready = prepare_new(core, call, *std::move(body));
+  auto ready = prepare_new(core, call, std::move(*body));
   if (!ready) return to_response(ready.failure());
   if (core.options.track_fields) track_update(*call.resource, nullptr, *ready, writer_of(core, call));
-  auto created = store_new(core, call, *std::move(ready));
+  auto created = store_new(core, call, std::move(*ready));
   return created ? written(core, call, 201, *created) : to_response(created.failure());
 }
 
@@ -361,7 +341,7 @@ kube::Response patch_object(ApiCore& core, Call& call) {
   auto body = parse_body(call.request.body, call.request.content_type);
   if (!body) return to_response(body.failure());
   const std::string_view type = bare_type(call.request.content_type);
-  if (type == kApplyType) return apply_object(core, call, *std::move(body));
+  if (type == kApplyType) return apply_object(core, call, std::move(*body));
   if (call.info.query.flag("force")) {
     return to_response(
         {422, "Invalid",

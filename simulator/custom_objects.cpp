@@ -22,7 +22,7 @@ auto without_server_fields(Json& object, const Work& work) {
     object.erase(field);
   }
   auto result = work(object);
-  object.update(kept);
+  for (auto& [field, value] : kept.items()) object[field] = std::move(value);
   return result;
 }
 

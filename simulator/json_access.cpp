@@ -34,6 +34,39 @@ bool flag_at(const Json& object, std::initializer_list<std::string_view> path) {
   return found && found->is_boolean() && found->get<bool>();
 }
 
+void carry_member(const Json& from, Json& to, std::string_view name) {
+  const auto wanted = from.find(name);
+  const auto there = to.find(name);
+  if (wanted == from.end()) {
+    if (there != to.end()) to.erase(there);
+  } else if (there == to.end()) {
+    to[std::string(name)] = *wanted;
+  } else if (*there != *wanted) {
+    *there = *wanted;
+  }
+}
+
+namespace {
+
+/// The members of `edited` become those of `stored`, but for some.
+void keep_members(const Json& stored, Json& edited, std::initializer_list<std::string_view> but) {
+  const auto is_free = [&](const std::string& name) { return std::ranges::find(but, name) != but.end(); };
+  for (auto member = edited.begin(); member != edited.end();) {
+    const bool stays = is_free(member.key()) || stored.contains(member.key());
+    member = stays ? std::next(member) : edited.erase(member);
+  }
+  for (const auto& [name, value] : stored.items()) {
+    if (!is_free(name)) carry_member(stored, edited, name);
+  }
+}
+
+}  // namespace
+
+void keep_all_but_status(const Json& stored, Json& edited) {
+  keep_members(stored.at("metadata"), edited["metadata"], {"managedFields"});
+  keep_members(stored, edited, {"metadata", "status"});
+}
+
 bool is_nested_deeper(const Json& value, int limit) {
   if (value.is_primitive()) return false;
   if (limit == 0) return true;

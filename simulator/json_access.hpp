@@ -1,6 +1,6 @@
 #pragma once
 
-/// Reading JSON that somebody else wrote: wrong types read as absent, nothing throws.
+/// Reading JSON that somebody else wrote: wrong types read as absent, nothing throws. And carrying parts of it over.
 
 #include <cstdint>
 #include <initializer_list>
@@ -20,6 +20,12 @@ std::string text_at(const api::Json& object, std::initializer_list<std::string_v
 std::optional<std::int64_t> number_at(const api::Json& object, std::initializer_list<std::string_view> path);
 /// The boolean there, or false.
 bool flag_at(const api::Json& object, std::initializer_list<std::string_view> path);
+
+/// `to` gets that member of `from`, or loses its own when `from` has none. Copies only what differs.
+void carry_member(const api::Json& from, api::Json& to, std::string_view name);
+/// What a write of the status may change of an object: status and metadata.managedFields; all else stays as stored.
+/// REQUIRES: both are objects with metadata objects.
+void keep_all_but_status(const api::Json& stored, api::Json& edited);
 
 /// True if arrays and objects nest deeper than `limit`. Such JSON must not reach recursive code.
 bool is_nested_deeper(const api::Json& value, int limit);

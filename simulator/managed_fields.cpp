@@ -32,6 +32,7 @@ struct Managed {
   std::string api_version;
   std::string time;
   FieldSet fields;
+  const Json* entry = nullptr;  ///< what stands in the object, while `fields` says the same
 };
 using Managers = std::map<ManagerKey, Managed>;
 
@@ -41,7 +42,7 @@ struct ListShape {
   std::vector<std::string> keys;
 };
 
-/// Follows the schema (custom kinds) or the merge keys (built-in kinds) beside a value.
+/// Follows the schema (custom kinds) or the merge keys (built-in kinds) beside a value, whose keys it refers to.
 class Shape {
  public:
   static Shape root(const ServedResource& resource) {
@@ -50,7 +51,7 @@ class Shape {
     return Shape(nullptr, false, "", "");
   }
 
-  Shape field(const std::string& name) const {
+  Shape field(std::string_view name) const {
     const Json* properties = schema_ ? find_at(*schema_, {"properties", name}) : nullptr;
     if (schema_ && !properties) {
       const Json* others = find_at(*schema_, {"additionalProperties"});
@@ -81,13 +82,13 @@ class Shape {
   }
 
  private:
-  Shape(const Json* schema, bool custom, std::string parent, std::string name)
-      : schema_(schema), custom_(custom), parent_(std::move(parent)), name_(std::move(name)) {}
+  Shape(const Json* schema, bool custom, std::string_view parent, std::string_view name)
+      : schema_(schema), custom_(custom), parent_(parent), name_(name) {}
 
   const Json* schema_;
   bool custom_;
-  std::string parent_;
-  std::string name_;
+  std::string_view parent_;
+  std::string_view name_;
 };
 
 std::string text_of(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -104,7 +105,7 @@ std::optional<std::string> item_name(const Json& item, const ListShape& shape) {
 }
 
 bool is_server_owned(const FieldName& field) {
-  static const std::set<std::string> kMetadata = {
+  static const std::set<std::string, std::less<>> kMetadata = {
       "f:name",        "f:namespace",     "f:uid",      "f:resourceVersion",   "f:creationTimestamp",
       "f:generation",  "f:managedFields", "f:selfLink", "f:deletionTimestamp", "f:deletionGracePeriodSeconds",
       "f:generateName"};
@@ -112,55 +113,75 @@ bool is_server_owned(const FieldName& field) {
   return field.size() == 2 && field[0] == "f:metadata" && kMetadata.contains(field[1]);
 }
 
-void collect_fields(const Json& value, const Shape& shape, FieldName& at, FieldSet& fields) {
-  if (is_server_owned(at)) return;
-  if (value.is_object() && !value.empty() && !shape.atomic_map()) {
-    for (const auto& [name, member] : value.items()) {
-      at.push_back("f:" + name);
-      collect_fields(member, shape.field(name), at, fields);
-      at.pop_back();
-    }
-    return;
-  }
-  const ListShape list = value.is_array() ? shape.list() : ListShape{};
-  if (!list.is_set && list.keys.empty()) {
-    if (!at.empty()) fields.insert(at);
-    return;
-  }
-  for (const Json& item : value) {
-    const auto name = item_name(item, list);
-    if (!name) continue;
-    at.push_back(*name);
-    fields.insert(at);
-    if (!list.is_set) collect_fields(item, shape.item(), at, fields);
-    at.pop_back();
-  }
+const Json* member_of(const Json* object, std::string_view name) {
+  if (!object || !object->is_object()) return nullptr;
+  const auto found = object->find(name);
+  return found == object->end() ? nullptr : &*found;
 }
 
+/// The item of a keyed list or a set that fieldsV1 calls `name`.
+const Json* item_called(const Json* array, const ListShape& shape, const std::string& name) {
+  if (!array || !array->is_array()) return nullptr;
+  const auto found = std::ranges::find_if(*array, [&](const Json& item) { return item_name(item, shape) == name; });
+  return found == array->end() ? nullptr : &*found;
+}
+
+/// One walk over an object and what it was before: the fields it has, and those of them that are new or changed.
+struct ChangedFields {
+  FieldSet all;
+  FieldSet changed;
+
+  /// `before`: nullptr or another type where there was nothing.
+  void compare(const Json* before, const Json& value, const Shape& shape, FieldName& at) {
+    if (is_server_owned(at)) return;
+    if (value.is_object() && !value.empty() && !shape.atomic_map()) {
+      for (const auto& [name, member] : value.items()) {
+        at.push_back("f:" + name);
+        compare(member_of(before, name), member, shape.field(name), at);
+        at.pop_back();
+      }
+      return;
+    }
+    const ListShape list = value.is_array() ? shape.list() : ListShape{};
+    if (list.is_set || !list.keys.empty()) return compare_items(before, value, list, shape, at);
+    if (!at.empty()) note(at, !before || *before != value);
+  }
+
+ private:
+  void compare_items(const Json* before, const Json& value, const ListShape& list, const Shape& shape, FieldName& at) {
+    for (const Json& item : value) {
+      auto name = item_name(item, list);
+      if (!name) continue;
+      const Json* old = item_called(before, list, *name);
+      at.push_back(*std::move(name));
+      note(at, !old);  // of an item only the presence counts
+      if (!list.is_set) compare(old, item, shape.item(), at);
+      at.pop_back();
+    }
+  }
+
+  void note(const FieldName& at, bool differs) {
+    all.insert(at);
+    if (differs) changed.insert(at);
+  }
+};
+
 FieldSet fields_of(const ServedResource& resource, const Json& object) {
-  FieldSet fields;
+  ChangedFields fields;
   FieldName at;
-  if (object.is_object()) collect_fields(object, Shape::root(resource), at, fields);
-  return fields;
+  if (object.is_object()) fields.compare(nullptr, object, Shape::root(resource), at);
+  return std::move(fields.all);
 }
 
 /// The value of a field. `shape` tells how the lists on the way are keyed.
 const Json* value_of_field(const Json& object, const FieldName& field, Shape shape) {
   const Json* at = &object;
   for (const std::string& step : field) {
-    const std::string name = step.substr(2);
-    if (step.starts_with("f:")) {
-      if (!at->is_object() || !at->contains(name)) return nullptr;
-      at = &at->at(name);
-      shape = shape.field(name);
-      continue;
-    }
-    if (!at->is_array()) return nullptr;
-    const ListShape list = shape.list();
-    const auto found = std::ranges::find_if(*at, [&](const Json& item) { return item_name(item, list) == step; });
-    if (found == at->end()) return nullptr;
-    at = &*found;
-    shape = shape.item();
+    if (!at) return nullptr;
+    const std::string_view name = std::string_view(step).substr(2);
+    const bool is_member = step.starts_with("f:");
+    at = is_member ? member_of(at, name) : item_called(at, shape.list(), step);
+    shape = is_member ? shape.field(name) : shape.item();
   }
   return at;
 }
@@ -179,14 +200,15 @@ void remove_field(Json& object, const FieldName& field, Shape shape) {
   Json* at = &object;
   for (std::size_t i = 0; i < field.size(); ++i) {
     const bool last = i + 1 == field.size();
-    const std::string name = field[i].substr(2);
+    const std::string_view name = std::string_view(field[i]).substr(2);
     if (field[i].starts_with("f:")) {
-      if (!at->is_object() || !at->contains(name)) return;
+      const auto found = at->is_object() ? at->find(name) : at->end();
+      if (found == at->end()) return;
       if (last) {
-        at->erase(name);
+        at->erase(found);
         return;
       }
-      at = &(*at)[name];
+      at = &*found;
       shape = shape.field(name);
       continue;
     }
@@ -266,20 +288,25 @@ Managers read_managers(const Json& object) {
         managers[{text_at(entry, {"manager"}), text_at(entry, {"operation"}), text_at(entry, {"subresource"})}];
     managed.api_version = text_at(entry, {"apiVersion"});
     managed.time = text_at(entry, {"time"});
+    managed.entry = &entry;
     FieldName at;
     if (const Json* tree = find_at(entry, {"fieldsV1"})) read_tree(*tree, at, managed.fields);
   }
   return managers;
 }
 
+Json entry_of(const ManagerKey& key, const Managed& managed) {
+  if (managed.entry) return *managed.entry;
+  Json entry = {{"manager", key.manager}, {"operation", key.operation}, {"apiVersion", managed.api_version},
+                {"time", managed.time},   {"fieldsType", "FieldsV1"},   {"fieldsV1", write_tree(managed.fields)}};
+  if (!key.subresource.empty()) entry["subresource"] = key.subresource;
+  return entry;
+}
+
 void write_managers(const Managers& managers, Json& object) {
   Json entries = Json::array();
   for (const auto& [key, managed] : managers) {
-    if (managed.fields.empty()) continue;
-    Json entry = {{"manager", key.manager}, {"operation", key.operation}, {"apiVersion", managed.api_version},
-                  {"time", managed.time},   {"fieldsType", "FieldsV1"},   {"fieldsV1", write_tree(managed.fields)}};
-    if (!key.subresource.empty()) entry["subresource"] = key.subresource;
-    entries.push_back(std::move(entry));
+    if (!managed.fields.empty()) entries.push_back(entry_of(key, managed));
   }
   if (entries.empty()) {
     object["metadata"].erase("managedFields");
@@ -357,6 +384,7 @@ Outcome<Json> apply_fields(const ServedResource& resource, const Json& live, con
                            const FieldWriter& writer) {
   const ManagerKey me{writer.manager, "Apply", writer.subresource};
   Managers managers = read_managers(live);
+  for (auto& [key, managed] : managers) managed.entry = nullptr;
   const FieldSet wanted = fields_of(resource, config);
   const FieldSet before = managers[me].fields;
 
@@ -381,18 +409,19 @@ void track_update(const ServedResource& resource, const Json& before, Json& afte
   const bool known = before.is_object() && find_at(before, {"metadata", "managedFields"});
   if (!resource.custom && !known) return;
   Managers managers = before.is_object() ? read_managers(before) : Managers();
-  const FieldSet now_there = fields_of(resource, after);
-  FieldSet changed;
-  for (const FieldName& field : now_there) {
-    if (!before.is_object() || differs_at(resource, before, after, field)) changed.insert(field);
-  }
+  ChangedFields fields;
+  FieldName at;
+  if (after.is_object()) fields.compare(&before, after, Shape::root(resource), at);
   for (auto& [key, managed] : managers) {
-    std::erase_if(managed.fields,
-                  [&](const FieldName& field) { return changed.contains(field) || !now_there.contains(field); });
+    const auto lost = std::erase_if(managed.fields, [&](const FieldName& field) {
+      return fields.changed.contains(field) || !fields.all.contains(field);
+    });
+    if (lost > 0) managed.entry = nullptr;
   }
-  if (!changed.empty()) {
+  if (!fields.changed.empty()) {
     Managed& mine = managers[{writer.manager, "Update", writer.subresource}];
-    mine.fields.merge(changed);
+    mine.entry = nullptr;
+    mine.fields.merge(fields.changed);
     mine.api_version = resource.api_version();
     mine.time = base::format_time(writer.now);
   }

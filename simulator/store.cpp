@@ -87,16 +87,6 @@ bool has_finalizers(const Json& object) {
   return (own && !own->empty()) || (is_namespace && spec && !spec->empty());
 }
 
-/// Copies `name` from `from` to `to`, or takes it away when `from` has none.
-void carry_over(const Json& from, Json& to, const char* name) {
-  const auto found = from.find(name);
-  if (found == from.end()) {
-    to.erase(name);
-  } else {
-    to[name] = *found;
-  }
-}
-
 /// True if anything that generation counts differs.
 bool differs_in_spec(const Json& a, const Json& b) {
   const auto counted = [](const std::string& field) {
@@ -123,20 +113,13 @@ void bump_generation(Json& object) {
 void keep_system_metadata(const Json& stored, Json& edited) {
   for (const char* name : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
                            "deletionGracePeriodSeconds", "generation", "resourceVersion", "generateName"}) {
-    carry_over(stored.at("metadata"), edited["metadata"], name);
+    carry_member(stored.at("metadata"), edited["metadata"], name);
   }
 }
 
 void keep_other_parts(const Json& stored, Json& edited, Part part) {
-  if (part == Part::kMain) carry_over(stored, edited, "status");
-  if (part != Part::kStatus) return;
-  Json whole = Json::object();
-  for (const auto& [name, value] : stored.items()) {
-    if (name != "status") whole[name] = value;
-  }
-  if (const auto status = edited.find("status"); status != edited.end()) whole["status"] = std::move(*status);
-  carry_over(edited.at("metadata"), whole["metadata"], "managedFields");
-  edited = std::move(whole);
+  if (part == Part::kMain) carry_member(stored, edited, "status");
+  if (part == Part::kStatus) keep_all_but_status(stored, edited);
 }
 
 /// How long this deletion may take. 0: at once.

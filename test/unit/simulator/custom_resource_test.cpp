@@ -191,6 +191,31 @@ TEST_F(CustomResourceTest, UpdatesTakeOwnership) {
   EXPECT_TRUE(found);
 }
 
+TEST_F(CustomResourceTest, AnUpdateOwnsOnlyWhatItChangesInKeyedLists) {
+  must("POST", kEvacs, evacuation("e"));
+  const auto condition = [](const char* type, const char* status) -> Json {
+    return {{"type", type},
+            {"status", status},
+            {"reason", "R"},
+            {"message", ""},
+            {"lastTransitionTime", "2026-11-21T10:00:00Z"}};
+  };
+  const auto patch = [&](const char* manager, const Json& conditions) {
+    return merge(evac("e") + "/status?fieldManager=" + manager, {{"status", {{"conditions", conditions}}}}).code;
+  };
+  ASSERT_EQ(patch("one", {condition("Admitted", "True"), condition("Blocked", "False")}), 200);
+  ASSERT_EQ(patch("two", Json::array({condition("Blocked", "True")})), 200);
+  const Json object = must("GET", evac("e"));
+  std::map<std::string, Json> owned;
+  for (const Json& entry : object.at("metadata").at("managedFields")) {
+    const Json& fields = entry.at("fieldsV1");
+    if (fields.contains("f:status")) owned[entry.at("manager")] = fields.at("f:status").at("f:conditions");
+  }
+  EXPECT_EQ(owned["two"], Json::parse(R"({"k:{\"type\":\"Blocked\"}":{"f:status":{}}})"));
+  EXPECT_EQ(owned["one"], Json::parse(R"({"k:{\"type\":\"Blocked\"}":{".":{},"f:lastTransitionTime":{},"f:message":{},)"
+                                      R"("f:reason":{},"f:type":{}}})"));
+}
+
 TEST_F(CustomResourceTest, KeyedListsMergeByTheSchemasKeys) {
   must("POST", kEvacs, evacuation("e"));
   const auto condition = [&](const char* type, const char* status) -> Json {
