@@ -18,11 +18,16 @@ base::Error to_error(const FieldErrors& errors) {
   return base::invalid(std::move(text));
 }
 
+// Each step of every codec and check makes one, hardly any is ever shown: no formatting.
 FieldPath FieldPath::field(std::string_view name) const {
-  return FieldPath(text_.empty() ? std::string(name) : fmt::format("{}.{}", text_, name));
+  if (text_.empty()) return FieldPath(std::string(name));
+  std::string text;
+  text.reserve(text_.size() + 1 + name.size());
+  text.append(text_).append(1, '.').append(name);
+  return FieldPath(std::move(text));
 }
 
-FieldPath FieldPath::index(std::size_t i) const { return FieldPath(fmt::format("{}[{}]", text_, i)); }
+FieldPath FieldPath::index(std::size_t i) const { return FieldPath(text_ + "[" + std::to_string(i) + "]"); }
 
 FieldPath FieldPath::key(std::string_view name) const {
   const bool plain = !name.empty() &&

@@ -22,18 +22,18 @@ constexpr std::size_t kCachedPatterns = 256;
 constexpr std::size_t kLongestShown = 200;
 constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
 
-const Json* keyword(const Json& schema, const char* name) {
+const Json* keyword(const Json& schema, std::string_view name) {
   if (!schema.is_object()) return nullptr;
   const auto at = schema.find(name);
   return at == schema.end() || at->is_null() ? nullptr : &*at;
 }
 
-bool flag(const Json& schema, const char* name) {
+bool flag(const Json& schema, std::string_view name) {
   const Json* found = keyword(schema, name);
   return found != nullptr && found->is_boolean() && found->get<bool>();
 }
 
-std::optional<double> number(const Json& schema, const char* name) {
+std::optional<double> number(const Json& schema, std::string_view name) {
   const Json* found = keyword(schema, name);
   return found != nullptr && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
 }
@@ -243,7 +243,7 @@ class SchemaCheck {
     const Json* properties = keyword(schema, "properties");
     const Json* additional = keyword(schema, "additionalProperties");
     for (const auto& [name, member] : value.items()) {
-      if (const Json* known = properties == nullptr ? nullptr : keyword(*properties, name.c_str())) {
+      if (const Json* known = properties == nullptr ? nullptr : keyword(*properties, name)) {
         check(*known, member, at.field(name));
       } else if (additional != nullptr) {
         check(*additional, member, at.field(name));
@@ -307,7 +307,7 @@ void for_each_child(const Json& schema, Json& value, F&& each) {
   const Json* properties = keyword(schema, "properties");
   const Json* additional = keyword(schema, "additionalProperties");
   for (auto& [name, member] : value.items()) {
-    const Json* known = properties == nullptr ? nullptr : keyword(*properties, name.c_str());
+    const Json* known = properties == nullptr ? nullptr : keyword(*properties, name);
     if (known == nullptr) known = additional;
     if (known != nullptr && known->is_object()) each(*known, member, name);
   }
