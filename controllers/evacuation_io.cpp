@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/core_codec.hpp"
+#include "api/object_json.hpp"
 #include "api/well_known.hpp"
 
 namespace controllers {
@@ -13,9 +13,9 @@ using api::Json;
 
 constexpr std::size_t kMaxLabelValue = 63;
 
-base::Result<Json> parse_object(std::string_view raw) {
-  Json json = Json::parse(raw, nullptr, false);
-  if (!json.is_object() || !json.contains("metadata")) return base::invalid("the server's answer is no Evacuation");
+base::Result<Json> parse_answer(std::string_view raw) {
+  auto json = api::parse_object_json(raw);
+  if (!json || !json->contains("metadata")) return base::invalid("the server's answer is no Evacuation");
   return json;
 }
 
@@ -112,7 +112,7 @@ Json main_patch(const api::Evacuation& evacuation, const Decision& decision) {
 }  // namespace
 
 base::Result<StoredEvacuation> parse_stored_evacuation(std::string_view raw) {
-  auto json = parse_object(raw);
+  auto json = parse_answer(raw);
   if (!json) return json.error();
   auto decoded = api::decode_evacuation(*json);
   if (!decoded) return with_readable_spec(*std::move(json), decoded.error());
