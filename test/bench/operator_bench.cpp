@@ -1,4 +1,5 @@
 #include <benchmark/benchmark.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -31,8 +32,24 @@ double eviction_rate(bench::World& world, int concurrency) {
   return static_cast<double>(calls.size() - static_cast<std::size_t>(concurrency)) / took.count();
 }
 
+/// Milliseconds of CPU that this process has used: the server's and its client's.
+double cpu_ms() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto ms = [](const timeval& time) {
+    return 1e3 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_usec);
+  };
+  return ms(used.ru_utime) + ms(used.ru_stime);
+}
+
+struct EvictionRate {
+  double per_second = 0;
+  double cpu_ms_each = 0;    ///< until the last answer is recorded
+  double requests_each = 1;  ///< the eviction included, and Events
+};
+
 /// As many threads as may be in flight, each posting one eviction after the other: what a server gives at most.
-double bare_loop(int threads) {
+EvictionRate bare_loop(int threads) {
   bench::World world;
   world.delay_evictions(kEvictionTakes);
   const auto pods = world.add_pods("bare", threads * kEvictionsPerThread);
@@ -40,6 +57,7 @@ double bare_loop(int threads) {
   std::atomic<std::size_t> next = 0;
   std::atomic<int> refused = 0;
   std::vector<std::jthread> workers;
+  const double cpu = cpu_ms();
   for (int i = 0; i < threads; ++i) {
     workers.emplace_back([&] {
       for (std::size_t mine = next++; mine < pods.size(); mine = next++) {
@@ -51,15 +69,11 @@ double bare_loop(int threads) {
   }
   workers.clear();
   if (refused > 0) throw std::runtime_error("evictions were refused");
-  return eviction_rate(world, threads);
+  return {.per_second = eviction_rate(world, threads),
+          .cpu_ms_each = (cpu_ms() - cpu) / static_cast<double>(pods.size())};
 }
 
-struct OperatorRate {
-  double per_second = 0;
-  double requests_each = 0;  ///< the eviction included, and Events
-};
-
-OperatorRate operator_loop(int workers) {
+EvictionRate operator_loop(int workers) {
   bench::World world;
   world.delay_evictions(kEvictionTakes);
   const auto pods = world.add_pods("pod", workers * kEvictionsPerThread);
@@ -67,24 +81,29 @@ OperatorRate operator_loop(int workers) {
   bench::RunningOperator running(world.config(), unlimited(workers, 5000));
   running.fill_caches();
   const double before = running.requests();
+  const double cpu = cpu_ms();
   running.start_workers();
   bench::await("the evictions", kPatience, [&] { return world.evictions() >= static_cast<std::int64_t>(pods.size()); });
   bench::await("the answers", kPatience, [&] { return world.evacuations_in("Succeeded") == pods.size(); });
-  return {eviction_rate(world, workers), (running.requests() - before) / static_cast<double>(pods.size())};
+  return {.per_second = eviction_rate(world, workers),
+          .cpu_ms_each = (cpu_ms() - cpu) / static_cast<double>(pods.size()),
+          .requests_each = (running.requests() - before) / static_cast<double>(pods.size())};
 }
 
 /// Evictions per second where each takes the server 100 ms. Argument: evictions at a time.
 void BM_EvictionsPerSecond(benchmark::State& state) {
   const int concurrency = static_cast<int>(state.range(0));
-  double bare = 0;
-  OperatorRate evacuator;
+  EvictionRate bare;
+  EvictionRate evacuator;
   for (auto _ : state) {
     bare = bare_loop(concurrency);
     evacuator = operator_loop(concurrency);
   }
-  state.counters["bare_per_s"] = bare;
+  state.counters["bare_per_s"] = bare.per_second;
+  state.counters["bare_cpu_ms"] = bare.cpu_ms_each;
   state.counters["operator_per_s"] = evacuator.per_second;
-  state.counters["ratio"] = evacuator.per_second / bare;
+  state.counters["operator_cpu_ms"] = evacuator.cpu_ms_each;
+  state.counters["ratio"] = evacuator.per_second / bare.per_second;
   state.counters["requests_each"] = evacuator.requests_each;
 }
 BENCHMARK(BM_EvictionsPerSecond)->Arg(8)->Arg(32)->Iterations(1)->Unit(benchmark::kSecond)->UseRealTime();
