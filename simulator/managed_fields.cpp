@@ -393,11 +393,11 @@ Outcome<Json> apply_fields(const ServedResource& resource, const Json& live, con
   for (const FieldConflict& conflict : conflicts) managers[conflict.owner].fields.erase(conflict.field);
 
   Json merged = live.is_object() ? merge_applied(live, config, Shape::root(resource)) : config;
-  for (auto field = before.rbegin(); field != before.rend(); ++field) {  // deepest first
-    const auto owned = [&](const auto& entry) { return entry.first != me && entry.second.fields.contains(*field); };
-    if (!wanted.contains(*field) && std::ranges::none_of(managers, owned))
-      remove_field(merged, *field, Shape::root(resource));
-  }
+  std::for_each(before.rbegin(), before.rend(), [&](const FieldName& field) {  // deepest first
+    const auto owned = [&](const auto& entry) { return entry.first != me && entry.second.fields.contains(field); };
+    if (!wanted.contains(field) && std::ranges::none_of(managers, owned))
+      remove_field(merged, field, Shape::root(resource));
+  });
   if (before != wanted || managers[me].time.empty()) managers[me].time = base::format_time(writer.now);
   managers[me].fields = wanted;
   managers[me].api_version = resource.api_version();
