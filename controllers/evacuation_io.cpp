@@ -72,11 +72,10 @@ Json status_patch(const Json& before, const Json& after) {
   }
   for (const auto& [name, value] : after.items()) {
     const auto known = before.find(name);
-    if (known == before.end()) {
-      patch[name] = value;
-    } else if (value.is_object() && known->is_object()) {
+    const bool is_new = known == before.end();
+    if (!is_new && value.is_object() && known->is_object()) {
       if (Json inner = status_patch(*known, value); !inner.empty()) patch[name] = std::move(inner);
-    } else if (*known != value) {
+    } else if (is_new || *known != value) {
       patch[name] = value;
     }
   }
