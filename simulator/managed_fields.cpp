@@ -295,7 +295,7 @@ Managers read_managers(const Json& object) {
   return managers;
 }
 
-Json entry_of(const ManagerKey& key, const Managed& managed) {
+Json manager_entry(const ManagerKey& key, const Managed& managed) {
   if (managed.entry) return *managed.entry;
   Json entry = {{"manager", key.manager}, {"operation", key.operation}, {"apiVersion", managed.api_version},
                 {"time", managed.time},   {"fieldsType", "FieldsV1"},   {"fieldsV1", write_tree(managed.fields)}};
@@ -306,7 +306,7 @@ Json entry_of(const ManagerKey& key, const Managed& managed) {
 void write_managers(const Managers& managers, Json& object) {
   Json entries = Json::array();
   for (const auto& [key, managed] : managers) {
-    if (!managed.fields.empty()) entries.push_back(entry_of(key, managed));
+    if (!managed.fields.empty()) entries.push_back(manager_entry(key, managed));
   }
   if (entries.empty()) {
     object["metadata"].erase("managedFields");
