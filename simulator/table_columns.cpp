@@ -21,7 +21,11 @@ std::string age_at(const Json& object, std::initializer_list<std::string_view> p
   return age_text(text_at(object, path), now);
 }
 
-std::string or_none(std::string text) { return text.empty() ? kNone : std::move(text); }
+std::string or_none(std::string text) {
+  if (text.empty()) return kNone;
+  return text;
+}
+
 std::int64_t count_in(const Json& object, std::initializer_list<std::string_view> path) {
   return number_at(object, path).value_or(0);
 }
