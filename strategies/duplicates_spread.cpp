@@ -147,6 +147,27 @@ class TargetNodes {
   std::optional<std::size_t> plain_;
 };
 
+/// How many pods of one kin each node holds.
+class Holdings {
+ public:
+  explicit Holdings(std::size_t nodes) : pods_(nodes, 0) {}
+
+  void clear() {
+    for (const NodeIndex node : touched_) pods_[node] = 0;
+    touched_.clear();
+  }
+  void add(NodeIndex node, std::size_t pods) {
+    touched_.push_back(node);
+    pods_[node] += pods;
+  }
+  void take(NodeIndex node) { --pods_[node]; }
+  std::size_t on(NodeIndex node) const { return pods_[node]; }
+
+ private:
+  std::vector<std::size_t> pods_;   ///< by node
+  std::vector<NodeIndex> touched_;  ///< all that hold some, and others
+};
+
 class DuplicateSpreader {
  public:
   DuplicateSpreader(const Context& context, NominationSink& sink)
@@ -154,7 +175,8 @@ class DuplicateSpreader {
         sink_(sink),
         trial_(context),
         targets_(context),
-        is_target_(context.cluster.base().node_count(), false) {
+        is_target_(context.cluster.base().node_count(), false),
+        held_(context.cluster.base().node_count()) {
     for (const NodeIndex node : context.nodes) is_target_[node] = true;
   }
 
@@ -167,7 +189,7 @@ class DuplicateSpreader {
     const std::size_t share = targets < 2 ? most : (kin.size() + targets - 1) / targets;
     if (most <= share) return true;
     held_.clear();
-    for_each_node(kin, [&](Kin pods) { return held_[pods.front().node] = pods.size(), true; });
+    for_each_node(kin, [&](Kin pods) { return held_.add(pods.front().node, pods.size()), true; });
     return for_each_node(kin, [&](Kin pods) { return pods.size() <= share || relieve(pods, share); });
   }
 
@@ -190,17 +212,14 @@ class DuplicateSpreader {
     const auto reason = [&] {
       return fmt::format("{} pods of its owner and images are on its node, its share is {}", crowd.size(), share);
     };
-    const auto holds_less = [&](NodeIndex to) {
-      const auto at = held_.find(to);
-      return is_target_[to] && (at == held_.end() || at->second < share);
-    };
+    const auto holds_less = [&](NodeIndex to) { return is_target_[to] && held_.on(to) < share; };
     std::vector<PodIndex> pods;
     for (const Placed& each : crowd) {
       if (!context_.cluster.is_moved(each.pod)) pods.push_back(each.pod);
     }
     sort_for_eviction(pods, context_.cluster.base());
     for (const PodIndex pod : pods) {
-      if (held_[node] <= share) return true;
+      if (held_.on(node) <= share) return true;
       if (!may_leave(context_, sink_, pod)) continue;
       const auto target = find_target(pod, holds_less);
       if (!target) {
@@ -211,8 +230,8 @@ class DuplicateSpreader {
       if (verdict == Verdict::kTotalLimit) return false;
       if (verdict == Verdict::kNodeLimit) return true;
       if (verdict != Verdict::kAccepted) continue;
-      --held_[node];
-      ++held_[trial_.land(pod, *target)];
+      held_.take(node);
+      held_.add(trial_.land(pod, *target), 1);
     }
     return true;
   }
@@ -234,7 +253,7 @@ class DuplicateSpreader {
   Trial trial_;
   TargetNodes targets_;
   std::vector<bool> is_target_;
-  std::unordered_map<NodeIndex, std::size_t> held_;  ///< pods of the kin on each node
+  Holdings held_;  ///< of the kin under way
   std::size_t hint_ = 0;
 };
 
