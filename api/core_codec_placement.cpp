@@ -58,7 +58,8 @@ error_code read_match_label_entries(Value& value, std::vector<SelectorRequiremen
     std::string_view text;
     const error_code error = entry.get_string().get(text);
     if (!error)
-      check_names(target.emplace_back(std::string(key), SelectorOperator::kIn, std::vector{std::string(text)}));
+      check_names(
+          target.emplace_back(SelectorRequirement{std::string(key), SelectorOperator::kIn, {std::string(text)}}));
     return unless_about_value(error);
   });
 }
