@@ -46,7 +46,7 @@ class Consolidation {
   /// Leaves with the node, or counts for nothing on it.
   bool goes_with_node(PodIndex pod) const {
     const scheduling::ClusterSnapshot& cluster = context_.cluster.base();
-    return cluster.is_daemon_set(pod) || cluster.is_mirror(pod) || cluster.pod(pod).meta.is_terminating();
+    return cluster.is_daemon_set(pod) || cluster.is_mirror(pod) || !cluster.is_staying(pod);
   }
 
   /// False: the cycle's total limit is reached.
