@@ -217,9 +217,9 @@ kube::Response apply_object(ApiCore& core, Call& call, Json config) {
   if (!exists && call.info.subresource.empty()) {
     auto applied = apply_fields(*call.resource, nullptr, config, writer_of(core, call));
     if (!applied) return to_response(applied.failure());
-    auto ready = prepare_new(core, call, std::move(*applied));
+    auto ready = prepare_new(core, call, *std::move(applied));
     if (!ready) return to_response(ready.failure());
-    auto created = store_new(core, call, std::move(*ready));
+    auto created = store_new(core, call, *std::move(ready));
     return created ? written(core, call, 201, *created) : to_response(created.failure());
   }
   auto saved = write_object(core, call, part_of(call), [&](const Json& served) {
@@ -254,7 +254,7 @@ Outcome<base::Result<Object>> write_once(ApiCore& core, Call& call, Part part, c
   call.uid = text_at(*stored, {"metadata", "uid"});
   auto changed = transform(served_form(resource, *stored));
   if (!changed) return std::move(changed.failure());
-  Json next = stored_form(resource, std::move(*changed));
+  Json next = stored_form(resource, *std::move(changed));
   if (Verdict kept = keep_stored_parts(call, *stored, next, part); !kept) return std::move(kept.failure());
   if (is_definition(resource) && part != Part::kStatus) {
     if (Verdict complete = complete_definition(core, next); !complete) return std::move(complete.failure());
@@ -319,10 +319,10 @@ Outcome<Object> write_object(ApiCore& core, Call& call, Part part, const Transfo
 kube::Response create_object(ApiCore& core, Call& call) {
   auto body = read_body(call);
   if (!body) return to_response(body.failure());
-  auto ready = prepare_new(core, call, std::move(*body));
+  auto ready = prepare_new(core, call, *std::move(body));
   if (!ready) return to_response(ready.failure());
   if (core.options.track_fields) track_update(*call.resource, nullptr, *ready, writer_of(core, call));
-  auto created = store_new(core, call, std::move(*ready));
+  auto created = store_new(core, call, *std::move(ready));
   return created ? written(core, call, 201, *created) : to_response(created.failure());
 }
 
@@ -341,7 +341,7 @@ kube::Response patch_object(ApiCore& core, Call& call) {
   auto body = parse_body(call.request.body, call.request.content_type);
   if (!body) return to_response(body.failure());
   const std::string_view type = bare_type(call.request.content_type);
-  if (type == kApplyType) return apply_object(core, call, std::move(*body));
+  if (type == kApplyType) return apply_object(core, call, *std::move(body));
   if (call.info.query.flag("force")) {
     return to_response(
         {422, "Invalid",

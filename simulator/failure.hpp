@@ -37,7 +37,8 @@ class [[nodiscard]] Outcome {
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
-  T& operator*() { return std::get<0>(state_); }
+  T& operator*() & { return std::get<0>(state_); }
+  T&& operator*() && { return std::get<0>(std::move(state_)); }
   T* operator->() { return &std::get<0>(state_); }
   Failure& failure() { return std::get<1>(state_); }
 
