@@ -1,10 +1,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <sstream>
@@ -14,6 +11,7 @@
 #include "serving/server.hpp"
 #include "test/e2e/process.hpp"
 #include "test/fakes/http_get.hpp"
+#include "test/fakes/temp_folder.hpp"
 
 /// The operator as `evacuator run`, in a process of its own, beside a cluster in another: memory and threads.
 namespace {
@@ -41,29 +39,23 @@ std::uint16_t free_port() {
   return probe.port();
 }
 
-std::string fresh_folder() {
-  std::string name = (std::filesystem::temp_directory_path() / "evacuator-bench-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a folder under " + name);
-  return name;
-}
-
 /// Two processes and their folder.
 class Pair {
  public:
-  Pair(int nodes, int handoffs) : folder_(fresh_folder()), port_(free_port()) {
+  Pair(int nodes, int handoffs) : port_(free_port()) {
     cluster_ = std::make_unique<e2e::Process>(e2e::Process::Options{
-        .argv = {EVACUATOR_BENCH_CLUSTER, folder_, std::to_string(nodes), std::to_string(handoffs)},
+        .argv = {EVACUATOR_BENCH_CLUSTER, folder_.path(), std::to_string(nodes), std::to_string(handoffs)},
         .environment = {},
-        .log = folder_ + "/cluster.log",
+        .log = folder_.file("cluster.log"),
         .errors = {},
         .with_input = true});
     wait_for("the cluster", [&] { return lines_of_cluster() >= 1; });
-    e2e::write_file(folder_ + "/config.yaml", kConfig);
+    e2e::write_file(folder_.file("config.yaml"), kConfig);
     operator_ = std::make_unique<e2e::Process>(e2e::Process::Options{
-        .argv = {EVACUATOR_BINARY, "run", "--kubeconfig=" + folder_ + "/kubeconfig",
-                 "--config=" + folder_ + "/config.yaml", fmt::format("--address=127.0.0.1:{}", port_)},
+        .argv = {EVACUATOR_BINARY, "run", "--kubeconfig=" + folder_.file("kubeconfig"),
+                 "--config=" + folder_.file("config.yaml"), fmt::format("--address=127.0.0.1:{}", port_)},
         .environment = {},
-        .log = folder_ + "/operator.log",
+        .log = folder_.file("operator.log"),
         .errors = {}});
     wait_for("the operator's caches",
              [&] { return fakes::http_get(port_, "/readyz").find(" 200 ") != std::string::npos; });
@@ -71,7 +63,6 @@ class Pair {
   ~Pair() {
     operator_->kill();
     cluster_->kill();
-    std::filesystem::remove_all(folder_);
   }
 
   void evacuate() {
@@ -92,7 +83,7 @@ class Pair {
     for (std::string line; std::getline(lines, line);) {
       if (line.starts_with(name + ":")) return std::stod(line.substr(name.size() + 1));
     }
-    throw std::runtime_error("the operator has ended:\n" + e2e::read_file(folder_ + "/operator.log"));
+    throw std::runtime_error("the operator has ended:\n" + e2e::read_file(folder_.file("operator.log")));
   }
   double resident_mib() const { return status("VmRSS") / 1024; }
 
@@ -109,12 +100,12 @@ class Pair {
  private:
   std::ptrdiff_t lines_of_cluster() {
     if (!cluster_->running())
-      throw std::runtime_error("the cluster has ended:\n" + e2e::read_file(folder_ + "/cluster.log"));
-    const std::string log = e2e::read_file(folder_ + "/cluster.log");
+      throw std::runtime_error("the cluster has ended:\n" + e2e::read_file(folder_.file("cluster.log")));
+    const std::string log = e2e::read_file(folder_.file("cluster.log"));
     return std::count(log.begin(), log.end(), '\n');
   }
 
-  std::string folder_;
+  const fakes::TempFolder folder_;
   std::uint16_t port_;
   std::unique_ptr<e2e::Process> cluster_;
   std::unique_ptr<e2e::Process> operator_;

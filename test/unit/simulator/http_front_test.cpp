@@ -1,13 +1,10 @@
 #include "simulator/http_front.hpp"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 #include <cstdio>
-#include <filesystem>
 #include <thread>
 
+#include "test/fakes/temp_folder.hpp"
 #include "test/unit/simulator/api_fixture.hpp"
 
 namespace simulator {
@@ -30,12 +27,6 @@ bool has_program(const char* name) { return run(std::string("command -v ") + nam
 /// The server behind HTTPS, with curl and kubectl in front where the machine has them.
 class HttpFrontTest : public ApiFixture {
  protected:
-  void SetUp() override {
-    directory = std::filesystem::temp_directory_path() / ("simulator-http-" + std::to_string(getpid()));
-    std::filesystem::create_directories(directory);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory); }
-
   HttpFront& start(bool tls) {
     HttpFrontOptions options;
     options.tokens["op-token"] = {"system:serviceaccount:evacuator-system:evacuator", {}, {}};
@@ -51,17 +42,16 @@ class HttpFrontTest : public ApiFixture {
     write("kubeconfig", front->kubeconfig());
     return *front;
   }
-  void write(const std::string& name, const std::string& text) { std::ofstream(directory / name) << text; }
+  void write(const std::string& name, const std::string& text) { folder.write(name, text); }
   std::string curl(const std::string& arguments, const std::string& path) {
-    return run("curl -s -m 20 --cacert " + (directory / "ca.pem").string() + " " + arguments + " '" + front->url() +
-               path + "'");
+    return run("curl -s -m 20 --cacert " + folder.file("ca.pem") + " " + arguments + " '" + front->url() + path + "'");
   }
   std::string kubectl(const std::string& arguments) {
-    return run("HOME=" + directory.string() + " timeout 30 kubectl --kubeconfig " +
-               (directory / "kubeconfig").string() + " " + arguments);
+    return run("HOME=" + folder.path() + " timeout 30 kubectl --kubeconfig " + folder.file("kubeconfig") + " " +
+               arguments);
   }
 
-  std::filesystem::path directory;
+  const fakes::TempFolder folder;
   std::unique_ptr<HttpFront> front;
 };
 
@@ -142,10 +132,10 @@ TEST_F(HttpFrontTest, WorksWithTheStockKubectl) {
         "apiVersion: evacuator.dev/v1alpha1\nkind: DeschedulerPolicy\nmetadata: {name: d}\nspec: {mode: Auto}\n");
   EXPECT_NE(kubectl("get pods -n shop -o wide").find("p      0/1     Running"), std::string::npos)
       << kubectl("get pods -n shop -o wide");
-  EXPECT_EQ(kubectl("apply -f " + (directory / "evac.yaml").string()), "evacuation.evacuator.dev/e created\n");
-  EXPECT_EQ(kubectl("apply -f " + (directory / "evac.yaml").string()), "evacuation.evacuator.dev/e unchanged\n");
+  EXPECT_EQ(kubectl("apply -f " + folder.file("evac.yaml")), "evacuation.evacuator.dev/e created\n");
+  EXPECT_EQ(kubectl("apply -f " + folder.file("evac.yaml")), "evacuation.evacuator.dev/e unchanged\n");
   EXPECT_EQ(kubectl("annotate evac e -n shop a/b=c"), "evacuation.evacuator.dev/e annotated\n");
-  EXPECT_NE(kubectl("apply -f " + (directory / "bad.yaml").string()).find("spec.mode: Unsupported value: \"Auto\""),
+  EXPECT_NE(kubectl("apply -f " + folder.file("bad.yaml")).find("spec.mode: Unsupported value: \"Auto\""),
             std::string::npos);
   EXPECT_NE(kubectl("get evac -A").find("shop        e      p"), std::string::npos) << kubectl("get evac -A");
   EXPECT_NE(kubectl("describe pod p -n shop").find("Events:"), std::string::npos);
