@@ -15,8 +15,8 @@
 #include "base/clock.hpp"
 #include "controllers/admission_request.hpp"
 #include "controllers/admission_scopes.hpp"
+#include "controllers/admission_slot.hpp"
 #include "controllers/cooldown.hpp"
-#include "controllers/evacuation_decide.hpp"
 
 namespace controllers {
 

@@ -11,22 +11,14 @@
 
 #include "api/core.hpp"
 #include "api/evacuation.hpp"
-#include "controllers/evacuation_ports.hpp"
+#include "controllers/admission_slot.hpp"
+#include "controllers/event_note.hpp"
 #include "controllers/gang.hpp"
 #include "controllers/requeue.hpp"
 #include "evictors/evictor.hpp"
 #include "evictors/registry.hpp"
 
 namespace controllers {
-
-/// What the admission queue said.
-struct Slot {
-  enum class State { kNotAsked, kGranted, kWaiting };
-  State state = State::kNotAsked;
-  std::optional<api::Blocker> limit;          ///< kWaiting: what is full; nullopt: not known yet, see retry_at
-  std::string room_on{};                      ///< kGranted: node where room for a second copy is held
-  std::optional<base::TimePoint> retry_at{};  ///< kWaiting: asking before makes no sense
-};
 
 /// A pod of the same controller as the leaving one.
 struct Sibling {

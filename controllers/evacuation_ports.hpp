@@ -10,18 +10,10 @@
 
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
+#include "controllers/event_note.hpp"
 #include "evictors/evictor.hpp"
 
 namespace controllers {
-
-/// A Kubernetes Event to be recorded: `reason` CamelCase, `message` for people.
-struct EventNote {
-  bool warning = false;
-  std::string reason;
-  std::string message;
-  bool also_on_pod = false;  ///< start and end are told on the pod, too, so that its owner sees them
-  friend bool operator==(const EventNote&, const EventNote&) = default;
-};
 
 /// Records Events (events.k8s.io/v1: `regarding` the Evacuation, `related` its pod). Thread-safe; never blocks on I/O.
 class EventSink {
