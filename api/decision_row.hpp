@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/lenient.hpp"
+#include "api/json/lenient.hpp"
 
 namespace api {
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/core/selector_codec.hpp"
 #include "api/decision_row.hpp"
 #include "api/evacuation_parts.hpp"
-#include "api/lenient.hpp"
+#include "api/json/lenient.hpp"
+#include "api/meta/well_known.hpp"
 #include "api/policy_history.hpp"
-#include "api/selector_codec.hpp"
-#include "api/well_known.hpp"
 #include "api/wire_names.hpp"
 
 namespace api {

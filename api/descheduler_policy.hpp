@@ -10,14 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "api/condition.hpp"
-#include "api/core.hpp"
+#include "api/core/kinds.hpp"
 #include "api/evacuation.hpp"
-#include "api/field_path.hpp"
 #include "api/hooks.hpp"
-#include "api/json.hpp"
+#include "api/json/field_path.hpp"
+#include "api/json/json.hpp"
 #include "api/limits.hpp"
-#include "api/object_meta.hpp"
+#include "api/meta/condition.hpp"
+#include "api/meta/object_meta.hpp"
 
 namespace api {
 

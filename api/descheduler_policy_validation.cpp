@@ -6,7 +6,7 @@
 
 #include "api/descheduler_policy.hpp"
 #include "api/evacuation_parts.hpp"
-#include "api/names.hpp"
+#include "api/meta/names.hpp"
 
 namespace api {
 namespace {

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "api/evacuation_parts.hpp"
-#include "api/lenient.hpp"
-#include "api/names.hpp"
-#include "api/well_known.hpp"
+#include "api/json/lenient.hpp"
+#include "api/meta/names.hpp"
+#include "api/meta/well_known.hpp"
 #include "api/wire_names.hpp"
 
 namespace api {

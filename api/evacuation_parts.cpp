@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/names.hpp"
+#include "api/meta/names.hpp"
 #include "api/wire_names.hpp"
 
 namespace api {

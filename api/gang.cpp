@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "api/well_known.hpp"
+#include "api/meta/well_known.hpp"
 
 namespace api {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "api/core.hpp"
+#include "api/core/kinds.hpp"
 
 namespace api {
 

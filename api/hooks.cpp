@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/evacuation_parts.hpp"
-#include "api/names.hpp"
-#include "api/strict_object.hpp"
+#include "api/json/strict_object.hpp"
+#include "api/meta/names.hpp"
 
 namespace api {
 namespace {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "api/field_path.hpp"
-#include "api/json.hpp"
+#include "api/json/field_path.hpp"
+#include "api/json/json.hpp"
 #include "base/clock.hpp"
 
 namespace api {

@@ -6,9 +6,9 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "api/core/selector_codec.hpp"
 #include "api/evacuation_parts.hpp"
-#include "api/lenient.hpp"
-#include "api/selector_codec.hpp"
+#include "api/json/lenient.hpp"
 
 namespace api {
 namespace {

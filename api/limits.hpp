@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "api/core.hpp"
-#include "api/field_path.hpp"
-#include "api/json.hpp"
-#include "api/strict_object.hpp"
+#include "api/core/kinds.hpp"
+#include "api/json/field_path.hpp"
+#include "api/json/json.hpp"
+#include "api/json/strict_object.hpp"
 #include "base/clock.hpp"
 
 namespace api {

@@ -4,8 +4,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "api/lenient.hpp"
-#include "api/strict_object.hpp"
+#include "api/json/lenient.hpp"
+#include "api/json/strict_object.hpp"
 
 namespace api {
 namespace {

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "api/condition.hpp"
-#include "api/json.hpp"
-#include "api/object_meta.hpp"
+#include "api/json/json.hpp"
+#include "api/meta/condition.hpp"
+#include "api/meta/object_meta.hpp"
 
 namespace api {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/decision_row.hpp"
-#include "api/lenient.hpp"
+#include "api/json/lenient.hpp"
 
 namespace api {
 namespace {

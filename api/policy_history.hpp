@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "api/descheduler_policy.hpp"
-#include "api/json.hpp"
+#include "api/json/json.hpp"
 
 namespace api {
 

@@ -6,7 +6,7 @@
 
 #include "api/descheduler_policy.hpp"
 #include "api/evacuation.hpp"
-#include "api/strict_object.hpp"
+#include "api/json/strict_object.hpp"
 
 namespace api {
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "api/json.hpp"
-#include "api/strict_object.hpp"
+#include "api/json/json.hpp"
+#include "api/json/strict_object.hpp"
 
 namespace audit {
 namespace {

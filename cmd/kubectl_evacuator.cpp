@@ -9,9 +9,9 @@
 #include <iostream>
 #include <thread>
 
-#include "cmd/plugin_cli.hpp"
+#include "cmd/plugin/cli.hpp"
 #include "cmd/signals.hpp"
-#include "kube/process_environment.hpp"
+#include "kube/config/process_environment.hpp"
 
 namespace {
 

@@ -2,12 +2,12 @@
 #include <csignal>
 #include <iostream>
 
-#include "cmd/audit.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/completion.hpp"
-#include "cmd/convert.hpp"
-#include "cmd/explain.hpp"
-#include "kube/process_environment.hpp"
+#include "cmd/explain/explain.hpp"
+#include "cmd/offline/audit.hpp"
+#include "cmd/offline/convert.hpp"
+#include "kube/config/process_environment.hpp"
 
 namespace {
 

@@ -9,20 +9,20 @@
 
 #include "base/metrics.hpp"
 #include "cmd/commands.hpp"
-#include "cmd/dump.hpp"
+#include "cmd/offline/dump.hpp"
 #include "cmd/signals.hpp"
-#include "controllers/audit_config.hpp"
+#include "controllers/config/audit_config.hpp"
+#include "controllers/config/operator_config.hpp"
 #include "controllers/http_services.hpp"
 #include "controllers/operator.hpp"
-#include "controllers/operator_config.hpp"
 #include "controllers/ops_server.hpp"
 #include "kube/client.hpp"
-#include "kube/config.hpp"
-#include "kube/events.hpp"
-#include "kube/http_transport.hpp"
-#include "kube/leader_election.hpp"
-#include "kube/process_environment.hpp"
+#include "kube/config/config.hpp"
+#include "kube/config/process_environment.hpp"
+#include "kube/http/transport.hpp"
 #include "kube/rate_limiter.hpp"
+#include "kube/runtime/events.hpp"
+#include "kube/runtime/leader_election.hpp"
 
 namespace cmd {
 namespace {

@@ -1,6 +1,7 @@
 #include "controllers/audit_trail.hpp"
 
-#include "controllers/evacuation_records.hpp"
+#include "controllers/admission/slot.hpp"
+#include "controllers/evacuation/audit_records.hpp"
 
 namespace controllers {
 namespace {

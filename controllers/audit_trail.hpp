@@ -8,9 +8,9 @@
 #include <string>
 
 #include "audit/log.hpp"
-#include "controllers/cycle_records.hpp"
-#include "controllers/evacuation_ports.hpp"
-#include "controllers/policy_audit.hpp"
+#include "controllers/evacuation/ports.hpp"
+#include "controllers/policy/audit.hpp"
+#include "controllers/policy/audit_records.hpp"
 
 namespace controllers {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "api/object_meta.hpp"
+#include "api/meta/object_meta.hpp"
 #include "kube/resource.hpp"
 
 namespace controllers {

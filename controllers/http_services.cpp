@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kube/http_transport.hpp"
+#include "kube/http/transport.hpp"
 
 namespace controllers {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "controllers/evacuation_ports.hpp"
-#include "controllers/services_config.hpp"
-#include "kube/config.hpp"
+#include "controllers/config/services_config.hpp"
+#include "controllers/evacuation/ports.hpp"
+#include "kube/config/config.hpp"
 #include "kube/transport.hpp"
 
 namespace kube {

@@ -9,18 +9,18 @@
 #include <thread>
 #include <vector>
 
-#include "controllers/admission_queue.hpp"
+#include "controllers/admission/queue.hpp"
 #include "controllers/audit_trail.hpp"
-#include "controllers/evacuation_metrics.hpp"
-#include "controllers/evacuation_reconciler.hpp"
-#include "controllers/evacuation_wiring.hpp"
-#include "controllers/native_responder_wiring.hpp"
+#include "controllers/evacuation/metrics.hpp"
+#include "controllers/evacuation/reconciler.hpp"
+#include "controllers/evacuation/wiring.hpp"
+#include "controllers/native/wiring.hpp"
 #include "controllers/operator_caches.hpp"
-#include "controllers/policy_reconciler.hpp"
+#include "controllers/policy/reconciler.hpp"
 #include "controllers/recorded_events.hpp"
-#include "controllers/worker.hpp"
 #include "evictors/registry.hpp"
-#include "kube/work_queue.hpp"
+#include "kube/runtime/work_queue.hpp"
+#include "kube/runtime/worker.hpp"
 
 namespace controllers {
 namespace {
@@ -209,7 +209,7 @@ struct Operator::Impl {
 
   /// The reconcile of worker number `index`, timed for alive().
   template <typename Reconciler>
-  Worker::Reconcile timed(Reconciler& reconciler, std::size_t index) {
+  kube::Worker::Reconcile timed(Reconciler& reconciler, std::size_t index) {
     return [this, &reconciler, index](const api::ObjectKey& key) {
       busy_since[index] = deps.clock.now().time_since_epoch().count();
       auto result = reconciler.reconcile(key);
@@ -219,8 +219,9 @@ struct Operator::Impl {
   }
 
   /// REQUIRES: responder.
-  Worker work_as_responder() {
-    return Worker(responder->queue, timed(responder->reconciler, responder_worker()), responder->counts, deps.log);
+  kube::Worker work_as_responder() {
+    return kube::Worker(responder->queue, timed(responder->reconciler, responder_worker()), responder->counts,
+                        deps.log);
   }
 
   bool synced() {
@@ -238,7 +239,7 @@ struct Operator::Impl {
   }
 
   void publish_counts() {
-    const auto publish = [&](const char* queue, const kube::WorkQueue& depth_of, const WorkerCounts& counts) {
+    const auto publish = [&](const char* queue, const kube::WorkQueue& depth_of, const kube::WorkerCounts& counts) {
       deps.metrics
           .gauge("evacuator_queue_depth", "Keys that wait for a worker, delayed ones included.", {{"queue", queue}})
           .set(static_cast<double>(depth_of.depth()));
@@ -279,8 +280,8 @@ struct Operator::Impl {
   EvacuationReconciler evacuations;
   PolicyReconciler policies;
   std::optional<NativeResponder> responder;  ///< only when enabled and served
-  WorkerCounts evacuation_counts;
-  WorkerCounts policy_counts;
+  kube::WorkerCounts evacuation_counts;
+  kube::WorkerCounts policy_counts;
   std::vector<std::atomic<base::Duration::rep>> busy_since;  ///< per worker; 0: idle
   bool resumed = false;                                      ///< of step()
 };
@@ -303,13 +304,14 @@ void Operator::run_workers(std::stop_token stop) {
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < impl_->policy_worker(); ++i) {
     threads.emplace_back([this, stop, i] {
-      Worker(impl_->evacuation_queue, impl_->timed(impl_->evacuations, i), impl_->evacuation_counts, impl_->deps.log)
+      kube::Worker(impl_->evacuation_queue, impl_->timed(impl_->evacuations, i), impl_->evacuation_counts,
+                   impl_->deps.log)
           .run(stop);
     });
   }
   threads.emplace_back([this, stop] {
-    Worker(impl_->policy_queue, impl_->timed(impl_->policies, impl_->policy_worker()), impl_->policy_counts,
-           impl_->deps.log)
+    kube::Worker(impl_->policy_queue, impl_->timed(impl_->policies, impl_->policy_worker()), impl_->policy_counts,
+                 impl_->deps.log)
         .run(stop);
   });
   if (impl_->responder) {
@@ -329,9 +331,9 @@ bool Operator::step() {
   for (const auto& cache : impl_->all_caches()) busy |= cache.reflector->poll();
   if (!impl_->synced()) return busy;
   if (!std::exchange(impl_->resumed, true)) impl_->resume();
-  Worker evacuations(impl_->evacuation_queue, impl_->timed(impl_->evacuations, 0), impl_->evacuation_counts,
-                     impl_->deps.log);
-  Worker policies(impl_->policy_queue, impl_->timed(impl_->policies, 1), impl_->policy_counts, impl_->deps.log);
+  kube::Worker evacuations(impl_->evacuation_queue, impl_->timed(impl_->evacuations, 0), impl_->evacuation_counts,
+                           impl_->deps.log);
+  kube::Worker policies(impl_->policy_queue, impl_->timed(impl_->policies, 1), impl_->policy_counts, impl_->deps.log);
   while (evacuations.step()) busy = true;
   while (policies.step()) busy = true;
   while (impl_->responder && impl_->work_as_responder().step()) busy = true;

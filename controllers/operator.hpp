@@ -11,8 +11,8 @@
 #include "base/log.hpp"
 #include "base/metrics.hpp"
 #include "base/result.hpp"
-#include "controllers/evacuation_ports.hpp"
-#include "controllers/operator_config.hpp"
+#include "controllers/config/operator_config.hpp"
+#include "controllers/evacuation/ports.hpp"
 #include "kube/client.hpp"
 
 namespace kube {

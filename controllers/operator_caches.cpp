@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "api/core_codec.hpp"
-#include "controllers/evacuation_io.hpp"
+#include "api/core/codec.hpp"
+#include "controllers/evacuation/io.hpp"
 
 namespace controllers {
 namespace {

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "api/core.hpp"
+#include "api/core/kinds.hpp"
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "controllers/policy_decide.hpp"
+#include "controllers/policy/decide.hpp"
 #include "kube/client.hpp"
-#include "kube/informer.hpp"
-#include "scheduling/cluster_snapshot.hpp"
+#include "kube/runtime/informer.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
 
 namespace controllers {
 

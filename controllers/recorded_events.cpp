@@ -1,6 +1,6 @@
 #include "controllers/recorded_events.hpp"
 
-#include "kube/events.hpp"
+#include "kube/runtime/events.hpp"
 
 namespace controllers {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "controllers/evacuation_ports.hpp"
+#include "controllers/evacuation/ports.hpp"
 #include "controllers/event_publisher.hpp"
 
 namespace kube {

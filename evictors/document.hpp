@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/json.hpp"
+#include "api/json/json.hpp"
 #include "evictors/evictor.hpp"
 
 namespace evictors {

@@ -1,6 +1,6 @@
 #include "evictors/eviction_api.hpp"
 
-#include "api/well_known.hpp"
+#include "api/meta/well_known.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "api/well_known.hpp"
+#include "api/meta/well_known.hpp"
 #include "base/text.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/timeouts.hpp"

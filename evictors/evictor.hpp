@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "api/core.hpp"
+#include "api/core/kinds.hpp"
 #include "api/evacuation.hpp"
-#include "api/field_path.hpp"
+#include "api/json/field_path.hpp"
 #include "kube/transport.hpp"
 
 namespace evictors {

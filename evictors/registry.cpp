@@ -4,13 +4,13 @@
 
 #include <set>
 
-#include "evictors/annotation.hpp"
 #include "evictors/eviction_api.hpp"
-#include "evictors/eviction_request.hpp"
-#include "evictors/kubevirt.hpp"
-#include "evictors/stateful_handoff.hpp"
-#include "evictors/surge.hpp"
-#include "evictors/webhook.hpp"
+#include "evictors/handoff/annotation.hpp"
+#include "evictors/handoff/stateful_handoff.hpp"
+#include "evictors/kubevirt/kubevirt.hpp"
+#include "evictors/native/eviction_request.hpp"
+#include "evictors/surge/surge.hpp"
+#include "evictors/webhook/webhook.hpp"
 
 namespace evictors {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "api/core.hpp"
+#include "api/core/kinds.hpp"
 #include "api/evacuation.hpp"
 
 namespace evictors {

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "api/yaml.hpp"
+#include "api/json/yaml.hpp"
 #include "test/unit/api/api_reference.hpp"
 
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/core_codec.hpp"
-#include "api/json.hpp"
+#include "api/core/codec.hpp"
+#include "api/json/json.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "kube/request.hpp"

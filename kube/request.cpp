@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/well_known.hpp"
+#include "api/meta/well_known.hpp"
 #include "kube/escape.hpp"
 
 namespace kube {

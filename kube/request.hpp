@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/json.hpp"
+#include "api/json/json.hpp"
 #include "base/result.hpp"
 #include "kube/resource.hpp"
 #include "kube/transport.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/object_meta.hpp"
+#include "api/meta/object_meta.hpp"
 
 namespace kube {
 

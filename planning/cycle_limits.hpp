@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "api/descheduler_policy.hpp"
-#include "scheduling/cluster_snapshot.hpp"
 #include "scheduling/refusal.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
 #include "strategies/strategy.hpp"
 
 namespace planning {

@@ -13,11 +13,11 @@
 #include "api/descheduler_policy.hpp"
 #include "planning/cycle_limits.hpp"
 #include "planning/target.hpp"
-#include "scheduling/cluster_snapshot.hpp"
 #include "scheduling/evictability.hpp"
-#include "scheduling/label_question.hpp"
 #include "scheduling/overlay.hpp"
 #include "scheduling/pdb_budget.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "scheduling/snapshot/label_query.hpp"
 
 namespace planning {
 

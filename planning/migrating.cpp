@@ -1,6 +1,6 @@
 #include "planning/migrating.hpp"
 
-#include "api/well_known.hpp"
+#include "api/meta/well_known.hpp"
 
 namespace planning {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 #include <unordered_set>
 
-#include "scheduling/label_question.hpp"
 #include "scheduling/refusal.hpp"
+#include "scheduling/snapshot/label_query.hpp"
 
 namespace planning {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "api/descheduler_policy.hpp"
-#include "api/field_path.hpp"
+#include "api/json/field_path.hpp"
 #include "base/clock.hpp"
-#include "scheduling/cluster_snapshot.hpp"
-#include "strategies/restart_history.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "strategies/lifetime/restart_history.hpp"
 
 namespace planning {
 

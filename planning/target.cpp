@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "scheduling/preferences.hpp"
+#include "scheduling/scoring/preferences.hpp"
 
 namespace planning {
 namespace {

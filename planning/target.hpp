@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "scheduling/overlay.hpp"
-#include "scheduling/resource_scores.hpp"
+#include "scheduling/scoring/resource_scores.hpp"
 #include "strategies/strategy.hpp"
 
 namespace planning {

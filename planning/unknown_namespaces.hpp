@@ -1,8 +1,8 @@
 #pragma once
 
 #include "api/descheduler_policy.hpp"
-#include "api/field_path.hpp"
-#include "scheduling/cluster_snapshot.hpp"
+#include "api/json/field_path.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
 
 namespace planning {
 

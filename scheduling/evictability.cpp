@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "api/well_known.hpp"
+#include "api/meta/well_known.hpp"
 
 namespace scheduling {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/descheduler_policy.hpp"
-#include "api/field_path.hpp"
+#include "api/json/field_path.hpp"
 #include "scheduling/overlay.hpp"
 #include "scheduling/predicates.hpp"
 #include "scheduling/refusal.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "api/core.hpp"
+#include "api/core/kinds.hpp"
 #include "api/descheduler_policy.hpp"
 
 namespace scheduling {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/well_known.hpp"
+#include "api/meta/well_known.hpp"
 #include "scheduling/predicates.hpp"
 
 namespace scheduling {

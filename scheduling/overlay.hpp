@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "scheduling/cluster_snapshot.hpp"
-#include "scheduling/label_memory.hpp"
-#include "scheduling/preference_index.hpp"
+#include "scheduling/scoring/preference_index.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "scheduling/snapshot/label_memory.hpp"
 
 namespace scheduling {
 

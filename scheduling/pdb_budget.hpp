@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/cluster_snapshot.hpp"
 #include "scheduling/refusal.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
 
 namespace scheduling {
 

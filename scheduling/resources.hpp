@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/core.hpp"
+#include "api/core/kinds.hpp"
 
 namespace scheduling {
 

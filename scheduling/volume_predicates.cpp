@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "api/well_known.hpp"
+#include "api/meta/well_known.hpp"
 #include "scheduling/predicates.hpp"
 
 namespace scheduling {

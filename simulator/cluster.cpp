@@ -6,16 +6,16 @@
 
 #include <nlohmann/json.hpp>
 
-#include "simulator/background_protocol.hpp"
-#include "simulator/cleanup.hpp"
-#include "simulator/disruption.hpp"
-#include "simulator/garbage_collector.hpp"
-#include "simulator/handoff_operator.hpp"
-#include "simulator/json_access.hpp"
+#include "api/json/json_access.hpp"
+#include "simulator/controllers/cleanup.hpp"
+#include "simulator/controllers/disruption.hpp"
+#include "simulator/controllers/garbage_collector.hpp"
+#include "simulator/controllers/workloads.hpp"
 #include "simulator/objects.hpp"
-#include "simulator/scheduler.hpp"
-#include "simulator/volume_binder.hpp"
-#include "simulator/workloads.hpp"
+#include "simulator/operators/background_protocol.hpp"
+#include "simulator/operators/handoff_operator.hpp"
+#include "simulator/scheduler/scheduler.hpp"
+#include "simulator/scheduler/volume_binder.hpp"
 
 namespace simulator {
 namespace {
@@ -77,8 +77,8 @@ void Cluster::add_actor(std::unique_ptr<Actor> actor) { actors_.push_back(std::m
 base::Result<Object> Cluster::add(api::Json object) {
   const auto type = resource_type_of(object);
   if (!type) {
-    return base::invalid("the simulated cluster knows no kind \"" + text_at(object, {"kind"}) + "\" in \"" +
-                         text_at(object, {"apiVersion"}) + "\"");
+    return base::invalid("the simulated cluster knows no kind \"" + api::text_at(object, {"kind"}) + "\" in \"" +
+                         api::text_at(object, {"apiVersion"}) + "\"");
   }
   complete(store_, *type, object);
   return store_.create(*type, std::move(object));

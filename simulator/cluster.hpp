@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "api/json.hpp"
+#include "api/json/json.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "scheduling/resource_scores.hpp"
+#include "scheduling/scoring/resource_scores.hpp"
 #include "simulator/actor.hpp"
+#include "simulator/controllers/kubelet.hpp"
+#include "simulator/controllers/node_lifecycle.hpp"
 #include "simulator/event_recorder.hpp"
-#include "simulator/kubelet.hpp"
-#include "simulator/node_lifecycle.hpp"
 #include "simulator/store.hpp"
 
 namespace simulator {

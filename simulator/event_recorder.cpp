@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "simulator/json_access.hpp"
+#include "api/json/json_access.hpp"
 #include "simulator/pod_facts.hpp"
 
 namespace simulator {
@@ -15,12 +15,12 @@ constexpr std::size_t kMostEvents = 2'000;
 constexpr std::size_t kLongestNote = 1'024;  // of events.k8s.io/v1
 
 Json regarding(const Json& about) {
-  Json reference = {{"apiVersion", text_at(about, {"apiVersion"})},
-                    {"kind", text_at(about, {"kind"})},
-                    {"name", text_at(about, {"metadata", "name"})},
+  Json reference = {{"apiVersion", api::text_at(about, {"apiVersion"})},
+                    {"kind", api::text_at(about, {"kind"})},
+                    {"name", api::text_at(about, {"metadata", "name"})},
                     {"uid", uid_of(about)},
-                    {"resourceVersion", text_at(about, {"metadata", "resourceVersion"})}};
-  if (const std::string ns = text_at(about, {"metadata", "namespace"}); !ns.empty()) reference["namespace"] = ns;
+                    {"resourceVersion", api::text_at(about, {"metadata", "resourceVersion"})}};
+  if (const std::string ns = api::text_at(about, {"metadata", "namespace"}); !ns.empty()) reference["namespace"] = ns;
   return reference;
 }
 
@@ -33,11 +33,11 @@ void EventRecorder::record(std::string_view component, const Json& about, std::s
   const Identity identity{uid_of(about), std::string(reason), text};
   if (count_up(identity)) return;
 
-  const std::string ns = text_at(about, {"metadata", "namespace"});
+  const std::string ns = api::text_at(about, {"metadata", "namespace"});
   const base::TimePoint now = store_.clock().now();
   Json event = {{"metadata",
                  {{"namespace", ns.empty() ? "default" : ns},
-                  {"name", fmt::format("{}.{}{}", text_at(about, {"metadata", "name"}), store_.new_suffix(),
+                  {"name", fmt::format("{}.{}{}", api::text_at(about, {"metadata", "name"}), store_.new_suffix(),
                                        store_.new_suffix())}}},
                 {"eventTime", base::format_micro_time(now)},
                 {"reportingController", component},
@@ -63,7 +63,7 @@ bool EventRecorder::count_up(const Identity& identity) {
   if (found == known_.end()) return false;
   const base::TimePoint now = store_.clock().now();
   const auto counted = store_.mutate(kube::kEvents, found->second, Part::kAll, [&](Json& event) -> base::Status {
-    event["deprecatedCount"] = number_at(event, {"deprecatedCount"}).value_or(0) + 1;
+    event["deprecatedCount"] = api::number_at(event, {"deprecatedCount"}).value_or(0) + 1;
     event["deprecatedLastTimestamp"] = base::format_time(now);
     event["series"] = {{"count", event["deprecatedCount"]}, {"lastObservedTime", base::format_micro_time(now)}};
     return base::Done{};

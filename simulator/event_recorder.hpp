@@ -6,8 +6,8 @@
 #include <string_view>
 #include <tuple>
 
-#include "api/json.hpp"
-#include "api/object_meta.hpp"
+#include "api/json/json.hpp"
+#include "api/meta/object_meta.hpp"
 #include "simulator/store.hpp"
 
 namespace simulator {

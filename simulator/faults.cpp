@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "simulator/json_access.hpp"
+#include "api/json/json_access.hpp"
 
 namespace simulator {
 namespace {
@@ -29,7 +29,7 @@ bool concerns(const FaultRule& rule, const FaultSubject& subject) {
 
 base::Result<FaultRule> parse_rule(const api::Json& json) {
   FaultRule rule;
-  const std::string effect = text_at(json, {"effect"});
+  const std::string effect = api::text_at(json, {"effect"});
   bool known = false;
   for (const FaultEffect candidate : kAllEffects) {
     if (to_string(candidate) != effect) continue;
@@ -41,16 +41,16 @@ base::Result<FaultRule> parse_rule(const api::Json& json) {
         "effect: \"{}\" is unknown; one of drop-request, drop-response, duplicate, delay, too-many-requests, "
         "internal-error, unavailable, cut-watch, stall-watch, stale-list",
         effect));
-  rule.verb = text_at(json, {"verb"});
-  rule.resource = text_at(json, {"resource"});
-  rule.subresource = text_at(json, {"subresource"});
-  rule.user = text_at(json, {"user"});
-  if (const api::Json* odds = find_at(json, {"probability"}); odds && odds->is_number())
+  rule.verb = api::text_at(json, {"verb"});
+  rule.resource = api::text_at(json, {"resource"});
+  rule.subresource = api::text_at(json, {"subresource"});
+  rule.user = api::text_at(json, {"user"});
+  if (const api::Json* odds = api::find_at(json, {"probability"}); odds && odds->is_number())
     rule.probability = odds->get<double>();
-  rule.count = number_at(json, {"count"}).value_or(-1);
-  rule.delay = base::milliseconds(number_at(json, {"delayMilliseconds"}).value_or(rule.delay.count()));
-  rule.retry_after = base::seconds(number_at(json, {"retryAfterSeconds"}).value_or(rule.retry_after.count()));
-  rule.lag = static_cast<std::uint64_t>(std::max<std::int64_t>(0, number_at(json, {"lag"}).value_or(10)));
+  rule.count = api::number_at(json, {"count"}).value_or(-1);
+  rule.delay = base::milliseconds(api::number_at(json, {"delayMilliseconds"}).value_or(rule.delay.count()));
+  rule.retry_after = base::seconds(api::number_at(json, {"retryAfterSeconds"}).value_or(rule.retry_after.count()));
+  rule.lag = static_cast<std::uint64_t>(std::max<std::int64_t>(0, api::number_at(json, {"lag"}).value_or(10)));
   return rule;
 }
 
@@ -117,7 +117,7 @@ std::optional<FaultEffect> Faults::strike_watch(const FaultSubject& subject, boo
 }
 
 base::Result<std::vector<FaultRule>> Faults::parse(const api::Json& document) {
-  const api::Json* list = find_at(document, {"rules"});
+  const api::Json* list = api::find_at(document, {"rules"});
   if (!list || !list->is_array()) return base::invalid("rules: an array of fault rules is required");
   std::vector<FaultRule> rules;
   for (std::size_t i = 0; i < list->size(); ++i) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/json.hpp"
+#include "api/json/json.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "serving/server.hpp"
-#include "simulator/failure.hpp"
+#include "simulator/api/failure.hpp"
 
 namespace simulator {
 namespace {

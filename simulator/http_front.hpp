@@ -9,7 +9,7 @@
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "serving/certificates.hpp"
-#include "simulator/api_server.hpp"
+#include "simulator/api/server.hpp"
 
 namespace serving {
 class Server;

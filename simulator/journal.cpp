@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "simulator/json_access.hpp"
+#include "api/json/json_access.hpp"
 
 namespace simulator {
 
@@ -46,7 +46,7 @@ void Journal::tell_all(const kube::ResourceType& type, const Handler& handler) c
     change.revision = seen_;
     change.group = type.group;
     change.plural = type.plural;
-    change.key = {text_at(*object, {"metadata", "namespace"}), text_at(*object, {"metadata", "name"})};
+    change.key = {api::text_at(*object, {"metadata", "namespace"}), api::text_at(*object, {"metadata", "name"})};
     change.object = object;
     handler(change);
   }

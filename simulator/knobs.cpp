@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "simulator/json_access.hpp"
+#include "api/json/json_access.hpp"
 
 namespace simulator::knobs {
 namespace {
@@ -15,7 +15,7 @@ constexpr double kLongest = 10.0 * 365 * 86'400;
 }  // namespace
 
 bool is_set(const api::Json& object, std::string_view knob) {
-  return find_at(object, {"metadata", "annotations", knob}) != nullptr;
+  return api::find_at(object, {"metadata", "annotations", knob}) != nullptr;
 }
 
 std::optional<base::Duration> parse_knob_duration(std::string_view text) {
@@ -31,12 +31,12 @@ std::optional<base::Duration> parse_knob_duration(std::string_view text) {
 }
 
 std::optional<base::Duration> duration_of(const api::Json& object, std::string_view knob) {
-  const std::string text = text_at(object, {"metadata", "annotations", knob});
+  const std::string text = api::text_at(object, {"metadata", "annotations", knob});
   return text.empty() ? std::nullopt : parse_knob_duration(text);
 }
 
 int integer_of(const api::Json& object, std::string_view knob, int otherwise) {
-  const std::string text = text_at(object, {"metadata", "annotations", knob});
+  const std::string text = api::text_at(object, {"metadata", "annotations", knob});
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return !text.empty() && error == std::errc{} && end == text.data() + text.size() ? value : otherwise;

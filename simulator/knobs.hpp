@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "api/json.hpp"
+#include "api/json/json.hpp"
 #include "base/clock.hpp"
 
 namespace simulator::knobs {

@@ -2,12 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/json/json_access.hpp"
 #include "kube/kubevirt.hpp"
-#include "simulator/json_access.hpp"
-#include "simulator/kinds.hpp"
 #include "simulator/knobs.hpp"
 #include "simulator/pod_facts.hpp"
-#include "simulator/registry.hpp"
+#include "simulator/registry/kinds.hpp"
+#include "simulator/registry/registry.hpp"
 #include "simulator/store.hpp"
 
 namespace simulator {
@@ -197,7 +197,7 @@ Json priority_class(std::string_view name, std::int32_t value, bool global_defau
 }
 
 Json& template_of(Json& workload) {
-  return text_at(workload, {"kind"}) == "Pod" ? workload : object_in(object_in(workload, "spec"), "template");
+  return api::text_at(workload, {"kind"}) == "Pod" ? workload : object_in(object_in(workload, "spec"), "template");
 }
 
 Json& annotate(Json& object, std::string_view key, std::string_view value) {
@@ -250,8 +250,8 @@ const std::vector<kube::ResourceType>& known_types() {
 }
 
 std::optional<kube::ResourceType> resource_type_of(const api::Json& object) {
-  const std::string kind = text_at(object, {"kind"});
-  const std::string version = text_at(object, {"apiVersion"});
+  const std::string kind = api::text_at(object, {"kind"});
+  const std::string version = api::text_at(object, {"apiVersion"});
   const std::string group =
       version.find('/') == std::string::npos ? std::string() : version.substr(0, version.find('/'));
   for (const kube::ResourceType& type : known_types()) {
@@ -280,7 +280,7 @@ void complete(const Store& store, const kube::ResourceType& type, api::Json& obj
   const ServedResource resource = served_as(type);
   object_in(object, "metadata");
   set_defaults(resource, store, object);
-  if (!find_at(object, {"status"})) set_initial_status(resource, object);
+  if (!api::find_at(object, {"status"})) set_initial_status(resource, object);
 }
 
 }  // namespace simulator

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "api/core.hpp"
-#include "api/json.hpp"
-#include "api/object_meta.hpp"
+#include "api/core/kinds.hpp"
+#include "api/json/json.hpp"
+#include "api/meta/object_meta.hpp"
 #include "base/result.hpp"
 #include "kube/resource.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "simulator/json_access.hpp"
+#include "api/json/json_access.hpp"
 
 namespace simulator {
 namespace {
@@ -15,10 +15,10 @@ namespace {
 using api::Json;
 
 const Json* controller_of(const Json& object) {
-  const Json* owners = find_at(object, {"metadata", "ownerReferences"});
+  const Json* owners = api::find_at(object, {"metadata", "ownerReferences"});
   if (!owners || !owners->is_array()) return nullptr;
   for (const Json& owner : *owners) {
-    if (flag_at(owner, {"controller"})) return &owner;
+    if (api::flag_at(owner, {"controller"})) return &owner;
   }
   return nullptr;
 }
@@ -51,17 +51,17 @@ std::vector<std::string> string_items(const Json* array) {
 
 /// The one name in the matchFields that a DaemonSet's controller writes.
 std::string daemon_target(const Json& pod) {
-  const Json* terms = find_at(
+  const Json* terms = api::find_at(
       pod, {"spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
   if (!terms || !terms->is_array() || terms->empty()) return {};
-  for (const auto& requirement : requirements_of(find_at(terms->front(), {"matchFields"}))) {
+  for (const auto& requirement : requirements_of(api::find_at(terms->front(), {"matchFields"}))) {
     if (requirement.key == "metadata.name" && !requirement.values.empty()) return requirement.values.front();
   }
   return {};
 }
 
 std::int64_t deletion_cost_of(const Json& pod) {
-  const std::string text = text_at(pod, {"metadata", "annotations", "controller.kubernetes.io/pod-deletion-cost"});
+  const std::string text = api::text_at(pod, {"metadata", "annotations", "controller.kubernetes.io/pod-deletion-cost"});
   std::int64_t cost = 0;
   std::from_chars(text.data(), text.data() + text.size(), cost);
   return cost;
@@ -73,35 +73,35 @@ PodFacts facts_of(const Json& pod) {
   PodFacts facts;
   facts.key = key_of(pod);
   facts.uid = uid_of(pod);
-  facts.node = text_at(pod, {"spec", "nodeName"});
-  facts.phase = text_at(pod, {"status", "phase"});
+  facts.node = api::text_at(pod, {"spec", "nodeName"});
+  facts.phase = api::text_at(pod, {"status", "phase"});
   facts.terminating = is_terminating(pod);
   facts.deletion_cost = deletion_cost_of(pod);
-  facts.revision = text_at(pod, {"metadata", "labels", "controller-revision-hash"});
-  facts.created = base::parse_time(text_at(pod, {"metadata", "creationTimestamp"})).value_or(base::TimePoint{});
+  facts.revision = api::text_at(pod, {"metadata", "labels", "controller-revision-hash"});
+  facts.created = base::parse_time(api::text_at(pod, {"metadata", "creationTimestamp"})).value_or(base::TimePoint{});
   if (const Json* owner = controller_of(pod)) {
-    facts.controller_uid = text_at(*owner, {"uid"});
-    facts.controller_kind = text_at(*owner, {"kind"});
+    facts.controller_uid = api::text_at(*owner, {"uid"});
+    facts.controller_kind = api::text_at(*owner, {"kind"});
     if (facts.controller_kind == "DaemonSet") facts.target_node = facts.node.empty() ? daemon_target(pod) : facts.node;
   }
-  if (const Json* ready = condition_of(pod, "Ready"); ready && text_at(*ready, {"status"}) == "True") {
+  if (const Json* ready = condition_of(pod, "Ready"); ready && api::text_at(*ready, {"status"}) == "True") {
     facts.ready = true;
-    facts.ready_since = base::parse_time(text_at(*ready, {"lastTransitionTime"})).value_or(base::TimePoint{});
+    facts.ready_since = base::parse_time(api::text_at(*ready, {"lastTransitionTime"})).value_or(base::TimePoint{});
   }
   return facts;
 }
 
 api::ObjectKey key_of(const Json& object) {
-  return {text_at(object, {"metadata", "namespace"}), text_at(object, {"metadata", "name"})};
+  return {api::text_at(object, {"metadata", "namespace"}), api::text_at(object, {"metadata", "name"})};
 }
 
-std::string uid_of(const Json& object) { return text_at(object, {"metadata", "uid"}); }
+std::string uid_of(const Json& object) { return api::text_at(object, {"metadata", "uid"}); }
 
-bool is_terminating(const Json& object) { return !text_at(object, {"metadata", "deletionTimestamp"}).empty(); }
+bool is_terminating(const Json& object) { return !api::text_at(object, {"metadata", "deletionTimestamp"}).empty(); }
 
 std::string controller_uid_of(const Json& object) {
   const Json* owner = controller_of(object);
-  return owner ? text_at(*owner, {"uid"}) : std::string();
+  return owner ? api::text_at(*owner, {"uid"}) : std::string();
 }
 
 api::StringMap string_map(const Json* labels) {
@@ -117,10 +117,10 @@ api::StringMap string_map(const Json* labels) {
 std::optional<api::LabelSelector> label_selector(const Json* selector) {
   if (!selector || !selector->is_object()) return std::nullopt;
   api::LabelSelector result;
-  for (const auto& [key, value] : string_map(find_at(*selector, {"matchLabels"}))) {
+  for (const auto& [key, value] : string_map(api::find_at(*selector, {"matchLabels"}))) {
     result.requirements.push_back({key, api::SelectorOperator::kIn, {value}});
   }
-  for (auto& requirement : requirements_of(find_at(*selector, {"matchExpressions"})))
+  for (auto& requirement : requirements_of(api::find_at(*selector, {"matchExpressions"})))
     result.requirements.push_back(std::move(requirement));
   return result;
 }
@@ -129,26 +129,26 @@ std::vector<api::SelectorRequirement> requirements_of(const Json* expressions) {
   std::vector<api::SelectorRequirement> found;
   if (!expressions || !expressions->is_array()) return found;
   for (const Json& expression : *expressions) {
-    if (const auto op = selector_operator(text_at(expression, {"operator"}))) {
-      found.push_back({text_at(expression, {"key"}), *op, string_items(find_at(expression, {"values"}))});
+    if (const auto op = selector_operator(api::text_at(expression, {"operator"}))) {
+      found.push_back({api::text_at(expression, {"key"}), *op, string_items(api::find_at(expression, {"values"}))});
     }
   }
   return found;
 }
 
 bool selects_node(const Json& pod_spec, const Json& node) {
-  const api::StringMap labels = string_map(find_at(node, {"metadata", "labels"}));
-  const api::StringMap fields{{"metadata.name", text_at(node, {"metadata", "name"})}};
-  for (const auto& [key, value] : string_map(find_at(pod_spec, {"nodeSelector"}))) {
+  const api::StringMap labels = string_map(api::find_at(node, {"metadata", "labels"}));
+  const api::StringMap fields{{"metadata.name", api::text_at(node, {"metadata", "name"})}};
+  for (const auto& [key, value] : string_map(api::find_at(pod_spec, {"nodeSelector"}))) {
     const std::string* found = labels.find(key);
     if (!found || *found != value) return false;
   }
-  const Json* terms = find_at(
+  const Json* terms = api::find_at(
       pod_spec, {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
   if (!terms || !terms->is_array()) return true;
   return std::ranges::any_of(*terms, [&](const Json& term) {
-    const auto by_label = requirements_of(find_at(term, {"matchExpressions"}));
-    const auto by_field = requirements_of(find_at(term, {"matchFields"}));
+    const auto by_label = requirements_of(api::find_at(term, {"matchExpressions"}));
+    const auto by_field = requirements_of(api::find_at(term, {"matchFields"}));
     if (by_label.empty() && by_field.empty()) return false;
     return std::ranges::all_of(by_label, [&](const auto& r) { return r.matches(labels); }) &&
            std::ranges::all_of(by_field, [&](const auto& r) { return r.matches(fields); });
@@ -157,11 +157,11 @@ bool selects_node(const Json& pod_spec, const Json& node) {
 
 std::vector<api::Taint> taints_of(const Json& node) {
   std::vector<api::Taint> found;
-  const Json* taints = find_at(node, {"spec", "taints"});
+  const Json* taints = api::find_at(node, {"spec", "taints"});
   if (!taints || !taints->is_array()) return found;
   for (const Json& taint : *taints) {
-    if (const auto effect = taint_effect(text_at(taint, {"effect"}))) {
-      found.push_back({text_at(taint, {"key"}), text_at(taint, {"value"}), *effect});
+    if (const auto effect = taint_effect(api::text_at(taint, {"effect"}))) {
+      found.push_back({api::text_at(taint, {"key"}), api::text_at(taint, {"value"}), *effect});
     }
   }
   return found;
@@ -169,14 +169,14 @@ std::vector<api::Taint> taints_of(const Json& node) {
 
 std::vector<api::Toleration> tolerations_of(const Json& pod_spec) {
   std::vector<api::Toleration> found;
-  const Json* tolerations = find_at(pod_spec, {"tolerations"});
+  const Json* tolerations = api::find_at(pod_spec, {"tolerations"});
   if (!tolerations || !tolerations->is_array()) return found;
   for (const Json& entry : *tolerations) {
     api::Toleration toleration;
-    toleration.key = text_at(entry, {"key"});
-    toleration.exists = text_at(entry, {"operator"}) == "Exists";
-    toleration.value = text_at(entry, {"value"});
-    toleration.effect = taint_effect(text_at(entry, {"effect"}));
+    toleration.key = api::text_at(entry, {"key"});
+    toleration.exists = api::text_at(entry, {"operator"}) == "Exists";
+    toleration.value = api::text_at(entry, {"value"});
+    toleration.effect = taint_effect(api::text_at(entry, {"effect"}));
     toleration.toleration_seconds = seconds_at(entry, {"tolerationSeconds"});
     found.push_back(std::move(toleration));
   }
@@ -198,13 +198,13 @@ std::optional<std::int64_t> scaled_value(const Json* value, std::int64_t total, 
 }
 
 std::optional<base::seconds> seconds_at(const Json& object, std::initializer_list<std::string_view> path) {
-  const auto number = number_at(object, path);
+  const auto number = api::number_at(object, path);
   if (!number) return std::nullopt;
   return base::seconds(std::clamp<std::int64_t>(*number, 0, 315'360'000));
 }
 
 std::int64_t count_at(const Json& object, std::initializer_list<std::string_view> path, std::int64_t otherwise) {
-  return std::clamp<std::int64_t>(number_at(object, path).value_or(otherwise), 0, 100'000);
+  return std::clamp<std::int64_t>(api::number_at(object, path).value_or(otherwise), 0, 100'000);
 }
 
 Json& object_in(Json& parent, std::string_view name) {
@@ -228,8 +228,9 @@ bool put_condition(Json& status, std::string_view type, std::string_view value, 
   if (!message.empty()) next["message"] = message;
   Json& conditions = array_in(status, "conditions");
   for (Json& known : conditions) {
-    if (text_at(known, {"type"}) != type) continue;
-    if (text_at(known, {"status"}) == value) next["lastTransitionTime"] = text_at(known, {"lastTransitionTime"});
+    if (api::text_at(known, {"type"}) != type) continue;
+    if (api::text_at(known, {"status"}) == value)
+      next["lastTransitionTime"] = api::text_at(known, {"lastTransitionTime"});
     if (known == next) return false;
     known = std::move(next);
     return true;
@@ -239,18 +240,18 @@ bool put_condition(Json& status, std::string_view type, std::string_view value, 
 }
 
 const Json* condition_of(const Json& object, std::string_view type) {
-  const Json* conditions = find_at(object, {"status", "conditions"});
+  const Json* conditions = api::find_at(object, {"status", "conditions"});
   if (!conditions || !conditions->is_array()) return nullptr;
   for (const Json& condition : *conditions) {
-    if (text_at(condition, {"type"}) == type) return &condition;
+    if (api::text_at(condition, {"type"}) == type) return &condition;
   }
   return nullptr;
 }
 
 Json controller_reference(const Json& owner) {
-  return {{"apiVersion", text_at(owner, {"apiVersion"})},
-          {"kind", text_at(owner, {"kind"})},
-          {"name", text_at(owner, {"metadata", "name"})},
+  return {{"apiVersion", api::text_at(owner, {"apiVersion"})},
+          {"kind", api::text_at(owner, {"kind"})},
+          {"name", api::text_at(owner, {"metadata", "name"})},
           {"uid", uid_of(owner)},
           {"controller", true},
           {"blockOwnerDeletion", true}};
@@ -261,12 +262,12 @@ Json pod_from_template(const Json& owner, const Json* pod_template) {
   const Json& from = pod_template && pod_template->is_object() ? *pod_template : kNone;
   Json metadata = Json::object();
   for (const char* field : {"labels", "annotations", "finalizers"}) {
-    if (const Json* value = find_at(from, {"metadata", field})) metadata[field] = *value;
+    if (const Json* value = api::find_at(from, {"metadata", field})) metadata[field] = *value;
   }
-  metadata["namespace"] = text_at(owner, {"metadata", "namespace"});
-  metadata["generateName"] = text_at(owner, {"metadata", "name"}) + "-";
+  metadata["namespace"] = api::text_at(owner, {"metadata", "namespace"});
+  metadata["generateName"] = api::text_at(owner, {"metadata", "name"}) + "-";
   metadata["ownerReferences"] = Json::array({controller_reference(owner)});
-  const Json* spec = find_at(from, {"spec"});
+  const Json* spec = api::find_at(from, {"spec"});
   return {{"apiVersion", "v1"},
           {"kind", "Pod"},
           {"metadata", std::move(metadata)},

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "api/core.hpp"
-#include "api/json.hpp"
-#include "api/object_meta.hpp"
-#include "api/selector.hpp"
+#include "api/core/kinds.hpp"
+#include "api/json/json.hpp"
+#include "api/meta/object_meta.hpp"
+#include "api/meta/selector.hpp"
 #include "base/clock.hpp"
 
 namespace simulator {

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "simulator/json_access.hpp"
+#include "api/json/json_access.hpp"
 
 namespace simulator {
 namespace {
@@ -58,7 +58,7 @@ base::Error stale_write(const kube::ResourceType& type, const ObjectKey& key) {
 
 base::Status check_preconditions(const Preconditions& expected, const kube::ResourceType& type, const ObjectKey& key,
                                  const Json& object) {
-  const std::string uid = text_at(object, {"metadata", "uid"});
+  const std::string uid = api::text_at(object, {"metadata", "uid"});
   if (!expected.uid.empty() && expected.uid != uid) {
     return base::Error{
         base::ErrorCode::kConflict,
@@ -67,7 +67,7 @@ base::Status check_preconditions(const Preconditions& expected, const kube::Reso
             "record ({}). The object might have been deleted and then recreated",
             kind_name(type), key.name, expected.uid, uid)};
   }
-  const std::string version = text_at(object, {"metadata", "resourceVersion"});
+  const std::string version = api::text_at(object, {"metadata", "resourceVersion"});
   if (!expected.resource_version.empty() && expected.resource_version != version) {
     return base::Error{
         base::ErrorCode::kConflict,
@@ -81,9 +81,9 @@ base::Status check_preconditions(const Preconditions& expected, const kube::Reso
 
 /// metadata.finalizers; for namespaces also spec.finalizers, which do the same there.
 bool has_finalizers(const Json& object) {
-  const Json* own = find_at(object, {"metadata", "finalizers"});
-  const Json* spec = find_at(object, {"spec", "finalizers"});
-  const bool is_namespace = text_at(object, {"kind"}) == "Namespace";
+  const Json* own = api::find_at(object, {"metadata", "finalizers"});
+  const Json* spec = api::find_at(object, {"spec", "finalizers"});
+  const bool is_namespace = api::text_at(object, {"kind"}) == "Namespace";
   return (own && !own->empty()) || (is_namespace && spec && !spec->empty());
 }
 
@@ -113,21 +113,22 @@ void bump_generation(Json& object) {
 void keep_system_metadata(const Json& stored, Json& edited) {
   for (const char* name : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
                            "deletionGracePeriodSeconds", "generation", "resourceVersion", "generateName"}) {
-    carry_member(stored.at("metadata"), edited["metadata"], name);
+    api::carry_member(stored.at("metadata"), edited["metadata"], name);
   }
 }
 
 void keep_other_parts(const Json& stored, Json& edited, Part part) {
-  if (part == Part::kMain) carry_member(stored, edited, "status");
-  if (part == Part::kStatus) keep_all_but_status(stored, edited);
+  if (part == Part::kMain) api::carry_member(stored, edited, "status");
+  if (part == Part::kStatus) api::keep_all_but_status(stored, edited);
 }
 
 /// How long this deletion may take. 0: at once.
 std::int64_t grace_of(const kube::ResourceType& type, const Json& object, std::optional<std::int64_t> asked) {
   if (type.group != "" || type.plural != "pods") return 0;
-  const std::string phase = text_at(object, {"status", "phase"});
-  if (text_at(object, {"spec", "nodeName"}).empty() || phase == "Succeeded" || phase == "Failed") return 0;
-  const std::int64_t own = number_at(object, {"spec", "terminationGracePeriodSeconds"}).value_or(kDefaultGraceSeconds);
+  const std::string phase = api::text_at(object, {"status", "phase"});
+  if (api::text_at(object, {"spec", "nodeName"}).empty() || phase == "Succeeded" || phase == "Failed") return 0;
+  const std::int64_t own =
+      api::number_at(object, {"spec", "terminationGracePeriodSeconds"}).value_or(kDefaultGraceSeconds);
   const std::int64_t grace = asked.value_or(own);
   return grace < 0 ? 1 : grace;
 }
@@ -232,7 +233,7 @@ std::vector<Object> Store::Impl::undo_since(std::uint64_t revision, const kube::
                                             const std::string& ns, std::vector<Object> now) {
   Objects then;
   for (Object& object : now) {
-    ObjectKey key{text_at(*object, {"metadata", "namespace"}), text_at(*object, {"metadata", "name"})};
+    ObjectKey key{api::text_at(*object, {"metadata", "namespace"}), api::text_at(*object, {"metadata", "name"})};
     then.emplace_hint(then.end(), std::move(key), std::move(object));
   }
   for (auto at = journal.rbegin(); at != journal.rend() && at->revision > revision; ++at) {
@@ -255,10 +256,11 @@ base::Result<Object> Store::Impl::write(const kube::ResourceType& type, Objects:
   const Object stored = at->second;
   if (!edited.is_object() || !edited["metadata"].is_object()) return base::invalid("metadata: an object is required");
 
-  const std::string version = text_at(edited, {"metadata", "resourceVersion"});
-  if (!version.empty() && version != text_at(*stored, {"metadata", "resourceVersion"})) return stale_write(type, key);
-  const std::string uid = text_at(edited, {"metadata", "uid"});
-  if (!uid.empty() && uid != text_at(*stored, {"metadata", "uid"})) {
+  const std::string version = api::text_at(edited, {"metadata", "resourceVersion"});
+  if (!version.empty() && version != api::text_at(*stored, {"metadata", "resourceVersion"}))
+    return stale_write(type, key);
+  const std::string uid = api::text_at(edited, {"metadata", "uid"});
+  if (!uid.empty() && uid != api::text_at(*stored, {"metadata", "uid"})) {
     return base::invalid(fmt::format("metadata.uid: Invalid value: \"{}\": field is immutable", uid));
   }
   keep_system_metadata(*stored, edited);
@@ -272,8 +274,8 @@ Object Store::Impl::commit(const kube::ResourceType& type, Objects::iterator at,
   const Json& stored = *at->second;
   if (edited == stored) return at->second;
   if (differs_in_spec(stored, edited)) bump_generation(edited);
-  const bool terminating = find_at(edited, {"metadata", "deletionTimestamp"}) != nullptr;
-  const bool grace_is_over = number_at(edited, {"metadata", "deletionGracePeriodSeconds"}).value_or(0) == 0;
+  const bool terminating = api::find_at(edited, {"metadata", "deletionTimestamp"}) != nullptr;
+  const bool grace_is_over = api::number_at(edited, {"metadata", "deletionGracePeriodSeconds"}).value_or(0) == 0;
   if (terminating && grace_is_over && !has_finalizers(edited)) return erase(type, at, std::move(edited));
   return replace(type, at, std::move(edited));
 }
@@ -290,12 +292,12 @@ Object Store::Impl::start_termination(const kube::ResourceType& type, Objects::i
 /// A second deletion can only shorten the grace period.
 Object Store::Impl::continue_termination(const kube::ResourceType& type, Objects::iterator at,
                                          std::optional<std::int64_t> asked) {
-  const std::int64_t left = number_at(*at->second, {"metadata", "deletionGracePeriodSeconds"}).value_or(0);
+  const std::int64_t left = api::number_at(*at->second, {"metadata", "deletionGracePeriodSeconds"}).value_or(0);
   const std::int64_t wanted = asked ? grace_of(type, *at->second, asked) : left;
   Json object = *at->second;
   if (std::min(wanted, left) == 0 && !has_finalizers(object)) return erase(type, at, std::move(object));
   if (wanted >= left) return at->second;
-  const auto old_end = base::parse_time(text_at(object, {"metadata", "deletionTimestamp"})).value_or(clock.now());
+  const auto old_end = base::parse_time(api::text_at(object, {"metadata", "deletionTimestamp"})).value_or(clock.now());
   object["metadata"]["deletionTimestamp"] = base::format_time(old_end - base::seconds(left - wanted));
   object["metadata"]["deletionGracePeriodSeconds"] = wanted;
   return replace(type, at, std::move(object));
@@ -327,12 +329,12 @@ base::Result<Listing> Store::list_at(const kube::ResourceType& type, const std::
 base::Result<Object> Store::create(const kube::ResourceType& type, Json object) {
   if (!object.is_object() || !object["metadata"].is_object()) return base::invalid("metadata: an object is required");
   Json& metadata = object["metadata"];
-  const std::string prefix = text_at(metadata, {"generateName"});
-  std::string name = text_at(metadata, {"name"});
+  const std::string prefix = api::text_at(metadata, {"generateName"});
+  std::string name = api::text_at(metadata, {"name"});
   const bool generated = name.empty() && !prefix.empty();
   if (name.empty() && !generated)
     return base::invalid("metadata.name: Required value: name or generateName is required");
-  const std::string ns = type.namespaced ? text_at(metadata, {"namespace"}) : std::string();
+  const std::string ns = type.namespaced ? api::text_at(metadata, {"namespace"}) : std::string();
   if (type.namespaced && ns.empty()) return base::invalid("metadata.namespace: Required value");
   if (!type.namespaced) metadata.erase("namespace");
 
@@ -381,7 +383,7 @@ base::Result<Object> Store::remove(const kube::ResourceType& type, const ObjectK
   if (!found) return missing_in_store(type, key);
   const Objects::iterator at = *found;
   if (base::Status held = check_preconditions(expected, type, key, *at->second); !held) return std::move(held).error();
-  const bool terminating = find_at(*at->second, {"metadata", "deletionTimestamp"}) != nullptr;
+  const bool terminating = api::find_at(*at->second, {"metadata", "deletionTimestamp"}) != nullptr;
   if (terminating) return impl_->continue_termination(type, at, grace_seconds);
   return impl_->start_termination(type, at, grace_of(type, *at->second, grace_seconds));
 }

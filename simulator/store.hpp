@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/json.hpp"
-#include "api/object_meta.hpp"
+#include "api/json/json.hpp"
+#include "api/meta/object_meta.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "kube/resource.hpp"

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "kube/client.hpp"
-#include "simulator/api_server.hpp"
+#include "simulator/api/server.hpp"
 
 namespace simulator {
 

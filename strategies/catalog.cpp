@@ -6,19 +6,19 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "api/json.hpp"
-#include "api/strict_object.hpp"
-#include "strategies/high_node_utilization.hpp"
-#include "strategies/low_node_utilization.hpp"
-#include "strategies/pod_criteria.hpp"
-#include "strategies/pod_life_time.hpp"
-#include "strategies/remove_duplicates.hpp"
-#include "strategies/remove_failed_pods.hpp"
-#include "strategies/remove_pods_having_too_many_restarts.hpp"
-#include "strategies/remove_pods_violating_inter_pod_anti_affinity.hpp"
-#include "strategies/remove_pods_violating_node_affinity.hpp"
-#include "strategies/remove_pods_violating_node_taints.hpp"
-#include "strategies/remove_pods_violating_topology_spread_constraint.hpp"
+#include "api/json/json.hpp"
+#include "api/json/strict_object.hpp"
+#include "strategies/lifetime/pod_criteria.hpp"
+#include "strategies/lifetime/pod_life_time.hpp"
+#include "strategies/lifetime/remove_failed_pods.hpp"
+#include "strategies/lifetime/remove_pods_having_too_many_restarts.hpp"
+#include "strategies/placement/remove_duplicates.hpp"
+#include "strategies/placement/remove_pods_violating_inter_pod_anti_affinity.hpp"
+#include "strategies/placement/remove_pods_violating_node_affinity.hpp"
+#include "strategies/placement/remove_pods_violating_node_taints.hpp"
+#include "strategies/spread/remove_pods_violating_topology_spread_constraint.hpp"
+#include "strategies/utilization/high_node_utilization.hpp"
+#include "strategies/utilization/low_node_utilization.hpp"
 
 namespace strategies {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "api/descheduler_policy.hpp"
-#include "api/field_path.hpp"
+#include "api/json/field_path.hpp"
 #include "strategies/strategy.hpp"
 
 namespace strategies {

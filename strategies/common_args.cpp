@@ -8,7 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "api/names.hpp"
+#include "api/meta/names.hpp"
 
 namespace strategies {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "api/core/selector_codec.hpp"
 #include "api/descheduler_policy.hpp"
-#include "api/selector_codec.hpp"
-#include "api/strict_object.hpp"
+#include "api/json/strict_object.hpp"
 
 namespace strategies {
 

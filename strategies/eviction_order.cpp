@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "api/well_known.hpp"
+#include "api/meta/well_known.hpp"
 
 namespace strategies {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "scheduling/cluster_snapshot.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
 
 namespace strategies {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/label_question.hpp"
+#include "scheduling/snapshot/label_query.hpp"
 #include "strategies/common_args.hpp"
 #include "strategies/strategy.hpp"
 

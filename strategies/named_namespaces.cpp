@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/json.hpp"
+#include "api/json/json.hpp"
 
 namespace strategies {
 namespace {

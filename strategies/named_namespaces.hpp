@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "api/descheduler_policy.hpp"
-#include "api/field_path.hpp"
+#include "api/json/field_path.hpp"
 
 namespace strategies {
 

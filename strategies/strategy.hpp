@@ -12,8 +12,8 @@
 #include "base/result.hpp"
 #include "scheduling/evictability.hpp"
 #include "scheduling/overlay.hpp"
-#include "strategies/restart_history.hpp"
-#include "strategies/usage_view.hpp"
+#include "strategies/lifetime/restart_history.hpp"
+#include "strategies/utilization/usage_view.hpp"
 
 namespace strategies {
 

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/yaml.hpp"
-#include "cmd/admission.hpp"
-#include "cmd/embedded_crds.hpp"
-#include "kube/config.hpp"
-#include "simulator/json_access.hpp"
+#include "api/json/json_access.hpp"
+#include "api/json/yaml.hpp"
+#include "cmd/demo/embedded_crds.hpp"
+#include "cmd/demo/validators.hpp"
+#include "kube/config/config.hpp"
 #include "simulator/knobs.hpp"
 #include "simulator/objects.hpp"
 
@@ -96,7 +96,7 @@ std::vector<std::string> World::add_pods(const std::string& prefix, int count, c
   }
   await("the pods to run", base::seconds(120), [&] {
     const auto last = cluster_.store().get(kube::kPods, {"default", names.back()});
-    return last && simulator::text_at(*last, {"status", "phase"}) == "Running";
+    return last && api::text_at(*last, {"status", "phase"}) == "Running";
   });
   return names;
 }
@@ -120,7 +120,7 @@ std::int64_t World::evictions() { return server_.faults().rules().at(0).hits; }
 std::size_t World::evacuations_in(const std::string& phase) {
   const auto all = cluster_.store().list(kube::kEvacuations);
   return static_cast<std::size_t>(std::ranges::count_if(all, [&](const auto& each) {
-    return simulator::text_at(*each, {"status", "phase"}) == phase;
+    return api::text_at(*each, {"status", "phase"}) == phase;
   }));
 }
 
@@ -138,7 +138,7 @@ std::vector<std::pair<std::string, base::TimePoint>> World::calls(const std::str
 
 std::string World::uid_of(const std::string& pod) {
   const auto object = cluster_.store().get(kube::kPods, {"default", pod});
-  return object ? simulator::text_at(*object, {"metadata", "uid"}) : std::string();
+  return object ? api::text_at(*object, {"metadata", "uid"}) : std::string();
 }
 
 kube::Config World::config() const { return must(kube::config_from_text(front_.kubeconfig(), "bench", "", clock_)); }

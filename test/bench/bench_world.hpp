@@ -12,15 +12,15 @@
 #include <vector>
 
 #include "api/evacuation.hpp"
-#include "api/json.hpp"
+#include "api/json/json.hpp"
 #include "base/clock.hpp"
 #include "base/metrics.hpp"
 #include "controllers/operator.hpp"
 #include "kube/client.hpp"
-#include "kube/events.hpp"
-#include "kube/http_transport.hpp"
+#include "kube/http/transport.hpp"
 #include "kube/rate_limiter.hpp"
-#include "simulator/api_server.hpp"
+#include "kube/runtime/events.hpp"
+#include "simulator/api/server.hpp"
 #include "simulator/cluster.hpp"
 #include "simulator/http_front.hpp"
 

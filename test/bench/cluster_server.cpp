@@ -17,17 +17,17 @@
 #include <thread>
 
 #include "api/evacuation.hpp"
-#include "api/yaml.hpp"
+#include "api/json/json_access.hpp"
+#include "api/json/yaml.hpp"
 #include "base/clock.hpp"
-#include "cmd/admission.hpp"
-#include "cmd/embedded_crds.hpp"
-#include "simulator/api_server.hpp"
+#include "cmd/demo/embedded_crds.hpp"
+#include "cmd/demo/validators.hpp"
+#include "simulator/api/server.hpp"
 #include "simulator/cluster.hpp"
-#include "simulator/handoff_operator.hpp"
 #include "simulator/http_front.hpp"
-#include "simulator/json_access.hpp"
 #include "simulator/knobs.hpp"
 #include "simulator/objects.hpp"
+#include "simulator/operators/handoff_operator.hpp"
 #include "test/bench/pod_json.hpp"
 #include "test/builders/bench_cluster.hpp"
 
@@ -162,7 +162,7 @@ class BigCluster {
 
   bool all_in_progress() const {
     for (const auto& each : store_.list(kube::kEvacuations)) {
-      if (simulator::text_at(*each, {"status", "phase"}) != "InProgress") return false;
+      if (api::text_at(*each, {"status", "phase"}) != "InProgress") return false;
     }
     return true;
   }

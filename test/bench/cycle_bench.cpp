@@ -4,7 +4,7 @@
 
 #include "api/descheduler_policy.hpp"
 #include "planning/planner.hpp"
-#include "scheduling/cluster_snapshot.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
 #include "test/builders/bench_cluster.hpp"
 
 namespace {

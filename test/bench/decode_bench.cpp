@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/core_codec.hpp"
+#include "api/core/codec.hpp"
 #include "test/bench/pod_json.hpp"
 
 namespace {

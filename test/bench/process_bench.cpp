@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "serving/server.hpp"
-#include "test/e2e/process.hpp"
+#include "test/e2e/harness/process.hpp"
 #include "test/fakes/http_get.hpp"
 #include "test/fakes/temp_folder.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduling/snapshot_keeper.hpp"
+#include "scheduling/snapshot/incremental.hpp"
 #include "test/builders/bench_cluster.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <map>
 
-#include "api/well_known.hpp"
+#include "api/meta/well_known.hpp"
 
 namespace builders {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "api/core.hpp"
+#include "api/core/kinds.hpp"
 
 namespace builders {
 

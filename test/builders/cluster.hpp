@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "api/core.hpp"
-#include "api/well_known.hpp"
-#include "scheduling/cluster_snapshot.hpp"
+#include "api/core/kinds.hpp"
+#include "api/meta/well_known.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
 
 namespace builders {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/cluster_snapshot.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
 
 namespace builders {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "api/core_codec.hpp"
+#include "api/core/codec.hpp"
 
 namespace conformance {
 namespace {

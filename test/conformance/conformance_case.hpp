@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "api/descheduler_policy.hpp"
-#include "api/field_path.hpp"
+#include "api/json/field_path.hpp"
 #include "base/result.hpp"
-#include "scheduling/cluster_snapshot.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
 #include "test/conformance/deviations.hpp"
 
 namespace conformance {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "api/yaml.hpp"
+#include "api/json/yaml.hpp"
 
 namespace conformance {
 namespace {

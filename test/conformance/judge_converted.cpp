@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "api/upstream_policy.hpp"
+#include "api/upstream/policy.hpp"
 #include "planning/planner.hpp"
 #include "strategies/catalog.hpp"
 #include "test/conformance/conformance_case.hpp"

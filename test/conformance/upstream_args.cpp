@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/selector_codec.hpp"
-#include "api/selector_text.hpp"
-#include "api/strict_object.hpp"
+#include "api/core/selector_codec.hpp"
+#include "api/json/strict_object.hpp"
+#include "api/meta/selector_text.hpp"
 #include "test/conformance/conformance_case.hpp"
 
 namespace conformance {

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "api/yaml.hpp"
-#include "controllers/operator_config.hpp"
-#include "test/e2e/process.hpp"
+#include "api/json/yaml.hpp"
+#include "controllers/config/operator_config.hpp"
+#include "test/e2e/harness/process.hpp"
 
 namespace e2e {
 namespace config_test {

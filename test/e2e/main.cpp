@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "test/e2e/scenario.hpp"
+#include "test/e2e/harness/scenario.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "kube/transport.hpp"
-#include "simulator/api_server.hpp"
+#include "simulator/api/server.hpp"
 
 namespace fakes {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "api/core_codec.hpp"
+#include "api/core/codec.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "api/quantity.hpp"
+#include "api/meta/quantity.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto quantity = api::Quantity::parse({reinterpret_cast<const char*>(data), size});

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "api/schema.hpp"
-#include "api/yaml.hpp"
+#include "api/json/schema.hpp"
+#include "api/json/yaml.hpp"
 
 namespace {
 

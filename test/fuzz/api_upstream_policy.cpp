@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "api/upstream_policy.hpp"
+#include "api/upstream/policy.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string_view>
 
-#include "api/core_codec.hpp"
+#include "api/core/codec.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view line(reinterpret_cast<const char*>(data), size);

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "api/yaml.hpp"
+#include "api/json/yaml.hpp"
 
 namespace {
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "kube/config.hpp"
-#include "kube/files.hpp"
-#include "kube/kubeconfig.hpp"
-#include "kube/leader_election.hpp"
-#include "kube/url.hpp"
+#include "kube/config/config.hpp"
+#include "kube/config/files.hpp"
+#include "kube/config/kubeconfig.hpp"
+#include "kube/config/url.hpp"
+#include "kube/runtime/leader_election.hpp"
 
 namespace {
 

@@ -9,8 +9,8 @@
 
 #include "kube/classify.hpp"
 #include "kube/client.hpp"
-#include "kube/line_splitter.hpp"
-#include "kube/response_reader.hpp"
+#include "kube/http/line_splitter.hpp"
+#include "kube/http/response_reader.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <map>
 
-#include "test/soak/world.hpp"
+#include "test/soak/world/world.hpp"
 
 namespace {
 

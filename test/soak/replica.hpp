@@ -5,11 +5,11 @@
 
 #include "base/clock.hpp"
 #include "base/metrics.hpp"
-#include "controllers/evacuation_ports.hpp"
+#include "controllers/evacuation/ports.hpp"
 #include "controllers/operator.hpp"
 #include "kube/client.hpp"
-#include "kube/events.hpp"
-#include "simulator/api_server.hpp"
+#include "kube/runtime/events.hpp"
+#include "simulator/api/server.hpp"
 #include "test/fakes/mortal_transport.hpp"
 
 namespace soak {

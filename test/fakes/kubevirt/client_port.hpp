@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kube/client.hpp"
-#include "simulator/kubevirt_types.hpp"
+#include "simulator/kubevirt/types.hpp"
 
 namespace fake_kubevirt {
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "kube/kubevirt.hpp"
-#include "simulator/kubevirt_admission.hpp"
-#include "simulator/kubevirt_types.hpp"
+#include "simulator/kubevirt/admission.hpp"
+#include "simulator/kubevirt/types.hpp"
 #include "test/fakes/kubevirt/virt_api.hpp"
 
 namespace fake_kubevirt {

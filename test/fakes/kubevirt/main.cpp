@@ -13,10 +13,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
-#include "kube/config.hpp"
-#include "kube/http_transport.hpp"
+#include "kube/config/config.hpp"
+#include "kube/http/transport.hpp"
 #include "serving/certificates.hpp"
-#include "simulator/kubevirt_controllers.hpp"
+#include "simulator/kubevirt/controllers.hpp"
 #include "test/fakes/kubevirt/client_port.hpp"
 #include "test/fakes/kubevirt/installation.hpp"
 #include "test/fakes/kubevirt/virt_api.hpp"

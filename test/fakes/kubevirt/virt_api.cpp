@@ -2,17 +2,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include "simulator/failure.hpp"
-#include "simulator/json_access.hpp"
-#include "simulator/kubevirt_admission.hpp"
-#include "simulator/request_info.hpp"
+#include "api/json/json_access.hpp"
+#include "simulator/api/failure.hpp"
+#include "simulator/api/request_info.hpp"
+#include "simulator/kubevirt/admission.hpp"
 
 namespace fake_kubevirt {
 namespace {
 
+using api::flag_at;
 using api::Json;
-using simulator::flag_at;
-using simulator::text_at;
+using api::text_at;
 
 struct Refusal {
   int code = 429;
@@ -24,31 +24,31 @@ serving::Response json_reply(int status, const Json& body) {
 }
 
 Json admission_answer(const Json& review, const std::optional<Refusal>& refusal) {
-  Json response = {{"uid", text_at(review, {"request", "uid"})}, {"allowed", !refusal}};
+  Json response = {{"uid", api::text_at(review, {"request", "uid"})}, {"allowed", !refusal}};
   if (refusal) response["status"] = {{"code", refusal->code}, {"message", refusal->message}};
   return {{"apiVersion", "admission.k8s.io/v1"}, {"kind", "AdmissionReview"}, {"response", std::move(response)}};
 }
 
 std::optional<Refusal> review_pod(simulator::KubeVirtPort& port, std::string_view webhook, const Json& review) {
-  const Json* eviction = simulator::find_at(review, {"request", "object"});
+  const Json* eviction = api::find_at(review, {"request", "object"});
   const Json body = eviction ? *eviction : Json::object();
   if (!simulator::intercepts(webhook, simulator::read_kubevirt_config(port), body)) return std::nullopt;
-  const api::ObjectKey pod{text_at(review, {"request", "namespace"}), text_at(review, {"request", "name"})};
-  const auto message = simulator::review_eviction(port, pod, body, flag_at(review, {"request", "dryRun"}));
+  const api::ObjectKey pod{api::text_at(review, {"request", "namespace"}), api::text_at(review, {"request", "name"})};
+  const auto message = simulator::review_eviction(port, pod, body, api::flag_at(review, {"request", "dryRun"}));
   return message ? std::optional(Refusal{429, *message}) : std::nullopt;
 }
 
 /// Who may set priorities: this fake runs as the cluster's administrator, and so do its own creations.
 bool is_controller(const Json& review) {
-  const Json* groups = simulator::find_at(review, {"request", "userInfo", "groups"});
+  const Json* groups = api::find_at(review, {"request", "userInfo", "groups"});
   return groups && groups->is_array() && std::find(groups->begin(), groups->end(), "system:masters") != groups->end();
 }
 
 std::optional<Refusal> review_vmim(const simulator::KubeVirtPort& port, const Json& review) {
-  const Json* object = simulator::find_at(review, {"request", "object"});
+  const Json* object = api::find_at(review, {"request", "object"});
   if (!object) return std::nullopt;
   Json vmim = *object;
-  vmim["metadata"]["namespace"] = text_at(review, {"request", "namespace"});
+  vmim["metadata"]["namespace"] = api::text_at(review, {"request", "namespace"});
   const auto message = simulator::review_migration(port, vmim, is_controller(review));
   return message ? std::optional(Refusal{400, *message}) : std::nullopt;
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/yaml.hpp"
+#include "api/json/yaml.hpp"
 
 namespace api_reference {
 namespace {

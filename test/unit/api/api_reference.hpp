@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "api/json.hpp"
+#include "api/json/json.hpp"
 
 namespace api_reference {
 

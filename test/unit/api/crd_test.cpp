@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/names.hpp"
-#include "api/schema.hpp"
+#include "api/json/schema.hpp"
+#include "api/json/yaml.hpp"
+#include "api/meta/names.hpp"
 #include "api/wire_names.hpp"
-#include "api/yaml.hpp"
 #include "api_reference.hpp"
 #include "populated.hpp"
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "api/strict_object.hpp"
+#include "api/json/strict_object.hpp"
 #include "populated.hpp"
 
 namespace evacuation_test {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "api/core_codec.hpp"
+#include "api/core/codec.hpp"
 
 namespace native_eviction_test {
 

@@ -3,9 +3,9 @@
 
 #include "audit/file_sink.hpp"
 #include "audit/verify.hpp"
-#include "controllers/audit_config.hpp"
 #include "controllers/audit_trail.hpp"
-#include "controllers/evacuation_records.hpp"
+#include "controllers/config/audit_config.hpp"
+#include "controllers/evacuation/audit_records.hpp"
 #include "test/fakes/temp_folder.hpp"
 
 namespace audit_test {

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "controllers/evacuation_metrics.hpp"
-#include "controllers/operator_config.hpp"
+#include "controllers/config/operator_config.hpp"
+#include "controllers/evacuation/metrics.hpp"
 #include "controllers/ops_server.hpp"
 #include "test/fakes/http_get.hpp"
 

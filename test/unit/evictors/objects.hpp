@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/core.hpp"
+#include "api/core/kinds.hpp"
 #include "api/evacuation.hpp"
 #include "evictors/evictor.hpp"
 

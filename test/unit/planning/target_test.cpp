@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "scheduling/preferences.hpp"
+#include "scheduling/scoring/preferences.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace planning {

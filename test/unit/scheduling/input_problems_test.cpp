@@ -4,10 +4,10 @@
 
 #include <limits>
 
-#include "api/core_codec.hpp"
-#include "scheduling/cluster_snapshot.hpp"
+#include "api/core/codec.hpp"
 #include "scheduling/predicates.hpp"
-#include "scheduling/snapshot_keeper.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "scheduling/snapshot/incremental.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace scheduling {

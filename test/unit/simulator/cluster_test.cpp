@@ -100,7 +100,7 @@ TEST(ClusterTest, WorksOnARealClockUntilStopped) {
                   .ok());
   const auto ready = [&] {
     const Object web = cluster.store().get(kube::kReplicaSets, {"shop", "web"});
-    return number_at(*web, {"status", "readyReplicas"}) == 3;
+    return api::number_at(*web, {"status", "readyReplicas"}) == 3;
   };
   std::uint64_t seen = 0;
   const base::TimePoint give_up = clock.now() + seconds(30);
@@ -140,7 +140,7 @@ TEST(GarbageCollectorTest, OrphanCutsTheTies) {
   world.advance(seconds(5));
   EXPECT_FALSE(world.get(kube::kReplicaSets, "shop", "web"));
   EXPECT_EQ(world.ready_pods(), 3);
-  for (const Object& pod : world.pods()) EXPECT_FALSE(find_at(*pod, {"metadata", "ownerReferences"}));
+  for (const Object& pod : world.pods()) EXPECT_FALSE(api::find_at(*pod, {"metadata", "ownerReferences"}));
 }
 
 TEST(GarbageCollectorTest, ForegroundWaitsForTheDependents) {
@@ -200,7 +200,7 @@ TEST(PodGarbageCollectorTest, DeletesPodsOfALostNodeAfterQuarantine) {
   EXPECT_EQ(world.pods().size(), 4U);
   world.advance(seconds(5));
   EXPECT_EQ(world.ready_pods(), 4);
-  for (const Object& pod : world.pods()) EXPECT_EQ(text_at(*pod, {"spec", "nodeName"}), "node-2");
+  for (const Object& pod : world.pods()) EXPECT_EQ(api::text_at(*pod, {"spec", "nodeName"}), "node-2");
 }
 
 TEST(NamespaceTest, IsEmptiedBeforeItGoes) {
@@ -219,7 +219,7 @@ TEST(NamespaceTest, IsEmptiedBeforeItGoes) {
   world.advance(seconds(5));
   const Object leaving = world.get(kube::kNamespaces, "", "shop");
   ASSERT_TRUE(leaving);
-  EXPECT_EQ(text_at(*leaving, {"status", "phase"}), "Terminating");
+  EXPECT_EQ(api::text_at(*leaving, {"status", "phase"}), "Terminating");
   EXPECT_TRUE(world.cluster.store().list(kube::kDeployments, "shop").empty());
   world.advance(seconds(10));
   EXPECT_FALSE(world.get(kube::kNamespaces, "", "shop"));
@@ -232,8 +232,8 @@ TEST(VolumeBinderTest, BindsClaimsAtOnceAndDeletesWhatItMade) {
   world.add(objects::persistent_volume_claim("shop", "data", "1Gi"));
   world.advance(seconds(0));
   const Object claim = world.get(kube::kPersistentVolumeClaims, "shop", "data");
-  const std::string volume = text_at(*claim, {"spec", "volumeName"});
-  EXPECT_EQ(text_at(*claim, {"status", "phase"}), "Bound");
+  const std::string volume = api::text_at(*claim, {"spec", "volumeName"});
+  EXPECT_EQ(api::text_at(*claim, {"status", "phase"}), "Bound");
   ASSERT_TRUE(world.get(kube::kPersistentVolumes, "", volume));
   world.remove(kube::kPersistentVolumeClaims, "shop", "data");
   world.advance(seconds(0));
@@ -251,7 +251,7 @@ TEST(EventsTest, CountRepeatsAndStayBounded) {
   const Object pod = other.add(objects::pod("shop", "p", "", ""));
   for (int i = 0; i < 3; ++i) other.cluster.events().warning("test", *pod, "Repeated", "again");
   ASSERT_EQ(other.cluster.store().list(kube::kEvents).size(), 1U);
-  EXPECT_EQ(number_at(*other.cluster.store().list(kube::kEvents).front(), {"deprecatedCount"}), 3);
+  EXPECT_EQ(api::number_at(*other.cluster.store().list(kube::kEvents).front(), {"deprecatedCount"}), 3);
 }
 
 TEST(KnobsTest, ReadDurations) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "test/unit/simulator/api_fixture.hpp"
+#include "test/unit/simulator/api/fixture.hpp"
 
 namespace simulator {
 namespace faults_test {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "test/fakes/temp_folder.hpp"
-#include "test/unit/simulator/api_fixture.hpp"
+#include "test/unit/simulator/api/fixture.hpp"
 
 namespace simulator {
 namespace http_front_test {

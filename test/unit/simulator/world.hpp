@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/json/json_access.hpp"
 #include "simulator/cluster.hpp"
-#include "simulator/json_access.hpp"
 #include "simulator/knobs.hpp"
 #include "simulator/objects.hpp"
 #include "simulator/pod_facts.hpp"
@@ -46,7 +46,7 @@ class World {
   std::vector<Object> pods(const std::string& ns = "shop") { return cluster.store().list(kube::kPods, ns); }
   std::vector<std::string> pod_names(const std::string& ns = "shop") {
     std::vector<std::string> names;
-    for (const Object& pod : pods(ns)) names.push_back(text_at(*pod, {"metadata", "name"}));
+    for (const Object& pod : pods(ns)) names.push_back(api::text_at(*pod, {"metadata", "name"}));
     return names;
   }
   int ready_pods(const std::string& ns = "shop") {
@@ -56,17 +56,17 @@ class World {
   }
   std::string node_of(const std::string& pod_name) {
     const Object found = pod(pod_name);
-    return found ? text_at(*found, {"spec", "nodeName"}) : "(no pod)";
+    return found ? api::text_at(*found, {"spec", "nodeName"}) : "(no pod)";
   }
   /// Number at status.<field>; -1 when it is absent.
   std::int64_t status(const kube::ResourceType& type, const std::string& name, const char* field,
                       const std::string& ns = "shop") {
     const Object found = get(type, ns, name);
-    return found ? number_at(*found, {"status", field}).value_or(-1) : -1;
+    return found ? api::number_at(*found, {"status", field}).value_or(-1) : -1;
   }
   std::string condition(const Object& object, std::string_view type, const char* field = "status") {
     const api::Json* found = object ? condition_of(*object, type) : nullptr;
-    return found ? text_at(*found, {field}) : "(none)";
+    return found ? api::text_at(*found, {field}) : "(none)";
   }
 
   void edit(const kube::ResourceType& type, const std::string& ns, const std::string& name,
@@ -91,7 +91,8 @@ class World {
   }
   bool has_event(std::string_view reason, std::string_view about = {}) {
     for (const Object& event : cluster.store().list(kube::kEvents)) {
-      if (text_at(*event, {"reason"}) == reason && (about.empty() || text_at(*event, {"regarding", "name"}) == about))
+      if (api::text_at(*event, {"reason"}) == reason &&
+          (about.empty() || api::text_at(*event, {"regarding", "name"}) == about))
         return true;
     }
     return false;

@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/upstream_parts.hpp"
-#include "api/yaml.hpp"
+#include "api/json/yaml.hpp"
+#include "api/upstream/parts.hpp"
 #include "strategies/catalog.hpp"
 
 namespace strategies {

@@ -1,0 +1,165 @@
+/// Nodes, budgets, workloads and the small kinds; pods and storage have files of their own.
+
+#include "api/core/codec.hpp"
+
+#include <charconv>
+
+#include "api/core/codec_parts.hpp"
+
+namespace api::wire {
+namespace {
+
+error_code read_node_spec(Value& value, Node& node) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "unschedulable") return read(member, node.unschedulable);
+    if (key == "taints") return for_elements(member, [&](Value& item) { return read_taint(item, node.taints); });
+    return simdjson::SUCCESS;
+  });
+}
+
+error_code read_node_status(Value& value, Node& node) {
+  Unread strange;
+  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "capacity") return read_resources(member, node.capacity, strange, key);
+    if (key == "allocatable") return read_resources(member, node.allocatable, strange, key);
+    if (key == "conditions") return read_conditions(member, node.conditions);
+    return simdjson::SUCCESS;
+  });
+  add_unread(node.unread, std::move(strange), "status.");
+  return error;
+}
+
+/// 3 or "50%"; anything else is absent.
+error_code read_amount_or_percent(Value& value, std::optional<IntOrPercent>& target) {
+  simdjson::ondemand::json_type type{};
+  if (const error_code error = value.type().get(type)) return unless_about_value(error);
+  if (type != simdjson::ondemand::json_type::string) {
+    std::optional<std::int64_t> number;
+    const error_code error = read(value, number);
+    if (number) target = IntOrPercent{*number, false};
+    return error;
+  }
+  std::string_view text;
+  const error_code error = value.get_string().get(text);
+  IntOrPercent percent{0, true};
+  const char* const end = text.data() + text.size();
+  if (!error && text.ends_with('%')) {
+    const auto [stopped, status] = std::from_chars(text.data(), end, percent.value);
+    if (status == std::errc{} && stopped == end - 1) target = percent;
+  }
+  return unless_about_value(error);
+}
+
+error_code read_pdb_spec(Value& value, PodDisruptionBudget& pdb) {
+  std::string unhealthy;
+  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "selector") return read_selector(member, pdb.selector);
+    if (key == "minAvailable") return read_amount_or_percent(member, pdb.min_available);
+    if (key == "maxUnavailable") return read_amount_or_percent(member, pdb.max_unavailable);
+    if (key == "unhealthyPodEvictionPolicy") return read(member, unhealthy);
+    return simdjson::SUCCESS;
+  });
+  pdb.always_allow_unhealthy = unhealthy == "AlwaysAllow";
+  return error;
+}
+
+error_code read_pdb_status(Value& value, PodDisruptionBudget& pdb) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "observedGeneration") return read(member, pdb.observed_generation);
+    if (key == "disruptionsAllowed") return read(member, pdb.disruptions_allowed);
+    if (key == "currentHealthy") return read(member, pdb.current_healthy);
+    if (key == "desiredHealthy") return read(member, pdb.desired_healthy);
+    if (key == "expectedPods") return read(member, pdb.expected_pods);
+    return simdjson::SUCCESS;
+  });
+}
+
+/// Job counts parallelism and active; DaemonSet has no spec.replicas at all.
+error_code read_workload_spec(Value& value, Workload& workload) {
+  workload.replicas = 1;  // the API server's default, which hand-written dumps leave out
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "replicas" || key == "parallelism") return read(member, workload.replicas);
+    if (key == "ttlSecondsAfterFinished") return read(member, workload.ttl_seconds_after_finished);
+    return simdjson::SUCCESS;
+  });
+}
+
+error_code read_workload_status(Value& value, Workload& workload, std::optional<std::int32_t>& desired) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "readyReplicas" || key == "numberReady" || key == "active") return read(member, workload.ready_replicas);
+    if (key == "desiredNumberScheduled") return read(member, desired);
+    return simdjson::SUCCESS;
+  });
+}
+
+}  // namespace
+
+}  // namespace api::wire
+
+namespace api {
+
+using wire::Value;
+
+base::Result<Node> decode_node(std::string_view json) {
+  return wire::decode_object<Node>(json, "a Node", [](std::string_view key, Value& value, Node& decoded) {
+    if (key == "spec") return wire::read_node_spec(value, decoded);
+    if (key == "status") return wire::read_node_status(value, decoded);
+    return simdjson::SUCCESS;
+  });
+}
+
+base::Result<PodDisruptionBudget> decode_pdb(std::string_view json) {
+  std::string version;
+  auto pdb = wire::decode_object<PodDisruptionBudget>(
+      json, "a PodDisruptionBudget", [&](std::string_view key, Value& value, PodDisruptionBudget& decoded) {
+        if (key == "apiVersion") return wire::read(value, version);
+        if (key == "spec") return wire::read_pdb_spec(value, decoded);
+        if (key == "status") return wire::read_pdb_status(value, decoded);
+        return simdjson::SUCCESS;
+      });
+  if (pdb) pdb->from_v1beta1 = version == "policy/v1beta1";
+  return pdb;
+}
+
+base::Result<PodDisruptionBudget> decode_pdb_v1beta1(std::string_view json) {
+  auto pdb = decode_pdb(json);
+  if (pdb) pdb->from_v1beta1 = true;
+  return pdb;
+}
+
+base::Result<Namespace> decode_namespace(std::string_view json) {
+  return wire::decode_object<Namespace>(json, "a Namespace",
+                                        [](std::string_view, Value&, Namespace&) { return simdjson::SUCCESS; });
+}
+
+base::Result<PriorityClass> decode_priority_class(std::string_view json) {
+  return wire::decode_object<PriorityClass>(json, "a PriorityClass",
+                                            [](std::string_view key, Value& value, PriorityClass& decoded) {
+                                              if (key == "value") return wire::read(value, decoded.value);
+                                              if (key == "globalDefault")
+                                                return wire::read(value, decoded.global_default);
+                                              return simdjson::SUCCESS;
+                                            });
+}
+
+base::Result<Workload> decode_workload(std::string_view json) {
+  std::optional<std::int32_t> desired;
+  auto workload =
+      wire::decode_object<Workload>(json, "a workload", [&](std::string_view key, Value& value, Workload& decoded) {
+        if (key == "kind") return wire::read(value, decoded.kind);
+        if (key == "spec") return wire::read_workload_spec(value, decoded);
+        if (key == "status") return wire::read_workload_status(value, decoded, desired);
+        return simdjson::SUCCESS;
+      });
+  if (workload && desired) workload->replicas = *desired;
+  return workload;
+}
+
+base::Result<ObjectMeta> decode_meta(std::string_view json) {
+  auto decoded = wire::decode_object<wire::OnlyMeta>(
+      json, "an object's metadata", [](std::string_view, Value&, wire::OnlyMeta&) { return simdjson::SUCCESS; });
+  if (!decoded) return std::move(decoded).error();
+  return std::move(decoded->meta);
+}
+
+}  // namespace api

@@ -1,0 +1,168 @@
+/// Metadata, quantities and conditions: what objects of every kind have.
+
+#include "api/core/codec_parts.hpp"
+
+#include <algorithm>
+
+#include "api/json/lenient.hpp"
+
+namespace api::wire {
+namespace {
+
+/// Labels, annotations and node selectors repeat from pod to pod of one workload. A small table of recent ones lets
+/// equal maps share their storage; it holds no more than its slots, so it cannot grow under churn.
+StringMap share(std::vector<StringMap::Entry> entries) {
+  constexpr std::size_t kSlots = 512;
+  thread_local std::array<StringMap, kSlots> recent;
+  if (entries.empty()) return {};
+  StringMap map(std::move(entries));
+  std::size_t hash = 0;
+  for (const auto& [key, value] : map) {
+    hash = hash * 31 + std::hash<std::string>{}(key);
+    hash = hash * 31 + std::hash<std::string>{}(value);
+  }
+  StringMap& slot = recent[hash % kSlots];
+  if (!(slot == map)) slot = map;
+  return slot;
+}
+
+}  // namespace
+
+error_code read_map(Value& value, bool annotations, StringMap& target) {
+  std::vector<StringMap::Entry> entries;
+  const error_code error = for_entries(value, [&](std::string_view key, Value& entry) {
+    std::string_view text;
+    const error_code entry_error = entry.get_string().get(text);
+    if (!entry_error && (!annotations || keeps_annotation(key, text.size()))) entries.emplace_back(key, text);
+    return unless_about_value(entry_error);
+  });
+  target = share(std::move(entries));
+  return error;
+}
+
+namespace {
+
+/// An object is an owner even if it says nothing: protections and limits ask how many there are.
+error_code read_owner(Value& value, std::vector<OwnerReference>& target) {
+  simdjson::ondemand::json_type type{};
+  if (const error_code error = value.type().get(type)) return unless_about_value(error);
+  if (type != simdjson::ondemand::json_type::object) return simdjson::SUCCESS;
+  OwnerReference& owner = target.emplace_back();
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "apiVersion") return read(member, owner.api_version);
+    if (key == "kind") return read(member, owner.kind);
+    if (key == "name") return read(member, owner.name);
+    if (key == "uid") return read(member, owner.uid);
+    if (key == "controller") return read(member, owner.controller);
+    return simdjson::SUCCESS;
+  });
+}
+
+}  // namespace
+
+error_code read_meta(Value& value, ObjectMeta& meta) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "name") return read(member, meta.name);
+    if (key == "namespace") return read(member, meta.ns);
+    if (key == "uid") return read(member, meta.uid);
+    if (key == "resourceVersion") return read(member, meta.resource_version);
+    if (key == "generation") return read(member, meta.generation);
+    if (key == "creationTimestamp") return read(member, meta.creation_timestamp);
+    if (key == "deletionTimestamp") return read(member, meta.deletion_timestamp);
+    if (key == "labels") return read_map(member, false, meta.labels);
+    if (key == "annotations") return read_map(member, true, meta.annotations);
+    if (key == "finalizers") return read(member, meta.finalizers);
+    if (key == "ownerReferences") {
+      return for_elements(member, [&](Value& item) { return read_owner(item, meta.owner_references); });
+    }
+    return simdjson::SUCCESS;  // managedFields above all: half of the text, skipped unparsed
+  });
+}
+
+namespace {
+
+/// "250m" or, from hand-written files, 2. `text`: what stood there; "" for null.
+error_code read_quantity(Value& value, std::optional<Quantity>& target, std::string& text) {
+  simdjson::ondemand::json_type type{};
+  if (const error_code error = value.type().get(type)) return unless_about_value(error);
+  if (type == simdjson::ondemand::json_type::string) {
+    std::string_view read;
+    const error_code error = value.get_string().get(read);
+    if (!error) target = Quantity::parse(read);
+    if (!target) text = error ? "no text" : read;
+    return unless_about_value(error);
+  }
+  if (type == simdjson::ondemand::json_type::null) return simdjson::SUCCESS;
+  text = "no number";
+  if (type != simdjson::ondemand::json_type::number) return simdjson::SUCCESS;
+  text = value.raw_json_token();
+  text.resize(text.find_last_not_of(" \t\r\n") + 1);
+  target = Quantity::parse(text);
+  return simdjson::SUCCESS;
+}
+
+}  // namespace
+
+void add_unread(UnreadFields& target, Unread unread, const std::string& prefix) {
+  if (unread.empty()) return;
+  for (UnreadField& field : unread) field.path.insert(0, prefix);
+  if (target) unread.insert(unread.begin(), target->begin(), target->end());
+  target = std::make_shared<const Unread>(std::move(unread));
+}
+
+/// `field`: the list's name, in front of the names of those that cannot be read.
+error_code read_resources(Value& value, ResourceList& target, Unread& unread, std::string_view field) {
+  return for_entries(value, [&](std::string_view name, Value& entry) {
+    std::optional<Quantity> amount;
+    std::string text;
+    const error_code error = read_quantity(entry, amount, text);
+    if (!amount) {
+      if (!error && !text.empty()) unread.push_back({std::string(field) + "." + std::string(name), std::move(text)});
+      return error;
+    }
+    const auto at =
+        std::ranges::lower_bound(target, name, {}, [](const auto& known) { return std::string_view(known.first); });
+    if (at != target.end() && at->first == name) {
+      at->second = *amount;
+    } else {
+      target.emplace(at, std::string(name), *amount);
+    }
+    return error;
+  });
+}
+
+error_code read_requests_and_limits(Value& value, ResourceList& requests, ResourceList& limits, Unread& unread) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "requests") return read_resources(member, requests, unread, key);
+    if (key == "limits") return read_resources(member, limits, unread, key);
+    return simdjson::SUCCESS;
+  });
+}
+
+namespace {
+
+error_code read_condition(Value& value, std::vector<Condition>& target) {
+  Condition condition;
+  std::string status;
+  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "type") return read(member, condition.type);
+    if (key == "status") return read(member, status);
+    if (key == "reason") return read(member, condition.reason);
+    if (key == "message") return read(member, condition.message);
+    if (key == "observedGeneration") return read(member, condition.observed_generation);
+    if (key == "lastTransitionTime") return read(member, condition.last_transition_time);
+    return simdjson::SUCCESS;
+  });
+  if (status == "True") condition.status = ConditionStatus::kTrue;
+  if (status == "False") condition.status = ConditionStatus::kFalse;
+  target.push_back(std::move(condition));
+  return error;
+}
+
+}  // namespace
+
+error_code read_conditions(Value& value, std::vector<Condition>& target) {
+  return for_elements(value, [&](Value& item) { return read_condition(item, target); });
+}
+
+}  // namespace api::wire

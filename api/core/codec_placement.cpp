@@ -1,0 +1,257 @@
+/// Selectors, affinity, tolerations and spreading: what says where a pod may go.
+
+#include <algorithm>
+
+#include "api/core/codec_parts.hpp"
+#include "api/meta/names.hpp"
+
+namespace api::wire {
+namespace {
+
+std::optional<SelectorOperator> selector_operator(std::string_view text) {
+  if (text == "In") return SelectorOperator::kIn;
+  if (text == "NotIn") return SelectorOperator::kNotIn;
+  if (text == "Exists") return SelectorOperator::kExists;
+  if (text == "DoesNotExist") return SelectorOperator::kDoesNotExist;
+  if (text == "Gt") return SelectorOperator::kGt;
+  if (text == "Lt") return SelectorOperator::kLt;
+  return std::nullopt;
+}
+
+/// The API server takes no such requirement, so it must not widen the selector: In of no values holds for nobody.
+void break_requirement(SelectorRequirement& requirement) {
+  requirement.op = SelectorOperator::kIn;
+  requirement.values.clear();
+}
+
+void check_names(SelectorRequirement& requirement) {
+  if (!is_qualified_name(requirement.key) || !std::ranges::all_of(requirement.values, is_label_value)) {
+    break_requirement(requirement);
+  }
+}
+
+error_code read_requirement(Value& value, bool names_fields, std::vector<SelectorRequirement>& target) {
+  SelectorRequirement requirement;
+  std::string op;
+  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "key") return read(member, requirement.key);
+    if (key == "operator") return read(member, op);
+    if (key == "values") return read(member, requirement.values);
+    return simdjson::SUCCESS;
+  });
+  if (const auto known = selector_operator(op)) {
+    requirement.op = *known;
+    if (!names_fields) check_names(requirement);
+  } else {
+    break_requirement(requirement);
+  }
+  target.push_back(std::move(requirement));
+  return error;
+}
+
+error_code read_requirements(Value& value, std::vector<SelectorRequirement>& target, bool names_fields = false) {
+  return for_elements(value, [&](Value& item) { return read_requirement(item, names_fields, target); });
+}
+
+error_code read_match_label_entries(Value& value, std::vector<SelectorRequirement>& target) {
+  return for_entries(value, [&](std::string_view key, Value& entry) {
+    std::string_view text;
+    const error_code error = entry.get_string().get(text);
+    if (!error)
+      check_names(
+          target.emplace_back(SelectorRequirement{std::string(key), SelectorOperator::kIn, {std::string(text)}}));
+    return unless_about_value(error);
+  });
+}
+
+}  // namespace
+
+error_code read_selector(Value& value, std::optional<LabelSelector>& target) {
+  simdjson::ondemand::json_type type{};
+  if (const error_code error = value.type().get(type)) return unless_about_value(error);
+  if (type != simdjson::ondemand::json_type::object) return simdjson::SUCCESS;
+  LabelSelector selector;
+  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "matchLabels") return read_match_label_entries(member, selector.requirements);
+    if (key == "matchExpressions") return read_requirements(member, selector.requirements);
+    return simdjson::SUCCESS;
+  });
+  target = std::move(selector);
+  return error;
+}
+
+error_code read_node_term(Value& value, NodeSelectorTerm& term) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "matchExpressions") return read_requirements(member, term.match_expressions);
+    if (key == "matchFields") return read_requirements(member, term.match_fields, true);
+    return simdjson::SUCCESS;
+  });
+}
+
+/// {nodeSelectorTerms: […]}
+error_code read_node_selector(Value& value, std::vector<NodeSelectorTerm>& target) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key != "nodeSelectorTerms") return simdjson::SUCCESS;
+    return for_elements(member, [&](Value& item) { return read_node_term(item, target.emplace_back()); });
+  });
+}
+
+namespace {
+
+/// As share(), for affinities: those of one workload are equal.
+std::shared_ptr<const Affinity> share(Affinity affinity) {
+  constexpr std::size_t kSlots = 16;
+  thread_local std::array<std::shared_ptr<const Affinity>, kSlots> recent;
+  thread_local std::size_t next = 0;
+  for (const auto& known : recent) {
+    if (known && *known == affinity) return known;
+  }
+  next = (next + 1) % kSlots;
+  return recent[next] = std::make_shared<const Affinity>(std::move(affinity));
+}
+
+error_code read_node_affinity(Value& value, Affinity& affinity) {
+  simdjson::ondemand::json_type type{};
+  if (const error_code error = value.type().get(type)) return unless_about_value(error);
+  affinity.has_node_affinity = type == simdjson::ondemand::json_type::object;
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "requiredDuringSchedulingIgnoredDuringExecution") {
+      simdjson::ondemand::json_type type{};
+      if (const error_code error = member.type().get(type)) return unless_about_value(error);
+      if (type != simdjson::ondemand::json_type::object) return simdjson::SUCCESS;
+      return read_node_selector(member, affinity.required_node_terms.emplace());
+    }
+    if (key != "preferredDuringSchedulingIgnoredDuringExecution") return simdjson::SUCCESS;
+    return for_elements(member, [&](Value& item) {
+      PreferredNodeTerm& preferred = affinity.preferred_node_terms.emplace_back();
+      return for_members(item, [&](std::string_view name, Value& part) {
+        if (name == "weight") return read(part, preferred.weight);
+        if (name == "preference") return read_node_term(part, preferred.term);
+        return simdjson::SUCCESS;
+      });
+    });
+  });
+}
+
+error_code read_pod_affinity_term(Value& value, PodAffinityTerm& term) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "labelSelector") return read_selector(member, term.label_selector);
+    if (key == "namespaces") return read(member, term.namespaces);
+    if (key == "namespaceSelector") return read_selector(member, term.namespace_selector);
+    if (key == "topologyKey") return read(member, term.topology_key);
+    if (key == "matchLabelKeys") return read(member, term.match_label_keys);
+    if (key == "mismatchLabelKeys") return read(member, term.mismatch_label_keys);
+    return simdjson::SUCCESS;
+  });
+}
+
+using WeightedPodTerms = std::vector<std::pair<int, PodAffinityTerm>>;
+
+error_code read_pod_affinity(Value& value, std::vector<PodAffinityTerm>& required, WeightedPodTerms& preferred) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "requiredDuringSchedulingIgnoredDuringExecution") {
+      return for_elements(member, [&](Value& item) { return read_pod_affinity_term(item, required.emplace_back()); });
+    }
+    if (key != "preferredDuringSchedulingIgnoredDuringExecution") return simdjson::SUCCESS;
+    return for_elements(member, [&](Value& item) {
+      auto& [weight, term] = preferred.emplace_back(1, PodAffinityTerm{});
+      return for_members(item, [&weight = weight, &term = term](std::string_view name, Value& part) {
+        if (name == "weight") return read(part, weight);
+        if (name == "podAffinityTerm") return read_pod_affinity_term(part, term);
+        return simdjson::SUCCESS;
+      });
+    });
+  });
+}
+
+}  // namespace
+
+error_code read_affinity(Value& value, std::shared_ptr<const Affinity>& target) {
+  Affinity affinity;
+  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "nodeAffinity") return read_node_affinity(member, affinity);
+    if (key == "podAffinity") {
+      return read_pod_affinity(member, affinity.required_pod_affinity, affinity.preferred_pod_affinity);
+    }
+    if (key == "podAntiAffinity") {
+      return read_pod_affinity(member, affinity.required_pod_anti_affinity, affinity.preferred_pod_anti_affinity);
+    }
+    return simdjson::SUCCESS;
+  });
+  if (affinity != Affinity{}) target = share(std::move(affinity));
+  return error;
+}
+
+namespace {
+
+std::optional<TaintEffect> taint_effect(std::string_view text) {
+  if (text == "NoSchedule") return TaintEffect::kNoSchedule;
+  if (text == "PreferNoSchedule") return TaintEffect::kPreferNoSchedule;
+  if (text == "NoExecute") return TaintEffect::kNoExecute;
+  return std::nullopt;
+}
+
+}  // namespace
+
+error_code read_toleration(Value& value, std::vector<Toleration>& target) {
+  Toleration toleration;
+  std::string op;
+  std::string effect;
+  std::optional<std::int64_t> seconds;
+  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "key") return read(member, toleration.key);
+    if (key == "operator") return read(member, op);
+    if (key == "value") return read(member, toleration.value);
+    if (key == "effect") return read(member, effect);
+    if (key == "tolerationSeconds") return read(member, seconds);
+    return simdjson::SUCCESS;
+  });
+  toleration.exists = op == "Exists";
+  if (op == "Lt") toleration.comparison = TolerationComparison::kLessThan;
+  if (op == "Gt") toleration.comparison = TolerationComparison::kGreaterThan;
+  toleration.effect = taint_effect(effect);
+  if (seconds) toleration.toleration_seconds = base::seconds(*seconds);
+  const bool known = (op.empty() || op == "Equal" || op == "Exists" || op == "Lt" || op == "Gt") &&
+                     (effect.empty() || toleration.effect);
+  if (!known) toleration.comparison = TolerationComparison::kNever;
+  target.push_back(std::move(toleration));
+  return error;
+}
+
+error_code read_taint(Value& value, std::vector<Taint>& target) {
+  Taint taint;
+  std::string effect;
+  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "key") return read(member, taint.key);
+    if (key == "value") return read(member, taint.value);
+    if (key == "effect") return read(member, effect);
+    return simdjson::SUCCESS;
+  });
+  taint.effect = taint_effect(effect).value_or(TaintEffect::kOther);
+  target.push_back(std::move(taint));
+  return error;
+}
+
+error_code read_spread(Value& value, std::vector<TopologySpreadConstraint>& target) {
+  TopologySpreadConstraint& spread = target.emplace_back();
+  std::string unsatisfiable;
+  std::string affinity_policy;
+  std::string taints_policy;
+  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "maxSkew") return read(member, spread.max_skew);
+    if (key == "topologyKey") return read(member, spread.topology_key);
+    if (key == "whenUnsatisfiable") return read(member, unsatisfiable);
+    if (key == "labelSelector") return read_selector(member, spread.label_selector);
+    if (key == "minDomains") return read(member, spread.min_domains);
+    if (key == "nodeAffinityPolicy") return read(member, affinity_policy);
+    if (key == "nodeTaintsPolicy") return read(member, taints_policy);
+    if (key == "matchLabelKeys") return read(member, spread.match_label_keys);
+    return simdjson::SUCCESS;
+  });
+  spread.schedule_anyway = unsatisfiable == "ScheduleAnyway";
+  spread.honor_node_affinity = affinity_policy != "Ignore";
+  spread.honor_node_taints = taints_policy == "Honor";
+  return error;
+}
+
+}  // namespace api::wire

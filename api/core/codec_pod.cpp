@@ -1,0 +1,271 @@
+/// Pods.
+
+#include "api/core/codec_parts.hpp"
+
+namespace api::wire {
+namespace {
+
+error_code read_port(Value& value, std::vector<HostPort>& target) {
+  HostPort port;
+  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "hostPort") return read(member, port.port);
+    if (key == "hostIP") return read(member, port.ip);
+    if (key == "protocol") return read(member, port.protocol);
+    return simdjson::SUCCESS;
+  });
+  if (port.port <= 0) return error;
+  if (port.protocol.empty()) port.protocol = "TCP";
+  target.push_back(std::move(port));
+  return error;
+}
+
+error_code read_container(Value& value, std::vector<Container>& target, const char* field, UnreadFields& unread) {
+  Container& container = target.emplace_back();
+  std::string restart_policy;
+  Unread strange;
+  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "name") return read(member, container.name);
+    if (key == "image") return read(member, container.image);
+    if (key == "resources") return read_requests_and_limits(member, container.requests, container.limits, strange);
+    if (key == "restartPolicy") return read(member, restart_policy);
+    if (key == "ports") {
+      return for_elements(member, [&](Value& item) { return read_port(item, container.host_ports); });
+    }
+    return simdjson::SUCCESS;
+  });
+  container.restart_always = restart_policy == "Always";
+  if (!strange.empty()) {
+    add_unread(unread, std::move(strange),
+               "spec." + std::string(field) + "[" + std::to_string(target.size() - 1) + "].resources.");
+  }
+  return error;
+}
+
+std::optional<VolumeKind> volume_kind(std::string_view key) {
+  if (key == "persistentVolumeClaim") return VolumeKind::kPersistentVolumeClaim;
+  if (key == "hostPath") return VolumeKind::kHostPath;
+  if (key == "emptyDir") return VolumeKind::kEmptyDir;
+  if (key == "secret") return VolumeKind::kSecret;
+  if (key == "configMap") return VolumeKind::kConfigMap;
+  if (key == "ephemeral") return VolumeKind::kEphemeral;
+  return std::nullopt;
+}
+
+/// {volumeClaimTemplate: {spec: {storageClassName}}}
+error_code read_claim_template(Value& value, Volume& volume) {
+  return for_members(value, [&](std::string_view key, Value& claim) {
+    if (key != "volumeClaimTemplate") return simdjson::SUCCESS;
+    return for_members(claim, [&](std::string_view part, Value& spec) {
+      if (part != "spec") return simdjson::SUCCESS;
+      return for_members(spec, [&](std::string_view name, Value& member) {
+        return name == "storageClassName" ? read(member, volume.storage_class) : simdjson::SUCCESS;
+      });
+    });
+  });
+}
+
+/// {name, resourceClaimName} or {name, resourceClaimTemplateName}
+error_code read_pod_claims(Value& value, Pod& pod) {
+  return for_elements(value, [&](Value& item) {
+    pod.uses_resource_claims = true;
+    std::string name;
+    std::string made_by;
+    const error_code error = for_members(item, [&](std::string_view key, Value& member) {
+      if (key == "resourceClaimName") return read(member, name);
+      if (key == "resourceClaimTemplateName") return read(member, made_by);
+      return simdjson::SUCCESS;
+    });
+    if (!name.empty()) pod.resource_claims.push_back(std::move(name));
+    pod.makes_resource_claims = pod.makes_resource_claims || !made_by.empty();
+    return error;
+  });
+}
+
+/// The source of an ephemeral volume is its own name until finish_volumes() knows the pod's.
+error_code read_volume(Value& value, std::vector<Volume>& target) {
+  Volume& volume = target.emplace_back();
+  std::string name;
+  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "name") return read(member, name);
+    const auto kind = volume_kind(key);
+    bool is_null = false;
+    if (!kind) return simdjson::SUCCESS;
+    if (const error_code null_error = member.is_null().get(is_null)) return unless_about_value(null_error);
+    if (is_null) return simdjson::SUCCESS;
+    volume.kind = *kind;
+    if (*kind == VolumeKind::kEphemeral) return read_claim_template(member, volume);
+    if (*kind != VolumeKind::kPersistentVolumeClaim) return simdjson::SUCCESS;
+    return for_members(member, [&](std::string_view part, Value& claim) {
+      return part == "claimName" ? read(claim, volume.source) : simdjson::SUCCESS;
+    });
+  });
+  if (volume.kind == VolumeKind::kEphemeral) volume.source = std::move(name);
+  return error;
+}
+
+void finish_volumes(Pod& pod) {
+  for (Volume& volume : pod.volumes) {
+    if (volume.kind == VolumeKind::kEphemeral) volume.source = pod.meta.name + "-" + volume.source;
+  }
+}
+
+error_code read_responders(Value& value, std::vector<PodResponder>& target) {
+  return for_elements(value, [&](Value& item) {
+    PodResponder responder;
+    const error_code error = for_members(item, [&](std::string_view key, Value& member) {
+      if (key == "name") return read(member, responder.name);
+      if (key == "priority") return read(member, responder.priority);
+      return simdjson::SUCCESS;
+    });
+    if (!responder.name.empty()) target.push_back(std::move(responder));
+    return error;
+  });
+}
+
+error_code read_placement(std::string_view key, Value& member, Pod& pod) {
+  if (key == "nodeName") return read(member, pod.node_name.value);
+  if (key == "schedulerName") return read(member, pod.scheduler_name);
+  if (key == "priority") return read(member, pod.priority);
+  if (key == "priorityClassName") return read(member, pod.priority_class_name);
+  if (key == "nodeSelector") return read_map(member, false, pod.node_selector);
+  if (key == "affinity") return read_affinity(member, pod.affinity);
+  if (key == "tolerations") {
+    return for_elements(member, [&](Value& item) { return read_toleration(item, pod.tolerations); });
+  }
+  if (key == "topologySpreadConstraints") {
+    return for_elements(member, [&](Value& item) { return read_spread(item, pod.topology_spread); });
+  }
+  if (key == "schedulingGates") return read_non_empty(member, pod.has_scheduling_gates);
+  if (key == "schedulingGroup") return read_non_empty(member, pod.has_scheduling_group);
+  if (key == "evictionResponders") return read_responders(member, pod.eviction_responders);
+  return simdjson::SUCCESS;
+}
+
+error_code read_pod_resources(std::string_view key, Value& member, Pod& pod) {
+  Unread strange;
+  const error_code error = key == "overhead"
+                               ? read_resources(member, pod.overhead, strange, "spec.overhead")
+                               : read_requests_and_limits(member, pod.pod_requests, pod.pod_limits, strange);
+  add_unread(pod.unread, std::move(strange), key == "overhead" ? "" : "spec.resources.");
+  return error;
+}
+
+error_code read_pod_spec(Value& value, Pod& pod) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "containers" || key == "initContainers") {
+      const bool init = key == "initContainers";
+      return for_elements(member, [&](Value& item) {
+        return read_container(item, init ? pod.init_containers : pod.containers, init ? "initContainers" : "containers",
+                              pod.unread);
+      });
+    }
+    if (key == "volumes") {
+      return for_elements(member, [&](Value& item) { return read_volume(item, pod.volumes); });
+    }
+    if (key == "overhead" || key == "resources") return read_pod_resources(key, member, pod);
+    if (key == "hostNetwork") return read(member, pod.host_network);
+    if (key == "resourceClaims") return read_pod_claims(member, pod);
+    if (key == "restartPolicy") return read(member, pod.restart_policy);
+    if (key == "terminationGracePeriodSeconds") return read(member, pod.termination_grace_period_seconds);
+    return read_placement(key, member, pod);
+  });
+}
+
+PodPhase pod_phase(std::string_view text) {
+  if (text == "Pending") return PodPhase::kPending;
+  if (text == "Running") return PodPhase::kRunning;
+  if (text == "Succeeded") return PodPhase::kSucceeded;
+  if (text == "Failed") return PodPhase::kFailed;
+  return text == "Unknown" ? PodPhase::kUnknown : PodPhase::kNone;
+}
+
+/// {terminated: {exitCode, reason, finishedAt}}
+error_code read_terminated(Value& value, std::string& reason, std::optional<std::int32_t>& exit_code,
+                           std::optional<base::TimePoint>& finished_at) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "reason") return read(member, reason);
+    if (key == "exitCode") return read(member, exit_code);
+    if (key == "finishedAt") return read(member, finished_at);
+    return simdjson::SUCCESS;
+  });
+}
+
+error_code read_container_state(Value& value, ContainerStatus& status) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "terminated")
+      return read_terminated(member, status.terminated_reason, status.exit_code, status.finished_at);
+    if (key != "waiting") return simdjson::SUCCESS;
+    return for_members(member, [&](std::string_view part, Value& detail) {
+      return part == "reason" ? read(detail, status.waiting_reason) : simdjson::SUCCESS;
+    });
+  });
+}
+
+error_code read_container_status(Value& value, ContainerStatus& status) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "name") return read(member, status.name);
+    if (key == "restartCount") return read(member, status.restart_count);
+    if (key == "ready") return read(member, status.ready);
+    if (key == "state") return read_container_state(member, status);
+    if (key != "lastState") return simdjson::SUCCESS;
+    return for_members(member, [&](std::string_view part, Value& last) {
+      if (part != "terminated") return simdjson::SUCCESS;
+      return read_terminated(last, status.last_terminated_reason, status.last_exit_code, status.last_finished_at);
+    });
+  });
+}
+
+error_code read_container_statuses(Value& value, ContainerStatus like, std::vector<ContainerStatus>& target) {
+  return for_elements(value, [&](Value& item) { return read_container_status(item, target.emplace_back(like)); });
+}
+
+ContainerStatus init_status() {
+  ContainerStatus status;
+  status.is_init = true;
+  return status;
+}
+
+ContainerStatus ephemeral_status() {
+  ContainerStatus status;
+  status.is_ephemeral = true;
+  return status;
+}
+
+error_code read_pod_status(Value& value, Pod& pod) {
+  std::string phase;
+  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "phase") return read(member, phase);
+    if (key == "reason") return read(member, pod.status_reason);
+    if (key == "qosClass") return read(member, pod.qos_class);
+    if (key == "startTime") return read(member, pod.start_time);
+    if (key == "conditions") return read_conditions(member, pod.conditions);
+    if (key == "containerStatuses") return read_container_statuses(member, {}, pod.container_statuses);
+    if (key == "initContainerStatuses") return read_container_statuses(member, init_status(), pod.container_statuses);
+    if (key == "ephemeralContainerStatuses") {
+      return read_container_statuses(member, ephemeral_status(), pod.container_statuses);
+    }
+    return simdjson::SUCCESS;
+  });
+  pod.phase = pod_phase(phase);
+  return error;
+}
+
+}  // namespace
+
+}  // namespace api::wire
+
+namespace api {
+
+using wire::Value;
+
+base::Result<Pod> decode_pod(std::string_view json) {
+  auto pod = wire::decode_object<Pod>(json, "a Pod", [](std::string_view key, Value& value, Pod& decoded) {
+    if (key == "spec") return wire::read_pod_spec(value, decoded);
+    if (key == "status") return wire::read_pod_status(value, decoded);
+    return simdjson::SUCCESS;
+  });
+  if (pod) wire::finish_volumes(*pod);
+  return pod;
+}
+
+}  // namespace api

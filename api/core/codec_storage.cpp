@@ -1,0 +1,146 @@
+/// Claims, volumes, their classes and drivers, and devices.
+
+#include "api/core/codec_parts.hpp"
+
+namespace api::wire {
+namespace {
+
+/// {storage: …} among other members; of others nothing is taken.
+error_code read_storage(Value& value, Quantity& target) {
+  ResourceList amounts;
+  Unread unread;  // a volume of no known size holds no claim
+  const error_code error = read_resources(value, amounts, unread, "");
+  target = amount_of(amounts, "storage");
+  return error;
+}
+
+error_code read_pvc_spec(Value& value, PersistentVolumeClaim& pvc) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "volumeName") return read(member, pvc.volume_name);
+    if (key == "storageClassName") return read(member, pvc.storage_class);
+    if (key == "accessModes") return read(member, pvc.access_modes);
+    if (key != "resources") return simdjson::SUCCESS;
+    return for_members(member, [&](std::string_view part, Value& amounts) {
+      return part == "requests" ? read_storage(amounts, pvc.request) : simdjson::SUCCESS;
+    });
+  });
+}
+
+error_code read_pv_spec(Value& value, PersistentVolume& pv) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "local" || key == "hostPath") return read_non_empty(member, pv.is_local);
+    if (key == "claimRef") return read_non_empty(member, pv.is_claimed);
+    if (key == "storageClassName") return read(member, pv.storage_class);
+    if (key == "capacity") return read_storage(member, pv.capacity);
+    if (key == "accessModes") return read(member, pv.access_modes);
+    if (key == "csi") {
+      return for_members(member, [&](std::string_view part, Value& driver) {
+        return part == "driver" ? read(driver, pv.csi_driver) : simdjson::SUCCESS;
+      });
+    }
+    if (key != "nodeAffinity") return simdjson::SUCCESS;
+    return for_members(member, [&](std::string_view part, Value& required) {
+      return part == "required" ? read_node_selector(required, pv.required_node_terms) : simdjson::SUCCESS;
+    });
+  });
+}
+
+/// {matchLabelExpressions: [{key, values}]}: one of the values each.
+error_code read_topology_term(Value& value, NodeSelectorTerm& term) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key != "matchLabelExpressions") return simdjson::SUCCESS;
+    return for_elements(member, [&](Value& item) {
+      SelectorRequirement& requirement = term.match_expressions.emplace_back();
+      requirement.op = SelectorOperator::kIn;
+      return for_members(item, [&](std::string_view part, Value& text) {
+        if (part == "key") return read(text, requirement.key);
+        if (part == "values") return read(text, requirement.values);
+        return simdjson::SUCCESS;
+      });
+    });
+  });
+}
+
+error_code read_csi_driver(Value& value, CsiNode::Driver& driver) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "name") return read(member, driver.name);
+    if (key != "allocatable") return simdjson::SUCCESS;
+    return for_members(member, [&](std::string_view part, Value& count) {
+      return part == "count" ? read(count, driver.most_volumes) : simdjson::SUCCESS;
+    });
+  });
+}
+
+error_code read_allocation(Value& value, ResourceClaim& claim) {
+  simdjson::ondemand::json_type type{};
+  if (const error_code error = value.type().get(type)) return unless_about_value(error);
+  claim.is_allocated = type == simdjson::ondemand::json_type::object;
+  return for_members(value, [&](std::string_view key, Value& member) {
+    return key == "nodeSelector" ? read_node_selector(member, claim.node_terms) : simdjson::SUCCESS;
+  });
+}
+
+}  // namespace
+
+}  // namespace api::wire
+
+namespace api {
+
+using wire::Value;
+
+base::Result<PersistentVolumeClaim> decode_pvc(std::string_view json) {
+  return wire::decode_object<PersistentVolumeClaim>(
+      json, "a PersistentVolumeClaim", [](std::string_view key, Value& value, PersistentVolumeClaim& decoded) {
+        return key == "spec" ? wire::read_pvc_spec(value, decoded) : simdjson::SUCCESS;
+      });
+}
+
+base::Result<PersistentVolume> decode_pv(std::string_view json) {
+  return wire::decode_object<PersistentVolume>(
+      json, "a PersistentVolume", [](std::string_view key, Value& value, PersistentVolume& decoded) {
+        return key == "spec" ? wire::read_pv_spec(value, decoded) : simdjson::SUCCESS;
+      });
+}
+
+base::Result<StorageClass> decode_storage_class(std::string_view json) {
+  std::string mode;
+  auto decoded = wire::decode_object<StorageClass>(
+      json, "a StorageClass", [&](std::string_view key, Value& value, StorageClass& read) {
+        if (key == "provisioner") return wire::read(value, read.provisioner);
+        if (key == "volumeBindingMode") return wire::read(value, mode);
+        if (key != "allowedTopologies") return simdjson::SUCCESS;
+        return wire::for_elements(
+            value, [&](Value& item) { return wire::read_topology_term(item, read.allowed_topologies.emplace_back()); });
+      });
+  if (!decoded) return decoded;
+  decoded->waits_for_pod = mode == "WaitForFirstConsumer";
+  decoded->makes_volumes = decoded->provisioner != "kubernetes.io/no-provisioner";
+  for (const char* name :
+       {"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"})
+    decoded->is_default = decoded->is_default || decoded->meta.annotations.value(name) == "true";
+  return decoded;
+}
+
+base::Result<CsiNode> decode_csi_node(std::string_view json) {
+  return wire::decode_object<CsiNode>(json, "a CSINode", [](std::string_view key, Value& value, CsiNode& decoded) {
+    if (key != "spec") return simdjson::SUCCESS;
+    return wire::for_members(value, [&](std::string_view part, Value& drivers) {
+      if (part != "drivers") return simdjson::SUCCESS;
+      return wire::for_elements(
+          drivers, [&](Value& item) { return wire::read_csi_driver(item, decoded.drivers.emplace_back()); });
+    });
+  });
+}
+
+base::Result<ResourceClaim> decode_resource_claim(std::string_view json) {
+  return wire::decode_object<ResourceClaim>(
+      json, "a ResourceClaim", [](std::string_view key, Value& value, ResourceClaim& decoded) {
+        if (key != "status") return simdjson::SUCCESS;
+        return wire::for_members(value, [&](std::string_view part, Value& allocation) {
+          if (part != "allocation") return simdjson::SUCCESS;
+          return wire::read_allocation(allocation, decoded);
+        });
+      });
+}
+
+}  // namespace api

@@ -1,0 +1,38 @@
+#include "api/json/field_path.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace api {
+
+base::Error to_error(const FieldErrors& errors) {
+  constexpr std::size_t kShown = 50;  // a hostile object can hold a hundred thousand mistakes
+  std::string text;
+  for (std::size_t i = 0; i < std::min(errors.size(), kShown); ++i) {
+    if (i > 0) text += "; ";
+    text += errors[i].to_string();
+  }
+  if (errors.size() > kShown) text += fmt::format("; and {} more", errors.size() - kShown);
+  return base::invalid(std::move(text));
+}
+
+// Each step of every codec and check makes one, hardly any is ever shown: no formatting.
+FieldPath FieldPath::field(std::string_view name) const {
+  if (text_.empty()) return FieldPath(std::string(name));
+  std::string text;
+  text.reserve(text_.size() + 1 + name.size());
+  text.append(text_).append(1, '.').append(name);
+  return FieldPath(std::move(text));
+}
+
+FieldPath FieldPath::index(std::size_t i) const { return FieldPath(text_ + "[" + std::to_string(i) + "]"); }
+
+FieldPath FieldPath::key(std::string_view name) const {
+  const bool plain = !name.empty() &&
+                     std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; });
+  return plain ? field(name) : FieldPath(fmt::format("{}[{}]", text_, name));
+}
+
+}  // namespace api

@@ -1,0 +1,131 @@
+#pragma once
+
+/// Strict reading of JSON objects, for spec codecs. Internal to api/ and to whoever parses arguments of our own kinds.
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "api/json/field_path.hpp"
+#include "api/json/json.hpp"
+
+namespace api {
+
+/// One spelling of an enumerator on the wire.
+template <typename E>
+struct WireName {
+  E value;
+  std::string_view name;
+};
+template <typename E>
+WireName(E, std::string_view) -> WireName<E>;  // clang 14 does not deduce for aggregates
+
+template <typename E, std::size_t N>
+std::string_view name_of(const std::array<WireName<E>, N>& names, E value) {
+  for (const WireName<E>& known : names) {
+    if (known.value == value) return known.name;
+  }
+  std::abort();  // -Wswitch cannot see the tables; a test walks them
+}
+
+template <typename E, std::size_t N>
+std::optional<E> value_of(const std::array<WireName<E>, N>& names, std::string_view name) {
+  for (const WireName<E>& known : names) {
+    if (known.name == name) return known.value;
+  }
+  return std::nullopt;
+}
+
+template <typename E, std::size_t N>
+std::array<std::string_view, N> all_names(const std::array<WireName<E>, N>& names) {
+  std::array<std::string_view, N> all;
+  for (std::size_t i = 0; i < N; ++i) all[i] = names[i].name;
+  return all;
+}
+
+/// "an object", "a string"… for complaints.
+std::string_view kind_of(const Json& json);
+
+/// Reads the members of one object, each by name; a member that is absent or null leaves the target as it was.
+/// Complaints go to the shared list with their full path; finish() complains about members that nobody asked for.
+class StrictObject {
+ public:
+  /// Complains when `json` is no object; it then reads as empty. Keeps references to `json` and `errors`.
+  StrictObject(const Json& json, FieldPath path, FieldErrors& errors);
+
+  /// The member, or nullptr when absent or null. Counts as asked for.
+  const Json* find(std::string_view name);
+
+  void read(std::string_view name, bool& target);
+  void read(std::string_view name, std::string& target);
+  void read(std::string_view name, std::int32_t& target);
+  void read(std::string_view name, std::uint32_t& target);
+  void read(std::string_view name, std::int64_t& target);
+  void read(std::string_view name, std::vector<std::string>& target);
+  template <typename T>
+  void read(std::string_view name, std::optional<T>& target) {
+    T value{};
+    const std::size_t before = errors_.size();
+    if (find(name) == nullptr) return;
+    read(name, value);
+    if (errors_.size() == before) target = std::move(value);
+  }
+  /// Whole seconds as a number, named …Seconds on the wire.
+  void read(std::string_view name, base::seconds& target);
+  /// Text in Go's duration syntax: "1h30m".
+  void read_duration(std::string_view name, base::Duration& target);
+  void read_duration(std::string_view name, std::optional<base::Duration>& target);
+
+  template <typename E, std::size_t N>
+  void read(std::string_view name, const std::array<WireName<E>, N>& names, E& target) {
+    std::string text;
+    if (!read_text(name, text)) return;
+    if (const auto value = value_of(names, text)) {
+      target = *value;
+      return;
+    }
+    complain_none_of(name, text, all_names(names));
+  }
+
+  /// Calls `each` with every element of the array `name` and its path.
+  void for_each(std::string_view name, const std::function<void(const Json& item, const FieldPath& path)>& each);
+  /// Calls `inside` with the object `name`, when it is there, and finishes it.
+  void with(std::string_view name, const std::function<void(StrictObject& object)>& inside);
+
+  /// A member that design.md knows but this build does not: present means "not supported yet".
+  void not_supported_yet(std::initializer_list<std::string_view> names);
+
+  /// Complains about every member that was not asked for, with the nearest known name. Call once, last.
+  void finish();
+
+  const FieldPath& path() const { return path_; }
+  FieldErrors& errors() { return errors_; }
+  void complain(std::string_view name, std::string message);
+
+ private:
+  bool read_text(std::string_view name, std::string& target);
+  bool read_integer(std::string_view name, std::int64_t least, std::int64_t most, std::int64_t& target);
+  void complain_none_of(std::string_view name, std::string_view text, std::span<const std::string_view> valid);
+  std::string advice_for(std::string_view unknown) const;
+
+  const Json& json_;
+  FieldPath path_;
+  FieldErrors& errors_;
+  std::vector<std::string_view> asked_;
+  std::vector<std::string_view> refused_;
+};
+
+/// "a, b or c".
+std::string join_alternatives(std::span<const std::string_view> names);
+/// `, did you mean "x"?` for a near miss, else "".
+std::string did_you_mean(std::string_view text, std::span<const std::string_view> candidates);
+
+}  // namespace api

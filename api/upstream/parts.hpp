@@ -1,0 +1,104 @@
+#pragma once
+
+/// What the readers of upstream's policy versions share. Internal to api/upstream_*.cpp.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/json/strict_object.hpp"
+#include "api/upstream/policy.hpp"
+
+namespace api::upstream {
+
+/// Where a part of an object of ours came from: paths below `ours` are paths below `theirs` for whoever reads the
+/// input.
+struct Origin {
+  std::string ours;
+  std::string theirs;
+};
+/// "spec.limits.perCycle.total: -1 …" → "maxNoOfPodsToEvictTotal: -1 …"; the longest origin wins.
+FieldError at_origin(FieldError error, const std::vector<Origin>& origins);
+
+/// A policy of ours in the making.
+struct Draft {
+  std::string name;    ///< as upstream calls it; may be empty
+  std::string source;  ///< place in the input
+  Json spec = Json::object();
+  std::vector<Origin> origins;
+};
+
+/// A strategy's args as they are in the input.
+struct StrategySource {
+  std::string name;
+  Json args = Json::object();
+  FieldPath at;                                            ///< of the args as a whole
+  std::vector<std::pair<std::string, FieldPath>> members;  ///< of args that stand elsewhere
+};
+
+/// Collects drafts, notes and errors of one input.
+class Workbench {
+ public:
+  Workbench(const StrategyCatalogue& catalogue, const UpstreamOptions& options)
+      : catalogue_(catalogue), options_(options) {}
+
+  void note(NoteKind kind, const FieldPath& at, std::string why, std::string advice = {});
+  void error(const FieldPath& at, std::string message) { errors_.push_back({at.text(), std::move(message)}); }
+  FieldErrors& errors() { return errors_; }
+  const StrategyCatalogue& catalogue() const { return catalogue_; }
+
+  /// Appends the strategy to the draft's, or says why not.
+  void add_strategy(Draft& draft, StrategySource source);
+  /// Adds the drafts that have strategies, with what holds for all of them.
+  void add_drafts(std::vector<Draft> drafts, const Draft& common);
+  std::size_t drafts() const { return drafts_.size(); }
+  /// Names, checks and hands over.
+  Conversion finish();
+
+ private:
+  /// True if there are some; each is an error.
+  bool refuse_args_of_ours(const StrategySource& source);
+  bool settle_args(StrategySource& source);
+  bool settle_complaint(StrategySource& source, const FieldError& complaint);
+  Json complete(Draft& draft);
+
+  const StrategyCatalogue& catalogue_;
+  const UpstreamOptions& options_;
+  std::vector<Draft> drafts_;
+  std::vector<ConversionNote> notes_;
+  FieldErrors errors_;
+};
+
+/// Finishes the object as upstream does with what it does not know: passed over, but noted.
+void finish_leniently(StrictObject& object, Workbench& bench);
+
+/// A selector in text → the object that the policy has, as `to[name]`. Empty text is none.
+void put_selector_text(const Json* text, const FieldPath& at, Json& to, const char* name, Workbench& bench);
+
+/// DefaultEvictor's args → spec.evictability, deprecated spellings included.
+void read_evictor_args(const Json& args, const FieldPath& at, Draft& draft, Workbench& bench);
+
+/// nodeSelector, limits and the like, which both versions have: → the common draft.
+void read_cycle_settings(StrictObject& policy, Draft& common, Workbench& bench);
+
+/// Whole documents of one version. `common` holds what stands outside of them (the chart's schedule).
+void read_v1alpha2(const Json& policy, const FieldPath& at, const Draft& common, Workbench& bench);
+void read_v1alpha1(const Json& policy, const FieldPath& at, const Draft& common, Workbench& bench);
+/// The chart's values.yaml.
+void read_chart_values(const Json& values, const FieldPath& at, Workbench& bench);
+
+/// When a cron expression comes round at equal distances: which.
+std::optional<base::seconds> period_of_cron(std::string_view cron);
+
+/// "RemoveDuplicates" → "remove-duplicates"; "" when nothing remains that a name can have.
+std::string object_name_of(std::string_view name);
+
+enum class Point { kDeschedule, kBalance, kFilter };
+/// The point at which a plugin of upstream's tree runs; nullopt: there is none of that name.
+std::optional<Point> point_of_plugin(std::string_view name);
+std::vector<std::string_view> plugin_names();
+inline constexpr std::string_view kDefaultEvictor = "DefaultEvictor";
+
+}  // namespace api::upstream

@@ -1,0 +1,127 @@
+#include "api/upstream/policy.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "api/json/yaml.hpp"
+#include "api/upstream/parts.hpp"
+
+namespace api {
+namespace {
+
+using upstream::Draft;
+using upstream::Workbench;
+
+constexpr int kDeepestWrapping = 4;  // a ConfigMap in a List in …
+
+std::string text_member(const Json& object, const char* name) {
+  const auto at = object.find(name);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+/// Finds the policies in whatever the input is.
+class UpstreamFinder {
+ public:
+  explicit UpstreamFinder(Workbench& bench) : bench_(bench) {}
+
+  void look_through(std::string_view text, const FieldPath& at, int depth = 0) {
+    const auto documents = parse_yaml(text);
+    if (!documents) return bench_.error(at, documents.error().message);
+    for (std::size_t i = 0; i < documents->size(); ++i) {
+      const bool only = documents->size() == 1;
+      look_at((*documents)[i], only ? at : at.field("documents").index(i), depth);
+    }
+  }
+  bool found() const { return found_; }
+
+ private:
+  void look_at(const Json& json, const FieldPath& at, int depth) {
+    if (!json.is_object())
+      return bench_.error(at, fmt::format("must be a policy of the descheduler, not {}", kind_of(json)));
+    const std::string version = text_member(json, "apiVersion");
+    const std::string kind = text_member(json, "kind");
+    if (version.starts_with("descheduler/")) return look_at_policy(json, version, kind, at);
+    if (version == "v1" && kind == "ConfigMap") return look_into_config_map(json, at, depth);
+    if (kind.ends_with("List") && json.contains("items")) return look_into_list(json, at, depth);
+    if (version.starts_with("evacuator.dev/")) {
+      found_ = true;
+      return bench_.error(at.field("apiVersion"),
+                          fmt::format("{} is Evacuator's already: there is nothing to convert", version));
+    }
+    if (!version.empty()) return;  // an object of another kind beside the policy
+    look_at_body(json, at);
+  }
+
+  void look_at_policy(const Json& json, const std::string& version, const std::string& kind, const FieldPath& at) {
+    found_ = true;
+    if (kind != "DeschedulerPolicy") return bench_.error(at.field("kind"), "must be DeschedulerPolicy");
+    if (version == "descheduler/v1alpha2") return upstream::read_v1alpha2(json, at, {}, bench_);
+    if (version == "descheduler/v1alpha1") return upstream::read_v1alpha1(json, at, {}, bench_);
+    bench_.error(at.field("apiVersion"), "must be descheduler/v1alpha2 or descheduler/v1alpha1");
+  }
+
+  /// A file without a version: values of the chart, alone or below the name of the sub-chart, or a policy's bare body.
+  void look_at_body(const Json& json, const FieldPath& at) {
+    const auto below = json.find("descheduler");
+    if (json.contains("deschedulerPolicy")) {
+      found_ = true;
+      upstream::read_chart_values(json, at, bench_);
+    } else if (below != json.end() && below->is_object() && below->contains("deschedulerPolicy")) {
+      found_ = true;
+      upstream::read_chart_values(*below, at.field("descheduler"), bench_);
+    } else if (json.contains("profiles")) {
+      found_ = true;
+      upstream::read_v1alpha2(json, at, {}, bench_);
+    } else if (json.contains("strategies")) {
+      found_ = true;
+      upstream::read_v1alpha1(json, at, {}, bench_);
+    }
+  }
+
+  void look_into_config_map(const Json& json, const FieldPath& at, int depth) {
+    const auto data = json.find("data");
+    if (depth >= kDeepestWrapping || data == json.end() || !data->is_object()) return;
+    for (const auto& [key, value] : data->items()) {
+      if (!value.is_string() || value.get_ref<const std::string&>().find("DeschedulerPolicy") == std::string::npos)
+        continue;
+      look_through(value.get_ref<const std::string&>(), at.field("data").key(key), depth + 1);
+    }
+  }
+
+  void look_into_list(const Json& json, const FieldPath& at, int depth) {
+    const Json& items = json["items"];
+    if (depth >= kDeepestWrapping || !items.is_array()) return;
+    for (std::size_t i = 0; i < items.size(); ++i) look_at(items[i], at.field("items").index(i), depth + 1);
+  }
+
+  Workbench& bench_;
+  bool found_ = false;
+};
+
+constexpr std::array kNoteNames = {WireName{NoteKind::kDropped, "dropped"}, WireName{NoteKind::kChanged, "changed"},
+                                   WireName{NoteKind::kIgnored, "ignored"}};
+
+}  // namespace
+
+std::string_view to_string(NoteKind kind) { return name_of(kNoteNames, kind); }
+
+std::string ConversionNote::to_string() const {
+  std::string text = fmt::format("{} {}: {}", api::to_string(kind), path.empty() ? "the policy" : path, why);
+  if (!advice.empty()) text += "; " + advice;
+  return text;
+}
+
+Conversion convert_upstream(std::string_view text, const StrategyCatalogue& catalogue, const UpstreamOptions& options) {
+  Workbench bench(catalogue, options);
+  UpstreamFinder finder(bench);
+  finder.look_through(text, FieldPath());
+  if (!finder.found() && bench.errors().empty()) {
+    bench.error(FieldPath("apiVersion"),
+                "there is no policy of the descheduler here: neither apiVersion descheduler/v1alpha2 or v1alpha1, nor "
+                "values of its chart (deschedulerPolicy)");
+  }
+  return bench.finish();
+}
+
+}  // namespace api

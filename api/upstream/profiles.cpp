@@ -1,0 +1,164 @@
+/// descheduler/v1alpha2: profiles with pluginConfig and plugins (descheduler-semantics 1.1 and 1.2).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "api/upstream/parts.hpp"
+
+namespace api::upstream {
+namespace {
+
+struct PluginConfig {
+  std::string name;
+  const Json* args;  ///< nullptr: left out
+  FieldPath at;      ///< of the args
+  bool used = false;
+};
+
+struct ExtensionPoint {
+  const char* name;
+  std::optional<Point> point;  ///< nullopt: upstream reads it and does nothing with it
+};
+/// In the order in which they run.
+constexpr std::array kExtensionPoints = {
+    ExtensionPoint{"presort", std::nullopt},          ExtensionPoint{"sort", std::nullopt},
+    ExtensionPoint{"filter", Point::kFilter},         ExtensionPoint{"preevictionfilter", Point::kFilter},
+    ExtensionPoint{"deschedule", Point::kDeschedule}, ExtensionPoint{"balance", Point::kBalance},
+};
+
+std::string_view name_of_point(Point point) {
+  switch (point) {
+    case Point::kDeschedule: return "deschedule";
+    case Point::kBalance: return "balance";
+    case Point::kFilter: return "filter";
+  }
+  return "";
+}
+
+/// One profile on its way to a policy.
+class ProfileReader {
+ public:
+  ProfileReader(const Json& json, const FieldPath& at, Workbench& bench)
+      : profile_(json, at, bench.errors()), bench_(bench) {}
+
+  Draft read() {
+    draft_.source = profile_.path().text();
+    profile_.read("name", draft_.name);
+    draft_.origins.push_back({"metadata.name", profile_.path().field("name").text()});
+    read_configs();
+    read_points();
+    finish_leniently(profile_, bench_);
+    note_unused();
+    return std::move(draft_);
+  }
+
+ private:
+  void read_configs() {
+    profile_.for_each("pluginConfig", [&](const Json& item, const FieldPath& path) {
+      StrictObject object(item, path, bench_.errors());
+      PluginConfig config{"", object.find("args"), path.field("args")};
+      object.read("name", config.name);
+      finish_leniently(object, bench_);
+      if (config.name.empty()) return object.complain("name", "is required");
+      if (config.args != nullptr && !config.args->is_object())
+        return object.complain("args", fmt::format("must be an object, not {}", kind_of(*config.args)));
+      if (config_of(config.name) != nullptr)
+        return bench_.note(NoteKind::kIgnored, path, fmt::format("{} is configured above already", config.name));
+      configs_.push_back(std::move(config));
+    });
+    if (PluginConfig* evictor = config_of(kDefaultEvictor)) {
+      evictor->used = true;
+      if (evictor->args != nullptr) read_evictor_args(*evictor->args, evictor->at, draft_, bench_);
+    }
+  }
+
+  void read_points() {
+    const Json* json = profile_.find("plugins");
+    if (json == nullptr) return;
+    StrictObject plugins(*json, profile_.path().field("plugins"), bench_.errors());
+    for (const ExtensionPoint& point : kExtensionPoints) {
+      if (const Json* set = plugins.find(point.name)) read_point(point, *set, plugins.path().field(point.name));
+    }
+    finish_leniently(plugins, bench_);
+  }
+
+  void read_point(const ExtensionPoint& point, const Json& set, const FieldPath& at) {
+    StrictObject object(set, at, bench_.errors());
+    std::vector<std::string> enabled;
+    std::vector<std::string> disabled;
+    object.read("enabled", enabled);
+    object.read("disabled", disabled);
+    finish_leniently(object, bench_);
+    if (!disabled.empty())
+      bench_.note(NoteKind::kIgnored, at.field("disabled"),
+                  "upstream runs what is enabled and takes no notice of this");
+    if (!point.point) {
+      if (!enabled.empty()) bench_.note(NoteKind::kIgnored, at, "upstream has no such extension point, only the field");
+      return;
+    }
+    for (std::size_t i = 0; i < enabled.size(); ++i)
+      read_enabled(*point.point, enabled[i], at.field("enabled").index(i));
+  }
+
+  void read_enabled(Point point, const std::string& name, const FieldPath& at) {
+    const auto runs_at = point_of_plugin(name);
+    if (!runs_at) {
+      const auto known = plugin_names();
+      return bench_.note(
+          NoteKind::kDropped, at,
+          fmt::format("upstream's tree has no plugin \"{}\"{}", name.substr(0, 80), did_you_mean(name, known)),
+          "a plugin of your own build becomes a strategy of your own (CONTRIBUTING.md)");
+    }
+    if (*runs_at != point) {
+      return bench_.error(at, fmt::format("{} is no plugin of this extension point; it belongs under {}", name,
+                                          name_of_point(*runs_at)));
+    }
+    if (point == Point::kFilter) return;
+    PluginConfig* config = config_of(name);
+    if (config == nullptr) {
+      return bench_.error(at, fmt::format("{} has no entry in pluginConfig; add {{name: {}}}", name, name));
+    }
+    if (std::exchange(config->used, true))
+      return bench_.note(NoteKind::kIgnored, at, fmt::format("{} is enabled above already", name));
+    bench_.add_strategy(draft_, {name, config->args == nullptr ? Json::object() : *config->args, config->at, {}});
+  }
+
+  void note_unused() {
+    for (const PluginConfig& config : configs_) {
+      if (!config.used)
+        bench_.note(NoteKind::kIgnored, config.at, fmt::format("{} is configured, but not enabled", config.name));
+    }
+  }
+
+  PluginConfig* config_of(std::string_view name) {
+    const auto at = std::ranges::find(configs_, name, &PluginConfig::name);
+    return at == configs_.end() ? nullptr : &*at;
+  }
+
+  StrictObject profile_;
+  Workbench& bench_;
+  Draft draft_;
+  std::vector<PluginConfig> configs_;
+};
+
+}  // namespace
+
+void read_v1alpha2(const Json& json, const FieldPath& at, const Draft& outside, Workbench& bench) {
+  StrictObject policy(json, at, bench.errors());
+  Draft common = outside;
+  for (const char* of_type : {"apiVersion", "kind", "metadata"}) policy.find(of_type);
+  read_cycle_settings(policy, common, bench);
+  std::vector<Draft> drafts;
+  policy.for_each("profiles", [&](const Json& item, const FieldPath& path) {
+    drafts.push_back(ProfileReader(item, path, bench).read());
+  });
+  if (policy.find("strategies") != nullptr)
+    bench.error(at.field("strategies"), "belongs to descheduler/v1alpha1; v1alpha2 has profiles");
+  finish_leniently(policy, bench);
+  bench.add_drafts(std::move(drafts), common);
+}
+
+}  // namespace api::upstream

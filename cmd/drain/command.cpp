@@ -1,0 +1,313 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cmd/drain/gang.hpp"
+#include "cmd/drain/node.hpp"
+#include "cmd/drain/requester.hpp"
+#include "cmd/plugin/commands.hpp"
+#include "cmd/plugin/follow.hpp"
+#include "cmd/table.hpp"
+
+namespace cmd::plugin {
+namespace {
+
+using Stored = StoredEvacuation;
+
+/// A drain of hours must neither go stale in the queue nor be forgotten half way.
+constexpr base::seconds kDay{86'400};
+
+std::string stays_text(const std::vector<DrainStay>& stays) {
+  std::string text;
+  for (const DrainStay& stay : stays) {
+    text += fmt::format("  pod/{}  {}{}\n", stay.pod.to_string(), stay.verdict.reason,
+                        stay.verdict.flag.empty() ? "" : " (" + stay.verdict.flag + ")");
+  }
+  return text;
+}
+
+/// How the user may go on; what no flag lets through has said so itself.
+std::string flags_to_go_on(const std::string& node, const std::vector<DrainStay>& refused) {
+  std::set<std::string> flags;
+  for (const DrainStay& stay : refused) flags.insert(stay.verdict.flag);
+  if (flags.erase("") > 0)
+    return "Such a group is waited for, or its pods are taken out of it (docs/concepts/gangs.md)";
+  return fmt::format("To go on all the same: kubectl evacuator node {} {}", node, fmt::join(flags, " "));
+}
+
+std::string plan_table(const DrainPlan& plan) {
+  Table table({"NAMESPACE", "POD", "PRIORITY", "KIND", "NOTE"});
+  for (const DrainMove& move : plan.moves) {
+    table.add_row({move.pod.meta.ns, move.pod.meta.name, std::to_string(move.pod.priority.value_or(0)),
+                   std::string(to_string(move.rank)), move.warning});
+  }
+  return table.render("  ");
+}
+
+/// `kubectl evacuator node` from its options to its exit code.
+class NodeCommand {
+ public:
+  NodeCommand(Session& session, const NodeOptions& options) : session_(session), io_(session.io()), options_(options) {}
+
+  int run() {
+    const auto node = session_.node(options_.node);
+    if (!node) return fail(io_, node.error());
+    resuming_ = node->unschedulable;
+    if (auto checked = check(); !checked) return fail(io_, checked.error());
+    if (options_.request.dry_run == "client") return show_plan(*node);
+    Wish wish = wish_of(session_, options_.request);
+    wish.drain = options_.node;
+    wish.decision_ttl = std::max(kDay, std::chrono::ceil<base::seconds>(options_.request.timeout));
+    wish.ttl = kDay;
+    if (options_.request.dry_run == "none") {
+      const auto cordoned = cordon(session_, *node, wish.requester);
+      if (!cordoned) return fail(io_, cordoned.error());
+      say(*cordoned);
+    }
+    // Again: what came between the look and the cordon is there to stay.
+    if (auto again = check(); !again) return failed(again.error());
+    return ask_all(std::move(wish));
+  }
+
+ private:
+  void say(const std::string& line) {
+    if (session_.for_people()) io_.out(line + "\n");
+  }
+
+  /// What would be done. The error lists every pod that forbids it.
+  base::Status check() {
+    auto pods = pods_on_node(session_, options_.node, options_.pod_selector);
+    if (!pods) return pods.error();
+    plan_ = plan_drain(*std::move(pods), options_.rules, [this](const api::Pod& pod) { return replicas_(pod); });
+    std::vector<api::Pod> moving;
+    for (const DrainMove& move : plan_.moves) moving.push_back(move.pod);
+    const auto world = read_gang_world(session_, moving);
+    if (!world) return world.error();
+    add_gangs(plan_, *world, options_.rules, options_.whole_group);
+    if (plan_.refused.empty()) return base::Done{};
+    return base::invalid(fmt::format("node/{} is not evacuated, because of {} pods:\n{}{}", options_.node,
+                                     plan_.refused.size(), stays_text(plan_.refused),
+                                     flags_to_go_on(options_.node, plan_.refused)));
+  }
+
+  int show_plan(const api::Node& node) {
+    if (!session_.for_people()) {
+      Asking asking(session_, wish_of(session_, options_.request), "client");
+      return make(asking) ? print_asked() : code_;
+    }
+    say(fmt::format("node/{} {}(dry run)", options_.node, node.unschedulable ? "already cordoned " : "cordoned "));
+    say(fmt::format("{} pods would be evacuated, in this order:", plan_.moves.size()));
+    if (!plan_.moves.empty()) io_.out(plan_table(plan_));
+    say_skipped();
+    return kDone;
+  }
+
+  void say_skipped() {
+    if (plan_.skipped.empty()) return;
+    say(fmt::format("{} pods stay or go by themselves:", plan_.skipped.size()));
+    if (session_.for_people()) io_.out(stays_text(plan_.skipped));
+  }
+
+  /// Makes the Evacuations in order. False: interrupted, or one could not be made.
+  bool make(Asking& asking) {
+    for (const DrainMove& move : plan_.moves) {
+      if (io_.nap(base::milliseconds(0))) {
+        io_.err(fmt::format("Interrupted: {} of {} Evacuations were made. {}\n", asked_.size(), plan_.moves.size(),
+                            how_to_go_on()));
+        code_ = kInterrupted;
+        return false;
+      }
+      auto asked = asking.ask_for(move.pod, move.priority);
+      if (!asked) {
+        code_ = failed(asked.error());
+        return false;
+      }
+      if (!move.warning.empty())
+        io_.err(fmt::format("Warning: pod/{}: {}\n", move.pod.meta.key().to_string(), move.warning));
+      say(words_for(*asked));
+      const api::ObjectMeta& meta = asked->stored.evacuation.meta;
+      (meta.labels.contains(kDrainLabel) ? keys_ : joined_).insert(meta.key());
+      asked_.push_back(std::move(asked->stored));
+    }
+    return true;
+  }
+
+  int ask_all(Wish wish) {
+    say_skipped();
+    Asking asking(session_, std::move(wish), options_.request.dry_run);
+    if (!make(asking)) return code_;
+    if (options_.request.dry_run != "none") return print_asked();
+    if (asked_.empty() && !resuming_) {
+      say(fmt::format("node/{} evacuated: there was nothing to move", options_.node));
+      return print_asked();
+    }
+    if (const std::string warning = session_.operator_warning(); !warning.empty())
+      io_.err("Warning: " + warning + "\n");
+    if (options_.wait) return wait();
+    say(fmt::format("{} pods are on their way. {}", asked_.size(), how_to_go_on()));
+    return print_asked();
+  }
+
+  std::string how_to_go_on() const {
+    return fmt::format("Follow: kubectl evacuator node {}{}. Cancel: kubectl evacuator node {} --cancel", options_.node,
+                       flags_given(), options_.node);
+  }
+  std::string flags_given() const {
+    std::string flags;
+    if (options_.rules.ignore_daemonsets) flags += " --ignore-daemonsets";
+    if (options_.rules.delete_emptydir_data) flags += " --delete-emptydir-data";
+    if (options_.rules.force) flags += " --force";
+    if (options_.whole_group) flags += fmt::format(" {}", kWholeGroup);
+    return flags;
+  }
+
+  /// Those of this call and, when the drain was begun before, those of the earlier ones: running or successful, for a
+  /// pod whose earlier one failed has a new one or is gone.
+  base::Result<std::vector<Stored>> read() {
+    auto all = session_.evacuations(listing("", fmt::format("{}={}", kDrainLabel, label_value(options_.node))));
+    if (!all) return all;
+    std::erase_if(*all, [&](const Stored& each) {
+      const Standing standing = standing_of(each.evacuation);
+      const bool earlier = resuming_ && standing != Standing::kFailed && standing != Standing::kCancelled;
+      return !earlier && !keys_.contains(each.evacuation.meta.key());
+    });
+    for (const api::ObjectKey& key : joined_) {
+      auto text = session_.get(kube::kEvacuations, key);
+      if (!text && base::is_not_found(text.error())) continue;
+      if (!text) return text.error();
+      auto stored = parse_evacuation(*std::move(text));
+      if (!stored) return stored.error();
+      all->push_back(*std::move(stored));
+    }
+    return all;
+  }
+
+  int wait() {
+    const FollowOptions follow_options{
+        .subject = "node/" + options_.node, .timeout = options_.request.timeout, .quiet = !session_.for_people()};
+    auto followed = follow(session_, follow_options, [this] { return read(); });
+    if (!followed) return failed(followed.error());
+    asked_ = std::move(followed->last);
+    switch (followed->end) {
+      case FollowEnd::kSettled: return settled(followed->progress);
+      case FollowEnd::kTimeout:
+        return failed({base::ErrorCode::kTimeout,
+                       fmt::format("node/{}: timed out after {} with {}. {}", options_.node,
+                                   base::format_duration(options_.request.timeout), summary(followed->progress),
+                                   options_.uncordon_on_failure ? "" : "The rest goes on. " + how_to_go_on())});
+      case FollowEnd::kInterrupted:
+        io_.err(fmt::format("Interrupted: {}; the rest goes on without this command. {}\n", summary(followed->progress),
+                            how_to_go_on()));
+        print_asked();
+        return kInterrupted;
+    }
+    std::abort();
+  }
+
+  int settled(const Progress& progress) {
+    if (!progress.all_gone()) {
+      std::string text = fmt::format("node/{}: {}", options_.node, summary(progress));
+      for (const Stored& each : asked_) {
+        const api::Evacuation& evacuation = each.evacuation;
+        if (standing_of(evacuation) == Standing::kGone) continue;
+        text += fmt::format("\n  pod/{}/{}  {} {}: {}", evacuation.meta.ns, evacuation.spec.pod_ref.name,
+                            to_string(evacuation.status.phase), evacuation.status.reason, evacuation.status.message);
+      }
+      return failed(
+          base::invalid(text + "\nTry those again with the same command; more: kubectl evacuator explain pod/NAME"));
+    }
+    const auto left = pods_on_node(session_, options_.node, options_.pod_selector);
+    if (!left) return failed(left.error());
+    const DrainPlan rest = plan_drain(*left, options_.rules, [this](const api::Pod& pod) { return replicas_(pod); });
+    if (!rest.moves.empty() || !rest.refused.empty()) {
+      return failed(base::invalid(
+          fmt::format("node/{}: {} pods came to the cordoned node meanwhile (something tolerates the cordon); the same "
+                      "command evacuates them, too",
+                      options_.node, rest.moves.size() + rest.refused.size())));
+    }
+    const auto terminating = std::ranges::count_if(*left, [](const api::Pod& pod) {
+      return pod.meta.is_terminating() && !pod.is_daemon_set() && !pod.is_terminal();
+    });
+    say(fmt::format("node/{} evacuated{}", options_.node,
+                    terminating == 0 ? "" : fmt::format("; {} pods on it are still terminating", terminating)));
+    return print_asked();
+  }
+
+  int print_asked() {
+    if (!session_.for_people()) print_objects(io_, session_.flags().output, raw_objects(asked_));
+    return code_;
+  }
+
+  /// The end of a drain that did not work out.
+  int failed(const base::Error& error) {
+    code_ = fail(io_, error);
+    if (options_.uncordon_on_failure) give_up();
+    print_asked();
+    return code_;
+  }
+
+  /// Takes back what this drain did: what has not left stays, and the cordon goes if it was ours.
+  void give_up() {
+    if (const auto cancelled = cancel_drain(session_, options_.node, "the drain failed"); !cancelled)
+      fail(io_, cancelled.error());
+    const auto node = session_.node(options_.node);
+    if (!node) {
+      fail(io_, node.error());
+      return;
+    }
+    if (!is_cordoned_by_us(*node)) {
+      say(fmt::format("node/{} stays cordoned: it was before the drain began", options_.node));
+      return;
+    }
+    const auto done = uncordon(session_, options_.node);
+    if (!done) {
+      fail(io_, done.error());
+    } else {
+      say(*done);
+    }
+  }
+
+  Session& session_;
+  Io& io_;
+  const NodeOptions& options_;
+  OwnerReplicas replicas_{session_};
+  DrainPlan plan_;
+  std::vector<Stored> asked_;
+  std::set<api::ObjectKey> keys_;
+  std::set<api::ObjectKey> joined_;  ///< made by somebody else before: without the drain's label
+  bool resuming_ = false;
+  int code_ = kDone;
+};
+
+bool agrees(const std::optional<std::string>& answer) {
+  return answer && !answer->empty() && (answer->front() == 'y' || answer->front() == 'Y');
+}
+
+}  // namespace
+
+int run_node(Session& session, const NodeOptions& options) { return NodeCommand(session, options).run(); }
+
+int run_cancel_node(Session& session, const CancelNodeOptions& options) {
+  Io& io = session.io();
+  const auto node = session.node(options.node);
+  if (!node) return fail(io, node.error());
+  const auto cancelled = cancel_drain(session, options.node, options.reason);
+  if (!cancelled) return fail(io, cancelled.error());
+  if (!session.for_people()) print_objects(io, session.flags().output, raw_objects(*cancelled));
+  if (cancelled->empty()) io.err(fmt::format("node/{}: no evacuation of it is running\n", options.node));
+  if (!node->unschedulable) return kDone;
+  const bool wanted =
+      options.uncordon || agrees(io.ask(fmt::format("node/{} is cordoned. Uncordon it now? [y/N] ", options.node)));
+  if (!wanted) {
+    io.err(fmt::format("node/{} stays cordoned; to open it: kubectl uncordon {}\n", options.node, options.node));
+    return kDone;
+  }
+  const auto opened = uncordon(session, options.node);
+  if (!opened) return fail(io, opened.error());
+  if (session.for_people()) io.out(*opened + "\n");
+  return kDone;
+}
+
+}  // namespace cmd::plugin

@@ -1,0 +1,126 @@
+#include "cmd/drain/drain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <tuple>
+
+#include "api/meta/well_known.hpp"
+
+namespace cmd::plugin {
+namespace {
+
+bool has_volume(const api::Pod& pod, api::VolumeKind kind) {
+  return std::ranges::any_of(pod.volumes, [&](const api::Volume& volume) { return volume.kind == kind; });
+}
+
+bool keeps_state(const api::Pod& pod) {
+  const api::OwnerReference* owner = pod.meta.controller();
+  return (owner && owner->kind == "StatefulSet") || has_volume(pod, api::VolumeKind::kPersistentVolumeClaim) ||
+         has_volume(pod, api::VolumeKind::kEphemeral) || pod.meta.annotations.contains(api::well_known::kHandoffMode);
+}
+
+DrainVerdict skip(std::string reason) { return {DrainFate::kSkip, std::move(reason), {}, {}}; }
+
+using DrainRule = std::optional<DrainVerdict> (*)(const api::Pod&, const DrainRules&);
+
+std::optional<DrainVerdict> mirror_pod(const api::Pod& pod, const DrainRules&) {
+  if (!pod.is_mirror()) return std::nullopt;
+  return skip("static pod: its kubelet would start it again");
+}
+
+std::optional<DrainVerdict> finished_pod(const api::Pod& pod, const DrainRules&) {
+  if (!pod.is_terminal()) return std::nullopt;
+  return skip("has finished: nothing of it runs any more");
+}
+
+std::optional<DrainVerdict> terminating_pod(const api::Pod& pod, const DrainRules&) {
+  if (!pod.meta.is_terminating()) return std::nullopt;
+  return skip("is terminating already");
+}
+
+std::optional<DrainVerdict> daemon_pod(const api::Pod& pod, const DrainRules& rules) {
+  if (!pod.is_daemon_set()) return std::nullopt;
+  if (rules.ignore_daemonsets) return skip("managed by a DaemonSet: it would come back to the same node");
+  return DrainVerdict{DrainFate::kRefuse, "is managed by a DaemonSet and would come back", "--ignore-daemonsets", {}};
+}
+
+std::optional<DrainVerdict> local_data(const api::Pod& pod, const DrainRules& rules) {
+  if (!has_volume(pod, api::VolumeKind::kEmptyDir) || rules.delete_emptydir_data) return std::nullopt;
+  return DrainVerdict{
+      DrainFate::kRefuse, "has data in an emptyDir volume, which is lost when it goes", "--delete-emptydir-data", {}};
+}
+
+std::optional<DrainVerdict> unmanaged_pod(const api::Pod& pod, const DrainRules& rules) {
+  if (pod.meta.controller() || rules.force) return std::nullopt;
+  return DrainVerdict{DrainFate::kRefuse, "has no controller: nothing would recreate it", "--force", {}};
+}
+
+constexpr DrainRule kDrainRules[] = {mirror_pod, finished_pod, terminating_pod, daemon_pod, local_data, unmanaged_pod};
+
+std::string warning_about(const api::Pod& pod) {
+  if (!pod.meta.controller()) return "nothing will recreate it";
+  if (has_volume(pod, api::VolumeKind::kEmptyDir)) return "the data in its emptyDir is lost";
+  return {};
+}
+
+auto drain_order(const DrainMove& move) {
+  return std::tuple(move.pod.priority.value_or(0), move.rank, move.pod.meta.key());
+}
+
+/// One number per class of PriorityClass and rank, so that within a class the older Evacuation goes first.
+void number_classes(std::vector<DrainMove>& moves) {
+  std::int32_t next = kDrainPriority;
+  for (std::size_t i = 0; i < moves.size(); ++i) {
+    const bool same_class = i == 0 || (moves[i].pod.priority.value_or(0) == moves[i - 1].pod.priority.value_or(0) &&
+                                       moves[i].rank == moves[i - 1].rank);
+    if (!same_class) --next;
+    moves[i].priority = next;
+  }
+}
+
+}  // namespace
+
+DrainVerdict judge(const api::Pod& pod, const DrainRules& rules) {
+  for (const DrainRule rule : kDrainRules) {
+    if (auto verdict = rule(pod, rules)) return *std::move(verdict);
+  }
+  return {DrainFate::kEvacuate, {}, {}, warning_about(pod)};
+}
+
+std::string_view to_string(DrainRank rank) {
+  switch (rank) {
+    case DrainRank::kReplicated: return "replicated";
+    case DrainRank::kSingle: return "single replica";
+    case DrainRank::kStateful: return "stateful";
+    case DrainRank::kUnmanaged: return "unmanaged";
+  }
+  std::abort();
+}
+
+DrainRank rank_of(const api::Pod& pod, std::optional<std::int32_t> replicas) {
+  if (!pod.meta.controller()) return DrainRank::kUnmanaged;
+  if (keeps_state(pod)) return DrainRank::kStateful;
+  return replicas && *replicas <= 1 ? DrainRank::kSingle : DrainRank::kReplicated;
+}
+
+DrainPlan plan_drain(std::vector<api::Pod> pods, const DrainRules& rules, const ReplicasOf& replicas_of) {
+  DrainPlan plan;
+  std::ranges::sort(pods, {}, [](const api::Pod& pod) { return pod.meta.key(); });
+  for (api::Pod& pod : pods) {
+    DrainVerdict verdict = judge(pod, rules);
+    if (verdict.fate == DrainFate::kEvacuate) {
+      const DrainRank rank = rank_of(pod, replicas_of(pod));
+      plan.moves.push_back({std::move(pod), rank, 0, std::move(verdict.warning)});
+      continue;
+    }
+    auto& stays = verdict.fate == DrainFate::kSkip ? plan.skipped : plan.refused;
+    stays.push_back({pod.meta.key(), std::move(verdict)});
+  }
+  std::ranges::sort(plan.moves, [](const DrainMove& a, const DrainMove& b) { return drain_order(a) < drain_order(b); });
+  number_classes(plan.moves);
+  return plan;
+}
+
+}  // namespace cmd::plugin

@@ -1,0 +1,164 @@
+#include "cmd/drain/gang.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "api/gang.hpp"
+#include "cmd/drain/request.hpp"
+
+namespace cmd::plugin {
+namespace {
+
+constexpr std::size_t kMostMembersNamed = 5;
+
+/// What it declares, as long as its leaving is still ahead; nullopt: it leaves (or stays) alone.
+std::optional<api::Gang> open_gang(const api::Pod& pod) {
+  return api::counts_in_gang(pod) ? api::gang_of(pod) : std::nullopt;
+}
+
+const api::Evacuation* unfinished_of(const api::Pod& pod, const std::vector<api::Evacuation>& known) {
+  const auto at = std::ranges::find_if(known, [&](const api::Evacuation& each) {
+    return is_about(each, pod) && !api::is_terminal(each.status.phase) && !each.spec.dry_run;
+  });
+  return at == known.end() ? nullptr : &*at;
+}
+
+bool has_begun(const api::Pod& pod, const std::vector<api::Evacuation>& known) {
+  const api::Evacuation* evacuation = unfinished_of(pod, known);
+  return evacuation && evacuation->status.attempt > 0;
+}
+
+auto leaving_order(const api::Pod& pod) { return std::tuple(api::gang_of(pod)->order, pod.meta.name); }
+
+/// The others of its group, which nobody asks to leave.
+std::vector<api::Pod> missing_of(const GangRest& rest, const GangWorld& world) {
+  std::vector<api::Pod> missing;
+  for (const api::Pod& pod : world.pods) {
+    const auto gang = open_gang(pod);
+    if (pod.meta.ns != rest.ns || !gang || gang->name != rest.name) continue;
+    if (!is_among(rest.chosen, pod) && !unfinished_of(pod, world.evacuations)) missing.push_back(pod);
+  }
+  std::ranges::sort(missing, {}, leaving_order);
+  return missing;
+}
+
+/// How one that is on another node may join the drain.
+DrainVerdict judge_member(const api::Pod& pod, const GangRest& rest, const DrainRules& rules) {
+  if (const std::string why = objection_to(pod); !why.empty()) {
+    return {DrainFate::kRefuse,
+            fmt::format("{} is needed, too, for group {} leaves as a whole; but {}", pod.meta.name, rest.name, why),
+            {},
+            {}};
+  }
+  DrainVerdict verdict = judge(pod, rules);
+  const std::string with = fmt::format("leaves {} with group {}", pod.node_name.value, rest.name);
+  if (verdict.fate == DrainFate::kRefuse) verdict.reason = with + ", and " + verdict.reason;
+  verdict.warning = verdict.warning.empty() ? with : with + "; " + verdict.warning;
+  return verdict;
+}
+
+void bring_along(DrainPlan& plan, const GangRest& rest, const DrainRules& rules) {
+  const auto first =
+      std::ranges::find_if(plan.moves, [&](const DrainMove& move) { return is_among(rest.chosen, move.pod); });
+  const DrainRank rank = first->rank;
+  const std::int32_t priority = first->priority;
+  std::vector<DrainMove> joining;
+  for (const api::Pod& pod : rest.missing) {
+    DrainVerdict verdict = judge_member(pod, rest, rules);
+    if (verdict.fate == DrainFate::kEvacuate) {
+      joining.push_back({pod, rank, priority, std::move(verdict.warning)});
+    } else {
+      plan.refused.push_back({pod.meta.key(), std::move(verdict)});
+    }
+  }
+  plan.moves.insert(first + 1, joining.begin(), joining.end());
+}
+
+void refuse(DrainPlan& plan, const GangRest& rest) {
+  const std::string why = objection_to(rest);
+  const DrainVerdict verdict{
+      DrainFate::kRefuse,
+      fmt::format("leaves with group {} as a whole, and {}", rest.name,
+                  why.empty() ? "these of it are not asked to: " + members_text(rest.missing) : why),
+      why.empty() ? std::string(kWholeGroup) : std::string(),
+      {}};
+  for (const api::Pod& pod : rest.chosen) plan.refused.push_back({pod.meta.key(), verdict});
+  std::erase_if(plan.moves, [&](const DrainMove& move) { return is_among(rest.chosen, move.pod); });
+}
+
+}  // namespace
+
+bool is_among(const std::vector<api::Pod>& pods, const api::Pod& pod) {
+  return std::ranges::any_of(pods, [&](const api::Pod& each) { return each.uid() == pod.uid(); });
+}
+
+base::Result<GangWorld> read_gang_world(Session& session, const std::vector<api::Pod>& chosen) {
+  std::set<std::string> namespaces;
+  for (const api::Pod& pod : chosen)
+    if (open_gang(pod)) namespaces.insert(pod.meta.ns);
+  GangWorld world;
+  for (const std::string& ns : namespaces) {
+    auto pods = session.pods(listing(ns));
+    if (!pods) return pods.error();
+    world.pods.insert(world.pods.end(), std::make_move_iterator(pods->begin()), std::make_move_iterator(pods->end()));
+    const auto evacuations = session.evacuations(listing(ns));
+    if (!evacuations) return evacuations.error();
+    for (const auto& each : *evacuations) world.evacuations.push_back(each.evacuation);
+  }
+  return world;
+}
+
+std::vector<GangRest> rests_of_gangs(const std::vector<api::Pod>& chosen, const GangWorld& world) {
+  std::map<std::pair<std::string, std::string>, GangRest> gangs;
+  for (const api::Pod& pod : chosen) {
+    const auto gang = open_gang(pod);
+    if (!gang || !objection_to(pod).empty() || has_begun(pod, world.evacuations)) continue;
+    GangRest& rest = gangs[{pod.meta.ns, gang->name}];
+    rest.ns = pod.meta.ns;
+    rest.name = gang->name;
+    if (!is_among(rest.chosen, pod)) rest.chosen.push_back(pod);
+  }
+  std::vector<GangRest> incomplete;
+  for (auto& [key, rest] : gangs) {
+    rest.missing = missing_of(rest, world);
+    std::ranges::sort(rest.chosen, {}, [](const api::Pod& pod) { return pod.meta.name; });
+    if (!rest.missing.empty()) incomplete.push_back(std::move(rest));
+  }
+  return incomplete;
+}
+
+std::string members_text(const std::vector<api::Pod>& pods) {
+  std::vector<std::string> names;
+  for (const api::Pod& pod : pods) {
+    if (names.size() == kMostMembersNamed) break;
+    names.push_back(pod.node_name.empty() ? pod.meta.name : fmt::format("{} ({})", pod.meta.name, pod.node_name.value));
+  }
+  const std::string text = fmt::format("{}", fmt::join(names, ", "));
+  return names.size() == pods.size() ? text : fmt::format("{} and {} more", text, pods.size() - names.size());
+}
+
+std::string objection_to(const GangRest& rest) {
+  for (const api::Pod& pod : rest.missing) {
+    const std::string why = objection_to(pod);
+    if (!why.empty()) return fmt::format("{} of it cannot leave: {}", pod.meta.name, why);
+  }
+  return {};
+}
+
+void add_gangs(DrainPlan& plan, const GangWorld& world, const DrainRules& rules, bool whole_groups) {
+  std::vector<api::Pod> chosen;
+  for (const DrainMove& move : plan.moves) chosen.push_back(move.pod);
+  for (const GangRest& rest : rests_of_gangs(chosen, world)) {
+    if (whole_groups) {
+      bring_along(plan, rest, rules);
+    } else {
+      refuse(plan, rest);
+    }
+  }
+}
+
+}  // namespace cmd::plugin

@@ -1,0 +1,90 @@
+#include "cmd/drain/node.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/core/codec.hpp"
+#include "cmd/drain/request.hpp"
+#include "cmd/drain/requester.hpp"
+
+namespace cmd::plugin {
+namespace {
+
+std::optional<kube::ResourceType> scaled_type(const std::string& kind) {
+  for (const kube::ResourceType& type : {kube::kReplicaSets, kube::kStatefulSets, kube::kDeployments}) {
+    if (type.kind == kind) return type;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+base::Result<std::vector<api::Pod>> pods_on_node(Session& session, const std::string& node,
+                                                 const std::string& pod_selector) {
+  return session.pods(listing("", pod_selector, "spec.nodeName=" + node));
+}
+
+std::optional<std::int32_t> OwnerReplicas::operator()(const api::Pod& pod) {
+  const api::OwnerReference* owner = pod.meta.controller();
+  if (!owner) return std::nullopt;
+  const auto type = scaled_type(owner->kind);
+  if (!type) return std::nullopt;
+  if (const auto at = known_.find(owner->uid); at != known_.end()) return at->second;
+  std::optional<std::int32_t> replicas;
+  if (const auto text = session_.get(*type, {pod.meta.ns, owner->name})) {
+    const auto workload = api::decode_workload(*text);
+    if (workload && workload->meta.uid == owner->uid) replicas = workload->replicas;
+  }
+  known_[owner->uid] = replicas;
+  return replicas;
+}
+
+bool is_cordoned_by_us(const api::Node& node) {
+  return node.unschedulable && node.meta.annotations.contains(kCordonedBy);
+}
+
+base::Result<std::string> cordon(Session& session, const api::Node& node, const std::string& requester) {
+  if (node.unschedulable) return fmt::format("node/{} already cordoned", node.meta.name);
+  const api::Json patch = {{"metadata", {{"annotations", {{std::string(kCordonedBy), requester}}}}},
+                           {"spec", {{"unschedulable", true}}}};
+  const auto done = session.patch(kube::kNodes, {"", node.meta.name}, patch);
+  if (!done) return done.error();
+  return fmt::format("node/{} cordoned", node.meta.name);
+}
+
+base::Result<std::string> uncordon(Session& session, const std::string& node) {
+  const api::Json patch = {{"metadata", {{"annotations", {{std::string(kCordonedBy), nullptr}}}}},
+                           {"spec", {{"unschedulable", nullptr}}}};
+  const auto done = session.patch(kube::kNodes, {"", node}, patch);
+  if (!done) return done.error();
+  return fmt::format("node/{} uncordoned", node);
+}
+
+base::Result<std::vector<StoredEvacuation>> drain_evacuations(Session& session, const std::string& node) {
+  auto all = session.evacuations(listing("", fmt::format("{}={}", kDrainLabel, label_value(node))));
+  if (!all) return all;
+  std::erase_if(*all, [](const auto& each) { return api::is_terminal(each.evacuation.status.phase); });
+  return all;
+}
+
+base::Result<std::vector<StoredEvacuation>> cancel_drain(Session& session, const std::string& node,
+                                                         const std::string& reason) {
+  const auto running = drain_evacuations(session, node);
+  if (!running) return running.error();
+  std::vector<StoredEvacuation> cancelled;
+  for (const auto& each : *running) {
+    if (each.evacuation.spec.cancel.requested) continue;
+    auto done = session.patch(kube::kEvacuations, each.evacuation.meta.key(), cancel_patch(reason));
+    if (!done && base::is_not_found(done.error())) continue;
+    if (!done) return done.error();
+    auto stored = parse_evacuation(*std::move(done));
+    if (!stored) return stored.error();
+    cancelled.push_back(*std::move(stored));
+    if (session.for_people())
+      session.io().out(fmt::format("{} cancellation requested\n", resource_name(each.evacuation.meta.key())));
+  }
+  return cancelled;
+}
+
+}  // namespace cmd::plugin

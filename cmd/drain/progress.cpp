@@ -1,0 +1,181 @@
+#include "cmd/drain/progress.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+
+#include "cmd/evacuation_view.hpp"
+#include "cmd/table.hpp"
+
+namespace cmd::plugin {
+namespace {
+
+bool is_suspended(const api::Evacuation& evacuation) {
+  const auto phase = evacuation.status.phase;
+  return evacuation.spec.suspend &&
+         (phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff);
+}
+
+/// The pod that it is about, also before the operator has filled the UID in.
+std::string pod_identity(const api::Evacuation& evacuation) {
+  const api::PodReference& ref = evacuation.spec.pod_ref;
+  return evacuation.meta.ns + "/" + (ref.uid.empty() ? ref.name : ref.uid.value);
+}
+
+int interest_of(Standing standing) {
+  switch (standing) {
+    case Standing::kMoving: return 0;
+    case Standing::kFailed: return 1;
+    case Standing::kCancelled: return 2;
+    case Standing::kSuspended: return 3;
+    case Standing::kWaiting: return 4;
+    case Standing::kGone: return 5;
+  }
+  std::abort();
+}
+
+std::string blocker_words(const api::Evacuation& evacuation) {
+  const auto& held = evacuation.status.blocked_by;
+  if (!held.empty() && held.front().kind == "Limit" && !api::is_terminal(evacuation.status.phase))
+    return fmt::format("queued ({} limit)", held.front().name);
+  return blocked_by(evacuation);
+}
+
+void append_count(std::string& text, std::size_t count, std::string_view what) {
+  if (count > 0) text += fmt::format(", {} {}", count, what);
+}
+
+}  // namespace
+
+Standing standing_of(const api::Evacuation& evacuation) {
+  using Phase = api::EvacuationPhase;
+  switch (evacuation.status.phase) {
+    case Phase::kSucceeded: return Standing::kGone;
+    case Phase::kFailed: return Standing::kFailed;
+    case Phase::kCancelled: return Standing::kCancelled;
+    case Phase::kPending:
+    case Phase::kBackoff: return is_suspended(evacuation) ? Standing::kSuspended : Standing::kWaiting;
+    case Phase::kPreparing:
+    case Phase::kRequesting:
+    case Phase::kInProgress: return evacuation.status.blocked_by.empty() ? Standing::kMoving : Standing::kWaiting;
+    case Phase::kEvicting:
+    case Phase::kVerifying:
+    case Phase::kAborting: return Standing::kMoving;
+  }
+  std::abort();
+}
+
+std::string_view to_string(Standing standing) {
+  switch (standing) {
+    case Standing::kGone: return "gone";
+    case Standing::kMoving: return "moving";
+    case Standing::kWaiting: return "waiting";
+    case Standing::kSuspended: return "suspended";
+    case Standing::kFailed: return "failed";
+    case Standing::kCancelled: return "cancelled";
+  }
+  std::abort();
+}
+
+Tone tone_of(Standing standing) {
+  switch (standing) {
+    case Standing::kGone: return Tone::kGood;
+    case Standing::kMoving: return Tone::kStrong;
+    case Standing::kWaiting:
+    case Standing::kSuspended: return Tone::kWaiting;
+    case Standing::kFailed: return Tone::kBad;
+    case Standing::kCancelled: return Tone::kDim;
+  }
+  std::abort();
+}
+
+std::vector<api::Evacuation> newest_per_pod(std::vector<api::Evacuation> evacuations) {
+  // An unfinished one beats any finished one, whatever their times.
+  const auto rank = [](const api::Evacuation& each) {
+    return std::tuple(!api::is_terminal(each.status.phase), each.meta.creation_timestamp, each.meta.name.size(),
+                      each.meta.name);
+  };
+  std::map<std::string, api::Evacuation> newest;
+  for (api::Evacuation& each : evacuations) {
+    auto [at, fresh] = newest.try_emplace(pod_identity(each), each);
+    if (!fresh && rank(at->second) < rank(each)) at->second = std::move(each);
+  }
+  std::vector<api::Evacuation> kept;
+  for (auto& [pod, each] : newest) kept.push_back(std::move(each));
+  return kept;
+}
+
+Progress progress_of(const std::vector<api::Evacuation>& evacuations) {
+  Progress progress;
+  std::map<std::string, std::size_t> blockers;
+  for (const api::Evacuation& each : evacuations) {
+    ++progress.total;
+    switch (standing_of(each)) {
+      case Standing::kGone: ++progress.gone; break;
+      case Standing::kMoving: ++progress.moving; break;
+      case Standing::kWaiting: ++progress.waiting; break;
+      case Standing::kSuspended: ++progress.suspended; break;
+      case Standing::kFailed: ++progress.failed; break;
+      case Standing::kCancelled: ++progress.cancelled; break;
+    }
+    const std::string what = blocker_words(each);
+    if (!what.empty()) ++blockers[what];
+  }
+  for (const auto& [what, pods] : blockers) progress.blockers.push_back({what, pods});
+  std::ranges::stable_sort(progress.blockers, std::greater<>(), &SharedBlocker::pods);
+  return progress;
+}
+
+std::string summary(const Progress& progress) {
+  std::string text = fmt::format("{} of {} pods gone", progress.gone, progress.total);
+  append_count(text, progress.moving, "moving");
+  append_count(text, progress.waiting, "waiting");
+  append_count(text, progress.suspended, "waiting for approval");
+  append_count(text, progress.failed, "failed");
+  append_count(text, progress.cancelled, "cancelled");
+  return text;
+}
+
+void sort_for_people(std::vector<api::Evacuation>& evacuations) {
+  const auto order = [](const api::Evacuation& each) {
+    const Standing standing = standing_of(each);
+    const int queue = standing == Standing::kWaiting ? -each.spec.priority : 0;
+    return std::tuple(interest_of(standing), queue, each.meta.key());
+  };
+  std::ranges::sort(evacuations, [&](const auto& a, const auto& b) { return order(a) < order(b); });
+}
+
+std::string detail_of(const api::Evacuation& evacuation) {
+  if (standing_of(evacuation) == Standing::kSuspended) return "waits for approval";
+  if (auto blocker = blocker_words(evacuation); !blocker.empty()) return blocker;
+  const Standing standing = standing_of(evacuation);
+  if (standing == Standing::kFailed || standing == Standing::kCancelled) return evacuation.status.message;
+  if (evacuation.spec.cancel.requested && standing != Standing::kGone) return "cancel requested";
+  if (evacuation.status.observed_generation == 0 && evacuation.status.history.empty() &&
+      evacuation.status.phase == api::EvacuationPhase::kPending) {
+    return "not yet seen by the operator";
+  }
+  return {};
+}
+
+std::string evacuation_table(const std::vector<api::Evacuation>& evacuations, bool with_namespace, base::TimePoint now,
+                             bool colour) {
+  std::vector<std::string> headers = {"POD", "NODE", "EVICTOR", "PHASE", "PROGRESS", "TARGET", "AGE", "DETAIL"};
+  if (with_namespace) headers.insert(headers.begin(), "NAMESPACE");
+  Table table(headers);
+  for (const api::Evacuation& each : evacuations) {
+    std::vector<std::string> cells = evacuation_cells(each, now);  // namespace, pod … age
+    const std::string detail = detail_of(each);
+    cells[4] = paint(cells[4], tone_of(standing_of(each)), colour);
+    std::vector<std::string> row(cells.begin() + (with_namespace ? 0 : 1), cells.begin() + 7);
+    row.push_back(cells[8]);
+    row.push_back(detail);
+    table.add_row(std::move(row));
+  }
+  return table.render();
+}
+
+}  // namespace cmd::plugin

@@ -1,0 +1,82 @@
+#include "cmd/drain/request.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "api/meta/well_known.hpp"
+
+namespace cmd::plugin {
+namespace {
+
+constexpr std::size_t kLongestLabel = 63;
+constexpr std::size_t kLongestName = 253;
+
+std::uint32_t fnv1a(std::string_view text) {
+  std::uint32_t hash = 2166136261U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  return hash;
+}
+
+}  // namespace
+
+std::string label_value(std::string_view name) {
+  if (name.size() <= kLongestLabel) return std::string(name);
+  return fmt::format("{}-{:08x}", name.substr(0, kLongestLabel - 9), fnv1a(name));
+}
+
+api::Evacuation request_for(const api::Pod& pod, std::string name, const Wish& wish, std::int32_t priority) {
+  api::Evacuation evacuation;
+  evacuation.meta.ns = pod.meta.ns;
+  evacuation.meta.name = std::move(name);
+  if (!pod.node_name.empty()) {
+    evacuation.meta.labels = evacuation.meta.labels.with(api::well_known::kNodeLabel, label_value(pod.node_name.value));
+  }
+  if (!wish.drain.empty()) evacuation.meta.labels = evacuation.meta.labels.with(kDrainLabel, label_value(wish.drain));
+  api::EvacuationSpec& spec = evacuation.spec;
+  spec.pod_ref = {pod.meta.name, pod.uid()};
+  spec.node_name = pod.node_name;
+  spec.reason = wish.reason;
+  spec.source.requester = wish.requester;
+  for (const std::string& evictor : wish.evictors) spec.evictors.push_back({evictor, {}});
+  spec.grace_period_seconds = wish.grace_period_seconds;
+  spec.timeouts.decision_ttl = wish.decision_ttl;
+  spec.ttl_after_finished = wish.ttl;
+  spec.priority = priority;
+  return evacuation;
+}
+
+bool is_about(const api::Evacuation& evacuation, const api::Pod& pod) {
+  const api::PodReference& ref = evacuation.spec.pod_ref;
+  if (evacuation.meta.ns != pod.meta.ns) return false;
+  if (!ref.uid.empty()) return ref.uid == pod.uid();
+  return ref.name == pod.meta.name && !api::is_terminal(evacuation.status.phase);
+}
+
+Claim claim_of(const api::Pod& pod, const std::vector<api::Evacuation>& known) {
+  Claim claim;
+  std::set<std::string> taken;
+  for (const api::Evacuation& each : known) {
+    if (each.meta.ns != pod.meta.ns) continue;
+    taken.insert(each.meta.name);
+    if (is_about(each, pod) && !api::is_terminal(each.status.phase) && !claim.unfinished) claim.unfinished = each;
+  }
+  const std::string usual = api::evacuation_name(pod.meta.name, pod.uid());
+  claim.free_name = usual;
+  for (int number = 2; taken.contains(claim.free_name); ++number) {
+    const std::string suffix = fmt::format("-{}", number);
+    claim.free_name = usual.substr(0, kLongestName - suffix.size()) + suffix;
+  }
+  return claim;
+}
+
+std::string objection_to(const api::Pod& pod) {
+  if (pod.is_mirror()) return "it is a static pod: its kubelet would start it again on the same node";
+  if (pod.is_daemon_set()) return "it is managed by a DaemonSet and would come back to the same node";
+  if (pod.is_terminal()) return "it has finished: nothing of it runs any more";
+  if (pod.meta.is_terminating()) return "it is terminating already";
+  if (pod.node_name.empty()) return "it is on no node yet";
+  return {};
+}
+
+}  // namespace cmd::plugin

@@ -1,0 +1,97 @@
+#include "cmd/drain/requester.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace cmd::plugin {
+namespace {
+
+std::string asked_by(const api::Evacuation& evacuation) {
+  const api::EvacuationSource& source = evacuation.spec.source;
+  if (!source.policy.empty()) return ", asked for by policy " + source.policy;
+  return source.requester.empty() ? "" : ", asked for by " + source.requester;
+}
+
+}  // namespace
+
+Asking::Asking(Session& session, Wish wish, std::string dry_run)
+    : session_(session), wish_(std::move(wish)), dry_run_(std::move(dry_run)) {}
+
+base::Result<std::vector<api::Evacuation>> Asking::known_in(const std::string& ns) {
+  if (const auto at = known_.find(ns); at != known_.end()) return at->second;
+  const auto stored = session_.evacuations(listing(ns));
+  if (!stored) return stored.error();
+  auto& known = known_[ns];
+  for (const auto& each : *stored) known.push_back(each.evacuation);
+  return known;
+}
+
+base::Result<Asked> Asking::existing(const api::ObjectKey& key) {
+  auto text = session_.get(kube::kEvacuations, key);
+  if (!text) return text.error();
+  auto stored = parse_evacuation(*std::move(text));
+  if (!stored) return stored.error();
+  return Asked{*std::move(stored), true, false};
+}
+
+base::Result<Asked> Asking::make(const api::Pod& pod, const std::string& name, std::int32_t priority) {
+  const api::Json body = api::encode_evacuation(request_for(pod, name, wish_, priority));
+  if (dry_run_ == "client") {
+    auto stored = parse_evacuation(api::to_json_text(body));
+    if (!stored) return stored.error();
+    return Asked{*std::move(stored), false, true};
+  }
+  auto text = session_.create(kube::kEvacuations, pod.meta.ns, body, dry_run_ == "server");
+  if (!text) return text.error();
+  auto stored = parse_evacuation(*std::move(text));
+  if (!stored) return stored.error();
+  return Asked{*std::move(stored), false, dry_run_ == "server"};
+}
+
+base::Result<Asked> Asking::ask_for(const api::Pod& pod, std::int32_t priority) {
+  const auto known = known_in(pod.meta.ns);
+  if (!known) return known.error();
+  const Claim claim = claim_of(pod, *known);
+  if (claim.unfinished) return existing(claim.unfinished->meta.key());
+  auto made = make(pod, claim.free_name, priority);
+  if (!made && made.error().code == base::ErrorCode::kAlreadyExists) return existing({pod.meta.ns, claim.free_name});
+  return made;
+}
+
+std::string words_for(const Asked& asked) {
+  const api::Evacuation& evacuation = asked.stored.evacuation;
+  if (asked.existed) {
+    return fmt::format("pod/{} is on its way already: {} ({}{}{})", evacuation.spec.pod_ref.name,
+                       resource_name(evacuation.meta.key()), to_string(evacuation.status.phase),
+                       evacuation.spec.suspend ? ", waits for approval" : "", asked_by(evacuation));
+  }
+  return fmt::format("{} created{}", resource_name(evacuation.meta.key()), asked.dry_run ? " (dry run)" : "");
+}
+
+Wish wish_of(Session& session, const RequestOptions& options) {
+  Wish wish;
+  wish.requester = session.requester();
+  wish.reason = options.reason;
+  wish.evictors = options.evictors;
+  wish.grace_period_seconds = options.grace_period_seconds;
+  return wish;
+}
+
+std::vector<api::Json> raw_objects(const std::vector<StoredEvacuation>& stored) {
+  std::vector<api::Json> objects;
+  for (const auto& each : stored) {
+    if (auto parsed = api::parse_json(each.raw)) objects.push_back(*std::move(parsed));
+  }
+  return objects;
+}
+
+api::Json cancel_patch(const std::string& reason) {
+  api::Json cancel = {{"requested", true}};
+  if (!reason.empty()) cancel["reason"] = reason;
+  return {{"spec", {{"cancel", cancel}}}};
+}
+
+api::Json release_patch() { return {{"spec", {{"suspend", false}}}}; }
+
+}  // namespace cmd::plugin

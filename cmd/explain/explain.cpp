@@ -1,0 +1,161 @@
+#include "cmd/explain/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "audit/query.hpp"
+#include "cmd/explain/opinion.hpp"
+#include "cmd/offline/dump.hpp"
+#include "cmd/offline/policy_files.hpp"
+#include "cmd/plugin/commands.hpp"
+#include "cmd/session/target.hpp"
+#include "kube/config/process_environment.hpp"
+
+namespace cmd {
+namespace {
+
+plugin::Io plain_io(const base::Clock& clock) {
+  return {.out = [](std::string_view text) { fmt::print("{}", text); },
+          .err = [](std::string_view text) { fmt::print(stderr, "{}", text); },
+          .nap = [](base::milliseconds) { return false; },
+          .ask = [](std::string_view) { return std::nullopt; },
+          .clock = clock,
+          .environment = kube::child_environment()};
+}
+
+base::Result<std::string> pod_name_of(const std::string& text) {
+  const auto target = plugin::parse_target(text, plugin::TargetKind::kPod);
+  if (!target) return target.error();
+  if (target->kind == plugin::TargetKind::kPod) return target->name;
+  return base::invalid(fmt::format("explain is about pods, not a {}", to_string(target->kind)));
+}
+
+base::Result<std::vector<api::DeschedulerPolicy>> policies_of(const std::vector<std::string>& files) {
+  std::vector<api::DeschedulerPolicy> all;
+  for (const std::string& file : files) {
+    auto some = load_policies(file);
+    if (!some) return some.error();
+    std::ranges::move(*some, std::back_inserter(all));
+  }
+  return all;
+}
+
+std::string detail_of(const audit::Record& record, const char* key) {
+  const auto at = record.detail.find(key);
+  return at == record.detail.end() ? std::string() : at->second;
+}
+
+/// What the audit log knows of the pod, oldest first. Without files nothing.
+base::Result<std::vector<plugin::PastDecision>> past_of(const ExplainOptions& options, const std::string& pod) {
+  std::vector<plugin::PastDecision> past;
+  if (options.audit.empty()) return past;
+  const audit::Filter filter{.ns = options.ns, .pod = pod};
+  const auto found = audit::query(options.audit, filter, static_cast<std::size_t>(std::max(options.newest, 0)));
+  if (!found) return found.error();
+  for (const audit::ParsedLine& line : found->lines) {
+    const audit::Record& record = line.record;
+    past.push_back({record.time, record.policy.name, record.action, record.decision, record.reason,
+                    detail_of(record, "strategy"), detail_of(record, "cycle"), detail_of(record, "message")});
+  }
+  return past;
+}
+
+/// In which other namespaces the dump has a pod of that name.
+std::string where_else(const Dump& dump, const std::string& pod) {
+  std::string places;
+  for (const auto& each : dump.objects.pods) {
+    if (each->meta.name == pod) places += (places.empty() ? "" : ", ") + each->meta.ns;
+  }
+  return places.empty() ? "" : fmt::format("; there is one in {}", places);
+}
+
+base::Result<plugin::Explanation> explain_on_dump(Dump dump, const api::ObjectKey& key,
+                                                  const std::vector<api::DeschedulerPolicy>& policies,
+                                                  base::TimePoint now) {
+  plugin::Explanation explanation;
+  explanation.key = key;
+  plugin::sort_out(explanation, dump.evacuations);
+  const auto is_it = [&](const auto& pod) { return pod->meta.ns == key.ns && pod->meta.name == key.name; };
+  const auto pod = std::ranges::find_if(dump.objects.pods, is_it);
+  const bool exists = pod != dump.objects.pods.end();
+  explanation.cycles = plugin::cycle_verdicts(dump.policies, key, exists ? (*pod)->meta.uid : "");
+  if (!exists) {
+    if (!explanation.of_pod.empty() || !explanation.cycles.empty()) return explanation;
+    return base::invalid(
+        fmt::format("the dump has no pod \"{}\" in namespace \"{}\"{}", key.name, key.ns, where_else(dump, key.name)));
+  }
+  explanation.pod = **pod;
+  std::vector<api::PodDisruptionBudget> budgets;
+  for (const auto& budget : dump.objects.pdbs) budgets.push_back(*budget);
+  explanation.budgets = plugin::budgets_of(*explanation.pod, budgets);
+  plugin::ask_policies(explanation, std::move(dump.objects), policies, dump.evacuations, now);
+  return explanation;
+}
+
+void print_explanation(const plugin::Explanation& explanation, base::TimePoint now, const std::string& output,
+                       plugin::Io& io) {
+  if (output == "text") {
+    io.out(plugin::render(explanation, now, false));
+  } else {
+    plugin::print_value(io, output, plugin::as_json(explanation));
+  }
+}
+
+base::Status explain_dump(const ExplainOptions& options, plugin::Io& io) {
+  const auto name = pod_name_of(options.pod);
+  if (!name) return name.error();
+  auto policies = policies_of(options.policies);
+  if (!policies) return policies.error();
+  const auto past = past_of(options, *name);
+  if (!past) return past.error();
+  auto dump = load_dump(options.snapshot);
+  if (!dump) return dump.error();
+  const auto now = choose_now(options.now, *dump);
+  if (!now) return now.error();
+  policies->insert(policies->begin(), dump->policies.begin(), dump->policies.end());
+  auto explanation =
+      explain_on_dump(*std::move(dump), {options.ns.empty() ? "default" : options.ns, *name}, *policies, *now);
+  if (!explanation) return explanation.error();
+  explanation->past = *past;
+  print_explanation(*explanation, *now, options.output, io);
+  return base::Done{};
+}
+
+int explain_live(const ExplainOptions& options, plugin::Io& io) {
+  const auto name = pod_name_of(options.pod);
+  if (!name) return plugin::fail(io, name.error());
+  const auto policies = policies_of(options.policies);
+  if (!policies) return plugin::fail(io, policies.error());
+  const auto past = past_of(options, *name);
+  if (!past) return plugin::fail(io, past.error());
+  plugin::GlobalFlags flags;
+  flags.kubeconfig = options.kubeconfig;
+  flags.context = options.context;
+  flags.ns = options.ns;
+  flags.output = options.output == "text" ? "" : options.output;
+  const auto session = plugin::Session::connect(flags, io);
+  if (!session) return plugin::fail(io, session.error());
+  return plugin::run_explain(**session, {.target = *name, .policies = *policies, .past = *past});
+}
+
+}  // namespace
+
+int run_explain(const ExplainOptions& options) {
+  const base::SystemClock clock;
+  plugin::Io io = plain_io(clock);
+  if (options.snapshot.empty()) {
+    if (options.now.empty()) return explain_live(options, io);
+    fmt::print(stderr, "evacuator explain: --now goes with --snapshot only\n");
+    return 1;
+  }
+  if (const auto done = explain_dump(options, io); !done) {
+    fmt::print(stderr, "evacuator explain: {}\n", done.error().message);
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace cmd

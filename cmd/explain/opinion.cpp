@@ -1,0 +1,211 @@
+#include "cmd/explain/opinion.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "cmd/drain/request.hpp"
+#include "planning/planner.hpp"
+#include "scheduling/evictability.hpp"
+#include "scheduling/predicates.hpp"
+#include "scheduling/snapshot/incremental.hpp"
+
+namespace cmd::plugin {
+namespace {
+
+bool looks_at(const api::DeschedulerPolicySpec& spec, const api::Node& node) {
+  return scheduling::accepts_pods(node) && (!spec.node_selector || spec.node_selector->matches(node.meta.labels));
+}
+
+std::string why_not_looked_at(const api::DeschedulerPolicySpec& spec, const scheduling::ClusterSnapshot& cluster,
+                              scheduling::PodIndex pod) {
+  const scheduling::NodeIndex at = cluster.node_of(pod);
+  if (at == scheduling::kNoNode) return "the pod is on no known node";
+  const api::Node& node = cluster.node(at);
+  if (looks_at(spec, node)) return {};
+  if (spec.node_selector && !spec.node_selector->matches(node.meta.labels))
+    return fmt::format("spec.nodeSelector does not choose node {}", node.meta.name);
+  return fmt::format("node {} is not ready", node.meta.name);
+}
+
+/// With the pods that the operator would not nominate because of an Evacuation that there is already; the asked pod is
+/// judged as if it was not on its way.
+planning::PlanInput plan_input(const api::DeschedulerPolicy& policy, const scheduling::ClusterSnapshot& cluster,
+                               const std::vector<api::Evacuation>& evacuations, const std::string& asked,
+                               base::TimePoint now) {
+  planning::PlanInput input{.spec = policy.spec, .cluster = cluster, .leaving = {}, .now = now};
+  input.options.spend_pdbs = false;  // as the operator plans: a blocked pod is nominated and waits for its budget
+  input.options.max_refusals = std::numeric_limits<std::size_t>::max();
+  for (const api::Evacuation& each : evacuations) {
+    const api::PodUid& uid = each.spec.pod_ref.uid;
+    if (uid.empty() || (uid.value == asked && !api::is_terminal(each.status.phase))) continue;
+    (api::is_terminal(each.status.phase) ? input.cooling : input.leaving).push_back(uid);
+  }
+  return input;
+}
+
+/// The plan's word on the pod, by its name: pods of a dump by hand may have no UID. False: no strategy named it.
+bool take_from_plan(const planning::Plan& plan, const api::ObjectMeta& pod, PolicyOpinion& opinion) {
+  const auto is_about_it = [&](const auto& row) { return row.pod == pod.name && row.ns == pod.ns; };
+  const auto move = std::ranges::find_if(plan.moves, is_about_it);
+  if (move != plan.moves.end()) {
+    opinion.verdict = PolicyVerdict::kNominates;
+    opinion.strategy = move->strategy;
+    opinion.message = move->reason;
+    opinion.target = move->to;
+    return true;
+  }
+  const auto refusal = std::ranges::find_if(plan.refusals, is_about_it);
+  if (refusal == plan.refusals.end()) return false;
+  opinion.verdict = PolicyVerdict::kRefused;
+  opinion.strategy = refusal->strategy;
+  opinion.rule = refusal->reason;
+  opinion.message = refusal->message;
+  return true;
+}
+
+/// What the rules alone say about a pod that no strategy named.
+void take_from_rules(const api::DeschedulerPolicySpec& spec, const scheduling::ClusterSnapshot& cluster,
+                     scheduling::PodIndex pod, base::TimePoint now, PolicyOpinion& opinion) {
+  api::FieldErrors errors;  // the plan's, which would have been told by now
+  const scheduling::Evictability rules(spec.evictability, cluster, now, errors, spec.compatibility);
+  auto refusal = rules.refusal(pod);
+  if (!refusal) refusal = rules.refusal_before_eviction(pod, scheduling::Overlay(cluster));
+  if (refusal) {
+    opinion.verdict = PolicyVerdict::kProtected;
+    opinion.rule = refusal->reason;
+    opinion.message = refusal->message();
+    return;
+  }
+  opinion.verdict = PolicyVerdict::kContent;
+  opinion.message = "it may be moved, but no strategy wants it to";
+}
+
+/// What comes of a nomination.
+std::string nominated_words(const PolicyOpinion& opinion) {
+  const bool only_says_so = opinion.suspended || opinion.mode == api::PolicyMode::kDryRun;
+  if (!only_says_so) return fmt::format("policy {} moves it in its next cycle", opinion.policy);
+  return fmt::format("policy {} would move it, but only says so ({})", opinion.policy,
+                     opinion.suspended ? "it is suspended" : "mode DryRun");
+}
+
+std::string first_problem(const planning::Plan& plan) {
+  if (!plan.errors.empty()) return plan.errors.front().to_string();
+  for (const planning::StrategyResult& result : plan.strategies) {
+    if (!result.problem.empty()) return result.strategy + ": " + result.problem;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view to_string(PolicyVerdict verdict) {
+  switch (verdict) {
+    case PolicyVerdict::kNominates: return "Nominates";
+    case PolicyVerdict::kRefused: return "Refused";
+    case PolicyVerdict::kProtected: return "Protected";
+    case PolicyVerdict::kContent: return "Content";
+    case PolicyVerdict::kNotLookedAt: return "NotLookedAt";
+    case PolicyVerdict::kNotEvaluated: return "NotEvaluated";
+  }
+  std::abort();
+}
+
+PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling::ClusterSnapshot& cluster,
+                         const std::vector<api::Evacuation>& evacuations, scheduling::PodIndex pod,
+                         base::TimePoint now) {
+  const std::string& uid = cluster.pod(pod).meta.uid;
+  PolicyOpinion opinion;
+  opinion.policy = policy.meta.name;
+  opinion.mode = policy.spec.mode;
+  opinion.suspended = policy.spec.suspend;
+  opinion.in_published = std::ranges::find(policy.status.plan, uid, &api::PlannedMove::uid) != policy.status.plan.end();
+  if (policy.status.last_cycle) opinion.last_cycle = policy.status.last_cycle->start;
+  opinion.message = why_not_looked_at(policy.spec, cluster, pod);
+  if (!opinion.message.empty()) {
+    opinion.verdict = PolicyVerdict::kNotLookedAt;
+    return opinion;
+  }
+  strategies::RestartHistory restarts;
+  restarts.restore(policy.status.restarts, now);
+  planning::PlanInput input = plan_input(policy, cluster, evacuations, uid, now);
+  input.restarts = &restarts;
+  const planning::Plan plan = planning::plan_cycle(input);
+  if (take_from_plan(plan, cluster.pod(pod).meta, opinion)) return opinion;
+  if (const std::string problem = first_problem(plan); !problem.empty()) {
+    opinion.verdict = PolicyVerdict::kNotEvaluated;
+    opinion.message = problem;
+    return opinion;
+  }
+  if (!plan.idle.empty()) {
+    opinion.verdict = PolicyVerdict::kNotLookedAt;
+    opinion.message = plan.idle;
+    return opinion;
+  }
+  take_from_rules(policy.spec, cluster, pod, now, opinion);
+  return opinion;
+}
+
+void ask_policies(Explanation& explanation, scheduling::SnapshotInput cluster,
+                  const std::vector<api::DeschedulerPolicy>& policies, const std::vector<api::Evacuation>& evacuations,
+                  base::TimePoint now) {
+  scheduling::SnapshotKeeper snapshots;
+  for (const api::DeschedulerPolicy& policy : policies) {
+    const auto& snapshot = snapshots.at(cluster, scheduling::quantities_of(policy.spec.compatibility));
+    const auto at = snapshot.find_pod(explanation.key.ns, explanation.key.name);
+    if (at) explanation.policies.push_back(opinion_of(policy, snapshot, evacuations, *at, now));
+  }
+}
+
+std::vector<BudgetFact> budgets_of(const api::Pod& pod, const std::vector<api::PodDisruptionBudget>& budgets) {
+  std::vector<BudgetFact> facts;
+  for (const api::PodDisruptionBudget& budget : budgets) {
+    if (budget.meta.ns != pod.meta.ns || !budget.covers(pod)) continue;
+    const bool never = budget.expected_pods > 0 && budget.desired_healthy >= budget.expected_pods;
+    facts.push_back({budget.meta.name, budget.disruptions_allowed, budget.current_healthy, budget.desired_healthy,
+                     budget.expected_pods, never});
+  }
+  return facts;
+}
+
+void sort_out(Explanation& explanation, const std::vector<api::Evacuation>& evacuations) {
+  for (const api::Evacuation& each : evacuations) {
+    if (each.meta.ns != explanation.key.ns) continue;
+    if (each.spec.pod_ref.name == explanation.key.name) explanation.of_pod.push_back(each);
+    const auto& outcome = each.status.outcome;
+    if (explanation.pod && outcome && outcome->replacement && outcome->replacement->uid == explanation.pod->meta.uid)
+      explanation.made_it.push_back(each);
+  }
+  const auto newest_first = [](const api::Evacuation& a, const api::Evacuation& b) {
+    return a.meta.creation_timestamp > b.meta.creation_timestamp;
+  };
+  std::ranges::stable_sort(explanation.of_pod, newest_first);
+  std::ranges::stable_sort(explanation.made_it, newest_first);
+}
+
+std::string conclusion(const Explanation& explanation) {
+  const auto& of_pod = explanation.of_pod;
+  if (!explanation.pod) {
+    if (of_pod.empty() && !explanation.cycles.empty()) return "there is no such pod; past cycles named one";
+    if (of_pod.empty()) return "there is no such pod, and no Evacuation remembers one";
+    return of_pod.front().status.phase == api::EvacuationPhase::kSucceeded
+               ? "it was evacuated"
+               : "it is gone; its Evacuation did not move it";
+  }
+  const auto moving = std::ranges::find_if(of_pod, [&](const api::Evacuation& each) {
+    return !api::is_terminal(each.status.phase) && is_about(each, *explanation.pod);
+  });
+  if (moving != of_pod.end()) return "it is on its way out";
+  const auto& policies = explanation.policies;
+  const auto nominates = std::ranges::find(policies, PolicyVerdict::kNominates, &PolicyOpinion::verdict);
+  if (nominates != policies.end()) return nominated_words(*nominates);
+  const auto refuses = std::ranges::find(policies, PolicyVerdict::kRefused, &PolicyOpinion::verdict);
+  if (refuses != policies.end())
+    return fmt::format("policy {} would move it, but refuses: {}", refuses->policy, refuses->rule);
+  if (policies.empty()) return "it stays: no policy looks after it";
+  return "it stays: no policy wants to move it";
+}
+
+}  // namespace cmd::plugin

@@ -1,0 +1,171 @@
+#include "cmd/offline/audit.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "api/json/json.hpp"
+#include "api/json/yaml.hpp"
+#include "audit/query.hpp"
+#include "audit/verify.hpp"
+#include "cmd/table.hpp"
+
+namespace cmd {
+namespace {
+
+constexpr int kIntact = 0;
+constexpr int kBroken = 1;
+constexpr int kUnusable = 2;
+constexpr int kTorn = 3;
+
+base::Result<std::optional<audit::Head>> parse_anchor(const std::string& text) {
+  if (text.empty()) return std::optional<audit::Head>();
+  audit::Head head;
+  const std::size_t colon = text.find(':');
+  const char* end = text.data() + std::min(colon, text.size());
+  const auto [stopped, failed] = std::from_chars(text.data(), end, head.seq);
+  head.hash = colon == std::string::npos ? "" : text.substr(colon + 1);
+  const bool is_hash = head.hash.size() == 64 && head.hash.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (failed != std::errc() || stopped != end || head.seq == 0 || !is_hash) {
+    return base::invalid("--contains: must be SEQ:HASH, the hash with 64 lower-case hex digits");
+  }
+  return std::optional(head);
+}
+
+api::Json as_json(const audit::Break& at) {
+  return {{"file", at.file}, {"line", at.line}, {"seq", at.seq}, {"problem", at.problem}};
+}
+
+api::Json as_json(const audit::VerifyReport& report) {
+  api::Json json = {{"intact", report.intact()},    {"records", report.records},
+                    {"firstSeq", report.first_seq}, {"lastSeq", report.head.seq},
+                    {"lastHash", report.head.hash}, {"anchorMissing", report.anchor_missing},
+                    {"files", api::Json::array()}};
+  for (const audit::FileReport& file : report.files) {
+    json["files"].push_back(
+        {{"file", file.file}, {"firstSeq", file.first_seq}, {"lastSeq", file.last_seq}, {"records", file.records}});
+  }
+  if (report.broken) json["broken"] = as_json(*report.broken);
+  if (report.torn) json["torn"] = as_json(*report.torn);
+  return json;
+}
+
+void print_place(const char* what, const audit::Break& at) {
+  fmt::print("{}: {}:{}: seq {}: {}\n", what, at.file, at.line, at.seq, at.problem);
+}
+
+void print_report(const audit::VerifyReport& report, const AuditVerifyOptions& options) {
+  for (const audit::FileReport& file : report.files) {
+    if (file.records == 0) {
+      fmt::print("{}: no records\n", file.file);
+    } else {
+      fmt::print("{}: {} records, {} to {}\n", file.file, file.records, file.first_seq, file.last_seq);
+    }
+  }
+  if (report.broken) print_place("BROKEN", *report.broken);
+  if (report.torn) print_place("UNFINISHED END", *report.torn);
+  if (report.anchor_missing)
+    fmt::print("MISSING: {} is not in this chain: its end was cut off or rewritten\n", options.contains);
+  if (!report.broken && report.first_seq > 1) {
+    fmt::print("note: the chain begins with record {}; what came before is not in these files\n", report.first_seq);
+  }
+  if (report.intact())
+    fmt::print("intact: {} records, up to {}:{}\n", report.records, report.head.seq, report.head.hash);
+}
+
+int exit_code_of(const audit::VerifyReport& report) {
+  if (report.broken || report.anchor_missing) return kBroken;
+  return report.torn ? kTorn : kIntact;
+}
+
+int complain(const char* command, const base::Error& error) {
+  fmt::print(stderr, "evacuator audit {}: {}\n", command, error.message);
+  return kUnusable;
+}
+
+base::Result<std::optional<base::TimePoint>> parse_when(const char* flag, const std::string& text) {
+  if (text.empty()) return std::optional<base::TimePoint>();
+  if (const auto time = base::parse_time(text)) return time;
+  if (const auto ago = base::parse_duration(text)) return std::optional(base::SystemClock().now() - *ago);
+  return base::invalid(fmt::format(
+      "{}: \"{}\" is neither a time such as 2026-11-21T12:00:00Z nor how long ago, such as 2h", flag, text));
+}
+
+base::Result<audit::Filter> filter_of(const AuditQueryOptions& options) {
+  const auto since = parse_when("--since", options.since);
+  if (!since) return since.error();
+  const auto until = parse_when("--until", options.until);
+  if (!until) return until.error();
+  return audit::Filter{options.ns,     options.pod,   options.policy, options.action, options.decision,
+                       options.reason, options.actor, *since,         *until};
+}
+
+/// What tells most about a record, in the space of a table.
+std::string summary_of(const audit::Record& record) {
+  std::string text;
+  for (const char* key :
+       {"from", "to", "call", "code", "blocker", "node", "nominated", "created", "refused", "token", "message"}) {
+    const auto at = record.detail.find(key);
+    if (at != record.detail.end() && !at->second.empty())
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, at->second);
+  }
+  return text;
+}
+
+std::string object_of(const audit::ObjectRef& object) {
+  if (object.name.empty()) return object.kind;
+  return object.kind + "/" + (object.ns.empty() ? "" : object.ns + "/") + object.name;
+}
+
+void print_table(const std::vector<audit::ParsedLine>& lines) {
+  Table table({"SEQ", "TIME", "ACTOR", "ACTION", "OBJECT", "POLICY", "DECISION", "REASON", "DETAIL"});
+  for (const audit::ParsedLine& line : lines) {
+    const audit::Record& record = line.record;
+    table.add_row({std::to_string(record.seq), base::format_time(record.time), record.actor, record.action,
+                   object_of(record.object), record.policy.name, record.decision, record.reason, summary_of(record)});
+  }
+  fmt::print("{}", lines.empty() ? "No records found.\n" : table.render());
+}
+
+api::Json as_json(const audit::ParsedLine& line) {
+  api::Json json = api::Json::parse(audit::canonical(line.record));
+  json["hash"] = line.hash;
+  return json;
+}
+
+}  // namespace
+
+int run_audit_verify(const AuditVerifyOptions& options) {
+  const auto anchor = parse_anchor(options.contains);
+  if (!anchor) return complain("verify", anchor.error());
+  const auto report = audit::verify(options.files, *anchor);
+  if (!report) return complain("verify", report.error());
+  if (options.output == "json") {
+    fmt::print("{}\n", as_json(*report).dump(2));
+  } else {
+    print_report(*report, options);
+  }
+  return exit_code_of(*report);
+}
+
+int run_audit_query(const AuditQueryOptions& options) {
+  const auto filter = filter_of(options);
+  if (!filter) return complain("query", filter.error());
+  const auto result = audit::query(options.files, *filter, static_cast<std::size_t>(std::max(options.newest, 0)));
+  if (!result) return complain("query", result.error());
+  if (result->unreadable > 0) {
+    fmt::print(stderr, "evacuator audit query: {} lines are no audit records; see evacuator audit verify\n",
+               result->unreadable);
+  }
+  if (options.output == "table") {
+    print_table(result->lines);
+    return kIntact;
+  }
+  api::Json all = api::Json::array();
+  for (const audit::ParsedLine& line : result->lines) all.push_back(as_json(line));
+  fmt::print("{}", options.output == "json" ? all.dump(2) + "\n" : api::to_yaml(all));
+  return kIntact;
+}
+
+}  // namespace cmd

@@ -1,0 +1,119 @@
+#include "cmd/offline/convert.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "api/json/yaml.hpp"
+#include "api/wire_names.hpp"
+#include "cmd/offline/dump.hpp"
+#include "strategies/catalog.hpp"
+
+namespace cmd {
+namespace {
+
+using api::Conversion;
+using api::ConversionNote;
+using api::NoteKind;
+
+/// One line, whatever the input's names hold.
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  }
+  return text;
+}
+
+/// The policy that a note stands above: the one whose place in the input the note's lies in, else the first.
+std::size_t policy_of_note(const Conversion& conversion, const ConversionNote& note) {
+  std::size_t best = 0;
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < conversion.sources.size(); ++i) {
+    const std::string& source = conversion.sources[i];
+    if (!note.path.starts_with(source) || source.size() <= longest) continue;
+    best = i;
+    longest = source.size();
+  }
+  return best;
+}
+
+std::string comments_of(const Conversion& conversion, std::size_t policy, const std::string& file) {
+  std::string text =
+      fmt::format("# Converted by evacuator convert from {}{}.\n", one_line(file == "-" ? "standard input" : file),
+                  conversion.sources[policy].empty() ? "" : ", " + one_line(conversion.sources[policy]));
+  for (const ConversionNote& note : conversion.notes) {
+    if (policy_of_note(conversion, note) == policy) text += fmt::format("# {}\n", one_line(note.to_string()));
+  }
+  return text;
+}
+
+std::string as_yaml(const Conversion& conversion, const std::string& file) {
+  std::string text;
+  for (std::size_t i = 0; i < conversion.policies.size(); ++i) {
+    if (i > 0) text += "---\n";
+    text += comments_of(conversion, i, file) + api::to_yaml(conversion.policies[i]);
+  }
+  return text;
+}
+
+std::string as_json_text(const Conversion& conversion) {
+  if (conversion.policies.empty()) return {};
+  if (conversion.policies.size() == 1) return conversion.policies.front().dump(2) + "\n";
+  const api::Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", conversion.policies}};
+  return list.dump(2) + "\n";
+}
+
+base::Result<api::UpstreamOptions> read_options(const ConvertOptions& options) {
+  api::UpstreamOptions read;
+  read.mode = api::value_of(api::kModeNames, options.mode).value_or(api::PolicyMode::kDryRun);
+  read.compatibility = options.compatibility;
+  if (options.interval.empty()) return read;
+  const auto interval = base::parse_duration(options.interval);
+  if (!interval) return base::invalid(fmt::format("--interval: \"{}\" is no duration such as 5m", options.interval));
+  read.interval = std::chrono::duration_cast<base::seconds>(*interval);
+  return read;
+}
+
+/// What could not be converted comes first.
+void report(const Conversion& conversion) {
+  for (const NoteKind kind : {NoteKind::kDropped, NoteKind::kChanged, NoteKind::kIgnored}) {
+    for (const ConversionNote& note : conversion.notes) {
+      if (note.kind == kind) fmt::print(stderr, "{}\n", one_line(note.to_string()));
+    }
+  }
+}
+
+}  // namespace
+
+api::StrategyCatalogue strategy_catalogue() {
+  return {strategies::known_strategies(),
+          [](const std::vector<api::StrategyChoice>& choices) { return strategies::validate(choices); }};
+}
+
+std::string render_conversion(const Conversion& conversion, const std::string& file, const std::string& output) {
+  return output == "json" ? as_json_text(conversion) : as_yaml(conversion, file);
+}
+
+int run_convert(const ConvertOptions& options) {
+  const auto read = read_options(options);
+  const auto text = read_file(options.file, std::size_t{16} << 20);
+  if (!read || !text) {
+    fmt::print(stderr, "evacuator convert: {}\n", (read ? text.error() : read.error()).message);
+    return 1;
+  }
+  const Conversion conversion = api::convert_upstream(*text, strategy_catalogue(), *read);
+  for (const api::FieldError& error : conversion.errors) {
+    const std::string place = error.path.empty() ? error.message : error.to_string();
+    fmt::print(stderr, "evacuator convert: {}: {}\n", options.file, one_line(place));
+  }
+  report(conversion);
+  const bool dropped =
+      std::ranges::any_of(conversion.notes, [](const auto& note) { return note.kind == NoteKind::kDropped; });
+  if (!conversion.errors.empty() || (options.strict && dropped)) return 1;
+  fmt::print("{}", render_conversion(conversion, options.file, options.output));
+  return 0;
+}
+
+}  // namespace cmd

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/descheduler_policy.hpp"
+#include "api/evacuation.hpp"
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
+
+namespace cmd {
+
+/// A cluster read from files: what `kubectl get nodes,pods,… -A -o json|yaml` printed.
+struct Dump {
+  scheduling::SnapshotInput objects;
+  std::vector<api::DeschedulerPolicy> policies;  ///< those that decode; the others count as skipped
+  std::vector<api::Evacuation> evacuations;      ///< the same
+  std::map<std::string, int> skipped;            ///< kinds that planning does not need, with how many there were
+  std::optional<base::TimePoint> newest_time;    ///< the newest instant that any object mentions
+};
+
+/// Reads one file, or all *.json, *.yaml and *.yml of a directory (not below it). An object that stands in several
+/// files counts once. Errors name the file and the place in it.
+base::Result<Dump> load_dump(const std::string& path);
+
+/// What --now says; without it the newest time in the dump.
+base::Result<base::TimePoint> choose_now(const std::string& flag, const Dump& dump);
+
+/// The whole file, at most `limit` bytes; "-" is standard input.
+base::Result<std::string> read_file(const std::string& path, std::size_t limit = std::size_t{4} << 30);
+
+}  // namespace cmd

@@ -1,0 +1,203 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "api/descheduler_policy.hpp"
+#include "api/json/yaml.hpp"
+#include "cmd/commands.hpp"
+#include "cmd/offline/dump.hpp"
+#include "cmd/offline/policy_files.hpp"
+#include "cmd/table.hpp"
+#include "planning/planner.hpp"
+
+namespace cmd {
+namespace {
+
+using planning::NodeUtilization;
+
+double share(api::Quantity used, api::Quantity all) {
+  return all.milli() > 0 ? static_cast<double>(used.milli()) / static_cast<double>(all.milli()) : 0;
+}
+
+std::string percent_change(const NodeUtilization::Amount& amount) {
+  const auto percent = [&](api::Quantity used) {
+    return fmt::format("{:.0f}%", share(used, amount.allocatable) * 100);
+  };
+  const std::string before = percent(amount.before);
+  const std::string after = percent(amount.after);
+  return before == after && amount.before == amount.after ? before : before + " → " + after;
+}
+
+std::string moves_table(const planning::Plan& plan) {
+  Table table({"NAMESPACE", "POD", "FROM", "TO", "STRATEGY", "REASON"});
+  for (const api::PlannedMove& move : plan.moves) {
+    table.add_row(
+        {move.ns, move.pod, move.from, move.to.empty() ? "nowhere fits" : move.to, move.strategy, move.reason});
+  }
+  return table.render();
+}
+
+std::string refusals_table(const planning::Plan& plan) {
+  Table table({"NAMESPACE", "POD", "NODE", "STRATEGY", "REASON", "MESSAGE"});
+  for (const api::RefusedPod& refusal : plan.refusals) {
+    table.add_row({refusal.ns, refusal.pod, refusal.node, refusal.strategy, refusal.reason, refusal.message});
+  }
+  return table.render();
+}
+
+std::string utilization_table(const planning::Plan& plan) {
+  constexpr std::size_t kRows = 50;
+  Table table({"NODE", "CPU", "", "MEMORY", "PODS"});
+  std::size_t left_out = 0;
+  for (const NodeUtilization& node : plan.utilization) {
+    // Small clusters are shown whole; of large ones only what changes.
+    const bool changed = node.cpu.before != node.cpu.after || node.memory.before != node.memory.after ||
+                         node.pods.before != node.pods.after;
+    if (plan.utilization.size() > kRows && !changed) {
+      ++left_out;
+      continue;
+    }
+    table.add_row({node.node, percent_change(node.cpu), bar(share(node.cpu.after, node.cpu.allocatable), 20),
+                   percent_change(node.memory),
+                   fmt::format("{} → {}", node.pods.before.units(), node.pods.after.units())});
+  }
+  std::string text = table.render();
+  if (left_out > 0) text += fmt::format("({} unchanged nodes are not shown)\n", left_out);
+  return text;
+}
+
+void print_counts(const planning::Plan& plan) {
+  if (plan.refused.empty()) return;
+  std::int64_t total = 0;
+  for (const api::ReasonCount& refused : plan.refused) total += refused.count;
+  fmt::print("\nREFUSED {}", total);
+  const char* separator = ": ";
+  for (const api::ReasonCount& refused : plan.refused) {
+    fmt::print("{}{} {}", separator, refused.count, refused.reason);
+    separator = ", ";
+  }
+  fmt::print("\n{}", refusals_table(plan));
+  if (static_cast<std::int64_t>(plan.refusals.size()) < total) {
+    fmt::print("(the first {}; -o json has the same rows, the counts are complete)\n", plan.refusals.size());
+  }
+}
+
+void print_problems(const scheduling::InputProblems& problems) {
+  constexpr std::size_t kRows = 10;
+  const auto& rows = problems.rows();
+  const std::size_t shown = std::min(rows.size(), kRows);
+  for (std::size_t i = 0; i < shown; ++i) fmt::print("Warning: {}\n", rows[i].to_string());
+  const auto left_out = problems.total() - static_cast<std::int64_t>(shown);
+  if (left_out > 0) fmt::print("Warning: and {} more; -o json has the first {}\n", left_out, rows.size());
+}
+
+void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planning::Plan& plan,
+                  const scheduling::InputProblems& problems, base::TimePoint now) {
+  fmt::print("Policy {} at {}: {} nodes, {} pods looked at, {} to move. Nothing was touched.\n", policy.meta.name,
+             base::format_time(now), plan.nodes, plan.pods, plan.moves.size());
+  for (const auto& [kind, count] : dump.skipped)
+    fmt::print("({} {} in the dump are not needed for planning)\n", count, kind);
+  for (const api::FieldErrors& list : {plan.errors, plan.warnings, plan.notes}) {
+    for (const api::FieldError& error : list) fmt::print("Warning: {}\n", error.to_string());
+  }
+  for (const planning::StrategyResult& result : plan.strategies) {
+    if (!result.problem.empty()) fmt::print("Warning: {}: {}\n", result.strategy, result.problem);
+  }
+  print_problems(problems);
+  if (!plan.moves.empty()) fmt::print("\nMOVES\n{}", moves_table(plan));
+  print_counts(plan);
+  fmt::print("\nUTILIZATION by requests, before → after\n{}", utilization_table(plan));
+}
+
+api::Json amount_json(const NodeUtilization::Amount& amount, bool binary) {
+  return {{"allocatable", amount.allocatable.to_string(binary)},
+          {"before", amount.before.to_string(binary)},
+          {"after", amount.after.to_string(binary)}};
+}
+
+api::Json problems_json(const scheduling::InputProblems& problems) {
+  api::Json rows = api::Json::array();
+  for (const scheduling::InputProblem& problem : problems.rows())
+    rows.push_back({{"object", problem.object}, {"field", problem.field}, {"message", problem.message}});
+  return {{"total", problems.total()}, {"first", std::move(rows)}};
+}
+
+api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& plan, base::TimePoint now) {
+  api::Json report = {
+      {"policy", policy.meta.name}, {"now", base::format_time(now)}, {"nodes", plan.nodes}, {"pods", plan.pods}};
+  for (const char* list : {"moves", "refusals", "refused", "strategies", "utilization", "warnings"})
+    report[list] = api::Json::array();
+  for (const api::PlannedMove& move : plan.moves) {
+    report["moves"].push_back({{"namespace", move.ns},
+                               {"pod", move.pod},
+                               {"uid", move.uid},
+                               {"from", move.from},
+                               {"to", move.to},
+                               {"strategy", move.strategy},
+                               {"reason", move.reason}});
+  }
+  for (const api::RefusedPod& refusal : plan.refusals) {
+    report["refusals"].push_back(api::encode_refused_pod(refusal));
+  }
+  for (const api::ReasonCount& refused : plan.refused) {
+    report["refused"].push_back({{"reason", refused.reason}, {"count", refused.count}});
+  }
+  for (const planning::StrategyResult& result : plan.strategies) {
+    report["strategies"].push_back({{"strategy", result.strategy},
+                                    {"nominated", result.nominated},
+                                    {"refused", result.refused},
+                                    {"problem", result.problem}});
+  }
+  for (const NodeUtilization& node : plan.utilization) {
+    report["utilization"].push_back({{"node", node.node},
+                                     {"cpu", amount_json(node.cpu, false)},
+                                     {"memory", amount_json(node.memory, true)},
+                                     {"pods", amount_json(node.pods, false)}});
+  }
+  for (const api::FieldErrors& list : {plan.errors, plan.warnings, plan.notes}) {
+    for (const api::FieldError& error : list) report["warnings"].push_back(error.to_string());
+  }
+  return report;
+}
+
+base::Status simulate(const SimulateOptions& options) {
+  const auto policies = load_policies(options.policy);
+  if (!policies) return policies.error();
+  const auto policy = choose_policy(*policies, options.policy_name, options.policy);
+  if (!policy) return policy.error();
+  auto dump = load_dump(options.snapshot);
+  if (!dump) return dump.error();
+  if (dump->objects.nodes.empty())
+    return base::invalid(options.snapshot + ": holds no Node; dump nodes and pods together");
+  const auto now = choose_now(options.now, *dump);
+  if (!now) return now.error();
+
+  const scheduling::ClusterSnapshot snapshot(std::move(dump->objects),
+                                             scheduling::quantities_of(policy->spec.compatibility));
+  strategies::RestartHistory restarts;
+  restarts.restore(policy->status.restarts, *now);
+  const planning::Plan plan = planning::plan_cycle(
+      {.spec = policy->spec, .cluster = snapshot, .leaving = {}, .now = *now, .restarts = &restarts});
+  if (options.output == "table") {
+    print_tables(*policy, *dump, plan, snapshot.problems(), *now);
+  } else {
+    api::Json report = plan_json(*policy, plan, *now);
+    report["problems"] = problems_json(snapshot.problems());
+    fmt::print("{}\n", options.output == "json" ? report.dump(2) : api::to_yaml(report));
+  }
+  return base::Done{};
+}
+
+}  // namespace
+
+int run_simulate(const SimulateOptions& options) {
+  if (const auto done = simulate(options); !done) {
+    fmt::print(stderr, "evacuator simulate: {}\n", done.error().message);
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace cmd

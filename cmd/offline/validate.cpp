@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "api/descheduler_policy.hpp"
+#include "api/evacuation.hpp"
+#include "api/json/yaml.hpp"
+#include "cmd/commands.hpp"
+#include "cmd/offline/dump.hpp"
+#include "controllers/spec_problems.hpp"
+#include "evictors/registry.hpp"
+
+namespace cmd {
+namespace {
+
+/// What was found out about one object of one file.
+struct Finding {
+  std::string file;
+  std::string object;  ///< "DeschedulerPolicy balance"
+  std::vector<std::string> problems;
+  bool foreign = false;  ///< of another kind than ours: not checked
+};
+
+std::string text_at(const api::Json& object, const char* pointer) {
+  const api::Json::json_pointer at{pointer};
+  if (!object.is_object() || !object.contains(at) || !object.at(at).is_string()) return {};
+  return object.at(at).get<std::string>();
+}
+
+std::vector<std::string> lines_of(const api::FieldErrors& errors) {
+  std::vector<std::string> lines;
+  for (const api::FieldError& error : errors) lines.push_back(error.to_string());
+  return lines;
+}
+
+template <typename T>
+std::vector<std::string> problems_in(const base::Result<T>& object) {
+  if (!object) return {object.error().message};
+  return lines_of(controllers::problems_of(object->spec, evictors::Registry::builtin()));
+}
+
+Finding examine(const std::string& file, const api::Json& document) {
+  const std::string kind = text_at(document, "/kind");
+  Finding finding{file, kind + " " + text_at(document, "/metadata/name"), {}, false};
+  const std::string version = text_at(document, "/apiVersion");
+  if (kind.empty()) {
+    finding.object = "document without kind";
+    finding.problems = {"kind: must be DeschedulerPolicy or Evacuation"};
+  } else if (kind != "DeschedulerPolicy" && kind != "Evacuation") {
+    finding.foreign = true;
+  } else if (version != "evacuator.dev/v1alpha1") {
+    finding.problems = {fmt::format("apiVersion: must be evacuator.dev/v1alpha1, not \"{}\"", version)};
+  } else if (text_at(document, "/metadata/name").empty()) {
+    finding.problems = {"metadata.name: must not be empty"};
+  } else {
+    finding.problems = kind == "Evacuation" ? problems_in(api::decode_evacuation(document))
+                                            : problems_in(api::decode_descheduler_policy(document));
+  }
+  return finding;
+}
+
+/// The objects of a List one by one.
+void examine_all(const std::string& file, const api::Json& document, std::vector<Finding>& findings) {
+  const bool is_list = document.is_object() && text_at(document, "/kind") == "List" && document.contains("items") &&
+                       document["items"].is_array();
+  if (!is_list) return findings.push_back(examine(file, document));
+  for (const api::Json& item : document["items"]) findings.push_back(examine(file, item));
+}
+
+std::vector<Finding> examine_file(const std::string& file) {
+  const auto text = read_file(file, std::size_t{16} << 20);
+  if (!text) return {{file, "", {text.error().message}, false}};
+  const auto documents = api::parse_yaml(*text);
+  if (!documents) return {{file, "", {documents.error().message}, false}};
+  std::vector<Finding> findings;
+  for (const api::Json& document : *documents) {
+    if (!document.is_null()) examine_all(file, document, findings);
+  }
+  if (findings.empty()) findings.push_back({file, "", {"holds no object"}, false});
+  return findings;
+}
+
+void print_text(const Finding& finding) {
+  const std::string where = finding.object.empty() ? finding.file : finding.file + ": " + finding.object;
+  if (finding.problems.empty()) {
+    fmt::print("{}: {}\n", where, finding.foreign ? "not checked (no kind of Evacuator's)" : "valid");
+    return;
+  }
+  for (const std::string& problem : finding.problems) fmt::print("{}: {}\n", where, problem);
+}
+
+api::Json as_json(const Finding& finding) {
+  return {{"file", finding.file},
+          {"object", finding.object},
+          {"valid", finding.problems.empty()},
+          {"checked", !finding.foreign},
+          {"problems", finding.problems}};
+}
+
+}  // namespace
+
+int run_validate(const ValidateOptions& options) {
+  bool valid = true;
+  api::Json report = api::Json::array();
+  for (const std::string& file : options.files) {
+    for (const Finding& finding : examine_file(file)) {
+      valid = valid && finding.problems.empty();
+      if (options.output == "json") {
+        report.push_back(as_json(finding));
+      } else {
+        print_text(finding);
+      }
+    }
+  }
+  if (options.output == "json") fmt::print("{}\n", report.dump(2));
+  return valid ? 0 : 1;
+}
+
+}  // namespace cmd

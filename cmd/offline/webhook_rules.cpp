@@ -1,0 +1,254 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/json/json.hpp"
+#include "cmd/offline/webhook_check.hpp"
+#include "evictors/webhook/contract.hpp"
+
+namespace cmd {
+namespace {
+
+namespace contract = evictors::webhook;
+using api::Json;
+using Answer = base::Result<kube::Response>;
+
+/// What a rule saw instead of what it wants; empty: it holds.
+using Complaint = std::string;
+
+std::string beginning(std::string_view body) {
+  std::string text(body.substr(0, 80));
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  return text;
+}
+
+std::string told(const Answer& answer) {
+  if (!answer) return "no answer: " + answer.error().message;
+  return fmt::format("{} {}", answer->status, beginning(answer->body));
+}
+
+bool is_2xx(const Answer& answer) { return answer && answer->status >= 200 && answer->status < 300; }
+bool is_4xx(const Answer& answer) { return answer && answer->status >= 400 && answer->status < 500; }
+
+/// One walk through the contract.
+class Walk {
+ public:
+  explicit Walk(const WebhookUnderTest& target) : target_(target) {}
+
+  std::vector<WebhookRule> run() {
+    rule("unknown-token-is-404", "GET of a token that was never started answers 404", [&] { return unknown_token(); });
+    rule("rejects-no-json", "a start whose body is no JSON answers 4xx", [&] { return rejects("{not json"); });
+    rule("rejects-other-version", "a start of another apiVersion answers 4xx", [&] {
+      Json body = start_body(token("v9"));
+      body["apiVersion"] = "evacuator.dev/webhook/v999";
+      return rejects(body.dump(), "v9");
+    });
+    rule("rejects-other-token", "a start whose token differs from the path's answers 4xx",
+         [&] { return rejects(start_body("somebody-elses.1").dump(), "path"); });
+    rule("knows-its-methods", "a method beside POST, GET, DELETE answers 4xx", [&] { return other_method(); });
+    rule(
+        "demands-credentials", "without credentials every call answers 401 or 403", [&] { return anonymous(); },
+        target_.call_anonymously ? "" : "no credentials were given to the kit");
+    rule("start-answers-status", "POST answers 2xx with a valid status of that token", [&] { return start(); });
+    const std::string unstarted = started_ ? "" : "the start failed";
+    rule(
+        "answers-are-json", "answers carry Content-Type application/json", [&] { return content_type(); }, unstarted);
+    rule(
+        "start-is-idempotent", "the same POST again answers 2xx and begins nothing anew", [&] { return start_again(); },
+        unstarted);
+    rule(
+        "tokens-do-not-mix", "a second evacuation has its own token and state", [&] { return second_token(); },
+        unstarted);
+    rule(
+        "reaches-an-end", "the state goes forward only, every status is valid, and it ends in time",
+        [&] { return reach_end(); }, unstarted);
+    rule(
+        "abort-is-taken", "DELETE answers 2xx", [&] { return abort(); }, unstarted);
+    rule(
+        "abort-forgets", "after an abort GET answers 404 before long", [&] { return forgets(); }, unstarted);
+    rule(
+        "abort-is-idempotent", "DELETE of a token that is gone answers 2xx or 404", [&] { return abort_again(); },
+        unstarted);
+    rule(
+        "aborted-stays-aborted", "a start that comes after its abort answers 410", [&] { return start_aborted(); },
+        unstarted);
+    return std::move(rules_);
+  }
+
+ private:
+  template <typename Check>
+  void rule(std::string name, std::string says, const Check& check, std::string skip = {}) {
+    WebhookRule result{std::move(name), std::move(says), WebhookRule::Verdict::kSkipped, std::move(skip)};
+    if (result.detail.empty()) {
+      result.detail = check();
+      result.verdict = result.detail.empty() ? WebhookRule::Verdict::kPassed : WebhookRule::Verdict::kFailed;
+    }
+    rules_.push_back(std::move(result));
+  }
+
+  std::string token(std::string_view name) const { return fmt::format("check-{}-{}.1", target_.run, name); }
+
+  Json start_body(const std::string& token) const {
+    return {{"apiVersion", contract::kApiVersion},
+            {"kind", "Evacuation"},
+            {"token", token},
+            {"attempt", 1},
+            {"reason", "evacuator webhook-check"},
+            {"deadline", base::format_time(target_.clock.now() + base::seconds(3600))},
+            {"evacuation", {{"namespace", target_.pod.ns}, {"name", "webhook-check"}, {"uid", target_.run}}},
+            {"pod",
+             {{"namespace", target_.pod.ns},
+              {"name", target_.pod.name},
+              {"uid", target_.pod_uid},
+              {"node", target_.node}}}};
+  }
+
+  Answer post(const std::string& name) {
+    return target_.call(contract::start_request(token(name), start_body(token(name))));
+  }
+  Answer look(const std::string& name) { return target_.call(contract::status_request(token(name))); }
+  Answer remove(const std::string& name) { return target_.call(contract::abort_request(token(name))); }
+
+  /// A valid status of that token, or what is wrong with it.
+  Complaint judge(const Answer& answer, const std::string& name, contract::Status& status) const {
+    if (!is_2xx(answer)) return told(answer);
+    auto parsed = contract::parse_status(answer->body, token(name));
+    if (!parsed) return fmt::format("{}: {}", answer->status, parsed.error().message);
+    status = *std::move(parsed);
+    return {};
+  }
+
+  Complaint unknown_token() {
+    const Answer answer = look("never");
+    return answer && answer->status == 404 ? "" : told(answer);
+  }
+
+  Complaint rejects(const std::string& body, const std::string& name = "bad") {
+    kube::Request request = contract::start_request(token(name), {});
+    request.body = body;
+    const Answer answer = target_.call(request);
+    if (is_2xx(answer)) (void)remove(name);  // it took nonsense for earnest
+    return is_4xx(answer) ? "" : told(answer);
+  }
+
+  Complaint other_method() {
+    kube::Request request = contract::start_request(token("put"), start_body(token("put")));
+    request.method = "PUT";
+    const Answer answer = target_.call(request);
+    return is_4xx(answer) ? "" : told(answer);
+  }
+
+  Complaint anonymous() {
+    const Answer got = target_.call_anonymously(contract::status_request(token("anonymous")));
+    const bool shut_out = !got && got.error().code == base::ErrorCode::kUnavailable;  // the TLS handshake refused us
+    const bool refused = got && (got->status == 401 || got->status == 403);
+    return shut_out || refused ? "" : told(got);
+  }
+
+  Complaint start() {
+    first_ = post("main");
+    Complaint complaint = judge(first_, "main", newest_);
+    started_ = complaint.empty();
+    if (!started_) (void)remove("main");
+    return complaint;
+  }
+
+  Complaint content_type() const {
+    const std::string& type = first_->content_type;
+    return type.starts_with("application/json") ? "" : fmt::format("Content-Type: {}", type.empty() ? "(none)" : type);
+  }
+
+  Complaint follow(const contract::Status& next) {
+    const contract::Status before = std::exchange(newest_, next);
+    if (next.evict_by != before.evict_by) return "evictBy changed on the way";
+    if (contract::may_follow(before.state, next.state)) return {};
+    return fmt::format("the state went from {} back to {}", to_string(before.state), to_string(next.state));
+  }
+
+  /// Long enough apart that a service which begins anew is caught by its state or its progress.
+  Complaint start_again() {
+    contract::Status looked;
+    target_.pause(target_.poll);
+    if (Complaint bad = judge(look("main"), "main", looked); !bad.empty()) return bad;
+    if (Complaint bad = follow(looked); !bad.empty()) return bad;
+    contract::Status again;
+    if (Complaint bad = judge(post("main"), "main", again); !bad.empty()) return bad;
+    if (Complaint bad = follow(again); !bad.empty()) return bad;
+    const bool less = looked.progress && again.progress && *again.progress < *looked.progress;
+    return less ? fmt::format("progress fell from {} to {}", *looked.progress, *again.progress) : "";
+  }
+
+  Complaint second_token() {
+    contract::Status other;
+    if (Complaint bad = judge(post("other"), "other", other); !bad.empty()) return bad;
+    contract::Status mine;
+    if (Complaint bad = judge(look("main"), "main", mine); !bad.empty()) return bad;
+    return follow(mine);
+  }
+
+  bool at_end() const {
+    return newest_.state == contract::State::kReadyToEvict || newest_.state == contract::State::kMoved ||
+           newest_.state == contract::State::kFailed;
+  }
+
+  Complaint reach_end() {
+    const base::TimePoint until = target_.clock.now() + target_.patience;
+    while (!at_end()) {
+      if (target_.clock.now() >= until)
+        return fmt::format("still {} after {}", to_string(newest_.state), base::format_duration(target_.patience));
+      target_.pause(target_.poll);
+      contract::Status next;
+      if (Complaint bad = judge(look("main"), "main", next); !bad.empty()) return bad;
+      if (Complaint bad = follow(next); !bad.empty()) return bad;
+    }
+    return {};
+  }
+
+  Complaint abort() {
+    const Answer other = remove("other");
+    const Answer main = remove("main");  // also tells the service that this run is over
+    (void)main;
+    return is_2xx(other) ? "" : told(other);
+  }
+
+  Complaint forgets() {
+    const base::TimePoint until = target_.clock.now() + target_.patience;
+    for (;;) {
+      const Answer answer = look("other");
+      if (answer && answer->status == 404) return {};
+      if (target_.clock.now() >= until)
+        return fmt::format("after {}: {}", base::format_duration(target_.patience), told(answer));
+      target_.pause(target_.poll);
+    }
+  }
+
+  Complaint abort_again() {
+    const Answer answer = remove("other");
+    return is_2xx(answer) || (answer && answer->status == 404) ? "" : told(answer);
+  }
+
+  Complaint start_aborted() {
+    const Answer answer = post("other");
+    if (is_2xx(answer)) (void)remove("other");
+    return answer && answer->status == 410 ? "" : told(answer);
+  }
+
+  const WebhookUnderTest& target_;
+  std::vector<WebhookRule> rules_;
+  Answer first_ = base::unavailable("not asked");
+  contract::Status newest_;
+  bool started_ = false;
+};
+
+}  // namespace
+
+std::vector<WebhookRule> check_webhook(const WebhookUnderTest& target) { return Walk(target).run(); }
+
+bool all_hold(const std::vector<WebhookRule>& rules) {
+  return std::none_of(rules.begin(), rules.end(),
+                      [](const WebhookRule& rule) { return rule.verdict == WebhookRule::Verdict::kFailed; });
+}
+
+}  // namespace cmd

@@ -1,0 +1,230 @@
+#include "cmd/plugin/cli.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <sstream>
+
+#include "cmd/completion.hpp"
+#include "cmd/plugin/commands.hpp"
+#include "cmd/plugin/complete.hpp"
+
+namespace cmd::plugin {
+namespace {
+
+constexpr const char* kPluginExamples = R"(
+Examples:
+  kubectl evacuator pod web-1 -n shop --wait     move one pod and wait until it is gone
+  kubectl evacuator node node-2 --ignore-daemonsets   cordon and empty a node, under the operator's limits
+  kubectl evacuator node node-2 --cancel         stop that, and open the node again
+  kubectl evacuator status -A                    what is on its way, and what blocks it
+  kubectl evacuator watch                        the same, live
+  kubectl evacuator approve --policy balance     release what a policy in mode Manual has planned
+  kubectl evacuator explain pod/web-1 -n shop    why it is (not) moved, and who moved it
+
+Documentation: docs/kubectl-plugin.md
+)";
+
+/// Everything that the flags fill in, for one run.
+struct Arguments {
+  GlobalFlags global;
+  PodOptions pod;
+  NodeOptions node;
+  CancelNodeOptions cancel_node;
+  CancelOptions cancel;
+  Selection approve;
+  StatusOptions status;
+  WatchOptions watch;
+  ExplainOptions explain;
+  RequestOptions pod_request, node_request;
+  std::string pod_timeout = "0", node_timeout = "0";
+  bool cancel_of_node = false;
+};
+
+using Command = std::function<int(Session&)>;
+
+void add_request_flags(CLI::App& app, RequestOptions& options, std::string& timeout) {
+  app.add_option("--evictor", options.evictors,
+                 "How it leaves; several are tried in this order (default: by what it is)")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  app.add_option("--reason", options.reason, "Why, for whoever asks later")->type_name("TEXT");
+  app.add_option("--grace-period", options.grace_period_seconds,
+                 "Seconds for the containers to stop (default: the pod's own)")
+      ->check(CLI::Range(1, 604'800))
+      ->type_name("SECONDS");
+  app.add_option("--timeout", timeout, "Stop waiting after so long, such as 10m; 0 never (default 0)")
+      ->type_name("DURATION");
+  app.add_flag("--dry-run{client}", options.dry_run, "Only say what would be done; =server asks the server, too")
+      ->check(CLI::IsMember({"none", "client", "server"}));
+}
+
+void add_pod(CLI::App& app, Arguments& args) {
+  CLI::App* pod = app.add_subcommand("pod", "Ask for pods to be moved off their nodes");
+  pod->add_option("NAME", args.pod.names, "Pods: NAME or pod/NAME");
+  pod->add_option("-l,--selector", args.pod.selector, "Pods with these labels")->type_name("LABELS");
+  pod->add_flag("--whole-group", args.pod.whole_group,
+                "For the other pods of its group, too: a group leaves as a whole or not at all");
+  pod->add_flag("--wait", args.pod.wait, "Wait until they are gone; the exit code tells whether they are");
+  add_request_flags(*pod, args.pod_request, args.pod_timeout);
+}
+
+void add_node(CLI::App& app, Arguments& args) {
+  CLI::App* node = app.add_subcommand(
+      "node", "Cordon a node and move everything off it, in order and under the operator's limits; again: go on");
+  node->add_option("NODE", args.node.node, "Name of the node")->required();
+  node->add_flag("--ignore-daemonsets", args.node.rules.ignore_daemonsets, "Leave pods of DaemonSets where they are");
+  node->add_flag("--delete-emptydir-data", args.node.rules.delete_emptydir_data,
+                 "Move pods whose emptyDir data is lost then, too");
+  node->add_flag("--force", args.node.rules.force,
+                 "Evict pods that nothing recreates, too (their budgets are honoured all the same)");
+  node->add_option("--pod-selector", args.node.pod_selector, "Only pods with these labels")->type_name("LABELS");
+  node->add_flag("--whole-group", args.node.whole_group,
+                 "Pods of other nodes, too, whose groups these pods leave with");
+  node->add_flag("--wait,!--no-wait", args.node.wait, "Follow it to its end (default; --wait=false does not)");
+  node->add_flag("--uncordon-on-failure", args.node.uncordon_on_failure,
+                 "When it does not work out in time: cancel the rest and open the node again");
+  node->add_flag("--cancel", args.cancel_of_node, "Cancel what this command asked for earlier, and offer to uncordon");
+  node->add_flag("--uncordon", args.cancel_node.uncordon, "With --cancel: open the node without asking");
+  add_request_flags(*node, args.node_request, args.node_timeout);
+}
+
+void add_selection(CLI::App& app, Selection& which) {
+  app.add_option("NAME", which.names, "Evacuations: NAME, or pod/NAME for the unfinished one of a pod");
+  app.add_flag("--all", which.all, "All in the namespace (-A: in all namespaces)");
+  app.add_option("-l,--selector", which.selector, "Evacuations with these labels")->type_name("LABELS");
+  app.add_option("--policy", which.policy, "Those of this policy, in all namespaces unless -n is given")
+      ->type_name("NAME");
+}
+
+void add_decisions(CLI::App& app, Arguments& args) {
+  CLI::App* cancel = app.add_subcommand("cancel", "Stop Evacuations that have not evicted their pod yet");
+  add_selection(*cancel, args.cancel.which);
+  cancel->add_option("--reason", args.cancel.reason, "Why, for whoever asks later")->type_name("TEXT");
+  CLI::App* approve = app.add_subcommand("approve", "Release Evacuations that wait for a person (mode Manual)");
+  add_selection(*approve, args.approve);
+}
+
+void add_views(CLI::App& app, Arguments& args) {
+  CLI::App* status = app.add_subcommand("status", "What is on its way, and what blocks it");
+  status->add_option("TARGET", args.status.target, "pod/NAME, node/NAME, policy/NAME or an Evacuation's name");
+  CLI::App* watch = app.add_subcommand("watch", "Follow Evacuations until Ctrl-C");
+  watch->add_option("TARGET", args.watch.target, "pod/NAME, node/NAME, policy/NAME or an Evacuation's name");
+  watch->add_option("-l,--selector", args.watch.selector, "Evacuations with these labels")->type_name("LABELS");
+  CLI::App* explain = app.add_subcommand("explain", "Why a pod is (not) moved, or who moved it");
+  explain->add_option("POD", args.explain.target, "pod/NAME")->required();
+}
+
+void add_global_flags(CLI::App& app, GlobalFlags& flags) {
+  app.add_option("--kubeconfig", flags.kubeconfig, "Kubeconfig file")->type_name("FILE");
+  app.add_option("--context", flags.context, "Kubeconfig context")->type_name("NAME");
+  app.add_option("-n,--namespace", flags.ns, "Namespace (default: the context's)")->type_name("NAME");
+  app.add_flag("-A,--all-namespaces", flags.all_namespaces, "All namespaces");
+  app.add_option("--request-timeout", flags.request_timeout, "Longest time for one call, such as 10s (default: 34s)")
+      ->type_name("DURATION");
+  app.add_option("-o,--output", flags.output, "json, yaml or name, for programs")
+      ->check(CLI::IsMember({"json", "yaml", "name"}))
+      ->type_name("FORMAT");
+  app.add_option("--operator-namespace", flags.operator_namespace, "Where the operator keeps its Lease")
+      ->capture_default_str()
+      ->type_name("NAME");
+}
+
+base::Result<Command> command_of(const CLI::App& app, Arguments& args) {
+  const auto pod_timeout = parse_timeout("--timeout", args.pod_timeout);
+  if (!pod_timeout) return pod_timeout.error();
+  const auto node_timeout = parse_timeout("--timeout", args.node_timeout);
+  if (!node_timeout) return node_timeout.error();
+  args.pod.request = args.pod_request;
+  args.pod.request.timeout = *pod_timeout;
+  args.node.request = args.node_request;
+  args.node.request.timeout = *node_timeout;
+  args.cancel_node.node = args.node.node;
+  args.cancel_node.reason = args.node_request.reason;
+  const std::string name = app.get_subcommands().front()->get_name();
+  if (name == "pod") return Command([&](Session& session) { return run_pod(session, args.pod); });
+  if (name == "node" && args.cancel_of_node)
+    return Command([&](Session& session) { return run_cancel_node(session, args.cancel_node); });
+  if (name == "node" && args.cancel_node.uncordon) return base::invalid("--uncordon goes with --cancel only");
+  if (name == "node") return Command([&](Session& session) { return run_node(session, args.node); });
+  if (name == "cancel") return Command([&](Session& session) { return run_cancel(session, args.cancel); });
+  if (name == "approve") return Command([&](Session& session) { return run_approve(session, args.approve); });
+  if (name == "status") return Command([&](Session& session) { return run_status(session, args.status); });
+  if (name == "watch") return Command([&](Session& session) { return run_watch(session, args.watch); });
+  return Command([&](Session& session) { return run_explain(session, args.explain); });
+}
+
+base::Status check_flags(const std::string& command, const GlobalFlags& flags) {
+  const bool shows_no_objects = command == "watch" || command == "explain";
+  if (command == "watch" && !flags.output.empty())
+    return base::invalid("watch is for people; programs use: kubectl get evacuations -w -o json");
+  if (shows_no_objects && flags.output == "name") return base::invalid("-o name: there are no objects to name here");
+  if (flags.all_namespaces && !flags.ns.empty()) return base::invalid("-n and -A exclude each other");
+  return base::Done{};
+}
+
+int connect_and(const Command& command, const GlobalFlags& flags, Io& io) {
+  auto session = Session::connect(flags, io);
+  return session ? command(**session) : fail(io, session.error());
+}
+
+/// A subcommand's help speaks about itself only.
+void drop_footers(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) command->footer("");
+}
+
+/// What kubectl asks for with Tab (docs/kubectl-plugin.md).
+int complete(const CLI::App& app, const std::vector<std::string>& words, Io& io) {
+  io.out(completions(describe(app), words));
+  return kDone;
+}
+
+/// What is wrong, without the library's words for a misspelt command.
+std::string usage_problem(const CLI::App& app, const std::vector<std::string>& args, const CLI::ParseError& error) {
+  if (args.empty() || args.front().starts_with("-")) return error.what();
+  const auto commands = describe(app);
+  const bool known = std::ranges::find(commands, args.front(), &CommandWords::name) != commands.end();
+  return known ? error.what() : "unknown command \"" + args.front() + "\"";
+}
+
+int usage_exit(const CLI::App& app, const std::vector<std::string>& args, const CLI::ParseError& error, Io& io) {
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = app.exit(error, out, err);
+  io.out(out.str());
+  if (code == 0) return kDone;
+  io.err("error: " + usage_problem(app, args, error) + "\nSee: kubectl evacuator --help\n");
+  return kFailed;
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& args, Io& io) {
+  CLI::App app{"Asks for pods and nodes to be evacuated, shows how it goes, and explains why.", "kubectl evacuator"};
+  app.footer(kPluginExamples);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.get_formatter()->column_width(38);
+  app.set_version_flag("--version", "kubectl-evacuator " EVACUATOR_VERSION);
+  Arguments arguments;
+  add_pod(app, arguments);
+  add_node(app, arguments);
+  add_views(app, arguments);
+  add_decisions(app, arguments);
+  add_global_flags(app, arguments.global);
+  drop_footers(app);
+
+  if (!args.empty() && args.front() == "__complete") return complete(app, {args.begin() + 1, args.end()}, io);
+  std::vector<std::string> reversed(args.rbegin(), args.rend());  // as CLI11 takes them
+  try {
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    return usage_exit(app, args, error, io);
+  }
+  const std::string name = app.get_subcommands().front()->get_name();
+  if (auto sound = check_flags(name, arguments.global); !sound) return fail(io, sound.error());
+  const auto command = command_of(app, arguments);
+  return command ? connect_and(*command, arguments.global, io) : fail(io, command.error());
+}
+
+}  // namespace cmd::plugin

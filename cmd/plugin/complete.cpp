@@ -1,0 +1,38 @@
+#include "cmd/plugin/complete.hpp"
+
+#include <algorithm>
+
+namespace cmd::plugin {
+namespace {
+
+/// Cobra's directive "no file completion".
+constexpr const char* kNoFiles = ":4\n";
+
+const CommandWords* command_in(const std::vector<CommandWords>& commands, const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const auto at = std::ranges::find(commands, words[i], &CommandWords::name);
+    if (at != commands.end()) return &*at;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string completions(const std::vector<CommandWords>& commands, const std::vector<std::string>& words) {
+  const std::string current = words.empty() ? "" : words.back();
+  const CommandWords* command = command_in(commands, words);
+  std::string text;
+  if (command && current.starts_with("-")) {
+    for (const std::string& flag : command->flags) {
+      if (flag.starts_with(current)) text += flag + "\n";
+    }
+  }
+  if (!command) {
+    for (const CommandWords& each : commands) {
+      if (each.name.starts_with(current)) text += each.name + "\t" + each.description + "\n";
+    }
+  }
+  return text + kNoFiles;
+}
+
+}  // namespace cmd::plugin

@@ -1,0 +1,180 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "api/meta/well_known.hpp"
+#include "cmd/drain/gang.hpp"
+#include "cmd/drain/requester.hpp"
+#include "cmd/plugin/commands.hpp"
+#include "cmd/plugin/follow.hpp"
+#include "cmd/session/target.hpp"
+
+namespace cmd::plugin {
+namespace {
+
+/// `kubectl evacuator pod` from its arguments to its exit code.
+class PodCommand {
+ public:
+  PodCommand(Session& session, const PodOptions& options)
+      : session_(session),
+        options_(options),
+        asking_(session, wish_of(session, options.request), options.request.dry_run) {}
+
+  int run() {
+    auto chosen = choose();
+    if (!chosen) return fail(session_.io(), chosen.error());
+    if (const auto whole = complete_groups(*chosen); !whole) return fail(session_.io(), whole.error());
+    for (const api::Pod& pod : *chosen) ask(pod);
+    warn_about_operator();
+    if (options_.wait && options_.request.dry_run == "none" && !asked_.empty()) return wait();
+    print_asked();
+    return code_;
+  }
+
+ private:
+  /// Named pods that exist, then those that the selector finds.
+  base::Result<std::vector<api::Pod>> choose() {
+    std::vector<api::Pod> pods;
+    for (const std::string& name : options_.names) {
+      const auto target = parse_target(name, TargetKind::kPod);
+      if (!target) return target.error();
+      if (target->kind != TargetKind::kPod)
+        return base::invalid(fmt::format("\"{}\" is no pod; for a whole node: kubectl evacuator node NODE", name));
+      auto pod = session_.pod({session_.ns(), target->name});
+      if (pod) {
+        pods.push_back(*std::move(pod));
+      } else if (base::is_not_found(pod.error())) {
+        code_ = fail(session_.io(), pod.error());
+      } else {
+        return pod.error();
+      }
+    }
+    if (options_.selector.empty()) return pods;
+    auto selected = session_.pods(listing(session_.scope(), options_.selector));
+    if (!selected) return selected.error();
+    if (selected->empty())
+      session_.io().err(fmt::format("No pods with {} found in {}.\n", options_.selector,
+                                    session_.scope().empty() ? "any namespace" : "namespace " + session_.ns()));
+    pods.insert(pods.end(), std::make_move_iterator(selected->begin()), std::make_move_iterator(selected->end()));
+    return pods;
+  }
+
+  /// A pod of a group leaves with all of it: the others are asked for, too, or none of them is.
+  base::Status complete_groups(std::vector<api::Pod>& chosen) {
+    const auto world = read_gang_world(session_, chosen);
+    if (!world) return world.error();
+    for (GangRest& rest : rests_of_gangs(chosen, *world)) {
+      const std::string why = objection_to(rest);
+      if (!options_.whole_group || !why.empty()) {
+        code_ = fail(session_.io(), refusal_of(rest, why));
+        std::erase_if(chosen, [&](const api::Pod& pod) { return is_among(rest.chosen, pod); });
+        continue;
+      }
+      if (session_.for_people()) {
+        session_.io().out(
+            fmt::format("group {} leaves as a whole: also asked for {}\n", rest.name, members_text(rest.missing)));
+      }
+      chosen.insert(chosen.end(), std::make_move_iterator(rest.missing.begin()),
+                    std::make_move_iterator(rest.missing.end()));
+    }
+    return base::Done{};
+  }
+
+  static base::Error refusal_of(const GangRest& rest, const std::string& why) {
+    std::vector<std::string> names;
+    for (const api::Pod& pod : rest.chosen) names.push_back(pod.meta.name);
+    std::string text =
+        fmt::format("{} {} not evacuated: group {} leaves as a whole, and ",
+                    fmt::format("pod/{}", fmt::join(names, ", pod/")), names.size() == 1 ? "is" : "are", rest.name);
+    const std::string pods = fmt::format("{} -n {}", fmt::join(names, " "), rest.ns);
+    if (why.empty()) {
+      text += fmt::format("these of it are not asked to: {}\nTo ask for all of them: kubectl evacuator pod {} {}",
+                          members_text(rest.missing), pods, kWholeGroup);
+    } else {
+      text += why;
+    }
+    return base::invalid(fmt::format("{}\nTo take {} out of it: kubectl annotate pod {} {}=", text,
+                                     names.size() == 1 ? "this pod" : "these pods", pods, api::well_known::kGangKey));
+  }
+
+  void ask(const api::Pod& pod) {
+    if (const std::string objection = objection_to(pod); !objection.empty()) {
+      code_ = fail(session_.io(), base::invalid(fmt::format("pod/{} is not evacuated: {}", pod.meta.name, objection)));
+      return;
+    }
+    auto asked = asking_.ask_for(pod);
+    if (!asked) {
+      code_ = fail(session_.io(), asked.error());
+      return;
+    }
+    if (session_.for_people()) session_.io().out(words_for(*asked) + "\n");
+    keys_.insert(asked->stored.evacuation.meta.key());
+    asked_.push_back(std::move(asked->stored));
+  }
+
+  void warn_about_operator() {
+    if (asked_.empty() || options_.request.dry_run != "none") return;
+    if (const std::string warning = session_.operator_warning(); !warning.empty())
+      session_.io().err("Warning: " + warning + "\n");
+  }
+
+  base::Result<std::vector<StoredEvacuation>> read() {
+    auto all = session_.evacuations(listing(session_.scope()));
+    if (!all) return all;
+    std::erase_if(*all, [&](const auto& each) { return !keys_.contains(each.evacuation.meta.key()); });
+    if (all->size() < keys_.size())
+      return base::Error{base::ErrorCode::kNotFound, "an Evacuation was deleted while it was waited for"};
+    return all;
+  }
+
+  int wait() {
+    const FollowOptions follow_options{.subject = "Evacuation",
+                                       .timeout = options_.request.timeout,
+                                       .with_namespace = session_.flags().all_namespaces,
+                                       .quiet = !session_.for_people()};
+    auto followed = follow(session_, follow_options, [this] { return read(); });
+    if (!followed) return fail(session_.io(), followed.error());
+    asked_ = std::move(followed->last);
+    print_asked();
+    switch (followed->end) {
+      case FollowEnd::kSettled: return followed->progress.all_gone() ? code_ : kFailed;
+      case FollowEnd::kTimeout:
+        return fail(session_.io(),
+                    {base::ErrorCode::kTimeout,
+                     fmt::format("timed out after {} with {}; they go on: kubectl evacuator watch",
+                                 base::format_duration(options_.request.timeout), summary(followed->progress))});
+      case FollowEnd::kInterrupted:
+        session_.io().err(
+            "Interrupted: the Evacuations go on without this command. Cancel them with: kubectl evacuator cancel "
+            "NAME\n");
+        return kInterrupted;
+    }
+    std::abort();
+  }
+
+  void print_asked() {
+    if (!session_.for_people()) print_objects(session_.io(), session_.flags().output, raw_objects(asked_));
+  }
+
+  Session& session_;
+  const PodOptions& options_;
+  Asking asking_;
+  std::vector<StoredEvacuation> asked_;
+  std::set<api::ObjectKey> keys_;
+  int code_ = kDone;
+};
+
+}  // namespace
+
+int run_pod(Session& session, const PodOptions& options) {
+  if (options.names.empty() == options.selector.empty()) {
+    return fail(session.io(), base::invalid("say which pods: either names or a label selector (-l)"));
+  }
+  if (!options.names.empty() && session.flags().all_namespaces) {
+    return fail(session.io(), base::invalid("a pod cannot be named across all namespaces: use -n instead of -A"));
+  }
+  return PodCommand(session, options).run();
+}
+
+}  // namespace cmd::plugin

@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/well_known.hpp"
+#include "cmd/drain/progress.hpp"
+#include "cmd/drain/requester.hpp"
+#include "cmd/plugin/commands.hpp"
+#include "cmd/session/target.hpp"
+
+namespace cmd::plugin {
+namespace {
+
+using Stored = StoredEvacuation;
+
+base::Status check_selection(const Session& session, const Selection& which) {
+  const int ways = static_cast<int>(!which.names.empty()) + static_cast<int>(which.all) +
+                   static_cast<int>(!which.selector.empty()) + static_cast<int>(!which.policy.empty());
+  if (ways == 0) return base::invalid("say which: names, pod/NAME, -l SELECTOR, --policy NAME or --all");
+  if (!which.names.empty() && ways > 1) return base::invalid("names go with none of -l, --policy and --all");
+  if (!which.names.empty() && session.flags().all_namespaces)
+    return base::invalid("an Evacuation cannot be named across all namespaces: use -n instead of -A");
+  return base::Done{};
+}
+
+/// The ones that a name means: the Evacuation itself, or the unfinished ones of a pod.
+base::Result<std::vector<Stored>> named(Session& session, const std::string& name) {
+  const auto target = parse_target(name, TargetKind::kEvacuation);
+  if (!target) return target.error();
+  if (target->kind == TargetKind::kEvacuation) {
+    auto text = session.get(kube::kEvacuations, {session.ns(), target->name});
+    if (!text) return text.error();
+    auto stored = parse_evacuation(*std::move(text));
+    if (!stored) return stored.error();
+    return std::vector<Stored>{*std::move(stored)};
+  }
+  if (target->kind != TargetKind::kPod)
+    return base::invalid(fmt::format("\"{}\": use the name of an Evacuation, or pod/NAME", name));
+  auto all = session.evacuations(listing(session.ns()));
+  if (!all) return all;
+  std::erase_if(*all, [&](const Stored& each) {
+    return each.evacuation.spec.pod_ref.name != target->name || api::is_terminal(each.evacuation.status.phase);
+  });
+  if (all->empty())
+    return base::Error{base::ErrorCode::kNotFound,
+                       fmt::format("pod/{} has no unfinished Evacuation in namespace {}", target->name, session.ns())};
+  return all;
+}
+
+base::Result<std::vector<Stored>> by_labels(Session& session, const Selection& which) {
+  kube::ListOptions options = listing(session.scope(), which.selector);
+  // A policy is cluster-scoped, and so are its Evacuations for whoever names it.
+  if (!which.policy.empty()) {
+    options.ns = session.flags().ns.empty() ? std::string() : session.scope();
+    options.label_selector +=
+        (which.selector.empty() ? "" : ",") + fmt::format("{}={}", api::well_known::kPolicyLabel, which.policy);
+  }
+  return session.evacuations(options);
+}
+
+/// What one command does to one Evacuation.
+struct Change {
+  std::string words;   ///< "approved", or why nothing is done
+  api::Json patch;     ///< null: nothing
+  bool wrong = false;  ///< naming it was a mistake
+};
+
+Change cancel_change(const api::Evacuation& evacuation, const std::string& reason) {
+  if (api::is_terminal(evacuation.status.phase))
+    return {fmt::format("has ended already ({})", to_string(evacuation.status.phase)), nullptr, true};
+  if (evacuation.spec.cancel.requested) return {"cancellation was requested already", nullptr};
+  const bool too_late = evacuation.status.phase == api::EvacuationPhase::kEvicting ||
+                        evacuation.status.phase == api::EvacuationPhase::kVerifying;
+  return {too_late ? "cancellation requested, but the eviction is granted: the pod goes all the same"
+                   : "cancellation requested",
+          cancel_patch(reason)};
+}
+
+Change approve_change(const api::Evacuation& evacuation) {
+  if (api::is_terminal(evacuation.status.phase))
+    return {fmt::format("has ended already ({})", to_string(evacuation.status.phase)), nullptr, true};
+  if (!evacuation.spec.suspend) return {"needs no approval: it is not suspended", nullptr, true};
+  return {"approved", release_patch()};
+}
+
+/// Patches what is selected; naming one that cannot be changed is an error, selecting it is not.
+class Changing {
+ public:
+  using ChangeOf = std::function<Change(const api::Evacuation&)>;
+
+  Changing(Session& session, const Selection& which) : session_(session), io_(session.io()), which_(which) {}
+
+  int run(std::string_view nothing, const ChangeOf& change_of) {
+    if (auto sound = check_selection(session_, which_); !sound) return fail(io_, sound.error());
+    for (const Stored& each : choose()) change(each.evacuation.meta.key(), change_of(each.evacuation));
+    if (!session_.for_people()) print_objects(io_, session_.flags().output, changed_);
+    if (changed_.empty() && code_ == kDone && which_.names.empty()) io_.err(std::string(nothing) + "\n");
+    return code_;
+  }
+
+ private:
+  std::vector<Stored> choose() {
+    std::vector<Stored> chosen;
+    const auto take = [&](const base::Result<std::vector<Stored>>& found) {
+      if (!found) {
+        code_ = fail(io_, found.error());
+      } else {
+        chosen.insert(chosen.end(), found->begin(), found->end());
+      }
+    };
+    for (const std::string& name : which_.names) take(named(session_, name));
+    if (which_.names.empty()) take(by_labels(session_, which_));
+    return chosen;
+  }
+
+  void change(const api::ObjectKey& key, const Change& wanted) {
+    const std::string words = fmt::format("{} {}\n", resource_name(key), wanted.words);
+    if (wanted.wrong) {
+      if (which_.names.empty()) return;
+      code_ = kFailed;
+      return io_.err("error: " + words);
+    }
+    if (!wanted.patch.is_null()) {
+      const auto text = session_.patch(kube::kEvacuations, key, wanted.patch);
+      if (!text) {
+        code_ = fail(io_, text.error());
+        return;
+      }
+      if (auto parsed = api::parse_json(*text)) changed_.push_back(*std::move(parsed));
+    }
+    if (session_.for_people()) io_.out(words);
+  }
+
+  Session& session_;
+  Io& io_;
+  const Selection& which_;
+  std::vector<api::Json> changed_;
+  int code_ = kDone;
+};
+
+}  // namespace
+
+int run_cancel(Session& session, const CancelOptions& options) {
+  return Changing(session, options.which).run("There is nothing to cancel.", [&](const api::Evacuation& each) {
+    return cancel_change(each, options.reason);
+  });
+}
+
+int run_approve(Session& session, const Selection& which) {
+  return Changing(session, which).run("Nothing waits for approval.", approve_change);
+}
+
+}  // namespace cmd::plugin

@@ -1,0 +1,146 @@
+#include "cmd/session/advice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "api/meta/well_known.hpp"
+
+namespace cmd::plugin {
+namespace {
+
+using base::ErrorCode;
+
+bool is_ours(const kube::ResourceType& type) { return type.group == api::well_known::kGroup; }
+
+std::string qualified(const kube::ResourceType& type) {
+  return type.group.empty() ? std::string(type.plural) : fmt::format("{}.{}", type.plural, type.group);
+}
+
+std::string where(const Attempt& attempt) {
+  if (!attempt.type.namespaced) return "in the whole cluster";
+  return attempt.key.ns.empty() ? "in all namespaces" : "in namespace " + attempt.key.ns;
+}
+
+/// Who has the right, by what config/rbac/user_roles.yaml gives to whom.
+std::string role_for(const Attempt& attempt) {
+  const bool reads = attempt.verb == "get" || attempt.verb == "list" || attempt.verb == "watch";
+  if (is_ours(attempt.type) && attempt.type.namespaced) {
+    const std::string role = reads ? "evacuator-view" : "evacuator-edit";
+    return fmt::format("the ClusterRole {} (part of {}) has it", role, reads ? "view" : "edit");
+  }
+  return fmt::format("the ClusterRole evacuator-operator-user-{} has it", reads ? "view" : "edit");
+}
+
+std::string forbidden(const Attempt& attempt) {
+  return fmt::format("You need \"{}\" on {} {}; {}. Ask an administrator, or check with: kubectl auth can-i {} {}{}",
+                     attempt.verb, qualified(attempt.type), where(attempt), role_for(attempt), attempt.verb,
+                     qualified(attempt.type), attempt.type.namespaced && attempt.key.ns.empty() ? " -A" : "");
+}
+
+std::string not_found(const base::Error& error, const Attempt& attempt) {
+  if (is_missing_kind(error, attempt.type)) {
+    return "Evacuator's custom resources are not installed in this cluster: kubectl apply -k config/crd (or choose "
+           "another cluster with --context)";
+  }
+  if (error.message.find("namespaces \"") != std::string::npos) {
+    return "Choose a namespace that exists with -n: kubectl get namespaces";
+  }
+  if (attempt.type == kube::kPods) {
+    return fmt::format("Look for it with: kubectl get pods -A --field-selector metadata.name={}", attempt.key.name);
+  }
+  return {};
+}
+
+std::string way_out(const base::Error& error, const Attempt& attempt, const std::string& server,
+                    const std::string& source) {
+  switch (error.code) {
+    case ErrorCode::kUnauthorized: return "The credentials of " + source + " are missing or expired: log in again";
+    case ErrorCode::kForbidden: return forbidden(attempt);
+    case ErrorCode::kNotFound: return not_found(error, attempt);
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kTimeout:
+      return fmt::format("Asked {} ({}): check that the server is up and the context right, or raise --request-timeout",
+                         server, source);
+    case ErrorCode::kOutcomeUnknown:
+      return "Perhaps it was carried out, perhaps not: look with kubectl evacuator status, then repeat it; nothing is "
+             "done twice";
+    case ErrorCode::kThrottled: return "The server is busy: try again in a moment";
+    case ErrorCode::kConflict: return "Somebody changed it at the same moment: try again";
+    case ErrorCode::kInvalid:
+    case ErrorCode::kAlreadyExists:
+    case ErrorCode::kGone:
+    case ErrorCode::kCancelled:
+    case ErrorCode::kUnsupported: return {};
+  }
+  std::abort();
+}
+
+bool came_from_server(ErrorCode code) {
+  return code != ErrorCode::kUnavailable && code != ErrorCode::kTimeout && code != ErrorCode::kCancelled &&
+         code != ErrorCode::kOutcomeUnknown;
+}
+
+}  // namespace
+
+bool is_missing_kind(const base::Error& error, const kube::ResourceType& type) {
+  return is_ours(type) && base::is_not_found(error) && error.message.find("\" not found") == std::string::npos;
+}
+
+std::string advise(const base::Error& error, const Attempt& attempt, const std::string& server,
+                   const std::string& source) {
+  std::string text = came_from_server(error.code)
+                         ? fmt::format("Error from server ({}): {}", base::to_string(error.code), error.message)
+                         : fmt::format("Unable to {} {}: {}", attempt.verb, qualified(attempt.type), error.message);
+  if (const std::string fix = way_out(error, attempt, server, source); !fix.empty()) text += "\n" + fix;
+  return text;
+}
+
+std::string other_names(std::string_view wanted, std::vector<std::string> known) {
+  if (known.empty()) return {};
+  constexpr std::size_t kShown = 8;
+  // What begins or ends alike is probably meant.
+  const auto alike = [&](const std::string& name) {
+    return name.find(wanted) != std::string::npos || wanted.find(name) != std::string::npos;
+  };
+  std::ranges::sort(known);
+  std::ranges::stable_partition(known, alike);
+  const std::size_t shown = std::min(known.size(), kShown);
+  const auto end = known.begin() + static_cast<std::ptrdiff_t>(shown);
+  std::string text = fmt::format("There are: {}", fmt::join(known.begin(), end, ", "));
+  if (known.size() > shown) text += fmt::format(" and {} more", known.size() - shown);
+  return text;
+}
+
+OperatorState operator_state(const base::Result<kube::LeaseRecord>& lease, base::TimePoint now) {
+  if (!lease) return base::is_not_found(lease.error()) ? OperatorState::kAbsent : OperatorState::kUnknown;
+  if (lease->holder.empty()) return OperatorState::kAbsent;
+  const auto renewed = base::parse_time(lease->renew_time);
+  if (!renewed) return OperatorState::kUnknown;
+  const base::Duration patience = std::max<base::Duration>(base::minutes(1), lease->duration * 3);
+  return now - *renewed > patience ? OperatorState::kStale : OperatorState::kRunning;
+}
+
+std::string operator_warning(OperatorState state, const base::Result<kube::LeaseRecord>& lease,
+                             const api::ObjectKey& lease_key, base::TimePoint now) {
+  switch (state) {
+    case OperatorState::kRunning:
+    case OperatorState::kUnknown: return {};
+    case OperatorState::kAbsent:
+      return fmt::format(
+          "no operator holds the Lease {}: nothing moves until one runs (kubectl apply -k config/default). It may be "
+          "elsewhere (--operator-namespace) or run with --leader-elect=false",
+          lease_key.to_string());
+    case OperatorState::kStale: {
+      const auto renewed = base::parse_time(lease->renew_time);
+      return fmt::format(
+          "the operator ({}) has not renewed its Lease {} for {}: nothing moves until it is back; see kubectl get pods "
+          "-n {}",
+          lease->holder, lease_key.to_string(), base::format_age(now - renewed.value_or(now)), lease_key.ns);
+    }
+  }
+  std::abort();
+}
+
+}  // namespace cmd::plugin

@@ -1,0 +1,189 @@
+#include "controllers/admission/cooldown.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace controllers {
+namespace {
+
+/// Subjects kept in memory. Beyond that those that were evacuated longest ago are forgotten.
+constexpr std::size_t kMaxSubjects = 100'000;
+constexpr std::string_view kVirtualMachine = "VirtualMachineInstance";
+
+std::vector<std::string> subjects_of(const std::string& ns, const std::string& pod, const api::OwnerReference* owner,
+                                     const std::string& group) {
+  std::vector<std::string> subjects;
+  const bool is_vm = owner && owner->kind == kVirtualMachine;
+  subjects.push_back(is_vm ? fmt::format("vm/{}/{}", ns, owner->name) : fmt::format("pod/{}/{}", ns, pod));
+  const std::string& workload = group.empty() && owner ? owner->uid : group;
+  if (!workload.empty()) subjects.push_back(fmt::format("workload/{}/{}", ns, workload));
+  return subjects;
+}
+
+const std::optional<base::Duration>& base_of(const std::string& subject, const api::CooldownLimits& limits) {
+  if (subject.starts_with("vm/")) return limits.virtual_machine;
+  if (subject.starts_with("pod/")) return limits.pod;
+  return limits.workload;
+}
+
+/// base × 2^(n−1), never above `maximum`.
+base::Duration doubled(base::Duration base, std::size_t n, base::Duration maximum) {
+  for (std::size_t i = 1; i < n && base < maximum; ++i) base *= 2;
+  return std::min(base, maximum);
+}
+
+/// The times within `window` before the newest.
+std::size_t count_recent(const std::vector<base::TimePoint>& times, base::Duration window) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(times, [&](auto each) { return each > times.back() - window; }));
+}
+
+template <typename Times>
+std::vector<base::TimePoint> times_of(const Times& times) {
+  std::vector<base::TimePoint> all;
+  for (const auto& [time, policy] : times) all.push_back(time);
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> cooldown_subjects(const api::Pod& pod) {
+  return subjects_of(pod.meta.ns, pod.meta.name, pod.meta.controller(), "");
+}
+
+std::vector<std::string> cooldown_subjects(const api::Evacuation& evacuation, const api::Pod* pod) {
+  const auto& known = evacuation.status.pod_owner;
+  const api::OwnerReference* owner = known ? &*known : pod ? pod->meta.controller() : nullptr;
+  return subjects_of(evacuation.meta.ns, evacuation.spec.pod_ref.name, owner, evacuation.spec.concurrency_group);
+}
+
+bool starts_cooldown(const api::Evacuation& evacuation) {
+  const api::EvacuationStatus& status = evacuation.status;
+  if (evacuation.spec.dry_run || !status.finished_at || status.attempt < 1) return false;
+  if (status.phase == api::EvacuationPhase::kFailed) return status.request_sent_at.has_value();
+  if (status.phase != api::EvacuationPhase::kSucceeded || !status.outcome) return false;
+  switch (status.outcome->kind) {
+    case api::OutcomeKind::kEvicted:
+    case api::OutcomeKind::kMigrated:
+    case api::OutcomeKind::kMovedByOwner: return true;
+    case api::OutcomeKind::kGoneExternally:
+    case api::OutcomeKind::kTargetGone:
+    case api::OutcomeKind::kDryRun: return false;
+  }
+  return false;
+}
+
+std::optional<base::TimePoint> cooled_at(const std::string& subject, const std::vector<base::TimePoint>& times,
+                                         const api::CooldownLimits& limits) {
+  const auto& base = base_of(subject, limits);
+  if (times.empty() || !base || *base == base::Duration::zero()) return std::nullopt;
+  return times.back() + doubled(*base, count_recent(times, limits.window), limits.maximum);
+}
+
+void CooldownLedger::set_cluster_limits(const api::CooldownLimits& limits) {
+  const std::scoped_lock lock(mutex_);
+  cluster_ = limits;
+}
+
+void CooldownLedger::set_policy_limits(const std::string& policy, const std::optional<api::CooldownLimits>& limits) {
+  const std::scoped_lock lock(mutex_);
+  if (limits) {
+    policies_[policy] = *limits;
+  } else {
+    policies_.erase(policy);
+  }
+}
+
+void CooldownLedger::add(const std::string& subject, base::TimePoint time, const std::string& policy) {
+  Times& times = history_[subject];
+  times.emplace(std::chrono::floor<base::seconds>(time), policy);
+  if (times.size() > api::kMaxCooldownTimes) times.erase(times.begin());
+}
+
+void CooldownLedger::forget_the_oldest() {
+  if (history_.size() <= kMaxSubjects) return;
+  std::vector<base::TimePoint> newest;
+  for (const auto& [subject, times] : history_) newest.push_back(times.rbegin()->first);
+  const auto tenth = newest.begin() + static_cast<std::ptrdiff_t>(newest.size() / 10);
+  std::ranges::nth_element(newest, tenth);
+  std::erase_if(history_, [&](const auto& each) { return each.second.rbegin()->first <= *tenth; });
+}
+
+void CooldownLedger::note(const api::Evacuation& evacuation) {
+  if (!starts_cooldown(evacuation)) return;
+  const std::scoped_lock lock(mutex_);
+  for (const std::string& subject : cooldown_subjects(evacuation, nullptr)) {
+    add(subject, *evacuation.status.finished_at, evacuation.spec.source.policy);
+  }
+  forget_the_oldest();
+}
+
+void CooldownLedger::restore(const std::string& policy, const std::vector<api::CooldownRecord>& records) {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [subject, times] : records) {
+    for (const base::TimePoint time : times) add(subject, time, policy);
+  }
+  forget_the_oldest();
+}
+
+/// May a limit still ask for it?
+bool CooldownLedger::matters(const std::string& subject, base::TimePoint last, const std::string& policy,
+                             base::TimePoint now) const {
+  const auto within = [&](const api::CooldownLimits& limits) {
+    const auto& base = base_of(subject, limits);
+    return base && *base > base::Duration::zero() && last + std::max(limits.window, limits.maximum) > now;
+  };
+  const auto own = policies_.find(policy);
+  return within(cluster_) || (own != policies_.end() && within(own->second));
+}
+
+std::vector<api::CooldownRecord> CooldownLedger::records(const std::string& policy, base::TimePoint now) const {
+  std::vector<api::CooldownRecord> records;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [subject, times] : history_) {
+      api::CooldownRecord record{subject, {}};
+      for (const auto& [time, by] : times) {
+        if (by.empty() || by == policy) record.times.push_back(time);
+      }
+      if (!record.times.empty() && matters(subject, record.times.back(), policy, now)) {
+        records.push_back(std::move(record));
+      }
+    }
+  }
+  std::ranges::sort(records, [](const auto& a, const auto& b) {
+    return a.times.back() != b.times.back() ? a.times.back() > b.times.back() : a.subject < b.subject;
+  });
+  if (records.size() > api::kMaxCooldowns) records.resize(api::kMaxCooldowns);
+  std::ranges::sort(records, {}, &api::CooldownRecord::subject);
+  return records;
+}
+
+std::optional<CooldownLedger::Cooling> CooldownLedger::cooling(const std::vector<std::string>& subjects,
+                                                               const std::string& policy, base::TimePoint now) const {
+  const std::scoped_lock lock(mutex_);
+  std::optional<Cooling> longest;
+  const auto look = [&](const std::string& subject, const std::vector<base::TimePoint>& times,
+                        const api::CooldownLimits& limits) {
+    const auto until = cooled_at(subject, times, limits);
+    if (!until || *until <= now || (longest && longest->until >= *until)) return;
+    longest = Cooling{subject, count_recent(times, limits.window), *until};
+  };
+  const auto own = policies_.find(policy);
+  for (const std::string& subject : subjects) {
+    const auto history = history_.find(subject);
+    if (history == history_.end()) continue;
+    const auto times = times_of(history->second);
+    look(subject, times, cluster_);
+    if (own != policies_.end()) look(subject, times, own->second);
+  }
+  return longest;
+}
+
+bool CooldownLedger::empty() const {
+  const std::scoped_lock lock(mutex_);
+  return history_.empty();
+}
+
+}  // namespace controllers

@@ -1,0 +1,72 @@
+#include "controllers/admission/pdb_waiters.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace controllers {
+
+void BudgetLines::wait(const api::ObjectKey& evacuation, const api::ObjectKey& pdb, const Place& place) {
+  const std::scoped_lock lock(mutex_);
+  const auto known = budget_of_.find(evacuation);
+  if (known != budget_of_.end() && known->second != pdb) leave_locked(evacuation);
+  budget_of_[evacuation] = pdb;
+  lines_[pdb][evacuation].place = place;
+}
+
+void BudgetLines::leave(const api::ObjectKey& evacuation) {
+  const std::scoped_lock lock(mutex_);
+  leave_locked(evacuation);
+}
+
+void BudgetLines::leave_locked(const api::ObjectKey& evacuation) {
+  const auto known = budget_of_.find(evacuation);
+  if (known == budget_of_.end()) return;
+  const auto line = lines_.find(known->second);
+  line->second.erase(evacuation);
+  if (line->second.empty()) lines_.erase(line);
+  budget_of_.erase(known);
+}
+
+std::vector<api::ObjectKey> BudgetLines::wake(const api::ObjectKey& pdb, std::optional<std::int32_t> allowed) {
+  const std::scoped_lock lock(mutex_);
+  const auto line = lines_.find(pdb);
+  if (line == lines_.end()) return {};
+  std::vector<api::ObjectKey> keys;
+  std::vector<Line::value_type*> alone;
+  for (auto& each : line->second) {
+    const std::int32_t together = each.second.place.together;
+    if (together == 0) {
+      alone.push_back(&each);
+    } else if (!allowed || *allowed >= together) {
+      keys.push_back(each.first);
+    }
+  }
+  std::ranges::stable_sort(alone, {}, [](const Line::value_type* each) {
+    const Waiting& waiting = each->second;
+    return std::tuple(-std::int64_t{waiting.place.priority}, waiting.turn, waiting.place.since);
+  });
+  if (allowed) alone.resize(std::min(alone.size(), static_cast<std::size_t>(std::max(*allowed, 0))));
+  for (Line::value_type* each : alone) {
+    poked_.insert(each->first);
+    each->second.turn = ++turns_;
+    keys.push_back(each->first);
+  }
+  return keys;
+}
+
+void BudgetLines::poke(const api::ObjectKey& evacuation) {
+  const std::scoped_lock lock(mutex_);
+  poked_.insert(evacuation);
+}
+
+bool BudgetLines::take_poke(const api::ObjectKey& evacuation) {
+  const std::scoped_lock lock(mutex_);
+  return poked_.erase(evacuation) > 0;
+}
+
+bool BudgetLines::is_poked(const api::ObjectKey& evacuation) const {
+  const std::scoped_lock lock(mutex_);
+  return poked_.contains(evacuation);
+}
+
+}  // namespace controllers

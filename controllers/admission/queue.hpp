@@ -1,0 +1,171 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "api/evacuation.hpp"
+#include "api/limits.hpp"
+#include "base/clock.hpp"
+#include "controllers/admission/cooldown.hpp"
+#include "controllers/admission/request.hpp"
+#include "controllers/admission/scopes.hpp"
+#include "controllers/admission/slot.hpp"
+
+namespace controllers {
+
+class RoomKeeper;
+
+struct Admission {
+  Slot slot;
+  std::string duplicate_of;  ///< name of the Evacuation that already acts on this pod; empty: none
+};
+
+/// Who may act at the same time (protocols 6.8, docs/concepts/limits.md). One object in the leader decides for all
+/// workers, under one lock, so no two admissions race. Slots are derived from the phases that the store shows plus
+/// reservations that it does not show yet; they are never counted up and down by hand, so none gets lost. Waiting ones
+/// go by priority, by whether a PDB holds them, age, name; one that waits for its node, namespace, workload, zone or
+/// policy does not hold up those behind it. Cost per event: O(log n) of the waiting ones, whatever their number.
+class AdmissionQueue {
+ public:
+  /// Told about waiting Evacuations that were admitted (`after` zero), or that are to ask again later, when the next
+  /// token of a rate comes. Called without the lock held. Usually WorkQueue::add_after.
+  using Wake = std::function<void(const api::ObjectKey& key, base::Duration after)>;
+
+  /// `clock` must outlive the queue.
+  AdmissionQueue(api::AdmissionLimits cluster, const base::Clock& clock, Wake wake);
+
+  /// Where gangs get room for all their second copies in the same step as their slots. Call before the first request;
+  /// it must outlive the queue's last use, and must not call back. It may look at the
+  /// cluster on the thread of any call.
+  void find_room_in(RoomKeeper& room) { room_ = &room; }
+
+  /// This replica leads from now on. Rates begin with empty buckets: what the predecessor admitted is not known.
+  void resume();
+
+  void set_cluster_limits(const api::AdmissionLimits& limits);
+  /// nullopt: the policy is gone or sets none.
+  void set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits);
+  /// From the node informer, for zones and percentages; nullopt: the node is gone.
+  void set_node(const std::string& node, std::optional<NodeFacts> facts);
+
+  /// From the Evacuation informer: `before` is nullptr for a new one, `after` for a deleted one.
+  void observe(const api::Evacuation* before, const api::Evacuation* after);
+
+  /// Asks for the slot, or waits in line. Idempotent: a granted one stays granted until the store shows the attempt.
+  Admission request(const AdmissionRequest& request);
+
+  /// The one that was just admitted is expected on another node than it asked with. False: that node's limit is full,
+  /// and nothing changed.
+  bool expect_on(const api::ObjectKey& key, const std::string& node);
+
+  /// The Evacuation does not want to begin (any more): leaves the line and gives its reservation back; the token for it
+  /// too, unless the attempt that it was for is among the `begun` ones.
+  void withdraw(const api::ObjectKey& key, std::int32_t begun = 0);
+
+  /// Its state cannot be stored, as this version of it: it holds and asks for nothing until observe() shows another
+  /// one. Its claim on the pod stays.
+  void abandon(const api::ObjectKey& key, const std::string& resource_version);
+
+  /// Name of the Evacuation that has the older claim on the same pod; empty: none.
+  std::string duplicate_of(const api::Evacuation& evacuation) const;
+
+  /// Who was evacuated lately; fed by observe().
+  const CooldownLedger& cooldowns() const { return cooldowns_; }
+  /// A policy's status remembers what finished Evacuations no longer tell.
+  void restore_cooldowns(const std::string& policy, const std::vector<api::CooldownRecord>& records);
+
+  struct Usage {
+    std::int64_t in_flight = 0;
+    std::int64_t waiting = 0;
+    std::optional<std::int64_t> limit;  ///< of the whole cluster
+  };
+  Usage usage() const;
+
+ private:
+  struct Entry {
+    AdmissionRequest request;  ///< what its scopes were derived from
+    std::string uid;           ///< of the Evacuation: a deleted and re-made one starts over
+    std::string pod_uid;
+    base::TimePoint created{};
+    AdmissionScopes::Ids scopes;
+    bool holds_slot = false;     ///< by the phase in the store
+    bool holds_arrival = false;  ///< Verifying: only the slots of workload and target node
+    std::int32_t reserved = 0;   ///< attempt admitted but not yet seen in the store; 0: none
+    std::int32_t wanted = 1;     ///< attempt it asks for
+    bool began = false;          ///< some attempt, by the store: its claim on the pod stands
+    bool counted_slot = false;
+    bool counted_arrival = false;
+    bool paid = false;  ///< took tokens for the reservation
+    std::optional<AdmissionOrder> waiting;
+    std::string parked_at;          ///< scope id; empty while waiting: in ready_
+    bool asks = false;              ///< with its gang; the first of those that ask stands in line for all
+    std::optional<Slot> no_room{};  ///< its gang had slots, but not room for all second copies
+    std::string counted_gang;       ///< that it was counted with
+    std::string abandoned;          ///< resourceVersion; empty: it is not
+  };
+  struct Wakeup {
+    api::ObjectKey key;
+    base::Duration after;
+  };
+  using Wakeups = std::vector<Wakeup>;
+
+  /// Runs `change` under the lock, lets in whoever may go now, and wakes them.
+  template <typename Change>
+  void apply(Change&& change);
+  void wake(const Wakeups& wakeups, const api::ObjectKey* except = nullptr) const;
+
+  // All REQUIRE mutex_ held.
+  Entry& entry_for(const api::ObjectKey& key, const std::string& uid, const std::string& pod_uid,
+                   base::TimePoint created);
+  void show(const api::Evacuation& evacuation);
+  void set_scopes(Entry& entry, AdmissionRequest request);
+  void rescope(const std::string& node);
+  void recount(Entry& entry);
+  void leave_line(Entry& entry);
+  void line_up(Entry& entry, const AdmissionOrder& order);
+  void park(Entry& entry, const std::string& scope_id, std::int64_t need = 1);
+  void pull_from_opened(base::TimePoint now);
+  void pump(Wakeups& wakeups);
+  void admit(Entry& entry, base::TimePoint now);
+  void give_back(Entry& entry, std::int32_t begun);
+
+  // Gangs, in admission_gangs.cpp: one stands in line for all; all are admitted, or none.
+  /// The ones that begin together with it: itself and, over all their views, whom it asks with and who has not begun.
+  /// Empty: one of them does not ask (yet).
+  std::vector<Entry*> gang_of(const Entry& entry);
+  void ask_with_gang(Entry& entry);
+  void stop_asking(Entry& entry);
+  AdmissionScopes::Needs needs_of(const std::vector<Entry*>& gang) const;
+  /// Why its gang waits. REQUIRES: entry.asks.
+  api::Blocker gang_blocker(const Entry& entry);
+  Slot gang_slot(const Entry& entry);
+  /// Room for every second copy of the gang, or for none. When there is, each is expected where its room is.
+  bool find_room(const std::vector<Entry*>& gang, base::TimePoint now, Wakeups& wakeups);
+  /// False: the cluster has no room for it, and nobody overtakes it.
+  bool admit_gang(Entry& first, base::TimePoint now, Wakeups& wakeups);
+  /// Only what a policy asks for anew is left in peace: people may have reasons, and a retry has its own back-off.
+  std::optional<CooldownLedger::Cooling> cooling(const AdmissionRequest& request, base::TimePoint now) const;
+  void wake_at_tokens(base::TimePoint now, Wakeups& wakeups);
+  void erase(const api::ObjectKey& key);
+  std::string claimant(const api::ObjectKey& key, const Entry& entry) const;
+
+  const base::Clock& clock_;
+  const Wake wake_;
+  RoomKeeper* room_ = nullptr;
+  mutable std::mutex mutex_;
+  AdmissionScopes scopes_;
+  CooldownLedger cooldowns_;
+  std::map<api::ObjectKey, Entry> entries_;
+  std::unordered_map<std::string, std::set<api::ObjectKey>> by_pod_;
+  std::unordered_map<std::string, std::set<api::ObjectKey>> by_node_;
+  std::set<AdmissionOrder> ready_;  ///< waiting, and nothing narrower than the cluster's total is known to hold them
+};
+
+}  // namespace controllers

@@ -1,0 +1,70 @@
+#include "controllers/admission/request.hpp"
+
+#include "api/meta/condition.hpp"
+#include "api/meta/well_known.hpp"
+#include "controllers/admission/cooldown.hpp"
+
+namespace controllers {
+namespace {
+
+bool was_admitted(const api::Evacuation& evacuation) {
+  const auto* slot = api::find_condition(evacuation.status.conditions, "SlotAcquired");
+  return !slot || slot->status == api::ConditionStatus::kTrue;
+}
+
+}  // namespace
+
+std::string target_node(const api::Evacuation& evacuation) {
+  const auto& outcome = evacuation.status.outcome;
+  if (outcome && outcome->replacement && !outcome->replacement->node.empty()) return outcome->replacement->node.value;
+  if (!evacuation.status.target_node.empty()) return evacuation.status.target_node.value;
+  return evacuation.meta.annotations.value(api::well_known::kPredictedTargetAnnotation);
+}
+
+AdmissionRequest admission_request(const api::Evacuation& evacuation, const api::Pod* pod,
+                                   std::optional<std::int32_t> workload_size) {
+  AdmissionRequest request;
+  request.key = evacuation.meta.key();
+  request.pod_uid = evacuation.spec.pod_ref.uid.value;
+  request.node = evacuation.spec.node_name.value;
+  if (request.node.empty() && pod) request.node = pod->node_name.value;
+  request.target_node = target_node(evacuation);
+  request.workload = evacuation.spec.concurrency_group;
+  if (request.workload.empty()) request.workload = evacuation.status.workload_group;
+  const api::OwnerReference* owner = pod ? pod->meta.controller() : nullptr;
+  if (request.workload.empty() && owner) request.workload = owner->uid;
+  request.policy = evacuation.spec.source.policy;
+  request.priority = evacuation.spec.priority;
+  request.created = evacuation.meta.creation_timestamp;
+  request.attempt = evacuation.status.attempt + 1;
+  request.workload_size = workload_size;
+  request.subjects = cooldown_subjects(evacuation, pod);
+  if (!evacuation.status.group.empty()) request.gang = request.key.ns + "/" + evacuation.status.group;
+  return request;
+}
+
+bool holds_slot(const api::Evacuation& evacuation) {
+  using api::EvacuationPhase;
+  switch (evacuation.status.phase) {
+    case EvacuationPhase::kPreparing:
+    case EvacuationPhase::kRequesting:
+    case EvacuationPhase::kInProgress:
+    case EvacuationPhase::kEvicting:
+    case EvacuationPhase::kAborting: return was_admitted(evacuation);
+    case EvacuationPhase::kVerifying:
+      return was_admitted(evacuation) && evacuation.spec.hold_slot_until == api::HoldSlotUntil::kReplacementReady;
+    case EvacuationPhase::kPending:
+    case EvacuationPhase::kBackoff:
+    case EvacuationPhase::kSucceeded:
+    case EvacuationPhase::kFailed:
+    case EvacuationPhase::kCancelled: return false;
+  }
+  return false;
+}
+
+bool holds_arrival_slot(const api::Evacuation& evacuation) {
+  return holds_slot(evacuation) ||
+         (evacuation.status.phase == api::EvacuationPhase::kVerifying && was_admitted(evacuation));
+}
+
+}  // namespace controllers

@@ -1,0 +1,59 @@
+#pragma once
+
+/// What limits need to know about an Evacuation. Pure functions of the object; the line is admission_queue.hpp.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/core/kinds.hpp"
+#include "api/evacuation.hpp"
+
+namespace controllers {
+
+/// The copy that will run beside a pod for a while.
+struct SecondCopy {
+  std::shared_ptr<const api::Pod> pod;  ///< of which
+  std::set<std::string> siblings{};     ///< UIDs of the pods of its controller that are there: none of them is the copy
+};
+
+/// An Evacuation that wants to begin an attempt.
+struct AdmissionRequest {
+  api::ObjectKey key;
+  std::string pod_uid;
+  std::string node;
+  std::string target_node;  ///< where the pod is expected; empty: unknown, counts nowhere
+  std::string workload;     ///< concurrency group or the controller's UID; empty: no workload limit
+  std::string policy;       ///< empty: hand-made
+  std::int32_t priority = 0;
+  bool held_by_pdb = false;  ///< cannot go now: those that can go first
+  base::TimePoint created{};
+  std::int32_t attempt = 1;                   ///< the one that begins
+  std::optional<std::int32_t> workload_size;  ///< replicas, for percentages
+  std::vector<std::string> subjects{};        ///< of cooldowns
+  std::string gang;                           ///< of the pod, in the namespace; empty: it leaves alone
+  std::vector<api::ObjectKey> together{};     ///< the Evacuations that are admitted with this one, or none of them
+  std::optional<SecondCopy> second_copy{};    ///< of those together: needs room for it, as all of them or none
+};
+/// `pod` may be nullptr (no workload known then).
+AdmissionRequest admission_request(const api::Evacuation& evacuation, const api::Pod* pod,
+                                   std::optional<std::int32_t> workload_size);
+
+/// The node where the pod will be, as far as known: the replacement's (status.outcome), else what the remote side shows
+/// (status.targetNode), else what the planner predicted (annotation evacuator.dev/predicted-target). Empty: unknown.
+std::string target_node(const api::Evacuation& evacuation);
+
+/// Reason of the condition SlotAcquired while an attempt holds room for a second copy; status.targetNode says where.
+inline constexpr std::string_view kRoomReserved = "RoomReserved";
+
+/// Does its phase hold the slots of node, namespace, zone and cluster? Only what was admitted holds any: a pod that
+/// left by itself while its Evacuation waited for the next attempt took none.
+bool holds_slot(const api::Evacuation& evacuation);
+/// Does it hold those of the workload and the target node? These wait for the replacement, too.
+bool holds_arrival_slot(const api::Evacuation& evacuation);
+
+}  // namespace controllers

@@ -1,0 +1,381 @@
+#include "controllers/admission/scopes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/meta/well_known.hpp"
+
+namespace controllers {
+namespace {
+
+std::optional<std::int64_t> resolved(const std::optional<api::IntOrPercent>& limit, std::int64_t whole) {
+  if (!limit) return std::nullopt;
+  if (!limit->percent) return std::max<std::int64_t>(limit->value, 0);
+  // A percentage never rounds down to "nobody ever".
+  return std::max<std::int64_t>(limit->value * std::max<std::int64_t>(whole, 0) / 100, 1);
+}
+
+std::string text_of(const api::RateLimit& rate) {
+  return fmt::format("at most {} admissions each {}, {} at once", rate.per_second.value_or(rate.per_minute.value_or(0)),
+                     rate.per_second ? "second" : "minute", rate.burst);
+}
+
+}  // namespace
+
+NodeFacts node_facts(const api::Node& node) {
+  return {node.zone(), api::amount_of(node.allocatable, api::well_known::kPods).milli() / 1000};
+}
+
+void AdmissionScopes::change(Level& level, const api::AdmissionLimits& limits, base::TimePoint now) {
+  level.limits = limits;
+  if (!limits.rate) {
+    level.rate.reset();
+  } else if (!level.rate) {
+    level.rate.emplace(*limits.rate);
+  } else if (level.rate->limit() != *limits.rate) {
+    level.rate->change(*limits.rate, now);
+  }
+}
+
+void AdmissionScopes::set_cluster_limits(const api::AdmissionLimits& limits, base::TimePoint now) {
+  change(cluster_, limits, now);
+  reopen_all();
+}
+
+void AdmissionScopes::set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
+                                        base::TimePoint now) {
+  const auto known = policies_.find(policy);
+  const bool is_known = known != policies_.end();
+  if (limits ? is_known && known->second.limits == *limits : !is_known) return;
+  if (limits) {
+    change(policies_[policy], *limits, now);
+  } else {
+    policies_.erase(known);
+  }
+  reopen_all();
+}
+
+void AdmissionScopes::drain_rates(base::TimePoint now) {
+  if (cluster_.rate) cluster_.rate->drain(now);
+  for (auto& [policy, level] : policies_) {
+    if (level.rate) level.rate->drain(now);
+  }
+}
+
+std::optional<base::TimePoint> AdmissionScopes::next_cluster_token(base::TimePoint now, std::int64_t count) const {
+  if (!cluster_.rate || cluster_.rate->has_token(now, count)) return std::nullopt;
+  return cluster_.rate->next_token(now, count);
+}
+
+void AdmissionScopes::take_tokens(const std::string& policy, base::TimePoint now) {
+  if (cluster_.rate) cluster_.rate->take(now);
+  const auto level = policies_.find(policy);
+  if (level != policies_.end() && level->second.rate) level->second.rate->take(now);
+}
+
+void AdmissionScopes::give_tokens_back(const std::string& policy) {
+  if (cluster_.rate) cluster_.rate->give_back();
+  const auto level = policies_.find(policy);
+  if (level == policies_.end() || !level->second.rate) return;
+  level->second.rate->give_back();
+  reopen_if_waiting("policy/" + policy + "/rate");
+}
+
+std::vector<std::pair<api::ObjectKey, base::TimePoint>> AdmissionScopes::next_in_rates(base::TimePoint now) const {
+  std::vector<std::pair<api::ObjectKey, base::TimePoint>> next;
+  for (const auto& [policy, level] : policies_) {
+    if (!level.rate) continue;
+    const auto scope = scopes_.find("policy/" + policy + "/rate");
+    if (scope == scopes_.end() || scope->second.parked.empty()) continue;
+    const auto& [order, need] = *scope->second.parked.begin();
+    next.emplace_back(std::get<api::ObjectKey>(order), level.rate->next_token(now, need));
+  }
+  return next;
+}
+
+bool AdmissionScopes::set_node(const std::string& node, std::optional<NodeFacts> facts) {
+  const auto known = nodes_.find(node);
+  const bool had = known != nodes_.end();
+  if (had ? facts == known->second : !facts) return false;
+  const std::string before = had ? known->second.zone : std::string();
+  const std::string after = facts ? facts->zone : std::string();
+  if (had && --zone_sizes_[before] == 0) zone_sizes_.erase(before);
+  if (facts) ++zone_sizes_[after];
+  if (facts) {
+    nodes_[node] = *std::move(facts);
+  } else {
+    nodes_.erase(known);
+  }
+  reopen_around(node, after);
+  return before != after;
+}
+
+/// More nodes, more room where limits are percentages.
+void AdmissionScopes::reopen_around(const std::string& node, const std::string& zone) {
+  const auto reopen_level = [&](const std::string& prefix) {
+    for (const std::string& id :
+         {prefix + "total", prefix + "node/" + node, prefix + "target/" + node, prefix + "zone/" + zone}) {
+      reopen_if_waiting(id);
+    }
+  };
+  reopen_level("");
+  for (const auto& [policy, limits] : policies_) reopen_level("policy/" + policy + "/");
+}
+
+void AdmissionScopes::attach_one(Kind kind, const std::string& policy, const std::string& name, std::string id,
+                                 Ids& ids) {
+  Scope& scope = scopes_[id];
+  scope.kind = kind;
+  scope.policy = policy;
+  scope.name = name;
+  ++scope.users;
+  ids.push_back(std::move(id));
+}
+
+void AdmissionScopes::attach_level(const AdmissionRequest& request, const std::string& policy,
+                                   const std::string& prefix, Ids& ids) {
+  const std::string& ns = request.key.ns;
+  if (!request.node.empty()) attach_one(Kind::kNode, policy, request.node, prefix + "node/" + request.node, ids);
+  if (!request.target_node.empty()) {
+    attach_one(Kind::kTargetNode, policy, request.target_node, prefix + "target/" + request.target_node, ids);
+  }
+  attach_one(Kind::kNamespace, policy, ns, prefix + "namespace/" + ns, ids);
+  if (!request.workload.empty()) {
+    attach_one(Kind::kWorkload, policy, request.workload, fmt::format("{}workload/{}/{}", prefix, ns, request.workload),
+               ids);
+    if (request.workload_size) scopes_.at(ids.back()).size = request.workload_size;
+  }
+  const auto node = nodes_.find(request.node);
+  if (node == nodes_.end() || node->second.zone.empty()) return;
+  attach_one(Kind::kZone, policy, node->second.zone, prefix + "zone/" + node->second.zone, ids);
+}
+
+AdmissionScopes::Ids AdmissionScopes::attach(const AdmissionRequest& request) {
+  Ids ids;
+  attach_level(request, "", "", ids);
+  if (request.policy.empty()) return ids;
+  attach_one(Kind::kTotal, request.policy, "", "policy/" + request.policy + "/total", ids);
+  attach_level(request, request.policy, "policy/" + request.policy + "/", ids);
+  attach_one(Kind::kRate, request.policy, "", "policy/" + request.policy + "/rate", ids);
+  return ids;
+}
+
+void AdmissionScopes::detach(const Ids& ids) {
+  for (const std::string& id : ids) {
+    if (--scopes_.at(id).users > 0) continue;
+    opened_.erase(id);
+    scopes_.erase(id);
+  }
+}
+
+std::int64_t AdmissionScopes::whole_of(const Scope& scope) const {
+  switch (scope.kind) {
+    case Kind::kTotal: return static_cast<std::int64_t>(nodes_.size());
+    case Kind::kNode:
+    case Kind::kTargetNode: {
+      const auto node = nodes_.find(scope.name);
+      return node == nodes_.end() ? 0 : node->second.max_pods;
+    }
+    case Kind::kNamespace:
+    case Kind::kRate: return 0;
+    case Kind::kWorkload: return scope.size.value_or(0);
+    case Kind::kZone: {
+      const auto zone = zone_sizes_.find(scope.name);
+      return zone == zone_sizes_.end() ? 0 : zone->second;
+    }
+  }
+  return 0;
+}
+
+std::optional<std::int64_t> AdmissionScopes::limit_of(const Scope& scope) const {
+  const api::InFlightLimits* limits = &cluster_.limits.in_flight;
+  if (!scope.policy.empty()) {
+    const auto found = policies_.find(scope.policy);
+    if (found == policies_.end()) return std::nullopt;
+    limits = &found->second.limits.in_flight;
+  }
+  switch (scope.kind) {
+    case Kind::kTotal: return resolved(limits->total, whole_of(scope));
+    case Kind::kNode: return resolved(limits->per_node, whole_of(scope));
+    case Kind::kTargetNode: return resolved(limits->per_target_node, whole_of(scope));
+    case Kind::kNamespace: return resolved(limits->per_namespace, whole_of(scope));
+    case Kind::kWorkload: return resolved(limits->per_workload, whole_of(scope));
+    case Kind::kZone: return resolved(limits->per_zone, whole_of(scope));
+    case Kind::kRate: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool AdmissionScopes::has_room(const Scope& scope, base::TimePoint now, std::int64_t need) const {
+  if (scope.kind == Kind::kRate) {
+    const auto level = policies_.find(scope.policy);
+    return level == policies_.end() || !level->second.rate || level->second.rate->has_token(now, need);
+  }
+  const auto limit = limit_of(scope);
+  return !limit || scope.used + need <= *limit;
+}
+
+bool AdmissionScopes::can_never(const Scope& scope, std::int64_t need) const {
+  if (need <= 1) return false;  // a limit of 0 is a pause: it waits like everybody else
+  if (scope.kind == Kind::kRate) {
+    const auto level = policies_.find(scope.policy);
+    return level != policies_.end() && level->second.rate && level->second.rate->limit().burst < need;
+  }
+  const auto limit = limit_of(scope);
+  return limit && *limit < need;
+}
+
+AdmissionScopes::Needs AdmissionScopes::needs_of(const std::vector<const Ids*>& members,
+                                                 const std::string& gang) const {
+  Needs needs;
+  for (const Ids* ids : members) {
+    for (const std::string& id : *ids) {
+      const Scope& scope = scopes_.at(id);
+      if (scope.kind != Kind::kWorkload || gang.empty()) {
+        ++needs[id];
+      } else if (!scope.gangs.contains(gang)) {
+        needs[id] = 1;
+      }
+    }
+  }
+  return needs;
+}
+
+std::optional<std::string> AdmissionScopes::too_small(const Needs& needs, std::int64_t count) const {
+  const auto total = total_limit();
+  if (count > 1 && total && *total < count) return std::string();
+  if (count > 1 && cluster_.rate && cluster_.rate->limit().burst < count) return std::string();
+  for (const auto& [id, need] : needs) {
+    if (can_never(scopes_.at(id), need)) return id;
+  }
+  return std::nullopt;
+}
+
+bool AdmissionScopes::target_has_room(const AdmissionRequest& request) const {
+  const auto has_room_in = [&](const std::string& policy, const std::string& prefix) {
+    Scope asked{Kind::kTargetNode, policy, request.target_node};
+    if (const auto at = scopes_.find(prefix + "target/" + request.target_node); at != scopes_.end()) asked = at->second;
+    return has_room(asked, {});
+  };
+  return has_room_in("", "") &&
+         (request.policy.empty() || has_room_in(request.policy, "policy/" + request.policy + "/"));
+}
+
+std::optional<std::int64_t> AdmissionScopes::total_limit() const {
+  return resolved(cluster_.limits.in_flight.total, static_cast<std::int64_t>(nodes_.size()));
+}
+
+bool AdmissionScopes::total_has_room(std::int64_t count) const {
+  const auto limit = total_limit();
+  return !limit || total_used_ + count <= *limit;
+}
+
+void AdmissionScopes::count(const Ids& ids, Part part, int by, const std::string& gang) {
+  if (part == Part::kDeparture) total_used_ += by;
+  for (const std::string& id : ids) {
+    Scope& scope = scopes_.at(id);
+    const bool arrival = scope.kind == Kind::kWorkload || scope.kind == Kind::kTargetNode;
+    if (arrival != (part == Part::kArrival)) continue;
+    if (scope.kind != Kind::kWorkload || gang.empty()) {
+      scope.used += by;
+      continue;
+    }
+    const bool before = scope.gangs.contains(gang);
+    if ((scope.gangs[gang] += by) <= 0) scope.gangs.erase(gang);
+    scope.used += static_cast<int>(scope.gangs.contains(gang)) - static_cast<int>(before);
+  }
+}
+
+bool AdmissionScopes::kept_for_gang(const Scope& scope, const AdmissionOrder& order) {
+  if (scope.parked.empty()) return false;
+  const auto& [first, need] = *scope.parked.begin();
+  return need > 1 && first < order;
+}
+
+const std::string* AdmissionScopes::first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order) const {
+  for (const std::string& id : ids) {
+    const Scope& scope = scopes_.at(id);
+    if (!has_room(scope, now) || kept_for_gang(scope, order)) return &id;
+  }
+  return nullptr;
+}
+
+const std::string* AdmissionScopes::first_full(const Needs& needs, base::TimePoint now,
+                                               const AdmissionOrder& order) const {
+  for (const auto& [id, need] : needs) {
+    const Scope& scope = scopes_.at(id);
+    if (!has_room(scope, now, need) || kept_for_gang(scope, order)) return &id;
+  }
+  return nullptr;
+}
+
+void AdmissionScopes::park(const std::string& id, const AdmissionOrder& order, std::int64_t need) {
+  scopes_.at(id).parked.emplace(order, need);
+}
+void AdmissionScopes::unpark(const std::string& id, const AdmissionOrder& order) { scopes_.at(id).parked.erase(order); }
+
+void AdmissionScopes::reopen_if_waiting(const std::string& id) {
+  const auto at = scopes_.find(id);
+  if (at != scopes_.end() && !at->second.parked.empty()) opened_.insert(id);
+}
+
+void AdmissionScopes::reopen(const Ids& ids) {
+  for (const std::string& id : ids) reopen_if_waiting(id);
+}
+
+void AdmissionScopes::reopen_all() {
+  for (const auto& [id, scope] : scopes_) {
+    if (!scope.parked.empty()) opened_.insert(id);
+  }
+}
+
+std::optional<AdmissionOrder> AdmissionScopes::take_next(base::TimePoint now) {
+  while (!opened_.empty()) {
+    const std::string id = opened_.extract(opened_.begin()).value();
+    const auto at = scopes_.find(id);
+    if (at == scopes_.end() || at->second.parked.empty()) continue;
+    const std::int64_t need = at->second.parked.begin()->second;
+    if (!has_room(at->second, now, need) && !can_never(at->second, need)) continue;
+    return at->second.parked.extract(at->second.parked.begin()).key();
+  }
+  return std::nullopt;
+}
+
+std::int64_t AdmissionScopes::parked() const {
+  std::int64_t count = 0;
+  for (const auto& [id, scope] : scopes_) count += static_cast<std::int64_t>(scope.parked.size());
+  return count;
+}
+
+api::Blocker AdmissionScopes::blocker(const std::string& id) const {
+  static constexpr const char* kNames[] = {"total", "node", "targetNode", "namespace", "workload", "zone", "rate"};
+  static constexpr const char* kWhere[] = {
+      "", " from node ", " towards node ", " in namespace ", " of workload ", " from zone ", ""};
+  api::Blocker blocker;
+  blocker.kind = "Limit";
+  if (id.empty() && total_has_room() && cluster_.rate) {
+    blocker.name = "rate";
+    blocker.message = text_of(cluster_.rate->limit());
+    return blocker;
+  }
+  if (id.empty()) {
+    blocker.name = "total";
+    blocker.message = fmt::format("at most {} evacuations in flight in the cluster", total_limit().value_or(0));
+    return blocker;
+  }
+  const Scope& scope = scopes_.at(id);
+  const auto kind = static_cast<std::size_t>(scope.kind);
+  blocker.name = scope.policy.empty() ? kNames[kind] : fmt::format("policy {} {}", scope.policy, kNames[kind]);
+  const std::string under = scope.policy.empty() ? "" : " under policy " + scope.policy;
+  const auto level = policies_.find(scope.policy);
+  if (scope.kind == Kind::kRate && level != policies_.end() && level->second.rate) {
+    blocker.message = text_of(level->second.rate->limit()) + under;
+    return blocker;
+  }
+  blocker.message =
+      fmt::format("at most {} in flight{}{}{}", limit_of(scope).value_or(0), kWhere[kind], scope.name, under);
+  return blocker;
+}
+
+}  // namespace controllers

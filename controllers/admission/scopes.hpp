@@ -1,0 +1,144 @@
+#pragma once
+
+/// The counted side of admission: which limits an Evacuation falls under, how full they are, and who waits because of
+/// which. Pure bookkeeping without a lock: AdmissionQueue has the lock and decides.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "api/core/kinds.hpp"
+#include "api/evacuation.hpp"
+#include "api/limits.hpp"
+#include "controllers/admission/rate.hpp"
+#include "controllers/admission/request.hpp"
+
+namespace controllers {
+
+/// What limits need to know about a node.
+struct NodeFacts {
+  std::string zone;           ///< empty: in no zone
+  std::int64_t max_pods = 0;  ///< allocatable
+  friend bool operator==(const NodeFacts&, const NodeFacts&) = default;
+};
+NodeFacts node_facts(const api::Node& node);
+
+/// Place in line: highest priority first, then those that no PDB holds, then oldest, then by name.
+using AdmissionOrder = std::tuple<std::int64_t, bool, base::TimePoint, api::ObjectKey>;
+inline AdmissionOrder admission_order(const AdmissionRequest& request) {
+  return {-static_cast<std::int64_t>(request.priority), request.held_by_pdb, request.created, request.key};
+}
+
+class AdmissionScopes {
+ public:
+  using Ids = std::vector<std::string>;
+  enum class Part {
+    kDeparture,  ///< what is free again when the pod is gone: cluster, source node, namespace, zone
+    kArrival,    ///< what is held until the replacement is Ready: workload, target node
+  };
+
+  explicit AdmissionScopes(const api::AdmissionLimits& cluster) { set_cluster_limits(cluster, {}); }
+
+  void set_cluster_limits(const api::AdmissionLimits& limits, base::TimePoint now);
+  /// nullopt: no limits.
+  void set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
+                         base::TimePoint now);
+  /// This replica leads from now on, and does not know what its predecessor admitted: no tokens are saved up.
+  void drain_rates(base::TimePoint now);
+  /// nullopt: the node is gone. True: its zone changed, so whoever leaves it falls under other scopes now.
+  bool set_node(const std::string& node, std::optional<NodeFacts> facts);
+
+  /// The scopes that the request falls under, narrow ones first. Each attach() needs a detach() of the same ids.
+  Ids attach(const AdmissionRequest& request);
+  void detach(const Ids& ids);
+
+  /// How much each scope has to give to several that begin together, by scope.
+  using Needs = std::map<std::string, std::int64_t>;
+  Needs needs_of(const std::vector<const Ids*>& members, const std::string& gang) const;
+
+  /// In the workload's scope all members of one `gang` count as one; empty: no gang.
+  void count(const Ids& ids, Part part, int by, const std::string& gang = {});
+  /// The first scope that has no room for one at `order` in the line, or keeps what it has for a gang before it;
+  /// nullptr: all have.
+  const std::string* first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order) const;
+  const std::string* first_full(const Needs& needs, base::TimePoint now, const AdmissionOrder& order) const;
+  /// A limit that so many can never be within, even alone; empty: there is none. The cluster's own has the id "".
+  std::optional<std::string> too_small(const Needs& needs, std::int64_t count) const;
+  /// May one more be expected on request.target_node?
+  bool target_has_room(const AdmissionRequest& request) const;
+  /// Room in the cluster's total, and a token of its rate?
+  bool cluster_has_room(base::TimePoint now, std::int64_t count = 1) const {
+    return total_has_room(count) && !next_cluster_token(now, count);
+  }
+  /// When the cluster's rate has `count` tokens again; nullopt: it has, or there is no such limit.
+  std::optional<base::TimePoint> next_cluster_token(base::TimePoint now, std::int64_t count = 1) const;
+  /// One was admitted: takes its tokens. REQUIRES: there was room everywhere.
+  void take_tokens(const std::string& policy, base::TimePoint now);
+  /// The newest admission was not used.
+  void give_tokens_back(const std::string& policy);
+  bool total_has_room(std::int64_t count = 1) const;
+  std::int64_t total_used() const { return total_used_; }
+  std::optional<std::int64_t> total_limit() const;
+
+  // --- who waits because of one scope
+  /// `need`: how much it waits for; those behind it wait, too, when that is more than one.
+  void park(const std::string& id, const AdmissionOrder& order, std::int64_t need = 1);
+  void unpark(const std::string& id, const AdmissionOrder& order);
+  /// These may have room for one that is parked there.
+  void reopen(const Ids& ids);
+  void reopen_all();
+  void reopen(const std::string& id) { opened_.insert(id); }
+  /// The next one to try of those parked in reopened scopes with room; one of each scope, the others of that scope
+  /// follow at its next reopen().
+  std::optional<AdmissionOrder> take_next(base::TimePoint now);
+  /// Who waits first for a policy's next token, and when it comes; one for each policy.
+  std::vector<std::pair<api::ObjectKey, base::TimePoint>> next_in_rates(base::TimePoint now) const;
+  std::int64_t parked() const;
+
+  /// Names the scope and its limit; empty id: the cluster's total or, if that has room, its rate.
+  api::Blocker blocker(const std::string& id) const;
+
+ private:
+  enum class Kind { kTotal, kNode, kTargetNode, kNamespace, kWorkload, kZone, kRate };
+  struct Level {
+    api::AdmissionLimits limits;
+    std::optional<AdmissionRate> rate;  ///< exactly with limits.rate
+  };
+  struct Scope {
+    Kind kind = Kind::kTotal;
+    std::string policy;  ///< empty: the cluster's limit
+    std::string name;    ///< of the node, namespace, workload or zone
+    std::int64_t used = 0;
+    std::optional<std::int32_t> size{};               ///< replicas of the workload
+    std::map<AdmissionOrder, std::int64_t> parked{};  ///< and how much each of them waits for
+    std::map<std::string, std::int64_t> gangs{};      ///< members counted, by gang; a workload's only
+    std::size_t users = 0;
+  };
+
+  void attach_level(const AdmissionRequest& request, const std::string& policy, const std::string& prefix, Ids& ids);
+  void attach_one(Kind kind, const std::string& policy, const std::string& name, std::string id, Ids& ids);
+  void reopen_if_waiting(const std::string& id);
+  void reopen_around(const std::string& node, const std::string& zone);
+  std::optional<std::int64_t> limit_of(const Scope& scope) const;
+  std::int64_t whole_of(const Scope& scope) const;
+  bool has_room(const Scope& scope, base::TimePoint now, std::int64_t need = 1) const;
+  bool can_never(const Scope& scope, std::int64_t need) const;
+  /// A gang before `order` waits there for more than one: what becomes free is saved up for it.
+  static bool kept_for_gang(const Scope& scope, const AdmissionOrder& order);
+  static void change(Level& level, const api::AdmissionLimits& limits, base::TimePoint now);
+
+  Level cluster_;
+  std::map<std::string, Level> policies_;
+  std::unordered_map<std::string, NodeFacts> nodes_;
+  std::unordered_map<std::string, std::int64_t> zone_sizes_;
+  std::unordered_map<std::string, Scope> scopes_;
+  std::set<std::string> opened_;
+  std::int64_t total_used_ = 0;
+};
+
+}  // namespace controllers

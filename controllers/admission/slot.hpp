@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/evacuation.hpp"
+#include "base/clock.hpp"
+
+namespace controllers {
+
+/// What the admission queue said.
+struct Slot {
+  enum class State { kNotAsked, kGranted, kWaiting };
+  State state = State::kNotAsked;
+  std::optional<api::Blocker> limit;          ///< kWaiting: what is full; nullopt: not known yet, see retry_at
+  std::string room_on{};                      ///< kGranted: node where room for a second copy is held
+  std::optional<base::TimePoint> retry_at{};  ///< kWaiting: asking before makes no sense
+};
+
+/// Blocker::kind while the audit log cannot be written and admissions stop for it.
+inline constexpr std::string_view kAuditLogBlocker = "AuditLog";
+
+}  // namespace controllers

@@ -1,0 +1,118 @@
+#include "controllers/config/operator_config.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "api/json/strict_object.hpp"
+#include "api/json/yaml.hpp"
+#include "controllers/config/audit_config.hpp"
+
+namespace controllers {
+namespace {
+
+using api::StrictObject;
+
+constexpr std::array kLogLevels = {
+    api::WireName<base::LogLevel>{base::LogLevel::kDebug, "debug"},
+    api::WireName<base::LogLevel>{base::LogLevel::kInfo, "info"},
+    api::WireName<base::LogLevel>{base::LogLevel::kWarning, "warning"},
+    api::WireName<base::LogLevel>{base::LogLevel::kError, "error"},
+};
+constexpr std::array kLogFormats = {
+    api::WireName<base::LogFormat>{base::LogFormat::kText, "text"},
+    api::WireName<base::LogFormat>{base::LogFormat::kJson, "json"},
+};
+
+void read_cluster_limits(StrictObject& limits, OperatorConfig& config) {
+  limits.with("inFlight", [&](StrictObject& object) { api::read_in_flight(object, config.in_flight); });
+  api::read_rate(limits, config.rate);
+  api::read_cooldown(limits, config.cooldown);
+}
+
+void read_leader_election(StrictObject& object, OperatorConfig::LeaderElection& target) {
+  object.read("enabled", target.enabled);
+  object.read("namespace", target.ns);
+  object.read("name", target.name);
+  object.read_duration("leaseDuration", target.lease_duration);
+  object.read_duration("renewDeadline", target.renew_deadline);
+  object.read_duration("retryPeriod", target.retry_period);
+}
+
+void read_client(StrictObject& object, OperatorConfig& target) {
+  if (const api::Json* qps = object.find("qps")) {
+    if (qps->is_number()) {
+      target.qps = qps->get<double>();
+    } else {
+      object.complain("qps", "must be a number");
+    }
+  }
+  object.read("burst", target.burst);
+}
+
+void read_config(StrictObject& root, OperatorConfig& config) {
+  root.with("limits", [&](StrictObject& object) { read_cluster_limits(object, config); });
+  root.with("leaderElection", [&](StrictObject& object) { read_leader_election(object, config.leader_election); });
+  root.with("client", [&](StrictObject& object) { read_client(object, config); });
+  root.with("server", [&](StrictObject& object) { object.read("address", config.address); });
+  root.with("logging", [&](StrictObject& object) {
+    object.read("level", kLogLevels, config.log_level);
+    object.read("format", kLogFormats, config.log_format);
+  });
+  root.read("workers", config.workers);
+  root.with("audit", [&](StrictObject& object) { read_audit(object, config.audit); });
+  read_services(root, config.services);
+  root.with("responder", [&](StrictObject& object) { object.read("enabled", config.responder_enabled); });
+}
+
+}  // namespace
+
+std::optional<base::LogLevel> parse_log_level(std::string_view text) { return api::value_of(kLogLevels, text); }
+std::optional<base::LogFormat> parse_log_format(std::string_view text) { return api::value_of(kLogFormats, text); }
+
+api::FieldErrors validate(const OperatorConfig& config) {
+  api::FieldErrors errors;
+  const auto require = [&](bool holds, const char* path, std::string message) {
+    if (!holds) errors.push_back({path, std::move(message)});
+  };
+  api::validate_in_flight(config.in_flight, api::FieldPath("limits.inFlight"), errors);
+  api::validate_rate(config.rate, api::FieldPath("limits.rate"), errors);
+  api::validate_cooldown(config.cooldown, api::FieldPath("limits.cooldown"), errors);
+  const auto& election = config.leader_election;
+  require(election.retry_period >= base::milliseconds(100), "leaderElection.retryPeriod", "must be at least 100ms");
+  require(election.renew_deadline > election.retry_period, "leaderElection.renewDeadline",
+          "must be longer than retryPeriod");
+  require(election.lease_duration > election.renew_deadline, "leaderElection.leaseDuration",
+          "must be longer than renewDeadline, or two replicas could act at once");
+  require(election.lease_duration >= base::seconds(1), "leaderElection.leaseDuration", "must be at least 1s");
+  require(!election.name.empty(), "leaderElection.name", "must not be empty");
+  require(config.qps > 0 && config.qps <= 100'000, "client.qps", "must be above 0 and at most 100000");
+  require(config.burst >= 1 && config.burst <= 100'000, "client.burst", "must be from 1 to 100000");
+  require(config.workers >= 1 && config.workers <= 512, "workers", "must be from 1 to 512");
+  require(config.address.rfind(':') != std::string::npos, "server.address", "must be host:port, such as 0.0.0.0:8080");
+  check_audit(config.audit, errors);
+  for (auto& error : validate(config.services)) errors.push_back(std::move(error));
+  return errors;
+}
+
+base::Result<OperatorConfig> decode_operator_config(const api::Json& json) {
+  OperatorConfig config;
+  api::FieldErrors errors;
+  StrictObject root(json, api::FieldPath(), errors);
+  read_config(root, config);
+  root.finish();
+  if (errors.empty()) errors = validate(config);
+  if (!errors.empty()) return api::to_error(errors);
+  return config;
+}
+
+base::Result<OperatorConfig> parse_operator_config(std::string_view yaml) {
+  auto documents = api::parse_yaml(yaml);
+  if (!documents) return documents.error();
+  if (documents->empty()) return OperatorConfig{};
+  if (documents->size() > 1) return base::invalid("the configuration must be one YAML document");
+  return decode_operator_config(documents->front());
+}
+
+}  // namespace controllers

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/descheduler_policy.hpp"
+#include "api/json/json.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "controllers/config/services_config.hpp"
+
+namespace controllers {
+
+/// What the operator itself is told (--config): limits over all policies and hand-made Evacuations, and how it runs.
+/// The defaults here are the documented ones (docs/operations.md).
+struct OperatorConfig {
+  struct LeaderElection {
+    bool enabled = true;
+    std::string ns;  ///< empty: the service account's namespace, else evacuator-system
+    std::string name = "evacuator";
+    base::Duration lease_duration = base::seconds(15);
+    base::Duration renew_deadline = base::seconds(10);
+    base::Duration retry_period = base::seconds(2);
+    friend bool operator==(const LeaderElection&, const LeaderElection&) = default;
+  };
+
+  enum class OnAuditFailure { kContinue, kStopAdmissions };
+  /// The audit log (docs/audit.md).
+  struct Audit {
+    bool to_file = false;
+    bool to_stdout = true;
+    std::string path = "/var/log/evacuator/audit.log";
+    std::int64_t max_size = std::int64_t{100} << 20;   ///< bytes of one file
+    std::int32_t max_files = 10;                       ///< the current one included
+    base::Duration fsync_interval = base::seconds(1);  ///< 0: every record
+    std::int32_t buffer_size = 10'000;                 ///< records kept while a sink fails
+    OnAuditFailure on_failure = OnAuditFailure::kContinue;
+    friend bool operator==(const Audit&, const Audit&) = default;
+  };
+
+  /// Over the whole cluster; they win over a policy's own limits.
+  api::InFlightLimits in_flight{.total = api::IntOrPercent{5, false},
+                                .per_node = api::IntOrPercent{2, false},
+                                .per_namespace = std::nullopt,
+                                .per_workload = api::IntOrPercent{1, false},
+                                .per_target_node = api::IntOrPercent{2, false},
+                                .per_zone = std::nullopt};
+  std::optional<api::RateLimit> rate;  ///< of admissions; absent: as fast as slots allow
+  api::CooldownLimits cooldown{.pod = {}, .virtual_machine = base::minutes(15), .workload = {}};
+  LeaderElection leader_election;
+  double qps = 50;
+  std::int32_t burst = 100;
+  std::string address = "0.0.0.0:8080";
+  base::LogLevel log_level = base::LogLevel::kInfo;
+  base::LogFormat log_format = base::LogFormat::kText;
+  std::int32_t workers = 32;
+  Audit audit;
+  std::vector<ServiceConfig> services;  ///< whom evictors may call by name
+  bool responder_enabled = false;       ///< answer native Evictions of pods that name evacuator.dev/responder
+};
+
+/// Reads the YAML file's text, strictly; absent fields keep their defaults. Errors carry field paths.
+base::Result<OperatorConfig> parse_operator_config(std::string_view yaml);
+base::Result<OperatorConfig> decode_operator_config(const api::Json& json);
+
+/// What no single field can tell: renewDeadline < leaseDuration and so on. Empty = fine.
+api::FieldErrors validate(const OperatorConfig& config);
+
+std::optional<base::LogLevel> parse_log_level(std::string_view text);
+std::optional<base::LogFormat> parse_log_format(std::string_view text);
+
+}  // namespace controllers

@@ -1,0 +1,97 @@
+#include "controllers/config/services_config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "kube/config/url.hpp"
+
+namespace controllers {
+namespace {
+
+constexpr std::size_t kMaxServices = 64;
+constexpr base::Duration kShortestTimeout = base::seconds(1);
+/// Below the time that an unanswered call is taken to be on its way (evictors::kCallTimeout).
+constexpr base::Duration kLongestTimeout = base::seconds(30);
+
+bool is_dns_label(std::string_view name) {
+  const auto good = [](char c) { return std::islower(static_cast<unsigned char>(c)) || std::isdigit(c) || c == '-'; };
+  return !name.empty() && name.size() <= 63 && name.front() != '-' && name.back() != '-' &&
+         std::all_of(name.begin(), name.end(), good);
+}
+
+/// 127.evil.example is a name, not loopback.
+bool is_loopback(const std::string& host) {
+  const bool number = host.find_first_not_of("0123456789.") == std::string::npos;
+  return host == "localhost" || host == "::1" || (number && host.starts_with("127."));
+}
+
+std::string complaint_about_url(const std::string& text) {
+  if (text.find("://") == std::string::npos) return "must be a URL such as https://mover.example.com:8443";
+  const auto url = kube::parse_url(text);
+  if (!url) return url.error().message;
+  if (!url->user_info.empty()) return "must not carry a user or password: use tokenFile or certFile";
+  if (text.find_first_of("?#") != std::string::npos) return "must not have a query or fragment";
+  if (!url->tls && !is_loopback(url->host))
+    return "must be https; http is only allowed to 127.0.0.1, ::1 and localhost";
+  return {};
+}
+
+void check_credentials(const ServiceConfig& service, const api::FieldPath& at, api::FieldErrors& errors) {
+  if (service.cert_file.empty() != service.key_file.empty()) {
+    errors.push_back({at.field(service.cert_file.empty() ? "certFile" : "keyFile").text(),
+                      "is required: certFile and keyFile go together"});
+  }
+  if (!service.token_file.empty() && !service.cert_file.empty())
+    errors.push_back({at.field("tokenFile").text(), "must not be set beside certFile: choose one way to identify"});
+}
+
+void check_service(const ServiceConfig& service, const api::FieldPath& at, api::FieldErrors& errors) {
+  if (!is_dns_label(service.name))
+    errors.push_back({at.field("name").text(), "must be a name of at most 63 characters a-z, 0-9 and -"});
+  if (const std::string complaint = complaint_about_url(service.url); !complaint.empty())
+    errors.push_back({at.field("url").text(), complaint});
+  const bool plain = service.url.starts_with("http://");
+  if (plain && (!service.ca_file.empty() || !service.cert_file.empty()))
+    errors.push_back({at.field(service.ca_file.empty() ? "certFile" : "caFile").text(), "needs an https url"});
+  check_credentials(service, at, errors);
+  if (service.timeout < kShortestTimeout || service.timeout > kLongestTimeout)
+    errors.push_back({at.field("timeout").text(), "must be from 1s to 30s"});
+}
+
+}  // namespace
+
+void read_services(api::StrictObject& root, std::vector<ServiceConfig>& services) {
+  root.for_each("services", [&](const api::Json& item, const api::FieldPath& path) {
+    ServiceConfig service;
+    api::StrictObject object(item, path, root.errors());
+    object.read("name", service.name);
+    object.read("url", service.url);
+    object.read("caFile", service.ca_file);
+    object.read("tokenFile", service.token_file);
+    object.read("certFile", service.cert_file);
+    object.read("keyFile", service.key_file);
+    object.read_duration("timeout", service.timeout);
+    object.finish();
+    services.push_back(std::move(service));
+  });
+}
+
+api::FieldErrors validate(const std::vector<ServiceConfig>& services) {
+  api::FieldErrors errors;
+  const api::FieldPath at("services");
+  if (services.size() > kMaxServices)
+    errors.push_back({at.text(), fmt::format("must have at most {} entries", kMaxServices)});
+  for (std::size_t i = 0; i < services.size(); ++i) {
+    check_service(services[i], at.index(i), errors);
+    const auto same = [&](const ServiceConfig& each) { return each.name == services[i].name; };
+    const auto first = std::find_if(services.begin(), services.end(), same);
+    if (static_cast<std::size_t>(first - services.begin()) < i)
+      errors.push_back({at.index(i).field("name").text(), fmt::format("{} is listed twice", services[i].name)});
+  }
+  return errors;
+}
+
+}  // namespace controllers

@@ -1,0 +1,147 @@
+#include "controllers/evacuation/io.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/core/object_json.hpp"
+#include "api/meta/well_known.hpp"
+
+namespace controllers {
+namespace {
+
+using api::Json;
+
+constexpr std::size_t kMaxLabelValue = 63;
+
+base::Result<Json> parse_answer(std::string_view raw) {
+  auto json = api::parse_object_json(raw);
+  if (!json || !json->contains("metadata")) return base::invalid("the server's answer is no Evacuation");
+  return json;
+}
+
+bool decodes(const Json& spec) {
+  Json probe = Json::object();
+  probe["spec"] = spec;
+  return api::decode_evacuation(probe).ok();
+}
+
+/// What of a spec can be read: the fields that decode by themselves. null: not even which pod it is about.
+Json readable_spec(const Json& given) {
+  if (!given.is_object()) return nullptr;
+  Json spec = Json::object();
+  spec["podRef"] = Json::object();
+  const Json pod = given.value("podRef", Json());
+  for (const char* field : {"name", "uid"}) {
+    if (pod.is_object() && pod.contains(field) && pod[field].is_string()) spec["podRef"][field] = pod[field];
+  }
+  if (!decodes(spec)) return nullptr;
+  for (const auto& [name, value] : given.items()) {
+    if (name == "podRef") continue;
+    Json more = spec;
+    more[name] = value;
+    if (decodes(more)) spec = std::move(more);
+  }
+  return spec;
+}
+
+/// An Evacuation whose spec makes no sense, as far as it does.
+base::Result<StoredEvacuation> with_readable_spec(Json json, const base::Error& error) {
+  Json spec = readable_spec(json.value("spec", Json()));
+  const bool nothing = spec.is_null();
+  if (nothing) spec = {{"podRef", {{"name", "unknown"}}}};
+  json["spec"] = std::move(spec);
+  auto rest = api::decode_evacuation(json);
+  if (!rest) return rest.error();
+  if (nothing) rest->spec = api::EvacuationSpec{};
+  return StoredEvacuation{*std::move(rest), error.message};
+}
+
+/// An answer that makes no sense is no refusal: it may be somebody else's who stands between us and the server.
+base::Result<StoredEvacuation> parsed(base::Result<std::string> body) {
+  if (!body) return std::move(body).error();
+  auto stored = parse_stored_evacuation(*body);
+  if (!stored) return base::unavailable(stored.error().message);
+  return stored;
+}
+
+/// JSON merge patch (RFC 7396) from one status to the other.
+Json status_patch(const Json& before, const Json& after) {
+  Json patch = Json::object();
+  for (const auto& [name, value] : before.items()) {
+    if (!after.contains(name)) patch[name] = nullptr;
+  }
+  for (const auto& [name, value] : after.items()) {
+    const auto known = before.find(name);
+    const bool is_new = known == before.end();
+    if (!is_new && value.is_object() && known->is_object()) {
+      if (Json inner = status_patch(*known, value); !inner.empty()) patch[name] = std::move(inner);
+    } else if (is_new || *known != value) {
+      patch[name] = value;
+    }
+  }
+  return patch;
+}
+
+/// Only this very state of this very object.
+Json guard(const api::ObjectMeta& meta) { return {{"resourceVersion", meta.resource_version}, {"uid", meta.uid}}; }
+
+Json finalizers_with(const api::ObjectMeta& meta, bool wanted) {
+  Json list = Json::array();
+  for (const std::string& each : meta.finalizers) {
+    if (each != api::well_known::kEvacuationFinalizer) list.push_back(each);
+  }
+  if (wanted) list.push_back(api::well_known::kEvacuationFinalizer);
+  return list;
+}
+
+Json main_patch(const api::Evacuation& evacuation, const Decision& decision) {
+  Json metadata = guard(evacuation.meta);
+  if (decision.add_finalizer) metadata["finalizers"] = finalizers_with(evacuation.meta, true);
+  if (decision.remove_finalizer) metadata["finalizers"] = finalizers_with(evacuation.meta, false);
+  Json patch = {{"metadata", std::move(metadata)}};
+  if (!decision.fill) return patch;
+  patch["spec"]["podRef"]["uid"] = decision.fill->uid.value;
+  const std::string& node = decision.fill->node.value;
+  if (node.empty()) return patch;
+  patch["spec"]["nodeName"] = node;
+  if (node.size() <= kMaxLabelValue) patch["metadata"]["labels"][std::string(api::well_known::kNodeLabel)] = node;
+  return patch;
+}
+
+}  // namespace
+
+base::Result<StoredEvacuation> parse_stored_evacuation(std::string_view raw) {
+  auto json = parse_answer(raw);
+  if (!json) return json.error();
+  auto decoded = api::decode_evacuation(*json);
+  if (!decoded) return with_readable_spec(*std::move(json), decoded.error());
+  return StoredEvacuation{*std::move(decoded), {}};
+}
+
+base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json) {
+  auto stored = parse_stored_evacuation(json);
+  if (!stored) return stored.error();
+  if (!stored->problem.empty()) stored->evacuation.meta.generation = kUnreadableSpec;
+  return std::move(stored->evacuation);
+}
+
+base::Result<StoredEvacuation> read_evacuation(kube::Client& client, const api::ObjectKey& key) {
+  return parsed(client.get(kube::kEvacuations, key));
+}
+
+base::Result<StoredEvacuation> write_status(kube::Client& client, const StoredEvacuation& stored,
+                                            const api::EvacuationStatus& status) {
+  const api::Evacuation& evacuation = stored.evacuation;
+  Json patch = {{"metadata", guard(evacuation.meta)},
+                {"status", status_patch(api::encode_status(evacuation.status), api::encode_status(status))}};
+  patch["status"]["phase"] = api::to_string(status.phase);  // a first status says even what is the default
+  return parsed(client.patch(kube::kEvacuations, evacuation.meta.key(), kube::PatchType::kMerge, patch, "status"));
+}
+
+base::Result<StoredEvacuation> write_main(kube::Client& client, const StoredEvacuation& stored,
+                                          const Decision& decision) {
+  return parsed(client.patch(kube::kEvacuations, stored.evacuation.meta.key(), kube::PatchType::kMerge,
+                             main_patch(stored.evacuation, decision)));
+}
+
+}  // namespace controllers

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "api/evacuation.hpp"
+#include "base/result.hpp"
+#include "controllers/evacuation/phases/decide.hpp"
+#include "kube/client.hpp"
+
+namespace controllers {
+
+/// An Evacuation as the server has it. Writes are patches of what we know about, so fields we do not know survive.
+struct StoredEvacuation {
+  api::Evacuation evacuation;
+  std::string problem;  ///< the spec cannot be decoded: why. `evacuation` then has those of its fields that can
+};
+
+/// Never fails on a bad spec (see `problem`), only on text that is no object with metadata.
+base::Result<StoredEvacuation> parse_stored_evacuation(std::string_view raw);
+
+/// metadata.generation of a cached Evacuation whose spec cannot be decoded; servers count from 1.
+inline constexpr std::int64_t kUnreadableSpec = 0;
+
+/// Decoder for the Evacuation informer: one with an undecodable spec appears with what of it can be read and
+/// kUnreadableSpec instead of not at all, so that the reconciler reads it live and says so in its status.
+base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json);
+
+base::Result<StoredEvacuation> read_evacuation(kube::Client& client, const api::ObjectKey& key);
+
+/// kInvalid from a write: the server refuses the object as it would be, and always will (RefusedWrites).
+
+/// Merge patch of …/status with what `status` changes, guarded by uid and resourceVersion: kConflict when the object
+/// changed meanwhile, also when `stored` came from a cache that lags.
+base::Result<StoredEvacuation> write_status(kube::Client& client, const StoredEvacuation& stored,
+                                            const api::EvacuationStatus& status);
+
+/// What of `decision` concerns the main object, as one patch guarded by the resourceVersion. REQUIRES: there is
+/// something.
+base::Result<StoredEvacuation> write_main(kube::Client& client, const StoredEvacuation& stored,
+                                          const Decision& decision);
+
+}  // namespace controllers

@@ -1,0 +1,102 @@
+#include "controllers/evacuation/metrics.hpp"
+
+#include <fmt/format.h>
+
+namespace controllers {
+namespace {
+
+const std::vector<double>& duration_buckets() {
+  static const std::vector<double> kBuckets = {0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14400};
+  return kBuckets;
+}
+
+double seconds_between(base::TimePoint from, base::TimePoint to) {
+  return std::max(0.0, static_cast<double>((to - from).count()) / 1e6);
+}
+
+std::string_view evictor_label(const api::EvacuationStatus& status) {
+  return status.evictor.empty() ? std::string_view("none") : std::string_view(status.evictor);
+}
+
+/// An answer said "not now", and nothing has been asked since. (The count runs on in roll-backs, too.)
+bool was_blocked(const api::EvacuationStatus& status) {
+  const bool asks =
+      status.phase == api::EvacuationPhase::kPreparing || status.phase == api::EvacuationPhase::kRequesting;
+  return asks && status.blocked_since && status.blocked_count > 0 && status.last_response;
+}
+
+bool moved_on(const api::EvacuationStatus& before, const api::EvacuationStatus& after) {
+  return before.phase != after.phase || after.blocked_count == 0 || !after.last_response ||
+         after.last_response->time != before.last_response->time;
+}
+
+}  // namespace
+
+void PrometheusEvacuationMetrics::on_status(const api::Evacuation& before, const api::Evacuation& after,
+                                            base::TimePoint now) {
+  if (before.status.phase != after.status.phase) {
+    on_phase_left(before.status, now);
+    if (api::is_terminal(after.status.phase)) on_finished(after);
+  }
+  if (was_blocked(before.status) && moved_on(before.status, after.status)) {
+    metrics_
+        .counter("evacuator_evacuation_blocked_seconds_total",
+                 "Time from a blocked answer to the next answer or to its end, by the answer's class.",
+                 {{"class", before.status.last_response->response_class}})
+        .increment(seconds_between(before.status.last_response->time, now));
+  }
+  const bool aborted = before.status.phase == api::EvacuationPhase::kAborting;
+  if (aborted && after.status.phase != api::EvacuationPhase::kAborting) {
+    metrics_
+        .counter("evacuator_evacuation_aborts_total", "Roll-backs, by where they led.",
+                 {{"result", to_string(after.status.phase)}})
+        .increment();
+  }
+}
+
+void PrometheusEvacuationMetrics::on_phase_left(const api::EvacuationStatus& before, base::TimePoint now) {
+  if (!before.phase_entered_at) return;
+  metrics_
+      .histogram("evacuator_evacuation_phase_duration_seconds", "Time spent in each phase.", duration_buckets(),
+                 {{"evictor", evictor_label(before)}, {"phase", to_string(before.phase)}})
+      .observe(seconds_between(*before.phase_entered_at, now));
+}
+
+void PrometheusEvacuationMetrics::on_finished(const api::Evacuation& after) {
+  const api::EvacuationStatus& status = after.status;
+  metrics_
+      .counter("evacuator_evacuations_total", "Finished evacuations.",
+               {{"evictor", evictor_label(status)},
+                {"adapter", status.adapter},
+                {"result", to_string(status.phase)},
+                {"reason", status.reason}})
+      .increment();
+  metrics_
+      .histogram("evacuator_evacuation_attempts", "Attempts that finished evacuations took.", {0, 1, 2, 3, 5, 10, 20})
+      .observe(status.attempt);
+}
+
+void PrometheusEvacuationMetrics::on_answer(std::string_view action, int code, std::string_view response_class) {
+  metrics_
+      .counter("evacuator_requests_total",
+               "Calls that move pods, by action and what the answer meant; code 0: no answer.",
+               {{"action", action}, {"code", fmt::format("{}", code)}, {"class", response_class}})
+      .increment();
+}
+
+void PrometheusEvacuationMetrics::on_refused_write() {
+  metrics_.counter("evacuator_writes_refused_total", "Evacuations whose state the API server refused to store.")
+      .increment();
+}
+
+void PrometheusEvacuationMetrics::on_cached(const api::Evacuation* before, const api::Evacuation* after) {
+  const auto add = [&](const api::Evacuation& evacuation, double by) {
+    metrics_.gauge("evacuator_evacuations", "Evacuations by phase.", {{"phase", to_string(evacuation.status.phase)}})
+        .add(by);
+  };
+  if (before && after && before->status.phase == after->status.phase) return;
+  if (before) add(*before, -1);
+  if (after) add(*after, 1);
+}
+
+}  // namespace controllers

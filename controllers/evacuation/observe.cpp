@@ -1,0 +1,231 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/core/codec.hpp"
+#include "controllers/evacuation/group_lookup.hpp"
+#include "controllers/evacuation/pass.hpp"
+#include "controllers/spec_problems.hpp"
+
+/// The observing half of a reconcile: fills `seen_`, decides nothing and changes nothing.
+namespace controllers {
+namespace {
+
+using api::EvacuationPhase;
+
+/// A read may depend on another one's answer this deep.
+constexpr int kMaxReadRounds = 6;
+/// Earlier Evacuations of a workload that the ETA is taken from.
+constexpr std::size_t kPastConsidered = 16;
+
+/// Of one that succeeded: from its last InProgress to the pod's leaving. nullopt: nobody worked on it for a while.
+std::optional<base::Duration> time_in_progress(const api::Evacuation& evacuation) {
+  const auto& status = evacuation.status;
+  if (status.phase != EvacuationPhase::kSucceeded || !status.in_progress_since || !status.finished_at)
+    return std::nullopt;
+  for (auto entry = status.history.rbegin(); entry != status.history.rend(); ++entry) {
+    const bool left = entry->to == "Evicting" || entry->to == "Verifying";
+    if (left && entry->time > *status.in_progress_since && entry->from != "Evicting")
+      return entry->time - *status.in_progress_since;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool EvacuationReconciler::Pass::observe_cached() {
+  const auto cached = deps_.evacuations.get(key_);
+  if (!cached) return false;
+  seen_.evacuation = *cached;
+  seen_.pod = deps_.pods.get({key_.ns, cached->spec.pod_ref.name});
+  seen_.poked = shell_.budget_lines_.take_poke(key_);
+  seen_.actor = deps_.identity;
+  seen_.eviction_version = deps_.eviction_version;
+  seen_.resumed_at = base::TimePoint(base::Duration(shell_.resumed_at_.load()));
+  if (deps_.services) seen_.services = deps_.services->names();
+  {
+    const std::scoped_lock lock(shell_.mutex_);
+    seen_.dead_until = shell_.dead_until_;
+  }
+  observe_surroundings();
+  return true;
+}
+
+/// Siblings, PDBs, duplicates, the spec's validity: whatever the phase needs beyond the pod.
+void EvacuationReconciler::Pass::observe_surroundings() {
+  const api::Evacuation& evacuation = seen_.evacuation;
+  seen_.duplicate_of.clear();
+  seen_.spec_problem = stored_ ? stored_->problem : std::string();
+  if (evacuation.status.phase == EvacuationPhase::kPending) {
+    seen_.duplicate_of = deps_.admission.duplicate_of(evacuation);
+    check_spec();
+  }
+  seen_.policy_gone = policy_gone();
+  seen_.pdbs.clear();
+  if (seen_.pod) {
+    for (auto& pdb : deps_.pdbs.by_index(kPdbsByNamespace, key_.ns)) {
+      if (pdb->covers(*seen_.pod)) seen_.pdbs.push_back(std::move(pdb));
+    }
+  }
+  observe_past();
+  seen_.gang = look_up_gang(evacuation, seen_.pod.get(), deps_.evacuations, deps_.pods);
+  gang_is_live_ = false;
+  seen_.siblings.clear();
+  seen_.desired_replicas.reset();
+  const bool here = seen_.pod && seen_.pod->uid() == evacuation.spec.pod_ref.uid && !seen_.pod->is_terminal();
+  const auto& owner = evacuation.status.pod_owner;
+  if (here || !owner || api::is_terminal(evacuation.status.phase)) return;
+  std::set<std::string> claimed;
+  for (const auto& other : deps_.evacuations.by_index(kEvacuationsByOwner, owner->uid)) {
+    if (other->meta.key() == key_ || !other->status.outcome || !other->status.outcome->replacement) continue;
+    if (!yields_to_us(*other)) claimed.insert(other->status.outcome->replacement->uid);
+  }
+  for (auto& pod : deps_.pods.by_index(kPodsByOwner, owner->uid)) {
+    const bool taken = claimed.contains(pod->meta.uid);
+    seen_.siblings.push_back({std::move(pod), taken});
+  }
+  if (deps_.desired_replicas) seen_.desired_replicas = deps_.desired_replicas(key_.ns, *owner);
+}
+
+/// Two that took the same replacement at once: the first by name keeps it, or both would give way to each other for
+/// ever.
+bool EvacuationReconciler::Pass::yields_to_us(const api::Evacuation& other) const {
+  const auto& outcome = seen_.evacuation.status.outcome;
+  const bool is_shared =
+      outcome && outcome->replacement && outcome->replacement->uid == other.status.outcome->replacement->uid;
+  return is_shared && !api::is_terminal(other.status.phase) && key_ < other.meta.key();
+}
+
+/// For the ETA and the scale of the total timeout.
+void EvacuationReconciler::Pass::observe_past() {
+  seen_.past_durations.clear();
+  const auto& owner = seen_.evacuation.status.pod_owner;
+  const auto phase = seen_.evacuation.status.phase;
+  if (!owner || (phase != EvacuationPhase::kRequesting && phase != EvacuationPhase::kInProgress)) return;
+  std::vector<std::pair<base::TimePoint, base::Duration>> past;
+  for (const auto& other : deps_.evacuations.by_index(kEvacuationsByOwner, owner->uid)) {
+    if (const auto lasted = time_in_progress(*other)) past.emplace_back(*other->status.finished_at, *lasted);
+  }
+  std::sort(past.rbegin(), past.rend());
+  if (past.size() > kPastConsidered) past.resize(kPastConsidered);
+  for (const auto& [finished, lasted] : past) seen_.past_durations.push_back(lasted);
+  std::sort(seen_.past_durations.begin(), seen_.past_durations.end());
+}
+
+/// Being deleted because the policy that owns it was? (The garbage collector does not say why it deletes.)
+bool EvacuationReconciler::Pass::policy_gone() const {
+  const api::ObjectMeta& meta = seen_.evacuation.meta;
+  if (!meta.is_terminating() || !deps_.policy_lives) return false;
+  return std::any_of(meta.owner_references.begin(), meta.owner_references.end(), [&](const auto& owner) {
+    return owner.kind == kube::kPolicies.kind && !deps_.policy_lives(owner.name, owner.uid);
+  });
+}
+
+/// One that has begun is only asked whether its spec can still be read.
+void EvacuationReconciler::Pass::check_spec() {
+  if (!seen_.spec_problem.empty()) return;
+  const api::FieldErrors errors = problems_of(seen_.evacuation.spec, deps_.evictors);
+  if (!errors.empty()) seen_.spec_problem = api::to_error(errors).message;
+}
+
+base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh_evacuation() {
+  auto live = read_evacuation(deps_.client, key_);
+  if (!live && base::is_not_found(live.error())) return Go::kGone;
+  if (!live) return live.error().during("reading the Evacuation");
+  stored_ = *std::move(live);
+  evacuation_is_live_ = true;
+  seen_.evacuation = stored_->evacuation;
+  return Go::kOn;
+}
+
+/// A write guarded by the resourceVersion proves that the cached object is the newest: then no read is needed before
+/// it.
+bool EvacuationReconciler::Pass::take_cached() {
+  const api::Evacuation& cached = seen_.evacuation;
+  if (cache_lags_ || cached.meta.generation == kUnreadableSpec) return false;
+  if (cached.spec.pod_ref.name.empty() || cached.meta.resource_version.empty()) return false;
+  stored_ = StoredEvacuation{cached, {}};
+  return true;
+}
+
+base::Status EvacuationReconciler::Pass::refresh_pod() {
+  pod_is_live_ = false;
+  auto body = deps_.client.get(kube::kPods, {key_.ns, seen_.evacuation.spec.pod_ref.name});
+  if (!body && !base::is_not_found(body.error())) return body.error().during("reading the pod");
+  seen_.pod = nullptr;
+  if (body) {
+    auto pod = api::decode_pod(*body);
+    if (!pod || pod->meta.uid.empty()) return base::unavailable("the server's answer is no pod");
+    seen_.pod = std::make_shared<const api::Pod>(*std::move(pod));
+  }
+  pod_is_live_ = true;
+  return base::Done{};
+}
+
+evictors::Answer EvacuationReconciler::Pass::send(const std::string& service, const kube::Request& request) {
+  if (service.empty()) return deps_.client.send(request);
+  if (!deps_.services) return base::invalid(fmt::format("service {} is not in the operator's configuration", service));
+  return deps_.services->send(service, request);
+}
+
+base::Status EvacuationReconciler::Pass::read_documents_of(const std::string& evictor,
+                                                           const std::vector<evictors::Read>& reads) {
+  for (const evictors::Read& read : reads) {
+    auto answer = send(read.service, read.request);
+    if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
+    auto& known = seen_.documents[evictor];
+    if (answer) {
+      known.push_back({read.name, answer->status, std::move(answer->body)});
+    } else {
+      known.push_back({read.name, 0, answer.error().message});
+    }
+  }
+  return base::Done{};
+}
+
+/// A vote may have been taken back, or its Evacuation deleted, since the cache saw it.
+base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh_gang() {
+  for (GangMember& member : seen_.gang.members) {
+    if (!member.evacuation) continue;
+    auto live = read_evacuation(deps_.client, member.evacuation->meta.key());
+    if (!live && !base::is_not_found(live.error())) return live.error().during("reading an Evacuation of the gang");
+    const bool same = live && live->evacuation.meta.uid == member.evacuation->meta.uid;
+    member.evacuation = same ? std::make_shared<const api::Evacuation>(std::move(live->evacuation)) : nullptr;
+  }
+  gang_is_live_ = true;
+  return Go::kOn;
+}
+
+/// What the evictors ask for beside the pod, until they want nothing more.
+base::Status EvacuationReconciler::Pass::read_documents() {
+  seen_.documents.clear();
+  for (int round = 0; round < kMaxReadRounds; ++round) {
+    const auto wanted = wanted_reads(seen_, deps_.evictors, deps_.clock.now());
+    if (wanted.empty()) return base::Done{};
+    reads_more_ = true;
+    for (const auto& [evictor, reads] : wanted) {
+      if (auto read = read_documents_of(evictor, reads); !read) return read;
+    }
+  }
+  return base::Done{};
+}
+
+/// Everything that leads to a write or a call is decided on live reads: the caches lag.
+base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh() {
+  if (!stored_ && !take_cached()) {
+    auto evacuation = refresh_evacuation();
+    if (!evacuation || *evacuation == Go::kGone) return evacuation;
+  }
+  const bool unnamed = seen_.evacuation.spec.pod_ref.name.empty();
+  if (unnamed) {
+    pod_is_live_ = true;
+    seen_.pod = nullptr;
+  } else if (auto pod = refresh_pod(); !pod) {
+    return pod.error();
+  }
+  observe_surroundings();
+  if (auto read = read_documents(); !read) return read.error();
+  return Go::kOn;
+}
+
+}  // namespace controllers

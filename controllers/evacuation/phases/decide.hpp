@@ -1,0 +1,106 @@
+#pragma once
+
+/// The whole life of an Evacuation as pure functions (protocols 6.4): what was observed → what to store, to do and when
+/// to look again. No I/O, no clock, no log. The shell around it is EvacuationReconciler.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/core/kinds.hpp"
+#include "api/evacuation.hpp"
+#include "controllers/admission/slot.hpp"
+#include "controllers/evacuation/phases/event_note.hpp"
+#include "controllers/evacuation/phases/group_view.hpp"
+#include "evictors/evictor.hpp"
+#include "evictors/registry.hpp"
+#include "kube/runtime/requeue.hpp"
+
+namespace controllers {
+
+/// A pod of the same controller as the leaving one.
+struct Sibling {
+  std::shared_ptr<const api::Pod> pod;
+  bool claimed = false;  ///< already counted as the replacement in another Evacuation
+};
+
+/// All that decide() may look at.
+struct Observed {
+  api::Evacuation evacuation;
+  std::shared_ptr<const api::Pod> pod;  ///< whatever pod has that name now, also a successor; nullptr: none
+  /// Pending: why the spec is invalid; later: why it cannot be read any more, `evacuation` has what can. Empty: it is
+  /// valid.
+  std::string spec_problem;
+  bool policy_gone = false;  ///< it is being deleted, and so is (or was) the policy that owns it
+  GangView gang;             ///< of the pod, while it is there; empty for dry runs
+  std::string duplicate_of;  ///< name of an older unfinished Evacuation of the same pod UID; empty: none
+  Slot slot;
+  std::vector<Sibling> siblings;  ///< looked up once the pod's controller is known
+  /// How long earlier Evacuations of the same workload were InProgress, shortest first; at most the newest 16.
+  std::vector<base::Duration> past_durations;
+  std::optional<std::int32_t> desired_replicas;  ///< of the pod's controller, if known
+  std::vector<std::shared_ptr<const api::PodDisruptionBudget>>
+      pdbs;                      ///< covering the pod, as cached: numbers for people
+  bool poked = false;            ///< a PDB that blocked it allows more now: do not wait for the delay
+  base::TimePoint resumed_at{};  ///< when this replica began to act
+  std::string actor;             ///< identity of this replica, for the history
+  std::string eviction_version = "v1";
+  std::map<std::string, std::vector<evictors::Document>, std::less<>> documents;  ///< by evictor
+  std::map<std::string, base::TimePoint, std::less<>> dead_until;                 ///< evictors that nobody serves
+  std::vector<std::string> services;                                              ///< configured ones
+};
+
+/// Fields of the spec that a hand-made Evacuation may leave out, from a live read.
+struct SpecFill {
+  api::PodUid uid;
+  api::NodeName node;
+  friend bool operator==(const SpecFill&, const SpecFill&) = default;
+};
+
+/// In this order: the slot is asked for and decide() called again; the main object is written (fill, finalizers) and
+/// decide() called again; the status is stored if it differs; events go out; the action is sent and its answer given to
+/// decide_answer(). Nothing of it applies: wait.
+struct Decision {
+  api::EvacuationStatus status;
+  bool wants_slot = false;
+  bool needs_room = false;  ///< with wants_slot: for a second copy of the pod
+  std::optional<SpecFill> fill;
+  bool add_finalizer = false;
+  bool remove_finalizer = false;
+  bool remove_object = false;  ///< its time to live is over
+  std::optional<evictors::Action> action;
+  std::vector<EventNote> events;
+  std::string dead;         ///< evictor that nobody serves here, as just seen
+  bool look_again = false;  ///< the outcome is open: read the pod live and decide again at once
+  kube::Requeue requeue;
+
+  /// Anything to write or to do (beside asking for a slot)?
+  bool acts(const api::EvacuationStatus& stored) const {
+    return fill || add_finalizer || remove_finalizer || remove_object || action || !(status == stored);
+  }
+};
+
+/// What the evictors that matter now want to read beside the pod, by evictor; `seen` holds what was read so far.
+std::map<std::string, std::vector<evictors::Read>> wanted_reads(const Observed& seen,
+                                                                const evictors::Registry& registry,
+                                                                base::TimePoint now);
+
+Decision decide(const Observed& seen, const evictors::Registry& registry, base::TimePoint now);
+
+/// After `action` was sent: `seen.evacuation` carries the unresolved intent.
+Decision decide_answer(const Observed& seen, const evictors::Registry& registry, const evictors::Action& action,
+                       const evictors::Answer& answer, base::TimePoint now);
+
+/// A 201 without a deletionTimestamp after this long is no 201 (T31).
+inline constexpr base::seconds kDeleteVisibleWithin{30};
+/// After a leader change no deadline that has passed meanwhile is acted upon for this long: the good news may be on its
+/// way.
+inline constexpr base::seconds kResumeGrace{30};
+/// An evictor that nobody serves is not tried again for this long.
+inline constexpr base::minutes kDeadFor{5};
+/// How many times a granted eviction may turn out not to be one.
+inline constexpr int kMaxGrantedWithoutDelete = 3;
+
+}  // namespace controllers

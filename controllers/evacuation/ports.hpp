@@ -1,0 +1,66 @@
+#pragma once
+
+/// What the Evacuation controller needs from the world beside kube::Client; implemented by the wiring.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/evacuation.hpp"
+#include "base/clock.hpp"
+#include "controllers/evacuation/phases/event_note.hpp"
+#include "evictors/evictor.hpp"
+
+namespace controllers {
+
+/// Records Events (events.k8s.io/v1: `regarding` the Evacuation, `related` its pod). Thread-safe; never blocks on I/O.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void publish(const api::Evacuation& regarding, const EventNote& note) = 0;
+};
+
+/// HTTPS services beside the API server that evictors call by name (webhooks, Patroni): endpoints and credentials are
+/// the operator's configuration, never an object's. Thread-safe; each call has a timeout.
+class ServiceCaller {
+ public:
+  virtual ~ServiceCaller() = default;
+  /// kInvalid: there is no service of that name.
+  virtual evictors::Answer send(const std::string& service, const kube::Request& request) = 0;
+  virtual const std::vector<std::string>& names() const = 0;
+};
+
+/// Prometheus sees it through this. Thread-safe. Labels never hold pod names.
+class EvacuationMetrics {
+ public:
+  virtual ~EvacuationMetrics() = default;
+  /// A stored status change: phases, durations, results, blocked time and aborts all follow from the two states.
+  virtual void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) = 0;
+  /// An answer to a call of ours; `code` 0: none came.
+  virtual void on_answer(std::string_view action, int code, std::string_view response_class) = 0;
+  /// The server refuses to store what becomes of an Evacuation; once for each version of it.
+  virtual void on_refused_write() {}
+};
+
+/// The audit log as the Evacuation controller sees it. Thread-safe; never fails, and blocks no longer than a write
+/// does.
+class EvacuationAudit {
+ public:
+  virtual ~EvacuationAudit() = default;
+  /// A stored status change: transitions, intents, cancels, holds and verdicts follow from the two states.
+  virtual void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) = 0;
+  /// The answer to a mutating call under the current token, and what the evictor read in it.
+  virtual void on_answer(const api::Evacuation& evacuation, const evictors::Action& action,
+                         const evictors::Answer& answer, const std::optional<api::LastResponse>& meaning,
+                         base::TimePoint now) = 0;
+  /// The server refuses to store what becomes of it; once for each version of it.
+  virtual void on_refused_write(const api::Evacuation&, const std::string& /*problem*/, base::TimePoint) {}
+  /// Set: no Evacuation is admitted now, and why.
+  virtual std::optional<api::Blocker> hold() const = 0;
+};
+/// Keeps nothing, holds nobody up.
+EvacuationAudit& no_audit();
+
+}  // namespace controllers

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <semaphore>
+#include <string>
+#include <vector>
+
+#include "api/core/kinds.hpp"
+#include "api/evacuation.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "controllers/admission/capacity.hpp"
+#include "controllers/admission/pdb_waiters.hpp"
+#include "controllers/admission/queue.hpp"
+#include "controllers/evacuation/phases/decide.hpp"
+#include "controllers/evacuation/ports.hpp"
+#include "controllers/evacuation/refused_writes.hpp"
+#include "evictors/registry.hpp"
+#include "kube/client.hpp"
+#include "kube/runtime/requeue.hpp"
+#include "kube/runtime/store.hpp"
+
+namespace controllers {
+
+/// Index names that the reconciler asks of the stores; add_evacuation_indexes() makes them.
+inline constexpr std::string_view kEvacuationsByPod = "evacuator-pod";  ///< evacuations: "<ns>/<pod name>"
+inline constexpr std::string_view kEvacuationsByOwner =
+    "evacuator-owner";                                               ///< evacuations: uid of the pod's controller
+inline constexpr std::string_view kPodsByOwner = "evacuator-owner";  ///< pods: uid of the controller
+inline constexpr std::string_view kPdbsByNamespace = "evacuator-namespace";  ///< PDBs: namespace
+/// REQUIRES: the stores are still empty.
+void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods,
+                            kube::Store<api::PodDisruptionBudget>& pdbs);
+
+/// The thin shell around decide(): observe in the caches; when there is something to do, read pod and Evacuation live,
+/// decide again, write the status (intent ahead), call, write the outcome. Resumes after a crash from what it finds
+/// stored. Thread-safe for different keys (the work queue hands a key to one worker at a time); keeps no state of its
+/// own that matters: losing it costs a delay, nothing else.
+class EvacuationReconciler {
+ public:
+  struct Dependencies {
+    kube::Client& client;
+    const base::Clock& clock;
+    const evictors::Registry& evictors;
+    const kube::Store<api::Evacuation>& evacuations;
+    const kube::Store<api::Pod>& pods;
+    const kube::Store<api::PodDisruptionBudget>& pdbs;
+    AdmissionQueue& admission;
+    EventSink& events;
+    EvacuationMetrics& metrics;
+    std::function<bool()> may_act;  ///< false: not the leader (any more); asked before every mutating call
+    /// spec.replicas of a pod's controller, if known. May be empty.
+    std::function<std::optional<std::int32_t>(const std::string& ns, const api::OwnerReference& owner)>
+        desired_replicas;
+    std::string identity;                 ///< of this replica
+    std::string eviction_version = "v1";  ///< kube::Discovery::eviction_version
+    base::Log log;
+    std::counting_semaphore<>* eviction_slots =
+        nullptr;                        ///< eviction calls at the same time; nullptr: as many as workers
+    RoomKeeper* room = nullptr;         ///< nullptr: nobody looks for room
+    ServiceCaller* services = nullptr;  ///< nullptr: none is configured
+    EvacuationAudit& audit = no_audit();
+    /// Is there a DeschedulerPolicy of that name and UID that is not being deleted? May be empty.
+    std::function<bool(const std::string& name, const std::string& uid)> policy_lives = {};
+  };
+
+  explicit EvacuationReconciler(Dependencies dependencies);
+
+  /// This replica leads from now on: deadlines that passed meanwhile get a grace. Call before the first reconcile.
+  void resume(base::TimePoint now);
+
+  /// Errors are worth a retry with back-off; kCancelled: may_act() said no.
+  base::Result<kube::Requeue> reconcile(const api::ObjectKey& key);
+
+  /// Those whose state the API server refuses to store.
+  const RefusedWrites& refused_writes() const { return refused_; }
+
+  /// Evacuations that a change of this pod may concern: its own, those of its gang, and those waiting for it as a
+  /// replacement.
+  std::vector<api::ObjectKey> keys_for_pod(const api::Pod& pod) const;
+
+  /// Evacuations of the same gang that wait for what just changed; nullptr: there was or is none.
+  std::vector<api::ObjectKey> keys_for_gang(const api::Evacuation* before, const api::Evacuation* after) const;
+
+  /// Evacuations to be enqueued because a PDB that blocks them allows more than before (`after` nullptr: deleted): the
+  /// first `disruptionsAllowed` of them by priority, in turns, the longest waiting first. Their next reconcile does not
+  /// wait for the delay. Beside them the members of each gang that it lets go as a whole now.
+  std::vector<api::ObjectKey> on_pdb_changed(const api::PodDisruptionBudget* before,
+                                             const api::PodDisruptionBudget* after);
+
+ private:
+  class Pass;  // one reconcile: evacuation_pass.hpp
+
+  /// An answer could not be stored: the next try would be the same call again, so it waits, longer each time.
+  void hold_after_lost_record(const api::ObjectKey& key);
+  std::optional<base::Duration> resting(const api::ObjectKey& key) const;
+  std::optional<base::Duration> held(const api::ObjectKey& key);
+  void mark_dead(const std::string& evictor, base::TimePoint until);
+
+  Dependencies deps_;
+  std::atomic<base::Duration::rep> resumed_at_{0};
+  std::mutex mutex_;
+  BudgetLines budget_lines_;
+  struct Hold {
+    int count = 0;
+    base::TimePoint until{};
+  };
+  std::map<api::ObjectKey, Hold> holds_;
+  RefusedWrites refused_;
+  std::map<std::string, base::TimePoint, std::less<>> dead_until_;  ///< evictors that nobody serves here
+};
+
+}  // namespace controllers

@@ -1,0 +1,58 @@
+/// Whom to enqueue when something else than an Evacuation changed.
+
+#include "controllers/evacuation/group_lookup.hpp"
+#include "controllers/evacuation/reconciler.hpp"
+
+namespace controllers {
+namespace {
+
+std::string pod_index_key(const std::string& ns, const std::string& name) { return ns + "/" + name; }
+
+}  // namespace
+
+void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods,
+                            kube::Store<api::PodDisruptionBudget>& pdbs) {
+  evacuations.add_index(std::string(kEvacuationsByPod), [](const api::Evacuation& each) {
+    return std::vector{pod_index_key(each.meta.ns, each.spec.pod_ref.name)};
+  });
+  evacuations.add_index(std::string(kEvacuationsByOwner), [](const api::Evacuation& each) {
+    return each.status.pod_owner ? std::vector{each.status.pod_owner->uid} : std::vector<std::string>{};
+  });
+  pods.add_index(std::string(kPodsByOwner), [](const api::Pod& each) {
+    const auto* owner = each.meta.controller();
+    return owner ? std::vector{owner->uid} : std::vector<std::string>{};
+  });
+  add_gang_indexes(evacuations, pods);
+  pdbs.add_index(std::string(kPdbsByNamespace),
+                 [](const api::PodDisruptionBudget& each) { return std::vector{each.meta.ns}; });
+}
+
+std::vector<api::ObjectKey> EvacuationReconciler::keys_for_pod(const api::Pod& pod) const {
+  std::vector<api::ObjectKey> keys;
+  for (const auto& each : deps_.evacuations.by_index(kEvacuationsByPod, pod_index_key(pod.meta.ns, pod.meta.name))) {
+    keys.push_back(each->meta.key());
+  }
+  for (api::ObjectKey& key : gang_keys_to_wake(pod, deps_.evacuations)) keys.push_back(std::move(key));
+  const api::OwnerReference* owner = pod.meta.controller();
+  if (!owner) return keys;
+  for (const auto& each : deps_.evacuations.by_index(kEvacuationsByOwner, owner->uid)) {
+    if (each->status.phase == api::EvacuationPhase::kVerifying) keys.push_back(each->meta.key());
+  }
+  return keys;
+}
+
+std::vector<api::ObjectKey> EvacuationReconciler::keys_for_gang(const api::Evacuation* before,
+                                                                const api::Evacuation* after) const {
+  return gang_keys_to_wake(before, after, deps_.evacuations);
+}
+
+std::vector<api::ObjectKey> EvacuationReconciler::on_pdb_changed(const api::PodDisruptionBudget* before,
+                                                                 const api::PodDisruptionBudget* after) {
+  const std::int32_t had = before ? before->disruptions_allowed : 0;
+  const bool gone = after == nullptr;
+  if (!gone && after->disruptions_allowed <= had) return {};
+  return budget_lines_.wake((gone ? before : after)->meta.key(),
+                            gone ? std::nullopt : std::optional(after->disruptions_allowed));
+}
+
+}  // namespace controllers

@@ -1,0 +1,100 @@
+#include "controllers/policy/circuit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "api/meta/well_known.hpp"
+#include "strategies/lifetime/pod_criteria.hpp"
+#include "strategies/lifetime/pod_life_time.hpp"
+#include "strategies/lifetime/remove_failed_pods.hpp"
+#include "strategies/lifetime/remove_pods_having_too_many_restarts.hpp"
+
+namespace controllers {
+namespace {
+
+/// Younger ones are looked at next time: the cache may not hold all that finished at the same moment yet.
+constexpr base::seconds kCircuitLag{2};
+
+enum class Verification { kNone, kReady, kFailed };
+
+/// These nominate a pod for what it is, not for where it runs: a fresh one on the same node is what they are after.
+bool renews(std::string_view strategy) {
+  constexpr std::array kRenewing = {strategies::PodLifeTime::kName, strategies::PodCriteria::kName,
+                                    strategies::RemoveFailedPods::kName,
+                                    strategies::RemovePodsHavingTooManyRestarts::kName};
+  return std::find(kRenewing.begin(), kRenewing.end(), strategy) != kRenewing.end();
+}
+
+Verification verification_of(const api::Evacuation& evacuation) {
+  const auto& status = evacuation.status;
+  if (evacuation.spec.dry_run || !status.outcome) return Verification::kNone;
+  const auto* ready = api::find_condition(status.conditions, "ReplacementReady");
+  if (!ready) return Verification::kNone;
+  const bool same_node = ready->reason == "SameNode";
+  if (ready->status == api::ConditionStatus::kTrue) return Verification::kReady;
+  if (same_node && renews(evacuation.spec.source.strategy)) return Verification::kReady;
+  return same_node || ready->reason == "ReplacementTimeout" ? Verification::kFailed : Verification::kNone;
+}
+
+void take_in(api::PolicyCircuit& circuit, const api::Evacuation& evacuation, const api::CircuitBreaker& breaker) {
+  circuit.counted_until = evacuation.status.finished_at;
+  const Verification seen = verification_of(evacuation);
+  if (seen == Verification::kReady && !circuit.opened_at) circuit.failures = 0;
+  if (seen != Verification::kFailed) return;
+  ++circuit.failures;
+  circuit.last_failure = evacuation.meta.key().to_string();
+  if (breaker.failures > 0 && circuit.failures >= breaker.failures && !circuit.opened_at) {
+    circuit.opened_at = evacuation.status.finished_at;
+  }
+}
+
+}  // namespace
+
+api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
+                                const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
+                                base::TimePoint now) {
+  api::PolicyCircuit next = policy.status.circuit;
+  const std::string& reset = policy.meta.annotations.value(api::well_known::kResetCircuitAnnotation);
+  if (reset != next.reset) {
+    next = {.reset = reset, .counted_until = std::chrono::floor<base::seconds>(now)};
+  }
+  const base::TimePoint since = next.counted_until.value_or(base::TimePoint::min());
+  std::vector<const api::Evacuation*> fresh;
+  for (const auto& each : evacuations) {
+    const auto& finished = each->status.finished_at;
+    if (finished && *finished > since && *finished <= now - kCircuitLag) fresh.push_back(each.get());
+  }
+  std::sort(fresh.begin(), fresh.end(), [](const auto* a, const auto* b) {
+    return std::pair(*a->status.finished_at, a->meta.key()) < std::pair(*b->status.finished_at, b->meta.key());
+  });
+  for (const auto* each : fresh) take_in(next, *each, policy.spec.circuit_breaker);
+  if (policy.spec.circuit_breaker.failures == 0) next.opened_at.reset();
+  return next;
+}
+
+api::Condition circuit_condition(const api::DeschedulerPolicy& policy, const api::PolicyCircuit& circuit) {
+  api::Condition result;
+  result.type = "CircuitOpen";
+  result.observed_generation = policy.meta.generation;
+  if (!circuit.opened_at) {
+    result.status = api::ConditionStatus::kFalse;
+    result.reason = "VerificationsSucceed";
+    result.message = circuit.failures == 0 ? "replacements become Ready"
+                                           : fmt::format("{} of {} failed verifications in a row", circuit.failures,
+                                                         policy.spec.circuit_breaker.failures);
+    return result;
+  }
+  result.status = api::ConditionStatus::kTrue;
+  result.reason = "VerificationFailing";
+  result.message = fmt::format(
+      "{} evacuations in a row left no Ready replacement on another node, the newest is {}; nothing more is moved "
+      "until you have "
+      "looked "
+      "into it and run: kubectl annotate dsp {} {}=\"$(date +%s)\" --overwrite",
+      circuit.failures, circuit.last_failure, policy.meta.name, api::well_known::kResetCircuitAnnotation);
+  return result;
+}
+
+}  // namespace controllers

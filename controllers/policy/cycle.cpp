@@ -1,0 +1,45 @@
+#include "controllers/policy/cycle.hpp"
+
+#include "controllers/policy/audit_records.hpp"
+#include "planning/planner.hpp"
+
+namespace controllers {
+
+CycleOutcome run_cycle(const api::DeschedulerPolicy& policy, const scheduling::ClusterSnapshot& snapshot,
+                       const KnownPods& known, std::string id, base::TimePoint now) {
+  std::vector<std::string> forbidden;
+  for (const ForbiddenNamespace& each : known.forbidden) forbidden.push_back(each.ns);
+  planning::Plan plan = planning::plan_cycle({.spec = policy.spec,
+                                              .cluster = snapshot,
+                                              .leaving = known.leaving,
+                                              .now = now,
+                                              // A blocked pod is nominated all the same: its Evacuation waits in the
+                                              // open and goes when the budget allows.
+                                              .options = {.spend_pdbs = false, .max_refusals = kMaxAuditedPods},
+                                              .cooling = known.cooling,
+                                              .forbidden = std::move(forbidden),
+                                              .restarts = known.restarts});
+  CycleOutcome outcome;
+  outcome.moves = std::move(plan.moves);
+  outcome.summary.refused = std::move(plan.refused);
+  outcome.refusals = std::move(plan.refusals);
+  outcome.summary.id = std::move(id);
+  outcome.summary.start = now;
+  outcome.summary.nodes = plan.nodes;
+  outcome.summary.pods = plan.pods;
+  outcome.summary.nominated = static_cast<std::int32_t>(outcome.moves.size());
+  for (const planning::StrategyResult& result : plan.strategies) {
+    if (!result.problem.empty()) outcome.problems.push_back(result.strategy + ": " + result.problem);
+  }
+  for (const ForbiddenNamespace& each : known.forbidden) outcome.problems.push_back(each.problem);
+  for (const api::FieldErrors& list : {plan.errors, plan.warnings}) {
+    for (const api::FieldError& error : list) outcome.problems.push_back(error.to_string());
+  }
+  for (const api::FieldError& note : plan.notes) outcome.warnings.push_back(note.to_string());
+  const scheduling::InputProblems& problems = snapshot.problems();
+  for (const scheduling::InputProblem& problem : problems.rows()) outcome.warnings.push_back(problem.to_string());
+  outcome.more_warnings = problems.total() - static_cast<std::int64_t>(problems.rows().size());
+  return outcome;
+}
+
+}  // namespace controllers

@@ -1,0 +1,224 @@
+#include "controllers/policy/decide.hpp"
+#include "controllers/policy/circuit.hpp"
+#include "controllers/policy/history.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/core/codec.hpp"
+#include "api/meta/well_known.hpp"
+
+namespace controllers {
+namespace {
+
+using api::ConditionStatus;
+
+/// Finished Evacuations younger than this are counted afresh: longer than any lag of our cache.
+constexpr base::seconds kCountingLag{30};
+
+api::Condition condition(std::string_view type, bool holds, std::string_view reason, std::string message,
+                         std::int64_t generation) {
+  return {std::string(type),   holds ? ConditionStatus::kTrue : ConditionStatus::kFalse,
+          std::string(reason), std::move(message),
+          generation,          {}};
+}
+
+bool left_the_node(const api::Evacuation& evacuation) {
+  return evacuation.status.phase == api::EvacuationPhase::kSucceeded && !evacuation.spec.dry_run;
+}
+
+api::Condition converged(const api::LastCycle& cycle, std::int32_t active, std::int64_t generation) {
+  if (cycle.nominated > 0) {
+    return condition("Converged", false, "MovesNominated", fmt::format("{} pods should move", cycle.nominated),
+                     generation);
+  }
+  if (active > 0) {
+    return condition("Converged", false, "EvacuationsRunning", fmt::format("{} Evacuations are unfinished", active),
+                     generation);
+  }
+  return condition("Converged", true, "NothingToMove", "no strategy nominated a pod", generation);
+}
+
+/// The status of an object whose spec does not decode.
+api::DeschedulerPolicyStatus status_alone(std::string_view json) {
+  auto parsed = api::parse_json(json);
+  if (!parsed || !parsed->is_object()) return {};
+  parsed->erase("spec");
+  auto decoded = api::decode_descheduler_policy(*parsed);
+  return decoded ? decoded->status : api::DeschedulerPolicyStatus{};
+}
+
+std::string joined_problems(const std::vector<std::string>& problems, std::int64_t more = 0) {
+  constexpr std::size_t kShown = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(problems.size(), kShown); ++i) text += (i ? "; " : "") + problems[i];
+  if (problems.size() > kShown) more += static_cast<std::int64_t>(problems.size() - kShown);
+  if (more > 0) text += fmt::format("; and {} more", more);
+  return text;
+}
+
+api::Condition degraded(const std::vector<std::string>& problems, std::int64_t generation) {
+  if (problems.empty()) return condition("Degraded", false, "AsExpected", "the last cycle had no problems", generation);
+  return condition("Degraded", true, "CycleProblems", joined_problems(problems), generation);
+}
+
+api::Condition suspended(const api::DeschedulerPolicySpec& spec, std::int64_t generation) {
+  if (spec.suspend) {
+    return condition("Suspended", true, "SuspendedByUser", "spec.suspend is true: no new cycles; running ones go on",
+                     generation);
+  }
+  return condition("Suspended", false, "Active", "cycles run on schedule", generation);
+}
+
+}  // namespace
+
+base::Result<ObservedPolicy> decode_observed_policy(std::string_view json) {
+  auto meta = api::decode_meta(json);
+  if (!meta) return meta.error();
+  ObservedPolicy seen{*std::move(meta), std::nullopt, {}, {}};
+  auto decoded = api::decode_descheduler_policy(json);
+  if (decoded) {
+    seen.status = decoded->status;
+    seen.policy = *std::move(decoded);
+  } else {
+    seen.problem = decoded.error().message;
+    seen.status = status_alone(json);
+  }
+  return seen;
+}
+
+CycleTiming cycle_timing(const api::DeschedulerPolicy& policy, base::TimePoint now) {
+  if (policy.spec.suspend) return {};
+  const auto& last = policy.status.last_cycle;
+  if (!last || policy.status.observed_generation != policy.meta.generation) return {true, now};
+  const base::TimePoint next = last->start + policy.spec.schedule.interval;
+  return {now >= next, next};
+}
+
+TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, EvictedCount carried,
+                  base::TimePoint now) {
+  const base::TimePoint settled = std::chrono::floor<base::seconds>(now - kCountingLag);
+  const base::TimePoint until = carried.until.value_or(base::TimePoint::min());
+  TallyResult result{{}, {carried.counted, carried.until}};
+  std::int64_t young = 0;
+  std::optional<base::TimePoint> newest_settled;
+  for (const auto& evacuation : evacuations) {
+    if (!api::is_terminal(evacuation->status.phase)) ++result.tally.active;
+    const auto finished = evacuation->status.finished_at;
+    if (!left_the_node(*evacuation) || !finished || *finished <= until) continue;
+    if (*finished > settled) {
+      ++young;
+      continue;
+    }
+    ++result.carried.counted;
+    newest_settled = std::max(newest_settled.value_or(*finished), *finished);
+  }
+  // Everything up to `settled` is known by now, so the watermark may move to the newest of them.
+  if (newest_settled) result.carried.until = newest_settled;
+  result.tally.evicted = result.carried.counted + young;
+  return result;
+}
+
+api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::PlannedMove& move) {
+  const api::EvacuationTemplate& wanted = policy.spec.evacuation;
+  api::Evacuation evacuation;
+  evacuation.meta.ns = move.ns;
+  evacuation.meta.name = api::evacuation_name(move.pod, {move.uid});
+  evacuation.meta.labels = api::StringMap{{std::string(api::well_known::kPolicyLabel), policy.meta.name},
+                                          {std::string(api::well_known::kNodeLabel), move.from}};
+  if (!move.to.empty()) {
+    evacuation.meta.annotations = api::StringMap{{std::string(api::well_known::kPredictedTargetAnnotation), move.to}};
+  }
+  // Set at birth: the reconciler need not write it first.
+  evacuation.meta.finalizers = {std::string(api::well_known::kEvacuationFinalizer)};
+  // The owner makes the garbage collector delete unfinished ones with the policy; deletion cancels them.
+  evacuation.meta.owner_references = {
+      {std::string(api::well_known::kApiVersion), "DeschedulerPolicy", policy.meta.name, policy.meta.uid, true}};
+  api::EvacuationSpec& spec = evacuation.spec;
+  spec.pod_ref = {move.pod, {move.uid}};
+  spec.node_name = {move.from};
+  spec.reason = move.reason;
+  spec.source = {policy.meta.name, move.strategy, "evacuator"};
+  spec.evictors = wanted.evictors;
+  spec.grace_period_seconds = wanted.grace_period_seconds;
+  spec.priority = wanted.priority;
+  spec.suspend = policy.spec.mode == api::PolicyMode::kManual;
+  spec.timeouts = wanted.timeouts;
+  spec.retry = wanted.retry;
+  spec.on_timeout = wanted.on_timeout;
+  spec.hold_slot_until = wanted.hold_slot_until;
+  spec.require_replacement = wanted.require_replacement;
+  spec.ttl_after_finished = wanted.ttl_after_finished;
+  return evacuation;
+}
+
+api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, const TallyResult& counts,
+                                         const CycleOutcome* outcome, base::TimePoint now) {
+  const std::int64_t generation = policy.meta.generation;
+  api::DeschedulerPolicyStatus next = policy.status;
+  next.active = counts.tally.active;
+  next.evicted = counts.tally.evicted;
+  next.evicted_counted = counts.carried.counted;
+  next.evicted_until = counts.carried.until;
+  if (outcome) {
+    next.observed_generation = generation;
+    next.last_cycle = outcome->summary;
+    const std::size_t shown = std::min(outcome->moves.size(), api::kMaxPublishedPlan);
+    next.plan.assign(outcome->moves.begin(), outcome->moves.begin() + static_cast<std::ptrdiff_t>(shown));
+    next.plan_truncated = shown < outcome->moves.size();
+    const std::size_t told = std::min(outcome->refusals.size(), api::kMaxPublishedRefusals);
+    next.refusals.assign(outcome->refusals.begin(), outcome->refusals.begin() + static_cast<std::ptrdiff_t>(told));
+    next.history = next_history(std::move(next.history), *outcome, policy.spec.explain.cycles);
+    api::set_condition(next.conditions, degraded(outcome->problems, generation), now);
+    tell_warnings(next, outcome->warnings, outcome->more_warnings, generation, now);
+  } else if (policy.spec.suspend) {
+    next.observed_generation = generation;
+  }
+  next.next_cycle_time.reset();
+  if (!policy.spec.suspend && next.last_cycle)
+    next.next_cycle_time = std::chrono::ceil<base::seconds>(next.last_cycle->start + policy.spec.schedule.interval);
+  api::set_condition(next.conditions, condition("Ready", true, "Valid", "the policy is valid and in force", generation),
+                     now);
+  api::set_condition(next.conditions, suspended(policy.spec, generation), now);
+  api::set_condition(next.conditions, circuit_condition(policy, next.circuit), now);
+  if (next.last_cycle) api::set_condition(next.conditions, converged(*next.last_cycle, next.active, generation), now);
+  return next;
+}
+
+void tell_audit_health(api::DeschedulerPolicyStatus& status, const std::string& failing, std::int64_t generation,
+                       base::TimePoint now) {
+  constexpr const char* kType = "AuditLogFailing";
+  if (failing.empty() && !api::find_condition(status.conditions, kType)) return;
+  api::set_condition(status.conditions,
+                     failing.empty() ? condition(kType, false, "Written", "the audit log is written", generation)
+                                     : condition(kType, true, "SinkFailing", failing, generation),
+                     now);
+}
+
+void tell_warnings(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& warnings, std::int64_t more,
+                   std::int64_t generation, base::TimePoint now) {
+  constexpr const char* kType = "Warnings";
+  if (warnings.empty() && !api::find_condition(status.conditions, kType)) return;
+  api::set_condition(status.conditions,
+                     warnings.empty()
+                         ? condition(kType, false, "None", "the last cycle met nothing strange", generation)
+                         : condition(kType, true, "StrangeInput", joined_problems(warnings, more), generation),
+                     now);
+}
+
+api::DeschedulerPolicyStatus invalid_status(const api::DeschedulerPolicyStatus& before, std::int64_t generation,
+                                            std::string_view problem, base::TimePoint now) {
+  api::DeschedulerPolicyStatus next = before;
+  next.observed_generation = generation;
+  next.next_cycle_time.reset();
+  next.plan.clear();
+  next.plan_truncated = false;
+  next.refusals.clear();
+  api::set_condition(next.conditions,
+                     condition("Ready", false, "InvalidSpec", std::string(problem.substr(0, 32'000)), generation), now);
+  return next;
+}
+
+}  // namespace controllers

@@ -1,0 +1,222 @@
+#include "controllers/policy/reconciler.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/meta/well_known.hpp"
+#include "controllers/policy/circuit.hpp"
+#include "controllers/policy/cycle.hpp"
+#include "controllers/spec_problems.hpp"
+#include "strategies/catalog.hpp"
+
+namespace controllers {
+namespace {
+
+using base::kv;
+
+std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now) {
+  return fmt::format("{}-{}", policy.meta.name, std::chrono::floor<base::seconds>(now).time_since_epoch().count());
+}
+
+KnownPods known_pods(const kube::Store<api::Evacuation>& evacuations) {
+  KnownPods known;
+  for (const auto& evacuation : evacuations.list()) {
+    const api::PodUid& uid = evacuation->spec.pod_ref.uid;
+    if (api::is_terminal(evacuation->status.phase)) {
+      known.cooling.push_back(uid);
+    } else {
+      known.leaving.push_back(uid);
+    }
+  }
+  return known;
+}
+
+/// Pods whose VM, name or workload was evacuated so lately that this policy leaves them in peace.
+void add_cooling(KnownPods& known, const scheduling::ClusterSnapshot& snapshot, const CooldownLedger& cooldowns,
+                 const std::string& policy, base::TimePoint now) {
+  if (cooldowns.empty()) return;
+  for (const scheduling::PodIndex index : snapshot.pods()) {
+    const api::Pod& pod = snapshot.pod(index);
+    if (cooldowns.cooling(cooldown_subjects(pod), policy, now)) known.cooling.push_back(pod.uid());
+  }
+}
+
+}  // namespace
+
+base::Result<kube::Requeue> PolicyReconciler::reconcile(const api::ObjectKey& key) {
+  const auto seen = deps_.policies.get(key);
+  if (!seen || seen->meta.is_terminating()) return kube::Requeue::await_change();
+  if (!seen->policy) {
+    if (auto saved = reject(*seen, seen->problem); !saved) return saved.error();
+    return kube::Requeue::await_change();
+  }
+  if (const auto errors = problems_of(seen->policy->spec, deps_.evictors); !errors.empty()) {
+    if (auto saved = reject(*seen, api::to_error(errors).message); !saved) return saved.error();
+    return kube::Requeue::await_change();
+  }
+  const api::DeschedulerPolicy policy = with_own_writes(*seen->policy);
+  return reconcile_valid(with_circuit(policy), policy.status);
+}
+
+base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPolicy& policy,
+                                                              const api::DeschedulerPolicyStatus& stored) {
+  const base::TimePoint now = deps_.clock.now();
+  const CycleTiming timing = cycle_timing(policy, now);
+  std::optional<CycleOutcome> outcome;
+  if (timing.due) {
+    outcome = plan(policy, now);
+    deps_.audit.on_planned(policy, *outcome);
+    const bool may_move = policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at;
+    if (may_move) carry_out(policy, *outcome);
+    outcome->summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clock.now() - now);
+    count_cycle(policy, *outcome);
+    deps_.audit.on_cycle(policy, *outcome);
+  }
+  const auto counts = tally(deps_.evacuations.by_index(kByPolicy, policy.meta.name),
+                            {policy.status.evicted_counted, policy.status.evicted_until}, now);
+  auto next = next_status(policy, counts, outcome ? &*outcome : nullptr, now);
+  next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
+  if (outcome) next.restarts = remembered_restarts(policy.spec);
+  tell_audit_health(next, deps_.audit.failing(), policy.meta.generation, now);
+  if (auto saved = save(policy.meta, stored, next); !saved) return saved.error();
+  if (!next.next_cycle_time) return kube::Requeue::await_change();
+  return kube::Requeue::in(std::max<base::Duration>(*next.next_cycle_time - deps_.clock.now(), base::milliseconds(1)));
+}
+
+CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, base::TimePoint now) {
+  const scheduling::ClusterSnapshot& snapshot =
+      snapshots_.at(deps_.snapshot(), scheduling::quantities_of(policy.spec.compatibility));
+  KnownPods known = known_pods(deps_.evacuations);
+  known.forbidden = forbidden_namespaces(deps_.evacuations.list(), now);
+  add_cooling(known, snapshot, deps_.cooldowns, policy.meta.name, now);
+  restarts_.restore(policy.status.restarts, now);  // what an earlier leader saw
+  restarts_.observe(snapshot, now);
+  known.restarts = &restarts_;
+  CycleOutcome outcome = run_cycle(policy, snapshot, known, cycle_id(policy, now), now);
+  if (deps_.unknown) {
+    std::vector<std::string> unknown = deps_.unknown();
+    outcome.warnings.insert(outcome.warnings.begin(), unknown.begin(), unknown.end());
+  }
+  if (!deps_.stuck) return outcome;
+  for (std::string& each : deps_.stuck(policy.meta.name)) outcome.problems.push_back(std::move(each));
+  return outcome;
+}
+
+void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {
+  for (const api::PlannedMove& move : outcome.moves) {
+    if (!deps_.may_act() || !create_one(policy, move, outcome)) break;
+  }
+  if (outcome.summary.created == 0) return;
+  deps_.events.publish({.regarding = {kube::kPolicies, policy.meta.key(), policy.meta.uid},
+                        .reason = "EvacuationsCreated",
+                        .action = "Plan",
+                        .note = fmt::format("created {} Evacuations for {} nominated pods", outcome.summary.created,
+                                            outcome.summary.nominated)});
+}
+
+/// False when going on makes no sense: the server is away or refuses us.
+bool PolicyReconciler::create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
+                                  CycleOutcome& outcome) {
+  const api::Evacuation wanted = evacuation_for(policy, move);
+  const auto made = deps_.client.create(kube::kEvacuations, move.ns, api::encode_evacuation(wanted));
+  const base::Error* refused = made ? nullptr : &made.error();
+  deps_.audit.on_created(policy, move, wanted, refused);
+  if (made) {
+    ++outcome.summary.created;
+    deps_.log.info("evacuation created",
+                   {kv("policy", policy.meta.name), kv("evacuation", wanted.meta.key().to_string()),
+                    kv("node", move.from), kv("strategy", move.strategy)});
+    return true;
+  }
+  // A deterministic name: whoever made it, this pod is taken care of.
+  if (made.error().code == base::ErrorCode::kAlreadyExists) return true;
+  outcome.problems.push_back(made.error().during("creating Evacuation " + wanted.meta.key().to_string()).message);
+  return made.error().code == base::ErrorCode::kInvalid || made.error().code == base::ErrorCode::kNotFound;
+}
+
+base::Status PolicyReconciler::reject(const ObservedPolicy& seen, const std::string& problem) {
+  const api::DeschedulerPolicyStatus before = seen.policy ? seen.policy->status : seen.status;
+  const auto next = invalid_status(before, seen.meta.generation, problem, deps_.clock.now());
+  if (next == before) return base::Done{};
+  deps_.audit.on_invalid(seen.meta, problem);
+  deps_.log.warning("policy is invalid", {kv("policy", seen.meta.name), kv("problem", problem)});
+  deps_.events.publish({.regarding = {kube::kPolicies, seen.meta.key(), seen.meta.uid},
+                        .warning = true,
+                        .reason = "InvalidSpec",
+                        .action = "Validate",
+                        .note = problem});
+  return save(seen.meta, before, next);
+}
+
+base::Status PolicyReconciler::save(const api::ObjectMeta& meta, const api::DeschedulerPolicyStatus& before,
+                                    const api::DeschedulerPolicyStatus& next) {
+  if (before == next) return base::Done{};
+  if (!deps_.may_act()) return base::Error{base::ErrorCode::kCancelled, "not the leader"};
+  const api::Json body = {
+      {"apiVersion", api::well_known::kApiVersion},
+      {"kind", "DeschedulerPolicy"},
+      {"metadata", {{"name", meta.name}, {"uid", meta.uid}, {"resourceVersion", meta.resource_version}}},
+      {"status", api::encode_status(next)}};
+  auto saved = deps_.client.update(kube::kPolicies, meta.key(), body, "status");
+  // The cycle has run whether or not its report could be written.
+  written_[meta.uid] = next;
+  if (!saved) return saved.error().during("saving the policy's status");
+  return base::Done{};
+}
+
+api::DeschedulerPolicy PolicyReconciler::with_own_writes(api::DeschedulerPolicy policy) const {
+  const auto own = written_.find(policy.meta.uid);
+  if (own == written_.end() || !own->second.last_cycle) return policy;
+  const auto& cached = policy.status.last_cycle;
+  if (!cached || cached->start < std::chrono::floor<base::seconds>(own->second.last_cycle->start))
+    policy.status = own->second;
+  return policy;
+}
+
+/// The circuit breaker's state as of now, before anything is made under it.
+api::DeschedulerPolicy PolicyReconciler::with_circuit(api::DeschedulerPolicy policy) {
+  const bool was_open = policy.status.circuit.opened_at.has_value();
+  policy.status.circuit =
+      next_circuit(policy, deps_.evacuations.by_index(kByPolicy, policy.meta.name), deps_.clock.now());
+  const bool open = policy.status.circuit.opened_at.has_value();
+  deps_.metrics
+      .gauge("evacuator_policy_circuit_open", "1: the policy moves nothing more, see its condition CircuitOpen.",
+             {{"policy", policy.meta.name}})
+      .set(open ? 1 : 0);
+  if (open && !was_open) {
+    deps_.events.publish({.regarding = {kube::kPolicies, policy.meta.key(), policy.meta.uid},
+                          .warning = true,
+                          .reason = "CircuitOpened",
+                          .action = "Verify",
+                          .note = circuit_condition(policy, policy.status.circuit).message});
+  }
+  return policy;
+}
+
+std::vector<api::RestartRecord> PolicyReconciler::remembered_restarts(const api::DeschedulerPolicySpec& spec) const {
+  const auto window = strategies::restart_window(spec.strategies);
+  return window ? restarts_.records(*window, deps_.clock.now()) : std::vector<api::RestartRecord>();
+}
+
+void PolicyReconciler::count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
+  const std::string& name = policy.meta.name;
+  deps_.metrics.counter("evacuator_policy_cycles_total", "Planning cycles run.", {{"policy", name}}).increment();
+  deps_.metrics.gauge("evacuator_policy_nominated", "Pods nominated in the last cycle.", {{"policy", name}})
+      .set(outcome.summary.nominated);
+  deps_.metrics
+      .histogram("evacuator_policy_cycle_duration_seconds", "How long planning cycles took, creations included.",
+                 {0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}, {{"policy", name}})
+      .observe(static_cast<double>(outcome.summary.duration.count()) / 1000);
+  for (const api::ReasonCount& refused : outcome.summary.refused) {
+    deps_.metrics
+        .counter("evacuator_policy_refusals_total", "Pods that were considered and refused, by reason.",
+                 {{"policy", name}, {"reason", refused.reason}})
+        .increment(refused.count);
+  }
+  deps_.log.info("cycle planned", {kv("policy", name), kv("cycle", outcome.summary.id),
+                                   kv("nodes", outcome.summary.nodes), kv("pods", outcome.summary.pods),
+                                   kv("nominated", outcome.summary.nominated), kv("created", outcome.summary.created)});
+}
+
+}  // namespace controllers

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "api/descheduler_policy.hpp"
+#include "api/evacuation.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/metrics.hpp"
+#include "base/result.hpp"
+#include "controllers/admission/cooldown.hpp"
+#include "controllers/event_publisher.hpp"
+#include "controllers/policy/audit.hpp"
+#include "controllers/policy/decide.hpp"
+#include "evictors/registry.hpp"
+#include "kube/client.hpp"
+#include "kube/runtime/requeue.hpp"
+#include "kube/runtime/store.hpp"
+#include "scheduling/snapshot/incremental.hpp"
+#include "strategies/lifetime/restart_history.hpp"
+
+namespace controllers {
+
+/// Index names that the reconciler asks of the Evacuation store.
+inline constexpr std::string_view kByPolicy = "policy";
+
+/// Drives DeschedulerPolicies: plans a cycle when one is due, makes the Evacuations, writes the status once.
+/// Observe → decide (policy_decide.hpp, policy_cycle.hpp) → act. One thread.
+class PolicyReconciler {
+ public:
+  struct Dependencies {
+    kube::Client& client;
+    const base::Clock& clock;
+    const kube::Store<ObservedPolicy>& policies;
+    const kube::Store<api::Evacuation>& evacuations;      ///< with the index kByPolicy
+    std::function<scheduling::SnapshotInput()> snapshot;  ///< of the caches
+    const evictors::Registry& evictors;
+    const CooldownLedger& cooldowns;
+    std::function<bool()> may_act;  ///< false: not the leader (any more)
+    EventPublisher& events;
+    base::Metrics& metrics;
+    base::Log log;
+    PolicyAudit& audit = no_policy_audit();
+    /// Problems of a policy's Evacuations that they cannot tell themselves, for condition Degraded. May be empty.
+    std::function<std::vector<std::string>(const std::string& policy)> stuck = {};
+    /// What plans have to do without, for condition Warnings. May be empty.
+    std::function<std::vector<std::string>()> unknown = {};
+  };
+
+  explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
+
+  base::Result<kube::Requeue> reconcile(const api::ObjectKey& key);
+
+ private:
+  base::Result<kube::Requeue> reconcile_valid(const api::DeschedulerPolicy& policy,
+                                              const api::DeschedulerPolicyStatus& stored);
+  base::Status reject(const ObservedPolicy& seen, const std::string& problem);
+  CycleOutcome plan(const api::DeschedulerPolicy& policy, base::TimePoint now);
+  void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
+  bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, CycleOutcome& outcome);
+  base::Status save(const api::ObjectMeta& meta, const api::DeschedulerPolicyStatus& before,
+                    const api::DeschedulerPolicyStatus& next);
+  api::DeschedulerPolicy with_own_writes(api::DeschedulerPolicy policy) const;
+  api::DeschedulerPolicy with_circuit(api::DeschedulerPolicy policy);
+  /// What the next leader must know of restarts, if one of the strategies counts those within a time.
+  std::vector<api::RestartRecord> remembered_restarts(const api::DeschedulerPolicySpec& spec) const;
+  void count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
+
+  Dependencies deps_;
+  /// The newest status of each policy (by UID) that we wrote: the cache lags behind, and a cycle must not run twice for
+  /// it.
+  std::map<std::string, api::DeschedulerPolicyStatus> written_;
+  strategies::RestartHistory restarts_;  ///< looked at in each cycle of any policy
+  scheduling::SnapshotKeeper snapshots_;
+};
+
+}  // namespace controllers

@@ -1,0 +1,155 @@
+#include "evictors/handoff/adapters/cloudnative_pg.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "evictors/classify.hpp"
+#include "evictors/document.hpp"
+#include "evictors/handoff/switchover.hpp"
+#include "kube/request.hpp"
+
+namespace evictors {
+namespace {
+
+constexpr kube::ResourceType kCnpgClusters{"postgresql.cnpg.io", "v1", "clusters", "Cluster"};
+constexpr std::string_view kCnpgClusterLabel = "cnpg.io/cluster";
+constexpr std::string_view kCnpgRoleLabel = "cnpg.io/instanceRole";
+constexpr std::string_view kCnpgCluster = "cluster";
+constexpr std::string_view kResetSwitchover = "ResetSwitchover";
+constexpr std::string_view kTargetRef = "targetPrimary";
+constexpr std::string_view kTargetState = "targetPrimary=";  // in intent.preState
+constexpr std::size_t kMaxCnpgSign = 64;
+
+/// Status of the Cluster as far as it is read.
+struct CnpgView {
+  std::string uid;
+  std::string resource_version;
+  std::string current;
+  std::string target;
+  std::string phase;
+};
+
+std::optional<CnpgView> cnpg_view(const Context& context) {
+  const auto cluster = object_of(context.document(kCnpgCluster));
+  if (!cluster) return std::nullopt;
+  return CnpgView{text_member(*cluster, {"metadata", "uid"}), text_member(*cluster, {"metadata", "resourceVersion"}),
+                  text_member(*cluster, {"status", "currentPrimary"}),
+                  text_member(*cluster, {"status", "targetPrimary"}), text_member(*cluster, {"status", "phase"})};
+}
+
+class CloudNativePgAdapter final : public SwitchoverAdapter {
+ public:
+  std::string_view name() const override { return "cloudnative-pg"; }
+  bool recognises(const api::Pod& pod) const override { return is_plain_name(pod_label(pod, kCnpgClusterLabel)); }
+
+  /// Only while the primary has not moved: after that there is nothing to take back.
+  std::vector<Action> undo(const Context& context) const override {
+    const auto view = cnpg_view(context);
+    if (!view || !reversible(context, *view)) return {};
+    return {patch_status(context, ActionRole::kUndo, kResetSwitchover, *view, view->current)};
+  }
+
+  Rollback undone(const Context& context) const override {
+    if (our_target(context).empty()) return Rollback::kNothingToDo;
+    const auto view = cnpg_view(context);
+    if (!view) return Rollback::kPending;
+    return reversible(context, *view) ? Rollback::kPending : Rollback::kComplete;
+  }
+
+ private:
+  InstanceRole role(const api::Pod& pod) const override {
+    const std::string& current = pod_label(pod, kCnpgRoleLabel);
+    return role_of_label(current.empty() ? pod_label(pod, "role") : current);
+  }
+  base::seconds total() const override { return base::seconds(600); }
+  std::string_view cluster_role() const override { return "evacuator-handoff-cloudnative-pg"; }
+
+  std::vector<Read> switchover_reads(const Context& context) const override {
+    const std::string& cluster = pod_label(*context.pod, kCnpgClusterLabel);
+    if (!is_plain_name(cluster)) return {};
+    return {{std::string(kCnpgCluster), kube::get_request(kCnpgClusters, {context.pod->meta.ns, cluster}), {}},
+            instances_read(context, kCnpgClusterLabel, cluster)};
+  }
+
+  bool requested(const Context& context) const override {
+    const auto view = cnpg_view(context);
+    return view && !view->target.empty() && view->target != view->current;
+  }
+
+  bool settled(const Context& context) const override {
+    if (!opted_in(context)) return true;
+    const auto view = cnpg_view(context);
+    const std::string& us = context.pod->meta.name;
+    return view && view->current != us && view->target != us && view->current == view->target;
+  }
+
+  std::string signs_of_life(const Context& context) const override {
+    const auto view = cnpg_view(context);
+    if (!view) return {};
+    std::string sign = fmt::format("{}|{}|{}", view->phase, view->current, view->target);
+    return sign.size() <= 3 * kMaxCnpgSign ? sign : fmt::format("({} bytes)", sign.size());
+  }
+
+  std::optional<Request> switchover(const Context& context) const override {
+    const auto view = cnpg_view(context);
+    const Document* instances = context.document(kInstances);
+    if (!view || !instances || !instances->ok()) return std::nullopt;
+    if (view->current != context.pod->meta.name) return std::nullopt;  // the label lags behind
+    const std::string candidate = switchover_candidate(context, instances, kCnpgRoleLabel);
+    if (candidate.empty()) {
+      return RemoteFailure{"NoHealthyReplica", "no Ready replica on another node could become primary", true};
+    }
+    return patch_status(context, ActionRole::kRequest, kRequestSwitchover, *view, candidate);
+  }
+
+  Verdict classify_switchover(const Action& action, const Answer& answer) const override {
+    Verdict verdict = classify_patch(answer);
+    const auto at = action.pre_state.rfind(kTargetState);
+    if (verdict.answer == ResponseClass::kApplied && action.name == kRequestSwitchover && at != std::string::npos) {
+      verdict.refs.emplace_back(kTargetRef, action.pre_state.substr(at + kTargetState.size()));
+    }
+    return verdict;
+  }
+
+  /// Whom this attempt asked to become primary; empty: nobody. Also when the answer to the call was lost.
+  static std::string our_target(const Context& context) {
+    if (const auto ref = context.ref(kTargetRef); !ref.empty()) return std::string(ref);
+    const auto& intent = context.evacuation.status.intent;
+    if (!intent || intent->token != context.evacuation.status.token || intent->action != kRequestSwitchover) return {};
+    const auto at = intent->pre_state.rfind(kTargetState);
+    return at == std::string::npos ? std::string() : intent->pre_state.substr(at + kTargetState.size());
+  }
+
+  static bool reversible(const Context& context, const CnpgView& view) {
+    const std::string target = our_target(context);
+    return !target.empty() && view.target == target && view.current == context.pod->meta.name;
+  }
+
+  static Action patch_status(const Context& context, ActionRole role, std::string_view name, const CnpgView& view,
+                             const std::string& target) {
+    const bool back = role == ActionRole::kUndo;
+    api::Json status = {{"targetPrimary", target}, {"targetPrimaryTimestamp", base::format_time(context.now)}};
+    if (!back) {
+      status["phase"] = "Switchover in progress";
+      status["phaseReason"] =
+          fmt::format("Evacuation {} moves {} off its node", context.evacuation.status.token, context.pod->meta.name);
+    }
+    const api::Json patch = {{"metadata", {{"uid", view.uid}, {"resourceVersion", view.resource_version}}},
+                             {"status", std::move(status)}};
+    Action action;
+    action.role = role;
+    action.name = name;
+    action.request =
+        kube::patch_request(kCnpgClusters, {context.pod->meta.ns, pod_label(*context.pod, kCnpgClusterLabel)},
+                            kube::PatchType::kMerge, patch, "status");
+    action.pre_state = fmt::format("currentPrimary={},{}{}", view.current, kTargetState, target);
+    return action;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<HandoffAdapter> cloudnative_pg_adapter() { return std::make_unique<CloudNativePgAdapter>(); }
+
+}  // namespace evictors

@@ -1,0 +1,38 @@
+#include "evictors/handoff/adapters/couchbase.hpp"
+
+#include <array>
+
+#include "evictors/handoff/mark.hpp"
+
+namespace evictors {
+namespace {
+
+/// The hook itself only looks at app=couchbase, which also stands on pods that no operator looks after: without the
+/// operator's own label, or an owner of its kind, nobody would ever answer.
+bool is_couchbase_server(const api::Pod& pod) {
+  if (pod_label(pod, "app") != "couchbase") return false;
+  const api::OwnerReference* owner = pod.meta.controller();
+  return pod.meta.labels.contains("couchbase_cluster") || (owner && owner->kind == "CouchbaseCluster");
+}
+
+/// 404 is no yes: `Pod has been rescheduled` is also said of a pod that lives under the same name (classify:
+/// GoneMaybe).
+constexpr std::array kCouchbaseAccepted = {
+    KnownText{429, "Reschedule annotation added to pod", ResponseClass::kAcceptedInBackground, base::seconds(0)},
+    KnownText{429, "Pod waiting to be rescheduled", ResponseClass::kAcceptedInBackground, base::seconds(0)},
+    KnownText{404, "Pod has been rescheduled", ResponseClass::kGoneMaybe, base::seconds(0)}};
+
+}  // namespace
+
+std::unique_ptr<HandoffAdapter> couchbase_adapter() {
+  return mark_adapter({.adapter = "couchbase",
+                       .annotation = "cao.couchbase.com/reschedule",
+                       .value = "true",
+                       .total = base::seconds(3600),
+                       .second_copy = true,  // swap rebalance: the new node joins first
+                       .by_eviction = true,
+                       .accepted = kCouchbaseAccepted,
+                       .recognises = is_couchbase_server});
+}
+
+}  // namespace evictors

@@ -1,0 +1,104 @@
+#include "evictors/handoff/adapters/pgo.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "evictors/classify.hpp"
+#include "evictors/document.hpp"
+#include "evictors/handoff/switchover.hpp"
+#include "kube/request.hpp"
+
+namespace evictors {
+namespace {
+
+constexpr kube::ResourceType kPostgresClusters{"postgres-operator.crunchydata.com", "v1beta1", "postgresclusters",
+                                               "PostgresCluster"};
+constexpr std::string_view kPgoClusterLabel = "postgres-operator.crunchydata.com/cluster";
+constexpr std::string_view kPgoRoleLabel = "postgres-operator.crunchydata.com/role";
+constexpr std::string_view kPgoInstanceLabel = "postgres-operator.crunchydata.com/instance";
+constexpr const char* kPgoTrigger = "postgres-operator.crunchydata.com/trigger-switchover";
+constexpr std::string_view kPgoCluster = "postgrescluster";
+
+bool switchover_enabled(const api::Json& cluster) {
+  const api::Json::json_pointer at("/spec/patroni/switchover/enabled");
+  try {
+    return cluster.contains(at) && cluster.at(at).is_boolean() && cluster.at(at).get<bool>();
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
+class PgoAdapter final : public SwitchoverAdapter {
+ public:
+  std::string_view name() const override { return "pgo"; }
+  bool recognises(const api::Pod& pod) const override {
+    return is_plain_name(pod_label(pod, kPgoClusterLabel)) && pod.meta.labels.contains(kPgoInstanceLabel) &&
+           pod.meta.labels.contains(kPgoRoleLabel);
+  }
+
+ private:
+  InstanceRole role(const api::Pod& pod) const override { return role_of_label(pod_label(pod, kPgoRoleLabel)); }
+  base::seconds total() const override { return base::seconds(1200); }
+  std::string_view cluster_role() const override { return "evacuator-handoff-pgo"; }
+
+  std::vector<Read> switchover_reads(const Context& context) const override {
+    const std::string& cluster = pod_label(*context.pod, kPgoClusterLabel);
+    if (!is_plain_name(cluster)) return {};
+    return {{std::string(kPgoCluster), kube::get_request(kPostgresClusters, {context.pod->meta.ns, cluster}), {}},
+            instances_read(context, kPgoClusterLabel, cluster)};
+  }
+
+  bool requested(const Context& context) const override {
+    const auto cluster = object_of(context.document(kPgoCluster));
+    return cluster &&
+           text_member(*cluster, {"metadata", "annotations", kPgoTrigger}) == context.evacuation.status.token;
+  }
+
+  /// If we asked, the operator has to say that it is through with it.
+  bool settled(const Context& context) const override {
+    if (!opted_in(context)) return true;
+    const auto cluster = object_of(context.document(kPgoCluster));
+    if (!cluster) return false;
+    if (!requested(context)) return true;
+    return text_member(*cluster, {"status", "patroni", "switchover"}) == context.evacuation.status.token;
+  }
+
+  std::optional<Request> switchover(const Context& context) const override {
+    const auto cluster = object_of(context.document(kPgoCluster));
+    const Document* instances = context.document(kInstances);
+    if (!cluster || !instances || !instances->ok()) return std::nullopt;
+    if (!switchover_enabled(*cluster)) {
+      return RemoteFailure{"SwitchoverNotEnabled",
+                           fmt::format("set spec.patroni.switchover.enabled to true on PostgresCluster {}",
+                                       pod_label(*context.pod, kPgoClusterLabel))};
+    }
+    if (switchover_candidate(context, instances, kPgoRoleLabel).empty()) {
+      return RemoteFailure{"NoHealthyReplica", "no Ready replica on another node could become leader", true};
+    }
+    return trigger(context, *cluster);
+  }
+
+  Verdict classify_switchover(const Action&, const Answer& answer) const override { return classify_patch(answer); }
+
+  static Action trigger(const Context& context, const api::Json& cluster) {
+    const api::Json patch = {{"metadata",
+                              {{"uid", text_member(cluster, {"metadata", "uid"})},
+                               {"resourceVersion", text_member(cluster, {"metadata", "resourceVersion"})},
+                               {"annotations", {{kPgoTrigger, context.evacuation.status.token}}}}}};
+    Action action;
+    action.role = ActionRole::kRequest;
+    action.name = kRequestSwitchover;
+    action.request =
+        kube::patch_request(kPostgresClusters, {context.pod->meta.ns, pod_label(*context.pod, kPgoClusterLabel)},
+                            kube::PatchType::kMerge, patch);
+    action.pre_state = "trigger=" + text_member(cluster, {"metadata", "annotations", kPgoTrigger}).substr(0, 64);
+    return action;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<HandoffAdapter> pgo_adapter() { return std::make_unique<PgoAdapter>(); }
+
+}  // namespace evictors

@@ -1,0 +1,103 @@
+#include "evictors/handoff/adapters/vitess.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "evictors/classify.hpp"
+#include "evictors/eviction_call.hpp"
+#include "evictors/pod_patch.hpp"
+
+namespace evictors {
+namespace {
+
+using api::EvacuationPhase;
+
+constexpr std::string_view kSupported = "drain.planetscale.com/supported";
+constexpr std::string_view kStarted = "drain.planetscale.com/started";
+constexpr std::string_view kAcknowledged = "drain.planetscale.com/acknowledged";
+constexpr std::string_view kFinished = "drain.planetscale.com/finished";
+constexpr base::seconds kVitessTotal{1800};
+constexpr std::size_t kMaxVitessSign = 128;
+
+class VitessAdapter final : public HandoffAdapter {
+ public:
+  std::string_view name() const override { return "vitess"; }
+  bool recognises(const api::Pod& pod) const override { return pod.meta.annotations.contains(kSupported); }
+  Probe probe(const Context& context) const override { return owner_probe(context, name(), kVitessTotal); }
+
+  Plan plan(const Context& context) const override {
+    if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {Next::kProceed, {}};
+    if (!has(context, kStarted)) {
+      // Taken away while the operator was at it: that is for observe() to say.
+      if (context.evacuation.status.phase == EvacuationPhase::kInProgress) return {Next::kWait, {}};
+      return act_now(start(context));
+    }
+    if (has(context, kFinished)) return evict_now(context);
+    return {Next::kWait, {}};
+  }
+
+  Observation observe(const Context& context) const override {
+    Observation seen;
+    seen.requested = has(context, kStarted);
+    seen.vanished = !seen.requested && context.evacuation.status.phase == EvacuationPhase::kInProgress;
+    if (!seen.requested) {
+      if (!seen.vanished) seen.failed = leftover(context);
+      return seen;
+    }
+    seen.acknowledged = has(context, kAcknowledged);
+    seen.ready = has(context, kFinished);
+    seen.alive = fmt::format("{}|{}", sign(context, kAcknowledged), sign(context, kFinished));
+    return seen;
+  }
+
+  Verdict classify(const Context&, const Action& action, const Answer& answer) const override {
+    return action.name == kPostEviction ? classify_eviction(answer) : classify_patch(answer);
+  }
+
+  std::vector<Action> undo(const Context& context) const override {
+    if (!ours(context)) return {};
+    return {patch_pod_annotations(context, ActionRole::kUndo, "AbortDrain", {{kStarted, nullptr}})};
+  }
+
+  /// Back to normal once the operator has taken its own two annotations off.
+  Rollback undone(const Context& context) const override {
+    if (ours(context)) return Rollback::kPending;
+    const bool asked = context.evacuation.status.request_sent_at.has_value();
+    if (has(context, kStarted) || !asked) return Rollback::kNothingToDo;
+    const bool still_draining = has(context, kAcknowledged) || has(context, kFinished);
+    return still_draining ? Rollback::kPending : Rollback::kComplete;
+  }
+
+  std::vector<Action> cleanup(const Context& context) const override {
+    if (!ours(context)) return {};
+    return {patch_pod_annotations(context, ActionRole::kCleanUp, "AbortDrain", {{kStarted, nullptr}})};
+  }
+
+ private:
+  static bool has(const Context& context, std::string_view key) { return context.pod->meta.annotations.contains(key); }
+  static std::string sign(const Context& context, std::string_view key) {
+    const std::string& value = context.pod->meta.annotations.value(key);
+    return value.size() <= kMaxVitessSign ? value : fmt::format("({} bytes)", value.size());
+  }
+  /// What an older drain has left would be taken for the answer to ours.
+  static std::optional<RemoteFailure> leftover(const Context& context) {
+    if (!has(context, kAcknowledged) && !has(context, kFinished)) return std::nullopt;
+    return RemoteFailure{"FormerDrainNotCleared",
+                         fmt::format("{} or {} is still there from a former drain", kAcknowledged, kFinished), true};
+  }
+  static bool ours(const Context& context) {
+    return is_our_token(context, context.pod->meta.annotations.value(kStarted));
+  }
+  static Action start(const Context& context) {
+    const std::string reason =
+        fmt::format("{} {}", context.evacuation.status.token, handoff_reason(context.evacuation.spec));
+    return patch_pod_annotations(context, ActionRole::kRequest, "StartDrain", {{kStarted, reason}});
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<HandoffAdapter> vitess_adapter() { return std::make_unique<VitessAdapter>(); }
+
+}  // namespace evictors

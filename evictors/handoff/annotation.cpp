@@ -1,0 +1,246 @@
+#include "evictors/handoff/annotation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/well_known.hpp"
+#include "evictors/classify.hpp"
+#include "evictors/eviction_call.hpp"
+#include "evictors/handoff/protocol.hpp"
+#include "evictors/pod_patch.hpp"
+#include "evictors/timeouts.hpp"
+
+namespace evictors {
+namespace {
+
+namespace names = api::well_known;
+using api::EvacuationPhase;
+using api::Json;
+
+constexpr std::string_view kRequestPre = "RequestPre";
+constexpr std::string_view kRequestMigrate = "RequestMigrate";
+constexpr std::string_view kAbort = "Abort";
+constexpr std::string_view kCleanUp = "CleanUp";
+constexpr base::seconds kDefaultHandoffTimeout{1800};
+/// An accepted eviction of which the pod never shows the mark is given up (upstream assumes as long).
+constexpr base::seconds kAssumedInProgress{600};
+
+const std::string& token_of(const Context& context) { return context.evacuation.status.token; }
+
+bool acknowledgement_timed_out(const Context& context) {
+  const auto* seen = api::find_condition(context.evacuation.status.conditions, "HandoffAcknowledged");
+  return seen && seen->reason == "AcknowledgeTimeout";
+}
+
+base::seconds handoff_total(const Context& context, const HandoffCapability& capability) {
+  const auto most = context.evacuation.spec.timeouts.total;
+  if (!capability.timeout) return most.value_or(kDefaultHandoffTimeout);
+  return most ? std::min(*most, *capability.timeout) : *capability.timeout;
+}
+
+Action request_action(const Context& context, const HandoffCapability& capability, std::string_view phase) {
+  const base::TimePoint since = context.evacuation.status.in_progress_since.value_or(context.now);
+  Json annotations = {{names::kHandoffRequest, token_of(context)},
+                      {names::kHandoffRequestPhase, phase},
+                      {names::kHandoffRequestDeadline, base::format_time(since + handoff_total(context, capability))},
+                      {names::kHandoffRequestReason, handoff_reason(context.evacuation.spec)},
+                      {names::kHandoffAbort, nullptr}};  // of a former attempt
+  const bool pre = phase == "pre";
+  return patch_pod_annotations(context, pre ? ActionRole::kPrepare : ActionRole::kRequest,
+                               pre ? kRequestPre : kRequestMigrate, std::move(annotations));
+}
+
+Plan act(Action action) { return {Next::kAct, std::move(action)}; }
+
+bool strict(const Context& context, const HandoffCapability& capability) {
+  return capability.strict || context.parameter(kStrict, "false") == "true";
+}
+
+Plan final_call(const Context& context, const HandoffCapability& capability) {
+  return act(post_eviction(context, strict(context, capability) ? context.pod->meta.resource_version : std::string()));
+}
+
+Plan plan_preparing(const Context& context, const HandoffCapability& capability) {
+  if (context.evacuation.spec.dry_run || !capability.pre || acknowledgement_timed_out(context))
+    return {Next::kProceed, {}};
+  const HandoffState state = read_handoff(*context.pod, token_of(context));
+  if (!state.requested) return act(request_action(context, capability, "pre"));
+  return {state.pre_done ? Next::kProceed : Next::kWait, {}};
+}
+
+bool in_background(const Context& context) {
+  return wants_background(*context.pod) && context.pod->meta.annotations.contains(names::kEvictionInProgress);
+}
+
+/// The last eviction call of this attempt was taken over by the owner.
+bool accepted_in_background(const Context& context) {
+  const auto& intent = context.evacuation.status.intent;
+  return in_background(context) || (intent && intent->token == token_of(context) &&
+                                    intent->result == to_string(ResponseClass::kAcceptedInBackground));
+}
+
+Plan plan_handoff(const Context& context, const HandoffCapability& capability) {
+  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return plan_preparing(context, capability);
+  if (accepted_in_background(context)) return {Next::kWait, {}};
+  const HandoffState state = read_handoff(*context.pod, token_of(context));
+  const bool alone = context.evacuation.spec.dry_run || (acknowledgement_timed_out(context) && !capability.required);
+  if (alone || (!capability.migrate && !state.failed)) return final_call(context, capability);
+  if (!state.requested || state.request_phase != "migrate") {
+    return act(request_action(context, capability, "migrate"));
+  }
+  if (state.ready && !state.failed && !state.abort_written && !capability.owner_evicts)
+    return final_call(context, capability);
+  return {Next::kWait, {}};
+}
+
+Plan plan_background(const Context& context) {
+  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {Next::kProceed, {}};
+  const bool watching = context.evacuation.status.phase == EvacuationPhase::kInProgress;
+  if (!context.evacuation.spec.dry_run && (watching || in_background(context))) return {Next::kWait, {}};
+  return act(post_eviction(context));
+}
+
+Observation observe_background(const Context& context) {
+  const api::EvacuationStatus& status = context.evacuation.status;
+  Observation seen;
+  seen.requested = seen.acknowledged = in_background(context);
+  if (seen.requested) return seen;
+  const bool assumed_too_long =
+      status.in_progress_since && context.now - *status.in_progress_since >= kAssumedInProgress;
+  seen.vanished =
+      api::is_true(status.conditions, "HandoffAcknowledged") || assumed_too_long || !wants_background(*context.pod);
+  return seen;
+}
+
+/// The last call of this attempt put our request on the pod. Other calls, such as a hook's, say nothing about it.
+bool request_was_written(const Context& context) {
+  const auto& intent = context.evacuation.status.intent;
+  if (!intent || intent->token != token_of(context) || !intent->resolved) return false;
+  return (intent->action == kRequestPre || intent->action == kRequestMigrate) &&
+         intent->result == to_string(ResponseClass::kApplied);
+}
+
+Observation observe_handoff(const Context& context) {
+  const HandoffState state = read_handoff(*context.pod, token_of(context));
+  Observation seen;
+  seen.requested = state.requested;
+  seen.acknowledged = state.acknowledged;
+  seen.ready = state.ready && !state.failed;
+  seen.failed = state.failed;
+  seen.alive = state.alive;
+  seen.progress = state.progress;
+  seen.expected_completion = state.expected_completion;
+  // Somebody removed our request while the owner was at it: nothing will come of this attempt.
+  seen.vanished = request_was_written(context) && !state.requested;
+  return seen;
+}
+
+/// `key` carries this evacuation's uid, whatever the attempt: ours to remove.
+bool is_ours(const Context& context, std::string_view key) {
+  return is_our_token(context, context.pod->meta.annotations.value(key));
+}
+
+}  // namespace
+
+api::FieldErrors Annotation::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
+                                      const api::FieldPath& path) const {
+  api::FieldErrors errors = check_parameters(parameters, path, {kRequestedBy, kStrict});
+  for (const auto& [name, value] : parameters) {
+    if (name == kStrict && value != "true" && value != "false") {
+      errors.push_back({path.field(name).text(), fmt::format("must be true or false, not {}", value)});
+    }
+  }
+  return errors;
+}
+
+Probe Annotation::probe(const Context& context) const {
+  Probe probe;
+  if (const auto capability = read_capability(*context.pod)) {
+    probe.adapter = kGeneric;
+    probe.total = handoff_total(context, *capability);
+    probe.acknowledges = true;
+    probe.required = capability->required;
+    probe.reports_post = capability->post;
+    return probe;
+  }
+  if (wants_background(*context.pod)) {
+    probe.adapter = kBackground;
+    return probe;
+  }
+  probe.support = Support::kUnsupported;
+  probe.reason = fmt::format("the pod has neither annotation {} nor {}", names::kHandoffMode, names::kRequestEvictOnly);
+  return probe;
+}
+
+Plan Annotation::plan(const Context& context) const {
+  if (const auto capability = read_capability(*context.pod)) return plan_handoff(context, *capability);
+  // The owner took the mode annotation away in the middle of it: without its word a handed-over pod stays.
+  if (context.evacuation.status.adapter == kGeneric) return {Next::kWait, {}};
+  return plan_background(context);
+}
+
+Observation Annotation::observe(const Context& context) const {
+  if (context.evacuation.status.adapter == kBackground) return observe_background(context);
+  return observe_handoff(context);
+}
+
+Verdict Annotation::classify(const Context& context, const Action& action, const Answer& answer) const {
+  if (action.name != kPostEviction) return classify_patch(answer);
+  static constexpr std::array kAccepted = {
+      KnownText{429, kEvacuationTriggered, ResponseClass::kAcceptedInBackground, base::seconds(0)}};
+  const bool announced = context.pod && wants_background(*context.pod);
+  return announced ? classify_eviction(answer, kAccepted) : classify_eviction(answer);
+}
+
+/// Only the owner knows whether it hands over to a pod that is there already or brings up another one.
+bool Annotation::needs_room(const Context& context) const {
+  const auto capability = context.pod ? read_capability(*context.pod) : std::nullopt;
+  return capability && capability->second_copy;
+}
+
+/// A handoff whose mode annotation is gone is not known to be optional.
+bool Annotation::owner_decides(const Context& context) const {
+  const api::EvacuationStatus& status = context.evacuation.status;
+  const bool handed_over = status.evictor == kName && status.adapter == kGeneric;
+  if (handed_over && !read_capability(*context.pod)) return true;
+  return Evictor::owner_decides(context);
+}
+
+std::vector<Action> Annotation::undo(const Context& context) const {
+  const HandoffState state = read_handoff(*context.pod, token_of(context));
+  if (!state.requested || state.abort_written || state.aborted || state.failed) return {};
+  return {patch_pod_annotations(context, ActionRole::kUndo, kAbort, {{names::kHandoffAbort, token_of(context)}})};
+}
+
+Rollback Annotation::undone(const Context& context) const {
+  const api::EvacuationStatus& status = context.evacuation.status;
+  if (status.adapter == kBackground) {
+    const bool ours = status.request_sent_at.has_value();
+    return ours && in_background(context) ? Rollback::kRemoteMarkRemains : Rollback::kNothingToDo;
+  }
+  const HandoffState state = read_handoff(*context.pod, token_of(context));
+  if (state.aborted || state.failed) return Rollback::kComplete;
+  if (!state.requested) return Rollback::kNothingToDo;
+  // Nobody ever answered: as long as an answer may take, an operator that just woke up gets to see the abort.
+  const base::seconds patience = effective_timeouts(context.evacuation.spec).acknowledge;
+  const bool silent = !state.acknowledged && status.abort && context.now >= status.abort->started_at + patience;
+  return silent ? Rollback::kNothingToDo : Rollback::kPending;
+}
+
+std::vector<Action> Annotation::cleanup(const Context& context) const {
+  Json annotations = Json::object();
+  if (is_ours(context, names::kHandoffRequest)) {
+    for (const std::string_view key : {names::kHandoffRequest, names::kHandoffRequestPhase,
+                                       names::kHandoffRequestDeadline, names::kHandoffRequestReason}) {
+      annotations[std::string(key)] = nullptr;
+    }
+  }
+  if (is_ours(context, names::kHandoffAbort)) annotations[std::string(names::kHandoffAbort)] = nullptr;
+  if (annotations.empty()) return {};
+  return {patch_pod_annotations(context, ActionRole::kCleanUp, kCleanUp, std::move(annotations))};
+}
+
+}  // namespace evictors

@@ -1,0 +1,168 @@
+#include "evictors/handoff/hook_job.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/meta/well_known.hpp"
+#include "base/text.hpp"
+#include "evictors/document.hpp"
+#include "kube/request.hpp"
+
+namespace evictors {
+namespace {
+
+using api::Json;
+
+constexpr const char* kUidLabel = "evacuator.dev/evacuation-uid";
+constexpr const char* kHookLabel = "evacuator.dev/hook";
+constexpr std::size_t kMaxJobMessage = 300;
+
+std::string job_document(HookPoint point) { return fmt::format("job-{}", to_string(point)); }
+
+/// The member, made an object first if it is none.
+Json& object_member(Json& parent, const char* name) {
+  Json& member = parent[name];
+  if (!member.is_object()) member = Json::object();
+  return member;
+}
+
+Json hook_environment(const Context& context, HookPoint point) {
+  const api::Evacuation& of = context.evacuation;
+  Json variables = Json::array();
+  const auto add = [&](const char* name, const std::string& value) {
+    variables.push_back({{"name", name}, {"value", value}});
+  };
+  add("EVACUATOR_HOOK", std::string(to_string(point)));
+  add("EVACUATOR_NAMESPACE", of.meta.ns);
+  add("EVACUATOR_EVACUATION", of.meta.name);
+  add("EVACUATOR_TOKEN", of.status.token);
+  add("EVACUATOR_POD", of.spec.pod_ref.name);
+  add("EVACUATOR_POD_UID", of.spec.pod_ref.uid.value);
+  add("EVACUATOR_NODE", of.spec.node_name.value);
+  return variables;
+}
+
+void add_environment(Json& pod_spec, const Json& variables) {
+  for (const char* list : {"initContainers", "containers"}) {
+    if (!pod_spec.contains(list) || !pod_spec[list].is_array()) continue;
+    for (Json& container : pod_spec[list]) {
+      if (!container.is_object()) continue;
+      Json& env = container["env"];
+      if (!env.is_array()) env = Json::array();
+      for (const Json& each : variables) env.push_back(each);
+    }
+  }
+}
+
+Json pod_template(const Context& context, const api::Hook& hook, HookPoint point, const Json& labels) {
+  auto parsed = api::parse_json(hook.job_template_json);
+  Json wanted = parsed && parsed->is_object() ? *std::move(parsed) : Json::object();
+  Json& metadata = object_member(wanted, "metadata");
+  for (const auto& [key, value] : labels.items()) object_member(metadata, "labels")[key] = value;
+  Json& spec = object_member(wanted, "spec");
+  if (!spec.contains("restartPolicy")) spec["restartPolicy"] = "Never";
+  add_environment(spec, hook_environment(context, point));
+  return wanted;
+}
+
+bool has_condition(const Json& job, const char* type, std::string* message = nullptr) {
+  const auto status = job.find("status");
+  if (status == job.end() || !status->is_object()) return false;
+  const auto conditions = status->find("conditions");
+  if (conditions == status->end() || !conditions->is_array()) return false;
+  for (const Json& each : *conditions) {
+    if (text_member(each, {"type"}) != type || text_member(each, {"status"}) != "True") continue;
+    if (message) *message = fmt::format("{}: {}", text_member(each, {"reason"}), text_member(each, {"message"}));
+    return true;
+  }
+  return false;
+}
+
+bool told_to_stop(const Json& job) {
+  const auto spec = job.find("spec");
+  if (spec == job.end() || !spec->is_object()) return false;
+  const auto deadline = spec->find("activeDeadlineSeconds");
+  return deadline != spec->end() && deadline->is_number_integer() && deadline->get<std::int64_t>() <= 1;
+}
+
+}  // namespace
+
+std::string hook_job_name(const Context& context, HookPoint point) {
+  return fmt::format("evac-{}-{}-{}", context.evacuation.meta.uid, context.evacuation.status.attempt, to_string(point));
+}
+
+std::string hook_job_logs(const Context& context, HookPoint point) {
+  return fmt::format("kubectl logs job/{} -n {}", hook_job_name(context, point), context.evacuation.meta.ns);
+}
+
+Json hook_job(const Context& context, const api::Hook& hook, HookPoint point) {
+  const api::Evacuation& of = context.evacuation;
+  const Json labels = {
+      {"app.kubernetes.io/managed-by", "evacuator"}, {kUidLabel, of.meta.uid}, {kHookLabel, to_string(point)}};
+  return {{"apiVersion", "batch/v1"},
+          {"kind", "Job"},
+          {"metadata",
+           {{"name", hook_job_name(context, point)},
+            {"namespace", of.meta.ns},
+            {"labels", labels},
+            {"annotations", {{api::well_known::kTokenAnnotation, of.status.token}}},
+            {"ownerReferences", Json::array({{{"apiVersion", api::well_known::kApiVersion},
+                                              {"kind", "Evacuation"},
+                                              {"name", of.meta.name},
+                                              {"uid", of.meta.uid}}})}}},
+          {"spec",
+           {{"backoffLimit", hook.retries},
+            {"activeDeadlineSeconds", hook.timeout.count()},
+            {"ttlSecondsAfterFinished", hook.job_ttl.count()},
+            {"template", pod_template(context, hook, point, labels)}}}};
+}
+
+Read hook_job_read(const Context& context, HookPoint point) {
+  return {job_document(point),
+          kube::get_request(kube::kJobs, {context.evacuation.meta.ns, hook_job_name(context, point)}),
+          {}};
+}
+
+HookJob read_hook_job(const Context& context, HookPoint point) {
+  const Document* document = context.document(job_document(point));
+  if (!document) return {};
+  if (document->status == 404) return {HookJob::State::kAbsent, {}, {}, false};
+  const auto job = object_of(document);
+  if (!job) return {};
+  HookJob seen;
+  seen.uid = text_member(*job, {"metadata", "uid"});
+  seen.told_to_stop = told_to_stop(*job);
+  std::string why;
+  if (text_member(*job, {"metadata", "labels", kUidLabel}) != context.evacuation.meta.uid) {
+    seen.state = HookJob::State::kForeign;
+  } else if (has_condition(*job, "Complete")) {
+    seen.state = HookJob::State::kSucceeded;
+  } else if (has_condition(*job, "Failed", &why)) {
+    seen.state = HookJob::State::kFailed;
+    seen.message = base::short_text(why, kMaxJobMessage);
+  } else {
+    seen.state = HookJob::State::kRunning;
+  }
+  return seen;
+}
+
+bool hook_job_runs(const Context& context, HookPoint point) {
+  return read_hook_job(context, point).state == HookJob::State::kRunning;
+}
+
+std::optional<Action> stop_hook_job(const Context& context, HookPoint point) {
+  const HookJob job = read_hook_job(context, point);
+  if (job.state != HookJob::State::kRunning || job.told_to_stop) return std::nullopt;
+  std::string name(to_string(point));
+  name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  Action action;
+  action.role = ActionRole::kUndo;
+  action.name = fmt::format("{}{}", kStopJobPrefix, name);
+  action.request = kube::patch_request(kube::kJobs, {context.evacuation.meta.ns, hook_job_name(context, point)},
+                                       kube::PatchType::kMerge,
+                                       {{"metadata", {{"uid", job.uid}}}, {"spec", {{"activeDeadlineSeconds", 1}}}});
+  return action;
+}
+
+}  // namespace evictors

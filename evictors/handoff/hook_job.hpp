@@ -1,0 +1,37 @@
+#pragma once
+
+/// Hooks as Kubernetes Jobs: what is created, and what its state means. Pure; part of handoff_hooks.hpp.
+
+#include <string>
+#include <string_view>
+
+#include "api/hooks.hpp"
+#include "api/json/json.hpp"
+#include "evictors/evictor.hpp"
+#include "evictors/handoff/hooks.hpp"
+
+namespace evictors {
+
+inline constexpr std::string_view kStopJobPrefix = "StopHookJob";
+
+/// "evac-<evacuation uid>-<attempt>-<point>": one name per attempt and hook, so a repeated create finds the first one.
+std::string hook_job_name(const Context& context, HookPoint point);
+/// "kubectl logs job/<name> -n <namespace>".
+std::string hook_job_logs(const Context& context, HookPoint point);
+
+/// The Job in the pod's namespace: the policy's template with our labels and environment, `retries` as backoffLimit,
+/// `timeout` as activeDeadlineSeconds, owned by the Evacuation so that nothing outlives it.
+api::Json hook_job(const Context& context, const api::Hook& hook, HookPoint point);
+
+Read hook_job_read(const Context& context, HookPoint point);
+
+struct HookJob {
+  enum class State { kUnknown, kAbsent, kForeign, kRunning, kSucceeded, kFailed };
+  State state = State::kUnknown;
+  std::string message;  ///< kFailed: "DeadlineExceeded: …"
+  std::string uid;
+  bool told_to_stop = false;
+};
+HookJob read_hook_job(const Context& context, HookPoint point);
+
+}  // namespace evictors

@@ -1,0 +1,89 @@
+#include "evictors/handoff/hook_memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <vector>
+
+#include "api/meta/names.hpp"
+
+namespace evictors {
+namespace {
+
+constexpr std::string_view kNoHooks = "none";
+constexpr std::string_view kJobKind = "job";
+constexpr std::string_view kWebhookKind = "webhook";
+
+using HookMember = std::optional<api::Hook> api::EvacuationHooks::*;
+constexpr std::array<std::pair<std::string_view, HookMember>, 4> kMembers = {
+    {{"pre", &api::EvacuationHooks::pre},
+     {"migrate", &api::EvacuationHooks::migrate},
+     {"post", &api::EvacuationHooks::post},
+     {"undo", &api::EvacuationHooks::undo}}};
+
+std::vector<std::string_view> parts_of(std::string_view text, std::string_view separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const auto end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + separator.size());
+  }
+}
+
+std::optional<std::int64_t> number_within(std::string_view text, std::int64_t least, std::int64_t most) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = error == std::errc() && end == text.data() + text.size() && value >= least && value <= most;
+  return good ? std::optional(value) : std::nullopt;
+}
+
+/// "webhook 60 1 Abort backup"
+std::optional<api::Hook> recalled_hook(std::string_view text) {
+  const auto words = parts_of(text, " ");
+  const bool job = words.size() == 4 && words[0] == kJobKind;
+  const bool webhook = words.size() == 5 && words[0] == kWebhookKind && api::is_dns_label(words[4]);
+  if (!job && !webhook) return std::nullopt;
+  const auto timeout = number_within(words[1], 1, api::bounds::kMaxHookSeconds);
+  const auto retries = number_within(words[2], 0, api::bounds::kMaxHookRetries);
+  const bool ignore = words[3] == to_string(api::HookFailurePolicy::kIgnore);
+  if (!timeout || !retries || (!ignore && words[3] != to_string(api::HookFailurePolicy::kAbort))) return std::nullopt;
+  api::Hook hook;
+  hook.timeout = base::seconds(*timeout);
+  hook.retries = static_cast<std::int32_t>(*retries);
+  hook.on_failure = ignore ? api::HookFailurePolicy::kIgnore : api::HookFailurePolicy::kAbort;
+  if (webhook) hook.service = words[4];
+  return hook;
+}
+
+}  // namespace
+
+std::string remembered_hooks(const api::EvacuationHooks& hooks) {
+  std::string text;
+  for (const auto& [name, member] : kMembers) {
+    const auto& hook = hooks.*member;
+    if (!hook) continue;
+    text += fmt::format("{}{}={} {} {} {}", text.empty() ? "" : ", ", name, hook->is_job() ? kJobKind : kWebhookKind,
+                        hook->timeout.count(), hook->retries, to_string(hook->on_failure));
+    if (!hook->is_job()) text += " " + hook->service;
+  }
+  return text.empty() ? std::string(kNoHooks) : text;
+}
+
+std::optional<api::EvacuationHooks> recalled_hooks(std::string_view text) {
+  if (text == kNoHooks) return api::EvacuationHooks{};
+  api::EvacuationHooks hooks;
+  for (const std::string_view part : parts_of(text, ", ")) {
+    const auto equals = part.find('=');
+    const auto known = std::ranges::find(kMembers, part.substr(0, equals), [](const auto& each) { return each.first; });
+    if (equals == std::string_view::npos || known == kMembers.end()) return std::nullopt;
+    auto hook = recalled_hook(part.substr(equals + 1));
+    if (!hook) return std::nullopt;
+    hooks.*known->second = std::move(hook);
+  }
+  return hooks;
+}
+
+}  // namespace evictors

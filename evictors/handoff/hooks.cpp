@@ -1,0 +1,421 @@
+#include "evictors/handoff/hooks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "api/descheduler_policy.hpp"
+#include "api/meta/well_known.hpp"
+#include "base/text.hpp"
+#include "evictors/classify.hpp"
+#include "evictors/document.hpp"
+#include "evictors/handoff/hook_job.hpp"
+#include "evictors/handoff/hook_memory.hpp"
+#include "evictors/handoff/stateful_handoff.hpp"
+#include "kube/request.hpp"
+
+namespace evictors {
+namespace {
+
+using api::EvacuationPhase;
+using api::Json;
+
+constexpr std::array kHookPoints = {HookPoint::kPre, HookPoint::kMigrate, HookPoint::kPost, HookPoint::kUndo};
+constexpr std::string_view kPolicyDocument = "policy";
+constexpr std::string_view kHookRunning = "Running";
+constexpr std::string_view kHookSucceeded = "Succeeded";
+constexpr std::string_view kHookFailed = "Failed";
+constexpr std::string_view kCallPrefix = "CallHook";
+constexpr std::string_view kCreatePrefix = "CreateHookJob";
+constexpr std::size_t kMaxHookMessage = 400;
+constexpr std::size_t kMaxHookAnswer = 64 * 1024;
+constexpr base::seconds kAskAgain{5};
+constexpr base::seconds kAskAgainAtMost{60};
+/// The Job controller enforces the deadline; this long after it we do not believe in it any more.
+constexpr base::seconds kJobSlack{60};
+
+std::string capitalised(HookPoint point) {
+  std::string name(to_string(point));
+  name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  return name;
+}
+
+std::string ref_key(HookPoint point, std::string_view what = {}) {
+  return fmt::format("{}Hook{}", to_string(point), what);
+}
+
+std::string_view hook_ref(const Context& context, HookPoint point, std::string_view what = {}) {
+  return context.ref(ref_key(point, what));
+}
+
+std::string hook_text(std::string_view text) { return base::short_text(text, kMaxHookMessage); }
+
+/// Hooks belong to policies that name this evictor: the automatic choice reads no policy.
+bool hooks_apply(const Context& context) {
+  const api::EvacuationSpec& spec = context.evacuation.spec;
+  const auto named = [](const api::EvictorChoice& each) { return each.name == StatefulHandoff::kName; };
+  return !spec.source.policy.empty() && !spec.dry_run && std::any_of(spec.evictors.begin(), spec.evictors.end(), named);
+}
+
+HookRun failed_run(const api::Hook& hook, std::string message) {
+  return {HookRun::State::kFailed, std::move(message), hook.on_failure == api::HookFailurePolicy::kIgnore};
+}
+
+bool hook_timed_out(const Context& context, HookPoint point, const api::Hook& hook, base::seconds slack) {
+  const auto since = base::parse_time(hook_ref(context, point, "Since"));
+  return since && context.now >= *since + hook.timeout + slack;
+}
+
+/// Its Job is not there: it was not made yet, cannot be made (any more), or has vanished.
+HookRun absent_job_run(const Context& context, const api::Hook& hook, HookPoint point) {
+  if (hook_ref(context, point) == kHookRunning)
+    return failed_run(hook, fmt::format("Job {} vanished before its end", hook_job_name(context, point)));
+  if (!hook.job_template_json.empty()) return {HookRun::State::kDue, {}, false};
+  return failed_run(hook, fmt::format("its Job cannot be made without policy {}, which cannot be read any more",
+                                      context.evacuation.spec.source.policy));
+}
+
+HookRun job_run(const Context& context, const api::Hook& hook, HookPoint point) {
+  const HookJob job = read_hook_job(context, point);
+  switch (job.state) {
+    case HookJob::State::kUnknown: break;
+    case HookJob::State::kAbsent: return absent_job_run(context, hook, point);
+    case HookJob::State::kForeign:
+      return failed_run(hook, fmt::format("a Job {} is already there and not ours", hook_job_name(context, point)));
+    case HookJob::State::kSucceeded: return {HookRun::State::kSucceeded, {}, false};
+    case HookJob::State::kFailed: return failed_run(hook, job.message);
+    case HookJob::State::kRunning: break;
+  }
+  if (hook_timed_out(context, point, hook, kJobSlack)) return failed_run(hook, "its Job did not end in time");
+  return {HookRun::State::kWaiting,
+          fmt::format("hook {}: Job {} runs", to_string(point), hook_job_name(context, point)), false};
+}
+
+HookRun webhook_run(const Context& context, const api::Hook& hook, HookPoint point) {
+  if (hook_timed_out(context, point, hook, base::seconds(0))) {
+    return failed_run(hook, fmt::format("not done within {}", base::format_duration(hook.timeout)));
+  }
+  const auto next = base::parse_time(hook_ref(context, point, "Next"));
+  if (next && *next > context.now) {
+    return {HookRun::State::kWaiting, fmt::format("hook {}: service {} is at work", to_string(point), hook.service),
+            false};
+  }
+  return {HookRun::State::kDue, {}, false};
+}
+
+Json pod_facts(const Context& context) {
+  const api::Evacuation& of = context.evacuation;
+  return {{"name", of.spec.pod_ref.name},
+          {"namespace", of.meta.ns},
+          {"uid", of.spec.pod_ref.uid.value},
+          {"node", of.spec.node_name.value}};
+}
+
+Json webhook_body(const Context& context, HookPoint point) {
+  const api::Evacuation& of = context.evacuation;
+  Json body = {{"apiVersion", "evacuator.dev/hook/v1"},
+               {"hook", to_string(point)},
+               {"token", of.status.token},
+               {"evacuation", {{"name", of.meta.name}, {"namespace", of.meta.ns}, {"uid", of.meta.uid}}},
+               {"pod", pod_facts(context)},
+               {"policy", of.spec.source.policy},
+               {"reason", of.spec.reason}};
+  const auto& outcome = of.status.outcome;
+  if (outcome && outcome->replacement) {
+    body["replacement"] = {{"name", outcome->replacement->name}, {"node", outcome->replacement->node.value}};
+  }
+  return body;
+}
+
+Action call_webhook(const Context& context, const api::Hook& hook, HookPoint point) {
+  Action action;
+  action.name = fmt::format("{}{}", kCallPrefix, capitalised(point));
+  action.service = hook.service;
+  action.request.method = "POST";
+  action.request.path = fmt::format("/v1/hooks/{}", to_string(point));
+  action.request.content_type = "application/json";
+  action.request.body = api::to_json_text(webhook_body(context, point));
+  action.request.flow = kube::Flow::kWrite;
+  return action;
+}
+
+ActionRole hook_role(HookPoint point) {
+  switch (point) {
+    case HookPoint::kPre: return ActionRole::kPrepare;
+    case HookPoint::kMigrate: return ActionRole::kRequest;
+    case HookPoint::kPost: return ActionRole::kCleanUp;
+    case HookPoint::kUndo: return ActionRole::kUndo;
+  }
+  return ActionRole::kPrepare;
+}
+
+std::optional<HookPoint> hook_point_of(const Action& action) {
+  for (const HookPoint point : kHookPoints) {
+    if (action.name.ends_with(capitalised(point))) return point;
+  }
+  return std::nullopt;
+}
+
+int hook_tries(const Context& context, HookPoint point) {
+  const std::string_view text = hook_ref(context, point, "Tries");
+  int tries = 0;
+  std::from_chars(text.data(), text.data() + text.size(), tries);
+  return std::clamp(tries, 0, 1000);
+}
+
+// --- answers
+
+void set_failed(Verdict& verdict, HookPoint point, const std::string& why) {
+  verdict.refs.emplace_back(ref_key(point), hook_text(fmt::format("{}: {}", kHookFailed, why)));
+}
+
+void set_running(const Context& context, Verdict& verdict, HookPoint point) {
+  verdict.refs.emplace_back(ref_key(point), kHookRunning);
+  if (hook_ref(context, point, "Since").empty()) {
+    verdict.refs.emplace_back(ref_key(point, "Since"), base::format_time(context.now));
+  }
+}
+
+/// A try that may be repeated: it counts.
+Verdict failed_try(const Context& context, const api::Hook& hook, HookPoint point, const std::string& why) {
+  Verdict verdict{ResponseClass::kWebhookDown, hook_text(why), std::nullopt, {}};
+  api::Blocker blocker;
+  blocker.kind = "Webhook";
+  blocker.name = hook.service;
+  blocker.message = verdict.message;
+  verdict.blocker = std::move(blocker);
+  const int tries = hook_tries(context, point) + 1;
+  set_running(context, verdict, point);
+  verdict.refs.emplace_back(ref_key(point, "Tries"), std::to_string(tries));
+  if (tries <= hook.retries) return verdict;
+  set_failed(verdict, point, fmt::format("after {} tries: {}", tries, verdict.message));
+  return verdict;
+}
+
+/// Said in so many words: no other try would change it.
+Verdict final_refusal(HookPoint point, const std::string& why) {
+  Verdict verdict{ResponseClass::kRetryLater, hook_text(why), std::nullopt, {}};
+  set_failed(verdict, point, verdict.message);
+  return verdict;
+}
+
+/// {"done": bool, "retryAfterSeconds": n, "failed": "why"}.
+Verdict classify_hook_body(const Context& context, const api::Hook& hook, HookPoint point, const std::string& text) {
+  const auto body = text.size() <= kMaxHookAnswer ? api::parse_json(text) : base::invalid("too large");
+  const bool is_answer = body && body->is_object() && body->contains("done") && (*body)["done"].is_boolean();
+  if (const std::string why = body && body->is_object() ? text_member(*body, {"failed"}) : ""; !why.empty()) {
+    return final_refusal(point, why);
+  }
+  if (!is_answer) return failed_try(context, hook, point, "the answer has no member \"done\": " + text.substr(0, 100));
+  Verdict verdict{ResponseClass::kApplied, {}, std::nullopt, {}};
+  if ((*body)["done"].get<bool>()) {
+    verdict.refs.emplace_back(ref_key(point), kHookSucceeded);
+    return verdict;
+  }
+  set_running(context, verdict, point);
+  base::seconds pause = kAskAgain;
+  if (const auto wish = body->find("retryAfterSeconds"); wish != body->end() && wish->is_number_integer()) {
+    pause = base::seconds(std::clamp<std::int64_t>(wish->get<std::int64_t>(), 1, kAskAgainAtMost.count()));
+  }
+  verdict.refs.emplace_back(ref_key(point, "Next"), base::format_time(context.now + pause));
+  return verdict;
+}
+
+Verdict classify_webhook(const Context& context, const api::Hook& hook, HookPoint point, const Answer& answer) {
+  if (!answer && answer.error().code == base::ErrorCode::kInvalid) return final_refusal(point, answer.error().message);
+  if (!answer) return failed_try(context, hook, point, answer.error().message);
+  const int code = answer->status;
+  if (code >= 200 && code < 300) return classify_hook_body(context, hook, point, answer->body);
+  const std::string why = fmt::format("{}: {}", code, answer->body.substr(0, 200));
+  const bool may_pass = code < 400 || code >= 500 || code == 408 || code == 425 || code == 429;
+  return may_pass ? failed_try(context, hook, point, why) : final_refusal(point, why);
+}
+
+Verdict classify_job(const Context& context, const api::Hook& hook, HookPoint point, const Answer& answer) {
+  Verdict verdict = classify_patch(answer);
+  const bool exists = answer && answer->status == 409 && answer->body.find("AlreadyExists") != std::string::npos;
+  if (exists) verdict.answer = ResponseClass::kApplied;  // its name is ours alone; what it is, the next read tells
+  if (verdict.answer == ResponseClass::kApplied) {
+    set_running(context, verdict, point);
+    verdict.refs.emplace_back(ref_key(point, "Logs"), hook_job_logs(context, point));
+  }
+  const bool refused = verdict.answer == ResponseClass::kForbidden || verdict.answer == ResponseClass::kPermanent ||
+                       verdict.answer == ResponseClass::kGoneMaybe;
+  if (!refused) return verdict;
+  set_failed(verdict, point, fmt::format("the Job could not be created: {}", verdict.message));
+  const bool goes_on = hook.on_failure == api::HookFailurePolicy::kIgnore;
+  if (goes_on || verdict.answer == ResponseClass::kGoneMaybe) verdict.answer = ResponseClass::kRetryLater;
+  return verdict;
+}
+
+}  // namespace
+
+std::string_view to_string(HookPoint point) {
+  switch (point) {
+    case HookPoint::kPre: return "pre";
+    case HookPoint::kMigrate: return "migrate";
+    case HookPoint::kPost: return "post";
+    case HookPoint::kUndo: return "undo";
+  }
+  return "pre";
+}
+
+const api::Hook* PolicyHooks::at(HookPoint point) const {
+  const auto pointer = [](const std::optional<api::Hook>& hook) { return hook ? &*hook : nullptr; };
+  switch (point) {
+    case HookPoint::kPre: return pointer(hooks.pre);
+    case HookPoint::kMigrate: return pointer(hooks.migrate);
+    case HookPoint::kPost: return pointer(hooks.post);
+    case HookPoint::kUndo: return pointer(hooks.undo);
+  }
+  return nullptr;
+}
+
+namespace {
+
+/// The policy is gone or is nonsense: what the attempt knows of its hooks is all there is.
+PolicyHooks hooks_without_policy(const Context& context, std::string problem) {
+  auto known = recalled_hooks(context.ref(kHooksRef));
+  if (known && known->empty()) return {PolicyHooks::State::kKnown, {}, false, {}};
+  const bool remembered = known.has_value();
+  return {PolicyHooks::State::kUnusable, std::move(known).value_or(api::EvacuationHooks{}), remembered,
+          std::move(problem)};
+}
+
+/// A Job may be there for it: the policy says or said so, or we made one.
+bool may_have_job(const Context& context, const PolicyHooks& hooks, HookPoint point) {
+  const api::Hook* hook = hooks.at(point);
+  return (hook && hook->is_job()) || !hook_ref(context, point, "Logs").empty();
+}
+
+}  // namespace
+
+PolicyHooks policy_hooks(const Context& context) {
+  if (!hooks_apply(context)) return {};
+  const std::string& name = context.evacuation.spec.source.policy;
+  const Document* document = context.document(kPolicyDocument);
+  if (!document) return {PolicyHooks::State::kPending, {}, false, fmt::format("policy {} is not read yet", name)};
+  if (document->status == 404)
+    return hooks_without_policy(context, fmt::format("there is no policy {}, whose hooks would apply", name));
+  if (!document->ok()) {
+    return {PolicyHooks::State::kPending, {}, false, fmt::format("reading policy {}: {}", name, problem_of(*document))};
+  }
+  auto policy = api::decode_descheduler_policy(document->body);
+  if (!policy) {
+    return hooks_without_policy(context,
+                                hook_text(fmt::format("policy {} cannot be read: {}", name, policy.error().message)));
+  }
+  return {PolicyHooks::State::kKnown, std::move(policy->spec.evacuation.hooks), false, {}};
+}
+
+std::vector<Read> hook_reads(const Context& context) {
+  if (!hooks_apply(context)) return {};
+  std::vector<Read> reads = {{std::string(kPolicyDocument),
+                              kube::get_request(kube::kPolicies, {"", context.evacuation.spec.source.policy}),
+                              {}}};
+  const PolicyHooks known = policy_hooks(context);
+  const EvacuationPhase phase = context.evacuation.status.phase;
+  const auto matters = [&](HookPoint point) {
+    if (phase == EvacuationPhase::kAborting) return point != HookPoint::kPost;
+    if (phase == EvacuationPhase::kVerifying) return point == HookPoint::kPost;
+    if (phase == EvacuationPhase::kPreparing) return point == HookPoint::kPre;
+    return point == HookPoint::kMigrate &&
+           (phase == EvacuationPhase::kRequesting || phase == EvacuationPhase::kInProgress);
+  };
+  for (const HookPoint point : kHookPoints) {
+    if (matters(point) && may_have_job(context, known, point)) reads.push_back(hook_job_read(context, point));
+  }
+  return reads;
+}
+
+HookRun hook_run(const Context& context, const PolicyHooks& hooks, HookPoint point) {
+  if (hooks.state == PolicyHooks::State::kPending) return {HookRun::State::kWaiting, hooks.problem, false};
+  const api::Hook* hook = hooks.at(point);
+  const bool unknown = hooks.state == PolicyHooks::State::kUnusable && !hooks.remembered;
+  if (!hook && unknown) return {HookRun::State::kFailed, hooks.problem, false};  // was there one? nobody knows
+  if (!hook) return {};
+  const std::string_view known = hook_ref(context, point);
+  if (known == kHookSucceeded) return {HookRun::State::kSucceeded, {}, false};
+  if (known.starts_with(kHookFailed))
+    return failed_run(*hook, std::string(known.substr(std::min(known.size(), kHookFailed.size() + 2))));
+  return hook->is_job() ? job_run(context, *hook, point) : webhook_run(context, *hook, point);
+}
+
+std::optional<base::TimePoint> next_hook_call(const Context& context) {
+  std::optional<base::TimePoint> soonest;
+  for (const HookPoint point : kHookPoints) {
+    const auto next = base::parse_time(hook_ref(context, point, "Next"));
+    if (hook_ref(context, point) != kHookRunning || !next || *next <= context.now) continue;
+    soonest = std::min(soonest.value_or(*next), *next);
+  }
+  return soonest;
+}
+
+bool hook_begun(const Context& context, HookPoint point) {
+  if (!hook_ref(context, point).empty()) return true;
+  const auto& intent = context.evacuation.status.intent;
+  return intent && intent->token == context.evacuation.status.token &&
+         (intent->action == fmt::format("{}{}", kCallPrefix, capitalised(point)) ||
+          intent->action == fmt::format("{}{}", kCreatePrefix, capitalised(point)));
+}
+
+Refs hook_memory_refs(const Context& context, const PolicyHooks& hooks) {
+  if (hooks.state != PolicyHooks::State::kKnown) return {};
+  std::string text = remembered_hooks(hooks.hooks);
+  if (text == context.ref(kHooksRef)) return {};
+  return {{std::string(kHooksRef), std::move(text)}};
+}
+
+Refs hook_refs(const Context& context, const PolicyHooks& hooks, HookPoint point, const HookRun& run) {
+  const api::Hook* hook = hooks.at(point);
+  if (!hook) return {};
+  std::string state;
+  if (run.state == HookRun::State::kSucceeded) state = kHookSucceeded;
+  if (run.failed()) state = hook_text(fmt::format("{}: {}", kHookFailed, run.message));
+  Refs refs;
+  if (!state.empty() && state != hook_ref(context, point)) refs.emplace_back(ref_key(point), state);
+  const HookJob::State job = read_hook_job(context, point).state;
+  const bool exists =
+      job == HookJob::State::kRunning || job == HookJob::State::kSucceeded || job == HookJob::State::kFailed;
+  const bool seen = hook->is_job() && (exists || hook_ref(context, point) == kHookRunning);
+  if (!seen || !hook_ref(context, point, "Logs").empty()) return refs;
+  // The answer to the call that made it was lost.
+  refs.emplace_back(ref_key(point, "Logs"), hook_job_logs(context, point));
+  if (state.empty()) {
+    refs.emplace_back(ref_key(point), kHookRunning);
+    refs.emplace_back(ref_key(point, "Since"), base::format_time(context.now));
+  }
+  return refs;
+}
+
+Action hook_action(const Context& context, const PolicyHooks& hooks, HookPoint point) {
+  const api::Hook& hook = *hooks.at(point);
+  Action action;
+  if (hook.is_job()) {
+    action.name = fmt::format("{}{}", kCreatePrefix, capitalised(point));
+    action.request = kube::create_request(kube::kJobs, context.evacuation.meta.ns, hook_job(context, hook, point));
+  } else {
+    action = call_webhook(context, hook, point);
+  }
+  action.role = hook_role(point);
+  return action;
+}
+
+bool is_hook_action(const Action& action) {
+  return action.name.starts_with(kCallPrefix) || action.name.starts_with(kCreatePrefix) ||
+         action.name.starts_with(kStopJobPrefix);
+}
+
+Verdict classify_hook(const Context& context, const Action& action, const Answer& answer) {
+  const auto point = hook_point_of(action);
+  const PolicyHooks hooks = policy_hooks(context);
+  const api::Hook* hook = point ? hooks.at(*point) : nullptr;
+  if (!hook || action.name.starts_with(kStopJobPrefix)) return classify_patch(answer);
+  return hook->is_job() ? classify_job(context, *hook, *point, answer)
+                        : classify_webhook(context, *hook, *point, answer);
+}
+
+}  // namespace evictors

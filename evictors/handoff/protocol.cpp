@@ -1,0 +1,132 @@
+#include "evictors/handoff/protocol.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "api/meta/well_known.hpp"
+#include "base/text.hpp"
+
+namespace evictors {
+namespace {
+
+namespace names = api::well_known;
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  return text;
+}
+
+void read_phases(std::string_view list, HandoffCapability& capability) {
+  capability.migrate = false;
+  while (!list.empty()) {
+    const auto comma = list.find(',');
+    const std::string_view phase = trimmed(list.substr(0, comma));
+    capability.pre |= phase == "pre";
+    capability.migrate |= phase == "migrate";
+    capability.post |= phase == "post";
+    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+  }
+  if (!capability.pre && !capability.post) capability.migrate = true;
+}
+
+std::optional<base::seconds> read_timeout(std::string_view text) {
+  const auto wish = base::parse_duration(trimmed(text));
+  if (!wish || *wish < base::seconds(1)) return std::nullopt;
+  return std::min(std::chrono::duration_cast<base::seconds>(*wish), base::seconds(24 * 3600));
+}
+
+/// The part of a value after "<token><separator>"; "" for the bare token; nullopt for another token or nonsense.
+std::optional<std::string_view> payload(const api::Pod& pod, std::string_view key, std::string_view token,
+                                        char separator, std::size_t most = kMaxHandoffValue) {
+  const std::string* found = pod.meta.annotations.find(key);
+  if (!found || token.empty() || found->size() > most) return std::nullopt;
+  const std::string_view value = trimmed(*found);
+  if (!value.starts_with(token)) return std::nullopt;
+  if (value.size() == token.size()) return std::string_view();
+  if (value[token.size()] != separator) return std::nullopt;  // "uid.1" is not "uid.10"
+  return value.substr(token.size() + 1);
+}
+
+bool carries(const api::Pod& pod, std::string_view key, std::string_view token) {
+  const auto rest = payload(pod, key, token, '@');
+  return rest && rest->empty();
+}
+
+bool is_camel_case(std::string_view text) {
+  const auto alnum = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  return !text.empty() && text.size() <= 64 && std::isupper(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(), alnum);
+}
+
+std::optional<RemoteFailure> read_failure(const api::Pod& pod, std::string_view token) {
+  // However long: a failure that is not heard leaves the pod's owner waiting for us, and us for him.
+  const auto rest = payload(pod, names::kHandoffFailed, token, ':', std::string::npos);
+  if (!rest) return std::nullopt;
+  const auto colon = rest->find(':');
+  const std::string_view reason = rest->substr(0, colon);
+  RemoteFailure failure;
+  failure.reason = is_camel_case(reason) ? std::string(reason) : "HandoffFailed";
+  failure.retryable = failure.reason.starts_with("Retryable");
+  if (colon != std::string_view::npos) failure.message = base::short_text(rest->substr(colon + 1), kMaxHandoffMessage);
+  return failure;
+}
+
+std::optional<std::int32_t> read_percent(std::string_view text) {
+  std::int32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > 100) return std::nullopt;
+  return value;
+}
+
+/// Ack, heartbeat and progress as they stand: any change of it is a sign of life.
+std::string signs_of_life(const api::Pod& pod, std::string_view token) {
+  std::string signs;
+  for (const std::string_view key : {names::kHandoffAck, names::kHandoffHeartbeat, names::kHandoffProgress}) {
+    const auto value = payload(pod, key, token, '@');
+    if (!value) continue;
+    if (!signs.empty()) signs += '|';
+    signs += value->empty() ? "seen" : std::string(*value);
+  }
+  return signs;
+}
+
+}  // namespace
+
+std::optional<HandoffCapability> read_capability(const api::Pod& pod) {
+  const api::StringMap& annotations = pod.meta.annotations;
+  const std::string* mode = annotations.find(names::kHandoffMode);
+  if (!mode) return std::nullopt;
+  HandoffCapability capability;
+  capability.required = trimmed(*mode) != "optional";
+  if (const std::string* phases = annotations.find(names::kHandoffPhases)) read_phases(*phases, capability);
+  // A required pod never goes without `ready-to-evict`, and that is the word of the migrate phase.
+  if (capability.required) capability.migrate = true;
+  capability.owner_evicts = trimmed(annotations.value(names::kHandoffEvictBy)) == "owner";
+  if (capability.owner_evicts) capability.migrate = true;
+  capability.strict = trimmed(annotations.value(names::kHandoffStrict)) == "true";
+  capability.second_copy = trimmed(annotations.value(names::kHandoffSecondCopy)) == "true";
+  capability.timeout = read_timeout(annotations.value(names::kHandoffTimeout));
+  return capability;
+}
+
+HandoffState read_handoff(const api::Pod& pod, std::string_view token) {
+  HandoffState state;
+  state.requested = carries(pod, names::kHandoffRequest, token);
+  if (state.requested) state.request_phase = trimmed(pod.meta.annotations.value(names::kHandoffRequestPhase));
+  state.abort_written = carries(pod, names::kHandoffAbort, token);
+  state.acknowledged = payload(pod, names::kHandoffAck, token, '@').has_value();
+  state.pre_done = carries(pod, names::kHandoffPreDone, token);
+  state.ready = carries(pod, names::kHandoffReadyToEvict, token);
+  state.aborted = carries(pod, names::kHandoffAborted, token);
+  state.failed = read_failure(pod, token);
+  state.alive = signs_of_life(pod, token);
+  if (const auto text = payload(pod, names::kHandoffProgress, token, '@')) state.progress = read_percent(*text);
+  if (const auto text = payload(pod, names::kHandoffExpectedCompletion, token, '@')) {
+    state.expected_completion = base::parse_time(*text);
+  }
+  return state;
+}
+
+}  // namespace evictors

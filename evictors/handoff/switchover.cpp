@@ -1,0 +1,109 @@
+#include "evictors/handoff/switchover.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/core/codec.hpp"
+#include "evictors/classify.hpp"
+#include "evictors/document.hpp"
+#include "evictors/eviction_call.hpp"
+#include "kube/request.hpp"
+
+namespace evictors {
+namespace {
+
+using api::EvacuationPhase;
+
+/// A read that was refused will be refused again; anything else may pass.
+std::optional<RemoteFailure> refused_read(const Context& context, std::string_view cluster_role) {
+  for (const Document& each : context.documents) {
+    if (each.status != 403 && each.status != 404) continue;
+    const std::string advice =
+        each.status == 403 ? fmt::format("; bind the ClusterRole {} (config/optional)", cluster_role) : std::string();
+    return RemoteFailure{each.status == 403 ? "Forbidden" : "ClusterNotFound",
+                         fmt::format("reading {}: {}{}", each.name, problem_of(each), advice), false, false,
+                         each.status == 403 ? "Forbidden" : "HandoffFailed"};
+  }
+  return std::nullopt;
+}
+
+bool may_take_over(const Context& context, const api::Pod& pod, std::string_view role_label) {
+  return pod.meta.name != context.pod->meta.name && pod.is_ready() && !pod.meta.is_terminating() &&
+         !pod.is_terminal() && pod.node_name != context.pod->node_name &&
+         role_of_label(pod_label(pod, role_label)) == InstanceRole::kReplica;
+}
+
+}  // namespace
+
+InstanceRole role_of_label(std::string_view value) {
+  if (value == "replica") return InstanceRole::kReplica;
+  if (value == "primary" || value == "master" || value == "leader") return InstanceRole::kPrimary;
+  return InstanceRole::kUnknown;
+}
+
+std::string switchover_candidate(const Context& context, const Document* document, std::string_view role_label) {
+  const auto list = object_of(document);
+  if (!list) return {};
+  const auto items = list->find("items");
+  if (items == list->end() || !items->is_array()) return {};
+  std::string best;
+  for (const api::Json& item : *items) {
+    const auto pod = api::decode_pod(api::to_json_text(item));
+    if (!pod || !is_plain_name(pod->meta.name) || !may_take_over(context, *pod, role_label)) continue;
+    if (best.empty() || pod->meta.name < best) best = pod->meta.name;
+  }
+  return best;
+}
+
+Read instances_read(const Context& context, std::string_view key, std::string_view value) {
+  kube::ListOptions options;
+  options.ns = context.pod->meta.ns;
+  options.label_selector = fmt::format("{}={}", key, value);
+  return {std::string(kInstances), kube::list_request(kube::kPods, options), {}};
+}
+
+std::vector<Read> SwitchoverAdapter::reads(const Context& context) const {
+  return opted_in(context) ? switchover_reads(context) : std::vector<Read>{};
+}
+
+Probe SwitchoverAdapter::probe(const Context& context) const {
+  if (role(*context.pod) == InstanceRole::kPrimary && !opted_in(context)) {
+    return handoff_unsupported(
+        name(),
+        fmt::format("the pod is its cluster's primary: set parameter {} to \"true\" and bind the ClusterRole {}",
+                    kSwitchoverParameter, cluster_role()));
+  }
+  return owner_probe(context, name(), total());
+}
+
+Plan SwitchoverAdapter::plan(const Context& context) const {
+  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {Next::kProceed, {}};
+  const InstanceRole now = role(*context.pod);
+  if (now == InstanceRole::kReplica) return settled(context) ? evict_now(context) : Plan{Next::kWait, {}};
+  if (now == InstanceRole::kUnknown || !opted_in(context) || requested(context)) return {Next::kWait, {}};
+  auto next = switchover(context);
+  if (next && std::holds_alternative<Action>(*next)) return act_now(std::get<Action>(*std::move(next)));
+  return {Next::kWait, {}};
+}
+
+Observation SwitchoverAdapter::observe(const Context& context) const {
+  Observation seen;
+  const InstanceRole now = role(*context.pod);
+  seen.ready = now == InstanceRole::kReplica && settled(context);
+  if (seen.ready || !opted_in(context)) return seen;
+  seen.requested = seen.acknowledged = requested(context);
+  seen.alive = signs_of_life(context);
+  seen.failed = refused_read(context, cluster_role());
+  if (seen.failed || seen.requested || now != InstanceRole::kPrimary) return seen;
+  if (auto next = switchover(context); next && std::holds_alternative<RemoteFailure>(*next)) {
+    seen.failed = std::get<RemoteFailure>(*std::move(next));
+  }
+  return seen;
+}
+
+Verdict SwitchoverAdapter::classify(const Context&, const Action& action, const Answer& answer) const {
+  return action.name == kPostEviction ? classify_eviction(answer) : classify_switchover(action, answer);
+}
+
+}  // namespace evictors

@@ -1,0 +1,239 @@
+#include "evictors/kubevirt/facts.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/quantity.hpp"
+#include "api/meta/well_known.hpp"
+#include "base/text.hpp"
+
+namespace evictors {
+namespace {
+
+using api::Json;
+
+constexpr std::size_t kMaxDocument = 8 << 20;
+constexpr std::size_t kMaxName = 253;
+constexpr std::int64_t kGib = std::int64_t{1} << 30;
+constexpr std::int64_t kMostGib = 64 * 1024;
+constexpr base::seconds kLeastTotal{1800};
+constexpr base::seconds kSlack{900};
+constexpr base::seconds kMostTotal{7 * 86'400};
+
+const Json* member(const Json& object, std::initializer_list<std::string_view> path) {
+  const Json* at = &object;
+  for (const std::string_view key : path) {
+    if (!at->is_object()) return nullptr;
+    const auto found = at->find(key);
+    if (found == at->end()) return nullptr;
+    at = &*found;
+  }
+  return at;
+}
+
+std::string text(const Json& object, std::initializer_list<std::string_view> path, std::size_t most = kMaxName) {
+  const Json* found = member(object, path);
+  return found && found->is_string() ? base::short_text(found->get_ref<const std::string&>(), most) : std::string();
+}
+
+bool flag(const Json& object, std::initializer_list<std::string_view> path) {
+  const Json* found = member(object, path);
+  return found && found->is_boolean() && found->get<bool>();
+}
+
+/// The document's object; discarded when it is none.
+Json parsed(const Document& document) {
+  if (document.body.size() > kMaxDocument) return Json(Json::value_t::discarded);
+  Json object = Json::parse(document.body, nullptr, false);
+  return object.is_object() ? object : Json(Json::value_t::discarded);
+}
+
+/// A 404 that names the object, and not one that says that there is no such kind.
+bool names_the_object(const Document& document) {
+  const Json status = parsed(document);
+  return !status.is_discarded() && !text(status, {"details", "name"}).empty();
+}
+
+VmMove read_move(const Json& vmi) {
+  const Json* state = member(vmi, {"status", "migrationState"});
+  if (!state || !state->is_object()) return {};
+  VmMove move;
+  move.migration_uid = text(*state, {"migrationUid"});
+  move.target_node = text(*state, {"targetNode"});
+  move.target_pod = text(*state, {"targetPod"});
+  move.mode = text(*state, {"mode"});
+  move.failure = text(*state, {"failureReason"});
+  move.completed = flag(*state, {"completed"});
+  move.failed = flag(*state, {"failed"});
+  move.fingerprint = fmt::format("{}/{}/{}/{}/{}", move.mode, move.target_node, move.completed,
+                                 text(*state, {"startTimestamp"}, 40), text(*state, {"abortStatus"}, 40));
+  return move;
+}
+
+std::optional<std::int64_t> memory_of(const Json& vmi) {
+  const Json* domain = member(vmi, {"spec", "domain"});
+  if (!domain) return std::nullopt;
+  for (const std::string& amount :
+       {text(*domain, {"memory", "guest"}, 64), text(*domain, {"resources", "requests", "memory"}, 64),
+        text(*domain, {"resources", "limits", "memory"}, 64)}) {
+    const auto quantity = api::Quantity::parse(amount);
+    if (quantity && quantity->units() > 0) return quantity->units();
+  }
+  return std::nullopt;
+}
+
+std::string machine_of(const Json& vmi) {
+  const Json* owners = member(vmi, {"metadata", "ownerReferences"});
+  if (!owners || !owners->is_array()) return {};
+  for (const Json& owner : *owners) {
+    if (text(owner, {"kind"}) == "VirtualMachine") return text(owner, {"name"});
+  }
+  return {};
+}
+
+std::string active_pod_of(const Json& vmi, const std::string& node) {
+  const Json* pods = member(vmi, {"status", "activePods"});
+  if (!pods || !pods->is_object()) return {};
+  for (const auto& [uid, where] : pods->items()) {
+    if (where.is_string() && where == node) return base::short_text(uid, 64);
+  }
+  return {};
+}
+
+bool vmi_condition_is(const Json& vmi, std::string_view type, std::string_view status) {
+  const Json* conditions = member(vmi, {"status", "conditions"});
+  return conditions && conditions->is_array() && std::ranges::any_of(*conditions, [&](const Json& each) {
+           return text(each, {"type"}) == type && text(each, {"status"}) == status;
+         });
+}
+
+VmFacts read_vmi_object(const Json& vmi) {
+  VmFacts facts;
+  facts.name = text(vmi, {"metadata", "name"});
+  facts.uid = text(vmi, {"metadata", "uid"});
+  facts.node = text(vmi, {"status", "nodeName"});
+  facts.mark = text(vmi, {"status", "evacuationNodeName"});
+  facts.phase = text(vmi, {"status", "phase"});
+  facts.strategy = text(vmi, {"spec", "evictionStrategy"});
+  facts.machine = machine_of(vmi);
+  facts.active_uid = active_pod_of(vmi, facts.node);
+  facts.memory_bytes = memory_of(vmi);
+  facts.cannot_migrate = vmi_condition_is(vmi, "LiveMigratable", "False");
+  facts.move = read_move(vmi);
+  return facts;
+}
+
+void look_at_vmi(const Document& document, VmView& view) {
+  view.problem = base::short_text(document.body, 300);
+  if (document.status == 404) {
+    view.sight = names_the_object(document) ? VmSight::kGone : VmSight::kNotServed;
+    return;
+  }
+  view.sight = document.status == 403 ? VmSight::kForbidden : VmSight::kUnreadable;
+  if (!document.ok()) return;
+  const Json vmi = parsed(document);
+  if (vmi.is_discarded() || text(vmi, {"metadata", "uid"}).empty()) return;
+  view.sight = VmSight::kSeen;
+  view.problem.clear();
+  view.vmi = read_vmi_object(vmi);
+}
+
+VmMigration read_migration(const Json& object) {
+  VmMigration migration;
+  migration.name = text(object, {"metadata", "name"});
+  migration.uid = text(object, {"metadata", "uid"});
+  migration.created = text(object, {"metadata", "creationTimestamp"});
+  migration.phase = text(object, {"status", "phase"});
+  migration.evacuated_node = text(object, {"metadata", "annotations", "kubevirt.io/evacuationMigration"});
+  migration.failure = text(object, {"status", "migrationState", "failureReason"});
+  migration.terminating = member(object, {"metadata", "deletionTimestamp"}) != nullptr;
+  return migration;
+}
+
+void look_at_migrations(const Document& document, const std::string& vmi, VmView& view) {
+  if (!document.ok()) return;
+  const Json list = parsed(document);
+  if (list.is_discarded()) return;
+  const Json* items = member(list, {"items"});
+  if (!items || !items->is_array()) return;
+  view.migrations_known = true;
+  for (const Json& item : *items) {
+    if (text(item, {"spec", "vmiName"}) == vmi) view.migrations.push_back(read_migration(item));
+  }
+  std::ranges::sort(view.migrations, {}, [](const VmMigration& each) { return std::tie(each.created, each.name); });
+}
+
+std::optional<int> minor_of_version(std::string_view version) {
+  if (version.starts_with('v')) version.remove_prefix(1);
+  if (version.starts_with("0.")) return 0;
+  int minor = 0;
+  if (!version.starts_with("1.")) return std::nullopt;
+  const auto [end, error] = std::from_chars(version.data() + 2, version.data() + version.size(), minor);
+  return error == std::errc{} ? std::optional(minor) : std::nullopt;
+}
+
+void look_at_system(const Document& document, VmView& view) {
+  if (!document.ok()) return;
+  const Json list = parsed(document);
+  if (list.is_discarded()) return;
+  const Json* items = member(list, {"items"});
+  if (!items || !items->is_array() || items->empty()) return;
+  const Json& kubevirt = items->front();
+  view.system.known = true;
+  view.system.minor = minor_of_version(text(kubevirt, {"status", "observedKubeVirtVersion"}));
+  view.system.strategy = text(kubevirt, {"spec", "configuration", "evictionStrategy"});
+  const Json* per_gib = member(kubevirt, {"spec", "configuration", "migrations", "completionTimeoutPerGiB"});
+  if (per_gib && per_gib->is_number_integer() && per_gib->get<std::int64_t>() > 0)
+    view.system.per_gib = base::seconds(std::min<std::int64_t>(per_gib->get<std::int64_t>(), 86'400));
+}
+
+std::int64_t memory_of_pod(const api::Pod& pod) {
+  std::int64_t bytes = 0;
+  for (const api::Container& container : pod.containers) {
+    for (const auto& [name, amount] : container.requests) {
+      if (name == api::well_known::kMemory) bytes += std::clamp<std::int64_t>(amount.units(), 0, kMostGib * kGib);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+const VmMigration* VmView::current() const {
+  const auto found = std::find_if(migrations.rbegin(), migrations.rend(), [](const auto& m) { return !m.is_final(); });
+  return found == migrations.rend() ? nullptr : &*found;
+}
+
+const VmMigration* VmView::named(std::string_view name) const {
+  const auto found = std::ranges::find(migrations, name, &VmMigration::name);
+  return found == migrations.end() ? nullptr : &*found;
+}
+
+VmView read_vm(const Context& context) {
+  VmView view;
+  const std::string name = context.pod ? vmi_of_pod(*context.pod) : std::string(context.ref("vmi"));
+  if (const Document* vmi = context.document(kVmiDocument)) look_at_vmi(*vmi, view);
+  if (const Document* list = context.document(kMigrationsDocument)) look_at_migrations(*list, name, view);
+  if (const Document* system = context.document(kKubeVirtDocument)) look_at_system(*system, view);
+  return view;
+}
+
+std::string vmi_of_pod(const api::Pod& pod) {
+  if (pod.meta.labels.value("kubevirt.io") != "virt-launcher") return {};
+  const std::string& name = pod.meta.annotations.value("kubevirt.io/domain");
+  return name.size() <= kMaxName ? name : std::string();
+}
+
+base::seconds migration_timeout(const VmFacts& vmi, const VmSystem& system, const api::Pod* pod, int tries) {
+  const std::int64_t bytes = vmi.memory_bytes ? *vmi.memory_bytes : pod ? memory_of_pod(*pod) : 0;
+  const std::int64_t gib = std::clamp<std::int64_t>(bytes / kGib + (bytes % kGib > 0 ? 1 : 0), 0, kMostGib);
+  const base::seconds copying = system.per_gib * gib * tries;
+  return std::clamp(kSlack + copying, kLeastTotal, kMostTotal);
+}
+
+}  // namespace evictors

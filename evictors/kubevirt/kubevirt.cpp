@@ -1,0 +1,271 @@
+#include "evictors/kubevirt/kubevirt.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "evictors/classify.hpp"
+#include "evictors/eviction_call.hpp"
+#include "evictors/kubevirt/calls.hpp"
+#include "evictors/kubevirt/claims.hpp"
+#include "evictors/kubevirt/facts.hpp"
+#include "kube/kubevirt.hpp"
+#include "kube/request.hpp"
+
+namespace evictors {
+namespace {
+
+using api::EvacuationPhase;
+
+constexpr int kCancelSince = 7;
+
+// --- reads
+
+Read read_vmi(const Context& context, const std::string& vmi) {
+  return {std::string(kVmiDocument), kube::get_request(kube::kVmis, {context.evacuation.meta.ns, vmi}), ""};
+}
+
+Read read_migrations(const Context& context, const std::string& vmi) {
+  kube::ListOptions options;
+  options.ns = context.evacuation.meta.ns;
+  if (vmi.size() <= kMaxLabelValue) options.label_selector = "kubevirt.io/vmi-name=" + vmi;
+  return {std::string(kMigrationsDocument), kube::list_request(kube::kVmims, options), ""};
+}
+
+/// Version and cluster-wide settings: they matter when a request is made or taken back.
+bool needs_system(EvacuationPhase phase) {
+  return phase != EvacuationPhase::kInProgress && phase != EvacuationPhase::kEvicting &&
+         phase != EvacuationPhase::kVerifying;
+}
+
+// --- undoing
+
+/// The version as read now, or as remembered: a cancel is decided on what was read for watching.
+std::optional<int> version_of(const Context& context, const VmView& view) {
+  if (view.system.minor) return view.system.minor;
+  const std::string_view text = context.ref(kVersionRef);
+  int minor = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), minor);
+  return !text.empty() && error == std::errc{} ? std::optional(minor) : std::nullopt;
+}
+
+bool cannot_cancel(const Context& context, const VmView& view) {
+  return context.ref(kNoCancelRef) == "true" || version_of(context, view).value_or(kCancelSince) < kCancelSince;
+}
+
+const VmMigration* to_delete(const Context& context, const VmView& view) {
+  for (const VmMigration& each : view.migrations) {
+    const bool ours = in_migration_mode(context) ? each.name == own_migration_name(context) : evacuates(context, each);
+    if (ours && !each.is_final()) return &each;
+  }
+  return nullptr;
+}
+
+bool asked_for_anything(const Context& context) {
+  return context.evacuation.status.request_sent_at && !context.evacuation.spec.dry_run;
+}
+
+// --- answers
+
+Verdict classify_cancel(const Answer& answer) {
+  Verdict verdict = classify_call(answer);
+  if (!answer || answer->status != 404) return verdict;
+  // Without a name in it, the 404 is about the path: KubeVirt before 1.7.
+  const bool vmi_gone = answer->body.find("virtualmachineinstance.kubevirt.io \\\"") != std::string::npos;
+  if (vmi_gone) return {ResponseClass::kApplied, "the VirtualMachineInstance is gone", {}, {}, {}};
+  return {ResponseClass::kPermanent, verdict.message, {}, {}, {{std::string(kNoCancelRef), "true"}}};
+}
+
+Verdict classify_deletion(const Answer& answer) {
+  if (answer && answer->status == 404) return {ResponseClass::kApplied, "already gone", {}, {}, {}};
+  return classify_call(answer);
+}
+
+// --- arriving
+
+Arrival arrived(const VmView& view, const Context& context) {
+  Arrival arrival;
+  arrival.state = Arrival::State::kArrived;
+  arrival.kind = api::OutcomeKind::kMigrated;
+  arrival.message = "the VM runs on node " + view.vmi.node;
+  const std::string pod = view.vmi.move.target_pod.empty() ? view.vmi.name : view.vmi.move.target_pod;
+  arrival.replacement = api::EvacuationReplacement{pod, view.vmi.active_uid, api::NodeName{view.vmi.node}, context.now};
+  return arrival;
+}
+
+Arrival waiting(std::string message) {
+  Arrival arrival;
+  arrival.state = Arrival::State::kPending;
+  arrival.message = std::move(message);
+  return arrival;
+}
+
+Arrival not_expected(std::string message) {
+  Arrival arrival;
+  arrival.state = Arrival::State::kNotExpected;
+  arrival.message = std::move(message);
+  return arrival;
+}
+
+/// The VM was shut down: its VirtualMachine, if it has one, starts it again.
+Arrival after_shutdown(const Context& context) {
+  if (context.ref(kStrategyRef) == "External") return not_expected("the VM was drained by its external controller");
+  const std::string machine(context.ref(kMachineRef));
+  if (machine.empty()) return not_expected("the VM was shut down, and no VirtualMachine starts it again");
+  return waiting(fmt::format("VirtualMachine {} has not started it again yet", machine));
+}
+
+Arrival started_again(const VmView& view) {
+  Arrival arrival;
+  arrival.state = Arrival::State::kArrived;
+  arrival.message = "the VM was started again on node " + view.vmi.node;
+  return arrival;
+}
+
+}  // namespace
+
+api::FieldErrors KubeVirt::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
+                                    const api::FieldPath& path) const {
+  api::FieldErrors errors =
+      check_parameters(parameters, path, {kVmMode, kRequestedBy, kRemoteFailures, kAddedNodeSelector});
+  bool migrates = false;
+  for (const auto& [name, value] : parameters) migrates = migrates || (name == kVmMode && value == "Migration");
+  for (const auto& [name, value] : parameters) {
+    const std::string at = path.field(name).text();
+    if (name == kVmMode && value != "Eviction" && value != "Migration")
+      errors.push_back({at, fmt::format("must be Eviction or Migration, not {}", value)});
+    if (name == kRemoteFailures && (value.size() != 1 || value[0] < '1' || value[0] > '0' + kMostRemoteFailures))
+      errors.push_back({at, fmt::format("must be a number from 1 to {}: KubeVirt keeps no more failed migrations",
+                                        kMostRemoteFailures)});
+    if (name == kRemoteFailures && migrates)
+      errors.push_back({at, "has no meaning in mode Migration, which tries once per attempt; use retry.maxAttempts"});
+    if (name == kRequestedBy && migrates)
+      errors.push_back({at, "has no meaning in mode Migration, which makes no eviction call"});
+    if (name == kAddedNodeSelector && !migrates) errors.push_back({at, "works only with mode: Migration"});
+    if (name == kAddedNodeSelector && !parse_node_selector(value))
+      errors.push_back({at, "must be labels as in zone=a,disk=ssd"});
+  }
+  return errors;
+}
+
+std::vector<Read> KubeVirt::reads(const Context& context) const {
+  const std::string vmi = context.pod ? vmi_of_pod(*context.pod) : std::string(context.ref(kVmiRef));
+  if (vmi.empty()) return {};
+  std::vector<Read> wanted = {read_vmi(context, vmi), read_migrations(context, vmi)};
+  if (needs_system(context.evacuation.status.phase))
+    wanted.push_back({std::string(kKubeVirtDocument), kube::list_request(kube::kKubeVirts, {}), ""});
+  return wanted;
+}
+
+Probe KubeVirt::probe(const Context& context) const {
+  Probe probe;
+  probe.support = Support::kUnsupported;
+  if (vmi_of_pod(*context.pod).empty()) {
+    probe.reason = "the pod runs no virtual machine of KubeVirt";
+    return probe;
+  }
+  const VmView view = read_vm(context);
+  if (view.sight == VmSight::kNotServed) {
+    probe.reason = "the API server does not serve kubevirt.io/v1";
+    return probe;
+  }
+  probe.support = Support::kSupported;
+  const std::string& strategy = view.vmi.strategy.empty() ? view.system.strategy : view.vmi.strategy;
+  const bool migration = in_migration_mode(context);
+  probe.adapter = migration ? kMigration : strategy == "External" ? kExternal : kEviction;
+  probe.required = true;
+  const bool own_time = context.evacuation.spec.timeouts.total.has_value() || probe.adapter == kExternal;
+  if (!own_time)
+    probe.total = migration_timeout(view.vmi, view.system, context.pod, migration ? 1 : remote_failures(context));
+  return probe;
+}
+
+Plan KubeVirt::plan(const Context& context) const {
+  const api::EvacuationStatus& status = context.evacuation.status;
+  if (status.phase == EvacuationPhase::kPreparing) return {Next::kProceed, {}};
+  if (status.phase != EvacuationPhase::kRequesting) return {Next::kWait, {}};
+  const VmView view = read_vm(context);
+  const bool dry = context.evacuation.spec.dry_run;
+  if (in_migration_mode(context)) {
+    if (!dry && view.named(own_migration_name(context))) return {Next::kWait, {}};
+    return {Next::kAct, create_migration(context, vmi_of_pod(*context.pod))};
+  }
+  const Observation seen = observe(context);
+  if (!dry && seen.requested) return {Next::kWait, {}};
+  Action action = post_eviction(context);
+  action.pre_state += fmt::format(";{}", is_marked_for_us(context, view) ? kMarkPresent : kMarkAbsent);
+  return {Next::kAct, std::move(action)};
+}
+
+Verdict KubeVirt::classify(const Context&, const Action& action, const Answer& answer) const {
+  if (action.name == kCreateMigration) return classify_call(answer, kMigrationTexts);
+  if (action.name == kCancelEvacuation) return classify_cancel(answer);
+  if (action.name == kDeleteMigration) return classify_deletion(answer);
+  Verdict verdict = classify_eviction(answer, kKubeVirtTexts);
+  if (verdict.answer == ResponseClass::kAcceptedInBackground) {
+    const bool ours = action.pre_state.find(kMarkAbsent) != std::string::npos;
+    verdict.refs.emplace_back(kMarkOwnedRef, ours ? "true" : "false");
+  }
+  return verdict;
+}
+
+/// A live migration has a target pod beside the source. What is known not to migrate needs none.
+bool KubeVirt::needs_room(const Context& context) const {
+  if (!context.pod || vmi_of_pod(*context.pod).empty()) return false;
+  const VmView view = read_vm(context);
+  if (view.sight != VmSight::kSeen) return true;
+  if (view.vmi.cannot_migrate) return false;
+  if (in_migration_mode(context) || (view.vmi.strategy.empty() && !view.system.known)) return true;
+  const std::string& strategy = view.vmi.strategy.empty() ? view.system.strategy : view.vmi.strategy;
+  return strategy == "LiveMigrate" || strategy == "LiveMigrateIfPossible";
+}
+
+/// Once it is known for a VM, a label that somebody takes away makes it none the less.
+bool KubeVirt::owner_decides(const Context& context) const {
+  return context.evacuation.status.evictor == kName || Evictor::owner_decides(context);
+}
+
+std::vector<Action> KubeVirt::undo(const Context& context) const {
+  const VmView view = read_vm(context);
+  if (!view.seen() || !asked_for_anything(context) || has_moved(context, view) || is_in_post_copy(view)) return {};
+  const VmMigration* running = to_delete(context, view);
+  if (!in_migration_mode(context)) {
+    if (!mark_is_ours(context)) return {};
+    if (is_marked_for_us(context, view)) {
+      if (cannot_cancel(context, view)) return {};
+      return {cancel_evacuation(context, view.vmi.name, source_node(context))};
+    }
+  }
+  if (!running || running->terminating) return {};
+  return {delete_migration(context, *running)};
+}
+
+Rollback KubeVirt::undone(const Context& context) const {
+  if (!asked_for_anything(context)) return Rollback::kNothingToDo;
+  const VmView view = read_vm(context);
+  const bool by_eviction = !in_migration_mode(context);
+  if (by_eviction && !mark_is_ours(context)) return Rollback::kNothingToDo;
+  if (view.sight == VmSight::kGone) return Rollback::kComplete;
+  if (!view.seen() || has_moved(context, view) || is_in_post_copy(view)) return Rollback::kPending;
+  if (by_eviction && is_marked_for_us(context, view))
+    return cannot_cancel(context, view) ? Rollback::kRemoteMarkRemains : Rollback::kPending;
+  return to_delete(context, view) ? Rollback::kPending : Rollback::kComplete;
+}
+
+std::vector<Action> KubeVirt::cleanup(const Context&) const { return {}; }
+
+Arrival KubeVirt::verify(const Context& context) const {
+  if (context.ref(kVmiRef).empty()) return {};
+  const VmView view = read_vm(context);
+  if (view.sight == VmSight::kGone) return after_shutdown(context);
+  if (view.sight != VmSight::kSeen) return waiting("the VirtualMachineInstance cannot be read");
+  const bool same = view.vmi.uid == context.ref(kVmiUidRef);
+  const bool runs = view.vmi.phase == "Running";
+  if (same && has_moved(context, view) && runs) return arrived(view, context);
+  if (same && (view.vmi.phase == "Succeeded" || view.vmi.phase == "Failed")) return after_shutdown(context);
+  if (!same && runs) return started_again(view);
+  return waiting("the VM does not run yet");
+}
+
+}  // namespace evictors

@@ -1,0 +1,161 @@
+/// How far a VM is on its way.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "evictors/kubevirt/calls.hpp"
+#include "evictors/kubevirt/claims.hpp"
+#include "evictors/kubevirt/kubevirt.hpp"
+
+namespace evictors {
+namespace {
+
+using api::EvacuationPhase;
+
+constexpr std::size_t kMaxKnown = 12;  // UIDs: what fits into a ref
+/// A mark that we were told of must show up within this time.
+constexpr base::seconds kMarkVisibleWithin{30};
+
+std::string known_list(const VmView& view) {
+  std::string uids;
+  std::size_t count = 0;
+  for (const VmMigration& each : view.migrations) {
+    if (!each.is_final() || each.uid.size() > 40 || ++count > kMaxKnown) continue;
+    uids += (uids.empty() ? "" : ",") + each.uid;
+  }
+  return uids.empty() ? "-" : uids;
+}
+
+bool was_known(const Context& context, const VmMigration& migration) {
+  return migration.uid.empty() || context.ref(kKnownRef).find(migration.uid) != std::string_view::npos;
+}
+
+std::string failure_of(const VmMigration& migration, const VmView& view) {
+  if (!migration.failure.empty()) return migration.failure;
+  const bool last = view.vmi.move.migration_uid == migration.uid && !view.vmi.move.failure.empty();
+  return last ? view.vmi.move.failure : fmt::format("migration {} failed", migration.name);
+}
+
+std::int32_t progress_of(const std::string& phase) {
+  constexpr std::array<std::pair<std::string_view, std::int32_t>, 6> kSteps = {{{"Scheduling", 10},
+                                                                                {"Scheduled", 20},
+                                                                                {"PreparingTarget", 30},
+                                                                                {"TargetReady", 40},
+                                                                                {"Running", 50},
+                                                                                {"Succeeded", 100}}};
+  for (const auto& [name, percent] : kSteps) {
+    if (name == phase) return percent;
+  }
+  return 0;
+}
+
+RemoteFailure migration_failed(std::string message) {
+  return {"MigrationFailed", std::move(message), true, false, "MigrationFailed"};
+}
+
+/// Before anything is asked the VM must be seen: blind work on VMs is not done.
+std::optional<RemoteFailure> unseen(const VmView& view) {
+  const std::string why = view.problem.empty() ? "no answer" : view.problem;
+  switch (view.sight) {
+    case VmSight::kNotRead:
+    case VmSight::kNotServed: return std::nullopt;
+    case VmSight::kGone:
+      return RemoteFailure{"VirtualMachineGone", "its VirtualMachineInstance is gone; the pod should end by itself",
+                           true};
+    case VmSight::kForbidden:
+      return RemoteFailure{"VirtualMachineUnreadable", "may not read the VirtualMachineInstance: " + why, false, false,
+                           "Forbidden"};
+    case VmSight::kUnreadable:
+      return RemoteFailure{"VirtualMachineUnreadable", "cannot read the VirtualMachineInstance: " + why, true};
+    case VmSight::kSeen: break;
+  }
+  if (view.migrations_known) return std::nullopt;
+  return RemoteFailure{"VirtualMachineUnreadable", "cannot list the VirtualMachineInstanceMigrations", true};
+}
+
+Refs facts_to_remember(const Context& context, const VmView& view) {
+  Refs refs = {{std::string(kVmiRef), view.vmi.name}, {std::string(kVmiUidRef), view.vmi.uid}};
+  if (!view.vmi.machine.empty()) refs.emplace_back(kMachineRef, view.vmi.machine);
+  const std::string strategy = view.vmi.strategy.empty() ? view.system.strategy : view.vmi.strategy;
+  if (!strategy.empty()) refs.emplace_back(kStrategyRef, strategy);
+  if (view.system.minor) refs.emplace_back(kVersionRef, std::to_string(*view.system.minor));
+  if (context.ref(kKnownRef).empty()) refs.emplace_back(kKnownRef, known_list(view));
+  if (const VmMigration* current = view.current()) refs.emplace_back(kMigrationRef, current->name);
+  if (context.ref(kMarkOwnedRef).empty() && is_marked_for_us(context, view) && !in_migration_mode(context))
+    refs.emplace_back(kMarkOwnedRef, mark_is_ours(context) ? "true" : "false");
+  return refs;
+}
+
+void observe_current(const Context& context, const VmView& view, Observation& seen) {
+  const VmMigration* current = in_migration_mode(context) ? view.named(own_migration_name(context)) : view.current();
+  if (!current || current->is_final()) return;
+  seen.acknowledged = true;
+  seen.queued = current->is_queued();
+  seen.progress = progress_of(current->phase);
+  seen.alive = current->uid + "/" + current->phase;
+  if (view.vmi.move.migration_uid != current->uid) return;
+  seen.alive += "/" + view.vmi.move.fingerprint;
+  if (!view.vmi.move.completed) seen.target = api::NodeName{view.vmi.move.target_node};
+}
+
+/// One-shot: our own object is the whole story.
+void observe_migration(const Context& context, const VmView& view, Observation& seen) {
+  const VmMigration* own = view.named(own_migration_name(context));
+  const bool asked = context.evacuation.status.phase == EvacuationPhase::kInProgress;
+  seen.requested = own != nullptr;
+  if (own && own->has_failed()) seen.failed = migration_failed(failure_of(*own, view));
+  seen.vanished = asked && !own && !has_moved(context, view);
+}
+
+void observe_failures(const Context& context, const VmView& view, Observation& seen) {
+  if (context.ref(kKnownRef).empty()) return;
+  for (const VmMigration& each : view.migrations) {
+    if (!each.has_failed() || !evacuates(context, each) || was_known(context, each)) continue;
+    ++seen.failures;
+    seen.last_failure = failure_of(each, view);
+  }
+  if (seen.failures >= remote_failures(context))
+    seen.failed =
+        migration_failed(fmt::format("{} migrations failed, the last one: {}", seen.failures, seen.last_failure));
+}
+
+/// Somebody took the mark away, and nothing is left that would move the VM.
+bool has_vanished(const Context& context, const VmView& view) {
+  const api::EvacuationStatus& status = context.evacuation.status;
+  if (status.phase != EvacuationPhase::kInProgress) return false;
+  if (is_marked_for_us(context, view) || view.current() || has_moved(context, view)) return false;
+  if (view.vmi.phase == "Succeeded" || view.vmi.phase == "Failed") return false;
+  const bool overdue = status.in_progress_since && context.now - *status.in_progress_since >= kMarkVisibleWithin;
+  return overdue || api::is_true(status.conditions, "HandoffAcknowledged");
+}
+
+void observe_evacuation(const Context& context, const VmView& view, Observation& seen) {
+  const bool marked = is_marked_for_us(context, view);
+  seen.requested = marked || std::ranges::any_of(view.migrations, [&](const VmMigration& each) {
+                     return !each.is_final() && evacuates(context, each);
+                   });
+  seen.acknowledged = seen.acknowledged || marked;
+  const bool external = context.evacuation.status.adapter == KubeVirt::kExternal;
+  if (marked && !view.current() && !external) seen.queued = true;  // KubeVirt has not made a migration yet
+  observe_failures(context, view, seen);
+  seen.vanished = has_vanished(context, view);
+}
+
+}  // namespace
+
+Observation KubeVirt::observe(const Context& context) const {
+  Observation seen;
+  const VmView view = read_vm(context);
+  if (!view.seen()) {
+    if (context.evacuation.status.phase == EvacuationPhase::kPreparing) seen.failed = unseen(view);
+    return seen;
+  }
+  seen.refs = facts_to_remember(context, view);
+  observe_current(context, view, seen);
+  in_migration_mode(context) ? observe_migration(context, view, seen) : observe_evacuation(context, view, seen);
+  return seen;
+}
+
+}  // namespace evictors

@@ -1,0 +1,164 @@
+#include "evictors/native/view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/well_known.hpp"
+#include "kube/resource.hpp"
+
+namespace evictors {
+namespace {
+
+using Api = NativeView::Api;
+using Presence = NativeView::Presence;
+
+bool lists_resource(const api::Json& resources, std::string_view plural) {
+  return std::any_of(resources.begin(), resources.end(), [&](const api::Json& each) {
+    const auto name = each.is_object() ? each.find("name") : each.end();
+    return each.is_object() && name != each.end() && name->is_string() && name->get_ref<const std::string&>() == plural;
+  });
+}
+
+bool lists_both_kinds(const std::string& body) {
+  const auto json = api::parse_json(body);
+  if (!json || !json->is_object()) return false;
+  const auto resources = json->find("resources");
+  return resources != json->end() && resources->is_array() &&
+         lists_resource(*resources, kube::kEvictionRequests.plural) &&
+         lists_resource(*resources, kube::kNativeEvictions.plural);
+}
+
+Api read_api(const Document* document) {
+  if (!document) return Api::kUnread;
+  if (document->ok()) return lists_both_kinds(document->body) ? Api::kServed : Api::kNotServed;
+  if (document->status == 404) return Api::kNotServed;
+  if (document->status == 401 || document->status == 403) return Api::kForbidden;
+  return Api::kServed;
+}
+
+void read_request(const Context& context, const Document* document, NativeView& view) {
+  if (!document) return;
+  if (document->status == 404) view.presence = Presence::kAbsent;
+  if (!document->ok()) return;
+  auto request = api::decode_eviction_request(document->body);
+  if (!request) return;
+  view.request = *std::move(request);
+  const bool ours = view.request.requester == api::well_known::kNativeRequester &&
+                    view.request.pod_uid == context.evacuation.spec.pod_ref.uid;
+  view.presence = ours ? Presence::kOurs : Presence::kForeign;
+}
+
+void read_evictions(const Context& context, const Document* document, NativeView& view) {
+  if (!document || !document->ok()) return;
+  auto all = api::decode_native_evictions(document->body);
+  if (!all) return;
+  view.evictions_known = true;
+  for (api::NativeEviction& each : *all) {
+    if (each.pod_uid == context.evacuation.spec.pod_ref.uid) view.evictions.push_back(std::move(each));
+  }
+  std::stable_sort(view.evictions.begin(), view.evictions.end(),
+                   [](const auto& a, const auto& b) { return a.meta.creation_timestamp < b.meta.creation_timestamp; });
+}
+
+bool is_denied(const Document& review) {
+  if (review.status != 200 && review.status != 201) return false;
+  const auto json = api::parse_json(review.body);
+  const auto status = json && json->is_object() ? json->find("status") : api::Json::const_iterator();
+  if (!json || !json->is_object() || status == json->end() || !status->is_object()) return false;
+  const auto allowed = status->find("allowed");
+  return allowed != status->end() && allowed->is_boolean() && !allowed->get<bool>();
+}
+
+std::string first_denied(const Context& context) {
+  for (const NativeAccess& each : kNativeAccess) {
+    const Document* review = context.document(access_name(each));
+    if (review && is_denied(*review)) return fmt::format("{} {}", each.verb, each.resource);
+  }
+  return {};
+}
+
+RemoteFailure failure_from(const std::vector<api::Condition>& conditions) {
+  const api::Condition& failed = *api::find_condition(conditions, "Failed");
+  RemoteFailure failure{failed.reason.empty() ? "Failed" : failed.reason, failed.message};
+  // What the API refuses it will refuse again; another way may do.
+  failure.try_next = failure.reason == "EvictionInvalid";
+  failure.retryable = !failure.try_next;
+  failure.complete_reason = "NativeFailed";
+  if (failure.message.empty() && failure.reason == "NoFurtherResponder")
+    failure.message = "every responder had its turn, and the pod is still there";
+  if (failure.message.empty() && failure.reason == "CanceledDueToNoRequesters")
+    failure.message = "somebody else withdrew the request";
+  return failure;
+}
+
+}  // namespace
+
+bool NativeView::asks() const {
+  return presence == Presence::kOurs && !request.withdrawn && !request.meta.is_terminating();
+}
+
+const api::NativeEviction* NativeView::current() const {
+  const auto open = std::find_if(evictions.begin(), evictions.end(), [](const auto& e) { return !e.is_final(); });
+  if (open != evictions.end()) return &*open;
+  return evictions.empty() ? nullptr : &evictions.back();
+}
+
+bool NativeView::others_remain() const {
+  const api::NativeEviction* eviction = current();
+  if (!eviction || eviction->is_final()) return false;
+  return std::any_of(eviction->requesters.begin(), eviction->requesters.end(), [](const auto& each) {
+    return !each.withdrawn && each.name != api::well_known::kNativeRequester;
+  });
+}
+
+std::string access_name(const NativeAccess& access) { return fmt::format("may {} {}", access.verb, access.resource); }
+
+Read access_read(const NativeAccess& access, const std::string& ns) {
+  const api::Json review = {{"apiVersion", "authorization.k8s.io/v1"},
+                            {"kind", "SelfSubjectAccessReview"},
+                            {"spec",
+                             {{"resourceAttributes",
+                               {{"namespace", ns},
+                                {"verb", access.verb},
+                                {"group", kube::kEvictionRequests.group},
+                                {"resource", access.resource}}}}}};
+  kube::Request request;
+  request.method = "POST";
+  request.path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  request.content_type = "application/json";
+  request.body = review.dump();
+  return {access_name(access), std::move(request), {}};
+}
+
+NativeView read_native(const Context& context) {
+  NativeView view;
+  view.denied = first_denied(context);
+  view.api = read_api(context.document(kNativeApi));
+  read_request(context, context.document(kNativeRequest), view);
+  read_evictions(context, context.document(kNativeEvictions), view);
+  return view;
+}
+
+std::string ref_of(const api::ObjectMeta& meta) { return meta.name + "/" + meta.uid; }
+
+std::string_view uid_of_ref(std::string_view ref) {
+  const auto slash = ref.find('/');
+  return slash == std::string_view::npos ? std::string_view() : ref.substr(slash + 1);
+}
+
+std::optional<RemoteFailure> native_failure(const NativeView& view, std::string_view followed_uid) {
+  if (view.presence != Presence::kOurs) return std::nullopt;
+  if (api::is_true(view.request.conditions, "Failed")) return failure_from(view.request.conditions);
+  // While our intent stands, the controller answers a failure with the next Eviction at once, and our request looks
+  // well again: the Evictions tell.
+  for (const api::NativeEviction& each : view.evictions) {
+    const bool of_this_attempt =
+        each.meta.uid == followed_uid || each.meta.creation_timestamp >= view.request.meta.creation_timestamp;
+    if (of_this_attempt && api::is_true(each.conditions, "Failed")) return failure_from(each.conditions);
+  }
+  return std::nullopt;
+}
+
+}  // namespace evictors

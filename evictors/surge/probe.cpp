@@ -1,0 +1,110 @@
+#include "evictors/surge/probe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace evictors::surge {
+namespace {
+
+Choice no(std::string why) { return {std::nullopt, std::move(why), false}; }
+Choice not_known(std::string why) { return {std::nullopt, std::move(why), true}; }
+
+/// A list that must be known before anything is chosen; a server that refuses it or does not have it has answered.
+bool was_answered(const Context& context, std::string_view name) {
+  const Document* document = context.document(name);
+  return document && document->status >= 200 && document->status < 500 && document->status != 429;
+}
+
+/// Why an eviction would be an outage; empty: it would not.
+std::string outage(const Context& context, const View& view, const std::optional<Budget>& budget) {
+  const auto ready = std::count_if(view.pods.begin(), view.pods.end(), [&](const api::Pod& pod) {
+    return pod.is_ready() && pod.meta.uid != context.pod->meta.uid;
+  });
+  if (ready == 0) return fmt::format("no other pod of {} is ready", view.workload.title());
+  if (!budget) return {};
+  return fmt::format("PodDisruptionBudget {} demands {} of {} pods", budget->name, budget->desired, budget->expected);
+}
+
+/// What forbids any change of the workload's size or template by us.
+std::string forbidden(const Context& context, const Workload& workload) {
+  if (const auto* owner = workload.meta.controller()) {
+    return fmt::format("{} is itself kept by {} {}, which would undo every change", workload.title(), owner->kind,
+                       owner->name);
+  }
+  if (workload.meta.is_terminating()) return workload.title() + " is being deleted";
+  if (workload.replicas == 0) return workload.title() + " is scaled to 0";
+  if (workload.replicas > kMaxReplicas) {
+    return fmt::format("{} has {} replicas; surges are for at most {}", workload.title(), workload.replicas,
+                       kMaxReplicas);
+  }
+  if (workload.recreate) {
+    return fmt::format("{} has strategy Recreate: its owner does not want two pods at the same time", workload.title());
+  }
+  const std::string volume = exclusive_volume(context);
+  if (volume.empty()) return {};
+  return fmt::format(
+      "PersistentVolumeClaim {} can only be used from one node at a time: a second pod elsewhere would never start; "
+      "use "
+      "a handoff (evictor annotation)",
+      volume);
+}
+
+std::string extra_replica_forbidden(const Context& context, const View& view, const std::optional<Budget>& budget) {
+  const auto autoscaler = autoscaler_of(context, view.workload);
+  if (!autoscaler)
+    return "HorizontalPodAutoscalers cannot be read: apply config/surge, the optional role of this evictor";
+  if (!autoscaler->empty()) {
+    return fmt::format("the replicas of {} belong to HorizontalPodAutoscaler {}", view.workload.title(), *autoscaler);
+  }
+  if (budget && !budget->helped_by_one_more) {
+    return fmt::format("PodDisruptionBudget {} allows no eviction with one more replica either", budget->name);
+  }
+  return {};
+}
+
+std::string restart_forbidden(const Workload& workload) {
+  if (!workload.is_deployment()) return fmt::format("{} has no rolling update", workload.title());
+  if (workload.max_surge > 0 && workload.max_unavailable == 0) return {};
+  return fmt::format(
+      "a rolling restart of {} would take pods away first (maxUnavailable {}, maxSurge {}): set "
+      "strategy.rollingUpdate.maxUnavailable to 0 and maxSurge to 1 or more",
+      workload.title(), workload.max_unavailable, workload.max_surge);
+}
+
+/// The gentlest that may be done: one pod more; else, for a single replica, a restart.
+Choice choose_automatically(const Context& context, const View& view, const std::optional<Budget>& budget) {
+  const std::string extra = extra_replica_forbidden(context, view, budget);
+  if (extra.empty()) return {Mode::kExtraReplica, {}, false};
+  const std::string restart = restart_forbidden(view.workload);
+  if (!restart.empty()) return no(extra + "; " + restart);
+  if (view.workload.replicas == 1) return {Mode::kRollingRestart, {}, false};
+  return no(fmt::format("{}; set mode: RollingRestart if all {} pods may be restarted to move one", extra,
+                        view.workload.replicas));
+}
+
+}  // namespace
+
+Choice choose(const Context& context, const View& view) {
+  if (view.hopeless) return no(view.problem);
+  if (view.has(Found::kGone)) return no("the pod's workload is gone");
+  if (view.forbidden) return no(view.problem);
+  if (!view.has(Found::kYes)) return not_known(view.problem.empty() ? "the pod's workload was not read" : view.problem);
+  if (!view.pods_known) return not_known(fmt::format("the pods of {} cannot be read", view.workload.title()));
+  if (!was_answered(context, kReadAutoscalers)) return not_known("HorizontalPodAutoscalers cannot be read now");
+  if (!was_answered(context, kReadBudgets)) return not_known("PodDisruptionBudgets cannot be read now");
+  if (std::string why = forbidden(context, view.workload); !why.empty()) return no(std::move(why));
+  const auto budget = blocking_budget(context);
+  const bool always = context.parameter(kParameterWhen, "Outage") == "Always";
+  if (!always && outage(context, view, budget).empty()) {
+    return no(fmt::format("an eviction is no outage for {}: list eviction-api behind surge, or set when: Always",
+                          view.workload.title()));
+  }
+  const auto wish = parse_mode(context.parameter(kParameterMode, "Auto"));
+  if (!wish) return choose_automatically(context, view, budget);
+  std::string why =
+      *wish == Mode::kExtraReplica ? extra_replica_forbidden(context, view, budget) : restart_forbidden(view.workload);
+  return why.empty() ? Choice{*wish, {}, false} : no(std::move(why));
+}
+
+}  // namespace evictors::surge

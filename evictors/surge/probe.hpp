@@ -1,0 +1,23 @@
+#pragma once
+
+/// Whether and how a pod can be surged. Internal to surge*.cpp.
+
+#include <optional>
+#include <string>
+
+#include "evictors/surge/view.hpp"
+
+namespace evictors::surge {
+
+inline constexpr std::string_view kParameterMode = "mode";  ///< Auto, ExtraReplica, RollingRestart
+inline constexpr std::string_view kParameterWhen = "when";  ///< Outage, Always
+
+struct Choice {
+  std::optional<Mode> mode;
+  std::string why_not;   ///< without mode: the reason and the fix
+  bool unknown = false;  ///< without mode: what decides was not read (yet)
+};
+/// REQUIRES: context.pod != nullptr.
+Choice choose(const Context& context, const View& view);
+
+}  // namespace evictors::surge

@@ -1,0 +1,74 @@
+#pragma once
+
+/// The workload that the evictor `surge` gives one pod more, and the mark that it leaves there. Pure; what is read may
+/// be anything. Internal to surge*.cpp.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "api/core/kinds.hpp"
+#include "api/json/json.hpp"
+#include "base/clock.hpp"
+#include "kube/resource.hpp"
+
+namespace evictors::surge {
+
+inline constexpr std::string_view kMark = "surge.evacuator.dev/in-progress";            ///< on the workload
+inline constexpr std::string_view kRestartedFor = "surge.evacuator.dev/restarted-for";  ///< on the pod template
+
+enum class Mode { kExtraReplica, kRollingRestart };
+std::string_view to_string(Mode mode);
+std::optional<Mode> parse_mode(std::string_view text);
+
+/// The annotation kMark: whose surge this is and how to take it back.
+struct Mark {
+  std::string token;
+  std::string evacuation;  ///< name of the Evacuation, in the workload's namespace
+  Mode mode = Mode::kExtraReplica;
+  std::int32_t from = 0;         ///< spec.replicas before and
+  std::int32_t to = 0;           ///< with the extra one
+  std::string previous;          ///< kRollingRestart: kRestartedFor before; empty: absent
+  std::set<std::string> before;  ///< pods that were there before: first 8 characters of their UIDs
+  friend bool operator==(const Mark&, const Mark&) = default;
+};
+std::string encode(const Mark& mark);
+std::optional<Mark> decode_mark(std::string_view text);
+bool is_new(const Mark& mark, const api::Pod& pod);
+
+/// The Deployment, or the ReplicaSet that no Deployment owns.
+struct Workload {
+  kube::ResourceType type;
+  api::ObjectMeta meta;
+  std::int32_t replicas = 1;
+  bool paused = false;
+  bool recreate = false;
+  std::int64_t max_surge = 0;  ///< resolved against `replicas`
+  std::int64_t max_unavailable = 0;
+  std::int32_t min_ready_seconds = 0;
+  base::seconds progress_deadline{600};
+  std::int64_t observed_generation = 0;
+  std::int32_t status_replicas = 0;
+  std::int32_t updated_replicas = 0;
+  std::int32_t available_replicas = 0;
+  std::string selector;       ///< as labelSelector of a list
+  api::Json pod_template;     ///< without kRestartedFor
+  std::string restarted_for;  ///< the template's annotation kRestartedFor
+  std::optional<Mark> mark;
+  bool marked = false;  ///< the annotation is there, readable or not
+
+  bool is_deployment() const { return type == kube::kDeployments; }
+  std::string title() const;  ///< "Deployment web"
+  /// Its controller has done all that is asked of it: no rollout, no scaling under way.
+  bool settled() const;
+};
+/// nullopt: the text is no such object.
+std::optional<Workload> read_workload(const std::string& text, const kube::ResourceType& type);
+
+/// A pod template without what a Deployment adds to its ReplicaSets' and without our own mark.
+api::Json comparable(api::Json pod_template);
+
+}  // namespace evictors::surge

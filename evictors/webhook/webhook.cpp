@@ -1,0 +1,411 @@
+#include "evictors/webhook/webhook.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "evictors/classify.hpp"
+#include "evictors/eviction_call.hpp"
+#include "evictors/timeouts.hpp"
+#include "evictors/webhook/contract.hpp"
+
+namespace evictors {
+namespace webhook {
+namespace {
+
+using api::EvacuationPhase;
+using api::Json;
+
+constexpr std::string_view kService = "service";
+constexpr std::string_view kStart = "StartEvacuation";
+constexpr std::string_view kAbortCall = "AbortEvacuation";
+constexpr std::string_view kStatusRead = "status";
+
+// Keys of status.refs.
+constexpr std::string_view kStateRef = "state";           ///< furthest state that the service showed
+constexpr std::string_view kEvictByRef = "evictBy";       ///< fixed by its first answer
+constexpr std::string_view kMovedRef = "movedSince";      ///< it says Moved, and the pod is still there
+constexpr std::string_view kTroubleRef = "troubleSince";  ///< no usable answer since then
+constexpr std::string_view kNoAbortRef = "abortRefused";  ///< it said 409 to DELETE
+constexpr std::string_view kAbortRef = "abortSent";       ///< when it last took a DELETE
+
+/// Nonsense instead of an answer is forgiven for so long: a proxy's error page while the service restarts.
+constexpr base::seconds kNonsensePatience{60};
+/// And silence for so long, or timeouts.heartbeat if that is shorter.
+constexpr base::seconds kSilencePatience{300};
+/// A service that took a DELETE and still knows the token is told again this much later.
+constexpr base::seconds kAbortAgain{30};
+/// A pod outlives its service's Moved at most this long: termination grace and the news of it.
+constexpr base::seconds kMovedPatience{120};
+constexpr std::size_t kMaxOwnParameters = 16;
+constexpr std::string_view kParameterPrefix = "x-";
+
+const std::string& webhook_token(const Context& context) { return context.evacuation.status.token; }
+
+std::string service_of(const Context& context) { return std::string(context.parameter(kService, "")); }
+
+bool is_configured(const Context& context, std::string_view service) {
+  return std::find(context.services.begin(), context.services.end(), service) != context.services.end();
+}
+
+bool intent_is(const Context& context, std::string_view action) {
+  const auto& intent = context.evacuation.status.intent;
+  return intent && intent->token == webhook_token(context) && intent->action == action;
+}
+
+/// What the last look at the service brought.
+struct Look {
+  enum class Kind { kNone, kNothingThere, kStatus, kNonsense, kContradiction, kNoAnswer };
+  Kind kind = Kind::kNone;
+  Status status;
+  std::string problem;
+};
+
+std::string start_of(std::string_view body) {
+  std::string text = base::short_text(body, 120);
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  return text;
+}
+
+/// The service's story so far: who evicts never changes, states only go forward.
+std::string contradiction(const Context& context, const Status& status) {
+  const std::string_view who = context.ref(kEvictByRef);
+  if (!who.empty() && who != to_string(status.evict_by))
+    return fmt::format("evictBy was {} and is now {}", who, to_string(status.evict_by));
+  const auto before = parse_state(context.ref(kStateRef));
+  if (before && !may_follow(*before, status.state))
+    return fmt::format("state went back from {} to {}", to_string(*before), to_string(status.state));
+  return {};
+}
+
+Look judge_body(const Context& context, std::string_view body) {
+  auto status = parse_status(body, webhook_token(context));
+  if (!status) {
+    const bool other = status.error().code == base::ErrorCode::kConflict;
+    return {other ? Look::Kind::kContradiction : Look::Kind::kNonsense, {}, status.error().message};
+  }
+  std::string problem = contradiction(context, *status);
+  if (!problem.empty()) return {Look::Kind::kContradiction, {}, std::move(problem)};
+  return {Look::Kind::kStatus, *std::move(status), {}};
+}
+
+Look look_at(const Context& context) {
+  const Document* document = context.document(kStatusRead);
+  if (!document) return {};
+  if (document->status == 404) return {Look::Kind::kNothingThere, {}, "404"};
+  if (document->ok()) return judge_body(context, document->body);
+  if (document->status == 0) return {Look::Kind::kNoAnswer, {}, start_of(document->body)};
+  return {Look::Kind::kNoAnswer, {}, fmt::format("{} {}", document->status, start_of(document->body))};
+}
+
+/// Did the service possibly hear of this attempt?
+bool was_started(const Context& context) {
+  return !context.ref(kStateRef).empty() || intent_is(context, kStart) || intent_is(context, kAbortCall) ||
+         look_at(context).kind == Look::Kind::kStatus;
+}
+
+Json start_body(const Context& context) {
+  const api::Evacuation& evacuation = context.evacuation;
+  const api::Pod& pod = *context.pod;
+  const auto total = effective_timeouts(evacuation.spec).total;
+  Json body = {
+      {"apiVersion", kApiVersion},
+      {"kind", "Evacuation"},
+      {"token", webhook_token(context)},
+      {"attempt", evacuation.status.attempt},
+      {"reason", evacuation.spec.reason},
+      {"deadline", base::format_time(context.now + total)},
+      {"evacuation", {{"namespace", evacuation.meta.ns}, {"name", evacuation.meta.name}, {"uid", evacuation.meta.uid}}},
+      {"pod",
+       {{"namespace", pod.meta.ns}, {"name", pod.meta.name}, {"uid", pod.meta.uid}, {"node", pod.node_name.value}}}};
+  if (const auto* owner = pod.meta.controller()) {
+    body["pod"]["owner"] = {
+        {"apiVersion", owner->api_version}, {"kind", owner->kind}, {"name", owner->name}, {"uid", owner->uid}};
+  }
+  if (const auto grace = evacuation.spec.grace_period_seconds) body["gracePeriodSeconds"] = *grace;
+  Json own = Json::object();
+  for (const auto& [name, value] : context.parameters) {
+    if (name.starts_with(kParameterPrefix)) own[name.substr(kParameterPrefix.size())] = value;
+  }
+  if (!own.empty()) body["parameters"] = std::move(own);
+  return body;
+}
+
+Action service_call(const Context& context, ActionRole role, std::string_view name, kube::Request request) {
+  Action action;
+  action.role = role;
+  action.name = name;
+  action.request = std::move(request);
+  action.pre_state = "podResourceVersion=" + context.pod->meta.resource_version;
+  action.service = service_of(context);
+  return action;
+}
+
+Plan plan_request(const Context& context) {
+  const Look look = look_at(context);
+  if (look.kind == Look::Kind::kStatus) {
+    const bool ready = look.status.state == State::kReadyToEvict;
+    return ready ? Plan{Next::kAct, post_eviction(context)} : Plan{Next::kWait, {}};
+  }
+  // It knew us and does not answer now: watched, and bounded, in InProgress.
+  if (!context.ref(kStateRef).empty()) return {Next::kWait, {}};
+  return {Next::kAct, service_call(context, ActionRole::kRequest, kStart,
+                                   start_request(webhook_token(context), start_body(context)))};
+}
+
+// --- observing
+
+RemoteFailure service_failed(std::string reason, std::string message, bool retryable) {
+  RemoteFailure failure;
+  failure.reason = std::move(reason);
+  failure.message = std::move(message);
+  failure.retryable = retryable;
+  return failure;
+}
+
+/// Silence and nonsense: forgiven for `patience`, counted from the first look that met it.
+void note_trouble(const Context& context, base::seconds patience, const char* reason, const Look& look,
+                  Observation& seen) {
+  const auto since = base::parse_time(context.ref(kTroubleRef));
+  if (!since || *since > context.now) {
+    seen.refs.emplace_back(kTroubleRef, base::format_time(context.now));
+    return;
+  }
+  if (context.now - *since < patience) return;
+  seen.failed = service_failed(reason,
+                               fmt::format("service {} gave no usable answer for {}: {}", service_of(context),
+                                           base::format_duration(context.now - *since), look.problem),
+                               true);
+}
+
+void follow_moved(const Context& context, Observation& seen) {
+  const auto since = base::parse_time(context.ref(kMovedRef));
+  if (!since || *since > context.now) {
+    seen.refs.emplace_back(kMovedRef, base::format_time(context.now));
+  } else if (context.now - *since >= kMovedPatience) {
+    seen.failed = service_failed("MovedButPodRemains",
+                                 fmt::format("service {} says Moved, but the pod has not ended within {}",
+                                             service_of(context), base::format_duration(kMovedPatience)),
+                                 false);
+  }
+}
+
+void take_status(const Context& context, const Status& status, Observation& seen) {
+  seen.requested = true;
+  seen.acknowledged = true;
+  seen.ready = status.state == State::kReadyToEvict;
+  seen.progress = status.progress;
+  seen.expected_completion = status.expected_completion;
+  seen.target = {status.target};
+  seen.alive = fmt::format("{}|{}|{}|{}|{}", to_string(status.state), status.progress.value_or(-1),
+                           status.expected_completion ? base::format_time(*status.expected_completion) : "",
+                           status.heartbeat, std::hash<std::string>{}(status.message));
+  seen.refs = {{std::string(kStateRef), std::string(to_string(status.state))},
+               {std::string(kEvictByRef), std::string(to_string(status.evict_by))},
+               {std::string(kTroubleRef), ""}};
+  if (status.state == State::kMoved) {
+    follow_moved(context, seen);
+  } else if (status.state == State::kFailed) {
+    seen.failed =
+        service_failed(status.reason.empty() ? "ServiceFailed" : status.reason, status.message, status.retryable);
+  }
+}
+
+// --- answers to our calls
+
+Verdict service_says(ResponseClass answer, const Context& context, const std::string& message,
+                     std::optional<base::Duration> retry_after = {}) {
+  Verdict verdict;
+  verdict.answer = answer;
+  verdict.message = base::short_text(message, 500);
+  verdict.retry_after = retry_after;
+  if (is_blocked(answer)) {
+    api::Blocker by;
+    by.kind = "Service";
+    by.name = service_of(context);
+    by.message = verdict.message;
+    verdict.blocker = std::move(by);
+  }
+  return verdict;
+}
+
+Verdict no_answer(const Context& context, const base::Error& error) {
+  const bool not_carried_out = error.code == base::ErrorCode::kUnavailable || error.code == base::ErrorCode::kTimeout;
+  if (error.code == base::ErrorCode::kInvalid) return service_says(ResponseClass::kPermanent, context, error.message);
+  return service_says(not_carried_out ? ResponseClass::kWebhookDown : ResponseClass::kUnknown, context, error.message);
+}
+
+Verdict refused(const Context& context, const kube::Response& response) {
+  const std::string text =
+      fmt::format("service {} answered {}: {}", service_of(context), response.status, start_of(response.body));
+  switch (response.status) {
+    case 401: return service_says(ResponseClass::kAuth, context, text);
+    case 403: return service_says(ResponseClass::kForbidden, context, text);
+    case 408:
+    case 409:
+    case 425: return service_says(ResponseClass::kRetryLater, context, text, response.retry_after);
+    case 429: return service_says(ResponseClass::kThrottled, context, text, response.retry_after);
+    default: break;
+  }
+  if (response.status >= 400 && response.status < 500) return service_says(ResponseClass::kPermanent, context, text);
+  return service_says(ResponseClass::kUnknown, context, text, response.retry_after);
+}
+
+Verdict classify_start(const Context& context, const Answer& answer) {
+  if (!answer) return no_answer(context, answer.error());
+  if (answer->status < 200 || answer->status >= 300) return refused(context, *answer);
+  const Look look = judge_body(context, answer->body);
+  if (look.kind == Look::Kind::kContradiction) {
+    return service_says(ResponseClass::kPermanent, context,
+                        fmt::format("service {} contradicts the contract: {}", service_of(context), look.problem));
+  }
+  if (look.kind != Look::Kind::kStatus) {
+    return service_says(
+        ResponseClass::kUnknown, context,
+        fmt::format("service {} answered {} with nonsense: {}", service_of(context), answer->status, look.problem));
+  }
+  Verdict verdict = service_says(ResponseClass::kApplied, context, look.status.message);
+  verdict.refs = {{std::string(kStateRef), std::string(to_string(look.status.state))},
+                  {std::string(kEvictByRef), std::string(to_string(look.status.evict_by))}};
+  return verdict;
+}
+
+Verdict classify_abort(const Context& context, const Answer& answer) {
+  if (!answer) return no_answer(context, answer.error());
+  const bool taken = (answer->status >= 200 && answer->status < 300) || answer->status == 404;
+  if (!taken && answer->status != 409) return refused(context, *answer);
+  Verdict verdict =
+      service_says(ResponseClass::kApplied, context, taken ? "" : "the service can no longer abort; it goes on");
+  if (!taken) verdict.refs.emplace_back(kNoAbortRef, "true");
+  verdict.refs.emplace_back(kAbortRef, base::format_time(context.now));
+  return verdict;
+}
+
+bool is_own_parameter(std::string_view name) {
+  return name.size() > kParameterPrefix.size() && name.starts_with(kParameterPrefix);
+}
+
+}  // namespace
+}  // namespace webhook
+
+api::FieldErrors Webhook::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
+                                   const api::FieldPath& path) const {
+  std::vector<std::pair<std::string, std::string>> ours;
+  std::copy_if(parameters.begin(), parameters.end(), std::back_inserter(ours),
+               [](const auto& each) { return !webhook::is_own_parameter(each.first); });
+  api::FieldErrors errors = check_parameters(ours, path, {webhook::kService, kRequestedBy, "x-<your own>"});
+  const auto service =
+      std::find_if(ours.begin(), ours.end(), [](const auto& each) { return each.first == webhook::kService; });
+  if (service == ours.end() || service->second.empty()) {
+    errors.push_back(
+        {path.field(webhook::kService).text(), "is required: the name of a service in the operator's configuration"});
+  }
+  if (parameters.size() - ours.size() > webhook::kMaxOwnParameters) {
+    errors.push_back({path.text(), fmt::format("must have at most {} parameters x-…", webhook::kMaxOwnParameters)});
+  }
+  return errors;
+}
+
+std::vector<Read> Webhook::reads(const Context& context) const {
+  const std::string service = webhook::service_of(context);
+  const bool waits = context.evacuation.status.token.empty() || context.evacuation.spec.dry_run || !context.pod;
+  if (service.empty() || waits || !webhook::is_configured(context, service)) return {};
+  const api::EvacuationPhase phase = context.evacuation.status.phase;
+  const bool running = phase == api::EvacuationPhase::kPreparing || phase == api::EvacuationPhase::kRequesting ||
+                       phase == api::EvacuationPhase::kInProgress || phase == api::EvacuationPhase::kAborting;
+  if (!running || context.evacuation.status.evictor != kName) return {};
+  return {{std::string(webhook::kStatusRead), webhook::status_request(webhook::webhook_token(context)), service}};
+}
+
+Probe Webhook::probe(const Context& context) const {
+  Probe probe;
+  const std::string service = webhook::service_of(context);
+  probe.adapter = service;
+  if (service.empty()) {
+    probe.support = Support::kUnsupported;
+    probe.reason = "parameter service is not set: name a service of the operator's configuration";
+  } else if (!webhook::is_configured(context, service)) {
+    probe.support = Support::kUnsupported;
+    probe.reason = fmt::format(
+        "service {} is not in the operator's configuration: add it under services ({})", service,
+        context.services.empty() ? "none is configured" : fmt::format("known: {}", fmt::join(context.services, ", ")));
+  }
+  probe.acknowledges = true;
+  probe.required = true;
+  return probe;
+}
+
+Plan Webhook::plan(const Context& context) const {
+  if (context.evacuation.status.phase == api::EvacuationPhase::kPreparing) return {Next::kProceed, {}};
+  // A dry run never reaches the service: it might take it for earnest.
+  if (context.evacuation.spec.dry_run) return {Next::kAct, post_eviction(context)};
+  if (context.evacuation.status.phase == api::EvacuationPhase::kRequesting) return webhook::plan_request(context);
+  const webhook::Look look = webhook::look_at(context);
+  const bool ready = look.kind == webhook::Look::Kind::kStatus && look.status.state == webhook::State::kReadyToEvict;
+  return ready ? Plan{Next::kAct, post_eviction(context)} : Plan{Next::kWait, {}};
+}
+
+Observation Webhook::observe(const Context& context) const {
+  Observation seen;
+  if (context.evacuation.spec.dry_run) return seen;
+  const bool known = !context.ref(webhook::kStateRef).empty();
+  const webhook::Look look = webhook::look_at(context);
+  switch (look.kind) {
+    case webhook::Look::Kind::kNone: break;
+    case webhook::Look::Kind::kStatus: webhook::take_status(context, look.status, seen); break;
+    case webhook::Look::Kind::kNothingThere:
+      if (known)
+        seen.failed = webhook::service_failed(
+            "TokenForgotten", fmt::format("service {} does not know the token any more", webhook::service_of(context)),
+            true);
+      break;
+    case webhook::Look::Kind::kContradiction:
+      seen.failed = webhook::service_failed("ContractViolation", look.problem, false);
+      break;
+    case webhook::Look::Kind::kNonsense:
+      if (known) webhook::note_trouble(context, webhook::kNonsensePatience, "BadAnswer", look, seen);
+      break;
+    case webhook::Look::Kind::kNoAnswer:
+      if (known)
+        webhook::note_trouble(
+            context, std::min(webhook::kSilencePatience, effective_timeouts(context.evacuation.spec).heartbeat),
+            "ServiceUnreachable", look, seen);
+      break;
+  }
+  return seen;
+}
+
+Verdict Webhook::classify(const Context& context, const Action& action, const Answer& answer) const {
+  if (action.name == webhook::kStart) return webhook::classify_start(context, answer);
+  if (action.name == webhook::kAbortCall) return webhook::classify_abort(context, answer);
+  return classify_eviction(answer);
+}
+
+std::vector<Action> Webhook::undo(const Context& context) const {
+  const bool nothing = context.evacuation.spec.dry_run || !webhook::was_started(context) ||
+                       webhook::look_at(context).kind == webhook::Look::Kind::kNothingThere ||
+                       !context.ref(webhook::kNoAbortRef).empty();
+  const auto told = base::parse_time(context.ref(webhook::kAbortRef));
+  const bool just_told = told && *told <= context.now && context.now - *told < webhook::kAbortAgain;
+  if (nothing || just_told) return {};
+  return {webhook::service_call(context, ActionRole::kUndo, webhook::kAbortCall,
+                                webhook::abort_request(webhook::webhook_token(context)))};
+}
+
+Rollback Webhook::undone(const Context& context) const {
+  if (context.evacuation.spec.dry_run || !webhook::was_started(context)) return Rollback::kNothingToDo;
+  const webhook::Look look = webhook::look_at(context);
+  if (look.kind != webhook::Look::Kind::kNothingThere) return Rollback::kPending;
+  // A start whose answer was lost may still be on its way: only after its time is over 404 means never.
+  const auto& intent = context.evacuation.status.intent;
+  const bool on_its_way =
+      webhook::intent_is(context, webhook::kStart) && !intent->resolved && context.now < intent->time + kCallTimeout;
+  return on_its_way ? Rollback::kPending : Rollback::kComplete;
+}
+
+std::vector<Action> Webhook::cleanup(const Context&) const { return {}; }
+
+}  // namespace evictors

@@ -1,0 +1,87 @@
+#pragma once
+
+/// Internal to the Beast engine: one connection, driven by callbacks on the engine's one thread.
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/result.hpp"
+#include "kube/http/beast_engine.hpp"
+#include "kube/http/response_reader.hpp"
+
+namespace kube {
+
+/// Resolve → connect → (CONNECT through the proxy) → TLS, each with its deadline; then bytes out and in. All methods
+/// and all callbacks on the engine's thread, which is the strand. A callback keeps the connection alive.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  using IoError = boost::system::error_code;
+  using Opened = std::function<void(std::optional<base::Error>)>;
+  /// `complete`: every byte was handed to the kernel.
+  using Written = std::function<void(const IoError&, bool complete)>;
+  using Received = std::function<void(const IoError&, std::string_view)>;
+
+  /// `endpoint` must outlive it. `tls` nullptr: plain HTTP.
+  Connection(boost::asio::io_context& io, const Endpoint& endpoint, TlsContext tls);
+
+  /// Errors: kTimeout, or kUnavailable with the reason (X509's where it is the certificate).
+  void open(Opened opened);
+  /// `bytes` must stay until `written` is called.
+  void write(std::string_view bytes, Written written);
+  void read(Received received);
+  /// Ends whatever is running; its callback gets an error.
+  void close();
+
+  /// Kept-alive and still good: open, and the server has neither closed it nor said anything unasked.
+  bool is_fresh(std::chrono::steady_clock::time_point now, base::milliseconds keep_alive) const;
+  void touch(std::chrono::steady_clock::time_point now) { used_at_ = now; }
+  const TlsContext& tls() const { return tls_; }
+  const char* phase() const { return phase_; }
+  /// "connection reset", or what TLS says; certificate alerts of the server come with a hint.
+  std::string explain(const IoError& error) const;
+  /// The server refused our certificate after the handshake (TLS 1.3 tells it that late): nothing was carried out.
+  static bool is_certificate_alert(const IoError& error);
+
+ private:
+  using Endpoints = boost::asio::ip::tcp::resolver::results_type;
+  using Tls = boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>;
+
+  void start_phase(base::milliseconds limit, const char* name);
+  void resolve();
+  void connect(const Endpoints& endpoints);
+  void connected();
+  void ask_proxy();
+  void read_proxy_answer(std::shared_ptr<ResponseReader> reader);
+  void proxy_answered(const ResponseReader& reader);
+  void handshake();
+  void finish(std::optional<base::Error> error);
+  void fail(const IoError& error);
+
+  boost::asio::io_context& io_;
+  const Endpoint& endpoint_;
+  const TlsContext tls_;
+  boost::asio::ip::tcp::resolver resolver_;
+  boost::asio::ip::tcp::socket socket_;
+  std::optional<boost::asio::ssl::context> context_;  // holds a reference to *tls_
+  std::optional<Tls> stream_;
+  boost::asio::steady_timer timer_;
+  Opened opened_;
+  const char* phase_ = "";
+  std::string refusal_;  // why the certificate was not accepted
+  std::string proxy_request_;
+  std::array<char, 32 << 10> buffer_;
+  std::chrono::steady_clock::time_point used_at_{};
+};
+
+}  // namespace kube

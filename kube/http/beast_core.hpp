@@ -1,0 +1,51 @@
+#pragma once
+
+/// Internal to the Beast engine: what its operations share. All members belong to the engine's thread unless they say
+/// otherwise.
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "kube/http/beast_connection.hpp"
+
+namespace kube {
+
+/// Something that runs and can be told to end.
+class Operation {
+ public:
+  virtual ~Operation() = default;
+  virtual void abort(base::Error why) = 0;
+};
+
+struct BeastEngine::Core {
+  explicit Core(Endpoint endpoint_in);
+  ~Core();
+
+  std::shared_ptr<Connection> new_connection(const TlsContext& tls);
+  /// A kept-alive connection with that TLS context, or nullptr.
+  std::shared_ptr<Connection> take_idle(const TlsContext& tls);
+  void keep(std::shared_ptr<Connection> connection);
+  /// False: shutting down.
+  bool enter(const std::shared_ptr<Operation>& operation);
+  void leave(const std::shared_ptr<Operation>& operation) { running.erase(operation); }
+  void shut_down();  // from any thread
+
+  const Endpoint endpoint;
+  boost::asio::io_context io{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
+  std::vector<std::shared_ptr<Connection>> idle;  // the one used last is last
+  std::set<std::shared_ptr<Operation>> running;
+  bool closing = false;
+  std::thread thread;
+};
+
+/// Opens a watch; in beast_watch.cpp.
+base::Result<std::unique_ptr<WatchStream>> open_watch(BeastEngine::Core& core, Outgoing outgoing);
+
+}  // namespace kube

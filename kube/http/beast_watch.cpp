@@ -1,0 +1,246 @@
+#include <fmt/format.h>
+
+#include <boost/asio/post.hpp>
+#include <condition_variable>
+#include <deque>
+
+#include "kube/client.hpp"
+#include "kube/http/beast_core.hpp"
+#include "kube/http/line_splitter.hpp"
+
+namespace kube {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::size_t kLargestRefusal = 1 << 20;
+
+/// The lines read ahead, between the engine's thread and the one that calls next(). Thread-safe.
+class LineQueue {
+ public:
+  explicit LineQueue(std::size_t limit) : limit_(limit) {}
+
+  /// False: there is enough, stop reading until resume() says so.
+  bool push(std::vector<std::string>& lines) {
+    const std::scoped_lock lock(mutex_);
+    for (std::string& line : lines) {
+      bytes_ += line.size();
+      lines_.push_back(std::move(line));
+    }
+    if (!lines.empty()) changed_.notify_one();
+    lines.clear();
+    paused_ = bytes_ > limit_;
+    return !paused_;
+  }
+
+  void open() {
+    const std::scoped_lock lock(mutex_);
+    opened_ = true;
+    changed_.notify_one();
+  }
+
+  void end(base::Error why) {
+    const std::scoped_lock lock(mutex_);
+    if (!ended_) ended_ = std::move(why);
+    changed_.notify_one();
+  }
+
+  /// Lines that are still there are dropped.
+  void cancel() {
+    const std::scoped_lock lock(mutex_);
+    ended_ = base::Error{base::ErrorCode::kCancelled, "the watch was cancelled"};
+    lines_.clear();
+    changed_.notify_one();
+  }
+
+  base::Status wait_open() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return opened_ || ended_; });
+    if (opened_) return base::Done{};
+    return *ended_;
+  }
+
+  base::Result<std::optional<std::string>> next(base::milliseconds wait, bool& resume) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, wait, [this] { return !lines_.empty() || ended_; });
+    if (!lines_.empty()) {
+      std::optional<std::string> line = std::move(lines_.front());
+      lines_.pop_front();
+      bytes_ -= line->size();
+      resume = paused_ && !ended_ && bytes_ <= limit_ / 2;
+      if (resume) paused_ = false;
+      return line;
+    }
+    if (ended_) return *ended_;
+    return std::optional<std::string>();
+  }
+
+  bool has_ended() const {
+    const std::scoped_lock lock(mutex_);
+    return ended_.has_value();
+  }
+
+ private:
+  const std::size_t limit_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> lines_;
+  std::size_t bytes_ = 0;
+  std::optional<base::Error> ended_;
+  bool opened_ = false;
+  bool paused_ = false;
+};
+
+/// A watch from its request to its end. Everything but queue() belongs to the engine's thread.
+class WatchOperation final : public Operation, public std::enable_shared_from_this<WatchOperation> {
+ public:
+  WatchOperation(BeastEngine::Core& core, Outgoing outgoing)
+      : core_(core),
+        outgoing_(std::move(outgoing)),
+        splitter_(core.endpoint.options.max_watch_line),
+        queue_(core.endpoint.options.watch_queue_bytes),
+        reader_(UINT64_MAX, [this](std::string_view piece) { return take(piece); }) {}
+
+  LineQueue& queue() { return queue_; }
+
+  void start() {
+    if (!core_.enter(shared_from_this())) return queue_.end(engine_closed());
+    timer_.emplace(core_.io);
+    expire_at(outgoing_.deadline, "no answer in time");
+    connection_ = core_.new_connection(outgoing_.tls);
+    connection_->open([self = shared_from_this()](std::optional<base::Error> error) {
+      if (self->finished_) return;
+      error ? self->finish(*std::move(error)) : self->send();
+    });
+  }
+
+  void abort(base::Error why) override { finish(std::move(why)); }
+
+  void receive() {
+    if (finished_) return;
+    if (opened_)
+      expire_at(std::chrono::steady_clock::now() + core_.endpoint.options.watch_idle, "nothing came for too long");
+    connection_->read([self = shared_from_this()](const Connection::IoError& error, std::string_view bytes) {
+      if (!self->finished_) self->received(error, bytes);
+    });
+  }
+
+ private:
+  void send() {
+    connection_->write(outgoing_.bytes, [self = shared_from_this()](const Connection::IoError& error, bool) {
+      if (self->finished_) return;
+      error ? self->finish(self->broken(self->connection_->explain(error))) : self->receive();
+    });
+  }
+
+  void received(const Connection::IoError& error, std::string_view bytes) {
+    const auto fed = reader_.feed(bytes);
+    if (reader_.has_head()) note_head();
+    const bool read_on = queue_.push(lines_);
+    if (!fed) return finish(broken(too_long_ ? "a line is longer than allowed" : fed.error().message));
+    if (error == asio::error::eof && !opened_) (void)reader_.end();
+    if (reader_.done()) return ended();
+    if (error) return finish(broken(connection_->explain(error)));
+    if (read_on) return receive();
+    timer_->cancel();  // it is not the server that is silent now
+  }
+
+  void note_head() {
+    if (opened_ || reader_.head().status != 200) return;
+    opened_ = true;
+    queue_.open();
+  }
+
+  void ended() {
+    if (opened_) return finish(base::unavailable(core_.endpoint.text() + ": the server ended the watch"));
+    const ResponseHead& head = reader_.head();
+    const auto answer = classify(Response{head.status, std::move(refusal_), head.retry_after, head.content_type});
+    finish(answer ? broken(fmt::format("HTTP {} instead of a watch", head.status)) : answer.error());
+  }
+
+  /// A piece of the body: lines of the watch, or the explanation of a refusal.
+  bool take(std::string_view piece) {
+    if (reader_.head().status == 200) {
+      too_long_ = !splitter_.feed(piece, lines_);
+      return !too_long_;
+    }
+    refusal_.append(piece);
+    return refusal_.size() <= kLargestRefusal;
+  }
+
+  void expire_at(std::chrono::steady_clock::time_point when, const char* why) {
+    timer_->expires_at(when);
+    timer_->async_wait([self = shared_from_this(), why](const Connection::IoError& error) {
+      if (!error && !self->finished_) self->finish(self->broken(why));
+    });
+  }
+
+  /// A watch changes nothing: whatever breaks it, the next one heals it.
+  base::Error broken(const std::string& why) const {
+    return base::unavailable(core_.endpoint.text() + ": watch: " + why);
+  }
+
+  void finish(base::Error why) {
+    if (std::exchange(finished_, true)) return;
+    const auto self = shared_from_this();
+    connection_->close();
+    connection_.reset();
+    timer_.reset();  // nothing of the engine stays in an operation that a stream may hold for longer
+    core_.leave(self);
+    queue_.end(std::move(why));
+  }
+
+  BeastEngine::Core& core_;
+  const Outgoing outgoing_;
+  LineSplitter splitter_;
+  LineQueue queue_;
+  ResponseReader reader_;
+  std::optional<asio::steady_timer> timer_;
+  std::shared_ptr<Connection> connection_;
+  std::vector<std::string> lines_;
+  std::string refusal_;
+  bool too_long_ = false;
+  bool opened_ = false;
+  bool finished_ = false;
+};
+
+class BeastWatchStream final : public WatchStream {
+ public:
+  BeastWatchStream(BeastEngine::Core& core, std::shared_ptr<WatchOperation> operation)
+      : core_(core), operation_(std::move(operation)) {}
+  ~BeastWatchStream() override { close(); }
+
+  base::Result<std::optional<std::string>> next(base::milliseconds wait) override {
+    bool resume = false;
+    auto line = operation_->queue().next(wait, resume);
+    if (resume) asio::post(core_.io, [operation = operation_] { operation->receive(); });
+    return line;
+  }
+
+  void cancel() override {
+    close();
+    operation_->queue().cancel();
+  }
+
+ private:
+  void close() {
+    if (operation_->queue().has_ended()) return;
+    asio::post(core_.io, [operation = operation_] {
+      operation->abort({base::ErrorCode::kCancelled, "the watch was cancelled"});
+    });
+  }
+
+  BeastEngine::Core& core_;
+  const std::shared_ptr<WatchOperation> operation_;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<WatchStream>> open_watch(BeastEngine::Core& core, Outgoing outgoing) {
+  auto operation = std::make_shared<WatchOperation>(core, std::move(outgoing));
+  asio::post(core.io, [operation] { operation->start(); });
+  if (const auto opened = operation->queue().wait_open(); !opened) return opened.error();
+  return std::unique_ptr<WatchStream>(std::make_unique<BeastWatchStream>(core, std::move(operation)));
+}
+
+}  // namespace kube

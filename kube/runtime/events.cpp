@@ -1,0 +1,247 @@
+#include "kube/runtime/events.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace kube {
+namespace {
+
+constexpr std::size_t kLongestNote = 1024;
+constexpr std::size_t kLongestWord = 128;  // reason, action
+constexpr std::size_t kLongestPrefix = 230;
+constexpr std::size_t kMostObjects = 4096;
+constexpr base::milliseconds kEventTimeout{5'000};
+constexpr base::milliseconds kSeriesLook{1'000};
+constexpr int kTries = 3;
+constexpr const char* kSystemNamespace = "kube-system";
+
+/// At most `limit` bytes, without half a UTF-8 character at the end.
+std::string cut(const std::string& text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  std::size_t end = limit;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
+api::Json reference_to(const EventObject& object) {
+  api::Json reference = {{"apiVersion", object.api_version}, {"kind", object.kind}, {"name", object.name}};
+  if (!object.ns.empty()) reference["namespace"] = object.ns;
+  if (!object.uid.empty()) reference["uid"] = object.uid;
+  return reference;
+}
+
+std::string event_text(const api::Json& json) { return json.dump(-1, ' ', false, api::Json::error_handler_t::replace); }
+
+}  // namespace
+
+EventObject event_object(const ResourceType& type, const api::ObjectMeta& meta) {
+  return {type.api_version(), std::string(type.kind), meta.ns, meta.name, meta.uid};
+}
+
+EventCorrelator::EventCorrelator(EventOptions options) : options_(std::move(options)) {}
+
+bool EventCorrelator::may_speak(const EventObject& object, base::TimePoint now) {
+  if (buckets_.size() >= kMostObjects && !buckets_.contains(object)) buckets_.clear();  // forgiving beats growing
+  const auto at = buckets_.try_emplace(object, options_.per_object_qps, options_.per_object_burst).first;
+  return at->second.try_take(now);
+}
+
+void EventCorrelator::make_room() {
+  if (series_.size() < options_.series_limit) return;
+  const auto oldest = std::ranges::min_element(series_, {}, [](const auto& entry) { return entry.second.last; });
+  by_key_.erase(oldest->second.key);
+  series_.erase(oldest);
+}
+
+EventCorrelator::Verdict EventCorrelator::correlate(const EventNote& note, base::TimePoint now) {
+  const Identity identity{note.regarding, note.related.value_or(EventObject{}), note.kind, note.reason, note.action};
+  const auto known = series_.find(identity);
+  if (known != series_.end() && now - known->second.last <= options_.series_gap) {
+    ++known->second.count;
+    known->second.last = now;
+    return Count{};
+  }
+  if (!may_speak(note.regarding, now)) return Drop{};
+  if (known != series_.end()) forget(known->second.key);
+  make_room();
+  // As upstream names them: the object's name and the time, so that a name is never used twice.
+  const auto stamp = static_cast<std::uint64_t>(now.time_since_epoch().count()) * 1000 + (sequence_++ % 1000);
+  const api::ObjectKey key{note.regarding.ns.empty() ? cluster_scoped_ns_ : note.regarding.ns,
+                           fmt::format("{}.{:x}", cut(note.regarding.name, kLongestPrefix), stamp)};
+  series_[identity] = Series{note, key, now, now, now, 1, 1};
+  by_key_[key] = identity;
+  return Create{key};
+}
+
+std::vector<api::ObjectKey> EventCorrelator::due_series(base::TimePoint now, bool all) {
+  std::vector<api::ObjectKey> due;
+  for (auto& [identity, series] : series_) {
+    if (series.count == series.written_count) continue;
+    if (!all && now - series.written < options_.series_write_interval) continue;
+    series.written = now;
+    series.written_count = series.count;
+    due.push_back(series.key);
+  }
+  return due;
+}
+
+const EventCorrelator::Series* EventCorrelator::find(const api::ObjectKey& key) const {
+  const auto at = by_key_.find(key);
+  return at == by_key_.end() ? nullptr : &series_.at(at->second);
+}
+
+std::optional<std::string> EventCorrelator::body_of(const api::ObjectKey& key) const {
+  const Series* series = find(key);
+  if (series == nullptr) return std::nullopt;
+  const EventNote& note = series->note;
+  api::Json event = {
+      {"apiVersion", kEvents.api_version()},
+      {"kind", kEvents.kind},
+      {"metadata", {{"name", key.name}, {"namespace", key.ns}}},
+      {"eventTime", base::format_micro_time(series->first)},
+      {"reportingController", options_.controller},
+      {"reportingInstance", cut(options_.instance.empty() ? "unknown" : options_.instance, kLongestWord)},
+      {"type", note.kind == EventKind::kNormal ? "Normal" : "Warning"},
+      {"reason", cut(note.reason, kLongestWord)},
+      {"action", cut(note.action.empty() ? note.reason : note.action, kLongestWord)},
+      {"note", cut(note.note, kLongestNote)},
+      {"regarding", reference_to(note.regarding)}};
+  if (note.related) event["related"] = reference_to(*note.related);
+  return event_text(event);
+}
+
+std::optional<std::string> EventCorrelator::series_patch_of(const api::ObjectKey& key) const {
+  const Series* series = find(key);
+  if (series == nullptr) return std::nullopt;
+  return event_text(
+      {{"series", {{"count", series->count}, {"lastObservedTime", base::format_micro_time(series->last)}}}});
+}
+
+void EventCorrelator::forget(const api::ObjectKey& key) {
+  const auto at = by_key_.find(key);
+  if (at == by_key_.end()) return;
+  series_.erase(at->second);
+  by_key_.erase(at);
+}
+
+EventRecorder::EventRecorder(Client& client, const base::Clock& clock, EventOptions options, base::Log log)
+    : client_(client), clock_(clock), options_(std::move(options)), log_(std::move(log)), correlator_(options_) {}
+
+void EventRecorder::add(std::uint64_t Stats::*counter, std::uint64_t by) {
+  const std::scoped_lock lock(mutex_);
+  stats_.*counter += by;
+}
+
+void EventRecorder::publish(EventNote note) {
+  const std::scoped_lock lock(mutex_);
+  ++stats_.published;
+  if (queue_.size() >= options_.queue_limit) {
+    ++stats_.dropped;
+    return;
+  }
+  queue_.push_back(std::move(note));
+  arrived_.notify_one();
+}
+
+/// Waits a moment for a note; nullopt when none came, or once stopped.
+std::optional<EventNote> EventRecorder::next(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  if (stop.stop_possible()) arrived_.wait_for(lock, stop, kSeriesLook, [this] { return !queue_.empty(); });
+  if (queue_.empty()) return std::nullopt;
+  std::optional<EventNote> note = std::move(queue_.front());
+  queue_.pop_front();
+  return note;
+}
+
+void EventRecorder::pause(int tried) {
+  if (!stop_.stop_possible()) return;  // virtual time
+  std::unique_lock lock(mutex_);
+  arrived_.wait_for(lock, stop_, base::milliseconds(250) * tried, [] { return false; });
+}
+
+/// What could heal is tried again. After an error the series is forgotten: the server does not have it.
+base::Status EventRecorder::send(const Request& request, const api::ObjectKey& key) {
+  for (int tried = 1;; ++tried) {
+    const auto sent = client_.call(request);
+    // AlreadyExists after a lost answer: it was our own.
+    const bool there = !sent && sent.error().code == base::ErrorCode::kAlreadyExists && tried > 1;
+    if (sent || there) {
+      add(&Stats::sent);
+      return base::Done{};
+    }
+    if (patient_ && tried < kTries && base::is_retriable(sent.error().code)) {
+      pause(tried);
+      continue;
+    }
+    correlator_.forget(key);  // an Event lives for an hour only; or it never got there
+    log_.debug("an event could not be published",
+               {base::kv("event", key.to_string()), base::kv("error", sent.error())});
+    return sent.error();
+  }
+}
+
+base::Status EventRecorder::create(const EventNote& note, const api::ObjectKey& key) {
+  const auto body = correlator_.body_of(key);
+  if (!body) return base::Done{};
+  Request request = create_request(kEvents, key.ns, api::Json::parse(*body));
+  request.timeout = kEventTimeout;
+  const base::Status sent = send(request, key);
+  const bool misplaced = !sent && sent.error().code == base::ErrorCode::kInvalid && note.regarding.ns.empty() &&
+                         correlator_.cluster_scoped_namespace() != kSystemNamespace;
+  if (misplaced) {
+    correlator_.move_cluster_scoped(kSystemNamespace);
+    return handle(note);
+  }
+  if (!sent) add(&Stats::failed);
+  return sent;
+}
+
+base::Status EventRecorder::write_series(bool all) {
+  for (const api::ObjectKey& key : correlator_.due_series(clock_.now(), all)) {
+    const auto patch = correlator_.series_patch_of(key);
+    if (!patch) continue;
+    Request request = patch_request(kEvents, key, PatchType::kMerge, api::Json::parse(*patch));
+    request.timeout = kEventTimeout;
+    const base::Status sent = send(request, key);
+    if (sent) continue;
+    add(&Stats::failed);
+    if (!patient_) return sent;
+  }
+  return base::Done{};
+}
+
+base::Status EventRecorder::handle(const EventNote& note) {
+  return std::visit(base::Overload{
+                        [&](const EventCorrelator::Create& made) { return create(note, made.key); },
+                        [](const EventCorrelator::Count&) { return base::Status(base::Done{}); },
+                        [&](const EventCorrelator::Drop&) { return add(&Stats::dropped), base::Status(base::Done{}); },
+                    },
+                    correlator_.correlate(note, clock_.now()));
+}
+
+void EventRecorder::drain() {
+  while (const auto note = next({})) (void)handle(*note);  // counted and logged
+  (void)write_series(false);
+}
+
+void EventRecorder::run(std::stop_token stop) {
+  stop_ = stop;
+  while (!stop.stop_requested()) {
+    if (const auto note = next(stop)) (void)handle(*note);
+    (void)write_series(false);
+  }
+  patient_ = false;
+  while (const auto note = next({})) {
+    if (const auto sent = handle(*note); !sent && base::is_retriable(sent.error().code)) return;  // the server is gone
+  }
+  (void)write_series(true);
+}
+
+EventRecorder::Stats EventRecorder::stats() const {
+  const std::scoped_lock lock(mutex_);
+  return stats_;
+}
+
+}  // namespace kube

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "kube/client.hpp"
+#include "kube/runtime/store.hpp"
+
+namespace kube {
+
+/// Receives what a reflector learns. Called from the reflector's one thread.
+class ReflectorSink {
+ public:
+  virtual ~ReflectorSink() = default;
+  /// Decodes and stores one object (an undecodable one is counted, logged and skipped by the sink).
+  virtual void upsert(std::string_view object_json) = 0;
+  virtual void remove(std::string_view object_json) = 0;
+  /// A fresh list begins / has ended: objects not upserted in between no longer exist.
+  virtual void begin_list() = 0;
+  virtual void end_list() = 0;
+};
+
+struct ReflectorOptions {
+  ListOptions list;                         ///< namespace and selectors
+  base::seconds watch_timeout{300};         ///< asked of the server; jittered upwards to twice
+  base::milliseconds idle_timeout{90'000};  ///< silence (bookmarks count) after which the watch is dropped and resumed
+  base::milliseconds backoff_min{200};
+  base::milliseconds backoff_max{30'000};
+  std::uint64_t jitter_seed = 1;
+};
+
+/// List, then watch from that version, resume after a break, list again after 410 (client-go's reflector).
+/// The state machine is pure (next_state in reflector.cpp); this class feeds it.
+class Reflector {
+ public:
+  Reflector(Client& client, const base::Clock& clock, ResourceType type, ReflectorOptions options, ReflectorSink& sink,
+            base::Log log);
+  ~Reflector();
+
+  /// Runs until stopped. Never throws. Returns soon after `stop` is requested, also from within a blocked watch.
+  void run(std::stop_token stop);
+
+  /// One step without waiting, for virtual time: lists, opens the watch or applies the lines that are there.
+  /// Returns true if anything happened. Do not mix with run().
+  bool poll();
+
+  /// The first list has been stored.
+  bool has_synced() const;
+  /// Since when no contact succeeded; nullopt while in contact. For readiness.
+  std::optional<base::Error> last_error() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A store kept current by a reflector, with change handlers. T decodes through `decode`.
+template <typename T>
+class Informer final : private ReflectorSink {
+ public:
+  using Ptr = std::shared_ptr<const T>;
+  using Decode = base::Result<T> (*)(std::string_view);
+  /// `before` is nullptr for a new object, `after` for a deleted one. Runs on the reflector's thread: enqueue and
+  /// return.
+  using Handler = std::function<void(const Ptr& before, const Ptr& after)>;
+
+  Informer(Client& client, const base::Clock& clock, ResourceType type, Decode decode, ReflectorOptions options,
+           base::Log log)
+      : decode_(decode),
+        log_(log.with({base::kv("kind", type.kind)})),
+        reflector_(client, clock, type, std::move(options), *this, log_) {}
+
+  /// REQUIRES: before run() or the first poll().
+  void add_handler(Handler handler) { handlers_.push_back(std::move(handler)); }
+  Store<T>& store() { return store_; }
+  const Store<T>& store() const { return store_; }
+  Reflector& reflector() { return reflector_; }
+  bool has_synced() const { return reflector_.has_synced(); }
+
+ private:
+  void upsert(std::string_view json) override {
+    auto decoded = decode_(json);
+    if (!decoded) return log_.warning("object could not be decoded", {base::kv("error", decoded.error())});
+    auto object = std::make_shared<const T>(*std::move(decoded));
+    if (listing_) listed_.insert(object->meta.key());
+    Ptr before = store_.put(object);
+    if (before && before->meta.resource_version == object->meta.resource_version &&
+        before->meta.uid == object->meta.uid)
+      return;  // a relist brought nothing new
+    notify(before, object);
+  }
+  void remove(std::string_view json) override {
+    const auto meta = api::decode_meta(json);
+    if (!meta) return log_.warning("deleted object could not be decoded", {base::kv("error", meta.error())});
+    forget(meta->key());
+  }
+  void begin_list() override {
+    listing_ = true;
+    listed_.clear();
+  }
+  void end_list() override {
+    listing_ = false;
+    for (const Ptr& object : store_.list()) {
+      if (!listed_.contains(object->meta.key())) forget(object->meta.key());
+    }
+    listed_.clear();
+  }
+  void forget(const api::ObjectKey& key) {
+    if (Ptr before = store_.remove(key)) notify(before, nullptr);
+  }
+  void notify(const Ptr& before, const Ptr& after) {
+    for (const Handler& handler : handlers_) handler(before, after);
+  }
+
+  Decode decode_;
+  base::Log log_;
+  Store<T> store_;
+  std::vector<Handler> handlers_;
+  bool listing_ = false;
+  std::set<api::ObjectKey> listed_;
+  Reflector reflector_;
+};
+
+}  // namespace kube

@@ -1,0 +1,254 @@
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <random>
+
+#include "kube/classify.hpp"
+#include "kube/runtime/informer.hpp"
+#include "kube/runtime/reflector_state.hpp"
+
+namespace kube {
+namespace {
+
+// How long a wait may last before stop, idle time and a manual clock are looked at again.
+constexpr base::milliseconds kLongestLook{100};
+constexpr base::Duration kAtOnce = base::seconds(1);
+
+std::string hint_for(const base::Error& error, const ResourceType& type) {
+  if (error.code == base::ErrorCode::kForbidden)
+    return "grant the operator's role the verbs list and watch on " + std::string(type.plural);
+  if (error.code == base::ErrorCode::kNotFound)
+    return "the server does not serve " + type.api_version() + "/" + std::string(type.plural) +
+           "; is its CRD installed?";
+  if (error.code == base::ErrorCode::kUnauthorized) return "the server refuses the credentials; are they expired?";
+  return "will be retried";
+}
+
+}  // namespace
+
+struct Reflector::Impl {
+  Impl(Client& client_in, const base::Clock& clock_in, ResourceType type_in, ReflectorOptions options_in,
+       ReflectorSink& sink_in, base::Log log_in)
+      : client(client_in),
+        clock(clock_in),
+        type(type_in),
+        options(std::move(options_in)),
+        sink(sink_in),
+        log(log_in.with({base::kv("resource", type.plural)})),
+        random(options.jitter_seed) {}
+
+  Client& client;
+  const base::Clock& clock;
+  const ResourceType type;
+  const ReflectorOptions options;
+  ReflectorSink& sink;
+  const base::Log log;
+
+  // Of the one thread that runs or polls.
+  ReflectorState state = MustList{};
+  std::unique_ptr<WatchStream> stream;
+  base::TimePoint not_before{};  // back-off
+  base::TimePoint opened_at{};   // of the watch
+  base::TimePoint heard_at{};    // last line of the watch
+  std::mt19937_64 random;
+  std::stop_token stop;
+
+  std::atomic<bool> synced = false;
+  mutable std::mutex mutex;
+  std::optional<base::Error> last_error;  // guarded by mutex
+  WatchStream* cancellable = nullptr;     // guarded by mutex; the stream that a stop must wake
+
+  double draw() { return static_cast<double>(random() >> 11) * 0x1.0p-53; }
+
+  bool step(base::milliseconds wait);
+  void list();
+  void open_watch();
+  bool read_watch(base::milliseconds wait);
+  bool read_line(base::milliseconds wait);
+  void apply_line(const std::string& line);
+  void apply_event(const api::WatchLine& event);
+  void advance(const ReflectorInput& input);
+  void close_stream();
+  void note_contact();
+  void note_failure(std::string_view doing, const base::Error& error);
+  void cancel_stream();
+};
+
+/// Takes the step; one that failed is followed by a jittered wait.
+void Reflector::Impl::advance(const ReflectorInput& input) {
+  const int before = failures_of(state);
+  state = next_state(state, input);
+  const int after = failures_of(state);
+  if (!std::holds_alternative<Watching>(state)) close_stream();
+  if (after <= before) return;
+  not_before = clock.now() + reflector_backoff(after, options.backoff_min, options.backoff_max, draw());
+}
+
+void Reflector::Impl::note_contact() {
+  const std::scoped_lock lock(mutex);
+  last_error.reset();
+}
+
+void Reflector::Impl::note_failure(std::string_view doing, const base::Error& error) {
+  {
+    const std::scoped_lock lock(mutex);
+    const bool told = last_error && last_error->code == error.code;
+    last_error = error.during(doing);
+    if (told) return log.debug("still out of step with the server", {base::kv("error", *last_error)});
+  }
+  log.warning("out of step with the server",
+              {base::kv("error", error.during(doing)), base::kv("hint", hint_for(error, type))});
+}
+
+void Reflector::Impl::close_stream() {
+  {
+    const std::scoped_lock lock(mutex);
+    cancellable = nullptr;
+  }
+  stream.reset();
+}
+
+void Reflector::Impl::cancel_stream() {
+  const std::scoped_lock lock(mutex);
+  if (cancellable != nullptr) cancellable->cancel();
+}
+
+void Reflector::Impl::list() {
+  ListOptions page = options.list;
+  page.limit = page_limit(std::get<MustList>(state), options.list.limit);
+  sink.begin_list();
+  const auto listed = client.list(type, page, [this](std::string_view item) -> base::Status {
+    if (stop.stop_requested()) return base::Error{base::ErrorCode::kCancelled, "stopped"};
+    sink.upsert(item);
+    return base::Done{};
+  });
+  if (!listed) {
+    if (listed.error().code != base::ErrorCode::kCancelled) note_failure("listing", listed.error());
+    return advance(ListFailed{listed.error()});
+  }
+  sink.end_list();
+  synced = true;
+  note_contact();
+  log.debug("listed", {base::kv("resourceVersion", listed->resource_version)});
+  advance(Listed{listed->resource_version});
+}
+
+void Reflector::Impl::open_watch() {
+  ListOptions from = options.list;
+  from.resource_version = std::get<MustWatch>(state).resource_version;
+  const auto timeout = std::chrono::duration_cast<base::seconds>(options.watch_timeout * (1 + draw()));
+  auto opened = client.watch(type, from, timeout);
+  if (!opened) {
+    if (opened.error().code != base::ErrorCode::kGone) note_failure("watching", opened.error());
+    return advance(WatchRefused{opened.error()});
+  }
+  stream = *std::move(opened);
+  {
+    const std::scoped_lock lock(mutex);
+    cancellable = stream.get();
+    if (stop.stop_requested()) stream->cancel();  // the stop came before there was a stream to cancel
+  }
+  opened_at = heard_at = clock.now();
+  note_contact();
+  advance(WatchOpened{});
+}
+
+void Reflector::Impl::apply_event(const api::WatchLine& event) {
+  if (event.type == "ERROR") {
+    const base::Error error = error_of_status(event.object);
+    if (error.code != base::ErrorCode::kGone) note_failure("watching", error);
+    return advance(ServerError{error});
+  }
+  if (event.type == "DELETED") {
+    sink.remove(event.object);
+  } else if (event.type == "ADDED" || event.type == "MODIFIED") {
+    sink.upsert(event.object);
+  } else if (event.type != "BOOKMARK") {
+    return advance(Malformed{});
+  }
+  const auto meta = api::decode_meta(event.object);
+  advance(Changed{meta ? meta->resource_version : std::string()});
+}
+
+void Reflector::Impl::apply_line(const std::string& line) {
+  const auto event = api::split_watch_line(line);
+  if (event) return apply_event(*event);
+  note_failure("reading a watch event", event.error());
+  advance(Malformed{});
+}
+
+/// One line, if it comes in time. True if anything happened.
+bool Reflector::Impl::read_line(base::milliseconds wait) {
+  auto next = stream->next(wait);
+  const base::TimePoint now = clock.now();
+  if (!next) {
+    log.debug("watch ended", {base::kv("error", next.error())});
+    advance(StreamEnded{now - opened_at < kAtOnce});
+    return true;
+  }
+  if (*next) {
+    heard_at = now;
+    apply_line(**next);
+    return true;
+  }
+  if (now - heard_at < options.idle_timeout) return false;
+  log.debug("watch was silent for too long",
+            {base::kv("seconds",
+                      static_cast<std::int64_t>(std::chrono::duration_cast<base::seconds>(now - heard_at).count()))});
+  advance(StreamEnded{});
+  return true;
+}
+
+/// What is there now; waits for the first line only.
+bool Reflector::Impl::read_watch(base::milliseconds wait) {
+  bool happened = false;
+  while (std::holds_alternative<Watching>(state) && !stop.stop_requested()) {
+    if (!read_line(happened ? base::milliseconds(0) : wait)) break;
+    happened = true;
+  }
+  return happened;
+}
+
+bool Reflector::Impl::step(base::milliseconds wait) {
+  if (std::holds_alternative<Watching>(state)) return read_watch(wait);
+  if (clock.now() < not_before) return false;
+  if (std::holds_alternative<MustList>(state)) {
+    list();
+  } else {
+    open_watch();
+  }
+  return true;
+}
+
+Reflector::Reflector(Client& client, const base::Clock& clock, ResourceType type, ReflectorOptions options,
+                     ReflectorSink& sink, base::Log log)
+    : impl_(std::make_unique<Impl>(client, clock, type, std::move(options), sink, std::move(log))) {}
+
+Reflector::~Reflector() = default;
+
+void Reflector::run(std::stop_token stop) {
+  impl_->stop = stop;
+  const std::stop_callback wake(stop, [this] { impl_->cancel_stream(); });
+  std::mutex mutex;
+  std::condition_variable_any asleep;
+  while (!stop.stop_requested()) {
+    if (impl_->step(kLongestLook) || std::holds_alternative<Watching>(impl_->state)) continue;
+    const base::Duration left = impl_->not_before - impl_->clock.now();
+    std::unique_lock lock(mutex);
+    asleep.wait_for(lock, stop, std::clamp<base::Duration>(left, base::milliseconds(1), kLongestLook),
+                    [] { return false; });
+  }
+  impl_->close_stream();
+}
+
+bool Reflector::poll() { return impl_->step(base::milliseconds(0)); }
+
+bool Reflector::has_synced() const { return impl_->synced; }
+
+std::optional<base::Error> Reflector::last_error() const {
+  const std::scoped_lock lock(impl_->mutex);
+  return impl_->last_error;
+}
+
+}  // namespace kube

@@ -1,0 +1,109 @@
+#include "kube/runtime/reflector_state.hpp"
+
+#include <algorithm>
+
+namespace kube {
+namespace {
+
+constexpr int kSmallestPage = 20;
+constexpr int kLargestPage = 4000;
+// A version that lies ahead of the server's (etcd restored from a backup) is refused as a timeout for ever: after so
+// many refusals in a row only a fresh list helps.
+constexpr int kRefusalsBeforeList = 4;
+
+int more(int failures) { return std::min(failures + 1, 1 << 20); }
+
+/// Answers that a smaller page may get through: lost half way, too late, too large.
+bool is_too_heavy(base::ErrorCode code) {
+  return code == base::ErrorCode::kOutcomeUnknown || code == base::ErrorCode::kTimeout ||
+         code == base::ErrorCode::kInvalid;
+}
+
+MustList after_failed_list(const MustList& from, const base::Error& error) {
+  MustList next{more(from.failures), from.page_shift};
+  if (is_too_heavy(error.code)) next.page_shift = std::max(from.page_shift - 1, -5);
+  // The continue token expired: etcd was compacted before the last page. Fewer, larger pages are faster.
+  if (error.code == base::ErrorCode::kGone) next.page_shift = std::min(from.page_shift + 1, 3);
+  return next;
+}
+
+ReflectorState after_refusal(const std::string& version, int failures, const base::Error& error) {
+  using base::ErrorCode;
+  if (error.code == ErrorCode::kGone) return MustList{more(failures)};
+  const bool hopeless = error.code == ErrorCode::kInvalid ||
+                        (error.code == ErrorCode::kOutcomeUnknown && failures + 1 >= kRefusalsBeforeList);
+  if (hopeless) return MustList{more(failures)};
+  return MustWatch{version, more(failures)};
+}
+
+struct FromMustList {
+  const MustList& from;
+  ReflectorState operator()(const Listed& in) const { return MustWatch{in.resource_version, from.failures}; }
+  ReflectorState operator()(const ListFailed& in) const { return after_failed_list(from, in.error); }
+  template <typename Other>
+  ReflectorState operator()(const Other&) const {
+    return from;
+  }
+};
+
+struct FromMustWatch {
+  const MustWatch& from;
+  ReflectorState operator()(const WatchOpened&) const { return Watching{from.resource_version, from.failures}; }
+  ReflectorState operator()(const WatchRefused& in) const {
+    return after_refusal(from.resource_version, from.failures, in.error);
+  }
+  template <typename Other>
+  ReflectorState operator()(const Other&) const {
+    return from;
+  }
+};
+
+struct FromWatching {
+  const Watching& from;
+  ReflectorState operator()(const Changed& in) const {
+    return Watching{in.resource_version.empty() ? from.resource_version : in.resource_version, 0, true};
+  }
+  ReflectorState operator()(const ServerError& in) const {
+    return after_refusal(from.resource_version, from.failures, in.error);
+  }
+  ReflectorState operator()(const Malformed&) const { return MustList{more(from.failures)}; }
+  ReflectorState operator()(const StreamEnded& in) const {
+    const bool fruitless = in.at_once && !from.progressed;
+    return MustWatch{from.resource_version, fruitless ? more(from.failures) : 0};
+  }
+  template <typename Other>
+  ReflectorState operator()(const Other&) const {
+    return from;
+  }
+};
+
+}  // namespace
+
+ReflectorState next_state(const ReflectorState& from, const ReflectorInput& input) {
+  return std::visit(base::Overload{
+                        [&](const MustList& state) { return std::visit(FromMustList{state}, input); },
+                        [&](const MustWatch& state) { return std::visit(FromMustWatch{state}, input); },
+                        [&](const Watching& state) { return std::visit(FromWatching{state}, input); },
+                    },
+                    from);
+}
+
+int failures_of(const ReflectorState& state) {
+  return std::visit([](const auto& each) { return each.failures; }, state);
+}
+
+int page_limit(const MustList& state, int normal) {
+  if (normal <= 0) return normal;  // no paging wanted
+  const int scaled = state.page_shift < 0 ? normal >> -state.page_shift : normal << state.page_shift;
+  return std::clamp(scaled, std::min(normal, kSmallestPage), std::max(normal, kLargestPage));
+}
+
+base::Duration reflector_backoff(int failures, base::Duration min, base::Duration max, double random) {
+  if (failures <= 0) return base::Duration::zero();
+  base::Duration delay = min;
+  for (int i = 1; i < failures && delay < max; ++i) delay *= 2;
+  delay = std::min(delay, max);
+  return base::Duration(static_cast<base::Duration::rep>(static_cast<double>(delay.count()) * (0.5 + random / 2)));
+}
+
+}  // namespace kube

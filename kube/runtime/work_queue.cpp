@@ -1,0 +1,137 @@
+#include "kube/runtime/work_queue.hpp"
+
+#include <algorithm>
+
+namespace kube {
+namespace {
+
+// A manual clock does not wake us when it is moved, so a wait for a delayed key looks at it this often.
+constexpr base::Duration kLongestSleep = base::milliseconds(100);
+
+constexpr int kUrgentInARow = 3;
+
+base::Duration backoff_delay(const BackoffOptions& options, int failures) {
+  base::Duration delay = options.base;
+  for (int i = 1; i < failures && delay < options.max; ++i) delay *= 2;
+  return std::min<base::Duration>(delay, options.max);
+}
+
+}  // namespace
+
+WorkQueue::WorkQueue(const base::Clock& clock, BackoffOptions backoff) : clock_(clock), backoff_(backoff) {}
+
+void WorkQueue::enqueue(const api::ObjectKey& key, bool urgent) {
+  if (!dirty_.insert(key).second) return;
+  if (processing_.contains(key)) return;  // done() queues it again: never two workers at once
+  (urgent ? urgent_ : ready_).push_back(key);
+  wake_.notify_one();
+}
+
+void WorkQueue::add(const api::ObjectKey& key) {
+  const std::scoped_lock lock(mutex_);
+  enqueue(key);
+}
+
+void WorkQueue::add_urgent(const api::ObjectKey& key) {
+  const std::scoped_lock lock(mutex_);
+  enqueue(key, true);
+}
+
+void WorkQueue::delay_until(const api::ObjectKey& key, base::TimePoint due) {
+  const auto [at, is_new] = due_.try_emplace(key, due);
+  if (!is_new) {
+    if (at->second <= due) return;
+    by_time_.erase({at->second, key});
+    at->second = due;
+  }
+  by_time_.insert({due, key});
+  wake_.notify_one();  // the waiter may have to wake earlier now
+}
+
+void WorkQueue::add_after(const api::ObjectKey& key, base::Duration delay) {
+  const base::TimePoint now = clock_.now();
+  const std::scoped_lock lock(mutex_);
+  if (delay <= base::Duration::zero()) return enqueue(key);
+  // A delay beyond the clock's range (a hostile deadline) means the end of time, not an overflow.
+  delay_until(key, delay > base::TimePoint::max() - now ? base::TimePoint::max() : now + delay);
+}
+
+void WorkQueue::add_rate_limited(const api::ObjectKey& key) {
+  const base::TimePoint now = clock_.now();
+  const std::scoped_lock lock(mutex_);
+  int& failures = failures_[key];
+  failures = std::min(failures + 1, 64);
+  delay_until(key, now + backoff_delay(backoff_, failures));
+}
+
+void WorkQueue::forget(const api::ObjectKey& key) {
+  const std::scoped_lock lock(mutex_);
+  failures_.erase(key);
+}
+
+std::optional<api::ObjectKey> WorkQueue::take(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    promote_due();
+    if (auto key = pop_ready()) return key;
+    const auto has_ready = [this] { return !ready_.empty() || !urgent_.empty(); };
+    if (by_time_.empty()) {
+      wake_.wait(lock, stop, [&] { return has_ready() || !by_time_.empty(); });
+      continue;
+    }
+    const base::TimePoint first = by_time_.begin()->first;
+    const base::Duration until_due = std::max(first - clock_.now(), base::Duration::zero());
+    wake_.wait_for(lock, stop, std::min(until_due, kLongestSleep),
+                   [&] { return has_ready() || by_time_.empty() || by_time_.begin()->first < first; });
+  }
+  return std::nullopt;
+}
+
+std::optional<api::ObjectKey> WorkQueue::try_take() {
+  const std::scoped_lock lock(mutex_);
+  promote_due();
+  return pop_ready();
+}
+
+void WorkQueue::done(const api::ObjectKey& key) {
+  const std::scoped_lock lock(mutex_);
+  if (processing_.erase(key) == 0 || !dirty_.contains(key)) return;
+  ready_.push_back(key);
+  wake_.notify_one();
+}
+
+std::optional<base::TimePoint> WorkQueue::next_due() const {
+  const std::scoped_lock lock(mutex_);
+  if (by_time_.empty()) return std::nullopt;
+  return by_time_.begin()->first;
+}
+
+std::size_t WorkQueue::depth() const {
+  const std::scoped_lock lock(mutex_);
+  return ready_.size() + urgent_.size() + due_.size();
+}
+
+void WorkQueue::promote_due() {
+  if (by_time_.empty()) return;
+  const base::TimePoint now = clock_.now();
+  while (!by_time_.empty() && by_time_.begin()->first <= now) {
+    const api::ObjectKey key = by_time_.begin()->second;
+    by_time_.erase(by_time_.begin());
+    due_.erase(key);
+    enqueue(key);
+  }
+}
+
+std::optional<api::ObjectKey> WorkQueue::pop_ready() {
+  const bool urgent = !urgent_.empty() && (ready_.empty() || urgent_in_a_row_ < kUrgentInARow);
+  auto& lane = urgent ? urgent_ : ready_;
+  if (lane.empty()) return std::nullopt;
+  urgent_in_a_row_ = urgent ? urgent_in_a_row_ + 1 : 0;
+  api::ObjectKey key = std::move(lane.front());
+  lane.pop_front();
+  dirty_.erase(key);
+  processing_.insert(key);
+  return key;
+}
+
+}  // namespace kube

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <utility>
+
+#include "api/meta/object_meta.hpp"
+#include "base/clock.hpp"
+
+namespace kube {
+
+struct BackoffOptions {
+  base::milliseconds base{50};
+  base::milliseconds max{60'000};
+};
+
+/// Pending keys for reconcilers (client-go's workqueue): a key is handed to one worker at a time, many adds before it
+/// is taken become one, an add while it is in hand queues it again after done(). Time comes from the clock, so a queue
+/// works in virtual time, too. Thread-safe.
+class WorkQueue {
+ public:
+  explicit WorkQueue(const base::Clock& clock, BackoffOptions backoff = {});
+
+  void add(const api::ObjectKey& key);
+  /// As add(), but before keys of add(): for newcomers that a burst of others must not delay. Of four keys that are
+  /// taken at least one is an ordinary one, so those do not starve.
+  void add_urgent(const api::ObjectKey& key);
+  /// Ready once `delay` has passed; the earliest of several wins.
+  void add_after(const api::ObjectKey& key, base::Duration delay);
+  /// After a failure: delay doubles per key from base to max.
+  void add_rate_limited(const api::ObjectKey& key);
+  /// Success: the key's back-off starts over.
+  void forget(const api::ObjectKey& key);
+
+  /// Waits for a key. nullopt once `stop` is requested.
+  std::optional<api::ObjectKey> take(std::stop_token stop);
+  /// A key that is ready now, or nullopt. For virtual time.
+  std::optional<api::ObjectKey> try_take();
+  /// The key is out of hand.
+  void done(const api::ObjectKey& key);
+
+  /// When the earliest delayed key becomes ready; nullopt if there is none.
+  std::optional<base::TimePoint> next_due() const;
+  std::size_t depth() const;  ///< ready and delayed
+
+ private:
+  // REQUIRES, of all these: mutex_ held.
+  void enqueue(const api::ObjectKey& key, bool urgent = false);
+  void delay_until(const api::ObjectKey& key, base::TimePoint due);
+  void promote_due();
+  std::optional<api::ObjectKey> pop_ready();
+
+  const base::Clock& clock_;
+  const BackoffOptions backoff_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::deque<api::ObjectKey> ready_;
+  std::deque<api::ObjectKey> urgent_;
+  int urgent_in_a_row_ = 0;
+  std::set<api::ObjectKey> dirty_;
+  std::set<api::ObjectKey> processing_;
+  std::map<api::ObjectKey, base::TimePoint> due_;
+  std::set<std::pair<base::TimePoint, api::ObjectKey>> by_time_;
+  std::map<api::ObjectKey, int> failures_;
+};
+
+}  // namespace kube

@@ -1,0 +1,84 @@
+#include "scheduling/scoring/preference_index.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace scheduling {
+namespace {
+
+bool is_spread_by_default(const api::Pod& pod) {
+  return std::ranges::any_of(pod.meta.owner_references, [](const api::OwnerReference& owner) {
+    return owner.controller &&
+           (owner.kind == "ReplicaSet" || owner.kind == "StatefulSet" || owner.kind == "ReplicationController");
+  });
+}
+
+/// Calls `each` with every term of the pod that moves other pods' scores.
+template <typename F>
+void for_each_term(const api::Affinity& affinity, F&& each) {
+  for (const api::PodAffinityTerm& term : affinity.required_pod_affinity) each(term);
+  for (const auto& [weight, term] : affinity.preferred_pod_affinity) each(term);
+  for (const auto& [weight, term] : affinity.preferred_pod_anti_affinity) each(term);
+}
+
+}  // namespace
+
+PreferenceIndex::PreferenceIndex(const ClusterSnapshot& cluster)
+    : cluster_(&cluster), by_namespace_(cluster.namespace_count()) {
+  sort_by_owner();
+  std::map<std::tuple<NamespaceIndex, const void*, const void*>, Group> groups;
+  for (const PodIndex pod : cluster.choosy_pods()) {
+    const api::Pod& object = cluster.pod(pod);
+    if (cluster.is_active(pod))
+      groups[{cluster.namespace_of(pod), object.meta.labels.begin(), object.affinity.get()}].push_back(pod);
+  }
+  for (const auto& [key, group] : groups) add(group);
+  for (const NodeIndex node : cluster.nodes()) {
+    const auto& taints = cluster.node(node).taints;
+    if (std::ranges::find(taints, api::TaintEffect::kPreferNoSchedule, &api::Taint::effect) != taints.end())
+      discouraging_.push_back(node);
+  }
+}
+
+/// Counting sort.
+void PreferenceIndex::sort_by_owner() {
+  const auto for_each_owned = [this](auto&& each) {
+    for (const PodIndex pod : cluster_->pods()) {
+      const auto owner = cluster_->owner_of(pod);
+      if (owner && cluster_->is_staying(pod)) each(*owner, pod);
+    }
+  };
+  std::vector<std::uint32_t> next(cluster_->owner_count() + 1, 0);
+  for_each_owned([&](std::uint32_t owner, PodIndex) { ++next[owner + 1]; });
+  for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
+  first_pod_ = next;
+  by_owner_.resize(next.back());
+  for_each_owned([&](std::uint32_t owner, PodIndex pod) { by_owner_[next[owner]++] = pod; });
+}
+
+void PreferenceIndex::add(const Group& group) {
+  std::set<NamespaceIndex> named;
+  bool by_labels = false;
+  for_each_term(*cluster_->pod(group.front()).affinity, [&](const api::PodAffinityTerm& term) {
+    by_labels = by_labels || term.namespace_selector;
+    for (const std::string& name : term.namespaces) {
+      if (const auto ns = cluster_->find_namespace(name)) named.insert(*ns);
+    }
+    if (!term.namespace_selector && term.namespaces.empty()) named.insert(cluster_->namespace_of(group.front()));
+  });
+  if (by_labels) {
+    by_labels_.push_back(group);  // all its terms are asked for every pod, so once is enough
+    return;
+  }
+  for (const NamespaceIndex ns : named) by_namespace_[ns].push_back(group);
+}
+
+std::span<const PodIndex> PreferenceIndex::siblings(PodIndex pod) const {
+  const auto owner = cluster_->owner_of(pod);
+  if (!owner || !is_spread_by_default(cluster_->pod(pod))) return {};
+  return std::span(by_owner_).subspan(first_pod_[*owner], first_pod_[*owner + 1] - first_pod_[*owner]);
+}
+
+}  // namespace scheduling

@@ -1,0 +1,345 @@
+#include "scheduling/scoring/preferences.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "api/meta/well_known.hpp"
+
+namespace scheduling {
+namespace {
+
+constexpr std::int64_t kRequiredAffinityWeight = 1;  // hardPodAffinityWeight
+// The built-in spread constraints.
+constexpr std::int64_t kDefaultNodeSkew = 3;
+constexpr std::int64_t kDefaultZoneSkew = 5;
+
+constexpr std::size_t kCountsPerSlot = 4;  // more pods than a quarter of the domains: an array is quicker
+
+/// Pods over `domains` as one number: the log keeps many domains from mattering less, as in kube-scheduler.
+double spread_weight(std::size_t domains) { return std::log(static_cast<double>(domains) + 2); }
+
+/// In floating point as kube-scheduler does it for InterPodAffinity: 29 of 100 are 28.
+std::int64_t share_of_100(std::int64_t part, std::int64_t whole) {
+  return static_cast<std::int64_t>(100.0 * (static_cast<double>(part) / static_cast<double>(whole)));
+}
+
+}  // namespace
+
+void DomainCounts::seal(std::size_t domains) {
+  if (domains == 0) return;
+  if (pods_.size() > domains / kCountsPerSlot) {
+    dense_.assign(domains, 0);
+    for (const std::uint32_t domain : pods_) ++dense_[domain];
+    const auto [least, most] = std::ranges::minmax(dense_);
+    least_ = least;
+    most_ = most;
+    return;
+  }
+  std::ranges::sort(pods_);
+  sparse_.reserve(pods_.size());
+  for (const std::uint32_t domain : pods_) {
+    if (sparse_.empty() || sparse_.back().first != domain) sparse_.emplace_back(domain, 0);
+    most_ = std::max(most_, ++sparse_.back().second);
+  }
+}
+
+std::int64_t DomainCounts::at(std::uint32_t domain) const {
+  if (!dense_.empty()) return dense_[domain];
+  const auto found = std::ranges::lower_bound(sparse_, domain, {}, &std::pair<std::uint32_t, std::int64_t>::first);
+  return found != sparse_.end() && found->first == domain ? found->second : 0;
+}
+
+Preferences::Preferences(const FitQuery& query) : query_(query), index_(query.cluster().preference_index()) {
+  find_taints();
+  if (query.pod().affinity) {
+    for (const auto& preferred : query.pod().affinity->preferred_node_terms) liked_at_most_ += preferred.weight;
+  }
+  find_company();
+  find_spread();
+}
+
+void Preferences::find_taints() {
+  for (const NodeIndex node : index_.discouraging()) {
+    const auto& taints = query_.base().node(node).taints;
+    const auto count = std::ranges::count_if(taints, [&](const api::Taint& taint) {
+      return first_untolerated(query_.pod().tolerations, {taint}, {api::TaintEffect::kPreferNoSchedule}) != nullptr;
+    });
+    if (count > 0) discouraged_.emplace_back(node, count);
+    most_discouraged_ = std::max<std::int64_t>(most_discouraged_, count);
+  }
+}
+
+// --- company: what affinities make of it
+
+Preferences::Company& Preferences::company_over(std::string_view key) {
+  const Topology& topology = query_.cluster().topology(key);
+  const auto known = std::ranges::find(company_, &topology, &Company::topology);
+  return known != company_.end() ? *known : company_.emplace_back(Company{&topology, {}});
+}
+
+void Preferences::find_company() {
+  find_company_of_own_terms();
+  find_company_of_others();
+  for (Company& each : company_) {
+    const bool is_everywhere = each.topology->covers_all && each.weight.size() == each.topology->domain_names.size();
+    bool first = is_everywhere;  // else some node has nothing
+    for (const auto& [domain, weight] : each.weight) {
+      each.best = first ? weight : std::max(each.best, weight);
+      each.worst = first ? weight : std::min(each.worst, weight);
+      first = false;
+    }
+  }
+}
+
+void Preferences::find_company_of_own_terms() {
+  if (!query_.pod().affinity) return;
+  const auto weigh = [&](const api::PodAffinityTerm& term, std::int64_t weight) {
+    Company& company = company_over(term.topology_key);
+    for_each_covered(term, query_.index(), query_.cluster(), [&](PodIndex other) {
+      const NodeIndex node = query_.cluster().node_of(other);
+      if (node == kNoNode || company.topology->domain_of[node] == Topology::kNone) return;
+      company.weight[company.topology->domain_of[node]] += weight;
+    });
+  };
+  for (const auto& [weight, term] : query_.pod().affinity->preferred_pod_affinity) weigh(term, weight);
+  for (const auto& [weight, term] : query_.pod().affinity->preferred_pod_anti_affinity) weigh(term, -weight);
+}
+
+void Preferences::find_company_of_others() {
+  hear(index_.choosy_towards(query_.base().namespace_of(query_.index())));
+  hear(index_.choosy_by_namespace_labels());
+}
+
+void Preferences::hear(std::span<const PreferenceIndex::Group> groups) {
+  for (const PreferenceIndex::Group& group : groups) {
+    const api::Affinity& affinity = *query_.base().pod(group.front()).affinity;
+    for (const auto& term : affinity.required_pod_affinity) weigh_others(group, term, kRequiredAffinityWeight);
+    for (const auto& [weight, term] : affinity.preferred_pod_affinity) weigh_others(group, term, weight);
+    for (const auto& [weight, term] : affinity.preferred_pod_anti_affinity) weigh_others(group, term, -weight);
+  }
+}
+
+void Preferences::weigh_others(const PreferenceIndex::Group& group, const api::PodAffinityTerm& term,
+                               std::int64_t weight) {
+  if (!covers(term, group.front(), query_.index(), query_.base())) return;
+  Company& company = company_over(term.topology_key);
+  for (const PodIndex other : group) {
+    const NodeIndex node = query_.cluster().node_of(other);
+    if (other == query_.index() || node == kNoNode || company.topology->domain_of[node] == Topology::kNone) continue;
+    company.weight[company.topology->domain_of[node]] += weight;
+  }
+}
+
+// --- spread
+
+void Preferences::find_default_spread() {
+  const auto siblings = index_.siblings(query_.index());
+  if (siblings.empty()) return;
+  const api::Pod& pod = query_.pod();
+  const bool may_be_anywhere = pod.node_selector.empty() && !(pod.affinity && pod.affinity->required_node_terms);
+  std::vector<NodeIndex> places;
+  places.reserve(siblings.size());
+  for (const PodIndex other : siblings) {
+    const NodeIndex node = query_.cluster().node_of(other);
+    if (other == query_.index() || node == kNoNode) continue;
+    if (may_be_anywhere || is_counted_node({}, pod, query_.base().node(node))) places.push_back(node);
+  }
+  spread_.reserve(2);
+  spread_over(api::well_known::kHostnameLabel, kDefaultNodeSkew, places);
+  spread_over(api::well_known::kZoneLabel, kDefaultZoneSkew, places);
+}
+
+void Preferences::find_spread() {
+  const api::Pod& pod = query_.pod();
+  if (pod.topology_spread.empty()) return find_default_spread();
+  needs_all_topologies_ = true;
+  const PatchyTopologies patchy = patchy_topologies(pod, true, query_.cluster());
+  for (const api::TopologySpreadConstraint& constraint : pod.topology_spread) {
+    if (!constraint.schedule_anyway) continue;
+    std::vector<NodeIndex> places;
+    for (const PodIndex other : query_.cluster().label_memory().counted_by(constraint, query_.index())) {
+      const NodeIndex node = query_.cluster().node_of(other);
+      if (other == query_.index() || node == kNoNode || !has_all(patchy, node)) continue;
+      if (is_counted_node(constraint, pod, query_.base().node(node))) places.push_back(node);
+    }
+    spread_over(constraint.topology_key, constraint.max_skew, places);
+  }
+}
+
+/// `places`: the node of each pod that counts.
+void Preferences::spread_over(std::string_view key, std::int64_t max_skew, std::span<const NodeIndex> places) {
+  const Topology& topology = query_.cluster().topology(key);
+  if (topology.domain_names.empty() && !needs_all_topologies_) return;  // a cluster without zones
+  Spread& spread = spread_.emplace_back(Spread{&topology, key == api::well_known::kHostnameLabel, max_skew, {}});
+  spread.pods.reserve(places.size());
+  for (const NodeIndex node : places) {
+    if (topology.domain_of[node] != Topology::kNone) spread.pods.add(topology.domain_of[node]);
+  }
+  spread.pods.seal(topology.domain_names.size());
+}
+
+// --- one node
+
+std::int64_t Preferences::discouragement(NodeIndex node) const {
+  const auto at = std::ranges::lower_bound(discouraged_, node, {}, &std::pair<NodeIndex, std::int64_t>::first);
+  return at != discouraged_.end() && at->first == node ? at->second : 0;
+}
+
+std::int64_t Preferences::liking(NodeIndex node) const {
+  if (liked_at_most_ == 0) return 0;
+  std::int64_t sum = 0;
+  for (const auto& [weight, term] : query_.pod().affinity->preferred_node_terms) {
+    if (matches(term, query_.base().node(node))) sum += weight;
+  }
+  return sum;
+}
+
+std::int64_t Preferences::company(NodeIndex node) const {
+  std::int64_t sum = 0;
+  for (const Company& each : company_) {
+    const auto at = each.weight.find(each.topology->domain_of[node]);
+    if (at != each.weight.end()) sum += at->second;
+  }
+  return sum;
+}
+
+bool Preferences::lacks_topology(NodeIndex node) const {
+  return needs_all_topologies_ && std::ranges::any_of(spread_, [&](const Spread& spread) {
+           return spread.topology->domain_of[node] == Topology::kNone;
+         });
+}
+
+std::int64_t Preferences::crowding(NodeIndex node, std::span<const double> weights) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < spread_.size(); ++i) {
+    const std::uint32_t domain = spread_[i].topology->domain_of[node];
+    if (domain == Topology::kNone) continue;
+    sum += static_cast<double>(spread_[i].pods.at(domain)) * weights[i] + static_cast<double>(spread_[i].max_skew - 1);
+  }
+  return std::llround(sum);
+}
+
+bool Preferences::is_best(NodeIndex node) const {
+  if (!discouraged_.empty() && discouragement(node) > 0) return false;
+  if (liking(node) < liked_at_most_) return false;
+  for (const Company& each : company_) {
+    const auto at = each.weight.find(each.topology->domain_of[node]);
+    if ((at == each.weight.end() ? 0 : at->second) < each.best) return false;
+  }
+  return std::ranges::all_of(spread_, [&](const Spread& spread) {
+    const std::uint32_t domain = spread.topology->domain_of[node];
+    if (domain == Topology::kNone) return !needs_all_topologies_;
+    return (needs_all_topologies_ || spread.topology->covers_all) && spread.pods.at(domain) == spread.pods.least();
+  });
+}
+
+// --- what a node loses against one that is best
+
+std::int64_t Preferences::company_loss(NodeIndex node) const {
+  std::int64_t best = 0;
+  std::int64_t worst = 0;
+  for (const Company& each : company_) {
+    best += each.best;
+    worst += each.worst;
+  }
+  return best <= worst ? 0 : 100 * std::max<std::int64_t>(best - company(node), 0) / (best - worst);
+}
+
+/// The weights of two topologies depend on the candidates, so for a safe guess the lowest is taken for what the node
+/// has too many and the highest for what any could have.
+std::int64_t Preferences::spread_loss(NodeIndex node) const {
+  if (spread_.empty()) return 0;
+  if (lacks_topology(node)) return 100;
+  const bool is_exact = query_.base().node_count() <= kExactLossNodes;
+  double more = is_exact ? -1 : 0;  // for rounding
+  double most = 0;
+  for (const Spread& spread : spread_) {
+    const double high = spread_weight(spread.topology->domain_names.size() + (spread.topology->covers_all ? 0 : 1));
+    const std::uint32_t domain = spread.topology->domain_of[node];
+    const std::int64_t pods = domain == Topology::kNone ? spread.pods.least() : spread.pods.at(domain);
+    more += static_cast<double>(pods - spread.pods.least()) * (is_exact ? spread_weight(1) : high);
+    most += static_cast<double>(spread.pods.most()) * high + static_cast<double>(spread.max_skew);
+  }
+  return static_cast<std::int64_t>(std::max(0.0, 100 * more / most));
+}
+
+int Preferences::least_loss(NodeIndex node) const {
+  constexpr ScoreWeights kWeights = kDefaultWeights;
+  std::int64_t loss = kWeights.pod_affinity * company_loss(node) + kWeights.spread * spread_loss(node);
+  if (most_discouraged_ > 0) loss += kWeights.taints * (100 * discouragement(node) / most_discouraged_);
+  if (liked_at_most_ > 0) loss += kWeights.node_affinity * (100 - 100 * liking(node) / liked_at_most_);
+  return static_cast<int>(loss);
+}
+
+// --- all candidates
+
+std::vector<double> Preferences::spread_weights(std::span<const NodeIndex> candidates) const {
+  std::vector<double> weights;
+  for (const Spread& spread : spread_) {
+    std::vector<std::uint32_t> domains;
+    for (const NodeIndex node : candidates) {
+      if (!lacks_topology(node)) domains.push_back(spread.over_nodes ? node : spread.topology->domain_of[node]);
+    }
+    std::ranges::sort(domains);
+    domains.erase(std::unique(domains.begin(), domains.end()), domains.end());
+    weights.push_back(spread_weight(domains.size()));
+  }
+  return weights;
+}
+
+void Preferences::add_spread(std::span<const NodeIndex> candidates, int weight, std::vector<int>& scores) const {
+  const std::vector<double> weights = spread_weights(candidates);
+  std::vector<std::int64_t> raw(candidates.size(), -1);  // -1: scores nothing
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (lacks_topology(candidates[i])) continue;
+    raw[i] = crowding(candidates[i], weights);
+    least = std::min(least, raw[i]);
+    most = std::max(most, raw[i]);
+  }
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (raw[i] < 0) continue;
+    scores[i] += weight * static_cast<int>(most == 0 ? 100 : 100 * (most + least - raw[i]) / most);
+  }
+}
+
+std::vector<int> Preferences::scores(std::span<const NodeIndex> candidates, const ScoreWeights& weights) const {
+  std::vector<int> scores(candidates.size(), 0);
+  if (candidates.empty()) return scores;
+  const auto add = [&](int weight, auto&& raw_of, auto&& points_of) {
+    std::vector<std::int64_t> raw;
+    for (const NodeIndex node : candidates) raw.push_back(raw_of(node));
+    const auto [least, most] = std::ranges::minmax(raw);
+    for (std::size_t i = 0; i < raw.size(); ++i) scores[i] += weight * static_cast<int>(points_of(raw[i], least, most));
+  };
+  using Points = std::int64_t;
+  add(
+      weights.taints, [&](NodeIndex node) { return discouragement(node); },
+      [](Points raw, Points, Points most) { return most == 0 ? 100 : 100 - 100 * raw / most; });
+  add(
+      weights.node_affinity, [&](NodeIndex node) { return liking(node); },
+      [](Points raw, Points, Points most) { return most == 0 ? 0 : 100 * raw / most; });
+  add(
+      weights.pod_affinity, [&](NodeIndex node) { return company(node); },
+      [](Points raw, Points least, Points most) {
+        return most == least ? 0 : share_of_100(raw - least, most - least);
+      });
+  if (!spread_.empty()) add_spread(candidates, weights.spread, scores);
+  return scores;
+}
+
+std::vector<NodeIndex> favourites(const Preferences& preferences, std::span<const NodeIndex> candidates,
+                                  std::span<const int> room, const ScoreWeights& weights) {
+  std::vector<int> sums = preferences.scores(candidates, weights);
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += room[i];
+  std::vector<NodeIndex> best;
+  if (candidates.empty()) return best;
+  const int most = std::ranges::max(sums);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (sums[i] == most) best.push_back(candidates[i]);
+  }
+  return best;
+}
+
+}  // namespace scheduling

@@ -1,0 +1,91 @@
+#include "scheduling/scoring/resource_scores.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace scheduling {
+namespace {
+
+// What a pod counts for that asks for nothing, in thousandths, as in kube-scheduler: else such pods would all meet.
+constexpr std::int64_t kSupposedCpu = 100;
+constexpr std::int64_t kSupposedMemory = 200LL * 1024 * 1024 * 1000;
+constexpr double kTolerance = 1e-9;  // of a percent, for what division by multiplication loses
+
+std::vector<double> percent_per_unit(const std::vector<std::int64_t>& allocatable) {
+  std::vector<double> factors;
+  factors.reserve(allocatable.size());
+  for (const std::int64_t amount : allocatable) factors.push_back(amount > 0 ? 100.0 / static_cast<double>(amount) : 0);
+  return factors;
+}
+
+/// Amounts of one resource on one node, the pod left out.
+struct Room {
+  std::int64_t all;
+  std::int64_t free;
+};
+
+Room room_on(const Overlay& cluster, NodeIndex node, ResourceIndex resource) {
+  const std::int64_t all = cluster.base().allocatable().column(resource)[node];
+  return {all, saturating_subtract(all, cluster.used().column(resource)[node])};
+}
+
+struct Asked {
+  std::int64_t amount;    ///< what the filters look at
+  std::int64_t supposed;  ///< what the score looks at
+};
+
+Asked asked_of(const RequestSet& requests, ResourceIndex resource, std::int64_t otherwise) {
+  for (const auto& [each, amount] : requests) {
+    if (each == resource) return {amount, amount};
+  }
+  return {0, otherwise};
+}
+
+/// Percent of the node that is asked for, at most 100.
+double used_percent(const Room& room, std::int64_t asked, double percent_per_unit) {
+  const std::int64_t used = saturating_subtract(room.all, saturating_subtract(room.free, asked));
+  return std::clamp(static_cast<double>(used) * percent_per_unit, 0.0, 100.0);
+}
+
+int balance_points(const Room& cpu, double cpu_percent, const Room& memory, double memory_percent) {
+  if (cpu.all <= 0 || memory.all <= 0) return 100;  // one resource is always in balance
+  return static_cast<int>(100.0 - std::abs(cpu_percent - memory_percent) / 2 + kTolerance);
+}
+
+}  // namespace
+
+ResourceScores::ResourceScores(const ClusterSnapshot& cluster, NodeScoring scoring, const ScoreWeights& weights)
+    : scoring_(scoring),
+      fit_weight_(weights.fit),
+      balance_weight_(weights.balance),
+      percent_per_cpu_(percent_per_unit(cluster.allocatable().column(kCpuIndex))),
+      percent_per_memory_(percent_per_unit(cluster.allocatable().column(kMemoryIndex))) {}
+
+/// `free` with the pod on the node. A node that is overcommitted has no points under LeastAllocated, and all of them
+/// under MostAllocated.
+int ResourceScores::points(std::int64_t free, std::int64_t all, double percent_per_unit) const {
+  if (all <= 0) return 0;
+  const std::int64_t counted =
+      scoring_ == NodeScoring::kLeastAllocated ? free : saturating_subtract(all, std::max<std::int64_t>(free, 0));
+  return static_cast<int>(std::clamp(static_cast<double>(counted) * percent_per_unit + kTolerance, 0.0, 100.0));
+}
+
+std::uint8_t ResourceScores::score(const Overlay& cluster, const RequestSet& requests, NodeIndex node) const {
+  const Asked cpu = asked_of(requests, kCpuIndex, kSupposedCpu);
+  const Asked memory = asked_of(requests, kMemoryIndex, kSupposedMemory);
+  const Room cpu_room = room_on(cluster, node, kCpuIndex);
+  const Room memory_room = room_on(cluster, node, kMemoryIndex);
+  if (cpu.amount > 0 && cpu_room.free < cpu.amount) return kNoRoom;
+  if (memory.amount > 0 && memory_room.free < memory.amount) return kNoRoom;
+  if (room_on(cluster, node, kPodsIndex).free < 1000) return kNoRoom;
+  const double per_cpu = percent_per_cpu_[node];
+  const double per_memory = percent_per_memory_[node];
+  const int fit = (points(saturating_subtract(cpu_room.free, cpu.supposed), cpu_room.all, per_cpu) +
+                   points(saturating_subtract(memory_room.free, memory.supposed), memory_room.all, per_memory)) /
+                  2;
+  const int balance = balance_points(cpu_room, used_percent(cpu_room, cpu.amount, per_cpu), memory_room,
+                                     used_percent(memory_room, memory.amount, per_memory));
+  return static_cast<std::uint8_t>(fit_weight_ * fit + balance_weight_ * balance);
+}
+
+}  // namespace scheduling

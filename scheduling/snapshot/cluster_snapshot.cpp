@@ -1,0 +1,236 @@
+#include "scheduling/snapshot/cluster_snapshot.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "scheduling/predicates.hpp"
+#include "scheduling/snapshot/object_order.hpp"
+#include "scheduling/snapshot/update.hpp"
+
+namespace scheduling {
+namespace {
+
+/// Told among the problems.
+bool is_strange_node(const std::shared_ptr<const api::Node>& node) {
+  InputProblems told;
+  with_sound_quantities(node, Quantities::kAsWritten, told);
+  return told.total() > 0;
+}
+
+bool is_another_state(const std::shared_ptr<const api::Node>& before, const std::shared_ptr<const api::Node>& now) {
+  return now && before->meta.name == now->meta.name && before->meta.uid == now->meta.uid &&
+         before->allocatable == now->allocatable && !is_strange_node(before) && !is_strange_node(now);
+}
+
+/// True: it was another list.
+template <typename T>
+bool take_list(SnapshotInput::List<T>& list, const SnapshotInput::List<T>& now) {
+  if (list == now) return false;
+  list = in_order(now);
+  return true;
+}
+
+/// True: it had objects of other names.
+template <typename T>
+bool take_named_list(SnapshotInput::List<T>& list, const SnapshotInput::List<T>& now) {
+  if (list == now) return false;
+  const auto before = std::exchange(list, in_order(now));
+  return !have_same_names(before, list);
+}
+
+}  // namespace
+
+ClusterSnapshot::ClusterSnapshot(SnapshotInput input, Quantities quantities)
+    : pdbs_(in_order(std::move(input.pdbs))),
+      namespace_objects_(in_order(std::move(input.namespaces))),
+      priority_classes_(in_order(std::move(input.priority_classes))),
+      claims_(in_order(std::move(input.claims))),
+      volumes_(in_order(std::move(input.volumes))),
+      storage_classes_(in_order(std::move(input.storage_classes))),
+      csi_nodes_(in_order(std::move(input.csi_nodes))),
+      resource_claims_(in_order(std::move(input.resource_claims))),
+      quantities_(quantities) {
+  take_nodes(std::move(input.nodes));
+  take_workloads(std::move(input.workloads));
+  Update update(*this);
+  update.namespaces_are_due();
+  update.problems_are_due();
+  for (const auto& pod : in_order(std::move(input.pods))) update.take(pod);
+  update.finish();
+}
+
+void ClusterSnapshot::apply(PodChanges changes) {
+  Update update(*this);
+  for (const auto& pod : in_order(std::move(changes.gone))) update.remove(*pod);
+  for (const auto& pod : in_order(std::move(changes.now))) update.take(pod);
+  update.finish();
+}
+
+bool ClusterSnapshot::take_others(const SnapshotInput& now) {
+  if (given_nodes_ != now.nodes && !take_states(now.nodes)) return false;
+  take_list(priority_classes_, now.priority_classes);
+  take_list(claims_, now.claims);
+  take_list(volumes_, now.volumes);
+  take_list(storage_classes_, now.storage_classes);
+  take_list(csi_nodes_, now.csi_nodes);
+  take_list(resource_claims_, now.resource_claims);
+  Update update(*this);
+  if (workloads_ != now.workloads) {
+    take_workloads(now.workloads);
+    update.problems_are_due();
+  }
+  if (take_named_list(pdbs_, now.pdbs)) update.namespaces_are_due();
+  if (take_list(namespace_objects_, now.namespaces)) update.namespaces_are_due();
+  update.finish();
+  return true;
+}
+
+/// Newer states of the nodes that are known. False: there are other changes.
+bool ClusterSnapshot::take_states(const SnapshotInput::List<api::Node>& nodes) {
+  const auto is_state = [](const auto& before, const auto& now) {
+    return before == now || is_another_state(before, now);
+  };
+  if (!std::ranges::equal(given_nodes_, nodes, is_state)) return false;
+  for (const NodeIndex node : this->nodes()) {
+    if (given_nodes_[node] != nodes[node]) nodes_[node] = given_nodes_[node] = nodes[node];
+  }
+  find_welcoming_nodes();
+  return true;
+}
+
+void ClusterSnapshot::take_nodes(SnapshotInput::List<api::Node> nodes) {
+  given_nodes_ = nodes_ = in_order(std::move(nodes));
+  for (auto& node : nodes_) node = with_sound_quantities(node, quantities_, node_problems_);
+  allocatable_ = NodeResources(nodes_.size());
+  used_ = NodeResources(nodes_.size());
+  first_pod_.assign(nodes_.size() + 1, 0);
+  node_by_name_.reserve(nodes_.size());
+  for (const NodeIndex node : this->nodes()) {
+    node_by_name_.emplace(nodes_[node]->meta.name, node);
+    for (const auto& [name, quantity] : nodes_[node]->allocatable) {
+      allocatable_.add(node, resources_.intern(name), quantity.milli());
+    }
+  }
+  find_welcoming_nodes();
+}
+
+void ClusterSnapshot::find_welcoming_nodes() {
+  using enum api::TaintEffect;
+  const auto is_welcoming = [](const std::shared_ptr<const api::Node>& node) {
+    return !node->unschedulable && accepts_pods(*node) &&
+           first_untolerated({}, node->taints, {kNoSchedule, kNoExecute}) == nullptr;
+  };
+  welcomes_all_.resize(nodes_.size());
+  std::transform(nodes_.begin(), nodes_.end(), welcomes_all_.begin(), is_welcoming);
+}
+
+void ClusterSnapshot::take_workloads(SnapshotInput::List<api::Workload> workloads) {
+  workloads_ = in_order(std::move(workloads));
+  workload_by_uid_.clear();
+  for (const auto& workload : workloads_) workload_by_uid_.emplace(workload->meta.uid, workload.get());
+}
+
+std::size_t ClusterSnapshot::RequestSetHash::operator()(const RequestSet& set) const {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const auto& [resource, milli] : set) {
+    hash = (hash ^ resource) * 0x100000001b3;
+    hash = (hash ^ static_cast<std::uint64_t>(milli)) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
+  }
+  return static_cast<std::size_t>(hash);
+}
+
+NamespaceIndex ClusterSnapshot::intern_namespace(std::string_view name) {
+  if (const auto known = find_namespace(name)) return *known;
+  const auto number = static_cast<NamespaceIndex>(namespaces_.size());
+  namespaces_.emplace_back().name = namespace_by_name_.emplace(name, number).first->first;
+  return number;
+}
+
+std::optional<NodeIndex> ClusterSnapshot::find_node(std::string_view name) const {
+  const auto at = node_by_name_.find(name);
+  return at == node_by_name_.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::optional<NamespaceIndex> ClusterSnapshot::find_namespace(std::string_view name) const {
+  const auto at = namespace_by_name_.find(name);
+  return at == namespace_by_name_.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::span<const PodIndex> ClusterSnapshot::pods_in(NamespaceIndex ns) const {
+  const NamespaceEntry& entry = namespaces_[ns];
+  return std::span(by_name_).subspan(entry.first, entry.pods);
+}
+
+std::span<const ClusterSnapshot::LabelGroup> ClusterSnapshot::label_groups(NamespaceIndex ns) const {
+  const NamespaceEntry& entry = namespaces_[ns];
+  return std::span(groups_).subspan(entry.first_group, entry.last_group - entry.first_group);
+}
+
+std::optional<PodIndex> ClusterSnapshot::find_pod(std::string_view ns, std::string_view name) const {
+  const auto found = find_namespace(ns);
+  if (!found) return std::nullopt;
+  const auto pods = pods_in(*found);
+  const auto name_of = [this](PodIndex pod) -> std::string_view { return this->pod(pod).meta.name; };
+  const auto at = std::ranges::lower_bound(pods, name, {}, name_of);
+  return at == pods.end() || name_of(*at) != name ? std::nullopt : std::optional(*at);
+}
+
+std::optional<std::uint32_t> ClusterSnapshot::find_owner(std::string_view uid) const {
+  const auto at = owner_by_uid_.find(uid);
+  return at == owner_by_uid_.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::uint32_t ClusterSnapshot::siblings(PodIndex pod) const {
+  const std::uint32_t owner = pods_[pod].owner;
+  return owner == kNoOwner ? 0 : owner_pods_[owner];
+}
+
+std::uint32_t ClusterSnapshot::living_siblings(PodIndex pod) const {
+  const std::uint32_t owner = pods_[pod].owner;
+  return owner == kNoOwner ? 0 : living_owner_pods_[owner];
+}
+
+const api::PriorityClass* ClusterSnapshot::find_priority_class(std::string_view name) const {
+  return find_in(priority_classes_, "", name);
+}
+
+const api::PersistentVolumeClaim* ClusterSnapshot::find_claim(std::string_view ns, std::string_view name) const {
+  return find_in(claims_, ns, name);
+}
+
+const api::PersistentVolume* ClusterSnapshot::find_volume(std::string_view name) const {
+  return find_in(volumes_, "", name);
+}
+
+const api::StorageClass* ClusterSnapshot::find_storage_class(std::string_view name) const {
+  return find_in(storage_classes_, "", name);
+}
+
+const api::StorageClass* ClusterSnapshot::default_storage_class() const {
+  const auto at = std::ranges::find_if(storage_classes_, [](const auto& each) { return each->is_default; });
+  return at == storage_classes_.end() ? nullptr : at->get();
+}
+
+const api::CsiNode* ClusterSnapshot::find_csi_node(std::string_view node) const {
+  return find_in(csi_nodes_, "", node);
+}
+
+const api::ResourceClaim* ClusterSnapshot::find_resource_claim(std::string_view ns, std::string_view name) const {
+  return find_in(resource_claims_, ns, name);
+}
+
+std::vector<const api::PersistentVolume*> ClusterSnapshot::free_volumes(std::string_view storage_class) const {
+  std::vector<const api::PersistentVolume*> found;
+  for (const auto& volume : volumes_) {
+    if (!volume->is_claimed && volume->storage_class == storage_class) found.push_back(volume.get());
+  }
+  return found;
+}
+
+const api::Workload* ClusterSnapshot::find_workload(std::string_view uid) const {
+  const auto at = workload_by_uid_.find(uid);
+  return at == workload_by_uid_.end() ? nullptr : at->second;
+}
+
+}  // namespace scheduling

@@ -1,0 +1,271 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "api/core/kinds.hpp"
+#include "scheduling/index_range.hpp"
+#include "scheduling/input_problems.hpp"
+#include "scheduling/resources.hpp"
+
+namespace scheduling {
+
+using PodIndex = std::uint32_t;
+using NamespaceIndex = std::uint32_t;
+inline constexpr NodeIndex kNoNode = 0xffffffff;
+inline constexpr PodIndex kNoPod = 0xffffffff;
+
+/// What a snapshot is made of: lists as an informer's store gives them (by namespace and name; other orders cost a
+/// sort). Shared, not copied. Null pointers are skipped.
+struct SnapshotInput {
+  template <typename T>
+  using List = std::vector<std::shared_ptr<const T>>;
+
+  List<api::Pod> pods;
+  List<api::Node> nodes;
+  List<api::PodDisruptionBudget> pdbs;
+  List<api::Namespace> namespaces;
+  List<api::PriorityClass> priority_classes;
+  List<api::PersistentVolumeClaim> claims;
+  List<api::PersistentVolume> volumes;
+  List<api::Workload> workloads;
+  List<api::StorageClass> storage_classes;
+  List<api::CsiNode> csi_nodes;
+  List<api::ResourceClaim> resource_claims;
+};
+
+/// Pods that came, went or changed. A pod is known by namespace, name and uid.
+struct PodChanges {
+  SnapshotInput::List<api::Pod> gone;  ///< in any of their states; taken out first
+  SnapshotInput::List<api::Pod> now;   ///< the newest states of those that came or changed
+};
+
+/// The cluster at one instant. Only apply() and take_others() change it, so without them safe to share between threads;
+/// about 60 bytes per pod beside the shared objects. Nodes are numbered by name. Pods are numbered node by node and
+/// inside a node by namespace, name and uid; pods that are on no known node come last. Namespaces: those with pods by
+/// name, then the others. Owners, resources and sets of requests have the numbers in which they were met.
+class ClusterSnapshot {
+ public:
+  explicit ClusterSnapshot(SnapshotInput input, Quantities quantities = Quantities::kSound);
+  ClusterSnapshot(const ClusterSnapshot&) = delete;
+  ClusterSnapshot& operator=(const ClusterSnapshot&) = delete;
+
+  // --- the next instant, in place (see SnapshotKeeper). Not while somebody reads; what was derived from the snapshot
+  // (an Overlay, numbers of pods) ends with it. Afterwards it equals one that is made anew from the newest objects, but
+  // for the numbers of owners, resources and sets of requests, and keeps no older object alive.
+  /// Any changes of pods. One costs a look-up, and a pass over the numbers if it comes, goes, is bound or gets other
+  /// labels; many cost little more than one pass.
+  /// REQUIRES: no two pods of one namespace, name and uid.
+  void apply(PodChanges changes);
+  /// All kinds but the pods. False, and nothing happens: nodes came, went or offer other amounts, so make it anew.
+  bool take_others(const SnapshotInput& now);
+  /// Sets of requests that were ever met: grows as pods with other requests come.
+  std::size_t request_set_count() const { return request_sets_.size(); }
+
+  // --- nodes
+  std::size_t node_count() const { return nodes_.size(); }
+  const api::Node& node(NodeIndex node) const { return *nodes_[node]; }
+  std::optional<NodeIndex> find_node(std::string_view name) const;
+  /// Ready, not cordoned, and no taint keeps pods off: what can be said of most nodes without a look at the pod.
+  bool welcomes_all(NodeIndex node) const { return welcomes_all_[node]; }
+  IndexRange nodes() const { return {0, static_cast<NodeIndex>(nodes_.size())}; }
+
+  // --- pods
+  std::size_t pod_count() const { return pods_.size(); }
+  const api::Pod& pod(PodIndex pod) const { return *pods_[pod].object; }
+  const std::shared_ptr<const api::Pod>& shared_pod(PodIndex pod) const { return pods_[pod].object; }
+  /// Has the pod's object fetched into the caches: for walks in an order that memory does not have, some steps ahead.
+  void prefetch(PodIndex pod) const {
+    constexpr std::size_t kCacheLine = 64;
+    const auto* bytes = reinterpret_cast<const char*>(pods_[pod].object.get());
+    for (std::size_t at = 0; at < sizeof(api::Pod); at += kCacheLine) __builtin_prefetch(bytes + at);
+  }
+  /// The node that the pod is bound to; kNoNode when none or unknown.
+  NodeIndex node_of(PodIndex pod) const { return pods_[pod].node; }
+  IndexRange pods_on(NodeIndex node) const { return {first_pod_[node], first_pod_[node + 1]}; }
+  IndexRange pods() const { return {0, static_cast<PodIndex>(pods_.size())}; }
+  IndexRange homeless_pods() const { return {first_pod_.back(), static_cast<PodIndex>(pods_.size())}; }
+  /// Pods ordered by namespace, name and uid.
+  std::span<const PodIndex> pods_by_name() const { return by_name_; }
+  std::optional<PodIndex> find_pod(std::string_view ns, std::string_view name) const;
+  /// Effective requests in thousandths.
+  const RequestSet& requests(PodIndex pod) const { return request_sets_[pods_[pod].requests]; }
+  /// The number of that set: pods with equal requests share it.
+  std::uint32_t request_set_of(PodIndex pod) const { return pods_[pod].requests; }
+  /// Holds resources of its node: neither Succeeded nor Failed.
+  bool is_active(PodIndex pod) const { return !pods_[pod].terminal; }
+  /// Active and not on its way out.
+  bool is_staying(PodIndex pod) const { return !pods_[pod].terminal && !pods_[pod].terminating; }
+  bool is_daemon_set(PodIndex pod) const { return pods_[pod].is_daemon_set; }
+  bool is_mirror(PodIndex pod) const { return pods_[pod].is_mirror; }
+  /// Containers or sidecars of it ask for ports of the node.
+  bool has_host_ports(PodIndex pod) const { return pods_[pod].has_host_ports; }
+  /// Pods in any state that carry an ownerReference with the uid of the pod's first owner, itself included; 0 when it
+  /// has no owner.
+  std::uint32_t siblings(PodIndex pod) const;
+  /// The pod's first owner as a number below owner_count(); nullopt: it has none.
+  std::optional<std::uint32_t> owner_of(PodIndex pod) const {
+    const std::uint32_t owner = pods_[pod].owner;
+    return owner == kNoOwner ? std::nullopt : std::optional(owner);
+  }
+  std::size_t owner_count() const { return owner_pods_.size(); }
+  /// The number of an owner that some pod has, the first one or another.
+  std::optional<std::uint32_t> find_owner(std::string_view uid) const;
+  /// Of those, the ones that neither have ended nor are terminating.
+  std::uint32_t living_siblings(PodIndex pod) const;
+
+  // --- namespaces
+  std::size_t namespace_count() const { return namespaces_.size(); }
+  NamespaceIndex namespace_of(PodIndex pod) const { return pods_[pod].ns; }
+  std::optional<NamespaceIndex> find_namespace(std::string_view name) const;
+  std::string_view namespace_name(NamespaceIndex ns) const { return namespaces_[ns].name; }
+  /// The object, or nullptr when only its contents are known.
+  const api::Namespace* namespace_object(NamespaceIndex ns) const { return namespaces_[ns].object; }
+  std::span<const PodIndex> pods_in(NamespaceIndex ns) const;
+  /// Pods of one namespace whose labels are the same: a selector need be asked only once for all of them.
+  struct LabelGroup {
+    const api::StringMap* labels;
+    std::span<const PodIndex> pods;  ///< in order of name
+  };
+  std::span<const LabelGroup> label_groups(NamespaceIndex ns) const;
+  /// The number of the pod's group, over all namespaces.
+  std::uint32_t label_group_of(PodIndex pod) const { return namespaces_[pods_[pod].ns].first_group + group_of_[pod]; }
+  /// Budgets of the namespace, as positions in pdbs().
+  std::span<const std::uint32_t> pdbs_in(NamespaceIndex ns) const { return namespaces_[ns].pdbs; }
+  const SnapshotInput::List<api::PodDisruptionBudget>& pdbs() const { return pdbs_; }
+
+  // --- the rest
+  const ResourceNames& resources() const { return resources_; }
+  /// status.allocatable in thousandths.
+  const NodeResources& allocatable() const { return allocatable_; }
+  /// Sum of the effective requests of the active pods; "pods" is their number (in thousandths, as everything).
+  const NodeResources& used() const { return used_; }
+  const api::PriorityClass* find_priority_class(std::string_view name) const;
+  const api::PersistentVolumeClaim* find_claim(std::string_view ns, std::string_view name) const;
+  const api::PersistentVolume* find_volume(std::string_view name) const;
+  const api::Workload* find_workload(std::string_view uid) const;
+  const api::StorageClass* find_storage_class(std::string_view name) const;
+  /// The one that claims get which name none; nullptr: there is none.
+  const api::StorageClass* default_storage_class() const;
+  /// False: nobody listed them (a dump of pods and nodes), so nothing can be said about classes.
+  bool knows_storage_classes() const { return !storage_classes_.empty(); }
+  const api::CsiNode* find_csi_node(std::string_view node) const;
+  const api::ResourceClaim* find_resource_claim(std::string_view ns, std::string_view name) const;
+  /// Volumes that no claim has taken, of the class.
+  std::vector<const api::PersistentVolume*> free_volumes(std::string_view storage_class) const;
+  /// What is strange about the objects.
+  const InputProblems& problems() const { return problems_; }
+  /// Some object stands here otherwise than it was written: with Quantities::kAsWritten it would not.
+  bool mended_quantities() const { return mended_; }
+  /// Active pods of one namespace with the same labels and the same required anti-affinity, at least one: what holds
+  /// for a term of one of them holds for all.
+  using AntiAffineGroup = std::vector<PodIndex>;
+  /// Those with a term that speaks about pods of `ns` by that namespace's name.
+  std::span<const AntiAffineGroup> anti_affine_towards(NamespaceIndex ns) const { return namespaces_[ns].anti_affine; }
+  /// Those with a term that chooses namespaces by their labels.
+  std::span<const AntiAffineGroup> anti_affine_by_namespace_labels() const { return anti_affine_by_labels_; }
+  /// Pods whose affinity moves the scheduler's scores for others: with a required or preferred pod affinity, or a
+  /// preferred anti-affinity.
+  std::span<const PodIndex> choosy_pods() const { return choosy_; }
+
+ private:
+  class Update;
+  struct PodEntry {
+    std::shared_ptr<const api::Pod> object;
+    NodeIndex node = kNoNode;
+    NamespaceIndex ns = 0;
+    std::uint32_t requests = 0;
+    std::uint32_t owner = kNoOwner;
+    bool terminal = false;
+    bool terminating = false;
+    bool is_choosy = false;       ///< see choosy_pods()
+    bool is_anti_affine = false;  ///< has a required anti-affinity
+    bool is_daemon_set = false;
+    bool is_mirror = false;
+    bool has_host_ports = false;
+  };
+  struct NamespaceEntry {
+    std::string_view name;
+    const api::Namespace* object = nullptr;
+    std::vector<std::uint32_t> pdbs;
+    std::vector<AntiAffineGroup> anti_affine;
+    std::uint32_t first = 0;  ///< its pods: by_name_[first, first + pods)
+    std::uint32_t pods = 0;
+    std::uint32_t first_group = 0;  ///< its label groups: groups_[first_group, last_group)
+    std::uint32_t last_group = 0;
+    bool is_touched = false;  ///< pods came or went since its groups were formed
+  };
+  static constexpr std::uint32_t kNoOwner = 0xffffffff;
+
+  using LabelStorage = const api::StringMap::Entry*;
+  struct StringHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  template <typename Value>
+  using ByString = std::unordered_map<std::string, Value, StringHash, std::equal_to<>>;
+  struct InOrder {
+    bool operator()(const std::shared_ptr<const api::Pod>& a, const std::shared_ptr<const api::Pod>& b) const;
+  };
+
+  void take_nodes(SnapshotInput::List<api::Node> nodes);
+  bool take_states(const SnapshotInput::List<api::Node>& nodes);
+  void find_welcoming_nodes();
+  void take_workloads(SnapshotInput::List<api::Workload> workloads);
+  NamespaceIndex intern_namespace(std::string_view name);
+
+  SnapshotInput::List<api::Node> given_nodes_;
+  SnapshotInput::List<api::Node> nodes_;
+  SnapshotInput::List<api::PodDisruptionBudget> pdbs_;
+  SnapshotInput::List<api::Namespace> namespace_objects_;
+  SnapshotInput::List<api::PriorityClass> priority_classes_;
+  SnapshotInput::List<api::PersistentVolumeClaim> claims_;
+  SnapshotInput::List<api::PersistentVolume> volumes_;
+  SnapshotInput::List<api::Workload> workloads_;
+  SnapshotInput::List<api::StorageClass> storage_classes_;
+  SnapshotInput::List<api::CsiNode> csi_nodes_;
+  SnapshotInput::List<api::ResourceClaim> resource_claims_;
+
+  std::vector<bool> welcomes_all_;  ///< by node
+  std::vector<PodEntry> pods_;
+  std::vector<PodIndex> first_pod_;  ///< node_count() + 1 entries
+  std::vector<PodIndex> by_name_;
+  std::vector<PodIndex> by_labels_;      ///< by namespace, then by labels
+  std::vector<std::uint32_t> group_of_;  ///< each pod's label group among those of its namespace
+  std::vector<LabelGroup> groups_;
+  std::vector<LabelStorage> group_labels_;  ///< what the labels of each group share
+  std::vector<AntiAffineGroup> anti_affine_by_labels_;
+  std::vector<PodIndex> choosy_;
+  std::vector<NamespaceEntry> namespaces_;
+  std::uint32_t namespaces_with_pods_ = 0;  ///< the first ones, by name
+  std::vector<std::uint32_t> owner_pods_;
+  std::vector<std::uint32_t> living_owner_pods_;
+  std::vector<std::uint32_t> free_owners_;  ///< numbers of owners whose pods are gone
+  std::vector<RequestSet> request_sets_;
+  Quantities quantities_;
+  std::multiset<std::shared_ptr<const api::Pod>, InOrder> strange_;  ///< pods among the problems, as they were given
+  InputProblems node_problems_;
+  InputProblems problems_;
+  bool mended_ = false;
+  ResourceNames resources_;
+  NodeResources allocatable_;
+  NodeResources used_;
+
+  ByString<NodeIndex> node_by_name_;
+  ByString<NamespaceIndex> namespace_by_name_;
+  ByString<std::uint32_t> owner_by_uid_;
+  std::unordered_map<std::string_view, const api::Workload*> workload_by_uid_;  ///< keys view workloads_
+  struct RequestSetHash {
+    std::size_t operator()(const RequestSet& set) const;
+  };
+  std::unordered_map<RequestSet, std::uint32_t, RequestSetHash> known_requests_;
+};
+
+}  // namespace scheduling

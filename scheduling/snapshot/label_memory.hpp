@@ -1,0 +1,70 @@
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "scheduling/snapshot/namespace_labels.hpp"
+
+namespace scheduling {
+
+/// What selectors say about a snapshot's pods, found out once for all pods of a namespace with the same labels. Holds
+/// for the snapshot as it is now, wherever its pods are moved. Not thread-safe, reading included: it remembers.
+class LabelMemory {
+ public:
+  /// Keeps a reference.
+  explicit LabelMemory(const ClusterSnapshot& cluster)
+      : cluster_(cluster),
+        knows_adversaries_(cluster.namespace_count(), false),
+        room_(kRoomPerPod * cluster.pod_count()) {}
+
+  using Pods = std::vector<PodIndex>;
+
+  /// The labels of the namespace's pods, to be asked by selector. Valid as long as the memory.
+  const NamespaceLabels& labels_in(NamespaceIndex ns);
+
+  /// The active pods, with `owner` itself, that its term speaks about. Valid until the next call. REQUIRES: the term
+  /// lives as long as the memory; a pod's own does.
+  const Pods& covered_by(const api::PodAffinityTerm& term, PodIndex owner);
+  /// The staying pods, with `owner` itself, that its constraint counts. Valid until the next call. REQUIRES: as above.
+  const Pods& counted_by(const api::TopologySpreadConstraint& constraint, PodIndex owner);
+
+  /// A required anti-affinity term of others, and who carries it.
+  struct Adversary {
+    const ClusterSnapshot::AntiAffineGroup* owners;
+    const api::PodAffinityTerm* term;
+  };
+  /// The terms that speak about this pod, and so about all pods with its labels. Valid as long as the memory.
+  const std::vector<Adversary>& adversaries_of(PodIndex pod);
+
+ private:
+  /// What was asked about pods with the same labels. Questions are told apart by what they say: equal pods need not
+  /// share one object.
+  template <typename Question>
+  struct Answer {
+    const Question* question;
+    Pods pods;
+  };
+  struct OfLabels {
+    std::vector<Adversary> adversaries;
+    std::vector<Answer<api::PodAffinityTerm>> covered;
+    std::vector<Answer<api::TopologySpreadConstraint>> counted;
+  };
+  /// No more are kept, in all answers together: a selector over a namespace is asked by each of its pods.
+  static constexpr std::size_t kRoomPerPod = 4;
+
+  OfLabels& of_labels_of(PodIndex pod);
+  void find_adversaries_in(NamespaceIndex ns);
+  template <typename Question, typename Find>
+  const Pods& remember(std::vector<Answer<Question>>& known, const Question& question, Find&& find);
+
+  const ClusterSnapshot& cluster_;
+  std::unordered_map<NamespaceIndex, NamespaceLabels> labels_;
+  std::vector<std::unique_ptr<OfLabels>> by_group_;  ///< nullptr: nothing was asked, or nothing found
+  std::vector<bool> knows_adversaries_;              ///< by namespace
+  std::size_t room_;
+  Pods long_answer_;
+};
+
+}  // namespace scheduling

@@ -1,0 +1,50 @@
+#pragma once
+
+/// The order of a store's lists: by namespace, name and uid.
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "api/meta/object_meta.hpp"
+
+namespace scheduling {
+
+inline bool comes_before(const api::ObjectMeta& a, const api::ObjectMeta& b) {
+  if (const int order = a.ns.compare(b.ns); order != 0) return order < 0;
+  if (const int order = a.name.compare(b.name); order != 0) return order < 0;
+  return a.uid < b.uid;
+}
+
+/// Drops nulls and orders by namespace, name, uid. Lists of a store are in order already.
+template <typename T>
+std::vector<std::shared_ptr<const T>> in_order(std::vector<std::shared_ptr<const T>> list) {
+  std::erase(list, nullptr);
+  const auto less = [](const auto& a, const auto& b) { return comes_before(a->meta, b->meta); };
+  if (!std::ranges::is_sorted(list, less)) std::ranges::stable_sort(list, less);
+  return list;
+}
+
+/// nullptr: there is none. REQUIRES: in order.
+template <typename T>
+const T* find_in(const std::vector<std::shared_ptr<const T>>& list, std::string_view ns, std::string_view name) {
+  const auto key = std::tuple(ns, name);
+  const auto key_of = [](const auto& object) {
+    return std::tuple<std::string_view, std::string_view>(object->meta.ns, object->meta.name);
+  };
+  const auto at = std::ranges::lower_bound(list, key, {}, key_of);
+  return at == list.end() || key_of(*at) != key ? nullptr : at->get();
+}
+
+/// Objects of the same names, whatever their states.
+template <typename T>
+bool have_same_names(const std::vector<std::shared_ptr<const T>>& a, const std::vector<std::shared_ptr<const T>>& b) {
+  return std::ranges::equal(a, b, [](const auto& one, const auto& other) {
+    return one == other || (one->meta.name == other->meta.name && one->meta.ns == other->meta.ns);
+  });
+}
+
+}  // namespace scheduling

@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include "api/json/json_access.hpp"
+#include "simulator/api/core.hpp"
+#include "simulator/registry/custom_objects.hpp"
+#include "simulator/registry/kinds.hpp"
+
+namespace simulator {
+namespace {
+
+using api::FieldErrors;
+using api::Json;
+
+void append(FieldErrors& errors, FieldErrors more) {
+  errors.insert(errors.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+/// `Evacuation in version "v1alpha1" cannot be handled as a Evacuation: strict decoding error: unknown field "spec.x"`.
+Failure strict_decoding_error(const ServedResource& resource, const std::vector<std::string>& unknown) {
+  std::string text;
+  for (const std::string& field : unknown)
+    text += fmt::format("{}unknown field \"{}\"", text.empty() ? "" : ", ", field);
+  return bad_request(fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
+                                 resource.kind, resource.version, resource.kind, text));
+}
+
+Verdict complete_custom(const Call& call, Json& after) {
+  const std::vector<std::string> unknown = prune_custom(*call.resource, after);
+  if (!unknown.empty() && call.info.query.value("fieldValidation") == "Strict")
+    return strict_decoding_error(*call.resource, unknown);
+  default_custom(*call.resource, after);
+  return base::Done{};
+}
+
+/// A pod is not defaulted again on update: those that the simulator's own actors make are barer than Kubernetes' are,
+/// and a defaulted spec would look like a forbidden change.
+bool defaults_apply(const ServedResource& resource, const Json* before) { return !before || resource.plural != "pods"; }
+
+FieldErrors run_validators(const ApiCore& core, const ServedResource& resource, const Json* before, const Json& after) {
+  FieldErrors errors;
+  for (const auto& [name, validator] : core.validators) {
+    if (name.first == resource.group && name.second == resource.plural) append(errors, validator(before, after));
+  }
+  return errors;
+}
+
+Failure denied(const Webhook& webhook, const Denial& denial) {
+  if (denial.call_failed) {
+    return internal_error(fmt::format("failed calling webhook \"{}\": {}", webhook.name, denial.message));
+  }
+  const std::string message =
+      denial.message.empty()
+          ? fmt::format("admission webhook \"{}\" denied the request without explanation", webhook.name)
+          : fmt::format("admission webhook \"{}\" denied the request: {}", webhook.name, denial.message);
+  return {denial.code < 400 ? 400 : denial.code, denial.reason, message, nullptr};
+}
+
+}  // namespace
+
+Verdict check_object(ApiCore& core, const Call& call, const Json* before, Json& after) {
+  const ServedResource& resource = *call.resource;
+  if (resource.custom) {
+    if (Verdict completed = complete_custom(call, after); !completed) return completed;
+  } else if (defaults_apply(resource, before)) {
+    set_defaults(resource, core.store, after);
+  }
+  FieldErrors errors = validate_metadata(resource, after);
+  if (resource.custom) {
+    append(errors, validate_custom(resource, after));
+  } else {
+    append(errors, validate_built_in(resource, after));
+    if (before) append(errors, validate_built_in_update(resource, *before, after));
+  }
+  if (errors.empty()) errors = run_validators(core, resource, before, after);
+  if (errors.empty()) return base::Done{};
+  return invalid_object(resource.group, resource.kind, api::text_at(after, {"metadata", "name"}), errors);
+}
+
+Verdict admit(ApiCore& core, const Call& call, std::string_view verb, const Json* object, const Json* old_object) {
+  const AdmissionRequest request{call.user,  verb,   *call.resource, call.info.subresource,
+                                 call.key(), object, old_object,     call.dry_run};
+  for (const Webhook& webhook : core.webhooks) {
+    if (call.dry_run && !webhook.supports_dry_run) {
+      if (!webhook.concerns || webhook.concerns(request)) {
+        return bad_request(fmt::format("admission webhook \"{}\" does not support dry run", webhook.name));
+      }
+      continue;
+    }
+    if (const auto denial = webhook.review(request)) return denied(webhook, *denial);
+  }
+  return base::Done{};
+}
+
+}  // namespace simulator

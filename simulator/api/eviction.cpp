@@ -1,0 +1,303 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "api/json/json_access.hpp"
+#include "simulator/api/core.hpp"
+#include "simulator/registry/selection.hpp"
+
+/// POST pods/<name>/eviction, in the order of work and with the answers of Kubernetes (protocols 5.2 and 5.3).
+
+namespace simulator {
+namespace {
+
+using api::Json;
+
+constexpr std::size_t kMaxDisruptedPods = 2000;
+constexpr const char* kWouldViolate = "Cannot evict pod as it would violate the pod's disruption budget.";
+constexpr const char* kMoreThanOne =
+    "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+
+/// 429 with the cause DisruptionBudget. `retry_seconds` 0: no Retry-After.
+Failure budget_refusal(const std::string& cause, int retry_seconds) {
+  Json details = {{"causes", Json::array({{{"reason", "DisruptionBudget"}, {"message", cause}}})}};
+  Failure failure{429, "TooManyRequests", kWouldViolate, std::move(details)};
+  if (retry_seconds > 0) {
+    failure.details["retryAfterSeconds"] = retry_seconds;
+    failure.retry_after = base::seconds(retry_seconds);
+  }
+  return failure;
+}
+
+Failure still_processed(const std::string& pdb) {
+  return budget_refusal(fmt::format("The disruption budget {} is still being processed by the server.", pdb), 10);
+}
+
+Failure broken_budget(const std::string& pdb, std::string_view why) {
+  return forbidden("policy", "poddisruptionbudget", pdb, why);
+}
+
+const Json* status_condition(const Json& object, std::string_view type) {
+  const Json* conditions = api::find_at(object, {"status", "conditions"});
+  if (!conditions || !conditions->is_array()) return nullptr;
+  const auto found =
+      std::ranges::find_if(*conditions, [&](const Json& c) { return api::text_at(c, {"type"}) == type; });
+  return found == conditions->end() ? nullptr : &*found;
+}
+
+/// Why disruptionsAllowed is 0.
+std::string exhausted_cause(const Json& pdb, const std::string& name) {
+  const Json* allowed = status_condition(pdb, "DisruptionAllowed");
+  if (allowed && api::text_at(*allowed, {"reason"}) == "SyncFailed") {
+    return fmt::format("The disruption budget {} does not allow evicting pods currently because it failed sync: {}",
+                       name, api::text_at(*allowed, {"message"}));
+  }
+  const std::int64_t desired = api::number_at(pdb, {"status", "desiredHealthy"}).value_or(0);
+  const std::int64_t healthy = api::number_at(pdb, {"status", "currentHealthy"}).value_or(0);
+  if (healthy <= desired)
+    return fmt::format("The disruption budget {} needs {} healthy pods and has {} currently", name, desired, healthy);
+  return fmt::format("The disruption budget {} does not allow evicting pods currently", name);
+}
+
+std::optional<Failure> refusal_of(const Json& pdb) {
+  const std::string name = api::text_at(pdb, {"metadata", "name"});
+  if (api::number_at(pdb, {"status", "observedGeneration"}).value_or(0) <
+      api::number_at(pdb, {"metadata", "generation"}).value_or(0))
+    return still_processed(name);
+  const std::int64_t allowed = api::number_at(pdb, {"status", "disruptionsAllowed"}).value_or(0);
+  if (allowed < 0) return broken_budget(name, "pdb disruptions allowed is negative");
+  const Json* disrupted = api::find_at(pdb, {"status", "disruptedPods"});
+  if (disrupted && disrupted->is_object() && disrupted->size() > kMaxDisruptedPods) {
+    return broken_budget(name, "DisruptedPods map too big - too many evictions not confirmed by PDB controller");
+  }
+  if (allowed == 0) return budget_refusal(exhausted_cause(pdb, name), 0);
+  return std::nullopt;
+}
+
+void deny_further_disruptions(Json& status, const std::string& now, std::int64_t generation) {
+  Json& conditions = status["conditions"];
+  if (!conditions.is_array()) conditions = Json::array();
+  Json next = {{"type", "DisruptionAllowed"},      {"status", "False"},
+               {"reason", "InsufficientPods"},     {"message", ""},
+               {"observedGeneration", generation}, {"lastTransitionTime", now}};
+  for (Json& known : conditions) {
+    if (api::text_at(known, {"type"}) != "DisruptionAllowed") continue;
+    if (api::text_at(known, {"status"}) == "False")
+      next["lastTransitionTime"] = api::text_at(known, {"lastTransitionTime"});
+    known = std::move(next);
+    return;
+  }
+  conditions.push_back(std::move(next));
+}
+
+/// One atomic step, so the server's conflict retries never run out here.
+Verdict check_and_decrement(ApiCore& core, const std::string& pod, const Json& pdb, bool dry_run) {
+  if (dry_run) {
+    if (auto refusal = refusal_of(pdb)) return *std::move(refusal);
+    return base::Done{};
+  }
+  const api::ObjectKey key{api::text_at(pdb, {"metadata", "namespace"}), api::text_at(pdb, {"metadata", "name"})};
+  const std::string now = base::format_time(core.store.clock().now());
+  std::optional<Failure> refusal;
+  auto done = core.store.mutate(kube::kPdbs, key, Part::kStatus, [&](Json& object) -> base::Status {
+    refusal = refusal_of(object);
+    if (refusal) return base::invalid("refused");
+    Json& status = object["status"];
+    const std::int64_t left = api::number_at(status, {"disruptionsAllowed"}).value_or(0) - 1;
+    status["disruptionsAllowed"] = left;
+    if (left == 0)
+      deny_further_disruptions(status, now, api::number_at(object, {"metadata", "generation"}).value_or(0));
+    if (!status["disruptedPods"].is_object()) status["disruptedPods"] = Json::object();
+    status["disruptedPods"][pod] = now;
+    return base::Done{};
+  });
+  if (refusal) return *std::move(refusal);
+  if (!done) return from_store(done.error(), "policy", "poddisruptionbudgets", "PodDisruptionBudget", key.name);
+  return base::Done{};
+}
+
+bool ignores_budgets(const Json& pod) {
+  const std::string phase = api::text_at(pod, {"status", "phase"});
+  return phase == "Pending" || phase == "Succeeded" || phase == "Failed" ||
+         api::find_at(pod, {"metadata", "deletionTimestamp"});
+}
+
+bool is_ready(const Json& pod) {
+  const Json* ready = status_condition(pod, "Ready");
+  return ready && api::text_at(*ready, {"status"}) == "True";
+}
+
+std::vector<Object> budgets_of(ApiCore& core, const Json& pod) {
+  const Json* labels = api::find_at(pod, {"metadata", "labels"});
+  if (!labels || !labels->is_object() || labels->empty()) return {};  // Kubernetes does not even look
+  std::vector<Object> found = core.store.list(kube::kPdbs, api::text_at(pod, {"metadata", "namespace"}));
+  std::erase_if(found, [&](const Object& pdb) {
+    const Json* selector = api::find_at(*pdb, {"spec", "selector"});
+    if (!selector || !selector->is_object()) return true;
+    const Json* terms = api::find_at(*selector, {"matchLabels"});
+    const Json* expressions = api::find_at(*selector, {"matchExpressions"});
+    const bool empty = (!terms || terms->empty()) && (!expressions || expressions->empty());
+    if (empty) return core.options.policy == PolicyVersion::kV1beta1;  // policy/v1: all pods; v1beta1: none
+    return !label_selector_matches(*selector, labels);
+  });
+  return found;
+}
+
+void set_disruption_target(Json& pod, const std::string& now) {
+  Json& conditions = pod["status"]["conditions"];
+  if (!conditions.is_array()) conditions = Json::array();
+  Json next = {{"type", "DisruptionTarget"},          {"status", "True"},         {"reason", "EvictionByEvictionAPI"},
+               {"message", "Eviction API: evicting"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now}};
+  for (Json& known : conditions) {
+    if (api::text_at(known, {"type"}) != "DisruptionTarget") continue;
+    if (api::text_at(known, {"status"}) == "True")
+      next["lastTransitionTime"] = api::text_at(known, {"lastTransitionTime"});
+    known = std::move(next);
+    return;
+  }
+  conditions.push_back(std::move(next));
+}
+
+Failure precondition_failure(const std::string& pod, std::string_view what, const std::string& wanted,
+                             const std::string& is, std::string_view hint) {
+  return conflict("", "Pod", pod,
+                  fmt::format("the {} in the precondition ({}) does not match the {} in record ({}). {}", what, wanted,
+                              what, is, hint));
+}
+
+std::optional<Failure> check_pod(const Json& pod, const Preconditions& expected) {
+  const std::string name = api::text_at(pod, {"metadata", "name"});
+  const std::string uid = api::text_at(pod, {"metadata", "uid"});
+  const std::string version = api::text_at(pod, {"metadata", "resourceVersion"});
+  if (!expected.uid.empty() && expected.uid != uid) {
+    return precondition_failure(name, "UID", expected.uid, uid,
+                                "The object might have been deleted and then recreated");
+  }
+  if (!expected.resource_version.empty() && expected.resource_version != version) {
+    return precondition_failure(name, "ResourceVersion", expected.resource_version, version,
+                                "The object might have been modified");
+  }
+  return std::nullopt;
+}
+
+/// Marks the pod and deletes it; the preconditions are checked by both steps.
+Verdict mark_and_delete(ApiCore& core, const api::ObjectKey& key, DeleteOptions options) {
+  const Object pod = core.store.get(kube::kPods, key);
+  if (!pod) return not_found("", "pods", key.name);
+  if (options.dry_run) {
+    if (auto failed = check_pod(*pod, options.preconditions)) return *std::move(failed);
+    return base::Done{};
+  }
+  if (core.options.policy == PolicyVersion::kV1) {  // servers before 1.25 set no condition
+    const std::string now = base::format_time(core.store.clock().now());
+    std::optional<Failure> failed;
+    auto marked = core.store.mutate(kube::kPods, key, Part::kStatus, [&](Json& object) -> base::Status {
+      failed = check_pod(object, options.preconditions);
+      if (failed) return base::invalid("refused");
+      set_disruption_target(object, now);
+      return base::Done{};
+    });
+    if (failed) return *std::move(failed);
+    if (!marked) return from_store(marked.error(), "", "pods", "Pod", key.name);
+    if (!options.preconditions.resource_version.empty()) {  // we moved it ourselves
+      options.preconditions.resource_version = api::text_at(**marked, {"metadata", "resourceVersion"});
+    }
+  }
+  auto removed = core.store.remove(kube::kPods, key, options.preconditions, options.grace_seconds);
+  if (removed) return base::Done{};
+  return from_store(removed.error(), "", removed.error().code == base::ErrorCode::kConflict ? "Pod" : "pods", "Pod",
+                    key.name);
+}
+
+/// Whether an unready pod may go without asking its budget.
+bool passes_unready(const Json& pdb) {
+  if (api::text_at(pdb, {"spec", "unhealthyPodEvictionPolicy"}) == "AlwaysAllow") return true;
+  const std::int64_t desired = api::number_at(pdb, {"status", "desiredHealthy"}).value_or(0);
+  return api::number_at(pdb, {"status", "currentHealthy"}).value_or(0) >= desired && desired > 0;
+}
+
+/// Pending, finished and leaving pods: budgets do not matter.
+Verdict delete_ignoring_budgets(ApiCore& core, const Json& pod, DeleteOptions options) {
+  const bool guard =
+      api::text_at(pod, {"status", "phase"}) == "Pending" && !api::find_at(pod, {"metadata", "deletionTimestamp"});
+  if (guard && options.preconditions.resource_version.empty())
+    options.preconditions.resource_version = api::text_at(pod, {"metadata", "resourceVersion"});
+  return mark_and_delete(core, {api::text_at(pod, {"metadata", "namespace"}), api::text_at(pod, {"metadata", "name"})},
+                         std::move(options));
+}
+
+Verdict delete_within_budget(ApiCore& core, const Json& pod, DeleteOptions options) {
+  const api::ObjectKey key{api::text_at(pod, {"metadata", "namespace"}), api::text_at(pod, {"metadata", "name"})};
+  const std::vector<Object> budgets = budgets_of(core, pod);
+  if (budgets.size() > 1) return Failure{500, "", kMoreThanOne, nullptr};
+  const bool guard = budgets.size() == 1 && !is_ready(pod) && passes_unready(*budgets[0]);
+  if (budgets.size() == 1 && !guard) {
+    if (Verdict spent = check_and_decrement(core, key.name, *budgets[0], options.dry_run); !spent) return spent;
+  }
+  const bool guarded_by_us = guard && options.preconditions.resource_version.empty();
+  if (guard) options.preconditions.resource_version = api::text_at(pod, {"metadata", "resourceVersion"});
+  Verdict done = mark_and_delete(core, key, std::move(options));
+  if (!done && done.failure().code == 409 && guarded_by_us)
+    return still_processed(api::text_at(*budgets[0], {"metadata", "name"}));
+  return done;
+}
+
+Verdict check_eviction(const ApiCore& core, const Call& call, const Json& eviction) {
+  const std::string version = api::text_at(eviction, {"apiVersion"});
+  const std::string kind = api::text_at(eviction, {"kind"});
+  if (!kind.empty() && kind != "Eviction") {
+    return bad_request(fmt::format("the object provided is unrecognized (must be of type Eviction): got {}", kind));
+  }
+  const bool known = version.empty() || version == "policy/v1beta1" ||
+                     (version == "policy/v1" && core.options.policy == PolicyVersion::kV1);
+  if (!known)
+    return bad_request(fmt::format("no kind \"Eviction\" is registered for version \"{}\" in scheme", version));
+  if (api::text_at(eviction, {"metadata", "name"}) != call.info.name)
+    return bad_request("name in URL does not match name in Eviction object");
+  const std::string ns = api::text_at(eviction, {"metadata", "namespace"});
+  if (!ns.empty() && ns != call.info.ns) {
+    return bad_request("the namespace of the provided object does not match the namespace sent on the request");
+  }
+  return base::Done{};
+}
+
+/// The body's deleteOptions with the query's dryRun, which must not contradict it.
+Outcome<DeleteOptions> eviction_options(const Call& call, const Json& eviction) {
+  const Json* body = api::find_at(eviction, {"deleteOptions"});
+  auto options = read_delete_options(body && body->is_object() ? *body : Json(Json::object()));
+  if (!options) return options;
+  const bool body_has_dry_run = body && api::find_at(*body, {"dryRun"}) && !api::find_at(*body, {"dryRun"})->empty();
+  if (call.dry_run && body_has_dry_run && !options->dry_run) {
+    return bad_request("Non-matching dry-run options in request and content");
+  }
+  options->dry_run = options->dry_run || call.dry_run;
+  return options;
+}
+
+Verdict evict(ApiCore& core, Call& call, const Json& eviction) {
+  if (Verdict sound = check_eviction(core, call, eviction); !sound) return sound;
+  if (Verdict open = check_namespace(core, call, call.info.name); !open) return open;
+  auto options = eviction_options(call, eviction);
+  if (!options) return std::move(options.failure());
+  call.uid = options->preconditions.uid;  // what was meant, also when a webhook says no
+  if (Verdict allowed = admit(core, call, "create", &eviction, nullptr); !allowed) return allowed;
+  const Object pod = core.store.get(kube::kPods, call.key());
+  if (!pod) return not_found("", "pods", call.info.name);
+  call.uid = api::text_at(*pod, {"metadata", "uid"});
+  call.dry_run = options->dry_run;
+  if (ignores_budgets(*pod)) return delete_ignoring_budgets(core, *pod, *std::move(options));
+  return delete_within_budget(core, *pod, *std::move(options));
+}
+
+}  // namespace
+
+kube::Response evict_pod(ApiCore& core, Call& call) {
+  auto eviction = read_body(call);
+  if (!eviction) return to_response(eviction.failure());
+  if (Verdict done = evict(core, call, *eviction); !done) return to_response(done.failure());
+  Json status = success_status();
+  status["code"] = 201;
+  return json_response(201, status);
+}
+
+}  // namespace simulator

@@ -1,0 +1,82 @@
+#pragma once
+
+/// Kubernetes' error answers: metav1.Status bodies with the server's own words.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "api/json/field_path.hpp"
+#include "api/json/json.hpp"
+#include "base/result.hpp"
+#include "kube/resource.hpp"
+#include "kube/transport.hpp"
+
+namespace simulator {
+
+/// An answer that is not a success, before it becomes a metav1.Status.
+struct Failure {
+  int code = 500;
+  std::string reason;  ///< StatusReason, such as "NotFound"
+  std::string message;
+  api::Json details;                           ///< null: left out
+  std::optional<base::seconds> retry_after{};  ///< the header; details.retryAfterSeconds is separate
+};
+
+/// A value or the answer that refuses it.
+template <typename T>
+class [[nodiscard]] Outcome {
+ public:
+  Outcome(T value) : state_(std::in_place_index<0>, std::move(value)) {}            // NOLINT: implicit on purpose
+  Outcome(Failure failure) : state_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT: implicit on purpose
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  T& operator*() & { return std::get<0>(state_); }
+  T&& operator*() && { return std::get<0>(std::move(state_)); }
+  T* operator->() { return &std::get<0>(state_); }
+  Failure& failure() { return std::get<1>(state_); }
+
+ private:
+  std::variant<T, Failure> state_;
+};
+using Verdict = Outcome<base::Done>;
+
+/// "pods" or "evacuations.evacuator.dev".
+std::string qualified(std::string_view group, std::string_view name);
+
+Failure bad_request(std::string message);
+Failure not_found(std::string_view group, std::string_view plural, std::string_view name);
+Failure already_exists(std::string_view group, std::string_view plural, std::string_view name);
+/// `why` follows `Operation cannot be fulfilled on <plural>.<group> "<name>": `.
+Failure conflict(std::string_view group, std::string_view plural, std::string_view name, std::string_view why);
+Failure forbidden(std::string_view group, std::string_view plural, std::string_view name, std::string_view why);
+/// 422: `<Kind>.<group> "<name>" is invalid: <path>: <message>`, several ones in brackets; one cause for each.
+Failure invalid_object(std::string_view group, std::string_view kind, std::string_view name,
+                       const api::FieldErrors& errors);
+/// 410 for a resourceVersion or continue token that compaction took.
+Failure expired(std::string message);
+Failure method_not_allowed();
+Failure unsupported_media_type(std::string_view given, std::string_view accepted);
+Failure internal_error(std::string message);
+/// 422 without an object: a patch that does not apply.
+Failure unprocessable_patch();
+/// 404 for a path that is no resource: `the server could not find the requested resource`.
+Failure no_such_path();
+
+/// What the store refused, as the API server words it. `message` of 404, 409 is already Kubernetes' own.
+Failure from_store(const base::Error& error, std::string_view group, std::string_view plural, std::string_view kind,
+                   std::string_view name);
+
+api::Json status_object(const Failure& failure);
+kube::Response to_response(const Failure& failure);
+kube::Response json_response(int code, const api::Json& body);
+/// metav1.Status Success.
+api::Json success_status();
+
+}  // namespace simulator

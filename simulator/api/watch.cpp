@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <atomic>
+#include <deque>
+
+#include <fmt/format.h>
+
+#include "api/json/json_access.hpp"
+#include "simulator/api/core.hpp"
+#include "simulator/registry/selection.hpp"
+
+namespace simulator {
+namespace {
+
+using api::Json;
+using base::milliseconds;
+
+constexpr base::seconds kDefaultWatchTime{1800};  // Kubernetes: 30 to 60 minutes
+constexpr base::seconds kBookmarkEvery{60};
+constexpr milliseconds kCancelCheck{100};  // Store::wait_past does not hear cancel()
+
+/// One running watch. Events are made when they are asked for, from the store's journal.
+class Watch final : public kube::WatchStream {
+ public:
+  Watch(ApiCore& core, const Call& call, Selection selection, std::uint64_t from)
+      : core_(core),
+        resource_(call.resource),
+        selection_(std::move(selection)),
+        output_(call.output),
+        ns_(call.info.ns),
+        user_(call.user.name),
+        bookmarks_(call.info.query.flag("allowWatchBookmarks")),
+        seen_(from),
+        deadline_(core.store.clock().now() + watch_time(call)),
+        next_bookmark_(core.store.clock().now() + kBookmarkEvery) {}
+
+  /// The objects that a watch without resourceVersion begins with.
+  void begin_with(const Listing& listing) {
+    for (const Object& object : listing.items) {
+      if (in_scope(api::text_at(*object, {"metadata", "namespace"})) && selection_.matches(*object))
+        push("ADDED", object);
+    }
+  }
+
+  base::Result<std::optional<std::string>> next(milliseconds wait) override {
+    const auto until = std::chrono::steady_clock::now() + wait;
+    while (true) {
+      if (cancelled_) return base::Error{base::ErrorCode::kCancelled, "the watch was cancelled"};
+      housekeep(core_);
+      const std::uint64_t revision = core_.store.revision();
+      fill(revision);
+      if (auto line = take()) return std::optional<std::string>(std::move(*line));
+      if (ended_) return base::unavailable("the server closed the watch");
+      const auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
+      if (left <= milliseconds(0)) return std::optional<std::string>();
+      core_.store.wait_past(revision, std::min(left, kCancelCheck));
+    }
+  }
+
+  void cancel() override { cancelled_ = true; }
+
+ private:
+  static base::seconds watch_time(const Call& call) {
+    const auto asked = call.info.query.number("timeoutSeconds");
+    return asked && *asked > 0 ? base::seconds(std::min<std::int64_t>(*asked, 86'400)) : kDefaultWatchTime;
+  }
+
+  bool in_scope(const std::string& ns) const { return ns_.empty() || ns == ns_; }
+  FaultSubject subject() const { return {"watch", resource_->plural, "", user_}; }
+
+  void push(std::string_view type, const Object& object) {
+    output_.now = core_.store.clock().now();
+    pending_.push_back(encode_event(type, core_.texts.encode(resource_, object, output_)));
+  }
+
+  void fill(std::uint64_t revision) {
+    if (ended_ || stalled_) return;
+    suffer(core_.faults.strike_watch(subject(), false));
+    if (ended_ || stalled_) return;
+    if (revision > seen_) pull(revision);
+    const base::TimePoint now = core_.store.clock().now();
+    if (now >= deadline_ && !ended_) {
+      if (bookmarks_) pending_.push_back(encode_bookmark(*resource_, seen_, output_));
+      ended_ = true;
+    } else if (bookmarks_ && now >= next_bookmark_) {
+      pending_.push_back(encode_bookmark(*resource_, seen_, output_));
+      next_bookmark_ = now + kBookmarkEvery;
+    }
+  }
+
+  /// Everything up to `revision`, which was read before, so that nothing falls between.
+  void pull(std::uint64_t revision) {
+    auto changes = core_.store.changes_since(seen_, &resource_->storage);
+    if (!changes) {
+      pending_.push_back(encode_error_event(expired(changes.error().message)));
+      ended_ = true;
+      return;
+    }
+    for (const Change& change : *changes) {
+      if (in_scope(change.key.ns)) tell(change);
+      if (ended_ || stalled_) return;
+      revision = std::max(revision, change.revision);
+    }
+    seen_ = revision;
+  }
+
+  /// A change of an object that comes into or leaves the selection reads as ADDED or DELETED.
+  void tell(const Change& change) {
+    const bool was = change.before && selection_.matches(*change.before);
+    const bool is = change.kind != ChangeKind::kDeleted && selection_.matches(*change.object);
+    if (!was && !is) return;
+    suffer(core_.faults.strike_watch(subject(), true));
+    if (ended_ || stalled_) return;
+    push(is ? (was ? "MODIFIED" : "ADDED") : "DELETED", change.object);
+  }
+
+  void suffer(std::optional<FaultEffect> effect) {
+    if (effect == FaultEffect::kCutWatch) ended_ = true;
+    if (effect == FaultEffect::kStallWatch) stalled_ = true;
+  }
+
+  std::optional<std::string> take() {
+    if (pending_.empty()) return std::nullopt;
+    std::string line = std::move(pending_.front());
+    pending_.pop_front();
+    return line;
+  }
+
+  ApiCore& core_;
+  const ServedPtr resource_;
+  const Selection selection_;
+  Output output_;
+  const std::string ns_;
+  const std::string user_;
+  const bool bookmarks_;
+  std::uint64_t seen_;
+  const base::TimePoint deadline_;
+  base::TimePoint next_bookmark_;
+  std::deque<std::string> pending_;
+  bool ended_ = false;
+  bool stalled_ = false;
+  std::atomic<bool> cancelled_{false};
+};
+
+ApiServer::WatchAnswer refuse(const Failure& failure) { return {nullptr, to_response(failure)}; }
+
+/// A watch from too far back still opens with 200 and says 410 as its first event, as Kubernetes does.
+std::unique_ptr<Watch> from_version(ApiCore& core, const Call& call, Selection selection, std::int64_t version) {
+  return std::make_unique<Watch>(core, call, std::move(selection), static_cast<std::uint64_t>(version));
+}
+
+}  // namespace
+
+ApiServer::WatchAnswer open_watch(ApiCore& core, Call call) {
+  if (call.info.query.has("sendInitialEvents")) {
+    return refuse({422, "Invalid",
+                   "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is "
+                   "forbidden for watch "
+                   "unless the WatchList feature gate is enabled",
+                   nullptr});
+  }
+  auto selection =
+      Selection::parse(*call.resource, call.info.query.value("labelSelector"), call.info.query.value("fieldSelector"));
+  if (!selection) return refuse(selection.failure());
+  if (!call.info.name.empty()) {  // GET …/<name>?watch=true, as old clients do
+    selection = Selection::parse(*call.resource, "", "metadata.name=" + call.info.name);
+  }
+  const std::string text = call.info.query.value("resourceVersion");
+  if (text.empty() || text == "0") {
+    auto listing = core.store.list_at(call.resource->storage, call.info.ns);
+    auto watch = std::make_unique<Watch>(core, call, *std::move(selection), listing->revision);
+    watch->begin_with(*listing);
+    return {std::move(watch), {}};
+  }
+  const auto version = call.info.query.number("resourceVersion");
+  if (!version || *version < 0) return refuse(bad_request(fmt::format("invalid resource version \"{}\"", text)));
+  return {from_version(core, call, *std::move(selection), *version), {}};
+}
+
+}  // namespace simulator

@@ -1,0 +1,61 @@
+#pragma once
+
+/// Two janitors of the control plane.
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "simulator/actor.hpp"
+#include "simulator/controllers/garbage_collector.hpp"
+#include "simulator/event_recorder.hpp"
+#include "simulator/journal.hpp"
+#include "simulator/store.hpp"
+
+namespace simulator {
+
+/// Deletes the pods of nodes that no longer exist, 40 s after the node went (or was first missed).
+class PodGarbageCollector final : public Actor {
+ public:
+  PodGarbageCollector(Store& store, EventRecorder& events);
+
+  std::string_view name() const override { return "pod-garbage-collector"; }
+  bool tick(base::TimePoint now) override;
+  std::optional<base::TimePoint> next_due() const override { return quarantine_.next(); }
+
+ private:
+  bool collect(const std::string& node, base::TimePoint now);
+  void watch_node(const std::string& node);
+
+  Store& store_;
+  EventRecorder& events_;
+  Journal journal_;
+  base::TimePoint now_{};
+  std::set<std::string> nodes_;
+  std::map<std::string, std::set<api::ObjectKey>> pods_on_;
+  std::map<api::ObjectKey, std::string> node_of_;
+  std::set<std::string> missed_;  // named by pods, never registered
+  Agenda<std::string> quarantine_;
+};
+
+/// Empties a namespace that is being deleted, then lets it go (spec.finalizers: kubernetes). Also removes what is left
+/// in a namespace that went without.
+class NamespaceController final : public Actor {
+ public:
+  explicit NamespaceController(Store& store);
+
+  std::string_view name() const override { return "namespace-controller"; }
+  bool tick(base::TimePoint now) override;
+
+ private:
+  bool empty_out(const std::string& ns);
+  bool let_go(const std::string& ns);
+
+  Store& store_;
+  Journal journal_;
+  std::set<AnyType> types_;        // every namespaced kind that was ever seen
+  std::set<std::string> leaving_;  // terminating or gone, not yet empty
+  std::set<std::string> dirty_;
+};
+
+}  // namespace simulator

@@ -1,0 +1,153 @@
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "api/json/json_access.hpp"
+#include "simulator/controllers/workloads.hpp"
+
+namespace simulator {
+namespace {
+
+using api::Json;
+
+constexpr base::seconds kFirstPause{10};
+constexpr base::seconds kLongestPause{360};
+
+bool has_job_condition(const Json& job, std::string_view type) {
+  const Json* condition = condition_of(job, type);
+  return condition && api::text_at(*condition, {"status"}) == "True";
+}
+
+/// 10 s after the first failure, then twice as long each time.
+base::Duration pause_after(std::int64_t failures) {
+  return std::min<base::Duration>(kLongestPause, kFirstPause * (1LL << std::clamp<std::int64_t>(failures - 1, 0, 10)));
+}
+
+}  // namespace
+
+struct JobController::Counts {
+  std::int64_t active = 0;
+  std::int64_t ready = 0;
+  std::int64_t succeeded = 0;
+  std::int64_t failed = 0;
+  base::TimePoint last_failure{};
+};
+
+/// A pod's end counts once and stays counted when the pod is cleaned up. One that is deleted before it succeeded has
+/// failed.
+JobController::Counts JobController::count(const Json& job, const Pods& pods, base::TimePoint now) {
+  Ends& ends = ends_[uid_of(job)];
+  Counts counts;
+  for (const auto& [key, pod] : pods) {
+    if (pod.phase == "Succeeded") {
+      ends.succeeded.insert(pod.uid);
+    } else if (pod.phase == "Failed" || pod.terminating) {
+      if (ends.failed.insert(pod.uid).second) ends.last_failure = now;
+    } else {
+      ++counts.active;
+      counts.ready += pod.ready;
+    }
+  }
+  counts.succeeded = std::ssize(ends.succeeded);
+  counts.failed = std::ssize(ends.failed);
+  counts.last_failure = ends.last_failure;
+  return counts;
+}
+
+bool JobController::reconcile(const Json& owner, const Pods& pods, base::TimePoint now) {
+  if (has_job_condition(owner, "Complete") || has_job_condition(owner, "Failed")) return expire(owner, now);
+  const Counts counts = count(owner, pods, now);
+  const auto completions = api::number_at(owner, {"spec", "completions"});
+  const std::int64_t limit = api::number_at(owner, {"spec", "backoffLimit"}).value_or(6);
+  const bool all_done = completions || api::find_at(owner, {"spec", "parallelism"}) == nullptr
+                            ? counts.succeeded >= completions.value_or(1)
+                            : counts.succeeded > 0 && counts.active == 0;
+  if (counts.failed > limit) {
+    return finish(owner, pods, "Failed", "BackoffLimitExceeded", counts, now);
+  }
+  const auto started = base::parse_time(api::text_at(owner, {"status", "startTime"}));
+  const auto deadline = seconds_at(owner, {"spec", "activeDeadlineSeconds"});
+  if (started && deadline && now >= *started + *deadline) {
+    return finish(owner, pods, "Failed", "DeadlineExceeded", counts, now);
+  }
+  if (all_done) return finish(owner, pods, "Complete", "CompletionsReached", counts, now);
+  if (started && deadline) look_again(owner, *started + *deadline);
+  return keep_running(owner, pods, counts, now);
+}
+
+bool JobController::keep_running(const Json& owner, const Pods& pods, const Counts& counts, base::TimePoint now) {
+  const bool suspended = api::flag_at(owner, {"spec", "suspend"});
+  bool changed = write_status(owner, [&](Json& status) {
+    if (!suspended && !status.contains("startTime")) status["startTime"] = base::format_time(now);
+    status["active"] = counts.active;
+    status["ready"] = counts.ready;
+    status["succeeded"] = counts.succeeded;
+    status["failed"] = counts.failed;
+    if (suspended) put_condition(status, "Suspended", "True", "JobSuspended", "Job suspended", now);
+  });
+  const std::int64_t parallelism = count_at(owner, {"spec", "parallelism"}, 1);
+  const auto completions = api::number_at(owner, {"spec", "completions"});
+  const bool counted = completions || api::find_at(owner, {"spec", "parallelism"}) == nullptr;
+  std::int64_t wanted = counted                ? std::min(parallelism, completions.value_or(1) - counts.succeeded)
+                        : counts.succeeded > 0 ? counts.active
+                                               : parallelism;
+  if (suspended) wanted = 0;
+
+  std::int64_t surplus = counts.active - wanted;
+  for (const auto& [key, pod] : pods) {
+    if (surplus <= 0) break;
+    if (!pod.is_active()) continue;
+    changed = delete_pod(pod) || changed;
+    --surplus;
+  }
+  if (counts.active >= wanted) return changed;
+  const base::TimePoint resume = counts.last_failure + pause_after(counts.failed);
+  if (counts.failed > 0 && now < resume) {
+    look_again(owner, resume);
+    return changed;
+  }
+  for (std::int64_t i = counts.active; i < wanted; ++i) {
+    Json pod = pod_from_template(owner, api::find_at(owner, {"spec", "template"}));
+    Json& labels = object_in(pod["metadata"], "labels");
+    for (const char* prefix : {"", "batch.kubernetes.io/"}) {
+      labels[std::string(prefix) + "job-name"] = api::text_at(owner, {"metadata", "name"});
+      labels[std::string(prefix) + "controller-uid"] = uid_of(owner);
+    }
+    if (!create_pod(owner, std::move(pod))) break;
+    changed = true;
+  }
+  return changed;
+}
+
+/// The verdict is written once; what still runs is stopped.
+bool JobController::finish(const Json& owner, const Pods& pods, std::string_view type, std::string_view reason,
+                           const Counts& counts, base::TimePoint now) {
+  for (const auto& [key, pod] : pods) {
+    if (pod.is_active()) (void)delete_pod(pod);
+  }
+  if (const auto ttl = seconds_at(owner, {"spec", "ttlSecondsAfterFinished"})) look_again(owner, now + *ttl);
+  const bool written = write_status(owner, [&](Json& status) {
+    status.erase("active");
+    status["ready"] = 0;
+    status["succeeded"] = counts.succeeded;
+    status["failed"] = counts.failed;
+    if (type == "Complete") status["completionTime"] = base::format_time(now);
+    put_condition(status, type, "True", reason, "", now);
+  });
+  if (type == "Complete") events_.normal(name(), owner, "Completed", "Job completed");
+  if (type == "Failed") events_.warning(name(), owner, std::string(reason), "Job has failed");
+  return written;
+}
+
+bool JobController::expire(const Json& owner, base::TimePoint now) {
+  const auto ttl = seconds_at(owner, {"spec", "ttlSecondsAfterFinished"});
+  if (!ttl) return false;
+  const Json* ended = condition_of(owner, has_job_condition(owner, "Complete") ? "Complete" : "Failed");
+  const auto since = base::parse_time(api::text_at(*ended, {"lastTransitionTime"}));
+  const base::TimePoint due = since.value_or(now) + *ttl;
+  if (now >= due) return store_.remove(kube::kJobs, key_of(owner), {uid_of(owner), ""}).ok();
+  look_again(owner, due);
+  return false;
+}
+
+}  // namespace simulator

@@ -1,0 +1,321 @@
+#include "simulator/controllers/kubelet.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "api/json/json_access.hpp"
+#include "simulator/knobs.hpp"
+
+namespace simulator {
+namespace {
+
+using api::Json;
+
+std::optional<base::TimePoint> time_at(const Json& object, std::initializer_list<std::string_view> path) {
+  return base::parse_time(api::text_at(object, path));
+}
+
+/// When the first container that runs was started, as the status says.
+std::optional<base::TimePoint> running_since_of(const Json& pod) {
+  const Json* statuses = api::find_at(pod, {"status", "containerStatuses"});
+  if (statuses && statuses->is_array()) {
+    for (const Json& status : *statuses) {
+      if (const auto started = time_at(status, {"state", "running", "startedAt"})) return started;
+    }
+  }
+  return time_at(pod, {"status", "startTime"});
+}
+
+int initial_restarts(const Json& pod) { return std::max(0, knobs::integer_of(pod, knobs::kRestarts, 0)); }
+
+Json status_of_container(const Json& pod, const Json& container, std::string_view suffix) {
+  const std::string name = api::text_at(container, {"name"});
+  const std::string image = api::text_at(container, {"image"});
+  return {{"name", name},
+          {"image", image},
+          {"imageID", "simulated://" + image},
+          {"containerID", fmt::format("simulated://{}-{}{}", uid_of(pod).substr(0, 8), name, suffix)},
+          {"restartCount", initial_restarts(pod)},
+          {"ready", false},
+          {"started", true},
+          {"lastState", Json::object()}};
+}
+
+/// One status per container of spec[list], with that state.
+Json container_statuses(const Json& pod, const char* list, const Json& state) {
+  Json statuses = Json::array();
+  const Json* containers = api::find_at(pod, {"spec", list});
+  if (!containers || !containers->is_array()) return statuses;
+  for (const Json& container : *containers) {
+    Json status = status_of_container(pod, container, "");
+    status["state"] = state;
+    statuses.push_back(std::move(status));
+  }
+  return statuses;
+}
+
+Json terminated_state(int exit_code, base::TimePoint started, base::TimePoint now) {
+  return {{"terminated",
+           {{"exitCode", exit_code},
+            {"reason", exit_code == 0 ? "Completed" : "Error"},
+            {"startedAt", base::format_time(started)},
+            {"finishedAt", base::format_time(now)}}}};
+}
+
+void put_readiness(Json& status, bool ready, std::string_view reason, base::TimePoint now) {
+  const std::string_view value = ready ? "True" : "False";
+  const std::string_view why = ready ? "" : reason;
+  const std::string_view text = ready ? "" : "containers with unready status";
+  put_condition(status, "Ready", value, why, reason == "PodCompleted" ? "" : text, now);
+  put_condition(status, "ContainersReady", value, why, reason == "PodCompleted" ? "" : text, now);
+  for (Json& container : array_in(status, "containerStatuses")) {
+    if (container.is_object()) container["ready"] = ready;
+  }
+}
+
+/// Every container ends with `exit_code`.
+void terminate_containers(Json& status, int exit_code, base::TimePoint started, base::TimePoint now) {
+  for (Json& container : array_in(status, "containerStatuses")) {
+    if (!container.is_object()) continue;
+    container["ready"] = false;
+    container["started"] = false;
+    container["state"] = terminated_state(exit_code, started, now);
+  }
+}
+
+void restart_containers(Json& status, int exit_code, base::TimePoint started, base::TimePoint now) {
+  for (Json& container : array_in(status, "containerStatuses")) {
+    if (!container.is_object()) continue;
+    container["restartCount"] = api::number_at(container, {"restartCount"}).value_or(0) + 1;
+    container["lastState"] = terminated_state(exit_code, started, now);
+    container["state"] = {{"running", {{"startedAt", base::format_time(now)}}}};
+  }
+}
+
+bool may_restart(const Json& pod, int exit_code) {
+  const std::string policy = api::text_at(pod, {"spec", "restartPolicy"});
+  return policy == "OnFailure" ? exit_code != 0 : policy != "Never";
+}
+
+}  // namespace
+
+Kubelet::Kubelet(Store& store, EventRecorder& events, KubeletOptions options)
+    : store_(store), events_(events), options_(options), journal_(store) {
+  journal_.on_reset([this] {
+    nodes_.clear();
+    agenda_.clear();
+    std::erase_if(charges_, [this](const auto& entry) { return !store_.get(kube::kPods, entry.first); });
+  });
+  journal_.follow(kube::kNodes, [this](const Change& change) { on_node(change); });
+  journal_.follow(kube::kPods, [this](const Change& change) { on_pod(change); });
+}
+
+bool Kubelet::tick(base::TimePoint now) {
+  now_ = now;
+  journal_.poll();
+  bool changed = false;
+  for (const api::ObjectKey& key : agenda_.take_due(now)) {
+    const auto found = charges_.find(key);
+    if (found == charges_.end()) continue;
+    if (const auto next = plan(found->second); next && next->when <= now)
+      changed = carry_out(key, next->step, now) || changed;
+  }
+  return changed;
+}
+
+void Kubelet::on_node(const Change& change) {
+  NodeState& node = nodes_[change.key.name];
+  if (change.kind == ChangeKind::kDeleted) {
+    node.registered = false;  // its pods are the pod garbage collector's
+    for (const auto& key : node.pods) agenda_.drop(key);
+    if (node.pods.empty()) nodes_.erase(change.key.name);
+    return;
+  }
+  const bool dead = knobs::is_set(*change.object, knobs::kDead);
+  const bool back = !dead && (node.dead || !node.registered);
+  node.dead = dead;
+  node.registered = true;
+  for (const auto& key : node.pods) {
+    if (dead) agenda_.drop(key);
+    if (back) reschedule(key);
+  }
+}
+
+void Kubelet::on_pod(const Change& change) {
+  if (change.kind == ChangeKind::kDeleted) return release(change.key);
+  PodFacts facts = facts_of(*change.object);
+  if (facts.node.empty()) return release(change.key);
+  take_charge(change, std::move(facts));
+  reschedule(change.key);
+}
+
+void Kubelet::take_charge(const Change& change, PodFacts facts) {
+  const auto known = charges_.find(change.key);
+  if (known != charges_.end() && known->second.facts.uid != facts.uid) release(change.key);
+  Charge& charge = charges_[change.key];
+  if (charge.facts.uid.empty()) {
+    charge.bound_at = now_;
+    charge.running_since = facts.phase == "Running" ? running_since_of(*change.object) : std::nullopt;
+  }
+  if (facts.terminating && !charge.stopping_since) charge.stopping_since = now_;
+  if (facts.terminating) charge.grace_end = time_at(*change.object, {"metadata", "deletionTimestamp"});
+  charge.facts = std::move(facts);
+  charge.pod = change.object;
+  nodes_[charge.facts.node].pods.insert(change.key);
+}
+
+void Kubelet::release(const api::ObjectKey& key) {
+  const auto found = charges_.find(key);
+  if (found == charges_.end()) return;
+  const auto node = nodes_.find(found->second.facts.node);
+  if (node != nodes_.end()) node->second.pods.erase(key);
+  charges_.erase(found);
+  agenda_.drop(key);
+}
+
+void Kubelet::reschedule(const api::ObjectKey& key) {
+  agenda_.drop(key);
+  const Charge& charge = charges_.at(key);
+  if (!responds(charge)) return;
+  if (const auto next = plan(charge)) agenda_.set(key, next->when);
+}
+
+/// A pod on a node that was never registered waits, as it does in Kubernetes.
+bool Kubelet::responds(const Charge& charge) const {
+  const auto node = nodes_.find(charge.facts.node);
+  return node != nodes_.end() && node->second.registered && !node->second.dead;
+}
+
+base::Duration Kubelet::knob(const Charge& charge, std::string_view knob, base::Duration otherwise) const {
+  return knobs::duration_of(*charge.pod, knob).value_or(otherwise);
+}
+
+/// The next thing to do for this pod, and when: level-based, from what is known of it now.
+std::optional<Kubelet::Plan> Kubelet::plan(const Charge& charge) const {
+  if (charge.stopped) return std::nullopt;
+  if (charge.stopping_since) {
+    const base::TimePoint wanted = *charge.stopping_since + knob(charge, knobs::kStopSeconds, options_.stop);
+    return Plan{Step::kStop, std::min(wanted, std::max(charge.grace_end.value_or(wanted), *charge.stopping_since))};
+  }
+  if (charge.facts.is_terminal()) return std::nullopt;
+  if (charge.running_since) return plan_running(charge);
+  const base::TimePoint start = charge.bound_at + knob(charge, knobs::kStartSeconds, options_.start);
+  if (!knobs::is_set(*charge.pod, knobs::kWaitingReason)) return Plan{Step::kStart, start};
+  return charge.waits_for_ever ? std::nullopt : std::optional(Plan{Step::kWait, start});
+}
+
+std::optional<Kubelet::Plan> Kubelet::plan_running(const Charge& charge) const {
+  const bool never_ready = knobs::is_set(*charge.pod, knobs::kNeverReady);
+  if (charge.facts.ready && never_ready) return Plan{Step::kUnready, now_};
+  std::optional<Plan> next;
+  if (!charge.facts.ready && !never_ready)
+    next = Plan{Step::kReady, *charge.running_since + knob(charge, knobs::kReadySeconds, options_.ready)};
+  if (const auto run = knobs::duration_of(*charge.pod, knobs::kRunSeconds)) {
+    // A restart loop without any pause would never be quiet.
+    const base::TimePoint end = *charge.running_since + std::max<base::Duration>(*run, base::milliseconds(100));
+    if (!next || end < next->when) next = Plan{Step::kExit, end};
+  }
+  return next;
+}
+
+bool Kubelet::carry_out(const api::ObjectKey& key, Step step, base::TimePoint now) {
+  Charge& charge = charges_.at(key);
+  bool done = false;
+  switch (step) {
+    case Step::kStart: done = start(charge, now); break;
+    case Step::kWait: done = wait(charge, now); break;
+    case Step::kReady: done = set_ready(charge, true, now); break;
+    case Step::kUnready: done = set_ready(charge, false, now); break;
+    case Step::kExit: done = exit(charge, now); break;
+    case Step::kStop: done = stop(charge, now); break;
+  }
+  return done;
+}
+
+/// Writes the status of the very pod we have in charge; false when it is gone, replaced or nothing differs.
+bool Kubelet::write_status(const Charge& charge, const std::function<void(Json& pod, Json& status)>& edit) {
+  const auto written = store_.mutate(kube::kPods, charge.facts.key, Part::kStatus, [&](Json& pod) -> base::Status {
+    if (uid_of(pod) != charge.facts.uid) return base::Error{base::ErrorCode::kConflict, "another pod"};
+    edit(pod, object_in(pod, "status"));
+    return base::Done{};
+  });
+  return written.ok() && *written != charge.pod;
+}
+
+bool Kubelet::start(Charge& charge, base::TimePoint now) {
+  charge.running_since = now;
+  const bool ready_at_once = knob(charge, knobs::kReadySeconds, options_.ready) == base::Duration::zero() &&
+                             !knobs::is_set(*charge.pod, knobs::kNeverReady);
+  const std::string address = next_address();
+  return write_status(charge, [&](Json& pod, Json& status) {
+    status["phase"] = "Running";
+    status["startTime"] = base::format_time(charge.bound_at);
+    status["hostIP"] = "10.0.0.1";
+    status["podIP"] = address;
+    status["podIPs"] = Json::array({Json{{"ip", address}}});
+    if (api::find_at(pod, {"spec", "initContainers"})) {
+      status["initContainerStatuses"] =
+          container_statuses(pod, "initContainers", terminated_state(0, charge.bound_at, now));
+    }
+    status["containerStatuses"] =
+        container_statuses(pod, "containers", {{"running", {{"startedAt", base::format_time(now)}}}});
+    put_condition(status, "PodScheduled", "True", "", "", charge.bound_at);
+    put_condition(status, "Initialized", "True", "", "", now);
+    put_readiness(status, ready_at_once, "ContainersNotReady", now);
+  });
+}
+
+bool Kubelet::wait(Charge& charge, base::TimePoint now) {
+  charge.waits_for_ever = true;
+  const std::string reason = api::text_at(*charge.pod, {"metadata", "annotations", knobs::kWaitingReason});
+  return write_status(charge, [&](Json& pod, Json& status) {
+    status["startTime"] = base::format_time(charge.bound_at);
+    status["containerStatuses"] = container_statuses(pod, "containers", {{"waiting", {{"reason", reason}}}});
+    put_readiness(status, false, "ContainersNotReady", now);
+  });
+}
+
+bool Kubelet::set_ready(Charge& charge, bool ready, base::TimePoint now) {
+  return write_status(charge, [&](Json&, Json& status) { put_readiness(status, ready, "ContainersNotReady", now); });
+}
+
+bool Kubelet::exit(Charge& charge, base::TimePoint now) {
+  const int exit_code = knobs::integer_of(*charge.pod, knobs::kExitCode, 0);
+  const base::TimePoint started = *charge.running_since;
+  if (may_restart(*charge.pod, exit_code)) {
+    charge.running_since = now;
+    return write_status(charge, [&](Json&, Json& status) {
+      restart_containers(status, exit_code, started, now);
+      put_readiness(status, false, "ContainersNotReady", now);
+    });
+  }
+  return write_status(charge, [&](Json&, Json& status) {
+    status["phase"] = exit_code == 0 ? "Succeeded" : "Failed";
+    terminate_containers(status, exit_code, started, now);
+    put_readiness(status, false, exit_code == 0 ? "PodCompleted" : "PodFailed", now);
+  });
+}
+
+/// The last word of a kubelet is a deletion without grace. Finalizers may hold the object longer than the containers.
+bool Kubelet::stop(Charge& charge, base::TimePoint now) {
+  events_.normal(name(), *charge.pod, "Killing", "Stopping containers");
+  const Json* finalizers = api::find_at(*charge.pod, {"metadata", "finalizers"});
+  if (finalizers && !finalizers->empty()) {
+    charge.stopped = true;
+    (void)write_status(charge, [&](Json&, Json& status) {
+      if (!charge.facts.is_terminal()) status["phase"] = "Succeeded";
+      terminate_containers(status, 0, charge.running_since.value_or(now), now);
+      put_readiness(status, false, "PodCompleted", now);
+    });
+  }
+  return store_.remove(kube::kPods, charge.facts.key, {charge.facts.uid, ""}, 0).ok();
+}
+
+std::string Kubelet::next_address() {
+  const std::uint32_t n = ++addresses_;
+  return fmt::format("10.{}.{}.{}", 64 + (n / 64'516) % 190, (n / 254) % 254, 1 + n % 254);
+}
+
+}  // namespace simulator

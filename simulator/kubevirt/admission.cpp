@@ -1,0 +1,140 @@
+#include "simulator/kubevirt/admission.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "api/json/json_access.hpp"
+#include "api/meta/well_known.hpp"
+#include "simulator/pod_facts.hpp"
+
+namespace simulator {
+namespace {
+
+using api::Json;
+
+constexpr int kUniformSince = 5;  ///< matchConditions, failurePolicy Fail, every call answered alike
+constexpr int kSourceSince = 7;   ///< eviction-source
+constexpr int kHotplugSince = 7;
+
+std::string quoted_vmi(const Json& vmi) { return '"' + key_of(vmi).to_string() + '"'; }
+
+bool is_terminal_pod(const Json& pod) { return facts_of(pod).is_terminal(); }
+
+/// An Eviction whose annotations are what they must be.
+bool is_decodable(const Json* eviction) {
+  if (!eviction || !eviction->is_object()) return false;
+  const Json* annotations = api::find_at(*eviction, {"metadata", "annotations"});
+  if (!annotations || annotations->is_null()) return true;
+  return annotations->is_object() &&
+         std::ranges::all_of(*annotations, [](const Json& value) { return value.is_string(); });
+}
+
+bool is_dry(const EvictionCase& facts) {
+  const Json* wishes = api::find_at(*facts.eviction, {"deleteOptions", "dryRun"});
+  return facts.dry_run || (wishes && wishes->is_array() && !wishes->empty() && wishes->front() == "All");
+}
+
+EvictionDecision decide_hotplug(const EvictionCase& facts) {
+  const bool orphan = !facts.launcher || is_terminal_pod(*facts.launcher) ||
+                      annotation_of(*facts.launcher, kubevirt::kDomain).empty() || !facts.vmi;
+  if (orphan) return {};
+  const api::ObjectKey vmi = key_of(*facts.vmi);
+  return {fmt::format("cannot evict hotplug pod: {} associated with running vmi: {} in namespace {}",
+                      key_of(*facts.pod).name, vmi.name, vmi.ns)};
+}
+
+/// The patch that marks the VMI. One without any annotations loses the eviction source: KubeVirt escapes the key there.
+Json marking(const EvictionCase& facts, const std::string& node) {
+  Json patch = {{"status", {{"evacuationNodeName", node}}}};
+  const bool by_descheduler =
+      annotation_of(*facts.eviction, "requested-by") == api::well_known::kRequestedByDescheduler;
+  const bool has_annotations = api::find_at(*facts.vmi, {"metadata", "annotations"}) != nullptr;
+  if (by_descheduler && has_annotations && facts.config.minor >= kSourceSince)
+    patch["metadata"]["annotations"][std::string(kubevirt::kEvictionSource)] = "descheduler";
+  return patch;
+}
+
+EvictionDecision decide_evacuation(const EvictionCase& facts) {
+  const std::string triggered = "Eviction triggered evacuation of VMI " + quoted_vmi(*facts.vmi);
+  if (!mark_of(*facts.vmi).empty()) {
+    if (facts.config.minor < kUniformSince) return {};
+    return {"Evacuation in progress: " + triggered};
+  }
+  const std::string node = api::text_at(*facts.pod, {"spec", "nodeName"});
+  if (api::text_at(*facts.vmi, {"status", "nodeName"}) != node) return {"Eviction request for target Pod"};
+  if (!is_decodable(facts.eviction)) {
+    return {"failed to parse the eviction object: json: cannot unmarshal into Go value of type v1.Eviction"};
+  }
+  if (is_dry(facts)) return {triggered};
+  return {triggered, marking(facts, node)};
+}
+
+/// The name of the VMI behind a launcher pod, "" when it is none of KubeVirt's or finished.
+std::string vmi_name_of(const Json* pod) { return pod ? annotation_of(*pod, kubevirt::kDomain) : std::string(); }
+
+Object owner_launcher(const KubeVirtPort& port, const Json& pod) {
+  const Json* owners = api::find_at(pod, {"metadata", "ownerReferences"});
+  if (!owners || !owners->is_array() || owners->size() != 1) return nullptr;
+  const auto found = port.get(kube::kPods, {key_of(pod).ns, api::text_at(owners->front(), {"name"})});
+  return found ? *found : nullptr;
+}
+
+bool has_one_owner(const Json& pod) {
+  const Json* owners = api::find_at(pod, {"metadata", "ownerReferences"});
+  return owners && owners->is_array() && owners->size() == 1;
+}
+
+}  // namespace
+
+EvictionDecision decide_eviction(const EvictionCase& facts) {
+  if (!facts.pod) return {};
+  if (label_of(*facts.pod, kubevirt::kLauncherLabel) == kubevirt::kHotplugDisk && has_one_owner(*facts.pod) &&
+      facts.config.minor >= kHotplugSince)
+    return decide_hotplug(facts);
+  if (label_of(*facts.pod, kubevirt::kLauncherLabel) != kubevirt::kLauncher || is_terminal_pod(*facts.pod)) return {};
+  if (vmi_name_of(facts.pod).empty()) return {};
+  if (!facts.vmi) return {"kubevirt failed getting the vmi: " + facts.vmi_error};
+  const std::string strategy = strategy_of(*facts.vmi, facts.config);
+  if (strategy == "External") return decide_evacuation(facts);
+  if (!migrates_by_strategy(strategy)) return {};
+  if (is_live_migratable(*facts.vmi)) return decide_evacuation(facts);
+  if (strategy == "LiveMigrateIfPossible") return {};
+  return {fmt::format("VMI {} is configured with an eviction strategy but is not live-migratable",
+                      key_of(*facts.vmi).name)};
+}
+
+bool intercepts(std::string_view webhook, const KubeVirtConfig& config, const Json& eviction) {
+  const std::string name = api::text_at(eviction, {"metadata", "name"});
+  if (webhook == kHotplugEvictionWebhook) return config.minor >= kHotplugSince && name.starts_with("hp-volume-");
+  return config.minor < kUniformSince || name.starts_with(kubevirt::kLauncher);
+}
+
+std::optional<std::string> review_eviction(KubeVirtPort& port, const api::ObjectKey& pod_key, const Json& eviction,
+                                           bool dry_run) {
+  EvictionCase facts;
+  facts.config = read_kubevirt_config(port);
+  facts.eviction = &eviction;
+  facts.dry_run = dry_run;
+  const auto pod = port.get(kube::kPods, pod_key);
+  if (!pod) return std::nullopt;
+  facts.pod = pod->get();
+  const Object launcher = owner_launcher(port, **pod);
+  facts.launcher = launcher.get();
+  const bool hotplug = label_of(**pod, kubevirt::kLauncherLabel) == kubevirt::kHotplugDisk;
+  const std::string vmi_name = vmi_name_of(hotplug ? launcher.get() : pod->get());
+  const auto vmi = port.get(kube::kVmis, {pod_key.ns, vmi_name});
+  if (vmi) facts.vmi = vmi->get();
+  if (!vmi) facts.vmi_error = vmi.error().message;
+  const EvictionDecision decision = decide_eviction(facts);
+  if (decision.message.empty()) return std::nullopt;
+  if (!decision.mark) return decision.message;
+  KubeVirtPlan plan;
+  plan.merge(kube::kVmis, *facts.vmi, *decision.mark);
+  const auto marked = port.carry_out(plan.steps.front());
+  if (!marked) return "kubevirt failed marking the vmi for eviction: " + marked.error().message;
+  return decision.message;
+}
+
+}  // namespace simulator

@@ -1,0 +1,60 @@
+#pragma once
+
+/// What virt-api says to requests (protocols 3.1, 3.4, 3.6, 3.7), byte for byte. Pure decisions over objects, and the
+/// same with their reads and writes through a KubeVirtPort.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/json/json.hpp"
+#include "simulator/kubevirt/types.hpp"
+
+namespace simulator {
+
+inline constexpr std::string_view kLauncherEvictionWebhook = "virt-launcher-eviction-interceptor.kubevirt.io";
+inline constexpr std::string_view kHotplugEvictionWebhook = "hotplug-pod-eviction-interceptor.kubevirt.io";
+inline constexpr std::string_view kMigrationCreateWebhook = "migration-create-validator.kubevirt.io";
+
+/// Everything that the answer to one pods/eviction depends on.
+struct EvictionCase {
+  KubeVirtConfig config;
+  const api::Json* pod = nullptr;       ///< nullptr: reading it failed
+  const api::Json* vmi = nullptr;       ///< named by the pod's (or its owner launcher's) domain annotation
+  std::string vmi_error;                ///< why vmi is nullptr
+  const api::Json* launcher = nullptr;  ///< hotplug pods: the owner
+  const api::Json* eviction = nullptr;  ///< the body; nullptr: not decodable
+  bool dry_run = false;                 ///< of the AdmissionReview
+};
+
+/// No message: allowed.
+struct EvictionDecision {
+  std::string message{};
+  std::optional<api::Json> mark{};  ///< merge patch of the VMI to carry out before that is said; a dry run has none
+};
+EvictionDecision decide_eviction(const EvictionCase& facts);
+
+/// Whether the webhook of that name is asked about an eviction with this body, in this version.
+bool intercepts(std::string_view webhook, const KubeVirtConfig& config, const api::Json& eviction);
+/// Reads, decides and marks. nullopt: allowed; otherwise the message of a 429.
+std::optional<std::string> review_eviction(KubeVirtPort& port, const api::ObjectKey& pod, const api::Json& eviction,
+                                           bool dry_run);
+
+/// The message of the 400 that refuses a new migration object. `by_controller`: virt-controller itself asks.
+std::optional<std::string> review_migration(const KubeVirtPort& port, const api::Json& vmim, bool by_controller);
+
+/// An answer of the subresources API. A success has no body.
+struct VirtApiAnswer {
+  int code = 200;
+  std::string reason{};
+  std::string message{};
+};
+/// PUT …/evacuate/cancel. A dry run writes nothing.
+VirtApiAnswer cancel_evacuation(KubeVirtPort& port, const api::ObjectKey& vmi, std::string_view body);
+/// PUT …/virtualmachines/<name>/migrate. A VirtualMachine exists as far as a VMI names it as its owner.
+VirtApiAnswer migrate_machine(KubeVirtPort& port, const api::ObjectKey& vm, std::string_view body);
+/// PUT /apis/subresources.kubevirt.io/v1/namespaces/<ns>/<plural>/<name>/<subresource>; nullopt: not one of them.
+std::optional<VirtApiAnswer> serve_virt_api(KubeVirtPort& port, std::string_view plural, std::string_view subresource,
+                                            const api::ObjectKey& key, std::string_view body);
+
+}  // namespace simulator

@@ -1,0 +1,226 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "api/json/json_access.hpp"
+#include "api/meta/well_known.hpp"
+#include "simulator/knobs.hpp"
+#include "simulator/kubevirt/controllers.hpp"
+#include "simulator/pod_facts.hpp"
+
+namespace simulator {
+namespace {
+
+using api::Json;
+namespace names = api::well_known;
+
+constexpr int kConditionSince = 7;  ///< condition EvictionRequested
+constexpr int kBudgetsUntil = 5;    ///< last version with budgets of its own
+constexpr const char* kLeftAlone[] = {"Succeeded", "Failed"};
+
+/// Conditions of `vmi` with one of them set or (value "") taken off.
+Json with_condition(const Json& vmi, std::string_view type, std::string_view value, std::string_view reason,
+                    std::string_view message, base::TimePoint now) {
+  Json status = Json::object();
+  if (const Json* conditions = api::find_at(vmi, {"status", "conditions"})) status["conditions"] = *conditions;
+  Json& all = array_in(status, "conditions");
+  if (!value.empty()) put_condition(status, type, value, reason, message, now);
+  if (value.empty())
+    std::erase_if(all.get_ref<Json::array_t&>(), [&](const Json& c) { return api::text_at(c, {"type"}) == type; });
+  return status["conditions"];
+}
+
+/// Running, on a node, with the conditions that virt-handler reports.
+Json running_status(const Json& vmi, const Json& pod, base::TimePoint now) {
+  const std::string refusal = annotation_of(vmi, knobs::kNotMigratable);
+  const auto colon = refusal.find(": ");
+  Json half = vmi;
+  half["status"]["conditions"] =
+      refusal.empty() ? with_condition(vmi, "LiveMigratable", "True", "", "", now)
+                      : with_condition(vmi, "LiveMigratable", "False", refusal.substr(0, colon),
+                                       colon == std::string::npos ? std::string() : refusal.substr(colon + 2), now);
+  const std::string node = api::text_at(pod, {"spec", "nodeName"});
+  Json active = Json::object();
+  active[uid_of(pod)] = node;
+  return {{"phase", "Running"},
+          {"nodeName", node},
+          {"activePods", std::move(active)},
+          {"conditions", with_condition(half, "Ready", "True", "", "", now)}};
+}
+
+void begin_machine(const KubeVirtView& view, const Json& vmi, KubeVirtPlan& plan) {
+  if (view.launchers_of(vmi).empty()) plan.create(kube::kPods, launcher_pod(vmi));
+  plan.merge(kube::kVmis, vmi, {{"status", {{"phase", "Scheduling"}}}});
+}
+
+void follow_start(const KubeVirtView& view, const Json& vmi, KubeVirtPlan& plan) {
+  for (const Object& pod : view.active_launchers_of(vmi)) {
+    if (api::text_at(*pod, {"status", "phase"}) != "Running") continue;
+    const std::string node = api::text_at(*pod, {"spec", "nodeName"});
+    plan.merge(
+        kube::kVmis, vmi,
+        {{"metadata", {{"labels", {{kubevirt::kNodeName, node}}}}}, {"status", running_status(vmi, *pod, view.now)}});
+    return plan.merge(kube::kPods, *pod, {{"metadata", {{"labels", {{kubevirt::kNodeName, node}}}}}});
+  }
+}
+
+/// The guest is where one of these still runs.
+bool still_runs(const KubeVirtView& view, const Json& vmi) {
+  const std::string node = api::text_at(vmi, {"status", "nodeName"});
+  return std::ranges::any_of(view.launchers_of(vmi), [&](const Object& pod) {
+    return api::text_at(*pod, {"spec", "nodeName"}) == node && !facts_of(*pod).is_terminal();
+  });
+}
+
+void restart(const Json& vmi, KubeVirtPlan& plan) {
+  Json next = {{"apiVersion", kube::kVmis.api_version()},
+               {"kind", kube::kVmis.kind},
+               {"metadata", {{"name", key_of(vmi).name}, {"namespace", key_of(vmi).ns}}},
+               {"spec", vmi.value("spec", Json::object())}};
+  for (const char* field : {"labels", "annotations", "ownerReferences"}) {
+    if (const Json* value = api::find_at(vmi, {"metadata", field})) next["metadata"][field] = *value;
+  }
+  next["metadata"]["annotations"].erase(std::string(kubevirt::kFailedCount));
+  next["metadata"]["annotations"].erase(std::string(kubevirt::kEvictionSource));
+  plan.remove(kube::kVmis, vmi);
+  plan.create(kube::kVmis, std::move(next));
+}
+
+/// The external controller of strategy External: some time after the mark it has drained the guest.
+void drain_externally(const KubeVirtView& view, const Json& vmi, KubeVirtPlan& plan) {
+  const auto after = MigrationScript::of(vmi).external;
+  const Json* requested = condition_of(vmi, "EvictionRequested");
+  if (!after || !requested || strategy_of(vmi, view.config) != "External") return;
+  const auto since = instant_at(*requested, {"lastTransitionTime"});
+  if (!since) return;
+  if (*since + *after > view.now) return plan.wake_at(*since + *after);
+  plan.remove(kube::kVmis, vmi);
+}
+
+void keep_condition(const KubeVirtView& view, const Json& vmi, KubeVirtPlan& plan) {
+  if (view.config.minor < kConditionSince) return;
+  const bool marked = !mark_of(vmi).empty();
+  if (marked == (condition_of(vmi, "EvictionRequested") != nullptr)) return;
+  Json conditions = with_condition(vmi, "EvictionRequested", marked ? "True" : "", "EvictionRequested",
+                                   "VMI is marked for eviction", view.now);
+  plan.merge(kube::kVmis, vmi, {{"status", {{"conditions", std::move(conditions)}}}});
+}
+
+/// eviction-in-progress follows the mark; evict and prefer-no-eviction follow the VMI's own.
+void keep_pod_annotations(const KubeVirtView& view, const Json& vmi, KubeVirtPlan& plan) {
+  const std::string mark = mark_of(vmi);
+  for (const Object& pod : view.launchers_of(vmi)) {
+    Json changes = Json::object();
+    const auto want = [&](std::string_view key, const Json& value) {
+      const Json* has = api::find_at(*pod, {"metadata", "annotations", key});
+      if (value.is_null() ? has != nullptr : (!has || *has != value)) changes[std::string(key)] = value;
+    };
+    const bool source = !mark.empty() && mark == api::text_at(vmi, {"status", "nodeName"}) &&
+                        api::text_at(*pod, {"spec", "nodeName"}) == mark && facts_of(*pod).is_active();
+    if (source) want(names::kEvictionInProgress, "true");
+    if (mark.empty()) want(names::kEvictionInProgress, nullptr);
+    for (const std::string_view key : {names::kEvictAnnotation, names::kPreferNoEviction}) {
+      const Json* own = api::find_at(vmi, {"metadata", "annotations", key});
+      want(key, own ? *own : Json(nullptr));
+    }
+    if (!changes.empty()) plan.merge(kube::kPods, *pod, {{"metadata", {{"annotations", std::move(changes)}}}});
+  }
+}
+
+void look_after(const KubeVirtView& view, const Json& vmi, KubeVirtPlan& plan) {
+  if (is_terminating(vmi)) return;
+  const std::string phase = api::text_at(vmi, {"status", "phase"});
+  if (std::ranges::find(kLeftAlone, phase) != std::end(kLeftAlone)) {
+    if (knobs::is_set(vmi, knobs::kRestartVm) && view.active_launchers_of(vmi).empty()) restart(vmi, plan);
+    return;
+  }
+  if (phase.empty()) return begin_machine(view, vmi, plan);
+  if (phase != "Running") return follow_start(view, vmi, plan);
+  if (!still_runs(view, vmi)) return plan.merge(kube::kVmis, vmi, {{"status", {{"phase", "Succeeded"}}}});
+  keep_condition(view, vmi, plan);
+  keep_pod_annotations(view, vmi, plan);
+  drain_externally(view, vmi, plan);
+}
+
+Json own_budget(const Json& vmi, const std::string& migration) {
+  Json metadata = {{"namespace", key_of(vmi).ns},
+                   {"name", fmt::format("{}{}", kubevirt::kBudgetPrefix, key_of(vmi).name)},
+                   {"ownerReferences", Json::array({controller_reference(vmi)})}};
+  if (!migration.empty()) metadata["labels"] = {{kubevirt::kMigrationName, migration}};
+  return {{"apiVersion", "policy/v1"},
+          {"kind", "PodDisruptionBudget"},
+          {"metadata", std::move(metadata)},
+          {"spec",
+           {{"minAvailable", migration.empty() ? 1 : 2},
+            {"selector", {{"matchLabels", {{kubevirt::kCreatedBy, uid_of(vmi)}}}}}}}};
+}
+
+void keep_budget(const KubeVirtView& view, const Json& vmi, KubeVirtPlan& plan) {
+  if (is_final(vmi) || !migrates_by_strategy(strategy_of(vmi, view.config))) return;
+  std::string migration;
+  for (const Object& each : view.migrations_of(vmi)) {
+    if (!is_final(*each)) migration = key_of(*each).name;
+  }
+  const Json wanted = own_budget(vmi, migration);
+  const std::string name = wanted["metadata"]["name"];
+  const auto has = std::ranges::find_if(view.budgets, [&](const Object& each) {
+    return key_of(*each) == api::ObjectKey{key_of(vmi).ns, name};
+  });
+  if (has == view.budgets.end()) return plan.create(kube::kPdbs, wanted);
+  if (api::number_at(**has, {"spec", "minAvailable"}) == api::number_at(wanted, {"spec", "minAvailable"})) return;
+  const Json label = migration.empty() ? Json(nullptr) : Json(migration);
+  plan.merge(kube::kPdbs, **has,
+             {{"metadata", {{"labels", {{kubevirt::kMigrationName, label}}}}},
+              {"spec", {{"minAvailable", wanted["spec"]["minAvailable"]}}}});
+}
+
+}  // namespace
+
+Json launcher_pod(const Json& vmi) {
+  const api::ObjectKey key = key_of(vmi);
+  Json labels = Json::object();
+  if (const Json* own = api::find_at(vmi, {"metadata", "labels"}); own && own->is_object()) labels = *own;
+  labels[std::string(kubevirt::kLauncherLabel)] = kubevirt::kLauncher;
+  labels[std::string(kubevirt::kCreatedBy)] = uid_of(vmi);
+  labels[std::string(kubevirt::kVmName)] = key.name;
+  labels.erase(std::string(kubevirt::kNodeName));
+  labels.erase(std::string(kubevirt::kTargetNode));
+  Json annotations = {{kubevirt::kDomain, key.name}, {kubevirt::kTransport, "true"}, {names::kRequestEvictOnly, ""}};
+  Json requests = {{"cpu", "100m"}};
+  if (const std::string memory = api::text_at(vmi, {"spec", "domain", "memory", "guest"}); !memory.empty())
+    requests["memory"] = memory;
+  Json container = {{"name", "compute"}, {"image", "registry.example/virt-launcher:1"}};
+  container["resources"] = {{"requests", std::move(requests)}};
+  Json spec = {{"containers", Json::array({std::move(container)})}, {"restartPolicy", "Never"}};
+  for (const char* field : {"nodeSelector", "tolerations", "affinity", "terminationGracePeriodSeconds"}) {
+    if (const Json* value = api::find_at(vmi, {"spec", field})) spec[field] = *value;
+  }
+  return {{"apiVersion", "v1"},
+          {"kind", "Pod"},
+          {"metadata",
+           {{"namespace", key.ns},
+            {"generateName", fmt::format("virt-launcher-{}-", key.name)},
+            {"labels", std::move(labels)},
+            {"annotations", std::move(annotations)},
+            {"ownerReferences", Json::array({controller_reference(vmi)})}}},
+          {"spec", std::move(spec)}};
+}
+
+KubeVirtPlan run_instances(const KubeVirtView& view) {
+  KubeVirtPlan plan;
+  for (const Object& vmi : view.vmis) look_after(view, *vmi, plan);
+  return plan;
+}
+
+KubeVirtPlan run_disruption_budgets(const KubeVirtView& view) {
+  KubeVirtPlan plan;
+  if (view.config.minor > kBudgetsUntil) {
+    for (const Object& each : view.budgets) plan.remove(kube::kPdbs, *each);
+    return plan;
+  }
+  for (const Object& vmi : view.vmis) keep_budget(view, *vmi, plan);
+  return plan;
+}
+
+}  // namespace simulator

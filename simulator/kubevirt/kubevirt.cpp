@@ -1,0 +1,156 @@
+#include "simulator/kubevirt/kubevirt.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "api/json/json_access.hpp"
+#include "simulator/api/failure.hpp"
+#include "simulator/api/request_info.hpp"
+#include "simulator/cluster.hpp"
+#include "simulator/kubevirt/admission.hpp"
+#include "simulator/objects.hpp"
+#include "simulator/pod_facts.hpp"
+
+namespace simulator {
+namespace {
+
+using api::Json;
+
+base::Error missing(const kube::ResourceType& type, const std::string& name) {
+  return {base::ErrorCode::kNotFound,
+          fmt::format("{}{}{} \"{}\" not found", type.plural, type.group.empty() ? "" : ".", type.group, name)};
+}
+
+/// Why virt-api did not answer, in the API server's words.
+Denial virt_api_down() {
+  return {500,
+          "Post \"https://virt-api.kubevirt.svc:443/launcher-eviction-validate?timeout=10s\": dial tcp: connect: "
+          "connection refused",
+          "", true};
+}
+
+constexpr int kFailsClosedSince = 5;
+
+Webhook eviction_webhook(Store& store, std::string_view name) {
+  Webhook webhook;
+  webhook.name = name;
+  webhook.review = [&store, name](const AdmissionRequest& request) -> std::optional<Denial> {
+    if (request.subresource != "eviction" || request.resource.plural != "pods" || !request.object) return std::nullopt;
+    KubeVirtStorePort port(store, nullptr);
+    const KubeVirtConfig config = read_kubevirt_config(port);
+    if (!intercepts(name, config, *request.object)) return std::nullopt;
+    if (config.webhook_down) return config.minor >= kFailsClosedSince ? std::optional(virt_api_down()) : std::nullopt;
+    const auto message = review_eviction(port, request.key, *request.object, request.dry_run);
+    return message ? std::optional(Denial{429, *message, ""}) : std::nullopt;
+  };
+  return webhook;
+}
+
+Webhook migration_webhook(Store& store) {
+  Webhook webhook;
+  webhook.name = kMigrationCreateWebhook;
+  webhook.review = [&store](const AdmissionRequest& request) -> std::optional<Denial> {
+    const bool mine = request.resource.plural == kube::kVmims.plural && request.subresource.empty() &&
+                      request.verb == "create" && request.object;
+    if (!mine) return std::nullopt;
+    const KubeVirtStorePort port(store, nullptr);
+    if (read_kubevirt_config(port).webhook_down) return virt_api_down();
+    const auto refusal = review_migration(port, *request.object, false);
+    return refusal ? std::optional(Denial{400, *refusal, ""}) : std::nullopt;
+  };
+  return webhook;
+}
+
+kube::Response answer_of(const VirtApiAnswer& answer) {
+  if (answer.code < 300) return {answer.code, "", {}, ""};
+  return to_response(Failure{answer.code, answer.reason, answer.message, nullptr});
+}
+
+Endpoint subresources(Store& store) {
+  return [&store](const RequestInfo& info, const kube::Request& request) -> std::optional<kube::Response> {
+    if (info.group != "subresources.kubevirt.io" || request.method != "PUT") return std::nullopt;
+    KubeVirtStorePort port(store, nullptr);
+    const auto answer = serve_virt_api(port, info.plural, info.subresource, {info.ns, info.name}, request.body);
+    return answer ? std::optional(answer_of(*answer)) : std::nullopt;
+  };
+}
+
+}  // namespace
+
+base::Result<Object> KubeVirtStorePort::get(const kube::ResourceType& type, const api::ObjectKey& key) const {
+  Object found = store_.get(type, key);
+  if (!found) return missing(type, key.name);
+  return found;
+}
+
+base::Result<std::vector<Object>> KubeVirtStorePort::list(const kube::ResourceType& type) const {
+  return store_.list(type);
+}
+
+base::Status KubeVirtStorePort::patch(const KubeVirtStep& step, Part part) {
+  const auto done = store_.mutate(step.type, step.key, part, [&](Json& object) -> base::Status {
+    if (uid_of(object) != step.uid) return base::Error{base::ErrorCode::kConflict, "another object"};
+    object.merge_patch(step.body);
+    return base::Done{};
+  });
+  if (!done) return done.error();
+  return base::Done{};
+}
+
+base::Status KubeVirtStorePort::carry_out(const KubeVirtStep& step) {
+  using Verb = KubeVirtStep::Verb;
+  switch (step.verb) {
+    case Verb::kMerge: return patch(step, Part::kAll);
+    case Verb::kMergeStatus: return patch(step, Part::kStatus);
+    case Verb::kCreate: {
+      Json object = step.body;
+      complete(store_, step.type, object);
+      const auto done = store_.create(step.type, std::move(object));
+      if (!done) return done.error();
+      return base::Done{};
+    }
+    case Verb::kDelete: {
+      const auto done = store_.remove(step.type, step.key, {step.uid, ""});
+      if (!done) return done.error();
+      return base::Done{};
+    }
+    case Verb::kEvent:
+      if (events_) events_->normal("virt-controller", step.body, step.reason, step.note);
+      return base::Done{};
+  }
+  std::abort();
+}
+
+KubeVirt::KubeVirt(Store& store, EventRecorder& events) : journal_(store), port_(store, &events) {
+  const auto note = [this](const Change&) { dirty_ = true; };
+  for (const auto& type : {kube::kVmis, kube::kVmims, kube::kKubeVirts, kube::kPods, kube::kPdbs, kube::kNodes})
+    journal_.follow(type, note);
+}
+
+bool KubeVirt::tick(base::TimePoint now) {
+  journal_.poll();
+  if (due_ && *due_ <= now) dirty_ = true;
+  if (!dirty_) return false;
+  dirty_ = false;
+  const auto round = run_kubevirt(port_, now);
+  due_ = round ? round->due : std::nullopt;
+  return round && round->changed;
+}
+
+base::Status install_kubevirt(Cluster& cluster, ApiServer& server) {
+  for (const Json& definition : kubevirt_definitions()) {
+    if (auto installed = server.install_crd(definition); !installed) return installed;
+  }
+  Store& store = cluster.store();
+  if (!store.get(kube::kNamespaces, {"", "kubevirt"})) {
+    if (const auto added = cluster.add(objects::name_space("kubevirt")); !added) return added.error();
+  }
+  server.add_webhook(eviction_webhook(store, kLauncherEvictionWebhook));
+  server.add_webhook(eviction_webhook(store, kHotplugEvictionWebhook));
+  server.add_webhook(migration_webhook(store));
+  server.add_endpoint(subresources(store));
+  cluster.add_actor(std::make_unique<KubeVirt>(store, cluster.events()));
+  return base::Done{};
+}
+
+}  // namespace simulator

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "simulator/actor.hpp"
+#include "simulator/api/server.hpp"
+#include "simulator/event_recorder.hpp"
+#include "simulator/journal.hpp"
+#include "simulator/kubevirt/controllers.hpp"
+#include "simulator/kubevirt/types.hpp"
+#include "simulator/store.hpp"
+
+namespace simulator {
+
+class Cluster;
+
+/// The rules' way to the simulator's store.
+class KubeVirtStorePort final : public KubeVirtPort {
+ public:
+  /// `events` may be nullptr: none are written. Both must outlive the port.
+  KubeVirtStorePort(Store& store, EventRecorder* events) : store_(store), events_(events) {}
+
+  base::Result<Object> get(const kube::ResourceType& type, const api::ObjectKey& key) const override;
+  base::Result<std::vector<Object>> list(const kube::ResourceType& type) const override;
+  base::Status carry_out(const KubeVirtStep& step) override;
+
+ private:
+  base::Status patch(const KubeVirtStep& step, Part part);
+
+  Store& store_;
+  EventRecorder* events_;
+};
+
+/// KubeVirt's controllers in the simulated cluster: every VirtualMachineInstance gets its launcher pod, marked ones
+/// migrate. Behaviour by annotations: knobs::kMigrationScript and its neighbours. Costs nothing without VMIs.
+class KubeVirt final : public Actor {
+ public:
+  KubeVirt(Store& store, EventRecorder& events);
+
+  std::string_view name() const override { return "kubevirt"; }
+  bool tick(base::TimePoint now) override;
+  std::optional<base::TimePoint> next_due() const override { return due_; }
+
+ private:
+  Journal journal_;
+  KubeVirtStorePort port_;
+  bool dirty_ = false;
+  std::optional<base::TimePoint> due_;
+};
+
+/// Installs KubeVirt: definitions, virt-api's webhooks and subresources, the controllers. Which version is the KubeVirt
+/// object's word (objects::kubevirt()). Before any traffic; cluster and server must outlive each other's use.
+base::Status install_kubevirt(Cluster& cluster, ApiServer& server);
+
+}  // namespace simulator

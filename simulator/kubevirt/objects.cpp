@@ -1,0 +1,80 @@
+#include <nlohmann/json.hpp>
+
+#include "simulator/kubevirt/types.hpp"
+
+namespace simulator {
+namespace {
+
+using api::Json;
+
+Json open_object() { return {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}}; }
+
+Json column(const char* name, const char* path) { return {{"name", name}, {"type", "string"}, {"jsonPath", path}}; }
+
+/// A definition that lets every field of spec and status through, as our fake is not KubeVirt's validation.
+Json open_definition(const kube::ResourceType& type, Json names, Json columns, bool status_subresource) {
+  names["plural"] = type.plural;
+  names["kind"] = type.kind;
+  Json schema = {{"type", "object"},
+                 {"properties",
+                  {{"apiVersion", {{"type", "string"}}},
+                   {"kind", {{"type", "string"}}},
+                   {"metadata", {{"type", "object"}}},
+                   {"spec", open_object()},
+                   {"status", open_object()}}}};
+  Json version = {{"name", type.version},
+                  {"served", true},
+                  {"storage", true},
+                  {"schema", {{"openAPIV3Schema", std::move(schema)}}},
+                  {"additionalPrinterColumns", std::move(columns)}};
+  if (status_subresource) version["subresources"] = {{"status", Json::object()}};
+  return {{"apiVersion", "apiextensions.k8s.io/v1"},
+          {"kind", "CustomResourceDefinition"},
+          {"metadata", {{"name", std::string(type.plural) + "." + std::string(type.group)}}},
+          {"spec",
+           {{"group", type.group},
+            {"scope", "Namespaced"},
+            {"names", std::move(names)},
+            {"versions", Json::array({std::move(version)})}}}};
+}
+
+}  // namespace
+
+std::vector<Json> kubevirt_definitions() {
+  return {
+      open_definition(kube::kVmis, {{"singular", "virtualmachineinstance"}, {"shortNames", {"vmi", "vmis"}}},
+                      Json::array({column("Phase", ".status.phase"), column("NodeName", ".status.nodeName")}), false),
+      open_definition(kube::kVmims,
+                      {{"singular", "virtualmachineinstancemigration"}, {"shortNames", {"vmim", "vmims"}}},
+                      Json::array({column("Phase", ".status.phase"), column("VMI", ".spec.vmiName")}), true),
+      open_definition(kube::kKubeVirts, {{"singular", "kubevirt"}, {"shortNames", {"kv", "kvs"}}},
+                      Json::array({column("Phase", ".status.phase")}), true)};
+}
+
+namespace objects {
+
+Json kubevirt(std::string_view version, std::string_view cluster_strategy) {
+  Json configuration = Json::object();
+  if (!cluster_strategy.empty()) configuration["evictionStrategy"] = cluster_strategy;
+  return {{"apiVersion", kube::kKubeVirts.api_version()},
+          {"kind", kube::kKubeVirts.kind},
+          {"metadata", {{"name", "kubevirt"}, {"namespace", "kubevirt"}}},
+          {"spec", {{"configuration", std::move(configuration)}}},
+          {"status", {{"phase", "Deployed"}, {"observedKubeVirtVersion", version}}}};
+}
+
+Json virtual_machine(std::string_view ns, std::string_view name, std::string_view memory, std::string_view strategy) {
+  Json spec = {{"domain", {{"memory", {{"guest", memory}}}, {"devices", Json::object()}}}};
+  if (!strategy.empty()) spec["evictionStrategy"] = strategy;
+  return {{"apiVersion", kube::kVmis.api_version()},
+          {"kind", kube::kVmis.kind},
+          {"metadata",
+           {{"name", name},
+            {"namespace", ns},
+            {"labels", {{"app", name}}},
+            {"annotations", {{"kubevirt.io/latest-observed-api-version", "v1"}}}}},
+          {"spec", std::move(spec)}};
+}
+
+}  // namespace objects
+}  // namespace simulator

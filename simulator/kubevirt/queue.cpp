@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "api/json/json_access.hpp"
+#include "simulator/kubevirt/controllers.hpp"
+#include "simulator/pod_facts.hpp"
+
+namespace simulator {
+namespace {
+
+using api::Json;
+
+constexpr base::seconds kFirstMigrationPause{20};
+
+bool is_system_migration(const Json& vmim) {
+  return !annotation_of(vmim, kubevirt::kEvacuationMigration).empty() ||
+         !annotation_of(vmim, kubevirt::kWorkloadUpdate).empty();
+}
+
+int rank_of(const Json& vmim) {
+  const std::string priority = api::text_at(vmim, {"spec", "priority"});
+  if (priority == "system-critical") return 100;
+  if (priority == "user-triggered") return 50;
+  return priority == "system-maintenance" ? 20 : 0;
+}
+
+bool is_pending(const Json& vmim) { return api::text_at(vmim, {"status", "phase"}) == "Pending"; }
+
+/// Past the queue and not at the end.
+bool is_running(const Json& vmim) {
+  return !is_final(vmim) && !is_pending(vmim) && !api::text_at(vmim, {"status", "phase"}).empty();
+}
+
+auto created_order(const Json& vmim) {
+  return std::make_tuple(api::text_at(vmim, {"metadata", "creationTimestamp"}), key_of(vmim).ns, key_of(vmim).name);
+}
+
+/// Slots taken by migrations past the queue.
+struct Slots {
+  explicit Slots(const KubeVirtView& view) {
+    for (const Object& vmim : view.vmims) {
+      if (!is_running(*vmim)) continue;
+      const Object vmi = view.vmi_of(*vmim);
+      take(vmi ? api::text_at(*vmi, {"status", "nodeName"}) : std::string());
+    }
+  }
+  void take(const std::string& node) {
+    ++total;
+    ++per_node[node];
+  }
+  bool free_for(const std::string& node, const KubeVirtConfig& config) {
+    return total < config.per_cluster && per_node[node] < config.per_node;
+  }
+  std::int64_t total = 0;
+  std::map<std::string, std::int64_t> per_node;
+};
+
+/// A copy of the source's pod that the scheduler must not place beside it.
+Json target_pod(const Json& vmi, const Json& vmim, const MigrationScript& script) {
+  Json pod = launcher_pod(vmi);
+  pod["metadata"]["labels"][std::string(kubevirt::kJobUid)] = uid_of(vmim);
+  pod["metadata"]["annotations"][std::string(kubevirt::kJobName)] = key_of(vmim).name;
+  pod["metadata"]["annotations"].erase("descheduler.alpha.kubernetes.io/eviction-in-progress");
+  const Json term = {{"labelSelector", {{"matchLabels", {{kubevirt::kCreatedBy, uid_of(vmi)}}}}},
+                     {"topologyKey", "kubernetes.io/hostname"}};
+  pod["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = Json::array({term});
+  if (const Json* selector = api::find_at(vmim, {"spec", "addedNodeSelector"}); selector && selector->is_object())
+    pod["spec"]["nodeSelector"].update(*selector);
+  if (script.unschedulable) pod["spec"]["nodeSelector"]["simulator.evacuator.dev/nowhere"] = "true";
+  return pod;
+}
+
+void receive(const KubeVirtView& view, KubeVirtPlan& plan, const Json& vmim) {
+  Json finalizers = Json::array({kubevirt::kFinalizer});
+  plan.merge(kube::kVmims, vmim,
+             {{"metadata",
+               {{"finalizers", std::move(finalizers)},
+                {"labels", {{kubevirt::kVmiName, api::text_at(vmim, {"spec", "vmiName"})}}}}}});
+  enter_phase(plan, vmim, "Pending", view.now);
+  const auto pause = backoff_end(view, vmim);
+  const Object vmi = view.vmi_of(vmim);
+  if (vmi && pause && *pause > view.now)
+    plan.event(*vmi, "MigrationBackoff", "backoff migrating vmi " + key_of(vmim).to_string());
+}
+
+bool another_runs(const KubeVirtView& view, const Json& vmi, const Json& vmim) {
+  return std::ranges::any_of(view.migrations_of(vmi),
+                             [&](const Object& each) { return uid_of(*each) != uid_of(vmim) && is_running(*each); });
+}
+
+/// One pending migration; true if it got a slot.
+void admit_migration(const KubeVirtView& view, const Json& vmim, Slots& slots, KubeVirtPlan& plan) {
+  const Object vmi = view.vmi_of(vmim);
+  if (!vmi || is_final(*vmi) || is_terminating(*vmi)) return;  // run_migrations() fails it
+  const MigrationScript script = MigrationScript::of(*vmi);
+  if (script.never_starts || another_runs(view, *vmi, vmim)) return;
+  if (const auto end = backoff_end(view, vmim); end && *end > view.now) return plan.wake_at(*end);
+  const std::string node = api::text_at(*vmi, {"status", "nodeName"});
+  if (!slots.free_for(node, view.config)) return;
+  slots.take(node);
+  if (!view.target_pod_of(vmim)) plan.create(kube::kPods, target_pod(*vmi, vmim, script));
+  enter_phase(plan, vmim, "Scheduling", view.now);
+}
+
+}  // namespace
+
+std::optional<base::TimePoint> backoff_end(const KubeVirtView& view, const Json& vmim) {
+  const Object vmi = view.vmi_of(vmim);
+  if (!is_system_migration(vmim) || !vmi) return std::nullopt;
+  std::vector<Object> past = view.migrations_of(*vmi);
+  std::erase_if(past, [](const Object& each) { return !is_final(*each) || is_terminating(*each); });
+  std::ranges::sort(past, std::greater<>(), [](const Object& each) { return created_order(*each); });
+  std::optional<base::TimePoint> last;
+  base::Duration pause{0};
+  for (const Object& each : past) {
+    if (api::text_at(*each, {"status", "phase"}) != "Failed") break;
+    if (!last) last = phase_since(*each);
+    pause = pause.count() == 0 ? base::Duration(kFirstMigrationPause) : pause * 2;
+  }
+  return last ? std::optional(*last + pause) : std::nullopt;
+}
+
+KubeVirtPlan run_migration_queue(const KubeVirtView& view) {
+  KubeVirtPlan plan;
+  std::vector<Object> pending;
+  for (const Object& vmim : view.vmims) {
+    if (is_terminating(*vmim)) continue;
+    if (api::text_at(*vmim, {"status", "phase"}).empty()) receive(view, plan, *vmim);
+    if (is_pending(*vmim)) pending.push_back(vmim);
+  }
+  std::ranges::sort(pending, {},
+                    [](const Object& each) { return std::make_tuple(-rank_of(*each), created_order(*each)); });
+  Slots slots(view);
+  for (const Object& vmim : pending) admit_migration(view, *vmim, slots, plan);
+  return plan;
+}
+
+}  // namespace simulator

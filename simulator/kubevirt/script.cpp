@@ -1,0 +1,75 @@
+#include "simulator/kubevirt/script.hpp"
+
+#include <charconv>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "simulator/knobs.hpp"
+#include "simulator/kubevirt/types.hpp"
+
+namespace simulator {
+namespace {
+
+std::string_view stripped(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+base::Error bad_word(std::string_view word, std::string_view why) {
+  return base::invalid("migration script: \"" + std::string(word) + "\" " + std::string(why));
+}
+
+base::Status read_failures(std::string_view value, MigrationScript& script) {
+  if (value == "always") {
+    script.fail = -1;
+    return base::Done{};
+  }
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), script.fail);
+  if (value.empty() || error != std::errc{} || end != value.data() + value.size() || script.fail < 0)
+    return bad_word(value, "is no number of failures; write fail=2 or fail=always");
+  return base::Done{};
+}
+
+base::Status read_word(std::string_view word, MigrationScript& script) {
+  const auto equals = word.find('=');
+  const std::string_view name = stripped(word.substr(0, equals));
+  const std::string_view value = equals == std::string_view::npos ? "" : stripped(word.substr(equals + 1));
+  if (name == "never-starts") return script.never_starts = true, base::Done{};
+  if (name == "unschedulable") return script.unschedulable = true, base::Done{};
+  if (name == "reason") return script.reason = value, base::Done{};
+  if (name == "fail") return read_failures(value, script);
+  const std::map<std::string_view, base::Duration*> fixed = {{"scheduled", &script.scheduled},
+                                                             {"preparing", &script.preparing},
+                                                             {"ready", &script.ready},
+                                                             {"run", &script.run},
+                                                             {"abort", &script.abort}};
+  const std::map<std::string_view, std::optional<base::Duration>*> optional = {
+      {"post-copy", &script.post_copy}, {"shutdown", &script.shutdown}, {"external", &script.external}};
+  if (!fixed.contains(name) && !optional.contains(name)) return bad_word(name, "is no word of a migration script");
+  const auto time = knobs::parse_knob_duration(value);
+  if (!time) return bad_word(value, "is no duration, such as 2s or 1m30s");
+  if (const auto found = fixed.find(name); found != fixed.end()) *found->second = *time;
+  if (const auto found = optional.find(name); found != optional.end()) *found->second = *time;
+  return base::Done{};
+}
+
+}  // namespace
+
+base::Result<MigrationScript> MigrationScript::parse(std::string_view text) {
+  MigrationScript script;
+  while (!stripped(text).empty()) {
+    const auto comma = text.find(',');
+    if (auto read = read_word(stripped(text.substr(0, comma)), script); !read) return read.error();
+    text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+  }
+  return script;
+}
+
+MigrationScript MigrationScript::of(const api::Json& vmi) {
+  const auto script = parse(annotation_of(vmi, knobs::kMigrationScript));
+  return script ? *script : MigrationScript{};
+}
+
+}  // namespace simulator

@@ -1,0 +1,200 @@
+#include "simulator/kubevirt/types.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "api/json/json_access.hpp"
+#include "simulator/knobs.hpp"
+#include "simulator/pod_facts.hpp"
+
+namespace simulator {
+namespace {
+
+using api::Json;
+
+/// The minor number of "v1.7.0"; 0 for 0.x, the newest for anything unreadable.
+int minor_of(std::string_view version) {
+  if (version.starts_with('v')) version.remove_prefix(1);
+  if (version.starts_with("0.")) return 0;
+  int minor = 0;
+  if (!version.starts_with("1.")) return KubeVirtConfig{}.minor;
+  const auto [end, error] = std::from_chars(version.data() + 2, version.data() + version.size(), minor);
+  return error == std::errc{} ? minor : KubeVirtConfig{}.minor;
+}
+
+Json guarded(Json patch, const std::string& uid) {
+  object_in(patch, "metadata")["uid"] = uid;
+  return patch;
+}
+
+bool is_launcher(const Json& pod) { return label_of(pod, kubevirt::kLauncherLabel) == kubevirt::kLauncher; }
+
+std::set<std::string> drained_nodes(const std::vector<Object>& nodes, const std::string& taint) {
+  std::set<std::string> drained;
+  for (const Object& node : nodes) {
+    for (const api::Taint& each : taints_of(*node)) {
+      if (each.key == taint && each.effect == api::TaintEffect::kNoSchedule)
+        drained.insert(api::text_at(*node, {"metadata", "name"}));
+    }
+  }
+  return drained;
+}
+
+}  // namespace
+
+KubeVirtConfig kubevirt_config(const Json* kubevirt) {
+  KubeVirtConfig config;
+  if (!kubevirt) return config;
+  config.minor = minor_of(api::text_at(*kubevirt, {"status", "observedKubeVirtVersion"}));
+  config.strategy = api::text_at(*kubevirt, {"spec", "configuration", "evictionStrategy"});
+  const auto limit = [&](std::string_view field, std::int64_t otherwise) {
+    return api::number_at(*kubevirt, {"spec", "configuration", "migrations", field}).value_or(otherwise);
+  };
+  config.per_cluster = limit("parallelMigrationsPerCluster", config.per_cluster);
+  config.per_node = limit("parallelOutboundMigrationsPerNode", config.per_node);
+  if (const auto taint = api::text_at(*kubevirt, {"spec", "configuration", "migrations", "nodeDrainTaintKey"});
+      !taint.empty())
+    config.drain_taint = taint;
+  config.webhook_down = annotation_of(*kubevirt, knobs::kVirtApi) == "down";
+  return config;
+}
+
+void KubeVirtPlan::create(const kube::ResourceType& type, Json object) {
+  const std::string ns = api::text_at(object, {"metadata", "namespace"});
+  steps.push_back({KubeVirtStep::Verb::kCreate, type, {ns, ""}, "", std::move(object), "", ""});
+}
+void KubeVirtPlan::merge(const kube::ResourceType& type, const Json& object, Json patch) {
+  const std::string uid = uid_of(object);
+  steps.push_back({KubeVirtStep::Verb::kMerge, type, key_of(object), uid, guarded(std::move(patch), uid), "", ""});
+}
+void KubeVirtPlan::merge_status(const kube::ResourceType& type, const Json& object, Json patch) {
+  const std::string uid = uid_of(object);
+  steps.push_back(
+      {KubeVirtStep::Verb::kMergeStatus, type, key_of(object), uid, guarded(std::move(patch), uid), "", ""});
+}
+void KubeVirtPlan::remove(const kube::ResourceType& type, const Json& object) {
+  steps.push_back({KubeVirtStep::Verb::kDelete, type, key_of(object), uid_of(object), nullptr, "", ""});
+}
+void KubeVirtPlan::event(const Json& about, std::string_view reason, std::string note) {
+  steps.push_back({KubeVirtStep::Verb::kEvent, kube::kEvents, key_of(about), uid_of(about), about, std::string(reason),
+                   std::move(note)});
+}
+void KubeVirtPlan::wake_at(base::TimePoint when) { due = due ? std::min(*due, when) : when; }
+
+Object KubeVirtView::vmi(const std::string& ns, const std::string& name) const {
+  const auto found = std::ranges::find_if(vmis, [&](const Object& each) {
+    return key_of(*each) == api::ObjectKey{ns, name};
+  });
+  return found == vmis.end() ? nullptr : *found;
+}
+
+Object KubeVirtView::vmi_of(const Json& vmim) const {
+  return vmi(api::text_at(vmim, {"metadata", "namespace"}), api::text_at(vmim, {"spec", "vmiName"}));
+}
+
+std::vector<Object> KubeVirtView::launchers_of(const Json& vmi) const {
+  std::vector<Object> found;
+  for (const Object& pod : launchers) {
+    if (label_of(*pod, kubevirt::kCreatedBy) == uid_of(vmi)) found.push_back(pod);
+  }
+  return found;
+}
+
+std::vector<Object> KubeVirtView::active_launchers_of(const Json& vmi) const {
+  std::vector<Object> found = launchers_of(vmi);
+  std::erase_if(found, [](const Object& pod) { return !facts_of(*pod).is_active(); });
+  return found;
+}
+
+std::vector<Object> KubeVirtView::migrations_of(const Json& vmi) const {
+  std::vector<Object> found;
+  const api::ObjectKey key = key_of(vmi);
+  for (const Object& vmim : vmims) {
+    if (key_of(*vmim).ns == key.ns && api::text_at(*vmim, {"spec", "vmiName"}) == key.name) found.push_back(vmim);
+  }
+  return found;
+}
+
+Object KubeVirtView::target_pod_of(const Json& vmim) const {
+  const auto found = std::ranges::find_if(
+      launchers, [&](const Object& pod) { return label_of(*pod, kubevirt::kJobUid) == uid_of(vmim); });
+  return found == launchers.end() ? nullptr : *found;
+}
+
+KubeVirtConfig read_kubevirt_config(const KubeVirtPort& port) {
+  const auto found = port.list(kube::kKubeVirts);
+  return kubevirt_config(found && !found->empty() ? found->front().get() : nullptr);
+}
+
+base::Result<KubeVirtView> read_kubevirt_view(const KubeVirtPort& port, base::TimePoint now) {
+  KubeVirtView view;
+  view.now = now;
+  auto vmis = port.list(kube::kVmis);
+  if (!vmis) return vmis.error();
+  auto vmims = port.list(kube::kVmims);
+  if (!vmims) return vmims.error();
+  view.vmis = *std::move(vmis);
+  view.vmims = *std::move(vmims);
+  if (view.vmis.empty() && view.vmims.empty()) return view;
+  view.config = read_kubevirt_config(port);
+  auto pods = port.list(kube::kPods);
+  if (!pods) return pods.error();
+  std::ranges::copy_if(*pods, std::back_inserter(view.launchers), [](const Object& pod) { return is_launcher(*pod); });
+  auto budgets = port.list(kube::kPdbs);
+  if (!budgets) return budgets.error();
+  std::ranges::copy_if(*budgets, std::back_inserter(view.budgets), [](const Object& pdb) {
+    return api::text_at(*pdb, {"metadata", "name"}).starts_with(kubevirt::kBudgetPrefix);
+  });
+  auto nodes = port.list(kube::kNodes);
+  if (!nodes) return nodes.error();
+  view.drained = drained_nodes(*nodes, view.config.drain_taint);
+  return view;
+}
+
+std::string label_of(const Json& object, std::string_view key) {
+  return api::text_at(object, {"metadata", "labels", key});
+}
+std::string annotation_of(const Json& object, std::string_view key) {
+  return api::text_at(object, {"metadata", "annotations", key});
+}
+std::string mark_of(const Json& vmi) { return api::text_at(vmi, {"status", "evacuationNodeName"}); }
+std::string strategy_of(const Json& vmi, const KubeVirtConfig& config) {
+  const std::string own = api::text_at(vmi, {"spec", "evictionStrategy"});
+  return own.empty() ? config.strategy : own;
+}
+bool is_live_migratable(const Json& vmi) {
+  const Json* condition = condition_of(vmi, "LiveMigratable");
+  return condition && api::text_at(*condition, {"status"}) == "True";
+}
+bool is_final(const Json& object) {
+  const std::string phase = api::text_at(object, {"status", "phase"});
+  return phase == "Succeeded" || phase == "Failed";
+}
+bool is_migrating(const Json& vmi) {
+  return !api::text_at(vmi, {"status", "migrationState", "migrationUid"}).empty() &&
+         !api::flag_at(vmi, {"status", "migrationState", "completed"});
+}
+bool migrates_by_strategy(std::string_view strategy) {
+  return strategy == "LiveMigrate" || strategy == "LiveMigrateIfPossible";
+}
+
+std::optional<base::TimePoint> instant_at(const Json& object, std::initializer_list<std::string_view> path) {
+  return base::parse_time(api::text_at(object, path));
+}
+
+base::TimePoint phase_since(const Json& vmim) {
+  const std::string phase = api::text_at(vmim, {"status", "phase"});
+  const Json* transitions = api::find_at(vmim, {"status", "phaseTransitionTimestamps"});
+  if (transitions && transitions->is_array()) {
+    for (const Json& each : *transitions) {
+      if (api::text_at(each, {"phase"}) != phase) continue;
+      if (const auto at = instant_at(each, {"phaseTransitionTimestamp"})) return *at;
+    }
+  }
+  return instant_at(vmim, {"metadata", "creationTimestamp"}).value_or(base::TimePoint{});
+}
+
+}  // namespace simulator

@@ -1,0 +1,183 @@
+#include "simulator/registry/output.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "api/json/json_access.hpp"
+
+namespace simulator {
+namespace {
+
+using api::Json;
+
+/// core/v1 Event ↔ events.k8s.io/v1 Event.
+constexpr std::pair<const char*, const char*> kEventFields[] = {
+    {"involvedObject", "regarding"},
+    {"message", "note"},
+    {"reportingComponent", "reportingController"},
+    {"source", "deprecatedSource"},
+    {"firstTimestamp", "deprecatedFirstTimestamp"},
+    {"lastTimestamp", "deprecatedLastTimestamp"},
+    {"count", "deprecatedCount"},
+};
+
+void rename_member(Json& object, const char* from, const char* to) {
+  const auto found = object.find(from);
+  if (found == object.end()) return;
+  Json value = std::move(*found);
+  object.erase(from);
+  object[to] = std::move(value);
+}
+
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+bool is_served_as_stored(const ServedResource& resource, const Json& stored) {
+  return resource.conversion == Conversion::kNone && stored.at("apiVersion") == resource.api_version();
+}
+
+std::string object_text(const ServedResource& resource, const Json& stored) {
+  return is_served_as_stored(resource, stored) ? dump(stored) : dump(served_form(resource, stored));
+}
+
+/// Items of typed lists carry no apiVersion and kind in Kubernetes; those of custom resources do.
+std::string item_text(const ServedResource& resource, const Json& stored) {
+  std::string text = object_text(resource, stored);
+  if (resource.custom) return text;
+  const std::string head =
+      fmt::format("{{\"apiVersion\":\"{}\",\"kind\":\"{}\",", resource.api_version(), resource.kind);
+  if (text.starts_with(head)) return "{" + text.substr(head.size());
+  Json bare = served_form(resource, stored);
+  bare.erase("apiVersion");
+  bare.erase("kind");
+  return dump(bare);
+}
+
+Json metadata_only(const Json& stored) {
+  return {{"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/v1"}, {"metadata", stored.at("metadata")}};
+}
+
+std::string list_metadata(const ListPage& page) {
+  Json metadata = {{"resourceVersion", std::to_string(page.revision)}};
+  if (!page.continue_token.empty()) metadata["continue"] = page.continue_token;
+  if (page.remaining > 0) metadata["remainingItemCount"] = page.remaining;
+  return dump(metadata);
+}
+
+std::string_view trim_blanks(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+/// One media range of an Accept header; nullopt: not ours.
+std::optional<Output::Format> format_of(std::string_view range) {
+  const auto end = range.find(';');
+  const std::string_view type = trim_blanks(range.substr(0, end));
+  if (type != "application/json" && type != "*/*" && type != "application/*" && type != "application/json-seq")
+    return std::nullopt;
+  const std::string_view parameters = end == std::string_view::npos ? std::string_view() : range.substr(end);
+  if (parameters.find("as=Table") != std::string_view::npos) return Output::Format::kTable;
+  if (parameters.find("as=PartialObjectMetadata") != std::string_view::npos) return Output::Format::kMetadata;
+  if (parameters.find("as=") != std::string_view::npos) return std::nullopt;
+  return Output::Format::kObject;
+}
+
+}  // namespace
+
+Outcome<Output> negotiate(std::string_view accept, std::string_view include_object, base::TimePoint now) {
+  Output output;
+  output.now = now;
+  if (include_object == "None") output.include = Output::Include::kNone;
+  if (include_object == "Object") output.include = Output::Include::kObject;
+  if (trim_blanks(accept).empty()) return output;
+  while (!accept.empty()) {
+    const auto comma = std::min(accept.find(','), accept.size());
+    if (const auto format = format_of(accept.substr(0, comma))) {
+      output.format = *format;
+      return output;
+    }
+    accept.remove_prefix(std::min(comma + 1, accept.size()));
+  }
+  return Failure{406, "NotAcceptable", "only the following media types are accepted: application/json", nullptr};
+}
+
+Json served_form(const ServedResource& resource, const Json& stored) {
+  Json served = stored;
+  served["apiVersion"] = resource.api_version();
+  if (resource.conversion == Conversion::kNone) return served;
+  for (const auto& [core, events] : kEventFields) rename_member(served, events, core);
+  return served;
+}
+
+Json stored_form(const ServedResource& resource, Json served) {
+  served["apiVersion"] = resource.storage.api_version();
+  if (resource.conversion == Conversion::kNone) return served;
+  for (const auto& [core, events] : kEventFields) rename_member(served, core, events);
+  return served;
+}
+
+std::string encode_object(const ServedResource& resource, const Json& stored, const Output& output) {
+  switch (output.format) {
+    case Output::Format::kObject: return object_text(resource, stored) + "\n";
+    case Output::Format::kMetadata: return dump(metadata_only(stored)) + "\n";
+    case Output::Format::kTable: return dump(table_of(resource, {std::make_shared<const Json>(stored)}, output)) + "\n";
+  }
+  std::abort();
+}
+
+std::string encode_list(const ServedResource& resource, const ListPage& page, const Output& output) {
+  if (output.format == Output::Format::kTable) {
+    Json table = table_of(resource, page.items, output);
+    table["metadata"] = Json::parse(list_metadata(page));
+    return dump(table) + "\n";
+  }
+  const bool metadata = output.format == Output::Format::kMetadata;
+  std::string text = fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
+                                 metadata ? "PartialObjectMetadataList" : resource.list_kind,
+                                 metadata ? "meta.k8s.io/v1" : resource.api_version(), list_metadata(page));
+  bool first = true;
+  for (const Object& item : page.items) {
+    if (!first) text += ',';
+    first = false;
+    text += metadata ? dump(metadata_only(*item)) : item_text(resource, *item);
+  }
+  return text + "]}\n";
+}
+
+std::string RecentTexts::encode(const ServedPtr& resource, const Object& stored, const Output& output) {
+  if (output.format != Output::Format::kObject) return encode_object(*resource, *stored, output);
+  const std::scoped_lock lock(mutex_);
+  const auto known = std::ranges::find_if(
+      entries_, [&](const Entry& each) { return each.stored == stored && each.resource == resource; });
+  if (known != entries_.end()) return known->text;
+  Entry& entry = entries_[std::exchange(next_, (next_ + 1) % kKept)];
+  entry = {resource, stored, encode_object(*resource, *stored, output)};
+  return entry.text;
+}
+
+std::string encode_event(std::string_view type, std::string_view object) {
+  object = object.substr(0, object.find_last_not_of('\n') + 1);
+  return fmt::format("{{\"type\":\"{}\",\"object\":{}}}", type, object);
+}
+
+std::string encode_bookmark(const ServedResource& resource, std::uint64_t revision, const Output& output) {
+  Json object = {{"kind", resource.kind},
+                 {"apiVersion", resource.api_version()},
+                 {"metadata", {{"resourceVersion", std::to_string(revision)}, {"creationTimestamp", nullptr}}}};
+  if (output.format == Output::Format::kMetadata) object["kind"] = "PartialObjectMetadata";
+  if (output.format == Output::Format::kMetadata) object["apiVersion"] = "meta.k8s.io/v1";
+  if (output.format == Output::Format::kTable) {
+    object = table_of(resource, {}, output);
+    object["metadata"] = {{"resourceVersion", std::to_string(revision)}};
+  }
+  return fmt::format("{{\"type\":\"BOOKMARK\",\"object\":{}}}", dump(object));
+}
+
+std::string encode_error_event(const Failure& failure) {
+  return fmt::format("{{\"type\":\"ERROR\",\"object\":{}}}", dump(status_object(failure)));
+}
+
+}  // namespace simulator

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <array>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/json/json.hpp"
+#include "base/clock.hpp"
+#include "simulator/api/failure.hpp"
+#include "simulator/registry/registry.hpp"
+#include "simulator/store.hpp"
+
+namespace simulator {
+
+/// What the client accepts.
+struct Output {
+  enum class Format { kObject, kTable, kMetadata };
+  /// What comes with each row of a table.
+  enum class Include { kNone, kMetadata, kObject };
+
+  Format format = Format::kObject;
+  Include include = Include::kMetadata;
+  base::TimePoint now{};  ///< for the ages in tables
+};
+/// The first entry of the Accept header that the server can do; 406 when there is none.
+Outcome<Output> negotiate(std::string_view accept, std::string_view include_object, base::TimePoint now);
+
+/// The object in the served version: core Events are stored as events.k8s.io/v1, several versions as one.
+api::Json served_form(const ServedResource& resource, const api::Json& stored);
+/// The other way round.
+api::Json stored_form(const ServedResource& resource, api::Json served);
+
+/// One object as a response body.
+std::string encode_object(const ServedResource& resource, const api::Json& stored, const Output& output);
+
+/// What was encoded lately: the answer to a write and the events of all watches say the same. Thread-safe.
+class RecentTexts {
+ public:
+  /// encode_object(), or what it returned last time for that resource and that very object.
+  std::string encode(const ServedPtr& resource, const Object& stored, const Output& output);
+
+ private:
+  struct Entry {
+    ServedPtr resource;
+    Object stored;  ///< kept alive, so that its address means it
+    std::string text;
+  };
+  static constexpr std::size_t kKept = 64;
+
+  std::mutex mutex_;
+  std::array<Entry, kKept> entries_;
+  std::size_t next_ = 0;
+};
+
+struct ListPage {
+  std::vector<Object> items;
+  std::uint64_t revision = 0;
+  std::string continue_token;
+  std::int64_t remaining = 0;
+};
+std::string encode_list(const ServedResource& resource, const ListPage& page, const Output& output);
+/// One line of a watch, without newline. `type` is ADDED, MODIFIED or DELETED; `object` is an encoded object.
+std::string encode_event(std::string_view type, std::string_view object);
+/// BOOKMARK, and ERROR with a Status.
+std::string encode_bookmark(const ServedResource& resource, std::uint64_t revision, const Output& output);
+std::string encode_error_event(const Failure& failure);
+
+/// metav1.Table of the objects, with kubectl's usual columns.
+api::Json table_of(const ServedResource& resource, const std::vector<Object>& stored, const Output& output);
+
+}  // namespace simulator

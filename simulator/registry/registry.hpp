@@ -1,0 +1,98 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "api/json/json.hpp"
+#include "kube/resource.hpp"
+
+namespace simulator {
+
+/// What a CustomResourceDefinition adds to a served kind.
+struct CustomKind {
+  std::string definition;  ///< name of the CRD
+  api::Json schema;        ///< openAPIV3Schema; null when it has none
+  api::Json columns;       ///< additionalPrinterColumns; array
+  api::Json selectable;    ///< selectableFields; array
+  api::Json scale;         ///< subresources.scale; null when it has none
+};
+
+/// How objects differ between the stored and the served version.
+enum class Conversion { kNone, kCoreEvent };
+
+/// One kind at one version, as the API serves it. Immutable; held by shared_ptr, because `storage` points into it.
+struct ServedResource {
+  std::string group;
+  std::string version;
+  std::string plural;
+  std::string singular;
+  std::string kind;
+  std::string list_kind;
+  std::vector<std::string> short_names;
+  std::vector<std::string> categories;
+  bool namespaced = true;
+  bool has_status = false;  ///< the status subresource separates
+  bool has_scale = false;
+  bool status_on_create = false;  ///< keeps the status of a POST (Node)
+  Conversion conversion = Conversion::kNone;
+  std::shared_ptr<const CustomKind> custom;  ///< nullptr for built-in kinds
+  kube::ResourceType storage;                ///< where the store keeps it
+
+  std::string api_version() const { return group.empty() ? version : group + "/" + version; }
+};
+using ServedPtr = std::shared_ptr<const ServedResource>;
+
+/// Which versions of the policy group the server has: servers before 1.21 have only v1beta1.
+enum class PolicyVersion { kV1, kV1beta1 };
+
+/// All served kinds: the built-in table and the live CRDs. Thread-safe.
+class Registry {
+ public:
+  explicit Registry(PolicyVersion policy);
+
+  /// nullptr: not served.
+  ServedPtr find(std::string_view group, std::string_view version, std::string_view plural) const;
+  /// By kind, for bodies and discovery. nullptr: not served.
+  ServedPtr find_kind(std::string_view group, std::string_view version, std::string_view kind) const;
+  /// All, in the order of group (core first), version and plural.
+  std::vector<ServedPtr> all() const;
+  /// The versions of each group, preferred first; the core group is left out.
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups() const;
+
+  /// Serves every served version of the CRD, instead of what that CRD served before.
+  void serve(const api::Json& definition);
+  void stop_serving(const std::string& definition_name);
+  /// Plurals and kinds of `group` that another CRD than `definition_name` or a built-in kind has: nullptr, or the
+  /// holder.
+  ServedPtr holder_of_names(const api::Json& definition) const;
+
+ private:
+  struct Order {
+    using is_transparent = void;
+    using View = std::tuple<std::string_view, std::string_view, std::string_view>;
+    static View view(const View& view) { return view; }
+    static View view(const std::array<std::string, 3>& name) { return {name[0], name[1], name[2]}; }
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      return view(a) < view(b);
+    }
+  };
+  using Table = std::map<std::array<std::string, 3>, ServedPtr, Order>;
+
+  void add_locked(std::shared_ptr<ServedResource> resource);
+  void stop_serving_locked(const std::string& definition_name);
+
+  mutable std::mutex mutex_;
+  Table table_;
+};
+
+}  // namespace simulator

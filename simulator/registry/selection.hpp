@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/json/json.hpp"
+#include "api/meta/selector.hpp"
+#include "simulator/api/failure.hpp"
+#include "simulator/registry/registry.hpp"
+
+namespace simulator {
+
+/// The labelSelector and fieldSelector of one list, watch or deletecollection, over objects as stored.
+class Selection {
+ public:
+  /// 400 with Kubernetes' words for bad syntax and for fields that the kind cannot be selected by.
+  static Outcome<Selection> parse(const ServedResource& resource, std::string_view labels, std::string_view fields);
+
+  bool matches(const api::Json& stored) const;
+  bool everything() const { return labels_.empty() && fields_.empty(); }
+  /// The value of metadata.name when the fields pin it, else "": such a list is one lookup.
+  std::string pinned_name() const;
+
+ private:
+  struct Field {
+    std::vector<std::string> path;  ///< in the stored object
+    std::string value;
+    bool equal = true;
+  };
+  Verdict add_field(const ServedResource& resource, std::string_view term);
+
+  std::vector<api::SelectorRequirement> labels_;
+  std::vector<Field> fields_;
+};
+
+/// `a=b,c!=d,e in (x,y),f notin (z),g,!h`. kInvalid with Kubernetes' words.
+base::Result<std::vector<api::SelectorRequirement>> parse_label_selector(std::string_view text);
+
+/// True if the JSON metav1.LabelSelector `selector` (matchLabels, matchExpressions) matches the JSON object `labels`
+/// (may be null).
+bool label_selector_matches(const api::Json& selector, const api::Json* labels);
+
+}  // namespace simulator

@@ -1,0 +1,130 @@
+#include "simulator/scheduler/view.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "api/json/json_access.hpp"
+
+namespace simulator {
+namespace {
+
+using api::Json;
+
+constexpr std::string_view kSchedulerName = "default-scheduler";
+
+std::string json_text(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+bool same_part(const Json& a, const Json& b, std::initializer_list<std::string_view> path) {
+  const Json* left = api::find_at(a, path);
+  const Json* right = api::find_at(b, path);
+  return left == right || (left && right && *left == *right);
+}
+
+/// True if a placement cannot depend on what changed: statuses and annotations, but not the end of a pod.
+bool places_alike(const Json& before, const Json& after) {
+  const auto ended = [](const Json& pod) {
+    const std::string phase = api::text_at(pod, {"status", "phase"});
+    return phase == "Succeeded" || phase == "Failed";
+  };
+  return ended(before) == ended(after) && same_part(before, after, {"metadata", "deletionTimestamp"}) &&
+         same_part(before, after, {"metadata", "uid"}) && same_part(before, after, {"metadata", "labels"}) &&
+         same_part(before, after, {"spec"});
+}
+
+bool waits_for_us(const api::Pod& pod) {
+  return pod.node_name.empty() && !pod.meta.is_terminating() && !pod.is_terminal() && !pod.has_scheduling_gates &&
+         (pod.scheduler_name.empty() || pod.scheduler_name == kSchedulerName);
+}
+
+}  // namespace
+
+SchedulerView::SchedulerView(const Store& store) : journal_(store) {
+  journal_.on_reset([this] {
+    pods_.clear();
+    nodes_.clear();
+    namespaces_.clear();
+    claims_.clear();
+    volumes_.clear();
+    pending_.clear();
+  });
+  follow(kube::kNodes, nodes_, api::decode_node, {"spec"});
+  follow(kube::kNamespaces, namespaces_, api::decode_namespace, {});
+  follow(kube::kPersistentVolumeClaims, claims_, api::decode_pvc, {"spec"});
+  follow(kube::kPersistentVolumes, volumes_, api::decode_pv, {"spec"});
+  journal_.follow(kube::kPods, [this](const Change& change) { on_pod(change); });
+}
+
+bool SchedulerView::poll() {
+  room_ = false;
+  journal_.poll();
+  return room_;
+}
+
+const api::Pod* SchedulerView::pod(const api::ObjectKey& key) const {
+  const auto found = pods_.find(key);
+  return found == pods_.end() ? nullptr : found->second.get();
+}
+
+/// Keeps `table`. A change matters when labels, one of `parts` or a node's status differ.
+template <typename T>
+void SchedulerView::follow(const kube::ResourceType& type, Table<T>& table,
+                           base::Result<T> (*decode)(std::string_view json),
+                           std::initializer_list<std::string_view> parts) {
+  const std::vector<std::string> watched(parts.begin(), parts.end());
+  journal_.follow(type, [this, &table, decode, watched](const Change& change) {
+    if (change.kind == ChangeKind::kDeleted) {
+      table.erase(change.key);
+      return;
+    }
+    auto decoded = decode(json_text(*change.object));
+    if (!decoded) return;
+    table[change.key] = std::make_shared<const T>(*std::move(decoded));
+    const auto differs = [&](std::initializer_list<std::string_view> path) {
+      return !same_part(*change.before, *change.object, path);
+    };
+    room_ = room_ || !change.before || differs({"metadata", "labels"}) || differs({"status", "allocatable"}) ||
+            differs({"status", "conditions"}) ||
+            std::ranges::any_of(watched, [&](const std::string& part) { return differs({part}); });
+  });
+}
+
+void SchedulerView::on_pod(const Change& change) {
+  if (change.kind == ChangeKind::kDeleted) {
+    const auto known = pods_.find(change.key);
+    room_ = room_ || (known != pods_.end() && !known->second->node_name.empty());
+    if (known != pods_.end()) pods_.erase(known);
+    pending_.erase(change.key);
+    return;
+  }
+  if (change.before && change.kind == ChangeKind::kModified && pods_.contains(change.key) &&
+      places_alike(*change.before, *change.object))
+    return;
+  auto decoded = api::decode_pod(json_text(*change.object));
+  if (!decoded) return;
+  // Another pod that is new to a node can be the company that somebody waits for; one that ends makes room.
+  room_ = room_ || !decoded->node_name.empty();
+  if (waits_for_us(*decoded)) {
+    pending_.insert(change.key);
+  } else {
+    pending_.erase(change.key);
+  }
+  pods_[change.key] = std::make_shared<const api::Pod>(*std::move(decoded));
+}
+
+scheduling::SnapshotInput SchedulerView::input() const {
+  scheduling::SnapshotInput input;
+  const auto copy = [](const auto& table, auto& list) {
+    list.reserve(table.size());
+    for (const auto& [key, object] : table) list.push_back(object);
+  };
+  copy(pods_, input.pods);
+  copy(nodes_, input.nodes);
+  copy(namespaces_, input.namespaces);
+  copy(claims_, input.claims);
+  copy(volumes_, input.volumes);
+  return input;
+}
+
+}  // namespace simulator

@@ -1,0 +1,44 @@
+#pragma once
+
+/// How the lifetime strategies go through the cluster.
+
+#include <vector>
+
+#include "strategies/lifetime/criteria.hpp"
+#include "strategies/lifetime/terminal_pods.hpp"
+#include "strategies/listing.hpp"
+#include "strategies/strategy.hpp"
+
+namespace strategies {
+
+Subject subject_of(const Context& context, PodIndex pod);
+
+/// One strategy's way through the cluster. Keeps references to everything.
+class LifeTimeListing {
+ public:
+  LifeTimeListing(const Context& context, NominationSink& sink, const PodScope& scope, const Criteria& criteria,
+                  const TerminalPods& terminal_pods);
+
+  /// Pods of `node`, in any state, that are in scope, meet the criteria, may leave and have somewhere to go, by name.
+  /// Pods that are protected or have nowhere to go are reported.
+  std::vector<PodIndex> movable_pods_on(NodeIndex node);
+
+  /// Offers such pods of all nodes, the oldest first. A node or namespace at its limit does not end it: the next pod
+  /// may be elsewhere.
+  void offer_oldest_first();
+
+ private:
+  /// Without the question whether they have somewhere to go.
+  std::vector<PodIndex> pods_on(NodeIndex node);
+  bool is_wanted(PodIndex pod);
+  bool is_kept(PodIndex pod);
+  bool goes_nowhere(PodIndex pod);
+
+  const Context& context_;
+  NominationSink& sink_;
+  scheduling::LabelQuestion in_scope_;
+  const Criteria& criteria_;
+  TerminalPodRules terminal_;
+};
+
+}  // namespace strategies

@@ -1,0 +1,63 @@
+#include "strategies/lifetime/remove_failed_pods.hpp"
+
+#include "strategies/lifetime/listing.hpp"
+#include "strategies/listing.hpp"
+
+namespace strategies {
+namespace {
+
+/// Upstream converts the age to an unsigned number, so that a creation in the future, from one second on, counts as
+/// ages ago.
+Criterion at_least_old_upstream(std::uint32_t least) {
+  Criterion criterion = at_least_old(least);
+  criterion.holds = [least](const Subject& subject) {
+    if (const auto age = age_in_seconds(subject.pod, subject.now)) return *age >= least;
+    return subject.pod.meta.creation_timestamp - subject.now >= base::seconds(1) || least == 0;
+  };
+  return criterion;
+}
+
+}  // namespace
+
+RemoveFailedPods::Args RemoveFailedPods::Args::read(api::StrictObject& args) {
+  Args parsed;
+  parsed.scope = read_scope(args);
+  args.read("excludeOwnerKinds", parsed.exclude_owner_kinds);
+  args.read("minPodLifetimeSeconds", parsed.min_seconds);
+  args.read("reasons", parsed.reasons);
+  parsed.exit_codes = read_integers(args, "exitCodes");
+  args.read("includingInitContainers", parsed.init_containers);
+  parsed.terminal_pods = TerminalPods::read(args, true);
+  if (!parsed.terminal_pods.evict) {
+    args.errors().push_back({args.path().field("terminalPods").field("evict").text(),
+                             "failed pods have ended: without it the strategy does nothing, leave it out"});
+  }
+  return parsed;
+}
+
+Criteria RemoveFailedPods::Args::criteria(bool as_upstream) const {
+  const ContainerScope containers{init_containers, false};
+  Criteria all;
+  all.add(in_phase({api::PodPhase::kFailed}));
+  all.add(as_upstream ? at_least_old_upstream(min_seconds) : at_least_old(min_seconds));
+  if (!exclude_owner_kinds.empty()) all.add(owned_by({{}, exclude_owner_kinds}));
+  if (!reasons.empty()) all.add(for_reason(reasons, containers));
+  if (!exit_codes.empty()) all.add(with_exit_code(exit_codes, containers));
+  return all;
+}
+
+base::Status RemoveFailedPods::nominate(const Context& context, NominationSink& sink) const {
+  const Criteria criteria = args_.criteria(context.is_upstream());
+  LifeTimeListing listing(context, sink, args_.scope, criteria, args_.terminal_pods);
+  if (!context.is_upstream()) {
+    listing.offer_oldest_first();
+    return base::Done{};
+  }
+  for (const NodeIndex node : context.nodes) {
+    const auto pods = listing.movable_pods_on(node);
+    if (!offer_all(sink, pods, [&](PodIndex pod) { return criteria.words_for(subject_of(context, pod)); })) break;
+  }
+  return base::Done{};
+}
+
+}  // namespace strategies

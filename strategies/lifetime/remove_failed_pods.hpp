@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "strategies/lifetime/criteria.hpp"
+#include "strategies/lifetime/terminal_pods.hpp"
+#include "strategies/strategy.hpp"
+
+namespace strategies {
+
+/// Nominates pods in phase Failed, so that what they leave behind is cleared away (descheduler-semantics 3.10); the
+/// oldest first.
+class RemoveFailedPods final : public Strategy {
+ public:
+  static constexpr std::string_view kName = "RemoveFailedPods";
+
+  /// All criteria that are given must hold.
+  struct Args {
+    PodScope scope;
+    std::vector<std::string> exclude_owner_kinds;
+    std::uint32_t min_seconds = 3600;  ///< at least this old
+    std::vector<std::string> reasons;  ///< of the pod or of a container, waiting or terminated
+    std::vector<std::int32_t> exit_codes;
+    bool init_containers = false;
+    TerminalPods terminal_pods;  ///< evict is set: that is what the strategy is for
+    friend bool operator==(const Args&, const Args&) = default;
+
+    /// Complaints go to the object's list.
+    static Args read(api::StrictObject& args);
+    Criteria criteria(bool as_upstream) const;
+  };
+
+  explicit RemoveFailedPods(Args args) : args_(std::move(args)) {}
+  std::string_view name() const override { return kName; }
+  Phase phase() const override { return Phase::kDeschedule; }
+  base::Status nominate(const Context& context, NominationSink& sink) const override;
+
+ private:
+  Args args_;
+};
+
+}  // namespace strategies

@@ -1,0 +1,176 @@
+#include "strategies/placement/anti_affinity_conflicts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "scheduling/predicates.hpp"
+#include "strategies/eviction_order.hpp"
+#include "strategies/listing.hpp"
+
+namespace strategies {
+namespace {
+
+using scheduling::ClusterSnapshot;
+using scheduling::Topology;
+
+/// A required anti-affinity term as pods of one kind carry it, with the pods that it speaks about by topology domain.
+/// Pods of one workload share their affinity and so the term.
+struct SharedTerm {
+  const api::PodAffinityTerm* term;
+  const Topology* topology;
+  std::unordered_map<std::uint32_t, std::vector<PodIndex>> owners;  ///< who carry it, by domain
+  std::unordered_map<std::uint32_t, std::vector<PodIndex>> others;  ///< whom it speaks about, by domain
+};
+
+class Conflicts {
+ public:
+  explicit Conflicts(const Context& context)
+      : cluster_(context.cluster), base_(context.cluster.base()), gone_(base_.pod_count(), false) {
+    for (const PodIndex pod : base_.pods()) {
+      if (is_present(pod) && base_.pod(pod).affinity) take_terms(pod);
+    }
+    for (SharedTerm& term : terms_) find_others(term);
+    for (std::uint32_t i = 0; i < terms_.size(); ++i) note_parties(i);
+  }
+
+  /// Pods that have a part in some conflict.
+  std::vector<PodIndex> parties() const {
+    std::vector<PodIndex> pods;
+    for (const auto& [pod, terms] : terms_of_) {
+      if (conflict_of(pod) != scheduling::kNoPod) pods.push_back(pod);
+    }
+    std::ranges::sort(pods);
+    return pods;
+  }
+
+  /// A pod that is still there and that `pod` may not be with, or kNoPod.
+  PodIndex conflict_of(PodIndex pod) const {
+    const auto at = terms_of_.find(pod);
+    if (at == terms_of_.end()) return scheduling::kNoPod;
+    for (const std::uint32_t i : at->second) {
+      const SharedTerm& term = terms_[i];
+      const std::uint32_t domain = domain_of(term, pod);
+      if (domain == Topology::kNone) continue;
+      const PodIndex excluded =
+          is_in(term.owners, domain, pod) ? first_but(term.others, domain, pod) : scheduling::kNoPod;
+      if (excluded != scheduling::kNoPod) return excluded;
+      const PodIndex excluding =
+          is_in(term.others, domain, pod) ? first_but(term.owners, domain, pod) : scheduling::kNoPod;
+      if (excluding != scheduling::kNoPod) return excluding;
+    }
+    return scheduling::kNoPod;
+  }
+
+  void remove(PodIndex pod) { gone_[pod] = true; }
+
+ private:
+  using ByDomain = std::unordered_map<std::uint32_t, std::vector<PodIndex>>;
+
+  bool is_present(PodIndex pod) const {
+    return base_.is_active(pod) && !cluster_.is_moved(pod) && base_.node_of(pod) != scheduling::kNoNode;
+  }
+  std::uint32_t domain_of(const SharedTerm& term, PodIndex pod) const {
+    return term.topology->domain_of[base_.node_of(pod)];
+  }
+  static bool is_in(const ByDomain& by_domain, std::uint32_t domain, PodIndex pod) {
+    const auto at = by_domain.find(domain);
+    return at != by_domain.end() && std::ranges::binary_search(at->second, pod);
+  }
+  PodIndex first_but(const ByDomain& by_domain, std::uint32_t domain, PodIndex pod) const {
+    const auto at = by_domain.find(domain);
+    if (at == by_domain.end()) return scheduling::kNoPod;
+    const auto found = std::ranges::find_if(at->second, [&](PodIndex other) { return other != pod && !gone_[other]; });
+    return found == at->second.end() ? scheduling::kNoPod : *found;
+  }
+
+  void take_terms(PodIndex pod) {
+    const api::Pod& object = base_.pod(pod);
+    for (const api::PodAffinityTerm& term : object.affinity->required_pod_anti_affinity) {
+      if (!term.label_selector) continue;
+      const bool looks_at_own_labels = !term.match_label_keys.empty() || !term.mismatch_label_keys.empty();
+      const void* own_labels = looks_at_own_labels ? object.meta.labels.begin() : nullptr;
+      const auto [at, added] = known_.try_emplace(std::tuple(&term, base_.namespace_of(pod), own_labels),
+                                                  static_cast<std::uint32_t>(terms_.size()));
+      if (added) {
+        terms_.push_back({&term, &cluster_.topology(term.topology_key), {}, {}});
+        first_owner_.push_back(pod);
+      }
+      const std::uint32_t domain = domain_of(terms_[at->second], pod);
+      if (domain != Topology::kNone) terms_[at->second].owners[domain].push_back(pod);
+    }
+  }
+
+  /// Only domains where somebody carries the term matter.
+  void find_others(SharedTerm& term) {
+    const PodIndex owner = first_owner_[static_cast<std::size_t>(&term - terms_.data())];
+    for (scheduling::NamespaceIndex ns = 0; ns < base_.namespace_count(); ++ns) {
+      if (!may_cover(*term.term, owner, ns)) continue;
+      cluster_.label_memory().labels_in(ns).for_each_match(*term.term->label_selector, [&](PodIndex pod) {
+        if (!is_present(pod)) return;
+        const std::uint32_t domain = domain_of(term, pod);
+        if (!term.owners.contains(domain) || !scheduling::covers(*term.term, owner, pod, base_)) return;
+        term.others[domain].push_back(pod);
+      });
+    }
+    for (auto& [domain, pods] : term.others) std::ranges::sort(pods);
+  }
+
+  /// Says no quickly; a namespaceSelector is asked pod by pod.
+  bool may_cover(const api::PodAffinityTerm& term, PodIndex owner, scheduling::NamespaceIndex ns) const {
+    if (term.namespace_selector) return true;
+    if (term.namespaces.empty()) return ns == base_.namespace_of(owner);
+    return std::ranges::find(term.namespaces, base_.namespace_name(ns)) != term.namespaces.end();
+  }
+
+  void note_parties(std::uint32_t index) {
+    const SharedTerm& term = terms_[index];
+    for (const auto& [domain, pods] : term.others) {
+      for (const PodIndex pod : pods) terms_of_[pod].push_back(index);
+      for (const PodIndex pod : term.owners.at(domain)) {
+        auto& terms = terms_of_[pod];
+        if (terms.empty() || terms.back() != index) terms.push_back(index);
+      }
+    }
+  }
+
+  const scheduling::Overlay& cluster_;
+  const ClusterSnapshot& base_;
+  std::vector<bool> gone_;
+  std::map<std::tuple<const api::PodAffinityTerm*, scheduling::NamespaceIndex, const void*>, std::uint32_t> known_;
+  std::vector<SharedTerm> terms_;
+  std::vector<PodIndex> first_owner_;  ///< of each term: whose namespace and labels it is seen with
+  std::unordered_map<PodIndex, std::vector<std::uint32_t>> terms_of_;
+};
+
+}  // namespace
+
+void resolve_anti_affinity(const Context& context, NominationSink& sink, const PodScope& scope) {
+  const ClusterSnapshot& cluster = context.cluster.base();
+  std::vector<bool> looked_at(cluster.node_count(), false);
+  for (const NodeIndex node : context.nodes) looked_at[node] = true;
+
+  Conflicts conflicts(context);
+  std::vector<PodIndex> pods = conflicts.parties();
+  auto in_scope = pods_in(scope, context);
+  std::erase_if(pods, [&](PodIndex pod) { return !looked_at[cluster.node_of(pod)] || !in_scope(pod); });
+  sort_for_eviction(pods, cluster);
+  std::vector<bool> full(cluster.node_count(), false);
+  for (const PodIndex pod : pods) {
+    const PodIndex other = conflicts.conflict_of(pod);
+    const NodeIndex node = cluster.node_of(pod);
+    if (other == scheduling::kNoPod || full[node] || !may_leave(context, sink, pod)) continue;
+    const api::ObjectMeta& meta = cluster.pod(other).meta;
+    const auto reason = fmt::format("a required anti-affinity keeps it and {}/{} apart", meta.ns, meta.name);
+    // Predicates see to it that it breaks none where it lands; its own node is not better while the other is there.
+    const Verdict verdict = sink.offer_towards(pod, reason, [&](NodeIndex to) { return to != node; });
+    if (verdict == Verdict::kAccepted) conflicts.remove(pod);
+    if (verdict == Verdict::kNodeLimit) full[node] = true;
+    if (verdict == Verdict::kTotalLimit) return;
+  }
+}
+
+}  // namespace strategies

@@ -1,0 +1,268 @@
+#include "strategies/placement/duplicates_spread.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "scheduling/predicates.hpp"
+#include "strategies/eviction_order.hpp"
+#include "strategies/lifetime/criteria.hpp"
+#include "strategies/listing.hpp"
+#include "strategies/trial.hpp"
+
+namespace strategies {
+namespace {
+
+using scheduling::ClusterSnapshot;
+
+/// A pod, and where it was before the strategy's first offer.
+struct Placed {
+  PodIndex pod;
+  NodeIndex node;
+};
+
+/// Pods of one owner with the same images, in the order of their nodes.
+using Kin = std::span<const Placed>;
+
+const api::OwnerReference& main_owner(const api::Pod& pod) {
+  const auto& owners = pod.meta.owner_references;
+  const auto at = std::ranges::find(owners, true, &api::OwnerReference::controller);
+  return at == owners.end() ? owners.front() : *at;
+}
+
+bool same_images(const api::Pod& a, const api::Pod& b) {
+  if (std::ranges::equal(a.containers, b.containers, {}, &api::Container::image, &api::Container::image)) return true;
+  return a.containers.size() == b.containers.size() &&
+         std::ranges::is_permutation(a.containers, b.containers, {}, &api::Container::image, &api::Container::image);
+}
+
+/// Sorts the pods by kin, in the order in which the kins are met.
+class KinFinder {
+ public:
+  KinFinder(const Context& context, const RemoveDuplicates::Args& args)
+      : base_(context.cluster.base()), args_(args), in_scope_(pods_in(args.scope, context)) {
+    taken_.reserve(base_.pod_count());
+    last_of_owner_.resize(base_.owner_count(), kNone);
+    for (const NodeIndex node : context.nodes) {
+      context.cluster.for_each_on(node, [&](PodIndex pod) { take({pod, node}); });
+    }
+    sort_by_kin();
+  }
+
+  template <typename F>
+  void for_each_kin(F&& each) const {
+    std::size_t first = 0;
+    for (const Entry& kin : kins_) {
+      if (!each(Kin(pods_).subspan(first, kin.count))) return;
+      first += kin.count;
+    }
+  }
+
+ private:
+  struct Entry {
+    PodIndex first;  ///< whose owner and images it is
+    std::uint32_t count = 0;
+    std::uint32_t next = kNone;  ///< another kin of the same owner
+  };
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  void take(Placed placed) {
+    if (!base_.is_staying(placed.pod) || !in_scope_(placed.pod)) return;
+    const api::Pod& object = base_.pod(placed.pod);
+    if (object.meta.owner_references.empty() || has_owner_of_kind(object, args_.exclude_owner_kinds)) return;
+    const std::uint32_t kin = kin_of(placed.pod, object);
+    ++kins_[kin].count;
+    taken_.emplace_back(kin, placed);
+  }
+
+  std::uint32_t kin_of(PodIndex pod, const api::Pod& object) {
+    std::uint32_t& last = last_of_owner_.at(owner_number(pod, object));
+    for (std::uint32_t index = last; index != kNone; index = kins_[index].next) {
+      const api::Pod& other = base_.pod(kins_[index].first);
+      if (object.meta.ns == other.meta.ns && same_images(object, other)) return index;
+    }
+    kins_.push_back({pod, 0, last});
+    return last = static_cast<std::uint32_t>(kins_.size() - 1);
+  }
+
+  /// By uid. Owners without one are told apart by kind and name, and numbered after all others.
+  std::size_t owner_number(PodIndex pod, const api::Pod& object) {
+    const api::OwnerReference& owner = main_owner(object);
+    if (!owner.uid.empty()) {
+      return &owner == &object.meta.owner_references.front() ? *base_.owner_of(pod) : *base_.find_owner(owner.uid);
+    }
+    const auto added = last_of_owner_.size();
+    const auto [at, is_new] = nameless_.try_emplace(owner.api_version + "/" + owner.kind + "/" + owner.name, added);
+    if (is_new) last_of_owner_.push_back(kNone);
+    return at->second;
+  }
+
+  /// Counting sort: inside a kin the order of the nodes stays.
+  void sort_by_kin() {
+    std::vector<std::size_t> next(kins_.size() + 1, 0);
+    for (std::size_t kin = 0; kin < kins_.size(); ++kin) next[kin + 1] = next[kin] + kins_[kin].count;
+    pods_.resize(taken_.size());
+    for (const auto& [kin, placed] : taken_) pods_[next[kin]++] = placed;
+  }
+
+  const ClusterSnapshot& base_;
+  const RemoveDuplicates::Args& args_;
+  scheduling::LabelQuestion in_scope_;
+  std::vector<Entry> kins_;
+  std::vector<std::uint32_t> last_of_owner_;               ///< the kin found last, by owner
+  std::unordered_map<std::string, std::size_t> nameless_;  ///< owners without uid
+  std::vector<std::pair<std::uint32_t, Placed>> taken_;    ///< with the number of its kin
+  std::vector<Placed> pods_;
+};
+
+/// Nodes where the scheduler could put the pod, room aside.
+class TargetNodes {
+ public:
+  explicit TargetNodes(const Context& context) : context_(context) {}
+
+  /// As many as a family of pods can be spread over.
+  std::size_t count_for(const api::Pod& pod) {
+    const bool is_plain =
+        pod.node_selector.empty() && pod.tolerations.empty() && !(pod.affinity && pod.affinity->required_node_terms);
+    if (is_plain && plain_) return *plain_;
+    const auto count = static_cast<std::size_t>(
+        std::ranges::count_if(context_.nodes, [&](NodeIndex node) { return may_hold(pod, node); }));
+    if (is_plain) plain_ = count;
+    return count;
+  }
+
+  bool may_hold(const api::Pod& pod, NodeIndex node) const {
+    const api::Node& object = context_.cluster.base().node(node);
+    using enum api::TaintEffect;
+    return !object.unschedulable && scheduling::accepts_pods(object) && scheduling::matches_node_terms(pod, object) &&
+           scheduling::first_untolerated(pod.tolerations, object.taints, {kNoSchedule, kNoExecute}) == nullptr;
+  }
+
+ private:
+  const Context& context_;
+  std::optional<std::size_t> plain_;
+};
+
+/// How many pods of one kin each node holds.
+class Holdings {
+ public:
+  explicit Holdings(std::size_t nodes) : pods_(nodes, 0) {}
+
+  void clear() {
+    for (const NodeIndex node : touched_) pods_[node] = 0;
+    touched_.clear();
+  }
+  void add(NodeIndex node, std::size_t pods) {
+    touched_.push_back(node);
+    pods_[node] += pods;
+  }
+  void take(NodeIndex node) { --pods_[node]; }
+  std::size_t on(NodeIndex node) const { return pods_[node]; }
+
+ private:
+  std::vector<std::size_t> pods_;   ///< by node
+  std::vector<NodeIndex> touched_;  ///< all that hold some, and others
+};
+
+class DuplicateSpreader {
+ public:
+  DuplicateSpreader(const Context& context, NominationSink& sink)
+      : context_(context),
+        sink_(sink),
+        trial_(context),
+        targets_(context),
+        is_target_(context.cluster.base().node_count(), false),
+        held_(context.cluster.base().node_count()) {
+    for (const NodeIndex node : context.nodes) is_target_[node] = true;
+  }
+
+  /// False: stop.
+  bool thin_out(Kin kin) {
+    std::size_t most = 0;
+    for_each_node(kin, [&](Kin pods) { return most = std::max(most, pods.size()), true; });
+    if (most < 2) return true;
+    const std::size_t targets = targets_.count_for(context_.cluster.base().pod(kin.front().pod));
+    const std::size_t share = targets < 2 ? most : (kin.size() + targets - 1) / targets;
+    if (most <= share) return true;
+    held_.clear();
+    for_each_node(kin, [&](Kin pods) { return held_.add(pods.front().node, pods.size()), true; });
+    return for_each_node(kin, [&](Kin pods) { return pods.size() <= share || relieve(pods, share); });
+  }
+
+ private:
+  /// Calls `each` with the pods of each node until it says false; false: it did.
+  template <typename F>
+  bool for_each_node(Kin kin, F&& each) const {
+    while (!kin.empty()) {
+      const auto is_elsewhere = [here = kin.front().node](const Placed& each) { return each.node != here; };
+      const auto count = static_cast<std::size_t>(std::ranges::find_if(kin, is_elsewhere) - kin.begin());
+      if (!each(kin.first(count))) return false;
+      kin = kin.subspan(count);
+    }
+    return true;
+  }
+
+  /// False: stop.
+  bool relieve(Kin crowd, std::size_t share) {
+    const NodeIndex node = crowd.front().node;
+    const auto reason = [&] {
+      return fmt::format("{} pods of its owner and images are on its node, its share is {}", crowd.size(), share);
+    };
+    const auto holds_less = [&](NodeIndex to) { return is_target_[to] && held_.on(to) < share; };
+    std::vector<PodIndex> pods;
+    for (const Placed& each : crowd) {
+      if (!context_.cluster.is_moved(each.pod)) pods.push_back(each.pod);
+    }
+    sort_for_eviction(pods, context_.cluster.base());
+    for (const PodIndex pod : pods) {
+      if (held_.on(node) <= share) return true;
+      if (!may_leave(context_, sink_, pod)) continue;
+      const auto target = find_target(pod, holds_less);
+      if (!target) {
+        sink_.refused(pod, {"NoOtherNodeFits", "it fits on no node that holds less than its share"});
+        continue;
+      }
+      const Verdict verdict = sink_.offer_towards(pod, reason(), holds_less);
+      if (verdict == Verdict::kTotalLimit) return false;
+      if (verdict == Verdict::kNodeLimit) return true;
+      if (verdict != Verdict::kAccepted) continue;
+      held_.take(node);
+      held_.add(trial_.land(pod, *target), 1);
+    }
+    return true;
+  }
+
+  /// Begins where the last one was found, so that no node is asked again and again.
+  std::optional<NodeIndex> find_target(PodIndex pod, const Goal& goal) {
+    const auto query = trial_.cluster().fit_query(pod, context_.evictability.fit_level());
+    for (std::size_t i = 0; i < context_.nodes.size(); ++i) {
+      const std::size_t at = (hint_ + i) % context_.nodes.size();
+      if (!goal(context_.nodes[at]) || !query->fits(context_.nodes[at])) continue;
+      hint_ = at + 1;
+      return context_.nodes[at];
+    }
+    return std::nullopt;
+  }
+
+  const Context& context_;
+  NominationSink& sink_;
+  Trial trial_;
+  TargetNodes targets_;
+  std::vector<bool> is_target_;
+  Holdings held_;  ///< of the kin under way
+  std::size_t hint_ = 0;
+};
+
+}  // namespace
+
+void spread_duplicates(const Context& context, NominationSink& sink, const RemoveDuplicates::Args& args) {
+  const KinFinder finder(context, args);
+  DuplicateSpreader spreader(context, sink);
+  finder.for_each_kin([&](Kin kin) { return spreader.thin_out(kin); });
+}
+
+}  // namespace strategies

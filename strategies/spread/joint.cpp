@@ -1,0 +1,217 @@
+#include "strategies/spread/joint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+
+#include "scheduling/predicates.hpp"
+#include "strategies/eviction_order.hpp"
+#include "strategies/listing.hpp"
+#include "strategies/spread/state.hpp"
+#include "strategies/trial.hpp"
+
+namespace strategies {
+namespace {
+
+using scheduling::ClusterSnapshot;
+using scheduling::kNoNode;
+
+std::vector<NodeIndex> every_node(const ClusterSnapshot& cluster) {
+  std::vector<NodeIndex> nodes;
+  nodes.reserve(cluster.node_count());
+  for (const NodeIndex node : cluster.nodes()) nodes.push_back(node);
+  return nodes;
+}
+
+/// One namespace under way.
+struct SpreadScene {
+  std::deque<SpreadState> states;                                      ///< stay where they are: goals look at them
+  std::unordered_map<PodIndex, std::vector<std::uint32_t>> states_of;  ///< which of them count the pod
+  std::vector<std::vector<PodIndex>> members;                          ///< by state: the pods counted
+};
+
+class JointSpread {
+ public:
+  JointSpread(const Context& context, NominationSink& sink,
+              const RemovePodsViolatingTopologySpreadConstraint::Args& args)
+      : context_(context),
+        cluster_(context.cluster.base()),
+        sink_(sink),
+        args_(args),
+        in_scope_(pods_in(args.scope, context)),
+        trial_(context),
+        nodes_(every_node(cluster_)),
+        cache_(context.cluster, nodes_),
+        looked_at_(cluster_.node_count(), false),
+        full_(cluster_.node_count(), false),
+        tried_(cluster_.pod_count(), false) {
+    for (const NodeIndex node : context.nodes) looked_at_[node] = true;
+  }
+
+  void run() {
+    for (scheduling::NamespaceIndex ns = 0; ns < cluster_.namespace_count() && !stopped_; ++ns) {
+      collect_rules(ns);
+      if (rules_.rules().empty()) continue;
+      SpreadScene scene = set_scene(ns);
+      bool moved = true;  // filling the emptiest domain may raise what the others may hold, and the other way round
+      while (moved && !stopped_) {
+        moved = false;
+        for (std::uint32_t i = 0; i < scene.states.size() && !stopped_; ++i) moved = relieve(scene, i) || moved;
+      }
+    }
+  }
+
+ private:
+  NodeIndex node_of(PodIndex pod) const { return context_.cluster.node_of(pod); }
+
+  /// The scheduler counts it: bound, neither ended nor on its way out.
+  bool is_counted(PodIndex pod) const { return node_of(pod) != kNoNode && cluster_.is_staying(pod); }
+
+  void collect_rules(scheduling::NamespaceIndex ns) {
+    rules_.clear();
+    for (const PodIndex pod : cluster_.pods_in(ns)) {
+      const api::Pod& object = cluster_.pod(pod);
+      if (object.topology_spread.empty() || !is_counted(pod) || !in_scope_(pod)) continue;
+      for (const api::TopologySpreadConstraint& constraint : object.topology_spread) {
+        if (!(constraint.schedule_anyway ? args_.soft : args_.hard)) continue;
+        if (scheduling::asks_for_pods(constraint, object)) rules_.add(constraint, object, true);
+      }
+    }
+  }
+
+  SpreadScene set_scene(scheduling::NamespaceIndex ns) {
+    SpreadScene scene;
+    for (const SpreadRule& rule : rules_.rules()) {
+      const auto index = static_cast<std::uint32_t>(scene.states.size());
+      SpreadState& state = scene.states.emplace_back(rule, cache_.domains_of(rule));
+      std::vector<PodIndex>& members = scene.members.emplace_back();
+      context_.cluster.label_memory().labels_in(ns).for_each_match(rule.selector, [&](PodIndex pod) {
+        if (!is_counted(pod)) return;
+        state.add(node_of(pod));
+        members.push_back(pod);
+        scene.states_of[pod].push_back(index);
+      });
+      state.seal();
+    }
+    return scene;
+  }
+
+  /// Takes pods out of the overfull domains of one rule, each time out of the fullest. True: something moved.
+  bool relieve(SpreadScene& scene, std::uint32_t index) {
+    SpreadState& state = scene.states[index];
+    if (state.excess() == 0) return false;
+    std::vector<std::pair<std::uint32_t, std::vector<PodIndex>>> waiting;  // domain and pods, the next one at the back
+    for (const std::uint32_t domain : state.overfull()) {
+      waiting.emplace_back(domain, candidates(state, scene.members[index], domain));
+    }
+    bool moved = false;
+    while (!stopped_) {
+      const auto fullest = std::ranges::max_element(
+          waiting, {}, [&](const auto& each) { return each.second.empty() ? -1 : state.count(each.first); });
+      if (fullest == waiting.end() || fullest->second.empty() || state.count(fullest->first) <= state.limit()) break;
+      const PodIndex pod = fullest->second.back();
+      fullest->second.pop_back();
+      moved = try_to_move(scene, state, fullest->first, pod) || moved;
+    }
+    return moved;
+  }
+
+  /// Who may leave the domain; the first to go is the last.
+  std::vector<PodIndex> candidates(const SpreadState& state, const std::vector<PodIndex>& members,
+                                   std::uint32_t domain) {
+    std::vector<PodIndex> pods;
+    for (const PodIndex pod : members) {
+      const NodeIndex node = node_of(pod);
+      if (tried_[pod] || context_.cluster.is_moved(pod) || state.domain_of(node) != domain) continue;
+      if (looked_at_[node] && !full_[node] && in_scope_(pod)) pods.push_back(pod);
+    }
+    sort_for_eviction(pods, cluster_);
+    std::ranges::reverse(pods);
+    return pods;
+  }
+
+  bool try_to_move(SpreadScene& scene, SpreadState& state, std::uint32_t domain, PodIndex pod) {
+    const NodeIndex from = node_of(pod);
+    if (full_[from]) return false;
+    tried_[pod] = true;
+    if (!may_leave(context_, sink_, pod)) return false;
+    const std::vector<std::uint32_t>& concerned = scene.states_of.at(pod);
+    const Goal helps = [&](NodeIndex to) { return improves(scene, concerned, from, to); };
+    const auto target = find_target(pod, helps);
+    if (!target) {
+      sink_.refused(pod, {"NoDomainHasRoom", "it fits on no node where it would even out its constraints"});
+      return false;
+    }
+    const Verdict verdict = sink_.offer_towards(pod, describe(state, domain), helps);
+    stopped_ = verdict == Verdict::kTotalLimit;
+    if (verdict == Verdict::kNodeLimit) full_[from] = true;
+    if (verdict != Verdict::kAccepted) return false;
+    const NodeIndex to = trial_.land(pod, *target);
+    for (const std::uint32_t i : concerned) {
+      SpreadState& each = scene.states[i];
+      each.move(each.domain_of(from), each.domain_of(to));
+    }
+    return true;
+  }
+
+  static bool improves(const SpreadScene& scene, const std::vector<std::uint32_t>& concerned, NodeIndex from,
+                       NodeIndex to) {
+    std::int64_t gain = 0;
+    for (const std::uint32_t i : concerned) {
+      const SpreadState& state = scene.states[i];
+      const std::uint32_t domain = state.domain_of(to);
+      // The scheduler does not put the pod where it cannot count it.
+      if (domain == scheduling::Topology::kNone && !state.rule().constraint->schedule_anyway) return false;
+      gain += state.excess() - state.excess_after(state.domain_of(from), domain);
+    }
+    return gain > 0;
+  }
+
+  /// A node that helps and takes the pod. Begins where the last one was found: mostly it takes the next one too.
+  std::optional<NodeIndex> find_target(PodIndex pod, const Goal& helps) {
+    std::shared_ptr<const scheduling::FitQuery> query;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const NodeIndex node = nodes_[(hint_ + i) % nodes_.size()];
+      if (!helps(node)) continue;
+      if (args_.node_fit && !query) query = trial_.cluster().fit_query(pod, context_.evictability.fit_level());
+      if (args_.node_fit && !query->fits(node)) continue;
+      hint_ = (hint_ + i) % nodes_.size();
+      return node;
+    }
+    return std::nullopt;
+  }
+
+  std::string describe(const SpreadState& state, std::uint32_t domain) const {
+    const api::TopologySpreadConstraint& constraint = *state.rule().constraint;
+    return fmt::format("{} {} holds {} pods of its kind, {} are allowed by maxSkew {}", constraint.topology_key,
+                       state.domains().topology->domain_names[domain], state.count(domain), state.limit(),
+                       constraint.max_skew);
+  }
+
+  const Context& context_;
+  const ClusterSnapshot& cluster_;
+  NominationSink& sink_;
+  const RemovePodsViolatingTopologySpreadConstraint::Args& args_;
+  scheduling::LabelQuestion in_scope_;
+  Trial trial_;
+  std::vector<NodeIndex> nodes_;
+  SpreadDomainCache cache_;
+  SpreadRules rules_;
+  std::vector<bool> looked_at_;
+  std::vector<bool> full_;  ///< nodes at their limit
+  std::vector<bool> tried_;
+  std::size_t hint_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+void balance_jointly(const Context& context, NominationSink& sink,
+                     const RemovePodsViolatingTopologySpreadConstraint::Args& args) {
+  JointSpread(context, sink, args).run();
+}
+
+}  // namespace strategies

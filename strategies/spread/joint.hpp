@@ -1,0 +1,14 @@
+#pragma once
+
+#include "strategies/spread/remove_pods_violating_topology_spread_constraint.hpp"
+
+namespace strategies {
+
+/// Moves pods out of overfull domains, one at a time, until no constraint is broken or no move helps. All constraints
+/// of a namespace are looked at together: a move must lower the number of pods too many over all of them. Counts what
+/// the scheduler counts, obeys minDomains, and takes the lowest priority first; a pod that has nowhere better to go
+/// makes way for the next.
+void balance_jointly(const Context& context, NominationSink& sink,
+                     const RemovePodsViolatingTopologySpreadConstraint::Args& args);
+
+}  // namespace strategies

@@ -1,0 +1,39 @@
+#include "strategies/spread/remove_pods_violating_topology_spread_constraint.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "strategies/spread/joint.hpp"
+#include "strategies/spread/upstream.hpp"
+
+namespace strategies {
+namespace {
+
+constexpr std::string_view kDoNotSchedule = "DoNotSchedule";
+constexpr std::array<std::string_view, 2> kConstraintKinds = {kDoNotSchedule, "ScheduleAnyway"};
+
+}  // namespace
+
+RemovePodsViolatingTopologySpreadConstraint::Args RemovePodsViolatingTopologySpreadConstraint::Args::read(
+    api::StrictObject& args) {
+  Args parsed;
+  parsed.scope = read_scope(args);
+  const auto kinds = read_choices(args, "constraints", kConstraintKinds);
+  if (!kinds.empty()) {
+    parsed.hard = std::ranges::find(kinds, kDoNotSchedule) != kinds.end();
+    parsed.soft = std::ranges::any_of(kinds, [](const std::string& kind) { return kind != kDoNotSchedule; });
+  }
+  args.read("topologyBalanceNodeFit", parsed.node_fit);
+  return parsed;
+}
+
+base::Status RemovePodsViolatingTopologySpreadConstraint::nominate(const Context& context, NominationSink& sink) const {
+  if (context.is_upstream()) {
+    balance_as_upstream(context, sink, args_);
+  } else {
+    balance_jointly(context, sink, args_);
+  }
+  return base::Done{};
+}
+
+}  // namespace strategies

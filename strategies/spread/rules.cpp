@@ -1,0 +1,137 @@
+#include "strategies/spread/rules.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "scheduling/predicates.hpp"
+
+namespace strategies {
+namespace {
+
+using api::SelectorOperator;
+
+std::size_t mix(std::size_t hash, std::size_t value) { return (hash ^ value) * 0x9e3779b97f4a7c15 + (hash >> 29); }
+
+std::size_t mix(std::size_t hash, std::string_view text) { return mix(hash, std::hash<std::string_view>{}(text)); }
+
+std::size_t mix(std::size_t hash, const std::vector<api::SelectorRequirement>& requirements) {
+  for (const api::SelectorRequirement& requirement : requirements) {
+    hash = mix(mix(hash, requirement.key), static_cast<std::size_t>(requirement.op));
+    for (const std::string& value : requirement.values) hash = mix(hash, value);
+  }
+  return hash;
+}
+
+const std::vector<api::NodeSelectorTerm>* required_terms(const api::Pod& pod) {
+  return pod.affinity && pod.affinity->required_node_terms ? &*pod.affinity->required_node_terms : nullptr;
+}
+
+bool same_required_terms(const api::Pod& a, const api::Pod& b) {
+  if (a.affinity == b.affinity) return true;
+  const auto* first = required_terms(a);
+  const auto* second = required_terms(b);
+  return first == nullptr || second == nullptr ? first == second : *first == *second;
+}
+
+/// What the inclusion policies look at.
+std::size_t placement_hash(const api::TopologySpreadConstraint& constraint, const api::Pod& owner) {
+  std::size_t hash = (constraint.honor_node_affinity ? 1U : 0U) + (constraint.honor_node_taints ? 2U : 0U);
+  if (constraint.honor_node_affinity) {
+    for (const auto& [key, value] : owner.node_selector) hash = mix(mix(hash, key), value);
+    if (const auto* terms = required_terms(owner)) {
+      for (const api::NodeSelectorTerm& term : *terms) {
+        hash = mix(mix(mix(hash, 1U), term.match_expressions), term.match_fields);
+      }
+    }
+  }
+  if (constraint.honor_node_taints) {
+    for (const api::Toleration& each : owner.tolerations) hash = mix(mix(hash, each.key), each.value);
+  }
+  return hash;
+}
+
+bool same_placement(const api::TopologySpreadConstraint& constraint, const api::Pod& owner,
+                    const api::TopologySpreadConstraint& other, const api::Pod& other_owner) {
+  if (constraint.honor_node_affinity != other.honor_node_affinity) return false;
+  if (constraint.honor_node_taints != other.honor_node_taints) return false;
+  if (constraint.honor_node_affinity &&
+      (owner.node_selector != other_owner.node_selector || !same_required_terms(owner, other_owner))) {
+    return false;
+  }
+  return !constraint.honor_node_taints || owner.tolerations == other_owner.tolerations;
+}
+
+}  // namespace
+
+std::optional<api::LabelSelector> effective_selector(const api::TopologySpreadConstraint& constraint,
+                                                     const api::Pod& owner) {
+  if (!constraint.label_selector || !constraint.label_selector->is_well_formed()) return std::nullopt;
+  api::LabelSelector selector = *constraint.label_selector;
+  for (const std::string& key : constraint.match_label_keys) {
+    const std::string* value = owner.meta.labels.find(key);
+    if (value != nullptr) selector.requirements.push_back({key, SelectorOperator::kIn, {*value}});
+  }
+  return selector;
+}
+
+void SpreadRules::clear() {
+  rules_.clear();
+  by_hash_.clear();
+}
+
+void SpreadRules::add(const api::TopologySpreadConstraint& constraint, const api::Pod& owner, bool exact) {
+  auto selector = effective_selector(constraint, owner);
+  if (!selector) return;
+  std::size_t hash = mix(placement_hash(constraint, owner), constraint.topology_key);
+  hash = mix(mix(hash, static_cast<std::size_t>(constraint.max_skew)), selector->requirements);
+  const auto [first, last] = by_hash_.equal_range(hash);
+  for (auto at = first; at != last; ++at) {
+    const SpreadRule& known = rules_[at->second];
+    const bool same_wish = !exact || (known.constraint->schedule_anyway == constraint.schedule_anyway &&
+                                      known.constraint->min_domains == constraint.min_domains);
+    if (same_wish && known.constraint->max_skew == constraint.max_skew &&
+        known.constraint->topology_key == constraint.topology_key && known.selector == *selector &&
+        same_placement(*known.constraint, *known.owner, constraint, owner)) {
+      return;
+    }
+  }
+  by_hash_.emplace(hash, static_cast<std::uint32_t>(rules_.size()));
+  rules_.push_back({&constraint, &owner, *std::move(selector)});
+}
+
+bool SpreadDomainCache::includes(const SpreadRule& rule, NodeIndex node) const {
+  const api::Node& object = cluster_->base().node(node);
+  if (rule.constraint->honor_node_affinity && !scheduling::matches_node_terms(*rule.owner, object)) return false;
+  using enum api::TaintEffect;
+  return !rule.constraint->honor_node_taints ||
+         scheduling::first_untolerated(rule.owner->tolerations, object.taints, {kNoSchedule, kNoExecute}) == nullptr;
+}
+
+const SpreadDomains& SpreadDomainCache::domains_of(const SpreadRule& rule) {
+  const std::size_t hash = mix(placement_hash(*rule.constraint, *rule.owner), rule.constraint->topology_key);
+  const auto [first, last] = entries_.equal_range(hash);
+  for (auto at = first; at != last; ++at) {
+    const SpreadRule& known = at->second->rule;
+    if (known.constraint->topology_key == rule.constraint->topology_key &&
+        same_placement(*known.constraint, *known.owner, *rule.constraint, *rule.owner)) {
+      return at->second->domains;
+    }
+  }
+  auto entry = std::make_unique<Entry>(Entry{{rule.constraint, rule.owner, {}}, {}});
+  SpreadDomains& domains = entry->domains;
+  domains.topology = &cluster_->topology(rule.constraint->topology_key);
+  domains.nodes.resize(domains.topology->domain_names.size());
+  domains.includes.resize(cluster_->base().node_count(), false);
+  for (const NodeIndex node : nodes_) {
+    const std::uint32_t domain = domains.topology->domain_of[node];
+    if (domain == scheduling::Topology::kNone || !includes(rule, node)) continue;
+    domains.nodes[domain].push_back(node);
+    domains.includes[node] = true;
+  }
+  for (std::uint32_t domain = 0; domain < domains.nodes.size(); ++domain) {
+    if (!domains.nodes[domain].empty()) domains.open.push_back(domain);
+  }
+  return entries_.emplace(hash, std::move(entry))->second->domains;
+}
+
+}  // namespace strategies

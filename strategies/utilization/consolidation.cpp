@@ -1,0 +1,137 @@
+#include "strategies/utilization/consolidation.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+#include "strategies/eviction_order.hpp"
+#include "strategies/listing.hpp"
+
+namespace strategies {
+namespace {
+
+using scheduling::kNoNode;
+using scheduling::Overlay;
+using scheduling::Refusal;
+
+class Consolidation {
+ public:
+  Consolidation(const Context& context, NominationSink& sink, const ConsolidationRules& rules)
+      : context_(context),
+        sink_(sink),
+        rules_(rules),
+        trial_(context.cluster),
+        takes_(context.cluster.base().node_count(), false),
+        took_(context.cluster.base().node_count(), false) {
+    // The fullest first: others in order, then the sources from the back.
+    const auto node_of = std::mem_fn(&NodeUsage::node);
+    std::transform(rules.others.begin(), rules.others.end(), std::back_inserter(order_), node_of);
+    std::transform(rules.sources.rbegin(), rules.sources.rend(), std::back_inserter(order_), node_of);
+    std::erase_if(order_, [&](NodeIndex node) { return context.cluster.base().node(node).unschedulable; });
+    for (const NodeIndex node : order_) takes_[node] = true;
+  }
+
+  void run() {
+    for (const NodeUsage& source : rules_.sources) {
+      takes_[source.node] = false;  // emptier ones than the next source, and itself, take nothing from here on
+      if (took_[source.node]) {
+        takes_[source.node] = true;
+        continue;
+      }
+      if (!empty(source.node)) return;
+    }
+  }
+
+ private:
+  /// Leaves with the node, or counts for nothing on it.
+  bool goes_with_node(PodIndex pod) const {
+    const scheduling::ClusterSnapshot& cluster = context_.cluster.base();
+    return cluster.is_daemon_set(pod) || cluster.is_mirror(pod) || !cluster.is_staying(pod);
+  }
+
+  /// False: the cycle's total limit is reached.
+  bool empty(NodeIndex source) {
+    std::vector<PodIndex> pods = pods_on(context_, source, PodStates::kActive);
+    std::erase_if(pods, [&](PodIndex pod) { return goes_with_node(pod); });
+    sort_for_eviction(pods, context_.cluster.base());
+    std::vector<NodeIndex> places;
+    if (!place_all(pods, places)) return true;
+    return offer_all_of(source, pods, places);
+  }
+
+  /// Tries every pod on the trial overlay. False: one has to stay; it is reported and the trial taken back.
+  bool place_all(const std::vector<PodIndex>& pods, std::vector<NodeIndex>& places) {
+    for (const PodIndex pod : pods) {
+      auto refusal = objection_to(pod);
+      const auto place = refusal ? std::nullopt : find_place(pod);
+      if (!refusal && !place) {
+        refusal = {"NodeCannotBeEmptied", "it fits on no other node, so its node cannot be emptied whole"};
+      }
+      if (refusal) {
+        sink_.refused(pod, *refusal);
+        for (std::size_t i = 0; i < places.size(); ++i) trial_.restore(pods[i]);
+        return false;
+      }
+      trial_.move(pod, *place);
+      places.push_back(*place);
+    }
+    return true;
+  }
+
+  std::optional<Refusal> objection_to(PodIndex pod) const {
+    const api::Pod& object = context_.cluster.base().pod(pod);
+    if (rules_.wants && !rules_.wants(object)) {
+      return Refusal{"NodeCannotBeEmptied", "evictionModes leaves it where it is, so its node cannot be emptied whole"};
+    }
+    const std::string& ns = object.meta.ns;
+    if (std::ranges::find(rules_.excluded_namespaces, ns) != rules_.excluded_namespaces.end()) {
+      return Refusal{"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
+    }
+    if (auto refusal = context_.evictability.refusal(pod)) return refusal;
+    return context_.evictability.refusal_before_eviction(pod, context_.cluster);
+  }
+
+  /// Begins where the last pod went: the fuller nodes before it are full by then, or nearly so.
+  std::optional<NodeIndex> find_place(PodIndex pod) {
+    const scheduling::FitQuery query(trial_, pod, context_.evictability.fit_level());
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      const std::size_t at = (hint_ + i) % order_.size();
+      if (!takes_[order_[at]] || !query.fits(order_[at])) continue;
+      hint_ = at;
+      return order_[at];
+    }
+    return std::nullopt;
+  }
+
+  bool offer_all_of(NodeIndex source, const std::vector<PodIndex>& pods, const std::vector<NodeIndex>& places) {
+    const Goal goal = [&](NodeIndex to) { return to != source && takes_[to]; };
+    const Verdict verdict = sink_.offer_whole(pods, "its node is underutilized and can be emptied whole", goal);
+    if (verdict != Verdict::kAccepted) {
+      for (const PodIndex pod : pods) trial_.restore(pod);
+      return verdict != Verdict::kTotalLimit;
+    }
+    for (std::size_t i = 0; i < pods.size(); ++i) {
+      const NodeIndex to = landing_of(context_, pods[i]).value_or(places[i]);
+      trial_.move(pods[i], to);
+      took_[to] = true;
+    }
+    return true;
+  }
+
+  const Context& context_;
+  NominationSink& sink_;
+  const ConsolidationRules& rules_;
+  Overlay trial_;                 ///< the cluster with everything done so far
+  std::vector<NodeIndex> order_;  ///< nodes that may take pods, the fullest first
+  std::size_t hint_ = 0;          ///< place in `order_` where the last pod went
+  std::vector<bool> takes_;       ///< by node: may take pods now
+  std::vector<bool> took_;        ///< by node: pods are on their way there
+};
+
+}  // namespace
+
+void consolidate(const Context& context, NominationSink& sink, const ConsolidationRules& rules) {
+  Consolidation(context, sink, rules).run();
+}
+
+}  // namespace strategies

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "strategies/strategy.hpp"
+#include "strategies/utilization/node_usage.hpp"
+
+namespace strategies {
+
+/// Which nodes are to be emptied, and what may be moved for it.
+struct ConsolidationRules {
+  std::vector<NodeUsage> sources;  ///< in the order they are to be emptied: the emptiest first
+  std::vector<NodeUsage> others;   ///< nodes that only take
+  std::vector<std::string> excluded_namespaces;
+  std::function<bool(const api::Pod&)> wants;  ///< one that is not keeps its node from being emptied; empty: all are
+};
+
+/// Empties nodes whole or not at all: each only when every pod on it may leave and fits elsewhere, on the fullest nodes
+/// first. A source that is not emptied may take pods of emptier ones and then stays.
+void consolidate(const Context& context, NominationSink& sink, const ConsolidationRules& rules);
+
+}  // namespace strategies

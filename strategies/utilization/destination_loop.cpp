@@ -1,0 +1,188 @@
+#include "strategies/utilization/destination_loop.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "scheduling/predicates.hpp"
+#include "strategies/eviction_order.hpp"
+#include "strategies/listing.hpp"
+#include "strategies/trial.hpp"
+
+namespace strategies {
+namespace {
+
+using scheduling::saturating_add;
+using scheduling::saturating_subtract;
+
+class DestinationLoop {
+ public:
+  DestinationLoop(const Context& context, NominationSink& sink, const UsageView& usage,
+                  const std::vector<std::string>& resources, std::size_t thresholds, MoveRules rules)
+      : context_(context),
+        sink_(sink),
+        usage_(usage),
+        resources_(resources),
+        thresholds_(thresholds),
+        rules_(std::move(rules)),
+        trial_(context),
+        place_of_(context.cluster.base().node_count(), kNoPlace) {
+    for (std::size_t i = 0; i < rules_.destinations.size(); ++i) {
+      const NodeUsage& node = rules_.destinations[i];
+      place_of_[node.node] = i;
+      for (std::size_t r = 0; r < resources_.size(); ++r) allowed_.push_back(allowance_of(node, r));
+    }
+  }
+
+  void run() {
+    for (NodeUsage& node : rules_.sources) {
+      if (!relieve(node)) return;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kNoPlace = static_cast<std::size_t>(-1);
+  using Amounts = std::vector<std::int64_t>;
+
+  std::int64_t allowance_of(const NodeUsage& node, std::size_t r) const {
+    if (!node.capacity[r]) return 0;
+    const auto& percent = rules_.target_percent[r];
+    return percent ? share_of(*node.capacity[r], *percent, resources_[r]) : *node.capacity[r];
+  }
+  bool is_above(const NodeUsage& node, std::size_t r) const { return node.used[r] > allowance_of(node, r); }
+
+  bool is_above_target(const NodeUsage& node) const {
+    for (std::size_t r = 0; r < thresholds_; ++r) {
+      if (is_above(node, r)) return true;
+    }
+    return false;
+  }
+
+  /// The pod uses something of which its node uses too much. Where usage of pods is not known, every pod does.
+  bool helps(const NodeUsage& node, const Amounts& freed) const {
+    if (!usage_.knows_pods()) return true;
+    for (std::size_t r = 0; r < thresholds_; ++r) {
+      if (freed[r] > 0 && is_above(node, r)) return true;
+    }
+    return false;
+  }
+
+  bool has_room(std::size_t place, const Amounts& wanted) const {
+    const Amounts& used = rules_.destinations[place].used;
+    const std::int64_t* const allowed = allowed_.data() + place * resources_.size();
+    for (std::size_t r = 0; r < resources_.size(); ++r) {
+      if (wanted[r] > 0 && saturating_add(used[r], wanted[r]) > allowed[r]) return false;
+    }
+    return true;
+  }
+
+  std::optional<Amounts> usage_of_pod(PodIndex pod) const {
+    Amounts used(resources_.size(), 0);
+    if (!usage_.knows_pods()) return used;
+    for (std::size_t r = 0; r < resources_.size(); ++r) {
+      const auto amount = usage_.of_pod(pod, resources_[r]);
+      if (!amount) return std::nullopt;
+      used[r] = *amount;
+    }
+    return used;
+  }
+
+  std::vector<PodIndex> movable_pods(const NodeUsage& node) const {
+    std::vector<PodIndex> pods = pods_on(context_, node.node, PodStates::kActive);
+    std::erase_if(pods, [&](PodIndex pod) {
+      const auto& ns = context_.cluster.base().pod(pod).meta.ns;
+      auto refusal = context_.evictability.refusal(pod);
+      if (!refusal && std::ranges::find(rules_.excluded_namespaces, ns) != rules_.excluded_namespaces.end()) {
+        refusal = {"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
+      }
+      if (refusal) sink_.refused(pod, *refusal);
+      return refusal.has_value();
+    });
+    sort_for_eviction(pods, context_.cluster.base());
+    return pods;
+  }
+
+  /// False: the cycle's total limit is reached.
+  bool relieve(NodeUsage& node) {
+    std::uint32_t evicted = 0;
+    for (const PodIndex pod : movable_pods(node)) {
+      if (!is_above_target(node) || (rules_.evictions_per_node && evicted >= *rules_.evictions_per_node)) return true;
+      const auto freed = usage_of_pod(pod);
+      if (!freed || !helps(node, *freed)) continue;
+      const Verdict verdict = offer(node, pod, *freed);
+      if (verdict == Verdict::kTotalLimit) return false;
+      if (verdict == Verdict::kNodeLimit) return true;
+      if (verdict != Verdict::kAccepted) continue;
+      ++evicted;
+      if (!usage_.knows_pods() && !rules_.evictions_per_node) return true;  // one, where the effect is not known
+    }
+    return true;
+  }
+
+  Verdict offer(NodeUsage& node, PodIndex pod, const Amounts& freed) {
+    auto refusal = context_.evictability.refusal_before_eviction(pod, context_.cluster);
+    std::optional<std::size_t> place;
+    if (!refusal) {
+      place = find_place(pod, freed);
+      if (!place) refusal = {"NoDestinationHasRoom", "no underutilized node that takes it stays below its target"};
+    }
+    if (refusal) {
+      sink_.refused(pod, *refusal);
+      return Verdict::kRefused;
+    }
+    const Goal goal = [&](NodeIndex to) { return place_of_[to] != kNoPlace && has_room(place_of_[to], freed); };
+    const Verdict verdict = sink_.offer_towards(pod, rules_.reason(node), goal);
+    if (verdict == Verdict::kAccepted) account(node, pod, freed, *place);
+    return verdict;
+  }
+
+  void account(NodeUsage& node, PodIndex pod, const Amounts& freed, std::size_t expected) {
+    const NodeIndex to = trial_.land(pod, rules_.destinations[expected].node);
+    const std::size_t place = place_of_[to] != kNoPlace ? place_of_[to] : expected;
+    for (std::size_t r = 0; r < resources_.size(); ++r) {
+      node.used[r] = saturating_subtract(node.used[r], freed[r]);
+      std::int64_t& there = rules_.destinations[place].used[r];
+      there = saturating_add(there, freed[r]);
+    }
+  }
+
+  /// Begins after the last one, so that the load is dealt out and full nodes are not asked again and again.
+  std::optional<std::size_t> find_place(PodIndex pod, const Amounts& wanted) {
+    std::shared_ptr<const scheduling::FitQuery> query;
+    const std::size_t count = rules_.destinations.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t at = (hint_ + i) % count;
+      if (!has_room(at, wanted)) continue;
+      if (!query) query = trial_.cluster().fit_query(pod, context_.evictability.fit_level());
+      if (!query->fits(rules_.destinations[at].node)) continue;
+      hint_ = at + 1;
+      return at;
+    }
+    return std::nullopt;
+  }
+
+  const Context& context_;
+  NominationSink& sink_;
+  const UsageView& usage_;
+  const std::vector<std::string>& resources_;
+  std::size_t thresholds_;
+  MoveRules rules_;
+  Trial trial_;
+  std::vector<std::size_t> place_of_;  ///< by node: among the destinations
+  Amounts allowed_;                    ///< by destination and resource
+  std::size_t hint_ = 0;
+};
+
+}  // namespace
+
+void move_pods_to_destinations(const Context& context, NominationSink& sink, const UsageView& usage,
+                               const std::vector<std::string>& resources, std::size_t thresholds, MoveRules rules) {
+  DestinationLoop(context, sink, usage, resources, thresholds, std::move(rules)).run();
+}
+
+double mean_fullness(const NodeUsage& node, const std::vector<std::string>& resources) {
+  double sum = 0;
+  for (std::size_t r = 0; r < resources.size(); ++r) sum += node.percent(r, resources[r]).value_or(0);
+  return resources.empty() ? 0 : sum / static_cast<double>(resources.size());
+}
+
+}  // namespace strategies

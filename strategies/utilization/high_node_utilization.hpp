@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "strategies/common_args.hpp"
+#include "strategies/strategy.hpp"
+#include "strategies/utilization/upstream_loop.hpp"
+
+namespace strategies {
+
+/// Empties underutilized nodes onto the others, so that an autoscaler can take them away (descheduler-semantics 3.3);
+/// whole ones only, and with all nodes low the emptier ones onto the fuller.
+class HighNodeUtilization final : public Strategy {
+ public:
+  static constexpr std::string_view kName = "HighNodeUtilization";
+
+  struct Args {
+    Percentages thresholds;            ///< at or below all of them: underutilized
+    std::int32_t number_of_nodes = 0;  ///< act only when more nodes than this are underutilized
+    std::vector<std::string> excluded_namespaces;
+    bool only_thresholding_resources = false;  ///< only pods that request one of the resources
+    friend bool operator==(const Args&, const Args&) = default;
+
+    /// Complaints go to the object's list.
+    static Args read(api::StrictObject& args);
+  };
+
+  explicit HighNodeUtilization(Args args) : args_(std::move(args)) {}
+  std::string_view name() const override { return kName; }
+  Phase phase() const override { return Phase::kBalance; }
+  base::Status nominate(const Context& context, NominationSink& sink) const override;
+
+ private:
+  bool is_underused(const NodeUsage& node) const;
+  void empty_whole_nodes(const Context& context, NominationSink& sink, const std::vector<std::string>& resources,
+                         MoveRules rules) const;
+  bool requests_a_threshold(const api::Pod& pod) const;
+
+  Args args_;
+};
+
+}  // namespace strategies

@@ -1,0 +1,146 @@
+#include "strategies/utilization/low_node_utilization.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "strategies/utilization/destination_loop.hpp"
+#include "strategies/utilization/node_usage.hpp"
+#include "strategies/utilization/upstream_loop.hpp"
+
+namespace strategies {
+namespace {
+
+/// Percent below which a node counts as under, above which as over, per threshold resource.
+struct Band {
+  std::vector<double> low;
+  std::vector<double> high;
+};
+
+double clamp_percent(double percent) { return std::clamp(percent, 0.0, 100.0); }
+
+/// Mean over the nodes that publish the resource.
+double mean_percent(const std::vector<NodeUsage>& nodes, std::size_t resource, std::string_view name) {
+  double sum = 0;
+  int publishing = 0;
+  for (const NodeUsage& node : nodes) {
+    const auto percent = node.percent(resource, name);
+    if (!percent) continue;
+    sum += *percent;
+    ++publishing;
+  }
+  return publishing == 0 ? 0 : sum / publishing;
+}
+
+Band band_of(const LowNodeUtilization::Args& args, const std::vector<NodeUsage>& nodes) {
+  Band band;
+  for (std::size_t r = 0; r < args.thresholds.size(); ++r) {
+    const double low = args.thresholds[r].second;
+    const double high = args.target_thresholds[r].second;
+    if (!args.use_deviation_thresholds) {
+      band.low.push_back(low);
+      band.high.push_back(high);
+      continue;
+    }
+    const double mean = mean_percent(nodes, r, args.thresholds[r].first);
+    band.low.push_back(clamp_percent(mean - low));
+    band.high.push_back(clamp_percent(mean + high));
+  }
+  return band;
+}
+
+bool is_under(const NodeUsage& node, const Band& band, const std::vector<std::string>& resources) {
+  for (std::size_t r = 0; r < band.low.size(); ++r) {
+    if (node.percent(r, resources[r]).value_or(0) > band.low[r]) return false;
+  }
+  return true;
+}
+
+/// The first resource above its target.
+std::optional<std::size_t> resource_over(const NodeUsage& node, const Band& band,
+                                         const std::vector<std::string>& resources) {
+  for (std::size_t r = 0; r < band.high.size(); ++r) {
+    if (node.percent(r, resources[r]).value_or(0) > band.high[r]) return r;
+  }
+  return std::nullopt;
+}
+
+std::string describe_overuse(const NodeUsage& node, const Band& band, const std::vector<std::string>& resources) {
+  const auto r = resource_over(node, band, resources);
+  if (!r) return "its node is overutilized";
+  return fmt::format("its node is overutilized: {} {:.1f} % of allocatable, target {:.4g} %", resources[*r],
+                     node.percent(*r, resources[*r]).value_or(0), band.high[*r]);
+}
+
+void check_pairs(api::StrictObject& args, const LowNodeUtilization::Args& parsed) {
+  const auto same_resource = [](const auto& a, const auto& b) { return a.first == b.first; };
+  if (!std::ranges::equal(parsed.thresholds, parsed.target_thresholds, same_resource)) {
+    args.complain("targetThresholds", "must name the same resources as thresholds");
+    return;
+  }
+  if (parsed.use_deviation_thresholds) return;
+  for (std::size_t r = 0; r < parsed.thresholds.size(); ++r) {
+    const auto& [resource, low] = parsed.thresholds[r];
+    const double high = parsed.target_thresholds[r].second;
+    if (low <= high) continue;
+    args.errors().push_back({entry_path(args.path().field("thresholds"), resource).text(),
+                             fmt::format("{} is above targetThresholds, which is {}", low, high)});
+  }
+}
+
+}  // namespace
+
+LowNodeUtilization::Args LowNodeUtilization::Args::read(api::StrictObject& args) {
+  Args parsed;
+  const std::size_t before = args.errors().size();
+  parsed.thresholds = read_percentages(args, "thresholds");
+  parsed.target_thresholds = read_percentages(args, "targetThresholds");
+  args.read("useDeviationThresholds", parsed.use_deviation_thresholds);
+  parsed.number_of_nodes = read_number_of_nodes(args);
+  parsed.excluded_namespaces = read_excluded_namespaces(args);
+  args.with("evictionLimits", [&](api::StrictObject& limits) { limits.read("node", parsed.evictions_per_node); });
+  args.not_supported_yet({"metricsUtilization"});
+  if (args.errors().size() == before) check_pairs(args, parsed);
+  return parsed;
+}
+
+base::Status LowNodeUtilization::nominate(const Context& context, NominationSink& sink) const {
+  const RequestedUsage by_requests(context.cluster);
+  const UsageView& usage = context.usage != nullptr ? *context.usage : by_requests;
+  const std::vector<std::string> resources = tracked_resources(args_.thresholds);
+  const auto nodes = measure(context.cluster, context.nodes, usage, resources);
+  if (!nodes) return nodes.error();
+
+  const Band band = band_of(args_, *nodes);
+  MoveRules rules;
+  for (const NodeUsage& node : *nodes) {
+    const bool cordoned = context.cluster.base().node(node.node).unschedulable;
+    if (!cordoned && is_under(node, band, resources)) {
+      rules.destinations.push_back(node);
+    } else if (resource_over(node, band, resources)) {
+      rules.sources.push_back(node);
+    }
+  }
+  const std::size_t under = rules.destinations.size();
+  const bool too_few = under == 0 || under <= static_cast<std::size_t>(std::max(args_.number_of_nodes, 0));
+  if (too_few || under == nodes->size() || rules.sources.empty()) return base::Done{};
+
+  const bool as_upstream = context.is_upstream();
+  // Upstream adds millicores to bytes, so that memory alone decides who goes first.
+  std::ranges::stable_sort(rules.sources, {}, [&](const NodeUsage& node) {
+    return as_upstream ? -node.raw_sum(resources) : -mean_fullness(node, resources);
+  });
+  rules.target_percent.assign(band.high.begin(), band.high.end());
+  rules.target_percent.resize(resources.size());
+  rules.excluded_namespaces = args_.excluded_namespaces;
+  rules.evictions_per_node = args_.evictions_per_node;
+  rules.reason = [&](const NodeUsage& node) { return describe_overuse(node, band, resources); };
+  if (as_upstream) {
+    move_pods(context, sink, usage, resources, std::move(rules));
+  } else {
+    move_pods_to_destinations(context, sink, usage, resources, args_.thresholds.size(), std::move(rules));
+  }
+  return base::Done{};
+}
+
+}  // namespace strategies

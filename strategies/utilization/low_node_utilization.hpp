@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/json/strict_object.hpp"
+#include "strategies/common_args.hpp"
+#include "strategies/strategy.hpp"
+
+namespace strategies {
+
+/// Moves pods from overutilized nodes while underutilized ones have room (descheduler-semantics 3.2).
+class LowNodeUtilization final : public Strategy {
+ public:
+  static constexpr std::string_view kName = "LowNodeUtilization";
+
+  struct Args {
+    Percentages thresholds;                 ///< at or below all of them: underutilized
+    Percentages target_thresholds;          ///< above any of them: overutilized; the same resources
+    bool use_deviation_thresholds = false;  ///< thresholds are distances from the mean
+    std::int32_t number_of_nodes = 0;       ///< act only when more nodes than this are underutilized
+    std::vector<std::string> excluded_namespaces;
+    std::optional<std::uint32_t> evictions_per_node;
+    friend bool operator==(const Args&, const Args&) = default;
+
+    /// Complaints go to the object's list.
+    static Args read(api::StrictObject& args);
+  };
+
+  explicit LowNodeUtilization(Args args) : args_(std::move(args)) {}
+  std::string_view name() const override { return kName; }
+  Phase phase() const override { return Phase::kBalance; }
+  base::Status nominate(const Context& context, NominationSink& sink) const override;
+
+ private:
+  Args args_;
+};
+
+}  // namespace strategies

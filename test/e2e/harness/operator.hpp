@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "test/e2e/harness/api.hpp"
+#include "test/e2e/harness/process.hpp"
+
+namespace e2e {
+
+/// `evacuator run` as a child, under the operator's own credentials.
+class Operator {
+ public:
+  struct Settings {
+    std::string identity = "operator-0";
+    bool leader_election = false;
+    std::chrono::seconds lease_duration{6};
+    std::chrono::seconds renew_deadline{4};
+    std::chrono::seconds retry_period{1};
+    std::string limits = "{total: 10, perNode: 5, perTargetNode: 5, perWorkload: 5}";  ///< limits.inFlight, as YAML
+    std::string services = "[]";                                                       ///< services, as YAML
+  };
+
+  /// `folder` takes its configuration and logs.
+  Operator(std::filesystem::path kubeconfig, std::filesystem::path folder, Settings settings);
+
+  /// Returns at once; see await_ready().
+  void start();
+  /// Returns when /readyz says 200. Throws Failure with the log's end when it dies or is not ready in time.
+  void await_ready();
+  void kill();
+  /// SIGKILL, and a new process in its place that knows what the API knows.
+  void crash();
+  /// SIGTERM; returns its exit code, throws Failure when it does not end within `limit`.
+  int terminate(std::chrono::seconds limit = std::chrono::seconds(40));
+  bool running() { return process_ && process_->running(); }
+  pid_t pid() const { return process_ ? process_->pid() : -1; }
+  const std::string& identity() const { return settings_.identity; }
+  /// The text of /metrics.
+  std::string metrics() const;
+  std::string log_tail() const;
+
+ private:
+  std::vector<std::string> command() const;
+
+  std::filesystem::path kubeconfig_;
+  std::filesystem::path folder_;
+  Settings settings_;
+  std::uint16_t port_ = 0;
+  std::unique_ptr<Process> process_;
+};
+
+}  // namespace e2e

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "test/e2e/foresight/oracle.hpp"
+#include "test/e2e/harness/api.hpp"
+#include "test/e2e/harness/await.hpp"
+#include "test/e2e/harness/environment.hpp"
+#include "test/e2e/harness/kubectl.hpp"
+#include "test/e2e/harness/manifests.hpp"
+#include "test/e2e/harness/operator.hpp"
+
+namespace e2e {
+
+/// What all scenarios of one run share: the cluster with CRDs and RBAC of config/ installed, and ways to talk to it.
+class Suite {
+ public:
+  explicit Suite(const std::filesystem::path& scratch);
+
+  Environment& cluster() { return *cluster_; }
+  const Api& api() const { return *api_; }
+  const Kubectl& kubectl() const { return *kubectl_; }
+  const std::filesystem::path& operator_kubeconfig() const { return operator_kubeconfig_; }
+
+ private:
+  void start_proxy(const std::filesystem::path& scratch);
+  void install();
+
+  std::unique_ptr<Environment> cluster_;
+  std::unique_ptr<Kubectl> kubectl_;
+  std::unique_ptr<Process> proxy_;
+  std::unique_ptr<Api> api_;
+  std::filesystem::path operator_kubeconfig_;
+};
+
+struct PodInfo {
+  std::string ns;
+  std::string name;
+  std::string uid;
+  std::string node;
+  std::string app;
+};
+
+/// One scenario: namespaces of its own, operators that end with it, everything cleared away afterwards.
+class Scenario : public ::testing::Test {
+ public:
+  static void use(Suite* suite, std::filesystem::path scratch);
+
+ protected:
+  Scenario();
+  ~Scenario() override;
+
+  Environment& cluster() const { return suite_->cluster(); }
+  const Api& api() const { return suite_->api(); }
+  const Kubectl& kubectl() const { return suite_->kubectl(); }
+  const std::filesystem::path& folder() const { return folder_; }
+  const std::string& ns() const { return namespaces_.front(); }
+  /// Another namespace of this scenario.
+  std::string another_namespace();
+
+  Operator& start_operator(Operator::Settings settings = {}, bool wait_until_ready = true);
+  /// Applies it and remembers its name for clearing away.
+  void apply_policy(const Json& policy);
+
+  /// Takes it back in the end.
+  void cordon(const std::string& node);
+  void uncordon(const std::string& node);
+  /// Somebody else will cordon it; taken back in the end, too.
+  void will_be_cordoned(const std::string& node) { cordoned_.insert(node); }
+  std::vector<std::string> nodes() const;
+
+  /// Waits until exactly `count` pods of the app are Ready and none is terminating.
+  std::vector<PodInfo> await_pods(const std::string& ns, const std::string& app, int count) const;
+  std::vector<PodInfo> deploy(const manifest::Workload& workload) const;
+  /// The UIDs of all pods in the namespace.
+  std::set<std::string> pod_uids(const std::string& ns) const;
+
+  /// Creates an Evacuation of that very pod, called like the pod; returns its name.
+  std::string evacuate(const PodInfo& pod, const Json& spec = {}) const;
+  Json evacuation(const std::string& ns, const std::string& name) const {
+    return api().get(path::evacuations(ns, name));
+  }
+  /// Waits until its phase is one of `phases`; returns it.
+  Json await_phase(const std::string& ns, const std::string& name, const std::set<std::string>& phases,
+                   std::chrono::seconds limit = kPatience) const;
+  /// Waits until all Evacuations of these pods are finished; returns them by name.
+  std::map<std::string, Json> await_finished(const std::vector<PodInfo>& pods,
+                                             std::chrono::seconds limit = kPatience) const;
+
+  /// The server's records of what happened to pods of this scenario's namespaces.
+  std::vector<PodCall> pod_calls() const;
+  /// Fails the test unless each of `pods`, and no other, was evicted, see oracle.hpp.
+  void expect_evicted(const std::vector<PodInfo>& pods) const;
+  /// Fails the test for each misdeed of the operator, see oracle.hpp.
+  void expect_no_misdeeds() const;
+
+  /// A line of the report that is printed whatever the outcome.
+  static void note(const std::string& text);
+
+ private:
+  void clear_away();
+
+  static Suite* suite_;
+  static std::filesystem::path scratch_;
+  std::filesystem::path folder_;
+  std::vector<std::string> namespaces_;
+  std::vector<std::string> policies_;
+  std::set<std::string> cordoned_;
+  std::vector<std::unique_ptr<Operator>> operators_;
+};
+
+inline const std::set<std::string> kFinished{"Succeeded", "Failed", "Cancelled"};
+
+/// phase, reason and message of an Evacuation, for messages.
+std::string summary(const Json& evacuation);
+std::string phase_of(const Json& evacuation);
+/// The condition of that type; null when there is none.
+Json condition(const Json& object, const std::string& type);
+std::map<std::string, Place> places_of(const std::vector<PodInfo>& pods);
+
+}  // namespace e2e

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "test/e2e/harness/api.hpp"
+
+namespace e2e {
+
+/// What the workload operator of one app does once it is asked.
+struct HandoffScript {
+  std::vector<int> progress{0, 25, 50, 75, 100};
+  bool says_ready = true;  ///< after the last step; otherwise it stays there, with heartbeats
+};
+
+/// The next answer of the handoff protocol as a merge patch of the pod, one step at a time; nullopt = nothing to say.
+/// Pure. `time` is written into the values.
+std::optional<Json> next_answer(const Json& pod, const HandoffScript& script, const std::string& time);
+
+/// A workload operator that answers for the pods of one namespace, by their label app. Apps without a script get no
+/// answer. Each step is kStep after the one before, so that a watcher can see them all.
+class HandoffOperator {
+ public:
+  static constexpr std::chrono::milliseconds kStep{700};
+
+  HandoffOperator(const Api& api, std::string ns, std::map<std::string, HandoffScript> scripts);
+  ~HandoffOperator();
+  HandoffOperator(const HandoffOperator&) = delete;
+  HandoffOperator& operator=(const HandoffOperator&) = delete;
+
+ private:
+  void work();
+  bool progress_is_shown(const Json& pod) const;
+  void look_around();
+
+  const Api api_;
+  const std::string ns_;
+  const std::map<std::string, HandoffScript> scripts_;
+  std::map<std::string, std::chrono::steady_clock::time_point> answered_;  // by pod UID
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace e2e

@@ -1,0 +1,117 @@
+// Scenario 10: a stateful pod is prepared (hook), handed over by its operator (generic protocol), moved, and tidied up
+// after (hook). The operator is killed in each of these steps.
+
+#include <algorithm>
+
+#include "test/e2e/harness/process.hpp"
+#include "test/e2e/harness/scenario.hpp"
+#include "test/e2e/peers/handoff.hpp"
+#include "test/e2e/peers/hook_service.hpp"
+
+namespace e2e {
+namespace hooks_test {
+
+const std::map<std::string, std::string> kRequiresHandoff{{"handoff.evacuator.dev/mode", "required"}};
+
+Json hook() { return {{"webhook", {{"service", "keeper"}}}, {"timeoutSeconds", 120}, {"retries", 5}}; }
+
+class StatefulHandoff : public Scenario {
+ protected:
+  /// A policy that only lends its hooks.
+  void apply_hooks() {
+    apply_policy(manifest::pod_life_time_policy(ns(), ns(), 86400,
+                                                {{"evacuation",
+                                                  {{"evictors", Json::array({{{"name", "stateful-handoff"}}})},
+                                                   {"hooks", {{"pre", hook()}, {"post", hook()}}}}}}));
+  }
+  Operator::Settings settings() const {
+    return {.services = "[{name: keeper, url: 'http://127.0.0.1:" + std::to_string(service_.port()) + "'}]"};
+  }
+  std::string hand_over(const PodInfo& pod) const {
+    return evacuate(pod, {{"source", {{"policy", ns()}}},
+                          {"evictors", Json::array({{{"name", "stateful-handoff"}}})},
+                          {"retry", {{"maxAttempts", 1}}}});
+  }
+
+  void await_call(const std::string& point, std::size_t more_than, const std::string& name, const Operator& op) const {
+    await("hook " + point + " to be called", [&](std::string& seen) {
+      seen = summary(evacuation(ns(), name)) + "\n" + op.log_tail();
+      return service_.calls(point).size() > more_than;
+    });
+  }
+  /// Kills the operator while that hook is at work; the new one must ask for the same again.
+  void crash_during(const std::string& point, const std::string& name, Operator& op) const {
+    await_call(point, 0, name, op);
+    op.kill();
+    const std::size_t before = service_.calls(point).size();
+    op.start();
+    await_call(point, before, name, op);
+  }
+  void expect_one_token(const std::string& point) const {
+    const auto calls = service_.calls(point);
+    for (const HookCall& call : calls) {
+      EXPECT_FALSE(call.token.empty());
+      EXPECT_EQ(call.token, calls.front().token) << point << " was begun a second time";
+    }
+  }
+
+  HookService service_;
+};
+
+TEST_F(StatefulHandoff, PreHandOverAndPostEachSurviveACrash) {
+  const PodInfo primary = deploy({.ns = ns(), .name = "db", .replicas = 1, .annotations = kRequiresHandoff}).front();
+  apply_hooks();
+  const HandoffOperator workload_operator(api(), ns(), {{"db", {.progress = {0, 50, 100}}}});
+  const Recorder pods(api(), path::pods(ns()));
+  Operator& op = start_operator(settings());
+
+  const std::string name = hand_over(primary);
+  crash_during("pre", name, op);
+  EXPECT_EQ(phase_of(evacuation(ns(), name)), "Preparing");
+  EXPECT_EQ(text_at(api().get(path::pods(ns(), primary.name)), "/metadata/annotations/handoff.evacuator.dev~1request"),
+            "")
+      << "its operator was asked before the pre hook had ended";
+  service_.release("pre");
+  await("half of the handoff", [&](std::string& seen) {
+    const Json now = evacuation(ns(), name);
+    seen = now.value("status", Json()).dump() + "\n" + op.log_tail();
+    return number_at(now, "/status/progress", -1) == 50;
+  });
+  op.crash();
+  crash_during("post", name, op);
+  EXPECT_EQ(phase_of(evacuation(ns(), name)), "Verifying");
+  service_.release("post");
+  const Json done = await_phase(ns(), name, kFinished);
+
+  EXPECT_EQ(phase_of(done), "Succeeded") << summary(done);
+  EXPECT_EQ(text_at(done, "/status/evictor"), "stateful-handoff");
+  EXPECT_EQ(text_at(done, "/status/adapter"), "generic");
+  EXPECT_EQ(number_at(done, "/status/attempt"), 1) << done.at("status").dump(2);
+  expect_one_token("pre");
+  expect_one_token("post");
+
+  // The pod went only after its operator had said ready to this very request.
+  const auto events = pods.events();
+  const auto leaving = std::find_if(events.begin(), events.end(), [&](const WatchEvent& event) {
+    return text_at(event.object, "/metadata/uid") == primary.uid &&
+           event.object.at("metadata").contains("deletionTimestamp");
+  });
+  ASSERT_NE(leaving, events.end());
+  const std::string request = text_at(leaving->object, "/metadata/annotations/handoff.evacuator.dev~1request");
+  EXPECT_FALSE(request.empty());
+  EXPECT_EQ(text_at(leaving->object, "/metadata/annotations/handoff.evacuator.dev~1ready-to-evict"), request);
+
+  // The post hook was told who took over, and came after the eviction.
+  const PodInfo heir = await_pods(ns(), "db", 1).front();
+  const HookCall post = service_.calls("post").front();
+  EXPECT_EQ(text_at(post.body, "/replacement/name"), heir.name) << post.body.dump(2);
+  EXPECT_EQ(text_at(post.body, "/pod/uid"), primary.uid);
+  expect_evicted({primary});
+  for (const PodCall& call : pod_calls()) {
+    EXPECT_TRUE(!call.granted() || call.at < post.at) << "the post hook was called before the eviction";
+  }
+  expect_no_misdeeds();
+}
+
+}  // namespace hooks_test
+}  // namespace e2e

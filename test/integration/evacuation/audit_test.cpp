@@ -1,0 +1,363 @@
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "audit/file_sink.hpp"
+#include "audit/query.hpp"
+#include "audit/verify.hpp"
+#include "controllers/operator.hpp"
+#include "kube/runtime/events.hpp"
+#include "simulator/objects.hpp"
+#include "test/fakes/temp_folder.hpp"
+#include "test/integration/rig/rig.hpp"
+
+/// The whole operator on the simulated cluster, with its audit log: what happened can be read back, and its chain
+/// holds.
+namespace audit_test {
+
+using api::Json;
+using integration::Rig;
+using testing::Contains;
+using testing::IsSupersetOf;
+using testing::Not;
+using Phase = api::EvacuationPhase;
+
+/// A disk that may be full.
+class Disk final : public audit::Sink {
+ public:
+  Disk(std::string path, const bool& full) : inner_({.path = std::move(path)}), full_(full) {}
+  std::string_view name() const override { return inner_.name(); }
+  base::Result<audit::Opened> open() override { return inner_.open(); }
+  base::Status append(const audit::Line& line) override {
+    if (full_) return base::unavailable("No space left on device");
+    return inner_.append(line);
+  }
+  base::Status sync() override { return inner_.sync(); }
+
+ private:
+  audit::FileSink inner_;
+  const bool& full_;
+};
+
+/// One process: operator and audit log.
+struct Process {
+  Process(simulator::ApiServer& server, const base::ManualClock& clock, const std::string& identity,
+          const std::string& path, const bool& disk_full, bool stops_admissions)
+      : transport(server, {"system:serviceaccount:evacuator-system:evacuator", {}, "evacuator"}),
+        client(transport, nullptr),
+        events(client, clock, kube::EventOptions{.instance = identity}, {}) {
+    std::vector<std::unique_ptr<audit::Sink>> sinks;
+    sinks.push_back(std::make_unique<Disk>(path, disk_full));
+    log = std::make_unique<audit::Log>(std::move(sinks), audit::LogOptions{.actor = "evacuator/" + identity}, clock,
+                                       metrics, base::Log());
+    controllers::OperatorConfig config;
+    config.leader_election.ns = "evacuator-system";
+    if (stops_admissions) config.audit.on_failure = controllers::OperatorConfig::OnAuditFailure::kStopAdmissions;
+    const auto discovery = kube::discover(client);
+    EXPECT_TRUE(discovery) << discovery.error().message;
+    op.emplace(controllers::Operator::Dependencies{.client = client,
+                                                   .clock = clock,
+                                                   .discovery = *discovery,
+                                                   .config = config,
+                                                   .identity = identity,
+                                                   .may_act = [] { return true; },
+                                                   .events = events,
+                                                   .metrics = metrics,
+                                                   .log = {},
+                                                   .audit = *log});
+  }
+
+  fakes::MortalTransport transport;
+  kube::Client client;
+  base::Metrics metrics;
+  kube::EventRecorder events;
+  std::unique_ptr<audit::Log> log;
+  std::optional<controllers::Operator> op;
+};
+
+class Audited : public Rig {
+ protected:
+  Audited() {
+    simulator::Webhook listener;
+    listener.name = "listener.test";
+    listener.review = [this](const simulator::AdmissionRequest& request) -> std::optional<simulator::Denial> {
+      if (request.subresource == "eviction")
+        tokens_.insert((*request.object)["metadata"]["annotations"].value("evacuator.dev/evacuation-token", ""));
+      return std::nullopt;
+    };
+    server->add_webhook(listener);
+  }
+
+  void start(const std::string& identity) {
+    process_.reset();
+    process_ = std::make_unique<Process>(*server, clock, identity, path_, disk_full_, stops_admissions_);
+  }
+
+  /// Like Rig::run_until, with the whole operator.
+  bool drive_until(const std::function<bool()>& condition, base::Duration limit = std::chrono::hours(1)) {
+    const base::TimePoint end = clock.now() + limit;
+    for (;;) {
+      for (bool busy = true; busy;) {
+        busy = !cluster->run_until_quiet();
+        busy |= process_->op->step();
+        process_->log->tick();
+        process_->events.drain();
+      }
+      if (condition()) return true;
+      if (clock.now() >= end) return false;
+      base::TimePoint next = clock.now() + base::seconds(5);
+      for (const auto due : {process_->op->next_due(), cluster->next_due()}) {
+        if (due && *due > clock.now()) next = std::min(next, *due);
+      }
+      cluster->advance(next - clock.now());
+    }
+  }
+
+  void make_policy() {
+    const Json policy = {{"apiVersion", "evacuator.dev/v1alpha1"},
+                         {"kind", "DeschedulerPolicy"},
+                         {"metadata", {{"name", "fresh"}}},
+                         {"spec",
+                          {{"mode", "Automatic"},
+                           {"schedule", {{"interval", "1m"}}},
+                           {"strategies", {{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 30}}}}}},
+                           {"limits", {{"perCycle", {{"total", 1}}}}}}}};
+    const auto answer = server->handle(kube::create_request(kube::kPolicies, "", policy), {"alice", {}, "kubectl"});
+    ASSERT_EQ(answer.status, 201) << answer.body;
+  }
+
+  std::vector<audit::Record> records(const audit::Filter& filter = {}) const {
+    const auto found = audit::query({path_}, filter);
+    EXPECT_TRUE(found) << found.error().message;
+    std::vector<audit::Record> all;
+    for (const auto& line : found->lines) all.push_back(line.record);
+    return all;
+  }
+  std::vector<std::string> actions(const audit::Filter& filter = {}) const {
+    std::vector<std::string> all;
+    for (const audit::Record& record : records(filter)) all.push_back(record.action + "/" + record.decision);
+    return all;
+  }
+  void expect_intact() const {
+    const auto report = audit::verify({path_});
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_TRUE(report->intact()) << (report->broken ? report->broken->problem : "torn");
+  }
+  bool has_recorded_event(const std::string& reason) const {
+    for (const auto& event : cluster->store().list(kube::kEvents, "evacuator-system")) {
+      if ((*event).value("reason", "") == reason) return true;
+    }
+    return false;
+  }
+
+  const fakes::TempFolder folder_;
+  const std::string path_ = folder_.file("audit.log");
+  bool disk_full_ = false;
+  bool stops_admissions_ = false;
+  std::set<std::string> tokens_;  ///< that the API server saw on evictions
+  std::unique_ptr<Process> process_;
+};
+
+TEST_F(Audited, AFullEvacuationLeavesAVerifiableChain) {
+  stage(3);
+  start("first");
+  make_policy();
+  ASSERT_TRUE(drive_until([&] { return !records({.action = "EvacuationFinished"}).empty(); }));
+  expect_intact();
+
+  const auto finished = records({.action = "EvacuationFinished"}).front();
+  EXPECT_EQ(finished.decision, audit::decision::kSucceeded);
+  EXPECT_EQ(finished.policy.name, "fresh");
+  EXPECT_EQ(finished.policy.generation, 1);
+  const std::string pod = finished.detail.at("pod");
+  EXPECT_THAT(actions({.pod = pod}),
+              IsSupersetOf({"PodNominated/Planned", "EvacuationCreated/Allowed", "PhaseChanged/Proceeded",
+                            "CallIntended/Planned", "CallAnswered/Allowed", "EvacuationFinished/Succeeded"}));
+  EXPECT_THAT(actions(), Contains("CyclePlanned/Planned"));
+  EXPECT_THAT(actions(), Contains("PodRefused/Refused"));  // one a cycle: the others hit the limit
+}
+
+TEST_F(Audited, EveryEvictionOfTheApiServersLogIsFoundByItsToken) {
+  stage(3);
+  start("first");
+  make_policy();
+  ASSERT_TRUE(drive_until([&] { return records({.action = "EvacuationFinished"}).size() >= 2; }));
+  ASSERT_GE(tokens_.size(), 2u);
+  for (const std::string& token : tokens_) {
+    int intended = 0;
+    int answered = 0;
+    for (const audit::Record& record : records()) {
+      const auto at = record.detail.find("token");
+      if (at == record.detail.end() || at->second != token) continue;
+      intended += record.action == "CallIntended" ? 1 : 0;
+      answered += record.action == "CallAnswered" ? 1 : 0;
+    }
+    EXPECT_EQ(intended, 1) << token;
+    EXPECT_EQ(answered, 1) << token;
+  }
+}
+
+TEST_F(Audited, ARefusalIsRecordedOnceWhileItLasts) {
+  stage(3);
+  start("first");
+  make_policy();
+  drive_until([] { return false; }, std::chrono::minutes(10));
+  expect_intact();
+  EXPECT_GE(records({.action = "CyclePlanned"}).size(), 9u);
+  std::size_t cycles = 0;
+  for (const audit::Record& record : records({.action = "CyclePlanned"})) cycles += record.detail.at("refused") != "";
+  EXPECT_GT(cycles, 5u);
+  EXPECT_LT(records({.action = "PodRefused"}).size(), cycles * 2);
+}
+
+TEST_F(Audited, TheChainGoesOnOverARestartInTheMiddle) {
+  stage(2, {{"handoff.evacuator.dev/mode", "required"},
+            {"simulator.evacuator.dev/handoff", "ack=1s, progress=4s, heartbeat=10s, ready=60s, aborted=1s"}});
+  start("first");
+  const std::string name = evacuate(pods().front());
+  ASSERT_TRUE(drive_until([&] { return phase(name) == Phase::kInProgress; }));
+  process_.reset();
+  start("second");
+  ASSERT_TRUE(drive_until([&] { return api::is_terminal(phase(name)); }));
+  expect_intact();
+  EXPECT_THAT(actions({.actor = "first"}), Contains("PhaseChanged/Proceeded"));
+  EXPECT_THAT(actions({.actor = "second"}),
+              IsSupersetOf({"LogOpened/Noted", "EvacuationTakenOver/Noted", "EvacuationFinished/Succeeded"}));
+}
+
+TEST_F(Audited, AVerdictWhoseLineACrashTookIsToldByTheNextProcess) {
+  stage(3);
+  start("first");
+  auto& transport = process_->transport;
+  transport.before_each_call = [&](const kube::Request& request) {
+    const bool verdict = request.method == "PATCH" && request.body.find(R"("phase":"Succeeded")") != std::string::npos;
+    if (verdict) transport.die();  // after this call
+  };
+  const std::string name = evacuate(pods().front());
+  ASSERT_TRUE(drive_until([&] { return transport.dead(); }));
+  ASSERT_EQ(phase(name), Phase::kSucceeded) << "stored, and then it died";
+  ASSERT_TRUE(records({.action = "EvacuationFinished"}).empty());
+  start("second");
+  ASSERT_TRUE(drive_until([&] { return !records({.action = "EvacuationTakenOver"}).empty(); }));
+  const auto detail = records({.action = "EvacuationTakenOver"}).front().detail;
+  EXPECT_EQ(detail.at("from"), "Verifying");
+  EXPECT_EQ(detail.at("to"), "Succeeded");
+  EXPECT_EQ(detail.at("by"), "first");
+  EXPECT_EQ(detail.at("at"), base::format_time(*get(name).status.finished_at));
+  EXPECT_EQ(detail.at("outcome"), "Evicted");
+  EXPECT_EQ(detail.at("replacement"), get(name).status.outcome->replacement->name);
+  expect_intact();
+}
+
+TEST_F(Audited, ACancelIsRecordedWithItsFate) {
+  stage(2, {{"handoff.evacuator.dev/mode", "required"},
+            {"simulator.evacuator.dev/handoff", "ack=1s, heartbeat=10s, aborted=2s"}});
+  start("first");
+  const std::string name = evacuate(pods().front());
+  ASSERT_TRUE(drive_until([&] { return phase(name) == Phase::kInProgress; }));
+  cancel(name);
+  ASSERT_TRUE(drive_until([&] { return api::is_terminal(phase(name)); }));
+  expect_intact();
+  EXPECT_THAT(actions(), IsSupersetOf({"CancelAccepted/Allowed", "EvacuationFinished/Cancelled"}));
+}
+
+TEST_F(Audited, NothingIsAdmittedWhileTheLogFailsIfSoConfigured) {
+  stops_admissions_ = true;
+  stage(3);
+  add(simulator::objects::name_space("evacuator-system"));  // where the Lease is, and Events about it
+  start("first");
+  disk_full_ = true;
+  process_->log->record({});
+  const std::string name = evacuate(pods().front());
+  drive_until([] { return false; }, std::chrono::minutes(5));
+  EXPECT_EQ(phase(name), Phase::kPending);
+  ASSERT_FALSE(get(name).status.blocked_by.empty());
+  EXPECT_EQ(get(name).status.blocked_by.front().kind, "AuditLog");
+  EXPECT_EQ(condition(name, "SlotAcquired"), "WaitingAuditLog");
+  EXPECT_TRUE(has_recorded_event("AuditLogFailing"));
+  EXPECT_EQ(granted(), 0u);
+
+  disk_full_ = false;
+  ASSERT_TRUE(drive_until([&] { return api::is_terminal(phase(name)); }, std::chrono::minutes(10)));
+  EXPECT_EQ(phase(name), Phase::kSucceeded);
+  EXPECT_TRUE(has_recorded_event("AuditLogRecovered"));
+  expect_intact();
+  EXPECT_THAT(actions(), IsSupersetOf({"EvacuationHeld/Held", "EvacuationFinished/Succeeded"}));
+}
+
+TEST_F(Audited, APolicysDeletionIsTheReasonOfItsEvacuations) {
+  stage(3);
+  budget("web", "web", 3);
+  start("first");
+  make_policy();
+  ASSERT_TRUE(drive_until([&] { return !records({.action = "CallAnswered"}).empty(); }));
+  const auto gone = server->handle(kube::delete_request(kube::kPolicies, {"", "fresh"}, ""), {"alice", {}, "kubectl"});
+  ASSERT_EQ(gone.status, 200) << gone.body;
+  ASSERT_TRUE(drive_until([&] { return !records({.action = "EvacuationFinished"}).empty(); }));
+  const auto finished = records({.action = "EvacuationFinished"}).front();
+  EXPECT_EQ(finished.decision, audit::decision::kCancelled);
+  EXPECT_EQ(finished.reason, "PolicyDeleted");
+  EXPECT_EQ(finished.detail.at("message"), "policy fresh was deleted");
+}
+
+TEST_F(Audited, ThePolicySaysThatTheLogFails) {
+  stage(3);
+  start("first");
+  make_policy();
+  ASSERT_TRUE(drive_until([&] { return !records({.action = "CyclePlanned"}).empty(); }));
+  const auto failing = [&] {
+    const auto stored = cluster->store().get(kube::kPolicies, {"", "fresh"});
+    const auto policy = api::decode_descheduler_policy(*stored);
+    return policy && api::is_true(policy->status.conditions, "AuditLogFailing");
+  };
+  EXPECT_FALSE(failing());
+  disk_full_ = true;
+  EXPECT_TRUE(drive_until(failing, std::chrono::minutes(5)));
+  disk_full_ = false;
+  EXPECT_TRUE(drive_until([&] { return !failing(); }, std::chrono::minutes(5)));
+}
+
+TEST_F(Audited, NothingIsNominatedWhereTheServerForbidsUsToMovePods) {
+  stage(3);
+  start("first");
+  int refused = 0;
+  process_->transport.lie = [&](const kube::Request& request) -> std::optional<kube::Response> {
+    if (request.path.find("/eviction") == std::string::npos || refused >= 2) return std::nullopt;
+    ++refused;
+    return kube::Response{403,
+                          R"({"kind":"Status","status":"Failure","code":403,"reason":"Forbidden",
+      "message":"pods \"web\" is forbidden: User \"evacuator\" cannot create resource \"pods/eviction\""})",
+                          {},
+                          ""};
+  };
+  make_policy();
+  ASSERT_TRUE(drive_until([&] { return !records({.action = "EvacuationFinished"}).empty(); }));
+  EXPECT_EQ(records({.action = "EvacuationFinished"}).front().reason, "Forbidden");
+  drive_until([] { return false; }, std::chrono::minutes(5));
+  EXPECT_EQ(refused, 1) << "a cycle a minute, and none of them made another one";
+  const auto policy = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "fresh"}));
+  ASSERT_TRUE(policy);
+  const auto* degraded = api::find_condition(policy->status.conditions, "Degraded");
+  ASSERT_TRUE(degraded);
+  EXPECT_EQ(degraded->status, api::ConditionStatus::kTrue);
+  EXPECT_NE(degraded->message.find("namespace shop"), std::string::npos) << degraded->message;
+  EXPECT_NE(degraded->message.find("pods/eviction"), std::string::npos) << degraded->message;
+  ASSERT_TRUE(drive_until([&] { return granted() > 0; })) << "tried again after a while";
+}
+
+TEST_F(Audited, EvacuationsGoOnWhileTheLogFailsByDefault) {
+  stage(3);
+  start("first");
+  disk_full_ = true;
+  process_->log->record({});
+  const std::string name = evacuate(pods().front());
+  ASSERT_TRUE(drive_until([&] { return api::is_terminal(phase(name)); }));
+  EXPECT_EQ(phase(name), Phase::kSucceeded);
+  EXPECT_THAT(actions(), Not(Contains("EvacuationFinished/Succeeded")));
+  disk_full_ = false;
+  drive_until([] { return false; }, base::seconds(10));
+  expect_intact();
+  EXPECT_THAT(actions(), Contains("EvacuationFinished/Succeeded"));
+}
+
+}  // namespace audit_test

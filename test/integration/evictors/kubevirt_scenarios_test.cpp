@@ -1,0 +1,464 @@
+#include "test/integration/rig/kubevirt_stage.hpp"
+
+/// Scenarios 16–27 of protocols 7.5, by their numbers, and their neighbours.
+namespace kubevirt_scenarios_test {
+
+using api::Json;
+using base::seconds;
+using integration::KubeVirtStage;
+using integration::once;
+using integration::with;
+using Phase = api::EvacuationPhase;
+
+class KubeVirtScenario : public KubeVirtStage {};
+
+TEST_F(KubeVirtScenario, S16_SuccessAndTheSourceIsNeverDeleted) {
+  begin();
+  const std::string pod = machine("db", "run=30s");
+  const std::string source = node_of("db");
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(in_progress(name));
+  EXPECT_EQ(get(name).status.evictor, "kubevirt");
+  EXPECT_EQ(get(name).status.adapter, "eviction");
+  ASSERT_TRUE(run_until([&] { return get(name).status.progress.value_or(0) >= 50; }, seconds(60)));
+  EXPECT_FALSE(get(name).status.target_node.empty());
+  EXPECT_EQ(api::text_at(*migrations().at(0), {"spec", "priority"}), "system-maintenance");
+  expect_end(name, Phase::kSucceeded, "Migrated");
+  EXPECT_NE(node_of("db"), source);
+  EXPECT_EQ(get(name).status.target_node.value, node_of("db"));
+  EXPECT_EQ(get(name).status.outcome->replacement->node.value, node_of("db"));
+  EXPECT_TRUE(pod_exists(get(name).status.outcome->replacement->name));
+  EXPECT_EQ(condition(name, "ReplacementReady"), "Migrated");
+  EXPECT_EQ(condition(name, "TargetGone"), "PodTerminal");
+  EXPECT_EQ(pod_phase(pod), "Succeeded");
+  EXPECT_EQ(granted(), 0u);
+  EXPECT_EQ(evictions().size(), 1u);
+  run_for(std::chrono::minutes(30));
+  EXPECT_EQ(pod_phase(pod), "Succeeded");
+}
+
+TEST_F(KubeVirtScenario, S16_RequestedByDecidesThePriority) {
+  begin();
+  const std::string pod = machine("db", "run=30s");
+  const std::string name = evacuate(pod, with({{"requestedBy", "somebody"}}));
+  ASSERT_TRUE(run_until([&] { return !migrations().empty(); }, seconds(60)));
+  EXPECT_EQ(api::text_at(*migrations().at(0), {"spec", "priority"}), "system-critical");
+  expect_end(name, Phase::kSucceeded, "Migrated");
+}
+
+TEST_F(KubeVirtScenario, OnlyVmsThatMigrateWaitForRoom) {
+  begin();
+  const std::string stays = machine("stays", "", "None");
+  const std::string unset = machine("unset", "", "");
+  const std::string moves = machine("moves");
+  for (const char* node : {"node-a", "node-b", "node-c"})
+    edit(
+        kube::kNodes, node, [](Json& object) { object["spec"]["unschedulable"] = true; }, "");
+  const std::string waiting = evacuate(moves, once());
+  const std::string shut_down = evacuate(stays, once());
+  const std::string shut_down_by_default = evacuate(unset, once());
+  run_for(seconds(150));
+  EXPECT_EQ(phase(waiting), Phase::kPending);
+  EXPECT_EQ(condition(waiting, "SlotAcquired"), "WaitingRoom");
+  EXPECT_NE(phase(shut_down), Phase::kPending) << "its guest is shut down: no second pod comes";
+  EXPECT_NE(phase(shut_down_by_default), Phase::kPending) << "KubeVirt's default is None";
+  EXPECT_EQ(granted(), 2u);
+  edit(
+      kube::kVmis, "moves", [](Json& vmi) { vmi["spec"]["evictionStrategy"] = "None"; }, "shop");
+  ASSERT_TRUE(run_until([&] { return phase(waiting) != Phase::kPending; }, seconds(120))) << "it looks again";
+}
+
+TEST_F(KubeVirtScenario, S17_FailsTwiceThenSucceeds) {
+  begin();
+  const std::string pod = machine("db", "run=5s, fail=2, reason=disk full");
+  const std::string name = evacuate(pod, once());
+  expect_end(name, Phase::kSucceeded, "Migrated");
+  EXPECT_EQ(get(name).status.remote_failures, 2);
+  EXPECT_EQ(get(name).status.attempt, 1);
+  EXPECT_TRUE(has_event("MigrationFailed"));
+}
+
+TEST_F(KubeVirtScenario, S18_FailsForEver) {
+  begin();
+  const std::string pod = machine("db", "run=5s, fail=always, reason=disk full");
+  const std::string name = evacuate(pod, once());
+  expect_end(name, Phase::kFailed, "MigrationFailed");
+  EXPECT_NE(get(name).status.message.find("disk full"), std::string::npos) << get(name).status.message;
+  EXPECT_EQ(condition(name, "RollbackComplete"), "Complete");
+  EXPECT_EQ(mark("db"), "");
+  EXPECT_EQ(running_migrations(), 0u);
+  EXPECT_EQ(calls("virtualmachineinstances", "evacuate/cancel"), std::vector<std::string>{"update 200"});
+  run_for(std::chrono::minutes(30));
+  EXPECT_EQ(running_migrations(), 0u) << "KubeVirt has stopped trying";
+  EXPECT_EQ(pod_phase(pod), "Running");
+}
+
+TEST_F(KubeVirtScenario, S18_RemoteFailuresIsAParameter) {
+  begin();
+  const std::string pod = machine("db", "run=5s, fail=always");
+  const std::string name = evacuate(pod, with({{"remoteFailures", "1"}}));
+  expect_end(name, Phase::kFailed, "MigrationFailed");
+  EXPECT_EQ(get(name).status.remote_failures, 1);
+}
+
+struct CancelCase {
+  const char* phase;
+  const char* script;
+};
+class KubeVirtCancel : public KubeVirtStage, public testing::WithParamInterface<CancelCase> {};
+
+TEST_P(KubeVirtCancel, S19_InEachMigrationPhase) {
+  begin();
+  const std::string pod = machine("db", GetParam().script);
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(run_until([&] { return migration_phase() == GetParam().phase && phase(name) == Phase::kInProgress; },
+                        seconds(120)))
+      << migration_phase();
+  cancel(name);
+  expect_end(name, Phase::kCancelled, "UserCancelled");
+  EXPECT_EQ(condition(name, "RollbackComplete"), "Complete");
+  EXPECT_EQ(mark("db"), "");
+  EXPECT_EQ(running_migrations(), 0u);
+  EXPECT_EQ(pod_phase(pod), "Running");
+  EXPECT_EQ(pods("db"), std::vector<std::string>{pod});
+  run_for(std::chrono::minutes(20));
+  EXPECT_EQ(running_migrations(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Scenario, KubeVirtCancel,
+    testing::Values(CancelCase{"Pending", "never-starts"}, CancelCase{"Scheduling", "unschedulable"},
+                    CancelCase{"Scheduled", "scheduled=90s"}, CancelCase{"PreparingTarget", "preparing=90s, abort=3s"},
+                    CancelCase{"TargetReady", "ready=90s, abort=3s"}, CancelCase{"Running", "run=600s, abort=20s"}),
+    [](const auto& info) { return info.param.phase; });
+
+TEST_F(KubeVirtScenario, S20_CancelBefore17LeavesTheMark) {
+  begin("v1.6.2");
+  const std::string pod = machine("db", "run=600s");
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(run_until([&] { return migration_phase() == "Running"; }, seconds(60)));
+  cancel(name);
+  expect_end(name, Phase::kCancelled, "UserCancelled");
+  EXPECT_EQ(condition(name, "RollbackComplete"), "RemoteMarkRemains");
+  EXPECT_EQ(running_migrations(), 1u) << "deleting it would only bring the next one";
+  EXPECT_TRUE(calls("virtualmachineinstances", "evacuate/cancel").empty());
+}
+
+TEST_F(KubeVirtScenario, S20_VersionUnknownIsFoundOutByThePath) {
+  begin("v1.6.2");
+  const std::string pod = machine("db", "run=600s");
+  replica->transport.lie = [](const kube::Request& request) -> std::optional<kube::Response> {
+    if (request.path != "/apis/kubevirt.io/v1/kubevirts") return std::nullopt;
+    return kube::Response{403, R"({"kind":"Status","status":"Failure","code":403,"reason":"Forbidden"})", {}, ""};
+  };
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(run_until([&] { return migration_phase() == "Running"; }, seconds(60)));
+  cancel(name);
+  expect_end(name, Phase::kCancelled, "UserCancelled");
+  EXPECT_EQ(condition(name, "RollbackComplete"), "RemoteMarkRemains");
+  EXPECT_EQ(calls("virtualmachineinstances", "evacuate/cancel"), std::vector<std::string>{"update 404"});
+}
+
+/// Until 1.8 KubeVirt's evacuation controller keeps to the limits, since 1.9 its migrations queue.
+class KubeVirtQueue : public KubeVirtStage, public testing::WithParamInterface<const char*> {};
+
+TEST_P(KubeVirtQueue, S21_OfTwentyTimesNobodyOut) {
+  limits = {api::IntOrPercent{20, false}, api::IntOrPercent{20, false}, {}, api::IntOrPercent{20, false}};
+  begin(GetParam());
+  const auto close = [&](bool closed) {
+    for (const char* node : {"node-b", "node-c"})
+      edit(
+          kube::kNodes, node, [&](Json& object) { object["spec"]["unschedulable"] = closed; }, "");
+  };
+  close(true);
+  std::vector<std::string> sources;
+  for (int i = 0; i < 20; ++i) sources.push_back(machine("vm-" + std::to_string(i), "run=280s"));
+  close(false);
+  std::vector<std::string> names;
+  for (const std::string& pod : sources) names.push_back(evacuate(pod, once()));
+  for (const std::string& name : names) ASSERT_TRUE(in_progress(name)) << get(name).status.message;
+  const auto started = clock.now();
+  for (const std::string& name : names) expect_end(name, Phase::kSucceeded, "Migrated");
+  EXPECT_GT(clock.now() - started, std::chrono::seconds(2700)) << "longer than any total timeout";
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenario, KubeVirtQueue, testing::Values("v1.7.0", "v1.9.0"),
+                         [](const auto& info) { return std::string(info.param) == "v1.7.0" ? "V17" : "V19"; });
+
+struct StrategyCase {
+  const char* name;
+  const char* strategy;
+  Phase phase;
+  const char* reason;
+};
+class KubeVirtStrategies : public KubeVirtStage, public testing::WithParamInterface<StrategyCase> {};
+
+TEST_P(KubeVirtStrategies, S22_NotMigratable) {
+  begin();
+  const std::string pod = machine("db", "external=20s", GetParam().strategy, [](Json& object) {
+    simulator::objects::annotate(object, simulator::knobs::kNotMigratable, "DisksNotLiveMigratable: no shared disk");
+  });
+  const std::string name = evacuate(pod, once());
+  expect_end(name, GetParam().phase, GetParam().reason);
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenario, KubeVirtStrategies,
+                         testing::Values(StrategyCase{"LiveMigrate", "LiveMigrate", Phase::kFailed, "NotEvictable"},
+                                         StrategyCase{"IfPossible", "LiveMigrateIfPossible", Phase::kSucceeded,
+                                                      "Evicted"},
+                                         StrategyCase{"None", "None", Phase::kSucceeded, "Evicted"},
+                                         StrategyCase{"Unset", "", Phase::kSucceeded, "Evicted"},
+                                         StrategyCase{"External", "External", Phase::kSucceeded, "MovedByOwner"}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST_F(KubeVirtScenario, S23_TargetPodIsDeniedUntilTheHandOver) {
+  begin();
+  const std::string source = machine("db", "run=60s");
+  ASSERT_EQ(user_migrates("db").status, 201);
+  ASSERT_TRUE(run_until([&] { return pods("db").size() == 2; }, seconds(30)));
+  const auto both = pods("db");
+  const std::string target = both[0] == source ? both[1] : both[0];
+  const std::string name = evacuate(target);
+  ASSERT_TRUE(run_until([&] { return condition(name, "Progressing") == "RetryLater"; }, seconds(30)));
+  expect_end(name, Phase::kSucceeded, "Migrated");
+  EXPECT_EQ(pod_phase(target), "Succeeded") << "it became the source, and moved on";
+  EXPECT_EQ(pod_phase(source), "Succeeded");
+}
+
+TEST_F(KubeVirtScenario, S24_UserMigrationInParallel) {
+  begin();
+  const std::string pod = machine("db", "run=60s");
+  ASSERT_EQ(user_migrates("db").status, 201);
+  run_for(seconds(10));
+  const std::string name = evacuate(pod);
+  expect_end(name, Phase::kSucceeded, "Migrated");
+  EXPECT_EQ(migrations().size(), 1u);
+}
+
+TEST_F(KubeVirtScenario, S24_FailedUserMigrationIsNotCountedAgainstUs) {
+  begin();
+  const std::string pod = machine("db", "run=20s, fail=1");
+  ASSERT_EQ(user_migrates("db").status, 201);
+  run_for(seconds(10));
+  const std::string name = evacuate(pod, with({{"remoteFailures", "1"}}));
+  expect_end(name, Phase::kSucceeded, "Migrated");
+}
+
+TEST_F(KubeVirtScenario, S25_PostCopyCannotBeCancelled) {
+  begin();
+  const std::string pod = machine("db", "run=90s, post-copy=2s");
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(run_until(
+      [&] {
+        return api::text_at(vmi("db"), {"status", "migrationState", "mode"}) == "PostCopy";
+      },
+      seconds(60)));
+  cancel(name);
+  expect_end(name, Phase::kSucceeded, "Migrated");
+  EXPECT_EQ(condition(name, "CancelAccepted"), "PointOfNoReturn");
+  EXPECT_TRUE(calls("virtualmachineinstancemigrations").empty()) << "nothing was deleted";
+}
+
+TEST_F(KubeVirtScenario, S26_External) {
+  begin();
+  const std::string pod = machine("db", "external=600s", "External");
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(in_progress(name));
+  EXPECT_EQ(get(name).status.adapter, "external");
+  EXPECT_FALSE(get(name).status.queued_since) << "nobody queues: somebody else has to act";
+  expect_end(name, Phase::kSucceeded, "MovedByOwner");
+  EXPECT_EQ(condition(name, "ReplacementReady"), "NotExpected");
+  EXPECT_TRUE(migrations().empty());
+}
+
+TEST_F(KubeVirtScenario, S27_MarkedByADrainIsAdoptedAndNotCancelled) {
+  begin();
+  const std::string pod = machine("db", "run=600s");
+  ASSERT_EQ(user_evicts(pod).status, 429);
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(in_progress(name));
+  EXPECT_TRUE(evictions().empty()) << "nothing to ask for";
+  EXPECT_EQ(ref(name, "markOwned"), "false");
+  ASSERT_TRUE(run_until([&] { return migration_phase() == "Running"; }, seconds(60)));
+  cancel(name);
+  expect_end(name, Phase::kCancelled, "UserCancelled");
+  EXPECT_EQ(condition(name, "RollbackComplete"), "NothingToDo");
+  EXPECT_EQ(mark("db"), node_of("db"));
+  EXPECT_EQ(running_migrations(), 1u);
+  EXPECT_TRUE(calls("virtualmachineinstances", "evacuate/cancel").empty());
+}
+
+TEST_F(KubeVirtScenario, S27_AdoptedMoveSucceeds) {
+  begin();
+  const std::string pod = machine("db", "run=30s");
+  ASSERT_EQ(user_evicts(pod).status, 429);
+  expect_end(evacuate(pod), Phase::kSucceeded, "Migrated");
+}
+
+TEST_F(KubeVirtScenario, S27_LostAnswerLeavesTheMarkOurs) {
+  begin();
+  const std::string pod = machine("db", "run=600s");
+  simulator::FaultRule rule;
+  rule.effect = simulator::FaultEffect::kDropResponse;
+  rule.verb = "create";
+  rule.subresource = "eviction";
+  rule.count = 1;
+  server->faults().add(rule);
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(in_progress(name));
+  EXPECT_EQ(ref(name, "markOwned"), "true");
+  EXPECT_EQ(evictions().size(), 1u);
+  cancel(name);
+  expect_end(name, Phase::kCancelled, "UserCancelled");
+  EXPECT_EQ(mark("db"), "");
+}
+
+// --- trouble on the other side
+
+TEST_F(KubeVirtScenario, NeverStartsEndsWithTheQueueTimeout) {
+  begin();
+  const std::string pod = machine("db", "never-starts");
+  const std::string name = evacuate(pod, once());
+  expect_end(name, Phase::kFailed, "ProgressTimeout");
+  EXPECT_NE(get(name).status.message.find("queued"), std::string::npos) << get(name).status.message;
+  EXPECT_EQ(condition(name, "RollbackComplete"), "Complete");
+  EXPECT_EQ(mark("db"), "");
+}
+
+TEST_F(KubeVirtScenario, UnschedulableTargetCountsAsFailures) {
+  begin();
+  const std::string pod = machine("db", "unschedulable");
+  const std::string name = evacuate(pod, with({{"remoteFailures", "2"}}));
+  expect_end(name, Phase::kFailed, "MigrationFailed");
+  EXPECT_EQ(mark("db"), "");
+}
+
+TEST_F(KubeVirtScenario, MarkTakenAwayByAThirdParty) {
+  begin();
+  const std::string pod = machine("db", "never-starts");
+  const std::string name = evacuate(pod, once());
+  ASSERT_TRUE(in_progress(name));
+  run_for(seconds(10));
+  edit(kube::kVmis, "db", [](Json& object) { object["status"].erase("evacuationNodeName"); });
+  for (const auto& each : migrations())
+    ASSERT_TRUE(cluster->store().remove(kube::kVmims, {"shop", (*each)["metadata"]["name"]}));
+  expect_end(name, Phase::kFailed, "HandoffFailed");
+  EXPECT_EQ(pod_phase(pod), "Running");
+}
+
+TEST_F(KubeVirtScenario, GuestShutsDownMidway) {
+  begin();
+  const std::string pod = machine("db", "run=60s, shutdown=5s");
+  const std::string name = evacuate(pod);
+  expect_end(name, Phase::kSucceeded, "MovedByOwner");
+  EXPECT_EQ(condition(name, "ReplacementReady"), "NotExpected");
+}
+
+TEST_F(KubeVirtScenario, MachineIsDeletedMidway) {
+  begin();
+  const std::string pod = machine("db", "run=60s");
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(run_until([&] { return migration_phase() == "Running"; }, seconds(60)));
+  ASSERT_TRUE(cluster->store().remove(kube::kVmis, {"shop", "db"}));
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_EQ(phase(name), Phase::kSucceeded);
+}
+
+TEST_F(KubeVirtScenario, VirtApiDownThenUp) {
+  begin();
+  const std::string pod = machine("db");
+  edit(
+      kube::kKubeVirts, "kubevirt",
+      [](Json& object) { simulator::objects::annotate(object, simulator::knobs::kVirtApi, "down"); }, "kubevirt");
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(run_until([&] { return condition(name, "Progressing") == "WebhookDown"; }, seconds(30)));
+  edit(
+      kube::kKubeVirts, "kubevirt", [](Json& object) { object["metadata"].erase("annotations"); }, "kubevirt");
+  expect_end(name, Phase::kSucceeded, "Migrated");
+}
+
+TEST_F(KubeVirtScenario, DryRunMarksNothing) {
+  begin();
+  const std::string pod = machine("db");
+  const std::string name = evacuate(pod, [](Json& spec) { spec["dryRun"] = true; });
+  expect_end(name, Phase::kSucceeded, "DryRun");
+  EXPECT_EQ(mark("db"), "");
+  EXPECT_TRUE(migrations().empty());
+}
+
+TEST_F(KubeVirtScenario, UnreadableMachineIsLeftAlone) {
+  begin();
+  const std::string pod = machine("db");
+  replica->transport.lie = [](const kube::Request& request) -> std::optional<kube::Response> {
+    if (request.path.find("/virtualmachineinstances/") == std::string::npos) return std::nullopt;
+    return kube::Response{403, R"({"kind":"Status","status":"Failure","code":403,"reason":"Forbidden"})", {}, ""};
+  };
+  const std::string name = evacuate(pod, with(Json::object()));
+  expect_end(name, Phase::kFailed, "Forbidden");
+  EXPECT_TRUE(evictions().empty());
+}
+
+// --- mode Migration
+
+TEST_F(KubeVirtScenario, MigrationModeMovesAVmWithoutStrategy) {
+  begin();
+  const std::string pod = machine("db", "run=20s", "None");
+  const std::string name =
+      evacuate(pod, with({{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}}));
+  expect_end(name, Phase::kSucceeded, "Migrated");
+  EXPECT_TRUE(evictions().empty());
+  ASSERT_EQ(migrations().size(), 1u);
+  EXPECT_EQ((*migrations()[0])["metadata"]["name"], "evac-" + get(name).meta.uid + "-1");
+  EXPECT_EQ(node_of("db"), "node-c");
+}
+
+TEST_F(KubeVirtScenario, MigrationModeTriesOncePerAttempt) {
+  begin();
+  const std::string pod = machine("db", "run=5s, fail=1");
+  const std::string name = evacuate(pod, with({{"mode", "Migration"}}, 2));
+  expect_end(name, Phase::kSucceeded, "Migrated");
+  EXPECT_EQ(get(name).status.attempt, 2);
+  EXPECT_EQ(migrations().size(), 2u);
+}
+
+TEST_F(KubeVirtScenario, MigrationModeCancels) {
+  begin("v1.6.2");
+  const std::string pod = machine("db", "run=600s");
+  const std::string name = evacuate(pod, with({{"mode", "Migration"}}));
+  ASSERT_TRUE(run_until([&] { return migration_phase() == "Running"; }, seconds(60)));
+  cancel(name);
+  expect_end(name, Phase::kCancelled, "UserCancelled");
+  EXPECT_EQ(condition(name, "RollbackComplete"), "Complete") << "on every version";
+  EXPECT_EQ(running_migrations(), 0u);
+}
+
+TEST_F(KubeVirtScenario, MigrationModeWaitsForAnInFlightMigration) {
+  begin();
+  const std::string pod = machine("db", "run=60s, fail=1");
+  ASSERT_EQ(user_migrates("db").status, 201);
+  const std::string name = evacuate(pod, with({{"mode", "Migration"}}));
+  ASSERT_TRUE(run_until([&] { return condition(name, "Progressing") == "RetryLater"; }, seconds(30)));
+  expect_end(name, Phase::kSucceeded, "Migrated");
+}
+
+TEST_F(KubeVirtScenario, MigrationModeRefusesTheUnmigratable) {
+  begin();
+  const std::string pod = machine("db", "", "None", [](Json& object) {
+    simulator::objects::annotate(object, simulator::knobs::kNotMigratable, "DisksNotLiveMigratable: no shared disk");
+  });
+  expect_end(evacuate(pod, with({{"mode", "Migration"}})), Phase::kFailed, "NotEvictable");
+  EXPECT_EQ(pod_phase(pod), "Running");
+}
+
+TEST_F(KubeVirtScenario, MigrationObjectDeletedUnderUs) {
+  begin();
+  const std::string pod = machine("db", "run=600s");
+  const std::string name = evacuate(pod, with({{"mode", "Migration"}}));
+  ASSERT_TRUE(run_until([&] { return migration_phase() == "Running"; }, seconds(60)));
+  ASSERT_TRUE(cluster->store().remove(kube::kVmims, {"shop", "evac-" + get(name).meta.uid + "-1"}));
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_EQ(phase(name), Phase::kFailed);
+  EXPECT_EQ(running_migrations(), 0u);
+}
+
+}  // namespace kubevirt_scenarios_test

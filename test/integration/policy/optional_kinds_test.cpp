@@ -1,0 +1,161 @@
+/// Kinds that plans can do without: the operator does not wait for a server that refuses them, and says what it does
+/// not know.
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/condition.hpp"
+#include "controllers/operator.hpp"
+#include "kube/runtime/events.hpp"
+#include "test/integration/rig/rig.hpp"
+
+namespace optional_kinds_test {
+
+using api::Json;
+using testing::HasSubstr;
+
+/// The whole operator on a server that answers lists of some kinds otherwise.
+class OptionalKinds : public integration::Rig {
+ protected:
+  OptionalKinds()
+      : transport_(*server, {"system:serviceaccount:evacuator-system:evacuator", {}, "evacuator"}),
+        client_(transport_, nullptr),
+        events_(client_, clock, kube::EventOptions{.instance = "replica-1"}, {}) {
+    transport_.lie = [this](const kube::Request& request) -> std::optional<kube::Response> {
+      for (const auto& [plural, status] : answers) {
+        if (request.path.ends_with("/" + plural)) return refusal(plural, status);
+      }
+      return std::nullopt;
+    };
+  }
+
+  static kube::Response refusal(const std::string& plural, int status) {
+    const Json body = {{"kind", "Status"},
+                       {"apiVersion", "v1"},
+                       {"status", "Failure"},
+                       {"code", status},
+                       {"reason", status == 403   ? "Forbidden"
+                                  : status == 404 ? "NotFound"
+                                                  : "ServiceUnavailable"},
+                       {"message", plural + " is refused"}};
+    return {.status = status, .body = body.dump(), .retry_after = {}, .content_type = "application/json"};
+  }
+
+  void start(bool has_devices = false) {
+    auto discovery = kube::discover(client_);
+    ASSERT_TRUE(discovery) << discovery.error().message;
+    if (has_devices) discovery->resource_claims = kube::kResourceClaims;
+    op_.emplace(controllers::Operator::Dependencies{.client = client_,
+                                                    .clock = clock,
+                                                    .discovery = *discovery,
+                                                    .config = {},
+                                                    .identity = "replica-1",
+                                                    .may_act = [] { return true; },
+                                                    .events = events_,
+                                                    .metrics = metrics_,
+                                                    .log = {}});
+  }
+
+  void drive(base::Duration time) {
+    const base::TimePoint end = clock.now() + time;
+    for (;;) {
+      for (bool busy = true; busy;) busy = !cluster->run_until_quiet() || op_->step();
+      events_.drain();
+      if (clock.now() >= end) return;
+      base::TimePoint next = clock.now() + base::seconds(1);
+      if (const auto due = op_->next_due(); due && *due > clock.now()) next = std::min(next, *due);
+      cluster->advance(next - clock.now());
+    }
+  }
+
+  void make_policy() {
+    add({{"apiVersion", "evacuator.dev/v1alpha1"},
+         {"kind", "DeschedulerPolicy"},
+         {"metadata", {{"name", "fresh"}}},
+         {"spec",
+          {{"mode", "DryRun"},
+           {"schedule", {{"interval", "1m"}}},
+           {"strategies", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 30}}}}})}}}});
+  }
+  api::DeschedulerPolicyStatus status() const {
+    const auto policy = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "fresh"}));
+    EXPECT_TRUE(policy) << policy.error().message;
+    return policy->status;
+  }
+  /// The message of the condition Warnings while it is True.
+  std::string warnings() const {
+    const auto now = status();
+    const api::Condition* found = api::find_condition(now.conditions, "Warnings");
+    return found != nullptr && found->status == api::ConditionStatus::kTrue ? found->message : "";
+  }
+
+  std::map<std::string, int> answers;  ///< HTTP status by plural
+  fakes::MortalTransport transport_;
+  kube::Client client_;
+  base::Metrics metrics_;
+  kube::EventRecorder events_;
+  std::optional<controllers::Operator> op_;
+};
+
+class RefusedKinds : public OptionalKinds, public testing::WithParamInterface<int> {};
+
+TEST_P(RefusedKinds, DoNotStopPlansAndAreNamed) {
+  answers = {{"storageclasses", GetParam()}, {"csinodes", GetParam()}, {"resourceclaims", GetParam()}};
+  stage();
+  make_policy();
+  start(true);
+  drive(base::minutes(2));
+  EXPECT_TRUE(op_->ready());
+  EXPECT_EQ(status().plan.size(), 3U);
+  EXPECT_THAT(warnings(),
+              HasSubstr("storageclasses are not known, so claims that are not bound keep no node from being chosen: "
+                        "listing: GET /apis/storage.k8s.io/v1/storageclasses: storageclasses is refused"));
+  EXPECT_THAT(warnings(), HasSubstr("csinodes are not known, so nodes attach any number of volumes"));
+  EXPECT_THAT(warnings(), HasSubstr("resourceclaims are not known, so pods with devices have nowhere to go"));
+}
+
+INSTANTIATE_TEST_SUITE_P(OptionalKinds, RefusedKinds, testing::Values(403, 404),
+                         [](const auto& info) { return info.param == 403 ? "TheRoleIsOlder" : "TheServerIsOlder"; });
+
+TEST_F(OptionalKinds, AreKnownAsSoonAsTheRoleIsMended) {
+  answers = {{"csinodes", 403}};
+  stage();
+  make_policy();
+  start();
+  drive(base::minutes(2));
+  EXPECT_THAT(warnings(), HasSubstr("csinodes are not known"));
+  answers.clear();
+  drive(base::minutes(3));
+  EXPECT_EQ(warnings(), "");
+  EXPECT_EQ(status().plan.size(), 3U);
+}
+
+TEST_F(OptionalKinds, AreWaitedForWhileTheServerIsAway) {
+  answers = {{"storageclasses", 503}};
+  stage();
+  make_policy();
+  start();
+  drive(base::minutes(2));
+  EXPECT_FALSE(op_->ready());
+  EXPECT_THAT(op_->ready().error().message, HasSubstr("storageclasses: not listed yet"));
+  EXPECT_FALSE(status().last_cycle);
+  answers.clear();
+  drive(base::minutes(2));
+  EXPECT_TRUE(op_->ready());
+  EXPECT_EQ(status().plan.size(), 3U);
+  EXPECT_EQ(warnings(), "");
+}
+
+TEST_F(OptionalKinds, AllOthersAreNot) {
+  answers = {{"nodes", 403}};
+  stage();
+  make_policy();
+  start();
+  drive(base::minutes(2));
+  EXPECT_THAT(op_->ready().error().message, HasSubstr("nodes: not listed yet"));
+  EXPECT_FALSE(status().last_cycle);
+}
+
+}  // namespace optional_kinds_test

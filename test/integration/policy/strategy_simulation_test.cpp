@@ -1,0 +1,80 @@
+/// Plans of every strategy carried out by the simulator's scheduler: cycle after cycle it ends, and the strategy's
+/// violations never become more. The strategy and the seed reproduce a failure.
+
+#include <gtest/gtest.h>
+
+#include "simulator/scheduler/scheduler.hpp"
+#include "test/unit/planning/strategy_worlds.hpp"
+
+namespace strategy_simulation_test {
+
+using strategy_worlds::applied;
+using strategy_worlds::ClusterSnapshot;
+using strategy_worlds::kNoon;
+using strategy_worlds::RandomWorld;
+using strategy_worlds::Tried;
+
+/// Evicts the pods in the order of the plan; after each the scheduler binds its replacement.
+std::map<std::string, std::string> landings(const ClusterSnapshot& cluster, const planning::Plan& plan,
+                                            scheduling::NodeScoring scoring) {
+  scheduling::Overlay overlay(cluster);
+  std::map<std::string, std::string> nodes;
+  for (const api::PlannedMove& move : plan.moves) {
+    const scheduling::PodIndex pod = cluster.find_pod(move.ns, move.pod).value();
+    overlay.move(pod, scheduling::kNoNode);
+    if (move.to.empty()) continue;  // nobody makes a replacement
+    const auto node = simulator::choose_node({overlay, pod, scheduling::FitLevel::kScheduler}, scoring);
+    if (!node) continue;
+    overlay.move(pod, *node);
+    nodes[move.uid] = cluster.node(*node).meta.name;
+  }
+  return nodes;
+}
+
+constexpr unsigned kSeeds = 100;
+
+/// HighNodeUtilization is for schedulers that pack.
+scheduling::NodeScoring scoring_for(const Tried& tried) {
+  using enum scheduling::NodeScoring;
+  return tried.strategy == "HighNodeUtilization" ? kMostAllocated : kLeastAllocated;
+}
+
+void becomes_quiet(const Tried& tried, unsigned seed) {
+  constexpr int kMostCycles = 200;
+  RandomWorld world(seed);
+  api::DeschedulerPolicySpec spec;
+  spec.strategies = {{tried.strategy, tried.args}};
+  spec.limits.per_cycle = world.limits();
+  scheduling::SnapshotInput objects = world.objects();
+  std::int64_t before = tried.violations(ClusterSnapshot(objects));
+  for (int cycle = 0; cycle < kMostCycles; ++cycle) {
+    const ClusterSnapshot cluster(objects);
+    const auto plan = planning::plan_cycle({.spec = spec, .cluster = cluster, .leaving = {}, .now = kNoon});
+    if (plan.moves.empty()) return;
+    const auto nodes = landings(cluster, plan, scoring_for(tried));
+    const auto landing_of = [&](const api::PlannedMove& move) {
+      const auto at = nodes.find(move.uid);
+      return at == nodes.end() ? std::string() : at->second;
+    };
+    objects = applied(std::move(objects), plan, landing_of);
+    const std::int64_t after = tried.violations(ClusterSnapshot(objects));
+    ASSERT_LE(after, before) << "in cycle " << cycle;
+    before = after;
+  }
+  FAIL() << "moves in each of " << kMostCycles << " cycles";
+}
+
+class StrategySimulation : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(StrategySimulation, BecomesQuietAndNeverMakesItWorse) {
+  const Tried& tried = strategy_worlds::all_tried()[GetParam()];
+  for (unsigned seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE(tried.strategy + ", seed " + std::to_string(seed));
+    becomes_quiet(tried, seed);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, StrategySimulation,
+                         testing::Range<std::size_t>(0, strategy_worlds::all_tried().size()));
+
+}  // namespace strategy_simulation_test

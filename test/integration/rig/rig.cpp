@@ -1,0 +1,374 @@
+#include "rig.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "api/core/codec.hpp"
+#include "api/json/yaml.hpp"
+#include "controllers/evacuation/io.hpp"
+#include "controllers/evacuation/wiring.hpp"
+#include "simulator/objects.hpp"
+#include "simulator/operators/background_protocol.hpp"
+
+namespace integration {
+namespace {
+
+using api::Json;
+
+constexpr const char* kOurUser = "system:serviceaccount:evacuator-system:evacuator";
+/// More rounds than this at one instant: somebody is going in circles.
+constexpr int kMaxRounds = 2000;
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+kube::ReflectorOptions quick() {
+  kube::ReflectorOptions options;
+  options.backoff_min = base::milliseconds(100);
+  return options;
+}
+
+}  // namespace
+
+Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
+                   api::InFlightLimits limits, controllers::ServiceCaller* services, bool responds)
+    : transport(server, {kOurUser, {}, "evacuator"}),
+      client_(transport, nullptr),
+      registry_(evictors::Registry::builtin()),
+      queue_(clock, {base::milliseconds(50), base::milliseconds(5000)}),
+      evacuations_(client_, clock, kube::kEvacuations, controllers::decode_observed_evacuation, quick(), base::Log()),
+      pods_(client_, clock, kube::kPods, api::decode_pod, quick(), base::Log()),
+      pdbs_(client_, clock, kube::kPdbs, api::decode_pdb, quick(), base::Log()),
+      nodes_(client_, clock, kube::kNodes, api::decode_node, quick(), base::Log()),
+      admission_({std::move(limits)}, clock,
+                 [this](const api::ObjectKey& key, base::Duration after) { queue_.add_after(key, after); }),
+      room_([this] { return seen_by_caches(); }, clock,
+            [this](const api::ObjectKey& key, base::Duration after) { queue_.add_after(key, after); }),
+      reconciler_({client_, clock, registry_, evacuations_.store(), pods_.store(), pdbs_.store(), admission_, *this,
+                   *this, [this] { return may_act; },
+                   [this](const std::string& ns, const api::OwnerReference& owner) -> std::optional<std::int32_t> {
+                     if (owner.kind != "ReplicaSet") return std::nullopt;
+                     const auto body = client_.get(kube::kReplicaSets, {ns, owner.name});
+                     if (!body) return std::nullopt;
+                     const auto workload = api::decode_workload(*body);
+                     return workload ? std::optional(workload->replicas) : std::nullopt;
+                   },
+                   std::move(identity), "v1", base::Log(), nullptr, &room_, services}),
+      worker_(
+          queue_, [this](const api::ObjectKey& key) { return reconciler_.reconcile(key); }, counts, base::Log()) {
+  controllers::add_evacuation_indexes(evacuations_.store(), pods_.store(), pdbs_.store());
+  controllers::connect_evacuations({evacuations_, pods_, pdbs_, nodes_}, admission_, room_, reconciler_, queue_);
+  if (responds)
+    responder_.emplace(controllers::NativeResponder::Dependencies{client_, clock, evacuations_, pods_,
+                                                                  [this] { return may_act; }, base::Log()});
+  reconciler_.resume(clock.now());
+}
+
+scheduling::SnapshotInput Operator::seen_by_caches() const {
+  scheduling::SnapshotInput input;
+  input.pods = pods_.store().list();
+  input.nodes = nodes_.store().list();
+  input.pdbs = pdbs_.store().list();
+  return input;
+}
+
+void Operator::publish(const api::Evacuation& regarding, const controllers::EventNote& note) {
+  events.push_back(regarding.meta.name + " " + note.reason);
+}
+
+bool Operator::poll_informers() {
+  if (informers_frozen) return false;
+  bool any = pods_.reflector().poll();
+  any |= pdbs_.reflector().poll();
+  any |= nodes_.reflector().poll();
+  any |= evacuations_.reflector().poll();
+  if (responder_) any |= responder_->evictions.reflector().poll();
+  return any;
+}
+
+bool Operator::poll() {
+  bool any = false;
+  for (int i = 0; i < kMaxRounds && poll_informers(); ++i) any = true;
+  const bool synced = pods_.has_synced() && pdbs_.has_synced() && nodes_.has_synced() && evacuations_.has_synced();
+  // One key at a time, so that the watches bring the news of each write before the next is taken up.
+  if (synced && worker_.step()) return true;
+  if (!synced || !responder_ || !responder_->evictions.has_synced()) return any;
+  kube::Worker answering(
+      responder_->queue, [this](const api::ObjectKey& key) { return responder_->reconciler.reconcile(key); },
+      responder_->counts, base::Log());
+  return answering.step() || any;
+}
+
+std::optional<base::TimePoint> Operator::next_due() const {
+  const auto due = queue_.next_due();
+  const auto answer_due = responder_ ? responder_->queue.next_due() : std::nullopt;
+  return due && answer_due ? std::min(due, answer_due) : due ? due : answer_due;
+}
+
+Rig::Rig() {
+  cluster = std::make_unique<simulator::Cluster>(clock);
+  server = std::make_unique<simulator::ApiServer>(cluster->store());
+  install_crds();
+  server->add_webhook(simulator::background_webhook(cluster->store()));
+  guard_evictions();
+}
+
+Rig::~Rig() {
+  check_journal();
+  for (const std::string& each : violations_) ADD_FAILURE() << each;
+  for (const std::string& each : cluster->failures()) ADD_FAILURE() << "simulator: " << each;
+}
+
+void Rig::install_crds() {
+  for (const char* file : {"evacuator.dev_evacuations.yaml", "evacuator.dev_deschedulerpolicies.yaml"}) {
+    static std::map<std::string, base::Result<std::vector<Json>>> parsed;  // tests build many clusters
+    auto at = parsed.find(file);
+    if (at == parsed.end())
+      at = parsed.emplace(file, api::parse_yaml(read_file(std::string(EVACUATOR_SOURCE_DIR "/crds/") + file))).first;
+    const auto& documents = at->second;
+    ASSERT_TRUE(documents) << documents.error().message;
+    for (const Json& each : *documents) {
+      const auto done = server->install_crd(each);
+      ASSERT_TRUE(done) << done.error().message;
+    }
+  }
+}
+
+/// I3, I8, I10 as the server sees them: every eviction of ours finds its own unresolved intent stored, names the pod's
+/// UID, and a pod that requires a handoff has given its word for this very token.
+void Rig::guard_evictions() {
+  simulator::Webhook guard;
+  guard.name = "guard.test";
+  guard.review = [this](const simulator::AdmissionRequest& request) -> std::optional<simulator::Denial> {
+    if (request.subresource != "eviction" || request.user.name != kOurUser) return std::nullopt;
+    const Json& body = *request.object;
+    const std::string token = body["metadata"]["annotations"].value("evacuator.dev/evacuation-token", "");
+    bool intended = false;
+    for (const auto& object : cluster->store().list(kube::kEvacuations, request.key.ns)) {
+      const auto evacuation = api::decode_evacuation(*object);
+      if (!evacuation || !evacuation->status.intent || evacuation->status.intent->token != token) continue;
+      intended |= !evacuation->status.intent->resolved && evacuation->status.intent->action == "PostEviction";
+    }
+    if (!intended) violations_.push_back("I3: an eviction without a durable unresolved intent, token " + token);
+    if (!body["deleteOptions"]["preconditions"].contains("uid"))
+      violations_.push_back("I8: an eviction without UID precondition");
+    const auto pod = cluster->store().get(kube::kPods, request.key);
+    if (!pod || request.dry_run) return std::nullopt;
+    const Json annotations = (*pod)["metadata"].value("annotations", Json::object());
+    const bool required = annotations.value("handoff.evacuator.dev/mode", "") == "required";
+    if (required && annotations.value("handoff.evacuator.dev/ready-to-evict", "") != token) {
+      violations_.push_back("I10: a required pod was evicted without its word, token " + token);
+    }
+    return std::nullopt;
+  };
+  server->add_webhook(guard);
+}
+
+/// I2 over the whole run: our identity never deletes a pod, and never writes a pod's anything but annotations by patch.
+void Rig::check_journal() {
+  for (const auto& entry : server->journal().entries()) {
+    if (entry.user != kOurUser || entry.resource != "pods") continue;
+    if (entry.verb == "delete" || entry.verb == "deletecollection")
+      violations_.push_back("I2: we deleted pod " + entry.key.name);
+    if (entry.verb == "update") violations_.push_back("we updated pod " + entry.key.name);
+  }
+}
+
+void Rig::add(Json object) {
+  const auto added = cluster->add(std::move(object));
+  ASSERT_TRUE(added) << added.error().message;
+}
+
+void Rig::stage(int replicas, std::vector<std::pair<std::string, std::string>> annotations) {
+  namespace objects = simulator::objects;
+  add(objects::name_space("shop"));
+  for (const char* node : {"node-a", "node-b", "node-c"}) add(objects::node(node, "8", "16Gi"));
+  Json web = objects::deployment("shop", "web", replicas, "100m", "64Mi");
+  for (const auto& [key, value] : annotations) objects::annotate_pods(web, key, value);
+  if (!responders.is_null()) objects::template_of(web)["spec"]["evictionResponders"] = responders;
+  add(std::move(web));
+  const auto wanted = static_cast<std::size_t>(replicas);
+  ASSERT_TRUE(run_until([&] { return pods().size() == wanted; }, std::chrono::minutes(2)));
+  run_for(base::seconds(60));  // Ready, and the budget controllers have seen it
+}
+
+void Rig::budget(const std::string& name, const std::string& app, int min_available) {
+  add(simulator::objects::pdb_min_available("shop", name, app, min_available));
+  settle();
+}
+
+std::vector<std::string> Rig::pods(const std::string& app) const {
+  std::vector<std::string> names;
+  for (const auto& pod : cluster->store().list(kube::kPods, "shop")) {
+    const Json& meta = (*pod)["metadata"];
+    if (meta.contains("deletionTimestamp") || meta.value("labels", Json::object()).value("app", "") != app) continue;
+    if ((*pod)["status"].value("phase", "") == "Running") names.push_back(meta["name"]);
+  }
+  return names;
+}
+
+std::string Rig::evacuate(const std::string& pod, const std::function<void(Json& spec)>& edit) {
+  const std::string uid = pod_uid(pod);
+  const std::string name = fmt::format("{}-{}", pod, uid.substr(0, 8));
+  Json spec = {{"podRef", {{"name", pod}, {"uid", uid}}}, {"reason", "test"}};
+  if (edit) edit(spec);
+  const Json body = {{"apiVersion", "evacuator.dev/v1alpha1"},
+                     {"kind", "Evacuation"},
+                     {"metadata", {{"name", name}, {"namespace", "shop"}}},
+                     {"spec", spec}};
+  const auto answer = server->handle(kube::create_request(kube::kEvacuations, "shop", body), {"alice", {}, "kubectl"});
+  EXPECT_EQ(answer.status, 201) << answer.body;
+  return name;
+}
+
+void Rig::start_operator(const std::string& identity) {
+  replica = std::make_unique<Operator>(*server, clock, identity, limits, services, responds);
+  settle();
+}
+
+void Rig::settle() {
+  for (int i = 0; i < kMaxRounds; ++i) {
+    bool busy = !cluster->run_until_quiet();
+    if (replica) busy |= replica->poll();
+    if (watcher) watcher();
+    if (!busy) return;
+  }
+  ADD_FAILURE() << "somebody goes in circles at " << base::format_time(clock.now());
+}
+
+bool Rig::run_until(const std::function<bool()>& condition, base::Duration limit) {
+  const base::TimePoint end = clock.now() + limit;
+  for (;;) {
+    settle();
+    if (condition()) return true;
+    if (clock.now() >= end || testing::Test::HasFailure()) return false;
+    base::TimePoint next = std::min(end, clock.now() + base::seconds(10));
+    const auto due = replica ? replica->next_due() : std::nullopt;
+    if (due && *due > clock.now()) next = std::min(next, *due);
+    const auto cluster_due = cluster->next_due();
+    if (cluster_due && *cluster_due > clock.now()) next = std::min(next, *cluster_due);
+    cluster->advance(next - clock.now());
+  }
+}
+
+void Rig::run_for(base::Duration time) {
+  run_until([] { return false; }, time);
+}
+
+bool Rig::run_to_end(const std::string& name, base::Duration limit) {
+  return run_until([&] { return has_ended(name); }, limit);
+}
+
+bool Rig::run_to_end_over_deaths(const std::vector<std::string>& names, base::Duration limit,
+                                 const std::function<void()>& meanwhile) {
+  const auto done = [&] {
+    if (replica->transport.dead()) start_operator("second");
+    if (meanwhile) meanwhile();
+    return std::ranges::all_of(names, [&](const std::string& each) { return has_ended(each); });
+  };
+  return run_until(done, limit);
+}
+
+void Rig::patch_evacuation(const std::string& name, const Json& merge) {
+  const auto answer =
+      server->handle(kube::patch_request(kube::kEvacuations, {"shop", name}, kube::PatchType::kMerge, merge),
+                     {"alice", {}, "kubectl"});
+  EXPECT_EQ(answer.status, 200) << answer.body;
+}
+
+void Rig::cancel(const std::string& name) { patch_evacuation(name, {{"spec", {{"cancel", {{"requested", true}}}}}}); }
+
+void Rig::delete_evacuation(const std::string& name) {
+  const auto answer =
+      server->handle(kube::delete_request(kube::kEvacuations, {"shop", name}, ""), {"alice", {}, "kubectl"});
+  EXPECT_EQ(answer.status, 200) << answer.body;
+}
+
+void Rig::edit(const kube::ResourceType& type, const std::string& name, const std::function<void(Json&)>& change,
+               const std::string& ns) {
+  const auto done = cluster->store().mutate(type, {ns, name}, simulator::Part::kAll, [&](Json& object) -> base::Status {
+    change(object);
+    return base::Done{};
+  });
+  EXPECT_TRUE(done) << done.error().message;
+}
+
+void Rig::annotate(const std::string& pod, const std::string& key, const std::optional<std::string>& value) {
+  edit(kube::kPods, pod, [&](Json& object) {
+    if (value) {
+      object["metadata"]["annotations"][key] = *value;
+    } else if (object["metadata"].contains("annotations")) {
+      object["metadata"]["annotations"].erase(key);
+    }
+  });
+}
+
+std::optional<api::Evacuation> Rig::find(const std::string& name) const {
+  const auto object = cluster->store().get(kube::kEvacuations, {"shop", name});
+  if (!object) return std::nullopt;
+  auto decoded = api::decode_evacuation(*object);
+  EXPECT_TRUE(decoded) << decoded.error().message;
+  return decoded ? std::optional(*std::move(decoded)) : std::nullopt;
+}
+
+api::Evacuation Rig::get(const std::string& name) const {
+  auto found = find(name);
+  EXPECT_TRUE(found) << "no Evacuation " << name;
+  return found.value_or(api::Evacuation{});
+}
+
+bool Rig::has_ended(const std::string& name) const {
+  const auto now = find(name);
+  return now && api::is_terminal(now->status.phase) && now->meta.finalizers.empty();
+}
+
+std::string Rig::condition(const std::string& name, std::string_view type) const {
+  const api::Evacuation evacuation = get(name);
+  const auto* found = api::find_condition(evacuation.status.conditions, type);
+  return found ? found->reason : "";
+}
+
+std::string Rig::annotation(const std::string& pod, const std::string& key) const {
+  const auto object = cluster->store().get(kube::kPods, {"shop", pod});
+  return object ? (*object)["metadata"].value("annotations", Json::object()).value(key, "") : "";
+}
+
+bool Rig::pod_exists(const std::string& pod) const {
+  return cluster->store().get(kube::kPods, {"shop", pod}) != nullptr;
+}
+
+std::string Rig::pod_uid(const std::string& pod) const {
+  const auto object = cluster->store().get(kube::kPods, {"shop", pod});
+  return object ? (*object)["metadata"]["uid"].get<std::string>() : "";
+}
+
+bool Rig::has_event(const std::string& reason) const {
+  return replica && std::any_of(replica->events.begin(), replica->events.end(),
+                                [&](const std::string& event) { return event.ends_with(" " + reason); });
+}
+
+std::vector<simulator::JournalEntry> Rig::evictions() const {
+  std::vector<simulator::JournalEntry> found;
+  for (const auto& entry : server->journal().entries()) {
+    if (entry.user == kOurUser && entry.subresource == "eviction") found.push_back(entry);
+  }
+  return found;
+}
+
+std::size_t Rig::granted() const {
+  std::set<std::string> uids;
+  for (const auto& entry : evictions()) {
+    if (entry.code == 201 && !entry.dry_run) uids.insert(entry.uid);
+  }
+  return uids.size();
+}
+
+}  // namespace integration

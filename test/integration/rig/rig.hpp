@@ -1,0 +1,140 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/evacuation.hpp"
+#include "api/json/json.hpp"
+#include "base/clock.hpp"
+#include "controllers/admission/capacity.hpp"
+#include "controllers/admission/queue.hpp"
+#include "controllers/evacuation/reconciler.hpp"
+#include "controllers/native/wiring.hpp"
+#include "kube/runtime/informer.hpp"
+#include "kube/runtime/work_queue.hpp"
+#include "kube/runtime/worker.hpp"
+#include "simulator/api/server.hpp"
+#include "simulator/cluster.hpp"
+#include "test/fakes/mortal_transport.hpp"
+
+/// A simulated cluster and the real Evacuation controller on it, in one thread and on virtual time.
+namespace integration {
+
+inline const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
+
+/// One process of the operator, without leader election: exists = leads.
+class Operator : private controllers::EventSink, private controllers::EvacuationMetrics {
+ public:
+  Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
+           api::InFlightLimits limits, controllers::ServiceCaller* services = nullptr, bool responds = false);
+
+  /// Takes in what the watches bring and works off what is ready. True if anything happened.
+  bool poll();
+  std::optional<base::TimePoint> next_due() const;
+
+  fakes::MortalTransport transport;
+  bool may_act = true;
+  bool informers_frozen = false;    ///< the caches stay as they are: an informer that lags
+  std::vector<std::string> events;  ///< "<evacuation> <reason>"
+  kube::WorkerCounts counts;
+
+ private:
+  void publish(const api::Evacuation& regarding, const controllers::EventNote& note) override;
+  void on_status(const api::Evacuation&, const api::Evacuation&, base::TimePoint) override {}
+  void on_answer(std::string_view, int, std::string_view) override {}
+  bool poll_informers();
+  scheduling::SnapshotInput seen_by_caches() const;
+
+  kube::Client client_;
+  evictors::Registry registry_;
+  kube::WorkQueue queue_;
+  kube::Informer<api::Evacuation> evacuations_;
+  kube::Informer<api::Pod> pods_;
+  kube::Informer<api::PodDisruptionBudget> pdbs_;
+  kube::Informer<api::Node> nodes_;
+  controllers::AdmissionQueue admission_;
+  controllers::RoomKeeper room_;
+  controllers::EvacuationReconciler reconciler_;
+  kube::Worker worker_;
+  std::optional<controllers::NativeResponder> responder_;
+};
+
+class Rig : public testing::Test {
+ protected:
+  Rig();
+  ~Rig() override;
+
+  // --- the stage
+  /// Three nodes, a Deployment shop/web whose pods run. `annotations` go on its pods.
+  void stage(int replicas = 3, std::vector<std::pair<std::string, std::string>> annotations = {});
+  void budget(const std::string& name, const std::string& app, int min_available);
+  void add(api::Json object);
+  /// Names of the pods of shop with app=<app>, alive and not terminating, by name.
+  std::vector<std::string> pods(const std::string& app = "web") const;
+  /// spec fields of an Evacuation of shop/<pod>; `edit` may change the whole object before it is created.
+  std::string evacuate(const std::string& pod, const std::function<void(api::Json& spec)>& edit = {});
+
+  // --- the play
+  void start_operator(const std::string& identity = "replica-1");
+  void stop_operator() { replica.reset(); }
+  /// Lets everybody work until nobody has anything to do at this instant.
+  void settle();
+  /// Advances from due time to due time until `condition` holds. False after `limit`.
+  bool run_until(const std::function<bool()>& condition, base::Duration limit);
+  void run_for(base::Duration time);
+  bool run_to_end(const std::string& name, base::Duration limit = std::chrono::hours(3));
+  /// The same for all of them, though the process may die: another one takes over. `meanwhile` is called at each look.
+  bool run_to_end_over_deaths(const std::vector<std::string>& names, base::Duration limit,
+                              const std::function<void()>& meanwhile = {});
+
+  // --- what a user or an owner does
+  void patch_evacuation(const std::string& name, const api::Json& merge);
+  void cancel(const std::string& name);
+  void delete_evacuation(const std::string& name);
+  void annotate(const std::string& pod, const std::string& key, const std::optional<std::string>& value);
+  void edit(const kube::ResourceType& type, const std::string& name, const std::function<void(api::Json&)>& change,
+            const std::string& ns = "shop");
+
+  // --- what is seen
+  std::optional<api::Evacuation> find(const std::string& name) const;
+  api::Evacuation get(const std::string& name) const;
+  api::EvacuationPhase phase(const std::string& name) const { return get(name).status.phase; }
+  std::string reason(const std::string& name) const { return get(name).status.reason; }
+  /// In a terminal phase and let go by us.
+  bool has_ended(const std::string& name) const;
+  std::string condition(const std::string& name, std::string_view type) const;
+  std::string annotation(const std::string& pod, const std::string& key) const;
+  bool pod_exists(const std::string& pod) const;
+  std::string pod_uid(const std::string& pod) const;
+  bool has_event(const std::string& reason) const;
+  /// Eviction requests of the operator that the server answered, oldest first.
+  std::vector<simulator::JournalEntry> evictions() const;
+  /// Distinct pods that got a deletionTimestamp through our evictions.
+  std::size_t granted() const;
+
+  base::ManualClock clock{kNoon};
+  api::InFlightLimits limits{api::IntOrPercent{5, false}, api::IntOrPercent{2, false}, {}, api::IntOrPercent{1, false}};
+  std::unique_ptr<simulator::Cluster> cluster;
+  std::unique_ptr<simulator::ApiServer> server;
+  std::unique_ptr<Operator> replica;
+  /// What start_operator() gives the operator to call; must outlive it.
+  controllers::ServiceCaller* services = nullptr;
+  api::Json responders = nullptr;  ///< spec.evictionResponders of the pods of stage()
+  bool responds = false;           ///< operators answer native Evictions
+  /// Any number of our pods on their way out at once, by an independent look at every step.
+  std::function<void()> watcher;
+
+ private:
+  void install_crds();
+  void guard_evictions();
+  void check_journal();
+  std::vector<std::string> violations_;
+};
+
+}  // namespace integration

@@ -1,0 +1,116 @@
+#include "test/soak/watches/gang_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/core/codec.hpp"
+#include "api/meta/condition.hpp"
+#include "controllers/evacuation/phases/group_view.hpp"
+
+namespace soak {
+namespace {
+
+using api::EvacuationPhase;
+using api::Json;
+
+/// Caches may lag behind while the server misbehaves: who came so shortly before the gang began is not held against it.
+constexpr base::minutes kMayBeUnseen{10};
+
+const api::Condition* vote_of(const api::Evacuation& evacuation) {
+  return api::find_condition(evacuation.status.conditions, controllers::kGroupReady);
+}
+
+bool says_leaving(const api::Evacuation& evacuation) {
+  const auto* vote = vote_of(evacuation);
+  return vote && vote->reason == controllers::kGroupLeaving;
+}
+
+bool has_left(const api::Evacuation& evacuation) {
+  return evacuation.status.phase == EvacuationPhase::kVerifying ||
+         evacuation.status.phase == EvacuationPhase::kSucceeded;
+}
+
+bool has_voted(const api::Evacuation& evacuation) {
+  const auto* vote = vote_of(evacuation);
+  if (!vote || vote->status != api::ConditionStatus::kTrue) return false;
+  return vote->reason == controllers::kGroupLeaving || evacuation.status.phase == EvacuationPhase::kPreparing;
+}
+
+bool same_gang(const api::Evacuation& own, const api::Evacuation& other) {
+  return own.meta.ns == other.meta.ns && own.status.group == other.status.group && !other.spec.dry_run &&
+         controllers::counts_for_gang(own, other);
+}
+
+}  // namespace
+
+GangWatch::GangWatch(simulator::Store& store, Report report)
+    : store_(store), pods_([](const Json& pod) { return api::decode_pod(pod.dump()); }), report_(std::move(report)) {}
+
+/// Pods of the gang that are on a node and not on their way out, as they are at this moment.
+std::vector<GangWatch::Member> GangWatch::others_of(const api::Evacuation& own, const Evacuations& all) {
+  std::vector<Member> others;
+  for (const auto& object : store_.list(kube::kPods, own.meta.ns)) {
+    const auto& pod = pods_.of(object);
+    if (!pod || pod->meta.uid == own.spec.pod_ref.uid.value || !api::counts_in_gang(*pod)) continue;
+    const auto gang = api::gang_of(*pod);
+    Member member{nullptr, &*pod, gang ? gang->order : 0};
+    for (const auto& [uid, each] : all) {
+      if (each.spec.pod_ref.uid.value != pod->meta.uid || each.spec.dry_run) continue;
+      if (!controllers::counts_for_gang(own, each)) continue;
+      if (!member.evacuation || controllers::tells_more(each, *member.evacuation)) member.evacuation = &each;
+    }
+    const bool asked_as_one = member.evacuation && member.evacuation->status.group == own.status.group;
+    if ((gang && gang->name == own.status.group) || asked_as_one) others.push_back(std::move(member));
+  }
+  return others;
+}
+
+bool GangWatch::left_before(const api::Evacuation& own, const Evacuations& all) const {
+  return std::ranges::any_of(all, [&](const auto& each) {
+    return each.first != own.meta.uid && same_gang(own, each.second) &&
+           (leaving_.contains(each.first) || has_left(each.second));
+  });
+}
+
+void GangWatch::check(const api::Evacuation& now, const Evacuations& all) {
+  if (now.status.group.empty() || now.spec.dry_run) return;
+  const bool calls = now.status.phase == EvacuationPhase::kRequesting && called_.insert(now.meta.uid).second;
+  const bool passes = says_leaving(now) && leaving_.insert(now.meta.uid).second;
+  if (!calls && !passes) return;
+  const auto others = others_of(now, all);
+  if (!left_before(now, all)) check_votes(now, others);
+  if (calls) check_order(now, others);
+}
+
+void GangWatch::check_votes(const api::Evacuation& own, const std::vector<Member>& others) {
+  const base::TimePoint begun = own.status.started_at.value_or(own.meta.creation_timestamp);
+  for (const Member& each : others) {
+    const bool may_be_unseen = each.pod->meta.creation_timestamp > begun - kMayBeUnseen;
+    if (!each.evacuation) {
+      if (!may_be_unseen)
+        report_(fmt::format("gang {}: {} leaves, but nobody asked {} to", own.status.group, own.meta.name,
+                            each.pod->meta.name));
+    } else if (!has_voted(*each.evacuation) && !has_left(*each.evacuation)) {
+      report_(fmt::format("gang {}: {} leaves while {} is {} ({}) and has not voted", own.status.group, own.meta.name,
+                          each.evacuation->meta.name, api::to_string(each.evacuation->status.phase),
+                          each.evacuation->status.reason));
+    }
+  }
+}
+
+void GangWatch::check_order(const api::Evacuation& own, const std::vector<Member>& others) {
+  const auto pod = store_.get(kube::kPods, {own.meta.ns, own.spec.pod_ref.name});
+  const auto gang = pod && pods_.of(pod) ? api::gang_of(*pods_.of(pod)) : std::nullopt;
+  if (!gang) return;
+  for (const Member& each : others) {
+    if (!each.evacuation || each.order >= gang->order) continue;
+    const auto phase = each.evacuation->status.phase;
+    if (api::is_terminal(phase) || has_left(*each.evacuation)) continue;
+    report_(fmt::format("gang {}: {} leaves before {} ({})", own.status.group, own.meta.name,
+                        each.evacuation->meta.name, api::to_string(phase)));
+  }
+}
+
+}  // namespace soak

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "api/evacuation.hpp"
+#include "controllers/config/operator_config.hpp"
+#include "simulator/api/server.hpp"
+#include "test/soak/decoded.hpp"
+#include "test/soak/watches/call_watch.hpp"
+#include "test/soak/watches/gang_watch.hpp"
+
+namespace soak {
+
+/// Invariants I1–I17 of protocols 6.11 and the promises of gangs, as independent watchers see them in the store and on
+/// the wire.
+class Invariants {
+ public:
+  explicit Invariants(simulator::ApiServer& server);
+
+  /// Looks at what is stored now, as far as it has changed since the last look.
+  void check();
+  CallWatch& calls() { return calls_; }
+  /// A person decided how many pods that Deployment has.
+  void expect_replicas(const api::ObjectKey& deployment, std::int64_t wanted) { replicas_[deployment] = wanted; }
+  /// After everything has come to rest: nothing unfinished, nothing of ours left behind.
+  void check_end();
+
+  /// Somebody else saw something that must not be.
+  void violated(const std::string& what);
+
+  const std::vector<std::string>& violations() const { return violations_; }
+  std::size_t finished() const { return ended_.size(); }
+  const std::map<std::string, int>& endings() const { return endings_; }
+
+ private:
+  struct Known {
+    api::EvacuationPhase phase = api::EvacuationPhase::kPending;
+    std::int32_t attempt = 0;
+    bool stuck = false;                  ///< what it began was not taken back
+    std::set<std::string> conditions{};  ///< "<type>/<reason>" of those that are True
+  };
+  struct Holders {
+    int total = 0;
+    std::map<std::string, int> by_node;
+    /// Whom, and where they stand. A gang counts as one.
+    std::map<std::string, std::map<std::string, std::string>> by_workload;
+  };
+
+  std::vector<std::string> take_in(const std::vector<simulator::Object>& stored);
+  void check_change(const api::Evacuation& evacuation);
+  void check_words(const api::Evacuation& evacuation, const Known& before);
+  void check_stuck(const api::Evacuation& evacuation, Known& known);
+  void check_terminal(const api::Evacuation& evacuation);
+  void count(const api::Evacuation& evacuation, Holders& holders) const;
+  void check_limits(const Holders& holders);
+  void check_targets(const std::vector<simulator::Object>& stored);
+  void check_journal();
+  void check_leftovers();
+  std::string told(const std::string& uid) const;
+  void check_replicas();
+  void check_requests();
+  void check_jobs();
+  void check_databases();
+  void check_turns();
+
+  simulator::ApiServer& server_;
+  Decoded<api::Evacuation> evacuations_;
+  std::unordered_set<const api::Json*> checked_;  ///< versions that evacuations_ keeps
+  std::uint64_t checked_at_ = 0;                  ///< revision of the store
+  const controllers::OperatorConfig config_;
+  std::map<std::string, Known> known_;  // by uid
+  std::map<std::string, api::Evacuation> latest_;
+  std::set<std::string> ended_;
+  std::set<std::string> not_rolled_back_;  // uids
+  std::map<std::string, int> endings_;     // "Succeeded/Evicted" → how many
+  std::map<api::ObjectKey, std::int64_t> replicas_;
+  std::vector<std::string> violations_;
+  CallWatch calls_;
+  GangWatch gangs_;
+};
+
+}  // namespace soak

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "controllers/evacuation/ports.hpp"
+#include "test/fakes/webhook_service.hpp"
+#include "test/soak/dice.hpp"
+
+namespace soak {
+
+/// The service of evictor webhook, in process; its moods change at random.
+class Mover final : public controllers::ServiceCaller {
+ public:
+  static constexpr const char* kName = "mover";
+
+  explicit Mover(const base::Clock& clock) : service_(clock, {}) {}
+
+  evictors::Answer send(const std::string& name, const kube::Request& request) override;
+  const std::vector<std::string>& names() const override { return names_; }
+
+  /// Another behaviour by chance, mostly an honest one. Returns it in words.
+  std::string change_mood(Dice& dice);
+  /// From now on it is there and honest.
+  void calm();
+
+  /// Called with every request before it is answered.
+  std::function<void(const kube::Request&)> before_each_call;
+
+ private:
+  enum class Line { kOpen, kRefused, kAnswersLost };
+
+  const std::vector<std::string> names_ = {kName};
+  fakes::WebhookService service_;
+  Line line_ = Line::kOpen;
+};
+
+}  // namespace soak

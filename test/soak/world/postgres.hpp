@@ -1,0 +1,72 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/actor.hpp"
+#include "simulator/api/request_info.hpp"
+#include "simulator/api/server.hpp"
+#include "simulator/store.hpp"
+
+namespace soak {
+
+inline constexpr kube::ResourceType kCnpgClusters{"postgresql.cnpg.io", "v1", "clusters", "Cluster"};
+inline constexpr kube::ResourceType kPgoClusters{"postgres-operator.crunchydata.com", "v1beta1", "postgresclusters",
+                                                 "PostgresCluster"};
+
+enum class PostgresKind { kCloudNativePg, kZalando, kCrunchy };
+
+/// A database cluster: the pods of the StatefulSet `name` in namespace shop, one of them primary.
+struct Database {
+  std::string name;
+  PostgresKind kind = PostgresKind::kCloudNativePg;
+  base::Duration takes{};  ///< a switchover
+  bool obeys = true;       ///< false: it never switches over when it is asked to
+};
+
+/// Labels of its pods, the role left out, and the key of the role.
+std::map<std::string, std::string> labels_of(const Database& database);
+std::string role_label_of(PostgresKind kind);
+/// The pod's label says that it is the primary of a database.
+bool is_primary(const api::Json& pod);
+
+/// CloudNativePG, Zalando's operator with Patroni, and PGO, as far as an outsider sees them: they keep one Ready pod
+/// primary, fail over when it goes, and switch over when they are asked to.
+class PostgresOperators final : public simulator::Actor {
+ public:
+  explicit PostgresOperators(simulator::Store& store) : store_(store) {}
+
+  /// Serves their kinds and Patroni's API behind the pod proxy. Before any traffic; `server` must outlive this.
+  static void serve(simulator::ApiServer& server, PostgresOperators& operators);
+  void add(Database database);
+
+  std::string_view name() const override { return "postgres-operators"; }
+  bool tick(base::TimePoint now) override;
+  std::optional<base::TimePoint> next_due() const override;
+
+ private:
+  struct State {
+    Database database;
+    std::string primary;
+    std::optional<base::TimePoint> switches_at{};
+    std::string done{};  ///< PGO: the newest trigger that was obeyed
+  };
+
+  std::vector<std::string> healthy(const Database& database) const;
+  bool fail_over(State& state);
+  std::string asked_for(const State& state) const;
+  bool obey(State& state, base::TimePoint now);
+  bool tell(const State& state);
+  bool tell_cluster(const State& state);
+  std::optional<kube::Response> patroni(const simulator::RequestInfo& info, const kube::Request& request);
+
+  simulator::Store& store_;
+  std::vector<State> states_;
+};
+
+}  // namespace soak

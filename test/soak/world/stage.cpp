@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "api/json/yaml.hpp"
+#include "api/meta/well_known.hpp"
+#include "simulator/knobs.hpp"
+#include "simulator/kubevirt/kubevirt.hpp"
+#include "simulator/native/native_eviction.hpp"
+#include "simulator/objects.hpp"
+#include "simulator/operators/background_protocol.hpp"
+#include "simulator/operators/stateful_owners.hpp"
+#include "test/soak/world/world.hpp"
+
+namespace soak {
+namespace {
+
+namespace objects = simulator::objects;
+using api::Json;
+
+const std::vector<Json>& definitions() {
+  static const std::vector<Json> all = [] {
+    std::vector<Json> parsed;
+    for (const char* file : {"evacuator.dev_evacuations.yaml", "evacuator.dev_deschedulerpolicies.yaml"}) {
+      std::ifstream stream(std::string(EVACUATOR_SOURCE_DIR "/crds/") + file);
+      std::stringstream text;
+      text << stream.rdbuf();
+      auto documents = api::parse_yaml(text.str());
+      if (!documents) throw std::runtime_error(documents.error().message);
+      for (Json& each : *documents) parsed.push_back(std::move(each));
+    }
+    return parsed;
+  }();
+  return all;
+}
+
+Json hook_job(Dice& dice) {
+  Json hook = Json::parse(R"({"job": {"template": {"metadata": {"annotations": {}},
+    "spec": {"containers": [{"name": "hook", "image": "hook:1"}]}}}})");
+  Json& knobs = hook["job"]["template"]["metadata"]["annotations"];
+  knobs[std::string(simulator::knobs::kRunSeconds)] = std::to_string(dice.between(1, dice.one_in(4) ? 600 : 30));
+  knobs[std::string(simulator::knobs::kExitCode)] = dice.one_in(4) ? "3" : "0";
+  hook["timeoutSeconds"] = dice.between(30, 400);
+  hook["retries"] = dice.between(0, 2);
+  if (dice.one_in(4)) hook["failurePolicy"] = "Ignore";
+  return hook;
+}
+
+}  // namespace
+
+void World::add_hooks() {
+  Json policy = Json::parse(R"({"apiVersion": "evacuator.dev/v1alpha1", "kind": "DeschedulerPolicy",
+    "metadata": {"name": "hooked"}, "spec": {"evacuation": {"evictors": [{"name": "stateful-handoff"}]}}})");
+  for (const char* point : {"pre", "migrate", "post", "undo"}) {
+    if (!dice_.one_in(3)) policy["spec"]["evacuation"]["hooks"][point] = hook_job(dice_);
+  }
+  const auto answer = server_->handle(kube::create_request(kube::kPolicies, "", policy), {"alice", {}, "kubectl"});
+  if (answer.status != 201) throw std::runtime_error("the hooks were refused: " + answer.body);
+  hooks_ = true;
+  tell("hooks: " + policy["spec"].dump());
+}
+
+void World::furnish() {
+  for (const Json& each : definitions()) {
+    const auto done = server_->install_crd(each);
+    if (!done) throw std::runtime_error(done.error().message);
+  }
+  install_owners();
+  add(objects::name_space("shop"));
+  const std::string version = dice_.of<std::string>({"v1.7.0", "v1.8.2", "v1.6.0", "v1.4.0"});
+  add(objects::kubevirt(version, dice_.one_in(3) ? "LiveMigrate" : ""));
+  tell("KubeVirt " + version);
+  const auto nodes = dice_.between(2, 5);
+  for (int i = 0; i < nodes; ++i) {
+    add(objects::node(fmt::format("node-{}", i), "4", "8Gi",
+                      {{"topology.kubernetes.io/zone", i % 2 == 0 ? "east" : "west"}}));
+  }
+  const auto workloads = dice_.between(2, 5);
+  for (int i = 0; i < workloads; ++i) add_workload(i);
+  add_policies();
+  if (dice_.one_in(2)) add_hooks();
+  cluster_->advance(base::minutes(2));
+}
+
+/// Everybody who works beside the operator: owners of stateful workloads, KubeVirt, perhaps the native eviction API.
+void World::install_owners() {
+  server_->add_webhook(simulator::background_webhook(cluster_->store()));
+  simulator::add_stateful_owners(*cluster_, *server_);
+  auto databases = std::make_unique<PostgresOperators>(cluster_->store());
+  databases_ = databases.get();
+  cluster_->add_actor(std::move(databases));
+  PostgresOperators::serve(*server_, *databases_);
+  const auto installed = simulator::install_kubevirt(*cluster_, *server_);
+  if (!installed) throw std::runtime_error(installed.error().message);
+  draft_names_ = dice_.one_in(4);
+  native_served_ = !dice_.one_in(3);
+  const simulator::NativeOptions native{.draft_names = draft_names_};
+  const bool alive = native_served_ && !dice_.one_in(3);
+  if (native_served_) simulator::serve_native_eviction(*server_, native);
+  if (alive)
+    simulator::run_native_eviction(*cluster_, *server_, native, {std::string(api::well_known::kNativeResponder)});
+  tell(fmt::format("native eviction API: {}", alive ? "alive" : native_served_ ? "nobody works on it" : "not served"));
+}
+
+void World::add_policies() {
+  if (dice_.one_in(2)) return;
+  Json policy = Json::parse(R"({"apiVersion": "evacuator.dev/v1alpha1", "kind": "DeschedulerPolicy",
+    "metadata": {"name": "old-pods"}, "spec": {"mode": "Automatic", "strategies": [{"name": "PodLifeTime"}]}})");
+  Json& spec = policy["spec"];
+  spec["schedule"]["interval"] = fmt::format("{}s", dice_.between(30, 600));
+  spec["limits"]["perCycle"]["total"] = dice_.between(1, 5);
+  spec["strategies"][0]["args"]["maxPodLifeTimeSeconds"] = dice_.between(60, 1200);
+  if (dice_.one_in(3)) spec["limits"]["inFlight"]["total"] = dice_.between(1, 3);
+  const auto answer = server_->handle(kube::create_request(kube::kPolicies, "", policy), {"alice", {}, "kubectl"});
+  if (answer.status != 201) throw std::runtime_error("the policy was refused: " + answer.body);
+  tell("policy: " + spec.dump());
+}
+
+}  // namespace soak

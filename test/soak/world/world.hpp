@@ -1,0 +1,115 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "simulator/api/server.hpp"
+#include "simulator/cluster.hpp"
+#include "test/soak/dice.hpp"
+#include "test/soak/replica.hpp"
+#include "test/soak/watches/invariants.hpp"
+#include "test/soak/world/mover.hpp"
+#include "test/soak/world/postgres.hpp"
+
+namespace soak {
+
+/// One seed's run: a random cluster with random workloads, budgets and policies; then some hours of random wishes and
+/// misfortunes; then calm, until everything has come to rest.
+class World {
+  using Annotations = std::vector<std::pair<std::string, std::string>>;
+
+ public:
+  /// `tell` gets a line for each thing that chance does; may be empty.
+  World(std::uint64_t seed, std::function<void(const std::string&)> tell);
+  ~World();
+
+  /// Empty: all invariants held.
+  std::vector<std::string> run();
+  const Invariants& invariants() const { return *invariants_; }
+
+ private:
+  // --- the stage (stage.cpp, workloads.cpp)
+  void furnish();
+  void install_owners();
+  void add_policies();
+  /// A policy that only lends its hooks, Jobs, to Evacuations made by hand.
+  void add_hooks();
+  void add_workload(int number);
+  void add_pods(const std::string& name);
+  void add_handoffs(const std::string& name);
+  void add_stateful(const std::string& name);
+  void add_native(const std::string& name);
+  void add_surged(const std::string& name);
+  void add_database(const std::string& name);
+  void add_machines(const std::string& name);
+  void add_gang(const std::string& name);
+  /// A Deployment or StatefulSet by chance, with the pods' `annotations`; some stop slowly.
+  void add_set(const std::string& name, int replicas, const Annotations& annotations);
+
+  // --- what people ask for (wishes.cpp)
+  void make_evacuation();
+  void evacuate(const api::ObjectKey& pod, const api::Json& wish);
+  api::Json any_wish();
+  api::Json any_chain(const std::string& workload);
+  void change_an_evacuation();
+  /// An EvictionRequest of the native API, or the withdrawal of one.
+  void ask_natively();
+  void withdraw(const api::ObjectKey& request);
+
+  // --- what chance does (chaos.cpp)
+  void disturb();
+  void change_a_pod();
+  void replay_old_words(const api::ObjectKey& pod);
+  void change_a_machine();
+  void change_the_hooks();
+  void change_a_workload();
+  void change_a_node();
+  void change_the_server();
+  void change_the_replicas();
+  void calm();
+
+  // --- time
+  void settle();
+  bool step_everybody();
+  void advance(base::Duration by);
+  bool at_rest() const;
+  void start_replica();
+  void bury_the_dead();
+  void count_call(Replica& replica);
+
+  // --- helpers
+  void tell(const std::string& line) const;
+  void add(api::Json object);
+  /// A random object's key; nullopt: there is none.
+  std::optional<api::ObjectKey> any(const kube::ResourceType& type, const std::string& ns = {});
+  void edit(const kube::ResourceType& type, const api::ObjectKey& key, const std::function<void(api::Json&)>& change);
+  void as_user(const kube::Request& request);
+
+  Dice dice_;
+  std::function<void(const std::string&)> tell_;
+  base::ManualClock clock_;
+  std::unique_ptr<simulator::Cluster> cluster_;
+  std::unique_ptr<simulator::ApiServer> server_;
+  std::unique_ptr<Invariants> invariants_;
+  std::unique_ptr<Mover> mover_;
+  PostgresOperators* databases_ = nullptr;          ///< one of the cluster's inhabitants
+  bool native_served_ = false;                      ///< the native eviction API
+  bool draft_names_ = false;                        ///< … in the drafts' spelling
+  bool hooks_ = false;                              ///< there is, or was, a policy with hooks
+  std::map<std::string, std::string> likes_;        ///< evictor that suits the workload, by its name
+  std::vector<std::unique_ptr<Replica>> replicas_;  ///< at most one leads
+  int started_ = 0;
+  int calls_now_ = 0;  ///< of the operator, since the clock moved last
+  base::TimePoint called_at_{};
+  int wishes_ = 0;
+  bool peaceful_ = false;
+  std::optional<base::TimePoint> restart_at_;
+};
+
+}  // namespace soak

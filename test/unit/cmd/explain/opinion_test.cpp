@@ -1,0 +1,204 @@
+#include "cmd/explain/opinion.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "test/builders/cluster.hpp"
+
+namespace cmd::plugin {
+namespace plugin_explain_test {
+
+using builders::kNoon;
+using builders::NodeBuilder;
+using builders::PodBuilder;
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// Moves every pod older than half an hour.
+api::DeschedulerPolicy old_pods_policy() {
+  api::DeschedulerPolicy policy;
+  policy.meta.name = "tidy";
+  policy.spec.strategies = {{"PodLifeTime", R"({"maxPodLifeTimeSeconds":1800})"}};
+  return policy;
+}
+
+struct OpinionCase {
+  const char* name;
+  PodBuilder pod;
+  NodeBuilder node;
+  void (*change)(api::DeschedulerPolicy&);
+  PolicyVerdict want;
+  const char* want_rule;
+};
+void PrintTo(const OpinionCase& c, std::ostream* out) { *out << c.name; }
+class Opinion : public testing::TestWithParam<OpinionCase> {};
+
+TEST_P(Opinion, IsWhatThePolicyWouldDoNow) {
+  const OpinionCase& c = GetParam();
+  const auto cluster = builders::ClusterBuilder().add(c.node).add(NodeBuilder("n2")).add(c.pod).build();
+  api::DeschedulerPolicy policy = old_pods_policy();
+  c.change(policy);
+  const PolicyOpinion got = opinion_of(policy, *cluster, {}, *cluster->find_pod("default", "web"), kNoon);
+  EXPECT_EQ(to_string(got.verdict), to_string(c.want)) << got.message;
+  EXPECT_EQ(got.rule, c.want_rule);
+  EXPECT_NE(got.message, "");
+}
+
+PodBuilder young_and_asking(std::string_view evict) {
+  return PodBuilder("web").on("n1").older_by(base::seconds(60)).annotate(api::well_known::kEvictAnnotation, evict);
+}
+
+const auto kAsItIs = [](api::DeschedulerPolicy&) {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Policy, Opinion,
+    testing::Values(
+        OpinionCase{"NominatesAnOldPod", PodBuilder("web").on("n1"), NodeBuilder("n1"), kAsItIs,
+                    PolicyVerdict::kNominates, ""},
+        OpinionCase{"IsContentWithAYoungPod", PodBuilder("web").on("n1").older_by(base::seconds(60)), NodeBuilder("n1"),
+                    kAsItIs, PolicyVerdict::kContent, ""},
+        OpinionCase{"RefusesByLimit", PodBuilder("web").on("n1"), NodeBuilder("n1"),
+                    [](api::DeschedulerPolicy& policy) { policy.spec.limits.per_cycle.total = 0; },
+                    PolicyVerdict::kRefused, "TotalLimit"},
+        OpinionCase{"DoesNotLookAtANodeThatIsNotReady", PodBuilder("web").on("n1"), NodeBuilder("n1").not_ready(),
+                    kAsItIs, PolicyVerdict::kNotLookedAt, ""},
+        OpinionCase{
+            "DoesNotLookAtAnotherNode", PodBuilder("web").on("n1"), NodeBuilder("n1"),
+            [](api::DeschedulerPolicy& policy) { policy.spec.node_selector = builders::labels_in("pool", {"spare"}); },
+            PolicyVerdict::kNotLookedAt, ""},
+        OpinionCase{"IsProtectedByItsWishToStay", young_and_asking("false"), NodeBuilder("n1"), kAsItIs,
+                    PolicyVerdict::kProtected, "AsksToStay"},
+        OpinionCase{"IsNotProtectedByItForUpstream", young_and_asking("false"), NodeBuilder("n1"),
+                    [](api::DeschedulerPolicy& policy) { policy.spec.compatibility = api::Compatibility::kUpstream; },
+                    PolicyVerdict::kContent, ""},
+        OpinionCase{"CannotSayWithBrokenArgs", PodBuilder("web").on("n1"), NodeBuilder("n1"),
+                    [](api::DeschedulerPolicy& policy) { policy.spec.strategies[0].args_json = R"({"nonsense":1})"; },
+                    PolicyVerdict::kNotEvaluated, ""}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Opinion, TakesNoOtherPodWithoutAUidForThisOne) {
+  scheduling::SnapshotInput input;  // a dump by hand
+  input.nodes.push_back(std::make_shared<const api::Node>(NodeBuilder("n1").build()));
+  for (const auto& [name, age] : {std::pair("old", 36000), std::pair("web", 60)}) {
+    api::Pod pod = PodBuilder(name).on("n1").older_by(base::seconds(age)).build();
+    pod.meta.uid.clear();
+    input.pods.push_back(std::make_shared<const api::Pod>(std::move(pod)));
+  }
+  const scheduling::ClusterSnapshot cluster(std::move(input));
+  const PolicyOpinion got = opinion_of(old_pods_policy(), cluster, {}, *cluster.find_pod("default", "web"), kNoon);
+  EXPECT_EQ(to_string(got.verdict), to_string(PolicyVerdict::kContent));
+}
+
+TEST(Opinion, TellsThatUpstreamDoesNothingOnASingleNode) {
+  const auto cluster = builders::ClusterBuilder().add(NodeBuilder("n1")).add(PodBuilder("web").on("n1")).build();
+  api::DeschedulerPolicy policy = old_pods_policy();
+  policy.spec.compatibility = api::Compatibility::kUpstream;
+  const PolicyOpinion got = opinion_of(policy, *cluster, {}, *cluster->find_pod("default", "web"), kNoon);
+  EXPECT_EQ(to_string(got.verdict), to_string(PolicyVerdict::kNotLookedAt));
+  EXPECT_THAT(got.message, HasSubstr("fewer than two nodes"));
+}
+
+TEST(Opinion, NamesTheProtectingRule) {
+  const auto cluster = builders::ClusterBuilder()
+                           .add(NodeBuilder("n1"))
+                           .add(PodBuilder("web").on("n1").bare().older_by(base::seconds(60)))
+                           .build();
+  const PolicyOpinion got = opinion_of(old_pods_policy(), *cluster, {}, 0, kNoon);
+  EXPECT_EQ(got.verdict, PolicyVerdict::kProtected);
+  EXPECT_NE(got.rule, "");
+}
+
+TEST(Opinion, JudgesAPodOnItsWayAsIfItStayed) {
+  const auto cluster =
+      builders::ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(PodBuilder("web").on("n1")).build();
+  api::Evacuation running;
+  running.spec.pod_ref = {"web", {"uid-web"}};
+  EXPECT_EQ(opinion_of(old_pods_policy(), *cluster, {running}, 0, kNoon).verdict, PolicyVerdict::kNominates);
+}
+
+TEST(Opinion, KnowsThatItCoolsDown) {
+  const auto cluster =
+      builders::ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(PodBuilder("web").on("n1")).build();
+  api::Evacuation failed;
+  failed.spec.pod_ref = {"web", {"uid-web"}};
+  failed.status.phase = api::EvacuationPhase::kFailed;
+  const PolicyOpinion got = opinion_of(old_pods_policy(), *cluster, {failed}, 0, kNoon);
+  EXPECT_EQ(got.verdict, PolicyVerdict::kRefused);
+  EXPECT_EQ(got.rule, "RecentlyEvacuated");
+}
+
+TEST(Budgets, AreThoseOverThePodWithTheirNumbers) {
+  const api::Pod pod = PodBuilder("web").label("app", "web").build();
+  api::PodDisruptionBudget stuck = builders::pdb("stuck", "web", 0);
+  stuck.expected_pods = 1;
+  api::PodDisruptionBudget elsewhere = builders::pdb("elsewhere", "web", 0);
+  elsewhere.meta.ns = "other";
+  const auto facts = budgets_of(pod, {stuck, builders::pdb("not-mine", "api", 0), elsewhere});
+  ASSERT_EQ(facts.size(), 1U);
+  EXPECT_EQ(facts[0].name, "stuck");
+  EXPECT_TRUE(facts[0].never);
+}
+
+api::Evacuation moved() {
+  api::Evacuation made;
+  made.meta.ns = "default";
+  made.meta.name = "web-12345678";
+  made.meta.creation_timestamp = kNoon - base::seconds(90);
+  made.spec.pod_ref = {"web", {"uid-web"}};
+  made.spec.node_name = {"n1"};
+  made.spec.reason = "too old";
+  made.spec.source = {"tidy", "PodLifeTime", "evacuator"};
+  made.status.phase = api::EvacuationPhase::kSucceeded;
+  made.status.outcome = api::EvacuationOutcome{
+      api::OutcomeKind::kEvicted, {}, api::EvacuationReplacement{"web-new", "uid-web-new", {"n2"}, {}}};
+  return made;
+}
+
+TEST(Explanation, TellsOfAPodThatIsGoneWhoMovedIt) {
+  Explanation explanation;
+  explanation.key = {"default", "web"};
+  sort_out(explanation, {moved()});
+  EXPECT_EQ(conclusion(explanation), "it was evacuated");
+  EXPECT_THAT(render(explanation, kNoon, false),
+              AllOf(HasSubstr("by policy tidy (PodLifeTime): too old"), HasSubstr("replaced by web-new on node n2")));
+}
+
+TEST(Explanation, TellsOfAReplacementWhatItReplaced) {
+  Explanation explanation;
+  explanation.key = {"default", "web-new"};
+  explanation.pod = PodBuilder("web-new").on("n2").build();
+  sort_out(explanation, {moved()});
+  EXPECT_THAT(render(explanation, kNoon, false), HasSubstr("pod web of node n1, evacuated 90s ago by policy tidy"));
+  EXPECT_EQ(as_json(explanation)["replaced"].size(), 1U);
+}
+
+TEST(Explanation, TellsHowToApprove) {
+  api::Evacuation waiting = moved();
+  waiting.status = {};
+  waiting.spec.suspend = true;
+  Explanation explanation;
+  explanation.key = {"default", "web"};
+  explanation.pod = PodBuilder("web").on("n1").build();
+  sort_out(explanation, {waiting});
+  EXPECT_EQ(conclusion(explanation), "it is on its way out");
+  EXPECT_THAT(render(explanation, kNoon, false), HasSubstr("kubectl evacuator approve web-12345678 -n default"));
+}
+
+TEST(Explanation, ConcludesFromWhatThePoliciesSay) {
+  Explanation explanation;
+  explanation.pod = PodBuilder("web").on("n1").build();
+  EXPECT_EQ(conclusion(explanation), "it stays: no policy looks after it");
+  explanation.policies = {{.policy = "a", .verdict = PolicyVerdict::kContent}};
+  EXPECT_EQ(conclusion(explanation), "it stays: no policy wants to move it");
+  explanation.policies.push_back({.policy = "b", .verdict = PolicyVerdict::kRefused, .rule = "TotalLimit"});
+  EXPECT_EQ(conclusion(explanation), "policy b would move it, but refuses: TotalLimit");
+  explanation.policies.push_back({.policy = "c", .verdict = PolicyVerdict::kNominates});
+  EXPECT_EQ(conclusion(explanation), "policy c would move it, but only says so (mode DryRun)");
+  explanation.policies.back().mode = api::PolicyMode::kAutomatic;
+  EXPECT_EQ(conclusion(explanation), "policy c moves it in its next cycle");
+}
+
+}  // namespace plugin_explain_test
+}  // namespace cmd::plugin

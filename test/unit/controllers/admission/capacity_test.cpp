@@ -1,0 +1,448 @@
+#include "controllers/admission/capacity.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+
+#include "test/builders/cluster.hpp"
+
+namespace room_test {
+
+using builders::NodeBuilder;
+using builders::PodBuilder;
+using controllers::AdmissionQueue;
+using controllers::RoomKeeper;
+using controllers::Slot;
+using testing::AllOf;
+using testing::HasSubstr;
+using Phase = api::EvacuationPhase;
+
+const base::TimePoint kStart = builders::kNoon;
+
+/// Three nodes of 4 cpu. Pods of 3 cpu: one on each node fills it, for a second copy there is room on the third only.
+class Room : public testing::Test {
+ protected:
+  Room() {
+    for (const char* name : {"n1", "n2", "n3"}) add(NodeBuilder(name));
+  }
+
+  void add(const NodeBuilder& node) { nodes.push_back(std::make_shared<const api::Node>(node.build())); }
+  std::shared_ptr<const api::Pod> add(const PodBuilder& pod) {
+    return pods.emplace_back(std::make_shared<const api::Pod>(pod.build()));
+  }
+  std::shared_ptr<const api::Pod> vm(const std::string& name, const std::string& node, std::int64_t cpu = 3000) {
+    return add(PodBuilder(name).on(node).cpu(cpu).owned_by("VirtualMachineInstance", name));
+  }
+  void remove(const std::string& name) {
+    std::erase_if(pods, [&](const auto& pod) { return pod->meta.name == name; });
+  }
+
+  static api::Evacuation evacuation_of(const api::Pod& pod, Phase phase = Phase::kPending,
+                                       const std::string& room = "") {
+    api::Evacuation evacuation;
+    evacuation.meta.ns = pod.meta.ns;
+    evacuation.meta.name = "evac-" + pod.meta.name;
+    evacuation.meta.uid = "uid-evac-" + pod.meta.name;
+    evacuation.spec.pod_ref = {pod.meta.name, pod.uid()};
+    evacuation.spec.node_name = pod.node_name;
+    evacuation.status.phase = phase;
+    if (phase == Phase::kPending) return evacuation;
+    evacuation.status.attempt = 1;
+    evacuation.status.attempt_started_at = kStart;
+    evacuation.status.target_node = {room};
+    evacuation.status.conditions = {
+        {"SlotAcquired", api::ConditionStatus::kTrue, std::string(controllers::kRoomReserved), "", 0, {}}};
+    return evacuation;
+  }
+  void show(const api::Pod& pod, Phase phase, const std::string& room = "") {
+    const auto now = evacuation_of(pod, phase, room);
+    keeper().observe(nullptr, &now);
+  }
+
+  RoomKeeper& keeper() {
+    if (!keeper_) restart();
+    return *keeper_;
+  }
+  void restart() {
+    keeper_ = std::make_unique<RoomKeeper>(
+        [this] {
+          ++snapshots;
+          scheduling::SnapshotInput input;
+          input.pods = pods;
+          input.nodes = nodes;
+          return input;
+        },
+        clock, [this](const api::ObjectKey& key, base::Duration) { woken.push_back(key.name); });
+  }
+  /// A second after the last question: the cluster is looked at anew.
+  std::string reserve(const std::shared_ptr<const api::Pod>& pod, const std::string& target = "",
+                      const std::set<std::string>& not_on = {}) {
+    clock.advance(base::seconds(1));
+    auto request = controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt);
+    request.target_node = target;
+    last = keeper().reserve({request, copy_of(pod)}, not_on);
+    return last.node;
+  }
+  /// With the pods of its controller as they are now.
+  controllers::SecondCopy copy_of(const std::shared_ptr<const api::Pod>& pod) const {
+    controllers::SecondCopy copy{pod};
+    for (const auto& each : pods)
+      if (each->meta.controller()->uid == pod->meta.controller()->uid) copy.siblings.insert(each->meta.uid);
+    return copy;
+  }
+  static api::ObjectKey key(const api::Pod& pod) { return evacuation_of(pod).meta.key(); }
+
+  scheduling::SnapshotInput::List<api::Pod> pods;
+  scheduling::SnapshotInput::List<api::Node> nodes;
+  base::ManualClock clock{kStart};
+  std::vector<std::string> woken;
+  int snapshots = 0;
+  RoomKeeper::Answer last;
+
+ private:
+  std::unique_ptr<RoomKeeper> keeper_;
+};
+
+TEST_F(Room, IsHeldForOneOfTwoThatWantTheSame) {
+  const auto a = vm("a", "n1");
+  const auto b = vm("b", "n2");
+  EXPECT_EQ(reserve(a), "n3");
+  EXPECT_EQ(reserve(b), "");
+  EXPECT_EQ(
+      last.message,
+      "needs 3000m cpu and 0Mi memory for a second copy, and none of 2 other nodes has it: 2 InsufficientResource");
+  EXPECT_EQ(reserve(a), "n3") << "asking again changes nothing";
+  EXPECT_EQ(keeper().held(), 1U);
+}
+
+TEST_F(Room, IsNeverOnThePodsOwnNode) {
+  const auto a = vm("a", "n1", 1000);
+  nodes.resize(1);
+  EXPECT_EQ(reserve(a), "");
+  EXPECT_THAT(last.message, HasSubstr("none of 0 other nodes has it"));
+}
+
+TEST_F(Room, IsWhereThePlannerExpectsItElseWhereMostIsLeft) {
+  const auto a = vm("a", "n1", 1000);
+  vm("b", "n2", 2000);
+  EXPECT_EQ(reserve(a, "n2"), "n2");
+  keeper().release_unused(key(*a));
+  EXPECT_EQ(reserve(a), "n3");
+  keeper().release_unused(key(*a));
+  EXPECT_EQ(reserve(a, "n3", {"n3"}), "n2") << "the target node's limit is full there";
+}
+
+TEST_F(Room, KeepsTheSchedulersRules) {
+  nodes.clear();
+  add(NodeBuilder("n1"));
+  add(NodeBuilder("n2").cordoned());
+  add(NodeBuilder("n3").taint("special"));
+  add(NodeBuilder("n4").not_ready());
+  const auto a = vm("a", "n1", 100);
+  EXPECT_EQ(reserve(a), "");
+  EXPECT_THAT(last.message, HasSubstr("none of 3 other nodes has it: 1 "));
+}
+
+TEST_F(Room, RespectsWhatTheCopyWouldStandBeside) {
+  const auto a = add(PodBuilder("a").on("n1").label("app", "db").anti_affinity("app", "db", "kubernetes.io/hostname"));
+  add(PodBuilder("b").on("n2").label("app", "db"));
+  EXPECT_EQ(reserve(a), "n3");
+  const auto b = pods.back();
+  EXPECT_EQ(reserve(b), "") << "the copy that is to come stands on n3 already";
+}
+
+TEST_F(Room, IsGivenBackWhenTheAttemptEnds) {
+  const auto a = vm("a", "n1");
+  const auto b = vm("b", "n2");
+  EXPECT_EQ(reserve(a), "n3");
+  EXPECT_EQ(reserve(b), "");
+  show(*a, Phase::kInProgress, "n3");
+  keeper().release_unused(key(*a));
+  EXPECT_EQ(reserve(b), "") << "it is in use";
+  show(*a, Phase::kFailed);
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-b"});
+  EXPECT_EQ(reserve(b), "n3");
+}
+
+TEST_F(Room, OldEventsTakeNothingBack) {
+  const auto a = vm("a", "n1");
+  EXPECT_EQ(reserve(a), "n2");
+  show(*a, Phase::kPending);
+  EXPECT_EQ(keeper().held(), 1U);
+  const auto gone = evacuation_of(*a);
+  keeper().observe(&gone, nullptr);
+  EXPECT_EQ(keeper().held(), 0U);
+}
+
+TEST_F(Room, TheRealCopyTakesThePlaceOfThePromise) {
+  const auto a = vm("a", "n1", 1500);
+  const auto b = vm("b", "n2", 1500);
+  nodes.resize(3);
+  vm("ballast-1", "n1", 2500);
+  vm("ballast-2", "n2", 2500);
+  EXPECT_EQ(reserve(a), "n3");
+  show(*a, Phase::kInProgress, "n3");
+  add(PodBuilder("a-copy").on("n3").cpu(1500).owned_by("VirtualMachineInstance", "a").older_by(base::seconds(-1)));
+  EXPECT_EQ(reserve(b), "n3") << "3 of 4 cpu, not 4.5";
+}
+
+/// Our clock and the API server's differ by what they like.
+TEST_F(Room, TheRealCopyIsKnownByItsUidNotByItsAge) {
+  const auto a = vm("a", "n1", 2000);
+  const auto b = vm("b", "n2", 2000);
+  vm("ballast-1", "n1", 2500);
+  vm("ballast-2", "n2", 2500);
+  add(PodBuilder("old").on("n3").cpu(100).owned_by("VirtualMachineInstance", "a").older_by(base::seconds(-600)));
+  EXPECT_EQ(reserve(a), "n3");
+  EXPECT_EQ(reserve(b), "") << "what was there before is not the copy, however young it says it is";
+  remove("old");
+  add(PodBuilder("a-copy").on("n3").cpu(2000).owned_by("VirtualMachineInstance", "a").older_by(base::seconds(3600)));
+  clock.advance(base::seconds(10));
+  EXPECT_EQ(reserve(b), "n3") << "what came since is, however old it says it is";
+}
+
+/// Of a promise that another leader made nobody knows which pods were there.
+TEST_F(Room, OfAnotherLeadersPromiseOnlyAPodOnThePromisedNodeIsTheCopy) {
+  const auto a = vm("a", "n1", 2000);
+  const auto b = vm("b", "n2", 2000);
+  vm("ballast-1", "n1", 2500);
+  vm("ballast-2", "n2", 2500);
+  auto stored = evacuation_of(*a, Phase::kInProgress, "n3");
+  stored.meta.creation_timestamp = kStart - base::seconds(60);
+  stored.status.attempt_started_at = kStart + base::seconds(600);  // by a clock that is off
+  keeper().observe(nullptr, &stored);
+  add(PodBuilder("older").on("n3").cpu(100).owned_by("VirtualMachineInstance", "a").older_by(base::seconds(61)));
+  EXPECT_EQ(reserve(b), "") << "it was there before anybody wanted the pod to go";
+  remove("older");
+  add(PodBuilder("copy").on("n3").cpu(2000).owned_by("VirtualMachineInstance", "a").older_by(base::seconds(30)));
+  clock.advance(base::seconds(10));
+  EXPECT_EQ(reserve(b), "n3");
+}
+
+TEST_F(Room, FollowsTheRealTarget) {
+  const auto a = vm("a", "n1");
+  const auto b = vm("b", "n1", 500);
+  EXPECT_EQ(reserve(a, "n3"), "n3");
+  show(*a, Phase::kInProgress, "n2");
+  EXPECT_EQ(reserve(b, "n3"), "n3");
+  const auto c = vm("c", "n3");
+  EXPECT_EQ(reserve(c), "") << "n2 is taken now";
+}
+
+TEST_F(Room, IsHeldAcrossAChangeOfTheLeader) {
+  const auto a = vm("a", "n1");
+  const auto b = vm("b", "n2");
+  EXPECT_EQ(reserve(a), "n3");
+  restart();
+  show(*a, Phase::kInProgress, "n3");
+  EXPECT_EQ(reserve(b), "");
+  show(*a, Phase::kSucceeded);
+  remove("a");
+  clock.advance(base::seconds(10));
+  EXPECT_EQ(reserve(b), "n1") << "and what left is free";
+}
+
+TEST_F(Room, LooksAtTheClusterOnceASecond) {
+  const auto a = vm("a", "n1", 100);
+  const auto b = vm("b", "n2", 100);
+  EXPECT_NE(reserve(a), "");
+  clock.advance(base::milliseconds(200));
+  auto request = controllers::admission_request(evacuation_of(*b), b.get(), std::nullopt);
+  const auto answer = keeper().reserve({request, copy_of(b)});
+  EXPECT_EQ(answer.node, "");
+  EXPECT_EQ(answer.retry_at, kStart + base::seconds(2));
+  EXPECT_EQ(snapshots, 1);
+  EXPECT_NE(reserve(b), "");
+  EXPECT_EQ(snapshots, 2);
+}
+
+TEST_F(Room, WhoGetsNoneGivesItsSlotBack) {
+  AdmissionQueue line({{.total = api::IntOrPercent{1, false}, .per_node = {}, .per_namespace = {}, .per_workload = {}}},
+                      clock, {});
+  const auto a = vm("a", "n1");
+  const auto b = vm("b", "n2");
+  const auto ask = [&](const std::shared_ptr<const api::Pod>& pod) {
+    clock.advance(base::seconds(1));
+    return controllers::ask_for_slot(
+        line, &keeper(), controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt), copy_of(pod));
+  };
+  vm("c", "n3");
+  const auto refused = ask(a);
+  EXPECT_EQ(refused.slot.state, Slot::State::kWaiting);
+  EXPECT_EQ(refused.slot.limit->kind, "Room");
+  EXPECT_EQ(line.usage().in_flight, 0);
+  remove("c");
+  const auto granted = ask(b);
+  EXPECT_EQ(granted.slot.state, Slot::State::kGranted);
+  EXPECT_EQ(granted.slot.room_on, "n3");
+  EXPECT_EQ(line.usage().in_flight, 1);
+}
+
+TEST_F(Room, RespectsTheLimitPerTargetNode) {
+  AdmissionQueue line({{.total = {},
+                        .per_node = {},
+                        .per_namespace = {},
+                        .per_workload = {},
+                        .per_target_node = api::IntOrPercent{1, false}}},
+                      clock, {});
+  std::map<std::string, int> on;
+  for (int i = 0; i < 4; ++i) {
+    const auto pod = vm("vm-" + std::to_string(i), "n1", 100);
+    clock.advance(base::seconds(1));
+    const auto got = controllers::ask_for_slot(
+        line, &keeper(), controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt), copy_of(pod));
+    if (got.slot.state == Slot::State::kGranted) {
+      ++on[got.slot.room_on];
+    } else {
+      EXPECT_THAT(got.slot.limit->message, HasSubstr("2 TargetNodeLimit"));
+    }
+  }
+  EXPECT_EQ(on, (std::map<std::string, int>{{"n2", 1}, {"n3", 1}}));
+}
+
+/// Six nodes of 4 cpu: two VMs of each gang fill four of them, the other two have room for one copy each.
+class GangRoom : public Room {
+ protected:
+  GangRoom()
+      : line(limits_of_targets(), clock,
+             [this](const api::ObjectKey& key, base::Duration) { let_in.insert(key.name); }) {
+    for (const char* name : {"n4", "n5", "n6"}) add(NodeBuilder(name));
+    for (const char* name : {"a1", "a2", "b1", "b2"}) {
+      members[name] = vm(name, "n" + std::to_string(members.size() + 1));
+    }
+    line.find_room_in(keeper());
+  }
+
+  static api::AdmissionLimits limits_of_targets() {
+    api::AdmissionLimits limits;
+    limits.in_flight.per_target_node = api::IntOrPercent{1, false};
+    return limits;
+  }
+  controllers::AdmissionRequest wish(const std::string& name) {
+    const auto& pod = members.at(name);
+    auto request = controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt);
+    request.workload.clear();
+    const std::string gang(1, name[0]);
+    request.gang = "default/" + gang;
+    for (const auto& [other, each] : members)
+      if (other != name && other.starts_with(gang)) request.together.push_back(key(*each));
+    request.second_copy = copy_of(pod);
+    return request;
+  }
+  /// As the reconciler does it: slot and room in one step, then its own place.
+  Slot ask(const std::string& name) {
+    clock.advance(base::seconds(1));
+    auto granted = controllers::ask_for_slot(line, nullptr, wish(name), {});
+    if (granted.slot.state != Slot::State::kGranted) return granted.slot;
+    return controllers::ask_for_slot(line, &keeper(), wish(name), copy_of(members.at(name))).slot;
+  }
+
+  std::map<std::string, std::shared_ptr<const api::Pod>> members;
+  std::set<std::string> let_in;
+  AdmissionQueue line;
+};
+
+TEST_F(GangRoom, IsForAllOrForNoneSoNoTwoStarveEachOther) {
+  EXPECT_EQ(ask("a1").state, Slot::State::kWaiting);
+  EXPECT_EQ(ask("b1").state, Slot::State::kWaiting);
+  EXPECT_EQ(keeper().held(), 0U) << "nobody holds half";
+  const Slot last_of_b = ask("b2");
+  EXPECT_EQ(last_of_b.state, Slot::State::kGranted);
+  EXPECT_TRUE(let_in.contains("evac-b1"));
+  EXPECT_EQ((std::set<std::string>{last_of_b.room_on, ask("b1").room_on}), (std::set<std::string>{"n5", "n6"}));
+  const Slot refused = ask("a2");
+  ASSERT_TRUE(refused.limit);
+  EXPECT_EQ(refused.limit->kind, "Room");
+  EXPECT_THAT(refused.limit->message,
+              AllOf(HasSubstr("all of its group or none: pod a"), HasSubstr("needs 3000m cpu")));
+  EXPECT_EQ(ask("a1").limit->kind, "Room") << "the other one says the same";
+  EXPECT_EQ(keeper().held(), 2U);
+  EXPECT_EQ(line.usage().in_flight, 2);
+}
+
+TEST_F(GangRoom, ThatIsEnoughForHalfIsLeftToOthers) {
+  vm("ballast", "n5");
+  EXPECT_EQ(ask("a1").state, Slot::State::kWaiting);
+  EXPECT_EQ(ask("a2").limit->kind, "Room");
+  EXPECT_EQ(keeper().held(), 0U);
+  EXPECT_EQ(line.usage().in_flight, 0);
+  EXPECT_EQ(reserve(vm("single", "n1")), "n6") << "n6 was tried and taken back";
+}
+
+TEST_F(GangRoom, IsTriedAgainForAllWhenSomeIsGivenBack) {
+  const auto single = vm("single", "n1");
+  EXPECT_NE(reserve(single), "");
+  EXPECT_EQ(ask("a1").state, Slot::State::kWaiting);
+  EXPECT_EQ(ask("a2").limit->kind, "Room");
+  show(*single, Phase::kInProgress, "n5");
+  show(*single, Phase::kFailed);
+  remove("single");
+  ASSERT_EQ(woken.size(), 1U) << "one of them asks for all";
+  EXPECT_EQ(ask(woken[0].substr(5)).state, Slot::State::kGranted);
+  EXPECT_EQ(keeper().held(), 2U);
+}
+
+TEST_F(GangRoom, IsOnNodesThatMayTakeOneMoreEach) {
+  members.clear();
+  pods.clear();
+  members["a1"] = vm("a1", "n1", 100);
+  members["a2"] = vm("a2", "n1", 100);
+  ask("a1");
+  const Slot second = ask("a2");
+  const Slot first = ask("a1");
+  ASSERT_EQ(second.state, Slot::State::kGranted);
+  EXPECT_NE(first.room_on, second.room_on) << "one at a time on each target node";
+}
+
+TEST_F(GangRoom, IsLookedForWhereTheBigOnesFit) {
+  members.clear();
+  pods.clear();
+  members["a1"] = vm("a1", "n1", 1000);
+  members["a2"] = vm("a2", "n1", 3500);
+  for (const char* node : {"n2", "n3", "n4"}) vm(std::string("full-") + node, node, 4000);
+  vm("half", "n5", 2000);
+  ask("a1");
+  EXPECT_EQ(ask("a2").room_on, "n6") << "the small one did not take the only node for the big one";
+  EXPECT_EQ(ask("a1").room_on, "n5");
+}
+
+/// Whatever comes, dies and restarts: pods, their copies and what is promised never ask more of a node than it has.
+TEST_F(Room, IsNeverPromisedTwiceWhateverHappens) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 9; ++i) vm("vm-" + std::to_string(i), "n" + std::to_string(i % 3 + 1), 700 + 50 * (i % 4));
+  const auto originals = pods;
+  std::map<std::string, std::string> stored;  ///< pod → node of its copy
+  for (int step = 0; step < 3'000; ++step) {
+    const auto& pod = originals[random() % originals.size()];
+    const std::string& name = pod->meta.name;
+    if (random() % 50 == 0) {
+      restart();
+      for (const auto& each : originals) {
+        if (stored.contains(each->meta.name)) show(*each, Phase::kInProgress, stored.at(each->meta.name));
+      }
+    } else if (!stored.contains(name)) {
+      const std::string node = reserve(pod);
+      if (node.empty()) continue;
+      if (random() % 4 == 0) {
+        keeper().release_unused(key(*pod));
+      } else {
+        show(*pod, Phase::kInProgress, stored[name] = node);
+      }
+    } else if (random() % 2) {
+      stored.erase(name);
+      show(*pod, Phase::kBackoff);
+    }
+    std::map<std::string, std::int64_t> cpu;
+    for (const auto& each : originals) {
+      const std::int64_t asks = each->containers[0].requests[0].second.milli();
+      cpu[each->node_name.value] += asks;
+      if (stored.contains(each->meta.name)) cpu[stored.at(each->meta.name)] += asks;
+    }
+    for (const auto& [node, used] : cpu) ASSERT_LE(used, 4000) << node << " at step " << step;
+  }
+}
+
+}  // namespace room_test

@@ -1,0 +1,533 @@
+#include "controllers/evacuation/phases/group_view.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "controllers/admission/queue.hpp"
+#include "controllers/evacuation/group_lookup.hpp"
+#include "controllers/evacuation/reconciler.hpp"
+#include "test/unit/controllers/evacuation/phases/life.hpp"
+
+/// Gangs in the Evacuation controller: who waits for whom, and that all are admitted or none (docs/concepts/gangs.md).
+namespace gang_test {
+
+using namespace evacuation_test;
+using base::seconds;
+using controllers::AdmissionQueue;
+using controllers::AdmissionRequest;
+using controllers::GangMember;
+using Phase = EvacuationPhase;
+
+// --- one Evacuation and its gang
+
+struct Mate {
+  std::string name = "mate";
+  Phase phase = Phase::kPending;
+  std::string vote{};  ///< reason of GroupReady
+  std::int32_t order = 0;
+  bool live = true;
+  bool suspend = false;
+  bool cancel = false;
+  bool requested = true;
+  bool deleted = false;  ///< it was requested when the gang was admitted
+};
+
+GangMember member(const Mate& mate) {
+  GangMember made{mate.name, "uid-of-" + mate.name, mate.order, nullptr, nullptr};
+  if (mate.live) made.live = std::make_shared<const api::Pod>(make_pod({}, made.uid, mate.name));
+  made.was_asked = mate.requested || mate.deleted;
+  if (!mate.requested || mate.deleted) return made;
+  api::Evacuation evacuation = make_evacuation();
+  evacuation.meta.name = mate.name + "-evac";
+  evacuation.spec.pod_ref = {mate.name, {made.uid}};
+  evacuation.spec.suspend = mate.suspend;
+  evacuation.spec.cancel.requested = mate.cancel;
+  evacuation.status.phase = mate.phase;
+  evacuation.status.reason = api::is_terminal(mate.phase) ? "NotEvictable" : "";
+  if (mate.phase != Phase::kPending) evacuation.status.attempt = 1;
+  if (!mate.vote.empty()) {
+    const bool yes = mate.vote == "Prepared" || mate.vote == "Leaving";
+    api::set_condition(
+        evacuation.status.conditions,
+        {"GroupReady", yes ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse, mate.vote, "", 0, {}}, kNoon);
+  }
+  made.evacuation = std::make_shared<const api::Evacuation>(std::move(evacuation));
+  return made;
+}
+
+Life in_gang(const std::vector<Mate>& mates, std::int32_t order = 0) {
+  Life life;
+  life.seen.gang.name = "trainer";
+  life.seen.gang.order = order;
+  for (const Mate& mate : mates) life.seen.gang.members.push_back(member(mate));
+  return life;
+}
+
+struct BeginCase {
+  const char* name;
+  Mate mate;
+  const char* waits_for;  ///< in the blocker; nullptr: it begins
+};
+
+class GangBegins : public testing::TestWithParam<BeginCase> {};
+
+TEST_P(GangBegins, OnlyAsAWhole) {
+  Life life = in_gang({GetParam().mate});
+  life.tick();
+  if (!GetParam().waits_for) {
+    EXPECT_NE(life.phase(), Phase::kPending);
+    return;
+  }
+  EXPECT_EQ(life.phase(), Phase::kPending);
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "WaitingForGroup");
+  ASSERT_EQ(life.status().blocked_by.size(), 1u);
+  EXPECT_EQ(life.status().blocked_by[0].kind, "Group");
+  EXPECT_EQ(life.status().blocked_by[0].name, "trainer");
+  EXPECT_NE(life.status().blocked_by[0].message.find(GetParam().waits_for), std::string::npos)
+      << life.status().blocked_by[0].message;
+  EXPECT_EQ(life.status().group, "trainer");
+  EXPECT_FALSE(life.last.wants_slot);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Mates, GangBegins,
+    testing::Values(BeginCase{"WhenAllAreAskedToLeave", {}, nullptr},
+                    BeginCase{"WhenTheOtherHasBegun", {.phase = Phase::kPreparing}, nullptr},
+                    BeginCase{"WhenTheOtherHasLeft", {.phase = Phase::kVerifying, .live = false}, nullptr},
+                    BeginCase{"NotWhileNobodyAskedTheOther", {.requested = false}, "mate (no Evacuation)"},
+                    BeginCase{"NotWhileTheOtherWaitsForAPerson", {.suspend = true}, "mate (suspended)"},
+                    BeginCase{"NotWhileTheOtherIsCancelled", {.cancel = true}, "mate (being cancelled)"},
+                    BeginCase{"NotWhenTheOtherHasFailed", {.phase = Phase::kFailed}, "mate (Failed NotEvictable)"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(GangBeginning, EndsWithTheNameOfWhomItWaitedFor) {
+  Life life = in_gang({{.name = "b", .requested = false}});
+  life.tick();
+  life.advance(seconds(600));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kCancelled);
+  EXPECT_EQ(life.status().reason, "DecisionExpired");
+  EXPECT_NE(life.status().message.find("b (no Evacuation)"), std::string::npos) << life.status().message;
+}
+
+std::shared_ptr<const api::PodDisruptionBudget> everything(std::int32_t allowed) {
+  auto budget = std::make_shared<api::PodDisruptionBudget>();
+  budget->meta.ns = "shop";
+  budget->meta.name = "all";
+  budget->selector = api::LabelSelector{};
+  budget->disruptions_allowed = allowed;
+  return budget;
+}
+
+TEST(GangBeginning, WaitsForABudgetThatLetsAllOfThemGo) {
+  Life life = in_gang({{.name = "b"}, {.name = "later", .order = 1}});
+  life.seen.pdbs = {everything(1)};
+  life.tick();
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "WaitingForGroup");
+  ASSERT_EQ(life.status().blocked_by.size(), 1u);
+  EXPECT_EQ(life.status().blocked_by[0].kind, "PodDisruptionBudget");
+  EXPECT_EQ(life.status().blocked_by[0].name, "all");
+  EXPECT_EQ(life.status().blocked_by[0].disruptions_allowed, 1);
+  life.seen.pdbs = {everything(2)};
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kPreparing) << "the later one does not leave at the same time";
+}
+
+struct GateCase {
+  const char* name;
+  std::vector<Mate> mates;
+  std::int32_t order;
+  Phase want;
+  std::string vote;  ///< own GroupReady afterwards
+};
+
+class GangGate : public testing::TestWithParam<GateCase> {};
+
+TEST_P(GangGate, OpensForAll) {
+  const GateCase& c = GetParam();
+  Life life = in_gang(c.mates, c.order);
+  life.status().group = "trainer";
+  life.status().phase = Phase::kPreparing;
+  life.status().phase_entered_at = life.status().started_at = kNoon;
+  life.status().attempt = 1;
+  life.status().token = "e5b3.1";
+  life.tick();
+  EXPECT_EQ(life.phase(), c.want) << life.status().message;
+  EXPECT_EQ(life.condition_reason("GroupReady"), c.vote);
+  EXPECT_EQ(life.action(), c.want == Phase::kRequesting ? "PostEviction" : "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Mates, GangGate,
+    testing::Values(
+        GateCase{"NotBeforeTheOtherHasItsSlot", {{}}, 0, Phase::kPreparing, "Prepared"},
+        GateCase{"NotBeforeTheOtherIsPrepared", {{.phase = Phase::kPreparing}}, 0, Phase::kPreparing, "Prepared"},
+        GateCase{
+            "WhenAllArePrepared", {{.phase = Phase::kPreparing, .vote = "Prepared"}}, 0, Phase::kRequesting, "Leaving"},
+        GateCase{"NotOnTheVoteOfAnAttemptThatIsOver",
+                 {{.phase = Phase::kBackoff, .vote = "Prepared"}},
+                 0,
+                 Phase::kPreparing,
+                 "Prepared"},
+        GateCase{"WhenAnotherOneIsOnItsWay",
+                 {{.phase = Phase::kRequesting, .vote = "Leaving"}, {.name = "slow", .phase = Phase::kPreparing}},
+                 0,
+                 Phase::kRequesting,
+                 "Leaving"},
+        GateCase{"NotWhenOneStays", {{.phase = Phase::kFailed}}, 0, Phase::kFailed, "MemberStays"},
+        GateCase{"NotWhenOneWasCancelled", {{.phase = Phase::kCancelled}}, 0, Phase::kFailed, "MemberStays"},
+        GateCase{"NotWhenTheEvacuationOfOneWasDeleted", {{.deleted = true}}, 0, Phase::kFailed, "MemberStays"},
+        GateCase{"ForTheRestWhenOneFailsTooLate",
+                 {{.phase = Phase::kRequesting, .vote = "Leaving"}, {.name = "failed", .phase = Phase::kFailed}},
+                 0,
+                 Phase::kRequesting,
+                 "Leaving"},
+        GateCase{
+            "LastForTheLeader", {{.phase = Phase::kRequesting, .vote = "Leaving"}}, 1, Phase::kPreparing, "Prepared"},
+        GateCase{"ForTheLeaderOnceTheWorkersHaveLeft",
+                 {{.phase = Phase::kVerifying, .vote = "Leaving", .live = false}},
+                 1,
+                 Phase::kRequesting,
+                 "Leaving"},
+        GateCase{"ForTheLeaderWhenAWorkerFailedTooLate",
+                 {{.phase = Phase::kFailed, .vote = "Leaving"}},
+                 1,
+                 Phase::kRequesting,
+                 "Leaving"},
+        GateCase{"FirstForTheWorkers",
+                 {{.phase = Phase::kPreparing, .vote = "Prepared", .order = 1}},
+                 0,
+                 Phase::kRequesting,
+                 "Leaving"},
+        GateCase{"ForThoseWhoWereThereFromTheBeginning",
+                 {{.name = "replacement", .requested = false}, {.phase = Phase::kPreparing, .vote = "Prepared"}},
+                 0,
+                 Phase::kRequesting,
+                 "Leaving"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(GangGateTime, IsThatOfPreparingAndThatOfTheOthers) {
+  Life life = in_gang({{.phase = Phase::kPreparing}});
+  auto slow = *life.seen.gang.members[0].evacuation;
+  slow.status.deadline = kNoon + seconds(1000);
+  life.seen.gang.members[0].evacuation = std::make_shared<const api::Evacuation>(slow);
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kPreparing);
+  life.advance(seconds(999));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kPreparing) << "the other one's hook may take its time";
+  life.advance(seconds(2));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kBackoff);
+  EXPECT_EQ(life.status().reason, "GroupStays");
+  EXPECT_NE(life.status().message.find("mate (Preparing)"), std::string::npos) << life.status().message;
+}
+
+TEST(GangGateTime, HasNoEndWhileThoseBeforeItLeave) {
+  Life life = in_gang({{.phase = Phase::kPreparing, .vote = "Prepared"}}, 1);
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kPreparing);
+  life.advance(std::chrono::hours(5));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kPreparing);
+  life.seen.gang.members[0] = member({.phase = Phase::kVerifying, .vote = "Leaving", .live = false});
+  life.tick();
+  EXPECT_EQ(life.action(), "PostEviction");
+}
+
+TEST(GangRound, LeavesOutWhatBelongsToAnotherLeaving) {
+  api::Evacuation own = make_evacuation();
+  api::Evacuation other = make_evacuation();
+  other.meta.name = "other";
+  EXPECT_TRUE(controllers::counts_for_gang(own, other));
+  EXPECT_FALSE(controllers::counts_for_gang(own, own));
+  other.status.phase = Phase::kFailed;
+  other.status.finished_at = kNoon - seconds(1);
+  EXPECT_FALSE(controllers::counts_for_gang(own, other)) << "ended before this one was asked for";
+  other.status.finished_at = kNoon + seconds(1);
+  EXPECT_TRUE(controllers::counts_for_gang(own, other));
+  other.status.phase = Phase::kVerifying;
+  other.status.started_at = kNoon - seconds(60);
+  EXPECT_FALSE(controllers::counts_for_gang(own, other)) << "an earlier leaving, not over yet";
+  other.status.phase = Phase::kPending;
+  other.status.started_at.reset();
+  other.meta.creation_timestamp = kNoon + seconds(60);
+  own.status.started_at = kNoon + seconds(30);
+  EXPECT_FALSE(controllers::counts_for_gang(own, other)) << "came after this one was admitted";
+}
+
+TEST(GangRound, TakesADryRunForNobodysLeaving) {
+  const api::Evacuation own = make_evacuation();
+  api::Evacuation dry = make_evacuation();
+  dry.meta.name = "dry";
+  dry.spec.dry_run = true;
+  EXPECT_TRUE(controllers::counts_for_gang(own, dry)) << "named as what its member waits for";
+  api::Evacuation real = dry;
+  real.meta.name = "real";
+  real.spec.dry_run = false;
+  dry.meta.creation_timestamp = real.meta.creation_timestamp + seconds(60);
+  EXPECT_TRUE(controllers::tells_more(real, dry)) << "although it is older";
+  EXPECT_FALSE(controllers::tells_more(dry, real));
+  dry.status.phase = Phase::kSucceeded;
+  dry.status.finished_at = kNoon + seconds(61);
+  EXPECT_FALSE(controllers::counts_for_gang(own, dry)) << "its success moved no pod";
+}
+
+// --- finding the gang in the caches
+
+TEST(GangLookup, TellsWhoWasThereAtTheAdmissionFromWhoCameLater) {
+  kube::Store<api::Evacuation> evacuations;
+  kube::Store<api::Pod> pods;
+  kube::Store<api::PodDisruptionBudget> pdbs;
+  controllers::add_evacuation_indexes(evacuations, pods, pdbs);
+  const auto put = [&](const std::string& name, base::TimePoint created) {
+    api::Pod pod = make_pod({{"evacuator.dev/group", "trainer"}}, "uid-" + name, name);
+    pod.meta.creation_timestamp = created;
+    pods.put(std::make_shared<const api::Pod>(pod));
+  };
+  put("old", kNoon - seconds(60));
+  put("new", kNoon);
+  api::Evacuation own = make_evacuation();
+  own.status.phase = Phase::kPreparing;
+  own.status.attempt = 1;
+  own.status.group = "trainer";
+  own.status.started_at = kNoon + base::milliseconds(500);
+  const api::Pod pod = make_pod({{"evacuator.dev/group", "trainer"}});
+  std::map<std::string, bool> stayed;
+  for (const auto& each : controllers::look_up_gang(own, &pod, evacuations, pods).members)
+    stayed[each.pod] = controllers::has_stayed(each);
+  EXPECT_EQ(stayed, (std::map<std::string, bool>{{"old", true}, {"new", false}}));
+}
+
+TEST(GangLookup, FindsMembersByTheirPodsAndByTheirEvacuations) {
+  kube::Store<api::Evacuation> evacuations;
+  kube::Store<api::Pod> pods;
+  kube::Store<api::PodDisruptionBudget> pdbs;
+  controllers::add_evacuation_indexes(evacuations, pods, pdbs);
+  const Annotations group = {{"evacuator.dev/group", "trainer"}};
+  const auto put_pod = [&](const std::string& name, Annotations annotations, bool ended = false) {
+    api::Pod pod = make_pod(std::move(annotations), "uid-" + name, name);
+    if (ended) pod.phase = api::PodPhase::kSucceeded;
+    pods.put(std::make_shared<const api::Pod>(pod));
+  };
+  const auto put_evacuation = [&](const std::string& pod, Phase phase, const std::string& gang) {
+    api::Evacuation made = make_evacuation();
+    made.meta.name = pod + "-evac";
+    made.spec.pod_ref = {pod, {"uid-" + pod}};
+    made.status.phase = phase;
+    made.status.group = gang;
+    evacuations.put(std::make_shared<const api::Evacuation>(made));
+  };
+  put_pod("unasked", group);
+  put_pod("fresh", group);
+  put_evacuation("fresh", Phase::kPending, "");  // its group is not stored yet
+  put_evacuation("gone", Phase::kEvicting, "trainer");
+  put_pod("done", group, true);
+  put_pod("stranger", {});
+  const api::Pod own = make_pod(group);
+  pods.put(std::make_shared<const api::Pod>(own));
+
+  const auto view = controllers::look_up_gang(make_evacuation(), &own, evacuations, pods);
+  EXPECT_EQ(view.name, "trainer");
+  std::map<std::string, std::string> seen;
+  for (const auto& each : view.members)
+    seen[each.pod] = fmt::format("{} {}", each.live ? "live" : "gone", each.evacuation ? "asked" : "unasked");
+  EXPECT_EQ(seen, (std::map<std::string, std::string>{
+                      {"unasked", "live unasked"}, {"fresh", "live asked"}, {"gone", "gone asked"}}));
+
+  api::Evacuation dry = make_evacuation();
+  dry.spec.dry_run = true;
+  EXPECT_TRUE(controllers::look_up_gang(dry, &own, evacuations, pods).name.empty());
+  const api::Evacuation gone = *evacuations.get({"shop", "gone-evac"});
+  api::Evacuation verifying = gone;
+  verifying.status.phase = Phase::kVerifying;
+  EXPECT_TRUE(controllers::gang_keys_to_wake(&gone, &gone, evacuations).empty()) << "nothing of interest changed";
+  put_evacuation("waiting", Phase::kPending, "trainer");
+  EXPECT_EQ(controllers::gang_keys_to_wake(&gone, &verifying, evacuations),
+            (std::vector<api::ObjectKey>{{"shop", "waiting-evac"}}));
+}
+
+// --- admission
+
+api::AdmissionLimits at_most(std::int64_t total, std::optional<std::int64_t> node = {},
+                             std::optional<std::int64_t> workload = {}) {
+  const auto number = [](std::optional<std::int64_t> n) {
+    return n ? std::optional(api::IntOrPercent{*n, false}) : std::nullopt;
+  };
+  api::AdmissionLimits limits;
+  limits.in_flight = {number(total), number(node), {}, number(workload)};
+  return limits;
+}
+
+class GangAdmission : public testing::Test {
+ protected:
+  explicit GangAdmission(api::AdmissionLimits limits = at_most(4))
+      : queue(std::move(limits), clock, [this](const api::ObjectKey& key, base::Duration after) {
+          if (after == base::Duration::zero()) woken.insert(key.name);
+        }) {}
+
+  AdmissionRequest wish(const std::string& name, const std::string& gang = "", std::vector<std::string> with = {},
+                        const std::string& node = "n1") {
+    AdmissionRequest request;
+    request.key = {"shop", name};
+    request.pod_uid = "pod-of-" + name;
+    request.node = node;
+    request.workload = gang.empty() ? "w-" + name : "w-" + gang.substr(0, 1);
+    request.created = kNoon + seconds(created.try_emplace(name, static_cast<int>(created.size())).first->second);
+    request.gang = gang.empty() ? "" : "shop/" + gang;
+    for (const auto& each : with) request.together.push_back({"shop", each});
+    return request;
+  }
+  bool ask(const AdmissionRequest& request) {
+    last = queue.request(request);
+    return last.slot.state == controllers::Slot::State::kGranted;
+  }
+  void store(const std::string& name, Phase phase, const std::string& gang = "") {
+    api::Evacuation now = make_evacuation();
+    now.meta.name = name;
+    now.meta.uid = "uid-" + name;
+    now.meta.creation_timestamp = kNoon;
+    now.spec.pod_ref = {name, {"pod-of-" + name}};
+    now.spec.node_name = {"n1"};
+    now.status.phase = phase;
+    now.status.attempt = 1;
+    now.status.group = gang;
+    now.status.workload_group = gang.empty() ? "w-" + name : "w-" + gang.substr(0, 1);
+    queue.observe(nullptr, &now);
+  }
+  std::string says() const { return last.slot.limit ? last.slot.limit->message : ""; }
+
+  base::ManualClock clock{kNoon};
+  std::map<std::string, int> created;
+  std::set<std::string> woken;
+  AdmissionQueue queue;
+  controllers::Admission last;
+};
+
+TEST_F(GangAdmission, LetsAllInWhenTheLastOneAsks) {
+  EXPECT_FALSE(ask(wish("a", "g", {"b", "c"})));
+  EXPECT_EQ(last.slot.limit->kind, "Group");
+  EXPECT_FALSE(ask(wish("b", "g", {"a", "c"})));
+  EXPECT_TRUE(ask(wish("c", "g", {"a", "b"})));
+  EXPECT_EQ(woken, (std::set<std::string>{"a", "b"}));
+  EXPECT_TRUE(ask(wish("a", "g", {"b", "c"})));
+  EXPECT_TRUE(ask(wish("b", "g", {"a", "c"})));
+  EXPECT_EQ(queue.usage().in_flight, 3);
+}
+
+TEST_F(GangAdmission, GivesNoneASlotWhileThereIsNotOneForEach) {
+  ASSERT_TRUE(ask(wish("x")));
+  ASSERT_TRUE(ask(wish("y")));
+  EXPECT_FALSE(ask(wish("a", "g", {"b", "c"})));
+  EXPECT_FALSE(ask(wish("b", "g", {"a", "c"})));
+  EXPECT_FALSE(ask(wish("c", "g", {"a", "b"})));
+  EXPECT_NE(says().find("its group needs 3 slots at once"), std::string::npos) << says();
+  EXPECT_EQ(queue.usage().in_flight, 2);
+  store("x", Phase::kSucceeded);
+  EXPECT_EQ(woken, (std::set<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(queue.usage().in_flight, 4);
+}
+
+TEST_F(GangAdmission, IsNotOvertakenForEver) {
+  ASSERT_TRUE(ask(wish("x")));
+  ASSERT_TRUE(ask(wish("y")));
+  ask(wish("a", "g", {"b", "c"}));
+  ask(wish("b", "g", {"a", "c"}));
+  ask(wish("c", "g", {"a", "b"}));
+  EXPECT_FALSE(ask(wish("late"))) << "two slots are free, but they are kept for the group";
+  store("x", Phase::kSucceeded);
+  EXPECT_EQ(woken, (std::set<std::string>{"a", "b", "c"}));
+}
+
+TEST_F(GangAdmission, TwoOfThemNeverHoldHalfEach) {
+  for (const char* name : {"a1", "b1", "a2", "b2"}) {
+    const std::string gang(1, name[0]);
+    ask(wish(name, gang, {gang + (name[1] == '1' ? "2" : "1"), gang + "3"}));
+  }
+  EXPECT_EQ(queue.usage().in_flight, 0) << "each of them still waits for its third";
+  EXPECT_TRUE(ask(wish("a3", "a", {"a1", "a2"})));
+  EXPECT_FALSE(ask(wish("b3", "b", {"b1", "b2"})));
+  EXPECT_EQ(queue.usage().in_flight, 3) << "all of a, none of b";
+  for (const char* name : {"a1", "a2", "a3"}) store(name, Phase::kSucceeded, "a");
+  EXPECT_EQ(queue.usage().in_flight, 3);
+  EXPECT_TRUE(woken.contains("b1") && woken.contains("b2"));
+}
+
+TEST_F(GangAdmission, SaysThatALimitIsTooSmallAndHoldsNobodyUp) {
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    std::vector<std::string> with;
+    for (const char* other : {"a", "b", "c", "d", "e"}) {
+      if (std::string(other) != name) with.emplace_back(other);
+    }
+    EXPECT_FALSE(ask(wish(name, "g", with)));
+  }
+  EXPECT_EQ(last.slot.limit->kind, "Group");
+  EXPECT_NE(says().find("5 pods of the group leave at the same time"), std::string::npos) << says();
+  EXPECT_NE(says().find("at most 4"), std::string::npos) << says();
+  EXPECT_TRUE(ask(wish("other")));
+  queue.set_cluster_limits(at_most(6));
+  EXPECT_TRUE(ask(wish("a", "g", {"b", "c", "d", "e"}))) << "asked again, it finds the limit raised";
+}
+
+TEST_F(GangAdmission, ANodesLimitCountsAllThatLeaveIt) {
+  queue.set_cluster_limits(at_most(9, 2));
+  ASSERT_TRUE(ask(wish("x")));
+  ask(wish("a", "g", {"b", "c"}));
+  ask(wish("b", "g", {"a", "c"}));
+  EXPECT_FALSE(ask(wish("c", "g", {"a", "b"}, "n2")));
+  EXPECT_NE(says().find("at most 2 in flight from node n1"), std::string::npos) << says();
+  EXPECT_FALSE(ask(wish("late"))) << "the place on n1 is kept for the group";
+  EXPECT_TRUE(ask(wish("elsewhere", "", {}, "n3"))) << "other nodes are not concerned";
+  store("x", Phase::kSucceeded);
+  EXPECT_EQ(queue.usage().in_flight, 4);
+}
+
+TEST_F(GangAdmission, CountsAsOneInItsWorkload) {
+  queue.set_cluster_limits(at_most(9, {}, 1));
+  ask(wish("a", "g", {"b"}));
+  EXPECT_TRUE(ask(wish("b", "g", {"a"})));
+  AdmissionRequest other = wish("c", "g2", {});
+  other.workload = "w-g";
+  EXPECT_FALSE(ask(other)) << "another group of the same workload";
+  EXPECT_EQ(last.slot.limit->name, "workload");
+  store("a", Phase::kPreparing, "g");
+  store("b", Phase::kPreparing, "g");
+  store("a", Phase::kSucceeded, "g");
+  EXPECT_FALSE(ask(other));
+  store("b", Phase::kSucceeded, "g");
+  EXPECT_TRUE(ask(other));
+}
+
+TEST_F(GangAdmission, LetsTheOthersInWhenOneGivesUp) {
+  ASSERT_TRUE(ask(wish("x")));
+  ASSERT_TRUE(ask(wish("y")));
+  ask(wish("a", "g", {"b", "c"}));
+  ask(wish("b", "g", {"a", "c"}));
+  ask(wish("c", "g", {"a", "b"}));
+  EXPECT_FALSE(ask(wish("late")));
+  queue.withdraw({"shop", "b"});
+  EXPECT_TRUE(woken.contains("late")) << "nothing is kept for a group that does not ask any more";
+  EXPECT_FALSE(ask(wish("a", "g", {"b", "c"})));
+}
+
+TEST_F(GangAdmission, TheRestOfABegunGroupAsksForItself) {
+  store("a", Phase::kPreparing, "g");  // by the predecessor, who died before it stored b
+  EXPECT_TRUE(ask(wish("b", "g", {})));
+  EXPECT_EQ(queue.usage().in_flight, 2);
+}
+
+TEST_F(GangAdmission, ARateCountsEachOfThem) {
+  api::AdmissionLimits limits = at_most(9);
+  limits.rate = api::RateLimit{};
+  limits.rate->per_second = 1;
+  limits.rate->burst = 3;
+  queue.set_cluster_limits(limits);
+  ASSERT_TRUE(ask(wish("x")));
+  ask(wish("a", "g", {"b", "c"}));
+  ask(wish("b", "g", {"a", "c"}));
+  EXPECT_FALSE(ask(wish("c", "g", {"a", "b"}))) << "two tokens are left";
+  clock.advance(seconds(1));
+  EXPECT_TRUE(ask(wish("c", "g", {"a", "b"})));
+}
+
+}  // namespace gang_test

@@ -1,0 +1,217 @@
+#include "controllers/policy/decide.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/meta/well_known.hpp"
+
+namespace controllers {
+namespace policy_decide_test {
+
+using base::minutes;
+using base::seconds;
+using testing::HasSubstr;
+
+const base::TimePoint kNoon{std::chrono::sys_days(std::chrono::year(2026) / 11 / 21) + std::chrono::hours(12)};
+
+api::DeschedulerPolicy policy(std::int64_t generation = 1) {
+  api::DeschedulerPolicy made;
+  made.meta.name = "balance";
+  made.meta.uid = "p-1";
+  made.meta.generation = generation;
+  return made;
+}
+
+api::DeschedulerPolicy planned(base::TimePoint start) {
+  api::DeschedulerPolicy made = policy();
+  made.status.observed_generation = 1;
+  made.status.last_cycle = api::LastCycle{.id = "c", .start = start};
+  return made;
+}
+
+TEST(AuditHealth, IsToldWhileItFailsAndOnceItIsOver) {
+  api::DeschedulerPolicyStatus status;
+  tell_audit_health(status, "", 1, kNoon);
+  EXPECT_TRUE(status.conditions.empty()) << "nothing to tell";
+  tell_audit_health(status, "No space left on device", 1, kNoon);
+  ASSERT_TRUE(api::is_true(status.conditions, "AuditLogFailing"));
+  EXPECT_EQ(status.conditions[0].message, "No space left on device");
+  tell_audit_health(status, "", 1, kNoon + seconds(60));
+  EXPECT_FALSE(api::is_true(status.conditions, "AuditLogFailing"));
+  EXPECT_EQ(status.conditions[0].reason, "Written");
+}
+
+TEST(CycleTiming, IsDueAtOnceForANewPolicy) { EXPECT_TRUE(cycle_timing(policy(), kNoon).due); }
+
+TEST(CycleTiming, WaitsForTheIntervalAfterTheLastStart) {
+  const auto before = cycle_timing(planned(kNoon), kNoon + seconds(299));
+  EXPECT_FALSE(before.due);
+  EXPECT_EQ(before.next, kNoon + minutes(5));
+  EXPECT_TRUE(cycle_timing(planned(kNoon), kNoon + minutes(5)).due);
+}
+
+TEST(CycleTiming, IsDueAtOnceAfterAChangeOfTheSpec) {
+  auto changed = planned(kNoon);
+  changed.meta.generation = 2;
+  EXPECT_TRUE(cycle_timing(changed, kNoon + seconds(1)).due);
+}
+
+TEST(CycleTiming, HasNoCycleWhileSuspended) {
+  auto halted = policy();
+  halted.spec.suspend = true;
+  const auto timing = cycle_timing(halted, kNoon);
+  EXPECT_FALSE(timing.due);
+  EXPECT_EQ(timing.next, std::nullopt);
+}
+
+std::shared_ptr<const api::Evacuation> finished(base::TimePoint when,
+                                                api::EvacuationPhase phase = api::EvacuationPhase::kSucceeded) {
+  auto made = std::make_shared<api::Evacuation>();
+  made->status.phase = phase;
+  made->status.finished_at = when;
+  return made;
+}
+
+TEST(Tally, CountsEachMovedPodOnceHoweverOftenItIsSeenAndAfterItsDeletion) {
+  const std::vector both = {finished(kNoon), finished(kNoon + seconds(20))};
+  const auto first = tally(both, {}, kNoon + seconds(40));
+  EXPECT_EQ(first.tally.evicted, 2);
+  EXPECT_EQ(first.carried.counted, 1);
+  const auto second = tally(both, first.carried, kNoon + minutes(5));
+  EXPECT_EQ(second.tally.evicted, 2);
+  const auto after_ttl = tally({}, second.carried, kNoon + minutes(90));
+  EXPECT_EQ(after_ttl.tally.evicted, 2);
+}
+
+TEST(Tally, CountsOnlySuccessAsEvictedAndOnlyUnfinishedAsActive) {
+  const std::vector all = {finished(kNoon, api::EvacuationPhase::kFailed),
+                           finished(kNoon, api::EvacuationPhase::kCancelled),
+                           finished(kNoon, api::EvacuationPhase::kInProgress)};
+  const auto counts = tally(all, {}, kNoon + minutes(5));
+  EXPECT_EQ(counts.tally.evicted, 0);
+  EXPECT_EQ(counts.tally.active, 1);
+}
+
+TEST(EvacuationFor, CarriesTheTemplateAndItsOrigin) {
+  auto from = policy();
+  from.spec.mode = api::PolicyMode::kAutomatic;
+  from.spec.evacuation.priority = 7;
+  from.spec.evacuation.evictors = {{"annotation", {}}};
+  const api::PlannedMove move{"shop", "web-1", "0123456789abcdef", "node-1", "node-2", "PodLifeTime", "too old"};
+  const api::Evacuation made = evacuation_for(from, move);
+  EXPECT_EQ(made.meta.key(), (api::ObjectKey{"shop", "web-1-01234567"}));
+  EXPECT_EQ(made.meta.labels.value(api::well_known::kPolicyLabel), "balance");
+  EXPECT_EQ(made.spec.pod_ref.uid.value, "0123456789abcdef");
+  EXPECT_EQ(made.spec.source.strategy, "PodLifeTime");
+  EXPECT_EQ(made.spec.priority, 7);
+  EXPECT_FALSE(made.spec.suspend);
+  ASSERT_NE(made.meta.controller(), nullptr);
+  EXPECT_EQ(made.meta.controller()->uid, "p-1");
+}
+
+TEST(EvacuationFor, CarriesThePredictedTarget) {
+  const auto with = [](const char* target) {
+    return evacuation_for(policy(), {"shop", "web-1", "0123456789abcdef", "node-1", target, "PodLifeTime", ""});
+  };
+  EXPECT_EQ(with("node-2").meta.annotations.value("evacuator.dev/predicted-target"), "node-2");
+  EXPECT_TRUE(with("").meta.annotations.empty()) << "unknown";
+}
+
+TEST(EvacuationFor, WaitsForAPersonInManualMode) {
+  auto from = policy();
+  from.spec.mode = api::PolicyMode::kManual;
+  EXPECT_TRUE(
+      evacuation_for(from, {"shop", "web-1", "0123456789abcdef", "node-1", "", "PodLifeTime", ""}).spec.suspend);
+}
+
+CycleOutcome outcome(std::int32_t nominated, std::vector<std::string> problems = {}) {
+  CycleOutcome made;
+  made.summary.start = kNoon;
+  made.summary.nominated = nominated;
+  made.problems = std::move(problems);
+  return made;
+}
+
+TEST(NextStatus, IsReadyAndConvergedWhenNothingIsToMove) {
+  const auto cycle = outcome(0);
+  const auto status = next_status(policy(), {}, &cycle, kNoon);
+  EXPECT_TRUE(api::is_true(status.conditions, "Ready"));
+  EXPECT_TRUE(api::is_true(status.conditions, "Converged"));
+  EXPECT_FALSE(api::is_true(status.conditions, "Degraded"));
+  EXPECT_EQ(status.next_cycle_time, kNoon + minutes(5));
+  EXPECT_EQ(status.observed_generation, 1);
+}
+
+TEST(NextStatus, IsDegradedByACyclesProblems) {
+  const auto cycle = outcome(1, {"creating shop/web-1: forbidden"});
+  const auto status = next_status(policy(), {}, &cycle, kNoon);
+  EXPECT_TRUE(api::is_true(status.conditions, "Degraded"));
+  EXPECT_THAT(api::find_condition(status.conditions, "Degraded")->message, HasSubstr("forbidden"));
+  EXPECT_FALSE(api::is_true(status.conditions, "Converged"));
+}
+
+TEST(NextStatus, TellsOfStrangeInputWithoutBeingDegraded) {
+  CycleOutcome cycle = outcome(0);
+  auto seen = policy();
+  EXPECT_EQ(api::find_condition(next_status(seen, {}, &cycle, kNoon).conditions, "Warnings"), nullptr);
+  cycle.warnings = {"Pod a/b: spec.overhead.cpu: -1m is negative, counts as 0", "2", "3", "4", "5", "6"};
+  cycle.more_warnings = 94;
+  seen.status = next_status(seen, {}, &cycle, kNoon);
+  ASSERT_TRUE(api::is_true(seen.status.conditions, "Warnings"));
+  EXPECT_EQ(api::find_condition(seen.status.conditions, "Warnings")->message,
+            "Pod a/b: spec.overhead.cpu: -1m is negative, counts as 0; 2; 3; 4; 5; and 95 more");
+  EXPECT_TRUE(api::is_true(seen.status.conditions, "Ready"));
+  EXPECT_FALSE(api::is_true(seen.status.conditions, "Degraded"));
+  const CycleOutcome quiet = outcome(0);
+  EXPECT_EQ(api::find_condition(next_status(seen, {}, &quiet, kNoon).conditions, "Warnings")->reason, "None");
+}
+
+TEST(NextStatus, DoesNotChangeWhenNothingHappened) {
+  const auto cycle = outcome(0);
+  auto seen = policy();
+  seen.status = next_status(seen, {}, &cycle, kNoon);
+  EXPECT_EQ(next_status(seen, {}, nullptr, kNoon + seconds(10)), seen.status);
+}
+
+TEST(NextStatus, TellsTheFirstRefusalsOfTheLastCycle) {
+  CycleOutcome cycle = outcome(0);
+  cycle.refusals.resize(api::kMaxPublishedRefusals + 1,
+                        {"shop", "web-1", "u-1", "n1", "PodLifeTime", "NodeLimit", "7"});
+  auto seen = policy();
+  seen.status = next_status(seen, {}, &cycle, kNoon);
+  EXPECT_EQ(seen.status.refusals.size(), api::kMaxPublishedRefusals);
+  EXPECT_EQ(seen.status.refusals[0].reason, "NodeLimit");
+  const CycleOutcome quiet = outcome(0);
+  EXPECT_TRUE(next_status(seen, {}, &quiet, kNoon).refusals.empty());
+}
+
+TEST(NextStatus, SaysThatItIsSuspendedAndHasNoNextCycle) {
+  auto halted = planned(kNoon);
+  halted.spec.suspend = true;
+  const auto status = next_status(halted, {}, nullptr, kNoon);
+  EXPECT_TRUE(api::is_true(status.conditions, "Suspended"));
+  EXPECT_EQ(status.next_cycle_time, std::nullopt);
+}
+
+TEST(InvalidStatus, NamesTheProblemAndDropsThePlan) {
+  api::DeschedulerPolicyStatus before;
+  before.evicted = 9;
+  before.plan.resize(1);
+  const auto status = invalid_status(before, 3, "spec.strategies[0].name: unknown strategy", kNoon);
+  EXPECT_EQ(status.observed_generation, 3);
+  EXPECT_EQ(status.evicted, 9);
+  EXPECT_TRUE(status.plan.empty());
+  EXPECT_EQ(api::find_condition(status.conditions, "Ready")->status, api::ConditionStatus::kFalse);
+}
+
+TEST(DecodeObservedPolicy, KeepsAnInvalidOneWithItsProblem) {
+  const auto seen = decode_observed_policy(
+      R"({"apiVersion":"evacuator.dev/v1alpha1","kind":"DeschedulerPolicy","metadata":{"name":"x"},"spec":{"mood":"DryRun"}})");
+  ASSERT_TRUE(seen.ok());
+  EXPECT_EQ(seen->meta.name, "x");
+  EXPECT_FALSE(seen->policy);
+  EXPECT_THAT(seen->problem, HasSubstr("spec.mood"));
+}
+
+}  // namespace policy_decide_test
+}  // namespace controllers

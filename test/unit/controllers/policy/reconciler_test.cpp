@@ -1,0 +1,160 @@
+#include "controllers/policy/reconciler.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "test/builders/cluster.hpp"
+
+namespace controllers {
+namespace policy_reconciler_test {
+
+using api::Json;
+using base::minutes;
+using builders::kNoon;
+using builders::NodeBuilder;
+using builders::PodBuilder;
+
+/// Keeps the policy's status and the Evacuations that are made, and answers with what was sent.
+class KeepingServer final : public kube::Transport {
+ public:
+  base::Result<kube::Response> round_trip(const kube::Request& request) override {
+    const Json body = Json::parse(request.body);
+    if (request.path.ends_with("/status")) status = body["status"];
+    if (body["kind"] == "Evacuation") evacuated.push_back(body["spec"]["podRef"]["name"]);
+    kube::Response response;
+    response.status = 200;
+    response.body = request.body;
+    return response;
+  }
+  base::Result<std::unique_ptr<kube::WatchStream>> watch(const kube::Request&) override {
+    return base::unavailable("no watches here");
+  }
+
+  Json status = Json::object();
+  std::vector<std::string> evacuated;
+};
+
+class SilentEvents final : public EventPublisher {
+ public:
+  void publish(PublishedEvent) override {}
+};
+
+/// One operator's policy controller, as long as it leads.
+class Leader {
+ public:
+  Leader(KeepingServer& server, const base::Clock& clock, scheduling::SnapshotInput& cluster)
+      : client_(server, nullptr), registry_(evictors::Registry::builtin()), cooldowns_(api::CooldownLimits{}) {
+    evacuations_.add_index(std::string(kByPolicy), [](const api::Evacuation&) { return std::vector<std::string>(); });
+    reconciler_.emplace(PolicyReconciler::Dependencies{.client = client_,
+                                                       .clock = clock,
+                                                       .policies = policies_,
+                                                       .evacuations = evacuations_,
+                                                       .snapshot = [&cluster] { return cluster; },
+                                                       .evictors = registry_,
+                                                       .cooldowns = cooldowns_,
+                                                       .may_act = [] { return true; },
+                                                       .events = events_,
+                                                       .metrics = metrics_,
+                                                       .log = {}});
+  }
+
+  void reconcile(const Json& policy) {
+    auto seen = decode_observed_policy(policy.dump());
+    ASSERT_TRUE(seen) << seen.error().message;
+    policies_.put(std::make_shared<const ObservedPolicy>(*std::move(seen)));
+    const auto done = reconciler_->reconcile({"", "restless"});
+    ASSERT_TRUE(done) << done.error().message;
+  }
+
+ private:
+  kube::Client client_;
+  evictors::Registry registry_;
+  CooldownLedger cooldowns_;
+  SilentEvents events_;
+  base::Metrics metrics_;
+  kube::Store<ObservedPolicy> policies_;
+  kube::Store<api::Evacuation> evacuations_;
+  std::optional<PolicyReconciler> reconciler_;
+};
+
+class RestartMemory : public testing::Test {
+ protected:
+  /// The pod "web", two days old, whose container has restarted so often by now.
+  void set_restarts(std::int32_t total) {
+    const auto pod = PodBuilder("web").on("n1").older_by(base::seconds(172'800)).with([&](api::Pod& each) {
+      api::ContainerStatus status;
+      status.name = "main";
+      status.restart_count = total;
+      each.container_statuses = {status};
+    });
+    cluster_ = builders::ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(pod).input();
+  }
+
+  Json policy() const {
+    return {{"apiVersion", "evacuator.dev/v1alpha1"},
+            {"kind", "DeschedulerPolicy"},
+            {"metadata", {{"name", "restless"}, {"uid", "p-1"}, {"generation", 1}}},
+            {"spec", {{"mode", "Automatic"}, {"schedule", {{"interval", "5m"}}}, {"strategies", strategies_}}},
+            {"status", server_.status}};
+  }
+
+  std::unique_ptr<Leader> new_leader() { return std::make_unique<Leader>(server_, clock_, cluster_); }
+
+  Json strategies_ = {
+      {{"name", "RemovePodsHavingTooManyRestarts"}, {"args", {{"podRestartThreshold", 5}, {"withinSeconds", 3600}}}}};
+  base::ManualClock clock_{kNoon};
+  KeepingServer server_;
+  scheduling::SnapshotInput cluster_;
+};
+
+TEST_F(RestartMemory, IsTakenOverByTheNextLeader) {
+  auto leader = new_leader();
+  set_restarts(2);
+  leader->reconcile(policy());
+  clock_.advance(minutes(30));
+  set_restarts(4);
+  leader->reconcile(policy());
+  EXPECT_TRUE(server_.evacuated.empty()) << "two within the hour";
+
+  leader = new_leader();
+  clock_.advance(minutes(10));
+  set_restarts(8);
+  leader->reconcile(policy());
+  EXPECT_EQ(server_.evacuated, std::vector<std::string>{"web"}) << "six within the hour, three of them before";
+}
+
+TEST_F(RestartMemory, OfANewPolicyIsEmpty) {
+  auto leader = new_leader();
+  set_restarts(800);
+  leader->reconcile(policy());
+  EXPECT_TRUE(server_.evacuated.empty()) << "nobody saw when they were";
+  EXPECT_EQ(server_.status["restarts"].at(0)["looks"].size(), 1U);
+}
+
+TEST_F(RestartMemory, IsNotKeptForPoliciesThatCountNoRestartsInATime) {
+  strategies_[0]["args"].erase("withinSeconds");
+  auto leader = new_leader();
+  set_restarts(4);
+  leader->reconcile(policy());
+  EXPECT_FALSE(server_.status.contains("restarts"));
+}
+
+TEST_F(RestartMemory, IsBounded) {
+  builders::ClusterBuilder builder;
+  builder.add(NodeBuilder("n1"));
+  for (int i = 0; i < 250; ++i) {
+    builder.add(PodBuilder("p" + std::to_string(i)).on("n1").with([&](api::Pod& each) {
+      api::ContainerStatus status;
+      status.name = "main";
+      status.restart_count = 1;
+      each.container_statuses = {status};
+    }));
+  }
+  cluster_ = builder.input();
+  new_leader()->reconcile(policy());
+  EXPECT_EQ(server_.status["restarts"].size(), api::kMaxRestartRecords);
+}
+
+}  // namespace policy_reconciler_test
+}  // namespace controllers

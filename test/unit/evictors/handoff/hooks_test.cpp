@@ -1,0 +1,594 @@
+#include "evictors/handoff/hooks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/descheduler_policy.hpp"
+#include "evictors/handoff/hook_job.hpp"
+#include "evictors/handoff/hook_memory.hpp"
+#include "evictors/handoff/stateful_handoff.hpp"
+#include "test/unit/evictors/objects.hpp"
+
+/// Hooks of the policy around a move: when they are due, what their answers and Jobs mean.
+namespace handoff_hooks_test {
+
+using namespace evictors_test;
+using api::EvacuationPhase;
+using api::Json;
+using base::seconds;
+using evictors::Document;
+using evictors::HookPoint;
+using evictors::Next;
+using evictors::ResponseClass;
+using evictors::Rollback;
+using evictors::StatefulHandoff;
+using evictors::Support;
+
+const Json kJobHook = {
+    {"job", {{"template", {{"spec", {{"containers", Json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}},
+    {"timeoutSeconds", 600},
+    {"retries", 4}};
+const Json kWebhook = {{"webhook", {{"service", "backup"}}}, {"timeoutSeconds", 60}, {"retries", 1}};
+
+Json job(const Json& conditions, const std::string& uid = "e5b3") {
+  return {{"kind", "Job"},
+          {"metadata", {{"uid", "job-uid"}, {"labels", {{"evacuator.dev/evacuation-uid", uid}}}}},
+          {"spec", {{"activeDeadlineSeconds", 600}}},
+          {"status", {{"conditions", conditions}}}};
+}
+Json ended(const char* type, const char* reason = "") {
+  return Json::array({{{"type", type}, {"status", "True"}, {"reason", reason}, {"message", "why"}}});
+}
+
+/// One look at shop/web-1 of an Evacuation that policy `safe` made, with that policy's hooks.
+struct Hooked {
+  explicit Hooked(Json its_hooks, EvacuationPhase phase = EvacuationPhase::kPreparing)
+      : hooks(std::move(its_hooks)), of(evacuation(phase)), target(pod()) {
+    of.spec.source.policy = "safe";
+    of.spec.evictors = {{"stateful-handoff", {}}};
+    if (phase != EvacuationPhase::kPreparing) {
+      of.status.evictor = "stateful-handoff";
+      of.status.adapter = "none";
+    }
+  }
+  evictors::Context look() {
+    documents = {
+        {"policy", policy_status,
+         Json{{"kind", "DeschedulerPolicy"},
+              {"metadata", {{"name", "safe"}}},
+              {"spec",
+               {{"evacuation", {{"evictors", Json::array({{{"name", "stateful-handoff"}}})}, {"hooks", hooks}}}}}}
+             .dump()}};
+    for (const auto& [name, object] : jobs) {
+      documents.push_back({"job-" + name, object.is_null() ? 404 : 200, object.is_null() ? "" : object.dump()});
+    }
+    auto context = evictors_test::context(of, target, now);
+    if (no_pod) context.pod = nullptr;
+    context.documents = documents;
+    context.services = services;
+    return context;
+  }
+  evictors::Plan plan() { return StatefulHandoff().plan(look()); }
+  evictors::Observation observe() { return StatefulHandoff().observe(look()); }
+  std::string action() {
+    const auto next = plan();
+    return next.action ? next.action->name : next.next == Next::kWait ? "wait" : "proceed";
+  }
+  std::string ref(const std::string& name) {
+    for (const auto& [key, value] : of.status.refs) {
+      if (key == name) return value;
+    }
+    return "";
+  }
+  void remember(const evictors::Refs& refs) {
+    for (const auto& [name, value] : refs) {
+      std::erase_if(of.status.refs, [&](const auto& each) { return each.first == name; });
+      of.status.refs.emplace_back(name, value);
+    }
+  }
+  /// Answers the action that is due now.
+  ResponseClass answer(int code, const std::string& body) {
+    const auto next = plan();
+    EXPECT_TRUE(next.action);
+    if (!next.action) return ResponseClass::kUnknown;
+    const auto verdict = StatefulHandoff().classify(look(), *next.action, kube::Response{code, body, {}, ""});
+    remember(verdict.refs);
+    return verdict.answer;
+  }
+
+  Json hooks;
+  api::Evacuation of;
+  api::Pod target;
+  base::TimePoint now = kNoon;
+  int policy_status = 200;
+  bool no_pod = false;
+  std::map<std::string, Json> jobs;  ///< null: there is none
+  std::vector<std::string> services = {"backup"};
+  std::vector<Document> documents;
+};
+
+// --- which hooks apply
+
+TEST(Hooks, ApplyOnlyWhereThePolicysEvacuationNamesTheEvictor) {
+  Hooked scene(Json{{"pre", kWebhook}});
+  EXPECT_EQ(scene.action(), "CallHookPre");
+  EXPECT_EQ(StatefulHandoff().reads(scene.look()).front().name, "policy");
+  scene.of.spec.evictors.clear();
+  EXPECT_TRUE(StatefulHandoff().reads(scene.look()).empty()) << "the automatic choice reads no policy";
+  scene.of.spec.evictors = {{"stateful-handoff", {}}};
+  scene.of.spec.source.policy.clear();
+  EXPECT_TRUE(StatefulHandoff().reads(scene.look()).empty());
+  scene.of.spec.source.policy = "safe";
+  scene.of.spec.dry_run = true;
+  EXPECT_TRUE(StatefulHandoff().reads(scene.look()).empty()) << "a dry run runs nothing";
+}
+
+TEST(Hooks, FailClosedWhenThePolicyCannotBeRead) {
+  struct Row {
+    int status;
+    Support support;
+  };
+  for (const Row& row : {Row{200, Support::kSupported}, Row{404, Support::kUnsupported}, Row{0, Support::kUnavailable},
+                         Row{503, Support::kUnavailable}, Row{403, Support::kUnavailable}}) {
+    Hooked scene(Json{{"pre", kWebhook}});
+    scene.policy_status = row.status;
+    EXPECT_EQ(StatefulHandoff().probe(scene.look()).support, row.support) << row.status;
+  }
+  Hooked nonsense(Json{{"pre", {{"webhook", 7}}}});
+  EXPECT_EQ(StatefulHandoff().probe(nonsense.look()).support, Support::kUnsupported);
+}
+
+TEST(Hooks, NameAServiceThatIsNotConfigured) {
+  Hooked scene(Json{{"post", kWebhook}});
+  scene.services.clear();
+  const auto probe = StatefulHandoff().probe(scene.look());
+  EXPECT_EQ(probe.support, Support::kUnsupported);
+  EXPECT_EQ(probe.reason, "hooks.post: service backup is not in the operator's configuration");
+}
+
+TEST(Hooks, LeaveTheMoveToTheOperatorThatThePodHas) {
+  Hooked scene(Json{{"migrate", kJobHook}});
+  EXPECT_EQ(StatefulHandoff().probe(scene.look()).adapter, "none");
+  scene.target = pod({handoff("mode", "required")});
+  EXPECT_EQ(StatefulHandoff().probe(scene.look()).support, Support::kUnsupported);
+  Hooked pre(Json{{"pre", kWebhook}});
+  pre.target = pod({handoff("mode", "required")});
+  const auto probe = StatefulHandoff().probe(pre.look());
+  EXPECT_EQ(probe.adapter, "generic");
+  EXPECT_FALSE(probe.acknowledges) << "nobody has been asked while the hook runs";
+  EXPECT_GE(probe.prepare, seconds(60)) << "Preparing lasts as long as the hook may";
+  EXPECT_EQ(pre.action(), "CallHookPre") << "before the protocol's own request";
+  pre.of.status.refs = {{"preHook", "Succeeded"}};
+  EXPECT_EQ(pre.plan().next, Next::kProceed);
+  EXPECT_TRUE(StatefulHandoff().probe(pre.look()).acknowledges);
+}
+
+// --- webhooks
+
+TEST(WebhookHook, SaysWhatItIsAbout) {
+  Hooked scene(Json{{"pre", kWebhook}});
+  const auto action = *scene.plan().action;
+  EXPECT_EQ(action.service, "backup");
+  EXPECT_EQ(action.request.path, "/v1/hooks/pre");
+  EXPECT_EQ(action.role, evictors::ActionRole::kPrepare);
+  const Json body = Json::parse(action.request.body);
+  EXPECT_EQ(body["apiVersion"], "evacuator.dev/hook/v1");
+  EXPECT_EQ(body["hook"], "pre");
+  EXPECT_EQ(body["token"], kToken);
+  EXPECT_EQ(body["pod"]["name"], "web-1");
+  EXPECT_EQ(body["policy"], "safe");
+}
+
+TEST(WebhookHook, IsAskedAgainUntilItIsDone) {
+  Hooked scene(Json{{"pre", kWebhook}});
+  EXPECT_EQ(scene.answer(200, R"({"done":false,"retryAfterSeconds":7})"), ResponseClass::kApplied);
+  EXPECT_EQ(scene.ref("preHook"), "Running");
+  EXPECT_EQ(scene.action(), "wait");
+  scene.now += seconds(7);
+  EXPECT_EQ(scene.action(), "CallHookPre");
+  EXPECT_EQ(scene.answer(200, R"({"done":true})"), ResponseClass::kApplied);
+  EXPECT_EQ(scene.ref("preHook"), "Succeeded");
+  EXPECT_EQ(scene.action(), "proceed");
+}
+
+TEST(WebhookHook, HasOneTimeoutOverAllItsCalls) {
+  Hooked scene(Json{{"pre", kWebhook}});
+  scene.answer(200, R"({"done":false})");
+  scene.now += seconds(59);
+  EXPECT_FALSE(scene.observe().failed);
+  scene.answer(200, R"({"done":false})");
+  scene.now += seconds(1);
+  ASSERT_TRUE(scene.observe().failed);
+  EXPECT_EQ(scene.observe().failed->reason, "PreHookFailed");
+  EXPECT_TRUE(scene.observe().failed->retryable) << "spec.retry decides";
+}
+
+TEST(WebhookHook, RepeatsOnlyWhatMayPass) {
+  struct Row {
+    int code;
+    std::string body;
+    ResponseClass answer;
+    bool final;
+  };
+  const std::vector<Row> rows = {
+      {200, "<html>login</html>", ResponseClass::kWebhookDown, false},
+      {200, R"({"done":"yes"})", ResponseClass::kWebhookDown, false},
+      {200, "[true]", ResponseClass::kWebhookDown, false},
+      {200, std::string(100'000, '{'), ResponseClass::kWebhookDown, false},
+      {503, "busy", ResponseClass::kWebhookDown, false},
+      {302, "", ResponseClass::kWebhookDown, false},
+      {429, "", ResponseClass::kWebhookDown, false},
+      {400, "no such pod", ResponseClass::kRetryLater, true},
+      {404, "", ResponseClass::kRetryLater, true},
+      {200, R"({"done":false,"failed":"disk full"})", ResponseClass::kRetryLater, true},
+  };
+  for (const Row& row : rows) {
+    Hooked scene(Json{{"pre", kWebhook}});
+    EXPECT_EQ(scene.answer(row.code, row.body), row.answer) << row.code << row.body.substr(0, 40);
+    EXPECT_EQ(scene.observe().failed.has_value(), row.final) << row.code << row.body.substr(0, 40);
+    if (row.final) continue;
+    scene.answer(row.code, row.body);
+    EXPECT_TRUE(scene.observe().failed) << "retries: 1, so the second failure is the last";
+  }
+}
+
+TEST(WebhookHook, CanBeIgnored) {
+  Json hook = kWebhook;
+  hook["failurePolicy"] = "Ignore";
+  Hooked scene(Json{{"pre", hook}});
+  scene.answer(400, "no");
+  EXPECT_FALSE(scene.observe().failed);
+  EXPECT_EQ(scene.action(), "proceed");
+  EXPECT_TRUE(scene.ref("preHook").starts_with("Failed: 400"));
+}
+
+TEST(WebhookHook, BoundsWhatIsRememberedOfHostileAnswers) {
+  Hooked scene(Json{{"pre", kWebhook}});
+  scene.answer(400, std::string(300'000, 'x'));
+  for (const auto& [name, value] : scene.of.status.refs) EXPECT_LE(value.size(), 512u) << name;
+  Json slow = kWebhook;
+  slow["timeoutSeconds"] = 600;
+  Hooked asks(Json{{"pre", slow}});
+  asks.answer(200, R"({"done":false,"retryAfterSeconds":999999999})");
+  asks.now += seconds(60);
+  EXPECT_NE(asks.action(), "wait");
+  asks.of.status.refs = {{"preHookTries", "garbage"}, {"preHookNext", "never"}, {"preHookSince", "x"}};
+  EXPECT_EQ(asks.action(), "CallHookPre");
+}
+
+TEST(Hooks, OfAWebhookAreAskedAgainWhenItWantsToBe) {
+  Hooked scene(Json{{"pre", kWebhook}});
+  const auto pause = [&] { return StatefulHandoff().poll_interval(scene.look()); };
+  EXPECT_EQ(pause(), seconds(5)) << "nothing was asked yet";
+  scene.answer(200, R"({"done":false,"retryAfterSeconds":2})");
+  EXPECT_EQ(pause(), seconds(2));
+  scene.now += seconds(2);
+  EXPECT_EQ(scene.action(), "CallHookPre");
+  scene.answer(200, R"({"done":false,"retryAfterSeconds":30})");
+  EXPECT_EQ(pause(), seconds(5)) << "the pod is looked after meanwhile";
+  scene.now += seconds(27);
+  EXPECT_EQ(pause(), seconds(3));
+  scene.now += seconds(3);
+  scene.answer(200, R"({"done":true})");
+  EXPECT_EQ(pause(), seconds(5));
+}
+
+// --- Jobs
+
+TEST(JobHook, BuildsTheJobFromThePolicysTemplate) {
+  Hooked scene(Json{{"pre", kJobHook}});
+  scene.jobs["pre"] = nullptr;
+  const auto action = *scene.plan().action;
+  EXPECT_EQ(action.name, "CreateHookJobPre");
+  EXPECT_EQ(action.request.path, "/apis/batch/v1/namespaces/shop/jobs");
+  const Json body = Json::parse(action.request.body);
+  EXPECT_EQ(body["metadata"]["name"], "evac-e5b3-1-pre");
+  EXPECT_EQ(body["metadata"]["namespace"], "shop");
+  EXPECT_EQ(body["metadata"]["labels"]["evacuator.dev/evacuation-uid"], "e5b3");
+  EXPECT_EQ(body["metadata"]["ownerReferences"][0]["uid"], "e5b3");
+  EXPECT_EQ(body["spec"]["backoffLimit"], 4);
+  EXPECT_EQ(body["spec"]["activeDeadlineSeconds"], 600);
+  EXPECT_EQ(body["spec"]["ttlSecondsAfterFinished"], 3600);
+  const Json& spec = body["spec"]["template"]["spec"];
+  EXPECT_EQ(spec["restartPolicy"], "Never");
+  EXPECT_EQ(spec["containers"][0]["image"], "i");
+  std::map<std::string, std::string> env;
+  for (const Json& each : spec["containers"][0]["env"]) env[each["name"]] = each["value"];
+  EXPECT_EQ(env["EVACUATOR_POD"], "web-1");
+  EXPECT_EQ(env["EVACUATOR_TOKEN"], kToken);
+}
+
+TEST(JobHook, IsFollowedByItsConditions) {
+  struct Row {
+    const char* what;
+    Json seen;  ///< null: 404
+    const char* known;
+    const char* action;
+    const char* remembered;
+    bool failed;
+  };
+  const std::vector<Row> rows = {
+      {"not made yet", nullptr, "", "CreateHookJobPre", "", false},
+      {"runs", job(Json::array()), "Running", "wait", "Running", false},
+      {"runs, and the answer to its creation was lost", job(Json::array()), "", "wait", "Running", false},
+      {"complete", job(ended("Complete")), "Running", "proceed", "Succeeded", false},
+      {"failed", job(ended("Failed", "BackoffLimitExceeded")), "Running", "wait", "Failed: BackoffLimitExceeded: why",
+       true},
+      {"cleaned up after it was seen", nullptr, "Succeeded", "proceed", "Succeeded", false},
+      {"vanished", nullptr, "Running", "wait", "Failed: Job evac-e5b3-1-pre vanished before its end", true},
+      {"somebody else's", job(ended("Complete"), "beef"), "", "wait",
+       "Failed: a Job evac-e5b3-1-pre is already there and not ours", true},
+      {"hostile", Json{{"metadata", 7}, {"status", "x"}}, "", "wait",
+       "Failed: a Job evac-e5b3-1-pre is already there and not ours", true},
+  };
+  for (const Row& row : rows) {
+    Hooked scene(Json{{"pre", kJobHook}});
+    scene.jobs["pre"] = row.seen;
+    if (*row.known) scene.of.status.refs = {{"preHook", row.known}};
+    EXPECT_EQ(scene.action(), row.action) << row.what;
+    const auto seen = scene.observe();
+    EXPECT_EQ(seen.failed.has_value(), row.failed) << row.what;
+    scene.remember(seen.refs);
+    EXPECT_EQ(scene.ref("preHook"), row.remembered) << row.what;
+    const bool link = *row.remembered && std::string(row.known) != "Succeeded" &&
+                      std::string(row.remembered).find("not ours") == std::string::npos;
+    EXPECT_EQ(scene.ref("preHookLogs"), link ? "kubectl logs job/evac-e5b3-1-pre -n shop" : "") << row.what;
+  }
+}
+
+TEST(JobHook, TakesAnExistingJobOfItsNameAsItsOwnUntilItIsRead) {
+  Hooked scene(Json{{"pre", kJobHook}});
+  scene.jobs["pre"] = nullptr;
+  EXPECT_EQ(scene.answer(409, R"({"kind":"Status","reason":"AlreadyExists","message":"exists"})"),
+            ResponseClass::kApplied);
+  EXPECT_EQ(scene.ref("preHook"), "Running");
+  EXPECT_EQ(scene.ref("preHookLogs"), "kubectl logs job/evac-e5b3-1-pre -n shop");
+}
+
+TEST(JobHook, ThatMayNotBeCreatedFailsByName) {
+  const std::string forbidden = R"({"kind":"Status","message":"jobs.batch is forbidden"})";
+  Hooked scene(Json{{"pre", kJobHook}});
+  scene.jobs["pre"] = nullptr;
+  EXPECT_EQ(scene.answer(403, forbidden), ResponseClass::kForbidden);
+  Json ignored = kJobHook;
+  ignored["failurePolicy"] = "Ignore";
+  Hooked lenient(Json{{"pre", ignored}});
+  lenient.jobs["pre"] = nullptr;
+  EXPECT_EQ(lenient.answer(403, forbidden), ResponseClass::kRetryLater);
+  EXPECT_EQ(lenient.action(), "proceed");
+  EXPECT_NE(lenient.ref("preHook").find("forbidden"), std::string::npos);
+}
+
+TEST(JobHook, MigratesBeforeTheEviction) {
+  Hooked scene(Json{{"migrate", kJobHook}}, EvacuationPhase::kRequesting);
+  scene.jobs["migrate"] = nullptr;
+  EXPECT_EQ(scene.action(), "CreateHookJobMigrate");
+  EXPECT_EQ(scene.plan().action->role, evictors::ActionRole::kRequest);
+  scene.of.status.phase = EvacuationPhase::kInProgress;
+  scene.jobs["migrate"] = job(Json::array());
+  EXPECT_EQ(scene.action(), "wait");
+  EXPECT_FALSE(scene.observe().ready);
+  scene.jobs["migrate"] = job(ended("Complete"));
+  EXPECT_TRUE(scene.observe().ready);
+  EXPECT_EQ(scene.action(), "PostEviction");
+}
+
+// --- taking back
+
+TEST(UndoHook, StopsWhatRunsThenRunsTheUndoHook) {
+  Hooked scene(Json{{"pre", kJobHook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
+  scene.of.status.refs = {{"preHook", "Running"}};
+  scene.jobs["pre"] = job(Json::array());
+  auto undo = StatefulHandoff().undo(scene.look());
+  ASSERT_EQ(undo.size(), 1u);
+  EXPECT_EQ(undo[0].name, "StopHookJobPre");
+  EXPECT_EQ(Json::parse(undo[0].request.body),
+            (Json{{"metadata", {{"uid", "job-uid"}}}, {"spec", {{"activeDeadlineSeconds", 1}}}}));
+  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kPending);
+  scene.jobs["pre"]["spec"]["activeDeadlineSeconds"] = 1;
+  EXPECT_TRUE(StatefulHandoff().undo(scene.look()).empty()) << "told already";
+  scene.jobs["pre"] = job(ended("Failed", "DeadlineExceeded"));
+  undo = StatefulHandoff().undo(scene.look());
+  ASSERT_EQ(undo.size(), 1u);
+  EXPECT_EQ(undo[0].name, "CallHookUndo");
+  const auto verdict =
+      StatefulHandoff().classify(scene.look(), undo[0], kube::Response{200, R"({"done":true})", {}, ""});
+  scene.remember(verdict.refs);
+  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kComplete);
+  EXPECT_TRUE(StatefulHandoff().undo(scene.look()).empty());
+}
+
+TEST(UndoHook, IsNotRunWhenNothingHadBegun) {
+  Hooked scene(Json{{"pre", kWebhook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
+  EXPECT_TRUE(StatefulHandoff().undo(scene.look()).empty());
+  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kNothingToDo);
+  // The call went out, its answer never came: begun.
+  scene.of.status.intent = api::EvacuationIntent{"CallHookPre", kToken, kNoon, false, "", ""};
+  EXPECT_EQ(StatefulHandoff().undo(scene.look()).size(), 1u);
+}
+
+TEST(UndoHook, ThatFailsIsTold) {
+  Hooked scene(Json{{"pre", kWebhook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
+  scene.of.status.refs = {{"preHook", "Succeeded"}, {"undoHook", "Failed: 400"}};
+  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kRemoteMarkRemains);
+}
+
+// --- afterwards
+
+TEST(PostHook, WaitsForTheReplacementAndEndsTheEvacuation) {
+  Hooked scene(Json{{"post", kWebhook}}, EvacuationPhase::kVerifying);
+  scene.no_pod = true;
+  auto arrival = StatefulHandoff().verify(scene.look());
+  EXPECT_TRUE(arrival.unfinished);
+  EXPECT_FALSE(arrival.action) << "the replacement is not Ready";
+  api::set_condition(scene.of.status.conditions, {"ReplacementReady", api::ConditionStatus::kTrue, "Ready", "", 0, {}},
+                     kNoon);
+  arrival = StatefulHandoff().verify(scene.look());
+  ASSERT_TRUE(arrival.action);
+  EXPECT_EQ(arrival.action->name, "CallHookPost");
+  EXPECT_EQ(arrival.action->role, evictors::ActionRole::kCleanUp);
+  EXPECT_GE(arrival.extra, seconds(60));
+  scene.of.status.refs = {{"postHook", "Succeeded"}};
+  arrival = StatefulHandoff().verify(scene.look());
+  EXPECT_FALSE(arrival.unfinished || arrival.action || arrival.failed);
+  scene.of.status.refs = {{"postHook", "Failed: 400"}};
+  EXPECT_TRUE(StatefulHandoff().verify(scene.look()).failed);
+}
+
+// --- the policy goes while an attempt runs
+
+/// What `hooks` look like in status.refs, as the attempt's first look writes it.
+std::string memory_of(const Json& hooks) {
+  Hooked scene(hooks);
+  scene.of.status.evictor = "stateful-handoff";
+  scene.of.status.adapter = "none";
+  scene.remember(scene.observe().refs);
+  return scene.ref("hooks");
+}
+
+TEST(HookMemory, IsWrittenBeforeAnyHookBegins) {
+  EXPECT_EQ(memory_of({{"pre", kJobHook}, {"undo", kWebhook}}), "pre=job 600 4 Abort, undo=webhook 60 1 Abort backup");
+  EXPECT_EQ(memory_of(Json::object()), "none");
+  Hooked scene(Json{{"pre", kJobHook}});
+  scene.jobs["pre"] = nullptr;
+  EXPECT_EQ(scene.observe().refs.front().first, "hooks");
+  scene.remember(scene.observe().refs);
+  EXPECT_TRUE(scene.observe().refs.empty()) << "once is enough";
+}
+
+TEST(HookMemory, RecallsWhatItWroteAndNothingElse) {
+  api::EvacuationHooks hooks;
+  hooks.pre = api::Hook{"", R"({"spec":{}})", seconds(3600), seconds(86400), 20, api::HookFailurePolicy::kIgnore};
+  hooks.migrate = hooks.pre;
+  hooks.post = api::Hook{std::string(63, 's'), "", seconds(3600), seconds(86400), 20, api::HookFailurePolicy::kIgnore};
+  hooks.undo = hooks.post;
+  const std::string text = evictors::remembered_hooks(hooks);
+  EXPECT_LE(text.size(), 512u) << "the longest there is fits into a ref";
+  hooks.pre->job_template_json.clear();
+  hooks.migrate->job_template_json.clear();
+  EXPECT_EQ(evictors::recalled_hooks(text), hooks);
+  EXPECT_EQ(evictors::recalled_hooks("none"), api::EvacuationHooks{});
+  for (const char* alien : {"", "x", "pre", "pre=", "pre=job", "pre=job 1 1 Abort x", "pre=job 0 1 Abort",
+                            "pre=job 1 99 Abort", "pre=job 1 1 Maybe", "pre=webhook 1 1 Abort", "last=job 1 1 Abort",
+                            "pre=webhook 1 1 Abort ../x", "pre=job 1 1 Abort,undo=job 1 1 Abort", "none, none"}) {
+    EXPECT_FALSE(evictors::recalled_hooks(alien)) << alien;
+  }
+}
+
+struct LostPolicyRow {
+  const char* name;
+  EvacuationPhase phase;
+  const char* known;  ///< status.refs hooks
+  bool fails;
+};
+class LostPolicy : public testing::TestWithParam<std::tuple<LostPolicyRow, bool>> {};
+
+TEST_P(LostPolicy, KeepsThePod) {
+  const auto& [row, gone] = GetParam();
+  Hooked scene(gone ? Json::object() : Json{{"pre", {{"webhook", 7}}}}, row.phase);
+  if (gone) scene.policy_status = 404;
+  scene.of.status.evictor = "stateful-handoff";
+  scene.of.status.adapter = "none";
+  scene.of.status.refs = {{"preHook", "Running"}};
+  if (*row.known) scene.of.status.refs.emplace_back("hooks", row.known);
+  const auto seen = scene.observe();
+  EXPECT_EQ(seen.failed.has_value(), row.fails);
+  if (!row.fails) return;
+  EXPECT_EQ(seen.failed->reason, "PolicyUnusable");
+  EXPECT_FALSE(seen.failed->retryable);
+  EXPECT_NE(seen.failed->message.find("policy safe"), std::string::npos);
+  EXPECT_EQ(scene.action(), "wait") << "whatever the failure leads to: no eviction";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Hooks, LostPolicy,
+    testing::Combine(
+        testing::Values(LostPolicyRow{"Preparing", EvacuationPhase::kPreparing, "pre=job 600 4 Abort", true},
+                        LostPolicyRow{"Requesting", EvacuationPhase::kRequesting, "pre=job 600 4 Abort", true},
+                        LostPolicyRow{"InProgress", EvacuationPhase::kInProgress, "pre=job 600 4 Abort", true},
+                        LostPolicyRow{"Forgotten", EvacuationPhase::kRequesting, "", true},
+                        LostPolicyRow{"HadNoHooks", EvacuationPhase::kRequesting, "none", false}),
+        testing::Bool()),
+    [](const auto& info) {
+      return std::string(std::get<0>(info.param).name) + (std::get<1>(info.param) ? "Gone" : "Undecodable");
+    });
+
+TEST(UndoHook, RunsAfterItsPolicyHasGoneIfItIsAWebhook) {
+  Hooked scene(Json::object(), EvacuationPhase::kAborting);
+  scene.policy_status = 404;
+  scene.of.status.refs = {{"hooks", memory_of({{"pre", kJobHook}, {"undo", kWebhook}})}, {"preHook", "Running"}};
+  scene.jobs["pre"] = job(Json::array());
+  const auto reads = StatefulHandoff().reads(scene.look());
+  EXPECT_TRUE(std::any_of(reads.begin(), reads.end(), [](const auto& each) { return each.name == "job-pre"; }));
+  auto undo = StatefulHandoff().undo(scene.look());
+  ASSERT_EQ(undo.size(), 1u);
+  EXPECT_EQ(undo[0].name, "StopHookJobPre") << "its Job is known, too";
+  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kPending);
+  scene.jobs["pre"] = job(ended("Failed", "DeadlineExceeded"));
+  undo = StatefulHandoff().undo(scene.look());
+  ASSERT_EQ(undo.size(), 1u);
+  EXPECT_EQ(undo[0].service, "backup");
+  scene.remember(
+      StatefulHandoff().classify(scene.look(), undo[0], kube::Response{200, R"({"done":true})", {}, ""}).refs);
+  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kComplete);
+}
+
+TEST(UndoHook, ThatNobodyCanRunAnyMoreIsTold) {
+  struct Row {
+    const char* what;
+    std::string known;
+    Rollback end;
+  };
+  Json ignored = kJobHook;
+  ignored["failurePolicy"] = "Ignore";
+  for (const Row& row : {Row{"a Job", memory_of({{"pre", kWebhook}, {"undo", kJobHook}}), Rollback::kRemoteMarkRemains},
+                         Row{"an ignored Job", memory_of({{"pre", kWebhook}, {"undo", ignored}}), Rollback::kComplete},
+                         Row{"there was none", memory_of({{"pre", kWebhook}}), Rollback::kComplete},
+                         Row{"nobody knows", "", Rollback::kRemoteMarkRemains}}) {
+    Hooked scene(Json::object(), EvacuationPhase::kAborting);
+    scene.policy_status = 404;
+    scene.of.status.refs = {{"preHook", "Succeeded"}};
+    if (!row.known.empty()) scene.of.status.refs.emplace_back("hooks", row.known);
+    scene.jobs["undo"] = nullptr;
+    EXPECT_EQ(StatefulHandoff().undone(scene.look()), row.end) << row.what;
+    EXPECT_TRUE(StatefulHandoff().undo(scene.look()).empty()) << row.what;
+  }
+}
+
+TEST(UndoHook, ThatCannotRunKeepsNobodyFromTakingTheAdaptersMarkBack) {
+  Hooked scene(Json::object(), EvacuationPhase::kAborting);
+  scene.policy_status = 404;
+  scene.of.status.adapter = "strimzi";
+  scene.of.status.request_sent_at = kNoon;
+  scene.of.status.refs = {{"preHook", "Succeeded"}, {"hooks", memory_of({{"pre", kWebhook}, {"undo", kJobHook}})}};
+  scene.jobs["undo"] = nullptr;
+  scene.target = pod({{"strimzi.io/manual-rolling-update", "true"}, {"evacuator.dev/evacuation-token", kToken}});
+  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kPending);
+  ASSERT_EQ(StatefulHandoff().undo(scene.look()).size(), 1u);
+  EXPECT_EQ(StatefulHandoff().undo(scene.look())[0].name, "RemoveMark");
+}
+
+TEST(PostHook, RunsAfterItsPolicyHasGoneIfItIsAWebhook) {
+  Hooked scene(Json::object(), EvacuationPhase::kVerifying);
+  scene.no_pod = true;
+  scene.policy_status = 404;
+  api::set_condition(scene.of.status.conditions, {"ReplacementReady", api::ConditionStatus::kTrue, "Ready", "", 0, {}},
+                     kNoon);
+  scene.of.status.refs = {{"hooks", memory_of({{"post", kWebhook}})}};
+  ASSERT_TRUE(StatefulHandoff().verify(scene.look()).action);
+  scene.of.status.refs = {{"hooks", memory_of({{"post", kJobHook}})}};
+  scene.jobs["post"] = nullptr;
+  const auto arrival = StatefulHandoff().verify(scene.look());
+  ASSERT_TRUE(arrival.failed) << "failurePolicy Abort: told as a failure";
+  EXPECT_EQ(arrival.failed->reason, "PostHookFailed");
+}
+
+TEST(PostHook, DoesNotHoldAnEvacuationWhosePolicyIsGone) {
+  Hooked scene(Json{{"post", kWebhook}}, EvacuationPhase::kVerifying);
+  scene.no_pod = true;
+  scene.policy_status = 404;
+  EXPECT_FALSE(StatefulHandoff().verify(scene.look()).unfinished);
+}
+
+}  // namespace handoff_hooks_test

@@ -1,0 +1,372 @@
+#include "evictors/handoff/stateful_handoff.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "evictors/handoff/adapter.hpp"
+#include "test/unit/evictors/objects.hpp"
+
+/// The evictor stateful-handoff and its adapters that are driven by annotations on the pod.
+namespace stateful_handoff_test {
+
+using namespace evictors_test;
+using api::EvacuationPhase;
+using evictors::Next;
+using evictors::ResponseClass;
+using evictors::Rollback;
+using evictors::StatefulHandoff;
+using evictors::Support;
+
+using Strings = std::vector<std::pair<std::string, std::string>>;
+
+const std::string kRoll = "strimzi.io/manual-rolling-update";
+const std::string kTokenKey = "evacuator.dev/evacuation-token";
+const std::string kStarted = "drain.planetscale.com/started";
+const std::string kAcknowledged = "drain.planetscale.com/acknowledged";
+const std::string kFinished = "drain.planetscale.com/finished";
+
+api::Pod labelled(Strings labels, Strings annotations = {}) {
+  api::Pod result = pod(std::move(annotations));
+  result.meta.labels = api::StringMap(std::move(labels));
+  return result;
+}
+
+api::Pod kafka(Strings annotations = {}) {
+  return labelled({{"strimzi.io/kind", "Kafka"}, {"strimzi.io/name", "my-kafka"}}, std::move(annotations));
+}
+api::Pod tablet(Strings annotations = {}) {
+  annotations.emplace_back("drain.planetscale.com/supported", "");
+  return pod(std::move(annotations));
+}
+
+api::Evacuation with_adapter(const char* adapter, EvacuationPhase phase) {
+  auto of = evacuation(phase);
+  of.status.evictor = "stateful-handoff";
+  of.status.adapter = adapter;
+  return of;
+}
+
+api::Json patched_annotations(const evictors::Plan& plan) {
+  return plan.action ? api::Json::parse(plan.action->request.body)["metadata"]["annotations"] : api::Json();
+}
+
+struct RoomCase {
+  const char* name;
+  api::Pod target;
+  bool wants_room;
+};
+class HandoffRoom : public testing::TestWithParam<RoomCase> {};
+
+TEST_P(HandoffRoom, IsForThoseThatBringASecondPodUpFirst) {
+  auto of = evacuation(EvacuationPhase::kPending);
+  of.spec.evictors = {{"stateful-handoff", {}}};
+  EXPECT_EQ(StatefulHandoff().needs_room(context(of, GetParam().target)), GetParam().wants_room);
+}
+
+const std::pair<std::string, std::string> kModeRequired{"handoff.evacuator.dev/mode", "required"};
+
+INSTANTIATE_TEST_SUITE_P(
+    Pods, HandoffRoom,
+    testing::Values(RoomCase{"Strimzi", kafka(), false}, RoomCase{"Vitess", tablet(), false},
+                    RoomCase{"Couchbase", labelled({{"app", "couchbase"}, {"couchbase_cluster", "cb"}}), true},
+                    RoomCase{"Generic", pod({kModeRequired}), false},
+                    RoomCase{"GenericThatSaysSo", pod({kModeRequired, {"handoff.evacuator.dev/second-copy", "true"}}),
+                             true},
+                    RoomCase{"NobodysPod", pod(), false}),
+    [](const auto& info) { return info.param.name; });
+
+std::string adapter_by_itself(const api::Pod& of) {
+  auto phase = evacuation(EvacuationPhase::kPreparing);
+  phase.spec.evictors = {{"stateful-handoff", {}}};
+  const auto probe = StatefulHandoff().probe(context(phase, of));
+  return probe.support == Support::kSupported ? probe.adapter : "unsupported";
+}
+
+evictors::Answer denial(int code, const std::string& text) {
+  return kube::Response{
+      code,
+      R"({"kind":"Status","status":"Failure","message":"admission webhook \"h\" denied the request: )" + text + R"("})",
+      {},
+      ""};
+}
+
+// --- which adapter
+
+TEST(HandoffAdapterChoice, FollowsWhatThePodShows) {
+  struct Row {
+    const char* what;
+    api::Pod target;
+    const char* adapter;
+  };
+  const std::vector<Row> rows = {
+      {"our protocol before all others",
+       labelled({{"strimzi.io/kind", "Kafka"}, {"strimzi.io/name", "a-kafka"}}, {handoff("mode", "required")}),
+       "generic"},
+      {"kafka", kafka(), "strimzi"},
+      {"zookeeper", labelled({{"strimzi.io/kind", "Kafka"}, {"strimzi.io/name", "a-zookeeper"}}), "strimzi"},
+      {"a name that is only the suffix", labelled({{"strimzi.io/kind", "Kafka"}, {"strimzi.io/name", "-kafka"}}),
+       "unsupported"},
+      {"another Strimzi kind", labelled({{"strimzi.io/kind", "KafkaConnect"}, {"strimzi.io/name", "a-kafka"}}),
+       "unsupported"},
+      {"Couchbase of the operator", labelled({{"app", "couchbase"}, {"couchbase_cluster", "cb"}}), "couchbase"},
+      {"somebody's own Couchbase", labelled({{"app", "couchbase"}}), "unsupported"},
+      {"Vitess", tablet(), "vitess"},
+      {"CloudNativePG replica", labelled({{"cnpg.io/cluster", "pg"}, {"cnpg.io/instanceRole", "replica"}}),
+       "cloudnative-pg"},
+      {"CloudNativePG primary without opt-in",
+       labelled({{"cnpg.io/cluster", "pg"}, {"cnpg.io/instanceRole", "primary"}}), "unsupported"},
+      {"Zalando replica", labelled({{"cluster-name", "pg"}, {"spilo-role", "replica"}}), "patroni"},
+      {"a cluster label that would break a URL", labelled({{"cnpg.io/cluster", "../../secrets"}}), "unsupported"},
+      {"PGO replica",
+       labelled({{"postgres-operator.crunchydata.com/cluster", "pg"},
+                 {"postgres-operator.crunchydata.com/instance", "pg-a"},
+                 {"postgres-operator.crunchydata.com/role", "replica"}}),
+       "pgo"},
+      {"TiKV", labelled({{"app.kubernetes.io/component", "tikv"}, {"app.kubernetes.io/managed-by", "tidb-operator"}}),
+       "tikv"},
+      {"TiKV by hand", labelled({{"app.kubernetes.io/component", "tikv"}}), "unsupported"},
+      {"anything else", pod(), "unsupported"},
+  };
+  for (const Row& row : rows) EXPECT_EQ(adapter_by_itself(row.target), row.adapter) << row.what;
+}
+
+TEST(HandoffAdapterChoice, CanBeForcedButNeverPastARequiredHandoff) {
+  const auto of = evacuation(EvacuationPhase::kPreparing);
+  const api::Pod plain = pod();
+  auto forced = context(of, plain);
+  forced.parameters = {{"adapter", "strimzi"}};
+  EXPECT_EQ(StatefulHandoff().probe(forced).adapter, "strimzi");
+  const api::Pod required = pod({handoff("mode", "required")});
+  for (const char* adapter : {"none", "strimzi", "vitess"}) {
+    auto past = context(of, required);
+    past.parameters = {{"adapter", adapter}};
+    EXPECT_EQ(StatefulHandoff().probe(past).support, Support::kUnsupported) << adapter;
+    EXPECT_EQ(StatefulHandoff().plan(past).next, Next::kWait) << adapter;
+  }
+}
+
+TEST(HandoffAdapterChoice, StaysWithTheAttempt) {
+  const auto of = with_adapter("strimzi", EvacuationPhase::kInProgress);
+  const api::Pod relabelled = pod({handoff("mode", "optional")});
+  EXPECT_TRUE(StatefulHandoff().observe(context(of, relabelled)).vanished) << "strimzi's view, not generic's";
+}
+
+TEST(HandoffAdapters, HaveDistinctNamesAndDocumentedTimeouts) {
+  const std::map<std::string_view, int> totals = {{"strimzi", 1800},       {"couchbase", 3600}, {"vitess", 1800},
+                                                  {"cloudnative-pg", 600}, {"patroni", 1200},   {"pgo", 1200},
+                                                  {"tikv", 1800}};
+  std::set<std::string_view> seen;
+  for (const auto& each : evictors::handoff_adapters()) {
+    EXPECT_TRUE(seen.insert(each->name()).second) << each->name();
+    const auto known = totals.find(each->name());
+    if (known == totals.end()) continue;
+    auto of = evacuation(EvacuationPhase::kPreparing);
+    const api::Pod target = pod();
+    EXPECT_EQ(each->probe(context(of, target)).total, base::seconds(known->second)) << each->name();
+    EXPECT_TRUE(each->probe(context(of, target)).required) << each->name();
+    of.spec.timeouts.total = base::seconds(7200);
+    EXPECT_EQ(each->probe(context(of, target)).total, base::seconds(7200))
+        << "the spec's own wish wins: " << each->name();
+  }
+}
+
+TEST(StatefulHandoffParameters, AreChecked) {
+  const auto complaints = [](Strings parameters) {
+    return StatefulHandoff().validate(parameters, api::FieldPath("p")).size();
+  };
+  EXPECT_EQ(complaints({{"adapter", "strimzi"},
+                        {"request", "eviction"},
+                        {"switchover", "true"},
+                        {"strict", "false"},
+                        {"service", "patroni"},
+                        {"requestedBy", "me"}}),
+            0u);
+  EXPECT_EQ(complaints({{"adapter", "oracle"}}), 1u);
+  EXPECT_EQ(complaints({{"request", "please"}}), 1u);
+  EXPECT_EQ(complaints({{"switchover", "yes"}}), 1u);
+  EXPECT_EQ(complaints({{"speed", "fast"}}), 1u);
+}
+
+TEST(StatefulHandoff, OnlyMakesADryCallInADryRun) {
+  auto of = with_adapter("strimzi", EvacuationPhase::kRequesting);
+  of.spec.dry_run = true;
+  const api::Pod target = kafka();
+  const auto plan = StatefulHandoff().plan(context(of, target));
+  ASSERT_EQ(plan.next, Next::kAct);
+  EXPECT_EQ(plan.action->name, "PostEviction");
+  EXPECT_EQ(plan.action->request.query, "dryRun=All");
+}
+
+// --- one mark: Strimzi, Couchbase, TiKV
+
+TEST(MarkAdapter, AsksByMarkAndTokenInOneGuardedPatch) {
+  const auto of = with_adapter("strimzi", EvacuationPhase::kRequesting);
+  const api::Pod target = kafka();
+  const auto plan = StatefulHandoff().plan(context(of, target));
+  ASSERT_EQ(plan.next, Next::kAct);
+  EXPECT_EQ(plan.action->name, "SetMark");
+  const auto body = api::Json::parse(plan.action->request.body);
+  EXPECT_EQ(body["metadata"]["uid"], kUid);
+  EXPECT_EQ(body["metadata"]["resourceVersion"], "41");
+  EXPECT_EQ(patched_annotations(plan), (api::Json{{kRoll, "true"}, {kTokenKey, kToken}}));
+  const api::Pod marked = kafka({{kRoll, "true"}, {kTokenKey, kToken}});
+  EXPECT_EQ(StatefulHandoff().plan(context(of, marked)).next, Next::kWait) << "in effect";
+}
+
+TEST(MarkAdapter, NeverEvictsAndNoticesAMarkThatVanished) {
+  const auto of = with_adapter("strimzi", EvacuationPhase::kInProgress);
+  const api::Pod marked = kafka({{kRoll, "true"}, {kTokenKey, kToken}});
+  EXPECT_EQ(StatefulHandoff().plan(context(of, marked)).next, Next::kWait);
+  EXPECT_TRUE(StatefulHandoff().observe(context(of, marked)).acknowledged);
+  const api::Pod bare = kafka({{kTokenKey, kToken}});
+  EXPECT_TRUE(StatefulHandoff().observe(context(of, bare)).vanished);
+}
+
+TEST(MarkAdapter, LeavesAnotherValueAlone) {
+  for (const std::string& value : {std::string("false"), std::string("none"), std::string(300'000, 'x')}) {
+    const auto of = with_adapter("strimzi", EvacuationPhase::kPreparing);
+    const api::Pod target = kafka({{kRoll, value}});
+    const auto seen = StatefulHandoff().observe(context(of, target));
+    ASSERT_TRUE(seen.failed);
+    EXPECT_EQ(seen.failed->reason, "MarkInUse");
+    EXPECT_LT(seen.failed->message.size(), 300u);
+    EXPECT_TRUE(StatefulHandoff().cleanup(context(of, target)).empty());
+  }
+}
+
+TEST(MarkAdapter, TakesBackOnlyItsOwnMark) {
+  auto of = with_adapter("strimzi", EvacuationPhase::kAborting);
+  of.status.request_sent_at = kNoon;
+  const api::Pod ours = kafka({{kRoll, "true"}, {kTokenKey, "e5b3.1"}});
+  ASSERT_EQ(StatefulHandoff().undo(context(of, ours)).size(), 1u);
+  EXPECT_EQ(StatefulHandoff().undone(context(of, ours)), Rollback::kPending);
+  const auto body = api::Json::parse(StatefulHandoff().undo(context(of, ours)).front().request.body);
+  EXPECT_EQ(body["metadata"]["annotations"], (api::Json{{kRoll, nullptr}, {kTokenKey, nullptr}}));
+  for (const Strings& foreign :
+       {Strings{{kRoll, "true"}}, Strings{{kRoll, "true"}, {kTokenKey, "beef.1"}},
+        Strings{{kRoll, "true"}, {kTokenKey, "e5b3"}}, Strings{{kRoll, "true"}, {kTokenKey, "e5b3.x"}}}) {
+    const api::Pod theirs = kafka(foreign);
+    EXPECT_TRUE(StatefulHandoff().undo(context(of, theirs)).empty());
+    EXPECT_EQ(StatefulHandoff().undone(context(of, theirs)), Rollback::kNothingToDo);
+    EXPECT_TRUE(StatefulHandoff().cleanup(context(of, theirs)).empty());
+  }
+  const api::Pod clean = kafka();
+  EXPECT_EQ(StatefulHandoff().undone(context(of, clean)), Rollback::kComplete);
+}
+
+TEST(MarkAdapter, ReadsTheWebhooksTexts) {
+  struct Row {
+    const char* adapter;
+    int code;
+    const char* text;
+    ResponseClass answer;
+  };
+  const std::vector<Row> rows = {
+      {"strimzi", 500, "The pod will be rolled by the Strimzi Cluster Operator", ResponseClass::kAcceptedInBackground},
+      {"strimzi", 429, "The pod will be rolled by the Strimzi Cluster Operator", ResponseClass::kRefusedByWebhook},
+      {"strimzi", 500, "Something else", ResponseClass::kRefusedByWebhook},
+      {"couchbase", 429, "Reschedule annotation added to pod", ResponseClass::kAcceptedInBackground},
+      {"couchbase", 429, "Pod waiting to be rescheduled", ResponseClass::kAcceptedInBackground},
+      {"couchbase", 404, "Pod has been rescheduled with the same name", ResponseClass::kGoneMaybe},
+      {"couchbase", 404, "Pod has been rescheduled", ResponseClass::kGoneMaybe},
+      {"couchbase", 500, "internal error", ResponseClass::kRefusedByWebhook},
+      {"vitess", 500, "The pod will be rolled by the Strimzi Cluster Operator", ResponseClass::kRefusedByWebhook},
+      {"none", 429, "Reschedule annotation added to pod", ResponseClass::kRefusedByWebhook},
+  };
+  for (const Row& row : rows) {
+    const auto of = with_adapter(row.adapter, EvacuationPhase::kRequesting);
+    const api::Pod target = pod();
+    evictors::Action action;
+    action.name = "PostEviction";
+    const auto verdict = StatefulHandoff().classify(context(of, target), action, denial(row.code, row.text));
+    EXPECT_EQ(verdict.answer, row.answer) << row.adapter << " " << row.code << " " << row.text;
+  }
+}
+
+TEST(MarkAdapter, KnowsWhoseMarkAnEvictionLeft) {
+  auto of = with_adapter("couchbase", EvacuationPhase::kRequesting);
+  const api::Pod bare = pod();
+  auto seen = context(of, bare);
+  seen.parameters = {{"request", "eviction"}};
+  const auto plan = StatefulHandoff().plan(seen);
+  ASSERT_EQ(plan.next, Next::kAct);
+  EXPECT_EQ(plan.action->name, "PostEviction");
+  const auto verdict =
+      StatefulHandoff().classify(seen, *plan.action, denial(429, "Reschedule annotation added to pod"));
+  EXPECT_EQ(verdict.refs, (evictors::Refs{{"mark", "ours"}}));
+
+  const api::Pod marked = pod({{"cao.couchbase.com/reschedule", "true"}});
+  of.status.phase = EvacuationPhase::kAborting;
+  EXPECT_TRUE(StatefulHandoff().undo(context(of, marked)).empty()) << "no trace that it is ours";
+  of.status.refs = {{"mark", "ours"}};
+  EXPECT_EQ(StatefulHandoff().undo(context(of, marked)).size(), 1u);
+  of.status.refs.clear();  // the answer was lost, the process died: the intent still tells
+  of.status.intent = api::EvacuationIntent{"PostEviction", kToken, kNoon, false, "", plan.action->pre_state};
+  EXPECT_EQ(StatefulHandoff().undo(context(of, marked)).size(), 1u);
+  of.status.intent->token = "e5b3.0";
+  EXPECT_TRUE(StatefulHandoff().undo(context(of, marked)).empty());
+}
+
+TEST(MarkAdapter, TikvAsksForDeletionAndDoesNotTouchAMereLeaderEviction) {
+  const auto of = with_adapter("tikv", EvacuationPhase::kRequesting);
+  const api::Pod bare = pod();
+  EXPECT_EQ(patched_annotations(StatefulHandoff().plan(context(of, bare)))["tidb.pingcap.com/evict-leader"],
+            "delete-pod");
+  const api::Pod busy = pod({{"tidb.pingcap.com/evict-leader", "none"}});
+  EXPECT_TRUE(StatefulHandoff().observe(context(of, busy)).failed);
+}
+
+// --- Vitess
+
+TEST(VitessAdapter, GoesFromStartedOverFinishedToTheEviction) {
+  auto of = with_adapter("vitess", EvacuationPhase::kRequesting);
+  of.spec.reason = "node is full";
+  const api::Pod bare = tablet();
+  const auto start = StatefulHandoff().plan(context(of, bare));
+  EXPECT_EQ(patched_annotations(start), (api::Json{{kStarted, "e5b3.1 node is full"}}));
+  of.status.phase = EvacuationPhase::kInProgress;
+  const api::Pod working = tablet({{kStarted, "e5b3.1 x"}, {kAcknowledged, "t"}});
+  EXPECT_EQ(StatefulHandoff().plan(context(of, working)).next, Next::kWait);
+  const auto seen = StatefulHandoff().observe(context(of, working));
+  EXPECT_TRUE(seen.requested && seen.acknowledged && !seen.ready);
+  const api::Pod drained = tablet({{kStarted, "e5b3.1 x"}, {kAcknowledged, "t"}, {kFinished, "t2"}});
+  EXPECT_TRUE(StatefulHandoff().observe(context(of, drained)).ready);
+  EXPECT_NE(StatefulHandoff().observe(context(of, drained)).alive, seen.alive);
+  const auto evict = StatefulHandoff().plan(context(of, drained));
+  ASSERT_EQ(evict.next, Next::kAct);
+  EXPECT_EQ(evict.action->name, "PostEviction");
+}
+
+TEST(VitessAdapter, DoesNotTakeAnOlderDrainsWordForItsOwn) {
+  const auto of = with_adapter("vitess", EvacuationPhase::kRequesting);
+  const api::Pod stale = tablet({{kFinished, "yesterday"}});
+  const auto seen = StatefulHandoff().observe(context(of, stale));
+  EXPECT_FALSE(seen.ready);
+  ASSERT_TRUE(seen.failed);
+  EXPECT_EQ(seen.failed->reason, "FormerDrainNotCleared");
+  EXPECT_TRUE(seen.failed->retryable);
+}
+
+TEST(VitessAdapter, AbortsOnlyItsOwnDrainAndWaitsForTheOperator) {
+  auto of = with_adapter("vitess", EvacuationPhase::kAborting);
+  of.status.request_sent_at = kNoon;
+  const api::Pod ours = tablet({{kStarted, "e5b3.1 x"}, {kAcknowledged, "t"}});
+  ASSERT_EQ(StatefulHandoff().undo(context(of, ours)).size(), 1u);
+  const api::Pod clearing = tablet({{kAcknowledged, "t"}});
+  EXPECT_EQ(StatefulHandoff().undone(context(of, clearing)), Rollback::kPending);
+  EXPECT_TRUE(StatefulHandoff().undo(context(of, clearing)).empty());
+  const api::Pod clear = tablet();
+  EXPECT_EQ(StatefulHandoff().undone(context(of, clear)), Rollback::kComplete);
+  const api::Pod theirs = tablet({{kStarted, "maintenance"}, {kAcknowledged, "t"}});
+  EXPECT_TRUE(StatefulHandoff().undo(context(of, theirs)).empty());
+  EXPECT_EQ(StatefulHandoff().undone(context(of, theirs)), Rollback::kNothingToDo);
+}
+
+TEST(VitessAdapter, BearsHostileValues) {
+  const auto of = with_adapter("vitess", EvacuationPhase::kInProgress);
+  const api::Pod huge = tablet({{kStarted, "e5b3.1"}, {kAcknowledged, std::string(300'000, 'x')}});
+  EXPECT_LT(StatefulHandoff().observe(context(of, huge)).alive.size(), 64u);
+}
+
+}  // namespace stateful_handoff_test

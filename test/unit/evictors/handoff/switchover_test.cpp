@@ -1,0 +1,320 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "evictors/document.hpp"
+#include "evictors/handoff/stateful_handoff.hpp"
+#include "test/unit/evictors/objects.hpp"
+
+/// The PostgreSQL adapters: switch a primary over first, evict it as a replica.
+namespace handoff_switchover_test {
+
+using namespace evictors_test;
+using api::EvacuationPhase;
+using api::Json;
+using evictors::Document;
+using evictors::Next;
+using evictors::ResponseClass;
+using evictors::Rollback;
+using evictors::StatefulHandoff;
+
+using Strings = std::vector<std::pair<std::string, std::string>>;
+
+struct Flavour {
+  const char* adapter;
+  const char* cluster_label;
+  const char* role_label;
+  const char* primary;
+  const char* cluster_document;  ///< "": none
+};
+void PrintTo(const Flavour& flavour, std::ostream* out) { *out << flavour.adapter; }
+
+const Flavour kCnpg{"cloudnative-pg", "cnpg.io/cluster", "cnpg.io/instanceRole", "primary", "cluster"};
+const Flavour kPatroni{"patroni", "cluster-name", "spilo-role", "master", ""};
+const Flavour kPgo{"pgo", "postgres-operator.crunchydata.com/cluster", "postgres-operator.crunchydata.com/role",
+                   "master", "postgrescluster"};
+
+Json instance(const std::string& name, const std::string& node, const std::string& role, const Flavour& flavour,
+              bool ready = true) {
+  return {{"metadata",
+           {{"name", name}, {"namespace", "shop"}, {"uid", name + "-uid"}, {"labels", {{flavour.role_label, role}}}}},
+          {"spec", {{"nodeName", node}}},
+          {"status",
+           {{"phase", "Running"},
+            {"conditions", Json::array({{{"type", "Ready"}, {"status", ready ? "True" : "False"}}})}}}};
+}
+
+Json cluster_of(const Flavour& flavour, const std::string& current, const std::string& target) {
+  Json object = {{"kind", "Cluster"},
+                 {"metadata", {{"name", "pg"}, {"uid", "cluster-uid"}, {"resourceVersion", "77"}}}};
+  if (std::string(flavour.adapter) == "cloudnative-pg") {
+    object["status"] = {{"currentPrimary", current}, {"targetPrimary", target}, {"phase", "Cluster in healthy state"}};
+  } else {
+    object["spec"]["patroni"]["switchover"]["enabled"] = true;
+  }
+  return object;
+}
+
+/// One look at shop/web-1 on node-a with what was read beside it.
+struct Scene {
+  explicit Scene(const Flavour& its_flavour, const std::string& role,
+                 EvacuationPhase phase = EvacuationPhase::kRequesting)
+      : flavour(its_flavour), of(evacuation(phase)), target(pod()) {
+    of.status.evictor = "stateful-handoff";
+    of.status.adapter = flavour.adapter;
+    Strings labels = {{flavour.cluster_label, "pg"}, {flavour.role_label, role}};
+    if (std::string(flavour.adapter) == "pgo")
+      labels.emplace_back("postgres-operator.crunchydata.com/instance", "pg-a");
+    target.meta.labels = api::StringMap(labels);
+    target.node_name = {"node-a"};
+    cluster = cluster_of(flavour, role == "replica" ? "web-2" : "web-1", role == "replica" ? "web-2" : "web-1");
+    items = Json::array({instance("web-1", "node-a", role, flavour), instance("web-3", "node-c", "replica", flavour),
+                         instance("web-2", "node-b", "replica", flavour)});
+  }
+
+  evictors::Context look() {
+    documents.clear();
+    if (*flavour.cluster_document) documents.push_back({flavour.cluster_document, cluster_status, cluster.dump()});
+    documents.push_back({"instances", instances_status, Json{{"kind", "PodList"}, {"items", items}}.dump()});
+    auto context = evictors_test::context(of, target);
+    context.parameters = {{"switchover", opted_in ? "true" : "false"}};
+    context.documents = documents;
+    return context;
+  }
+  std::string failure() {
+    const auto seen = StatefulHandoff().observe(look());
+    return seen.failed ? seen.failed->reason : "";
+  }
+
+  const Flavour& flavour;
+  api::Evacuation of;
+  api::Pod target;
+  Json cluster;
+  Json items;
+  bool opted_in = true;
+  int cluster_status = 200;
+  int instances_status = 200;
+  std::vector<Document> documents;
+};
+
+class Switchover : public testing::TestWithParam<Flavour> {};
+INSTANTIATE_TEST_SUITE_P(Adapters, Switchover, testing::Values(kCnpg, kPatroni, kPgo),
+                         [](const auto& info) { return std::string(info.param.adapter).substr(0, 5); });
+
+TEST_P(Switchover, EvictsAReplicaAtOnce) {
+  for (const bool opted_in : {true, false}) {
+    Scene scene(GetParam(), "replica");
+    scene.opted_in = opted_in;
+    const auto plan = StatefulHandoff().plan(scene.look());
+    ASSERT_EQ(plan.next, Next::kAct);
+    EXPECT_EQ(plan.action->name, "PostEviction");
+  }
+}
+
+TEST_P(Switchover, AsksAPrimaryToGoToAReadyReplicaElsewhere) {
+  Scene scene(GetParam(), GetParam().primary);
+  const auto plan = StatefulHandoff().plan(scene.look());
+  ASSERT_EQ(plan.next, Next::kAct);
+  EXPECT_EQ(plan.action->name, "RequestSwitchover");
+  EXPECT_TRUE(plan.action->service.empty());
+}
+
+TEST_P(Switchover, TouchesNothingWithoutOptIn) {
+  Scene scene(GetParam(), GetParam().primary);
+  scene.opted_in = false;
+  EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, Next::kWait);
+  EXPECT_TRUE(StatefulHandoff().reads(scene.look()).empty());
+  const auto probe = StatefulHandoff().probe(scene.look());
+  EXPECT_EQ(probe.support, evictors::Support::kUnsupported);
+  EXPECT_NE(probe.reason.find("evacuator-handoff-"), std::string::npos) << "names the role to bind";
+}
+
+TEST_P(Switchover, WaitsWhileTheRoleIsUnknown) {
+  for (const char* role : {"", "unhealthy", "uninitialized", "Replica"}) {
+    Scene scene(GetParam(), role);
+    EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, Next::kWait) << role;
+    EXPECT_FALSE(StatefulHandoff().observe(scene.look()).ready) << role;
+  }
+}
+
+TEST_P(Switchover, NamesTheLackOfACandidate) {
+  const Flavour& f = GetParam();
+  struct Row {
+    const char* what;
+    Json items;
+  };
+  Json leaving = instance("web-2", "node-b", "replica", f);
+  leaving["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z";
+  const std::vector<Row> rows = {
+      {"alone", Json::array({instance("web-1", "node-a", f.primary, f)})},
+      {"unready", Json::array({instance("web-2", "node-b", "replica", f, false)})},
+      {"on the same node", Json::array({instance("web-2", "node-a", "replica", f)})},
+      {"leaving", Json::array({leaving})},
+      {"no items", Json::object()},
+      {"nonsense", Json::array({1, "x", nullptr, Json::object(), Json{{"metadata", 7}}})},
+  };
+  for (const Row& row : rows) {
+    Scene scene(f, f.primary);
+    scene.items = row.items;
+    EXPECT_EQ(scene.failure(), "NoHealthyReplica") << row.what;
+    EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, Next::kWait) << row.what;
+  }
+}
+
+TEST_P(Switchover, NamesAReadThatIsForbiddenAndWaitsOutOneThatIsLost) {
+  Scene scene(GetParam(), GetParam().primary);
+  scene.instances_status = 403;
+  EXPECT_EQ(scene.failure(), "Forbidden");
+  for (const int code : {0, 500, 503}) {
+    scene.instances_status = code;
+    EXPECT_EQ(scene.failure(), "") << code;
+    EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, Next::kWait) << code;
+  }
+}
+
+TEST(CloudNativePg, PatchesTheStatusGuarded) {
+  Scene scene(kCnpg, "primary");
+  const auto plan = StatefulHandoff().plan(scene.look());
+  ASSERT_TRUE(plan.action);
+  EXPECT_EQ(plan.action->request.path, "/apis/postgresql.cnpg.io/v1/namespaces/shop/clusters/pg/status");
+  const Json body = Json::parse(plan.action->request.body);
+  EXPECT_EQ(body["metadata"], (Json{{"uid", "cluster-uid"}, {"resourceVersion", "77"}}));
+  EXPECT_EQ(body["status"]["targetPrimary"], "web-2") << "the first by name on another node";
+  EXPECT_EQ(body["status"]["targetPrimaryTimestamp"], "2026-11-21T12:00:00Z");
+  EXPECT_EQ(body["status"]["phase"], "Switchover in progress");
+  EXPECT_NE(body["status"]["phaseReason"].get<std::string>().find(kToken), std::string::npos);
+  const auto verdict =
+      StatefulHandoff().classify(scene.look(), *plan.action, kube::Response{200, R"({"kind":"Cluster"})", {}, ""});
+  EXPECT_EQ(verdict.answer, ResponseClass::kApplied);
+  EXPECT_EQ(verdict.refs, (evictors::Refs{{"targetPrimary", "web-2"}}));
+}
+
+TEST(CloudNativePg, IsReadyOnceLabelAndClusterAgree) {
+  Scene scene(kCnpg, "replica", EvacuationPhase::kInProgress);
+  EXPECT_TRUE(StatefulHandoff().observe(scene.look()).ready);
+  scene.cluster["status"]["targetPrimary"] = "web-1";  // on its way back to us
+  EXPECT_FALSE(StatefulHandoff().observe(scene.look()).ready);
+  EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, Next::kWait);
+  scene.cluster["status"] = {{"currentPrimary", "web-1"}, {"targetPrimary", "web-2"}};
+  EXPECT_FALSE(StatefulHandoff().observe(scene.look()).ready);
+}
+
+TEST(CloudNativePg, FollowsASwitchoverOfSomebodyElse) {
+  Scene scene(kCnpg, "primary");
+  scene.cluster["status"]["targetPrimary"] = "web-3";
+  EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, Next::kWait);
+  EXPECT_TRUE(StatefulHandoff().observe(scene.look()).requested);
+  scene.of.status.phase = EvacuationPhase::kAborting;
+  EXPECT_TRUE(StatefulHandoff().undo(scene.look()).empty());
+  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kNothingToDo);
+}
+
+TEST(CloudNativePg, TakesBackOnlyWhatHasNotMoved) {
+  Scene scene(kCnpg, "primary", EvacuationPhase::kAborting);
+  scene.of.status.refs = {{"targetPrimary", "web-2"}};
+  scene.cluster["status"]["targetPrimary"] = "web-2";
+  const auto undo = StatefulHandoff().undo(scene.look());
+  ASSERT_EQ(undo.size(), 1u);
+  EXPECT_EQ(Json::parse(undo[0].request.body)["status"]["targetPrimary"], "web-1");
+  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kPending);
+  scene.cluster["status"]["currentPrimary"] = "web-2";
+  EXPECT_TRUE(StatefulHandoff().undo(scene.look()).empty());
+  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kComplete);
+  scene.cluster_status = 503;
+  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kPending) << "not known is not done";
+}
+
+TEST(CloudNativePg, RemembersItsTargetEvenWhenTheAnswerWasLost) {
+  Scene scene(kCnpg, "primary", EvacuationPhase::kAborting);
+  scene.of.status.intent =
+      api::EvacuationIntent{"RequestSwitchover", kToken, kNoon, false, "", "currentPrimary=web-1,targetPrimary=web-2"};
+  scene.cluster["status"]["targetPrimary"] = "web-2";
+  EXPECT_EQ(StatefulHandoff().undo(scene.look()).size(), 1u);
+}
+
+TEST(Patroni, GoesThroughThePodProxyOrAConfiguredService) {
+  Scene scene(kPatroni, "master");
+  auto plan = StatefulHandoff().plan(scene.look());
+  EXPECT_EQ(plan.action->request.path, "/api/v1/namespaces/shop/pods/http:web-1:8008/proxy/switchover");
+  EXPECT_EQ(plan.action->request.method, "POST");
+  EXPECT_EQ(Json::parse(plan.action->request.body), (Json{{"leader", "web-1"}, {"candidate", "web-2"}}));
+  auto context = scene.look();
+  context.parameters.emplace_back("service", "patroni");
+  plan = StatefulHandoff().plan(context);
+  EXPECT_EQ(plan.action->service, "patroni");
+  EXPECT_EQ(plan.action->request.path, "/switchover");
+}
+
+TEST(Patroni, ReadsItsAnswers) {
+  struct Row {
+    int code;
+    const char* body;
+    ResponseClass answer;
+  };
+  const std::vector<Row> rows = {
+      {200, "Successfully switched over to \\\"web-2\\\"", ResponseClass::kApplied},
+      {202, "Switchover scheduled", ResponseClass::kApplied},
+      {412, "leader name does not match", ResponseClass::kRetryLater},
+      {503, "Switchover failed", ResponseClass::kRetryLater},
+      {400, "Switchover could be performed only from a specific leader", ResponseClass::kPermanent},
+      {500, "oops", ResponseClass::kUnknown},
+      {302, "", ResponseClass::kUnknown},
+      {403, R"({"kind":"Status","message":"pods \"web-1\" is forbidden: cannot create resource \"pods/proxy\""})",
+       ResponseClass::kForbidden},
+      {401, "Unauthorized", ResponseClass::kAuth},
+  };
+  for (const Row& row : rows) {
+    Scene scene(kPatroni, "master");
+    evictors::Action action;
+    action.name = "RequestSwitchover";
+    const auto verdict = StatefulHandoff().classify(scene.look(), action, kube::Response{row.code, row.body, {}, ""});
+    EXPECT_EQ(verdict.answer, row.answer) << row.code << " " << row.body;
+    EXPECT_EQ(verdict.refs.empty(), row.answer != ResponseClass::kApplied);
+  }
+}
+
+TEST(Patroni, IsNotAskedTwiceInOneAttempt) {
+  Scene scene(kPatroni, "master", EvacuationPhase::kInProgress);
+  scene.of.status.refs = {{"switchover", "asked"}};
+  EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, Next::kWait);
+}
+
+TEST(Pgo, TriggersWithItsTokenAndWaitsForTheOperatorsWord) {
+  Scene scene(kPgo, "master");
+  const char* trigger = "postgres-operator.crunchydata.com/trigger-switchover";
+  const auto plan = StatefulHandoff().plan(scene.look());
+  const Json body = Json::parse(plan.action->request.body);
+  EXPECT_EQ(body["metadata"]["annotations"], (Json{{trigger, kToken}}));
+  EXPECT_EQ(body["metadata"]["resourceVersion"], "77");
+  EXPECT_FALSE(body.contains("spec")) << "the user's own spec is not touched";
+  Scene after(kPgo, "replica", EvacuationPhase::kInProgress);
+  after.cluster["metadata"]["annotations"][trigger] = kToken;
+  EXPECT_FALSE(StatefulHandoff().observe(after.look()).ready);
+  after.cluster["status"]["patroni"]["switchover"] = kToken;
+  EXPECT_TRUE(StatefulHandoff().observe(after.look()).ready);
+}
+
+TEST(Pgo, NamesTheSwitchThatIsOff) {
+  for (const Json& spec :
+       {Json(nullptr), Json("x"), Json::object(), Json{{"patroni", {{"switchover", {{"enabled", "true"}}}}}},
+        Json{{"patroni", Json::array()}}}) {
+    Scene scene(kPgo, "master");
+    scene.cluster["spec"] = spec;
+    EXPECT_EQ(scene.failure(), "SwitchoverNotEnabled") << spec.dump();
+  }
+}
+
+TEST(Documents, AreReadWithoutTrust) {
+  EXPECT_FALSE(evictors::object_of(nullptr));
+  for (const char* body : {"", "<html>", "[]", "7", "null", "{"}) {
+    const Document document{"x", 200, body};
+    EXPECT_FALSE(evictors::object_of(&document)) << body;
+  }
+  const Document refused{"x", 404, R"({"message":"not here"})"};
+  EXPECT_FALSE(evictors::object_of(&refused));
+  EXPECT_EQ(evictors::problem_of(refused), "404: not here");
+  EXPECT_EQ(evictors::text_member(Json{{"a", {{"b", 7}}}}, {"a", "b"}), "");
+  for (const char* name : {"", "a/b", "a b", "a%2f", "ä"}) EXPECT_FALSE(evictors::is_plain_name(name)) << name;
+}
+
+}  // namespace handoff_switchover_test

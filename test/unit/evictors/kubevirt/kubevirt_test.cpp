@@ -1,0 +1,624 @@
+#include "evictors/kubevirt/kubevirt.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "evictors/classify.hpp"
+#include "evictors/kubevirt/calls.hpp"
+#include "evictors/kubevirt/facts.hpp"
+#include "test/unit/evictors/objects.hpp"
+
+namespace kubevirt_test {
+
+using api::EvacuationPhase;
+using api::Json;
+using evictors::Document;
+using evictors::KubeVirt;
+using evictors::ResponseClass;
+using evictors::Rollback;
+using evictors_test::kNoon;
+using evictors_test::kToken;
+
+/// One moment of an evacuation of VM shop/db on node-1, edited by the test.
+struct Scene {
+  Scene() {
+    evacuation = evictors_test::evacuation(EvacuationPhase::kInProgress);
+    evacuation.spec.pod_ref.name = "virt-launcher-db-x";
+    evacuation.spec.node_name = {"node-1"};
+    evacuation.status.adapter = "eviction";
+    evacuation.status.request_sent_at = kNoon;
+    evacuation.status.refs = {{"finishedBefore", "-"}, {"markOwned", "true"}, {"vmi", "db"}, {"vmiUid", "vm-uid"}};
+    pod =
+        evictors_test::pod({{"kubevirt.io/domain", "db"}, {"descheduler.alpha.kubernetes.io/request-evict-only", ""}});
+    pod.meta.name = "virt-launcher-db-x";
+    pod.meta.labels = api::StringMap({{"kubevirt.io", "virt-launcher"}});
+    pod.node_name = {"node-1"};
+    vmi = {{"metadata", {{"name", "db"}, {"uid", "vm-uid"}}},
+           {"spec", {{"domain", {{"memory", {{"guest", "4Gi"}}}}}, {"evictionStrategy", "LiveMigrate"}}},
+           {"status", {{"phase", "Running"}, {"nodeName", "node-1"}, {"evacuationNodeName", "node-1"}}}};
+    kubevirt = {{"items", Json::array({{{"status", {{"observedKubeVirtVersion", "v1.7.0"}}}}})}};
+  }
+
+  Scene& migration(const char* name, const char* phase, const char* node = "node-1") {
+    migrations.push_back({{"metadata",
+                           {{"name", name},
+                            {"uid", std::string("uid-") + name},
+                            {"creationTimestamp", "2026-11-21T12:00:00Z"},
+                            {"annotations", {{"kubevirt.io/evacuationMigration", node}}}}},
+                          {"spec", {{"vmiName", "db"}}},
+                          {"status", {{"phase", phase}}}});
+    return *this;
+  }
+  Scene& intent(const char* action, const char* pre_state, bool resolved, const char* result = "") {
+    evacuation.status.intent = api::EvacuationIntent{action, kToken, kNoon, resolved, result, pre_state};
+    return *this;
+  }
+  Scene& forget(std::string_view key) {
+    std::erase_if(evacuation.status.refs, [&](const auto& ref) { return ref.first == key; });
+    return *this;
+  }
+
+  evictors::Context context() {
+    documents = {{"vmi", vmi_status, vmi.dump()},
+                 {"migrations", list_status, Json{{"items", migrations}}.dump()},
+                 {"kubevirt", 200, kubevirt.dump()}};
+    evictors::Context made{evacuation, with_pod ? &pod : nullptr, kNoon, parameters, "v1"};
+    made.documents = documents;
+    return made;
+  }
+
+  api::Evacuation evacuation;
+  api::Pod pod;
+  Json vmi;
+  Json kubevirt;
+  Json migrations = Json::array();
+  std::int32_t vmi_status = 200;
+  std::int32_t list_status = 200;
+  bool with_pod = true;
+  std::vector<std::pair<std::string, std::string>> parameters;
+  std::vector<Document> documents;
+};
+
+std::string ref_in(const evictors::Refs& refs, std::string_view key) {
+  for (const auto& [name, value] : refs) {
+    if (name == key) return value;
+  }
+  return "";
+}
+
+const KubeVirt kEvictor;
+
+// --- answers
+
+struct AnswerCase {
+  const char* name;
+  int code;
+  std::string message;
+  ResponseClass want;
+};
+class KubeVirtAnswers : public testing::TestWithParam<AnswerCase> {};
+
+const std::string kPrefix = "admission webhook \"virt-launcher-eviction-interceptor.kubevirt.io\" denied the request: ";
+
+TEST_P(KubeVirtAnswers, EveryRowOfTheDecisionTable) {
+  Scene scene;
+  evictors::Action action;
+  action.name = "PostEviction";
+  const Json status = {
+      {"kind", "Status"}, {"status", "Failure"}, {"message", GetParam().message}, {"code", GetParam().code}};
+  const auto verdict =
+      kEvictor.classify(scene.context(), action, kube::Response{GetParam().code, status.dump(), {}, ""});
+  EXPECT_EQ(to_string(verdict.answer), to_string(GetParam().want));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Evictors, KubeVirtAnswers,
+    testing::Values(
+        AnswerCase{"Marked", 429, kPrefix + "Eviction triggered evacuation of VMI \"shop/db\"",
+                   ResponseClass::kAcceptedInBackground},
+        AnswerCase{"MarkedBefore", 429,
+                   kPrefix + "Evacuation in progress: Eviction triggered evacuation of VMI \"shop/db\"",
+                   ResponseClass::kAcceptedInBackground},
+        AnswerCase{"NotMigratable", 429,
+                   kPrefix + "VMI db is configured with an eviction strategy but is not live-migratable",
+                   ResponseClass::kNotEvictable},
+        AnswerCase{"TargetPod", 429, kPrefix + "Eviction request for target Pod", ResponseClass::kRetryLater},
+        AnswerCase{"NoVmi", 429, kPrefix + "kubevirt failed getting the vmi: not found", ResponseClass::kRetryLater},
+        AnswerCase{"MarkFailed", 429, kPrefix + "kubevirt failed marking the vmi for eviction: conflict",
+                   ResponseClass::kRetryLater},
+        AnswerCase{"BadBody", 429, kPrefix + "failed to parse the eviction object: x", ResponseClass::kPermanent},
+        AnswerCase{
+            "Hotplug", 429,
+            "admission webhook \"hotplug-pod-eviction-interceptor.kubevirt.io\" denied the request: cannot evict "
+            "hotplug pod: hp associated with running vmi: db in namespace shop",
+            ResponseClass::kNotEvictable},
+        AnswerCase{
+            "VirtApiDown", 500,
+            "Internal error occurred: failed calling webhook \"virt-launcher-eviction-interceptor.kubevirt.io\": x",
+            ResponseClass::kWebhookDown},
+        AnswerCase{"OldBudget", 429, "Cannot evict pod as it would violate the pod's disruption budget.",
+                   ResponseClass::kPdbBlocked},
+        AnswerCase{"Allowed", 201, "", ResponseClass::kGranted}),
+    [](const auto& info) { return info.param.name; });
+
+class MigrationAnswers : public testing::TestWithParam<AnswerCase> {};
+TEST_P(MigrationAnswers, AreUnderstood) {
+  Scene scene;
+  evictors::Action action;
+  action.name = "CreateMigration";
+  const Json status = {{"kind", "Status"}, {"message", GetParam().message}, {"code", GetParam().code}};
+  const auto verdict =
+      kEvictor.classify(scene.context(), action, kube::Response{GetParam().code, status.dump(), {}, ""});
+  EXPECT_EQ(to_string(verdict.answer), to_string(GetParam().want));
+}
+const std::string kMigrationPrefix =
+    "admission webhook \"migration-create-validator.kubevirt.io\" denied the request: ";
+INSTANTIATE_TEST_SUITE_P(
+    Evictors, MigrationAnswers,
+    testing::Values(AnswerCase{"Created", 201, "", ResponseClass::kApplied},
+                    AnswerCase{"InFlight", 400,
+                               kMigrationPrefix + "in-flight migration detected. Active migration job (u) is currently "
+                                                  "already in progress for VMI db.",
+                               ResponseClass::kRetryLater},
+                    AnswerCase{"NotMigratable", 400,
+                               kMigrationPrefix + "Cannot migrate VMI, Reason: DisksNotLiveMigratable, Message: x",
+                               ResponseClass::kNotEvictable},
+                    AnswerCase{"Final", 400, kMigrationPrefix + "Cannot migrate VMI in finalized state.",
+                               ResponseClass::kRetryLater},
+                    AnswerCase{"Exists", 409, "already exists", ResponseClass::kConflict},
+                    AnswerCase{"Forbidden", 403, "forbidden", ResponseClass::kForbidden},
+                    AnswerCase{"NoVmi", 400, kMigrationPrefix + "the VMI \"shop/db\" does not exist",
+                               ResponseClass::kRefusedByWebhook}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(KubeVirtCancel, ReadsTheCancelsAnswers) {
+  Scene scene;
+  evictors::Action action;
+  action.name = "CancelEvacuation";
+  const auto answer = [&](int code, const std::string& body) {
+    return kEvictor.classify(scene.context(), action, kube::Response{code, body, {}, ""});
+  };
+  EXPECT_EQ(answer(200, "").answer, ResponseClass::kApplied);
+  EXPECT_EQ(answer(200, "<html>log in</html>").answer, ResponseClass::kUnknown);
+  EXPECT_EQ(answer(500, R"({"kind":"Status","message":"test failed"})").answer, ResponseClass::kUnknown);
+  const auto gone = answer(404, R"({"kind":"Status","message":"virtualmachineinstance.kubevirt.io \"db\" not found"})");
+  EXPECT_EQ(gone.answer, ResponseClass::kApplied);
+  const auto unknown_path =
+      answer(404, R"({"kind":"Status","message":"the server could not find the requested resource"})");
+  EXPECT_EQ(ref_in(unknown_path.refs, "cancelUnsupported"), "true");
+}
+
+// --- deadline
+
+struct DeadlineCase {
+  const char* name;
+  const char* memory;
+  const char* mode;
+  const char* remote_failures;
+  int want_seconds;
+};
+class KubeVirtDeadline : public testing::TestWithParam<DeadlineCase> {};
+TEST_P(KubeVirtDeadline, GrowsWithMemoryAndTries) {
+  Scene scene;
+  scene.vmi["spec"]["domain"]["memory"]["guest"] = GetParam().memory;
+  if (*GetParam().mode) scene.parameters.emplace_back("mode", GetParam().mode);
+  if (*GetParam().remote_failures) scene.parameters.emplace_back("remoteFailures", GetParam().remote_failures);
+  EXPECT_EQ(kEvictor.probe(scene.context()).total, base::seconds(GetParam().want_seconds));
+}
+INSTANTIATE_TEST_SUITE_P(Evictors, KubeVirtDeadline,
+                         testing::Values(DeadlineCase{"SmallOnesGetHalfAnHour", "1Gi", "", "", 1800},
+                                         DeadlineCase{"ThreeTriesOf16Gi", "16Gi", "", "", 900 + 3 * 16 * 150},
+                                         DeadlineCase{"OneTry", "16Gi", "", "1", 900 + 16 * 150},
+                                         DeadlineCase{"OneShot", "16Gi", "Migration", "", 900 + 16 * 150},
+                                         DeadlineCase{"RoundsUp", "15500Mi", "", "1", 900 + 16 * 150},
+                                         DeadlineCase{"NonsenseMemory", "lots", "", "", 1800},
+                                         DeadlineCase{"HugeIsBounded", "4000Pi", "", "", 7 * 86'400}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(KubeVirtProbe, FollowsTheClustersSettings) {
+  Scene scene;
+  scene.vmi["spec"]["domain"]["memory"]["guest"] = "100Gi";
+  scene.kubevirt["items"][0]["spec"]["configuration"]["migrations"]["completionTimeoutPerGiB"] = 10;
+  EXPECT_EQ(kEvictor.probe(scene.context()).total, base::seconds(900 + 3 * 1000));
+  scene.evacuation.spec.timeouts.total = base::seconds(77);
+  EXPECT_EQ(kEvictor.probe(scene.context()).total, std::nullopt) << "the spec's own word";
+}
+
+struct ProbeCase {
+  const char* name;
+  void (*edit)(Scene& scene);
+  bool supported;
+  std::string_view adapter;
+};
+class KubeVirtProbes : public testing::TestWithParam<ProbeCase> {};
+TEST_P(KubeVirtProbes, ChooseTheAdapter) {
+  Scene scene;
+  GetParam().edit(scene);
+  const auto probe = kEvictor.probe(scene.context());
+  EXPECT_EQ(probe.support == evictors::Support::kSupported, GetParam().supported) << probe.reason;
+  EXPECT_EQ(probe.adapter, GetParam().adapter);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Evictors, KubeVirtProbes,
+    testing::Values(
+        ProbeCase{"Launcher", [](Scene&) {}, true, "eviction"},
+        ProbeCase{"Migration",
+                  [](Scene& s) {
+                    s.parameters = {{"mode", "Migration"}};
+                  },
+                  true, "migration"},
+        ProbeCase{"External", [](Scene& s) { s.vmi["spec"]["evictionStrategy"] = "External"; }, true, "external"},
+        ProbeCase{"ExternalByCluster",
+                  [](Scene& s) {
+                    s.vmi["spec"].erase("evictionStrategy");
+                    s.kubevirt["items"][0]["spec"]["configuration"]["evictionStrategy"] = "External";
+                  },
+                  true, "external"},
+        ProbeCase{"OtherPod", [](Scene& s) { s.pod.meta.labels = {}; }, false, ""},
+        ProbeCase{"NoDomain", [](Scene& s) { s.pod.meta.annotations = {}; }, false, ""},
+        ProbeCase{"NotServed",
+                  [](Scene& s) {
+                    s.vmi_status = 404;
+                    s.vmi = {{"kind", "Status"}, {"message", "the server could not find the requested resource"}};
+                  },
+                  false, ""}),
+    [](const auto& info) { return info.param.name; });
+
+// --- what is seen
+
+struct ObserveCase {
+  const char* name;
+  void (*edit)(Scene& scene);
+  void (*check)(const evictors::Observation& seen);
+};
+class KubeVirtObserve : public testing::TestWithParam<ObserveCase> {};
+TEST_P(KubeVirtObserve, Sees) {
+  Scene scene;
+  GetParam().edit(scene);
+  GetParam().check(kEvictor.observe(scene.context()));
+}
+using Seen = evictors::Observation;
+
+INSTANTIATE_TEST_SUITE_P(
+    Evictors, KubeVirtObserve,
+    testing::Values(
+        ObserveCase{"TheMarkWithoutAMigration", [](Scene&) {},
+                    [](const Seen& s) { EXPECT_TRUE(s.requested && s.acknowledged && s.queued && !s.vanished); }},
+        ObserveCase{"ExternalDoesNotQueue", [](Scene& s) { s.evacuation.status.adapter = "external"; },
+                    [](const Seen& s) { EXPECT_FALSE(s.queued); }},
+        ObserveCase{"AQueuedMigration", [](Scene& s) { s.migration("m", "Pending"); },
+                    [](const Seen& s) { EXPECT_TRUE(s.queued); }},
+        ObserveCase{"ARunningMigration",
+                    [](Scene& s) {
+                      s.migration("m", "Running");
+                      s.vmi["status"]["migrationState"] = {{"migrationUid", "uid-m"}, {"targetNode", "node-2"}};
+                    },
+                    [](const Seen& s) {
+                      EXPECT_FALSE(s.queued);
+                      EXPECT_EQ(s.progress, 50);
+                      EXPECT_EQ(s.target.value, "node-2");
+                    }},
+        ObserveCase{"TwoFailures",
+                    [](Scene& s) { s.migration("a", "Failed").migration("b", "Failed").migration("c", "Running"); },
+                    [](const Seen& s) {
+                      EXPECT_EQ(s.failures, 2);
+                      EXPECT_FALSE(s.failed);
+                    }},
+        ObserveCase{"TooManyFailures",
+                    [](Scene& s) { s.migration("a", "Failed").migration("b", "Failed").migration("c", "Failed"); },
+                    [](const Seen& s) {
+                      ASSERT_TRUE(s.failed);
+                      EXPECT_EQ(s.failed->reason, "MigrationFailed");
+                      EXPECT_TRUE(s.failed->retryable);
+                    }},
+        ObserveCase{"OldFailuresDoNotCount",
+                    [](Scene& s) {
+                      s.forget("finishedBefore").evacuation.status.refs.emplace_back("finishedBefore", "uid-a,uid-b");
+                      s.migration("a", "Failed").migration("b", "Failed");
+                    },
+                    [](const Seen& s) { EXPECT_EQ(s.failures, 0); }},
+        ObserveCase{"OtherPeoplesFailuresDoNotCount", [](Scene& s) { s.migration("a", "Failed", ""); },
+                    [](const Seen& s) { EXPECT_EQ(s.failures, 0); }},
+        ObserveCase{"AMarkThatVanished",
+                    [](Scene& s) {
+                      s.vmi["status"].erase("evacuationNodeName");
+                      s.evacuation.status.in_progress_since = kNoon - base::seconds(60);
+                    },
+                    [](const Seen& s) { EXPECT_TRUE(s.vanished); }},
+        ObserveCase{"AMarkThatIsNotThereYet",
+                    [](Scene& s) {
+                      s.vmi["status"].erase("evacuationNodeName");
+                      s.evacuation.status.in_progress_since = kNoon - base::seconds(5);
+                    },
+                    [](const Seen& s) { EXPECT_FALSE(s.vanished); }},
+        ObserveCase{"AMarkThatWentWithTheMove",
+                    [](Scene& s) {
+                      s.vmi["status"] = {{"phase", "Running"}, {"nodeName", "node-2"}};
+                      s.evacuation.status.in_progress_since = kNoon - base::seconds(60);
+                    },
+                    [](const Seen& s) { EXPECT_FALSE(s.vanished || s.failed); }},
+        ObserveCase{"NothingWithoutAnAnswer", [](Scene& s) { s.vmi_status = 0; },
+                    [](const Seen& s) { EXPECT_EQ(s, Seen{}); }},
+        ObserveCase{"RefusesToWorkBlindly",
+                    [](Scene& s) {
+                      s.evacuation.status.phase = EvacuationPhase::kPreparing;
+                      s.vmi_status = 500;
+                    },
+                    [](const Seen& s) {
+                      ASSERT_TRUE(s.failed);
+                      EXPECT_TRUE(s.failed->retryable);
+                    }},
+        ObserveCase{"SaysWhatRbacForbids",
+                    [](Scene& s) {
+                      s.evacuation.status.phase = EvacuationPhase::kPreparing;
+                      s.vmi_status = 403;
+                    },
+                    [](const Seen& s) {
+                      ASSERT_TRUE(s.failed);
+                      EXPECT_FALSE(s.failed->retryable);
+                      EXPECT_EQ(s.failed->complete_reason, "Forbidden");
+                    }},
+        ObserveCase{"AForeignMark",
+                    [](Scene& s) { s.forget("markOwned").evacuation.status.phase = EvacuationPhase::kRequesting; },
+                    [](const Seen& s) { EXPECT_EQ(ref_in(s.refs, "markOwned"), "false"); }},
+        ObserveCase{"ItsOwnMarkAfterALostAnswer",
+                    [](Scene& s) {
+                      s.forget("markOwned").intent("PostEviction", "podResourceVersion=41;markPresent=false", false);
+                    },
+                    [](const Seen& s) { EXPECT_EQ(ref_in(s.refs, "markOwned"), "true"); }},
+        ObserveCase{
+            "AForeignMarkAfterARefusal",
+            [](Scene& s) { s.forget("markOwned").intent("PostEviction", "markPresent=false", true, "WebhookDown"); },
+            [](const Seen& s) { EXPECT_EQ(ref_in(s.refs, "markOwned"), "false"); }},
+        ObserveCase{"ItsOwnObjectFail",
+                    [](Scene& s) {
+                      s.parameters = {{"mode", "Migration"}};
+                      s.migration("evac-e5b3-1", "Failed", "");
+                    },
+                    [](const Seen& s) { EXPECT_TRUE(s.failed); }},
+        ObserveCase{"ItsOwnObjectDisappear",
+                    [](Scene& s) {
+                      s.parameters = {{"mode", "Migration"}};
+                    },
+                    [](const Seen& s) { EXPECT_TRUE(s.vanished); }}),
+    [](const auto& info) { return info.param.name; });
+
+// --- taking back
+
+struct UndoCase {
+  const char* name;
+  void (*edit)(Scene& scene);
+  std::string action;  ///< "": none
+  Rollback want;
+};
+class KubeVirtUndo : public testing::TestWithParam<UndoCase> {};
+TEST_P(KubeVirtUndo, TakesBackWhatIsOurs) {
+  Scene scene;
+  scene.evacuation.status.phase = EvacuationPhase::kAborting;
+  GetParam().edit(scene);
+  const auto actions = kEvictor.undo(scene.context());
+  EXPECT_EQ(actions.empty() ? "" : actions.front().name, GetParam().action);
+  EXPECT_EQ(kEvictor.undone(scene.context()), GetParam().want);
+}
+void unmark(Scene& scene) { scene.vmi["status"].erase("evacuationNodeName"); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Evictors, KubeVirtUndo,
+    testing::Values(
+        UndoCase{"CancelsTheMarkFirst", [](Scene& s) { s.migration("m", "Running"); }, "CancelEvacuation",
+                 Rollback::kPending},
+        UndoCase{"ThenDeletesTheMigration",
+                 [](Scene& s) {
+                   unmark(s);
+                   s.migration("m", "Running");
+                 },
+                 "DeleteMigration", Rollback::kPending},
+        UndoCase{"ThenWaitsForItsEnd",
+                 [](Scene& s) {
+                   unmark(s);
+                   s.migration("m", "Running");
+                   s.migrations[0]["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z";
+                 },
+                 "", Rollback::kPending},
+        UndoCase{"IsDoneThen",
+                 [](Scene& s) {
+                   unmark(s);
+                   s.migration("m", "Failed");
+                 },
+                 "", Rollback::kComplete},
+        UndoCase{"LeavesOtherPeoplesMigrations",
+                 [](Scene& s) {
+                   unmark(s);
+                   s.migration("m", "Running", "");
+                 },
+                 "", Rollback::kComplete},
+        UndoCase{"LeavesAForeignMark",
+                 [](Scene& s) { s.forget("markOwned").evacuation.status.refs.emplace_back("markOwned", "false"); }, "",
+                 Rollback::kNothingToDo},
+        UndoCase{"CannotCancelBefore17",
+                 [](Scene& s) { s.kubevirt["items"][0]["status"]["observedKubeVirtVersion"] = "v1.6.3"; }, "",
+                 Rollback::kRemoteMarkRemains},
+        UndoCase{"WaitsForPostCopy",
+                 [](Scene& s) {
+                   s.migration("m", "Running");
+                   s.vmi["status"]["migrationState"] = {{"migrationUid", "uid-m"}, {"mode", "PostCopy"}};
+                 },
+                 "", Rollback::kPending},
+        UndoCase{"WaitsForAPodThatHasMoved",
+                 [](Scene& s) {
+                   s.vmi["status"] = {{"nodeName", "node-2"}};
+                 },
+                 "", Rollback::kPending},
+        UndoCase{"NothingWasAsked", [](Scene& s) { s.evacuation.status.request_sent_at.reset(); }, "",
+                 Rollback::kNothingToDo},
+        UndoCase{"AfterADryRun", [](Scene& s) { s.evacuation.spec.dry_run = true; }, "", Rollback::kNothingToDo},
+        UndoCase{"WaitsWhenBlind", [](Scene& s) { s.vmi_status = 0; }, "", Rollback::kPending},
+        UndoCase{"DeletesItsOwnObject",
+                 [](Scene& s) {
+                   s.parameters = {{"mode", "Migration"}};
+                   s.migration("evac-e5b3-1", "Running", "").migration("other", "Pending");
+                 },
+                 "DeleteMigration", Rollback::kPending}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(KubeVirtUndoRequests, AreWhatKubeVirtExpects) {
+  Scene scene;
+  scene.evacuation.status.phase = EvacuationPhase::kAborting;
+  const auto cancel = kEvictor.undo(scene.context()).at(0).request;
+  EXPECT_EQ(cancel.method, "PUT");
+  EXPECT_EQ(cancel.path,
+            "/apis/subresources.kubevirt.io/v1/namespaces/shop/virtualmachineinstances/db/evacuate/cancel");
+  EXPECT_EQ(cancel.body, R"({"evacuationNodeName":"node-1"})");
+  unmark(scene);
+  scene.migration("m", "Running");
+  const auto removal = kEvictor.undo(scene.context()).at(0).request;
+  EXPECT_EQ(removal.method, "DELETE");
+  EXPECT_NE(removal.body.find("uid-m"), std::string::npos);
+}
+
+// --- arriving
+
+struct ArriveCase {
+  const char* name;
+  void (*edit)(Scene& scene);
+  evictors::Arrival::State want;
+  bool migrated;
+};
+class KubeVirtArrive : public testing::TestWithParam<ArriveCase> {};
+TEST_P(KubeVirtArrive, TellsWhereTheVmIs) {
+  Scene scene;
+  scene.evacuation.status.phase = EvacuationPhase::kVerifying;
+  scene.with_pod = false;
+  GetParam().edit(scene);
+  const auto arrival = kEvictor.verify(scene.context());
+  EXPECT_EQ(arrival.state, GetParam().want) << arrival.message;
+  EXPECT_EQ(arrival.kind == api::OutcomeKind::kMigrated, GetParam().migrated);
+}
+using State = evictors::Arrival::State;
+void gone(Scene& scene) {
+  scene.vmi_status = 404;
+  scene.vmi = {{"kind", "Status"}, {"details", {{"name", "db"}}}};
+}
+INSTANTIATE_TEST_SUITE_P(
+    Evictors, KubeVirtArrive,
+    testing::Values(
+        ArriveCase{"OnAnotherNode",
+                   [](Scene& s) {
+                     s.vmi["status"] = {{"phase", "Running"}, {"nodeName", "node-2"}};
+                   },
+                   State::kArrived, true},
+        ArriveCase{"StillHere", [](Scene&) {}, State::kPending, false},
+        ArriveCase{"ShutDown", [](Scene& s) { s.vmi["status"]["phase"] = "Succeeded"; }, State::kNotExpected, false},
+        ArriveCase{"Gone", gone, State::kNotExpected, false},
+        ArriveCase{"GoneButOwned",
+                   [](Scene& s) {
+                     gone(s);
+                     s.evacuation.status.refs.emplace_back("virtualMachine", "db");
+                   },
+                   State::kPending, false},
+        ArriveCase{"DrainedExternally",
+                   [](Scene& s) {
+                     gone(s);
+                     s.evacuation.status.refs.emplace_back("virtualMachine", "db");
+                     s.evacuation.status.refs.emplace_back("evictionStrategy", "External");
+                   },
+                   State::kNotExpected, false},
+        ArriveCase{"StartedAgain", [](Scene& s) { s.vmi["metadata"]["uid"] = "another"; }, State::kArrived, false},
+        ArriveCase{"Unreadable", [](Scene& s) { s.vmi_status = 500; }, State::kPending, false}),
+    [](const auto& info) { return info.param.name; });
+
+// --- parameters and hostile input
+
+struct ParameterCase {
+  const char* name;
+  std::vector<std::pair<std::string, std::string>> parameters;
+  std::string error;  ///< "": sound
+};
+class KubeVirtParameters : public testing::TestWithParam<ParameterCase> {};
+TEST_P(KubeVirtParameters, AreChecked) {
+  const auto errors = kEvictor.validate(GetParam().parameters, api::FieldPath("p"));
+  EXPECT_EQ(errors.empty() ? "" : errors.front().to_string(), GetParam().error);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Evictors, KubeVirtParameters,
+    testing::Values(
+        ParameterCase{"None", {}, ""}, ParameterCase{"Eviction", {{"mode", "Eviction"}, {"remoteFailures", "5"}}, ""},
+        ParameterCase{"Migration", {{"mode", "Migration"}, {"addedNodeSelector", "zone=a,disk="}}, ""},
+        ParameterCase{"BadMode", {{"mode", "Teleport"}}, "p.mode: must be Eviction or Migration, not Teleport"},
+        ParameterCase{"TooManyFailures",
+                      {{"remoteFailures", "6"}},
+                      "p.remoteFailures: must be a number from 1 to 5: KubeVirt keeps no more failed migrations"},
+        ParameterCase{"SelectorWithoutMigration",
+                      {{"addedNodeSelector", "zone=a"}},
+                      "p.addedNodeSelector: works only with mode: Migration"},
+        ParameterCase{"BadSelector",
+                      {{"mode", "Migration"}, {"addedNodeSelector", "zone"}},
+                      "p.addedNodeSelector: must be labels as in zone=a,disk=ssd"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(KubeVirtHostile, BearsAnything) {
+  for (const char* body :
+       {"", "null", "[]", "7", "{", "<html>", R"({"items":7})", R"({"items":[7,null,{"spec":[]}]})",
+        R"({"metadata":7,"status":[],"spec":"x"})",
+        R"({"metadata":{"uid":"u","ownerReferences":[7]},"status":{"migrationState":7,"activePods":[]}})"}) {
+    for (const auto phase : {EvacuationPhase::kPreparing, EvacuationPhase::kRequesting, EvacuationPhase::kInProgress,
+                             EvacuationPhase::kAborting, EvacuationPhase::kVerifying}) {
+      Scene scene;
+      scene.evacuation.status.phase = phase;
+      auto context = scene.context();
+      for (Document& each : scene.documents) each.body = body;
+      context.documents = scene.documents;
+      (void)kEvictor.probe(context);
+      (void)kEvictor.plan(context);
+      (void)kEvictor.observe(context);
+      (void)kEvictor.undo(context);
+      (void)kEvictor.undone(context);
+      (void)kEvictor.verify(context);
+    }
+  }
+}
+
+struct RoomCase {
+  const char* strategy;
+  bool want;
+};
+TEST(KubeVirtRoom, IsNeededForASecondPod) {
+  for (const RoomCase& each : {RoomCase{"LiveMigrate", true}, RoomCase{"LiveMigrateIfPossible", true},
+                               RoomCase{"External", false}, RoomCase{"None", false}}) {
+    Scene scene;
+    scene.vmi["spec"]["evictionStrategy"] = each.strategy;
+    EXPECT_EQ(kEvictor.needs_room(scene.context()), each.want) << each.strategy;
+    scene.parameters = {{"mode", "Migration"}};
+    EXPECT_TRUE(kEvictor.needs_room(scene.context()));
+  }
+  Scene stays;
+  stays.vmi["status"]["conditions"] = Json::array({{{"type", "LiveMigratable"}, {"status", "False"}}});
+  EXPECT_FALSE(kEvictor.needs_room(stays.context())) << "KubeVirt refuses it, or shuts the guest down";
+  stays.parameters = {{"mode", "Migration"}};
+  EXPECT_FALSE(kEvictor.needs_room(stays.context()));
+  Scene by_cluster;
+  by_cluster.vmi["spec"].erase("evictionStrategy");
+  EXPECT_FALSE(kEvictor.needs_room(by_cluster.context())) << "unset in the cluster, too: None";
+  by_cluster.kubevirt["items"][0]["spec"]["configuration"]["evictionStrategy"] = "LiveMigrate";
+  EXPECT_TRUE(kEvictor.needs_room(by_cluster.context()));
+  by_cluster.kubevirt = Json::object();
+  EXPECT_TRUE(kEvictor.needs_room(by_cluster.context())) << "not known";
+  Scene unread;
+  auto context = unread.context();
+  context.documents = {};
+  EXPECT_TRUE(kEvictor.needs_room(context));
+  unread.pod.meta.labels = {};
+  EXPECT_FALSE(kEvictor.needs_room(context));
+}
+
+TEST(KubeVirtReads, AsksForNothingAboutOtherPods) {
+  Scene scene;
+  EXPECT_EQ(kEvictor.reads(scene.context()).size(), 2u) << "version and settings only when they matter";
+  scene.evacuation.status.phase = EvacuationPhase::kPreparing;
+  EXPECT_EQ(kEvictor.reads(scene.context()).size(), 3u);
+  scene.pod.meta.labels = {};
+  EXPECT_TRUE(kEvictor.reads(scene.context()).empty());
+}
+
+}  // namespace kubevirt_test

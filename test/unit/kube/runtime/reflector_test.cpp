@@ -1,0 +1,379 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "kube/runtime/informer.hpp"
+#include "kube/runtime/reflector_state.hpp"
+#include "test/unit/kube/fake_transport.hpp"
+
+namespace kube {
+
+// GoogleTest prints states by these.
+void PrintTo(const ReflectorState& state, std::ostream* out) {
+  std::visit(base::Overload{
+                 [&](const MustList& s) { *out << "MustList{" << s.failures << ", " << s.page_shift << "}"; },
+                 [&](const MustWatch& s) { *out << "MustWatch{" << s.resource_version << ", " << s.failures << "}"; },
+                 [&](const Watching& s) {
+                   *out << "Watching{" << s.resource_version << ", " << s.failures << ", " << s.progressed << "}";
+                 },
+             },
+             state);
+}
+
+namespace reflector_test {
+
+using base::Error;
+using base::ErrorCode;
+using base::milliseconds;
+using base::seconds;
+using ::testing::ElementsAre;
+using testing::FakeFeed;
+using testing::FakeTransport;
+using ::testing::HasSubstr;
+using testing::json_response;
+
+const Error kGoneError{ErrorCode::kGone, "too old"};
+const Error kDown{ErrorCode::kUnavailable, "refused"};
+const Error kLost{ErrorCode::kOutcomeUnknown, "504"};
+const Error kBad{ErrorCode::kInvalid, "400"};
+
+struct StepCase {
+  const char* name;
+  ReflectorState from;
+  ReflectorInput input;
+  ReflectorState want;
+};
+class NextStateTest : public ::testing::TestWithParam<StepCase> {};
+
+TEST_P(NextStateTest, LeadsThere) { EXPECT_EQ(next_state(GetParam().from, GetParam().input), GetParam().want); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Reflector, NextStateTest,
+    ::testing::Values(
+        StepCase{"ListLeadsToWatch", MustList{}, Listed{"7"}, MustWatch{"7"}},
+        StepCase{"ListKeepsTheCountSoThat410sCannotSpin", MustList{2}, Listed{"7"}, MustWatch{"7", 2}},
+        StepCase{"FailedListIsRepeated", MustList{}, ListFailed{kDown}, MustList{1}},
+        StepCase{"HeavyListIsRepeatedInSmallerPages", MustList{}, ListFailed{kLost}, MustList{1, -1}},
+        StepCase{"PagesDoNotShrinkForEver", MustList{9, -5}, ListFailed{kLost}, MustList{10, -5}},
+        StepCase{"ExpiredTokenIsMetWithLargerPages", MustList{}, ListFailed{kGoneError}, MustList{1, 1}},
+        StepCase{"PagesDoNotGrowForEver", MustList{3, 3}, ListFailed{kGoneError}, MustList{4, 3}},
+        StepCase{"OpenedWatchKeepsTheVersion", MustWatch{"7"}, WatchOpened{}, Watching{"7"}},
+        StepCase{"RefusedWatchIsTriedAgain", MustWatch{"7"}, WatchRefused{kDown}, MustWatch{"7", 1}},
+        StepCase{"RefusedFor410Lists", MustWatch{"7"}, WatchRefused{kGoneError}, MustList{1}},
+        StepCase{"RefusedAsInvalidLists", MustWatch{"7", 2}, WatchRefused{kBad}, MustList{3}},
+        StepCase{"VersionAheadOfTheServerListsInTheEnd", MustWatch{"7", 3}, WatchRefused{kLost}, MustList{4}},
+        StepCase{"OutageDoesNotList", MustWatch{"7", 90}, WatchRefused{kDown}, MustWatch{"7", 91}},
+        StepCase{"ChangeMovesTheVersion", Watching{"7", 3}, Changed{"8"}, Watching{"8", 0, true}},
+        StepCase{"ChangeWithoutVersionKeepsIt", Watching{"7"}, Changed{""}, Watching{"7", 0, true}},
+        StepCase{"Error410Lists", Watching{"8", 0, true}, ServerError{kGoneError}, MustList{1}},
+        StepCase{"OtherErrorResumes", Watching{"8", 0, true}, ServerError{kDown}, MustWatch{"8", 1}},
+        StepCase{"MalformedLineLists", Watching{"8"}, Malformed{}, MustList{1}},
+        StepCase{"EndResumesWhereItWas", Watching{"8", 2, true}, StreamEnded{}, MustWatch{"8", 0}},
+        StepCase{"QuietWatchThatLastedIsNoFailure", Watching{"8", 2}, StreamEnded{}, MustWatch{"8", 0}},
+        StepCase{"FruitlessWatchBacksOff", Watching{"8", 2}, StreamEnded{true}, MustWatch{"8", 3}},
+        StepCase{"ShortButFruitfulWatchDoesNot", Watching{"8", 0, true}, StreamEnded{true}, MustWatch{"8", 0}},
+        StepCase{"StrayInputIsIgnored", MustList{1}, Changed{"9"}, MustList{1}},
+        StepCase{"StrayListIsIgnored", Watching{"8"}, Listed{"9"}, Watching{"8"}}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(NextState, ServerThatAlwaysSaysGoneIsAskedEverMoreSlowly) {
+  ReflectorState state = MustList{};
+  for (int round = 1; round <= 5; ++round) {
+    state = next_state(state, Listed{"7"});
+    state = next_state(state, WatchRefused{kGoneError});
+    EXPECT_EQ(failures_of(state), round);
+  }
+}
+
+TEST(ReflectorBackoff, GrowsWithJitterToItsMaximum) {
+  const auto delay = [](int failures, double random) {
+    return reflector_backoff(failures, milliseconds(200), milliseconds(30'000), random);
+  };
+  EXPECT_EQ(delay(0, 0.9), milliseconds(0));
+  EXPECT_EQ(delay(1, 0.0), milliseconds(100));
+  EXPECT_EQ(delay(1, 0.5), milliseconds(150));
+  EXPECT_EQ(delay(2, 0.0), milliseconds(200));
+  EXPECT_EQ(delay(1'000'000, 0.0), milliseconds(15'000));
+  EXPECT_LT(delay(1'000'000, 0.999), milliseconds(30'000));
+}
+
+TEST(PageLimit, FollowsTheShift) {
+  EXPECT_EQ(page_limit({0, 0}, 500), 500);
+  EXPECT_EQ(page_limit({0, -1}, 500), 250);
+  EXPECT_EQ(page_limit({0, -5}, 500), 20);
+  EXPECT_EQ(page_limit({0, 3}, 500), 4000);
+  EXPECT_EQ(page_limit({0, -2}, 3), 3);
+  EXPECT_EQ(page_limit({0, 2}, 0), 0) << "no paging wanted";
+}
+
+// --- the reflector at work
+
+std::string object(const std::string& name, const std::string& version) {
+  return R"({"metadata":{"namespace":"shop","name":")" + name + R"(","uid":"u-)" + name + R"(","resourceVersion":")" +
+         version + "\"}}";
+}
+std::string event(const std::string& type, const std::string& json) {
+  return R"({"type":")" + type + R"(","object":)" + json + "}";
+}
+std::string list_of(const std::vector<std::string>& objects, const std::string& version,
+                    const std::string& token = {}) {
+  std::string items;
+  for (const std::string& each : objects) items += (items.empty() ? "" : ",") + each;
+  return R"({"kind":"List","metadata":{"resourceVersion":")" + version + R"(","continue":")" + token +
+         R"("},"items":[)" + items + "]}";
+}
+
+struct Thing {
+  api::ObjectMeta meta;
+};
+base::Result<Thing> decode_thing(std::string_view json) {
+  auto meta = api::decode_meta(json);
+  if (!meta) return meta.error();
+  if (meta->name == "broken") return base::invalid("broken on purpose");
+  return Thing{*std::move(meta)};
+}
+
+class ReflectorTest : public ::testing::Test {
+ protected:
+  ReflectorTest() {
+    transport.answer = [this](const Request&) -> base::Result<Response> {
+      if (list_answers.empty()) return json_response(200, list_of({object("a", "1")}, "10"));
+      auto next = std::move(list_answers.front());
+      list_answers.erase(list_answers.begin());
+      return next;
+    };
+    transport.open_watch = [this](const Request&) -> base::Result<std::shared_ptr<FakeFeed>> {
+      if (!watch_errors.empty()) {
+        Error error = watch_errors.front();
+        watch_errors.erase(watch_errors.begin());
+        return error;
+      }
+      feed = std::make_shared<FakeFeed>();
+      return feed;
+    };
+    informer.add_handler([this](const auto& before, const auto& after) {
+      changes.push_back((before ? before->meta.name + "@" + before->meta.resource_version : "-") + " > " +
+                        (after ? after->meta.name + "@" + after->meta.resource_version : "-"));
+    });
+  }
+  /// Polls until nothing more happens at this moment.
+  int settle() {
+    int steps = 0;
+    while (informer.reflector().poll()) {
+      if (++steps > 100) ADD_FAILURE() << "the reflector spins";
+      if (steps > 100) break;
+    }
+    return steps;
+  }
+  std::vector<std::string> take_changes() { return std::exchange(changes, {}); }
+  std::size_t count(const std::string& part) const {
+    std::size_t found = 0;
+    for (const std::string& each : transport.targets()) found += each.find(part) != std::string::npos;
+    return found;
+  }
+
+  base::ManualClock clock{base::TimePoint{} + seconds(1'000'000)};
+  FakeTransport transport;
+  Client client{transport, nullptr};
+  std::vector<base::Result<Response>> list_answers;
+  std::vector<Error> watch_errors;
+  std::shared_ptr<FakeFeed> feed;
+  std::vector<std::string> changes;
+  Informer<Thing> informer{client, clock, kPods, &decode_thing, {}, base::Log()};
+};
+
+TEST_F(ReflectorTest, ListsThenWatchesFromThere) {
+  EXPECT_FALSE(informer.has_synced());
+  EXPECT_TRUE(informer.reflector().poll());
+  EXPECT_TRUE(informer.has_synced());
+  settle();
+  ASSERT_EQ(transport.requests().size(), 2u);
+  EXPECT_EQ(transport.targets()[0], "/api/v1/pods?limit=500");
+  EXPECT_THAT(transport.targets()[1], HasSubstr("watch=true&allowWatchBookmarks=true&resourceVersion=10"));
+  EXPECT_THAT(take_changes(), ElementsAre("- > a@1"));
+  EXPECT_EQ(informer.store().size(), 1u);
+}
+
+TEST_F(ReflectorTest, AppliesChanges) {
+  settle();
+  take_changes();
+  feed->push(event("ADDED", object("b", "11")));
+  feed->push(event("MODIFIED", object("a", "12")));
+  feed->push(event("DELETED", object("b", "13")));
+  settle();
+  EXPECT_THAT(take_changes(), ElementsAre("- > b@11", "a@1 > a@12", "b@11 > -"));
+  EXPECT_EQ(informer.store().size(), 1u);
+}
+
+TEST_F(ReflectorTest, ResumesFromTheNewestVersionSeen) {
+  settle();
+  feed->push(event("MODIFIED", object("a", "12")));
+  settle();
+  feed->push(event("BOOKMARK", R"({"kind":"Pod","metadata":{"resourceVersion":"99"}})"));
+  feed->end(kDown);
+  clock.advance(seconds(5));
+  settle();
+  EXPECT_THAT(transport.targets().back(), HasSubstr("resourceVersion=99"));
+  EXPECT_EQ(count("limit=500"), 1u) << "no second list";
+  EXPECT_TRUE(informer.has_synced());
+}
+
+TEST_F(ReflectorTest, ListsAgainAfter410AsAnEvent) {
+  settle();
+  take_changes();
+  list_answers = {json_response(200, list_of({object("a", "1"), object("c", "20")}, "30"))};
+  feed->push(event("ADDED", object("gone", "15")));
+  feed->push(event("ERROR", R"({"kind":"Status","code":410,"message":"too old","reason":"Expired"})"));
+  settle();
+  EXPECT_THAT(take_changes(), ElementsAre("- > gone@15"));
+  clock.advance(seconds(1));
+  settle();
+  EXPECT_THAT(take_changes(), ElementsAre("- > c@20", "gone@15 > -"))
+      << "what the list does not have is gone; a is unchanged";
+  EXPECT_THAT(transport.targets().back(), HasSubstr("resourceVersion=30"));
+  EXPECT_EQ(informer.reflector().last_error(), std::nullopt);
+}
+
+TEST_F(ReflectorTest, ListsAgainAfter410AsAnAnswer) {
+  watch_errors = {kGoneError};
+  settle();
+  clock.advance(seconds(1));
+  settle();
+  EXPECT_EQ(count("limit=500"), 2u);
+  EXPECT_EQ(count("watch=true"), 2u);
+}
+
+TEST_F(ReflectorTest, DropsASilentWatchAndResumes) {
+  settle();
+  clock.advance(seconds(89));
+  EXPECT_EQ(settle(), 0);
+  feed->push(event("BOOKMARK", R"({"metadata":{"resourceVersion":"50"}})"));
+  settle();
+  clock.advance(seconds(89));
+  EXPECT_EQ(settle(), 0) << "a bookmark is a sign of life";
+  clock.advance(seconds(1));
+  settle();
+  EXPECT_EQ(count("watch=true"), 2u);
+  EXPECT_THAT(transport.targets().back(), HasSubstr("resourceVersion=50"));
+}
+
+TEST_F(ReflectorTest, RetriesAListThatTakesTheConnectionDown) {
+  list_answers = {kLost, kLost, json_response(200, list_of({object("a", "1")}, "10"))};
+  settle();
+  EXPECT_FALSE(informer.has_synced());
+  ASSERT_TRUE(informer.reflector().last_error());
+  EXPECT_THAT(informer.reflector().last_error()->message, HasSubstr("listing"));
+  clock.advance(seconds(2));
+  settle();
+  clock.advance(seconds(2));
+  settle();
+  EXPECT_TRUE(informer.has_synced());
+  EXPECT_EQ(informer.reflector().last_error(), std::nullopt);
+  EXPECT_THAT(transport.targets()[1], HasSubstr("limit=250"));
+  EXPECT_THAT(transport.targets()[2], HasSubstr("limit=125"));
+}
+
+TEST_F(ReflectorTest, BacksOffBetweenFailedLists) {
+  list_answers.assign(50, kDown);
+  EXPECT_EQ(settle(), 1) << "one try, then it waits";
+  EXPECT_EQ(settle(), 0);
+  clock.advance(milliseconds(200));
+  EXPECT_EQ(settle(), 1);
+  clock.advance(milliseconds(100));
+  EXPECT_EQ(settle(), 0) << "the second wait is longer: 200 to 400 ms";
+  for (int i = 0; i < 20; ++i) {
+    clock.advance(seconds(30));
+    EXPECT_EQ(settle(), 1) << "never longer than 30 s";
+  }
+}
+
+TEST_F(ReflectorTest, HalfAListDoesNotDeleteTheRest) {
+  settle();
+  feed->push(event("ADDED", object("b", "11")));
+  feed->push(event("ERROR", R"({"kind":"Status","code":410})"));
+  settle();
+  list_answers = {json_response(200, list_of({object("a", "1")}, "20", "t1")), kLost};
+  clock.advance(seconds(1));
+  settle();
+  EXPECT_EQ(informer.store().size(), 2u);
+}
+
+TEST_F(ReflectorTest, SkipsAnObjectThatCannotBeDecoded) {
+  list_answers = {json_response(200, list_of({object("a", "1"), object("broken", "2"), object("c", "3")}, "10"))};
+  settle();
+  feed->push(event("MODIFIED", object("broken", "11")));
+  feed->push(event("ADDED", object("d", "12")));
+  settle();
+  EXPECT_EQ(informer.store().size(), 3u);
+}
+
+TEST_F(ReflectorTest, ListsAgainAfterALineThatIsNoEvent) {
+  for (const char* line : {"nonsense", R"({"type":"ADDED")", R"({"type":"MYSTERY","object":{}})", "<html>"}) {
+    settle();
+    feed->push(line);
+    settle();
+    clock.advance(seconds(60));
+    settle();
+    EXPECT_TRUE(informer.has_synced());
+  }
+  EXPECT_EQ(count("limit=500"), 5u);
+}
+
+TEST_F(ReflectorTest, AsksForAJitteredTimeoutOfAtMostTwice) {
+  for (int i = 0; i < 20; ++i) {
+    settle();
+    feed->end(kDown);
+    clock.advance(seconds(60));
+  }
+  std::map<std::string, int> seen;
+  for (const std::string& target : transport.targets()) {
+    const auto at = target.find("timeoutSeconds=");
+    if (at == std::string::npos) continue;
+    const int asked = std::stoi(target.substr(at + 15));
+    EXPECT_GE(asked, 300);
+    EXPECT_LE(asked, 600);
+    ++seen[target.substr(at)];
+  }
+  EXPECT_GT(seen.size(), 10u);
+}
+
+TEST_F(ReflectorTest, StopWakesABlockedWatch) {
+  std::atomic<bool> opened = false;
+  auto quiet = std::make_shared<FakeFeed>();
+  transport.open_watch = [&](const Request&) -> base::Result<std::shared_ptr<FakeFeed>> {
+    opened = true;
+    return quiet;
+  };
+  std::jthread runner([&](std::stop_token stop) { informer.reflector().run(stop); });
+  quiet->await_reader();
+  EXPECT_TRUE(opened);
+  runner.request_stop();
+  runner.join();
+}
+
+TEST_F(ReflectorTest, StopEndsABackOff) {
+  transport.answer = [](const Request&) -> base::Result<Response> { return kDown; };
+  std::jthread runner([&](std::stop_token stop) { informer.reflector().run(stop); });
+  while (!informer.reflector().last_error()) std::this_thread::yield();
+  runner.request_stop();
+  runner.join();
+}
+
+TEST(ReflectorRealTime, FollowsAFeedOnItsOwnThread) {
+  const base::SystemClock clock;
+  FakeTransport transport;
+  transport.answer = [](const Request&) -> base::Result<Response> { return json_response(200, list_of({}, "1")); };
+  auto feed = std::make_shared<FakeFeed>();
+  transport.open_watch = [&](const Request&) -> base::Result<std::shared_ptr<FakeFeed>> { return feed; };
+  Client client(transport, nullptr);
+  Informer<Thing> informer(client, clock, kPods, &decode_thing, {}, base::Log());
+  std::jthread runner([&](std::stop_token stop) { informer.reflector().run(stop); });
+  for (int i = 0; i < 200; ++i) feed->push(event("ADDED", object("p" + std::to_string(i), std::to_string(i + 2))));
+  while (informer.store().size() < 200) std::this_thread::yield();
+}
+
+}  // namespace reflector_test
+}  // namespace kube

@@ -1,0 +1,234 @@
+/// Random batches of changes against snapshots that are made anew.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "scheduling/snapshot/incremental.hpp"
+#include "scheduling/snapshot/splice.hpp"
+#include "test/builders/cluster.hpp"
+#include "test/builders/snapshot_picture.hpp"
+
+namespace scheduling {
+namespace snapshot_update_test {
+
+using builders::NodeBuilder;
+using builders::picture_of;
+using builders::PodBuilder;
+
+/// Pods that come, go and change in every way, and what became of them since the last look.
+class Turmoil {
+ public:
+  explicit Turmoil(unsigned seed) : random_(seed) {
+    make_kinds();
+    const int nodes = pick(0, 7);
+    for (int i = 0; i < nodes; ++i) {
+      objects_.nodes.push_back(std::make_shared<api::Node>(NodeBuilder("n" + std::to_string(i)).build()));
+    }
+    for (const char* name : {"empty", "ns-1", "named"}) {
+      api::Namespace ns;
+      ns.meta.name = name;
+      if (flip()) objects_.namespaces.push_back(std::make_shared<api::Namespace>(ns));
+    }
+    if (flip()) objects_.pdbs.push_back(std::make_shared<api::PodDisruptionBudget>(builders::pdb("b", "a", 1)));
+    for (int i = pick(0, 60); i > 0; --i) create();
+  }
+
+  SnapshotInput input() const {
+    SnapshotInput input = objects_;
+    for (const auto& [key, pod] : pods_) input.pods.push_back(pod);
+    return input;
+  }
+
+  /// As a watch tells them: of each pod only what it was and what it is.
+  PodChanges next_batch() {
+    const auto before = pods_;
+    for (int i = pick(0, flip() ? 3 : 40); i > 0; --i) change_something();
+    PodChanges changes;
+    for (const auto& [key, pod] : before) {
+      const auto at = pods_.find(key);
+      if (at == pods_.end() || at->second->meta.uid != pod->meta.uid) changes.gone.push_back(pod);
+    }
+    for (const auto& [key, pod] : pods_) {
+      const auto at = before.find(key);
+      if (at == before.end() || at->second != pod) changes.now.push_back(pod);
+    }
+    std::ranges::shuffle(changes.gone, random_);
+    std::ranges::shuffle(changes.now, random_);
+    return changes;
+  }
+
+ private:
+  int pick(int least, int most) { return std::uniform_int_distribution(least, most)(random_); }
+  bool flip() { return pick(0, 1) == 1; }
+  bool rarely() { return pick(0, 9) == 0; }
+  template <typename T>
+  const T& one_of(const std::vector<T>& all) {
+    return all[static_cast<std::size_t>(pick(0, static_cast<int>(all.size()) - 1))];
+  }
+
+  void make_kinds() {
+    labels_ = {{}, {{"app", "a"}}, {{"app", "a"}}, {{"app", "b"}}, {{"app", "b"}, {"tier", "t"}}};
+    affinities_ = {nullptr, nullptr, nullptr, nullptr};
+    const auto add = [this](auto&& change) {
+      affinities_.push_back(PodBuilder("x").affinity(change).build().affinity);
+    };
+    add([](api::Affinity& a) { a.required_pod_anti_affinity = {term("a")}; });
+    add([](api::Affinity& a) { a.preferred_pod_anti_affinity = {{1, term("b")}}; });
+    add([](api::Affinity& a) {
+      a.required_pod_anti_affinity = {term("a"), term("b")};
+      a.required_pod_anti_affinity[0].namespaces = {"named", "ns-2", "nowhere"};
+      a.required_pod_affinity = {term("b")};
+    });
+    add([](api::Affinity& a) {
+      a.required_pod_anti_affinity = {term("b")};
+      a.required_pod_anti_affinity[0].namespace_selector = api::LabelSelector{};
+    });
+  }
+
+  static api::PodAffinityTerm term(const char* app) {
+    api::PodAffinityTerm term;
+    term.label_selector = builders::labels_in("app", {app});
+    term.topology_key = "zone";
+    return term;
+  }
+
+  void give_owners(api::Pod& pod) {
+    pod.meta.owner_references.clear();
+    for (int i = pick(0, 2); i > 0; --i) {
+      const std::string name = "rs-" + std::to_string(pick(0, 6));
+      pod.meta.owner_references.push_back({"apps/v1", "ReplicaSet", name, "uid-of-" + name, i == 1});
+    }
+  }
+
+  void ask(api::Pod& pod) {
+    pod.containers[0].requests = {{"cpu", api::Quantity::from_milli(100 * pick(0, 4))}};
+    if (rarely()) pod.containers[0].requests = {{"x/gpu", api::Quantity::from_units(pick(0, 2))}};
+    if (rarely()) pod.containers[0].requests = {{"memory", api::Quantity::from_milli(-5)}};
+    if (rarely()) pod.containers[0].requests = {{"cpu", api::Quantity::from_milli(INT64_MAX)}};
+  }
+
+  void bind(api::Pod& pod) {
+    const int node = pick(-1, 8);  // some do not exist
+    pod.node_name = {node < 0 ? "" : "n" + std::to_string(node)};
+  }
+
+  void create() {
+    api::Pod pod = PodBuilder("p" + std::to_string(pick(0, 30))).ns("ns-" + std::to_string(pick(0, 5))).build();
+    pod.meta.uid = "uid-" + std::to_string(++uids_);
+    pod.meta.labels = one_of(labels_);
+    pod.affinity = one_of(affinities_);
+    bind(pod);
+    ask(pod);
+    give_owners(pod);
+    pods_[pod.meta.key()] = std::make_shared<api::Pod>(std::move(pod));  // perhaps in the place of another
+  }
+
+  void edit(api::Pod& pod) {
+    pod.meta.resource_version = std::to_string(++uids_);
+    switch (pick(0, 7)) {
+      case 0: return bind(pod);
+      case 1: return ask(pod);
+      case 2: return give_owners(pod);
+      case 3: pod.meta.labels = one_of(labels_); return;
+      case 4: pod.meta.labels = pod.meta.labels.with("own", "storage").without("own"); return;
+      case 5: pod.affinity = one_of(affinities_); return;
+      case 6: pod.meta.deletion_timestamp = builders::kNoon; return;
+      default: pod.phase = flip() ? api::PodPhase::kFailed : api::PodPhase::kRunning; return;
+    }
+  }
+
+  void change_something() {
+    if (pods_.empty() || pick(0, 3) == 0) return create();
+    const auto at = std::next(pods_.begin(), pick(0, static_cast<int>(pods_.size()) - 1));
+    if (rarely()) {  // a namespace empties out
+      const std::string ns = at->first.ns;
+      std::erase_if(pods_, [&](const auto& each) { return each.first.ns == ns; });
+    } else if (flip()) {
+      pods_.erase(at);
+    } else {
+      api::Pod pod = *at->second;
+      edit(pod);
+      at->second = std::make_shared<api::Pod>(std::move(pod));
+    }
+  }
+
+  std::mt19937 random_;
+  std::vector<api::StringMap> labels_;
+  std::vector<std::shared_ptr<const api::Affinity>> affinities_;
+  SnapshotInput objects_;
+  std::map<api::ObjectKey, std::shared_ptr<const api::Pod>> pods_;
+  int uids_ = 0;
+};
+
+class SnapshotUpdateProperty : public testing::TestWithParam<unsigned> {};
+
+TEST_P(SnapshotUpdateProperty, BatchesLeaveWhatASnapshotMadeAnewWouldBe) {
+  Turmoil world(GetParam());
+  for (const Quantities quantities : {Quantities::kSound, Quantities::kAsWritten}) {
+    ClusterSnapshot kept(world.input(), quantities);
+    for (int batch = 0; batch < 12; ++batch) {
+      kept.apply(world.next_batch());
+      ASSERT_EQ(picture_of(kept), picture_of(ClusterSnapshot(world.input(), quantities))) << "batch " << batch;
+    }
+  }
+}
+
+TEST_P(SnapshotUpdateProperty, TheKeeperSeesTheSameInLists) {
+  Turmoil world(GetParam());
+  SnapshotKeeper keeper;
+  for (int cycle = 0; cycle < 8; ++cycle) {
+    world.next_batch();
+    ASSERT_EQ(picture_of(keeper.at(world.input())), picture_of(ClusterSnapshot(world.input()))) << "cycle " << cycle;
+  }
+  EXPECT_EQ(keeper.made(), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SnapshotUpdateProperty, testing::Range(0U, 100U));
+
+// --- Splice
+
+struct SpliceCase {
+  const char* name;
+  std::vector<std::uint32_t> leaving;
+  std::vector<std::uint32_t> coming;
+  std::string want;  ///< of "abcdef", with A, B, C... for what comes
+};
+
+class SpliceTest : public testing::TestWithParam<SpliceCase> {};
+
+TEST_P(SpliceTest, MovesApartAndRenumbers) {
+  const std::string old = "abcdef";
+  const Splice splice(6, GetParam().leaving, GetParam().coming);
+  std::vector<char> list(old.begin(), old.end());
+  splice.move_apart(list);
+  for (std::size_t i = 0; i < splice.placed().size(); ++i) list[splice.placed()[i]] = static_cast<char>('A' + i);
+  EXPECT_EQ(std::string(list.begin(), list.end()), GetParam().want);
+
+  std::vector<std::uint32_t> numbers = {5, 4, 3, 2, 1, 0};
+  splice.renumber(numbers);
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    if (std::ranges::find(GetParam().leaving, i) != GetParam().leaving.end()) continue;
+    EXPECT_EQ(list.at(numbers[5 - i]), old[i]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Runs, SpliceTest,
+                         testing::Values(SpliceCase{"Nothing", {}, {}, "abcdef"},
+                                         SpliceCase{"OneComesInTheMiddle", {}, {2}, "abAcdef"},
+                                         SpliceCase{"OneComesAtTheEnd", {}, {6}, "abcdefA"},
+                                         SpliceCase{"SeveralComeToOnePlace", {}, {0, 0, 3}, "ABabcCdef"},
+                                         SpliceCase{"OneLeaves", {0}, {}, "bcdef"},
+                                         SpliceCase{"AllLeave", {0, 1, 2, 3, 4, 5}, {}, ""},
+                                         SpliceCase{"AllAreExchanged", {0, 1, 2, 3, 4, 5}, {0, 6}, "AB"},
+                                         SpliceCase{"OneTakesThePlaceOfAnother", {3}, {3}, "abcAef"},
+                                         SpliceCase{"OneMovesForwards", {4}, {1}, "aAbcdf"},
+                                         SpliceCase{"OneMovesBackwards", {1}, {5}, "acdeAf"},
+                                         SpliceCase{"SomeMoveEitherWay", {0, 1, 5}, {4, 4, 4, 4}, "cdABCDe"},
+                                         SpliceCase{"SomeMoveApart", {2, 3, 4}, {0, 1, 6, 6}, "AaBbfCD"}),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace snapshot_update_test
+}  // namespace scheduling

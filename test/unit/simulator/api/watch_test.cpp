@@ -1,0 +1,214 @@
+#include <thread>
+
+#include "test/unit/simulator/api/fixture.hpp"
+
+namespace simulator {
+namespace watch_test {
+
+using Json = api::Json;
+using base::ErrorCode;
+using base::milliseconds;
+
+class WatchTest : public ApiFixture {
+ protected:
+  std::unique_ptr<kube::WatchStream> watch(const std::string& path, const std::string& query = "") {
+    kube::Request request;
+    request.path = path;
+    request.query = "watch=true" + (query.empty() ? "" : "&" + query);
+    request.accept = accept;
+    ApiServer::WatchAnswer answer = server.watch(request, user);
+    refusal = answer.refusal;
+    return std::move(answer.stream);
+  }
+  /// "ADDED a, MODIFIED a, …": all that is there now.
+  static std::string drain(kube::WatchStream& stream) {
+    std::string text;
+    while (true) {
+      auto line = stream.next(milliseconds(0));
+      if (!line) return text + (text.empty() ? "" : ", ") + "end";
+      if (!*line) return text;
+      const Json event = Json::parse(**line);
+      text += (text.empty() ? "" : ", ") + event.at("type").get<std::string>();
+      if (event.at("object").contains("metadata")) text += " " + event.at("object").at("metadata").value("name", "");
+    }
+  }
+  void put_map(const std::string& name, const std::string& label, const std::string& ns = "shop") {
+    const std::string path = "/api/v1/namespaces/" + ns + "/configmaps";
+    const Json body = {{"metadata", {{"name", name}, {"labels", {{"l", label}}}}}};
+    if (call("POST", path, body).code != 201) must("PUT", path + "/" + name, body);
+  }
+
+  std::string accept = "application/json";
+  kube::Response refusal;
+};
+
+constexpr const char* kMaps = "/api/v1/namespaces/shop/configmaps";
+
+TEST_F(WatchTest, BeginsWithWhatIsThere) {
+  put_map("a", "1");
+  const auto stream = watch(kMaps);
+  EXPECT_EQ(drain(*stream), "ADDED a");
+  put_map("b", "1");
+  put_map("b", "2");
+  must("DELETE", std::string(kMaps) + "/a");
+  put_map("elsewhere", "1", "default");
+  EXPECT_EQ(drain(*stream), "ADDED b, MODIFIED b, DELETED a");
+  EXPECT_EQ(drain(*stream), "");
+}
+
+TEST_F(WatchTest, ResumesAfterAVersion) {
+  put_map("a", "1");
+  const std::string version = must("GET", kMaps).at("metadata").at("resourceVersion");
+  put_map("a", "2");
+  EXPECT_EQ(drain(*watch(kMaps, "resourceVersion=" + version)), "MODIFIED a");
+  EXPECT_EQ(drain(*watch("/api/v1/configmaps", "resourceVersion=" + version)), "MODIFIED a");
+}
+
+TEST_F(WatchTest, SelectionMakesArrivalsAndDepartures) {
+  const auto stream = watch(kMaps, "labelSelector=l%3D1");
+  put_map("a", "2");
+  put_map("a", "1");
+  put_map("a", "2");
+  put_map("a", "1");
+  must("DELETE", std::string(kMaps) + "/a");
+  EXPECT_EQ(drain(*stream), "ADDED a, DELETED a, ADDED a, DELETED a");
+  const auto named = watch(kMaps, "fieldSelector=metadata.name%3Dx");
+  put_map("y", "1");
+  put_map("x", "1");
+  EXPECT_EQ(drain(*named), "ADDED x");
+}
+
+TEST_F(WatchTest, CompactionEndsIt) {
+  put_map("a", "1");
+  const std::string version = must("GET", kMaps).at("metadata").at("resourceVersion");
+  put_map("a", "2");
+  store.compact();
+  const auto stream = watch(kMaps, "resourceVersion=" + version);
+  auto line = stream->next(milliseconds(0));
+  ASSERT_TRUE(line && *line);
+  const Json event = Json::parse(**line);
+  EXPECT_EQ(event.at("type"), "ERROR");
+  EXPECT_EQ(event.at("object").at("code"), 410);
+  EXPECT_EQ(event.at("object").at("reason"), "Expired");
+  EXPECT_EQ(stream->next(milliseconds(0)).error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(WatchTest, EndsAtItsTimeWithABookmark) {
+  const auto stream = watch(kMaps, "timeoutSeconds=30&allowWatchBookmarks=true");
+  put_map("a", "1");
+  clock.advance(base::seconds(29));
+  EXPECT_EQ(drain(*stream), "ADDED a");
+  clock.advance(base::seconds(1));
+  auto line = stream->next(milliseconds(0));
+  ASSERT_TRUE(line && *line);
+  const Json event = Json::parse(**line);
+  EXPECT_EQ(event.at("type"), "BOOKMARK");
+  EXPECT_EQ(event.at("object").at("kind"), "ConfigMap");
+  EXPECT_EQ(event.at("object").at("metadata").at("resourceVersion"), std::to_string(store.revision()));
+  EXPECT_EQ(drain(*stream), "end");
+}
+
+TEST_F(WatchTest, BookmarksComeEveryMinuteWhenAskedFor) {
+  const auto with = watch(kMaps, "allowWatchBookmarks=true");
+  const auto without = watch(kMaps);
+  clock.advance(base::seconds(61));
+  EXPECT_EQ(drain(*with), "BOOKMARK ");
+  EXPECT_EQ(drain(*without), "");
+}
+
+TEST_F(WatchTest, RefusesWhatOldServersRefuse) {
+  EXPECT_FALSE(watch(kMaps, "sendInitialEvents=true&resourceVersionMatch=NotOlderThan"));
+  EXPECT_EQ(refusal.status, 422);
+  EXPECT_FALSE(watch("/apis/none/v1/things"));
+  EXPECT_EQ(refusal.status, 404);
+  EXPECT_FALSE(watch(kMaps, "resourceVersion=x"));
+  EXPECT_EQ(refusal.status, 400);
+}
+
+TEST_F(WatchTest, CancelWakesTheWaiter) {
+  const auto stream = watch(kMaps);
+  std::jthread canceller([&] { stream->cancel(); });
+  EXPECT_EQ(stream->next(milliseconds(20'000)).error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(stream->next(milliseconds(0)).error().code, ErrorCode::kCancelled);
+}
+
+TEST_F(WatchTest, AChangeWakesTheWaiter) {
+  const auto stream = watch(kMaps);
+  std::jthread writer([&] { put_map("a", "1"); });
+  auto line = stream->next(milliseconds(20'000));
+  ASSERT_TRUE(line && *line);
+}
+
+TEST_F(WatchTest, TablesComeRowByRow) {
+  accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+  const auto stream = watch("/api/v1/namespaces/shop/pods");
+  run_pod("p");
+  auto line = stream->next(milliseconds(0));
+  ASSERT_TRUE(line && *line);
+  const Json table = Json::parse(**line).at("object");
+  EXPECT_EQ(table.at("kind"), "Table");
+  EXPECT_EQ(table.at("rows").at(0).at("cells").at(0), "p");
+  EXPECT_EQ(table.at("rows").at(0).at("object").at("kind"), "PartialObjectMetadata");
+}
+
+TEST_F(WatchTest, CoreEventsAreTranslated) {
+  const auto stream = watch("/api/v1/namespaces/shop/events");
+  must("POST", "/apis/events.k8s.io/v1/namespaces/shop/events", {{"metadata", {{"name", "e"}}}, {"note", "hello"}});
+  auto line = stream->next(milliseconds(0));
+  ASSERT_TRUE(line && *line);
+  EXPECT_EQ(Json::parse(**line).at("object").at("message"), "hello");
+}
+
+TEST_F(WatchTest, FaultsCutAndStall) {
+  const auto cut = watch(kMaps);
+  EXPECT_EQ(drain(*cut), "");
+  server.faults().add({.effect = FaultEffect::kCutWatch, .resource = "configmaps", .count = 1});
+  EXPECT_EQ(drain(*cut), "end");
+  const auto stalled = watch(kMaps);
+  server.faults().add({.effect = FaultEffect::kStallWatch, .count = 1});
+  EXPECT_EQ(drain(*stalled), "");
+  put_map("a", "1");
+  EXPECT_EQ(drain(*stalled), "");
+  EXPECT_EQ(drain(*watch(kMaps)), "ADDED a");
+}
+
+TEST_F(WatchTest, TheTransportSpeaksErrors) {
+  SimulatorTransport transport(server, user);
+  kube::Request request;
+  request.path = "/apis/none/v1/things";
+  request.query = "watch=true";
+  EXPECT_EQ(transport.watch(request).error().code, ErrorCode::kNotFound);
+  request.path = kMaps;
+  EXPECT_TRUE(transport.watch(request));
+  request.query = "";
+  EXPECT_EQ(transport.round_trip(request)->status, 200);
+  server.faults().add({.effect = FaultEffect::kDropRequest, .count = 1});
+  EXPECT_EQ(transport.round_trip(request).error().code, ErrorCode::kOutcomeUnknown);
+  server.faults().add({.effect = FaultEffect::kDelay, .count = 2, .delay = base::milliseconds(5'000)});
+  request.timeout = base::milliseconds(4'000);
+  EXPECT_EQ(transport.round_trip(request).error().code, ErrorCode::kOutcomeUnknown);
+  request.timeout = base::milliseconds(6'000);
+  EXPECT_TRUE(transport.round_trip(request));
+}
+
+TEST_F(WatchTest, ARacingReaderMissesNothing) {
+  const auto stream = watch(kMaps);
+  constexpr int kWrites = 200;
+  std::jthread writer([&] {
+    for (int i = 0; i < kWrites; ++i) {
+      put_map("m" + std::to_string(i), "1");
+      must("POST", "/api/v1/namespaces/shop/secrets", {{"metadata", {{"name", "s" + std::to_string(i)}}}});
+    }
+  });
+  int seen = 0;
+  while (seen < kWrites) {
+    auto line = stream->next(milliseconds(20'000));
+    ASSERT_TRUE(line && *line) << "after " << seen;
+    const Json event = Json::parse(**line);
+    EXPECT_EQ(event.at("object").at("metadata").at("name"), "m" + std::to_string(seen));
+    ++seen;
+  }
+}
+
+}  // namespace watch_test
+}  // namespace simulator

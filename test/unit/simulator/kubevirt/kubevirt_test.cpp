@@ -1,0 +1,472 @@
+#include "simulator/kubevirt/kubevirt.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/well_known.hpp"
+#include "kube/request.hpp"
+#include "simulator/api/server.hpp"
+#include "test/unit/simulator/world.hpp"
+
+namespace simulator {
+namespace kubevirt_test {
+
+using api::Json;
+namespace names = api::well_known;
+
+/// A cluster with KubeVirt on it, and the questions that its tests ask.
+class KubeVirtTest : public testing::Test {
+ protected:
+  void begin(const char* version = "v1.7.0", const char* cluster_strategy = "") {
+    ASSERT_TRUE(install_kubevirt(world.cluster, server));
+    world.add(objects::name_space("shop"));
+    world.add_nodes(3);
+    world.add(objects::kubevirt(version, cluster_strategy));
+  }
+
+  /// Adds a VMI and waits until it runs; the name of its pod.
+  std::string machine(const char* name, const std::string& script = "", const char* strategy = "LiveMigrate") {
+    Json object = objects::virtual_machine("shop", name, "1Gi", strategy);
+    if (!script.empty()) objects::annotate(object, knobs::kMigrationScript, script);
+    return start(std::move(object));
+  }
+  std::string start(Json object) {
+    const std::string name = object["metadata"]["name"];
+    world.add(std::move(object));
+    world.advance(seconds(10));
+    EXPECT_EQ(phase(name), "Running");
+    const auto pods = launchers(name);
+    return pods.empty() ? "" : pods.front();
+  }
+
+  struct Reply {
+    int code;
+    Json body;
+    std::string message() const { return body.is_object() ? body.value("message", "") : ""; }
+  };
+  Reply send(const kube::Request& request, const char* user = "alice") {
+    const auto response = server.handle(request, {user, {}, "test"});
+    world.cluster.run_until_quiet();
+    return {response.status, Json::parse(response.body, nullptr, false)};
+  }
+  Reply evict(const std::string& pod, bool dry_run = false) {
+    kube::EvictionOptions options;
+    options.uid = uid_of(*world.pod(pod));
+    options.dry_run = dry_run;
+    options.annotations = {{"requested-by", "sigs.k8s.io/descheduler"}};
+    return send(kube::eviction_request({"shop", pod}, options, "v1"));
+  }
+  Reply cancel(const std::string& name, const std::string& body) {
+    kube::Request request;
+    request.method = "PUT";
+    request.path =
+        "/apis/subresources.kubevirt.io/v1/namespaces/shop/virtualmachineinstances/" + name + "/evacuate/cancel";
+    request.body = body;
+    request.content_type = "application/json";
+    return send(request);
+  }
+  Reply migrate(const std::string& name, const std::string& migration, const Json& more = Json::object()) {
+    Json body = {{"apiVersion", "kubevirt.io/v1"},
+                 {"kind", "VirtualMachineInstanceMigration"},
+                 {"metadata", {{"name", migration}, {"namespace", "shop"}}},
+                 {"spec", {{"vmiName", name}}}};
+    body["spec"].update(more);
+    return send(kube::create_request(kube::kVmims, "shop", body));
+  }
+
+  Json vmi(const std::string& name) {
+    const Object found = world.get(kube::kVmis, "shop", name);
+    return found ? *found : Json();
+  }
+  std::string phase(const std::string& name) { return api::text_at(vmi(name), {"status", "phase"}); }
+  std::string node(const std::string& name) { return api::text_at(vmi(name), {"status", "nodeName"}); }
+  std::vector<Object> migrations(const std::string& name) {
+    auto all = world.cluster.store().list(kube::kVmims, "shop");
+    std::erase_if(all, [&](const Object& each) { return api::text_at(*each, {"spec", "vmiName"}) != name; });
+    std::ranges::stable_sort(all, {}, [](const Object& each) {
+      return std::stoll(api::text_at(*each, {"metadata", "resourceVersion"}));
+    });
+    std::ranges::stable_sort(all, {}, [](const Object& each) {
+      return api::text_at(*each, {"metadata", "creationTimestamp"});
+    });
+    return all;
+  }
+  std::vector<std::string> phases(const std::string& name) {
+    std::vector<std::string> found;
+    for (const Object& each : migrations(name)) found.push_back(api::text_at(*each, {"status", "phase"}));
+    return found;
+  }
+  std::vector<std::string> launchers(const std::string& name) {
+    std::vector<std::string> found;
+    for (const Object& pod : world.pods()) {
+      if (label_of(*pod, kubevirt::kVmName) == name && facts_of(*pod).is_active())
+        found.push_back(api::text_at(*pod, {"metadata", "name"}));
+    }
+    return found;
+  }
+  std::string pod_phase(const std::string& pod) {
+    return world.pod(pod) ? api::text_at(*world.pod(pod), {"status", "phase"}) : "(gone)";
+  }
+  bool in_progress(const std::string& pod) { return knobs::is_set(*world.pod(pod), names::kEvictionInProgress); }
+
+  World world;
+  ApiServer server{world.cluster.store()};
+};
+
+TEST_F(KubeVirtTest, MovesAMachineByEviction) {
+  begin();
+  const std::string pod = machine("db");
+  const std::string source = node("db");
+  const Reply reply = evict(pod);
+  EXPECT_EQ(reply.code, 429);
+  EXPECT_EQ(server.journal().entries().back().uid, uid_of(*world.pod(pod))) << "also of a call that a webhook refuses";
+  EXPECT_EQ(reply.body.dump(),
+            Json({{"kind", "Status"},
+                  {"apiVersion", "v1"},
+                  {"metadata", Json::object()},
+                  {"status", "Failure"},
+                  {"message",
+                   "admission webhook \"virt-launcher-eviction-interceptor.kubevirt.io\" denied the request: "
+                   "Eviction triggered evacuation of VMI \"shop/db\""},
+                  {"code", 429}})
+                .dump());
+  EXPECT_EQ(mark_of(vmi("db")), source);
+  EXPECT_TRUE(in_progress(pod));
+  EXPECT_EQ(world.condition(world.get(kube::kVmis, "shop", "db"), "EvictionRequested"), "True");
+  ASSERT_EQ(migrations("db").size(), 1u);
+  EXPECT_EQ(api::text_at(*migrations("db")[0], {"spec", "priority"}), "system-maintenance");
+  EXPECT_EQ(annotation_of(*migrations("db")[0], kubevirt::kEvacuationMigration), source);
+  EXPECT_EQ(evict(pod).message(),
+            "admission webhook \"virt-launcher-eviction-interceptor.kubevirt.io\" denied the request: Evacuation in "
+            "progress: Eviction triggered evacuation of VMI \"shop/db\"");
+  world.advance(seconds(30));
+  EXPECT_EQ(phases("db"), std::vector<std::string>{"Succeeded"});
+  EXPECT_NE(node("db"), source);
+  EXPECT_EQ(mark_of(vmi("db")), "");
+  EXPECT_EQ(annotation_of(vmi("db"), kubevirt::kEvictionSource), "");
+  EXPECT_EQ(pod_phase(pod), "Succeeded");
+  EXPECT_FALSE(in_progress(pod));
+  ASSERT_EQ(launchers("db").size(), 1u);
+  EXPECT_EQ(world.node_of(launchers("db")[0]), node("db"));
+  EXPECT_TRUE(world.has_event("Migrated", "db"));
+  world.advance(minutes(60));
+  EXPECT_EQ(pod_phase(pod), "Succeeded") << "stays";
+}
+
+TEST_F(KubeVirtTest, DryRunMarksNothing) {
+  begin();
+  const std::string pod = machine("db");
+  EXPECT_EQ(evict(pod, true).code, 429);
+  EXPECT_EQ(mark_of(vmi("db")), "");
+}
+
+TEST_F(KubeVirtTest, PassesThroughThePhases) {
+  begin();
+  const std::string pod = machine("db", "scheduled=5s, preparing=5s, ready=5s, run=5s");
+  evict(pod);
+  std::vector<std::string> seen;
+  for (int i = 0; i < 60 && (seen.empty() || seen.back() != "Succeeded"); ++i) {
+    if (const std::string now = phases("db").at(0); seen.empty() || seen.back() != now) seen.push_back(now);
+    world.advance(milliseconds(500));
+  }
+  const std::vector<std::string> want = {"Scheduling",  "Scheduled", "PreparingTarget",
+                                         "TargetReady", "Running",   "Succeeded"};
+  EXPECT_EQ(seen, want);
+}
+
+TEST_F(KubeVirtTest, FailsTwiceThenSucceeds) {
+  begin();
+  const std::string pod = machine("db", "run=5s, fail=2, reason=disk full");
+  const std::string source = node("db");
+  evict(pod);
+  ASSERT_TRUE(world.cluster.run_until(
+      [&] {
+        return phases("db") == std::vector<std::string>{"Failed", "Pending"};
+      },
+      seconds(60)));
+  EXPECT_EQ(api::text_at(vmi("db"), {"status", "migrationState", "failureReason"}), "disk full");
+  EXPECT_EQ(mark_of(vmi("db")), source) << "the mark stays";
+  EXPECT_TRUE(in_progress(pod));
+  EXPECT_TRUE(world.has_event("MigrationBackoff"));
+  const auto failed = world.now();
+  ASSERT_TRUE(world.cluster.run_until([&] { return phases("db").back() != "Pending"; }, seconds(60)));
+  EXPECT_NEAR(std::chrono::duration<double>(world.now() - failed).count(), 20, 1.5);
+  ASSERT_TRUE(world.cluster.run_until([&] { return node("db") != source; }, minutes(3)));
+  EXPECT_EQ(phases("db").size(), 3u);
+}
+
+TEST_F(KubeVirtTest, FailsForEverAndKeepsFiveMigrations) {
+  begin();
+  const std::string pod = machine("db", "run=1s, fail=always");
+  evict(pod);
+  world.advance(std::chrono::hours(2));
+  EXPECT_GE(migrations("db").size(), 5u);
+  EXPECT_LE(migrations("db").size(), 6u);
+  EXPECT_EQ(mark_of(vmi("db")), node("db"));
+  EXPECT_EQ(pod_phase(pod), "Running");
+  EXPECT_LE(world.pods().size(), 7u) << "the pods of forgotten migrations go with them";
+}
+
+TEST_F(KubeVirtTest, CancelThenDeletionStopsIt) {
+  begin();
+  const std::string pod = machine("db", "run=600s, abort=3s");
+  const std::string source = node("db");
+  evict(pod);
+  world.advance(seconds(20));
+  ASSERT_EQ(phases("db"), std::vector<std::string>{"Running"});
+  EXPECT_EQ(cancel("db", "").code, 400);
+  EXPECT_EQ(cancel("db", "").message(), "No body");
+  EXPECT_EQ(cancel("db", R"({"evacuationNodeName":"elsewhere"})").code, 500);
+  EXPECT_EQ(cancel("db", "{\"evacuationNodeName\":\"" + source + "\",\"dryRun\":[\"All\"]}").code, 200);
+  EXPECT_EQ(mark_of(vmi("db")), source);
+  EXPECT_EQ(cancel("db", "{\"evacuationNodeName\":\"" + source + "\"}").code, 200);
+  EXPECT_EQ(mark_of(vmi("db")), "");
+  EXPECT_FALSE(in_progress(pod));
+  EXPECT_EQ(cancel("db", "{\"evacuationNodeName\":\"" + source + "\"}").code, 200) << "also when not marked";
+  EXPECT_EQ(cancel("other", R"({"evacuationNodeName":"n"})").code, 404);
+  EXPECT_EQ(phases("db"), std::vector<std::string>{"Running"}) << "the running one goes on";
+  world.remove(kube::kVmims, "shop", api::text_at(*migrations("db")[0], {"metadata", "name"}));
+  world.advance(seconds(1));
+  EXPECT_EQ(api::text_at(vmi("db"), {"status", "migrationState", "abortStatus"}), "Aborting");
+  world.advance(seconds(10));
+  EXPECT_EQ(api::text_at(vmi("db"), {"status", "migrationState", "abortStatus"}), "Succeeded");
+  EXPECT_TRUE(migrations("db").empty());
+  EXPECT_EQ(launchers("db"), std::vector<std::string>{pod});
+  world.advance(minutes(20));
+  EXPECT_TRUE(migrations("db").empty()) << "nobody makes another";
+}
+
+TEST_F(KubeVirtTest, DeletionAloneMakesAnother) {
+  begin();
+  const std::string pod = machine("db", "run=600s");
+  evict(pod);
+  world.advance(seconds(20));
+  const std::string first = uid_of(*migrations("db")[0]);
+  world.remove(kube::kVmims, "shop", api::text_at(*migrations("db")[0], {"metadata", "name"}));
+  world.advance(seconds(30));
+  ASSERT_EQ(migrations("db").size(), 1u);
+  EXPECT_NE(uid_of(*migrations("db")[0]), first);
+}
+
+TEST_F(KubeVirtTest, AbortBeforeTheHandOverIsImmediate) {
+  begin();
+  machine("db", "unschedulable");
+  ASSERT_EQ(migrate("db", "m").code, 201);
+  world.advance(seconds(5));
+  ASSERT_EQ(phases("db"), std::vector<std::string>{"Scheduling"});
+  ASSERT_EQ(launchers("db").size(), 2u);
+  world.remove(kube::kVmims, "shop", "m");
+  world.advance(seconds(1));
+  EXPECT_TRUE(migrations("db").empty());
+  EXPECT_EQ(launchers("db").size(), 1u);
+}
+
+TEST_F(KubeVirtTest, PostCopyCannotBeAborted) {
+  begin();
+  const std::string pod = machine("db", "run=60s, post-copy=2s");
+  const std::string source = node("db");
+  evict(pod);
+  world.advance(seconds(20));
+  EXPECT_EQ(api::text_at(vmi("db"), {"status", "migrationState", "mode"}), "PostCopy");
+  world.remove(kube::kVmims, "shop", api::text_at(*migrations("db")[0], {"metadata", "name"}));
+  world.advance(seconds(90));
+  EXPECT_NE(node("db"), source);
+}
+
+TEST_F(KubeVirtTest, UnschedulableTargetFailsAfterFiveMinutes) {
+  begin();
+  const std::string pod = machine("db", "unschedulable");
+  evict(pod);
+  world.advance(seconds(290));
+  EXPECT_EQ(phases("db"), std::vector<std::string>{"Scheduling"});
+  world.advance(seconds(15));
+  ASSERT_FALSE(phases("db").empty());
+  EXPECT_EQ(phases("db").front(), "Failed");
+}
+
+TEST_F(KubeVirtTest, NeverStartsStaysPending) {
+  begin();
+  const std::string pod = machine("db", "never-starts");
+  evict(pod);
+  world.advance(minutes(90));
+  EXPECT_EQ(phases("db"), std::vector<std::string>{"Pending"});
+}
+
+TEST_F(KubeVirtTest, KeepsToItsLimits) {
+  begin();
+  world.annotate(kube::kKubeVirts, "kubevirt", "kubevirt", "x", "y");
+  std::vector<std::string> pods;
+  for (int i = 0; i < 9; ++i) {
+    Json object = objects::virtual_machine("shop", "vm-" + std::to_string(i), "64Mi");
+    objects::annotate(object, knobs::kMigrationScript, "run=60s");
+    object["spec"]["tolerations"] = Json::array();
+    pods.push_back(start(std::move(object)));
+  }
+  for (const std::string& pod : pods) EXPECT_EQ(evict(pod).code, 429);
+  bool five = false;
+  for (int i = 0; i < 400; ++i) {
+    world.advance(seconds(2));
+    std::map<std::string, int> per_node;
+    int total = 0;
+    for (const Object& each : world.cluster.store().list(kube::kVmims, "shop")) {
+      const std::string phase = api::text_at(*each, {"status", "phase"});
+      if (is_final(*each) || phase.empty() || phase == "Pending") continue;
+      ++total;
+      ++per_node[node(api::text_at(*each, {"spec", "vmiName"}))];
+    }
+    EXPECT_LE(total, 5);
+    five = five || total == 5;
+    for (const auto& [name, count] : per_node) EXPECT_LE(count, 2) << name;
+  }
+  EXPECT_TRUE(five);
+  for (const std::string& pod : pods) EXPECT_EQ(pod_phase(pod), "Succeeded");
+}
+
+TEST_F(KubeVirtTest, MigrationWebhookRefuses) {
+  begin();
+  machine("db", "run=600s");
+  Json stuck = objects::virtual_machine("shop", "pinned", "1Gi");
+  objects::annotate(stuck, knobs::kNotMigratable, "DisksNotLiveMigratable: a disk is not shared");
+  start(std::move(stuck));
+  const std::string prefix = "admission webhook \"migration-create-validator.kubevirt.io\" denied the request: ";
+  EXPECT_EQ(migrate("none", "m").code, 400);
+  EXPECT_EQ(migrate("pinned", "m").message(),
+            prefix + "Cannot migrate VMI, Reason: DisksNotLiveMigratable, Message: a disk is not shared");
+  EXPECT_EQ(migrate("db", "m", {{"priority", "system-critical"}}).message(),
+            prefix + "Migration priority queue, only virt-controller is allowed to set priority field");
+  EXPECT_EQ(migrate("db", "m").code, 201);
+  const std::string uid = uid_of(*migrations("db").at(0));
+  const Reply again = migrate("db", "m");
+  EXPECT_EQ(again.code, 400) << "not 409: the check comes before the storage";
+  EXPECT_EQ(again.message(), prefix + "in-flight migration detected. Active migration job (" + uid +
+                                 ") is currently already in progress for VMI db.");
+}
+
+TEST_F(KubeVirtTest, UserMigrationIsOneShot) {
+  begin();
+  machine("db", "run=2s, fail=1");
+  ASSERT_EQ(migrate("db", "m", {{"addedNodeSelector", {{"kubernetes.io/os", "linux"}}}}).code, 201);
+  world.advance(seconds(30));
+  EXPECT_EQ(phases("db"), std::vector<std::string>{"Failed"});
+  world.advance(minutes(30));
+  EXPECT_EQ(phases("db"), std::vector<std::string>{"Failed"});
+  ASSERT_EQ(migrate("db", "n").code, 201);
+  world.advance(seconds(30));
+  EXPECT_EQ(phases("db").back(), "Succeeded") << "no back-off for users";
+}
+
+TEST_F(KubeVirtTest, UserMigrationClearsTheMark) {
+  begin();
+  const std::string pod = machine("db", "run=60s");
+  const std::string source = node("db");
+  ASSERT_EQ(migrate("db", "m").code, 201);
+  world.advance(seconds(10));
+  EXPECT_EQ(evict(pod).code, 429);
+  EXPECT_EQ(migrations("db").size(), 1u) << "no second one beside it";
+  world.advance(seconds(120));
+  EXPECT_NE(node("db"), source);
+  EXPECT_EQ(mark_of(vmi("db")), "");
+  EXPECT_EQ(migrations("db").size(), 1u);
+}
+
+TEST_F(KubeVirtTest, ExternalWaitsForSomebodyElse) {
+  begin();
+  const std::string pod = machine("db", "external=60s", "External");
+  EXPECT_EQ(evict(pod).code, 429);
+  world.advance(seconds(50));
+  EXPECT_TRUE(migrations("db").empty());
+  EXPECT_EQ(pod_phase(pod), "Running");
+  world.advance(seconds(60));
+  EXPECT_EQ(phase("db"), "");
+  EXPECT_EQ(pod_phase(pod), "(gone)");
+}
+
+TEST_F(KubeVirtTest, GuestShutsDownMidway) {
+  begin();
+  const std::string pod = machine("db", "run=60s, shutdown=5s");
+  evict(pod);
+  world.advance(seconds(60));
+  EXPECT_EQ(phase("db"), "");
+  EXPECT_EQ(phases("db"), std::vector<std::string>{"Failed"});
+}
+
+TEST_F(KubeVirtTest, MachineDeletedMidway) {
+  begin();
+  const std::string pod = machine("db", "run=60s");
+  evict(pod);
+  world.advance(seconds(10));
+  world.remove(kube::kVmis, "shop", "db");
+  world.advance(seconds(60));
+  EXPECT_EQ(phases("db"), std::vector<std::string>{"Failed"});
+  EXPECT_TRUE(world.pods().empty());
+}
+
+TEST_F(KubeVirtTest, WithoutStrategyTheGuestIsShutDown) {
+  begin();
+  Json object = objects::virtual_machine("shop", "db", "1Gi", "");
+  objects::annotate(object, knobs::kRestartVm, "true");
+  const std::string pod = start(std::move(object));
+  const std::string uid = uid_of(vmi("db"));
+  EXPECT_EQ(evict(pod).code, 201);
+  world.advance(seconds(30));
+  EXPECT_EQ(pod_phase(pod), "(gone)");
+  EXPECT_NE(uid_of(vmi("db")), uid) << "its VirtualMachine made it anew";
+  EXPECT_EQ(phase("db"), "Running");
+}
+
+struct DownCase {
+  const char* version;
+  int want;
+};
+class VirtApiDown : public KubeVirtTest, public testing::WithParamInterface<DownCase> {};
+TEST_P(VirtApiDown, FailsClosedSince15) {
+  begin(GetParam().version);
+  const std::string pod = machine("db");
+  world.annotate(kube::kKubeVirts, "kubevirt", "kubevirt", knobs::kVirtApi, "down");
+  const Reply reply = evict(pod);
+  EXPECT_EQ(reply.code, GetParam().want) << reply.message();
+  if (reply.code == 500) EXPECT_NE(reply.message().find("failed calling webhook \"virt-launcher"), std::string::npos);
+}
+INSTANTIATE_TEST_SUITE_P(KubeVirt, VirtApiDown, testing::Values(DownCase{"v1.7.0", 500}, DownCase{"v1.6.0", 500}));
+
+TEST_F(KubeVirtTest, Version14SecondCallMeetsTheBudget) {
+  begin("v1.4.0");
+  const std::string pod = machine("db", "run=60s");
+  world.advance(seconds(60));
+  ASSERT_TRUE(world.get(kube::kPdbs, "shop", "kubevirt-disruption-budget-db"));
+  EXPECT_EQ(evict(pod).code, 429);
+  EXPECT_EQ(evict(pod).message(), "Cannot evict pod as it would violate the pod's disruption budget.");
+  EXPECT_EQ(cancel("db", R"({"evacuationNodeName":"x"})").code, 404) << "no such path before 1.7";
+}
+
+TEST_F(KubeVirtTest, Version16HasNoBudgetsAndRemovesOldOnes) {
+  begin("v1.4.0");
+  const std::string pod = machine("db", "run=60s");
+  ASSERT_TRUE(world.get(kube::kPdbs, "shop", "kubevirt-disruption-budget-db"));
+  world.edit(kube::kKubeVirts, "kubevirt", "kubevirt",
+             [](Json& object) { object["status"]["observedKubeVirtVersion"] = "v1.6.0"; });
+  world.advance(seconds(1));
+  EXPECT_FALSE(world.get(kube::kPdbs, "shop", "kubevirt-disruption-budget-db"));
+  EXPECT_EQ(evict(pod).code, 429);
+  world.advance(seconds(1));
+  EXPECT_EQ(api::text_at(*migrations("db").at(0), {"spec", "priority"}), "system-critical");
+}
+
+TEST_F(KubeVirtTest, DrainTaintMovesAllAndForbidsTheCancel) {
+  begin();
+  machine("db", "run=600s");
+  const std::string source = node("db");
+  world.edit(kube::kNodes, "", source, [](Json& object) {
+    object["spec"]["taints"] = Json::array({{{"key", "kubevirt.io/drain"}, {"effect", "NoSchedule"}}});
+  });
+  world.advance(seconds(1));
+  EXPECT_EQ(migrations("db").size(), 1u);
+  world.edit(kube::kVmis, "shop", "db", [&](Json& object) { object["status"]["evacuationNodeName"] = source; });
+  const Reply reply = cancel("db", "{\"evacuationNodeName\":\"" + source + "\"}");
+  EXPECT_EQ(reply.code, 400);
+  EXPECT_EQ(reply.message(), "Node \"" + source + "\" has NodeDrainTaintKey \"kubevirt.io/drain\"");
+}
+
+}  // namespace kubevirt_test
+}  // namespace simulator
