@@ -73,12 +73,12 @@ std::string_view to_string(NodeFitLevel level);
 
 /// Whose decisions a policy makes. docs/compatibility.md lists the differences.
 enum class Compatibility {
-  kNone,      ///< ours: upstream's rules with its known faults mended
+  kNone,      ///< ours: upstream's rules with its known faults fixed
   kUpstream,  ///< upstream's, faults included
 };
 std::string_view to_string(Compatibility compatibility);
 
-/// How kube-scheduler scores room: scoringStrategy.type in the arguments of its plugin NodeResourcesFit.
+/// How kube-scheduler scores free capacity: scoringStrategy.type in the arguments of its plugin NodeResourcesFit.
 enum class ScoringStrategyType {
   kLeastAllocated,  ///< spreads: the emptier node is the better one
   kMostAllocated,   ///< packs

@@ -76,7 +76,7 @@ struct EvacuationRetry {
 };
 
 struct EvacuationSource {
-  std::string policy;     ///< DeschedulerPolicy name; empty for hand-made ones
+  std::string policy;     ///< DeschedulerPolicy name; empty for manual ones
   std::string strategy;   ///< strategy that nominated the pod
   std::string requester;  ///< user or program that asked
   friend bool operator==(const EvacuationSource&, const EvacuationSource&) = default;
@@ -186,8 +186,8 @@ struct EvacuationStatus {
   std::int32_t evictor_index = 0;  ///< position in spec.evictors of the current one
   std::int32_t attempt = 0;
   std::string token;
-  std::string workload_group;                 ///< resolved concurrency group (owner UID)
-  std::string group;                          ///< gang that the pod leaves with (api/gang.hpp); empty: it leaves alone
+  std::string workload_group;  ///< resolved concurrency group (owner UID)
+  std::string group;           ///< PodGroup that the pod leaves with (api/PodGroup.hpp); empty: it leaves alone
   std::optional<OwnerReference> pod_owner;    ///< the pod's controller, kept because the pod will be gone
   std::optional<base::TimePoint> started_at;  ///< slot acquired
   std::optional<base::TimePoint> attempt_started_at;

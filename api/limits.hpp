@@ -45,8 +45,8 @@ struct RateLimit {
   friend bool operator==(const RateLimit&, const RateLimit&) = default;
 };
 
-/// How long what was evacuated is left in peace: base × 2^(n−1) after the n-th evacuation within `window`, at most
-/// `maximum`. Absent bases: no cooldown.
+/// How long what was evacuated is excluded (cooling down): base × 2^(n−1) after the n-th evacuation within `window`, at
+/// most `maximum`. Absent bases: no cooldown.
 struct CooldownLimits {
   std::optional<base::Duration> pod;              ///< pods that keep their name (StatefulSet)
   std::optional<base::Duration> virtual_machine;  ///< pods of a VirtualMachineInstance, by its name

@@ -78,7 +78,7 @@ Head Channel::head() const {
 }
 
 /// The oldest stay: the beginning of the trouble tells more than its end. What is lost gets its record as soon as there
-/// is room for it and one more.
+/// is free capacity for it and one more.
 void Channel::keep(const Record& record) {
   if (lost_.count > 0 && buffer_.size() + 2 <= options_.buffer) {
     buffer_.push_back(loss_record());

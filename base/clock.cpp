@@ -174,7 +174,7 @@ std::string format_duration(Duration duration) {
     return duration == Duration::zero() ? "0s" : fmt::format("{}\u00b5s", duration.count());
   }
   if (duration < seconds(1)) return fmt::format("{}ms", static_cast<double>(duration.count()) / 1e3);
-  // Put together by hand: a plan tells the age of many thousand pods.
+  // Put together manually: a plan tells the age of many thousand pods.
   std::string text;
   const auto put = [&](std::int64_t number, char unit) {
     std::array<char, 20> digits;

@@ -146,7 +146,7 @@ void add_convert(CLI::App& app, cmd::ConvertOptions& options, int& exit_code) {
       ->type_name("MODE");
   convert
       ->add_option("--compatibility", options.compatibility,
-                   "Upstream: the same decisions; None: with upstream's known faults mended")
+                   "Upstream: the same decisions; None: with upstream's known faults fixed")
       ->check(CLI::IsMember({"Upstream", "None"}))
       ->capture_default_str()
       ->type_name("WHOSE");

@@ -89,7 +89,7 @@ scheduling::SnapshotInput OperatorCaches::snapshot() const {
           .priority_classes = priority_classes.store().list(),
           .claims = claims.store().list(),
           .volumes = volumes.store().list(),
-          .workloads = jobs.store().list(),  // strategies ask who clears away ended pods
+          .workloads = jobs.store().list(),  // strategies ask who clears away terminal pods
           .storage_classes = storage_classes.store().list(),
           .csi_nodes = csi_nodes.store().list(),
           .resource_claims = resource_claims ? resource_claims->store().list()

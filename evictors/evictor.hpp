@@ -228,10 +228,10 @@ class Evictor {
   /// The one place where this evictor reads meaning into an answer.
   virtual Verdict classify(const Context& context, const Action& action, const Answer& answer) const = 0;
 
-  /// Does it need a second copy of the pod for a while, such as a live migration's target? Then it is admitted only
-  /// when a node has room for that, and the room is held for it. Asked before the attempt, of the first evictor that
-  /// may move the pod; it need not have read anything yet.
-  virtual bool needs_room(const Context&) const { return false; }
+  /// Does it need a surge pod of the pod for a while, such as a live migration's target? Then it is admitted only
+  /// when a node has free capacity for that, and the free capacity is held for it. Asked before the attempt, of the
+  /// first evictor that may move the pod; it need not have read anything yet.
+  virtual bool needs_capacity(const Context&) const { return false; }
 
   /// May this pod go only by the word of its owner, for whom this evictor speaks? Then no evictor takes over from it
   /// that does not ask the owner itself (Probe::required), whatever timed out or failed (protocols T22).

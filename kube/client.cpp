@@ -34,7 +34,7 @@ base::Result<api::ListMeta> Client::list(const ResourceType& type, ListOptions o
     if (!meta) return std::move(meta).error().during(fmt::format("reading the list of {}", type.plural));
     if (meta->continue_token.empty()) return meta;
     if (meta->continue_token == options.continue_token)
-      return base::unavailable(fmt::format("listing {}: the server repeats the same page for ever", type.plural));
+      return base::unavailable(fmt::format("listing {}: the server repeats the same page indefinitely", type.plural));
     options.continue_token = std::move(meta->continue_token);
   }
 }

@@ -66,7 +66,7 @@ base::Result<Discovery> discover(Client& client) {
   const auto ours = fetch_document(client, "/apis/" + kEvacuations.api_version());
   if (!ours) return ours.error().during("asking for evacuator.dev");
   const auto native = fetch_document(client, "/apis/" + kNativeEvictions.api_version());
-  if (!native) return native.error().during("asking for the native eviction API");
+  if (!native) return native.error().during("asking for the EvictionRequest API");
 
   const auto claims = find_resource_claims(client);
   if (!claims) return claims.error();

@@ -23,7 +23,7 @@ base::Error shutting_down() {
 }  // namespace
 
 void TokenBucket::refill(base::TimePoint now) {
-  // A clock set back must neither take tokens away nor hold the next ones for ever.
+  // A clock set back must neither take tokens away nor hold the next ones indefinitely.
   const base::Duration passed = std::max(now - filled_at_.value_or(now), base::Duration::zero());
   tokens_ = std::min(burst_, tokens_ + qps_ * std::chrono::duration<double>(passed).count());
   filled_at_ = now;

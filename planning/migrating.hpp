@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "scheduling/refusal.hpp"
-#include "scheduling/snapshot/label_query.hpp"
+#include "scheduling/snapshot/cached_selector.hpp"
 
 namespace planning {
 
@@ -21,7 +21,7 @@ class MigratingPods {
   const std::unordered_set<std::string>& machines();
 
   const scheduling::ClusterSnapshot& cluster_;
-  scheduling::LabelQuestion is_launcher_;
+  scheduling::CachedSelector is_launcher_;
   /// UIDs of VMIs with more than one running launcher; nullopt: nobody asked about a VM yet.
   std::optional<std::unordered_set<std::string>> machines_;
 };

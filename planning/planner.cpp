@@ -9,8 +9,8 @@
 #include <unordered_set>
 
 #include "planning/cycle_limits.hpp"
-#include "planning/gangs.hpp"
 #include "planning/migrating.hpp"
+#include "planning/pod_groups.hpp"
 #include "planning/target.hpp"
 #include "planning/unknown_namespaces.hpp"
 #include "scheduling/evictability.hpp"
@@ -28,7 +28,7 @@ using scheduling::Refusal;
 using strategies::Verdict;
 
 /// Unless the policy says, HighNodeUtilization is for clusters whose scheduler packs: with one that spreads it would
-/// empty nodes for ever.
+/// empty nodes indefinitely.
 scheduling::NodeScoring assumed_scoring(const api::DeschedulerPolicySpec& spec) {
   using enum scheduling::NodeScoring;
   if (spec.scheduler.scoring)
@@ -55,7 +55,7 @@ class PlanSink final : public strategies::NominationSink {
         limits_(input.spec.limits.per_cycle),
         predictor_(input.cluster, assumed_scoring(input.spec)),
         migrating_(input.cluster),
-        gangs_(input.cluster),
+        pod_groups_(input.cluster),
         forbidden_(input.forbidden.begin(), input.forbidden.end()) {
     for (const api::PodUid& uid : input.cooling) cooling_.insert(uid.value);
   }
@@ -94,11 +94,11 @@ class PlanSink final : public strategies::NominationSink {
     }
     together_ = {};
     if (verdict != Verdict::kAccepted) return roll_back(before), verdict;
-    const auto is_astray = [&](PodIndex pod) { return goal && !goal(outcome().node_of(pod)); };
-    const auto astray = std::ranges::find_if(pods, is_astray);
-    if (astray == pods.end()) return Verdict::kAccepted;
+    const auto is_misplaced = [&](PodIndex pod) { return goal && !goal(outcome().node_of(pod)); };
+    const auto misplaced = std::ranges::find_if(pods, is_misplaced);
+    if (misplaced == pods.end()) return Verdict::kAccepted;
     roll_back(before);
-    return refuse(*astray, nowhere(goal, {}), Verdict::kRefused);
+    return refuse(*misplaced, nowhere(goal, {}), Verdict::kRefused);
   }
   void refused(PodIndex pod, const Refusal& refusal) override { refuse(pod, refusal, Verdict::kRefused); }
 
@@ -132,15 +132,16 @@ class PlanSink final : public strategies::NominationSink {
     }
     if (const auto refusal = kept(pod)) return refuse(pod, *refusal, Verdict::kRefused);
     if (const auto hit = limits_.hit(from, cluster_.namespace_of(pod))) return refuse(pod, hit->refusal, hit->verdict);
-    if (const Gangs::Members* gang = gangs_.of(pod)) return offer_gang(*gang, pod, reason, goal);
+    if (const PodGroups::Members* pod_group = pod_groups_.of(pod))
+      return offer_pod_group(*pod_group, pod, reason, goal);
     if (input_.options.spend_pdbs) {
       if (const auto refusal = budgets_.refusal(pod)) return refuse(pod, *refusal, Verdict::kRefused);
     }
-    const Landing landing = relocate(pod, goal);
-    const auto to = landing.node;
+    const Placement placement = relocate(pod, goal);
+    const auto to = placement.node;
     if (!to && has_replacement(cluster_, pod) && input_.spec.compatibility != api::Compatibility::kUpstream) {
       restore(pod);
-      return refuse(pod, nowhere(goal, landing), Verdict::kRefused);
+      return refuse(pod, nowhere(goal, placement), Verdict::kRefused);
     }
     if (input_.options.spend_pdbs) budgets_.spend(pod);
     limits_.count(from, cluster_.namespace_of(pod));
@@ -148,13 +149,14 @@ class PlanSink final : public strategies::NominationSink {
     return Verdict::kAccepted;
   }
 
-  Refusal nowhere(const strategies::Goal& goal, const Landing& landing) const {
-    if (landing.rival) {
+  Refusal nowhere(const strategies::Goal& goal, const Placement& placement) const {
+    if (placement.competing_node) {
       return {"SchedulerDisagrees",
               "it would leave, but the scheduler would put its replacement on {subject}, where that does not help",
-              cluster_.node(*landing.rival).meta.name};
+              cluster_.node(*placement.competing_node).meta.name};
     }
-    if (goal) return {"NowhereBetter", "it would leave, but no node that would help has room for its replacement"};
+    if (goal)
+      return {"NowhereBetter", "it would leave, but no node that would help has free capacity for its replacement"};
     return {"NowhereToGo", "it would leave, but its replacement fits on no node"};
   }
 
@@ -169,33 +171,34 @@ class PlanSink final : public strategies::NominationSink {
 
   /// All of them leave, or none. What the first try found out holds for the rest of the cycle: it only gets tighter.
   /// But where it would help the nominated pod to land is another question for each pod.
-  Verdict offer_gang(const Gangs::Members& gang, PodIndex pod, std::string_view reason, const strategies::Goal& goal) {
-    if (const auto known = refused_gangs_.find(&gang); known != refused_gangs_.end()) {
-      return refuse_gang_member(pod, known->second);
+  Verdict offer_pod_group(const PodGroups::Members& pod_group, PodIndex pod, std::string_view reason,
+                          const strategies::Goal& goal) {
+    if (const auto known = refused_pod_groups_.find(&pod_group); known != refused_pod_groups_.end()) {
+      return refuse_pod_group_member(pod, known->second);
     }
-    GangTrial trial({cluster_, input_.spec, evictability_, nodes_, input_.options.spend_pdbs}, outcome(), limits_,
-                    budgets_);
+    PodGroupTrial trial({cluster_, input_.spec, evictability_, nodes_, input_.options.spend_pdbs}, outcome(), limits_,
+                        budgets_);
     const auto goal_of = [&](PodIndex each) {
       const bool is_wanted = each == pod || std::ranges::find(together_, each) != together_.end();
       return is_wanted ? goal : strategies::Goal();
     };
     const auto moves = trial.run(
-        gang, predictor_, [&](PodIndex each) { return kept(each); }, goal_of);
+        pod_group, predictor_, [&](PodIndex each) { return kept(each); }, goal_of);
     if (moves) {
-      accept_gang(gang, *moves, pod, reason, std::move(trial));
+      accept_pod_group(pod_group, *moves, pod, reason, std::move(trial));
       return Verdict::kAccepted;
     }
-    if (!goal) refused_gangs_.emplace(&gang, trial.refusal());
-    return refuse_gang_member(pod, trial.refusal());
+    if (!goal) refused_pod_groups_.emplace(&pod_group, trial.refusal());
+    return refuse_pod_group_member(pod, trial.refusal());
   }
 
-  void accept_gang(const Gangs::Members& gang, const std::vector<GangTrial::Move>& moves, PodIndex nominated,
-                   std::string_view reason, GangTrial trial) {
+  void accept_pod_group(const PodGroups::Members& pod_group, const std::vector<PodGroupTrial::Move>& moves,
+                        PodIndex nominated, std::string_view reason, PodGroupTrial trial) {
     limits_ = std::move(trial.limits);
     budgets_ = std::move(trial.budgets);
-    const std::string with_it = "leaves with group " + gang.name + ": " + std::string(reason);
-    for (const GangTrial::Move& move : moves) leave(move.pod);
-    for (const GangTrial::Move& move : moves) {
+    const std::string with_it = "leaves with group " + pod_group.name + ": " + std::string(reason);
+    for (const PodGroupTrial::Move& move : moves) leave(move.pod);
+    for (const PodGroupTrial::Move& move : moves) {
       if (move.to) arrive(move.pod, *move.to);
       record(move.pod, cluster_.node_of(move.pod), move.to, move.pod == nominated ? reason : with_it);
     }
@@ -212,12 +215,12 @@ class PlanSink final : public strategies::NominationSink {
   }
 
   /// Takes the pod off its node and holds the place where its replacement is expected.
-  Landing relocate(PodIndex pod, const strategies::Goal& goal = {}) {
+  Placement relocate(PodIndex pod, const strategies::Goal& goal = {}) {
     leave(pod);
     if (!has_replacement(cluster_, pod)) return {};
-    const Landing landing = predictor_.predict(outcome(), pod, goal);
-    if (landing.node) arrive(pod, *landing.node);
-    return landing;
+    const Placement placement = predictor_.predict(outcome(), pod, goal);
+    if (placement.node) arrive(pod, *placement.node);
+    return placement;
   }
 
   void record(PodIndex pod, NodeIndex from, std::optional<NodeIndex> to, std::string_view reason) {
@@ -239,7 +242,7 @@ class PlanSink final : public strategies::NominationSink {
     return verdict;
   }
 
-  Verdict refuse_gang_member(PodIndex pod, const GangTrial::Reason& why) {
+  Verdict refuse_pod_group_member(PodIndex pod, const PodGroupTrial::Reason& why) {
     count_refusal(why.reason);
     if (shows_refusals()) plan_.refusals.push_back(row_of(pod, why.reason, why.message));
     return Verdict::kRefused;
@@ -272,8 +275,8 @@ class PlanSink final : public strategies::NominationSink {
   CycleLimits limits_;
   TargetPredictor predictor_;
   MigratingPods migrating_;
-  Gangs gangs_;
-  std::map<const Gangs::Members*, GangTrial::Reason> refused_gangs_;
+  PodGroups pod_groups_;
+  std::map<const PodGroups::Members*, PodGroupTrial::Reason> refused_pod_groups_;
   std::unordered_set<std::string_view> cooling_;
   std::unordered_set<std::string_view> forbidden_;
   std::map<std::string_view, std::int32_t> refused_;  ///< reasons are static text

@@ -15,8 +15,8 @@ using scheduling::Preferences;
 using scheduling::ResourceScores;
 
 // Above Preferences::kComparedNodes nodes, so that a move stays cheap:
-constexpr std::size_t kMostTies = 32;         // nodes with as much room as the favourite that are looked at
-constexpr std::size_t kMostDoubtful = 100;    // nodes with more room, but not the best otherwise
+constexpr std::size_t kMostTies = 32;         // nodes with as much free capacity as the favourite that are looked at
+constexpr std::size_t kMostDoubtful = 100;    // nodes with more free capacity, but not the best otherwise
 constexpr std::size_t kMostCandidates = 100;  // nodes that are compared in full
 
 /// memchr, because std::find looks at one byte after the other.
@@ -26,9 +26,9 @@ const std::uint8_t* next_with(int score, const std::uint8_t* first, const std::u
   return at == nullptr ? last : static_cast<const std::uint8_t*>(at);
 }
 
-/// Calls `each` with the nodes, most room first, then by name, until it says false.
+/// Calls `each` with the nodes, most free capacity first, then by name, until it says false.
 template <typename F>
-void for_each_by_room(const TargetPredictor::Ranking& ranking, F&& each) {
+void for_each_by_capacity(const TargetPredictor::Ranking& ranking, F&& each) {
   const std::uint8_t* const first = ranking.score.data();
   const std::uint8_t* const last = first + ranking.score.size();
   for (int score = ResourceScores::kBest; score >= 0; --score) {
@@ -39,9 +39,9 @@ void for_each_by_room(const TargetPredictor::Ranking& ranking, F&& each) {
   }
 }
 
-std::optional<NodeIndex> most_room(const TargetPredictor::Ranking& ranking, const scheduling::FitQuery& query) {
+std::optional<NodeIndex> most_capacity(const TargetPredictor::Ranking& ranking, const scheduling::FitQuery& query) {
   std::optional<NodeIndex> found;
-  for_each_by_room(ranking, [&](NodeIndex node, int) {
+  for_each_by_capacity(ranking, [&](NodeIndex node, int) {
     if (query.fits(node)) found = node;
     return !found;
   });
@@ -59,8 +59,8 @@ class Choice {
         pods_(query.cluster().used().column(scheduling::kPodsIndex)),
         is_exact_(ranking.score.size() <= Preferences::kComparedNodes) {}
 
-  Landing make() const {
-    if (const auto landing = obvious()) return *landing;
+  Placement make() const {
+    if (const auto placement = obvious()) return *placement;
     return compare_all();
   }
 
@@ -68,75 +68,75 @@ class Choice {
   bool helps(NodeIndex node) const { return !goal_ || goal_(node); }
   auto rank(NodeIndex node) const { return std::make_tuple(pods_[node], node); }
 
-  /// A node with nothing left to wish is the favourite if no other has more room, or loses more otherwise than it has
-  /// more room. nullopt: it takes a closer look.
-  std::optional<Landing> obvious() const {
-    Landing landing;
-    int room = -1;
+  /// A node with nothing left to wish is the favourite if no other has more free capacity, or loses more otherwise than
+  /// it has more free capacity. nullopt: it takes a closer look.
+  std::optional<Placement> obvious() const {
+    Placement placement;
+    int capacity = -1;
     std::size_t ties = 0;
     std::vector<std::pair<NodeIndex, int>> doubtful;
-    for_each_by_room(ranking_, [&](NodeIndex node, int score) {
-      if (score < room) return false;
-      if (landing.node && helps(node) && rank(node) > rank(*landing.node)) return is_exact_ || ++ties < kMostTies;
+    for_each_by_capacity(ranking_, [&](NodeIndex node, int score) {
+      if (score < capacity) return false;
+      if (placement.node && helps(node) && rank(node) > rank(*placement.node)) return is_exact_ || ++ties < kMostTies;
       if (!preferences_.is_best(node)) {
-        if (is_exact_ || score != room) doubtful.emplace_back(node, score);
+        if (is_exact_ || score != capacity) doubtful.emplace_back(node, score);
         return is_exact_ || doubtful.size() < kMostDoubtful;
       }
-      consider(node, landing);
-      if (landing.node || landing.rival) room = score;
-      return room < 0 || is_exact_ || ++ties < kMostTies;
+      consider(node, placement);
+      if (placement.node || placement.competing_node) capacity = score;
+      return capacity < 0 || is_exact_ || ++ties < kMostTies;
     });
-    if (!is_exact_) outdo(doubtful, room, landing);
-    if (!landing.node && !landing.rival) return std::nullopt;
+    if (!is_exact_) outdo(doubtful, capacity, placement);
+    if (!placement.node && !placement.competing_node) return std::nullopt;
     const auto may_outdo = [&](const auto& each) {
-      return each.second - preferences_.least_loss(each.first) >= room && query_.fits(each.first);
+      return each.second - preferences_.least_loss(each.first) >= capacity && query_.fits(each.first);
     };
     if (is_exact_ && std::ranges::any_of(doubtful, may_outdo)) return std::nullopt;
-    if (landing.rival) landing.node.reset();
-    return landing;
+    if (placement.competing_node) placement.node.reset();
+    return placement;
   }
 
   /// Takes the least losses for the true ones.
-  void outdo(const std::vector<std::pair<NodeIndex, int>>& doubtful, int best, Landing& landing) const {
+  void outdo(const std::vector<std::pair<NodeIndex, int>>& doubtful, int best, Placement& placement) const {
     for (const auto& [node, score] : doubtful) {
       const int sum = std::max(score - preferences_.least_loss(node), 0);
       if (sum < best || !query_.fits(node)) continue;
-      if (sum > best) landing = {};
+      if (sum > best) placement = {};
       best = sum;
-      consider(node, landing);
+      consider(node, placement);
     }
   }
 
   /// `node` is as good as what the landing has already.
-  void consider(NodeIndex node, Landing& landing) const {
+  void consider(NodeIndex node, Placement& placement) const {
     if (!helps(node)) {
-      if (!landing.rival && query_.fits(node)) landing.rival = node;
-    } else if ((!landing.node || rank(node) < rank(*landing.node)) && query_.fits(node)) {
-      landing.node = node;
+      if (!placement.competing_node && query_.fits(node)) placement.competing_node = node;
+    } else if ((!placement.node || rank(node) < rank(*placement.node)) && query_.fits(node)) {
+      placement.node = node;
     }
   }
 
-  Landing compare_all() const {
+  Placement compare_all() const {
     std::vector<NodeIndex> nodes;
-    std::vector<int> room;
+    std::vector<int> capacity;
     bool some_help = false;
-    for_each_by_room(ranking_, [&](NodeIndex node, int score) {
+    for_each_by_capacity(ranking_, [&](NodeIndex node, int score) {
       const bool is_full = !is_exact_ && nodes.size() >= kMostCandidates;
       if (is_full && !helps(node)) return true;
       if (!query_.fits(node)) return true;
       nodes.push_back(node);
-      room.push_back(score);
+      capacity.push_back(score);
       some_help = some_help || helps(node);
       return is_exact_ || nodes.size() < kMostCandidates || !some_help;
     });
-    Landing landing;
-    if (!some_help) return landing;
-    for (const NodeIndex node : scheduling::favourites(preferences_, nodes, room)) {
-      std::optional<NodeIndex>& place = helps(node) ? landing.node : landing.rival;
+    Placement placement;
+    if (!some_help) return placement;
+    for (const NodeIndex node : scheduling::favourites(preferences_, nodes, capacity)) {
+      std::optional<NodeIndex>& place = helps(node) ? placement.node : placement.competing_node;
       if (!place || rank(node) < rank(*place)) place = node;
     }
-    if (landing.rival) landing.node.reset();
-    return landing;
+    if (placement.competing_node) placement.node.reset();
+    return placement;
   }
 
   const TargetPredictor::Ranking& ranking_;
@@ -153,7 +153,7 @@ TargetPredictor::TargetPredictor(const scheduling::ClusterSnapshot& cluster, sch
     : scores_(cluster, scoring) {}
 
 TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::Overlay& cluster, scheduling::PodIndex pod) {
-  constexpr std::uint8_t kNoRoom = ResourceScores::kNoRoom;
+  constexpr std::uint8_t kNoCapacity = ResourceScores::kNoCapacity;
   const std::uint32_t set = cluster.base().request_set_of(pod);
   if (rankings_.size() >= kMostRankings && !rankings_.contains(set)) rankings_.clear();
   const auto& requests = cluster.base().requests(pod);
@@ -165,24 +165,24 @@ TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::Overlay&
     ranking.with_score.fill(0);
     for (NodeIndex node = 0; node < nodes; ++node) {
       const std::uint8_t now = ranking.score[node] = scores_.score(cluster, requests, node);
-      if (now != kNoRoom) ++ranking.with_score[now];
+      if (now != kNoCapacity) ++ranking.with_score[now];
     }
     ranking.seen = changes.size();
   }
   for (; ranking.seen < changes.size(); ++ranking.seen) {
     std::uint8_t& known = ranking.score[changes[ranking.seen]];
-    if (known != kNoRoom) --ranking.with_score[known];
+    if (known != kNoCapacity) --ranking.with_score[known];
     known = scores_.score(cluster, requests, changes[ranking.seen]);
-    if (known != kNoRoom) ++ranking.with_score[known];
+    if (known != kNoCapacity) ++ranking.with_score[known];
   }
   return ranking;
 }
 
-Landing TargetPredictor::predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
-                                 const strategies::Goal& goal) {
+Placement TargetPredictor::predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+                                   const strategies::Goal& goal) {
   const Ranking& ranking = ranking_of(cluster, pod);
   const auto query = cluster.fit_query(pod, scheduling::FitLevel::kScheduler);
-  if (!goal && ranking.score.size() > Preferences::kComparedNodes) return {most_room(ranking, *query), {}};
+  if (!goal && ranking.score.size() > Preferences::kComparedNodes) return {most_capacity(ranking, *query), {}};
   return Choice(ranking, *query, goal).make();
 }
 

@@ -13,18 +13,19 @@
 namespace planning {
 
 /// Where the scheduler would put a replacement.
-struct Landing {
+struct Placement {
   std::optional<scheduling::NodeIndex> node;  ///< nullopt: nowhere, or not where it helps
   /// With no node: one that the scheduler likes at least as well as any that helps, and that does not help.
-  std::optional<scheduling::NodeIndex> rival;
+  std::optional<scheduling::NodeIndex> competing_node;
 };
 
 /// Foretells where the scheduler puts the replacement of a pod: of the nodes that pass every predicate, the one with
-/// the best sum of room (ResourceScores) and preferences (Preferences); ties by the number of pods, then by name. Keeps
-/// the nodes' room scores for each set of requests and looks again only at nodes that changed, so asking costs about as
-/// much as the nodes that are tried, mostly few. Above Preferences::kComparedNodes nodes the scheduler itself looks
-/// only at some of them; so does this, at those with the best room, and without a goal it goes by room and name alone.
-/// Scores: one byte for each node and set of requests, at most kMostRankings sets.
+/// the best sum of free capacity (ResourceScores) and preferences (Preferences); ties by the number of pods, then by
+/// name. Keeps the nodes' free capacity scores for each set of requests and looks again only at nodes that changed, so
+/// asking costs about as much as the nodes that are tried, mostly few. Above Preferences::kComparedNodes nodes the
+/// scheduler itself looks only at some of them; so does this, at those with the best free capacity, and without a goal
+/// it goes by free capacity and name alone. Scores: one byte for each node and set of requests, at most kMostRankings
+/// sets.
 class TargetPredictor {
  public:
   TargetPredictor(const scheduling::ClusterSnapshot& cluster, scheduling::NodeScoring scoring);
@@ -32,11 +33,11 @@ class TargetPredictor {
   /// With a `goal` the node is one that it accepts, and so are all that the scheduler likes as well; without, all nodes
   /// will do. REQUIRES: `cluster` is over the same snapshot, and always the same one (a copy of this object goes with a
   /// copy of the overlay).
-  Landing predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod, const strategies::Goal& goal = {});
+  Placement predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod, const strategies::Goal& goal = {});
 
-  /// The nodes by their room for one set of requests.
+  /// The nodes by their free capacity for one set of requests.
   struct Ranking {
-    std::vector<std::uint8_t> score;  ///< by node; ResourceScores::kNoRoom: too small
+    std::vector<std::uint8_t> score;  ///< by node; ResourceScores::kNoCapacity: too small
     std::array<std::uint32_t, scheduling::ResourceScores::kBest + 1> with_score;  ///< how many nodes
     std::size_t seen = 0;  ///< how many of the overlay's changes it knows
   };

@@ -18,7 +18,7 @@ constexpr std::size_t kShownText = 80;
 
 bool is_strange(api::Quantity quantity) { return quantity.milli() < 0 || quantity.milli() == kEndOfInt64; }
 
-/// Free room must not come out of it: pods ask for no less than they can have meant, nodes offer no more.
+/// Free free capacity must not come out of it: pods ask for no less than they can have meant, nodes offer no more.
 api::Quantity sound(api::Quantity quantity, Side side) {
   if (!is_strange(quantity)) return quantity;
   const bool is_boundless_request = side == Side::kPod && quantity.milli() > 0;

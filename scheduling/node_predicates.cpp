@@ -62,7 +62,7 @@ std::optional<Refusal> shortage_of(std::string_view name, ResourceIndex resource
   return Refusal{"InsufficientResource", "needs {wanted} of {subject}, {available} are free", name, wanted, free};
 }
 
-Refusal no_room_for_pods(std::int64_t free) {
+Refusal no_capacity_for_pods(std::int64_t free) {
   return {"TooManyPods", "the node's number of pods is reached ({available} free)", "pods", 1, free};
 }
 
@@ -125,7 +125,7 @@ std::optional<Refusal> refuse_cordoned(const FitQuery& query, NodeIndex node) {
 }
 
 std::optional<Refusal> refuse_cordoned_unless_tolerated(const FitQuery& query, NodeIndex node) {
-  if (query.base().welcomes_all(node) || !query.base().node(node).unschedulable) return std::nullopt;
+  if (query.base().is_schedulable_by_all(node) || !query.base().node(node).unschedulable) return std::nullopt;
   const api::Taint cordon{std::string(api::well_known::kUnschedulableTaint), "", api::TaintEffect::kNoSchedule};
   const auto tolerates = [&](const api::Toleration& toleration) { return toleration.tolerates(cordon); };
   if (std::ranges::any_of(query.pod().tolerations, tolerates)) return std::nullopt;
@@ -133,7 +133,7 @@ std::optional<Refusal> refuse_cordoned_unless_tolerated(const FitQuery& query, N
 }
 
 std::optional<Refusal> refuse_unready(const FitQuery& query, NodeIndex node) {
-  if (query.base().welcomes_all(node) || accepts_pods(query.base().node(node))) return std::nullopt;
+  if (query.base().is_schedulable_by_all(node) || accepts_pods(query.base().node(node))) return std::nullopt;
   return Refusal{"NodeNotReady", "the node is not ready"};
 }
 
@@ -143,7 +143,7 @@ std::optional<Refusal> refuse_node_terms(const FitQuery& query, NodeIndex node) 
 }
 
 std::optional<Refusal> refuse_taints(const FitQuery& query, NodeIndex node) {
-  if (query.base().welcomes_all(node)) return std::nullopt;
+  if (query.base().is_schedulable_by_all(node)) return std::nullopt;
   const api::Taint* taint = first_untolerated(query.pod().tolerations, query.base().node(node).taints,
                                               {api::TaintEffect::kNoSchedule, api::TaintEffect::kNoExecute});
   if (taint == nullptr) return std::nullopt;
@@ -152,7 +152,7 @@ std::optional<Refusal> refuse_taints(const FitQuery& query, NodeIndex node) {
 
 std::optional<Refusal> refuse_shortage(const FitQuery& query, NodeIndex node) {
   const ClusterSnapshot& base = query.base();
-  if (base.node_of(query.index()) == node) return std::nullopt;  // it has its room there already
+  if (base.node_of(query.index()) == node) return std::nullopt;  // it has its free capacity there already
   const NodeResources& used = query.cluster().used();
   for (const auto& [resource, milli] : base.requests(query.index())) {
     const auto allocatable = base.allocatable().find(node, resource);
@@ -164,16 +164,16 @@ std::optional<Refusal> refuse_shortage(const FitQuery& query, NodeIndex node) {
     }
   }
   const std::int64_t free = base.allocatable().get(node, kPodsIndex) / 1000 - used.get(node, kPodsIndex) / 1000;
-  return free > 0 ? std::nullopt : std::optional(no_room_for_pods(free));
+  return free > 0 ? std::nullopt : std::optional(no_capacity_for_pods(free));
 }
 
 std::optional<Refusal> refuse_shortage_strictly(const FitQuery& query, NodeIndex node) {
   const ClusterSnapshot& base = query.base();
   const NodeResources& used = query.cluster().used();
   const bool is_here = query.cluster().node_of(query.index()) == node && base.is_active(query.index());
-  const std::int64_t room =
+  const std::int64_t capacity =
       base.allocatable().get(node, kPodsIndex) - used.get(node, kPodsIndex) + (is_here ? 1000 : 0);
-  if (room < 1000) return no_room_for_pods(room / 1000);
+  if (capacity < 1000) return no_capacity_for_pods(capacity / 1000);
   for (const auto& [resource, milli] : base.requests(query.index())) {
     if (milli == 0) continue;
     std::int64_t free = saturating_subtract(base.allocatable().get(node, resource), used.get(node, resource));

@@ -37,7 +37,7 @@ struct Overlay::Memory {
   }
 
   std::map<std::string, Topology, std::less<>> topologies;
-  LabelMemory labels;
+  SelectorCache labels;
   std::unique_ptr<const PreferenceIndex> preferences;
   std::shared_ptr<const FitQuery> query;  ///< the last one
   std::uint64_t query_state = 0;          ///< of its overlay
@@ -65,7 +65,7 @@ std::shared_ptr<const FitQuery> Overlay::fit_query(PodIndex pod, FitLevel level)
   return memory_->query;
 }
 
-LabelMemory& Overlay::label_memory() const { return memory_->labels; }
+SelectorCache& Overlay::selector_cache() const { return memory_->labels; }
 
 const PreferenceIndex& Overlay::preference_index() const {
   if (!memory_->preferences) memory_->preferences = std::make_unique<const PreferenceIndex>(*base_);

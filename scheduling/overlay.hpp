@@ -8,7 +8,7 @@
 
 #include "scheduling/scoring/preference_index.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
-#include "scheduling/snapshot/label_memory.hpp"
+#include "scheduling/snapshot/selector_cache.hpp"
 
 namespace scheduling {
 
@@ -25,7 +25,7 @@ struct Topology {
 
 /// A snapshot with pods moved: what the cluster would look like. Costs four bytes per pod and the nodes' sums; the
 /// snapshot itself is shared and must outlive it. Not thread-safe, reading included: it remembers topologies,
-/// labels and adversaries, together with its copies.
+/// labels and anti-affinity terms, together with its copies.
 class Overlay {
  public:
   explicit Overlay(const ClusterSnapshot& base);
@@ -55,7 +55,7 @@ class Overlay {
   std::shared_ptr<const FitQuery> fit_query(PodIndex pod, FitLevel level) const;
 
   /// What selectors say about the snapshot's pods.
-  LabelMemory& label_memory() const;
+  SelectorCache& selector_cache() const;
 
   /// Made when first asked for.
   const PreferenceIndex& preference_index() const;

@@ -24,7 +24,7 @@ bool counts_every_node(const api::TopologySpreadConstraint& constraint, const ap
 
 void for_each_covered(const PodAffinityTerm& term, PodIndex owner, const Overlay& overlay,
                       const std::function<void(PodIndex)>& each) {
-  for (const PodIndex pod : overlay.label_memory().covered_by(term, owner)) {
+  for (const PodIndex pod : overlay.selector_cache().covered_by(term, owner)) {
     if (pod != owner) each(pod);
   }
 }
@@ -57,7 +57,7 @@ void FitQuery::find_own_anti_affinity() {
 }
 
 void FitQuery::find_anti_affinity_of_others() {
-  for (const auto& [owners, term] : cluster_->label_memory().adversaries_of(pod_)) {
+  for (const auto& [owners, term] : cluster_->selector_cache().anti_affinity_terms_of(pod_)) {
     ClosedDomains& domains = closed_for(term->topology_key, false);
     for (const PodIndex owner : *owners) {
       const std::uint32_t domain = owner == pod_ || !base().is_active(owner)
@@ -130,7 +130,7 @@ FitQuery::SpreadCount FitQuery::count(const api::TopologySpreadConstraint& const
   SpreadCount count{&constraint, &topology, std::vector<std::int64_t>(domains, 0)};
   const bool counts_all = counts_every_node(constraint, pod());
   bool found_itself = false;
-  for (const PodIndex other : cluster_->label_memory().counted_by(constraint, pod_)) {
+  for (const PodIndex other : cluster_->selector_cache().counted_by(constraint, pod_)) {
     const NodeIndex node = cluster_->node_of(other);
     const std::uint32_t domain = domain_of(topology, node);
     found_itself = found_itself || other == pod_;

@@ -64,7 +64,7 @@ class FitQuery;
 using Predicate = std::optional<Refusal> (*)(const FitQuery& query, NodeIndex node);
 
 /// One pod's question "where could I run?". Works out once what all nodes share, then answers node by node.
-/// Sees the overlay as it was when the question was made: ask anew after a move (Overlay::fit_query does). The pod
+/// Sees the overlay as it was when the question was made: ask again after a move (Overlay::fit_query does). The pod
 /// itself never stands in its own way at kScheduler; at kBasic only where upstream says so.
 class FitQuery {
  public:

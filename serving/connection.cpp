@@ -57,10 +57,10 @@ Reply call_handler(const SharedByConnections& shared, const Request& request) {
 /// The chunks of a streaming answer on their way from the producer's thread to the socket. Closed by either side.
 class ChunkQueue {
  public:
-  /// Waits for room. False: closed.
+  /// Waits for free capacity. False: closed.
   bool push(std::string chunk) {
     std::unique_lock lock(mutex_);
-    room_.wait(lock, [&] { return closed_ || unsent_ < kUnsentLimit; });
+    capacity_.wait(lock, [&] { return closed_ || unsent_ < kUnsentLimit; });
     if (closed_) return false;
     unsent_ += chunk.size();
     chunks_.push_back(std::move(chunk));
@@ -73,13 +73,13 @@ class ChunkQueue {
     for (const std::string& chunk : chunks_) all += chunk;
     chunks_.clear();
     unsent_ = 0;
-    room_.notify_all();
+    capacity_.notify_all();
     return all;
   }
   void close() {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
-    room_.notify_all();
+    capacity_.notify_all();
   }
   bool closed() const {
     const std::scoped_lock lock(mutex_);
@@ -88,7 +88,7 @@ class ChunkQueue {
 
  private:
   mutable std::mutex mutex_;
-  std::condition_variable room_;
+  std::condition_variable capacity_;
   std::deque<std::string> chunks_;
   std::size_t unsent_ = 0;
   bool closed_ = false;

@@ -163,7 +163,7 @@ void Server::stop() {
       if (auto connection = weak.lock()) running.push_back(std::move(connection));
     }
   }
-  if (!impl_->started) return;  // nobody would run what is posted, and it would hold the server for ever
+  if (!impl_->started) return;  // nobody would run what is posted, and it would hold the server indefinitely
   asio::post(impl_->io, [impl = impl_] {
     error_code ignored;
     impl->acceptor.close(ignored);

@@ -31,7 +31,7 @@ std::optional<HandoffScript> script_of(const std::string& text) {
 
 /// In the order in which a change travels: controllers make pods, the scheduler binds them, kubelets run them, budgets
 /// count.
-std::vector<std::unique_ptr<Actor>> inhabitants(Store& store, EventRecorder& events, const ClusterOptions& options) {
+std::vector<std::unique_ptr<Actor>> controllers(Store& store, EventRecorder& events, const ClusterOptions& options) {
   std::vector<std::unique_ptr<Actor>> actors;
   actors.push_back(std::make_unique<NodeLifecycle>(store, events, options.nodes));
   actors.push_back(std::make_unique<DeploymentController>(store, events));
@@ -62,7 +62,7 @@ Cluster::Cluster(const base::Clock& clock, ClusterOptions options)
     : clock_(clock),
       store_(clock, options.seed),
       events_(store_, options.events),
-      actors_(inhabitants(store_, events_, options)) {
+      actors_(controllers(store_, events_, options)) {
   furnish();
 }
 

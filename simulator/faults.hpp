@@ -38,7 +38,7 @@ struct FaultRule {
   std::string subresource{};  ///< "-" matches only requests without one
   std::string user{};
   double probability = 1;
-  std::int64_t count = -1;  ///< how often still; -1: for ever
+  std::int64_t count = -1;  ///< how often still; -1: indefinitely
   base::milliseconds delay{1000};
   base::seconds retry_after{1};
   std::uint64_t lag = 10;

@@ -1,4 +1,4 @@
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 
 #include <charconv>
 #include <string>
@@ -7,18 +7,18 @@
 
 #include "api/json/json_access.hpp"
 
-namespace simulator::knobs {
+namespace simulator::behaviour {
 namespace {
 
 constexpr double kLongest = 10.0 * 365 * 86'400;
 
 }  // namespace
 
-bool is_set(const api::Json& object, std::string_view knob) {
-  return api::find_at(object, {"metadata", "annotations", knob}) != nullptr;
+bool is_set(const api::Json& object, std::string_view annotation) {
+  return api::find_at(object, {"metadata", "annotations", annotation}) != nullptr;
 }
 
-std::optional<base::Duration> parse_knob_duration(std::string_view text) {
+std::optional<base::Duration> parse_behaviour_duration(std::string_view text) {
   double seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (error != std::errc{} || end != text.data() + text.size()) {
@@ -30,16 +30,16 @@ std::optional<base::Duration> parse_knob_duration(std::string_view text) {
   return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(seconds));
 }
 
-std::optional<base::Duration> duration_of(const api::Json& object, std::string_view knob) {
-  const std::string text = api::text_at(object, {"metadata", "annotations", knob});
-  return text.empty() ? std::nullopt : parse_knob_duration(text);
+std::optional<base::Duration> duration_of(const api::Json& object, std::string_view annotation) {
+  const std::string text = api::text_at(object, {"metadata", "annotations", annotation});
+  return text.empty() ? std::nullopt : parse_behaviour_duration(text);
 }
 
-int integer_of(const api::Json& object, std::string_view knob, int otherwise) {
-  const std::string text = api::text_at(object, {"metadata", "annotations", knob});
+int integer_of(const api::Json& object, std::string_view annotation, int otherwise) {
+  const std::string text = api::text_at(object, {"metadata", "annotations", annotation});
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return !text.empty() && error == std::errc{} && end == text.data() + text.size() ? value : otherwise;
 }
 
-}  // namespace simulator::knobs
+}  // namespace simulator::behaviour

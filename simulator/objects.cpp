@@ -4,7 +4,7 @@
 
 #include "api/json/json_access.hpp"
 #include "kube/kubevirt.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/pod_facts.hpp"
 #include "simulator/registry/kinds.hpp"
 #include "simulator/registry/registry.hpp"
@@ -147,7 +147,7 @@ Json job(std::string_view ns, std::string_view name, int completions, int parall
   object["spec"]["completions"] = completions;
   object["spec"]["parallelism"] = parallelism;
   object["spec"]["template"]["spec"]["restartPolicy"] = "Never";
-  annotate_pods(object, knobs::kRunSeconds, run_for);
+  annotate_pods(object, behaviour::kRunSeconds, run_for);
   return object;
 }
 
@@ -213,7 +213,7 @@ Json& annotate_pods(Json& workload, std::string_view key, std::string_view value
 Json& add_claim(Json& stateful_set, std::string_view name, std::string_view size, bool zonal) {
   Json claim = persistent_volume_claim("", name, size);
   claim.erase("status");
-  if (zonal) annotate(claim, knobs::kZonal, "true");
+  if (zonal) annotate(claim, behaviour::kZonal, "true");
   array_in(object_in(stateful_set, "spec"), "volumeClaimTemplates").push_back(std::move(claim));
   return stateful_set;
 }

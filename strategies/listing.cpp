@@ -13,7 +13,7 @@ std::vector<PodIndex> pods_on(const Context& context, NodeIndex node, PodStates 
   return pods;
 }
 
-scheduling::LabelQuestion pods_in(const PodScope& scope, const Context& context) {
+scheduling::CachedSelector pods_in(const PodScope& scope, const Context& context) {
   return {context.cluster.base(), [&scope](const api::Pod& pod) { return scope.includes(pod); }};
 }
 
@@ -24,7 +24,7 @@ bool may_leave(const Context& context, NominationSink& sink, PodIndex pod) {
   return !refusal;
 }
 
-std::optional<NodeIndex> landing_of(const Context& context, PodIndex pod) {
+std::optional<NodeIndex> placement_of(const Context& context, PodIndex pod) {
   if (!context.cluster.is_moved(pod) || context.cluster.node_of(pod) == scheduling::kNoNode) return std::nullopt;
   return context.cluster.node_of(pod);
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/snapshot/label_query.hpp"
+#include "scheduling/snapshot/cached_selector.hpp"
 #include "strategies/common_args.hpp"
 #include "strategies/strategy.hpp"
 
@@ -18,13 +18,13 @@ enum class PodStates { kActive, kAll };
 std::vector<PodIndex> pods_on(const Context& context, NodeIndex node, PodStates states);
 
 /// Which pods of the cluster the scope includes. Keeps references to both.
-scheduling::LabelQuestion pods_in(const PodScope& scope, const Context& context);
+scheduling::CachedSelector pods_in(const PodScope& scope, const Context& context);
 
 /// True if both evictability filters let the pod go. Otherwise the refusal is reported.
 bool may_leave(const Context& context, NominationSink& sink, PodIndex pod);
 
 /// Where the sink foresees the pod after it accepted it; nullopt: it does not say.
-std::optional<NodeIndex> landing_of(const Context& context, PodIndex pod);
+std::optional<NodeIndex> placement_of(const Context& context, PodIndex pod);
 
 /// What the common limit reactions ask for after an offer.
 enum class Next { kPod, kNode, kStop };

@@ -28,7 +28,7 @@ using Array = simdjson::ondemand::array;
 using Object = simdjson::ondemand::object;
 using Document = simdjson::ondemand::document;
 
-/// Buffers above this are given back after use, so that one giant page does not stay resident for ever.
+/// Buffers above this are given back after use, so that one giant page does not stay resident indefinitely.
 inline constexpr std::size_t kKeptCapacity = 16U << 20U;
 
 /// A parser with its padded copy of the text.

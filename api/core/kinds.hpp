@@ -149,7 +149,7 @@ struct ContainerStatus {
   friend bool operator==(const ContainerStatus&, const ContainerStatus&) = default;
 };
 
-/// An entry of spec.evictionResponders: who wants a say when the native eviction API moves the pod.
+/// An entry of spec.evictionResponders: who wants a say when the EvictionRequest API moves the pod.
 struct PodResponder {
   std::string name;
   std::int64_t priority = 0;  ///< higher goes first

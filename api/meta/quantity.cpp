@@ -118,8 +118,8 @@ std::int64_t scale_by_two(const DecimalText& number, int power) {
   const std::string_view digits = number.digits;
   const Wide factor = (static_cast<Wide>(1) << power) * 1000;
   const Wide whole = static_cast<Wide>(capped_digits(digits.substr(0, number.before_point)));
-  const Wide room = static_cast<Wide>(kMost) / factor;
-  if (whole > room) return kMost;
+  const Wide capacity = static_cast<Wide>(kMost) / factor;
+  if (whole > capacity) return kMost;
 
   std::string_view fraction = digits.substr(number.before_point);
   const bool cut = fraction.size() > kBinaryFractionDigits && any_nonzero(fraction.substr(kBinaryFractionDigits));

@@ -19,15 +19,15 @@ inline constexpr std::string_view kTokenAnnotation = "evacuator.dev/evacuation-t
 inline constexpr std::string_view kEvacuationUidLabel = "evacuator.dev/evacuation-uid";
 inline constexpr std::string_view kFieldManager = "evacuator";
 
-// --- gangs, on pods (docs/concepts/gangs.md)
-inline constexpr std::string_view kGangKey = "evacuator.dev/group";  ///< annotation or label
-inline constexpr std::string_view kGangOrder = "evacuator.dev/group-order";
+// --- PodGroups, on pods (docs/concepts/PodGroups.md)
+inline constexpr std::string_view kPodGroupKey = "evacuator.dev/group";  ///< annotation or label
+inline constexpr std::string_view kPodGroupOrder = "evacuator.dev/group-order";
 inline constexpr std::string_view kLwsName = "leaderworkerset.sigs.k8s.io/name";
 inline constexpr std::string_view kLwsGroupIndex = "leaderworkerset.sigs.k8s.io/group-index";
 inline constexpr std::string_view kLwsWorkerIndex = "leaderworkerset.sigs.k8s.io/worker-index";
 inline constexpr std::string_view kCompletionIndex = "batch.kubernetes.io/job-completion-index";
 
-// --- ours in the native eviction API (KEP-4563)
+// --- ours in the EvictionRequest API (KEP-4563)
 inline constexpr std::string_view kNativeRequester = "evacuator.dev/evacuation-controller";
 inline constexpr std::string_view kNativeResponder = "evacuator.dev/responder";
 /// On Evacuations that answer a native Eviction: its name and its UID.
@@ -41,7 +41,7 @@ inline constexpr std::string_view kHandoffPhases = "handoff.evacuator.dev/phases
 inline constexpr std::string_view kHandoffEvictBy = "handoff.evacuator.dev/evict-by";
 inline constexpr std::string_view kHandoffTimeout = "handoff.evacuator.dev/timeout";
 inline constexpr std::string_view kHandoffStrict = "handoff.evacuator.dev/strict";
-inline constexpr std::string_view kHandoffSecondCopy = "handoff.evacuator.dev/second-copy";
+inline constexpr std::string_view kHandoffSurgePod = "handoff.evacuator.dev/second-copy";
 inline constexpr std::string_view kHandoffRequest = "handoff.evacuator.dev/request";
 inline constexpr std::string_view kHandoffRequestPhase = "handoff.evacuator.dev/request-phase";
 inline constexpr std::string_view kHandoffRequestDeadline = "handoff.evacuator.dev/request-deadline";

@@ -25,7 +25,7 @@ struct StrategyCatalogue {
 
 struct UpstreamOptions {
   PolicyMode mode = PolicyMode::kDryRun;
-  std::string compatibility = "Upstream";  ///< of the policies; "None": with upstream's known faults mended
+  std::string compatibility = "Upstream";  ///< of the policies; "None": with upstream's known faults fixed
   std::optional<base::seconds> interval;   ///< between cycles; upstream has a flag for it, no field
 };
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "cmd/drain/gang.hpp"
 #include "cmd/drain/node.hpp"
+#include "cmd/drain/pod_group.hpp"
 #include "cmd/drain/requester.hpp"
 #include "cmd/plugin/commands.hpp"
 #include "cmd/plugin/follow.hpp"
@@ -33,7 +33,7 @@ std::string flags_to_go_on(const std::string& node, const std::vector<DrainStay>
   std::set<std::string> flags;
   for (const DrainStay& stay : refused) flags.insert(stay.verdict.flag);
   if (flags.erase("") > 0)
-    return "Such a group is waited for, or its pods are taken out of it (docs/concepts/gangs.md)";
+    return "Such a group is waited for, or its pods are taken out of it (docs/concepts/pod-groups.md)";
   return fmt::format("To go on all the same: kubectl evacuator node {} {}", node, fmt::join(flags, " "));
 }
 
@@ -83,9 +83,9 @@ class NodeCommand {
     plan_ = plan_drain(*std::move(pods), options_.rules, [this](const api::Pod& pod) { return replicas_(pod); });
     std::vector<api::Pod> moving;
     for (const DrainMove& move : plan_.moves) moving.push_back(move.pod);
-    const auto world = read_gang_world(session_, moving);
+    const auto world = read_pod_group_world(session_, moving);
     if (!world) return world.error();
-    add_gangs(plan_, *world, options_.rules, options_.whole_group);
+    add_pod_groups(plan_, *world, options_.rules, options_.whole_group);
     if (plan_.refused.empty()) return base::Done{};
     return base::invalid(fmt::format("node/{} is not evacuated, because of {} pods:\n{}{}", options_.node,
                                      plan_.refused.size(), stays_text(plan_.refused),

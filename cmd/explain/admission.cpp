@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "api/gang.hpp"
+#include "api/pod_group.hpp"
 #include "controllers/admission/queue.hpp"
 #include "controllers/config/operator_config.hpp"
 #include "controllers/policy/decide.hpp"
@@ -34,10 +34,10 @@ std::string rate_text(const api::RateLimit& rate, const std::string& whose) {
 std::vector<std::string> notes_on(const api::Pod& pod, const api::DeschedulerPolicy* policy,
                                   const AdmissionWorld& world) {
   std::vector<std::string> notes;
-  if (const auto gang = api::gang_of(pod)) {
+  if (const auto pod_group = api::pod_group_of(pod)) {
     notes.push_back(fmt::format(
-        "it leaves with group {}: every pod of it needs an Evacuation (by hand: --whole-group), and all slots at once",
-        gang->name));
+        "it leaves with group {}: every pod of it needs an Evacuation (manually: --whole-group), and all slots at once",
+        pod_group->name));
   }
   if (world.cluster.rate) notes.push_back(rate_text(*world.cluster.rate, "the operator"));
   if (policy && policy->spec.limits.rate) notes.push_back(rate_text(*policy->spec.limits.rate, "the policy"));

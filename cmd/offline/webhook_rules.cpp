@@ -56,8 +56,8 @@ class Walk {
     rule(
         "answers-are-json", "answers carry Content-Type application/json", [&] { return content_type(); }, unstarted);
     rule(
-        "start-is-idempotent", "the same POST again answers 2xx and begins nothing anew", [&] { return start_again(); },
-        unstarted);
+        "start-is-idempotent", "the same POST again answers 2xx and begins nothing again",
+        [&] { return start_again(); }, unstarted);
     rule(
         "tokens-do-not-mix", "a second evacuation has its own token and state", [&] { return second_token(); },
         unstarted);
@@ -167,7 +167,7 @@ class Walk {
     return fmt::format("the state went from {} back to {}", to_string(before.state), to_string(next.state));
   }
 
-  /// Long enough apart that a service which begins anew is caught by its state or its progress.
+  /// Long enough apart that a service which begins again is caught by its state or its progress.
   Complaint start_again() {
     contract::Status looked;
     target_.pause(target_.poll);

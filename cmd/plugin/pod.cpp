@@ -4,7 +4,7 @@
 #include <set>
 
 #include "api/meta/well_known.hpp"
-#include "cmd/drain/gang.hpp"
+#include "cmd/drain/pod_group.hpp"
 #include "cmd/drain/requester.hpp"
 #include "cmd/plugin/commands.hpp"
 #include "cmd/plugin/follow.hpp"
@@ -62,9 +62,9 @@ class PodCommand {
 
   /// A pod of a group leaves with all of it: the others are asked for, too, or none of them is.
   base::Status complete_groups(std::vector<api::Pod>& chosen) {
-    const auto world = read_gang_world(session_, chosen);
+    const auto world = read_pod_group_world(session_, chosen);
     if (!world) return world.error();
-    for (GangRest& rest : rests_of_gangs(chosen, *world)) {
+    for (PodGroupRest& rest : rests_of_pod_groups(chosen, *world)) {
       const std::string why = objection_to(rest);
       if (!options_.whole_group || !why.empty()) {
         code_ = fail(session_.io(), refusal_of(rest, why));
@@ -81,7 +81,7 @@ class PodCommand {
     return base::Done{};
   }
 
-  static base::Error refusal_of(const GangRest& rest, const std::string& why) {
+  static base::Error refusal_of(const PodGroupRest& rest, const std::string& why) {
     std::vector<std::string> names;
     for (const api::Pod& pod : rest.chosen) names.push_back(pod.meta.name);
     std::string text =
@@ -95,7 +95,8 @@ class PodCommand {
       text += why;
     }
     return base::invalid(fmt::format("{}\nTo take {} out of it: kubectl annotate pod {} {}=", text,
-                                     names.size() == 1 ? "this pod" : "these pods", pods, api::well_known::kGangKey));
+                                     names.size() == 1 ? "this pod" : "these pods", pods,
+                                     api::well_known::kPodGroupKey));
   }
 
   void ask(const api::Pod& pod) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How long what was evacuated is left in peace (docs/concepts/limits.md, ADR on cooldowns).
+/// How long what was evacuated is excluded (cooling down) (docs/concepts/limits.md, ADR on cooldowns).
 
 #include <cstddef>
 #include <map>
@@ -45,7 +45,7 @@ class CooldownLedger {
   /// Takes over what a policy's status remembers. Idempotent.
   void restore(const std::string& policy, const std::vector<api::CooldownRecord>& records);
 
-  /// What a policy's status has to remember at `now`: its own evacuations and hand-made ones, as far as a limit asks
+  /// What a policy's status has to remember at `now`: its own evacuations and manual ones, as far as a limit asks
   /// for them. The kMaxCooldowns subjects that were evacuated last, sorted by name.
   std::vector<api::CooldownRecord> records(const std::string& policy, base::TimePoint now) const;
 
@@ -60,7 +60,7 @@ class CooldownLedger {
   bool empty() const;
 
  private:
-  using Times = std::map<base::TimePoint, std::string>;  ///< → policy; "": hand-made
+  using Times = std::map<base::TimePoint, std::string>;  ///< → policy; "": manual
 
   void add(const std::string& subject, base::TimePoint time, const std::string& policy);
   void forget_the_oldest();

@@ -5,7 +5,7 @@
 
 namespace controllers {
 
-void BudgetLines::wait(const api::ObjectKey& evacuation, const api::ObjectKey& pdb, const Place& place) {
+void PdbWaitList::wait(const api::ObjectKey& evacuation, const api::ObjectKey& pdb, const Place& place) {
   const std::scoped_lock lock(mutex_);
   const auto known = budget_of_.find(evacuation);
   if (known != budget_of_.end() && known->second != pdb) leave_locked(evacuation);
@@ -13,12 +13,12 @@ void BudgetLines::wait(const api::ObjectKey& evacuation, const api::ObjectKey& p
   lines_[pdb][evacuation].place = place;
 }
 
-void BudgetLines::leave(const api::ObjectKey& evacuation) {
+void PdbWaitList::leave(const api::ObjectKey& evacuation) {
   const std::scoped_lock lock(mutex_);
   leave_locked(evacuation);
 }
 
-void BudgetLines::leave_locked(const api::ObjectKey& evacuation) {
+void PdbWaitList::leave_locked(const api::ObjectKey& evacuation) {
   const auto known = budget_of_.find(evacuation);
   if (known == budget_of_.end()) return;
   const auto line = lines_.find(known->second);
@@ -27,7 +27,7 @@ void BudgetLines::leave_locked(const api::ObjectKey& evacuation) {
   budget_of_.erase(known);
 }
 
-std::vector<api::ObjectKey> BudgetLines::wake(const api::ObjectKey& pdb, std::optional<std::int32_t> allowed) {
+std::vector<api::ObjectKey> PdbWaitList::wake(const api::ObjectKey& pdb, std::optional<std::int32_t> allowed) {
   const std::scoped_lock lock(mutex_);
   const auto line = lines_.find(pdb);
   if (line == lines_.end()) return {};
@@ -47,26 +47,26 @@ std::vector<api::ObjectKey> BudgetLines::wake(const api::ObjectKey& pdb, std::op
   });
   if (allowed) alone.resize(std::min(alone.size(), static_cast<std::size_t>(std::max(*allowed, 0))));
   for (Line::value_type* each : alone) {
-    poked_.insert(each->first);
+    woken_.insert(each->first);
     each->second.turn = ++turns_;
     keys.push_back(each->first);
   }
   return keys;
 }
 
-void BudgetLines::poke(const api::ObjectKey& evacuation) {
+void PdbWaitList::wake_waiter(const api::ObjectKey& evacuation) {
   const std::scoped_lock lock(mutex_);
-  poked_.insert(evacuation);
+  woken_.insert(evacuation);
 }
 
-bool BudgetLines::take_poke(const api::ObjectKey& evacuation) {
+bool PdbWaitList::take_wake(const api::ObjectKey& evacuation) {
   const std::scoped_lock lock(mutex_);
-  return poked_.erase(evacuation) > 0;
+  return woken_.erase(evacuation) > 0;
 }
 
-bool BudgetLines::is_poked(const api::ObjectKey& evacuation) const {
+bool PdbWaitList::is_woken(const api::ObjectKey& evacuation) const {
   const std::scoped_lock lock(mutex_);
-  return poked_.contains(evacuation);
+  return woken_.contains(evacuation);
 }
 
 }  // namespace controllers

@@ -15,12 +15,12 @@
 namespace controllers {
 
 /// Memory only, rebuilt by reconciling: losing it costs a delay. Thread-safe. An Evacuation stands in one line at most.
-class BudgetLines {
+class PdbWaitList {
  public:
   struct Place {
     std::int32_t priority = 0;
     base::TimePoint since{};
-    std::int32_t together = 0;  ///< pods of its gang that the budget has to let go at once; 0: it evicts by itself
+    std::int32_t together = 0;  ///< pods of its PodGroup that the budget has to let go at once; 0: it evicts by itself
   };
 
   /// Who waits already keeps its turn.
@@ -28,14 +28,14 @@ class BudgetLines {
   void leave(const api::ObjectKey& evacuation);
 
   /// Whom to enqueue now that the budget allows more; nullopt: it is gone. As many of those who evict by themselves as
-  /// it allows: by priority, in turns, the longest waiting first; they are poked. Beside them the members of each gang
-  /// that it lets go as a whole.
+  /// it allows: by priority, in turns, the longest waiting first; they are woken. Beside them the members of each
+  /// PodGroup that it lets go as a whole.
   std::vector<api::ObjectKey> wake(const api::ObjectKey& pdb, std::optional<std::int32_t> allowed);
 
-  /// The next reconcile of a poked one does not wait for the delay between two calls.
-  void poke(const api::ObjectKey& evacuation);
-  bool take_poke(const api::ObjectKey& evacuation);
-  bool is_poked(const api::ObjectKey& evacuation) const;
+  /// The next reconcile of a woken one does not wait for the delay between two calls.
+  void wake_waiter(const api::ObjectKey& evacuation);
+  bool take_wake(const api::ObjectKey& evacuation);
+  bool is_woken(const api::ObjectKey& evacuation) const;
 
  private:
   struct Waiting {
@@ -50,7 +50,7 @@ class BudgetLines {
   std::map<api::ObjectKey, Line> lines_;                ///< by budget; none is empty
   std::map<api::ObjectKey, api::ObjectKey> budget_of_;  ///< by Evacuation
   std::uint64_t turns_ = 0;
-  std::set<api::ObjectKey> poked_;
+  std::set<api::ObjectKey> woken_;
 };
 
 }  // namespace controllers

@@ -23,7 +23,7 @@ api::Blocker blocker_of(const CooldownLedger::Cooling& cooling) {
   api::Blocker blocker;
   blocker.kind = "Limit";
   blocker.name = "cooldown";
-  blocker.message = fmt::format("{} was evacuated {} lately and is left in peace until {}", cooling.subject,
+  blocker.message = fmt::format("{} was evacuated {} lately and is excluded (cooling down) until {}", cooling.subject,
                                 cooling.count == 1 ? "once" : fmt::format("{} times", cooling.count),
                                 base::format_time(cooling.until));
   return blocker;
@@ -121,8 +121,8 @@ void AdmissionQueue::set_scopes(Entry& entry, AdmissionRequest request) {
   entry.request = std::move(request);
   if (ids == entry.scopes) return scopes_.detach(ids);
   leave_line(entry);
-  if (entry.counted_slot) scopes_.count(entry.scopes, Part::kDeparture, -1, entry.counted_gang);
-  if (entry.counted_arrival) scopes_.count(entry.scopes, Part::kArrival, -1, entry.counted_gang);
+  if (entry.counted_slot) scopes_.count(entry.scopes, Part::kDeparture, -1, entry.counted_pod_group);
+  if (entry.counted_arrival) scopes_.count(entry.scopes, Part::kArrival, -1, entry.counted_pod_group);
   entry.counted_slot = entry.counted_arrival = false;
   scopes_.reopen(entry.scopes);
   scopes_.detach(entry.scopes);
@@ -133,10 +133,10 @@ void AdmissionQueue::recount(Entry& entry) {
   const bool slot = entry.holds_slot || entry.reserved > 0;
   const bool arrival = slot || entry.holds_arrival;
   const bool frees = (entry.counted_slot && !slot) || (entry.counted_arrival && !arrival);
-  if (!entry.counted_slot && !entry.counted_arrival) entry.counted_gang = entry.request.gang;
-  if (slot != entry.counted_slot) scopes_.count(entry.scopes, Part::kDeparture, slot ? 1 : -1, entry.counted_gang);
+  if (!entry.counted_slot && !entry.counted_arrival) entry.counted_pod_group = entry.request.pod_group;
+  if (slot != entry.counted_slot) scopes_.count(entry.scopes, Part::kDeparture, slot ? 1 : -1, entry.counted_pod_group);
   if (arrival != entry.counted_arrival)
-    scopes_.count(entry.scopes, Part::kArrival, arrival ? 1 : -1, entry.counted_gang);
+    scopes_.count(entry.scopes, Part::kArrival, arrival ? 1 : -1, entry.counted_pod_group);
   entry.counted_slot = slot;
   entry.counted_arrival = arrival;
   if (frees) scopes_.reopen(entry.scopes);
@@ -183,7 +183,7 @@ void AdmissionQueue::admit(Entry& entry, base::TimePoint now) {
 
 void AdmissionQueue::pump(Wakeups& wakeups) {
   const base::TimePoint now = clock_.now();
-  for (pull_from_opened(now); !ready_.empty() && scopes_.cluster_has_room(now); pull_from_opened(now)) {
+  for (pull_from_opened(now); !ready_.empty() && scopes_.cluster_has_capacity(now); pull_from_opened(now)) {
     const api::ObjectKey key = std::get<api::ObjectKey>(*ready_.begin());
     Entry& entry = entries_.at(key);
     if (!claimant(key, entry).empty() || cooling(entry.request, now)) {
@@ -191,14 +191,14 @@ void AdmissionQueue::pump(Wakeups& wakeups) {
       leave_line(entry);
       wakeups.push_back({key, {}});
     } else if (entry.asks) {
-      if (!admit_gang(entry, now, wakeups)) break;
+      if (!admit_pod_group(entry, now, wakeups)) break;
     } else if (const std::string* full = scopes_.first_full(entry.scopes, now, *entry.waiting)) {
       park(entry, *full);
     } else {
       admit(entry, now);
       wakeups.push_back({key, {}});
     }
-    scopes_.reopen(entry.scopes);  // they may have room for the next in line
+    scopes_.reopen(entry.scopes);  // they may have free capacity for the next in line
   }
   wake_at_tokens(now, wakeups);
 }
@@ -207,9 +207,9 @@ void AdmissionQueue::pump(Wakeups& wakeups) {
 void AdmissionQueue::wake_at_tokens(base::TimePoint now, Wakeups& wakeups) {
   if (!ready_.empty()) {
     const Entry& first = entries_.at(std::get<api::ObjectKey>(*ready_.begin()));
-    const auto count = first.asks ? static_cast<std::int64_t>(gang_of(first).size()) : 1;
+    const auto count = first.asks ? static_cast<std::int64_t>(pod_group_of(first).size()) : 1;
     const auto cluster = scopes_.next_cluster_token(now, count);
-    if (cluster && scopes_.total_has_room(count)) {
+    if (cluster && scopes_.total_has_capacity(count)) {
       wakeups.push_back({std::get<api::ObjectKey>(*ready_.begin()), *cluster - now});
     }
   }
@@ -279,7 +279,7 @@ Admission AdmissionQueue::request(const AdmissionRequest& request) {
     }
     set_scopes(entry, request);
     recount(entry);
-    entry.no_room.reset();
+    entry.no_capacity.reset();
     if (const auto cooling = this->cooling(request, clock_.now())) {
       stop_asking(entry);
       leave_line(entry);
@@ -288,11 +288,11 @@ Admission AdmissionQueue::request(const AdmissionRequest& request) {
       result.slot.retry_at = cooling->until;
       return result;
     }
-    if (request.gang.empty()) {
+    if (request.pod_group.empty()) {
       stop_asking(entry);
       line_up(entry, admission_order(request));
     } else {
-      ask_with_gang(entry);
+      ask_with_pod_group(entry);
     }
     if (!entry.parked_at.empty()) scopes_.reopen(entry.parked_at);
     pump(wakeups);
@@ -300,7 +300,7 @@ Admission AdmissionQueue::request(const AdmissionRequest& request) {
     if (entry.reserved > 0) {
       result.slot.state = Slot::State::kGranted;
     } else if (entry.asks) {
-      result.slot = gang_slot(entry);
+      result.slot = pod_group_slot(entry);
     } else {
       result.slot = {Slot::State::kWaiting, scopes_.blocker(entry.parked_at)};
     }
@@ -310,19 +310,19 @@ Admission AdmissionQueue::request(const AdmissionRequest& request) {
 }
 
 bool AdmissionQueue::expect_on(const api::ObjectKey& key, const std::string& node) {
-  bool has_room = true;
+  bool has_capacity = true;
   apply([&] {
     const auto at = entries_.find(key);
     if (at == entries_.end() || at->second.request.target_node == node) return;
     Entry& entry = at->second;
     AdmissionRequest request = entry.request;
     request.target_node = node;
-    has_room = scopes_.target_has_room(request);
-    if (!has_room) return;
+    has_capacity = scopes_.target_has_capacity(request);
+    if (!has_capacity) return;
     set_scopes(entry, std::move(request));
     recount(entry);
   });
-  return has_room;
+  return has_capacity;
 }
 
 void AdmissionQueue::withdraw(const api::ObjectKey& key, std::int32_t begun) {
@@ -355,15 +355,15 @@ void AdmissionQueue::abandon(const api::ObjectKey& key, const std::string& resou
 }
 
 std::string AdmissionQueue::claimant(const api::ObjectKey& key, const Entry& entry) const {
-  const auto rivals = by_pod_.find(entry.pod_uid);
-  if (entry.pod_uid.empty() || rivals == by_pod_.end()) return {};
+  const auto competing_nodes = by_pod_.find(entry.pod_uid);
+  if (entry.pod_uid.empty() || competing_nodes == by_pod_.end()) return {};
   // Who has begun (or may begin any moment) comes first, then the older one, then by name.
   const auto rank = [](const api::ObjectKey& of, const Entry& each) {
     return std::tuple(!each.began, each.reserved == 0, each.created, of.name);
   };
-  for (const api::ObjectKey& rival : rivals->second) {
-    if (rival == key || rival.ns != key.ns) continue;
-    if (rank(rival, entries_.at(rival)) < rank(key, entry)) return rival.name;
+  for (const api::ObjectKey& competing_node : competing_nodes->second) {
+    if (competing_node == key || competing_node.ns != key.ns) continue;
+    if (rank(competing_node, entries_.at(competing_node)) < rank(key, entry)) return competing_node.name;
   }
   return {};
 }

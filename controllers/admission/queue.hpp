@@ -20,7 +20,7 @@
 
 namespace controllers {
 
-class RoomKeeper;
+class Reservations;
 
 struct Admission {
   Slot slot;
@@ -29,7 +29,7 @@ struct Admission {
 
 /// Who may act at the same time (protocols 6.8, docs/concepts/limits.md). One object in the leader decides for all
 /// workers, under one lock, so no two admissions race. Slots are derived from the phases that the store shows plus
-/// reservations that it does not show yet; they are never counted up and down by hand, so none gets lost. Waiting ones
+/// reservations that it does not show yet; they are never counted up and down manually, so none gets lost. Waiting ones
 /// go by priority, by whether a PDB holds them, age, name; one that waits for its node, namespace, workload, zone or
 /// policy does not hold up those behind it. Cost per event: O(log n) of the waiting ones, whatever their number.
 class AdmissionQueue {
@@ -41,10 +41,10 @@ class AdmissionQueue {
   /// `clock` must outlive the queue.
   AdmissionQueue(api::AdmissionLimits cluster, const base::Clock& clock, Wake wake);
 
-  /// Where gangs get room for all their second copies in the same step as their slots. Call before the first request;
-  /// it must outlive the queue's last use, and must not call back. It may look at the
-  /// cluster on the thread of any call.
-  void find_room_in(RoomKeeper& room) { room_ = &room; }
+  /// Where PodGroups get free capacity for all their surge pods in the same step as their slots. Call before the first
+  /// request; it must outlive the queue's last use, and must not call back. It may look at the cluster on the thread of
+  /// any call.
+  void reserve_in(Reservations& capacity) { capacity_ = &capacity; }
 
   /// This replica leads from now on. Rates begin with empty buckets: what the predecessor admitted is not known.
   void resume();
@@ -104,11 +104,11 @@ class AdmissionQueue {
     bool counted_arrival = false;
     bool paid = false;  ///< took tokens for the reservation
     std::optional<AdmissionOrder> waiting;
-    std::string parked_at;          ///< scope id; empty while waiting: in ready_
-    bool asks = false;              ///< with its gang; the first of those that ask stands in line for all
-    std::optional<Slot> no_room{};  ///< its gang had slots, but not room for all second copies
-    std::string counted_gang;       ///< that it was counted with
-    std::string abandoned;          ///< resourceVersion; empty: it is not
+    std::string parked_at;              ///< scope id; empty while waiting: in ready_
+    bool asks = false;                  ///< with its PodGroup; the first of those that ask waits for all
+    std::optional<Slot> no_capacity{};  ///< its PodGroup had slots, but not free capacity for all surge pods
+    std::string counted_pod_group;      ///< that it was counted with
+    std::string abandoned;              ///< resourceVersion; empty: it is not
   };
   struct Wakeup {
     api::ObjectKey key;
@@ -136,21 +136,23 @@ class AdmissionQueue {
   void admit(Entry& entry, base::TimePoint now);
   void give_back(Entry& entry, std::int32_t begun);
 
-  // Gangs, in admission_gangs.cpp: one stands in line for all; all are admitted, or none.
+  // PodGroups, in admission_pod_groups.cpp: one waits for all; all are admitted, or none.
   /// The ones that begin together with it: itself and, over all their views, whom it asks with and who has not begun.
   /// Empty: one of them does not ask (yet).
-  std::vector<Entry*> gang_of(const Entry& entry);
-  void ask_with_gang(Entry& entry);
+  std::vector<Entry*> pod_group_of(const Entry& entry);
+  void ask_with_pod_group(Entry& entry);
   void stop_asking(Entry& entry);
-  AdmissionScopes::Needs needs_of(const std::vector<Entry*>& gang) const;
-  /// Why its gang waits. REQUIRES: entry.asks.
-  api::Blocker gang_blocker(const Entry& entry);
-  Slot gang_slot(const Entry& entry);
-  /// Room for every second copy of the gang, or for none. When there is, each is expected where its room is.
-  bool find_room(const std::vector<Entry*>& gang, base::TimePoint now, Wakeups& wakeups);
-  /// False: the cluster has no room for it, and nobody overtakes it.
-  bool admit_gang(Entry& first, base::TimePoint now, Wakeups& wakeups);
-  /// Only what a policy asks for anew is left in peace: people may have reasons, and a retry has its own back-off.
+  AdmissionScopes::Needs needs_of(const std::vector<Entry*>& pod_group) const;
+  /// Why its PodGroup waits. REQUIRES: entry.asks.
+  api::Blocker pod_group_blocker(const Entry& entry);
+  Slot pod_group_slot(const Entry& entry);
+  /// Free capacity for every surge pod of the PodGroup, or for none. When there is, each is expected where its free
+  /// capacity is.
+  bool find_capacity(const std::vector<Entry*>& pod_group, base::TimePoint now, Wakeups& wakeups);
+  /// False: the cluster has no free capacity for it, and nobody overtakes it.
+  bool admit_pod_group(Entry& first, base::TimePoint now, Wakeups& wakeups);
+  /// Only what a policy asks for again is excluded (cooling down): people may have reasons, and a retry has its own
+  /// back-off.
   std::optional<CooldownLedger::Cooling> cooling(const AdmissionRequest& request, base::TimePoint now) const;
   void wake_at_tokens(base::TimePoint now, Wakeups& wakeups);
   void erase(const api::ObjectKey& key);
@@ -158,7 +160,7 @@ class AdmissionQueue {
 
   const base::Clock& clock_;
   const Wake wake_;
-  RoomKeeper* room_ = nullptr;
+  Reservations* capacity_ = nullptr;
   mutable std::mutex mutex_;
   AdmissionScopes scopes_;
   CooldownLedger cooldowns_;

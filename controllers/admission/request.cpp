@@ -39,7 +39,7 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
   request.attempt = evacuation.status.attempt + 1;
   request.workload_size = workload_size;
   request.subjects = cooldown_subjects(evacuation, pod);
-  if (!evacuation.status.group.empty()) request.gang = request.key.ns + "/" + evacuation.status.group;
+  if (!evacuation.status.group.empty()) request.pod_group = request.key.ns + "/" + evacuation.status.group;
   return request;
 }
 

@@ -16,7 +16,7 @@
 namespace controllers {
 
 /// The copy that will run beside a pod for a while.
-struct SecondCopy {
+struct SurgePod {
   std::shared_ptr<const api::Pod> pod;  ///< of which
   std::set<std::string> siblings{};     ///< UIDs of the pods of its controller that are there: none of them is the copy
 };
@@ -28,16 +28,16 @@ struct AdmissionRequest {
   std::string node;
   std::string target_node;  ///< where the pod is expected; empty: unknown, counts nowhere
   std::string workload;     ///< concurrency group or the controller's UID; empty: no workload limit
-  std::string policy;       ///< empty: hand-made
+  std::string policy;       ///< empty: manual
   std::int32_t priority = 0;
   bool held_by_pdb = false;  ///< cannot go now: those that can go first
   base::TimePoint created{};
   std::int32_t attempt = 1;                   ///< the one that begins
   std::optional<std::int32_t> workload_size;  ///< replicas, for percentages
   std::vector<std::string> subjects{};        ///< of cooldowns
-  std::string gang;                           ///< of the pod, in the namespace; empty: it leaves alone
+  std::string pod_group;                      ///< of the pod, in the namespace; empty: it leaves alone
   std::vector<api::ObjectKey> together{};     ///< the Evacuations that are admitted with this one, or none of them
-  std::optional<SecondCopy> second_copy{};    ///< of those together: needs room for it, as all of them or none
+  std::optional<SurgePod> surge_pod{};        ///< of those together: needs free capacity for it, as all of them or none
 };
 /// `pod` may be nullptr (no workload known then).
 AdmissionRequest admission_request(const api::Evacuation& evacuation, const api::Pod* pod,
@@ -47,8 +47,9 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
 /// (status.targetNode), else what the planner predicted (annotation evacuator.dev/predicted-target). Empty: unknown.
 std::string target_node(const api::Evacuation& evacuation);
 
-/// Reason of the condition SlotAcquired while an attempt holds room for a second copy; status.targetNode says where.
-inline constexpr std::string_view kRoomReserved = "RoomReserved";
+/// Reason of the condition SlotAcquired while an attempt holds free capacity for a surge pod; status.targetNode says
+/// where.
+inline constexpr std::string_view kCapacityReserved = "CapacityReserved";
 
 /// Does its phase hold the slots of node, namespace, zone and cluster? Only what was admitted holds any: a pod that
 /// left by itself while its Evacuation waited for the next attempt took none.

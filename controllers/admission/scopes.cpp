@@ -111,7 +111,7 @@ bool AdmissionScopes::set_node(const std::string& node, std::optional<NodeFacts>
   return before != after;
 }
 
-/// More nodes, more room where limits are percentages.
+/// More nodes, more free capacity where limits are percentages.
 void AdmissionScopes::reopen_around(const std::string& node, const std::string& zone) {
   const auto reopen_level = [&](const std::string& prefix) {
     for (const std::string& id :
@@ -207,7 +207,7 @@ std::optional<std::int64_t> AdmissionScopes::limit_of(const Scope& scope) const 
   return std::nullopt;
 }
 
-bool AdmissionScopes::has_room(const Scope& scope, base::TimePoint now, std::int64_t need) const {
+bool AdmissionScopes::has_capacity(const Scope& scope, base::TimePoint now, std::int64_t need) const {
   if (scope.kind == Kind::kRate) {
     const auto level = policies_.find(scope.policy);
     return level == policies_.end() || !level->second.rate || level->second.rate->has_token(now, need);
@@ -227,14 +227,14 @@ bool AdmissionScopes::can_never(const Scope& scope, std::int64_t need) const {
 }
 
 AdmissionScopes::Needs AdmissionScopes::needs_of(const std::vector<const Ids*>& members,
-                                                 const std::string& gang) const {
+                                                 const std::string& pod_group) const {
   Needs needs;
   for (const Ids* ids : members) {
     for (const std::string& id : *ids) {
       const Scope& scope = scopes_.at(id);
-      if (scope.kind != Kind::kWorkload || gang.empty()) {
+      if (scope.kind != Kind::kWorkload || pod_group.empty()) {
         ++needs[id];
-      } else if (!scope.gangs.contains(gang)) {
+      } else if (!scope.pod_groups.contains(pod_group)) {
         needs[id] = 1;
       }
     }
@@ -252,42 +252,42 @@ std::optional<std::string> AdmissionScopes::too_small(const Needs& needs, std::i
   return std::nullopt;
 }
 
-bool AdmissionScopes::target_has_room(const AdmissionRequest& request) const {
-  const auto has_room_in = [&](const std::string& policy, const std::string& prefix) {
+bool AdmissionScopes::target_has_capacity(const AdmissionRequest& request) const {
+  const auto has_capacity_in = [&](const std::string& policy, const std::string& prefix) {
     Scope asked{Kind::kTargetNode, policy, request.target_node};
     if (const auto at = scopes_.find(prefix + "target/" + request.target_node); at != scopes_.end()) asked = at->second;
-    return has_room(asked, {});
+    return has_capacity(asked, {});
   };
-  return has_room_in("", "") &&
-         (request.policy.empty() || has_room_in(request.policy, "policy/" + request.policy + "/"));
+  return has_capacity_in("", "") &&
+         (request.policy.empty() || has_capacity_in(request.policy, "policy/" + request.policy + "/"));
 }
 
 std::optional<std::int64_t> AdmissionScopes::total_limit() const {
   return resolved(cluster_.limits.in_flight.total, static_cast<std::int64_t>(nodes_.size()));
 }
 
-bool AdmissionScopes::total_has_room(std::int64_t count) const {
+bool AdmissionScopes::total_has_capacity(std::int64_t count) const {
   const auto limit = total_limit();
   return !limit || total_used_ + count <= *limit;
 }
 
-void AdmissionScopes::count(const Ids& ids, Part part, int by, const std::string& gang) {
+void AdmissionScopes::count(const Ids& ids, Part part, int by, const std::string& pod_group) {
   if (part == Part::kDeparture) total_used_ += by;
   for (const std::string& id : ids) {
     Scope& scope = scopes_.at(id);
     const bool arrival = scope.kind == Kind::kWorkload || scope.kind == Kind::kTargetNode;
     if (arrival != (part == Part::kArrival)) continue;
-    if (scope.kind != Kind::kWorkload || gang.empty()) {
+    if (scope.kind != Kind::kWorkload || pod_group.empty()) {
       scope.used += by;
       continue;
     }
-    const bool before = scope.gangs.contains(gang);
-    if ((scope.gangs[gang] += by) <= 0) scope.gangs.erase(gang);
-    scope.used += static_cast<int>(scope.gangs.contains(gang)) - static_cast<int>(before);
+    const bool before = scope.pod_groups.contains(pod_group);
+    if ((scope.pod_groups[pod_group] += by) <= 0) scope.pod_groups.erase(pod_group);
+    scope.used += static_cast<int>(scope.pod_groups.contains(pod_group)) - static_cast<int>(before);
   }
 }
 
-bool AdmissionScopes::kept_for_gang(const Scope& scope, const AdmissionOrder& order) {
+bool AdmissionScopes::kept_for_pod_group(const Scope& scope, const AdmissionOrder& order) {
   if (scope.parked.empty()) return false;
   const auto& [first, need] = *scope.parked.begin();
   return need > 1 && first < order;
@@ -296,7 +296,7 @@ bool AdmissionScopes::kept_for_gang(const Scope& scope, const AdmissionOrder& or
 const std::string* AdmissionScopes::first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order) const {
   for (const std::string& id : ids) {
     const Scope& scope = scopes_.at(id);
-    if (!has_room(scope, now) || kept_for_gang(scope, order)) return &id;
+    if (!has_capacity(scope, now) || kept_for_pod_group(scope, order)) return &id;
   }
   return nullptr;
 }
@@ -305,7 +305,7 @@ const std::string* AdmissionScopes::first_full(const Needs& needs, base::TimePoi
                                                const AdmissionOrder& order) const {
   for (const auto& [id, need] : needs) {
     const Scope& scope = scopes_.at(id);
-    if (!has_room(scope, now, need) || kept_for_gang(scope, order)) return &id;
+    if (!has_capacity(scope, now, need) || kept_for_pod_group(scope, order)) return &id;
   }
   return nullptr;
 }
@@ -336,7 +336,7 @@ std::optional<AdmissionOrder> AdmissionScopes::take_next(base::TimePoint now) {
     const auto at = scopes_.find(id);
     if (at == scopes_.end() || at->second.parked.empty()) continue;
     const std::int64_t need = at->second.parked.begin()->second;
-    if (!has_room(at->second, now, need) && !can_never(at->second, need)) continue;
+    if (!has_capacity(at->second, now, need) && !can_never(at->second, need)) continue;
     return at->second.parked.extract(at->second.parked.begin()).key();
   }
   return std::nullopt;
@@ -354,7 +354,7 @@ api::Blocker AdmissionScopes::blocker(const std::string& id) const {
       "", " from node ", " towards node ", " in namespace ", " of workload ", " from zone ", ""};
   api::Blocker blocker;
   blocker.kind = "Limit";
-  if (id.empty() && total_has_room() && cluster_.rate) {
+  if (id.empty() && total_has_capacity() && cluster_.rate) {
     blocker.name = "rate";
     blocker.message = text_of(cluster_.rate->limit());
     return blocker;

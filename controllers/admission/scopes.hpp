@@ -59,29 +59,29 @@ class AdmissionScopes {
 
   /// How much each scope has to give to several that begin together, by scope.
   using Needs = std::map<std::string, std::int64_t>;
-  Needs needs_of(const std::vector<const Ids*>& members, const std::string& gang) const;
+  Needs needs_of(const std::vector<const Ids*>& members, const std::string& pod_group) const;
 
-  /// In the workload's scope all members of one `gang` count as one; empty: no gang.
-  void count(const Ids& ids, Part part, int by, const std::string& gang = {});
-  /// The first scope that has no room for one at `order` in the line, or keeps what it has for a gang before it;
-  /// nullptr: all have.
+  /// In the workload's scope all members of one `PodGroup` count as one; empty: no PodGroup.
+  void count(const Ids& ids, Part part, int by, const std::string& pod_group = {});
+  /// The first scope that has no free capacity for one at `order` in the line, or keeps what it has for a PodGroup
+  /// before it; nullptr: all have.
   const std::string* first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order) const;
   const std::string* first_full(const Needs& needs, base::TimePoint now, const AdmissionOrder& order) const;
   /// A limit that so many can never be within, even alone; empty: there is none. The cluster's own has the id "".
   std::optional<std::string> too_small(const Needs& needs, std::int64_t count) const;
   /// May one more be expected on request.target_node?
-  bool target_has_room(const AdmissionRequest& request) const;
-  /// Room in the cluster's total, and a token of its rate?
-  bool cluster_has_room(base::TimePoint now, std::int64_t count = 1) const {
-    return total_has_room(count) && !next_cluster_token(now, count);
+  bool target_has_capacity(const AdmissionRequest& request) const;
+  /// Free capacity in the cluster's total, and a token of its rate?
+  bool cluster_has_capacity(base::TimePoint now, std::int64_t count = 1) const {
+    return total_has_capacity(count) && !next_cluster_token(now, count);
   }
   /// When the cluster's rate has `count` tokens again; nullopt: it has, or there is no such limit.
   std::optional<base::TimePoint> next_cluster_token(base::TimePoint now, std::int64_t count = 1) const;
-  /// One was admitted: takes its tokens. REQUIRES: there was room everywhere.
+  /// One was admitted: takes its tokens. REQUIRES: there was free capacity everywhere.
   void take_tokens(const std::string& policy, base::TimePoint now);
   /// The newest admission was not used.
   void give_tokens_back(const std::string& policy);
-  bool total_has_room(std::int64_t count = 1) const;
+  bool total_has_capacity(std::int64_t count = 1) const;
   std::int64_t total_used() const { return total_used_; }
   std::optional<std::int64_t> total_limit() const;
 
@@ -89,18 +89,18 @@ class AdmissionScopes {
   /// `need`: how much it waits for; those behind it wait, too, when that is more than one.
   void park(const std::string& id, const AdmissionOrder& order, std::int64_t need = 1);
   void unpark(const std::string& id, const AdmissionOrder& order);
-  /// These may have room for one that is parked there.
+  /// These may have free capacity for one that is parked there.
   void reopen(const Ids& ids);
   void reopen_all();
   void reopen(const std::string& id) { opened_.insert(id); }
-  /// The next one to try of those parked in reopened scopes with room; one of each scope, the others of that scope
-  /// follow at its next reopen().
+  /// The next one to try of those parked in reopened scopes with free capacity; one of each scope, the others of that
+  /// scope follow at its next reopen().
   std::optional<AdmissionOrder> take_next(base::TimePoint now);
   /// Who waits first for a policy's next token, and when it comes; one for each policy.
   std::vector<std::pair<api::ObjectKey, base::TimePoint>> next_in_rates(base::TimePoint now) const;
   std::int64_t parked() const;
 
-  /// Names the scope and its limit; empty id: the cluster's total or, if that has room, its rate.
+  /// Names the scope and its limit; empty id: the cluster's total or, if that has free capacity, its rate.
   api::Blocker blocker(const std::string& id) const;
 
  private:
@@ -114,9 +114,9 @@ class AdmissionScopes {
     std::string policy;  ///< empty: the cluster's limit
     std::string name;    ///< of the node, namespace, workload or zone
     std::int64_t used = 0;
-    std::optional<std::int32_t> size{};               ///< replicas of the workload
-    std::map<AdmissionOrder, std::int64_t> parked{};  ///< and how much each of them waits for
-    std::map<std::string, std::int64_t> gangs{};      ///< members counted, by gang; a workload's only
+    std::optional<std::int32_t> size{};                ///< replicas of the workload
+    std::map<AdmissionOrder, std::int64_t> parked{};   ///< and how much each of them waits for
+    std::map<std::string, std::int64_t> pod_groups{};  ///< members counted, by PodGroup; a workload's only
     std::size_t users = 0;
   };
 
@@ -126,10 +126,10 @@ class AdmissionScopes {
   void reopen_around(const std::string& node, const std::string& zone);
   std::optional<std::int64_t> limit_of(const Scope& scope) const;
   std::int64_t whole_of(const Scope& scope) const;
-  bool has_room(const Scope& scope, base::TimePoint now, std::int64_t need = 1) const;
+  bool has_capacity(const Scope& scope, base::TimePoint now, std::int64_t need = 1) const;
   bool can_never(const Scope& scope, std::int64_t need) const;
-  /// A gang before `order` waits there for more than one: what becomes free is saved up for it.
-  static bool kept_for_gang(const Scope& scope, const AdmissionOrder& order);
+  /// A PodGroup before `order` waits there for more than one: what becomes free is saved up for it.
+  static bool kept_for_pod_group(const Scope& scope, const AdmissionOrder& order);
   static void change(Level& level, const api::AdmissionLimits& limits, base::TimePoint now);
 
   Level cluster_;

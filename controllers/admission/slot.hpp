@@ -14,7 +14,7 @@ struct Slot {
   enum class State { kNotAsked, kGranted, kWaiting };
   State state = State::kNotAsked;
   std::optional<api::Blocker> limit;          ///< kWaiting: what is full; nullopt: not known yet, see retry_at
-  std::string room_on{};                      ///< kGranted: node where room for a second copy is held
+  std::string reserved_node{};                ///< kGranted: node where free capacity for a surge pod is held
   std::optional<base::TimePoint> retry_at{};  ///< kWaiting: asking before makes no sense
 };
 

@@ -15,7 +15,7 @@
 
 namespace controllers {
 
-/// What the operator itself is told (--config): limits over all policies and hand-made Evacuations, and how it runs.
+/// What the operator itself is told (--config): limits over all policies and manual Evacuations, and how it runs.
 /// The defaults here are the documented ones (docs/operations.md).
 struct OperatorConfig {
   struct LeaderElection {

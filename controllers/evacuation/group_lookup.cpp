@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "api/gang.hpp"
 #include "api/meta/condition.hpp"
+#include "api/pod_group.hpp"
 #include "controllers/evacuation/reconciler.hpp"
 
 namespace controllers {
@@ -11,33 +11,34 @@ namespace {
 
 using api::EvacuationPhase;
 
-std::string gang_key(const std::string& ns, const std::string& gang) { return ns + "/" + gang; }
+std::string pod_group_key(const std::string& ns, const std::string& pod_group) { return ns + "/" + pod_group; }
 
-/// Before the call is made the gang matters, and never again.
+/// Before the call is made the PodGroup matters, and never again.
 bool still_matters(EvacuationPhase phase) {
   return phase == EvacuationPhase::kPending || phase == EvacuationPhase::kPreparing ||
          phase == EvacuationPhase::kBackoff;
 }
 
-using Members = std::map<std::string, GangMember>;  // by pod UID
+using Members = std::map<std::string, PodGroupMember>;  // by pod UID
 
-/// Nobody is admitted before all pods of the gang are asked to leave; creation times are whole seconds.
+/// Nobody is admitted before all pods of the PodGroup are asked to leave; creation times are whole seconds.
 bool was_asked(const api::Evacuation& own, const api::Pod& pod) {
   const auto& admitted = own.status.started_at;
   return admitted && pod.meta.creation_timestamp < std::chrono::floor<base::seconds>(*admitted);
 }
 
 void add_live(Members& members, const api::Evacuation& own, const std::shared_ptr<const api::Pod>& pod) {
-  if (pod->meta.uid == own.spec.pod_ref.uid.value || !api::counts_in_gang(*pod)) return;
-  const auto gang = api::gang_of(*pod);
-  members[pod->meta.uid] = {pod->meta.name, pod->meta.uid, gang ? gang->order : 0, pod, nullptr, was_asked(own, *pod)};
+  if (pod->meta.uid == own.spec.pod_ref.uid.value || !api::counts_in_pod_group(*pod)) return;
+  const auto pod_group = api::pod_group_of(*pod);
+  members[pod->meta.uid] = {pod->meta.name, pod->meta.uid,       pod_group ? pod_group->order : 0, pod,
+                            nullptr,        was_asked(own, *pod)};
 }
 
 /// Who is known only by its Evacuation has left or is leaving: it matters until that is over.
 void add_evacuation(Members& members, const api::Evacuation& own, std::shared_ptr<const api::Evacuation> other) {
   const std::string& uid = other->spec.pod_ref.uid.value;
-  if (uid.empty() || uid == own.spec.pod_ref.uid.value || !counts_for_gang(own, *other)) return;
-  GangMember& member = members[uid];
+  if (uid.empty() || uid == own.spec.pod_ref.uid.value || !counts_for_pod_group(own, *other)) return;
+  PodGroupMember& member = members[uid];
   if (member.uid.empty()) {
     member.pod = other->spec.pod_ref.name;
     member.uid = uid;
@@ -45,7 +46,7 @@ void add_evacuation(Members& members, const api::Evacuation& own, std::shared_pt
   if (!member.evacuation || tells_more(*other, *member.evacuation)) member.evacuation = std::move(other);
 }
 
-bool same_for_gang(const api::Evacuation& a, const api::Evacuation& b) {
+bool same_for_pod_group(const api::Evacuation& a, const api::Evacuation& b) {
   const auto* voted = api::find_condition(a.status.conditions, kGroupReady);
   const auto* votes = api::find_condition(b.status.conditions, kGroupReady);
   const bool same_vote = (voted ? voted->reason : std::string()) == (votes ? votes->reason : std::string());
@@ -54,10 +55,10 @@ bool same_for_gang(const api::Evacuation& a, const api::Evacuation& b) {
          a.meta.is_terminating() == b.meta.is_terminating();
 }
 
-void add_waiting(const std::string& ns, const std::string& gang, const api::ObjectKey* except,
+void add_waiting(const std::string& ns, const std::string& pod_group, const api::ObjectKey* except,
                  const kube::Store<api::Evacuation>& evacuations, std::vector<api::ObjectKey>& keys) {
-  if (gang.empty()) return;
-  for (const auto& each : evacuations.by_index(kEvacuationsByGang, gang_key(ns, gang))) {
+  if (pod_group.empty()) return;
+  for (const auto& each : evacuations.by_index(kEvacuationsByPodGroup, pod_group_key(ns, pod_group))) {
     const api::ObjectKey key = each->meta.key();
     if (still_matters(each->status.phase) && !(except && key == *except)) keys.push_back(key);
   }
@@ -65,23 +66,23 @@ void add_waiting(const std::string& ns, const std::string& gang, const api::Obje
 
 }  // namespace
 
-void add_gang_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods) {
-  evacuations.add_index(std::string(kEvacuationsByGang), [](const api::Evacuation& each) {
+void add_pod_group_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods) {
+  evacuations.add_index(std::string(kEvacuationsByPodGroup), [](const api::Evacuation& each) {
     const bool none = each.status.group.empty();
-    return none ? std::vector<std::string>{} : std::vector{gang_key(each.meta.ns, each.status.group)};
+    return none ? std::vector<std::string>{} : std::vector{pod_group_key(each.meta.ns, each.status.group)};
   });
-  pods.add_index(std::string(kPodsByGang), [](const api::Pod& each) {
-    const auto gang = api::gang_of(each);
-    return gang ? std::vector{gang_key(each.meta.ns, gang->name)} : std::vector<std::string>{};
+  pods.add_index(std::string(kPodsByPodGroup), [](const api::Pod& each) {
+    const auto pod_group = api::pod_group_of(each);
+    return pod_group ? std::vector{pod_group_key(each.meta.ns, pod_group->name)} : std::vector<std::string>{};
   });
 }
 
-GangView look_up_gang(const api::Evacuation& own, const api::Pod* pod, const kube::Store<api::Evacuation>& evacuations,
-                      const kube::Store<api::Pod>& pods) {
-  GangView view;
-  const bool here = pod && pod->uid() == own.spec.pod_ref.uid && api::counts_in_gang(*pod);
+PodGroupView look_up_pod_group(const api::Evacuation& own, const api::Pod* pod,
+                               const kube::Store<api::Evacuation>& evacuations, const kube::Store<api::Pod>& pods) {
+  PodGroupView view;
+  const bool here = pod && pod->uid() == own.spec.pod_ref.uid && api::counts_in_pod_group(*pod);
   if (!here || own.spec.dry_run || !still_matters(own.status.phase)) return view;
-  const auto declared = api::gang_of(*pod);
+  const auto declared = api::pod_group_of(*pod);
   if (declared) {
     view.name = declared->name;
     view.order = declared->order;
@@ -90,31 +91,33 @@ GangView look_up_gang(const api::Evacuation& own, const api::Pod* pod, const kub
   if (view.name.empty()) return view;
   const std::string& ns = own.meta.ns;
   Members members;
-  for (const auto& each : pods.by_index(kPodsByGang, gang_key(ns, view.name))) {
+  for (const auto& each : pods.by_index(kPodsByPodGroup, pod_group_key(ns, view.name))) {
     add_live(members, own, each);
     for (auto& other : evacuations.by_index(kEvacuationsByPod, ns + "/" + each->meta.name)) {
       if (members.contains(other->spec.pod_ref.uid.value)) add_evacuation(members, own, std::move(other));
     }
   }
-  for (auto& other : evacuations.by_index(kEvacuationsByGang, gang_key(ns, view.name)))
+  for (auto& other : evacuations.by_index(kEvacuationsByPodGroup, pod_group_key(ns, view.name)))
     add_evacuation(members, own, std::move(other));
   for (auto& [uid, member] : members) view.members.push_back(std::move(member));
   return view;
 }
 
-std::vector<api::ObjectKey> gang_keys_to_wake(const api::Evacuation* before, const api::Evacuation* after,
-                                              const kube::Store<api::Evacuation>& evacuations) {
+std::vector<api::ObjectKey> pod_group_keys_to_wake(const api::Evacuation* before, const api::Evacuation* after,
+                                                   const kube::Store<api::Evacuation>& evacuations) {
   std::vector<api::ObjectKey> keys;
-  if (before && after && same_for_gang(*before, *after)) return keys;
+  if (before && after && same_for_pod_group(*before, *after)) return keys;
   const api::Evacuation& known = after ? *after : *before;
   const api::ObjectKey own = known.meta.key();
   add_waiting(own.ns, known.status.group, &own, evacuations, keys);
   return keys;
 }
 
-std::vector<api::ObjectKey> gang_keys_to_wake(const api::Pod& pod, const kube::Store<api::Evacuation>& evacuations) {
+std::vector<api::ObjectKey> pod_group_keys_to_wake(const api::Pod& pod,
+                                                   const kube::Store<api::Evacuation>& evacuations) {
   std::vector<api::ObjectKey> keys;
-  if (const auto gang = api::gang_of(pod)) add_waiting(pod.meta.ns, gang->name, nullptr, evacuations, keys);
+  if (const auto pod_group = api::pod_group_of(pod))
+    add_waiting(pod.meta.ns, pod_group->name, nullptr, evacuations, keys);
   return keys;
 }
 

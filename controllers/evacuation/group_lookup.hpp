@@ -1,6 +1,6 @@
 #pragma once
 
-/// Finds the gang of an Evacuation's pod in the caches.
+/// Finds the PodGroup of an Evacuation's pod in the caches.
 
 #include <string_view>
 #include <vector>
@@ -12,21 +12,22 @@
 
 namespace controllers {
 
-/// Index names; add_gang_indexes() makes them. Values: "<namespace>/<gang>".
-inline constexpr std::string_view kPodsByGang = "evacuator-gang";
-inline constexpr std::string_view kEvacuationsByGang = "evacuator-gang";
+/// Index names; add_pod_group_indexes() makes them. Values: "<namespace>/<PodGroup>".
+inline constexpr std::string_view kPodsByPodGroup = "evacuator-gang";
+inline constexpr std::string_view kEvacuationsByPodGroup = "evacuator-gang";
 /// REQUIRES: the stores are still empty.
-void add_gang_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods);
+void add_pod_group_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods);
 
-/// The gang that `pod` leaves with while `own` has not asked it to: empty afterwards, for dry runs, and for a pod that
-/// is not the one of `own`. An attempt keeps the gang that it began with.
-GangView look_up_gang(const api::Evacuation& own, const api::Pod* pod, const kube::Store<api::Evacuation>& evacuations,
-                      const kube::Store<api::Pod>& pods);
+/// The PodGroup that `pod` leaves with while `own` has not asked it to: empty afterwards, for dry runs, and for a pod
+/// that is not the one of `own`. An attempt keeps the PodGroup that it began with.
+PodGroupView look_up_pod_group(const api::Evacuation& own, const api::Pod* pod,
+                               const kube::Store<api::Evacuation>& evacuations, const kube::Store<api::Pod>& pods);
 
-/// Evacuations whose gang sees something else after this change; nullptr: there is none before or after.
-std::vector<api::ObjectKey> gang_keys_to_wake(const api::Evacuation* before, const api::Evacuation* after,
-                                              const kube::Store<api::Evacuation>& evacuations);
-/// The same for a pod that comes, goes or changes its gang.
-std::vector<api::ObjectKey> gang_keys_to_wake(const api::Pod& pod, const kube::Store<api::Evacuation>& evacuations);
+/// Evacuations whose PodGroup sees something else after this change; nullptr: there is none before or after.
+std::vector<api::ObjectKey> pod_group_keys_to_wake(const api::Evacuation* before, const api::Evacuation* after,
+                                                   const kube::Store<api::Evacuation>& evacuations);
+/// The same for a pod that comes, goes or changes its PodGroup.
+std::vector<api::ObjectKey> pod_group_keys_to_wake(const api::Pod& pod,
+                                                   const kube::Store<api::Evacuation>& evacuations);
 
 }  // namespace controllers

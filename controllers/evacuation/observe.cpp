@@ -38,7 +38,7 @@ bool EvacuationReconciler::Pass::observe_cached() {
   if (!cached) return false;
   seen_.evacuation = *cached;
   seen_.pod = deps_.pods.get({key_.ns, cached->spec.pod_ref.name});
-  seen_.poked = shell_.budget_lines_.take_poke(key_);
+  seen_.woken = shell_.pdb_waiters_.take_wake(key_);
   seen_.actor = deps_.identity;
   seen_.eviction_version = deps_.eviction_version;
   seen_.resumed_at = base::TimePoint(base::Duration(shell_.resumed_at_.load()));
@@ -68,8 +68,8 @@ void EvacuationReconciler::Pass::observe_surroundings() {
     }
   }
   observe_past();
-  seen_.gang = look_up_gang(evacuation, seen_.pod.get(), deps_.evacuations, deps_.pods);
-  gang_is_live_ = false;
+  seen_.pod_group = look_up_pod_group(evacuation, seen_.pod.get(), deps_.evacuations, deps_.pods);
+  pod_group_is_live_ = false;
   seen_.siblings.clear();
   seen_.desired_replicas.reset();
   const bool here = seen_.pod && seen_.pod->uid() == evacuation.spec.pod_ref.uid && !seen_.pod->is_terminal();
@@ -184,15 +184,15 @@ base::Status EvacuationReconciler::Pass::read_documents_of(const std::string& ev
 }
 
 /// A vote may have been taken back, or its Evacuation deleted, since the cache saw it.
-base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh_gang() {
-  for (GangMember& member : seen_.gang.members) {
+base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh_pod_group() {
+  for (PodGroupMember& member : seen_.pod_group.members) {
     if (!member.evacuation) continue;
     auto live = read_evacuation(deps_.client, member.evacuation->meta.key());
-    if (!live && !base::is_not_found(live.error())) return live.error().during("reading an Evacuation of the gang");
+    if (!live && !base::is_not_found(live.error())) return live.error().during("reading an Evacuation of the PodGroup");
     const bool same = live && live->evacuation.meta.uid == member.evacuation->meta.uid;
     member.evacuation = same ? std::make_shared<const api::Evacuation>(std::move(live->evacuation)) : nullptr;
   }
-  gang_is_live_ = true;
+  pod_group_is_live_ = true;
   return Go::kOn;
 }
 

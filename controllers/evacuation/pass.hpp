@@ -21,7 +21,7 @@ class EvacuationReconciler::Pass {
   /// After run() failed: the server said that it will never store this.
   bool was_refused() const { return refused_; }
   /// Gives up what it holds, and tells. REQUIRES: was_refused().
-  kube::Requeue stand_back(const base::Error& refusal);
+  kube::Requeue give_up(const base::Error& refusal);
 
  private:
   /// What to do after a step of run().
@@ -38,17 +38,17 @@ class EvacuationReconciler::Pass {
   base::Result<Go> refresh_evacuation();
   bool take_cached();
   base::Status refresh_pod();
-  base::Result<Go> refresh_gang();
+  base::Result<Go> refresh_pod_group();
   base::Status read_documents();
   base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
   evictors::Answer send(const std::string& service, const kube::Request& request);
 
-  // --- evacuation_slot.cpp: asking for a slot, and for room with it
-  base::Status ask_for_slot(bool needs_room);
-  base::Result<bool> needs_room_by_reading();
+  // --- evacuation_slot.cpp: asking for a slot, and for free capacity with it
+  base::Status ask_for_slot(bool needs_capacity);
+  base::Result<bool> needs_capacity_by_reading();
   void forget_old_slot();
   AdmissionRequest request_now() const;
-  SecondCopy second_copy() const;
+  SurgePod surge_pod() const;
 
   // --- evacuation_reconciler.cpp: what is done about it
   evictors::Answer send_limited(const evictors::Action& action);
@@ -77,8 +77,8 @@ class EvacuationReconciler::Pass {
   bool evacuation_is_live_ = false;         ///< stored_ was read or written in this pass
   bool cache_lags_ = false;                 ///< a write based on the cache was refused, or the cache will not do
   bool pod_is_live_ = false;
-  bool gang_is_live_ = false;  ///< the others' votes were read in this pass
-  bool reads_more_ = false;    ///< the evictor looks at more than the pod: nothing tells us when that changes
+  bool pod_group_is_live_ = false;  ///< the others' votes were read in this pass
+  bool reads_more_ = false;         ///< the evictor looks at more than the pod: nothing tells us when that changes
   bool removed_ = false;
   bool refused_ = false;  ///< the last write
 };

@@ -17,7 +17,7 @@ using base::kv;
 
 /// Writes and calls of one reconcile. More would be a circle; the rest is done at the next one.
 constexpr int kMaxRounds = 24;
-/// How often an answer is recorded anew on top of somebody else's write.
+/// How often an answer is recorded again on top of somebody else's write.
 constexpr int kConflictRetries = 4;
 /// A PDB that shows allowance right after it refused is asked again this soon, a few times.
 constexpr base::seconds kRetryOnAllowance{1};
@@ -33,13 +33,13 @@ const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
   return nullptr;
 }
 
-/// How many pods the PDB that holds its gang, as seen, has to let go at once; 0: none holds it.
+/// How many pods the PDB that holds its PodGroup, as seen, has to let go at once; 0: none holds it.
 std::int32_t needed_of_budget(const Observed& seen) {
   const api::Blocker* blocker = pdb_blocker(seen.evacuation);
   if (!blocker || seen.evacuation.status.phase != EvacuationPhase::kPending) return 0;
   for (const auto& pdb : seen.pdbs) {
     if (pdb->meta.name != blocker->name) continue;
-    const std::int32_t needed = covered_together(seen.gang, *pdb);
+    const std::int32_t needed = covered_together(seen.pod_group, *pdb);
     return pdb->disruptions_allowed < needed ? needed : 0;
   }
   return 0;
@@ -77,12 +77,12 @@ base::Result<kube::Requeue> EvacuationReconciler::Pass::settle(const Decision& d
   // It waits for something else now (a person, its back-off): others may have its place.
   if (may_wait && seen_.slot.state == Slot::State::kNotAsked) {
     deps_.admission.withdraw(key_, seen_.evacuation.status.attempt);
-    if (deps_.room) deps_.room->release_unused(key_);
+    if (deps_.capacity) deps_.capacity->release_unused(key_);
   }
   remember_blocked();
   if (budget_opened_meanwhile()) return kube::Requeue::in(base::Duration::zero());
-  if (seen_.poked && pdb_blocker(seen_.evacuation))
-    shell_.budget_lines_.poke(key_);  // too soon after the last call: not forgotten
+  if (seen_.woken && pdb_blocker(seen_.evacuation))
+    shell_.pdb_waiters_.wake_waiter(key_);  // too soon after the last call: not forgotten
   return look_after(decision.requeue);
 }
 
@@ -93,11 +93,11 @@ void EvacuationReconciler::Pass::remember_blocked() {
   const std::int32_t together = needed_of_budget(seen_);
   const bool waits = blocker && (together > 0 || evacuation.status.phase == EvacuationPhase::kRequesting);
   const api::ObjectKey key = evacuation.meta.key();
-  if (!waits) return shell_.budget_lines_.leave(key);
-  shell_.budget_lines_.wait(key, {key.ns, blocker->name}, {evacuation.spec.priority, blocker->since, together});
+  if (!waits) return shell_.pdb_waiters_.leave(key);
+  shell_.pdb_waiters_.wait(key, {key.ns, blocker->name}, {evacuation.spec.priority, blocker->since, together});
 }
 
-/// Between the look at the gang's budget and our place in its line nobody would have woken us.
+/// Between the look at the PodGroup's budget and our place in its line nobody would have woken us.
 bool EvacuationReconciler::Pass::budget_opened_meanwhile() const {
   const std::int32_t needed = needed_of_budget(seen_);
   if (needed == 0) return false;
@@ -113,7 +113,7 @@ void EvacuationReconciler::Pass::note_dead(const std::string& evictor) {
 
 base::Result<kube::Requeue> EvacuationReconciler::Pass::run() {
   if (!observe_cached()) {
-    shell_.budget_lines_.leave(key_);
+    shell_.pdb_waiters_.leave(key_);
     shell_.refused_.forget(key_);
     return kube::Requeue::await_change();
   }
@@ -128,7 +128,7 @@ base::Result<kube::Requeue> EvacuationReconciler::Pass::run() {
     forget_old_slot();
     const Decision decision = decide(seen_, deps_.evictors, deps_.clock.now());
     if (decision.wants_slot && seen_.slot.state == Slot::State::kNotAsked) {
-      if (auto asked = ask_for_slot(decision.needs_room); !asked) return asked.error();
+      if (auto asked = ask_for_slot(decision.needs_capacity); !asked) return asked.error();
       if (stored_ && pod_is_live_) {
         if (auto read = read_documents(); !read) return read.error();
       }
@@ -142,7 +142,7 @@ base::Result<kube::Requeue> EvacuationReconciler::Pass::run() {
     if (*step == Go::kGone) break;
   }
   if (!removed_ && stored_) return kube::Requeue::in(base::Duration::zero());
-  shell_.budget_lines_.leave(key_);
+  shell_.pdb_waiters_.leave(key_);
   return kube::Requeue::await_change();
 }
 
@@ -156,7 +156,8 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::carry_o
       return removed.error().during("removing the finished Evacuation");
     return Go::kGone;
   }
-  if (passes_gang_gate(seen_.evacuation.status, decision.status) && !gang_is_live_) return refresh_gang();
+  if (passes_pod_group_gate(seen_.evacuation.status, decision.status) && !pod_group_is_live_)
+    return refresh_pod_group();
   const bool writes = !(decision.status == seen_.evacuation.status);
   if (!writes && !evacuation_is_live_) return refresh_evacuation();  // no guarded write would come before the call
   if (writes) {
@@ -261,24 +262,24 @@ void EvacuationReconciler::Pass::take_pod_from(const evictors::Action& action, c
 
 /// The PDB's allowance may have risen between its refusal and our record of it: nobody would wake us then.
 void EvacuationReconciler::Pass::retry_on_allowance() {
-  seen_.poked = false;
+  seen_.woken = false;
   const api::Evacuation& evacuation = seen_.evacuation;
   const api::Blocker* blocker = pdb_blocker(evacuation);
   if (!blocker) return;
   remember_blocked();
   const auto pdb = deps_.pdbs.get({key_.ns, blocker->name});
   if (pdb && pdb->disruptions_allowed > 0 && evacuation.status.blocked_count <= kRetriesOnAllowance)
-    shell_.budget_lines_.poke(key_);
+    shell_.pdb_waiters_.wake_waiter(key_);
 }
 
 /// No attempt goes on whose next step cannot be written down first (I3). Who mends the spec wakes it by that.
-kube::Requeue EvacuationReconciler::Pass::stand_back(const base::Error& refusal) {
+kube::Requeue EvacuationReconciler::Pass::give_up(const base::Error& refusal) {
   const api::Evacuation& evacuation = stored_->evacuation;
   const base::TimePoint now = deps_.clock.now();
   const std::string problem = refusal_text(evacuation, refusal.message);
   deps_.admission.abandon(key_, evacuation.meta.resource_version);
-  if (deps_.room) deps_.room->abandon(key_, evacuation.meta.resource_version);
-  shell_.budget_lines_.leave(key_);
+  if (deps_.capacity) deps_.capacity->abandon(key_, evacuation.meta.resource_version);
+  shell_.pdb_waiters_.leave(key_);
   if (!shell_.refused_.note(evacuation, problem, now)) return kube::Requeue::in(kRefusedRetry);
   log_.error("the server refuses to store the Evacuation", {kv("error", refusal)});
   deps_.events.publish(evacuation, {true, kWriteRefused, problem, true});
@@ -296,13 +297,13 @@ base::Result<kube::Requeue> EvacuationReconciler::reconcile(const api::ObjectKey
   if (const auto rest = held(key)) return kube::Requeue::in(*rest);
   Pass pass(*this, key);
   auto result = pass.run();
-  if (!result && pass.was_refused()) return pass.stand_back(result.error());
+  if (!result && pass.was_refused()) return pass.give_up(result.error());
   if (!result) return result;
   {
     const std::scoped_lock lock(mutex_);
     holds_.erase(key);
   }
-  if (!budget_lines_.is_poked(key)) return result;
+  if (!pdb_waiters_.is_woken(key)) return result;
   const base::Duration soon = kRetryOnAllowance;
   return kube::Requeue::in(result->after ? std::min(*result->after, soon) : soon);
 }

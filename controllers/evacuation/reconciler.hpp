@@ -15,9 +15,9 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
-#include "controllers/admission/capacity.hpp"
 #include "controllers/admission/pdb_waiters.hpp"
 #include "controllers/admission/queue.hpp"
+#include "controllers/admission/reservations.hpp"
 #include "controllers/evacuation/phases/decide.hpp"
 #include "controllers/evacuation/ports.hpp"
 #include "controllers/evacuation/refused_writes.hpp"
@@ -63,7 +63,7 @@ class EvacuationReconciler {
     base::Log log;
     std::counting_semaphore<>* eviction_slots =
         nullptr;                        ///< eviction calls at the same time; nullptr: as many as workers
-    RoomKeeper* room = nullptr;         ///< nullptr: nobody looks for room
+    Reservations* capacity = nullptr;   ///< nullptr: nobody looks for free capacity
     ServiceCaller* services = nullptr;  ///< nullptr: none is configured
     EvacuationAudit& audit = no_audit();
     /// Is there a DeschedulerPolicy of that name and UID that is not being deleted? May be empty.
@@ -81,16 +81,16 @@ class EvacuationReconciler {
   /// Those whose state the API server refuses to store.
   const RefusedWrites& refused_writes() const { return refused_; }
 
-  /// Evacuations that a change of this pod may concern: its own, those of its gang, and those waiting for it as a
+  /// Evacuations that a change of this pod may concern: its own, those of its PodGroup, and those waiting for it as a
   /// replacement.
   std::vector<api::ObjectKey> keys_for_pod(const api::Pod& pod) const;
 
-  /// Evacuations of the same gang that wait for what just changed; nullptr: there was or is none.
-  std::vector<api::ObjectKey> keys_for_gang(const api::Evacuation* before, const api::Evacuation* after) const;
+  /// Evacuations of the same PodGroup that wait for what just changed; nullptr: there was or is none.
+  std::vector<api::ObjectKey> keys_for_pod_group(const api::Evacuation* before, const api::Evacuation* after) const;
 
   /// Evacuations to be enqueued because a PDB that blocks them allows more than before (`after` nullptr: deleted): the
   /// first `disruptionsAllowed` of them by priority, in turns, the longest waiting first. Their next reconcile does not
-  /// wait for the delay. Beside them the members of each gang that it lets go as a whole now.
+  /// wait for the delay. Beside them the members of each PodGroup that it lets go as a whole now.
   std::vector<api::ObjectKey> on_pdb_changed(const api::PodDisruptionBudget* before,
                                              const api::PodDisruptionBudget* after);
 
@@ -106,7 +106,7 @@ class EvacuationReconciler {
   Dependencies deps_;
   std::atomic<base::Duration::rep> resumed_at_{0};
   std::mutex mutex_;
-  BudgetLines budget_lines_;
+  PdbWaitList pdb_waiters_;
   struct Hold {
     int count = 0;
     base::TimePoint until{};

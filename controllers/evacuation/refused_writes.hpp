@@ -17,7 +17,7 @@ namespace controllers {
 
 /// The named reason: of the Event, the audit record and the policy's problem.
 inline constexpr const char* kWriteRefused = "WriteRefused";
-/// How long one is left in peace that nobody has changed since. The schema may have been mended meanwhile.
+/// How long one is excluded (cooling down) that nobody has changed since. The schema may have been fixed meanwhile.
 inline constexpr base::minutes kRefusedRetry{10};
 
 /// "the API server refuses to store …", with its words and the way out.
@@ -34,7 +34,7 @@ class RefusedWrites {
   /// It was written, or is gone.
   void forget(const api::ObjectKey& key);
 
-  /// What a policy's condition Degraded says about its own ones, by name; "" are the hand-made ones.
+  /// What a policy's condition Degraded says about its own ones, by name; "" are the manual ones.
   std::vector<std::string> problems_of(const std::string& policy) const;
   std::size_t count() const;
 

@@ -1,4 +1,4 @@
-/// How one reconcile asks for its slot, and for room with it.
+/// How one reconcile asks for its slot, and for free capacity with it.
 
 #include <algorithm>
 
@@ -17,21 +17,22 @@ bool held_by_pdb(const Observed& seen) {
 
 }  // namespace
 
-/// What an evictor says about room unseen is a guess on the safe side: it looks before the guess costs anybody a place.
-base::Result<bool> EvacuationReconciler::Pass::needs_room_by_reading() {
+/// What an evictor says about free capacity unseen is a guess on the safe side: it looks before the guess costs anybody
+/// a place.
+base::Result<bool> EvacuationReconciler::Pass::needs_capacity_by_reading() {
   const bool reads_more = reads_more_;       // a look for this one question
   seen_.slot.state = Slot::State::kGranted;  // what would be read if it began now
   const auto read = read_documents();
   seen_.slot.state = Slot::State::kNotAsked;
-  const bool needed = read && decide(seen_, deps_.evictors, deps_.clock.now()).needs_room;
+  const bool needed = read && decide(seen_, deps_.evictors, deps_.clock.now()).needs_capacity;
   seen_.documents.clear();
   reads_more_ = reads_more;
   if (!read) return read.error();
   return needed;
 }
 
-SecondCopy EvacuationReconciler::Pass::second_copy() const {
-  SecondCopy copy{seen_.pod};
+SurgePod EvacuationReconciler::Pass::surge_pod() const {
+  SurgePod copy{seen_.pod};
   const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
   if (!owner) return copy;
   for (const auto& each : deps_.pods.by_index(kPodsByOwner, owner->uid)) copy.siblings.insert(each->meta.uid);
@@ -44,41 +45,41 @@ AdmissionRequest EvacuationReconciler::Pass::request_now() const {
   if (owner && deps_.desired_replicas) size = deps_.desired_replicas(key_.ns, *owner);
   AdmissionRequest request = admission_request(seen_.evacuation, seen_.pod.get(), size);
   request.held_by_pdb = held_by_pdb(seen_);
-  if (seen_.gang.name.empty()) return request;
-  request.gang = key_.ns + "/" + seen_.gang.name;
+  if (seen_.pod_group.name.empty()) return request;
+  request.pod_group = key_.ns + "/" + seen_.pod_group.name;
   const auto* vote = api::find_condition(seen_.evacuation.status.conditions, kGroupReady);
   const bool passed_the_gate = vote && vote->reason == kGroupLeaving;  // from there each goes on by itself
-  if (!passed_the_gate) request.together = admitted_together(seen_.gang);
+  if (!passed_the_gate) request.together = admitted_together(seen_.pod_group);
   return request;
 }
 
-/// Who leaves alone asks for the slot first: only with that the closer look is worth its reads. Those of a gang get
-/// slots and room in one step, so each says beforehand what it needs.
-base::Status EvacuationReconciler::Pass::ask_for_slot(bool needs_room) {
+/// Who leaves alone asks for the slot first: only with that the closer look is worth its reads. Those of a PodGroup get
+/// slots and free capacity in one step, so each says beforehand what it needs.
+base::Status EvacuationReconciler::Pass::ask_for_slot(bool needs_capacity) {
   if (auto held = deps_.audit.hold()) {
     seen_.slot = {Slot::State::kWaiting, std::move(held)};
     return base::Done{};
   }
   AdmissionRequest request = request_now();
-  const bool may_need = needs_room && deps_.room;
+  const bool may_need = needs_capacity && deps_.capacity;
   std::optional<bool> needed;
   const auto look = [&]() -> base::Status {
-    const auto read = needs_room_by_reading();
+    const auto read = needs_capacity_by_reading();
     if (!read) return read.error();
     needed = *read;
     return base::Done{};
   };
   if (may_need && !request.together.empty()) {
     if (auto looked = look(); !looked) return looked;
-    if (*needed) request.second_copy = second_copy();
+    if (*needed) request.surge_pod = surge_pod();
   }
   Admission admission = controllers::ask_for_slot(deps_.admission, nullptr, request, {});
   if (may_need && admission.slot.state == Slot::State::kGranted) {
     if (!needed) {
       if (auto looked = look(); !looked) return looked;
     }
-    if (*needed) admission = controllers::ask_for_slot(deps_.admission, deps_.room, request, second_copy());
-    if (!*needed) deps_.room->release_unused(key_);
+    if (*needed) admission = controllers::ask_for_slot(deps_.admission, deps_.capacity, request, surge_pod());
+    if (!*needed) deps_.capacity->release_unused(key_);
   }
   seen_.slot = std::move(admission.slot);
   if (!admission.duplicate_of.empty()) seen_.duplicate_of = std::move(admission.duplicate_of);

@@ -22,7 +22,7 @@ void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Sto
     const auto* owner = each.meta.controller();
     return owner ? std::vector{owner->uid} : std::vector<std::string>{};
   });
-  add_gang_indexes(evacuations, pods);
+  add_pod_group_indexes(evacuations, pods);
   pdbs.add_index(std::string(kPdbsByNamespace),
                  [](const api::PodDisruptionBudget& each) { return std::vector{each.meta.ns}; });
 }
@@ -32,7 +32,7 @@ std::vector<api::ObjectKey> EvacuationReconciler::keys_for_pod(const api::Pod& p
   for (const auto& each : deps_.evacuations.by_index(kEvacuationsByPod, pod_index_key(pod.meta.ns, pod.meta.name))) {
     keys.push_back(each->meta.key());
   }
-  for (api::ObjectKey& key : gang_keys_to_wake(pod, deps_.evacuations)) keys.push_back(std::move(key));
+  for (api::ObjectKey& key : pod_group_keys_to_wake(pod, deps_.evacuations)) keys.push_back(std::move(key));
   const api::OwnerReference* owner = pod.meta.controller();
   if (!owner) return keys;
   for (const auto& each : deps_.evacuations.by_index(kEvacuationsByOwner, owner->uid)) {
@@ -41,9 +41,9 @@ std::vector<api::ObjectKey> EvacuationReconciler::keys_for_pod(const api::Pod& p
   return keys;
 }
 
-std::vector<api::ObjectKey> EvacuationReconciler::keys_for_gang(const api::Evacuation* before,
-                                                                const api::Evacuation* after) const {
-  return gang_keys_to_wake(before, after, deps_.evacuations);
+std::vector<api::ObjectKey> EvacuationReconciler::keys_for_pod_group(const api::Evacuation* before,
+                                                                     const api::Evacuation* after) const {
+  return pod_group_keys_to_wake(before, after, deps_.evacuations);
 }
 
 std::vector<api::ObjectKey> EvacuationReconciler::on_pdb_changed(const api::PodDisruptionBudget* before,
@@ -51,8 +51,8 @@ std::vector<api::ObjectKey> EvacuationReconciler::on_pdb_changed(const api::PodD
   const std::int32_t had = before ? before->disruptions_allowed : 0;
   const bool gone = after == nullptr;
   if (!gone && after->disruptions_allowed <= had) return {};
-  return budget_lines_.wake((gone ? before : after)->meta.key(),
-                            gone ? std::nullopt : std::optional(after->disruptions_allowed));
+  return pdb_waiters_.wake((gone ? before : after)->meta.key(),
+                           gone ? std::nullopt : std::optional(after->disruptions_allowed));
 }
 
 }  // namespace controllers

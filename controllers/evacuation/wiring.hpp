@@ -1,10 +1,10 @@
 #pragma once
 
-/// Connects informers, the admission queue, the room and the work queue of the Evacuation controller. Header only, so
-/// that whoever assembles a process (cmd, tests) links nothing more.
+/// Connects informers, the admission queue, the free capacity and the work queue of the Evacuation controller. Header
+/// only, so that whoever assembles a process (cmd, tests) links nothing more.
 
-#include "controllers/admission/capacity.hpp"
 #include "controllers/admission/queue.hpp"
+#include "controllers/admission/reservations.hpp"
 #include "controllers/evacuation/reconciler.hpp"
 #include "kube/runtime/informer.hpp"
 #include "kube/runtime/work_queue.hpp"
@@ -21,21 +21,21 @@ struct EvacuationFeeds {
 
 /// Handlers run on the reflectors' threads: they count and enqueue, nothing more.
 /// REQUIRES: add_evacuation_indexes() was called; before the first run() or poll() of the informers; all outlive them.
-/// The wake callback of the admission queue and of the room should be `[&](const api::ObjectKey& key, base::Duration
-/// after) { queue.add_after(key, after); }`.
-inline void connect_evacuations(const EvacuationFeeds& feeds, AdmissionQueue& admission, RoomKeeper& room,
+/// The wake callback of the admission queue and of the free capacity should be `[&](const api::ObjectKey& key,
+/// base::Duration after) { queue.add_after(key, after); }`.
+inline void connect_evacuations(const EvacuationFeeds& feeds, AdmissionQueue& admission, Reservations& capacity,
                                 EvacuationReconciler& reconciler, kube::WorkQueue& queue) {
-  admission.find_room_in(room);
+  admission.reserve_in(capacity);
   feeds.evacuations.add_handler([&](const auto& before, const auto& after) {
     admission.observe(before.get(), after.get());
-    room.observe(before.get(), after.get());
+    capacity.observe(before.get(), after.get());
     const api::ObjectKey& key = (after ? after : before)->meta.key();
     if (before) {
       queue.add(key);
     } else {
       queue.add_urgent(key);
     }
-    for (const api::ObjectKey& other : reconciler.keys_for_gang(before.get(), after.get())) queue.add(other);
+    for (const api::ObjectKey& other : reconciler.keys_for_pod_group(before.get(), after.get())) queue.add(other);
   });
   feeds.pods.add_handler([&](const auto& before, const auto& after) {
     for (const api::ObjectKey& key : reconciler.keys_for_pod(after ? *after : *before)) queue.add(key);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Evacuator as a responder of the native eviction API (docs/evictors/eviction-request.md): a pod that names
+/// Evacuator as a responder of the EvictionRequest API (docs/evictors/eviction-request.md): a pod that names
 /// evacuator.dev/responder in spec.evictionResponders is evacuated our way when it gets its turn. decide_response() is
 /// pure; NativeResponderReconciler is the thin shell around it.
 
@@ -12,7 +12,7 @@
 
 #include "api/core/kinds.hpp"
 #include "api/evacuation.hpp"
-#include "api/native_eviction.hpp"
+#include "api/eviction_request.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"

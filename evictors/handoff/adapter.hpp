@@ -33,7 +33,7 @@ class HandoffAdapter {
   virtual Plan plan(const Context& context) const = 0;
   virtual Observation observe(const Context& context) const = 0;
   virtual Verdict classify(const Context& context, const Action& action, const Answer& answer) const = 0;
-  virtual bool needs_room(const Context&) const { return false; }
+  virtual bool needs_capacity(const Context&) const { return false; }
   virtual std::vector<Action> undo(const Context&) const { return {}; }
   virtual Rollback undone(const Context&) const { return Rollback::kNothingToDo; }
   virtual std::vector<Action> cleanup(const Context&) const { return {}; }

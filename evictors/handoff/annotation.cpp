@@ -196,9 +196,9 @@ Verdict Annotation::classify(const Context& context, const Action& action, const
 }
 
 /// Only the owner knows whether it hands over to a pod that is there already or brings up another one.
-bool Annotation::needs_room(const Context& context) const {
+bool Annotation::needs_capacity(const Context& context) const {
   const auto capability = context.pod ? read_capability(*context.pod) : std::nullopt;
-  return capability && capability->second_copy;
+  return capability && capability->surge_pod;
 }
 
 /// A handoff whose mode annotation is gone is not known to be optional.

@@ -64,7 +64,7 @@ class MarkAdapter final : public HandoffAdapter {
     return verdict;
   }
 
-  bool needs_room(const Context&) const override { return mark_.second_copy; }
+  bool needs_capacity(const Context&) const override { return mark_.surge_pod; }
   std::vector<Action> undo(const Context& context) const override {
     if (!present(context) || !owned(context)) return {};
     return {remove(context, ActionRole::kUndo)};

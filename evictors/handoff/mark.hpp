@@ -15,7 +15,7 @@ struct OwnerMark {
   std::string_view annotation;
   std::string_view value;               ///< what asks; any other value is somebody else's and stays
   base::seconds total{1800};            ///< there is no failure signal: the only deadline
-  bool second_copy = false;             ///< the operator brings a new pod up before it removes this one
+  bool surge_pod = false;               ///< the operator brings a new pod up before it removes this one
   bool by_eviction = false;             ///< parameter `request: eviction` is offered: a webhook sets the mark
   std::span<const KnownText> accepted;  ///< what that webhook says when it takes an eviction over
   bool (*recognises)(const api::Pod& pod) = nullptr;

@@ -106,7 +106,7 @@ std::optional<HandoffCapability> read_capability(const api::Pod& pod) {
   capability.owner_evicts = trimmed(annotations.value(names::kHandoffEvictBy)) == "owner";
   if (capability.owner_evicts) capability.migrate = true;
   capability.strict = trimmed(annotations.value(names::kHandoffStrict)) == "true";
-  capability.second_copy = trimmed(annotations.value(names::kHandoffSecondCopy)) == "true";
+  capability.surge_pod = trimmed(annotations.value(names::kHandoffSurgePod)) == "true";
   capability.timeout = read_timeout(annotations.value(names::kHandoffTimeout));
   return capability;
 }

@@ -20,7 +20,7 @@ struct HandoffCapability {
   bool post = false;
   bool owner_evicts = false;
   bool strict = false;
-  bool second_copy = false;              ///< the owner brings a second pod up before this one may go
+  bool surge_pod = false;                ///< the owner brings a second pod up before this one may go
   std::optional<base::seconds> timeout;  ///< 1 s … 24 h
   friend bool operator==(const HandoffCapability&, const HandoffCapability&) = default;
 };

@@ -274,9 +274,9 @@ Verdict StatefulHandoff::classify(const Context& context, const Action& action, 
   return adapter ? adapter->classify(context, action, answer) : classify_eviction(answer);
 }
 
-bool StatefulHandoff::needs_room(const Context& context) const {
+bool StatefulHandoff::needs_capacity(const Context& context) const {
   const HandoffAdapter* adapter = context.pod ? adapter_of(context) : nullptr;
-  return adapter && adapter->needs_room(context);
+  return adapter && adapter->needs_capacity(context);
 }
 
 /// Labels and annotations that are taken away in the middle of it free no pod: what is known now is not known to be

@@ -21,7 +21,7 @@ class StatefulHandoff final : public Evictor {
   Plan plan(const Context& context) const override;
   Observation observe(const Context& context) const override;
   Verdict classify(const Context& context, const Action& action, const Answer& answer) const override;
-  bool needs_room(const Context& context) const override;
+  bool needs_capacity(const Context& context) const override;
   bool owner_decides(const Context& context) const override;
   std::vector<Action> undo(const Context& context) const override;
   Rollback undone(const Context& context) const override;

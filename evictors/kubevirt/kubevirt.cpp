@@ -211,7 +211,7 @@ Verdict KubeVirt::classify(const Context&, const Action& action, const Answer& a
 }
 
 /// A live migration has a target pod beside the source. What is known not to migrate needs none.
-bool KubeVirt::needs_room(const Context& context) const {
+bool KubeVirt::needs_capacity(const Context& context) const {
   if (!context.pod || vmi_of_pod(*context.pod).empty()) return false;
   const VmView view = read_vm(context);
   if (view.sight != VmSight::kSeen) return true;

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/native_eviction.hpp"
+#include "api/eviction_request.hpp"
 #include "evictors/evictor.hpp"
 
 namespace evictors {

@@ -82,7 +82,7 @@ api::FieldErrors Surge::validate(const std::vector<std::pair<std::string, std::s
 std::vector<Read> Surge::reads(const Context& context) const {
   const api::EvacuationPhase phase = context.evacuation.status.phase;
   const bool between = phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff;
-  const bool chosen = context.evacuation.status.evictor == kName && !between;  // else the next attempt chooses anew
+  const bool chosen = context.evacuation.status.evictor == kName && !between;  // else the next attempt chooses again
   if (!context.pod && context.ref(surge::kRefName).empty()) return {};
   if (context.pod && context.pod->is_terminal() && !chosen) return {};
   return surge::wanted_reads(context, !chosen);
@@ -108,7 +108,7 @@ Probe Surge::probe(const Context& context) const {
   return probe;
 }
 
-bool Surge::needs_room(const Context& context) const {
+bool Surge::needs_capacity(const Context& context) const {
   const api::OwnerReference* owner = context.pod->meta.controller();
   if (!owner || owner->kind != "ReplicaSet") return false;
   const surge::Choice choice = surge::choose(context, surge::view_of(context));

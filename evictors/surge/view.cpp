@@ -48,7 +48,7 @@ std::string wrong_owner(const api::OwnerReference* owner) {
   if (owner->kind == "StatefulSet" && is_apps(*owner)) {
     return fmt::format(
         "StatefulSet {} gives its pods identities by number: an extra replica would be another member with a volume of "
-        "its own, not a second copy of this one; use a handoff (evictor annotation)",
+        "its own, not a surge pod of this one; use a handoff (evictor annotation)",
         owner->name);
   }
   if (owner->kind == "ReplicaSet" && is_apps(*owner)) return {};

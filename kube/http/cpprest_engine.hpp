@@ -13,7 +13,7 @@
 
 namespace kube {
 
-/// Thread-safe. Certificates are asked for anew for every new connection.
+/// Thread-safe. Certificates are asked for again for every new connection.
 class CpprestEngine {
  public:
   using Material = std::function<base::Result<TlsMaterial>()>;

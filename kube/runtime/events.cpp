@@ -48,7 +48,7 @@ bool EventCorrelator::may_speak(const EventObject& object, base::TimePoint now) 
   return at->second.try_take(now);
 }
 
-void EventCorrelator::make_room() {
+void EventCorrelator::make_capacity() {
   if (series_.size() < options_.series_limit) return;
   const auto oldest = std::ranges::min_element(series_, {}, [](const auto& entry) { return entry.second.last; });
   by_key_.erase(oldest->second.key);
@@ -65,7 +65,7 @@ EventCorrelator::Verdict EventCorrelator::correlate(const EventNote& note, base:
   }
   if (!may_speak(note.regarding, now)) return Drop{};
   if (known != series_.end()) forget(known->second.key);
-  make_room();
+  make_capacity();
   // As upstream names them: the object's name and the time, so that a name is never used twice.
   const auto stamp = static_cast<std::uint64_t>(now.time_since_epoch().count()) * 1000 + (sequence_++ % 1000);
   const api::ObjectKey key{note.regarding.ns.empty() ? cluster_scoped_ns_ : note.regarding.ns,

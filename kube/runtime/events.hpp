@@ -73,7 +73,7 @@ class EventCorrelator {
   std::optional<std::string> body_of(const api::ObjectKey& key) const;
   /// Merge patch of the series.
   std::optional<std::string> series_patch_of(const api::ObjectKey& key) const;
-  /// The server does not have it (any more): the next repetition creates it anew.
+  /// The server does not have it (any more): the next repetition creates it again.
   void forget(const api::ObjectKey& key);
   /// Where Events about cluster-scoped objects go: "default" at first. Servers before 1.22 take them in kube-system
   /// only.
@@ -100,7 +100,7 @@ class EventCorrelator {
     std::int64_t written_count = 1;
   };
   bool may_speak(const EventObject& object, base::TimePoint now);
-  void make_room();
+  void make_capacity();
   const Series* find(const api::ObjectKey& key) const;
 
   const EventOptions options_;

@@ -7,8 +7,8 @@ namespace {
 
 constexpr int kSmallestPage = 20;
 constexpr int kLargestPage = 4000;
-// A version that lies ahead of the server's (etcd restored from a backup) is refused as a timeout for ever: after so
-// many refusals in a row only a fresh list helps.
+// A version that lies ahead of the server's (etcd restored from a backup) is refused as a timeout indefinitely: after
+// so many refusals in a row only a fresh list helps.
 constexpr int kRefusalsBeforeList = 4;
 
 int more(int failures) { return std::min(failures + 1, 1 << 20); }

@@ -29,7 +29,7 @@ PreferenceIndex::PreferenceIndex(const ClusterSnapshot& cluster)
     : cluster_(&cluster), by_namespace_(cluster.namespace_count()) {
   sort_by_owner();
   std::map<std::tuple<NamespaceIndex, const void*, const void*>, Group> groups;
-  for (const PodIndex pod : cluster.choosy_pods()) {
+  for (const PodIndex pod : cluster.affinity_pods()) {
     const api::Pod& object = cluster.pod(pod);
     if (cluster.is_active(pod))
       groups[{cluster.namespace_of(pod), object.meta.labels.begin(), object.affinity.get()}].push_back(pod);

@@ -21,8 +21,8 @@ class PreferenceIndex {
   using Group = std::vector<PodIndex>;
   /// Pods whose required or preferred pod affinity, or preferred anti-affinity, may speak about pods of `ns`, by its
   /// name; and those that choose namespaces by their labels.
-  std::span<const Group> choosy_towards(NamespaceIndex ns) const { return by_namespace_[ns]; }
-  std::span<const Group> choosy_by_namespace_labels() const { return by_labels_; }
+  std::span<const Group> affinity_pods_towards(NamespaceIndex ns) const { return by_namespace_[ns]; }
+  std::span<const Group> affinity_pods_by_namespace_labels() const { return by_labels_; }
 
   /// Nodes with a PreferNoSchedule taint, in order.
   const std::vector<NodeIndex>& discouraging() const { return discouraging_; }

@@ -106,8 +106,8 @@ void Preferences::find_company_of_own_terms() {
 }
 
 void Preferences::find_company_of_others() {
-  hear(index_.choosy_towards(query_.base().namespace_of(query_.index())));
-  hear(index_.choosy_by_namespace_labels());
+  hear(index_.affinity_pods_towards(query_.base().namespace_of(query_.index())));
+  hear(index_.affinity_pods_by_namespace_labels());
 }
 
 void Preferences::hear(std::span<const PreferenceIndex::Group> groups) {
@@ -157,7 +157,7 @@ void Preferences::find_spread() {
   for (const api::TopologySpreadConstraint& constraint : pod.topology_spread) {
     if (!constraint.schedule_anyway) continue;
     std::vector<NodeIndex> places;
-    for (const PodIndex other : query_.cluster().label_memory().counted_by(constraint, query_.index())) {
+    for (const PodIndex other : query_.cluster().selector_cache().counted_by(constraint, query_.index())) {
       const NodeIndex node = query_.cluster().node_of(other);
       if (other == query_.index() || node == kNoNode || !has_all(patchy, node)) continue;
       if (is_counted_node(constraint, pod, query_.base().node(node))) places.push_back(node);
@@ -330,9 +330,9 @@ std::vector<int> Preferences::scores(std::span<const NodeIndex> candidates, cons
 }
 
 std::vector<NodeIndex> favourites(const Preferences& preferences, std::span<const NodeIndex> candidates,
-                                  std::span<const int> room, const ScoreWeights& weights) {
+                                  std::span<const int> capacity, const ScoreWeights& weights) {
   std::vector<int> sums = preferences.scores(candidates, weights);
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += room[i];
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += capacity[i];
   std::vector<NodeIndex> best;
   if (candidates.empty()) return best;
   const int most = std::ranges::max(sums);

@@ -29,7 +29,7 @@ class DomainCounts {
   std::int64_t most_ = 0;
 };
 
-/// What one pod prefers beside free room, as the default profile of kube-scheduler scores it: TaintToleration
+/// What one pod prefers beside free free capacity, as the default profile of kube-scheduler scores it: TaintToleration
 /// (PreferNoSchedule taints, weight 3), preferred NodeAffinity (2), InterPodAffinity (2; the pod's own preferred terms,
 /// those of others about it, and others' required affinity) and PodTopologySpread (2; its ScheduleAnyway constraints,
 /// or for a pod of a ReplicaSet, StatefulSet or ReplicationController without any constraint the built-in ones: over
@@ -99,10 +99,10 @@ class Preferences {
   bool needs_all_topologies_ = false;  ///< nodes without one of the labels score nothing
 };
 
-/// The room and the preferences together: who of the candidates would be taken. `room` has one score each
-/// (ResourceScores). All that share the best sum; the scheduler takes any of them. REQUIRES: as for
+/// The free capacity and the preferences together: who of the candidates would be taken. `free capacity` has one score
+/// each (ResourceScores). All that share the best sum; the scheduler takes any of them. REQUIRES: as for
 /// Preferences::scores().
 std::vector<NodeIndex> favourites(const Preferences& preferences, std::span<const NodeIndex> candidates,
-                                  std::span<const int> room, const ScoreWeights& weights = kDefaultWeights);
+                                  std::span<const int> capacity, const ScoreWeights& weights = kDefaultWeights);
 
 }  // namespace scheduling

@@ -19,12 +19,12 @@ std::vector<double> percent_per_unit(const std::vector<std::int64_t>& allocatabl
 }
 
 /// Amounts of one resource on one node, the pod left out.
-struct Room {
+struct Capacity {
   std::int64_t all;
   std::int64_t free;
 };
 
-Room room_on(const Overlay& cluster, NodeIndex node, ResourceIndex resource) {
+Capacity reserved_node(const Overlay& cluster, NodeIndex node, ResourceIndex resource) {
   const std::int64_t all = cluster.base().allocatable().column(resource)[node];
   return {all, saturating_subtract(all, cluster.used().column(resource)[node])};
 }
@@ -42,12 +42,12 @@ Asked asked_of(const RequestSet& requests, ResourceIndex resource, std::int64_t 
 }
 
 /// Percent of the node that is asked for, at most 100.
-double used_percent(const Room& room, std::int64_t asked, double percent_per_unit) {
-  const std::int64_t used = saturating_subtract(room.all, saturating_subtract(room.free, asked));
+double used_percent(const Capacity& capacity, std::int64_t asked, double percent_per_unit) {
+  const std::int64_t used = saturating_subtract(capacity.all, saturating_subtract(capacity.free, asked));
   return std::clamp(static_cast<double>(used) * percent_per_unit, 0.0, 100.0);
 }
 
-int balance_points(const Room& cpu, double cpu_percent, const Room& memory, double memory_percent) {
+int balance_points(const Capacity& cpu, double cpu_percent, const Capacity& memory, double memory_percent) {
   if (cpu.all <= 0 || memory.all <= 0) return 100;  // one resource is always in balance
   return static_cast<int>(100.0 - std::abs(cpu_percent - memory_percent) / 2 + kTolerance);
 }
@@ -73,18 +73,19 @@ int ResourceScores::points(std::int64_t free, std::int64_t all, double percent_p
 std::uint8_t ResourceScores::score(const Overlay& cluster, const RequestSet& requests, NodeIndex node) const {
   const Asked cpu = asked_of(requests, kCpuIndex, kSupposedCpu);
   const Asked memory = asked_of(requests, kMemoryIndex, kSupposedMemory);
-  const Room cpu_room = room_on(cluster, node, kCpuIndex);
-  const Room memory_room = room_on(cluster, node, kMemoryIndex);
-  if (cpu.amount > 0 && cpu_room.free < cpu.amount) return kNoRoom;
-  if (memory.amount > 0 && memory_room.free < memory.amount) return kNoRoom;
-  if (room_on(cluster, node, kPodsIndex).free < 1000) return kNoRoom;
+  const Capacity cpu_capacity = reserved_node(cluster, node, kCpuIndex);
+  const Capacity memory_capacity = reserved_node(cluster, node, kMemoryIndex);
+  if (cpu.amount > 0 && cpu_capacity.free < cpu.amount) return kNoCapacity;
+  if (memory.amount > 0 && memory_capacity.free < memory.amount) return kNoCapacity;
+  if (reserved_node(cluster, node, kPodsIndex).free < 1000) return kNoCapacity;
   const double per_cpu = percent_per_cpu_[node];
   const double per_memory = percent_per_memory_[node];
-  const int fit = (points(saturating_subtract(cpu_room.free, cpu.supposed), cpu_room.all, per_cpu) +
-                   points(saturating_subtract(memory_room.free, memory.supposed), memory_room.all, per_memory)) /
-                  2;
-  const int balance = balance_points(cpu_room, used_percent(cpu_room, cpu.amount, per_cpu), memory_room,
-                                     used_percent(memory_room, memory.amount, per_memory));
+  const int fit =
+      (points(saturating_subtract(cpu_capacity.free, cpu.supposed), cpu_capacity.all, per_cpu) +
+       points(saturating_subtract(memory_capacity.free, memory.supposed), memory_capacity.all, per_memory)) /
+      2;
+  const int balance = balance_points(cpu_capacity, used_percent(cpu_capacity, cpu.amount, per_cpu), memory_capacity,
+                                     used_percent(memory_capacity, memory.amount, per_memory));
   return static_cast<std::uint8_t>(fit_weight_ * fit + balance_weight_ * balance);
 }
 

@@ -14,18 +14,18 @@ enum class NodeScoring {
   kMostAllocated,   ///< the fuller one is
 };
 
-/// kube-scheduler's scores for the room on a node with the pod on it: NodeResourcesFit (LeastAllocated or
+/// kube-scheduler's scores for the free capacity on a node with the pod on it: NodeResourcesFit (LeastAllocated or
 /// MostAllocated) and NodeResourcesBalancedAllocation, both over cpu and memory, weight 1 each, in whole points. A pod
 /// that asks for no cpu or memory counts as 100m and 200Mi in the first one.
 class ResourceScores {
  public:
   static constexpr int kBest = 200;
-  static constexpr std::uint8_t kNoRoom = 255;  ///< too little cpu or memory, or no place for one more pod
+  static constexpr std::uint8_t kNoCapacity = 255;  ///< too little cpu or memory, or no place for one more pod
 
   /// REQUIRES: the weights of fit and balance are 0 or 1.
   ResourceScores(const ClusterSnapshot& cluster, NodeScoring scoring, const ScoreWeights& weights = kDefaultWeights);
 
-  /// 0 to kBest, or kNoRoom. REQUIRES: `cluster` is over the same snapshot; the pod is not counted on the node.
+  /// 0 to kBest, or kNoCapacity. REQUIRES: `cluster` is over the same snapshot; the pod is not counted on the node.
   std::uint8_t score(const Overlay& cluster, const RequestSet& requests, NodeIndex node) const;
 
  private:

@@ -66,7 +66,7 @@ void ClusterSnapshot::apply(PodChanges changes) {
   update.finish();
 }
 
-bool ClusterSnapshot::take_others(const SnapshotInput& now) {
+bool ClusterSnapshot::update_others(const SnapshotInput& now) {
   if (given_nodes_ != now.nodes && !take_states(now.nodes)) return false;
   take_list(priority_classes_, now.priority_classes);
   take_list(claims_, now.claims);
@@ -120,8 +120,8 @@ void ClusterSnapshot::find_welcoming_nodes() {
     return !node->unschedulable && accepts_pods(*node) &&
            first_untolerated({}, node->taints, {kNoSchedule, kNoExecute}) == nullptr;
   };
-  welcomes_all_.resize(nodes_.size());
-  std::transform(nodes_.begin(), nodes_.end(), welcomes_all_.begin(), is_welcoming);
+  schedulable_by_all_.resize(nodes_.size());
+  std::transform(nodes_.begin(), nodes_.end(), schedulable_by_all_.begin(), is_welcoming);
 }
 
 void ClusterSnapshot::take_workloads(SnapshotInput::List<api::Workload> workloads) {

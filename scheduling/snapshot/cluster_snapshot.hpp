@@ -47,10 +47,10 @@ struct PodChanges {
   SnapshotInput::List<api::Pod> now;   ///< the newest states of those that came or changed
 };
 
-/// The cluster at one instant. Only apply() and take_others() change it, so without them safe to share between threads;
-/// about 60 bytes per pod beside the shared objects. Nodes are numbered by name. Pods are numbered node by node and
-/// inside a node by namespace, name and uid; pods that are on no known node come last. Namespaces: those with pods by
-/// name, then the others. Owners, resources and sets of requests have the numbers in which they were met.
+/// The cluster at one instant. Only apply() and update_others() change it, so without them safe to share between
+/// threads; about 60 bytes per pod beside the shared objects. Nodes are numbered by name. Pods are numbered node by
+/// node and inside a node by namespace, name and uid; pods that are on no known node come last. Namespaces: those with
+/// pods by name, then the others. Owners, resources and sets of requests have the numbers in which they were met.
 class ClusterSnapshot {
  public:
   explicit ClusterSnapshot(SnapshotInput input, Quantities quantities = Quantities::kSound);
@@ -58,14 +58,14 @@ class ClusterSnapshot {
   ClusterSnapshot& operator=(const ClusterSnapshot&) = delete;
 
   // --- the next instant, in place (see SnapshotKeeper). Not while somebody reads; what was derived from the snapshot
-  // (an Overlay, numbers of pods) ends with it. Afterwards it equals one that is made anew from the newest objects, but
-  // for the numbers of owners, resources and sets of requests, and keeps no older object alive.
+  // (an Overlay, numbers of pods) ends with it. Afterwards it equals one that is made again from the newest objects,
+  // but for the numbers of owners, resources and sets of requests, and keeps no older object alive.
   /// Any changes of pods. One costs a look-up, and a pass over the numbers if it comes, goes, is bound or gets other
   /// labels; many cost little more than one pass.
   /// REQUIRES: no two pods of one namespace, name and uid.
   void apply(PodChanges changes);
-  /// All kinds but the pods. False, and nothing happens: nodes came, went or offer other amounts, so make it anew.
-  bool take_others(const SnapshotInput& now);
+  /// All kinds but the pods. False, and nothing happens: nodes came, went or offer other amounts, so make it again.
+  bool update_others(const SnapshotInput& now);
   /// Sets of requests that were ever met: grows as pods with other requests come.
   std::size_t request_set_count() const { return request_sets_.size(); }
 
@@ -74,7 +74,7 @@ class ClusterSnapshot {
   const api::Node& node(NodeIndex node) const { return *nodes_[node]; }
   std::optional<NodeIndex> find_node(std::string_view name) const;
   /// Ready, not cordoned, and no taint keeps pods off: what can be said of most nodes without a look at the pod.
-  bool welcomes_all(NodeIndex node) const { return welcomes_all_[node]; }
+  bool is_schedulable_by_all(NodeIndex node) const { return schedulable_by_all_[node]; }
   IndexRange nodes() const { return {0, static_cast<NodeIndex>(nodes_.size())}; }
 
   // --- pods
@@ -91,7 +91,7 @@ class ClusterSnapshot {
   NodeIndex node_of(PodIndex pod) const { return pods_[pod].node; }
   IndexRange pods_on(NodeIndex node) const { return {first_pod_[node], first_pod_[node + 1]}; }
   IndexRange pods() const { return {0, static_cast<PodIndex>(pods_.size())}; }
-  IndexRange homeless_pods() const { return {first_pod_.back(), static_cast<PodIndex>(pods_.size())}; }
+  IndexRange unscheduled_pods() const { return {first_pod_.back(), static_cast<PodIndex>(pods_.size())}; }
   /// Pods ordered by namespace, name and uid.
   std::span<const PodIndex> pods_by_name() const { return by_name_; }
   std::optional<PodIndex> find_pod(std::string_view ns, std::string_view name) const;
@@ -173,7 +173,7 @@ class ClusterSnapshot {
   std::span<const AntiAffineGroup> anti_affine_by_namespace_labels() const { return anti_affine_by_labels_; }
   /// Pods whose affinity moves the scheduler's scores for others: with a required or preferred pod affinity, or a
   /// preferred anti-affinity.
-  std::span<const PodIndex> choosy_pods() const { return choosy_; }
+  std::span<const PodIndex> affinity_pods() const { return affinity_pods_; }
 
  private:
   class Update;
@@ -185,8 +185,8 @@ class ClusterSnapshot {
     std::uint32_t owner = kNoOwner;
     bool terminal = false;
     bool terminating = false;
-    bool is_choosy = false;       ///< see choosy_pods()
-    bool is_anti_affine = false;  ///< has a required anti-affinity
+    bool has_pod_affinity = false;  ///< see affinity_pods()
+    bool is_anti_affine = false;    ///< has a required anti-affinity
     bool is_daemon_set = false;
     bool is_mirror = false;
     bool has_host_ports = false;
@@ -233,7 +233,7 @@ class ClusterSnapshot {
   SnapshotInput::List<api::CsiNode> csi_nodes_;
   SnapshotInput::List<api::ResourceClaim> resource_claims_;
 
-  std::vector<bool> welcomes_all_;  ///< by node
+  std::vector<bool> schedulable_by_all_;  ///< by node
   std::vector<PodEntry> pods_;
   std::vector<PodIndex> first_pod_;  ///< node_count() + 1 entries
   std::vector<PodIndex> by_name_;
@@ -242,7 +242,7 @@ class ClusterSnapshot {
   std::vector<LabelGroup> groups_;
   std::vector<LabelStorage> group_labels_;  ///< what the labels of each group share
   std::vector<AntiAffineGroup> anti_affine_by_labels_;
-  std::vector<PodIndex> choosy_;
+  std::vector<PodIndex> affinity_pods_;
   std::vector<NamespaceEntry> namespaces_;
   std::uint32_t namespaces_with_pods_ = 0;  ///< the first ones, by name
   std::vector<std::uint32_t> owner_pods_;

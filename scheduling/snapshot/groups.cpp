@@ -163,10 +163,10 @@ void ClusterSnapshot::Update::derive_affinity() {
   };
   std::vector<Kind> kinds;
   std::vector<std::uint32_t> first(cluster_.groups_.size(), kNone);
-  cluster_.choosy_.clear();
+  cluster_.affinity_pods_.clear();
   for (const PodIndex pod : cluster_.pods()) {
     const PodEntry& entry = cluster_.pods_[pod];
-    if (entry.is_choosy) cluster_.choosy_.push_back(pod);
+    if (entry.has_pod_affinity) cluster_.affinity_pods_.push_back(pod);
     if (!entry.is_anti_affine || entry.terminal) continue;
     const api::Affinity* const affinity = entry.object->affinity.get();
     std::uint32_t& head = first[cluster_.label_group_of(pod)];

@@ -37,7 +37,7 @@ PodChanges changes_between(const SnapshotInput::List<api::Pod>& before, const Sn
 
 bool SnapshotKeeper::update(const SnapshotInput& input) {
   if (snapshot_->request_set_count() > snapshot_->pod_count() + kSpareRequestSets) return false;
-  if (!snapshot_->take_others(input)) return false;
+  if (!snapshot_->update_others(input)) return false;
   snapshot_->apply(changes_between(pods_, input.pods));
   return true;
 }

@@ -6,14 +6,14 @@
 
 namespace scheduling {
 
-/// Makes the snapshot of one cycle out of that of the cycle before; anew only when nodes came, went or offer other
+/// Makes the snapshot of one cycle out of that of the cycle before; again only when nodes came, went or offer other
 /// amounts. Keeps the objects of the last snapshot alive. One thread.
 class SnapshotKeeper {
  public:
   /// Equal to ClusterSnapshot(input, quantities), see ClusterSnapshot::apply(). Valid until the next call. Kept is the
-  /// one with sound quantities; where the others would differ, they are made anew each time.
+  /// one with sound quantities; where the others would differ, they are made again each time.
   const ClusterSnapshot& at(SnapshotInput input, Quantities quantities = Quantities::kSound);
-  /// How often a snapshot was made anew.
+  /// How often a snapshot was made again.
   std::size_t made() const { return made_; }
 
  private:

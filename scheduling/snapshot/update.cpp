@@ -19,7 +19,7 @@ void for_each_owner(const api::Pod& pod, F&& each) {
   }
 }
 
-bool is_choosy(const api::Affinity& affinity) {
+bool has_pod_affinity(const api::Affinity& affinity) {
   return !affinity.required_pod_affinity.empty() || !affinity.preferred_pod_affinity.empty() ||
          !affinity.preferred_pod_anti_affinity.empty();
 }
@@ -56,7 +56,7 @@ void ClusterSnapshot::Update::take(const std::shared_ptr<const api::Pod>& pod) {
 }
 
 void ClusterSnapshot::Update::finish() {
-  if (!leaving_.empty() || !arriving_.empty()) splice();
+  if (!leaving_.empty() || !arriving_.empty()) index_update();
   std::ranges::sort(nodes_);
   nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
   for (const NodeIndex node : nodes_) sum_up(node);
@@ -111,7 +111,7 @@ void ClusterSnapshot::Update::renew(PodIndex pod, std::shared_ptr<const api::Pod
   PodEntry& entry = cluster_.pods_[pod];
   const auto affinity = [&] {
     const bool counts = entry.is_anti_affine && !entry.terminal;
-    return std::tuple(entry.is_choosy, counts ? entry.object->affinity.get() : nullptr);
+    return std::tuple(entry.has_pod_affinity, counts ? entry.object->affinity.get() : nullptr);
   };
   const auto affinity_before = affinity();
   const auto released_later = entry.object;
@@ -130,7 +130,7 @@ void ClusterSnapshot::Update::describe(PodEntry& entry) {
   const api::Pod& pod = *entry.object;
   entry.terminal = pod.is_terminal();
   entry.terminating = pod.meta.is_terminating();
-  entry.is_choosy = pod.affinity && is_choosy(*pod.affinity);
+  entry.has_pod_affinity = pod.affinity && has_pod_affinity(*pod.affinity);
   entry.is_anti_affine = pod.affinity && !pod.affinity->required_pod_anti_affinity.empty();
   entry.is_daemon_set = pod.is_daemon_set();
   entry.is_mirror = pod.is_mirror();
@@ -177,15 +177,15 @@ void ClusterSnapshot::Update::strike_from_owners(const PodEntry& entry) {
 
 // --- all that come and go
 
-void ClusterSnapshot::Update::splice() {
+void ClusterSnapshot::Update::index_update() {
   std::ranges::sort(leaving_);
   const std::vector<PodIndex> leaving = withdraw();
   const std::vector<std::uint32_t> by_node = arrivals_by_node();
   std::vector<std::uint32_t> positions;
   for (const Arrival& arrival : arriving_) positions.push_back(arrival.position);
   const auto size = static_cast<std::uint32_t>(cluster_.pods_.size());
-  const Splice pods(size, leaving, places_in_nodes(by_node));
-  const Splice names(size, leaving_, positions);
+  const IndexUpdate pods(size, leaving, places_in_nodes(by_node));
+  const IndexUpdate names(size, leaving_, positions);
   shift_nodes(leaving, by_node);
   renumber(pods);
   pods.move_apart(cluster_.pods_);
@@ -217,7 +217,7 @@ std::vector<PodIndex> ClusterSnapshot::Update::withdraw() {
 
 void ClusterSnapshot::Update::touch(const PodEntry& entry) {
   if (entry.node != kNoNode && (nodes_.empty() || nodes_.back() != entry.node)) nodes_.push_back(entry.node);
-  if (entry.is_choosy || entry.is_anti_affine) namespaces_due_ = true;
+  if (entry.has_pod_affinity || entry.is_anti_affine) namespaces_due_ = true;
 }
 
 /// Numbers of arrivals in the order of pods. Counting sort by node; within a node the order by name stays.
@@ -259,11 +259,11 @@ void ClusterSnapshot::Update::shift_nodes(const std::vector<PodIndex>& leaving,
   }
 }
 
-void ClusterSnapshot::Update::renumber(const Splice& pods) {
+void ClusterSnapshot::Update::renumber(const IndexUpdate& pods) {
   pods.renumber(cluster_.by_name_);
   pods.renumber(cluster_.by_labels_);
   if (namespaces_due_) return;
-  pods.renumber(cluster_.choosy_);
+  pods.renumber(cluster_.affinity_pods_);
   for (AntiAffineGroup& group : cluster_.anti_affine_by_labels_) pods.renumber(group);
   for (NamespaceEntry& ns : cluster_.namespaces_) {
     for (AntiAffineGroup& group : ns.anti_affine) pods.renumber(group);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "scheduling/snapshot/cluster_snapshot.hpp"
-#include "scheduling/snapshot/splice.hpp"
+#include "scheduling/snapshot/index_update.hpp"
 
 namespace scheduling {
 
@@ -52,12 +52,12 @@ class ClusterSnapshot::Update {
   void touch(const PodEntry& entry);
 
   // All that come and go.
-  void splice();
+  void index_update();
   std::vector<PodIndex> withdraw();
   std::vector<std::uint32_t> arrivals_by_node() const;
   std::vector<PodIndex> places_in_nodes(const std::vector<std::uint32_t>& by_node) const;
   void shift_nodes(const std::vector<PodIndex>& leaving, const std::vector<std::uint32_t>& by_node);
-  void renumber(const Splice& pods);
+  void renumber(const IndexUpdate& pods);
   void settle(Arrival& arrival, PodIndex at);
   std::size_t slot_of(NodeIndex node) const { return std::min<std::size_t>(node, cluster_.nodes_.size()); }
 

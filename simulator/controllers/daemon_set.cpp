@@ -144,16 +144,16 @@ bool DaemonSetController::make_pod(const Json& owner, const std::string& node, c
 bool DaemonSetController::update(const Json& owner, const std::map<std::string, const PodFacts*>& per_node,
                                  const std::string& revision, std::int64_t wanted) {
   if (api::text_at(owner, {"spec", "updateStrategy", "type"}) == "OnDelete") return false;
-  std::int64_t room =
+  std::int64_t capacity =
       scaled_value(api::find_at(owner, {"spec", "updateStrategy", "rollingUpdate", "maxUnavailable"}), wanted, true)
           .value_or(1);
-  for (const auto& [node, pod] : per_node) room -= !pod->ready || pod->terminating;
+  for (const auto& [node, pod] : per_node) capacity -= !pod->ready || pod->terminating;
   bool changed = false;
   for (const auto& [node, pod] : per_node) {
-    if (room <= 0) break;
+    if (capacity <= 0) break;
     if (pod->revision == revision || pod->terminating) continue;
     changed = delete_pod(*pod) || changed;
-    --room;
+    --capacity;
   }
   return changed;
 }

@@ -160,9 +160,9 @@ bool DeploymentController::roll(const Rollout& rollout) {
 }
 
 bool DeploymentController::scale_up_new(const Rollout& rollout) {
-  const std::int64_t room = rollout.replicas + rollout.max_surge - rollout.total_replicas();
+  const std::int64_t capacity = rollout.replicas + rollout.max_surge - rollout.total_replicas();
   const std::int64_t present = rollout.newest ? replicas_of(*rollout.newest) : 0;
-  const std::int64_t wanted = std::min(rollout.replicas, present + std::max<std::int64_t>(0, room));
+  const std::int64_t wanted = std::min(rollout.replicas, present + std::max<std::int64_t>(0, capacity));
   if (!rollout.newest) return make_replica_set(rollout, wanted);
   return scale_to(rollout.deployment, rollout.newest, wanted);
 }
@@ -173,16 +173,17 @@ bool DeploymentController::scale_down_old(const Rollout& rollout) {
   const std::int64_t least = rollout.replicas - rollout.max_unavailable;
   const std::int64_t new_unavailable =
       replicas_of(*rollout.newest) - status_count(*rollout.newest, "availableReplicas");
-  std::int64_t room = rollout.total_replicas() - least - new_unavailable;
+  std::int64_t capacity = rollout.total_replicas() - least - new_unavailable;
   std::int64_t spare = rollout.total("availableReplicas") - least;
   bool changed = false;
   for (const Object& replica_set : rollout.old) {
     const std::int64_t present = replicas_of(*replica_set);
-    if (present == 0 || room <= 0) continue;
+    if (present == 0 || capacity <= 0) continue;
     const std::int64_t unhealthy =
-        std::clamp<std::int64_t>(present - status_count(*replica_set, "availableReplicas"), 0, room);
-    const std::int64_t healthy = std::clamp<std::int64_t>(std::min(spare, room - unhealthy), 0, present - unhealthy);
-    room -= unhealthy + healthy;
+        std::clamp<std::int64_t>(present - status_count(*replica_set, "availableReplicas"), 0, capacity);
+    const std::int64_t healthy =
+        std::clamp<std::int64_t>(std::min(spare, capacity - unhealthy), 0, present - unhealthy);
+    capacity -= unhealthy + healthy;
     spare -= healthy;
     changed = scale_to(rollout.deployment, replica_set, present - unhealthy - healthy) || changed;
   }

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 
 namespace simulator {
 namespace {
@@ -28,7 +28,7 @@ std::optional<base::TimePoint> running_since_of(const Json& pod) {
   return time_at(pod, {"status", "startTime"});
 }
 
-int initial_restarts(const Json& pod) { return std::max(0, knobs::integer_of(pod, knobs::kRestarts, 0)); }
+int initial_restarts(const Json& pod) { return std::max(0, behaviour::integer_of(pod, behaviour::kRestarts, 0)); }
 
 Json status_of_container(const Json& pod, const Json& container, std::string_view suffix) {
   const std::string name = api::text_at(container, {"name"});
@@ -133,7 +133,7 @@ void Kubelet::on_node(const Change& change) {
     if (node.pods.empty()) nodes_.erase(change.key.name);
     return;
   }
-  const bool dead = knobs::is_set(*change.object, knobs::kDead);
+  const bool dead = behaviour::is_set(*change.object, behaviour::kDead);
   const bool back = !dead && (node.dead || !node.registered);
   node.dead = dead;
   node.registered = true;
@@ -188,31 +188,31 @@ bool Kubelet::responds(const Charge& charge) const {
   return node != nodes_.end() && node->second.registered && !node->second.dead;
 }
 
-base::Duration Kubelet::knob(const Charge& charge, std::string_view knob, base::Duration otherwise) const {
-  return knobs::duration_of(*charge.pod, knob).value_or(otherwise);
+base::Duration Kubelet::annotation(const Charge& charge, std::string_view annotation, base::Duration otherwise) const {
+  return behaviour::duration_of(*charge.pod, annotation).value_or(otherwise);
 }
 
 /// The next thing to do for this pod, and when: level-based, from what is known of it now.
 std::optional<Kubelet::Plan> Kubelet::plan(const Charge& charge) const {
   if (charge.stopped) return std::nullopt;
   if (charge.stopping_since) {
-    const base::TimePoint wanted = *charge.stopping_since + knob(charge, knobs::kStopSeconds, options_.stop);
+    const base::TimePoint wanted = *charge.stopping_since + annotation(charge, behaviour::kStopSeconds, options_.stop);
     return Plan{Step::kStop, std::min(wanted, std::max(charge.grace_end.value_or(wanted), *charge.stopping_since))};
   }
   if (charge.facts.is_terminal()) return std::nullopt;
   if (charge.running_since) return plan_running(charge);
-  const base::TimePoint start = charge.bound_at + knob(charge, knobs::kStartSeconds, options_.start);
-  if (!knobs::is_set(*charge.pod, knobs::kWaitingReason)) return Plan{Step::kStart, start};
+  const base::TimePoint start = charge.bound_at + annotation(charge, behaviour::kStartSeconds, options_.start);
+  if (!behaviour::is_set(*charge.pod, behaviour::kWaitingReason)) return Plan{Step::kStart, start};
   return charge.waits_for_ever ? std::nullopt : std::optional(Plan{Step::kWait, start});
 }
 
 std::optional<Kubelet::Plan> Kubelet::plan_running(const Charge& charge) const {
-  const bool never_ready = knobs::is_set(*charge.pod, knobs::kNeverReady);
+  const bool never_ready = behaviour::is_set(*charge.pod, behaviour::kNeverReady);
   if (charge.facts.ready && never_ready) return Plan{Step::kUnready, now_};
   std::optional<Plan> next;
   if (!charge.facts.ready && !never_ready)
-    next = Plan{Step::kReady, *charge.running_since + knob(charge, knobs::kReadySeconds, options_.ready)};
-  if (const auto run = knobs::duration_of(*charge.pod, knobs::kRunSeconds)) {
+    next = Plan{Step::kReady, *charge.running_since + annotation(charge, behaviour::kReadySeconds, options_.ready)};
+  if (const auto run = behaviour::duration_of(*charge.pod, behaviour::kRunSeconds)) {
     // A restart loop without any pause would never be quiet.
     const base::TimePoint end = *charge.running_since + std::max<base::Duration>(*run, base::milliseconds(100));
     if (!next || end < next->when) next = Plan{Step::kExit, end};
@@ -246,8 +246,8 @@ bool Kubelet::write_status(const Charge& charge, const std::function<void(Json& 
 
 bool Kubelet::start(Charge& charge, base::TimePoint now) {
   charge.running_since = now;
-  const bool ready_at_once = knob(charge, knobs::kReadySeconds, options_.ready) == base::Duration::zero() &&
-                             !knobs::is_set(*charge.pod, knobs::kNeverReady);
+  const bool ready_at_once = annotation(charge, behaviour::kReadySeconds, options_.ready) == base::Duration::zero() &&
+                             !behaviour::is_set(*charge.pod, behaviour::kNeverReady);
   const std::string address = next_address();
   return write_status(charge, [&](Json& pod, Json& status) {
     status["phase"] = "Running";
@@ -269,7 +269,7 @@ bool Kubelet::start(Charge& charge, base::TimePoint now) {
 
 bool Kubelet::wait(Charge& charge, base::TimePoint now) {
   charge.waits_for_ever = true;
-  const std::string reason = api::text_at(*charge.pod, {"metadata", "annotations", knobs::kWaitingReason});
+  const std::string reason = api::text_at(*charge.pod, {"metadata", "annotations", behaviour::kWaitingReason});
   return write_status(charge, [&](Json& pod, Json& status) {
     status["startTime"] = base::format_time(charge.bound_at);
     status["containerStatuses"] = container_statuses(pod, "containers", {{"waiting", {{"reason", reason}}}});
@@ -282,7 +282,7 @@ bool Kubelet::set_ready(Charge& charge, bool ready, base::TimePoint now) {
 }
 
 bool Kubelet::exit(Charge& charge, base::TimePoint now) {
-  const int exit_code = knobs::integer_of(*charge.pod, knobs::kExitCode, 0);
+  const int exit_code = behaviour::integer_of(*charge.pod, behaviour::kExitCode, 0);
   const base::TimePoint started = *charge.running_since;
   if (may_restart(*charge.pod, exit_code)) {
     charge.running_since = now;

@@ -13,7 +13,7 @@
 
 namespace simulator {
 
-/// How long things take where a pod's annotations (knobs.hpp) say nothing.
+/// How long things take where a pod's annotations (behaviour annotations.hpp) say nothing.
 struct KubeletOptions {
   base::Duration start = base::seconds(1);  ///< bound → Running
   base::Duration ready = base::seconds(1);  ///< Running → Ready
@@ -21,8 +21,8 @@ struct KubeletOptions {
 };
 
 /// The kubelets of all nodes: starts bound pods, makes them ready, ends those that run to completion, stops the
-/// terminating ones. Does nothing for the pods of a node that is dead (knobs::kDead) or does not exist. Container
-/// runtime: none.
+/// terminating ones. Does nothing for the pods of a node that is dead (behaviour annotations::kDead) or does not exist.
+/// Container runtime: none.
 class Kubelet final : public Actor {
  public:
   Kubelet(Store& store, EventRecorder& events, KubeletOptions options);
@@ -62,7 +62,7 @@ class Kubelet final : public Actor {
   bool responds(const Charge& charge) const;
   std::optional<Plan> plan(const Charge& charge) const;
   std::optional<Plan> plan_running(const Charge& charge) const;
-  base::Duration knob(const Charge& charge, std::string_view knob, base::Duration otherwise) const;
+  base::Duration annotation(const Charge& charge, std::string_view annotation, base::Duration otherwise) const;
 
   bool carry_out(const api::ObjectKey& key, Step step, base::TimePoint now);
   bool start(Charge& charge, base::TimePoint now);

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/objects.hpp"
 
 namespace simulator {
@@ -53,7 +53,7 @@ void register_node(Json& node) {
   }
 }
 
-/// The longest time that the pod may stay: nullopt = for ever, zero = not at all.
+/// The longest time that the pod may stay: nullopt = indefinitely, zero = not at all.
 std::optional<base::Duration> tolerated_for(const std::vector<api::Toleration>& tolerations,
                                             const std::vector<api::Taint>& taints) {
   std::optional<base::Duration> limit;
@@ -131,7 +131,7 @@ void NodeLifecycle::on_pod(const Change& change) {
 bool NodeLifecycle::look_at_node(const std::string& name, base::TimePoint now) {
   const auto found = nodes_.find(name);
   if (found == nodes_.end()) return false;
-  const bool dead = knobs::is_set(*found->second.node, knobs::kDead);
+  const bool dead = behaviour::is_set(*found->second.node, behaviour::kDead);
   if (!dead) {
     silent_.drop(name);
     declared_.erase(name);

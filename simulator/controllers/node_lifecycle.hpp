@@ -16,9 +16,9 @@ struct NodeLifecycleOptions {
   base::Duration monitor_grace = base::seconds(40);  ///< silence → Ready Unknown, as node-monitor-grace-period
 };
 
-/// The node controller: registers nodes that come without a status, marks silent nodes (knobs::kDead) NotReady with
-/// their pods, keeps the taints that mirror conditions and cordon, and evicts by NoExecute taints as the tolerations
-/// allow.
+/// The node controller: registers nodes that come without a status, marks silent nodes (behaviour annotations::kDead)
+/// NotReady with their pods, keeps the taints that mirror conditions and cordon, and evicts by NoExecute taints as the
+/// tolerations allow.
 class NodeLifecycle final : public Actor {
  public:
   NodeLifecycle(Store& store, EventRecorder& events, NodeLifecycleOptions options);

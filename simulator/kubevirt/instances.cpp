@@ -5,7 +5,7 @@
 
 #include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/kubevirt/controllers.hpp"
 #include "simulator/pod_facts.hpp"
 
@@ -33,7 +33,7 @@ Json with_condition(const Json& vmi, std::string_view type, std::string_view val
 
 /// Running, on a node, with the conditions that virt-handler reports.
 Json running_status(const Json& vmi, const Json& pod, base::TimePoint now) {
-  const std::string refusal = annotation_of(vmi, knobs::kNotMigratable);
+  const std::string refusal = annotation_of(vmi, behaviour::kNotMigratable);
   const auto colon = refusal.find(": ");
   Json half = vmi;
   half["status"]["conditions"] =
@@ -132,7 +132,7 @@ void look_after(const KubeVirtView& view, const Json& vmi, KubeVirtPlan& plan) {
   if (is_terminating(vmi)) return;
   const std::string phase = api::text_at(vmi, {"status", "phase"});
   if (std::ranges::find(kLeftAlone, phase) != std::end(kLeftAlone)) {
-    if (knobs::is_set(vmi, knobs::kRestartVm) && view.active_launchers_of(vmi).empty()) restart(vmi, plan);
+    if (behaviour::is_set(vmi, behaviour::kRestartVm) && view.active_launchers_of(vmi).empty()) restart(vmi, plan);
     return;
   }
   if (phase.empty()) return begin_machine(view, vmi, plan);

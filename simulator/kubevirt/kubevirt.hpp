@@ -34,7 +34,8 @@ class KubeVirtStorePort final : public KubeVirtPort {
 };
 
 /// KubeVirt's controllers in the simulated cluster: every VirtualMachineInstance gets its launcher pod, marked ones
-/// migrate. Behaviour by annotations: knobs::kMigrationScript and its neighbours. Costs nothing without VMIs.
+/// migrate. Behaviour by annotations: behaviour annotations::kMigrationScript and its neighbours. Costs nothing without
+/// VMIs.
 class KubeVirt final : public Actor {
  public:
   KubeVirt(Store& store, EventRecorder& events);

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/kubevirt/types.hpp"
 
 namespace simulator {
@@ -48,7 +48,7 @@ base::Status read_word(std::string_view word, MigrationScript& script) {
   const std::map<std::string_view, std::optional<base::Duration>*> optional = {
       {"post-copy", &script.post_copy}, {"shutdown", &script.shutdown}, {"external", &script.external}};
   if (!fixed.contains(name) && !optional.contains(name)) return bad_word(name, "is no word of a migration script");
-  const auto time = knobs::parse_knob_duration(value);
+  const auto time = behaviour::parse_behaviour_duration(value);
   if (!time) return bad_word(value, "is no duration, such as 2s or 1m30s");
   if (const auto found = fixed.find(name); found != fixed.end()) *found->second = *time;
   if (const auto found = optional.find(name); found != optional.end()) *found->second = *time;
@@ -68,7 +68,7 @@ base::Result<MigrationScript> MigrationScript::parse(std::string_view text) {
 }
 
 MigrationScript MigrationScript::of(const api::Json& vmi) {
-  const auto script = parse(annotation_of(vmi, knobs::kMigrationScript));
+  const auto script = parse(annotation_of(vmi, behaviour::kMigrationScript));
   return script ? *script : MigrationScript{};
 }
 

@@ -10,8 +10,8 @@
 
 namespace simulator {
 
-/// How the live migrations of one VM go: annotation knobs::kMigrationScript of the VMI. Times are whole seconds in
-/// effect, because KubeVirt's own timestamps are.
+/// How the live migrations of one VM go: annotation behaviour annotations::kMigrationScript of the VMI. Times are whole
+/// seconds in effect, because KubeVirt's own timestamps are.
 struct MigrationScript {
   base::Duration scheduled = base::seconds(1);  ///< Scheduled → PreparingTarget, the hand-over to the nodes
   base::Duration preparing = base::seconds(1);  ///< PreparingTarget → TargetReady

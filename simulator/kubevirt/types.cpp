@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/pod_facts.hpp"
 
 namespace simulator {
@@ -58,7 +58,7 @@ KubeVirtConfig kubevirt_config(const Json* kubevirt) {
   if (const auto taint = api::text_at(*kubevirt, {"spec", "configuration", "migrations", "nodeDrainTaintKey"});
       !taint.empty())
     config.drain_taint = taint;
-  config.webhook_down = annotation_of(*kubevirt, knobs::kVirtApi) == "down";
+  config.webhook_down = annotation_of(*kubevirt, behaviour::kVirtApi) == "down";
   return config;
 }
 

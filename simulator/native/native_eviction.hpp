@@ -1,6 +1,6 @@
 #pragma once
 
-/// Kubernetes' native eviction API (KEP-4563, lifecycle.k8s.io/v1alpha1) in the simulated cluster, in three steps of
+/// Kubernetes' EvictionRequest API (KEP-4563, lifecycle.k8s.io/v1alpha1) in the simulated cluster, in three steps of
 /// completeness: not served (nothing called), served but dead as in Kubernetes 1.37 (serve_native_eviction()), and
 /// alive (run_native_eviction()). What is not here: the pod fields' dropping where the API is off, requests' limit of
 /// 100, finalizers of the controller's own.
@@ -23,8 +23,8 @@ namespace simulator {
 void serve_native_eviction(ApiServer& server, const NativeOptions& options = {});
 
 /// Adds the eviction controller, the default responder, which evicts, and the scripted responders of pods with
-/// knobs::kResponders. `responders_left_out`: names that somebody else answers for. `server` must outlive the cluster's
-/// last tick. REQUIRES: serve_native_eviction().
+/// behaviour annotations::kResponders. `responders_left_out`: names that somebody else answers for. `server` must
+/// outlive the cluster's last tick. REQUIRES: serve_native_eviction().
 void run_native_eviction(Cluster& cluster, ApiServer& server, const NativeOptions& options = {},
                          std::set<std::string> responders_left_out = {});
 

@@ -5,7 +5,7 @@
 
 #include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/native/sync.hpp"
 #include "simulator/pod_facts.hpp"
 
@@ -42,7 +42,7 @@ ResponderScript parse_items(std::string_view text) {
     const std::string_view key = item.substr(0, equals);
     const auto value = equals == std::string_view::npos
                            ? std::nullopt
-                           : knobs::parse_knob_duration(without_blanks(item.substr(equals + 1)));
+                           : behaviour::parse_behaviour_duration(without_blanks(item.substr(equals + 1)));
     if (key == "silent") script.act = ResponderScript::Act::kSilent;
     if (key == "evict") script.act = ResponderScript::Act::kEvict;
     if (key == "decline") script.act = ResponderScript::Act::kDecline;
@@ -72,7 +72,7 @@ Json completed(const Json& active, base::TimePoint now, const std::string& messa
 }
 
 bool is_nobodys_to_evict(const Json& pod) {
-  return facts_of(pod).controller_kind == "DaemonSet" || knobs::is_set(pod, api::well_known::kMirrorAnnotation);
+  return facts_of(pod).controller_kind == "DaemonSet" || behaviour::is_set(pod, api::well_known::kMirrorAnnotation);
 }
 
 /// The next heartbeat is due, or something is to be told and the last one is not too fresh.
@@ -86,7 +86,7 @@ bool may_report(const Json& active, const ResponderMemory& memory, base::TimePoi
 }  // namespace
 
 ResponderScript responder_script(const Json& pod, std::string_view responder) {
-  const std::string text = api::text_at(pod, {"metadata", "annotations", knobs::kResponders});
+  const std::string text = api::text_at(pod, {"metadata", "annotations", behaviour::kResponders});
   std::string_view general;
   for (const std::string_view entry : pieces(text, ';')) {
     const auto colon = entry.find(':');

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The native eviction API's rules and algorithms as pure steps over JSON (protocols 1.3, 1.4): the API server's
+/// The EvictionRequest API's rules and algorithms as pure steps over JSON (protocols 1.3, 1.4): the API server's
 /// checks, the controller's, the responders'. No store, no clock.
 
 #include <nlohmann/json.hpp>
@@ -72,8 +72,8 @@ std::optional<base::TimePoint> native_due(const api::Json& eviction, const Nativ
 
 // --- a responder
 
-/// The pod's annotation knobs::kResponders: "[name:] item, item; …" with items `evict=10s`, `decline=5s`, `silent`,
-/// `heartbeat=1m`, `eta=2m`. Entries without a name are for all others. Default: evict=10s.
+/// The pod's annotation behaviour annotations::kResponders: "[name:] item, item; …" with items `evict=10s`,
+/// `decline=5s`, `silent`, `heartbeat=1m`, `eta=2m`. Entries without a name are for all others. Default: evict=10s.
 struct ResponderScript {
   enum class Act { kEvict, kDecline, kSilent };
   Act act = Act::kEvict;

@@ -4,7 +4,7 @@
 
 #include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/pod_facts.hpp"
 
 namespace simulator {
@@ -20,12 +20,13 @@ struct Intention {
 };
 
 Intention intention_of(const Json& pod) {
-  const std::string text = api::text_at(pod, {"metadata", "annotations", knobs::kBackground});
+  const std::string text = api::text_at(pod, {"metadata", "annotations", behaviour::kBackground});
   if (text == "silent") return {false, std::nullopt};
   const auto at = text.find('=');
   Intention intention;
   intention.succeeds = text.substr(0, at) != "fail";
-  if (at != std::string::npos) intention.after = knobs::parse_knob_duration(text.substr(at + 1)).value_or(kUsualMove);
+  if (at != std::string::npos)
+    intention.after = behaviour::parse_behaviour_duration(text.substr(at + 1)).value_or(kUsualMove);
   return intention;
 }
 
@@ -33,10 +34,12 @@ Intention intention_of(const Json& pod) {
 bool takes_part(const Json& pod) {
   const PodFacts facts = facts_of(pod);
   if (api::text_at(pod, {"metadata", "labels", "kubevirt.io"}) == "virt-launcher") return false;
-  return facts.is_active() && !facts.node.empty() && knobs::is_set(pod, api::well_known::kRequestEvictOnly);
+  return facts.is_active() && !facts.node.empty() && behaviour::is_set(pod, api::well_known::kRequestEvictOnly);
 }
 
-bool is_marked(const Json& pod) { return takes_part(pod) && knobs::is_set(pod, api::well_known::kEvictionInProgress); }
+bool is_marked(const Json& pod) {
+  return takes_part(pod) && behaviour::is_set(pod, api::well_known::kEvictionInProgress);
+}
 
 std::optional<Denial> review_eviction(Store& store, const AdmissionRequest& request) {
   if (request.subresource != "eviction" || request.resource.plural != "pods") return std::nullopt;

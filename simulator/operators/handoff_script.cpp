@@ -8,7 +8,7 @@
 
 #include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/pod_facts.hpp"
 
 namespace simulator {
@@ -57,7 +57,7 @@ constexpr FlagWord kFlagWords[] = {
 
 base::Status read_time(HandoffScript& script, const TimeWord& known, std::string_view value) {
   const auto [time, rest] = cut(value, ':');
-  const auto parsed = knobs::parse_knob_duration(trimmed(time));
+  const auto parsed = behaviour::parse_behaviour_duration(trimmed(time));
   if (!parsed) return base::invalid(fmt::format("{}: \"{}\" is no duration, such as 2s or 1m30s", known.word, time));
   script.*known.field = parsed;
   if (known.word != "failed" || rest.empty()) return base::Done{};
@@ -254,7 +254,7 @@ api::Json handoff_merge_patch(const HandoffStep& step, const std::string& uid) {
 std::optional<HandoffBrain::Action> HandoffBrain::look(const api::Json& pod, base::TimePoint now) {
   const std::string uid = uid_of(pod);
   const api::StringMap annotations = string_map(api::find_at(pod, {"metadata", "annotations"}));
-  const std::string* own = annotations.find(knobs::kHandoff);
+  const std::string* own = annotations.find(behaviour::kHandoff);
   const bool asks = annotations.contains(names::kHandoffRequest);
   if (is_terminating(pod) || (!own && !(default_script_ && annotations.contains(names::kHandoffMode)))) {
     forget(uid);

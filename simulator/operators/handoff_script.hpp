@@ -69,7 +69,7 @@ struct HandoffStep {
   std::optional<base::TimePoint> due;
 };
 
-/// Pure. `memory` is what the last call left; a new token makes it anew.
+/// Pure. `memory` is what the last call left; a new token makes it again.
 HandoffStep handoff_decide(const HandoffScript& script, const api::StringMap& annotations, HandoffMemory& memory,
                            base::TimePoint now);
 
@@ -84,7 +84,8 @@ class HandoffBrain {
     std::string problem;  ///< why the pod's script cannot be used
   };
 
-  /// `default_script`: for pods that have handoff.evacuator.dev/mode but no script of their own (knobs::kHandoff).
+  /// `default_script`: for pods that have handoff.evacuator.dev/mode but no script of their own (behaviour
+  /// annotations::kHandoff).
   explicit HandoffBrain(std::optional<HandoffScript> default_script) : default_script_(std::move(default_script)) {}
 
   /// What to do for that pod now; nullopt: it is no business of this operator, or it is going anyway.

@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/cluster.hpp"
-#include "simulator/knobs.hpp"
-#include "simulator/operators/mark_roller.hpp"
+#include "simulator/operators/pod_restarter.hpp"
 #include "simulator/pod_facts.hpp"
 
 namespace simulator {
@@ -54,7 +54,7 @@ std::optional<Denial> review_couchbase(Store& store, CouchbaseMemory& memory, co
   const Object pod = is_eviction(request) ? store.get(kube::kPods, request.key) : nullptr;
   if (!pod || pod_label(*pod, "app") != "couchbase") return std::nullopt;
   const std::string uid = uid_of(*pod);
-  if (memory.said_gone[uid] < knobs::integer_of(*pod, knobs::kSaysGone, 0)) {
+  if (memory.said_gone[uid] < behaviour::integer_of(*pod, behaviour::kSaysGone, 0)) {
     ++memory.said_gone[uid];
     return Denial{404, "Pod has been rescheduled", "NotFound", false};
   }
@@ -83,14 +83,14 @@ struct VitessScript {
 VitessScript vitess_script(const Json& pod) {
   VitessScript script;
   std::string_view text;
-  const std::string all = api::text_at(pod, {"metadata", "annotations", knobs::kVitess});
+  const std::string all = api::text_at(pod, {"metadata", "annotations", behaviour::kVitess});
   for (text = all; !text.empty();) {
     const auto comma = std::min(text.find(','), text.size());
     std::string_view item = text.substr(0, comma);
     text.remove_prefix(std::min(comma + 1, text.size()));
     while (item.starts_with(' ')) item.remove_prefix(1);
     const auto equals = std::min(item.find('='), item.size() - (item.empty() ? 0 : 1));
-    const auto time = item.empty() ? std::nullopt : knobs::parse_knob_duration(item.substr(equals + 1));
+    const auto time = item.empty() ? std::nullopt : behaviour::parse_behaviour_duration(item.substr(equals + 1));
     const std::string_view key = item.substr(0, equals);
     if (key == "ack" && time) script.ack = *time;
     if (key == "finish" && time) script.finish = *time;
@@ -140,7 +140,7 @@ bool VitessOperator::look_at(const api::ObjectKey& key, base::TimePoint now) {
   const Object pod = store_.get(kube::kPods, key);
   agenda_.drop(key);
   if (!pod || is_terminating(*pod)) return false;
-  if (!knobs::is_set(*pod, kVitessStarted)) return drains_.erase(key) > 0 && clear(key);
+  if (!behaviour::is_set(*pod, kVitessStarted)) return drains_.erase(key) > 0 && clear(key);
   auto [known, fresh] = drains_.try_emplace(key);
   if (fresh || known->second.uid != uid_of(*pod)) known->second = Drain{uid_of(*pod), now, {}, false, {}};
   return advance(key, *pod, known->second, now);
@@ -159,7 +159,7 @@ bool VitessOperator::advance(const api::ObjectKey& key, const Json& pod, Drain& 
     if (when > now) agenda_.set(key, when);
     return when <= now;
   };
-  if (!knobs::is_set(pod, kVitessAcknowledged)) {
+  if (!behaviour::is_set(pod, kVitessAcknowledged)) {
     return due(drain.started + script.ack) && annotate(key, kVitessAcknowledged, true, now);
   }
   if (!drain.finished) {
@@ -193,7 +193,7 @@ bool VitessOperator::annotate(const api::ObjectKey& key, std::string_view annota
 
 void add_stateful_owners(Cluster& cluster, ApiServer& server) {
   for (const RollMark& mark : {kStrimziMark, kCouchbaseMark, kTikvMark}) {
-    cluster.add_actor(std::make_unique<MarkRoller>(cluster.store(), mark));
+    cluster.add_actor(std::make_unique<PodRestarter>(cluster.store(), mark));
   }
   cluster.add_actor(std::make_unique<VitessOperator>(cluster.store()));
   server.add_webhook(strimzi_webhook(cluster.store()));

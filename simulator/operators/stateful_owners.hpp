@@ -22,13 +22,13 @@ class Cluster;
 Webhook strimzi_webhook(Store& store);
 
 /// Couchbase's reschedule hook on label app=couchbase: 429 `Reschedule annotation added to pod`, then 429 `Pod waiting
-/// to be rescheduled`, and 404 once the name belongs to another pod. With the pod's annotation knobs::kSaysGone = n it
-/// says 404 that many times of a pod that lives.
+/// to be rescheduled`, and 404 once the name belongs to another pod. With the pod's annotation behaviour
+/// annotations::kSaysGone = n it says 404 that many times of a pod that lives.
 Webhook couchbase_webhook(Store& store);
 
 /// Vitess' operator: answers drain.planetscale.com/started with acknowledged and finished, and clears both when started
-/// is taken off. By the pod's annotation knobs::kVitess: "ack=1s, finish=20s, withdraw=5s" (finished goes again that
-/// long after it was set, and comes back after another finish=); default ack=1s, finish=10s.
+/// is taken off. By the pod's annotation behaviour annotations::kVitess: "ack=1s, finish=20s, withdraw=5s" (finished
+/// goes again that long after it was set, and comes back after another finish=); default ack=1s, finish=10s.
 class VitessOperator final : public Actor {
  public:
   explicit VitessOperator(Store& store);

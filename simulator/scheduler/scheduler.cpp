@@ -30,8 +30,8 @@ Scheduler::Scheduler(Store& store, EventRecorder& events, scheduling::NodeScorin
     : store_(store), events_(events), scoring_(scoring), view_(store) {}
 
 bool Scheduler::tick(base::TimePoint now) {
-  const bool room = view_.poll();
-  const std::vector<ObjectKey> queue = to_try(room, now);
+  const bool capacity = view_.poll();
+  const std::vector<ObjectKey> queue = to_try(capacity, now);
   if (queue.empty()) return false;
   const scheduling::ClusterSnapshot snapshot(view_.input());
   scheduling::Overlay overlay(snapshot);
@@ -41,7 +41,7 @@ bool Scheduler::tick(base::TimePoint now) {
 }
 
 /// New pods, and those that failed before, when something has changed and their pause is over.
-std::vector<ObjectKey> Scheduler::to_try(bool room, base::TimePoint now) {
+std::vector<ObjectKey> Scheduler::to_try(bool capacity, base::TimePoint now) {
   std::set<ObjectKey> due;
   std::erase_if(failures_, [&](const auto& entry) {
     const api::Pod* pod = view_.pod(entry.first);
@@ -50,7 +50,7 @@ std::vector<ObjectKey> Scheduler::to_try(bool room, base::TimePoint now) {
     return outdated;
   });
   for (auto& [key, failure] : failures_) {
-    if (!room || !failure.parked) continue;
+    if (!capacity || !failure.parked) continue;
     failure.parked = false;
     backing_off_.set(key, failure.not_before);
   }

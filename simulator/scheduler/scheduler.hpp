@@ -15,8 +15,8 @@
 
 namespace simulator {
 
-/// Binds pods to nodes: the filters of scheduling/predicates.hpp, then the best sum of room and preferences, as
-/// kube-scheduler's default profile scores them (scheduling/scoring/resource_scores.hpp,
+/// Binds pods to nodes: the filters of scheduling/predicates.hpp, then the best sum of free capacity and preferences,
+/// as kube-scheduler's default profile scores them (scheduling/scoring/resource_scores.hpp,
 /// scheduling/scoring/preferences.hpp); ties go to the node with fewer pods, then by name. What does not fit gets
 /// condition PodScheduled False (Unschedulable) and an event and is tried again when something changes that may help,
 /// after a pause of 1 s that doubles up to 10 s. No preemption.
@@ -37,7 +37,7 @@ class Scheduler final : public Actor {
     bool parked = true;  ///< waits for a change that may help
   };
 
-  std::vector<api::ObjectKey> to_try(bool room, base::TimePoint now);
+  std::vector<api::ObjectKey> to_try(bool capacity, base::TimePoint now);
   bool place(scheduling::Overlay& overlay, const api::ObjectKey& key, base::TimePoint now);
   bool bind(const api::ObjectKey& key, const std::string& uid, const std::string& node, base::TimePoint now);
   bool reject(const api::ObjectKey& key, const std::string& uid, const std::string& why, base::TimePoint now);

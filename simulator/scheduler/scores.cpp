@@ -37,15 +37,15 @@ std::string words_for(const scheduling::Refusal& refusal) {
 std::optional<NodeIndex> choose_node(const FitQuery& query, scheduling::NodeScoring scoring) {
   const scheduling::ResourceScores scores(query.base(), scoring);
   std::vector<NodeIndex> candidates;
-  std::vector<int> room;
+  std::vector<int> capacity;
   for (const NodeIndex node : query.base().nodes()) {
     if (!query.fits(node)) continue;
     candidates.push_back(node);
-    room.push_back(scores.score(query.cluster(), query.base().requests(query.index()), node));
+    capacity.push_back(scores.score(query.cluster(), query.base().requests(query.index()), node));
   }
   if (candidates.empty()) return std::nullopt;
   const auto& pods = query.cluster().used().column(scheduling::kPodsIndex);
-  const auto best = scheduling::favourites(scheduling::Preferences(query), candidates, room);
+  const auto best = scheduling::favourites(scheduling::Preferences(query), candidates, capacity);
   return *std::ranges::min_element(best, {}, [&](NodeIndex node) { return pods[node]; });
 }
 

@@ -57,9 +57,9 @@ SchedulerView::SchedulerView(const Store& store) : journal_(store) {
 }
 
 bool SchedulerView::poll() {
-  room_ = false;
+  capacity_ = false;
   journal_.poll();
-  return room_;
+  return capacity_;
 }
 
 const api::Pod* SchedulerView::pod(const api::ObjectKey& key) const {
@@ -84,16 +84,16 @@ void SchedulerView::follow(const kube::ResourceType& type, Table<T>& table,
     const auto differs = [&](std::initializer_list<std::string_view> path) {
       return !same_part(*change.before, *change.object, path);
     };
-    room_ = room_ || !change.before || differs({"metadata", "labels"}) || differs({"status", "allocatable"}) ||
-            differs({"status", "conditions"}) ||
-            std::ranges::any_of(watched, [&](const std::string& part) { return differs({part}); });
+    capacity_ = capacity_ || !change.before || differs({"metadata", "labels"}) || differs({"status", "allocatable"}) ||
+                differs({"status", "conditions"}) ||
+                std::ranges::any_of(watched, [&](const std::string& part) { return differs({part}); });
   });
 }
 
 void SchedulerView::on_pod(const Change& change) {
   if (change.kind == ChangeKind::kDeleted) {
     const auto known = pods_.find(change.key);
-    room_ = room_ || (known != pods_.end() && !known->second->node_name.empty());
+    capacity_ = capacity_ || (known != pods_.end() && !known->second->node_name.empty());
     if (known != pods_.end()) pods_.erase(known);
     pending_.erase(change.key);
     return;
@@ -103,8 +103,8 @@ void SchedulerView::on_pod(const Change& change) {
     return;
   auto decoded = api::decode_pod(json_text(*change.object));
   if (!decoded) return;
-  // Another pod that is new to a node can be the company that somebody waits for; one that ends makes room.
-  room_ = room_ || !decoded->node_name.empty();
+  // Another pod that is new to a node can be the company that somebody waits for; one that ends makes free capacity.
+  capacity_ = capacity_ || !decoded->node_name.empty();
   if (waits_for_us(*decoded)) {
     pending_.insert(change.key);
   } else {

@@ -43,7 +43,7 @@ class SchedulerView {
   Table<api::PersistentVolumeClaim> claims_;
   Table<api::PersistentVolume> volumes_;
   std::set<api::ObjectKey> pending_;
-  bool room_ = false;  // something that may help was seen since the last poll
+  bool capacity_ = false;  // something that may help was seen since the last poll
 };
 
 }  // namespace simulator

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/objects.hpp"
 #include "simulator/pod_facts.hpp"
 
@@ -68,7 +68,7 @@ void VolumeBinder::on_pod(const Change& change) {
 
 /// nullopt: too early to say. Empty: anywhere.
 std::optional<std::string> VolumeBinder::zone_for(const Json& claim) const {
-  if (!knobs::is_set(claim, knobs::kZonal)) return "";
+  if (!behaviour::is_set(claim, behaviour::kZonal)) return "";
   const auto node_name = node_of_claim_.find(key_of(claim));
   if (node_name == node_of_claim_.end()) return std::nullopt;
   const Object node = store_.get(kube::kNodes, {"", node_name->second});

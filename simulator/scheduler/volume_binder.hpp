@@ -9,8 +9,8 @@
 
 namespace simulator {
 
-/// Gives every PersistentVolumeClaim a volume: at once or, for zonal ones (knobs::kZonal), in the zone of the node that
-/// its first pod was bound to. Deletes the volumes it made when their claims go.
+/// Gives every PersistentVolumeClaim a volume: at once or, for zonal ones (behaviour annotations::kZonal), in the zone
+/// of the node that its first pod was bound to. Deletes the volumes it made when their claims go.
 class VolumeBinder final : public Actor {
  public:
   explicit VolumeBinder(Store& store);

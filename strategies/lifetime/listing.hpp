@@ -36,7 +36,7 @@ class LifeTimeListing {
 
   const Context& context_;
   NominationSink& sink_;
-  scheduling::LabelQuestion in_scope_;
+  scheduling::CachedSelector in_scope_;
   const Criteria& criteria_;
   TerminalPodRules terminal_;
 };

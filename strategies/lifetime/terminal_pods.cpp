@@ -11,7 +11,7 @@
 namespace strategies {
 namespace {
 
-/// A StatefulSet and a DaemonSet delete their ended pods to make new ones; Argo's and Tekton's controllers have
+/// A StatefulSet and a DaemonSet delete their terminal pods to make new ones; Argo's and Tekton's controllers have
 /// clean-up of their own. Jobs are asked one by one.
 constexpr std::array<std::string_view, 5> kCleanedUpBy = {"StatefulSet", "DaemonSet", "Workflow", "TaskRun",
                                                           "PipelineRun"};
@@ -107,7 +107,7 @@ const TerminalPods::Retention& TerminalPodRules::retention_of(const api::Pod& po
 std::optional<scheduling::Refusal> TerminalPodRules::cleaned_up_by_owner(const api::Pod& pod) const {
   for (const api::OwnerReference& owner : pod.meta.owner_references) {
     if (std::ranges::find(spec_.cleaned_up_by, owner.kind) != spec_.cleaned_up_by.end()) {
-      return scheduling::Refusal{"CleanedUpByOwner", "its {subject} clears away ended pods itself", owner.kind};
+      return scheduling::Refusal{"CleanedUpByOwner", "its {subject} removes terminal pods itself", owner.kind};
     }
     if (owner.kind != "Job") continue;
     const api::Workload* job = context_.cluster.base().find_workload(owner.uid);
@@ -141,7 +141,7 @@ std::optional<scheduling::Refusal> TerminalPodRules::refusal(PodIndex pod) const
   if (retention.keep_newest == 0) return std::nullopt;
   const auto rank = rank_.find(pod);
   if (rank == rank_.end() || rank->second >= retention.keep_newest) return std::nullopt;
-  return scheduling::Refusal{"TerminalPodKept", "it is one of the {wanted} newest ended pods of its owner", "",
+  return scheduling::Refusal{"TerminalPodKept", "it is one of the {wanted} newest terminal pods of its owner", "",
                              retention.keep_newest};
 }
 

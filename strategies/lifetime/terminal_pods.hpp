@@ -26,19 +26,19 @@ struct TerminalPods {
   bool evict = false;
   Retention otherwise;                     ///< for pods that no entry of `retention` speaks about
   std::vector<Retention> retention;        ///< the first that speaks about a pod decides
-  std::vector<std::string> cleaned_up_by;  ///< kinds of owners that clear away their ended pods themselves
+  std::vector<std::string> cleaned_up_by;  ///< kinds of owners that clear away their terminal pods themselves
   friend bool operator==(const TerminalPods&, const TerminalPods&) = default;
 
   /// Reads the member terminalPods; complaints go to the object's list. `evict`: what it is when not written.
   static TerminalPods read(api::StrictObject& args, bool evict = false);
 };
 
-/// "states[1]: Failed selects pods that have ended…" for every phase of an ended pod while evict is not set: a safety
-/// catch against mistakes.
+/// "states[1]: Failed selects pods that have ended…" for every phase of an terminal pod while evict is not set: a
+/// safety catch against mistakes.
 void require_consent(api::StrictObject& args, std::string_view name, const std::vector<std::string>& states,
                      const TerminalPods& terminal);
 
-/// Says of ended pods whether they may be cleared away. Looks at the snapshot once, when it is made.
+/// Says of terminal pods whether they may be cleared away. Looks at the snapshot once, when it is made.
 class TerminalPodRules {
  public:
   TerminalPodRules(const TerminalPods& spec, const Context& context);
@@ -53,7 +53,7 @@ class TerminalPodRules {
 
   const TerminalPods& spec_;
   const Context& context_;
-  std::map<PodIndex, std::uint32_t> rank_;  ///< among the ended pods of its owner, the newest first
+  std::map<PodIndex, std::uint32_t> rank_;  ///< among the terminal pods of its owner, the newest first
 };
 
 /// When its last container stopped; of a pod that never had one, its creation.

@@ -109,7 +109,7 @@ class Conflicts {
     const PodIndex owner = first_owner_[static_cast<std::size_t>(&term - terms_.data())];
     for (scheduling::NamespaceIndex ns = 0; ns < base_.namespace_count(); ++ns) {
       if (!may_cover(*term.term, owner, ns)) continue;
-      cluster_.label_memory().labels_in(ns).for_each_match(*term.term->label_selector, [&](PodIndex pod) {
+      cluster_.selector_cache().labels_in(ns).for_each_match(*term.term->label_selector, [&](PodIndex pod) {
         if (!is_present(pod)) return;
         const std::uint32_t domain = domain_of(term, pod);
         if (!term.owners.contains(domain) || !scheduling::covers(*term.term, owner, pod, base_)) return;

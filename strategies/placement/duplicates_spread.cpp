@@ -111,7 +111,7 @@ class KinFinder {
 
   const ClusterSnapshot& base_;
   const RemoveDuplicates::Args& args_;
-  scheduling::LabelQuestion in_scope_;
+  scheduling::CachedSelector in_scope_;
   std::vector<Entry> kins_;
   std::vector<std::uint32_t> last_of_owner_;               ///< the kin found last, by owner
   std::unordered_map<std::string, std::size_t> nameless_;  ///< owners without uid
@@ -119,7 +119,7 @@ class KinFinder {
   std::vector<Placed> pods_;
 };
 
-/// Nodes where the scheduler could put the pod, room aside.
+/// Nodes where the scheduler could put the pod, free capacity aside.
 class TargetNodes {
  public:
   explicit TargetNodes(const Context& context) : context_(context) {}

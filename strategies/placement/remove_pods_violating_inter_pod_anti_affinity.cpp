@@ -57,7 +57,7 @@ class Company {
     const auto conflicts = [&](PodIndex other) {
       return present_[other] && share_domain(topology, pod, other) && cluster_.pod(other).meta.name != name;
     };
-    context_.cluster.label_memory().labels_in(ns).for_each_group(
+    context_.cluster.selector_cache().labels_in(ns).for_each_group(
         *term.label_selector, [&](const ClusterSnapshot::LabelGroup& group) {
           if (found != scheduling::kNoPod) return;
           const auto at = std::ranges::find_if(group.pods, conflicts);

@@ -88,7 +88,7 @@ class JointSpread {
       const auto index = static_cast<std::uint32_t>(scene.states.size());
       SpreadState& state = scene.states.emplace_back(rule, cache_.domains_of(rule));
       std::vector<PodIndex>& members = scene.members.emplace_back();
-      context_.cluster.label_memory().labels_in(ns).for_each_match(rule.selector, [&](PodIndex pod) {
+      context_.cluster.selector_cache().labels_in(ns).for_each_match(rule.selector, [&](PodIndex pod) {
         if (!is_counted(pod)) return;
         state.add(node_of(pod));
         members.push_back(pod);
@@ -195,7 +195,7 @@ class JointSpread {
   const ClusterSnapshot& cluster_;
   NominationSink& sink_;
   const RemovePodsViolatingTopologySpreadConstraint::Args& args_;
-  scheduling::LabelQuestion in_scope_;
+  scheduling::CachedSelector in_scope_;
   Trial trial_;
   std::vector<NodeIndex> nodes_;
   SpreadDomainCache cache_;

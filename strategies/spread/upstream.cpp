@@ -27,9 +27,9 @@ using DomainPods = std::vector<PodIndex>;
 
 /// Does a pod fit one of some nodes? Remembers the node that took the last pod, which mostly takes the next one too,
 /// and the answer for pods that ask for the same.
-class RoomBelow {
+class CapacityBelow {
  public:
-  RoomBelow(const scheduling::Overlay& cluster, std::vector<NodeIndex> nodes)
+  CapacityBelow(const scheduling::Overlay& cluster, std::vector<NodeIndex> nodes)
       : cluster_(cluster), nodes_(std::move(nodes)) {}
 
   bool fits(PodIndex pod) {
@@ -107,7 +107,7 @@ class UpstreamSpread {
     for (scheduling::NamespaceIndex ns = 0; ns < cluster_.namespace_count(); ++ns) {
       collect_rules(ns);
       if (rules_.rules().empty()) continue;
-      for (const SpreadRule& rule : rules_.rules()) apply(rule, context_.cluster.label_memory().labels_in(ns));
+      for (const SpreadRule& rule : rules_.rules()) apply(rule, context_.cluster.selector_cache().labels_in(ns));
     }
     offer_victims();
   }
@@ -187,7 +187,7 @@ class UpstreamSpread {
     return sorted;
   }
 
-  RoomBelow room_below(const SpreadDomains& domains, const std::vector<DomainPods>& pods, double ideal) const {
+  CapacityBelow capacity_below(const SpreadDomains& domains, const std::vector<DomainPods>& pods, double ideal) const {
     std::vector<NodeIndex> below;
     for (std::size_t i = 0; i < pods.size(); ++i) {
       if (static_cast<double>(pods[i].size()) >= ideal) continue;
@@ -201,7 +201,7 @@ class UpstreamSpread {
   /// nowhere and stays; domains are not put in order again.
   void balance(const SpreadRule& rule, const SpreadDomains& domains, std::size_t sum, std::vector<DomainPods>& pods) {
     const double ideal = static_cast<double>(sum) / static_cast<double>(pods.size());
-    RoomBelow room = room_below(domains, pods, ideal);
+    CapacityBelow capacity = capacity_below(domains, pods, ideal);
     const auto size = [&](std::size_t i) { return static_cast<double>(pods[i].size()); };
     std::size_t i = 0;
     std::size_t j = pods.size() - 1;
@@ -214,16 +214,16 @@ class UpstreamSpread {
         ++i;
         continue;
       }
-      take(rule, domains, room, pods, j, i, static_cast<std::size_t>(move));
+      take(rule, domains, capacity, pods, j, i, static_cast<std::size_t>(move));
     }
   }
 
-  void take(const SpreadRule& rule, const SpreadDomains& domains, RoomBelow& room, std::vector<DomainPods>& pods,
-            std::size_t from, std::size_t to, std::size_t count) {
+  void take(const SpreadRule& rule, const SpreadDomains& domains, CapacityBelow& capacity,
+            std::vector<DomainPods>& pods, std::size_t from, std::size_t to, std::size_t count) {
     DomainPods& source = pods[from];
     const std::size_t before = source.size();
     const auto stays =
-        std::stable_partition(source.begin(), source.end(), [&](PodIndex pod) { return !room.fits(pod); });
+        std::stable_partition(source.begin(), source.end(), [&](PodIndex pod) { return !capacity.fits(pod); });
     for (std::size_t k = before - count; k < before; ++k) {
       const auto at = source.begin() + static_cast<std::ptrdiff_t>(k);
       if (args_.node_fit && at < stays) continue;
@@ -265,7 +265,7 @@ class UpstreamSpread {
   const ClusterSnapshot& cluster_;
   NominationSink& sink_;
   const RemovePodsViolatingTopologySpreadConstraint::Args& args_;
-  scheduling::LabelQuestion in_scope_;
+  scheduling::CachedSelector in_scope_;
   SpreadDomainCache cache_;
   SpreadRules rules_;
   std::vector<std::uint32_t> position_;  ///< of a node in the listing

@@ -111,7 +111,7 @@ class Consolidation {
       return verdict != Verdict::kTotalLimit;
     }
     for (std::size_t i = 0; i < pods.size(); ++i) {
-      const NodeIndex to = landing_of(context_, pods[i]).value_or(places[i]);
+      const NodeIndex to = placement_of(context_, pods[i]).value_or(places[i]);
       trial_.move(pods[i], to);
       took_[to] = true;
     }

@@ -66,7 +66,7 @@ class DestinationLoop {
     return false;
   }
 
-  bool has_room(std::size_t place, const Amounts& wanted) const {
+  bool has_capacity(std::size_t place, const Amounts& wanted) const {
     const Amounts& used = rules_.destinations[place].used;
     const std::int64_t* const allowed = allowed_.data() + place * resources_.size();
     for (std::size_t r = 0; r < resources_.size(); ++r) {
@@ -129,7 +129,7 @@ class DestinationLoop {
       sink_.refused(pod, *refusal);
       return Verdict::kRefused;
     }
-    const Goal goal = [&](NodeIndex to) { return place_of_[to] != kNoPlace && has_room(place_of_[to], freed); };
+    const Goal goal = [&](NodeIndex to) { return place_of_[to] != kNoPlace && has_capacity(place_of_[to], freed); };
     const Verdict verdict = sink_.offer_towards(pod, rules_.reason(node), goal);
     if (verdict == Verdict::kAccepted) account(node, pod, freed, *place);
     return verdict;
@@ -151,7 +151,7 @@ class DestinationLoop {
     const std::size_t count = rules_.destinations.size();
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t at = (hint_ + i) % count;
-      if (!has_room(at, wanted)) continue;
+      if (!has_capacity(at, wanted)) continue;
       if (!query) query = trial_.cluster().fit_query(pod, context_.evictability.fit_level());
       if (!query->fits(rules_.destinations[at].node)) continue;
       hint_ = at + 1;

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The eviction loop of LowNodeUtilization with its faults mended: room is looked at node by node, not as one pool;
-/// resources that no pod asks for stop nobody; a pod leaves only when that brings its node nearer to the target and
-/// some node can take it.
+/// The eviction loop of LowNodeUtilization with its faults fixed: free capacity is looked at node by node, not as one
+/// pool; resources that no pod asks for stop nobody; a pod leaves only when that brings its node nearer to the target
+/// and some node can take it.
 
 #include <string>
 #include <vector>

@@ -11,7 +11,7 @@
 
 namespace strategies {
 
-/// Moves pods from overutilized nodes while underutilized ones have room (descheduler-semantics 3.2).
+/// Moves pods from overutilized nodes while underutilized ones have free capacity (descheduler-semantics 3.2).
 class LowNodeUtilization final : public Strategy {
  public:
   static constexpr std::string_view kName = "LowNodeUtilization";

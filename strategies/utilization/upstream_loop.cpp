@@ -27,10 +27,10 @@ class MoveLoop {
         resources_(resources),
         rules_(std::move(rules)),
         taints_(context.cluster.base(), numbers_of(rules_.destinations)),
-        room_(resources.size(), 0) {
+        capacity_(resources.size(), 0) {
     for (const NodeUsage& node : rules_.destinations) {
       for (std::size_t r = 0; r < resources_.size(); ++r) {
-        room_[r] = saturating_add(room_[r], saturating_subtract(allowance(node, r), node.used[r]));
+        capacity_[r] = saturating_add(capacity_[r], saturating_subtract(allowance(node, r), node.used[r]));
       }
     }
   }
@@ -51,7 +51,7 @@ class MoveLoop {
   bool goes_on(const NodeUsage& node) const {
     bool above = rules_.drain;
     for (std::size_t r = 0; r < resources_.size(); ++r) {
-      if (room_[r] <= 0) return false;
+      if (capacity_[r] <= 0) return false;
       above = above || node.used[r] > allowance(node, r);
     }
     return above;
@@ -99,7 +99,7 @@ class MoveLoop {
     const api::Pod& object = context_.cluster.base().pod(pod);
     std::optional<scheduling::Refusal> refusal;
     if (!taints_.accept(object)) {
-      refusal = {"NoDestinationTolerated", "it tolerates the taints of no node that has room"};
+      refusal = {"NoDestinationTolerated", "it tolerates the taints of no node that has free capacity"};
     } else if (std::ranges::find(rules_.excluded_namespaces, object.meta.ns) != rules_.excluded_namespaces.end()) {
       refusal = {"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", object.meta.ns};
     } else {
@@ -124,7 +124,7 @@ class MoveLoop {
   void account(NodeUsage& node, const std::vector<std::int64_t>& freed) {
     for (std::size_t r = 0; r < resources_.size(); ++r) {
       node.used[r] = saturating_subtract(node.used[r], freed[r]);
-      room_[r] = saturating_subtract(room_[r], freed[r]);
+      capacity_[r] = saturating_subtract(capacity_[r], freed[r]);
     }
   }
 
@@ -134,7 +134,7 @@ class MoveLoop {
   const std::vector<std::string>& resources_;
   MoveRules rules_;
   const DestinationTaints taints_;
-  std::vector<std::int64_t> room_;
+  std::vector<std::int64_t> capacity_;
 };
 
 }  // namespace

@@ -19,14 +19,14 @@ struct MoveRules {
   std::vector<NodeUsage> destinations;
   /// Up to where a resource of a node may be used. Runs parallel to the tracked resources; absent: the whole capacity.
   std::vector<std::optional<double>> target_percent;
-  bool drain = false;  ///< go on below the target, while there is room
+  bool drain = false;  ///< go on below the target, while there is free capacity
   std::vector<std::string> excluded_namespaces;
   std::optional<std::uint32_t> evictions_per_node;
   std::function<bool(const api::Pod&)> wants;  ///< further pods are left out; empty: all are wanted
   std::function<std::string(const NodeUsage&)> reason;
 };
 
-/// Runs the loop. Room is one pool of all destinations; it only shrinks.
+/// Runs the loop. Free capacity is one pool of all destinations; it only shrinks.
 void move_pods(const Context& context, NominationSink& sink, const UsageView& usage,
                const std::vector<std::string>& resources, MoveRules rules);
 

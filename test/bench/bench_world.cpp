@@ -11,7 +11,7 @@
 #include "cmd/demo/embedded_crds.hpp"
 #include "cmd/demo/validators.hpp"
 #include "kube/config/config.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/objects.hpp"
 
 namespace bench {
@@ -46,10 +46,10 @@ api::Json quick_pod(const std::string& name, int node, const std::string& handof
   api::Json pod = simulator::objects::pod("default", name, "10m", "16Mi");
   pod["spec"]["nodeName"] = node_name(node);
   pod["spec"]["terminationGracePeriodSeconds"] = 1;
-  api::Json annotations = {{std::string(simulator::knobs::kStopSeconds), "0"}};
+  api::Json annotations = {{std::string(simulator::behaviour::kStopSeconds), "0"}};
   if (!handoff.empty()) {
     annotations["handoff.evacuator.dev/mode"] = "required";
-    annotations[std::string(simulator::knobs::kHandoff)] = handoff;
+    annotations[std::string(simulator::behaviour::kHandoff)] = handoff;
   }
   pod["metadata"]["annotations"] = std::move(annotations);
   return pod;

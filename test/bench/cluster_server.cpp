@@ -23,9 +23,9 @@
 #include "cmd/demo/embedded_crds.hpp"
 #include "cmd/demo/validators.hpp"
 #include "simulator/api/server.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/cluster.hpp"
 #include "simulator/http_front.hpp"
-#include "simulator/knobs.hpp"
 #include "simulator/objects.hpp"
 #include "simulator/operators/handoff_operator.hpp"
 #include "test/bench/pod_json.hpp"
@@ -117,7 +117,7 @@ class BigCluster {
                                             .node = "node-00000"}));
       pod["metadata"].erase("ownerReferences");
       pod["metadata"]["annotations"]["handoff.evacuator.dev/mode"] = "required";
-      pod["metadata"]["annotations"][std::string(simulator::knobs::kHandoff)] = "ack=0s";
+      pod["metadata"]["annotations"][std::string(simulator::behaviour::kHandoff)] = "ack=0s";
       add(std::move(pod));
     }
   }

@@ -1,4 +1,4 @@
-/// The snapshot of one cycle out of that of the cycle before, and anew (SnapshotAnew), on the cluster of the
+/// The snapshot of one cycle out of that of the cycle before, and again (SnapshotAnew), on the cluster of the
 /// benchmark's reference.
 
 #include <benchmark/benchmark.h>

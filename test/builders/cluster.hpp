@@ -94,7 +94,7 @@ class PodBuilder {
   api::Pod pod_;
 };
 
-/// A ready node with 4 cpu, 4000 bytes of memory and room for 10 pods, labelled with its name.
+/// A ready node with 4 cpu, 4000 bytes of memory and free capacity for 10 pods, labelled with its name.
 class NodeBuilder {
  public:
   explicit NodeBuilder(std::string name) {

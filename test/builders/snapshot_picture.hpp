@@ -42,12 +42,12 @@ inline std::string picture_of_nodes(const scheduling::ClusterSnapshot& cluster) 
   for (const scheduling::NodeIndex node : cluster.nodes()) {
     const api::Node& object = cluster.node(node);
     text += "node " + object.meta.name + (object.unschedulable ? " cordoned" : "") +
-            (cluster.welcomes_all(node) ? " welcoming" : "") + ":" + list_of(cluster.pods_on(node)) + " used" +
+            (cluster.is_schedulable_by_all(node) ? " welcoming" : "") + ":" + list_of(cluster.pods_on(node)) + " used" +
             amounts_of(cluster, [&](auto i) { return cluster.used().get(node, i); }) + " of" +
             amounts_of(cluster, [&](auto i) { return cluster.allocatable().get(node, i); }) +
             (cluster.find_node(object.meta.name) == node ? "\n" : " NOT FOUND\n");
   }
-  return text + "homeless" + list_of(cluster.homeless_pods()) + "\n";
+  return text + "homeless" + list_of(cluster.unscheduled_pods()) + "\n";
 }
 
 inline std::string picture_of_pods(const scheduling::ClusterSnapshot& cluster) {
@@ -70,7 +70,7 @@ inline std::string picture_of_pods(const scheduling::ClusterSnapshot& cluster) {
             amounts_of(cluster, [&](auto i) { return scheduling::amount_of(cluster.requests(pod), i); }) +
             (found && cluster.pod(*found).meta.name == object.meta.name ? "\n" : " NOT FOUND\n");
   }
-  return text + "by name" + list_of(cluster.pods_by_name()) + "\nchoosy" + list_of(cluster.choosy_pods()) + "\n";
+  return text + "by name" + list_of(cluster.pods_by_name()) + "\nchoosy" + list_of(cluster.affinity_pods()) + "\n";
 }
 
 inline std::string picture_of_namespaces(const scheduling::ClusterSnapshot& cluster) {

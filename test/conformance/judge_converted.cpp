@@ -22,8 +22,8 @@ bool is_comparable(const Case& each, const scheduling::ClusterSnapshot& cluster)
   return is_stable && !each.expect().contains("error") && nodes.size() > 1 && std::ranges::all_of(nodes, is_ready);
 }
 
-/// A pod that is gone has left room, which the captured runs did not see: more pods may fit elsewhere.
-bool looks_at_room(const Case& each, const Json& evictor) {
+/// A pod that is gone has left free capacity, which the captured runs did not see: more pods may fit elsewhere.
+bool looks_at_capacity(const Case& each, const Json& evictor) {
   return evictor.value("nodeFit", false) || each.plugin == "RemovePodsViolatingNodeAffinity";
 }
 
@@ -82,7 +82,7 @@ std::optional<Judgement> judge_converted(const Case& each) {
   if (!policy) return failed("what was written does not decode: " + policy.error().message);
   const Names moved = moved_by(each, policy->spec, *cluster);
   const Names expected = expected_of(each);
-  const bool are_same = looks_at_room(each, evictor) ? std::ranges::includes(moved, expected) : moved == expected;
+  const bool are_same = looks_at_capacity(each, evictor) ? std::ranges::includes(moved, expected) : moved == expected;
   return are_same ? Judgement{} : failed("moved " + listed(moved) + ", expected " + listed(expected));
 }
 

@@ -25,7 +25,7 @@ class Decoded {
 
  private:
   const Decode decode_;
-  /// With the object itself, so that its address means it for ever.
+  /// With the object itself, so that its address means it indefinitely.
   std::unordered_map<const api::Json*, std::pair<simulator::Object, base::Result<T>>> entries_;
 };
 

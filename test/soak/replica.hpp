@@ -17,7 +17,7 @@ namespace soak {
 inline constexpr const char* kOurUser = "system:serviceaccount:evacuator-system:evacuator";
 
 /// One process of the operator: the real caches, queues and reconcilers of both kinds, stepped on virtual time. With
-/// `native` the server serves the native eviction API, and the operator is a responder, too.
+/// `native` the server serves the EvictionRequest API, and the operator is a responder, too.
 class Replica {
  public:
   Replica(simulator::ApiServer& server, const base::Clock& clock, std::string identity,

@@ -35,7 +35,7 @@ Step enter_backoff(Draft& draft, const std::string& why, std::string message) {
   delay = std::min<base::Duration>(delay, spec.retry.backoff_max);
   const auto chain = draft.chain();
   const auto index = static_cast<std::size_t>(std::max(status.evictor_index, 0));
-  const bool switched = status.adapter != kEndedPod && index < chain.size() && chain[index].name != status.evictor;
+  const bool switched = status.adapter != kTerminalPod && index < chain.size() && chain[index].name != status.evictor;
   if (switched) delay = delay_of_switch(draft);
   draft.condition("SlotAcquired", ConditionStatus::kFalse, "Released");
   draft.enter(EvacuationPhase::kBackoff, why, std::move(message));
@@ -85,7 +85,7 @@ base::TimePoint clean_up_until(const Draft& draft) {
   return draft.status().finished_at.value_or(draft.now()) + draft.timeouts().abort;
 }
 
-/// Our marks on a pod that stayed; given up after a while so that the finalizer never holds the object for ever.
+/// Our marks on a pod that stayed; given up after a while so that the finalizer never holds the object indefinitely.
 std::optional<evictors::Action> last_cleanup(const Draft& draft) {
   const evictors::Evictor* evictor = draft.evictor();
   if (!evictor || !draft.pod() || draft.now() >= clean_up_until(draft)) return std::nullopt;

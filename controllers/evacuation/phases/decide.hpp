@@ -34,7 +34,7 @@ struct Observed {
   /// valid.
   std::string spec_problem;
   bool policy_gone = false;  ///< it is being deleted, and so is (or was) the policy that owns it
-  GangView gang;             ///< of the pod, while it is there; empty for dry runs
+  PodGroupView pod_group;    ///< of the pod, while it is there; empty for dry runs
   std::string duplicate_of;  ///< name of an older unfinished Evacuation of the same pod UID; empty: none
   Slot slot;
   std::vector<Sibling> siblings;  ///< looked up once the pod's controller is known
@@ -43,7 +43,7 @@ struct Observed {
   std::optional<std::int32_t> desired_replicas;  ///< of the pod's controller, if known
   std::vector<std::shared_ptr<const api::PodDisruptionBudget>>
       pdbs;                      ///< covering the pod, as cached: numbers for people
-  bool poked = false;            ///< a PDB that blocked it allows more now: do not wait for the delay
+  bool woken = false;            ///< a PDB that blocked it allows more now: do not wait for the delay
   base::TimePoint resumed_at{};  ///< when this replica began to act
   std::string actor;             ///< identity of this replica, for the history
   std::string eviction_version = "v1";
@@ -52,7 +52,7 @@ struct Observed {
   std::vector<std::string> services;                                              ///< configured ones
 };
 
-/// Fields of the spec that a hand-made Evacuation may leave out, from a live read.
+/// Fields of the spec that a manual Evacuation may leave out, from a live read.
 struct SpecFill {
   api::PodUid uid;
   api::NodeName node;
@@ -65,7 +65,7 @@ struct SpecFill {
 struct Decision {
   api::EvacuationStatus status;
   bool wants_slot = false;
-  bool needs_room = false;  ///< with wants_slot: for a second copy of the pod
+  bool needs_capacity = false;  ///< with wants_slot: for a surge pod of the pod
   std::optional<SpecFill> fill;
   bool add_finalizer = false;
   bool remove_finalizer = false;

@@ -44,8 +44,8 @@ const api::Pod* Draft::pod() const {
   return seen_.pod.get();
 }
 
-bool Draft::removes_ended_pod() const {
-  if (status().adapter == kEndedPod) return true;
+bool Draft::removes_terminal_pod() const {
+  if (status().adapter == kTerminalPod) return true;
   const bool waits = phase() == EvacuationPhase::kPending || phase() == EvacuationPhase::kPreparing ||
                      phase() == EvacuationPhase::kBackoff;
   if (!waits || !status().adapter.empty() || spec().source.policy.empty()) return false;

@@ -40,20 +40,20 @@ inline constexpr std::string_view kReplacementTimeout = "ReplacementTimeout";
 inline constexpr std::string_view kHandoffFailed = "HandoffFailed";
 inline constexpr std::string_view kNativeFailed = "NativeFailed";  // by evictor eviction-request
 inline constexpr std::string_view kForbidden = "Forbidden";
-inline constexpr std::string_view kGroupStays = "GroupStays";  // another of its gang cannot leave
+inline constexpr std::string_view kGroupStays = "GroupStays";  // another of its PodGroup cannot leave
 inline constexpr std::string_view kInvalidSpec = "InvalidSpec";
 inline constexpr std::string_view kDuplicateRequest = "DuplicateRequest";
 }  // namespace reason
 
-/// Reason of SlotAcquired while the pod's gang cannot begin as a whole.
+/// Reason of SlotAcquired while the pod's PodGroup cannot begin as a whole.
 inline constexpr std::string_view kWaitingForGroup = "WaitingForGroup";
 /// A waiting Evacuation looks at who blocks it this often, even when nothing wakes it.
 inline constexpr base::seconds kRefreshWaiting{60};
-/// Neither a poke nor a change of evictor may bring two calls about one pod closer together than this (I15).
+/// Neither a wake nor a change of evictor may bring two calls about one pod closer together than this (I15).
 inline constexpr base::milliseconds kMinimalGap{200};
 
 /// status.adapter of an attempt that removes a pod which had ended before.
-inline constexpr std::string_view kEndedPod = "ended-pod";
+inline constexpr std::string_view kTerminalPod = "terminal-pod";
 
 class Draft {
  public:
@@ -72,10 +72,10 @@ class Draft {
   // --- the pod
   /// The pod of this Evacuation: by UID, never a successor of the same name. nullptr: gone.
   const api::Pod* pod() const;
-  bool pod_left() const { return !pod() || (pod()->is_terminal() && !removes_ended_pod()); }
+  bool pod_left() const { return !pod() || (pod()->is_terminal() && !removes_terminal_pod()); }
   /// A policy nominated a pod that had ended by then: what is to leave is its object, by a plain eviction. (An ended
   /// pod that a person names has left already, and so has one that ends after it was nominated: T0a.)
-  bool removes_ended_pod() const;
+  bool removes_terminal_pod() const;
   bool pod_terminating() const { return pod() && pod()->meta.is_terminating(); }
   /// PodDeleted, UIDChanged, PodTerminal: how it left. REQUIRES: pod_left().
   std::string_view how_it_left() const;
@@ -199,11 +199,11 @@ std::optional<Step> check_blocked(Draft& draft);
 /// Records a blocked answer: since when, by whom, when to try again.
 void record_blocked(Draft& draft, const evictors::Verdict& verdict);
 void clear_blocked(Draft& draft);
-/// Pending, before a slot is asked for: waits while the pod's gang cannot begin as a whole; nullopt: it can.
-std::optional<Step> wait_for_gang(Draft& draft);
-/// Preparing is over: waits until all of the gang are that far, and for those that leave before it. Fails the attempt
-/// when one of them stays. nullopt: go.
-std::optional<Step> pass_gang_gate(Draft& draft);
+/// Pending, before a slot is asked for: waits while the pod's PodGroup cannot begin as a whole; nullopt: it can.
+std::optional<Step> wait_for_pod_group(Draft& draft);
+/// Preparing is over: waits until all of the PodGroup are that far, and for those that leave before it. Fails the
+/// attempt when one of them stays. nullopt: go.
+std::optional<Step> pass_pod_group_gate(Draft& draft);
 /// Why it waits before a slot is asked for, as status.blockedBy; the clock of an old acquaintance runs on.
 void block_by(Draft& draft, api::Blocker blocker);
 api::Blocker waiting_blocker(std::string kind, std::string name, std::string message);

@@ -122,7 +122,7 @@ const api::Pod* find_replacement(const Draft& draft) {
 /// Why no replacement will come; empty: one is expected.
 std::string not_expected(const Draft& draft) {
   const auto& owner = draft.status().pod_owner;
-  if (draft.status().adapter == kEndedPod) return "the pod had ended before";
+  if (draft.status().adapter == kTerminalPod) return "the pod had ended before";
   if (!owner) return "the pod has no controller";
   if (owner->kind == "Job") return "a Job counts its own completions";
   if (!draft.seen().desired_replicas) return {};
@@ -216,7 +216,7 @@ bool arrival_settled(Draft& draft, const evictors::Arrival& arrival) {
 std::string success_message(const Draft& draft) {
   const auto& outcome = *draft.status().outcome;
   const auto& replacement = outcome.replacement;
-  if (draft.status().adapter == kEndedPod) return "the ended pod was removed";
+  if (draft.status().adapter == kTerminalPod) return "the terminal pod was removed";
   if (!replacement && outcome.kind == api::OutcomeKind::kMigrated) return "migrated; the source pod has ended";
   if (!replacement) return "the pod left; no replacement is expected";
   if (outcome.kind == api::OutcomeKind::kMigrated) return fmt::format("migrated to node {}", replacement->node.value);

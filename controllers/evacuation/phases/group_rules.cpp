@@ -5,15 +5,15 @@
 #include "controllers/evacuation/phases/draft.hpp"
 #include "controllers/evacuation/phases/group_view.hpp"
 
-/// What an Evacuation does for the sake of its gang (docs/concepts/gangs.md): nobody begins before all may, nobody
-/// leaves before all are ready to.
+/// What an Evacuation does for the sake of its PodGroup (docs/concepts/PodGroups.md): nobody begins before all may,
+/// nobody leaves before all are ready to.
 namespace controllers {
 namespace {
 
 using api::ConditionStatus;
 using api::EvacuationPhase;
 
-Step wait_with_gang(Draft& draft, api::Blocker blocker) {
+Step wait_with_pod_group(Draft& draft, api::Blocker blocker) {
   draft.condition("SlotAcquired", ConditionStatus::kFalse, kWaitingForGroup, blocker.message);
   block_by(draft, std::move(blocker));
   draft.wake_at(draft.now() + kRefreshWaiting);
@@ -28,16 +28,16 @@ bool budgets_count(const Draft& draft) {
   return evictor && !evictor->probe(draft.context_for(evictor->name())).required;
 }
 
-/// The budget that would let some of the gang go and hold the others.
+/// The budget that would let some of the PodGroup go and hold the others.
 std::optional<api::Blocker> short_budget(const Draft& draft) {
-  const GangView& gang = draft.seen().gang;
+  const PodGroupView& pod_group = draft.seen().pod_group;
   for (const auto& pdb : draft.seen().pdbs) {
-    const std::int32_t needed = covered_together(gang, *pdb);
+    const std::int32_t needed = covered_together(pod_group, *pdb);
     if (pdb->disruptions_allowed >= needed) continue;
     api::Blocker blocker =
         waiting_blocker("PodDisruptionBudget", pdb->meta.name,
                         fmt::format("allows {} disruptions now, and {} pods of group {} leave at the same time",
-                                    pdb->disruptions_allowed, needed, gang.name));
+                                    pdb->disruptions_allowed, needed, pod_group.name));
     blocker.disruptions_allowed = pdb->disruptions_allowed;
     blocker.current_healthy = pdb->current_healthy;
     blocker.desired_healthy = pdb->desired_healthy;
@@ -50,19 +50,19 @@ bool has_condition_reason(const Draft& draft, const char* reason) {
   return draft.condition_has_reason(kGroupReady, reason);
 }
 
-Step stay_with(Draft& draft, const GangMember& member) {
+Step stay_with(Draft& draft, const PodGroupMember& member) {
   const std::string why =
       member.evacuation ? fmt::format("{}: {}", member.evacuation->status.reason, member.evacuation->status.message)
                         : std::string("its Evacuation was deleted");
   draft.condition(kGroupReady, ConditionStatus::kFalse, "MemberStays", member.pod + " stays");
   return leave_attempt(draft, EvacuationPhase::kFailed, reason::kGroupStays,
-                       fmt::format("{} of group {} stays: {}", member.pod, draft.seen().gang.name, why));
+                       fmt::format("{} of group {} stays: {}", member.pod, draft.seen().pod_group.name, why));
 }
 
 /// As long as another one still prepares, its deadline counts here, too: it may have a long hook.
 void follow_deadlines(Draft& draft) {
   auto& deadline = draft.status().deadline;
-  for (const GangMember& member : draft.seen().gang.members) {
+  for (const PodGroupMember& member : draft.seen().pod_group.members) {
     const bool prepares = member.evacuation && member.evacuation->status.phase == EvacuationPhase::kPreparing;
     if (prepares && deadline && member.evacuation->status.deadline)
       deadline = std::max(*deadline, *member.evacuation->status.deadline);
@@ -76,7 +76,7 @@ Step wait_for_votes(Draft& draft, const std::string& waiting) {
     draft.condition(kGroupReady, ConditionStatus::kFalse, "TimedOut", "not ready in time: " + waiting);
     return retry_or_fail(
         draft, reason::kGroupStays,
-        fmt::format("group {} was not ready within timeouts.prepare: {}", draft.seen().gang.name, waiting));
+        fmt::format("group {} was not ready within timeouts.prepare: {}", draft.seen().pod_group.name, waiting));
   }
   if (deadline) draft.wake_at_deadline(*deadline);
   draft.condition(kGroupReady, ConditionStatus::kTrue, kGroupPrepared, "ready to leave, waits for " + waiting);
@@ -110,31 +110,31 @@ void block_by(Draft& draft, api::Blocker blocker) {
   held = {std::move(blocker)};
 }
 
-std::optional<Step> wait_for_gang(Draft& draft) {
-  const GangView& gang = draft.seen().gang;
-  if (gang.alone()) return std::nullopt;
-  if (const std::string missing = not_requested(gang); !missing.empty()) {
-    return wait_with_gang(
-        draft,
-        waiting_blocker("Group", gang.name,
-                        fmt::format("group {} leaves as a whole, and these are not asked to: {}", gang.name, missing)));
+std::optional<Step> wait_for_pod_group(Draft& draft) {
+  const PodGroupView& pod_group = draft.seen().pod_group;
+  if (pod_group.alone()) return std::nullopt;
+  if (const std::string missing = not_requested(pod_group); !missing.empty()) {
+    return wait_with_pod_group(
+        draft, waiting_blocker(
+                   "Group", pod_group.name,
+                   fmt::format("group {} leaves as a whole, and these are not asked to: {}", pod_group.name, missing)));
   }
   if (!budgets_count(draft)) return std::nullopt;
-  if (auto blocker = short_budget(draft)) return wait_with_gang(draft, *std::move(blocker));
+  if (auto blocker = short_budget(draft)) return wait_with_pod_group(draft, *std::move(blocker));
   return std::nullopt;
 }
 
-std::optional<Step> pass_gang_gate(Draft& draft) {
-  const GangView& gang = draft.seen().gang;
-  if (gang.alone() || has_condition_reason(draft, kGroupLeaving)) return std::nullopt;
-  const auto& members = gang.members;
+std::optional<Step> pass_pod_group_gate(Draft& draft) {
+  const PodGroupView& pod_group = draft.seen().pod_group;
+  if (pod_group.alone() || has_condition_reason(draft, kGroupLeaving)) return std::nullopt;
+  const auto& members = pod_group.members;
   if (std::none_of(members.begin(), members.end(), is_leaving)) {
     const auto stayed = std::find_if(members.begin(), members.end(), has_stayed);
     if (stayed != members.end()) return stay_with(draft, *stayed);
-    if (const std::string waiting = not_prepared(gang); !waiting.empty()) return wait_for_votes(draft, waiting);
+    if (const std::string waiting = not_prepared(pod_group); !waiting.empty()) return wait_for_votes(draft, waiting);
   }
-  if (const std::string earlier = goes_before(gang); !earlier.empty()) return wait_for_turn(draft, earlier);
-  draft.condition(kGroupReady, ConditionStatus::kTrue, kGroupLeaving, "all of group " + gang.name + " are ready");
+  if (const std::string earlier = goes_before(pod_group); !earlier.empty()) return wait_for_turn(draft, earlier);
+  draft.condition(kGroupReady, ConditionStatus::kTrue, kGroupLeaving, "all of group " + pod_group.name + " are ready");
   return std::nullopt;
 }
 

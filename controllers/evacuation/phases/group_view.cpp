@@ -17,11 +17,11 @@ bool has_left(EvacuationPhase phase) {
   return phase == EvacuationPhase::kVerifying || phase == EvacuationPhase::kSucceeded;
 }
 
-const api::Condition* vote_of(const GangMember& member) {
+const api::Condition* vote_of(const PodGroupMember& member) {
   return member.evacuation ? api::find_condition(member.evacuation->status.conditions, kGroupReady) : nullptr;
 }
 
-bool has_voted(const GangMember& member) {
+bool has_voted(const PodGroupMember& member) {
   const api::Condition* vote = vote_of(member);
   if (!vote || vote->status != api::ConditionStatus::kTrue) return false;
   // A vote counts as long as its attempt stands at the gate.
@@ -37,7 +37,7 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 /// Why this member does not ask for a slot; empty: it does, or needs none.
-std::string why_not_asking(const GangMember& member) {
+std::string why_not_asking(const PodGroupMember& member) {
   if (is_through(member)) return {};
   if (!member.evacuation) return fmt::format("{} (no Evacuation)", member.pod);
   const api::Evacuation& evacuation = *member.evacuation;
@@ -52,7 +52,7 @@ std::string why_not_asking(const GangMember& member) {
 
 }  // namespace
 
-bool counts_for_gang(const api::Evacuation& own, const api::Evacuation& other) {
+bool counts_for_pod_group(const api::Evacuation& own, const api::Evacuation& other) {
   if (own.meta.key() == other.meta.key()) return false;
   if (own.status.started_at && other.meta.creation_timestamp > *own.status.started_at) return false;
   const base::TimePoint since = own.meta.creation_timestamp;
@@ -68,7 +68,7 @@ bool tells_more(const api::Evacuation& a, const api::Evacuation& b) {
   return a_ended != b_ended ? b_ended : a.meta.creation_timestamp > b.meta.creation_timestamp;
 }
 
-bool passes_gang_gate(const api::EvacuationStatus& before, const api::EvacuationStatus& after) {
+bool passes_pod_group_gate(const api::EvacuationStatus& before, const api::EvacuationStatus& after) {
   const auto leaves = [](const api::EvacuationStatus& status) {
     const auto* vote = api::find_condition(status.conditions, kGroupReady);
     return vote && vote->reason == kGroupLeaving;
@@ -76,41 +76,41 @@ bool passes_gang_gate(const api::EvacuationStatus& before, const api::Evacuation
   return leaves(after) && !leaves(before);
 }
 
-bool has_begun(const GangMember& member) { return member.evacuation && member.evacuation->status.attempt > 0; }
+bool has_begun(const PodGroupMember& member) { return member.evacuation && member.evacuation->status.attempt > 0; }
 
-bool is_leaving(const GangMember& member) {
+bool is_leaving(const PodGroupMember& member) {
   const api::Condition* vote = vote_of(member);
   return (vote && vote->reason == kGroupLeaving) || (member.evacuation && has_left(member.evacuation->status.phase));
 }
 
-bool is_through(const GangMember& member) {
+bool is_through(const PodGroupMember& member) {
   if (!member.live)
     return !member.evacuation || api::is_terminal(member.evacuation->status.phase) ||
            has_left(member.evacuation->status.phase);
   return member.evacuation && has_left(member.evacuation->status.phase);
 }
 
-bool has_stayed(const GangMember& member) {
+bool has_stayed(const PodGroupMember& member) {
   if (!member.live) return false;
   if (!member.evacuation) return member.was_asked;
   const EvacuationPhase phase = member.evacuation->status.phase;
   return api::is_terminal(phase) && phase != EvacuationPhase::kSucceeded;
 }
 
-std::string not_requested(const GangView& gang) {
+std::string not_requested(const PodGroupView& pod_group) {
   std::vector<std::string> missing;
-  for (const GangMember& member : gang.members) {
+  for (const PodGroupMember& member : pod_group.members) {
     if (std::string why = why_not_asking(member); !why.empty()) missing.push_back(std::move(why));
   }
   return missing.empty() ? std::string() : listed(missing);
 }
 
-std::string not_prepared(const GangView& gang) {
+std::string not_prepared(const PodGroupView& pod_group) {
   std::vector<std::string> waiting;
-  for (const GangMember& member : gang.members) {
+  for (const PodGroupMember& member : pod_group.members) {
     if (is_through(member) || has_voted(member)) continue;
     const auto& evacuation = member.evacuation;
-    if (!evacuation && !gang.alone()) continue;  // came after the gang was admitted
+    if (!evacuation && !pod_group.alone()) continue;  // came after the PodGroup was admitted
     const auto& blockers = evacuation->status.blocked_by;
     waiting.push_back(fmt::format("{} ({}{}{})", member.pod, api::to_string(evacuation->status.phase),
                                   blockers.empty() ? "" : ": ", blockers.empty() ? "" : blockers.front().message));
@@ -118,19 +118,19 @@ std::string not_prepared(const GangView& gang) {
   return waiting.empty() ? std::string() : listed(waiting);
 }
 
-std::string goes_before(const GangView& gang) {
+std::string goes_before(const PodGroupView& pod_group) {
   std::vector<std::string> earlier;
-  for (const GangMember& member : gang.members) {
+  for (const PodGroupMember& member : pod_group.members) {
     const bool ended = member.evacuation && api::is_terminal(member.evacuation->status.phase);
-    if (!member.evacuation || ended || member.order >= gang.order || is_through(member)) continue;
+    if (!member.evacuation || ended || member.order >= pod_group.order || is_through(member)) continue;
     earlier.push_back(member.pod);
   }
   return earlier.empty() ? std::string() : listed(earlier);
 }
 
-std::vector<api::ObjectKey> admitted_together(const GangView& gang) {
+std::vector<api::ObjectKey> admitted_together(const PodGroupView& pod_group) {
   std::vector<api::ObjectKey> keys;
-  for (const GangMember& member : gang.members) {
+  for (const PodGroupMember& member : pod_group.members) {
     if (!member.evacuation || member.evacuation->spec.suspend || is_leaving(member)) continue;
     const EvacuationPhase phase = member.evacuation->status.phase;
     const bool waits = phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
@@ -139,10 +139,10 @@ std::vector<api::ObjectKey> admitted_together(const GangView& gang) {
   return keys;
 }
 
-std::int32_t covered_together(const GangView& gang, const api::PodDisruptionBudget& pdb) {
+std::int32_t covered_together(const PodGroupView& pod_group, const api::PodDisruptionBudget& pdb) {
   std::int32_t count = 1;
-  for (const GangMember& member : gang.members) {
-    if (member.live && member.order == gang.order && !is_through(member) && pdb.covers(*member.live)) ++count;
+  for (const PodGroupMember& member : pod_group.members) {
+    if (member.live && member.order == pod_group.order && !is_through(member) && pdb.covers(*member.live)) ++count;
   }
   return count;
 }

@@ -87,7 +87,7 @@ void note_release(Draft& draft) {
 
 std::string_view waiting_reason(const api::Blocker& blocker) {
   const std::string& scope = blocker.name;
-  if (blocker.kind == "Room") return "WaitingRoom";
+  if (blocker.kind == "Capacity") return "WaitingRoom";
   if (blocker.kind == "Group") return kWaitingForGroup;
   if (scope.ends_with("targetNode")) return "WaitingTargetNode";
   if (scope.ends_with("node")) return "WaitingNode";
@@ -146,13 +146,13 @@ Step begin_attempt(Draft& draft) {
   if (const api::OwnerReference* owner = draft.pod()->meta.controller()) status.pod_owner = *owner;
   const std::string owner_uid = status.pod_owner ? status.pod_owner->uid : std::string();
   status.workload_group = draft.spec().concurrency_group.empty() ? owner_uid : draft.spec().concurrency_group;
-  const std::string& room_on = draft.seen().slot.room_on;
-  if (room_on.empty()) {
+  const std::string& reserved_node = draft.seen().slot.reserved_node;
+  if (reserved_node.empty()) {
     draft.condition("SlotAcquired", ConditionStatus::kTrue, "Acquired");
   } else {
-    status.target_node = {room_on};
-    draft.condition("SlotAcquired", ConditionStatus::kTrue, kRoomReserved,
-                    "room for a second copy is held on node " + room_on);
+    status.target_node = {reserved_node};
+    draft.condition("SlotAcquired", ConditionStatus::kTrue, kCapacityReserved,
+                    "capacity for a surge pod is reserved on node " + reserved_node);
   }
   draft.note(false, "SlotAcquired",
              fmt::format("attempt {} of {} to evacuate pod {} from node {} begins", status.attempt,
@@ -171,10 +171,10 @@ Step not_evictable(Draft& draft, const std::string& why) {
 }
 
 /// Nothing runs in it: no owner has to be asked, no handoff made, and the server asks no budget.
-bool choose_for_ended_pod(Draft& draft) {
-  if (!draft.removes_ended_pod() || !draft.registry().find(evictors::EvictionApi::kName)) return false;
+bool choose_for_terminal_pod(Draft& draft) {
+  if (!draft.removes_terminal_pod() || !draft.registry().find(evictors::EvictionApi::kName)) return false;
   draft.status().evictor = evictors::EvictionApi::kName;
-  draft.status().adapter = kEndedPod;
+  draft.status().adapter = kTerminalPod;
   draft.condition("HandoffAcknowledged", ConditionStatus::kFalse, "NotApplicable");
   return true;
 }
@@ -182,7 +182,7 @@ bool choose_for_ended_pod(Draft& draft) {
 /// T4; nullopt: an evictor is chosen.
 std::optional<Step> choose_evictor(Draft& draft) {
   api::EvacuationStatus& status = draft.status();
-  if (status.evictor.empty() && choose_for_ended_pod(draft)) return std::nullopt;
+  if (status.evictor.empty() && choose_for_terminal_pod(draft)) return std::nullopt;
   if (!status.evictor.empty()) {
     if (draft.evictor()) return std::nullopt;
     return not_evictable(draft, fmt::format("this version of Evacuator has no evictor {}", status.evictor));
@@ -277,10 +277,10 @@ std::optional<Resolution> resolve_evictor(const Draft& draft, std::int32_t from,
 
 namespace {
 
-bool needs_room(const Draft& draft) {
-  if (!draft.pod() || draft.spec().dry_run || draft.removes_ended_pod()) return false;
+bool needs_capacity(const Draft& draft) {
+  if (!draft.pod() || draft.spec().dry_run || draft.removes_terminal_pod()) return false;
   const evictors::Evictor* evictor = likely_evictor(draft);
-  return evictor && evictor->needs_room(draft.context_for(evictor->name()));
+  return evictor && evictor->needs_capacity(draft.context_for(evictor->name()));
 }
 
 }  // namespace
@@ -301,7 +301,7 @@ Step ask_for_slot(Draft& draft) {
   switch (of_last_attempt ? Slot::State::kNotAsked : draft.seen().slot.state) {
     case Slot::State::kNotAsked:
       draft.out().wants_slot = true;
-      draft.out().needs_room = needs_room(draft);
+      draft.out().needs_capacity = needs_capacity(draft);
       return draft.wait();
     case Slot::State::kWaiting: return wait_for_slot(draft, draft.seen().slot);
     case Slot::State::kGranted: break;
@@ -331,9 +331,9 @@ Step decide_pending(Draft& draft) {
   if (draft.status().deadline) draft.wake_at_deadline(*draft.status().deadline);
   if (!draft.condition_has_reason("Accepted", "Valid")) draft.note(false, "Accepted", "the request is valid");
   draft.condition("Accepted", ConditionStatus::kTrue, "Valid");
-  draft.status().group = draft.seen().gang.name;  // also while suspended: the others look for it
+  draft.status().group = draft.seen().pod_group.name;  // also while suspended: the others look for it
   if (draft.spec().suspend) return wait_suspended(draft);
-  if (auto held = wait_for_gang(draft)) return *held;
+  if (auto held = wait_for_pod_group(draft)) return *held;
   return ask_for_slot(draft);
 }
 
@@ -373,7 +373,7 @@ Step decide_preparing(Draft& draft) {
   evictors::Plan plan = draft.evictor()->plan(draft.context());
   if (plan.next == evictors::Next::kProceed) {
     draft.resolve_intent("Observed");
-    if (auto held = pass_gang_gate(draft)) return *held;
+    if (auto held = pass_pod_group_gate(draft)) return *held;
     draft.status().blocked_since.reset();  // of a hook that is over; the request has its own clock
     return draft.enter(EvacuationPhase::kRequesting, "Prepared", "ready to make the request");
   }

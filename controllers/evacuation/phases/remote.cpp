@@ -54,7 +54,7 @@ base::seconds queued_before(const Draft& draft) {
 }
 
 /// Waiting in the remote side's queue costs nothing of the total timeout; the clock is moved on when it ends. All
-/// spells of an attempt share timeouts.queue: whoever flips in and out of the queue for ever gains nothing by it.
+/// spells of an attempt share timeouts.queue: whoever flips in and out of the queue indefinitely gains nothing by it.
 void follow_queue(Draft& draft, const evictors::Observation& remote) {
   auto& status = draft.status();
   if (remote.queued) {

@@ -30,7 +30,7 @@ bool must_wait(Draft& draft) {
   const auto& status = draft.status();
   if (!status.next_action_at || *status.next_action_at <= draft.now()) return false;
   base::TimePoint due = *status.next_action_at;
-  if (draft.seen().poked)
+  if (draft.seen().woken)
     due = std::min(due, status.last_response ? status.last_response->time + kMinimalGap : draft.now());
   if (due <= draft.now()) return false;
   draft.wake_at(due);

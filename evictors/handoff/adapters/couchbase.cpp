@@ -29,7 +29,7 @@ std::unique_ptr<HandoffAdapter> couchbase_adapter() {
                        .annotation = "cao.couchbase.com/reschedule",
                        .value = "true",
                        .total = base::seconds(3600),
-                       .second_copy = true,  // swap rebalance: the new node joins first
+                       .surge_pod = true,  // swap rebalance: the new node joins first
                        .by_eviction = true,
                        .accepted = kCouchbaseAccepted,
                        .recognises = is_couchbase_server});

@@ -21,7 +21,7 @@ class GenericAdapter final : public HandoffAdapter {
   Verdict classify(const Context& context, const Action& action, const Answer& answer) const override {
     return protocol_.classify(context, action, answer);
   }
-  bool needs_room(const Context& context) const override { return protocol_.needs_room(context); }
+  bool needs_capacity(const Context& context) const override { return protocol_.needs_capacity(context); }
   std::vector<Action> undo(const Context& context) const override { return protocol_.undo(context); }
   Rollback undone(const Context& context) const override { return protocol_.undone(context); }
   std::vector<Action> cleanup(const Context& context) const override { return protocol_.cleanup(context); }

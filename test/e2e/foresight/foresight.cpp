@@ -74,13 +74,13 @@ Foresight foresee(const std::vector<Json>& nodes, const std::vector<Json>& pods,
   const scheduling::FitQuery query(overlay, *index, scheduling::FitLevel::kScheduler);
   const scheduling::ResourceScores scores(cluster, profile.scoring, profile.weights);
   std::vector<NodeIndex> candidates;
-  std::vector<int> room;
+  std::vector<int> capacity;
   for (const NodeIndex node : cluster.nodes()) {
     if (!query.fits(node)) continue;
     candidates.push_back(node);
-    room.push_back(scores.score(overlay, cluster.requests(*index), node));
+    capacity.push_back(scores.score(overlay, cluster.requests(*index), node));
   }
-  const auto best = scheduling::favourites(scheduling::Preferences(query), candidates, room, profile.weights);
+  const auto best = scheduling::favourites(scheduling::Preferences(query), candidates, capacity, profile.weights);
   return {names_of(cluster, candidates), names_of(cluster, best)};
 }
 

@@ -35,7 +35,7 @@ class Kubectl {
 using Row = std::map<std::string, std::string>;
 
 /// Reads kubectl's table: column borders come from the title line, titles may hold blanks ("LAST CYCLE"). A title line
-/// in the middle starts anew.
+/// in the middle starts again.
 std::vector<Row> parse_table(std::string_view text);
 /// The titles of the first line, in order; two blanks or more part them.
 std::vector<std::string> table_titles(std::string_view text);

@@ -51,7 +51,7 @@ base::Status ClientPort::merge(const KubeVirtStep& step, Json body, std::string_
   return done_or_error(client_.patch(step.type, step.key, kube::PatchType::kMerge, body, subresource));
 }
 
-/// A real kubelet takes a phase that somebody else wrote for granted only when it looks at the pod anew; until then it
+/// A real kubelet takes a phase that somebody else wrote for granted only when it looks at the pod again; until then it
 /// puts its own back. A changed annotation makes it look at once.
 base::Status ClientPort::end_pod(const KubeVirtStep& step) {
   if (auto told = merge(step, step.body, "status"); !told) return told;

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/meta/well_known.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
@@ -214,7 +214,7 @@ TEST_F(Scenario, S10_FinalizerHoldsThePod) {
   const std::string node = (*cluster->store().get(kube::kPods, {"shop", pod}))["spec"]["nodeName"];
   edit(
       kube::kNodes, node,
-      [](Json& object) { object["metadata"]["annotations"][std::string(simulator::knobs::kDead)] = "x"; }, "");
+      [](Json& object) { object["metadata"]["annotations"][std::string(simulator::behaviour::kDead)] = "x"; }, "");
   edit(kube::kPods, pod, [](Json& object) { object["metadata"]["finalizers"] = {"example.com/backup"}; });
   const std::string name = evacuate(pod);
   expect_end(name, Phase::kFailed, "TerminationTimeout");
@@ -227,7 +227,7 @@ TEST_F(Scenario, S11_DeadKubelet) {
   const std::string node = (*cluster->store().get(kube::kPods, {"shop", pod}))["spec"]["nodeName"];
   edit(
       kube::kNodes, node,
-      [](Json& object) { object["metadata"]["annotations"][std::string(simulator::knobs::kDead)] = "x"; }, "");
+      [](Json& object) { object["metadata"]["annotations"][std::string(simulator::behaviour::kDead)] = "x"; }, "");
   const std::string name = evacuate(pod);
   expect_end(name, Phase::kFailed, "TerminationTimeout");
   EXPECT_NE(get(name).status.message.find(node), std::string::npos) << get(name).status.message;
@@ -429,7 +429,7 @@ TEST_F(Scenario, HandoffSurvivesAClockTenMinutesOff) {
 
 TEST_F(Scenario, BackgroundEvictionIsFollowed) {
   const std::string pod = begin({{"descheduler.alpha.kubernetes.io/request-evict-only", ""},
-                                 {std::string(simulator::knobs::kBackground), "move=45s"}});
+                                 {std::string(simulator::behaviour::kBackground), "move=45s"}});
   const std::string name = evacuate(pod);
   ASSERT_TRUE(run_until([&] { return condition(name, "HandoffAcknowledged") == "Acknowledged"; }, seconds(60)));
   expect_end(name, Phase::kSucceeded, "MovedByOwner");
@@ -438,7 +438,7 @@ TEST_F(Scenario, BackgroundEvictionIsFollowed) {
 
 TEST_F(Scenario, BackgroundEvictionThatGivesUpIsAskedAgain) {
   const std::string pod = begin({{"descheduler.alpha.kubernetes.io/request-evict-only", ""},
-                                 {std::string(simulator::knobs::kBackground), "fail=10s"}});
+                                 {std::string(simulator::behaviour::kBackground), "fail=10s"}});
   const std::string name = evacuate(pod, [](Json& spec) { spec["retry"] = {{"maxAttempts", 2}}; });
   expect_end(name, Phase::kFailed, "HandoffFailed");
   EXPECT_EQ(evictions().size(), 2u);
@@ -526,7 +526,7 @@ TEST_F(Scenario, S47_DecisionTtl) {
 }
 
 TEST_F(Scenario, S48_CancelAtEvictingIsRefused) {
-  const std::string pod = begin({{std::string(simulator::knobs::kStopSeconds), "20"}});
+  const std::string pod = begin({{std::string(simulator::behaviour::kStopSeconds), "20"}});
   const std::string name = evacuate(pod);
   ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kEvicting; }, seconds(30)));
   cancel(name);
@@ -538,7 +538,7 @@ TEST_F(Scenario, S48_CancelAtEvictingIsRefused) {
 TEST_F(Scenario, S49_ObjectDeletionInEachPhase) {
   stage(3, {{kMode, "required"},
             {"handoff.evacuator.dev/phases", "pre,migrate,post"},
-            {std::string(simulator::knobs::kStopSeconds), "10"},
+            {std::string(simulator::behaviour::kStopSeconds), "10"},
             {kScript, "ack=1s, pre-done=5s, heartbeat=10s, ready=10s, aborted=2s"}});
   budget("web", "web", 3);
   start_operator();

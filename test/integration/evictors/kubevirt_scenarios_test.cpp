@@ -46,7 +46,7 @@ TEST_F(KubeVirtScenario, S16_RequestedByDecidesThePriority) {
   expect_end(name, Phase::kSucceeded, "Migrated");
 }
 
-TEST_F(KubeVirtScenario, OnlyVmsThatMigrateWaitForRoom) {
+TEST_F(KubeVirtScenario, OnlyVmsThatMigrateWaitForCapacity) {
   begin();
   const std::string stays = machine("stays", "", "None");
   const std::string unset = machine("unset", "", "");
@@ -196,7 +196,8 @@ class KubeVirtStrategies : public KubeVirtStage, public testing::WithParamInterf
 TEST_P(KubeVirtStrategies, S22_NotMigratable) {
   begin();
   const std::string pod = machine("db", "external=20s", GetParam().strategy, [](Json& object) {
-    simulator::objects::annotate(object, simulator::knobs::kNotMigratable, "DisksNotLiveMigratable: no shared disk");
+    simulator::objects::annotate(object, simulator::behaviour::kNotMigratable,
+                                 "DisksNotLiveMigratable: no shared disk");
   });
   const std::string name = evacuate(pod, once());
   expect_end(name, GetParam().phase, GetParam().reason);
@@ -369,7 +370,7 @@ TEST_F(KubeVirtScenario, VirtApiDownThenUp) {
   const std::string pod = machine("db");
   edit(
       kube::kKubeVirts, "kubevirt",
-      [](Json& object) { simulator::objects::annotate(object, simulator::knobs::kVirtApi, "down"); }, "kubevirt");
+      [](Json& object) { simulator::objects::annotate(object, simulator::behaviour::kVirtApi, "down"); }, "kubevirt");
   const std::string name = evacuate(pod);
   ASSERT_TRUE(run_until([&] { return condition(name, "Progressing") == "WebhookDown"; }, seconds(30)));
   edit(
@@ -444,7 +445,8 @@ TEST_F(KubeVirtScenario, MigrationModeWaitsForAnInFlightMigration) {
 TEST_F(KubeVirtScenario, MigrationModeRefusesTheUnmigratable) {
   begin();
   const std::string pod = machine("db", "", "None", [](Json& object) {
-    simulator::objects::annotate(object, simulator::knobs::kNotMigratable, "DisksNotLiveMigratable: no shared disk");
+    simulator::objects::annotate(object, simulator::behaviour::kNotMigratable,
+                                 "DisksNotLiveMigratable: no shared disk");
   });
   expect_end(evacuate(pod, with({{"mode", "Migration"}})), Phase::kFailed, "NotEvictable");
   EXPECT_EQ(pod_phase(pod), "Running");

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/objects.hpp"
 #include "simulator/operators/stateful_owners.hpp"
 #include "test/integration/rig/rig.hpp"
@@ -52,7 +52,7 @@ class Stateful : public Rig {
   }
   std::string tablet(const std::string& script) {
     return begin("vttablet", {},
-                 {{"drain.planetscale.com/supported", ""}, {std::string(simulator::knobs::kVitess), script}});
+                 {{"drain.planetscale.com/supported", ""}, {std::string(simulator::behaviour::kVitess), script}});
   }
 
   void expect_end(const std::string& name, Phase phase, const std::string& why) {
@@ -63,7 +63,7 @@ class Stateful : public Rig {
 };
 
 TEST_F(Stateful, S06_CouchbaseSays404WhileThePodLives) {
-  const std::string pod = couchbase({{std::string(simulator::knobs::kSaysGone), "2"}});
+  const std::string pod = couchbase({{std::string(simulator::behaviour::kSaysGone), "2"}});
   const std::string uid = pod_uid(pod);
   const std::string name = evacuate(pod, [](Json& spec) { spec["evictors"] = choose({{"request", "eviction"}}); });
   ASSERT_TRUE(run_until([&] { return condition(name, "Progressing") == "GoneMaybe"; }, seconds(30)));
@@ -105,7 +105,7 @@ TEST_F(Stateful, S35_StrimziThroughTheDrainCleaner) {
 }
 
 TEST_F(Stateful, S36_StrimziNeverRolls) {
-  const std::string pod = kafka({{std::string(simulator::knobs::kRoll), "never"}});
+  const std::string pod = kafka({{std::string(simulator::behaviour::kRoll), "never"}});
   const std::string name = evacuate(pod, [](Json& spec) { spec["retry"] = {{"maxAttempts", 1}}; });
   ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kInProgress; }, seconds(30)));
   const auto began = clock.now();
@@ -119,7 +119,7 @@ TEST_F(Stateful, S36_StrimziNeverRolls) {
 }
 
 TEST_F(Stateful, S36_StrimziDropsTheMark) {
-  const std::string pod = kafka({{std::string(simulator::knobs::kRoll), "drop=20s"}});
+  const std::string pod = kafka({{std::string(simulator::behaviour::kRoll), "drop=20s"}});
   const std::string name = evacuate(pod, [](Json& spec) { spec["retry"] = {{"maxAttempts", 2}}; });
   expect_end(name, Phase::kFailed, "HandoffFailed");
   EXPECT_EQ(get(name).status.attempt, 2);
@@ -127,7 +127,7 @@ TEST_F(Stateful, S36_StrimziDropsTheMark) {
 }
 
 TEST_F(Stateful, AForeignRollIsFollowedButNotTakenBack) {
-  const std::string pod = kafka({{std::string(simulator::knobs::kRoll), "never"}});
+  const std::string pod = kafka({{std::string(simulator::behaviour::kRoll), "never"}});
   annotate(pod, kRollMark, "true");
   const std::string name = evacuate(pod);
   ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kInProgress; }, seconds(30)));
@@ -160,7 +160,7 @@ TEST_F(Stateful, CouchbaseIsAskedByAnnotation) {
   EXPECT_TRUE(evictions().empty());
 }
 
-TEST_F(Stateful, CouchbaseWaitsForRoomForItsSecondPod) {
+TEST_F(Stateful, CouchbaseWaitsForCapacityForItsSecondPod) {
   const std::string pod = couchbase();
   for (const char* node : {"node-a", "node-b", "node-c"})
     edit(

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
@@ -38,8 +38,8 @@ Json job_hook(const char* run_seconds, const char* exit_code = "0", int retries 
            {{"template",
              {{"metadata",
                {{"annotations",
-                 {{std::string(simulator::knobs::kRunSeconds), run_seconds},
-                  {std::string(simulator::knobs::kExitCode), exit_code}}}}},
+                 {{std::string(simulator::behaviour::kRunSeconds), run_seconds},
+                  {std::string(simulator::behaviour::kExitCode), exit_code}}}}},
               {"spec", {{"containers", Json::array({{{"name", "hook"}, {"image", "hook:1"}}})}}}}}}},
           {"timeoutSeconds", 600},
           {"retries", retries}};

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "evictors/surge/view.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/crash.hpp"
 #include "test/integration/rig/rig.hpp"
@@ -32,7 +32,7 @@ class SurgeStage : public Rig {
     source = node_of(pod);
     watcher = [this] {
       least_ready = std::min(least_ready, ready());
-      if (!doomed_.empty() && room_is_held()) take_away();
+      if (!doomed_.empty() && capacity_is_held()) take_away();
     };
     return pod;
   }
@@ -51,7 +51,7 @@ class SurgeStage : public Rig {
     const auto object = cluster->store().get(kube::kPods, {"shop", name});
     return object ? (*object)["spec"].value("nodeName", "") : "";
   }
-  /// Not terminating ones, also those that no node has room for.
+  /// Not terminating ones, also those that no node has free capacity for.
   int all() const {
     int count = 0;
     for (const auto& object : cluster->store().list(kube::kPods, "shop"))
@@ -75,9 +75,9 @@ class SurgeStage : public Rig {
           kube::kNodes, name, [on](Json& node) { node["spec"]["unschedulable"] = on; }, "");
     }
   }
-  /// Room is there when the surge is admitted, and gone before the new pod comes: these nodes, but `spared`, take no
-  /// pods from then on.
-  void lose_room(std::initializer_list<const char*> nodes, const std::string& spared = {}) {
+  /// Free capacity is there when the surge is admitted, and gone before the new pod comes: these nodes, but `spared`,
+  /// take no pods from then on.
+  void lose_capacity(std::initializer_list<const char*> nodes, const std::string& spared = {}) {
     for (const char* name : nodes) {
       if (name != spared) doomed_.push_back(name);
     }
@@ -134,11 +134,11 @@ class SurgeStage : public Rig {
   int least_ready = 1000;
 
  private:
-  bool room_is_held() const {
+  bool capacity_is_held() const {
     return std::ranges::any_of(cluster->store().list(kube::kEvacuations, "shop"), [](const auto& object) {
       const auto evacuation = api::decode_evacuation(*object);
       const auto* slot = evacuation ? api::find_condition(evacuation->status.conditions, "SlotAcquired") : nullptr;
-      return slot && slot->reason == controllers::kRoomReserved;
+      return slot && slot->reason == controllers::kCapacityReserved;
     });
   }
   void take_away() {
@@ -206,7 +206,7 @@ TEST_F(SurgeScenario, NoOutage_TheNextEvictorOfTheChainEvicts) {
 
 TEST_F(SurgeScenario, ReplacementNeverReady_IsUndone) {
   begin();
-  lose_room({"node-a", "node-b", "node-c"});
+  lose_capacity({"node-a", "node-b", "node-c"});
   start_operator();
   const std::string name = surge();
   ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kInProgress && all() == 2; }, seconds(60)));
@@ -219,7 +219,7 @@ TEST_F(SurgeScenario, ReplacementNeverReady_IsUndone) {
   expect_undone();
 }
 
-TEST_F(SurgeScenario, NoRoom_NothingIsBegunUntilThereIs) {
+TEST_F(SurgeScenario, NoCapacity_NothingIsBegunUntilThereIs) {
   begin();
   cordon({"node-a", "node-b", "node-c"});
   start_operator();
@@ -236,7 +236,7 @@ TEST_F(SurgeScenario, NoRoom_NothingIsBegunUntilThereIs) {
 
 TEST_F(SurgeScenario, CancelledHalfWay_IsUndone) {
   begin();
-  lose_room({"node-a", "node-b", "node-c"});
+  lose_capacity({"node-a", "node-b", "node-c"});
   start_operator();
   const std::string name = surge();
   ASSERT_TRUE(run_until([&] { return all() == 2; }, seconds(60)));
@@ -264,7 +264,7 @@ TEST_F(SurgeScenario, CancelledWithBothReady_TheNewPodGoesNotTheOld) {
 
 TEST_F(SurgeScenario, DeletedHalfWay_IsUndone) {
   begin();
-  lose_room({"node-a", "node-b", "node-c"});
+  lose_capacity({"node-a", "node-b", "node-c"});
   start_operator();
   const std::string name = surge();
   ASSERT_TRUE(run_until([&] { return all() == 2; }, seconds(60)));
@@ -276,7 +276,7 @@ TEST_F(SurgeScenario, DeletedHalfWay_IsUndone) {
 
 TEST_F(SurgeScenario, UserScalesUpMeanwhile_TheirNumberStays) {
   begin();
-  lose_room({"node-a", "node-b", "node-c"});
+  lose_capacity({"node-a", "node-b", "node-c"});
   start_operator();
   const std::string name = surge();
   ASSERT_TRUE(run_until([&] { return replicas() == 2; }, seconds(60)));
@@ -290,7 +290,7 @@ TEST_F(SurgeScenario, UserScalesUpMeanwhile_TheirNumberStays) {
 
 TEST_F(SurgeScenario, UserScalesBackMeanwhile_TheirNumberStays) {
   begin();
-  lose_room({"node-a", "node-b", "node-c"});
+  lose_capacity({"node-a", "node-b", "node-c"});
   start_operator();
   const std::string name = surge(Json::object(), [](Json& spec) { spec["retry"] = {{"maxAttempts", 3}}; });
   ASSERT_TRUE(run_until([&] { return replicas() == 2; }, seconds(60)));
@@ -303,7 +303,7 @@ TEST_F(SurgeScenario, UserScalesBackMeanwhile_TheirNumberStays) {
 
 TEST_F(SurgeScenario, UserScalesToZeroMeanwhile) {
   begin();
-  lose_room({"node-a", "node-b", "node-c"});
+  lose_capacity({"node-a", "node-b", "node-c"});
   start_operator();
   const std::string name = surge();
   ASSERT_TRUE(run_until([&] { return replicas() == 2; }, seconds(60)));
@@ -346,7 +346,7 @@ TEST_F(SurgeScenario, AutoscalerPresent_ExtraReplicaIsRefused) {
 
 TEST_F(SurgeScenario, RollingRestart_NeverReadyIsUndone) {
   begin();
-  lose_room({"node-a", "node-b", "node-c"});
+  lose_capacity({"node-a", "node-b", "node-c"});
   start_operator();
   const Json before = deployment()["spec"]["template"];
   const std::string name = surge({{"mode", "RollingRestart"}});
@@ -359,7 +359,7 @@ TEST_F(SurgeScenario, RollingRestart_NeverReadyIsUndone) {
 
 TEST_F(SurgeScenario, RollingRestart_AUsersRolloutMeanwhileWins) {
   begin();
-  lose_room({"node-a", "node-b", "node-c"});
+  lose_capacity({"node-a", "node-b", "node-c"});
   start_operator();
   const std::string name = surge({{"mode", "RollingRestart"}});
   ASSERT_TRUE(run_until([&] { return all() == 2; }, seconds(60)));
@@ -399,7 +399,7 @@ TEST_F(SurgeScenario, PausedForEver_EndsWithTheReason) {
 
 TEST_F(SurgeScenario, LandedOnTheSourceNode_IsUndoneAndTriedAgain) {
   begin();
-  lose_room({"node-a", "node-b", "node-c"}, source);
+  lose_capacity({"node-a", "node-b", "node-c"}, source);
   start_operator();
   const std::string name = surge(Json::object(), [](Json& spec) {
     spec["retry"] = {{"maxAttempts", 3}, {"backoffSeconds", 60}};
@@ -429,7 +429,7 @@ TEST_F(SurgeScenario, StatefulSet_IsRefusedWithTheReason) {
 
 TEST_F(SurgeScenario, OrphanedMark_IsTakenBackByTheNextSurge) {
   begin();
-  lose_room({"node-a", "node-b", "node-c"});
+  lose_capacity({"node-a", "node-b", "node-c"});
   start_operator();
   const std::string first = surge();
   ASSERT_TRUE(run_until([&] { return replicas() == 2 && phase(first) == Phase::kInProgress; }, seconds(60)));
@@ -485,7 +485,7 @@ class SurgePlay final : public SurgeStage {
   /// `die_at` < 0: nobody dies. Returns how many calls the first process made.
   int run(int die_at, Death how) {
     begin();
-    if (cancel_) lose_room({"node-a", "node-b", "node-c"});
+    if (cancel_) lose_capacity({"node-a", "node-b", "node-c"});
     start_operator("first");
     name_ = surge(parameters_);
     const int before = replica->transport.calls();

@@ -107,7 +107,7 @@ TEST_F(WebhookScenario, Success_TheAnswerToTheStartIsLost) {
   mover.lose_next_answer = true;
   const std::string name = begin({});
   expect_end(name, Phase::kSucceeded, "Evicted");
-  EXPECT_EQ(mover.service.starts(), 1u) << "the same token begins nothing anew";
+  EXPECT_EQ(mover.service.starts(), 1u) << "the same token begins nothing again";
 }
 
 TEST_F(WebhookScenario, Success_TheServiceRestartsHalfWay) {

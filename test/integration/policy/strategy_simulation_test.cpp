@@ -15,8 +15,8 @@ using strategy_worlds::RandomWorld;
 using strategy_worlds::Tried;
 
 /// Evicts the pods in the order of the plan; after each the scheduler binds its replacement.
-std::map<std::string, std::string> landings(const ClusterSnapshot& cluster, const planning::Plan& plan,
-                                            scheduling::NodeScoring scoring) {
+std::map<std::string, std::string> placements(const ClusterSnapshot& cluster, const planning::Plan& plan,
+                                              scheduling::NodeScoring scoring) {
   scheduling::Overlay overlay(cluster);
   std::map<std::string, std::string> nodes;
   for (const api::PlannedMove& move : plan.moves) {
@@ -51,12 +51,12 @@ void becomes_quiet(const Tried& tried, unsigned seed) {
     const ClusterSnapshot cluster(objects);
     const auto plan = planning::plan_cycle({.spec = spec, .cluster = cluster, .leaving = {}, .now = kNoon});
     if (plan.moves.empty()) return;
-    const auto nodes = landings(cluster, plan, scoring_for(tried));
-    const auto landing_of = [&](const api::PlannedMove& move) {
+    const auto nodes = placements(cluster, plan, scoring_for(tried));
+    const auto placement_of = [&](const api::PlannedMove& move) {
       const auto at = nodes.find(move.uid);
       return at == nodes.end() ? std::string() : at->second;
     };
-    objects = applied(std::move(objects), plan, landing_of);
+    objects = applied(std::move(objects), plan, placement_of);
     const std::int64_t after = tried.violations(ClusterSnapshot(objects));
     ASSERT_LE(after, before) << "in cycle " << cycle;
     before = after;

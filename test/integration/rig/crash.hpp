@@ -9,8 +9,8 @@
 
 namespace integration {
 
-/// Plays a life of so many calls anew for each call that the process may die at, and for each way to die. Ends with the
-/// first failure.
+/// Plays a life of so many calls again for each call that the process may die at, and for each way to die. Ends with
+/// the first failure.
 inline void die_at_every_call(int calls, const std::function<void(int call, fakes::Death how)>& play) {
   for (int call = 0; call < calls; ++call) {
     for (const fakes::Death how : {fakes::Death::kBeforeTheCall, fakes::Death::kAfterTheCall}) {

@@ -8,7 +8,7 @@
 #include "api/json/json_access.hpp"
 #include "kube/kubevirt.hpp"
 #include "rig.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/kubevirt/kubevirt.hpp"
 #include "simulator/objects.hpp"
 #include "simulator/pod_facts.hpp"
@@ -32,7 +32,7 @@ class KubeVirtStage : public Rig {
   std::string machine(const std::string& name, const std::string& script = "",
                       const std::string& strategy = "LiveMigrate", const std::function<void(Json&)>& edit = {}) {
     Json object = simulator::objects::virtual_machine("shop", name, "1Gi", strategy);
-    if (!script.empty()) simulator::objects::annotate(object, simulator::knobs::kMigrationScript, script);
+    if (!script.empty()) simulator::objects::annotate(object, simulator::behaviour::kMigrationScript, script);
     if (edit) edit(object);
     add(std::move(object));
     EXPECT_TRUE(run_until([&] { return text(vmi(name), "phase") == "Running"; }, std::chrono::minutes(2)));

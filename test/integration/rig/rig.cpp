@@ -50,8 +50,8 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
       nodes_(client_, clock, kube::kNodes, api::decode_node, quick(), base::Log()),
       admission_({std::move(limits)}, clock,
                  [this](const api::ObjectKey& key, base::Duration after) { queue_.add_after(key, after); }),
-      room_([this] { return seen_by_caches(); }, clock,
-            [this](const api::ObjectKey& key, base::Duration after) { queue_.add_after(key, after); }),
+      capacity_([this] { return seen_by_caches(); }, clock,
+                [this](const api::ObjectKey& key, base::Duration after) { queue_.add_after(key, after); }),
       reconciler_({client_, clock, registry_, evacuations_.store(), pods_.store(), pdbs_.store(), admission_, *this,
                    *this, [this] { return may_act; },
                    [this](const std::string& ns, const api::OwnerReference& owner) -> std::optional<std::int32_t> {
@@ -61,11 +61,11 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
                      const auto workload = api::decode_workload(*body);
                      return workload ? std::optional(workload->replicas) : std::nullopt;
                    },
-                   std::move(identity), "v1", base::Log(), nullptr, &room_, services}),
+                   std::move(identity), "v1", base::Log(), nullptr, &capacity_, services}),
       worker_(
           queue_, [this](const api::ObjectKey& key) { return reconciler_.reconcile(key); }, counts, base::Log()) {
   controllers::add_evacuation_indexes(evacuations_.store(), pods_.store(), pdbs_.store());
-  controllers::connect_evacuations({evacuations_, pods_, pdbs_, nodes_}, admission_, room_, reconciler_, queue_);
+  controllers::connect_evacuations({evacuations_, pods_, pdbs_, nodes_}, admission_, capacity_, reconciler_, queue_);
   if (responds)
     responder_.emplace(controllers::NativeResponder::Dependencies{client_, clock, evacuations_, pods_,
                                                                   [this] { return may_act; }, base::Log()});

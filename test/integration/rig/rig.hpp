@@ -12,8 +12,8 @@
 #include "api/evacuation.hpp"
 #include "api/json/json.hpp"
 #include "base/clock.hpp"
-#include "controllers/admission/capacity.hpp"
 #include "controllers/admission/queue.hpp"
+#include "controllers/admission/reservations.hpp"
 #include "controllers/evacuation/reconciler.hpp"
 #include "controllers/native/wiring.hpp"
 #include "kube/runtime/informer.hpp"
@@ -59,7 +59,7 @@ class Operator : private controllers::EventSink, private controllers::Evacuation
   kube::Informer<api::PodDisruptionBudget> pdbs_;
   kube::Informer<api::Node> nodes_;
   controllers::AdmissionQueue admission_;
-  controllers::RoomKeeper room_;
+  controllers::Reservations capacity_;
   controllers::EvacuationReconciler reconciler_;
   kube::Worker worker_;
   std::optional<controllers::NativeResponder> responder_;

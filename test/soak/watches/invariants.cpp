@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "api/eviction_request.hpp"
 #include "api/meta/well_known.hpp"
-#include "api/native_eviction.hpp"
 #include "test/soak/replica.hpp"
 #include "test/soak/world/postgres.hpp"
 
@@ -51,7 +51,7 @@ Invariants::Invariants(simulator::ApiServer& server)
     : server_(server),
       evacuations_([](const Json& object) { return api::decode_evacuation(object); }),
       calls_(server, evacuations_, [this](const std::string& what) { violated(what); }),
-      gangs_(server.store(), [this](const std::string& what) { violated(what); }) {}
+      pod_groups_(server.store(), [this](const std::string& what) { violated(what); }) {}
 
 void Invariants::violated(const std::string& what) {
   if (violations_.size() < kEnoughViolations) violations_.push_back(what);
@@ -93,7 +93,7 @@ void Invariants::check() {
   }
   check_limits(holders);
   check_targets(stored);
-  for (const std::string& uid : changed) gangs_.check(latest_[uid], latest_);
+  for (const std::string& uid : changed) pod_groups_.check(latest_[uid], latest_);
 }
 
 /// I5, I6, and I16 at the moment of the claim.
@@ -181,8 +181,8 @@ void Invariants::count(const api::Evacuation& evacuation, Holders& holders) cons
     if (!evacuation.spec.node_name.empty()) ++holders.by_node[evacuation.spec.node_name.value];
   }
   if ((holds_slot(evacuation.status) || late) && !evacuation.status.workload_group.empty()) {
-    const std::string& gang = evacuation.status.group;
-    holders.by_workload[evacuation.status.workload_group][gang.empty() ? evacuation.meta.uid : gang] =
+    const std::string& pod_group = evacuation.status.group;
+    holders.by_workload[evacuation.status.workload_group][pod_group.empty() ? evacuation.meta.uid : pod_group] =
         fmt::format("{} {}/{}", evacuation.meta.name, api::to_string(phase), evacuation.status.reason);
   }
 }
@@ -217,8 +217,8 @@ void Invariants::check_targets(const std::vector<simulator::Object>& stored) {
     if (each->status.outcome && each->status.outcome->replacement) continue;
     const auto* target = each->meta.annotations.find(api::well_known::kPredictedTargetAnnotation);
     if (!target || target->empty()) continue;
-    const std::string& gang = each->status.group;
-    by_target[*target].insert(gang.empty() ? each->meta.uid : gang);
+    const std::string& pod_group = each->status.group;
+    by_target[*target].insert(pod_group.empty() ? each->meta.uid : pod_group);
   }
   for (const auto& [node, whom] : by_target) {
     if (std::ssize(whom) > limit->value) violated(fmt::format("I7: {} on their way to node {}", whom.size(), node));

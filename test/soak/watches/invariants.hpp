@@ -11,12 +11,12 @@
 #include "simulator/api/server.hpp"
 #include "test/soak/decoded.hpp"
 #include "test/soak/watches/call_watch.hpp"
-#include "test/soak/watches/gang_watch.hpp"
+#include "test/soak/watches/pod_group_watch.hpp"
 
 namespace soak {
 
-/// Invariants I1–I17 of protocols 6.11 and the promises of gangs, as independent watchers see them in the store and on
-/// the wire.
+/// Invariants I1–I17 of protocols 6.11 and the promises of PodGroups, as independent watchers see them in the store and
+/// on the wire.
 class Invariants {
  public:
   explicit Invariants(simulator::ApiServer& server);
@@ -46,7 +46,7 @@ class Invariants {
   struct Holders {
     int total = 0;
     std::map<std::string, int> by_node;
-    /// Whom, and where they stand. A gang counts as one.
+    /// Whom, and where they stand. A PodGroup counts as one.
     std::map<std::string, std::map<std::string, std::string>> by_workload;
   };
 
@@ -80,7 +80,7 @@ class Invariants {
   std::map<api::ObjectKey, std::int64_t> replicas_;
   std::vector<std::string> violations_;
   CallWatch calls_;
-  GangWatch gangs_;
+  PodGroupWatch pod_groups_;
 };
 
 }  // namespace soak

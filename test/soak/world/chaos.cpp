@@ -5,8 +5,8 @@
 
 #include "api/evacuation.hpp"
 #include "kube/kubevirt.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/faults.hpp"
-#include "simulator/knobs.hpp"
 #include "test/soak/world/world.hpp"
 
 namespace soak {
@@ -155,13 +155,13 @@ void World::change_a_workload() {
 void World::change_a_node() {
   const auto key = any(kube::kNodes);
   if (!key) return;
-  const std::string knob(simulator::knobs::kDead);
+  const std::string annotation(simulator::behaviour::kDead);
   const bool dies = dice_.one_in(3);
   edit(kube::kNodes, *key, [&](Json& node) {
     if (dies) {
-      node["metadata"]["annotations"][knob] = "";
+      node["metadata"]["annotations"][annotation] = "";
     } else if (node["metadata"].contains("annotations")) {
-      node["metadata"]["annotations"].erase(knob);
+      node["metadata"]["annotations"].erase(annotation);
     }
   });
   if (dies) tell("the kubelet of " + key->name + " dies");
@@ -202,7 +202,7 @@ void World::calm() {
   for (const auto& node : cluster_->store().list(kube::kNodes)) {
     edit(kube::kNodes, {"", (*node)["metadata"]["name"]}, [](Json& object) {
       if (object["metadata"].contains("annotations"))
-        object["metadata"]["annotations"].erase(std::string(simulator::knobs::kDead));
+        object["metadata"]["annotations"].erase(std::string(simulator::behaviour::kDead));
     });
   }
   for (const auto& policy : cluster_->store().list(kube::kPolicies)) {

@@ -6,7 +6,7 @@
 
 #include "api/json/yaml.hpp"
 #include "api/meta/well_known.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/kubevirt/kubevirt.hpp"
 #include "simulator/native/native_eviction.hpp"
 #include "simulator/objects.hpp"
@@ -39,9 +39,10 @@ const std::vector<Json>& definitions() {
 Json hook_job(Dice& dice) {
   Json hook = Json::parse(R"({"job": {"template": {"metadata": {"annotations": {}},
     "spec": {"containers": [{"name": "hook", "image": "hook:1"}]}}}})");
-  Json& knobs = hook["job"]["template"]["metadata"]["annotations"];
-  knobs[std::string(simulator::knobs::kRunSeconds)] = std::to_string(dice.between(1, dice.one_in(4) ? 600 : 30));
-  knobs[std::string(simulator::knobs::kExitCode)] = dice.one_in(4) ? "3" : "0";
+  Json& behaviour = hook["job"]["template"]["metadata"]["annotations"];
+  behaviour[std::string(simulator::behaviour::kRunSeconds)] =
+      std::to_string(dice.between(1, dice.one_in(4) ? 600 : 30));
+  behaviour[std::string(simulator::behaviour::kExitCode)] = dice.one_in(4) ? "3" : "0";
   hook["timeoutSeconds"] = dice.between(30, 400);
   hook["retries"] = dice.between(0, 2);
   if (dice.one_in(4)) hook["failurePolicy"] = "Ignore";
@@ -84,7 +85,7 @@ void World::furnish() {
   cluster_->advance(base::minutes(2));
 }
 
-/// Everybody who works beside the operator: owners of stateful workloads, KubeVirt, perhaps the native eviction API.
+/// Everybody who works beside the operator: owners of stateful workloads, KubeVirt, perhaps the EvictionRequest API.
 void World::install_owners() {
   server_->add_webhook(simulator::background_webhook(cluster_->store()));
   simulator::add_stateful_owners(*cluster_, *server_);

@@ -62,7 +62,7 @@ Json World::any_wish() {
   return spec;
 }
 
-/// Of a gang mostly all members, as whoever evacuates by hand has to.
+/// Of a PodGroup mostly all members, as whoever evacuates manually has to.
 void World::make_evacuation() {
   const auto pod = any(kube::kPods, "shop");
   if (!pod) return;
@@ -75,10 +75,10 @@ void World::make_evacuation() {
     wish["source"]["policy"] = "hooked";
     wish["evictors"] = Json::array({entry_of("stateful-handoff", dice_)});
   }
-  const std::string gang = api::text_at(*object, {"metadata", "annotations", "evacuator.dev/group"});
-  if (gang.empty() || dice_.one_in(5)) return evacuate(*pod, wish);
+  const std::string pod_group = api::text_at(*object, {"metadata", "annotations", "evacuator.dev/group"});
+  if (pod_group.empty() || dice_.one_in(5)) return evacuate(*pod, wish);
   for (const auto& each : cluster_->store().list(kube::kPods, "shop")) {
-    const bool member = api::text_at(*each, {"metadata", "annotations", "evacuator.dev/group"}) == gang;
+    const bool member = api::text_at(*each, {"metadata", "annotations", "evacuator.dev/group"}) == pod_group;
     if (member) evacuate({"shop", (*each)["metadata"]["name"]}, wish);
   }
 }

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/meta/well_known.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/kubevirt/kubevirt.hpp"
 #include "simulator/objects.hpp"
 #include "test/soak/world/world.hpp"
@@ -12,7 +12,7 @@ namespace soak {
 namespace {
 
 namespace objects = simulator::objects;
-namespace knobs = simulator::knobs;
+namespace behaviour = simulator::behaviour;
 using api::Json;
 
 /// What the operators of handoff pods do; the last ones are up to no good.
@@ -81,7 +81,7 @@ void World::add_workload(int number) {
     case 3: return add_native(name);
     case 4: return add_surged(name);
     case 5: return add_machines(name);
-    case 6: return add_gang(name);
+    case 6: return add_pod_group(name);
     case 7: return add_database(name);
     default: return add_pods(name);
   }
@@ -93,7 +93,7 @@ void World::add_set(const std::string& name, int replicas, const Annotations& an
                            : objects::deployment("shop", name, replicas, "200m", "128Mi");
   objects::annotate_pods(workload, "example.com/foreign", "untouched");
   for (const auto& [key, value] : annotations) objects::annotate_pods(workload, key, value);
-  if (dice_.one_in(5)) objects::annotate_pods(workload, knobs::kStopSeconds, "25");
+  if (dice_.one_in(5)) objects::annotate_pods(workload, behaviour::kStopSeconds, "25");
   add(std::move(workload));
   if (!stateful) invariants_->expect_replicas({"shop", name}, replicas);
 }
@@ -103,7 +103,7 @@ void World::add_pods(const std::string& name) {
   Annotations annotations;
   if (dice_.one_in(3)) {
     annotations = {{"descheduler.alpha.kubernetes.io/request-evict-only", ""},
-                   {std::string(knobs::kBackground), dice_.of(kBackground)}};
+                   {std::string(behaviour::kBackground), dice_.of(kBackground)}};
   } else if (dice_.one_in(3)) {
     likes_[name] = "webhook";
   }
@@ -124,7 +124,7 @@ void World::add_handoffs(const std::string& name) {
   if (dice_.one_in(4)) annotations.emplace_back("handoff.evacuator.dev/strict", "true");
   if (script.find("owner-deletes") != std::string::npos)
     annotations.emplace_back("handoff.evacuator.dev/evict-by", "owner");
-  if (!script.empty()) annotations.emplace_back(knobs::kHandoff, script);
+  if (!script.empty()) annotations.emplace_back(behaviour::kHandoff, script);
   if (dice_.one_in(3)) likes_[name] = "stateful-handoff";
   tell(fmt::format("{}: {} pods with a handoff: {}", name, replicas, script));
   add_set(name, replicas, annotations);
@@ -138,10 +138,10 @@ void World::add_stateful(const std::string& name) {
   for (const auto& [key, value] : kind.labels) objects::template_of(set)["metadata"]["labels"][key] = value;
   for (const auto& [key, value] : kind.annotations) objects::annotate_pods(set, key, value);
   const std::string roll = kind.rolls.empty() ? "" : dice_.of(kind.rolls);
-  if (!roll.empty()) objects::annotate_pods(set, knobs::kRoll, roll);
+  if (!roll.empty()) objects::annotate_pods(set, behaviour::kRoll, roll);
   if (kind.rolls.empty())
     objects::annotate_pods(
-        set, knobs::kVitess,
+        set, behaviour::kVitess,
         dice_.of<std::string>({"ack=1s, finish=20s", "ack=5s, finish=4000s", "ack=1s, finish=10s, withdraw=5s"}));
   likes_[name] = "stateful-handoff";
   tell(fmt::format("{}: pods of {} {}", name, kind.name, roll));
@@ -157,7 +157,7 @@ void World::add_native(const std::string& name) {
   if (!ours || dice_.one_in(2)) responders.push_back({{"name", "acme.io/db"}, {"priority", 10000}});
   objects::template_of(workload)["spec"]["evictionResponders"] = responders;
   const std::string& script = dice_.of(kResponderScripts);
-  objects::annotate_pods(workload, knobs::kResponders, script);
+  objects::annotate_pods(workload, behaviour::kResponders, script);
   if (!ours) likes_[name] = "eviction-request";
   tell(fmt::format("{}: {} pods with a responder{}: {}", name, replicas, ours ? ", Evacuator" : "", script));
   add(std::move(workload));
@@ -185,7 +185,7 @@ void World::add_database(const std::string& name) {
 void World::add_surged(const std::string& name) {
   const int replicas = static_cast<int>(dice_.between(1, 3));
   Json workload = objects::deployment("shop", name, replicas, "200m", "128Mi");
-  if (dice_.one_in(5)) objects::annotate_pods(workload, knobs::kReadySeconds, "90");
+  if (dice_.one_in(5)) objects::annotate_pods(workload, behaviour::kReadySeconds, "90");
   add(std::move(workload));
   invariants_->expect_replicas({"shop", name}, replicas);
   const bool percent = dice_.one_in(2);
@@ -202,9 +202,9 @@ void World::add_machines(const std::string& name) {
         {"LiveMigrate", "LiveMigrate", "LiveMigrate", "LiveMigrateIfPossible", "External", "None", ""});
     Json machine = objects::virtual_machine("shop", each, "1Gi", strategy);
     const std::string& script = dice_.of(kMigrations);
-    if (!script.empty()) objects::annotate(machine, knobs::kMigrationScript, script);
-    if (dice_.one_in(6)) objects::annotate(machine, knobs::kNotMigratable, "DisksNotLiveMigratable: a local disk");
-    if (dice_.one_in(2)) objects::annotate(machine, knobs::kRestartVm, "");
+    if (!script.empty()) objects::annotate(machine, behaviour::kMigrationScript, script);
+    if (dice_.one_in(6)) objects::annotate(machine, behaviour::kNotMigratable, "DisksNotLiveMigratable: a local disk");
+    if (dice_.one_in(2)) objects::annotate(machine, behaviour::kRestartVm, "");
     add(std::move(machine));
     likes_[each] = "kubevirt";
     tell(fmt::format("{}: a VM, strategy '{}', migrations '{}'", each, strategy, script));
@@ -212,7 +212,7 @@ void World::add_machines(const std::string& name) {
 }
 
 /// Pods that leave together; sometimes those of a second workload after them.
-void World::add_gang(const std::string& name) {
+void World::add_pod_group(const std::string& name) {
   const bool ordered = dice_.one_in(2);
   for (int stage = 0; stage < (ordered ? 2 : 1); ++stage) {
     Annotations annotations = {{"evacuator.dev/group", name}};
@@ -220,7 +220,7 @@ void World::add_gang(const std::string& name) {
     if (dice_.one_in(4)) {
       annotations.emplace_back("handoff.evacuator.dev/mode", "required");
       annotations.emplace_back("handoff.evacuator.dev/phases", "pre,migrate");
-      annotations.emplace_back(knobs::kHandoff, dice_.of(kScripts));
+      annotations.emplace_back(behaviour::kHandoff, dice_.of(kScripts));
     }
     const int replicas = static_cast<int>(dice_.between(ordered ? 1 : 2, 3));
     tell(fmt::format("{}: {} pods of a gang, stage {}", name, replicas, stage));

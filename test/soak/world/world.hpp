@@ -38,7 +38,7 @@ class World {
   void furnish();
   void install_owners();
   void add_policies();
-  /// A policy that only lends its hooks, Jobs, to Evacuations made by hand.
+  /// A policy that only lends its hooks, Jobs, to Evacuations made manually.
   void add_hooks();
   void add_workload(int number);
   void add_pods(const std::string& name);
@@ -48,7 +48,7 @@ class World {
   void add_surged(const std::string& name);
   void add_database(const std::string& name);
   void add_machines(const std::string& name);
-  void add_gang(const std::string& name);
+  void add_pod_group(const std::string& name);
   /// A Deployment or StatefulSet by chance, with the pods' `annotations`; some stop slowly.
   void add_set(const std::string& name, int replicas, const Annotations& annotations);
 
@@ -98,8 +98,8 @@ class World {
   std::unique_ptr<simulator::ApiServer> server_;
   std::unique_ptr<Invariants> invariants_;
   std::unique_ptr<Mover> mover_;
-  PostgresOperators* databases_ = nullptr;          ///< one of the cluster's inhabitants
-  bool native_served_ = false;                      ///< the native eviction API
+  PostgresOperators* databases_ = nullptr;          ///< one of the cluster's controllers
+  bool native_served_ = false;                      ///< the EvictionRequest API
   bool draft_names_ = false;                        ///< … in the drafts' spelling
   bool hooks_ = false;                              ///< there is, or was, a policy with hooks
   std::map<std::string, std::string> likes_;        ///< evictor that suits the workload, by its name

@@ -79,7 +79,7 @@ TEST(PlanCycle, IsDeterministic) {
 }
 
 TEST(PlanCycle, HoldsThePlacesItPredicts) {
-  // Each of n2 and n3 has room for one: the third goes back to where it came from.
+  // Each of n2 and n3 has free capacity for one: the third goes back to where it came from.
   const Plan got = plan(ClusterBuilder()
                             .add(NodeBuilder("n1").sized(4000, 4000, 3))
                             .add(NodeBuilder("n2").sized(4000, 4000, 1))
@@ -351,7 +351,7 @@ TEST(CycleLimits, CountPerNodeAndNamespace) {
 // --- spec.scheduler
 
 /// Where the pod of n1 is expected: n2 is empty, n3 half full.
-std::string landing(const std::string& strategy, std::optional<api::ScoringStrategyType> scoring) {
+std::string placement(const std::string& strategy, std::optional<api::ScoringStrategyType> scoring) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1").taint("t")).add(NodeBuilder("n2")).add(NodeBuilder("n3"));
   builder.add(aged("a", "n1", 30).memory(400));
@@ -365,15 +365,15 @@ std::string landing(const std::string& strategy, std::optional<api::ScoringStrat
 
 TEST(PlanCycle, ForeseesTheSchedulerThatThePolicyNames) {
   using enum api::ScoringStrategyType;
-  EXPECT_EQ(landing("", {}), "n2");
-  EXPECT_EQ(landing("", kMostAllocated), "n3");
-  EXPECT_EQ(landing("HighNodeUtilization", {}), "n3") << "it is for schedulers that pack";
-  EXPECT_EQ(landing("HighNodeUtilization", kLeastAllocated), "n2");
+  EXPECT_EQ(placement("", {}), "n2");
+  EXPECT_EQ(placement("", kMostAllocated), "n3");
+  EXPECT_EQ(placement("HighNodeUtilization", {}), "n3") << "it is for schedulers that pack";
+  EXPECT_EQ(placement("HighNodeUtilization", kLeastAllocated), "n2");
 }
 
 // --- compatibility: Upstream reserves nothing
 
-TEST(PlanCycle, HoldsTheRoomOfAReplacementUnlessUpstream) {
+TEST(PlanCycle, HoldsTheCapacityOfAReplacementUnlessUpstream) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1").cordoned()).add(NodeBuilder("n2").sized(1000, 4000, 10));
   for (const char* name : {"a", "b"}) builder.add(PodBuilder(name).on("n1").cpu(1000).older_by(base::minutes(9)));

@@ -278,15 +278,15 @@ inline const std::vector<Tried>& all_tried() {
   return kAll;
 }
 
-/// What the cluster is like after the moves: each moved pod is made anew where `landing_of(move)` says, "": nowhere.
+/// What the cluster is like after the moves: each moved pod is made again where `placement_of(move)` says, "": nowhere.
 template <typename F>
-scheduling::SnapshotInput applied(scheduling::SnapshotInput objects, const planning::Plan& plan, F&& landing_of) {
+scheduling::SnapshotInput applied(scheduling::SnapshotInput objects, const planning::Plan& plan, F&& placement_of) {
   std::map<std::string, const api::PlannedMove*> moves;
   for (const api::PlannedMove& move : plan.moves) moves.emplace(move.uid, &move);
   for (auto& pod : objects.pods) {
     const auto at = moves.find(pod->meta.uid);
     if (at == moves.end()) continue;
-    const std::string to = landing_of(*at->second);
+    const std::string to = placement_of(*at->second);
     if (to.empty()) {
       pod = nullptr;
       continue;

@@ -87,7 +87,7 @@ struct GoalCase {
   std::function<void(ClusterBuilder&)> edit;  ///< n1 and n2 are there, empty; so is the pod p, bare, on no node
   std::string goal;                           ///< the only node that helps
   std::string node;                           ///< that is foreseen, "": none
-  std::string rival;
+  std::string competing_node;
   scheduling::NodeScoring scoring = kLeastAllocated;
 };
 
@@ -101,10 +101,10 @@ TEST_P(TowardsAGoal, TheFavouriteMustLieInIt) {
   const scheduling::Overlay overlay(*cluster);
   const auto goal = [&](NodeIndex node) { return cluster->node(node).meta.name == GetParam().goal; };
   TargetPredictor predictor(*cluster, GetParam().scoring);
-  const Landing landing = predictor.predict(overlay, cluster->find_pod("default", "p").value(), goal);
+  const Placement placement = predictor.predict(overlay, cluster->find_pod("default", "p").value(), goal);
   const auto name_of = [&](std::optional<NodeIndex> node) { return node ? cluster->node(*node).meta.name : ""; };
-  EXPECT_EQ(name_of(landing.node), GetParam().node);
-  EXPECT_EQ(name_of(landing.rival), GetParam().rival);
+  EXPECT_EQ(name_of(placement.node), GetParam().node);
+  EXPECT_EQ(name_of(placement.competing_node), GetParam().competing_node);
 }
 
 PodBuilder even(const char* name, std::int64_t size) { return PodBuilder(name).bare().cpu(size).memory(size); }
@@ -194,18 +194,18 @@ TEST_P(FullComparison, ComesToTheSame) {
     const auto pod = static_cast<scheduling::PodIndex>(random() % cluster->pod_count());
     const auto goal = [&](NodeIndex node) { return node % 8 != static_cast<NodeIndex>(step) % 8; };
     overlay.move(pod, kNoNode);
-    const Landing landing = predictor.predict(overlay, pod, goal);
+    const Placement placement = predictor.predict(overlay, pod, goal);
     const scheduling::FitQuery query(overlay, pod, scheduling::FitLevel::kScheduler);
     std::vector<NodeIndex> nodes;
-    std::vector<int> room;
+    std::vector<int> capacity;
     for (const NodeIndex node : cluster->nodes()) {
       if (!query.fits(node)) continue;
       nodes.push_back(node);
-      room.push_back(scores.score(overlay, cluster->requests(pod), node));
+      capacity.push_back(scores.score(overlay, cluster->requests(pod), node));
     }
-    const auto best = scheduling::favourites(scheduling::Preferences(query), nodes, room);
+    const auto best = scheduling::favourites(scheduling::Preferences(query), nodes, capacity);
     const bool all_help = std::ranges::all_of(best, goal);
-    const auto& expected = all_help ? landing.node : landing.rival;
+    const auto& expected = all_help ? placement.node : placement.competing_node;
     if (expected && std::ranges::find(best, *expected) != best.end()) ++agreed;
     overlay.move(pod, best.empty() ? kNoNode : best.front());
   }

@@ -48,7 +48,7 @@ struct StrangeCase {
 
 class StrangeInput : public testing::TestWithParam<StrangeCase> {};
 
-TEST_P(StrangeInput, IsToldWithItsFieldAndGivesNoRoom) {
+TEST_P(StrangeInput, IsToldWithItsFieldAndGivesNoCapacity) {
   const ClusterSnapshot cluster(with_text(GetParam().node_status, GetParam().pod_spec));
   EXPECT_EQ(words_of(cluster), GetParam().want);
   EXPECT_EQ(cluster.used().get(0, kMemoryIndex) / 1000, GetParam().want_used_bytes);
@@ -134,7 +134,7 @@ TEST(InputProblems, UpstreamTakesQuantitiesAsTheyAreWritten) {
 }
 
 /// n1 has 4000 bytes; beside the pod that asks for -2000 a pod of 5000 must not seem to fit.
-TEST(InputProblems, ANegativeRequestMakesNoRoomForOthers) {
+TEST(InputProblems, ANegativeRequestMakesNoCapacityForOthers) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
   builder.add(PodBuilder("evil").on("n1").memory(-2000)).add(PodBuilder("big").on("n2").memory(5000));
@@ -165,7 +165,7 @@ TEST(InputProblems, KeepsTheFirstAndCountsAll) {
   EXPECT_EQ(cluster->problems().total(), 150);
 }
 
-TEST(InputProblems, EndedPodsOnNodesThatAreGoneAreNothingStrange) {
+TEST(InputProblems, TerminalPodsOnNodesThatAreGoneAreNothingStrange) {
   const auto cluster = ClusterBuilder().add(PodBuilder("p").on("gone").phase(api::PodPhase::kSucceeded)).build();
   EXPECT_THAT(words_of(*cluster), IsEmpty());
 }

@@ -147,7 +147,7 @@ TEST(GarbageCollectorTest, ForegroundWaitsForTheDependents) {
   World world;
   world.add_nodes(2);
   Json web = objects::replica_set("shop", "web", 3, "100m", "64Mi");
-  world.add(objects::annotate_pods(web, knobs::kStopSeconds, "10"));
+  world.add(objects::annotate_pods(web, behaviour::kStopSeconds, "10"));
   world.advance(seconds(5));
   remove_with(world, "foregroundDeletion");
   world.advance(seconds(5));
@@ -208,7 +208,7 @@ TEST(NamespaceTest, IsEmptiedBeforeItGoes) {
   world.add_nodes(2);
   world.add(objects::name_space("shop"));
   Json web = objects::deployment("shop", "web", 2, "100m", "64Mi");
-  world.add(objects::annotate_pods(web, knobs::kStopSeconds, "10"));
+  world.add(objects::annotate_pods(web, behaviour::kStopSeconds, "10"));
   world.add(objects::pdb_max_unavailable("shop", "web", "web", 1));
   ASSERT_TRUE(
       world.cluster.store()
@@ -260,7 +260,8 @@ TEST(KnobsTest, ReadDurations) {
       {"", std::nullopt},      {"-3", std::nullopt},       {"-3s", std::nullopt},  {"fast", std::nullopt},
       {"1e300", std::nullopt}, {"nan", std::nullopt},      {"2 ", std::nullopt},
   };
-  for (const auto& [text, want] : cases) EXPECT_EQ(knobs::parse_knob_duration(text), want) << '"' << text << '"';
+  for (const auto& [text, want] : cases)
+    EXPECT_EQ(behaviour::parse_behaviour_duration(text), want) << '"' << text << '"';
 }
 
 /// A thousand pods come up, then a fifth of them is replaced at once. (Figures for more: docs of the simulator.)

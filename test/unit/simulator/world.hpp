@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/cluster.hpp"
-#include "simulator/knobs.hpp"
 #include "simulator/objects.hpp"
 #include "simulator/pod_facts.hpp"
 

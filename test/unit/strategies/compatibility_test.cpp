@@ -212,7 +212,7 @@ TEST(Compatibility, DoesNotTakeACordonForADrain) {
 constexpr auto kNodeAffinity = "RemovePodsViolatingNodeAffinity";
 
 TEST(Compatibility, MovesOnlyToNodesThatAreBetter) {
-  // n2 is preferred and full; n3 has room and is no better.
+  // n2 is preferred and full; n3 has free capacity and is no better.
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2").label("disk", "ssd")).add(NodeBuilder("n3"));
   cluster.add(PodBuilder("full").on("n2").cpu(4000));
@@ -303,7 +303,7 @@ TEST(Compatibility, DoesNotCountOnCordonedNodesForDuplicates) {
   EXPECT_THAT(decided(kOurs, cluster, kDuplicates), IsEmpty());
 }
 
-TEST(Compatibility, DoesNotMoveDuplicatesWhereThereIsNoRoom) {
+TEST(Compatibility, DoesNotMoveDuplicatesWhereThereIsNoCapacity) {
   auto cluster = crowd("n1", 2).add(NodeBuilder("n1")).add(NodeBuilder("n2"));
   cluster.add(PodBuilder("full").on("n2").cpu(4000).owned_by("ReplicaSet", "other"));
   EXPECT_THAT(decided(kUpstream, cluster, kDuplicates), SizeIs(1));
@@ -333,8 +333,8 @@ constexpr auto kLow = "LowNodeUtilization";
 constexpr auto kHigh = "HighNodeUtilization";
 constexpr auto kLowArgs = R"({"thresholds":{"cpu":30},"targetThresholds":{"cpu":50}})";
 
-TEST(Compatibility, LooksAtRoomNodeByNode) {
-  // Two nodes with room for 1000m each up to the target: together enough for 1500m, neither alone.
+TEST(Compatibility, LooksAtCapacityNodeByNode) {
+  // Two nodes with free capacity for 1000m each up to the target: together enough for 1500m, neither alone.
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(NodeBuilder("n3"));
   cluster.add(PodBuilder("a").on("n1").cpu(1500)).add(PodBuilder("b").on("n1").cpu(1500));
@@ -409,7 +409,7 @@ TEST(Compatibility, DoesNotWaitForDaemonSetsWhenEmptyingANode) {
 // --- life time
 
 TEST(Compatibility, AsksUpstreamsWayBeforeTheFirstPodLeaves) {
-  // Room for "second" comes up only when "first" has left n1; n3 takes nobody but "first".
+  // Free capacity for "second" comes up only when "first" has left n1; n3 takes nobody but "first".
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(NodeBuilder("n3").taint("t"));
   cluster.add(PodBuilder("first").on("n1").cpu(1000).tolerate("t").older_by(base::seconds(99)));

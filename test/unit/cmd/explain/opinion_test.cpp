@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(Opinion, TakesNoOtherPodWithoutAUidForThisOne) {
-  scheduling::SnapshotInput input;  // a dump by hand
+  scheduling::SnapshotInput input;  // a dump manually
   input.nodes.push_back(std::make_shared<const api::Node>(NodeBuilder("n1").build()));
   for (const auto& [name, age] : {std::pair("old", 36000), std::pair("web", 60)}) {
     api::Pod pod = PodBuilder(name).on("n1").older_by(base::seconds(age)).build();

@@ -105,7 +105,7 @@ TEST(WebhookCheck, CatchesEveryLie) {
       {"500", Lie::kServerError, "unknown-token-is-404"},
       {"ignores abort", Lie::kIgnoresAbort, "abort-forgets"},
       {"refuses abort", Lie::kRefusesAbort, "abort-is-taken"},
-      {"starts anew", Lie::kStartsAnew, "start-is-idempotent"},
+      {"starts again", Lie::kStartsAnew, "start-is-idempotent"},
       {"accepts nonsense", Lie::kAcceptsNonsense, "rejects-no-json"},
   };
   for (const LieRow& row : rows) {

@@ -317,7 +317,7 @@ TEST_F(Admissions, FollowsANodeIntoItsZone) {
   EXPECT_EQ(woken, std::vector<std::string>{"evac-00002"});
 }
 
-TEST(NodeFactsOf, ReadZoneAndRoom) {
+TEST(NodeFactsOf, ReadZoneAndCapacity) {
   api::Node node;
   EXPECT_EQ(controllers::node_facts(node), (NodeFacts{"", 0}));
   node.allocatable = {{"pods", api::Quantity::from_units(110)}};
@@ -415,7 +415,7 @@ TEST_F(Admissions, LeavesInPeaceWhatWasEvacuatedLately) {
   finish(first);
   EXPECT_EQ(waits_for(second), "cooldown");
   EXPECT_EQ(last.slot.limit->message,
-            "workload/shop/rs was evacuated once lately and is left in peace until 2026-11-21T12:10:00Z");
+            "workload/shop/rs was evacuated once lately and is excluded (cooling down) until 2026-11-21T12:10:00Z");
   EXPECT_EQ(last.slot.retry_at, kNoon + base::minutes(10));
   EXPECT_EQ(queue.usage().waiting, 0) << "it is not in line: nobody can let it in";
   EXPECT_TRUE(granted({.n = 2, .workload = "rs"})) << "people may have reasons";

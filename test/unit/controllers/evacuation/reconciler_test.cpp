@@ -196,7 +196,7 @@ TEST_F(Shell, AsksForASlotAgainWhenTheLiveObjectIsInALaterAttempt) {
   EXPECT_EQ(admission.usage().in_flight, 1) << "the slot of the second attempt is nobody else's";
 }
 
-/// Found by soak: it asked for the slot of the next attempt for ever, at one instant.
+/// Found by soak: it asked for the slot of the next attempt indefinitely, at one instant.
 TEST_F(Shell, GoesFromAnAbortThatIsOverToTheNextEvictorInOnePass) {
   api::Evacuation aborting = make_evacuation();
   aborting.meta.finalizers = {"evacuator.dev/evacuation"};

@@ -51,29 +51,29 @@ api::Json patched_annotations(const evictors::Plan& plan) {
   return plan.action ? api::Json::parse(plan.action->request.body)["metadata"]["annotations"] : api::Json();
 }
 
-struct RoomCase {
+struct CapacityCase {
   const char* name;
   api::Pod target;
-  bool wants_room;
+  bool wants_capacity;
 };
-class HandoffRoom : public testing::TestWithParam<RoomCase> {};
+class HandoffCapacity : public testing::TestWithParam<CapacityCase> {};
 
-TEST_P(HandoffRoom, IsForThoseThatBringASecondPodUpFirst) {
+TEST_P(HandoffCapacity, IsForThoseThatBringASecondPodUpFirst) {
   auto of = evacuation(EvacuationPhase::kPending);
   of.spec.evictors = {{"stateful-handoff", {}}};
-  EXPECT_EQ(StatefulHandoff().needs_room(context(of, GetParam().target)), GetParam().wants_room);
+  EXPECT_EQ(StatefulHandoff().needs_capacity(context(of, GetParam().target)), GetParam().wants_capacity);
 }
 
 const std::pair<std::string, std::string> kModeRequired{"handoff.evacuator.dev/mode", "required"};
 
 INSTANTIATE_TEST_SUITE_P(
-    Pods, HandoffRoom,
-    testing::Values(RoomCase{"Strimzi", kafka(), false}, RoomCase{"Vitess", tablet(), false},
-                    RoomCase{"Couchbase", labelled({{"app", "couchbase"}, {"couchbase_cluster", "cb"}}), true},
-                    RoomCase{"Generic", pod({kModeRequired}), false},
-                    RoomCase{"GenericThatSaysSo", pod({kModeRequired, {"handoff.evacuator.dev/second-copy", "true"}}),
-                             true},
-                    RoomCase{"NobodysPod", pod(), false}),
+    Pods, HandoffCapacity,
+    testing::Values(CapacityCase{"Strimzi", kafka(), false}, CapacityCase{"Vitess", tablet(), false},
+                    CapacityCase{"Couchbase", labelled({{"app", "couchbase"}, {"couchbase_cluster", "cb"}}), true},
+                    CapacityCase{"Generic", pod({kModeRequired}), false},
+                    CapacityCase{"GenericThatSaysSo",
+                                 pod({kModeRequired, {"handoff.evacuator.dev/second-copy", "true"}}), true},
+                    CapacityCase{"NobodysPod", pod(), false}),
     [](const auto& info) { return info.param.name; });
 
 std::string adapter_by_itself(const api::Pod& of) {

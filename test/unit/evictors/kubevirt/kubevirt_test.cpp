@@ -579,37 +579,37 @@ TEST(KubeVirtHostile, BearsAnything) {
   }
 }
 
-struct RoomCase {
+struct CapacityCase {
   const char* strategy;
   bool want;
 };
-TEST(KubeVirtRoom, IsNeededForASecondPod) {
-  for (const RoomCase& each : {RoomCase{"LiveMigrate", true}, RoomCase{"LiveMigrateIfPossible", true},
-                               RoomCase{"External", false}, RoomCase{"None", false}}) {
+TEST(KubeVirtCapacity, IsNeededForASecondPod) {
+  for (const CapacityCase& each : {CapacityCase{"LiveMigrate", true}, CapacityCase{"LiveMigrateIfPossible", true},
+                                   CapacityCase{"External", false}, CapacityCase{"None", false}}) {
     Scene scene;
     scene.vmi["spec"]["evictionStrategy"] = each.strategy;
-    EXPECT_EQ(kEvictor.needs_room(scene.context()), each.want) << each.strategy;
+    EXPECT_EQ(kEvictor.needs_capacity(scene.context()), each.want) << each.strategy;
     scene.parameters = {{"mode", "Migration"}};
-    EXPECT_TRUE(kEvictor.needs_room(scene.context()));
+    EXPECT_TRUE(kEvictor.needs_capacity(scene.context()));
   }
   Scene stays;
   stays.vmi["status"]["conditions"] = Json::array({{{"type", "LiveMigratable"}, {"status", "False"}}});
-  EXPECT_FALSE(kEvictor.needs_room(stays.context())) << "KubeVirt refuses it, or shuts the guest down";
+  EXPECT_FALSE(kEvictor.needs_capacity(stays.context())) << "KubeVirt refuses it, or shuts the guest down";
   stays.parameters = {{"mode", "Migration"}};
-  EXPECT_FALSE(kEvictor.needs_room(stays.context()));
+  EXPECT_FALSE(kEvictor.needs_capacity(stays.context()));
   Scene by_cluster;
   by_cluster.vmi["spec"].erase("evictionStrategy");
-  EXPECT_FALSE(kEvictor.needs_room(by_cluster.context())) << "unset in the cluster, too: None";
+  EXPECT_FALSE(kEvictor.needs_capacity(by_cluster.context())) << "unset in the cluster, too: None";
   by_cluster.kubevirt["items"][0]["spec"]["configuration"]["evictionStrategy"] = "LiveMigrate";
-  EXPECT_TRUE(kEvictor.needs_room(by_cluster.context()));
+  EXPECT_TRUE(kEvictor.needs_capacity(by_cluster.context()));
   by_cluster.kubevirt = Json::object();
-  EXPECT_TRUE(kEvictor.needs_room(by_cluster.context())) << "not known";
+  EXPECT_TRUE(kEvictor.needs_capacity(by_cluster.context())) << "not known";
   Scene unread;
   auto context = unread.context();
   context.documents = {};
-  EXPECT_TRUE(kEvictor.needs_room(context));
+  EXPECT_TRUE(kEvictor.needs_capacity(context));
   unread.pod.meta.labels = {};
-  EXPECT_FALSE(kEvictor.needs_room(context));
+  EXPECT_FALSE(kEvictor.needs_capacity(context));
 }
 
 TEST(KubeVirtReads, AsksForNothingAboutOtherPods) {

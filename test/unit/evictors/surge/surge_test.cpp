@@ -330,9 +330,9 @@ TEST(SurgeProbe, WaitsForWhatItCannotReadRatherThanLetTheNextOneEvict) {
   auto nothing_read = world.context();
   nothing_read.documents = {};
   EXPECT_EQ(Surge().probe(nothing_read).support, Support::kUnavailable);
-  EXPECT_TRUE(Surge().needs_room(nothing_read)) << "a second copy may be needed";
+  EXPECT_TRUE(Surge().needs_capacity(nothing_read)) << "a surge pod may be needed";
   world.target.meta.owner_references = {{"batch/v1", "Job", "j", "s", true}};
-  EXPECT_FALSE(Surge().needs_room(world.context()));
+  EXPECT_FALSE(Surge().needs_capacity(world.context()));
 }
 
 TEST(SurgeProbe, WaitsAsLongAsTheDeploymentsOwnDeadline) {

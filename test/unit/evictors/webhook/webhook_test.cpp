@@ -267,9 +267,9 @@ std::string failure_of(Stage& stage) {
 }
 
 TEST(Webhook, EndsWhatHasFailedWithANamedReason) {
-  Json no_room = honest("Failed");
-  no_room.update({{"reason", "NoRoom"}, {"retryable", true}});
-  EXPECT_EQ(failure_of(Stage().says(no_room)), "NoRoom+");
+  Json no_capacity = honest("Failed");
+  no_capacity.update({{"reason", "NoRoom"}, {"retryable", true}});
+  EXPECT_EQ(failure_of(Stage().says(no_capacity)), "NoRoom+");
   EXPECT_EQ(failure_of(Stage().says(honest("Failed"))), "ServiceFailed");
   EXPECT_EQ(failure_of(Stage().ref("state", "InProgress").says(honest("Accepted"))), "ContractViolation");
   EXPECT_EQ(failure_of(Stage().ref("evictBy", "service").says(honest())), "ContractViolation");

@@ -1,4 +1,4 @@
-/// What kube-scheduler's default profile would choose: room and preferences.
+/// What kube-scheduler's default profile would choose: free capacity and preferences.
 
 #include <gmock/gmock.h>
 
@@ -16,9 +16,9 @@ using builders::PodBuilder;
 using scheduling::NodeIndex;
 using scheduling::NodeScoring;
 
-// --- room
+// --- free capacity
 
-struct RoomCase {
+struct CapacityCase {
   const char* name;
   NodeScoring scoring;
   std::int64_t used_cpu, used_memory;      ///< of 1000m and 1000 bytes
@@ -26,10 +26,10 @@ struct RoomCase {
   int score;
 };
 
-class RoomScore : public testing::TestWithParam<RoomCase> {};
+class CapacityScore : public testing::TestWithParam<CapacityCase> {};
 
-TEST_P(RoomScore, IsThatOfKubeScheduler) {
-  const RoomCase& want = GetParam();
+TEST_P(CapacityScore, IsThatOfKubeScheduler) {
+  const CapacityCase& want = GetParam();
   ClusterBuilder builder;
   builder.add(NodeBuilder("n").sized(1000, 1000, 10));
   builder.add(PodBuilder("there").on("n").cpu(want.used_cpu).memory(want.used_memory));
@@ -46,18 +46,18 @@ constexpr auto kLeast = NodeScoring::kLeastAllocated;
 constexpr auto kMost = NodeScoring::kMostAllocated;
 
 INSTANTIATE_TEST_SUITE_P(
-    Room, RoomScore,
-    testing::Values(RoomCase{"EmptyAndBalanced", kLeast, 0, 0, 0, 0, 100 + 100},
-                    RoomCase{"HalfOfBoth", kLeast, 300, 300, 200, 200, 50 + 100},
-                    RoomCase{"HalfOfBothPacked", kMost, 300, 300, 200, 200, 50 + 100},
-                    RoomCase{"OutOfBalance", kLeast, 400, 0, 200, 0, (40 + 100) / 2 + 70},
-                    RoomCase{"OutOfBalancePacked", kMost, 400, 0, 200, 0, (60 + 0) / 2 + 70},
-                    RoomCase{"NoCpuWrittenCountsAsATenthOfACore", kLeast, 0, 0, -1, 0, (90 + 100) / 2 + 100},
-                    RoomCase{"JustFits", kLeast, 500, 0, 500, 0, (0 + 100) / 2 + 50},
-                    RoomCase{"DoesNotFit", kLeast, 501, 0, 500, 0, scheduling::ResourceScores::kNoRoom}),
+    Capacity, CapacityScore,
+    testing::Values(CapacityCase{"EmptyAndBalanced", kLeast, 0, 0, 0, 0, 100 + 100},
+                    CapacityCase{"HalfOfBoth", kLeast, 300, 300, 200, 200, 50 + 100},
+                    CapacityCase{"HalfOfBothPacked", kMost, 300, 300, 200, 200, 50 + 100},
+                    CapacityCase{"OutOfBalance", kLeast, 400, 0, 200, 0, (40 + 100) / 2 + 70},
+                    CapacityCase{"OutOfBalancePacked", kMost, 400, 0, 200, 0, (60 + 0) / 2 + 70},
+                    CapacityCase{"NoCpuWrittenCountsAsATenthOfACore", kLeast, 0, 0, -1, 0, (90 + 100) / 2 + 100},
+                    CapacityCase{"JustFits", kLeast, 500, 0, 500, 0, (0 + 100) / 2 + 50},
+                    CapacityCase{"DoesNotFit", kLeast, 501, 0, 500, 0, scheduling::ResourceScores::kNoCapacity}),
     [](const auto& info) { return info.param.name; });
 
-TEST(RoomScore, CountsWhatItsWeightsSay) {
+TEST(CapacityScore, CountsWhatItsWeightsSay) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n").sized(1000, 1000, 10))
                            .add(PodBuilder("there").on("n").cpu(400).memory(0))
@@ -71,11 +71,11 @@ TEST(RoomScore, CountsWhatItsWeightsSay) {
   EXPECT_EQ(score({.fit = 0}), 70);
 }
 
-TEST(RoomScore, KnowsWhenThereIsNoPlaceForOneMorePod) {
+TEST(CapacityScore, KnowsWhenThereIsNoPlaceForOneMorePod) {
   const auto cluster =
       ClusterBuilder().add(NodeBuilder("n").sized(1000, 1000, 1)).add(PodBuilder("there").on("n")).build();
   EXPECT_EQ(scheduling::ResourceScores(*cluster, kLeast).score(scheduling::Overlay(*cluster), {}, 0),
-            scheduling::ResourceScores::kNoRoom);
+            scheduling::ResourceScores::kNoCapacity);
 }
 
 // --- preferences

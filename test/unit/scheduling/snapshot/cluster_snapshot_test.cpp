@@ -45,7 +45,7 @@ TEST(ClusterSnapshot, KeepsPodsWithoutAKnownNodeApart) {
                            .add(PodBuilder("here").on("n1"))
                            .add(PodBuilder("pending"))
                            .build();
-  EXPECT_THAT(names_of(*cluster, cluster->homeless_pods()), ElementsAre("gone", "pending"));
+  EXPECT_THAT(names_of(*cluster, cluster->unscheduled_pods()), ElementsAre("gone", "pending"));
   EXPECT_EQ(cluster->node_of(find(*cluster, "gone")), kNoNode);
   EXPECT_EQ(cluster->used().get(0, kPodsIndex), 1000);
 }
@@ -77,7 +77,7 @@ TEST(ClusterSnapshot, SkipsNullObjects) {
 TEST(ClusterSnapshot, IsEmptyWithoutObjects) {
   const ClusterSnapshot cluster{SnapshotInput{}};
   EXPECT_EQ(cluster.pod_count(), 0U);
-  EXPECT_THAT(names_of(cluster, cluster.homeless_pods()), IsEmpty());
+  EXPECT_THAT(names_of(cluster, cluster.unscheduled_pods()), IsEmpty());
   EXPECT_EQ(cluster.find_pod("default", "a"), std::nullopt);
 }
 
@@ -170,14 +170,14 @@ TEST(ClusterSnapshot, HoldsHostileAmountsAtTheEnds) {
 struct WelcomeCase {
   const char* name;
   NodeBuilder node;
-  bool welcomes_all;
+  bool is_schedulable_by_all;
 };
 
 class Welcome : public testing::TestWithParam<WelcomeCase> {};
 
 TEST_P(Welcome, IsWhatNoPodNeedsToBeLookedAtFor) {
   const auto cluster = ClusterBuilder().add(GetParam().node).build();
-  EXPECT_EQ(cluster->welcomes_all(0), GetParam().welcomes_all);
+  EXPECT_EQ(cluster->is_schedulable_by_all(0), GetParam().is_schedulable_by_all);
 }
 
 INSTANTIATE_TEST_SUITE_P(

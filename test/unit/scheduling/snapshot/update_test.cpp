@@ -1,4 +1,4 @@
-/// Random batches of changes against snapshots that are made anew.
+/// Random batches of changes against snapshots that are made again.
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "scheduling/snapshot/cluster_snapshot.hpp"
 #include "scheduling/snapshot/incremental.hpp"
-#include "scheduling/snapshot/splice.hpp"
+#include "scheduling/snapshot/index_update.hpp"
 #include "test/builders/cluster.hpp"
 #include "test/builders/snapshot_picture.hpp"
 
@@ -188,46 +188,47 @@ TEST_P(SnapshotUpdateProperty, TheKeeperSeesTheSameInLists) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SnapshotUpdateProperty, testing::Range(0U, 100U));
 
-// --- Splice
+// --- IndexUpdate
 
-struct SpliceCase {
+struct IndexUpdateCase {
   const char* name;
   std::vector<std::uint32_t> leaving;
   std::vector<std::uint32_t> coming;
   std::string want;  ///< of "abcdef", with A, B, C... for what comes
 };
 
-class SpliceTest : public testing::TestWithParam<SpliceCase> {};
+class IndexUpdateTest : public testing::TestWithParam<IndexUpdateCase> {};
 
-TEST_P(SpliceTest, MovesApartAndRenumbers) {
+TEST_P(IndexUpdateTest, MovesApartAndRenumbers) {
   const std::string old = "abcdef";
-  const Splice splice(6, GetParam().leaving, GetParam().coming);
+  const IndexUpdate index_update(6, GetParam().leaving, GetParam().coming);
   std::vector<char> list(old.begin(), old.end());
-  splice.move_apart(list);
-  for (std::size_t i = 0; i < splice.placed().size(); ++i) list[splice.placed()[i]] = static_cast<char>('A' + i);
+  index_update.move_apart(list);
+  for (std::size_t i = 0; i < index_update.placed().size(); ++i)
+    list[index_update.placed()[i]] = static_cast<char>('A' + i);
   EXPECT_EQ(std::string(list.begin(), list.end()), GetParam().want);
 
   std::vector<std::uint32_t> numbers = {5, 4, 3, 2, 1, 0};
-  splice.renumber(numbers);
+  index_update.renumber(numbers);
   for (std::uint32_t i = 0; i < 6; ++i) {
     if (std::ranges::find(GetParam().leaving, i) != GetParam().leaving.end()) continue;
     EXPECT_EQ(list.at(numbers[5 - i]), old[i]);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Runs, SpliceTest,
-                         testing::Values(SpliceCase{"Nothing", {}, {}, "abcdef"},
-                                         SpliceCase{"OneComesInTheMiddle", {}, {2}, "abAcdef"},
-                                         SpliceCase{"OneComesAtTheEnd", {}, {6}, "abcdefA"},
-                                         SpliceCase{"SeveralComeToOnePlace", {}, {0, 0, 3}, "ABabcCdef"},
-                                         SpliceCase{"OneLeaves", {0}, {}, "bcdef"},
-                                         SpliceCase{"AllLeave", {0, 1, 2, 3, 4, 5}, {}, ""},
-                                         SpliceCase{"AllAreExchanged", {0, 1, 2, 3, 4, 5}, {0, 6}, "AB"},
-                                         SpliceCase{"OneTakesThePlaceOfAnother", {3}, {3}, "abcAef"},
-                                         SpliceCase{"OneMovesForwards", {4}, {1}, "aAbcdf"},
-                                         SpliceCase{"OneMovesBackwards", {1}, {5}, "acdeAf"},
-                                         SpliceCase{"SomeMoveEitherWay", {0, 1, 5}, {4, 4, 4, 4}, "cdABCDe"},
-                                         SpliceCase{"SomeMoveApart", {2, 3, 4}, {0, 1, 6, 6}, "AaBbfCD"}),
+INSTANTIATE_TEST_SUITE_P(Runs, IndexUpdateTest,
+                         testing::Values(IndexUpdateCase{"Nothing", {}, {}, "abcdef"},
+                                         IndexUpdateCase{"OneComesInTheMiddle", {}, {2}, "abAcdef"},
+                                         IndexUpdateCase{"OneComesAtTheEnd", {}, {6}, "abcdefA"},
+                                         IndexUpdateCase{"SeveralComeToOnePlace", {}, {0, 0, 3}, "ABabcCdef"},
+                                         IndexUpdateCase{"OneLeaves", {0}, {}, "bcdef"},
+                                         IndexUpdateCase{"AllLeave", {0, 1, 2, 3, 4, 5}, {}, ""},
+                                         IndexUpdateCase{"AllAreExchanged", {0, 1, 2, 3, 4, 5}, {0, 6}, "AB"},
+                                         IndexUpdateCase{"OneTakesThePlaceOfAnother", {3}, {3}, "abcAef"},
+                                         IndexUpdateCase{"OneMovesForwards", {4}, {1}, "aAbcdf"},
+                                         IndexUpdateCase{"OneMovesBackwards", {1}, {5}, "acdeAf"},
+                                         IndexUpdateCase{"SomeMoveEitherWay", {0, 1, 5}, {4, 4, 4, 4}, "cdABCDe"},
+                                         IndexUpdateCase{"SomeMoveApart", {2, 3, 4}, {0, 1, 6, 6}, "AaBbfCD"}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace snapshot_update_test

@@ -32,7 +32,7 @@ TEST_P(DisruptionArithmetic, CountsAsKubernetesDoes) {
   world.add(pdb);
   world.advance(seconds(5));
   for (int i = 0; i < c.unready; ++i)
-    world.annotate(kube::kPods, "shop", world.pod_names()[static_cast<std::size_t>(i)], knobs::kNeverReady, "1");
+    world.annotate(kube::kPods, "shop", world.pod_names()[static_cast<std::size_t>(i)], behaviour::kNeverReady, "1");
   world.advance(seconds(1));
   EXPECT_EQ(world.status(kube::kPdbs, "web", "expectedPods"), c.want_expected);
   EXPECT_EQ(world.status(kube::kPdbs, "web", "currentHealthy"), c.want_healthy);
@@ -201,7 +201,7 @@ TEST(DisruptionTest, FreesTheBudgetOnlyWhenTheReplacementIsReady) {
   World world;
   world.add_nodes(2);
   Json web = objects::deployment("shop", "web", 3, "100m", "64Mi");
-  world.add(objects::annotate_pods(web, knobs::kReadySeconds, "20"));
+  world.add(objects::annotate_pods(web, behaviour::kReadySeconds, "20"));
   world.add(objects::pdb_max_unavailable("shop", "web", "web", 1));
   world.advance(seconds(25));
   ASSERT_EQ(world.status(kube::kPdbs, "web", "disruptionsAllowed"), 1);

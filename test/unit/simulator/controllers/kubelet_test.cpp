@@ -9,7 +9,7 @@ using api::Json;
 
 struct LifeCase {
   const char* name;
-  std::vector<std::pair<std::string_view, std::string>> knobs;
+  std::vector<std::pair<std::string_view, std::string>> behaviour;
   const char* restart_policy;
   base::Duration after;
   const char* want_phase;
@@ -25,7 +25,7 @@ TEST_P(KubeletLife, BringsThePodTo) {
   world.add_nodes(1);
   Json pod = bound_pod("p");
   pod["spec"]["restartPolicy"] = c.restart_policy;
-  for (const auto& [key, value] : c.knobs) objects::annotate(pod, key, value);
+  for (const auto& [key, value] : c.behaviour) objects::annotate(pod, key, value);
   world.add(pod);
   world.advance(c.after);
 
@@ -43,34 +43,47 @@ INSTANTIATE_TEST_SUITE_P(
         LifeCase{"PendingAtFirst", {}, "Always", milliseconds(900), "Pending", false, 0},
         LifeCase{"RunningAfterASecond", {}, "Always", seconds(1), "Running", false, 0},
         LifeCase{"ReadyAfterTwo", {}, "Always", seconds(2), "Running", true, 0},
-        LifeCase{"SlowToStart", {{knobs::kStartSeconds, "30"}}, "Always", seconds(29), "Pending", false, 0},
-        LifeCase{"SlowToStartThenRuns", {{knobs::kStartSeconds, "30"}}, "Always", seconds(31), "Running", true, 0},
-        LifeCase{"SlowToGetReady", {{knobs::kReadySeconds, "1m"}}, "Always", seconds(60), "Running", false, 0},
+        LifeCase{"SlowToStart", {{behaviour::kStartSeconds, "30"}}, "Always", seconds(29), "Pending", false, 0},
+        LifeCase{"SlowToStartThenRuns", {{behaviour::kStartSeconds, "30"}}, "Always", seconds(31), "Running", true, 0},
+        LifeCase{"SlowToGetReady", {{behaviour::kReadySeconds, "1m"}}, "Always", seconds(60), "Running", false, 0},
         LifeCase{"ReadyAtOnce",
-                 {{knobs::kStartSeconds, "0"}, {knobs::kReadySeconds, "0"}},
+                 {{behaviour::kStartSeconds, "0"}, {behaviour::kReadySeconds, "0"}},
                  "Always",
                  seconds(0),
                  "Running",
                  true,
                  0},
-        LifeCase{"NeverReady", {{knobs::kNeverReady, ""}}, "Always", minutes(60), "Running", false, 0},
-        LifeCase{"NonsenseKnobIsIgnored", {{knobs::kReadySeconds, "soon"}}, "Always", seconds(2), "Running", true, 0},
+        LifeCase{"NeverReady", {{behaviour::kNeverReady, ""}}, "Always", minutes(60), "Running", false, 0},
         LifeCase{
-            "WaitsForEver", {{knobs::kWaitingReason, "ImagePullBackOff"}}, "Always", minutes(60), "Pending", false, 0},
-        LifeCase{"BeginsWithRestarts", {{knobs::kRestarts, "120"}}, "Always", seconds(2), "Running", true, 120},
-        LifeCase{"Succeeds", {{knobs::kRunSeconds, "10"}}, "Never", seconds(11), "Succeeded", false, 0},
-        LifeCase{"StillRunsBefore", {{knobs::kRunSeconds, "10"}}, "Never", milliseconds(10'900), "Running", true, 0},
+            "NonsenseKnobIsIgnored", {{behaviour::kReadySeconds, "soon"}}, "Always", seconds(2), "Running", true, 0},
+        LifeCase{"WaitsForEver",
+                 {{behaviour::kWaitingReason, "ImagePullBackOff"}},
+                 "Always",
+                 minutes(60),
+                 "Pending",
+                 false,
+                 0},
+        LifeCase{"BeginsWithRestarts", {{behaviour::kRestarts, "120"}}, "Always", seconds(2), "Running", true, 120},
+        LifeCase{"Succeeds", {{behaviour::kRunSeconds, "10"}}, "Never", seconds(11), "Succeeded", false, 0},
         LifeCase{
-            "Fails", {{knobs::kRunSeconds, "10"}, {knobs::kExitCode, "3"}}, "Never", seconds(11), "Failed", false, 0},
+            "StillRunsBefore", {{behaviour::kRunSeconds, "10"}}, "Never", milliseconds(10'900), "Running", true, 0},
+        LifeCase{"Fails",
+                 {{behaviour::kRunSeconds, "10"}, {behaviour::kExitCode, "3"}},
+                 "Never",
+                 seconds(11),
+                 "Failed",
+                 false,
+                 0},
         LifeCase{"RestartsOnFailure",
-                 {{knobs::kRunSeconds, "10"}, {knobs::kExitCode, "1"}},
+                 {{behaviour::kRunSeconds, "10"}, {behaviour::kExitCode, "1"}},
                  "OnFailure",
                  seconds(32),
                  "Running",
                  true,
                  3},
-        LifeCase{"OnFailureSucceeds", {{knobs::kRunSeconds, "10"}}, "OnFailure", seconds(32), "Succeeded", false, 0},
-        LifeCase{"RestartsAlways", {{knobs::kRunSeconds, "10"}}, "Always", seconds(22), "Running", true, 2}),
+        LifeCase{
+            "OnFailureSucceeds", {{behaviour::kRunSeconds, "10"}}, "OnFailure", seconds(32), "Succeeded", false, 0},
+        LifeCase{"RestartsAlways", {{behaviour::kRunSeconds, "10"}}, "Always", seconds(22), "Running", true, 2}),
     [](const auto& info) { return info.param.name; });
 
 TEST(KubeletTest, FillsInTheStatusThatKubectlShows) {
@@ -93,7 +106,7 @@ TEST(KubeletTest, ShowsWhyAContainerWaits) {
   World world;
   world.add_nodes(1);
   Json pod = bound_pod("p");
-  world.add(objects::annotate(pod, knobs::kWaitingReason, "ImagePullBackOff"));
+  world.add(objects::annotate(pod, behaviour::kWaitingReason, "ImagePullBackOff"));
   world.advance(seconds(5));
   EXPECT_EQ(api::text_at(world.pod("p")->at("status").at("containerStatuses").at(0), {"state", "waiting", "reason"}),
             "ImagePullBackOff");
@@ -103,8 +116,8 @@ TEST(KubeletTest, KeepsTheLastStateOfARestart) {
   World world;
   world.add_nodes(1);
   Json pod = bound_pod("p");
-  objects::annotate(pod, knobs::kRunSeconds, "10");
-  world.add(objects::annotate(pod, knobs::kExitCode, "137"));
+  objects::annotate(pod, behaviour::kRunSeconds, "10");
+  world.add(objects::annotate(pod, behaviour::kExitCode, "137"));
   world.advance(seconds(12));
   const Json& container = world.pod("p")->at("status").at("containerStatuses").at(0);
   EXPECT_EQ(api::number_at(container, {"lastState", "terminated", "exitCode"}), 137);
@@ -116,10 +129,10 @@ TEST(KubeletTest, FollowsANeverReadyKnobThatComesAndGoes) {
   world.add_nodes(1);
   world.add(bound_pod("p"));
   world.advance(seconds(2));
-  world.annotate(kube::kPods, "shop", "p", knobs::kNeverReady, "yes");
+  world.annotate(kube::kPods, "shop", "p", behaviour::kNeverReady, "yes");
   world.advance(seconds(0));
   EXPECT_FALSE(facts_of(*world.pod("p")).ready);
-  world.unannotate(kube::kPods, "shop", "p", knobs::kNeverReady);
+  world.unannotate(kube::kPods, "shop", "p", behaviour::kNeverReady);
   world.advance(seconds(0));
   EXPECT_TRUE(facts_of(*world.pod("p")).ready);
 }
@@ -140,7 +153,7 @@ TEST_P(KubeletStop, TakesAsLongAs) {
   world.add_nodes(1);
   Json pod = bound_pod("p");
   pod["spec"]["terminationGracePeriodSeconds"] = c.grace;
-  if (c.stop_seconds) objects::annotate(pod, knobs::kStopSeconds, c.stop_seconds);
+  if (c.stop_seconds) objects::annotate(pod, behaviour::kStopSeconds, c.stop_seconds);
   world.add(pod);
   world.advance(seconds(2));
   world.remove(kube::kPods, "shop", "p");
@@ -206,7 +219,7 @@ TEST(DeadKubeletTest, NodeTurnsNotReadyAfterFortySecondsAndPodsNeverTerminate) {
   world.add(bound_pod("p"));
   world.add(bound_pod("waiting"));
   world.advance(seconds(2));
-  world.annotate(kube::kNodes, "", "node-1", knobs::kDead, "true");
+  world.annotate(kube::kNodes, "", "node-1", behaviour::kDead, "true");
   world.add(bound_pod("late"));
   world.remove(kube::kPods, "shop", "p");
   world.advance(seconds(39));
@@ -225,10 +238,10 @@ TEST(DeadKubeletTest, EverythingGoesOnWhenTheKubeletIsBack) {
   world.add(bound_pod("leaving"));
   world.add(bound_pod("staying"));
   world.advance(seconds(2));
-  world.annotate(kube::kNodes, "", "node-1", knobs::kDead, "true");
+  world.annotate(kube::kNodes, "", "node-1", behaviour::kDead, "true");
   world.remove(kube::kPods, "shop", "leaving");
   world.advance(minutes(2));
-  world.unannotate(kube::kNodes, "", "node-1", knobs::kDead);
+  world.unannotate(kube::kNodes, "", "node-1", behaviour::kDead);
   world.advance(seconds(2));
   EXPECT_FALSE(world.pod("leaving"));
   EXPECT_TRUE(facts_of(*world.pod("staying")).ready);
@@ -245,7 +258,7 @@ TEST(NodeLifecycleTest, EvictsFromAnUnreachableNodeAfterTheToleratedTime) {
   tolerant["spec"]["tolerations"] = Json::array({Json{{"operator", "Exists"}}});
   world.add(tolerant);
   world.advance(seconds(2));
-  world.annotate(kube::kNodes, "", "node-1", knobs::kDead, "true");
+  world.annotate(kube::kNodes, "", "node-1", behaviour::kDead, "true");
   world.advance(seconds(339));
   EXPECT_FALSE(is_terminating(*world.pod("usual")));
   world.advance(seconds(2));
@@ -284,7 +297,7 @@ TEST(KubeletTest, SurvivesHostilePods) {
         R"({"nodeName":"node-1","terminationGracePeriodSeconds":"x","volumes":{},"tolerations":[5]})"}) {
     Json pod = bound_pod("p");
     pod["spec"] = Json::parse(spec);
-    pod["metadata"]["annotations"] = {{knobs::kStopSeconds, 5}, {knobs::kRestarts, "99999999999999"}};
+    pod["metadata"]["annotations"] = {{behaviour::kStopSeconds, 5}, {behaviour::kRestarts, "99999999999999"}};
     world.add(pod);
     world.advance(seconds(3));
     world.remove(kube::kPods, "shop", "p");

@@ -97,7 +97,8 @@ TEST_P(ReplicaSetVictim, GoesFirst) {
 INSTANTIATE_TEST_SUITE_P(ReplicaSet, ReplicaSetVictim,
                          testing::Values(VictimCase{"ThatIsNotReady",
                                                     [](World& world, const std::string& pod) {
-                                                      world.annotate(kube::kPods, "shop", pod, knobs::kNeverReady, "1");
+                                                      world.annotate(kube::kPods, "shop", pod, behaviour::kNeverReady,
+                                                                     "1");
                                                     }},
                                          VictimCase{"WithTheLowestDeletionCost",
                                                     [](World& world, const std::string& pod) {
@@ -212,7 +213,7 @@ TEST(DeploymentTest, ARolloutThatCannotGetReadyStopsAtTheBounds) {
   world.add(objects::deployment("shop", "web", 4, "100m", "64Mi"));
   world.advance(seconds(10));
   world.edit(kube::kDeployments, "shop", "web",
-             [](Json& object) { objects::annotate_pods(object, knobs::kNeverReady, "1"); });
+             [](Json& object) { objects::annotate_pods(object, behaviour::kNeverReady, "1"); });
   world.advance(minutes(10));
   EXPECT_EQ(world.ready_pods(), 3);
   EXPECT_EQ(world.status(kube::kDeployments, "web", "updatedReplicas"), 2);
@@ -293,7 +294,7 @@ TEST(StatefulSetTest, RecreatesTheSameNameWithANewUidOnlyWhenTheOldPodIsGone) {
   World world;
   world.add_nodes(3);
   Json db = objects::stateful_set("shop", "db", 2, "100m", "64Mi");
-  world.add(objects::annotate_pods(db, knobs::kStopSeconds, "10"));
+  world.add(objects::annotate_pods(db, behaviour::kStopSeconds, "10"));
   world.advance(seconds(10));
   const std::string before = first_uid(world, "db-0");
   world.remove(kube::kPods, "shop", "db-0");
@@ -320,7 +321,7 @@ TEST(StatefulSetTest, ShrinksFromTheTopOneByOne) {
   World world;
   world.add_nodes(3);
   Json db = objects::stateful_set("shop", "db", 4, "100m", "64Mi");
-  world.add(objects::annotate_pods(db, knobs::kStopSeconds, "5"));
+  world.add(objects::annotate_pods(db, behaviour::kStopSeconds, "5"));
   world.advance(seconds(20));
   world.edit(kube::kStatefulSets, "shop", "db", [](Json& object) { object["spec"]["replicas"] = 2; });
   world.advance(seconds(1));
@@ -449,7 +450,7 @@ TEST_P(JobTest, EndsAs) {
   world.add_nodes(3);
   Json job = objects::job("shop", "sum", 3, 2, "10s");
   job["spec"].merge_patch(Json::parse(c.spec));
-  world.add(objects::annotate_pods(job, knobs::kExitCode, c.exit_code));
+  world.add(objects::annotate_pods(job, behaviour::kExitCode, c.exit_code));
   world.advance(c.after);
   const Object seen = world.get(kube::kJobs, "shop", "sum");
   EXPECT_EQ(world.condition(seen, c.want_condition), "True");
@@ -474,7 +475,7 @@ TEST(JobDetailsTest, RunsAtMostParallelismAtOnceAndPausesAfterFailures) {
   World world;
   world.add_nodes(3);
   Json job = objects::job("shop", "sum", 4, 2, "10s");
-  world.add(objects::annotate_pods(job, knobs::kExitCode, "1"));
+  world.add(objects::annotate_pods(job, behaviour::kExitCode, "1"));
   int most = 0;
   world.cluster.run_until(
       [&] {

@@ -28,7 +28,7 @@ class KubeVirtTest : public testing::Test {
   /// Adds a VMI and waits until it runs; the name of its pod.
   std::string machine(const char* name, const std::string& script = "", const char* strategy = "LiveMigrate") {
     Json object = objects::virtual_machine("shop", name, "1Gi", strategy);
-    if (!script.empty()) objects::annotate(object, knobs::kMigrationScript, script);
+    if (!script.empty()) objects::annotate(object, behaviour::kMigrationScript, script);
     return start(std::move(object));
   }
   std::string start(Json object) {
@@ -108,7 +108,7 @@ class KubeVirtTest : public testing::Test {
   std::string pod_phase(const std::string& pod) {
     return world.pod(pod) ? api::text_at(*world.pod(pod), {"status", "phase"}) : "(gone)";
   }
-  bool in_progress(const std::string& pod) { return knobs::is_set(*world.pod(pod), names::kEvictionInProgress); }
+  bool in_progress(const std::string& pod) { return behaviour::is_set(*world.pod(pod), names::kEvictionInProgress); }
 
   World world;
   ApiServer server{world.cluster.store()};
@@ -299,7 +299,7 @@ TEST_F(KubeVirtTest, KeepsToItsLimits) {
   std::vector<std::string> pods;
   for (int i = 0; i < 9; ++i) {
     Json object = objects::virtual_machine("shop", "vm-" + std::to_string(i), "64Mi");
-    objects::annotate(object, knobs::kMigrationScript, "run=60s");
+    objects::annotate(object, behaviour::kMigrationScript, "run=60s");
     object["spec"]["tolerations"] = Json::array();
     pods.push_back(start(std::move(object)));
   }
@@ -327,7 +327,7 @@ TEST_F(KubeVirtTest, MigrationWebhookRefuses) {
   begin();
   machine("db", "run=600s");
   Json stuck = objects::virtual_machine("shop", "pinned", "1Gi");
-  objects::annotate(stuck, knobs::kNotMigratable, "DisksNotLiveMigratable: a disk is not shared");
+  objects::annotate(stuck, behaviour::kNotMigratable, "DisksNotLiveMigratable: a disk is not shared");
   start(std::move(stuck));
   const std::string prefix = "admission webhook \"migration-create-validator.kubevirt.io\" denied the request: ";
   EXPECT_EQ(migrate("none", "m").code, 400);
@@ -405,7 +405,7 @@ TEST_F(KubeVirtTest, MachineDeletedMidway) {
 TEST_F(KubeVirtTest, WithoutStrategyTheGuestIsShutDown) {
   begin();
   Json object = objects::virtual_machine("shop", "db", "1Gi", "");
-  objects::annotate(object, knobs::kRestartVm, "true");
+  objects::annotate(object, behaviour::kRestartVm, "true");
   const std::string pod = start(std::move(object));
   const std::string uid = uid_of(vmi("db"));
   EXPECT_EQ(evict(pod).code, 201);
@@ -423,7 +423,7 @@ class VirtApiDown : public KubeVirtTest, public testing::WithParamInterface<Down
 TEST_P(VirtApiDown, FailsClosedSince15) {
   begin(GetParam().version);
   const std::string pod = machine("db");
-  world.annotate(kube::kKubeVirts, "kubevirt", "kubevirt", knobs::kVirtApi, "down");
+  world.annotate(kube::kKubeVirts, "kubevirt", "kubevirt", behaviour::kVirtApi, "down");
   const Reply reply = evict(pod);
   EXPECT_EQ(reply.code, GetParam().want) << reply.message();
   if (reply.code == 500) EXPECT_NE(reply.message().find("failed calling webhook \"virt-launcher"), std::string::npos);

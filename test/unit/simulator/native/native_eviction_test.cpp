@@ -27,7 +27,7 @@ class NativeWorld : public testing::Test {
     world.add_nodes(1);
     Json pod = objects::pod("shop", "web", "100m", "64Mi");
     pod["spec"]["evictionResponders"] = std::move(responders);
-    if (!script.empty()) objects::annotate(pod, knobs::kResponders, script);
+    if (!script.empty()) objects::annotate(pod, behaviour::kResponders, script);
     world.add(std::move(pod));
     world.advance(seconds(30));
     uid = api::text_at(*world.pod("web"), {"metadata", "uid"});
@@ -267,7 +267,7 @@ TEST_F(NativeWorld, ChecksPodsResponders) {
 TEST(NativeSteps, ReadScripts) {
   Json pod = objects::pod("shop", "web", "1m", "1Mi");
   EXPECT_EQ(responder_script(pod, "a.io/x").act, ResponderScript::Act::kEvict);
-  objects::annotate(pod, knobs::kResponders, "silent; a.io/x: decline=3s, heartbeat=5s,eta=1m");
+  objects::annotate(pod, behaviour::kResponders, "silent; a.io/x: decline=3s, heartbeat=5s,eta=1m");
   EXPECT_EQ(responder_script(pod, "b.io/y").act, ResponderScript::Act::kSilent);
   const auto script = responder_script(pod, "a.io/x");
   EXPECT_EQ(script.act, ResponderScript::Act::kDecline);

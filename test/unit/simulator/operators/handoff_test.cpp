@@ -194,7 +194,7 @@ void add_database(World& world, const char* script) {
   world.add_nodes(1);
   Json db = objects::stateful_set("shop", "db", 1, "100m", "64Mi");
   objects::annotate_pods(db, names::kHandoffMode, "required");
-  if (script) objects::annotate_pods(db, knobs::kHandoff, script);
+  if (script) objects::annotate_pods(db, behaviour::kHandoff, script);
   world.add(db);
   world.advance(seconds(5));
 }
@@ -276,7 +276,7 @@ void add_machine(World& world, const char* intention) {
   world.add_nodes(2);
   Json vm = objects::replica_set("shop", "vm", 1, "100m", "64Mi");
   objects::annotate_pods(vm, names::kRequestEvictOnly, "");
-  if (intention) objects::annotate_pods(vm, knobs::kBackground, intention);
+  if (intention) objects::annotate_pods(vm, behaviour::kBackground, intention);
   world.add(vm);
   world.advance(seconds(5));
 }
@@ -289,7 +289,7 @@ TEST(BackgroundProtocolTest, AnswersMarksAndMoves) {
   ASSERT_TRUE(first);
   EXPECT_EQ(first->code, 429);
   EXPECT_EQ(first->message, "Eviction triggered evacuation of pod \"shop/" + pod + "\"");
-  EXPECT_TRUE(knobs::is_set(*world.pod(pod), names::kEvictionInProgress));
+  EXPECT_TRUE(behaviour::is_set(*world.pod(pod), names::kEvictionInProgress));
   const auto second = ask_to_evict(world, pod);
   ASSERT_TRUE(second);
   EXPECT_EQ(second->message, "Evacuation in progress: Eviction triggered evacuation of pod \"shop/" + pod + "\"");
@@ -307,7 +307,7 @@ TEST(BackgroundProtocolTest, AFailureTakesTheMarkOff) {
   ASSERT_TRUE(ask_to_evict(world, pod));
   world.advance(seconds(5));
   ASSERT_TRUE(world.pod(pod));
-  EXPECT_FALSE(knobs::is_set(*world.pod(pod), names::kEvictionInProgress));
+  EXPECT_FALSE(behaviour::is_set(*world.pod(pod), names::kEvictionInProgress));
   EXPECT_TRUE(ask_to_evict(world, pod)) << "it may be asked again";
 }
 
@@ -317,7 +317,7 @@ TEST(BackgroundProtocolTest, ASilentOwnerNeverComesBack) {
   const std::string pod = world.pod_names().front();
   ASSERT_TRUE(ask_to_evict(world, pod));
   world.advance(minutes(30));
-  EXPECT_TRUE(knobs::is_set(*world.pod(pod), names::kEvictionInProgress));
+  EXPECT_TRUE(behaviour::is_set(*world.pod(pod), names::kEvictionInProgress));
 }
 
 TEST(BackgroundProtocolTest, ADryRunMarksNothing) {
@@ -325,7 +325,7 @@ TEST(BackgroundProtocolTest, ADryRunMarksNothing) {
   add_machine(world, nullptr);
   const std::string pod = world.pod_names().front();
   EXPECT_TRUE(ask_to_evict(world, pod, true));
-  EXPECT_FALSE(knobs::is_set(*world.pod(pod), names::kEvictionInProgress));
+  EXPECT_FALSE(behaviour::is_set(*world.pod(pod), names::kEvictionInProgress));
 }
 
 TEST(BackgroundProtocolTest, OtherPodsAreNotItsBusiness) {

@@ -110,7 +110,7 @@ TEST(RemoveFailedPods, TakesTheFutureForAgesAgoOnlyAsUpstream) {
   EXPECT_THAT(run_on(cluster, kFailedPods, "{}", kUpstream).sink.accepted, ElementsAre("p"));
 }
 
-// --- what becomes of ended pods
+// --- what becomes of terminal pods
 
 api::Workload job(std::string name, std::optional<std::int64_t> ttl) {
   api::Workload workload;

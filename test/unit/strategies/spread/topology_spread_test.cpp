@@ -122,7 +122,8 @@ TEST(TopologySpread, ObeysMinDomains) {
   constraint.min_domains = 3;
   const auto cluster = zones_of({2, 2}, {constraint});
   EXPECT_THAT(nominated(cluster, kUpstream), IsEmpty());
-  EXPECT_THAT(nominated(cluster, api::Compatibility::kNone), IsEmpty()) << "no move would help: nothing has room";
+  EXPECT_THAT(nominated(cluster, api::Compatibility::kNone), IsEmpty())
+      << "no move would help: nothing has free capacity";
   auto lopsided = zones_of({0, 2}, {constraint});
   EXPECT_THAT(nominated(lopsided, api::Compatibility::kNone), SizeIs(1));
 }

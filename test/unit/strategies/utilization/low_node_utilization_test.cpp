@@ -48,8 +48,8 @@ TEST(LowNodeUtilization, SaysWhyWithNumbers) {
   EXPECT_EQ(run.sink.reasons.at("p1"), "its node is overutilized: cpu 80.0 % of allocatable, target 50 %");
 }
 
-TEST(LowNodeUtilization, StopsWhenTheOthersHaveNoRoom) {
-  // n2 may be filled to 2000m and holds 1200m: after two pods of 400m its room is 0.
+TEST(LowNodeUtilization, StopsWhenTheOthersHaveNoCapacity) {
+  // n2 may be filled to 2000m and holds 1200m: after two pods of 400m its free capacity is 0.
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
   for (int i = 1; i <= 9; ++i) builder.add(sized("p" + std::to_string(i), "n1"));
@@ -152,7 +152,7 @@ TEST(LowNodeUtilization, FollowsExtendedResources) {
   EXPECT_THAT(evicted(builder, args), SizeIs(3)) << "the target allows 4 on n2, which holds 1";
 }
 
-TEST(LowNodeUtilization, HasNoRoomWhereTheResourceIsMissing) {
+TEST(LowNodeUtilization, HasNoCapacityWhereTheResourceIsMissing) {
   const auto args = R"({"thresholds":{"x/gpu":30},"targetThresholds":{"x/gpu":50}})";
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1").offer("x/gpu", 8)).add(NodeBuilder("n2"));

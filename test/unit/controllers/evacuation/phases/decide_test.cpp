@@ -261,10 +261,10 @@ TEST(DecideRequesting, NamesABudgetThatNeverAllowsAndTheFix) {
   EXPECT_EQ(std::count(life.events.begin(), life.events.end(), "EvictionBlocked"), 1);
 }
 
-/// Evicts as eviction-api does, but wants room for a second copy first.
-class RoomyEvictor final : public evictors::Evictor {
+/// Evicts as eviction-api does, but wants free capacity for a surge pod first.
+class CapaciousEvictor final : public evictors::Evictor {
  public:
-  explicit RoomyEvictor(const evictors::Evictor& inner) : inner_(inner) {}
+  explicit CapaciousEvictor(const evictors::Evictor& inner) : inner_(inner) {}
   std::string_view name() const override { return "roomy"; }
   api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>&,
                             const api::FieldPath&) const override {
@@ -277,7 +277,7 @@ class RoomyEvictor final : public evictors::Evictor {
                              const evictors::Answer& answer) const override {
     return inner_.classify(context, action, answer);
   }
-  bool needs_room(const evictors::Context&) const override { return true; }
+  bool needs_capacity(const evictors::Context&) const override { return true; }
   std::vector<evictors::Action> undo(const evictors::Context&) const override { return {}; }
   evictors::Rollback undone(const evictors::Context&) const override { return evictors::Rollback::kNothingToDo; }
   std::vector<evictors::Action> cleanup(const evictors::Context&) const override { return {}; }
@@ -286,31 +286,31 @@ class RoomyEvictor final : public evictors::Evictor {
   const evictors::Evictor& inner_;
 };
 
-Life roomy() {
+Life capacious() {
   Life life;
-  life.registry().add(std::make_unique<RoomyEvictor>(*life.registry().find("eviction-api")));
+  life.registry().add(std::make_unique<CapaciousEvictor>(*life.registry().find("eviction-api")));
   life.spec().evictors = {{"roomy", {}}};
   return life;
 }
 
-TEST(DecidePending, AsksForRoomIfItsEvictorNeedsSome) {
+TEST(DecidePending, AsksForCapacityIfItsEvictorNeedsSome) {
   Life plain;
   plain.tick();
-  EXPECT_FALSE(plain.asked_for_room);
+  EXPECT_FALSE(plain.asked_for_capacity);
   EXPECT_EQ(plain.condition_reason("SlotAcquired"), "Acquired");
-  Life life = roomy();
-  life.room_on = "node-b";
+  Life life = capacious();
+  life.reserved_node = "node-b";
   life.tick();
-  EXPECT_TRUE(life.asked_for_room);
-  EXPECT_EQ(life.condition_reason("SlotAcquired"), "RoomReserved");
+  EXPECT_TRUE(life.asked_for_capacity);
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "CapacityReserved");
   EXPECT_EQ(life.status().target_node.value, "node-b");
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
-TEST(DecidePending, WaitsForRoomAndSaysWithWhichNumbers) {
-  Life life = roomy();
+TEST(DecidePending, WaitsForCapacityAndSaysWithWhichNumbers) {
+  Life life = capacious();
   life.slot = Slot::State::kWaiting;
-  life.limit = {"Room", "", "needs 3000m cpu", {}, {}, {}, {}};
+  life.limit = {"Capacity", "", "needs 3000m cpu", {}, {}, {}, {}};
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kPending);
   EXPECT_EQ(life.condition_reason("SlotAcquired"), "WaitingRoom");
@@ -347,7 +347,7 @@ TEST(DecideRequesting, AsksAtOnceWhenTheBudgetOpens) {
   life.advance(seconds(1));
   life.tick();
   EXPECT_EQ(life.action(), "");
-  life.seen.poked = true;
+  life.seen.woken = true;
   life.tick();
   EXPECT_EQ(life.action(), "PostEviction");
 }

@@ -107,7 +107,7 @@ TEST_F(Documents, TheQueueIsBoundedOverAllItsSpells) {
   base::Duration queued{};
   for (int spell = 0; spell < 1000 && status().phase == Phase::kInProgress; ++spell) {
     script.remote.queued = true;
-    tick(base::milliseconds(100));  // it flips for ever
+    tick(base::milliseconds(100));  // it flips indefinitely
     script.remote.queued = false;
     queued += base::milliseconds(3500);
     tick(base::milliseconds(3500));

@@ -8,17 +8,18 @@
 #include "controllers/evacuation/reconciler.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// Gangs in the Evacuation controller: who waits for whom, and that all are admitted or none (docs/concepts/gangs.md).
-namespace gang_test {
+/// PodGroups in the Evacuation controller: who waits for whom, and that all are admitted or none
+/// (docs/concepts/PodGroups.md).
+namespace pod_group_test {
 
 using namespace evacuation_test;
 using base::seconds;
 using controllers::AdmissionQueue;
 using controllers::AdmissionRequest;
-using controllers::GangMember;
+using controllers::PodGroupMember;
 using Phase = EvacuationPhase;
 
-// --- one Evacuation and its gang
+// --- one Evacuation and its PodGroup
 
 struct Mate {
   std::string name = "mate";
@@ -29,11 +30,11 @@ struct Mate {
   bool suspend = false;
   bool cancel = false;
   bool requested = true;
-  bool deleted = false;  ///< it was requested when the gang was admitted
+  bool deleted = false;  ///< it was requested when the PodGroup was admitted
 };
 
-GangMember member(const Mate& mate) {
-  GangMember made{mate.name, "uid-of-" + mate.name, mate.order, nullptr, nullptr};
+PodGroupMember member(const Mate& mate) {
+  PodGroupMember made{mate.name, "uid-of-" + mate.name, mate.order, nullptr, nullptr};
   if (mate.live) made.live = std::make_shared<const api::Pod>(make_pod({}, made.uid, mate.name));
   made.was_asked = mate.requested || mate.deleted;
   if (!mate.requested || mate.deleted) return made;
@@ -55,11 +56,11 @@ GangMember member(const Mate& mate) {
   return made;
 }
 
-Life in_gang(const std::vector<Mate>& mates, std::int32_t order = 0) {
+Life in_pod_group(const std::vector<Mate>& mates, std::int32_t order = 0) {
   Life life;
-  life.seen.gang.name = "trainer";
-  life.seen.gang.order = order;
-  for (const Mate& mate : mates) life.seen.gang.members.push_back(member(mate));
+  life.seen.pod_group.name = "trainer";
+  life.seen.pod_group.order = order;
+  for (const Mate& mate : mates) life.seen.pod_group.members.push_back(member(mate));
   return life;
 }
 
@@ -69,10 +70,10 @@ struct BeginCase {
   const char* waits_for;  ///< in the blocker; nullptr: it begins
 };
 
-class GangBegins : public testing::TestWithParam<BeginCase> {};
+class PodGroupBegins : public testing::TestWithParam<BeginCase> {};
 
-TEST_P(GangBegins, OnlyAsAWhole) {
-  Life life = in_gang({GetParam().mate});
+TEST_P(PodGroupBegins, OnlyAsAWhole) {
+  Life life = in_pod_group({GetParam().mate});
   life.tick();
   if (!GetParam().waits_for) {
     EXPECT_NE(life.phase(), Phase::kPending);
@@ -90,7 +91,7 @@ TEST_P(GangBegins, OnlyAsAWhole) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Mates, GangBegins,
+    Mates, PodGroupBegins,
     testing::Values(BeginCase{"WhenAllAreAskedToLeave", {}, nullptr},
                     BeginCase{"WhenTheOtherHasBegun", {.phase = Phase::kPreparing}, nullptr},
                     BeginCase{"WhenTheOtherHasLeft", {.phase = Phase::kVerifying, .live = false}, nullptr},
@@ -100,8 +101,8 @@ INSTANTIATE_TEST_SUITE_P(
                     BeginCase{"NotWhenTheOtherHasFailed", {.phase = Phase::kFailed}, "mate (Failed NotEvictable)"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(GangBeginning, EndsWithTheNameOfWhomItWaitedFor) {
-  Life life = in_gang({{.name = "b", .requested = false}});
+TEST(PodGroupBeginning, EndsWithTheNameOfWhomItWaitedFor) {
+  Life life = in_pod_group({{.name = "b", .requested = false}});
   life.tick();
   life.advance(seconds(600));
   life.tick();
@@ -119,8 +120,8 @@ std::shared_ptr<const api::PodDisruptionBudget> everything(std::int32_t allowed)
   return budget;
 }
 
-TEST(GangBeginning, WaitsForABudgetThatLetsAllOfThemGo) {
-  Life life = in_gang({{.name = "b"}, {.name = "later", .order = 1}});
+TEST(PodGroupBeginning, WaitsForABudgetThatLetsAllOfThemGo) {
+  Life life = in_pod_group({{.name = "b"}, {.name = "later", .order = 1}});
   life.seen.pdbs = {everything(1)};
   life.tick();
   EXPECT_EQ(life.condition_reason("SlotAcquired"), "WaitingForGroup");
@@ -141,11 +142,11 @@ struct GateCase {
   std::string vote;  ///< own GroupReady afterwards
 };
 
-class GangGate : public testing::TestWithParam<GateCase> {};
+class PodGroupGate : public testing::TestWithParam<GateCase> {};
 
-TEST_P(GangGate, OpensForAll) {
+TEST_P(PodGroupGate, OpensForAll) {
   const GateCase& c = GetParam();
-  Life life = in_gang(c.mates, c.order);
+  Life life = in_pod_group(c.mates, c.order);
   life.status().group = "trainer";
   life.status().phase = Phase::kPreparing;
   life.status().phase_entered_at = life.status().started_at = kNoon;
@@ -158,7 +159,7 @@ TEST_P(GangGate, OpensForAll) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Mates, GangGate,
+    Mates, PodGroupGate,
     testing::Values(
         GateCase{"NotBeforeTheOtherHasItsSlot", {{}}, 0, Phase::kPreparing, "Prepared"},
         GateCase{"NotBeforeTheOtherIsPrepared", {{.phase = Phase::kPreparing}}, 0, Phase::kPreparing, "Prepared"},
@@ -206,11 +207,11 @@ INSTANTIATE_TEST_SUITE_P(
                  "Leaving"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(GangGateTime, IsThatOfPreparingAndThatOfTheOthers) {
-  Life life = in_gang({{.phase = Phase::kPreparing}});
-  auto slow = *life.seen.gang.members[0].evacuation;
+TEST(PodGroupGateTime, IsThatOfPreparingAndThatOfTheOthers) {
+  Life life = in_pod_group({{.phase = Phase::kPreparing}});
+  auto slow = *life.seen.pod_group.members[0].evacuation;
   slow.status.deadline = kNoon + seconds(1000);
-  life.seen.gang.members[0].evacuation = std::make_shared<const api::Evacuation>(slow);
+  life.seen.pod_group.members[0].evacuation = std::make_shared<const api::Evacuation>(slow);
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kPreparing);
   life.advance(seconds(999));
@@ -223,45 +224,45 @@ TEST(GangGateTime, IsThatOfPreparingAndThatOfTheOthers) {
   EXPECT_NE(life.status().message.find("mate (Preparing)"), std::string::npos) << life.status().message;
 }
 
-TEST(GangGateTime, HasNoEndWhileThoseBeforeItLeave) {
-  Life life = in_gang({{.phase = Phase::kPreparing, .vote = "Prepared"}}, 1);
+TEST(PodGroupGateTime, HasNoEndWhileThoseBeforeItLeave) {
+  Life life = in_pod_group({{.phase = Phase::kPreparing, .vote = "Prepared"}}, 1);
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kPreparing);
   life.advance(std::chrono::hours(5));
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kPreparing);
-  life.seen.gang.members[0] = member({.phase = Phase::kVerifying, .vote = "Leaving", .live = false});
+  life.seen.pod_group.members[0] = member({.phase = Phase::kVerifying, .vote = "Leaving", .live = false});
   life.tick();
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
-TEST(GangRound, LeavesOutWhatBelongsToAnotherLeaving) {
+TEST(PodGroupRound, LeavesOutWhatBelongsToAnotherLeaving) {
   api::Evacuation own = make_evacuation();
   api::Evacuation other = make_evacuation();
   other.meta.name = "other";
-  EXPECT_TRUE(controllers::counts_for_gang(own, other));
-  EXPECT_FALSE(controllers::counts_for_gang(own, own));
+  EXPECT_TRUE(controllers::counts_for_pod_group(own, other));
+  EXPECT_FALSE(controllers::counts_for_pod_group(own, own));
   other.status.phase = Phase::kFailed;
   other.status.finished_at = kNoon - seconds(1);
-  EXPECT_FALSE(controllers::counts_for_gang(own, other)) << "ended before this one was asked for";
+  EXPECT_FALSE(controllers::counts_for_pod_group(own, other)) << "ended before this one was asked for";
   other.status.finished_at = kNoon + seconds(1);
-  EXPECT_TRUE(controllers::counts_for_gang(own, other));
+  EXPECT_TRUE(controllers::counts_for_pod_group(own, other));
   other.status.phase = Phase::kVerifying;
   other.status.started_at = kNoon - seconds(60);
-  EXPECT_FALSE(controllers::counts_for_gang(own, other)) << "an earlier leaving, not over yet";
+  EXPECT_FALSE(controllers::counts_for_pod_group(own, other)) << "an earlier leaving, not over yet";
   other.status.phase = Phase::kPending;
   other.status.started_at.reset();
   other.meta.creation_timestamp = kNoon + seconds(60);
   own.status.started_at = kNoon + seconds(30);
-  EXPECT_FALSE(controllers::counts_for_gang(own, other)) << "came after this one was admitted";
+  EXPECT_FALSE(controllers::counts_for_pod_group(own, other)) << "came after this one was admitted";
 }
 
-TEST(GangRound, TakesADryRunForNobodysLeaving) {
+TEST(PodGroupRound, TakesADryRunForNobodysLeaving) {
   const api::Evacuation own = make_evacuation();
   api::Evacuation dry = make_evacuation();
   dry.meta.name = "dry";
   dry.spec.dry_run = true;
-  EXPECT_TRUE(controllers::counts_for_gang(own, dry)) << "named as what its member waits for";
+  EXPECT_TRUE(controllers::counts_for_pod_group(own, dry)) << "named as what its member waits for";
   api::Evacuation real = dry;
   real.meta.name = "real";
   real.spec.dry_run = false;
@@ -270,12 +271,12 @@ TEST(GangRound, TakesADryRunForNobodysLeaving) {
   EXPECT_FALSE(controllers::tells_more(dry, real));
   dry.status.phase = Phase::kSucceeded;
   dry.status.finished_at = kNoon + seconds(61);
-  EXPECT_FALSE(controllers::counts_for_gang(own, dry)) << "its success moved no pod";
+  EXPECT_FALSE(controllers::counts_for_pod_group(own, dry)) << "its success moved no pod";
 }
 
-// --- finding the gang in the caches
+// --- finding the PodGroup in the caches
 
-TEST(GangLookup, TellsWhoWasThereAtTheAdmissionFromWhoCameLater) {
+TEST(PodGroupLookup, TellsWhoWasThereAtTheAdmissionFromWhoCameLater) {
   kube::Store<api::Evacuation> evacuations;
   kube::Store<api::Pod> pods;
   kube::Store<api::PodDisruptionBudget> pdbs;
@@ -294,12 +295,12 @@ TEST(GangLookup, TellsWhoWasThereAtTheAdmissionFromWhoCameLater) {
   own.status.started_at = kNoon + base::milliseconds(500);
   const api::Pod pod = make_pod({{"evacuator.dev/group", "trainer"}});
   std::map<std::string, bool> stayed;
-  for (const auto& each : controllers::look_up_gang(own, &pod, evacuations, pods).members)
+  for (const auto& each : controllers::look_up_pod_group(own, &pod, evacuations, pods).members)
     stayed[each.pod] = controllers::has_stayed(each);
   EXPECT_EQ(stayed, (std::map<std::string, bool>{{"old", true}, {"new", false}}));
 }
 
-TEST(GangLookup, FindsMembersByTheirPodsAndByTheirEvacuations) {
+TEST(PodGroupLookup, FindsMembersByTheirPodsAndByTheirEvacuations) {
   kube::Store<api::Evacuation> evacuations;
   kube::Store<api::Pod> pods;
   kube::Store<api::PodDisruptionBudget> pdbs;
@@ -310,12 +311,12 @@ TEST(GangLookup, FindsMembersByTheirPodsAndByTheirEvacuations) {
     if (ended) pod.phase = api::PodPhase::kSucceeded;
     pods.put(std::make_shared<const api::Pod>(pod));
   };
-  const auto put_evacuation = [&](const std::string& pod, Phase phase, const std::string& gang) {
+  const auto put_evacuation = [&](const std::string& pod, Phase phase, const std::string& pod_group) {
     api::Evacuation made = make_evacuation();
     made.meta.name = pod + "-evac";
     made.spec.pod_ref = {pod, {"uid-" + pod}};
     made.status.phase = phase;
-    made.status.group = gang;
+    made.status.group = pod_group;
     evacuations.put(std::make_shared<const api::Evacuation>(made));
   };
   put_pod("unasked", group);
@@ -327,7 +328,7 @@ TEST(GangLookup, FindsMembersByTheirPodsAndByTheirEvacuations) {
   const api::Pod own = make_pod(group);
   pods.put(std::make_shared<const api::Pod>(own));
 
-  const auto view = controllers::look_up_gang(make_evacuation(), &own, evacuations, pods);
+  const auto view = controllers::look_up_pod_group(make_evacuation(), &own, evacuations, pods);
   EXPECT_EQ(view.name, "trainer");
   std::map<std::string, std::string> seen;
   for (const auto& each : view.members)
@@ -337,13 +338,13 @@ TEST(GangLookup, FindsMembersByTheirPodsAndByTheirEvacuations) {
 
   api::Evacuation dry = make_evacuation();
   dry.spec.dry_run = true;
-  EXPECT_TRUE(controllers::look_up_gang(dry, &own, evacuations, pods).name.empty());
+  EXPECT_TRUE(controllers::look_up_pod_group(dry, &own, evacuations, pods).name.empty());
   const api::Evacuation gone = *evacuations.get({"shop", "gone-evac"});
   api::Evacuation verifying = gone;
   verifying.status.phase = Phase::kVerifying;
-  EXPECT_TRUE(controllers::gang_keys_to_wake(&gone, &gone, evacuations).empty()) << "nothing of interest changed";
+  EXPECT_TRUE(controllers::pod_group_keys_to_wake(&gone, &gone, evacuations).empty()) << "nothing of interest changed";
   put_evacuation("waiting", Phase::kPending, "trainer");
-  EXPECT_EQ(controllers::gang_keys_to_wake(&gone, &verifying, evacuations),
+  EXPECT_EQ(controllers::pod_group_keys_to_wake(&gone, &verifying, evacuations),
             (std::vector<api::ObjectKey>{{"shop", "waiting-evac"}}));
 }
 
@@ -359,22 +360,22 @@ api::AdmissionLimits at_most(std::int64_t total, std::optional<std::int64_t> nod
   return limits;
 }
 
-class GangAdmission : public testing::Test {
+class PodGroupAdmission : public testing::Test {
  protected:
-  explicit GangAdmission(api::AdmissionLimits limits = at_most(4))
+  explicit PodGroupAdmission(api::AdmissionLimits limits = at_most(4))
       : queue(std::move(limits), clock, [this](const api::ObjectKey& key, base::Duration after) {
           if (after == base::Duration::zero()) woken.insert(key.name);
         }) {}
 
-  AdmissionRequest wish(const std::string& name, const std::string& gang = "", std::vector<std::string> with = {},
+  AdmissionRequest wish(const std::string& name, const std::string& pod_group = "", std::vector<std::string> with = {},
                         const std::string& node = "n1") {
     AdmissionRequest request;
     request.key = {"shop", name};
     request.pod_uid = "pod-of-" + name;
     request.node = node;
-    request.workload = gang.empty() ? "w-" + name : "w-" + gang.substr(0, 1);
+    request.workload = pod_group.empty() ? "w-" + name : "w-" + pod_group.substr(0, 1);
     request.created = kNoon + seconds(created.try_emplace(name, static_cast<int>(created.size())).first->second);
-    request.gang = gang.empty() ? "" : "shop/" + gang;
+    request.pod_group = pod_group.empty() ? "" : "shop/" + pod_group;
     for (const auto& each : with) request.together.push_back({"shop", each});
     return request;
   }
@@ -382,7 +383,7 @@ class GangAdmission : public testing::Test {
     last = queue.request(request);
     return last.slot.state == controllers::Slot::State::kGranted;
   }
-  void store(const std::string& name, Phase phase, const std::string& gang = "") {
+  void store(const std::string& name, Phase phase, const std::string& pod_group = "") {
     api::Evacuation now = make_evacuation();
     now.meta.name = name;
     now.meta.uid = "uid-" + name;
@@ -391,8 +392,8 @@ class GangAdmission : public testing::Test {
     now.spec.node_name = {"n1"};
     now.status.phase = phase;
     now.status.attempt = 1;
-    now.status.group = gang;
-    now.status.workload_group = gang.empty() ? "w-" + name : "w-" + gang.substr(0, 1);
+    now.status.group = pod_group;
+    now.status.workload_group = pod_group.empty() ? "w-" + name : "w-" + pod_group.substr(0, 1);
     queue.observe(nullptr, &now);
   }
   std::string says() const { return last.slot.limit ? last.slot.limit->message : ""; }
@@ -404,7 +405,7 @@ class GangAdmission : public testing::Test {
   controllers::Admission last;
 };
 
-TEST_F(GangAdmission, LetsAllInWhenTheLastOneAsks) {
+TEST_F(PodGroupAdmission, LetsAllInWhenTheLastOneAsks) {
   EXPECT_FALSE(ask(wish("a", "g", {"b", "c"})));
   EXPECT_EQ(last.slot.limit->kind, "Group");
   EXPECT_FALSE(ask(wish("b", "g", {"a", "c"})));
@@ -415,7 +416,7 @@ TEST_F(GangAdmission, LetsAllInWhenTheLastOneAsks) {
   EXPECT_EQ(queue.usage().in_flight, 3);
 }
 
-TEST_F(GangAdmission, GivesNoneASlotWhileThereIsNotOneForEach) {
+TEST_F(PodGroupAdmission, GivesNoneASlotWhileThereIsNotOneForEach) {
   ASSERT_TRUE(ask(wish("x")));
   ASSERT_TRUE(ask(wish("y")));
   EXPECT_FALSE(ask(wish("a", "g", {"b", "c"})));
@@ -428,7 +429,7 @@ TEST_F(GangAdmission, GivesNoneASlotWhileThereIsNotOneForEach) {
   EXPECT_EQ(queue.usage().in_flight, 4);
 }
 
-TEST_F(GangAdmission, IsNotOvertakenForEver) {
+TEST_F(PodGroupAdmission, IsNotOvertakenForEver) {
   ASSERT_TRUE(ask(wish("x")));
   ASSERT_TRUE(ask(wish("y")));
   ask(wish("a", "g", {"b", "c"}));
@@ -439,10 +440,10 @@ TEST_F(GangAdmission, IsNotOvertakenForEver) {
   EXPECT_EQ(woken, (std::set<std::string>{"a", "b", "c"}));
 }
 
-TEST_F(GangAdmission, TwoOfThemNeverHoldHalfEach) {
+TEST_F(PodGroupAdmission, TwoOfThemNeverHoldHalfEach) {
   for (const char* name : {"a1", "b1", "a2", "b2"}) {
-    const std::string gang(1, name[0]);
-    ask(wish(name, gang, {gang + (name[1] == '1' ? "2" : "1"), gang + "3"}));
+    const std::string pod_group(1, name[0]);
+    ask(wish(name, pod_group, {pod_group + (name[1] == '1' ? "2" : "1"), pod_group + "3"}));
   }
   EXPECT_EQ(queue.usage().in_flight, 0) << "each of them still waits for its third";
   EXPECT_TRUE(ask(wish("a3", "a", {"a1", "a2"})));
@@ -453,7 +454,7 @@ TEST_F(GangAdmission, TwoOfThemNeverHoldHalfEach) {
   EXPECT_TRUE(woken.contains("b1") && woken.contains("b2"));
 }
 
-TEST_F(GangAdmission, SaysThatALimitIsTooSmallAndHoldsNobodyUp) {
+TEST_F(PodGroupAdmission, SaysThatALimitIsTooSmallAndHoldsNobodyUp) {
   for (const char* name : {"a", "b", "c", "d", "e"}) {
     std::vector<std::string> with;
     for (const char* other : {"a", "b", "c", "d", "e"}) {
@@ -469,7 +470,7 @@ TEST_F(GangAdmission, SaysThatALimitIsTooSmallAndHoldsNobodyUp) {
   EXPECT_TRUE(ask(wish("a", "g", {"b", "c", "d", "e"}))) << "asked again, it finds the limit raised";
 }
 
-TEST_F(GangAdmission, ANodesLimitCountsAllThatLeaveIt) {
+TEST_F(PodGroupAdmission, ANodesLimitCountsAllThatLeaveIt) {
   queue.set_cluster_limits(at_most(9, 2));
   ASSERT_TRUE(ask(wish("x")));
   ask(wish("a", "g", {"b", "c"}));
@@ -482,7 +483,7 @@ TEST_F(GangAdmission, ANodesLimitCountsAllThatLeaveIt) {
   EXPECT_EQ(queue.usage().in_flight, 4);
 }
 
-TEST_F(GangAdmission, CountsAsOneInItsWorkload) {
+TEST_F(PodGroupAdmission, CountsAsOneInItsWorkload) {
   queue.set_cluster_limits(at_most(9, {}, 1));
   ask(wish("a", "g", {"b"}));
   EXPECT_TRUE(ask(wish("b", "g", {"a"})));
@@ -498,7 +499,7 @@ TEST_F(GangAdmission, CountsAsOneInItsWorkload) {
   EXPECT_TRUE(ask(other));
 }
 
-TEST_F(GangAdmission, LetsTheOthersInWhenOneGivesUp) {
+TEST_F(PodGroupAdmission, LetsTheOthersInWhenOneGivesUp) {
   ASSERT_TRUE(ask(wish("x")));
   ASSERT_TRUE(ask(wish("y")));
   ask(wish("a", "g", {"b", "c"}));
@@ -510,13 +511,13 @@ TEST_F(GangAdmission, LetsTheOthersInWhenOneGivesUp) {
   EXPECT_FALSE(ask(wish("a", "g", {"b", "c"})));
 }
 
-TEST_F(GangAdmission, TheRestOfABegunGroupAsksForItself) {
+TEST_F(PodGroupAdmission, TheRestOfABegunGroupAsksForItself) {
   store("a", Phase::kPreparing, "g");  // by the predecessor, who died before it stored b
   EXPECT_TRUE(ask(wish("b", "g", {})));
   EXPECT_EQ(queue.usage().in_flight, 2);
 }
 
-TEST_F(GangAdmission, ARateCountsEachOfThem) {
+TEST_F(PodGroupAdmission, ARateCountsEachOfThem) {
   api::AdmissionLimits limits = at_most(9);
   limits.rate = api::RateLimit{};
   limits.rate->per_second = 1;
@@ -530,4 +531,4 @@ TEST_F(GangAdmission, ARateCountsEachOfThem) {
   EXPECT_TRUE(ask(wish("c", "g", {"a", "b"})));
 }
 
-}  // namespace gang_test
+}  // namespace pod_group_test

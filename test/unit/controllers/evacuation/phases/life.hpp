@@ -75,8 +75,8 @@ class Life {
   base::TimePoint now = kNoon;
   Slot::State slot = Slot::State::kGranted;
   api::Blocker limit{"Limit", "node", "at most 2", {}, {}, {}, {}};  ///< what a waiting one waits for
-  std::string room_on;                                               ///< with a granted slot
-  bool asked_for_room = false;
+  std::string reserved_node;                                         ///< with a granted slot
+  bool asked_for_capacity = false;
   std::vector<std::string> events;  ///< reasons, in order
   Decision last;
 
@@ -124,9 +124,9 @@ class Life {
       last = controllers::decide(seen, registry_, now);
       if (last.wants_slot) {
         seen.slot.state = slot;
-        asked_for_room = last.needs_room;
+        asked_for_capacity = last.needs_capacity;
         if (slot == Slot::State::kWaiting) seen.slot.limit = limit;
-        seen.slot.room_on = slot == Slot::State::kGranted ? room_on : "";
+        seen.slot.reserved_node = slot == Slot::State::kGranted ? reserved_node : "";
         last = controllers::decide(seen, registry_, now);
       }
       if (!last.acts(status())) return last;

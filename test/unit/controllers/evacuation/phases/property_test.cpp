@@ -56,7 +56,7 @@ class World {
                                         "failed", "aborted"};
     life_.advance(base::milliseconds(random_() % 90'000));
     life_.slot = one_in(3) ? Slot::State::kWaiting : Slot::State::kGranted;
-    life_.seen.poked = one_in(5);
+    life_.seen.woken = one_in(5);
     if (one_in(40)) life_.seen.resumed_at = life_.now;
     if (one_in(30)) life_.cancel();
     if (one_in(50)) life_.seen.evacuation.meta.deletion_timestamp = life_.now;
@@ -173,7 +173,7 @@ class World {
   /// I12: with everybody silent, time alone ends it.
   void silence() {
     life_.slot = Slot::State::kWaiting;
-    life_.seen.poked = false;
+    life_.seen.woken = false;
     for (int i = 0; i < 4000 && !done(); ++i) {
       const Phase before = life_.phase();
       life_.tick();

@@ -18,7 +18,7 @@ struct EndedCase {
   bool removed;  ///< by an eviction; else it counts as gone
 };
 
-class EndedPod : public testing::TestWithParam<EndedCase> {};
+class TerminalPod : public testing::TestWithParam<EndedCase> {};
 
 Life ended(const EndedCase& c) {
   api::Pod pod = make_pod(c.annotations);
@@ -35,7 +35,7 @@ Life ended(const EndedCase& c) {
   return life;
 }
 
-TEST_P(EndedPod, EndsAtOnce) {
+TEST_P(TerminalPod, EndsAtOnce) {
   Life life = ended(GetParam());
   life.tick();
   if (!GetParam().removed) {
@@ -47,18 +47,18 @@ TEST_P(EndedPod, EndsAtOnce) {
   }
   EXPECT_EQ(life.action(), "PostEviction");
   EXPECT_EQ(life.status().evictor, "eviction-api");
-  EXPECT_EQ(life.status().adapter, "ended-pod");
+  EXPECT_EQ(life.status().adapter, "terminal-pod");
   life.answer(201);
   EXPECT_EQ(life.phase(), Phase::kEvicting);
   life.pod_vanishes();
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kSucceeded) << "no replacement is waited for";
   EXPECT_EQ(life.status().reason, "Evicted");
-  EXPECT_EQ(life.status().message, "the ended pod was removed");
+  EXPECT_EQ(life.status().message, "the terminal pod was removed");
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Pods, EndedPod,
+    Pods, TerminalPod,
     testing::Values(
         EndedCase{"OfAPerson", "", -seconds(60), {}, {}, false},
         EndedCase{"OfAPolicyThatNominatedItEnded", "old-jobs", -seconds(60), {}, {}, true},
@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
                   true}),
     [](const auto& info) { return info.param.name; });
 
-TEST(EndedPodRetry, GoesOnAfterABlockedAttempt) {
+TEST(TerminalPodRetry, GoesOnAfterABlockedAttempt) {
   Life life = ended({"", "old-jobs", -seconds(60), {}, {}, true});
   life.spec().timeouts.blocked = seconds(0);
   life.tick();
@@ -90,7 +90,7 @@ TEST(EndedPodRetry, GoesOnAfterABlockedAttempt) {
   EXPECT_EQ(life.phase(), Phase::kSucceeded);
 }
 
-TEST(EndedPodInTheMiddle, HasLeftOnceItEnds) {
+TEST(TerminalPodInTheMiddle, HasLeftOnceItEnds) {
   Life life(make_evacuation(), make_pod({handoff("mode", "required")}));
   life.spec().source.policy = "balance";
   life.tick();

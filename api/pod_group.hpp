@@ -1,6 +1,6 @@
 #pragma once
 
-/// Gangs: pods that leave together or in a stated order (docs/concepts/gangs.md, ADR 7).
+/// PodGroups: pods that leave together or in a stated order (docs/concepts/PodGroups.md, ADR 7).
 
 #include <cstdint>
 #include <optional>
@@ -11,21 +11,21 @@
 namespace api {
 
 /// What a pod declares.
-struct Gang {
+struct PodGroup {
   std::string name;        ///< unique in the pod's namespace: "trainer", "LeaderWorkerSet/llm/0", "Job/train"
   std::int32_t order = 0;  ///< lower ones leave before higher ones; equal ones together
-  friend bool operator==(const Gang&, const Gang&) = default;
+  friend bool operator==(const PodGroup&, const PodGroup&) = default;
 };
 
 /// nullopt: the pod leaves alone. The first of these that the pod shows counts: evacuator.dev/group as annotation, as
 /// label (an empty value takes the pod out of every group); LeaderWorkerSet (group by group, workers before the
 /// leader); a Job with completion indexes. The annotation evacuator.dev/group-order overrules the order.
-std::optional<Gang> gang_of(const Pod& pod);
+std::optional<PodGroup> pod_group_of(const Pod& pod);
 
-/// False: with these labels, and with these annotations, no pod is in a gang. Cheaper to ask.
-bool may_tell_gang(const StringMap& labels_or_annotations);
+/// False: with these labels, and with these annotations, no pod is in a PodGroup. Cheaper to ask.
+bool may_tell_pod_group(const StringMap& labels_or_annotations);
 
-/// One of its gang that still has to leave or to stay: neither ended nor on its way out.
-bool counts_in_gang(const Pod& pod);
+/// One of its PodGroup that still has to leave or to stay: neither ended nor on its way out.
+bool counts_in_pod_group(const Pod& pod);
 
 }  // namespace api

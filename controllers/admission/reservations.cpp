@@ -1,4 +1,4 @@
-#include "controllers/admission/capacity.hpp"
+#include "controllers/admission/reservations.hpp"
 
 #include <fmt/format.h>
 
@@ -16,17 +16,17 @@ namespace {
 using scheduling::NodeIndex;
 using scheduling::PodIndex;
 
-/// A snapshot is good for this long; what is promised meanwhile is in the overlay.
+/// A snapshot is good for this long; what is reserved meanwhile is in the overlay.
 constexpr base::seconds kSceneAge{10};
 constexpr base::seconds kSceneGap{1};
-/// So many of those that wait for room look again when some is given back.
+/// So many of those that wait for free capacity look again when some is given back.
 constexpr std::size_t kWakeAtOnce = 8;
 /// Nodes whose target-node limit is full are passed over this many times.
 constexpr int kTargetTries = 8;
 
-constexpr const char* kTargetsFull = "the target node's limit is full on every node that has room";
+constexpr const char* kTargetsFull = "the target node's limit is full on every node that has free capacity";
 
-std::string copy_name(const api::ObjectKey& key) { return "room-for/" + key.to_string(); }  // no pod is named so
+std::string copy_name(const api::ObjectKey& key) { return "capacity-for/" + key.to_string(); }  // no pod is named so
 
 /// The pod as it will be a second time: the same wishes, nowhere yet.
 std::shared_ptr<const api::Pod> copy_of(const api::Pod& pod, const api::ObjectKey& key, base::TimePoint now) {
@@ -40,9 +40,9 @@ std::shared_ptr<const api::Pod> copy_of(const api::Pod& pod, const api::ObjectKe
   return std::make_shared<const api::Pod>(std::move(copy));
 }
 
-bool has_room_reserved(const api::Evacuation& evacuation) {
+bool has_capacity_reserved(const api::Evacuation& evacuation) {
   const auto* slot = api::find_condition(evacuation.status.conditions, "SlotAcquired");
-  return slot && slot->reason == kRoomReserved && holds_arrival_slot(evacuation) &&
+  return slot && slot->reason == kCapacityReserved && holds_arrival_slot(evacuation) &&
          !evacuation.status.target_node.empty();
 }
 
@@ -68,7 +68,7 @@ std::int64_t left_on(const scheduling::Overlay& overlay, PodIndex pod, NodeIndex
 
 }  // namespace
 
-struct RoomKeeper::Scene {
+struct Reservations::Scene {
   explicit Scene(scheduling::SnapshotInput input, base::TimePoint now)
       : taken(now), cluster(std::move(input)), overlay(cluster) {}
 
@@ -80,15 +80,15 @@ struct RoomKeeper::Scene {
   std::map<std::string, std::set<std::string>> siblings;
 };
 
-RoomKeeper::RoomKeeper(Snapshot snapshot, const base::Clock& clock, Wake wake)
+Reservations::Reservations(Snapshot snapshot, const base::Clock& clock, Wake wake)
     : snapshot_(std::move(snapshot)), clock_(clock), wake_(std::move(wake)) {}
-RoomKeeper::~RoomKeeper() = default;
+Reservations::~Reservations() = default;
 
 /// Copies that exist by now: pods of the same controller that came after the promise and are bound to a node. Each
-/// stands for one promise only. No clocks are compared but the API server's with itself: whoever promised knows the
+/// stands for one promise only. No clocks are compared but the API server's with itself: whoever reserved knows the
 /// pods that were there by UID; of another leader's promise only a pod counts that is younger than the Evacuation and
-/// on the promised node. In doubt the room is held twice until the attempt ends, never given twice.
-class RoomKeeper::RealCopies {
+/// on the reserved node. In doubt the free capacity is held twice until the attempt ends, never given twice.
+class Reservations::RealCopies {
  public:
   /// Looks at pods of these controllers (UIDs).
   RealCopies(const scheduling::SnapshotInput& input, const std::set<std::string>& owners) {
@@ -99,28 +99,28 @@ class RoomKeeper::RealCopies {
     }
   }
 
-  bool take_one_for(const api::Pod& pod, const Promise& promise) {
+  bool take_one_for(const api::Pod& pod, const Reservation& reserve_on) {
     const api::OwnerReference* owner = pod.meta.controller();
     const auto candidates = owner ? by_owner_.find(owner->uid) : by_owner_.end();
     if (candidates == by_owner_.end()) return false;
     return std::erase_if(candidates->second, [&, taken = false](const api::Pod* each) mutable {
-             if (taken || each->meta.uid == pod.meta.uid || !came_after(promise, *each)) return false;
+             if (taken || each->meta.uid == pod.meta.uid || !came_after(reserve_on, *each)) return false;
              return taken = true;
            }) > 0;
   }
 
  private:
-  static bool came_after(const Promise& promise, const api::Pod& pod) {
-    if (promise.siblings) return !promise.siblings->contains(pod.meta.uid);
-    return pod.meta.creation_timestamp >= promise.asked && pod.node_name.value == promise.node;
+  static bool came_after(const Reservation& reserve_on, const api::Pod& pod) {
+    if (reserve_on.siblings) return !reserve_on.siblings->contains(pod.meta.uid);
+    return pod.meta.creation_timestamp >= reserve_on.asked && pod.node_name.value == reserve_on.node;
   }
 
   std::map<std::string, std::vector<const api::Pod*>> by_owner_;
 };
 
-/// Everybody who waits for room or was promised some gets a copy in the snapshot; promised ones are put where they were
-/// promised, unless the real copy is there already.
-void RoomKeeper::take_scene(base::TimePoint now) {
+/// Everybody who waits for free capacity or was reserved some gets a copy in the snapshot; reserved ones are put where
+/// they were reserved, unless the real copy is there already.
+void Reservations::take_scene(base::TimePoint now) {
   scheduling::SnapshotInput input = snapshot_();
   std::unordered_map<std::string_view, std::shared_ptr<const api::Pod>> originals;
   for (const auto& [key, pod] : pods_) originals.emplace(pod.second, nullptr);
@@ -137,9 +137,9 @@ void RoomKeeper::take_scene(base::TimePoint now) {
   scheduling::SnapshotInput::List<api::Pod> imagined;
   for (const auto& [key, pod] : pods_) {
     const auto& original = originals.at(pod.second);
-    if (!original) continue;  // gone: its room on the source is free, and its copy is real
-    const auto promise = promises_.find(key);
-    if (promise != promises_.end() && copies.take_one_for(*original, promise->second)) real.insert(key);
+    if (!original) continue;  // gone: its free capacity on the source is free, and its copy is real
+    const auto reserve_on = reservations_.find(key);
+    if (reserve_on != reservations_.end() && copies.take_one_for(*original, reserve_on->second)) real.insert(key);
     imagined.push_back(copy_of(*original, key, now));
   }
   std::map<std::string, std::set<std::string>> siblings;
@@ -153,20 +153,20 @@ void RoomKeeper::take_scene(base::TimePoint now) {
   for (const auto& [key, pod] : pods_) {
     if (const auto index = scene_->cluster.find_pod(key.ns, copy_name(key))) scene_->copies[key] = *index;
   }
-  for (const auto& [key, promise] : promises_) {
-    if (!real.contains(key)) place(key, promise.node);
+  for (const auto& [key, reserve_on] : reservations_) {
+    if (!real.contains(key)) place(key, reserve_on.node);
   }
 }
 
 /// Puts the copy on the node; "" takes it off.
-void RoomKeeper::place(const api::ObjectKey& key, const std::string& node) {
+void Reservations::place(const api::ObjectKey& key, const std::string& node) {
   if (!scene_) return;
   const auto copy = scene_->copies.find(key);
   if (copy == scene_->copies.end()) return;
   scene_->overlay.move(copy->second, scene_->cluster.find_node(node).value_or(scheduling::kNoNode));
 }
 
-RoomKeeper::Answer RoomKeeper::look(const Wish& wish, const std::set<std::string>& not_on) {
+Reservations::Answer Reservations::look(const Wish& wish, const std::set<std::string>& not_on) {
   const scheduling::Overlay& overlay = scene_->overlay;
   const PodIndex copy = scene_->copies.at(wish.request.key);
   const scheduling::FitQuery query(overlay, copy, scheduling::FitLevel::kScheduler);
@@ -188,17 +188,16 @@ RoomKeeper::Answer RoomKeeper::look(const Wish& wish, const std::set<std::string
   std::string reasons;
   for (const auto& [reason, count] : refusals)
     reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", count, reason);
-  return {
-      {},
-      fmt::format("needs {} for a second copy, and none of {} other nodes has it{}{}", amounts(scene_->cluster, copy),
-                  scene_->cluster.node_count() - 1, reasons.empty() ? "" : ": ", reasons),
-      {}};
+  return {{},
+          fmt::format("needs {} for a surge pod, and none of {} other nodes has it{}{}", amounts(scene_->cluster, copy),
+                      scene_->cluster.node_count() - 1, reasons.empty() ? "" : ": ", reasons),
+          {}};
 }
 
-/// What it was promised before, which is good for this attempt, too; else it is noted that it wants a copy.
-const RoomKeeper::Promise* RoomKeeper::held_by(const Wish& wish) {
-  const auto held = promises_.find(wish.request.key);
-  if (held == promises_.end()) {
+/// What it was reserved before, which is good for this attempt, too; else it is noted that it wants a copy.
+const Reservations::Reservation* Reservations::held_by(const Wish& wish) {
+  const auto held = reservations_.find(wish.request.key);
+  if (held == reservations_.end()) {
     pods_[wish.request.key] = {wish.copy.pod->meta.name, wish.copy.pod->meta.uid};
     return nullptr;
   }
@@ -206,7 +205,7 @@ const RoomKeeper::Promise* RoomKeeper::held_by(const Wish& wish) {
   return &held->second;
 }
 
-std::optional<base::TimePoint> RoomKeeper::set_scene(const std::vector<const Wish*>& wishes) {
+std::optional<base::TimePoint> Reservations::set_scene(const std::vector<const Wish*>& wishes) {
   const base::TimePoint now = clock_.now();
   const auto shows_all = [&] {
     return scene_ && std::all_of(wishes.begin(), wishes.end(),
@@ -219,44 +218,44 @@ std::optional<base::TimePoint> RoomKeeper::set_scene(const std::vector<const Wis
   return std::nullopt;
 }
 
-void RoomKeeper::promise(const Wish& wish, const std::string& node) {
+void Reservations::reserve_on(const Wish& wish, const std::string& node) {
   std::set<std::string> siblings = wish.copy.siblings;
   if (const api::OwnerReference* owner = wish.copy.pod->meta.controller()) {
-    const auto& seen = scene_->siblings[owner->uid];  // who asks with a gang may have looked a while ago
+    const auto& seen = scene_->siblings[owner->uid];  // who asks with a PodGroup may have looked a while ago
     siblings.insert(seen.begin(), seen.end());
   }
-  promises_[wish.request.key] = {node, wish.request.attempt, std::move(siblings), wish.request.created, false};
+  reservations_[wish.request.key] = {node, wish.request.attempt, std::move(siblings), wish.request.created, false};
   place(wish.request.key, node);
 }
 
-void RoomKeeper::leave_line(const api::ObjectKey& key) {
+void Reservations::leave_line(const api::ObjectKey& key) {
   const auto waits = waiting_.find(key);
   if (waits == waiting_.end()) return;
   line_.erase(waits->second);
   waiting_.erase(waits);
 }
 
-void RoomKeeper::stand_in_line(const AdmissionRequest& request) {
+void Reservations::stand_in_line(const AdmissionRequest& request) {
   leave_line(request.key);
   line_.insert(waiting_[request.key] = admission_order(request));
 }
 
-RoomKeeper::Answer RoomKeeper::reserve(const Wish& wish, const std::set<std::string>& not_on) {
+Reservations::Answer Reservations::reserve(const Wish& wish, const std::set<std::string>& not_on) {
   const std::scoped_lock lock(mutex_);
-  if (const Promise* held = held_by(wish)) return {held->node, {}, {}};
+  if (const Reservation* held = held_by(wish)) return {held->node, {}, {}};
   if (const auto retry_at = set_scene({&wish})) return {{}, {}, retry_at};
   Answer answer = look(wish, not_on);
   if (answer.node.empty()) {
     stand_in_line(wish.request);
   } else {
     leave_line(wish.request.key);
-    promise(wish, answer.node);
+    reserve_on(wish, answer.node);
   }
   return answer;
 }
 
-/// A node that has room and whose own limit takes one more.
-RoomKeeper::Answer RoomKeeper::find_node(const Wish& wish, const Takes& takes) {
+/// A node that has free capacity and whose own limit takes one more.
+Reservations::Answer Reservations::find_node(const Wish& wish, const Takes& takes) {
   std::set<std::string> full;
   Answer answer;
   for (int i = 0; i < kTargetTries; ++i) {
@@ -268,7 +267,7 @@ RoomKeeper::Answer RoomKeeper::find_node(const Wish& wish, const Takes& takes) {
   return answer;
 }
 
-std::optional<RoomKeeper::Answer> RoomKeeper::reserve_all(const std::vector<Wish>& wishes, const Takes& takes) {
+std::optional<Reservations::Answer> Reservations::reserve_all(const std::vector<Wish>& wishes, const Takes& takes) {
   const std::scoped_lock lock(mutex_);
   std::vector<const Wish*> open;
   for (const Wish& each : wishes) {
@@ -285,14 +284,14 @@ std::optional<RoomKeeper::Answer> RoomKeeper::reserve_all(const std::vector<Wish
   for (auto at = open.begin(); at != open.end(); ++at) {
     Answer answer = find_node(**at, takes);
     if (!answer.node.empty()) {
-      promise(**at, answer.node);
+      reserve_on(**at, answer.node);
       continue;
     }
     for (auto before = open.begin(); before != at; ++before) {
-      promises_.erase((*before)->request.key);
+      reservations_.erase((*before)->request.key);
       place((*before)->request.key, "");
     }
-    stand_in_line((*at)->request);  // when it is woken the whole gang asks again
+    stand_in_line((*at)->request);  // when it is woken the whole PodGroup asks again
     answer.message = fmt::format("pod {} {}", (*at)->copy.pod->meta.name, answer.message);
     return answer;
   }
@@ -300,10 +299,10 @@ std::optional<RoomKeeper::Answer> RoomKeeper::reserve_all(const std::vector<Wish
   return std::nullopt;
 }
 
-void RoomKeeper::drop(const api::ObjectKey& key, std::vector<api::ObjectKey>& awake) {
+void Reservations::drop(const api::ObjectKey& key, std::vector<api::ObjectKey>& awake) {
   pods_.erase(key);
   leave_line(key);
-  if (promises_.erase(key) == 0) return;
+  if (reservations_.erase(key) == 0) return;
   place(key, "");
   for (const AdmissionOrder& each : line_) {
     if (awake.size() == kWakeAtOnce) break;
@@ -311,24 +310,24 @@ void RoomKeeper::drop(const api::ObjectKey& key, std::vector<api::ObjectKey>& aw
   }
 }
 
-void RoomKeeper::wake(const std::vector<api::ObjectKey>& keys) const {
+void Reservations::wake(const std::vector<api::ObjectKey>& keys) const {
   for (const api::ObjectKey& key : keys) {
     if (wake_) wake_(key, kSceneGap);  // the pod that left is to be seen gone
   }
 }
 
-void RoomKeeper::release_unused(const api::ObjectKey& key) {
+void Reservations::release_unused(const api::ObjectKey& key) {
   std::vector<api::ObjectKey> awake;
   {
     const std::scoped_lock lock(mutex_);
-    const auto held = promises_.find(key);
-    if (held != promises_.end() && held->second.stored) return;
+    const auto held = reservations_.find(key);
+    if (held != reservations_.end() && held->second.stored) return;
     drop(key, awake);
   }
   wake(awake);
 }
 
-void RoomKeeper::abandon(const api::ObjectKey& key, const std::string& resource_version) {
+void Reservations::abandon(const api::ObjectKey& key, const std::string& resource_version) {
   std::vector<api::ObjectKey> awake;
   {
     const std::scoped_lock lock(mutex_);
@@ -338,7 +337,7 @@ void RoomKeeper::abandon(const api::ObjectKey& key, const std::string& resource_
   wake(awake);
 }
 
-void RoomKeeper::observe(const api::Evacuation* before, const api::Evacuation* after) {
+void Reservations::observe(const api::Evacuation* before, const api::Evacuation* after) {
   std::vector<api::ObjectKey> awake;
   {
     const std::scoped_lock lock(mutex_);
@@ -346,61 +345,61 @@ void RoomKeeper::observe(const api::Evacuation* before, const api::Evacuation* a
     const auto given_up = abandoned_.find(key);
     if (given_up != abandoned_.end() && after && after->meta.resource_version == given_up->second) return;
     if (given_up != abandoned_.end()) abandoned_.erase(given_up);
-    const auto held = promises_.find(key);
+    const auto held = reservations_.find(key);
     if (!after || api::is_terminal(after->status.phase)) {
       drop(key, awake);
-    } else if (has_room_reserved(*after)) {
+    } else if (has_capacity_reserved(*after)) {
       const std::string& node = after->status.target_node.value;
-      if (held == promises_.end()) {  // promised by another leader
+      if (held == reservations_.end()) {  // reserved by another leader
         pods_[key] = {after->spec.pod_ref.name, after->spec.pod_ref.uid.value};
-        promises_[key] = {node, after->status.attempt, std::nullopt, after->meta.creation_timestamp, true};
+        reservations_[key] = {node, after->status.attempt, std::nullopt, after->meta.creation_timestamp, true};
         scene_.reset();
       } else if (after->status.attempt >= held->second.attempt) {
         held->second.stored = true;
         if (std::exchange(held->second.node, node) != node) place(key, node);
       }
-    } else if (held != promises_.end() && held->second.stored && after->status.attempt >= held->second.attempt) {
+    } else if (held != reservations_.end() && held->second.stored && after->status.attempt >= held->second.attempt) {
       drop(key, awake);
     }
   }
   wake(awake);
 }
 
-std::size_t RoomKeeper::held() const {
+std::size_t Reservations::held() const {
   const std::scoped_lock lock(mutex_);
-  return promises_.size();
+  return reservations_.size();
 }
 
-Slot no_room(const RoomKeeper::Answer& answer) {
+Slot no_capacity(const Reservations::Answer& answer) {
   Slot slot;
   slot.state = Slot::State::kWaiting;
   slot.retry_at = answer.retry_at;
   if (answer.retry_at) return slot;  // nobody knows yet: nothing to tell
   slot.limit.emplace();
-  slot.limit->kind = "Room";
+  slot.limit->kind = "Capacity";
   slot.limit->message = answer.message;
   return slot;
 }
 
-Admission ask_for_slot(AdmissionQueue& line, RoomKeeper* room, const AdmissionRequest& request,
-                       const SecondCopy& copy) {
+Admission ask_for_slot(AdmissionQueue& line, Reservations* capacity, const AdmissionRequest& request,
+                       const SurgePod& copy) {
   Admission admission = line.request(request);
-  if (!room || !copy.pod || admission.slot.state != Slot::State::kGranted) return admission;
+  if (!capacity || !copy.pod || admission.slot.state != Slot::State::kGranted) return admission;
   std::set<std::string> full;
-  RoomKeeper::Answer answer;
+  Reservations::Answer answer;
   for (int i = 0; i < kTargetTries; ++i) {
-    answer = room->reserve({request, copy}, full);
+    answer = capacity->reserve({request, copy}, full);
     if (answer.node.empty()) break;
     if (line.expect_on(request.key, answer.node)) {
-      admission.slot.room_on = answer.node;
+      admission.slot.reserved_node = answer.node;
       return admission;
     }
-    room->release_unused(request.key);
+    capacity->release_unused(request.key);
     full.insert(answer.node);
     answer.message = kTargetsFull;
   }
   line.withdraw(request.key);
-  admission.slot = no_room(answer);
+  admission.slot = no_capacity(answer);
   return admission;
 }
 

@@ -9,11 +9,11 @@ namespace scheduling {
 
 /// How the elements of a list are numbered once some are taken out and others put in between: known by the runs that
 /// keep together, so that thousands of changes cost one pass and a single one touches only what stands behind it.
-class Splice {
+class IndexUpdate {
  public:
   /// Elements that leave and places for new ones, ascending, in old numbers; a new element comes before the old one
   /// whose number it has (`size`: at the end).
-  Splice(std::uint32_t size, std::span<const std::uint32_t> leaving, std::span<const std::uint32_t> coming);
+  IndexUpdate(std::uint32_t size, std::span<const std::uint32_t> leaving, std::span<const std::uint32_t> coming);
 
   /// The numbers of the new elements, in their order.
   const std::vector<std::uint32_t>& placed() const { return placed_; }

@@ -1,9 +1,9 @@
-#include "simulator/operators/mark_roller.hpp"
+#include "simulator/operators/pod_restarter.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
-#include "simulator/knobs.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/pod_facts.hpp"
 
 namespace simulator {
@@ -17,11 +17,12 @@ struct RollIntention {
 };
 
 RollIntention roll_intention(const Json& pod, base::Duration usual) {
-  const std::string text = api::text_at(pod, {"metadata", "annotations", knobs::kRoll});
+  const std::string text = api::text_at(pod, {"metadata", "annotations", behaviour::kRoll});
   if (text == "never") return {false, std::nullopt};
   const auto at = text.find('=');
   RollIntention intention{text.substr(0, at) != "drop", usual};
-  if (at != std::string::npos) intention.after = knobs::parse_knob_duration(text.substr(at + 1)).value_or(usual);
+  if (at != std::string::npos)
+    intention.after = behaviour::parse_behaviour_duration(text.substr(at + 1)).value_or(usual);
   return intention;
 }
 
@@ -39,7 +40,7 @@ bool set_pod_annotation(Store& store, const api::ObjectKey& key, const std::stri
       .ok();
 }
 
-MarkRoller::MarkRoller(Store& store, RollMark mark) : store_(store), mark_(mark), journal_(store) {
+PodRestarter::PodRestarter(Store& store, RollMark mark) : store_(store), mark_(mark), journal_(store) {
   journal_.on_reset([this] {
     marked_.clear();
     agenda_.clear();
@@ -47,7 +48,7 @@ MarkRoller::MarkRoller(Store& store, RollMark mark) : store_(store), mark_(mark)
   journal_.follow(kube::kPods, [this](const Change& change) { on_pod(change); });
 }
 
-bool MarkRoller::tick(base::TimePoint now) {
+bool PodRestarter::tick(base::TimePoint now) {
   now_ = now;
   journal_.poll();
   bool changed = false;
@@ -55,7 +56,7 @@ bool MarkRoller::tick(base::TimePoint now) {
   return changed;
 }
 
-void MarkRoller::on_pod(const Change& change) {
+void PodRestarter::on_pod(const Change& change) {
   const bool marked = change.kind != ChangeKind::kDeleted && !is_terminating(*change.object) &&
                       api::text_at(*change.object, {"metadata", "annotations", mark_.annotation}) == mark_.value;
   const auto known = marked_.find(change.key);
@@ -67,7 +68,7 @@ void MarkRoller::on_pod(const Change& change) {
   if (const auto after = roll_intention(*change.object, mark_.after).after) agenda_.set(change.key, now_ + *after);
 }
 
-bool MarkRoller::finish(const api::ObjectKey& key) {
+bool PodRestarter::finish(const api::ObjectKey& key) {
   const auto known = marked_.find(key);
   const Object pod = store_.get(kube::kPods, key);
   if (known == marked_.end() || !pod || uid_of(*pod) != known->second) return false;

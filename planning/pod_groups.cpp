@@ -1,4 +1,4 @@
-#include "planning/gangs.hpp"
+#include "planning/pod_groups.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "api/gang.hpp"
+#include "api/pod_group.hpp"
 
 namespace planning {
 namespace {
@@ -22,23 +22,23 @@ std::optional<std::int64_t> absolute(const std::optional<api::IntOrPercent>& lim
 
 }  // namespace
 
-Gangs::Gangs(const ClusterSnapshot& cluster)
+PodGroups::PodGroups(const ClusterSnapshot& cluster)
     : cluster_(cluster),
-      labels_may_tell_(cluster, [](const api::Pod& pod) { return api::may_tell_gang(pod.meta.labels); }) {}
+      labels_may_tell_(cluster, [](const api::Pod& pod) { return api::may_tell_pod_group(pod.meta.labels); }) {}
 
-void Gangs::find_all() {
+void PodGroups::find_all() {
   found_all_ = true;
   std::unordered_map<PodIndex, std::int32_t> orders;
   for (const PodIndex index : cluster_.pods()) {
     const api::Pod& pod = cluster_.pod(index);
-    const auto gang = api::counts_in_gang(pod) ? api::gang_of(pod) : std::nullopt;
-    if (!gang) continue;
-    Members& members = gangs_[pod.meta.ns + "/" + gang->name];
-    members.name = gang->name;
+    const auto pod_group = api::counts_in_pod_group(pod) ? api::pod_group_of(pod) : std::nullopt;
+    if (!pod_group) continue;
+    Members& members = pod_groups_[pod.meta.ns + "/" + pod_group->name];
+    members.name = pod_group->name;
     members.pods.push_back(index);
-    orders[index] = gang->order;
+    orders[index] = pod_group->order;
   }
-  for (auto& [key, members] : gangs_) {
+  for (auto& [key, members] : pod_groups_) {
     std::ranges::sort(members.pods, [&](PodIndex a, PodIndex b) {
       return std::tie(orders.at(a), cluster_.pod(a).meta.name) < std::tie(orders.at(b), cluster_.pod(b).meta.name);
     });
@@ -46,60 +46,60 @@ void Gangs::find_all() {
   }
 }
 
-const Gangs::Members* Gangs::of(PodIndex pod) {
+const PodGroups::Members* PodGroups::of(PodIndex pod) {
   const api::Pod& object = cluster_.pod(pod);
-  if (!labels_may_tell_(pod) && !api::may_tell_gang(object.meta.annotations)) return nullptr;
-  if (!api::gang_of(object)) return nullptr;
+  if (!labels_may_tell_(pod) && !api::may_tell_pod_group(object.meta.annotations)) return nullptr;
+  if (!api::pod_group_of(object)) return nullptr;
   if (!found_all_) find_all();
   const auto at = by_pod_.find(pod);
   return at == by_pod_.end() ? nullptr : at->second;
 }
 
-GangTrial::GangTrial(World world, const scheduling::Overlay& overlay, const CycleLimits& limits_now,
-                     const scheduling::PdbBudgets& budgets_now)
+PodGroupTrial::PodGroupTrial(World world, const scheduling::Overlay& overlay, const CycleLimits& limits_now,
+                             const scheduling::PdbBudgets& budgets_now)
     : limits(limits_now), budgets(budgets_now), world_(world), overlay_(overlay) {}
 
-bool GangTrial::stays(std::string_view reason, const Gangs::Members& gang, std::string why) {
-  refusal_ = {reason, fmt::format("group {} stays: {}", gang.name, why)};
+bool PodGroupTrial::stays(std::string_view reason, const PodGroups::Members& pod_group, std::string why) {
+  refusal_ = {reason, fmt::format("group {} stays: {}", pod_group.name, why)};
   return false;
 }
 
-bool GangTrial::member_may_go(const Gangs::Members& gang, PodIndex pod, const Kept& kept) {
+bool PodGroupTrial::member_may_go(const PodGroups::Members& pod_group, PodIndex pod, const Kept& kept) {
   const ClusterSnapshot& cluster = world_.cluster;
   const std::string& name = cluster.pod(pod).meta.name;
   const NodeIndex from = cluster.node_of(pod);
-  if (from == scheduling::kNoNode) return stays("GroupNotRunning", gang, name + " is on no node yet");
+  if (from == scheduling::kNoNode) return stays("GroupNotRunning", pod_group, name + " is on no node yet");
   if (!world_.nodes.contains(from)) {
     return stays(
-        "GroupMemberStays", gang,
+        "GroupMemberStays", pod_group,
         fmt::format("{} is on node {}, which the policy does not look at", name, cluster.node(from).meta.name));
   }
   auto refusal = kept(pod);
   if (!refusal) refusal = world_.evictability.refusal(pod);
   if (!refusal && world_.spend_pdbs) refusal = budgets.refusal(pod);
-  if (refusal) return stays("GroupMemberStays", gang, name + ": " + refusal->message());
+  if (refusal) return stays("GroupMemberStays", pod_group, name + ": " + refusal->message());
   if (const auto hit = limits.hit(from, cluster.namespace_of(pod))) {
-    return stays("GroupOverLimit", gang,
-                 fmt::format("it has {} pods, and {}", gang.pods.size(), hit->refusal.message()));
+    return stays("GroupOverLimit", pod_group,
+                 fmt::format("it has {} pods, and {}", pod_group.pods.size(), hit->refusal.message()));
   }
   if (world_.spend_pdbs) budgets.spend(pod);
   limits.count(from, cluster.namespace_of(pod));
   return true;
 }
 
-std::string GangTrial::why_nowhere(const std::string& pod, const Landing& landing) const {
-  if (!landing.rival) return "no node has room for " + pod + " once the others are placed";
+std::string PodGroupTrial::why_nowhere(const std::string& pod, const Placement& placement) const {
+  if (!placement.competing_node) return "no node has free capacity for " + pod + " once the others are placed";
   return fmt::format("the scheduler would put {} on {}, where that does not help", pod,
-                     world_.cluster.node(*landing.rival).meta.name);
+                     world_.cluster.node(*placement.competing_node).meta.name);
 }
 
-/// More than the policy lets leave at the same time would wait for ever.
-bool GangTrial::within_in_flight(const Gangs::Members& gang, const std::vector<PodIndex>& leaving) {
+/// More than the policy lets leave at the same time would wait indefinitely.
+bool PodGroupTrial::within_in_flight(const PodGroups::Members& pod_group, const std::vector<PodIndex>& leaving) {
   const api::InFlightLimits& in_flight = world_.spec.limits.in_flight;
   const auto check = [&](const char* field, const std::optional<api::IntOrPercent>& limit, std::int64_t count) {
     const auto most = absolute(limit);
     if (!most || count <= *most) return true;
-    return stays("GroupOverLimit", gang,
+    return stays("GroupOverLimit", pod_group,
                  fmt::format("limits.inFlight.{} is {}, and {} leave at once", field, *most, count));
   };
   const auto count = static_cast<std::int64_t>(leaving.size());
@@ -110,31 +110,32 @@ bool GangTrial::within_in_flight(const Gangs::Members& gang, const std::vector<P
          check("perNode", in_flight.per_node, on_one_node);
 }
 
-std::optional<std::vector<GangTrial::Move>> GangTrial::run(const Gangs::Members& gang, TargetPredictor predictor,
-                                                           const Kept& kept, const GoalOf& goal_of) {
+std::optional<std::vector<PodGroupTrial::Move>> PodGroupTrial::run(const PodGroups::Members& pod_group,
+                                                                   TargetPredictor predictor, const Kept& kept,
+                                                                   const GoalOf& goal_of) {
   std::vector<PodIndex> leaving;
-  for (const PodIndex pod : gang.pods) {
+  for (const PodIndex pod : pod_group.pods) {
     if (overlay_.is_moved(pod)) continue;  // has an unfinished Evacuation
-    if (!member_may_go(gang, pod, kept)) return std::nullopt;
+    if (!member_may_go(pod_group, pod, kept)) return std::nullopt;
     leaving.push_back(pod);
   }
-  if (!within_in_flight(gang, leaving)) return std::nullopt;
+  if (!within_in_flight(pod_group, leaving)) return std::nullopt;
   for (const PodIndex pod : leaving) overlay_.move(pod, scheduling::kNoNode);
   std::vector<Move> moves;
   for (const PodIndex pod : leaving) {
     const std::string& name = world_.cluster.pod(pod).meta.name;
     if (const auto refusal = world_.evictability.refusal_before_eviction(pod, overlay_)) {
-      stays("GroupMemberStays", gang, name + ": " + refusal->message());
+      stays("GroupMemberStays", pod_group, name + ": " + refusal->message());
       return std::nullopt;
     }
     std::optional<NodeIndex> to;
     if (has_replacement(world_.cluster, pod)) {
-      const Landing landing = predictor.predict(overlay_, pod, goal_of(pod));
-      if (!landing.node) {
-        stays("GroupDoesNotFit", gang, why_nowhere(name, landing));
+      const Placement placement = predictor.predict(overlay_, pod, goal_of(pod));
+      if (!placement.node) {
+        stays("GroupDoesNotFit", pod_group, why_nowhere(name, placement));
         return std::nullopt;
       }
-      to = landing.node;
+      to = placement.node;
       overlay_.move(pod, *to);
     }
     moves.push_back({pod, to});

@@ -4,8 +4,9 @@
 #include "test/integration/rig/crash.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// Gangs on the simulated cluster (docs/concepts/gangs.md): all leave or none, in the stated order, over crashes.
-namespace gang_scenarios_test {
+/// PodGroups on the simulated cluster (docs/concepts/PodGroups.md): all leave or none, in the stated order, over
+/// crashes.
+namespace pod_group_scenarios_test {
 
 using api::Json;
 using base::seconds;
@@ -16,7 +17,7 @@ using Phase = api::EvacuationPhase;
 const std::string kGroup = "evacuator.dev/group";
 const std::string kOrder = "evacuator.dev/group-order";
 
-class Gang : public Rig {
+class PodGroup : public Rig {
  protected:
   /// As many pods in one group, each on its node; the template says so, replacements belong to it, too.
   std::vector<std::string> begin(int replicas = 3) {
@@ -55,7 +56,7 @@ class Gang : public Rig {
   }
 };
 
-TEST_F(Gang, WaitsUntilAllAreAskedToLeave) {
+TEST_F(PodGroup, WaitsUntilAllAreAskedToLeave) {
   const auto names = begin();
   const std::string first = evacuate(names[0]);
   const std::string second = evacuate(names[1]);
@@ -74,13 +75,13 @@ TEST_F(Gang, WaitsUntilAllAreAskedToLeave) {
   EXPECT_EQ(granted(), 3u);
 }
 
-TEST_F(Gang, OfOneThatNobodyCompletesNobodyLeaves) {
+TEST_F(PodGroup, OfOneThatNobodyCompletesNobodyLeaves) {
   const auto names = begin();
   expect_end({evacuate(names[0])}, Phase::kCancelled, "DecisionExpired");
   EXPECT_TRUE(evictions().empty());
 }
 
-TEST_F(Gang, ThoseThatLeaveAtOnceFindAReplacementEach) {
+TEST_F(PodGroup, ThoseThatLeaveAtOnceFindAReplacementEach) {
   const auto made = evacuate_all(begin());
   expect_end(made, Phase::kSucceeded, "Evicted");
   std::set<std::string> replacements;
@@ -88,7 +89,7 @@ TEST_F(Gang, ThoseThatLeaveAtOnceFindAReplacementEach) {
   EXPECT_EQ(replacements.size(), made.size());
 }
 
-TEST_F(Gang, ADryRunOfOneIsNotItsLeaving) {
+TEST_F(PodGroup, ADryRunOfOneIsNotItsLeaving) {
   const auto names = begin(2);
   const std::string waits = evacuate(names[0]);
   expect_end({evacuate(names[1], [](Json& spec) { spec["dryRun"] = true; })}, Phase::kSucceeded, "DryRun");
@@ -98,14 +99,14 @@ TEST_F(Gang, ADryRunOfOneIsNotItsLeaving) {
   EXPECT_EQ(granted(), 0u);  // the dry run asked, too
 }
 
-TEST_F(Gang, APodThatIsTakenOutOfItsGroupLeavesAlone) {
+TEST_F(PodGroup, APodThatIsTakenOutOfItsGroupLeavesAlone) {
   const auto names = begin();
   annotate(names[0], kGroup, "");
   expect_end({evacuate(names[0])}, Phase::kSucceeded, "Evicted");
   EXPECT_EQ(granted(), 1u);
 }
 
-TEST_F(Gang, StaysWhenABudgetNeverLetsAllOfThemGo) {
+TEST_F(PodGroup, StaysWhenABudgetNeverLetsAllOfThemGo) {
   const auto names = begin();
   budget("web", "web", 2);  // allows one of the three
   const auto made = evacuate_all(names);
@@ -116,7 +117,7 @@ TEST_F(Gang, StaysWhenABudgetNeverLetsAllOfThemGo) {
 }
 
 /// Well before its members would look again by themselves.
-TEST_F(Gang, GoesAtOnceWhenItsBudgetOpens) {
+TEST_F(PodGroup, GoesAtOnceWhenItsBudgetOpens) {
   const auto names = begin();
   budget("web", "web", 2);  // allows one of the three
   const auto made = evacuate_all(names);
@@ -130,7 +131,7 @@ TEST_F(Gang, GoesAtOnceWhenItsBudgetOpens) {
   expect_end(made, Phase::kSucceeded, "Evicted");
 }
 
-TEST_F(Gang, GoesAtOnceWhenItsBudgetIsDeleted) {
+TEST_F(PodGroup, GoesAtOnceWhenItsBudgetIsDeleted) {
   const auto names = begin();
   budget("web", "web", 3);
   const auto made = evacuate_all(names);
@@ -141,7 +142,7 @@ TEST_F(Gang, GoesAtOnceWhenItsBudgetIsDeleted) {
   EXPECT_TRUE(run_until([&] { return granted() == 3; }, seconds(5)));
 }
 
-TEST_F(Gang, StaysWhenOneCannotLeave) {
+TEST_F(PodGroup, StaysWhenOneCannotLeave) {
   const auto names = begin();
   std::vector<std::string> made = {evacuate(names[0]), evacuate(names[1])};
   made.push_back(evacuate(names[2], [](Json& spec) { spec["evictors"] = Json::array({{{"name", "kubevirt"}}}); }));
@@ -151,7 +152,7 @@ TEST_F(Gang, StaysWhenOneCannotLeave) {
   EXPECT_TRUE(evictions().empty());
 }
 
-TEST_F(Gang, StaysWhenOneIsCancelledBeforeAnybodyLeft) {
+TEST_F(PodGroup, StaysWhenOneIsCancelledBeforeAnybodyLeft) {
   const auto names = begin();
   // The third is held at its preparation, so the gate stays shut.
   annotate(names[2], "handoff.evacuator.dev/mode", "required");
@@ -165,7 +166,7 @@ TEST_F(Gang, StaysWhenOneIsCancelledBeforeAnybodyLeft) {
   EXPECT_TRUE(evictions().empty());
 }
 
-TEST_F(Gang, AVoteThatWasTakenBackCountsNoMoreAlthoughTheCacheLags) {
+TEST_F(PodGroup, AVoteThatWasTakenBackCountsNoMoreAlthoughTheCacheLags) {
   const auto names = begin(2);
   annotate(names[1], "handoff.evacuator.dev/mode", "required");
   annotate(names[1], "handoff.evacuator.dev/phases", "pre,migrate");
@@ -194,7 +195,7 @@ TEST_F(Gang, AVoteThatWasTakenBackCountsNoMoreAlthoughTheCacheLags) {
 }
 
 /// The window that ADR 7 tells of: between the last look at the votes and the write of the first Leaving.
-TEST_F(Gang, AVoteTakenBackAfterTheLastLookIsACancelAfterTheGate) {
+TEST_F(PodGroup, AVoteTakenBackAfterTheLastLookIsACancelAfterTheGate) {
   const auto names = begin(2);
   const auto made = evacuate_all(names);
   std::size_t stays = 2;
@@ -219,7 +220,7 @@ TEST_F(Gang, AVoteTakenBackAfterTheLastLookIsACancelAfterTheGate) {
   EXPECT_EQ(phase(made[stays]), Phase::kBackoff);
 }
 
-TEST_F(Gang, LeavesInTheStatedOrder) {
+TEST_F(PodGroup, LeavesInTheStatedOrder) {
   const auto names = begin();
   annotate(names[0], kOrder, "1");  // the leader
   const auto made = evacuate_all(names);
@@ -236,7 +237,7 @@ TEST_F(Gang, LeavesInTheStatedOrder) {
   EXPECT_EQ(evictions().back().key.name, names[0]);
 }
 
-TEST_F(Gang, OneAtATimeWhereTheLimitsHoldOnlyOne) {
+TEST_F(PodGroup, OneAtATimeWhereTheLimitsHoldOnlyOne) {
   limits = {api::IntOrPercent{3, false}, {}, {}, {}};
   stage(4);
   auto names = pods();
@@ -256,7 +257,7 @@ TEST_F(Gang, OneAtATimeWhereTheLimitsHoldOnlyOne) {
   EXPECT_FALSE(mixed);
 }
 
-TEST_F(Gang, ALimitThatIsTooSmallIsNamed) {
+TEST_F(PodGroup, ALimitThatIsTooSmallIsNamed) {
   limits = {api::IntOrPercent{2, false}, {}, {}, {}};
   const auto made = evacuate_all(begin());
   run_for(seconds(60));
@@ -267,7 +268,7 @@ TEST_F(Gang, ALimitThatIsTooSmallIsNamed) {
 }
 
 /// Two of a group, the operator dies at one call and another one takes over.
-class GangPlay final : public Rig {
+class PodGroupPlay final : public Rig {
  public:
   void TestBody() override {}
 
@@ -293,16 +294,16 @@ class GangPlay final : public Rig {
   bool alone = false;  ///< one was evicted before the other had voted
 };
 
-TEST(GangCrash, AtEveryCall) {
+TEST(PodGroupCrash, AtEveryCall) {
   int calls = 0;
   {
-    GangPlay play;
+    PodGroupPlay play;
     calls = play.run(-1, Death::kBeforeTheCall);
     ASSERT_EQ(play.ends(), (std::vector<Phase>{Phase::kSucceeded, Phase::kSucceeded}));
   }
   ASSERT_GT(calls, 16);
   integration::die_at_every_call(calls, [](int at, Death how) {
-    GangPlay play;
+    PodGroupPlay play;
     play.run(at, how);
     EXPECT_EQ(play.ends(), (std::vector<Phase>{Phase::kSucceeded, Phase::kSucceeded}));
     EXPECT_EQ(play.granted(), 2u);
@@ -310,4 +311,4 @@ TEST(GangCrash, AtEveryCall) {
   });
 }
 
-}  // namespace gang_scenarios_test
+}  // namespace pod_group_scenarios_test

@@ -1,4 +1,4 @@
-#include "cmd/drain/gang.hpp"
+#include "cmd/drain/pod_group.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "test/builders/cluster.hpp"
 
 namespace cmd::plugin {
-namespace plugin_gang_test {
+namespace plugin_pod_group_test {
 
 using builders::PodBuilder;
 using testing::ElementsAre;
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 PodBuilder rank(const std::string& name, const std::string& node) {
-  return PodBuilder(name).on(node).annotate(api::well_known::kGangKey, "trainer");
+  return PodBuilder(name).on(node).annotate(api::well_known::kPodGroupKey, "trainer");
 }
 
 api::Evacuation evacuation_of(const api::Pod& pod, std::int32_t attempt,
@@ -39,7 +39,7 @@ const api::Pod kC = rank("c", "n3").build();
 struct RestCase {
   const char* name;
   std::vector<api::Pod> chosen;
-  GangWorld world;
+  PodGroupWorld world;
   std::vector<std::string> want;  ///< missing of the only incomplete group; empty: all groups are complete
 };
 void PrintTo(const RestCase& c, std::ostream* out) { *out << c.name; }
@@ -47,12 +47,12 @@ void PrintTo(const RestCase& c, std::ostream* out) { *out << c.name; }
 class Rest : public testing::TestWithParam<RestCase> {};
 
 TEST_P(Rest, FindsWhomNobodyAsks) {
-  const auto rests = rests_of_gangs(GetParam().chosen, GetParam().world);
+  const auto rests = rests_of_pod_groups(GetParam().chosen, GetParam().world);
   EXPECT_EQ(rests.empty() ? std::vector<std::string>{} : names_of(rests.at(0).missing), GetParam().want);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Gangs, Rest,
+    PodGroups, Rest,
     testing::Values(
         RestCase{"APodWithoutGroup", {PodBuilder("web").on("n1").build()}, {{kA, kB}, {}}, {}},
         RestCase{"TheOthers", {kB}, {{kA, kB, kC, PodBuilder("web").build()}, {}}, {"a", "c"}},
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         RestCase{"NotOtherNamespaces", {kA}, {{kA, rank("b", "n2").ns("other").build()}, {}}, {}},
         RestCase{"ThoseThatLeaveFirstFirst",
                  {kA},
-                 {{kA, rank("b", "n2").annotate(api::well_known::kGangOrder, "1").build(), kC}, {}},
+                 {{kA, rank("b", "n2").annotate(api::well_known::kPodGroupOrder, "1").build(), kC}, {}},
                  {"c", "b"}},
         RestCase{
             "RanksOfAnIndexedJob",
@@ -97,13 +97,13 @@ INSTANTIATE_TEST_SUITE_P(
                  {"llm-0-1"}}),
     [](const auto& info) { return info.param.name; });
 
-TEST(GangRest, SaysWhyItCanNeverBeWhole) {
-  const auto rests = rests_of_gangs({kA}, {{kA, rank("b", "").build()}, {}});
+TEST(PodGroupRest, SaysWhyItCanNeverBeWhole) {
+  const auto rests = rests_of_pod_groups({kA}, {{kA, rank("b", "").build()}, {}});
   ASSERT_EQ(rests.size(), 1U);
   EXPECT_EQ(objection_to(rests[0]), "b of it cannot leave: it is on no node yet");
 }
 
-TEST(GangRest, NamesMembersWithTheirNodes) {
+TEST(PodGroupRest, NamesMembersWithTheirNodes) {
   EXPECT_EQ(members_text({kA, rank("x", "").build()}), "a (n1), x");
   EXPECT_EQ(members_text({kA, kA, kA, kA, kA, kA, kA}), "a (n1), a (n1), a (n1), a (n1), a (n1) and 2 more");
 }
@@ -112,9 +112,9 @@ DrainPlan plan_of(std::vector<api::Pod> pods) {
   return plan_drain(std::move(pods), {}, [](const api::Pod&) { return std::nullopt; });
 }
 
-TEST(DrainOfGangs, RefusesWithTheFlagThatTakesTheOthersAlong) {
+TEST(DrainOfPodGroups, RefusesWithTheFlagThatTakesTheOthersAlong) {
   DrainPlan plan = plan_of({kA, PodBuilder("web").on("n1").build()});
-  add_gangs(plan, {{kA, kB}, {}}, {}, false);
+  add_pod_groups(plan, {{kA, kB}, {}}, {}, false);
   ASSERT_EQ(plan.refused.size(), 1U);
   EXPECT_EQ(plan.refused[0].pod.name, "a");
   EXPECT_EQ(plan.refused[0].verdict.flag, "--whole-group");
@@ -123,9 +123,9 @@ TEST(DrainOfGangs, RefusesWithTheFlagThatTakesTheOthersAlong) {
   EXPECT_EQ(plan.moves[0].pod.meta.name, "web");
 }
 
-TEST(DrainOfGangs, BringsTheOthersAlongBehindTheFirst) {
+TEST(DrainOfPodGroups, BringsTheOthersAlongBehindTheFirst) {
   DrainPlan plan = plan_of({PodBuilder("cheap").on("n1").priority(-1).build(), kA, PodBuilder("web").on("n1").build()});
-  add_gangs(plan, {{kA, kB, kC}, {}}, {}, true);
+  add_pod_groups(plan, {{kA, kB, kC}, {}}, {}, true);
   std::vector<std::string> names;
   for (const DrainMove& move : plan.moves) names.push_back(move.pod.meta.name);
   EXPECT_THAT(names, ElementsAre("cheap", "a", "b", "c", "web"));
@@ -134,11 +134,11 @@ TEST(DrainOfGangs, BringsTheOthersAlongBehindTheFirst) {
   EXPECT_THAT(plan.refused, IsEmpty());
 }
 
-TEST(DrainOfGangs, JudgesTheOthersByTheRulesOfTheNode) {
+TEST(DrainOfPodGroups, JudgesTheOthersByTheRulesOfTheNode) {
   const api::Pod bare = rank("b", "n2").bare().build();
   const api::Pod nowhere = rank("c", "").build();
   DrainPlan plan = plan_of({kA});
-  add_gangs(plan, {{kA, bare, nowhere}, {}}, {}, true);
+  add_pod_groups(plan, {{kA, bare, nowhere}, {}}, {}, true);
   ASSERT_EQ(plan.refused.size(), 2U);
   EXPECT_EQ(plan.refused[0].verdict.flag, "--force");
   EXPECT_THAT(plan.refused[0].verdict.reason, HasSubstr("leaves n2 with group trainer, and has no controller"));
@@ -146,5 +146,5 @@ TEST(DrainOfGangs, JudgesTheOthersByTheRulesOfTheNode) {
   EXPECT_THAT(plan.refused[1].verdict.reason, HasSubstr("but it is on no node yet"));
 }
 
-}  // namespace plugin_gang_test
+}  // namespace plugin_pod_group_test
 }  // namespace cmd::plugin

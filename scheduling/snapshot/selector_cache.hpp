@@ -11,13 +11,13 @@ namespace scheduling {
 
 /// What selectors say about a snapshot's pods, found out once for all pods of a namespace with the same labels. Holds
 /// for the snapshot as it is now, wherever its pods are moved. Not thread-safe, reading included: it remembers.
-class LabelMemory {
+class SelectorCache {
  public:
   /// Keeps a reference.
-  explicit LabelMemory(const ClusterSnapshot& cluster)
+  explicit SelectorCache(const ClusterSnapshot& cluster)
       : cluster_(cluster),
-        knows_adversaries_(cluster.namespace_count(), false),
-        room_(kRoomPerPod * cluster.pod_count()) {}
+        knows_anti_affinity_terms_(cluster.namespace_count(), false),
+        capacity_(kCapacityPerPod * cluster.pod_count()) {}
 
   using Pods = std::vector<PodIndex>;
 
@@ -36,7 +36,7 @@ class LabelMemory {
     const api::PodAffinityTerm* term;
   };
   /// The terms that speak about this pod, and so about all pods with its labels. Valid as long as the memory.
-  const std::vector<Adversary>& adversaries_of(PodIndex pod);
+  const std::vector<Adversary>& anti_affinity_terms_of(PodIndex pod);
 
  private:
   /// What was asked about pods with the same labels. Questions are told apart by what they say: equal pods need not
@@ -47,23 +47,23 @@ class LabelMemory {
     Pods pods;
   };
   struct OfLabels {
-    std::vector<Adversary> adversaries;
+    std::vector<Adversary> anti_affinity_terms;
     std::vector<Answer<api::PodAffinityTerm>> covered;
     std::vector<Answer<api::TopologySpreadConstraint>> counted;
   };
   /// No more are kept, in all answers together: a selector over a namespace is asked by each of its pods.
-  static constexpr std::size_t kRoomPerPod = 4;
+  static constexpr std::size_t kCapacityPerPod = 4;
 
   OfLabels& of_labels_of(PodIndex pod);
-  void find_adversaries_in(NamespaceIndex ns);
+  void find_anti_affinity_terms_in(NamespaceIndex ns);
   template <typename Question, typename Find>
   const Pods& remember(std::vector<Answer<Question>>& known, const Question& question, Find&& find);
 
   const ClusterSnapshot& cluster_;
   std::unordered_map<NamespaceIndex, NamespaceLabels> labels_;
   std::vector<std::unique_ptr<OfLabels>> by_group_;  ///< nullptr: nothing was asked, or nothing found
-  std::vector<bool> knows_adversaries_;              ///< by namespace
-  std::size_t room_;
+  std::vector<bool> knows_anti_affinity_terms_;      ///< by namespace
+  std::size_t capacity_;
   Pods long_answer_;
 };
 

@@ -1,4 +1,4 @@
-#include "planning/gangs.hpp"
+#include "planning/pod_groups.hpp"
 
 #include <gmock/gmock.h>
 
@@ -6,7 +6,7 @@
 #include "test/builders/cluster.hpp"
 
 /// A plan takes all of a group or none of it.
-namespace gangs_test {
+namespace pod_groups_test {
 
 using builders::ClusterBuilder;
 using builders::kNoon;
@@ -24,7 +24,7 @@ PodBuilder member(std::string name, std::string node, int minutes = 0) {
       .annotate("evacuator.dev/group", "trainer");
 }
 
-struct GangPlanCase {
+struct PodGroupPlanCase {
   const char* name;
   std::function<void(ClusterBuilder&)> others;  ///< beside "lead", which is old on n1
   std::function<void(api::DeschedulerPolicySpec&)> edit;
@@ -35,10 +35,10 @@ struct GangPlanCase {
 
 void nothing(api::DeschedulerPolicySpec&) {}
 
-class GangPlan : public testing::TestWithParam<GangPlanCase> {};
+class PodGroupPlan : public testing::TestWithParam<PodGroupPlanCase> {};
 
-TEST_P(GangPlan, TakesAllOrNone) {
-  const GangPlanCase& c = GetParam();
+TEST_P(PodGroupPlan, TakesAllOrNone) {
+  const PodGroupPlanCase& c = GetParam();
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(member("lead", "n1", 30));
   c.others(builder);
@@ -60,94 +60,96 @@ TEST_P(GangPlan, TakesAllOrNone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Groups, GangPlan,
+    Groups, PodGroupPlan,
     testing::Values(
-        GangPlanCase{"AllOfIt",
-                     [](auto& c) {
-                       c.add(member("b", "n2"))
-                           .add(member("a", "n1"))
-                           .add(PodBuilder("alone").on("n1").older_by(base::minutes(0)));
-                     },
-                     nothing,
-                     {"a", "b", "lead"}},
-        GangPlanCase{"InTheStatedOrder",
-                     [](auto& c) {
-                       c.add(member("a", "n1").annotate("evacuator.dev/group-order", "2"))
-                           .add(member("z", "n2").annotate("evacuator.dev/group-order", "-1"));
-                     },
-                     nothing,
-                     {"z", "lead", "a"}},
-        GangPlanCase{
+        PodGroupPlanCase{"AllOfIt",
+                         [](auto& c) {
+                           c.add(member("b", "n2"))
+                               .add(member("a", "n1"))
+                               .add(PodBuilder("alone").on("n1").older_by(base::minutes(0)));
+                         },
+                         nothing,
+                         {"a", "b", "lead"}},
+        PodGroupPlanCase{"InTheStatedOrder",
+                         [](auto& c) {
+                           c.add(member("a", "n1").annotate("evacuator.dev/group-order", "2"))
+                               .add(member("z", "n2").annotate("evacuator.dev/group-order", "-1"));
+                         },
+                         nothing,
+                         {"z", "lead", "a"}},
+        PodGroupPlanCase{
             "NotThoseOfAnotherNamespace", [](auto& c) { c.add(member("x", "n1").ns("other")); }, nothing, {"lead"}},
-        GangPlanCase{
+        PodGroupPlanCase{
             "NotThoseThatHaveEndedOrLeave",
             [](auto& c) {
               c.add(member("done", "n1").phase(api::PodPhase::kSucceeded)).add(member("going", "n2").terminating());
             },
             nothing,
             {"lead"}},
-        GangPlanCase{"NoneWhenOneIsProtected",
-                     [](auto& c) { c.add(member("a", "n1")).add(member("bare", "n2").bare()); },
-                     nothing,
-                     {},
-                     "GroupMemberStays",
-                     "group trainer stays: bare: "},
-        GangPlanCase{"NoneWhenOneIsNotRunning",
-                     [](auto& c) { c.add(member("new", "").phase(api::PodPhase::kPending)); },
-                     nothing,
-                     {},
-                     "GroupNotRunning",
-                     "new is on no node yet"},
-        GangPlanCase{"NoneWhenOneIsElsewhere",
-                     [](auto& c) { c.add(NodeBuilder("far").label("pool", "b")).add(member("a", "far")); },
-                     [](auto& spec) {
-                       spec.node_selector = api::LabelSelector{{{"pool", api::SelectorOperator::kDoesNotExist, {}}}};
-                     },
-                     {},
-                     "GroupMemberStays",
-                     "a is on node far"},
-        GangPlanCase{
+        PodGroupPlanCase{"NoneWhenOneIsProtected",
+                         [](auto& c) { c.add(member("a", "n1")).add(member("bare", "n2").bare()); },
+                         nothing,
+                         {},
+                         "GroupMemberStays",
+                         "group trainer stays: bare: "},
+        PodGroupPlanCase{"NoneWhenOneIsNotRunning",
+                         [](auto& c) { c.add(member("new", "").phase(api::PodPhase::kPending)); },
+                         nothing,
+                         {},
+                         "GroupNotRunning",
+                         "new is on no node yet"},
+        PodGroupPlanCase{
+            "NoneWhenOneIsElsewhere",
+            [](auto& c) { c.add(NodeBuilder("far").label("pool", "b")).add(member("a", "far")); },
+            [](auto& spec) {
+              spec.node_selector = api::LabelSelector{{{"pool", api::SelectorOperator::kDoesNotExist, {}}}};
+            },
+            {},
+            "GroupMemberStays",
+            "a is on node far"},
+        PodGroupPlanCase{
             "NoneWhenOneMigrates",
             [](auto& c) { c.add(member("a", "n2").annotate("descheduler.alpha.kubernetes.io/eviction-in-progress")); },
             nothing,
             {},
             "GroupMemberStays",
             "a: its owner moves it already"},
-        GangPlanCase{"NoneWhenABudgetHoldsOne",
-                     [](auto& c) {
-                       c.add(member("a", "n1").label("app", "web"))
-                           .add(member("b", "n2").label("app", "web"))
-                           .add(builders::pdb("web", "web", 1));
-                     },
-                     nothing,
-                     {},
-                     "GroupMemberStays",
-                     "b: "},
-        GangPlanCase{"NoneWhenItIsMoreThanTheCycleAllows",
-                     [](auto& c) { c.add(member("a", "n1")).add(member("b", "n2")); },
-                     [](auto& spec) { spec.limits.per_cycle.total = 2; },
-                     {},
-                     "GroupOverLimit",
-                     "it has 3 pods, and limits.perCycle.total is 2"},
-        GangPlanCase{"NoneWhenItIsMoreThanMayBeInFlight",
-                     [](auto& c) { c.add(member("a", "n1")); },
-                     [](auto& spec) {
-                       spec.limits.in_flight.per_node = api::IntOrPercent{1, false};
-                     },
-                     {},
-                     "GroupOverLimit",
-                     "limits.inFlight.perNode is 1, and 2 leave at once"},
-        GangPlanCase{"NoneWhenOneFitsNowhere",
-                     [](auto& c) {
-                       c.add(member("big", "n2").cpu(3900)).add(PodBuilder("x").on("n1").older_by(base::minutes(0)));
-                     },
-                     nothing,
-                     {},
-                     "GroupDoesNotFit",
-                     "no node has room for"}),
+        PodGroupPlanCase{"NoneWhenABudgetHoldsOne",
+                         [](auto& c) {
+                           c.add(member("a", "n1").label("app", "web"))
+                               .add(member("b", "n2").label("app", "web"))
+                               .add(builders::pdb("web", "web", 1));
+                         },
+                         nothing,
+                         {},
+                         "GroupMemberStays",
+                         "b: "},
+        PodGroupPlanCase{"NoneWhenItIsMoreThanTheCycleAllows",
+                         [](auto& c) { c.add(member("a", "n1")).add(member("b", "n2")); },
+                         [](auto& spec) { spec.limits.per_cycle.total = 2; },
+                         {},
+                         "GroupOverLimit",
+                         "it has 3 pods, and limits.perCycle.total is 2"},
+        PodGroupPlanCase{"NoneWhenItIsMoreThanMayBeInFlight",
+                         [](auto& c) { c.add(member("a", "n1")); },
+                         [](auto& spec) {
+                           spec.limits.in_flight.per_node = api::IntOrPercent{1, false};
+                         },
+                         {},
+                         "GroupOverLimit",
+                         "limits.inFlight.perNode is 1, and 2 leave at once"},
+        PodGroupPlanCase{
+            "NoneWhenOneFitsNowhere",
+            [](auto& c) {
+              c.add(member("big", "n2").cpu(3900)).add(PodBuilder("x").on("n1").older_by(base::minutes(0)));
+            },
+            nothing,
+            {},
+            "GroupDoesNotFit",
+            "no node has free capacity for"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(GangPlanned, CompletesAGroupOfWhichSomeLeaveAlready) {
+TEST(PodGroupPlanned, CompletesAGroupOfWhichSomeLeaveAlready) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1"))
                            .add(NodeBuilder("n2"))
@@ -164,7 +166,7 @@ TEST(GangPlanned, CompletesAGroupOfWhichSomeLeaveAlready) {
   EXPECT_EQ(plan.moves[1].reason, "leaves with group trainer: age 30m0s is above 1m0s");
 }
 
-TEST(GangPlanned, CountsTheWholeAgainstTheCycle) {
+TEST(PodGroupPlanned, CountsTheWholeAgainstTheCycle) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1"))
                            .add(NodeBuilder("n2"))
@@ -180,4 +182,4 @@ TEST(GangPlanned, CountsTheWholeAgainstTheCycle) {
   EXPECT_THAT(plan.refused, testing::Contains(api::ReasonCount{"TotalLimit", 1}));
 }
 
-}  // namespace gangs_test
+}  // namespace pod_groups_test

@@ -15,15 +15,15 @@ struct RollMark {
   std::string_view actor;       ///< "strimzi-cluster-operator"
   std::string_view annotation;  ///< "strimzi.io/manual-rolling-update"
   std::string_view value;       ///< "true"
-  base::Duration after;         ///< from the mark to the roll, unless the pod's knob says otherwise
+  base::Duration after;         ///< from the mark to the roll, unless the pod's behaviour annotation says otherwise
 };
 
 /// Deletes marked pods some time after the mark; their controller (a StatefulSet stands in for a StrimziPodSet) makes
-/// them anew under the same name. By the pod's annotation knobs::kRoll: "roll=120s", "never" (it gives up silently),
-/// "drop=5s" (takes the mark off and leaves the pod).
-class MarkRoller final : public Actor {
+/// them again under the same name. By the pod's annotation behaviour annotations::kRoll: "roll=120s", "never" (it gives
+/// up silently), "drop=5s" (takes the mark off and leaves the pod).
+class PodRestarter final : public Actor {
  public:
-  MarkRoller(Store& store, RollMark mark);
+  PodRestarter(Store& store, RollMark mark);
 
   std::string_view name() const override { return mark_.actor; }
   bool tick(base::TimePoint now) override;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Kubernetes' native eviction API (KEP-4563, lifecycle.k8s.io/v1alpha1) as far as we read it: EvictionRequest, owned
+/// Kubernetes' EvictionRequest API (KEP-4563, lifecycle.k8s.io/v1alpha1) as far as we read it: EvictionRequest, owned
 /// by who wants a pod to leave, and Eviction, by which its responders make it leave. Decoding is lenient (wrong types
 /// count as absent) and knows the spellings of the drafts, too. Wire facts: docs/evictors/eviction-request.md.
 

@@ -1,4 +1,4 @@
-#include "controllers/admission/capacity.hpp"
+#include "controllers/admission/reservations.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,12 +9,12 @@
 
 #include "test/builders/cluster.hpp"
 
-namespace room_test {
+namespace capacity_test {
 
 using builders::NodeBuilder;
 using builders::PodBuilder;
 using controllers::AdmissionQueue;
-using controllers::RoomKeeper;
+using controllers::Reservations;
 using controllers::Slot;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -22,10 +22,11 @@ using Phase = api::EvacuationPhase;
 
 const base::TimePoint kStart = builders::kNoon;
 
-/// Three nodes of 4 cpu. Pods of 3 cpu: one on each node fills it, for a second copy there is room on the third only.
-class Room : public testing::Test {
+/// Three nodes of 4 cpu. Pods of 3 cpu: one on each node fills it, for a surge pod there is free capacity on the third
+/// only.
+class Capacity : public testing::Test {
  protected:
-  Room() {
+  Capacity() {
     for (const char* name : {"n1", "n2", "n3"}) add(NodeBuilder(name));
   }
 
@@ -41,7 +42,7 @@ class Room : public testing::Test {
   }
 
   static api::Evacuation evacuation_of(const api::Pod& pod, Phase phase = Phase::kPending,
-                                       const std::string& room = "") {
+                                       const std::string& capacity = "") {
     api::Evacuation evacuation;
     evacuation.meta.ns = pod.meta.ns;
     evacuation.meta.name = "evac-" + pod.meta.name;
@@ -52,22 +53,22 @@ class Room : public testing::Test {
     if (phase == Phase::kPending) return evacuation;
     evacuation.status.attempt = 1;
     evacuation.status.attempt_started_at = kStart;
-    evacuation.status.target_node = {room};
+    evacuation.status.target_node = {capacity};
     evacuation.status.conditions = {
-        {"SlotAcquired", api::ConditionStatus::kTrue, std::string(controllers::kRoomReserved), "", 0, {}}};
+        {"SlotAcquired", api::ConditionStatus::kTrue, std::string(controllers::kCapacityReserved), "", 0, {}}};
     return evacuation;
   }
-  void show(const api::Pod& pod, Phase phase, const std::string& room = "") {
-    const auto now = evacuation_of(pod, phase, room);
+  void show(const api::Pod& pod, Phase phase, const std::string& capacity = "") {
+    const auto now = evacuation_of(pod, phase, capacity);
     keeper().observe(nullptr, &now);
   }
 
-  RoomKeeper& keeper() {
+  Reservations& keeper() {
     if (!keeper_) restart();
     return *keeper_;
   }
   void restart() {
-    keeper_ = std::make_unique<RoomKeeper>(
+    keeper_ = std::make_unique<Reservations>(
         [this] {
           ++snapshots;
           scheduling::SnapshotInput input;
@@ -77,7 +78,7 @@ class Room : public testing::Test {
         },
         clock, [this](const api::ObjectKey& key, base::Duration) { woken.push_back(key.name); });
   }
-  /// A second after the last question: the cluster is looked at anew.
+  /// A second after the last question: the cluster is looked at again.
   std::string reserve(const std::shared_ptr<const api::Pod>& pod, const std::string& target = "",
                       const std::set<std::string>& not_on = {}) {
     clock.advance(base::seconds(1));
@@ -87,8 +88,8 @@ class Room : public testing::Test {
     return last.node;
   }
   /// With the pods of its controller as they are now.
-  controllers::SecondCopy copy_of(const std::shared_ptr<const api::Pod>& pod) const {
-    controllers::SecondCopy copy{pod};
+  controllers::SurgePod copy_of(const std::shared_ptr<const api::Pod>& pod) const {
+    controllers::SurgePod copy{pod};
     for (const auto& each : pods)
       if (each->meta.controller()->uid == pod->meta.controller()->uid) copy.siblings.insert(each->meta.uid);
     return copy;
@@ -100,32 +101,31 @@ class Room : public testing::Test {
   base::ManualClock clock{kStart};
   std::vector<std::string> woken;
   int snapshots = 0;
-  RoomKeeper::Answer last;
+  Reservations::Answer last;
 
  private:
-  std::unique_ptr<RoomKeeper> keeper_;
+  std::unique_ptr<Reservations> keeper_;
 };
 
-TEST_F(Room, IsHeldForOneOfTwoThatWantTheSame) {
+TEST_F(Capacity, IsHeldForOneOfTwoThatWantTheSame) {
   const auto a = vm("a", "n1");
   const auto b = vm("b", "n2");
   EXPECT_EQ(reserve(a), "n3");
   EXPECT_EQ(reserve(b), "");
-  EXPECT_EQ(
-      last.message,
-      "needs 3000m cpu and 0Mi memory for a second copy, and none of 2 other nodes has it: 2 InsufficientResource");
+  EXPECT_EQ(last.message,
+            "needs 3000m cpu and 0Mi memory for a surge pod, and none of 2 other nodes has it: 2 InsufficientResource");
   EXPECT_EQ(reserve(a), "n3") << "asking again changes nothing";
   EXPECT_EQ(keeper().held(), 1U);
 }
 
-TEST_F(Room, IsNeverOnThePodsOwnNode) {
+TEST_F(Capacity, IsNeverOnThePodsOwnNode) {
   const auto a = vm("a", "n1", 1000);
   nodes.resize(1);
   EXPECT_EQ(reserve(a), "");
   EXPECT_THAT(last.message, HasSubstr("none of 0 other nodes has it"));
 }
 
-TEST_F(Room, IsWhereThePlannerExpectsItElseWhereMostIsLeft) {
+TEST_F(Capacity, IsWhereThePlannerExpectsItElseWhereMostIsLeft) {
   const auto a = vm("a", "n1", 1000);
   vm("b", "n2", 2000);
   EXPECT_EQ(reserve(a, "n2"), "n2");
@@ -135,7 +135,7 @@ TEST_F(Room, IsWhereThePlannerExpectsItElseWhereMostIsLeft) {
   EXPECT_EQ(reserve(a, "n3", {"n3"}), "n2") << "the target node's limit is full there";
 }
 
-TEST_F(Room, KeepsTheSchedulersRules) {
+TEST_F(Capacity, KeepsTheSchedulersRules) {
   nodes.clear();
   add(NodeBuilder("n1"));
   add(NodeBuilder("n2").cordoned());
@@ -146,7 +146,7 @@ TEST_F(Room, KeepsTheSchedulersRules) {
   EXPECT_THAT(last.message, HasSubstr("none of 3 other nodes has it: 1 "));
 }
 
-TEST_F(Room, RespectsWhatTheCopyWouldStandBeside) {
+TEST_F(Capacity, RespectsWhatTheCopyWouldStandBeside) {
   const auto a = add(PodBuilder("a").on("n1").label("app", "db").anti_affinity("app", "db", "kubernetes.io/hostname"));
   add(PodBuilder("b").on("n2").label("app", "db"));
   EXPECT_EQ(reserve(a), "n3");
@@ -154,7 +154,7 @@ TEST_F(Room, RespectsWhatTheCopyWouldStandBeside) {
   EXPECT_EQ(reserve(b), "") << "the copy that is to come stands on n3 already";
 }
 
-TEST_F(Room, IsGivenBackWhenTheAttemptEnds) {
+TEST_F(Capacity, IsGivenBackWhenTheAttemptEnds) {
   const auto a = vm("a", "n1");
   const auto b = vm("b", "n2");
   EXPECT_EQ(reserve(a), "n3");
@@ -167,7 +167,7 @@ TEST_F(Room, IsGivenBackWhenTheAttemptEnds) {
   EXPECT_EQ(reserve(b), "n3");
 }
 
-TEST_F(Room, OldEventsTakeNothingBack) {
+TEST_F(Capacity, OldEventsTakeNothingBack) {
   const auto a = vm("a", "n1");
   EXPECT_EQ(reserve(a), "n2");
   show(*a, Phase::kPending);
@@ -177,7 +177,7 @@ TEST_F(Room, OldEventsTakeNothingBack) {
   EXPECT_EQ(keeper().held(), 0U);
 }
 
-TEST_F(Room, TheRealCopyTakesThePlaceOfThePromise) {
+TEST_F(Capacity, TheRealCopyTakesThePlaceOfThePromise) {
   const auto a = vm("a", "n1", 1500);
   const auto b = vm("b", "n2", 1500);
   nodes.resize(3);
@@ -190,7 +190,7 @@ TEST_F(Room, TheRealCopyTakesThePlaceOfThePromise) {
 }
 
 /// Our clock and the API server's differ by what they like.
-TEST_F(Room, TheRealCopyIsKnownByItsUidNotByItsAge) {
+TEST_F(Capacity, TheRealCopyIsKnownByItsUidNotByItsAge) {
   const auto a = vm("a", "n1", 2000);
   const auto b = vm("b", "n2", 2000);
   vm("ballast-1", "n1", 2500);
@@ -205,7 +205,7 @@ TEST_F(Room, TheRealCopyIsKnownByItsUidNotByItsAge) {
 }
 
 /// Of a promise that another leader made nobody knows which pods were there.
-TEST_F(Room, OfAnotherLeadersPromiseOnlyAPodOnThePromisedNodeIsTheCopy) {
+TEST_F(Capacity, OfAnotherLeadersPromiseOnlyAPodOnThePromisedNodeIsTheCopy) {
   const auto a = vm("a", "n1", 2000);
   const auto b = vm("b", "n2", 2000);
   vm("ballast-1", "n1", 2500);
@@ -222,7 +222,7 @@ TEST_F(Room, OfAnotherLeadersPromiseOnlyAPodOnThePromisedNodeIsTheCopy) {
   EXPECT_EQ(reserve(b), "n3");
 }
 
-TEST_F(Room, FollowsTheRealTarget) {
+TEST_F(Capacity, FollowsTheRealTarget) {
   const auto a = vm("a", "n1");
   const auto b = vm("b", "n1", 500);
   EXPECT_EQ(reserve(a, "n3"), "n3");
@@ -232,7 +232,7 @@ TEST_F(Room, FollowsTheRealTarget) {
   EXPECT_EQ(reserve(c), "") << "n2 is taken now";
 }
 
-TEST_F(Room, IsHeldAcrossAChangeOfTheLeader) {
+TEST_F(Capacity, IsHeldAcrossAChangeOfTheLeader) {
   const auto a = vm("a", "n1");
   const auto b = vm("b", "n2");
   EXPECT_EQ(reserve(a), "n3");
@@ -245,7 +245,7 @@ TEST_F(Room, IsHeldAcrossAChangeOfTheLeader) {
   EXPECT_EQ(reserve(b), "n1") << "and what left is free";
 }
 
-TEST_F(Room, LooksAtTheClusterOnceASecond) {
+TEST_F(Capacity, LooksAtTheClusterOnceASecond) {
   const auto a = vm("a", "n1", 100);
   const auto b = vm("b", "n2", 100);
   EXPECT_NE(reserve(a), "");
@@ -259,7 +259,7 @@ TEST_F(Room, LooksAtTheClusterOnceASecond) {
   EXPECT_EQ(snapshots, 2);
 }
 
-TEST_F(Room, WhoGetsNoneGivesItsSlotBack) {
+TEST_F(Capacity, WhoGetsNoneGivesItsSlotBack) {
   AdmissionQueue line({{.total = api::IntOrPercent{1, false}, .per_node = {}, .per_namespace = {}, .per_workload = {}}},
                       clock, {});
   const auto a = vm("a", "n1");
@@ -272,16 +272,16 @@ TEST_F(Room, WhoGetsNoneGivesItsSlotBack) {
   vm("c", "n3");
   const auto refused = ask(a);
   EXPECT_EQ(refused.slot.state, Slot::State::kWaiting);
-  EXPECT_EQ(refused.slot.limit->kind, "Room");
+  EXPECT_EQ(refused.slot.limit->kind, "Capacity");
   EXPECT_EQ(line.usage().in_flight, 0);
   remove("c");
   const auto granted = ask(b);
   EXPECT_EQ(granted.slot.state, Slot::State::kGranted);
-  EXPECT_EQ(granted.slot.room_on, "n3");
+  EXPECT_EQ(granted.slot.reserved_node, "n3");
   EXPECT_EQ(line.usage().in_flight, 1);
 }
 
-TEST_F(Room, RespectsTheLimitPerTargetNode) {
+TEST_F(Capacity, RespectsTheLimitPerTargetNode) {
   AdmissionQueue line({{.total = {},
                         .per_node = {},
                         .per_namespace = {},
@@ -295,7 +295,7 @@ TEST_F(Room, RespectsTheLimitPerTargetNode) {
     const auto got = controllers::ask_for_slot(
         line, &keeper(), controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt), copy_of(pod));
     if (got.slot.state == Slot::State::kGranted) {
-      ++on[got.slot.room_on];
+      ++on[got.slot.reserved_node];
     } else {
       EXPECT_THAT(got.slot.limit->message, HasSubstr("2 TargetNodeLimit"));
     }
@@ -303,17 +303,17 @@ TEST_F(Room, RespectsTheLimitPerTargetNode) {
   EXPECT_EQ(on, (std::map<std::string, int>{{"n2", 1}, {"n3", 1}}));
 }
 
-/// Six nodes of 4 cpu: two VMs of each gang fill four of them, the other two have room for one copy each.
-class GangRoom : public Room {
+/// Six nodes of 4 cpu: two VMs of each PodGroup fill four of them, the other two have free capacity for one copy each.
+class PodGroupCapacity : public Capacity {
  protected:
-  GangRoom()
+  PodGroupCapacity()
       : line(limits_of_targets(), clock,
              [this](const api::ObjectKey& key, base::Duration) { let_in.insert(key.name); }) {
     for (const char* name : {"n4", "n5", "n6"}) add(NodeBuilder(name));
     for (const char* name : {"a1", "a2", "b1", "b2"}) {
       members[name] = vm(name, "n" + std::to_string(members.size() + 1));
     }
-    line.find_room_in(keeper());
+    line.reserve_in(keeper());
   }
 
   static api::AdmissionLimits limits_of_targets() {
@@ -325,14 +325,14 @@ class GangRoom : public Room {
     const auto& pod = members.at(name);
     auto request = controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt);
     request.workload.clear();
-    const std::string gang(1, name[0]);
-    request.gang = "default/" + gang;
+    const std::string pod_group(1, name[0]);
+    request.pod_group = "default/" + pod_group;
     for (const auto& [other, each] : members)
-      if (other != name && other.starts_with(gang)) request.together.push_back(key(*each));
-    request.second_copy = copy_of(pod);
+      if (other != name && other.starts_with(pod_group)) request.together.push_back(key(*each));
+    request.surge_pod = copy_of(pod);
     return request;
   }
-  /// As the reconciler does it: slot and room in one step, then its own place.
+  /// As the reconciler does it: slot and free capacity in one step, then its own place.
   Slot ask(const std::string& name) {
     clock.advance(base::seconds(1));
     auto granted = controllers::ask_for_slot(line, nullptr, wish(name), {});
@@ -345,38 +345,39 @@ class GangRoom : public Room {
   AdmissionQueue line;
 };
 
-TEST_F(GangRoom, IsForAllOrForNoneSoNoTwoStarveEachOther) {
+TEST_F(PodGroupCapacity, IsForAllOrForNoneSoNoTwoStarveEachOther) {
   EXPECT_EQ(ask("a1").state, Slot::State::kWaiting);
   EXPECT_EQ(ask("b1").state, Slot::State::kWaiting);
   EXPECT_EQ(keeper().held(), 0U) << "nobody holds half";
   const Slot last_of_b = ask("b2");
   EXPECT_EQ(last_of_b.state, Slot::State::kGranted);
   EXPECT_TRUE(let_in.contains("evac-b1"));
-  EXPECT_EQ((std::set<std::string>{last_of_b.room_on, ask("b1").room_on}), (std::set<std::string>{"n5", "n6"}));
+  EXPECT_EQ((std::set<std::string>{last_of_b.reserved_node, ask("b1").reserved_node}),
+            (std::set<std::string>{"n5", "n6"}));
   const Slot refused = ask("a2");
   ASSERT_TRUE(refused.limit);
-  EXPECT_EQ(refused.limit->kind, "Room");
+  EXPECT_EQ(refused.limit->kind, "Capacity");
   EXPECT_THAT(refused.limit->message,
               AllOf(HasSubstr("all of its group or none: pod a"), HasSubstr("needs 3000m cpu")));
-  EXPECT_EQ(ask("a1").limit->kind, "Room") << "the other one says the same";
+  EXPECT_EQ(ask("a1").limit->kind, "Capacity") << "the other one says the same";
   EXPECT_EQ(keeper().held(), 2U);
   EXPECT_EQ(line.usage().in_flight, 2);
 }
 
-TEST_F(GangRoom, ThatIsEnoughForHalfIsLeftToOthers) {
+TEST_F(PodGroupCapacity, ThatIsEnoughForHalfIsLeftToOthers) {
   vm("ballast", "n5");
   EXPECT_EQ(ask("a1").state, Slot::State::kWaiting);
-  EXPECT_EQ(ask("a2").limit->kind, "Room");
+  EXPECT_EQ(ask("a2").limit->kind, "Capacity");
   EXPECT_EQ(keeper().held(), 0U);
   EXPECT_EQ(line.usage().in_flight, 0);
   EXPECT_EQ(reserve(vm("single", "n1")), "n6") << "n6 was tried and taken back";
 }
 
-TEST_F(GangRoom, IsTriedAgainForAllWhenSomeIsGivenBack) {
+TEST_F(PodGroupCapacity, IsTriedAgainForAllWhenSomeIsGivenBack) {
   const auto single = vm("single", "n1");
   EXPECT_NE(reserve(single), "");
   EXPECT_EQ(ask("a1").state, Slot::State::kWaiting);
-  EXPECT_EQ(ask("a2").limit->kind, "Room");
+  EXPECT_EQ(ask("a2").limit->kind, "Capacity");
   show(*single, Phase::kInProgress, "n5");
   show(*single, Phase::kFailed);
   remove("single");
@@ -385,7 +386,7 @@ TEST_F(GangRoom, IsTriedAgainForAllWhenSomeIsGivenBack) {
   EXPECT_EQ(keeper().held(), 2U);
 }
 
-TEST_F(GangRoom, IsOnNodesThatMayTakeOneMoreEach) {
+TEST_F(PodGroupCapacity, IsOnNodesThatMayTakeOneMoreEach) {
   members.clear();
   pods.clear();
   members["a1"] = vm("a1", "n1", 100);
@@ -394,10 +395,10 @@ TEST_F(GangRoom, IsOnNodesThatMayTakeOneMoreEach) {
   const Slot second = ask("a2");
   const Slot first = ask("a1");
   ASSERT_EQ(second.state, Slot::State::kGranted);
-  EXPECT_NE(first.room_on, second.room_on) << "one at a time on each target node";
+  EXPECT_NE(first.reserved_node, second.reserved_node) << "one at a time on each target node";
 }
 
-TEST_F(GangRoom, IsLookedForWhereTheBigOnesFit) {
+TEST_F(PodGroupCapacity, IsLookedForWhereTheBigOnesFit) {
   members.clear();
   pods.clear();
   members["a1"] = vm("a1", "n1", 1000);
@@ -405,12 +406,12 @@ TEST_F(GangRoom, IsLookedForWhereTheBigOnesFit) {
   for (const char* node : {"n2", "n3", "n4"}) vm(std::string("full-") + node, node, 4000);
   vm("half", "n5", 2000);
   ask("a1");
-  EXPECT_EQ(ask("a2").room_on, "n6") << "the small one did not take the only node for the big one";
-  EXPECT_EQ(ask("a1").room_on, "n5");
+  EXPECT_EQ(ask("a2").reserved_node, "n6") << "the small one did not take the only node for the big one";
+  EXPECT_EQ(ask("a1").reserved_node, "n5");
 }
 
-/// Whatever comes, dies and restarts: pods, their copies and what is promised never ask more of a node than it has.
-TEST_F(Room, IsNeverPromisedTwiceWhateverHappens) {
+/// Whatever comes, dies and restarts: pods, their copies and what is reserved never ask more of a node than it has.
+TEST_F(Capacity, IsNeverPromisedTwiceWhateverHappens) {
   std::mt19937 random(5);
   for (int i = 0; i < 9; ++i) vm("vm-" + std::to_string(i), "n" + std::to_string(i % 3 + 1), 700 + 50 * (i % 4));
   const auto originals = pods;
@@ -445,4 +446,4 @@ TEST_F(Room, IsNeverPromisedTwiceWhateverHappens) {
   }
 }
 
-}  // namespace room_test
+}  // namespace capacity_test

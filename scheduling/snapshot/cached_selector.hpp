@@ -11,10 +11,10 @@ namespace scheduling {
 
 /// A question about namespace and labels, asked once for all pods of a snapshot that share them: not even the pod's
 /// object is looked at for the others, and in a big cluster that is what costs.
-class LabelQuestion {
+class CachedSelector {
  public:
   /// `ask` must look at nothing else of the pod. Keeps a reference to the snapshot.
-  LabelQuestion(const ClusterSnapshot& cluster, std::function<bool(const api::Pod&)> ask)
+  CachedSelector(const ClusterSnapshot& cluster, std::function<bool(const api::Pod&)> ask)
       : cluster_(cluster), ask_(std::move(ask)) {}
 
   bool operator()(PodIndex pod) {

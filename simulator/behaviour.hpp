@@ -9,7 +9,7 @@
 #include "api/json/json.hpp"
 #include "base/clock.hpp"
 
-namespace simulator::knobs {
+namespace simulator::behaviour {
 
 // --- on pods (usually through the pod template)
 inline constexpr std::string_view kStartSeconds = "simulator.evacuator.dev/start-seconds";  ///< bound → Running
@@ -38,7 +38,7 @@ inline constexpr std::string_view kMigrationScript = "simulator.evacuator.dev/mi
 inline constexpr std::string_view kNotMigratable =
     "simulator.evacuator.dev/not-migratable";  ///< "<reason>: <message>" of condition LiveMigratable
 inline constexpr std::string_view kRestartVm =
-    "simulator.evacuator.dev/restart-vm";  ///< present: a VMI that ended is made anew, as by a VirtualMachine
+    "simulator.evacuator.dev/restart-vm";  ///< present: a VMI that ended is made again, as by a VirtualMachine
 inline constexpr std::string_view kVirtApi =
     "simulator.evacuator.dev/virt-api";  ///< "down": its webhooks do not answer
 inline constexpr std::string_view kResponders =
@@ -53,12 +53,12 @@ inline constexpr std::string_view kZonal =
     "simulator.evacuator.dev/zonal";  ///< present: the volume lives in the first pod's zone
 
 /// True if the object carries that annotation, whatever its value.
-bool is_set(const api::Json& object, std::string_view knob);
+bool is_set(const api::Json& object, std::string_view annotation);
 /// The annotation's duration; absent, malformed or negative: nullopt.
-std::optional<base::Duration> duration_of(const api::Json& object, std::string_view knob);
+std::optional<base::Duration> duration_of(const api::Json& object, std::string_view annotation);
 /// Reads "2", "0.5" or Go's "1m30s"; never negative, at most ten years.
-std::optional<base::Duration> parse_knob_duration(std::string_view text);
+std::optional<base::Duration> parse_behaviour_duration(std::string_view text);
 /// The annotation's integer, or `otherwise`.
-int integer_of(const api::Json& object, std::string_view knob, int otherwise);
+int integer_of(const api::Json& object, std::string_view annotation, int otherwise);
 
-}  // namespace simulator::knobs
+}  // namespace simulator::behaviour

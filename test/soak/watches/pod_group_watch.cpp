@@ -1,4 +1,4 @@
-#include "test/soak/watches/gang_watch.hpp"
+#include "test/soak/watches/pod_group_watch.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,8 @@ namespace {
 using api::EvacuationPhase;
 using api::Json;
 
-/// Caches may lag behind while the server misbehaves: who came so shortly before the gang began is not held against it.
+/// Caches may lag behind while the server misbehaves: who came so shortly before the PodGroup began is not held against
+/// it.
 constexpr base::minutes kMayBeUnseen{10};
 
 const api::Condition* vote_of(const api::Evacuation& evacuation) {
@@ -38,43 +39,43 @@ bool has_voted(const api::Evacuation& evacuation) {
   return vote->reason == controllers::kGroupLeaving || evacuation.status.phase == EvacuationPhase::kPreparing;
 }
 
-bool same_gang(const api::Evacuation& own, const api::Evacuation& other) {
+bool same_pod_group(const api::Evacuation& own, const api::Evacuation& other) {
   return own.meta.ns == other.meta.ns && own.status.group == other.status.group && !other.spec.dry_run &&
-         controllers::counts_for_gang(own, other);
+         controllers::counts_for_pod_group(own, other);
 }
 
 }  // namespace
 
-GangWatch::GangWatch(simulator::Store& store, Report report)
+PodGroupWatch::PodGroupWatch(simulator::Store& store, Report report)
     : store_(store), pods_([](const Json& pod) { return api::decode_pod(pod.dump()); }), report_(std::move(report)) {}
 
-/// Pods of the gang that are on a node and not on their way out, as they are at this moment.
-std::vector<GangWatch::Member> GangWatch::others_of(const api::Evacuation& own, const Evacuations& all) {
+/// Pods of the PodGroup that are on a node and not on their way out, as they are at this moment.
+std::vector<PodGroupWatch::Member> PodGroupWatch::others_of(const api::Evacuation& own, const Evacuations& all) {
   std::vector<Member> others;
   for (const auto& object : store_.list(kube::kPods, own.meta.ns)) {
     const auto& pod = pods_.of(object);
-    if (!pod || pod->meta.uid == own.spec.pod_ref.uid.value || !api::counts_in_gang(*pod)) continue;
-    const auto gang = api::gang_of(*pod);
-    Member member{nullptr, &*pod, gang ? gang->order : 0};
+    if (!pod || pod->meta.uid == own.spec.pod_ref.uid.value || !api::counts_in_pod_group(*pod)) continue;
+    const auto pod_group = api::pod_group_of(*pod);
+    Member member{nullptr, &*pod, pod_group ? pod_group->order : 0};
     for (const auto& [uid, each] : all) {
       if (each.spec.pod_ref.uid.value != pod->meta.uid || each.spec.dry_run) continue;
-      if (!controllers::counts_for_gang(own, each)) continue;
+      if (!controllers::counts_for_pod_group(own, each)) continue;
       if (!member.evacuation || controllers::tells_more(each, *member.evacuation)) member.evacuation = &each;
     }
     const bool asked_as_one = member.evacuation && member.evacuation->status.group == own.status.group;
-    if ((gang && gang->name == own.status.group) || asked_as_one) others.push_back(std::move(member));
+    if ((pod_group && pod_group->name == own.status.group) || asked_as_one) others.push_back(std::move(member));
   }
   return others;
 }
 
-bool GangWatch::left_before(const api::Evacuation& own, const Evacuations& all) const {
+bool PodGroupWatch::left_before(const api::Evacuation& own, const Evacuations& all) const {
   return std::ranges::any_of(all, [&](const auto& each) {
-    return each.first != own.meta.uid && same_gang(own, each.second) &&
+    return each.first != own.meta.uid && same_pod_group(own, each.second) &&
            (leaving_.contains(each.first) || has_left(each.second));
   });
 }
 
-void GangWatch::check(const api::Evacuation& now, const Evacuations& all) {
+void PodGroupWatch::check(const api::Evacuation& now, const Evacuations& all) {
   if (now.status.group.empty() || now.spec.dry_run) return;
   const bool calls = now.status.phase == EvacuationPhase::kRequesting && called_.insert(now.meta.uid).second;
   const bool passes = says_leaving(now) && leaving_.insert(now.meta.uid).second;
@@ -84,7 +85,7 @@ void GangWatch::check(const api::Evacuation& now, const Evacuations& all) {
   if (calls) check_order(now, others);
 }
 
-void GangWatch::check_votes(const api::Evacuation& own, const std::vector<Member>& others) {
+void PodGroupWatch::check_votes(const api::Evacuation& own, const std::vector<Member>& others) {
   const base::TimePoint begun = own.status.started_at.value_or(own.meta.creation_timestamp);
   for (const Member& each : others) {
     const bool may_be_unseen = each.pod->meta.creation_timestamp > begun - kMayBeUnseen;
@@ -100,12 +101,12 @@ void GangWatch::check_votes(const api::Evacuation& own, const std::vector<Member
   }
 }
 
-void GangWatch::check_order(const api::Evacuation& own, const std::vector<Member>& others) {
+void PodGroupWatch::check_order(const api::Evacuation& own, const std::vector<Member>& others) {
   const auto pod = store_.get(kube::kPods, {own.meta.ns, own.spec.pod_ref.name});
-  const auto gang = pod && pods_.of(pod) ? api::gang_of(*pods_.of(pod)) : std::nullopt;
-  if (!gang) return;
+  const auto pod_group = pod && pods_.of(pod) ? api::pod_group_of(*pods_.of(pod)) : std::nullopt;
+  if (!pod_group) return;
   for (const Member& each : others) {
-    if (!each.evacuation || each.order >= gang->order) continue;
+    if (!each.evacuation || each.order >= pod_group->order) continue;
     const auto phase = each.evacuation->status.phase;
     if (api::is_terminal(phase) || has_left(*each.evacuation)) continue;
     report_(fmt::format("gang {}: {} leaves before {} ({})", own.status.group, own.meta.name,

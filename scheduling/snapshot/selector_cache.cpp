@@ -1,4 +1,4 @@
-#include "scheduling/snapshot/label_memory.hpp"
+#include "scheduling/snapshot/selector_cache.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -71,11 +71,11 @@ bool counts_itself(const api::TopologySpreadConstraint& constraint, const api::P
   return counts(constraint, owner.meta.labels, owner.meta.labels);
 }
 
-const NamespaceLabels& LabelMemory::labels_in(NamespaceIndex ns) {
+const NamespaceLabels& SelectorCache::labels_in(NamespaceIndex ns) {
   return labels_.try_emplace(ns, cluster_, ns).first->second;
 }
 
-LabelMemory::OfLabels& LabelMemory::of_labels_of(PodIndex pod) {
+SelectorCache::OfLabels& SelectorCache::of_labels_of(PodIndex pod) {
   const std::uint32_t group = cluster_.label_group_of(pod);
   if (group >= by_group_.size()) by_group_.resize(group + 1);
   if (!by_group_[group]) by_group_[group] = std::make_unique<OfLabels>();
@@ -83,18 +83,18 @@ LabelMemory::OfLabels& LabelMemory::of_labels_of(PodIndex pod) {
 }
 
 template <typename Question, typename Find>
-const LabelMemory::Pods& LabelMemory::remember(std::vector<Answer<Question>>& known, const Question& question,
-                                               Find&& find) {
+const SelectorCache::Pods& SelectorCache::remember(std::vector<Answer<Question>>& known, const Question& question,
+                                                   Find&& find) {
   const auto is_same = [&](const auto& each) { return each.question == &question || *each.question == question; };
   if (const auto at = std::ranges::find_if(known, is_same); at != known.end()) return at->pods;
   Pods pods;
   find(pods);
-  if (pods.size() > room_) return long_answer_ = std::move(pods);
-  room_ -= pods.size();
+  if (pods.size() > capacity_) return long_answer_ = std::move(pods);
+  capacity_ -= pods.size();
   return known.emplace_back(Answer<Question>{&question, std::move(pods)}).pods;
 }
 
-const LabelMemory::Pods& LabelMemory::covered_by(const PodAffinityTerm& term, PodIndex owner) {
+const SelectorCache::Pods& SelectorCache::covered_by(const PodAffinityTerm& term, PodIndex owner) {
   return remember(of_labels_of(owner).covered, term, [&](Pods& pods) {
     if (!term.label_selector) return;
     const api::StringMap& own = cluster_.pod(owner).meta.labels;
@@ -108,7 +108,7 @@ const LabelMemory::Pods& LabelMemory::covered_by(const PodAffinityTerm& term, Po
   });
 }
 
-const LabelMemory::Pods& LabelMemory::counted_by(const api::TopologySpreadConstraint& constraint, PodIndex owner) {
+const SelectorCache::Pods& SelectorCache::counted_by(const api::TopologySpreadConstraint& constraint, PodIndex owner) {
   return remember(of_labels_of(owner).counted, constraint, [&](Pods& pods) {
     if (!asks_for_pods(constraint, cluster_.pod(owner))) return;
     const api::StringMap& own = cluster_.pod(owner).meta.labels;
@@ -121,24 +121,25 @@ const LabelMemory::Pods& LabelMemory::counted_by(const api::TopologySpreadConstr
   });
 }
 
-const std::vector<LabelMemory::Adversary>& LabelMemory::adversaries_of(PodIndex pod) {
+const std::vector<SelectorCache::Adversary>& SelectorCache::anti_affinity_terms_of(PodIndex pod) {
   static const std::vector<Adversary> kNone;
   const NamespaceIndex ns = cluster_.namespace_of(pod);
-  if (!knows_adversaries_[ns]) find_adversaries_in(ns);
+  if (!knows_anti_affinity_terms_[ns]) find_anti_affinity_terms_in(ns);
   const std::uint32_t group = cluster_.label_group_of(pod);
-  return group < by_group_.size() && by_group_[group] ? by_group_[group]->adversaries : kNone;
+  return group < by_group_.size() && by_group_[group] ? by_group_[group]->anti_affinity_terms : kNone;
 }
 
 /// Each term finds its pods, rather than each pod its terms: few terms speak about a pod.
-void LabelMemory::find_adversaries_in(NamespaceIndex ns) {
-  knows_adversaries_[ns] = true;
+void SelectorCache::find_anti_affinity_terms_in(NamespaceIndex ns) {
+  knows_anti_affinity_terms_[ns] = true;
   const auto ask = [&](std::span<const ClusterSnapshot::AntiAffineGroup> groups) {
     for (const ClusterSnapshot::AntiAffineGroup& owners : groups) {
       for (const PodAffinityTerm& term : cluster_.pod(owners.front()).affinity->required_pod_anti_affinity) {
         if (!term.label_selector) continue;
         labels_in(ns).for_each_group(*term.label_selector, [&](const ClusterSnapshot::LabelGroup& group) {
           const PodIndex pod = group.pods.front();
-          if (covers(term, owners.front(), pod, cluster_)) of_labels_of(pod).adversaries.push_back({&owners, &term});
+          if (covers(term, owners.front(), pod, cluster_))
+            of_labels_of(pod).anti_affinity_terms.push_back({&owners, &term});
         });
       }
     }

@@ -1,10 +1,11 @@
-#include "scheduling/snapshot/splice.hpp"
+#include "scheduling/snapshot/index_update.hpp"
 
 #include <numeric>
 
 namespace scheduling {
 
-Splice::Splice(std::uint32_t size, std::span<const std::uint32_t> leaving, std::span<const std::uint32_t> coming)
+IndexUpdate::IndexUpdate(std::uint32_t size, std::span<const std::uint32_t> leaving,
+                         std::span<const std::uint32_t> coming)
     : size_(size), new_size_(static_cast<std::uint32_t>(size + coming.size() - leaving.size())) {
   placed_.reserve(coming.size());
   std::uint32_t first = 0;
@@ -24,11 +25,11 @@ Splice::Splice(std::uint32_t size, std::span<const std::uint32_t> leaving, std::
   if (moving_.size() > 1) make_table();
 }
 
-void Splice::end_run(std::uint32_t first, std::uint32_t last, std::int32_t by) {
+void IndexUpdate::end_run(std::uint32_t first, std::uint32_t last, std::int32_t by) {
   if (first < last && by != 0) moving_.push_back({first, last, by});
 }
 
-void Splice::make_table() {
+void IndexUpdate::make_table() {
   table_.resize(size_);
   std::iota(table_.begin(), table_.end(), 0U);
   for (const Run& run : moving_) {
@@ -36,7 +37,7 @@ void Splice::make_table() {
   }
 }
 
-void Splice::renumber(std::span<std::uint32_t> numbers) const {
+void IndexUpdate::renumber(std::span<std::uint32_t> numbers) const {
   if (moving_.empty()) return;
   if (!table_.empty()) {
     for (std::uint32_t& number : numbers) number = table_[number];

@@ -1,4 +1,4 @@
-#include "cmd/drain/gang.hpp"
+#include "cmd/drain/pod_group.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "api/gang.hpp"
+#include "api/pod_group.hpp"
 #include "cmd/drain/request.hpp"
 
 namespace cmd::plugin {
@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kMostMembersNamed = 5;
 
 /// What it declares, as long as its leaving is still ahead; nullopt: it leaves (or stays) alone.
-std::optional<api::Gang> open_gang(const api::Pod& pod) {
-  return api::counts_in_gang(pod) ? api::gang_of(pod) : std::nullopt;
+std::optional<api::PodGroup> open_pod_group(const api::Pod& pod) {
+  return api::counts_in_pod_group(pod) ? api::pod_group_of(pod) : std::nullopt;
 }
 
 const api::Evacuation* unfinished_of(const api::Pod& pod, const std::vector<api::Evacuation>& known) {
@@ -32,14 +32,14 @@ bool has_begun(const api::Pod& pod, const std::vector<api::Evacuation>& known) {
   return evacuation && evacuation->status.attempt > 0;
 }
 
-auto leaving_order(const api::Pod& pod) { return std::tuple(api::gang_of(pod)->order, pod.meta.name); }
+auto leaving_order(const api::Pod& pod) { return std::tuple(api::pod_group_of(pod)->order, pod.meta.name); }
 
 /// The others of its group, which nobody asks to leave.
-std::vector<api::Pod> missing_of(const GangRest& rest, const GangWorld& world) {
+std::vector<api::Pod> missing_of(const PodGroupRest& rest, const PodGroupWorld& world) {
   std::vector<api::Pod> missing;
   for (const api::Pod& pod : world.pods) {
-    const auto gang = open_gang(pod);
-    if (pod.meta.ns != rest.ns || !gang || gang->name != rest.name) continue;
+    const auto pod_group = open_pod_group(pod);
+    if (pod.meta.ns != rest.ns || !pod_group || pod_group->name != rest.name) continue;
     if (!is_among(rest.chosen, pod) && !unfinished_of(pod, world.evacuations)) missing.push_back(pod);
   }
   std::ranges::sort(missing, {}, leaving_order);
@@ -47,7 +47,7 @@ std::vector<api::Pod> missing_of(const GangRest& rest, const GangWorld& world) {
 }
 
 /// How one that is on another node may join the drain.
-DrainVerdict judge_member(const api::Pod& pod, const GangRest& rest, const DrainRules& rules) {
+DrainVerdict judge_member(const api::Pod& pod, const PodGroupRest& rest, const DrainRules& rules) {
   if (const std::string why = objection_to(pod); !why.empty()) {
     return {DrainFate::kRefuse,
             fmt::format("{} is needed, too, for group {} leaves as a whole; but {}", pod.meta.name, rest.name, why),
@@ -61,7 +61,7 @@ DrainVerdict judge_member(const api::Pod& pod, const GangRest& rest, const Drain
   return verdict;
 }
 
-void bring_along(DrainPlan& plan, const GangRest& rest, const DrainRules& rules) {
+void bring_along(DrainPlan& plan, const PodGroupRest& rest, const DrainRules& rules) {
   const auto first =
       std::ranges::find_if(plan.moves, [&](const DrainMove& move) { return is_among(rest.chosen, move.pod); });
   const DrainRank rank = first->rank;
@@ -78,7 +78,7 @@ void bring_along(DrainPlan& plan, const GangRest& rest, const DrainRules& rules)
   plan.moves.insert(first + 1, joining.begin(), joining.end());
 }
 
-void refuse(DrainPlan& plan, const GangRest& rest) {
+void refuse(DrainPlan& plan, const PodGroupRest& rest) {
   const std::string why = objection_to(rest);
   const DrainVerdict verdict{
       DrainFate::kRefuse,
@@ -96,11 +96,11 @@ bool is_among(const std::vector<api::Pod>& pods, const api::Pod& pod) {
   return std::ranges::any_of(pods, [&](const api::Pod& each) { return each.uid() == pod.uid(); });
 }
 
-base::Result<GangWorld> read_gang_world(Session& session, const std::vector<api::Pod>& chosen) {
+base::Result<PodGroupWorld> read_pod_group_world(Session& session, const std::vector<api::Pod>& chosen) {
   std::set<std::string> namespaces;
   for (const api::Pod& pod : chosen)
-    if (open_gang(pod)) namespaces.insert(pod.meta.ns);
-  GangWorld world;
+    if (open_pod_group(pod)) namespaces.insert(pod.meta.ns);
+  PodGroupWorld world;
   for (const std::string& ns : namespaces) {
     auto pods = session.pods(listing(ns));
     if (!pods) return pods.error();
@@ -112,18 +112,18 @@ base::Result<GangWorld> read_gang_world(Session& session, const std::vector<api:
   return world;
 }
 
-std::vector<GangRest> rests_of_gangs(const std::vector<api::Pod>& chosen, const GangWorld& world) {
-  std::map<std::pair<std::string, std::string>, GangRest> gangs;
+std::vector<PodGroupRest> rests_of_pod_groups(const std::vector<api::Pod>& chosen, const PodGroupWorld& world) {
+  std::map<std::pair<std::string, std::string>, PodGroupRest> pod_groups;
   for (const api::Pod& pod : chosen) {
-    const auto gang = open_gang(pod);
-    if (!gang || !objection_to(pod).empty() || has_begun(pod, world.evacuations)) continue;
-    GangRest& rest = gangs[{pod.meta.ns, gang->name}];
+    const auto pod_group = open_pod_group(pod);
+    if (!pod_group || !objection_to(pod).empty() || has_begun(pod, world.evacuations)) continue;
+    PodGroupRest& rest = pod_groups[{pod.meta.ns, pod_group->name}];
     rest.ns = pod.meta.ns;
-    rest.name = gang->name;
+    rest.name = pod_group->name;
     if (!is_among(rest.chosen, pod)) rest.chosen.push_back(pod);
   }
-  std::vector<GangRest> incomplete;
-  for (auto& [key, rest] : gangs) {
+  std::vector<PodGroupRest> incomplete;
+  for (auto& [key, rest] : pod_groups) {
     rest.missing = missing_of(rest, world);
     std::ranges::sort(rest.chosen, {}, [](const api::Pod& pod) { return pod.meta.name; });
     if (!rest.missing.empty()) incomplete.push_back(std::move(rest));
@@ -141,7 +141,7 @@ std::string members_text(const std::vector<api::Pod>& pods) {
   return names.size() == pods.size() ? text : fmt::format("{} and {} more", text, pods.size() - names.size());
 }
 
-std::string objection_to(const GangRest& rest) {
+std::string objection_to(const PodGroupRest& rest) {
   for (const api::Pod& pod : rest.missing) {
     const std::string why = objection_to(pod);
     if (!why.empty()) return fmt::format("{} of it cannot leave: {}", pod.meta.name, why);
@@ -149,10 +149,10 @@ std::string objection_to(const GangRest& rest) {
   return {};
 }
 
-void add_gangs(DrainPlan& plan, const GangWorld& world, const DrainRules& rules, bool whole_groups) {
+void add_pod_groups(DrainPlan& plan, const PodGroupWorld& world, const DrainRules& rules, bool whole_groups) {
   std::vector<api::Pod> chosen;
   for (const DrainMove& move : plan.moves) chosen.push_back(move.pod);
-  for (const GangRest& rest : rests_of_gangs(chosen, world)) {
+  for (const PodGroupRest& rest : rests_of_pod_groups(chosen, world)) {
     if (whole_groups) {
       bring_along(plan, rest, rules);
     } else {

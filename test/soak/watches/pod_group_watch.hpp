@@ -7,20 +7,20 @@
 #include <vector>
 
 #include "api/evacuation.hpp"
-#include "api/gang.hpp"
+#include "api/pod_group.hpp"
 #include "simulator/store.hpp"
 #include "test/soak/decoded.hpp"
 
 namespace soak {
 
-/// What docs/concepts/gangs.md promises, as an outsider sees it in the store: nobody of a gang leaves while the vote of
-/// another one is open, nobody leaves while one of them was not asked to, and the stated order is kept.
-class GangWatch {
+/// What docs/concepts/PodGroups.md promises, as an outsider sees it in the store: nobody of a PodGroup leaves while the
+/// vote of another one is open, nobody leaves while one of them was not asked to, and the stated order is kept.
+class PodGroupWatch {
  public:
   using Report = std::function<void(const std::string&)>;
   using Evacuations = std::map<std::string, api::Evacuation>;  ///< by uid
 
-  GangWatch(simulator::Store& store, Report report);
+  PodGroupWatch(simulator::Store& store, Report report);
 
   /// After a change of `now`; `all` is everything that is stored at this moment.
   void check(const api::Evacuation& now, const Evacuations& all);

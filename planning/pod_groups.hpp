@@ -1,6 +1,6 @@
 #pragma once
 
-/// Groups of pods in a plan (docs/concepts/gangs.md): all of a group are nominated, or none.
+/// Groups of pods in a plan (docs/concepts/PodGroups.md): all of a group are nominated, or none.
 
 #include <functional>
 #include <optional>
@@ -16,20 +16,20 @@
 #include "scheduling/evictability.hpp"
 #include "scheduling/overlay.hpp"
 #include "scheduling/pdb_budget.hpp"
+#include "scheduling/snapshot/cached_selector.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
-#include "scheduling/snapshot/label_query.hpp"
 
 namespace planning {
 
-/// The gangs of a snapshot, worked out when the first pod of one is asked for. Keeps a reference to it.
-class Gangs {
+/// The PodGroups of a snapshot, worked out when the first pod of one is asked for. Keeps a reference to it.
+class PodGroups {
  public:
   struct Members {
     std::string name;
     std::vector<scheduling::PodIndex> pods;  ///< in the order in which they leave; ended and terminating ones are out
   };
 
-  explicit Gangs(const scheduling::ClusterSnapshot& cluster);
+  explicit PodGroups(const scheduling::ClusterSnapshot& cluster);
   /// nullptr: the pod leaves alone. Valid as long as this object.
   const Members* of(scheduling::PodIndex pod);
 
@@ -37,14 +37,14 @@ class Gangs {
   void find_all();
 
   const scheduling::ClusterSnapshot& cluster_;
-  scheduling::LabelQuestion labels_may_tell_;
+  scheduling::CachedSelector labels_may_tell_;
   bool found_all_ = false;
-  std::unordered_map<std::string, Members> gangs_;  ///< by "<namespace>/<name>"
+  std::unordered_map<std::string, Members> pod_groups_;  ///< by "<namespace>/<name>"
   std::unordered_map<scheduling::PodIndex, const Members*> by_pod_;
 };
 
-/// Tries a gang on copies of a plan's state, which are the plan's next state if all can leave.
-class GangTrial {
+/// Tries a PodGroup on copies of a plan's state, which are the plan's next state if all can leave.
+class PodGroupTrial {
  public:
   struct World {
     const scheduling::ClusterSnapshot& cluster;
@@ -57,7 +57,7 @@ class GangTrial {
     scheduling::PodIndex pod;
     std::optional<scheduling::NodeIndex> to;
   };
-  /// Why the gang stays.
+  /// Why the PodGroup stays.
   struct Reason {
     std::string_view reason;  ///< static: GroupNotRunning, GroupMemberStays, GroupOverLimit, GroupDoesNotFit
     std::string message;
@@ -65,12 +65,12 @@ class GangTrial {
   using Kept = std::function<std::optional<scheduling::Refusal>(scheduling::PodIndex)>;
   using GoalOf = std::function<strategies::Goal(scheduling::PodIndex)>;
 
-  GangTrial(World world, const scheduling::Overlay& overlay, const CycleLimits& limits,
-            const scheduling::PdbBudgets& budgets);
+  PodGroupTrial(World world, const scheduling::Overlay& overlay, const CycleLimits& limits,
+                const scheduling::PdbBudgets& budgets);
 
-  /// Members that leave already are skipped. nullopt: the gang stays, see refusal(). Call it once; `predictor` is the
-  /// plan's own, as it stands; `goal_of` says where a member has to land, an empty goal: anywhere.
-  std::optional<std::vector<Move>> run(const Gangs::Members& gang, TargetPredictor predictor, const Kept& kept,
+  /// Members that leave already are skipped. nullopt: the PodGroup stays, see refusal(). Call it once; `predictor` is
+  /// the plan's own, as it stands; `goal_of` says where a member has to land, an empty goal: anywhere.
+  std::optional<std::vector<Move>> run(const PodGroups::Members& pod_group, TargetPredictor predictor, const Kept& kept,
                                        const GoalOf& goal_of);
   const Reason& refusal() const { return refusal_; }
 
@@ -78,10 +78,10 @@ class GangTrial {
   scheduling::PdbBudgets budgets;
 
  private:
-  bool member_may_go(const Gangs::Members& gang, scheduling::PodIndex pod, const Kept& kept);
-  bool within_in_flight(const Gangs::Members& gang, const std::vector<scheduling::PodIndex>& leaving);
-  std::string why_nowhere(const std::string& pod, const Landing& landing) const;
-  bool stays(std::string_view reason, const Gangs::Members& gang, std::string why);
+  bool member_may_go(const PodGroups::Members& pod_group, scheduling::PodIndex pod, const Kept& kept);
+  bool within_in_flight(const PodGroups::Members& pod_group, const std::vector<scheduling::PodIndex>& leaving);
+  std::string why_nowhere(const std::string& pod, const Placement& placement) const;
+  bool stays(std::string_view reason, const PodGroups::Members& pod_group, std::string why);
 
   const World world_;
   scheduling::Overlay overlay_;

@@ -1,4 +1,4 @@
-#include "api/native_eviction.hpp"
+#include "api/eviction_request.hpp"
 
 #include <algorithm>
 #include <array>
