@@ -4,7 +4,7 @@ WORKDIR /src
 COPY hack/setup.sh hack/setup.sh
 RUN hack/setup.sh build
 COPY . .
-RUN cmake --preset release -G Ninja -DEVACUATOR_TESTS=OFF && cmake --build build/release --target evacuator kubectl-evacuator \
+RUN cmake --preset release -DEVACUATOR_TESTS=OFF && cmake --build build/release --target evacuator kubectl-evacuator \
  && strip build/release/cmd/evacuator build/release/cmd/kubectl-evacuator
 
 FROM debian:bookworm-slim

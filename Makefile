@@ -7,7 +7,6 @@ BIN    := $(BUILD)/cmd/evacuator
 IMAGE  ?= evacuator:0.1.0
 FIRST  ?= 1
 SEEDS  ?= 1000
-GENERATOR := $(shell command -v ninja >/dev/null && echo "-G Ninja")
 
 PREFIX ?= /usr/local
 
@@ -20,7 +19,7 @@ setup: ## Install what is missing from Debian's packages
 	@hack/setup.sh build
 
 build: setup ## Build evacuator and kubectl-evacuator (PRESET=release|debug|asan-ubsan|tsan)
-	@cmake --preset $(PRESET) $(GENERATOR) >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
+	@cmake --preset $(PRESET) >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
 	@cmake --build $(BUILD) --parallel $(JOBS) --target evacuator kubectl-evacuator
 
 install: build ## Copy both to $(PREFIX)/bin, where kubectl finds its plugin (PREFIX=/usr/local, DESTDIR)
@@ -28,7 +27,7 @@ install: build ## Copy both to $(PREFIX)/bin, where kubectl finds its plugin (PR
 	@install $(BIN) $(BUILD)/cmd/kubectl-evacuator hack/kubectl_complete-evacuator $(DESTDIR)$(PREFIX)/bin
 
 test: setup ## Build everything and run the unit and integration tests (no cluster needed)
-	@cmake --preset $(PRESET) $(GENERATOR) >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
+	@cmake --preset $(PRESET) >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
 	@cmake --build $(BUILD) --parallel $(JOBS)
 	@ctest --test-dir $(BUILD) --parallel $(JOBS) --output-on-failure
 
@@ -70,7 +69,7 @@ bench: ## Benchmarks, as ratios against baselines of the same run
 	@hack/bench.sh
 
 soak: setup ## Random worlds under random misfortune (FIRST=seed SEEDS=how many SOAK_FLAGS=--verbose)
-	@cmake --preset $(PRESET) $(GENERATOR) >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
+	@cmake --preset $(PRESET) >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
 	@cmake --build $(BUILD) --parallel $(JOBS) --target test_soak
 	@$(BUILD)/test/soak/test_soak --first $(FIRST) --seeds $(SEEDS) $(SOAK_FLAGS)
 

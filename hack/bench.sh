@@ -5,9 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build=build/bench
-generator=()
-if command -v ninja >/dev/null; then generator=(-G Ninja); fi
-cmake --preset release -B "$build" "${generator[@]}" -DEVACUATOR_BENCHMARKS=ON -DEVACUATOR_TESTS=ON >/dev/null
+cmake --preset release -B "$build" -DEVACUATOR_BENCHMARKS=ON -DEVACUATOR_TESTS=ON >/dev/null
 cmake --build "$build" --parallel "$(nproc)" --target evacuator_plan_bench evacuator_bench evacuator
 for program in evacuator_plan_bench evacuator_bench; do
   "$build/test/bench/$program" --benchmark_filter="${1:-.}" --benchmark_counters_tabular=true

@@ -46,11 +46,9 @@ main() {
 }
 
 build() {
-  local generator=()
   mkdir -p out
   if [[ ! -f $BUILD/CMakeCache.txt ]]; then
-    ! command -v ninja >/dev/null || generator=(-G Ninja)
-    cmake --preset "$PRESET" -B "$BUILD" "${generator[@]}" >out/e2e-configure.log 2>&1 || { cat out/e2e-configure.log >&2 && exit 1; }
+    cmake --preset "$PRESET" -B "$BUILD" >out/e2e-configure.log 2>&1 || { cat out/e2e-configure.log >&2 && exit 1; }
   fi
   cmake --build "$BUILD" --parallel "$(nproc)" --target evacuator kubectl-evacuator \
     evacuator_e2e evacuator_simulated_cluster evacuator_fake_kubevirt >out/e2e-build.log 2>&1 ||

@@ -6,9 +6,7 @@ cd "$(dirname "$0")/.."
 
 build=${BUILD:-build/release}
 if [[ ! -f $build/CMakeCache.txt ]]; then
-  generator=()
-  if command -v ninja >/dev/null; then generator=(-G Ninja); fi
-  cmake --preset release -B "$build" "${generator[@]}" >/dev/null
+  cmake --preset release -B "$build" >/dev/null
 fi
 if ! output=$(cmake --build "$build" --target generate_reference --parallel "$(nproc)" 2>&1); then
   echo "$output" >&2

@@ -23,7 +23,7 @@ manifests_render() {
   local overlay
   for overlay in config/default config/legacy config/surge; do
     [[ -d $overlay ]] || continue
-    kubectl kustomize --load-restrictor LoadRestrictionsNone "$overlay" >/dev/null || return 1
+    kubectl kustomize "$overlay" >/dev/null || return 1
   done
 }
 

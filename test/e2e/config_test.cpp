@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "api/json/yaml.hpp"
@@ -110,6 +111,30 @@ INSTANTIATE_TEST_SUITE_P(
         GrantCase{"EventsAreWritten", "events.k8s.io", "events", {"create", "patch"}},
         GrantCase{"LeasesAreInOneNamespaceOnly", "coordination.k8s.io", "leases", {}}),
     [](const auto& info) { return std::string(info.param.name); });
+
+/// What `kubectl apply -f DIRECTORY` reads: the .yaml, .yml and .json files right in it.
+std::vector<std::filesystem::path> files_that_apply_reads(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(EVACUATOR_SOURCE_DIR) + "/" + folder)) {
+    const std::string ending = entry.path().extension();
+    if (ending == ".yaml" || ending == ".yml" || ending == ".json") files.push_back(entry.path());
+  }
+  return files;
+}
+
+class CrdFolder : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CrdFolder, CanBeAppliedAsItIs) {
+  const auto files = files_that_apply_reads(GetParam());
+  EXPECT_EQ(files.size(), 2U);
+  for (const auto& file : files) {
+    for (const Json& document : documents(read_file(file)))
+      EXPECT_EQ(document.at("kind"), "CustomResourceDefinition") << file;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, CrdFolder, ::testing::Values("crds", "crds/legacy"),
+                         [](const auto& info) { return std::string(info.param) == "crds" ? "Default" : "Legacy"; });
 
 TEST(OperatorRole, UsesNoWildcards) {
   for (const Json& role : manifests("rbac/operator_role.yaml")) EXPECT_EQ(role.dump().find("\"*\""), std::string::npos);

@@ -150,7 +150,7 @@ TEST_F(ServerTest, RefusesMoreConnectionsThanItsLimit) {
 }
 
 TEST_F(ServerTest, ServesOthersWhileAHandlerIsSlow) {
-  std::reserve_on<void> release;
+  std::promise<void> release;
   auto released = release.get_future().share();
   Server& server = start([released](const Request& request) -> Reply {
     if (request.path == "/slow") released.wait();
@@ -178,7 +178,7 @@ TEST_F(ServerTest, StreamsChunksUntilTheProducerEnds) {
 }
 
 TEST_F(ServerTest, TellsTheProducerThatThePeerIsGone) {
-  std::reserve_on<void> noticed;
+  std::promise<void> noticed;
   Server& server = start([&](const Request&) -> Reply {
     return Stream{.produce = [&](StreamWriter& writer) {
       while (writer.write("tick\n")) {

@@ -142,7 +142,7 @@ TEST_F(HttpServicesTest, RefusesAServerOfAnotherAuthority) {
 }
 
 TEST_F(HttpServicesTest, BoundsAnswersAndTime) {
-  std::reserve_on<void> end;
+  std::promise<void> end;
   auto ended = end.get_future().share();
   serve([ended](const serving::Request& request) -> serving::Reply {
     if (request.path.ends_with("/huge")) return serving::Response{200, "application/json", std::string(3 << 20, 'x')};
