@@ -1,7 +1,7 @@
 #pragma once
 
 /// The DeschedulerPolicy kind (evacuator.dev/v1alpha1, cluster-scoped): what a good placement is.
-/// design.md 3.1; semantics of evictability and strategies: descheduler-semantics 2 and 3.
+/// Shape and meaning: docs/concepts/policy.md. Evictability and strategies: upstream-semantics.md.
 
 #include <cstdint>
 #include <memory>

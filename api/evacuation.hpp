@@ -1,7 +1,7 @@
 #pragma once
 
 /// The Evacuation kind (evacuator.dev/v1alpha1): one pod's tracked, possibly slow, departure.
-/// Shape and meaning: docs/concepts/evacuation.md; design.md 3.2 and protocols section 6.
+/// Shape and meaning: docs/concepts/evacuation.md and state-machine.md#shape.
 
 #include <cstdint>
 #include <optional>
@@ -53,7 +53,7 @@ struct EvictorChoice {
   friend bool operator==(const EvictorChoice&, const EvictorChoice&) = default;
 };
 
-/// Deadlines; each absent one takes the default of protocols 6.5 (resolve with effective_timeouts()).
+/// Deadlines; each absent one takes the default of state-machine.md#timeouts (resolve with effective_timeouts()).
 struct EvacuationTimeouts {
   std::optional<base::seconds> decision_ttl;  ///< Pending, default 600
   std::optional<base::seconds> prepare;       ///< Preparing, default 300
@@ -109,7 +109,8 @@ struct EvacuationSpec {
   friend bool operator==(const EvacuationSpec&, const EvacuationSpec&) = default;
 };
 
-/// The write-ahead record: stored before a mutating call, resolved after its outcome is known (protocols 6.7).
+/// The write-ahead record: stored before a mutating call, resolved after its outcome is known
+/// (state-machine.md#crash-safety).
 struct EvacuationIntent {
   std::string action;  ///< evictors::Action kind, such as "PostEviction"
   std::string token;   ///< "<evacuation uid>.<attempt>"
@@ -187,7 +188,7 @@ struct EvacuationStatus {
   std::int32_t attempt = 0;
   std::string token;
   std::string workload_group;  ///< resolved concurrency group (owner UID)
-  std::string group;           ///< PodGroup that the pod leaves with (api/PodGroup.hpp); empty: it leaves alone
+  std::string group;           ///< PodGroup that the pod leaves with (api/pod_group.hpp); empty: it leaves alone
   std::optional<OwnerReference> pod_owner;    ///< the pod's controller, kept because the pod will be gone
   std::optional<base::TimePoint> started_at;  ///< slot acquired
   std::optional<base::TimePoint> attempt_started_at;

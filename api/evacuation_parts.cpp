@@ -11,7 +11,7 @@
 namespace api {
 namespace {
 
-/// Evictors that design.md 3.3 names. Those that the registry does not have yet are "not supported yet".
+/// Evictors that the CRD names. Those that the registry does not have yet are "not supported yet".
 constexpr std::array<std::string_view, 7> kDesignedEvictors = {
     "eviction-api", "annotation", "kubevirt", "stateful-handoff", "eviction-request", "surge", "webhook"};
 

@@ -51,7 +51,7 @@ void encode_shared_parts(const ConstSharedParts& from, Json& to);
 void check_shared_parts(const ConstSharedParts& parts, const FieldPath& at,
                         const std::vector<std::string_view>& known_evictors, FieldErrors& errors);
 
-/// Reads spec of a policy as far as it goes; descheduler_policy.cpp. Validation reads through it, too.
+/// Reads spec of a policy as far as it goes, in descheduler_policy.cpp. Validation reads through it, too.
 DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors);
 
 /// Names of the timeouts with the members they stand for, in wire order.

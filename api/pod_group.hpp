@@ -1,6 +1,6 @@
 #pragma once
 
-/// PodGroups: pods that leave together or in a stated order (docs/concepts/PodGroups.md, ADR 7).
+/// PodGroups: pods that leave together or in a stated order (docs/concepts/pod-groups.md, ADR 7).
 
 #include <cstdint>
 #include <optional>

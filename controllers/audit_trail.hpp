@@ -15,7 +15,7 @@
 namespace controllers {
 
 /// What both reconcilers decide, as records of the audit log. The words are chosen by pure functions
-/// (evacuation_records.hpp, cycle_records.hpp). Thread-safe.
+/// (controllers/evacuation/audit_records.hpp, controllers/policy/audit_records.hpp). Thread-safe.
 class AuditTrail final : public EvacuationAudit, public PolicyAudit {
  public:
   /// The edition of a policy that is in force; 0: unknown.

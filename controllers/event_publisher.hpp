@@ -20,7 +20,7 @@ struct PublishedEvent {
   EventTarget regarding;
   std::optional<EventTarget> related{};
   bool warning = false;
-  std::string reason;  ///< CamelCase, from the closed list of protocols 6.10
+  std::string reason;  ///< CamelCase, from the closed list of state-machine.md#events
   std::string action;  ///< CamelCase verb: "Evict", "Plan"
   std::string note;    ///< one sentence, at most 1 KiB
 };

@@ -19,21 +19,21 @@ struct KnownText {
 /// Upstream's mark of an eviction accepted in the background; only trusted on pods that announce it.
 inline constexpr std::string_view kEvacuationTriggered = "Eviction triggered evacuation";
 
-/// What KubeVirt's eviction webhook says beside the texts that concern everybody (protocols 3.1).
+/// What KubeVirt's eviction webhook says beside the texts that concern everybody (wire-protocols.md#kubevirt-webhook).
 inline constexpr std::array kKubeVirtTexts = {
     KnownText{429, "Eviction triggered evacuation of VMI", ResponseClass::kAcceptedInBackground},
     KnownText{429, "kubevirt failed getting the vmi", ResponseClass::kRetryLater, base::seconds(10)},
     KnownText{429, "kubevirt failed marking the vmi for eviction", ResponseClass::kRetryLater, base::seconds(10)},
     KnownText{429, "failed to parse the eviction object", ResponseClass::kPermanent},
 };
-/// What its webhook for new migrations says (protocols 3.4).
+/// What its webhook for new migrations says (wire-protocols.md#kubevirt-migration).
 inline constexpr std::array kMigrationTexts = {
     KnownText{400, "in-flight migration detected", ResponseClass::kRetryLater, base::seconds(30)},
     KnownText{400, "Cannot migrate VMI in finalized state", ResponseClass::kRetryLater, base::seconds(10)},
     KnownText{400, "Cannot migrate VMI, Reason", ResponseClass::kNotEvictable},
 };
 
-/// The meaning of every answer to POST …/pods/<name>/eviction (protocols 5.3, row by row in
+/// The meaning of every answer to POST …/pods/<name>/eviction (wire-protocols.md#eviction-answers, row by row in
 /// test/unit/evictors/classify_test.cpp). `accepted_texts` are what this pod's owner is known to say when it takes the
 /// eviction over; without them a refusal is a refusal.
 Verdict classify_eviction(const Answer& answer, std::span<const KnownText> accepted_texts = {});
@@ -45,8 +45,8 @@ Verdict classify_patch(const Answer& answer);
 /// empty body. `texts` are what that API's webhooks are known to say.
 Verdict classify_call(const Answer& answer, std::span<const KnownText> texts = {});
 
-/// How long to wait before the same call again (protocols 6.5): grows with `consecutive` blocked answers (1 = first).
-/// `seed` spreads evacuations of one PDB by up to 20 %; equal seeds give equal delays.
+/// How long to wait before the same call again (state-machine.md#delays): grows with `consecutive` blocked answers
+/// (1 = first). `seed` spreads evacuations of one PDB by up to 20 %; equal seeds give equal delays.
 base::Duration blocked_delay(const Verdict& verdict, int consecutive, std::uint64_t seed);
 
 }  // namespace evictors

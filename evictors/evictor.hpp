@@ -20,7 +20,8 @@
 
 namespace evictors {
 
-/// What an answer to one of our calls means for the Evacuation, whatever its HTTP code (protocols 5.3).
+/// What an answer to one of our calls means for the Evacuation, whatever its HTTP code
+/// (wire-protocols.md#eviction-answers).
 enum class ResponseClass {
   kGranted,               ///< the delete was accepted; not proof that the pod is gone
   kApplied,               ///< our patch or object is stored
@@ -234,7 +235,7 @@ class Evictor {
   virtual bool needs_capacity(const Context&) const { return false; }
 
   /// May this pod go only by the word of its owner, for whom this evictor speaks? Then no evictor takes over from it
-  /// that does not ask the owner itself (Probe::required), whatever timed out or failed (protocols T22).
+  /// that does not ask the owner itself (Probe::required), whatever timed out or failed (T22).
   virtual bool owner_decides(const Context& context) const;
 
   /// Calls that take back what this attempt started, in order; the first one is sent, then it is asked again.

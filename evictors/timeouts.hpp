@@ -5,7 +5,8 @@
 
 namespace evictors {
 
-/// spec.timeouts with the defaults of protocols 6.5 filled in. `termination` depends on the pod and is not here.
+/// spec.timeouts with the defaults of state-machine.md#timeouts filled in. `termination` depends on the pod and is not
+/// here.
 struct Timeouts {
   base::seconds decision_ttl{600};
   base::seconds prepare{300};

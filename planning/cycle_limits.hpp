@@ -12,8 +12,8 @@
 namespace planning {
 
 /// spec.limits.perCycle while a plan is made. A pod is refused when one more would exceed a limit, in the order total,
-/// node, namespace (descheduler-semantics 6); 0 allows none, absent allows all; a pod without a node skips the node's
-/// limit.
+/// node, namespace (upstream-semantics.md#cycle-limits); 0 allows none, absent allows all; a pod without a node skips
+/// the node's limit.
 class CycleLimits {
  public:
   explicit CycleLimits(const api::PerCycleLimits& limits) : limits_(limits) {}

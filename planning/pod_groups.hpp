@@ -1,6 +1,6 @@
 #pragma once
 
-/// Groups of pods in a plan (docs/concepts/PodGroups.md): all of a group are nominated, or none.
+/// Groups of pods in a plan (docs/concepts/pod-groups.md): all of a group are nominated, or none.
 
 #include <functional>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
 /// May this pod be moved at all? Upstream's DefaultEvictor, exact to the boundary with Compatibility::kUpstream
-/// (descheduler-semantics 2.3, 2.4); without, its faults are fixed (docs/compatibility.md). Plus our namespace scope.
+/// (upstream-semantics.md#filter); without, its faults are fixed (docs/compatibility.md). Plus our namespace scope.
 
 #include <array>
 #include <optional>

@@ -16,11 +16,11 @@ namespace scheduling {
 
 /// How much is asked of a node.
 enum class FitLevel {
-  kBasic,      ///< upstream descheduler's nodeFit (descheduler-semantics 4), exact to the boundary
+  kBasic,      ///< upstream descheduler's nodeFit (upstream-semantics.md#node-fit), exact to the boundary
   kScheduler,  ///< everything that kube-scheduler's filters look at
 };
 
-/// Ready unless a condition of type Ready exists and is not True (descheduler-semantics A.6).
+/// Ready unless a condition of type Ready exists and is not True (upstream-semantics.md#node-ready).
 bool accepts_pods(const api::Node& node);
 
 /// Containers or sidecars of the pod ask for ports of the node.
@@ -162,7 +162,7 @@ std::optional<Refusal> refuse_unwanted_domain(const FitQuery& query, NodeIndex n
 std::optional<Refusal> refuse_skew(const FitQuery& query, NodeIndex node);
 
 inline constexpr std::array<Predicate, 5> kBasicPredicates = {
-    // order is part of the contract (semantics 4)
+    // order is part of the contract (upstream-semantics.md#node-fit)
     refuse_cordoned,    // spec.unschedulable; no toleration counts
     refuse_node_terms,  // nodeSelector and required node affinity
     refuse_taints,      // NoSchedule and NoExecute

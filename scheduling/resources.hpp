@@ -59,9 +59,9 @@ using RequestSet = std::vector<std::pair<ResourceIndex, std::int64_t>>;
 std::int64_t amount_of(const RequestSet& requests, ResourceIndex resource);
 void add_amount(RequestSet& requests, ResourceIndex resource, std::int64_t milli);
 
-/// What the scheduler reserves for a pod (descheduler-semantics A.4): containers and sidecars, or the largest step of
-/// initialisation if that is more; pod-level requests replace cpu, memory and hugepages; overhead on top.
-/// `out` is overwritten.
+/// What the scheduler reserves for a pod (upstream-semantics.md#pod-requests): containers and sidecars, or the largest
+/// step of initialisation if that is more; pod-level requests replace cpu, memory and hugepages; overhead on top. `out`
+/// is overwritten.
 void effective_requests(const api::Pod& pod, ResourceNames& names, RequestSet& out);
 
 /// Amounts per node in thousandths. cpu, memory and pods in flat arrays, because every scan reads them; the rest

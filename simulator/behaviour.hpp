@@ -33,7 +33,7 @@ inline constexpr std::string_view kSaysGone =
     "simulator.evacuator.dev/says-gone";  ///< Couchbase's hook says 404 that often of a living pod
 inline constexpr std::string_view kVitess = "simulator.evacuator.dev/vitess";  ///< "ack=1s, finish=20s, withdraw=5s"
 
-// --- on VirtualMachineInstances and the KubeVirt object: see kubevirt_script.hpp
+// --- on VirtualMachineInstances and the KubeVirt object: see simulator/kubevirt/script.hpp
 inline constexpr std::string_view kMigrationScript = "simulator.evacuator.dev/migration";
 inline constexpr std::string_view kNotMigratable =
     "simulator.evacuator.dev/not-migratable";  ///< "<reason>: <message>" of condition LiveMigratable
@@ -42,7 +42,7 @@ inline constexpr std::string_view kRestartVm =
 inline constexpr std::string_view kVirtApi =
     "simulator.evacuator.dev/virt-api";  ///< "down": its webhooks do not answer
 inline constexpr std::string_view kResponders =
-    "simulator.evacuator.dev/responders";  ///< of native Evictions: ResponderScript in native_sync.hpp
+    "simulator.evacuator.dev/responders";  ///< of native Evictions: ResponderScript of simulator/native/sync.hpp
 
 // --- on nodes
 inline constexpr std::string_view kDead =

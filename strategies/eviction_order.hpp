@@ -8,7 +8,7 @@ namespace strategies {
 
 enum class QosClass { kBestEffort, kBurstable, kGuaranteed };
 
-/// status.qosClass, or what it would be (descheduler-semantics A.5).
+/// status.qosClass, or what it would be (upstream-semantics.md#eviction-order).
 QosClass qos_of(const api::Pod& pod);
 
 /// Cheapest to lose first: without priority, then by priority, then by QoS class, then pods that do not ask to stay;

@@ -23,7 +23,7 @@ using scheduling::PodIndex;
 /// All Deschedule strategies of a policy run before any Balance strategy.
 enum class Phase { kDeschedule, kBalance };
 
-/// What became of an offer. How a strategy goes on is part of its semantics (descheduler-semantics 3.11).
+/// What became of an offer. How a strategy goes on is part of its semantics (upstream-semantics.md#listing).
 enum class Verdict {
   kAccepted,        ///< the pod will leave
   kNodeLimit,       ///< no more pods of this node in this cycle

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Readers of parts that several kinds share, and the frame around all of them. Internal to api/core_codec*.cpp. Each
-/// reads its value once and in document order; what has a wrong type stays as it was (core_codec_reader.hpp).
+/// Readers of parts that several kinds share, and the frame around all of them. Internal to api/core/codec*.cpp. Each
+/// reads its value once and in document order; what has a wrong type stays as it was (codec_reader.hpp).
 
 #include <string>
 #include <string_view>

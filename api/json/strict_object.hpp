@@ -100,7 +100,7 @@ class StrictObject {
   /// Calls `inside` with the object `name`, when it is there, and finishes it.
   void with(std::string_view name, const std::function<void(StrictObject& object)>& inside);
 
-  /// A member that design.md knows but this build does not: present means "not supported yet".
+  /// A member that the CRD knows but this build does not: present means "not supported yet".
   void not_supported_yet(std::initializer_list<std::string_view> names);
 
   /// Complains about every member that was not asked for, with the nearest known name. Call once, last.

@@ -19,7 +19,7 @@ inline constexpr std::string_view kTokenAnnotation = "evacuator.dev/evacuation-t
 inline constexpr std::string_view kEvacuationUidLabel = "evacuator.dev/evacuation-uid";
 inline constexpr std::string_view kFieldManager = "evacuator";
 
-// --- PodGroups, on pods (docs/concepts/PodGroups.md)
+// --- PodGroups, on pods (docs/concepts/pod-groups.md)
 inline constexpr std::string_view kPodGroupKey = "evacuator.dev/group";  ///< annotation or label
 inline constexpr std::string_view kPodGroupOrder = "evacuator.dev/group-order";
 inline constexpr std::string_view kLwsName = "leaderworkerset.sigs.k8s.io/name";
@@ -34,7 +34,7 @@ inline constexpr std::string_view kNativeResponder = "evacuator.dev/responder";
 inline constexpr std::string_view kNativeEvictionAnnotation = "evacuator.dev/native-eviction";
 inline constexpr std::string_view kNativeEvictionUidAnnotation = "evacuator.dev/native-eviction-uid";
 
-// --- two-way handoff protocol, on pods (protocols 4.2)
+// --- two-way handoff protocol, on pods (wire-protocols.md#handoff-protocol)
 inline constexpr std::string_view kHandoffPrefix = "handoff.evacuator.dev/";
 inline constexpr std::string_view kHandoffMode = "handoff.evacuator.dev/mode";
 inline constexpr std::string_view kHandoffPhases = "handoff.evacuator.dev/phases";

@@ -1,4 +1,4 @@
-/// DefaultEvictor's args (descheduler-semantics 2.1) in our words.
+/// DefaultEvictor's args (upstream-semantics.md#default-evictor-args) in our words.
 
 #include <fmt/format.h>
 

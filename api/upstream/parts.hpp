@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the readers of upstream's policy versions share. Internal to api/upstream_*.cpp.
+/// What the readers of upstream's policy versions share. Internal to api/upstream.
 
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Policies of kubernetes-sigs/descheduler as DeschedulerPolicy objects of ours. Pure. docs/convert.md;
-/// what upstream reads and how: descheduler-semantics 1 and 2.
+/// what upstream reads and how: upstream-semantics.md#policy-file.
 
 #include <functional>
 #include <optional>

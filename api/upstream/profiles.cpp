@@ -1,4 +1,4 @@
-/// descheduler/v1alpha2: profiles with pluginConfig and plugins (descheduler-semantics 1.1 and 1.2).
+/// descheduler/v1alpha2: profiles with pluginConfig and plugins (upstream-semantics.md#profiles).
 
 #include <fmt/format.h>
 

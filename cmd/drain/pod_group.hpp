@@ -1,6 +1,6 @@
 #pragma once
 
-/// Pods that leave together (docs/concepts/PodGroups.md), as the plugin sees them: who has to be asked beside those
+/// Pods that leave together (docs/concepts/pod-groups.md), as the plugin sees them: who has to be asked beside those
 /// that the user named. Who belongs together is api::pod_group_of()'s word.
 
 #include <string>

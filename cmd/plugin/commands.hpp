@@ -1,7 +1,7 @@
 #pragma once
 
-/// The commands of `kubectl evacuator` as functions of their options; each returns the process's exit code (plugin_io).
-/// plugin_cli.cpp parses the flags.
+/// The commands of `kubectl evacuator` as functions of their options; each returns the process's exit code (fail() of
+/// cmd/session/session.hpp). cli.cpp parses the flags.
 
 #include <optional>
 #include <string>

@@ -27,11 +27,11 @@ struct Admission {
   std::string duplicate_of;  ///< name of the Evacuation that already acts on this pod; empty: none
 };
 
-/// Who may act at the same time (protocols 6.8, docs/concepts/limits.md). One object in the leader decides for all
-/// workers, under one lock, so no two admissions race. Slots are derived from the phases that the store shows plus
-/// reservations that it does not show yet; they are never counted up and down manually, so none gets lost. Waiting ones
-/// go by priority, by whether a PDB holds them, age, name; one that waits for its node, namespace, workload, zone or
-/// policy does not hold up those behind it. Cost per event: O(log n) of the waiting ones, whatever their number.
+/// Who may act at the same time (state-machine.md#limits, docs/concepts/limits.md). One object in the leader decides
+/// for all workers, under one lock, so no two admissions race. Slots are derived from the phases that the store shows
+/// plus reservations that it does not show yet; they are never counted up and down manually, so none gets lost. Waiting
+/// ones go by priority, by whether a PDB holds them, age, name; one that waits for its node, namespace, workload, zone
+/// or policy does not hold up those behind it. Cost per event: O(log n) of the waiting ones, whatever their number.
 class AdmissionQueue {
  public:
   /// Told about waiting Evacuations that were admitted (`after` zero), or that are to ask again later, when the next
@@ -136,7 +136,7 @@ class AdmissionQueue {
   void admit(Entry& entry, base::TimePoint now);
   void give_back(Entry& entry, std::int32_t begun);
 
-  // PodGroups, in admission_pod_groups.cpp: one waits for all; all are admitted, or none.
+  // PodGroups, in pod_groups.cpp: one waits for all; all are admitted, or none.
   /// The ones that begin together with it: itself and, over all their views, whom it asks with and who has not begun.
   /// Empty: one of them does not ask (yet).
   std::vector<Entry*> pod_group_of(const Entry& entry);

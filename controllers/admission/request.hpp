@@ -1,6 +1,6 @@
 #pragma once
 
-/// What limits need to know about an Evacuation. Pure functions of the object; the line is admission_queue.hpp.
+/// What limits need to know about an Evacuation. Pure functions of the object; the line is queue.hpp.
 
 #include <cstdint>
 #include <memory>

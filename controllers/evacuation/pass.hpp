@@ -27,7 +27,7 @@ class EvacuationReconciler::Pass {
   /// What to do after a step of run().
   enum class Go { kOn, kGone };
 
-  // --- evacuation_observe.cpp: what is seen, first in the caches, then live
+  // --- observe.cpp: what is seen, first in the caches, then live
   bool observe_cached();
   void observe_surroundings();
   bool yields_to_us(const api::Evacuation& other) const;
@@ -43,14 +43,14 @@ class EvacuationReconciler::Pass {
   base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
   evictors::Answer send(const std::string& service, const kube::Request& request);
 
-  // --- evacuation_slot.cpp: asking for a slot, and for free capacity with it
+  // --- slot.cpp: asking for a slot, and for free capacity with it
   base::Status ask_for_slot(bool needs_capacity);
   base::Result<bool> needs_capacity_by_reading();
   void forget_old_slot();
   AdmissionRequest request_now() const;
   SurgePod surge_pod() const;
 
-  // --- evacuation_reconciler.cpp: what is done about it
+  // --- reconciler.cpp: what is done about it
   evictors::Answer send_limited(const evictors::Action& action);
   base::Result<kube::Requeue> settle(const Decision& decision);
   void remember_blocked();

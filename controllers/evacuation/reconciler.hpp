@@ -95,7 +95,7 @@ class EvacuationReconciler {
                                              const api::PodDisruptionBudget* after);
 
  private:
-  class Pass;  // one reconcile: evacuation_pass.hpp
+  class Pass;  // one reconcile: pass.hpp
 
   /// An answer could not be stored: the next try would be the same call again, so it waits, longer each time.
   void hold_after_lost_record(const api::ObjectKey& key);

@@ -1,6 +1,7 @@
 #pragma once
 
-/// What the policy controller tells the audit log; the Evacuation controller's port is in evacuation_ports.hpp.
+/// What the policy controller tells the audit log; the Evacuation controller's port is in
+/// controllers/evacuation/ports.hpp.
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a DeschedulerPolicy does next: pure functions of what was observed. The shell is policy_reconciler.hpp.
+/// What a DeschedulerPolicy does next: pure functions of what was observed. The shell is reconciler.hpp.
 
 #include <cstdint>
 #include <memory>

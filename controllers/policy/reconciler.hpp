@@ -27,7 +27,7 @@ namespace controllers {
 inline constexpr std::string_view kByPolicy = "policy";
 
 /// Drives DeschedulerPolicies: plans a cycle when one is due, makes the Evacuations, writes the status once.
-/// Observe → decide (policy_decide.hpp, policy_cycle.hpp) → act. One thread.
+/// Observe → decide (decide.hpp, cycle.hpp) → act. One thread.
 class PolicyReconciler {
  public:
   struct Dependencies {

@@ -1,8 +1,8 @@
 #pragma once
 
-/// How the evictor `stateful-handoff` speaks to one kind of workload operator (protocols 4.1, 4.3). Internal to
-/// evictors/. Adapters are pure like evictors, are never asked about dry runs, and must bear hostile labels,
-/// annotations and documents.
+/// How the evictor `stateful-handoff` speaks to one kind of workload operator (wire-protocols.md#workload-operators).
+/// Internal to evictors/. Adapters are pure like evictors, are never asked about dry runs, and must bear hostile
+/// labels, annotations and documents.
 
 #include <memory>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Hooks as Kubernetes Jobs: what is created, and what its state means. Pure; part of handoff_hooks.hpp.
+/// Hooks as Kubernetes Jobs: what is created, and what its state means. Pure; part of hooks.hpp.
 
 #include <string>
 #include <string_view>

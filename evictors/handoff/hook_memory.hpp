@@ -1,7 +1,7 @@
 #pragma once
 
 /// What an attempt remembers of its policy's hooks, should the policy go before the attempt has ended (ADR 0010). Pure;
-/// part of handoff_hooks.hpp.
+/// part of hooks.hpp.
 
 #include <optional>
 #include <string>

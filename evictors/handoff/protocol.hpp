@@ -1,7 +1,7 @@
 #pragma once
 
-/// The annotations of the two-way handoff protocol as values (protocols 4.2). Reads whatever an operator wrote:
-/// nonsense and other tokens count as absent.
+/// The annotations of the two-way handoff protocol as values (wire-protocols.md#handoff-protocol). Reads whatever an
+/// operator wrote: nonsense and other tokens count as absent.
 
 #include <optional>
 #include <string>

@@ -5,7 +5,7 @@
 namespace evictors {
 
 /// prepare → hand over → evict → verify for stateful workloads: one adapter per workload operator
-/// (handoff_adapter.hpp), chosen by what the pod shows or by parameter `adapter`. Contract:
+/// (adapter.hpp), chosen by what the pod shows or by parameter `adapter`. Contract:
 /// docs/evictors/stateful-handoff.md.
 class StatefulHandoff final : public Evictor {
  public:

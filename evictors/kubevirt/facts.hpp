@@ -1,7 +1,7 @@
 #pragma once
 
 /// What KubeVirt's objects say about one launcher pod, read from the evictor's documents. Reads whatever stands there:
-/// nonsense counts as absent (protocols 3).
+/// nonsense counts as absent (wire-protocols.md#kubevirt).
 
 #include <cstdint>
 #include <optional>

@@ -12,7 +12,7 @@ using Environment = std::map<std::string, std::string>;
 Environment child_environment();
 
 /// Points OpenSSL's default roots to nothing: loading them costs about 100 ms of CPU per connection in cpprest, which
-/// does it even when its store is replaced (cpp-stack.md 2a). We load roots ourselves; children get the old values.
+/// does it even when its store is replaced (libraries.md#tls). We load roots ourselves; children get the old values.
 /// Idempotent. Call it first in main(), before there are other threads.
 void prepare_process();
 

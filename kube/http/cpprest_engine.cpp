@@ -122,7 +122,7 @@ class BoundedSink final : public Concurrency::streams::details::streambuf_state_
   std::string body_;
 };
 
-/// Only from the pool's one thread, or it races with the TLS read (cpp-stack.md 2b).
+/// Only from the pool's one thread, or it races with the TLS read (libraries.md#cancellation).
 void cancel_on_pool(const std::shared_ptr<CpprestGet>& get) {
   crossplat::threadpool::shared_instance().service().post([get] { get->source.cancel(); });
 }

@@ -18,8 +18,8 @@ class CpprestEngine {
  public:
   using Material = std::function<base::Result<TlsMaterial>()>;
 
-  /// Sets the library's pool to one thread (with more, a cancel races with the TLS read; cpp-stack.md 2b). If the
-  /// process uses cpprestsdk elsewhere, it must not have started its pool before.
+  /// Sets the library's pool to one thread (with more, a cancel races with the TLS read; libraries.md#cancellation). If
+  /// the process uses cpprestsdk elsewhere, it must not have started its pool before.
   CpprestEngine(const Endpoint& endpoint, Material material);
   ~CpprestEngine();
 

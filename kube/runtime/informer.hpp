@@ -39,7 +39,7 @@ struct ReflectorOptions {
 };
 
 /// List, then watch from that version, resume after a break, list again after 410 (client-go's reflector).
-/// The state machine is pure (next_state in reflector.cpp); this class feeds it.
+/// The state machine is pure (next_state in reflector_state.cpp); this class feeds it.
 class Reflector {
  public:
   Reflector(Client& client, const base::Clock& clock, ResourceType type, ReflectorOptions options, ReflectorSink& sink,

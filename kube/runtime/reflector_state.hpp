@@ -1,7 +1,7 @@
 #pragma once
 
-/// The reflector's protocol as a pure step function (style.md H7): list, watch from there, resume after a break, list
-/// again when the version is too old. Knows nothing of clients, threads and clocks.
+/// The reflector's protocol as a pure step function: list, watch from there, resume after a break, list again
+/// when the version is too old. Knows nothing of clients, threads and clocks.
 
 #include <string>
 #include <variant>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The inside of ApiServer, shared by its files (api_*.cpp). Nobody else includes it.
+/// The inside of ApiServer, shared by its files (simulator/api/*.cpp). Nobody else includes it.
 
 #include <atomic>
 #include <mutex>
@@ -55,13 +55,13 @@ struct Call {
   api::ObjectKey key() const { return {info.ns, info.name}; }
 };
 
-// --- api_read.cpp
+// --- read.cpp
 kube::Response get_object(ApiCore& core, const Call& call);
 kube::Response list_objects(ApiCore& core, const Call& call);
 /// The objects of a list request, all of them.
 Outcome<std::vector<Object>> select_objects(ApiCore& core, const Call& call);
 
-// --- api_write.cpp
+// --- write.cpp
 kube::Response create_object(ApiCore& core, Call& call);
 kube::Response update_object(ApiCore& core, Call& call);
 kube::Response patch_object(ApiCore& core, Call& call);
@@ -75,14 +75,14 @@ std::string field_manager_of(const Call& call);
 /// 404 without the namespace, 403 while it is being deleted.
 Verdict check_namespace(ApiCore& core, const Call& call, const std::string& name);
 
-// --- api_check.cpp
+// --- check.cpp
 /// Defaults, prunes and checks `after` (as stored); then the validators. `before` is nullptr on create.
 Verdict check_object(ApiCore& core, const Call& call, const api::Json* before, api::Json& after);
 /// Asks the webhooks.
 Verdict admit(ApiCore& core, const Call& call, std::string_view verb, const api::Json* object,
               const api::Json* old_object);
 
-// --- api_delete.cpp
+// --- delete.cpp
 /// metav1.DeleteOptions from body and query.
 struct DeleteOptions {
   Preconditions preconditions;
@@ -95,19 +95,19 @@ kube::Response delete_object(ApiCore& core, Call& call);
 kube::Response delete_collection(ApiCore& core, Call& call);
 void housekeep(ApiCore& core);
 
-// --- api_eviction.cpp, api_subresources.cpp
+// --- eviction.cpp, subresources.cpp
 kube::Response evict_pod(ApiCore& core, Call& call);
 kube::Response serve_scale(ApiCore& core, Call& call);
 kube::Response bind_pod(ApiCore& core, Call& call);
 /// SelfSubjectAccessReview: yes.
 kube::Response review_access(const Call& call);
 
-// --- api_crd.cpp
+// --- crd.cpp
 /// Completes a CustomResourceDefinition on its way in: names, conditions, storedVersions.
 Verdict complete_definition(ApiCore& core, api::Json& definition);
 bool is_definition(const ServedResource& resource);
 
-// --- api_discovery.cpp, api_openapi.cpp, api_simulator.cpp: nullopt: not their path
+// --- discovery.cpp, openapi.cpp, simulator.cpp: nullopt: not their path
 std::optional<kube::Response> serve_discovery(ApiCore& core, const Call& call);
 std::optional<kube::Response> serve_openapi(ApiCore& core, const Call& call);
 std::optional<kube::Response> serve_simulator(ApiCore& core, const Call& call);

@@ -6,7 +6,8 @@
 #include "simulator/api/core.hpp"
 #include "simulator/registry/selection.hpp"
 
-/// POST pods/<name>/eviction, in the order of work and with the answers of Kubernetes (protocols 5.2 and 5.3).
+/// POST pods/<name>/eviction, in the order of work and with the answers of Kubernetes
+/// (wire-protocols.md#eviction-order).
 
 namespace simulator {
 namespace {

@@ -13,7 +13,7 @@
 
 namespace simulator {
 
-/// How long things take where a pod's annotations (behaviour annotations.hpp) say nothing.
+/// How long things take where a pod's annotations (simulator/behaviour.hpp) say nothing.
 struct KubeletOptions {
   base::Duration start = base::seconds(1);  ///< bound → Running
   base::Duration ready = base::seconds(1);  ///< Running → Ready

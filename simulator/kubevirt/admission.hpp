@@ -1,6 +1,6 @@
 #pragma once
 
-/// What virt-api says to requests (protocols 3.1, 3.4, 3.6, 3.7), byte for byte. Pure decisions over objects, and the
+/// What virt-api says to requests (wire-protocols.md#kubevirt), byte for byte. Pure decisions over objects, and the
 /// same with their reads and writes through a KubeVirtPort.
 
 #include <optional>

@@ -1,8 +1,8 @@
 #pragma once
 
-/// KubeVirt's controllers (protocols 3.3–3.6) as pure functions: each looks at a still picture and says what to write.
-/// All are level-based: asked again about the same picture they say the same, and nothing once it is done. Run in the
-/// order of kubevirt_controllers(), each on a picture of its own.
+/// KubeVirt's controllers (wire-protocols.md#kubevirt-controllers) as pure functions: each looks at a still picture and
+/// says what to write. All are level-based: asked again about the same picture they say the same, and nothing once it
+/// is done. Run in the order of kubevirt_controllers(), each on a picture of its own.
 
 #include <array>
 #include <string_view>

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The vocabulary of the KubeVirt fake (protocols 3): its names, what its parts see and what they want done. The parts
-/// are pure functions from a KubeVirtView to a KubeVirtPlan, so that the same rules run on the simulator's store
-/// (kubevirt.hpp) and against a real API server (test/fakes/kubevirt).
+/// The vocabulary of the KubeVirt fake (wire-protocols.md#kubevirt): its names, what its parts see and what they want
+/// done. The parts are pure functions from a KubeVirtView to a KubeVirtPlan, so that the same rules run on the
+/// simulator's store (kubevirt.hpp) and against a real API server (test/fakes/kubevirt).
 
 #include <optional>
 #include <set>

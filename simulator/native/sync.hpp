@@ -1,7 +1,7 @@
 #pragma once
 
-/// The EvictionRequest API's rules and algorithms as pure steps over JSON (protocols 1.3, 1.4): the API server's
-/// checks, the controller's, the responders'. No store, no clock.
+/// The EvictionRequest API's rules and algorithms as pure steps over JSON (wire-protocols.md#evictionrequest-rules):
+/// the API server's checks, the controller's, the responders'. No store, no clock.
 
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -30,7 +30,7 @@ Intention intention_of(const Json& pod) {
   return intention;
 }
 
-/// KubeVirt's launchers have the annotation, too: they are KubeVirt's own (kubevirt.hpp).
+/// KubeVirt's launchers have the annotation, too: they are KubeVirt's own (simulator/kubevirt/kubevirt.hpp).
 bool takes_part(const Json& pod) {
   const PodFacts facts = facts_of(pod);
   if (api::text_at(pod, {"metadata", "labels", "kubevirt.io"}) == "virt-launcher") return false;

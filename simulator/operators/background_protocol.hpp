@@ -11,8 +11,9 @@
 
 namespace simulator {
 
-/// The admission webhook of upstream's background protocol (protocols 2): an eviction of a pod with the annotation
-/// request-evict-only is answered with 429 "Eviction triggered evacuation …"; the pod is marked eviction-in-progress.
+/// The admission webhook of upstream's background protocol (wire-protocols.md#background-protocol): an eviction of a
+/// pod with the annotation request-evict-only is answered with 429 "Eviction triggered evacuation …"; the pod is marked
+/// eviction-in-progress.
 Webhook background_webhook(Store& store);
 
 /// The owner behind that webhook: some time after the mark it moves the pod (deletes it; its controller makes another)

@@ -1,8 +1,8 @@
 #pragma once
 
-/// What a workload's operator answers in the two-way handoff protocol (protocols 4.2), as a script. Pure: the same
-/// decision serves the simulator's store and a real API server; a shell reads pods, calls HandoffBrain and carries out
-/// the action.
+/// What a workload's operator answers in the two-way handoff protocol (wire-protocols.md#handoff-protocol), as a
+/// script. Pure: the same decision serves the simulator's store and a real API server; a shell reads pods, calls
+/// HandoffBrain and carries out the action.
 
 #include <map>
 #include <optional>

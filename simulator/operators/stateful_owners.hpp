@@ -1,7 +1,8 @@
 #pragma once
 
 /// Operators of stateful workloads that the evictor stateful-handoff has adapters for, as far as an outsider sees them
-/// (protocols 4.1, 7.3). Put pods under them with their labels; a StatefulSet stands in for the operators' own sets.
+/// (wire-protocols.md#workload-operators). Put pods under them with their labels; a StatefulSet stands in for the
+/// operators' own sets.
 
 #include <map>
 #include <memory>

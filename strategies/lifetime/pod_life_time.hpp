@@ -12,7 +12,7 @@
 namespace strategies {
 
 /// Nominates pods that are too old, or in a state, condition or with an exit code that is not wanted; oldest first
-/// (descheduler-semantics 3.9). Pods that have ended only with terminalPods.evict.
+/// (upstream-semantics.md#pod-life-time). Pods that have ended only with terminalPods.evict.
 class PodLifeTime final : public Strategy {
  public:
   static constexpr std::string_view kName = "PodLifeTime";

@@ -10,8 +10,8 @@
 
 namespace strategies {
 
-/// Nominates pods in phase Failed, so that what they leave behind is cleared away (descheduler-semantics 3.10); the
-/// oldest first.
+/// Nominates pods in phase Failed, so that what they leave behind is cleared away
+/// (upstream-semantics.md#remove-failed-pods); the oldest first.
 class RemoveFailedPods final : public Strategy {
  public:
   static constexpr std::string_view kName = "RemoveFailedPods";

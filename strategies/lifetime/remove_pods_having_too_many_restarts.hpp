@@ -8,7 +8,8 @@
 
 namespace strategies {
 
-/// Nominates pods whose containers restarted too often, the worst of a node first (descheduler-semantics 3.8).
+/// Nominates pods whose containers restarted too often, the worst of a node first
+/// (upstream-semantics.md#too-many-restarts).
 class RemovePodsHavingTooManyRestarts final : public Strategy {
  public:
   static constexpr std::string_view kName = "RemovePodsHavingTooManyRestarts";

@@ -8,7 +8,8 @@
 
 namespace strategies {
 
-/// Nominates pods of one owner and images that share a node while others have fewer (descheduler-semantics 3.1).
+/// Nominates pods of one owner and images that share a node while others have fewer
+/// (upstream-semantics.md#remove-duplicates).
 class RemoveDuplicates final : public Strategy {
  public:
   static constexpr std::string_view kName = "RemoveDuplicates";

@@ -6,7 +6,7 @@
 namespace strategies {
 
 /// Nominates pods that share a topology domain with a pod which their required anti-affinity excludes, or whose
-/// excludes them; as upstream only the former (descheduler-semantics 3.4).
+/// excludes them; as upstream only the former (upstream-semantics.md#anti-affinity).
 class RemovePodsViolatingInterPodAntiAffinity final : public Strategy {
  public:
   static constexpr std::string_view kName = "RemovePodsViolatingInterPodAntiAffinity";

@@ -8,7 +8,8 @@
 
 namespace strategies {
 
-/// Nominates pods whose node affinity is not met, or would be met better elsewhere (descheduler-semantics 3.5).
+/// Nominates pods whose node affinity is not met, or would be met better elsewhere
+/// (upstream-semantics.md#node-affinity).
 class RemovePodsViolatingNodeAffinity final : public Strategy {
  public:
   static constexpr std::string_view kName = "RemovePodsViolatingNodeAffinity";

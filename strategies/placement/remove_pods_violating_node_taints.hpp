@@ -9,7 +9,7 @@
 
 namespace strategies {
 
-/// Nominates pods on nodes whose taints they do not tolerate (descheduler-semantics 3.6).
+/// Nominates pods on nodes whose taints they do not tolerate (upstream-semantics.md#node-taints).
 class RemovePodsViolatingNodeTaints final : public Strategy {
  public:
   static constexpr std::string_view kName = "RemovePodsViolatingNodeTaints";

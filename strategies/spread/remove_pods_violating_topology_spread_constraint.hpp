@@ -5,7 +5,8 @@
 
 namespace strategies {
 
-/// Nominates pods of overfull topology domains, so that spread constraints hold again (descheduler-semantics 3.7).
+/// Nominates pods of overfull topology domains, so that spread constraints hold again
+/// (upstream-semantics.md#topology-spread).
 class RemovePodsViolatingTopologySpreadConstraint final : public Strategy {
  public:
   static constexpr std::string_view kName = "RemovePodsViolatingTopologySpreadConstraint";

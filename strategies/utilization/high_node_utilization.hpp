@@ -10,8 +10,9 @@
 
 namespace strategies {
 
-/// Empties underutilized nodes onto the others, so that an autoscaler can take them away (descheduler-semantics 3.3);
-/// whole ones only, and with all nodes low the emptier ones onto the fuller.
+/// Empties underutilized nodes onto the others, so that an autoscaler can take them away
+/// (upstream-semantics.md#high-node-utilization); whole ones only, and with all nodes low the emptier ones onto the
+/// fuller.
 class HighNodeUtilization final : public Strategy {
  public:
   static constexpr std::string_view kName = "HighNodeUtilization";

@@ -11,7 +11,8 @@
 
 namespace strategies {
 
-/// Moves pods from overutilized nodes while underutilized ones have free capacity (descheduler-semantics 3.2).
+/// Moves pods from overutilized nodes while underutilized ones have free capacity
+/// (upstream-semantics.md#low-node-utilization).
 class LowNodeUtilization final : public Strategy {
  public:
   static constexpr std::string_view kName = "LowNodeUtilization";

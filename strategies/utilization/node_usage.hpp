@@ -1,6 +1,6 @@
 #pragma once
 
-/// How full nodes are: what the utilization strategies share (descheduler-semantics 3.2, 3.3).
+/// How full nodes are: what the utilization strategies share (upstream-semantics.md#utilization).
 
 #include <cstdint>
 #include <optional>

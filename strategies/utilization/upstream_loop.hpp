@@ -1,6 +1,6 @@
 #pragma once
 
-/// The eviction loop that both utilization strategies share (descheduler-semantics 3.2 step 10, 3.3 step 6).
+/// The eviction loop that both utilization strategies share (upstream-semantics.md#utilization-loop).
 
 #include <cstdint>
 #include <functional>

@@ -29,8 +29,8 @@ namespace bench {
 /// Installs the CRDs and our validation of them. Throws std::runtime_error: a benchmark cannot go on.
 void install_kinds(simulator::ApiServer& server);
 
-/// A bound pod that starts and stops at once. `handoff`: script of its operator (handoff_script.hpp), "" for a plain
-/// pod.
+/// A bound pod that starts and stops at once. `handoff`: script of its operator
+/// (simulator/operators/handoff_script.hpp), "" for a plain pod.
 api::Json quick_pod(const std::string& name, int node, const std::string& handoff = {});
 api::Evacuation evacuation_of(const std::string& pod);
 

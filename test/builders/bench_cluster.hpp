@@ -1,6 +1,6 @@
 #pragma once
 
-/// The benchmark cluster of reference/bench-cluster.md: N nodes, 30 N pods, the same to the byte everywhere.
+/// The benchmark cluster (docs/design/benchmark-cluster.md): N nodes, 30 N pods, the same to the byte everywhere.
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The whole life of an Evacuation as pure functions (protocols 6.4): what was observed → what to store, to do and when
-/// to look again. No I/O, no clock, no log. The shell around it is EvacuationReconciler.
+/// The whole life of an Evacuation as pure functions (state-machine.md#transitions): what was observed → what to store,
+/// to do and when to look again. No I/O, no clock, no log. The shell around it is EvacuationReconciler.
 
 #include <map>
 #include <memory>

@@ -118,7 +118,8 @@ void Draft::append_history(std::string_view from, std::string_view to, std::stri
   history.erase(history.begin() + kFirstEntries, history.begin() + kFirstEntries + excess);
 }
 
-/// One Event a transition (protocols 6.4): most are told by what leads to them, and a request by being made.
+/// One Event a transition (state-machine.md#transitions): most are told by what leads to them, and a request by being
+/// made.
 void Draft::tell_transition(EvacuationPhase phase, std::string_view reason, const std::string& message) {
   const bool will_be = phase == EvacuationPhase::kRequesting;
   if (!told_ && !will_be) note(false, api::to_string(phase), fmt::format("{}: {}", reason, message));

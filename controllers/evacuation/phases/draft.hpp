@@ -1,6 +1,6 @@
 #pragma once
 
-/// The working copy that the phase rules of evacuation_decide_*.cpp edit. Internal to those files.
+/// The working copy that the phase rules edit. Internal to this folder.
 
 #include <optional>
 #include <string>

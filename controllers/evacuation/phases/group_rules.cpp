@@ -5,7 +5,7 @@
 #include "controllers/evacuation/phases/draft.hpp"
 #include "controllers/evacuation/phases/group_view.hpp"
 
-/// What an Evacuation does for the sake of its PodGroup (docs/concepts/PodGroups.md): nobody begins before all may,
+/// What an Evacuation does for the sake of its PodGroup (docs/concepts/pod-groups.md): nobody begins before all may,
 /// nobody leaves before all are ready to.
 namespace controllers {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The PodGroup of an Evacuation's pod (docs/concepts/PodGroups.md): who else has to leave, how far they are, and what
+/// The PodGroup of an Evacuation's pod (docs/concepts/pod-groups.md): who else has to leave, how far they are, and what
 /// that means for this one. Pure functions of API objects, so a crash or a new leader forgets nothing.
 
 #include <cstdint>

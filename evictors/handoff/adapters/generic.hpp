@@ -6,7 +6,7 @@
 
 namespace evictors {
 
-/// Our own two-way protocol (protocols 4.2); the same code as the evictor `annotation`.
+/// Our own two-way protocol (wire-protocols.md#handoff-protocol); the same code as the evictor `annotation`.
 std::unique_ptr<HandoffAdapter> generic_adapter();
 
 }  // namespace evictors

@@ -1,6 +1,6 @@
-// Scenario 13: what the planner foretells is what kube-scheduler does. Real cluster only: the simulator's scheduler
-// asks the same code. Each score stands alone first (profiles of hack/cluster/scheduler.yaml), then all with today's
-// weights.
+// End-to-end scenario 13: what the planner foretells is what kube-scheduler does. Real cluster only: the simulator's
+// scheduler asks the same code. Each score stands alone first (profiles of hack/cluster/scheduler.yaml), then all with
+// today's weights.
 
 #include <algorithm>
 #include <cmath>

@@ -96,9 +96,9 @@ class Scenario : public ::testing::Test {
 
   /// The server's records of what happened to pods of this scenario's namespaces.
   std::vector<PodCall> pod_calls() const;
-  /// Fails the test unless each of `pods`, and no other, was evicted, see oracle.hpp.
+  /// Fails the test unless each of `pods`, and no other, was evicted, see test/e2e/foresight/oracle.hpp.
   void expect_evicted(const std::vector<PodInfo>& pods) const;
-  /// Fails the test for each misdeed of the operator, see oracle.hpp.
+  /// Fails the test for each misdeed of the operator, see test/e2e/foresight/oracle.hpp.
   void expect_no_misdeeds() const;
 
   /// A line of the report that is printed whatever the outcome.

@@ -1,4 +1,5 @@
-// Scenario 3: a PodDisruptionBudget blocks and is named with its numbers; when it allows, the eviction follows at once.
+// End-to-end scenario 3: a PodDisruptionBudget blocks and is named with its numbers; when it allows, the eviction
+// follows at once.
 
 #include <cstdio>
 

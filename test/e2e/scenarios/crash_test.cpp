@@ -1,4 +1,4 @@
-// Scenario 6: SIGKILL at random moments of a run of 50 evacuations; none is lost, none happens twice.
+// End-to-end scenario 6: SIGKILL at random moments of a run of 50 evacuations; none is lost, none happens twice.
 
 #include <algorithm>
 #include <cstdlib>

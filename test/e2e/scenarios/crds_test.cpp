@@ -1,4 +1,4 @@
-// Scenario 1: the CRDs apply, kubectl shows the columns, a bad policy is rejected with the field's path.
+// End-to-end scenario 1: the CRDs apply, kubectl shows the columns, a bad policy is rejected with the field's path.
 
 #include <algorithm>
 

@@ -1,4 +1,5 @@
-// Scenario 7: two replicas; the leader is stopped, the next one is killed; another takes over each time and finishes.
+// End-to-end scenario 7: two replicas; the leader is stopped, the next one is killed; another takes over each time and
+// finishes.
 
 #include <cstdio>
 

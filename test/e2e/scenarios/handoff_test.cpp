@@ -1,4 +1,4 @@
-// Scenario 4: the two-way handoff protocol as a user sees it.
+// End-to-end scenario 4: the two-way handoff protocol as a user sees it.
 
 #include "test/e2e/peers/handoff.hpp"
 

@@ -1,5 +1,5 @@
-// Scenario 10: a stateful pod is prepared (hook), handed over by its operator (generic protocol), moved, and tidied up
-// after (hook). The operator is killed in each of these steps.
+// End-to-end scenario 10: a stateful pod is prepared (hook), handed over by its operator (generic protocol), moved, and
+// tidied up after (hook). The operator is killed in each of these steps.
 
 #include <algorithm>
 

@@ -1,4 +1,5 @@
-// Scenario 8: a pod replaced under the same name is not touched; the API server restarts in the middle and all goes on.
+// End-to-end scenario 8: a pod replaced under the same name is not touched; the API server restarts in the middle and
+// all goes on.
 
 #include "test/e2e/harness/scenario.hpp"
 

@@ -1,5 +1,6 @@
-// Scenario 12: virtual machines of KubeVirt. On the real cluster KubeVirt is test/fakes/kubevirt: real definitions, a
-// real ValidatingWebhook over TLS, an aggregated API; on the simulator it is built in. Both run the same rules.
+// End-to-end scenario 12: virtual machines of KubeVirt. On the real cluster KubeVirt is test/fakes/kubevirt: real
+// definitions, a real ValidatingWebhook over TLS, an aggregated API; on the simulator it is built in. Both run the same
+// rules.
 
 #include <iostream>
 #include <memory>

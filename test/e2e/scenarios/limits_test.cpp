@@ -1,4 +1,4 @@
-// Scenario 5: in-flight limits are never exceeded, as seen by an independent watcher of every revision.
+// End-to-end scenario 5: in-flight limits are never exceeded, as seen by an independent watcher of every revision.
 
 #include "test/e2e/harness/scenario.hpp"
 

@@ -1,5 +1,5 @@
-// Scenario 11: `kubectl evacuator node` empties a node of thirty pods within their budgets, and the operator is killed
-// while it does.
+// End-to-end scenario 11: `kubectl evacuator node` empties a node of thirty pods within their budgets, and the operator
+// is killed while it does.
 
 #include <algorithm>
 #include <cstdlib>

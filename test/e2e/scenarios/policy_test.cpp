@@ -1,4 +1,5 @@
-// Scenario 2: a PodLifeTime policy plans in DryRun and touches nothing; in Automatic it moves the pods and counts them.
+// End-to-end scenario 2: a PodLifeTime policy plans in DryRun and touches nothing; in Automatic it moves the pods and
+// counts them.
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-// Scenario 9: the only replica of a workload, and a budget that wants it: its replacement is ready before it leaves,
-// and the number of replicas goes back, also when the operator is killed in between.
+// End-to-end scenario 9: the only replica of a workload, and a budget that wants it: its replacement is ready before it
+// leaves, and the number of replicas goes back, also when the operator is killed in between.
 
 #include "test/e2e/harness/scenario.hpp"
 

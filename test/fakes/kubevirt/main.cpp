@@ -1,4 +1,4 @@
-/// KubeVirt as far as moving VMs goes, for a real API server: the rules of simulator/kubevirt_*.hpp behind real
+/// KubeVirt as far as moving VMs goes, for a real API server: the rules of simulator/kubevirt/*.hpp behind real
 /// definitions, real webhooks over TLS and an aggregated API. Needs an administrator's kubeconfig; prints "ready" once
 /// everything answers. Ends with its stdin.
 ///

@@ -4,7 +4,7 @@
 #include "test/integration/rig/crash.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// PodGroups on the simulated cluster (docs/concepts/PodGroups.md): all leave or none, in the stated order, over
+/// PodGroups on the simulated cluster (docs/concepts/pod-groups.md): all leave or none, in the stated order, over
 /// crashes.
 namespace pod_group_scenarios_test {
 

@@ -5,7 +5,7 @@
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// The scenarios of protocols 7.5 that concern the eviction API and the annotation evictor, by their numbers.
+/// The scenarios that concern the eviction API and the annotation evictor, by their numbers.
 namespace evacuation_scenarios_test {
 
 using api::Json;

@@ -1,6 +1,6 @@
 #include "test/integration/rig/kubevirt_stage.hpp"
 
-/// Scenarios 16–27 of protocols 7.5, by their numbers, and their neighbours.
+/// Scenarios 16–27, by their numbers, and their neighbours.
 namespace kubevirt_scenarios_test {
 
 using api::Json;

@@ -9,7 +9,7 @@
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// Scenarios 38 to 42 of protocols 7.5: the EvictionRequest API, with Evacuator as requester; and as responder.
+/// Scenarios 38 to 42: the EvictionRequest API, with Evacuator as requester; and as responder.
 namespace native_eviction_test {
 
 using api::Json;

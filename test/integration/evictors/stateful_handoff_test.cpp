@@ -5,8 +5,8 @@
 #include "simulator/operators/stateful_owners.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// Scenarios 6 and 35-37 of protocols 7.5 with the operators' own fakes, and the way of the generic protocol through
-/// the evictor stateful-handoff (28-34 of the evictor annotation are in evacuation_scenarios_test.cpp).
+/// Scenarios 6 and 35-37 with the operators' own fakes, and the way of the generic protocol through the evictor
+/// stateful-handoff (28-34 of the evictor annotation are in test/integration/evacuation/scenarios_test.cpp).
 namespace stateful_handoff_test {
 
 using api::Json;

@@ -20,7 +20,7 @@ namespace soak {
 bool has_ended(const api::Json& job);
 
 /// What the operator's calls must look like at the moment when they are sent, and how often they may take effect: I2,
-/// I3, I4, I8, I10, I15 and I17 of protocols 6.11. An independent look: it knows the wire, not the evictors.
+/// I3, I4, I8, I10, I15 and I17. An independent look: it knows the wire, not the evictors.
 class CallWatch {
  public:
   using Report = std::function<void(const std::string&)>;

@@ -15,8 +15,7 @@
 
 namespace soak {
 
-/// Invariants I1–I17 of protocols 6.11 and the promises of PodGroups, as independent watchers see them in the store and
-/// on the wire.
+/// Invariants I1–I17 and the promises of PodGroups, as independent watchers see them in the store and on the wire.
 class Invariants {
  public:
   explicit Invariants(simulator::ApiServer& server);

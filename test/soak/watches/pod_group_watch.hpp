@@ -13,8 +13,8 @@
 
 namespace soak {
 
-/// What docs/concepts/PodGroups.md promises, as an outsider sees it in the store: nobody of a PodGroup leaves while the
-/// vote of another one is open, nobody leaves while one of them was not asked to, and the stated order is kept.
+/// What docs/concepts/pod-groups.md promises, as an outsider sees it in the store: nobody of a PodGroup leaves while
+/// the vote of another one is open, nobody leaves while one of them was not asked to, and the stated order is kept.
 class PodGroupWatch {
  public:
   using Report = std::function<void(const std::string&)>;

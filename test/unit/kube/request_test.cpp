@@ -201,7 +201,7 @@ TEST(EvictionRequest, CarriesAllOptions) {
 }
 
 TEST(EvictionRequest, OutlivesTheSlowestAnswerOfTheServer) {
-  // 10 s webhook + 20 conflict retries of 500 ms, protocols 5.3.
+  // 10 s webhook + 20 conflict retries of 500 ms, wire-protocols.md#eviction-answers.
   EXPECT_GE(eviction_request({"a", "b"}, {.uid = "u"}, "v1").timeout, base::seconds(30));
 }
 

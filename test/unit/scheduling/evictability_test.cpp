@@ -29,7 +29,7 @@ struct EvictabilityCase {
 
 class EvictabilityTest : public testing::TestWithParam<EvictabilityCase> {};
 
-/// Upstream's rules; what we do otherwise by default is in strategies/compatibility_test.cpp.
+/// Upstream's rules; what we do otherwise by default is in test/unit/strategies/compatibility_test.cpp.
 TEST_P(EvictabilityTest, Judges) {
   P pod("p");
   E spec;

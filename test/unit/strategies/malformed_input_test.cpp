@@ -1,5 +1,5 @@
 /// Objects that the API server would have refused, as dumps and captured cases hold them: upstream's decision on each
-/// (descheduler-semantics 3.1, 3.4, 3.7, A.3), and ours.
+/// (upstream-semantics.md#malformed-objects), and ours.
 
 #include <gmock/gmock.h>
 

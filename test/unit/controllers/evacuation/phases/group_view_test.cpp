@@ -9,7 +9,7 @@
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
 /// PodGroups in the Evacuation controller: who waits for whom, and that all are admitted or none
-/// (docs/concepts/PodGroups.md).
+/// (docs/concepts/pod-groups.md).
 namespace pod_group_test {
 
 using namespace evacuation_test;

@@ -2,7 +2,8 @@
 
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// The two-way handoff and the background protocol, lived through decide() (protocols 4.2, 2; scenarios 28-34).
+/// The two-way handoff and the background protocol, lived through decide() (wire-protocols.md#handoff-protocol,
+/// wire-protocols.md#background-protocol; scenarios 28-34).
 namespace evacuation_handoff_test {
 
 using namespace evacuation_test;

@@ -2,7 +2,7 @@
 
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// onTimeout NextEvictor: who may take over from whom (protocols T22: never for mode=required, never for VMs).
+/// onTimeout NextEvictor: who may take over from whom (T22: never for mode=required, never for VMs).
 namespace evacuation_next_evictor_test {
 
 using namespace evacuation_test;

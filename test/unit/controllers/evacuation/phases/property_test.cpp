@@ -4,7 +4,7 @@
 
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// The invariants of protocols 6.11 that concern decide(), over random worlds: whatever pods, owners, servers and users
+/// The invariants that concern decide(), over random worlds: whatever pods, owners, servers and users
 /// do, and wherever the process dies.
 namespace evacuation_property_test {
 
