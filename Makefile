@@ -10,7 +10,7 @@ SEEDS  ?= 1000
 
 PREFIX ?= /usr/local
 
-.PHONY: help setup build install test demo run e2e cluster-up cluster-down verify format format-check layers lint bench soak fuzz generate image clean
+.PHONY: help setup build install test demo run e2e cluster-up cluster-down verify format format-check layers lint bench soak fuzz bare-root proof generate image clean
 
 help: ## Show this help
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-13s\033[0m %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -61,7 +61,7 @@ format-check:
 layers: ## Check the include rules of hack/layers.txt
 	@hack/verify-layers.sh
 
-lint: ## clang-tidy over the changed (LINT=changed) or all (LINT=all) sources
+lint: ## clang-tidy over the sources changed since LINT_BASE=HEAD~10, or over all (LINT=all)
 	@hack/lint.sh $(LINT)
 
 bench: ## Benchmarks, as ratios against baselines of the same run
@@ -73,9 +73,18 @@ soak: setup ## Random worlds under random misfortune (FIRST=seed SEEDS=how many 
 	@cmake --build $(BUILD) --parallel $(JOBS) --target test_soak
 	@$(BUILD)/test/soak/test_soak --first $(FIRST) --seeds $(SEEDS) $(SOAK_FLAGS)
 
-fuzz: ## Run every fuzzer for SECONDS each (default 30)
+fuzz: ## Build every fuzzer and run each for a while (SECONDS_EACH=30)
 	@hack/setup.sh build fuzz
 	@hack/fuzz.sh $(SECONDS_EACH)
+
+bare-root: ## make demo, then make test, in a bare Debian 12 root file system (needs root)
+	@hack/setup.sh bare-root
+	@hack/bare-root.sh
+
+proof: bare-root ## What takes longer than the gate may: the bare root, clang-tidy over all sources, a thousand soak seeds
+	@hack/setup.sh verify
+	@hack/lint.sh all
+	@$(MAKE) soak SEEDS=1000
 
 generate: ## Write crds/legacy and docs/reference from crds/
 	@hack/generate.sh

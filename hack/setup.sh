@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing from Debian's packages. Idempotent; says what it does; works as root and with sudo.
-# usage: hack/setup.sh [build] [e2e] [verify] [bench] [fuzz]
+# usage: hack/setup.sh [build] [e2e] [verify] [bench] [fuzz] [bare-root]
 set -euo pipefail
 
 declare -A package_sets=(
@@ -11,6 +11,7 @@ declare -A package_sets=(
   [verify]="clang-format-14 clang-tidy-14 shellcheck"
   [bench]="libbenchmark-dev"
   [fuzz]="clang-14 libclang-rt-14-dev"
+  [bare-root]="mmdebstrap"
 )
 
 missing_packages() {
