@@ -11,7 +11,7 @@ class NoEvacuationAudit final : public EvacuationAudit {
   void on_status(const api::Evacuation&, const api::Evacuation&, base::TimePoint) override {}
   void on_answer(const api::Evacuation&, const evictors::Action&, const evictors::Answer&,
                  const std::optional<api::LastResponse>&, base::TimePoint) override {}
-  std::optional<api::Blocker> hold() const override { return std::nullopt; }
+  std::optional<api::Blocker> admission_blocker() const override { return std::nullopt; }
 };
 
 class NoPolicyAudit final : public PolicyAudit {
@@ -71,21 +71,21 @@ void AuditTrail::on_taken_over(const api::Evacuation& evacuation, base::TimePoin
   send(std::move(record), evacuation);
 }
 
-std::optional<api::Blocker> AuditTrail::hold() const {
+std::optional<api::Blocker> AuditTrail::admission_blocker() const {
   const std::scoped_lock lock(mutex_);
-  return hold_;
+  return blocker_;
 }
 
 void AuditTrail::set_failure(const std::optional<base::Error>& failure, base::TimePoint now) {
   const std::scoped_lock lock(mutex_);
   failing_ = failure ? failure->message : std::string();
-  hold_.reset();
+  blocker_.reset();
   if (!failure || !stops_admissions_) return;
-  hold_.emplace();
-  hold_->kind = kAuditLogBlocker;
-  hold_->name = "audit log";
-  hold_->message = "nothing is admitted while the audit log cannot be written: " + failure->message;
-  hold_->since = now;
+  blocker_.emplace();
+  blocker_->kind = kAuditLogBlocker;
+  blocker_->name = "audit log";
+  blocker_->message = "nothing is admitted while the audit log cannot be written: " + failure->message;
+  blocker_->since = now;
 }
 
 std::string AuditTrail::failing() const {

@@ -21,14 +21,14 @@ class AuditTrail final : public EvacuationAudit, public PolicyAudit {
   /// The edition of a policy that is in force; 0: unknown.
   using GenerationOf = std::function<std::int64_t(const std::string& policy)>;
 
-  /// `recorder` must outlive it. `stops_admissions`: hold() is set while the log fails.
+  /// `recorder` must outlive it. `stops_admissions`: admission_blocker() is set while the log fails.
   AuditTrail(audit::Recorder& recorder, GenerationOf generation_of, bool stops_admissions);
 
   void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) override;
   void on_answer(const api::Evacuation& evacuation, const evictors::Action& action, const evictors::Answer& answer,
                  const std::optional<api::LastResponse>& meaning, base::TimePoint now) override;
   void on_refused_write(const api::Evacuation& evacuation, const std::string& problem, base::TimePoint now) override;
-  std::optional<api::Blocker> hold() const override;
+  std::optional<api::Blocker> admission_blocker() const override;
 
   void on_planned(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) override;
   void on_created(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, const api::Evacuation& evacuation,
@@ -50,7 +50,7 @@ class AuditTrail final : public EvacuationAudit, public PolicyAudit {
   const bool stops_admissions_;
   mutable std::mutex mutex_;
   std::string failing_;  ///< empty: it can be written
-  std::optional<api::Blocker> hold_;
+  std::optional<api::Blocker> blocker_;
   std::map<std::string, CycleMemory> last_cycles_;  ///< by policy name
 };
 

@@ -65,7 +65,7 @@ struct Operator::Impl {
         policy_queue(deps.clock),
         admission({deps.config.in_flight, deps.config.rate, deps.config.cooldown}, deps.clock,
                   [this](const api::ObjectKey& key, base::Duration after) { evacuation_queue.add_after(key, after); }),
-        capacity([this] { return caches.snapshot(); }, deps.clock,
+        reservations([this] { return caches.snapshot(); }, deps.clock,
                  [this](const api::ObjectKey& key, base::Duration after) { evacuation_queue.add_after(key, after); }),
         evacuations(
             {.client = deps.client,
@@ -84,7 +84,7 @@ struct Operator::Impl {
              .eviction_version = deps.discovery.eviction_version,
              .log = deps.log,
              .eviction_slots = &eviction_slots,
-             .capacity = &capacity,
+             .reservations = &reservations,
              .services = deps.services,
              .audit = trail,
              .policy_lives = [this](const std::string& name,
@@ -188,7 +188,7 @@ struct Operator::Impl {
   }
 
   void add_handlers() {
-    connect_evacuations({caches.evacuations, caches.pods, caches.pdbs, caches.nodes}, admission, capacity, evacuations,
+    connect_evacuations({caches.evacuations, caches.pods, caches.pdbs, caches.nodes}, admission, reservations, evacuations,
                         evacuation_queue);
     caches.evacuations.add_handler([this](const auto& before, const auto& after) {
       evacuation_metrics.on_cached(before.get(), after.get());
@@ -276,7 +276,7 @@ struct Operator::Impl {
   kube::WorkQueue evacuation_queue;
   kube::WorkQueue policy_queue;
   AdmissionQueue admission;
-  Reservations capacity;
+  Reservations reservations;
   EvacuationReconciler evacuations;
   PolicyReconciler policies;
   std::optional<NativeResponder> responder;  ///< only when enabled and served

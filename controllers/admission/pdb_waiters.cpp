@@ -10,7 +10,7 @@ void PdbWaitList::wait(const api::ObjectKey& evacuation, const api::ObjectKey& p
   const auto known = budget_of_.find(evacuation);
   if (known != budget_of_.end() && known->second != pdb) leave_locked(evacuation);
   budget_of_[evacuation] = pdb;
-  lines_[pdb][evacuation].place = place;
+  waiters_[pdb][evacuation].place = place;
 }
 
 void PdbWaitList::leave(const api::ObjectKey& evacuation) {
@@ -21,19 +21,19 @@ void PdbWaitList::leave(const api::ObjectKey& evacuation) {
 void PdbWaitList::leave_locked(const api::ObjectKey& evacuation) {
   const auto known = budget_of_.find(evacuation);
   if (known == budget_of_.end()) return;
-  const auto line = lines_.find(known->second);
-  line->second.erase(evacuation);
-  if (line->second.empty()) lines_.erase(line);
+  const auto waiting = waiters_.find(known->second);
+  waiting->second.erase(evacuation);
+  if (waiting->second.empty()) waiters_.erase(waiting);
   budget_of_.erase(known);
 }
 
 std::vector<api::ObjectKey> PdbWaitList::wake(const api::ObjectKey& pdb, std::optional<std::int32_t> allowed) {
   const std::scoped_lock lock(mutex_);
-  const auto line = lines_.find(pdb);
-  if (line == lines_.end()) return {};
+  const auto waiting = waiters_.find(pdb);
+  if (waiting == waiters_.end()) return {};
   std::vector<api::ObjectKey> keys;
-  std::vector<Line::value_type*> alone;
-  for (auto& each : line->second) {
+  std::vector<Waiters::value_type*> alone;
+  for (auto& each : waiting->second) {
     const std::int32_t together = each.second.place.together;
     if (together == 0) {
       alone.push_back(&each);
@@ -41,12 +41,12 @@ std::vector<api::ObjectKey> PdbWaitList::wake(const api::ObjectKey& pdb, std::op
       keys.push_back(each.first);
     }
   }
-  std::ranges::stable_sort(alone, {}, [](const Line::value_type* each) {
+  std::ranges::stable_sort(alone, {}, [](const Waiters::value_type* each) {
     const Waiting& waiting = each->second;
     return std::tuple(-std::int64_t{waiting.place.priority}, waiting.turn, waiting.place.since);
   });
   if (allowed) alone.resize(std::min(alone.size(), static_cast<std::size_t>(std::max(*allowed, 0))));
-  for (Line::value_type* each : alone) {
+  for (Waiters::value_type* each : alone) {
     woken_.insert(each->first);
     each->second.turn = ++turns_;
     keys.push_back(each->first);

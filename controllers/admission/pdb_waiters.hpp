@@ -14,7 +14,8 @@
 
 namespace controllers {
 
-/// Memory only, rebuilt by reconciling: losing it costs a delay. Thread-safe. An Evacuation stands in one line at most.
+/// Memory only, rebuilt by reconciling: losing it costs a delay. Thread-safe. An Evacuation waits for one budget at
+/// most.
 class PdbWaitList {
  public:
   struct Place {
@@ -42,12 +43,12 @@ class PdbWaitList {
     Place place;
     std::uint64_t turn = 0;  ///< when it was woken last: the others of its budget come first
   };
-  using Line = std::map<api::ObjectKey, Waiting>;
+  using Waiters = std::map<api::ObjectKey, Waiting>;
 
   void leave_locked(const api::ObjectKey& evacuation);
 
   mutable std::mutex mutex_;
-  std::map<api::ObjectKey, Line> lines_;                ///< by budget; none is empty
+  std::map<api::ObjectKey, Waiters> waiters_;           ///< by budget; none is empty
   std::map<api::ObjectKey, api::ObjectKey> budget_of_;  ///< by Evacuation
   std::uint64_t turns_ = 0;
   std::set<api::ObjectKey> woken_;

@@ -29,6 +29,11 @@ api::Blocker blocker_of(const CooldownLedger::Cooling& cooling) {
   return blocker;
 }
 
+AdmissionEntry::Held part_held_by(const api::Evacuation& evacuation) {
+  if (holds_slot(evacuation)) return AdmissionEntry::Held::kSlot;
+  return holds_arrival_slot(evacuation) ? AdmissionEntry::Held::kArrival : AdmissionEntry::Held::kNothing;
+}
+
 }  // namespace
 
 AdmissionQueue::AdmissionQueue(api::AdmissionLimits cluster, const base::Clock& clock, Wake wake)
@@ -46,7 +51,7 @@ void AdmissionQueue::apply(Change&& change) {
   {
     const std::scoped_lock lock(mutex_);
     change();
-    pump(wakeups);
+    admit_waiting(wakeups);
   }
   wake(wakeups);
 }
@@ -87,10 +92,10 @@ void AdmissionQueue::rescope(const std::string& node) {
   if (at == by_node_.end()) return;
   for (const api::ObjectKey& key : std::set(at->second)) {
     Entry& entry = entries_.at(key);
-    const auto order = entry.waiting;
+    Entry::Turn before = entry.turn;
     set_scopes(entry, AdmissionRequest(entry.request));
     recount(entry);
-    if (order) line_up(entry, *order);
+    wait_again(entry, std::move(before));
   }
 }
 
@@ -120,94 +125,117 @@ void AdmissionQueue::set_scopes(Entry& entry, AdmissionRequest request) {
   }
   entry.request = std::move(request);
   if (ids == entry.scopes) return scopes_.detach(ids);
-  leave_line(entry);
-  if (entry.counted_slot) scopes_.count(entry.scopes, Part::kDeparture, -1, entry.counted_pod_group);
-  if (entry.counted_arrival) scopes_.count(entry.scopes, Part::kArrival, -1, entry.counted_pod_group);
-  entry.counted_slot = entry.counted_arrival = false;
+  stop_waiting(entry);
+  uncount(entry);
   scopes_.reopen(entry.scopes);
   scopes_.detach(entry.scopes);
   entry.scopes = std::move(ids);
 }
 
-void AdmissionQueue::recount(Entry& entry) {
-  const bool slot = entry.holds_slot || entry.reserved > 0;
-  const bool arrival = slot || entry.holds_arrival;
-  const bool frees = (entry.counted_slot && !slot) || (entry.counted_arrival && !arrival);
-  if (!entry.counted_slot && !entry.counted_arrival) entry.counted_pod_group = entry.request.pod_group;
-  if (slot != entry.counted_slot) scopes_.count(entry.scopes, Part::kDeparture, slot ? 1 : -1, entry.counted_pod_group);
-  if (arrival != entry.counted_arrival)
-    scopes_.count(entry.scopes, Part::kArrival, arrival ? 1 : -1, entry.counted_pod_group);
-  entry.counted_slot = slot;
-  entry.counted_arrival = arrival;
-  if (frees) scopes_.reopen(entry.scopes);
+void AdmissionQueue::count_as(Entry& entry, Entry::Held held) {
+  const Entry::Held before = std::exchange(entry.counted, held);
+  if (before == held) return;
+  if (before == Entry::Held::kNothing) entry.counted_pod_group = entry.request.pod_group;
+  const auto change = [&](Part part, Entry::Held includes) {
+    const int by = static_cast<int>(held >= includes) - static_cast<int>(before >= includes);
+    if (by != 0) scopes_.count(entry.scopes, part, by, entry.counted_pod_group);
+  };
+  change(Part::kDeparture, Entry::Held::kSlot);
+  change(Part::kArrival, Entry::Held::kArrival);
+  if (held < before) scopes_.reopen(entry.scopes);
 }
 
-void AdmissionQueue::leave_line(Entry& entry) {
-  if (!entry.waiting) return;
-  if (entry.parked_at.empty()) {
-    ready_.erase(*entry.waiting);
+/// REQUIRES: its scopes are reopened after that.
+void AdmissionQueue::uncount(Entry& entry) {
+  const Entry::Held before = std::exchange(entry.counted, Entry::Held::kNothing);
+  if (before >= Entry::Held::kSlot) scopes_.count(entry.scopes, Part::kDeparture, -1, entry.counted_pod_group);
+  if (before >= Entry::Held::kArrival) scopes_.count(entry.scopes, Part::kArrival, -1, entry.counted_pod_group);
+}
+
+void AdmissionQueue::stop_waiting(Entry& entry) {
+  const Entry::Place* place = entry.place();
+  if (!place) return;
+  if (place->parked_at.empty()) {
+    ready_.erase(place->order);
   } else {
-    scopes_.unpark(entry.parked_at, *entry.waiting);
+    scopes_.unpark(place->parked_at, place->order);
   }
-  entry.waiting.reset();
-  entry.parked_at.clear();
+  entry.lose_place();
 }
 
-void AdmissionQueue::line_up(Entry& entry, const AdmissionOrder& order) {
-  if (entry.waiting && *entry.waiting == order) return;
-  leave_line(entry);
-  entry.waiting = order;
+/// For itself alone. Who waits already keeps its place.
+void AdmissionQueue::wait(Entry& entry, std::int32_t attempt, const AdmissionOrder& order) {
+  leave_pod_group(entry);
+  auto* waiting = std::get_if<Entry::Waiting>(&entry.turn);
+  if (waiting && waiting->place.order == order) {
+    waiting->attempt = attempt;
+    return;
+  }
+  stop_waiting(entry);
+  entry.turn = Entry::Waiting{attempt, {order, {}}};
   ready_.insert(order);
 }
 
-void AdmissionQueue::park(Entry& entry, const std::string& scope_id, std::int64_t need) {
-  ready_.erase(*entry.waiting);
-  scopes_.park(scope_id, *entry.waiting, need);
-  entry.parked_at = scope_id;
+/// It waits as `before`, if it did, though its scopes may have changed since.
+void AdmissionQueue::wait_again(Entry& entry, Entry::Turn before) {
+  if (entry.place()) return;
+  entry.turn = std::move(before);
+  Entry::Place* place = entry.place();
+  if (!place) return;
+  place->parked_at.clear();
+  ready_.insert(place->order);
 }
 
-void AdmissionQueue::pull_from_opened(base::TimePoint now) {
+void AdmissionQueue::park(Entry& entry, const std::string& scope_id, std::int64_t need) {
+  Entry::Place& place = *entry.place();
+  ready_.erase(place.order);
+  scopes_.park(scope_id, place.order, need);
+  place.parked_at = scope_id;
+}
+
+void AdmissionQueue::unpark_reopened(base::TimePoint now) {
   while (const auto next = scopes_.take_next(now)) {
-    entries_.at(std::get<api::ObjectKey>(*next)).parked_at.clear();
+    entries_.at(std::get<api::ObjectKey>(*next)).place()->parked_at.clear();
     ready_.insert(*next);
   }
 }
 
+/// REQUIRES: it waits, alone or with its PodGroup.
 void AdmissionQueue::admit(Entry& entry, base::TimePoint now) {
-  leave_line(entry);
-  entry.reserved = entry.wanted;
-  entry.paid = true;
+  const std::int32_t attempt = entry.wanted_attempt();
+  stop_waiting(entry);
+  entry.turn = Entry::Reserved{attempt, true};
   scopes_.take_tokens(entry.request.policy, now);
   recount(entry);
 }
 
-void AdmissionQueue::pump(Wakeups& wakeups) {
+void AdmissionQueue::admit_waiting(Wakeups& wakeups) {
   const base::TimePoint now = clock_.now();
-  for (pull_from_opened(now); !ready_.empty() && scopes_.cluster_has_capacity(now); pull_from_opened(now)) {
+  for (unpark_reopened(now); !ready_.empty() && scopes_.cluster_has_capacity(now); unpark_reopened(now)) {
     const api::ObjectKey key = std::get<api::ObjectKey>(*ready_.begin());
     Entry& entry = entries_.at(key);
     if (!claimant(key, entry).empty() || cooling(entry.request, now)) {
-      stop_asking(entry);  // its pod or workload was evacuated meanwhile, or will be: let it find out
-      leave_line(entry);
+      leave_pod_group(entry);  // its pod or workload was evacuated meanwhile, or will be: let it find out
+      stop_waiting(entry);
       wakeups.push_back({key, {}});
-    } else if (entry.asks) {
+    } else if (entry.asks_with_pod_group()) {
       if (!admit_pod_group(entry, now, wakeups)) break;
-    } else if (const std::string* full = scopes_.first_full(entry.scopes, now, *entry.waiting)) {
+    } else if (const std::string* full = scopes_.first_full(entry.scopes, now, entry.place()->order)) {
       park(entry, *full);
     } else {
       admit(entry, now);
       wakeups.push_back({key, {}});
     }
-    scopes_.reopen(entry.scopes);  // they may have free capacity for the next in line
+    scopes_.reopen(entry.scopes);  // they may have free capacity for the next one
   }
   wake_at_tokens(now, wakeups);
 }
 
-/// Tokens come by themselves: whoever is first in line asks again then, and lets the others in.
+/// Tokens come by themselves: whoever waits first asks again then, and lets the others in.
 void AdmissionQueue::wake_at_tokens(base::TimePoint now, Wakeups& wakeups) {
   if (!ready_.empty()) {
     const Entry& first = entries_.at(std::get<api::ObjectKey>(*ready_.begin()));
-    const auto count = first.asks ? static_cast<std::int64_t>(pod_group_of(first).size()) : 1;
+    const auto count = first.asks_with_pod_group() ? static_cast<std::int64_t>(pod_group_of(first).size()) : 1;
     const auto cluster = scopes_.next_cluster_token(now, count);
     if (cluster && scopes_.total_has_capacity(count)) {
       wakeups.push_back({std::get<api::ObjectKey>(*ready_.begin()), *cluster - now});
@@ -222,11 +250,9 @@ void AdmissionQueue::erase(const api::ObjectKey& key) {
   const auto at = entries_.find(key);
   if (at == entries_.end()) return;
   Entry& entry = at->second;
-  stop_asking(entry);
-  leave_line(entry);
-  entry.holds_slot = entry.holds_arrival = false;
-  entry.reserved = 0;
-  recount(entry);
+  leave_pod_group(entry);
+  stop_waiting(entry);
+  count_as(entry, Entry::Held::kNothing);
   drop_from(by_pod_, entry.pod_uid, key);
   drop_from(by_node_, entry.request.node, key);
   scopes_.detach(entry.scopes);
@@ -236,17 +262,14 @@ void AdmissionQueue::erase(const api::ObjectKey& key) {
 void AdmissionQueue::show(const api::Evacuation& evacuation) {
   Entry& entry = entry_for(evacuation.meta.key(), evacuation.meta.uid, evacuation.spec.pod_ref.uid.value,
                            evacuation.meta.creation_timestamp);
-  if (entry.abandoned != evacuation.meta.resource_version) entry.abandoned.clear();
-  entry.holds_slot = entry.abandoned.empty() && holds_slot(evacuation);
-  entry.holds_arrival = entry.abandoned.empty() && holds_arrival_slot(evacuation);
+  const auto* abandoned = std::get_if<Entry::Abandoned>(&entry.stored);
+  if (!abandoned || abandoned->resource_version != evacuation.meta.resource_version)
+    entry.stored = part_held_by(evacuation);
   entry.began = evacuation.status.phase != api::EvacuationPhase::kPending;
-  if (entry.began && evacuation.status.attempt >= entry.reserved) {
-    entry.reserved = 0;
-    entry.paid = false;
-  }
+  const auto* reserved = std::get_if<Entry::Reserved>(&entry.turn);
+  if (reserved && entry.began && evacuation.status.attempt >= reserved->attempt) entry.turn = Entry::Idle{};
   // While it waits or is reserved its scopes are those it asked with: the store may not know the workload yet.
-  const bool asked = entry.reserved > 0 || entry.waiting || entry.asks;
-  if (!asked || entry.scopes.empty()) set_scopes(entry, admission_request(evacuation, nullptr, std::nullopt));
+  if (entry.is_idle() || entry.scopes.empty()) set_scopes(entry, admission_request(evacuation, nullptr, std::nullopt));
   recount(entry);
 }
 
@@ -263,50 +286,59 @@ Admission AdmissionQueue::request(const AdmissionRequest& request) {
   Wakeups wakeups;
   {
     const std::scoped_lock lock(mutex_);
-    Entry& entry = entry_for(request.key, "", request.pod_uid, request.created);
-    entry.wanted = std::max(request.attempt, 1);
-    result.duplicate_of = claimant(request.key, entry);
-    if (!result.duplicate_of.empty()) {
-      stop_asking(entry);
-      leave_line(entry);
-      return result;
-    }
-    if (entry.reserved > 0 || entry.holds_slot) {  // granted before, or its slot goes on into the next attempt
-      entry.reserved = std::max(entry.reserved, entry.wanted);  // who asks by a stale cache takes nothing back
-      recount(entry);
-      result.slot.state = Slot::State::kGranted;
-      return result;
-    }
-    set_scopes(entry, request);
-    recount(entry);
-    entry.no_capacity.reset();
-    if (const auto cooling = this->cooling(request, clock_.now())) {
-      stop_asking(entry);
-      leave_line(entry);
-      result.slot.state = Slot::State::kWaiting;
-      result.slot.limit = blocker_of(*cooling);
-      result.slot.retry_at = cooling->until;
-      return result;
-    }
-    if (request.pod_group.empty()) {
-      stop_asking(entry);
-      line_up(entry, admission_order(request));
-    } else {
-      ask_with_pod_group(entry);
-    }
-    if (!entry.parked_at.empty()) scopes_.reopen(entry.parked_at);
-    pump(wakeups);
-    result.duplicate_of = claimant(request.key, entry);
-    if (entry.reserved > 0) {
-      result.slot.state = Slot::State::kGranted;
-    } else if (entry.asks) {
-      result.slot = pod_group_slot(entry);
-    } else {
-      result.slot = {Slot::State::kWaiting, scopes_.blocker(entry.parked_at)};
-    }
+    result = request_locked(request, wakeups);
   }
   wake(wakeups, &request.key);
   return result;
+}
+
+Admission AdmissionQueue::request_locked(const AdmissionRequest& request, Wakeups& wakeups) {
+  Entry& entry = entry_for(request.key, "", request.pod_uid, request.created);
+  const std::int32_t attempt = std::max(request.attempt, 1);
+  if (std::string other = claimant(request.key, entry); !other.empty()) {
+    leave_pod_group(entry);
+    stop_waiting(entry);
+    return {{}, std::move(other)};
+  }
+  if (entry.has_slot()) {
+    keep_reserved(entry, attempt);
+    return {{Slot::State::kGranted, {}}, {}};
+  }
+  set_scopes(entry, request);
+  recount(entry);
+  if (const auto cooling = this->cooling(request, clock_.now())) {
+    leave_pod_group(entry);
+    stop_waiting(entry);
+    return {{Slot::State::kWaiting, blocker_of(*cooling), {}, cooling->until}, {}};
+  }
+  if (request.pod_group.empty()) {
+    wait(entry, attempt, admission_order(request));
+  } else {
+    wait_with_pod_group(entry, attempt);
+  }
+  if (const Entry::Place* place = entry.place(); place && !place->parked_at.empty()) scopes_.reopen(place->parked_at);
+  admit_waiting(wakeups);
+  return {slot_of(entry), claimant(request.key, entry)};
+}
+
+/// Granted before, or the slot of its last attempt goes on into the next one. Who asks by a stale cache takes nothing
+/// back.
+void AdmissionQueue::keep_reserved(Entry& entry, std::int32_t attempt) {
+  if (auto* reserved = std::get_if<Entry::Reserved>(&entry.turn)) {
+    reserved->attempt = std::max(reserved->attempt, attempt);
+  } else {
+    leave_pod_group(entry);
+    stop_waiting(entry);
+    entry.turn = Entry::Reserved{attempt, false};
+  }
+  recount(entry);
+}
+
+Slot AdmissionQueue::slot_of(const Entry& entry) {
+  if (entry.is_reserved()) return {Slot::State::kGranted, {}};
+  if (entry.asks_with_pod_group()) return pod_group_slot(entry);
+  const Entry::Place* place = entry.place();
+  return {Slot::State::kWaiting, scopes_.blocker(place ? place->parked_at : std::string())};
 }
 
 bool AdmissionQueue::expect_on(const api::ObjectKey& key, const std::string& node) {
@@ -329,18 +361,17 @@ void AdmissionQueue::withdraw(const api::ObjectKey& key, std::int32_t begun) {
   apply([&] {
     const auto at = entries_.find(key);
     if (at == entries_.end()) return;
-    if (!at->second.waiting && !at->second.asks && at->second.reserved == 0) return;
-    give_back(at->second, begun);
+    if (!at->second.is_idle()) give_back(at->second, begun);
   });
 }
 
 void AdmissionQueue::give_back(Entry& entry, std::int32_t begun) {
-  stop_asking(entry);
-  leave_line(entry);
+  leave_pod_group(entry);
+  stop_waiting(entry);
   scopes_.reopen(entry.scopes);
-  const bool unused = entry.reserved > begun;
-  if (std::exchange(entry.paid, false) && unused) scopes_.give_tokens_back(entry.request.policy);
-  entry.reserved = 0;
+  const auto* reserved = std::get_if<Entry::Reserved>(&entry.turn);
+  if (reserved && reserved->paid && reserved->attempt > begun) scopes_.give_tokens_back(entry.request.policy);
+  entry.turn = Entry::Idle{};
   recount(entry);
 }
 
@@ -348,22 +379,21 @@ void AdmissionQueue::abandon(const api::ObjectKey& key, const std::string& resou
   apply([&] {
     const auto at = entries_.find(key);
     if (at == entries_.end()) return;
-    at->second.abandoned = resource_version;
-    at->second.holds_slot = at->second.holds_arrival = false;
+    at->second.stored = Entry::Abandoned{resource_version};
     give_back(at->second, 0);
   });
 }
 
 std::string AdmissionQueue::claimant(const api::ObjectKey& key, const Entry& entry) const {
-  const auto competing_nodes = by_pod_.find(entry.pod_uid);
-  if (entry.pod_uid.empty() || competing_nodes == by_pod_.end()) return {};
+  const auto of_same_pod = by_pod_.find(entry.pod_uid);
+  if (entry.pod_uid.empty() || of_same_pod == by_pod_.end()) return {};
   // Who has begun (or may begin any moment) comes first, then the older one, then by name.
   const auto rank = [](const api::ObjectKey& of, const Entry& each) {
-    return std::tuple(!each.began, each.reserved == 0, each.created, of.name);
+    return std::tuple(!each.began, !each.is_reserved(), each.created, of.name);
   };
-  for (const api::ObjectKey& competing_node : competing_nodes->second) {
-    if (competing_node == key || competing_node.ns != key.ns) continue;
-    if (rank(competing_node, entries_.at(competing_node)) < rank(key, entry)) return competing_node.name;
+  for (const api::ObjectKey& other : of_same_pod->second) {
+    if (other == key || other.ns != key.ns) continue;
+    if (rank(other, entries_.at(other)) < rank(key, entry)) return other.name;
   }
   return {};
 }

@@ -14,6 +14,7 @@
 #include "api/limits.hpp"
 #include "base/clock.hpp"
 #include "controllers/admission/cooldown.hpp"
+#include "controllers/admission/entry.hpp"
 #include "controllers/admission/request.hpp"
 #include "controllers/admission/scopes.hpp"
 #include "controllers/admission/slot.hpp"
@@ -29,9 +30,10 @@ struct Admission {
 
 /// Who may act at the same time (state-machine.md#limits, docs/concepts/limits.md). One object in the leader decides
 /// for all workers, under one lock, so no two admissions race. Slots are derived from the phases that the store shows
-/// plus reservations that it does not show yet; they are never counted up and down manually, so none gets lost. Waiting
-/// ones go by priority, by whether a PDB holds them, age, name; one that waits for its node, namespace, workload, zone
-/// or policy does not hold up those behind it. Cost per event: O(log n) of the waiting ones, whatever their number.
+/// plus reservations that it does not show yet; they are never counted up and down by themselves, so none gets lost.
+/// Waiting ones go by priority, by whether a PDB holds them, age, name; one that waits for its node, namespace,
+/// workload, zone or policy does not hold up those behind it. The states of each are in entry.hpp. Thread-safe. Cost
+/// per event: O(log n) of the waiting ones, whatever their number.
 class AdmissionQueue {
  public:
   /// Told about waiting Evacuations that were admitted (`after` zero), or that are to ask again later, when the next
@@ -42,9 +44,9 @@ class AdmissionQueue {
   AdmissionQueue(api::AdmissionLimits cluster, const base::Clock& clock, Wake wake);
 
   /// Where PodGroups get free capacity for all their surge pods in the same step as their slots. Call before the first
-  /// request; it must outlive the queue's last use, and must not call back. It may look at the cluster on the thread of
-  /// any call.
-  void reserve_in(Reservations& capacity) { capacity_ = &capacity; }
+  /// request; it must outlive the queue's last use, and must not call back. It may take a snapshot of the cluster on
+  /// the thread of any call.
+  void use_reservations(Reservations& reservations) { reservations_ = &reservations; }
 
   /// This replica leads from now on. Rates begin with empty buckets: what the predecessor admitted is not known.
   void resume();
@@ -58,14 +60,14 @@ class AdmissionQueue {
   /// From the Evacuation informer: `before` is nullptr for a new one, `after` for a deleted one.
   void observe(const api::Evacuation* before, const api::Evacuation* after);
 
-  /// Asks for the slot, or waits in line. Idempotent: a granted one stays granted until the store shows the attempt.
+  /// Asks for the slot, or waits for it. Idempotent: a granted one stays granted until the store shows the attempt.
   Admission request(const AdmissionRequest& request);
 
   /// The one that was just admitted is expected on another node than it asked with. False: that node's limit is full,
   /// and nothing changed.
   bool expect_on(const api::ObjectKey& key, const std::string& node);
 
-  /// The Evacuation does not want to begin (any more): leaves the line and gives its reservation back; the token for it
+  /// The Evacuation does not want to begin (any more): stops waiting and gives its reservation back; the token for it
   /// too, unless the attempt that it was for is among the `begun` ones.
   void withdraw(const api::ObjectKey& key, std::int32_t begun = 0);
 
@@ -89,27 +91,7 @@ class AdmissionQueue {
   Usage usage() const;
 
  private:
-  struct Entry {
-    AdmissionRequest request;  ///< what its scopes were derived from
-    std::string uid;           ///< of the Evacuation: a deleted and re-made one starts over
-    std::string pod_uid;
-    base::TimePoint created{};
-    AdmissionScopes::Ids scopes;
-    bool holds_slot = false;     ///< by the phase in the store
-    bool holds_arrival = false;  ///< Verifying: only the slots of workload and target node
-    std::int32_t reserved = 0;   ///< attempt admitted but not yet seen in the store; 0: none
-    std::int32_t wanted = 1;     ///< attempt it asks for
-    bool began = false;          ///< some attempt, by the store: its claim on the pod stands
-    bool counted_slot = false;
-    bool counted_arrival = false;
-    bool paid = false;  ///< took tokens for the reservation
-    std::optional<AdmissionOrder> waiting;
-    std::string parked_at;              ///< scope id; empty while waiting: in ready_
-    bool asks = false;                  ///< with its PodGroup; the first of those that ask waits for all
-    std::optional<Slot> no_capacity{};  ///< its PodGroup had slots, but not free capacity for all surge pods
-    std::string counted_pod_group;      ///< that it was counted with
-    std::string abandoned;              ///< resourceVersion; empty: it is not
-  };
+  using Entry = AdmissionEntry;
   struct Wakeup {
     api::ObjectKey key;
     base::Duration after;
@@ -127,23 +109,33 @@ class AdmissionQueue {
   void show(const api::Evacuation& evacuation);
   void set_scopes(Entry& entry, AdmissionRequest request);
   void rescope(const std::string& node);
-  void recount(Entry& entry);
-  void leave_line(Entry& entry);
-  void line_up(Entry& entry, const AdmissionOrder& order);
+  /// Makes its scopes count what it holds now.
+  void recount(Entry& entry) { count_as(entry, entry.held()); }
+  void count_as(Entry& entry, Entry::Held held);
+  void uncount(Entry& entry);
+  void wait(Entry& entry, std::int32_t attempt, const AdmissionOrder& order);
+  void wait_again(Entry& entry, Entry::Turn before);
+  void stop_waiting(Entry& entry);
   void park(Entry& entry, const std::string& scope_id, std::int64_t need = 1);
-  void pull_from_opened(base::TimePoint now);
-  void pump(Wakeups& wakeups);
+  void unpark_reopened(base::TimePoint now);
+  /// Admits whoever may go now, in order; the others are parked where they have to wait.
+  void admit_waiting(Wakeups& wakeups);
   void admit(Entry& entry, base::TimePoint now);
   void give_back(Entry& entry, std::int32_t begun);
+  /// With the lock held; wakes the others that it lets in.
+  Admission request_locked(const AdmissionRequest& request, Wakeups& wakeups);
+  void keep_reserved(Entry& entry, std::int32_t attempt);
+  Slot slot_of(const Entry& entry);
 
   // PodGroups, in pod_groups.cpp: one waits for all; all are admitted, or none.
   /// The ones that begin together with it: itself and, over all their views, whom it asks with and who has not begun.
   /// Empty: one of them does not ask (yet).
   std::vector<Entry*> pod_group_of(const Entry& entry);
-  void ask_with_pod_group(Entry& entry);
-  void stop_asking(Entry& entry);
+  void wait_with_pod_group(Entry& entry, std::int32_t attempt);
+  /// Neither it nor anybody of its PodGroup waits then; the others go on asking.
+  void leave_pod_group(Entry& entry);
   AdmissionScopes::Needs needs_of(const std::vector<Entry*>& pod_group) const;
-  /// Why its PodGroup waits. REQUIRES: entry.asks.
+  /// Why its PodGroup waits. REQUIRES: it asks with it.
   api::Blocker pod_group_blocker(const Entry& entry);
   Slot pod_group_slot(const Entry& entry);
   /// Free capacity for every surge pod of the PodGroup, or for none. When there is, each is expected where its free
@@ -160,7 +152,7 @@ class AdmissionQueue {
 
   const base::Clock& clock_;
   const Wake wake_;
-  Reservations* capacity_ = nullptr;
+  Reservations* reservations_ = nullptr;
   mutable std::mutex mutex_;
   AdmissionScopes scopes_;
   CooldownLedger cooldowns_;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What limits need to know about an Evacuation. Pure functions of the object; the line is queue.hpp.
+/// What limits need to know about an Evacuation. Pure functions of the object; the queue is queue.hpp.
 
 #include <cstdint>
 #include <memory>
@@ -15,10 +15,10 @@
 
 namespace controllers {
 
-/// The copy that will run beside a pod for a while.
+/// The second pod that will run beside a pod for a while.
 struct SurgePod {
   std::shared_ptr<const api::Pod> pod;  ///< of which
-  std::set<std::string> siblings{};     ///< UIDs of the pods of its controller that are there: none of them is the copy
+  std::set<std::string> siblings{};     ///< UIDs of the pods of its controller that are there: none of them is it
 };
 
 /// An Evacuation that wants to begin an attempt.

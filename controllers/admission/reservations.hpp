@@ -20,38 +20,38 @@
 namespace controllers {
 
 /// Knows where there is free capacity for one more copy of a pod, by the scheduler's own filters on the caches'
-/// snapshot, and holds it for who was reserved it: no two of them are reserved the same free capacity. What is reserved
-/// is in the status (kRoomReserved), so a new leader holds the same. The real copy takes the place of the promise as
-/// soon as it is bound to a node. Thread-safe. Taking a snapshot of a large cluster takes a while, so it is done at
-/// most once a second, and only when somebody asks for free capacity.
+/// snapshot, and reserves it: nobody else gets the same. A reservation is in the status (kCapacityReserved), so a new
+/// leader has it, too. The actual surge pod replaces the reservation as soon as it is bound to a node. Thread-safe. A
+/// snapshot of a large cluster takes a while, so it is taken at most once a second, and only when somebody asks.
 class Reservations {
  public:
   using Snapshot = std::function<scheduling::SnapshotInput()>;
   using Wake = AdmissionQueue::Wake;
 
-  /// `clock` must outlive the keeper. `wake` is told of those that may find free capacity now.
+  /// `clock` must outlive it. `wake` is told of those that may find free capacity now.
   Reservations(Snapshot snapshot, const base::Clock& clock, Wake wake);
   ~Reservations();
 
-  struct Wish {
+  /// A surge pod that wants a node.
+  struct PlacementRequest {
     AdmissionRequest request;
-    SurgePod copy;
+    SurgePod surge_pod;
   };
-  struct Answer {
+  struct Outcome {
     std::string node;                         ///< empty: no free capacity
     std::string message;                      ///< why not, with the numbers
     std::optional<base::TimePoint> retry_at;  ///< not known yet, ask again then; no message
   };
   /// Holds free capacity on a node other than the pod's own and those in `not_on`: on request.target_node if it fits
   /// there, else where most is left. Idempotent.
-  Answer reserve(const Wish& wish, const std::set<std::string>& not_on = {});
+  Outcome reserve(const PlacementRequest& wanted, const std::set<std::string>& not_on = {});
 
   /// Says whether the node's own limit lets that one arrive, and then counts it. Called with the lock held: it must not
   /// call back.
   using Takes = std::function<bool(const api::ObjectKey& key, const std::string& node)>;
   /// Holds free capacity for all of these (of a PodGroup) or for none of them: nullopt, or why not. The big ones choose
   /// first; no other arrangement is tried, so a PodGroup that fits only just may have to wait.
-  std::optional<Answer> reserve_all(const std::vector<Wish>& wishes, const Takes& takes);
+  std::optional<Outcome> reserve_all(const std::vector<PlacementRequest>& wanted, const Takes& takes);
 
   /// The attempt does not begin (any more). What the store shows as begun is kept: observe() ends it.
   void release_unused(const api::ObjectKey& key);
@@ -72,19 +72,20 @@ class Reservations {
     base::TimePoint asked{};  ///< creationTimestamp of the Evacuation
     bool stored = false;      ///< the store shows the attempt
   };
-  class RealCopies;
-  /// Pods that do not exist yet, in a snapshot that is otherwise real.
-  struct Scene;
+  class ActualSurgePods;
+  /// The cluster as it would be with the surge pods that do not exist yet.
+  struct WhatIf;
 
-  const Reservation* held_by(const Wish& wish);
-  /// Every one of these has a copy in the scene; else the time at which to ask again.
-  std::optional<base::TimePoint> set_scene(const std::vector<const Wish*>& wishes);
-  Answer look(const Wish& wish, const std::set<std::string>& not_on);
-  Answer find_node(const Wish& wish, const Takes& takes);
-  void reserve_on(const Wish& wish, const std::string& node);
-  void stand_in_line(const AdmissionRequest& request);
-  void leave_line(const api::ObjectKey& key);
-  void take_scene(base::TimePoint now);
+  /// nullptr: it has none, and takes part in the next snapshot.
+  const Reservation* held_for(const PlacementRequest& wanted);
+  /// nullopt: the what-if snapshot has a surge pod for each of these; else when to ask again.
+  std::optional<base::TimePoint> refresh_what_if(const std::vector<const PlacementRequest*>& wanted);
+  Outcome best_node(const PlacementRequest& wanted, const std::set<std::string>& not_on);
+  Outcome best_node_below_limit(const PlacementRequest& wanted, const Takes& takes);
+  void reserve_on(const PlacementRequest& wanted, const std::string& node);
+  void wait(const AdmissionRequest& request);
+  void stop_waiting(const api::ObjectKey& key);
+  void take_snapshot(base::TimePoint now);
   void place(const api::ObjectKey& key, const std::string& node);
   void drop(const api::ObjectKey& key, std::vector<api::ObjectKey>& awake);
   void wake(const std::vector<api::ObjectKey>& keys) const;
@@ -97,16 +98,15 @@ class Reservations {
   std::map<api::ObjectKey, std::pair<std::string, std::string>> pods_;  ///< of whom we know: name and uid
   std::map<api::ObjectKey, std::string> abandoned_;                     ///< at which resourceVersion
   std::map<api::ObjectKey, AdmissionOrder> waiting_;
-  std::set<AdmissionOrder> line_;
-  std::unique_ptr<Scene> scene_;
+  std::set<AdmissionOrder> waiting_in_order_;
+  std::unique_ptr<WhatIf> what_if_;
 };
 
 /// What the slot says when there is no free capacity: with numbers, or nothing yet.
-Slot no_capacity(const Reservations::Answer& answer);
+Slot no_capacity(const Reservations::Outcome& outcome);
 
-/// Asks for the slot and then, if `free capacity` is given, for free capacity: who gets no free capacity gives its slot
-/// back.
-Admission ask_for_slot(AdmissionQueue& line, Reservations* capacity, const AdmissionRequest& request,
-                       const SurgePod& copy);
+/// Asks for the slot, and with that for free capacity. Who gets no free capacity gives its slot back.
+Admission request_with_capacity(AdmissionQueue& queue, Reservations& reservations,
+                                const Reservations::PlacementRequest& wanted);
 
 }  // namespace controllers

@@ -28,7 +28,7 @@ struct NodeFacts {
 };
 NodeFacts node_facts(const api::Node& node);
 
-/// Place in line: highest priority first, then those that no PDB holds, then oldest, then by name.
+/// The order of waiting: highest priority first, then those that no PDB holds, then oldest, then by name.
 using AdmissionOrder = std::tuple<std::int64_t, bool, base::TimePoint, api::ObjectKey>;
 inline AdmissionOrder admission_order(const AdmissionRequest& request) {
   return {-static_cast<std::int64_t>(request.priority), request.held_by_pdb, request.created, request.key};
@@ -63,7 +63,7 @@ class AdmissionScopes {
 
   /// In the workload's scope all members of one `PodGroup` count as one; empty: no PodGroup.
   void count(const Ids& ids, Part part, int by, const std::string& pod_group = {});
-  /// The first scope that has no free capacity for one at `order` in the line, or keeps what it has for a PodGroup
+  /// The first scope that has no free capacity for one that waits at `order`, or keeps what it has for a PodGroup
   /// before it; nullptr: all have.
   const std::string* first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order) const;
   const std::string* first_full(const Needs& needs, base::TimePoint now, const AdmissionOrder& order) const;

@@ -4,7 +4,7 @@
 
 #include "api/core/codec.hpp"
 #include "controllers/evacuation/group_lookup.hpp"
-#include "controllers/evacuation/pass.hpp"
+#include "controllers/evacuation/reconciliation.hpp"
 #include "controllers/spec_problems.hpp"
 
 /// The observing half of a reconcile: fills `seen_`, decides nothing and changes nothing.
@@ -33,26 +33,26 @@ std::optional<base::Duration> time_in_progress(const api::Evacuation& evacuation
 
 }  // namespace
 
-bool EvacuationReconciler::Pass::observe_cached() {
+bool EvacuationReconciler::Reconciliation::observe_cached() {
   const auto cached = deps_.evacuations.get(key_);
   if (!cached) return false;
   seen_.evacuation = *cached;
   seen_.pod = deps_.pods.get({key_.ns, cached->spec.pod_ref.name});
-  seen_.woken = shell_.pdb_waiters_.take_wake(key_);
+  seen_.woken = reconciler_.pdb_waiters_.take_wake(key_);
   seen_.actor = deps_.identity;
   seen_.eviction_version = deps_.eviction_version;
-  seen_.resumed_at = base::TimePoint(base::Duration(shell_.resumed_at_.load()));
+  seen_.resumed_at = base::TimePoint(base::Duration(reconciler_.resumed_at_.load()));
   if (deps_.services) seen_.services = deps_.services->names();
   {
-    const std::scoped_lock lock(shell_.mutex_);
-    seen_.dead_until = shell_.dead_until_;
+    const std::scoped_lock lock(reconciler_.mutex_);
+    seen_.dead_until = reconciler_.dead_until_;
   }
   observe_surroundings();
   return true;
 }
 
 /// Siblings, PDBs, duplicates, the spec's validity: whatever the phase needs beyond the pod.
-void EvacuationReconciler::Pass::observe_surroundings() {
+void EvacuationReconciler::Reconciliation::observe_surroundings() {
   const api::Evacuation& evacuation = seen_.evacuation;
   seen_.duplicate_of.clear();
   seen_.spec_problem = stored_ ? stored_->problem : std::string();
@@ -69,7 +69,7 @@ void EvacuationReconciler::Pass::observe_surroundings() {
   }
   observe_past();
   seen_.pod_group = look_up_pod_group(evacuation, seen_.pod.get(), deps_.evacuations, deps_.pods);
-  pod_group_is_live_ = false;
+  freshness_.pod_group_from_cache();
   seen_.siblings.clear();
   seen_.desired_replicas.reset();
   const bool here = seen_.pod && seen_.pod->uid() == evacuation.spec.pod_ref.uid && !seen_.pod->is_terminal();
@@ -87,9 +87,9 @@ void EvacuationReconciler::Pass::observe_surroundings() {
   if (deps_.desired_replicas) seen_.desired_replicas = deps_.desired_replicas(key_.ns, *owner);
 }
 
-/// Two that took the same replacement at once: the first by name keeps it, or both would give way to each other for
-/// ever.
-bool EvacuationReconciler::Pass::yields_to_us(const api::Evacuation& other) const {
+/// Two that took the same replacement at once: the first by name keeps it, or both would give way to each other
+/// indefinitely.
+bool EvacuationReconciler::Reconciliation::yields_to_us(const api::Evacuation& other) const {
   const auto& outcome = seen_.evacuation.status.outcome;
   const bool is_shared =
       outcome && outcome->replacement && outcome->replacement->uid == other.status.outcome->replacement->uid;
@@ -97,7 +97,7 @@ bool EvacuationReconciler::Pass::yields_to_us(const api::Evacuation& other) cons
 }
 
 /// For the ETA and the scale of the total timeout.
-void EvacuationReconciler::Pass::observe_past() {
+void EvacuationReconciler::Reconciliation::observe_past() {
   seen_.past_durations.clear();
   const auto& owner = seen_.evacuation.status.pod_owner;
   const auto phase = seen_.evacuation.status.phase;
@@ -113,7 +113,7 @@ void EvacuationReconciler::Pass::observe_past() {
 }
 
 /// Being deleted because the policy that owns it was? (The garbage collector does not say why it deletes.)
-bool EvacuationReconciler::Pass::policy_gone() const {
+bool EvacuationReconciler::Reconciliation::policy_gone() const {
   const api::ObjectMeta& meta = seen_.evacuation.meta;
   if (!meta.is_terminating() || !deps_.policy_lives) return false;
   return std::any_of(meta.owner_references.begin(), meta.owner_references.end(), [&](const auto& owner) {
@@ -122,34 +122,38 @@ bool EvacuationReconciler::Pass::policy_gone() const {
 }
 
 /// One that has begun is only asked whether its spec can still be read.
-void EvacuationReconciler::Pass::check_spec() {
+void EvacuationReconciler::Reconciliation::check_spec() {
   if (!seen_.spec_problem.empty()) return;
   const api::FieldErrors errors = problems_of(seen_.evacuation.spec, deps_.evictors);
   if (!errors.empty()) seen_.spec_problem = api::to_error(errors).message;
 }
 
-base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh_evacuation() {
+base::Result<EvacuationReconciler::Reconciliation::Continue>
+EvacuationReconciler::Reconciliation::refresh_evacuation() {
   auto live = read_evacuation(deps_.client, key_);
-  if (!live && base::is_not_found(live.error())) return Go::kGone;
+  if (!live && base::is_not_found(live.error())) {
+    freshness_.evacuation_went();
+    return Continue::kNo;
+  }
   if (!live) return live.error().during("reading the Evacuation");
   stored_ = *std::move(live);
-  evacuation_is_live_ = true;
+  freshness_.evacuation_arrived();
   seen_.evacuation = stored_->evacuation;
-  return Go::kOn;
+  return Continue::kYes;
 }
 
 /// A write guarded by the resourceVersion proves that the cached object is the newest: then no read is needed before
 /// it.
-bool EvacuationReconciler::Pass::take_cached() {
+bool EvacuationReconciler::Reconciliation::take_cached() {
   const api::Evacuation& cached = seen_.evacuation;
-  if (cache_lags_ || cached.meta.generation == kUnreadableSpec) return false;
+  if (!freshness_.may_write_cached() || cached.meta.generation == kUnreadableSpec) return false;
   if (cached.spec.pod_ref.name.empty() || cached.meta.resource_version.empty()) return false;
   stored_ = StoredEvacuation{cached, {}};
   return true;
 }
 
-base::Status EvacuationReconciler::Pass::refresh_pod() {
-  pod_is_live_ = false;
+base::Status EvacuationReconciler::Reconciliation::refresh_pod() {
+  freshness_.pod_may_differ();
   auto body = deps_.client.get(kube::kPods, {key_.ns, seen_.evacuation.spec.pod_ref.name});
   if (!body && !base::is_not_found(body.error())) return body.error().during("reading the pod");
   seen_.pod = nullptr;
@@ -158,18 +162,18 @@ base::Status EvacuationReconciler::Pass::refresh_pod() {
     if (!pod || pod->meta.uid.empty()) return base::unavailable("the server's answer is no pod");
     seen_.pod = std::make_shared<const api::Pod>(*std::move(pod));
   }
-  pod_is_live_ = true;
+  freshness_.pod_arrived();
   return base::Done{};
 }
 
-evictors::Answer EvacuationReconciler::Pass::send(const std::string& service, const kube::Request& request) {
+evictors::Answer EvacuationReconciler::Reconciliation::send(const std::string& service, const kube::Request& request) {
   if (service.empty()) return deps_.client.send(request);
   if (!deps_.services) return base::invalid(fmt::format("service {} is not in the operator's configuration", service));
   return deps_.services->send(service, request);
 }
 
-base::Status EvacuationReconciler::Pass::read_documents_of(const std::string& evictor,
-                                                           const std::vector<evictors::Read>& reads) {
+base::Status EvacuationReconciler::Reconciliation::read_documents_of(const std::string& evictor,
+                                                                     const std::vector<evictors::Read>& reads) {
   for (const evictors::Read& read : reads) {
     auto answer = send(read.service, read.request);
     if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
@@ -184,7 +188,7 @@ base::Status EvacuationReconciler::Pass::read_documents_of(const std::string& ev
 }
 
 /// A vote may have been taken back, or its Evacuation deleted, since the cache saw it.
-base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh_pod_group() {
+base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::refresh_pod_group() {
   for (PodGroupMember& member : seen_.pod_group.members) {
     if (!member.evacuation) continue;
     auto live = read_evacuation(deps_.client, member.evacuation->meta.key());
@@ -192,17 +196,17 @@ base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh
     const bool same = live && live->evacuation.meta.uid == member.evacuation->meta.uid;
     member.evacuation = same ? std::make_shared<const api::Evacuation>(std::move(live->evacuation)) : nullptr;
   }
-  pod_group_is_live_ = true;
-  return Go::kOn;
+  freshness_.pod_group_arrived();
+  return Continue::kYes;
 }
 
 /// What the evictors ask for beside the pod, until they want nothing more.
-base::Status EvacuationReconciler::Pass::read_documents() {
+base::Status EvacuationReconciler::Reconciliation::read_documents() {
   seen_.documents.clear();
   for (int round = 0; round < kMaxReadRounds; ++round) {
     const auto wanted = wanted_reads(seen_, deps_.evictors, deps_.clock.now());
     if (wanted.empty()) return base::Done{};
-    reads_more_ = true;
+    freshness_.documents_arrived();
     for (const auto& [evictor, reads] : wanted) {
       if (auto read = read_documents_of(evictor, reads); !read) return read;
     }
@@ -211,21 +215,21 @@ base::Status EvacuationReconciler::Pass::read_documents() {
 }
 
 /// Everything that leads to a write or a call is decided on live reads: the caches lag.
-base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::refresh() {
+base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::refresh() {
   if (!stored_ && !take_cached()) {
     auto evacuation = refresh_evacuation();
-    if (!evacuation || *evacuation == Go::kGone) return evacuation;
+    if (!evacuation || *evacuation == Continue::kNo) return evacuation;
   }
   const bool unnamed = seen_.evacuation.spec.pod_ref.name.empty();
   if (unnamed) {
-    pod_is_live_ = true;
+    freshness_.pod_arrived();
     seen_.pod = nullptr;
   } else if (auto pod = refresh_pod(); !pod) {
     return pod.error();
   }
   observe_surroundings();
   if (auto read = read_documents(); !read) return read.error();
-  return Go::kOn;
+  return Continue::kYes;
 }
 
 }  // namespace controllers

@@ -49,7 +49,7 @@ class EvacuationMetrics {
 class EvacuationAudit {
  public:
   virtual ~EvacuationAudit() = default;
-  /// A stored status change: transitions, intents, cancels, holds and verdicts follow from the two states.
+  /// A stored status change: transitions, intents, cancels, blocks and verdicts follow from the two states.
   virtual void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) = 0;
   /// The answer to a mutating call under the current token, and what the evictor read in it.
   virtual void on_answer(const api::Evacuation& evacuation, const evictors::Action& action,
@@ -58,9 +58,9 @@ class EvacuationAudit {
   /// The server refuses to store what becomes of it; once for each version of it.
   virtual void on_refused_write(const api::Evacuation&, const std::string& /*problem*/, base::TimePoint) {}
   /// Set: no Evacuation is admitted now, and why.
-  virtual std::optional<api::Blocker> hold() const = 0;
+  virtual std::optional<api::Blocker> admission_blocker() const = 0;
 };
-/// Keeps nothing, holds nobody up.
+/// Keeps nothing, blocks nobody.
 EvacuationAudit& no_audit();
 
 }  // namespace controllers

@@ -1,307 +1,34 @@
 #include "controllers/evacuation/reconciler.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "api/core/codec.hpp"
-#include "api/meta/condition.hpp"
-#include "controllers/evacuation/pass.hpp"
-#include "evictors/eviction_call.hpp"
+#include "controllers/evacuation/reconciliation.hpp"
 
 namespace controllers {
 namespace {
 
-using api::EvacuationPhase;
-using base::kv;
-
-/// Writes and calls of one reconcile. More would be a circle; the rest is done at the next one.
-constexpr int kMaxRounds = 24;
-/// How often an answer is recorded again on top of somebody else's write.
-constexpr int kConflictRetries = 4;
-/// A PDB that shows allowance right after it refused is asked again this soon, a few times.
+/// A PDB that shows allowance right after it refused is asked again this soon.
 constexpr base::seconds kRetryOnAllowance{1};
-constexpr int kRetriesOnAllowance = 3;
 /// After an answer that could not be stored: 1 s, doubling up to about a minute.
-constexpr base::seconds kFirstHold{1};
-constexpr int kMaxHoldDoublings = 6;
-
-const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
-  for (const api::Blocker& each : evacuation.status.blocked_by) {
-    if (each.kind == "PodDisruptionBudget" && !each.name.empty()) return &each;
-  }
-  return nullptr;
-}
-
-/// How many pods the PDB that holds its PodGroup, as seen, has to let go at once; 0: none holds it.
-std::int32_t needed_of_budget(const Observed& seen) {
-  const api::Blocker* blocker = pdb_blocker(seen.evacuation);
-  if (!blocker || seen.evacuation.status.phase != EvacuationPhase::kPending) return 0;
-  for (const auto& pdb : seen.pdbs) {
-    if (pdb->meta.name != blocker->name) continue;
-    const std::int32_t needed = covered_together(seen.pod_group, *pdb);
-    return pdb->disruptions_allowed < needed ? needed : 0;
-  }
-  return 0;
-}
+constexpr base::seconds kFirstBackoff{1};
+constexpr int kMaxDoublings = 6;
 
 }  // namespace
-
-base::Status EvacuationReconciler::Pass::check_leader() const {
-  if (deps_.may_act()) return base::Done{};
-  return base::Error{base::ErrorCode::kCancelled, "this replica does not lead (any more)"};
-}
-
-/// No more evictions at once than configured, whatever the number of workers.
-evictors::Answer EvacuationReconciler::Pass::send_limited(const evictors::Action& action) {
-  if (action.name != evictors::kPostEviction || !deps_.eviction_slots) return send(action.service, action.request);
-  deps_.eviction_slots->acquire();
-  struct Release {
-    std::counting_semaphore<>& slots;
-    ~Release() { slots.release(); }
-  } release{*deps_.eviction_slots};
-  return send(action.service, action.request);
-}
-
-/// Nothing tells us when a document changes: the evictor says how often to look.
-kube::Requeue EvacuationReconciler::Pass::look_after(const kube::Requeue& requeue) const {
-  const evictors::Evictor* evictor = deps_.evictors.find(seen_.evacuation.status.evictor);
-  if (!reads_more_ || !evictor || api::is_terminal(seen_.evacuation.status.phase)) return requeue;
-  const base::Duration poll = evictor->poll_interval({seen_.evacuation, seen_.pod.get(), deps_.clock.now(), {}});
-  return kube::Requeue::in(requeue.after ? std::min(*requeue.after, poll) : poll);
-}
-
-base::Result<kube::Requeue> EvacuationReconciler::Pass::settle(const Decision& decision) {
-  const auto phase = decision.status.phase;
-  const bool may_wait = phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
-  // It waits for something else now (a person, its back-off): others may have its place.
-  if (may_wait && seen_.slot.state == Slot::State::kNotAsked) {
-    deps_.admission.withdraw(key_, seen_.evacuation.status.attempt);
-    if (deps_.capacity) deps_.capacity->release_unused(key_);
-  }
-  remember_blocked();
-  if (budget_opened_meanwhile()) return kube::Requeue::in(base::Duration::zero());
-  if (seen_.woken && pdb_blocker(seen_.evacuation))
-    shell_.pdb_waiters_.wake_waiter(key_);  // too soon after the last call: not forgotten
-  return look_after(decision.requeue);
-}
-
-/// Who waits for a PDB is woken once that allows more.
-void EvacuationReconciler::Pass::remember_blocked() {
-  const api::Evacuation& evacuation = seen_.evacuation;
-  const api::Blocker* blocker = pdb_blocker(evacuation);
-  const std::int32_t together = needed_of_budget(seen_);
-  const bool waits = blocker && (together > 0 || evacuation.status.phase == EvacuationPhase::kRequesting);
-  const api::ObjectKey key = evacuation.meta.key();
-  if (!waits) return shell_.pdb_waiters_.leave(key);
-  shell_.pdb_waiters_.wait(key, {key.ns, blocker->name}, {evacuation.spec.priority, blocker->since, together});
-}
-
-/// Between the look at the PodGroup's budget and our place in its line nobody would have woken us.
-bool EvacuationReconciler::Pass::budget_opened_meanwhile() const {
-  const std::int32_t needed = needed_of_budget(seen_);
-  if (needed == 0) return false;
-  const auto pdb = deps_.pdbs.get({key_.ns, pdb_blocker(seen_.evacuation)->name});
-  return !pdb || pdb->disruptions_allowed >= needed;
-}
-
-void EvacuationReconciler::Pass::note_dead(const std::string& evictor) {
-  const base::TimePoint until = deps_.clock.now() + kDeadFor;
-  seen_.dead_until[evictor] = until;
-  shell_.mark_dead(evictor, until);
-}
-
-base::Result<kube::Requeue> EvacuationReconciler::Pass::run() {
-  if (!observe_cached()) {
-    shell_.pdb_waiters_.leave(key_);
-    shell_.refused_.forget(key_);
-    return kube::Requeue::await_change();
-  }
-  // The caches do not hold what this evictor looks at, nor why a spec cannot be read.
-  const bool unreadable = seen_.evacuation.meta.generation == kUnreadableSpec;
-  if (unreadable || !wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) {
-    auto live = refresh();
-    if (!live) return live.error();
-    if (*live == Go::kGone) removed_ = true;
-  }
-  for (int round = 0; round < kMaxRounds && !removed_; ++round) {
-    forget_old_slot();
-    const Decision decision = decide(seen_, deps_.evictors, deps_.clock.now());
-    if (decision.wants_slot && seen_.slot.state == Slot::State::kNotAsked) {
-      if (auto asked = ask_for_slot(decision.needs_capacity); !asked) return asked.error();
-      if (stored_ && pod_is_live_) {
-        if (auto read = read_documents(); !read) return read.error();
-      }
-      continue;
-    }
-    if (!decision.dead.empty()) note_dead(decision.dead);
-    if (!decision.acts(seen_.evacuation.status)) return settle(decision);
-    const bool live = stored_ && pod_is_live_;
-    auto step = live ? carry_out(decision) : refresh();
-    if (!step) return step.error();
-    if (*step == Go::kGone) break;
-  }
-  if (!removed_ && stored_) return kube::Requeue::in(base::Duration::zero());
-  shell_.pdb_waiters_.leave(key_);
-  return kube::Requeue::await_change();
-}
-
-base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::carry_out(const Decision& decision) {
-  if (auto leader = check_leader(); !leader) return leader.error();
-  if (decision.fill || decision.add_finalizer || decision.remove_finalizer) return change_main(decision);
-  if (decision.remove_object) {
-    removed_ = true;
-    const auto removed = deps_.client.remove(kube::kEvacuations, key_, seen_.evacuation.meta.uid);
-    if (!removed && !base::is_not_found(removed.error()))
-      return removed.error().during("removing the finished Evacuation");
-    return Go::kGone;
-  }
-  if (passes_pod_group_gate(seen_.evacuation.status, decision.status) && !pod_group_is_live_)
-    return refresh_pod_group();
-  const bool writes = !(decision.status == seen_.evacuation.status);
-  if (!writes && !evacuation_is_live_) return refresh_evacuation();  // no guarded write would come before the call
-  if (writes) {
-    auto stored = store_status(decision);
-    if (!stored || *stored == Go::kGone) return stored;
-    if (!stored_) return Go::kOn;  // somebody else wrote meanwhile: decide again on what is there now
-  }
-  return decision.action ? call(*decision.action) : base::Result<Go>(Go::kOn);
-}
-
-base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::after_write(
-    base::Result<StoredEvacuation> written) {
-  refused_ = !written && written.error().code == base::ErrorCode::kInvalid;
-  if (written) {
-    shell_.refused_.forget(key_);
-    stored_ = *std::move(written);
-    evacuation_is_live_ = true;
-    seen_.evacuation = stored_->evacuation;
-    return Go::kOn;
-  }
-  const base::ErrorCode code = written.error().code;
-  if (code == base::ErrorCode::kNotFound) {
-    removed_ = true;
-    return Go::kGone;
-  }
-  if (code != base::ErrorCode::kConflict) return written.error();
-  stored_.reset();
-  evacuation_is_live_ = false;
-  cache_lags_ = true;
-  return Go::kOn;
-}
-
-base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::change_main(const Decision& decision) {
-  auto go = after_write(write_main(deps_.client, *stored_, decision));
-  if (!go) return go.error().during("writing the Evacuation");
-  if (*go == Go::kOn) observe_surroundings();
-  return go;
-}
-
-base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::store_status(const Decision& decision) {
-  const api::Evacuation before = seen_.evacuation;
-  auto go = after_write(write_status(deps_.client, *stored_, decision.status));
-  if (!go) return go.error().during("writing the Evacuation's status");
-  if (!stored_ || removed_) return go;
-  deps_.metrics.on_status(before, seen_.evacuation, deps_.clock.now());
-  deps_.audit.on_status(before, seen_.evacuation, deps_.clock.now());
-  for (const EventNote& note : decision.events) deps_.events.publish(seen_.evacuation, note);
-  if (before.status.phase != seen_.evacuation.status.phase) {
-    log_.info("phase changed",
-              {kv("from", api::to_string(before.status.phase)), kv("to", api::to_string(seen_.evacuation.status.phase)),
-               kv("reason", seen_.evacuation.status.reason), kv("token", seen_.evacuation.status.token)});
-  }
-  return go;
-}
-
-base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::call(const evictors::Action& action) {
-  if (auto leader = check_leader(); !leader) return leader.error();
-  const evictors::Answer answer = send_limited(action);
-  if (!answer && answer.error().code == base::ErrorCode::kCancelled)
-    return answer.error();  // shutting down: resumed later
-  auto recorded = record_answer(action, answer);
-  if (recorded) return recorded;
-  deps_.metrics.on_answer(action.name, answer ? answer->status : 0, "NotRecorded");
-  shell_.hold_after_lost_record(key_);
-  return recorded.error().during("recording the answer to " + action.name);
-}
-
-/// The answer must not be lost to somebody else's write: it is recorded on top of that.
-base::Result<EvacuationReconciler::Pass::Go> EvacuationReconciler::Pass::record_answer(const evictors::Action& action,
-                                                                                       const evictors::Answer& answer) {
-  for (int i = 0; i < kConflictRetries; ++i) {
-    const Decision decision = decide_answer(seen_, deps_.evictors, action, answer, deps_.clock.now());
-    if (i == 0) {
-      const auto& response = decision.status.last_response;
-      deps_.metrics.on_answer(action.name, answer ? answer->status : 0, response ? response->response_class : "");
-      deps_.audit.on_answer(seen_.evacuation, action, answer, response, deps_.clock.now());
-    }
-    auto go = store_status(decision);
-    if (!go || *go == Go::kGone) return go;
-    if (!stored_) {  // conflict
-      auto again = refresh_evacuation();
-      if (!again || *again == Go::kGone) return again;
-      continue;
-    }
-    pod_is_live_ = false;
-    if (decision.look_again || reads_more_) return refresh();
-    take_pod_from(action, answer);
-    retry_on_allowance();
-    return Go::kOn;
-  }
-  return base::Error{base::ErrorCode::kConflict, "the Evacuation keeps changing while its status is written"};
-}
-
-/// A patch answers with the pod as it is now: without it the next decision would ask to patch again.
-void EvacuationReconciler::Pass::take_pod_from(const evictors::Action& action, const evictors::Answer& answer) {
-  if (action.request.method != "PATCH" || !answer || answer->status != 200) return;
-  auto pod = api::decode_pod(answer->body);
-  if (pod && pod->meta.name == seen_.evacuation.spec.pod_ref.name) {
-    seen_.pod = std::make_shared<const api::Pod>(*std::move(pod));
-  }
-}
-
-/// The PDB's allowance may have risen between its refusal and our record of it: nobody would wake us then.
-void EvacuationReconciler::Pass::retry_on_allowance() {
-  seen_.woken = false;
-  const api::Evacuation& evacuation = seen_.evacuation;
-  const api::Blocker* blocker = pdb_blocker(evacuation);
-  if (!blocker) return;
-  remember_blocked();
-  const auto pdb = deps_.pdbs.get({key_.ns, blocker->name});
-  if (pdb && pdb->disruptions_allowed > 0 && evacuation.status.blocked_count <= kRetriesOnAllowance)
-    shell_.pdb_waiters_.wake_waiter(key_);
-}
-
-/// No attempt goes on whose next step cannot be written down first (I3). Who mends the spec wakes it by that.
-kube::Requeue EvacuationReconciler::Pass::give_up(const base::Error& refusal) {
-  const api::Evacuation& evacuation = stored_->evacuation;
-  const base::TimePoint now = deps_.clock.now();
-  const std::string problem = refusal_text(evacuation, refusal.message);
-  deps_.admission.abandon(key_, evacuation.meta.resource_version);
-  if (deps_.capacity) deps_.capacity->abandon(key_, evacuation.meta.resource_version);
-  shell_.pdb_waiters_.leave(key_);
-  if (!shell_.refused_.note(evacuation, problem, now)) return kube::Requeue::in(kRefusedRetry);
-  log_.error("the server refuses to store the Evacuation", {kv("error", refusal)});
-  deps_.events.publish(evacuation, {true, kWriteRefused, problem, true});
-  deps_.metrics.on_refused_write();
-  deps_.audit.on_refused_write(evacuation, problem, now);
-  return kube::Requeue::in(kRefusedRetry);
-}
 
 EvacuationReconciler::EvacuationReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
 
 void EvacuationReconciler::resume(base::TimePoint now) { resumed_at_ = now.time_since_epoch().count(); }
 
 base::Result<kube::Requeue> EvacuationReconciler::reconcile(const api::ObjectKey& key) {
-  if (const auto rest = resting(key)) return kube::Requeue::in(*rest);
-  if (const auto rest = held(key)) return kube::Requeue::in(*rest);
-  Pass pass(*this, key);
-  auto result = pass.run();
-  if (!result && pass.was_refused()) return pass.give_up(result.error());
+  if (const auto left = refused_for(key)) return kube::Requeue::in(*left);
+  if (const auto left = backs_off_for(key)) return kube::Requeue::in(*left);
+  Reconciliation reconciliation(*this, key);
+  auto result = reconciliation.run();
+  if (!result && reconciliation.was_refused()) return reconciliation.give_up(result.error());
   if (!result) return result;
   {
     const std::scoped_lock lock(mutex_);
-    holds_.erase(key);
+    backoffs_.erase(key);
   }
   if (!pdb_waiters_.is_woken(key)) return result;
   const base::Duration soon = kRetryOnAllowance;
@@ -309,25 +36,24 @@ base::Result<kube::Requeue> EvacuationReconciler::reconcile(const api::ObjectKey
 }
 
 /// Its last write was refused, and it is what it was then.
-std::optional<base::Duration> EvacuationReconciler::resting(const api::ObjectKey& key) const {
+std::optional<base::Duration> EvacuationReconciler::refused_for(const api::ObjectKey& key) const {
   const auto cached = deps_.evacuations.get(key);
-  return cached ? refused_.rest(key, cached->meta.resource_version, deps_.clock.now()) : std::nullopt;
+  return cached ? refused_.backs_off_for(key, cached->meta.resource_version, deps_.clock.now()) : std::nullopt;
 }
 
-void EvacuationReconciler::hold_after_lost_record(const api::ObjectKey& key) {
+void EvacuationReconciler::back_off_after_lost_record(const api::ObjectKey& key) {
   const std::scoped_lock lock(mutex_);
-  Hold& hold = holds_[key];
-  const int doublings = std::min(hold.count++, kMaxHoldDoublings);
-  hold.until = deps_.clock.now() + kFirstHold * (1 << doublings);
+  Backoff& backoff = backoffs_[key];
+  const int doublings = std::min(backoff.failures++, kMaxDoublings);
+  backoff.until = deps_.clock.now() + kFirstBackoff * (1 << doublings);
 }
 
-std::optional<base::Duration> EvacuationReconciler::held(const api::ObjectKey& key) {
+std::optional<base::Duration> EvacuationReconciler::backs_off_for(const api::ObjectKey& key) const {
   const std::scoped_lock lock(mutex_);
-  const auto hold = holds_.find(key);
-  if (hold == holds_.end()) return std::nullopt;
-  const base::Duration rest = hold->second.until - deps_.clock.now();
-  if (rest > base::Duration::zero()) return rest;
-  return std::nullopt;
+  const auto backoff = backoffs_.find(key);
+  if (backoff == backoffs_.end()) return std::nullopt;
+  const base::Duration left = backoff->second.until - deps_.clock.now();
+  return left > base::Duration::zero() ? std::optional(left) : std::nullopt;
 }
 
 void EvacuationReconciler::mark_dead(const std::string& evictor, base::TimePoint until) {

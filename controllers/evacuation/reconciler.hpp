@@ -62,9 +62,9 @@ class EvacuationReconciler {
     std::string eviction_version = "v1";  ///< kube::Discovery::eviction_version
     base::Log log;
     std::counting_semaphore<>* eviction_slots =
-        nullptr;                        ///< eviction calls at the same time; nullptr: as many as workers
-    Reservations* capacity = nullptr;   ///< nullptr: nobody looks for free capacity
-    ServiceCaller* services = nullptr;  ///< nullptr: none is configured
+        nullptr;                           ///< eviction calls at the same time; nullptr: as many as workers
+    Reservations* reservations = nullptr;  ///< nullptr: nobody asks for free capacity
+    ServiceCaller* services = nullptr;     ///< nullptr: none is configured
     EvacuationAudit& audit = no_audit();
     /// Is there a DeschedulerPolicy of that name and UID that is not being deleted? May be empty.
     std::function<bool(const std::string& name, const std::string& uid)> policy_lives = {};
@@ -95,24 +95,24 @@ class EvacuationReconciler {
                                              const api::PodDisruptionBudget* after);
 
  private:
-  class Pass;  // one reconcile: pass.hpp
+  class Reconciliation;  // one reconcile: reconciliation.hpp
 
-  /// An answer could not be stored: the next try would be the same call again, so it waits, longer each time.
-  void hold_after_lost_record(const api::ObjectKey& key);
-  std::optional<base::Duration> resting(const api::ObjectKey& key) const;
-  std::optional<base::Duration> held(const api::ObjectKey& key);
+  /// An answer could not be stored: the next try would be the same call again, so it backs off, longer each time.
+  void back_off_after_lost_record(const api::ObjectKey& key);
+  std::optional<base::Duration> refused_for(const api::ObjectKey& key) const;
+  std::optional<base::Duration> backs_off_for(const api::ObjectKey& key) const;
   void mark_dead(const std::string& evictor, base::TimePoint until);
 
   Dependencies deps_;
   std::atomic<base::Duration::rep> resumed_at_{0};
-  std::mutex mutex_;
   PdbWaitList pdb_waiters_;
-  struct Hold {
-    int count = 0;
+  RefusedWrites refused_;
+  struct Backoff {
+    int failures = 0;
     base::TimePoint until{};
   };
-  std::map<api::ObjectKey, Hold> holds_;
-  RefusedWrites refused_;
+  mutable std::mutex mutex_;  ///< of what follows
+  std::map<api::ObjectKey, Backoff> backoffs_;
   std::map<std::string, base::TimePoint, std::less<>> dead_until_;  ///< evictors that nobody serves here
 };
 

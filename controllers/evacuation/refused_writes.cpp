@@ -18,7 +18,7 @@ std::string refusal_text(const api::Evacuation& evacuation, const std::string& s
   return fmt::format(
       "the API server refuses to store what becomes of Evacuation {}/{}, so {} is not moved and its slot is free "
       "again{}; "
-      "mend its spec where that may still change (kubectl edit), or apply the CRD that it was made under: {}",
+      "fix its spec where that may still change (kubectl edit), or apply the CRD that it was made under: {}",
       evacuation.meta.ns, evacuation.meta.name, pod, begun, servers_words.substr(0, kMostOfTheServersWords));
 }
 
@@ -30,8 +30,9 @@ bool RefusedWrites::note(const api::Evacuation& evacuation, const std::string& p
   return is_news;
 }
 
-std::optional<base::Duration> RefusedWrites::rest(const api::ObjectKey& key, const std::string& resource_version,
-                                                  base::TimePoint now) const {
+std::optional<base::Duration> RefusedWrites::backs_off_for(const api::ObjectKey& key,
+                                                           const std::string& resource_version,
+                                                           base::TimePoint now) const {
   const std::scoped_lock lock(mutex_);
   const auto at = refusals_.find(key);
   if (at == refusals_.end() || at->second.resource_version != resource_version || now >= at->second.until)

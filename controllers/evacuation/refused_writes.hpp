@@ -29,8 +29,8 @@ class RefusedWrites {
   /// A write based on this version of it was refused. True: that is news, for this version.
   bool note(const api::Evacuation& evacuation, const std::string& problem, base::TimePoint now);
   /// How long no further write of this very version makes sense; nullopt: it does.
-  std::optional<base::Duration> rest(const api::ObjectKey& key, const std::string& resource_version,
-                                     base::TimePoint now) const;
+  std::optional<base::Duration> backs_off_for(const api::ObjectKey& key, const std::string& resource_version,
+                                              base::TimePoint now) const;
   /// It was written, or is gone.
   void forget(const api::ObjectKey& key);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "api/meta/condition.hpp"
-#include "controllers/evacuation/pass.hpp"
+#include "controllers/evacuation/reconciliation.hpp"
 
 namespace controllers {
 namespace {
@@ -17,21 +17,21 @@ bool held_by_pdb(const Observed& seen) {
 
 }  // namespace
 
-/// What an evictor says about free capacity unseen is a guess on the safe side: it looks before the guess costs anybody
-/// a place.
-base::Result<bool> EvacuationReconciler::Pass::needs_capacity_by_reading() {
-  const bool reads_more = reads_more_;       // a look for this one question
+/// What an evictor says about free capacity unseen is a guess on the safe side: it reads before the guess costs anybody
+/// a slot.
+base::Result<bool> EvacuationReconciler::Reconciliation::needs_capacity_by_reading() {
+  const bool had_documents = freshness_.has_documents();
   seen_.slot.state = Slot::State::kGranted;  // what would be read if it began now
   const auto read = read_documents();
   seen_.slot.state = Slot::State::kNotAsked;
   const bool needed = read && decide(seen_, deps_.evictors, deps_.clock.now()).needs_capacity;
   seen_.documents.clear();
-  reads_more_ = reads_more;
+  if (!had_documents) freshness_.forget_documents();
   if (!read) return read.error();
   return needed;
 }
 
-SurgePod EvacuationReconciler::Pass::surge_pod() const {
+SurgePod EvacuationReconciler::Reconciliation::surge_pod() const {
   SurgePod copy{seen_.pod};
   const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
   if (!owner) return copy;
@@ -39,7 +39,7 @@ SurgePod EvacuationReconciler::Pass::surge_pod() const {
   return copy;
 }
 
-AdmissionRequest EvacuationReconciler::Pass::request_now() const {
+AdmissionRequest EvacuationReconciler::Reconciliation::request_now() const {
   std::optional<std::int32_t> size;
   const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
   if (owner && deps_.desired_replicas) size = deps_.desired_replicas(key_.ns, *owner);
@@ -53,42 +53,50 @@ AdmissionRequest EvacuationReconciler::Pass::request_now() const {
   return request;
 }
 
-/// Who leaves alone asks for the slot first: only with that the closer look is worth its reads. Those of a PodGroup get
-/// slots and free capacity in one step, so each says beforehand what it needs.
-base::Status EvacuationReconciler::Pass::ask_for_slot(bool needs_capacity) {
-  if (auto held = deps_.audit.hold()) {
-    seen_.slot = {Slot::State::kWaiting, std::move(held)};
+/// Who leaves alone asks for the slot first: only with that the closer read is worth its requests. Those of a PodGroup
+/// get slots and free capacity in one step, so each says beforehand what it needs.
+base::Status EvacuationReconciler::Reconciliation::obtain_slot(bool needs_capacity) {
+  if (auto blocker = deps_.audit.admission_blocker()) {
+    seen_.slot = {Slot::State::kWaiting, std::move(blocker)};
     return base::Done{};
   }
   AdmissionRequest request = request_now();
-  const bool may_need = needs_capacity && deps_.capacity;
+  const bool may_need = needs_capacity && deps_.reservations;
   std::optional<bool> needed;
-  const auto look = [&]() -> base::Status {
+  if (may_need && !request.together.empty()) {
     const auto read = needs_capacity_by_reading();
     if (!read) return read.error();
     needed = *read;
-    return base::Done{};
-  };
-  if (may_need && !request.together.empty()) {
-    if (auto looked = look(); !looked) return looked;
     if (*needed) request.surge_pod = surge_pod();
   }
-  Admission admission = controllers::ask_for_slot(deps_.admission, nullptr, request, {});
+  Admission admission = deps_.admission.request(request);
   if (may_need && admission.slot.state == Slot::State::kGranted) {
-    if (!needed) {
-      if (auto looked = look(); !looked) return looked;
-    }
-    if (*needed) admission = controllers::ask_for_slot(deps_.admission, deps_.capacity, request, surge_pod());
-    if (!*needed) deps_.capacity->release_unused(key_);
+    auto with_capacity = add_capacity(request, needed, std::move(admission));
+    if (!with_capacity) return with_capacity.error();
+    admission = *std::move(with_capacity);
   }
   seen_.slot = std::move(admission.slot);
   if (!admission.duplicate_of.empty()) seen_.duplicate_of = std::move(admission.duplicate_of);
   return base::Done{};
 }
 
+/// `needed`: what an earlier read said; nullopt: it reads now.
+base::Result<Admission> EvacuationReconciler::Reconciliation::add_capacity(const AdmissionRequest& request,
+                                                                           std::optional<bool> needed,
+                                                                           Admission granted) {
+  if (!needed) {
+    const auto read = needs_capacity_by_reading();
+    if (!read) return read.error();
+    needed = *read;
+  }
+  if (*needed) return request_with_capacity(deps_.admission, *deps_.reservations, {request, surge_pod()});
+  deps_.reservations->release_unused(key_);
+  return granted;
+}
+
 /// A slot is for one attempt. The object read live may be further than the cached one with which we asked. The phase
 /// does not matter: an attempt whose abort is over and that goes on to the next evictor asks while it is Aborting.
-void EvacuationReconciler::Pass::forget_old_slot() {
+void EvacuationReconciler::Reconciliation::forget_old_slot() {
   const std::int32_t attempt = seen_.evacuation.status.attempt;
   if (attempt != slot_after_) seen_.slot = {};
   slot_after_ = attempt;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Connects informers, the admission queue, the free capacity and the work queue of the Evacuation controller. Header
+/// Connects informers, the admission queue, the reservations and the work queue of the Evacuation controller. Header
 /// only, so that whoever assembles a process (cmd, tests) links nothing more.
 
 #include "controllers/admission/queue.hpp"
@@ -21,14 +21,14 @@ struct EvacuationFeeds {
 
 /// Handlers run on the reflectors' threads: they count and enqueue, nothing more.
 /// REQUIRES: add_evacuation_indexes() was called; before the first run() or poll() of the informers; all outlive them.
-/// The wake callback of the admission queue and of the free capacity should be `[&](const api::ObjectKey& key,
+/// The wake callback of the admission queue and of the reservations should be `[&](const api::ObjectKey& key,
 /// base::Duration after) { queue.add_after(key, after); }`.
-inline void connect_evacuations(const EvacuationFeeds& feeds, AdmissionQueue& admission, Reservations& capacity,
+inline void connect_evacuations(const EvacuationFeeds& feeds, AdmissionQueue& admission, Reservations& reservations,
                                 EvacuationReconciler& reconciler, kube::WorkQueue& queue) {
-  admission.reserve_in(capacity);
+  admission.use_reservations(reservations);
   feeds.evacuations.add_handler([&](const auto& before, const auto& after) {
     admission.observe(before.get(), after.get());
-    capacity.observe(before.get(), after.get());
+    reservations.observe(before.get(), after.get());
     const api::ObjectKey& key = (after ? after : before)->meta.key();
     if (before) {
       queue.add(key);

@@ -273,12 +273,12 @@ TEST(AuditTrail, HoldsAdmissionsOnlyWhenToldTo) {
   AuditTrail lenient(recorder, none, false);
   AuditTrail strict(recorder, none, true);
   for (AuditTrail* each : {&lenient, &strict}) each->set_failure(base::unavailable("disk full"), kNoon);
-  EXPECT_FALSE(lenient.hold());
-  ASSERT_TRUE(strict.hold());
-  EXPECT_EQ(strict.hold()->kind, "AuditLog");
-  EXPECT_THAT(strict.hold()->message, HasSubstr("disk full"));
+  EXPECT_FALSE(lenient.admission_blocker());
+  ASSERT_TRUE(strict.admission_blocker());
+  EXPECT_EQ(strict.admission_blocker()->kind, "AuditLog");
+  EXPECT_THAT(strict.admission_blocker()->message, HasSubstr("disk full"));
   strict.set_failure(std::nullopt, kNoon);
-  EXPECT_FALSE(strict.hold());
+  EXPECT_FALSE(strict.admission_blocker());
 }
 
 TEST(AuditConfig, ReadsEveryField) {

@@ -60,15 +60,15 @@ class Capacity : public testing::Test {
   }
   void show(const api::Pod& pod, Phase phase, const std::string& capacity = "") {
     const auto now = evacuation_of(pod, phase, capacity);
-    keeper().observe(nullptr, &now);
+    reservations().observe(nullptr, &now);
   }
 
-  Reservations& keeper() {
-    if (!keeper_) restart();
-    return *keeper_;
+  Reservations& reservations() {
+    if (!reservations_) restart();
+    return *reservations_;
   }
   void restart() {
-    keeper_ = std::make_unique<Reservations>(
+    reservations_ = std::make_unique<Reservations>(
         [this] {
           ++snapshots;
           scheduling::SnapshotInput input;
@@ -78,13 +78,13 @@ class Capacity : public testing::Test {
         },
         clock, [this](const api::ObjectKey& key, base::Duration) { woken.push_back(key.name); });
   }
-  /// A second after the last question: the cluster is looked at again.
+  /// A second after the last request: a new snapshot is taken.
   std::string reserve(const std::shared_ptr<const api::Pod>& pod, const std::string& target = "",
                       const std::set<std::string>& not_on = {}) {
     clock.advance(base::seconds(1));
     auto request = controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt);
     request.target_node = target;
-    last = keeper().reserve({request, copy_of(pod)}, not_on);
+    last = reservations().reserve({request, copy_of(pod)}, not_on);
     return last.node;
   }
   /// With the pods of its controller as they are now.
@@ -101,10 +101,10 @@ class Capacity : public testing::Test {
   base::ManualClock clock{kStart};
   std::vector<std::string> woken;
   int snapshots = 0;
-  Reservations::Answer last;
+  Reservations::Outcome last;
 
  private:
-  std::unique_ptr<Reservations> keeper_;
+  std::unique_ptr<Reservations> reservations_;
 };
 
 TEST_F(Capacity, IsHeldForOneOfTwoThatWantTheSame) {
@@ -115,7 +115,7 @@ TEST_F(Capacity, IsHeldForOneOfTwoThatWantTheSame) {
   EXPECT_EQ(last.message,
             "needs 3000m cpu and 0Mi memory for a surge pod, and none of 2 other nodes has it: 2 InsufficientResource");
   EXPECT_EQ(reserve(a), "n3") << "asking again changes nothing";
-  EXPECT_EQ(keeper().held(), 1U);
+  EXPECT_EQ(reservations().held(), 1U);
 }
 
 TEST_F(Capacity, IsNeverOnThePodsOwnNode) {
@@ -129,9 +129,9 @@ TEST_F(Capacity, IsWhereThePlannerExpectsItElseWhereMostIsLeft) {
   const auto a = vm("a", "n1", 1000);
   vm("b", "n2", 2000);
   EXPECT_EQ(reserve(a, "n2"), "n2");
-  keeper().release_unused(key(*a));
+  reservations().release_unused(key(*a));
   EXPECT_EQ(reserve(a), "n3");
-  keeper().release_unused(key(*a));
+  reservations().release_unused(key(*a));
   EXPECT_EQ(reserve(a, "n3", {"n3"}), "n2") << "the target node's limit is full there";
 }
 
@@ -160,7 +160,7 @@ TEST_F(Capacity, IsGivenBackWhenTheAttemptEnds) {
   EXPECT_EQ(reserve(a), "n3");
   EXPECT_EQ(reserve(b), "");
   show(*a, Phase::kInProgress, "n3");
-  keeper().release_unused(key(*a));
+  reservations().release_unused(key(*a));
   EXPECT_EQ(reserve(b), "") << "it is in use";
   show(*a, Phase::kFailed);
   EXPECT_EQ(woken, std::vector<std::string>{"evac-b"});
@@ -171,10 +171,10 @@ TEST_F(Capacity, OldEventsTakeNothingBack) {
   const auto a = vm("a", "n1");
   EXPECT_EQ(reserve(a), "n2");
   show(*a, Phase::kPending);
-  EXPECT_EQ(keeper().held(), 1U);
+  EXPECT_EQ(reservations().held(), 1U);
   const auto gone = evacuation_of(*a);
-  keeper().observe(&gone, nullptr);
-  EXPECT_EQ(keeper().held(), 0U);
+  reservations().observe(&gone, nullptr);
+  EXPECT_EQ(reservations().held(), 0U);
 }
 
 TEST_F(Capacity, TheRealCopyTakesThePlaceOfThePromise) {
@@ -213,7 +213,7 @@ TEST_F(Capacity, OfAnotherLeadersPromiseOnlyAPodOnThePromisedNodeIsTheCopy) {
   auto stored = evacuation_of(*a, Phase::kInProgress, "n3");
   stored.meta.creation_timestamp = kStart - base::seconds(60);
   stored.status.attempt_started_at = kStart + base::seconds(600);  // by a clock that is off
-  keeper().observe(nullptr, &stored);
+  reservations().observe(nullptr, &stored);
   add(PodBuilder("older").on("n3").cpu(100).owned_by("VirtualMachineInstance", "a").older_by(base::seconds(61)));
   EXPECT_EQ(reserve(b), "") << "it was there before anybody wanted the pod to go";
   remove("older");
@@ -251,7 +251,7 @@ TEST_F(Capacity, LooksAtTheClusterOnceASecond) {
   EXPECT_NE(reserve(a), "");
   clock.advance(base::milliseconds(200));
   auto request = controllers::admission_request(evacuation_of(*b), b.get(), std::nullopt);
-  const auto answer = keeper().reserve({request, copy_of(b)});
+  const auto answer = reservations().reserve({request, copy_of(b)});
   EXPECT_EQ(answer.node, "");
   EXPECT_EQ(answer.retry_at, kStart + base::seconds(2));
   EXPECT_EQ(snapshots, 1);
@@ -260,40 +260,42 @@ TEST_F(Capacity, LooksAtTheClusterOnceASecond) {
 }
 
 TEST_F(Capacity, WhoGetsNoneGivesItsSlotBack) {
-  AdmissionQueue line({{.total = api::IntOrPercent{1, false}, .per_node = {}, .per_namespace = {}, .per_workload = {}}},
-                      clock, {});
+  AdmissionQueue queue(
+      {{.total = api::IntOrPercent{1, false}, .per_node = {}, .per_namespace = {}, .per_workload = {}}}, clock, {});
   const auto a = vm("a", "n1");
   const auto b = vm("b", "n2");
   const auto ask = [&](const std::shared_ptr<const api::Pod>& pod) {
     clock.advance(base::seconds(1));
-    return controllers::ask_for_slot(
-        line, &keeper(), controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt), copy_of(pod));
+    return controllers::request_with_capacity(
+        queue, reservations(),
+        {controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt), copy_of(pod)});
   };
   vm("c", "n3");
   const auto refused = ask(a);
   EXPECT_EQ(refused.slot.state, Slot::State::kWaiting);
   EXPECT_EQ(refused.slot.limit->kind, "Capacity");
-  EXPECT_EQ(line.usage().in_flight, 0);
+  EXPECT_EQ(queue.usage().in_flight, 0);
   remove("c");
   const auto granted = ask(b);
   EXPECT_EQ(granted.slot.state, Slot::State::kGranted);
   EXPECT_EQ(granted.slot.reserved_node, "n3");
-  EXPECT_EQ(line.usage().in_flight, 1);
+  EXPECT_EQ(queue.usage().in_flight, 1);
 }
 
 TEST_F(Capacity, RespectsTheLimitPerTargetNode) {
-  AdmissionQueue line({{.total = {},
-                        .per_node = {},
-                        .per_namespace = {},
-                        .per_workload = {},
-                        .per_target_node = api::IntOrPercent{1, false}}},
-                      clock, {});
+  AdmissionQueue queue({{.total = {},
+                         .per_node = {},
+                         .per_namespace = {},
+                         .per_workload = {},
+                         .per_target_node = api::IntOrPercent{1, false}}},
+                       clock, {});
   std::map<std::string, int> on;
   for (int i = 0; i < 4; ++i) {
     const auto pod = vm("vm-" + std::to_string(i), "n1", 100);
     clock.advance(base::seconds(1));
-    const auto got = controllers::ask_for_slot(
-        line, &keeper(), controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt), copy_of(pod));
+    const auto got = controllers::request_with_capacity(
+        queue, reservations(),
+        {controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt), copy_of(pod)});
     if (got.slot.state == Slot::State::kGranted) {
       ++on[got.slot.reserved_node];
     } else {
@@ -307,13 +309,13 @@ TEST_F(Capacity, RespectsTheLimitPerTargetNode) {
 class PodGroupCapacity : public Capacity {
  protected:
   PodGroupCapacity()
-      : line(limits_of_targets(), clock,
-             [this](const api::ObjectKey& key, base::Duration) { let_in.insert(key.name); }) {
+      : queue(limits_of_targets(), clock,
+              [this](const api::ObjectKey& key, base::Duration) { let_in.insert(key.name); }) {
     for (const char* name : {"n4", "n5", "n6"}) add(NodeBuilder(name));
     for (const char* name : {"a1", "a2", "b1", "b2"}) {
       members[name] = vm(name, "n" + std::to_string(members.size() + 1));
     }
-    line.reserve_in(keeper());
+    queue.use_reservations(reservations());
   }
 
   static api::AdmissionLimits limits_of_targets() {
@@ -321,7 +323,7 @@ class PodGroupCapacity : public Capacity {
     limits.in_flight.per_target_node = api::IntOrPercent{1, false};
     return limits;
   }
-  controllers::AdmissionRequest wish(const std::string& name) {
+  controllers::AdmissionRequest request_of(const std::string& name) {
     const auto& pod = members.at(name);
     auto request = controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt);
     request.workload.clear();
@@ -335,20 +337,21 @@ class PodGroupCapacity : public Capacity {
   /// As the reconciler does it: slot and free capacity in one step, then its own place.
   Slot ask(const std::string& name) {
     clock.advance(base::seconds(1));
-    auto granted = controllers::ask_for_slot(line, nullptr, wish(name), {});
+    auto granted = queue.request(request_of(name));
     if (granted.slot.state != Slot::State::kGranted) return granted.slot;
-    return controllers::ask_for_slot(line, &keeper(), wish(name), copy_of(members.at(name))).slot;
+    return controllers::request_with_capacity(queue, reservations(), {request_of(name), copy_of(members.at(name))})
+        .slot;
   }
 
   std::map<std::string, std::shared_ptr<const api::Pod>> members;
   std::set<std::string> let_in;
-  AdmissionQueue line;
+  AdmissionQueue queue;
 };
 
 TEST_F(PodGroupCapacity, IsForAllOrForNoneSoNoTwoStarveEachOther) {
   EXPECT_EQ(ask("a1").state, Slot::State::kWaiting);
   EXPECT_EQ(ask("b1").state, Slot::State::kWaiting);
-  EXPECT_EQ(keeper().held(), 0U) << "nobody holds half";
+  EXPECT_EQ(reservations().held(), 0U) << "nobody holds half";
   const Slot last_of_b = ask("b2");
   EXPECT_EQ(last_of_b.state, Slot::State::kGranted);
   EXPECT_TRUE(let_in.contains("evac-b1"));
@@ -360,16 +363,16 @@ TEST_F(PodGroupCapacity, IsForAllOrForNoneSoNoTwoStarveEachOther) {
   EXPECT_THAT(refused.limit->message,
               AllOf(HasSubstr("all of its group or none: pod a"), HasSubstr("needs 3000m cpu")));
   EXPECT_EQ(ask("a1").limit->kind, "Capacity") << "the other one says the same";
-  EXPECT_EQ(keeper().held(), 2U);
-  EXPECT_EQ(line.usage().in_flight, 2);
+  EXPECT_EQ(reservations().held(), 2U);
+  EXPECT_EQ(queue.usage().in_flight, 2);
 }
 
 TEST_F(PodGroupCapacity, ThatIsEnoughForHalfIsLeftToOthers) {
   vm("ballast", "n5");
   EXPECT_EQ(ask("a1").state, Slot::State::kWaiting);
   EXPECT_EQ(ask("a2").limit->kind, "Capacity");
-  EXPECT_EQ(keeper().held(), 0U);
-  EXPECT_EQ(line.usage().in_flight, 0);
+  EXPECT_EQ(reservations().held(), 0U);
+  EXPECT_EQ(queue.usage().in_flight, 0);
   EXPECT_EQ(reserve(vm("single", "n1")), "n6") << "n6 was tried and taken back";
 }
 
@@ -383,7 +386,7 @@ TEST_F(PodGroupCapacity, IsTriedAgainForAllWhenSomeIsGivenBack) {
   remove("single");
   ASSERT_EQ(woken.size(), 1U) << "one of them asks for all";
   EXPECT_EQ(ask(woken[0].substr(5)).state, Slot::State::kGranted);
-  EXPECT_EQ(keeper().held(), 2U);
+  EXPECT_EQ(reservations().held(), 2U);
 }
 
 TEST_F(PodGroupCapacity, IsOnNodesThatMayTakeOneMoreEach) {
@@ -428,7 +431,7 @@ TEST_F(Capacity, IsNeverPromisedTwiceWhateverHappens) {
       const std::string node = reserve(pod);
       if (node.empty()) continue;
       if (random() % 4 == 0) {
-        keeper().release_unused(key(*pod));
+        reservations().release_unused(key(*pod));
       } else {
         show(*pod, Phase::kInProgress, stored[name] = node);
       }

@@ -1,0 +1,293 @@
+#include "controllers/evacuation/reconciliation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/core/codec.hpp"
+#include "api/meta/condition.hpp"
+#include "evictors/eviction_call.hpp"
+
+namespace controllers {
+namespace {
+
+using api::EvacuationPhase;
+using base::kv;
+
+/// Writes and calls of one reconcile. More would be a circle; the rest is done at the next one.
+constexpr int kMaxRounds = 24;
+/// How often an answer is recorded again on top of somebody else's write.
+constexpr int kConflictRetries = 4;
+/// A PDB that shows allowance right after it refused is asked again that many times.
+constexpr int kRetriesOnAllowance = 3;
+
+const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
+  for (const api::Blocker& each : evacuation.status.blocked_by) {
+    if (each.kind == "PodDisruptionBudget" && !each.name.empty()) return &each;
+  }
+  return nullptr;
+}
+
+/// How many pods the PDB that holds its PodGroup, as seen, has to let go at once; 0: none holds it.
+std::int32_t needed_of_budget(const Observed& seen) {
+  const api::Blocker* blocker = pdb_blocker(seen.evacuation);
+  if (!blocker || seen.evacuation.status.phase != EvacuationPhase::kPending) return 0;
+  for (const auto& pdb : seen.pdbs) {
+    if (pdb->meta.name != blocker->name) continue;
+    const std::int32_t needed = covered_together(seen.pod_group, *pdb);
+    return pdb->disruptions_allowed < needed ? needed : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+base::Status EvacuationReconciler::Reconciliation::check_leader() const {
+  if (deps_.may_act()) return base::Done{};
+  return base::Error{base::ErrorCode::kCancelled, "this replica does not lead (any more)"};
+}
+
+/// No more evictions at once than configured, whatever the number of workers.
+evictors::Answer EvacuationReconciler::Reconciliation::send_limited(const evictors::Action& action) {
+  if (action.name != evictors::kPostEviction || !deps_.eviction_slots) return send(action.service, action.request);
+  deps_.eviction_slots->acquire();
+  struct Release {
+    std::counting_semaphore<>& slots;
+    ~Release() { slots.release(); }
+  } release{*deps_.eviction_slots};
+  return send(action.service, action.request);
+}
+
+/// Nothing tells us when a document changes: the evictor says how often to read it.
+kube::Requeue EvacuationReconciler::Reconciliation::poll_documents(const kube::Requeue& requeue) const {
+  const evictors::Evictor* evictor = deps_.evictors.find(seen_.evacuation.status.evictor);
+  if (!freshness_.has_documents() || !evictor || api::is_terminal(seen_.evacuation.status.phase)) return requeue;
+  const base::Duration poll = evictor->poll_interval({seen_.evacuation, seen_.pod.get(), deps_.clock.now(), {}});
+  return kube::Requeue::in(requeue.after ? std::min(*requeue.after, poll) : poll);
+}
+
+base::Result<kube::Requeue> EvacuationReconciler::Reconciliation::settle(const Decision& decision) {
+  const auto phase = decision.status.phase;
+  const bool may_wait = phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
+  // It waits for something else now (a person, its back-off): others may have its slot.
+  if (may_wait && seen_.slot.state == Slot::State::kNotAsked) {
+    deps_.admission.withdraw(key_, seen_.evacuation.status.attempt);
+    if (deps_.reservations) deps_.reservations->release_unused(key_);
+  }
+  remember_blocked();
+  if (budget_opened_meanwhile()) return kube::Requeue::in(base::Duration::zero());
+  if (seen_.woken && pdb_blocker(seen_.evacuation))
+    reconciler_.pdb_waiters_.wake_waiter(key_);  // too soon after the last call: not forgotten
+  return poll_documents(decision.requeue);
+}
+
+/// Who waits for a PDB is woken once that allows more.
+void EvacuationReconciler::Reconciliation::remember_blocked() {
+  const api::Evacuation& evacuation = seen_.evacuation;
+  const api::Blocker* blocker = pdb_blocker(evacuation);
+  const std::int32_t together = needed_of_budget(seen_);
+  const bool waits = blocker && (together > 0 || evacuation.status.phase == EvacuationPhase::kRequesting);
+  const api::ObjectKey key = evacuation.meta.key();
+  if (!waits) return reconciler_.pdb_waiters_.leave(key);
+  reconciler_.pdb_waiters_.wait(key, {key.ns, blocker->name}, {evacuation.spec.priority, blocker->since, together});
+}
+
+/// Between the read of the PodGroup's budget and our entry in its wait list nobody would have woken us.
+bool EvacuationReconciler::Reconciliation::budget_opened_meanwhile() const {
+  const std::int32_t needed = needed_of_budget(seen_);
+  if (needed == 0) return false;
+  const auto pdb = deps_.pdbs.get({key_.ns, pdb_blocker(seen_.evacuation)->name});
+  return !pdb || pdb->disruptions_allowed >= needed;
+}
+
+void EvacuationReconciler::Reconciliation::mark_dead(const std::string& evictor) {
+  const base::TimePoint until = deps_.clock.now() + kDeadFor;
+  seen_.dead_until[evictor] = until;
+  reconciler_.mark_dead(evictor, until);
+}
+
+base::Result<kube::Requeue> EvacuationReconciler::Reconciliation::run() {
+  if (!observe_cached()) {
+    reconciler_.pdb_waiters_.leave(key_);
+    reconciler_.refused_.forget(key_);
+    return kube::Requeue::await_change();
+  }
+  // The caches do not hold what this evictor reads, nor why a spec cannot be read.
+  const bool unreadable = seen_.evacuation.meta.generation == kUnreadableSpec;
+  if (unreadable || !wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) {
+    if (auto live = refresh(); !live) return live.error();
+  }
+  for (int round = 0; round < kMaxRounds && !freshness_.evacuation_is_gone(); ++round) {
+    forget_old_slot();
+    const Decision decision = decide(seen_, deps_.evictors, deps_.clock.now());
+    if (decision.wants_slot && seen_.slot.state == Slot::State::kNotAsked) {
+      if (auto asked = take_slot(decision); !asked) return asked.error();
+      continue;
+    }
+    if (!decision.dead.empty()) mark_dead(decision.dead);
+    if (!decision.acts(seen_.evacuation.status)) return settle(decision);
+    auto step = may_carry_out() ? carry_out(decision) : refresh();
+    if (!step) return step.error();
+    if (*step == Continue::kNo) break;
+  }
+  if (!freshness_.evacuation_is_gone() && stored_) return kube::Requeue::in(base::Duration::zero());
+  reconciler_.pdb_waiters_.leave(key_);
+  return kube::Requeue::await_change();
+}
+
+/// Asks for the slot; with it decide() wants to know more than before.
+base::Status EvacuationReconciler::Reconciliation::take_slot(const Decision& decision) {
+  if (auto asked = obtain_slot(decision.needs_capacity); !asked) return asked;
+  return may_carry_out() ? read_documents() : base::Done{};
+}
+
+base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::carry_out(
+    const Decision& decision) {
+  if (auto leader = check_leader(); !leader) return leader.error();
+  if (decision.fill || decision.add_finalizer || decision.remove_finalizer) return change_main(decision);
+  if (decision.remove_object) return remove_evacuation();
+  if (passes_pod_group_gate(seen_.evacuation.status, decision.status) && !freshness_.pod_group_is_live())
+    return refresh_pod_group();
+  const bool writes = !(decision.status == seen_.evacuation.status);
+  if (!writes && !freshness_.evacuation_is_live())
+    return refresh_evacuation();  // no guarded write would come before the call
+  if (writes) {
+    auto stored = store_status(decision);
+    if (!stored || *stored == Continue::kNo) return stored;
+    if (!stored_) return Continue::kYes;  // somebody else wrote meanwhile: decide again on what is there now
+  }
+  return decision.action ? call(*decision.action) : base::Result<Continue>(Continue::kYes);
+}
+
+base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::remove_evacuation() {
+  const auto removed = deps_.client.remove(kube::kEvacuations, key_, seen_.evacuation.meta.uid);
+  if (!removed && !base::is_not_found(removed.error()))
+    return removed.error().during("removing the finished Evacuation");
+  freshness_.evacuation_went();
+  return Continue::kNo;
+}
+
+base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::after_write(
+    base::Result<StoredEvacuation> written) {
+  if (written) {
+    reconciler_.refused_.forget(key_);
+    stored_ = *std::move(written);
+    freshness_.evacuation_arrived();
+    seen_.evacuation = stored_->evacuation;
+    return Continue::kYes;
+  }
+  const base::ErrorCode code = written.error().code;
+  if (code == base::ErrorCode::kInvalid) freshness_.write_refused();
+  if (code == base::ErrorCode::kNotFound) {
+    freshness_.evacuation_went();
+    return Continue::kNo;
+  }
+  if (code != base::ErrorCode::kConflict) return written.error();
+  stored_.reset();
+  freshness_.write_conflicted();
+  return Continue::kYes;
+}
+
+base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::change_main(
+    const Decision& decision) {
+  auto written = after_write(write_main(deps_.client, *stored_, decision));
+  if (!written) return written.error().during("writing the Evacuation");
+  if (*written == Continue::kYes) observe_surroundings();
+  return written;
+}
+
+base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::store_status(
+    const Decision& decision) {
+  const api::Evacuation before = seen_.evacuation;
+  auto written = after_write(write_status(deps_.client, *stored_, decision.status));
+  if (!written) return written.error().during("writing the Evacuation's status");
+  if (!stored_ || freshness_.evacuation_is_gone()) return written;
+  deps_.metrics.on_status(before, seen_.evacuation, deps_.clock.now());
+  deps_.audit.on_status(before, seen_.evacuation, deps_.clock.now());
+  for (const EventNote& note : decision.events) deps_.events.publish(seen_.evacuation, note);
+  if (before.status.phase != seen_.evacuation.status.phase) {
+    log_.info("phase changed",
+              {kv("from", api::to_string(before.status.phase)), kv("to", api::to_string(seen_.evacuation.status.phase)),
+               kv("reason", seen_.evacuation.status.reason), kv("token", seen_.evacuation.status.token)});
+  }
+  return written;
+}
+
+base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::call(
+    const evictors::Action& action) {
+  if (auto leader = check_leader(); !leader) return leader.error();
+  const evictors::Answer answer = send_limited(action);
+  if (!answer && answer.error().code == base::ErrorCode::kCancelled)
+    return answer.error();  // shutting down: resumed later
+  auto recorded = record_answer(action, answer);
+  if (recorded) return recorded;
+  deps_.metrics.on_answer(action.name, answer ? answer->status : 0, "NotRecorded");
+  reconciler_.back_off_after_lost_record(key_);
+  return recorded.error().during("recording the answer to " + action.name);
+}
+
+/// The answer must not be lost to somebody else's write: it is recorded on top of that.
+base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::record_answer(
+    const evictors::Action& action, const evictors::Answer& answer) {
+  for (int i = 0; i < kConflictRetries; ++i) {
+    const Decision decision = decide_answer(seen_, deps_.evictors, action, answer, deps_.clock.now());
+    if (i == 0) {
+      const auto& response = decision.status.last_response;
+      deps_.metrics.on_answer(action.name, answer ? answer->status : 0, response ? response->response_class : "");
+      deps_.audit.on_answer(seen_.evacuation, action, answer, response, deps_.clock.now());
+    }
+    auto stored = store_status(decision);
+    if (!stored || *stored == Continue::kNo) return stored;
+    if (!stored_) {  // conflict
+      auto again = refresh_evacuation();
+      if (!again || *again == Continue::kNo) return again;
+      continue;
+    }
+    freshness_.pod_may_differ();
+    if (decision.look_again || freshness_.has_documents()) return refresh();
+    take_pod_from(action, answer);
+    retry_on_allowance();
+    return Continue::kYes;
+  }
+  return base::Error{base::ErrorCode::kConflict, "the Evacuation keeps changing while its status is written"};
+}
+
+/// A patch answers with the pod as it is now: without it the next decision would ask to patch again.
+void EvacuationReconciler::Reconciliation::take_pod_from(const evictors::Action& action,
+                                                         const evictors::Answer& answer) {
+  if (action.request.method != "PATCH" || !answer || answer->status != 200) return;
+  auto pod = api::decode_pod(answer->body);
+  if (pod && pod->meta.name == seen_.evacuation.spec.pod_ref.name) {
+    seen_.pod = std::make_shared<const api::Pod>(*std::move(pod));
+  }
+}
+
+/// The PDB's allowance may have risen between its refusal and our record of it: nobody would wake us then.
+void EvacuationReconciler::Reconciliation::retry_on_allowance() {
+  seen_.woken = false;
+  const api::Evacuation& evacuation = seen_.evacuation;
+  const api::Blocker* blocker = pdb_blocker(evacuation);
+  if (!blocker) return;
+  remember_blocked();
+  const auto pdb = deps_.pdbs.get({key_.ns, blocker->name});
+  if (pdb && pdb->disruptions_allowed > 0 && evacuation.status.blocked_count <= kRetriesOnAllowance)
+    reconciler_.pdb_waiters_.wake_waiter(key_);
+}
+
+/// No attempt goes on whose next step cannot be written down first (I3). Whoever fixes the spec wakes it by that.
+kube::Requeue EvacuationReconciler::Reconciliation::give_up(const base::Error& refusal) {
+  const api::Evacuation& evacuation = stored_->evacuation;
+  const base::TimePoint now = deps_.clock.now();
+  const std::string problem = refusal_text(evacuation, refusal.message);
+  deps_.admission.abandon(key_, evacuation.meta.resource_version);
+  if (deps_.reservations) deps_.reservations->abandon(key_, evacuation.meta.resource_version);
+  reconciler_.pdb_waiters_.leave(key_);
+  if (!reconciler_.refused_.note(evacuation, problem, now)) return kube::Requeue::in(kRefusedRetry);
+  log_.error("the server refuses to store the Evacuation", {kv("error", refusal)});
+  deps_.events.publish(evacuation, {true, kWriteRefused, problem, true});
+  deps_.metrics.on_refused_write();
+  deps_.audit.on_refused_write(evacuation, problem, now);
+  return kube::Requeue::in(kRefusedRetry);
+}
+
+}  // namespace controllers

@@ -1,0 +1,92 @@
+#pragma once
+
+/// One reconcile of one Evacuation. Internal to this folder: reconciliation.cpp acts, observe.cpp reads, slot.cpp asks
+/// for the slot.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controllers/evacuation/freshness.hpp"
+#include "controllers/evacuation/io.hpp"
+#include "controllers/evacuation/reconciler.hpp"
+
+namespace controllers {
+
+/// Made for one call of EvacuationReconciler::reconcile(), used by its thread alone, and thrown away.
+class EvacuationReconciler::Reconciliation {
+ public:
+  /// `reconciler` and `key` must outlive it.
+  Reconciliation(EvacuationReconciler& reconciler, const api::ObjectKey& key)
+      : reconciler_(reconciler),
+        deps_(reconciler.deps_),
+        key_(key),
+        log_(deps_.log.with({base::kv("evacuation", key.to_string())})) {}
+
+  /// Errors as reconcile(): each is worth a retry, except when was_refused().
+  base::Result<kube::Requeue> run();
+  /// After run() failed: the server said that it will never store this.
+  bool was_refused() const { return freshness_.write_was_refused(); }
+  /// Gives up slot, free capacity and wait for a PDB; tells it once for each version. REQUIRES: was_refused().
+  kube::Requeue give_up(const base::Error& refusal);
+
+ private:
+  /// Whether there still is an Evacuation to go on with.
+  enum class Continue { kYes, kNo };
+
+  // --- observe.cpp: what is seen, first in the caches, then live
+  bool observe_cached();
+  void observe_surroundings();
+  bool yields_to_us(const api::Evacuation& other) const;
+  void observe_past();
+  void check_spec();
+  bool policy_gone() const;
+  base::Result<Continue> refresh();
+  base::Result<Continue> refresh_evacuation();
+  bool take_cached();
+  base::Status refresh_pod();
+  base::Result<Continue> refresh_pod_group();
+  base::Status read_documents();
+  base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
+  evictors::Answer send(const std::string& service, const kube::Request& request);
+
+  // --- slot.cpp: asking for a slot, and for free capacity with it
+  base::Status obtain_slot(bool needs_capacity);
+  base::Result<Admission> add_capacity(const AdmissionRequest& request, std::optional<bool> needed, Admission granted);
+  base::Result<bool> needs_capacity_by_reading();
+  void forget_old_slot();
+  AdmissionRequest request_now() const;
+  SurgePod surge_pod() const;
+
+  // --- reconciliation.cpp: what is done about it
+  base::Status take_slot(const Decision& decision);
+  evictors::Answer send_limited(const evictors::Action& action);
+  base::Result<kube::Requeue> settle(const Decision& decision);
+  void remember_blocked();
+  bool budget_opened_meanwhile() const;
+  kube::Requeue poll_documents(const kube::Requeue& requeue) const;
+  void mark_dead(const std::string& evictor);
+  base::Result<Continue> carry_out(const Decision& decision);
+  base::Result<Continue> remove_evacuation();
+  base::Result<Continue> change_main(const Decision& decision);
+  base::Result<Continue> store_status(const Decision& decision);
+  base::Result<Continue> call(const evictors::Action& action);
+  base::Result<Continue> record_answer(const evictors::Action& action, const evictors::Answer& answer);
+  base::Result<Continue> after_write(base::Result<StoredEvacuation> written);
+  void take_pod_from(const evictors::Action& action, const evictors::Answer& answer);
+  void retry_on_allowance();
+  base::Status check_leader() const;
+  /// Pod and Evacuation are such that what decide() says may be carried out.
+  bool may_carry_out() const { return stored_ && freshness_.pod_is_live(); }
+
+  EvacuationReconciler& reconciler_;
+  const Dependencies& deps_;
+  const api::ObjectKey& key_;
+  const base::Log log_;
+  Observed seen_;                           ///< what decide() gets
+  Freshness freshness_;                     ///< how fresh that is
+  std::optional<StoredEvacuation> stored_;  ///< what the next write is based on
+  std::int32_t slot_after_ = 0;             ///< seen_.slot was asked for after that many attempts
+};
+
+}  // namespace controllers
