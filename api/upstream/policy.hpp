@@ -16,7 +16,7 @@
 
 namespace api {
 
-/// What the strategies' floor knows; api must not include it.
+/// What the package strategies knows; api must not include it.
 struct StrategyCatalogue {
   std::vector<std::string_view> names;
   /// Complaints about the choices' args, with paths from "spec.strategies[0].args" on; empty: valid.

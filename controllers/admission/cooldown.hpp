@@ -1,6 +1,6 @@
 #pragma once
 
-/// How long what was evacuated is excluded (cooling down) (docs/concepts/limits.md, ADR on cooldowns).
+/// How long what was evacuated is excluded (cooling down) (docs/concepts/limits.md, ADR 6).
 
 #include <cstddef>
 #include <map>
