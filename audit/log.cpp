@@ -1,8 +1,7 @@
 #include "audit/log.hpp"
 
-#include <condition_variable>
-
 #include "audit/channel.hpp"
+#include "base/sleep.hpp"
 
 namespace audit {
 namespace {
@@ -48,12 +47,9 @@ void Log::tick() {
 }
 
 void Log::run(std::stop_token stop) {
-  std::mutex mutex;
-  std::condition_variable_any wake;
-  std::unique_lock lock(mutex);
   while (!stop.stop_requested()) {
     tick();
-    wake.wait_for(lock, stop, kTickEvery, [] { return false; });
+    base::sleep_unless_stopped(kTickEvery, stop);
   }
   flush();
 }

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <thread>
 
+#include "base/sleep.hpp"
 #include "cmd/plugin/cli.hpp"
 #include "cmd/signals.hpp"
 #include "kube/config/process_environment.hpp"
@@ -56,8 +57,7 @@ std::optional<std::string> ask_user(std::string_view question, const cmd::Interr
 void end_when_stuck(const cmd::Interrupted& interrupted, const std::stop_token& stop) {
   while (!stop.stop_requested() && !interrupted.wait(kGlanceAtStop)) {
   }
-  for (int tries = 0; tries < 20 && !stop.stop_requested(); ++tries) std::this_thread::sleep_for(kGlanceAtStop);
-  if (!stop.stop_requested()) _exit(cmd::plugin::kInterrupted);
+  if (base::sleep_unless_stopped(20 * kGlanceAtStop, stop)) _exit(cmd::plugin::kInterrupted);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "base/backoff.hpp"
 #include "base/metrics.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/offline/dump.hpp"
@@ -130,6 +131,7 @@ class Process {
 
  private:
   static constexpr base::milliseconds kTick{200};
+  static constexpr base::Backoff kReconnect{base::milliseconds(500), base::seconds(10)};
 
   /// Waits for a server that can be talked to: an operator that starts before its API server is ordinary.
   Status connect(const Interrupted& interrupted) {
@@ -138,8 +140,7 @@ class Process {
     if (!transport) return transport.error();
     transport_ = *std::move(transport);
     client_.emplace(*transport_, &limiter_);
-    base::milliseconds pause{500};
-    while (!interrupted.yet()) {
+    for (int failures = 1; !interrupted.yet(); ++failures) {
       auto found = kube::discover(*client_);
       if (found && found->has_evacuations && found->has_policies) {
         discovery_ = *std::move(found);
@@ -155,8 +156,7 @@ class Process {
       } else {
         log_.error("the API server cannot be reached", {kv("server", cluster_.server), kv("error", found.error())});
       }
-      interrupted.wait(pause);
-      pause = std::min(pause * 2, base::milliseconds(10'000));
+      interrupted.wait(std::chrono::duration_cast<base::milliseconds>(base::backoff_delay(kReconnect, failures)));
     }
     return base::Error{base::ErrorCode::kCancelled, "stopped before the API server answered"};
   }

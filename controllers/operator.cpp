@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <semaphore>
 #include <thread>
 #include <vector>
 
+#include "base/sleep.hpp"
 #include "controllers/admission/queue.hpp"
 #include "controllers/audit_trail.hpp"
 #include "controllers/evacuation/metrics.hpp"
@@ -232,10 +231,7 @@ struct Operator::Impl {
   }
 
   void wait_for_caches(std::stop_token stop) {
-    std::mutex mutex;
-    std::condition_variable_any wake;
-    std::unique_lock lock(mutex);
-    while (!stop.stop_requested() && !synced()) wake.wait_for(lock, stop, base::milliseconds(20), [] { return false; });
+    while (!stop.stop_requested() && !synced()) base::sleep_unless_stopped(base::milliseconds(20), stop);
   }
 
   void publish_counts() {
@@ -317,12 +313,9 @@ void Operator::run_workers(std::stop_token stop) {
   if (impl_->responder) {
     threads.emplace_back([this, stop] { impl_->work_as_responder().run(stop); });
   }
-  std::mutex mutex;
-  std::condition_variable_any wake;
-  std::unique_lock lock(mutex);
   while (!stop.stop_requested()) {
     impl_->publish_counts();
-    wake.wait_for(lock, stop, base::seconds(1), [] { return false; });
+    base::sleep_unless_stopped(base::seconds(1), stop);
   }
 }
 

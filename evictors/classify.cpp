@@ -8,61 +8,36 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/backoff.hpp"
 #include "base/text.hpp"
+#include "kube/classify.hpp"
 
 namespace evictors {
 namespace {
 
-using api::Json;
 using base::seconds;
 using Class = ResponseClass;
 
 constexpr std::size_t kMaxMessage = 512;
-constexpr std::size_t kMaxBody = 1 << 20;  // a Status is small; a page of HTML is not parsed
 constexpr std::string_view kWebhookPrefix = "admission webhook \"";
 constexpr std::string_view kDenied = " denied the request";
 
 /// The parts of metav1.Status that carry meaning.
 struct StatusView {
-  bool is_status = false;
-  std::string reason;
   std::string message;
   std::optional<std::string> budget_cause;  ///< message of the cause DisruptionBudget
   bool namespace_terminating = false;
   std::optional<seconds> retry_after;
 };
 
-std::string text_at(const Json& object, const char* key) {
-  const auto at = object.is_object() ? object.find(key) : object.end();
-  return object.is_object() && at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
-void read_causes(const Json& details, StatusView& view) {
-  const auto causes = details.find("causes");
-  if (causes == details.end() || !causes->is_array()) return;
-  for (const Json& cause : *causes) {
-    const std::string reason = text_at(cause, "reason");
-    if (reason == "DisruptionBudget") view.budget_cause = text_at(cause, "message");
-    if (reason == "NamespaceTerminating") view.namespace_terminating = true;
-  }
-}
-
 StatusView read_status(const kube::Response& response) {
+  kube::StatusBody status = kube::parse_status(response.body);
   StatusView view;
-  view.retry_after = response.retry_after;
-  view.message = response.body.substr(0, kMaxMessage);
-  if (response.body.size() > kMaxBody) return view;
-  const Json body = Json::parse(response.body, nullptr, false);
-  if (!body.is_object() || text_at(body, "kind") != "Status") return view;
-  view.is_status = true;
-  view.reason = text_at(body, "reason");
-  view.message = text_at(body, "message");
-  const auto details = body.find("details");
-  if (details == body.end() || !details->is_object()) return view;
-  read_causes(*details, view);
-  const auto retry = details->find("retryAfterSeconds");
-  if (!view.retry_after && retry != details->end() && retry->is_number_integer() && retry->get<std::int64_t>() > 0) {
-    view.retry_after = seconds(std::min<std::int64_t>(retry->get<std::int64_t>(), 86'400));
+  view.message = status.is_status ? std::move(status.message) : response.body.substr(0, kMaxMessage);
+  view.retry_after = response.retry_after ? response.retry_after : status.retry_after;
+  for (kube::StatusCause& cause : status.causes) {
+    if (cause.reason == "DisruptionBudget") view.budget_cause = std::move(cause.message);
+    if (cause.reason == "NamespaceTerminating") view.namespace_terminating = true;
   }
   return view;
 }
@@ -213,32 +188,20 @@ Verdict classify_success(const kube::Response& response, Class meaning) {
   return {Class::kUnknown, "the answer is not a Kubernetes object: " + base::short_text(response.body, 200), {}, {}};
 }
 
-base::Duration doubled(seconds start, seconds most, int consecutive) {
-  base::Duration delay = start;
-  for (int i = 1; i < consecutive && delay < most; ++i) delay *= 2;
-  return std::min<base::Duration>(delay, most);
-}
-
-/// Up to 20 % more, by the seed.
-base::Duration spread(base::Duration delay, std::uint64_t seed) {
-  const std::uint64_t mixed = (seed ^ (seed >> 31)) * 0x9E3779B97F4A7C15ULL;
-  return delay + delay * static_cast<std::int64_t>(mixed >> 54) / (5 * 1024);
-}
-
 base::Duration class_delay(Class answer, int consecutive) {
   switch (answer) {
-    case Class::kPdbBlocked: return doubled(seconds(5), seconds(60), consecutive);
+    case Class::kPdbBlocked: return base::backoff_delay({seconds(5), seconds(60)}, consecutive);
     case Class::kMultiPdb:
     case Class::kPdbBroken: return seconds(60);
     case Class::kThrottled: return seconds(1);
-    case Class::kWebhookDown: return doubled(seconds(10), seconds(120), consecutive);
-    case Class::kRefusedByWebhook: return doubled(seconds(30), seconds(300), consecutive);
+    case Class::kWebhookDown: return base::backoff_delay({seconds(10), seconds(120)}, consecutive);
+    case Class::kRefusedByWebhook: return base::backoff_delay({seconds(30), seconds(300)}, consecutive);
     case Class::kRetryLater:
     case Class::kNamespaceTerminating: return seconds(10);
-    case Class::kAuth: return doubled(seconds(5), seconds(60), consecutive);
+    case Class::kAuth: return base::backoff_delay({seconds(5), seconds(60)}, consecutive);
     case Class::kConflict:
     case Class::kGoneMaybe:
-    case Class::kUnknown: return doubled(seconds(1), seconds(60), consecutive);
+    case Class::kUnknown: return base::backoff_delay({seconds(1), seconds(60)}, consecutive);
     case Class::kGranted:
     case Class::kApplied:
     case Class::kAcceptedInBackground:
@@ -334,9 +297,11 @@ Verdict classify_call(const Answer& answer, std::span<const KnownText> texts) {
 base::Duration blocked_delay(const Verdict& verdict, int consecutive, std::uint64_t seed) {
   const base::Duration by_class = class_delay(verdict.answer, consecutive);
   if (verdict.answer == Class::kThrottled) {
-    return spread(std::max<base::Duration>(verdict.retry_after.value_or(by_class), seconds(1)), seed);
+    return base::prolonged_by_up_to_a_fifth(
+        std::max<base::Duration>(verdict.retry_after.value_or(by_class), seconds(1)), seed);
   }
-  return spread(std::max(by_class, verdict.retry_after.value_or(base::Duration::zero())), seed);
+  return base::prolonged_by_up_to_a_fifth(std::max(by_class, verdict.retry_after.value_or(base::Duration::zero())),
+                                          seed);
 }
 
 }  // namespace evictors

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "api/json/json_access.hpp"
 #include "base/text.hpp"
 
 namespace evictors {
@@ -23,22 +24,6 @@ std::optional<api::Json> object_of(const Document* document) {
   return *std::move(parsed);
 }
 
-const api::Json* member_at(const api::Json& object, std::initializer_list<const char*> path) {
-  const api::Json* at = &object;
-  for (const char* name : path) {
-    if (!at->is_object()) return nullptr;
-    const auto found = at->find(name);
-    if (found == at->end()) return nullptr;
-    at = &*found;
-  }
-  return at;
-}
-
-std::string text_member(const api::Json& object, std::initializer_list<const char*> path) {
-  const api::Json* found = member_at(object, path);
-  return found && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 bool is_plain_name(std::string_view text) {
   const auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
@@ -49,8 +34,8 @@ bool is_plain_name(std::string_view text) {
 std::string problem_of(const Document& document) {
   std::string message = base::short_text(document.body, kMaxProblem);
   if (const auto body = api::parse_json(document.body.size() <= kMaxDocumentBytes ? document.body : "");
-      body && body->is_object() && !text_member(*body, {"message"}).empty()) {
-    message = base::short_text(text_member(*body, {"message"}), kMaxProblem);
+      body && body->is_object() && !api::text_at(*body, {"message"}).empty()) {
+    message = base::short_text(api::text_at(*body, {"message"}), kMaxProblem);
   }
   if (document.status == 0) return fmt::format("no answer: {}", message);
   return fmt::format("{}: {}", document.status, message);

@@ -2,7 +2,6 @@
 
 /// Reading the answers to reads(): foreign text that may be anything. Wrong types read as absent, nothing throws.
 
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,11 +13,6 @@ namespace evictors {
 
 /// The JSON object of a 200 answer; nullopt for anything else, also for one larger than 4 MiB.
 std::optional<api::Json> object_of(const Document* document);
-
-/// What is at that path of member names, or nullptr.
-const api::Json* member_at(const api::Json& object, std::initializer_list<const char*> path);
-/// The string there, or "".
-std::string text_member(const api::Json& object, std::initializer_list<const char*> path);
 
 /// May be used in a label selector or as an object's name: 1 to 253 of [A-Za-z0-9._-].
 bool is_plain_name(std::string_view text);

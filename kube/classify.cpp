@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/json/json_access.hpp"
 #include "kube/client.hpp"
 
 namespace kube {
@@ -14,18 +15,6 @@ using base::ErrorCode;
 
 constexpr std::size_t kLargestStatus = 1 << 20;  // metav1.Status is small; more is somebody else's page
 constexpr std::size_t kLongestMessage = 1024;
-
-std::string text_member(const api::Json& object, const char* name) {
-  if (!object.is_object()) return {};
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
-std::int64_t int_member(const api::Json& object, const char* name) {
-  if (!object.is_object()) return 0;
-  const auto at = object.find(name);
-  return at != object.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
-}
 
 /// One line of printable text, cut where it gets long.
 std::string one_line(std::string_view text) {
@@ -64,7 +53,7 @@ std::string foreign_message(const Response& response) {
 
 std::optional<base::Duration> retry_after_of(const StatusBody& status, std::optional<base::seconds> header) {
   if (header) return base::Duration(*header);
-  if (status.retry_after_seconds > 0) return base::Duration(base::seconds(status.retry_after_seconds));
+  if (status.retry_after) return base::Duration(*status.retry_after);
   return std::nullopt;
 }
 
@@ -74,15 +63,17 @@ StatusBody parse_status(std::string_view body) {
   StatusBody result;
   if (body.size() > kLargestStatus) return result;
   const api::Json json = api::Json::parse(body, nullptr, false);
-  if (!json.is_object() || text_member(json, "kind") != "Status") return result;
+  if (api::text_at(json, {"kind"}) != "Status") return result;
   result.is_status = true;
-  result.code = static_cast<int>(std::clamp<std::int64_t>(int_member(json, "code"), 0, 999));
-  result.reason = text_member(json, "reason");
-  result.message = one_line(text_member(json, "message"));
-  if (const auto details = json.find("details"); details != json.end()) {
-    // A day is more than any server means; hostile numbers must not overflow a duration.
-    result.retry_after_seconds = std::clamp<std::int64_t>(int_member(*details, "retryAfterSeconds"), 0, 86'400);
+  result.code = static_cast<int>(std::clamp<std::int64_t>(api::number_at(json, {"code"}).value_or(0), 0, 999));
+  result.reason = api::text_at(json, {"reason"});
+  result.message = api::text_at(json, {"message"});
+  for (const api::Json& cause : api::items_at(json, {"details", "causes"})) {
+    result.causes.push_back({api::text_at(cause, {"reason"}), api::text_at(cause, {"message"})});
   }
+  // A day is more than any server means; hostile numbers must not overflow a duration.
+  const auto seconds = api::number_at(json, {"details", "retryAfterSeconds"});
+  if (seconds && *seconds > 0) result.retry_after = base::seconds(std::min<std::int64_t>(*seconds, 86'400));
   return result;
 }
 
@@ -111,8 +102,8 @@ ErrorCode code_of(int http_status, std::string_view reason) {
 base::Error error_of_status(std::string_view status_json) {
   const StatusBody status = parse_status(status_json);
   if (!status.is_status) return base::unavailable("the server reported an error that is no Kubernetes Status");
-  const std::string message =
-      status.message.empty() ? fmt::format("HTTP {} {}", status.code, status.reason) : status.message;
+  std::string message = one_line(status.message);
+  if (message.empty()) message = fmt::format("HTTP {} {}", status.code, status.reason);
   return {code_of(status.code == 0 ? 500 : status.code, status.reason), message, retry_after_of(status, {})};
 }
 
@@ -121,7 +112,8 @@ base::Result<Response> classify(Response response) {
   if (fine && response.content_type.find("html") == std::string::npos) return response;
   if (fine) return base::unavailable(foreign_message(response));
   const StatusBody status = parse_status(response.body);
-  const std::string message = status.message.empty() ? foreign_message(response) : status.message;
+  std::string message = one_line(status.message);
+  if (message.empty()) message = foreign_message(response);
   return base::Error{code_of(response.status, status.reason), message, retry_after_of(status, response.retry_after)};
 }
 

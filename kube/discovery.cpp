@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "api/json/json_access.hpp"
 #include "kube/client.hpp"
 
 namespace kube {
@@ -7,21 +8,10 @@ namespace {
 
 /// Whether an APIResourceList names the resource. Anything that is no such list names nothing.
 const api::Json* find_resource(const api::Json& list, std::string_view name) {
-  if (!list.is_object()) return nullptr;
-  const auto resources = list.find("resources");
-  if (resources == list.end() || !resources->is_array()) return nullptr;
-  for (const api::Json& each : *resources) {
-    if (!each.is_object()) continue;
-    const auto at = each.find("name");
-    if (at != each.end() && at->is_string() && at->get_ref<const std::string&>() == name) return &each;
+  for (const api::Json& each : api::items_at(list, {"resources"})) {
+    if (api::text_at(each, {"name"}) == name) return &each;
   }
   return nullptr;
-}
-
-std::string string_at(const api::Json& object, const char* name) {
-  if (!object.is_object()) return {};
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
 /// GET of a discovery document; null where the server does not have it (404).
@@ -39,7 +29,7 @@ base::Result<api::Json> fetch_document(Client& client, std::string path) {
 /// Servers list "pods/eviction" with the group version of the body they take (1.20: v1beta1; since 1.22: v1).
 std::string eviction_version_of(const api::Json& core, bool has_policy_v1) {
   const api::Json* eviction = find_resource(core, "pods/eviction");
-  const std::string listed = eviction == nullptr ? std::string() : string_at(*eviction, "version");
+  const std::string listed = eviction == nullptr ? std::string() : api::text_at(*eviction, {"version"});
   if (listed == "v1" || listed == "v1beta1") return listed;
   return has_policy_v1 ? "v1" : "v1beta1";
 }
@@ -73,7 +63,7 @@ base::Result<Discovery> discover(Client& client) {
 
   const bool has_v1_pdbs = find_resource(*policy, kPdbs.plural) != nullptr;
   Discovery found;
-  found.server_version = string_at(*version, "gitVersion");
+  found.server_version = api::text_at(*version, {"gitVersion"});
   found.eviction_version = eviction_version_of(*core, has_v1_pdbs);
   found.pdbs = has_v1_pdbs ? kPdbs : kPdbsV1beta1;
   found.has_evacuations = find_resource(*ours, kEvacuations.plural) != nullptr;

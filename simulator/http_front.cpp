@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/base64.hpp"
 #include "serving/server.hpp"
 #include "simulator/api/failure.hpp"
 
@@ -95,19 +96,6 @@ serving::Reply serve_request(ApiServer& server, const HttpFrontOptions& options,
   return http_response(std::move(answer.response));
 }
 
-std::string base64(const std::string& text) {
-  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string encoded;
-  for (std::size_t i = 0; i < text.size(); i += 3) {
-    std::uint32_t bits = 0;
-    for (std::size_t j = 0; j < 3; ++j)
-      bits = bits << 8 | (i + j < text.size() ? static_cast<unsigned char>(text[i + j]) : 0U);
-    for (int j = 3; j >= 0; --j) encoded += kDigits[bits >> (6 * j) & 63];
-  }
-  for (std::size_t i = text.size() % 3; i != 0 && i < 3; ++i) encoded[encoded.size() - (3 - i)] = '=';
-  return encoded;
-}
-
 }  // namespace
 
 HttpFront::HttpFront(ApiServer& server, HttpFrontOptions options, base::Log log)
@@ -139,7 +127,8 @@ std::string HttpFront::kubeconfig(const std::string& token) const {
   std::string text =
       "apiVersion: v1\nkind: Config\ncurrent-context: simulator\nclusters:\n- name: simulator\n  cluster:\n";
   text += fmt::format("    server: {}\n", url());
-  if (options_.identity) text += fmt::format("    certificate-authority-data: {}\n", base64(options_.identity->ca));
+  if (options_.identity)
+    text += fmt::format("    certificate-authority-data: {}\n", base::encode_base64(options_.identity->ca));
   text +=
       "contexts:\n- name: simulator\n  context:\n    cluster: simulator\n    user: simulator\n    namespace: "
       "default\nusers:\n- name: simulator\n";

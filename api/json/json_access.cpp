@@ -32,6 +32,12 @@ bool flag_at(const Json& object, std::initializer_list<std::string_view> path) {
   return found && found->is_boolean() && found->get<bool>();
 }
 
+const Json& items_at(const Json& object, std::initializer_list<std::string_view> path) {
+  static const Json kNone = Json::array();
+  const Json* found = find_at(object, path);
+  return found && found->is_array() ? *found : kNone;
+}
+
 void carry_member(const Json& from, Json& to, std::string_view name) {
   const auto wanted = from.find(name);
   const auto there = to.find(name);

@@ -20,6 +20,8 @@ std::string text_at(const Json& object, std::initializer_list<std::string_view> 
 std::optional<std::int64_t> number_at(const Json& object, std::initializer_list<std::string_view> path);
 /// The boolean there, or false.
 bool flag_at(const Json& object, std::initializer_list<std::string_view> path);
+/// The array there, or an empty one.
+const Json& items_at(const Json& object, std::initializer_list<std::string_view> path);
 
 /// `to` gets that member of `from`, or loses its own when `from` has none. Copies only what differs.
 void carry_member(const Json& from, Json& to, std::string_view name);

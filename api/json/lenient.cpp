@@ -4,16 +4,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
 
 namespace api::lenient {
 namespace {
-
-const Json* member(const Json& json, std::string_view name) {
-  if (!json.is_object()) return nullptr;
-  const auto at = json.find(name);
-  return at == json.end() ? nullptr : &*at;
-}
 
 StringMap string_map(const Json& json, std::string_view name, bool annotations) {
   const Json* map = object(json, name);
@@ -49,27 +44,21 @@ Condition condition_of(const Json& json) {
 }  // namespace
 
 const Json* object(const Json& json, std::string_view name) {
-  const Json* found = member(json, name);
+  const Json* found = find_at(json, {name});
   return found != nullptr && found->is_object() ? found : nullptr;
 }
 
 const Json* array(const Json& json, std::string_view name) {
-  const Json* found = member(json, name);
+  const Json* found = find_at(json, {name});
   return found != nullptr && found->is_array() ? found : nullptr;
 }
 
-std::string text(const Json& json, std::string_view name) {
-  const Json* found = member(json, name);
-  return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
-}
+std::string text(const Json& json, std::string_view name) { return text_at(json, {name}); }
 
-bool boolean(const Json& json, std::string_view name) {
-  const Json* found = member(json, name);
-  return found != nullptr && found->is_boolean() && found->get<bool>();
-}
+bool boolean(const Json& json, std::string_view name) { return flag_at(json, {name}); }
 
 std::int64_t integer(const Json& json, std::string_view name) {
-  const Json* found = member(json, name);
+  const Json* found = find_at(json, {name});
   if (found == nullptr || !found->is_number_integer()) return 0;
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (found->is_number_unsigned() && found->get<std::uint64_t>() > kMost) return 0;
@@ -82,13 +71,13 @@ std::int32_t small_integer(const Json& json, std::string_view name) {
 }
 
 std::optional<std::int32_t> optional_integer(const Json& json, std::string_view name) {
-  const Json* found = member(json, name);
+  const Json* found = find_at(json, {name});
   if (found == nullptr || !found->is_number_integer()) return std::nullopt;
   return small_integer(json, name);
 }
 
 std::optional<base::TimePoint> time(const Json& json, std::string_view name) {
-  const Json* found = member(json, name);
+  const Json* found = find_at(json, {name});
   if (found == nullptr || !found->is_string()) return std::nullopt;
   return base::parse_time(found->get_ref<const std::string&>());
 }

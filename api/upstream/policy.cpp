@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "api/json/json_access.hpp"
 #include "api/json/yaml.hpp"
 #include "api/upstream/parts.hpp"
 
@@ -14,11 +15,6 @@ using upstream::Draft;
 using upstream::Workbench;
 
 constexpr int kDeepestWrapping = 4;  // a ConfigMap in a List in …
-
-std::string text_member(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
 
 /// Finds the policies in whatever the input is.
 class UpstreamFinder {
@@ -39,8 +35,8 @@ class UpstreamFinder {
   void look_at(const Json& json, const FieldPath& at, int depth) {
     if (!json.is_object())
       return bench_.error(at, fmt::format("must be a policy of the descheduler, not {}", kind_of(json)));
-    const std::string version = text_member(json, "apiVersion");
-    const std::string kind = text_member(json, "kind");
+    const std::string version = text_at(json, {"apiVersion"});
+    const std::string kind = text_at(json, {"kind"});
     if (version.starts_with("descheduler/")) return look_at_policy(json, version, kind, at);
     if (version == "v1" && kind == "ConfigMap") return look_into_config_map(json, at, depth);
     if (kind.ends_with("List") && json.contains("items")) return look_into_list(json, at, depth);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/backoff.hpp"
+
 namespace controllers {
 namespace {
 
@@ -25,12 +27,6 @@ const std::optional<base::Duration>& base_of(const std::string& subject, const a
   if (subject.starts_with("vm/")) return limits.virtual_machine;
   if (subject.starts_with("pod/")) return limits.pod;
   return limits.workload;
-}
-
-/// base × 2^(n−1), never above `maximum`.
-base::Duration doubled(base::Duration base, std::size_t n, base::Duration maximum) {
-  for (std::size_t i = 1; i < n && base < maximum; ++i) base *= 2;
-  return std::min(base, maximum);
 }
 
 /// The times within `window` before the newest.
@@ -76,9 +72,10 @@ bool starts_cooldown(const api::Evacuation& evacuation) {
 
 std::optional<base::TimePoint> cooled_at(const std::string& subject, const std::vector<base::TimePoint>& times,
                                          const api::CooldownLimits& limits) {
-  const auto& base = base_of(subject, limits);
-  if (times.empty() || !base || *base == base::Duration::zero()) return std::nullopt;
-  return times.back() + doubled(*base, count_recent(times, limits.window), limits.maximum);
+  const auto& first = base_of(subject, limits);
+  if (times.empty() || !first || *first == base::Duration::zero()) return std::nullopt;
+  return times.back() +
+         base::backoff_delay({*first, limits.maximum}, static_cast<std::int64_t>(count_recent(times, limits.window)));
 }
 
 void CooldownLedger::set_cluster_limits(const api::CooldownLimits& limits) {
@@ -131,8 +128,8 @@ void CooldownLedger::restore(const std::string& policy, const std::vector<api::C
 bool CooldownLedger::matters(const std::string& subject, base::TimePoint last, const std::string& policy,
                              base::TimePoint now) const {
   const auto within = [&](const api::CooldownLimits& limits) {
-    const auto& base = base_of(subject, limits);
-    return base && *base > base::Duration::zero() && last + std::max(limits.window, limits.maximum) > now;
+    const auto& first = base_of(subject, limits);
+    return first && *first > base::Duration::zero() && last + std::max(limits.window, limits.maximum) > now;
   };
   const auto own = policies_.find(policy);
   return within(cluster_) || (own != policies_.end() && within(own->second));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/backoff.hpp"
 #include "controllers/evacuation/reconciliation.hpp"
 
 namespace controllers {
@@ -9,9 +10,8 @@ namespace {
 
 /// A PDB that shows allowance right after it refused is asked again this soon.
 constexpr base::seconds kRetryOnAllowance{1};
-/// After an answer that could not be stored: 1 s, doubling up to about a minute.
-constexpr base::seconds kFirstBackoff{1};
-constexpr int kMaxDoublings = 6;
+/// After an answer that could not be stored.
+constexpr base::Backoff kLostRecord{base::seconds(1), base::seconds(64)};
 
 }  // namespace
 
@@ -44,8 +44,7 @@ std::optional<base::Duration> EvacuationReconciler::refused_for(const api::Objec
 void EvacuationReconciler::back_off_after_lost_record(const api::ObjectKey& key) {
   const std::scoped_lock lock(mutex_);
   Backoff& backoff = backoffs_[key];
-  const int doublings = std::min(backoff.failures++, kMaxDoublings);
-  backoff.until = deps_.clock.now() + kFirstBackoff * (1 << doublings);
+  backoff.until = deps_.clock.now() + base::backoff_delay(kLostRecord, ++backoff.failures);
 }
 
 std::optional<base::Duration> EvacuationReconciler::backs_off_for(const api::ObjectKey& key) const {

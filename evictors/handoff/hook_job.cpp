@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
 #include "base/text.hpp"
 #include "evictors/document.hpp"
@@ -67,23 +68,17 @@ Json pod_template(const Context& context, const api::Hook& hook, HookPoint point
 }
 
 bool has_condition(const Json& job, const char* type, std::string* message = nullptr) {
-  const auto status = job.find("status");
-  if (status == job.end() || !status->is_object()) return false;
-  const auto conditions = status->find("conditions");
-  if (conditions == status->end() || !conditions->is_array()) return false;
-  for (const Json& each : *conditions) {
-    if (text_member(each, {"type"}) != type || text_member(each, {"status"}) != "True") continue;
-    if (message) *message = fmt::format("{}: {}", text_member(each, {"reason"}), text_member(each, {"message"}));
+  for (const Json& each : api::items_at(job, {"status", "conditions"})) {
+    if (api::text_at(each, {"type"}) != type || api::text_at(each, {"status"}) != "True") continue;
+    if (message) *message = fmt::format("{}: {}", api::text_at(each, {"reason"}), api::text_at(each, {"message"}));
     return true;
   }
   return false;
 }
 
 bool told_to_stop(const Json& job) {
-  const auto spec = job.find("spec");
-  if (spec == job.end() || !spec->is_object()) return false;
-  const auto deadline = spec->find("activeDeadlineSeconds");
-  return deadline != spec->end() && deadline->is_number_integer() && deadline->get<std::int64_t>() <= 1;
+  const auto deadline = api::number_at(job, {"spec", "activeDeadlineSeconds"});
+  return deadline && *deadline <= 1;
 }
 
 }  // namespace
@@ -131,10 +126,10 @@ HookJob read_hook_job(const Context& context, HookPoint point) {
   const auto job = object_of(document);
   if (!job) return {};
   HookJob seen;
-  seen.uid = text_member(*job, {"metadata", "uid"});
+  seen.uid = api::text_at(*job, {"metadata", "uid"});
   seen.told_to_stop = told_to_stop(*job);
   std::string why;
-  if (text_member(*job, {"metadata", "labels", kUidLabel}) != context.evacuation.meta.uid) {
+  if (api::text_at(*job, {"metadata", "labels", kUidLabel}) != context.evacuation.meta.uid) {
     seen.state = HookJob::State::kForeign;
   } else if (has_condition(*job, "Complete")) {
     seen.state = HookJob::State::kSucceeded;

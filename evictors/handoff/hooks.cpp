@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/descheduler_policy.hpp"
+#include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
 #include "base/text.hpp"
 #include "evictors/classify.hpp"
@@ -205,20 +206,21 @@ Verdict final_refusal(HookPoint point, const std::string& why) {
 /// {"done": bool, "retryAfterSeconds": n, "failed": "why"}.
 Verdict classify_hook_body(const Context& context, const api::Hook& hook, HookPoint point, const std::string& text) {
   const auto body = text.size() <= kMaxHookAnswer ? api::parse_json(text) : base::invalid("too large");
-  const bool is_answer = body && body->is_object() && body->contains("done") && (*body)["done"].is_boolean();
-  if (const std::string why = body && body->is_object() ? text_member(*body, {"failed"}) : ""; !why.empty()) {
+  if (const std::string why = body ? api::text_at(*body, {"failed"}) : ""; !why.empty()) {
     return final_refusal(point, why);
   }
-  if (!is_answer) return failed_try(context, hook, point, "the answer has no member \"done\": " + text.substr(0, 100));
+  const Json* done = body ? api::find_at(*body, {"done"}) : nullptr;
+  if (!done || !done->is_boolean())
+    return failed_try(context, hook, point, "the answer has no member \"done\": " + text.substr(0, 100));
   Verdict verdict{ResponseClass::kApplied, {}, std::nullopt, {}};
-  if ((*body)["done"].get<bool>()) {
+  if (done->get<bool>()) {
     verdict.refs.emplace_back(ref_key(point), kHookSucceeded);
     return verdict;
   }
   set_running(context, verdict, point);
   base::seconds pause = kAskAgain;
-  if (const auto wish = body->find("retryAfterSeconds"); wish != body->end() && wish->is_number_integer()) {
-    pause = base::seconds(std::clamp<std::int64_t>(wish->get<std::int64_t>(), 1, kAskAgainAtMost.count()));
+  if (const auto wanted = api::number_at(*body, {"retryAfterSeconds"})) {
+    pause = base::seconds(std::clamp<std::int64_t>(*wanted, 1, kAskAgainAtMost.count()));
   }
   verdict.refs.emplace_back(ref_key(point, "Next"), base::format_time(context.now + pause));
   return verdict;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "api/json/json_access.hpp"
 #include "api/meta/quantity.hpp"
 #include "api/meta/well_known.hpp"
 #include "base/text.hpp"
@@ -25,25 +26,9 @@ constexpr base::seconds kLeastTotal{1800};
 constexpr base::seconds kSlack{900};
 constexpr base::seconds kMostTotal{7 * 86'400};
 
-const Json* member(const Json& object, std::initializer_list<std::string_view> path) {
-  const Json* at = &object;
-  for (const std::string_view key : path) {
-    if (!at->is_object()) return nullptr;
-    const auto found = at->find(key);
-    if (found == at->end()) return nullptr;
-    at = &*found;
-  }
-  return at;
-}
-
 std::string text(const Json& object, std::initializer_list<std::string_view> path, std::size_t most = kMaxName) {
-  const Json* found = member(object, path);
+  const Json* found = api::find_at(object, path);
   return found && found->is_string() ? base::short_text(found->get_ref<const std::string&>(), most) : std::string();
-}
-
-bool flag(const Json& object, std::initializer_list<std::string_view> path) {
-  const Json* found = member(object, path);
-  return found && found->is_boolean() && found->get<bool>();
 }
 
 /// The document's object; discarded when it is none.
@@ -60,7 +45,7 @@ bool names_the_object(const Document& document) {
 }
 
 VmMove read_move(const Json& vmi) {
-  const Json* state = member(vmi, {"status", "migrationState"});
+  const Json* state = api::find_at(vmi, {"status", "migrationState"});
   if (!state || !state->is_object()) return {};
   VmMove move;
   move.migration_uid = text(*state, {"migrationUid"});
@@ -68,15 +53,15 @@ VmMove read_move(const Json& vmi) {
   move.target_pod = text(*state, {"targetPod"});
   move.mode = text(*state, {"mode"});
   move.failure = text(*state, {"failureReason"});
-  move.completed = flag(*state, {"completed"});
-  move.failed = flag(*state, {"failed"});
+  move.completed = api::flag_at(*state, {"completed"});
+  move.failed = api::flag_at(*state, {"failed"});
   move.fingerprint = fmt::format("{}/{}/{}/{}/{}", move.mode, move.target_node, move.completed,
                                  text(*state, {"startTimestamp"}, 40), text(*state, {"abortStatus"}, 40));
   return move;
 }
 
 std::optional<std::int64_t> memory_of(const Json& vmi) {
-  const Json* domain = member(vmi, {"spec", "domain"});
+  const Json* domain = api::find_at(vmi, {"spec", "domain"});
   if (!domain) return std::nullopt;
   for (const std::string& amount :
        {text(*domain, {"memory", "guest"}, 64), text(*domain, {"resources", "requests", "memory"}, 64),
@@ -88,16 +73,14 @@ std::optional<std::int64_t> memory_of(const Json& vmi) {
 }
 
 std::string machine_of(const Json& vmi) {
-  const Json* owners = member(vmi, {"metadata", "ownerReferences"});
-  if (!owners || !owners->is_array()) return {};
-  for (const Json& owner : *owners) {
+  for (const Json& owner : api::items_at(vmi, {"metadata", "ownerReferences"})) {
     if (text(owner, {"kind"}) == "VirtualMachine") return text(owner, {"name"});
   }
   return {};
 }
 
 std::string active_pod_of(const Json& vmi, const std::string& node) {
-  const Json* pods = member(vmi, {"status", "activePods"});
+  const Json* pods = api::find_at(vmi, {"status", "activePods"});
   if (!pods || !pods->is_object()) return {};
   for (const auto& [uid, where] : pods->items()) {
     if (where.is_string() && where == node) return base::short_text(uid, 64);
@@ -106,10 +89,9 @@ std::string active_pod_of(const Json& vmi, const std::string& node) {
 }
 
 bool vmi_condition_is(const Json& vmi, std::string_view type, std::string_view status) {
-  const Json* conditions = member(vmi, {"status", "conditions"});
-  return conditions && conditions->is_array() && std::ranges::any_of(*conditions, [&](const Json& each) {
-           return text(each, {"type"}) == type && text(each, {"status"}) == status;
-         });
+  return std::ranges::any_of(api::items_at(vmi, {"status", "conditions"}), [&](const Json& each) {
+    return text(each, {"type"}) == type && text(each, {"status"}) == status;
+  });
 }
 
 VmFacts read_vmi_object(const Json& vmi) {
@@ -151,7 +133,7 @@ VmMigration read_migration(const Json& object) {
   migration.phase = text(object, {"status", "phase"});
   migration.evacuated_node = text(object, {"metadata", "annotations", "kubevirt.io/evacuationMigration"});
   migration.failure = text(object, {"status", "migrationState", "failureReason"});
-  migration.terminating = member(object, {"metadata", "deletionTimestamp"}) != nullptr;
+  migration.terminating = api::find_at(object, {"metadata", "deletionTimestamp"}) != nullptr;
   return migration;
 }
 
@@ -159,7 +141,7 @@ void look_at_migrations(const Document& document, const std::string& vmi, VmView
   if (!document.ok()) return;
   const Json list = parsed(document);
   if (list.is_discarded()) return;
-  const Json* items = member(list, {"items"});
+  const Json* items = api::find_at(list, {"items"});
   if (!items || !items->is_array()) return;
   view.migrations_known = true;
   for (const Json& item : *items) {
@@ -181,15 +163,14 @@ void look_at_system(const Document& document, VmView& view) {
   if (!document.ok()) return;
   const Json list = parsed(document);
   if (list.is_discarded()) return;
-  const Json* items = member(list, {"items"});
-  if (!items || !items->is_array() || items->empty()) return;
-  const Json& kubevirt = items->front();
+  const Json& items = api::items_at(list, {"items"});
+  if (items.empty()) return;
+  const Json& kubevirt = items.front();
   view.system.known = true;
   view.system.minor = minor_of_version(text(kubevirt, {"status", "observedKubeVirtVersion"}));
   view.system.strategy = text(kubevirt, {"spec", "configuration", "evictionStrategy"});
-  const Json* per_gib = member(kubevirt, {"spec", "configuration", "migrations", "completionTimeoutPerGiB"});
-  if (per_gib && per_gib->is_number_integer() && per_gib->get<std::int64_t>() > 0)
-    view.system.per_gib = base::seconds(std::min<std::int64_t>(per_gib->get<std::int64_t>(), 86'400));
+  const auto per_gib = api::number_at(kubevirt, {"spec", "configuration", "migrations", "completionTimeoutPerGiB"});
+  if (per_gib && *per_gib > 0) view.system.per_gib = base::seconds(std::min<std::int64_t>(*per_gib, 86'400));
 }
 
 std::int64_t memory_of_pod(const api::Pod& pod) {

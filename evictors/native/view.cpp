@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
 #include "kube/resource.hpp"
 
@@ -15,19 +16,16 @@ using Api = NativeView::Api;
 using Presence = NativeView::Presence;
 
 bool lists_resource(const api::Json& resources, std::string_view plural) {
-  return std::any_of(resources.begin(), resources.end(), [&](const api::Json& each) {
-    const auto name = each.is_object() ? each.find("name") : each.end();
-    return each.is_object() && name != each.end() && name->is_string() && name->get_ref<const std::string&>() == plural;
-  });
+  return std::any_of(resources.begin(), resources.end(),
+                     [&](const api::Json& each) { return api::text_at(each, {"name"}) == plural; });
 }
 
 bool lists_both_kinds(const std::string& body) {
   const auto json = api::parse_json(body);
-  if (!json || !json->is_object()) return false;
-  const auto resources = json->find("resources");
-  return resources != json->end() && resources->is_array() &&
-         lists_resource(*resources, kube::kEvictionRequests.plural) &&
-         lists_resource(*resources, kube::kNativeEvictions.plural);
+  if (!json) return false;
+  const api::Json& resources = api::items_at(*json, {"resources"});
+  return lists_resource(resources, kube::kEvictionRequests.plural) &&
+         lists_resource(resources, kube::kNativeEvictions.plural);
 }
 
 Api read_api(const Document* document) {
@@ -65,10 +63,8 @@ void read_evictions(const Context& context, const Document* document, NativeView
 bool is_denied(const Document& review) {
   if (review.status != 200 && review.status != 201) return false;
   const auto json = api::parse_json(review.body);
-  const auto status = json && json->is_object() ? json->find("status") : api::Json::const_iterator();
-  if (!json || !json->is_object() || status == json->end() || !status->is_object()) return false;
-  const auto allowed = status->find("allowed");
-  return allowed != status->end() && allowed->is_boolean() && !allowed->get<bool>();
+  const api::Json* allowed = json ? api::find_at(*json, {"status", "allowed"}) : nullptr;
+  return allowed && allowed->is_boolean() && !allowed->get<bool>();
 }
 
 std::string first_denied(const Context& context) {

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "api/core/codec.hpp"
+#include "api/json/json_access.hpp"
 #include "base/text.hpp"
 #include "evictors/document.hpp"
 #include "kube/request.hpp"
@@ -85,8 +86,8 @@ bool belongs_to(const api::Pod& pod, const Workload& workload) {
 
 void take_pods(const Context& context, View& view) {
   const auto json = parsed(context.document(kReadPods));
-  const Json* items = json ? member_at(*json, {"items"}) : nullptr;
-  if (!items || !items->is_array() || !text_member(*json, {"metadata", "continue"}).empty()) return;
+  const Json* items = json ? api::find_at(*json, {"items"}) : nullptr;
+  if (!items || !items->is_array() || !api::text_at(*json, {"metadata", "continue"}).empty()) return;
   view.pods_known = true;
   for (const Json& item : *items) {
     auto pod = api::decode_pod(item.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -146,8 +147,8 @@ void choosing_reads(const Context& context, std::vector<Read>& reads) {
 }
 
 bool targets(const Json& autoscaler, const Workload& workload) {
-  return text_member(autoscaler, {"spec", "scaleTargetRef", "kind"}) == workload.type.kind &&
-         text_member(autoscaler, {"spec", "scaleTargetRef", "name"}) == workload.meta.name;
+  return api::text_at(autoscaler, {"spec", "scaleTargetRef", "kind"}) == workload.type.kind &&
+         api::text_at(autoscaler, {"spec", "scaleTargetRef", "name"}) == workload.meta.name;
 }
 
 std::int64_t desired_after(const api::PodDisruptionBudget& budget, std::int64_t expected) {
@@ -159,7 +160,7 @@ std::int64_t desired_after(const api::PodDisruptionBudget& budget, std::int64_t 
 }
 
 bool usable_from_one_node_only(const Json& claim) {
-  const Json* modes = member_at(claim, {"spec", "accessModes"});
+  const Json* modes = api::find_at(claim, {"spec", "accessModes"});
   if (!modes || !modes->is_array()) return true;
   return std::none_of(modes->begin(), modes->end(),
                       [](const Json& mode) { return mode == "ReadWriteMany" || mode == "ReadOnlyMany"; });
@@ -177,8 +178,8 @@ View without_pods(const Context& context) {
   view.problem.clear();
   const Document* replica_set = context.document(kReadReplicaSet);
   const auto json = parsed(replica_set);
-  if (json && member_at(*json, {"spec", "template"}))
-    view.old_template = comparable(*member_at(*json, {"spec", "template"}));
+  if (json && api::find_at(*json, {"spec", "template"}))
+    view.old_template = comparable(*api::find_at(*json, {"spec", "template"}));
   const auto meta = json ? api::decode_meta(replica_set->body) : base::Result<api::ObjectMeta>(base::invalid("none"));
   const bool by_deployment = context.ref(kRefKind) == "Deployment" || (meta && deployment_of(*meta));
   take_workload(by_deployment ? context.document(kReadDeployment) : replica_set,
@@ -218,17 +219,17 @@ std::optional<std::string> autoscaler_of(const Context& context, const Workload&
   const Document* document = context.document(kReadAutoscalers);
   if (document && document->status == 404) return std::string();  // this server has no such API
   const auto json = parsed(document);
-  const Json* items = json ? member_at(*json, {"items"}) : nullptr;
+  const Json* items = json ? api::find_at(*json, {"items"}) : nullptr;
   if (!items || !items->is_array()) return std::nullopt;
   for (const Json& item : *items) {
-    if (targets(item, workload)) return text_member(item, {"metadata", "name"});
+    if (targets(item, workload)) return api::text_at(item, {"metadata", "name"});
   }
   return std::string();
 }
 
 std::optional<Budget> blocking_budget(const Context& context) {
   const auto json = parsed(context.document(kReadBudgets));
-  const Json* items = json ? member_at(*json, {"items"}) : nullptr;
+  const Json* items = json ? api::find_at(*json, {"items"}) : nullptr;
   if (!items || !items->is_array()) return std::nullopt;
   std::optional<Budget> found;
   const bool old = context.eviction_version == "v1beta1";
@@ -259,11 +260,11 @@ bool holder_ended(const Context& context, const Mark& mark) {
   if (document->status == 404) return true;
   const auto json = parsed(document);
   if (!json) return false;
-  const std::string uid = text_member(*json, {"metadata", "uid"});
+  const std::string uid = api::text_at(*json, {"metadata", "uid"});
   if (uid.empty()) return false;
   if (!mark.token.starts_with(uid + ".")) return true;
-  const auto phase = api::parse_evacuation_phase(text_member(*json, {"status", "phase"}));
-  const Json* finalizers = member_at(*json, {"metadata", "finalizers"});
+  const auto phase = api::parse_evacuation_phase(api::text_at(*json, {"status", "phase"}));
+  const Json* finalizers = api::find_at(*json, {"metadata", "finalizers"});
   return phase && api::is_terminal(*phase) && (!finalizers || finalizers->empty());
 }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "api/core/codec.hpp"
+#include "api/json/json_access.hpp"
 #include "evictors/document.hpp"
 
 namespace evictors::surge {
@@ -18,24 +19,15 @@ constexpr std::size_t kMaxMarkBytes = 16 * 1024;
 
 // --- careful reading
 
-std::int64_t number_in(const Json& object, std::initializer_list<const char*> path, std::int64_t otherwise) {
-  const Json* found = member_at(object, path);
-  return found && found->is_number_integer() ? found->get<std::int64_t>() : otherwise;
-}
-
-std::int32_t count_in(const Json& object, std::initializer_list<const char*> path, std::int32_t otherwise) {
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(number_in(object, path, otherwise), 0, 1'000'000));
-}
-
-bool flag_in(const Json& object, std::initializer_list<const char*> path) {
-  const Json* found = member_at(object, path);
-  return found && found->is_boolean() && found->get<bool>();
+std::int32_t count_in(const Json& object, std::initializer_list<std::string_view> path, std::int32_t otherwise) {
+  return static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(api::number_at(object, path).value_or(otherwise), 0, 1'000'000));
 }
 
 /// A number, or a percentage of `total`.
-std::int64_t scaled_in(const Json& object, std::initializer_list<const char*> path, std::int64_t total, bool up,
+std::int64_t scaled_in(const Json& object, std::initializer_list<std::string_view> path, std::int64_t total, bool up,
                        std::int64_t otherwise) {
-  const Json* found = member_at(object, path);
+  const Json* found = api::find_at(object, path);
   if (!found) return otherwise;
   if (found->is_number_integer()) return std::clamp<std::int64_t>(found->get<std::int64_t>(), 0, 1'000'000);
   if (!found->is_string()) return otherwise;
@@ -47,34 +39,32 @@ std::int64_t scaled_in(const Json& object, std::initializer_list<const char*> pa
 }
 
 std::string expression_text(const Json& expression) {
-  const std::string key = text_member(expression, {"key"});
-  const std::string op = text_member(expression, {"operator"});
+  const std::string key = api::text_at(expression, {"key"});
+  const std::string op = api::text_at(expression, {"operator"});
   if (op == "Exists") return key;
   if (op == "DoesNotExist") return "!" + key;
   std::vector<std::string> values;
-  if (const Json* list = member_at(expression, {"values"}); list && list->is_array()) {
-    for (const Json& value : *list) {
-      if (value.is_string()) values.push_back(value.get<std::string>());
-    }
+  for (const Json& value : api::items_at(expression, {"values"})) {
+    if (value.is_string()) values.push_back(value.get<std::string>());
   }
   return fmt::format("{} {} ({})", key, op == "NotIn" ? "notin" : "in", fmt::join(values, ","));
 }
 
 std::string selector_text(const Json& object) {
   std::vector<std::string> parts;
-  if (const Json* labels = member_at(object, {"spec", "selector", "matchLabels"}); labels && labels->is_object()) {
+  if (const Json* labels = api::find_at(object, {"spec", "selector", "matchLabels"}); labels && labels->is_object()) {
     for (const auto& [key, value] : labels->items()) {
       if (value.is_string()) parts.push_back(key + "=" + value.get<std::string>());
     }
   }
-  if (const Json* list = member_at(object, {"spec", "selector", "matchExpressions"}); list && list->is_array()) {
-    for (const Json& each : *list) parts.push_back(expression_text(each));
+  for (const Json& each : api::items_at(object, {"spec", "selector", "matchExpressions"})) {
+    parts.push_back(expression_text(each));
   }
   return fmt::format("{}", fmt::join(parts, ","));
 }
 
 void read_strategy(const Json& object, Workload& workload) {
-  workload.recreate = text_member(object, {"spec", "strategy", "type"}) == "Recreate";
+  workload.recreate = api::text_at(object, {"spec", "strategy", "type"}) == "Recreate";
   const std::int64_t n = workload.replicas;
   workload.max_surge =
       scaled_in(object, {"spec", "strategy", "rollingUpdate", "maxSurge"}, n, true, (n * 25 + 99) / 100);
@@ -106,13 +96,13 @@ std::optional<Mark> decode_mark(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return std::nullopt;
   Mark mark;
-  mark.token = text_member(json, {"token"});
-  mark.evacuation = text_member(json, {"evacuation"});
-  const auto mode = parse_mode(text_member(json, {"mode"}));
-  mark.from = static_cast<std::int32_t>(std::clamp<std::int64_t>(number_in(json, {"from"}, 0), 0, 1'000'000));
-  mark.to = static_cast<std::int32_t>(std::clamp<std::int64_t>(number_in(json, {"to"}, 0), 0, 1'000'000));
-  mark.previous = text_member(json, {"previous"});
-  if (const Json* before = member_at(json, {"before"}); before && before->is_array()) {
+  mark.token = api::text_at(json, {"token"});
+  mark.evacuation = api::text_at(json, {"evacuation"});
+  const auto mode = parse_mode(api::text_at(json, {"mode"}));
+  mark.from = count_in(json, {"from"}, 0);
+  mark.to = count_in(json, {"to"}, 0);
+  mark.previous = api::text_at(json, {"previous"});
+  if (const Json* before = api::find_at(json, {"before"}); before && before->is_array()) {
     for (const Json& each : *before) {
       if (each.is_string()) mark.before.insert(each.get<std::string>());
     }
@@ -140,17 +130,17 @@ std::optional<Workload> read_workload(const std::string& text, const kube::Resou
   workload.type = type;
   workload.meta = *std::move(meta);
   workload.replicas = count_in(json, {"spec", "replicas"}, 1);
-  workload.paused = flag_in(json, {"spec", "paused"});
+  workload.paused = api::flag_at(json, {"spec", "paused"});
   workload.min_ready_seconds = count_in(json, {"spec", "minReadySeconds"}, 0);
   workload.progress_deadline = base::seconds(count_in(json, {"spec", "progressDeadlineSeconds"}, 600));
-  workload.observed_generation = number_in(json, {"status", "observedGeneration"}, 0);
+  workload.observed_generation = api::number_at(json, {"status", "observedGeneration"}).value_or(0);
   workload.status_replicas = count_in(json, {"status", "replicas"}, 0);
   workload.updated_replicas = count_in(json, {"status", "updatedReplicas"}, 0);
   workload.available_replicas = count_in(json, {"status", "availableReplicas"}, 0);
   workload.selector = selector_text(json);
-  if (const Json* pod_template = member_at(json, {"spec", "template"})) workload.pod_template = *pod_template;
+  if (const Json* pod_template = api::find_at(json, {"spec", "template"})) workload.pod_template = *pod_template;
   if (type == kube::kDeployments) read_strategy(json, workload);
-  workload.restarted_for = text_member(json, {"spec", "template", "metadata", "annotations", kRestartedFor.data()});
+  workload.restarted_for = api::text_at(json, {"spec", "template", "metadata", "annotations", kRestartedFor.data()});
   workload.marked = workload.meta.annotations.contains(kMark);
   workload.mark = decode_mark(workload.meta.annotations.value(kMark));
   return workload;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/base64.hpp"
 #include "kube/config/files.hpp"
 #include "kube/config/kubeconfig.hpp"
 #include "kube/config/url.hpp"
@@ -49,7 +50,7 @@ base::Result<std::shared_ptr<Credentials>> credentials_of(const KubeconfigUser& 
     if (!header) return std::move(header).error().during(fmt::format("user \"{}\"", user.name));
     files.embedded.authorization = *std::move(header);
   } else if (user.token_file.empty() && !user.username.empty()) {
-    files.embedded.authorization = "Basic " + encode_base64(user.username + ":" + user.password);
+    files.embedded.authorization = "Basic " + base::encode_base64(user.username + ":" + user.password);
   }
   files.token_file = user.token_file;
   const bool simple = has_certificate || !files.embedded.authorization.empty() || !files.token_file.empty();

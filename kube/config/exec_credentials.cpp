@@ -3,7 +3,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "api/json/json.hpp"
+#include "api/json/json_access.hpp"
 #include "kube/config/credentials.hpp"
 #include "kube/config/subprocess.hpp"
 
@@ -12,11 +12,6 @@ namespace {
 
 constexpr base::seconds kRenewBefore{10};
 constexpr base::seconds kLeastPause{5};
-
-std::string string_of(const api::Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
 
 std::string exec_info(const ExecPlugin& plugin) {
   api::Json info = {{"kind", "ExecCredential"}, {"apiVersion", plugin.api_version}, {"spec", {{"interactive", false}}}};
@@ -27,9 +22,9 @@ std::string exec_info(const ExecPlugin& plugin) {
 
 base::Result<ExecAnswer> read_status(const api::Json& status) {
   ExecAnswer answer;
-  const std::string token = string_of(status, "token");
-  answer.presented.client_certificate_pem = string_of(status, "clientCertificateData");
-  answer.presented.client_key_pem = string_of(status, "clientKeyData");
+  const std::string token = api::text_at(status, {"token"});
+  answer.presented.client_certificate_pem = api::text_at(status, {"clientCertificateData"});
+  answer.presented.client_key_pem = api::text_at(status, {"clientKeyData"});
   if (token.empty() && answer.presented.client_certificate_pem.empty())
     return base::invalid("it printed neither status.token nor status.clientCertificateData");
   if (answer.presented.client_certificate_pem.empty() != answer.presented.client_key_pem.empty())
@@ -39,7 +34,7 @@ base::Result<ExecAnswer> read_status(const api::Json& status) {
     if (!header) return std::move(header).error();
     answer.presented.authorization = *std::move(header);
   }
-  const std::string expires = string_of(status, "expirationTimestamp");
+  const std::string expires = api::text_at(status, {"expirationTimestamp"});
   if (!expires.empty()) answer.expires = base::parse_time(expires);
   if (!expires.empty() && !answer.expires) return base::invalid("its status.expirationTimestamp is no RFC 3339 time");
   return answer;
@@ -119,9 +114,9 @@ class ExecCredentials final : public Credentials {
 
 base::Result<ExecAnswer> parse_exec_answer(std::string_view printed, std::string_view api_version) {
   const api::Json json = api::Json::parse(printed, nullptr, false);
-  if (!json.is_object() || string_of(json, "kind") != "ExecCredential")
+  if (!json.is_object() || api::text_at(json, {"kind"}) != "ExecCredential")
     return base::invalid("it printed no ExecCredential object");
-  if (string_of(json, "apiVersion") != api_version)
+  if (api::text_at(json, {"apiVersion"}) != api_version)
     return base::invalid(
         fmt::format("it printed another apiVersion than the {} that the kubeconfig asks for", api_version));
   const auto status = json.find("status");

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,10 +13,6 @@ base::Result<std::string> read_file(const std::string& path);
 
 /// `path` as seen from the folder of `file`, unless it is absolute or empty.
 std::string relative_to(const std::string& file, const std::string& path);
-
-/// Standard Base64 with padding; blanks and line breaks are skipped. nullopt if it is anything else.
-std::optional<std::string> decode_base64(std::string_view text);
-std::string encode_base64(std::string_view bytes);
 
 /// Without blanks and line breaks at both ends.
 std::string_view trim(std::string_view text);

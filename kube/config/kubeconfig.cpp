@@ -8,6 +8,7 @@
 
 #include "api/json/json.hpp"
 #include "api/json/yaml.hpp"
+#include "base/base64.hpp"
 #include "kube/config/files.hpp"
 
 namespace kube {
@@ -32,7 +33,7 @@ class Reader {
   }
   std::string data(const api::Json& object, const std::string& path, const char* name) {
     const std::string encoded = text(object, path, name);
-    auto decoded = decode_base64(encoded);
+    auto decoded = base::decode_base64(encoded);
     if (decoded) return *std::move(decoded);
     return fail(path, name, "is no Base64"), std::string();
   }
@@ -142,7 +143,7 @@ std::string cluster_info_of(const KubeconfigCluster& cluster) {
   api::Json info = {{"server", cluster.server}};
   if (!cluster.tls_server_name.empty()) info["tls-server-name"] = cluster.tls_server_name;
   if (cluster.insecure_skip_tls_verify) info["insecure-skip-tls-verify"] = true;
-  if (!cluster.ca_pem.empty()) info["certificate-authority-data"] = encode_base64(cluster.ca_pem);
+  if (!cluster.ca_pem.empty()) info["certificate-authority-data"] = base::encode_base64(cluster.ca_pem);
   if (!cluster.proxy_url.empty()) info["proxy-url"] = cluster.proxy_url;
   return info.dump(-1, ' ', false, api::Json::error_handler_t::replace);
 }

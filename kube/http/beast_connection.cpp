@@ -10,7 +10,7 @@
 #include <boost/asio/write.hpp>
 #include <cerrno>
 
-#include "kube/config/files.hpp"
+#include "base/base64.hpp"
 
 namespace kube {
 namespace {
@@ -112,7 +112,7 @@ void Connection::ask_proxy() {
       fmt::format("{}:{}", server.is_ipv6() ? "[" + server.host + "]" : server.host, server.port);
   proxy_request_ = fmt::format("CONNECT {0} HTTP/1.1\r\nHost: {0}\r\n", target);
   if (!endpoint_.proxy->user_info.empty())
-    proxy_request_ += "Proxy-Authorization: Basic " + encode_base64(endpoint_.proxy->user_info) + "\r\n";
+    proxy_request_ += "Proxy-Authorization: Basic " + base::encode_base64(endpoint_.proxy->user_info) + "\r\n";
   proxy_request_ += "\r\n";
   asio::async_write(socket_, asio::buffer(proxy_request_),
                     [self = shared_from_this()](const IoError& error, std::size_t) {

@@ -4,10 +4,12 @@
 #include <time.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <tuple>
+
+#include "api/json/json_access.hpp"
+#include "base/sleep.hpp"
 
 namespace kube {
 namespace {
@@ -24,23 +26,6 @@ base::Duration time_since_boot() {
          std::chrono::duration_cast<base::Duration>(std::chrono::nanoseconds(now.tv_nsec));
 }
 
-const api::Json& object_at(const api::Json& parent, const char* name) {
-  static const api::Json kEmpty = api::Json::object();
-  if (!parent.is_object()) return kEmpty;
-  const auto at = parent.find(name);
-  return at != parent.end() && at->is_object() ? *at : kEmpty;
-}
-
-std::string lease_text(const api::Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
-std::int64_t lease_number(const api::Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at != object.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
-}
-
 api::ObjectKey key_of(const LeaderOptions& options) { return {options.ns, options.name}; }
 
 /// The Lease as it should be after our move. Everything that others put into it stays.
@@ -54,7 +39,7 @@ api::Json next_lease(const std::string& current, LeaseMove move, const LeaderOpt
   }
   lease["metadata"]["name"] = options.name;
   lease["metadata"]["namespace"] = options.ns;
-  const std::int64_t transitions = lease_number(object_at(lease, "spec"), "leaseTransitions");
+  const std::int64_t transitions = api::number_at(lease, {"spec", "leaseTransitions"}).value_or(0);
   api::Json& spec = lease["spec"];
   const std::string now = base::format_micro_time(wall);
   if (move == LeaseMove::kAcquire) spec["leaseTransitions"] = std::min<std::int64_t>(transitions + 1, 1'000'000'000);
@@ -82,14 +67,15 @@ std::optional<base::Error> check(const LeaderOptions& options) {
 base::Result<LeaseRecord> decode_lease(std::string_view json) {
   const api::Json lease = api::Json::parse(json, nullptr, false);
   if (!lease.is_object()) return base::invalid("the Lease is no JSON object");
-  const api::Json& spec = object_at(lease, "spec");
+  const auto spec_number = [&](std::string_view name, std::int64_t most) {
+    return std::clamp<std::int64_t>(api::number_at(lease, {"spec", name}).value_or(0), 0, most);
+  };
   LeaseRecord record;
-  record.holder = lease_text(spec, "holderIdentity");
-  record.duration = base::seconds(std::clamp<std::int64_t>(lease_number(spec, "leaseDurationSeconds"), 0, 1'000'000));
-  record.renew_time = lease_text(spec, "renewTime");
-  record.transitions =
-      static_cast<int>(std::clamp<std::int64_t>(lease_number(spec, "leaseTransitions"), 0, 1'000'000'000));
-  record.resource_version = lease_text(object_at(lease, "metadata"), "resourceVersion");
+  record.holder = api::text_at(lease, {"spec", "holderIdentity"});
+  record.duration = base::seconds(spec_number("leaseDurationSeconds", 1'000'000));
+  record.renew_time = api::text_at(lease, {"spec", "renewTime"});
+  record.transitions = static_cast<int>(spec_number("leaseTransitions", 1'000'000'000));
+  record.resource_version = api::text_at(lease, {"metadata", "resourceVersion"});
   return record;
 }
 
@@ -236,13 +222,7 @@ void LeaderElector::release() {
 }
 
 void LeaderElector::run(std::stop_token stop) {
-  std::mutex mutex;
-  std::condition_variable_any asleep;
-  while (!stop.stop_requested()) {
-    const base::Duration delay = step();
-    std::unique_lock lock(mutex);
-    asleep.wait_for(lock, stop, delay, [] { return false; });
-  }
+  while (!stop.stop_requested()) base::sleep_unless_stopped(step(), stop);
   release();
 }
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <mutex>
 #include <random>
 
+#include "base/sleep.hpp"
 #include "kube/classify.hpp"
 #include "kube/runtime/informer.hpp"
 #include "kube/runtime/reflector_state.hpp"
@@ -230,14 +230,10 @@ Reflector::~Reflector() = default;
 void Reflector::run(std::stop_token stop) {
   impl_->stop = stop;
   const std::stop_callback wake(stop, [this] { impl_->cancel_stream(); });
-  std::mutex mutex;
-  std::condition_variable_any asleep;
   while (!stop.stop_requested()) {
     if (impl_->step(kLongestLook) || std::holds_alternative<Watching>(impl_->state)) continue;
     const base::Duration left = impl_->not_before - impl_->clock.now();
-    std::unique_lock lock(mutex);
-    asleep.wait_for(lock, stop, std::clamp<base::Duration>(left, base::milliseconds(1), kLongestLook),
-                    [] { return false; });
+    base::sleep_unless_stopped(std::clamp<base::Duration>(left, base::milliseconds(1), kLongestLook), stop);
   }
   impl_->close_stream();
 }

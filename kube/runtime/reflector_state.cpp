@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/backoff.hpp"
+
 namespace kube {
 namespace {
 
@@ -100,10 +102,7 @@ int page_limit(const MustList& state, int normal) {
 
 base::Duration reflector_backoff(int failures, base::Duration min, base::Duration max, double random) {
   if (failures <= 0) return base::Duration::zero();
-  base::Duration delay = min;
-  for (int i = 1; i < failures && delay < max; ++i) delay *= 2;
-  delay = std::min(delay, max);
-  return base::Duration(static_cast<base::Duration::rep>(static_cast<double>(delay.count()) * (0.5 + random / 2)));
+  return base::shortened_by_up_to_half(base::backoff_delay({min, max}, failures), random);
 }
 
 }  // namespace kube

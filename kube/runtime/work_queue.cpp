@@ -10,15 +10,9 @@ constexpr base::Duration kLongestSleep = base::milliseconds(100);
 
 constexpr int kUrgentInARow = 3;
 
-base::Duration backoff_delay(const BackoffOptions& options, int failures) {
-  base::Duration delay = options.base;
-  for (int i = 1; i < failures && delay < options.max; ++i) delay *= 2;
-  return std::min<base::Duration>(delay, options.max);
-}
-
 }  // namespace
 
-WorkQueue::WorkQueue(const base::Clock& clock, BackoffOptions backoff) : clock_(clock), backoff_(backoff) {}
+WorkQueue::WorkQueue(const base::Clock& clock, base::Backoff backoff) : clock_(clock), backoff_(backoff) {}
 
 void WorkQueue::enqueue(const api::ObjectKey& key, bool urgent) {
   if (!dirty_.insert(key).second) return;
@@ -61,7 +55,7 @@ void WorkQueue::add_rate_limited(const api::ObjectKey& key) {
   const std::scoped_lock lock(mutex_);
   int& failures = failures_[key];
   failures = std::min(failures + 1, 64);
-  delay_until(key, now + backoff_delay(backoff_, failures));
+  delay_until(key, now + base::backoff_delay(backoff_, failures));
 }
 
 void WorkQueue::forget(const api::ObjectKey& key) {

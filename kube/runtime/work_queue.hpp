@@ -10,21 +10,19 @@
 #include <utility>
 
 #include "api/meta/object_meta.hpp"
+#include "base/backoff.hpp"
 #include "base/clock.hpp"
 
 namespace kube {
 
-struct BackoffOptions {
-  base::milliseconds base{50};
-  base::milliseconds max{60'000};
-};
+inline constexpr base::Backoff kQueueBackoff{base::milliseconds(50), base::seconds(60)};
 
 /// Pending keys for reconcilers (client-go's workqueue): a key is handed to one worker at a time, many adds before it
 /// is taken become one, an add while it is in hand queues it again after done(). Time comes from the clock, so a queue
 /// works in virtual time, too. Thread-safe.
 class WorkQueue {
  public:
-  explicit WorkQueue(const base::Clock& clock, BackoffOptions backoff = {});
+  explicit WorkQueue(const base::Clock& clock, base::Backoff backoff = kQueueBackoff);
 
   void add(const api::ObjectKey& key);
   /// As add(), but before keys of add(): for newcomers that a burst of others must not delay. Of four keys that are
@@ -56,7 +54,7 @@ class WorkQueue {
   std::optional<api::ObjectKey> pop_ready();
 
   const base::Clock& clock_;
-  const BackoffOptions backoff_;
+  const base::Backoff backoff_;
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
   std::deque<api::ObjectKey> ready_;

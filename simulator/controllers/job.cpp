@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "base/backoff.hpp"
 #include "simulator/controllers/workloads.hpp"
 
 namespace simulator {
@@ -10,17 +11,11 @@ namespace {
 
 using api::Json;
 
-constexpr base::seconds kFirstPause{10};
-constexpr base::seconds kLongestPause{360};
+constexpr base::Backoff kPause{base::seconds(10), base::seconds(360)};
 
 bool has_job_condition(const Json& job, std::string_view type) {
   const Json* condition = condition_of(job, type);
   return condition && api::text_at(*condition, {"status"}) == "True";
-}
-
-/// 10 s after the first failure, then twice as long each time.
-base::Duration pause_after(std::int64_t failures) {
-  return std::min<base::Duration>(kLongestPause, kFirstPause * (1LL << std::clamp<std::int64_t>(failures - 1, 0, 10)));
 }
 
 }  // namespace
@@ -101,7 +96,7 @@ bool JobController::keep_running(const Json& owner, const Pods& pods, const Coun
     --surplus;
   }
   if (counts.active >= wanted) return changed;
-  const base::TimePoint resume = counts.last_failure + pause_after(counts.failed);
+  const base::TimePoint resume = counts.last_failure + base::backoff_delay(kPause, counts.failed);
   if (counts.failed > 0 && now < resume) {
     look_again(owner, resume);
     return changed;

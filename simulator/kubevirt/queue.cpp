@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "base/backoff.hpp"
 #include "simulator/kubevirt/controllers.hpp"
 #include "simulator/pod_facts.hpp"
 
@@ -14,7 +15,8 @@ namespace {
 
 using api::Json;
 
-constexpr base::seconds kFirstMigrationPause{20};
+/// Without a limit that matters: it doubles with every failed migration.
+constexpr base::Backoff kMigrationPause{base::seconds(20), std::chrono::hours(24 * 365)};
 
 bool is_system_migration(const Json& vmim) {
   return !annotation_of(vmim, kubevirt::kEvacuationMigration).empty() ||
@@ -115,13 +117,13 @@ std::optional<base::TimePoint> backoff_end(const KubeVirtView& view, const Json&
   std::erase_if(past, [](const Object& each) { return !is_final(*each) || is_terminating(*each); });
   std::ranges::sort(past, std::greater<>(), [](const Object& each) { return created_order(*each); });
   std::optional<base::TimePoint> last;
-  base::Duration pause{0};
+  int failures = 0;
   for (const Object& each : past) {
     if (api::text_at(*each, {"status", "phase"}) != "Failed") break;
     if (!last) last = phase_since(*each);
-    pause = pause.count() == 0 ? base::Duration(kFirstMigrationPause) : pause * 2;
+    ++failures;
   }
-  return last ? std::optional(*last + pause) : std::nullopt;
+  return last ? std::optional(*last + base::backoff_delay(kMigrationPause, failures)) : std::nullopt;
 }
 
 KubeVirtPlan run_migration_queue(const KubeVirtView& view) {

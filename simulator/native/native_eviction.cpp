@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/json/json_access.hpp"
+#include "base/backoff.hpp"
 #include "kube/request.hpp"
 #include "simulator/pod_facts.hpp"
 
@@ -15,8 +16,7 @@ namespace {
 
 using api::Json;
 
-constexpr base::seconds kFirstRetry{5};
-constexpr base::minutes kLongestRetry{10};
+constexpr base::Backoff kRetry{base::seconds(5), base::minutes(10)};
 
 const User kResponderUser{"system:serviceaccount:kube-system:eviction-responders", {}, "eviction-responders"};
 
@@ -215,9 +215,7 @@ bool NativeResponders::evict(const Json& eviction, ResponderMemory& memory, base
   const auto answer = server_.handle(kube::eviction_request({target.ns, target.pod}, options, "v1"), kResponderUser);
   if (answer.status == 201) return true;
   memory.attempts += 1;
-  base::Duration pause = kFirstRetry;
-  for (int i = 1; i < memory.attempts && pause < kLongestRetry; ++i) pause *= 2;
-  pause = std::min<base::Duration>(pause, kLongestRetry);
+  base::Duration pause = base::backoff_delay(kRetry, memory.attempts);
   if (answer.retry_after) pause = std::max<base::Duration>(pause, *answer.retry_after);
   memory.next_try = now + pause;
   memory.message = fmt::format("\"{}\" pod deletion via the /eviction subresource failed (attempts={}): {}", target.pod,

@@ -30,13 +30,6 @@ std::int64_t count_in(const Json& object, std::initializer_list<std::string_view
   return api::number_at(object, path).value_or(0);
 }
 
-/// The array there, or an empty one.
-const Json& items_at(const Json& object, std::initializer_list<std::string_view> path) {
-  static const Json kEmpty = Json::array();
-  const Json* found = api::find_at(object, path);
-  return found && found->is_array() ? *found : kEmpty;
-}
-
 Json age_cell(const Json& o, TimePoint now) { return age_at(o, {"metadata", "creationTimestamp"}, now); }
 
 /// Cells that show the field at a path of member names.
@@ -63,10 +56,10 @@ std::string join_members(const Json& items, const char* member) {
 }
 
 Json containers_cell(const Json& o, TimePoint) {
-  return join_members(items_at(o, {"spec", "template", "spec", "containers"}), "name");
+  return join_members(api::items_at(o, {"spec", "template", "spec", "containers"}), "name");
 }
 Json images_cell(const Json& o, TimePoint) {
-  return join_members(items_at(o, {"spec", "template", "spec", "containers"}), "image");
+  return join_members(api::items_at(o, {"spec", "template", "spec", "containers"}), "image");
 }
 
 std::string map_text(const Json* labels) {
@@ -91,8 +84,8 @@ const Column kSelector{"Selector", "string", 1, selector_cell};
 
 /// Why an init container keeps the pod from starting, or "".
 std::string init_reason(const Json& pod) {
-  const Json& statuses = items_at(pod, {"status", "initContainerStatuses"});
-  const std::size_t all = items_at(pod, {"spec", "initContainers"}).size();
+  const Json& statuses = api::items_at(pod, {"status", "initContainerStatuses"});
+  const std::size_t all = api::items_at(pod, {"spec", "initContainers"}).size();
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     const Json* ended = api::find_at(statuses[i], {"state", "terminated"});
     if (ended && count_in(*ended, {"exitCode"}) == 0) continue;
@@ -111,7 +104,7 @@ std::string init_reason(const Json& pod) {
 
 std::string container_reason(const Json& pod, std::string reason) {
   bool running = false;
-  const Json& statuses = items_at(pod, {"status", "containerStatuses"});
+  const Json& statuses = api::items_at(pod, {"status", "containerStatuses"});
   for (auto at = statuses.rbegin(); at != statuses.rend(); ++at) {
     if (const std::string waiting = api::text_at(*at, {"state", "waiting", "reason"}); !waiting.empty()) {
       reason = waiting;
@@ -123,7 +116,7 @@ std::string container_reason(const Json& pod, std::string reason) {
     }
   }
   if (reason != "Completed" || !running) return reason;
-  for (const Json& condition : items_at(pod, {"status", "conditions"})) {
+  for (const Json& condition : api::items_at(pod, {"status", "conditions"})) {
     if (api::text_at(condition, {"type"}) == "Ready")
       return api::text_at(condition, {"status"}) == "True" ? "Running" : "NotReady";
   }
@@ -141,15 +134,15 @@ Json pod_status_cell(const Json& pod, TimePoint) {
 }
 
 Json pod_ready_cell(const Json& pod, TimePoint) {
-  const Json& statuses = items_at(pod, {"status", "containerStatuses"});
+  const Json& statuses = api::items_at(pod, {"status", "containerStatuses"});
   const auto ready = std::ranges::count_if(statuses, [](const Json& s) { return api::flag_at(s, {"ready"}); });
-  return fmt::format("{}/{}", ready, items_at(pod, {"spec", "containers"}).size());
+  return fmt::format("{}/{}", ready, api::items_at(pod, {"spec", "containers"}).size());
 }
 
 Json restarts_cell(const Json& pod, TimePoint now) {
   std::int64_t restarts = 0;
   std::optional<TimePoint> last;
-  for (const Json& status : items_at(pod, {"status", "containerStatuses"})) {
+  for (const Json& status : api::items_at(pod, {"status", "containerStatuses"})) {
     restarts += count_in(status, {"restartCount"});
     const auto ended = base::parse_time(api::text_at(status, {"lastState", "terminated", "finishedAt"}));
     if (ended && (!last || *ended > *last)) last = ended;
@@ -177,7 +170,7 @@ const Columns& pod_columns() {
 
 Json node_status_cell(const Json& node, TimePoint) {
   std::string text = "Unknown";
-  for (const Json& condition : items_at(node, {"status", "conditions"})) {
+  for (const Json& condition : api::items_at(node, {"status", "conditions"})) {
     if (api::text_at(condition, {"type"}) == "Ready")
       text = api::text_at(condition, {"status"}) == "True" ? "Ready" : "NotReady";
   }
@@ -196,7 +189,7 @@ Json roles_cell(const Json& node, TimePoint) {
 }
 
 std::string address_of(const Json& node, std::string_view type) {
-  for (const Json& address : items_at(node, {"status", "addresses"})) {
+  for (const Json& address : api::items_at(node, {"status", "addresses"})) {
     if (api::text_at(address, {"type"}) == type) return api::text_at(address, {"address"});
   }
   return kNone;
@@ -277,7 +270,7 @@ const Columns& daemon_set_columns() {
 }
 
 Json job_status_cell(const Json& job, TimePoint) {
-  for (const Json& condition : items_at(job, {"status", "conditions"})) {
+  for (const Json& condition : api::items_at(job, {"status", "conditions"})) {
     if (api::text_at(condition, {"status"}) != "True") continue;
     const std::string type = api::text_at(condition, {"type"});
     if (type == "Complete" || type == "Failed" || type == "Suspended") return type;
@@ -396,7 +389,7 @@ const Columns& claim_columns() {
                                   {"Capacity", "string", 0, text_cell("status", "capacity", "storage")},
                                   {"Access Modes", "string", 0,
                                    [](const Json& o, TimePoint) -> Json {
-                                     return modes_text(items_at(o, {"status", "accessModes"}));
+                                     return modes_text(api::items_at(o, {"status", "accessModes"}));
                                    }},
                                   {"StorageClass", "string", 0, text_cell("spec", "storageClassName")},
                                   kAge,
@@ -414,7 +407,7 @@ const Columns& volume_columns() {
                                   {"Capacity", "string", 0, text_cell("spec", "capacity", "storage")},
                                   {"Access Modes", "string", 0,
                                    [](const Json& o, TimePoint) -> Json {
-                                     return modes_text(items_at(o, {"spec", "accessModes"}));
+                                     return modes_text(api::items_at(o, {"spec", "accessModes"}));
                                    }},
                                   {"Reclaim Policy", "string", 0, text_cell("spec", "persistentVolumeReclaimPolicy")},
                                   {"Status", "string", 0, text_cell("status", "phase")},
@@ -427,7 +420,7 @@ const Columns& volume_columns() {
 
 Json service_ports_cell(const Json& o, TimePoint) {
   std::string text;
-  for (const Json& port : items_at(o, {"spec", "ports"})) {
+  for (const Json& port : api::items_at(o, {"spec", "ports"})) {
     text += fmt::format("{}{}/{}", text.empty() ? "" : ",", count_in(port, {"port"}), api::text_at(port, {"protocol"}));
   }
   return or_none(text);
@@ -467,7 +460,7 @@ const Columns* small_columns(const std::string& plural) {
       {"secrets", {kName, {"Type", "string", 0, text_cell("type")}, {"Data", "string", 0, data_cell}, kAge}},
       {"serviceaccounts",
        {kName,
-        {"Secrets", "string", 0, [](const Json& o, TimePoint) -> Json { return items_at(o, {"secrets"}).size(); }},
+        {"Secrets", "string", 0, [](const Json& o, TimePoint) -> Json { return api::items_at(o, {"secrets"}).size(); }},
         kAge}},
   };
   const auto found = all.find(plural);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/backoff.hpp"
 #include "simulator/pod_facts.hpp"
 
 namespace simulator {
@@ -15,8 +16,7 @@ using api::Json;
 using api::ObjectKey;
 using scheduling::NodeIndex;
 
-constexpr base::seconds kFirstBackoff{1};
-constexpr base::seconds kLongestBackoff{10};
+constexpr base::Backoff kUnschedulable{base::seconds(1), base::seconds(10)};
 
 /// Higher priority first, then who came first.
 auto queue_order(const api::Pod& pod) {
@@ -93,9 +93,7 @@ bool Scheduler::bind(const ObjectKey& key, const std::string& uid, const std::st
 bool Scheduler::reject(const ObjectKey& key, const std::string& uid, const std::string& why, base::TimePoint now) {
   Failure& failure = failures_[key];
   failure.uid = uid;
-  failure.pause = failure.pause.count() == 0 ? base::Duration(kFirstBackoff)
-                                             : std::min<base::Duration>(failure.pause * 2, kLongestBackoff);
-  failure.not_before = now + failure.pause;
+  failure.not_before = now + base::backoff_delay(kUnschedulable, ++failure.count);
   failure.parked = true;
   bool changed = false;
   const auto written = store_.mutate(kube::kPods, key, Part::kStatus, [&](Json& pod) -> base::Status {

@@ -32,7 +32,7 @@ class Scheduler final : public Actor {
  private:
   struct Failure {
     std::string uid;
-    base::Duration pause{0};
+    int count = 0;
     base::TimePoint not_before{};
     bool parked = true;  ///< waits for a change that may help
   };

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/base64.hpp"
 #include "kube/config/config.hpp"
 #include "kube/config/files.hpp"
 #include "kube/config/kubeconfig.hpp"
@@ -47,8 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto again = kube::parse_url((url->tls ? "https://" : "http://") + url->authority() + url->path);
     if (!again || again->host != url->host || again->port != url->port || again->path != url->path) std::abort();
   }
-  if (const auto bytes = kube::decode_base64(text)) {
-    if (kube::decode_base64(kube::encode_base64(*bytes)) != bytes) std::abort();
+  if (const auto bytes = base::decode_base64(text)) {
+    if (base::decode_base64(base::encode_base64(*bytes)) != bytes) std::abort();
   }
   (void)kube::decode_lease(text);
   return 0;

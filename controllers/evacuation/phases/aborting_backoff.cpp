@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/backoff.hpp"
 #include "controllers/evacuation/phases/draft.hpp"
 
 /// Leaving an attempt (back-off, abort, the end) and what is left to do for one that ended.
@@ -30,9 +31,7 @@ base::Duration delay_of_switch(const Draft& draft) {
 Step enter_backoff(Draft& draft, const std::string& why, std::string message) {
   const auto& spec = draft.spec();
   const auto& status = draft.status();
-  base::Duration delay = spec.retry.backoff;
-  for (int i = 1; i < status.attempt && delay < spec.retry.backoff_max; ++i) delay *= 2;
-  delay = std::min<base::Duration>(delay, spec.retry.backoff_max);
+  base::Duration delay = base::backoff_delay({spec.retry.backoff, spec.retry.backoff_max}, status.attempt);
   const auto chain = draft.chain();
   const auto index = static_cast<std::size_t>(std::max(status.evictor_index, 0));
   const bool switched = status.adapter != kTerminalPod && index < chain.size() && chain[index].name != status.evictor;

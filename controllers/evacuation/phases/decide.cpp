@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/backoff.hpp"
 #include "controllers/evacuation/phases/draft.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
@@ -130,13 +131,10 @@ Step on_applied(Draft& draft, const evictors::Action& action) {
 
 /// A plain no is asked about less and less often: only somebody's hand can turn it into a yes (I15).
 base::Duration aftermath_delay(const evictors::Verdict& verdict, int tries) {
-  constexpr base::seconds kFirst{5};
-  constexpr base::seconds kMost{60};
+  constexpr base::Backoff kRefused{base::seconds(5), base::seconds(60)};
   if (evictors::is_blocked(verdict.answer))
     return std::max<base::Duration>(evictors::blocked_delay(verdict, tries, 0), base::seconds(1));
-  base::seconds delay = kFirst;
-  for (int i = 1; i < tries && delay < kMost; ++i) delay *= 2;
-  return std::min(delay, kMost);
+  return base::backoff_delay(kRefused, tries);
 }
 
 /// A call that takes something back or cleans up: failing it only means trying again until the phase's deadline.

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/json/json_access.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/document.hpp"
 #include "evictors/handoff/switchover.hpp"
@@ -33,9 +34,9 @@ struct CnpgView {
 std::optional<CnpgView> cnpg_view(const Context& context) {
   const auto cluster = object_of(context.document(kCnpgCluster));
   if (!cluster) return std::nullopt;
-  return CnpgView{text_member(*cluster, {"metadata", "uid"}), text_member(*cluster, {"metadata", "resourceVersion"}),
-                  text_member(*cluster, {"status", "currentPrimary"}),
-                  text_member(*cluster, {"status", "targetPrimary"}), text_member(*cluster, {"status", "phase"})};
+  return CnpgView{api::text_at(*cluster, {"metadata", "uid"}), api::text_at(*cluster, {"metadata", "resourceVersion"}),
+                  api::text_at(*cluster, {"status", "currentPrimary"}),
+                  api::text_at(*cluster, {"status", "targetPrimary"}), api::text_at(*cluster, {"status", "phase"})};
 }
 
 class CloudNativePgAdapter final : public SwitchoverAdapter {

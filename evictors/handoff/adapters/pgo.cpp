@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/json/json_access.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/document.hpp"
 #include "evictors/handoff/switchover.hpp"
@@ -19,15 +20,6 @@ constexpr std::string_view kPgoRoleLabel = "postgres-operator.crunchydata.com/ro
 constexpr std::string_view kPgoInstanceLabel = "postgres-operator.crunchydata.com/instance";
 constexpr const char* kPgoTrigger = "postgres-operator.crunchydata.com/trigger-switchover";
 constexpr std::string_view kPgoCluster = "postgrescluster";
-
-bool switchover_enabled(const api::Json& cluster) {
-  const api::Json::json_pointer at("/spec/patroni/switchover/enabled");
-  try {
-    return cluster.contains(at) && cluster.at(at).is_boolean() && cluster.at(at).get<bool>();
-  } catch (const nlohmann::json::exception&) {
-    return false;
-  }
-}
 
 class PgoAdapter final : public SwitchoverAdapter {
  public:
@@ -52,7 +44,7 @@ class PgoAdapter final : public SwitchoverAdapter {
   bool requested(const Context& context) const override {
     const auto cluster = object_of(context.document(kPgoCluster));
     return cluster &&
-           text_member(*cluster, {"metadata", "annotations", kPgoTrigger}) == context.evacuation.status.token;
+           api::text_at(*cluster, {"metadata", "annotations", kPgoTrigger}) == context.evacuation.status.token;
   }
 
   /// If we asked, the operator has to say that it is through with it.
@@ -61,14 +53,14 @@ class PgoAdapter final : public SwitchoverAdapter {
     const auto cluster = object_of(context.document(kPgoCluster));
     if (!cluster) return false;
     if (!requested(context)) return true;
-    return text_member(*cluster, {"status", "patroni", "switchover"}) == context.evacuation.status.token;
+    return api::text_at(*cluster, {"status", "patroni", "switchover"}) == context.evacuation.status.token;
   }
 
   std::optional<Request> switchover(const Context& context) const override {
     const auto cluster = object_of(context.document(kPgoCluster));
     const Document* instances = context.document(kInstances);
     if (!cluster || !instances || !instances->ok()) return std::nullopt;
-    if (!switchover_enabled(*cluster)) {
+    if (!api::flag_at(*cluster, {"spec", "patroni", "switchover", "enabled"})) {
       return RemoteFailure{"SwitchoverNotEnabled",
                            fmt::format("set spec.patroni.switchover.enabled to true on PostgresCluster {}",
                                        pod_label(*context.pod, kPgoClusterLabel))};
@@ -83,8 +75,8 @@ class PgoAdapter final : public SwitchoverAdapter {
 
   static Action trigger(const Context& context, const api::Json& cluster) {
     const api::Json patch = {{"metadata",
-                              {{"uid", text_member(cluster, {"metadata", "uid"})},
-                               {"resourceVersion", text_member(cluster, {"metadata", "resourceVersion"})},
+                              {{"uid", api::text_at(cluster, {"metadata", "uid"})},
+                               {"resourceVersion", api::text_at(cluster, {"metadata", "resourceVersion"})},
                                {"annotations", {{kPgoTrigger, context.evacuation.status.token}}}}}};
     Action action;
     action.role = ActionRole::kRequest;
@@ -92,7 +84,7 @@ class PgoAdapter final : public SwitchoverAdapter {
     action.request =
         kube::patch_request(kPostgresClusters, {context.pod->meta.ns, pod_label(*context.pod, kPgoClusterLabel)},
                             kube::PatchType::kMerge, patch);
-    action.pre_state = "trigger=" + text_member(cluster, {"metadata", "annotations", kPgoTrigger}).substr(0, 64);
+    action.pre_state = "trigger=" + api::text_at(cluster, {"metadata", "annotations", kPgoTrigger}).substr(0, 64);
     return action;
   }
 };

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/base64.hpp"
 #include "kube/kubevirt.hpp"
 #include "simulator/kubevirt/admission.hpp"
 #include "simulator/kubevirt/types.hpp"
@@ -23,18 +24,6 @@ constexpr kube::ResourceType kWebhooks{"admissionregistration.k8s.io", "v1", "va
 constexpr kube::ResourceType kApiServices{"apiregistration.k8s.io", "v1", "apiservices", "APIService", false};
 constexpr kube::ResourceType kServices{"", "v1", "services", "Service"};
 constexpr std::chrono::seconds kServedWithin{60};
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t word = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      word = word << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    for (std::size_t k = 0; k < 4; ++k) text += i + k > bytes.size() ? '=' : kAlphabet[word >> (18 - 6 * k) & 63U];
-  }
-  return text;
-}
 
 Json complete(const kube::ResourceType& type, const api::ObjectKey& key, Json object) {
   object["apiVersion"] = type.api_version();
@@ -66,7 +55,8 @@ base::Status create_or_merge(kube::Client& client, const kube::ResourceType& typ
 Json webhook(std::string_view name, const std::string& path, const std::string& ca, std::uint16_t port, Json rule) {
   rule["operations"] = Json::array({"*"});
   return {{"name", name},
-          {"clientConfig", {{"url", fmt::format("https://127.0.0.1:{}{}", port, path)}, {"caBundle", base64(ca)}}},
+          {"clientConfig",
+           {{"url", fmt::format("https://127.0.0.1:{}{}", port, path)}, {"caBundle", base::encode_base64(ca)}}},
           {"rules", Json::array({std::move(rule)})},
           {"failurePolicy", "Fail"},
           {"sideEffects", "NoneOnDryRun"},

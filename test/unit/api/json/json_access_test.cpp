@@ -63,4 +63,12 @@ INSTANTIATE_TEST_SUITE_P(
                   R"({"metadata":{"name":"a"}})"}),
     name_of);
 
+TEST(ItemsAt, IsTheArrayThereOrAnEmptyOne) {
+  const Json object = Json::parse(R"({"a":{"b":[1,2]},"c":{"0":1}})");
+  EXPECT_EQ(api::items_at(object, {"a", "b"}), Json::parse("[1,2]"));
+  for (const auto* path : {"a", "c", "d"}) EXPECT_EQ(api::items_at(object, {path}), Json::array()) << path;
+  EXPECT_EQ(api::items_at(object, {"a", "b", "0"}), Json::array());
+  EXPECT_EQ(api::items_at(Json(7), {"a"}), Json::array());
+}
+
 }  // namespace json_access_test

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/json/json_access.hpp"
 #include "evictors/document.hpp"
 #include "evictors/handoff/stateful_handoff.hpp"
 #include "test/unit/evictors/objects.hpp"
@@ -313,7 +314,7 @@ TEST(Documents, AreReadWithoutTrust) {
   const Document refused{"x", 404, R"({"message":"not here"})"};
   EXPECT_FALSE(evictors::object_of(&refused));
   EXPECT_EQ(evictors::problem_of(refused), "404: not here");
-  EXPECT_EQ(evictors::text_member(Json{{"a", {{"b", 7}}}}, {"a", "b"}), "");
+  EXPECT_EQ(api::text_at(Json{{"a", {{"b", 7}}}}, {"a", "b"}), "");
   for (const char* name : {"", "a/b", "a b", "a%2f", "ä"}) EXPECT_FALSE(evictors::is_plain_name(name)) << name;
 }
 

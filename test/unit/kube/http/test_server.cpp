@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "base/base64.hpp"
 #include "kube/config/files.hpp"
 
 namespace kube::testing {
@@ -368,7 +369,7 @@ void TestProxy::Impl::serve(int client) {
   char c = 0;
   while (head.find("\r\n\r\n") == std::string::npos && ::recv(client, &c, 1, 0) == 1) head += c;
   const std::string target = head.size() > 8 ? head.substr(8, head.find(' ', 8) - 8) : "";
-  const std::string wanted = "Proxy-Authorization: Basic " + encode_base64(credentials) + "\r\n";
+  const std::string wanted = "Proxy-Authorization: Basic " + base::encode_base64(credentials) + "\r\n";
   const bool allowed = credentials.empty() || head.find(wanted) != std::string::npos;
   int server = -1;
   {

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <stop_token>
+
+#include "base/clock.hpp"
+
+namespace base {
+
+/// Sleeps for `delay`, or until stop is requested if that is sooner. False once stop is requested.
+bool sleep_unless_stopped(Duration delay, std::stop_token stop);
+
+}  // namespace base
