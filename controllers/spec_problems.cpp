@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "strategies/catalog.hpp"
-
 namespace controllers {
 namespace {
 
@@ -19,8 +17,13 @@ void append_unsaid(api::FieldErrors& errors, api::FieldErrors more) {
 }  // namespace
 
 api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const evictors::Registry& registry) {
+  return problems_of(spec, strategies::parse_strategies(spec.strategies), registry);
+}
+
+api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const strategies::StrategySpecs& strategies,
+                             const evictors::Registry& registry) {
   api::FieldErrors errors = api::validate(spec, registry.names());
-  append_unsaid(errors, strategies::validate(spec.strategies));
+  append_unsaid(errors, strategies.problems());
   append_unsaid(errors, registry.validate(spec.evacuation.evictors, api::FieldPath("spec.evacuation.evictors")));
   return errors;
 }

@@ -3,7 +3,7 @@
 namespace planning {
 namespace {
 
-using strategies::Verdict;
+using strategies::NominationResult;
 
 template <typename Map>
 std::int64_t count_in(const Map& counts, typename Map::key_type key) {
@@ -17,15 +17,15 @@ bool exceeds(std::int64_t done, const std::optional<std::int32_t>& limit) { retu
 
 std::optional<CycleLimits::Hit> CycleLimits::hit(scheduling::NodeIndex node, scheduling::NamespaceIndex ns) const {
   if (exceeds(total_, limits_.total)) {
-    return Hit{Verdict::kTotalLimit,
+    return Hit{NominationResult::kTotalLimit,
                {"TotalLimit", "limits.perCycle.total is {wanted} and reached", "", *limits_.total}};
   }
   if (limits_.per_node && node != scheduling::kNoNode && exceeds(count_in(per_node_, node), limits_.per_node)) {
-    return Hit{Verdict::kNodeLimit,
+    return Hit{NominationResult::kNodeLimit,
                {"NodeLimit", "limits.perCycle.perNode is {wanted} and reached", "", *limits_.per_node}};
   }
   if (limits_.per_namespace && exceeds(count_in(per_namespace_, ns), limits_.per_namespace)) {
-    return Hit{Verdict::kNamespaceLimit,
+    return Hit{NominationResult::kNamespaceLimit,
                {"NamespaceLimit", "limits.perCycle.perNamespace is {wanted} and reached", "", *limits_.per_namespace}};
   }
   return std::nullopt;

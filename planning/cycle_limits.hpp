@@ -19,7 +19,7 @@ class CycleLimits {
   explicit CycleLimits(const api::PerCycleLimits& limits) : limits_(limits) {}
 
   struct Hit {
-    strategies::Verdict verdict;
+    strategies::NominationResult result;
     scheduling::Refusal refusal;
   };
   std::optional<Hit> hit(scheduling::NodeIndex node, scheduling::NamespaceIndex ns) const;

@@ -10,7 +10,7 @@ constexpr std::string_view kCreatedByLabel = "kubevirt.io/created-by";
 
 bool is_launcher(const api::Pod& pod) { return pod.meta.labels.value(kLauncherLabel) == "virt-launcher"; }
 
-/// The VMI that an active launcher pod runs; empty: it is no launcher or has ended.
+/// The VMI that an active launcher pod runs; empty: it is no launcher or is terminal.
 const std::string& machine_of(const api::Pod& pod) {
   static const std::string kNone;
   if (!is_launcher(pod) || pod.is_terminal()) return kNone;

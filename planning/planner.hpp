@@ -10,6 +10,7 @@
 #include "api/descheduler_policy.hpp"
 #include "api/json/field_path.hpp"
 #include "base/clock.hpp"
+#include "planning/plan_spec.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
 #include "strategies/lifetime/restart_history.hpp"
 
@@ -24,7 +25,7 @@ struct PlanOptions {
 
 /// REQUIRES: `spec` and `cluster` outlive the call. Nothing in the Plan refers to them.
 struct PlanInput {
-  const api::DeschedulerPolicySpec& spec;
+  const PlanSpec& spec;
   const scheduling::ClusterSnapshot& cluster;
   /// Pods with an unfinished Evacuation, whoever asked. They are taken as gone from their nodes, are not nominated
   /// again and count against no limit.

@@ -55,9 +55,9 @@ const PodGroups::Members* PodGroups::of(PodIndex pod) {
   return at == by_pod_.end() ? nullptr : at->second;
 }
 
-PodGroupTrial::PodGroupTrial(World world, const scheduling::Overlay& overlay, const CycleLimits& limits_now,
+PodGroupTrial::PodGroupTrial(Inputs inputs, const scheduling::Overlay& overlay, const CycleLimits& limits_now,
                              const scheduling::PdbBudgets& budgets_now)
-    : limits(limits_now), budgets(budgets_now), world_(world), overlay_(overlay) {}
+    : limits(limits_now), budgets(budgets_now), inputs_(inputs), overlay_(overlay) {}
 
 bool PodGroupTrial::stays(std::string_view reason, const PodGroups::Members& pod_group, std::string why) {
   refusal_ = {reason, fmt::format("group {} stays: {}", pod_group.name, why)};
@@ -65,24 +65,24 @@ bool PodGroupTrial::stays(std::string_view reason, const PodGroups::Members& pod
 }
 
 bool PodGroupTrial::member_may_go(const PodGroups::Members& pod_group, PodIndex pod, const Kept& kept) {
-  const ClusterSnapshot& cluster = world_.cluster;
+  const ClusterSnapshot& cluster = inputs_.cluster;
   const std::string& name = cluster.pod(pod).meta.name;
   const NodeIndex from = cluster.node_of(pod);
   if (from == scheduling::kNoNode) return stays("GroupNotRunning", pod_group, name + " is on no node yet");
-  if (!world_.nodes.contains(from)) {
+  if (!inputs_.nodes.contains(from)) {
     return stays(
         "GroupMemberStays", pod_group,
         fmt::format("{} is on node {}, which the policy does not look at", name, cluster.node(from).meta.name));
   }
   auto refusal = kept(pod);
-  if (!refusal) refusal = world_.evictability.refusal(pod);
-  if (!refusal && world_.spend_pdbs) refusal = budgets.refusal(pod);
+  if (!refusal) refusal = inputs_.evictability.refusal(pod);
+  if (!refusal && inputs_.spend_pdbs) refusal = budgets.refusal(pod);
   if (refusal) return stays("GroupMemberStays", pod_group, name + ": " + refusal->message());
   if (const auto hit = limits.hit(from, cluster.namespace_of(pod))) {
     return stays("GroupOverLimit", pod_group,
                  fmt::format("it has {} pods, and {}", pod_group.pods.size(), hit->refusal.message()));
   }
-  if (world_.spend_pdbs) budgets.spend(pod);
+  if (inputs_.spend_pdbs) budgets.spend(pod);
   limits.count(from, cluster.namespace_of(pod));
   return true;
 }
@@ -90,12 +90,12 @@ bool PodGroupTrial::member_may_go(const PodGroups::Members& pod_group, PodIndex 
 std::string PodGroupTrial::why_nowhere(const std::string& pod, const Placement& placement) const {
   if (!placement.competing_node) return "no node has free capacity for " + pod + " once the others are placed";
   return fmt::format("the scheduler would put {} on {}, where that does not help", pod,
-                     world_.cluster.node(*placement.competing_node).meta.name);
+                     inputs_.cluster.node(*placement.competing_node).meta.name);
 }
 
 /// More than the policy lets leave at the same time would wait indefinitely.
 bool PodGroupTrial::within_in_flight(const PodGroups::Members& pod_group, const std::vector<PodIndex>& leaving) {
-  const api::InFlightLimits& in_flight = world_.spec.limits.in_flight;
+  const api::InFlightLimits& in_flight = inputs_.in_flight;
   const auto check = [&](const char* field, const std::optional<api::IntOrPercent>& limit, std::int64_t count) {
     const auto most = absolute(limit);
     if (!most || count <= *most) return true;
@@ -105,7 +105,7 @@ bool PodGroupTrial::within_in_flight(const PodGroups::Members& pod_group, const 
   const auto count = static_cast<std::int64_t>(leaving.size());
   std::map<NodeIndex, std::int64_t> by_node;
   std::int64_t on_one_node = 0;
-  for (const PodIndex pod : leaving) on_one_node = std::max(on_one_node, ++by_node[world_.cluster.node_of(pod)]);
+  for (const PodIndex pod : leaving) on_one_node = std::max(on_one_node, ++by_node[inputs_.cluster.node_of(pod)]);
   return check("total", in_flight.total, count) && check("perNamespace", in_flight.per_namespace, count) &&
          check("perNode", in_flight.per_node, on_one_node);
 }
@@ -123,13 +123,13 @@ std::optional<std::vector<PodGroupTrial::Move>> PodGroupTrial::run(const PodGrou
   for (const PodIndex pod : leaving) overlay_.move(pod, scheduling::kNoNode);
   std::vector<Move> moves;
   for (const PodIndex pod : leaving) {
-    const std::string& name = world_.cluster.pod(pod).meta.name;
-    if (const auto refusal = world_.evictability.refusal_before_eviction(pod, overlay_)) {
+    const std::string& name = inputs_.cluster.pod(pod).meta.name;
+    if (const auto refusal = inputs_.evictability.refusal_before_eviction(pod, overlay_)) {
       stays("GroupMemberStays", pod_group, name + ": " + refusal->message());
       return std::nullopt;
     }
     std::optional<NodeIndex> to;
-    if (has_replacement(world_.cluster, pod)) {
+    if (has_replacement(inputs_.cluster, pod)) {
       const Placement placement = predictor.predict(overlay_, pod, goal_of(pod));
       if (!placement.node) {
         stays("GroupDoesNotFit", pod_group, why_nowhere(name, placement));

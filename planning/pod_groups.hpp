@@ -13,7 +13,7 @@
 #include "api/descheduler_policy.hpp"
 #include "planning/cycle_limits.hpp"
 #include "planning/target.hpp"
-#include "scheduling/evictability.hpp"
+#include "scheduling/evictability_rules.hpp"
 #include "scheduling/overlay.hpp"
 #include "scheduling/pdb_budget.hpp"
 #include "scheduling/snapshot/cached_selector.hpp"
@@ -26,7 +26,8 @@ class PodGroups {
  public:
   struct Members {
     std::string name;
-    std::vector<scheduling::PodIndex> pods;  ///< in the order in which they leave; ended and terminating ones are out
+    std::vector<scheduling::PodIndex>
+        pods;  ///< in the order in which they leave; terminal and terminating ones are out
   };
 
   explicit PodGroups(const scheduling::ClusterSnapshot& cluster);
@@ -46,10 +47,10 @@ class PodGroups {
 /// Tries a PodGroup on copies of a plan's state, which are the plan's next state if all can leave.
 class PodGroupTrial {
  public:
-  struct World {
+  struct Inputs {
     const scheduling::ClusterSnapshot& cluster;
-    const api::DeschedulerPolicySpec& spec;
-    const scheduling::Evictability& evictability;
+    const api::InFlightLimits& in_flight;
+    const scheduling::EvictabilityRules& evictability;
     const std::unordered_set<scheduling::NodeIndex>& nodes;  ///< the policy looks at
     bool spend_pdbs = true;
   };
@@ -65,11 +66,11 @@ class PodGroupTrial {
   using Kept = std::function<std::optional<scheduling::Refusal>(scheduling::PodIndex)>;
   using GoalOf = std::function<strategies::Goal(scheduling::PodIndex)>;
 
-  PodGroupTrial(World world, const scheduling::Overlay& overlay, const CycleLimits& limits,
+  PodGroupTrial(Inputs inputs, const scheduling::Overlay& overlay, const CycleLimits& limits,
                 const scheduling::PdbBudgets& budgets);
 
   /// Members that leave already are skipped. nullopt: the PodGroup stays, see refusal(). Call it once; `predictor` is
-  /// the plan's own, as it stands; `goal_of` says where a member has to land, an empty goal: anywhere.
+  /// the plan's own, as it stands; `goal_of` says where a member has to be placed; an empty goal: anywhere.
   std::optional<std::vector<Move>> run(const PodGroups::Members& pod_group, TargetPredictor predictor, const Kept& kept,
                                        const GoalOf& goal_of);
   const Reason& refusal() const { return refusal_; }
@@ -83,7 +84,7 @@ class PodGroupTrial {
   std::string why_nowhere(const std::string& pod, const Placement& placement) const;
   bool stays(std::string_view reason, const PodGroups::Members& pod_group, std::string why);
 
-  const World world_;
+  const Inputs inputs_;
   scheduling::Overlay overlay_;
   Reason refusal_;
 };

@@ -15,7 +15,7 @@ using scheduling::Preferences;
 using scheduling::ResourceScores;
 
 // Above Preferences::kComparedNodes nodes, so that a move stays cheap:
-constexpr std::size_t kMostTies = 32;         // nodes with as much free capacity as the favourite that are looked at
+constexpr std::size_t kMostTies = 32;         // nodes with as much free capacity as the best one that are looked at
 constexpr std::size_t kMostDoubtful = 100;    // nodes with more free capacity, but not the best otherwise
 constexpr std::size_t kMostCandidates = 100;  // nodes that are compared in full
 
@@ -49,9 +49,9 @@ std::optional<NodeIndex> most_capacity(const TargetPredictor::Ranking& ranking, 
 }
 
 /// One pod's choice among the nodes of a ranking.
-class Choice {
+class NodeChoice {
  public:
-  Choice(const TargetPredictor::Ranking& ranking, const scheduling::FitQuery& query, const strategies::Goal& goal)
+  NodeChoice(const TargetPredictor::Ranking& ranking, const scheduling::FitQuery& query, const strategies::Goal& goal)
       : ranking_(ranking),
         query_(query),
         goal_(goal),
@@ -68,8 +68,8 @@ class Choice {
   bool helps(NodeIndex node) const { return !goal_ || goal_(node); }
   auto rank(NodeIndex node) const { return std::make_tuple(pods_[node], node); }
 
-  /// A node with nothing left to wish is the favourite if no other has more free capacity, or loses more otherwise than
-  /// it has more free capacity. nullopt: it takes a closer look.
+  /// A node that meets every preference is the best one if no other has more free capacity, or loses more otherwise
+  /// than it has more free capacity. nullopt: it takes a closer look.
   std::optional<Placement> obvious() const {
     Placement placement;
     int capacity = -1;
@@ -107,7 +107,7 @@ class Choice {
     }
   }
 
-  /// `node` is as good as what the landing has already.
+  /// `node` is as good as what the placement has already.
   void consider(NodeIndex node, Placement& placement) const {
     if (!helps(node)) {
       if (!placement.competing_node && query_.fits(node)) placement.competing_node = node;
@@ -131,7 +131,7 @@ class Choice {
     });
     Placement placement;
     if (!some_help) return placement;
-    for (const NodeIndex node : scheduling::favourites(preferences_, nodes, capacity)) {
+    for (const NodeIndex node : scheduling::best_nodes(preferences_, nodes, capacity)) {
       std::optional<NodeIndex>& place = helps(node) ? placement.node : placement.competing_node;
       if (!place || rank(node) < rank(*place)) place = node;
     }
@@ -183,7 +183,7 @@ Placement TargetPredictor::predict(const scheduling::Overlay& cluster, schedulin
   const Ranking& ranking = ranking_of(cluster, pod);
   const auto query = cluster.fit_query(pod, scheduling::FitLevel::kScheduler);
   if (!goal && ranking.score.size() > Preferences::kComparedNodes) return {most_capacity(ranking, *query), {}};
-  return Choice(ranking, *query, goal).make();
+  return NodeChoice(ranking, *query, goal).make();
 }
 
 bool has_replacement(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {

@@ -19,7 +19,7 @@ struct Placement {
   std::optional<scheduling::NodeIndex> competing_node;
 };
 
-/// Foretells where the scheduler puts the replacement of a pod: of the nodes that pass every predicate, the one with
+/// Predicts where the scheduler puts the replacement of a pod: of the nodes that pass every predicate, the one with
 /// the best sum of free capacity (ResourceScores) and preferences (Preferences); ties by the number of pods, then by
 /// name. Keeps the nodes' free capacity scores for each set of requests and looks again only at nodes that changed, so
 /// asking costs about as much as the nodes that are tried, mostly few. Above Preferences::kComparedNodes nodes the

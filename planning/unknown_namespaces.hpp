@@ -1,7 +1,7 @@
 #pragma once
 
-#include "api/descheduler_policy.hpp"
 #include "api/json/field_path.hpp"
+#include "planning/plan_spec.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
 
 namespace planning {
@@ -13,7 +13,6 @@ struct UnknownNamespaces {
   api::FieldErrors excluded;  ///< harmless: there is nothing to leave alone
 };
 /// Nothing is known, so nothing is said, where the snapshot holds no Namespace objects (a dump of pods and nodes).
-UnknownNamespaces unknown_namespaces(const api::DeschedulerPolicySpec& spec,
-                                     const scheduling::ClusterSnapshot& cluster);
+UnknownNamespaces unknown_namespaces(const PlanSpec& spec, const scheduling::ClusterSnapshot& cluster);
 
 }  // namespace planning

@@ -18,7 +18,8 @@ constexpr std::size_t kShownText = 80;
 
 bool is_strange(api::Quantity quantity) { return quantity.milli() < 0 || quantity.milli() == kEndOfInt64; }
 
-/// Free free capacity must not come out of it: pods ask for no less than they can have meant, nodes offer no more.
+/// Strange quantities must not become free capacity: pods ask for no less than they can have meant, nodes offer no
+/// more.
 api::Quantity sound(api::Quantity quantity, Side side) {
   if (!is_strange(quantity)) return quantity;
   const bool is_boundless_request = side == Side::kPod && quantity.milli() > 0;
@@ -110,11 +111,11 @@ std::shared_ptr<const api::Pod> with_sound_quantities(std::shared_ptr<const api:
     if (has_strange(list)) tell_strange(object, path(), list, Side::kPod, quantities, problems);
   });
   if (quantities == Quantities::kAsWritten) return pod;
-  api::Pod mended = *pod;
-  for_each_pod_list(mended, [](const auto&, api::ResourceList& list) {
+  api::Pod fixed = *pod;
+  for_each_pod_list(fixed, [](const auto&, api::ResourceList& list) {
     for (auto& [name, quantity] : list) quantity = sound(quantity, Side::kPod);
   });
-  return std::make_shared<const api::Pod>(std::move(mended));
+  return std::make_shared<const api::Pod>(std::move(fixed));
 }
 
 std::shared_ptr<const api::Node> with_sound_quantities(std::shared_ptr<const api::Node> node, Quantities quantities,
@@ -129,11 +130,11 @@ std::shared_ptr<const api::Node> with_sound_quantities(std::shared_ptr<const api
     tell_strange(object, path(), list, Side::kNode, quantities, problems);
   });
   if (!strange || quantities == Quantities::kAsWritten) return node;
-  api::Node mended = *node;
-  for_each_node_list(mended, [](const auto&, api::ResourceList& list) {
+  api::Node fixed = *node;
+  for_each_node_list(fixed, [](const auto&, api::ResourceList& list) {
     for (auto& [name, quantity] : list) quantity = sound(quantity, Side::kNode);
   });
-  return std::make_shared<const api::Node>(std::move(mended));
+  return std::make_shared<const api::Node>(std::move(fixed));
 }
 
 void find_owner_cycles(const std::vector<std::shared_ptr<const api::Workload>>& workloads, InputProblems& problems) {

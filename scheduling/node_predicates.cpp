@@ -152,7 +152,7 @@ std::optional<Refusal> refuse_taints(const FitQuery& query, NodeIndex node) {
 
 std::optional<Refusal> refuse_shortage(const FitQuery& query, NodeIndex node) {
   const ClusterSnapshot& base = query.base();
-  if (base.node_of(query.index()) == node) return std::nullopt;  // it has its free capacity there already
+  if (base.node_of(query.index()) == node) return std::nullopt;  // its requests are counted there already
   const NodeResources& used = query.cluster().used();
   for (const auto& [resource, milli] : base.requests(query.index())) {
     const auto allocatable = base.allocatable().find(node, resource);

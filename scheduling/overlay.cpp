@@ -28,8 +28,8 @@ Topology divide(const ClusterSnapshot& base, std::string_view key) {
 
 }  // namespace
 
-struct Overlay::Memory {
-  explicit Memory(const ClusterSnapshot& base) : labels(base) {}
+struct Overlay::Cache {
+  explicit Cache(const ClusterSnapshot& base) : labels(base) {}
 
   /// The last query is the pod's, and still true.
   bool holds_query(const Overlay& of, PodIndex pod) const {
@@ -45,40 +45,40 @@ struct Overlay::Memory {
 };
 
 Overlay::Overlay(const ClusterSnapshot& base)
-    : base_(&base), moved_(base.pod_count(), false), used_(base.used()), memory_(std::make_shared<Memory>(base)) {
+    : base_(&base), moved_(base.pod_count(), false), used_(base.used()), cache_(std::make_shared<Cache>(base)) {
   node_of_.reserve(base.pod_count());
   for (const PodIndex pod : base.pods()) node_of_.push_back(base.node_of(pod));
 }
 
 const Topology& Overlay::topology(std::string_view key) const {
-  auto& known = memory_->topologies;
+  auto& known = cache_->topologies;
   if (const auto at = known.find(key); at != known.end()) return at->second;
   return known.emplace(std::string(key), divide(*base_, key)).first->second;
 }
 
 std::shared_ptr<const FitQuery> Overlay::fit_query(PodIndex pod, FitLevel level) const {
   if (level == FitLevel::kBasic) return std::make_shared<const FitQuery>(*this, pod, level);
-  if (!memory_->holds_query(*this, pod)) {
-    memory_->query = std::make_shared<const FitQuery>(*this, pod, level);
-    memory_->query_state = state_;
+  if (!cache_->holds_query(*this, pod)) {
+    cache_->query = std::make_shared<const FitQuery>(*this, pod, level);
+    cache_->query_state = state_;
   }
-  return memory_->query;
+  return cache_->query;
 }
 
-SelectorCache& Overlay::selector_cache() const { return memory_->labels; }
+SelectorCache& Overlay::selector_cache() const { return cache_->labels; }
 
 const PreferenceIndex& Overlay::preference_index() const {
-  if (!memory_->preferences) memory_->preferences = std::make_unique<const PreferenceIndex>(*base_);
-  return *memory_->preferences;
+  if (!cache_->preferences) cache_->preferences = std::make_unique<const PreferenceIndex>(*base_);
+  return *cache_->preferences;
 }
 
 void Overlay::move(PodIndex pod, NodeIndex to) {
   const NodeIndex from = node_of_[pod];
   moved_[pod] = true;
   if (from == to) return;
-  const bool keeps_query = memory_->holds_query(*this, pod);  // a pod never stands in its own way
-  state_ = ++memory_->last_state;
-  if (keeps_query) memory_->query_state = state_;
+  const bool keeps_query = cache_->holds_query(*this, pod);  // a pod never stands in its own way
+  state_ = ++cache_->last_state;
+  if (keeps_query) cache_->query_state = state_;
   if (from != kNoNode) leave(pod, from);
   node_of_[pod] = to;
   if (to != kNoNode) arrive(pod, to);

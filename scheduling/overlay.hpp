@@ -50,7 +50,7 @@ class Overlay {
   /// The nodes by their value of the label `key`. Valid as long as the overlay.
   const Topology& topology(std::string_view key) const;
 
-  /// The pod's question "where could I run?". At kScheduler the last one is kept until another pod moves, so the
+  /// Where the pod could run. At kScheduler the last query is kept until another pod moves, so the
   /// filters, a strategy and the plan share it.
   std::shared_ptr<const FitQuery> fit_query(PodIndex pod, FitLevel level) const;
 
@@ -72,7 +72,7 @@ class Overlay {
 
  private:
   /// What was found out about the snapshot; copies of the overlay share it.
-  struct Memory;
+  struct Cache;
 
   void leave(PodIndex pod, NodeIndex from);
   void arrive(PodIndex pod, NodeIndex to);
@@ -83,7 +83,7 @@ class Overlay {
   NodeResources used_;
   std::vector<NodeIndex> changes_;
   std::vector<std::vector<PodIndex>> arrivals_;  ///< by node: pods whose base node is another; empty: none anywhere
-  std::shared_ptr<Memory> memory_;
+  std::shared_ptr<Cache> cache_;
   std::uint64_t state_ = 0;  ///< another number after each move; no two states of an overlay and its copies share one
 };
 

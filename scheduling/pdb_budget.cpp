@@ -23,7 +23,7 @@ PdbBudgets::PdbBudgets(const ClusterSnapshot& cluster) : cluster_(&cluster) {
   for (const auto& pdb : cluster.pdbs()) allowed_.push_back(pdb->disruptions_allowed);
 }
 
-PdbBudgets::Verdict PdbBudgets::judge(PodIndex index) const {
+PdbBudgets::Charge PdbBudgets::charge_for(PodIndex index) const {
   const api::Pod& pod = cluster_->pod(index);
   if (is_free_of_budgets(pod)) return {};
   std::optional<std::uint32_t> found;
@@ -53,11 +53,11 @@ PdbBudgets::Verdict PdbBudgets::judge(PodIndex index) const {
           {}};
 }
 
-std::optional<Refusal> PdbBudgets::refusal(PodIndex pod) const { return judge(pod).refusal; }
+std::optional<Refusal> PdbBudgets::refusal(PodIndex pod) const { return charge_for(pod).refusal; }
 
 void PdbBudgets::spend(PodIndex pod) {
-  const Verdict verdict = judge(pod);
-  if (verdict.charged) --allowed_[*verdict.charged];
+  const Charge charge = charge_for(pod);
+  if (charge.pdb) --allowed_[*charge.pdb];
 }
 
 std::string why_never(const api::PodDisruptionBudget& pdb) {

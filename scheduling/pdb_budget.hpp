@@ -21,18 +21,18 @@ class PdbBudgets {
   void spend(PodIndex pod);
 
  private:
-  struct Verdict {
+  struct Charge {
     std::optional<Refusal> refusal;
-    std::optional<std::uint32_t> charged;  ///< position in pdbs()
+    std::optional<std::uint32_t> pdb;  ///< to take one disruption from: its position in pdbs()
   };
-  Verdict judge(PodIndex pod) const;
+  Charge charge_for(PodIndex pod) const;
 
   const ClusterSnapshot* cluster_;
   std::vector<std::int32_t> allowed_;
 };
 
 /// Why this budget can never let a healthy pod of its go as long as neither it nor the number of pods changes, and what
-/// would mend it; empty: it can.
+/// would fix it; empty: it can.
 std::string why_never(const api::PodDisruptionBudget& pdb);
 
 }  // namespace scheduling

@@ -1,4 +1,4 @@
-/// Predicates about the company a pod keeps: anti-affinity, affinity, topology spread.
+/// Predicates about other pods: anti-affinity, affinity, topology spread.
 
 #include <algorithm>
 #include <limits>

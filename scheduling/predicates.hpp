@@ -63,8 +63,8 @@ bool has_all(const PatchyTopologies& topologies, NodeIndex node);
 class FitQuery;
 using Predicate = std::optional<Refusal> (*)(const FitQuery& query, NodeIndex node);
 
-/// One pod's question "where could I run?". Works out once what all nodes share, then answers node by node.
-/// Sees the overlay as it was when the question was made: ask again after a move (Overlay::fit_query does). The pod
+/// Where one pod could run. Works out once what all nodes share, then judges node by node.
+/// Sees the overlay as it was when the query was made: make another one after a move (Overlay::fit_query does). The pod
 /// itself never stands in its own way at kScheduler; at kBasic only where upstream says so.
 class FitQuery {
  public:

@@ -11,8 +11,8 @@ auto place_of(RequestSet& requests, ResourceIndex resource) {
   return std::ranges::lower_bound(requests, resource, {}, &RequestSet::value_type::first);
 }
 
-void raise_to(RequestSet& requests, const RequestSet& floor) {
-  for (const auto& [resource, milli] : floor) {
+void raise_to(RequestSet& requests, const RequestSet& least) {
+  for (const auto& [resource, milli] : least) {
     const auto at = place_of(requests, resource);
     if (at == requests.end() || at->first != resource) {
       requests.insert(at, {resource, milli});

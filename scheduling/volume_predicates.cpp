@@ -98,7 +98,7 @@ void FitQuery::find_volumes() {
 
 /// `claim`: nullptr, it is still to be made.
 void FitQuery::find_unbound(const api::Volume& volume, const api::PersistentVolumeClaim* claim) {
-  if (!base().knows_storage_classes()) return;
+  if (!base().has_storage_classes()) return;
   const auto* known = class_of(base(), claim != nullptr ? claim->storage_class : volume.storage_class);
   WaitingClaim waiting{volume.source, claim != nullptr, known, {}};
   if (claim != nullptr) {

@@ -23,11 +23,11 @@
 namespace strategies {
 namespace {
 
-using Factory = std::unique_ptr<const Strategy> (*)(api::StrictObject& args);
+using Factory = std::shared_ptr<const Strategy> (*)(api::StrictObject& args);
 
 template <typename S>
-std::unique_ptr<const Strategy> make(api::StrictObject& args) {
-  return std::make_unique<S>(S::Args::read(args));
+std::shared_ptr<const Strategy> make(api::StrictObject& args) {
+  return std::make_shared<const S>(S::Args::read(args));
 }
 
 struct CatalogEntry {
@@ -61,25 +61,24 @@ std::string complaint_about_name(std::string_view name) {
                      api::did_you_mean(name, known));
 }
 
-std::unique_ptr<const Strategy> make_strategy(const api::StrategyChoice& choice, const api::FieldPath& path,
-                                              api::FieldErrors& errors) {
-  const auto entry = std::ranges::find(kCatalog, choice.name, &CatalogEntry::name);
+/// nullptr: complaints were added to `errors`.
+std::shared_ptr<const Strategy> make_strategy(std::string_view name, const base::Result<api::Json>& args,
+                                              const api::FieldPath& path, api::FieldErrors& errors) {
+  const auto entry = std::ranges::find(kCatalog, name, &CatalogEntry::name);
   if (entry == kCatalog.end()) {
-    errors.push_back({path.field("name").text(), complaint_about_name(choice.name)});
+    errors.push_back({path.field("name").text(), complaint_about_name(name)});
     return nullptr;
   }
-  const auto json = api::parse_json(choice.args_json.empty() ? "{}" : choice.args_json);
-  if (!json) {
-    errors.push_back({path.field("args").text(), json.error().message});
+  if (!args) {
+    errors.push_back({path.field("args").text(), args.error().message});
     return nullptr;
   }
-  const std::size_t before = errors.size();
   api::FieldErrors complaints;
-  api::StrictObject args(*json, path.field("args"), complaints);
-  auto strategy = entry->make(args);
-  args.finish();
+  api::StrictObject object(*args, path.field("args"), complaints);
+  auto strategy = entry->make(object);
+  object.finish();
   errors.insert(errors.end(), complaints.begin(), complaints.end());
-  return errors.size() == before ? std::move(strategy) : nullptr;
+  return complaints.empty() ? std::move(strategy) : nullptr;
 }
 
 /// Pairs of which one undoes what the other does.
@@ -93,19 +92,18 @@ bool contradict(std::string_view a, std::string_view b) {
   });
 }
 
-bool are_equal(const api::StrategyChoice& a, const api::StrategyChoice& b) {
-  if (a.name != b.name) return false;
-  const auto args_of = [](const api::StrategyChoice& each) {
-    return api::parse_json(each.args_json.empty() ? "{}" : each.args_json);
-  };
-  const auto first = args_of(a);
-  const auto second = args_of(b);
-  return first && second && *first == *second;
+/// An entry with its arguments as JSON.
+struct ReadChoice {
+  std::string_view name;
+  base::Result<api::Json> args;
+};
+
+bool are_equal(const ReadChoice& a, const ReadChoice& b) {
+  return a.name == b.name && a.args && b.args && *a.args == *b.args;
 }
 
-/// What `choice` cannot be together with the one of index `earlier`; "": nothing is in the way.
-std::string complaint_about_pair(const api::StrategyChoice& choice, const api::StrategyChoice& other,
-                                 std::size_t earlier) {
+/// What is wrong with `choice` beside the one of index `earlier`; "": nothing.
+std::string complaint_about_pair(const ReadChoice& choice, const ReadChoice& other, std::size_t earlier) {
   if (contradict(choice.name, other.name)) {
     return fmt::format(
         "{} undoes what {} of strategies[{}] does: give each a policy with nodes of its own "
@@ -115,16 +113,17 @@ std::string complaint_about_pair(const api::StrategyChoice& choice, const api::S
   return are_equal(choice, other) ? fmt::format("is the same as strategies[{}]: leave one out", earlier) : "";
 }
 
-void check_together(const std::vector<api::StrategyChoice>& choices, const api::FieldPath& path,
-                    api::FieldErrors& errors) {
+api::FieldErrors conflicts_between(const std::vector<ReadChoice>& choices, const api::FieldPath& path) {
+  api::FieldErrors conflicts;
   for (std::size_t i = 0; i < choices.size(); ++i) {
     for (std::size_t earlier = 0; earlier < i; ++earlier) {
       auto complaint = complaint_about_pair(choices[i], choices[earlier], earlier);
       if (complaint.empty()) continue;
-      errors.push_back({path.index(i).text(), std::move(complaint)});
+      conflicts.push_back({path.index(i).text(), std::move(complaint)});
       break;
     }
   }
+  return conflicts;
 }
 
 }  // namespace
@@ -136,31 +135,39 @@ std::vector<std::string_view> known_strategies() {
   return names;
 }
 
-std::vector<ConfiguredStrategy> make_strategies(const std::vector<api::StrategyChoice>& choices,
-                                                api::FieldErrors& errors, const api::FieldPath& path) {
-  std::vector<ConfiguredStrategy> strategies;
+StrategySpecs parse_strategies(const std::vector<api::StrategyChoice>& choices, const api::FieldPath& path) {
+  StrategySpecs parsed;
+  std::vector<ReadChoice> read;
   for (std::size_t i = 0; i < choices.size(); ++i) {
-    auto strategy = make_strategy(choices[i], path.index(i), errors);
-    if (strategy) strategies.push_back({i, std::move(strategy)});
+    const api::StrategyChoice& choice = choices[i];
+    const auto& args =
+        read.emplace_back(ReadChoice{choice.name, api::parse_json(choice.args_json.empty() ? "{}" : choice.args_json)})
+            .args;
+    auto strategy = make_strategy(choice.name, args, path.index(i), parsed.errors);
+    if (strategy) parsed.runnable.push_back({i, std::move(strategy)});
+    if (args) append_named_namespaces(*args, path.index(i).field("args"), parsed.namespaces);
   }
-  return strategies;
+  parsed.conflicts = conflicts_between(read, path);
+  return parsed;
 }
 
-std::optional<base::seconds> restart_window(const std::vector<api::StrategyChoice>& choices) {
-  api::FieldErrors ignored;  // the plan's business
+std::optional<base::seconds> StrategySpecs::restart_window() const {
   std::optional<base::seconds> longest;
-  for (const ConfiguredStrategy& each : make_strategies(choices, ignored)) {
+  for (const StrategySpec& each : runnable) {
     const auto window = each.strategy->restart_window();
     if (window && (!longest || *window > *longest)) longest = window;
   }
   return longest;
 }
 
+api::FieldErrors StrategySpecs::problems() const {
+  api::FieldErrors all = errors;
+  all.insert(all.end(), conflicts.begin(), conflicts.end());
+  return all;
+}
+
 api::FieldErrors validate(const std::vector<api::StrategyChoice>& choices) {
-  api::FieldErrors errors;
-  make_strategies(choices, errors);
-  check_together(choices, api::FieldPath("spec.strategies"), errors);
-  return errors;
+  return parse_strategies(choices).problems();
 }
 
 }  // namespace strategies

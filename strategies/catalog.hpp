@@ -9,29 +9,39 @@
 
 #include "api/descheduler_policy.hpp"
 #include "api/json/field_path.hpp"
+#include "strategies/named_namespaces.hpp"
 #include "strategies/strategy.hpp"
 
 namespace strategies {
 
-/// One strategy of a policy, ready to run.
-struct ConfiguredStrategy {
+/// One entry of spec.strategies with its arguments parsed, ready to run. Copies share the strategy.
+struct StrategySpec {
   std::size_t position;  ///< in spec.strategies
-  std::unique_ptr<const Strategy> strategy;
+  std::shared_ptr<const Strategy> strategy;
 };
+
+/// spec.strategies with the arguments parsed. It is made once when a policy is decoded, and shared by its planning
+/// cycles. Nothing in it changes, so it is safe to share between threads.
+struct StrategySpecs {
+  std::vector<StrategySpec> runnable;      ///< in the order of the spec; entries with errors are left out
+  api::FieldErrors errors;                 ///< such as "spec.strategies[1].args.thresholds.cpu: 120 is above 100"
+  api::FieldErrors conflicts;              ///< entries that do not go together with an earlier one
+  std::vector<NamedNamespace> namespaces;  ///< that the arguments name, those of entries with errors included
+
+  /// The longest time window in which one of them counts restarts; absent: none counts them so.
+  std::optional<base::seconds> restart_window() const;
+  /// `errors`, then `conflicts`; empty = valid.
+  api::FieldErrors problems() const;
+};
+
+/// Parses the arguments of every entry strictly.
+StrategySpecs parse_strategies(const std::vector<api::StrategyChoice>& choices,
+                               const api::FieldPath& path = api::FieldPath("spec.strategies"));
 
 /// Names that can be used, in alphabetical order.
 std::vector<std::string_view> known_strategies();
 
-/// Parses every choice's args strictly and appends complaints such as
-/// "spec.strategies[1].args.thresholds.cpu: 120 is above 100"; choices with complaints are left out.
-std::vector<ConfiguredStrategy> make_strategies(const std::vector<api::StrategyChoice>& choices,
-                                                api::FieldErrors& errors,
-                                                const api::FieldPath& path = api::FieldPath("spec.strategies"));
-
-/// The longest time window in which one of them counts restarts; absent: none counts them so.
-std::optional<base::seconds> restart_window(const std::vector<api::StrategyChoice>& choices);
-
-/// make_strategies() without keeping the strategies; empty = valid.
+/// The problems() of parse_strategies(); empty = valid.
 api::FieldErrors validate(const std::vector<api::StrategyChoice>& choices);
 
 }  // namespace strategies

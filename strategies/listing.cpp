@@ -4,7 +4,7 @@
 
 namespace strategies {
 
-std::vector<PodIndex> pods_on(const Context& context, NodeIndex node, PodStates states) {
+std::vector<PodIndex> pods_on(const StrategyContext& context, NodeIndex node, PodStates states) {
   std::vector<PodIndex> pods;
   context.cluster.for_each_on(node, [&](PodIndex pod) {
     if (context.cluster.is_moved(pod)) return;
@@ -13,29 +13,29 @@ std::vector<PodIndex> pods_on(const Context& context, NodeIndex node, PodStates 
   return pods;
 }
 
-scheduling::CachedSelector pods_in(const PodScope& scope, const Context& context) {
+scheduling::CachedSelector pods_in(const PodScope& scope, const StrategyContext& context) {
   return {context.cluster.base(), [&scope](const api::Pod& pod) { return scope.includes(pod); }};
 }
 
-bool may_leave(const Context& context, NominationSink& sink, PodIndex pod) {
+bool may_leave(const StrategyContext& context, NominationSink& sink, PodIndex pod) {
   auto refusal = context.evictability.refusal(pod);
   if (!refusal) refusal = context.evictability.refusal_before_eviction(pod, context.cluster);
   if (refusal) sink.refused(pod, *refusal);
   return !refusal;
 }
 
-std::optional<NodeIndex> placement_of(const Context& context, PodIndex pod) {
+std::optional<NodeIndex> placement_of(const StrategyContext& context, PodIndex pod) {
   if (!context.cluster.is_moved(pod) || context.cluster.node_of(pod) == scheduling::kNoNode) return std::nullopt;
   return context.cluster.node_of(pod);
 }
 
-Next after(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kAccepted:
-    case Verdict::kNamespaceLimit:
-    case Verdict::kRefused: return Next::kPod;
-    case Verdict::kNodeLimit: return Next::kNode;
-    case Verdict::kTotalLimit: return Next::kStop;
+AfterOffer after(NominationResult result) {
+  switch (result) {
+    case NominationResult::kAccepted:
+    case NominationResult::kNamespaceLimit:
+    case NominationResult::kRefused: return AfterOffer::kNextPod;
+    case NominationResult::kNodeLimit: return AfterOffer::kNextNode;
+    case NominationResult::kTotalLimit: return AfterOffer::kStop;
   }
   std::abort();
 }
@@ -44,11 +44,12 @@ bool offer_all(NominationSink& sink, const std::vector<PodIndex>& pods,
                const std::function<std::string(PodIndex)>& reason, const std::function<Goal(PodIndex)>& goal) {
   for (const PodIndex pod : pods) {
     const Goal wanted = goal ? goal(pod) : Goal{};
-    const Verdict verdict = wanted ? sink.offer_towards(pod, reason(pod), wanted) : sink.offer(pod, reason(pod));
-    switch (after(verdict)) {
-      case Next::kPod: break;
-      case Next::kNode: return true;
-      case Next::kStop: return false;
+    const NominationResult result =
+        wanted ? sink.offer_towards(pod, reason(pod), wanted) : sink.offer(pod, reason(pod));
+    switch (after(result)) {
+      case AfterOffer::kNextPod: break;
+      case AfterOffer::kNextNode: return true;
+      case AfterOffer::kStop: return false;
     }
   }
   return true;

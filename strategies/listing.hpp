@@ -15,23 +15,23 @@ namespace strategies {
 
 /// Which of a node's pods a strategy looks at. Pods that move already are never among them.
 enum class PodStates { kActive, kAll };
-std::vector<PodIndex> pods_on(const Context& context, NodeIndex node, PodStates states);
+std::vector<PodIndex> pods_on(const StrategyContext& context, NodeIndex node, PodStates states);
 
 /// Which pods of the cluster the scope includes. Keeps references to both.
-scheduling::CachedSelector pods_in(const PodScope& scope, const Context& context);
+scheduling::CachedSelector pods_in(const PodScope& scope, const StrategyContext& context);
 
 /// True if both evictability filters let the pod go. Otherwise the refusal is reported.
-bool may_leave(const Context& context, NominationSink& sink, PodIndex pod);
+bool may_leave(const StrategyContext& context, NominationSink& sink, PodIndex pod);
 
-/// Where the sink foresees the pod after it accepted it; nullopt: it does not say.
-std::optional<NodeIndex> placement_of(const Context& context, PodIndex pod);
+/// The placement that the sink predicts for the pod after it accepted it; nullopt: it does not predict.
+std::optional<NodeIndex> placement_of(const StrategyContext& context, PodIndex pod);
 
-/// What the common limit reactions ask for after an offer.
-enum class Next { kPod, kNode, kStop };
+/// How most strategies go on after an offer.
+enum class AfterOffer { kNextPod, kNextNode, kStop };
 /// A node at its limit: go to the next node. The total limit: stop. Anything else: the next pod.
-Next after(Verdict verdict);
+AfterOffer after(NominationResult result);
 
-/// Offers `pods` of one node in order. False: stop. `goal`: where it would help a pod to land; empty: anywhere.
+/// Offers `pods` of one node in order. False: stop. `goal`: the placements that help a pod; empty: any.
 bool offer_all(NominationSink& sink, const std::vector<PodIndex>& pods,
                const std::function<std::string(PodIndex)>& reason, const std::function<Goal(PodIndex)>& goal = {});
 

@@ -35,14 +35,8 @@ void collect_namespaces(const api::Json& json, const api::FieldPath& at, std::ve
 
 }  // namespace
 
-std::vector<NamedNamespace> named_namespaces(const std::vector<api::StrategyChoice>& choices,
-                                             const api::FieldPath& path) {
-  std::vector<NamedNamespace> found;
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    const auto args = api::parse_json(choices[i].args_json.empty() ? "{}" : choices[i].args_json);
-    if (args) collect_namespaces(*args, path.index(i).field("args"), found);
-  }
-  return found;
+void append_named_namespaces(const api::Json& args, const api::FieldPath& path, std::vector<NamedNamespace>& found) {
+  collect_namespaces(args, path, found);
 }
 
 }  // namespace strategies

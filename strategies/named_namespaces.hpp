@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "api/descheduler_policy.hpp"
 #include "api/json/field_path.hpp"
+#include "api/json/json.hpp"
 
 namespace strategies {
 
@@ -16,9 +16,8 @@ struct NamedNamespace {
   friend bool operator==(const NamedNamespace&, const NamedNamespace&) = default;
 };
 
-/// All of them, in the order of the arguments' keys: `include` and `exclude` of `namespaces` and `evictableNamespaces`,
-/// at whatever depth. Arguments that do not parse name none. Pure.
-std::vector<NamedNamespace> named_namespaces(const std::vector<api::StrategyChoice>& choices,
-                                             const api::FieldPath& path = api::FieldPath("spec.strategies"));
+/// Appends all of them, in the order of the arguments' keys: `include` and `exclude` of `namespaces` and
+/// `evictableNamespaces`, at whatever depth. `path` is that of the arguments.
+void append_named_namespaces(const api::Json& args, const api::FieldPath& path, std::vector<NamedNamespace>& found);
 
 }  // namespace strategies

@@ -10,7 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "scheduling/evictability.hpp"
+#include "scheduling/evictability_rules.hpp"
 #include "scheduling/overlay.hpp"
 #include "strategies/lifetime/restart_history.hpp"
 #include "strategies/utilization/usage_view.hpp"
@@ -21,10 +21,10 @@ using scheduling::NodeIndex;
 using scheduling::PodIndex;
 
 /// All Deschedule strategies of a policy run before any Balance strategy.
-enum class Phase { kDeschedule, kBalance };
+enum class StrategyPhase { kDeschedule, kBalance };
 
 /// What became of an offer. How a strategy goes on is part of its semantics (upstream-semantics.md#listing).
-enum class Verdict {
+enum class NominationResult {
   kAccepted,        ///< the pod will leave
   kNodeLimit,       ///< no more pods of this node in this cycle
   kNamespaceLimit,  ///< no more pods of this namespace in this cycle
@@ -32,7 +32,7 @@ enum class Verdict {
   kRefused,         ///< anything else: a budget, nowhere to go
 };
 
-/// Where it would help a pod to land.
+/// True for the nodes where the pod's replacement would help.
 using Goal = std::function<bool(NodeIndex node)>;
 
 /// Takes nominations, one at a time, and answers at once.
@@ -41,31 +41,32 @@ class NominationSink {
   virtual ~NominationSink() = default;
 
   /// Proposes that `pod` leaves. `reason` is for people.
-  virtual Verdict offer(PodIndex pod, std::string_view reason) = 0;
-  /// The same for a move that helps only if the pod lands where `goal` says. A sink that foresees the landing refuses
-  /// the others; one that does not takes the offer as it is.
-  virtual Verdict offer_towards(PodIndex pod, std::string_view reason, const Goal& goal) {
+  virtual NominationResult offer(PodIndex pod, std::string_view reason) = 0;
+  /// The same for a move that helps only if the replacement is placed where `goal` says. A sink that predicts
+  /// placements refuses the others. One that does not takes the offer as it is.
+  virtual NominationResult offer_towards(PodIndex pod, std::string_view reason, const Goal& goal) {
     static_cast<void>(goal);
     return offer(pod, reason);
   }
-  /// Proposes that all of them leave, or none: the first verdict that is not kAccepted counts for all. A sink that
+  /// Proposes that all of them leave, or none: the first result that is not kAccepted counts for all. A sink that
   /// cannot take back what it accepted stops there.
-  virtual Verdict offer_whole(std::span<const PodIndex> pods, std::string_view reason, const Goal& goal) {
+  virtual NominationResult offer_whole(std::span<const PodIndex> pods, std::string_view reason, const Goal& goal) {
     for (const PodIndex pod : pods) {
-      if (const Verdict verdict = offer_towards(pod, reason, goal); verdict != Verdict::kAccepted) return verdict;
+      if (const NominationResult result = offer_towards(pod, reason, goal); result != NominationResult::kAccepted)
+        return result;
     }
-    return Verdict::kAccepted;
+    return NominationResult::kAccepted;
   }
   /// Reports a pod that meets the strategy's criteria but is protected. For the record only.
   virtual void refused(PodIndex pod, const scheduling::Refusal& refusal) = 0;
 };
 
-struct Context {
+struct StrategyContext {
   /// The cluster as it would be after everything accepted so far, this strategy's own offers included if the sink moves
   /// them. Pods that are leaving already are off their nodes.
   const scheduling::Overlay& cluster;
   std::span<const NodeIndex> nodes;  ///< the nodes looked at, in order
-  const scheduling::Evictability& evictability;
+  const scheduling::EvictabilityRules& evictability;
   base::TimePoint now;
   const UsageView* usage = nullptr;          ///< real usage; nullptr: by requests
   const RestartHistory* restarts = nullptr;  ///< earlier totals; nullptr: nobody looked
@@ -78,9 +79,9 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
   virtual std::string_view name() const = 0;
-  virtual Phase phase() const = 0;
+  virtual StrategyPhase phase() const = 0;
   /// An error means that the strategy could not judge (missing usage data); what it offered before stands.
-  virtual base::Status nominate(const Context& context, NominationSink& sink) const = 0;
+  virtual base::Status nominate(const StrategyContext& context, NominationSink& sink) const = 0;
   /// The time window in which it counts restarts, so that somebody must remember them; absent: it has none.
   virtual std::optional<base::seconds> restart_window() const { return std::nullopt; }
 };

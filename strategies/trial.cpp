@@ -4,7 +4,7 @@
 
 namespace strategies {
 
-NodeIndex Trial::land(PodIndex pod, NodeIndex expected) {
+NodeIndex Trial::place(PodIndex pod, NodeIndex expected) {
   const auto placement = placement_of(context_, pod);
   if (!placement && !copy_) copy_.emplace(context_.cluster);
   const NodeIndex to = placement.value_or(expected);

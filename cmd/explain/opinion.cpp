@@ -8,9 +8,9 @@
 
 #include "cmd/drain/request.hpp"
 #include "planning/planner.hpp"
-#include "scheduling/evictability.hpp"
+#include "scheduling/evictability_rules.hpp"
 #include "scheduling/predicates.hpp"
-#include "scheduling/snapshot/incremental.hpp"
+#include "scheduling/snapshot/snapshot_keeper.hpp"
 
 namespace cmd::plugin {
 namespace {
@@ -32,10 +32,10 @@ std::string why_not_looked_at(const api::DeschedulerPolicySpec& spec, const sche
 
 /// With the pods that the operator would not nominate because of an Evacuation that there is already; the asked pod is
 /// judged as if it was not on its way.
-planning::PlanInput plan_input(const api::DeschedulerPolicy& policy, const scheduling::ClusterSnapshot& cluster,
+planning::PlanInput plan_input(const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
                                const std::vector<api::Evacuation>& evacuations, const std::string& asked,
                                base::TimePoint now) {
-  planning::PlanInput input{.spec = policy.spec, .cluster = cluster, .leaving = {}, .now = now};
+  planning::PlanInput input{.spec = spec, .cluster = cluster, .leaving = {}, .now = now};
   input.options.spend_pdbs = false;  // as the operator plans: a blocked pod is nominated and waits for its budget
   input.options.max_refusals = std::numeric_limits<std::size_t>::max();
   for (const api::Evacuation& each : evacuations) {
@@ -70,7 +70,7 @@ bool take_from_plan(const planning::Plan& plan, const api::ObjectMeta& pod, Poli
 void take_from_rules(const api::DeschedulerPolicySpec& spec, const scheduling::ClusterSnapshot& cluster,
                      scheduling::PodIndex pod, base::TimePoint now, PolicyOpinion& opinion) {
   api::FieldErrors errors;  // the plan's, which would have been told by now
-  const scheduling::Evictability rules(spec.evictability, cluster, now, errors, spec.compatibility);
+  const scheduling::EvictabilityRules rules(spec.evictability, cluster, now, errors, spec.compatibility);
   auto refusal = rules.refusal(pod);
   if (!refusal) refusal = rules.refusal_before_eviction(pod, scheduling::Overlay(cluster));
   if (refusal) {
@@ -130,7 +130,8 @@ PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling:
   }
   strategies::RestartHistory restarts;
   restarts.restore(policy.status.restarts, now);
-  planning::PlanInput input = plan_input(policy, cluster, evacuations, uid, now);
+  const planning::PlanSpec spec(policy.spec);
+  planning::PlanInput input = plan_input(spec, cluster, evacuations, uid, now);
   input.restarts = &restarts;
   const planning::Plan plan = planning::plan_cycle(input);
   if (take_from_plan(plan, cluster.pod(pod).meta, opinion)) return opinion;

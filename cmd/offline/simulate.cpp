@@ -178,8 +178,11 @@ base::Status simulate(const SimulateOptions& options) {
                                              scheduling::quantities_of(policy->spec.compatibility));
   strategies::RestartHistory restarts;
   restarts.restore(policy->status.restarts, *now);
-  const planning::Plan plan = planning::plan_cycle(
-      {.spec = policy->spec, .cluster = snapshot, .leaving = {}, .now = *now, .restarts = &restarts});
+  const planning::Plan plan = planning::plan_cycle({.spec = planning::PlanSpec(policy->spec),
+                                                    .cluster = snapshot,
+                                                    .leaving = {},
+                                                    .now = *now,
+                                                    .restarts = &restarts});
   if (options.output == "table") {
     print_tables(*policy, *dump, plan, snapshot.problems(), *now);
   } else {

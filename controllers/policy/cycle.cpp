@@ -5,11 +5,11 @@
 
 namespace controllers {
 
-CycleOutcome run_cycle(const api::DeschedulerPolicy& policy, const scheduling::ClusterSnapshot& snapshot,
+CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& snapshot,
                        const KnownPods& known, std::string id, base::TimePoint now) {
   std::vector<std::string> forbidden;
   for (const ForbiddenNamespace& each : known.forbidden) forbidden.push_back(each.ns);
-  planning::Plan plan = planning::plan_cycle({.spec = policy.spec,
+  planning::Plan plan = planning::plan_cycle({.spec = spec,
                                               .cluster = snapshot,
                                               .leaving = known.leaving,
                                               .now = now,

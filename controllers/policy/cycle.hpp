@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "controllers/policy/decide.hpp"
 #include "controllers/policy/forbidden.hpp"
+#include "planning/plan_spec.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
 #include "strategies/lifetime/restart_history.hpp"
 
@@ -20,9 +21,9 @@ struct KnownPods {
   const strategies::RestartHistory* restarts = nullptr;  ///< earlier totals; nullptr: nobody looked
 };
 
-/// Plans one cycle of a valid policy on a snapshot and words the result for the status. Pure. summary.duration and
-/// summary.created are left to the caller.
-CycleOutcome run_cycle(const api::DeschedulerPolicy& policy, const scheduling::ClusterSnapshot& snapshot,
+/// Plans one cycle of a valid policy, as it was parsed when it was decoded, on a snapshot and words the result for the
+/// status. Pure. summary.duration and summary.created are left to the caller.
+CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& snapshot,
                        const KnownPods& known, std::string id, base::TimePoint now);
 
 }  // namespace controllers

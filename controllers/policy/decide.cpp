@@ -77,11 +77,12 @@ api::Condition suspended(const api::DeschedulerPolicySpec& spec, std::int64_t ge
 base::Result<ObservedPolicy> decode_observed_policy(std::string_view json) {
   auto meta = api::decode_meta(json);
   if (!meta) return meta.error();
-  ObservedPolicy seen{*std::move(meta), std::nullopt, {}, {}};
+  ObservedPolicy seen{*std::move(meta), std::nullopt, nullptr, {}, {}};
   auto decoded = api::decode_descheduler_policy(json);
   if (decoded) {
     seen.status = decoded->status;
     seen.policy = *std::move(decoded);
+    seen.plan_spec = std::make_shared<const planning::PlanSpec>(seen.policy->spec);
   } else {
     seen.problem = decoded.error().message;
     seen.status = status_alone(json);

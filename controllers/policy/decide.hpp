@@ -21,6 +21,8 @@ namespace controllers {
 struct ObservedPolicy {
   api::ObjectMeta meta;
   std::optional<api::DeschedulerPolicy> policy;  ///< absent: `problem` says why
+  /// policy->spec with the strategies' arguments parsed, for all planning cycles; nullptr where there is no policy.
+  std::shared_ptr<const planning::PlanSpec> plan_spec;
   std::string problem;
   api::DeschedulerPolicyStatus status;  ///< also of one that does not decode, as far as it can be read
 };

@@ -51,21 +51,23 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile(const api::ObjectKey& ke
     if (auto saved = reject(*seen, seen->problem); !saved) return saved.error();
     return kube::Requeue::await_change();
   }
-  if (const auto errors = problems_of(seen->policy->spec, deps_.evictors); !errors.empty()) {
+  if (const auto errors = problems_of(seen->policy->spec, seen->plan_spec->strategy_specs, deps_.evictors);
+      !errors.empty()) {
     if (auto saved = reject(*seen, api::to_error(errors).message); !saved) return saved.error();
     return kube::Requeue::await_change();
   }
   const api::DeschedulerPolicy policy = with_own_writes(*seen->policy);
-  return reconcile_valid(with_circuit(policy), policy.status);
+  return reconcile_valid(with_circuit(policy), *seen->plan_spec, policy.status);
 }
 
 base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPolicy& policy,
+                                                              const planning::PlanSpec& spec,
                                                               const api::DeschedulerPolicyStatus& stored) {
   const base::TimePoint now = deps_.clock.now();
   const CycleTiming timing = cycle_timing(policy, now);
   std::optional<CycleOutcome> outcome;
   if (timing.due) {
-    outcome = plan(policy, now);
+    outcome = plan(policy, spec, now);
     deps_.audit.on_planned(policy, *outcome);
     const bool may_move = policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at;
     if (may_move) carry_out(policy, *outcome);
@@ -77,14 +79,15 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const api::Desched
                             {policy.status.evicted_counted, policy.status.evicted_until}, now);
   auto next = next_status(policy, counts, outcome ? &*outcome : nullptr, now);
   next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
-  if (outcome) next.restarts = remembered_restarts(policy.spec);
+  if (outcome) next.restarts = remembered_restarts(spec.strategy_specs);
   tell_audit_health(next, deps_.audit.failing(), policy.meta.generation, now);
   if (auto saved = save(policy.meta, stored, next); !saved) return saved.error();
   if (!next.next_cycle_time) return kube::Requeue::await_change();
   return kube::Requeue::in(std::max<base::Duration>(*next.next_cycle_time - deps_.clock.now(), base::milliseconds(1)));
 }
 
-CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, base::TimePoint now) {
+CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                    base::TimePoint now) {
   const scheduling::ClusterSnapshot& snapshot =
       snapshots_.at(deps_.snapshot(), scheduling::quantities_of(policy.spec.compatibility));
   KnownPods known = known_pods(deps_.evacuations);
@@ -93,7 +96,7 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, base::
   restarts_.restore(policy.status.restarts, now);  // what an earlier leader saw
   restarts_.observe(snapshot, now);
   known.restarts = &restarts_;
-  CycleOutcome outcome = run_cycle(policy, snapshot, known, cycle_id(policy, now), now);
+  CycleOutcome outcome = run_cycle(spec, snapshot, known, cycle_id(policy, now), now);
   if (deps_.unknown) {
     std::vector<std::string> unknown = deps_.unknown();
     outcome.warnings.insert(outcome.warnings.begin(), unknown.begin(), unknown.end());
@@ -194,8 +197,8 @@ api::DeschedulerPolicy PolicyReconciler::with_circuit(api::DeschedulerPolicy pol
   return policy;
 }
 
-std::vector<api::RestartRecord> PolicyReconciler::remembered_restarts(const api::DeschedulerPolicySpec& spec) const {
-  const auto window = strategies::restart_window(spec.strategies);
+std::vector<api::RestartRecord> PolicyReconciler::remembered_restarts(const strategies::StrategySpecs& specs) const {
+  const auto window = specs.restart_window();
   return window ? restarts_.records(*window, deps_.clock.now()) : std::vector<api::RestartRecord>();
 }
 

@@ -18,7 +18,7 @@
 #include "kube/client.hpp"
 #include "kube/runtime/requeue.hpp"
 #include "kube/runtime/store.hpp"
-#include "scheduling/snapshot/incremental.hpp"
+#include "scheduling/snapshot/snapshot_keeper.hpp"
 #include "strategies/lifetime/restart_history.hpp"
 
 namespace controllers {
@@ -54,10 +54,10 @@ class PolicyReconciler {
   base::Result<kube::Requeue> reconcile(const api::ObjectKey& key);
 
  private:
-  base::Result<kube::Requeue> reconcile_valid(const api::DeschedulerPolicy& policy,
+  base::Result<kube::Requeue> reconcile_valid(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                               const api::DeschedulerPolicyStatus& stored);
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
-  CycleOutcome plan(const api::DeschedulerPolicy& policy, base::TimePoint now);
+  CycleOutcome plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, base::TimePoint now);
   void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
   bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, CycleOutcome& outcome);
   base::Status save(const api::ObjectMeta& meta, const api::DeschedulerPolicyStatus& before,
@@ -65,7 +65,7 @@ class PolicyReconciler {
   api::DeschedulerPolicy with_own_writes(api::DeschedulerPolicy policy) const;
   api::DeschedulerPolicy with_circuit(api::DeschedulerPolicy policy);
   /// What the next leader must know of restarts, if one of the strategies counts those within a time.
-  std::vector<api::RestartRecord> remembered_restarts(const api::DeschedulerPolicySpec& spec) const;
+  std::vector<api::RestartRecord> remembered_restarts(const strategies::StrategySpecs& specs) const;
   void count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
 
   Dependencies deps_;

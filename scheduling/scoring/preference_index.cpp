@@ -38,7 +38,7 @@ PreferenceIndex::PreferenceIndex(const ClusterSnapshot& cluster)
   for (const NodeIndex node : cluster.nodes()) {
     const auto& taints = cluster.node(node).taints;
     if (std::ranges::find(taints, api::TaintEffect::kPreferNoSchedule, &api::Taint::effect) != taints.end())
-      discouraging_.push_back(node);
+      prefer_no_schedule_nodes_.push_back(node);
   }
 }
 

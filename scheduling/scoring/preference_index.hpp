@@ -8,7 +8,8 @@
 namespace scheduling {
 
 /// What Preferences asks of a snapshot again and again, worked out once: who has the same owner, whose affinities speak
-/// about whom, which nodes discourage pods. Keeps a reference to the snapshot and holds for its present state.
+/// about whom, which nodes have PreferNoSchedule taints. Keeps a reference to the snapshot and holds for its present
+/// state.
 class PreferenceIndex {
  public:
   explicit PreferenceIndex(const ClusterSnapshot& cluster);
@@ -25,7 +26,7 @@ class PreferenceIndex {
   std::span<const Group> affinity_pods_by_namespace_labels() const { return by_labels_; }
 
   /// Nodes with a PreferNoSchedule taint, in order.
-  const std::vector<NodeIndex>& discouraging() const { return discouraging_; }
+  const std::vector<NodeIndex>& prefer_no_schedule_nodes() const { return prefer_no_schedule_nodes_; }
 
  private:
   void sort_by_owner();
@@ -36,7 +37,7 @@ class PreferenceIndex {
   std::vector<std::uint32_t> first_pod_;  ///< by owner: in by_owner_; one entry more than owners
   std::vector<std::vector<Group>> by_namespace_;
   std::vector<Group> by_labels_;
-  std::vector<NodeIndex> discouraging_;
+  std::vector<NodeIndex> prefer_no_schedule_nodes_;
 };
 
 }  // namespace scheduling

@@ -52,35 +52,35 @@ std::int64_t DomainCounts::at(std::uint32_t domain) const {
 Preferences::Preferences(const FitQuery& query) : query_(query), index_(query.cluster().preference_index()) {
   find_taints();
   if (query.pod().affinity) {
-    for (const auto& preferred : query.pod().affinity->preferred_node_terms) liked_at_most_ += preferred.weight;
+    for (const auto& preferred : query.pod().affinity->preferred_node_terms) most_node_preference_ += preferred.weight;
   }
-  find_company();
+  find_affinity_scores();
   find_spread();
 }
 
 void Preferences::find_taints() {
-  for (const NodeIndex node : index_.discouraging()) {
+  for (const NodeIndex node : index_.prefer_no_schedule_nodes()) {
     const auto& taints = query_.base().node(node).taints;
     const auto count = std::ranges::count_if(taints, [&](const api::Taint& taint) {
       return first_untolerated(query_.pod().tolerations, {taint}, {api::TaintEffect::kPreferNoSchedule}) != nullptr;
     });
-    if (count > 0) discouraged_.emplace_back(node, count);
-    most_discouraged_ = std::max<std::int64_t>(most_discouraged_, count);
+    if (count > 0) untolerated_.emplace_back(node, count);
+    most_untolerated_ = std::max<std::int64_t>(most_untolerated_, count);
   }
 }
 
-// --- company: what affinities make of it
+// --- pod affinity
 
-Preferences::Company& Preferences::company_over(std::string_view key) {
+Preferences::AffinityScores& Preferences::affinity_scores_over(std::string_view key) {
   const Topology& topology = query_.cluster().topology(key);
-  const auto known = std::ranges::find(company_, &topology, &Company::topology);
-  return known != company_.end() ? *known : company_.emplace_back(Company{&topology, {}});
+  const auto known = std::ranges::find(affinity_scores_, &topology, &AffinityScores::topology);
+  return known != affinity_scores_.end() ? *known : affinity_scores_.emplace_back(AffinityScores{&topology, {}});
 }
 
-void Preferences::find_company() {
-  find_company_of_own_terms();
-  find_company_of_others();
-  for (Company& each : company_) {
+void Preferences::find_affinity_scores() {
+  add_own_terms();
+  add_terms_of_others();
+  for (AffinityScores& each : affinity_scores_) {
     const bool is_everywhere = each.topology->covers_all && each.weight.size() == each.topology->domain_names.size();
     bool first = is_everywhere;  // else some node has nothing
     for (const auto& [domain, weight] : each.weight) {
@@ -91,26 +91,26 @@ void Preferences::find_company() {
   }
 }
 
-void Preferences::find_company_of_own_terms() {
+void Preferences::add_own_terms() {
   if (!query_.pod().affinity) return;
   const auto weigh = [&](const api::PodAffinityTerm& term, std::int64_t weight) {
-    Company& company = company_over(term.topology_key);
+    AffinityScores& scores = affinity_scores_over(term.topology_key);
     for_each_covered(term, query_.index(), query_.cluster(), [&](PodIndex other) {
       const NodeIndex node = query_.cluster().node_of(other);
-      if (node == kNoNode || company.topology->domain_of[node] == Topology::kNone) return;
-      company.weight[company.topology->domain_of[node]] += weight;
+      if (node == kNoNode || scores.topology->domain_of[node] == Topology::kNone) return;
+      scores.weight[scores.topology->domain_of[node]] += weight;
     });
   };
   for (const auto& [weight, term] : query_.pod().affinity->preferred_pod_affinity) weigh(term, weight);
   for (const auto& [weight, term] : query_.pod().affinity->preferred_pod_anti_affinity) weigh(term, -weight);
 }
 
-void Preferences::find_company_of_others() {
-  hear(index_.affinity_pods_towards(query_.base().namespace_of(query_.index())));
-  hear(index_.affinity_pods_by_namespace_labels());
+void Preferences::add_terms_of_others() {
+  add_groups(index_.affinity_pods_towards(query_.base().namespace_of(query_.index())));
+  add_groups(index_.affinity_pods_by_namespace_labels());
 }
 
-void Preferences::hear(std::span<const PreferenceIndex::Group> groups) {
+void Preferences::add_groups(std::span<const PreferenceIndex::Group> groups) {
   for (const PreferenceIndex::Group& group : groups) {
     const api::Affinity& affinity = *query_.base().pod(group.front()).affinity;
     for (const auto& term : affinity.required_pod_affinity) weigh_others(group, term, kRequiredAffinityWeight);
@@ -122,11 +122,11 @@ void Preferences::hear(std::span<const PreferenceIndex::Group> groups) {
 void Preferences::weigh_others(const PreferenceIndex::Group& group, const api::PodAffinityTerm& term,
                                std::int64_t weight) {
   if (!covers(term, group.front(), query_.index(), query_.base())) return;
-  Company& company = company_over(term.topology_key);
+  AffinityScores& scores = affinity_scores_over(term.topology_key);
   for (const PodIndex other : group) {
     const NodeIndex node = query_.cluster().node_of(other);
-    if (other == query_.index() || node == kNoNode || company.topology->domain_of[node] == Topology::kNone) continue;
-    company.weight[company.topology->domain_of[node]] += weight;
+    if (other == query_.index() || node == kNoNode || scores.topology->domain_of[node] == Topology::kNone) continue;
+    scores.weight[scores.topology->domain_of[node]] += weight;
   }
 }
 
@@ -180,13 +180,13 @@ void Preferences::spread_over(std::string_view key, std::int64_t max_skew, std::
 
 // --- one node
 
-std::int64_t Preferences::discouragement(NodeIndex node) const {
-  const auto at = std::ranges::lower_bound(discouraged_, node, {}, &std::pair<NodeIndex, std::int64_t>::first);
-  return at != discouraged_.end() && at->first == node ? at->second : 0;
+std::int64_t Preferences::untolerated_taints(NodeIndex node) const {
+  const auto at = std::ranges::lower_bound(untolerated_, node, {}, &std::pair<NodeIndex, std::int64_t>::first);
+  return at != untolerated_.end() && at->first == node ? at->second : 0;
 }
 
-std::int64_t Preferences::liking(NodeIndex node) const {
-  if (liked_at_most_ == 0) return 0;
+std::int64_t Preferences::node_preference(NodeIndex node) const {
+  if (most_node_preference_ == 0) return 0;
   std::int64_t sum = 0;
   for (const auto& [weight, term] : query_.pod().affinity->preferred_node_terms) {
     if (matches(term, query_.base().node(node))) sum += weight;
@@ -194,9 +194,9 @@ std::int64_t Preferences::liking(NodeIndex node) const {
   return sum;
 }
 
-std::int64_t Preferences::company(NodeIndex node) const {
+std::int64_t Preferences::affinity_score(NodeIndex node) const {
   std::int64_t sum = 0;
-  for (const Company& each : company_) {
+  for (const AffinityScores& each : affinity_scores_) {
     const auto at = each.weight.find(each.topology->domain_of[node]);
     if (at != each.weight.end()) sum += at->second;
   }
@@ -209,7 +209,7 @@ bool Preferences::lacks_topology(NodeIndex node) const {
          });
 }
 
-std::int64_t Preferences::crowding(NodeIndex node, std::span<const double> weights) const {
+std::int64_t Preferences::spread_score(NodeIndex node, std::span<const double> weights) const {
   double sum = 0;
   for (std::size_t i = 0; i < spread_.size(); ++i) {
     const std::uint32_t domain = spread_[i].topology->domain_of[node];
@@ -220,9 +220,9 @@ std::int64_t Preferences::crowding(NodeIndex node, std::span<const double> weigh
 }
 
 bool Preferences::is_best(NodeIndex node) const {
-  if (!discouraged_.empty() && discouragement(node) > 0) return false;
-  if (liking(node) < liked_at_most_) return false;
-  for (const Company& each : company_) {
+  if (!untolerated_.empty() && untolerated_taints(node) > 0) return false;
+  if (node_preference(node) < most_node_preference_) return false;
+  for (const AffinityScores& each : affinity_scores_) {
     const auto at = each.weight.find(each.topology->domain_of[node]);
     if ((at == each.weight.end() ? 0 : at->second) < each.best) return false;
   }
@@ -235,14 +235,14 @@ bool Preferences::is_best(NodeIndex node) const {
 
 // --- what a node loses against one that is best
 
-std::int64_t Preferences::company_loss(NodeIndex node) const {
+std::int64_t Preferences::affinity_loss(NodeIndex node) const {
   std::int64_t best = 0;
   std::int64_t worst = 0;
-  for (const Company& each : company_) {
+  for (const AffinityScores& each : affinity_scores_) {
     best += each.best;
     worst += each.worst;
   }
-  return best <= worst ? 0 : 100 * std::max<std::int64_t>(best - company(node), 0) / (best - worst);
+  return best <= worst ? 0 : 100 * std::max<std::int64_t>(best - affinity_score(node), 0) / (best - worst);
 }
 
 /// The weights of two topologies depend on the candidates, so for a safe guess the lowest is taken for what the node
@@ -265,9 +265,10 @@ std::int64_t Preferences::spread_loss(NodeIndex node) const {
 
 int Preferences::least_loss(NodeIndex node) const {
   constexpr ScoreWeights kWeights = kDefaultWeights;
-  std::int64_t loss = kWeights.pod_affinity * company_loss(node) + kWeights.spread * spread_loss(node);
-  if (most_discouraged_ > 0) loss += kWeights.taints * (100 * discouragement(node) / most_discouraged_);
-  if (liked_at_most_ > 0) loss += kWeights.node_affinity * (100 - 100 * liking(node) / liked_at_most_);
+  std::int64_t loss = kWeights.pod_affinity * affinity_loss(node) + kWeights.spread * spread_loss(node);
+  if (most_untolerated_ > 0) loss += kWeights.taints * (100 * untolerated_taints(node) / most_untolerated_);
+  if (most_node_preference_ > 0)
+    loss += kWeights.node_affinity * (100 - 100 * node_preference(node) / most_node_preference_);
   return static_cast<int>(loss);
 }
 
@@ -294,7 +295,7 @@ void Preferences::add_spread(std::span<const NodeIndex> candidates, int weight, 
   std::int64_t most = 0;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (lacks_topology(candidates[i])) continue;
-    raw[i] = crowding(candidates[i], weights);
+    raw[i] = spread_score(candidates[i], weights);
     least = std::min(least, raw[i]);
     most = std::max(most, raw[i]);
   }
@@ -315,13 +316,13 @@ std::vector<int> Preferences::scores(std::span<const NodeIndex> candidates, cons
   };
   using Points = std::int64_t;
   add(
-      weights.taints, [&](NodeIndex node) { return discouragement(node); },
+      weights.taints, [&](NodeIndex node) { return untolerated_taints(node); },
       [](Points raw, Points, Points most) { return most == 0 ? 100 : 100 - 100 * raw / most; });
   add(
-      weights.node_affinity, [&](NodeIndex node) { return liking(node); },
+      weights.node_affinity, [&](NodeIndex node) { return node_preference(node); },
       [](Points raw, Points, Points most) { return most == 0 ? 0 : 100 * raw / most; });
   add(
-      weights.pod_affinity, [&](NodeIndex node) { return company(node); },
+      weights.pod_affinity, [&](NodeIndex node) { return affinity_score(node); },
       [](Points raw, Points least, Points most) {
         return most == least ? 0 : share_of_100(raw - least, most - least);
       });
@@ -329,7 +330,7 @@ std::vector<int> Preferences::scores(std::span<const NodeIndex> candidates, cons
   return scores;
 }
 
-std::vector<NodeIndex> favourites(const Preferences& preferences, std::span<const NodeIndex> candidates,
+std::vector<NodeIndex> best_nodes(const Preferences& preferences, std::span<const NodeIndex> candidates,
                                   std::span<const int> capacity, const ScoreWeights& weights) {
   std::vector<int> sums = preferences.scores(candidates, weights);
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += capacity[i];

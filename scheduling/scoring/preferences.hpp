@@ -29,7 +29,7 @@ class DomainCounts {
   std::int64_t most_ = 0;
 };
 
-/// What one pod prefers beside free free capacity, as the default profile of kube-scheduler scores it: TaintToleration
+/// What one pod prefers beside free capacity, as the default profile of kube-scheduler scores it: TaintToleration
 /// (PreferNoSchedule taints, weight 3), preferred NodeAffinity (2), InterPodAffinity (2; the pod's own preferred terms,
 /// those of others about it, and others' required affinity) and PodTopologySpread (2; its ScheduleAnyway constraints,
 /// or for a pod of a ReplicaSet, StatefulSet or ReplicationController without any constraint the built-in ones: over
@@ -55,7 +55,7 @@ class Preferences {
 
  private:
   /// Sums of the weights of terms that speak about the pod, over one topology.
-  struct Company {
+  struct AffinityScores {
     const Topology* topology;
     std::unordered_map<std::uint32_t, std::int64_t> weight;  ///< by domain
     std::int64_t best = 0;
@@ -69,40 +69,40 @@ class Preferences {
   };
 
   void find_taints();
-  void find_company();
-  void find_company_of_own_terms();
-  void find_company_of_others();
-  void hear(std::span<const PreferenceIndex::Group> groups);
+  void find_affinity_scores();
+  void add_own_terms();
+  void add_terms_of_others();
+  void add_groups(std::span<const PreferenceIndex::Group> groups);
   void weigh_others(const PreferenceIndex::Group& group, const api::PodAffinityTerm& term, std::int64_t weight);
-  Company& company_over(std::string_view key);
+  AffinityScores& affinity_scores_over(std::string_view key);
   void find_spread();
   void spread_over(std::string_view key, std::int64_t max_skew, std::span<const NodeIndex> places);
   void find_default_spread();
 
-  std::int64_t discouragement(NodeIndex node) const;
-  std::int64_t liking(NodeIndex node) const;
-  std::int64_t company(NodeIndex node) const;
+  std::int64_t untolerated_taints(NodeIndex node) const;
+  std::int64_t node_preference(NodeIndex node) const;
+  std::int64_t affinity_score(NodeIndex node) const;
   bool lacks_topology(NodeIndex node) const;
   std::vector<double> spread_weights(std::span<const NodeIndex> candidates) const;
-  std::int64_t crowding(NodeIndex node, std::span<const double> weights) const;
-  std::int64_t company_loss(NodeIndex node) const;
+  std::int64_t spread_score(NodeIndex node, std::span<const double> weights) const;
+  std::int64_t affinity_loss(NodeIndex node) const;
   std::int64_t spread_loss(NodeIndex node) const;
   void add_spread(std::span<const NodeIndex> candidates, int weight, std::vector<int>& scores) const;
 
   const FitQuery& query_;
   const PreferenceIndex& index_;
-  std::vector<std::pair<NodeIndex, std::int64_t>> discouraged_;  ///< sorted; by taints that the pod does not tolerate
-  std::int64_t most_discouraged_ = 0;
-  std::int64_t liked_at_most_ = 0;  ///< sum of the weights of its preferred node terms
-  std::vector<Company> company_;
+  std::vector<std::pair<NodeIndex, std::int64_t>> untolerated_;  ///< sorted; by taints that the pod does not tolerate
+  std::int64_t most_untolerated_ = 0;
+  std::int64_t most_node_preference_ = 0;  ///< sum of the weights of its preferred node terms
+  std::vector<AffinityScores> affinity_scores_;
   std::vector<Spread> spread_;
   bool needs_all_topologies_ = false;  ///< nodes without one of the labels score nothing
 };
 
-/// The free capacity and the preferences together: who of the candidates would be taken. `free capacity` has one score
-/// each (ResourceScores). All that share the best sum; the scheduler takes any of them. REQUIRES: as for
+/// The candidates that the scheduler would take, by free capacity and preferences together. `capacity` has one score
+/// each (ResourceScores). All that share the best sum: the scheduler takes any of them. REQUIRES: as for
 /// Preferences::scores().
-std::vector<NodeIndex> favourites(const Preferences& preferences, std::span<const NodeIndex> candidates,
+std::vector<NodeIndex> best_nodes(const Preferences& preferences, std::span<const NodeIndex> candidates,
                                   std::span<const int> capacity, const ScoreWeights& weights = kDefaultWeights);
 
 }  // namespace scheduling

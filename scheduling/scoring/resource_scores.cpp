@@ -19,35 +19,35 @@ std::vector<double> percent_per_unit(const std::vector<std::int64_t>& allocatabl
 }
 
 /// Amounts of one resource on one node, the pod left out.
-struct Capacity {
+struct NodeCapacity {
   std::int64_t all;
   std::int64_t free;
 };
 
-Capacity reserved_node(const Overlay& cluster, NodeIndex node, ResourceIndex resource) {
+NodeCapacity capacity_of(const Overlay& cluster, NodeIndex node, ResourceIndex resource) {
   const std::int64_t all = cluster.base().allocatable().column(resource)[node];
   return {all, saturating_subtract(all, cluster.used().column(resource)[node])};
 }
 
-struct Asked {
+struct ResourceRequest {
   std::int64_t amount;    ///< what the filters look at
   std::int64_t supposed;  ///< what the score looks at
 };
 
-Asked asked_of(const RequestSet& requests, ResourceIndex resource, std::int64_t otherwise) {
+ResourceRequest request_of(const RequestSet& requests, ResourceIndex resource, std::int64_t otherwise) {
   for (const auto& [each, amount] : requests) {
     if (each == resource) return {amount, amount};
   }
   return {0, otherwise};
 }
 
-/// Percent of the node that is asked for, at most 100.
-double used_percent(const Capacity& capacity, std::int64_t asked, double percent_per_unit) {
+/// Percent of the node that is requested, at most 100.
+double used_percent(const NodeCapacity& capacity, std::int64_t asked, double percent_per_unit) {
   const std::int64_t used = saturating_subtract(capacity.all, saturating_subtract(capacity.free, asked));
   return std::clamp(static_cast<double>(used) * percent_per_unit, 0.0, 100.0);
 }
 
-int balance_points(const Capacity& cpu, double cpu_percent, const Capacity& memory, double memory_percent) {
+int balance_points(const NodeCapacity& cpu, double cpu_percent, const NodeCapacity& memory, double memory_percent) {
   if (cpu.all <= 0 || memory.all <= 0) return 100;  // one resource is always in balance
   return static_cast<int>(100.0 - std::abs(cpu_percent - memory_percent) / 2 + kTolerance);
 }
@@ -71,13 +71,13 @@ int ResourceScores::points(std::int64_t free, std::int64_t all, double percent_p
 }
 
 std::uint8_t ResourceScores::score(const Overlay& cluster, const RequestSet& requests, NodeIndex node) const {
-  const Asked cpu = asked_of(requests, kCpuIndex, kSupposedCpu);
-  const Asked memory = asked_of(requests, kMemoryIndex, kSupposedMemory);
-  const Capacity cpu_capacity = reserved_node(cluster, node, kCpuIndex);
-  const Capacity memory_capacity = reserved_node(cluster, node, kMemoryIndex);
+  const ResourceRequest cpu = request_of(requests, kCpuIndex, kSupposedCpu);
+  const ResourceRequest memory = request_of(requests, kMemoryIndex, kSupposedMemory);
+  const NodeCapacity cpu_capacity = capacity_of(cluster, node, kCpuIndex);
+  const NodeCapacity memory_capacity = capacity_of(cluster, node, kMemoryIndex);
   if (cpu.amount > 0 && cpu_capacity.free < cpu.amount) return kNoCapacity;
   if (memory.amount > 0 && memory_capacity.free < memory.amount) return kNoCapacity;
-  if (reserved_node(cluster, node, kPodsIndex).free < 1000) return kNoCapacity;
+  if (capacity_of(cluster, node, kPodsIndex).free < 1000) return kNoCapacity;
   const double per_cpu = percent_per_cpu_[node];
   const double per_memory = percent_per_memory_[node];
   const int fit =

@@ -94,7 +94,7 @@ bool ClusterSnapshot::take_states(const SnapshotInput::List<api::Node>& nodes) {
   for (const NodeIndex node : this->nodes()) {
     if (given_nodes_[node] != nodes[node]) nodes_[node] = given_nodes_[node] = nodes[node];
   }
-  find_welcoming_nodes();
+  find_schedulable_nodes();
   return true;
 }
 
@@ -111,17 +111,17 @@ void ClusterSnapshot::take_nodes(SnapshotInput::List<api::Node> nodes) {
       allocatable_.add(node, resources_.intern(name), quantity.milli());
     }
   }
-  find_welcoming_nodes();
+  find_schedulable_nodes();
 }
 
-void ClusterSnapshot::find_welcoming_nodes() {
+void ClusterSnapshot::find_schedulable_nodes() {
   using enum api::TaintEffect;
-  const auto is_welcoming = [](const std::shared_ptr<const api::Node>& node) {
+  const auto is_schedulable = [](const std::shared_ptr<const api::Node>& node) {
     return !node->unschedulable && accepts_pods(*node) &&
            first_untolerated({}, node->taints, {kNoSchedule, kNoExecute}) == nullptr;
   };
   schedulable_by_all_.resize(nodes_.size());
-  std::transform(nodes_.begin(), nodes_.end(), schedulable_by_all_.begin(), is_welcoming);
+  std::transform(nodes_.begin(), nodes_.end(), schedulable_by_all_.begin(), is_schedulable);
 }
 
 void ClusterSnapshot::take_workloads(SnapshotInput::List<api::Workload> workloads) {

@@ -118,7 +118,7 @@ class ClusterSnapshot {
   std::size_t owner_count() const { return owner_pods_.size(); }
   /// The number of an owner that some pod has, the first one or another.
   std::optional<std::uint32_t> find_owner(std::string_view uid) const;
-  /// Of those, the ones that neither have ended nor are terminating.
+  /// Of those, the ones that are neither terminal nor terminating.
   std::uint32_t living_siblings(PodIndex pod) const;
 
   // --- namespaces
@@ -155,7 +155,7 @@ class ClusterSnapshot {
   /// The one that claims get which name none; nullptr: there is none.
   const api::StorageClass* default_storage_class() const;
   /// False: nobody listed them (a dump of pods and nodes), so nothing can be said about classes.
-  bool knows_storage_classes() const { return !storage_classes_.empty(); }
+  bool has_storage_classes() const { return !storage_classes_.empty(); }
   const api::CsiNode* find_csi_node(std::string_view node) const;
   const api::ResourceClaim* find_resource_claim(std::string_view ns, std::string_view name) const;
   /// Volumes that no claim has taken, of the class.
@@ -163,7 +163,7 @@ class ClusterSnapshot {
   /// What is strange about the objects.
   const InputProblems& problems() const { return problems_; }
   /// Some object stands here otherwise than it was written: with Quantities::kAsWritten it would not.
-  bool mended_quantities() const { return mended_; }
+  bool fixed_quantities() const { return fixed_; }
   /// Active pods of one namespace with the same labels and the same required anti-affinity, at least one: what holds
   /// for a term of one of them holds for all.
   using AntiAffineGroup = std::vector<PodIndex>;
@@ -217,7 +217,7 @@ class ClusterSnapshot {
 
   void take_nodes(SnapshotInput::List<api::Node> nodes);
   bool take_states(const SnapshotInput::List<api::Node>& nodes);
-  void find_welcoming_nodes();
+  void find_schedulable_nodes();
   void take_workloads(SnapshotInput::List<api::Workload> workloads);
   NamespaceIndex intern_namespace(std::string_view name);
 
@@ -253,7 +253,7 @@ class ClusterSnapshot {
   std::multiset<std::shared_ptr<const api::Pod>, InOrder> strange_;  ///< pods among the problems, as they were given
   InputProblems node_problems_;
   InputProblems problems_;
-  bool mended_ = false;
+  bool fixed_ = false;
   ResourceNames resources_;
   NodeResources allocatable_;
   NodeResources used_;

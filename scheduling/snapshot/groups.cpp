@@ -82,16 +82,16 @@ void ClusterSnapshot::Update::copy_groups(const NamespaceEntry& ns, std::span<co
 
 /// Gives each arrival in one namespace the number of the group with its labels. The result: the labels of all groups,
 /// new ones last.
-std::vector<ClusterSnapshot::LabelStorage> ClusterSnapshot::Update::assign_groups(std::span<const Arrival> arrivals,
+std::vector<ClusterSnapshot::LabelStorage> ClusterSnapshot::Update::assign_groups(std::span<const NewPod> arrivals,
                                                                                   std::span<const LabelStorage> known) {
   std::unordered_map<LabelStorage, std::uint32_t> number;
-  const auto labels_of = [this](const Arrival& arrival) { return cluster_.pod(arrival.index).meta.labels.begin(); };
-  for (const Arrival& arrival : arrivals) number.try_emplace(labels_of(arrival), kUngrouped);
+  const auto labels_of = [this](const NewPod& arrival) { return cluster_.pod(arrival.index).meta.labels.begin(); };
+  for (const NewPod& arrival : arrivals) number.try_emplace(labels_of(arrival), kUngrouped);
   std::vector<LabelStorage> labels(known.begin(), known.end());
   for (std::uint32_t group = 0; group < known.size() && !number.empty(); ++group) {
     if (const auto at = number.find(known[group]); at != number.end()) at->second = group;
   }
-  for (const Arrival& arrival : arrivals) {
+  for (const NewPod& arrival : arrivals) {
     std::uint32_t& group = number.at(labels_of(arrival));
     if (group == kUngrouped) {
       group = static_cast<std::uint32_t>(labels.size());

@@ -82,16 +82,15 @@ SelectorCache::OfLabels& SelectorCache::of_labels_of(PodIndex pod) {
   return *by_group_[group];
 }
 
-template <typename Question, typename Find>
-const SelectorCache::Pods& SelectorCache::remember(std::vector<Answer<Question>>& known, const Question& question,
-                                                   Find&& find) {
-  const auto is_same = [&](const auto& each) { return each.question == &question || *each.question == question; };
+template <typename Key, typename Find>
+const SelectorCache::Pods& SelectorCache::remember(std::vector<CachedPods<Key>>& known, const Key& key, Find&& find) {
+  const auto is_same = [&](const auto& each) { return each.key == &key || *each.key == key; };
   if (const auto at = std::ranges::find_if(known, is_same); at != known.end()) return at->pods;
   Pods pods;
   find(pods);
-  if (pods.size() > capacity_) return long_answer_ = std::move(pods);
+  if (pods.size() > capacity_) return long_result_ = std::move(pods);
   capacity_ -= pods.size();
-  return known.emplace_back(Answer<Question>{&question, std::move(pods)}).pods;
+  return known.emplace_back(CachedPods<Key>{&key, std::move(pods)}).pods;
 }
 
 const SelectorCache::Pods& SelectorCache::covered_by(const PodAffinityTerm& term, PodIndex owner) {
@@ -121,17 +120,17 @@ const SelectorCache::Pods& SelectorCache::counted_by(const api::TopologySpreadCo
   });
 }
 
-const std::vector<SelectorCache::Adversary>& SelectorCache::anti_affinity_terms_of(PodIndex pod) {
-  static const std::vector<Adversary> kNone;
+const std::vector<SelectorCache::AntiAffinityTerm>& SelectorCache::anti_affinity_terms_of(PodIndex pod) {
+  static const std::vector<AntiAffinityTerm> kNone;
   const NamespaceIndex ns = cluster_.namespace_of(pod);
-  if (!knows_anti_affinity_terms_[ns]) find_anti_affinity_terms_in(ns);
+  if (!found_anti_affinity_terms_[ns]) find_anti_affinity_terms_in(ns);
   const std::uint32_t group = cluster_.label_group_of(pod);
   return group < by_group_.size() && by_group_[group] ? by_group_[group]->anti_affinity_terms : kNone;
 }
 
 /// Each term finds its pods, rather than each pod its terms: few terms speak about a pod.
 void SelectorCache::find_anti_affinity_terms_in(NamespaceIndex ns) {
-  knows_anti_affinity_terms_[ns] = true;
+  found_anti_affinity_terms_[ns] = true;
   const auto ask = [&](std::span<const ClusterSnapshot::AntiAffineGroup> groups) {
     for (const ClusterSnapshot::AntiAffineGroup& owners : groups) {
       for (const PodAffinityTerm& term : cluster_.pod(owners.front()).affinity->required_pod_anti_affinity) {

@@ -16,55 +16,55 @@ class SelectorCache {
   /// Keeps a reference.
   explicit SelectorCache(const ClusterSnapshot& cluster)
       : cluster_(cluster),
-        knows_anti_affinity_terms_(cluster.namespace_count(), false),
+        found_anti_affinity_terms_(cluster.namespace_count(), false),
         capacity_(kCapacityPerPod * cluster.pod_count()) {}
 
   using Pods = std::vector<PodIndex>;
 
-  /// The labels of the namespace's pods, to be asked by selector. Valid as long as the memory.
+  /// The labels of the namespace's pods, to be asked by selector. Valid as long as this object.
   const NamespaceLabels& labels_in(NamespaceIndex ns);
 
   /// The active pods, with `owner` itself, that its term speaks about. Valid until the next call. REQUIRES: the term
-  /// lives as long as the memory; a pod's own does.
+  /// lives as long as this object; a pod's own does.
   const Pods& covered_by(const api::PodAffinityTerm& term, PodIndex owner);
   /// The staying pods, with `owner` itself, that its constraint counts. Valid until the next call. REQUIRES: as above.
   const Pods& counted_by(const api::TopologySpreadConstraint& constraint, PodIndex owner);
 
   /// A required anti-affinity term of others, and who carries it.
-  struct Adversary {
+  struct AntiAffinityTerm {
     const ClusterSnapshot::AntiAffineGroup* owners;
     const api::PodAffinityTerm* term;
   };
-  /// The terms that speak about this pod, and so about all pods with its labels. Valid as long as the memory.
-  const std::vector<Adversary>& anti_affinity_terms_of(PodIndex pod);
+  /// The terms that speak about this pod, and so about all pods with its labels. Valid as long as this object.
+  const std::vector<AntiAffinityTerm>& anti_affinity_terms_of(PodIndex pod);
 
  private:
-  /// What was asked about pods with the same labels. Questions are told apart by what they say: equal pods need not
+  /// The result for pods with the same labels. Keys are compared by value: equal pods need not
   /// share one object.
-  template <typename Question>
-  struct Answer {
-    const Question* question;
+  template <typename Key>
+  struct CachedPods {
+    const Key* key;
     Pods pods;
   };
   struct OfLabels {
-    std::vector<Adversary> anti_affinity_terms;
-    std::vector<Answer<api::PodAffinityTerm>> covered;
-    std::vector<Answer<api::TopologySpreadConstraint>> counted;
+    std::vector<AntiAffinityTerm> anti_affinity_terms;
+    std::vector<CachedPods<api::PodAffinityTerm>> covered;
+    std::vector<CachedPods<api::TopologySpreadConstraint>> counted;
   };
-  /// No more are kept, in all answers together: a selector over a namespace is asked by each of its pods.
+  /// No more are kept, in all results together: each pod of a namespace may have a selector over all of it.
   static constexpr std::size_t kCapacityPerPod = 4;
 
   OfLabels& of_labels_of(PodIndex pod);
   void find_anti_affinity_terms_in(NamespaceIndex ns);
-  template <typename Question, typename Find>
-  const Pods& remember(std::vector<Answer<Question>>& known, const Question& question, Find&& find);
+  template <typename Key, typename Find>
+  const Pods& remember(std::vector<CachedPods<Key>>& known, const Key& key, Find&& find);
 
   const ClusterSnapshot& cluster_;
   std::unordered_map<NamespaceIndex, NamespaceLabels> labels_;
   std::vector<std::unique_ptr<OfLabels>> by_group_;  ///< nullptr: nothing was asked, or nothing found
-  std::vector<bool> knows_anti_affinity_terms_;      ///< by namespace
+  std::vector<bool> found_anti_affinity_terms_;      ///< by namespace
   std::size_t capacity_;
-  Pods long_answer_;
+  Pods long_result_;
 };
 
 }  // namespace scheduling

@@ -32,7 +32,7 @@ bool ClusterSnapshot::InOrder::operator()(const std::shared_ptr<const api::Pod>&
 }
 
 void ClusterSnapshot::Update::remove(const api::Pod& pod) {
-  const Place place = place_of(pod.meta);
+  const NamePosition place = place_of(pod.meta);
   if (!place.is_known) return;
   forget_problems_of(cluster_.pods_[cluster_.by_name_[place.position]].object);
   leaving_.push_back(place.position);
@@ -41,7 +41,7 @@ void ClusterSnapshot::Update::remove(const api::Pod& pod) {
 
 void ClusterSnapshot::Update::take(const std::shared_ptr<const api::Pod>& pod) {
   const NodeIndex node = pod->node_name.empty() ? kNoNode : cluster_.find_node(pod->node_name.value).value_or(kNoNode);
-  const Place place = place_of(pod->meta);
+  const NamePosition place = place_of(pod->meta);
   const std::span removed = std::span(leaving_).first(removed_);
   if (place.is_known && !std::ranges::binary_search(removed, place.position)) {
     const PodIndex index = cluster_.by_name_[place.position];
@@ -66,7 +66,7 @@ void ClusterSnapshot::Update::finish() {
 
 // --- one pod
 
-ClusterSnapshot::Update::Place ClusterSnapshot::Update::place_of(const api::ObjectMeta& meta) const {
+ClusterSnapshot::Update::NamePosition ClusterSnapshot::Update::place_of(const api::ObjectMeta& meta) const {
   const auto found = cluster_.find_namespace(meta.ns);
   const auto with_pods = std::span(cluster_.namespaces_).first(cluster_.namespaces_with_pods_);
   if (!found || *found >= with_pods.size()) {
@@ -182,7 +182,7 @@ void ClusterSnapshot::Update::index_update() {
   const std::vector<PodIndex> leaving = withdraw();
   const std::vector<std::uint32_t> by_node = arrivals_by_node();
   std::vector<std::uint32_t> positions;
-  for (const Arrival& arrival : arriving_) positions.push_back(arrival.position);
+  for (const NewPod& arrival : arriving_) positions.push_back(arrival.position);
   const auto size = static_cast<std::uint32_t>(cluster_.pods_.size());
   const IndexUpdate pods(size, leaving, places_in_nodes(by_node));
   const IndexUpdate names(size, leaving_, positions);
@@ -223,7 +223,7 @@ void ClusterSnapshot::Update::touch(const PodEntry& entry) {
 /// Numbers of arrivals in the order of pods. Counting sort by node; within a node the order by name stays.
 std::vector<std::uint32_t> ClusterSnapshot::Update::arrivals_by_node() const {
   std::vector<std::uint32_t> next(cluster_.nodes_.size() + 2, 0);
-  for (const Arrival& arrival : arriving_) ++next[slot_of(arrival.node) + 1];
+  for (const NewPod& arrival : arriving_) ++next[slot_of(arrival.node) + 1];
   for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
   std::vector<std::uint32_t> order(arriving_.size());
   for (std::uint32_t i = 0; i < arriving_.size(); ++i) order[next[slot_of(arriving_[i].node)]++] = i;
@@ -270,7 +270,7 @@ void ClusterSnapshot::Update::renumber(const IndexUpdate& pods) {
   }
 }
 
-void ClusterSnapshot::Update::settle(Arrival& arrival, PodIndex at) {
+void ClusterSnapshot::Update::settle(NewPod& arrival, PodIndex at) {
   arrival.index = at;
   PodEntry& entry = cluster_.pods_[at];
   entry.object = std::move(arrival.object);
@@ -296,10 +296,10 @@ void ClusterSnapshot::Update::sum_up(NodeIndex node) {
 
 void ClusterSnapshot::Update::tell_problems() {
   cluster_.problems_ = cluster_.node_problems_;
-  cluster_.mended_ = cluster_.nodes_ != cluster_.given_nodes_;
+  cluster_.fixed_ = cluster_.nodes_ != cluster_.given_nodes_;
   for (const auto& pod : cluster_.strange_) {
     const auto sound = with_sound_quantities(pod, cluster_.quantities_, cluster_.problems_);
-    cluster_.mended_ = cluster_.mended_ || sound != pod;
+    cluster_.fixed_ = cluster_.fixed_ || sound != pod;
     const std::string& node = pod->node_name.value;
     if (!is_lost(*pod, cluster_.find_node(node).value_or(kNoNode))) continue;
     cluster_.problems_.add({"Pod " + pod->meta.key().to_string(), "spec.nodeName",

@@ -12,7 +12,7 @@
 namespace scheduling {
 
 /// A batch of pods on its way into a snapshot. A pod that keeps its place is renewed at once; the others are noted, and
-/// finish() splices them in and derives again what depends on them.
+/// finish() inserts them and works out again what depends on them.
 class ClusterSnapshot::Update {
  public:
   explicit Update(ClusterSnapshot& cluster) : cluster_(cluster) {}
@@ -27,19 +27,19 @@ class ClusterSnapshot::Update {
 
  private:
   static constexpr std::uint32_t kUngrouped = 0xffffffff;
-  struct Arrival {
+  struct NewPod {
     std::shared_ptr<const api::Pod> object;
     NodeIndex node;
     std::uint32_t position;   ///< in by_name_: before the pod that stands there
     PodIndex index = kNoPod;  ///< once it has a place
   };
-  struct Place {
+  struct NamePosition {
     std::uint32_t position;  ///< in by_name_
     bool is_known;           ///< the pod stands there; otherwise it belongs before it
   };
 
   // One pod.
-  Place place_of(const api::ObjectMeta& meta) const;
+  NamePosition place_of(const api::ObjectMeta& meta) const;
   void renew(PodIndex pod, std::shared_ptr<const api::Pod> object);
   std::shared_ptr<const api::Pod> admit(const std::shared_ptr<const api::Pod>& pod, NodeIndex node);
   void forget_problems_of(const std::shared_ptr<const api::Pod>& pod);
@@ -58,7 +58,7 @@ class ClusterSnapshot::Update {
   std::vector<PodIndex> places_in_nodes(const std::vector<std::uint32_t>& by_node) const;
   void shift_nodes(const std::vector<PodIndex>& leaving, const std::vector<std::uint32_t>& by_node);
   void renumber(const IndexUpdate& pods);
-  void settle(Arrival& arrival, PodIndex at);
+  void settle(NewPod& arrival, PodIndex at);
   std::size_t slot_of(NodeIndex node) const { return std::min<std::size_t>(node, cluster_.nodes_.size()); }
 
   // What is derived from them.
@@ -66,7 +66,7 @@ class ClusterSnapshot::Update {
   void sort_namespaces();
   void form_groups();
   void copy_groups(const NamespaceEntry& ns, std::span<const LabelGroup> groups, std::span<const LabelStorage> labels);
-  std::vector<LabelStorage> assign_groups(std::span<const Arrival> arrivals, std::span<const LabelStorage> known);
+  std::vector<LabelStorage> assign_groups(std::span<const NewPod> arrivals, std::span<const LabelStorage> known);
   void rank(const NamespaceEntry& ns, const std::vector<LabelStorage>& labels);
   void derive_namespaces();
   void derive_affinity();
@@ -77,7 +77,7 @@ class ClusterSnapshot::Update {
   ClusterSnapshot& cluster_;
   std::vector<std::uint32_t> leaving_;  ///< positions in by_name_
   std::size_t removed_ = 0;             ///< those of remove(), at the front of leaving_
-  std::vector<Arrival> arriving_;       ///< by name
+  std::vector<NewPod> arriving_;        ///< by name
   std::vector<NodeIndex> nodes_;        ///< whose sums may have changed
   RequestSet asked_;                    ///< of the pod that was described last, for its storage
   bool namespaces_due_ = false;         ///< and what speaks about them: affinity

@@ -45,7 +45,7 @@ std::optional<NodeIndex> choose_node(const FitQuery& query, scheduling::NodeScor
   }
   if (candidates.empty()) return std::nullopt;
   const auto& pods = query.cluster().used().column(scheduling::kPodsIndex);
-  const auto best = scheduling::favourites(scheduling::Preferences(query), candidates, capacity);
+  const auto best = scheduling::best_nodes(scheduling::Preferences(query), candidates, capacity);
   return *std::ranges::min_element(best, {}, [&](NodeIndex node) { return pods[node]; });
 }
 

@@ -18,14 +18,14 @@
 
 namespace strategies {
 
-/// A pod under the question.
+/// The pod that a criterion judges.
 struct Subject {
   const api::Pod& pod;
   base::TimePoint now;
   const RestartHistory* history = nullptr;  ///< nullptr: nobody looked before
 };
 
-/// One question. `words` says why the answer is yes; it is asked only then, and may be empty.
+/// One test of a pod. `words` says why it holds; it is called only then, and may be empty.
 struct Criterion {
   std::function<bool(const Subject&)> holds;
   std::function<std::string(const Subject&)> words;

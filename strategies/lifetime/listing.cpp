@@ -1,15 +1,14 @@
 #include "strategies/lifetime/listing.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace strategies {
 
-Subject subject_of(const Context& context, PodIndex pod) {
+Subject subject_of(const StrategyContext& context, PodIndex pod) {
   return {context.cluster.base().pod(pod), context.now, context.restarts};
 }
 
-LifeTimeListing::LifeTimeListing(const Context& context, NominationSink& sink, const PodScope& scope,
+LifeTimeListing::LifeTimeListing(const StrategyContext& context, NominationSink& sink, const PodScope& scope,
                                  const Criteria& criteria, const TerminalPods& terminal_pods)
     : context_(context),
       sink_(sink),
@@ -51,24 +50,47 @@ bool LifeTimeListing::goes_nowhere(PodIndex pod) {
   return refusal.has_value();
 }
 
-void LifeTimeListing::offer_oldest_first() {
-  using Aged = std::pair<base::TimePoint, PodIndex>;
-  std::vector<Aged> pods;
+std::vector<LifeTimeListing::AgedPod> LifeTimeListing::pods_on_all_nodes() {
+  std::vector<AgedPod> pods;
   for (const NodeIndex node : context_.nodes) {
     for (const PodIndex pod : pods_on(node)) {
-      pods.emplace_back(context_.cluster.base().pod(pod).meta.creation_timestamp, pod);
+      pods.push_back({context_.cluster.base().pod(pod).meta.creation_timestamp, pod});
     }
   }
-  // Upstream asks all of them before the first one leaves.
-  if (context_.is_upstream()) std::erase_if(pods, [&](const Aged& each) { return goes_nowhere(each.second); });
-  // Ties stay in the order of the nodes, then by name.
-  std::ranges::stable_sort(pods, {}, &Aged::first);
+  return pods;
+}
+
+/// Ties stay in the order of the nodes, then by name.
+void LifeTimeListing::sort_oldest_first(std::vector<AgedPod>& pods) {
+  std::ranges::stable_sort(pods, {}, &AgedPod::created);
+}
+
+void LifeTimeListing::prefetch_ahead(const std::vector<AgedPod>& pods, std::size_t at) const {
   constexpr std::size_t kAhead = 4;
+  if (at + kAhead < pods.size()) context_.cluster.base().prefetch(pods[at + kAhead].pod);
+}
+
+NominationResult LifeTimeListing::offer(PodIndex pod) {
+  return sink_.offer(pod, criteria_.words_for(subject_of(context_, pod)));
+}
+
+void LifeTimeListing::offer_oldest_first() {
+  std::vector<AgedPod> pods = pods_on_all_nodes();
+  sort_oldest_first(pods);
   for (std::size_t i = 0; i < pods.size(); ++i) {
-    const PodIndex pod = pods[i].second;
-    if (i + kAhead < pods.size()) context_.cluster.base().prefetch(pods[i + kAhead].second);
-    if (!context_.is_upstream() && goes_nowhere(pod)) continue;
-    if (sink_.offer(pod, criteria_.words_for(subject_of(context_, pod))) == Verdict::kTotalLimit) return;
+    prefetch_ahead(pods, i);
+    if (goes_nowhere(pods[i].pod)) continue;
+    if (offer(pods[i].pod) == NominationResult::kTotalLimit) return;
+  }
+}
+
+void LifeTimeListing::offer_oldest_first_upstream() {
+  std::vector<AgedPod> pods = pods_on_all_nodes();
+  std::erase_if(pods, [&](const AgedPod& each) { return goes_nowhere(each.pod); });
+  sort_oldest_first(pods);
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    prefetch_ahead(pods, i);
+    if (offer(pods[i].pod) == NominationResult::kTotalLimit) return;
   }
 }
 

@@ -11,12 +11,12 @@
 
 namespace strategies {
 
-Subject subject_of(const Context& context, PodIndex pod);
+Subject subject_of(const StrategyContext& context, PodIndex pod);
 
 /// One strategy's way through the cluster. Keeps references to everything.
 class LifeTimeListing {
  public:
-  LifeTimeListing(const Context& context, NominationSink& sink, const PodScope& scope, const Criteria& criteria,
+  LifeTimeListing(const StrategyContext& context, NominationSink& sink, const PodScope& scope, const Criteria& criteria,
                   const TerminalPods& terminal_pods);
 
   /// Pods of `node`, in any state, that are in scope, meet the criteria, may leave and have somewhere to go, by name.
@@ -26,15 +26,26 @@ class LifeTimeListing {
   /// Offers such pods of all nodes, the oldest first. A node or namespace at its limit does not end it: the next pod
   /// may be elsewhere.
   void offer_oldest_first();
+  /// The same, but asks of all pods whether they have somewhere to go before the first one leaves.
+  void offer_oldest_first_upstream();
 
  private:
-  /// Without the question whether they have somewhere to go.
+  struct AgedPod {
+    base::TimePoint created;
+    PodIndex pod;
+  };
+
+  /// Whether or not they have somewhere to go.
   std::vector<PodIndex> pods_on(NodeIndex node);
   bool is_wanted(PodIndex pod);
   bool is_kept(PodIndex pod);
   bool goes_nowhere(PodIndex pod);
+  std::vector<AgedPod> pods_on_all_nodes();
+  static void sort_oldest_first(std::vector<AgedPod>& pods);
+  void prefetch_ahead(const std::vector<AgedPod>& pods, std::size_t at) const;
+  NominationResult offer(PodIndex pod);
 
-  const Context& context_;
+  const StrategyContext& context_;
   NominationSink& sink_;
   scheduling::CachedSelector in_scope_;
   const Criteria& criteria_;

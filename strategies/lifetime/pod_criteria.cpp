@@ -80,8 +80,13 @@ Criteria PodCriteria::Args::criteria() const {
   return all;
 }
 
-base::Status PodCriteria::nominate(const Context& context, NominationSink& sink) const {
-  LifeTimeListing(context, sink, args_.scope, criteria_, args_.terminal_pods).offer_oldest_first();
+base::Status PodCriteria::nominate(const StrategyContext& context, NominationSink& sink) const {
+  LifeTimeListing listing(context, sink, args_.scope, criteria_, args_.terminal_pods);
+  if (context.is_upstream()) {
+    listing.offer_oldest_first_upstream();
+  } else {
+    listing.offer_oldest_first();
+  }
   return base::Done{};
 }
 

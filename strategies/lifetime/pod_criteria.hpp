@@ -37,8 +37,8 @@ class PodCriteria final : public Strategy {
 
   explicit PodCriteria(Args args) : args_(std::move(args)), criteria_(args_.criteria()) {}
   std::string_view name() const override { return kName; }
-  Phase phase() const override { return Phase::kDeschedule; }
-  base::Status nominate(const Context& context, NominationSink& sink) const override;
+  StrategyPhase phase() const override { return StrategyPhase::kDeschedule; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
   std::optional<base::seconds> restart_window() const override {
     return args_.restarts ? args_.restarts->within : std::nullopt;
   }

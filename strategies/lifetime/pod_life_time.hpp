@@ -12,7 +12,7 @@
 namespace strategies {
 
 /// Nominates pods that are too old, or in a state, condition or with an exit code that is not wanted; oldest first
-/// (upstream-semantics.md#pod-life-time). Pods that have ended only with terminalPods.evict.
+/// (upstream-semantics.md#pod-life-time). Terminal pods only with terminalPods.evict.
 class PodLifeTime final : public Strategy {
  public:
   static constexpr std::string_view kName = "PodLifeTime";
@@ -37,8 +37,8 @@ class PodLifeTime final : public Strategy {
 
   explicit PodLifeTime(Args args) : args_(std::move(args)), criteria_(args_.criteria()) {}
   std::string_view name() const override { return kName; }
-  Phase phase() const override { return Phase::kDeschedule; }
-  base::Status nominate(const Context& context, NominationSink& sink) const override;
+  StrategyPhase phase() const override { return StrategyPhase::kDeschedule; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
 
  private:
   Args args_;

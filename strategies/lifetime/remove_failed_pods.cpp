@@ -1,5 +1,7 @@
 #include "strategies/lifetime/remove_failed_pods.hpp"
 
+#include <utility>
+
 #include "strategies/lifetime/listing.hpp"
 #include "strategies/listing.hpp"
 
@@ -35,27 +37,42 @@ RemoveFailedPods::Args RemoveFailedPods::Args::read(api::StrictObject& args) {
   return parsed;
 }
 
-Criteria RemoveFailedPods::Args::criteria(bool as_upstream) const {
+Criteria RemoveFailedPods::Args::criteria() const { return criteria_with(at_least_old(min_seconds)); }
+
+Criteria RemoveFailedPods::Args::criteria_upstream() const { return criteria_with(at_least_old_upstream(min_seconds)); }
+
+Criteria RemoveFailedPods::Args::criteria_with(Criterion age) const {
   const ContainerScope containers{init_containers, false};
   Criteria all;
   all.add(in_phase({api::PodPhase::kFailed}));
-  all.add(as_upstream ? at_least_old_upstream(min_seconds) : at_least_old(min_seconds));
+  all.add(std::move(age));
   if (!exclude_owner_kinds.empty()) all.add(owned_by({{}, exclude_owner_kinds}));
   if (!reasons.empty()) all.add(for_reason(reasons, containers));
   if (!exit_codes.empty()) all.add(with_exit_code(exit_codes, containers));
   return all;
 }
 
-base::Status RemoveFailedPods::nominate(const Context& context, NominationSink& sink) const {
-  const Criteria criteria = args_.criteria(context.is_upstream());
+/// The oldest first.
+void RemoveFailedPods::clear_pods(const StrategyContext& context, NominationSink& sink) const {
+  const Criteria criteria = args_.criteria();
+  LifeTimeListing(context, sink, args_.scope, criteria, args_.terminal_pods).offer_oldest_first();
+}
+
+/// Node by node.
+void RemoveFailedPods::clear_pods_upstream(const StrategyContext& context, NominationSink& sink) const {
+  const Criteria criteria = args_.criteria_upstream();
   LifeTimeListing listing(context, sink, args_.scope, criteria, args_.terminal_pods);
-  if (!context.is_upstream()) {
-    listing.offer_oldest_first();
-    return base::Done{};
-  }
+  const auto reason = [&](PodIndex pod) { return criteria.words_for(subject_of(context, pod)); };
   for (const NodeIndex node : context.nodes) {
-    const auto pods = listing.movable_pods_on(node);
-    if (!offer_all(sink, pods, [&](PodIndex pod) { return criteria.words_for(subject_of(context, pod)); })) break;
+    if (!offer_all(sink, listing.movable_pods_on(node), reason)) return;
+  }
+}
+
+base::Status RemoveFailedPods::nominate(const StrategyContext& context, NominationSink& sink) const {
+  if (context.is_upstream()) {
+    clear_pods_upstream(context, sink);
+  } else {
+    clear_pods(context, sink);
   }
   return base::Done{};
 }

@@ -29,15 +29,22 @@ class RemoveFailedPods final : public Strategy {
 
     /// Complaints go to the object's list.
     static Args read(api::StrictObject& args);
-    Criteria criteria(bool as_upstream) const;
+    Criteria criteria() const;
+    Criteria criteria_upstream() const;
+
+   private:
+    Criteria criteria_with(Criterion age) const;
   };
 
   explicit RemoveFailedPods(Args args) : args_(std::move(args)) {}
   std::string_view name() const override { return kName; }
-  Phase phase() const override { return Phase::kDeschedule; }
-  base::Status nominate(const Context& context, NominationSink& sink) const override;
+  StrategyPhase phase() const override { return StrategyPhase::kDeschedule; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
 
  private:
+  void clear_pods(const StrategyContext& context, NominationSink& sink) const;
+  void clear_pods_upstream(const StrategyContext& context, NominationSink& sink) const;
+
   Args args_;
 };
 

@@ -40,7 +40,7 @@ Criteria RemovePodsHavingTooManyRestarts::Args::criteria() const {
   return all;
 }
 
-base::Status RemovePodsHavingTooManyRestarts::nominate(const Context& context, NominationSink& sink) const {
+base::Status RemovePodsHavingTooManyRestarts::nominate(const StrategyContext& context, NominationSink& sink) const {
   const TerminalPods left_alone;
   const auto restarts = [&](PodIndex pod) { return count_restarts(args_.restarts, subject_of(context, pod)); };
   LifeTimeListing listing(context, sink, args_.scope, criteria_, left_alone);

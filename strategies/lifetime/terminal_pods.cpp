@@ -15,7 +15,7 @@ namespace {
 /// clean-up of their own. Jobs are asked one by one.
 constexpr std::array<std::string_view, 5> kCleanedUpBy = {"StatefulSet", "DaemonSet", "Workflow", "TaskRun",
                                                           "PipelineRun"};
-constexpr std::array<std::string_view, 2> kEndedPhases = {"Succeeded", "Failed"};
+constexpr std::array<std::string_view, 2> kTerminalPhases = {"Succeeded", "Failed"};
 
 void read_retention(api::StrictObject& object, TerminalPods::Retention& retention) {
   object.read("keepSeconds", retention.keep);
@@ -27,8 +27,8 @@ std::int64_t whole_seconds_of(base::Duration duration) {
   return std::chrono::duration_cast<base::seconds>(duration).count();
 }
 
-/// Ended pods of one owner; pods without owners of one namespace.
-std::string family_of(const api::Pod& pod) {
+/// Equal for pods of one owner, and for pods without owners of one namespace.
+std::string owner_key_of(const api::Pod& pod) {
   return pod.meta.owner_references.empty() ? "ns/" + pod.meta.ns : pod.meta.owner_references.front().uid;
 }
 
@@ -58,7 +58,7 @@ void require_consent(api::StrictObject& args, std::string_view name, const std::
                      const TerminalPods& terminal) {
   if (terminal.evict) return;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    if (std::ranges::find(kEndedPhases, states[i]) == kEndedPhases.end()) continue;
+    if (std::ranges::find(kTerminalPhases, states[i]) == kTerminalPhases.end()) continue;
     args.errors().push_back(
         {args.path().field(name).index(i).text(),
          fmt::format("{} selects pods that have ended; set terminalPods: {{evict: true}} if they are to be removed",
@@ -74,7 +74,8 @@ base::TimePoint end_of(const api::Pod& pod) {
   return end;
 }
 
-TerminalPodRules::TerminalPodRules(const TerminalPods& spec, const Context& context) : spec_(spec), context_(context) {
+TerminalPodRules::TerminalPodRules(const TerminalPods& spec, const StrategyContext& context)
+    : spec_(spec), context_(context) {
   const auto counts = [](const TerminalPods::Retention& retention) { return retention.keep_newest > 0; };
   if (spec_.evict && !context.is_upstream() &&
       (counts(spec_.otherwise) || std::ranges::any_of(spec_.retention, counts))) {
@@ -84,11 +85,11 @@ TerminalPodRules::TerminalPodRules(const TerminalPods& spec, const Context& cont
 
 void TerminalPodRules::rank_by_end() {
   const auto& cluster = context_.cluster.base();
-  std::map<std::string, std::vector<PodIndex>> families;
+  std::map<std::string, std::vector<PodIndex>> by_owner;
   for (const PodIndex pod : cluster.pods()) {
-    if (!cluster.is_active(pod)) families[family_of(cluster.pod(pod))].push_back(pod);
+    if (!cluster.is_active(pod)) by_owner[owner_key_of(cluster.pod(pod))].push_back(pod);
   }
-  for (auto& [key, pods] : families) {
+  for (auto& [key, pods] : by_owner) {
     std::ranges::stable_sort(pods, std::ranges::greater{}, [&](PodIndex pod) { return end_of(cluster.pod(pod)); });
     for (std::uint32_t i = 0; i < pods.size(); ++i) rank_.emplace(pods[i], i);
   }

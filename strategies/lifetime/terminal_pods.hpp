@@ -1,6 +1,6 @@
 #pragma once
 
-/// Pods that have ended (Succeeded, Failed): how long they are kept, and who clears them away if not we.
+/// Terminal pods (Succeeded, Failed): how long they are kept, and who clears them away if not we.
 
 #include <cstdint>
 #include <map>
@@ -33,7 +33,7 @@ struct TerminalPods {
   static TerminalPods read(api::StrictObject& args, bool evict = false);
 };
 
-/// "states[1]: Failed selects pods that have ended…" for every phase of an terminal pod while evict is not set: a
+/// "states[1]: Failed selects pods that have ended…" for every terminal phase while evict is not set: a
 /// safety catch against mistakes.
 void require_consent(api::StrictObject& args, std::string_view name, const std::vector<std::string>& states,
                      const TerminalPods& terminal);
@@ -41,9 +41,9 @@ void require_consent(api::StrictObject& args, std::string_view name, const std::
 /// Says of terminal pods whether they may be cleared away. Looks at the snapshot once, when it is made.
 class TerminalPodRules {
  public:
-  TerminalPodRules(const TerminalPods& spec, const Context& context);
+  TerminalPodRules(const TerminalPods& spec, const StrategyContext& context);
 
-  /// nullopt: it may, or it has not ended. With upstream's decisions every pod may.
+  /// nullopt: it may, or it is not terminal. With upstream's decisions every pod may.
   std::optional<scheduling::Refusal> refusal(PodIndex pod) const;
 
  private:
@@ -52,7 +52,7 @@ class TerminalPodRules {
   void rank_by_end();
 
   const TerminalPods& spec_;
-  const Context& context_;
+  const StrategyContext& context_;
   std::map<PodIndex, std::uint32_t> rank_;  ///< among the terminal pods of its owner, the newest first
 };
 

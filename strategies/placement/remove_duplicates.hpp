@@ -25,8 +25,8 @@ class RemoveDuplicates final : public Strategy {
 
   explicit RemoveDuplicates(Args args) : args_(std::move(args)) {}
   std::string_view name() const override { return kName; }
-  Phase phase() const override { return Phase::kBalance; }
-  base::Status nominate(const Context& context, NominationSink& sink) const override;
+  StrategyPhase phase() const override { return StrategyPhase::kBalance; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
 
  private:
   Args args_;

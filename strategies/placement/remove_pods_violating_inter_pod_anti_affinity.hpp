@@ -21,8 +21,8 @@ class RemovePodsViolatingInterPodAntiAffinity final : public Strategy {
 
   explicit RemovePodsViolatingInterPodAntiAffinity(Args args) : args_(std::move(args)) {}
   std::string_view name() const override { return kName; }
-  Phase phase() const override { return Phase::kDeschedule; }
-  base::Status nominate(const Context& context, NominationSink& sink) const override;
+  StrategyPhase phase() const override { return StrategyPhase::kDeschedule; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
 
  private:
   Args args_;

@@ -15,31 +15,38 @@ constexpr std::string_view kPreferred = "preferredDuringSchedulingIgnoredDuringE
 constexpr std::array<std::string_view, 2> kAffinityTypes = {kRequired, kPreferred};
 
 /// Node fit on any node looked at, its own included; asked here whatever evictability says.
-bool fits_some_node(const Context& context, PodIndex pod) {
+bool fits_some_node(const StrategyContext& context, PodIndex pod) {
   const scheduling::FitQuery query(context.cluster, pod, scheduling::FitLevel::kBasic);
   return std::ranges::any_of(context.nodes, [&](NodeIndex node) { return query.fits(node); });
 }
 
 /// The pod fits a node that is better than its own.
-bool fits_a_better_node(const Context& context, PodIndex pod, const Goal& is_better) {
+bool fits_a_better_node(const StrategyContext& context, PodIndex pod, const Goal& is_better) {
   if (std::ranges::none_of(context.nodes, is_better)) return false;
   const auto query = context.cluster.fit_query(pod, context.evictability.fit_level());
   return std::ranges::any_of(context.nodes, [&](NodeIndex node) { return is_better(node) && query->fits(node); });
 }
 
-Goal matching_nodes(const Context& context, PodIndex pod) {
+Goal matching_nodes(const StrategyContext& context, PodIndex pod) {
   const auto& cluster = context.cluster.base();
   return [&cluster, pod](NodeIndex to) { return scheduling::matches_node_terms(cluster.pod(pod), cluster.node(to)); };
 }
 
-/// Upstream does not look at pods with only a nodeSelector, though it is part of what must match.
-bool violates_required(const Context& context, PodIndex pod, NodeIndex node) {
+bool has_required_terms(const api::Pod& pod) { return pod.affinity && pod.affinity->required_node_terms; }
+
+bool violates_required(const StrategyContext& context, PodIndex pod, NodeIndex node) {
   const api::Pod& object = context.cluster.base().pod(pod);
-  const bool has_terms = object.affinity && object.affinity->required_node_terms;
-  if (!has_terms && (context.is_upstream() || object.node_selector.empty())) return false;
+  if (!has_required_terms(object) && object.node_selector.empty()) return false;
   if (scheduling::matches_node_terms(object, context.cluster.base().node(node))) return false;
-  return context.is_upstream() ? fits_some_node(context, pod)
-                               : fits_a_better_node(context, pod, matching_nodes(context, pod));
+  return fits_a_better_node(context, pod, matching_nodes(context, pod));
+}
+
+/// Upstream does not look at pods with only a nodeSelector, though it is part of what must match.
+bool violates_required_upstream(const StrategyContext& context, PodIndex pod, NodeIndex node) {
+  const api::Pod& object = context.cluster.base().pod(pod);
+  if (!has_required_terms(object)) return false;
+  if (scheduling::matches_node_terms(object, context.cluster.base().node(node))) return false;
+  return fits_some_node(context, pod);
 }
 
 std::int64_t preference_for(const api::Pod& pod, const api::Node& node) {
@@ -50,18 +57,27 @@ std::int64_t preference_for(const api::Pod& pod, const api::Node& node) {
   return weight;
 }
 
-Goal preferred_nodes(const Context& context, PodIndex pod, std::int64_t above) {
+Goal preferred_nodes(const StrategyContext& context, PodIndex pod, std::int64_t above) {
   const auto& cluster = context.cluster.base();
   return [&cluster, pod, above](NodeIndex to) { return preference_for(cluster.pod(pod), cluster.node(to)) > above; };
 }
 
-bool violates_preferred(const Context& context, PodIndex pod, NodeIndex node) {
+bool has_preferred_terms(const api::Pod& pod) { return pod.affinity && !pod.affinity->preferred_node_terms.empty(); }
+
+/// REQUIRES: the pod has preferred terms.
+Goal preferred_nodes_over(const StrategyContext& context, PodIndex pod, NodeIndex here) {
   const auto& cluster = context.cluster.base();
-  const api::Pod& object = cluster.pod(pod);
-  if (!object.affinity || object.affinity->preferred_node_terms.empty()) return false;
-  const Goal is_better = preferred_nodes(context, pod, preference_for(object, cluster.node(node)));
-  if (!context.is_upstream()) return fits_a_better_node(context, pod, is_better);
-  return std::ranges::any_of(context.nodes, is_better) && fits_some_node(context, pod);
+  return preferred_nodes(context, pod, preference_for(cluster.pod(pod), cluster.node(here)));
+}
+
+bool violates_preferred(const StrategyContext& context, PodIndex pod, NodeIndex node) {
+  if (!has_preferred_terms(context.cluster.base().pod(pod))) return false;
+  return fits_a_better_node(context, pod, preferred_nodes_over(context, pod, node));
+}
+
+bool violates_preferred_upstream(const StrategyContext& context, PodIndex pod, NodeIndex node) {
+  if (!has_preferred_terms(context.cluster.base().pod(pod))) return false;
+  return std::ranges::any_of(context.nodes, preferred_nodes_over(context, pod, node)) && fits_some_node(context, pod);
 }
 
 }  // namespace
@@ -74,35 +90,53 @@ RemovePodsViolatingNodeAffinity::Args RemovePodsViolatingNodeAffinity::Args::rea
   return parsed;
 }
 
-void RemovePodsViolatingNodeAffinity::nominate_by(const Kind& kind, const Context& context,
+/// Those that are in scope and may leave. The others are reported.
+std::vector<PodIndex> RemovePodsViolatingNodeAffinity::violating_pods_on(
+    NodeIndex node, bool (*violates)(const StrategyContext&, PodIndex, NodeIndex), scheduling::CachedSelector& in_scope,
+    const StrategyContext& context, NominationSink& sink) const {
+  std::vector<PodIndex> pods = pods_on(context, node, PodStates::kActive);
+  std::erase_if(pods, [&](PodIndex pod) {
+    return !in_scope(pod) || !violates(context, pod, node) || !may_leave(context, sink, pod);
+  });
+  return pods;
+}
+
+void RemovePodsViolatingNodeAffinity::nominate_by(const Type& type, const StrategyContext& context,
                                                   NominationSink& sink) const {
   auto in_scope = pods_in(args_.scope, context);
+  const auto reason = [&](PodIndex) { return std::string(type.reason); };
   for (const NodeIndex node : context.nodes) {
-    std::vector<PodIndex> pods = pods_on(context, node, PodStates::kActive);
-    std::erase_if(pods, [&](PodIndex pod) {
-      return !in_scope(pod) || !kind.violates(context, pod, node) || !may_leave(context, sink, pod);
-    });
-    if (!context.is_upstream()) sort_for_eviction(pods, context.cluster.base());
-    const auto reason = [&](PodIndex) { return std::string(kind.reason); };
-    const auto goal = [&](PodIndex pod) { return context.is_upstream() ? Goal{} : kind.goal(context, pod, node); };
-    if (!offer_all(sink, pods, reason, goal)) return;
+    std::vector<PodIndex> pods = violating_pods_on(node, type.violates, in_scope, context, sink);
+    sort_for_eviction(pods, context.cluster.base());
+    if (!offer_all(sink, pods, reason, [&](PodIndex pod) { return type.goal(context, pod, node); })) return;
   }
 }
 
-base::Status RemovePodsViolatingNodeAffinity::nominate(const Context& context, NominationSink& sink) const {
-  static constexpr Kind kByRequirement{
-      violates_required, [](const Context& in, PodIndex pod, NodeIndex) { return matching_nodes(in, pod); },
-      "its node does not match its required node affinity"};
-  static constexpr Kind kByPreference{violates_preferred,
-                                      [](const Context& in, PodIndex pod, NodeIndex here) {
-                                        const auto& cluster = in.cluster.base();
-                                        return preferred_nodes(in, pod,
-                                                               preference_for(cluster.pod(pod), cluster.node(here)));
-                                      },
-                                      "another node matches its preferred node affinity better"};
-  for (const std::string& type : args_.types) {
-    // The total limit ends one type; the next one still starts, as upstream's does.
-    nominate_by(type == kRequired ? kByRequirement : kByPreference, context, sink);
+void RemovePodsViolatingNodeAffinity::nominate_by_upstream(const Type& type, const StrategyContext& context,
+                                                           NominationSink& sink) const {
+  auto in_scope = pods_in(args_.scope, context);
+  const auto reason = [&](PodIndex) { return std::string(type.reason); };
+  for (const NodeIndex node : context.nodes) {
+    const std::vector<PodIndex> pods = violating_pods_on(node, type.violates_upstream, in_scope, context, sink);
+    if (!offer_all(sink, pods, reason)) return;
+  }
+}
+
+base::Status RemovePodsViolatingNodeAffinity::nominate(const StrategyContext& context, NominationSink& sink) const {
+  static constexpr Type kByRequirement{
+      "its node does not match its required node affinity", violates_required,
+      [](const StrategyContext& in, PodIndex pod, NodeIndex) { return matching_nodes(in, pod); },
+      violates_required_upstream};
+  static constexpr Type kByPreference{"another node matches its preferred node affinity better", violates_preferred,
+                                      preferred_nodes_over, violates_preferred_upstream};
+  for (const std::string& name : args_.types) {
+    const Type& type = name == kRequired ? kByRequirement : kByPreference;
+    // The total limit ends one type. The next one still starts, as upstream's does.
+    if (context.is_upstream()) {
+      nominate_by_upstream(type, context, sink);
+    } else {
+      nominate_by(type, context, sink);
+    }
   }
   return base::Done{};
 }

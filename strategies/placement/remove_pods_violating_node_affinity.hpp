@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduling/snapshot/cached_selector.hpp"
 #include "strategies/common_args.hpp"
 #include "strategies/strategy.hpp"
 
@@ -25,16 +26,24 @@ class RemovePodsViolatingNodeAffinity final : public Strategy {
 
   explicit RemovePodsViolatingNodeAffinity(Args args) : args_(std::move(args)) {}
   std::string_view name() const override { return kName; }
-  Phase phase() const override { return Phase::kDeschedule; }
-  base::Status nominate(const Context& context, NominationSink& sink) const override;
+  StrategyPhase phase() const override { return StrategyPhase::kDeschedule; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
 
  private:
-  struct Kind {
-    bool (*violates)(const Context& context, PodIndex pod, NodeIndex node);
-    Goal (*goal)(const Context& context, PodIndex pod, NodeIndex here);  ///< nodes that are better than `here`
+  struct Type {
     std::string_view reason;
+    bool (*violates)(const StrategyContext& context, PodIndex pod, NodeIndex node);
+    /// Nodes that are better than `here`.
+    Goal (*goal)(const StrategyContext& context, PodIndex pod, NodeIndex here);
+    bool (*violates_upstream)(const StrategyContext& context, PodIndex pod, NodeIndex node);
   };
-  void nominate_by(const Kind& kind, const Context& context, NominationSink& sink) const;
+  /// The lowest priority first, and only for a better node.
+  void nominate_by(const Type& type, const StrategyContext& context, NominationSink& sink) const;
+  /// In the order of the listing, wherever the replacement is placed.
+  void nominate_by_upstream(const Type& type, const StrategyContext& context, NominationSink& sink) const;
+  std::vector<PodIndex> violating_pods_on(NodeIndex node, bool (*violates)(const StrategyContext&, PodIndex, NodeIndex),
+                                          scheduling::CachedSelector& in_scope, const StrategyContext& context,
+                                          NominationSink& sink) const;
 
   Args args_;
 };

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduling/snapshot/cached_selector.hpp"
 #include "strategies/common_args.hpp"
 #include "strategies/strategy.hpp"
 
@@ -27,12 +28,24 @@ class RemovePodsViolatingNodeTaints final : public Strategy {
 
   explicit RemovePodsViolatingNodeTaints(Args args) : args_(std::move(args)) {}
   std::string_view name() const override { return kName; }
-  Phase phase() const override { return Phase::kDeschedule; }
-  base::Status nominate(const Context& context, NominationSink& sink) const override;
+  StrategyPhase phase() const override { return StrategyPhase::kDeschedule; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
 
  private:
-  bool is_considered(const api::Taint& taint, bool as_upstream) const;
-  const api::Taint* violation(const api::Pod& pod, const api::Node& node, bool as_upstream) const;
+  using IsConsidered = bool (RemovePodsViolatingNodeTaints::*)(const api::Taint& taint) const;
+
+  bool is_considered(const api::Taint& taint) const;
+  bool is_considered_upstream(const api::Taint& taint) const;
+  bool is_chosen(const api::Taint& taint) const;
+  /// The first considered taint of the node that the pod does not tolerate, or nullptr.
+  const api::Taint* violation(const api::Pod& pod, const api::Node& node, IsConsidered is_considered) const;
+  std::vector<PodIndex> violating_pods_on(NodeIndex node, IsConsidered is_considered,
+                                          scheduling::CachedSelector& in_scope, const StrategyContext& context,
+                                          NominationSink& sink) const;
+  /// The lowest priority first, and only for a node without such a taint.
+  void clear_nodes(const StrategyContext& context, NominationSink& sink) const;
+  /// In the order of the listing, wherever the replacement is placed.
+  void clear_nodes_upstream(const StrategyContext& context, NominationSink& sink) const;
 
   Args args_;
 };

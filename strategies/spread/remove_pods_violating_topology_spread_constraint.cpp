@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "strategies/spread/joint.hpp"
-#include "strategies/spread/upstream.hpp"
+#include "strategies/spread/balance.hpp"
+#include "strategies/spread/balance_upstream.hpp"
 
 namespace strategies {
 namespace {
@@ -27,11 +27,12 @@ RemovePodsViolatingTopologySpreadConstraint::Args RemovePodsViolatingTopologySpr
   return parsed;
 }
 
-base::Status RemovePodsViolatingTopologySpreadConstraint::nominate(const Context& context, NominationSink& sink) const {
+base::Status RemovePodsViolatingTopologySpreadConstraint::nominate(const StrategyContext& context,
+                                                                   NominationSink& sink) const {
   if (context.is_upstream()) {
-    balance_as_upstream(context, sink, args_);
+    balance_upstream(context, sink, args_);
   } else {
-    balance_jointly(context, sink, args_);
+    balance(context, sink, args_);
   }
   return base::Done{};
 }

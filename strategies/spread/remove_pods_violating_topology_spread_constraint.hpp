@@ -24,8 +24,8 @@ class RemovePodsViolatingTopologySpreadConstraint final : public Strategy {
 
   explicit RemovePodsViolatingTopologySpreadConstraint(Args args) : args_(std::move(args)) {}
   std::string_view name() const override { return kName; }
-  Phase phase() const override { return Phase::kBalance; }
-  base::Status nominate(const Context& context, NominationSink& sink) const override;
+  StrategyPhase phase() const override { return StrategyPhase::kBalance; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
 
  private:
   Args args_;

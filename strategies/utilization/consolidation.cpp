@@ -16,7 +16,7 @@ using scheduling::Refusal;
 
 class Consolidation {
  public:
-  Consolidation(const Context& context, NominationSink& sink, const ConsolidationRules& rules)
+  Consolidation(const StrategyContext& context, NominationSink& sink, const ConsolidationRules& rules)
       : context_(context),
         sink_(sink),
         rules_(rules),
@@ -105,10 +105,10 @@ class Consolidation {
 
   bool offer_all_of(NodeIndex source, const std::vector<PodIndex>& pods, const std::vector<NodeIndex>& places) {
     const Goal goal = [&](NodeIndex to) { return to != source && takes_[to]; };
-    const Verdict verdict = sink_.offer_whole(pods, "its node is underutilized and can be emptied whole", goal);
-    if (verdict != Verdict::kAccepted) {
+    const NominationResult result = sink_.offer_whole(pods, "its node is underutilized and can be emptied whole", goal);
+    if (result != NominationResult::kAccepted) {
       for (const PodIndex pod : pods) trial_.restore(pod);
-      return verdict != Verdict::kTotalLimit;
+      return result != NominationResult::kTotalLimit;
     }
     for (std::size_t i = 0; i < pods.size(); ++i) {
       const NodeIndex to = placement_of(context_, pods[i]).value_or(places[i]);
@@ -118,7 +118,7 @@ class Consolidation {
     return true;
   }
 
-  const Context& context_;
+  const StrategyContext& context_;
   NominationSink& sink_;
   const ConsolidationRules& rules_;
   Overlay trial_;                 ///< the cluster with everything done so far
@@ -130,7 +130,7 @@ class Consolidation {
 
 }  // namespace
 
-void consolidate(const Context& context, NominationSink& sink, const ConsolidationRules& rules) {
+void consolidate(const StrategyContext& context, NominationSink& sink, const ConsolidationRules& rules) {
   Consolidation(context, sink, rules).run();
 }
 

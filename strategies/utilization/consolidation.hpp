@@ -19,6 +19,6 @@ struct ConsolidationRules {
 
 /// Empties nodes whole or not at all: each only when every pod on it may leave and fits elsewhere, on the fullest nodes
 /// first. A source that is not emptied may take pods of emptier ones and then stays.
-void consolidate(const Context& context, NominationSink& sink, const ConsolidationRules& rules);
+void consolidate(const StrategyContext& context, NominationSink& sink, const ConsolidationRules& rules);
 
 }  // namespace strategies

@@ -4,8 +4,7 @@
 #include <array>
 
 #include "strategies/utilization/consolidation.hpp"
-#include "strategies/utilization/destination_loop.hpp"
-#include "strategies/utilization/upstream_loop.hpp"
+#include "strategies/utilization/move_pods_upstream.hpp"
 
 namespace strategies {
 namespace {
@@ -43,9 +42,8 @@ bool HighNodeUtilization::requests_a_threshold(const api::Pod& pod) const {
   return std::ranges::any_of(pod.containers, requests_one) || std::ranges::any_of(pod.init_containers, requests_one);
 }
 
-/// Upstream does nothing when all nodes are underutilized, and takes what it can from nodes that then stay.
-void HighNodeUtilization::empty_whole_nodes(const Context& context, NominationSink& sink,
-                                            const std::vector<std::string>& resources, MoveRules rules) const {
+void HighNodeUtilization::relieve(const StrategyContext& context, NominationSink& sink,
+                                  const std::vector<std::string>& resources, MoveRules rules) const {
   const auto fullness = [&](const NodeUsage& node) { return mean_fullness(node, resources); };
   ConsolidationRules wanted{std::move(rules.sources), std::move(rules.destinations), args_.excluded_namespaces, {}};
   std::ranges::stable_sort(wanted.sources, {}, fullness);
@@ -56,7 +54,22 @@ void HighNodeUtilization::empty_whole_nodes(const Context& context, NominationSi
   consolidate(context, sink, wanted);
 }
 
-base::Status HighNodeUtilization::nominate(const Context& context, NominationSink& sink) const {
+/// Upstream does nothing when all nodes are underutilized.
+void HighNodeUtilization::relieve_upstream(const StrategyContext& context, NominationSink& sink,
+                                           const std::vector<std::string>& resources, MoveRules rules) const {
+  if (rules.sources.size() == context.nodes.size() || rules.destinations.empty()) return;
+  std::ranges::stable_sort(rules.sources, {}, [&](const NodeUsage& node) { return node.raw_sum(resources); });
+  rules.target_percent.assign(args_.thresholds.size(), 100.0);
+  rules.target_percent.resize(resources.size());
+  rules.drain = true;
+  rules.excluded_namespaces = args_.excluded_namespaces;
+  if (args_.only_thresholding_resources)
+    rules.wants = [this](const api::Pod& pod) { return requests_a_threshold(pod); };
+  rules.reason = [](const NodeUsage&) { return "its node is underutilized and is to be emptied"; };
+  move_pods_upstream(context, sink, RequestedUsage(context.cluster), resources, std::move(rules));
+}
+
+base::Status HighNodeUtilization::nominate(const StrategyContext& context, NominationSink& sink) const {
   const RequestedUsage usage(context.cluster);  // measured usage is no part of this strategy
   const std::vector<std::string> resources = tracked_resources(args_.thresholds);
   const auto nodes = measure(context.cluster, context.nodes, usage, resources);
@@ -73,21 +86,11 @@ base::Status HighNodeUtilization::nominate(const Context& context, NominationSin
   const std::size_t under = rules.sources.size();
   const bool too_few = under == 0 || under <= static_cast<std::size_t>(std::max(args_.number_of_nodes, 0));
   if (too_few) return base::Done{};
-  if (!context.is_upstream()) {
-    empty_whole_nodes(context, sink, resources, std::move(rules));
-    return base::Done{};
+  if (context.is_upstream()) {
+    relieve_upstream(context, sink, resources, std::move(rules));
+  } else {
+    relieve(context, sink, resources, std::move(rules));
   }
-  if (under == nodes->size() || rules.destinations.empty()) return base::Done{};
-
-  std::ranges::stable_sort(rules.sources, {}, [&](const NodeUsage& node) { return node.raw_sum(resources); });
-  rules.target_percent.assign(args_.thresholds.size(), 100.0);
-  rules.target_percent.resize(resources.size());
-  rules.drain = true;
-  rules.excluded_namespaces = args_.excluded_namespaces;
-  if (args_.only_thresholding_resources)
-    rules.wants = [this](const api::Pod& pod) { return requests_a_threshold(pod); };
-  rules.reason = [](const NodeUsage&) { return "its node is underutilized and is to be emptied"; };
-  move_pods(context, sink, usage, resources, std::move(rules));
   return base::Done{};
 }
 

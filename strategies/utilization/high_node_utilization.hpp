@@ -6,7 +6,7 @@
 
 #include "strategies/common_args.hpp"
 #include "strategies/strategy.hpp"
-#include "strategies/utilization/upstream_loop.hpp"
+#include "strategies/utilization/move_rules.hpp"
 
 namespace strategies {
 
@@ -30,13 +30,17 @@ class HighNodeUtilization final : public Strategy {
 
   explicit HighNodeUtilization(Args args) : args_(std::move(args)) {}
   std::string_view name() const override { return kName; }
-  Phase phase() const override { return Phase::kBalance; }
-  base::Status nominate(const Context& context, NominationSink& sink) const override;
+  StrategyPhase phase() const override { return StrategyPhase::kBalance; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
 
  private:
   bool is_underused(const NodeUsage& node) const;
-  void empty_whole_nodes(const Context& context, NominationSink& sink, const std::vector<std::string>& resources,
-                         MoveRules rules) const;
+  /// Empties whole nodes.
+  void relieve(const StrategyContext& context, NominationSink& sink, const std::vector<std::string>& resources,
+               MoveRules rules) const;
+  /// Takes what it can from nodes that then stay.
+  void relieve_upstream(const StrategyContext& context, NominationSink& sink, const std::vector<std::string>& resources,
+                        MoveRules rules) const;
   bool requests_a_threshold(const api::Pod& pod) const;
 
   Args args_;

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "strategies/utilization/destination_loop.hpp"
+#include "strategies/utilization/move_pods.hpp"
+#include "strategies/utilization/move_pods_upstream.hpp"
 #include "strategies/utilization/node_usage.hpp"
-#include "strategies/utilization/upstream_loop.hpp"
 
 namespace strategies {
 namespace {
@@ -104,7 +104,7 @@ LowNodeUtilization::Args LowNodeUtilization::Args::read(api::StrictObject& args)
   return parsed;
 }
 
-base::Status LowNodeUtilization::nominate(const Context& context, NominationSink& sink) const {
+base::Status LowNodeUtilization::nominate(const StrategyContext& context, NominationSink& sink) const {
   const RequestedUsage by_requests(context.cluster);
   const UsageView& usage = context.usage != nullptr ? *context.usage : by_requests;
   const std::vector<std::string> resources = tracked_resources(args_.thresholds);
@@ -125,22 +125,33 @@ base::Status LowNodeUtilization::nominate(const Context& context, NominationSink
   const bool too_few = under == 0 || under <= static_cast<std::size_t>(std::max(args_.number_of_nodes, 0));
   if (too_few || under == nodes->size() || rules.sources.empty()) return base::Done{};
 
-  const bool as_upstream = context.is_upstream();
-  // Upstream adds millicores to bytes, so that memory alone decides who goes first.
-  std::ranges::stable_sort(rules.sources, {}, [&](const NodeUsage& node) {
-    return as_upstream ? -node.raw_sum(resources) : -mean_fullness(node, resources);
-  });
   rules.target_percent.assign(band.high.begin(), band.high.end());
   rules.target_percent.resize(resources.size());
   rules.excluded_namespaces = args_.excluded_namespaces;
   rules.evictions_per_node = args_.evictions_per_node;
   rules.reason = [&](const NodeUsage& node) { return describe_overuse(node, band, resources); };
-  if (as_upstream) {
-    move_pods(context, sink, usage, resources, std::move(rules));
+  if (context.is_upstream()) {
+    relieve_upstream(context, sink, usage, resources, std::move(rules));
   } else {
-    move_pods_to_destinations(context, sink, usage, resources, args_.thresholds.size(), std::move(rules));
+    relieve(context, sink, usage, resources, std::move(rules));
   }
   return base::Done{};
+}
+
+/// The fullest node first.
+void LowNodeUtilization::relieve(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+                                 const std::vector<std::string>& resources, MoveRules rules) const {
+  std::ranges::stable_sort(rules.sources, std::ranges::greater{},
+                           [&](const NodeUsage& node) { return mean_fullness(node, resources); });
+  move_pods(context, sink, usage, resources, args_.thresholds.size(), std::move(rules));
+}
+
+/// Upstream adds millicores to bytes, so that memory alone decides who goes first.
+void LowNodeUtilization::relieve_upstream(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+                                          const std::vector<std::string>& resources, MoveRules rules) const {
+  std::ranges::stable_sort(rules.sources, std::ranges::greater{},
+                           [&](const NodeUsage& node) { return node.raw_sum(resources); });
+  move_pods_upstream(context, sink, usage, resources, std::move(rules));
 }
 
 }  // namespace strategies

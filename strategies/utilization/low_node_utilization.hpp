@@ -8,6 +8,7 @@
 #include "api/json/strict_object.hpp"
 #include "strategies/common_args.hpp"
 #include "strategies/strategy.hpp"
+#include "strategies/utilization/move_rules.hpp"
 
 namespace strategies {
 
@@ -32,10 +33,15 @@ class LowNodeUtilization final : public Strategy {
 
   explicit LowNodeUtilization(Args args) : args_(std::move(args)) {}
   std::string_view name() const override { return kName; }
-  Phase phase() const override { return Phase::kBalance; }
-  base::Status nominate(const Context& context, NominationSink& sink) const override;
+  StrategyPhase phase() const override { return StrategyPhase::kBalance; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
 
  private:
+  void relieve(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+               const std::vector<std::string>& resources, MoveRules rules) const;
+  void relieve_upstream(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+                        const std::vector<std::string>& resources, MoveRules rules) const;
+
   Args args_;
 };
 

@@ -95,4 +95,10 @@ bool DestinationTaints::accept(const api::Pod& pod) const {
   });
 }
 
+double mean_fullness(const NodeUsage& node, const std::vector<std::string>& resources) {
+  double sum = 0;
+  for (std::size_t r = 0; r < resources.size(); ++r) sum += node.percent(r, resources[r]).value_or(0);
+  return resources.empty() ? 0 : sum / static_cast<double>(resources.size());
+}
+
 }  // namespace strategies

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "scheduling/evictability.hpp"
+#include "scheduling/evictability_rules.hpp"
 #include "strategies/common_args.hpp"
 #include "strategies/utilization/usage_view.hpp"
 
@@ -39,6 +39,9 @@ struct NodeUsage {
 base::Result<std::vector<NodeUsage>> measure(const scheduling::Overlay& cluster,
                                              std::span<const scheduling::NodeIndex> nodes, const UsageView& usage,
                                              const std::vector<std::string>& resources);
+
+/// Mean of the percentages: how full a node is, whatever the units. A resource that it does not publish counts as 0.
+double mean_fullness(const NodeUsage& node, const std::vector<std::string>& resources);
 
 /// trunc(percent/100 * capacity), in comparable numbers, as thousandths.
 std::int64_t share_of(std::int64_t capacity_milli, double percent, std::string_view resource);

@@ -19,7 +19,7 @@ class UsageView {
   /// nullopt: not known for this pod, which is then left alone.
   virtual std::optional<std::int64_t> of_pod(scheduling::PodIndex pod, std::string_view resource) const = 0;
   /// False: there is usage of nodes only, and the effect of a move cannot be foreseen.
-  virtual bool knows_pods() const { return true; }
+  virtual bool has_pod_usage() const { return true; }
 };
 
 /// Usage by effective requests; "pods" is the number of active pods of a node, and 1 for a pod.

@@ -75,11 +75,13 @@ void plan_strategy(benchmark::State& state, const BenchedStrategy& benched, cons
   spec.strategies = {{benched.name, benched.args}};
   spec.limits.per_cycle.total = variant.total;
   spec.compatibility = variant.compatibility;
+  const planning::PlanSpec plan_spec(spec);
   std::size_t moves = 0;
   bench::Allocations allocations;
   for (auto _ : state) {
     const bench::AllocationScope scope(allocations);
-    moves = planning::plan_cycle({.spec = spec, .cluster = snapshot, .leaving = {}, .now = kBenchNow}).moves.size();
+    moves =
+        planning::plan_cycle({.spec = plan_spec, .cluster = snapshot, .leaving = {}, .now = kBenchNow}).moves.size();
   }
   const auto cycles = static_cast<double>(std::max<benchmark::IterationCount>(state.iterations(), 1));
   state.counters["moves"] = static_cast<double>(moves);

@@ -42,12 +42,12 @@ inline std::string picture_of_nodes(const scheduling::ClusterSnapshot& cluster) 
   for (const scheduling::NodeIndex node : cluster.nodes()) {
     const api::Node& object = cluster.node(node);
     text += "node " + object.meta.name + (object.unschedulable ? " cordoned" : "") +
-            (cluster.is_schedulable_by_all(node) ? " welcoming" : "") + ":" + list_of(cluster.pods_on(node)) + " used" +
-            amounts_of(cluster, [&](auto i) { return cluster.used().get(node, i); }) + " of" +
+            (cluster.is_schedulable_by_all(node) ? " schedulable" : "") + ":" + list_of(cluster.pods_on(node)) +
+            " used" + amounts_of(cluster, [&](auto i) { return cluster.used().get(node, i); }) + " of" +
             amounts_of(cluster, [&](auto i) { return cluster.allocatable().get(node, i); }) +
             (cluster.find_node(object.meta.name) == node ? "\n" : " NOT FOUND\n");
   }
-  return text + "homeless" + list_of(cluster.unscheduled_pods()) + "\n";
+  return text + "unscheduled" + list_of(cluster.unscheduled_pods()) + "\n";
 }
 
 inline std::string picture_of_pods(const scheduling::ClusterSnapshot& cluster) {
@@ -70,7 +70,7 @@ inline std::string picture_of_pods(const scheduling::ClusterSnapshot& cluster) {
             amounts_of(cluster, [&](auto i) { return scheduling::amount_of(cluster.requests(pod), i); }) +
             (found && cluster.pod(*found).meta.name == object.meta.name ? "\n" : " NOT FOUND\n");
   }
-  return text + "by name" + list_of(cluster.pods_by_name()) + "\nchoosy" + list_of(cluster.affinity_pods()) + "\n";
+  return text + "by name" + list_of(cluster.pods_by_name()) + "\naffinity" + list_of(cluster.affinity_pods()) + "\n";
 }
 
 inline std::string picture_of_namespaces(const scheduling::ClusterSnapshot& cluster) {
@@ -99,7 +99,7 @@ inline std::string picture_of(const scheduling::ClusterSnapshot& cluster) {
   }
   for (const auto& problem : cluster.problems().rows()) text += problem.to_string() + "\n";
   return text + std::to_string(cluster.problems().total()) + " problems" +
-         (cluster.mended_quantities() ? ", mended\n" : "\n");
+         (cluster.fixed_quantities() ? ", fixed\n" : "\n");
 }
 
 }  // namespace builders

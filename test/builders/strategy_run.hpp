@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/evictability.hpp"
+#include "scheduling/evictability_rules.hpp"
 #include "strategies/catalog.hpp"
 #include "test/builders/cluster.hpp"
 
@@ -21,17 +21,17 @@ class RecordingSink final : public strategies::NominationSink {
   explicit RecordingSink(const scheduling::ClusterSnapshot& cluster) : cluster_(&cluster) {}
 
   /// What to answer; accepts everything when not set.
-  std::function<strategies::Verdict(const api::Pod& pod)> answer;
+  std::function<strategies::NominationResult(const api::Pod& pod)> answer;
 
-  strategies::Verdict offer(scheduling::PodIndex pod, std::string_view reason) override {
+  strategies::NominationResult offer(scheduling::PodIndex pod, std::string_view reason) override {
     const api::Pod& object = cluster_->pod(pod);
-    const auto verdict = answer ? answer(object) : strategies::Verdict::kAccepted;
+    const auto result = answer ? answer(object) : strategies::NominationResult::kAccepted;
     offered.push_back(object.meta.name);
-    if (verdict == strategies::Verdict::kAccepted) {
+    if (result == strategies::NominationResult::kAccepted) {
       accepted.push_back(object.meta.name);
       reasons[object.meta.name] = reason;
     }
-    return verdict;
+    return result;
   }
   void refused(scheduling::PodIndex pod, const scheduling::Refusal& refusal) override {
     refusals[cluster_->pod(pod).meta.name] = refusal.reason;
@@ -59,13 +59,13 @@ class StrategyRun {
 
   /// Throws when the arguments are refused.
   StrategyRun& run(const std::string& name, const std::string& args) {
+    const strategies::StrategySpecs parsed = strategies::parse_strategies({{name, args}});
+    if (!parsed.errors.empty()) throw std::invalid_argument(parsed.errors.front().to_string());
     api::FieldErrors errors;
-    const auto made = strategies::make_strategies({{name, args}}, errors);
-    if (!errors.empty()) throw std::invalid_argument(errors.front().to_string());
-    const scheduling::Evictability rules(evictability, *cluster_, kNoon, errors, compatibility);
+    const scheduling::EvictabilityRules rules(evictability, *cluster_, kNoon, errors, compatibility);
     std::vector<scheduling::NodeIndex> nodes;
     for (const auto node : cluster_->nodes()) nodes.push_back(node);
-    status = made.front().strategy->nominate({overlay_, nodes, rules, kNoon, usage, restarts}, sink);
+    status = parsed.runnable.front().strategy->nominate({overlay_, nodes, rules, kNoon, usage, restarts}, sink);
     return *this;
   }
   scheduling::Overlay& overlay() { return overlay_; }

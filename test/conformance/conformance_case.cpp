@@ -91,11 +91,11 @@ scheduling::PodIndex target_of(const Case& each, const scheduling::ClusterSnapsh
 }
 
 std::optional<Judgement> judge(const Case& each, const std::vector<Deviation>& deviations, Way way) {
-  const auto verdict = judge_by_way(each, way);
-  if (!verdict || verdict->outcome != Outcome::kFailed) return verdict;
+  const auto judgement = judge_by_way(each, way);
+  if (!judgement || judgement->outcome != Outcome::kFailed) return judgement;
   const Json args = each.json.value("args", Json::object());
   const auto at = std::ranges::find_if(deviations, [&](const Deviation& deviation) { return deviation.applies(args); });
-  return at == deviations.end() ? verdict : Judgement{Outcome::kDeliberate, at->reason};
+  return at == deviations.end() ? judgement : Judgement{Outcome::kDeliberate, at->reason};
 }
 
 }  // namespace conformance

@@ -53,7 +53,8 @@ std::string listed(const Names& names) {
 }
 
 Names moved_by(const Case& each, const api::DeschedulerPolicySpec& spec, const scheduling::ClusterSnapshot& cluster) {
-  planning::PlanInput input{.spec = spec, .cluster = cluster, .leaving = {}, .now = each.now()};
+  const planning::PlanSpec plan_spec(spec);
+  planning::PlanInput input{.spec = plan_spec, .cluster = cluster, .leaving = {}, .now = each.now()};
   input.options.spend_pdbs = false;  // upstream's dry run knows no budgets
   Names moved;
   for (const api::PlannedMove& move : planning::plan_cycle(input).moves) moved.insert(move.ns + "/" + move.pod);

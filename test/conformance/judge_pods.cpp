@@ -4,7 +4,7 @@
 #include <map>
 
 #include "planning/cycle_limits.hpp"
-#include "scheduling/evictability.hpp"
+#include "scheduling/evictability_rules.hpp"
 #include "scheduling/predicates.hpp"
 #include "test/conformance/conformance_case.hpp"
 
@@ -56,7 +56,7 @@ Judgement judge_filter(const Case& each) {
   const auto cluster = snapshot_of(each);
   api::FieldErrors errors;
   const api::Evictability spec = evictability_of(each.json.at("args"), errors);
-  const scheduling::Evictability rules(spec, *cluster, each.now(), errors, api::Compatibility::kUpstream);
+  const scheduling::EvictabilityRules rules(spec, *cluster, each.now(), errors, api::Compatibility::kUpstream);
   if (each.wants_refused_args()) return errors.empty() ? failed("the arguments are not refused") : Judgement{};
   if (!errors.empty()) return failed(errors.front().to_string());
   const scheduling::PodIndex pod = target_of(each, *cluster);
@@ -76,8 +76,8 @@ Judgement judge_node_fit(const Case& each) {
   }
   const auto node = cluster->find_node(each.json.at("targetNode").get<std::string>()).value();
   const auto refusal = first_refusal(overlay, pod, node, FitLevel::kBasic);
-  const Judgement verdict = compare(expected, refusal);
-  return verdict.outcome == Outcome::kPassed ? compare_words(each.expect(), refusal) : verdict;
+  const Judgement judgement = compare(expected, refusal);
+  return judgement.outcome == Outcome::kPassed ? compare_words(each.expect(), refusal) : judgement;
 }
 
 namespace {

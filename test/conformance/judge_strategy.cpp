@@ -5,7 +5,7 @@
 #include <set>
 
 #include "planning/cycle_limits.hpp"
-#include "scheduling/evictability.hpp"
+#include "scheduling/evictability_rules.hpp"
 #include "strategies/catalog.hpp"
 #include "test/conformance/conformance_case.hpp"
 
@@ -13,7 +13,7 @@ namespace conformance {
 namespace {
 
 using scheduling::PodIndex;
-using strategies::Verdict;
+using strategies::NominationResult;
 
 std::string name_of(const api::Pod& pod) { return pod.meta.ns + "/" + pod.meta.name; }
 
@@ -22,14 +22,14 @@ class CountingSink final : public strategies::NominationSink {
   CountingSink(const scheduling::ClusterSnapshot& cluster, const api::PerCycleLimits& limits)
       : cluster_(cluster), limits_(limits) {}
 
-  Verdict offer(PodIndex pod, std::string_view) override {
+  NominationResult offer(PodIndex pod, std::string_view) override {
     const auto node = cluster_.node_of(pod);
     const auto ns = cluster_.namespace_of(pod);
-    if (const auto hit = limits_.hit(node, ns)) return hit->verdict;
+    if (const auto hit = limits_.hit(node, ns)) return hit->result;
     limits_.count(node, ns);
     evicted_.push_back(name_of(cluster_.pod(pod)));
     ++per_node_[cluster_.pod(pod).node_name.value];
-    return Verdict::kAccepted;
+    return NominationResult::kAccepted;
   }
   void refused(PodIndex, const scheduling::Refusal&) override {}
 
@@ -121,19 +121,20 @@ Json args_of(const Case& each) {
 
 Judgement judge_strategy(const Case& each) {
   const Json args = args_of(each);
-  api::FieldErrors errors;
-  const auto made = strategies::make_strategies({{each.plugin, args.dump()}}, errors);
-  if (made.empty()) return failed("args refused: " + errors.front().to_string());
+  const strategies::StrategySpecs parsed = strategies::parse_strategies({{each.plugin, args.dump()}});
+  if (parsed.runnable.empty()) return failed("args refused: " + parsed.errors.front().to_string());
 
   const auto cluster = snapshot_of(each);
   const auto nodes = nodes_in_order(each, *cluster);
+  api::FieldErrors errors;
   const api::Evictability spec = evictability_of(each.json.value("evictor", Json::object()), errors);
-  const scheduling::Evictability evictability(spec, *cluster, each.now(), errors, api::Compatibility::kUpstream);
+  const scheduling::EvictabilityRules evictability(spec, *cluster, each.now(), errors, api::Compatibility::kUpstream);
   const bool wants_error = each.expect().contains("error");
   if (!errors.empty()) return wants_error ? Judgement{} : failed(errors.front().to_string());
   const scheduling::Overlay overlay(*cluster);
   CountingSink sink(*cluster, limits_of(each));
-  const base::Status done = made.front().strategy->nominate({overlay, nodes, evictability, each.now()}, sink);
+  const base::Status done =
+      parsed.runnable.front().strategy->nominate({overlay, nodes, evictability, each.now()}, sink);
   if (!done && !wants_error) return failed(done.error().message);
   if (done && wants_error) return failed("no error, expected \"" + each.expect().at("error").get<std::string>() + "\"");
   return compare(each.expect(), sink);

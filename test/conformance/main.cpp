@@ -64,11 +64,11 @@ void run_file(const fs::path& file, const Choice& choice, const std::vector<conf
   for (const Json& json : document.at("cases")) {
     const Case each{plugin, json};
     if (!choice.only.empty() && each.id().find(choice.only) == std::string::npos) continue;
-    const auto verdict = judge(each, deviations, choice.way);
-    if (!verdict) continue;
-    ++tallies[plugin].count[verdict->outcome];
-    if (verdict->outcome == Outcome::kFailed)
-      std::printf("FAILED %s: %s\n", each.id().c_str(), verdict->detail.c_str());
+    const auto judgement = judge(each, deviations, choice.way);
+    if (!judgement) continue;
+    ++tallies[plugin].count[judgement->outcome];
+    if (judgement->outcome == Outcome::kFailed)
+      std::printf("FAILED %s: %s\n", each.id().c_str(), judgement->detail.c_str());
   }
 }
 

@@ -80,7 +80,7 @@ Foresight foresee(const std::vector<Json>& nodes, const std::vector<Json>& pods,
     candidates.push_back(node);
     capacity.push_back(scores.score(overlay, cluster.requests(*index), node));
   }
-  const auto best = scheduling::favourites(scheduling::Preferences(query), candidates, capacity, profile.weights);
+  const auto best = scheduling::best_nodes(scheduling::Preferences(query), candidates, capacity, profile.weights);
   return {names_of(cluster, candidates), names_of(cluster, best)};
 }
 

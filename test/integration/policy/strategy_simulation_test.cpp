@@ -45,11 +45,12 @@ void becomes_quiet(const Tried& tried, unsigned seed) {
   api::DeschedulerPolicySpec spec;
   spec.strategies = {{tried.strategy, tried.args}};
   spec.limits.per_cycle = world.limits();
+  const planning::PlanSpec plan_spec(spec);
   scheduling::SnapshotInput objects = world.objects();
   std::int64_t before = tried.violations(ClusterSnapshot(objects));
   for (int cycle = 0; cycle < kMostCycles; ++cycle) {
     const ClusterSnapshot cluster(objects);
-    const auto plan = planning::plan_cycle({.spec = spec, .cluster = cluster, .leaving = {}, .now = kNoon});
+    const auto plan = planning::plan_cycle({.spec = plan_spec, .cluster = cluster, .leaving = {}, .now = kNoon});
     if (plan.moves.empty()) return;
     const auto nodes = placements(cluster, plan, scoring_for(tried));
     const auto placement_of = [&](const api::PlannedMove& move) {

@@ -47,7 +47,7 @@ TEST_P(HostileInput, LeavesTheRestOfThePlanAlone) {
   GetParam().add(builder);
   const auto cluster = builder.build();
   const auto spec = old_pods();
-  const Plan plan = plan_cycle({.spec = spec, .cluster = *cluster, .leaving = {}, .now = kNoon});
+  const Plan plan = plan_cycle({.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon});
   EXPECT_THAT(plan.errors, IsEmpty());
   EXPECT_THAT(moves_of(plan, "n2"), testing::UnorderedElementsAreArray(GetParam().want_moves));
 }
@@ -92,7 +92,7 @@ TEST(HostileInputTest, UpstreamsNumbersStay) {
   const scheduling::ClusterSnapshot cluster(builder.input(), scheduling::quantities_of(api::Compatibility::kUpstream));
   auto spec = old_pods();
   spec.compatibility = api::Compatibility::kUpstream;
-  const Plan plan = plan_cycle({.spec = spec, .cluster = cluster, .leaving = {}, .now = kNoon});
+  const Plan plan = plan_cycle({.spec = planning::PlanSpec(spec), .cluster = cluster, .leaving = {}, .now = kNoon});
   EXPECT_EQ(plan.moves.size(), 1U);
   EXPECT_EQ(plan.utilization.at(0).cpu.before.milli(), -5000);
 }

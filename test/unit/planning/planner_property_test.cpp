@@ -8,7 +8,7 @@
 #include <set>
 
 #include "planning/planner.hpp"
-#include "scheduling/evictability.hpp"
+#include "scheduling/evictability_rules.hpp"
 #include "scheduling/pdb_budget.hpp"
 #include "scheduling/predicates.hpp"
 #include "test/builders/cluster.hpp"
@@ -104,7 +104,7 @@ class PlanProperties : public testing::TestWithParam<unsigned> {
   PlanProperties()
       : random_(GetParam()), spec_(random_.policy()), leaving_(random_.some_leaving()), cluster_(random_.objects()) {}
 
-  Plan plan() const { return plan_cycle({spec_, cluster_, leaving_, kNoon}); }
+  Plan plan() const { return plan_cycle({PlanSpec(spec_), cluster_, leaving_, kNoon}); }
   scheduling::PodIndex index_of(const api::PlannedMove& move) const {
     return cluster_.find_pod(move.ns, move.pod).value();
   }
@@ -117,12 +117,12 @@ class PlanProperties : public testing::TestWithParam<unsigned> {
 
 TEST_P(PlanProperties, DoesNotDependOnTheOrderOfTheInput) {
   const ClusterSnapshot other(random_.shuffled());
-  EXPECT_EQ(plan(), plan_cycle({spec_, other, leaving_, kNoon}));
+  EXPECT_EQ(plan(), plan_cycle({PlanSpec(spec_), other, leaving_, kNoon}));
 }
 
 TEST_P(PlanProperties, NeverMovesAProtectedOrLeavingPod) {
   api::FieldErrors errors;
-  const scheduling::Evictability rules(spec_.evictability, cluster_, kNoon, errors);
+  const scheduling::EvictabilityRules rules(spec_.evictability, cluster_, kNoon, errors);
   for (const api::PlannedMove& move : plan().moves) {
     EXPECT_FALSE(rules.refusal(index_of(move))) << move.pod;
     EXPECT_THAT(leaving_, testing::Not(testing::Contains(api::PodUid{move.uid})));

@@ -13,7 +13,7 @@ using builders::kNoon;
 using builders::NodeBuilder;
 using builders::PodBuilder;
 using scheduling::kNoNode;
-using strategies::Verdict;
+using strategies::NominationResult;
 using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
@@ -32,7 +32,7 @@ const api::StrategyChoice kBalance{"LowNodeUtilization", R"({"thresholds":{"cpu"
 Plan plan(const ClusterBuilder& builder, const api::DeschedulerPolicySpec& spec, std::vector<api::PodUid> leaving = {},
           PlanOptions options = {}) {
   const auto cluster = builder.build();
-  return plan_cycle({spec, *cluster, std::move(leaving), kNoon, options});
+  return plan_cycle({PlanSpec(spec), *cluster, std::move(leaving), kNoon, options});
 }
 
 std::vector<std::string> moved(const Plan& plan) {
@@ -187,7 +187,8 @@ TEST(PlanCycle, DoesNotSpendLimitsOnCoolingPods) {
   auto spec = policy({kOld});
   spec.limits.per_cycle.total = 1;
   const auto cluster = three_old_pods().build();
-  const Plan got = plan_cycle({.spec = spec, .cluster = *cluster, .leaving = {}, .now = kNoon, .cooling = {{"uid-a"}}});
+  const Plan got = plan_cycle(
+      {.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon, .cooling = {{"uid-a"}}});
   EXPECT_THAT(moved(got), ElementsAre("b"));
   EXPECT_THAT(got.refused, testing::Contains(api::ReasonCount{"RecentlyEvacuated", 1}));
 }
@@ -197,7 +198,8 @@ TEST(PlanCycle, DoesNotSpendLimitsOnForbiddenNamespaces) {
   spec.limits.per_cycle.total = 1;
   const auto cluster = three_old_pods().build();
   const std::string ns = cluster->pod(*cluster->pods().begin()).meta.ns;
-  const Plan got = plan_cycle({.spec = spec, .cluster = *cluster, .leaving = {}, .now = kNoon, .forbidden = {ns}});
+  const Plan got = plan_cycle(
+      {.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon, .forbidden = {ns}});
   EXPECT_THAT(moved(got), ElementsAre());
   EXPECT_THAT(got.refused, testing::Contains(api::ReasonCount{"Forbidden", 3}));
 }
@@ -335,17 +337,17 @@ TEST(PlanCycle, IsEmptyOnAnEmptyCluster) {
 TEST(CycleLimits, SkipTheNodeOfAPodWithoutOne) {
   const CycleLimits limits({{}, 0, {}});
   EXPECT_FALSE(limits.hit(kNoNode, 0));
-  EXPECT_EQ(limits.hit(3, 0)->verdict, Verdict::kNodeLimit);
+  EXPECT_EQ(limits.hit(3, 0)->result, NominationResult::kNodeLimit);
 }
 
 TEST(CycleLimits, CountPerNodeAndNamespace) {
   CycleLimits limits({{}, 2, 3});
   limits.count(0, 0);
   limits.count(0, 0);
-  EXPECT_EQ(limits.hit(0, 1)->verdict, Verdict::kNodeLimit);
+  EXPECT_EQ(limits.hit(0, 1)->result, NominationResult::kNodeLimit);
   EXPECT_FALSE(limits.hit(1, 0));
   limits.count(1, 0);
-  EXPECT_EQ(limits.hit(1, 0)->verdict, Verdict::kNamespaceLimit);
+  EXPECT_EQ(limits.hit(1, 0)->result, NominationResult::kNamespaceLimit);
 }
 
 // --- spec.scheduler

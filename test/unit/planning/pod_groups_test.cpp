@@ -46,7 +46,8 @@ TEST_P(PodGroupPlan, TakesAllOrNone) {
   spec.strategies = {{"PodLifeTime", R"({"maxPodLifeTimeSeconds":60})"}};
   c.edit(spec);
   const auto cluster = builder.build();
-  const planning::Plan plan = planning::plan_cycle({.spec = spec, .cluster = *cluster, .leaving = {}, .now = kNoon});
+  const planning::Plan plan =
+      planning::plan_cycle({.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon});
   std::vector<std::string> moved;
   for (const auto& move : plan.moves) moved.push_back(move.pod);
   EXPECT_EQ(moved, c.want);
@@ -159,8 +160,8 @@ TEST(PodGroupPlanned, CompletesAGroupOfWhichSomeLeaveAlready) {
                            .build();
   api::DeschedulerPolicySpec spec;
   spec.strategies = {{"PodLifeTime", R"({"maxPodLifeTimeSeconds":60})"}};
-  const auto plan =
-      planning::plan_cycle({.spec = spec, .cluster = *cluster, .leaving = {{"uid-b"}}, .now = kNoon, .options = {}});
+  const auto plan = planning::plan_cycle(
+      {.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {{"uid-b"}}, .now = kNoon, .options = {}});
   ASSERT_EQ(plan.moves.size(), 2u);
   EXPECT_EQ(plan.moves[0].reason, "age 30m0s is above 1m0s");
   EXPECT_EQ(plan.moves[1].reason, "leaves with group trainer: age 30m0s is above 1m0s");
@@ -177,7 +178,8 @@ TEST(PodGroupPlanned, CountsTheWholeAgainstTheCycle) {
   api::DeschedulerPolicySpec spec;
   spec.strategies = {{"PodLifeTime", R"({"maxPodLifeTimeSeconds":60})"}};
   spec.limits.per_cycle.total = 2;
-  const auto plan = planning::plan_cycle({.spec = spec, .cluster = *cluster, .leaving = {}, .now = kNoon});
+  const auto plan =
+      planning::plan_cycle({.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon});
   EXPECT_EQ(plan.moves.size(), 2u);
   EXPECT_THAT(plan.refused, testing::Contains(api::ReasonCount{"TotalLimit", 1}));
 }

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "planning/planner.hpp"
-#include "scheduling/evictability.hpp"
+#include "scheduling/evictability_rules.hpp"
 #include "test/unit/planning/strategy_worlds.hpp"
 
 namespace planning {
@@ -25,7 +25,7 @@ class StrategyProperties : public testing::TestWithParam<std::tuple<std::size_t,
   }
   const Tried& tried() const { return all_tried()[std::get<0>(GetParam())]; }
   Plan plan_of(const ClusterSnapshot& cluster) const {
-    return plan_cycle({.spec = spec_, .cluster = cluster, .leaving = {}, .now = kNoon});
+    return plan_cycle({.spec = planning::PlanSpec(spec_), .cluster = cluster, .leaving = {}, .now = kNoon});
   }
 
   RandomWorld world_;
@@ -37,7 +37,7 @@ TEST_P(StrategyProperties, KeepsProtectionsAndLimits) {
     spec_.compatibility = compatibility;
     const ClusterSnapshot cluster(world_.objects());
     api::FieldErrors errors;
-    const scheduling::Evictability rules(spec_.evictability, cluster, kNoon, errors, compatibility);
+    const scheduling::EvictabilityRules rules(spec_.evictability, cluster, kNoon, errors, compatibility);
     const Plan plan = plan_of(cluster);
     EXPECT_THAT(plan.errors, testing::IsEmpty());
     std::set<std::string> seen;
@@ -88,7 +88,8 @@ TEST(StrategyCoverage, EveryStrategyMovesSomethingSomewhere) {
       const ClusterSnapshot cluster(world.objects());
       api::DeschedulerPolicySpec spec;
       spec.strategies = {{tried.strategy, tried.args}};
-      moves += plan_cycle({.spec = spec, .cluster = cluster, .leaving = {}, .now = kNoon}).moves.size();
+      moves +=
+          plan_cycle({.spec = planning::PlanSpec(spec), .cluster = cluster, .leaving = {}, .now = kNoon}).moves.size();
     }
     EXPECT_GE(moves, 5U) << tried.strategy << " " << tried.args;
   }

@@ -203,7 +203,7 @@ TEST_P(FullComparison, ComesToTheSame) {
       nodes.push_back(node);
       capacity.push_back(scores.score(overlay, cluster->requests(pod), node));
     }
-    const auto best = scheduling::favourites(scheduling::Preferences(query), nodes, capacity);
+    const auto best = scheduling::best_nodes(scheduling::Preferences(query), nodes, capacity);
     const bool all_help = std::ranges::all_of(best, goal);
     const auto& expected = all_help ? placement.node : placement.competing_node;
     if (expected && std::ranges::find(best, *expected) != best.end()) ++agreed;

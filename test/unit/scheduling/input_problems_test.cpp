@@ -7,7 +7,7 @@
 #include "api/core/codec.hpp"
 #include "scheduling/predicates.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
-#include "scheduling/snapshot/incremental.hpp"
+#include "scheduling/snapshot/snapshot_keeper.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace scheduling {
@@ -130,7 +130,7 @@ TEST(InputProblems, UpstreamTakesQuantitiesAsTheyAreWritten) {
   EXPECT_EQ(cluster.used().get(0, kMemoryIndex) / 1000, -(std::int64_t{5} << 30));
   EXPECT_THAT(words_of(cluster), ElementsAre("Pod shop/web: spec.containers[1].resources.requests.memory: -5Gi is "
                                              "negative, taken as it is (compatibility: Upstream)"));
-  EXPECT_FALSE(cluster.mended_quantities());
+  EXPECT_FALSE(cluster.fixed_quantities());
 }
 
 /// n1 has 4000 bytes; beside the pod that asks for -2000 a pod of 5000 must not seem to fit.

@@ -150,12 +150,11 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(Catalog, KeepsTheOthersWhenOneIsInvalid) {
-  api::FieldErrors errors;
-  const auto made = make_strategies({{"Nope", "{}"}, {"PodLifeTime", R"({"maxPodLifeTimeSeconds": 1})"}}, errors);
-  EXPECT_EQ(errors.size(), 1U);
-  ASSERT_EQ(made.size(), 1U);
-  EXPECT_EQ(made[0].position, 1U);
-  EXPECT_EQ(made[0].strategy->name(), "PodLifeTime");
+  const StrategySpecs parsed = parse_strategies({{"Nope", "{}"}, {"PodLifeTime", R"({"maxPodLifeTimeSeconds": 1})"}});
+  EXPECT_EQ(parsed.errors.size(), 1U);
+  ASSERT_EQ(parsed.runnable.size(), 1U);
+  EXPECT_EQ(parsed.runnable[0].position, 1U);
+  EXPECT_EQ(parsed.runnable[0].strategy->name(), "PodLifeTime");
 }
 
 TEST(Catalog, ReportsAllProblemsTogether) {
@@ -179,7 +178,7 @@ TEST_P(TogetherTest, ContradictionsAreRefused) {
 const api::StrategyChoice kLevel{kLow, R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50}})"};
 const api::StrategyChoice kPack{"HighNodeUtilization", R"({"thresholds":{"cpu":1}})"};
 const api::StrategyChoice kOld{kLife, R"({"maxPodLifeTimeSeconds": 1})"};
-const api::StrategyChoice kOldWrittenAnew{kLife, R"({ "maxPodLifeTimeSeconds":1 })"};
+const api::StrategyChoice kOldOtherwiseSpaced{kLife, R"({ "maxPodLifeTimeSeconds":1 })"};
 const api::StrategyChoice kOlder{kLife, R"({"maxPodLifeTimeSeconds": 2})"};
 
 INSTANTIATE_TEST_SUITE_P(
@@ -190,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  "strategies[1] does: give each a policy with nodes of its own (spec.nodeSelector), or "
                                  "leave one out"},
                     TogetherCase{"TheSameTwice",
-                                 {kOld, kOldWrittenAnew},
+                                 {kOld, kOldOtherwiseSpaced},
                                  "spec.strategies[1]: is the same as strategies[0]: leave one out"},
                     TogetherCase{"TheSameWithOtherArgs", {kOld, kOlder}, ""},
                     TogetherCase{"LevelAlone", {kOld, kLevel}, ""}),

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "scheduling/evictability.hpp"
+#include "scheduling/evictability_rules.hpp"
 #include "test/builders/strategy_run.hpp"
 
 namespace strategies {
@@ -34,7 +34,7 @@ std::vector<std::string> decided(api::Compatibility compatibility, const Cluster
 std::string refusal_of(const PodBuilder& pod, api::Compatibility compatibility, const api::Evictability& spec = {}) {
   const auto cluster = ClusterBuilder().add(pod).build();
   api::FieldErrors errors;
-  const scheduling::Evictability rules(spec, *cluster, kNoon, errors, compatibility);
+  const scheduling::EvictabilityRules rules(spec, *cluster, kNoon, errors, compatibility);
   const auto refusal = rules.refusal(0);
   return refusal ? std::string(refusal->reason) : "";
 }
@@ -103,7 +103,7 @@ TEST_P(VolumeTest, DiffersAsDocumented) {
   spec.pod_protections = GetParam().protections;
   for (const auto& [mode, want] : {std::pair(kUpstream, GetParam().upstream), std::pair(kOurs, GetParam().ours)}) {
     api::FieldErrors errors;
-    const auto refusal = scheduling::Evictability(spec, *cluster, kNoon, errors, mode).refusal(0);
+    const auto refusal = scheduling::EvictabilityRules(spec, *cluster, kNoon, errors, mode).refusal(0);
     EXPECT_EQ(refusal ? std::string(refusal->reason) : "", want);
   }
 }
@@ -138,8 +138,8 @@ TEST(Compatibility, CountsLivingReplicas) {
   api::Evictability spec;
   spec.min_replicas = 2;
   api::FieldErrors errors;
-  EXPECT_FALSE(scheduling::Evictability(spec, *cluster, kNoon, errors, kUpstream).refusal(0));
-  EXPECT_TRUE(scheduling::Evictability(spec, *cluster, kNoon, errors, kOurs).refusal(0));
+  EXPECT_FALSE(scheduling::EvictabilityRules(spec, *cluster, kNoon, errors, kUpstream).refusal(0));
+  EXPECT_TRUE(scheduling::EvictabilityRules(spec, *cluster, kNoon, errors, kOurs).refusal(0));
 }
 
 struct LevelCase {
@@ -156,7 +156,7 @@ TEST_P(FitLevelTest, IsWhatIsAskedForElseByCompatibility) {
   api::Evictability spec;
   spec.node_fit_level = GetParam().asked;
   api::FieldErrors errors;
-  EXPECT_EQ(scheduling::Evictability(spec, *cluster, kNoon, errors, GetParam().compatibility).fit_level(),
+  EXPECT_EQ(scheduling::EvictabilityRules(spec, *cluster, kNoon, errors, GetParam().compatibility).fit_level(),
             GetParam().want);
 }
 
@@ -423,7 +423,7 @@ TEST(Compatibility, AsksUpstreamsWayBeforeTheFirstPodLeaves) {
     run.evictability.node_fit = true;
     run.sink.answer = [&](const api::Pod& pod) {
       run.overlay().move(*run.cluster().find_pod("default", pod.meta.name), scheduling::kNoNode);
-      return Verdict::kAccepted;
+      return NominationResult::kAccepted;
     };
     EXPECT_THAT(run.run("PodLifeTime", R"({"maxPodLifeTimeSeconds":60})").sink.accepted, SizeIs(want));
   }

@@ -19,36 +19,36 @@ class TrialTest : public testing::Test {
     cluster_ = builder.build();
     overlay_.emplace(*cluster_);
     rules_.emplace(spec_, *cluster_, builders::kNoon, errors_);
-    context_.emplace(strategies::Context{*overlay_, {}, *rules_, builders::kNoon});
+    context_.emplace(strategies::StrategyContext{*overlay_, {}, *rules_, builders::kNoon});
   }
 
   api::Evictability spec_;
   api::FieldErrors errors_;
   std::shared_ptr<const scheduling::ClusterSnapshot> cluster_;
   std::optional<scheduling::Overlay> overlay_;
-  std::optional<scheduling::Evictability> rules_;
-  std::optional<strategies::Context> context_;
+  std::optional<scheduling::EvictabilityRules> rules_;
+  std::optional<strategies::StrategyContext> context_;
 };
 
 TEST_F(TrialTest, SeesWhatTheSinkForesees) {
   Trial trial(*context_);
   overlay_->move(0, 2);
-  EXPECT_EQ(trial.land(0, 1), 2U) << "the sink knows better";
+  EXPECT_EQ(trial.place(0, 1), 2U) << "the sink says another one";
   EXPECT_EQ(&trial.cluster(), &*overlay_) << "no copy is needed";
 }
 
 TEST_F(TrialTest, PutsThePodWhereItIsExpectedIfTheSinkDoesNotSay) {
   Trial trial(*context_);
-  EXPECT_EQ(trial.land(0, 1), 1U);
+  EXPECT_EQ(trial.place(0, 1), 1U);
   EXPECT_EQ(trial.cluster().node_of(0), 1U);
   EXPECT_EQ(overlay_->node_of(0), 0U);
 }
 
 TEST_F(TrialTest, KeepsItsOwnViewFromThereOn) {
   Trial trial(*context_);
-  trial.land(0, 1);
+  trial.place(0, 1);
   overlay_->move(1, 2);
-  EXPECT_EQ(trial.land(1, 1), 2U);
+  EXPECT_EQ(trial.place(1, 1), 2U);
   EXPECT_EQ(trial.cluster().node_of(0), 1U);
   EXPECT_EQ(trial.cluster().node_of(1), 2U);
 }

@@ -296,7 +296,7 @@ TEST(Preferences, FavouritesAreAllThatShareTheBestSum) {
   const scheduling::Overlay overlay(*cluster);
   const scheduling::FitQuery query(overlay, 0, scheduling::FitLevel::kScheduler);
   const std::vector<NodeIndex> nodes = {0, 1, 2};
-  EXPECT_THAT(scheduling::favourites(scheduling::Preferences(query), nodes, std::vector<int>{70, 90, 90}),
+  EXPECT_THAT(scheduling::best_nodes(scheduling::Preferences(query), nodes, std::vector<int>{70, 90, 90}),
               testing::ElementsAre(1, 2));
 }
 

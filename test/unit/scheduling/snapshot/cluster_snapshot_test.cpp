@@ -167,28 +167,28 @@ TEST(ClusterSnapshot, HoldsHostileAmountsAtTheEnds) {
   EXPECT_EQ(ClusterSnapshot(builder.input()).used().get(0, kCpuIndex), 2 * kBoundlessMilli);
 }
 
-struct WelcomeCase {
+struct SchedulableCase {
   const char* name;
   NodeBuilder node;
   bool is_schedulable_by_all;
 };
 
-class Welcome : public testing::TestWithParam<WelcomeCase> {};
+class SchedulableByAll : public testing::TestWithParam<SchedulableCase> {};
 
-TEST_P(Welcome, IsWhatNoPodNeedsToBeLookedAtFor) {
+TEST_P(SchedulableByAll, IsWhatNoPodNeedsToBeLookedAtFor) {
   const auto cluster = ClusterBuilder().add(GetParam().node).build();
   EXPECT_EQ(cluster->is_schedulable_by_all(0), GetParam().is_schedulable_by_all);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Nodes, Welcome,
-    testing::Values(WelcomeCase{"Plain", NodeBuilder("n"), true},
-                    WelcomeCase{"Cordoned", NodeBuilder("n").cordoned(), false},
-                    WelcomeCase{"NotReady", NodeBuilder("n").not_ready(), false},
-                    WelcomeCase{"NoSchedule", NodeBuilder("n").taint("k"), false},
-                    WelcomeCase{"NoExecute", NodeBuilder("n").taint("k", api::TaintEffect::kNoExecute), false},
-                    WelcomeCase{"PreferNoSchedule", NodeBuilder("n").taint("k", api::TaintEffect::kPreferNoSchedule),
-                                true}),
+    Nodes, SchedulableByAll,
+    testing::Values(SchedulableCase{"Plain", NodeBuilder("n"), true},
+                    SchedulableCase{"Cordoned", NodeBuilder("n").cordoned(), false},
+                    SchedulableCase{"NotReady", NodeBuilder("n").not_ready(), false},
+                    SchedulableCase{"NoSchedule", NodeBuilder("n").taint("k"), false},
+                    SchedulableCase{"NoExecute", NodeBuilder("n").taint("k", api::TaintEffect::kNoExecute), false},
+                    SchedulableCase{"PreferNoSchedule",
+                                    NodeBuilder("n").taint("k", api::TaintEffect::kPreferNoSchedule), true}),
     [](const auto& info) { return info.param.name; });
 
 // --- Overlay

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "scheduling/snapshot/cluster_snapshot.hpp"
-#include "scheduling/snapshot/incremental.hpp"
 #include "scheduling/snapshot/index_update.hpp"
+#include "scheduling/snapshot/snapshot_keeper.hpp"
 #include "test/builders/cluster.hpp"
 #include "test/builders/snapshot_picture.hpp"
 

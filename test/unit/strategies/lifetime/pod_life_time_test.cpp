@@ -174,21 +174,23 @@ TEST(PodLifeTime, TakesTheOldestFirstOverAllNodes) {
 TEST(PodLifeTime, GoesOnAfterANodeLimit) {
   StrategyRun run(four_old_pods());
   run.sink.answer = [](const api::Pod& pod) {
-    return pod.node_name.value == "n1" ? Verdict::kNodeLimit : Verdict::kAccepted;
+    return pod.node_name.value == "n1" ? NominationResult::kNodeLimit : NominationResult::kAccepted;
   };
   EXPECT_THAT(run.run("PodLifeTime", kOld).sink.accepted, ElementsAre("b", "a"));
 }
 
 TEST(PodLifeTime, GoesOnAfterARefusal) {
   StrategyRun run(four_old_pods());
-  run.sink.answer = [](const api::Pod& pod) { return pod.meta.name == "b" ? Verdict::kRefused : Verdict::kAccepted; };
+  run.sink.answer = [](const api::Pod& pod) {
+    return pod.meta.name == "b" ? NominationResult::kRefused : NominationResult::kAccepted;
+  };
   EXPECT_THAT(run.run("PodLifeTime", kOld).sink.accepted, ElementsAre("c", "d", "a"));
 }
 
 TEST(PodLifeTime, StopsAtTheTotalLimit) {
   StrategyRun run(four_old_pods());
   run.sink.answer = [](const api::Pod& pod) {
-    return pod.meta.name == "c" ? Verdict::kTotalLimit : Verdict::kAccepted;
+    return pod.meta.name == "c" ? NominationResult::kTotalLimit : NominationResult::kAccepted;
   };
   EXPECT_THAT(run.run("PodLifeTime", kOld).sink.offered, ElementsAre("b", "c"));
 }

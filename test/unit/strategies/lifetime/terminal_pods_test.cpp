@@ -300,7 +300,9 @@ TEST(RestartHistory, KeepsTheNewestLooksOfARestlessContainer) {
 }
 
 TEST(RestartWindow, IsTheLongestOfTheStrategies) {
-  const auto window = [](std::vector<api::StrategyChoice> choices) { return restart_window(choices); };
+  const auto window = [](std::vector<api::StrategyChoice> choices) {
+    return parse_strategies(choices).restart_window();
+  };
   EXPECT_EQ(window({{"PodLifeTime", R"({"maxPodLifeTimeSeconds":1})"}}), std::nullopt);
   EXPECT_EQ(window({{"RemovePodsHavingTooManyRestarts", R"({"podRestartThreshold":5})"}}), std::nullopt);
   EXPECT_EQ(window({{"RemovePodsHavingTooManyRestarts", R"({"podRestartThreshold":5,"withinSeconds":60})"},

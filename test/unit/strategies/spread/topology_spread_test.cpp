@@ -65,7 +65,7 @@ struct BalanceCase {
   std::vector<int> sizes;
   std::int32_t max_skew;
   std::size_t want;    ///< as upstream (semantics, appendix B)
-  std::size_t mended;  ///< by default
+  std::size_t fixed;  ///< by default
 };
 
 class SpreadBalanceTest : public testing::TestWithParam<BalanceCase> {};
@@ -73,7 +73,7 @@ class SpreadBalanceTest : public testing::TestWithParam<BalanceCase> {};
 TEST_P(SpreadBalanceTest, EvensOutDomains) {
   const auto cluster = zones_of(GetParam().sizes, {over("zone", GetParam().max_skew)});
   EXPECT_THAT(nominated(cluster, kUpstream), SizeIs(GetParam().want));
-  EXPECT_THAT(nominated(cluster, api::Compatibility::kNone), SizeIs(GetParam().mended));
+  EXPECT_THAT(nominated(cluster, api::Compatibility::kNone), SizeIs(GetParam().fixed));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -133,7 +133,7 @@ TEST(TopologySpread, LetsTheNextPodGoWhereOneFitsNowhere) {
   StrategyRun run(cluster.add(web("a-huge", "n01", {over("zone")}).cpu(200000)));
   run.run(kSpread, "{}");
   EXPECT_THAT(run.sink.accepted, ElementsAre("p01-00"));
-  EXPECT_EQ(run.sink.refusals.at("a-huge"), "NoDomainHasRoom");
+  EXPECT_EQ(run.sink.refusals.at("a-huge"), "NoDomainHasCapacity");
 }
 
 TEST(TopologySpread, SolvesSeveralConstraintsTogether) {
@@ -174,7 +174,7 @@ TEST(TopologySpread, RemembersANodeAtItsLimitAndGoesOn) {
   StrategyRun run(cluster);
   run.compatibility = kUpstream;
   run.sink.answer = [](const api::Pod& pod) {
-    return pod.node_name.value == "n01" ? Verdict::kNodeLimit : Verdict::kAccepted;
+    return pod.node_name.value == "n01" ? NominationResult::kNodeLimit : NominationResult::kAccepted;
   };
   run.run(kSpread, "{}");
   EXPECT_FALSE(run.sink.accepted.empty());
@@ -185,7 +185,7 @@ TEST(TopologySpread, EndsAtTheTotalLimit) {
   for (const auto compatibility : {api::Compatibility::kNone, kUpstream}) {
     StrategyRun run(zones_of({0, 9}, {over("zone")}));
     run.compatibility = compatibility;
-    run.sink.answer = [](const api::Pod&) { return Verdict::kTotalLimit; };
+    run.sink.answer = [](const api::Pod&) { return NominationResult::kTotalLimit; };
     EXPECT_THAT(run.run(kSpread, "{}").sink.offered, SizeIs(1));
   }
 }

@@ -195,18 +195,20 @@ TEST(LowNodeUtilization, AsksForDestinationsThatTolerate) {
   StrategyRun run(builder.add(sized("t", "n1").tolerate("gpu")));
   run.run("LowNodeUtilization", kArgs);
   EXPECT_THAT(run.sink.accepted, ElementsAre("t"));
-  EXPECT_EQ(run.sink.refusals.at("p1"), "NoDestinationHasRoom");
+  EXPECT_EQ(run.sink.refusals.at("p1"), "NoDestinationHasCapacity");
 }
 
 TEST(LowNodeUtilization, LeavesANodeAtItsLimit) {
   StrategyRun run(full_and_empty());
-  run.sink.answer = [](const api::Pod&) { return Verdict::kNodeLimit; };
+  run.sink.answer = [](const api::Pod&) { return NominationResult::kNodeLimit; };
   EXPECT_THAT(run.run("LowNodeUtilization", kArgs).sink.offered, ElementsAre("p1"));
 }
 
 TEST(LowNodeUtilization, TriesTheNextPodAfterARefusal) {
   StrategyRun run(full_and_empty());
-  run.sink.answer = [](const api::Pod& pod) { return pod.meta.name < "p3" ? Verdict::kRefused : Verdict::kAccepted; };
+  run.sink.answer = [](const api::Pod& pod) {
+    return pod.meta.name < "p3" ? NominationResult::kRefused : NominationResult::kAccepted;
+  };
   EXPECT_THAT(run.run("LowNodeUtilization", kArgs).sink.accepted, ElementsAre("p3", "p4", "p5"));
 }
 
@@ -215,7 +217,7 @@ TEST(LowNodeUtilization, EndsAtTheTotalLimit) {
   builder.add(NodeBuilder("n3"));
   for (int i = 1; i <= 9; ++i) builder.add(sized("r" + std::to_string(i), "n3"));
   StrategyRun run(builder);
-  run.sink.answer = [](const api::Pod&) { return Verdict::kTotalLimit; };
+  run.sink.answer = [](const api::Pod&) { return NominationResult::kTotalLimit; };
   EXPECT_THAT(run.run("LowNodeUtilization", kArgs).sink.offered, SizeIs(1));
 }
 
@@ -243,7 +245,7 @@ class FixedUsage final : public UsageView {
   std::optional<std::int64_t> of_pod(PodIndex, std::string_view resource) const override {
     return resource == "cpu" ? 400 : 0;
   }
-  bool knows_pods() const override { return pods; }
+  bool has_pod_usage() const override { return pods; }
   bool missing = false;
   bool pods = true;
 };

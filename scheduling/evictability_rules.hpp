@@ -18,17 +18,17 @@ namespace scheduling {
 
 /// spec.evictability made ready for one snapshot: names resolved, candidate nodes chosen. Keeps references to both. Not
 /// thread-safe, reading included: it remembers where pods fitted.
-class Evictability {
+class EvictabilityRules {
  public:
   /// Complains in `errors`, with paths under `path`, about a PriorityClass that does not exist or a threshold above
   /// system-critical. The threshold is then the default, which is not what was asked for: do not act on it.
-  Evictability(const api::Evictability& spec, const ClusterSnapshot& cluster, base::TimePoint now,
-               api::FieldErrors& errors, api::Compatibility compatibility = api::Compatibility::kNone,
-               const api::FieldPath& path = api::FieldPath("spec.evictability"));
+  EvictabilityRules(const api::Evictability& spec, const ClusterSnapshot& cluster, base::TimePoint now,
+                    api::FieldErrors& errors, api::Compatibility compatibility = api::Compatibility::kNone,
+                    const api::FieldPath& path = api::FieldPath("spec.evictability"));
 
   /// Upstream's Filter: properties of the pod itself. The first rule that objects.
   std::optional<Refusal> refusal(PodIndex pod) const;
-  /// Upstream's PreEvictionFilter: somewhere else to go (nodeFit) and the namespace's labels. `cluster` is the world
+  /// Upstream's PreEvictionFilter: somewhere else to go (nodeFit) and the namespace's labels. `cluster` is the cluster
   /// as it would be by now; it must be over the same snapshot.
   std::optional<Refusal> refusal_before_eviction(PodIndex pod, const Overlay& cluster) const;
 
@@ -57,9 +57,9 @@ class Evictability {
 /// Priorities from here on belong to the system.
 inline constexpr std::int32_t kSystemCriticalPriority = 2'000'000'000;
 
-/// A pod under the question. Rules are pure; nullopt = no objection.
+/// The pod that a rule judges. Rules are pure; nullopt = no objection.
 struct EvictionCandidate {
-  const Evictability& rules;
+  const EvictabilityRules& rules;
   PodIndex index;
   const api::Pod& pod;
 };

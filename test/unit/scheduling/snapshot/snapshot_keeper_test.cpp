@@ -1,4 +1,4 @@
-#include "scheduling/snapshot/incremental.hpp"
+#include "scheduling/snapshot/snapshot_keeper.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "strategies/placement/anti_affinity_conflicts.hpp"
+#include "strategies/placement/resolve_anti_affinity.hpp"
 
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ struct SharedTerm {
 
 class Conflicts {
  public:
-  explicit Conflicts(const Context& context)
+  explicit Conflicts(const StrategyContext& context)
       : cluster_(context.cluster), base_(context.cluster.base()), gone_(base_.pod_count(), false) {
     for (const PodIndex pod : base_.pods()) {
       if (is_present(pod) && base_.pod(pod).affinity) take_terms(pod);
@@ -148,7 +148,7 @@ class Conflicts {
 
 }  // namespace
 
-void resolve_anti_affinity(const Context& context, NominationSink& sink, const PodScope& scope) {
+void resolve_anti_affinity(const StrategyContext& context, NominationSink& sink, const PodScope& scope) {
   const ClusterSnapshot& cluster = context.cluster.base();
   std::vector<bool> looked_at(cluster.node_count(), false);
   for (const NodeIndex node : context.nodes) looked_at[node] = true;
@@ -165,11 +165,11 @@ void resolve_anti_affinity(const Context& context, NominationSink& sink, const P
     if (other == scheduling::kNoPod || full[node] || !may_leave(context, sink, pod)) continue;
     const api::ObjectMeta& meta = cluster.pod(other).meta;
     const auto reason = fmt::format("a required anti-affinity keeps it and {}/{} apart", meta.ns, meta.name);
-    // Predicates see to it that it breaks none where it lands; its own node is not better while the other is there.
-    const Verdict verdict = sink.offer_towards(pod, reason, [&](NodeIndex to) { return to != node; });
-    if (verdict == Verdict::kAccepted) conflicts.remove(pod);
-    if (verdict == Verdict::kNodeLimit) full[node] = true;
-    if (verdict == Verdict::kTotalLimit) return;
+    // Predicates see to it that it breaks none in its new place; its own node is not better while the other is there.
+    const NominationResult result = sink.offer_towards(pod, reason, [&](NodeIndex to) { return to != node; });
+    if (result == NominationResult::kAccepted) conflicts.remove(pod);
+    if (result == NominationResult::kNodeLimit) full[node] = true;
+    if (result == NominationResult::kTotalLimit) return;
   }
 }
 

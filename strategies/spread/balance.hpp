@@ -8,7 +8,7 @@ namespace strategies {
 /// of a namespace are looked at together: a move must lower the number of pods too many over all of them. Counts what
 /// the scheduler counts, obeys minDomains, and takes the lowest priority first; a pod that has nowhere better to go
 /// makes way for the next.
-void balance_jointly(const Context& context, NominationSink& sink,
-                     const RemovePodsViolatingTopologySpreadConstraint::Args& args);
+void balance(const StrategyContext& context, NominationSink& sink,
+             const RemovePodsViolatingTopologySpreadConstraint::Args& args);
 
 }  // namespace strategies

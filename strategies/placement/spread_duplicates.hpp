@@ -7,6 +7,6 @@ namespace strategies {
 /// Takes pods of one owner and images off nodes that hold more than their share, to nodes that hold less. Counts all
 /// active pods of the owner, cordoned and unready nodes are no targets, the lowest priority leaves first, and nobody is
 /// nominated twice.
-void spread_duplicates(const Context& context, NominationSink& sink, const RemoveDuplicates::Args& args);
+void spread_duplicates(const StrategyContext& context, NominationSink& sink, const RemoveDuplicates::Args& args);
 
 }  // namespace strategies

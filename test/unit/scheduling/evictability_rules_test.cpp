@@ -1,4 +1,4 @@
-#include "scheduling/evictability.hpp"
+#include "scheduling/evictability_rules.hpp"
 
 #include <gmock/gmock.h>
 
@@ -39,7 +39,7 @@ TEST_P(EvictabilityTest, Judges) {
   GetParam().arrange(pod, spec, rest);
   const auto cluster = rest.add(pod).build();
   api::FieldErrors errors;
-  const Evictability rules(spec, *cluster, kNoon, errors, api::Compatibility::kUpstream);
+  const EvictabilityRules rules(spec, *cluster, kNoon, errors, api::Compatibility::kUpstream);
   EXPECT_THAT(errors, testing::IsEmpty());
   const PodIndex index = cluster->find_pod(pod.build().meta.ns, "p").value();
   const auto refusal = rules.refusal(index);
@@ -248,7 +248,7 @@ TEST(EvictabilityErrors, NamesAMissingPriorityClass) {
   E spec;
   spec.priority_threshold = {std::nullopt, "nope"};
   api::FieldErrors errors;
-  const Evictability rules(spec, *cluster, kNoon, errors);
+  const EvictabilityRules rules(spec, *cluster, kNoon, errors);
   ASSERT_EQ(errors.size(), 1U);
   EXPECT_EQ(errors[0].to_string(), "spec.evictability.priorityThreshold.name: PriorityClass \"nope\" does not exist");
 }
@@ -258,7 +258,7 @@ TEST(EvictabilityErrors, RefusesAThresholdAboveSystemCritical) {
   E spec;
   spec.priority_threshold = {2'000'000'001, ""};
   api::FieldErrors errors;
-  const Evictability rules(spec, *cluster, kNoon, errors);
+  const EvictabilityRules rules(spec, *cluster, kNoon, errors);
   ASSERT_EQ(errors.size(), 1U);
   EXPECT_EQ(errors[0].path, "spec.evictability.priorityThreshold.value");
 }
@@ -282,7 +282,7 @@ TEST_P(BeforeEvictionTest, Judges) {
   GetParam().arrange(pod, spec, rest);
   const auto cluster = rest.add(pod).build();
   api::FieldErrors errors;
-  const Evictability rules(spec, *cluster, kNoon, errors);
+  const EvictabilityRules rules(spec, *cluster, kNoon, errors);
   const Overlay overlay(*cluster);
   const auto refusal = rules.refusal_before_eviction(cluster->find_pod("default", "p").value(), overlay);
   EXPECT_EQ(refusal ? refusal->reason : "", GetParam().want);

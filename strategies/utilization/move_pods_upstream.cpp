@@ -1,4 +1,4 @@
-#include "strategies/utilization/upstream_loop.hpp"
+#include "strategies/utilization/move_pods_upstream.hpp"
 
 #include <algorithm>
 
@@ -17,10 +17,10 @@ std::vector<NodeIndex> numbers_of(const std::vector<NodeUsage>& nodes) {
   return numbers;
 }
 
-class MoveLoop {
+class UpstreamMoveLoop {
  public:
-  MoveLoop(const Context& context, NominationSink& sink, const UsageView& usage,
-           const std::vector<std::string>& resources, MoveRules rules)
+  UpstreamMoveLoop(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+                   const std::vector<std::string>& resources, MoveRules rules)
       : context_(context),
         sink_(sink),
         usage_(usage),
@@ -80,12 +80,12 @@ class MoveLoop {
       if (!is_movable(pod)) continue;
       const auto freed = usage_of(pod);
       if (!freed) continue;
-      const Verdict verdict = sink_.offer(pod, reason);
-      if (verdict == Verdict::kTotalLimit) return false;
-      if (verdict == Verdict::kNodeLimit) return true;
-      if (verdict != Verdict::kAccepted) continue;
+      const NominationResult result = sink_.offer(pod, reason);
+      if (result == NominationResult::kTotalLimit) return false;
+      if (result == NominationResult::kNodeLimit) return true;
+      if (result != NominationResult::kAccepted) continue;
       ++evicted;
-      if (!usage_.knows_pods()) {  // the effect cannot be foreseen: one pod, unless a number was asked for
+      if (!usage_.has_pod_usage()) {  // the effect cannot be foreseen: one pod, unless a number was asked for
         if (!rules_.evictions_per_node) return true;
         continue;
       }
@@ -112,7 +112,7 @@ class MoveLoop {
   /// nullopt: measured usage is missing, so the pod is left alone.
   std::optional<std::vector<std::int64_t>> usage_of(PodIndex pod) const {
     std::vector<std::int64_t> used(resources_.size(), 0);
-    if (!usage_.knows_pods()) return used;
+    if (!usage_.has_pod_usage()) return used;
     for (std::size_t r = 0; r < resources_.size(); ++r) {
       const auto amount = usage_.of_pod(pod, resources_[r]);
       if (!amount) return std::nullopt;
@@ -128,7 +128,7 @@ class MoveLoop {
     }
   }
 
-  const Context& context_;
+  const StrategyContext& context_;
   NominationSink& sink_;
   const UsageView& usage_;
   const std::vector<std::string>& resources_;
@@ -139,9 +139,9 @@ class MoveLoop {
 
 }  // namespace
 
-void move_pods(const Context& context, NominationSink& sink, const UsageView& usage,
-               const std::vector<std::string>& resources, MoveRules rules) {
-  MoveLoop(context, sink, usage, resources, std::move(rules)).run();
+void move_pods_upstream(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+                        const std::vector<std::string>& resources, MoveRules rules) {
+  UpstreamMoveLoop(context, sink, usage, resources, std::move(rules)).run();
 }
 
 }  // namespace strategies

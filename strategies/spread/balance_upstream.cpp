@@ -1,4 +1,4 @@
-#include "strategies/spread/upstream.hpp"
+#include "strategies/spread/balance_upstream.hpp"
 
 #include <fmt/format.h>
 
@@ -34,12 +34,12 @@ class CapacityBelow {
 
   bool fits(PodIndex pod) {
     const api::Pod& object = cluster_.base().pod(pod);
-    const bool is_particular = object.affinity && !object.affinity->required_pod_anti_affinity.empty();
-    if (is_particular) return asks_around(pod);  // the names of its neighbours matter
-    for (const auto& [other, fits] : answers_) {
+    const bool has_anti_affinity = object.affinity && !object.affinity->required_pod_anti_affinity.empty();
+    if (has_anti_affinity) return fits_some_node(pod);  // the names of the pods on a node matter
+    for (const auto& [other, fits] : known_) {
       if (asks_the_same(object, pod, other)) return fits;
     }
-    return answers_.emplace_back(pod, asks_around(pod)).second;
+    return known_.emplace_back(pod, fits_some_node(pod)).second;
   }
 
  private:
@@ -52,7 +52,7 @@ class CapacityBelow {
             (object.affinity && known.affinity && *object.affinity == *known.affinity));
   }
 
-  bool asks_around(PodIndex pod) {
+  bool fits_some_node(PodIndex pod) {
     const FitQuery query(cluster_, pod, FitLevel::kBasic);
     const NodeIndex here = cluster_.base().node_of(pod);
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -67,7 +67,7 @@ class CapacityBelow {
   const scheduling::Overlay& cluster_;
   std::vector<NodeIndex> nodes_;
   std::size_t hint_ = 0;
-  std::vector<std::pair<PodIndex, bool>> answers_;
+  std::vector<std::pair<PodIndex, bool>> known_;
 };
 
 /// Pinned pods first, low priorities first. Upstream's comparison says "less" of two equal priorities, which turns them
@@ -89,7 +89,7 @@ void put_in_order(DomainPods& pods, const ClusterSnapshot& cluster) {
 
 class UpstreamSpread {
  public:
-  UpstreamSpread(const Context& context, NominationSink& sink,
+  UpstreamSpread(const StrategyContext& context, NominationSink& sink,
                  const RemovePodsViolatingTopologySpreadConstraint::Args& args)
       : context_(context),
         cluster_(context.cluster.base()),
@@ -255,13 +255,13 @@ class UpstreamSpread {
         sink_.refused(victim.pod, *refusal);
         continue;
       }
-      const Verdict verdict = sink_.offer(victim.pod, victim.reason);
-      if (verdict == Verdict::kTotalLimit) return;
-      if (verdict == Verdict::kNodeLimit) full.insert(node);
+      const NominationResult result = sink_.offer(victim.pod, victim.reason);
+      if (result == NominationResult::kTotalLimit) return;
+      if (result == NominationResult::kNodeLimit) full.insert(node);
     }
   }
 
-  const Context& context_;
+  const StrategyContext& context_;
   const ClusterSnapshot& cluster_;
   NominationSink& sink_;
   const RemovePodsViolatingTopologySpreadConstraint::Args& args_;
@@ -278,8 +278,8 @@ class UpstreamSpread {
 
 }  // namespace
 
-void balance_as_upstream(const Context& context, NominationSink& sink,
-                         const RemovePodsViolatingTopologySpreadConstraint::Args& args) {
+void balance_upstream(const StrategyContext& context, NominationSink& sink,
+                      const RemovePodsViolatingTopologySpreadConstraint::Args& args) {
   UpstreamSpread(context, sink, args).run();
 }
 

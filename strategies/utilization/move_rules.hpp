@@ -1,19 +1,16 @@
 #pragma once
 
-/// The eviction loop that both utilization strategies share (upstream-semantics.md#utilization-loop).
-
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "strategies/strategy.hpp"
 #include "strategies/utilization/node_usage.hpp"
 
 namespace strategies {
 
-/// Who gives, who takes, and how far to go.
+/// Which nodes give pods, which take them, and how far to go: the input of move_pods() and move_pods_upstream().
 struct MoveRules {
   std::vector<NodeUsage> sources;  ///< in the order they are relieved
   std::vector<NodeUsage> destinations;
@@ -25,9 +22,5 @@ struct MoveRules {
   std::function<bool(const api::Pod&)> wants;  ///< further pods are left out; empty: all are wanted
   std::function<std::string(const NodeUsage&)> reason;
 };
-
-/// Runs the loop. Free capacity is one pool of all destinations; it only shrinks.
-void move_pods(const Context& context, NominationSink& sink, const UsageView& usage,
-               const std::vector<std::string>& resources, MoveRules rules);
 
 }  // namespace strategies

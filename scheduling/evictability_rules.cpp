@@ -1,4 +1,4 @@
-#include "scheduling/evictability.hpp"
+#include "scheduling/evictability_rules.hpp"
 
 #include <algorithm>
 
@@ -83,8 +83,9 @@ bool contains_name(const std::vector<std::string>& names, const std::string& nam
 
 }  // namespace
 
-Evictability::Evictability(const api::Evictability& spec, const ClusterSnapshot& cluster, base::TimePoint now,
-                           api::FieldErrors& errors, api::Compatibility compatibility, const api::FieldPath& path)
+EvictabilityRules::EvictabilityRules(const api::Evictability& spec, const ClusterSnapshot& cluster, base::TimePoint now,
+                                     api::FieldErrors& errors, api::Compatibility compatibility,
+                                     const api::FieldPath& path)
     : spec_(&spec),
       cluster_(&cluster),
       now_(now),
@@ -98,7 +99,7 @@ Evictability::Evictability(const api::Evictability& spec, const ClusterSnapshot&
   priority_threshold_ = resolve_threshold(*spec.priority_threshold, cluster, errors, path.field("priorityThreshold"));
 }
 
-FitLevel Evictability::fit_level() const {
+FitLevel EvictabilityRules::fit_level() const {
   const auto wanted =
       spec_->node_fit_level.value_or(is_upstream() ? api::NodeFitLevel::kBasic : api::NodeFitLevel::kScheduler);
   switch (wanted) {
@@ -108,21 +109,21 @@ FitLevel Evictability::fit_level() const {
   std::abort();
 }
 
-bool Evictability::protects(PodProtection protection) const { return (protections_ & bit(protection)) != 0; }
+bool EvictabilityRules::protects(PodProtection protection) const { return (protections_ & bit(protection)) != 0; }
 
-std::optional<Refusal> Evictability::refusal(PodIndex pod) const {
+std::optional<Refusal> EvictabilityRules::refusal(PodIndex pod) const {
   const EvictionCandidate candidate{*this, pod, cluster_->pod(pod)};
   if (auto refusal = refuse_namespace(candidate)) return refusal;
-  const std::string* wish = candidate.pod.meta.annotations.find(api::well_known::kEvictAnnotation);
-  if (wish != nullptr && is_upstream()) return std::nullopt;
-  if (wish != nullptr && *wish == "false") {
+  const std::string* annotation = candidate.pod.meta.annotations.find(api::well_known::kEvictAnnotation);
+  if (annotation != nullptr && is_upstream()) return std::nullopt;
+  if (annotation != nullptr && *annotation == "false") {
     return Refusal{"AsksToStay", "its annotation {subject} is false", api::well_known::kEvictAnnotation};
   }
-  if (wish != nullptr) return first_objection(kUnwaivableRules, candidate);
+  if (annotation != nullptr) return first_objection(kUnwaivableRules, candidate);
   return first_objection(kEvictabilityRules, candidate);
 }
 
-std::optional<Refusal> Evictability::refusal_before_eviction(PodIndex pod, const Overlay& cluster) const {
+std::optional<Refusal> EvictabilityRules::refusal_before_eviction(PodIndex pod, const Overlay& cluster) const {
   if (spec_->node_fit && !fits_another_node(pod, cluster)) {
     return Refusal{"NoOtherNodeFits", "it fits none of the {wanted} candidate nodes but its own", "",
                    static_cast<std::int64_t>(candidate_nodes_.size())};
@@ -135,7 +136,7 @@ std::optional<Refusal> Evictability::refusal_before_eviction(PodIndex pod, const
                  cluster_->pod(pod).meta.ns};
 }
 
-bool Evictability::fits_another_node(PodIndex pod, const Overlay& cluster) const {
+bool EvictabilityRules::fits_another_node(PodIndex pod, const Overlay& cluster) const {
   const auto found = find_other_node(cluster, pod, candidate_nodes_, fit_level(), last_fit_);
   last_fit_ = found.value_or(last_fit_);
   return found.has_value();
@@ -256,7 +257,7 @@ std::optional<Refusal> refuse_few_replicas(const EvictionCandidate& candidate) {
   const bool as_upstream = candidate.rules.is_upstream();
   if (as_upstream && owners != 1) return std::nullopt;
   const ClusterSnapshot& cluster = candidate.rules.cluster();
-  // Upstream counts pods that have ended or are on their way out, too.
+  // Upstream counts terminal and terminating pods, too.
   const std::uint32_t replicas =
       as_upstream ? cluster.siblings(candidate.index) : cluster.living_siblings(candidate.index);
   if (replicas >= least) return std::nullopt;

@@ -1,4 +1,4 @@
-#include "strategies/placement/duplicates_spread.hpp"
+#include "strategies/placement/spread_duplicates.hpp"
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ struct Placed {
 };
 
 /// Pods of one owner with the same images, in the order of their nodes.
-using Kin = std::span<const Placed>;
+using DuplicateSpan = std::span<const Placed>;
 
 const api::OwnerReference& main_owner(const api::Pod& pod) {
   const auto& owners = pod.meta.owner_references;
@@ -40,25 +40,25 @@ bool same_images(const api::Pod& a, const api::Pod& b) {
          std::ranges::is_permutation(a.containers, b.containers, {}, &api::Container::image, &api::Container::image);
 }
 
-/// Sorts the pods by kin, in the order in which the kins are met.
-class KinFinder {
+/// Sorts the pods into sets of duplicates, in the order in which the sets are met.
+class DuplicateFinder {
  public:
-  KinFinder(const Context& context, const RemoveDuplicates::Args& args)
+  DuplicateFinder(const StrategyContext& context, const RemoveDuplicates::Args& args)
       : base_(context.cluster.base()), args_(args), in_scope_(pods_in(args.scope, context)) {
     taken_.reserve(base_.pod_count());
     last_of_owner_.resize(base_.owner_count(), kNone);
     for (const NodeIndex node : context.nodes) {
       context.cluster.for_each_on(node, [&](PodIndex pod) { take({pod, node}); });
     }
-    sort_by_kin();
+    sort_by_set();
   }
 
   template <typename F>
-  void for_each_kin(F&& each) const {
+  void for_each_set(F&& each) const {
     std::size_t first = 0;
-    for (const Entry& kin : kins_) {
-      if (!each(Kin(pods_).subspan(first, kin.count))) return;
-      first += kin.count;
+    for (const Entry& set : sets_) {
+      if (!each(DuplicateSpan(pods_).subspan(first, set.count))) return;
+      first += set.count;
     }
   }
 
@@ -66,7 +66,7 @@ class KinFinder {
   struct Entry {
     PodIndex first;  ///< whose owner and images it is
     std::uint32_t count = 0;
-    std::uint32_t next = kNone;  ///< another kin of the same owner
+    std::uint32_t next = kNone;  ///< another set of the same owner
   };
   static constexpr std::uint32_t kNone = 0xffffffff;
 
@@ -74,19 +74,19 @@ class KinFinder {
     if (!base_.is_staying(placed.pod) || !in_scope_(placed.pod)) return;
     const api::Pod& object = base_.pod(placed.pod);
     if (object.meta.owner_references.empty() || has_owner_of_kind(object, args_.exclude_owner_kinds)) return;
-    const std::uint32_t kin = kin_of(placed.pod, object);
-    ++kins_[kin].count;
-    taken_.emplace_back(kin, placed);
+    const std::uint32_t set = set_of(placed.pod, object);
+    ++sets_[set].count;
+    taken_.emplace_back(set, placed);
   }
 
-  std::uint32_t kin_of(PodIndex pod, const api::Pod& object) {
+  std::uint32_t set_of(PodIndex pod, const api::Pod& object) {
     std::uint32_t& last = last_of_owner_.at(owner_number(pod, object));
-    for (std::uint32_t index = last; index != kNone; index = kins_[index].next) {
-      const api::Pod& other = base_.pod(kins_[index].first);
+    for (std::uint32_t index = last; index != kNone; index = sets_[index].next) {
+      const api::Pod& other = base_.pod(sets_[index].first);
       if (object.meta.ns == other.meta.ns && same_images(object, other)) return index;
     }
-    kins_.push_back({pod, 0, last});
-    return last = static_cast<std::uint32_t>(kins_.size() - 1);
+    sets_.push_back({pod, 0, last});
+    return last = static_cast<std::uint32_t>(sets_.size() - 1);
   }
 
   /// By uid. Owners without one are told apart by kind and name, and numbered after all others.
@@ -101,30 +101,30 @@ class KinFinder {
     return at->second;
   }
 
-  /// Counting sort: inside a kin the order of the nodes stays.
-  void sort_by_kin() {
-    std::vector<std::size_t> next(kins_.size() + 1, 0);
-    for (std::size_t kin = 0; kin < kins_.size(); ++kin) next[kin + 1] = next[kin] + kins_[kin].count;
+  /// Counting sort: inside a set the order of the nodes stays.
+  void sort_by_set() {
+    std::vector<std::size_t> next(sets_.size() + 1, 0);
+    for (std::size_t set = 0; set < sets_.size(); ++set) next[set + 1] = next[set] + sets_[set].count;
     pods_.resize(taken_.size());
-    for (const auto& [kin, placed] : taken_) pods_[next[kin]++] = placed;
+    for (const auto& [set, placed] : taken_) pods_[next[set]++] = placed;
   }
 
   const ClusterSnapshot& base_;
   const RemoveDuplicates::Args& args_;
   scheduling::CachedSelector in_scope_;
-  std::vector<Entry> kins_;
-  std::vector<std::uint32_t> last_of_owner_;               ///< the kin found last, by owner
+  std::vector<Entry> sets_;
+  std::vector<std::uint32_t> last_of_owner_;               ///< the set found last, by owner
   std::unordered_map<std::string, std::size_t> nameless_;  ///< owners without uid
-  std::vector<std::pair<std::uint32_t, Placed>> taken_;    ///< with the number of its kin
+  std::vector<std::pair<std::uint32_t, Placed>> taken_;    ///< with the number of its set
   std::vector<Placed> pods_;
 };
 
 /// Nodes where the scheduler could put the pod, free capacity aside.
 class TargetNodes {
  public:
-  explicit TargetNodes(const Context& context) : context_(context) {}
+  explicit TargetNodes(const StrategyContext& context) : context_(context) {}
 
-  /// As many as a family of pods can be spread over.
+  /// As many as a set of duplicates can be spread over.
   std::size_t count_for(const api::Pod& pod) {
     const bool is_plain =
         pod.node_selector.empty() && pod.tolerations.empty() && !(pod.affinity && pod.affinity->required_node_terms);
@@ -143,11 +143,11 @@ class TargetNodes {
   }
 
  private:
-  const Context& context_;
+  const StrategyContext& context_;
   std::optional<std::size_t> plain_;
 };
 
-/// How many pods of one kin each node holds.
+/// How many pods of one set each node holds.
 class Holdings {
  public:
   explicit Holdings(std::size_t nodes) : pods_(nodes, 0) {}
@@ -170,7 +170,7 @@ class Holdings {
 
 class DuplicateSpreader {
  public:
-  DuplicateSpreader(const Context& context, NominationSink& sink)
+  DuplicateSpreader(const StrategyContext& context, NominationSink& sink)
       : context_(context),
         sink_(sink),
         trial_(context),
@@ -181,40 +181,40 @@ class DuplicateSpreader {
   }
 
   /// False: stop.
-  bool thin_out(Kin kin) {
+  bool thin_out(DuplicateSpan set) {
     std::size_t most = 0;
-    for_each_node(kin, [&](Kin pods) { return most = std::max(most, pods.size()), true; });
+    for_each_node(set, [&](DuplicateSpan pods) { return most = std::max(most, pods.size()), true; });
     if (most < 2) return true;
-    const std::size_t targets = targets_.count_for(context_.cluster.base().pod(kin.front().pod));
-    const std::size_t share = targets < 2 ? most : (kin.size() + targets - 1) / targets;
+    const std::size_t targets = targets_.count_for(context_.cluster.base().pod(set.front().pod));
+    const std::size_t share = targets < 2 ? most : (set.size() + targets - 1) / targets;
     if (most <= share) return true;
     held_.clear();
-    for_each_node(kin, [&](Kin pods) { return held_.add(pods.front().node, pods.size()), true; });
-    return for_each_node(kin, [&](Kin pods) { return pods.size() <= share || relieve(pods, share); });
+    for_each_node(set, [&](DuplicateSpan pods) { return held_.add(pods.front().node, pods.size()), true; });
+    return for_each_node(set, [&](DuplicateSpan pods) { return pods.size() <= share || relieve(pods, share); });
   }
 
  private:
   /// Calls `each` with the pods of each node until it says false; false: it did.
   template <typename F>
-  bool for_each_node(Kin kin, F&& each) const {
-    while (!kin.empty()) {
-      const auto is_elsewhere = [here = kin.front().node](const Placed& each) { return each.node != here; };
-      const auto count = static_cast<std::size_t>(std::ranges::find_if(kin, is_elsewhere) - kin.begin());
-      if (!each(kin.first(count))) return false;
-      kin = kin.subspan(count);
+  bool for_each_node(DuplicateSpan set, F&& each) const {
+    while (!set.empty()) {
+      const auto is_elsewhere = [here = set.front().node](const Placed& each) { return each.node != here; };
+      const auto count = static_cast<std::size_t>(std::ranges::find_if(set, is_elsewhere) - set.begin());
+      if (!each(set.first(count))) return false;
+      set = set.subspan(count);
     }
     return true;
   }
 
   /// False: stop.
-  bool relieve(Kin crowd, std::size_t share) {
-    const NodeIndex node = crowd.front().node;
+  bool relieve(DuplicateSpan pods_here, std::size_t share) {
+    const NodeIndex node = pods_here.front().node;
     const auto reason = [&] {
-      return fmt::format("{} pods of its owner and images are on its node, its share is {}", crowd.size(), share);
+      return fmt::format("{} pods of its owner and images are on its node, its share is {}", pods_here.size(), share);
     };
     const auto holds_less = [&](NodeIndex to) { return is_target_[to] && held_.on(to) < share; };
     std::vector<PodIndex> pods;
-    for (const Placed& each : crowd) {
+    for (const Placed& each : pods_here) {
       if (!context_.cluster.is_moved(each.pod)) pods.push_back(each.pod);
     }
     sort_for_eviction(pods, context_.cluster.base());
@@ -226,17 +226,17 @@ class DuplicateSpreader {
         sink_.refused(pod, {"NoOtherNodeFits", "it fits on no node that holds less than its share"});
         continue;
       }
-      const Verdict verdict = sink_.offer_towards(pod, reason(), holds_less);
-      if (verdict == Verdict::kTotalLimit) return false;
-      if (verdict == Verdict::kNodeLimit) return true;
-      if (verdict != Verdict::kAccepted) continue;
+      const NominationResult result = sink_.offer_towards(pod, reason(), holds_less);
+      if (result == NominationResult::kTotalLimit) return false;
+      if (result == NominationResult::kNodeLimit) return true;
+      if (result != NominationResult::kAccepted) continue;
       held_.take(node);
-      held_.add(trial_.land(pod, *target), 1);
+      held_.add(trial_.place(pod, *target), 1);
     }
     return true;
   }
 
-  /// Begins where the last one was found, so that no node is asked again and again.
+  /// Begins where the last one was found, so that the same full nodes are not tried for each pod.
   std::optional<NodeIndex> find_target(PodIndex pod, const Goal& goal) {
     const auto query = trial_.cluster().fit_query(pod, context_.evictability.fit_level());
     for (std::size_t i = 0; i < context_.nodes.size(); ++i) {
@@ -248,21 +248,21 @@ class DuplicateSpreader {
     return std::nullopt;
   }
 
-  const Context& context_;
+  const StrategyContext& context_;
   NominationSink& sink_;
   Trial trial_;
   TargetNodes targets_;
   std::vector<bool> is_target_;
-  Holdings held_;  ///< of the kin under way
+  Holdings held_;  ///< of the set under way
   std::size_t hint_ = 0;
 };
 
 }  // namespace
 
-void spread_duplicates(const Context& context, NominationSink& sink, const RemoveDuplicates::Args& args) {
-  const KinFinder finder(context, args);
+void spread_duplicates(const StrategyContext& context, NominationSink& sink, const RemoveDuplicates::Args& args) {
+  const DuplicateFinder finder(context, args);
   DuplicateSpreader spreader(context, sink);
-  finder.for_each_kin([&](Kin kin) { return spreader.thin_out(kin); });
+  finder.for_each_set([&](DuplicateSpan set) { return spreader.thin_out(set); });
 }
 
 }  // namespace strategies

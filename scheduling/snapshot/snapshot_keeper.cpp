@@ -1,4 +1,4 @@
-#include "scheduling/snapshot/incremental.hpp"
+#include "scheduling/snapshot/snapshot_keeper.hpp"
 
 #include <utility>
 
@@ -48,7 +48,7 @@ const ClusterSnapshot& SnapshotKeeper::at(SnapshotInput input, Quantities quanti
     ++made_;
   }
   as_written_.reset();
-  const bool is_sound = quantities == Quantities::kSound || !snapshot_->mended_quantities();
+  const bool is_sound = quantities == Quantities::kSound || !snapshot_->fixed_quantities();
   if (!is_sound) as_written_ = std::make_unique<ClusterSnapshot>(input, quantities);
   pods_ = std::move(input.pods);
   return is_sound ? *snapshot_ : *as_written_;

@@ -1,4 +1,4 @@
-#include "strategies/spread/joint.hpp"
+#include "strategies/spread/balance.hpp"
 
 #include <fmt/format.h>
 
@@ -27,16 +27,16 @@ std::vector<NodeIndex> every_node(const ClusterSnapshot& cluster) {
 }
 
 /// One namespace under way.
-struct SpreadScene {
+struct NamespaceSpread {
   std::deque<SpreadState> states;                                      ///< stay where they are: goals look at them
   std::unordered_map<PodIndex, std::vector<std::uint32_t>> states_of;  ///< which of them count the pod
   std::vector<std::vector<PodIndex>> members;                          ///< by state: the pods counted
 };
 
-class JointSpread {
+class SpreadBalancer {
  public:
-  JointSpread(const Context& context, NominationSink& sink,
-              const RemovePodsViolatingTopologySpreadConstraint::Args& args)
+  SpreadBalancer(const StrategyContext& context, NominationSink& sink,
+                 const RemovePodsViolatingTopologySpreadConstraint::Args& args)
       : context_(context),
         cluster_(context.cluster.base()),
         sink_(sink),
@@ -55,11 +55,11 @@ class JointSpread {
     for (scheduling::NamespaceIndex ns = 0; ns < cluster_.namespace_count() && !stopped_; ++ns) {
       collect_rules(ns);
       if (rules_.rules().empty()) continue;
-      SpreadScene scene = set_scene(ns);
+      NamespaceSpread spread = count_pods(ns);
       bool moved = true;  // filling the emptiest domain may raise what the others may hold, and the other way round
       while (moved && !stopped_) {
         moved = false;
-        for (std::uint32_t i = 0; i < scene.states.size() && !stopped_; ++i) moved = relieve(scene, i) || moved;
+        for (std::uint32_t i = 0; i < spread.states.size() && !stopped_; ++i) moved = relieve(spread, i) || moved;
       }
     }
   }
@@ -67,7 +67,7 @@ class JointSpread {
  private:
   NodeIndex node_of(PodIndex pod) const { return context_.cluster.node_of(pod); }
 
-  /// The scheduler counts it: bound, neither ended nor on its way out.
+  /// The scheduler counts it: bound, neither terminal nor terminating.
   bool is_counted(PodIndex pod) const { return node_of(pod) != kNoNode && cluster_.is_staying(pod); }
 
   void collect_rules(scheduling::NamespaceIndex ns) {
@@ -82,30 +82,30 @@ class JointSpread {
     }
   }
 
-  SpreadScene set_scene(scheduling::NamespaceIndex ns) {
-    SpreadScene scene;
+  NamespaceSpread count_pods(scheduling::NamespaceIndex ns) {
+    NamespaceSpread spread;
     for (const SpreadRule& rule : rules_.rules()) {
-      const auto index = static_cast<std::uint32_t>(scene.states.size());
-      SpreadState& state = scene.states.emplace_back(rule, cache_.domains_of(rule));
-      std::vector<PodIndex>& members = scene.members.emplace_back();
+      const auto index = static_cast<std::uint32_t>(spread.states.size());
+      SpreadState& state = spread.states.emplace_back(rule, cache_.domains_of(rule));
+      std::vector<PodIndex>& members = spread.members.emplace_back();
       context_.cluster.selector_cache().labels_in(ns).for_each_match(rule.selector, [&](PodIndex pod) {
         if (!is_counted(pod)) return;
         state.add(node_of(pod));
         members.push_back(pod);
-        scene.states_of[pod].push_back(index);
+        spread.states_of[pod].push_back(index);
       });
       state.seal();
     }
-    return scene;
+    return spread;
   }
 
   /// Takes pods out of the overfull domains of one rule, each time out of the fullest. True: something moved.
-  bool relieve(SpreadScene& scene, std::uint32_t index) {
-    SpreadState& state = scene.states[index];
+  bool relieve(NamespaceSpread& spread, std::uint32_t index) {
+    SpreadState& state = spread.states[index];
     if (state.excess() == 0) return false;
     std::vector<std::pair<std::uint32_t, std::vector<PodIndex>>> waiting;  // domain and pods, the next one at the back
     for (const std::uint32_t domain : state.overfull()) {
-      waiting.emplace_back(domain, candidates(state, scene.members[index], domain));
+      waiting.emplace_back(domain, candidates(state, spread.members[index], domain));
     }
     bool moved = false;
     while (!stopped_) {
@@ -114,7 +114,7 @@ class JointSpread {
       if (fullest == waiting.end() || fullest->second.empty() || state.count(fullest->first) <= state.limit()) break;
       const PodIndex pod = fullest->second.back();
       fullest->second.pop_back();
-      moved = try_to_move(scene, state, fullest->first, pod) || moved;
+      moved = try_to_move(spread, state, fullest->first, pod) || moved;
     }
     return moved;
   }
@@ -133,35 +133,35 @@ class JointSpread {
     return pods;
   }
 
-  bool try_to_move(SpreadScene& scene, SpreadState& state, std::uint32_t domain, PodIndex pod) {
+  bool try_to_move(NamespaceSpread& spread, SpreadState& state, std::uint32_t domain, PodIndex pod) {
     const NodeIndex from = node_of(pod);
     if (full_[from]) return false;
     tried_[pod] = true;
     if (!may_leave(context_, sink_, pod)) return false;
-    const std::vector<std::uint32_t>& concerned = scene.states_of.at(pod);
-    const Goal helps = [&](NodeIndex to) { return improves(scene, concerned, from, to); };
+    const std::vector<std::uint32_t>& concerned = spread.states_of.at(pod);
+    const Goal helps = [&](NodeIndex to) { return improves(spread, concerned, from, to); };
     const auto target = find_target(pod, helps);
     if (!target) {
-      sink_.refused(pod, {"NoDomainHasRoom", "it fits on no node where it would even out its constraints"});
+      sink_.refused(pod, {"NoDomainHasCapacity", "it fits on no node where it would even out its constraints"});
       return false;
     }
-    const Verdict verdict = sink_.offer_towards(pod, describe(state, domain), helps);
-    stopped_ = verdict == Verdict::kTotalLimit;
-    if (verdict == Verdict::kNodeLimit) full_[from] = true;
-    if (verdict != Verdict::kAccepted) return false;
-    const NodeIndex to = trial_.land(pod, *target);
+    const NominationResult result = sink_.offer_towards(pod, describe(state, domain), helps);
+    stopped_ = result == NominationResult::kTotalLimit;
+    if (result == NominationResult::kNodeLimit) full_[from] = true;
+    if (result != NominationResult::kAccepted) return false;
+    const NodeIndex to = trial_.place(pod, *target);
     for (const std::uint32_t i : concerned) {
-      SpreadState& each = scene.states[i];
+      SpreadState& each = spread.states[i];
       each.move(each.domain_of(from), each.domain_of(to));
     }
     return true;
   }
 
-  static bool improves(const SpreadScene& scene, const std::vector<std::uint32_t>& concerned, NodeIndex from,
+  static bool improves(const NamespaceSpread& spread, const std::vector<std::uint32_t>& concerned, NodeIndex from,
                        NodeIndex to) {
     std::int64_t gain = 0;
     for (const std::uint32_t i : concerned) {
-      const SpreadState& state = scene.states[i];
+      const SpreadState& state = spread.states[i];
       const std::uint32_t domain = state.domain_of(to);
       // The scheduler does not put the pod where it cannot count it.
       if (domain == scheduling::Topology::kNone && !state.rule().constraint->schedule_anyway) return false;
@@ -191,7 +191,7 @@ class JointSpread {
                        constraint.max_skew);
   }
 
-  const Context& context_;
+  const StrategyContext& context_;
   const ClusterSnapshot& cluster_;
   NominationSink& sink_;
   const RemovePodsViolatingTopologySpreadConstraint::Args& args_;
@@ -209,9 +209,9 @@ class JointSpread {
 
 }  // namespace
 
-void balance_jointly(const Context& context, NominationSink& sink,
-                     const RemovePodsViolatingTopologySpreadConstraint::Args& args) {
-  JointSpread(context, sink, args).run();
+void balance(const StrategyContext& context, NominationSink& sink,
+             const RemovePodsViolatingTopologySpreadConstraint::Args& args) {
+  SpreadBalancer(context, sink, args).run();
 }
 
 }  // namespace strategies

@@ -1,4 +1,4 @@
-#include "strategies/utilization/destination_loop.hpp"
+#include "strategies/utilization/move_pods.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -14,10 +14,10 @@ namespace {
 using scheduling::saturating_add;
 using scheduling::saturating_subtract;
 
-class DestinationLoop {
+class MoveLoop {
  public:
-  DestinationLoop(const Context& context, NominationSink& sink, const UsageView& usage,
-                  const std::vector<std::string>& resources, std::size_t thresholds, MoveRules rules)
+  MoveLoop(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+           const std::vector<std::string>& resources, std::size_t thresholds, MoveRules rules)
       : context_(context),
         sink_(sink),
         usage_(usage),
@@ -59,7 +59,7 @@ class DestinationLoop {
 
   /// The pod uses something of which its node uses too much. Where usage of pods is not known, every pod does.
   bool helps(const NodeUsage& node, const Amounts& freed) const {
-    if (!usage_.knows_pods()) return true;
+    if (!usage_.has_pod_usage()) return true;
     for (std::size_t r = 0; r < thresholds_; ++r) {
       if (freed[r] > 0 && is_above(node, r)) return true;
     }
@@ -77,7 +77,7 @@ class DestinationLoop {
 
   std::optional<Amounts> usage_of_pod(PodIndex pod) const {
     Amounts used(resources_.size(), 0);
-    if (!usage_.knows_pods()) return used;
+    if (!usage_.has_pod_usage()) return used;
     for (std::size_t r = 0; r < resources_.size(); ++r) {
       const auto amount = usage_.of_pod(pod, resources_[r]);
       if (!amount) return std::nullopt;
@@ -108,35 +108,35 @@ class DestinationLoop {
       if (!is_above_target(node) || (rules_.evictions_per_node && evicted >= *rules_.evictions_per_node)) return true;
       const auto freed = usage_of_pod(pod);
       if (!freed || !helps(node, *freed)) continue;
-      const Verdict verdict = offer(node, pod, *freed);
-      if (verdict == Verdict::kTotalLimit) return false;
-      if (verdict == Verdict::kNodeLimit) return true;
-      if (verdict != Verdict::kAccepted) continue;
+      const NominationResult result = offer(node, pod, *freed);
+      if (result == NominationResult::kTotalLimit) return false;
+      if (result == NominationResult::kNodeLimit) return true;
+      if (result != NominationResult::kAccepted) continue;
       ++evicted;
-      if (!usage_.knows_pods() && !rules_.evictions_per_node) return true;  // one, where the effect is not known
+      if (!usage_.has_pod_usage() && !rules_.evictions_per_node) return true;  // one, where the effect is not known
     }
     return true;
   }
 
-  Verdict offer(NodeUsage& node, PodIndex pod, const Amounts& freed) {
+  NominationResult offer(NodeUsage& node, PodIndex pod, const Amounts& freed) {
     auto refusal = context_.evictability.refusal_before_eviction(pod, context_.cluster);
     std::optional<std::size_t> place;
     if (!refusal) {
       place = find_place(pod, freed);
-      if (!place) refusal = {"NoDestinationHasRoom", "no underutilized node that takes it stays below its target"};
+      if (!place) refusal = {"NoDestinationHasCapacity", "no underutilized node that takes it stays below its target"};
     }
     if (refusal) {
       sink_.refused(pod, *refusal);
-      return Verdict::kRefused;
+      return NominationResult::kRefused;
     }
     const Goal goal = [&](NodeIndex to) { return place_of_[to] != kNoPlace && has_capacity(place_of_[to], freed); };
-    const Verdict verdict = sink_.offer_towards(pod, rules_.reason(node), goal);
-    if (verdict == Verdict::kAccepted) account(node, pod, freed, *place);
-    return verdict;
+    const NominationResult result = sink_.offer_towards(pod, rules_.reason(node), goal);
+    if (result == NominationResult::kAccepted) account(node, pod, freed, *place);
+    return result;
   }
 
   void account(NodeUsage& node, PodIndex pod, const Amounts& freed, std::size_t expected) {
-    const NodeIndex to = trial_.land(pod, rules_.destinations[expected].node);
+    const NodeIndex to = trial_.place(pod, rules_.destinations[expected].node);
     const std::size_t place = place_of_[to] != kNoPlace ? place_of_[to] : expected;
     for (std::size_t r = 0; r < resources_.size(); ++r) {
       node.used[r] = saturating_subtract(node.used[r], freed[r]);
@@ -160,7 +160,7 @@ class DestinationLoop {
     return std::nullopt;
   }
 
-  const Context& context_;
+  const StrategyContext& context_;
   NominationSink& sink_;
   const UsageView& usage_;
   const std::vector<std::string>& resources_;
@@ -174,15 +174,9 @@ class DestinationLoop {
 
 }  // namespace
 
-void move_pods_to_destinations(const Context& context, NominationSink& sink, const UsageView& usage,
-                               const std::vector<std::string>& resources, std::size_t thresholds, MoveRules rules) {
-  DestinationLoop(context, sink, usage, resources, thresholds, std::move(rules)).run();
-}
-
-double mean_fullness(const NodeUsage& node, const std::vector<std::string>& resources) {
-  double sum = 0;
-  for (std::size_t r = 0; r < resources.size(); ++r) sum += node.percent(r, resources[r]).value_or(0);
-  return resources.empty() ? 0 : sum / static_cast<double>(resources.size());
+void move_pods(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+               const std::vector<std::string>& resources, std::size_t thresholds, MoveRules rules) {
+  MoveLoop(context, sink, usage, resources, thresholds, std::move(rules)).run();
 }
 
 }  // namespace strategies

@@ -1,0 +1,232 @@
+#include "planning/plan_builder.hpp"
+
+#include <algorithm>
+
+namespace planning {
+namespace {
+
+using scheduling::NodeIndex;
+using scheduling::PodIndex;
+using scheduling::Refusal;
+using strategies::Goal;
+using strategies::NominationResult;
+
+}  // namespace
+
+PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityRules& evictability,
+                         const std::vector<NodeIndex>& nodes, Plan& plan)
+    : input_(input),
+      evictability_(evictability),
+      nodes_(nodes.begin(), nodes.end()),
+      plan_(plan),
+      cluster_(input.cluster),
+      overlay_(input.cluster),
+      replacements_(input.spec.is_upstream() ? std::make_optional(overlay_) : std::nullopt),
+      budgets_(input.cluster),
+      limits_(input.spec.limits.per_cycle),
+      predictor_(input.cluster, input.spec.scoring),
+      migrating_(input.cluster),
+      pod_groups_(input.cluster),
+      forbidden_(input.forbidden.begin(), input.forbidden.end()) {
+  for (const api::PodUid& uid : input.cooling) cooling_.insert(uid.value);
+  take_off(input.leaving);
+}
+
+void PlanBuilder::begin(std::string_view strategy) {
+  result_ = &plan_.strategies.emplace_back();
+  result_->strategy = strategy;
+}
+
+NominationResult PlanBuilder::offer(PodIndex pod, std::string_view reason) { return nominate(pod, reason, {}); }
+
+NominationResult PlanBuilder::offer_towards(PodIndex pod, std::string_view reason, const Goal& goal) {
+  return nominate(pod, reason, goal);
+}
+
+NominationResult PlanBuilder::offer_whole(std::span<const PodIndex> pods, std::string_view reason, const Goal& goal) {
+  const Savepoint before{limits_, budgets_, plan_.moves.size(), result_->nominated};
+  together_ = pods;
+  NominationResult result = NominationResult::kAccepted;
+  for (std::size_t i = 0; i < pods.size() && result == NominationResult::kAccepted; ++i) {
+    if (!overlay_.is_moved(pods[i])) result = nominate(pods[i], reason, goal);  // else it went with its group
+  }
+  together_ = {};
+  if (result != NominationResult::kAccepted) return roll_back(before), result;
+  const auto is_misplaced = [&](PodIndex pod) { return goal && !goal(outcome().node_of(pod)); };
+  const auto misplaced = std::ranges::find_if(pods, is_misplaced);
+  if (misplaced == pods.end()) return NominationResult::kAccepted;
+  roll_back(before);
+  return refuse(*misplaced, no_placement(goal, {}));
+}
+
+void PlanBuilder::refused(PodIndex pod, const Refusal& refusal) { refuse(pod, refusal); }
+
+std::vector<api::ReasonCount> PlanBuilder::refusal_counts() const {
+  std::vector<api::ReasonCount> counts;
+  for (const auto& [reason, count] : refused_) counts.push_back({std::string(reason), count});
+  return counts;
+}
+
+// --- one nomination
+
+NominationResult PlanBuilder::nominate(PodIndex pod, std::string_view reason, const Goal& goal) {
+  if (overlay_.is_moved(pod)) return refuse(pod, {"AlreadyNominated", "it is nominated already in this cycle"});
+  if (const auto refusal = staying(pod)) return refuse(pod, *refusal);
+  if (const auto hit = limits_.hit(cluster_.node_of(pod), cluster_.namespace_of(pod)))
+    return refuse(pod, hit->refusal, hit->result);
+  if (const PodGroups::Members* pod_group = pod_groups_.of(pod)) return nominate_group(*pod_group, pod, reason, goal);
+  return nominate_alone(pod, reason, goal);
+}
+
+NominationResult PlanBuilder::nominate_alone(PodIndex pod, std::string_view reason, const Goal& goal) {
+  if (input_.options.spend_pdbs) {
+    if (const auto refusal = budgets_.refusal(pod)) return refuse(pod, *refusal);
+  }
+  const Placement placement = relocate(pod, goal);
+  if (!placement.node && has_replacement(cluster_, pod) && !input_.spec.is_upstream()) {
+    restore(pod);
+    return refuse(pod, no_placement(goal, placement));
+  }
+  if (input_.options.spend_pdbs) budgets_.spend(pod);
+  limits_.count(cluster_.node_of(pod), cluster_.namespace_of(pod));
+  record(pod, placement.node, reason);
+  return NominationResult::kAccepted;
+}
+
+/// Only the nominated pods have to be placed where the goal accepts: their members may be anywhere. So with a goal the
+/// result may differ from pod to pod, and is not kept.
+NominationResult PlanBuilder::nominate_group(const PodGroups::Members& pod_group, PodIndex pod, std::string_view reason,
+                                             const Goal& goal) {
+  if (const auto known = refused_pod_groups_.find(&pod_group); known != refused_pod_groups_.end())
+    return refuse_group_member(pod, known->second);
+  PodGroupTrial trial({cluster_, input_.spec.limits.in_flight, evictability_, nodes_, input_.options.spend_pdbs},
+                      outcome(), limits_, budgets_);
+  const auto goal_of = [&](PodIndex each) {
+    const bool is_nominated = each == pod || std::ranges::find(together_, each) != together_.end();
+    return is_nominated ? goal : Goal();
+  };
+  const auto moves = trial.run(
+      pod_group, predictor_, [&](PodIndex each) { return staying(each); }, goal_of);
+  if (!moves) {
+    if (!goal) refused_pod_groups_.emplace(&pod_group, trial.refusal());
+    return refuse_group_member(pod, trial.refusal());
+  }
+  limits_ = std::move(trial.limits);
+  budgets_ = std::move(trial.budgets);
+  accept_group(pod_group, *moves, pod, reason);
+  return NominationResult::kAccepted;
+}
+
+void PlanBuilder::accept_group(const PodGroups::Members& pod_group, const std::vector<Move>& moves, PodIndex nominated,
+                               std::string_view reason) {
+  const std::string with_it = "leaves with group " + pod_group.name + ": " + std::string(reason);
+  for (const Move& move : moves) leave(move.pod);
+  for (const Move& move : moves) {
+    if (move.to) arrive(move.pod, *move.to);
+    record(move.pod, move.to, move.pod == nominated ? reason : with_it);
+  }
+}
+
+/// Stays where it is for now, whoever nominates it.
+std::optional<Refusal> PlanBuilder::staying(PodIndex pod) {
+  if (cooling_.contains(cluster_.pod(pod).meta.uid))
+    return Refusal{"RecentlyEvacuated", "its last evacuation ended a moment ago"};
+  if (forbidden_.contains(cluster_.pod(pod).meta.ns))
+    return Refusal{"Forbidden", "the server does not let us move pods of this namespace"};
+  return migrating_.refusal(pod);
+}
+
+Refusal PlanBuilder::no_placement(const Goal& goal, const Placement& placement) const {
+  if (placement.competing_node) {
+    return {"SchedulerDisagrees",
+            "it would leave, but the scheduler would put its replacement on {subject}, where that does not help",
+            cluster_.node(*placement.competing_node).meta.name};
+  }
+  if (goal)
+    return {"NowhereBetter", "it would leave, but no node that would help has free capacity for its replacement"};
+  return {"NowhereToGo", "it would leave, but its replacement fits on no node"};
+}
+
+void PlanBuilder::roll_back(const Savepoint& to) {
+  limits_ = to.limits;
+  budgets_ = to.budgets;
+  for (std::size_t i = to.moves; i < moved_.size(); ++i) restore(moved_[i]);
+  moved_.resize(to.moves);
+  plan_.moves.resize(to.moves);
+  result_->nominated = to.nominated;
+}
+
+// --- where pods are
+
+void PlanBuilder::take_off(const std::vector<api::PodUid>& leaving) {
+  if (leaving.empty()) return;
+  std::unordered_set<std::string_view> uids;
+  for (const api::PodUid& uid : leaving) uids.insert(uid.value);
+  for (const PodIndex pod : cluster_.pods()) {
+    if (uids.contains(cluster_.pod(pod).meta.uid)) relocate(pod);
+  }
+}
+
+void PlanBuilder::leave(PodIndex pod) {
+  overlay_.move(pod, scheduling::kNoNode);
+  if (replacements_) replacements_->move(pod, scheduling::kNoNode);
+}
+
+void PlanBuilder::arrive(PodIndex pod, NodeIndex to) { (replacements_ ? *replacements_ : overlay_).move(pod, to); }
+
+void PlanBuilder::restore(PodIndex pod) {
+  overlay_.restore(pod);
+  if (replacements_) replacements_->restore(pod);
+}
+
+/// Takes the pod off its node and holds the place where its replacement is expected.
+Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
+  leave(pod);
+  if (!has_replacement(cluster_, pod)) return {};
+  const Placement placement = predictor_.predict(outcome(), pod, goal);
+  if (placement.node) arrive(pod, *placement.node);
+  return placement;
+}
+
+// --- the record
+
+void PlanBuilder::record(PodIndex pod, std::optional<NodeIndex> to, std::string_view reason) {
+  const api::ObjectMeta& meta = cluster_.pod(pod).meta;
+  plan_.moves.push_back({meta.ns, meta.name, meta.uid, name_of(cluster_.node_of(pod)), to ? name_of(*to) : "",
+                         result_->strategy, std::string(reason)});
+  moved_.push_back(pod);
+  ++result_->nominated;
+}
+
+NominationResult PlanBuilder::refuse(PodIndex pod, const Refusal& refusal, NominationResult result) {
+  count_refusal(refusal.reason);
+  if (!shows_refusals()) return result;
+  api::RefusedPod& row = plan_.refusals.emplace_back(row_of(pod, refusal.reason, refusal.message()));
+  if (refusal.names("{subject}")) row.subject = refusal.subject;
+  if (refusal.names("{wanted}")) row.wanted = refusal.wanted;
+  if (refusal.names("{available}")) row.available = refusal.available;
+  return result;
+}
+
+NominationResult PlanBuilder::refuse_group_member(PodIndex pod, const PodGroupTrial::Reason& why) {
+  count_refusal(why.reason);
+  if (shows_refusals()) plan_.refusals.push_back(row_of(pod, why.reason, why.message));
+  return NominationResult::kRefused;
+}
+
+void PlanBuilder::count_refusal(std::string_view reason) {
+  ++refused_[reason];
+  ++result_->refused;
+}
+
+api::RefusedPod PlanBuilder::row_of(PodIndex pod, std::string_view reason, std::string message) const {
+  const api::ObjectMeta& meta = cluster_.pod(pod).meta;
+  return {meta.ns,           meta.name,           meta.uid,          name_of(cluster_.node_of(pod)),
+          result_->strategy, std::string(reason), std::move(message)};
+}
+
+std::string PlanBuilder::name_of(NodeIndex node) const {
+  return node == scheduling::kNoNode ? "" : cluster_.node(node).meta.name;
+}
+
+}  // namespace planning

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "base/result.hpp"
+#include "planning/cycle_limits.hpp"
+#include "planning/migrating.hpp"
+#include "planning/planner.hpp"
+#include "planning/pod_groups.hpp"
+#include "planning/target.hpp"
+#include "scheduling/evictability_rules.hpp"
+#include "scheduling/overlay.hpp"
+#include "scheduling/pdb_budget.hpp"
+#include "strategies/strategy.hpp"
+
+namespace planning {
+
+/// Takes the nominations of one cycle and makes the plan of them. A nomination is checked in this order; the first
+/// objection refuses it:
+///   1. the pod is nominated already (AlreadyNominated);
+///   2. it stays for now: cooling down (RecentlyEvacuated), Forbidden, moved by its owner (MigrationInProgress,
+///      MigrationFinished);
+///   3. the cycle's limits: TotalLimit, NodeLimit, NamespaceLimit. These alone give a result other than kRefused;
+///   4. of a pod in a PodGroup: what PodGroupTrial finds for the whole group, which leaves together or not at all;
+///   5. its PodDisruptionBudget, with PlanOptions::spend_pdbs;
+///   6. the placement of its replacement, but not with Compatibility::kUpstream: NowhereToGo, NowhereBetter,
+///      SchedulerDisagrees.
+/// An accepted move counts against limits and budgets, leaves its node and holds its predicted place. A refused one
+/// changes nothing but the record. Keeps references to everything it is made of. One thread.
+class PlanBuilder final : public strategies::NominationSink {
+ public:
+  /// `nodes`: those that the policy looks at. Adds its rows to `plan`. `input.leaving` is off its nodes from the start.
+  PlanBuilder(const PlanInput& input, const scheduling::EvictabilityRules& evictability,
+              const std::vector<scheduling::NodeIndex>& nodes, Plan& plan);
+
+  /// What strategies see: the cluster after the moves so far. With Compatibility::kUpstream nothing is reserved for
+  /// replacements.
+  const scheduling::Overlay& overlay() const { return overlay_; }
+  /// The cluster once every replacement runs where it is expected.
+  const scheduling::Overlay& outcome() const { return replacements_ ? *replacements_ : overlay_; }
+
+  /// What is offered from here on is the strategy's. REQUIRES: called before the first offer.
+  void begin(std::string_view strategy);
+  /// The strategy could not judge. What it offered before stands.
+  void fail(const base::Error& error) { result_->problem = error.message; }
+
+  /// Any placement will do.
+  strategies::NominationResult offer(scheduling::PodIndex pod, std::string_view reason) override;
+  /// Only a placement that `goal` accepts.
+  strategies::NominationResult offer_towards(scheduling::PodIndex pod, std::string_view reason,
+                                             const strategies::Goal& goal) override;
+  /// All of `pods`, or none: what was accepted before an objection is taken back. A pod that left with its PodGroup
+  /// already has to be where `goal` accepts, too.
+  strategies::NominationResult offer_whole(std::span<const scheduling::PodIndex> pods, std::string_view reason,
+                                           const strategies::Goal& goal) override;
+  void refused(scheduling::PodIndex pod, const scheduling::Refusal& refusal) override;
+
+  /// Refusals of all strategies by reason, sorted; complete, however many rows the plan keeps.
+  std::vector<api::ReasonCount> refusal_counts() const;
+
+ private:
+  using Move = PodGroupTrial::Move;
+  struct Savepoint {
+    CycleLimits limits;
+    scheduling::PdbBudgets budgets;
+    std::size_t moves;
+    std::int32_t nominated;
+  };
+
+  // One nomination.
+  strategies::NominationResult nominate(scheduling::PodIndex pod, std::string_view reason,
+                                        const strategies::Goal& goal);
+  strategies::NominationResult nominate_alone(scheduling::PodIndex pod, std::string_view reason,
+                                              const strategies::Goal& goal);
+  strategies::NominationResult nominate_group(const PodGroups::Members& pod_group, scheduling::PodIndex pod,
+                                              std::string_view reason, const strategies::Goal& goal);
+  std::optional<scheduling::Refusal> staying(scheduling::PodIndex pod);
+  void accept_group(const PodGroups::Members& pod_group, const std::vector<Move>& moves, scheduling::PodIndex nominated,
+                    std::string_view reason);
+  scheduling::Refusal no_placement(const strategies::Goal& goal, const Placement& placement) const;
+  void roll_back(const Savepoint& to);
+
+  // Where pods are.
+  void take_off(const std::vector<api::PodUid>& leaving);
+  void leave(scheduling::PodIndex pod);
+  void arrive(scheduling::PodIndex pod, scheduling::NodeIndex to);
+  void restore(scheduling::PodIndex pod);
+  Placement relocate(scheduling::PodIndex pod, const strategies::Goal& goal = {});
+
+  // The record.
+  void record(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to, std::string_view reason);
+  strategies::NominationResult refuse(scheduling::PodIndex pod, const scheduling::Refusal& refusal,
+                                      strategies::NominationResult result = strategies::NominationResult::kRefused);
+  strategies::NominationResult refuse_group_member(scheduling::PodIndex pod, const PodGroupTrial::Reason& why);
+  void count_refusal(std::string_view reason);
+  bool shows_refusals() const { return plan_.refusals.size() < input_.options.max_refusals; }
+  api::RefusedPod row_of(scheduling::PodIndex pod, std::string_view reason, std::string message) const;
+  std::string name_of(scheduling::NodeIndex node) const;
+
+  const PlanInput& input_;
+  const scheduling::EvictabilityRules& evictability_;
+  const std::unordered_set<scheduling::NodeIndex> nodes_;
+  Plan& plan_;
+  const scheduling::ClusterSnapshot& cluster_;
+  scheduling::Overlay overlay_;
+  /// With Compatibility::kUpstream: where replacements are placed, which the strategies do not see.
+  std::optional<scheduling::Overlay> replacements_;
+  std::span<const scheduling::PodIndex> together_;  ///< of the offer_whole() under way
+  std::vector<scheduling::PodIndex> moved_;         ///< one for each of plan_.moves
+  scheduling::PdbBudgets budgets_;
+  CycleLimits limits_;
+  TargetPredictor predictor_;
+  MigratingPods migrating_;
+  PodGroups pod_groups_;
+  /// What the first try found holds for the rest of the cycle: it only gets tighter.
+  std::map<const PodGroups::Members*, PodGroupTrial::Reason> refused_pod_groups_;
+  std::unordered_set<std::string_view> cooling_;
+  std::unordered_set<std::string_view> forbidden_;
+  std::map<std::string_view, std::int32_t> refused_;  ///< reasons are static text
+  StrategyResult* result_ = nullptr;
+};
+
+}  // namespace planning

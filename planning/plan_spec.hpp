@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+
+#include "api/descheduler_policy.hpp"
+#include "scheduling/scoring/resource_scores.hpp"
+#include "strategies/catalog.hpp"
+
+namespace planning {
+
+/// What planning reads of a DeschedulerPolicy's spec, with the arguments of the strategies parsed. Make it once, when
+/// the policy is decoded. It holds no JSON, so a planning cycle cannot parse any. Nothing in it changes: safe to share
+/// between threads.
+struct PlanSpec {
+  explicit PlanSpec(const api::DeschedulerPolicySpec& spec);
+
+  std::optional<api::LabelSelector> node_selector;
+  api::Compatibility compatibility;
+  /// spec.scheduler. Unless that says, HighNodeUtilization is for clusters whose scheduler packs: with one that spreads
+  /// it would empty nodes indefinitely.
+  scheduling::NodeScoring scoring;
+  api::Evictability evictability;
+  api::PolicyLimits limits;
+  strategies::StrategySpecs strategy_specs;
+
+  /// Decide as upstream's descheduler does, faults included.
+  bool is_upstream() const { return compatibility == api::Compatibility::kUpstream; }
+};
+
+}  // namespace planning
