@@ -1,0 +1,117 @@
+#include "scheduling/snapshot/selector_cache.hpp"
+
+#include <gmock/gmock.h>
+
+#include "scheduling/snapshot/cached_selector.hpp"
+#include "test/builders/cluster.hpp"
+
+namespace scheduling {
+namespace selector_cache_test {
+
+using builders::ClusterBuilder;
+using builders::PodBuilder;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+PodBuilder app(std::string name, std::string ns = "default") {
+  return PodBuilder(std::move(name)).ns(std::move(ns)).label("app", "web").label("version", "1");
+}
+
+/// "own" and others with other labels, namespaces and states; namespace "shop" has the label team=a.
+std::unique_ptr<const ClusterSnapshot> cluster() {
+  return ClusterBuilder()
+      .add(app("own"))
+      .add(app("same"))
+      .add(app("newer").label("version", "2"))
+      .add(app("done").phase(api::PodPhase::kSucceeded))
+      .add(app("leaving").terminating())
+      .add(PodBuilder("other").label("app", "db"))
+      .add(app("there", "shop"))
+      .add_namespace("shop", {{"team", "a"}})
+      .build();
+}
+
+std::vector<std::string> names_of(const ClusterSnapshot& of, const std::vector<PodIndex>& pods) {
+  std::vector<std::string> names;
+  for (const PodIndex pod : pods) names.push_back(of.pod(pod).meta.name);
+  std::ranges::sort(names);
+  return names;
+}
+
+struct CoveredCase {
+  std::string name;
+  std::function<void(api::PodAffinityTerm&)> edit;
+  std::vector<std::string> want;
+};
+
+class Covered : public testing::TestWithParam<CoveredCase> {};
+
+/// Once more from the cache, it is the same.
+TEST_P(Covered, ActivePodsOfTheTerm) {
+  const auto pods = cluster();
+  api::PodAffinityTerm term;
+  term.label_selector = builders::labels_in("app", {"web"});
+  GetParam().edit(term);
+  SelectorCache cache(*pods);
+  const PodIndex own = pods->find_pod("default", "own").value();
+  EXPECT_EQ(names_of(*pods, cache.covered_by(term, own)), GetParam().want);
+  EXPECT_EQ(names_of(*pods, cache.covered_by(term, own)), GetParam().want);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Terms, Covered,
+    testing::Values(
+        CoveredCase{"OfItsNamespace", [](auto&) {}, {"leaving", "newer", "own", "same"}},
+        CoveredCase{"WithoutASelector", [](auto& term) { term.label_selector.reset(); }, {}},
+        CoveredCase{"OfANamedNamespace", [](auto& term) { term.namespaces = {"shop"}; }, {"there"}},
+        CoveredCase{"OfNamespacesByLabel",
+                    [](auto& term) { term.namespace_selector = builders::labels_in("team", {"a"}); },
+                    {"there"}},
+        CoveredCase{"OfAllNamespaces",
+                    [](auto& term) { term.namespace_selector = api::LabelSelector{}; },
+                    {"leaving", "newer", "own", "same", "there"}},
+        CoveredCase{
+            "WithTheSameVersion", [](auto& term) { term.match_label_keys = {"version"}; }, {"leaving", "own", "same"}},
+        CoveredCase{"WithAnotherVersion", [](auto& term) { term.mismatch_label_keys = {"version"}; }, {"newer"}}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(SelectorCache, CountsStayingPodsOfAConstraint) {
+  const auto pods = cluster();
+  api::TopologySpreadConstraint constraint;
+  constraint.topology_key = "zone";
+  constraint.label_selector = builders::labels_in("app", {"web"});
+  SelectorCache cache(*pods);
+  const PodIndex own = pods->find_pod("default", "own").value();
+  EXPECT_THAT(names_of(*pods, cache.counted_by(constraint, own)), ElementsAre("newer", "own", "same"));
+  api::TopologySpreadConstraint of_version = constraint;
+  of_version.match_label_keys = {"version"};
+  EXPECT_THAT(names_of(*pods, cache.counted_by(of_version, own)), ElementsAre("own", "same"));
+}
+
+TEST(SelectorCache, FindsTheAntiAffinityOfOthers) {
+  const auto pods = ClusterBuilder()
+                        .add(PodBuilder("db").label("app", "db").anti_affinity("app", "web", "zone"))
+                        .add(app("own"))
+                        .add(PodBuilder("idle"))
+                        .build();
+  SelectorCache cache(*pods);
+  const auto& terms = cache.anti_affinity_terms_of(pods->find_pod("default", "own").value());
+  ASSERT_EQ(terms.size(), 1U);
+  EXPECT_THAT(names_of(*pods, *terms[0].owners), ElementsAre("db"));
+  EXPECT_THAT(cache.anti_affinity_terms_of(pods->find_pod("default", "idle").value()), IsEmpty());
+}
+
+TEST(CachedSelector, LooksAtOnePodOfTheSameLabels) {
+  const api::StringMap shared = {{"app", "web"}};
+  ClusterBuilder builder;
+  for (const char* name : {"a", "b", "c"})
+    builder.add(PodBuilder(name).with([&](api::Pod& pod) { pod.meta.labels = shared; }));
+  const auto pods = builder.build();
+  int looked_at = 0;
+  CachedSelector selector(*pods, [&](const api::Pod& pod) { return ++looked_at, pod.meta.labels.contains("app"); });
+  for (const PodIndex pod : pods->pods()) EXPECT_TRUE(selector(pod));
+  EXPECT_EQ(looked_at, 1);
+}
+
+}  // namespace selector_cache_test
+}  // namespace scheduling
