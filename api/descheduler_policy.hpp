@@ -108,7 +108,7 @@ struct Evictability {
   friend bool operator==(const Evictability&, const Evictability&) = default;
 };
 
-/// One entry of spec.strategies. Args stay raw here; strategies::Catalog parses them strictly.
+/// One entry of spec.strategies. Args stay raw here; strategies::parse_strategies() parses them strictly.
 struct StrategyChoice {
   std::string name;
   std::string args_json;  ///< compact JSON object text; "{}" when left out

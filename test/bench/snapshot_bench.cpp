@@ -161,7 +161,7 @@ void BM_NextSnapshotOfThousandChanges(benchmark::State& state) {
     state.ResumeTiming();
     benchmark::DoNotOptimize(keeper.at(input).pod_count());
   }
-  if (keeper.made() != 1) state.SkipWithError("made anew");
+  if (keeper.made() != 1) state.SkipWithError("made again");
 }
 BENCHMARK(BM_NextSnapshotOfThousandChanges)->Arg(1000)->Arg(5000)->Unit(benchmark::kMillisecond)->Iterations(20);
 
@@ -175,7 +175,7 @@ void BM_NextSnapshot(benchmark::State& state) {
     input.pods.front() = with_restart(*input.pods.front(), ++count);
     benchmark::DoNotOptimize(keeper.at(input).pod_count());
   }
-  if (keeper.made() != 1) state.SkipWithError("made anew");
+  if (keeper.made() != 1) state.SkipWithError("made again");
 }
 BENCHMARK(BM_NextSnapshot)->Arg(1000)->Arg(5000)->Unit(benchmark::kMillisecond)->Iterations(20);
 

@@ -385,7 +385,7 @@ TEST(PlanCycle, HoldsTheCapacityOfAReplacementUnlessUpstream) {
   spec.compatibility = api::Compatibility::kUpstream;
   const Plan got = plan(builder, spec);
   EXPECT_THAT(moved(got), ElementsAre("a", "b"));
-  EXPECT_THAT(targets(got), ElementsAre("n2", ""));  // what is foretold holds its place all the same
+  EXPECT_THAT(targets(got), ElementsAre("n2", ""));  // a predicted replacement holds its place all the same
 }
 
 }  // namespace planner_test
