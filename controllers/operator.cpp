@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <map>
 #include <semaphore>
 #include <thread>
 #include <vector>
@@ -16,7 +17,6 @@
 #include "controllers/native/wiring.hpp"
 #include "controllers/operator_caches.hpp"
 #include "controllers/policy/reconciler.hpp"
-#include "controllers/recorded_events.hpp"
 #include "evictors/registry.hpp"
 #include "kube/runtime/work_queue.hpp"
 #include "kube/runtime/worker.hpp"
@@ -54,7 +54,6 @@ struct Operator::Impl {
       : deps(std::move(dependencies)),
         registry(evictors::Registry::builtin()),
         caches(deps.client, deps.clock, deps.discovery, deps.log),
-        events(deps.events),
         evacuation_metrics(deps.metrics),
         eviction_slots(deps.config.workers),
         trail(
@@ -64,8 +63,9 @@ struct Operator::Impl {
         policy_queue(deps.clock),
         admission({deps.config.in_flight, deps.config.rate, deps.config.cooldown}, deps.clock,
                   [this](const api::ObjectKey& key, base::Duration after) { evacuation_queue.add_after(key, after); }),
-        reservations([this] { return caches.snapshot(); }, deps.clock,
-                 [this](const api::ObjectKey& key, base::Duration after) { evacuation_queue.add_after(key, after); }),
+        reservations(
+            [this] { return caches.snapshot(); }, deps.clock,
+            [this](const api::ObjectKey& key, base::Duration after) { evacuation_queue.add_after(key, after); }),
         evacuations(
             {.client = deps.client,
              .clock = deps.clock,
@@ -74,7 +74,7 @@ struct Operator::Impl {
              .pods = caches.pods.store(),
              .pdbs = caches.pdbs.store(),
              .admission = admission,
-             .events = events,
+             .events = deps.events,
              .metrics = evacuation_metrics,
              .may_act = deps.may_act,
              .desired_replicas = [this](const std::string& ns,
@@ -97,7 +97,7 @@ struct Operator::Impl {
              .evictors = registry,
              .cooldowns = admission.cooldowns(),
              .may_act = deps.may_act,
-             .events = events,
+             .events = deps.events,
              .metrics = deps.metrics,
              .log = deps.log,
              .audit = trail,
@@ -129,11 +129,9 @@ struct Operator::Impl {
     if (!failure && !audit_failed) return;
     audit_failed = failure.has_value();
     const auto& lease = deps.config.leader_election;
-    events.publish({.regarding = {kube::kLeases, {lease.ns, lease.name}, ""},
-                    .warning = audit_failed,
-                    .reason = failure ? "AuditLogFailing" : "AuditLogRecovered",
-                    .action = "Audit",
-                    .note = failure ? failure->message : "the audit log is written again"});
+    auto event = failure ? kube::Event::warning("AuditLogFailing", failure->message)
+                         : kube::Event::normal("AuditLogRecovered", "the audit log is written again");
+    deps.events.publish(std::move(event).about(kube::event_object(kube::kLeases, {lease.ns, lease.name}, ""), "Audit"));
     for (const auto& each : caches.policies.store().list()) policy_queue.add(each->meta.key());
     if (failure) return;
     for (const auto& each : caches.evacuations.store().list()) {
@@ -174,8 +172,8 @@ struct Operator::Impl {
   }
 
   // busy_since: the workers of the Evacuations, then these two.
-  std::size_t policy_worker() const { return busy_since.size() - 2; }
-  std::size_t responder_worker() const { return busy_since.size() - 1; }
+  std::size_t index_of_policy_worker() const { return busy_since.size() - 2; }
+  std::size_t index_of_responder_worker() const { return busy_since.size() - 1; }
 
   void add_indexes() {
     add_evacuation_indexes(caches.evacuations.store(), caches.pods.store(), caches.pdbs.store());
@@ -187,8 +185,8 @@ struct Operator::Impl {
   }
 
   void add_handlers() {
-    connect_evacuations({caches.evacuations, caches.pods, caches.pdbs, caches.nodes}, admission, reservations, evacuations,
-                        evacuation_queue);
+    connect_evacuations({caches.evacuations, caches.pods, caches.pdbs, caches.nodes}, admission, reservations,
+                        evacuations, evacuation_queue);
     caches.evacuations.add_handler([this](const auto& before, const auto& after) {
       evacuation_metrics.on_cached(before.get(), after.get());
       const std::string& policy = (after ? after : before)->spec.source.policy;
@@ -217,10 +215,23 @@ struct Operator::Impl {
     };
   }
 
+  kube::Worker evacuation_worker(std::size_t index) {
+    return kube::Worker(evacuation_queue, timed(evacuations, index), evacuation_counts, deps.log);
+  }
+  kube::Worker policy_worker() {
+    return kube::Worker(policy_queue, timed(policies, index_of_policy_worker()), policy_counts, deps.log);
+  }
   /// REQUIRES: responder.
-  kube::Worker work_as_responder() {
-    return kube::Worker(responder->queue, timed(responder->reconciler, responder_worker()), responder->counts,
+  kube::Worker responder_worker() {
+    return kube::Worker(responder->queue, timed(responder->reconciler, index_of_responder_worker()), responder->counts,
                         deps.log);
+  }
+
+  /// The caches are filled, and this replica acts. Once is enough.
+  bool has_begun() {
+    if (!synced()) return false;
+    if (!std::exchange(resumed, true)) resume();
+    return true;
   }
 
   bool synced() {
@@ -240,10 +251,11 @@ struct Operator::Impl {
           .gauge("evacuator_queue_depth", "Keys that wait for a worker, delayed ones included.", {{"queue", queue}})
           .set(static_cast<double>(depth_of.depth()));
       const auto reconciles = [&](const char* result, std::int64_t value) {
+        const std::int64_t before = std::exchange(published_reconciles[{queue, result}], value);
         deps.metrics
-            .gauge("evacuator_reconciles", "Reconciles since the start, by result.",
-                   {{"queue", queue}, {"result", result}})
-            .set(static_cast<double>(value));
+            .counter("evacuator_reconciles_total", "Reconciles since the start, by result.",
+                     {{"queue", queue}, {"result", result}})
+            .increment(static_cast<double>(value - before));
       };
       reconciles("succeeded", counts.succeeded);
       reconciles("failed", counts.failed);
@@ -264,7 +276,6 @@ struct Operator::Impl {
   Dependencies deps;
   evictors::Registry registry;
   OperatorCaches caches;
-  RecordedEvents events;
   PrometheusEvacuationMetrics evacuation_metrics;
   std::counting_semaphore<> eviction_slots;
   AuditTrail trail;
@@ -279,7 +290,9 @@ struct Operator::Impl {
   kube::WorkerCounts evacuation_counts;
   kube::WorkerCounts policy_counts;
   std::vector<std::atomic<base::Duration::rep>> busy_since;  ///< per worker; 0: idle
-  bool resumed = false;                                      ///< of step()
+  bool resumed = false;                                      ///< of reconcile_one()
+  /// By queue and result; of publish_counts().
+  std::map<std::pair<std::string, std::string>, std::int64_t> published_reconciles;
 };
 
 Operator::Operator(Dependencies dependencies) : impl_(std::make_unique<Impl>(std::move(dependencies))) {}
@@ -298,20 +311,12 @@ void Operator::run_workers(std::stop_token stop) {
   impl_->resume();
   impl_->deps.log.info("reconciling", {base::kv("workers", impl_->deps.config.workers)});
   std::vector<std::jthread> threads;
-  for (std::size_t i = 0; i < impl_->policy_worker(); ++i) {
-    threads.emplace_back([this, stop, i] {
-      kube::Worker(impl_->evacuation_queue, impl_->timed(impl_->evacuations, i), impl_->evacuation_counts,
-                   impl_->deps.log)
-          .run(stop);
-    });
+  for (std::size_t i = 0; i < impl_->index_of_policy_worker(); ++i) {
+    threads.emplace_back([this, stop, i] { impl_->evacuation_worker(i).run(stop); });
   }
-  threads.emplace_back([this, stop] {
-    kube::Worker(impl_->policy_queue, impl_->timed(impl_->policies, impl_->policy_worker()), impl_->policy_counts,
-                 impl_->deps.log)
-        .run(stop);
-  });
+  threads.emplace_back([this, stop] { impl_->policy_worker().run(stop); });
   if (impl_->responder) {
-    threads.emplace_back([this, stop] { impl_->work_as_responder().run(stop); });
+    threads.emplace_back([this, stop] { impl_->responder_worker().run(stop); });
   }
   while (!stop.stop_requested()) {
     impl_->publish_counts();
@@ -319,17 +324,24 @@ void Operator::run_workers(std::stop_token stop) {
   }
 }
 
-bool Operator::step() {
+bool Operator::poll_caches() {
   bool busy = false;
   for (const auto& cache : impl_->all_caches()) busy |= cache.reflector->poll();
-  if (!impl_->synced()) return busy;
-  if (!std::exchange(impl_->resumed, true)) impl_->resume();
-  kube::Worker evacuations(impl_->evacuation_queue, impl_->timed(impl_->evacuations, 0), impl_->evacuation_counts,
-                           impl_->deps.log);
-  kube::Worker policies(impl_->policy_queue, impl_->timed(impl_->policies, 1), impl_->policy_counts, impl_->deps.log);
-  while (evacuations.step()) busy = true;
-  while (policies.step()) busy = true;
-  while (impl_->responder && impl_->work_as_responder().step()) busy = true;
+  return busy;
+}
+
+bool Operator::reconcile_one() {
+  if (!impl_->has_begun()) return false;
+  return impl_->evacuation_worker(0).step() || impl_->policy_worker().step() ||
+         (impl_->responder && impl_->responder_worker().step());
+}
+
+bool Operator::step() {
+  bool busy = poll_caches();
+  if (!impl_->has_begun()) return busy;
+  while (impl_->evacuation_worker(0).step()) busy = true;
+  while (impl_->policy_worker().step()) busy = true;
+  while (impl_->responder && impl_->responder_worker().step()) busy = true;
   return busy;
 }
 

@@ -14,15 +14,14 @@
 #include "controllers/config/operator_config.hpp"
 #include "controllers/evacuation/ports.hpp"
 #include "kube/client.hpp"
-
-namespace kube {
-class EventRecorder;
-}
+#include "kube/runtime/event.hpp"
 
 namespace controllers {
 
-/// Everything between the API server and the two reconcilers: caches, queues, workers, and who wakes whom. Knows
-/// neither HTTP nor leader election; the wiring says through `may_act` whether it leads.
+/// Everything between the API server and the reconcilers: caches, queues, workers, and who wakes whom. It serves no
+/// HTTP and takes no part in the election of the leader: whoever runs it says through `may_act` whether it leads. All
+/// methods may be called by different threads, but run_caches() and run_workers() by one each, and step() and its
+/// halves by one thread and not beside those.
 class Operator {
  public:
   struct Dependencies {
@@ -32,7 +31,7 @@ class Operator {
     OperatorConfig config;
     std::string identity;           ///< of this replica: history, events
     std::function<bool()> may_act;  ///< checked before every call that changes something
-    kube::EventRecorder& events;
+    kube::EventSink& events;
     base::Metrics& metrics;
     base::Log log;
     audit::Recorder& audit = audit::nowhere();
@@ -51,6 +50,10 @@ class Operator {
 
   /// Virtual time instead of threads: one pass over caches and queues without waiting. True if anything happened.
   bool step();
+  /// Its halves, for tests that stop between them. Takes in what the watches bring.
+  bool poll_caches();
+  /// Reconciles one key. False: the caches are not filled, or nothing is ready.
+  bool reconcile_one();
   /// When a queue has something to do by itself; nullopt: never. For virtual time.
   std::optional<base::TimePoint> next_due() const;
 

@@ -9,6 +9,7 @@
 #include "cmd/drain/request.hpp"
 #include "planning/planner.hpp"
 #include "scheduling/evictability_rules.hpp"
+#include "scheduling/pdb_budget.hpp"
 #include "scheduling/predicates.hpp"
 #include "scheduling/snapshot/snapshot_keeper.hpp"
 
@@ -164,7 +165,7 @@ std::vector<BudgetFact> budgets_of(const api::Pod& pod, const std::vector<api::P
   std::vector<BudgetFact> facts;
   for (const api::PodDisruptionBudget& budget : budgets) {
     if (budget.meta.ns != pod.meta.ns || !budget.covers(pod)) continue;
-    const bool never = budget.expected_pods > 0 && budget.desired_healthy >= budget.expected_pods;
+    const bool never = !scheduling::why_never(budget).empty();
     facts.push_back({budget.meta.name, budget.disruptions_allowed, budget.current_healthy, budget.desired_healthy,
                      budget.expected_pods, never});
   }

@@ -65,7 +65,8 @@ base::Result<T> decoded(base::Result<T> value, std::string_view what) {
 base::Result<StoredEvacuation> parse_evacuation(std::string raw) {
   auto parsed = controllers::parse_stored_evacuation(raw);
   if (!parsed) return parsed.error();
-  return StoredEvacuation{std::move(raw), std::move(parsed->evacuation)};
+  parsed->raw = std::move(raw);
+  return parsed;
 }
 
 kube::ListOptions listing(std::string ns, std::string label_selector, std::string field_selector) {

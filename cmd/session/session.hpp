@@ -11,6 +11,7 @@
 #include "api/json/json.hpp"
 #include "cmd/session/advice.hpp"
 #include "cmd/session/io.hpp"
+#include "controllers/evacuation/io.hpp"
 #include "kube/client.hpp"
 #include "kube/config/config.hpp"
 #include "kube/http/transport.hpp"
@@ -28,12 +29,8 @@ struct GlobalFlags {
   std::string output;  ///< empty: for people; json, yaml, name
 };
 
-/// An Evacuation with the text it was read as, which is what -o prints. One whose spec cannot be decoded has its
-/// metadata and status only.
-struct StoredEvacuation {
-  std::string raw;
-  api::Evacuation evacuation;
-};
+using controllers::StoredEvacuation;
+/// With the text it was read as, which is what -o prints.
 base::Result<StoredEvacuation> parse_evacuation(std::string raw);
 
 /// A connection and what belongs to it. Every Error that it returns is complete for the user: kubectl's words, what was

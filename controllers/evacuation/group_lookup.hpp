@@ -13,8 +13,8 @@
 namespace controllers {
 
 /// Index names; add_pod_group_indexes() makes them. Values: "<namespace>/<PodGroup>".
-inline constexpr std::string_view kPodsByPodGroup = "evacuator-gang";
-inline constexpr std::string_view kEvacuationsByPodGroup = "evacuator-gang";
+inline constexpr std::string_view kPodsByPodGroup = "evacuator-pod-group";
+inline constexpr std::string_view kEvacuationsByPodGroup = "evacuator-pod-group";
 /// REQUIRES: the stores are still empty.
 void add_pod_group_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods);
 

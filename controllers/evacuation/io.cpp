@@ -5,6 +5,7 @@
 
 #include "api/core/object_json.hpp"
 #include "api/meta/well_known.hpp"
+#include "controllers/status_patch.hpp"
 
 namespace controllers {
 namespace {
@@ -64,27 +65,6 @@ base::Result<StoredEvacuation> parsed(base::Result<std::string> body) {
   return stored;
 }
 
-/// JSON merge patch (RFC 7396) from one status to the other.
-Json status_patch(const Json& before, const Json& after) {
-  Json patch = Json::object();
-  for (const auto& [name, value] : before.items()) {
-    if (!after.contains(name)) patch[name] = nullptr;
-  }
-  for (const auto& [name, value] : after.items()) {
-    const auto known = before.find(name);
-    const bool is_new = known == before.end();
-    if (!is_new && value.is_object() && known->is_object()) {
-      if (Json inner = status_patch(*known, value); !inner.empty()) patch[name] = std::move(inner);
-    } else if (is_new || *known != value) {
-      patch[name] = value;
-    }
-  }
-  return patch;
-}
-
-/// Only this very state of this very object.
-Json guard(const api::ObjectMeta& meta) { return {{"resourceVersion", meta.resource_version}, {"uid", meta.uid}}; }
-
 Json finalizers_with(const api::ObjectMeta& meta, bool wanted) {
   Json list = Json::array();
   for (const std::string& each : meta.finalizers) {
@@ -95,7 +75,7 @@ Json finalizers_with(const api::ObjectMeta& meta, bool wanted) {
 }
 
 Json main_patch(const api::Evacuation& evacuation, const Decision& decision) {
-  Json metadata = guard(evacuation.meta);
+  Json metadata = guard_of(evacuation.meta);
   if (decision.add_finalizer) metadata["finalizers"] = finalizers_with(evacuation.meta, true);
   if (decision.remove_finalizer) metadata["finalizers"] = finalizers_with(evacuation.meta, false);
   Json patch = {{"metadata", std::move(metadata)}};
@@ -132,8 +112,7 @@ base::Result<StoredEvacuation> read_evacuation(kube::Client& client, const api::
 base::Result<StoredEvacuation> write_status(kube::Client& client, const StoredEvacuation& stored,
                                             const api::EvacuationStatus& status) {
   const api::Evacuation& evacuation = stored.evacuation;
-  Json patch = {{"metadata", guard(evacuation.meta)},
-                {"status", status_patch(api::encode_status(evacuation.status), api::encode_status(status))}};
+  Json patch = guarded_status_patch(evacuation.meta, api::encode_status(evacuation.status), api::encode_status(status));
   patch["status"]["phase"] = api::to_string(status.phase);  // a first status says even what is the default
   return parsed(client.patch(kube::kEvacuations, evacuation.meta.key(), kube::PatchType::kMerge, patch, "status"));
 }

@@ -15,6 +15,7 @@ namespace controllers {
 struct StoredEvacuation {
   api::Evacuation evacuation;
   std::string problem;  ///< the spec cannot be decoded: why. `evacuation` then has those of its fields that can
+  std::string raw{};    ///< the text that it was read as; only where somebody prints it
 };
 
 /// Never fails on a bad spec (see `problem`), only on text that is no object with metadata.
@@ -29,15 +30,14 @@ base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json);
 
 base::Result<StoredEvacuation> read_evacuation(kube::Client& client, const api::ObjectKey& key);
 
-/// kInvalid from a write: the server refuses the object as it would be, and always will (RefusedWrites).
-
 /// Merge patch of …/status with what `status` changes, guarded by uid and resourceVersion: kConflict when the object
-/// changed meanwhile, also when `stored` came from a cache that lags.
+/// changed meanwhile, also when `stored` came from a cache that lags. kInvalid: the server refuses the object as it
+/// would be, and always will (RefusedWrites).
 base::Result<StoredEvacuation> write_status(kube::Client& client, const StoredEvacuation& stored,
                                             const api::EvacuationStatus& status);
 
-/// What of `decision` concerns the main object, as one patch guarded by the resourceVersion. REQUIRES: there is
-/// something.
+/// What of `decision` concerns the main object, as one patch guarded in the same way, with the same errors. REQUIRES:
+/// there is something.
 base::Result<StoredEvacuation> write_main(kube::Client& client, const StoredEvacuation& stored,
                                           const Decision& decision);
 

@@ -10,17 +10,9 @@
 
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
-#include "controllers/evacuation/phases/event_note.hpp"
 #include "evictors/evictor.hpp"
 
 namespace controllers {
-
-/// Records Events (events.k8s.io/v1: `regarding` the Evacuation, `related` its pod). Thread-safe; never blocks on I/O.
-class EventSink {
- public:
-  virtual ~EventSink() = default;
-  virtual void publish(const api::Evacuation& regarding, const EventNote& note) = 0;
-};
 
 /// HTTPS services beside the API server that evictors call by name (webhooks, Patroni): endpoints and credentials are
 /// the operator's configuration, never an object's. Thread-safe; each call has a timeout.

@@ -23,6 +23,7 @@
 #include "controllers/evacuation/refused_writes.hpp"
 #include "evictors/registry.hpp"
 #include "kube/client.hpp"
+#include "kube/runtime/event.hpp"
 #include "kube/runtime/requeue.hpp"
 #include "kube/runtime/store.hpp"
 
@@ -52,7 +53,7 @@ class EvacuationReconciler {
     const kube::Store<api::Pod>& pods;
     const kube::Store<api::PodDisruptionBudget>& pdbs;
     AdmissionQueue& admission;
-    EventSink& events;
+    kube::EventSink& events;  ///< `regarding` the Evacuation, `related` its pod
     EvacuationMetrics& metrics;
     std::function<bool()> may_act;  ///< false: not the leader (any more); asked before every mutating call
     /// spec.replicas of a pod's controller, if known. May be empty.

@@ -204,13 +204,22 @@ base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconcile
   if (!stored_ || freshness_.evacuation_is_gone()) return written;
   deps_.metrics.on_status(before, seen_.evacuation, deps_.clock.now());
   deps_.audit.on_status(before, seen_.evacuation, deps_.clock.now());
-  for (const EventNote& note : decision.events) deps_.events.publish(seen_.evacuation, note);
+  for (const EventNote& note : decision.events) publish(seen_.evacuation, note);
   if (before.status.phase != seen_.evacuation.status.phase) {
     log_.info("phase changed",
               {kv("from", api::to_string(before.status.phase)), kv("to", api::to_string(seen_.evacuation.status.phase)),
                kv("reason", seen_.evacuation.status.reason), kv("token", seen_.evacuation.status.token)});
   }
   return written;
+}
+
+void EvacuationReconciler::Reconciliation::publish(const api::Evacuation& evacuation, const EventNote& note) const {
+  kube::Event event =
+      note.warning ? kube::Event::warning(note.reason, note.message) : kube::Event::normal(note.reason, note.message);
+  const auto& pod = evacuation.spec.pod_ref;
+  event.related = kube::event_object(kube::kPods, {evacuation.meta.ns, pod.name}, pod.uid.value);
+  event.also_on_related = note.also_on_pod;
+  deps_.events.publish(std::move(event).about(kube::event_object(kube::kEvacuations, evacuation.meta), "Evacuate"));
 }
 
 base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::call(
@@ -284,7 +293,7 @@ kube::Requeue EvacuationReconciler::Reconciliation::give_up(const base::Error& r
   reconciler_.pdb_waiters_.leave(key_);
   if (!reconciler_.refused_.note(evacuation, problem, now)) return kube::Requeue::in(kRefusedRetry);
   log_.error("the server refuses to store the Evacuation", {kv("error", refusal)});
-  deps_.events.publish(evacuation, {true, kWriteRefused, problem, true});
+  publish(evacuation, {true, kWriteRefused, problem, true});
   deps_.metrics.on_refused_write();
   deps_.audit.on_refused_write(evacuation, problem, now);
   return kube::Requeue::in(kRefusedRetry);

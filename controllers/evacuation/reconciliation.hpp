@@ -73,6 +73,7 @@ class EvacuationReconciler::Reconciliation {
   base::Result<Continue> call(const evictors::Action& action);
   base::Result<Continue> record_answer(const evictors::Action& action, const evictors::Answer& answer);
   base::Result<Continue> after_write(base::Result<StoredEvacuation> written);
+  void publish(const api::Evacuation& evacuation, const EventNote& note) const;
   void take_pod_from(const evictors::Action& action, const evictors::Answer& answer);
   void retry_on_allowance();
   base::Status check_leader() const;

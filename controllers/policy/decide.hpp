@@ -24,7 +24,8 @@ struct ObservedPolicy {
   /// policy->spec with the strategies' arguments parsed, for all planning cycles; nullptr where there is no policy.
   std::shared_ptr<const planning::PlanSpec> plan_spec;
   std::string problem;
-  api::DeschedulerPolicyStatus status;  ///< also of one that does not decode, as far as it can be read
+  api::DeschedulerPolicyStatus
+      status;  ///< that of `policy`, and also of one that does not decode, as far as it can be read
 };
 /// Fails only when not even the metadata can be read.
 base::Result<ObservedPolicy> decode_observed_policy(std::string_view json);
@@ -42,17 +43,18 @@ struct PolicyTally {
   std::int32_t active = 0;   ///< unfinished
   std::int64_t evicted = 0;  ///< ever: pods that left under this policy
 };
-/// Adds up one policy's Evacuations. Finished ones are deleted after their TTL, so those that finished before `until`
-/// are kept as a number in the status (evicted_counted) and the younger ones are counted afresh each time; nothing is
-/// counted twice or lost by a crash between the two.
+/// What the status keeps of finished Evacuations, which are deleted after their TTL.
 struct EvictedCount {
-  std::int64_t counted = 0;
-  std::optional<base::TimePoint> until;
+  std::int64_t counted = 0;              ///< pods of those that finished up to `until`
+  std::optional<base::TimePoint> until;  ///< nullopt: none is counted yet
 };
 struct TallyResult {
   PolicyTally tally;
   EvictedCount carried;
 };
+/// Adds up one policy's Evacuations. Those that finished up to carried.until are in carried.counted already, younger
+/// ones are counted each time again; those that settled meanwhile move into the carried part. Nothing is counted twice,
+/// or lost by a crash between count and write.
 TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, EvictedCount carried,
                   base::TimePoint now);
 

@@ -8,6 +8,7 @@
 #include "controllers/policy/circuit.hpp"
 #include "controllers/policy/cycle.hpp"
 #include "controllers/spec_problems.hpp"
+#include "controllers/status_patch.hpp"
 #include "strategies/catalog.hpp"
 
 namespace controllers {
@@ -32,7 +33,7 @@ KnownPods known_pods(const kube::Store<api::Evacuation>& evacuations) {
   return known;
 }
 
-/// Pods whose VM, name or workload was evacuated so lately that this policy leaves them in peace.
+/// Pods whose VM, name or workload was evacuated so lately that this policy excludes them.
 void add_cooling(KnownPods& known, const scheduling::ClusterSnapshot& snapshot, const CooldownLedger& cooldowns,
                  const std::string& policy, base::TimePoint now) {
   if (cooldowns.empty()) return;
@@ -57,12 +58,13 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile(const api::ObjectKey& ke
     return kube::Requeue::await_change();
   }
   const api::DeschedulerPolicy policy = with_own_writes(*seen->policy);
-  return reconcile_valid(with_circuit(policy), *seen->plan_spec, policy.status);
+  return reconcile_valid(*seen, with_circuit(policy), policy.status);
 }
 
-base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const api::DeschedulerPolicy& policy,
-                                                              const planning::PlanSpec& spec,
-                                                              const api::DeschedulerPolicyStatus& stored) {
+base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPolicy& seen,
+                                                              const api::DeschedulerPolicy& policy,
+                                                              const api::DeschedulerPolicyStatus& known) {
+  const planning::PlanSpec& spec = *seen.plan_spec;
   const base::TimePoint now = deps_.clock.now();
   const CycleTiming timing = cycle_timing(policy, now);
   std::optional<CycleOutcome> outcome;
@@ -81,7 +83,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const api::Desched
   next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
   if (outcome) next.restarts = remembered_restarts(spec.strategy_specs);
   tell_audit_health(next, deps_.audit.failing(), policy.meta.generation, now);
-  if (auto saved = save(policy.meta, stored, next); !saved) return saved.error();
+  if (auto saved = save(seen, known, next); !saved) return saved.error();
   if (!next.next_cycle_time) return kube::Requeue::await_change();
   return kube::Requeue::in(std::max<base::Duration>(*next.next_cycle_time - deps_.clock.now(), base::milliseconds(1)));
 }
@@ -111,11 +113,10 @@ void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutc
     if (!deps_.may_act() || !create_one(policy, move, outcome)) break;
   }
   if (outcome.summary.created == 0) return;
-  deps_.events.publish({.regarding = {kube::kPolicies, policy.meta.key(), policy.meta.uid},
-                        .reason = "EvacuationsCreated",
-                        .action = "Plan",
-                        .note = fmt::format("created {} Evacuations for {} nominated pods", outcome.summary.created,
-                                            outcome.summary.nominated)});
+  publish(policy.meta,
+          kube::Event::normal("EvacuationsCreated", fmt::format("created {} Evacuations for {} nominated pods",
+                                                                outcome.summary.created, outcome.summary.nominated)),
+          "Plan");
 }
 
 /// False when going on makes no sense: the server is away or refuses us.
@@ -139,41 +140,40 @@ bool PolicyReconciler::create_one(const api::DeschedulerPolicy& policy, const ap
 }
 
 base::Status PolicyReconciler::reject(const ObservedPolicy& seen, const std::string& problem) {
-  const api::DeschedulerPolicyStatus before = seen.policy ? seen.policy->status : seen.status;
-  const auto next = invalid_status(before, seen.meta.generation, problem, deps_.clock.now());
-  if (next == before) return base::Done{};
+  const auto next = invalid_status(seen.status, seen.meta.generation, problem, deps_.clock.now());
+  if (next == seen.status) return base::Done{};
   deps_.audit.on_invalid(seen.meta, problem);
   deps_.log.warning("policy is invalid", {kv("policy", seen.meta.name), kv("problem", problem)});
-  deps_.events.publish({.regarding = {kube::kPolicies, seen.meta.key(), seen.meta.uid},
-                        .warning = true,
-                        .reason = "InvalidSpec",
-                        .action = "Validate",
-                        .note = problem});
-  return save(seen.meta, before, next);
+  publish(seen.meta, kube::Event::warning("InvalidSpec", problem), "Validate");
+  return save(seen, seen.status, next);
 }
 
-base::Status PolicyReconciler::save(const api::ObjectMeta& meta, const api::DeschedulerPolicyStatus& before,
+/// `known` is what `next` was decided on: the cached status, or our own newer one that the cache does not show yet.
+base::Status PolicyReconciler::save(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
                                     const api::DeschedulerPolicyStatus& next) {
-  if (before == next) return base::Done{};
+  const auto own = own_.find(seen.meta.uid);
+  const bool known_is_stored = own == own_.end() || own->second.stored || seen.status == next;
+  if (known == next && known_is_stored) return base::Done{};
   if (!deps_.may_act()) return base::Error{base::ErrorCode::kCancelled, "not the leader"};
-  const api::Json body = {
-      {"apiVersion", api::well_known::kApiVersion},
-      {"kind", "DeschedulerPolicy"},
-      {"metadata", {{"name", meta.name}, {"uid", meta.uid}, {"resourceVersion", meta.resource_version}}},
-      {"status", api::encode_status(next)}};
-  auto saved = deps_.client.update(kube::kPolicies, meta.key(), body, "status");
+  const auto saved = deps_.client.patch(
+      kube::kPolicies, seen.meta.key(), kube::PatchType::kMerge,
+      guarded_status_patch(seen.meta, api::encode_status(seen.status), api::encode_status(next)), "status");
   // The cycle has run whether or not its report could be written.
-  written_[meta.uid] = next;
+  own_[seen.meta.uid] = {next, saved.ok()};
   if (!saved) return saved.error().during("saving the policy's status");
   return base::Done{};
 }
 
+void PolicyReconciler::publish(const api::ObjectMeta& policy, kube::Event event, std::string action) const {
+  deps_.events.publish(std::move(event).about(kube::event_object(kube::kPolicies, policy), std::move(action)));
+}
+
 api::DeschedulerPolicy PolicyReconciler::with_own_writes(api::DeschedulerPolicy policy) const {
-  const auto own = written_.find(policy.meta.uid);
-  if (own == written_.end() || !own->second.last_cycle) return policy;
+  const auto own = own_.find(policy.meta.uid);
+  if (own == own_.end() || !own->second.status.last_cycle) return policy;
   const auto& cached = policy.status.last_cycle;
-  if (!cached || cached->start < std::chrono::floor<base::seconds>(own->second.last_cycle->start))
-    policy.status = own->second;
+  if (!cached || cached->start < std::chrono::floor<base::seconds>(own->second.status.last_cycle->start))
+    policy.status = own->second.status;
   return policy;
 }
 
@@ -188,11 +188,8 @@ api::DeschedulerPolicy PolicyReconciler::with_circuit(api::DeschedulerPolicy pol
              {{"policy", policy.meta.name}})
       .set(open ? 1 : 0);
   if (open && !was_open) {
-    deps_.events.publish({.regarding = {kube::kPolicies, policy.meta.key(), policy.meta.uid},
-                          .warning = true,
-                          .reason = "CircuitOpened",
-                          .action = "Verify",
-                          .note = circuit_condition(policy, policy.status.circuit).message});
+    publish(policy.meta,
+            kube::Event::warning("CircuitOpened", circuit_condition(policy, policy.status.circuit).message), "Verify");
   }
   return policy;
 }

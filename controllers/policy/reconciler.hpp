@@ -11,11 +11,11 @@
 #include "base/metrics.hpp"
 #include "base/result.hpp"
 #include "controllers/admission/cooldown.hpp"
-#include "controllers/event_publisher.hpp"
 #include "controllers/policy/audit.hpp"
 #include "controllers/policy/decide.hpp"
 #include "evictors/registry.hpp"
 #include "kube/client.hpp"
+#include "kube/runtime/event.hpp"
 #include "kube/runtime/requeue.hpp"
 #include "kube/runtime/store.hpp"
 #include "scheduling/snapshot/snapshot_keeper.hpp"
@@ -39,7 +39,7 @@ class PolicyReconciler {
     const evictors::Registry& evictors;
     const CooldownLedger& cooldowns;
     std::function<bool()> may_act;  ///< false: not the leader (any more)
-    EventPublisher& events;
+    kube::EventSink& events;
     base::Metrics& metrics;
     base::Log log;
     PolicyAudit& audit = no_policy_audit();
@@ -51,17 +51,21 @@ class PolicyReconciler {
 
   explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
 
+  /// Errors are worth a retry with back-off. kConflict: the policy changed since the cache saw it; what the cycle did
+  /// is remembered and is written at the next try. kCancelled: may_act() said no.
   base::Result<kube::Requeue> reconcile(const api::ObjectKey& key);
 
  private:
-  base::Result<kube::Requeue> reconcile_valid(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
-                                              const api::DeschedulerPolicyStatus& stored);
+  /// REQUIRES: seen.plan_spec.
+  base::Result<kube::Requeue> reconcile_valid(const ObservedPolicy& seen, const api::DeschedulerPolicy& policy,
+                                              const api::DeschedulerPolicyStatus& known);
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
   CycleOutcome plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, base::TimePoint now);
   void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
   bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, CycleOutcome& outcome);
-  base::Status save(const api::ObjectMeta& meta, const api::DeschedulerPolicyStatus& before,
+  base::Status save(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
                     const api::DeschedulerPolicyStatus& next);
+  void publish(const api::ObjectMeta& policy, kube::Event event, std::string action) const;
   api::DeschedulerPolicy with_own_writes(api::DeschedulerPolicy policy) const;
   api::DeschedulerPolicy with_circuit(api::DeschedulerPolicy policy);
   /// What the next leader must know of restarts, if one of the strategies counts those within a time.
@@ -69,9 +73,13 @@ class PolicyReconciler {
   void count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
 
   Dependencies deps_;
-  /// The newest status of each policy (by UID) that we wrote: the cache lags behind, and a cycle must not run twice for
-  /// it.
-  std::map<std::string, api::DeschedulerPolicyStatus> written_;
+  /// The newest status of each policy (by UID) that we decided: the cache lags behind, and a cycle must not run twice
+  /// for it.
+  struct OwnStatus {
+    api::DeschedulerPolicyStatus status;
+    bool stored = false;  ///< false: the write failed
+  };
+  std::map<std::string, OwnStatus> own_;
   strategies::RestartHistory restarts_;  ///< looked at in each cycle of any policy
   scheduling::SnapshotKeeper snapshots_;
 };

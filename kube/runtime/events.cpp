@@ -13,7 +13,7 @@ constexpr std::size_t kLongestWord = 128;  // reason, action
 constexpr std::size_t kLongestPrefix = 230;
 constexpr std::size_t kMostObjects = 4096;
 constexpr base::milliseconds kEventTimeout{5'000};
-constexpr base::milliseconds kSeriesLook{1'000};
+constexpr base::milliseconds kSeriesCheck{1'000};
 constexpr int kTries = 3;
 constexpr const char* kSystemNamespace = "kube-system";
 
@@ -37,7 +37,11 @@ std::string event_text(const api::Json& json) { return json.dump(-1, ' ', false,
 }  // namespace
 
 EventObject event_object(const ResourceType& type, const api::ObjectMeta& meta) {
-  return {type.api_version(), std::string(type.kind), meta.ns, meta.name, meta.uid};
+  return event_object(type, meta.key(), meta.uid);
+}
+
+EventObject event_object(const ResourceType& type, const api::ObjectKey& key, const std::string& uid) {
+  return {type.api_version(), std::string(type.kind), key.ns, key.name, uid};
 }
 
 EventCorrelator::EventCorrelator(EventOptions options) : options_(std::move(options)) {}
@@ -55,22 +59,23 @@ void EventCorrelator::make_capacity() {
   series_.erase(oldest);
 }
 
-EventCorrelator::Verdict EventCorrelator::correlate(const EventNote& note, base::TimePoint now) {
-  const Identity identity{note.regarding, note.related.value_or(EventObject{}), note.kind, note.reason, note.action};
+EventCorrelator::Correlation EventCorrelator::correlate(const Event& event, base::TimePoint now) {
+  const Identity identity{event.regarding, event.related.value_or(EventObject{}), event.kind, event.reason,
+                          event.action};
   const auto known = series_.find(identity);
   if (known != series_.end() && now - known->second.last <= options_.series_gap) {
     ++known->second.count;
     known->second.last = now;
     return Count{};
   }
-  if (!may_speak(note.regarding, now)) return Drop{};
+  if (!may_speak(event.regarding, now)) return Drop{};
   if (known != series_.end()) forget(known->second.key);
   make_capacity();
   // As upstream names them: the object's name and the time, so that a name is never used twice.
   const auto stamp = static_cast<std::uint64_t>(now.time_since_epoch().count()) * 1000 + (sequence_++ % 1000);
-  const api::ObjectKey key{note.regarding.ns.empty() ? cluster_scoped_ns_ : note.regarding.ns,
-                           fmt::format("{}.{:x}", cut(note.regarding.name, kLongestPrefix), stamp)};
-  series_[identity] = Series{note, key, now, now, now, 1, 1};
+  const api::ObjectKey key{event.regarding.ns.empty() ? cluster_scoped_ns_ : event.regarding.ns,
+                           fmt::format("{}.{:x}", cut(event.regarding.name, kLongestPrefix), stamp)};
+  series_[identity] = Series{event, key, now, now, now, 1, 1};
   by_key_[key] = identity;
   return Create{key};
 }
@@ -95,7 +100,7 @@ const EventCorrelator::Series* EventCorrelator::find(const api::ObjectKey& key) 
 std::optional<std::string> EventCorrelator::body_of(const api::ObjectKey& key) const {
   const Series* series = find(key);
   if (series == nullptr) return std::nullopt;
-  const EventNote& note = series->note;
+  const Event& told = series->event;
   api::Json event = {
       {"apiVersion", kEvents.api_version()},
       {"kind", kEvents.kind},
@@ -103,12 +108,12 @@ std::optional<std::string> EventCorrelator::body_of(const api::ObjectKey& key) c
       {"eventTime", base::format_micro_time(series->first)},
       {"reportingController", options_.controller},
       {"reportingInstance", cut(options_.instance.empty() ? "unknown" : options_.instance, kLongestWord)},
-      {"type", note.kind == EventKind::kNormal ? "Normal" : "Warning"},
-      {"reason", cut(note.reason, kLongestWord)},
-      {"action", cut(note.action.empty() ? note.reason : note.action, kLongestWord)},
-      {"note", cut(note.note, kLongestNote)},
-      {"regarding", reference_to(note.regarding)}};
-  if (note.related) event["related"] = reference_to(*note.related);
+      {"type", told.kind == EventKind::kNormal ? "Normal" : "Warning"},
+      {"reason", cut(told.reason, kLongestWord)},
+      {"action", cut(told.action.empty() ? told.reason : told.action, kLongestWord)},
+      {"note", cut(told.note, kLongestNote)},
+      {"regarding", reference_to(told.regarding)}};
+  if (told.related) event["related"] = reference_to(*told.related);
   return event_text(event);
 }
 
@@ -134,25 +139,35 @@ void EventRecorder::add(std::uint64_t Stats::*counter, std::uint64_t by) {
   stats_.*counter += by;
 }
 
-void EventRecorder::publish(EventNote note) {
+void EventRecorder::publish(Event event) {
+  if (event.also_on_related && event.related) {
+    Event mirrored = event;
+    std::swap(mirrored.regarding, *mirrored.related);
+    enqueue(std::move(event));
+    return enqueue(std::move(mirrored));
+  }
+  enqueue(std::move(event));
+}
+
+void EventRecorder::enqueue(Event event) {
   const std::scoped_lock lock(mutex_);
   ++stats_.published;
   if (queue_.size() >= options_.queue_limit) {
     ++stats_.dropped;
     return;
   }
-  queue_.push_back(std::move(note));
+  queue_.push_back(std::move(event));
   arrived_.notify_one();
 }
 
-/// Waits a moment for a note; nullopt when none came, or once stopped.
-std::optional<EventNote> EventRecorder::next(std::stop_token stop) {
+/// Waits a moment for an Event; nullopt when none came, or once stopped.
+std::optional<Event> EventRecorder::next(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  if (stop.stop_possible()) arrived_.wait_for(lock, stop, kSeriesLook, [this] { return !queue_.empty(); });
+  if (stop.stop_possible()) arrived_.wait_for(lock, stop, kSeriesCheck, [this] { return !queue_.empty(); });
   if (queue_.empty()) return std::nullopt;
-  std::optional<EventNote> note = std::move(queue_.front());
+  std::optional<Event> event = std::move(queue_.front());
   queue_.pop_front();
-  return note;
+  return event;
 }
 
 void EventRecorder::pause(int tried) {
@@ -182,17 +197,17 @@ base::Status EventRecorder::send(const Request& request, const api::ObjectKey& k
   }
 }
 
-base::Status EventRecorder::create(const EventNote& note, const api::ObjectKey& key) {
+base::Status EventRecorder::create(const Event& event, const api::ObjectKey& key) {
   const auto body = correlator_.body_of(key);
   if (!body) return base::Done{};
   Request request = create_request(kEvents, key.ns, api::Json::parse(*body));
   request.timeout = kEventTimeout;
   const base::Status sent = send(request, key);
-  const bool misplaced = !sent && sent.error().code == base::ErrorCode::kInvalid && note.regarding.ns.empty() &&
+  const bool misplaced = !sent && sent.error().code == base::ErrorCode::kInvalid && event.regarding.ns.empty() &&
                          correlator_.cluster_scoped_namespace() != kSystemNamespace;
   if (misplaced) {
     correlator_.move_cluster_scoped(kSystemNamespace);
-    return handle(note);
+    return handle(event);
   }
   if (!sent) add(&Stats::failed);
   return sent;
@@ -212,29 +227,29 @@ base::Status EventRecorder::write_series(bool all) {
   return base::Done{};
 }
 
-base::Status EventRecorder::handle(const EventNote& note) {
+base::Status EventRecorder::handle(const Event& event) {
   return std::visit(base::Overload{
-                        [&](const EventCorrelator::Create& made) { return create(note, made.key); },
+                        [&](const EventCorrelator::Create& made) { return create(event, made.key); },
                         [](const EventCorrelator::Count&) { return base::Status(base::Done{}); },
                         [&](const EventCorrelator::Drop&) { return add(&Stats::dropped), base::Status(base::Done{}); },
                     },
-                    correlator_.correlate(note, clock_.now()));
+                    correlator_.correlate(event, clock_.now()));
 }
 
 void EventRecorder::drain() {
-  while (const auto note = next({})) (void)handle(*note);  // counted and logged
+  while (const auto event = next({})) (void)handle(*event);  // counted and logged
   (void)write_series(false);
 }
 
 void EventRecorder::run(std::stop_token stop) {
   stop_ = stop;
   while (!stop.stop_requested()) {
-    if (const auto note = next(stop)) (void)handle(*note);
+    if (const auto event = next(stop)) (void)handle(*event);
     (void)write_series(false);
   }
   patient_ = false;
-  while (const auto note = next({})) {
-    if (const auto sent = handle(*note); !sent && base::is_retriable(sent.error().code)) return;  // the server is gone
+  while (const auto event = next({})) {
+    if (const auto sent = handle(*event); !sent && base::is_retriable(sent.error().code)) return;  // the server is gone
   }
   (void)write_series(true);
 }

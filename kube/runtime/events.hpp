@@ -16,32 +16,9 @@
 #include "base/log.hpp"
 #include "kube/client.hpp"
 #include "kube/rate_limiter.hpp"
+#include "kube/runtime/event.hpp"
 
 namespace kube {
-
-/// What an Event points at.
-struct EventObject {
-  std::string api_version;
-  std::string kind;
-  std::string ns;
-  std::string name;
-  std::string uid;
-  friend auto operator<=>(const EventObject&, const EventObject&) = default;
-};
-EventObject event_object(const ResourceType& type, const api::ObjectMeta& meta);
-
-enum class EventKind { kNormal, kWarning };
-
-/// One thing worth telling. `reason` and `action` are short CamelCase words (no action: the reason), `note` is for
-/// people (cut at 1 KiB).
-struct EventNote {
-  EventObject regarding;
-  std::optional<EventObject> related;
-  EventKind kind = EventKind::kNormal;
-  std::string reason;
-  std::string action;
-  std::string note;
-};
 
 struct EventOptions {
   std::string controller = "evacuator.dev/evacuator";  ///< reportingController
@@ -64,8 +41,8 @@ class EventCorrelator {
   };                ///< body: body_of(key)
   struct Count {};  ///< one more of a series; written by due_series()
   struct Drop {};   ///< this object says too much
-  using Verdict = std::variant<Create, Count, Drop>;
-  Verdict correlate(const EventNote& note, base::TimePoint now);
+  using Correlation = std::variant<Create, Count, Drop>;
+  Correlation correlate(const Event& event, base::TimePoint now);
 
   /// A series whose count must be written now, each once. `all`: also those that may wait.
   std::vector<api::ObjectKey> due_series(base::TimePoint now, bool all);
@@ -91,7 +68,7 @@ class EventCorrelator {
     friend auto operator<=>(const Identity&, const Identity&) = default;
   };
   struct Series {
-    EventNote note;
+    Event event;
     api::ObjectKey key;
     base::TimePoint first{};
     base::TimePoint last{};
@@ -113,12 +90,12 @@ class EventCorrelator {
 
 /// Publishes Events (events.k8s.io/v1) behind the back of whoever reports them: publish() never blocks, and what does
 /// not fit is dropped and counted. Thread-safe.
-class EventRecorder {
+class EventRecorder final : public EventSink {
  public:
   /// `client` and `clock` must outlive it. Somebody has to run() it, or to drain() it in virtual time.
   EventRecorder(Client& client, const base::Clock& clock, EventOptions options, base::Log log);
 
-  void publish(EventNote note);
+  void publish(Event event) override;
 
   /// Sends until stopped; then sends what is left, up to the first failure.
   void run(std::stop_token stop);
@@ -126,7 +103,7 @@ class EventRecorder {
   void drain();
 
   struct Stats {
-    std::uint64_t published = 0;  ///< handed in
+    std::uint64_t published = 0;  ///< handed in; one that is told on two objects counts twice
     std::uint64_t sent = 0;       ///< requests that succeeded
     std::uint64_t dropped = 0;    ///< queue full, or its object says too much
     std::uint64_t failed = 0;     ///< given up after retries
@@ -134,11 +111,12 @@ class EventRecorder {
   Stats stats() const;
 
  private:
-  std::optional<EventNote> next(std::stop_token stop);
-  base::Status handle(const EventNote& note);
+  std::optional<Event> next(std::stop_token stop);
+  base::Status handle(const Event& event);
   base::Status write_series(bool all);
-  base::Status create(const EventNote& note, const api::ObjectKey& key);
+  base::Status create(const Event& event, const api::ObjectKey& key);
   base::Status send(const Request& request, const api::ObjectKey& key);
+  void enqueue(Event event);
   void pause(int tried);
   void add(std::uint64_t Stats::*counter, std::uint64_t by = 1);
 
@@ -152,8 +130,8 @@ class EventRecorder {
 
   mutable std::mutex mutex_;
   std::condition_variable_any arrived_;
-  std::deque<EventNote> queue_;  // guarded by mutex_
-  Stats stats_;                  // guarded by mutex_
+  std::deque<Event> queue_;  // guarded by mutex_
+  Stats stats_;              // guarded by mutex_
 };
 
 }  // namespace kube

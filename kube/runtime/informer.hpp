@@ -39,7 +39,7 @@ struct ReflectorOptions {
 };
 
 /// List, then watch from that version, resume after a break, list again after 410 (client-go's reflector).
-/// The state machine is pure (next_state in reflector_state.cpp); this class feeds it.
+/// The state machine is pure (reflector_state.hpp); this class feeds it.
 class Reflector {
  public:
   Reflector(Client& client, const base::Clock& clock, ResourceType type, ReflectorOptions options, ReflectorSink& sink,
@@ -55,7 +55,7 @@ class Reflector {
 
   /// The first list has been stored.
   bool has_synced() const;
-  /// Since when no contact succeeded; nullopt while in contact. For readiness.
+  /// Why the last contact failed; nullopt while in contact. For readiness.
   std::optional<base::Error> last_error() const;
 
  private:

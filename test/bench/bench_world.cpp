@@ -181,7 +181,7 @@ void RunningOperator::start_workers() {
 }
 
 double RunningOperator::reconciles() const {
-  constexpr std::string_view kSeries = "evacuator_reconciles{queue=\"evacuations\",result=\"succeeded\"} ";
+  constexpr std::string_view kSeries = "evacuator_reconciles_total{queue=\"evacuations\",result=\"succeeded\"} ";
   const std::string text = metrics_.render();
   const std::size_t at = text.find(kSeries);
   return at == std::string::npos ? 0 : std::stod(text.substr(at + kSeries.size()));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "controllers/admission/request.hpp"
 #include "test/integration/rig/crash.hpp"
 #include "test/integration/rig/rig.hpp"
 

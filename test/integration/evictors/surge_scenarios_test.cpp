@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "controllers/admission/request.hpp"
 #include "evictors/surge/view.hpp"
 #include "simulator/behaviour.hpp"
 #include "simulator/objects.hpp"

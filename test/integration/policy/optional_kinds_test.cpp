@@ -119,7 +119,7 @@ TEST_P(RefusedKinds, DoNotStopPlansAndAreNamed) {
 INSTANTIATE_TEST_SUITE_P(OptionalKinds, RefusedKinds, testing::Values(403, 404),
                          [](const auto& info) { return info.param == 403 ? "TheRoleIsOlder" : "TheServerIsOlder"; });
 
-TEST_F(OptionalKinds, AreKnownAsSoonAsTheRoleIsMended) {
+TEST_F(OptionalKinds, AreKnownAsSoonAsTheRoleIsFixed) {
   answers = {{"csinodes", 403}};
   stage();
   make_policy();

@@ -9,8 +9,6 @@
 
 #include "api/core/codec.hpp"
 #include "api/json/yaml.hpp"
-#include "controllers/evacuation/io.hpp"
-#include "controllers/evacuation/wiring.hpp"
 #include "simulator/objects.hpp"
 #include "simulator/operators/background_protocol.hpp"
 
@@ -30,10 +28,21 @@ std::string read_file(const std::string& path) {
   return text.str();
 }
 
-kube::ReflectorOptions quick() {
-  kube::ReflectorOptions options;
-  options.backoff_min = base::milliseconds(100);
-  return options;
+kube::Discovery what_the_simulator_serves(bool native) {
+  kube::Discovery found;
+  found.server_version = "v1.32.0";
+  found.eviction_version = "v1";
+  found.has_evacuations = found.has_policies = true;
+  found.has_native_evictions = native;
+  return found;
+}
+
+controllers::OperatorConfig configured(api::InFlightLimits limits, bool responds) {
+  controllers::OperatorConfig config;
+  config.in_flight = std::move(limits);
+  config.cooldown = {};
+  config.responder_enabled = responds;
+  return config;
 }
 
 }  // namespace
@@ -42,75 +51,22 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
                    api::InFlightLimits limits, controllers::ServiceCaller* services, bool responds)
     : transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
-      registry_(evictors::Registry::builtin()),
-      queue_(clock, {base::milliseconds(50), base::milliseconds(5000)}),
-      evacuations_(client_, clock, kube::kEvacuations, controllers::decode_observed_evacuation, quick(), base::Log()),
-      pods_(client_, clock, kube::kPods, api::decode_pod, quick(), base::Log()),
-      pdbs_(client_, clock, kube::kPdbs, api::decode_pdb, quick(), base::Log()),
-      nodes_(client_, clock, kube::kNodes, api::decode_node, quick(), base::Log()),
-      admission_({std::move(limits)}, clock,
-                 [this](const api::ObjectKey& key, base::Duration after) { queue_.add_after(key, after); }),
-      capacity_([this] { return seen_by_caches(); }, clock,
-                [this](const api::ObjectKey& key, base::Duration after) { queue_.add_after(key, after); }),
-      reconciler_({client_, clock, registry_, evacuations_.store(), pods_.store(), pdbs_.store(), admission_, *this,
-                   *this, [this] { return may_act; },
-                   [this](const std::string& ns, const api::OwnerReference& owner) -> std::optional<std::int32_t> {
-                     if (owner.kind != "ReplicaSet") return std::nullopt;
-                     const auto body = client_.get(kube::kReplicaSets, {ns, owner.name});
-                     if (!body) return std::nullopt;
-                     const auto workload = api::decode_workload(*body);
-                     return workload ? std::optional(workload->replicas) : std::nullopt;
-                   },
-                   std::move(identity), "v1", base::Log(), nullptr, &capacity_, services}),
-      worker_(
-          queue_, [this](const api::ObjectKey& key) { return reconciler_.reconcile(key); }, counts, base::Log()) {
-  controllers::add_evacuation_indexes(evacuations_.store(), pods_.store(), pdbs_.store());
-  controllers::connect_evacuations({evacuations_, pods_, pdbs_, nodes_}, admission_, capacity_, reconciler_, queue_);
-  if (responds)
-    responder_.emplace(controllers::NativeResponder::Dependencies{client_, clock, evacuations_, pods_,
-                                                                  [this] { return may_act; }, base::Log()});
-  reconciler_.resume(clock.now());
-}
-
-scheduling::SnapshotInput Operator::seen_by_caches() const {
-  scheduling::SnapshotInput input;
-  input.pods = pods_.store().list();
-  input.nodes = nodes_.store().list();
-  input.pdbs = pdbs_.store().list();
-  return input;
-}
-
-void Operator::publish(const api::Evacuation& regarding, const controllers::EventNote& note) {
-  events.push_back(regarding.meta.name + " " + note.reason);
-}
-
-bool Operator::poll_informers() {
-  if (informers_frozen) return false;
-  bool any = pods_.reflector().poll();
-  any |= pdbs_.reflector().poll();
-  any |= nodes_.reflector().poll();
-  any |= evacuations_.reflector().poll();
-  if (responder_) any |= responder_->evictions.reflector().poll();
-  return any;
-}
+      operator_({.client = client_,
+                 .clock = clock,
+                 .discovery = what_the_simulator_serves(responds),
+                 .config = configured(std::move(limits), responds),
+                 .identity = std::move(identity),
+                 .may_act = [this] { return may_act; },
+                 .events = *this,
+                 .metrics = metrics_,
+                 .log = {},
+                 .services = services}) {}
 
 bool Operator::poll() {
   bool any = false;
-  for (int i = 0; i < kMaxRounds && poll_informers(); ++i) any = true;
-  const bool synced = pods_.has_synced() && pdbs_.has_synced() && nodes_.has_synced() && evacuations_.has_synced();
+  for (int i = 0; i < kMaxRounds && !informers_frozen && operator_.poll_caches(); ++i) any = true;
   // One key at a time, so that the watches bring the news of each write before the next is taken up.
-  if (synced && worker_.step()) return true;
-  if (!synced || !responder_ || !responder_->evictions.has_synced()) return any;
-  kube::Worker answering(
-      responder_->queue, [this](const api::ObjectKey& key) { return responder_->reconciler.reconcile(key); },
-      responder_->counts, base::Log());
-  return answering.step() || any;
-}
-
-std::optional<base::TimePoint> Operator::next_due() const {
-  const auto due = queue_.next_due();
-  const auto answer_due = responder_ ? responder_->queue.next_due() : std::nullopt;
-  return due && answer_due ? std::min(due, answer_due) : due ? due : answer_due;
+  return operator_.reconcile_one() || any;
 }
 
 Rig::Rig() {

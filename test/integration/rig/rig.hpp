@@ -11,58 +11,43 @@
 
 #include "api/evacuation.hpp"
 #include "api/json/json.hpp"
+#include "api/meta/condition.hpp"
 #include "base/clock.hpp"
-#include "controllers/admission/queue.hpp"
-#include "controllers/admission/reservations.hpp"
-#include "controllers/evacuation/reconciler.hpp"
-#include "controllers/native/wiring.hpp"
-#include "kube/runtime/informer.hpp"
-#include "kube/runtime/work_queue.hpp"
-#include "kube/runtime/worker.hpp"
+#include "base/metrics.hpp"
+#include "controllers/operator.hpp"
+#include "kube/client.hpp"
+#include "kube/runtime/event.hpp"
 #include "simulator/api/server.hpp"
 #include "simulator/cluster.hpp"
 #include "test/fakes/mortal_transport.hpp"
 
-/// A simulated cluster and the real Evacuation controller on it, in one thread and on virtual time.
+/// A simulated cluster and the real operator on it, in one thread and on virtual time.
 namespace integration {
 
 inline const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
 
-/// One process of the operator, without leader election: exists = leads.
-class Operator : private controllers::EventSink, private controllers::EvacuationMetrics {
+/// One process of the operator: the real caches, queues and reconcilers of all kinds. Without leader election: exists =
+/// leads.
+class Operator : private kube::EventSink {
  public:
   Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
            api::InFlightLimits limits, controllers::ServiceCaller* services = nullptr, bool responds = false);
 
-  /// Takes in what the watches bring and works off what is ready. True if anything happened.
+  /// Takes in what the watches bring and works off one key that is ready. True if anything happened.
   bool poll();
-  std::optional<base::TimePoint> next_due() const;
+  std::optional<base::TimePoint> next_due() const { return operator_.next_due(); }
 
   fakes::MortalTransport transport;
   bool may_act = true;
   bool informers_frozen = false;    ///< the caches stay as they are: an informer that lags
-  std::vector<std::string> events;  ///< "<evacuation> <reason>"
-  kube::WorkerCounts counts;
+  std::vector<std::string> events;  ///< "<object> <reason>"
 
  private:
-  void publish(const api::Evacuation& regarding, const controllers::EventNote& note) override;
-  void on_status(const api::Evacuation&, const api::Evacuation&, base::TimePoint) override {}
-  void on_answer(std::string_view, int, std::string_view) override {}
-  bool poll_informers();
-  scheduling::SnapshotInput seen_by_caches() const;
+  void publish(kube::Event event) override { events.push_back(event.regarding.name + " " + event.reason); }
 
   kube::Client client_;
-  evictors::Registry registry_;
-  kube::WorkQueue queue_;
-  kube::Informer<api::Evacuation> evacuations_;
-  kube::Informer<api::Pod> pods_;
-  kube::Informer<api::PodDisruptionBudget> pdbs_;
-  kube::Informer<api::Node> nodes_;
-  controllers::AdmissionQueue admission_;
-  controllers::Reservations capacity_;
-  controllers::EvacuationReconciler reconciler_;
-  kube::Worker worker_;
-  std::optional<controllers::NativeResponder> responder_;
+  base::Metrics metrics_;
+  controllers::Operator operator_;
 };
 
 class Rig : public testing::Test {

@@ -91,11 +91,11 @@ void PodGroupWatch::check_votes(const api::Evacuation& own, const std::vector<Me
     const bool may_be_unseen = each.pod->meta.creation_timestamp > begun - kMayBeUnseen;
     if (!each.evacuation) {
       if (!may_be_unseen)
-        report_(fmt::format("gang {}: {} leaves, but nobody asked {} to", own.status.group, own.meta.name,
+        report_(fmt::format("PodGroup {}: {} leaves, but nobody asked {} to", own.status.group, own.meta.name,
                             each.pod->meta.name));
     } else if (!has_voted(*each.evacuation) && !has_left(*each.evacuation)) {
-      report_(fmt::format("gang {}: {} leaves while {} is {} ({}) and has not voted", own.status.group, own.meta.name,
-                          each.evacuation->meta.name, api::to_string(each.evacuation->status.phase),
+      report_(fmt::format("PodGroup {}: {} leaves while {} is {} ({}) and has not voted", own.status.group,
+                          own.meta.name, each.evacuation->meta.name, api::to_string(each.evacuation->status.phase),
                           each.evacuation->status.reason));
     }
   }
@@ -109,7 +109,7 @@ void PodGroupWatch::check_order(const api::Evacuation& own, const std::vector<Me
     if (!each.evacuation || each.order >= pod_group->order) continue;
     const auto phase = each.evacuation->status.phase;
     if (api::is_terminal(phase) || has_left(*each.evacuation)) continue;
-    report_(fmt::format("gang {}: {} leaves before {} ({})", own.status.group, own.meta.name,
+    report_(fmt::format("PodGroup {}: {} leaves before {} ({})", own.status.group, own.meta.name,
                         each.evacuation->meta.name, api::to_string(phase)));
   }
 }

@@ -94,7 +94,7 @@ void World::change_a_machine() {
       as_user(kube::create_request(kube::kVmims, "shop",
                                    {{"apiVersion", "kubevirt.io/v1"},
                                     {"kind", "VirtualMachineInstanceMigration"},
-                                    {"metadata", {{"name", fmt::format("by-alice-{}", ++wishes_)}}},
+                                    {"metadata", {{"name", fmt::format("by-alice-{}", ++requests_)}}},
                                     {"spec", {{"vmiName", vmi->name}}}}));
       return tell("a person migrates VM " + vmi->name);
     case 2:

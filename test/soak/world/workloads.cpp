@@ -223,7 +223,7 @@ void World::add_pod_group(const std::string& name) {
       annotations.emplace_back(behaviour::kHandoff, dice_.of(kScripts));
     }
     const int replicas = static_cast<int>(dice_.between(ordered ? 1 : 2, 3));
-    tell(fmt::format("{}: {} pods of a gang, stage {}", name, replicas, stage));
+    tell(fmt::format("{}: {} pods of a PodGroup, stage {}", name, replicas, stage));
     add_set(fmt::format("{}-{}", name, stage), replicas, annotations);
   }
 }

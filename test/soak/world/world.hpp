@@ -19,7 +19,7 @@
 
 namespace soak {
 
-/// One seed's run: a random cluster with random workloads, budgets and policies; then some hours of random wishes and
+/// One seed's run: a random cluster with random workloads, budgets and policies; then some hours of random requests and
 /// misfortunes; then calm, until everything has come to rest.
 class World {
   using Annotations = std::vector<std::pair<std::string, std::string>>;
@@ -52,10 +52,10 @@ class World {
   /// A Deployment or StatefulSet by chance, with the pods' `annotations`; some stop slowly.
   void add_set(const std::string& name, int replicas, const Annotations& annotations);
 
-  // --- what people ask for (wishes.cpp)
+  // --- what people ask for (requests.cpp)
   void make_evacuation();
-  void evacuate(const api::ObjectKey& pod, const api::Json& wish);
-  api::Json any_wish();
+  void evacuate(const api::ObjectKey& pod, const api::Json& wanted);
+  api::Json any_spec();
   api::Json any_chain(const std::string& workload);
   void change_an_evacuation();
   /// An EvictionRequest of the native API, or the withdrawal of one.
@@ -107,7 +107,7 @@ class World {
   int started_ = 0;
   int calls_now_ = 0;  ///< of the operator, since the clock moved last
   base::TimePoint called_at_{};
-  int wishes_ = 0;
+  int requests_ = 0;
   bool peaceful_ = false;
   std::optional<base::TimePoint> restart_at_;
 };

@@ -221,7 +221,7 @@ TEST(CycleRecords, TellOfAnotherReasonAndOfAReturn) {
   EXPECT_THAT(news_of_cycle(policy(), outcome, memory), SizeIs(1));
 }
 
-TEST(CycleRecords, StartAnewWithAnotherEditionOfThePolicy) {
+TEST(CycleRecords, StartAgainWithAnotherEditionOfThePolicy) {
   CycleMemory memory;
   CycleOutcome outcome;
   outcome.refusals = {refusal("u2")};

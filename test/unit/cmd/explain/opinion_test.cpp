@@ -133,6 +133,7 @@ TEST(Budgets, AreThoseOverThePodWithTheirNumbers) {
   const api::Pod pod = PodBuilder("web").label("app", "web").build();
   api::PodDisruptionBudget stuck = builders::pdb("stuck", "web", 0);
   stuck.expected_pods = 1;
+  stuck.min_available = api::IntOrPercent{1, false};
   api::PodDisruptionBudget elsewhere = builders::pdb("elsewhere", "web", 0);
   elsewhere.meta.ns = "other";
   const auto facts = budgets_of(pod, {stuck, builders::pdb("not-mine", "api", 0), elsewhere});

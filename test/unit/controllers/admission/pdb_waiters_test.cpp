@@ -67,7 +67,7 @@ TEST(PdbWaitList, HoldsEachInOneLineAtMost) {
   EXPECT_THAT(lines.wake(kOther, 5), IsEmpty());
 }
 
-TEST(PdbWaitList, GivesAPokeOnce) {
+TEST(PdbWaitList, WakesOnce) {
   PdbWaitList lines;
   EXPECT_FALSE(lines.take_wake(key("a")));
   lines.wake_waiter(key("a"));

@@ -228,7 +228,7 @@ TEST_F(Admissions, ResolvesPercentages) {
   EXPECT_TRUE(granted({.n = 1, .node = "b"}));
   EXPECT_EQ(waits_for({.n = 2, .node = "c"}), "total");
   add_nodes(25, 1000);
-  EXPECT_EQ(woken, std::vector<std::string>{"evac-00002"}) << "more nodes, more room";
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-00002"}) << "more nodes, more free capacity";
   EXPECT_TRUE(granted({.n = 3, .node = "d", .workload = "big", .size = 10}));
   EXPECT_TRUE(granted({.n = 4, .node = "e", .workload = "big", .size = 10}));
   EXPECT_EQ(waits_for({.n = 5, .node = "f", .workload = "big", .size = 10}), "workload");
@@ -373,7 +373,7 @@ TEST_F(Admissions, TwoInLineForOnePodNeverBothGetIt) {
   EXPECT_TRUE(granted({.n = 0}));
   EXPECT_TRUE(granted({.n = 1}));
   EXPECT_FALSE(granted({.n = 8, .pod_uid = "same"}));
-  EXPECT_FALSE(granted({.n = 5, .pod_uid = "same"})) << "older, but seen later: in line, too";
+  EXPECT_FALSE(granted({.n = 5, .pod_uid = "same"})) << "older, but seen later: it waits, too";
   EXPECT_EQ(last.duplicate_of, "");
   show({.n = 0}, Phase::kSucceeded);
   show({.n = 1}, Phase::kSucceeded);
@@ -417,7 +417,7 @@ TEST_F(Admissions, LeavesInPeaceWhatWasEvacuatedLately) {
   EXPECT_EQ(last.slot.limit->message,
             "workload/shop/rs was evacuated once lately and is excluded (cooling down) until 2026-11-21T12:10:00Z");
   EXPECT_EQ(last.slot.retry_at, kNoon + base::minutes(10));
-  EXPECT_EQ(queue.usage().waiting, 0) << "it is not in line: nobody can let it in";
+  EXPECT_EQ(queue.usage().waiting, 0) << "it does not wait: nobody can let it in";
   EXPECT_TRUE(granted({.n = 2, .workload = "rs"})) << "people may have reasons";
   finish({.n = 2, .workload = "rs"});
   EXPECT_TRUE(granted(second, 2)) << "a retry has its own back-off";
@@ -461,7 +461,7 @@ TEST_F(RatedAdmissions, AdmitsABurstAndThenOneEachInterval) {
   EXPECT_EQ(last.slot.limit->message, "at most 60 admissions each minute, 2 at once");
   EXPECT_EQ(alarms, (std::map<std::string, base::TimePoint>{{"evac-00002", kNoon + base::seconds(1)}}));
   EXPECT_EQ(waits_for({.n = 3, .node = "d"}), "rate");
-  EXPECT_EQ(alarms.size(), 1U) << "only the first in line is woken: ten thousand would stampede";
+  EXPECT_EQ(alarms.size(), 1U) << "only the first of them is woken: ten thousand would stampede";
   EXPECT_TRUE(alarm_grants({.n = 2, .node = "c"}));
   EXPECT_EQ(alarms, (std::map<std::string, base::TimePoint>{{"evac-00003", kNoon + base::seconds(2)}}));
 }

@@ -177,7 +177,7 @@ TEST_F(Capacity, OldEventsTakeNothingBack) {
   EXPECT_EQ(reservations().held(), 0U);
 }
 
-TEST_F(Capacity, TheRealCopyTakesThePlaceOfThePromise) {
+TEST_F(Capacity, TheActualSurgePodReplacesTheReservation) {
   const auto a = vm("a", "n1", 1500);
   const auto b = vm("b", "n2", 1500);
   nodes.resize(3);
@@ -204,8 +204,8 @@ TEST_F(Capacity, TheRealCopyIsKnownByItsUidNotByItsAge) {
   EXPECT_EQ(reserve(b), "n3") << "what came since is, however old it says it is";
 }
 
-/// Of a promise that another leader made nobody knows which pods were there.
-TEST_F(Capacity, OfAnotherLeadersPromiseOnlyAPodOnThePromisedNodeIsTheCopy) {
+/// Of a reservation that another leader made nobody knows which pods were there.
+TEST_F(Capacity, OfAnotherLeadersReservationOnlyAPodOnTheReservedNodeIsTheSurgePod) {
   const auto a = vm("a", "n1", 2000);
   const auto b = vm("b", "n2", 2000);
   vm("ballast-1", "n1", 2500);
@@ -414,7 +414,7 @@ TEST_F(PodGroupCapacity, IsLookedForWhereTheBigOnesFit) {
 }
 
 /// Whatever comes, dies and restarts: pods, their copies and what is reserved never ask more of a node than it has.
-TEST_F(Capacity, IsNeverPromisedTwiceWhateverHappens) {
+TEST_F(Capacity, IsNeverReservedTwiceWhateverHappens) {
   std::mt19937 random(5);
   for (int i = 0; i < 9; ++i) vm("vm-" + std::to_string(i), "n" + std::to_string(i % 3 + 1), 700 + 50 * (i % 4));
   const auto originals = pods;

@@ -65,7 +65,7 @@ class ScriptedServer final : public kube::Transport {
   int version_ = 100;
 };
 
-class Shell : public testing::Test, private controllers::EventSink, private controllers::EvacuationMetrics {
+class Shell : public testing::Test, private kube::EventSink, private controllers::EvacuationMetrics {
  protected:
   Shell() {
     controllers::add_evacuation_indexes(evacuations, pods, pdbs);
@@ -106,7 +106,7 @@ class Shell : public testing::Test, private controllers::EventSink, private cont
     return evacuation;
   }
 
-  void publish(const api::Evacuation&, const controllers::EventNote& note) override { events.push_back(note.reason); }
+  void publish(kube::Event event) override { events.push_back(event.reason); }
   void on_status(const api::Evacuation&, const api::Evacuation&, base::TimePoint) override {}
   void on_answer(std::string_view, int code, std::string_view response_class) override {
     answers.push_back(std::to_string(code) + " " + std::string(response_class));
@@ -371,7 +371,7 @@ TEST_F(RefusedWrite, IsToldOnceAndNotTriedAgainForTenMinutes) {
   EXPECT_EQ(server.log.size(), calls) << "it says nothing to the server";
   clock.advance(base::minutes(9));
   ASSERT_TRUE(reconciler.reconcile(key));
-  EXPECT_GT(server.log.size(), calls) << "the schema may have been mended";
+  EXPECT_GT(server.log.size(), calls) << "the schema may have been fixed";
   EXPECT_EQ(events.size(), 1u);
 }
 
@@ -386,13 +386,13 @@ TEST_F(RefusedWrite, FreesItsSlotWhileItIsWhatItWas) {
       << "no call whose intent cannot be written down";
 }
 
-TEST_F(RefusedWrite, GoesOnAtOnceWhenSomebodyMendsIt) {
+TEST_F(RefusedWrite, GoesOnAtOnceWhenSomebodyFixesIt) {
   put_begun();
   ASSERT_TRUE(reconciler.reconcile(key));
   server.scripted.clear();
   server.evacuation["metadata"]["resourceVersion"] = "8";
-  api::Evacuation mended = *evacuations.get(key);
-  put(mended);
+  api::Evacuation fixed = *evacuations.get(key);
+  put(fixed);
   admission.observe(nullptr, evacuations.get(key).get());
   EXPECT_EQ(admission.usage().in_flight, 1);
   ASSERT_TRUE(reconciler.reconcile(key));
@@ -441,7 +441,7 @@ TEST_F(Shell, TakesTurnsAmongThePodsOfOneBudget) {
   for (int i = 0; i < 6; ++i) {
     for (const auto& each : reconciler.on_pdb_changed(&none, &one)) {
       order += each.name;
-      ASSERT_TRUE(reconciler.reconcile(each)) << "refused again: it stays in line";
+      ASSERT_TRUE(reconciler.reconcile(each)) << "refused again: it goes on waiting";
     }
   }
   EXPECT_EQ(order, "abcabc");

@@ -20,8 +20,12 @@ class KeepingServer final : public kube::Transport {
  public:
   base::Result<kube::Response> round_trip(const kube::Request& request) override {
     const Json body = Json::parse(request.body);
-    if (request.path.ends_with("/status")) status = body["status"];
-    if (body["kind"] == "Evacuation") evacuated.push_back(body["spec"]["podRef"]["name"]);
+    if (request.path.ends_with("/status")) {
+      writes.push_back(request);
+      if (refuse_status) return conflict();
+      status.merge_patch(body["status"]);
+    }
+    if (body.value("kind", "") == "Evacuation") evacuated.push_back(body["spec"]["podRef"]["name"]);
     kube::Response response;
     response.status = 200;
     response.body = request.body;
@@ -33,11 +37,21 @@ class KeepingServer final : public kube::Transport {
 
   Json status = Json::object();
   std::vector<std::string> evacuated;
+  std::vector<kube::Request> writes;  ///< of the status
+  bool refuse_status = false;
+
+ private:
+  static kube::Response conflict() {
+    kube::Response response;
+    response.status = 409;
+    response.body = R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","code":409})";
+    return response;
+  }
 };
 
-class SilentEvents final : public EventPublisher {
+class SilentEvents final : public kube::EventSink {
  public:
-  void publish(PublishedEvent) override {}
+  void publish(kube::Event) override {}
 };
 
 /// One operator's policy controller, as long as it leads.
@@ -60,11 +74,14 @@ class Leader {
   }
 
   void reconcile(const Json& policy) {
-    auto seen = decode_observed_policy(policy.dump());
-    ASSERT_TRUE(seen) << seen.error().message;
-    policies_.put(std::make_shared<const ObservedPolicy>(*std::move(seen)));
-    const auto done = reconciler_->reconcile({"", "restless"});
+    const auto done = try_to_reconcile(policy);
     ASSERT_TRUE(done) << done.error().message;
+  }
+  base::Result<kube::Requeue> try_to_reconcile(const Json& policy) {
+    auto seen = decode_observed_policy(policy.dump());
+    if (!seen) return seen.error();
+    policies_.put(std::make_shared<const ObservedPolicy>(*std::move(seen)));
+    return reconciler_->reconcile({"", "restless"});
   }
 
  private:
@@ -94,7 +111,7 @@ class RestartMemory : public testing::Test {
   Json policy() const {
     return {{"apiVersion", "evacuator.dev/v1alpha1"},
             {"kind", "DeschedulerPolicy"},
-            {"metadata", {{"name", "restless"}, {"uid", "p-1"}, {"generation", 1}}},
+            {"metadata", {{"name", "restless"}, {"uid", "p-1"}, {"generation", 1}, {"resourceVersion", version_}}},
             {"spec", {{"mode", "Automatic"}, {"schedule", {{"interval", "5m"}}}, {"strategies", strategies_}}},
             {"status", server_.status}};
   }
@@ -103,6 +120,7 @@ class RestartMemory : public testing::Test {
 
   Json strategies_ = {
       {{"name", "RemovePodsHavingTooManyRestarts"}, {"args", {{"podRestartThreshold", 5}, {"withinSeconds", 3600}}}}};
+  std::string version_ = "7";
   base::ManualClock clock_{kNoon};
   KeepingServer server_;
   scheduling::SnapshotInput cluster_;
@@ -154,6 +172,45 @@ TEST_F(RestartMemory, IsBounded) {
   cluster_ = builder.input();
   new_leader()->reconcile(policy());
   EXPECT_EQ(server_.status["restarts"].size(), api::kMaxRestartRecords);
+}
+
+using StatusWrites = RestartMemory;
+
+TEST_F(StatusWrites, AreGuardedPatchesOfWhatChanged) {
+  auto leader = new_leader();
+  set_restarts(2);
+  leader->reconcile(policy());
+  clock_.advance(minutes(5));
+  leader->reconcile(policy());
+  ASSERT_EQ(server_.writes.size(), 2U);
+  const kube::Request& second = server_.writes.back();
+  EXPECT_EQ(second.method, "PATCH");
+  EXPECT_EQ(second.content_type, "application/merge-patch+json");
+  const Json patch = Json::parse(second.body);
+  EXPECT_EQ(patch["metadata"], (Json{{"uid", "p-1"}, {"resourceVersion", "7"}}));
+  EXPECT_TRUE(patch["status"].contains("lastCycle"));
+  EXPECT_FALSE(patch["status"].contains("observedGeneration")) << "it is what it was";
+}
+
+TEST_F(StatusWrites, AreTriedAgainAfterAConflictWithoutAnotherCycle) {
+  auto leader = new_leader();
+  set_restarts(2);
+  server_.refuse_status = true;
+  const auto refused = leader->try_to_reconcile(policy());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, base::ErrorCode::kConflict);
+  EXPECT_TRUE(server_.status.empty());
+
+  server_.refuse_status = false;
+  version_ = "8";
+  clock_.advance(base::seconds(1));
+  leader->reconcile(policy());
+  ASSERT_EQ(server_.writes.size(), 2U);
+  EXPECT_EQ(Json::parse(server_.writes.back().body)["metadata"]["resourceVersion"], "8");
+  EXPECT_EQ(server_.status["lastCycle"]["start"], base::format_time(kNoon)) << "the cycle that has run";
+
+  leader->reconcile(policy());
+  EXPECT_EQ(server_.writes.size(), 2U) << "nothing changed since";
 }
 
 }  // namespace policy_reconciler_test

@@ -20,9 +20,8 @@ using testing::FakeTransport;
 using testing::json_response;
 using ::testing::StartsWith;
 
-EventNote note_about(const std::string& name, const std::string& reason = "Evicted",
-                     const std::string& text = "moved") {
-  EventNote note;
+Event note_about(const std::string& name, const std::string& reason = "Evicted", const std::string& text = "moved") {
+  Event note;
   note.regarding = {"v1", "Pod", "shop", name, "u-" + name};
   note.reason = reason;
   note.action = "Evict";
@@ -55,7 +54,7 @@ class EventsTest : public ::testing::Test {
 };
 
 TEST_F(EventsTest, WritesTheWireNames) {
-  EventNote note = note_about("web-1");
+  Event note = note_about("web-1");
   note.kind = EventKind::kWarning;
   note.related = EventObject{"v1", "Node", "", "n1", ""};
   recorder.publish(note);
@@ -72,8 +71,20 @@ TEST_F(EventsTest, WritesTheWireNames) {
       "related":{"apiVersion":"v1","kind":"Node","name":"n1"}})"));
 }
 
+TEST_F(EventsTest, TellsTheRelatedObjectTooWhereAsked) {
+  Event event = Event::warning("Failed", "no attempt is left").about({"v1", "Pod", "shop", "web-1", "u-1"}, "Evacuate");
+  event.related = EventObject{"evacuator.dev/v1alpha1", "Evacuation", "shop", "web-1-u1", "e-1"};
+  event.also_on_related = true;
+  recorder.publish(event);
+  recorder.drain();
+  ASSERT_THAT(methods(), ElementsAre("POST", "POST"));
+  EXPECT_EQ(body(0)["regarding"], body(1)["related"]);
+  EXPECT_EQ(body(0)["related"], body(1)["regarding"]);
+  for (const char* same : {"type", "reason", "action", "note"}) EXPECT_EQ(body(0)[same], body(1)[same]) << same;
+}
+
 TEST_F(EventsTest, PutsClusterScopedOnesIntoDefault) {
-  EventNote note = note_about("policy");
+  Event note = note_about("policy");
   note.regarding.ns.clear();
   recorder.publish(note);
   recorder.drain();
@@ -87,7 +98,7 @@ TEST_F(EventsTest, FollowsOldServersIntoKubeSystem) {  // seen on 1.20.2
                          R"({"kind":"Status","message":"involvedObject.namespace: does not match event.namespace"})");
   };
   for (const char* name : {"n1", "n2"}) {
-    EventNote note = note_about(name);
+    Event note = note_about(name);
     note.regarding.ns.clear();
     recorder.publish(note);
   }
@@ -115,7 +126,7 @@ TEST_F(EventsTest, CutsLongNotesBetweenCharacters) {
 }
 
 TEST_F(EventsTest, FillsTheActionTheServerInsistsOn) {
-  EventNote note = note_about("a", "Blocked");
+  Event note = note_about("a", "Blocked");
   note.action.clear();
   recorder.publish(note);
   recorder.drain();
@@ -143,7 +154,7 @@ TEST_F(EventsTest, KeepsDifferentThingsApart) {
   recorder.publish(note_about("web-1", "Evicted"));
   recorder.publish(note_about("web-1", "Blocked"));
   recorder.publish(note_about("web-2", "Evicted"));
-  EventNote warning = note_about("web-1", "Evicted");
+  Event warning = note_about("web-1", "Evicted");
   warning.kind = EventKind::kWarning;
   recorder.publish(warning);
   recorder.drain();

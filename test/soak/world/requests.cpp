@@ -49,7 +49,7 @@ Json World::any_chain(const std::string& workload) {
   return chain;
 }
 
-Json World::any_wish() {
+Json World::any_spec() {
   Json spec = {{"reason", "soak"}};
   if (dice_.one_in(8)) spec["dryRun"] = true;
   if (dice_.one_in(4)) spec["requireReplacement"] = true;
@@ -66,30 +66,31 @@ Json World::any_wish() {
 void World::make_evacuation() {
   const auto pod = any(kube::kPods, "shop");
   if (!pod) return;
-  Json wish = any_wish();
+  Json spec = any_spec();
   const auto object = cluster_->store().get(kube::kPods, *pod);
   const std::string workload = api::text_at(*object, {"metadata", "labels", "app"});
   const bool suits = likes_.contains(workload) && !dice_.one_in(3);
-  if (suits || dice_.one_in(4)) wish["evictors"] = any_chain(workload);
+  if (suits || dice_.one_in(4)) spec["evictors"] = any_chain(workload);
   if (hooks_ && dice_.one_in(4)) {
-    wish["source"]["policy"] = "hooked";
-    wish["evictors"] = Json::array({entry_of("stateful-handoff", dice_)});
+    spec["source"]["policy"] = "hooked";
+    spec["evictors"] = Json::array({entry_of("stateful-handoff", dice_)});
   }
   const std::string pod_group = api::text_at(*object, {"metadata", "annotations", "evacuator.dev/group"});
-  if (pod_group.empty() || dice_.one_in(5)) return evacuate(*pod, wish);
+  if (pod_group.empty() || dice_.one_in(5)) return evacuate(*pod, spec);
   for (const auto& each : cluster_->store().list(kube::kPods, "shop")) {
     const bool member = api::text_at(*each, {"metadata", "annotations", "evacuator.dev/group"}) == pod_group;
-    if (member) evacuate({"shop", (*each)["metadata"]["name"]}, wish);
+    if (member) evacuate({"shop", (*each)["metadata"]["name"]}, spec);
   }
 }
 
-void World::evacuate(const api::ObjectKey& pod, const Json& wish) {
+void World::evacuate(const api::ObjectKey& pod, const Json& wanted) {
   const auto object = cluster_->store().get(kube::kPods, pod);
   const std::string uid = (*object)["metadata"]["uid"];
-  Json spec = wish;
+  Json spec = wanted;
   spec["podRef"] = {{"name", pod.name}};
   if (!dice_.one_in(4)) spec["podRef"]["uid"] = uid;
-  const std::string name = dice_.one_in(5) ? fmt::format("wish-{}", ++wishes_) : api::evacuation_name(pod.name, {uid});
+  const std::string name =
+      dice_.one_in(5) ? fmt::format("request-{}", ++requests_) : api::evacuation_name(pod.name, {uid});
   Json body = {{"apiVersion", "evacuator.dev/v1alpha1"},
                {"kind", "Evacuation"},
                {"metadata", {{"name", name}, {"namespace", "shop"}}},
@@ -112,7 +113,7 @@ void World::ask_natively() {
   const Json& meta = (*dice_.of(pods))["metadata"];
   const Json body = {{"apiVersion", kube::kEvictionRequests.api_version()},
                      {"kind", "EvictionRequest"},
-                     {"metadata", {{"name", fmt::format("alice-{}", ++wishes_)}, {"namespace", "shop"}}},
+                     {"metadata", {{"name", fmt::format("alice-{}", ++requests_)}, {"namespace", "shop"}}},
                      {"spec",
                       {{"target", {{"pod", {{"name", meta["name"]}, {"uid", meta["uid"]}}}}},
                        {draft_names_ ? "requesterName" : "requester", "example.com/alice"},

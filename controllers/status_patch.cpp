@@ -1,0 +1,35 @@
+#include "controllers/status_patch.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace controllers {
+namespace {
+
+using api::Json;
+
+Json merge_patch(const Json& before, const Json& after) {
+  Json patch = Json::object();
+  for (const auto& [name, value] : before.items()) {
+    if (!after.contains(name)) patch[name] = nullptr;
+  }
+  for (const auto& [name, value] : after.items()) {
+    const auto known = before.find(name);
+    const bool is_new = known == before.end();
+    if (!is_new && value.is_object() && known->is_object()) {
+      if (Json inner = merge_patch(*known, value); !inner.empty()) patch[name] = std::move(inner);
+    } else if (is_new || *known != value) {
+      patch[name] = value;
+    }
+  }
+  return patch;
+}
+
+}  // namespace
+
+Json guard_of(const api::ObjectMeta& meta) { return {{"resourceVersion", meta.resource_version}, {"uid", meta.uid}}; }
+
+Json guarded_status_patch(const api::ObjectMeta& meta, const Json& before, const Json& after) {
+  return {{"metadata", guard_of(meta)}, {"status", merge_patch(before, after)}};
+}
+
+}  // namespace controllers

@@ -1,0 +1,46 @@
+#include "controllers/evacuation/freshness.hpp"
+
+#include <gtest/gtest.h>
+
+namespace controllers {
+namespace freshness_test {
+
+TEST(Freshness, BeginsWithTheCaches) {
+  const Freshness fresh;
+  EXPECT_TRUE(fresh.may_write_cached());
+  EXPECT_FALSE(fresh.evacuation_is_live());
+  EXPECT_FALSE(fresh.pod_is_live());
+  EXPECT_FALSE(fresh.pod_group_is_live());
+  EXPECT_FALSE(fresh.has_documents());
+}
+
+TEST(Freshness, DoesNotTrustTheCacheAgainAfterAConflict) {
+  Freshness fresh;
+  fresh.evacuation_arrived();
+  fresh.write_conflicted();
+  EXPECT_FALSE(fresh.evacuation_is_live());
+  EXPECT_FALSE(fresh.may_write_cached());
+  fresh.evacuation_arrived();
+  EXPECT_TRUE(fresh.evacuation_is_live());
+}
+
+TEST(Freshness, TellsARefusalFromAnEvacuationThatIsGone) {
+  Freshness fresh;
+  fresh.write_refused();
+  EXPECT_TRUE(fresh.write_was_refused());
+  EXPECT_FALSE(fresh.evacuation_is_gone());
+  fresh.evacuation_went();
+  EXPECT_TRUE(fresh.evacuation_is_gone());
+  EXPECT_FALSE(fresh.write_was_refused());
+}
+
+TEST(Freshness, OfThePodEndsWithACallThatMayChangeIt) {
+  Freshness fresh;
+  fresh.pod_arrived();
+  EXPECT_TRUE(fresh.pod_is_live());
+  fresh.pod_may_differ();
+  EXPECT_FALSE(fresh.pod_is_live());
+}
+
+}  // namespace freshness_test
+}  // namespace controllers
