@@ -1,7 +1,7 @@
 #pragma once
 
 /// The subcommands as functions of their options. Each returns the process's exit code: 0 done, 1 failed (the reason is
-/// on standard error). main.cpp parses the flags; nothing else knows the CLI library.
+/// on standard error). cli.cpp parses the flags; nothing else knows the CLI library.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 namespace cmd {
 
 struct RunOptions {
-  std::string kubeconfig;  ///< empty: KUBECONFIG, ~/.kube/config, then in-cluster
+  std::string kubeconfig;  ///< empty: KUBECONFIG, the pod's service account, ~/.kube/config
   std::string context;
   std::string config_file;  ///< operator configuration, optional
   std::string ns;           ///< of the Lease; empty: the service account's, else evacuator-system

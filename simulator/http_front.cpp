@@ -9,6 +9,7 @@
 #include "base/base64.hpp"
 #include "serving/server.hpp"
 #include "simulator/api/failure.hpp"
+#include "simulator/api/request_info.hpp"
 
 namespace simulator {
 namespace {
@@ -63,9 +64,7 @@ serving::Response dropped_connection() {
 }
 
 bool is_watch(const serving::Request& request) {
-  if (request.method != "GET") return false;
-  const std::string query = "&" + request.query;
-  return query.find("&watch=true") != std::string::npos || query.find("&watch=1") != std::string::npos;
+  return request.method == "GET" && Query::parse(request.query).flag("watch");
 }
 
 /// Until the stream or the peer ends.

@@ -77,6 +77,7 @@ base::Result<plugin::Explanation> explain_on_dump(Dump dump, const api::ObjectKe
                                                   base::TimePoint now) {
   plugin::Explanation explanation;
   explanation.key = key;
+  if (std::string warning = age_warning(dump); !warning.empty()) explanation.problems.push_back(std::move(warning));
   plugin::sort_out(explanation, dump.evacuations);
   const auto is_it = [&](const auto& pod) { return pod->meta.ns == key.ns && pod->meta.name == key.name; };
   const auto pod = std::ranges::find_if(dump.objects.pods, is_it);
@@ -135,6 +136,7 @@ int explain_live(const ExplainOptions& options, plugin::Io& io) {
   flags.kubeconfig = options.kubeconfig;
   flags.context = options.context;
   flags.ns = options.ns;
+  if (!options.operator_namespace.empty()) flags.operator_namespace = options.operator_namespace;
   flags.output = options.output == "text" ? "" : options.output;
   const auto session = plugin::Session::connect(flags, io);
   if (!session) return plugin::fail(io, session.error());

@@ -19,6 +19,7 @@ struct ExplainOptions {
   std::string output = "text";          ///< text, json, yaml
   std::string kubeconfig{};
   std::string context{};
+  std::string operator_namespace{};  ///< where the operator's ConfigMap is; empty: evacuator-system
 };
 int run_explain(const ExplainOptions& options);
 

@@ -19,7 +19,7 @@ const kube::ResourceType kConfigMaps{"", "v1", "configmaps", "ConfigMap"};
 /// of the content, so there may be older ones: the newest counts.
 std::optional<api::AdmissionLimits> operator_limits(Session& session) {
   kube::ListOptions options;
-  options.ns = "evacuator-system";
+  options.ns = session.flags().operator_namespace;
   options.label_selector = "app.kubernetes.io/name=evacuator";
   const auto maps = session.list(kConfigMaps, options);
   if (!maps) return std::nullopt;

@@ -27,6 +27,7 @@ std::string place_of(const Explanation& explanation, base::TimePoint now) {
   std::string text = pod.node_name.empty() ? "on no node yet" : "on node " + pod.node_name.value;
   text += fmt::format(", {}", pod.phase == api::PodPhase::kNone ? "no phase yet" : to_string(pod.phase));
   if (pod.meta.is_terminating()) text += ", terminating";
+  if (pod.meta.creation_timestamp == base::TimePoint{}) return text + ", of unknown age";
   return text + fmt::format(", {} old", base::format_age(now - pod.meta.creation_timestamp));
 }
 

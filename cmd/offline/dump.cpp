@@ -86,6 +86,8 @@ class DumpBuilder {
     note_time(decoded->meta.creation_timestamp);
     if constexpr (std::is_same_v<T, api::Pod>) note_pod_times(*decoded);
     if (!seen_.insert({kind, decoded->meta.key()}).second) return base::Done{};
+    if constexpr (std::is_same_v<T, api::Pod>)
+      dump_.pods_of_unknown_age += is_unknown(decoded->meta.creation_timestamp);
     into.push_back(std::make_shared<const T>(*std::move(decoded)));
     return base::Done{};
   }
@@ -94,7 +96,9 @@ class DumpBuilder {
     if (pod.start_time) note_time(*pod.start_time);
     for (const api::Condition& condition : pod.conditions) note_time(condition.last_transition_time);
   }
+  static bool is_unknown(base::TimePoint time) { return time == base::TimePoint{}; }
   void note_time(base::TimePoint time) {
+    if (is_unknown(time)) return;
     if (!dump_.newest_time || time > *dump_.newest_time) dump_.newest_time = time;
   }
 
@@ -143,10 +147,18 @@ base::Result<std::vector<std::string>> files_of(const std::string& path) {
 base::Result<base::TimePoint> choose_now(const std::string& flag, const Dump& dump) {
   if (flag.empty()) {
     if (dump.newest_time) return *dump.newest_time;
-    return base::invalid("the dump mentions no time; say --now");
+    return base::invalid(
+        "no object of the dump has a readable time, so \"now\" is unknown: pass --now TIME (RFC 3339)");
   }
   if (const auto time = base::parse_time(flag)) return *time;
   return base::invalid(fmt::format("--now: \"{}\" is no RFC 3339 time such as 2026-11-21T12:00:00Z", flag));
+}
+
+std::string age_warning(const Dump& dump) {
+  if (dump.pods_of_unknown_age == 0) return {};
+  return fmt::format(
+      "{} of {} pods have no readable creationTimestamp: their age is unknown, and nothing is decided by it",
+      dump.pods_of_unknown_age, dump.objects.pods.size());
 }
 
 base::Result<std::string> read_file(const std::string& path, std::size_t limit) {

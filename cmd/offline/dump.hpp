@@ -20,14 +20,19 @@ struct Dump {
   std::vector<api::Evacuation> evacuations;      ///< the same
   std::map<std::string, int> skipped;            ///< kinds that planning does not need, with how many there were
   std::optional<base::TimePoint> newest_time;    ///< the newest instant that any object mentions
+  int pods_of_unknown_age = 0;                   ///< without a creationTimestamp that can be read
 };
 
 /// Reads one file, or all *.json, *.yaml and *.yml of a directory (not below it). An object that stands in several
 /// files counts once. Errors name the file and the place in it.
 base::Result<Dump> load_dump(const std::string& path);
 
-/// What --now says; without it the newest time in the dump.
+/// What --now says; without it the newest time in the dump. An error asks for --now when there is none.
 base::Result<base::TimePoint> choose_now(const std::string& flag, const Dump& dump);
+
+/// What is to be known of pods without a readable creationTimestamp: how many there are, and that no decision is made
+/// by their age. "" when there are none.
+std::string age_warning(const Dump& dump);
 
 /// The whole file, at most `limit` bytes; "-" is standard input.
 base::Result<std::string> read_file(const std::string& path, std::size_t limit = std::size_t{4} << 30);

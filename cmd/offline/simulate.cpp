@@ -94,11 +94,12 @@ void print_problems(const scheduling::InputProblems& problems) {
 }
 
 void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planning::Plan& plan,
-                  const scheduling::InputProblems& problems, base::TimePoint now) {
+                  const scheduling::InputProblems& problems, const std::string& age_warning, base::TimePoint now) {
   fmt::print("Policy {} at {}: {} nodes, {} pods looked at, {} to move. Nothing was touched.\n", policy.meta.name,
              base::format_time(now), plan.nodes, plan.pods, plan.moves.size());
   for (const auto& [kind, count] : dump.skipped)
     fmt::print("({} {} in the dump are not needed for planning)\n", count, kind);
+  if (!age_warning.empty()) fmt::print("Warning: {}\n", age_warning);
   for (const api::FieldErrors& list : {plan.errors, plan.warnings, plan.notes}) {
     for (const api::FieldError& error : list) fmt::print("Warning: {}\n", error.to_string());
   }
@@ -174,6 +175,7 @@ base::Status simulate(const SimulateOptions& options) {
   const auto now = choose_now(options.now, *dump);
   if (!now) return now.error();
 
+  const std::string unknown_ages = age_warning(*dump);
   const scheduling::ClusterSnapshot snapshot(std::move(dump->objects),
                                              scheduling::quantities_of(policy->spec.compatibility));
   strategies::RestartHistory restarts;
@@ -184,9 +186,10 @@ base::Status simulate(const SimulateOptions& options) {
                                                     .now = *now,
                                                     .restarts = &restarts});
   if (options.output == "table") {
-    print_tables(*policy, *dump, plan, snapshot.problems(), *now);
+    print_tables(*policy, *dump, plan, snapshot.problems(), unknown_ages, *now);
   } else {
     api::Json report = plan_json(*policy, plan, *now);
+    if (!unknown_ages.empty()) report["warnings"].push_back(unknown_ages);
     report["problems"] = problems_json(snapshot.problems());
     fmt::print("{}\n", options.output == "json" ? report.dump(2) : api::to_yaml(report));
   }

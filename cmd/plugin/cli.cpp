@@ -25,6 +25,41 @@ Examples:
 Documentation: docs/kubectl-plugin.md
 )";
 
+// Each command's help shows its own examples.
+constexpr const char* kPodExamples = R"(
+Examples:
+  kubectl evacuator pod web-1 -n shop --wait          # and wait until it is gone
+  kubectl evacuator pod -l app=web -n shop --dry-run
+)";
+constexpr const char* kNodeExamples = R"(
+Examples:
+  kubectl evacuator node node-2 --ignore-daemonsets   # cordon and empty it
+  kubectl evacuator node node-2 --cancel              # stop that, and open the node again
+)";
+constexpr const char* kCancelExamples = R"(
+Examples:
+  kubectl evacuator cancel pod/web-1 -n shop
+  kubectl evacuator cancel --policy balance
+)";
+constexpr const char* kApproveExamples = R"(
+Examples:
+  kubectl evacuator approve --policy balance           # what a policy in mode Manual has planned
+)";
+constexpr const char* kStatusExamples = R"(
+Examples:
+  kubectl evacuator status -A
+  kubectl evacuator status node/node-2
+)";
+constexpr const char* kWatchExamples = R"(
+Examples:
+  kubectl evacuator watch -A
+  kubectl evacuator watch policy/balance
+)";
+constexpr const char* kExplainExamples = R"(
+Examples:
+  kubectl evacuator explain pod/web-1 -n shop
+)";
+
 /// Everything that the flags fill in, for one run.
 struct Arguments {
   GlobalFlags global;
@@ -61,6 +96,7 @@ void add_request_flags(CLI::App& app, RequestOptions& options, std::string& time
 
 void add_pod(CLI::App& app, Arguments& args) {
   CLI::App* pod = app.add_subcommand("pod", "Ask for pods to be moved off their nodes");
+  pod->footer(kPodExamples);
   pod->add_option("NAME", args.pod.names, "Pods: NAME or pod/NAME");
   pod->add_option("-l,--selector", args.pod.selector, "Pods with these labels")->type_name("LABELS");
   pod->add_flag("--whole-group", args.pod.whole_group,
@@ -72,6 +108,7 @@ void add_pod(CLI::App& app, Arguments& args) {
 void add_node(CLI::App& app, Arguments& args) {
   CLI::App* node = app.add_subcommand(
       "node", "Cordon a node and move everything off it, in order and under the operator's limits; again: go on");
+  node->footer(kNodeExamples);
   node->add_option("NODE", args.node.node, "Name of the node")->required();
   node->add_flag("--ignore-daemonsets", args.node.rules.ignore_daemonsets, "Leave pods of DaemonSets where they are");
   node->add_flag("--delete-emptydir-data", args.node.rules.delete_emptydir_data,
@@ -99,24 +136,31 @@ void add_selection(CLI::App& app, Selection& which) {
 
 void add_decisions(CLI::App& app, Arguments& args) {
   CLI::App* cancel = app.add_subcommand("cancel", "Stop Evacuations that have not evicted their pod yet");
+  cancel->footer(kCancelExamples);
   add_selection(*cancel, args.cancel.which);
   cancel->add_option("--reason", args.cancel.reason, "Why, for whoever asks later")->type_name("TEXT");
   CLI::App* approve = app.add_subcommand("approve", "Release Evacuations that wait for a person (mode Manual)");
+  approve->footer(kApproveExamples);
   add_selection(*approve, args.approve);
 }
 
 void add_views(CLI::App& app, Arguments& args) {
   CLI::App* status = app.add_subcommand("status", "What is on its way, and what blocks it");
+  status->footer(kStatusExamples);
   status->add_option("TARGET", args.status.target, "pod/NAME, node/NAME, policy/NAME or an Evacuation's name");
   CLI::App* watch = app.add_subcommand("watch", "Follow Evacuations until Ctrl-C");
+  watch->footer(kWatchExamples);
   watch->add_option("TARGET", args.watch.target, "pod/NAME, node/NAME, policy/NAME or an Evacuation's name");
   watch->add_option("-l,--selector", args.watch.selector, "Evacuations with these labels")->type_name("LABELS");
   CLI::App* explain = app.add_subcommand("explain", "Why a pod is (not) moved, or who moved it");
+  explain->footer(kExplainExamples);
   explain->add_option("POD", args.explain.target, "pod/NAME")->required();
 }
 
 void add_global_flags(CLI::App& app, GlobalFlags& flags) {
-  app.add_option("--kubeconfig", flags.kubeconfig, "Kubeconfig file")->type_name("FILE");
+  app.add_option("--kubeconfig", flags.kubeconfig,
+                 "Kubeconfig file (default: $KUBECONFIG, ~/.kube/config, the pod's service account)")
+      ->type_name("FILE");
   app.add_option("--context", flags.context, "Kubeconfig context")->type_name("NAME");
   app.add_option("-n,--namespace", flags.ns, "Namespace (default: the context's)")->type_name("NAME");
   app.add_flag("-A,--all-namespaces", flags.all_namespaces, "All namespaces");
@@ -125,7 +169,8 @@ void add_global_flags(CLI::App& app, GlobalFlags& flags) {
   app.add_option("-o,--output", flags.output, "json, yaml or name, for programs")
       ->check(CLI::IsMember({"json", "yaml", "name"}))
       ->type_name("FORMAT");
-  app.add_option("--operator-namespace", flags.operator_namespace, "Where the operator keeps its Lease")
+  app.add_option("--operator-namespace", flags.operator_namespace,
+                 "Where the operator keeps its Lease and its ConfigMap")
       ->capture_default_str()
       ->type_name("NAME");
 }
@@ -168,11 +213,6 @@ int connect_and(const Command& command, const GlobalFlags& flags, Io& io) {
   return session ? command(**session) : fail(io, session.error());
 }
 
-/// A subcommand's help speaks about itself only.
-void drop_footers(CLI::App& app) {
-  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) command->footer("");
-}
-
 /// What kubectl asks for with Tab (docs/kubectl-plugin.md).
 int complete(const CLI::App& app, const std::vector<std::string>& words, Io& io) {
   io.out(completions(describe(app), words));
@@ -201,7 +241,6 @@ int usage_exit(const CLI::App& app, const std::vector<std::string>& args, const 
 
 int run(const std::vector<std::string>& args, Io& io) {
   CLI::App app{"Asks for pods and nodes to be evacuated, shows how it goes, and explains why.", "kubectl evacuator"};
-  app.footer(kPluginExamples);
   app.require_subcommand(1);
   app.fallthrough();
   app.get_formatter()->column_width(38);
@@ -212,7 +251,7 @@ int run(const std::vector<std::string>& args, Io& io) {
   add_views(app, arguments);
   add_decisions(app, arguments);
   add_global_flags(app, arguments.global);
-  drop_footers(app);
+  app.footer(kPluginExamples);  // last, since commands inherit it when they are added
 
   if (!args.empty() && args.front() == "__complete") return complete(app, {args.begin() + 1, args.end()}, io);
   std::vector<std::string> reversed(args.rbegin(), args.rend());  // as CLI11 takes them

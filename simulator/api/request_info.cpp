@@ -77,8 +77,9 @@ std::string Query::value(std::string_view name) const {
 
 bool Query::flag(std::string_view name) const {
   if (!has(name)) return false;
-  const std::string text = value(name);
-  return text.empty() || text == "true" || text == "1" || text == "True" || text == "TRUE" || text == "t";
+  std::string text = value(name);
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text != "0" && text != "false";
 }
 
 std::optional<std::int64_t> Query::number(std::string_view name) const {

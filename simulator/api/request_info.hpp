@@ -18,7 +18,8 @@ class Query {
 
   bool has(std::string_view name) const;
   std::string value(std::string_view name) const;
-  /// "true", "1" or present without a value.
+  /// As Kubernetes reads booleans: false when absent, "0" or "false" in any case of letters; everything else is true,
+  /// also no value.
   bool flag(std::string_view name) const;
   std::optional<std::int64_t> number(std::string_view name) const;
 

@@ -11,7 +11,18 @@ namespace {
 /// Rounded down, also below zero.
 std::int64_t whole_seconds(base::Duration duration) { return std::chrono::floor<base::seconds>(duration).count(); }
 
-std::string duration_text(std::int64_t seconds) { return base::format_duration(base::seconds(seconds)); }
+std::string age_text(std::int64_t seconds) { return base::format_age(base::seconds(seconds)); }
+
+/// Both as kubectl shows ages; exactly where they would read alike ("8d is above 8d").
+std::string age_above(std::int64_t age, std::int64_t limit) {
+  std::string own = age_text(age);
+  std::string other = age_text(limit);
+  if (own == other) {
+    own = base::format_duration(base::seconds(age));
+    other = base::format_duration(base::seconds(limit));
+  }
+  return "age " + own + " is above " + other;
+}
 
 bool lists(const std::vector<std::string>& values, std::string_view value) {
   return !value.empty() && std::ranges::find(values, value) != values.end();
@@ -121,6 +132,7 @@ bool ConditionCriterion::matches(const api::Condition& condition, base::TimePoin
 }
 
 std::optional<std::int64_t> age_in_seconds(const api::Pod& pod, base::TimePoint now) {
+  if (pod.meta.creation_timestamp == base::TimePoint{}) return std::nullopt;
   const base::Duration age = now - pod.meta.creation_timestamp;
   if (age < base::Duration::zero()) return std::nullopt;
   return whole_seconds(age);
@@ -146,9 +158,7 @@ Criterion older_than(std::int64_t seconds) {
             const auto age = age_in_seconds(subject.pod, subject.now);
             return age && *age > seconds;
           },
-          [limit = duration_text(seconds)](const Subject& subject) {
-            return fmt::format("age {} is above {}", duration_text(*age_in_seconds(subject.pod, subject.now)), limit);
-          }};
+          [=](const Subject& subject) { return age_above(*age_in_seconds(subject.pod, subject.now), seconds); }};
 }
 
 Criterion at_least_old(std::int64_t seconds) {
@@ -157,7 +167,8 @@ Criterion at_least_old(std::int64_t seconds) {
             return age && *age >= seconds;
           },
           [](const Subject& subject) {
-            return "age " + duration_text(age_in_seconds(subject.pod, subject.now).value_or(0));
+            const auto age = age_in_seconds(subject.pod, subject.now);
+            return age ? "age " + age_text(*age) : std::string("age unknown");
           }};
 }
 
@@ -203,7 +214,7 @@ Criterion in_condition(std::vector<ConditionCriterion> conditions) {
 Criterion restarted(RestartCriterion restarts) {
   return {[=](const Subject& subject) { return count_restarts(restarts, subject) >= restarts.at_least; },
           [=](const Subject& subject) {
-            const std::string window = restarts.within ? " within " + base::format_duration(*restarts.within) : "";
+            const std::string window = restarts.within ? " within " + base::format_age(*restarts.within) : "";
             return fmt::format("its containers restarted {} times{}, {} are too many",
                                count_restarts(restarts, subject), window, restarts.at_least);
           }};

@@ -91,7 +91,8 @@ Criterion restarted(RestartCriterion restarts);
 Criterion owned_by(api::NamespaceFilter kinds);
 
 // --- what they are made of
-/// Whole seconds since creation, rounded down; nullopt when the creation lies in the future.
+/// Whole seconds since creation, rounded down; nullopt when the creation is unknown (a dump without
+/// creationTimestamp) or lies in the future.
 std::optional<std::int64_t> age_in_seconds(const api::Pod& pod, base::TimePoint now);
 /// Some owner is of one of the kinds.
 bool has_owner_of_kind(const api::Pod& pod, const std::vector<std::string>& kinds);

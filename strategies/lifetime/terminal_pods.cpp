@@ -134,7 +134,11 @@ std::optional<scheduling::Refusal> TerminalPodRules::refusal(PodIndex pod) const
   }
   if (auto refusal = cleaned_up_by_owner(object)) return refusal;
   const TerminalPods::Retention& retention = retention_of(object);
-  const base::Duration since = context_.now - end_of(object);
+  const base::TimePoint end = end_of(object);
+  if (end == base::TimePoint{} && (retention.keep.count() > 0 || retention.keep_newest > 0)) {
+    return scheduling::Refusal{"TerminalPodKept", "it is not known when it ended"};
+  }
+  const base::Duration since = context_.now - end;
   if (since < retention.keep) {
     return scheduling::Refusal{"TerminalPodKept", "it ended {available} s ago and is kept for {wanted} s", "",
                                retention.keep.count(), whole_seconds_of(since)};

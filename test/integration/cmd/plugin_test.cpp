@@ -458,6 +458,22 @@ TEST_F(Plugin, ExplainAsksThePoliciesOnTheLiveCluster) {
   EXPECT_TRUE(evacuations().empty());
 }
 
+TEST_F(Plugin, ExplainReadsTheOperatorsLimitsInItsNamespace) {
+  stage();
+  ASSERT_EQ(
+      server->handle(kube::create_request(kube::kNamespaces, "", {{"metadata", {{"name", "movers"}}}}), {}).status,
+      201);
+  const Json map = {{"metadata", {{"name", "evacuator-1"}, {"labels", {{"app.kubernetes.io/name", "evacuator"}}}}},
+                    {"data", {{"config.yaml", "logging: {level: info}\n"}}}};
+  const kube::ResourceType maps{"", "v1", "configmaps", "ConfigMap"};
+  ASSERT_EQ(server->handle(kube::create_request(maps, "movers", map), {}).status, 201);
+  const std::string assumed = "its default limits are assumed";
+  EXPECT_THAT(in_shop({"explain", pods().front()}).out, HasSubstr(assumed));
+  const Ran ran = in_shop({"explain", pods().front(), "--operator-namespace", "movers"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, testing::Not(HasSubstr(assumed)));
+}
+
 TEST_F(Plugin, ExplainRemembersAPodThatIsGone) {
   stage();
   start_operator();

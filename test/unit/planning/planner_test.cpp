@@ -66,7 +66,7 @@ TEST(PlanCycle, ListsMovesWithTheirReasonAndTarget) {
       policy({kOld}));
   ASSERT_THAT(got.moves, SizeIs(1));
   EXPECT_EQ(got.moves[0],
-            (api::PlannedMove{"default", "a", "uid-a", "n1", "n2", "PodLifeTime", "age 30m0s is above 1m0s"}));
+            (api::PlannedMove{"default", "a", "uid-a", "n1", "n2", "PodLifeTime", "age 30m is above 60s"}));
   EXPECT_EQ(got.nodes, 2);
   EXPECT_EQ(got.pods, 2);
   EXPECT_THAT(got.strategies, ElementsAre(StrategyResult{"PodLifeTime", 1, 0, ""}));

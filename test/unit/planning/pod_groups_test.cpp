@@ -163,8 +163,8 @@ TEST(PodGroupPlanned, CompletesAGroupOfWhichSomeLeaveAlready) {
   const auto plan = planning::plan_cycle(
       {.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {{"uid-b"}}, .now = kNoon, .options = {}});
   ASSERT_EQ(plan.moves.size(), 2u);
-  EXPECT_EQ(plan.moves[0].reason, "age 30m0s is above 1m0s");
-  EXPECT_EQ(plan.moves[1].reason, "leaves with group trainer: age 30m0s is above 1m0s");
+  EXPECT_EQ(plan.moves[0].reason, "age 30m is above 60s");
+  EXPECT_EQ(plan.moves[1].reason, "leaves with group trainer: age 30m is above 60s");
 }
 
 TEST(PodGroupPlanned, CountsTheWholeAgainstTheCycle) {

@@ -105,10 +105,12 @@ TEST_F(HttpFrontTest, StreamsWatchesUntilTheyEnd) {
       std::this_thread::yield();
     }
   });
-  const std::string lines =
-      curl("", "/api/v1/namespaces/shop/configmaps?watch=true&resourceVersion=1&timeoutSeconds=60");
-  const Json event = Json::parse(lines.substr(0, lines.find('\n')), nullptr, false);
-  EXPECT_EQ(event.value("type", ""), "ADDED") << lines;
+  for (const char* watch : {"watch=true", "watch=True", "watch"}) {
+    const std::string lines =
+        curl("", std::string("/api/v1/namespaces/shop/configmaps?resourceVersion=1&timeoutSeconds=60&") + watch);
+    const Json event = Json::parse(lines.substr(0, lines.find('\n')), nullptr, false);
+    EXPECT_EQ(event.value("type", ""), "ADDED") << lines;
+  }
 }
 
 TEST_F(HttpFrontTest, StopsWhileAWatchRuns) {

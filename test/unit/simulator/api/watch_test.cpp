@@ -1,9 +1,17 @@
 #include <thread>
 
+#include "simulator/api/request_info.hpp"
 #include "test/unit/simulator/api/fixture.hpp"
 
 namespace simulator {
 namespace watch_test {
+
+TEST(Query, ReadsBooleansAsKubernetesDoes) {
+  for (const char* yes : {"watch", "watch=", "watch=1", "watch=t", "watch=T", "watch=true", "watch=True", "watch=TRUE"})
+    EXPECT_TRUE(Query::parse(yes).flag("watch")) << yes;
+  for (const char* no : {"", "other=1", "watch=0", "watch=false", "watch=False", "watch=FALSE"})
+    EXPECT_FALSE(Query::parse(no).flag("watch")) << no;
+}
 
 using Json = api::Json;
 using base::ErrorCode;

@@ -71,6 +71,9 @@ INSTANTIATE_TEST_SUITE_P(
         CriteriaCase{"RoundsTheAgeDown", R"({"maxPodLifeTimeSeconds":600})",
                      aged(600).with([](api::Pod& pod) { pod.meta.creation_timestamp -= base::milliseconds(999); }), ""},
         CriteriaCase{"SparesAPodOfTheFuture", R"({"maxPodLifeTimeSeconds":0})", aged(-5), ""},
+        CriteriaCase{"SparesAPodOfUnknownAge", R"({"maxPodLifeTimeSeconds":0})",
+                     PodBuilder("p").with([](api::Pod& pod) { pod.meta.creation_timestamp = {}; }), ""},
+        CriteriaCase{"ShowsDays", R"({"maxPodLifeTimeSeconds":432000})", aged(7800 * 3600), "age 325d is above 5d"},
         CriteriaCase{"TakesAnyAgeAboveZero", R"({"maxPodLifeTimeSeconds":0})", aged(1), "age 1s is above 0s"}),
     [](const auto& info) { return info.param.name; });
 

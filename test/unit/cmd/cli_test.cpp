@@ -1,0 +1,80 @@
+#include "cmd/cli.hpp"
+
+#include <gmock/gmock.h>
+
+#include "cmd/plugin/cli.hpp"
+#include "test/unit/cmd/command_fixture.hpp"
+
+namespace cmd {
+namespace cli_test {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class EvacuatorCli : public cmd_test::CommandTest {
+ protected:
+  int run(const std::vector<std::string>& args) {
+    return captured([&] { return run_evacuator(args); });
+  }
+  int run_plugin(const std::vector<std::string>& args) {
+    out_ = err_ = "";
+    const base::SystemClock clock;
+    plugin::Io io{.out = [&](std::string_view text) { out_ += text; },
+                  .err = [&](std::string_view text) { err_ += text; },
+                  .nap = [](base::milliseconds) { return false; },
+                  .ask = [](std::string_view) { return std::nullopt; },
+                  .clock = clock};
+    return plugin::run(args, io);
+  }
+};
+
+TEST_F(EvacuatorCli, PrintsNameAndVersion) {
+  EXPECT_EQ(run({"--version"}), 0) << err_;
+  EXPECT_EQ(out_, "evacuator " EVACUATOR_VERSION "\n");
+  const std::string by_flag = out_;
+  EXPECT_EQ(run({"version"}), 0);
+  EXPECT_EQ(out_, by_flag);
+  EXPECT_EQ(run_plugin({"--version"}), 0) << err_;
+  EXPECT_EQ(out_, "kubectl-evacuator " EVACUATOR_VERSION "\n");
+}
+
+TEST_F(EvacuatorCli, RefusesUnknownArguments) {
+  EXPECT_EQ(run({"nonsense"}), 2);
+  EXPECT_EQ(run({}), 2);
+  EXPECT_EQ(run({"run", "--nonsense"}), 2);
+}
+
+TEST_F(EvacuatorCli, HelpOfACommandShowsItsOwnExamplesOnly) {
+  const std::vector<std::string> commands = {"run",     "demo",          "simulate", "explain", "validate",
+                                             "convert", "webhook-check", "version",  "audit",   "completion"};
+  for (const std::string& command : commands) {
+    EXPECT_EQ(run({command, "--help"}), 0) << err_;
+    for (const std::string& other : commands) {
+      if (other != command) EXPECT_THAT(out_, Not(HasSubstr("\n  evacuator " + other + " "))) << command;
+    }
+  }
+  EXPECT_EQ(run({"run", "--help"}), 0);
+  EXPECT_THAT(out_, HasSubstr("Examples:\n  evacuator run "));
+  EXPECT_EQ(run({"audit", "query", "--help"}), 0);
+  EXPECT_THAT(out_, HasSubstr("Examples:\n  evacuator audit query "));
+  EXPECT_EQ(run({"--help"}), 0);
+  EXPECT_THAT(out_, HasSubstr("evacuator demo "));
+}
+
+TEST_F(EvacuatorCli, HelpOfAPluginCommandShowsItsOwnExamplesOnly) {
+  for (const char* command : {"pod", "node", "status", "watch", "cancel", "approve", "explain"}) {
+    EXPECT_EQ(run_plugin({command, "--help"}), 0) << err_;
+    EXPECT_THAT(out_, HasSubstr(std::string("Examples:\n  kubectl evacuator ") + command + " "));
+    if (command != std::string("status")) EXPECT_THAT(out_, Not(HasSubstr("kubectl evacuator status")));
+  }
+}
+
+TEST_F(EvacuatorCli, HelpTellsWhereTheKubeconfigIsLookedFor) {
+  EXPECT_EQ(run({"run", "--help"}), 0);
+  const auto in_cluster = out_.find("service");
+  EXPECT_LT(out_.find("$KUBECONFIG"), in_cluster);
+  EXPECT_LT(in_cluster, out_.find("~/.kube/config"));
+}
+
+}  // namespace cli_test
+}  // namespace cmd
