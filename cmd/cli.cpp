@@ -110,17 +110,17 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
 }
 
 void add_demo(CLI::App& app, DemoOptions& options, int& exit_code) {
-  CLI::App* demo = app.add_subcommand("demo", "A simulated cluster, the operator and a scripted scene in one process");
+  CLI::App* demo = app.add_subcommand("demo", "A simulated cluster, the operator and a script in one process");
   demo->add_option("--port", options.port,
                    "Serve the simulated Kubernetes API on this loopback port (default: a free one)")
       ->check(CLI::Range(0, 65535))
       ->type_name("PORT");
   demo->add_option("--duration", options.duration,
-                   "Stop after this long, such as 2m; 'forever' serves until Ctrl-C (default: when the scene is over)")
+                   "Stop after this long, such as 2m; 'forever' serves until Ctrl-C (default: when the script is over)")
       ->type_name("DURATION");
   demo->add_option("--kubeconfig-out", options.kubeconfig_out, "Write the kubeconfig for kubectl here")
       ->type_name("FILE");
-  demo->add_option("--speed", options.speed, "Play the scene faster or slower")
+  demo->add_option("--speed", options.speed, "Play the script faster or slower")
       ->check(CLI::Range(0.1, 20.0))
       ->type_name("X");
   demo->add_flag("--plain", options.plain, "No colours, no redrawing (default when not on a terminal)");

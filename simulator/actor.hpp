@@ -11,7 +11,7 @@
 
 namespace simulator {
 
-/// One busy inhabitant of the in-memory cluster: the scheduler, a controller, all kubelets together. Reads the store's
+/// One controller of the in-memory cluster: the scheduler, a controller, all kubelets together. Reads the store's
 /// journal into indexes of its own, so that a tick costs what has changed, not what exists. Used by one thread.
 class Actor {
  public:

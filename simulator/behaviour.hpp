@@ -57,7 +57,7 @@ bool is_set(const api::Json& object, std::string_view annotation);
 /// The annotation's duration; absent, malformed or negative: nullopt.
 std::optional<base::Duration> duration_of(const api::Json& object, std::string_view annotation);
 /// Reads "2", "0.5" or Go's "1m30s"; never negative, at most ten years.
-std::optional<base::Duration> parse_behaviour_duration(std::string_view text);
+std::optional<base::Duration> parse_duration(std::string_view text);
 /// The annotation's integer, or `otherwise`.
 int integer_of(const api::Json& object, std::string_view annotation, int otherwise);
 

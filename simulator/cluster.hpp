@@ -42,7 +42,7 @@ class Cluster {
 
   Store& store() { return store_; }
   EventRecorder& events() { return events_; }
-  /// One more inhabitant, ticked after the others.
+  /// One more controller, ticked after the others.
   void add_actor(std::unique_ptr<Actor> actor);
 
   /// Creates the object as `kubectl create` would, with the API server's defaults; the status is kept. kInvalid for a

@@ -78,7 +78,7 @@ PodFacts facts_of(const Json& pod) {
   facts.terminating = is_terminating(pod);
   facts.deletion_cost = deletion_cost_of(pod);
   facts.revision = api::text_at(pod, {"metadata", "labels", "controller-revision-hash"});
-  facts.created = base::parse_time(api::text_at(pod, {"metadata", "creationTimestamp"})).value_or(base::TimePoint{});
+  facts.created = time_at(pod, {"metadata", "creationTimestamp"}).value_or(base::TimePoint{});
   if (const Json* owner = controller_of(pod)) {
     facts.controller_uid = api::text_at(*owner, {"uid"});
     facts.controller_kind = api::text_at(*owner, {"kind"});
@@ -86,7 +86,7 @@ PodFacts facts_of(const Json& pod) {
   }
   if (const Json* ready = condition_of(pod, "Ready"); ready && api::text_at(*ready, {"status"}) == "True") {
     facts.ready = true;
-    facts.ready_since = base::parse_time(api::text_at(*ready, {"lastTransitionTime"})).value_or(base::TimePoint{});
+    facts.ready_since = time_at(*ready, {"lastTransitionTime"}).value_or(base::TimePoint{});
   }
   return facts;
 }
@@ -195,6 +195,10 @@ std::optional<std::int64_t> scaled_value(const Json* value, std::int64_t total, 
   if (error != std::errc{} || end != text.data() + text.size() - 1 || percent < 0) return std::nullopt;
   const double exact = static_cast<double>(percent) * static_cast<double>(total) / 100.0;
   return static_cast<std::int64_t>(round_up ? std::ceil(exact) : std::floor(exact));
+}
+
+std::optional<base::TimePoint> time_at(const Json& object, std::initializer_list<std::string_view> path) {
+  return base::parse_time(api::text_at(object, path));
 }
 
 std::optional<base::seconds> seconds_at(const Json& object, std::initializer_list<std::string_view> path) {

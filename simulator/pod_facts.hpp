@@ -62,6 +62,8 @@ std::vector<api::Toleration> tolerations_of(const api::Json& pod_spec);
 /// Number or "25%", rounded up or down; nullopt when absent or neither.
 std::optional<std::int64_t> scaled_value(const api::Json* int_or_percent, std::int64_t total, bool round_up);
 
+/// The RFC 3339 time there; absent or unreadable: nullopt.
+std::optional<base::TimePoint> time_at(const api::Json& object, std::initializer_list<std::string_view> path);
 /// The number of seconds there, within 0 and ten years.
 std::optional<base::seconds> seconds_at(const api::Json& object, std::initializer_list<std::string_view> path);
 /// spec.replicas or another count there, within 0 and 100,000, which is beyond any cluster that fits here.

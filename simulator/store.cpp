@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "simulator/pod_facts.hpp"
 
 namespace simulator {
 namespace {
@@ -297,7 +298,7 @@ Object Store::Impl::continue_termination(const kube::ResourceType& type, Objects
   Json object = *at->second;
   if (std::min(wanted, left) == 0 && !has_finalizers(object)) return erase(type, at, std::move(object));
   if (wanted >= left) return at->second;
-  const auto old_end = base::parse_time(api::text_at(object, {"metadata", "deletionTimestamp"})).value_or(clock.now());
+  const auto old_end = time_at(object, {"metadata", "deletionTimestamp"}).value_or(clock.now());
   object["metadata"]["deletionTimestamp"] = base::format_time(old_end - base::seconds(left - wanted));
   object["metadata"]["deletionGracePeriodSeconds"] = wanted;
   return replace(type, at, std::move(object));

@@ -6,7 +6,7 @@
 namespace simulator {
 
 base::Result<kube::Response> SimulatorTransport::round_trip(const kube::Request& request) {
-  Answer answer = server_.answer(request, user_);
+  ApiAnswer answer = server_.answer(request, user_);
   if (answer.dropped)
     return base::Error{base::ErrorCode::kOutcomeUnknown,
                        "the connection was closed before the answer (a fault of the simulator)"};

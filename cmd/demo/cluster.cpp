@@ -21,7 +21,7 @@
 #include "kube/runtime/leader_election.hpp"
 #include "simulator/api/server.hpp"
 #include "simulator/cluster.hpp"
-#include "simulator/http_front.hpp"
+#include "simulator/http_server.hpp"
 #include "simulator/objects.hpp"
 #include "simulator/operators/background_protocol.hpp"
 
@@ -41,8 +41,8 @@ base::Status install_crds(simulator::ApiServer& server) {
   return base::Done{};
 }
 
-simulator::HttpFrontOptions front_options(int port) {
-  simulator::HttpFrontOptions options;
+simulator::HttpServerOptions http_options(int port) {
+  simulator::HttpServerOptions options;
   options.port = static_cast<std::uint16_t>(port);
   return options;
 }
@@ -68,7 +68,7 @@ struct DemoCluster::Impl {
   explicit Impl(int port)
       : cluster(clock),
         server(cluster.store()),
-        front(server, front_options(port)),
+        http(server, http_options(port)),
         admin_transport(server, {}),
         admin(admin_transport, nullptr),
         operator_transport(server, {kOperatorUser, {}, {}}),
@@ -82,10 +82,10 @@ struct DemoCluster::Impl {
   base::Status start(const std::string& kubeconfig_out) {
     if (auto installed = install_crds(server); !installed) return installed;
     if (auto made = cluster.add(simulator::objects::name_space(kube::LeaderOptions().ns)); !made) return made.error();
-    if (auto serving = front.start(); !serving) return serving.error().during("--port");
+    if (auto serving = http.start(); !serving) return serving.error().during("--port");
     owns_kubeconfig = kubeconfig_out.empty();
     kubeconfig = owns_kubeconfig ? default_kubeconfig_path() : kubeconfig_out;
-    if (auto written = write_private_file(kubeconfig, front.kubeconfig()); !written) return written;
+    if (auto written = write_private_file(kubeconfig, http.kubeconfig()); !written) return written;
     cluster_thread = std::jthread([this](std::stop_token stop) { cluster.run(stop); });
     return start_operator();
   }
@@ -130,7 +130,7 @@ struct DemoCluster::Impl {
     if (ops) ops->stop();
     end(recorder);
     end(election);
-    front.stop();
+    http.stop();
     end(cluster_thread);
     std::error_code ignored;
     if (owns_kubeconfig && !kubeconfig.empty()) std::filesystem::remove(kubeconfig, ignored);
@@ -151,7 +151,7 @@ struct DemoCluster::Impl {
   base::SystemClock clock;
   simulator::Cluster cluster;
   simulator::ApiServer server;
-  simulator::HttpFront front;
+  simulator::HttpServer http;
   simulator::SimulatorTransport admin_transport;
   kube::Client admin;
   simulator::SimulatorTransport operator_transport;
@@ -181,7 +181,7 @@ base::Result<std::unique_ptr<DemoCluster>> DemoCluster::start(int port, const st
 }
 
 kube::Client& DemoCluster::admin() { return impl_->admin; }
-std::string DemoCluster::server_url() const { return impl_->front.url(); }
+std::string DemoCluster::server_url() const { return impl_->http.url(); }
 std::string DemoCluster::metrics_url() const { return fmt::format("http://127.0.0.1:{}", impl_->ops->port()); }
 std::string DemoCluster::kubeconfig_path() const { return impl_->kubeconfig; }
 void DemoCluster::stop() { impl_->stop(); }

@@ -23,7 +23,7 @@ class DemoCluster {
 
   /// Waits until all pods that can run do (at most 30 s).
   void wait_until_settled();
-  /// Stops the operator, the front and the cluster, in that order. Idempotent.
+  /// Stops the operator, the HTTP server and the cluster, in that order. Idempotent.
   void stop();
 
  private:

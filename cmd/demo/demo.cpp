@@ -10,7 +10,7 @@
 #include "api/descheduler_policy.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/demo/cluster.hpp"
-#include "cmd/demo/scene.hpp"
+#include "cmd/demo/script.hpp"
 #include "cmd/evacuation_view.hpp"
 #include "cmd/signals.hpp"
 #include "cmd/table.hpp"
@@ -151,7 +151,7 @@ class Play {
   base::Status run(std::optional<base::Duration> total, const Interrupted& interrupted) {
     if (auto ready = open(); !ready) return ready;
     const base::TimePoint start = clock_.now();
-    for (const SceneStep& step : scene()) {
+    for (const ScriptStep& step : demo_script()) {
       if (!wait_until(start + scaled(step.at), total ? start + *total : base::TimePoint::max(), interrupted)) break;
       if (auto done = play(step, interrupted); !done) return done;
     }
@@ -174,7 +174,7 @@ class Play {
     return base::Done{};
   }
 
-  base::Status play(const SceneStep& step, const Interrupted& interrupted) {
+  base::Status play(const ScriptStep& step, const Interrupted& interrupted) {
     screen_.say(step.words);
     if (auto done = step.act(admin_); !done) return done;
     if (step.show_plan_of.empty()) return base::Done{};

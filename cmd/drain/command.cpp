@@ -14,8 +14,6 @@
 namespace cmd::plugin {
 namespace {
 
-using Stored = StoredEvacuation;
-
 /// A drain of hours must neither go stale in the queue nor be forgotten half way.
 constexpr base::seconds kDay{86'400};
 
@@ -57,18 +55,18 @@ class NodeCommand {
     resuming_ = node->unschedulable;
     if (auto checked = check(); !checked) return fail(io_, checked.error());
     if (options_.request.dry_run == "client") return show_plan(*node);
-    Wish wish = wish_of(session_, options_.request);
-    wish.drain = options_.node;
-    wish.decision_ttl = std::max(kDay, std::chrono::ceil<base::seconds>(options_.request.timeout));
-    wish.ttl = kDay;
+    EvacuationRequest request = evacuation_request_of(session_, options_.request);
+    request.drain = options_.node;
+    request.decision_ttl = std::max(kDay, std::chrono::ceil<base::seconds>(options_.request.timeout));
+    request.ttl = kDay;
     if (options_.request.dry_run == "none") {
-      const auto cordoned = cordon(session_, *node, wish.requester);
+      const auto cordoned = cordon(session_, *node, request.requester);
       if (!cordoned) return fail(io_, cordoned.error());
       say(*cordoned);
     }
     // Again: what came between the look and the cordon is there to stay.
     if (auto again = check(); !again) return failed(again.error());
-    return ask_all(std::move(wish));
+    return ask_all(std::move(request));
   }
 
  private:
@@ -94,7 +92,7 @@ class NodeCommand {
 
   int show_plan(const api::Node& node) {
     if (!session_.for_people()) {
-      Asking asking(session_, wish_of(session_, options_.request), "client");
+      Asking asking(session_, evacuation_request_of(session_, options_.request), "client");
       return make(asking) ? print_asked() : code_;
     }
     say(fmt::format("node/{} {}(dry run)", options_.node, node.unschedulable ? "already cordoned " : "cordoned "));
@@ -134,9 +132,9 @@ class NodeCommand {
     return true;
   }
 
-  int ask_all(Wish wish) {
+  int ask_all(EvacuationRequest request) {
     say_skipped();
-    Asking asking(session_, std::move(wish), options_.request.dry_run);
+    Asking asking(session_, std::move(request), options_.request.dry_run);
     if (!make(asking)) return code_;
     if (options_.request.dry_run != "none") return print_asked();
     if (asked_.empty() && !resuming_) {
@@ -165,10 +163,10 @@ class NodeCommand {
 
   /// Those of this call and, when the drain was begun before, those of the earlier ones: running or successful, for a
   /// pod whose earlier one failed has a new one or is gone.
-  base::Result<std::vector<Stored>> read() {
+  base::Result<std::vector<StoredEvacuation>> read() {
     auto all = session_.evacuations(listing("", fmt::format("{}={}", kDrainLabel, label_value(options_.node))));
     if (!all) return all;
-    std::erase_if(*all, [&](const Stored& each) {
+    std::erase_if(*all, [&](const StoredEvacuation& each) {
       const Standing standing = standing_of(each.evacuation);
       const bool earlier = resuming_ && standing != Standing::kFailed && standing != Standing::kCancelled;
       return !earlier && !keys_.contains(each.evacuation.meta.key());
@@ -209,7 +207,7 @@ class NodeCommand {
   int settled(const Progress& progress) {
     if (!progress.all_gone()) {
       std::string text = fmt::format("node/{}: {}", options_.node, summary(progress));
-      for (const Stored& each : asked_) {
+      for (const StoredEvacuation& each : asked_) {
         const api::Evacuation& evacuation = each.evacuation;
         if (standing_of(evacuation) == Standing::kGone) continue;
         text += fmt::format("\n  pod/{}/{}  {} {}: {}", evacuation.meta.ns, evacuation.spec.pod_ref.name,
@@ -274,7 +272,7 @@ class NodeCommand {
   const NodeOptions& options_;
   OwnerReplicas replicas_{session_};
   DrainPlan plan_;
-  std::vector<Stored> asked_;
+  std::vector<StoredEvacuation> asked_;
   std::set<api::ObjectKey> keys_;
   std::set<api::ObjectKey> joined_;  ///< made by somebody else before: without the drain's label
   bool resuming_ = false;

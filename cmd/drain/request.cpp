@@ -25,23 +25,25 @@ std::string label_value(std::string_view name) {
   return fmt::format("{}-{:08x}", name.substr(0, kLongestLabel - 9), fnv1a(name));
 }
 
-api::Evacuation request_for(const api::Pod& pod, std::string name, const Wish& wish, std::int32_t priority) {
+api::Evacuation evacuation_for(const api::Pod& pod, std::string name, const EvacuationRequest& request,
+                               std::int32_t priority) {
   api::Evacuation evacuation;
   evacuation.meta.ns = pod.meta.ns;
   evacuation.meta.name = std::move(name);
   if (!pod.node_name.empty()) {
     evacuation.meta.labels = evacuation.meta.labels.with(api::well_known::kNodeLabel, label_value(pod.node_name.value));
   }
-  if (!wish.drain.empty()) evacuation.meta.labels = evacuation.meta.labels.with(kDrainLabel, label_value(wish.drain));
+  if (!request.drain.empty())
+    evacuation.meta.labels = evacuation.meta.labels.with(kDrainLabel, label_value(request.drain));
   api::EvacuationSpec& spec = evacuation.spec;
   spec.pod_ref = {pod.meta.name, pod.uid()};
   spec.node_name = pod.node_name;
-  spec.reason = wish.reason;
-  spec.source.requester = wish.requester;
-  for (const std::string& evictor : wish.evictors) spec.evictors.push_back({evictor, {}});
-  spec.grace_period_seconds = wish.grace_period_seconds;
-  spec.timeouts.decision_ttl = wish.decision_ttl;
-  spec.ttl_after_finished = wish.ttl;
+  spec.reason = request.reason;
+  spec.source.requester = request.requester;
+  for (const std::string& evictor : request.evictors) spec.evictors.push_back({evictor, {}});
+  spec.grace_period_seconds = request.grace_period_seconds;
+  spec.timeouts.decision_ttl = request.decision_ttl;
+  spec.ttl_after_finished = request.ttl;
   spec.priority = priority;
   return evacuation;
 }

@@ -22,7 +22,7 @@ inline constexpr std::string_view kCordonedBy = "evacuator.dev/cordoned-by";
 std::string label_value(std::string_view name);
 
 /// What the user asked for, the same for every pod of one command.
-struct Wish {
+struct EvacuationRequest {
   std::string requester{};
   std::string reason{};
   std::vector<std::string> evictors{};  ///< in order; empty: the operator chooses
@@ -32,7 +32,8 @@ struct Wish {
   std::optional<base::seconds> ttl{};           ///< how long a finished one is kept
 };
 
-api::Evacuation request_for(const api::Pod& pod, std::string name, const Wish& wish, std::int32_t priority = 0);
+api::Evacuation evacuation_for(const api::Pod& pod, std::string name, const EvacuationRequest& request,
+                               std::int32_t priority = 0);
 
 /// What there is for a pod already.
 struct Claim {

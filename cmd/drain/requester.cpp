@@ -15,8 +15,8 @@ std::string asked_by(const api::Evacuation& evacuation) {
 
 }  // namespace
 
-Asking::Asking(Session& session, Wish wish, std::string dry_run)
-    : session_(session), wish_(std::move(wish)), dry_run_(std::move(dry_run)) {}
+Asking::Asking(Session& session, EvacuationRequest request, std::string dry_run)
+    : session_(session), request_(std::move(request)), dry_run_(std::move(dry_run)) {}
 
 base::Result<std::vector<api::Evacuation>> Asking::known_in(const std::string& ns) {
   if (const auto at = known_.find(ns); at != known_.end()) return at->second;
@@ -36,7 +36,7 @@ base::Result<Asked> Asking::existing(const api::ObjectKey& key) {
 }
 
 base::Result<Asked> Asking::make(const api::Pod& pod, const std::string& name, std::int32_t priority) {
-  const api::Json body = api::encode_evacuation(request_for(pod, name, wish_, priority));
+  const api::Json body = api::encode_evacuation(evacuation_for(pod, name, request_, priority));
   if (dry_run_ == "client") {
     auto stored = parse_evacuation(api::to_json_text(body));
     if (!stored) return stored.error();
@@ -69,13 +69,13 @@ std::string words_for(const Asked& asked) {
   return fmt::format("{} created{}", resource_name(evacuation.meta.key()), asked.dry_run ? " (dry run)" : "");
 }
 
-Wish wish_of(Session& session, const RequestOptions& options) {
-  Wish wish;
-  wish.requester = session.requester();
-  wish.reason = options.reason;
-  wish.evictors = options.evictors;
-  wish.grace_period_seconds = options.grace_period_seconds;
-  return wish;
+EvacuationRequest evacuation_request_of(Session& session, const RequestOptions& options) {
+  EvacuationRequest request;
+  request.requester = session.requester();
+  request.reason = options.reason;
+  request.evictors = options.evictors;
+  request.grace_period_seconds = options.grace_period_seconds;
+  return request;
 }
 
 std::vector<api::Json> raw_objects(const std::vector<StoredEvacuation>& stored) {

@@ -21,7 +21,7 @@ struct Asked {
 class Asking {
  public:
   /// `dry_run`: none, client or server.
-  Asking(Session& session, Wish wish, std::string dry_run);
+  Asking(Session& session, EvacuationRequest request, std::string dry_run);
 
   /// Returns the unfinished one of the pod or makes one. A race that somebody else wins ends as `existed`.
   base::Result<Asked> ask_for(const api::Pod& pod, std::int32_t priority = 0);
@@ -32,7 +32,7 @@ class Asking {
   base::Result<Asked> existing(const api::ObjectKey& key);
 
   Session& session_;
-  Wish wish_;
+  EvacuationRequest request_;
   std::string dry_run_;
   std::map<std::string, std::vector<api::Evacuation>> known_;  ///< by namespace
 };
@@ -40,7 +40,7 @@ class Asking {
 /// "evacuation.evacuator.dev/web-1-9f31aa02 created", or what is on its way already.
 std::string words_for(const Asked& asked);
 
-Wish wish_of(Session& session, const RequestOptions& options);
+EvacuationRequest evacuation_request_of(Session& session, const RequestOptions& options);
 
 /// Objects for -o.
 std::vector<api::Json> raw_objects(const std::vector<StoredEvacuation>& stored);

@@ -44,7 +44,7 @@ std::vector<std::string> notes_on(const api::Pod& pod, const api::DeschedulerPol
   const auto waiting = std::ranges::count_if(world.evacuations, [](const api::Evacuation& each) {
     return each.status.phase == api::EvacuationPhase::kPending && !each.spec.suspend;
   });
-  if (waiting > 0) notes.push_back(fmt::format("{} Evacuations stand in line before it", waiting));
+  if (waiting > 0) notes.push_back(fmt::format("{} Evacuations wait before it", waiting));
   if (!world.cluster_known)
     notes.emplace_back("the operator's configuration could not be read: its default limits are assumed");
   return notes;

@@ -59,12 +59,12 @@ void ask_admission(Explanation& explanation, const AdmissionWorld& world, base::
                                           [](const api::DeschedulerPolicy& each) { return each.meta.name; });
     opinion.admission = admission_of(*explanation.pod, &*policy, opinion.target, world, now);
   }
-  explanation.by_hand = admission_of(*explanation.pod, nullptr, "", world, now);
+  explanation.manual = admission_of(*explanation.pod, nullptr, "", world, now);
 }
 
 }  // namespace
 
-int run_explain(Session& session, const ExplainOptions& options) {
+int run_explain(Session& session, const LiveExplainOptions& options) {
   Io& io = session.io();
   const auto target = parse_target(options.target, TargetKind::kPod);
   if (!target) return fail(io, target.error());

@@ -82,10 +82,10 @@ struct Explanation {
   std::vector<api::Evacuation> made_it;  ///< those whose replacement this pod is
   std::vector<BudgetFact> budgets;
   std::vector<PolicyOpinion> policies;
-  std::vector<CycleVerdict> cycles{};      ///< what the policies' last cycles said
-  std::vector<PastDecision> past{};        ///< oldest first
-  std::optional<AdmissionFact> by_hand{};  ///< what an Evacuation that a person makes now would wait for
-  std::vector<std::string> problems;       ///< what could not be read
+  std::vector<CycleVerdict> cycles{};     ///< what the policies' last cycles said
+  std::vector<PastDecision> past{};       ///< oldest first
+  std::optional<AdmissionFact> manual{};  ///< what an Evacuation that a person makes now would wait for
+  std::vector<std::string> problems;      ///< what could not be read
 };
 
 /// Evaluates the policies on the cluster and adds what they say. Nothing when the pod is not in it.

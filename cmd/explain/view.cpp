@@ -187,8 +187,7 @@ std::string render(const Explanation& explanation, base::TimePoint now, bool col
   for (const CycleVerdict& verdict : explanation.cycles) text += cycle_text(verdict, now);
   if (!explanation.past.empty()) text += heading("Decided earlier, by the audit log", colour);
   for (const PastDecision& past : explanation.past) text += past_text(past, now);
-  if (explanation.by_hand)
-    text += heading("If a person evacuates it now", colour) + admission_text(*explanation.by_hand);
+  if (explanation.manual) text += heading("If a person evacuates it now", colour) + admission_text(*explanation.manual);
   if (!explanation.problems.empty()) text += heading("Not known", colour);
   for (const std::string& problem : explanation.problems) text += "  " + problem + "\n";
   return text;
@@ -227,7 +226,7 @@ api::Json as_json(const Explanation& explanation) {
                             {"cycle", past.cycle},
                             {"message", past.message}});
   }
-  if (explanation.by_hand) json["byHand"] = admission_json(*explanation.by_hand);
+  if (explanation.manual) json["manual"] = admission_json(*explanation.manual);
   for (const std::string& problem : explanation.problems) json["problems"].push_back(problem);
   return json;
 }

@@ -5,6 +5,7 @@
 
 #include "api/descheduler_policy.hpp"
 #include "api/evacuation.hpp"
+#include "api/json/json_access.hpp"
 #include "api/json/yaml.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/offline/dump.hpp"
@@ -22,12 +23,6 @@ struct Finding {
   bool foreign = false;  ///< of another kind than ours: not checked
 };
 
-std::string text_at(const api::Json& object, const char* pointer) {
-  const api::Json::json_pointer at{pointer};
-  if (!object.is_object() || !object.contains(at) || !object.at(at).is_string()) return {};
-  return object.at(at).get<std::string>();
-}
-
 std::vector<std::string> lines_of(const api::FieldErrors& errors) {
   std::vector<std::string> lines;
   for (const api::FieldError& error : errors) lines.push_back(error.to_string());
@@ -41,9 +36,9 @@ std::vector<std::string> problems_in(const base::Result<T>& object) {
 }
 
 Finding examine(const std::string& file, const api::Json& document) {
-  const std::string kind = text_at(document, "/kind");
-  Finding finding{file, kind + " " + text_at(document, "/metadata/name"), {}, false};
-  const std::string version = text_at(document, "/apiVersion");
+  const std::string kind = api::text_at(document, {"kind"});
+  Finding finding{file, kind + " " + api::text_at(document, {"metadata", "name"}), {}, false};
+  const std::string version = api::text_at(document, {"apiVersion"});
   if (kind.empty()) {
     finding.object = "document without kind";
     finding.problems = {"kind: must be DeschedulerPolicy or Evacuation"};
@@ -51,7 +46,7 @@ Finding examine(const std::string& file, const api::Json& document) {
     finding.foreign = true;
   } else if (version != "evacuator.dev/v1alpha1") {
     finding.problems = {fmt::format("apiVersion: must be evacuator.dev/v1alpha1, not \"{}\"", version)};
-  } else if (text_at(document, "/metadata/name").empty()) {
+  } else if (api::text_at(document, {"metadata", "name"}).empty()) {
     finding.problems = {"metadata.name: must not be empty"};
   } else {
     finding.problems = kind == "Evacuation" ? problems_in(api::decode_evacuation(document))
@@ -62,8 +57,8 @@ Finding examine(const std::string& file, const api::Json& document) {
 
 /// The objects of a List one by one.
 void examine_all(const std::string& file, const api::Json& document, std::vector<Finding>& findings) {
-  const bool is_list = document.is_object() && text_at(document, "/kind") == "List" && document.contains("items") &&
-                       document["items"].is_array();
+  const bool is_list = document.is_object() && api::text_at(document, {"kind"}) == "List" &&
+                       document.contains("items") && document["items"].is_array();
   if (!is_list) return findings.push_back(examine(file, document));
   for (const api::Json& item : document["items"]) findings.push_back(examine(file, item));
 }

@@ -13,20 +13,20 @@
 namespace cmd {
 namespace {
 
-using Verdict = WebhookRule::Verdict;
+using Outcome = WebhookRule::Outcome;
 
-const char* to_word(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kPassed: return "passed";
-    case Verdict::kFailed: return "failed";
-    case Verdict::kSkipped: return "skipped";
+const char* to_word(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPassed: return "passed";
+    case Outcome::kFailed: return "failed";
+    case Outcome::kSkipped: return "skipped";
   }
   return "";
 }
 
 void print_rules(const std::vector<WebhookRule>& rules) {
   for (const WebhookRule& rule : rules) {
-    fmt::print("{:<8}{:<24}{}\n", to_word(rule.verdict), rule.name, rule.says);
+    fmt::print("{:<8}{:<24}{}\n", to_word(rule.outcome), rule.name, rule.says);
     if (!rule.detail.empty()) fmt::print("{:<8}{:<24}  {}\n", "", "", rule.detail);
   }
   fmt::print("{}\n", all_hold(rules) ? "The service keeps the contract." : "The service breaks the contract.");
@@ -35,7 +35,7 @@ void print_rules(const std::vector<WebhookRule>& rules) {
 void print_rules_as_json(const std::vector<WebhookRule>& rules) {
   api::Json list = api::Json::array();
   for (const WebhookRule& rule : rules) {
-    list.push_back({{"rule", rule.name}, {"says", rule.says}, {"verdict", to_word(rule.verdict)}});
+    list.push_back({{"rule", rule.name}, {"says", rule.says}, {"verdict", to_word(rule.outcome)}});
     if (!rule.detail.empty()) list.back()["detail"] = rule.detail;
   }
   const api::Json document = {{"conforms", all_hold(rules)}, {"rules", std::move(list)}};

@@ -15,10 +15,10 @@
 namespace cmd {
 
 struct WebhookRule {
-  enum class Verdict { kPassed, kFailed, kSkipped };
+  enum class Outcome { kPassed, kFailed, kSkipped };
   std::string name;  ///< stable: "start-is-idempotent"
   std::string says;  ///< the rule in words
-  Verdict verdict = Verdict::kSkipped;
+  Outcome outcome = Outcome::kSkipped;
   std::string detail;  ///< what was seen instead, or why it was skipped
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 namespace contract = evictors::webhook;
 using api::Json;
-using Answer = base::Result<kube::Response>;
+using CallResult = base::Result<kube::Response>;
 
 /// What a rule saw instead of what it wants; empty: it holds.
 using Complaint = std::string;
@@ -24,13 +24,13 @@ std::string beginning(std::string_view body) {
   return text;
 }
 
-std::string told(const Answer& answer) {
+std::string told(const CallResult& answer) {
   if (!answer) return "no answer: " + answer.error().message;
   return fmt::format("{} {}", answer->status, beginning(answer->body));
 }
 
-bool is_2xx(const Answer& answer) { return answer && answer->status >= 200 && answer->status < 300; }
-bool is_4xx(const Answer& answer) { return answer && answer->status >= 400 && answer->status < 500; }
+bool is_2xx(const CallResult& answer) { return answer && answer->status >= 200 && answer->status < 300; }
+bool is_4xx(const CallResult& answer) { return answer && answer->status >= 400 && answer->status < 500; }
 
 /// One walk through the contract.
 class Walk {
@@ -80,10 +80,10 @@ class Walk {
  private:
   template <typename Check>
   void rule(std::string name, std::string says, const Check& check, std::string skip = {}) {
-    WebhookRule result{std::move(name), std::move(says), WebhookRule::Verdict::kSkipped, std::move(skip)};
+    WebhookRule result{std::move(name), std::move(says), WebhookRule::Outcome::kSkipped, std::move(skip)};
     if (result.detail.empty()) {
       result.detail = check();
-      result.verdict = result.detail.empty() ? WebhookRule::Verdict::kPassed : WebhookRule::Verdict::kFailed;
+      result.outcome = result.detail.empty() ? WebhookRule::Outcome::kPassed : WebhookRule::Outcome::kFailed;
     }
     rules_.push_back(std::move(result));
   }
@@ -105,14 +105,14 @@ class Walk {
               {"node", target_.node}}}};
   }
 
-  Answer post(const std::string& name) {
+  CallResult post(const std::string& name) {
     return target_.call(contract::start_request(token(name), start_body(token(name))));
   }
-  Answer look(const std::string& name) { return target_.call(contract::status_request(token(name))); }
-  Answer remove(const std::string& name) { return target_.call(contract::abort_request(token(name))); }
+  CallResult look(const std::string& name) { return target_.call(contract::status_request(token(name))); }
+  CallResult remove(const std::string& name) { return target_.call(contract::abort_request(token(name))); }
 
   /// A valid status of that token, or what is wrong with it.
-  Complaint judge(const Answer& answer, const std::string& name, contract::Status& status) const {
+  Complaint judge(const CallResult& answer, const std::string& name, contract::Status& status) const {
     if (!is_2xx(answer)) return told(answer);
     auto parsed = contract::parse_status(answer->body, token(name));
     if (!parsed) return fmt::format("{}: {}", answer->status, parsed.error().message);
@@ -121,14 +121,14 @@ class Walk {
   }
 
   Complaint unknown_token() {
-    const Answer answer = look("never");
+    const CallResult answer = look("never");
     return answer && answer->status == 404 ? "" : told(answer);
   }
 
   Complaint rejects(const std::string& body, const std::string& name = "bad") {
     kube::Request request = contract::start_request(token(name), {});
     request.body = body;
-    const Answer answer = target_.call(request);
+    const CallResult answer = target_.call(request);
     if (is_2xx(answer)) (void)remove(name);  // it took nonsense for earnest
     return is_4xx(answer) ? "" : told(answer);
   }
@@ -136,12 +136,12 @@ class Walk {
   Complaint other_method() {
     kube::Request request = contract::start_request(token("put"), start_body(token("put")));
     request.method = "PUT";
-    const Answer answer = target_.call(request);
+    const CallResult answer = target_.call(request);
     return is_4xx(answer) ? "" : told(answer);
   }
 
   Complaint anonymous() {
-    const Answer got = target_.call_anonymously(contract::status_request(token("anonymous")));
+    const CallResult got = target_.call_anonymously(contract::status_request(token("anonymous")));
     const bool shut_out = !got && got.error().code == base::ErrorCode::kUnavailable;  // the TLS handshake refused us
     const bool refused = got && (got->status == 401 || got->status == 403);
     return shut_out || refused ? "" : told(got);
@@ -207,8 +207,8 @@ class Walk {
   }
 
   Complaint abort() {
-    const Answer other = remove("other");
-    const Answer main = remove("main");  // also tells the service that this run is over
+    const CallResult other = remove("other");
+    const CallResult main = remove("main");  // also tells the service that this run is over
     (void)main;
     return is_2xx(other) ? "" : told(other);
   }
@@ -216,7 +216,7 @@ class Walk {
   Complaint forgets() {
     const base::TimePoint until = target_.clock.now() + target_.patience;
     for (;;) {
-      const Answer answer = look("other");
+      const CallResult answer = look("other");
       if (answer && answer->status == 404) return {};
       if (target_.clock.now() >= until)
         return fmt::format("after {}: {}", base::format_duration(target_.patience), told(answer));
@@ -225,19 +225,19 @@ class Walk {
   }
 
   Complaint abort_again() {
-    const Answer answer = remove("other");
+    const CallResult answer = remove("other");
     return is_2xx(answer) || (answer && answer->status == 404) ? "" : told(answer);
   }
 
   Complaint start_aborted() {
-    const Answer answer = post("other");
+    const CallResult answer = post("other");
     if (is_2xx(answer)) (void)remove("other");
     return answer && answer->status == 410 ? "" : told(answer);
   }
 
   const WebhookUnderTest& target_;
   std::vector<WebhookRule> rules_;
-  Answer first_ = base::unavailable("not asked");
+  CallResult first_ = base::unavailable("not asked");
   contract::Status newest_;
   bool started_ = false;
 };
@@ -248,7 +248,7 @@ std::vector<WebhookRule> check_webhook(const WebhookUnderTest& target) { return 
 
 bool all_hold(const std::vector<WebhookRule>& rules) {
   return std::none_of(rules.begin(), rules.end(),
-                      [](const WebhookRule& rule) { return rule.verdict == WebhookRule::Verdict::kFailed; });
+                      [](const WebhookRule& rule) { return rule.outcome == WebhookRule::Outcome::kFailed; });
 }
 
 }  // namespace cmd

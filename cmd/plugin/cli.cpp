@@ -70,7 +70,7 @@ struct Arguments {
   Selection approve;
   StatusOptions status;
   WatchOptions watch;
-  ExplainOptions explain;
+  LiveExplainOptions explain;
   RequestOptions pod_request, node_request;
   std::string pod_timeout = "0", node_timeout = "0";
   bool cancel_of_node = false;

@@ -76,11 +76,11 @@ struct WatchOptions {
 };
 int run_watch(Session& session, const WatchOptions& options);
 
-struct ExplainOptions {
+struct LiveExplainOptions {
   std::string target;
   std::vector<api::DeschedulerPolicy> policies{};  ///< judged beside the cluster's
   std::vector<PastDecision> past{};                ///< what is known of earlier decisions
 };
-int run_explain(Session& session, const ExplainOptions& options);
+int run_explain(Session& session, const LiveExplainOptions& options);
 
 }  // namespace cmd::plugin

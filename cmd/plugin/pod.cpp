@@ -19,7 +19,7 @@ class PodCommand {
   PodCommand(Session& session, const PodOptions& options)
       : session_(session),
         options_(options),
-        asking_(session, wish_of(session, options.request), options.request.dry_run) {}
+        asking_(session, evacuation_request_of(session, options.request), options.request.dry_run) {}
 
   int run() {
     auto chosen = choose();

@@ -12,8 +12,6 @@
 namespace cmd::plugin {
 namespace {
 
-using Stored = StoredEvacuation;
-
 base::Status check_selection(const Session& session, const Selection& which) {
   const int ways = static_cast<int>(!which.names.empty()) + static_cast<int>(which.all) +
                    static_cast<int>(!which.selector.empty()) + static_cast<int>(!which.policy.empty());
@@ -25,7 +23,7 @@ base::Status check_selection(const Session& session, const Selection& which) {
 }
 
 /// The ones that a name means: the Evacuation itself, or the unfinished ones of a pod.
-base::Result<std::vector<Stored>> named(Session& session, const std::string& name) {
+base::Result<std::vector<StoredEvacuation>> named(Session& session, const std::string& name) {
   const auto target = parse_target(name, TargetKind::kEvacuation);
   if (!target) return target.error();
   if (target->kind == TargetKind::kEvacuation) {
@@ -33,13 +31,13 @@ base::Result<std::vector<Stored>> named(Session& session, const std::string& nam
     if (!text) return text.error();
     auto stored = parse_evacuation(*std::move(text));
     if (!stored) return stored.error();
-    return std::vector<Stored>{*std::move(stored)};
+    return std::vector<StoredEvacuation>{*std::move(stored)};
   }
   if (target->kind != TargetKind::kPod)
     return base::invalid(fmt::format("\"{}\": use the name of an Evacuation, or pod/NAME", name));
   auto all = session.evacuations(listing(session.ns()));
   if (!all) return all;
-  std::erase_if(*all, [&](const Stored& each) {
+  std::erase_if(*all, [&](const StoredEvacuation& each) {
     return each.evacuation.spec.pod_ref.name != target->name || api::is_terminal(each.evacuation.status.phase);
   });
   if (all->empty())
@@ -48,7 +46,7 @@ base::Result<std::vector<Stored>> named(Session& session, const std::string& nam
   return all;
 }
 
-base::Result<std::vector<Stored>> by_labels(Session& session, const Selection& which) {
+base::Result<std::vector<StoredEvacuation>> by_labels(Session& session, const Selection& which) {
   kube::ListOptions options = listing(session.scope(), which.selector);
   // A policy is cluster-scoped, and so are its Evacuations for whoever names it.
   if (!which.policy.empty()) {
@@ -93,16 +91,16 @@ class Changing {
 
   int run(std::string_view nothing, const ChangeOf& change_of) {
     if (auto sound = check_selection(session_, which_); !sound) return fail(io_, sound.error());
-    for (const Stored& each : choose()) change(each.evacuation.meta.key(), change_of(each.evacuation));
+    for (const StoredEvacuation& each : choose()) change(each.evacuation.meta.key(), change_of(each.evacuation));
     if (!session_.for_people()) print_objects(io_, session_.flags().output, changed_);
     if (changed_.empty() && code_ == kDone && which_.names.empty()) io_.err(std::string(nothing) + "\n");
     return code_;
   }
 
  private:
-  std::vector<Stored> choose() {
-    std::vector<Stored> chosen;
-    const auto take = [&](const base::Result<std::vector<Stored>>& found) {
+  std::vector<StoredEvacuation> choose() {
+    std::vector<StoredEvacuation> chosen;
+    const auto take = [&](const base::Result<std::vector<StoredEvacuation>>& found) {
       if (!found) {
         code_ = fail(io_, found.error());
       } else {

@@ -14,11 +14,9 @@
 namespace cmd::plugin {
 namespace {
 
-using Stored = StoredEvacuation;
-
-std::vector<api::Evacuation> plain_values(const std::vector<Stored>& stored) {
+std::vector<api::Evacuation> plain_values(const std::vector<StoredEvacuation>& stored) {
   std::vector<api::Evacuation> values;
-  for (const Stored& each : stored) values.push_back(each.evacuation);
+  for (const StoredEvacuation& each : stored) values.push_back(each.evacuation);
   return values;
 }
 
@@ -74,7 +72,7 @@ int node_status(Session& session, const std::string& name) {
   if (!pods) return fail(session.io(), pods.error());
   auto stored = session.evacuations({});
   if (!stored) return fail(session.io(), stored.error());
-  std::erase_if(*stored, [&](const Stored& each) { return each.evacuation.spec.node_name.value != name; });
+  std::erase_if(*stored, [&](const StoredEvacuation& each) { return each.evacuation.spec.node_name.value != name; });
   OwnerReplicas replicas(session);
   const DrainRules everything{.ignore_daemonsets = true, .delete_emptydir_data = true, .force = true};
   const NodeView view{*std::move(node),

@@ -24,7 +24,7 @@ Failure strict_decoding_error(const ServedResource& resource, const std::vector<
                                  resource.kind, resource.version, resource.kind, text));
 }
 
-Verdict complete_custom(const Call& call, Json& after) {
+CheckResult complete_custom(const Call& call, Json& after) {
   const std::vector<std::string> unknown = prune_custom(*call.resource, after);
   if (!unknown.empty() && call.info.query.value("fieldValidation") == "Strict")
     return strict_decoding_error(*call.resource, unknown);
@@ -57,10 +57,10 @@ Failure denied(const Webhook& webhook, const Denial& denial) {
 
 }  // namespace
 
-Verdict check_object(ApiCore& core, const Call& call, const Json* before, Json& after) {
+CheckResult check_object(ApiCore& core, const Call& call, const Json* before, Json& after) {
   const ServedResource& resource = *call.resource;
   if (resource.custom) {
-    if (Verdict completed = complete_custom(call, after); !completed) return completed;
+    if (CheckResult completed = complete_custom(call, after); !completed) return completed;
   } else if (defaults_apply(resource, before)) {
     set_defaults(resource, core.store, after);
   }
@@ -76,7 +76,7 @@ Verdict check_object(ApiCore& core, const Call& call, const Json* before, Json& 
   return invalid_object(resource.group, resource.kind, api::text_at(after, {"metadata", "name"}), errors);
 }
 
-Verdict admit(ApiCore& core, const Call& call, std::string_view verb, const Json* object, const Json* old_object) {
+CheckResult admit(ApiCore& core, const Call& call, std::string_view verb, const Json* object, const Json* old_object) {
   const AdmissionRequest request{call.user,  verb,   *call.resource, call.info.subresource,
                                  call.key(), object, old_object,     call.dry_run};
   for (const Webhook& webhook : core.webhooks) {

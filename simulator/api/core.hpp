@@ -73,14 +73,14 @@ using Transform = std::function<Outcome<api::Json>(api::Json served)>;
 Outcome<Object> write_object(ApiCore& core, Call& call, Part part, const Transform& transform);
 std::string field_manager_of(const Call& call);
 /// 404 without the namespace, 403 while it is being deleted.
-Verdict check_namespace(ApiCore& core, const Call& call, const std::string& name);
+CheckResult check_namespace(ApiCore& core, const Call& call, const std::string& name);
 
 // --- check.cpp
 /// Defaults, prunes and checks `after` (as stored); then the validators. `before` is nullptr on create.
-Verdict check_object(ApiCore& core, const Call& call, const api::Json* before, api::Json& after);
+CheckResult check_object(ApiCore& core, const Call& call, const api::Json* before, api::Json& after);
 /// Asks the webhooks.
-Verdict admit(ApiCore& core, const Call& call, std::string_view verb, const api::Json* object,
-              const api::Json* old_object);
+CheckResult admit(ApiCore& core, const Call& call, std::string_view verb, const api::Json* object,
+                  const api::Json* old_object);
 
 // --- delete.cpp
 /// metav1.DeleteOptions from body and query.
@@ -104,7 +104,7 @@ kube::Response review_access(const Call& call);
 
 // --- crd.cpp
 /// Completes a CustomResourceDefinition on its way in: names, conditions, storedVersions.
-Verdict complete_definition(ApiCore& core, api::Json& definition);
+CheckResult complete_definition(ApiCore& core, api::Json& definition);
 bool is_definition(const ServedResource& resource);
 
 // --- discovery.cpp, openapi.cpp, simulator.cpp: nullopt: not their path

@@ -77,7 +77,7 @@ bool is_definition(const ServedResource& resource) {
   return resource.group == "apiextensions.k8s.io" && resource.plural == "customresourcedefinitions";
 }
 
-Verdict complete_definition(ApiCore& core, Json& definition) {
+CheckResult complete_definition(ApiCore& core, Json& definition) {
   const std::string name = api::text_at(definition, {"metadata", "name"});
   if (FieldErrors errors = validate_definition(definition); !errors.empty()) {
     return invalid_object("apiextensions.k8s.io", "CustomResourceDefinition", name, errors);

@@ -33,7 +33,8 @@ Outcome<DeleteOptions> delete_options_of(const Call& call) {
   return options;
 }
 
-Verdict add_finalizer(ApiCore& core, const ServedResource& resource, const api::ObjectKey& key, const char* finalizer) {
+CheckResult add_finalizer(ApiCore& core, const ServedResource& resource, const api::ObjectKey& key,
+                          const char* finalizer) {
   auto done = core.store.mutate(resource.storage, key, Part::kAll, [finalizer](Json& object) -> base::Status {
     Json& list = object["metadata"]["finalizers"];
     if (list.is_null()) list = Json::array();
@@ -45,8 +46,8 @@ Verdict add_finalizer(ApiCore& core, const ServedResource& resource, const api::
 }
 
 /// The finalizers that the garbage collector's work hangs on.
-Verdict record_propagation(ApiCore& core, const ServedResource& resource, const api::ObjectKey& key,
-                           const std::string& propagation) {
+CheckResult record_propagation(ApiCore& core, const ServedResource& resource, const api::ObjectKey& key,
+                               const std::string& propagation) {
   if (propagation == "Foreground") return add_finalizer(core, resource, key, "foregroundDeletion");
   if (propagation == "Orphan") return add_finalizer(core, resource, key, "orphan");
   return base::Done{};
@@ -54,10 +55,10 @@ Verdict record_propagation(ApiCore& core, const ServedResource& resource, const 
 
 Outcome<Object> remove_one(ApiCore& core, const ServedResource& resource, const api::ObjectKey& key,
                            const DeleteOptions& options) {
-  if (Verdict recorded = record_propagation(core, resource, key, options.propagation); !recorded)
+  if (CheckResult recorded = record_propagation(core, resource, key, options.propagation); !recorded)
     return std::move(recorded.failure());
   if (is_definition(resource)) {
-    if (Verdict held = add_finalizer(core, resource, key, kDefinitionFinalizer); !held)
+    if (CheckResult held = add_finalizer(core, resource, key, kDefinitionFinalizer); !held)
       return std::move(held.failure());
   }
   auto removed = core.store.remove(resource.storage, key, options.preconditions, options.grace_seconds);
@@ -74,7 +75,8 @@ Outcome<Object> remove_one(ApiCore& core, const ServedResource& resource, const 
 }
 
 /// Checks what remove() would check, for dry runs.
-Verdict check_delete_preconditions(const ServedResource& resource, const Json& object, const Preconditions& expected) {
+CheckResult check_delete_preconditions(const ServedResource& resource, const Json& object,
+                                       const Preconditions& expected) {
   const std::string name = api::text_at(object, {"metadata", "name"});
   const std::string uid = api::text_at(object, {"metadata", "uid"});
   if (!expected.uid.empty() && expected.uid != uid) {
@@ -203,9 +205,9 @@ kube::Response delete_object(ApiCore& core, Call& call) {
   const Object found = core.store.get(resource.storage, call.key());
   if (!found) return to_response(not_found(resource.group, resource.plural, call.info.name));
   call.uid = api::text_at(*found, {"metadata", "uid"});
-  if (Verdict allowed = admit(core, call, "delete", nullptr, found.get()); !allowed)
+  if (CheckResult allowed = admit(core, call, "delete", nullptr, found.get()); !allowed)
     return to_response(allowed.failure());
-  if (Verdict sound = check_delete_preconditions(resource, *found, options->preconditions); !sound)
+  if (CheckResult sound = check_delete_preconditions(resource, *found, options->preconditions); !sound)
     return to_response(sound.failure());
   if (options->dry_run) return deleted_answer(call, found, false);
   auto removed = remove_one(core, resource, call.key(), *options);
@@ -223,7 +225,7 @@ kube::Response delete_collection(ApiCore& core, Call& call) {
   for (const Object& object : *selected) {
     const api::ObjectKey key{api::text_at(*object, {"metadata", "namespace"}),
                              api::text_at(*object, {"metadata", "name"})};
-    if (Verdict allowed = admit(core, call, "delete", nullptr, object.get()); !allowed)
+    if (CheckResult allowed = admit(core, call, "delete", nullptr, object.get()); !allowed)
       return to_response(allowed.failure());
     if (!options->dry_run) {
       if (auto removed = remove_one(core, *call.resource, key, *options); !removed && removed.failure().code != 404) {

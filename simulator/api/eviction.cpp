@@ -92,7 +92,7 @@ void deny_further_disruptions(Json& status, const std::string& now, std::int64_t
 }
 
 /// One atomic step, so the server's conflict retries never run out here.
-Verdict check_and_decrement(ApiCore& core, const std::string& pod, const Json& pdb, bool dry_run) {
+CheckResult check_and_decrement(ApiCore& core, const std::string& pod, const Json& pdb, bool dry_run) {
   if (dry_run) {
     if (auto refusal = refusal_of(pdb)) return *std::move(refusal);
     return base::Done{};
@@ -182,7 +182,7 @@ std::optional<Failure> check_pod(const Json& pod, const Preconditions& expected)
 }
 
 /// Marks the pod and deletes it; the preconditions are checked by both steps.
-Verdict mark_and_delete(ApiCore& core, const api::ObjectKey& key, DeleteOptions options) {
+CheckResult mark_and_delete(ApiCore& core, const api::ObjectKey& key, DeleteOptions options) {
   const Object pod = core.store.get(kube::kPods, key);
   if (!pod) return not_found("", "pods", key.name);
   if (options.dry_run) {
@@ -218,7 +218,7 @@ bool passes_unready(const Json& pdb) {
 }
 
 /// Pending, finished and leaving pods: budgets do not matter.
-Verdict delete_ignoring_budgets(ApiCore& core, const Json& pod, DeleteOptions options) {
+CheckResult delete_ignoring_budgets(ApiCore& core, const Json& pod, DeleteOptions options) {
   const bool guard =
       api::text_at(pod, {"status", "phase"}) == "Pending" && !api::find_at(pod, {"metadata", "deletionTimestamp"});
   if (guard && options.preconditions.resource_version.empty())
@@ -227,23 +227,23 @@ Verdict delete_ignoring_budgets(ApiCore& core, const Json& pod, DeleteOptions op
                          std::move(options));
 }
 
-Verdict delete_within_budget(ApiCore& core, const Json& pod, DeleteOptions options) {
+CheckResult delete_within_budget(ApiCore& core, const Json& pod, DeleteOptions options) {
   const api::ObjectKey key{api::text_at(pod, {"metadata", "namespace"}), api::text_at(pod, {"metadata", "name"})};
   const std::vector<Object> budgets = budgets_of(core, pod);
   if (budgets.size() > 1) return Failure{500, "", kMoreThanOne, nullptr};
   const bool guard = budgets.size() == 1 && !is_ready(pod) && passes_unready(*budgets[0]);
   if (budgets.size() == 1 && !guard) {
-    if (Verdict spent = check_and_decrement(core, key.name, *budgets[0], options.dry_run); !spent) return spent;
+    if (CheckResult spent = check_and_decrement(core, key.name, *budgets[0], options.dry_run); !spent) return spent;
   }
   const bool guarded_by_us = guard && options.preconditions.resource_version.empty();
   if (guard) options.preconditions.resource_version = api::text_at(pod, {"metadata", "resourceVersion"});
-  Verdict done = mark_and_delete(core, key, std::move(options));
+  CheckResult done = mark_and_delete(core, key, std::move(options));
   if (!done && done.failure().code == 409 && guarded_by_us)
     return still_processed(api::text_at(*budgets[0], {"metadata", "name"}));
   return done;
 }
 
-Verdict check_eviction(const ApiCore& core, const Call& call, const Json& eviction) {
+CheckResult check_eviction(const ApiCore& core, const Call& call, const Json& eviction) {
   const std::string version = api::text_at(eviction, {"apiVersion"});
   const std::string kind = api::text_at(eviction, {"kind"});
   if (!kind.empty() && kind != "Eviction") {
@@ -275,13 +275,13 @@ Outcome<DeleteOptions> eviction_options(const Call& call, const Json& eviction) 
   return options;
 }
 
-Verdict evict(ApiCore& core, Call& call, const Json& eviction) {
-  if (Verdict sound = check_eviction(core, call, eviction); !sound) return sound;
-  if (Verdict open = check_namespace(core, call, call.info.name); !open) return open;
+CheckResult evict(ApiCore& core, Call& call, const Json& eviction) {
+  if (CheckResult sound = check_eviction(core, call, eviction); !sound) return sound;
+  if (CheckResult open = check_namespace(core, call, call.info.name); !open) return open;
   auto options = eviction_options(call, eviction);
   if (!options) return std::move(options.failure());
   call.uid = options->preconditions.uid;  // what was meant, also when a webhook says no
-  if (Verdict allowed = admit(core, call, "create", &eviction, nullptr); !allowed) return allowed;
+  if (CheckResult allowed = admit(core, call, "create", &eviction, nullptr); !allowed) return allowed;
   const Object pod = core.store.get(kube::kPods, call.key());
   if (!pod) return not_found("", "pods", call.info.name);
   call.uid = api::text_at(*pod, {"metadata", "uid"});
@@ -295,7 +295,7 @@ Verdict evict(ApiCore& core, Call& call, const Json& eviction) {
 kube::Response evict_pod(ApiCore& core, Call& call) {
   auto eviction = read_body(call);
   if (!eviction) return to_response(eviction.failure());
-  if (Verdict done = evict(core, call, *eviction); !done) return to_response(done.failure());
+  if (CheckResult done = evict(core, call, *eviction); !done) return to_response(done.failure());
   Json status = success_status();
   status["code"] = 201;
   return json_response(201, status);

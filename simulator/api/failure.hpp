@@ -45,7 +45,7 @@ class [[nodiscard]] Outcome {
  private:
   std::variant<T, Failure> state_;
 };
-using Verdict = Outcome<base::Done>;
+using CheckResult = Outcome<base::Done>;
 
 /// "pods" or "evacuations.evacuator.dev".
 std::string qualified(std::string_view group, std::string_view name);

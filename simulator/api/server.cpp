@@ -61,7 +61,7 @@ kube::Response serve_verb(ApiCore& core, Call& call) {
 }
 
 /// The resource, and whether the path's scope suits it and the verb.
-Verdict find_resource(ApiCore& core, Call& call) {
+CheckResult find_resource(ApiCore& core, Call& call) {
   RequestInfo& info = call.info;
   call.resource = core.registry.find(info.group, info.version, info.plural);
   if (!call.resource) return no_such_path();
@@ -79,7 +79,7 @@ Verdict find_resource(ApiCore& core, Call& call) {
 kube::Response serve(ApiCore& core, Call& call) {
   if (auto response = serve_path(core, call)) return *std::move(response);
   if (!call.info.is_resource) return to_response(no_such_path());
-  if (Verdict found = find_resource(core, call); !found) return to_response(found.failure());
+  if (CheckResult found = find_resource(core, call); !found) return to_response(found.failure());
   auto output = negotiate(call.request.accept, call.info.query.value("includeObject"), core.store.clock().now());
   if (!output) return to_response(output.failure());
   call.output = *output;
@@ -124,12 +124,12 @@ Failure unavailable_failure() {
 }
 
 /// The answer that a fault gives in place of the server's.
-std::optional<Answer> instead_of_serving(const FaultRule& fault) {
+std::optional<ApiAnswer> instead_of_serving(const FaultRule& fault) {
   switch (fault.effect) {
-    case FaultEffect::kDropRequest: return Answer{{}, true, false};
-    case FaultEffect::kTooManyRequests: return Answer{throttled(fault.retry_after)};
-    case FaultEffect::kInternalError: return Answer{to_response(internal_error("fault injected by the simulator"))};
-    case FaultEffect::kUnavailable: return Answer{to_response(unavailable_failure())};
+    case FaultEffect::kDropRequest: return ApiAnswer{{}, true, false};
+    case FaultEffect::kTooManyRequests: return ApiAnswer{throttled(fault.retry_after)};
+    case FaultEffect::kInternalError: return ApiAnswer{to_response(internal_error("fault injected by the simulator"))};
+    case FaultEffect::kUnavailable: return ApiAnswer{to_response(unavailable_failure())};
     case FaultEffect::kDropResponse:
     case FaultEffect::kDuplicate:
     case FaultEffect::kDelay:
@@ -163,14 +163,14 @@ kube::Response ApiServer::handle(const kube::Request& request, const User& user)
   return serve_noted(*core_, call);
 }
 
-Answer ApiServer::answer(const kube::Request& request, const User& user) {
+ApiAnswer ApiServer::answer(const kube::Request& request, const User& user) {
   Call call = call_of(request, user);
   const auto fault = call.info.is_resource ? core_->faults.strike(subject_of(call)) : std::nullopt;
   if (!fault) return {serve_noted(*core_, call)};
   if (auto answer = instead_of_serving(*fault)) return *std::move(answer);
   if (fault->effect == FaultEffect::kStaleList) call.stale_by = fault->lag;
   if (fault->effect == FaultEffect::kDuplicate) handle(request, user);
-  Answer answer{serve_noted(*core_, call)};
+  ApiAnswer answer{serve_noted(*core_, call)};
   answer.dropped = fault->effect == FaultEffect::kDropResponse;
   if (fault->effect == FaultEffect::kDelay) answer.delay = fault->delay;
   return answer;
@@ -183,7 +183,7 @@ ApiServer::WatchAnswer ApiServer::watch(const kube::Request& request, const User
     if (fault->effect == FaultEffect::kDropResponse) return {nullptr, {}};
     if (auto answer = instead_of_serving(*fault)) return {nullptr, std::move(answer->response)};
   }
-  if (Verdict found = find_resource(*core_, call); !found) return {nullptr, to_response(found.failure())};
+  if (CheckResult found = find_resource(*core_, call); !found) return {nullptr, to_response(found.failure())};
   auto output = negotiate(request.accept, call.info.query.value("includeObject"), core_->store.clock().now());
   if (!output) return {nullptr, to_response(output.failure())};
   call.output = *output;

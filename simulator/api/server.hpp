@@ -77,7 +77,7 @@ struct ApiServerOptions {
 };
 
 /// A complete answer and what a fault makes of it.
-struct Answer {
+struct ApiAnswer {
   kube::Response response;
   bool dropped = false;         ///< the client gets a closed connection instead
   bool carried_out = true;      ///< false only when dropped before anything was done
@@ -98,7 +98,7 @@ class ApiServer {
   /// Any request but a watch. With a fault in the way, the answer as if there was none.
   kube::Response handle(const kube::Request& request, const User& user);
   /// The same, with faults.
-  Answer answer(const kube::Request& request, const User& user);
+  ApiAnswer answer(const kube::Request& request, const User& user);
   /// A GET with watch=true. The stream's next() never blocks when `wait` is 0 and otherwise sleeps on Store::wait_past;
   /// it must not outlive the server. Failing to open: `refusal` has the answer.
   struct WatchAnswer {

@@ -44,7 +44,7 @@ Outcome<Json> parse_body(const std::string& body, std::string_view content_type)
 }
 
 /// The body must be what the URL says: kind, version, namespace; its name too, when the URL has one.
-Verdict check_identity(const Call& call, Json& object) {
+CheckResult check_identity(const Call& call, Json& object) {
   const ServedResource& resource = *call.resource;
   const std::string kind = api::text_at(object, {"kind"});
   const std::string version = api::text_at(object, {"apiVersion"});
@@ -73,7 +73,7 @@ Verdict check_identity(const Call& call, Json& object) {
 }
 
 /// What the server alone decides stays as stored; so does the part that this request is not about.
-Verdict keep_stored_parts(const Call& call, const Json& stored, Json& next, Part part) {
+CheckResult keep_stored_parts(const Call& call, const Json& stored, Json& next, Part part) {
   const ServedResource& resource = *call.resource;
   if (!next.is_object() || !next.contains("metadata") || !next["metadata"].is_object())
     return bad_request("metadata must be an object");
@@ -118,9 +118,9 @@ kube::Response written(ApiCore& core, const Call& call, int code, const Object& 
 /// Made ready for the store: identity, status, defaults, checks, webhooks.
 Outcome<Json> prepare_new(ApiCore& core, Call& call, Json object) {
   const ServedResource& resource = *call.resource;
-  if (Verdict same = check_identity(call, object); !same) return std::move(same.failure());
+  if (CheckResult same = check_identity(call, object); !same) return std::move(same.failure());
   const std::string name = api::text_at(object, {"metadata", "name"});
-  if (Verdict ready = check_namespace(core, call, name); !ready) return std::move(ready.failure());
+  if (CheckResult ready = check_namespace(core, call, name); !ready) return std::move(ready.failure());
   if (name.empty() && api::text_at(object, {"metadata", "generateName"}).empty()) {
     return invalid_object(resource.group, resource.kind, "",
                           {{"metadata.name", "Required value: name or generateName is required"}});
@@ -135,10 +135,11 @@ Outcome<Json> prepare_new(ApiCore& core, Call& call, Json object) {
     set_initial_status(resource, object);
   }
   if (is_definition(resource)) {
-    if (Verdict complete = complete_definition(core, object); !complete) return std::move(complete.failure());
+    if (CheckResult complete = complete_definition(core, object); !complete) return std::move(complete.failure());
   }
-  if (Verdict valid = check_object(core, call, nullptr, object); !valid) return std::move(valid.failure());
-  if (Verdict allowed = admit(core, call, "create", &object, nullptr); !allowed) return std::move(allowed.failure());
+  if (CheckResult valid = check_object(core, call, nullptr, object); !valid) return std::move(valid.failure());
+  if (CheckResult allowed = admit(core, call, "create", &object, nullptr); !allowed)
+    return std::move(allowed.failure());
   return object;
 }
 
@@ -196,7 +197,7 @@ void narrow_applied(const Call& call, Json& config) {
   }
 }
 
-Verdict check_apply(const Call& call, Json& config) {
+CheckResult check_apply(const Call& call, Json& config) {
   if (call.info.query.value("fieldManager").empty()) {
     return Failure{
         422, "Invalid",
@@ -212,7 +213,7 @@ Verdict check_apply(const Call& call, Json& config) {
 }
 
 kube::Response apply_object(ApiCore& core, Call& call, Json config) {
-  if (Verdict sound = check_apply(call, config); !sound) return to_response(sound.failure());
+  if (CheckResult sound = check_apply(call, config); !sound) return to_response(sound.failure());
   narrow_applied(call, config);
   const bool exists = core.store.get(call.resource->storage, call.key()) != nullptr;
   if (!exists && call.info.subresource.empty()) {
@@ -230,7 +231,7 @@ kube::Response apply_object(ApiCore& core, Call& call, Json config) {
 }
 
 /// PUT: a precondition of the UID when the body has one, a resourceVersion for custom kinds.
-Verdict check_update(const Call& call, const Json& stored, const Json& body) {
+CheckResult check_update(const Call& call, const Json& stored, const Json& body) {
   const ServedResource& resource = *call.resource;
   const std::string uid = api::text_at(body, {"metadata", "uid"});
   const std::string uid_there = api::text_at(stored, {"metadata", "uid"});
@@ -256,14 +257,15 @@ Outcome<base::Result<Object>> write_once(ApiCore& core, Call& call, Part part, c
   auto changed = transform(served_form(resource, *stored));
   if (!changed) return std::move(changed.failure());
   Json next = stored_form(resource, *std::move(changed));
-  if (Verdict kept = keep_stored_parts(call, *stored, next, part); !kept) return std::move(kept.failure());
+  if (CheckResult kept = keep_stored_parts(call, *stored, next, part); !kept) return std::move(kept.failure());
   if (is_definition(resource) && part != Part::kStatus) {
-    if (Verdict complete = complete_definition(core, next); !complete) return std::move(complete.failure());
+    if (CheckResult complete = complete_definition(core, next); !complete) return std::move(complete.failure());
   }
-  if (Verdict valid = check_object(core, call, stored.get(), next); !valid) return std::move(valid.failure());
+  if (CheckResult valid = check_object(core, call, stored.get(), next); !valid) return std::move(valid.failure());
   const bool applied = bare_type(call.request.content_type) == kApplyType;
   if (!applied && core.options.track_fields) track_update(resource, *stored, next, writer_of(core, call));
-  if (Verdict allowed = admit(core, call, "update", &next, stored.get()); !allowed) return std::move(allowed.failure());
+  if (CheckResult allowed = admit(core, call, "update", &next, stored.get()); !allowed)
+    return std::move(allowed.failure());
   if (call.dry_run) return base::Result<Object>(std::make_shared<const Json>(std::move(next)));
   return core.store.update(resource.storage, call.key(),
                            part == Part::kStatus || !is_definition(resource) ? part : Part::kAll,
@@ -272,7 +274,7 @@ Outcome<base::Result<Object>> write_once(ApiCore& core, Call& call, Part part, c
 
 }  // namespace
 
-Verdict check_namespace(ApiCore& core, const Call& call, const std::string& name) {
+CheckResult check_namespace(ApiCore& core, const Call& call, const std::string& name) {
   if (!call.resource->namespaced) return base::Done{};
   const Object ns = core.store.get(kube::kNamespaces, {"", call.info.ns});
   if (!ns) return not_found("", "namespaces", call.info.ns);
@@ -330,9 +332,9 @@ kube::Response create_object(ApiCore& core, Call& call) {
 kube::Response update_object(ApiCore& core, Call& call) {
   auto body = read_body(call);
   if (!body) return to_response(body.failure());
-  if (Verdict same = check_identity(call, *body); !same) return to_response(same.failure());
+  if (CheckResult same = check_identity(call, *body); !same) return to_response(same.failure());
   auto saved = write_object(core, call, part_of(call), [&](const Json& served) -> Outcome<Json> {
-    if (Verdict sound = check_update(call, served, *body); !sound) return std::move(sound.failure());
+    if (CheckResult sound = check_update(call, served, *body); !sound) return std::move(sound.failure());
     return *body;
   });
   return saved ? written(core, call, 200, *saved) : to_response(saved.failure());

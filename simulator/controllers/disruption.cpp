@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "simulator/pod_facts.hpp"
 
 namespace simulator {
 namespace {
@@ -110,7 +111,7 @@ void DisruptionController::on_pod(const Change& change) {
   const Json* target = condition_of(*change.object, "DisruptionTarget");
   if (!target || member.facts.terminating || member.facts.is_terminal() || api::text_at(*target, {"status"}) != "True")
     return;
-  const auto since = base::parse_time(api::text_at(*target, {"lastTransitionTime"}));
+  const auto since = time_at(*target, {"lastTransitionTime"});
   if (since) stale_targets_.set(change.key, *since + kDeletionTimeout);
 }
 

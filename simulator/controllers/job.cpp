@@ -5,6 +5,7 @@
 #include "api/json/json_access.hpp"
 #include "base/backoff.hpp"
 #include "simulator/controllers/workloads.hpp"
+#include "simulator/pod_facts.hpp"
 
 namespace simulator {
 namespace {
@@ -60,7 +61,7 @@ bool JobController::reconcile(const Json& owner, const Pods& pods, base::TimePoi
   if (counts.failed > limit) {
     return finish(owner, pods, "Failed", "BackoffLimitExceeded", counts, now);
   }
-  const auto started = base::parse_time(api::text_at(owner, {"status", "startTime"}));
+  const auto started = time_at(owner, {"status", "startTime"});
   const auto deadline = seconds_at(owner, {"spec", "activeDeadlineSeconds"});
   if (started && deadline && now >= *started + *deadline) {
     return finish(owner, pods, "Failed", "DeadlineExceeded", counts, now);
@@ -114,7 +115,7 @@ bool JobController::keep_running(const Json& owner, const Pods& pods, const Coun
   return changed;
 }
 
-/// The verdict is written once; what still runs is stopped.
+/// The result is written once; what still runs is stopped.
 bool JobController::finish(const Json& owner, const Pods& pods, std::string_view type, std::string_view reason,
                            const Counts& counts, base::TimePoint now) {
   for (const auto& [key, pod] : pods) {
@@ -138,7 +139,7 @@ bool JobController::expire(const Json& owner, base::TimePoint now) {
   const auto ttl = seconds_at(owner, {"spec", "ttlSecondsAfterFinished"});
   if (!ttl) return false;
   const Json* ended = condition_of(owner, has_job_condition(owner, "Complete") ? "Complete" : "Failed");
-  const auto since = base::parse_time(api::text_at(*ended, {"lastTransitionTime"}));
+  const auto since = time_at(*ended, {"lastTransitionTime"});
   const base::TimePoint due = since.value_or(now) + *ttl;
   if (now >= due) return store_.remove(kube::kJobs, key_of(owner), {uid_of(owner), ""}).ok();
   look_again(owner, due);

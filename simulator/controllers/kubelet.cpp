@@ -13,10 +13,6 @@ namespace {
 
 using api::Json;
 
-std::optional<base::TimePoint> time_at(const Json& object, std::initializer_list<std::string_view> path) {
-  return base::parse_time(api::text_at(object, path));
-}
-
 /// When the first container that runs was started, as the status says.
 std::optional<base::TimePoint> running_since_of(const Json& pod) {
   const Json* statuses = api::find_at(pod, {"status", "containerStatuses"});
@@ -119,7 +115,7 @@ bool Kubelet::tick(base::TimePoint now) {
   for (const api::ObjectKey& key : agenda_.take_due(now)) {
     const auto found = charges_.find(key);
     if (found == charges_.end()) continue;
-    if (const auto next = plan(found->second); next && next->when <= now)
+    if (const auto next = next_step(found->second); next && next->when <= now)
       changed = carry_out(key, next->step, now) || changed;
   }
   return changed;
@@ -179,7 +175,7 @@ void Kubelet::reschedule(const api::ObjectKey& key) {
   agenda_.drop(key);
   const Charge& charge = charges_.at(key);
   if (!responds(charge)) return;
-  if (const auto next = plan(charge)) agenda_.set(key, next->when);
+  if (const auto next = next_step(charge)) agenda_.set(key, next->when);
 }
 
 /// A pod on a node that was never registered waits, as it does in Kubernetes.
@@ -193,29 +189,29 @@ base::Duration Kubelet::annotation(const Charge& charge, std::string_view annota
 }
 
 /// The next thing to do for this pod, and when: level-based, from what is known of it now.
-std::optional<Kubelet::Plan> Kubelet::plan(const Charge& charge) const {
+std::optional<Kubelet::NextStep> Kubelet::next_step(const Charge& charge) const {
   if (charge.stopped) return std::nullopt;
   if (charge.stopping_since) {
     const base::TimePoint wanted = *charge.stopping_since + annotation(charge, behaviour::kStopSeconds, options_.stop);
-    return Plan{Step::kStop, std::min(wanted, std::max(charge.grace_end.value_or(wanted), *charge.stopping_since))};
+    return NextStep{Step::kStop, std::min(wanted, std::max(charge.grace_end.value_or(wanted), *charge.stopping_since))};
   }
   if (charge.facts.is_terminal()) return std::nullopt;
-  if (charge.running_since) return plan_running(charge);
+  if (charge.running_since) return next_step_running(charge);
   const base::TimePoint start = charge.bound_at + annotation(charge, behaviour::kStartSeconds, options_.start);
-  if (!behaviour::is_set(*charge.pod, behaviour::kWaitingReason)) return Plan{Step::kStart, start};
-  return charge.waits_for_ever ? std::nullopt : std::optional(Plan{Step::kWait, start});
+  if (!behaviour::is_set(*charge.pod, behaviour::kWaitingReason)) return NextStep{Step::kStart, start};
+  return charge.waits_indefinitely ? std::nullopt : std::optional(NextStep{Step::kWait, start});
 }
 
-std::optional<Kubelet::Plan> Kubelet::plan_running(const Charge& charge) const {
+std::optional<Kubelet::NextStep> Kubelet::next_step_running(const Charge& charge) const {
   const bool never_ready = behaviour::is_set(*charge.pod, behaviour::kNeverReady);
-  if (charge.facts.ready && never_ready) return Plan{Step::kUnready, now_};
-  std::optional<Plan> next;
+  if (charge.facts.ready && never_ready) return NextStep{Step::kUnready, now_};
+  std::optional<NextStep> next;
   if (!charge.facts.ready && !never_ready)
-    next = Plan{Step::kReady, *charge.running_since + annotation(charge, behaviour::kReadySeconds, options_.ready)};
+    next = NextStep{Step::kReady, *charge.running_since + annotation(charge, behaviour::kReadySeconds, options_.ready)};
   if (const auto run = behaviour::duration_of(*charge.pod, behaviour::kRunSeconds)) {
     // A restart loop without any pause would never be quiet.
     const base::TimePoint end = *charge.running_since + std::max<base::Duration>(*run, base::milliseconds(100));
-    if (!next || end < next->when) next = Plan{Step::kExit, end};
+    if (!next || end < next->when) next = NextStep{Step::kExit, end};
   }
   return next;
 }
@@ -268,7 +264,7 @@ bool Kubelet::start(Charge& charge, base::TimePoint now) {
 }
 
 bool Kubelet::wait(Charge& charge, base::TimePoint now) {
-  charge.waits_for_ever = true;
+  charge.waits_indefinitely = true;
   const std::string reason = api::text_at(*charge.pod, {"metadata", "annotations", behaviour::kWaitingReason});
   return write_status(charge, [&](Json& pod, Json& status) {
     status["startTime"] = base::format_time(charge.bound_at);

@@ -21,7 +21,7 @@ struct KubeletOptions {
 };
 
 /// The kubelets of all nodes: starts bound pods, makes them ready, ends those that run to completion, stops the
-/// terminating ones. Does nothing for the pods of a node that is dead (behaviour annotations::kDead) or does not exist.
+/// terminating ones. Does nothing for the pods of a node that is dead (behaviour::kDead) or does not exist.
 /// Container runtime: none.
 class Kubelet final : public Actor {
  public:
@@ -41,10 +41,10 @@ class Kubelet final : public Actor {
     std::optional<base::TimePoint> running_since;
     std::optional<base::TimePoint> stopping_since;
     std::optional<base::TimePoint> grace_end;
-    bool waits_for_ever = false;  ///< its waiting reason is written
-    bool stopped = false;         ///< containers are gone, finalizers hold the object
+    bool waits_indefinitely = false;  ///< its waiting reason is written
+    bool stopped = false;             ///< containers are gone, finalizers hold the object
   };
-  struct Plan {
+  struct NextStep {
     Step step;
     base::TimePoint when;
   };
@@ -60,8 +60,8 @@ class Kubelet final : public Actor {
   void release(const api::ObjectKey& key);
   void reschedule(const api::ObjectKey& key);
   bool responds(const Charge& charge) const;
-  std::optional<Plan> plan(const Charge& charge) const;
-  std::optional<Plan> plan_running(const Charge& charge) const;
+  std::optional<NextStep> next_step(const Charge& charge) const;
+  std::optional<NextStep> next_step_running(const Charge& charge) const;
   base::Duration annotation(const Charge& charge, std::string_view annotation, base::Duration otherwise) const;
 
   bool carry_out(const api::ObjectKey& key, Step step, base::TimePoint now);

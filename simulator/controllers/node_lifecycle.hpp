@@ -16,7 +16,7 @@ struct NodeLifecycleOptions {
   base::Duration monitor_grace = base::seconds(40);  ///< silence → Ready Unknown, as node-monitor-grace-period
 };
 
-/// The node controller: registers nodes that come without a status, marks silent nodes (behaviour annotations::kDead)
+/// The node controller: registers nodes that come without a status, marks silent nodes (behaviour::kDead)
 /// NotReady with their pods, keeps the taints that mirror conditions and cordon, and evicts by NoExecute taints as the
 /// tolerations allow.
 class NodeLifecycle final : public Actor {

@@ -9,7 +9,7 @@
 #include "api/meta/well_known.hpp"
 #include "simulator/pod_facts.hpp"
 
-namespace simulator {
+namespace simulator::kubevirt {
 namespace {
 
 using api::Json;
@@ -32,13 +32,13 @@ bool is_decodable(const Json* eviction) {
 }
 
 bool is_dry(const EvictionCase& facts) {
-  const Json* wishes = api::find_at(*facts.eviction, {"deleteOptions", "dryRun"});
-  return facts.dry_run || (wishes && wishes->is_array() && !wishes->empty() && wishes->front() == "All");
+  const Json* values = api::find_at(*facts.eviction, {"deleteOptions", "dryRun"});
+  return facts.dry_run || (values && values->is_array() && !values->empty() && values->front() == "All");
 }
 
 EvictionDecision decide_hotplug(const EvictionCase& facts) {
   const bool orphan = !facts.launcher || is_terminal_pod(*facts.launcher) ||
-                      annotation_of(*facts.launcher, kubevirt::kDomain).empty() || !facts.vmi;
+                      annotation_of(*facts.launcher, kDomain).empty() || !facts.vmi;
   if (orphan) return {};
   const api::ObjectKey vmi = key_of(*facts.vmi);
   return {fmt::format("cannot evict hotplug pod: {} associated with running vmi: {} in namespace {}",
@@ -52,7 +52,7 @@ Json marking(const EvictionCase& facts, const std::string& node) {
       annotation_of(*facts.eviction, "requested-by") == api::well_known::kRequestedByDescheduler;
   const bool has_annotations = api::find_at(*facts.vmi, {"metadata", "annotations"}) != nullptr;
   if (by_descheduler && has_annotations && facts.config.minor >= kSourceSince)
-    patch["metadata"]["annotations"][std::string(kubevirt::kEvictionSource)] = "descheduler";
+    patch["metadata"]["annotations"][std::string(kEvictionSource)] = "descheduler";
   return patch;
 }
 
@@ -72,9 +72,9 @@ EvictionDecision decide_evacuation(const EvictionCase& facts) {
 }
 
 /// The name of the VMI behind a launcher pod, "" when it is none of KubeVirt's or finished.
-std::string vmi_name_of(const Json* pod) { return pod ? annotation_of(*pod, kubevirt::kDomain) : std::string(); }
+std::string vmi_name_of(const Json* pod) { return pod ? annotation_of(*pod, kDomain) : std::string(); }
 
-Object owner_launcher(const KubeVirtPort& port, const Json& pod) {
+Object owner_launcher(const Port& port, const Json& pod) {
   const Json* owners = api::find_at(pod, {"metadata", "ownerReferences"});
   if (!owners || !owners->is_array() || owners->size() != 1) return nullptr;
   const auto found = port.get(kube::kPods, {key_of(pod).ns, api::text_at(owners->front(), {"name"})});
@@ -90,10 +90,10 @@ bool has_one_owner(const Json& pod) {
 
 EvictionDecision decide_eviction(const EvictionCase& facts) {
   if (!facts.pod) return {};
-  if (label_of(*facts.pod, kubevirt::kLauncherLabel) == kubevirt::kHotplugDisk && has_one_owner(*facts.pod) &&
+  if (label_of(*facts.pod, kLauncherLabel) == kHotplugDisk && has_one_owner(*facts.pod) &&
       facts.config.minor >= kHotplugSince)
     return decide_hotplug(facts);
-  if (label_of(*facts.pod, kubevirt::kLauncherLabel) != kubevirt::kLauncher || is_terminal_pod(*facts.pod)) return {};
+  if (label_of(*facts.pod, kLauncherLabel) != kLauncher || is_terminal_pod(*facts.pod)) return {};
   if (vmi_name_of(facts.pod).empty()) return {};
   if (!facts.vmi) return {"kubevirt failed getting the vmi: " + facts.vmi_error};
   const std::string strategy = strategy_of(*facts.vmi, facts.config);
@@ -105,16 +105,16 @@ EvictionDecision decide_eviction(const EvictionCase& facts) {
                       key_of(*facts.vmi).name)};
 }
 
-bool intercepts(std::string_view webhook, const KubeVirtConfig& config, const Json& eviction) {
+bool intercepts(std::string_view webhook, const Config& config, const Json& eviction) {
   const std::string name = api::text_at(eviction, {"metadata", "name"});
   if (webhook == kHotplugEvictionWebhook) return config.minor >= kHotplugSince && name.starts_with("hp-volume-");
-  return config.minor < kUniformSince || name.starts_with(kubevirt::kLauncher);
+  return config.minor < kUniformSince || name.starts_with(kLauncher);
 }
 
-std::optional<std::string> review_eviction(KubeVirtPort& port, const api::ObjectKey& pod_key, const Json& eviction,
+std::optional<std::string> review_eviction(Port& port, const api::ObjectKey& pod_key, const Json& eviction,
                                            bool dry_run) {
   EvictionCase facts;
-  facts.config = read_kubevirt_config(port);
+  facts.config = read_config(port);
   facts.eviction = &eviction;
   facts.dry_run = dry_run;
   const auto pod = port.get(kube::kPods, pod_key);
@@ -122,7 +122,7 @@ std::optional<std::string> review_eviction(KubeVirtPort& port, const api::Object
   facts.pod = pod->get();
   const Object launcher = owner_launcher(port, **pod);
   facts.launcher = launcher.get();
-  const bool hotplug = label_of(**pod, kubevirt::kLauncherLabel) == kubevirt::kHotplugDisk;
+  const bool hotplug = label_of(**pod, kLauncherLabel) == kHotplugDisk;
   const std::string vmi_name = vmi_name_of(hotplug ? launcher.get() : pod->get());
   const auto vmi = port.get(kube::kVmis, {pod_key.ns, vmi_name});
   if (vmi) facts.vmi = vmi->get();
@@ -130,11 +130,11 @@ std::optional<std::string> review_eviction(KubeVirtPort& port, const api::Object
   const EvictionDecision decision = decide_eviction(facts);
   if (decision.message.empty()) return std::nullopt;
   if (!decision.mark) return decision.message;
-  KubeVirtPlan plan;
-  plan.merge(kube::kVmis, *facts.vmi, *decision.mark);
-  const auto marked = port.carry_out(plan.steps.front());
+  Writes writes;
+  writes.merge(kube::kVmis, *facts.vmi, *decision.mark);
+  const auto marked = port.carry_out(writes.steps.front());
   if (!marked) return "kubevirt failed marking the vmi for eviction: " + marked.error().message;
   return decision.message;
 }
 
-}  // namespace simulator
+}  // namespace simulator::kubevirt

@@ -1,7 +1,7 @@
 #pragma once
 
 /// What virt-api says to requests (wire-protocols.md#kubevirt), byte for byte. Pure decisions over objects, and the
-/// same with their reads and writes through a KubeVirtPort.
+/// same with their reads and writes through a Port.
 
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 #include "api/json/json.hpp"
 #include "simulator/kubevirt/types.hpp"
 
-namespace simulator {
+namespace simulator::kubevirt {
 
 inline constexpr std::string_view kLauncherEvictionWebhook = "virt-launcher-eviction-interceptor.kubevirt.io";
 inline constexpr std::string_view kHotplugEvictionWebhook = "hotplug-pod-eviction-interceptor.kubevirt.io";
@@ -18,7 +18,7 @@ inline constexpr std::string_view kMigrationCreateWebhook = "migration-create-va
 
 /// Everything that the answer to one pods/eviction depends on.
 struct EvictionCase {
-  KubeVirtConfig config;
+  Config config;
   const api::Json* pod = nullptr;       ///< nullptr: reading it failed
   const api::Json* vmi = nullptr;       ///< named by the pod's (or its owner launcher's) domain annotation
   std::string vmi_error;                ///< why vmi is nullptr
@@ -35,13 +35,13 @@ struct EvictionDecision {
 EvictionDecision decide_eviction(const EvictionCase& facts);
 
 /// Whether the webhook of that name is asked about an eviction with this body, in this version.
-bool intercepts(std::string_view webhook, const KubeVirtConfig& config, const api::Json& eviction);
+bool intercepts(std::string_view webhook, const Config& config, const api::Json& eviction);
 /// Reads, decides and marks. nullopt: allowed; otherwise the message of a 429.
-std::optional<std::string> review_eviction(KubeVirtPort& port, const api::ObjectKey& pod, const api::Json& eviction,
+std::optional<std::string> review_eviction(Port& port, const api::ObjectKey& pod, const api::Json& eviction,
                                            bool dry_run);
 
 /// The message of the 400 that refuses a new migration object. `by_controller`: virt-controller itself asks.
-std::optional<std::string> review_migration(const KubeVirtPort& port, const api::Json& vmim, bool by_controller);
+std::optional<std::string> review_migration(const Port& port, const api::Json& vmim, bool by_controller);
 
 /// An answer of the subresources API. A success has no body.
 struct VirtApiAnswer {
@@ -50,11 +50,11 @@ struct VirtApiAnswer {
   std::string message{};
 };
 /// PUT …/evacuate/cancel. A dry run writes nothing.
-VirtApiAnswer cancel_evacuation(KubeVirtPort& port, const api::ObjectKey& vmi, std::string_view body);
+VirtApiAnswer cancel_evacuation(Port& port, const api::ObjectKey& vmi, std::string_view body);
 /// PUT …/virtualmachines/<name>/migrate. A VirtualMachine exists as far as a VMI names it as its owner.
-VirtApiAnswer migrate_machine(KubeVirtPort& port, const api::ObjectKey& vm, std::string_view body);
+VirtApiAnswer migrate_machine(Port& port, const api::ObjectKey& vm, std::string_view body);
 /// PUT /apis/subresources.kubevirt.io/v1/namespaces/<ns>/<plural>/<name>/<subresource>; nullopt: not one of them.
-std::optional<VirtApiAnswer> serve_virt_api(KubeVirtPort& port, std::string_view plural, std::string_view subresource,
+std::optional<VirtApiAnswer> serve_virt_api(Port& port, std::string_view plural, std::string_view subresource,
                                             const api::ObjectKey& key, std::string_view body);
 
-}  // namespace simulator
+}  // namespace simulator::kubevirt

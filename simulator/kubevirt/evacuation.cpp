@@ -8,24 +8,24 @@
 #include "simulator/kubevirt/controllers.hpp"
 #include "simulator/pod_facts.hpp"
 
-namespace simulator {
+namespace simulator::kubevirt {
 namespace {
 
 using api::Json;
 
 constexpr int kQueuesSince = 9;  ///< before, the evacuation controller itself kept to the limits
 
-bool has_unfinished_migration(const KubeVirtView& view, const Json& vmi) {
+bool has_unfinished_migration(const View& view, const Json& vmi) {
   return std::ranges::any_of(view.migrations_of(vmi), [](const Object& each) { return !is_final(*each); });
 }
 
 /// Marked for the node it runs on, or its node is drained the old way.
-bool is_to_leave(const KubeVirtView& view, const Json& vmi) {
+bool is_to_leave(const View& view, const Json& vmi) {
   const std::string node = api::text_at(vmi, {"status", "nodeName"});
   return !node.empty() && (mark_of(vmi) == node || view.drained.contains(node));
 }
 
-bool may_migrate(const KubeVirtView& view, const Json& vmi) {
+bool may_migrate(const View& view, const Json& vmi) {
   return !is_migrating(vmi) && !is_final(vmi) && !is_terminating(vmi) &&
          migrates_by_strategy(strategy_of(vmi, view.config)) && is_live_migratable(vmi) &&
          !has_unfinished_migration(view, vmi) && view.active_launchers_of(vmi).size() == 1;
@@ -33,21 +33,21 @@ bool may_migrate(const KubeVirtView& view, const Json& vmi) {
 
 Json evacuation_migration(const Json& vmi) {
   const api::ObjectKey key = key_of(vmi);
-  const bool low = !annotation_of(vmi, kubevirt::kEvictionSource).empty();
+  const bool low = !annotation_of(vmi, kEvictionSource).empty();
   return {{"apiVersion", kube::kVmims.api_version()},
           {"kind", kube::kVmims.kind},
           {"metadata",
            {{"namespace", key.ns},
             {"generateName", "kubevirt-evacuation-"},
-            {"annotations", {{kubevirt::kEvacuationMigration, api::text_at(vmi, {"status", "nodeName"})}}},
-            {"labels", {{kubevirt::kVmiName, key.name}}}}},
+            {"annotations", {{kEvacuationMigration, api::text_at(vmi, {"status", "nodeName"})}}},
+            {"labels", {{kVmiName, key.name}}}}},
           {"spec", {{"vmiName", key.name}, {"priority", low ? "system-maintenance" : "system-critical"}}}};
 }
 
 /// Free places for new migrations, in versions where this controller counts them.
 class Places {
  public:
-  explicit Places(const KubeVirtView& view) : view_(view) {
+  explicit Places(const View& view) : view_(view) {
     for (const Object& vmim : view.vmims) {
       if (is_final(*vmim)) continue;
       ++total_;
@@ -63,23 +63,23 @@ class Places {
   }
 
  private:
-  const KubeVirtView& view_;
+  const View& view_;
   std::int64_t total_ = 0;
   std::map<std::string, std::int64_t> per_node_;
 };
 
 }  // namespace
 
-KubeVirtPlan run_evacuation(const KubeVirtView& view) {
-  KubeVirtPlan plan;
+Writes run_evacuation(const View& view) {
+  Writes writes;
   Places places(view);
   for (const Object& vmi : view.vmis) {
     if (!is_to_leave(view, *vmi) || !may_migrate(view, *vmi)) continue;
     if (!places.take(api::text_at(*vmi, {"status", "nodeName"}))) continue;
-    plan.create(kube::kVmims, evacuation_migration(*vmi));
-    plan.event(*vmi, "SuccessfulCreate", "Created Migration kubevirt-evacuation");
+    writes.create(kube::kVmims, evacuation_migration(*vmi));
+    writes.event(*vmi, "SuccessfulCreate", "Created Migration kubevirt-evacuation");
   }
-  return plan;
+  return writes;
 }
 
-}  // namespace simulator
+}  // namespace simulator::kubevirt

@@ -9,7 +9,7 @@
 #include "simulator/kubevirt/controllers.hpp"
 #include "simulator/pod_facts.hpp"
 
-namespace simulator {
+namespace simulator::kubevirt {
 namespace {
 
 using api::Json;
@@ -49,31 +49,30 @@ Json running_status(const Json& vmi, const Json& pod, base::TimePoint now) {
           {"conditions", with_condition(half, "Ready", "True", "", "", now)}};
 }
 
-void begin_machine(const KubeVirtView& view, const Json& vmi, KubeVirtPlan& plan) {
-  if (view.launchers_of(vmi).empty()) plan.create(kube::kPods, launcher_pod(vmi));
-  plan.merge(kube::kVmis, vmi, {{"status", {{"phase", "Scheduling"}}}});
+void begin_machine(const View& view, const Json& vmi, Writes& writes) {
+  if (view.launchers_of(vmi).empty()) writes.create(kube::kPods, launcher_pod(vmi));
+  writes.merge(kube::kVmis, vmi, {{"status", {{"phase", "Scheduling"}}}});
 }
 
-void follow_start(const KubeVirtView& view, const Json& vmi, KubeVirtPlan& plan) {
+void follow_start(const View& view, const Json& vmi, Writes& writes) {
   for (const Object& pod : view.active_launchers_of(vmi)) {
     if (api::text_at(*pod, {"status", "phase"}) != "Running") continue;
     const std::string node = api::text_at(*pod, {"spec", "nodeName"});
-    plan.merge(
-        kube::kVmis, vmi,
-        {{"metadata", {{"labels", {{kubevirt::kNodeName, node}}}}}, {"status", running_status(vmi, *pod, view.now)}});
-    return plan.merge(kube::kPods, *pod, {{"metadata", {{"labels", {{kubevirt::kNodeName, node}}}}}});
+    writes.merge(kube::kVmis, vmi,
+                 {{"metadata", {{"labels", {{kNodeName, node}}}}}, {"status", running_status(vmi, *pod, view.now)}});
+    return writes.merge(kube::kPods, *pod, {{"metadata", {{"labels", {{kNodeName, node}}}}}});
   }
 }
 
 /// The guest is where one of these still runs.
-bool still_runs(const KubeVirtView& view, const Json& vmi) {
+bool still_runs(const View& view, const Json& vmi) {
   const std::string node = api::text_at(vmi, {"status", "nodeName"});
   return std::ranges::any_of(view.launchers_of(vmi), [&](const Object& pod) {
     return api::text_at(*pod, {"spec", "nodeName"}) == node && !facts_of(*pod).is_terminal();
   });
 }
 
-void restart(const Json& vmi, KubeVirtPlan& plan) {
+void restart(const Json& vmi, Writes& writes) {
   Json next = {{"apiVersion", kube::kVmis.api_version()},
                {"kind", kube::kVmis.kind},
                {"metadata", {{"name", key_of(vmi).name}, {"namespace", key_of(vmi).ns}}},
@@ -81,34 +80,34 @@ void restart(const Json& vmi, KubeVirtPlan& plan) {
   for (const char* field : {"labels", "annotations", "ownerReferences"}) {
     if (const Json* value = api::find_at(vmi, {"metadata", field})) next["metadata"][field] = *value;
   }
-  next["metadata"]["annotations"].erase(std::string(kubevirt::kFailedCount));
-  next["metadata"]["annotations"].erase(std::string(kubevirt::kEvictionSource));
-  plan.remove(kube::kVmis, vmi);
-  plan.create(kube::kVmis, std::move(next));
+  next["metadata"]["annotations"].erase(std::string(kFailedCount));
+  next["metadata"]["annotations"].erase(std::string(kEvictionSource));
+  writes.remove(kube::kVmis, vmi);
+  writes.create(kube::kVmis, std::move(next));
 }
 
 /// The external controller of strategy External: some time after the mark it has drained the guest.
-void drain_externally(const KubeVirtView& view, const Json& vmi, KubeVirtPlan& plan) {
+void drain_externally(const View& view, const Json& vmi, Writes& writes) {
   const auto after = MigrationScript::of(vmi).external;
   const Json* requested = condition_of(vmi, "EvictionRequested");
   if (!after || !requested || strategy_of(vmi, view.config) != "External") return;
-  const auto since = instant_at(*requested, {"lastTransitionTime"});
+  const auto since = time_at(*requested, {"lastTransitionTime"});
   if (!since) return;
-  if (*since + *after > view.now) return plan.wake_at(*since + *after);
-  plan.remove(kube::kVmis, vmi);
+  if (*since + *after > view.now) return writes.wake_at(*since + *after);
+  writes.remove(kube::kVmis, vmi);
 }
 
-void keep_condition(const KubeVirtView& view, const Json& vmi, KubeVirtPlan& plan) {
+void keep_condition(const View& view, const Json& vmi, Writes& writes) {
   if (view.config.minor < kConditionSince) return;
   const bool marked = !mark_of(vmi).empty();
   if (marked == (condition_of(vmi, "EvictionRequested") != nullptr)) return;
   Json conditions = with_condition(vmi, "EvictionRequested", marked ? "True" : "", "EvictionRequested",
                                    "VMI is marked for eviction", view.now);
-  plan.merge(kube::kVmis, vmi, {{"status", {{"conditions", std::move(conditions)}}}});
+  writes.merge(kube::kVmis, vmi, {{"status", {{"conditions", std::move(conditions)}}}});
 }
 
 /// eviction-in-progress follows the mark; evict and prefer-no-eviction follow the VMI's own.
-void keep_pod_annotations(const KubeVirtView& view, const Json& vmi, KubeVirtPlan& plan) {
+void keep_pod_annotations(const View& view, const Json& vmi, Writes& writes) {
   const std::string mark = mark_of(vmi);
   for (const Object& pod : view.launchers_of(vmi)) {
     Json changes = Json::object();
@@ -124,39 +123,39 @@ void keep_pod_annotations(const KubeVirtView& view, const Json& vmi, KubeVirtPla
       const Json* own = api::find_at(vmi, {"metadata", "annotations", key});
       want(key, own ? *own : Json(nullptr));
     }
-    if (!changes.empty()) plan.merge(kube::kPods, *pod, {{"metadata", {{"annotations", std::move(changes)}}}});
+    if (!changes.empty()) writes.merge(kube::kPods, *pod, {{"metadata", {{"annotations", std::move(changes)}}}});
   }
 }
 
-void look_after(const KubeVirtView& view, const Json& vmi, KubeVirtPlan& plan) {
+void look_after(const View& view, const Json& vmi, Writes& writes) {
   if (is_terminating(vmi)) return;
   const std::string phase = api::text_at(vmi, {"status", "phase"});
   if (std::ranges::find(kLeftAlone, phase) != std::end(kLeftAlone)) {
-    if (behaviour::is_set(vmi, behaviour::kRestartVm) && view.active_launchers_of(vmi).empty()) restart(vmi, plan);
+    if (behaviour::is_set(vmi, behaviour::kRestartVm) && view.active_launchers_of(vmi).empty()) restart(vmi, writes);
     return;
   }
-  if (phase.empty()) return begin_machine(view, vmi, plan);
-  if (phase != "Running") return follow_start(view, vmi, plan);
-  if (!still_runs(view, vmi)) return plan.merge(kube::kVmis, vmi, {{"status", {{"phase", "Succeeded"}}}});
-  keep_condition(view, vmi, plan);
-  keep_pod_annotations(view, vmi, plan);
-  drain_externally(view, vmi, plan);
+  if (phase.empty()) return begin_machine(view, vmi, writes);
+  if (phase != "Running") return follow_start(view, vmi, writes);
+  if (!still_runs(view, vmi)) return writes.merge(kube::kVmis, vmi, {{"status", {{"phase", "Succeeded"}}}});
+  keep_condition(view, vmi, writes);
+  keep_pod_annotations(view, vmi, writes);
+  drain_externally(view, vmi, writes);
 }
 
 Json own_budget(const Json& vmi, const std::string& migration) {
   Json metadata = {{"namespace", key_of(vmi).ns},
-                   {"name", fmt::format("{}{}", kubevirt::kBudgetPrefix, key_of(vmi).name)},
+                   {"name", fmt::format("{}{}", kBudgetPrefix, key_of(vmi).name)},
                    {"ownerReferences", Json::array({controller_reference(vmi)})}};
-  if (!migration.empty()) metadata["labels"] = {{kubevirt::kMigrationName, migration}};
-  return {{"apiVersion", "policy/v1"},
-          {"kind", "PodDisruptionBudget"},
-          {"metadata", std::move(metadata)},
-          {"spec",
-           {{"minAvailable", migration.empty() ? 1 : 2},
-            {"selector", {{"matchLabels", {{kubevirt::kCreatedBy, uid_of(vmi)}}}}}}}};
+  if (!migration.empty()) metadata["labels"] = {{kMigrationName, migration}};
+  return {
+      {"apiVersion", "policy/v1"},
+      {"kind", "PodDisruptionBudget"},
+      {"metadata", std::move(metadata)},
+      {"spec",
+       {{"minAvailable", migration.empty() ? 1 : 2}, {"selector", {{"matchLabels", {{kCreatedBy, uid_of(vmi)}}}}}}}};
 }
 
-void keep_budget(const KubeVirtView& view, const Json& vmi, KubeVirtPlan& plan) {
+void keep_budget(const View& view, const Json& vmi, Writes& writes) {
   if (is_final(vmi) || !migrates_by_strategy(strategy_of(vmi, view.config))) return;
   std::string migration;
   for (const Object& each : view.migrations_of(vmi)) {
@@ -167,12 +166,12 @@ void keep_budget(const KubeVirtView& view, const Json& vmi, KubeVirtPlan& plan) 
   const auto has = std::ranges::find_if(view.budgets, [&](const Object& each) {
     return key_of(*each) == api::ObjectKey{key_of(vmi).ns, name};
   });
-  if (has == view.budgets.end()) return plan.create(kube::kPdbs, wanted);
+  if (has == view.budgets.end()) return writes.create(kube::kPdbs, wanted);
   if (api::number_at(**has, {"spec", "minAvailable"}) == api::number_at(wanted, {"spec", "minAvailable"})) return;
   const Json label = migration.empty() ? Json(nullptr) : Json(migration);
-  plan.merge(kube::kPdbs, **has,
-             {{"metadata", {{"labels", {{kubevirt::kMigrationName, label}}}}},
-              {"spec", {{"minAvailable", wanted["spec"]["minAvailable"]}}}});
+  writes.merge(kube::kPdbs, **has,
+               {{"metadata", {{"labels", {{kMigrationName, label}}}}},
+                {"spec", {{"minAvailable", wanted["spec"]["minAvailable"]}}}});
 }
 
 }  // namespace
@@ -181,12 +180,12 @@ Json launcher_pod(const Json& vmi) {
   const api::ObjectKey key = key_of(vmi);
   Json labels = Json::object();
   if (const Json* own = api::find_at(vmi, {"metadata", "labels"}); own && own->is_object()) labels = *own;
-  labels[std::string(kubevirt::kLauncherLabel)] = kubevirt::kLauncher;
-  labels[std::string(kubevirt::kCreatedBy)] = uid_of(vmi);
-  labels[std::string(kubevirt::kVmName)] = key.name;
-  labels.erase(std::string(kubevirt::kNodeName));
-  labels.erase(std::string(kubevirt::kTargetNode));
-  Json annotations = {{kubevirt::kDomain, key.name}, {kubevirt::kTransport, "true"}, {names::kRequestEvictOnly, ""}};
+  labels[std::string(kLauncherLabel)] = kLauncher;
+  labels[std::string(kCreatedBy)] = uid_of(vmi);
+  labels[std::string(kVmName)] = key.name;
+  labels.erase(std::string(kNodeName));
+  labels.erase(std::string(kTargetNode));
+  Json annotations = {{kDomain, key.name}, {kTransport, "true"}, {names::kRequestEvictOnly, ""}};
   Json requests = {{"cpu", "100m"}};
   if (const std::string memory = api::text_at(vmi, {"spec", "domain", "memory", "guest"}); !memory.empty())
     requests["memory"] = memory;
@@ -207,20 +206,20 @@ Json launcher_pod(const Json& vmi) {
           {"spec", std::move(spec)}};
 }
 
-KubeVirtPlan run_instances(const KubeVirtView& view) {
-  KubeVirtPlan plan;
-  for (const Object& vmi : view.vmis) look_after(view, *vmi, plan);
-  return plan;
+Writes run_instances(const View& view) {
+  Writes writes;
+  for (const Object& vmi : view.vmis) look_after(view, *vmi, writes);
+  return writes;
 }
 
-KubeVirtPlan run_disruption_budgets(const KubeVirtView& view) {
-  KubeVirtPlan plan;
+Writes run_disruption_budgets(const View& view) {
+  Writes writes;
   if (view.config.minor > kBudgetsUntil) {
-    for (const Object& each : view.budgets) plan.remove(kube::kPdbs, *each);
-    return plan;
+    for (const Object& each : view.budgets) writes.remove(kube::kPdbs, *each);
+    return writes;
   }
-  for (const Object& vmi : view.vmis) keep_budget(view, *vmi, plan);
-  return plan;
+  for (const Object& vmi : view.vmis) keep_budget(view, *vmi, writes);
+  return writes;
 }
 
-}  // namespace simulator
+}  // namespace simulator::kubevirt

@@ -11,7 +11,7 @@
 #include "simulator/objects.hpp"
 #include "simulator/pod_facts.hpp"
 
-namespace simulator {
+namespace simulator::kubevirt {
 namespace {
 
 using api::Json;
@@ -36,8 +36,8 @@ Webhook eviction_webhook(Store& store, std::string_view name) {
   webhook.name = name;
   webhook.review = [&store, name](const AdmissionRequest& request) -> std::optional<Denial> {
     if (request.subresource != "eviction" || request.resource.plural != "pods" || !request.object) return std::nullopt;
-    KubeVirtStorePort port(store, nullptr);
-    const KubeVirtConfig config = read_kubevirt_config(port);
+    StorePort port(store, nullptr);
+    const Config config = read_config(port);
     if (!intercepts(name, config, *request.object)) return std::nullopt;
     if (config.webhook_down) return config.minor >= kFailsClosedSince ? std::optional(virt_api_down()) : std::nullopt;
     const auto message = review_eviction(port, request.key, *request.object, request.dry_run);
@@ -53,8 +53,8 @@ Webhook migration_webhook(Store& store) {
     const bool mine = request.resource.plural == kube::kVmims.plural && request.subresource.empty() &&
                       request.verb == "create" && request.object;
     if (!mine) return std::nullopt;
-    const KubeVirtStorePort port(store, nullptr);
-    if (read_kubevirt_config(port).webhook_down) return virt_api_down();
+    const StorePort port(store, nullptr);
+    if (read_config(port).webhook_down) return virt_api_down();
     const auto refusal = review_migration(port, *request.object, false);
     return refusal ? std::optional(Denial{400, *refusal, ""}) : std::nullopt;
   };
@@ -69,7 +69,7 @@ kube::Response answer_of(const VirtApiAnswer& answer) {
 Endpoint subresources(Store& store) {
   return [&store](const RequestInfo& info, const kube::Request& request) -> std::optional<kube::Response> {
     if (info.group != "subresources.kubevirt.io" || request.method != "PUT") return std::nullopt;
-    KubeVirtStorePort port(store, nullptr);
+    StorePort port(store, nullptr);
     const auto answer = serve_virt_api(port, info.plural, info.subresource, {info.ns, info.name}, request.body);
     return answer ? std::optional(answer_of(*answer)) : std::nullopt;
   };
@@ -77,17 +77,15 @@ Endpoint subresources(Store& store) {
 
 }  // namespace
 
-base::Result<Object> KubeVirtStorePort::get(const kube::ResourceType& type, const api::ObjectKey& key) const {
+base::Result<Object> StorePort::get(const kube::ResourceType& type, const api::ObjectKey& key) const {
   Object found = store_.get(type, key);
   if (!found) return missing(type, key.name);
   return found;
 }
 
-base::Result<std::vector<Object>> KubeVirtStorePort::list(const kube::ResourceType& type) const {
-  return store_.list(type);
-}
+base::Result<std::vector<Object>> StorePort::list(const kube::ResourceType& type) const { return store_.list(type); }
 
-base::Status KubeVirtStorePort::patch(const KubeVirtStep& step, Part part) {
+base::Status StorePort::patch(const Step& step, Part part) {
   const auto done = store_.mutate(step.type, step.key, part, [&](Json& object) -> base::Status {
     if (uid_of(object) != step.uid) return base::Error{base::ErrorCode::kConflict, "another object"};
     object.merge_patch(step.body);
@@ -97,8 +95,8 @@ base::Status KubeVirtStorePort::patch(const KubeVirtStep& step, Part part) {
   return base::Done{};
 }
 
-base::Status KubeVirtStorePort::carry_out(const KubeVirtStep& step) {
-  using Verb = KubeVirtStep::Verb;
+base::Status StorePort::carry_out(const Step& step) {
+  using Verb = Step::Verb;
   switch (step.verb) {
     case Verb::kMerge: return patch(step, Part::kAll);
     case Verb::kMergeStatus: return patch(step, Part::kStatus);
@@ -132,13 +130,13 @@ bool KubeVirt::tick(base::TimePoint now) {
   if (due_ && *due_ <= now) dirty_ = true;
   if (!dirty_) return false;
   dirty_ = false;
-  const auto round = run_kubevirt(port_, now);
+  const auto round = run_round(port_, now);
   due_ = round ? round->due : std::nullopt;
   return round && round->changed;
 }
 
-base::Status install_kubevirt(Cluster& cluster, ApiServer& server) {
-  for (const Json& definition : kubevirt_definitions()) {
+base::Status install(Cluster& cluster, ApiServer& server) {
+  for (const Json& definition : definitions()) {
     if (auto installed = server.install_crd(definition); !installed) return installed;
   }
   Store& store = cluster.store();
@@ -153,4 +151,4 @@ base::Status install_kubevirt(Cluster& cluster, ApiServer& server) {
   return base::Done{};
 }
 
-}  // namespace simulator
+}  // namespace simulator::kubevirt

@@ -13,28 +13,30 @@
 #include "simulator/store.hpp"
 
 namespace simulator {
-
 class Cluster;
+}
+
+namespace simulator::kubevirt {
 
 /// The rules' way to the simulator's store.
-class KubeVirtStorePort final : public KubeVirtPort {
+class StorePort final : public Port {
  public:
   /// `events` may be nullptr: none are written. Both must outlive the port.
-  KubeVirtStorePort(Store& store, EventRecorder* events) : store_(store), events_(events) {}
+  StorePort(Store& store, EventRecorder* events) : store_(store), events_(events) {}
 
   base::Result<Object> get(const kube::ResourceType& type, const api::ObjectKey& key) const override;
   base::Result<std::vector<Object>> list(const kube::ResourceType& type) const override;
-  base::Status carry_out(const KubeVirtStep& step) override;
+  base::Status carry_out(const Step& step) override;
 
  private:
-  base::Status patch(const KubeVirtStep& step, Part part);
+  base::Status patch(const Step& step, Part part);
 
   Store& store_;
   EventRecorder* events_;
 };
 
 /// KubeVirt's controllers in the simulated cluster: every VirtualMachineInstance gets its launcher pod, marked ones
-/// migrate. Behaviour by annotations: behaviour annotations::kMigrationScript and its neighbours. Costs nothing without
+/// migrate. Behaviour by annotations: behaviour::kMigrationScript and its neighbours. Costs nothing without
 /// VMIs.
 class KubeVirt final : public Actor {
  public:
@@ -46,13 +48,13 @@ class KubeVirt final : public Actor {
 
  private:
   Journal journal_;
-  KubeVirtStorePort port_;
+  StorePort port_;
   bool dirty_ = false;
   std::optional<base::TimePoint> due_;
 };
 
 /// Installs KubeVirt: definitions, virt-api's webhooks and subresources, the controllers. Which version is the KubeVirt
 /// object's word (objects::kubevirt()). Before any traffic; cluster and server must outlive each other's use.
-base::Status install_kubevirt(Cluster& cluster, ApiServer& server);
+base::Status install(Cluster& cluster, ApiServer& server);
 
-}  // namespace simulator
+}  // namespace simulator::kubevirt

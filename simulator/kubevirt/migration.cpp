@@ -8,7 +8,7 @@
 #include "simulator/kubevirt/controllers.hpp"
 #include "simulator/pod_facts.hpp"
 
-namespace simulator {
+namespace simulator::kubevirt {
 namespace {
 
 using api::Json;
@@ -18,17 +18,17 @@ constexpr base::seconds kPendingLimit{900};
 
 /// One migration on its way.
 struct Course {
-  const KubeVirtView& view;
+  const View& view;
   const Json& vmim;
   const Json& vmi;
   MigrationScript script;
-  KubeVirtPlan& plan;
+  Writes& writes;
 
   base::TimePoint since() const { return phase_since(vmim); }
   /// True once `time` has passed in this phase; otherwise it is looked at again then.
   bool passed(base::Duration time) const {
     if (since() + time <= view.now) return true;
-    plan.wake_at(since() + time);
+    writes.wake_at(since() + time);
     return false;
   }
 };
@@ -52,15 +52,15 @@ bool is_unschedulable(const Json& pod) {
 void wait_for_target(const Course& course) {
   const Object pod = course.view.target_pod_of(course.vmim);
   if (!pod || !facts_of(*pod).is_active())
-    return fail_migration(course.plan, course.vmim, course.view.now, "target pod is gone");
+    return fail_migration(course.writes, course.vmim, course.view.now, "target pod is gone");
   if (api::text_at(*pod, {"status", "phase"}) == "Running")
-    return enter_phase(course.plan, course.vmim, "Scheduled", course.view.now);
+    return enter_phase(course.writes, course.vmim, "Scheduled", course.view.now);
   const bool unschedulable = is_unschedulable(*pod);
-  const base::seconds limit = unschedulable ? limit_of(course, kubevirt::kUnschedulableTimeout, kUnschedulableLimit)
-                                            : limit_of(course, kubevirt::kPendingTimeout, kPendingLimit);
+  const base::seconds limit = unschedulable ? limit_of(course, kUnschedulableTimeout, kUnschedulableLimit)
+                                            : limit_of(course, kPendingTimeout, kPendingLimit);
   const base::TimePoint end = facts_of(*pod).created + limit;
-  if (end > course.view.now) return course.plan.wake_at(end);
-  fail_migration(course.plan, course.vmim, course.view.now,
+  if (end > course.view.now) return course.writes.wake_at(end);
+  fail_migration(course.writes, course.vmim, course.view.now,
                  unschedulable ? "target pod cannot be scheduled" : "target pod did not start in time");
 }
 
@@ -73,29 +73,29 @@ void hand_over(const Course& course) {
     return api::text_at(*pod, {"spec", "nodeName"}) == source_node;
   });
   if (!target || !facts_of(*target).is_active() || source == pods.end())
-    return fail_migration(course.plan, course.vmim, course.view.now, "target pod is gone");
+    return fail_migration(course.writes, course.vmim, course.view.now, "target pod is gone");
   Json state = {{"migrationUid", uid_of(course.vmim)}, {"sourceNode", source_node},
                 {"sourcePod", key_of(**source).name},  {"targetNode", api::text_at(*target, {"spec", "nodeName"})},
                 {"targetPod", key_of(*target).name},   {"mode", "PreCopy"}};
   for (const char* field :
        {"startTimestamp", "endTimestamp", "completed", "failed", "failureReason", "abortRequested", "abortStatus"})
     state[field] = nullptr;  // of the migration before
-  course.plan.merge(kube::kVmis, course.vmi,
-                    {{"metadata", {{"labels", {{kubevirt::kTargetNode, state["targetNode"]}}}}},
-                     {"status", {{"migrationState", state}}}});
-  course.plan.merge(kube::kPods, *target,
-                    {{"metadata", {{"annotations", {{kubevirt::kTargetReady, base::format_time(course.view.now)}}}}}});
-  enter_phase(course.plan, course.vmim, "PreparingTarget", course.view.now);
+  course.writes.merge(
+      kube::kVmis, course.vmi,
+      {{"metadata", {{"labels", {{kTargetNode, state["targetNode"]}}}}}, {"status", {{"migrationState", state}}}});
+  course.writes.merge(kube::kPods, *target,
+                      {{"metadata", {{"annotations", {{kTargetReady, base::format_time(course.view.now)}}}}}});
+  enter_phase(course.writes, course.vmim, "PreparingTarget", course.view.now);
 }
 
 void begin_copy(const Course& course) {
-  course.plan.merge(kube::kVmis, course.vmi,
-                    {{"status", {{"migrationState", {{"startTimestamp", base::format_time(course.view.now)}}}}}});
-  enter_phase(course.plan, course.vmim, "Running", course.view.now);
+  course.writes.merge(kube::kVmis, course.vmi,
+                      {{"status", {{"migrationState", {{"startTimestamp", base::format_time(course.view.now)}}}}}});
+  enter_phase(course.writes, course.vmim, "Running", course.view.now);
 }
 
 std::int64_t failures_so_far(const Json& vmi) {
-  const std::string text = annotation_of(vmi, kubevirt::kFailedCount);
+  const std::string text = annotation_of(vmi, kFailedCount);
   std::int64_t count = 0;
   (void)std::from_chars(text.data(), text.data() + text.size(), count);
   return count;
@@ -108,11 +108,10 @@ void end_in_failure(const Course& course) {
   state["failed"] = true;
   state["failureReason"] = course.script.reason;
   Json annotations = Json::object();
-  annotations[std::string(kubevirt::kFailedCount)] = std::to_string(failures_so_far(course.vmi) + 1);
-  course.plan.merge(
-      kube::kVmis, course.vmi,
-      {{"metadata", {{"annotations", std::move(annotations)}, {"labels", {{kubevirt::kTargetNode, nullptr}}}}},
-       {"status", {{"migrationState", std::move(state)}}}});
+  annotations[std::string(kFailedCount)] = std::to_string(failures_so_far(course.vmi) + 1);
+  course.writes.merge(kube::kVmis, course.vmi,
+                      {{"metadata", {{"annotations", std::move(annotations)}, {"labels", {{kTargetNode, nullptr}}}}},
+                       {"status", {{"migrationState", std::move(state)}}}});
 }
 
 void end_in_success(const Course& course) {
@@ -122,25 +121,25 @@ void end_in_success(const Course& course) {
   if (const Json* before = api::find_at(course.vmi, {"status", "activePods"}); before && before->is_object()) {
     for (const auto& [uid, node] : before->items()) active.emplace(uid, nullptr);
   }
-  course.plan.merge(kube::kVmis, course.vmi,
-                    {{"metadata",
-                      {{"annotations", {{kubevirt::kEvictionSource, nullptr}}},
-                       {"labels", {{kubevirt::kNodeName, target}, {kubevirt::kTargetNode, nullptr}}}}},
-                     {"status",
-                      {{"nodeName", target},
-                       {"evacuationNodeName", nullptr},
-                       {"activePods", std::move(active)},
-                       {"migrationState", end_of(base::format_time(course.view.now))}}}});
-  course.plan.event(course.vmi, "Migrated", fmt::format("The VirtualMachineInstance migrated to node {}.", target));
+  course.writes.merge(
+      kube::kVmis, course.vmi,
+      {{"metadata",
+        {{"annotations", {{kEvictionSource, nullptr}}}, {"labels", {{kNodeName, target}, {kTargetNode, nullptr}}}}},
+       {"status",
+        {{"nodeName", target},
+         {"evacuationNodeName", nullptr},
+         {"activePods", std::move(active)},
+         {"migrationState", end_of(base::format_time(course.view.now))}}}});
+  course.writes.event(course.vmi, "Migrated", fmt::format("The VirtualMachineInstance migrated to node {}.", target));
 }
 
 /// The guest ends while it is copied: its pod succeeds, and its VirtualMachine takes the VMI away.
 void shut_down(const Course& course) {
   for (const Object& pod : course.view.active_launchers_of(course.vmi)) {
     if (api::text_at(*pod, {"spec", "nodeName"}) == api::text_at(course.vmi, {"status", "nodeName"}))
-      course.plan.merge_status(kube::kPods, *pod, {{"status", {{"phase", "Succeeded"}}}});
+      course.writes.merge_status(kube::kPods, *pod, {{"status", {{"phase", "Succeeded"}}}});
   }
-  course.plan.remove(kube::kVmis, course.vmi);
+  course.writes.remove(kube::kVmis, course.vmi);
 }
 
 bool is_post_copy(const Json& vmi) { return api::text_at(vmi, {"status", "migrationState", "mode"}) == "PostCopy"; }
@@ -148,27 +147,27 @@ bool is_post_copy(const Json& vmi) { return api::text_at(vmi, {"status", "migrat
 /// True when the migration has stopped because somebody deleted its object.
 bool abort_copy(const Course& course) {
   if (!is_terminating(course.vmim) || is_post_copy(course.vmi)) return false;
-  const auto asked = instant_at(course.vmim, {"metadata", "deletionTimestamp"}).value_or(course.view.now);
+  const auto asked = time_at(course.vmim, {"metadata", "deletionTimestamp"}).value_or(course.view.now);
   if (!api::flag_at(course.vmi, {"status", "migrationState", "abortRequested"})) {
-    course.plan.merge(kube::kVmis, course.vmi,
-                      {{"status", {{"migrationState", {{"abortRequested", true}, {"abortStatus", "Aborting"}}}}}});
+    course.writes.merge(kube::kVmis, course.vmi,
+                        {{"status", {{"migrationState", {{"abortRequested", true}, {"abortStatus", "Aborting"}}}}}});
   }
   if (asked + course.script.abort > course.view.now) {
-    course.plan.wake_at(asked + course.script.abort);
+    course.writes.wake_at(asked + course.script.abort);
     return true;
   }
   Json state = end_of(base::format_time(course.view.now));
   state.update({{"failed", true}, {"failureReason", "Live migration aborted"}, {"abortStatus", "Succeeded"}});
-  course.plan.merge(kube::kVmis, course.vmi,
-                    {{"metadata", {{"labels", {{kubevirt::kTargetNode, nullptr}}}}},
-                     {"status", {{"migrationState", std::move(state)}}}});
+  course.writes.merge(
+      kube::kVmis, course.vmi,
+      {{"metadata", {{"labels", {{kTargetNode, nullptr}}}}}, {"status", {{"migrationState", std::move(state)}}}});
   return true;
 }
 
 void copy_guest(const Course& course) {
   if (course.script.shutdown && course.passed(*course.script.shutdown)) return shut_down(course);
   if (course.script.post_copy && !is_post_copy(course.vmi) && course.passed(*course.script.post_copy)) {
-    course.plan.merge(kube::kVmis, course.vmi, {{"status", {{"migrationState", {{"mode", "PostCopy"}}}}}});
+    course.writes.merge(kube::kVmis, course.vmi, {{"status", {{"migrationState", {{"mode", "PostCopy"}}}}}});
   }
   if (!course.passed(course.script.run)) return;
   const bool fails = course.script.fail < 0 || failures_so_far(course.vmi) < course.script.fail;
@@ -181,21 +180,21 @@ bool is_handed_over(const Json& vmi, const Json& vmim) {
 
 /// Before the hand-over a deleted migration ends at once, and its pod with it.
 void drop(const Course& course) {
-  if (const Object pod = course.view.target_pod_of(course.vmim)) course.plan.remove(kube::kPods, *pod);
-  fail_migration(course.plan, course.vmim, course.view.now, "migration was cancelled");
+  if (const Object pod = course.view.target_pod_of(course.vmim)) course.writes.remove(kube::kPods, *pod);
+  fail_migration(course.writes, course.vmim, course.view.now, "migration was cancelled");
 }
 
 /// The VMI tells that this migration has ended.
 void conclude(const Course& course) {
   Json status = {{"migrationState", course.vmi["status"]["migrationState"]}};
   if (!api::flag_at(course.vmi, {"status", "migrationState", "failed"})) {
-    enter_phase(course.plan, course.vmim, "Succeeded", course.view.now, std::move(status));
-    return course.plan.event(course.vmim, "SuccessfulMigration", "Migration completed successfully");
+    enter_phase(course.writes, course.vmim, "Succeeded", course.view.now, std::move(status));
+    return course.writes.event(course.vmim, "SuccessfulMigration", "Migration completed successfully");
   }
-  course.plan.event(course.vmim, "FailedMigration",
-                    "Source node reported migration failed: " +
-                        api::text_at(course.vmi, {"status", "migrationState", "failureReason"}));
-  enter_phase(course.plan, course.vmim, "Failed", course.view.now, std::move(status));
+  course.writes.event(course.vmim, "FailedMigration",
+                      "Source node reported migration failed: " +
+                          api::text_at(course.vmi, {"status", "migrationState", "failureReason"}));
+  enter_phase(course.writes, course.vmim, "Failed", course.view.now, std::move(status));
 }
 
 void proceed(const Course& course) {
@@ -207,40 +206,40 @@ void proceed(const Course& course) {
   if (phase == "Scheduling") return wait_for_target(course);
   if (phase == "Scheduled" && course.passed(course.script.scheduled)) return hand_over(course);
   if (phase == "PreparingTarget" && course.passed(course.script.preparing))
-    return enter_phase(course.plan, course.vmim, "TargetReady", course.view.now);
+    return enter_phase(course.writes, course.vmim, "TargetReady", course.view.now);
   if (phase == "TargetReady" && course.passed(course.script.ready)) return begin_copy(course);
   if (phase == "Running") copy_guest(course);
 }
 
 }  // namespace
 
-void enter_phase(KubeVirtPlan& plan, const Json& vmim, std::string_view phase, base::TimePoint now, Json status) {
+void enter_phase(Writes& writes, const Json& vmim, std::string_view phase, base::TimePoint now, Json status) {
   Json transitions = Json::array();
   if (const Json* before = api::find_at(vmim, {"status", "phaseTransitionTimestamps"}); before && before->is_array())
     transitions = *before;
   transitions.push_back({{"phase", phase}, {"phaseTransitionTimestamp", base::format_time(now)}});
   status["phase"] = phase;
   status["phaseTransitionTimestamps"] = std::move(transitions);
-  plan.merge_status(kube::kVmims, vmim, {{"status", std::move(status)}});
+  writes.merge_status(kube::kVmims, vmim, {{"status", std::move(status)}});
 }
 
-void fail_migration(KubeVirtPlan& plan, const Json& vmim, base::TimePoint now, const std::string& why) {
-  plan.event(vmim, "FailedMigration", "Migration failed: " + why);
-  enter_phase(plan, vmim, "Failed", now);
+void fail_migration(Writes& writes, const Json& vmim, base::TimePoint now, const std::string& why) {
+  writes.event(vmim, "FailedMigration", "Migration failed: " + why);
+  enter_phase(writes, vmim, "Failed", now);
 }
 
-KubeVirtPlan run_migrations(const KubeVirtView& view) {
-  KubeVirtPlan plan;
+Writes run_migrations(const View& view) {
+  Writes writes;
   for (const Object& vmim : view.vmims) {
     if (is_final(*vmim)) continue;
     const Object vmi = view.vmi_of(*vmim);
     if (!vmi || is_final(*vmi)) {
-      fail_migration(plan, *vmim, view.now, "vmi is gone or has shut down");
+      fail_migration(writes, *vmim, view.now, "vmi is gone or has shut down");
       continue;
     }
-    proceed({view, *vmim, *vmi, MigrationScript::of(*vmi), plan});
+    proceed({view, *vmim, *vmi, MigrationScript::of(*vmi), writes});
   }
-  return plan;
+  return writes;
 }
 
-}  // namespace simulator
+}  // namespace simulator::kubevirt

@@ -2,7 +2,7 @@
 
 #include "simulator/kubevirt/types.hpp"
 
-namespace simulator {
+namespace simulator::kubevirt {
 namespace {
 
 using api::Json;
@@ -40,7 +40,7 @@ Json open_definition(const kube::ResourceType& type, Json names, Json columns, b
 
 }  // namespace
 
-std::vector<Json> kubevirt_definitions() {
+std::vector<Json> definitions() {
   return {
       open_definition(kube::kVmis, {{"singular", "virtualmachineinstance"}, {"shortNames", {"vmi", "vmis"}}},
                       Json::array({column("Phase", ".status.phase"), column("NodeName", ".status.nodeName")}), false),
@@ -51,7 +51,11 @@ std::vector<Json> kubevirt_definitions() {
                       Json::array({column("Phase", ".status.phase")}), true)};
 }
 
-namespace objects {
+}  // namespace simulator::kubevirt
+
+namespace simulator::objects {
+
+using api::Json;
 
 Json kubevirt(std::string_view version, std::string_view cluster_strategy) {
   Json configuration = Json::object();
@@ -76,5 +80,4 @@ Json virtual_machine(std::string_view ns, std::string_view name, std::string_vie
           {"spec", std::move(spec)}};
 }
 
-}  // namespace objects
-}  // namespace simulator
+}  // namespace simulator::objects

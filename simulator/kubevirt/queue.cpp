@@ -10,7 +10,7 @@
 #include "simulator/kubevirt/controllers.hpp"
 #include "simulator/pod_facts.hpp"
 
-namespace simulator {
+namespace simulator::kubevirt {
 namespace {
 
 using api::Json;
@@ -19,8 +19,7 @@ using api::Json;
 constexpr base::Backoff kMigrationPause{base::seconds(20), std::chrono::hours(24 * 365)};
 
 bool is_system_migration(const Json& vmim) {
-  return !annotation_of(vmim, kubevirt::kEvacuationMigration).empty() ||
-         !annotation_of(vmim, kubevirt::kWorkloadUpdate).empty();
+  return !annotation_of(vmim, kEvacuationMigration).empty() || !annotation_of(vmim, kWorkloadUpdate).empty();
 }
 
 int rank_of(const Json& vmim) {
@@ -43,7 +42,7 @@ auto created_order(const Json& vmim) {
 
 /// Slots taken by migrations past the queue.
 struct Slots {
-  explicit Slots(const KubeVirtView& view) {
+  explicit Slots(const View& view) {
     for (const Object& vmim : view.vmims) {
       if (!is_running(*vmim)) continue;
       const Object vmi = view.vmi_of(*vmim);
@@ -54,7 +53,7 @@ struct Slots {
     ++total;
     ++per_node[node];
   }
-  bool free_for(const std::string& node, const KubeVirtConfig& config) {
+  bool free_for(const std::string& node, const Config& config) {
     return total < config.per_cluster && per_node[node] < config.per_node;
   }
   std::int64_t total = 0;
@@ -64,10 +63,10 @@ struct Slots {
 /// A copy of the source's pod that the scheduler must not place beside it.
 Json target_pod(const Json& vmi, const Json& vmim, const MigrationScript& script) {
   Json pod = launcher_pod(vmi);
-  pod["metadata"]["labels"][std::string(kubevirt::kJobUid)] = uid_of(vmim);
-  pod["metadata"]["annotations"][std::string(kubevirt::kJobName)] = key_of(vmim).name;
+  pod["metadata"]["labels"][std::string(kJobUid)] = uid_of(vmim);
+  pod["metadata"]["annotations"][std::string(kJobName)] = key_of(vmim).name;
   pod["metadata"]["annotations"].erase("descheduler.alpha.kubernetes.io/eviction-in-progress");
-  const Json term = {{"labelSelector", {{"matchLabels", {{kubevirt::kCreatedBy, uid_of(vmi)}}}}},
+  const Json term = {{"labelSelector", {{"matchLabels", {{kCreatedBy, uid_of(vmi)}}}}},
                      {"topologyKey", "kubernetes.io/hostname"}};
   pod["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = Json::array({term});
   if (const Json* selector = api::find_at(vmim, {"spec", "addedNodeSelector"}); selector && selector->is_object())
@@ -76,41 +75,41 @@ Json target_pod(const Json& vmi, const Json& vmim, const MigrationScript& script
   return pod;
 }
 
-void receive(const KubeVirtView& view, KubeVirtPlan& plan, const Json& vmim) {
-  Json finalizers = Json::array({kubevirt::kFinalizer});
-  plan.merge(kube::kVmims, vmim,
-             {{"metadata",
-               {{"finalizers", std::move(finalizers)},
-                {"labels", {{kubevirt::kVmiName, api::text_at(vmim, {"spec", "vmiName"})}}}}}});
-  enter_phase(plan, vmim, "Pending", view.now);
+void receive(const View& view, Writes& writes, const Json& vmim) {
+  Json finalizers = Json::array({kFinalizer});
+  writes.merge(
+      kube::kVmims, vmim,
+      {{"metadata",
+        {{"finalizers", std::move(finalizers)}, {"labels", {{kVmiName, api::text_at(vmim, {"spec", "vmiName"})}}}}}});
+  enter_phase(writes, vmim, "Pending", view.now);
   const auto pause = backoff_end(view, vmim);
   const Object vmi = view.vmi_of(vmim);
   if (vmi && pause && *pause > view.now)
-    plan.event(*vmi, "MigrationBackoff", "backoff migrating vmi " + key_of(vmim).to_string());
+    writes.event(*vmi, "MigrationBackoff", "backoff migrating vmi " + key_of(vmim).to_string());
 }
 
-bool another_runs(const KubeVirtView& view, const Json& vmi, const Json& vmim) {
+bool another_runs(const View& view, const Json& vmi, const Json& vmim) {
   return std::ranges::any_of(view.migrations_of(vmi),
                              [&](const Object& each) { return uid_of(*each) != uid_of(vmim) && is_running(*each); });
 }
 
 /// One pending migration; true if it got a slot.
-void admit_migration(const KubeVirtView& view, const Json& vmim, Slots& slots, KubeVirtPlan& plan) {
+void admit_migration(const View& view, const Json& vmim, Slots& slots, Writes& writes) {
   const Object vmi = view.vmi_of(vmim);
   if (!vmi || is_final(*vmi) || is_terminating(*vmi)) return;  // run_migrations() fails it
   const MigrationScript script = MigrationScript::of(*vmi);
   if (script.never_starts || another_runs(view, *vmi, vmim)) return;
-  if (const auto end = backoff_end(view, vmim); end && *end > view.now) return plan.wake_at(*end);
+  if (const auto end = backoff_end(view, vmim); end && *end > view.now) return writes.wake_at(*end);
   const std::string node = api::text_at(*vmi, {"status", "nodeName"});
   if (!slots.free_for(node, view.config)) return;
   slots.take(node);
-  if (!view.target_pod_of(vmim)) plan.create(kube::kPods, target_pod(*vmi, vmim, script));
-  enter_phase(plan, vmim, "Scheduling", view.now);
+  if (!view.target_pod_of(vmim)) writes.create(kube::kPods, target_pod(*vmi, vmim, script));
+  enter_phase(writes, vmim, "Scheduling", view.now);
 }
 
 }  // namespace
 
-std::optional<base::TimePoint> backoff_end(const KubeVirtView& view, const Json& vmim) {
+std::optional<base::TimePoint> backoff_end(const View& view, const Json& vmim) {
   const Object vmi = view.vmi_of(vmim);
   if (!is_system_migration(vmim) || !vmi) return std::nullopt;
   std::vector<Object> past = view.migrations_of(*vmi);
@@ -126,19 +125,19 @@ std::optional<base::TimePoint> backoff_end(const KubeVirtView& view, const Json&
   return last ? std::optional(*last + base::backoff_delay(kMigrationPause, failures)) : std::nullopt;
 }
 
-KubeVirtPlan run_migration_queue(const KubeVirtView& view) {
-  KubeVirtPlan plan;
+Writes run_migration_queue(const View& view) {
+  Writes writes;
   std::vector<Object> pending;
   for (const Object& vmim : view.vmims) {
     if (is_terminating(*vmim)) continue;
-    if (api::text_at(*vmim, {"status", "phase"}).empty()) receive(view, plan, *vmim);
+    if (api::text_at(*vmim, {"status", "phase"}).empty()) receive(view, writes, *vmim);
     if (is_pending(*vmim)) pending.push_back(vmim);
   }
   std::ranges::sort(pending, {},
                     [](const Object& each) { return std::make_tuple(-rank_of(*each), created_order(*each)); });
   Slots slots(view);
-  for (const Object& vmim : pending) admit_migration(view, *vmim, slots, plan);
-  return plan;
+  for (const Object& vmim : pending) admit_migration(view, *vmim, slots, writes);
+  return writes;
 }
 
-}  // namespace simulator
+}  // namespace simulator::kubevirt

@@ -8,7 +8,7 @@
 #include "simulator/behaviour.hpp"
 #include "simulator/kubevirt/types.hpp"
 
-namespace simulator {
+namespace simulator::kubevirt {
 namespace {
 
 std::string_view stripped(std::string_view text) {
@@ -48,7 +48,7 @@ base::Status read_word(std::string_view word, MigrationScript& script) {
   const std::map<std::string_view, std::optional<base::Duration>*> optional = {
       {"post-copy", &script.post_copy}, {"shutdown", &script.shutdown}, {"external", &script.external}};
   if (!fixed.contains(name) && !optional.contains(name)) return bad_word(name, "is no word of a migration script");
-  const auto time = behaviour::parse_behaviour_duration(value);
+  const auto time = behaviour::parse_duration(value);
   if (!time) return bad_word(value, "is no duration, such as 2s or 1m30s");
   if (const auto found = fixed.find(name); found != fixed.end()) *found->second = *time;
   if (const auto found = optional.find(name); found != optional.end()) *found->second = *time;
@@ -72,4 +72,4 @@ MigrationScript MigrationScript::of(const api::Json& vmi) {
   return script ? *script : MigrationScript{};
 }
 
-}  // namespace simulator
+}  // namespace simulator::kubevirt

@@ -8,9 +8,9 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 
-namespace simulator {
+namespace simulator::kubevirt {
 
-/// How the live migrations of one VM go: annotation behaviour annotations::kMigrationScript of the VMI. Times are whole
+/// How the live migrations of one VM go: annotation behaviour::kMigrationScript of the VMI. Times are whole
 /// seconds in effect, because KubeVirt's own timestamps are.
 struct MigrationScript {
   base::Duration scheduled = base::seconds(1);  ///< Scheduled → PreparingTarget, the hand-over to the nodes
@@ -33,4 +33,4 @@ struct MigrationScript {
   static MigrationScript of(const api::Json& vmi);
 };
 
-}  // namespace simulator
+}  // namespace simulator::kubevirt

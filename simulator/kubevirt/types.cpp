@@ -10,7 +10,7 @@
 #include "simulator/behaviour.hpp"
 #include "simulator/pod_facts.hpp"
 
-namespace simulator {
+namespace simulator::kubevirt {
 namespace {
 
 using api::Json;
@@ -20,9 +20,9 @@ int minor_of(std::string_view version) {
   if (version.starts_with('v')) version.remove_prefix(1);
   if (version.starts_with("0.")) return 0;
   int minor = 0;
-  if (!version.starts_with("1.")) return KubeVirtConfig{}.minor;
+  if (!version.starts_with("1.")) return Config{}.minor;
   const auto [end, error] = std::from_chars(version.data() + 2, version.data() + version.size(), minor);
-  return error == std::errc{} ? minor : KubeVirtConfig{}.minor;
+  return error == std::errc{} ? minor : Config{}.minor;
 }
 
 Json guarded(Json patch, const std::string& uid) {
@@ -30,7 +30,7 @@ Json guarded(Json patch, const std::string& uid) {
   return patch;
 }
 
-bool is_launcher(const Json& pod) { return label_of(pod, kubevirt::kLauncherLabel) == kubevirt::kLauncher; }
+bool is_launcher(const Json& pod) { return label_of(pod, kLauncherLabel) == kLauncher; }
 
 std::set<std::string> drained_nodes(const std::vector<Object>& nodes, const std::string& taint) {
   std::set<std::string> drained;
@@ -45,8 +45,8 @@ std::set<std::string> drained_nodes(const std::vector<Object>& nodes, const std:
 
 }  // namespace
 
-KubeVirtConfig kubevirt_config(const Json* kubevirt) {
-  KubeVirtConfig config;
+Config config_of(const Json* kubevirt) {
+  Config config;
   if (!kubevirt) return config;
   config.minor = minor_of(api::text_at(*kubevirt, {"status", "observedKubeVirtVersion"}));
   config.strategy = api::text_at(*kubevirt, {"spec", "configuration", "evictionStrategy"});
@@ -62,54 +62,53 @@ KubeVirtConfig kubevirt_config(const Json* kubevirt) {
   return config;
 }
 
-void KubeVirtPlan::create(const kube::ResourceType& type, Json object) {
+void Writes::create(const kube::ResourceType& type, Json object) {
   const std::string ns = api::text_at(object, {"metadata", "namespace"});
-  steps.push_back({KubeVirtStep::Verb::kCreate, type, {ns, ""}, "", std::move(object), "", ""});
+  steps.push_back({Step::Verb::kCreate, type, {ns, ""}, "", std::move(object), "", ""});
 }
-void KubeVirtPlan::merge(const kube::ResourceType& type, const Json& object, Json patch) {
+void Writes::merge(const kube::ResourceType& type, const Json& object, Json patch) {
   const std::string uid = uid_of(object);
-  steps.push_back({KubeVirtStep::Verb::kMerge, type, key_of(object), uid, guarded(std::move(patch), uid), "", ""});
+  steps.push_back({Step::Verb::kMerge, type, key_of(object), uid, guarded(std::move(patch), uid), "", ""});
 }
-void KubeVirtPlan::merge_status(const kube::ResourceType& type, const Json& object, Json patch) {
+void Writes::merge_status(const kube::ResourceType& type, const Json& object, Json patch) {
   const std::string uid = uid_of(object);
+  steps.push_back({Step::Verb::kMergeStatus, type, key_of(object), uid, guarded(std::move(patch), uid), "", ""});
+}
+void Writes::remove(const kube::ResourceType& type, const Json& object) {
+  steps.push_back({Step::Verb::kDelete, type, key_of(object), uid_of(object), nullptr, "", ""});
+}
+void Writes::event(const Json& about, std::string_view reason, std::string note) {
   steps.push_back(
-      {KubeVirtStep::Verb::kMergeStatus, type, key_of(object), uid, guarded(std::move(patch), uid), "", ""});
+      {Step::Verb::kEvent, kube::kEvents, key_of(about), uid_of(about), about, std::string(reason), std::move(note)});
 }
-void KubeVirtPlan::remove(const kube::ResourceType& type, const Json& object) {
-  steps.push_back({KubeVirtStep::Verb::kDelete, type, key_of(object), uid_of(object), nullptr, "", ""});
-}
-void KubeVirtPlan::event(const Json& about, std::string_view reason, std::string note) {
-  steps.push_back({KubeVirtStep::Verb::kEvent, kube::kEvents, key_of(about), uid_of(about), about, std::string(reason),
-                   std::move(note)});
-}
-void KubeVirtPlan::wake_at(base::TimePoint when) { due = due ? std::min(*due, when) : when; }
+void Writes::wake_at(base::TimePoint when) { due = due ? std::min(*due, when) : when; }
 
-Object KubeVirtView::vmi(const std::string& ns, const std::string& name) const {
+Object View::vmi(const std::string& ns, const std::string& name) const {
   const auto found = std::ranges::find_if(vmis, [&](const Object& each) {
     return key_of(*each) == api::ObjectKey{ns, name};
   });
   return found == vmis.end() ? nullptr : *found;
 }
 
-Object KubeVirtView::vmi_of(const Json& vmim) const {
+Object View::vmi_of(const Json& vmim) const {
   return vmi(api::text_at(vmim, {"metadata", "namespace"}), api::text_at(vmim, {"spec", "vmiName"}));
 }
 
-std::vector<Object> KubeVirtView::launchers_of(const Json& vmi) const {
+std::vector<Object> View::launchers_of(const Json& vmi) const {
   std::vector<Object> found;
   for (const Object& pod : launchers) {
-    if (label_of(*pod, kubevirt::kCreatedBy) == uid_of(vmi)) found.push_back(pod);
+    if (label_of(*pod, kCreatedBy) == uid_of(vmi)) found.push_back(pod);
   }
   return found;
 }
 
-std::vector<Object> KubeVirtView::active_launchers_of(const Json& vmi) const {
+std::vector<Object> View::active_launchers_of(const Json& vmi) const {
   std::vector<Object> found = launchers_of(vmi);
   std::erase_if(found, [](const Object& pod) { return !facts_of(*pod).is_active(); });
   return found;
 }
 
-std::vector<Object> KubeVirtView::migrations_of(const Json& vmi) const {
+std::vector<Object> View::migrations_of(const Json& vmi) const {
   std::vector<Object> found;
   const api::ObjectKey key = key_of(vmi);
   for (const Object& vmim : vmims) {
@@ -118,19 +117,19 @@ std::vector<Object> KubeVirtView::migrations_of(const Json& vmi) const {
   return found;
 }
 
-Object KubeVirtView::target_pod_of(const Json& vmim) const {
-  const auto found = std::ranges::find_if(
-      launchers, [&](const Object& pod) { return label_of(*pod, kubevirt::kJobUid) == uid_of(vmim); });
+Object View::target_pod_of(const Json& vmim) const {
+  const auto found =
+      std::ranges::find_if(launchers, [&](const Object& pod) { return label_of(*pod, kJobUid) == uid_of(vmim); });
   return found == launchers.end() ? nullptr : *found;
 }
 
-KubeVirtConfig read_kubevirt_config(const KubeVirtPort& port) {
+Config read_config(const Port& port) {
   const auto found = port.list(kube::kKubeVirts);
-  return kubevirt_config(found && !found->empty() ? found->front().get() : nullptr);
+  return config_of(found && !found->empty() ? found->front().get() : nullptr);
 }
 
-base::Result<KubeVirtView> read_kubevirt_view(const KubeVirtPort& port, base::TimePoint now) {
-  KubeVirtView view;
+base::Result<View> read_view(const Port& port, base::TimePoint now) {
+  View view;
   view.now = now;
   auto vmis = port.list(kube::kVmis);
   if (!vmis) return vmis.error();
@@ -139,14 +138,14 @@ base::Result<KubeVirtView> read_kubevirt_view(const KubeVirtPort& port, base::Ti
   view.vmis = *std::move(vmis);
   view.vmims = *std::move(vmims);
   if (view.vmis.empty() && view.vmims.empty()) return view;
-  view.config = read_kubevirt_config(port);
+  view.config = read_config(port);
   auto pods = port.list(kube::kPods);
   if (!pods) return pods.error();
   std::ranges::copy_if(*pods, std::back_inserter(view.launchers), [](const Object& pod) { return is_launcher(*pod); });
   auto budgets = port.list(kube::kPdbs);
   if (!budgets) return budgets.error();
   std::ranges::copy_if(*budgets, std::back_inserter(view.budgets), [](const Object& pdb) {
-    return api::text_at(*pdb, {"metadata", "name"}).starts_with(kubevirt::kBudgetPrefix);
+    return api::text_at(*pdb, {"metadata", "name"}).starts_with(kBudgetPrefix);
   });
   auto nodes = port.list(kube::kNodes);
   if (!nodes) return nodes.error();
@@ -161,7 +160,7 @@ std::string annotation_of(const Json& object, std::string_view key) {
   return api::text_at(object, {"metadata", "annotations", key});
 }
 std::string mark_of(const Json& vmi) { return api::text_at(vmi, {"status", "evacuationNodeName"}); }
-std::string strategy_of(const Json& vmi, const KubeVirtConfig& config) {
+std::string strategy_of(const Json& vmi, const Config& config) {
   const std::string own = api::text_at(vmi, {"spec", "evictionStrategy"});
   return own.empty() ? config.strategy : own;
 }
@@ -181,20 +180,16 @@ bool migrates_by_strategy(std::string_view strategy) {
   return strategy == "LiveMigrate" || strategy == "LiveMigrateIfPossible";
 }
 
-std::optional<base::TimePoint> instant_at(const Json& object, std::initializer_list<std::string_view> path) {
-  return base::parse_time(api::text_at(object, path));
-}
-
 base::TimePoint phase_since(const Json& vmim) {
   const std::string phase = api::text_at(vmim, {"status", "phase"});
   const Json* transitions = api::find_at(vmim, {"status", "phaseTransitionTimestamps"});
   if (transitions && transitions->is_array()) {
     for (const Json& each : *transitions) {
       if (api::text_at(each, {"phase"}) != phase) continue;
-      if (const auto at = instant_at(each, {"phaseTransitionTimestamp"})) return *at;
+      if (const auto at = time_at(each, {"phaseTransitionTimestamp"})) return *at;
     }
   }
-  return instant_at(vmim, {"metadata", "creationTimestamp"}).value_or(base::TimePoint{});
+  return time_at(vmim, {"metadata", "creationTimestamp"}).value_or(base::TimePoint{});
 }
 
-}  // namespace simulator
+}  // namespace simulator::kubevirt

@@ -1,7 +1,7 @@
 #pragma once
 
 /// The vocabulary of the KubeVirt fake (wire-protocols.md#kubevirt): its names, what its parts see and what they want
-/// done. The parts are pure functions from a KubeVirtView to a KubeVirtPlan, so that the same rules run on the
+/// done. The parts are pure functions from a View to a Writes, so that the same rules run on the
 /// simulator's store (kubevirt.hpp) and against a real API server (test/fakes/kubevirt).
 
 #include <optional>
@@ -20,9 +20,8 @@
 #include "kube/resource.hpp"
 #include "simulator/store.hpp"
 
-namespace simulator {
+namespace simulator::kubevirt {
 
-namespace kubevirt {
 inline constexpr std::string_view kLauncherLabel = "kubevirt.io";  ///< virt-launcher, hotplug-disk
 inline constexpr std::string_view kLauncher = "virt-launcher";
 inline constexpr std::string_view kHotplugDisk = "hotplug-disk";
@@ -46,10 +45,9 @@ inline constexpr std::string_view kFinalizer = "kubevirt.io/migrationJobFinalize
 inline constexpr std::string_view kFailedCount =
     "simulator.evacuator.dev/failed-migrations";  ///< by script, on the VMI
 inline constexpr std::string_view kBudgetPrefix = "kubevirt-disruption-budget-";
-}  // namespace kubevirt
 
 /// What the KubeVirt object says.
-struct KubeVirtConfig {
+struct Config {
   int minor = 7;         ///< of version 1.<minor>
   std::string strategy;  ///< cluster-wide evictionStrategy; empty: None
   std::int64_t per_cluster = 5;
@@ -58,10 +56,10 @@ struct KubeVirtConfig {
   bool webhook_down = false;
 };
 /// nullptr: the defaults.
-KubeVirtConfig kubevirt_config(const api::Json* kubevirt);
+Config config_of(const api::Json* kubevirt);
 
 /// One write. Merge patches are guarded by `uid`, so that a successor of the same name is not touched.
-struct KubeVirtStep {
+struct Step {
   enum class Verb { kCreate, kMerge, kMergeStatus, kDelete, kEvent };
   Verb verb = Verb::kMerge;
   kube::ResourceType type{};
@@ -73,8 +71,8 @@ struct KubeVirtStep {
 };
 
 /// What to do now, and when to look again even if nothing changes.
-struct KubeVirtPlan {
-  std::vector<KubeVirtStep> steps;
+struct Writes {
+  std::vector<Step> steps;
   std::optional<base::TimePoint> due;
 
   void create(const kube::ResourceType& type, api::Json object);
@@ -86,8 +84,8 @@ struct KubeVirtPlan {
 };
 
 /// A still picture of what KubeVirt's controllers watch. Lists are ordered by namespace and name.
-struct KubeVirtView {
-  KubeVirtConfig config;
+struct View {
+  Config config;
   base::TimePoint now;
   std::vector<Object> vmis;
   std::vector<Object> vmims;
@@ -107,17 +105,17 @@ struct KubeVirtView {
 };
 
 /// How the rules reach an API server. Errors carry Kubernetes' own messages.
-class KubeVirtPort {
+class Port {
  public:
-  virtual ~KubeVirtPort() = default;
+  virtual ~Port() = default;
   virtual base::Result<Object> get(const kube::ResourceType& type, const api::ObjectKey& key) const = 0;
   virtual base::Result<std::vector<Object>> list(const kube::ResourceType& type) const = 0;
-  virtual base::Status carry_out(const KubeVirtStep& step) = 0;
+  virtual base::Status carry_out(const Step& step) = 0;
 };
 
 /// The first KubeVirt object; the defaults without one.
-KubeVirtConfig read_kubevirt_config(const KubeVirtPort& port);
-base::Result<KubeVirtView> read_kubevirt_view(const KubeVirtPort& port, base::TimePoint now);
+Config read_config(const Port& port);
+base::Result<View> read_view(const Port& port, base::TimePoint now);
 
 // --- reading KubeVirt's objects
 std::string label_of(const api::Json& object, std::string_view key);
@@ -125,7 +123,7 @@ std::string annotation_of(const api::Json& object, std::string_view key);
 /// status.evacuationNodeName
 std::string mark_of(const api::Json& vmi);
 /// The VMI's own evictionStrategy, or the cluster's.
-std::string strategy_of(const api::Json& vmi, const KubeVirtConfig& config);
+std::string strategy_of(const api::Json& vmi, const Config& config);
 bool is_live_migratable(const api::Json& vmi);
 /// Phase Succeeded or Failed, of a VMI or a VMIM.
 bool is_final(const api::Json& object);
@@ -135,17 +133,18 @@ bool is_migrating(const api::Json& vmi);
 bool migrates_by_strategy(std::string_view strategy);
 /// When the VMIM entered its phase, or was created.
 base::TimePoint phase_since(const api::Json& vmim);
-std::optional<base::TimePoint> instant_at(const api::Json& object, std::initializer_list<std::string_view> path);
 
 /// The three CustomResourceDefinitions.
-std::vector<api::Json> kubevirt_definitions();
+std::vector<api::Json> definitions();
 
-namespace objects {
+}  // namespace simulator::kubevirt
+
+namespace simulator::objects {
+
 /// The KubeVirt object of an installation of that version, such as "v1.7.0".
 api::Json kubevirt(std::string_view version, std::string_view cluster_strategy = {});
 /// A VMI as virt-api stores it; the fake starts it. An empty strategy is left out.
 api::Json virtual_machine(std::string_view ns, std::string_view name, std::string_view memory,
                           std::string_view strategy = "LiveMigrate");
-}  // namespace objects
 
-}  // namespace simulator
+}  // namespace simulator::objects

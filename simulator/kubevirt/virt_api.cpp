@@ -7,7 +7,7 @@
 #include "simulator/kubevirt/admission.hpp"
 #include "simulator/pod_facts.hpp"
 
-namespace simulator {
+namespace simulator::kubevirt {
 namespace {
 
 using api::Json;
@@ -21,8 +21,8 @@ VirtApiAnswer virt_not_found(std::string_view kind, std::string_view name) {
 VirtApiAnswer virt_failure(std::string message) { return {500, "InternalError", std::move(message)}; }
 
 bool wants_dry_run(const Json& body) {
-  const Json* wishes = api::find_at(body, {"dryRun"});
-  return wishes && wishes->is_array() && !wishes->empty() && wishes->front() == "All";
+  const Json* values = api::find_at(body, {"dryRun"});
+  return values && values->is_array() && !values->empty() && values->front() == "All";
 }
 
 std::string not_migratable_reason(const Json& vmi) {
@@ -32,7 +32,7 @@ std::string not_migratable_reason(const Json& vmi) {
                      condition ? api::text_at(*condition, {"message"}) : std::string());
 }
 
-bool is_drained(const KubeVirtPort& port, const std::string& node, const std::string& taint) {
+bool is_drained(const Port& port, const std::string& node, const std::string& taint) {
   const auto found = port.get(kube::kNodes, {"", node});
   return found && std::ranges::any_of(taints_of(**found), [&](const api::Taint& each) {
            return each.key == taint && each.effect == api::TaintEffect::kNoSchedule;
@@ -48,7 +48,7 @@ bool is_owned_by_machine(const Json& vmi, const std::string& name) {
 
 }  // namespace
 
-std::optional<std::string> review_migration(const KubeVirtPort& port, const Json& vmim, bool by_controller) {
+std::optional<std::string> review_migration(const Port& port, const Json& vmim, bool by_controller) {
   const std::string ns = api::text_at(vmim, {"metadata", "namespace"});
   const std::string name = api::text_at(vmim, {"spec", "vmiName"});
   if (!by_controller && api::find_at(vmim, {"spec", "priority"}))
@@ -68,11 +68,11 @@ std::optional<std::string> review_migration(const KubeVirtPort& port, const Json
   return std::nullopt;
 }
 
-VirtApiAnswer cancel_evacuation(KubeVirtPort& port, const api::ObjectKey& key, std::string_view body) {
-  const Json wish = Json::parse(body, nullptr, false);
-  if (body.empty() || !wish.is_object()) return bad_virt_request("No body");
-  const std::string node = api::text_at(wish, {"evacuationNodeName"});
-  const KubeVirtConfig config = read_kubevirt_config(port);
+VirtApiAnswer cancel_evacuation(Port& port, const api::ObjectKey& key, std::string_view body) {
+  const Json options = Json::parse(body, nullptr, false);
+  if (body.empty() || !options.is_object()) return bad_virt_request("No body");
+  const std::string node = api::text_at(options, {"evacuationNodeName"});
+  const Config config = read_config(port);
   const auto vmi = port.get(kube::kVmis, key);
   if (!vmi) return virt_not_found("virtualmachineinstance", key.name);
   const std::string mark = mark_of(**vmi);
@@ -85,42 +85,42 @@ VirtApiAnswer cancel_evacuation(KubeVirtPort& port, const api::ObjectKey& key, s
         "/status/evacuationNodeName failed ({} is not {})",
         mark, node));
   }
-  if (wants_dry_run(wish)) return {};
-  KubeVirtPlan plan;
-  plan.merge(kube::kVmis, **vmi,
-             {{"metadata", {{"annotations", {{kubevirt::kEvictionSource, nullptr}}}}},
-              {"status", {{"evacuationNodeName", nullptr}}}});
-  const auto done = port.carry_out(plan.steps.front());
+  if (wants_dry_run(options)) return {};
+  Writes writes;
+  writes.merge(
+      kube::kVmis, **vmi,
+      {{"metadata", {{"annotations", {{kEvictionSource, nullptr}}}}}, {"status", {{"evacuationNodeName", nullptr}}}});
+  const auto done = port.carry_out(writes.steps.front());
   return done ? VirtApiAnswer{} : virt_failure("Internal error occurred: " + done.error().message);
 }
 
-VirtApiAnswer migrate_machine(KubeVirtPort& port, const api::ObjectKey& key, std::string_view body) {
+VirtApiAnswer migrate_machine(Port& port, const api::ObjectKey& key, std::string_view body) {
   const auto vmi = port.get(kube::kVmis, key);
   if (!vmi || !is_owned_by_machine(**vmi, key.name)) return virt_not_found("virtualmachine", key.name);
   if (api::text_at(**vmi, {"status", "phase"}) != "Running") return {409, "Conflict", "VM is not running"};
-  const Json wish = body.empty() ? Json::object() : Json::parse(body, nullptr, false);
+  const Json options = body.empty() ? Json::object() : Json::parse(body, nullptr, false);
   Json spec = {{"vmiName", key.name}};
-  if (const Json* selector = api::find_at(wish, {"addedNodeSelector"})) spec["addedNodeSelector"] = *selector;
+  if (const Json* selector = api::find_at(options, {"addedNodeSelector"})) spec["addedNodeSelector"] = *selector;
   const Json vmim = {{"apiVersion", kube::kVmims.api_version()},
                      {"kind", kube::kVmims.kind},
                      {"metadata", {{"namespace", key.ns}, {"generateName", "kubevirt-migrate-vm-"}}},
                      {"spec", std::move(spec)}};
   if (const auto refusal = review_migration(port, vmim, false)) return virt_failure(*refusal);
-  if (wants_dry_run(wish)) return {202, {}, {}};
-  KubeVirtPlan plan;
-  plan.create(kube::kVmims, vmim);
-  const auto done = port.carry_out(plan.steps.front());
+  if (wants_dry_run(options)) return {202, {}, {}};
+  Writes writes;
+  writes.create(kube::kVmims, vmim);
+  const auto done = port.carry_out(writes.steps.front());
   return done ? VirtApiAnswer{202, {}, {}} : virt_failure(done.error().message);
 }
 
-std::optional<VirtApiAnswer> serve_virt_api(KubeVirtPort& port, std::string_view plural, std::string_view subresource,
+std::optional<VirtApiAnswer> serve_virt_api(Port& port, std::string_view plural, std::string_view subresource,
                                             const api::ObjectKey& key, std::string_view body) {
   const bool machine = plural == "virtualmachines";
   if (!machine && plural != "virtualmachineinstances") return std::nullopt;
   if (machine && subresource == "migrate") return migrate_machine(port, key, body);
-  if (subresource == "evacuate/cancel" && read_kubevirt_config(port).minor >= kCancelSince)
+  if (subresource == "evacuate/cancel" && read_config(port).minor >= kCancelSince)
     return cancel_evacuation(port, key, body);
   return std::nullopt;
 }
 
-}  // namespace simulator
+}  // namespace simulator::kubevirt

@@ -11,7 +11,7 @@
 #include "kube/request.hpp"
 #include "simulator/pod_facts.hpp"
 
-namespace simulator {
+namespace simulator::native {
 namespace {
 
 using api::Json;
@@ -54,7 +54,7 @@ const Json* active_entry(const Json& eviction, std::string* name) {
 
 }  // namespace
 
-void serve_native_eviction(ApiServer& server, const NativeOptions& options) {
+void serve(ApiServer& server, const Options& options) {
   (void)server.install_crd(definition_of(kube::kEvictionRequests, "evictionrequest"));
   (void)server.install_crd(definition_of(kube::kNativeEvictions, "eviction"));
   server.add_validator(kube::kEvictionRequests, [options](const Json* before, const Json& after) {
@@ -62,20 +62,19 @@ void serve_native_eviction(ApiServer& server, const NativeOptions& options) {
   });
   const base::Clock& clock = server.store().clock();
   server.add_validator(kube::kNativeEvictions, [options, &clock](const Json* before, const Json& after) {
-    return validate_native_eviction(before, after, options, clock.now());
+    return validate_eviction(before, after, options, clock.now());
   });
   server.add_validator(kube::kPods, [](const Json*, const Json& after) { return validate_eviction_responders(after); });
 }
 
-void run_native_eviction(Cluster& cluster, ApiServer& server, const NativeOptions& options,
-                         std::set<std::string> responders_left_out) {
-  cluster.add_actor(std::make_unique<NativeEvictionController>(cluster.store(), options));
-  cluster.add_actor(std::make_unique<NativeResponders>(cluster.store(), server, std::move(responders_left_out)));
+void run(Cluster& cluster, ApiServer& server, const Options& options, std::set<std::string> responders_left_out) {
+  cluster.add_actor(std::make_unique<EvictionController>(cluster.store(), options));
+  cluster.add_actor(std::make_unique<Responders>(cluster.store(), server, std::move(responders_left_out)));
 }
 
 // --- the controller
 
-NativeEvictionController::NativeEvictionController(Store& store, NativeOptions options)
+EvictionController::EvictionController(Store& store, Options options)
     : store_(store), options_(options), journal_(store) {
   journal_.on_reset([this] { dirty_ = known_; });
   journal_.follow(kube::kEvictionRequests, [this](const Change& change) { on_object(change); });
@@ -83,41 +82,41 @@ NativeEvictionController::NativeEvictionController(Store& store, NativeOptions o
   journal_.follow(kube::kPods, [this](const Change& change) { on_pod(change); });
 }
 
-void NativeEvictionController::on_object(const Change& change) {
-  const NativeTarget target = native_target_of(*change.object);
+void EvictionController::on_object(const Change& change) {
+  const Target target = target_of(*change.object);
   known_.insert(target);
   dirty_.insert(target);
 }
 
-void NativeEvictionController::on_pod(const Change& change) {
-  const NativeTarget first{change.key.ns, change.key.name, {}};
+void EvictionController::on_pod(const Change& change) {
+  const Target first{change.key.ns, change.key.name, {}};
   for (auto at = known_.lower_bound(first); at != known_.end() && at->ns == first.ns && at->pod == first.pod; ++at)
     dirty_.insert(*at);
 }
 
-bool NativeEvictionController::tick(base::TimePoint now) {
+bool EvictionController::tick(base::TimePoint now) {
   journal_.poll();
-  for (const NativeTarget& target : agenda_.take_due(now)) dirty_.insert(target);
+  for (const Target& target : agenda_.take_due(now)) dirty_.insert(target);
   bool changed = false;
-  for (const NativeTarget& target : std::exchange(dirty_, {})) changed = sync(target, now) || changed;
+  for (const Target& target : std::exchange(dirty_, {})) changed = sync(target, now) || changed;
   return changed;
 }
 
-NativeScene NativeEvictionController::scene_of(const NativeTarget& target, base::TimePoint now) {
-  NativeScene scene{target, store_.get(kube::kPods, {target.ns, target.pod}), {}, {}, {}};
+TargetState EvictionController::state_of(const Target& target, base::TimePoint now) {
+  TargetState state{target, store_.get(kube::kPods, {target.ns, target.pod}), {}, {}, {}};
   for (const Object& each : store_.list(kube::kEvictionRequests, target.ns)) {
-    if (native_target_of(*each) == target) scene.requests.push_back(each);
+    if (target_of(*each) == target) state.requests.push_back(each);
   }
   for (const Object& each : store_.list(kube::kNativeEvictions, target.ns)) {
-    if (native_target_of(*each) == target) scene.evictions.push_back(each);
+    if (target_of(*each) == target) state.evictions.push_back(each);
   }
   // Creation times have whole seconds; the counter in the name does not lie.
-  std::ranges::stable_sort(scene.evictions, {}, [](const Object& each) { return eviction_number(*each); });
-  if (!scene.pod_stays()) scene.left_at = left_at_.try_emplace(target, now).first->second;
-  return scene;
+  std::ranges::stable_sort(state.evictions, {}, [](const Object& each) { return eviction_number(*each); });
+  if (!state.pod_stays()) state.left_at = left_at_.try_emplace(target, now).first->second;
+  return state;
 }
 
-bool NativeEvictionController::write(const kube::ResourceType& type, const Json& before, const Json& after) {
+bool EvictionController::write(const kube::ResourceType& type, const Json& before, const Json& after) {
   if (before == after) return false;
   return store_
       .mutate(type, key_of(before), Part::kAll,
@@ -128,50 +127,50 @@ bool NativeEvictionController::write(const kube::ResourceType& type, const Json&
       .ok();
 }
 
-bool NativeEvictionController::sync_evictions(const NativeScene& scene, base::TimePoint now) {
+bool EvictionController::sync_evictions(const TargetState& state, base::TimePoint now) {
   bool changed = false;
-  for (const Object& each : scene.evictions) {
-    const Json next = next_eviction(*each, scene, options_, now);
+  for (const Object& each : state.evictions) {
+    const Json next = next_eviction(*each, state, options_, now);
     changed = write(kube::kNativeEvictions, *each, next) || changed;
-    if (const auto due = native_due(next, scene, options_)) agenda_.set(scene.target, *due);
+    if (const auto due = next_look(next, state, options_)) agenda_.set(state.target, *due);
   }
   return changed;
 }
 
-bool NativeEvictionController::sync(const NativeTarget& target, base::TimePoint now) {
+bool EvictionController::sync(const Target& target, base::TimePoint now) {
   agenda_.drop(target);
-  NativeScene scene = scene_of(target, now);
-  if (scene.requests.empty() && scene.evictions.empty()) {
+  TargetState state = state_of(target, now);
+  if (state.requests.empty() && state.evictions.empty()) {
     known_.erase(target);
     left_at_.erase(target);
     return false;
   }
-  bool changed = sync_evictions(scene, now);
-  if (changed) scene = scene_of(target, now);
-  if (needs_eviction(scene)) {
-    changed = store_.create(kube::kNativeEvictions, make_eviction(scene, options_)).ok() || changed;
-    scene = scene_of(target, now);
+  bool changed = sync_evictions(state, now);
+  if (changed) state = state_of(target, now);
+  if (needs_eviction(state)) {
+    changed = store_.create(kube::kNativeEvictions, make_eviction(state, options_)).ok() || changed;
+    state = state_of(target, now);
   }
-  for (const Object& each : scene.requests)
-    changed = write(kube::kEvictionRequests, *each, next_request(*each, scene, now)) || changed;
+  for (const Object& each : state.requests)
+    changed = write(kube::kEvictionRequests, *each, next_request(*each, state, now)) || changed;
   return changed;
 }
 
 // --- the responders
 
-NativeResponders::NativeResponders(Store& store, ApiServer& server, std::set<std::string> left_out)
+Responders::Responders(Store& store, ApiServer& server, std::set<std::string> left_out)
     : store_(store), server_(server), left_out_(std::move(left_out)), journal_(store) {
   journal_.follow(kube::kNativeEvictions, [this](const Change& change) { dirty_.insert(change.key); });
   journal_.follow(kube::kPods, [this](const Change& change) {
     const bool goes = change.kind == ChangeKind::kDeleted || !facts_of(*change.object).is_active();
     if (!goes) return;
     for (const Object& each : store_.list(kube::kNativeEvictions, change.key.ns)) {
-      if (native_target_of(*each).pod == change.key.name) dirty_.insert(key_of(*each));
+      if (target_of(*each).pod == change.key.name) dirty_.insert(key_of(*each));
     }
   });
 }
 
-bool NativeResponders::tick(base::TimePoint now) {
+bool Responders::tick(base::TimePoint now) {
   journal_.poll();
   for (const api::ObjectKey& key : agenda_.take_due(now)) dirty_.insert(key);
   bool changed = false;
@@ -179,13 +178,13 @@ bool NativeResponders::tick(base::TimePoint now) {
   return changed;
 }
 
-bool NativeResponders::look_at(const api::ObjectKey& key, base::TimePoint now) {
+bool Responders::look_at(const api::ObjectKey& key, base::TimePoint now) {
   agenda_.drop(key);
   const Object eviction = store_.get(kube::kNativeEvictions, key);
   std::string responder;
   const Json* active = eviction ? active_entry(*eviction, &responder) : nullptr;
   if (!active || left_out_.contains(responder)) return false;
-  const NativeTarget target = native_target_of(*eviction);
+  const Target target = target_of(*eviction);
   const Object named = store_.get(kube::kPods, {target.ns, target.pod});
   const Json* pod = named && uid_of(*named) == target.uid ? named.get() : nullptr;
   ResponderMemory& memory = memory_[uid_of(*eviction) + " " + responder];
@@ -197,19 +196,19 @@ bool NativeResponders::look_at(const api::ObjectKey& key, base::TimePoint now) {
   return carry_out(*eviction, responder, step, memory, now);
 }
 
-bool NativeResponders::carry_out(const Json& eviction, const std::string& responder, const ResponderStep& step,
-                                 ResponderMemory& memory, base::TimePoint now) {
+bool Responders::carry_out(const Json& eviction, const std::string& responder, const ResponderStep& step,
+                           ResponderMemory& memory, base::TimePoint now) {
   bool changed = false;
   if (!step.entry.is_null()) changed = report(eviction, responder, step.entry);
-  const NativeTarget target = native_target_of(eviction);
+  const Target target = target_of(eviction);
   if (step.delete_pod) changed = store_.remove(kube::kPods, {target.ns, target.pod}, {target.uid, ""}).ok() || changed;
   if (step.post_eviction) changed = evict(eviction, memory, now) || changed;
   return changed;
 }
 
 /// POST …/eviction with the UID as precondition; refused ones are repeated with growing pauses.
-bool NativeResponders::evict(const Json& eviction, ResponderMemory& memory, base::TimePoint now) {
-  const NativeTarget target = native_target_of(eviction);
+bool Responders::evict(const Json& eviction, ResponderMemory& memory, base::TimePoint now) {
+  const Target target = target_of(eviction);
   kube::EvictionOptions options;
   options.uid = target.uid;
   const auto answer = server_.handle(kube::eviction_request({target.ns, target.pod}, options, "v1"), kResponderUser);
@@ -225,7 +224,7 @@ bool NativeResponders::evict(const Json& eviction, ResponderMemory& memory, base
 }
 
 /// Writes one entry of status.responders through the API server, whose rules hold for responders, too.
-bool NativeResponders::report(const Json& eviction, const std::string& responder, const Json& entry) {
+bool Responders::report(const Json& eviction, const std::string& responder, const Json& entry) {
   Json entries = *api::find_at(eviction, {"status", "responders"});
   for (Json& each : entries) {
     if (api::text_at(each, {"name"}) == responder) each = entry;
@@ -239,4 +238,4 @@ bool NativeResponders::report(const Json& eviction, const std::string& responder
   return answer.status == 200;
 }
 
-}  // namespace simulator
+}  // namespace simulator::native

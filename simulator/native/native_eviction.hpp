@@ -1,8 +1,8 @@
 #pragma once
 
 /// Kubernetes' EvictionRequest API (KEP-4563, lifecycle.k8s.io/v1alpha1) in the simulated cluster, in three steps of
-/// completeness: not served (nothing called), served but dead as in Kubernetes 1.37 (serve_native_eviction()), and
-/// alive (run_native_eviction()). What is not here: the pod fields' dropping where the API is off, requests' limit of
+/// completeness: not served (nothing called), served but dead as in Kubernetes 1.37 (serve()), and
+/// alive (run()). What is not here: the pod fields' dropping where the API is off, requests' limit of
 /// 100, finalizers of the controller's own.
 
 #include <map>
@@ -16,22 +16,22 @@
 #include "simulator/journal.hpp"
 #include "simulator/native/sync.hpp"
 
-namespace simulator {
+namespace simulator::native {
 
 /// Serves EvictionRequests and Evictions with the API server's own rules, and checks pods' evictionResponders. Nobody
 /// works on them. Before any traffic.
-void serve_native_eviction(ApiServer& server, const NativeOptions& options = {});
+void serve(ApiServer& server, const Options& options = {});
 
 /// Adds the eviction controller, the default responder, which evicts, and the scripted responders of pods with
-/// behaviour annotations::kResponders. `responders_left_out`: names that somebody else answers for. `server` must
-/// outlive the cluster's last tick. REQUIRES: serve_native_eviction().
-void run_native_eviction(Cluster& cluster, ApiServer& server, const NativeOptions& options = {},
-                         std::set<std::string> responders_left_out = {});
+/// behaviour::kResponders. `responders_left_out`: names that somebody else answers for. `server` must
+/// outlive the cluster's last tick. REQUIRES: serve().
+void run(Cluster& cluster, ApiServer& server, const Options& options = {},
+         std::set<std::string> responders_left_out = {});
 
 /// The evictionrequest-controller: one Eviction per target, the turn passed from responder to responder.
-class NativeEvictionController final : public Actor {
+class EvictionController final : public Actor {
  public:
-  NativeEvictionController(Store& store, NativeOptions options);
+  EvictionController(Store& store, Options options);
 
   std::string_view name() const override { return "evictionrequest-controller"; }
   bool tick(base::TimePoint now) override;
@@ -40,24 +40,24 @@ class NativeEvictionController final : public Actor {
  private:
   void on_object(const Change& change);
   void on_pod(const Change& change);
-  NativeScene scene_of(const NativeTarget& target, base::TimePoint now);
-  bool sync(const NativeTarget& target, base::TimePoint now);
-  bool sync_evictions(const NativeScene& scene, base::TimePoint now);
+  TargetState state_of(const Target& target, base::TimePoint now);
+  bool sync(const Target& target, base::TimePoint now);
+  bool sync_evictions(const TargetState& state, base::TimePoint now);
   bool write(const kube::ResourceType& type, const api::Json& before, const api::Json& after);
 
   Store& store_;
-  const NativeOptions options_;
+  const Options options_;
   Journal journal_;
-  std::set<NativeTarget> known_;
-  std::set<NativeTarget> dirty_;
-  std::map<NativeTarget, base::TimePoint> left_at_;  ///< when the pod was first seen gone
-  Agenda<NativeTarget> agenda_;
+  std::set<Target> known_;
+  std::set<Target> dirty_;
+  std::map<Target, base::TimePoint> left_at_;  ///< when the pod was first seen gone
+  Agenda<Target> agenda_;
 };
 
 /// All responders: the default one posts evictions, the others follow their pod's script.
-class NativeResponders final : public Actor {
+class Responders final : public Actor {
  public:
-  NativeResponders(Store& store, ApiServer& server, std::set<std::string> left_out);
+  Responders(Store& store, ApiServer& server, std::set<std::string> left_out);
 
   std::string_view name() const override { return "native-responders"; }
   bool tick(base::TimePoint now) override;
@@ -79,4 +79,4 @@ class NativeResponders final : public Actor {
   Agenda<api::ObjectKey> agenda_;
 };
 
-}  // namespace simulator
+}  // namespace simulator::native

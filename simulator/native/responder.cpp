@@ -11,7 +11,7 @@
 
 /// What responders do with their turn: the default one (imperative) and the scripted ones.
 
-namespace simulator {
+namespace simulator::native {
 namespace {
 
 using api::Json;
@@ -42,7 +42,7 @@ ResponderScript parse_items(std::string_view text) {
     const std::string_view key = item.substr(0, equals);
     const auto value = equals == std::string_view::npos
                            ? std::nullopt
-                           : behaviour::parse_behaviour_duration(without_blanks(item.substr(equals + 1)));
+                           : behaviour::parse_duration(without_blanks(item.substr(equals + 1)));
     if (key == "silent") script.act = ResponderScript::Act::kSilent;
     if (key == "evict") script.act = ResponderScript::Act::kEvict;
     if (key == "decline") script.act = ResponderScript::Act::kDecline;
@@ -51,10 +51,6 @@ ResponderScript parse_items(std::string_view text) {
     if (key == "eta") script.eta = value;
   }
   return script;
-}
-
-std::optional<base::TimePoint> moment(const Json& entry, const char* field) {
-  return base::parse_time(api::text_at(entry, {field}));
 }
 
 Json stamped(const Json& active, base::TimePoint now, const std::string& message) {
@@ -77,7 +73,7 @@ bool is_nobodys_to_evict(const Json& pod) {
 
 /// The next heartbeat is due, or something is to be told and the last one is not too fresh.
 bool may_report(const Json& active, const ResponderMemory& memory, base::TimePoint now) {
-  const auto last = moment(active, "heartbeatTime");
+  const auto last = time_at(active, {"heartbeatTime"});
   if (!last || now >= *last + kHeartbeatAtLeastEvery) return true;
   return !memory.message.empty() && memory.message != api::text_at(active, {"message"}) &&
          now >= *last + kHeartbeatAtMostEvery;
@@ -114,10 +110,10 @@ ResponderStep imperative_step(const Json& active, const Json* pod, const Respond
   }
   if (may_report(active, memory, now)) {
     step.entry = stamped(active, now, memory.message);
-    const auto ends = base::parse_time(api::text_at(*pod, {"metadata", "deletionTimestamp"}));
+    const auto ends = time_at(*pod, {"metadata", "deletionTimestamp"});
     if (terminating && ends && *ends > now) step.entry["expectedCompletionTime"] = base::format_time(*ends);
   }
-  const auto last = step.entry.is_null() ? moment(active, "heartbeatTime") : std::optional(now);
+  const auto last = step.entry.is_null() ? time_at(active, {"heartbeatTime"}) : std::optional(now);
   const base::TimePoint beat = last.value_or(now) + kHeartbeatAtLeastEvery;
   step.due = step.due && *step.due > now ? std::min(*step.due, beat) : beat;
   return step;
@@ -125,7 +121,7 @@ ResponderStep imperative_step(const Json& active, const Json* pod, const Respond
 
 ResponderStep scripted_step(const Json& active, const Json* pod, const ResponderScript& script, base::TimePoint now) {
   ResponderStep step;
-  const auto start = moment(active, "startTime");
+  const auto start = time_at(active, {"startTime"});
   if (active.contains("completionTime") || !start || script.act == ResponderScript::Act::kSilent) return step;
   if (!pod || facts_of(*pod).is_terminal()) {
     step.entry = completed(active, now, "the pod is gone");
@@ -137,7 +133,7 @@ ResponderStep scripted_step(const Json& active, const Json* pod, const Responder
     return step;
   }
   step.delete_pod = now >= acts_at && !is_terminating(*pod);
-  const auto last = moment(active, "heartbeatTime");
+  const auto last = time_at(active, {"heartbeatTime"});
   if (!last || now >= *last + script.heartbeat) {
     step.entry = stamped(active, now, "at work");
     if (script.eta && *start + *script.eta > now)
@@ -148,4 +144,4 @@ ResponderStep scripted_step(const Json& active, const Json* pod, const Responder
   return step;
 }
 
-}  // namespace simulator
+}  // namespace simulator::native

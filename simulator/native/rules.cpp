@@ -11,7 +11,7 @@
 
 /// What the API server checks of EvictionRequests, Evictions and pods' evictionResponders.
 
-namespace simulator {
+namespace simulator::native {
 namespace {
 
 using api::FieldErrors;
@@ -45,7 +45,7 @@ std::string party_name_problem(std::string_view name) {
   return {};
 }
 
-std::string requester_field(const Json& request, const NativeOptions& options) {
+std::string requester_field(const Json& request, const Options& options) {
   const bool old = options.draft_names && api::find_at(request, {"spec", "requesterName"});
   return old ? "requesterName" : "requester";
 }
@@ -97,15 +97,11 @@ std::vector<std::string> names_in(const Json& object, std::string_view list) {
   return names;
 }
 
-std::optional<base::TimePoint> time_in(const Json& entry, std::string_view field) {
-  return base::parse_time(api::text_at(entry, {field}));
-}
-
 /// Rules about one time of a responder that was just written.
 void check_written_time(const Json& before, const Json& after, std::string_view name, std::string_view field,
                         base::TimePoint now, FieldErrors& errors) {
   if (same_at(before, after, {field})) return;
-  const auto written = time_in(after, field);
+  const auto written = time_at(after, {field});
   const std::string path = path_of_responder(name, field);
   if (!written) {
     errors.push_back({path, "Invalid value: may not be unset"});
@@ -120,12 +116,12 @@ void check_responder(const Json& before, const Json& after, std::string_view nam
                      FieldErrors& errors) {
   for (const char* field : {"startTime", "heartbeatTime", "completionTime"})
     check_written_time(before, after, name, field, now, errors);
-  const auto heartbeat = time_in(after, "heartbeatTime");
-  const auto earlier = time_in(before, "heartbeatTime");
-  const auto start = time_in(after, "startTime");
+  const auto heartbeat = time_at(after, {"heartbeatTime"});
+  const auto earlier = time_at(before, {"heartbeatTime"});
+  const auto start = time_at(after, {"startTime"});
   if (heartbeat && ((earlier && *heartbeat < *earlier) || (start && *heartbeat < *start)))
     errors.push_back({path_of_responder(name, "heartbeatTime"), "Invalid value: must not go backwards"});
-  const auto expected = time_in(after, "expectedCompletionTime");
+  const auto expected = time_at(after, {"expectedCompletionTime"});
   if (expected && !same_at(before, after, {"expectedCompletionTime"}) &&
       (*expected < now || *expected > now + kFarFuture)) {
     errors.push_back(
@@ -143,18 +139,18 @@ bool is_final_eviction(const Json& eviction) {
   return false;
 }
 
-bool may_leave_active(const Json& before, const Json& after, std::string_view name, const NativeOptions& options,
+bool may_leave_active(const Json& before, const Json& after, std::string_view name, const Options& options,
                       base::TimePoint now) {
   const Json* entry = entry_of(after, "responders", name);
   if (is_final_eviction(after) || !entry || entry->contains("completionTime")) return true;
   const Json* known = entry_of(before, "responders", name);
   const auto life =
-      known ? (known->contains("heartbeatTime") ? time_in(*known, "heartbeatTime") : time_in(*known, "startTime"))
+      known ? (known->contains("heartbeatTime") ? time_at(*known, {"heartbeatTime"}) : time_at(*known, {"startTime"}))
             : std::nullopt;
   return !life || now - *life >= options.heartbeat_deadline;
 }
 
-void check_states(const Json& before, const Json& after, const NativeOptions& options, base::TimePoint now,
+void check_states(const Json& before, const Json& after, const Options& options, base::TimePoint now,
                   FieldErrors& errors) {
   int active = 0;
   for (const std::string& name : names_in(after, "targetResponders")) {
@@ -201,12 +197,12 @@ void check_entries(const Json& before, const Json& after, base::TimePoint now, F
 
 }  // namespace
 
-NativeTarget native_target_of(const Json& object) {
+Target target_of(const Json& object) {
   return {api::text_at(object, {"metadata", "namespace"}), api::text_at(object, {"spec", "target", "pod", "name"}),
           api::text_at(object, {"spec", "target", "pod", "uid"})};
 }
 
-FieldErrors validate_eviction_request(const Json* before, const Json& after, const NativeOptions& options) {
+FieldErrors validate_eviction_request(const Json* before, const Json& after, const Options& options) {
   FieldErrors errors;
   check_target(after, errors);
   const std::string field = requester_field(after, options);
@@ -227,8 +223,7 @@ FieldErrors validate_eviction_request(const Json* before, const Json& after, con
   return errors;
 }
 
-FieldErrors validate_native_eviction(const Json* before, const Json& after, const NativeOptions& options,
-                                     base::TimePoint now) {
+FieldErrors validate_eviction(const Json* before, const Json& after, const Options& options, base::TimePoint now) {
   FieldErrors errors;
   check_target(after, errors);
   check_observed_generation(before, after, errors);
@@ -271,4 +266,4 @@ FieldErrors validate_eviction_responders(const Json& pod) {
   return errors;
 }
 
-}  // namespace simulator
+}  // namespace simulator::native

@@ -14,7 +14,7 @@
 
 /// The evictionrequest-controller's algorithm.
 
-namespace simulator {
+namespace simulator::native {
 namespace {
 
 using api::Json;
@@ -46,12 +46,12 @@ bool asks_for_eviction(const Json& request) {
 }
 
 /// Why the request makes no sense; empty: it does.
-std::string request_problem(const Json& request, const NativeScene& scene) {
+std::string request_problem(const Json& request, const TargetState& state) {
   if (!api::find_at(request, {"spec", "target", "pod"})) return "Unsupported target.";
-  if (!scene.evictions.empty()) return {};
-  if (!scene.pod) return "Target pod not found.";
-  if (uid_of(*scene.pod) != scene.target.uid) return "Target pod UID does not match.";
-  if (api::find_at(*scene.pod, {"spec", "schedulingGroup"})) return "Target pod belongs to a scheduling group.";
+  if (!state.evictions.empty()) return {};
+  if (!state.pod) return "Target pod not found.";
+  if (uid_of(*state.pod) != state.target.uid) return "Target pod UID does not match.";
+  if (api::find_at(*state.pod, {"spec", "schedulingGroup"})) return "Target pod belongs to a scheduling group.";
   return {};
 }
 
@@ -119,8 +119,8 @@ bool activate_next(Json& status, base::TimePoint now) {
 }
 
 std::optional<base::TimePoint> last_life(const Json& entry) {
-  const auto heartbeat = base::parse_time(api::text_at(entry, {"heartbeatTime"}));
-  return heartbeat ? heartbeat : base::parse_time(api::text_at(entry, {"startTime"}));
+  const auto heartbeat = time_at(entry, {"heartbeatTime"});
+  return heartbeat ? heartbeat : time_at(entry, {"startTime"});
 }
 
 // --- the status of an Eviction
@@ -131,7 +131,7 @@ void conclude(Json& status, const char* failed, const char* failed_why, const ch
   put_condition(status, "TargetEvicted", evicted, evicted_why, message, now);
 }
 
-void pass_the_turn(Json& status, const NativeOptions& options, base::TimePoint now) {
+void pass_the_turn(Json& status, const Options& options, base::TimePoint now) {
   Json* turn = active_turn(status);
   if (turn) {
     const Json* entry = entry_named(status, "responders", api::text_at(*turn, {"name"}));
@@ -155,20 +155,20 @@ void cancel(Json& status, base::TimePoint now) {
 }
 
 /// The pod left: the active responder is given a moment to say so.
-void succeed(Json& status, const NativeScene& scene, const NativeOptions& options, base::TimePoint now) {
+void succeed(Json& status, const TargetState& state, const Options& options, base::TimePoint now) {
   Json* turn = active_turn(status);
   const Json* entry = turn ? entry_named(status, "responders", api::text_at(*turn, {"name"})) : nullptr;
   const bool reported = !entry || entry->contains("completionTime");
-  if (!reported && now < scene.left_at.value_or(now) + options.completion_delay) return;
+  if (!reported && now < state.left_at.value_or(now) + options.completion_delay) return;
   if (turn && reported) (*turn)["state"] = "Completed";
-  const bool terminal = scene.pod && uid_of(*scene.pod) == scene.target.uid;
+  const bool terminal = state.pod && uid_of(*state.pod) == state.target.uid;
   conclude(status, "False", "Succeeded", "True", terminal ? "PodTerminal" : "PodDeleted", "", now);
 }
 
-void record_requesters(Json& status, const NativeScene& scene) {
+void record_requesters(Json& status, const TargetState& state) {
   std::map<std::string, bool> intents;  // true: Eviction
   for (const Json& known : array_in(status, "requesters")) intents[api::text_at(known, {"name"})] = false;
-  for (const Object& request : scene.requests)
+  for (const Object& request : state.requests)
     intents[requester_of(*request)] = intents[requester_of(*request)] || asks_for_eviction(*request);
   Json list = Json::array();
   for (const auto& [name, wants] : intents)
@@ -183,15 +183,15 @@ bool anybody_asks(const Json& status) {
 }
 
 /// Another open one was there first.
-bool is_second(const Json& eviction, const NativeScene& scene) {
-  for (const Object& other : scene.evictions) {
+bool is_second(const Json& eviction, const TargetState& state) {
+  for (const Object& other : state.evictions) {
     if (uid_of(*other) == uid_of(eviction)) return false;
     if (!is_over(*other)) return true;
   }
   return false;
 }
 
-void sync_metadata(Json& eviction, const NativeScene& scene, const NativeOptions& options) {
+void sync_metadata(Json& eviction, const TargetState& state, const Options& options) {
   std::set<std::string> requesters;
   std::set<std::string> responders;
   for (const Json& each : array_in(eviction["status"], "requesters")) requesters.insert(api::text_at(each, {"name"}));
@@ -204,7 +204,7 @@ void sync_metadata(Json& eviction, const NativeScene& scene, const NativeOptions
     labels[name] = !both ? "responder" : options.draft_names ? "requesterresponder" : "requester-responder";
   }
   Json owners = Json::array();
-  for (const Object& request : scene.requests) {
+  for (const Object& request : state.requests) {
     owners.push_back({{"apiVersion", kube::kEvictionRequests.api_version()},
                       {"kind", kube::kEvictionRequests.kind},
                       {"name", api::text_at(*request, {"metadata", "name"})},
@@ -214,11 +214,11 @@ void sync_metadata(Json& eviction, const NativeScene& scene, const NativeOptions
 }
 
 /// The Eviction that a request speaks of: the latest that succeeded, else the oldest open one, else the latest failed.
-const Json* relevant_eviction(const NativeScene& scene) {
+const Json* relevant_eviction(const TargetState& state) {
   const Json* failed = nullptr;
   const Json* open = nullptr;
   const Json* succeeded = nullptr;
-  for (const Object& each : scene.evictions) {
+  for (const Object& each : state.evictions) {
     if (has_succeeded(*each)) {
       succeeded = each.get();
     } else if (has_failed(*each)) {
@@ -246,84 +246,83 @@ void copy_condition(const Json& eviction, Json& status, const char* type, base::
 
 }  // namespace
 
-bool NativeScene::pod_stays() const { return pod && uid_of(*pod) == target.uid && !facts_of(*pod).is_terminal(); }
+bool TargetState::pod_stays() const { return pod && uid_of(*pod) == target.uid && !facts_of(*pod).is_terminal(); }
 
 int eviction_number(const Json& eviction) {
   const std::string name = api::text_at(eviction, {"metadata", "name"});
   return name.starts_with("pod-") ? std::atoi(name.c_str() + 4) : 0;
 }
 
-bool request_counts(const Json& request, const NativeScene& scene) {
-  return asks_for_eviction(request) && request_problem(request, scene).empty() && !is_complete_request(request);
+bool request_counts(const Json& request, const TargetState& state) {
+  return asks_for_eviction(request) && request_problem(request, state).empty() && !is_complete_request(request);
 }
 
-bool needs_eviction(const NativeScene& scene) {
+bool needs_eviction(const TargetState& state) {
   const bool asked =
-      std::ranges::any_of(scene.requests, [&](const Object& each) { return request_counts(*each, scene); });
+      std::ranges::any_of(state.requests, [&](const Object& each) { return request_counts(*each, state); });
   // A finished pod needs no evicting, but its request an answer: the Eviction made for it ends at once.
-  return asked && std::ranges::all_of(scene.evictions, [](const Object& each) { return has_failed(*each); });
+  return asked && std::ranges::all_of(state.evictions, [](const Object& each) { return has_failed(*each); });
 }
 
-Json make_eviction(const NativeScene& scene, const NativeOptions& options) {
+Json make_eviction(const TargetState& state, const Options& options) {
   int highest = 0;
-  for (const Object& each : scene.evictions) highest = std::max(highest, eviction_number(*each));
-  std::string name = fmt::format("pod-{}-{}", highest + 1, scene.target.pod);
+  for (const Object& each : state.evictions) highest = std::max(highest, eviction_number(*each));
+  std::string name = fmt::format("pod-{}-{}", highest + 1, state.target.pod);
   if (name.size() > kLongestName) name.resize(kLongestName);
   Json eviction = {{"apiVersion", kube::kNativeEvictions.api_version()},
                    {"kind", kube::kNativeEvictions.kind},
-                   {"metadata", {{"name", name}, {"namespace", scene.target.ns}}},
-                   {"spec", {{"target", {{"pod", {{"name", scene.target.pod}, {"uid", scene.target.uid}}}}}}},
+                   {"metadata", {{"name", name}, {"namespace", state.target.ns}}},
+                   {"spec", {{"target", {{"pod", {{"name", state.target.pod}, {"uid", state.target.uid}}}}}}},
                    {"status", Json::object()}};
-  record_requesters(eviction["status"], scene);
-  sync_metadata(eviction, scene, options);
+  record_requesters(eviction["status"], state);
+  sync_metadata(eviction, state, options);
   return eviction;
 }
 
-Json next_eviction(const Json& eviction, const NativeScene& scene, const NativeOptions& options, base::TimePoint now) {
+Json next_eviction(const Json& eviction, const TargetState& state, const Options& options, base::TimePoint now) {
   Json next = eviction;
   Json& status = object_in(next, "status");
   status["observedGeneration"] = api::number_at(eviction, {"metadata", "generation"}).value_or(1);
-  record_requesters(status, scene);
+  record_requesters(status, state);
   if (is_over(eviction)) {
-    sync_metadata(next, scene, options);
+    sync_metadata(next, state, options);
     return next;
   }
   if (!condition_of(eviction, "Failed"))
     conclude(status, "False", "AwaitingEviction", "False", "AwaitingEviction", "", now);
-  const bool here = scene.pod && uid_of(*scene.pod) == scene.target.uid;
-  initialise_responders(status, here ? scene.pod.get() : nullptr);
-  if (is_second(eviction, scene)) {
+  const bool here = state.pod && uid_of(*state.pod) == state.target.uid;
+  initialise_responders(status, here ? state.pod.get() : nullptr);
+  if (is_second(eviction, state)) {
     conclude(status, "True", "EvictionInvalid", "False", "EvictionFailed",
              "Active Eviction already exists for the same target.", now);
-  } else if (!scene.pod_stays()) {
-    succeed(status, scene, options, now);
+  } else if (!state.pod_stays()) {
+    succeed(status, state, options, now);
   } else if (!anybody_asks(status)) {
     cancel(status, now);
   } else {
     pass_the_turn(status, options, now);
   }
-  sync_metadata(next, scene, options);
+  sync_metadata(next, state, options);
   return next;
 }
 
-Json next_request(const Json& request, const NativeScene& scene, base::TimePoint now) {
+Json next_request(const Json& request, const TargetState& state, base::TimePoint now) {
   Json next = request;
   if (is_complete_request(request)) return next;
   Json& status = object_in(next, "status");
   status["observedGeneration"] = api::number_at(request, {"metadata", "generation"}).value_or(1);
-  if (const std::string problem = request_problem(request, scene); !problem.empty()) {
+  if (const std::string problem = request_problem(request, state); !problem.empty()) {
     conclude(status, "True", "EvictionInvalid", "False", "EvictionFailed", problem, now);
-  } else if (const Json* eviction = relevant_eviction(scene)) {
+  } else if (const Json* eviction = relevant_eviction(state)) {
     copy_condition(*eviction, status, "Failed", now);
     copy_condition(*eviction, status, "TargetEvicted", now);
   }
   return next;
 }
 
-std::optional<base::TimePoint> native_due(const Json& eviction, const NativeScene& scene,
-                                          const NativeOptions& options) {
+std::optional<base::TimePoint> next_look(const Json& eviction, const TargetState& state, const Options& options) {
   if (is_over(eviction)) return std::nullopt;
-  if (!scene.pod_stays() && scene.left_at) return *scene.left_at + options.completion_delay;
+  if (!state.pod_stays() && state.left_at) return *state.left_at + options.completion_delay;
   const Json* turns = api::find_at(eviction, {"status", "targetResponders"});
   const Json* entries = api::find_at(eviction, {"status", "responders"});
   if (!turns || !entries) return std::nullopt;
@@ -337,4 +336,4 @@ std::optional<base::TimePoint> native_due(const Json& eviction, const NativeScen
   return std::nullopt;
 }
 
-}  // namespace simulator
+}  // namespace simulator::native

@@ -14,9 +14,9 @@
 #include "base/clock.hpp"
 #include "simulator/store.hpp"
 
-namespace simulator {
+namespace simulator::native {
 
-struct NativeOptions {
+struct Options {
   bool draft_names = false;  ///< spec.requesterName and label value requesterresponder, as in the drafts
   base::Duration heartbeat_deadline = base::minutes(20);
   base::Duration completion_delay = base::seconds(5);
@@ -25,26 +25,25 @@ struct NativeOptions {
 inline constexpr std::string_view kImperativeResponder = "imperative-eviction.k8s.io/evictor";
 
 /// Whom an EvictionRequest or an Eviction is about.
-struct NativeTarget {
+struct Target {
   std::string ns;
   std::string pod;
   std::string uid;
-  friend auto operator<=>(const NativeTarget&, const NativeTarget&) = default;
+  friend auto operator<=>(const Target&, const Target&) = default;
 };
-NativeTarget native_target_of(const api::Json& object);
+Target target_of(const api::Json& object);
 
 // --- the API server's checks; `before` is nullptr on create
-api::FieldErrors validate_eviction_request(const api::Json* before, const api::Json& after,
-                                           const NativeOptions& options);
-api::FieldErrors validate_native_eviction(const api::Json* before, const api::Json& after, const NativeOptions& options,
-                                          base::TimePoint now);
+api::FieldErrors validate_eviction_request(const api::Json* before, const api::Json& after, const Options& options);
+api::FieldErrors validate_eviction(const api::Json* before, const api::Json& after, const Options& options,
+                                   base::TimePoint now);
 api::FieldErrors validate_eviction_responders(const api::Json& pod);
 
 // --- the controller
 
 /// All that concerns one target.
-struct NativeScene {
-  NativeTarget target;
+struct TargetState {
+  Target target;
   Object pod;                     ///< whoever has that name now; nullptr: nobody
   std::vector<Object> requests;   ///< by name
   std::vector<Object> evictions;  ///< oldest first
@@ -57,22 +56,21 @@ struct NativeScene {
 /// The counter in its name: which Eviction of its target this is.
 int eviction_number(const api::Json& eviction);
 /// Not withdrawn, not being deleted, and the request makes sense.
-bool request_counts(const api::Json& request, const NativeScene& scene);
+bool request_counts(const api::Json& request, const TargetState& state);
 /// A new Eviction has to be made: somebody asks, and there is neither an open nor a succeeded one.
-bool needs_eviction(const NativeScene& scene);
-api::Json make_eviction(const NativeScene& scene, const NativeOptions& options);
+bool needs_eviction(const TargetState& state);
+api::Json make_eviction(const TargetState& state, const Options& options);
 /// The Eviction as it is to be now: status, labels, owners.
-api::Json next_eviction(const api::Json& eviction, const NativeScene& scene, const NativeOptions& options,
+api::Json next_eviction(const api::Json& eviction, const TargetState& state, const Options& options,
                         base::TimePoint now);
 /// The request with its status as it is to be now.
-api::Json next_request(const api::Json& request, const NativeScene& scene, base::TimePoint now);
+api::Json next_request(const api::Json& request, const TargetState& state, base::TimePoint now);
 /// When the Eviction has to be looked at again although nothing changes.
-std::optional<base::TimePoint> native_due(const api::Json& eviction, const NativeScene& scene,
-                                          const NativeOptions& options);
+std::optional<base::TimePoint> next_look(const api::Json& eviction, const TargetState& state, const Options& options);
 
 // --- a responder
 
-/// The pod's annotation behaviour annotations::kResponders: "[name:] item, item; …" with items `evict=10s`,
+/// The pod's annotation behaviour::kResponders: "[name:] item, item; …" with items `evict=10s`,
 /// `decline=5s`, `silent`, `heartbeat=1m`, `eta=2m`. Entries without a name are for all others. Default: evict=10s.
 struct ResponderScript {
   enum class Act { kEvict, kDecline, kSilent };
@@ -102,4 +100,4 @@ ResponderStep imperative_step(const api::Json& active, const api::Json* pod, con
 ResponderStep scripted_step(const api::Json& active, const api::Json* pod, const ResponderScript& script,
                             base::TimePoint now);
 
-}  // namespace simulator
+}  // namespace simulator::native

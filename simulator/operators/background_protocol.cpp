@@ -25,8 +25,7 @@ Intention intention_of(const Json& pod) {
   const auto at = text.find('=');
   Intention intention;
   intention.succeeds = text.substr(0, at) != "fail";
-  if (at != std::string::npos)
-    intention.after = behaviour::parse_behaviour_duration(text.substr(at + 1)).value_or(kUsualMove);
+  if (at != std::string::npos) intention.after = behaviour::parse_duration(text.substr(at + 1)).value_or(kUsualMove);
   return intention;
 }
 

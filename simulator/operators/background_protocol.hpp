@@ -17,7 +17,7 @@ namespace simulator {
 Webhook background_webhook(Store& store);
 
 /// The owner behind that webhook: some time after the mark it moves the pod (deletes it; its controller makes another)
-/// or gives up (takes the mark off). By the pod's annotation behaviour annotations::kBackground: "move=10s", "fail=5s",
+/// or gives up (takes the mark off). By the pod's annotation behaviour::kBackground: "move=10s", "fail=5s",
 /// "silent"; default move=5s.
 class BackgroundMover final : public Actor {
  public:

@@ -57,7 +57,7 @@ constexpr FlagWord kFlagWords[] = {
 
 base::Status read_time(HandoffScript& script, const TimeWord& known, std::string_view value) {
   const auto [time, rest] = cut(value, ':');
-  const auto parsed = behaviour::parse_behaviour_duration(trimmed(time));
+  const auto parsed = behaviour::parse_duration(trimmed(time));
   if (!parsed) return base::invalid(fmt::format("{}: \"{}\" is no duration, such as 2s or 1m30s", known.word, time));
   script.*known.field = parsed;
   if (known.word != "failed" || rest.empty()) return base::Done{};

@@ -21,8 +21,7 @@ RollIntention roll_intention(const Json& pod, base::Duration usual) {
   if (text == "never") return {false, std::nullopt};
   const auto at = text.find('=');
   RollIntention intention{text.substr(0, at) != "drop", usual};
-  if (at != std::string::npos)
-    intention.after = behaviour::parse_behaviour_duration(text.substr(at + 1)).value_or(usual);
+  if (at != std::string::npos) intention.after = behaviour::parse_duration(text.substr(at + 1)).value_or(usual);
   return intention;
 }
 

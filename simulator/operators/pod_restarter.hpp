@@ -19,7 +19,7 @@ struct RollMark {
 };
 
 /// Deletes marked pods some time after the mark; their controller (a StatefulSet stands in for a StrimziPodSet) makes
-/// them again under the same name. By the pod's annotation behaviour annotations::kRoll: "roll=120s", "never" (it gives
+/// them again under the same name. By the pod's annotation behaviour::kRoll: "roll=120s", "never" (it gives
 /// up silently), "drop=5s" (takes the mark off and leaves the pod).
 class PodRestarter final : public Actor {
  public:

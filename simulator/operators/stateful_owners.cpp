@@ -90,7 +90,7 @@ VitessScript vitess_script(const Json& pod) {
     text.remove_prefix(std::min(comma + 1, text.size()));
     while (item.starts_with(' ')) item.remove_prefix(1);
     const auto equals = std::min(item.find('='), item.size() - (item.empty() ? 0 : 1));
-    const auto time = item.empty() ? std::nullopt : behaviour::parse_behaviour_duration(item.substr(equals + 1));
+    const auto time = item.empty() ? std::nullopt : behaviour::parse_duration(item.substr(equals + 1));
     const std::string_view key = item.substr(0, equals);
     if (key == "ack" && time) script.ack = *time;
     if (key == "finish" && time) script.finish = *time;

@@ -28,7 +28,7 @@ Webhook strimzi_webhook(Store& store);
 Webhook couchbase_webhook(Store& store);
 
 /// Vitess' operator: answers drain.planetscale.com/started with acknowledged and finished, and clears both when started
-/// is taken off. By the pod's annotation behaviour annotations::kVitess: "ack=1s, finish=20s, withdraw=5s" (finished
+/// is taken off. By the pod's annotation behaviour::kVitess: "ack=1s, finish=20s, withdraw=5s" (finished
 /// goes again that long after it was set, and comes back after another finish=); default ack=1s, finish=10s.
 class VitessOperator final : public Actor {
  public:

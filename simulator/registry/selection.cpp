@@ -236,12 +236,12 @@ Outcome<Selection> Selection::parse(const ServedResource& resource, std::string_
   selection.labels_ = *std::move(requirements);
   if (fields.empty()) return selection;
   for (const std::string_view term : split_terms(fields)) {
-    if (Verdict added = selection.add_field(resource, term); !added) return std::move(added.failure());
+    if (CheckResult added = selection.add_field(resource, term); !added) return std::move(added.failure());
   }
   return selection;
 }
 
-Verdict Selection::add_field(const ServedResource& resource, std::string_view term) {
+CheckResult Selection::add_field(const ServedResource& resource, std::string_view term) {
   if (term.empty()) return base::Done{};
   const auto sign = term.find('=');
   if (sign == std::string_view::npos)

@@ -28,7 +28,7 @@ class Selection {
     std::string value;
     bool equal = true;
   };
-  Verdict add_field(const ServedResource& resource, std::string_view term);
+  CheckResult add_field(const ServedResource& resource, std::string_view term);
 
   std::vector<api::SelectorRequirement> labels_;
   std::vector<Field> fields_;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "simulator/pod_facts.hpp"
 #include "simulator/registry/table_columns.hpp"
 
 namespace simulator {
@@ -144,7 +145,7 @@ Json restarts_cell(const Json& pod, TimePoint now) {
   std::optional<TimePoint> last;
   for (const Json& status : api::items_at(pod, {"status", "containerStatuses"})) {
     restarts += count_in(status, {"restartCount"});
-    const auto ended = base::parse_time(api::text_at(status, {"lastState", "terminated", "finishedAt"}));
+    const auto ended = time_at(status, {"lastState", "terminated", "finishedAt"});
     if (ended && (!last || *ended > *last)) last = ended;
   }
   if (restarts > 0 && last) return fmt::format("{} ({} ago)", restarts, base::format_age(now - *last));
@@ -286,9 +287,9 @@ Json completions_cell(const Json& job, TimePoint) {
 }
 
 Json duration_cell(const Json& job, TimePoint now) {
-  const auto start = base::parse_time(api::text_at(job, {"status", "startTime"}));
+  const auto start = time_at(job, {"status", "startTime"});
   if (!start) return "";
-  return base::format_age(base::parse_time(api::text_at(job, {"status", "completionTime"})).value_or(now) - *start);
+  return base::format_age(time_at(job, {"status", "completionTime"}).value_or(now) - *start);
 }
 
 const Columns& job_columns() {
@@ -330,14 +331,13 @@ Json event_seen_cell(const Json& o, TimePoint now) {
   for (const auto& path : {std::initializer_list<std::string_view>{"series", "lastObservedTime"},
                            {"deprecatedLastTimestamp"},
                            {"eventTime"}}) {
-    if (base::parse_time(api::text_at(o, path))) return age_at(o, path, now);
+    if (time_at(o, path)) return age_at(o, path, now);
   }
   return age_at(o, {"metadata", "creationTimestamp"}, now);
 }
 
 Json event_first_cell(const Json& o, TimePoint now) {
-  if (base::parse_time(api::text_at(o, {"deprecatedFirstTimestamp"})))
-    return age_at(o, {"deprecatedFirstTimestamp"}, now);
+  if (time_at(o, {"deprecatedFirstTimestamp"})) return age_at(o, {"deprecatedFirstTimestamp"}, now);
   return age_at(o, {"eventTime"}, now);
 }
 

@@ -9,7 +9,7 @@
 
 namespace simulator {
 
-/// Gives every PersistentVolumeClaim a volume: at once or, for zonal ones (behaviour annotations::kZonal), in the zone
+/// Gives every PersistentVolumeClaim a volume: at once or, for zonal ones (behaviour::kZonal), in the zone
 /// of the node that its first pod was bound to. Deletes the volumes it made when their claims go.
 class VolumeBinder final : public Actor {
  public:

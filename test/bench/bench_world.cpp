@@ -76,17 +76,17 @@ void await(const char* what, base::seconds limit, const std::function<bool()>& h
 World::World()
     : cluster_(clock_, quick_cluster()),
       server_(cluster_.store()),
-      front_(server_, {.handler_threads = kHandlers}),
+      http_(server_, {.handler_threads = kHandlers}),
       transport_(server_, {}),
       admin_(transport_, nullptr) {
   install_kinds(server_);
   for (int i = 0; i < kNodes; ++i)
     (void)must(cluster_.add(simulator::objects::node(node_name(i), "64", "256Gi", {}, 1000)));
-  check(front_.start());
+  check(http_.start());
   actors_ = std::jthread([this](std::stop_token stop) { cluster_.run(stop); });
 }
 
-World::~World() { front_.stop(); }
+World::~World() { http_.stop(); }
 
 std::vector<std::string> World::add_pods(const std::string& prefix, int count, const std::string& handoff) {
   std::vector<std::string> names;
@@ -141,7 +141,7 @@ std::string World::uid_of(const std::string& pod) {
   return object ? api::text_at(*object, {"metadata", "uid"}) : std::string();
 }
 
-kube::Config World::config() const { return must(kube::config_from_text(front_.kubeconfig(), "bench", "", clock_)); }
+kube::Config World::config() const { return must(kube::config_from_text(http_.kubeconfig(), "bench", "", clock_)); }
 
 RunningOperator::RunningOperator(const kube::Config& cluster, controllers::OperatorConfig config)
     : limiter_(clock_, {.qps = config.qps, .burst = config.burst}),

@@ -22,7 +22,7 @@
 #include "kube/runtime/events.hpp"
 #include "simulator/api/server.hpp"
 #include "simulator/cluster.hpp"
-#include "simulator/http_front.hpp"
+#include "simulator/http_server.hpp"
 
 namespace bench {
 
@@ -66,7 +66,7 @@ class World {
   base::SystemClock clock_;
   simulator::Cluster cluster_;
   simulator::ApiServer server_;
-  simulator::HttpFront front_;
+  simulator::HttpServer http_;
   simulator::SimulatorTransport transport_;
   kube::Client admin_;
   std::jthread actors_;

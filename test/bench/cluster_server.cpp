@@ -25,7 +25,7 @@
 #include "simulator/api/server.hpp"
 #include "simulator/behaviour.hpp"
 #include "simulator/cluster.hpp"
-#include "simulator/http_front.hpp"
+#include "simulator/http_server.hpp"
 #include "simulator/objects.hpp"
 #include "simulator/operators/handoff_operator.hpp"
 #include "test/bench/pod_json.hpp"
@@ -69,7 +69,7 @@ class BigCluster {
         server_(store_),
         events_(store_, false),
         handoffs_(store_, events_, {}),
-        front_(server_, {.handler_threads = 16}) {
+        http_(server_, {.handler_threads = 16}) {
     for (const std::string_view yaml : cmd::embedded_crds()) {
       for (const Json& document : need(api::parse_yaml(yaml))) (void)need(server_.install_crd(document));
     }
@@ -123,8 +123,8 @@ class BigCluster {
   }
 
   void serve(const std::string& folder) {
-    (void)need(front_.start());
-    std::ofstream(folder + "/kubeconfig") << front_.kubeconfig();
+    (void)need(http_.start());
+    std::ofstream(folder + "/kubeconfig") << http_.kubeconfig();
     if (handoff_pods_ > 0) actor_ = std::jthread([this](std::stop_token stop) { answer_handoffs(stop); });
   }
 
@@ -172,7 +172,7 @@ class BigCluster {
   simulator::ApiServer server_;
   simulator::EventRecorder events_;
   simulator::HandoffOperator handoffs_;
-  simulator::HttpFront front_;
+  simulator::HttpServer http_;
   std::size_t count_ = 0;
   int handoff_pods_ = 0;
   bool lean_ = false;

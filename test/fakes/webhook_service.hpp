@@ -1,7 +1,7 @@
 #pragma once
 
 /// An example of a service that implements evacuator.dev/webhook/v1, small enough to be read as documentation. It moves
-/// nothing: a "move" only takes time. Knobs make it lie, for the tests.
+/// nothing: a "move" only takes time. Options make it lie, for the tests.
 
 #include <functional>
 #include <map>

@@ -165,16 +165,16 @@ Json RandomPods::weighted_terms() {
 Json RandomPods::node_preference() {
   Json terms = Json::array();
   for (int i = below(3); i >= 0; --i) {
-    Json wish;
+    Json preference;
     switch (below(3)) {
-      case 0: wish = {{"key", "disk"}, {"operator", "In"}, {"values", {"ssd"}}}; break;
-      case 1: wish = {{"key", "cores"}, {"operator", "Gt"}, {"values", {std::to_string(below(18))}}}; break;
+      case 0: preference = {{"key", "disk"}, {"operator", "In"}, {"values", {"ssd"}}}; break;
+      case 1: preference = {{"key", "cores"}, {"operator", "Gt"}, {"values", {std::to_string(below(18))}}}; break;
       default:
-        wish = {{"key", kZone},
-                {"operator", chance(70) ? "In" : "NotIn"},
-                {"values", {"zone-" + std::to_string(below(6)), "zone-" + std::to_string(below(6))}}};
+        preference = {{"key", kZone},
+                      {"operator", chance(70) ? "In" : "NotIn"},
+                      {"values", {"zone-" + std::to_string(below(6)), "zone-" + std::to_string(below(6))}}};
     }
-    terms.push_back({{"weight", 1 + below(100)}, {"preference", {{"matchExpressions", Json::array({wish})}}}});
+    terms.push_back({{"weight", 1 + below(100)}, {"preference", {{"matchExpressions", Json::array({preference})}}}});
   }
   return terms;
 }

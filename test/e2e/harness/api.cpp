@@ -94,8 +94,8 @@ bool is_away(int code) { return code == 0 || code == 429 || code >= 500; }
 
 }  // namespace
 
-Answer Api::request(std::string_view method, const std::string& target, const std::string& body,
-                    std::string_view content_type) const {
+HttpAnswer Api::request(std::string_view method, const std::string& target, const std::string& body,
+                        std::string_view content_type) const {
   try {
     Connection connection(port_);
     connection.send(build(method, target, body, content_type));
@@ -113,10 +113,10 @@ Answer Api::request(std::string_view method, const std::string& target, const st
 }
 
 Json Api::call(std::string_view method, const std::string& path, const std::string& body, std::string_view type) const {
-  const Answer answer = await(
+  const HttpAnswer answer = await(
       std::string(method) + " " + path,
-      [&](std::string& seen) -> std::optional<Answer> {
-        Answer got = request(method, path, body, type);
+      [&](std::string& seen) -> std::optional<HttpAnswer> {
+        HttpAnswer got = request(method, path, body, type);
         seen = std::to_string(got.code) + " " + got.body;
         if (is_away(got.code)) return std::nullopt;
         return got;
@@ -144,10 +144,10 @@ std::vector<Json> Api::list(const std::string& path) const { return get(path).at
 
 Json Api::create(const std::string& collection, const Json& object) const {
   bool answer_lost = false;
-  const Answer answer = await(
+  const HttpAnswer answer = await(
       "POST " + collection,
-      [&](std::string& seen) -> std::optional<Answer> {
-        Answer got = request("POST", collection, object.dump(), "application/json");
+      [&](std::string& seen) -> std::optional<HttpAnswer> {
+        HttpAnswer got = request("POST", collection, object.dump(), "application/json");
         seen = std::to_string(got.code) + " " + got.body;
         if (!is_away(got.code)) return got;
         answer_lost = true;

@@ -18,7 +18,7 @@ namespace e2e {
 using Json = nlohmann::json;
 using WallTime = std::chrono::system_clock::time_point;
 
-struct Answer {
+struct HttpAnswer {
   int code = 0;  ///< 0: no answer
   std::string body;
 };
@@ -30,8 +30,8 @@ class Api {
  public:
   explicit Api(std::uint16_t port) : port_(port) {}
 
-  Answer request(std::string_view method, const std::string& target, const std::string& body = {},
-                 std::string_view content_type = "application/json") const;
+  HttpAnswer request(std::string_view method, const std::string& target, const std::string& body = {},
+                     std::string_view content_type = "application/json") const;
   /// Throws Failure unless the answer is 2xx.
   Json get(const std::string& path) const;
   /// Empty on 404; throws Failure on other refusals.

@@ -45,7 +45,7 @@ class SimulatorEnvironment final : public Environment {
   void start_apiserver() override { command("start-apiserver"); }
 
   std::vector<PodCall> pod_calls() override {
-    const Answer answer = records_.request("GET", "/simulator/journal");
+    const HttpAnswer answer = records_.request("GET", "/simulator/journal");
     if (answer.code != 200) throw Failure("GET /simulator/journal: " + std::to_string(answer.code) + " " + answer.body);
     std::vector<PodCall> calls;
     std::istringstream lines(answer.body);

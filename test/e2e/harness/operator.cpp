@@ -51,7 +51,7 @@ void Operator::await_ready() {
   await(settings_.identity + " to be ready", [&](std::string& seen) {
     if (!running())
       throw Failure(settings_.identity + " ended with " + std::to_string(*process_->exit_code()) + ":\n" + log_tail());
-    const Answer answer = http.request("GET", "/readyz");
+    const HttpAnswer answer = http.request("GET", "/readyz");
     seen = std::to_string(answer.code) + " " + answer.body + "\n" + log_tail();
     return answer.code == 200;
   });

@@ -55,7 +55,7 @@ void Suite::start_proxy(const std::filesystem::path& scratch) {
   api_ = std::make_unique<Api>(port);
   proxy_ = kubectl_->start({"proxy", "--port=" + std::to_string(port)}, scratch / "proxy.log");
   await("kubectl proxy to reach the server", [&](std::string& seen) {
-    const Answer answer = api_->request("GET", "/version");
+    const HttpAnswer answer = api_->request("GET", "/version");
     seen = answer.body;
     return answer.code == 200;
   });
@@ -69,8 +69,8 @@ void Suite::install() {
   (*kubectl_)({"wait", "--for=condition=Established", "--timeout=60s", "crd/evacuations.evacuator.dev",
                "crd/deschedulerpolicies.evacuator.dev"});
   await("the new kinds to be served", [&](std::string& seen) {
-    const Answer evacuations = api_->request("GET", path::all_evacuations());
-    const Answer policies = api_->request("GET", path::policies());
+    const HttpAnswer evacuations = api_->request("GET", path::all_evacuations());
+    const HttpAnswer policies = api_->request("GET", path::policies());
     seen = evacuations.body + policies.body;
     return evacuations.code == 200 && policies.code == 200;
   });

@@ -13,7 +13,7 @@
 #include "base/clock.hpp"
 #include "serving/certificates.hpp"
 #include "simulator/cluster.hpp"
-#include "simulator/http_front.hpp"
+#include "simulator/http_server.hpp"
 #include "simulator/kubevirt/kubevirt.hpp"
 #include "simulator/objects.hpp"
 
@@ -46,16 +46,16 @@ class Service {
         {kOperatorToken, {"system:serviceaccount:evacuator-system:evacuator", {"system:serviceaccounts"}, {}}}};
     if (auto started = records_.start(); !started) return started;
     if (auto opened = open(); !opened) return opened;
-    options_.port = front_->port();
-    std::ofstream(folder + "/admin.kubeconfig") << front_->kubeconfig(kAdminToken);
-    std::ofstream(folder + "/operator.kubeconfig") << front_->kubeconfig(kOperatorToken);
+    options_.port = http_->port();
+    std::ofstream(folder + "/admin.kubeconfig") << http_->kubeconfig(kAdminToken);
+    std::ofstream(folder + "/operator.kubeconfig") << http_->kubeconfig(kOperatorToken);
     std::cout << "ready: journal on " << records_.port() << std::endl;
     return base::Done{};
   }
 
   base::Status obey(const std::string& line) {
     if (line == "stop-apiserver") {
-      front_.reset();
+      http_.reset();
       return base::Done{};
     }
     if (line == "start-apiserver") return open();
@@ -64,14 +64,14 @@ class Service {
 
  private:
   base::Status open() {
-    front_ = std::make_unique<simulator::HttpFront>(server_, options_);
-    return front_->start();
+    http_ = std::make_unique<simulator::HttpServer>(server_, options_);
+    return http_->start();
   }
 
   simulator::ApiServer server_;
-  simulator::HttpFront records_;
-  simulator::HttpFrontOptions options_;
-  std::unique_ptr<simulator::HttpFront> front_;
+  simulator::HttpServer records_;
+  simulator::HttpServerOptions options_;
+  std::unique_ptr<simulator::HttpServer> http_;
 };
 
 int fail(const base::Error& error) {
@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
       return fail(added.error());
   }
   Service service(cluster.store());
-  if (auto installed = simulator::install_kubevirt(cluster, service.server()); !installed)
+  if (auto installed = simulator::kubevirt::install(cluster, service.server()); !installed)
     return fail(installed.error());
   const std::jthread actors([&](std::stop_token stop) { cluster.run(stop); });
   if (auto started = service.start(clock, folder); !started) return fail(started.error());

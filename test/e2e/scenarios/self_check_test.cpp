@@ -9,7 +9,7 @@ namespace self_check_test {
 
 class SelfCheck : public Scenario {
  protected:
-  Answer evict(const PodInfo& pod, const std::string& uid) const {
+  HttpAnswer evict(const PodInfo& pod, const std::string& uid) const {
     const Json body = {{"apiVersion", cluster().pdb_version()},
                        {"kind", "Eviction"},
                        {"metadata", {{"name", pod.name}, {"namespace", pod.ns}}},

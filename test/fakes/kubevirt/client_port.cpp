@@ -9,8 +9,8 @@ namespace fake_kubevirt {
 namespace {
 
 using api::Json;
-using simulator::KubeVirtStep;
 using simulator::Object;
+using simulator::kubevirt::Step;
 
 Object object_of(const kube::ResourceType& type, std::string_view text) {
   Json object = Json::parse(text, nullptr, false);
@@ -46,20 +46,20 @@ base::Result<std::vector<Object>> ClientPort::list(const kube::ResourceType& typ
 }
 
 /// Of that very object: the API server refuses to change a UID.
-base::Status ClientPort::merge(const KubeVirtStep& step, Json body, std::string_view subresource) {
+base::Status ClientPort::merge(const Step& step, Json body, std::string_view subresource) {
   if (!step.uid.empty()) body["metadata"]["uid"] = step.uid;
   return done_or_error(client_.patch(step.type, step.key, kube::PatchType::kMerge, body, subresource));
 }
 
 /// A real kubelet takes a phase that somebody else wrote for granted only when it looks at the pod again; until then it
 /// puts its own back. A changed annotation makes it look at once.
-base::Status ClientPort::end_pod(const KubeVirtStep& step) {
+base::Status ClientPort::end_pod(const Step& step) {
   if (auto told = merge(step, step.body, "status"); !told) return told;
   return merge(step, {{"metadata", {{"annotations", {{"simulator.evacuator.dev/ended", "true"}}}}}}, "");
 }
 
-base::Status ClientPort::carry_out(const KubeVirtStep& step) {
-  using Verb = KubeVirtStep::Verb;
+base::Status ClientPort::carry_out(const Step& step) {
+  using Verb = Step::Verb;
   switch (step.verb) {
     case Verb::kCreate: return done_or_error(client_.create(step.type, step.key.ns, step.body));
     case Verb::kMerge: return merge(step, step.body, "");

@@ -6,18 +6,18 @@
 namespace fake_kubevirt {
 
 /// The rules' way to a real API server. Thread-safe.
-class ClientPort final : public simulator::KubeVirtPort {
+class ClientPort final : public simulator::kubevirt::Port {
  public:
   explicit ClientPort(kube::Client& client) : client_(client) {}
 
   base::Result<simulator::Object> get(const kube::ResourceType& type, const api::ObjectKey& key) const override;
   /// A kind that the server does not serve has no objects.
   base::Result<std::vector<simulator::Object>> list(const kube::ResourceType& type) const override;
-  base::Status carry_out(const simulator::KubeVirtStep& step) override;
+  base::Status carry_out(const simulator::kubevirt::Step& step) override;
 
  private:
-  base::Status merge(const simulator::KubeVirtStep& step, api::Json body, std::string_view subresource);
-  base::Status end_pod(const simulator::KubeVirtStep& step);
+  base::Status merge(const simulator::kubevirt::Step& step, api::Json body, std::string_view subresource);
+  base::Status end_pod(const simulator::kubevirt::Step& step);
 
   kube::Client& client_;
 };

@@ -110,7 +110,7 @@ base::Status await_served(kube::Client& client) {
 }
 
 base::Status install_definitions(kube::Client& client) {
-  for (const Json& definition : simulator::kubevirt_definitions()) {
+  for (const Json& definition : simulator::kubevirt::definitions()) {
     const std::string name = definition["metadata"]["name"];
     if (auto applied = apply(client, kDefinitions, {"", name}, definition); !applied) return applied;
   }

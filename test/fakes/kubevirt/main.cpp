@@ -38,10 +38,10 @@ base::Status complain(const base::Error& error) {
 }
 
 /// The controllers' loop. A failed round is told once and tried again.
-void run_controllers(simulator::KubeVirtPort& port, const base::Clock& clock, const std::stop_token& stop) {
+void run_controllers(simulator::kubevirt::Port& port, const base::Clock& clock, const std::stop_token& stop) {
   std::string last;
   while (!stop.stop_requested()) {
-    const auto round = simulator::run_kubevirt(port, clock.now());
+    const auto round = simulator::kubevirt::run_round(port, clock.now());
     const std::string problem = round ? "" : round.error().message;
     if (problem != last && !problem.empty()) std::cerr << "round: " << problem << std::endl;
     last = problem;

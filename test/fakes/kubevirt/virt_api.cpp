@@ -29,12 +29,13 @@ Json admission_answer(const Json& review, const std::optional<Refusal>& refusal)
   return {{"apiVersion", "admission.k8s.io/v1"}, {"kind", "AdmissionReview"}, {"response", std::move(response)}};
 }
 
-std::optional<Refusal> review_pod(simulator::KubeVirtPort& port, std::string_view webhook, const Json& review) {
+std::optional<Refusal> review_pod(simulator::kubevirt::Port& port, std::string_view webhook, const Json& review) {
   const Json* eviction = api::find_at(review, {"request", "object"});
   const Json body = eviction ? *eviction : Json::object();
-  if (!simulator::intercepts(webhook, simulator::read_kubevirt_config(port), body)) return std::nullopt;
+  if (!simulator::kubevirt::intercepts(webhook, simulator::kubevirt::read_config(port), body)) return std::nullopt;
   const api::ObjectKey pod{api::text_at(review, {"request", "namespace"}), api::text_at(review, {"request", "name"})};
-  const auto message = simulator::review_eviction(port, pod, body, api::flag_at(review, {"request", "dryRun"}));
+  const auto message =
+      simulator::kubevirt::review_eviction(port, pod, body, api::flag_at(review, {"request", "dryRun"}));
   return message ? std::optional(Refusal{429, *message}) : std::nullopt;
 }
 
@@ -44,16 +45,16 @@ bool is_controller(const Json& review) {
   return groups && groups->is_array() && std::find(groups->begin(), groups->end(), "system:masters") != groups->end();
 }
 
-std::optional<Refusal> review_vmim(const simulator::KubeVirtPort& port, const Json& review) {
+std::optional<Refusal> review_vmim(const simulator::kubevirt::Port& port, const Json& review) {
   const Json* object = api::find_at(review, {"request", "object"});
   if (!object) return std::nullopt;
   Json vmim = *object;
   vmim["metadata"]["namespace"] = api::text_at(review, {"request", "namespace"});
-  const auto message = simulator::review_migration(port, vmim, is_controller(review));
+  const auto message = simulator::kubevirt::review_migration(port, vmim, is_controller(review));
   return message ? std::optional(Refusal{400, *message}) : std::nullopt;
 }
 
-serving::Response review(simulator::KubeVirtPort& port, const serving::Request& request) {
+serving::Response review(simulator::kubevirt::Port& port, const serving::Request& request) {
   const Json asked = Json::parse(request.body, nullptr, false);
   if (!asked.is_object()) return {400, "text/plain", "no AdmissionReview"};
   if (request.path == kMigrationPath) return json_reply(200, admission_answer(asked, review_vmim(port, asked)));
@@ -81,21 +82,21 @@ serving::Response answer_of(const simulator::VirtApiAnswer& answer) {
   return json_reply(answer.code, simulator::status_object(failure));
 }
 
-serving::Response subresource(simulator::KubeVirtPort& port, const serving::Request& request) {
+serving::Response subresource(simulator::kubevirt::Port& port, const serving::Request& request) {
   kube::Request as_kubernetes;
   as_kubernetes.method = request.method;
   as_kubernetes.path = request.path;
   as_kubernetes.query = request.query;
   const auto info = simulator::read_request(as_kubernetes);
-  const auto answer = request.method == "PUT" ? simulator::serve_virt_api(port, info.plural, info.subresource,
-                                                                          {info.ns, info.name}, request.body)
+  const auto answer = request.method == "PUT" ? simulator::kubevirt::serve_virt_api(port, info.plural, info.subresource,
+                                                                                    {info.ns, info.name}, request.body)
                                               : std::nullopt;
   return answer ? answer_of(*answer) : json_reply(404, simulator::status_object(simulator::no_such_path()));
 }
 
 }  // namespace
 
-serving::Handler virt_api(simulator::KubeVirtPort& port) {
+serving::Handler virt_api(simulator::kubevirt::Port& port) {
   return [&port](const serving::Request& request) -> serving::Reply {
     if (request.path == kLauncherPath || request.path == kHotplugPath || request.path == kMigrationPath)
       return review(port, request);

@@ -11,7 +11,7 @@
 #include "api/core/codec.hpp"
 #include "cmd/drain/request.hpp"
 #include "cmd/plugin/cli.hpp"
-#include "simulator/http_front.hpp"
+#include "simulator/http_server.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
@@ -30,14 +30,14 @@ struct Ran {
 };
 class Plugin : public Rig {
  protected:
-  Plugin() : front_(*server, {}) {
-    const auto started = front_.start();
+  Plugin() : http_(*server, {}) {
+    const auto started = http_.start();
     EXPECT_TRUE(started) << started.error().message;
-    kubeconfig_ = testing::TempDir() + "plugin-" + std::to_string(front_.port()) + ".kubeconfig";
-    std::ofstream(kubeconfig_) << front_.kubeconfig();
+    kubeconfig_ = testing::TempDir() + "plugin-" + std::to_string(http_.port()) + ".kubeconfig";
+    std::ofstream(kubeconfig_) << http_.kubeconfig();
   }
   ~Plugin() override {
-    front_.stop();
+    http_.stop();
     std::filesystem::remove(kubeconfig_);
   }
 
@@ -88,7 +88,7 @@ class Plugin : public Rig {
   std::optional<cmd::plugin::ScreenSize> screen_;
 
  private:
-  simulator::HttpFront front_;
+  simulator::HttpServer http_;
   std::string kubeconfig_;
 };
 
@@ -509,10 +509,10 @@ TEST_F(Plugin, RefusesFlagsThatContradict) {
 TEST_F(Plugin, SaysThatTheKindsAreMissing) {
   simulator::Cluster bare(clock);
   simulator::ApiServer plain(bare.store());
-  simulator::HttpFront front(plain, {});
-  ASSERT_TRUE(front.start());
+  simulator::HttpServer http(plain, {});
+  ASSERT_TRUE(http.start());
   const std::string file = testing::TempDir() + "plugin-bare.kubeconfig";
-  std::ofstream(file) << front.kubeconfig();
+  std::ofstream(file) << http.kubeconfig();
   Ran ran;
   cmd::plugin::Io io{.out = [&](std::string_view text) { ran.out += text; },
                      .err = [&](std::string_view text) { ran.err += text; },

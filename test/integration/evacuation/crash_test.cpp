@@ -37,8 +37,8 @@ class Play final : public Rig {
   explicit Play(Annotations annotations, bool native = false) : annotations_(std::move(annotations)) {
     if (!native) return;
     responders = api::Json::array({{{"name", "acme.io/db"}, {"priority", 10000}}});
-    simulator::serve_native_eviction(*server);
-    simulator::run_native_eviction(*cluster, *server);
+    simulator::native::serve(*server);
+    simulator::native::run(*cluster, *server);
   }
   void TestBody() override {}
 

@@ -20,7 +20,7 @@ using Phase = api::EvacuationPhase;
 using testing::HasSubstr;
 
 const std::string kScript = "simulator.evacuator.dev/responders";
-const std::string kDefaultResponder(simulator::kImperativeResponder);
+const std::string kDefaultResponder(simulator::native::kImperativeResponder);
 const simulator::User kAlice{"alice", {}, "kubectl"};
 
 class Native : public Rig {
@@ -28,11 +28,11 @@ class Native : public Rig {
   enum class Api { kNotServed, kStorageOnly, kAlive };
 
   /// Cluster and operator; the name of the first web pod, which has the responder acme.io/db.
-  std::string begin(Api api, const std::string& script = "", simulator::NativeOptions options = {},
+  std::string begin(Api api, const std::string& script = "", simulator::native::Options options = {},
                     std::set<std::string> left_out = {}) {
     if (responders.is_null()) responders = Json::array({{{"name", "acme.io/db"}, {"priority", 10000}}});
-    if (api != Api::kNotServed) simulator::serve_native_eviction(*server, options);
-    if (api == Api::kAlive) simulator::run_native_eviction(*cluster, *server, options, std::move(left_out));
+    if (api != Api::kNotServed) simulator::native::serve(*server, options);
+    if (api == Api::kAlive) simulator::native::run(*cluster, *server, options, std::move(left_out));
     std::vector<std::pair<std::string, std::string>> annotations;
     if (!script.empty()) annotations.emplace_back(kScript, script);
     stage(3, std::move(annotations));
@@ -177,7 +177,7 @@ TEST_F(Native, S39_ThePlainEvictionIsTheLastResponder) {
 }
 
 TEST_F(Native, S39_InTheDraftsSpelling) {
-  simulator::NativeOptions options;
+  simulator::native::Options options;
   options.draft_names = true;
   const std::string name = evacuate(begin(Api::kAlive, "evict=20s", options));
   expect_end(name, Phase::kSucceeded, "MovedByOwner");

@@ -21,7 +21,7 @@ class KubeVirtStage : public Rig {
   using Json = api::Json;
 
   void begin(const char* version = "v1.7.0", const char* cluster_strategy = "") {
-    ASSERT_TRUE(simulator::install_kubevirt(*cluster, *server));
+    ASSERT_TRUE(simulator::kubevirt::install(*cluster, *server));
     add(simulator::objects::name_space("shop"));
     for (const char* node : {"node-a", "node-b", "node-c"}) add(simulator::objects::node(node, "8", "64Gi"));
     add(simulator::objects::kubevirt(version, cluster_strategy));
@@ -54,13 +54,13 @@ class KubeVirtStage : public Rig {
   /// Unfinished migrations.
   std::size_t running_migrations() const {
     std::size_t count = 0;
-    for (const auto& each : migrations()) count += simulator::is_final(*each) ? 0 : 1;
+    for (const auto& each : migrations()) count += simulator::kubevirt::is_final(*each) ? 0 : 1;
     return count;
   }
   /// The phase of the newest unfinished migration.
   std::string migration_phase() const {
     for (const auto& each : migrations()) {
-      if (!simulator::is_final(*each)) return text(*each, "phase");
+      if (!simulator::kubevirt::is_final(*each)) return text(*each, "phase");
     }
     return "(none)";
   }

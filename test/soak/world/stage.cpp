@@ -93,15 +93,14 @@ void World::install_owners() {
   databases_ = databases.get();
   cluster_->add_actor(std::move(databases));
   PostgresOperators::serve(*server_, *databases_);
-  const auto installed = simulator::install_kubevirt(*cluster_, *server_);
+  const auto installed = simulator::kubevirt::install(*cluster_, *server_);
   if (!installed) throw std::runtime_error(installed.error().message);
   draft_names_ = dice_.one_in(4);
   native_served_ = !dice_.one_in(3);
-  const simulator::NativeOptions native{.draft_names = draft_names_};
+  const simulator::native::Options native{.draft_names = draft_names_};
   const bool alive = native_served_ && !dice_.one_in(3);
-  if (native_served_) simulator::serve_native_eviction(*server_, native);
-  if (alive)
-    simulator::run_native_eviction(*cluster_, *server_, native, {std::string(api::well_known::kNativeResponder)});
+  if (native_served_) simulator::native::serve(*server_, native);
+  if (alive) simulator::native::run(*cluster_, *server_, native, {std::string(api::well_known::kNativeResponder)});
   tell(fmt::format("native eviction API: {}", alive ? "alive" : native_served_ ? "nobody works on it" : "not served"));
 }
 

@@ -254,14 +254,13 @@ TEST(EventsTest, CountRepeatsAndStayBounded) {
   EXPECT_EQ(api::number_at(*other.cluster.store().list(kube::kEvents).front(), {"deprecatedCount"}), 3);
 }
 
-TEST(KnobsTest, ReadDurations) {
+TEST(BehaviourTest, ReadDurations) {
   const std::vector<std::pair<const char*, std::optional<base::Duration>>> cases = {
       {"2", seconds(2)},       {"0.5", milliseconds(500)}, {"1m30s", seconds(90)}, {"0", seconds(0)},
       {"", std::nullopt},      {"-3", std::nullopt},       {"-3s", std::nullopt},  {"fast", std::nullopt},
       {"1e300", std::nullopt}, {"nan", std::nullopt},      {"2 ", std::nullopt},
   };
-  for (const auto& [text, want] : cases)
-    EXPECT_EQ(behaviour::parse_behaviour_duration(text), want) << '"' << text << '"';
+  for (const auto& [text, want] : cases) EXPECT_EQ(behaviour::parse_duration(text), want) << '"' << text << '"';
 }
 
 /// A thousand pods come up, then a fifth of them is replaced at once. (Figures for more: docs of the simulator.)

@@ -11,7 +11,7 @@ using Json = api::Json;
 
 class FaultsTest : public ApiFixture {
  protected:
-  Answer ask(const std::string& method, const std::string& target, const Json& body = nullptr) {
+  ApiAnswer ask(const std::string& method, const std::string& target, const Json& body = nullptr) {
     kube::Request request;
     request.method = method;
     request.path = target;
@@ -25,7 +25,7 @@ class FaultsTest : public ApiFixture {
 
 TEST_F(FaultsTest, EachEffectDoesWhatItSays) {
   server.faults().add({.effect = FaultEffect::kDropRequest, .count = 1});
-  Answer answer = ask("POST", kMaps, map_json("a"));
+  ApiAnswer answer = ask("POST", kMaps, map_json("a"));
   EXPECT_TRUE(answer.dropped);
   EXPECT_FALSE(answer.carried_out);
   EXPECT_EQ(call("GET", std::string(kMaps) + "/a").code, 404);

@@ -20,7 +20,7 @@ PodBuilder rank(const std::string& name, const std::string& node) {
 
 api::Evacuation evacuation_of(const api::Pod& pod, std::int32_t attempt,
                               api::EvacuationPhase phase = api::EvacuationPhase::kPending) {
-  api::Evacuation made = request_for(pod, pod.meta.name, {});
+  api::Evacuation made = evacuation_for(pod, pod.meta.name, {});
   made.status.phase = phase;
   made.status.attempt = attempt;
   return made;

@@ -57,11 +57,12 @@ TEST(Claim, LeavesAnEarlierPodOfTheSameNameAlone) {
   EXPECT_FALSE(claim_of(kPod, {earlier}).unfinished);
 }
 
-TEST(Request, IsValidAndCarriesTheWish) {
-  Wish wish{.requester = "alice", .reason = "why", .evictors = {"eviction-api"}, .grace_period_seconds = 5};
-  wish.drain = "node-1";
-  wish.decision_ttl = base::seconds(86'400);
-  const api::Evacuation made = request_for(kPod, "web-1-x", wish, 999);
+TEST(Request, IsValidAndCarriesTheRequest) {
+  EvacuationRequest request{
+      .requester = "alice", .reason = "why", .evictors = {"eviction-api"}, .grace_period_seconds = 5};
+  request.drain = "node-1";
+  request.decision_ttl = base::seconds(86'400);
+  const api::Evacuation made = evacuation_for(kPod, "web-1-x", request, 999);
   EXPECT_TRUE(api::validate(made.spec, evictors::Registry::builtin().names()).empty());
   EXPECT_EQ(made.meta.labels.value(kDrainLabel), "node-1");
   EXPECT_EQ(made.meta.labels.value(api::well_known::kNodeLabel), "node-1");

@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
             "DoesNotLookAtAnotherNode", PodBuilder("web").on("n1"), NodeBuilder("n1"),
             [](api::DeschedulerPolicy& policy) { policy.spec.node_selector = builders::labels_in("pool", {"spare"}); },
             PolicyVerdict::kNotLookedAt, ""},
-        OpinionCase{"IsProtectedByItsWishToStay", young_and_asking("false"), NodeBuilder("n1"), kAsItIs,
+        OpinionCase{"IsProtectedByItsAnnotation", young_and_asking("false"), NodeBuilder("n1"), kAsItIs,
                     PolicyVerdict::kProtected, "AsksToStay"},
         OpinionCase{"IsNotProtectedByItForUpstream", young_and_asking("false"), NodeBuilder("n1"),
                     [](api::DeschedulerPolicy& policy) { policy.spec.compatibility = api::Compatibility::kUpstream; },

@@ -15,8 +15,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kNode =
-    "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: '4', memory: 8Gi, pods: '10'}}}";
+std::string node(const std::string& name) {
+  return "{apiVersion: v1, kind: Node, metadata: {name: " + name +
+         "}, status: {allocatable: {cpu: '4', memory: 8Gi, pods: '10'}}}";
+}
 
 /// A pod of shop on n1 with that creationTimestamp; "": none.
 std::string pod(const std::string& name, const std::string& created) {
@@ -29,7 +31,7 @@ std::string pod(const std::string& name, const std::string& created) {
 class DumpWithoutTimes : public cmd_test::CommandTest {
  protected:
   std::string dump(const std::vector<std::string>& pods) const {
-    std::string text = std::string("kind: List\nitems:\n- ") + kNode + "\n";
+    std::string text = "kind: List\nitems:\n- " + node("n1") + "\n- " + node("n2") + "\n";
     for (const std::string& each : pods) text += "- " + each + "\n";
     return write("dump.yaml", text);
   }

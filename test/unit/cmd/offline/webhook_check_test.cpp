@@ -41,7 +41,7 @@ class Kit {
   std::vector<std::string> broken() {
     std::vector<std::string> names;
     for (const WebhookRule& rule : run()) {
-      if (rule.verdict == WebhookRule::Verdict::kFailed) names.push_back(rule.name);
+      if (rule.outcome == WebhookRule::Outcome::kFailed) names.push_back(rule.name);
     }
     return names;
   }
@@ -67,7 +67,7 @@ TEST(WebhookCheck, TheExampleServiceKeepsTheContract) {
     behaviour.aborting = seconds(5);
     Kit kit(behaviour);
     for (const WebhookRule& rule : kit.run())
-      EXPECT_EQ(rule.verdict, WebhookRule::Verdict::kPassed) << rule.name << ": " << rule.detail;
+      EXPECT_EQ(rule.outcome, WebhookRule::Outcome::kPassed) << rule.name << ": " << rule.detail;
   }
 }
 
@@ -83,7 +83,7 @@ TEST(WebhookCheck, SkipsCredentialsWhenThereAreNone) {
   const auto found =
       std::find_if(rules.begin(), rules.end(), [](const auto& rule) { return rule.name == "demands-credentials"; });
   ASSERT_NE(found, rules.end());
-  EXPECT_EQ(found->verdict, WebhookRule::Verdict::kSkipped);
+  EXPECT_EQ(found->outcome, WebhookRule::Outcome::kSkipped);
   EXPECT_TRUE(cmd::all_hold(rules));
 }
 

@@ -215,31 +215,44 @@ struct ProbeRow {
   const char* why = "";
 };
 
-TEST(SurgeProbe, ChoosesTheGentlestWayOrSaysWhyNot) {
-  const auto hpa = [](World& w) {
-    w.autoscalers.push_back(
-        {{"metadata", {{"name", "web"}}}, {"spec", {{"scaleTargetRef", {{"kind", "Deployment"}, {"name", "web"}}}}}});
-  };
-  const auto parameter = [](World& w, const char* name, const char* value) {
-    w.of.spec.evictors[0].parameters.emplace_back(name, value);
-  };
-  const auto three = [](World& w) {
-    w.deployment["spec"]["replicas"] = 3;
-    w.with_pod(pod_json("web-2", "bbbbbbbb-2", "node-b", true))
-        .with_pod(pod_json("web-3", "cccccccc-3", "node-c", true));
-  };
-  const ProbeRow rows[] = {
+void use_autoscaler(World& w) {
+  w.autoscalers.push_back(
+      {{"metadata", {{"name", "web"}}}, {"spec", {{"scaleTargetRef", {{"kind", "Deployment"}, {"name", "web"}}}}}});
+}
+
+void parameter(World& w, const char* name, const char* value) {
+  w.of.spec.evictors[0].parameters.emplace_back(name, value);
+}
+
+void three(World& w) {
+  w.deployment["spec"]["replicas"] = 3;
+  w.with_pod(pod_json("web-2", "bbbbbbbb-2", "node-b", true)).with_pod(pod_json("web-3", "cccccccc-3", "node-c", true));
+}
+
+void check_probes(std::initializer_list<ProbeRow> rows) {
+  for (const ProbeRow& row : rows) {
+    World world;
+    row.change(world);
+    const auto probe = Surge().probe(world.context());
+    EXPECT_EQ(probe.adapter, row.mode) << row.name << ": " << probe.reason;
+    EXPECT_EQ(probe.support, *row.mode ? Support::kSupported : Support::kUnsupported) << row.name;
+    EXPECT_THAT(probe.reason, HasSubstr(row.why)) << row.name;
+  }
+}
+
+TEST(SurgeProbe, ChoosesTheGentlestWayByReplicasAndBudgets) {
+  check_probes({
       {"single replica", [](World&) {}, "ExtraReplica"},
       {"three, no budget", three, "", "an eviction is no outage"},
-      {"three, always", [&](World& w) { three(w), parameter(w, "when", "Always"); }, "ExtraReplica"},
+      {"three, always", [](World& w) { three(w), parameter(w, "when", "Always"); }, "ExtraReplica"},
       {"three, others not ready", [](World& w) { w.deployment["spec"]["replicas"] = 3; }, "ExtraReplica"},
       {"three of three demanded",
-       [&](World& w) {
+       [](World& w) {
          three(w), w.budgets.push_back(budget_json({{"minAvailable", 3}}, 3, 3));
        },
        "ExtraReplica"},
       {"two of three demanded",
-       [&](World& w) {
+       [](World& w) {
          three(w), w.budgets.push_back(budget_json({{"minAvailable", 2}}, 2, 3));
        },
        "", "no outage"},
@@ -254,7 +267,7 @@ TEST(SurgeProbe, ChoosesTheGentlestWayOrSaysWhyNot) {
        },
        "RollingRestart"},
       {"none may ever go, three",
-       [&](World& w) {
+       [](World& w) {
          three(w), w.budgets.push_back(budget_json({{"maxUnavailable", 0}}, 3, 3));
        },
        "", "set mode: RollingRestart"},
@@ -263,20 +276,30 @@ TEST(SurgeProbe, ChoosesTheGentlestWayOrSaysWhyNot) {
          w.budgets.push_back(budget_json({{"minAvailable", "50%"}}, 1, 1));
        },
        "ExtraReplica"},
-      {"autoscaler, single", hpa, "RollingRestart"},
-      {"autoscaler, extra wanted", [&](World& w) { hpa(w), parameter(w, "mode", "ExtraReplica"); }, "",
+  });
+}
+
+TEST(SurgeProbe, ChoosesTheGentlestWayByAutoscalerAndStrategy) {
+  check_probes({
+      {"autoscaler, single", use_autoscaler, "RollingRestart"},
+      {"autoscaler, extra wanted", [](World& w) { use_autoscaler(w), parameter(w, "mode", "ExtraReplica"); }, "",
        "belong to HorizontalPodAutoscaler web"},
       {"autoscaler and maxUnavailable 1",
-       [&](World& w) {
-         hpa(w), w.deployment["spec"]["strategy"] = {{"rollingUpdate", {{"maxUnavailable", 1}}}};
+       [](World& w) {
+         use_autoscaler(w), w.deployment["spec"]["strategy"] = {{"rollingUpdate", {{"maxUnavailable", 1}}}};
        },
        "", "maxUnavailable to 0"},
-      {"restart wanted", [&](World& w) { parameter(w, "mode", "RollingRestart"); }, "RollingRestart"},
+      {"restart wanted", [](World& w) { parameter(w, "mode", "RollingRestart"); }, "RollingRestart"},
       {"Recreate",
        [](World& w) {
          w.deployment["spec"]["strategy"] = {{"type", "Recreate"}};
        },
        "", "strategy Recreate"},
+  });
+}
+
+TEST(SurgeProbe, SaysWhyAPodCannotBeSurged) {
+  check_probes({
       {"operator above",
        [](World& w) {
          w.deployment["metadata"]["ownerReferences"] = {
@@ -309,15 +332,7 @@ TEST(SurgeProbe, ChoosesTheGentlestWayOrSaysWhyNot) {
       {"ReplicaSet alone",
        [](World& w) { w.replica_set["metadata"].erase("ownerReferences"), w.replica_set["spec"]["replicas"] = 1; },
        "ExtraReplica"},
-  };
-  for (const ProbeRow& row : rows) {
-    World world;
-    row.change(world);
-    const auto probe = Surge().probe(world.context());
-    EXPECT_EQ(probe.adapter, row.mode) << row.name << ": " << probe.reason;
-    EXPECT_EQ(probe.support, *row.mode ? Support::kSupported : Support::kUnsupported) << row.name;
-    EXPECT_THAT(probe.reason, HasSubstr(row.why)) << row.name;
-  }
+  });
 }
 
 TEST(SurgeProbe, WaitsForWhatItCannotReadRatherThanLetTheNextOneEvict) {
@@ -389,61 +404,11 @@ struct StepRow {
   const char* why = "";
 };
 
-TEST(SurgePlan, TakesTheNextStep) {
-  const auto preparing = EvacuationPhase::kPreparing;
-  const auto running = EvacuationPhase::kInProgress;
-  const auto extra = [](bool ready, const char* node = "node-b") {
-    return [=](World& w) { w.marked(1, 2).with_pod(pod_json("web-9", kNewUid, node, ready)); };
-  };
-  const StepRow rows[] = {
-      {"marked", preparing, [](World& w) { w.marked(1, 2); }, Next::kProceed},
-      {"paused", preparing, [](World& w) { w.deployment["spec"]["paused"] = true; }, Next::kWait, "", "it is paused"},
-      {"rollout", preparing, [](World& w) { w.deployment["status"]["updatedReplicas"] = 0; }, Next::kWait, "",
-       "rollout"},
-      {"not yet observed", preparing, [](World& w) { w.deployment["metadata"]["generation"] = 4; }, Next::kWait, "",
-       "rollout"},
-      {"another surge", preparing,
-       [](World& w) {
-         w.marked(1, 2, "other.1").holder = {{"metadata", {{"uid", "other"}}}, {"status", {{"phase", "InProgress"}}}};
-       },
-       Next::kWait, "", "Evacuation web-1-7c1a8c1e, which surges"},
-      {"another surge that ended", preparing,
-       [](World& w) {
-         w.marked(1, 2, "other.1").holder = {{"metadata", {{"uid", "other"}}}, {"status", {{"phase", "Failed"}}}};
-       },
-       Next::kAct, "ReleaseOrphanedSurge"},
-      {"another surge that ends", preparing,
-       [](World& w) {
-         w.marked(1, 2, "other.1").holder = {{"metadata", {{"uid", "other"}, {"finalizers", {"x"}}}},
-                                             {"status", {{"phase", "Failed"}}}};
-       },
-       Next::kWait},
-      {"unreadable mark", preparing, [](World& w) { w.deployment["metadata"]["annotations"][kMarkKey] = "hello"; },
-       Next::kWait, "", "removed by a person"},
-      {"no pod yet", running, [](World& w) { w.marked(1, 2); }, Next::kWait, "", "to make the extra pod"},
-      {"pod not ready", running, extra(false), Next::kWait, "", "pod web-9 to be ready"},
-      {"pod ready", running, extra(true), Next::kAct, "PostEviction"},
-      {"pod ready on the source", running, extra(true, "node-a"), Next::kWait},
-      {"still ready when asking", EvacuationPhase::kRequesting, extra(true), Next::kAct, "PostEviction"},
-      {"no longer ready", EvacuationPhase::kRequesting, extra(false), Next::kWait},
-      {"rollout meanwhile", running, [&](World& w) { extra(true)(w), w.deployment["status"]["updatedReplicas"] = 1; },
-       Next::kWait, "", "rollout"},
-      {"scaled up meanwhile", running,
-       [&](World& w) {
-         extra(true)(w), w.deployment["spec"]["replicas"] = 5, w.deployment["status"]["replicas"] = 5,
-                         w.deployment["status"]["updatedReplicas"] = 5;
-       },
-       Next::kAct, "PostEviction"},
-      {"ready for too short", running,
-       [&](World& w) {
-         extra(true)(w), w.deployment["spec"]["minReadySeconds"] = 30, w.deployment["status"]["availableReplicas"] = 1;
-       },
-       Next::kWait, "", "minReadySeconds"},
-      {"restarting", running,
-       [](World& w) { w.marked(1, 1, kToken, "RollingRestart").with_pod(pod_json("web-9", kNewUid, "node-b", true)); },
-       Next::kWait, "", "its owner ends the pod"},
-      {"not readable", running, [](World& w) { w.deployment_code = 500; }, Next::kWait, "", "answered 500"},
-  };
+std::function<void(World&)> extra(bool ready, const char* node = "node-b") {
+  return [=](World& w) { w.marked(1, 2).with_pod(pod_json("web-9", kNewUid, node, ready)); };
+}
+
+void check_steps(std::initializer_list<StepRow> rows) {
   for (const StepRow& row : rows) {
     World world(row.phase);
     row.change(world.chosen());
@@ -452,6 +417,67 @@ TEST(SurgePlan, TakesTheNextStep) {
     EXPECT_EQ(plan.action ? plan.action->name : "", row.action) << row.name;
     EXPECT_THAT(plan.why, HasSubstr(row.why)) << row.name;
   }
+}
+
+TEST(SurgePlan, TakesTheNextStepWhilePreparing) {
+  check_steps({
+      {"marked", EvacuationPhase::kPreparing, [](World& w) { w.marked(1, 2); }, Next::kProceed},
+      {"paused", EvacuationPhase::kPreparing, [](World& w) { w.deployment["spec"]["paused"] = true; }, Next::kWait, "",
+       "it is paused"},
+      {"rollout", EvacuationPhase::kPreparing, [](World& w) { w.deployment["status"]["updatedReplicas"] = 0; },
+       Next::kWait, "", "rollout"},
+      {"not yet observed", EvacuationPhase::kPreparing, [](World& w) { w.deployment["metadata"]["generation"] = 4; },
+       Next::kWait, "", "rollout"},
+      {"another surge", EvacuationPhase::kPreparing,
+       [](World& w) {
+         w.marked(1, 2, "other.1").holder = {{"metadata", {{"uid", "other"}}}, {"status", {{"phase", "InProgress"}}}};
+       },
+       Next::kWait, "", "Evacuation web-1-7c1a8c1e, which surges"},
+      {"another surge that ended", EvacuationPhase::kPreparing,
+       [](World& w) {
+         w.marked(1, 2, "other.1").holder = {{"metadata", {{"uid", "other"}}}, {"status", {{"phase", "Failed"}}}};
+       },
+       Next::kAct, "ReleaseOrphanedSurge"},
+      {"another surge that ends", EvacuationPhase::kPreparing,
+       [](World& w) {
+         w.marked(1, 2, "other.1").holder = {{"metadata", {{"uid", "other"}, {"finalizers", {"x"}}}},
+                                             {"status", {{"phase", "Failed"}}}};
+       },
+       Next::kWait},
+      {"unreadable mark", EvacuationPhase::kPreparing,
+       [](World& w) { w.deployment["metadata"]["annotations"][kMarkKey] = "hello"; }, Next::kWait, "",
+       "removed by a person"},
+  });
+}
+
+TEST(SurgePlan, TakesTheNextStepWithTheExtraPod) {
+  check_steps({
+      {"no pod yet", EvacuationPhase::kInProgress, [](World& w) { w.marked(1, 2); }, Next::kWait, "",
+       "to make the extra pod"},
+      {"pod not ready", EvacuationPhase::kInProgress, extra(false), Next::kWait, "", "pod web-9 to be ready"},
+      {"pod ready", EvacuationPhase::kInProgress, extra(true), Next::kAct, "PostEviction"},
+      {"pod ready on the source", EvacuationPhase::kInProgress, extra(true, "node-a"), Next::kWait},
+      {"still ready when asking", EvacuationPhase::kRequesting, extra(true), Next::kAct, "PostEviction"},
+      {"no longer ready", EvacuationPhase::kRequesting, extra(false), Next::kWait},
+      {"rollout meanwhile", EvacuationPhase::kInProgress,
+       [](World& w) { extra(true)(w), w.deployment["status"]["updatedReplicas"] = 1; }, Next::kWait, "", "rollout"},
+      {"scaled up meanwhile", EvacuationPhase::kInProgress,
+       [](World& w) {
+         extra(true)(w), w.deployment["spec"]["replicas"] = 5, w.deployment["status"]["replicas"] = 5,
+                         w.deployment["status"]["updatedReplicas"] = 5;
+       },
+       Next::kAct, "PostEviction"},
+      {"ready for too short", EvacuationPhase::kInProgress,
+       [](World& w) {
+         extra(true)(w), w.deployment["spec"]["minReadySeconds"] = 30, w.deployment["status"]["availableReplicas"] = 1;
+       },
+       Next::kWait, "", "minReadySeconds"},
+      {"restarting", EvacuationPhase::kInProgress,
+       [](World& w) { w.marked(1, 1, kToken, "RollingRestart").with_pod(pod_json("web-9", kNewUid, "node-b", true)); },
+       Next::kWait, "", "its owner ends the pod"},
+      {"not readable", EvacuationPhase::kInProgress, [](World& w) { w.deployment_code = 500; }, Next::kWait, "",
+       "answered 500"},
+  });
 }
 
 TEST(SurgePlan, ADryRunAsksTheServerOnly) {

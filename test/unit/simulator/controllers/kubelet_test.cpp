@@ -54,8 +54,13 @@ INSTANTIATE_TEST_SUITE_P(
                  true,
                  0},
         LifeCase{"NeverReady", {{behaviour::kNeverReady, ""}}, "Always", minutes(60), "Running", false, 0},
-        LifeCase{
-            "NonsenseKnobIsIgnored", {{behaviour::kReadySeconds, "soon"}}, "Always", seconds(2), "Running", true, 0},
+        LifeCase{"NonsenseAnnotationIsIgnored",
+                 {{behaviour::kReadySeconds, "soon"}},
+                 "Always",
+                 seconds(2),
+                 "Running",
+                 true,
+                 0},
         LifeCase{"WaitsForEver",
                  {{behaviour::kWaitingReason, "ImagePullBackOff"}},
                  "Always",
@@ -124,7 +129,7 @@ TEST(KubeletTest, KeepsTheLastStateOfARestart) {
   EXPECT_EQ(api::text_at(container, {"lastState", "terminated", "reason"}), "Error");
 }
 
-TEST(KubeletTest, FollowsANeverReadyKnobThatComesAndGoes) {
+TEST(KubeletTest, FollowsANeverReadyAnnotationThatComesAndGoes) {
   World world;
   world.add_nodes(1);
   world.add(bound_pod("p"));

@@ -6,8 +6,8 @@
 
 #include "simulator/kubevirt/script.hpp"
 
-namespace simulator {
-namespace kubevirt_admission_test {
+namespace simulator::kubevirt {
+namespace admission_test {
 
 using api::Json;
 
@@ -180,7 +180,7 @@ struct InterceptCase {
 };
 class Intercepts : public testing::TestWithParam<InterceptCase> {};
 TEST_P(Intercepts, ByVersionAndName) {
-  KubeVirtConfig config;
+  Config config;
   config.minor = GetParam().minor;
   EXPECT_EQ(intercepts(GetParam().webhook, config, {{"metadata", {{"name", GetParam().pod}}}}), GetParam().want);
 }
@@ -201,7 +201,7 @@ struct VersionCase {
 class KubeVirtVersions : public testing::TestWithParam<VersionCase> {};
 TEST_P(KubeVirtVersions, AreRead) {
   const Json object = objects::kubevirt(GetParam().text);
-  EXPECT_EQ(kubevirt_config(&object).minor, GetParam().minor);
+  EXPECT_EQ(config_of(&object).minor, GetParam().minor);
 }
 INSTANTIATE_TEST_SUITE_P(KubeVirt, KubeVirtVersions,
                          testing::Values(VersionCase{"v1.4.0", 4}, VersionCase{"1.6.2", 6}, VersionCase{"v1.10.0", 10},
@@ -228,5 +228,5 @@ INSTANTIATE_TEST_SUITE_P(
                                "migration script: \"-3\" is no number of failures; write fail=2 or fail=always"}),
     [](const auto& info) { return info.param.name; });
 
-}  // namespace kubevirt_admission_test
-}  // namespace simulator
+}  // namespace admission_test
+}  // namespace simulator::kubevirt

@@ -9,7 +9,7 @@
 #include "simulator/api/server.hpp"
 #include "test/unit/simulator/world.hpp"
 
-namespace simulator {
+namespace simulator::kubevirt {
 namespace kubevirt_test {
 
 using api::Json;
@@ -19,7 +19,7 @@ namespace names = api::well_known;
 class KubeVirtTest : public testing::Test {
  protected:
   void begin(const char* version = "v1.7.0", const char* cluster_strategy = "") {
-    ASSERT_TRUE(install_kubevirt(world.cluster, server));
+    ASSERT_TRUE(install(world.cluster, server));
     world.add(objects::name_space("shop"));
     world.add_nodes(3);
     world.add(objects::kubevirt(version, cluster_strategy));
@@ -100,7 +100,7 @@ class KubeVirtTest : public testing::Test {
   std::vector<std::string> launchers(const std::string& name) {
     std::vector<std::string> found;
     for (const Object& pod : world.pods()) {
-      if (label_of(*pod, kubevirt::kVmName) == name && facts_of(*pod).is_active())
+      if (label_of(*pod, kVmName) == name && facts_of(*pod).is_active())
         found.push_back(api::text_at(*pod, {"metadata", "name"}));
     }
     return found;
@@ -136,7 +136,7 @@ TEST_F(KubeVirtTest, MovesAMachineByEviction) {
   EXPECT_EQ(world.condition(world.get(kube::kVmis, "shop", "db"), "EvictionRequested"), "True");
   ASSERT_EQ(migrations("db").size(), 1u);
   EXPECT_EQ(api::text_at(*migrations("db")[0], {"spec", "priority"}), "system-maintenance");
-  EXPECT_EQ(annotation_of(*migrations("db")[0], kubevirt::kEvacuationMigration), source);
+  EXPECT_EQ(annotation_of(*migrations("db")[0], kEvacuationMigration), source);
   EXPECT_EQ(evict(pod).message(),
             "admission webhook \"virt-launcher-eviction-interceptor.kubevirt.io\" denied the request: Evacuation in "
             "progress: Eviction triggered evacuation of VMI \"shop/db\"");
@@ -144,7 +144,7 @@ TEST_F(KubeVirtTest, MovesAMachineByEviction) {
   EXPECT_EQ(phases("db"), std::vector<std::string>{"Succeeded"});
   EXPECT_NE(node("db"), source);
   EXPECT_EQ(mark_of(vmi("db")), "");
-  EXPECT_EQ(annotation_of(vmi("db"), kubevirt::kEvictionSource), "");
+  EXPECT_EQ(annotation_of(vmi("db"), kEvictionSource), "");
   EXPECT_EQ(pod_phase(pod), "Succeeded");
   EXPECT_FALSE(in_progress(pod));
   ASSERT_EQ(launchers("db").size(), 1u);
@@ -411,7 +411,7 @@ TEST_F(KubeVirtTest, WithoutStrategyTheGuestIsShutDown) {
   EXPECT_EQ(evict(pod).code, 201);
   world.advance(seconds(30));
   EXPECT_EQ(pod_phase(pod), "(gone)");
-  EXPECT_NE(uid_of(vmi("db")), uid) << "its VirtualMachine made it anew";
+  EXPECT_NE(uid_of(vmi("db")), uid) << "its VirtualMachine made it again";
   EXPECT_EQ(phase("db"), "Running");
 }
 
@@ -469,4 +469,4 @@ TEST_F(KubeVirtTest, DrainTaintMovesAllAndForbidsTheCancel) {
 }
 
 }  // namespace kubevirt_test
-}  // namespace simulator
+}  // namespace simulator::kubevirt

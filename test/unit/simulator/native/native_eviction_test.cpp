@@ -5,7 +5,7 @@
 #include "kube/request.hpp"
 #include "test/unit/simulator/world.hpp"
 
-namespace simulator {
+namespace simulator::native {
 namespace native_eviction_test {
 
 using api::Json;
@@ -18,11 +18,11 @@ const std::string kLast(kImperativeResponder);
 /// A living cluster with one running pod shop/web and the native API.
 class NativeWorld : public testing::Test {
  protected:
-  void begin(const std::string& script = "", Json responders = default_responders(), NativeOptions options = {},
+  void begin(const std::string& script = "", Json responders = default_responders(), Options options = {},
              std::set<std::string> left_out = {}) {
     server = std::make_unique<ApiServer>(world.cluster.store());
-    serve_native_eviction(*server, options);
-    run_native_eviction(world.cluster, *server, options, std::move(left_out));
+    serve(*server, options);
+    run(world.cluster, *server, options, std::move(left_out));
     world.add(objects::name_space("shop"));
     world.add_nodes(1);
     Json pod = objects::pod("shop", "web", "100m", "64Mi");
@@ -180,7 +180,7 @@ TEST_F(NativeWorld, TheDefaultResponderHonoursBudgets) {
 }
 
 TEST_F(NativeWorld, SpeaksTheDrafts) {
-  NativeOptions options;
+  Options options;
   options.draft_names = true;
   begin("evict=5m", default_responders(), options);
   Json body = request_body("r");
@@ -277,4 +277,4 @@ TEST(NativeSteps, ReadScripts) {
 }
 
 }  // namespace native_eviction_test
-}  // namespace simulator
+}  // namespace simulator::native

@@ -300,7 +300,7 @@ TEST(SchedulerTest, PreferencesMoveTheScore) {
   world.add(heavy);
   world.add(pod_with("shuns", kShuns));
   world.advance(seconds(0));
-  EXPECT_EQ(world.node_of("shuns"), "node-a") << "although node-b has more room";
+  EXPECT_EQ(world.node_of("shuns"), "node-a") << "although node-b has more free capacity";
 }
 
 TEST(SchedulerTest, CanBeLeftOut) {

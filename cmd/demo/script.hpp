@@ -1,6 +1,6 @@
 #pragma once
 
-/// The scripted scene of `evacuator demo`: what happens when, and the words for it. Acts through the Kubernetes API
+/// The script of `evacuator demo`: what happens when, and the words for it. Acts through the Kubernetes API
 /// only, as a person with kubectl would.
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace cmd {
 
-/// One beat of the scene: at `at` after the start the words are printed and the act is done.
-struct SceneStep {
+/// One step of the script: at `at` after the start the words are printed and the act is done.
+struct ScriptStep {
   base::milliseconds at;
   std::string words;
   std::function<base::Status(kube::Client&)> act;
@@ -22,10 +22,10 @@ struct SceneStep {
   std::string show_plan_of{};
 };
 
-/// Nodes, workloads and budgets that are there before the curtain rises.
+/// Nodes, workloads and budgets that are there before the script starts.
 base::Status set_stage(kube::Client& admin);
 
 /// In order of time; lasts about 70 seconds.
-std::vector<SceneStep> scene();
+std::vector<ScriptStep> demo_script();
 
 }  // namespace cmd

@@ -18,7 +18,7 @@ bool is_set(const api::Json& object, std::string_view annotation) {
   return api::find_at(object, {"metadata", "annotations", annotation}) != nullptr;
 }
 
-std::optional<base::Duration> parse_behaviour_duration(std::string_view text) {
+std::optional<base::Duration> parse_duration(std::string_view text) {
   double seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (error != std::errc{} || end != text.data() + text.size()) {
@@ -32,7 +32,7 @@ std::optional<base::Duration> parse_behaviour_duration(std::string_view text) {
 
 std::optional<base::Duration> duration_of(const api::Json& object, std::string_view annotation) {
   const std::string text = api::text_at(object, {"metadata", "annotations", annotation});
-  return text.empty() ? std::nullopt : parse_behaviour_duration(text);
+  return text.empty() ? std::nullopt : parse_duration(text);
 }
 
 int integer_of(const api::Json& object, std::string_view annotation, int otherwise) {

@@ -1,4 +1,4 @@
-#include "simulator/http_front.hpp"
+#include "simulator/http_server.hpp"
 
 #include <array>
 #include <cstdio>
@@ -8,7 +8,7 @@
 #include "test/unit/simulator/api/fixture.hpp"
 
 namespace simulator {
-namespace http_front_test {
+namespace http_server_test {
 
 using Json = api::Json;
 
@@ -25,10 +25,10 @@ std::string run(const std::string& command) {
 bool has_program(const char* name) { return run(std::string("command -v ") + name).find('/') != std::string::npos; }
 
 /// The server behind HTTPS, with curl and kubectl in front where the machine has them.
-class HttpFrontTest : public ApiFixture {
+class HttpServerTest : public ApiFixture {
  protected:
-  HttpFront& start(bool tls) {
-    HttpFrontOptions options;
+  HttpServer& start(bool tls) {
+    HttpServerOptions options;
     options.tokens["op-token"] = {"system:serviceaccount:evacuator-system:evacuator", {}, {}};
     if (tls) {
       auto identity = serving::make_server_identity({"127.0.0.1", "localhost"}, base::SystemClock().now());
@@ -36,15 +36,15 @@ class HttpFrontTest : public ApiFixture {
       options.identity = *identity;
       write("ca.pem", identity->ca);
     }
-    front = std::make_unique<HttpFront>(server, std::move(options));
-    auto started = front->start();
+    http = std::make_unique<HttpServer>(server, std::move(options));
+    auto started = http->start();
     EXPECT_TRUE(started) << (started ? "" : started.error().message);
-    write("kubeconfig", front->kubeconfig());
-    return *front;
+    write("kubeconfig", http->kubeconfig());
+    return *http;
   }
   void write(const std::string& name, const std::string& text) { folder.write(name, text); }
   std::string curl(const std::string& arguments, const std::string& path) {
-    return run("curl -s -m 20 --cacert " + folder.file("ca.pem") + " " + arguments + " '" + front->url() + path + "'");
+    return run("curl -s -m 20 --cacert " + folder.file("ca.pem") + " " + arguments + " '" + http->url() + path + "'");
   }
   std::string kubectl(const std::string& arguments) {
     return run("HOME=" + folder.path() + " timeout 30 kubectl --kubeconfig " + folder.file("kubeconfig") + " " +
@@ -52,20 +52,20 @@ class HttpFrontTest : public ApiFixture {
   }
 
   const fakes::TempFolder folder;
-  std::unique_ptr<HttpFront> front;
+  std::unique_ptr<HttpServer> http;
 };
 
-TEST_F(HttpFrontTest, ServesBothWays) {
+TEST_F(HttpServerTest, ServesBothWays) {
   if (!has_program("curl")) GTEST_SKIP() << "curl is not installed";
   for (const bool tls : {false, true}) {
     start(tls);
     EXPECT_EQ(Json::parse(curl("", "/version")).at("gitVersion"), "v1.32.0");
     EXPECT_EQ(curl("-o /dev/null -w '%{http_code}'", "/api/v1/namespaces/shop/pods/none"), "404");
-    front->stop();
+    http->stop();
   }
 }
 
-TEST_F(HttpFrontTest, KnowsUsersByTheirTokens) {
+TEST_F(HttpServerTest, KnowsUsersByTheirTokens) {
   if (!has_program("curl")) GTEST_SKIP() << "curl is not installed";
   start(true);
   const auto create = [&](const std::string& name, const std::string& headers) {
@@ -84,7 +84,7 @@ TEST_F(HttpFrontTest, KnowsUsersByTheirTokens) {
       << users;
 }
 
-TEST_F(HttpFrontTest, FaultsReachTheWire) {
+TEST_F(HttpServerTest, FaultsReachTheWire) {
   if (!has_program("curl")) GTEST_SKIP() << "curl is not installed";
   start(false);
   server.faults().add({.effect = FaultEffect::kTooManyRequests, .count = 1, .retry_after = base::seconds(2)});
@@ -95,7 +95,7 @@ TEST_F(HttpFrontTest, FaultsReachTheWire) {
   EXPECT_EQ(curl("-o /dev/null -w '%{http_code}'", "/api/v1/pods"), "000");
 }
 
-TEST_F(HttpFrontTest, StreamsWatchesUntilTheyEnd) {
+TEST_F(HttpServerTest, StreamsWatchesUntilTheyEnd) {
   if (!has_program("curl")) GTEST_SKIP() << "curl is not installed";
   start(true);
   must("POST", "/api/v1/namespaces/shop/configmaps", {{"metadata", {{"name", "there"}}}});
@@ -113,16 +113,16 @@ TEST_F(HttpFrontTest, StreamsWatchesUntilTheyEnd) {
   }
 }
 
-TEST_F(HttpFrontTest, StopsWhileAWatchRuns) {
+TEST_F(HttpServerTest, StopsWhileAWatchRuns) {
   start(false);
   if (!has_program("curl")) GTEST_SKIP() << "curl is not installed";
   server.faults().add({.effect = FaultEffect::kStallWatch});
   std::jthread watcher([&] { (void)curl("", "/api/v1/pods?watch=true"); });
   while (server.faults().rules().at(0).hits == 0) std::this_thread::yield();  // now it runs
-  front->stop();
+  http->stop();
 }
 
-TEST_F(HttpFrontTest, WorksWithTheStockKubectl) {
+TEST_F(HttpServerTest, WorksWithTheStockKubectl) {
   if (!has_program("kubectl")) GTEST_SKIP() << "kubectl is not installed";
   install_crds();
   run_pod("p");
@@ -155,12 +155,12 @@ TEST(Kubeconfig, AlwaysHasCredentials) {
   base::SystemClock clock;
   Store store(clock, 1);
   ApiServer server(store);
-  HttpFront front(server, {});
-  ASSERT_TRUE(front.start());
-  EXPECT_NE(front.kubeconfig().find("token: simulator-admin"), std::string::npos);
-  EXPECT_NE(front.kubeconfig("x").find("token: x"), std::string::npos);
-  EXPECT_NE(front.kubeconfig().find("server: http://127.0.0.1:" + std::to_string(front.port())), std::string::npos);
+  HttpServer http(server, {});
+  ASSERT_TRUE(http.start());
+  EXPECT_NE(http.kubeconfig().find("token: simulator-admin"), std::string::npos);
+  EXPECT_NE(http.kubeconfig("x").find("token: x"), std::string::npos);
+  EXPECT_NE(http.kubeconfig().find("server: http://127.0.0.1:" + std::to_string(http.port())), std::string::npos);
 }
 
-}  // namespace http_front_test
+}  // namespace http_server_test
 }  // namespace simulator

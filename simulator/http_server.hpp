@@ -17,7 +17,7 @@ class Server;
 
 namespace simulator {
 
-struct HttpFrontOptions {
+struct HttpServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;                                      ///< 0: a free one
   std::optional<serving::ServerIdentity> identity{};           ///< absent: plain HTTP
@@ -28,23 +28,23 @@ struct HttpFrontOptions {
 
 /// An ApiServer over HTTP or HTTPS, for kubectl and for an operator in its own process. Impersonate-User is believed;
 /// every running watch has a thread of its own. Thread-safe.
-class HttpFront {
+class HttpServer {
  public:
-  /// `server` must outlive the front.
-  HttpFront(ApiServer& server, HttpFrontOptions options, base::Log log = {});
-  ~HttpFront();  ///< stops
+  /// `server` must outlive this one.
+  HttpServer(ApiServer& server, HttpServerOptions options, base::Log log = {});
+  ~HttpServer();  ///< stops
 
   base::Status start();
   void stop();
   /// REQUIRES: started.
   std::uint16_t port() const;
   std::string url() const;
-  /// A kubeconfig with one context that reaches this front, as the owner of the token or, without one, as `anonymous`.
+  /// A kubeconfig with one context that reaches this server, as the owner of the token or, without one, as `anonymous`.
   std::string kubeconfig(const std::string& token = {}) const;
 
  private:
   ApiServer& server_;
-  HttpFrontOptions options_;
+  HttpServerOptions options_;
   std::unique_ptr<serving::Server> http_;
 };
 

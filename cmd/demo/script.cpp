@@ -1,4 +1,4 @@
-#include "cmd/demo/scene.hpp"
+#include "cmd/demo/script.hpp"
 
 #include <fmt/format.h>
 
@@ -117,7 +117,7 @@ base::Status set_stage(kube::Client& admin) {
                             objects::pdb_max_unavailable("shop", "web", "web", "25%")});
 }
 
-std::vector<SceneStep> scene() {
+std::vector<ScriptStep> demo_script() {
   const auto nothing = [](kube::Client&) -> Status { return Done{}; };
   return {
       {milliseconds(0),

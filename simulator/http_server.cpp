@@ -1,11 +1,13 @@
-#include "simulator/http_front.hpp"
+#include "simulator/http_server.hpp"
 
 #include <algorithm>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "api/json/yaml.hpp"
 #include "base/base64.hpp"
 #include "serving/server.hpp"
 #include "simulator/api/failure.hpp"
@@ -20,7 +22,7 @@ constexpr const char* kAdminToken =
     "simulator-admin";  // kubectl asks for a user name when a kubeconfig has no credentials at all
 
 /// nullopt: an unknown token.
-std::optional<User> user_of(const HttpFrontOptions& options, const serving::Request& request) {
+std::optional<User> user_of(const HttpServerOptions& options, const serving::Request& request) {
   constexpr std::string_view kBearer = "Bearer ";
   User user = options.anonymous;
   const std::string_view credentials = request.header("authorization");
@@ -84,12 +86,12 @@ serving::Reply serve_watch(ApiServer& server, const kube::Request& request, cons
   return serving::Stream{200, "application/json", [stream](serving::StreamWriter& writer) { pump(*stream, writer); }};
 }
 
-serving::Reply serve_request(ApiServer& server, const HttpFrontOptions& options, const serving::Request& request) {
+serving::Reply serve_request(ApiServer& server, const HttpServerOptions& options, const serving::Request& request) {
   const auto user = user_of(options, request);
   if (!user) return http_response(to_response({401, "Unauthorized", "Unauthorized", nullptr}));
   const kube::Request converted = kube_request(request);
   if (is_watch(request)) return serve_watch(server, converted, *user);
-  Answer answer = server.answer(converted, *user);
+  ApiAnswer answer = server.answer(converted, *user);
   if (answer.delay > base::milliseconds(0)) std::this_thread::sleep_for(std::min(answer.delay, kLongestDelay));
   if (answer.dropped) return dropped_connection();
   return http_response(std::move(answer.response));
@@ -97,7 +99,7 @@ serving::Reply serve_request(ApiServer& server, const HttpFrontOptions& options,
 
 }  // namespace
 
-HttpFront::HttpFront(ApiServer& server, HttpFrontOptions options, base::Log log)
+HttpServer::HttpServer(ApiServer& server, HttpServerOptions options, base::Log log)
     : server_(server), options_(std::move(options)) {
   serving::ServerOptions http;
   http.address = options_.address;
@@ -110,29 +112,33 @@ HttpFront::HttpFront(ApiServer& server, HttpFrontOptions options, base::Log log)
       std::move(log));
 }
 
-HttpFront::~HttpFront() { stop(); }
+HttpServer::~HttpServer() { stop(); }
 
-base::Status HttpFront::start() { return http_->start(); }
-void HttpFront::stop() { http_->stop(); }
-std::uint16_t HttpFront::port() const { return http_->port(); }
+base::Status HttpServer::start() { return http_->start(); }
+void HttpServer::stop() { http_->stop(); }
+std::uint16_t HttpServer::port() const { return http_->port(); }
 
-std::string HttpFront::url() const {
+std::string HttpServer::url() const {
   const bool v6 = options_.address.find(':') != std::string::npos;
   return fmt::format("{}://{}{}{}:{}", options_.identity ? "https" : "http", v6 ? "[" : "", options_.address,
                      v6 ? "]" : "", port());
 }
 
-std::string HttpFront::kubeconfig(const std::string& token) const {
-  std::string text =
-      "apiVersion: v1\nkind: Config\ncurrent-context: simulator\nclusters:\n- name: simulator\n  cluster:\n";
-  text += fmt::format("    server: {}\n", url());
-  if (options_.identity)
-    text += fmt::format("    certificate-authority-data: {}\n", base::encode_base64(options_.identity->ca));
-  text +=
-      "contexts:\n- name: simulator\n  context:\n    cluster: simulator\n    user: simulator\n    namespace: "
-      "default\nusers:\n- name: simulator\n";
-  text += fmt::format("  user:\n    token: {}\n", token.empty() ? kAdminToken : token);
-  return text;
+std::string HttpServer::kubeconfig(const std::string& token) const {
+  using api::Json;
+  Json cluster = {{"server", url()}};
+  if (options_.identity) cluster["certificate-authority-data"] = base::encode_base64(options_.identity->ca);
+  const auto list_of_one = [](const char* what, Json value) {
+    return Json::array({Json{{"name", "simulator"}, {what, std::move(value)}}});
+  };
+  return api::to_yaml(
+      {{"apiVersion", "v1"},
+       {"kind", "Config"},
+       {"current-context", "simulator"},
+       {"clusters", list_of_one("cluster", std::move(cluster))},
+       {"contexts",
+        list_of_one("context", {{"cluster", "simulator"}, {"user", "simulator"}, {"namespace", "default"}})},
+       {"users", list_of_one("user", {{"token", token.empty() ? kAdminToken : token}})}});
 }
 
 }  // namespace simulator
