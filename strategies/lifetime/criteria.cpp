@@ -214,7 +214,7 @@ Criterion in_condition(std::vector<ConditionCriterion> conditions) {
 Criterion restarted(RestartCriterion restarts) {
   return {[=](const Subject& subject) { return count_restarts(restarts, subject) >= restarts.at_least; },
           [=](const Subject& subject) {
-            const std::string window = restarts.within ? " within " + base::format_age(*restarts.within) : "";
+            const std::string window = restarts.within ? " within " + base::format_duration(*restarts.within) : "";
             return fmt::format("its containers restarted {} times{}, {} are too many",
                                count_restarts(restarts, subject), window, restarts.at_least);
           }};

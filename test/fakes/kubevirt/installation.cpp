@@ -71,14 +71,15 @@ Json rule(const char* group, const char* resource) {
 }
 
 Json webhooks(const std::string& ca, std::uint16_t port) {
-  Json migrations = webhook(simulator::kMigrationCreateWebhook, kMigrationPath, ca, port,
+  Json migrations = webhook(simulator::kubevirt::kMigrationCreateWebhook, kMigrationPath, ca, port,
                             rule("kubevirt.io", "virtualmachineinstancemigrations"));
   migrations["rules"][0]["operations"] = Json::array({"CREATE"});
   return {
       {"webhooks",
-       Json::array({webhook(simulator::kLauncherEvictionWebhook, kLauncherPath, ca, port, rule("", "pods/eviction")),
-                    webhook(simulator::kHotplugEvictionWebhook, kHotplugPath, ca, port, rule("", "pods/eviction")),
-                    std::move(migrations)})}};
+       Json::array(
+           {webhook(simulator::kubevirt::kLauncherEvictionWebhook, kLauncherPath, ca, port, rule("", "pods/eviction")),
+            webhook(simulator::kubevirt::kHotplugEvictionWebhook, kHotplugPath, ca, port, rule("", "pods/eviction")),
+            std::move(migrations)})}};
 }
 
 /// The aggregator finds us behind a service of type ExternalName, as no pod really runs here.

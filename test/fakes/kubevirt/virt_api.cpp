@@ -58,8 +58,8 @@ serving::Response review(simulator::kubevirt::Port& port, const serving::Request
   const Json asked = Json::parse(request.body, nullptr, false);
   if (!asked.is_object()) return {400, "text/plain", "no AdmissionReview"};
   if (request.path == kMigrationPath) return json_reply(200, admission_answer(asked, review_vmim(port, asked)));
-  const auto webhook =
-      request.path == kHotplugPath ? simulator::kHotplugEvictionWebhook : simulator::kLauncherEvictionWebhook;
+  const auto webhook = request.path == kHotplugPath ? simulator::kubevirt::kHotplugEvictionWebhook
+                                                    : simulator::kubevirt::kLauncherEvictionWebhook;
   return json_reply(200, admission_answer(asked, review_pod(port, webhook, asked)));
 }
 
@@ -76,7 +76,7 @@ Json discovery() {
           {"resources", Json::array({resource})}};
 }
 
-serving::Response answer_of(const simulator::VirtApiAnswer& answer) {
+serving::Response answer_of(const simulator::kubevirt::VirtApiAnswer& answer) {
   if (answer.code < 300) return {answer.code, "text/plain", ""};
   const simulator::Failure failure{answer.code, answer.reason, answer.message, nullptr};
   return json_reply(answer.code, simulator::status_object(failure));
