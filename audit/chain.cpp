@@ -78,7 +78,6 @@ std::string ChainChecker::check_link(const ParsedLine& line) {
   const Record& record = line.record;
   if (records_ == 0) {
     first_seq_ = record.seq;
-    first_prev_hash_ = record.prev_hash;
     return record.seq == 1 && record.prev_hash != Head{}.hash ? "record 1 must build on 64 zeros" : "";
   }
   if (record.seq > head_.seq + 1) {

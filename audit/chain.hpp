@@ -53,9 +53,8 @@ class ChainChecker {
 
   std::uint64_t records() const { return records_; }
   const Head& head() const { return head_; }
-  /// Number of the first record seen, and the hash it builds on.
+  /// Number of the first record seen.
   std::uint64_t first_seq() const { return first_seq_; }
-  const std::string& first_prev_hash() const { return first_prev_hash_; }
 
  private:
   void keep(std::string_view line, std::string why);
@@ -65,7 +64,6 @@ class ChainChecker {
   Head head_;
   std::uint64_t records_ = 0;
   std::uint64_t first_seq_ = 0;
-  std::string first_prev_hash_;
   std::optional<std::string> unexplained_;
   std::string why_;
 };

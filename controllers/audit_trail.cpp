@@ -9,7 +9,7 @@ namespace {
 class NoEvacuationAudit final : public EvacuationAudit {
  public:
   void on_status(const api::Evacuation&, const api::Evacuation&, base::TimePoint) override {}
-  void on_answer(const api::Evacuation&, const evictors::Action&, const evictors::Answer&,
+  void on_answer(const api::Evacuation&, const evictors::Action&, const evictors::CallResult&,
                  const std::optional<api::LastResponse>&, base::TimePoint) override {}
   std::optional<api::Blocker> admission_blocker() const override { return std::nullopt; }
 };
@@ -52,7 +52,7 @@ void AuditTrail::on_status(const api::Evacuation& before, const api::Evacuation&
 }
 
 void AuditTrail::on_answer(const api::Evacuation& evacuation, const evictors::Action& action,
-                           const evictors::Answer& answer, const std::optional<api::LastResponse>& meaning,
+                           const evictors::CallResult& answer, const std::optional<api::LastResponse>& meaning,
                            base::TimePoint now) {
   audit::Record record = record_of_answer(evacuation, action, answer, meaning);
   record.time = now;

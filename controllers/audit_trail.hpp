@@ -25,7 +25,7 @@ class AuditTrail final : public EvacuationAudit, public PolicyAudit {
   AuditTrail(audit::Recorder& recorder, GenerationOf generation_of, bool stops_admissions);
 
   void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) override;
-  void on_answer(const api::Evacuation& evacuation, const evictors::Action& action, const evictors::Answer& answer,
+  void on_answer(const api::Evacuation& evacuation, const evictors::Action& action, const evictors::CallResult& answer,
                  const std::optional<api::LastResponse>& meaning, base::TimePoint now) override;
   void on_refused_write(const api::Evacuation& evacuation, const std::string& problem, base::TimePoint now) override;
   std::optional<api::Blocker> admission_blocker() const override;

@@ -49,7 +49,7 @@ base::Result<std::unique_ptr<HttpServices>> HttpServices::create(const std::vect
 
 HttpServices::~HttpServices() = default;
 
-evictors::Answer HttpServices::send(const std::string& service, const kube::Request& request) {
+evictors::CallResult HttpServices::send(const std::string& service, const kube::Request& request) {
   const auto found = services_.find(service);
   if (found == services_.end())
     return base::invalid(fmt::format("service {} is not in the operator's configuration", service));

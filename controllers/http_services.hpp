@@ -29,7 +29,7 @@ class HttpServices final : public ServiceCaller {
                                                             const base::Clock& clock);
   ~HttpServices() override;
 
-  evictors::Answer send(const std::string& service, const kube::Request& request) override;
+  evictors::CallResult send(const std::string& service, const kube::Request& request) override;
   const std::vector<std::string>& names() const override { return names_; }
 
   /// Every running and later call returns kCancelled. Idempotent.

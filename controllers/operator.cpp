@@ -52,7 +52,7 @@ auto limits_of(const api::DeschedulerPolicy& policy) {
 struct Operator::Impl {
   explicit Impl(Dependencies dependencies)
       : deps(std::move(dependencies)),
-        registry(evictors::Registry::builtin()),
+        registry(evictors::EvictorRegistry::builtin()),
         caches(deps.client, deps.clock, deps.discovery, deps.log),
         evacuation_metrics(deps.metrics),
         eviction_slots(deps.config.workers),
@@ -274,7 +274,7 @@ struct Operator::Impl {
   }
 
   Dependencies deps;
-  evictors::Registry registry;
+  evictors::EvictorRegistry registry;
   OperatorCaches caches;
   PrometheusEvacuationMetrics evacuation_metrics;
   std::counting_semaphore<> eviction_slots;

@@ -16,19 +16,19 @@ void append_unsaid(api::FieldErrors& errors, api::FieldErrors more) {
 
 }  // namespace
 
-api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const evictors::Registry& registry) {
+api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const evictors::EvictorRegistry& registry) {
   return problems_of(spec, strategies::parse_strategies(spec.strategies), registry);
 }
 
 api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const strategies::StrategySpecs& strategies,
-                             const evictors::Registry& registry) {
+                             const evictors::EvictorRegistry& registry) {
   api::FieldErrors errors = api::validate(spec, registry.names());
   append_unsaid(errors, strategies.problems());
   append_unsaid(errors, registry.validate(spec.evacuation.evictors, api::FieldPath("spec.evacuation.evictors")));
   return errors;
 }
 
-api::FieldErrors problems_of(const api::EvacuationSpec& spec, const evictors::Registry& registry) {
+api::FieldErrors problems_of(const api::EvacuationSpec& spec, const evictors::EvictorRegistry& registry) {
   api::FieldErrors errors = api::validate(spec, registry.names());
   append_unsaid(errors, registry.validate(spec.evictors, api::FieldPath("spec.evictors")));
   return errors;

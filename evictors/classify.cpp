@@ -86,12 +86,12 @@ api::Blocker budget_blocker(const std::string& cause) {
   return result;
 }
 
-Verdict verdict(Class answer, const StatusView& view) {
+Classification classified(Class answer, const StatusView& view) {
   return {answer, shortened(view.message), view.retry_after, {}};
 }
 
-Verdict blocked(Class answer, const StatusView& view, api::Blocker by) {
-  Verdict result = verdict(answer, view);
+Classification blocked(Class answer, const StatusView& view, api::Blocker by) {
+  Classification result = classified(answer, view);
   result.blocker = std::move(by);
   return result;
 }
@@ -110,8 +110,8 @@ const KnownText* find_known(std::span<const KnownText> table, int code, std::str
   return found == table.end() ? nullptr : &*found;
 }
 
-Verdict from_known(const KnownText& known, const StatusView& view) {
-  Verdict result = verdict(known.answer, view);
+Classification from_known(const KnownText& known, const StatusView& view) {
+  Classification result = classified(known.answer, view);
   if (known.retry_after > seconds(0)) result.retry_after = known.retry_after;
   if (!is_blocked(known.answer)) return result;
   result.blocker = blocker("Webhook", quoted_after(view.message, "admission webhook \""), view.message);
@@ -119,69 +119,69 @@ Verdict from_known(const KnownText& known, const StatusView& view) {
 }
 
 /// A webhook said no, with whatever code it liked.
-Verdict classify_denial(int code, const StatusView& view) {
+Classification classify_denial(int code, const StatusView& view) {
   if (const KnownText* known = find_known(kWebhookTexts, code, view.message)) return from_known(*known, view);
-  if (code == 404) return verdict(Class::kGoneMaybe, view);  // also said of pods that live
+  if (code == 404) return classified(Class::kGoneMaybe, view);  // also said of pods that live
   return blocked(Class::kRefusedByWebhook, view,
                  blocker("Webhook", quoted_after(view.message, "admission webhook \""), view.message));
 }
 
-Verdict classify_too_many(const StatusView& view) {
+Classification classify_too_many(const StatusView& view) {
   const bool budget = view.budget_cause || has(view.message, "violate the pod's disruption budget");
   if (!budget) return blocked(Class::kThrottled, view, blocker("Throttled", "api-server", view.message));
   const std::string cause = view.budget_cause.value_or(view.message);
-  Verdict result = blocked(Class::kPdbBlocked, view, budget_blocker(cause));
+  Classification result = blocked(Class::kPdbBlocked, view, budget_blocker(cause));
   if (!cause.empty()) result.message = shortened(cause);
   if (!result.retry_after && has(cause, "still being processed")) result.retry_after = seconds(10);
   return result;
 }
 
-Verdict classify_forbidden(const StatusView& view) {
+Classification classify_forbidden(const StatusView& view) {
   if (view.namespace_terminating || has(view.message, "because it is being terminated")) {
     return blocked(Class::kNamespaceTerminating, view, blocker("Namespace", "", view.message));
   }
   if (view.budget_cause || has(view.message, "disruptions allowed is negative") || has(view.message, "DisruptedPods")) {
     return blocked(Class::kPdbBroken, view, budget_blocker(view.budget_cause.value_or(view.message)));
   }
-  return verdict(Class::kForbidden, view);
+  return classified(Class::kForbidden, view);
 }
 
-Verdict webhook_down(const StatusView& view) {
+Classification webhook_down(const StatusView& view) {
   return blocked(Class::kWebhookDown, view, blocker("Webhook", quoted_after(view.message, "webhook \""), view.message));
 }
 
-Verdict classify_server_error(const StatusView& view) {
+Classification classify_server_error(const StatusView& view) {
   if (has(view.message, "more than one PodDisruptionBudget")) {
     return blocked(Class::kMultiPdb, view, blocker("PodDisruptionBudget", "", view.message));
   }
   if (has(view.message, "failed calling webhook")) return webhook_down(view);
-  return verdict(Class::kUnknown, view);
+  return classified(Class::kUnknown, view);
 }
 
-Verdict classify_transport(const base::Error& error) {
-  Verdict result{Class::kUnknown, shortened(error.message), error.retry_after, {}};
+Classification classify_transport(const base::Error& error) {
+  Classification result{Class::kUnknown, shortened(error.message), error.retry_after, {}};
   if (error.code == base::ErrorCode::kUnauthorized) result.answer = Class::kAuth;
   return result;
 }
 
-Verdict classify_code(int code, const StatusView& view) {
+Classification classify_code(int code, const StatusView& view) {
   switch (code) {
-    case 401: return verdict(Class::kAuth, view);
+    case 401: return classified(Class::kAuth, view);
     case 403: return classify_forbidden(view);
-    case 404: return verdict(Class::kGoneMaybe, view);
-    case 409: return verdict(Class::kConflict, view);
+    case 404: return classified(Class::kGoneMaybe, view);
+    case 409: return classified(Class::kConflict, view);
     case 429: return classify_too_many(view);
     default: break;
   }
   if (code >= 500) return classify_server_error(view);
-  if (code >= 400) return verdict(Class::kPermanent, view);
-  return verdict(Class::kUnknown, view);  // 1xx and 3xx are nobody's answer: a proxy got in between
+  if (code >= 400) return classified(Class::kPermanent, view);
+  return classified(Class::kUnknown, view);  // 1xx and 3xx are nobody's answer: a proxy got in between
 }
 
 bool is_success(int code) { return code >= 200 && code < 300; }
 
 /// A proxy's login page comes with 200, too: only an answer in Kubernetes' own form is a yes.
-Verdict classify_success(const kube::Response& response, Class meaning) {
+Classification classify_success(const kube::Response& response, Class meaning) {
   const auto first = response.body.find_first_not_of(" \r\n\t");
   const bool object = first != std::string::npos && response.body[first] == '{';
   if (object && has(response.body, "\"kind\"")) return {meaning, "", {}, {}};
@@ -262,7 +262,7 @@ bool is_blocked(ResponseClass answer) {
   return false;
 }
 
-Verdict classify_eviction(const Answer& answer, std::span<const KnownText> accepted_texts) {
+Classification classify_eviction(const CallResult& answer, std::span<const KnownText> accepted_texts) {
   if (!answer) return classify_transport(answer.error());
   const StatusView view = read_status(*answer);
   if (is_success(answer->status)) return classify_success(*answer, Class::kGranted);
@@ -272,35 +272,36 @@ Verdict classify_eviction(const Answer& answer, std::span<const KnownText> accep
   return classify_code(answer->status, view);
 }
 
-Verdict classify_patch(const Answer& answer) {
+Classification classify_patch(const CallResult& answer) {
   if (!answer) return classify_transport(answer.error());
   const StatusView view = read_status(*answer);
   if (is_success(answer->status)) return classify_success(*answer, Class::kApplied);
   if (is_denial(view.message)) return classify_denial(answer->status, view);
   // metadata.uid in the patch is the guard against a successor of the same name: servers answer it with 422, too.
   if (answer->status == 422 && (has(view.message, "uid") || has(view.message, "UID"))) {
-    return verdict(Class::kConflict, view);
+    return classified(Class::kConflict, view);
   }
   return classify_code(answer->status, view);
 }
 
-Verdict classify_call(const Answer& answer, std::span<const KnownText> texts) {
+Classification classify_call(const CallResult& answer, std::span<const KnownText> texts) {
   if (!answer) return classify_transport(answer.error());
   const StatusView view = read_status(*answer);
   if (is_success(answer->status))
-    return answer->body.empty() ? Verdict{Class::kApplied, "", {}, {}, {}} : classify_success(*answer, Class::kApplied);
+    return answer->body.empty() ? Classification{Class::kApplied, "", {}, {}, {}}
+                                : classify_success(*answer, Class::kApplied);
   if (const KnownText* known = find_known(texts, answer->status, view.message)) return from_known(*known, view);
   if (is_denial(view.message)) return classify_denial(answer->status, view);
   return classify_code(answer->status, view);
 }
 
-base::Duration blocked_delay(const Verdict& verdict, int consecutive, std::uint64_t seed) {
-  const base::Duration by_class = class_delay(verdict.answer, consecutive);
-  if (verdict.answer == Class::kThrottled) {
+base::Duration blocked_delay(const Classification& meaning, int consecutive, std::uint64_t seed) {
+  const base::Duration by_class = class_delay(meaning.answer, consecutive);
+  if (meaning.answer == Class::kThrottled) {
     return base::prolonged_by_up_to_a_fifth(
-        std::max<base::Duration>(verdict.retry_after.value_or(by_class), seconds(1)), seed);
+        std::max<base::Duration>(meaning.retry_after.value_or(by_class), seconds(1)), seed);
   }
-  return base::prolonged_by_up_to_a_fifth(std::max(by_class, verdict.retry_after.value_or(base::Duration::zero())),
+  return base::prolonged_by_up_to_a_fifth(std::max(by_class, meaning.retry_after.value_or(base::Duration::zero())),
                                           seed);
 }
 

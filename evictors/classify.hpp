@@ -36,17 +36,17 @@ inline constexpr std::array kMigrationTexts = {
 /// The meaning of every answer to POST …/pods/<name>/eviction (wire-protocols.md#eviction-answers, row by row in
 /// test/unit/evictors/classify_test.cpp). `accepted_texts` are what this pod's owner is known to say when it takes the
 /// eviction over; without them a refusal is a refusal.
-Verdict classify_eviction(const Answer& answer, std::span<const KnownText> accepted_texts = {});
+Classification classify_eviction(const CallResult& answer, std::span<const KnownText> accepted_texts = {});
 
 /// The meaning of every answer to a guarded PATCH of a pod.
-Verdict classify_patch(const Answer& answer);
+Classification classify_patch(const CallResult& answer);
 
 /// The meaning of every answer to a POST or DELETE of an object, or to a PUT of a subresource; a success may have an
 /// empty body. `texts` are what that API's webhooks are known to say.
-Verdict classify_call(const Answer& answer, std::span<const KnownText> texts = {});
+Classification classify_call(const CallResult& answer, std::span<const KnownText> texts = {});
 
 /// How long to wait before the same call again (state-machine.md#delays): grows with `consecutive` blocked answers
 /// (1 = first). `seed` spreads evacuations of one PDB by up to 20 %; equal seeds give equal delays.
-base::Duration blocked_delay(const Verdict& verdict, int consecutive, std::uint64_t seed);
+base::Duration blocked_delay(const Classification& meaning, int consecutive, std::uint64_t seed);
 
 }  // namespace evictors

@@ -16,12 +16,7 @@ Probe refused_by_eviction_api(std::string reason) {
 
 }  // namespace
 
-api::FieldErrors EvictionApi::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                       const api::FieldPath& path) const {
-  return check_parameters(parameters, path, {kRequestedBy});
-}
-
-Probe EvictionApi::probe(const Context& context) const {
+Probe EvictionApi::probe(const EvictorContext& context) const {
   if (wants_handoff(*context.pod) && context.pod->meta.annotations.value(api::well_known::kHandoffMode) != "optional") {
     return refused_by_eviction_api("the pod requires a handoff; use evictor annotation");
   }
@@ -31,21 +26,13 @@ Probe EvictionApi::probe(const Context& context) const {
   return {};
 }
 
-Plan EvictionApi::plan(const Context& context) const {
-  if (context.evacuation.status.phase != api::EvacuationPhase::kRequesting) return {Next::kProceed, {}};
-  return {Next::kAct, post_eviction(context)};
+EvictionStep EvictionApi::plan(const EvictorContext& context) const {
+  if (context.evacuation.status.phase != api::EvacuationPhase::kRequesting) return {NextMove::kProceed, {}};
+  return {NextMove::kAct, post_eviction(context)};
 }
 
-Observation EvictionApi::observe(const Context&) const { return {}; }
-
-Verdict EvictionApi::classify(const Context&, const Action&, const Answer& answer) const {
+Classification EvictionApi::classify(const EvictorContext&, const Action&, const CallResult& answer) const {
   return classify_eviction(answer);
 }
-
-std::vector<Action> EvictionApi::undo(const Context&) const { return {}; }
-
-Rollback EvictionApi::undone(const Context&) const { return Rollback::kNothingToDo; }
-
-std::vector<Action> EvictionApi::cleanup(const Context&) const { return {}; }
 
 }  // namespace evictors

@@ -11,15 +11,9 @@ class EvictionApi final : public Evictor {
   static constexpr std::string_view kName = "eviction-api";
 
   std::string_view name() const override { return kName; }
-  api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                            const api::FieldPath& path) const override;
-  Probe probe(const Context& context) const override;
-  Plan plan(const Context& context) const override;
-  Observation observe(const Context& context) const override;
-  Verdict classify(const Context& context, const Action& action, const Answer& answer) const override;
-  std::vector<Action> undo(const Context& context) const override;
-  Rollback undone(const Context& context) const override;
-  std::vector<Action> cleanup(const Context& context) const override;
+  Probe probe(const EvictorContext& context) const override;
+  EvictionStep plan(const EvictorContext& context) const override;
+  Classification classify(const EvictorContext& context, const Action& action, const CallResult& answer) const override;
 };
 
 }  // namespace evictors

@@ -10,7 +10,7 @@ inline constexpr std::string_view kRequestedBy = "requestedBy";
 
 /// POST …/eviction of the pod in the context: always with its UID as precondition, with the token for the audit log, as
 /// a dry run when the spec says so. `resource_version` (strict handoff) is empty otherwise.
-Action post_eviction(const Context& context, std::string resource_version = {});
+Action post_eviction(const EvictorContext& context, std::string resource_version = {});
 
 /// Complaints about `requestedBy` and about any parameter that is not in `known`.
 api::FieldErrors check_parameters(const std::vector<std::pair<std::string, std::string>>& parameters,

@@ -29,44 +29,49 @@ std::string reason_of(const api::EvacuationSpec& spec) {
 
 }  // namespace
 
-std::string_view Context::parameter(std::string_view name, std::string_view otherwise) const {
+std::string_view EvictorContext::parameter(std::string_view name, std::string_view otherwise) const {
   for (const auto& [key, value] : parameters) {
     if (key == name) return value;
   }
   return otherwise;
 }
 
-const Document* Context::document(std::string_view name) const {
+const Document* EvictorContext::document(std::string_view name) const {
   for (const Document& each : documents) {
     if (each.name == name) return &each;
   }
   return nullptr;
 }
 
-std::string_view Context::ref(std::string_view name) const {
+std::string_view EvictorContext::ref(std::string_view name) const {
   for (const auto& [key, value] : evacuation.status.refs) {
     if (key == name) return value;
   }
   return {};
 }
 
-bool Evictor::owner_decides(const Context& context) const {
+api::FieldErrors Evictor::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
+                                   const api::FieldPath& path) const {
+  return check_parameters(parameters, path, {kRequestedBy});
+}
+
+bool Evictor::owner_decides(const EvictorContext& context) const {
   const Probe found = probe(context);
   return found.support == Support::kSupported && found.required;
 }
 
 Timeouts effective_timeouts(const api::EvacuationSpec& spec) {
   const Timeouts defaults;
-  const api::EvacuationTimeouts& wish = spec.timeouts;
-  return {wish.decision_ttl.value_or(defaults.decision_ttl),
-          wish.prepare.value_or(defaults.prepare),
-          wish.acknowledge.value_or(defaults.acknowledge),
-          wish.heartbeat.value_or(defaults.heartbeat),
-          wish.total.value_or(defaults.total),
-          wish.queue.value_or(defaults.queue),
-          wish.blocked.value_or(defaults.blocked),
-          wish.verify.value_or(defaults.verify),
-          wish.abort.value_or(defaults.abort)};
+  const api::EvacuationTimeouts& given = spec.timeouts;
+  return {given.decision_ttl.value_or(defaults.decision_ttl),
+          given.prepare.value_or(defaults.prepare),
+          given.acknowledge.value_or(defaults.acknowledge),
+          given.heartbeat.value_or(defaults.heartbeat),
+          given.total.value_or(defaults.total),
+          given.queue.value_or(defaults.queue),
+          given.blocked.value_or(defaults.blocked),
+          given.verify.value_or(defaults.verify),
+          given.abort.value_or(defaults.abort)};
 }
 
 base::seconds termination_timeout(const api::EvacuationSpec& spec, const api::Pod* pod) {
@@ -78,7 +83,7 @@ base::seconds termination_timeout(const api::EvacuationSpec& spec, const api::Po
   return base::seconds(std::clamp<std::int64_t>(grace, 0, kMaxGrace) + 120);
 }
 
-Action post_eviction(const Context& context, std::string resource_version) {
+Action post_eviction(const EvictorContext& context, std::string resource_version) {
   const api::EvacuationSpec& spec = context.evacuation.spec;
   kube::EvictionOptions options;
   options.uid = spec.pod_ref.uid.value;

@@ -55,17 +55,17 @@ bool is_blocked(ResponseClass answer);
 using Refs = std::vector<std::pair<std::string, std::string>>;
 
 /// The meaning of one answer.
-struct Verdict {
+struct Classification {
   ResponseClass answer = ResponseClass::kUnknown;
   std::string message;                        ///< at most 512 bytes
   std::optional<base::Duration> retry_after;  ///< what the server asked for
   std::optional<api::Blocker> blocker;        ///< who holds it up, when the answer says so; `since` is not set
   Refs refs = {};                             ///< to be remembered
-  friend bool operator==(const Verdict&, const Verdict&) = default;
+  friend bool operator==(const Classification&, const Classification&) = default;
 };
 
 /// An HTTP answer, or the error that prevented one.
-using Answer = base::Result<kube::Response>;
+using CallResult = base::Result<kube::Response>;
 
 /// What an action is for: the controller treats the roles differently, the evictors name the actions.
 enum class ActionRole { kPrepare, kRequest, kUndo, kCleanUp };
@@ -97,7 +97,7 @@ struct Document {
 };
 
 /// All an evictor may look at.
-struct Context {
+struct EvictorContext {
   const api::Evacuation& evacuation;
   const api::Pod* pod;  ///< the pod with spec.podRef.uid, or nullptr when there is none any more
   base::TimePoint now;
@@ -125,7 +125,7 @@ struct Probe {
   std::optional<base::TimePoint> until;  ///< kUnavailable: ask again then
   bool hold = false;                     ///< kUnavailable: wait for it, rather than take the next of the chain
 
-  std::optional<base::seconds> total;  ///< the remote side's wish for the total timeout; clamped by the spec's
+  std::optional<base::seconds> total;  ///< the total timeout that the remote side asks for; clamped by the spec's
   bool acknowledges = false;           ///< the remote side acknowledges a request in time or is not there
   bool required = false;               ///< never evict without the remote side's word
   bool reports_post = false;           ///< condition PostCompleted will be written on the Evacuation
@@ -135,9 +135,9 @@ struct Probe {
 /// The next step. In Preparing: kAct = a preparing call, kProceed = go to Requesting. In Requesting: kAct = the call,
 /// kWait = the request is in effect (or `ready` was withdrawn): go to InProgress. In InProgress: kAct = the final
 /// call, kWait = watch on.
-enum class Next { kAct, kWait, kProceed };
-struct Plan {
-  Next next = Next::kWait;
+enum class NextMove { kAct, kWait, kProceed };
+struct EvictionStep {
+  NextMove next = NextMove::kWait;
   std::optional<Action> action;  ///< exactly with kAct
   std::string why = {};          ///< with kWait: what it waits for, for people; empty: the remote side tells
 };
@@ -176,7 +176,7 @@ struct Observation {
 enum class Rollback { kPending, kComplete, kNothingToDo, kRemoteMarkRemains, kOthersRemain };
 
 /// What became of the work after the pod left.
-struct Arrival {
+struct Verification {
   enum class State {
     kByOwner,      ///< the controller looks for a replacement by the pod's owner
     kPending,      ///< not there yet
@@ -205,46 +205,48 @@ class Evictor {
   /// Takes part in the automatic choice of an empty spec.evictors; false: only where it is named.
   virtual bool automatic() const { return true; }
 
-  /// Complaints about spec.evictors[i].parameters; `path` is the path of that map.
+  /// Complaints about spec.evictors[i].parameters; `path` is the path of that map. By default `requestedBy` is known.
   virtual api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                    const api::FieldPath& path) const = 0;
+                                    const api::FieldPath& path) const;
 
   /// What else it needs to see now. Asked again with the answers at hand until nothing new is wanted, so one read may
   /// depend on another; names are unique. context.pod is nullptr once the pod is gone (verify()). Evictors that read
   /// are looked after every poll_interval(), others only when the pod or a deadline calls.
-  virtual std::vector<Read> reads(const Context&) const { return {}; }
-  virtual base::seconds poll_interval(const Context&) const { return base::seconds(5); }
+  virtual std::vector<Read> reads(const EvictorContext&) const { return {}; }
+  virtual base::seconds poll_interval(const EvictorContext&) const { return base::seconds(5); }
 
   /// While the pod terminates: what need not wait for its end. Role kCleanUp. REQUIRES: context.pod != nullptr.
-  virtual std::optional<Action> departing(const Context&) const { return std::nullopt; }
+  virtual std::optional<Action> departing(const EvictorContext&) const { return std::nullopt; }
 
   /// After the pod has left (phase Verifying): context.pod is nullptr or terminal.
-  virtual Arrival verify(const Context&) const { return {}; }
+  virtual Verification verify(const EvictorContext&) const { return {}; }
 
   /// REQUIRES for this and all below but classify(): context.pod != nullptr.
-  virtual Probe probe(const Context& context) const = 0;
-  virtual Plan plan(const Context& context) const = 0;
-  virtual Observation observe(const Context& context) const = 0;
+  virtual Probe probe(const EvictorContext& context) const = 0;
+  virtual EvictionStep plan(const EvictorContext& context) const = 0;
+  /// By default there is no remote side.
+  virtual Observation observe(const EvictorContext&) const { return {}; }
 
   /// The one place where this evictor reads meaning into an answer.
-  virtual Verdict classify(const Context& context, const Action& action, const Answer& answer) const = 0;
+  virtual Classification classify(const EvictorContext& context, const Action& action,
+                                  const CallResult& answer) const = 0;
 
   /// Does it need a surge pod of the pod for a while, such as a live migration's target? Then it is admitted only
   /// when a node has free capacity for that, and the free capacity is held for it. Asked before the attempt, of the
   /// first evictor that may move the pod; it need not have read anything yet.
-  virtual bool needs_capacity(const Context&) const { return false; }
+  virtual bool needs_capacity(const EvictorContext&) const { return false; }
 
   /// May this pod go only by the word of its owner, for whom this evictor speaks? Then no evictor takes over from it
   /// that does not ask the owner itself (Probe::required), whatever timed out or failed (T22).
-  virtual bool owner_decides(const Context& context) const;
+  virtual bool owner_decides(const EvictorContext& context) const;
 
   /// Calls that take back what this attempt started, in order; the first one is sent, then it is asked again.
   /// Empty: nothing (more) to send. Only ever touches what carries our token.
-  virtual std::vector<Action> undo(const Context& context) const = 0;
-  virtual Rollback undone(const Context& context) const = 0;
+  virtual std::vector<Action> undo(const EvictorContext&) const { return {}; }
+  virtual Rollback undone(const EvictorContext&) const { return Rollback::kNothingToDo; }
 
   /// Calls that remove our marks from a pod that stayed. Empty: clean.
-  virtual std::vector<Action> cleanup(const Context& context) const = 0;
+  virtual std::vector<Action> cleanup(const EvictorContext&) const { return {}; }
 };
 
 }  // namespace evictors

@@ -11,14 +11,10 @@ namespace {
 
 constexpr std::size_t kMaxHandoffReason = 200;
 
-bool starts_with_token(std::string_view value, std::string_view token) {
-  if (token.empty() || !value.starts_with(token)) return false;
-  return value.size() == token.size() || std::isdigit(static_cast<unsigned char>(value[token.size()])) == 0;
-}
-
 }  // namespace
 
-Action patch_pod_annotations(const Context& context, ActionRole role, std::string_view name, api::Json annotations) {
+Action patch_pod_annotations(const EvictorContext& context, ActionRole role, std::string_view name,
+                             api::Json annotations) {
   const api::ObjectMeta& meta = context.pod->meta;
   const api::Json patch = {
       {"metadata",
@@ -31,14 +27,10 @@ Action patch_pod_annotations(const Context& context, ActionRole role, std::strin
   return action;
 }
 
-bool is_our_token(const Context& context, std::string_view value) {
+bool is_our_token(const EvictorContext& context, std::string_view value) {
   const std::string& uid = context.evacuation.meta.uid;
   if (uid.empty() || value.size() < uid.size() + 2 || !value.starts_with(uid) || value[uid.size()] != '.') return false;
   return std::isdigit(static_cast<unsigned char>(value[uid.size() + 1])) != 0;
-}
-
-bool is_current_token(const Context& context, std::string_view value) {
-  return starts_with_token(value, context.evacuation.status.token);
 }
 
 std::string handoff_reason(const api::EvacuationSpec& spec) {

@@ -9,14 +9,12 @@ namespace evictors {
 
 /// A merge patch of annotations (nullptr values remove) that only hits this very state of this very pod: guarded by UID
 /// and resourceVersion. REQUIRES: context.pod.
-Action patch_pod_annotations(const Context& context, ActionRole role, std::string_view name, api::Json annotations);
+Action patch_pod_annotations(const EvictorContext& context, ActionRole role, std::string_view name,
+                             api::Json annotations);
 
 /// `value` begins with a token of this Evacuation, whatever the attempt: "<uid>.<n>", alone or followed by anything
 /// that is no digit. What carries it is ours to remove.
-bool is_our_token(const Context& context, std::string_view value);
-
-/// `text` begins with exactly this attempt's token.
-bool is_current_token(const Context& context, std::string_view value);
+bool is_our_token(const EvictorContext& context, std::string_view value);
 
 /// spec.reason as one bounded line for foreign annotations; never empty.
 std::string handoff_reason(const api::EvacuationSpec& spec);

@@ -14,38 +14,39 @@
 
 namespace evictors {
 
-Registry Registry::builtin() {
-  Registry registry;
+EvictorRegistry EvictorRegistry::builtin() {
+  EvictorRegistry registry;
   registry
-      .add(std::make_unique<KubeVirt>())           // virtual machines
-      .add(std::make_unique<Annotation>())         // pods that announce a protocol
-      .add(std::make_unique<StatefulHandoff>())    // pods of operators that are known by their labels
-      .add(std::make_unique<EvictionByRequest>())  // pods with evictionResponders, where Kubernetes asks them
-      .add(std::make_unique<EvictionApi>())        // everything else
-      .add(std::make_unique<Surge>())              // only where it is named: it changes workloads
-      .add(std::make_unique<Webhook>());           // only where it is named: it needs a service
+      .add(std::make_unique<kubevirt::KubeVirtEvictor>())   // virtual machines
+      .add(std::make_unique<handoff::AnnotationEvictor>())  // pods that announce a protocol
+      .add(std::make_unique<handoff::StatefulHandoff>())    // pods of operators that are known by their labels
+      .add(std::make_unique<native::EvictionByRequest>())   // pods with evictionResponders, where Kubernetes asks them
+      .add(std::make_unique<EvictionApi>())                 // everything else
+      .add(std::make_unique<surge::SurgeEvictor>())         // only where it is named: it changes workloads
+      .add(std::make_unique<webhook::WebhookEvictor>());    // only where it is named: it needs a service
   return registry;
 }
 
-Registry& Registry::add(std::unique_ptr<Evictor> evictor) {
+EvictorRegistry& EvictorRegistry::add(std::unique_ptr<Evictor> evictor) {
   evictors_.push_back(std::move(evictor));
   return *this;
 }
 
-const Evictor* Registry::find(std::string_view name) const {
+const Evictor* EvictorRegistry::find(std::string_view name) const {
   for (const auto& evictor : evictors_) {
     if (evictor->name() == name) return evictor.get();
   }
   return nullptr;
 }
 
-std::vector<std::string_view> Registry::names() const {
+std::vector<std::string_view> EvictorRegistry::names() const {
   std::vector<std::string_view> names;
   for (const auto& evictor : evictors_) names.push_back(evictor->name());
   return names;
 }
 
-api::FieldErrors Registry::validate(const std::vector<api::EvictorChoice>& choices, const api::FieldPath& path) const {
+api::FieldErrors EvictorRegistry::validate(const std::vector<api::EvictorChoice>& choices,
+                                           const api::FieldPath& path) const {
   api::FieldErrors errors;
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -65,7 +66,7 @@ api::FieldErrors Registry::validate(const std::vector<api::EvictorChoice>& choic
   return errors;
 }
 
-std::vector<api::EvictorChoice> Registry::chain(const std::vector<api::EvictorChoice>& choices) const {
+std::vector<api::EvictorChoice> EvictorRegistry::chain(const std::vector<api::EvictorChoice>& choices) const {
   if (!choices.empty()) return choices;
   std::vector<api::EvictorChoice> all;
   for (const auto& evictor : evictors_) {

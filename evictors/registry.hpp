@@ -9,12 +9,12 @@
 namespace evictors {
 
 /// Every evictor of this build. Immutable once built, so it serves all threads.
-class Registry {
+class EvictorRegistry {
  public:
   /// What this build ships, in the order of the automatic choice. A third party adds one line in registry.cpp.
-  static Registry builtin();
+  static EvictorRegistry builtin();
 
-  Registry& add(std::unique_ptr<Evictor> evictor);
+  EvictorRegistry& add(std::unique_ptr<Evictor> evictor);
 
   /// nullptr: there is none of that name.
   const Evictor* find(std::string_view name) const;

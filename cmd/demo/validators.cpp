@@ -15,7 +15,7 @@ namespace {
 api::FieldErrors validate_policy(const api::Json*, const api::Json& after) {
   const auto policy = api::decode_descheduler_policy(after);
   if (!policy) return {{"", policy.error().message}};
-  return controllers::problems_of(policy->spec, evictors::Registry::builtin());
+  return controllers::problems_of(policy->spec, evictors::EvictorRegistry::builtin());
 }
 
 const api::Json& spec_of(const api::Json& object) {
@@ -27,7 +27,7 @@ const api::Json& spec_of(const api::Json& object) {
 api::FieldErrors validate_evacuation(const api::Json* before, const api::Json& after) {
   const auto evacuation = api::decode_evacuation(after);
   if (!evacuation) return {{"", evacuation.error().message}};
-  api::FieldErrors errors = controllers::problems_of(evacuation->spec, evictors::Registry::builtin());
+  api::FieldErrors errors = controllers::problems_of(evacuation->spec, evictors::EvictorRegistry::builtin());
   if (!before || spec_of(*before) == spec_of(after)) return errors;
   if (const auto old = api::decode_evacuation(*before))
     std::ranges::move(api::validate_update(old->spec, evacuation->spec), std::back_inserter(errors));

@@ -30,7 +30,7 @@ void collect_policies(const api::Json& document, std::vector<const api::Json*>& 
 base::Result<api::DeschedulerPolicy> valid_policy(const api::Json& object) {
   auto policy = api::decode_descheduler_policy(object);
   if (!policy) return policy.error();
-  api::FieldErrors errors = api::validate(policy->spec, evictors::Registry::builtin().names());
+  api::FieldErrors errors = api::validate(policy->spec, evictors::EvictorRegistry::builtin().names());
   const auto of_args = strategies::validate(policy->spec.strategies);
   errors.insert(errors.end(), of_args.begin(), of_args.end());
   if (!errors.empty()) return api::to_error(errors).during("policy " + policy->meta.name);

@@ -32,7 +32,7 @@ std::vector<std::string> lines_of(const api::FieldErrors& errors) {
 template <typename T>
 std::vector<std::string> problems_in(const base::Result<T>& object) {
   if (!object) return {object.error().message};
-  return lines_of(controllers::problems_of(object->spec, evictors::Registry::builtin()));
+  return lines_of(controllers::problems_of(object->spec, evictors::EvictorRegistry::builtin()));
 }
 
 Finding examine(const std::string& file, const api::Json& document) {

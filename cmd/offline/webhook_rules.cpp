@@ -112,9 +112,9 @@ class Walk {
   CallResult remove(const std::string& name) { return target_.call(contract::abort_request(token(name))); }
 
   /// A valid status of that token, or what is wrong with it.
-  Complaint judge(const CallResult& answer, const std::string& name, contract::Status& status) const {
+  Complaint judge(const CallResult& answer, const std::string& name, contract::ServiceStatus& status) const {
     if (!is_2xx(answer)) return told(answer);
-    auto parsed = contract::parse_status(answer->body, token(name));
+    auto parsed = contract::parse_service_status(answer->body, token(name));
     if (!parsed) return fmt::format("{}: {}", answer->status, parsed.error().message);
     status = *std::move(parsed);
     return {};
@@ -160,8 +160,8 @@ class Walk {
     return type.starts_with("application/json") ? "" : fmt::format("Content-Type: {}", type.empty() ? "(none)" : type);
   }
 
-  Complaint follow(const contract::Status& next) {
-    const contract::Status before = std::exchange(newest_, next);
+  Complaint follow(const contract::ServiceStatus& next) {
+    const contract::ServiceStatus before = std::exchange(newest_, next);
     if (next.evict_by != before.evict_by) return "evictBy changed on the way";
     if (contract::may_follow(before.state, next.state)) return {};
     return fmt::format("the state went from {} back to {}", to_string(before.state), to_string(next.state));
@@ -169,11 +169,11 @@ class Walk {
 
   /// Long enough apart that a service which begins again is caught by its state or its progress.
   Complaint start_again() {
-    contract::Status looked;
+    contract::ServiceStatus looked;
     target_.pause(target_.poll);
     if (Complaint bad = judge(look("main"), "main", looked); !bad.empty()) return bad;
     if (Complaint bad = follow(looked); !bad.empty()) return bad;
-    contract::Status again;
+    contract::ServiceStatus again;
     if (Complaint bad = judge(post("main"), "main", again); !bad.empty()) return bad;
     if (Complaint bad = follow(again); !bad.empty()) return bad;
     const bool less = looked.progress && again.progress && *again.progress < *looked.progress;
@@ -181,16 +181,16 @@ class Walk {
   }
 
   Complaint second_token() {
-    contract::Status other;
+    contract::ServiceStatus other;
     if (Complaint bad = judge(post("other"), "other", other); !bad.empty()) return bad;
-    contract::Status mine;
+    contract::ServiceStatus mine;
     if (Complaint bad = judge(look("main"), "main", mine); !bad.empty()) return bad;
     return follow(mine);
   }
 
   bool at_end() const {
-    return newest_.state == contract::State::kReadyToEvict || newest_.state == contract::State::kMoved ||
-           newest_.state == contract::State::kFailed;
+    return newest_.state == contract::ServiceState::kReadyToEvict || newest_.state == contract::ServiceState::kMoved ||
+           newest_.state == contract::ServiceState::kFailed;
   }
 
   Complaint reach_end() {
@@ -199,7 +199,7 @@ class Walk {
       if (target_.clock.now() >= until)
         return fmt::format("still {} after {}", to_string(newest_.state), base::format_duration(target_.patience));
       target_.pause(target_.poll);
-      contract::Status next;
+      contract::ServiceStatus next;
       if (Complaint bad = judge(look("main"), "main", next); !bad.empty()) return bad;
       if (Complaint bad = follow(next); !bad.empty()) return bad;
     }
@@ -238,7 +238,7 @@ class Walk {
   const WebhookUnderTest& target_;
   std::vector<WebhookRule> rules_;
   CallResult first_ = base::unavailable("not asked");
-  contract::Status newest_;
+  contract::ServiceStatus newest_;
   bool started_ = false;
 };
 

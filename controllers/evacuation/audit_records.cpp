@@ -102,7 +102,7 @@ void add_transition(const api::Evacuation& before, const api::Evacuation& after,
   records.push_back(std::move(record));
 }
 
-std::string_view decision_of(const evictors::Answer& answer, std::string_view response_class) {
+std::string_view decision_of(const evictors::CallResult& answer, std::string_view response_class) {
   if (!answer) return decision::kFailed;
   const bool in_background = response_class == to_string(evictors::ResponseClass::kAcceptedInBackground);
   return in_background || (answer->status >= 200 && answer->status < 300) ? decision::kAllowed : decision::kRefused;
@@ -120,7 +120,7 @@ std::vector<audit::Record> records_of_status(const api::Evacuation& before, cons
 }
 
 audit::Record record_of_answer(const api::Evacuation& evacuation, const evictors::Action& action,
-                               const evictors::Answer& answer, const std::optional<api::LastResponse>& meaning) {
+                               const evictors::CallResult& answer, const std::optional<api::LastResponse>& meaning) {
   const std::string response_class = meaning ? meaning->response_class : "Unknown";
   audit::Record record =
       evacuation_record(evacuation, "CallAnswered", decision_of(answer, response_class), response_class);

@@ -19,7 +19,7 @@ std::vector<audit::Record> records_of_status(const api::Evacuation& before, cons
 
 /// CallAnswered: Allowed, Refused, or Failed when no answer came.
 audit::Record record_of_answer(const api::Evacuation& evacuation, const evictors::Action& action,
-                               const evictors::Answer& answer, const std::optional<api::LastResponse>& meaning);
+                               const evictors::CallResult& answer, const std::optional<api::LastResponse>& meaning);
 
 /// EvacuationStuck: the server refuses to store what becomes of it.
 audit::Record record_of_refused_write(const api::Evacuation& evacuation, const std::string& problem);

@@ -166,7 +166,8 @@ base::Status EvacuationReconciler::Reconciliation::refresh_pod() {
   return base::Done{};
 }
 
-evictors::Answer EvacuationReconciler::Reconciliation::send(const std::string& service, const kube::Request& request) {
+evictors::CallResult EvacuationReconciler::Reconciliation::send(const std::string& service,
+                                                                const kube::Request& request) {
   if (service.empty()) return deps_.client.send(request);
   if (!deps_.services) return base::invalid(fmt::format("service {} is not in the operator's configuration", service));
   return deps_.services->send(service, request);

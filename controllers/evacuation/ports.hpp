@@ -20,7 +20,7 @@ class ServiceCaller {
  public:
   virtual ~ServiceCaller() = default;
   /// kInvalid: there is no service of that name.
-  virtual evictors::Answer send(const std::string& service, const kube::Request& request) = 0;
+  virtual evictors::CallResult send(const std::string& service, const kube::Request& request) = 0;
   virtual const std::vector<std::string>& names() const = 0;
 };
 
@@ -45,7 +45,7 @@ class EvacuationAudit {
   virtual void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) = 0;
   /// The answer to a mutating call under the current token, and what the evictor read in it.
   virtual void on_answer(const api::Evacuation& evacuation, const evictors::Action& action,
-                         const evictors::Answer& answer, const std::optional<api::LastResponse>& meaning,
+                         const evictors::CallResult& answer, const std::optional<api::LastResponse>& meaning,
                          base::TimePoint now) = 0;
   /// The server refuses to store what becomes of it; once for each version of it.
   virtual void on_refused_write(const api::Evacuation&, const std::string& /*problem*/, base::TimePoint) {}

@@ -48,7 +48,7 @@ class EvacuationReconciler {
   struct Dependencies {
     kube::Client& client;
     const base::Clock& clock;
-    const evictors::Registry& evictors;
+    const evictors::EvictorRegistry& evictors;
     const kube::Store<api::Evacuation>& evacuations;
     const kube::Store<api::Pod>& pods;
     const kube::Store<api::PodDisruptionBudget>& pdbs;

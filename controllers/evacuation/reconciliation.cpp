@@ -48,7 +48,7 @@ base::Status EvacuationReconciler::Reconciliation::check_leader() const {
 }
 
 /// No more evictions at once than configured, whatever the number of workers.
-evictors::Answer EvacuationReconciler::Reconciliation::send_limited(const evictors::Action& action) {
+evictors::CallResult EvacuationReconciler::Reconciliation::send_limited(const evictors::Action& action) {
   if (action.name != evictors::kPostEviction || !deps_.eviction_slots) return send(action.service, action.request);
   deps_.eviction_slots->acquire();
   struct Release {
@@ -225,7 +225,7 @@ void EvacuationReconciler::Reconciliation::publish(const api::Evacuation& evacua
 base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::call(
     const evictors::Action& action) {
   if (auto leader = check_leader(); !leader) return leader.error();
-  const evictors::Answer answer = send_limited(action);
+  const evictors::CallResult answer = send_limited(action);
   if (!answer && answer.error().code == base::ErrorCode::kCancelled)
     return answer.error();  // shutting down: resumed later
   auto recorded = record_answer(action, answer);
@@ -237,7 +237,7 @@ base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconcile
 
 /// The answer must not be lost to somebody else's write: it is recorded on top of that.
 base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::record_answer(
-    const evictors::Action& action, const evictors::Answer& answer) {
+    const evictors::Action& action, const evictors::CallResult& answer) {
   for (int i = 0; i < kConflictRetries; ++i) {
     const Decision decision = decide_answer(seen_, deps_.evictors, action, answer, deps_.clock.now());
     if (i == 0) {
@@ -263,7 +263,7 @@ base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconcile
 
 /// A patch answers with the pod as it is now: without it the next decision would ask to patch again.
 void EvacuationReconciler::Reconciliation::take_pod_from(const evictors::Action& action,
-                                                         const evictors::Answer& answer) {
+                                                         const evictors::CallResult& answer) {
   if (action.request.method != "PATCH" || !answer || answer->status != 200) return;
   auto pod = api::decode_pod(answer->body);
   if (pod && pod->meta.name == seen_.evacuation.spec.pod_ref.name) {

@@ -48,7 +48,7 @@ class EvacuationReconciler::Reconciliation {
   base::Result<Continue> refresh_pod_group();
   base::Status read_documents();
   base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
-  evictors::Answer send(const std::string& service, const kube::Request& request);
+  evictors::CallResult send(const std::string& service, const kube::Request& request);
 
   // --- slot.cpp: asking for a slot, and for free capacity with it
   base::Status obtain_slot(bool needs_capacity);
@@ -60,7 +60,7 @@ class EvacuationReconciler::Reconciliation {
 
   // --- reconciliation.cpp: what is done about it
   base::Status take_slot(const Decision& decision);
-  evictors::Answer send_limited(const evictors::Action& action);
+  evictors::CallResult send_limited(const evictors::Action& action);
   base::Result<kube::Requeue> settle(const Decision& decision);
   void remember_blocked();
   bool budget_opened_meanwhile() const;
@@ -71,10 +71,10 @@ class EvacuationReconciler::Reconciliation {
   base::Result<Continue> change_main(const Decision& decision);
   base::Result<Continue> store_status(const Decision& decision);
   base::Result<Continue> call(const evictors::Action& action);
-  base::Result<Continue> record_answer(const evictors::Action& action, const evictors::Answer& answer);
+  base::Result<Continue> record_answer(const evictors::Action& action, const evictors::CallResult& answer);
   base::Result<Continue> after_write(base::Result<StoredEvacuation> written);
   void publish(const api::Evacuation& evacuation, const EventNote& note) const;
-  void take_pod_from(const evictors::Action& action, const evictors::Answer& answer);
+  void take_pod_from(const evictors::Action& action, const evictors::CallResult& answer);
   void retry_on_allowance();
   base::Status check_leader() const;
   /// Pod and Evacuation are such that what decide() says may be carried out.

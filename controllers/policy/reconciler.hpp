@@ -36,7 +36,7 @@ class PolicyReconciler {
     const kube::Store<ObservedPolicy>& policies;
     const kube::Store<api::Evacuation>& evacuations;      ///< with the index kByPolicy
     std::function<scheduling::SnapshotInput()> snapshot;  ///< of the caches
-    const evictors::Registry& evictors;
+    const evictors::EvictorRegistry& evictors;
     const CooldownLedger& cooldowns;
     std::function<bool()> may_act;  ///< false: not the leader (any more)
     kube::EventSink& events;

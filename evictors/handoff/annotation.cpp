@@ -13,7 +13,7 @@
 #include "evictors/pod_patch.hpp"
 #include "evictors/timeouts.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 namespace {
 
 namespace names = api::well_known;
@@ -28,20 +28,20 @@ constexpr base::seconds kDefaultHandoffTimeout{1800};
 /// An accepted eviction of which the pod never shows the mark is given up (upstream assumes as long).
 constexpr base::seconds kAssumedInProgress{600};
 
-const std::string& token_of(const Context& context) { return context.evacuation.status.token; }
+const std::string& token_of(const EvictorContext& context) { return context.evacuation.status.token; }
 
-bool acknowledgement_timed_out(const Context& context) {
+bool acknowledgement_timed_out(const EvictorContext& context) {
   const auto* seen = api::find_condition(context.evacuation.status.conditions, "HandoffAcknowledged");
   return seen && seen->reason == "AcknowledgeTimeout";
 }
 
-base::seconds handoff_total(const Context& context, const HandoffCapability& capability) {
+base::seconds handoff_total(const EvictorContext& context, const Capability& capability) {
   const auto most = context.evacuation.spec.timeouts.total;
   if (!capability.timeout) return most.value_or(kDefaultHandoffTimeout);
   return most ? std::min(*most, *capability.timeout) : *capability.timeout;
 }
 
-Action request_action(const Context& context, const HandoffCapability& capability, std::string_view phase) {
+Action request_action(const EvictorContext& context, const Capability& capability, std::string_view phase) {
   const base::TimePoint since = context.evacuation.status.in_progress_since.value_or(context.now);
   Json annotations = {{names::kHandoffRequest, token_of(context)},
                       {names::kHandoffRequestPhase, phase},
@@ -53,39 +53,39 @@ Action request_action(const Context& context, const HandoffCapability& capabilit
                                pre ? kRequestPre : kRequestMigrate, std::move(annotations));
 }
 
-Plan act(Action action) { return {Next::kAct, std::move(action)}; }
+EvictionStep act(Action action) { return {NextMove::kAct, std::move(action)}; }
 
-bool strict(const Context& context, const HandoffCapability& capability) {
+bool strict(const EvictorContext& context, const Capability& capability) {
   return capability.strict || context.parameter(kStrict, "false") == "true";
 }
 
-Plan final_call(const Context& context, const HandoffCapability& capability) {
+EvictionStep final_call(const EvictorContext& context, const Capability& capability) {
   return act(post_eviction(context, strict(context, capability) ? context.pod->meta.resource_version : std::string()));
 }
 
-Plan plan_preparing(const Context& context, const HandoffCapability& capability) {
+EvictionStep plan_preparing(const EvictorContext& context, const Capability& capability) {
   if (context.evacuation.spec.dry_run || !capability.pre || acknowledgement_timed_out(context))
-    return {Next::kProceed, {}};
-  const HandoffState state = read_handoff(*context.pod, token_of(context));
+    return {NextMove::kProceed, {}};
+  const Signs state = read_signs(*context.pod, token_of(context));
   if (!state.requested) return act(request_action(context, capability, "pre"));
-  return {state.pre_done ? Next::kProceed : Next::kWait, {}};
+  return {state.pre_done ? NextMove::kProceed : NextMove::kWait, {}};
 }
 
-bool in_background(const Context& context) {
+bool in_background(const EvictorContext& context) {
   return wants_background(*context.pod) && context.pod->meta.annotations.contains(names::kEvictionInProgress);
 }
 
 /// The last eviction call of this attempt was taken over by the owner.
-bool accepted_in_background(const Context& context) {
+bool accepted_in_background(const EvictorContext& context) {
   const auto& intent = context.evacuation.status.intent;
   return in_background(context) || (intent && intent->token == token_of(context) &&
                                     intent->result == to_string(ResponseClass::kAcceptedInBackground));
 }
 
-Plan plan_handoff(const Context& context, const HandoffCapability& capability) {
+EvictionStep plan_handoff(const EvictorContext& context, const Capability& capability) {
   if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return plan_preparing(context, capability);
-  if (accepted_in_background(context)) return {Next::kWait, {}};
-  const HandoffState state = read_handoff(*context.pod, token_of(context));
+  if (accepted_in_background(context)) return {NextMove::kWait, {}};
+  const Signs state = read_signs(*context.pod, token_of(context));
   const bool alone = context.evacuation.spec.dry_run || (acknowledgement_timed_out(context) && !capability.required);
   if (alone || (!capability.migrate && !state.failed)) return final_call(context, capability);
   if (!state.requested || state.request_phase != "migrate") {
@@ -93,17 +93,17 @@ Plan plan_handoff(const Context& context, const HandoffCapability& capability) {
   }
   if (state.ready && !state.failed && !state.abort_written && !capability.owner_evicts)
     return final_call(context, capability);
-  return {Next::kWait, {}};
+  return {NextMove::kWait, {}};
 }
 
-Plan plan_background(const Context& context) {
-  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {Next::kProceed, {}};
+EvictionStep plan_background(const EvictorContext& context) {
+  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
   const bool watching = context.evacuation.status.phase == EvacuationPhase::kInProgress;
-  if (!context.evacuation.spec.dry_run && (watching || in_background(context))) return {Next::kWait, {}};
+  if (!context.evacuation.spec.dry_run && (watching || in_background(context))) return {NextMove::kWait, {}};
   return act(post_eviction(context));
 }
 
-Observation observe_background(const Context& context) {
+Observation observe_background(const EvictorContext& context) {
   const api::EvacuationStatus& status = context.evacuation.status;
   Observation seen;
   seen.requested = seen.acknowledged = in_background(context);
@@ -116,15 +116,15 @@ Observation observe_background(const Context& context) {
 }
 
 /// The last call of this attempt put our request on the pod. Other calls, such as a hook's, say nothing about it.
-bool request_was_written(const Context& context) {
+bool request_was_written(const EvictorContext& context) {
   const auto& intent = context.evacuation.status.intent;
   if (!intent || intent->token != token_of(context) || !intent->resolved) return false;
   return (intent->action == kRequestPre || intent->action == kRequestMigrate) &&
          intent->result == to_string(ResponseClass::kApplied);
 }
 
-Observation observe_handoff(const Context& context) {
-  const HandoffState state = read_handoff(*context.pod, token_of(context));
+Observation observe_handoff(const EvictorContext& context) {
+  const Signs state = read_signs(*context.pod, token_of(context));
   Observation seen;
   seen.requested = state.requested;
   seen.acknowledged = state.acknowledged;
@@ -139,14 +139,14 @@ Observation observe_handoff(const Context& context) {
 }
 
 /// `key` carries this evacuation's uid, whatever the attempt: ours to remove.
-bool is_ours(const Context& context, std::string_view key) {
+bool is_ours(const EvictorContext& context, std::string_view key) {
   return is_our_token(context, context.pod->meta.annotations.value(key));
 }
 
 }  // namespace
 
-api::FieldErrors Annotation::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                      const api::FieldPath& path) const {
+api::FieldErrors AnnotationEvictor::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
+                                             const api::FieldPath& path) const {
   api::FieldErrors errors = check_parameters(parameters, path, {kRequestedBy, kStrict});
   for (const auto& [name, value] : parameters) {
     if (name == kStrict && value != "true" && value != "false") {
@@ -156,7 +156,7 @@ api::FieldErrors Annotation::validate(const std::vector<std::pair<std::string, s
   return errors;
 }
 
-Probe Annotation::probe(const Context& context) const {
+Probe AnnotationEvictor::probe(const EvictorContext& context) const {
   Probe probe;
   if (const auto capability = read_capability(*context.pod)) {
     probe.adapter = kGeneric;
@@ -175,19 +175,20 @@ Probe Annotation::probe(const Context& context) const {
   return probe;
 }
 
-Plan Annotation::plan(const Context& context) const {
+EvictionStep AnnotationEvictor::plan(const EvictorContext& context) const {
   if (const auto capability = read_capability(*context.pod)) return plan_handoff(context, *capability);
   // The owner took the mode annotation away in the middle of it: without its word a handed-over pod stays.
-  if (context.evacuation.status.adapter == kGeneric) return {Next::kWait, {}};
+  if (context.evacuation.status.adapter == kGeneric) return {NextMove::kWait, {}};
   return plan_background(context);
 }
 
-Observation Annotation::observe(const Context& context) const {
+Observation AnnotationEvictor::observe(const EvictorContext& context) const {
   if (context.evacuation.status.adapter == kBackground) return observe_background(context);
   return observe_handoff(context);
 }
 
-Verdict Annotation::classify(const Context& context, const Action& action, const Answer& answer) const {
+Classification AnnotationEvictor::classify(const EvictorContext& context, const Action& action,
+                                           const CallResult& answer) const {
   if (action.name != kPostEviction) return classify_patch(answer);
   static constexpr std::array kAccepted = {
       KnownText{429, kEvacuationTriggered, ResponseClass::kAcceptedInBackground, base::seconds(0)}};
@@ -196,32 +197,32 @@ Verdict Annotation::classify(const Context& context, const Action& action, const
 }
 
 /// Only the owner knows whether it hands over to a pod that is there already or brings up another one.
-bool Annotation::needs_capacity(const Context& context) const {
+bool AnnotationEvictor::needs_capacity(const EvictorContext& context) const {
   const auto capability = context.pod ? read_capability(*context.pod) : std::nullopt;
   return capability && capability->surge_pod;
 }
 
 /// A handoff whose mode annotation is gone is not known to be optional.
-bool Annotation::owner_decides(const Context& context) const {
+bool AnnotationEvictor::owner_decides(const EvictorContext& context) const {
   const api::EvacuationStatus& status = context.evacuation.status;
   const bool handed_over = status.evictor == kName && status.adapter == kGeneric;
   if (handed_over && !read_capability(*context.pod)) return true;
   return Evictor::owner_decides(context);
 }
 
-std::vector<Action> Annotation::undo(const Context& context) const {
-  const HandoffState state = read_handoff(*context.pod, token_of(context));
+std::vector<Action> AnnotationEvictor::undo(const EvictorContext& context) const {
+  const Signs state = read_signs(*context.pod, token_of(context));
   if (!state.requested || state.abort_written || state.aborted || state.failed) return {};
   return {patch_pod_annotations(context, ActionRole::kUndo, kAbort, {{names::kHandoffAbort, token_of(context)}})};
 }
 
-Rollback Annotation::undone(const Context& context) const {
+Rollback AnnotationEvictor::undone(const EvictorContext& context) const {
   const api::EvacuationStatus& status = context.evacuation.status;
   if (status.adapter == kBackground) {
     const bool ours = status.request_sent_at.has_value();
     return ours && in_background(context) ? Rollback::kRemoteMarkRemains : Rollback::kNothingToDo;
   }
-  const HandoffState state = read_handoff(*context.pod, token_of(context));
+  const Signs state = read_signs(*context.pod, token_of(context));
   if (state.aborted || state.failed) return Rollback::kComplete;
   if (!state.requested) return Rollback::kNothingToDo;
   // Nobody ever answered: as long as an answer may take, an operator that just woke up gets to see the abort.
@@ -230,7 +231,7 @@ Rollback Annotation::undone(const Context& context) const {
   return silent ? Rollback::kNothingToDo : Rollback::kPending;
 }
 
-std::vector<Action> Annotation::cleanup(const Context& context) const {
+std::vector<Action> AnnotationEvictor::cleanup(const EvictorContext& context) const {
   Json annotations = Json::object();
   if (is_ours(context, names::kHandoffRequest)) {
     for (const std::string_view key : {names::kHandoffRequest, names::kHandoffRequestPhase,
@@ -243,4 +244,4 @@ std::vector<Action> Annotation::cleanup(const Context& context) const {
   return {patch_pod_annotations(context, ActionRole::kCleanUp, kCleanUp, std::move(annotations))};
 }
 
-}  // namespace evictors
+}  // namespace evictors::handoff

@@ -2,12 +2,12 @@
 
 #include "evictors/evictor.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 
 /// Annotation-driven departure, for pods that announce it: our two-way handoff (adapter `generic`, annotation
 /// handoff.evacuator.dev/mode) or upstream's eviction in the background (adapter `background`, annotation
 /// descheduler.alpha.kubernetes.io/request-evict-only). Contract: docs/evictors/annotation.md.
-class Annotation final : public Evictor {
+class AnnotationEvictor final : public Evictor {
  public:
   static constexpr std::string_view kName = "annotation";
   static constexpr std::string_view kGeneric = "generic";
@@ -16,15 +16,15 @@ class Annotation final : public Evictor {
   std::string_view name() const override { return kName; }
   api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
                             const api::FieldPath& path) const override;
-  Probe probe(const Context& context) const override;
-  Plan plan(const Context& context) const override;
-  Observation observe(const Context& context) const override;
-  Verdict classify(const Context& context, const Action& action, const Answer& answer) const override;
-  bool needs_capacity(const Context& context) const override;
-  bool owner_decides(const Context& context) const override;
-  std::vector<Action> undo(const Context& context) const override;
-  Rollback undone(const Context& context) const override;
-  std::vector<Action> cleanup(const Context& context) const override;
+  Probe probe(const EvictorContext& context) const override;
+  EvictionStep plan(const EvictorContext& context) const override;
+  Observation observe(const EvictorContext& context) const override;
+  Classification classify(const EvictorContext& context, const Action& action, const CallResult& answer) const override;
+  bool needs_capacity(const EvictorContext& context) const override;
+  bool owner_decides(const EvictorContext& context) const override;
+  std::vector<Action> undo(const EvictorContext& context) const override;
+  Rollback undone(const EvictorContext& context) const override;
+  std::vector<Action> cleanup(const EvictorContext& context) const override;
 };
 
-}  // namespace evictors
+}  // namespace evictors::handoff

@@ -10,7 +10,7 @@
 #include "evictors/document.hpp"
 #include "kube/request.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 namespace {
 
 using api::Json;
@@ -28,7 +28,7 @@ Json& object_member(Json& parent, const char* name) {
   return member;
 }
 
-Json hook_environment(const Context& context, HookPoint point) {
+Json hook_environment(const EvictorContext& context, HookPoint point) {
   const api::Evacuation& of = context.evacuation;
   Json variables = Json::array();
   const auto add = [&](const char* name, const std::string& value) {
@@ -56,7 +56,7 @@ void add_environment(Json& pod_spec, const Json& variables) {
   }
 }
 
-Json pod_template(const Context& context, const api::Hook& hook, HookPoint point, const Json& labels) {
+Json pod_template(const EvictorContext& context, const api::Hook& hook, HookPoint point, const Json& labels) {
   auto parsed = api::parse_json(hook.job_template_json);
   Json wanted = parsed && parsed->is_object() ? *std::move(parsed) : Json::object();
   Json& metadata = object_member(wanted, "metadata");
@@ -83,15 +83,15 @@ bool told_to_stop(const Json& job) {
 
 }  // namespace
 
-std::string hook_job_name(const Context& context, HookPoint point) {
+std::string hook_job_name(const EvictorContext& context, HookPoint point) {
   return fmt::format("evac-{}-{}-{}", context.evacuation.meta.uid, context.evacuation.status.attempt, to_string(point));
 }
 
-std::string hook_job_logs(const Context& context, HookPoint point) {
+std::string hook_job_logs(const EvictorContext& context, HookPoint point) {
   return fmt::format("kubectl logs job/{} -n {}", hook_job_name(context, point), context.evacuation.meta.ns);
 }
 
-Json hook_job(const Context& context, const api::Hook& hook, HookPoint point) {
+Json hook_job(const EvictorContext& context, const api::Hook& hook, HookPoint point) {
   const api::Evacuation& of = context.evacuation;
   const Json labels = {
       {"app.kubernetes.io/managed-by", "evacuator"}, {kUidLabel, of.meta.uid}, {kHookLabel, to_string(point)}};
@@ -113,13 +113,13 @@ Json hook_job(const Context& context, const api::Hook& hook, HookPoint point) {
             {"template", pod_template(context, hook, point, labels)}}}};
 }
 
-Read hook_job_read(const Context& context, HookPoint point) {
+Read hook_job_read(const EvictorContext& context, HookPoint point) {
   return {job_document(point),
           kube::get_request(kube::kJobs, {context.evacuation.meta.ns, hook_job_name(context, point)}),
           {}};
 }
 
-HookJob read_hook_job(const Context& context, HookPoint point) {
+HookJob read_hook_job(const EvictorContext& context, HookPoint point) {
   const Document* document = context.document(job_document(point));
   if (!document) return {};
   if (document->status == 404) return {HookJob::State::kAbsent, {}, {}, false};
@@ -142,11 +142,11 @@ HookJob read_hook_job(const Context& context, HookPoint point) {
   return seen;
 }
 
-bool hook_job_runs(const Context& context, HookPoint point) {
+bool hook_job_runs(const EvictorContext& context, HookPoint point) {
   return read_hook_job(context, point).state == HookJob::State::kRunning;
 }
 
-std::optional<Action> stop_hook_job(const Context& context, HookPoint point) {
+std::optional<Action> stop_hook_job(const EvictorContext& context, HookPoint point) {
   const HookJob job = read_hook_job(context, point);
   if (job.state != HookJob::State::kRunning || job.told_to_stop) return std::nullopt;
   std::string name(to_string(point));
@@ -160,4 +160,4 @@ std::optional<Action> stop_hook_job(const Context& context, HookPoint point) {
   return action;
 }
 
-}  // namespace evictors
+}  // namespace evictors::handoff

@@ -10,20 +10,20 @@
 #include "evictors/evictor.hpp"
 #include "evictors/handoff/hooks.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 
 inline constexpr std::string_view kStopJobPrefix = "StopHookJob";
 
 /// "evac-<evacuation uid>-<attempt>-<point>": one name per attempt and hook, so a repeated create finds the first one.
-std::string hook_job_name(const Context& context, HookPoint point);
+std::string hook_job_name(const EvictorContext& context, HookPoint point);
 /// "kubectl logs job/<name> -n <namespace>".
-std::string hook_job_logs(const Context& context, HookPoint point);
+std::string hook_job_logs(const EvictorContext& context, HookPoint point);
 
 /// The Job in the pod's namespace: the policy's template with our labels and environment, `retries` as backoffLimit,
 /// `timeout` as activeDeadlineSeconds, owned by the Evacuation so that nothing outlives it.
-api::Json hook_job(const Context& context, const api::Hook& hook, HookPoint point);
+api::Json hook_job(const EvictorContext& context, const api::Hook& hook, HookPoint point);
 
-Read hook_job_read(const Context& context, HookPoint point);
+Read hook_job_read(const EvictorContext& context, HookPoint point);
 
 struct HookJob {
   enum class State { kUnknown, kAbsent, kForeign, kRunning, kSucceeded, kFailed };
@@ -32,6 +32,6 @@ struct HookJob {
   std::string uid;
   bool told_to_stop = false;
 };
-HookJob read_hook_job(const Context& context, HookPoint point);
+HookJob read_hook_job(const EvictorContext& context, HookPoint point);
 
-}  // namespace evictors
+}  // namespace evictors::handoff

@@ -9,7 +9,7 @@
 
 #include "api/meta/names.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 namespace {
 
 constexpr std::string_view kNoHooks = "none";
@@ -86,4 +86,4 @@ std::optional<api::EvacuationHooks> recalled_hooks(std::string_view text) {
   return hooks;
 }
 
-}  // namespace evictors
+}  // namespace evictors::handoff

@@ -9,7 +9,7 @@
 
 #include "api/hooks.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 
 /// Key of status.refs.
 inline constexpr std::string_view kHooksRef = "hooks";
@@ -21,4 +21,4 @@ std::string remembered_hooks(const api::EvacuationHooks& hooks);
 /// The way back; a Job comes without template, so none can be made of it. nullopt: `text` is none of ours.
 std::optional<api::EvacuationHooks> recalled_hooks(std::string_view text);
 
-}  // namespace evictors
+}  // namespace evictors::handoff

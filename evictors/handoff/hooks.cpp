@@ -18,7 +18,7 @@
 #include "evictors/handoff/stateful_handoff.hpp"
 #include "kube/request.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 namespace {
 
 using api::EvacuationPhase;
@@ -48,14 +48,14 @@ std::string ref_key(HookPoint point, std::string_view what = {}) {
   return fmt::format("{}Hook{}", to_string(point), what);
 }
 
-std::string_view hook_ref(const Context& context, HookPoint point, std::string_view what = {}) {
+std::string_view hook_ref(const EvictorContext& context, HookPoint point, std::string_view what = {}) {
   return context.ref(ref_key(point, what));
 }
 
 std::string hook_text(std::string_view text) { return base::short_text(text, kMaxHookMessage); }
 
 /// Hooks belong to policies that name this evictor: the automatic choice reads no policy.
-bool hooks_apply(const Context& context) {
+bool hooks_apply(const EvictorContext& context) {
   const api::EvacuationSpec& spec = context.evacuation.spec;
   const auto named = [](const api::EvictorChoice& each) { return each.name == StatefulHandoff::kName; };
   return !spec.source.policy.empty() && !spec.dry_run && std::any_of(spec.evictors.begin(), spec.evictors.end(), named);
@@ -65,13 +65,13 @@ HookRun failed_run(const api::Hook& hook, std::string message) {
   return {HookRun::State::kFailed, std::move(message), hook.on_failure == api::HookFailurePolicy::kIgnore};
 }
 
-bool hook_timed_out(const Context& context, HookPoint point, const api::Hook& hook, base::seconds slack) {
+bool hook_timed_out(const EvictorContext& context, HookPoint point, const api::Hook& hook, base::seconds slack) {
   const auto since = base::parse_time(hook_ref(context, point, "Since"));
   return since && context.now >= *since + hook.timeout + slack;
 }
 
 /// Its Job is not there: it was not made yet, cannot be made (any more), or has vanished.
-HookRun absent_job_run(const Context& context, const api::Hook& hook, HookPoint point) {
+HookRun absent_job_run(const EvictorContext& context, const api::Hook& hook, HookPoint point) {
   if (hook_ref(context, point) == kHookRunning)
     return failed_run(hook, fmt::format("Job {} vanished before its end", hook_job_name(context, point)));
   if (!hook.job_template_json.empty()) return {HookRun::State::kDue, {}, false};
@@ -79,7 +79,7 @@ HookRun absent_job_run(const Context& context, const api::Hook& hook, HookPoint 
                                       context.evacuation.spec.source.policy));
 }
 
-HookRun job_run(const Context& context, const api::Hook& hook, HookPoint point) {
+HookRun job_run(const EvictorContext& context, const api::Hook& hook, HookPoint point) {
   const HookJob job = read_hook_job(context, point);
   switch (job.state) {
     case HookJob::State::kUnknown: break;
@@ -95,7 +95,7 @@ HookRun job_run(const Context& context, const api::Hook& hook, HookPoint point) 
           fmt::format("hook {}: Job {} runs", to_string(point), hook_job_name(context, point)), false};
 }
 
-HookRun webhook_run(const Context& context, const api::Hook& hook, HookPoint point) {
+HookRun webhook_run(const EvictorContext& context, const api::Hook& hook, HookPoint point) {
   if (hook_timed_out(context, point, hook, base::seconds(0))) {
     return failed_run(hook, fmt::format("not done within {}", base::format_duration(hook.timeout)));
   }
@@ -107,7 +107,7 @@ HookRun webhook_run(const Context& context, const api::Hook& hook, HookPoint poi
   return {HookRun::State::kDue, {}, false};
 }
 
-Json pod_facts(const Context& context) {
+Json pod_facts(const EvictorContext& context) {
   const api::Evacuation& of = context.evacuation;
   return {{"name", of.spec.pod_ref.name},
           {"namespace", of.meta.ns},
@@ -115,7 +115,7 @@ Json pod_facts(const Context& context) {
           {"node", of.spec.node_name.value}};
 }
 
-Json webhook_body(const Context& context, HookPoint point) {
+Json webhook_body(const EvictorContext& context, HookPoint point) {
   const api::Evacuation& of = context.evacuation;
   Json body = {{"apiVersion", "evacuator.dev/hook/v1"},
                {"hook", to_string(point)},
@@ -131,7 +131,7 @@ Json webhook_body(const Context& context, HookPoint point) {
   return body;
 }
 
-Action call_webhook(const Context& context, const api::Hook& hook, HookPoint point) {
+Action call_webhook(const EvictorContext& context, const api::Hook& hook, HookPoint point) {
   Action action;
   action.name = fmt::format("{}{}", kCallPrefix, capitalised(point));
   action.service = hook.service;
@@ -160,7 +160,7 @@ std::optional<HookPoint> hook_point_of(const Action& action) {
   return std::nullopt;
 }
 
-int hook_tries(const Context& context, HookPoint point) {
+int hook_tries(const EvictorContext& context, HookPoint point) {
   const std::string_view text = hook_ref(context, point, "Tries");
   int tries = 0;
   std::from_chars(text.data(), text.data() + text.size(), tries);
@@ -169,42 +169,44 @@ int hook_tries(const Context& context, HookPoint point) {
 
 // --- answers
 
-void set_failed(Verdict& verdict, HookPoint point, const std::string& why) {
-  verdict.refs.emplace_back(ref_key(point), hook_text(fmt::format("{}: {}", kHookFailed, why)));
+void set_failed(Classification& meaning, HookPoint point, const std::string& why) {
+  meaning.refs.emplace_back(ref_key(point), hook_text(fmt::format("{}: {}", kHookFailed, why)));
 }
 
-void set_running(const Context& context, Verdict& verdict, HookPoint point) {
-  verdict.refs.emplace_back(ref_key(point), kHookRunning);
+void set_running(const EvictorContext& context, Classification& meaning, HookPoint point) {
+  meaning.refs.emplace_back(ref_key(point), kHookRunning);
   if (hook_ref(context, point, "Since").empty()) {
-    verdict.refs.emplace_back(ref_key(point, "Since"), base::format_time(context.now));
+    meaning.refs.emplace_back(ref_key(point, "Since"), base::format_time(context.now));
   }
 }
 
 /// A try that may be repeated: it counts.
-Verdict failed_try(const Context& context, const api::Hook& hook, HookPoint point, const std::string& why) {
-  Verdict verdict{ResponseClass::kWebhookDown, hook_text(why), std::nullopt, {}};
+Classification failed_try(const EvictorContext& context, const api::Hook& hook, HookPoint point,
+                          const std::string& why) {
+  Classification meaning{ResponseClass::kWebhookDown, hook_text(why), std::nullopt, {}};
   api::Blocker blocker;
   blocker.kind = "Webhook";
   blocker.name = hook.service;
-  blocker.message = verdict.message;
-  verdict.blocker = std::move(blocker);
+  blocker.message = meaning.message;
+  meaning.blocker = std::move(blocker);
   const int tries = hook_tries(context, point) + 1;
-  set_running(context, verdict, point);
-  verdict.refs.emplace_back(ref_key(point, "Tries"), std::to_string(tries));
-  if (tries <= hook.retries) return verdict;
-  set_failed(verdict, point, fmt::format("after {} tries: {}", tries, verdict.message));
-  return verdict;
+  set_running(context, meaning, point);
+  meaning.refs.emplace_back(ref_key(point, "Tries"), std::to_string(tries));
+  if (tries <= hook.retries) return meaning;
+  set_failed(meaning, point, fmt::format("after {} tries: {}", tries, meaning.message));
+  return meaning;
 }
 
 /// Said in so many words: no other try would change it.
-Verdict final_refusal(HookPoint point, const std::string& why) {
-  Verdict verdict{ResponseClass::kRetryLater, hook_text(why), std::nullopt, {}};
-  set_failed(verdict, point, verdict.message);
-  return verdict;
+Classification final_refusal(HookPoint point, const std::string& why) {
+  Classification meaning{ResponseClass::kRetryLater, hook_text(why), std::nullopt, {}};
+  set_failed(meaning, point, meaning.message);
+  return meaning;
 }
 
 /// {"done": bool, "retryAfterSeconds": n, "failed": "why"}.
-Verdict classify_hook_body(const Context& context, const api::Hook& hook, HookPoint point, const std::string& text) {
+Classification classify_hook_body(const EvictorContext& context, const api::Hook& hook, HookPoint point,
+                                  const std::string& text) {
   const auto body = text.size() <= kMaxHookAnswer ? api::parse_json(text) : base::invalid("too large");
   if (const std::string why = body ? api::text_at(*body, {"failed"}) : ""; !why.empty()) {
     return final_refusal(point, why);
@@ -212,21 +214,22 @@ Verdict classify_hook_body(const Context& context, const api::Hook& hook, HookPo
   const Json* done = body ? api::find_at(*body, {"done"}) : nullptr;
   if (!done || !done->is_boolean())
     return failed_try(context, hook, point, "the answer has no member \"done\": " + text.substr(0, 100));
-  Verdict verdict{ResponseClass::kApplied, {}, std::nullopt, {}};
+  Classification meaning{ResponseClass::kApplied, {}, std::nullopt, {}};
   if (done->get<bool>()) {
-    verdict.refs.emplace_back(ref_key(point), kHookSucceeded);
-    return verdict;
+    meaning.refs.emplace_back(ref_key(point), kHookSucceeded);
+    return meaning;
   }
-  set_running(context, verdict, point);
+  set_running(context, meaning, point);
   base::seconds pause = kAskAgain;
   if (const auto wanted = api::number_at(*body, {"retryAfterSeconds"})) {
     pause = base::seconds(std::clamp<std::int64_t>(*wanted, 1, kAskAgainAtMost.count()));
   }
-  verdict.refs.emplace_back(ref_key(point, "Next"), base::format_time(context.now + pause));
-  return verdict;
+  meaning.refs.emplace_back(ref_key(point, "Next"), base::format_time(context.now + pause));
+  return meaning;
 }
 
-Verdict classify_webhook(const Context& context, const api::Hook& hook, HookPoint point, const Answer& answer) {
+Classification classify_webhook(const EvictorContext& context, const api::Hook& hook, HookPoint point,
+                                const CallResult& answer) {
   if (!answer && answer.error().code == base::ErrorCode::kInvalid) return final_refusal(point, answer.error().message);
   if (!answer) return failed_try(context, hook, point, answer.error().message);
   const int code = answer->status;
@@ -236,21 +239,22 @@ Verdict classify_webhook(const Context& context, const api::Hook& hook, HookPoin
   return may_pass ? failed_try(context, hook, point, why) : final_refusal(point, why);
 }
 
-Verdict classify_job(const Context& context, const api::Hook& hook, HookPoint point, const Answer& answer) {
-  Verdict verdict = classify_patch(answer);
+Classification classify_job(const EvictorContext& context, const api::Hook& hook, HookPoint point,
+                            const CallResult& answer) {
+  Classification meaning = classify_patch(answer);
   const bool exists = answer && answer->status == 409 && answer->body.find("AlreadyExists") != std::string::npos;
-  if (exists) verdict.answer = ResponseClass::kApplied;  // its name is ours alone; what it is, the next read tells
-  if (verdict.answer == ResponseClass::kApplied) {
-    set_running(context, verdict, point);
-    verdict.refs.emplace_back(ref_key(point, "Logs"), hook_job_logs(context, point));
+  if (exists) meaning.answer = ResponseClass::kApplied;  // its name is ours alone; what it is, the next read tells
+  if (meaning.answer == ResponseClass::kApplied) {
+    set_running(context, meaning, point);
+    meaning.refs.emplace_back(ref_key(point, "Logs"), hook_job_logs(context, point));
   }
-  const bool refused = verdict.answer == ResponseClass::kForbidden || verdict.answer == ResponseClass::kPermanent ||
-                       verdict.answer == ResponseClass::kGoneMaybe;
-  if (!refused) return verdict;
-  set_failed(verdict, point, fmt::format("the Job could not be created: {}", verdict.message));
+  const bool refused = meaning.answer == ResponseClass::kForbidden || meaning.answer == ResponseClass::kPermanent ||
+                       meaning.answer == ResponseClass::kGoneMaybe;
+  if (!refused) return meaning;
+  set_failed(meaning, point, fmt::format("the Job could not be created: {}", meaning.message));
   const bool goes_on = hook.on_failure == api::HookFailurePolicy::kIgnore;
-  if (goes_on || verdict.answer == ResponseClass::kGoneMaybe) verdict.answer = ResponseClass::kRetryLater;
-  return verdict;
+  if (goes_on || meaning.answer == ResponseClass::kGoneMaybe) meaning.answer = ResponseClass::kRetryLater;
+  return meaning;
 }
 
 }  // namespace
@@ -279,7 +283,7 @@ const api::Hook* PolicyHooks::at(HookPoint point) const {
 namespace {
 
 /// The policy is gone or is nonsense: what the attempt knows of its hooks is all there is.
-PolicyHooks hooks_without_policy(const Context& context, std::string problem) {
+PolicyHooks hooks_without_policy(const EvictorContext& context, std::string problem) {
   auto known = recalled_hooks(context.ref(kHooksRef));
   if (known && known->empty()) return {PolicyHooks::State::kKnown, {}, false, {}};
   const bool remembered = known.has_value();
@@ -288,14 +292,14 @@ PolicyHooks hooks_without_policy(const Context& context, std::string problem) {
 }
 
 /// A Job may be there for it: the policy says or said so, or we made one.
-bool may_have_job(const Context& context, const PolicyHooks& hooks, HookPoint point) {
+bool may_have_job(const EvictorContext& context, const PolicyHooks& hooks, HookPoint point) {
   const api::Hook* hook = hooks.at(point);
   return (hook && hook->is_job()) || !hook_ref(context, point, "Logs").empty();
 }
 
 }  // namespace
 
-PolicyHooks policy_hooks(const Context& context) {
+PolicyHooks policy_hooks(const EvictorContext& context) {
   if (!hooks_apply(context)) return {};
   const std::string& name = context.evacuation.spec.source.policy;
   const Document* document = context.document(kPolicyDocument);
@@ -313,7 +317,7 @@ PolicyHooks policy_hooks(const Context& context) {
   return {PolicyHooks::State::kKnown, std::move(policy->spec.evacuation.hooks), false, {}};
 }
 
-std::vector<Read> hook_reads(const Context& context) {
+std::vector<Read> hook_reads(const EvictorContext& context) {
   if (!hooks_apply(context)) return {};
   std::vector<Read> reads = {{std::string(kPolicyDocument),
                               kube::get_request(kube::kPolicies, {"", context.evacuation.spec.source.policy}),
@@ -333,7 +337,7 @@ std::vector<Read> hook_reads(const Context& context) {
   return reads;
 }
 
-HookRun hook_run(const Context& context, const PolicyHooks& hooks, HookPoint point) {
+HookRun hook_run(const EvictorContext& context, const PolicyHooks& hooks, HookPoint point) {
   if (hooks.state == PolicyHooks::State::kPending) return {HookRun::State::kWaiting, hooks.problem, false};
   const api::Hook* hook = hooks.at(point);
   const bool unknown = hooks.state == PolicyHooks::State::kUnusable && !hooks.remembered;
@@ -346,7 +350,7 @@ HookRun hook_run(const Context& context, const PolicyHooks& hooks, HookPoint poi
   return hook->is_job() ? job_run(context, *hook, point) : webhook_run(context, *hook, point);
 }
 
-std::optional<base::TimePoint> next_hook_call(const Context& context) {
+std::optional<base::TimePoint> next_hook_call(const EvictorContext& context) {
   std::optional<base::TimePoint> soonest;
   for (const HookPoint point : kHookPoints) {
     const auto next = base::parse_time(hook_ref(context, point, "Next"));
@@ -356,7 +360,7 @@ std::optional<base::TimePoint> next_hook_call(const Context& context) {
   return soonest;
 }
 
-bool hook_begun(const Context& context, HookPoint point) {
+bool hook_begun(const EvictorContext& context, HookPoint point) {
   if (!hook_ref(context, point).empty()) return true;
   const auto& intent = context.evacuation.status.intent;
   return intent && intent->token == context.evacuation.status.token &&
@@ -364,14 +368,14 @@ bool hook_begun(const Context& context, HookPoint point) {
           intent->action == fmt::format("{}{}", kCreatePrefix, capitalised(point)));
 }
 
-Refs hook_memory_refs(const Context& context, const PolicyHooks& hooks) {
+Refs hook_memory_refs(const EvictorContext& context, const PolicyHooks& hooks) {
   if (hooks.state != PolicyHooks::State::kKnown) return {};
   std::string text = remembered_hooks(hooks.hooks);
   if (text == context.ref(kHooksRef)) return {};
   return {{std::string(kHooksRef), std::move(text)}};
 }
 
-Refs hook_refs(const Context& context, const PolicyHooks& hooks, HookPoint point, const HookRun& run) {
+Refs hook_refs(const EvictorContext& context, const PolicyHooks& hooks, HookPoint point, const HookRun& run) {
   const api::Hook* hook = hooks.at(point);
   if (!hook) return {};
   std::string state;
@@ -393,7 +397,7 @@ Refs hook_refs(const Context& context, const PolicyHooks& hooks, HookPoint point
   return refs;
 }
 
-Action hook_action(const Context& context, const PolicyHooks& hooks, HookPoint point) {
+Action hook_action(const EvictorContext& context, const PolicyHooks& hooks, HookPoint point) {
   const api::Hook& hook = *hooks.at(point);
   Action action;
   if (hook.is_job()) {
@@ -411,7 +415,7 @@ bool is_hook_action(const Action& action) {
          action.name.starts_with(kStopJobPrefix);
 }
 
-Verdict classify_hook(const Context& context, const Action& action, const Answer& answer) {
+Classification classify_hook(const EvictorContext& context, const Action& action, const CallResult& answer) {
   const auto point = hook_point_of(action);
   const PolicyHooks hooks = policy_hooks(context);
   const api::Hook* hook = point ? hooks.at(*point) : nullptr;
@@ -420,4 +424,4 @@ Verdict classify_hook(const Context& context, const Action& action, const Answer
                         : classify_webhook(context, *hook, *point, answer);
 }
 
-}  // namespace evictors
+}  // namespace evictors::handoff

@@ -13,7 +13,7 @@
 #include "api/hooks.hpp"
 #include "evictors/evictor.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 
 enum class HookPoint { kPre, kMigrate, kPost, kUndo };
 std::string_view to_string(HookPoint point);  ///< "pre"…
@@ -34,10 +34,10 @@ struct PolicyHooks {
   const api::Hook* at(HookPoint point) const;
 };
 /// A policy that is unusable but is known to have had no hooks is kKnown: nothing of it is missing.
-PolicyHooks policy_hooks(const Context& context);
+PolicyHooks policy_hooks(const EvictorContext& context);
 
 /// The policy, and the Jobs of the hooks that matter in this phase.
-std::vector<Read> hook_reads(const Context& context);
+std::vector<Read> hook_reads(const EvictorContext& context);
 
 /// How far one hook is.
 struct HookRun {
@@ -50,27 +50,27 @@ struct HookRun {
   bool failed() const { return state == State::kFailed; }
   bool aborts() const { return failed() && !ignored; }
 };
-HookRun hook_run(const Context& context, const PolicyHooks& hooks, HookPoint point);
+HookRun hook_run(const EvictorContext& context, const PolicyHooks& hooks, HookPoint point);
 /// It was asked for in this attempt, whatever came of it.
-bool hook_begun(const Context& context, HookPoint point);
+bool hook_begun(const EvictorContext& context, HookPoint point);
 
 /// When a webhook that is at work wants to be asked again; nullopt: none said so, or the time has come.
-std::optional<base::TimePoint> next_hook_call(const Context& context);
+std::optional<base::TimePoint> next_hook_call(const EvictorContext& context);
 
 /// What the attempt has to remember of them; to be stored before any of them begins.
-Refs hook_memory_refs(const Context& context, const PolicyHooks& hooks);
+Refs hook_memory_refs(const EvictorContext& context, const PolicyHooks& hooks);
 
 /// What `run` adds to status.refs.
-Refs hook_refs(const Context& context, const PolicyHooks& hooks, HookPoint point, const HookRun& run);
+Refs hook_refs(const EvictorContext& context, const PolicyHooks& hooks, HookPoint point, const HookRun& run);
 
 /// The call that starts it, or asks a webhook again. REQUIRES: hooks.at(point).
-Action hook_action(const Context& context, const PolicyHooks& hooks, HookPoint point);
+Action hook_action(const EvictorContext& context, const PolicyHooks& hooks, HookPoint point);
 /// Ends its running Job by a deadline of one second; nullopt: none runs, or it is told already.
-std::optional<Action> stop_hook_job(const Context& context, HookPoint point);
+std::optional<Action> stop_hook_job(const EvictorContext& context, HookPoint point);
 /// A Job of ours for that hook still runs.
-bool hook_job_runs(const Context& context, HookPoint point);
+bool hook_job_runs(const EvictorContext& context, HookPoint point);
 
 bool is_hook_action(const Action& action);
-Verdict classify_hook(const Context& context, const Action& action, const Answer& answer);
+Classification classify_hook(const EvictorContext& context, const Action& action, const CallResult& answer);
 
-}  // namespace evictors
+}  // namespace evictors::handoff

@@ -9,7 +9,7 @@
 #include "evictors/eviction_call.hpp"
 #include "evictors/pod_patch.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 namespace {
 
 using api::EvacuationPhase;
@@ -20,24 +20,24 @@ constexpr std::string_view kMarkRef = "mark";               ///< ours | foreign
 constexpr std::string_view kMarkWasAbsent = "mark=absent";  ///< in intent.preState
 constexpr std::size_t kShownValue = 64;
 
-class MarkAdapter final : public HandoffAdapter {
+class MarkAdapter final : public Adapter {
  public:
   explicit MarkAdapter(OwnerMark mark) : mark_(mark) {}
 
   std::string_view name() const override { return mark_.adapter; }
   bool recognises(const api::Pod& pod) const override { return mark_.recognises(pod); }
 
-  Probe probe(const Context& context) const override { return owner_probe(context, name(), mark_.total); }
+  Probe probe(const EvictorContext& context) const override { return owner_probe(context, name(), mark_.total); }
 
-  Plan plan(const Context& context) const override {
+  EvictionStep plan(const EvictorContext& context) const override {
     const EvacuationPhase phase = context.evacuation.status.phase;
-    if (phase == EvacuationPhase::kPreparing) return {Next::kProceed, {}};
-    if (phase == EvacuationPhase::kInProgress || present(context) || taken_over(context)) return {Next::kWait, {}};
+    if (phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
+    if (phase == EvacuationPhase::kInProgress || present(context) || taken_over(context)) return {NextMove::kWait, {}};
     const bool by_eviction = mark_.by_eviction && context.parameter(kRequestParameter, "annotation") == "eviction";
     return act_now(by_eviction ? ask_by_eviction(context) : ask_by_mark(context));
   }
 
-  Observation observe(const Context& context) const override {
+  Observation observe(const EvictorContext& context) const override {
     Observation seen;
     seen.requested = seen.acknowledged = present(context);
     if (seen.requested) return seen;
@@ -54,52 +54,53 @@ class MarkAdapter final : public HandoffAdapter {
     return seen;
   }
 
-  Verdict classify(const Context& context, const Action& action, const Answer& answer) const override {
+  Classification classify(const EvictorContext& context, const Action& action,
+                          const CallResult& answer) const override {
     if (action.name != kPostEviction) return classify_patch(answer);
-    Verdict verdict = classify_eviction(answer, mark_.accepted);
-    if (verdict.answer == ResponseClass::kAcceptedInBackground && context.ref(kMarkRef).empty()) {
+    Classification meaning = classify_eviction(answer, mark_.accepted);
+    if (meaning.answer == ResponseClass::kAcceptedInBackground && context.ref(kMarkRef).empty()) {
       const bool was_absent = action.pre_state.find(kMarkWasAbsent) != std::string::npos;
-      verdict.refs.emplace_back(kMarkRef, was_absent ? "ours" : "foreign");
+      meaning.refs.emplace_back(kMarkRef, was_absent ? "ours" : "foreign");
     }
-    return verdict;
+    return meaning;
   }
 
-  bool needs_capacity(const Context&) const override { return mark_.surge_pod; }
-  std::vector<Action> undo(const Context& context) const override {
+  bool needs_capacity(const EvictorContext&) const override { return mark_.surge_pod; }
+  std::vector<Action> undo(const EvictorContext& context) const override {
     if (!present(context) || !owned(context)) return {};
     return {remove(context, ActionRole::kUndo)};
   }
 
-  Rollback undone(const Context& context) const override {
+  Rollback undone(const EvictorContext& context) const override {
     if (present(context)) return owned(context) ? Rollback::kPending : Rollback::kNothingToDo;
     return context.evacuation.status.request_sent_at ? Rollback::kComplete : Rollback::kNothingToDo;
   }
 
-  std::vector<Action> cleanup(const Context& context) const override {
+  std::vector<Action> cleanup(const EvictorContext& context) const override {
     const bool left = has_our_token(context) || (present(context) && owned(context));
     if (!left) return {};
     return {remove(context, ActionRole::kCleanUp)};
   }
 
  private:
-  const std::string& value(const Context& context) const {
+  const std::string& value(const EvictorContext& context) const {
     return context.pod->meta.annotations.value(mark_.annotation);
   }
-  bool present(const Context& context) const { return value(context) == mark_.value; }
+  bool present(const EvictorContext& context) const { return value(context) == mark_.value; }
 
-  bool has_our_token(const Context& context) const {
+  bool has_our_token(const EvictorContext& context) const {
     return is_our_token(context, context.pod->meta.annotations.value(api::well_known::kTokenAnnotation));
   }
 
   /// Our last eviction call was taken over by the webhook.
-  bool taken_over(const Context& context) const {
+  bool taken_over(const EvictorContext& context) const {
     const auto& intent = context.evacuation.status.intent;
     return intent && intent->token == context.evacuation.status.token &&
            intent->result == to_string(ResponseClass::kAcceptedInBackground);
   }
 
   /// Did we set it? By our token beside it, or because it was not there before our eviction call.
-  bool owned(const Context& context) const {
+  bool owned(const EvictorContext& context) const {
     if (has_our_token(context) || context.ref(kMarkRef) == "ours") return true;
     if (!context.ref(kMarkRef).empty()) return false;
     const auto& intent = context.evacuation.status.intent;
@@ -107,19 +108,19 @@ class MarkAdapter final : public HandoffAdapter {
            intent->pre_state.find(kMarkWasAbsent) != std::string::npos;
   }
 
-  Action ask_by_mark(const Context& context) const {
+  Action ask_by_mark(const EvictorContext& context) const {
     return patch_pod_annotations(
         context, ActionRole::kRequest, kSetMark,
         {{mark_.annotation, mark_.value}, {api::well_known::kTokenAnnotation, context.evacuation.status.token}});
   }
 
-  Action ask_by_eviction(const Context& context) const {
+  Action ask_by_eviction(const EvictorContext& context) const {
     Action action = post_eviction(context);
     action.pre_state += fmt::format(",{}", kMarkWasAbsent);
     return action;
   }
 
-  Action remove(const Context& context, ActionRole role) const {
+  Action remove(const EvictorContext& context, ActionRole role) const {
     api::Json annotations = api::Json::object();
     if (present(context) && owned(context)) annotations[std::string(mark_.annotation)] = nullptr;
     if (has_our_token(context)) annotations[std::string(api::well_known::kTokenAnnotation)] = nullptr;
@@ -131,6 +132,6 @@ class MarkAdapter final : public HandoffAdapter {
 
 }  // namespace
 
-std::unique_ptr<HandoffAdapter> mark_adapter(OwnerMark mark) { return std::make_unique<MarkAdapter>(mark); }
+std::unique_ptr<Adapter> mark_adapter(OwnerMark mark) { return std::make_unique<MarkAdapter>(mark); }
 
-}  // namespace evictors
+}  // namespace evictors::handoff

@@ -7,7 +7,7 @@
 #include "evictors/classify.hpp"
 #include "evictors/handoff/adapter.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 
 /// An operator that is asked by one annotation on the pod and then removes the pod itself.
 struct OwnerMark {
@@ -23,6 +23,6 @@ struct OwnerMark {
 
 /// The mark is written together with our token (annotation evacuator.dev/evacuation-token) in one guarded patch, which
 /// is how it is known to be ours later: a mark that was there before is followed but never taken back.
-std::unique_ptr<HandoffAdapter> mark_adapter(OwnerMark mark);
+std::unique_ptr<Adapter> mark_adapter(OwnerMark mark);
 
-}  // namespace evictors
+}  // namespace evictors::handoff

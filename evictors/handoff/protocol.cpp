@@ -7,7 +7,7 @@
 #include "api/meta/well_known.hpp"
 #include "base/text.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 namespace {
 
 namespace names = api::well_known;
@@ -18,7 +18,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-void read_phases(std::string_view list, HandoffCapability& capability) {
+void read_phases(std::string_view list, Capability& capability) {
   capability.migrate = false;
   while (!list.empty()) {
     const auto comma = list.find(',');
@@ -32,14 +32,14 @@ void read_phases(std::string_view list, HandoffCapability& capability) {
 }
 
 std::optional<base::seconds> read_timeout(std::string_view text) {
-  const auto wish = base::parse_duration(trimmed(text));
-  if (!wish || *wish < base::seconds(1)) return std::nullopt;
-  return std::min(std::chrono::duration_cast<base::seconds>(*wish), base::seconds(24 * 3600));
+  const auto wanted = base::parse_duration(trimmed(text));
+  if (!wanted || *wanted < base::seconds(1)) return std::nullopt;
+  return std::min(std::chrono::duration_cast<base::seconds>(*wanted), base::seconds(24 * 3600));
 }
 
 /// The part of a value after "<token><separator>"; "" for the bare token; nullopt for another token or nonsense.
 std::optional<std::string_view> payload(const api::Pod& pod, std::string_view key, std::string_view token,
-                                        char separator, std::size_t most = kMaxHandoffValue) {
+                                        char separator, std::size_t most = kMaxValue) {
   const std::string* found = pod.meta.annotations.find(key);
   if (!found || token.empty() || found->size() > most) return std::nullopt;
   const std::string_view value = trimmed(*found);
@@ -69,7 +69,7 @@ std::optional<RemoteFailure> read_failure(const api::Pod& pod, std::string_view 
   RemoteFailure failure;
   failure.reason = is_camel_case(reason) ? std::string(reason) : "HandoffFailed";
   failure.retryable = failure.reason.starts_with("Retryable");
-  if (colon != std::string_view::npos) failure.message = base::short_text(rest->substr(colon + 1), kMaxHandoffMessage);
+  if (colon != std::string_view::npos) failure.message = base::short_text(rest->substr(colon + 1), kMaxMessage);
   return failure;
 }
 
@@ -94,11 +94,11 @@ std::string signs_of_life(const api::Pod& pod, std::string_view token) {
 
 }  // namespace
 
-std::optional<HandoffCapability> read_capability(const api::Pod& pod) {
+std::optional<Capability> read_capability(const api::Pod& pod) {
   const api::StringMap& annotations = pod.meta.annotations;
   const std::string* mode = annotations.find(names::kHandoffMode);
   if (!mode) return std::nullopt;
-  HandoffCapability capability;
+  Capability capability;
   capability.required = trimmed(*mode) != "optional";
   if (const std::string* phases = annotations.find(names::kHandoffPhases)) read_phases(*phases, capability);
   // A required pod never goes without `ready-to-evict`, and that is the word of the migrate phase.
@@ -111,8 +111,8 @@ std::optional<HandoffCapability> read_capability(const api::Pod& pod) {
   return capability;
 }
 
-HandoffState read_handoff(const api::Pod& pod, std::string_view token) {
-  HandoffState state;
+Signs read_signs(const api::Pod& pod, std::string_view token) {
+  Signs state;
   state.requested = carries(pod, names::kHandoffRequest, token);
   if (state.requested) state.request_phase = trimmed(pod.meta.annotations.value(names::kHandoffRequestPhase));
   state.abort_written = carries(pod, names::kHandoffAbort, token);
@@ -129,4 +129,4 @@ HandoffState read_handoff(const api::Pod& pod, std::string_view token) {
   return state;
 }
 
-}  // namespace evictors
+}  // namespace evictors::handoff

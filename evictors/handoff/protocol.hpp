@@ -10,10 +10,10 @@
 #include "api/core/kinds.hpp"
 #include "evictors/evictor.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 
 /// What the pod's owner declares.
-struct HandoffCapability {
+struct Capability {
   bool required = true;  ///< anything but mode=optional fails closed
   bool pre = false;
   bool migrate = true;
@@ -22,13 +22,13 @@ struct HandoffCapability {
   bool strict = false;
   bool surge_pod = false;                ///< the owner brings a second pod up before this one may go
   std::optional<base::seconds> timeout;  ///< 1 s … 24 h
-  friend bool operator==(const HandoffCapability&, const HandoffCapability&) = default;
+  friend bool operator==(const Capability&, const Capability&) = default;
 };
 /// nullopt: no `mode` annotation, the pod takes no part.
-std::optional<HandoffCapability> read_capability(const api::Pod& pod);
+std::optional<Capability> read_capability(const api::Pod& pod);
 
 /// What stands on the pod for one token.
-struct HandoffState {
+struct Signs {
   bool requested = false;     ///< `request` carries our token
   std::string request_phase;  ///< only with `requested`
   bool abort_written = false;
@@ -40,12 +40,12 @@ struct HandoffState {
   std::string alive;  ///< newest of ack, heartbeat, progress, without tokens
   std::optional<std::int32_t> progress;
   std::optional<base::TimePoint> expected_completion;
-  friend bool operator==(const HandoffState&, const HandoffState&) = default;
+  friend bool operator==(const Signs&, const Signs&) = default;
 };
-HandoffState read_handoff(const api::Pod& pod, std::string_view token);
+Signs read_signs(const api::Pod& pod, std::string_view token);
 
 /// Operators' values longer than this are ignored, messages are cut.
-inline constexpr std::size_t kMaxHandoffValue = 256;
-inline constexpr std::size_t kMaxHandoffMessage = 1024;
+inline constexpr std::size_t kMaxValue = 256;
+inline constexpr std::size_t kMaxMessage = 1024;
 
-}  // namespace evictors
+}  // namespace evictors::handoff

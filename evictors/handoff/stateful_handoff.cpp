@@ -14,7 +14,7 @@
 #include "evictors/pod_patch.hpp"
 #include "evictors/timeouts.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 namespace {
 
 using api::EvacuationPhase;
@@ -24,26 +24,25 @@ constexpr base::seconds kHookSlack{90};
 
 std::string adapter_names() {
   std::string names;
-  for (const auto& each : handoff_adapters()) names += (names.empty() ? "" : ", ") + std::string(each->name());
+  for (const auto& each : adapters()) names += (names.empty() ? "" : ", ") + std::string(each->name());
   return names;
 }
 
 /// The one that this attempt began with, the one asked for, or the first that recognises the pod. nullptr: none.
-const HandoffAdapter* adapter_of(const Context& context) {
+const Adapter* adapter_of(const EvictorContext& context) {
   const api::EvacuationStatus& status = context.evacuation.status;
-  if (status.evictor == StatefulHandoff::kName && !status.adapter.empty()) return find_handoff_adapter(status.adapter);
-  if (const auto forced = context.parameter(kAdapterParameter, ""); !forced.empty())
-    return find_handoff_adapter(forced);
+  if (status.evictor == StatefulHandoff::kName && !status.adapter.empty()) return find_adapter(status.adapter);
+  if (const auto forced = context.parameter(kAdapterParameter, ""); !forced.empty()) return find_adapter(forced);
   if (!context.pod) return nullptr;
-  for (const auto& each : handoff_adapters()) {
+  for (const auto& each : adapters()) {
     if (each->recognises(*context.pod)) return each.get();
   }
   // Hooks stand in for the operator that is not there.
-  return policy_hooks(context).hooks.empty() ? nullptr : find_handoff_adapter("none");
+  return policy_hooks(context).hooks.empty() ? nullptr : find_adapter("none");
 }
 
 /// A pod that requires our protocol is never moved past it, whatever a parameter says.
-bool must_be_asked(const api::Pod& pod, const HandoffAdapter& adapter) {
+bool must_be_asked(const api::Pod& pod, const Adapter& adapter) {
   const std::string* mode = pod.meta.annotations.find(api::well_known::kHandoffMode);
   return mode && *mode != "optional" && adapter.name() != "generic";
 }
@@ -55,7 +54,7 @@ void check_flag(const std::string& name, const std::string& value, const api::Fi
 }
 
 /// Why the policy's hooks cannot be run for this pod; empty: they can.
-std::string hooks_problem(const Context& context, const PolicyHooks& hooks, const HandoffAdapter& adapter) {
+std::string hooks_problem(const EvictorContext& context, const PolicyHooks& hooks, const Adapter& adapter) {
   if (hooks.state == PolicyHooks::State::kUnusable) return hooks.problem;
   if (hooks.at(HookPoint::kMigrate) && adapter.name() != "none") {
     return fmt::format("hooks.migrate is for pods that no adapter looks after; this one has adapter {}",
@@ -71,7 +70,7 @@ std::string hooks_problem(const Context& context, const PolicyHooks& hooks, cons
 }
 
 /// The hook whose turn it is before the adapter's own plan.
-std::optional<HookPoint> hook_before_plan(const Context& context) {
+std::optional<HookPoint> hook_before_plan(const EvictorContext& context) {
   switch (context.evacuation.status.phase) {
     case EvacuationPhase::kPreparing: return HookPoint::kPre;
     case EvacuationPhase::kRequesting:
@@ -95,21 +94,21 @@ RemoteFailure hook_failure(HookPoint point, const HookRun& run, bool retryable) 
 }
 
 /// The replacement question is answered: the post hook may begin.
-bool replacement_settled_for_hook(const Context& context) {
+bool replacement_settled_for_hook(const EvictorContext& context) {
   const auto* ready = api::find_condition(context.evacuation.status.conditions, "ReplacementReady");
   return ready && (ready->status == api::ConditionStatus::kTrue || ready->reason == "SameNode");
 }
 
 /// Something of this attempt's hooks is to be taken back.
-bool undo_hook_wanted(const Context& context) {
+bool undo_hook_wanted(const EvictorContext& context) {
   return hook_begun(context, HookPoint::kPre) || hook_begun(context, HookPoint::kMigrate);
 }
 
-bool hook_jobs_run(const Context& context) {
+bool hook_jobs_run(const EvictorContext& context) {
   return hook_job_runs(context, HookPoint::kPre) || hook_job_runs(context, HookPoint::kMigrate);
 }
 
-std::vector<Action> undo_hooks(const Context& context) {
+std::vector<Action> undo_hooks(const EvictorContext& context) {
   for (const HookPoint point : {HookPoint::kPre, HookPoint::kMigrate}) {
     if (auto stop = stop_hook_job(context, point)) return {*std::move(stop)};
   }
@@ -120,7 +119,7 @@ std::vector<Action> undo_hooks(const Context& context) {
   return {hook_action(context, hooks, HookPoint::kUndo)};
 }
 
-Rollback undone_hooks(const Context& context) {
+Rollback undone_hooks(const EvictorContext& context) {
   if (!undo_hook_wanted(context)) return Rollback::kNothingToDo;
   if (hook_jobs_run(context)) return Rollback::kPending;
   const HookRun run = hook_run(context, policy_hooks(context), HookPoint::kUndo);
@@ -145,7 +144,7 @@ api::FieldErrors StatefulHandoff::validate(const std::vector<std::pair<std::stri
       {kAdapterParameter, kRequestParameter, kSwitchoverParameter, kServiceParameter, kStrict, kRequestedBy});
   for (const auto& [name, value] : parameters) {
     if (name == kStrict || name == kSwitchoverParameter) check_flag(name, value, path, errors);
-    if (name == kAdapterParameter && !find_handoff_adapter(value)) {
+    if (name == kAdapterParameter && !find_adapter(value)) {
       errors.push_back(
           {path.field(name).text(), fmt::format("unknown adapter {}; known are: {}", value, adapter_names())});
     }
@@ -156,46 +155,45 @@ api::FieldErrors StatefulHandoff::validate(const std::vector<std::pair<std::stri
   return errors;
 }
 
-std::vector<Read> StatefulHandoff::reads(const Context& context) const {
+std::vector<Read> StatefulHandoff::reads(const EvictorContext& context) const {
   if (api::is_terminal(context.evacuation.status.phase)) return {};
   std::vector<Read> reads = hook_reads(context);
-  const HandoffAdapter* adapter = adapter_of(context);
+  const Adapter* adapter = adapter_of(context);
   if (!adapter || !context.pod) return reads;
   for (Read& each : adapter->reads(context)) reads.push_back(std::move(each));
   return reads;
 }
 
 /// A webhook may want to be asked sooner than we look by ourselves.
-base::seconds StatefulHandoff::poll_interval(const Context& context) const {
+base::seconds StatefulHandoff::poll_interval(const EvictorContext& context) const {
   const base::seconds usual = Evictor::poll_interval(context);
   const auto next = next_hook_call(context);
   return next ? std::clamp(std::chrono::ceil<base::seconds>(*next - context.now), base::seconds(1), usual) : usual;
 }
 
-Probe StatefulHandoff::probe(const Context& context) const {
+Probe StatefulHandoff::probe(const EvictorContext& context) const {
   const PolicyHooks hooks = policy_hooks(context);
-  const HandoffAdapter* adapter = adapter_of(context);
+  const Adapter* adapter = adapter_of(context);
   if (!adapter && hooks.state != PolicyHooks::State::kPending) {
-    return handoff_unsupported(
+    return unsupported(
         "", hooks.problem.empty() ? "the pod shows no sign of a workload operator that is known" : hooks.problem);
   }
   if (hooks.state == PolicyHooks::State::kPending) {
-    Probe probe = handoff_unsupported("", hooks.problem);
+    Probe probe = unsupported("", hooks.problem);
     probe.support = Support::kUnavailable;
     probe.until = context.now + base::seconds(10);
     return probe;
   }
   const bool automatic = context.evacuation.spec.evictors.empty();
-  if (automatic && adapter->name() == Annotation::kGeneric) {
-    return handoff_unsupported(adapter->name(),
-                               "evictor annotation speaks the generic protocol; name this one for hooks");
+  if (automatic && adapter->name() == AnnotationEvictor::kGeneric) {
+    return unsupported(adapter->name(), "evictor annotation speaks the generic protocol; name this one for hooks");
   }
   if (must_be_asked(*context.pod, *adapter)) {
-    return handoff_unsupported(adapter->name(), fmt::format("the pod's annotation {} asks for adapter generic",
-                                                            api::well_known::kHandoffMode));
+    return unsupported(adapter->name(),
+                       fmt::format("the pod's annotation {} asks for adapter generic", api::well_known::kHandoffMode));
   }
   if (auto problem = hooks_problem(context, hooks, *adapter); !problem.empty()) {
-    return handoff_unsupported(adapter->name(), std::move(problem));
+    return unsupported(adapter->name(), std::move(problem));
   }
   Probe probe = adapter->probe(context);
   if (const api::Hook* pre = hooks.at(HookPoint::kPre)) {
@@ -211,25 +209,25 @@ Probe StatefulHandoff::probe(const Context& context) const {
   return probe;
 }
 
-Plan StatefulHandoff::plan(const Context& context) const {
-  const HandoffAdapter* adapter = adapter_of(context);
-  if (!adapter || must_be_asked(*context.pod, *adapter)) return {Next::kWait, {}};
+EvictionStep StatefulHandoff::plan(const EvictorContext& context) const {
+  const Adapter* adapter = adapter_of(context);
+  if (!adapter || must_be_asked(*context.pod, *adapter)) return {NextMove::kWait, {}};
   if (context.evacuation.spec.dry_run) {
-    if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {Next::kProceed, {}};
+    if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
     return act_now(post_eviction(context));
   }
   if (const auto point = hook_before_plan(context)) {
     const PolicyHooks hooks = policy_hooks(context);
-    if (hooks.state == PolicyHooks::State::kUnusable) return {Next::kWait, {}, hooks.problem};
+    if (hooks.state == PolicyHooks::State::kUnusable) return {NextMove::kWait, {}, hooks.problem};
     const HookRun run = hook_run(context, hooks, *point);
     if (run.state == HookRun::State::kDue) return act_now(hook_action(context, hooks, *point));
-    if (!run.over()) return {Next::kWait, {}};
+    if (!run.over()) return {NextMove::kWait, {}};
   }
   return adapter->plan(context);
 }
 
-Observation StatefulHandoff::observe(const Context& context) const {
-  const HandoffAdapter* adapter = adapter_of(context);
+Observation StatefulHandoff::observe(const EvictorContext& context) const {
+  const Adapter* adapter = adapter_of(context);
   if (!adapter || context.evacuation.spec.dry_run) return {};
   Observation seen = adapter->observe(context);
   const auto point = hook_before_plan(context);
@@ -248,63 +246,64 @@ Observation StatefulHandoff::observe(const Context& context) const {
   return seen;
 }
 
-Arrival StatefulHandoff::verify(const Context& context) const {
-  Arrival arrival;
+Verification StatefulHandoff::verify(const EvictorContext& context) const {
+  Verification verification;
   const PolicyHooks hooks = policy_hooks(context);
   if (hooks.state == PolicyHooks::State::kPending) {
-    arrival.unfinished = true;
-    return arrival;
+    verification.unfinished = true;
+    return verification;
   }
   const api::Hook* post = hooks.at(HookPoint::kPost);
-  if (!post) return arrival;
+  if (!post) return verification;
   const HookRun run = hook_run(context, hooks, HookPoint::kPost);
-  arrival.refs = hook_refs(context, hooks, HookPoint::kPost, run);
-  if (run.aborts()) arrival.failed = hook_failure(HookPoint::kPost, run, false);
-  if (run.over() || run.aborts()) return arrival;
-  arrival.unfinished = true;
-  if (!hook_begun(context, HookPoint::kPost) && !replacement_settled_for_hook(context)) return arrival;
-  arrival.extra = post->timeout + kHookSlack;
-  if (run.state == HookRun::State::kDue) arrival.action = hook_action(context, hooks, HookPoint::kPost);
-  return arrival;
+  verification.refs = hook_refs(context, hooks, HookPoint::kPost, run);
+  if (run.aborts()) verification.failed = hook_failure(HookPoint::kPost, run, false);
+  if (run.over() || run.aborts()) return verification;
+  verification.unfinished = true;
+  if (!hook_begun(context, HookPoint::kPost) && !replacement_settled_for_hook(context)) return verification;
+  verification.extra = post->timeout + kHookSlack;
+  if (run.state == HookRun::State::kDue) verification.action = hook_action(context, hooks, HookPoint::kPost);
+  return verification;
 }
 
-Verdict StatefulHandoff::classify(const Context& context, const Action& action, const Answer& answer) const {
+Classification StatefulHandoff::classify(const EvictorContext& context, const Action& action,
+                                         const CallResult& answer) const {
   if (is_hook_action(action)) return classify_hook(context, action, answer);
-  const HandoffAdapter* adapter = adapter_of(context);
+  const Adapter* adapter = adapter_of(context);
   return adapter ? adapter->classify(context, action, answer) : classify_eviction(answer);
 }
 
-bool StatefulHandoff::needs_capacity(const Context& context) const {
-  const HandoffAdapter* adapter = context.pod ? adapter_of(context) : nullptr;
+bool StatefulHandoff::needs_capacity(const EvictorContext& context) const {
+  const Adapter* adapter = context.pod ? adapter_of(context) : nullptr;
   return adapter && adapter->needs_capacity(context);
 }
 
 /// Labels and annotations that are taken away in the middle of it free no pod: what is known now is not known to be
 /// optional.
-bool StatefulHandoff::owner_decides(const Context& context) const {
+bool StatefulHandoff::owner_decides(const EvictorContext& context) const {
   const api::EvacuationStatus& status = context.evacuation.status;
   const bool begun = status.evictor == kName && status.adapter != "none" && !status.adapter.empty();
   if (!begun) return Evictor::owner_decides(context);
-  if (status.adapter != Annotation::kGeneric) return true;
+  if (status.adapter != AnnotationEvictor::kGeneric) return true;
   const auto capability = read_capability(*context.pod);
   return !capability || capability->required;
 }
 
-std::vector<Action> StatefulHandoff::undo(const Context& context) const {
-  const HandoffAdapter* adapter = adapter_of(context);
+std::vector<Action> StatefulHandoff::undo(const EvictorContext& context) const {
+  const Adapter* adapter = adapter_of(context);
   auto actions = adapter ? adapter->undo(context) : std::vector<Action>{};
   const bool adapter_busy = adapter && adapter->undone(context) == Rollback::kPending;
   return actions.empty() && !adapter_busy ? undo_hooks(context) : actions;
 }
 
-Rollback StatefulHandoff::undone(const Context& context) const {
-  const HandoffAdapter* adapter = adapter_of(context);
+Rollback StatefulHandoff::undone(const EvictorContext& context) const {
+  const Adapter* adapter = adapter_of(context);
   return combined(adapter ? adapter->undone(context) : Rollback::kNothingToDo, undone_hooks(context));
 }
 
-std::vector<Action> StatefulHandoff::cleanup(const Context& context) const {
-  const HandoffAdapter* adapter = adapter_of(context);
+std::vector<Action> StatefulHandoff::cleanup(const EvictorContext& context) const {
+  const Adapter* adapter = adapter_of(context);
   return adapter ? adapter->cleanup(context) : std::vector<Action>{};
 }
 
-}  // namespace evictors
+}  // namespace evictors::handoff

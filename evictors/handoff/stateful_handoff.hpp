@@ -2,7 +2,7 @@
 
 #include "evictors/evictor.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 
 /// prepare → hand over → evict → verify for stateful workloads: one adapter per workload operator
 /// (adapter.hpp), chosen by what the pod shows or by parameter `adapter`. Contract:
@@ -14,18 +14,18 @@ class StatefulHandoff final : public Evictor {
   std::string_view name() const override { return kName; }
   api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
                             const api::FieldPath& path) const override;
-  std::vector<Read> reads(const Context& context) const override;
-  base::seconds poll_interval(const Context& context) const override;
-  Arrival verify(const Context& context) const override;
-  Probe probe(const Context& context) const override;
-  Plan plan(const Context& context) const override;
-  Observation observe(const Context& context) const override;
-  Verdict classify(const Context& context, const Action& action, const Answer& answer) const override;
-  bool needs_capacity(const Context& context) const override;
-  bool owner_decides(const Context& context) const override;
-  std::vector<Action> undo(const Context& context) const override;
-  Rollback undone(const Context& context) const override;
-  std::vector<Action> cleanup(const Context& context) const override;
+  std::vector<Read> reads(const EvictorContext& context) const override;
+  base::seconds poll_interval(const EvictorContext& context) const override;
+  Verification verify(const EvictorContext& context) const override;
+  Probe probe(const EvictorContext& context) const override;
+  EvictionStep plan(const EvictorContext& context) const override;
+  Observation observe(const EvictorContext& context) const override;
+  Classification classify(const EvictorContext& context, const Action& action, const CallResult& answer) const override;
+  bool needs_capacity(const EvictorContext& context) const override;
+  bool owner_decides(const EvictorContext& context) const override;
+  std::vector<Action> undo(const EvictorContext& context) const override;
+  Rollback undone(const EvictorContext& context) const override;
+  std::vector<Action> cleanup(const EvictorContext& context) const override;
 };
 
-}  // namespace evictors
+}  // namespace evictors::handoff

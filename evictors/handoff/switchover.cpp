@@ -10,13 +10,13 @@
 #include "evictors/eviction_call.hpp"
 #include "kube/request.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 namespace {
 
 using api::EvacuationPhase;
 
 /// A read that was refused will be refused again; anything else may pass.
-std::optional<RemoteFailure> refused_read(const Context& context, std::string_view cluster_role) {
+std::optional<RemoteFailure> refused_read(const EvictorContext& context, std::string_view cluster_role) {
   for (const Document& each : context.documents) {
     if (each.status != 403 && each.status != 404) continue;
     const std::string advice =
@@ -28,7 +28,7 @@ std::optional<RemoteFailure> refused_read(const Context& context, std::string_vi
   return std::nullopt;
 }
 
-bool may_take_over(const Context& context, const api::Pod& pod, std::string_view role_label) {
+bool may_take_over(const EvictorContext& context, const api::Pod& pod, std::string_view role_label) {
   return pod.meta.name != context.pod->meta.name && pod.is_ready() && !pod.meta.is_terminating() &&
          !pod.is_terminal() && pod.node_name != context.pod->node_name &&
          role_of_label(pod_label(pod, role_label)) == InstanceRole::kReplica;
@@ -42,7 +42,7 @@ InstanceRole role_of_label(std::string_view value) {
   return InstanceRole::kUnknown;
 }
 
-std::string switchover_candidate(const Context& context, const Document* document, std::string_view role_label) {
+std::string switchover_candidate(const EvictorContext& context, const Document* document, std::string_view role_label) {
   const auto list = object_of(document);
   if (!list) return {};
   const auto items = list->find("items");
@@ -56,20 +56,20 @@ std::string switchover_candidate(const Context& context, const Document* documen
   return best;
 }
 
-Read instances_read(const Context& context, std::string_view key, std::string_view value) {
+Read instances_read(const EvictorContext& context, std::string_view key, std::string_view value) {
   kube::ListOptions options;
   options.ns = context.pod->meta.ns;
   options.label_selector = fmt::format("{}={}", key, value);
   return {std::string(kInstances), kube::list_request(kube::kPods, options), {}};
 }
 
-std::vector<Read> SwitchoverAdapter::reads(const Context& context) const {
+std::vector<Read> SwitchoverAdapter::reads(const EvictorContext& context) const {
   return opted_in(context) ? switchover_reads(context) : std::vector<Read>{};
 }
 
-Probe SwitchoverAdapter::probe(const Context& context) const {
+Probe SwitchoverAdapter::probe(const EvictorContext& context) const {
   if (role(*context.pod) == InstanceRole::kPrimary && !opted_in(context)) {
-    return handoff_unsupported(
+    return unsupported(
         name(),
         fmt::format("the pod is its cluster's primary: set parameter {} to \"true\" and bind the ClusterRole {}",
                     kSwitchoverParameter, cluster_role()));
@@ -77,17 +77,17 @@ Probe SwitchoverAdapter::probe(const Context& context) const {
   return owner_probe(context, name(), total());
 }
 
-Plan SwitchoverAdapter::plan(const Context& context) const {
-  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {Next::kProceed, {}};
+EvictionStep SwitchoverAdapter::plan(const EvictorContext& context) const {
+  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
   const InstanceRole now = role(*context.pod);
-  if (now == InstanceRole::kReplica) return settled(context) ? evict_now(context) : Plan{Next::kWait, {}};
-  if (now == InstanceRole::kUnknown || !opted_in(context) || requested(context)) return {Next::kWait, {}};
+  if (now == InstanceRole::kReplica) return settled(context) ? evict_now(context) : EvictionStep{NextMove::kWait, {}};
+  if (now == InstanceRole::kUnknown || !opted_in(context) || requested(context)) return {NextMove::kWait, {}};
   auto next = switchover(context);
   if (next && std::holds_alternative<Action>(*next)) return act_now(std::get<Action>(*std::move(next)));
-  return {Next::kWait, {}};
+  return {NextMove::kWait, {}};
 }
 
-Observation SwitchoverAdapter::observe(const Context& context) const {
+Observation SwitchoverAdapter::observe(const EvictorContext& context) const {
   Observation seen;
   const InstanceRole now = role(*context.pod);
   seen.ready = now == InstanceRole::kReplica && settled(context);
@@ -102,8 +102,9 @@ Observation SwitchoverAdapter::observe(const Context& context) const {
   return seen;
 }
 
-Verdict SwitchoverAdapter::classify(const Context&, const Action& action, const Answer& answer) const {
+Classification SwitchoverAdapter::classify(const EvictorContext&, const Action& action,
+                                           const CallResult& answer) const {
   return action.name == kPostEviction ? classify_eviction(answer) : classify_switchover(action, answer);
 }
 
-}  // namespace evictors
+}  // namespace evictors::handoff

@@ -11,13 +11,13 @@
 #include "kube/kubevirt.hpp"
 #include "kube/request.hpp"
 
-namespace evictors {
+namespace evictors::kubevirt {
 
 using api::Json;
 
-bool in_migration_mode(const Context& context) { return context.parameter(kVmMode, "Eviction") == "Migration"; }
+bool in_migration_mode(const EvictorContext& context) { return context.parameter(kVmMode, "Eviction") == "Migration"; }
 
-int remote_failures(const Context& context) {
+int remote_failures(const EvictorContext& context) {
   const std::string_view text = context.parameter(kRemoteFailures, "");
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -38,11 +38,11 @@ std::optional<std::vector<std::pair<std::string, std::string>>> parse_node_selec
   return terms;
 }
 
-std::string own_migration_name(const Context& context) {
+std::string own_migration_name(const EvictorContext& context) {
   return fmt::format("evac-{}-{}", context.evacuation.meta.uid, context.evacuation.status.attempt);
 }
 
-Action create_migration(const Context& context, const std::string& vmi) {
+Action create_migration(const EvictorContext& context, const std::string& vmi) {
   const std::string& ns = context.evacuation.meta.ns;
   Json spec = {{"vmiName", vmi}};
   const auto selector = parse_node_selector(context.parameter(kAddedNodeSelector, ""));
@@ -68,7 +68,7 @@ Action create_migration(const Context& context, const std::string& vmi) {
   return action;
 }
 
-Action cancel_evacuation(const Context& context, const std::string& vmi, const std::string& node) {
+Action cancel_evacuation(const EvictorContext& context, const std::string& vmi, const std::string& node) {
   Action action;
   action.role = ActionRole::kUndo;
   action.name = kCancelEvacuation;
@@ -84,7 +84,7 @@ Action cancel_evacuation(const Context& context, const std::string& vmi, const s
   return action;
 }
 
-Action delete_migration(const Context& context, const VmMigration& migration) {
+Action delete_migration(const EvictorContext& context, const Migration& migration) {
   Action action;
   action.role = ActionRole::kUndo;
   action.name = kDeleteMigration;
@@ -93,4 +93,4 @@ Action delete_migration(const Context& context, const VmMigration& migration) {
   return action;
 }
 
-}  // namespace evictors
+}  // namespace evictors::kubevirt

@@ -9,7 +9,7 @@
 #include "evictors/evictor.hpp"
 #include "evictors/kubevirt/facts.hpp"
 
-namespace evictors {
+namespace evictors::kubevirt {
 
 // --- parameters
 inline constexpr std::string_view kVmMode = "mode";  ///< Eviction (default) or Migration
@@ -20,8 +20,8 @@ inline constexpr int kUsualRemoteFailures = 3;
 inline constexpr std::size_t kMaxLabelValue = 63;
 /// KubeVirt keeps five finished migrations: more failures cannot be counted.
 inline constexpr int kMostRemoteFailures = 5;
-bool in_migration_mode(const Context& context);
-int remote_failures(const Context& context);
+bool in_migration_mode(const EvictorContext& context);
+int remote_failures(const EvictorContext& context);
 /// nullopt: malformed.
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_node_selector(std::string_view text);
 
@@ -45,9 +45,9 @@ inline constexpr std::string_view kMarkAbsent = "markPresent=false";
 inline constexpr std::string_view kMarkPresent = "markPresent=true";
 
 /// "evac-<evacuation uid>-<attempt>": the same after a crash.
-std::string own_migration_name(const Context& context);
-Action create_migration(const Context& context, const std::string& vmi);
-Action cancel_evacuation(const Context& context, const std::string& vmi, const std::string& node);
-Action delete_migration(const Context& context, const VmMigration& migration);
+std::string own_migration_name(const EvictorContext& context);
+Action create_migration(const EvictorContext& context, const std::string& vmi);
+Action cancel_evacuation(const EvictorContext& context, const std::string& vmi, const std::string& node);
+Action delete_migration(const EvictorContext& context, const Migration& migration);
 
-}  // namespace evictors
+}  // namespace evictors::kubevirt

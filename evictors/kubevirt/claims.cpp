@@ -4,11 +4,11 @@
 #include "evictors/eviction_call.hpp"
 #include "evictors/kubevirt/calls.hpp"
 
-namespace evictors {
+namespace evictors::kubevirt {
 namespace {
 
 /// The intent of this attempt's request, or nullptr.
-const api::EvacuationIntent* intent_of(const Context& context, std::string_view action) {
+const api::EvacuationIntent* intent_of(const EvictorContext& context, std::string_view action) {
   const auto& intent = context.evacuation.status.intent;
   const bool current = intent && intent->token == context.evacuation.status.token && intent->action == action;
   return current ? &*intent : nullptr;
@@ -22,31 +22,31 @@ bool set_the_mark(const api::EvacuationIntent& intent) {
 
 }  // namespace
 
-const std::string& source_node(const Context& context) { return context.evacuation.spec.node_name.value; }
+const std::string& source_node(const EvictorContext& context) { return context.evacuation.spec.node_name.value; }
 
-bool is_marked_for_us(const Context& context, const VmView& view) {
+bool is_marked_for_us(const EvictorContext& context, const View& view) {
   return !view.vmi.mark.empty() && view.vmi.mark == source_node(context);
 }
 
-bool evacuates(const Context& context, const VmMigration& migration) {
+bool evacuates(const EvictorContext& context, const Migration& migration) {
   return !source_node(context).empty() && migration.evacuated_node == source_node(context);
 }
 
-bool mark_is_ours(const Context& context) {
+bool mark_is_ours(const EvictorContext& context) {
   if (const auto ref = context.ref(kMarkOwnedRef); !ref.empty()) return ref == "true";
   if (intent_of(context, kCancelEvacuation) || intent_of(context, kDeleteMigration)) return true;  // only ever for ours
   const auto* asked = intent_of(context, kPostEviction);
   return asked && set_the_mark(*asked);
 }
 
-bool is_in_post_copy(const VmView& view) {
-  const VmMigration* current = view.current();
+bool is_in_post_copy(const View& view) {
+  const Migration* current = view.current();
   return current && view.vmi.move.mode == "PostCopy" && !view.vmi.move.completed &&
          view.vmi.move.migration_uid == current->uid;
 }
 
-bool has_moved(const Context& context, const VmView& view) {
+bool has_moved(const EvictorContext& context, const View& view) {
   return !view.vmi.node.empty() && view.vmi.node != source_node(context);
 }
 
-}  // namespace evictors
+}  // namespace evictors::kubevirt

@@ -7,19 +7,19 @@
 #include "evictors/evictor.hpp"
 #include "evictors/kubevirt/facts.hpp"
 
-namespace evictors {
+namespace evictors::kubevirt {
 
 /// The node that the VM is to leave.
-const std::string& source_node(const Context& context);
+const std::string& source_node(const EvictorContext& context);
 /// KubeVirt's mark names that node.
-bool is_marked_for_us(const Context& context, const VmView& view);
+bool is_marked_for_us(const EvictorContext& context, const View& view);
 /// Our call set that mark, so that we may take it away.
-bool mark_is_ours(const Context& context);
+bool mark_is_ours(const EvictorContext& context);
 /// Made by KubeVirt's evacuation controller for our node.
-bool evacuates(const Context& context, const VmMigration& migration);
+bool evacuates(const EvictorContext& context, const Migration& migration);
 /// The guest has left our node already; its old pod ends any moment.
-bool has_moved(const Context& context, const VmView& view);
+bool has_moved(const EvictorContext& context, const View& view);
 /// Its memory is being moved after it: it must not be stopped now.
-bool is_in_post_copy(const VmView& view);
+bool is_in_post_copy(const View& view);
 
-}  // namespace evictors
+}  // namespace evictors::kubevirt

@@ -13,7 +13,7 @@
 #include "api/meta/well_known.hpp"
 #include "base/text.hpp"
 
-namespace evictors {
+namespace evictors::kubevirt {
 namespace {
 
 using api::Json;
@@ -110,7 +110,7 @@ VmFacts read_vmi_object(const Json& vmi) {
   return facts;
 }
 
-void look_at_vmi(const Document& document, VmView& view) {
+void look_at_vmi(const Document& document, View& view) {
   view.problem = base::short_text(document.body, 300);
   if (document.status == 404) {
     view.sight = names_the_object(document) ? VmSight::kGone : VmSight::kNotServed;
@@ -125,8 +125,8 @@ void look_at_vmi(const Document& document, VmView& view) {
   view.vmi = read_vmi_object(vmi);
 }
 
-VmMigration read_migration(const Json& object) {
-  VmMigration migration;
+Migration read_migration(const Json& object) {
+  Migration migration;
   migration.name = text(object, {"metadata", "name"});
   migration.uid = text(object, {"metadata", "uid"});
   migration.created = text(object, {"metadata", "creationTimestamp"});
@@ -137,7 +137,7 @@ VmMigration read_migration(const Json& object) {
   return migration;
 }
 
-void look_at_migrations(const Document& document, const std::string& vmi, VmView& view) {
+void look_at_migrations(const Document& document, const std::string& vmi, View& view) {
   if (!document.ok()) return;
   const Json list = parsed(document);
   if (list.is_discarded()) return;
@@ -147,7 +147,7 @@ void look_at_migrations(const Document& document, const std::string& vmi, VmView
   for (const Json& item : *items) {
     if (text(item, {"spec", "vmiName"}) == vmi) view.migrations.push_back(read_migration(item));
   }
-  std::ranges::sort(view.migrations, {}, [](const VmMigration& each) { return std::tie(each.created, each.name); });
+  std::ranges::sort(view.migrations, {}, [](const Migration& each) { return std::tie(each.created, each.name); });
 }
 
 std::optional<int> minor_of_version(std::string_view version) {
@@ -159,7 +159,7 @@ std::optional<int> minor_of_version(std::string_view version) {
   return error == std::errc{} ? std::optional(minor) : std::nullopt;
 }
 
-void look_at_system(const Document& document, VmView& view) {
+void look_at_system(const Document& document, View& view) {
   if (!document.ok()) return;
   const Json list = parsed(document);
   if (list.is_discarded()) return;
@@ -185,18 +185,18 @@ std::int64_t memory_of_pod(const api::Pod& pod) {
 
 }  // namespace
 
-const VmMigration* VmView::current() const {
+const Migration* View::current() const {
   const auto found = std::find_if(migrations.rbegin(), migrations.rend(), [](const auto& m) { return !m.is_final(); });
   return found == migrations.rend() ? nullptr : &*found;
 }
 
-const VmMigration* VmView::named(std::string_view name) const {
-  const auto found = std::ranges::find(migrations, name, &VmMigration::name);
+const Migration* View::named(std::string_view name) const {
+  const auto found = std::ranges::find(migrations, name, &Migration::name);
   return found == migrations.end() ? nullptr : &*found;
 }
 
-VmView read_vm(const Context& context) {
-  VmView view;
+View read_view(const EvictorContext& context) {
+  View view;
   const std::string name = context.pod ? vmi_of_pod(*context.pod) : std::string(context.ref("vmi"));
   if (const Document* vmi = context.document(kVmiDocument)) look_at_vmi(*vmi, view);
   if (const Document* list = context.document(kMigrationsDocument)) look_at_migrations(*list, name, view);
@@ -217,4 +217,4 @@ base::seconds migration_timeout(const VmFacts& vmi, const VmSystem& system, cons
   return std::clamp(kSlack + copying, kLeastTotal, kMostTotal);
 }
 
-}  // namespace evictors
+}  // namespace evictors::kubevirt

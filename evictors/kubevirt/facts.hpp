@@ -11,10 +11,10 @@
 
 #include "evictors/evictor.hpp"
 
-namespace evictors {
+namespace evictors::kubevirt {
 
 /// One VirtualMachineInstanceMigration of our VM.
-struct VmMigration {
+struct Migration {
   std::string name;
   std::string uid;
   std::string phase;           ///< "" is Pending's forerunner
@@ -72,29 +72,29 @@ enum class VmSight {
   kUnreadable,  ///< another error, or nonsense
 };
 
-struct VmView {
+struct View {
   VmSight sight = VmSight::kNotRead;
   std::string problem;  ///< why it was not seen
   VmFacts vmi;
   bool migrations_known = false;
-  std::vector<VmMigration> migrations;  ///< oldest first
+  std::vector<Migration> migrations;  ///< oldest first
   VmSystem system;
 
   bool seen() const { return sight == VmSight::kSeen && migrations_known; }
   /// The newest unfinished one, or nullptr.
-  const VmMigration* current() const;
-  const VmMigration* named(std::string_view name) const;
+  const Migration* current() const;
+  const Migration* named(std::string_view name) const;
 };
 
 inline constexpr std::string_view kVmiDocument = "vmi";
 inline constexpr std::string_view kMigrationsDocument = "migrations";
 inline constexpr std::string_view kKubeVirtDocument = "kubevirt";
 
-VmView read_vm(const Context& context);
+View read_view(const EvictorContext& context);
 
 /// The VMI behind a virt-launcher pod; empty: it is none.
 std::string vmi_of_pod(const api::Pod& pod);
 /// How long the whole may take: at least half an hour, with the VM's memory copied `tries` times.
 base::seconds migration_timeout(const VmFacts& vmi, const VmSystem& system, const api::Pod* pod, int tries);
 
-}  // namespace evictors
+}  // namespace evictors::kubevirt

@@ -13,7 +13,7 @@
 #include "kube/kubevirt.hpp"
 #include "kube/request.hpp"
 
-namespace evictors {
+namespace evictors::kubevirt {
 namespace {
 
 using api::EvacuationPhase;
@@ -22,11 +22,11 @@ constexpr int kCancelSince = 7;
 
 // --- reads
 
-Read read_vmi(const Context& context, const std::string& vmi) {
+Read read_vmi(const EvictorContext& context, const std::string& vmi) {
   return {std::string(kVmiDocument), kube::get_request(kube::kVmis, {context.evacuation.meta.ns, vmi}), ""};
 }
 
-Read read_migrations(const Context& context, const std::string& vmi) {
+Read read_migrations(const EvictorContext& context, const std::string& vmi) {
   kube::ListOptions options;
   options.ns = context.evacuation.meta.ns;
   if (vmi.size() <= kMaxLabelValue) options.label_selector = "kubevirt.io/vmi-name=" + vmi;
@@ -42,7 +42,7 @@ bool needs_system(EvacuationPhase phase) {
 // --- undoing
 
 /// The version as read now, or as remembered: a cancel is decided on what was read for watching.
-std::optional<int> version_of(const Context& context, const VmView& view) {
+std::optional<int> version_of(const EvictorContext& context, const View& view) {
   if (view.system.minor) return view.system.minor;
   const std::string_view text = context.ref(kVersionRef);
   int minor = 0;
@@ -50,83 +50,84 @@ std::optional<int> version_of(const Context& context, const VmView& view) {
   return !text.empty() && error == std::errc{} ? std::optional(minor) : std::nullopt;
 }
 
-bool cannot_cancel(const Context& context, const VmView& view) {
+bool cannot_cancel(const EvictorContext& context, const View& view) {
   return context.ref(kNoCancelRef) == "true" || version_of(context, view).value_or(kCancelSince) < kCancelSince;
 }
 
-const VmMigration* to_delete(const Context& context, const VmView& view) {
-  for (const VmMigration& each : view.migrations) {
+const Migration* to_delete(const EvictorContext& context, const View& view) {
+  for (const Migration& each : view.migrations) {
     const bool ours = in_migration_mode(context) ? each.name == own_migration_name(context) : evacuates(context, each);
     if (ours && !each.is_final()) return &each;
   }
   return nullptr;
 }
 
-bool asked_for_anything(const Context& context) {
+bool asked_for_anything(const EvictorContext& context) {
   return context.evacuation.status.request_sent_at && !context.evacuation.spec.dry_run;
 }
 
 // --- answers
 
-Verdict classify_cancel(const Answer& answer) {
-  Verdict verdict = classify_call(answer);
-  if (!answer || answer->status != 404) return verdict;
+Classification classify_cancel(const CallResult& answer) {
+  Classification meaning = classify_call(answer);
+  if (!answer || answer->status != 404) return meaning;
   // Without a name in it, the 404 is about the path: KubeVirt before 1.7.
   const bool vmi_gone = answer->body.find("virtualmachineinstance.kubevirt.io \\\"") != std::string::npos;
   if (vmi_gone) return {ResponseClass::kApplied, "the VirtualMachineInstance is gone", {}, {}, {}};
-  return {ResponseClass::kPermanent, verdict.message, {}, {}, {{std::string(kNoCancelRef), "true"}}};
+  return {ResponseClass::kPermanent, meaning.message, {}, {}, {{std::string(kNoCancelRef), "true"}}};
 }
 
-Verdict classify_deletion(const Answer& answer) {
+Classification classify_deletion(const CallResult& answer) {
   if (answer && answer->status == 404) return {ResponseClass::kApplied, "already gone", {}, {}, {}};
   return classify_call(answer);
 }
 
 // --- arriving
 
-Arrival arrived(const VmView& view, const Context& context) {
-  Arrival arrival;
-  arrival.state = Arrival::State::kArrived;
-  arrival.kind = api::OutcomeKind::kMigrated;
-  arrival.message = "the VM runs on node " + view.vmi.node;
+Verification arrived(const View& view, const EvictorContext& context) {
+  Verification verification;
+  verification.state = Verification::State::kArrived;
+  verification.kind = api::OutcomeKind::kMigrated;
+  verification.message = "the VM runs on node " + view.vmi.node;
   const std::string pod = view.vmi.move.target_pod.empty() ? view.vmi.name : view.vmi.move.target_pod;
-  arrival.replacement = api::EvacuationReplacement{pod, view.vmi.active_uid, api::NodeName{view.vmi.node}, context.now};
-  return arrival;
+  verification.replacement =
+      api::EvacuationReplacement{pod, view.vmi.active_uid, api::NodeName{view.vmi.node}, context.now};
+  return verification;
 }
 
-Arrival waiting(std::string message) {
-  Arrival arrival;
-  arrival.state = Arrival::State::kPending;
-  arrival.message = std::move(message);
-  return arrival;
+Verification waiting(std::string message) {
+  Verification verification;
+  verification.state = Verification::State::kPending;
+  verification.message = std::move(message);
+  return verification;
 }
 
-Arrival not_expected(std::string message) {
-  Arrival arrival;
-  arrival.state = Arrival::State::kNotExpected;
-  arrival.message = std::move(message);
-  return arrival;
+Verification not_expected(std::string message) {
+  Verification verification;
+  verification.state = Verification::State::kNotExpected;
+  verification.message = std::move(message);
+  return verification;
 }
 
 /// The VM was shut down: its VirtualMachine, if it has one, starts it again.
-Arrival after_shutdown(const Context& context) {
+Verification after_shutdown(const EvictorContext& context) {
   if (context.ref(kStrategyRef) == "External") return not_expected("the VM was drained by its external controller");
   const std::string machine(context.ref(kMachineRef));
   if (machine.empty()) return not_expected("the VM was shut down, and no VirtualMachine starts it again");
   return waiting(fmt::format("VirtualMachine {} has not started it again yet", machine));
 }
 
-Arrival started_again(const VmView& view) {
-  Arrival arrival;
-  arrival.state = Arrival::State::kArrived;
-  arrival.message = "the VM was started again on node " + view.vmi.node;
-  return arrival;
+Verification started_again(const View& view) {
+  Verification verification;
+  verification.state = Verification::State::kArrived;
+  verification.message = "the VM was started again on node " + view.vmi.node;
+  return verification;
 }
 
 }  // namespace
 
-api::FieldErrors KubeVirt::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                    const api::FieldPath& path) const {
+api::FieldErrors KubeVirtEvictor::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
+                                           const api::FieldPath& path) const {
   api::FieldErrors errors =
       check_parameters(parameters, path, {kVmMode, kRequestedBy, kRemoteFailures, kAddedNodeSelector});
   bool migrates = false;
@@ -149,7 +150,7 @@ api::FieldErrors KubeVirt::validate(const std::vector<std::pair<std::string, std
   return errors;
 }
 
-std::vector<Read> KubeVirt::reads(const Context& context) const {
+std::vector<Read> KubeVirtEvictor::reads(const EvictorContext& context) const {
   const std::string vmi = context.pod ? vmi_of_pod(*context.pod) : std::string(context.ref(kVmiRef));
   if (vmi.empty()) return {};
   std::vector<Read> wanted = {read_vmi(context, vmi), read_migrations(context, vmi)};
@@ -158,14 +159,14 @@ std::vector<Read> KubeVirt::reads(const Context& context) const {
   return wanted;
 }
 
-Probe KubeVirt::probe(const Context& context) const {
+Probe KubeVirtEvictor::probe(const EvictorContext& context) const {
   Probe probe;
   probe.support = Support::kUnsupported;
   if (vmi_of_pod(*context.pod).empty()) {
     probe.reason = "the pod runs no virtual machine of KubeVirt";
     return probe;
   }
-  const VmView view = read_vm(context);
+  const View view = read_view(context);
   if (view.sight == VmSight::kNotServed) {
     probe.reason = "the API server does not serve kubevirt.io/v1";
     return probe;
@@ -181,39 +182,39 @@ Probe KubeVirt::probe(const Context& context) const {
   return probe;
 }
 
-Plan KubeVirt::plan(const Context& context) const {
+EvictionStep KubeVirtEvictor::plan(const EvictorContext& context) const {
   const api::EvacuationStatus& status = context.evacuation.status;
-  if (status.phase == EvacuationPhase::kPreparing) return {Next::kProceed, {}};
-  if (status.phase != EvacuationPhase::kRequesting) return {Next::kWait, {}};
-  const VmView view = read_vm(context);
+  if (status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
+  if (status.phase != EvacuationPhase::kRequesting) return {NextMove::kWait, {}};
+  const View view = read_view(context);
   const bool dry = context.evacuation.spec.dry_run;
   if (in_migration_mode(context)) {
-    if (!dry && view.named(own_migration_name(context))) return {Next::kWait, {}};
-    return {Next::kAct, create_migration(context, vmi_of_pod(*context.pod))};
+    if (!dry && view.named(own_migration_name(context))) return {NextMove::kWait, {}};
+    return {NextMove::kAct, create_migration(context, vmi_of_pod(*context.pod))};
   }
   const Observation seen = observe(context);
-  if (!dry && seen.requested) return {Next::kWait, {}};
+  if (!dry && seen.requested) return {NextMove::kWait, {}};
   Action action = post_eviction(context);
   action.pre_state += fmt::format(";{}", is_marked_for_us(context, view) ? kMarkPresent : kMarkAbsent);
-  return {Next::kAct, std::move(action)};
+  return {NextMove::kAct, std::move(action)};
 }
 
-Verdict KubeVirt::classify(const Context&, const Action& action, const Answer& answer) const {
+Classification KubeVirtEvictor::classify(const EvictorContext&, const Action& action, const CallResult& answer) const {
   if (action.name == kCreateMigration) return classify_call(answer, kMigrationTexts);
   if (action.name == kCancelEvacuation) return classify_cancel(answer);
   if (action.name == kDeleteMigration) return classify_deletion(answer);
-  Verdict verdict = classify_eviction(answer, kKubeVirtTexts);
-  if (verdict.answer == ResponseClass::kAcceptedInBackground) {
+  Classification meaning = classify_eviction(answer, kKubeVirtTexts);
+  if (meaning.answer == ResponseClass::kAcceptedInBackground) {
     const bool ours = action.pre_state.find(kMarkAbsent) != std::string::npos;
-    verdict.refs.emplace_back(kMarkOwnedRef, ours ? "true" : "false");
+    meaning.refs.emplace_back(kMarkOwnedRef, ours ? "true" : "false");
   }
-  return verdict;
+  return meaning;
 }
 
 /// A live migration has a target pod beside the source. What is known not to migrate needs none.
-bool KubeVirt::needs_capacity(const Context& context) const {
+bool KubeVirtEvictor::needs_capacity(const EvictorContext& context) const {
   if (!context.pod || vmi_of_pod(*context.pod).empty()) return false;
-  const VmView view = read_vm(context);
+  const View view = read_view(context);
   if (view.sight != VmSight::kSeen) return true;
   if (view.vmi.cannot_migrate) return false;
   if (in_migration_mode(context) || (view.vmi.strategy.empty() && !view.system.known)) return true;
@@ -222,14 +223,14 @@ bool KubeVirt::needs_capacity(const Context& context) const {
 }
 
 /// Once it is known for a VM, a label that somebody takes away makes it none the less.
-bool KubeVirt::owner_decides(const Context& context) const {
+bool KubeVirtEvictor::owner_decides(const EvictorContext& context) const {
   return context.evacuation.status.evictor == kName || Evictor::owner_decides(context);
 }
 
-std::vector<Action> KubeVirt::undo(const Context& context) const {
-  const VmView view = read_vm(context);
+std::vector<Action> KubeVirtEvictor::undo(const EvictorContext& context) const {
+  const View view = read_view(context);
   if (!view.seen() || !asked_for_anything(context) || has_moved(context, view) || is_in_post_copy(view)) return {};
-  const VmMigration* running = to_delete(context, view);
+  const Migration* running = to_delete(context, view);
   if (!in_migration_mode(context)) {
     if (!mark_is_ours(context)) return {};
     if (is_marked_for_us(context, view)) {
@@ -241,9 +242,9 @@ std::vector<Action> KubeVirt::undo(const Context& context) const {
   return {delete_migration(context, *running)};
 }
 
-Rollback KubeVirt::undone(const Context& context) const {
+Rollback KubeVirtEvictor::undone(const EvictorContext& context) const {
   if (!asked_for_anything(context)) return Rollback::kNothingToDo;
-  const VmView view = read_vm(context);
+  const View view = read_view(context);
   const bool by_eviction = !in_migration_mode(context);
   if (by_eviction && !mark_is_ours(context)) return Rollback::kNothingToDo;
   if (view.sight == VmSight::kGone) return Rollback::kComplete;
@@ -253,11 +254,9 @@ Rollback KubeVirt::undone(const Context& context) const {
   return to_delete(context, view) ? Rollback::kPending : Rollback::kComplete;
 }
 
-std::vector<Action> KubeVirt::cleanup(const Context&) const { return {}; }
-
-Arrival KubeVirt::verify(const Context& context) const {
+Verification KubeVirtEvictor::verify(const EvictorContext& context) const {
   if (context.ref(kVmiRef).empty()) return {};
-  const VmView view = read_vm(context);
+  const View view = read_view(context);
   if (view.sight == VmSight::kGone) return after_shutdown(context);
   if (view.sight != VmSight::kSeen) return waiting("the VirtualMachineInstance cannot be read");
   const bool same = view.vmi.uid == context.ref(kVmiUidRef);
@@ -268,4 +267,4 @@ Arrival KubeVirt::verify(const Context& context) const {
   return waiting("the VM does not run yet");
 }
 
-}  // namespace evictors
+}  // namespace evictors::kubevirt

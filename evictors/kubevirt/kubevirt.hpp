@@ -2,12 +2,12 @@
 
 #include "evictors/evictor.hpp"
 
-namespace evictors {
+namespace evictors::kubevirt {
 
 /// Virtual machines of KubeVirt: a launcher pod leaves by live migration. Mode Eviction asks through the eviction
 /// subresource, which KubeVirt answers by migrating; mode Migration makes a VirtualMachineInstanceMigration itself.
 /// Contract: docs/evictors/kubevirt.md.
-class KubeVirt final : public Evictor {
+class KubeVirtEvictor final : public Evictor {
  public:
   static constexpr std::string_view kName = "kubevirt";
   // adapters
@@ -18,17 +18,16 @@ class KubeVirt final : public Evictor {
   std::string_view name() const override { return kName; }
   api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
                             const api::FieldPath& path) const override;
-  std::vector<Read> reads(const Context& context) const override;
-  Arrival verify(const Context& context) const override;
-  Probe probe(const Context& context) const override;
-  Plan plan(const Context& context) const override;
-  Observation observe(const Context& context) const override;
-  Verdict classify(const Context& context, const Action& action, const Answer& answer) const override;
-  bool needs_capacity(const Context& context) const override;
-  bool owner_decides(const Context& context) const override;
-  std::vector<Action> undo(const Context& context) const override;
-  Rollback undone(const Context& context) const override;
-  std::vector<Action> cleanup(const Context& context) const override;
+  std::vector<Read> reads(const EvictorContext& context) const override;
+  Verification verify(const EvictorContext& context) const override;
+  Probe probe(const EvictorContext& context) const override;
+  EvictionStep plan(const EvictorContext& context) const override;
+  Observation observe(const EvictorContext& context) const override;
+  Classification classify(const EvictorContext& context, const Action& action, const CallResult& answer) const override;
+  bool needs_capacity(const EvictorContext& context) const override;
+  bool owner_decides(const EvictorContext& context) const override;
+  std::vector<Action> undo(const EvictorContext& context) const override;
+  Rollback undone(const EvictorContext& context) const override;
 };
 
-}  // namespace evictors
+}  // namespace evictors::kubevirt

@@ -9,7 +9,7 @@
 #include "evictors/kubevirt/claims.hpp"
 #include "evictors/kubevirt/kubevirt.hpp"
 
-namespace evictors {
+namespace evictors::kubevirt {
 namespace {
 
 using api::EvacuationPhase;
@@ -18,21 +18,21 @@ constexpr std::size_t kMaxKnown = 12;  // UIDs: what fits into a ref
 /// A mark that we were told of must show up within this time.
 constexpr base::seconds kMarkVisibleWithin{30};
 
-std::string known_list(const VmView& view) {
+std::string known_list(const View& view) {
   std::string uids;
   std::size_t count = 0;
-  for (const VmMigration& each : view.migrations) {
+  for (const Migration& each : view.migrations) {
     if (!each.is_final() || each.uid.size() > 40 || ++count > kMaxKnown) continue;
     uids += (uids.empty() ? "" : ",") + each.uid;
   }
   return uids.empty() ? "-" : uids;
 }
 
-bool was_known(const Context& context, const VmMigration& migration) {
+bool was_known(const EvictorContext& context, const Migration& migration) {
   return migration.uid.empty() || context.ref(kKnownRef).find(migration.uid) != std::string_view::npos;
 }
 
-std::string failure_of(const VmMigration& migration, const VmView& view) {
+std::string failure_of(const Migration& migration, const View& view) {
   if (!migration.failure.empty()) return migration.failure;
   const bool last = view.vmi.move.migration_uid == migration.uid && !view.vmi.move.failure.empty();
   return last ? view.vmi.move.failure : fmt::format("migration {} failed", migration.name);
@@ -56,7 +56,7 @@ RemoteFailure migration_failed(std::string message) {
 }
 
 /// Before anything is asked the VM must be seen: blind work on VMs is not done.
-std::optional<RemoteFailure> unseen(const VmView& view) {
+std::optional<RemoteFailure> unseen(const View& view) {
   const std::string why = view.problem.empty() ? "no answer" : view.problem;
   switch (view.sight) {
     case VmSight::kNotRead:
@@ -75,21 +75,21 @@ std::optional<RemoteFailure> unseen(const VmView& view) {
   return RemoteFailure{"VirtualMachineUnreadable", "cannot list the VirtualMachineInstanceMigrations", true};
 }
 
-Refs facts_to_remember(const Context& context, const VmView& view) {
+Refs facts_to_remember(const EvictorContext& context, const View& view) {
   Refs refs = {{std::string(kVmiRef), view.vmi.name}, {std::string(kVmiUidRef), view.vmi.uid}};
   if (!view.vmi.machine.empty()) refs.emplace_back(kMachineRef, view.vmi.machine);
   const std::string strategy = view.vmi.strategy.empty() ? view.system.strategy : view.vmi.strategy;
   if (!strategy.empty()) refs.emplace_back(kStrategyRef, strategy);
   if (view.system.minor) refs.emplace_back(kVersionRef, std::to_string(*view.system.minor));
   if (context.ref(kKnownRef).empty()) refs.emplace_back(kKnownRef, known_list(view));
-  if (const VmMigration* current = view.current()) refs.emplace_back(kMigrationRef, current->name);
+  if (const Migration* current = view.current()) refs.emplace_back(kMigrationRef, current->name);
   if (context.ref(kMarkOwnedRef).empty() && is_marked_for_us(context, view) && !in_migration_mode(context))
     refs.emplace_back(kMarkOwnedRef, mark_is_ours(context) ? "true" : "false");
   return refs;
 }
 
-void observe_current(const Context& context, const VmView& view, Observation& seen) {
-  const VmMigration* current = in_migration_mode(context) ? view.named(own_migration_name(context)) : view.current();
+void observe_current(const EvictorContext& context, const View& view, Observation& seen) {
+  const Migration* current = in_migration_mode(context) ? view.named(own_migration_name(context)) : view.current();
   if (!current || current->is_final()) return;
   seen.acknowledged = true;
   seen.queued = current->is_queued();
@@ -101,17 +101,17 @@ void observe_current(const Context& context, const VmView& view, Observation& se
 }
 
 /// One-shot: our own object is the whole story.
-void observe_migration(const Context& context, const VmView& view, Observation& seen) {
-  const VmMigration* own = view.named(own_migration_name(context));
+void observe_migration(const EvictorContext& context, const View& view, Observation& seen) {
+  const Migration* own = view.named(own_migration_name(context));
   const bool asked = context.evacuation.status.phase == EvacuationPhase::kInProgress;
   seen.requested = own != nullptr;
   if (own && own->has_failed()) seen.failed = migration_failed(failure_of(*own, view));
   seen.vanished = asked && !own && !has_moved(context, view);
 }
 
-void observe_failures(const Context& context, const VmView& view, Observation& seen) {
+void observe_failures(const EvictorContext& context, const View& view, Observation& seen) {
   if (context.ref(kKnownRef).empty()) return;
-  for (const VmMigration& each : view.migrations) {
+  for (const Migration& each : view.migrations) {
     if (!each.has_failed() || !evacuates(context, each) || was_known(context, each)) continue;
     ++seen.failures;
     seen.last_failure = failure_of(each, view);
@@ -122,7 +122,7 @@ void observe_failures(const Context& context, const VmView& view, Observation& s
 }
 
 /// Somebody took the mark away, and nothing is left that would move the VM.
-bool has_vanished(const Context& context, const VmView& view) {
+bool has_vanished(const EvictorContext& context, const View& view) {
   const api::EvacuationStatus& status = context.evacuation.status;
   if (status.phase != EvacuationPhase::kInProgress) return false;
   if (is_marked_for_us(context, view) || view.current() || has_moved(context, view)) return false;
@@ -131,13 +131,13 @@ bool has_vanished(const Context& context, const VmView& view) {
   return overdue || api::is_true(status.conditions, "HandoffAcknowledged");
 }
 
-void observe_evacuation(const Context& context, const VmView& view, Observation& seen) {
+void observe_evacuation(const EvictorContext& context, const View& view, Observation& seen) {
   const bool marked = is_marked_for_us(context, view);
-  seen.requested = marked || std::ranges::any_of(view.migrations, [&](const VmMigration& each) {
+  seen.requested = marked || std::ranges::any_of(view.migrations, [&](const Migration& each) {
                      return !each.is_final() && evacuates(context, each);
                    });
   seen.acknowledged = seen.acknowledged || marked;
-  const bool external = context.evacuation.status.adapter == KubeVirt::kExternal;
+  const bool external = context.evacuation.status.adapter == KubeVirtEvictor::kExternal;
   if (marked && !view.current() && !external) seen.queued = true;  // KubeVirt has not made a migration yet
   observe_failures(context, view, seen);
   seen.vanished = has_vanished(context, view);
@@ -145,9 +145,9 @@ void observe_evacuation(const Context& context, const VmView& view, Observation&
 
 }  // namespace
 
-Observation KubeVirt::observe(const Context& context) const {
+Observation KubeVirtEvictor::observe(const EvictorContext& context) const {
   Observation seen;
-  const VmView view = read_vm(context);
+  const View view = read_view(context);
   if (!view.seen()) {
     if (context.evacuation.status.phase == EvacuationPhase::kPreparing) seen.failed = unseen(view);
     return seen;
@@ -158,4 +158,4 @@ Observation KubeVirt::observe(const Context& context) const {
   return seen;
 }
 
-}  // namespace evictors
+}  // namespace evictors::kubevirt

@@ -14,14 +14,14 @@
 #include "evictors/timeouts.hpp"
 #include "kube/request.hpp"
 
-namespace evictors {
+namespace evictors::native {
 namespace {
 
 namespace names = api::well_known;
 using api::EvacuationPhase;
 using api::Json;
-using NativeApi = NativeView::Api;
-using Presence = NativeView::Presence;
+using Api = View::Api;
+using Presence = View::Presence;
 
 constexpr std::string_view kCreateRequest = "CreateEvictionRequest";
 constexpr std::string_view kWithdrawRequest = "WithdrawEvictionRequest";
@@ -35,7 +35,7 @@ constexpr base::seconds kTurnWithoutLife{1200};
 constexpr base::seconds kLetItReport{30};
 constexpr std::size_t kMaxReasonBytes = 200;
 
-api::ObjectKey request_key(const Context& context) {
+api::ObjectKey request_key(const EvictorContext& context) {
   return {context.evacuation.meta.ns, eviction_request_name(context.evacuation)};
 }
 
@@ -46,12 +46,12 @@ std::optional<std::int64_t> parse_seconds(std::string_view text) {
   return value >= 1 && value <= kMaxLiveness ? std::optional(value) : std::nullopt;
 }
 
-base::seconds liveness(const Context& context) {
+base::seconds liveness(const EvictorContext& context) {
   return base::seconds(parse_seconds(context.parameter(kLivenessSeconds, "")).value_or(kDefaultLiveness));
 }
 
 /// This attempt goes our way (after the attempt the status still names its evictor).
-bool chosen(const Context& context) {
+bool chosen(const EvictorContext& context) {
   const api::EvacuationStatus& status = context.evacuation.status;
   const bool between = status.phase == EvacuationPhase::kPending || status.phase == EvacuationPhase::kBackoff;
   return status.evictor == EvictionByRequest::kName && !between;
@@ -68,7 +68,7 @@ bool has_foreign_responder(const api::Pod& pod) {
 }
 
 /// What speaks against it before anything is read; empty: nothing.
-std::string refusal(const Context& context) {
+std::string refusal(const EvictorContext& context) {
   if (context.evacuation.meta.annotations.contains(names::kNativeEvictionAnnotation))
     return "this Evacuation answers a native Eviction itself";
   if (context.pod->has_scheduling_group) return "the API refuses pods with spec.schedulingGroup";
@@ -86,13 +86,13 @@ Probe no(Support support, std::string reason) {
 }
 
 /// Every responder may sleep through its turn; what is left is for the disruption budgets.
-base::seconds native_total(const Context& context) {
+base::seconds native_total(const EvictorContext& context) {
   const Timeouts defaults;
   const auto turns = static_cast<std::int64_t>(std::min<std::size_t>(context.pod->eviction_responders.size(), 10));
   return context.evacuation.spec.timeouts.total.value_or(defaults.total + turns * kTurnWithoutLife);
 }
 
-Probe supported(const Context& context) {
+Probe supported(const EvictorContext& context) {
   Probe probe;
   probe.total = native_total(context);
   return probe;
@@ -103,17 +103,17 @@ Read read_of(std::string_view name, kube::Request request) { return {std::string
 Read discovery_read() {
   kube::Request request;
   request.path = "/apis/" + kube::kEvictionRequests.api_version();
-  return read_of(kNativeApi, std::move(request));
+  return read_of(kApiDocument, std::move(request));
 }
 
-Read evictions_read(const Context& context) {
+Read evictions_read(const EvictorContext& context) {
   kube::ListOptions options;
   options.ns = context.evacuation.meta.ns;
   options.label_selector = fmt::format("{} in {}", names::kNativeRequester, api::kRequesterRoles);
-  return read_of(kNativeEvictions, kube::list_request(kube::kNativeEvictions, options));
+  return read_of(kEvictionsDocument, kube::list_request(kube::kNativeEvictions, options));
 }
 
-Json request_body(const Context& context) {
+Json request_body(const EvictorContext& context) {
   const api::Evacuation& of = context.evacuation;
   const std::string reason = base::short_text(of.spec.reason, kMaxReasonBytes);
   return {{"apiVersion", kube::kEvictionRequests.api_version()},
@@ -129,7 +129,7 @@ Json request_body(const Context& context) {
             {"intent", "Eviction"}}}};
 }
 
-Action create_action(const Context& context) {
+Action create_action(const EvictorContext& context) {
   Action action;
   action.name = kCreateRequest;
   action.request = kube::create_request(kube::kEvictionRequests, context.evacuation.meta.ns, request_body(context));
@@ -139,7 +139,7 @@ Action create_action(const Context& context) {
   return action;
 }
 
-Action withdraw_action(const Context& context, const api::EvictionRequest& request) {
+Action withdraw_action(const EvictorContext& context, const api::EvictionRequest& request) {
   const Json patch = {{"metadata", {{"uid", request.meta.uid}}}, {"spec", {{"intent", "Withdrawn"}}}};
   Action action;
   action.role = ActionRole::kUndo;
@@ -148,7 +148,7 @@ Action withdraw_action(const Context& context, const api::EvictionRequest& reque
   return action;
 }
 
-Action delete_action(const Context& context, std::string_view uid) {
+Action delete_action(const EvictorContext& context, std::string_view uid) {
   Action action;
   action.role = ActionRole::kCleanUp;
   action.name = kDeleteRequest;
@@ -157,7 +157,7 @@ Action delete_action(const Context& context, std::string_view uid) {
 }
 
 /// The deletion of our request, as far as it is there; also when it could not be read just now.
-std::optional<Action> deletion(const Context& context, const NativeView& view) {
+std::optional<Action> deletion(const EvictorContext& context, const View& view) {
   if (view.presence == Presence::kOurs && !view.request.meta.is_terminating())
     return delete_action(context, view.request.meta.uid);
   const std::string_view remembered = uid_of_ref(context.ref(kRequestRef));
@@ -171,7 +171,7 @@ Observation failed(std::string reason, std::string message, bool retryable, bool
   return seen;
 }
 
-Observation nobody_there(const Context& context) {
+Observation nobody_there(const EvictorContext& context) {
   Observation seen =
       failed("NativeUnavailable",
              fmt::format("no controller took notice of the EvictionRequest within {}: the API is served, "
@@ -193,7 +193,7 @@ std::string when(const std::optional<base::TimePoint>& time) {
 }
 
 /// Heartbeat, ETA and message of whoever has its turn.
-void mirror(const NativeView& view, Observation& seen) {
+void mirror(const View& view, Observation& seen) {
   const api::NativeEviction* eviction = view.current();
   seen.message = "waits for an Eviction to be made";
   seen.alive = fmt::format("{}", view.request.observed_generation);
@@ -209,7 +209,7 @@ void mirror(const NativeView& view, Observation& seen) {
   seen.expected_completion = active->expected_completion_time;
 }
 
-Observation observe_at_work(const Context& context, const NativeView& view) {
+Observation observe_at_work(const EvictorContext& context, const View& view) {
   if (!view.asks()) {
     return failed("RequestWithdrawn", "somebody else withdrew or deleted the EvictionRequest", true, false);
   }
@@ -224,29 +224,29 @@ Observation observe_at_work(const Context& context, const NativeView& view) {
   }
   seen.acknowledged = true;
   mirror(view, seen);
-  seen.failed = native_failure(view, uid_of_ref(context.ref(kEvictionRef)));
+  seen.failed = failure_of(view, uid_of_ref(context.ref(kEvictionRef)));
   return seen;
 }
 
 /// An answer to the POST, beyond what any write may be answered.
-Verdict classify_create(const Context& context, const Answer& answer) {
-  Verdict verdict = classify_patch(answer);
-  if (verdict.answer == ResponseClass::kApplied) {
-    if (context.evacuation.spec.dry_run) verdict.answer = ResponseClass::kAcceptedInBackground;
+Classification classify_create(const EvictorContext& context, const CallResult& answer) {
+  Classification meaning = classify_patch(answer);
+  if (meaning.answer == ResponseClass::kApplied) {
+    if (context.evacuation.spec.dry_run) meaning.answer = ResponseClass::kAcceptedInBackground;
     const auto made = api::decode_eviction_request(answer->body);
-    if (made && !context.evacuation.spec.dry_run) verdict.refs = {{std::string(kRequestRef), ref_of(made->meta)}};
-  } else if (verdict.answer == ResponseClass::kConflict) {
-    const NativeView view = read_native(context);
+    if (made && !context.evacuation.spec.dry_run) meaning.refs = {{std::string(kRequestRef), ref_of(made->meta)}};
+  } else if (meaning.answer == ResponseClass::kConflict) {
+    const View view = read_view(context);
     if (view.presence == Presence::kOurs && !view.asks()) {
-      verdict.answer = ResponseClass::kRetryLater;
-      verdict.message = "the EvictionRequest of the last attempt is still being deleted";
+      meaning.answer = ResponseClass::kRetryLater;
+      meaning.message = "the EvictionRequest of the last attempt is still being deleted";
     }
   }
-  return verdict;
+  return meaning;
 }
 
 /// Withdrawn, but has the controller taken that in?
-bool settled(const NativeView& view) {
+bool settled(const View& view) {
   const auto& request = view.request;
   const auto* reason = api::find_condition(request.conditions, "Failed");
   if (reason && reason->status == api::ConditionStatus::kTrue && reason->reason == "EvictionInvalid") return true;
@@ -256,7 +256,7 @@ bool settled(const NativeView& view) {
 }
 
 /// What our request itself says of how the pod left; only now is it asked.
-std::optional<api::OutcomeKind> kind_by(const NativeView& view) {
+std::optional<api::OutcomeKind> kind_by(const View& view) {
   if (view.presence != Presence::kOurs) return std::nullopt;
   if (api::is_true(view.request.conditions, "TargetEvicted")) return api::OutcomeKind::kMovedByOwner;
   if (api::is_true(view.request.conditions, "Failed")) return api::OutcomeKind::kGoneExternally;
@@ -264,7 +264,7 @@ std::optional<api::OutcomeKind> kind_by(const NativeView& view) {
 }
 
 /// TargetEvicted or Failed is said, or nobody will say it in time.
-bool may_be_deleted(const Context& context, const NativeView& view) {
+bool may_be_deleted(const EvictorContext& context, const View& view) {
   const auto& conditions = view.request.conditions;
   if (api::is_true(conditions, "TargetEvicted") || api::is_true(conditions, "Failed")) return true;
   const base::seconds patience = std::min(kLetItReport, effective_timeouts(context.evacuation.spec).verify / 3);
@@ -287,17 +287,17 @@ api::FieldErrors EvictionByRequest::validate(const std::vector<std::pair<std::st
   return errors;
 }
 
-std::vector<Read> EvictionByRequest::reads(const Context& context) const {
+std::vector<Read> EvictionByRequest::reads(const EvictorContext& context) const {
   const EvacuationPhase phase = context.evacuation.status.phase;
   std::vector<Read> wanted;
   const bool is_chosen = chosen(context);
   if (!is_chosen && (!context.pod || context.unavailable_until || !refusal(context).empty())) return wanted;
   const bool asking = !is_chosen || phase == EvacuationPhase::kRequesting;
   if (asking) wanted.push_back(discovery_read());
-  if (is_chosen || read_native(context).api == NativeApi::kServed) {
-    wanted.push_back(read_of(kNativeRequest, kube::get_request(kube::kEvictionRequests, request_key(context))));
+  if (is_chosen || read_view(context).api == Api::kServed) {
+    wanted.push_back(read_of(kRequestDocument, kube::get_request(kube::kEvictionRequests, request_key(context))));
     const std::string& ns = context.evacuation.meta.ns;
-    for (const NativeAccess& each : kNativeAccess) {
+    for (const Access& each : kAccess) {
       if (!is_chosen) wanted.push_back(access_read(each, ns));
     }
   }
@@ -305,7 +305,7 @@ std::vector<Read> EvictionByRequest::reads(const Context& context) const {
   return wanted;
 }
 
-Probe EvictionByRequest::probe(const Context& context) const {
+Probe EvictionByRequest::probe(const EvictorContext& context) const {
   if (chosen(context)) return supported(context);
   if (std::string why = refusal(context); !why.empty()) return no(Support::kUnsupported, std::move(why));
   if (context.unavailable_until) {
@@ -313,13 +313,13 @@ Probe EvictionByRequest::probe(const Context& context) const {
     probe.until = context.unavailable_until;
     return probe;
   }
-  const NativeView view = read_native(context);
+  const View view = read_view(context);
   switch (view.api) {
-    case NativeApi::kServed: break;
-    case NativeApi::kUnread: return no(Support::kUnavailable, "not looked yet");
-    case NativeApi::kForbidden:
+    case Api::kServed: break;
+    case Api::kUnread: return no(Support::kUnavailable, "not looked yet");
+    case Api::kForbidden:
       return no(Support::kUnsupported, "RBAC forbids to look at " + kube::kEvictionRequests.api_version());
-    case NativeApi::kNotServed:
+    case Api::kNotServed:
       return no(Support::kUnsupported,
                 fmt::format("the server does not serve {}", kube::kEvictionRequests.api_version()));
   }
@@ -331,17 +331,17 @@ Probe EvictionByRequest::probe(const Context& context) const {
   return supported(context);
 }
 
-Plan EvictionByRequest::plan(const Context& context) const {
-  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {Next::kProceed, {}};
-  if (context.evacuation.status.phase == EvacuationPhase::kInProgress) return {Next::kWait, {}};
-  if (!context.evacuation.spec.dry_run && read_native(context).asks()) return {Next::kWait, {}};
-  return {Next::kAct, create_action(context)};
+EvictionStep EvictionByRequest::plan(const EvictorContext& context) const {
+  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
+  if (context.evacuation.status.phase == EvacuationPhase::kInProgress) return {NextMove::kWait, {}};
+  if (!context.evacuation.spec.dry_run && read_view(context).asks()) return {NextMove::kWait, {}};
+  return {NextMove::kAct, create_action(context)};
 }
 
-Observation EvictionByRequest::observe(const Context& context) const {
-  const NativeView view = read_native(context);
+Observation EvictionByRequest::observe(const EvictorContext& context) const {
+  const View view = read_view(context);
   const bool at_work = context.evacuation.status.phase == EvacuationPhase::kInProgress;
-  if (!at_work && view.api == NativeApi::kNotServed)
+  if (!at_work && view.api == Api::kNotServed)
     return failed("NativeUnavailable", "the server no longer serves the API", true, true);
   if (view.presence == Presence::kForeign) {
     return failed("NameTaken",
@@ -362,24 +362,25 @@ Observation EvictionByRequest::observe(const Context& context) const {
   return seen;
 }
 
-Verdict EvictionByRequest::classify(const Context& context, const Action& action, const Answer& answer) const {
+Classification EvictionByRequest::classify(const EvictorContext& context, const Action& action,
+                                           const CallResult& answer) const {
   if (action.name == kCreateRequest) return classify_create(context, answer);
   if (answer && answer->status == 404) return {ResponseClass::kApplied, "it is gone", {}, {}};
-  Verdict verdict = classify_patch(answer);
+  Classification meaning = classify_patch(answer);
   // Once it is deleted nobody can tell any more how the withdrawal ended.
-  if (action.name == kDeleteRequest && read_native(context).others_remain())
-    verdict.refs = {{std::string(kOthersRef), "remain"}};
-  return verdict;
+  if (action.name == kDeleteRequest && read_view(context).others_remain())
+    meaning.refs = {{std::string(kOthersRef), "remain"}};
+  return meaning;
 }
 
-std::vector<Action> EvictionByRequest::undo(const Context& context) const {
-  const NativeView view = read_native(context);
+std::vector<Action> EvictionByRequest::undo(const EvictorContext& context) const {
+  const View view = read_view(context);
   if (!view.asks()) return {};
   return {withdraw_action(context, view.request)};
 }
 
-Rollback EvictionByRequest::undone(const Context& context) const {
-  const NativeView view = read_native(context);
+Rollback EvictionByRequest::undone(const EvictorContext& context) const {
+  const View view = read_view(context);
   switch (view.presence) {
     case Presence::kUnknown:
       return context.evacuation.status.request_sent_at ? Rollback::kPending : Rollback::kNothingToDo;
@@ -397,22 +398,22 @@ Rollback EvictionByRequest::undone(const Context& context) const {
   return taken_in && view.others_remain() ? Rollback::kOthersRemain : Rollback::kPending;
 }
 
-std::vector<Action> EvictionByRequest::cleanup(const Context& context) const {
-  auto action = deletion(context, read_native(context));
+std::vector<Action> EvictionByRequest::cleanup(const EvictorContext& context) const {
+  auto action = deletion(context, read_view(context));
   if (!action) return {};
   return {*std::move(action)};
 }
 
-Arrival EvictionByRequest::verify(const Context& context) const {
-  const NativeView view = read_native(context);
-  Arrival arrival;
-  arrival.kind = kind_by(view);
+Verification EvictionByRequest::verify(const EvictorContext& context) const {
+  const View view = read_view(context);
+  Verification verification;
+  verification.kind = kind_by(view);
   // Also when the answer to its creation was lost: then there is no ref.
   const bool made = !context.ref(kRequestRef).empty() || context.evacuation.status.request_sent_at;
   const bool there = view.presence == Presence::kOurs || (view.presence == Presence::kUnknown && made);
-  arrival.unfinished = there;
-  if (there && may_be_deleted(context, view)) arrival.action = deletion(context, view);
-  return arrival;
+  verification.unfinished = there;
+  if (there && may_be_deleted(context, view)) verification.action = deletion(context, view);
+  return verification;
 }
 
-}  // namespace evictors
+}  // namespace evictors::native

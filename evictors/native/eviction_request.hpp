@@ -2,7 +2,7 @@
 
 #include "evictors/evictor.hpp"
 
-namespace evictors {
+namespace evictors::native {
 
 /// Kubernetes' native EvictionRequest API (KEP-4563): the pod's own responders make it leave, the API server's
 /// controller passes the turn from one to the next. Chosen by itself for pods with spec.evictionResponders where the
@@ -16,18 +16,18 @@ class EvictionByRequest final : public Evictor {
   std::string_view name() const override { return kName; }
   api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
                             const api::FieldPath& path) const override;
-  std::vector<Read> reads(const Context& context) const override;
-  Probe probe(const Context& context) const override;
-  Plan plan(const Context& context) const override;
-  Observation observe(const Context& context) const override;
-  Verdict classify(const Context& context, const Action& action, const Answer& answer) const override;
-  std::vector<Action> undo(const Context& context) const override;
-  Rollback undone(const Context& context) const override;
-  std::vector<Action> cleanup(const Context& context) const override;
-  Arrival verify(const Context& context) const override;
+  std::vector<Read> reads(const EvictorContext& context) const override;
+  Probe probe(const EvictorContext& context) const override;
+  EvictionStep plan(const EvictorContext& context) const override;
+  Observation observe(const EvictorContext& context) const override;
+  Classification classify(const EvictorContext& context, const Action& action, const CallResult& answer) const override;
+  std::vector<Action> undo(const EvictorContext& context) const override;
+  Rollback undone(const EvictorContext& context) const override;
+  std::vector<Action> cleanup(const EvictorContext& context) const override;
+  Verification verify(const EvictorContext& context) const override;
 };
 
 /// "evac-<uid of the Evacuation>": one EvictionRequest at most, whatever is lost or repeated.
 std::string eviction_request_name(const api::Evacuation& evacuation);
 
-}  // namespace evictors
+}  // namespace evictors::native

@@ -9,11 +9,11 @@
 #include "api/meta/well_known.hpp"
 #include "kube/resource.hpp"
 
-namespace evictors {
+namespace evictors::native {
 namespace {
 
-using Api = NativeView::Api;
-using Presence = NativeView::Presence;
+using Api = View::Api;
+using Presence = View::Presence;
 
 bool lists_resource(const api::Json& resources, std::string_view plural) {
   return std::any_of(resources.begin(), resources.end(),
@@ -36,7 +36,7 @@ Api read_api(const Document* document) {
   return Api::kServed;
 }
 
-void read_request(const Context& context, const Document* document, NativeView& view) {
+void read_request(const EvictorContext& context, const Document* document, View& view) {
   if (!document) return;
   if (document->status == 404) view.presence = Presence::kAbsent;
   if (!document->ok()) return;
@@ -48,7 +48,7 @@ void read_request(const Context& context, const Document* document, NativeView& 
   view.presence = ours ? Presence::kOurs : Presence::kForeign;
 }
 
-void read_evictions(const Context& context, const Document* document, NativeView& view) {
+void read_evictions(const EvictorContext& context, const Document* document, View& view) {
   if (!document || !document->ok()) return;
   auto all = api::decode_native_evictions(document->body);
   if (!all) return;
@@ -67,8 +67,8 @@ bool is_denied(const Document& review) {
   return allowed && allowed->is_boolean() && !allowed->get<bool>();
 }
 
-std::string first_denied(const Context& context) {
-  for (const NativeAccess& each : kNativeAccess) {
+std::string first_denied(const EvictorContext& context) {
+  for (const Access& each : kAccess) {
     const Document* review = context.document(access_name(each));
     if (review && is_denied(*review)) return fmt::format("{} {}", each.verb, each.resource);
   }
@@ -91,17 +91,15 @@ RemoteFailure failure_from(const std::vector<api::Condition>& conditions) {
 
 }  // namespace
 
-bool NativeView::asks() const {
-  return presence == Presence::kOurs && !request.withdrawn && !request.meta.is_terminating();
-}
+bool View::asks() const { return presence == Presence::kOurs && !request.withdrawn && !request.meta.is_terminating(); }
 
-const api::NativeEviction* NativeView::current() const {
+const api::NativeEviction* View::current() const {
   const auto open = std::find_if(evictions.begin(), evictions.end(), [](const auto& e) { return !e.is_final(); });
   if (open != evictions.end()) return &*open;
   return evictions.empty() ? nullptr : &evictions.back();
 }
 
-bool NativeView::others_remain() const {
+bool View::others_remain() const {
   const api::NativeEviction* eviction = current();
   if (!eviction || eviction->is_final()) return false;
   return std::any_of(eviction->requesters.begin(), eviction->requesters.end(), [](const auto& each) {
@@ -109,9 +107,9 @@ bool NativeView::others_remain() const {
   });
 }
 
-std::string access_name(const NativeAccess& access) { return fmt::format("may {} {}", access.verb, access.resource); }
+std::string access_name(const Access& access) { return fmt::format("may {} {}", access.verb, access.resource); }
 
-Read access_read(const NativeAccess& access, const std::string& ns) {
+Read access_read(const Access& access, const std::string& ns) {
   const api::Json review = {{"apiVersion", "authorization.k8s.io/v1"},
                             {"kind", "SelfSubjectAccessReview"},
                             {"spec",
@@ -128,12 +126,12 @@ Read access_read(const NativeAccess& access, const std::string& ns) {
   return {access_name(access), std::move(request), {}};
 }
 
-NativeView read_native(const Context& context) {
-  NativeView view;
+View read_view(const EvictorContext& context) {
+  View view;
   view.denied = first_denied(context);
-  view.api = read_api(context.document(kNativeApi));
-  read_request(context, context.document(kNativeRequest), view);
-  read_evictions(context, context.document(kNativeEvictions), view);
+  view.api = read_api(context.document(kApiDocument));
+  read_request(context, context.document(kRequestDocument), view);
+  read_evictions(context, context.document(kEvictionsDocument), view);
   return view;
 }
 
@@ -144,7 +142,7 @@ std::string_view uid_of_ref(std::string_view ref) {
   return slash == std::string_view::npos ? std::string_view() : ref.substr(slash + 1);
 }
 
-std::optional<RemoteFailure> native_failure(const NativeView& view, std::string_view followed_uid) {
+std::optional<RemoteFailure> failure_of(const View& view, std::string_view followed_uid) {
   if (view.presence != Presence::kOurs) return std::nullopt;
   if (api::is_true(view.request.conditions, "Failed")) return failure_from(view.request.conditions);
   // While our intent stands, the controller answers a failure with the next Eviction at once, and our request looks
@@ -157,4 +155,4 @@ std::optional<RemoteFailure> native_failure(const NativeView& view, std::string_
   return std::nullopt;
 }
 
-}  // namespace evictors
+}  // namespace evictors::native

@@ -8,10 +8,10 @@
 #include "api/eviction_request.hpp"
 #include "evictors/evictor.hpp"
 
-namespace evictors {
+namespace evictors::native {
 
 /// What the documents of evictor eviction-request show. Foreign text: whatever makes no sense counts as not seen.
-struct NativeView {
+struct View {
   enum class Api {
     kUnread,     ///< not asked
     kServed,     ///< or no clear answer: then the call itself will tell
@@ -40,25 +40,25 @@ struct NativeView {
 };
 
 /// Names of the reads.
-inline constexpr std::string_view kNativeApi = "api";
-inline constexpr std::string_view kNativeRequest = "request";
-inline constexpr std::string_view kNativeEvictions = "evictions";
+inline constexpr std::string_view kApiDocument = "api";
+inline constexpr std::string_view kRequestDocument = "request";
+inline constexpr std::string_view kEvictionsDocument = "evictions";
 
 /// What the evictor must be allowed to do, each asked by a SelfSubjectAccessReview. Only a clear no counts: without an
 /// answer the call itself will tell.
-struct NativeAccess {
+struct Access {
   std::string_view verb;
   std::string_view resource;
 };
-inline constexpr std::array<NativeAccess, 4> kNativeAccess = {{{"create", "evictionrequests"},
-                                                               {"patch", "evictionrequests"},
-                                                               {"delete", "evictionrequests"},
-                                                               {"list", "evictions"}}};
+inline constexpr std::array<Access, 4> kAccess = {{{"create", "evictionrequests"},
+                                                   {"patch", "evictionrequests"},
+                                                   {"delete", "evictionrequests"},
+                                                   {"list", "evictions"}}};
 /// Name of the read: "may create evictionrequests".
-std::string access_name(const NativeAccess& access);
-Read access_read(const NativeAccess& access, const std::string& ns);
+std::string access_name(const Access& access);
+Read access_read(const Access& access, const std::string& ns);
 
-NativeView read_native(const Context& context);
+View read_view(const EvictorContext& context);
 
 /// Keys in status.refs: what the attempt made and follows, as "<name>/<uid>"; how its withdrawal was found to end.
 inline constexpr std::string_view kRequestRef = "evictionRequest";
@@ -69,6 +69,6 @@ std::string ref_of(const api::ObjectMeta& meta);
 std::string_view uid_of_ref(std::string_view ref);
 
 /// Why nothing will come of the request any more, though the pod is still there; nullopt: it may.
-std::optional<RemoteFailure> native_failure(const NativeView& view, std::string_view followed_uid);
+std::optional<RemoteFailure> failure_of(const View& view, std::string_view followed_uid);
 
-}  // namespace evictors
+}  // namespace evictors::native

@@ -11,13 +11,13 @@ Choice no(std::string why) { return {std::nullopt, std::move(why), false}; }
 Choice not_known(std::string why) { return {std::nullopt, std::move(why), true}; }
 
 /// A list that must be known before anything is chosen; a server that refuses it or does not have it has answered.
-bool was_answered(const Context& context, std::string_view name) {
+bool was_answered(const EvictorContext& context, std::string_view name) {
   const Document* document = context.document(name);
   return document && document->status >= 200 && document->status < 500 && document->status != 429;
 }
 
 /// Why an eviction would be an outage; empty: it would not.
-std::string outage(const Context& context, const View& view, const std::optional<Budget>& budget) {
+std::string outage(const EvictorContext& context, const View& view, const std::optional<Budget>& budget) {
   const auto ready = std::count_if(view.pods.begin(), view.pods.end(), [&](const api::Pod& pod) {
     return pod.is_ready() && pod.meta.uid != context.pod->meta.uid;
   });
@@ -27,7 +27,7 @@ std::string outage(const Context& context, const View& view, const std::optional
 }
 
 /// What forbids any change of the workload's size or template by us.
-std::string forbidden(const Context& context, const Workload& workload) {
+std::string forbidden(const EvictorContext& context, const Workload& workload) {
   if (const auto* owner = workload.meta.controller()) {
     return fmt::format("{} is itself kept by {} {}, which would undo every change", workload.title(), owner->kind,
                        owner->name);
@@ -50,7 +50,8 @@ std::string forbidden(const Context& context, const Workload& workload) {
       volume);
 }
 
-std::string extra_replica_forbidden(const Context& context, const View& view, const std::optional<Budget>& budget) {
+std::string extra_replica_forbidden(const EvictorContext& context, const View& view,
+                                    const std::optional<Budget>& budget) {
   const auto autoscaler = autoscaler_of(context, view.workload);
   if (!autoscaler)
     return "HorizontalPodAutoscalers cannot be read: apply config/surge, the optional role of this evictor";
@@ -73,7 +74,7 @@ std::string restart_forbidden(const Workload& workload) {
 }
 
 /// The gentlest that may be done: one pod more; else, for a single replica, a restart.
-Choice choose_automatically(const Context& context, const View& view, const std::optional<Budget>& budget) {
+Choice choose_automatically(const EvictorContext& context, const View& view, const std::optional<Budget>& budget) {
   const std::string extra = extra_replica_forbidden(context, view, budget);
   if (extra.empty()) return {Mode::kExtraReplica, {}, false};
   const std::string restart = restart_forbidden(view.workload);
@@ -85,7 +86,7 @@ Choice choose_automatically(const Context& context, const View& view, const std:
 
 }  // namespace
 
-Choice choose(const Context& context, const View& view) {
+Choice choose(const EvictorContext& context, const View& view) {
   if (view.hopeless) return no(view.problem);
   if (view.has(Found::kGone)) return no("the pod's workload is gone");
   if (view.forbidden) return no(view.problem);
@@ -100,11 +101,11 @@ Choice choose(const Context& context, const View& view) {
     return no(fmt::format("an eviction is no outage for {}: list eviction-api behind surge, or set when: Always",
                           view.workload.title()));
   }
-  const auto wish = parse_mode(context.parameter(kParameterMode, "Auto"));
-  if (!wish) return choose_automatically(context, view, budget);
-  std::string why =
-      *wish == Mode::kExtraReplica ? extra_replica_forbidden(context, view, budget) : restart_forbidden(view.workload);
-  return why.empty() ? Choice{*wish, {}, false} : no(std::move(why));
+  const auto wanted = parse_mode(context.parameter(kParameterMode, "Auto"));
+  if (!wanted) return choose_automatically(context, view, budget);
+  std::string why = *wanted == Mode::kExtraReplica ? extra_replica_forbidden(context, view, budget)
+                                                   : restart_forbidden(view.workload);
+  return why.empty() ? Choice{*wanted, {}, false} : no(std::move(why));
 }
 
 }  // namespace evictors::surge

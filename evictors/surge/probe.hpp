@@ -18,6 +18,6 @@ struct Choice {
   bool unknown = false;  ///< without mode: what decides was not read (yet)
 };
 /// REQUIRES: context.pod != nullptr.
-Choice choose(const Context& context, const View& view);
+Choice choose(const EvictorContext& context, const View& view);
 
 }  // namespace evictors::surge

@@ -19,7 +19,7 @@ using api::Json;
 /// Lower than any sane owner's: the ReplicaSet takes this pod first.
 constexpr const char* kSurplusCost = "-1000000";
 
-const std::string& surge_token(const Context& context) { return context.evacuation.status.token; }
+const std::string& surge_token(const EvictorContext& context) { return context.evacuation.status.token; }
 
 /// A patch of exactly this state of this very workload.
 Action workload_patch(const Workload& workload, ActionRole role, std::string_view name, Json annotations, Json spec) {
@@ -48,7 +48,7 @@ Json restarted_before(const Workload& workload, const Mark& mark) {
   return {{"template", {{"metadata", {{"annotations", nullptr}}}}}};
 }
 
-Mark new_mark(const Context& context, const View& view, Mode mode) {
+Mark new_mark(const EvictorContext& context, const View& view, Mode mode) {
   Mark mark;
   mark.token = surge_token(context);
   mark.evacuation = context.evacuation.meta.name;
@@ -78,7 +78,8 @@ Action end_restart(const View& view, const Mark& mark, bool revert, ActionRole r
 }
 
 /// The surplus pod that a smaller number would not surely take: it is ready, like the others.
-const api::Pod* surplus_to_mark(const Context& context, const View& view, const Mark& mark, std::string_view keep) {
+const api::Pod* surplus_to_mark(const EvictorContext& context, const View& view, const Mark& mark,
+                                std::string_view keep) {
   const api::Pod* chosen = nullptr;
   const auto& source = context.evacuation.spec.node_name;
   const auto rank = [&](const api::Pod& pod) {
@@ -115,25 +116,25 @@ RemoteFailure surge_failed(std::string reason, std::string message, bool retryab
 
 }  // namespace
 
-Mode mode_of(const Context& context) {
+Mode mode_of(const EvictorContext& context) {
   return parse_mode(context.evacuation.status.adapter).value_or(Mode::kExtraReplica);
 }
 
-bool is_ours(const Context& context, const View& view) {
+bool is_ours(const EvictorContext& context, const View& view) {
   return view.has(Found::kYes) && view.workload.mark && view.workload.mark->token == surge_token(context);
 }
 
-bool intent_was(const Context& context, std::string_view action) {
+bool intent_was(const EvictorContext& context, std::string_view action) {
   const auto& intent = context.evacuation.status.intent;
   return intent && intent->token == surge_token(context) && intent->action == action;
 }
 
-bool was_begun(const Context& context) {
+bool was_begun(const EvictorContext& context) {
   return !context.ref(kRefMarked).empty() || intent_was(context, kBegin) || intent_was(context, kEnd) ||
          intent_was(context, kMarkSurplus);
 }
 
-Action begin_action(const Context& context, const View& view, ActionRole role) {
+Action begin_action(const EvictorContext& context, const View& view, ActionRole role) {
   const Mark mark = new_mark(context, view, mode_of(context));
   Json spec = mark.mode == Mode::kExtraReplica ? Json{{"replicas", mark.to}} : restarted_for(mark.token);
   Action action = workload_patch(view.workload, role, kBegin, {{kMark, encode(mark)}}, std::move(spec));
@@ -141,7 +142,7 @@ Action begin_action(const Context& context, const View& view, ActionRole role) {
   return action;
 }
 
-Action end_action(const Context& context, const View& view, ActionRole role, std::string_view keep) {
+Action end_action(const EvictorContext& context, const View& view, ActionRole role, std::string_view keep) {
   const Mark& mark = *view.workload.mark;
   const bool undoing = keep.empty() && context.pod && !context.pod->meta.is_terminating();
   if (mark.mode == Mode::kRollingRestart) return end_restart(view, mark, undoing, role, kEnd);
@@ -152,7 +153,7 @@ Action end_action(const Context& context, const View& view, ActionRole role, std
   return end_extra_replica(view, mark, role, kEnd);
 }
 
-std::string missing(const Context& context, const View& view) {
+std::string missing(const EvictorContext& context, const View& view) {
   const Workload& workload = view.workload;
   const Mark& mark = *workload.mark;
   if (mark.mode == Mode::kRollingRestart)
@@ -183,7 +184,7 @@ std::string not_now(const View& view) {
   return {};
 }
 
-std::optional<RemoteFailure> what_failed(const Context& context, const View& view) {
+std::optional<RemoteFailure> what_failed(const EvictorContext& context, const View& view) {
   if (!was_begun(context) || context.evacuation.status.phase == EvacuationPhase::kPreparing) return std::nullopt;
   if (view.has(Found::kGone)) return surge_failed("WorkloadGone", "the pod's workload was deleted", false);
   if (!view.has(Found::kYes)) return std::nullopt;
@@ -208,7 +209,7 @@ std::optional<RemoteFailure> what_failed(const Context& context, const View& vie
                       true);
 }
 
-const api::Pod* took_over(const Context& context, const View& view) {
+const api::Pod* took_over(const EvictorContext& context, const View& view) {
   const api::Pod* best = nullptr;
   const auto rank = [&](const api::Pod& pod) {
     const bool known = pod.meta.uid == context.ref(kRefReplacement);
@@ -222,27 +223,27 @@ const api::Pod* took_over(const Context& context, const View& view) {
   return best;
 }
 
-Arrival arrival_of(const Context& context, const View& view) {
-  Arrival arrival;
+Verification verification_of(const EvictorContext& context, const View& view) {
+  Verification verification;
   const auto before = std::atoi(std::string(context.ref(kRefReplicas)).c_str());
   const std::int32_t wanted = std::min(view.workload.replicas, before);
   const auto ready = std::count_if(view.pods.begin(), view.pods.end(), [](const api::Pod& p) { return p.is_ready(); });
-  arrival.state = Arrival::State::kPending;
-  arrival.message = fmt::format("{} of {} pods of {} are ready", ready, wanted, view.workload.title());
-  if (!view.pods_known || ready < wanted) return arrival;
+  verification.state = Verification::State::kPending;
+  verification.message = fmt::format("{} of {} pods of {} are ready", ready, wanted, view.workload.title());
+  if (!view.pods_known || ready < wanted) return verification;
   const api::Pod* pod = took_over(context, view);
   if (!pod) {
-    arrival.state = Arrival::State::kNotExpected;
-    arrival.message = view.workload.title() + " is scaled to 0";
-    return arrival;
+    verification.state = Verification::State::kNotExpected;
+    verification.message = view.workload.title() + " is scaled to 0";
+    return verification;
   }
-  arrival.state = Arrival::State::kArrived;
-  arrival.message = fmt::format("{} on node {}", pod->meta.name, pod->node_name.value);
+  verification.state = Verification::State::kArrived;
+  verification.message = fmt::format("{} on node {}", pod->meta.name, pod->node_name.value);
   const auto& known = context.evacuation.status.outcome;
   const bool same = known && known->replacement && known->replacement->uid == pod->meta.uid;
-  arrival.replacement = api::EvacuationReplacement{pod->meta.name, pod->meta.uid, pod->node_name,
-                                                   same ? known->replacement->ready_at : std::optional(context.now)};
-  return arrival;
+  verification.replacement = api::EvacuationReplacement{
+      pod->meta.name, pod->meta.uid, pod->node_name, same ? known->replacement->ready_at : std::optional(context.now)};
+  return verification;
 }
 
 Action release_action(const View& view) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The calls and verdicts of the evictor `surge`, each a pure function of what was seen. Internal to surge*.cpp.
+/// The calls and classifications of the evictor `surge`, each a pure function of what was seen. Internal to surge*.cpp.
 
 #include <optional>
 #include <string>
@@ -17,30 +17,30 @@ inline constexpr std::string_view kReleaseOrphan = "ReleaseOrphanedSurge";
 inline constexpr std::string_view kMarkSurplus = "MarkSurplusPod";
 
 /// The mode of this attempt, as chosen before: status.adapter.
-Mode mode_of(const Context& context);
+Mode mode_of(const EvictorContext& context);
 /// The workload carries our mark.
-bool is_ours(const Context& context, const View& view);
-bool intent_was(const Context& context, std::string_view action);
+bool is_ours(const EvictorContext& context, const View& view);
+bool intent_was(const EvictorContext& context, std::string_view action);
 /// Was the surge begun, as far as we know?
-bool was_begun(const Context& context);
+bool was_begun(const EvictorContext& context);
 
 /// Number or template, and the mark, in one guarded patch; as a dry run when the spec says so.
-Action begin_action(const Context& context, const View& view, ActionRole role);
+Action begin_action(const EvictorContext& context, const View& view, ActionRole role);
 /// The next call on the way back to the workload as it was: a ready surplus pod is marked, then the number goes back
 /// unless somebody has changed it. REQUIRES: our mark is there. `keep`: uid of the pod that took over; empty: the surge
 /// is taken back, all that it made goes.
-Action end_action(const Context& context, const View& view, ActionRole role, std::string_view keep);
+Action end_action(const EvictorContext& context, const View& view, ActionRole role, std::string_view keep);
 /// Takes back what an Evacuation that has ended left. REQUIRES: a mark is there.
 Action release_action(const View& view);
 
 /// Why this is not the moment to begin; empty: it is.
 std::string not_now(const View& view);
 /// What still has to happen before the pod may be evicted; empty: nothing. REQUIRES: our mark is there.
-std::string missing(const Context& context, const View& view);
-std::optional<RemoteFailure> what_failed(const Context& context, const View& view);
+std::string missing(const EvictorContext& context, const View& view);
+std::optional<RemoteFailure> what_failed(const EvictorContext& context, const View& view);
 
 /// After the pod left: the pod that does its work now; nullptr: none is ready.
-const api::Pod* took_over(const Context& context, const View& view);
-Arrival arrival_of(const Context& context, const View& view);
+const api::Pod* took_over(const EvictorContext& context, const View& view);
+Verification verification_of(const EvictorContext& context, const View& view);
 
 }  // namespace evictors::surge

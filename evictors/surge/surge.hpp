@@ -2,12 +2,12 @@
 
 #include "evictors/evictor.hpp"
 
-namespace evictors {
+namespace evictors::surge {
 
 /// Replacement first: one more replica of the pod's Deployment (or bare ReplicaSet), or a rolling restart of it; the
 /// pod leaves once its successor is ready on another node, and the workload gets its number back. For pods whose
 /// eviction would be an outage. Only chosen when spec.evictors names it. docs/evictors/surge.md.
-class Surge final : public Evictor {
+class SurgeEvictor final : public Evictor {
  public:
   static constexpr std::string_view kName = "surge";
 
@@ -15,17 +15,17 @@ class Surge final : public Evictor {
   bool automatic() const override { return false; }
   api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
                             const api::FieldPath& path) const override;
-  std::vector<Read> reads(const Context& context) const override;
-  std::optional<Action> departing(const Context& context) const override;
-  Arrival verify(const Context& context) const override;
-  Probe probe(const Context& context) const override;
-  Plan plan(const Context& context) const override;
-  Observation observe(const Context& context) const override;
-  Verdict classify(const Context& context, const Action& action, const Answer& answer) const override;
-  bool needs_capacity(const Context& context) const override;
-  std::vector<Action> undo(const Context& context) const override;
-  Rollback undone(const Context& context) const override;
-  std::vector<Action> cleanup(const Context& context) const override;
+  std::vector<Read> reads(const EvictorContext& context) const override;
+  std::optional<Action> departing(const EvictorContext& context) const override;
+  Verification verify(const EvictorContext& context) const override;
+  Probe probe(const EvictorContext& context) const override;
+  EvictionStep plan(const EvictorContext& context) const override;
+  Observation observe(const EvictorContext& context) const override;
+  Classification classify(const EvictorContext& context, const Action& action, const CallResult& answer) const override;
+  bool needs_capacity(const EvictorContext& context) const override;
+  std::vector<Action> undo(const EvictorContext& context) const override;
+  Rollback undone(const EvictorContext& context) const override;
+  std::vector<Action> cleanup(const EvictorContext& context) const override;
 };
 
-}  // namespace evictors
+}  // namespace evictors::surge

@@ -35,7 +35,7 @@ std::string why_unreadable(std::string_view what, const Document& document) {
   return fmt::format("{} cannot be read: the server answered {}", what, document.status);
 }
 
-const api::OwnerReference* pod_owner(const Context& context) {
+const api::OwnerReference* pod_owner(const EvictorContext& context) {
   if (context.pod) return context.pod->meta.controller();
   const auto& kept = context.evacuation.status.pod_owner;
   return kept ? &*kept : nullptr;
@@ -84,7 +84,7 @@ bool belongs_to(const api::Pod& pod, const Workload& workload) {
   return workload.is_deployment() ? owner->name.starts_with(workload.meta.name + "-") : owner->uid == workload.meta.uid;
 }
 
-void take_pods(const Context& context, View& view) {
+void take_pods(const EvictorContext& context, View& view) {
   const auto json = parsed(context.document(kReadPods));
   const Json* items = json ? api::find_at(*json, {"items"}) : nullptr;
   if (!items || !items->is_array() || !api::text_at(*json, {"metadata", "continue"}).empty()) return;
@@ -113,7 +113,7 @@ kube::Request list_of(const kube::ResourceType& type, const std::string& ns, std
 }
 
 /// The workload itself, by what is remembered or by the pod's owner. Empty: it is read.
-std::vector<Read> workload_reads(const Context& context) {
+std::vector<Read> workload_reads(const EvictorContext& context) {
   const std::string& ns = context.evacuation.meta.ns;
   const api::OwnerReference* owner = pod_owner(context);
   std::vector<Read> reads;
@@ -132,7 +132,7 @@ std::vector<Read> workload_reads(const Context& context) {
   return reads;
 }
 
-void choosing_reads(const Context& context, std::vector<Read>& reads) {
+void choosing_reads(const EvictorContext& context, std::vector<Read>& reads) {
   const std::string& ns = context.evacuation.meta.ns;
   if (!context.document(kReadAutoscalers)) reads.push_back(read_of(kReadAutoscalers, list_of(kAutoscalers, ns)));
   const auto budgets = context.eviction_version == "v1beta1" ? kube::kPdbsV1beta1 : kube::kPdbs;
@@ -167,7 +167,7 @@ bool usable_from_one_node_only(const Json& claim) {
 }
 
 /// All but the pods, which cost the most to read.
-View without_pods(const Context& context) {
+View without_pods(const EvictorContext& context) {
   View view;
   const api::OwnerReference* owner = pod_owner(context);
   view.problem = wrong_owner(owner);
@@ -192,13 +192,13 @@ View without_pods(const Context& context) {
 
 }  // namespace
 
-View view_of(const Context& context) {
+View view_of(const EvictorContext& context) {
   View view = without_pods(context);
   if (view.has(Found::kYes)) take_pods(context, view);
   return view;
 }
 
-std::vector<Read> wanted_reads(const Context& context, bool choosing) {
+std::vector<Read> wanted_reads(const EvictorContext& context, bool choosing) {
   const api::OwnerReference* owner = pod_owner(context);
   if (!wrong_owner(owner).empty() && context.ref(kRefName).empty()) return {};
   std::vector<Read> reads = workload_reads(context);
@@ -215,7 +215,7 @@ std::vector<Read> wanted_reads(const Context& context, bool choosing) {
   return reads;
 }
 
-std::optional<std::string> autoscaler_of(const Context& context, const Workload& workload) {
+std::optional<std::string> autoscaler_of(const EvictorContext& context, const Workload& workload) {
   const Document* document = context.document(kReadAutoscalers);
   if (document && document->status == 404) return std::string();  // this server has no such API
   const auto json = parsed(document);
@@ -227,7 +227,7 @@ std::optional<std::string> autoscaler_of(const Context& context, const Workload&
   return std::string();
 }
 
-std::optional<Budget> blocking_budget(const Context& context) {
+std::optional<Budget> blocking_budget(const EvictorContext& context) {
   const auto json = parsed(context.document(kReadBudgets));
   const Json* items = json ? api::find_at(*json, {"items"}) : nullptr;
   if (!items || !items->is_array()) return std::nullopt;
@@ -245,7 +245,7 @@ std::optional<Budget> blocking_budget(const Context& context) {
   return found;
 }
 
-std::string exclusive_volume(const Context& context) {
+std::string exclusive_volume(const EvictorContext& context) {
   for (const Document& document : context.documents) {
     if (!document.name.starts_with(kReadClaim)) continue;
     const auto claim = parsed(&document);
@@ -254,7 +254,7 @@ std::string exclusive_volume(const Context& context) {
   return {};
 }
 
-bool holder_ended(const Context& context, const Mark& mark) {
+bool holder_ended(const EvictorContext& context, const Mark& mark) {
   const Document* document = context.document(kReadHolder);
   if (!document) return mark.evacuation.empty();
   if (document->status == 404) return true;

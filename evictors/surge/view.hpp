@@ -59,13 +59,13 @@ struct View {
 
   bool has(Found what) const { return found == what; }
 };
-View view_of(const Context& context);
+View view_of(const EvictorContext& context);
 
 /// What must be read next, given what was read.
-std::vector<Read> wanted_reads(const Context& context, bool choosing);
+std::vector<Read> wanted_reads(const EvictorContext& context, bool choosing);
 
 /// Why nobody but us may decide on the number of replicas; empty: nobody does. nullopt: not known.
-std::optional<std::string> autoscaler_of(const Context& context, const Workload& workload);
+std::optional<std::string> autoscaler_of(const EvictorContext& context, const Workload& workload);
 /// A PDB that no full strength of the workload satisfies.
 struct Budget {
   std::string name;
@@ -73,11 +73,11 @@ struct Budget {
   std::int32_t expected = 0;
   bool helped_by_one_more = false;
 };
-std::optional<Budget> blocking_budget(const Context& context);
+std::optional<Budget> blocking_budget(const EvictorContext& context);
 /// A volume that only one node can use at a time; empty: none.
-std::string exclusive_volume(const Context& context);
+std::string exclusive_volume(const EvictorContext& context);
 /// The Evacuation that set a foreign mark has ended or is no more.
-bool holder_ended(const Context& context, const Mark& mark);
+bool holder_ended(const EvictorContext& context, const Mark& mark);
 
 /// Where the extra pod is, and what is there without the leaving one.
 struct Replacement {

@@ -82,10 +82,10 @@ bool is_camel_case(std::string_view text) {
   return !text.empty() && std::isupper(static_cast<unsigned char>(text.front())) && text.size() <= 64;
 }
 
-Status read_fields(Fields& fields) {
-  Status status;
+ServiceStatus read_fields(Fields& fields) {
+  ServiceStatus status;
   const std::string state = fields.text("state", kMaxShortText);
-  if (const auto known = parse_state(state)) {
+  if (const auto known = parse_service_state(state)) {
     status.state = *known;
   } else {
     fields.complain("state", fmt::format("must be one of {}, not \"{}\"", fmt::join(kStates, ", "), tidy(state, 40)));
@@ -103,9 +103,9 @@ Status read_fields(Fields& fields) {
   status.retryable = fields.flag("retryable");
   status.target = fields.text("target", kMaxShortText);
   status.heartbeat = fields.text("heartbeat", kMaxShortText);
-  if (status.state == State::kReadyToEvict && status.evict_by == EvictBy::kService)
+  if (status.state == ServiceState::kReadyToEvict && status.evict_by == EvictBy::kService)
     fields.complain("state", "ReadyToEvict needs evictBy controller; with evictBy service the end is Moved");
-  if (status.state == State::kMoved && status.evict_by == EvictBy::kController)
+  if (status.state == ServiceState::kMoved && status.evict_by == EvictBy::kController)
     fields.complain("state", "Moved needs evictBy service; with evictBy controller the end is ReadyToEvict");
   return status;
 }
@@ -119,18 +119,18 @@ kube::Request request_for(std::string method, std::string_view token) {
 
 }  // namespace
 
-std::string_view to_string(State state) { return kStates.at(static_cast<std::size_t>(state)); }
+std::string_view to_string(ServiceState state) { return kStates.at(static_cast<std::size_t>(state)); }
 
-std::optional<State> parse_state(std::string_view text) {
+std::optional<ServiceState> parse_service_state(std::string_view text) {
   for (std::size_t i = 0; i < kStates.size(); ++i) {
-    if (kStates[i] == text) return static_cast<State>(i);
+    if (kStates[i] == text) return static_cast<ServiceState>(i);
   }
   return std::nullopt;
 }
 
 std::string_view to_string(EvictBy who) { return who == EvictBy::kService ? "service" : "controller"; }
 
-base::Result<Status> parse_status(std::string_view body, std::string_view token) {
+base::Result<ServiceStatus> parse_service_status(std::string_view body, std::string_view token) {
   if (body.size() > kMaxAnswerBytes)
     return base::invalid(fmt::format("the answer has {} bytes, more than {}", body.size(), kMaxAnswerBytes));
   auto json = api::parse_json_unique(body);
@@ -139,7 +139,7 @@ base::Result<Status> parse_status(std::string_view body, std::string_view token)
   Fields fields(*json);
   const std::string version = fields.text("apiVersion", kMaxShortText);
   const std::string echoed = fields.text("token", kMaxShortText);
-  const Status status = read_fields(fields);
+  const ServiceStatus status = read_fields(fields);
   if (version.empty() && fields.complaint().empty()) fields.complain("apiVersion", "is required");
   if (echoed.empty() && fields.complaint().empty()) fields.complain("token", "is required");
   if (!version.empty() && version != kApiVersion)
@@ -152,10 +152,10 @@ base::Result<Status> parse_status(std::string_view body, std::string_view token)
   return status;
 }
 
-bool may_follow(State before, State after) {
-  if (after == State::kFailed) return before != State::kMoved;
-  if (before == State::kFailed || before == State::kMoved) return after == before;
-  if (before == State::kReadyToEvict) return after != State::kAccepted;
+bool may_follow(ServiceState before, ServiceState after) {
+  if (after == ServiceState::kFailed) return before != ServiceState::kMoved;
+  if (before == ServiceState::kFailed || before == ServiceState::kMoved) return after == before;
+  if (before == ServiceState::kReadyToEvict) return after != ServiceState::kAccepted;
   return static_cast<int>(after) >= static_cast<int>(before);
 }
 

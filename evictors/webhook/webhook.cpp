@@ -11,8 +11,7 @@
 #include "evictors/timeouts.hpp"
 #include "evictors/webhook/contract.hpp"
 
-namespace evictors {
-namespace webhook {
+namespace evictors::webhook {
 namespace {
 
 using api::EvacuationPhase;
@@ -42,15 +41,15 @@ constexpr base::seconds kMovedPatience{120};
 constexpr std::size_t kMaxOwnParameters = 16;
 constexpr std::string_view kParameterPrefix = "x-";
 
-const std::string& webhook_token(const Context& context) { return context.evacuation.status.token; }
+const std::string& webhook_token(const EvictorContext& context) { return context.evacuation.status.token; }
 
-std::string service_of(const Context& context) { return std::string(context.parameter(kService, "")); }
+std::string service_of(const EvictorContext& context) { return std::string(context.parameter(kService, "")); }
 
-bool is_configured(const Context& context, std::string_view service) {
+bool is_configured(const EvictorContext& context, std::string_view service) {
   return std::find(context.services.begin(), context.services.end(), service) != context.services.end();
 }
 
-bool intent_is(const Context& context, std::string_view action) {
+bool intent_is(const EvictorContext& context, std::string_view action) {
   const auto& intent = context.evacuation.status.intent;
   return intent && intent->token == webhook_token(context) && intent->action == action;
 }
@@ -59,7 +58,7 @@ bool intent_is(const Context& context, std::string_view action) {
 struct Look {
   enum class Kind { kNone, kNothingThere, kStatus, kNonsense, kContradiction, kNoAnswer };
   Kind kind = Kind::kNone;
-  Status status;
+  ServiceStatus status;
   std::string problem;
 };
 
@@ -71,18 +70,18 @@ std::string start_of(std::string_view body) {
 }
 
 /// The service's story so far: who evicts never changes, states only go forward.
-std::string contradiction(const Context& context, const Status& status) {
+std::string contradiction(const EvictorContext& context, const ServiceStatus& status) {
   const std::string_view who = context.ref(kEvictByRef);
   if (!who.empty() && who != to_string(status.evict_by))
     return fmt::format("evictBy was {} and is now {}", who, to_string(status.evict_by));
-  const auto before = parse_state(context.ref(kStateRef));
+  const auto before = parse_service_state(context.ref(kStateRef));
   if (before && !may_follow(*before, status.state))
     return fmt::format("state went back from {} to {}", to_string(*before), to_string(status.state));
   return {};
 }
 
-Look judge_body(const Context& context, std::string_view body) {
-  auto status = parse_status(body, webhook_token(context));
+Look judge_body(const EvictorContext& context, std::string_view body) {
+  auto status = parse_service_status(body, webhook_token(context));
   if (!status) {
     const bool other = status.error().code == base::ErrorCode::kConflict;
     return {other ? Look::Kind::kContradiction : Look::Kind::kNonsense, {}, status.error().message};
@@ -92,7 +91,7 @@ Look judge_body(const Context& context, std::string_view body) {
   return {Look::Kind::kStatus, *std::move(status), {}};
 }
 
-Look look_at(const Context& context) {
+Look look_at(const EvictorContext& context) {
   const Document* document = context.document(kStatusRead);
   if (!document) return {};
   if (document->status == 404) return {Look::Kind::kNothingThere, {}, "404"};
@@ -102,12 +101,12 @@ Look look_at(const Context& context) {
 }
 
 /// Did the service possibly hear of this attempt?
-bool was_started(const Context& context) {
+bool was_started(const EvictorContext& context) {
   return !context.ref(kStateRef).empty() || intent_is(context, kStart) || intent_is(context, kAbortCall) ||
          look_at(context).kind == Look::Kind::kStatus;
 }
 
-Json start_body(const Context& context) {
+Json start_body(const EvictorContext& context) {
   const api::Evacuation& evacuation = context.evacuation;
   const api::Pod& pod = *context.pod;
   const auto total = effective_timeouts(evacuation.spec).total;
@@ -134,7 +133,7 @@ Json start_body(const Context& context) {
   return body;
 }
 
-Action service_call(const Context& context, ActionRole role, std::string_view name, kube::Request request) {
+Action service_call(const EvictorContext& context, ActionRole role, std::string_view name, kube::Request request) {
   Action action;
   action.role = role;
   action.name = name;
@@ -144,16 +143,16 @@ Action service_call(const Context& context, ActionRole role, std::string_view na
   return action;
 }
 
-Plan plan_request(const Context& context) {
+EvictionStep plan_request(const EvictorContext& context) {
   const Look look = look_at(context);
   if (look.kind == Look::Kind::kStatus) {
-    const bool ready = look.status.state == State::kReadyToEvict;
-    return ready ? Plan{Next::kAct, post_eviction(context)} : Plan{Next::kWait, {}};
+    const bool ready = look.status.state == ServiceState::kReadyToEvict;
+    return ready ? EvictionStep{NextMove::kAct, post_eviction(context)} : EvictionStep{NextMove::kWait, {}};
   }
   // It knew us and does not answer now: watched, and bounded, in InProgress.
-  if (!context.ref(kStateRef).empty()) return {Next::kWait, {}};
-  return {Next::kAct, service_call(context, ActionRole::kRequest, kStart,
-                                   start_request(webhook_token(context), start_body(context)))};
+  if (!context.ref(kStateRef).empty()) return {NextMove::kWait, {}};
+  return {NextMove::kAct, service_call(context, ActionRole::kRequest, kStart,
+                                       start_request(webhook_token(context), start_body(context)))};
 }
 
 // --- observing
@@ -167,7 +166,7 @@ RemoteFailure service_failed(std::string reason, std::string message, bool retry
 }
 
 /// Silence and nonsense: forgiven for `patience`, counted from the first look that met it.
-void note_trouble(const Context& context, base::seconds patience, const char* reason, const Look& look,
+void note_trouble(const EvictorContext& context, base::seconds patience, const char* reason, const Look& look,
                   Observation& seen) {
   const auto since = base::parse_time(context.ref(kTroubleRef));
   if (!since || *since > context.now) {
@@ -181,7 +180,7 @@ void note_trouble(const Context& context, base::seconds patience, const char* re
                                true);
 }
 
-void follow_moved(const Context& context, Observation& seen) {
+void follow_moved(const EvictorContext& context, Observation& seen) {
   const auto since = base::parse_time(context.ref(kMovedRef));
   if (!since || *since > context.now) {
     seen.refs.emplace_back(kMovedRef, base::format_time(context.now));
@@ -193,10 +192,10 @@ void follow_moved(const Context& context, Observation& seen) {
   }
 }
 
-void take_status(const Context& context, const Status& status, Observation& seen) {
+void take_status(const EvictorContext& context, const ServiceStatus& status, Observation& seen) {
   seen.requested = true;
   seen.acknowledged = true;
-  seen.ready = status.state == State::kReadyToEvict;
+  seen.ready = status.state == ServiceState::kReadyToEvict;
   seen.progress = status.progress;
   seen.expected_completion = status.expected_completion;
   seen.target = {status.target};
@@ -206,9 +205,9 @@ void take_status(const Context& context, const Status& status, Observation& seen
   seen.refs = {{std::string(kStateRef), std::string(to_string(status.state))},
                {std::string(kEvictByRef), std::string(to_string(status.evict_by))},
                {std::string(kTroubleRef), ""}};
-  if (status.state == State::kMoved) {
+  if (status.state == ServiceState::kMoved) {
     follow_moved(context, seen);
-  } else if (status.state == State::kFailed) {
+  } else if (status.state == ServiceState::kFailed) {
     seen.failed =
         service_failed(status.reason.empty() ? "ServiceFailed" : status.reason, status.message, status.retryable);
   }
@@ -216,29 +215,29 @@ void take_status(const Context& context, const Status& status, Observation& seen
 
 // --- answers to our calls
 
-Verdict service_says(ResponseClass answer, const Context& context, const std::string& message,
-                     std::optional<base::Duration> retry_after = {}) {
-  Verdict verdict;
-  verdict.answer = answer;
-  verdict.message = base::short_text(message, 500);
-  verdict.retry_after = retry_after;
+Classification service_says(ResponseClass answer, const EvictorContext& context, const std::string& message,
+                            std::optional<base::Duration> retry_after = {}) {
+  Classification meaning;
+  meaning.answer = answer;
+  meaning.message = base::short_text(message, 500);
+  meaning.retry_after = retry_after;
   if (is_blocked(answer)) {
     api::Blocker by;
     by.kind = "Service";
     by.name = service_of(context);
-    by.message = verdict.message;
-    verdict.blocker = std::move(by);
+    by.message = meaning.message;
+    meaning.blocker = std::move(by);
   }
-  return verdict;
+  return meaning;
 }
 
-Verdict no_answer(const Context& context, const base::Error& error) {
+Classification no_answer(const EvictorContext& context, const base::Error& error) {
   const bool not_carried_out = error.code == base::ErrorCode::kUnavailable || error.code == base::ErrorCode::kTimeout;
   if (error.code == base::ErrorCode::kInvalid) return service_says(ResponseClass::kPermanent, context, error.message);
   return service_says(not_carried_out ? ResponseClass::kWebhookDown : ResponseClass::kUnknown, context, error.message);
 }
 
-Verdict refused(const Context& context, const kube::Response& response) {
+Classification refused(const EvictorContext& context, const kube::Response& response) {
   const std::string text =
       fmt::format("service {} answered {}: {}", service_of(context), response.status, start_of(response.body));
   switch (response.status) {
@@ -254,7 +253,7 @@ Verdict refused(const Context& context, const kube::Response& response) {
   return service_says(ResponseClass::kUnknown, context, text, response.retry_after);
 }
 
-Verdict classify_start(const Context& context, const Answer& answer) {
+Classification classify_start(const EvictorContext& context, const CallResult& answer) {
   if (!answer) return no_answer(context, answer.error());
   if (answer->status < 200 || answer->status >= 300) return refused(context, *answer);
   const Look look = judge_body(context, answer->body);
@@ -267,21 +266,21 @@ Verdict classify_start(const Context& context, const Answer& answer) {
         ResponseClass::kUnknown, context,
         fmt::format("service {} answered {} with nonsense: {}", service_of(context), answer->status, look.problem));
   }
-  Verdict verdict = service_says(ResponseClass::kApplied, context, look.status.message);
-  verdict.refs = {{std::string(kStateRef), std::string(to_string(look.status.state))},
+  Classification meaning = service_says(ResponseClass::kApplied, context, look.status.message);
+  meaning.refs = {{std::string(kStateRef), std::string(to_string(look.status.state))},
                   {std::string(kEvictByRef), std::string(to_string(look.status.evict_by))}};
-  return verdict;
+  return meaning;
 }
 
-Verdict classify_abort(const Context& context, const Answer& answer) {
+Classification classify_abort(const EvictorContext& context, const CallResult& answer) {
   if (!answer) return no_answer(context, answer.error());
   const bool taken = (answer->status >= 200 && answer->status < 300) || answer->status == 404;
   if (!taken && answer->status != 409) return refused(context, *answer);
-  Verdict verdict =
+  Classification meaning =
       service_says(ResponseClass::kApplied, context, taken ? "" : "the service can no longer abort; it goes on");
-  if (!taken) verdict.refs.emplace_back(kNoAbortRef, "true");
-  verdict.refs.emplace_back(kAbortRef, base::format_time(context.now));
-  return verdict;
+  if (!taken) meaning.refs.emplace_back(kNoAbortRef, "true");
+  meaning.refs.emplace_back(kAbortRef, base::format_time(context.now));
+  return meaning;
 }
 
 bool is_own_parameter(std::string_view name) {
@@ -289,45 +288,43 @@ bool is_own_parameter(std::string_view name) {
 }
 
 }  // namespace
-}  // namespace webhook
 
-api::FieldErrors Webhook::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                   const api::FieldPath& path) const {
+api::FieldErrors WebhookEvictor::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
+                                          const api::FieldPath& path) const {
   std::vector<std::pair<std::string, std::string>> ours;
   std::copy_if(parameters.begin(), parameters.end(), std::back_inserter(ours),
-               [](const auto& each) { return !webhook::is_own_parameter(each.first); });
-  api::FieldErrors errors = check_parameters(ours, path, {webhook::kService, kRequestedBy, "x-<your own>"});
-  const auto service =
-      std::find_if(ours.begin(), ours.end(), [](const auto& each) { return each.first == webhook::kService; });
+               [](const auto& each) { return !is_own_parameter(each.first); });
+  api::FieldErrors errors = check_parameters(ours, path, {kService, kRequestedBy, "x-<your own>"});
+  const auto service = std::find_if(ours.begin(), ours.end(), [](const auto& each) { return each.first == kService; });
   if (service == ours.end() || service->second.empty()) {
     errors.push_back(
-        {path.field(webhook::kService).text(), "is required: the name of a service in the operator's configuration"});
+        {path.field(kService).text(), "is required: the name of a service in the operator's configuration"});
   }
-  if (parameters.size() - ours.size() > webhook::kMaxOwnParameters) {
-    errors.push_back({path.text(), fmt::format("must have at most {} parameters x-…", webhook::kMaxOwnParameters)});
+  if (parameters.size() - ours.size() > kMaxOwnParameters) {
+    errors.push_back({path.text(), fmt::format("must have at most {} parameters x-…", kMaxOwnParameters)});
   }
   return errors;
 }
 
-std::vector<Read> Webhook::reads(const Context& context) const {
-  const std::string service = webhook::service_of(context);
+std::vector<Read> WebhookEvictor::reads(const EvictorContext& context) const {
+  const std::string service = service_of(context);
   const bool waits = context.evacuation.status.token.empty() || context.evacuation.spec.dry_run || !context.pod;
-  if (service.empty() || waits || !webhook::is_configured(context, service)) return {};
+  if (service.empty() || waits || !is_configured(context, service)) return {};
   const api::EvacuationPhase phase = context.evacuation.status.phase;
   const bool running = phase == api::EvacuationPhase::kPreparing || phase == api::EvacuationPhase::kRequesting ||
                        phase == api::EvacuationPhase::kInProgress || phase == api::EvacuationPhase::kAborting;
   if (!running || context.evacuation.status.evictor != kName) return {};
-  return {{std::string(webhook::kStatusRead), webhook::status_request(webhook::webhook_token(context)), service}};
+  return {{std::string(kStatusRead), status_request(webhook_token(context)), service}};
 }
 
-Probe Webhook::probe(const Context& context) const {
+Probe WebhookEvictor::probe(const EvictorContext& context) const {
   Probe probe;
-  const std::string service = webhook::service_of(context);
+  const std::string service = service_of(context);
   probe.adapter = service;
   if (service.empty()) {
     probe.support = Support::kUnsupported;
     probe.reason = "parameter service is not set: name a service of the operator's configuration";
-  } else if (!webhook::is_configured(context, service)) {
+  } else if (!is_configured(context, service)) {
     probe.support = Support::kUnsupported;
     probe.reason = fmt::format(
         "service {} is not in the operator's configuration: add it under services ({})", service,
@@ -338,74 +335,66 @@ Probe Webhook::probe(const Context& context) const {
   return probe;
 }
 
-Plan Webhook::plan(const Context& context) const {
-  if (context.evacuation.status.phase == api::EvacuationPhase::kPreparing) return {Next::kProceed, {}};
+EvictionStep WebhookEvictor::plan(const EvictorContext& context) const {
+  if (context.evacuation.status.phase == api::EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
   // A dry run never reaches the service: it might take it for earnest.
-  if (context.evacuation.spec.dry_run) return {Next::kAct, post_eviction(context)};
-  if (context.evacuation.status.phase == api::EvacuationPhase::kRequesting) return webhook::plan_request(context);
-  const webhook::Look look = webhook::look_at(context);
-  const bool ready = look.kind == webhook::Look::Kind::kStatus && look.status.state == webhook::State::kReadyToEvict;
-  return ready ? Plan{Next::kAct, post_eviction(context)} : Plan{Next::kWait, {}};
+  if (context.evacuation.spec.dry_run) return {NextMove::kAct, post_eviction(context)};
+  if (context.evacuation.status.phase == api::EvacuationPhase::kRequesting) return plan_request(context);
+  const Look look = look_at(context);
+  const bool ready = look.kind == Look::Kind::kStatus && look.status.state == ServiceState::kReadyToEvict;
+  return ready ? EvictionStep{NextMove::kAct, post_eviction(context)} : EvictionStep{NextMove::kWait, {}};
 }
 
-Observation Webhook::observe(const Context& context) const {
+Observation WebhookEvictor::observe(const EvictorContext& context) const {
   Observation seen;
   if (context.evacuation.spec.dry_run) return seen;
-  const bool known = !context.ref(webhook::kStateRef).empty();
-  const webhook::Look look = webhook::look_at(context);
+  const bool known = !context.ref(kStateRef).empty();
+  const Look look = look_at(context);
   switch (look.kind) {
-    case webhook::Look::Kind::kNone: break;
-    case webhook::Look::Kind::kStatus: webhook::take_status(context, look.status, seen); break;
-    case webhook::Look::Kind::kNothingThere:
+    case Look::Kind::kNone: break;
+    case Look::Kind::kStatus: take_status(context, look.status, seen); break;
+    case Look::Kind::kNothingThere:
       if (known)
-        seen.failed = webhook::service_failed(
-            "TokenForgotten", fmt::format("service {} does not know the token any more", webhook::service_of(context)),
-            true);
+        seen.failed = service_failed(
+            "TokenForgotten", fmt::format("service {} does not know the token any more", service_of(context)), true);
       break;
-    case webhook::Look::Kind::kContradiction:
-      seen.failed = webhook::service_failed("ContractViolation", look.problem, false);
+    case Look::Kind::kContradiction: seen.failed = service_failed("ContractViolation", look.problem, false); break;
+    case Look::Kind::kNonsense:
+      if (known) note_trouble(context, kNonsensePatience, "BadAnswer", look, seen);
       break;
-    case webhook::Look::Kind::kNonsense:
-      if (known) webhook::note_trouble(context, webhook::kNonsensePatience, "BadAnswer", look, seen);
-      break;
-    case webhook::Look::Kind::kNoAnswer:
+    case Look::Kind::kNoAnswer:
       if (known)
-        webhook::note_trouble(
-            context, std::min(webhook::kSilencePatience, effective_timeouts(context.evacuation.spec).heartbeat),
-            "ServiceUnreachable", look, seen);
+        note_trouble(context, std::min(kSilencePatience, effective_timeouts(context.evacuation.spec).heartbeat),
+                     "ServiceUnreachable", look, seen);
       break;
   }
   return seen;
 }
 
-Verdict Webhook::classify(const Context& context, const Action& action, const Answer& answer) const {
-  if (action.name == webhook::kStart) return webhook::classify_start(context, answer);
-  if (action.name == webhook::kAbortCall) return webhook::classify_abort(context, answer);
+Classification WebhookEvictor::classify(const EvictorContext& context, const Action& action,
+                                        const CallResult& answer) const {
+  if (action.name == kStart) return classify_start(context, answer);
+  if (action.name == kAbortCall) return classify_abort(context, answer);
   return classify_eviction(answer);
 }
 
-std::vector<Action> Webhook::undo(const Context& context) const {
-  const bool nothing = context.evacuation.spec.dry_run || !webhook::was_started(context) ||
-                       webhook::look_at(context).kind == webhook::Look::Kind::kNothingThere ||
-                       !context.ref(webhook::kNoAbortRef).empty();
-  const auto told = base::parse_time(context.ref(webhook::kAbortRef));
-  const bool just_told = told && *told <= context.now && context.now - *told < webhook::kAbortAgain;
+std::vector<Action> WebhookEvictor::undo(const EvictorContext& context) const {
+  const bool nothing = context.evacuation.spec.dry_run || !was_started(context) ||
+                       look_at(context).kind == Look::Kind::kNothingThere || !context.ref(kNoAbortRef).empty();
+  const auto told = base::parse_time(context.ref(kAbortRef));
+  const bool just_told = told && *told <= context.now && context.now - *told < kAbortAgain;
   if (nothing || just_told) return {};
-  return {webhook::service_call(context, ActionRole::kUndo, webhook::kAbortCall,
-                                webhook::abort_request(webhook::webhook_token(context)))};
+  return {service_call(context, ActionRole::kUndo, kAbortCall, abort_request(webhook_token(context)))};
 }
 
-Rollback Webhook::undone(const Context& context) const {
-  if (context.evacuation.spec.dry_run || !webhook::was_started(context)) return Rollback::kNothingToDo;
-  const webhook::Look look = webhook::look_at(context);
-  if (look.kind != webhook::Look::Kind::kNothingThere) return Rollback::kPending;
+Rollback WebhookEvictor::undone(const EvictorContext& context) const {
+  if (context.evacuation.spec.dry_run || !was_started(context)) return Rollback::kNothingToDo;
+  const Look look = look_at(context);
+  if (look.kind != Look::Kind::kNothingThere) return Rollback::kPending;
   // A start whose answer was lost may still be on its way: only after its time is over 404 means never.
   const auto& intent = context.evacuation.status.intent;
-  const bool on_its_way =
-      webhook::intent_is(context, webhook::kStart) && !intent->resolved && context.now < intent->time + kCallTimeout;
+  const bool on_its_way = intent_is(context, kStart) && !intent->resolved && context.now < intent->time + kCallTimeout;
   return on_its_way ? Rollback::kPending : Rollback::kComplete;
 }
 
-std::vector<Action> Webhook::cleanup(const Context&) const { return {}; }
-
-}  // namespace evictors
+}  // namespace evictors::webhook

@@ -31,7 +31,7 @@ class Credentials {
   virtual void refused() {}
 };
 
-/// For ever the same.
+/// Never changes.
 std::shared_ptr<Credentials> static_credentials(Presented presented);
 
 /// Where the parts come from when they are files. A file wins over nothing, embedded text over a file.

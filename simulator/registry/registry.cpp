@@ -142,14 +142,6 @@ ServedPtr Registry::find(std::string_view group, std::string_view version, std::
   return found == table_.end() ? nullptr : found->second;
 }
 
-ServedPtr Registry::find_kind(std::string_view group, std::string_view version, std::string_view kind) const {
-  const std::scoped_lock lock(mutex_);
-  for (const auto& [name, resource] : table_) {
-    if (resource->group == group && resource->version == version && resource->kind == kind) return resource;
-  }
-  return nullptr;
-}
-
 std::vector<ServedPtr> Registry::all() const {
   const std::scoped_lock lock(mutex_);
   std::vector<ServedPtr> found;

@@ -61,8 +61,6 @@ class Registry {
 
   /// nullptr: not served.
   ServedPtr find(std::string_view group, std::string_view version, std::string_view plural) const;
-  /// By kind, for bodies and discovery. nullptr: not served.
-  ServedPtr find_kind(std::string_view group, std::string_view version, std::string_view kind) const;
   /// All, in the order of group (core first), version and plural.
   std::vector<ServedPtr> all() const;
   /// The versions of each group, preferred first; the core group is left out.

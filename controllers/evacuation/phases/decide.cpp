@@ -92,8 +92,8 @@ Step step(Draft& draft) {
   return Step::kSettled;
 }
 
-void record_answer(Draft& draft, const evictors::Action& action, const evictors::Answer& answer,
-                   const evictors::Verdict& verdict) {
+void record_answer(Draft& draft, const evictors::Action& action, const evictors::CallResult& answer,
+                   const evictors::Classification& verdict) {
   api::EvacuationStatus& status = draft.status();
   status.last_response = api::LastResponse{answer ? answer->status : 0, std::string(to_string(verdict.answer)),
                                            verdict.message.empty() ? action.name : verdict.message, draft.now()};
@@ -130,7 +130,7 @@ Step on_applied(Draft& draft, const evictors::Action& action) {
 }
 
 /// A plain no is asked about less and less often: only somebody's hand can turn it into a yes (I15).
-base::Duration aftermath_delay(const evictors::Verdict& verdict, int tries) {
+base::Duration aftermath_delay(const evictors::Classification& verdict, int tries) {
   constexpr base::Backoff kRefused{base::seconds(5), base::seconds(60)};
   if (evictors::is_blocked(verdict.answer))
     return std::max<base::Duration>(evictors::blocked_delay(verdict, tries, 0), base::seconds(1));
@@ -138,7 +138,7 @@ base::Duration aftermath_delay(const evictors::Verdict& verdict, int tries) {
 }
 
 /// A call that takes something back or cleans up: failing it only means trying again until the phase's deadline.
-Step on_aftermath(Draft& draft, const evictors::Verdict& verdict) {
+Step on_aftermath(Draft& draft, const evictors::Classification& verdict) {
   const bool done = verdict.answer == ResponseClass::kApplied;
   if (draft.phase() == EvacuationPhase::kAborting) {
     const auto& last = draft.status().last_response;
@@ -151,7 +151,7 @@ Step on_aftermath(Draft& draft, const evictors::Verdict& verdict) {
   return Step::kSettled;
 }
 
-Step on_refused(Draft& draft, const evictors::Verdict& verdict) {
+Step on_refused(Draft& draft, const evictors::Classification& verdict) {
   const bool forbidden = verdict.answer == ResponseClass::kForbidden;
   draft.condition("EvictionGranted", ConditionStatus::kFalse, "NotEvictable", verdict.message);
   return leave_attempt(draft, EvacuationPhase::kFailed, forbidden ? reason::kForbidden : reason::kNotEvictable,
@@ -169,7 +169,7 @@ Step on_patch_conflict(Draft& draft) {
   return Step::kSettled;
 }
 
-Step on_answer(Draft& draft, const evictors::Action& action, const evictors::Verdict& verdict) {
+Step on_answer(Draft& draft, const evictors::Action& action, const evictors::Classification& verdict) {
   const bool aftermath = action.role == evictors::ActionRole::kUndo || action.role == evictors::ActionRole::kCleanUp;
   if (aftermath || api::is_terminal(draft.phase())) return on_aftermath(draft, verdict);
   if (verdict.answer == ResponseClass::kConflict && action.name != evictors::kPostEviction)
@@ -222,7 +222,7 @@ std::optional<Step> decide_departure(Draft& draft) {
 }
 
 std::map<std::string, std::vector<evictors::Read>> wanted_reads(const Observed& seen,
-                                                                const evictors::Registry& registry,
+                                                                const evictors::EvictorRegistry& registry,
                                                                 base::TimePoint now) {
   const Draft draft(seen, registry, now);
   std::map<std::string, std::vector<evictors::Read>> wanted;
@@ -251,7 +251,7 @@ std::map<std::string, std::vector<evictors::Read>> wanted_reads(const Observed& 
   return wanted;
 }
 
-Decision decide(const Observed& seen, const evictors::Registry& registry, base::TimePoint now) {
+Decision decide(const Observed& seen, const evictors::EvictorRegistry& registry, base::TimePoint now) {
   Draft draft(seen, registry, now);
   // A status that another hand has edited: every clock needs a start.
   if (draft.phase() != EvacuationPhase::kPending && !draft.status().phase_entered_at)
@@ -263,12 +263,12 @@ Decision decide(const Observed& seen, const evictors::Registry& registry, base::
   return std::move(draft).finish_decision();
 }
 
-Decision decide_answer(const Observed& seen, const evictors::Registry& registry, const evictors::Action& action,
-                       const evictors::Answer& answer, base::TimePoint now) {
+Decision decide_answer(const Observed& seen, const evictors::EvictorRegistry& registry, const evictors::Action& action,
+                       const evictors::CallResult& answer, base::TimePoint now) {
   Draft draft(seen, registry, now);
   const evictors::Evictor* evictor = draft.evictor();
   if (!evictor) return std::move(draft).finish_decision();
-  const evictors::Verdict verdict = evictor->classify(draft.context(), action, answer);
+  const evictors::Classification verdict = evictor->classify(draft.context(), action, answer);
   record_answer(draft, action, answer, verdict);
   draft.remember(verdict.refs);
   on_answer(draft, action, verdict);

@@ -84,14 +84,14 @@ struct Decision {
 
 /// What the evictors that matter now want to read beside the pod, by evictor; `seen` holds what was read so far.
 std::map<std::string, std::vector<evictors::Read>> wanted_reads(const Observed& seen,
-                                                                const evictors::Registry& registry,
+                                                                const evictors::EvictorRegistry& registry,
                                                                 base::TimePoint now);
 
-Decision decide(const Observed& seen, const evictors::Registry& registry, base::TimePoint now);
+Decision decide(const Observed& seen, const evictors::EvictorRegistry& registry, base::TimePoint now);
 
 /// After `action` was sent: `seen.evacuation` carries the unresolved intent.
-Decision decide_answer(const Observed& seen, const evictors::Registry& registry, const evictors::Action& action,
-                       const evictors::Answer& answer, base::TimePoint now);
+Decision decide_answer(const Observed& seen, const evictors::EvictorRegistry& registry, const evictors::Action& action,
+                       const evictors::CallResult& answer, base::TimePoint now);
 
 /// A 201 without a deletionTimestamp after this long is no 201 (T31).
 inline constexpr base::seconds kDeleteVisibleWithin{30};

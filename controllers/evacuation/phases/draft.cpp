@@ -32,7 +32,7 @@ base::TimePoint ended_at(const api::Pod& pod) {
 
 }  // namespace
 
-Draft::Draft(const Observed& seen, const evictors::Registry& registry, base::TimePoint now)
+Draft::Draft(const Observed& seen, const evictors::EvictorRegistry& registry, base::TimePoint now)
     : seen_(seen),
       registry_(registry),
       now_(now),
@@ -59,8 +59,8 @@ std::string_view Draft::how_it_left() const {
 
 const evictors::Evictor* Draft::evictor() const { return registry_.find(status().evictor); }
 
-evictors::Context Draft::context_for(std::string_view evictor) const {
-  evictors::Context context{evacuation_, pod(), now_, {}, seen_.eviction_version};
+evictors::EvictorContext Draft::context_for(std::string_view evictor) const {
+  evictors::EvictorContext context{evacuation_, pod(), now_, {}, seen_.eviction_version};
   for (const auto& choice : spec().evictors) {
     if (choice.name == evictor) context.parameters = choice.parameters;
   }

@@ -57,7 +57,7 @@ inline constexpr std::string_view kTerminalPod = "terminal-pod";
 
 class Draft {
  public:
-  Draft(const Observed& seen, const evictors::Registry& registry, base::TimePoint now);
+  Draft(const Observed& seen, const evictors::EvictorRegistry& registry, base::TimePoint now);
 
   const Observed& seen() const { return seen_; }
   base::TimePoint now() const { return now_; }
@@ -83,10 +83,10 @@ class Draft {
   // --- the evictor
   /// nullptr: none chosen yet, or this build does not have it.
   const evictors::Evictor* evictor() const;
-  evictors::Context context() const { return context_for(evacuation_.status.evictor); }
-  evictors::Context context_for(std::string_view evictor) const;
+  evictors::EvictorContext context() const { return context_for(evacuation_.status.evictor); }
+  evictors::EvictorContext context_for(std::string_view evictor) const;
   std::vector<api::EvictorChoice> chain() const { return registry_.chain(spec().evictors); }
-  const evictors::Registry& registry() const { return registry_; }
+  const evictors::EvictorRegistry& registry() const { return registry_; }
 
   // --- time
   /// True once `deadline` has passed; just after a leader change only after a grace.
@@ -141,7 +141,7 @@ class Draft {
   void append_history(std::string_view from, std::string_view to, std::string_view reason, const std::string& message);
 
   const Observed& seen_;
-  const evictors::Registry& registry_;
+  const evictors::EvictorRegistry& registry_;
   const base::TimePoint now_;
   api::Evacuation evacuation_;
   const evictors::Timeouts timeouts_;
@@ -191,13 +191,13 @@ std::optional<Step> follow_remote(Draft& draft, const evictors::Observation& rem
 /// Ack, heartbeat and total deadlines; wakes for the next of them.
 std::optional<Step> check_remote_deadlines(Draft& draft, const evictors::Observation& remote);
 /// Tells what the evictor waits for, as condition Progressing.
-void tell_wait(Draft& draft, const evictors::Plan& plan);
+void tell_wait(Draft& draft, const evictors::EvictionStep& plan);
 /// ": <what it waits for>", for the message of a timeout; empty when the evictor did not say.
 std::string waited_for(const Draft& draft);
 /// T13: the attempt has been blocked for too long.
 std::optional<Step> check_blocked(Draft& draft);
 /// Records a blocked answer: since when, by whom, when to try again.
-void record_blocked(Draft& draft, const evictors::Verdict& verdict);
+void record_blocked(Draft& draft, const evictors::Classification& verdict);
 void clear_blocked(Draft& draft);
 /// Pending, before a slot is asked for: waits while the pod's PodGroup cannot begin as a whole; nullopt: it can.
 std::optional<Step> wait_for_pod_group(Draft& draft);

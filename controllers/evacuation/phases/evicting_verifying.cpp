@@ -185,8 +185,8 @@ bool replacement_settled(Draft& draft) {
 }
 
 /// The evictor's own word on where the work is; the rest is found by the pod's owner.
-bool arrival_settled(Draft& draft, const evictors::Arrival& arrival) {
-  using State = evictors::Arrival::State;
+bool arrival_settled(Draft& draft, const evictors::Verification& arrival) {
+  using State = evictors::Verification::State;
   auto& outcome = *draft.status().outcome;
   if (arrival.kind) outcome.kind = *arrival.kind;
   if (arrival.replacement) outcome.replacement = arrival.replacement;
@@ -266,7 +266,7 @@ Step decide_verifying(Draft& draft) {
   if (!status.outcome) status.outcome = api::EvacuationOutcome{};
   if (!status.deadline) status.deadline = draft.now() + draft.timeouts().verify;
   const evictors::Evictor* evictor = draft.evictor();
-  evictors::Arrival arrival = evictor ? evictor->verify(draft.context()) : evictors::Arrival{};
+  evictors::Verification arrival = evictor ? evictor->verify(draft.context()) : evictors::Verification{};
   const bool settled = arrival_settled(draft, arrival);
   if (arrival.failed) {
     return draft.finish(EvacuationPhase::kFailed, arrival.failed->complete_reason,

@@ -232,8 +232,8 @@ std::string owners_evictor(const Draft& draft, const std::vector<api::EvictorCho
 
 /// The pod itself declares that only its owner lets it go. That holds for every chain, whoever is in it (I10).
 bool declares_owner(const Draft& draft) {
-  const evictors::Evictor* handoff = draft.registry().find(evictors::Annotation::kName);
-  return handoff && handoff->owner_decides(draft.context_for(evictors::Annotation::kName));
+  const evictors::Evictor* handoff = draft.registry().find(evictors::handoff::AnnotationEvictor::kName);
+  return handoff && handoff->owner_decides(draft.context_for(evictors::handoff::AnnotationEvictor::kName));
 }
 
 /// By whom the owner is asked, if this evictor must not move the pod; empty: it may.
@@ -241,7 +241,7 @@ std::string who_decides_instead(const Draft& draft, const std::vector<api::Evict
                                 const evictors::Evictor& evictor, const evictors::Probe& probe) {
   if (probe.support != evictors::Support::kSupported) return {};
   const bool asks_owner = evictor.owner_decides(draft.context_for(chain[at].name));
-  if (!asks_owner && declares_owner(draft)) return std::string(evictors::Annotation::kName);
+  if (!asks_owner && declares_owner(draft)) return std::string(evictors::handoff::AnnotationEvictor::kName);
   return probe.required ? std::string() : owners_evictor(draft, chain, at);
 }
 
@@ -370,8 +370,8 @@ Step decide_preparing(Draft& draft) {
   }
   const evictors::Observation remote = draft.evictor()->observe(draft.context());
   if (auto ended = follow_remote(draft, remote)) return *ended;
-  evictors::Plan plan = draft.evictor()->plan(draft.context());
-  if (plan.next == evictors::Next::kProceed) {
+  evictors::EvictionStep plan = draft.evictor()->plan(draft.context());
+  if (plan.next == evictors::NextMove::kProceed) {
     draft.resolve_intent("Observed");
     if (auto held = pass_pod_group_gate(draft)) return *held;
     draft.status().blocked_since.reset();  // of a hook that is over; the request has its own clock
@@ -382,7 +382,7 @@ Step decide_preparing(Draft& draft) {
     return timed_out(draft, reason::kProgressTimeout,
                      "preparing took longer than timeouts.prepare" + waited_for(draft));
   }
-  if (plan.next == evictors::Next::kAct) return prepare(draft, std::move(*plan.action));
+  if (plan.next == evictors::NextMove::kAct) return prepare(draft, std::move(*plan.action));
   draft.resolve_intent("Observed");
   if (auto ended = check_remote_deadlines(draft, remote)) return *ended;
   return draft.wait();

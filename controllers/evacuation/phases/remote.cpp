@@ -203,8 +203,8 @@ std::optional<Step> check_remote_deadlines(Draft& draft, const evictors::Observa
   return check_heartbeat(draft, probe);
 }
 
-void tell_wait(Draft& draft, const evictors::Plan& plan) {
-  if (plan.next != evictors::Next::kWait || plan.why.empty()) return;
+void tell_wait(Draft& draft, const evictors::EvictionStep& plan) {
+  if (plan.next != evictors::NextMove::kWait || plan.why.empty()) return;
   const bool begun = draft.phase() == EvacuationPhase::kInProgress;
   draft.condition("Progressing", begun ? ConditionStatus::kTrue : ConditionStatus::kFalse, "Waiting", plan.why);
 }

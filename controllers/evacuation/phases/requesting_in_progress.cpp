@@ -106,7 +106,7 @@ std::string_view blocked_reason(ResponseClass answer) {
 }
 
 /// What is wrong with the budget that refused, if waiting for it is in vain; empty: it may allow one day.
-std::string hopeless_budget(const Draft& draft, const evictors::Verdict& verdict) {
+std::string hopeless_budget(const Draft& draft, const evictors::Classification& verdict) {
   if (verdict.answer != ResponseClass::kPdbBlocked) return {};
   const auto& pdbs = draft.seen().pdbs;
   const std::string name = verdict.blocker ? verdict.blocker->name : std::string();
@@ -116,11 +116,11 @@ std::string hopeless_budget(const Draft& draft, const evictors::Verdict& verdict
   return {};
 }
 
-std::string_view blocked_reason(const Draft& draft, const evictors::Verdict& verdict) {
+std::string_view blocked_reason(const Draft& draft, const evictors::Classification& verdict) {
   return hopeless_budget(draft, verdict).empty() ? blocked_reason(verdict.answer) : "PDBNeverAllows";
 }
 
-void name_blockers(Draft& draft, const evictors::Verdict& verdict) {
+void name_blockers(Draft& draft, const evictors::Classification& verdict) {
   auto& held = draft.status().blocked_by;
   if (!verdict.blocker) {
     held.clear();
@@ -136,7 +136,7 @@ void name_blockers(Draft& draft, const evictors::Verdict& verdict) {
   held = {std::move(blocker)};
 }
 
-void tell_blocked(Draft& draft, const evictors::Verdict& verdict) {
+void tell_blocked(Draft& draft, const evictors::Classification& verdict) {
   const std::string_view why = blocked_reason(draft, verdict);
   const std::string hopeless = hopeless_budget(draft, verdict);
   const std::string& message = hopeless.empty() ? verdict.message : hopeless;
@@ -159,7 +159,7 @@ std::string held_up_by(const api::EvacuationStatus& status) {
 
 }  // namespace
 
-void record_blocked(Draft& draft, const evictors::Verdict& verdict) {
+void record_blocked(Draft& draft, const evictors::Classification& verdict) {
   auto& status = draft.status();
   const bool same =
       draft.condition_has_reason("Progressing", blocked_reason(draft, verdict)) && status.blocked_count > 0;
@@ -218,8 +218,8 @@ Step decide_requesting(Draft& draft) {
   evictors::Observation news = remote;
   news.vanished = false;
   if (auto ended = follow_remote(draft, news)) return *ended;
-  evictors::Plan plan = evictor->plan(draft.context());
-  if (plan.next == evictors::Next::kAct) return request(draft, std::move(*plan.action));
+  evictors::EvictionStep plan = evictor->plan(draft.context());
+  if (plan.next == evictors::NextMove::kAct) return request(draft, std::move(*plan.action));
   return back_in_progress(draft);
 }
 
@@ -247,10 +247,10 @@ Step decide_in_progress(Draft& draft) {
   }
   const evictors::Observation remote = evictor->observe(draft.context());
   if (auto ended = follow_remote(draft, remote)) return *ended;
-  const evictors::Plan plan = evictor->plan(draft.context());
+  const evictors::EvictionStep plan = evictor->plan(draft.context());
   tell_wait(draft, plan);
   if (auto ended = check_remote_deadlines(draft, remote)) return *ended;
-  if (plan.next != evictors::Next::kAct) return draft.wait();
+  if (plan.next != evictors::NextMove::kAct) return draft.wait();
   const auto deadline = draft.status().deadline;
   const auto next_call = draft.status().next_action_at;
   draft.enter(EvacuationPhase::kRequesting, "ReadyToEvict", "the pod may be evicted now");

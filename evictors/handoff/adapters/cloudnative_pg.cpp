@@ -1,4 +1,4 @@
-#include "evictors/handoff/adapters/cloudnative_pg.hpp"
+#include "evictors/handoff/adapters/adapters.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "evictors/handoff/switchover.hpp"
 #include "kube/request.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 namespace {
 
 constexpr kube::ResourceType kCnpgClusters{"postgresql.cnpg.io", "v1", "clusters", "Cluster"};
@@ -31,7 +31,7 @@ struct CnpgView {
   std::string phase;
 };
 
-std::optional<CnpgView> cnpg_view(const Context& context) {
+std::optional<CnpgView> cnpg_view(const EvictorContext& context) {
   const auto cluster = object_of(context.document(kCnpgCluster));
   if (!cluster) return std::nullopt;
   return CnpgView{api::text_at(*cluster, {"metadata", "uid"}), api::text_at(*cluster, {"metadata", "resourceVersion"}),
@@ -45,13 +45,13 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
   bool recognises(const api::Pod& pod) const override { return is_plain_name(pod_label(pod, kCnpgClusterLabel)); }
 
   /// Only while the primary has not moved: after that there is nothing to take back.
-  std::vector<Action> undo(const Context& context) const override {
+  std::vector<Action> undo(const EvictorContext& context) const override {
     const auto view = cnpg_view(context);
     if (!view || !reversible(context, *view)) return {};
     return {patch_status(context, ActionRole::kUndo, kResetSwitchover, *view, view->current)};
   }
 
-  Rollback undone(const Context& context) const override {
+  Rollback undone(const EvictorContext& context) const override {
     if (our_target(context).empty()) return Rollback::kNothingToDo;
     const auto view = cnpg_view(context);
     if (!view) return Rollback::kPending;
@@ -66,33 +66,33 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
   base::seconds total() const override { return base::seconds(600); }
   std::string_view cluster_role() const override { return "evacuator-handoff-cloudnative-pg"; }
 
-  std::vector<Read> switchover_reads(const Context& context) const override {
+  std::vector<Read> switchover_reads(const EvictorContext& context) const override {
     const std::string& cluster = pod_label(*context.pod, kCnpgClusterLabel);
     if (!is_plain_name(cluster)) return {};
     return {{std::string(kCnpgCluster), kube::get_request(kCnpgClusters, {context.pod->meta.ns, cluster}), {}},
             instances_read(context, kCnpgClusterLabel, cluster)};
   }
 
-  bool requested(const Context& context) const override {
+  bool requested(const EvictorContext& context) const override {
     const auto view = cnpg_view(context);
     return view && !view->target.empty() && view->target != view->current;
   }
 
-  bool settled(const Context& context) const override {
+  bool settled(const EvictorContext& context) const override {
     if (!opted_in(context)) return true;
     const auto view = cnpg_view(context);
     const std::string& us = context.pod->meta.name;
     return view && view->current != us && view->target != us && view->current == view->target;
   }
 
-  std::string signs_of_life(const Context& context) const override {
+  std::string signs_of_life(const EvictorContext& context) const override {
     const auto view = cnpg_view(context);
     if (!view) return {};
     std::string sign = fmt::format("{}|{}|{}", view->phase, view->current, view->target);
     return sign.size() <= 3 * kMaxCnpgSign ? sign : fmt::format("({} bytes)", sign.size());
   }
 
-  std::optional<Request> switchover(const Context& context) const override {
+  std::optional<Request> switchover(const EvictorContext& context) const override {
     const auto view = cnpg_view(context);
     const Document* instances = context.document(kInstances);
     if (!view || !instances || !instances->ok()) return std::nullopt;
@@ -104,17 +104,17 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
     return patch_status(context, ActionRole::kRequest, kRequestSwitchover, *view, candidate);
   }
 
-  Verdict classify_switchover(const Action& action, const Answer& answer) const override {
-    Verdict verdict = classify_patch(answer);
+  Classification classify_switchover(const Action& action, const CallResult& answer) const override {
+    Classification meaning = classify_patch(answer);
     const auto at = action.pre_state.rfind(kTargetState);
-    if (verdict.answer == ResponseClass::kApplied && action.name == kRequestSwitchover && at != std::string::npos) {
-      verdict.refs.emplace_back(kTargetRef, action.pre_state.substr(at + kTargetState.size()));
+    if (meaning.answer == ResponseClass::kApplied && action.name == kRequestSwitchover && at != std::string::npos) {
+      meaning.refs.emplace_back(kTargetRef, action.pre_state.substr(at + kTargetState.size()));
     }
-    return verdict;
+    return meaning;
   }
 
   /// Whom this attempt asked to become primary; empty: nobody. Also when the answer to the call was lost.
-  static std::string our_target(const Context& context) {
+  static std::string our_target(const EvictorContext& context) {
     if (const auto ref = context.ref(kTargetRef); !ref.empty()) return std::string(ref);
     const auto& intent = context.evacuation.status.intent;
     if (!intent || intent->token != context.evacuation.status.token || intent->action != kRequestSwitchover) return {};
@@ -122,13 +122,13 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
     return at == std::string::npos ? std::string() : intent->pre_state.substr(at + kTargetState.size());
   }
 
-  static bool reversible(const Context& context, const CnpgView& view) {
+  static bool reversible(const EvictorContext& context, const CnpgView& view) {
     const std::string target = our_target(context);
     return !target.empty() && view.target == target && view.current == context.pod->meta.name;
   }
 
-  static Action patch_status(const Context& context, ActionRole role, std::string_view name, const CnpgView& view,
-                             const std::string& target) {
+  static Action patch_status(const EvictorContext& context, ActionRole role, std::string_view name,
+                             const CnpgView& view, const std::string& target) {
     const bool back = role == ActionRole::kUndo;
     api::Json status = {{"targetPrimary", target}, {"targetPrimaryTimestamp", base::format_time(context.now)}};
     if (!back) {
@@ -151,6 +151,6 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
 
 }  // namespace
 
-std::unique_ptr<HandoffAdapter> cloudnative_pg_adapter() { return std::make_unique<CloudNativePgAdapter>(); }
+std::unique_ptr<Adapter> cloudnative_pg_adapter() { return std::make_unique<CloudNativePgAdapter>(); }
 
-}  // namespace evictors
+}  // namespace evictors::handoff

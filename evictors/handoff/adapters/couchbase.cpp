@@ -1,10 +1,10 @@
-#include "evictors/handoff/adapters/couchbase.hpp"
+#include "evictors/handoff/adapters/adapters.hpp"
 
 #include <array>
 
 #include "evictors/handoff/mark.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 namespace {
 
 /// The hook itself only looks at app=couchbase, which also stands on pods that no operator looks after: without the
@@ -24,7 +24,7 @@ constexpr std::array kCouchbaseAccepted = {
 
 }  // namespace
 
-std::unique_ptr<HandoffAdapter> couchbase_adapter() {
+std::unique_ptr<Adapter> couchbase_adapter() {
   return mark_adapter({.adapter = "couchbase",
                        .annotation = "cao.couchbase.com/reschedule",
                        .value = "true",
@@ -35,4 +35,4 @@ std::unique_ptr<HandoffAdapter> couchbase_adapter() {
                        .recognises = is_couchbase_server});
 }
 
-}  // namespace evictors
+}  // namespace evictors::handoff

@@ -1,4 +1,4 @@
-#include "evictors/handoff/adapters/patroni.hpp"
+#include "evictors/handoff/adapters/adapters.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "evictors/document.hpp"
 #include "evictors/handoff/switchover.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 namespace {
 
 constexpr std::string_view kSpiloRole = "spilo-role";
@@ -31,15 +31,15 @@ class PatroniAdapter final : public SwitchoverAdapter {
   base::seconds total() const override { return base::seconds(1200); }
   std::string_view cluster_role() const override { return "evacuator-handoff-patroni"; }
 
-  std::vector<Read> switchover_reads(const Context& context) const override {
+  std::vector<Read> switchover_reads(const EvictorContext& context) const override {
     const std::string& cluster = pod_label(*context.pod, kSpiloCluster);
     if (!is_plain_name(cluster)) return {};
     return {instances_read(context, kSpiloCluster, cluster)};
   }
 
-  bool requested(const Context& context) const override { return context.ref(kAskedRef) == "asked"; }
+  bool requested(const EvictorContext& context) const override { return context.ref(kAskedRef) == "asked"; }
 
-  std::optional<Request> switchover(const Context& context) const override {
+  std::optional<Request> switchover(const EvictorContext& context) const override {
     const Document* instances = context.document(kInstances);
     if (!instances || !instances->ok()) return std::nullopt;
     const std::string candidate = switchover_candidate(context, instances, kSpiloRole);
@@ -67,29 +67,29 @@ class PatroniAdapter final : public SwitchoverAdapter {
   }
 
   /// Patroni speaks plain text; Status objects come from the API server in between.
-  Verdict classify_switchover(const Action&, const Answer& answer) const override {
+  Classification classify_switchover(const Action&, const CallResult& answer) const override {
     if (!answer || answer->body.find("\"kind\"") != std::string::npos || answer->status == 401) {
       return classify_patch(answer);
     }
-    Verdict verdict;
-    verdict.message = fmt::format("Patroni: {}", base::short_text(answer->body, kMaxPatroniMessage));
-    verdict.retry_after = answer->retry_after;
+    Classification meaning;
+    meaning.message = fmt::format("Patroni: {}", base::short_text(answer->body, kMaxPatroniMessage));
+    meaning.retry_after = answer->retry_after;
     if (answer->status == 200 || answer->status == 202) {
-      verdict.answer = ResponseClass::kApplied;
-      verdict.refs.emplace_back(kAskedRef, "asked");
-      return verdict;
+      meaning.answer = ResponseClass::kApplied;
+      meaning.refs.emplace_back(kAskedRef, "asked");
+      return meaning;
     }
     // 412: the leader has moved or no candidate is in shape; 503: it was tried and did not work. Both may pass.
     const bool may_pass = answer->status == 412 || answer->status == 409 || answer->status == 503;
-    verdict.answer = may_pass ? ResponseClass::kRetryLater
+    meaning.answer = may_pass ? ResponseClass::kRetryLater
                               : (answer->status >= 400 && answer->status < 500 ? ResponseClass::kPermanent
                                                                                : ResponseClass::kUnknown);
-    return verdict;
+    return meaning;
   }
 };
 
 }  // namespace
 
-std::unique_ptr<HandoffAdapter> patroni_adapter() { return std::make_unique<PatroniAdapter>(); }
+std::unique_ptr<Adapter> patroni_adapter() { return std::make_unique<PatroniAdapter>(); }
 
-}  // namespace evictors
+}  // namespace evictors::handoff

@@ -1,4 +1,4 @@
-#include "evictors/handoff/adapters/pgo.hpp"
+#include "evictors/handoff/adapters/adapters.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "evictors/handoff/switchover.hpp"
 #include "kube/request.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 namespace {
 
 constexpr kube::ResourceType kPostgresClusters{"postgres-operator.crunchydata.com", "v1beta1", "postgresclusters",
@@ -34,21 +34,21 @@ class PgoAdapter final : public SwitchoverAdapter {
   base::seconds total() const override { return base::seconds(1200); }
   std::string_view cluster_role() const override { return "evacuator-handoff-pgo"; }
 
-  std::vector<Read> switchover_reads(const Context& context) const override {
+  std::vector<Read> switchover_reads(const EvictorContext& context) const override {
     const std::string& cluster = pod_label(*context.pod, kPgoClusterLabel);
     if (!is_plain_name(cluster)) return {};
     return {{std::string(kPgoCluster), kube::get_request(kPostgresClusters, {context.pod->meta.ns, cluster}), {}},
             instances_read(context, kPgoClusterLabel, cluster)};
   }
 
-  bool requested(const Context& context) const override {
+  bool requested(const EvictorContext& context) const override {
     const auto cluster = object_of(context.document(kPgoCluster));
     return cluster &&
            api::text_at(*cluster, {"metadata", "annotations", kPgoTrigger}) == context.evacuation.status.token;
   }
 
   /// If we asked, the operator has to say that it is through with it.
-  bool settled(const Context& context) const override {
+  bool settled(const EvictorContext& context) const override {
     if (!opted_in(context)) return true;
     const auto cluster = object_of(context.document(kPgoCluster));
     if (!cluster) return false;
@@ -56,7 +56,7 @@ class PgoAdapter final : public SwitchoverAdapter {
     return api::text_at(*cluster, {"status", "patroni", "switchover"}) == context.evacuation.status.token;
   }
 
-  std::optional<Request> switchover(const Context& context) const override {
+  std::optional<Request> switchover(const EvictorContext& context) const override {
     const auto cluster = object_of(context.document(kPgoCluster));
     const Document* instances = context.document(kInstances);
     if (!cluster || !instances || !instances->ok()) return std::nullopt;
@@ -71,9 +71,11 @@ class PgoAdapter final : public SwitchoverAdapter {
     return trigger(context, *cluster);
   }
 
-  Verdict classify_switchover(const Action&, const Answer& answer) const override { return classify_patch(answer); }
+  Classification classify_switchover(const Action&, const CallResult& answer) const override {
+    return classify_patch(answer);
+  }
 
-  static Action trigger(const Context& context, const api::Json& cluster) {
+  static Action trigger(const EvictorContext& context, const api::Json& cluster) {
     const api::Json patch = {{"metadata",
                               {{"uid", api::text_at(cluster, {"metadata", "uid"})},
                                {"resourceVersion", api::text_at(cluster, {"metadata", "resourceVersion"})},
@@ -91,6 +93,6 @@ class PgoAdapter final : public SwitchoverAdapter {
 
 }  // namespace
 
-std::unique_ptr<HandoffAdapter> pgo_adapter() { return std::make_unique<PgoAdapter>(); }
+std::unique_ptr<Adapter> pgo_adapter() { return std::make_unique<PgoAdapter>(); }
 
-}  // namespace evictors
+}  // namespace evictors::handoff

@@ -1,10 +1,10 @@
-#include "evictors/handoff/adapters/strimzi.hpp"
+#include "evictors/handoff/adapters/adapters.hpp"
 
 #include <array>
 
 #include "evictors/handoff/mark.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 namespace {
 
 /// The drain cleaner's own rule: kind Kafka, and a name that ends in -kafka or -zookeeper with something before it.
@@ -22,7 +22,7 @@ constexpr std::array kStrimziAccepted = {KnownText{500, "The pod will be rolled 
 
 }  // namespace
 
-std::unique_ptr<HandoffAdapter> strimzi_adapter() {
+std::unique_ptr<Adapter> strimzi_adapter() {
   return mark_adapter({.adapter = "strimzi",
                        .annotation = "strimzi.io/manual-rolling-update",
                        .value = "true",
@@ -32,4 +32,4 @@ std::unique_ptr<HandoffAdapter> strimzi_adapter() {
                        .recognises = is_strimzi_kafka});
 }
 
-}  // namespace evictors
+}  // namespace evictors::handoff

@@ -1,8 +1,8 @@
-#include "evictors/handoff/adapters/tikv.hpp"
+#include "evictors/handoff/adapters/adapters.hpp"
 
 #include "evictors/handoff/mark.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 namespace {
 
 bool is_tikv(const api::Pod& pod) {
@@ -12,7 +12,7 @@ bool is_tikv(const api::Pod& pod) {
 
 }  // namespace
 
-std::unique_ptr<HandoffAdapter> tikv_adapter() {
+std::unique_ptr<Adapter> tikv_adapter() {
   return mark_adapter({.adapter = "tikv",
                        .annotation = "tidb.pingcap.com/evict-leader",
                        .value = "delete-pod",  // "none" would only move the leaders
@@ -22,4 +22,4 @@ std::unique_ptr<HandoffAdapter> tikv_adapter() {
                        .recognises = is_tikv});
 }
 
-}  // namespace evictors
+}  // namespace evictors::handoff

@@ -1,4 +1,4 @@
-#include "evictors/handoff/adapters/vitess.hpp"
+#include "evictors/handoff/adapters/adapters.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "evictors/eviction_call.hpp"
 #include "evictors/pod_patch.hpp"
 
-namespace evictors {
+namespace evictors::handoff {
 namespace {
 
 using api::EvacuationPhase;
@@ -20,24 +20,24 @@ constexpr std::string_view kFinished = "drain.planetscale.com/finished";
 constexpr base::seconds kVitessTotal{1800};
 constexpr std::size_t kMaxVitessSign = 128;
 
-class VitessAdapter final : public HandoffAdapter {
+class VitessAdapter final : public Adapter {
  public:
   std::string_view name() const override { return "vitess"; }
   bool recognises(const api::Pod& pod) const override { return pod.meta.annotations.contains(kSupported); }
-  Probe probe(const Context& context) const override { return owner_probe(context, name(), kVitessTotal); }
+  Probe probe(const EvictorContext& context) const override { return owner_probe(context, name(), kVitessTotal); }
 
-  Plan plan(const Context& context) const override {
-    if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {Next::kProceed, {}};
+  EvictionStep plan(const EvictorContext& context) const override {
+    if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
     if (!has(context, kStarted)) {
       // Taken away while the operator was at it: that is for observe() to say.
-      if (context.evacuation.status.phase == EvacuationPhase::kInProgress) return {Next::kWait, {}};
+      if (context.evacuation.status.phase == EvacuationPhase::kInProgress) return {NextMove::kWait, {}};
       return act_now(start(context));
     }
     if (has(context, kFinished)) return evict_now(context);
-    return {Next::kWait, {}};
+    return {NextMove::kWait, {}};
   }
 
-  Observation observe(const Context& context) const override {
+  Observation observe(const EvictorContext& context) const override {
     Observation seen;
     seen.requested = has(context, kStarted);
     seen.vanished = !seen.requested && context.evacuation.status.phase == EvacuationPhase::kInProgress;
@@ -51,17 +51,17 @@ class VitessAdapter final : public HandoffAdapter {
     return seen;
   }
 
-  Verdict classify(const Context&, const Action& action, const Answer& answer) const override {
+  Classification classify(const EvictorContext&, const Action& action, const CallResult& answer) const override {
     return action.name == kPostEviction ? classify_eviction(answer) : classify_patch(answer);
   }
 
-  std::vector<Action> undo(const Context& context) const override {
+  std::vector<Action> undo(const EvictorContext& context) const override {
     if (!ours(context)) return {};
     return {patch_pod_annotations(context, ActionRole::kUndo, "AbortDrain", {{kStarted, nullptr}})};
   }
 
   /// Back to normal once the operator has taken its own two annotations off.
-  Rollback undone(const Context& context) const override {
+  Rollback undone(const EvictorContext& context) const override {
     if (ours(context)) return Rollback::kPending;
     const bool asked = context.evacuation.status.request_sent_at.has_value();
     if (has(context, kStarted) || !asked) return Rollback::kNothingToDo;
@@ -69,27 +69,29 @@ class VitessAdapter final : public HandoffAdapter {
     return still_draining ? Rollback::kPending : Rollback::kComplete;
   }
 
-  std::vector<Action> cleanup(const Context& context) const override {
+  std::vector<Action> cleanup(const EvictorContext& context) const override {
     if (!ours(context)) return {};
     return {patch_pod_annotations(context, ActionRole::kCleanUp, "AbortDrain", {{kStarted, nullptr}})};
   }
 
  private:
-  static bool has(const Context& context, std::string_view key) { return context.pod->meta.annotations.contains(key); }
-  static std::string sign(const Context& context, std::string_view key) {
+  static bool has(const EvictorContext& context, std::string_view key) {
+    return context.pod->meta.annotations.contains(key);
+  }
+  static std::string sign(const EvictorContext& context, std::string_view key) {
     const std::string& value = context.pod->meta.annotations.value(key);
     return value.size() <= kMaxVitessSign ? value : fmt::format("({} bytes)", value.size());
   }
   /// What an older drain has left would be taken for the answer to ours.
-  static std::optional<RemoteFailure> leftover(const Context& context) {
+  static std::optional<RemoteFailure> leftover(const EvictorContext& context) {
     if (!has(context, kAcknowledged) && !has(context, kFinished)) return std::nullopt;
     return RemoteFailure{"FormerDrainNotCleared",
                          fmt::format("{} or {} is still there from a former drain", kAcknowledged, kFinished), true};
   }
-  static bool ours(const Context& context) {
+  static bool ours(const EvictorContext& context) {
     return is_our_token(context, context.pod->meta.annotations.value(kStarted));
   }
-  static Action start(const Context& context) {
+  static Action start(const EvictorContext& context) {
     const std::string reason =
         fmt::format("{} {}", context.evacuation.status.token, handoff_reason(context.evacuation.spec));
     return patch_pod_annotations(context, ActionRole::kRequest, "StartDrain", {{kStarted, reason}});
@@ -98,6 +100,6 @@ class VitessAdapter final : public HandoffAdapter {
 
 }  // namespace
 
-std::unique_ptr<HandoffAdapter> vitess_adapter() { return std::make_unique<VitessAdapter>(); }
+std::unique_ptr<Adapter> vitess_adapter() { return std::make_unique<VitessAdapter>(); }
 
-}  // namespace evictors
+}  // namespace evictors::handoff

@@ -15,7 +15,7 @@ using Phase = api::EvacuationPhase;
 /// Answers hooks by a script: what is left of it, then {"done":true}.
 class HookService final : public controllers::ServiceCaller {
  public:
-  evictors::Answer send(const std::string& service, const kube::Request& request) override {
+  evictors::CallResult send(const std::string& service, const kube::Request& request) override {
     calls.push_back(request.path);
     if (service != "backup") return base::invalid("there is no service " + service);
     if (script.empty()) return kube::Response{200, R"({"done":true})", {}, ""};

@@ -258,7 +258,7 @@ TEST_F(Patroni, ThatNeverCanIsGivenUpInTheEnd) {
 /// A service of the operator's configuration that speaks Patroni.
 class PatroniService final : public controllers::ServiceCaller {
  public:
-  evictors::Answer send(const std::string& service, const kube::Request& request) override {
+  evictors::CallResult send(const std::string& service, const kube::Request& request) override {
     calls.push_back(service + " " + request.path);
     if (on_call) on_call();
     return kube::Response{202, "Switchover scheduled", {}, "text/plain"};

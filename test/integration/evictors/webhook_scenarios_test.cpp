@@ -19,7 +19,7 @@ class InProcessService final : public controllers::ServiceCaller {
  public:
   explicit InProcessService(base::ManualClock& clock) : clock_(clock), service(clock, {}) {}
 
-  evictors::Answer send(const std::string& name, const kube::Request& request) override {
+  evictors::CallResult send(const std::string& name, const kube::Request& request) override {
     if (name != "mover") return base::invalid("no such service");
     ++calls;
     if (hangs) {

@@ -6,7 +6,7 @@ namespace soak {
 
 using Lie = fakes::WebhookBehaviour::Lie;
 
-evictors::Answer Mover::send(const std::string& name, const kube::Request& request) {
+evictors::CallResult Mover::send(const std::string& name, const kube::Request& request) {
   if (name != kName) return base::invalid("no such service");
   if (before_each_call) before_each_call(request);
   if (line_ == Line::kRefused) return base::unavailable("connection refused");

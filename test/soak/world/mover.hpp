@@ -18,7 +18,7 @@ class Mover final : public controllers::ServiceCaller {
 
   explicit Mover(const base::Clock& clock) : service_(clock, {}) {}
 
-  evictors::Answer send(const std::string& name, const kube::Request& request) override;
+  evictors::CallResult send(const std::string& name, const kube::Request& request) override;
   const std::vector<std::string>& names() const override { return names_; }
 
   /// Another behaviour by chance, mostly an honest one. Returns it in words.

@@ -158,8 +158,9 @@ TEST_P(RecordOfAnswer, SaysWhatTheServerDecided) {
   action.name = "PostEviction";
   action.request.method = "POST";
   action.request.path = "/api/v1/namespaces/shop/pods/web-1/eviction";
-  const evictors::Answer answer = GetParam().code == 0 ? evictors::Answer(base::unavailable("connection refused"))
-                                                       : evictors::Answer(kube::Response{GetParam().code, "", {}, ""});
+  const evictors::CallResult answer = GetParam().code == 0
+                                          ? evictors::CallResult(base::unavailable("connection refused"))
+                                          : evictors::CallResult(kube::Response{GetParam().code, "", {}, ""});
   const api::LastResponse meaning{GetParam().code, GetParam().response_class, "the words", kNoon};
   const auto record = record_of_answer(evacuation(), action, answer, meaning);
   EXPECT_EQ(record.action, "CallAnswered");

@@ -11,7 +11,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-const evictors::Registry kRegistry = evictors::Registry::builtin();
+const evictors::EvictorRegistry kRegistry = evictors::EvictorRegistry::builtin();
 
 template <typename Spec>
 std::vector<std::string> problems(const Spec& spec) {

@@ -7,13 +7,13 @@
 
 namespace classify_test {
 
-using evictors::Answer;
-using evictors::Verdict;
+using evictors::CallResult;
+using evictors::Classification;
 using Class = evictors::ResponseClass;
 using api::Json;
 using base::seconds;
 
-Answer answer(int code, std::string body, std::optional<seconds> retry_after = {}) {
+CallResult answer(int code, std::string body, std::optional<seconds> retry_after = {}) {
   return kube::Response{code, std::move(body), retry_after, "application/json"};
 }
 
@@ -34,7 +34,7 @@ const std::string kBudgetMessage = "Cannot evict pod as it would violate the pod
 
 struct AnswerCase {
   const char* name;
-  Answer given;
+  CallResult given;
   Class want;
   const char* blocker_kind = "";
   const char* blocker_name = "";
@@ -44,7 +44,7 @@ class EvictionAnswer : public testing::TestWithParam<AnswerCase> {};
 
 TEST_P(EvictionAnswer, HasOneMeaning) {
   const AnswerCase& c = GetParam();
-  const Verdict got = evictors::classify_eviction(c.given);
+  const Classification got = evictors::classify_eviction(c.given);
   EXPECT_EQ(to_string(got.answer), to_string(c.want)) << got.message;
   EXPECT_EQ(got.blocker ? got.blocker->kind : "", c.blocker_kind);
   EXPECT_EQ(got.blocker ? got.blocker->name : "", c.blocker_name);
@@ -118,9 +118,9 @@ INSTANTIATE_TEST_SUITE_P(
         AnswerCase{"PdbUpdateConflicts504",
                    answer(504, status(504, "Timeout", "couldn't update PodDisruptionBudget \"web\" due to conflicts")),
                    Class::kUnknown},
-        AnswerCase{"LostAnswer", Answer(base::Error{base::ErrorCode::kOutcomeUnknown, "connection reset"}),
+        AnswerCase{"LostAnswer", CallResult(base::Error{base::ErrorCode::kOutcomeUnknown, "connection reset"}),
                    Class::kUnknown},
-        AnswerCase{"NoConnection", Answer(base::unavailable("no route to host")), Class::kUnknown},
+        AnswerCase{"NoConnection", CallResult(base::unavailable("no route to host")), Class::kUnknown},
         AnswerCase{"NotFound", answer(404, status(404, "NotFound", "pods \"web-1\" not found", {{"kind", "pods"}})),
                    Class::kGoneMaybe},
         AnswerCase{"UidConflict",
@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(ClassifyEviction, ReadsTheNumbersOfTheBudget) {
-  const Verdict got = evictors::classify_eviction(answer(
+  const Classification got = evictors::classify_eviction(answer(
       429,
       status(429, "TooManyRequests", kBudgetMessage,
              cause("DisruptionBudget", "The disruption budget web-pdb needs 3 healthy pods and has 2 currently"))));
@@ -188,7 +188,7 @@ TEST(ClassifyEviction, HonoursRetryAfterFromHeaderAndBody) {
 }
 
 TEST(ClassifyEviction, WaitsTenSecondsForABudgetStillBeingProcessed) {
-  const Verdict got = evictors::classify_eviction(answer(
+  const Classification got = evictors::classify_eviction(answer(
       429, status(429, "", kBudgetMessage,
                   cause("DisruptionBudget", "The disruption budget web is still being processed by the server."))));
   EXPECT_EQ(got.retry_after, seconds(10));
@@ -197,7 +197,7 @@ TEST(ClassifyEviction, WaitsTenSecondsForABudgetStillBeingProcessed) {
 TEST(ClassifyEviction, CutsLongMessagesBetweenCharacters) {
   std::string long_text(511, 'a');
   long_text += "\xC3\xA4\xC3\xA4";
-  const Verdict got = evictors::classify_eviction(answer(422, status(422, "Invalid", long_text)));
+  const Classification got = evictors::classify_eviction(answer(422, status(422, "Invalid", long_text)));
   EXPECT_EQ(got.message, std::string(511, 'a'));
 }
 
@@ -212,7 +212,7 @@ TEST(ClassifyEviction, BearsEveryByteSequence) {
 }
 
 TEST(ClassifyPatch, TellsStoredFromChangedFromRefused) {
-  const auto of = [](const Answer& given) { return evictors::classify_patch(given).answer; };
+  const auto of = [](const CallResult& given) { return evictors::classify_patch(given).answer; };
   EXPECT_EQ(of(answer(200, R"({"kind":"Pod"})")), Class::kApplied);
   EXPECT_EQ(of(answer(409, status(409, "Conflict", "the object has been modified"))), Class::kConflict);
   EXPECT_EQ(of(answer(422, status(422, "Invalid", "metadata.uid: Invalid value: field is immutable"))),
@@ -221,7 +221,7 @@ TEST(ClassifyPatch, TellsStoredFromChangedFromRefused) {
   EXPECT_EQ(of(answer(404, status(404, "NotFound", "pods \"web-1\" not found"))), Class::kGoneMaybe);
   EXPECT_EQ(of(answer(403, status(403, "Forbidden", "cannot patch resource \"pods\""))), Class::kForbidden);
   EXPECT_EQ(of(answer(429, "busy")), Class::kThrottled);
-  EXPECT_EQ(of(Answer(base::Error{base::ErrorCode::kOutcomeUnknown, "reset"})), Class::kUnknown);
+  EXPECT_EQ(of(CallResult(base::Error{base::ErrorCode::kOutcomeUnknown, "reset"})), Class::kUnknown);
 }
 
 struct DelayCase {

@@ -15,7 +15,7 @@ namespace eviction_api_test {
 
 using namespace evictors_test;
 using evictors::EvictionApi;
-using evictors::Next;
+using evictors::NextMove;
 using evictors::Support;
 
 TEST(EvictionApi, PostsWithUidTokenAndReason) {
@@ -25,7 +25,7 @@ TEST(EvictionApi, PostsWithUidTokenAndReason) {
   of.spec.grace_period_seconds = 5;
   const auto target = pod();
   const auto plan = EvictionApi().plan(context(of, target));
-  ASSERT_EQ(plan.next, Next::kAct);
+  ASSERT_EQ(plan.next, NextMove::kAct);
   EXPECT_EQ(plan.action->name, "PostEviction");
   EXPECT_EQ(plan.action->request.method, "POST");
   EXPECT_EQ(plan.action->request.path, "/api/v1/namespaces/shop/pods/web-1/eviction");
@@ -61,7 +61,7 @@ TEST(EvictionApi, HasNothingToPrepareOrUndo) {
   const auto of = evacuation(api::EvacuationPhase::kPreparing);
   const auto target = pod();
   const auto seen = context(of, target);
-  EXPECT_EQ(EvictionApi().plan(seen).next, Next::kProceed);
+  EXPECT_EQ(EvictionApi().plan(seen).next, NextMove::kProceed);
   EXPECT_TRUE(EvictionApi().undo(seen).empty());
   EXPECT_TRUE(EvictionApi().cleanup(seen).empty());
   EXPECT_EQ(EvictionApi().undone(seen), evictors::Rollback::kNothingToDo);
@@ -78,7 +78,7 @@ TEST(EvictionApi, RefusesPodsThatMustBeAskedAnotherWay) {
 }
 
 TEST(Registry, ListsTheBuiltinEvictorsMostSpecificFirst) {
-  const auto registry = evictors::Registry::builtin();
+  const auto registry = evictors::EvictorRegistry::builtin();
   EXPECT_EQ(registry.names(), (std::vector<std::string_view>{"kubevirt", "annotation", "stateful-handoff",
                                                              "eviction-request", "eviction-api", "surge", "webhook"}));
   EXPECT_NE(registry.find("eviction-api"), nullptr);
@@ -88,7 +88,7 @@ TEST(Registry, ListsTheBuiltinEvictorsMostSpecificFirst) {
 }
 
 TEST(Registry, NamesThePathOfEveryMistake) {
-  const auto registry = evictors::Registry::builtin();
+  const auto registry = evictors::EvictorRegistry::builtin();
   const auto errors = registry.validate({{"eviction-api", {{"requestedBy", ""}}},
                                          {"teleport", {}},
                                          {"annotation", {{"strict", "maybe"}, {"colour", "red"}}},

@@ -42,7 +42,7 @@ inline std::pair<std::string, std::string> handoff(const std::string& key, std::
   return {"handoff.evacuator.dev/" + key, std::move(value)};
 }
 
-inline evictors::Context context(const api::Evacuation& of, const api::Pod& pod, base::TimePoint now = kNoon) {
+inline evictors::EvictorContext context(const api::Evacuation& of, const api::Pod& pod, base::TimePoint now = kNoon) {
   return {of, &pod, now, {}, "v1"};
 }
 

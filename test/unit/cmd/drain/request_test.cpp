@@ -63,7 +63,7 @@ TEST(Request, IsValidAndCarriesTheRequest) {
   request.drain = "node-1";
   request.decision_ttl = base::seconds(86'400);
   const api::Evacuation made = evacuation_for(kPod, "web-1-x", request, 999);
-  EXPECT_TRUE(api::validate(made.spec, evictors::Registry::builtin().names()).empty());
+  EXPECT_TRUE(api::validate(made.spec, evictors::EvictorRegistry::builtin().names()).empty());
   EXPECT_EQ(made.meta.labels.value(kDrainLabel), "node-1");
   EXPECT_EQ(made.meta.labels.value(api::well_known::kNodeLabel), "node-1");
   EXPECT_EQ(made.spec.pod_ref.uid, kPod.uid());

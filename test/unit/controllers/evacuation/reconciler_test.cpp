@@ -116,7 +116,7 @@ class Shell : public testing::Test, private kube::EventSink, private controllers
   base::ManualClock clock{kNoon};
   ScriptedServer server;
   kube::Client client{server, nullptr};
-  evictors::Registry registry = evictors::Registry::builtin();
+  evictors::EvictorRegistry registry = evictors::EvictorRegistry::builtin();
   kube::Store<api::Evacuation> evacuations;
   kube::Store<api::Pod> pods;
   kube::Store<api::PodDisruptionBudget> pdbs;

@@ -58,7 +58,7 @@ class SilentEvents final : public kube::EventSink {
 class Leader {
  public:
   Leader(KeepingServer& server, const base::Clock& clock, scheduling::SnapshotInput& cluster)
-      : client_(server, nullptr), registry_(evictors::Registry::builtin()), cooldowns_(api::CooldownLimits{}) {
+      : client_(server, nullptr), registry_(evictors::EvictorRegistry::builtin()), cooldowns_(api::CooldownLimits{}) {
     evacuations_.add_index(std::string(kByPolicy), [](const api::Evacuation&) { return std::vector<std::string>(); });
     reconciler_.emplace(PolicyReconciler::Dependencies{.client = client_,
                                                        .clock = clock,
@@ -86,7 +86,7 @@ class Leader {
 
  private:
   kube::Client client_;
-  evictors::Registry registry_;
+  evictors::EvictorRegistry registry_;
   CooldownLedger cooldowns_;
   SilentEvents events_;
   base::Metrics metrics_;

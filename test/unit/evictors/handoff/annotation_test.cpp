@@ -11,11 +11,11 @@ namespace annotation_test {
 
 using namespace evictors_test;
 using api::EvacuationPhase;
-using evictors::Annotation;
-using evictors::Next;
+using evictors::NextMove;
 using evictors::ResponseClass;
 using evictors::Rollback;
 using evictors::Support;
+using evictors::handoff::AnnotationEvictor;
 
 using Annotations = std::vector<std::pair<std::string, std::string>>;
 
@@ -48,20 +48,20 @@ void acknowledge_timed_out(api::Evacuation& of) {
 // --- reading what the owner wrote
 
 TEST(HandoffCapability, HasTheDefaultsOfTheProtocol) {
-  const auto got = evictors::read_capability(required());
+  const auto got = evictors::handoff::read_capability(required());
   ASSERT_TRUE(got);
-  EXPECT_EQ(*got, (evictors::HandoffCapability{.required = true,
-                                               .pre = false,
-                                               .migrate = true,
-                                               .post = false,
-                                               .owner_evicts = false,
-                                               .strict = false,
-                                               .timeout = {}}));
-  EXPECT_FALSE(evictors::read_capability(pod()));
+  EXPECT_EQ(*got, (evictors::handoff::Capability{.required = true,
+                                                 .pre = false,
+                                                 .migrate = true,
+                                                 .post = false,
+                                                 .owner_evicts = false,
+                                                 .strict = false,
+                                                 .timeout = {}}));
+  EXPECT_FALSE(evictors::handoff::read_capability(pod()));
 }
 
 TEST(HandoffCapability, ReadsEveryKey) {
-  const auto got = evictors::read_capability(
+  const auto got = evictors::handoff::read_capability(
       pod({handoff("mode", "optional"), handoff("phases", " pre, migrate ,post,dance"), handoff("evict-by", "owner"),
            handoff("timeout", "2h"), handoff("strict", "true")}));
   ASSERT_TRUE(got);
@@ -71,13 +71,14 @@ TEST(HandoffCapability, ReadsEveryKey) {
 }
 
 TEST(HandoffCapability, FailsClosed) {
-  EXPECT_TRUE(evictors::read_capability(pod({handoff("mode", "")}))->required);
-  EXPECT_TRUE(evictors::read_capability(pod({handoff("mode", "Optional")}))->required);
-  EXPECT_TRUE(evictors::read_capability(required({handoff("phases", "pre")}))->migrate)
+  EXPECT_TRUE(evictors::handoff::read_capability(pod({handoff("mode", "")}))->required);
+  EXPECT_TRUE(evictors::handoff::read_capability(pod({handoff("mode", "Optional")}))->required);
+  EXPECT_TRUE(evictors::handoff::read_capability(required({handoff("phases", "pre")}))->migrate)
       << "required needs the ready word";
-  EXPECT_EQ(evictors::read_capability(required({handoff("timeout", "1000h")}))->timeout, base::seconds(86400));
+  EXPECT_EQ(evictors::handoff::read_capability(required({handoff("timeout", "1000h")}))->timeout, base::seconds(86400));
   for (const char* nonsense : {"-5s", "0", "soon", "99999999999999h"}) {
-    EXPECT_EQ(evictors::read_capability(required({handoff("timeout", nonsense)}))->timeout, std::nullopt) << nonsense;
+    EXPECT_EQ(evictors::handoff::read_capability(required({handoff("timeout", nonsense)}))->timeout, std::nullopt)
+        << nonsense;
   }
 }
 
@@ -86,34 +87,34 @@ TEST(HandoffState, ReadsOnlyItsOwnToken) {
                                 handoff("ack", "e5b3.1@2026-11-21T12:00:01Z"), handoff("heartbeat", "e5b3.1@x"),
                                 handoff("progress", "e5b3.1@40"), handoff("ready-to-evict", "e5b3.1"),
                                 handoff("expected-completion", "e5b3.1@2026-11-21T12:30:00Z")});
-  const auto got = evictors::read_handoff(target, "e5b3.1");
+  const auto got = evictors::handoff::read_signs(target, "e5b3.1");
   EXPECT_TRUE(got.requested && got.acknowledged && got.ready);
   EXPECT_EQ(got.request_phase, "migrate");
   EXPECT_EQ(got.progress, 40);
   EXPECT_EQ(got.expected_completion, *base::parse_time("2026-11-21T12:30:00Z"));
   EXPECT_EQ(got.alive, "2026-11-21T12:00:01Z|x|40");
-  EXPECT_EQ(evictors::read_handoff(target, "e5b3.2"), evictors::HandoffState{});
-  EXPECT_EQ(evictors::read_handoff(target, ""), evictors::HandoffState{});
+  EXPECT_EQ(evictors::handoff::read_signs(target, "e5b3.2"), evictors::handoff::Signs{});
+  EXPECT_EQ(evictors::handoff::read_signs(target, ""), evictors::handoff::Signs{});
 }
 
 TEST(HandoffState, IsNotFooledByATokenThatOnlyStartsAlike) {
   const auto target = required({handoff("ready-to-evict", "e5b3.10"), handoff("ack", "e5b3.10@x")});
-  EXPECT_EQ(evictors::read_handoff(target, "e5b3.1"), evictors::HandoffState{});
+  EXPECT_EQ(evictors::handoff::read_signs(target, "e5b3.1"), evictors::handoff::Signs{});
 }
 
 TEST(HandoffState, TakesNonsenseAsAbsent) {
   for (const char* progress : {"e5b3.1@101", "e5b3.1@-1", "e5b3.1@", "e5b3.1@4x", "e5b3.1", "40"}) {
-    EXPECT_EQ(evictors::read_handoff(required({handoff("progress", progress)}), kToken).progress, std::nullopt)
+    EXPECT_EQ(evictors::handoff::read_signs(required({handoff("progress", progress)}), kToken).progress, std::nullopt)
         << progress;
   }
   const auto huge = required({handoff("heartbeat", "e5b3.1@" + std::string(300'000, 'x'))});
-  EXPECT_EQ(evictors::read_handoff(huge, kToken).alive, "");
-  EXPECT_FALSE(evictors::read_handoff(required({handoff("ready-to-evict", "e5b3.1@no")}), kToken).ready);
+  EXPECT_EQ(evictors::handoff::read_signs(huge, kToken).alive, "");
+  EXPECT_FALSE(evictors::handoff::read_signs(required({handoff("ready-to-evict", "e5b3.1@no")}), kToken).ready);
 }
 
 TEST(HandoffState, ReadsFailures) {
   const auto failed = [](const std::string& value) {
-    return evictors::read_handoff(required({handoff("failed", value)}), kToken).failed;
+    return evictors::handoff::read_signs(required({handoff("failed", value)}), kToken).failed;
   };
   EXPECT_EQ(failed("e5b3.1:RetryableNoReplica:replica b: not in sync"),
             (evictors::RemoteFailure{"RetryableNoReplica", "replica b: not in sync", true}));
@@ -133,18 +134,18 @@ TEST(HandoffState, ReadsFailures) {
 
 TEST(AnnotationProbe, ChoosesTheProtocolByThePodsAnnotations) {
   const auto of = evacuation(EvacuationPhase::kPreparing);
-  const auto handed = Annotation().probe(context(of, required({{kEvictOnly, ""}})));
+  const auto handed = AnnotationEvictor().probe(context(of, required({{kEvictOnly, ""}})));
   EXPECT_EQ(handed.adapter, "generic");
   EXPECT_TRUE(handed.acknowledges && handed.required);
-  const auto plain = Annotation().probe(context(of, pod({{kEvictOnly, ""}})));
+  const auto plain = AnnotationEvictor().probe(context(of, pod({{kEvictOnly, ""}})));
   EXPECT_EQ(plain.adapter, "background");
   EXPECT_FALSE(plain.acknowledges);
-  EXPECT_EQ(Annotation().probe(context(of, pod())).support, Support::kUnsupported);
+  EXPECT_EQ(AnnotationEvictor().probe(context(of, pod())).support, Support::kUnsupported);
 }
 
 TEST(AnnotationProbe, ClampsTheOwnersTimeoutToThePolicys) {
   auto of = evacuation(EvacuationPhase::kPreparing);
-  const auto total = [&](const api::Pod& target) { return Annotation().probe(context(of, target)).total; };
+  const auto total = [&](const api::Pod& target) { return AnnotationEvictor().probe(context(of, target)).total; };
   EXPECT_EQ(total(required()), base::seconds(1800));
   EXPECT_EQ(total(required({handoff("timeout", "3h")})), base::seconds(3 * 3600));
   of.spec.timeouts.total = base::seconds(600);
@@ -159,7 +160,7 @@ struct PlanCase {
   const char* name;
   EvacuationPhase phase;
   Annotations annotations;
-  Next want;
+  NextMove want;
   const char* action = "";
   bool ack_timed_out = false;
 };
@@ -171,7 +172,7 @@ TEST_P(HandoffPlan, TakesTheNextStep) {
   auto of = generic(c.phase);
   if (c.ack_timed_out) acknowledge_timed_out(of);
   const auto target = pod(c.annotations);
-  const auto got = Annotation().plan(context(of, target));
+  const auto got = AnnotationEvictor().plan(context(of, target));
   EXPECT_EQ(got.next, c.want);
   EXPECT_EQ(got.action ? got.action->name : "", c.action);
 }
@@ -188,85 +189,86 @@ constexpr auto kRequesting = EvacuationPhase::kRequesting;
 constexpr auto kInProgress = EvacuationPhase::kInProgress;
 
 INSTANTIATE_TEST_SUITE_P(
-    Annotation, HandoffPlan,
+    AnnotationEvictor, HandoffPlan,
     testing::Values(
-        PlanCase{"SkipsPreWhenNotListed", kPreparing, {kMode}, Next::kProceed},
-        PlanCase{"AsksForPre", kPreparing, {kMode, kAllPhases}, Next::kAct, "RequestPre"},
-        PlanCase{"WaitsForPreDone", kPreparing, {kMode, kAllPhases, kRequested, kPrePhase}, Next::kWait},
+        PlanCase{"SkipsPreWhenNotListed", kPreparing, {kMode}, NextMove::kProceed},
+        PlanCase{"AsksForPre", kPreparing, {kMode, kAllPhases}, NextMove::kAct, "RequestPre"},
+        PlanCase{"WaitsForPreDone", kPreparing, {kMode, kAllPhases, kRequested, kPrePhase}, NextMove::kWait},
         PlanCase{"GoesOnAfterPreDone",
                  kPreparing,
                  {kMode, kAllPhases, kRequested, kPrePhase, handoff("pre-done", kToken)},
-                 Next::kProceed},
+                 NextMove::kProceed},
         PlanCase{"IgnoresAStalePreDone",
                  kPreparing,
                  {kMode, kAllPhases, kRequested, kPrePhase, handoff("pre-done", "e5b3.0")},
-                 Next::kWait},
+                 NextMove::kWait},
         PlanCase{"OptionalGoesOnAfterAckTimeout",
                  kPreparing,
                  {kOptional, kAllPhases, kRequested, kPrePhase},
-                 Next::kProceed,
+                 NextMove::kProceed,
                  "",
                  true},
-        PlanCase{"AsksForMigrate", kRequesting, {kMode}, Next::kAct, "RequestMigrate"},
+        PlanCase{"AsksForMigrate", kRequesting, {kMode}, NextMove::kAct, "RequestMigrate"},
         PlanCase{"AsksForMigrateAfterPre",
                  kRequesting,
                  {kMode, kAllPhases, kRequested, kPrePhase},
-                 Next::kAct,
+                 NextMove::kAct,
                  "RequestMigrate"},
-        PlanCase{"FindsItsRequestInEffect", kRequesting, {kMode, kRequested, kMigratePhase}, Next::kWait},
+        PlanCase{"FindsItsRequestInEffect", kRequesting, {kMode, kRequested, kMigratePhase}, NextMove::kWait},
         PlanCase{
-            "EvictsWhenReady", kRequesting, {kMode, kRequested, kMigratePhase, kReady}, Next::kAct, "PostEviction"},
+            "EvictsWhenReady", kRequesting, {kMode, kRequested, kMigratePhase, kReady}, NextMove::kAct, "PostEviction"},
         PlanCase{"FailedBeatsReady",
                  kRequesting,
                  {kMode, kRequested, kMigratePhase, kReady, handoff("failed", "e5b3.1:DiskFull:")},
-                 Next::kWait},
+                 NextMove::kWait},
         PlanCase{"NeverEvictsOnAStaleReady",
                  kRequesting,
                  {kMode, kRequested, kMigratePhase, handoff("ready-to-evict", "e5b3.0")},
-                 Next::kWait},
+                 NextMove::kWait},
         PlanCase{"NeverEvictsAfterAbort",
                  kInProgress,
                  {kMode, kRequested, kMigratePhase, kReady, handoff("abort", kToken)},
-                 Next::kWait},
-        PlanCase{"WaitsInProgress", kInProgress, {kMode, kRequested, kMigratePhase}, Next::kWait},
+                 NextMove::kWait},
+        PlanCase{"WaitsInProgress", kInProgress, {kMode, kRequested, kMigratePhase}, NextMove::kWait},
         PlanCase{"EvictsFromInProgress",
                  kInProgress,
                  {kMode, kRequested, kMigratePhase, kReady},
-                 Next::kAct,
+                 NextMove::kAct,
                  "PostEviction"},
         PlanCase{"LeavesItToTheOwner",
                  kInProgress,
                  {kMode, handoff("evict-by", "owner"), kRequested, kMigratePhase, kReady},
-                 Next::kWait},
+                 NextMove::kWait},
         PlanCase{"OptionalEvictsAloneAfterAckTimeout",
                  kInProgress,
                  {kOptional, kRequested, kMigratePhase},
-                 Next::kAct,
+                 NextMove::kAct,
                  "PostEviction",
                  true},
-        PlanCase{"RequiredNeverEvictsAlone", kInProgress, {kMode, kRequested, kMigratePhase}, Next::kWait, "", true},
+        PlanCase{
+            "RequiredNeverEvictsAlone", kInProgress, {kMode, kRequested, kMigratePhase}, NextMove::kWait, "", true},
         PlanCase{"OptionalWithoutMigrateEvicts",
                  kRequesting,
                  {kOptional, handoff("phases", "pre")},
-                 Next::kAct,
+                 NextMove::kAct,
                  "PostEviction"},
         PlanCase{"WaitsOnceTheOwnerTookItOver",
                  kInProgress,
                  {kMode, kRequested, kMigratePhase, kReady, {kEvictOnly, ""}, {kMark, "true"}},
-                 Next::kWait}),
+                 NextMove::kWait}),
     [](const auto& info) { return info.param.name; });
 
 TEST(HandoffPlan, StopsWhenTheModeIsTakenAway) {
   const auto of = generic(EvacuationPhase::kInProgress);
   const auto target = pod({kRequested, kMigratePhase, kReady});
-  EXPECT_EQ(Annotation().plan(context(of, target)).next, Next::kWait);
+  EXPECT_EQ(AnnotationEvictor().plan(context(of, target)).next, NextMove::kWait);
 }
 
 TEST(HandoffRequest, IsAGuardedMergePatch) {
   auto of = generic(EvacuationPhase::kRequesting);
   of.spec.reason = "rebalancing";
   const auto target = required({handoff("timeout", "10m")});
-  const auto action = *Annotation().plan(context(of, target)).action;
+  const auto action = *AnnotationEvictor().plan(context(of, target)).action;
   EXPECT_EQ(action.request.method, "PATCH");
   EXPECT_EQ(action.request.path, "/api/v1/namespaces/shop/pods/web-1");
   EXPECT_EQ(action.request.content_type, "application/merge-patch+json");
@@ -282,7 +284,7 @@ TEST(HandoffEviction, AddsTheResourceVersionWhenStrict) {
   const auto preconditions = [&](const api::Pod& target, Annotations parameters) {
     auto seen = context(of, target);
     seen.parameters = std::move(parameters);
-    return nlohmann::json::parse(Annotation().plan(seen).action->request.body)["deleteOptions"]["preconditions"];
+    return nlohmann::json::parse(AnnotationEvictor().plan(seen).action->request.body)["deleteOptions"]["preconditions"];
   };
   const auto loose = required({kRequested, kMigratePhase, kReady});
   const auto tight = required({kRequested, kMigratePhase, kReady, handoff("strict", "true")});
@@ -295,10 +297,10 @@ TEST(HandoffDryRun, AsksNobodyAndPatchesNothing) {
   auto of = generic(EvacuationPhase::kPreparing);
   of.spec.dry_run = true;
   const auto target = required({kAllPhases});
-  EXPECT_EQ(Annotation().plan(context(of, target)).next, Next::kProceed);
+  EXPECT_EQ(AnnotationEvictor().plan(context(of, target)).next, NextMove::kProceed);
   of.status.phase = EvacuationPhase::kRequesting;
-  const auto plan = Annotation().plan(context(of, target));
-  ASSERT_EQ(plan.next, Next::kAct);
+  const auto plan = AnnotationEvictor().plan(context(of, target));
+  ASSERT_EQ(plan.next, NextMove::kAct);
   EXPECT_EQ(plan.action->name, "PostEviction");
   EXPECT_EQ(plan.action->request.query, "dryRun=All");
 }
@@ -309,45 +311,45 @@ TEST(HandoffUndo, WritesTheAbortOnceAndWaits) {
   auto of = generic(EvacuationPhase::kAborting);
   of.status.abort = api::EvacuationAbort{"UserCancelled", EvacuationPhase::kCancelled, kNoon};
   const auto asked = required({kRequested, handoff("ack", "e5b3.1@x")});
-  const auto actions = Annotation().undo(context(of, asked));
+  const auto actions = AnnotationEvictor().undo(context(of, asked));
   ASSERT_EQ(actions.size(), 1u);
   EXPECT_EQ(actions[0].name, "Abort");
   EXPECT_EQ(nlohmann::json::parse(actions[0].request.body)["metadata"]["annotations"],
             (nlohmann::json{{"handoff.evacuator.dev/abort", "e5b3.1"}}));
 
   const auto told = required({kRequested, handoff("ack", "e5b3.1@x"), handoff("abort", kToken)});
-  EXPECT_TRUE(Annotation().undo(context(of, told)).empty());
-  EXPECT_EQ(Annotation().undone(context(of, told)), Rollback::kPending);
-  EXPECT_EQ(Annotation().undone(context(of, told, kNoon + base::seconds(299))), Rollback::kPending);
+  EXPECT_TRUE(AnnotationEvictor().undo(context(of, told)).empty());
+  EXPECT_EQ(AnnotationEvictor().undone(context(of, told)), Rollback::kPending);
+  EXPECT_EQ(AnnotationEvictor().undone(context(of, told, kNoon + base::seconds(299))), Rollback::kPending);
 
   const auto stale =
       required({kRequested, handoff("ack", "e5b3.1@x"), handoff("abort", kToken), handoff("aborted", "e5b3.0")});
-  EXPECT_EQ(Annotation().undone(context(of, stale)), Rollback::kPending);
+  EXPECT_EQ(AnnotationEvictor().undone(context(of, stale)), Rollback::kPending);
   const auto done =
       required({kRequested, handoff("ack", "e5b3.1@x"), handoff("abort", kToken), handoff("aborted", kToken)});
-  EXPECT_EQ(Annotation().undone(context(of, done)), Rollback::kComplete);
+  EXPECT_EQ(AnnotationEvictor().undone(context(of, done)), Rollback::kComplete);
 }
 
 TEST(HandoffUndo, DoesNotWaitLongForAnOperatorThatNeverAnswered) {
   auto of = generic(EvacuationPhase::kAborting);
   of.status.abort = api::EvacuationAbort{"AcknowledgeTimeout", EvacuationPhase::kFailed, kNoon};
   const auto told = required({kRequested, handoff("abort", kToken)});
-  EXPECT_EQ(Annotation().undone(context(of, told, kNoon + base::seconds(59))), Rollback::kPending);
-  EXPECT_EQ(Annotation().undone(context(of, told, kNoon + base::seconds(60))), Rollback::kNothingToDo);
+  EXPECT_EQ(AnnotationEvictor().undone(context(of, told, kNoon + base::seconds(59))), Rollback::kPending);
+  EXPECT_EQ(AnnotationEvictor().undone(context(of, told, kNoon + base::seconds(60))), Rollback::kNothingToDo);
 }
 
 TEST(HandoffUndo, TakesAFailureAsAlreadyUndone) {
   auto of = generic(EvacuationPhase::kAborting);
   of.status.abort = api::EvacuationAbort{"HandoffFailed", EvacuationPhase::kBackoff, kNoon};
   const auto failed = required({kRequested, handoff("ack", "e5b3.1@x"), handoff("failed", "e5b3.1:DiskFull:")});
-  EXPECT_TRUE(Annotation().undo(context(of, failed)).empty());
-  EXPECT_EQ(Annotation().undone(context(of, failed)), Rollback::kComplete);
+  EXPECT_TRUE(AnnotationEvictor().undo(context(of, failed)).empty());
+  EXPECT_EQ(AnnotationEvictor().undone(context(of, failed)), Rollback::kComplete);
 }
 
 TEST(HandoffCleanUp, RemovesOnlyWhatIsOurs) {
   const auto of = generic(EvacuationPhase::kFailed);
   const auto keys = [&](const api::Pod& target) {
-    const auto actions = Annotation().cleanup(context(of, target));
+    const auto actions = AnnotationEvictor().cleanup(context(of, target));
     return actions.empty() ? nlohmann::json()
                            : nlohmann::json::parse(actions[0].request.body)["metadata"]["annotations"];
   };
@@ -363,14 +365,15 @@ TEST(HandoffCleanUp, RemovesOnlyWhatIsOurs) {
 TEST(HandoffObserve, SeesItsRequestRemovedByOthers) {
   auto of = generic(EvacuationPhase::kInProgress);
   of.status.intent = api::EvacuationIntent{"RequestMigrate", kToken, kNoon, true, "Applied", ""};
-  EXPECT_FALSE(Annotation().observe(context(of, required({kRequested, kMigratePhase}))).vanished);
-  EXPECT_TRUE(Annotation().observe(context(of, required())).vanished);
+  EXPECT_FALSE(AnnotationEvictor().observe(context(of, required({kRequested, kMigratePhase}))).vanished);
+  EXPECT_TRUE(AnnotationEvictor().observe(context(of, required())).vanished);
 }
 
 TEST(HandoffObserve, TakesNoOtherCallForItsRequest) {
   auto of = generic(EvacuationPhase::kPreparing);
   of.status.intent = api::EvacuationIntent{"CallHookPre", kToken, kNoon, true, "Applied", ""};
-  EXPECT_FALSE(Annotation().observe(context(of, required())).vanished) << "a hook was called, nobody was asked yet";
+  EXPECT_FALSE(AnnotationEvictor().observe(context(of, required())).vanished)
+      << "a hook was called, nobody was asked yet";
 }
 
 // --- upstream's background protocol
@@ -378,20 +381,20 @@ TEST(HandoffObserve, TakesNoOtherCallForItsRequest) {
 TEST(BackgroundPlan, AsksOnceAndThenWatches) {
   const auto plan = [](EvacuationPhase phase, const api::Pod& target) {
     const auto of = background(phase);
-    return Annotation().plan(context(of, target)).next;
+    return AnnotationEvictor().plan(context(of, target)).next;
   };
-  EXPECT_EQ(plan(kPreparing, pod({{kEvictOnly, ""}})), Next::kProceed);
-  EXPECT_EQ(plan(kRequesting, pod({{kEvictOnly, ""}})), Next::kAct);
-  EXPECT_EQ(plan(kRequesting, pod({{kEvictOnly, ""}, {kMark, ""}})), Next::kWait)
+  EXPECT_EQ(plan(kPreparing, pod({{kEvictOnly, ""}})), NextMove::kProceed);
+  EXPECT_EQ(plan(kRequesting, pod({{kEvictOnly, ""}})), NextMove::kAct);
+  EXPECT_EQ(plan(kRequesting, pod({{kEvictOnly, ""}, {kMark, ""}})), NextMove::kWait)
       << "already under way: never ask again";
-  EXPECT_EQ(plan(kInProgress, pod({{kEvictOnly, ""}})), Next::kWait);
+  EXPECT_EQ(plan(kInProgress, pod({{kEvictOnly, ""}})), NextMove::kWait);
 }
 
 TEST(BackgroundObserve, SeesTheMarkComeAndGo) {
   auto of = background(EvacuationPhase::kInProgress);
   of.status.in_progress_since = kNoon;
   const auto see = [&](const api::Pod& target, base::TimePoint now) {
-    return Annotation().observe(context(of, target, now));
+    return AnnotationEvictor().observe(context(of, target, now));
   };
   EXPECT_TRUE(see(pod({{kEvictOnly, ""}, {kMark, "true"}}), kNoon).acknowledged);
   EXPECT_FALSE(see(pod({{kEvictOnly, ""}}), kNoon + base::seconds(599)).vanished) << "the mark may still come";
@@ -405,24 +408,25 @@ TEST(BackgroundClassify, TrustsTheTextOnlyWithTheCapability) {
   const auto of = background(EvacuationPhase::kRequesting);
   const auto able = pod({{kEvictOnly, ""}});
   const auto unable = pod();
-  const evictors::Action action = *Annotation().plan(context(of, able)).action;
-  const evictors::Answer answer = kube::Response{
+  const evictors::Action action = *AnnotationEvictor().plan(context(of, able)).action;
+  const evictors::CallResult answer = kube::Response{
       429,
       R"({"kind":"Status","status":"Failure","code":429,"message":"admission webhook \"v\" denied the request: Eviction triggered evacuation of VMI \"a/b\""})",
       {},
       ""};
-  EXPECT_EQ(Annotation().classify(context(of, able), action, answer).answer, ResponseClass::kAcceptedInBackground);
-  EXPECT_EQ(Annotation().classify(context(of, unable), action, answer).answer, ResponseClass::kRefusedByWebhook);
+  EXPECT_EQ(AnnotationEvictor().classify(context(of, able), action, answer).answer,
+            ResponseClass::kAcceptedInBackground);
+  EXPECT_EQ(AnnotationEvictor().classify(context(of, unable), action, answer).answer, ResponseClass::kRefusedByWebhook);
 }
 
 TEST(BackgroundUndo, CannotTakeTheMarkBack) {
   auto of = background(EvacuationPhase::kAborting);
   const auto marked = pod({{kEvictOnly, ""}, {kMark, "true"}});
-  EXPECT_TRUE(Annotation().undo(context(of, marked)).empty());
-  EXPECT_EQ(Annotation().undone(context(of, marked)), Rollback::kNothingToDo) << "the mark was not ours";
+  EXPECT_TRUE(AnnotationEvictor().undo(context(of, marked)).empty());
+  EXPECT_EQ(AnnotationEvictor().undone(context(of, marked)), Rollback::kNothingToDo) << "the mark was not ours";
   of.status.request_sent_at = kNoon;
-  EXPECT_EQ(Annotation().undone(context(of, marked)), Rollback::kRemoteMarkRemains);
-  EXPECT_EQ(Annotation().undone(context(of, pod({{kEvictOnly, ""}}))), Rollback::kNothingToDo);
+  EXPECT_EQ(AnnotationEvictor().undone(context(of, marked)), Rollback::kRemoteMarkRemains);
+  EXPECT_EQ(AnnotationEvictor().undone(context(of, pod({{kEvictOnly, ""}}))), Rollback::kNothingToDo);
 }
 
 }  // namespace annotation_test

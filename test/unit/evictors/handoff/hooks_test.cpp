@@ -18,12 +18,12 @@ using api::EvacuationPhase;
 using api::Json;
 using base::seconds;
 using evictors::Document;
-using evictors::HookPoint;
-using evictors::Next;
+using evictors::NextMove;
 using evictors::ResponseClass;
 using evictors::Rollback;
-using evictors::StatefulHandoff;
 using evictors::Support;
+using evictors::handoff::HookPoint;
+using evictors::handoff::StatefulHandoff;
 
 const Json kJobHook = {
     {"job", {{"template", {{"spec", {{"containers", Json::array({{{"name", "c"}, {"image", "i"}}})}}}}}}},
@@ -52,7 +52,7 @@ struct Hooked {
       of.status.adapter = "none";
     }
   }
-  evictors::Context look() {
+  evictors::EvictorContext look() {
     documents = {
         {"policy", policy_status,
          Json{{"kind", "DeschedulerPolicy"},
@@ -69,11 +69,11 @@ struct Hooked {
     context.services = services;
     return context;
   }
-  evictors::Plan plan() { return StatefulHandoff().plan(look()); }
+  evictors::EvictionStep plan() { return StatefulHandoff().plan(look()); }
   evictors::Observation observe() { return StatefulHandoff().observe(look()); }
   std::string action() {
     const auto next = plan();
-    return next.action ? next.action->name : next.next == Next::kWait ? "wait" : "proceed";
+    return next.action ? next.action->name : next.next == NextMove::kWait ? "wait" : "proceed";
   }
   std::string ref(const std::string& name) {
     for (const auto& [key, value] : of.status.refs) {
@@ -160,7 +160,7 @@ TEST(Hooks, LeaveTheMoveToTheOperatorThatThePodHas) {
   EXPECT_GE(probe.prepare, seconds(60)) << "Preparing lasts as long as the hook may";
   EXPECT_EQ(pre.action(), "CallHookPre") << "before the protocol's own request";
   pre.of.status.refs = {{"preHook", "Succeeded"}};
-  EXPECT_EQ(pre.plan().next, Next::kProceed);
+  EXPECT_EQ(pre.plan().next, NextMove::kProceed);
   EXPECT_TRUE(StatefulHandoff().probe(pre.look()).acknowledges);
 }
 
@@ -463,16 +463,16 @@ TEST(HookMemory, RecallsWhatItWroteAndNothingElse) {
   hooks.migrate = hooks.pre;
   hooks.post = api::Hook{std::string(63, 's'), "", seconds(3600), seconds(86400), 20, api::HookFailurePolicy::kIgnore};
   hooks.undo = hooks.post;
-  const std::string text = evictors::remembered_hooks(hooks);
+  const std::string text = evictors::handoff::remembered_hooks(hooks);
   EXPECT_LE(text.size(), 512u) << "the longest there is fits into a ref";
   hooks.pre->job_template_json.clear();
   hooks.migrate->job_template_json.clear();
-  EXPECT_EQ(evictors::recalled_hooks(text), hooks);
-  EXPECT_EQ(evictors::recalled_hooks("none"), api::EvacuationHooks{});
+  EXPECT_EQ(evictors::handoff::recalled_hooks(text), hooks);
+  EXPECT_EQ(evictors::handoff::recalled_hooks("none"), api::EvacuationHooks{});
   for (const char* alien : {"", "x", "pre", "pre=", "pre=job", "pre=job 1 1 Abort x", "pre=job 0 1 Abort",
                             "pre=job 1 99 Abort", "pre=job 1 1 Maybe", "pre=webhook 1 1 Abort", "last=job 1 1 Abort",
                             "pre=webhook 1 1 Abort ../x", "pre=job 1 1 Abort,undo=job 1 1 Abort", "none, none"}) {
-    EXPECT_FALSE(evictors::recalled_hooks(alien)) << alien;
+    EXPECT_FALSE(evictors::handoff::recalled_hooks(alien)) << alien;
   }
 }
 

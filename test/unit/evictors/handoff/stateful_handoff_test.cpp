@@ -12,11 +12,11 @@ namespace stateful_handoff_test {
 
 using namespace evictors_test;
 using api::EvacuationPhase;
-using evictors::Next;
+using evictors::NextMove;
 using evictors::ResponseClass;
 using evictors::Rollback;
-using evictors::StatefulHandoff;
 using evictors::Support;
+using evictors::handoff::StatefulHandoff;
 
 using Strings = std::vector<std::pair<std::string, std::string>>;
 
@@ -47,7 +47,7 @@ api::Evacuation with_adapter(const char* adapter, EvacuationPhase phase) {
   return of;
 }
 
-api::Json patched_annotations(const evictors::Plan& plan) {
+api::Json patched_annotations(const evictors::EvictionStep& plan) {
   return plan.action ? api::Json::parse(plan.action->request.body)["metadata"]["annotations"] : api::Json();
 }
 
@@ -83,7 +83,7 @@ std::string adapter_by_itself(const api::Pod& of) {
   return probe.support == Support::kSupported ? probe.adapter : "unsupported";
 }
 
-evictors::Answer denial(int code, const std::string& text) {
+evictors::CallResult denial(int code, const std::string& text) {
   return kube::Response{
       code,
       R"({"kind":"Status","status":"Failure","message":"admission webhook \"h\" denied the request: )" + text + R"("})",
@@ -142,7 +142,7 @@ TEST(HandoffAdapterChoice, CanBeForcedButNeverPastARequiredHandoff) {
     auto past = context(of, required);
     past.parameters = {{"adapter", adapter}};
     EXPECT_EQ(StatefulHandoff().probe(past).support, Support::kUnsupported) << adapter;
-    EXPECT_EQ(StatefulHandoff().plan(past).next, Next::kWait) << adapter;
+    EXPECT_EQ(StatefulHandoff().plan(past).next, NextMove::kWait) << adapter;
   }
 }
 
@@ -157,7 +157,7 @@ TEST(HandoffAdapters, HaveDistinctNamesAndDocumentedTimeouts) {
                                                   {"cloudnative-pg", 600}, {"patroni", 1200},   {"pgo", 1200},
                                                   {"tikv", 1800}};
   std::set<std::string_view> seen;
-  for (const auto& each : evictors::handoff_adapters()) {
+  for (const auto& each : evictors::handoff::adapters()) {
     EXPECT_TRUE(seen.insert(each->name()).second) << each->name();
     const auto known = totals.find(each->name());
     if (known == totals.end()) continue;
@@ -193,7 +193,7 @@ TEST(StatefulHandoff, OnlyMakesADryCallInADryRun) {
   of.spec.dry_run = true;
   const api::Pod target = kafka();
   const auto plan = StatefulHandoff().plan(context(of, target));
-  ASSERT_EQ(plan.next, Next::kAct);
+  ASSERT_EQ(plan.next, NextMove::kAct);
   EXPECT_EQ(plan.action->name, "PostEviction");
   EXPECT_EQ(plan.action->request.query, "dryRun=All");
 }
@@ -204,20 +204,20 @@ TEST(MarkAdapter, AsksByMarkAndTokenInOneGuardedPatch) {
   const auto of = with_adapter("strimzi", EvacuationPhase::kRequesting);
   const api::Pod target = kafka();
   const auto plan = StatefulHandoff().plan(context(of, target));
-  ASSERT_EQ(plan.next, Next::kAct);
+  ASSERT_EQ(plan.next, NextMove::kAct);
   EXPECT_EQ(plan.action->name, "SetMark");
   const auto body = api::Json::parse(plan.action->request.body);
   EXPECT_EQ(body["metadata"]["uid"], kUid);
   EXPECT_EQ(body["metadata"]["resourceVersion"], "41");
   EXPECT_EQ(patched_annotations(plan), (api::Json{{kRoll, "true"}, {kTokenKey, kToken}}));
   const api::Pod marked = kafka({{kRoll, "true"}, {kTokenKey, kToken}});
-  EXPECT_EQ(StatefulHandoff().plan(context(of, marked)).next, Next::kWait) << "in effect";
+  EXPECT_EQ(StatefulHandoff().plan(context(of, marked)).next, NextMove::kWait) << "in effect";
 }
 
 TEST(MarkAdapter, NeverEvictsAndNoticesAMarkThatVanished) {
   const auto of = with_adapter("strimzi", EvacuationPhase::kInProgress);
   const api::Pod marked = kafka({{kRoll, "true"}, {kTokenKey, kToken}});
-  EXPECT_EQ(StatefulHandoff().plan(context(of, marked)).next, Next::kWait);
+  EXPECT_EQ(StatefulHandoff().plan(context(of, marked)).next, NextMove::kWait);
   EXPECT_TRUE(StatefulHandoff().observe(context(of, marked)).acknowledged);
   const api::Pod bare = kafka({{kTokenKey, kToken}});
   EXPECT_TRUE(StatefulHandoff().observe(context(of, bare)).vanished);
@@ -290,7 +290,7 @@ TEST(MarkAdapter, KnowsWhoseMarkAnEvictionLeft) {
   auto seen = context(of, bare);
   seen.parameters = {{"request", "eviction"}};
   const auto plan = StatefulHandoff().plan(seen);
-  ASSERT_EQ(plan.next, Next::kAct);
+  ASSERT_EQ(plan.next, NextMove::kAct);
   EXPECT_EQ(plan.action->name, "PostEviction");
   const auto verdict =
       StatefulHandoff().classify(seen, *plan.action, denial(429, "Reschedule annotation added to pod"));
@@ -327,14 +327,14 @@ TEST(VitessAdapter, GoesFromStartedOverFinishedToTheEviction) {
   EXPECT_EQ(patched_annotations(start), (api::Json{{kStarted, "e5b3.1 node is full"}}));
   of.status.phase = EvacuationPhase::kInProgress;
   const api::Pod working = tablet({{kStarted, "e5b3.1 x"}, {kAcknowledged, "t"}});
-  EXPECT_EQ(StatefulHandoff().plan(context(of, working)).next, Next::kWait);
+  EXPECT_EQ(StatefulHandoff().plan(context(of, working)).next, NextMove::kWait);
   const auto seen = StatefulHandoff().observe(context(of, working));
   EXPECT_TRUE(seen.requested && seen.acknowledged && !seen.ready);
   const api::Pod drained = tablet({{kStarted, "e5b3.1 x"}, {kAcknowledged, "t"}, {kFinished, "t2"}});
   EXPECT_TRUE(StatefulHandoff().observe(context(of, drained)).ready);
   EXPECT_NE(StatefulHandoff().observe(context(of, drained)).alive, seen.alive);
   const auto evict = StatefulHandoff().plan(context(of, drained));
-  ASSERT_EQ(evict.next, Next::kAct);
+  ASSERT_EQ(evict.next, NextMove::kAct);
   EXPECT_EQ(evict.action->name, "PostEviction");
 }
 

@@ -14,10 +14,10 @@ using namespace evictors_test;
 using api::EvacuationPhase;
 using api::Json;
 using evictors::Document;
-using evictors::Next;
+using evictors::NextMove;
 using evictors::ResponseClass;
 using evictors::Rollback;
-using evictors::StatefulHandoff;
+using evictors::handoff::StatefulHandoff;
 
 using Strings = std::vector<std::pair<std::string, std::string>>;
 
@@ -73,7 +73,7 @@ struct Scene {
                          instance("web-2", "node-b", "replica", flavour)});
   }
 
-  evictors::Context look() {
+  evictors::EvictorContext look() {
     documents.clear();
     if (*flavour.cluster_document) documents.push_back({flavour.cluster_document, cluster_status, cluster.dump()});
     documents.push_back({"instances", instances_status, Json{{"kind", "PodList"}, {"items", items}}.dump()});
@@ -107,7 +107,7 @@ TEST_P(Switchover, EvictsAReplicaAtOnce) {
     Scene scene(GetParam(), "replica");
     scene.opted_in = opted_in;
     const auto plan = StatefulHandoff().plan(scene.look());
-    ASSERT_EQ(plan.next, Next::kAct);
+    ASSERT_EQ(plan.next, NextMove::kAct);
     EXPECT_EQ(plan.action->name, "PostEviction");
   }
 }
@@ -115,7 +115,7 @@ TEST_P(Switchover, EvictsAReplicaAtOnce) {
 TEST_P(Switchover, AsksAPrimaryToGoToAReadyReplicaElsewhere) {
   Scene scene(GetParam(), GetParam().primary);
   const auto plan = StatefulHandoff().plan(scene.look());
-  ASSERT_EQ(plan.next, Next::kAct);
+  ASSERT_EQ(plan.next, NextMove::kAct);
   EXPECT_EQ(plan.action->name, "RequestSwitchover");
   EXPECT_TRUE(plan.action->service.empty());
 }
@@ -123,7 +123,7 @@ TEST_P(Switchover, AsksAPrimaryToGoToAReadyReplicaElsewhere) {
 TEST_P(Switchover, TouchesNothingWithoutOptIn) {
   Scene scene(GetParam(), GetParam().primary);
   scene.opted_in = false;
-  EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, Next::kWait);
+  EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, NextMove::kWait);
   EXPECT_TRUE(StatefulHandoff().reads(scene.look()).empty());
   const auto probe = StatefulHandoff().probe(scene.look());
   EXPECT_EQ(probe.support, evictors::Support::kUnsupported);
@@ -133,7 +133,7 @@ TEST_P(Switchover, TouchesNothingWithoutOptIn) {
 TEST_P(Switchover, WaitsWhileTheRoleIsUnknown) {
   for (const char* role : {"", "unhealthy", "uninitialized", "Replica"}) {
     Scene scene(GetParam(), role);
-    EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, Next::kWait) << role;
+    EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, NextMove::kWait) << role;
     EXPECT_FALSE(StatefulHandoff().observe(scene.look()).ready) << role;
   }
 }
@@ -158,7 +158,7 @@ TEST_P(Switchover, NamesTheLackOfACandidate) {
     Scene scene(f, f.primary);
     scene.items = row.items;
     EXPECT_EQ(scene.failure(), "NoHealthyReplica") << row.what;
-    EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, Next::kWait) << row.what;
+    EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, NextMove::kWait) << row.what;
   }
 }
 
@@ -169,7 +169,7 @@ TEST_P(Switchover, NamesAReadThatIsForbiddenAndWaitsOutOneThatIsLost) {
   for (const int code : {0, 500, 503}) {
     scene.instances_status = code;
     EXPECT_EQ(scene.failure(), "") << code;
-    EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, Next::kWait) << code;
+    EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, NextMove::kWait) << code;
   }
 }
 
@@ -195,7 +195,7 @@ TEST(CloudNativePg, IsReadyOnceLabelAndClusterAgree) {
   EXPECT_TRUE(StatefulHandoff().observe(scene.look()).ready);
   scene.cluster["status"]["targetPrimary"] = "web-1";  // on its way back to us
   EXPECT_FALSE(StatefulHandoff().observe(scene.look()).ready);
-  EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, Next::kWait);
+  EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, NextMove::kWait);
   scene.cluster["status"] = {{"currentPrimary", "web-1"}, {"targetPrimary", "web-2"}};
   EXPECT_FALSE(StatefulHandoff().observe(scene.look()).ready);
 }
@@ -203,7 +203,7 @@ TEST(CloudNativePg, IsReadyOnceLabelAndClusterAgree) {
 TEST(CloudNativePg, FollowsASwitchoverOfSomebodyElse) {
   Scene scene(kCnpg, "primary");
   scene.cluster["status"]["targetPrimary"] = "web-3";
-  EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, Next::kWait);
+  EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, NextMove::kWait);
   EXPECT_TRUE(StatefulHandoff().observe(scene.look()).requested);
   scene.of.status.phase = EvacuationPhase::kAborting;
   EXPECT_TRUE(StatefulHandoff().undo(scene.look()).empty());
@@ -277,7 +277,7 @@ TEST(Patroni, ReadsItsAnswers) {
 TEST(Patroni, IsNotAskedTwiceInOneAttempt) {
   Scene scene(kPatroni, "master", EvacuationPhase::kInProgress);
   scene.of.status.refs = {{"switchover", "asked"}};
-  EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, Next::kWait);
+  EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, NextMove::kWait);
 }
 
 TEST(Pgo, TriggersWithItsTokenAndWaitsForTheOperatorsWord) {

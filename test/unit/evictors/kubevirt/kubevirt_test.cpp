@@ -14,9 +14,9 @@ namespace kubevirt_test {
 using api::EvacuationPhase;
 using api::Json;
 using evictors::Document;
-using evictors::KubeVirt;
 using evictors::ResponseClass;
 using evictors::Rollback;
+using evictors::kubevirt::KubeVirtEvictor;
 using evictors_test::kNoon;
 using evictors_test::kToken;
 
@@ -59,11 +59,11 @@ struct Scene {
     return *this;
   }
 
-  evictors::Context context() {
+  evictors::EvictorContext context() {
     documents = {{"vmi", vmi_status, vmi.dump()},
                  {"migrations", list_status, Json{{"items", migrations}}.dump()},
                  {"kubevirt", 200, kubevirt.dump()}};
-    evictors::Context made{evacuation, with_pod ? &pod : nullptr, kNoon, parameters, "v1"};
+    evictors::EvictorContext made{evacuation, with_pod ? &pod : nullptr, kNoon, parameters, "v1"};
     made.documents = documents;
     return made;
   }
@@ -87,7 +87,7 @@ std::string ref_in(const evictors::Refs& refs, std::string_view key) {
   return "";
 }
 
-const KubeVirt kEvictor;
+const KubeVirtEvictor kEvictor;
 
 // --- answers
 
@@ -482,7 +482,7 @@ TEST(KubeVirtUndoRequests, AreWhatKubeVirtExpects) {
 struct ArriveCase {
   const char* name;
   void (*edit)(Scene& scene);
-  evictors::Arrival::State want;
+  evictors::Verification::State want;
   bool migrated;
 };
 class KubeVirtArrive : public testing::TestWithParam<ArriveCase> {};
@@ -495,7 +495,7 @@ TEST_P(KubeVirtArrive, TellsWhereTheVmIs) {
   EXPECT_EQ(arrival.state, GetParam().want) << arrival.message;
   EXPECT_EQ(arrival.kind == api::OutcomeKind::kMigrated, GetParam().migrated);
 }
-using State = evictors::Arrival::State;
+using State = evictors::Verification::State;
 void gone(Scene& scene) {
   scene.vmi_status = 404;
   scene.vmi = {{"kind", "Status"}, {"details", {{"name", "db"}}}};

@@ -16,11 +16,11 @@ using api::Json;
 using api::OutcomeKind;
 using base::seconds;
 using evictors::Document;
-using evictors::EvictionByRequest;
-using evictors::Next;
+using evictors::NextMove;
 using evictors::ResponseClass;
 using evictors::Rollback;
 using evictors::Support;
+using evictors::native::EvictionByRequest;
 
 constexpr const char* kServed =
     R"({"kind":"APIResourceList","resources":[{"name":"evictionrequests"},{"name":"evictions"}]})";
@@ -97,8 +97,8 @@ struct Case {
                 api::Pod its_pod = responsive())
       : of(std::move(its_evacuation)), documents(std::move(its_documents)), target(std::move(its_pod)) {}
 
-  evictors::Context context(base::TimePoint now = kNoon + seconds(30)) const {
-    evictors::Context made{of, gone ? nullptr : &target, now, {}, "v1"};
+  evictors::EvictorContext context(base::TimePoint now = kNoon + seconds(30)) const {
+    evictors::EvictorContext made{of, gone ? nullptr : &target, now, {}, "v1"};
     for (const auto& choice : of.spec.evictors) {
       if (choice.name == EvictionByRequest::kName) made.parameters = choice.parameters;
     }
@@ -263,7 +263,7 @@ TEST(EvictionRequestParameters, AreChecked) {
 }
 
 TEST(EvictionRequestRegistry, ComesAfterTheProtocolsAndBeforeThePlainEviction) {
-  const auto names = evictors::Registry::builtin().names();
+  const auto names = evictors::EvictorRegistry::builtin().names();
   const auto at = [&](const char* name) { return std::find(names.begin(), names.end(), name) - names.begin(); };
   EXPECT_LT(at("annotation"), at("eviction-request"));
   EXPECT_LT(at("eviction-request"), at("eviction-api"));
@@ -275,7 +275,7 @@ TEST(EvictionRequestPlan, PostsOneRequestOfAFixedName) {
   Case c(chosen(EvacuationPhase::kRequesting), {api_document(), no_request()});
   c.of.spec.reason = "too old";
   const auto plan = evictor.plan(c.context());
-  ASSERT_EQ(plan.next, Next::kAct);
+  ASSERT_EQ(plan.next, NextMove::kAct);
   EXPECT_EQ(plan.action->name, "CreateEvictionRequest");
   EXPECT_EQ(plan.action->request.method, "POST");
   EXPECT_EQ(plan.action->request.target(), "/apis/lifecycle.k8s.io/v1alpha1/namespaces/shop/evictionrequests");
@@ -289,9 +289,9 @@ TEST(EvictionRequestPlan, PostsOneRequestOfAFixedName) {
 
 TEST(EvictionRequestPlan, DoesNotRepeatWhatIsInEffect) {
   EXPECT_EQ(evictor.plan(Case(chosen(EvacuationPhase::kRequesting), {request_document(request())}).context()).next,
-            Next::kWait);
-  EXPECT_EQ(evictor.plan(Case(chosen(EvacuationPhase::kInProgress)).context()).next, Next::kWait);
-  EXPECT_EQ(evictor.plan(Case(chosen(EvacuationPhase::kPreparing)).context()).next, Next::kProceed);
+            NextMove::kWait);
+  EXPECT_EQ(evictor.plan(Case(chosen(EvacuationPhase::kInProgress)).context()).next, NextMove::kWait);
+  EXPECT_EQ(evictor.plan(Case(chosen(EvacuationPhase::kPreparing)).context()).next, NextMove::kProceed);
 }
 
 TEST(EvictionRequestPlan, SendsADryRunAsOne) {
@@ -616,7 +616,7 @@ TEST_P(EvictionRequestVerify, CleansUp) {
   EXPECT_EQ(arrival.kind, p.kind);
   EXPECT_EQ(arrival.unfinished, p.unfinished);
   EXPECT_EQ(arrival.action.has_value(), p.deletes);
-  EXPECT_EQ(arrival.state, evictors::Arrival::State::kByOwner);
+  EXPECT_EQ(arrival.state, evictors::Verification::State::kByOwner);
 }
 
 const Json kEvicted =

@@ -13,12 +13,12 @@ namespace surge_test {
 using namespace evictors_test;
 using api::EvacuationPhase;
 using api::Json;
-using evictors::Arrival;
-using evictors::Next;
+using evictors::NextMove;
 using evictors::ResponseClass;
 using evictors::Rollback;
 using evictors::Support;
-using evictors::Surge;
+using evictors::Verification;
+using evictors::surge::SurgeEvictor;
 using testing::HasSubstr;
 
 constexpr const char* kMarkKey = "surge.evacuator.dev/in-progress";
@@ -93,7 +93,7 @@ struct World {
     return *this;
   }
 
-  evictors::Context context() {
+  evictors::EvictorContext context() {
     documents.clear();
     const auto add = [this](const std::string& name, const Json& body) {
       documents.push_back({name, 200, body.dump()});
@@ -176,13 +176,14 @@ TEST(Surge, ReadsOneThingAfterTheOther) {
   World world;
   auto context = world.context();
   context.documents = {};
-  EXPECT_THAT(names_of(Surge().reads(context)), testing::UnorderedElementsAre("replicaset", "autoscalers", "budgets"));
+  EXPECT_THAT(names_of(SurgeEvictor().reads(context)),
+              testing::UnorderedElementsAre("replicaset", "autoscalers", "budgets"));
   const std::vector<evictors::Document> first = {{"replicaset", 200, world.replica_set.dump()}};
   context.documents = first;
-  EXPECT_THAT(names_of(Surge().reads(context)), testing::Contains("deployment"));
+  EXPECT_THAT(names_of(SurgeEvictor().reads(context)), testing::Contains("deployment"));
   const std::vector<evictors::Document> second = {first[0], {"deployment", 200, world.deployment.dump()}};
   context.documents = second;
-  const auto reads = Surge().reads(context);
+  const auto reads = SurgeEvictor().reads(context);
   const auto pods = std::find_if(reads.begin(), reads.end(), [](const auto& read) { return read.name == "pods"; });
   ASSERT_NE(pods, reads.end());
   EXPECT_EQ(pods->request.target(), "/api/v1/namespaces/shop/pods?labelSelector=app%3Dweb&limit=500");
@@ -192,9 +193,10 @@ TEST(Surge, LooksAtEverythingAgainBeforeTheNextAttempt) {
   World world(EvacuationPhase::kBackoff);
   auto context = world.chosen().context();
   context.documents = {};
-  EXPECT_THAT(names_of(Surge().reads(context)), testing::UnorderedElementsAre("replicaset", "autoscalers", "budgets"));
+  EXPECT_THAT(names_of(SurgeEvictor().reads(context)),
+              testing::UnorderedElementsAre("replicaset", "autoscalers", "budgets"));
   world.of.status.phase = EvacuationPhase::kInProgress;
-  EXPECT_THAT(names_of(Surge().reads(context)), testing::UnorderedElementsAre("replicaset"));
+  EXPECT_THAT(names_of(SurgeEvictor().reads(context)), testing::UnorderedElementsAre("replicaset"));
 }
 
 TEST(Surge, FindsTheWorkloadAgainWhenThePodAndItsReplicaSetAreGone) {
@@ -203,7 +205,7 @@ TEST(Surge, FindsTheWorkloadAgainWhenThePodAndItsReplicaSetAreGone) {
   world.pod_gone = true;
   auto context = world.context();
   context.documents = {};
-  EXPECT_THAT(names_of(Surge().reads(context)), testing::Contains("deployment"));
+  EXPECT_THAT(names_of(SurgeEvictor().reads(context)), testing::Contains("deployment"));
 }
 
 // --- whether and how
@@ -233,7 +235,7 @@ void check_probes(std::initializer_list<ProbeRow> rows) {
   for (const ProbeRow& row : rows) {
     World world;
     row.change(world);
-    const auto probe = Surge().probe(world.context());
+    const auto probe = SurgeEvictor().probe(world.context());
     EXPECT_EQ(probe.adapter, row.mode) << row.name << ": " << probe.reason;
     EXPECT_EQ(probe.support, *row.mode ? Support::kSupported : Support::kUnsupported) << row.name;
     EXPECT_THAT(probe.reason, HasSubstr(row.why)) << row.name;
@@ -338,28 +340,29 @@ TEST(SurgeProbe, SaysWhyAPodCannotBeSurged) {
 TEST(SurgeProbe, WaitsForWhatItCannotReadRatherThanLetTheNextOneEvict) {
   World world;
   world.deployment_code = 503;
-  auto probe = Surge().probe(world.context());
+  auto probe = SurgeEvictor().probe(world.context());
   EXPECT_EQ(probe.support, Support::kUnavailable);
   EXPECT_TRUE(probe.hold);
   EXPECT_EQ(probe.until, kNoon + base::seconds(5));
   auto nothing_read = world.context();
   nothing_read.documents = {};
-  EXPECT_EQ(Surge().probe(nothing_read).support, Support::kUnavailable);
-  EXPECT_TRUE(Surge().needs_capacity(nothing_read)) << "a surge pod may be needed";
+  EXPECT_EQ(SurgeEvictor().probe(nothing_read).support, Support::kUnavailable);
+  EXPECT_TRUE(SurgeEvictor().needs_capacity(nothing_read)) << "a surge pod may be needed";
   world.target.meta.owner_references = {{"batch/v1", "Job", "j", "s", true}};
-  EXPECT_FALSE(Surge().needs_capacity(world.context()));
+  EXPECT_FALSE(SurgeEvictor().needs_capacity(world.context()));
 }
 
 TEST(SurgeProbe, WaitsAsLongAsTheDeploymentsOwnDeadline) {
   World world;
   world.deployment["spec"]["progressDeadlineSeconds"] = 90;
-  EXPECT_EQ(Surge().probe(world.context()).total, base::seconds(90));
+  EXPECT_EQ(SurgeEvictor().probe(world.context()).total, base::seconds(90));
   world.of.spec.timeouts.total = base::seconds(40);
-  EXPECT_EQ(Surge().probe(world.context()).total, base::seconds(40));
+  EXPECT_EQ(SurgeEvictor().probe(world.context()).total, base::seconds(40));
 }
 
 TEST(Surge, ChecksItsParameters) {
-  const auto errors = Surge().validate({{"mode", "Sideways"}, {"when", "Never"}, {"speed", "9"}}, api::FieldPath("p"));
+  const auto errors =
+      SurgeEvictor().validate({{"mode", "Sideways"}, {"when", "Never"}, {"speed", "9"}}, api::FieldPath("p"));
   std::string all;
   for (const auto& error : errors) all += error.to_string() + "\n";
   EXPECT_THAT(all, HasSubstr("p.mode: must be Auto, ExtraReplica or RollingRestart, not Sideways"));
@@ -371,8 +374,8 @@ TEST(Surge, ChecksItsParameters) {
 
 TEST(SurgePlan, BeginsWithNumberAndMarkInOneGuardedPatch) {
   World world;
-  const auto plan = Surge().plan(world.chosen().context());
-  ASSERT_EQ(plan.next, Next::kAct) << plan.why;
+  const auto plan = SurgeEvictor().plan(world.chosen().context());
+  ASSERT_EQ(plan.next, NextMove::kAct) << plan.why;
   EXPECT_EQ(plan.action->name, "BeginSurge");
   EXPECT_EQ(plan.action->request.path, "/apis/apps/v1/namespaces/shop/deployments/web");
   const Json patch = patch_of(*plan.action);
@@ -388,8 +391,8 @@ TEST(SurgePlan, BeginsWithNumberAndMarkInOneGuardedPatch) {
 
 TEST(SurgePlan, RestartsByTheTemplate) {
   World world;
-  const auto plan = Surge().plan(world.chosen("RollingRestart").context());
-  ASSERT_EQ(plan.next, Next::kAct) << plan.why;
+  const auto plan = SurgeEvictor().plan(world.chosen("RollingRestart").context());
+  ASSERT_EQ(plan.next, NextMove::kAct) << plan.why;
   const Json patch = patch_of(*plan.action);
   EXPECT_EQ(patch["spec"]["template"]["metadata"]["annotations"]["surge.evacuator.dev/restarted-for"], kToken);
   EXPECT_FALSE(patch["spec"].contains("replicas"));
@@ -399,7 +402,7 @@ struct StepRow {
   const char* name;
   EvacuationPhase phase;
   std::function<void(World&)> change;
-  Next next;
+  NextMove next;
   const char* action = "";
   const char* why = "";
 };
@@ -412,7 +415,7 @@ void check_steps(std::initializer_list<StepRow> rows) {
   for (const StepRow& row : rows) {
     World world(row.phase);
     row.change(world.chosen());
-    const auto plan = Surge().plan(world.context());
+    const auto plan = SurgeEvictor().plan(world.context());
     EXPECT_EQ(plan.next, row.next) << row.name << ": " << plan.why;
     EXPECT_EQ(plan.action ? plan.action->name : "", row.action) << row.name;
     EXPECT_THAT(plan.why, HasSubstr(row.why)) << row.name;
@@ -421,61 +424,61 @@ void check_steps(std::initializer_list<StepRow> rows) {
 
 TEST(SurgePlan, TakesTheNextStepWhilePreparing) {
   check_steps({
-      {"marked", EvacuationPhase::kPreparing, [](World& w) { w.marked(1, 2); }, Next::kProceed},
-      {"paused", EvacuationPhase::kPreparing, [](World& w) { w.deployment["spec"]["paused"] = true; }, Next::kWait, "",
-       "it is paused"},
+      {"marked", EvacuationPhase::kPreparing, [](World& w) { w.marked(1, 2); }, NextMove::kProceed},
+      {"paused", EvacuationPhase::kPreparing, [](World& w) { w.deployment["spec"]["paused"] = true; }, NextMove::kWait,
+       "", "it is paused"},
       {"rollout", EvacuationPhase::kPreparing, [](World& w) { w.deployment["status"]["updatedReplicas"] = 0; },
-       Next::kWait, "", "rollout"},
+       NextMove::kWait, "", "rollout"},
       {"not yet observed", EvacuationPhase::kPreparing, [](World& w) { w.deployment["metadata"]["generation"] = 4; },
-       Next::kWait, "", "rollout"},
+       NextMove::kWait, "", "rollout"},
       {"another surge", EvacuationPhase::kPreparing,
        [](World& w) {
          w.marked(1, 2, "other.1").holder = {{"metadata", {{"uid", "other"}}}, {"status", {{"phase", "InProgress"}}}};
        },
-       Next::kWait, "", "Evacuation web-1-7c1a8c1e, which surges"},
+       NextMove::kWait, "", "Evacuation web-1-7c1a8c1e, which surges"},
       {"another surge that ended", EvacuationPhase::kPreparing,
        [](World& w) {
          w.marked(1, 2, "other.1").holder = {{"metadata", {{"uid", "other"}}}, {"status", {{"phase", "Failed"}}}};
        },
-       Next::kAct, "ReleaseOrphanedSurge"},
+       NextMove::kAct, "ReleaseOrphanedSurge"},
       {"another surge that ends", EvacuationPhase::kPreparing,
        [](World& w) {
          w.marked(1, 2, "other.1").holder = {{"metadata", {{"uid", "other"}, {"finalizers", {"x"}}}},
                                              {"status", {{"phase", "Failed"}}}};
        },
-       Next::kWait},
+       NextMove::kWait},
       {"unreadable mark", EvacuationPhase::kPreparing,
-       [](World& w) { w.deployment["metadata"]["annotations"][kMarkKey] = "hello"; }, Next::kWait, "",
+       [](World& w) { w.deployment["metadata"]["annotations"][kMarkKey] = "hello"; }, NextMove::kWait, "",
        "removed by a person"},
   });
 }
 
 TEST(SurgePlan, TakesTheNextStepWithTheExtraPod) {
   check_steps({
-      {"no pod yet", EvacuationPhase::kInProgress, [](World& w) { w.marked(1, 2); }, Next::kWait, "",
+      {"no pod yet", EvacuationPhase::kInProgress, [](World& w) { w.marked(1, 2); }, NextMove::kWait, "",
        "to make the extra pod"},
-      {"pod not ready", EvacuationPhase::kInProgress, extra(false), Next::kWait, "", "pod web-9 to be ready"},
-      {"pod ready", EvacuationPhase::kInProgress, extra(true), Next::kAct, "PostEviction"},
-      {"pod ready on the source", EvacuationPhase::kInProgress, extra(true, "node-a"), Next::kWait},
-      {"still ready when asking", EvacuationPhase::kRequesting, extra(true), Next::kAct, "PostEviction"},
-      {"no longer ready", EvacuationPhase::kRequesting, extra(false), Next::kWait},
+      {"pod not ready", EvacuationPhase::kInProgress, extra(false), NextMove::kWait, "", "pod web-9 to be ready"},
+      {"pod ready", EvacuationPhase::kInProgress, extra(true), NextMove::kAct, "PostEviction"},
+      {"pod ready on the source", EvacuationPhase::kInProgress, extra(true, "node-a"), NextMove::kWait},
+      {"still ready when asking", EvacuationPhase::kRequesting, extra(true), NextMove::kAct, "PostEviction"},
+      {"no longer ready", EvacuationPhase::kRequesting, extra(false), NextMove::kWait},
       {"rollout meanwhile", EvacuationPhase::kInProgress,
-       [](World& w) { extra(true)(w), w.deployment["status"]["updatedReplicas"] = 1; }, Next::kWait, "", "rollout"},
+       [](World& w) { extra(true)(w), w.deployment["status"]["updatedReplicas"] = 1; }, NextMove::kWait, "", "rollout"},
       {"scaled up meanwhile", EvacuationPhase::kInProgress,
        [](World& w) {
          extra(true)(w), w.deployment["spec"]["replicas"] = 5, w.deployment["status"]["replicas"] = 5,
                          w.deployment["status"]["updatedReplicas"] = 5;
        },
-       Next::kAct, "PostEviction"},
+       NextMove::kAct, "PostEviction"},
       {"ready for too short", EvacuationPhase::kInProgress,
        [](World& w) {
          extra(true)(w), w.deployment["spec"]["minReadySeconds"] = 30, w.deployment["status"]["availableReplicas"] = 1;
        },
-       Next::kWait, "", "minReadySeconds"},
+       NextMove::kWait, "", "minReadySeconds"},
       {"restarting", EvacuationPhase::kInProgress,
        [](World& w) { w.marked(1, 1, kToken, "RollingRestart").with_pod(pod_json("web-9", kNewUid, "node-b", true)); },
-       Next::kWait, "", "its owner ends the pod"},
-      {"not readable", EvacuationPhase::kInProgress, [](World& w) { w.deployment_code = 500; }, Next::kWait, "",
+       NextMove::kWait, "", "its owner ends the pod"},
+      {"not readable", EvacuationPhase::kInProgress, [](World& w) { w.deployment_code = 500; }, NextMove::kWait, "",
        "answered 500"},
   });
 }
@@ -483,11 +486,11 @@ TEST(SurgePlan, TakesTheNextStepWithTheExtraPod) {
 TEST(SurgePlan, ADryRunAsksTheServerOnly) {
   World world(EvacuationPhase::kRequesting);
   world.of.spec.dry_run = true;
-  const auto plan = Surge().plan(world.chosen().context());
-  ASSERT_EQ(plan.next, Next::kAct);
+  const auto plan = SurgeEvictor().plan(world.chosen().context());
+  ASSERT_EQ(plan.next, NextMove::kAct);
   EXPECT_EQ(plan.action->request.query, "dryRun=All");
   const auto verdict =
-      Surge().classify(world.context(), *plan.action, kube::Response{200, R"({"kind":"Deployment"})", {}, ""});
+      SurgeEvictor().classify(world.context(), *plan.action, kube::Response{200, R"({"kind":"Deployment"})", {}, ""});
   EXPECT_EQ(verdict.answer, ResponseClass::kAcceptedInBackground);
 }
 
@@ -497,7 +500,7 @@ TEST(Surge, SaysWhatFailed) {
   const auto failure = [](const std::function<void(World&)>& change) {
     World world(EvacuationPhase::kInProgress);
     change(world.chosen().remembered());
-    const auto seen = Surge().observe(world.context());
+    const auto seen = SurgeEvictor().observe(world.context());
     return seen.failed ? seen.failed->reason + (seen.failed->retryable ? "+" : "") : std::string();
   };
   EXPECT_EQ(failure([](World& w) { w.marked(1, 2); }), "");
@@ -519,8 +522,8 @@ TEST(Surge, SaysWhatFailed) {
 TEST(SurgeUndo, GivesTheNumberBackUnlessSomebodyChangedIt) {
   World world(EvacuationPhase::kAborting);
   world.chosen().remembered().marked(1, 2);
-  EXPECT_EQ(Surge().undone(world.context()), Rollback::kPending);
-  auto actions = Surge().undo(world.context());
+  EXPECT_EQ(SurgeEvictor().undone(world.context()), Rollback::kPending);
+  auto actions = SurgeEvictor().undo(world.context());
   ASSERT_EQ(actions.size(), 1u);
   EXPECT_EQ(actions[0].name, "EndSurge");
   Json patch = patch_of(actions[0]);
@@ -529,21 +532,21 @@ TEST(SurgeUndo, GivesTheNumberBackUnlessSomebodyChangedIt) {
   EXPECT_EQ(patch["metadata"]["resourceVersion"], "9");
 
   world.deployment["spec"]["replicas"] = 4;
-  patch = patch_of(Surge().undo(world.context())[0]);
+  patch = patch_of(SurgeEvictor().undo(world.context())[0]);
   EXPECT_FALSE(patch.contains("spec")) << "their number stays";
 }
 
 TEST(SurgeUndo, MarksAReadySurplusPodFirst) {
   World world(EvacuationPhase::kAborting);
   world.chosen().remembered().marked(1, 2).with_pod(pod_json("web-9", kNewUid, "node-b", true));
-  const auto actions = Surge().undo(world.context());
+  const auto actions = SurgeEvictor().undo(world.context());
   ASSERT_EQ(actions.size(), 1u);
   EXPECT_EQ(actions[0].name, "MarkSurplusPod");
   EXPECT_EQ(actions[0].request.path, "/api/v1/namespaces/shop/pods/web-9");
   world.pods[1]["metadata"]["annotations"]["controller.kubernetes.io/pod-deletion-cost"] = "-1000000";
-  EXPECT_EQ(Surge().undo(world.context())[0].name, "EndSurge");
+  EXPECT_EQ(SurgeEvictor().undo(world.context())[0].name, "EndSurge");
   world.pods[1] = pod_json("web-9", kNewUid, "node-b", false);
-  EXPECT_EQ(Surge().undo(world.context())[0].name, "EndSurge") << "an unready pod goes first anyway";
+  EXPECT_EQ(SurgeEvictor().undo(world.context())[0].name, "EndSurge") << "an unready pod goes first anyway";
 }
 
 TEST(SurgeUndo, RestoresTheTemplateUnlessSomebodyChangedIt) {
@@ -551,17 +554,17 @@ TEST(SurgeUndo, RestoresTheTemplateUnlessSomebodyChangedIt) {
   world.chosen("RollingRestart").remembered().marked(1, 1, kToken, "RollingRestart");
   const Json::json_pointer annotation("/spec/template/metadata/annotations/surge.evacuator.dev~1restarted-for");
   world.deployment[annotation] = kToken;
-  Json patch = patch_of(Surge().undo(world.context())[0]);
+  Json patch = patch_of(SurgeEvictor().undo(world.context())[0]);
   const Json::json_pointer annotations("/spec/template/metadata/annotations");
   ASSERT_TRUE(patch.contains(annotations)) << patch;
   EXPECT_TRUE(patch[annotations].is_null()) << "ours was the only one";
   world.deployment[annotations]["other"] = "x";
   world.replica_set[annotations]["other"] = "x";
-  patch = patch_of(Surge().undo(world.context())[0]);
+  patch = patch_of(SurgeEvictor().undo(world.context())[0]);
   ASSERT_TRUE(patch.contains(annotation)) << patch;
   EXPECT_TRUE(patch[annotation].is_null());
   world.deployment["spec"]["template"]["spec"]["hostNetwork"] = true;
-  patch = patch_of(Surge().undo(world.context())[0]);
+  patch = patch_of(SurgeEvictor().undo(world.context())[0]);
   EXPECT_FALSE(patch.contains("spec")) << "a rollout of theirs is not touched";
 }
 
@@ -569,7 +572,7 @@ TEST(SurgeUndo, KnowsWhenItIsDone) {
   const auto undone = [](const std::function<void(World&)>& change) {
     World world(EvacuationPhase::kAborting);
     change(world.chosen());
-    return Surge().undone(world.context());
+    return SurgeEvictor().undone(world.context());
   };
   const auto sent = [](World& w, bool resolved) {
     w.of.status.intent = api::EvacuationIntent{"BeginSurge", kToken, kNoon, resolved, "", ""};
@@ -586,11 +589,11 @@ TEST(SurgeUndo, KnowsWhenItIsDone) {
 TEST(Surge, NeverTouchesAnothersMark) {
   World world(EvacuationPhase::kAborting);
   world.chosen().remembered().marked(1, 2, "other.1");
-  EXPECT_TRUE(Surge().undo(world.context()).empty());
-  EXPECT_TRUE(Surge().cleanup(world.context()).empty());
-  EXPECT_FALSE(Surge().departing(world.context()));
+  EXPECT_TRUE(SurgeEvictor().undo(world.context()).empty());
+  EXPECT_TRUE(SurgeEvictor().cleanup(world.context()).empty());
+  EXPECT_FALSE(SurgeEvictor().departing(world.context()));
   world.pod_gone = true;
-  EXPECT_FALSE(Surge().verify(world.context()).action);
+  EXPECT_FALSE(SurgeEvictor().verify(world.context()).action);
 }
 
 // --- after the pod left
@@ -601,8 +604,8 @@ TEST(SurgeVerify, GivesTheNumberBackAndNamesWhoTookOver) {
   world.pods =
       Json::array({pod_json("web-9", kNewUid, "node-b", true), pod_json("web-10", "dddddddd-4", "node-a", true)});
   world.pod_gone = true;
-  auto arrival = Surge().verify(world.context());
-  EXPECT_EQ(arrival.state, Arrival::State::kArrived);
+  auto arrival = SurgeEvictor().verify(world.context());
+  EXPECT_EQ(arrival.state, Verification::State::kArrived);
   EXPECT_TRUE(arrival.unfinished);
   ASSERT_TRUE(arrival.action && arrival.replacement);
   EXPECT_EQ(arrival.action->name, "MarkSurplusPod");
@@ -610,14 +613,14 @@ TEST(SurgeVerify, GivesTheNumberBackAndNamesWhoTookOver) {
   EXPECT_EQ(arrival.replacement->name, "web-9");
 
   world.pods.erase(1);
-  arrival = Surge().verify(world.context());
+  arrival = SurgeEvictor().verify(world.context());
   EXPECT_EQ(patch_of(*arrival.action)["spec"], (Json{{"replicas", 1}}));
 
   world.deployment["metadata"].erase("annotations");
   world.deployment["spec"]["replicas"] = 1;
-  arrival = Surge().verify(world.context());
+  arrival = SurgeEvictor().verify(world.context());
   EXPECT_FALSE(arrival.action || arrival.unfinished);
-  EXPECT_EQ(arrival.state, Arrival::State::kArrived);
+  EXPECT_EQ(arrival.state, Verification::State::kArrived);
 }
 
 TEST(SurgeVerify, WaitsForWhatIsNotThereYet) {
@@ -625,11 +628,11 @@ TEST(SurgeVerify, WaitsForWhatIsNotThereYet) {
   world.chosen().remembered();
   world.pods = Json::array({pod_json("web-9", kNewUid, "node-b", false)});
   world.pod_gone = true;
-  EXPECT_EQ(Surge().verify(world.context()).state, Arrival::State::kPending);
+  EXPECT_EQ(SurgeEvictor().verify(world.context()).state, Verification::State::kPending);
   world.deployment_code = 503;
-  EXPECT_TRUE(Surge().verify(world.context()).unfinished);
+  EXPECT_TRUE(SurgeEvictor().verify(world.context()).unfinished);
   world.deployment_code = 404;
-  EXPECT_EQ(Surge().verify(world.context()).state, Arrival::State::kNotExpected);
+  EXPECT_EQ(SurgeEvictor().verify(world.context()).state, Verification::State::kNotExpected);
 }
 
 // --- hostile documents
@@ -651,12 +654,12 @@ TEST(Surge, BearsNonsense) {
       auto context = world.context();
       for (auto& document : world.documents) document.body = body;
       context.documents = world.documents;
-      (void)Surge().reads(context);
-      (void)Surge().probe(context);
-      (void)Surge().observe(context);
-      (void)Surge().undone(context);
-      EXPECT_NE(Surge().plan(context).next, Next::kAct) << body.substr(0, 40);
-      EXPECT_TRUE(Surge().undo(context).empty()) << body.substr(0, 40);
+      (void)SurgeEvictor().reads(context);
+      (void)SurgeEvictor().probe(context);
+      (void)SurgeEvictor().observe(context);
+      (void)SurgeEvictor().undone(context);
+      EXPECT_NE(SurgeEvictor().plan(context).next, NextMove::kAct) << body.substr(0, 40);
+      EXPECT_TRUE(SurgeEvictor().undo(context).empty()) << body.substr(0, 40);
     }
   }
 }

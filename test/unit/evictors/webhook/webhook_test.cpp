@@ -14,13 +14,13 @@ namespace webhook_test {
 using namespace evictors_test;
 using api::EvacuationPhase;
 using api::Json;
-using evictors::Next;
+using evictors::NextMove;
 using evictors::ResponseClass;
 using evictors::Rollback;
 using evictors::Support;
-using evictors::Webhook;
-using evictors::webhook::parse_status;
-using evictors::webhook::State;
+using evictors::webhook::parse_service_status;
+using evictors::webhook::ServiceState;
+using evictors::webhook::WebhookEvictor;
 using testing::HasSubstr;
 
 Json honest(const std::string& state = "InProgress", const std::string& evict_by = "controller") {
@@ -39,11 +39,11 @@ TEST(WebhookStatus, ReadsEveryField) {
                {"target", "node-b"},
                {"heartbeat", "7"},
                {"somethingNew", {1, 2}}});
-  const auto got = parse_status(body.dump(), kToken);
+  const auto got = parse_service_status(body.dump(), kToken);
   ASSERT_TRUE(got) << got.error().message;
-  EXPECT_EQ(*got, (evictors::webhook::Status{State::kFailed, evictors::webhook::EvictBy::kController, 40,
-                                             *base::parse_time("2026-11-21T12:30:00Z"), "no room", "NoRoom", true,
-                                             "node-b", "7"}));
+  EXPECT_EQ(*got, (evictors::webhook::ServiceStatus{ServiceState::kFailed, evictors::webhook::EvictBy::kController, 40,
+                                                    *base::parse_time("2026-11-21T12:30:00Z"), "no room", "NoRoom",
+                                                    true, "node-b", "7"}));
 }
 
 struct BadBody {
@@ -94,7 +94,7 @@ TEST(WebhookStatus, NamesWhatIsWrong) {
       {"moved, but we evict", honest("Moved").dump(), "Moved needs evictBy service"},
   };
   for (const BadBody& each : cases) {
-    const auto got = parse_status(each.body, kToken);
+    const auto got = parse_service_status(each.body, kToken);
     ASSERT_FALSE(got) << each.name;
     EXPECT_THAT(got.error().message, HasSubstr(each.complaint)) << each.name;
     EXPECT_EQ(got.error().code, each.code) << each.name;
@@ -104,10 +104,11 @@ TEST(WebhookStatus, NamesWhatIsWrong) {
 
 TEST(WebhookStatus, StatesGoForwardOnly) {
   using evictors::webhook::may_follow;
-  const State all[] = {State::kAccepted, State::kInProgress, State::kReadyToEvict, State::kMoved, State::kFailed};
+  const ServiceState all[] = {ServiceState::kAccepted, ServiceState::kInProgress, ServiceState::kReadyToEvict,
+                              ServiceState::kMoved, ServiceState::kFailed};
   std::string allowed;
-  for (const State before : all) {
-    for (const State after : all) {
+  for (const ServiceState before : all) {
+    for (const ServiceState after : all) {
       if (may_follow(before, after))
         allowed += std::string(to_string(before)) + ">" + std::string(to_string(after)) + " ";
     }
@@ -139,7 +140,7 @@ struct Stage {
     of.status.intent = api::EvacuationIntent{action, kToken, kNoon, resolved, resolved ? "Applied" : "", ""};
     return *this;
   }
-  evictors::Context context() {
+  evictors::EvictorContext context() {
     auto result = evictors_test::context(of, target, now);
     result.parameters = {{"service", "mover"}, {"x-speed", "fast"}};
     result.documents = documents;
@@ -155,14 +156,15 @@ struct Stage {
 };
 
 TEST(Webhook, IsOnlyChosenByName) {
-  EXPECT_FALSE(Webhook().automatic());
-  for (const auto& choice : evictors::Registry::builtin().chain({})) EXPECT_NE(choice.name, "webhook");
+  EXPECT_FALSE(WebhookEvictor().automatic());
+  for (const auto& choice : evictors::EvictorRegistry::builtin().chain({})) EXPECT_NE(choice.name, "webhook");
 }
 
 TEST(Webhook, ChecksItsParameters) {
   const auto complaints = [](std::vector<std::pair<std::string, std::string>> parameters) {
     std::string all;
-    for (const auto& error : Webhook().validate(parameters, api::FieldPath("p"))) all += error.to_string() + "\n";
+    for (const auto& error : WebhookEvictor().validate(parameters, api::FieldPath("p")))
+      all += error.to_string() + "\n";
     return all;
   };
   EXPECT_EQ(complaints({{"service", "mover"}, {"x-speed", "fast"}}), "");
@@ -174,32 +176,32 @@ TEST(Webhook, ChecksItsParameters) {
 TEST(Webhook, NeedsAConfiguredService) {
   Stage stage;
   stage.services = {"other"};
-  const auto probe = Webhook().probe(stage.context());
+  const auto probe = WebhookEvictor().probe(stage.context());
   EXPECT_EQ(probe.support, Support::kUnsupported);
   EXPECT_THAT(probe.reason, HasSubstr("service mover is not in the operator's configuration: add it under services"));
-  EXPECT_TRUE(Webhook().reads(stage.context()).empty());
+  EXPECT_TRUE(WebhookEvictor().reads(stage.context()).empty());
   stage.services = {"mover"};
-  EXPECT_EQ(Webhook().probe(stage.context()).support, Support::kSupported);
-  EXPECT_EQ(Webhook().probe(stage.context()).adapter, "mover");
+  EXPECT_EQ(WebhookEvictor().probe(stage.context()).support, Support::kSupported);
+  EXPECT_EQ(WebhookEvictor().probe(stage.context()).adapter, "mover");
 }
 
 TEST(Webhook, ReadsTheStatusOfItsToken) {
   Stage stage;
-  const auto reads = Webhook().reads(stage.context());
+  const auto reads = WebhookEvictor().reads(stage.context());
   ASSERT_EQ(reads.size(), 1u);
   EXPECT_EQ(reads[0].service, "mover");
   EXPECT_EQ(reads[0].request.method, "GET");
   EXPECT_EQ(reads[0].request.path, "/v1/evacuations/e5b3.1");
   stage.of.spec.dry_run = true;
-  EXPECT_TRUE(Webhook().reads(stage.context()).empty()) << "a dry run never reaches the service";
+  EXPECT_TRUE(WebhookEvictor().reads(stage.context()).empty()) << "a dry run never reaches the service";
 }
 
 TEST(Webhook, StartsWithEverythingTheServiceNeeds) {
   Stage stage(EvacuationPhase::kRequesting);
   stage.target.node_name = {"node-a"};
   stage.of.spec.reason = "drain";
-  const auto plan = Webhook().plan(stage.context());
-  ASSERT_EQ(plan.next, Next::kAct);
+  const auto plan = WebhookEvictor().plan(stage.context());
+  ASSERT_EQ(plan.next, NextMove::kAct);
   EXPECT_EQ(plan.action->name, "StartEvacuation");
   EXPECT_EQ(plan.action->service, "mover");
   EXPECT_EQ(plan.action->request.path, "/v1/evacuations/e5b3.1");
@@ -217,32 +219,33 @@ struct PlanRow {
   EvacuationPhase phase;
   int code;
   Json body;
-  Next next;
+  NextMove next;
   const char* action = "";
   const char* known = "";
 };
 
 TEST(Webhook, TakesTheNextStep) {
   const PlanRow rows[] = {
-      {"preparing", EvacuationPhase::kPreparing, 404, {}, Next::kProceed},
-      {"start lost", EvacuationPhase::kRequesting, 404, {}, Next::kAct, "StartEvacuation"},
-      {"start in effect", EvacuationPhase::kRequesting, 200, honest("Accepted"), Next::kWait},
-      {"no answer yet", EvacuationPhase::kRequesting, 0, "connection refused", Next::kAct, "StartEvacuation"},
-      {"html", EvacuationPhase::kRequesting, 200, "<html>", Next::kAct, "StartEvacuation"},
-      {"known and silent", EvacuationPhase::kRequesting, 0, "refused", Next::kWait, "", "InProgress"},
-      {"ready", EvacuationPhase::kRequesting, 200, honest("ReadyToEvict"), Next::kAct, "PostEviction"},
-      {"running", EvacuationPhase::kInProgress, 200, honest(), Next::kWait},
-      {"ready in progress", EvacuationPhase::kInProgress, 200, honest("ReadyToEvict"), Next::kAct, "PostEviction"},
-      {"moved", EvacuationPhase::kInProgress, 200, honest("Moved", "service"), Next::kWait},
-      {"failed", EvacuationPhase::kInProgress, 200, honest("Failed"), Next::kWait},
+      {"preparing", EvacuationPhase::kPreparing, 404, {}, NextMove::kProceed},
+      {"start lost", EvacuationPhase::kRequesting, 404, {}, NextMove::kAct, "StartEvacuation"},
+      {"start in effect", EvacuationPhase::kRequesting, 200, honest("Accepted"), NextMove::kWait},
+      {"no answer yet", EvacuationPhase::kRequesting, 0, "connection refused", NextMove::kAct, "StartEvacuation"},
+      {"html", EvacuationPhase::kRequesting, 200, "<html>", NextMove::kAct, "StartEvacuation"},
+      {"known and silent", EvacuationPhase::kRequesting, 0, "refused", NextMove::kWait, "", "InProgress"},
+      {"ready", EvacuationPhase::kRequesting, 200, honest("ReadyToEvict"), NextMove::kAct, "PostEviction"},
+      {"running", EvacuationPhase::kInProgress, 200, honest(), NextMove::kWait},
+      {"ready in progress", EvacuationPhase::kInProgress, 200, honest("ReadyToEvict"), NextMove::kAct, "PostEviction"},
+      {"moved", EvacuationPhase::kInProgress, 200, honest("Moved", "service"), NextMove::kWait},
+      {"failed", EvacuationPhase::kInProgress, 200, honest("Failed"), NextMove::kWait},
       {"ready of another token", EvacuationPhase::kInProgress, 200,
-       Json::parse(R"({"apiVersion":"evacuator.dev/webhook/v1","token":"x.1","state":"ReadyToEvict"})"), Next::kWait},
+       Json::parse(R"({"apiVersion":"evacuator.dev/webhook/v1","token":"x.1","state":"ReadyToEvict"})"),
+       NextMove::kWait},
   };
   for (const PlanRow& row : rows) {
     Stage stage(row.phase);
     stage.answered(row.code, row.body.is_string() ? row.body.get<std::string>() : row.body.dump());
     if (*row.known) stage.ref("state", row.known);
-    const auto plan = Webhook().plan(stage.context());
+    const auto plan = WebhookEvictor().plan(stage.context());
     EXPECT_EQ(plan.next, row.next) << row.name;
     EXPECT_EQ(plan.action ? plan.action->name : "", row.action) << row.name;
   }
@@ -252,17 +255,17 @@ TEST(Webhook, ShowsWhatTheServiceSays) {
   Stage stage;
   Json body = honest();
   body.update({{"progress", 30}, {"target", "node-b"}, {"expectedCompletion", "2026-11-21T12:30:00Z"}});
-  const auto seen = Webhook().observe(stage.says(body).context());
+  const auto seen = WebhookEvictor().observe(stage.says(body).context());
   EXPECT_TRUE(seen.requested && seen.acknowledged && !seen.ready && !seen.failed);
   EXPECT_EQ(seen.progress, 30);
   EXPECT_EQ(seen.target.value, "node-b");
   body["message"] = "half way";
-  EXPECT_NE(Webhook().observe(Stage().says(body).context()).alive, seen.alive) << "a changing message is life";
-  EXPECT_TRUE(Webhook().observe(Stage().says(honest("ReadyToEvict")).context()).ready);
+  EXPECT_NE(WebhookEvictor().observe(Stage().says(body).context()).alive, seen.alive) << "a changing message is life";
+  EXPECT_TRUE(WebhookEvictor().observe(Stage().says(honest("ReadyToEvict")).context()).ready);
 }
 
 std::string failure_of(Stage& stage) {
-  const auto seen = Webhook().observe(stage.context());
+  const auto seen = WebhookEvictor().observe(stage.context());
   return seen.failed ? seen.failed->reason + (seen.failed->retryable ? "+" : "") : "";
 }
 
@@ -294,10 +297,11 @@ TEST(Webhook, ForgivesNonsenseAndSilenceForAWhile) {
 
   Stage first;
   first.ref("state", "InProgress").answered(0, "timed out");
-  const auto seen = Webhook().observe(first.context());
+  const auto seen = WebhookEvictor().observe(first.context());
   EXPECT_EQ(seen.refs, (evictors::Refs{{"troubleSince", "2026-11-21T12:00:00Z"}}));
   Stage again;
-  const auto healed = Webhook().observe(again.ref("troubleSince", "2026-11-21T12:00:00Z").says(honest()).context());
+  const auto healed =
+      WebhookEvictor().observe(again.ref("troubleSince", "2026-11-21T12:00:00Z").says(honest()).context());
   EXPECT_THAT(healed.refs, testing::Contains(std::pair<std::string, std::string>{"troubleSince", ""}));
 }
 
@@ -346,7 +350,7 @@ TEST(Webhook, ClassifiesTheAnswerToAStart) {
   Stage stage(EvacuationPhase::kRequesting);
   for (const Row& row : rows) {
     const auto verdict =
-        Webhook().classify(stage.context(), start_action(), kube::Response{row.code, row.body, {}, ""});
+        WebhookEvictor().classify(stage.context(), start_action(), kube::Response{row.code, row.body, {}, ""});
     EXPECT_EQ(verdict.answer, row.want) << row.code << " " << row.body;
     if (is_blocked(row.want)) {
       ASSERT_TRUE(verdict.blocker) << row.code;
@@ -354,7 +358,7 @@ TEST(Webhook, ClassifiesTheAnswerToAStart) {
     }
   }
   const auto error = [&](base::ErrorCode code) {
-    return Webhook().classify(stage.context(), start_action(), base::Error{code, "x"}).answer;
+    return WebhookEvictor().classify(stage.context(), start_action(), base::Error{code, "x"}).answer;
   };
   EXPECT_EQ(error(base::ErrorCode::kUnavailable), ResponseClass::kWebhookDown);
   EXPECT_EQ(error(base::ErrorCode::kOutcomeUnknown), ResponseClass::kUnknown);
@@ -390,8 +394,8 @@ TEST(Webhook, UndoesWhatTheServiceMayHaveBegun) {
        Rollback::kPending, false},
   };
   for (Row& row : rows) {
-    EXPECT_EQ(Webhook().undone(row.stage.context()), row.want) << row.name;
-    const auto actions = Webhook().undo(row.stage.context());
+    EXPECT_EQ(WebhookEvictor().undone(row.stage.context()), row.want) << row.name;
+    const auto actions = WebhookEvictor().undo(row.stage.context());
     EXPECT_EQ(!actions.empty(), row.deletes) << row.name;
     if (!actions.empty()) {
       EXPECT_EQ(actions[0].request.method, "DELETE") << row.name;
@@ -401,7 +405,7 @@ TEST(Webhook, UndoesWhatTheServiceMayHaveBegun) {
   Stage late(EvacuationPhase::kAborting);
   late.sent("StartEvacuation", false).answered(404, "");
   late.now = kNoon + base::seconds(35);
-  EXPECT_EQ(Webhook().undone(late.context()), Rollback::kComplete) << "nothing can be on its way any more";
+  EXPECT_EQ(WebhookEvictor().undone(late.context()), Rollback::kComplete) << "nothing can be on its way any more";
 }
 
 }  // namespace webhook_test

@@ -270,17 +270,19 @@ class CapaciousEvictor final : public evictors::Evictor {
                             const api::FieldPath&) const override {
     return {};
   }
-  evictors::Probe probe(const evictors::Context& context) const override { return inner_.probe(context); }
-  evictors::Plan plan(const evictors::Context& context) const override { return inner_.plan(context); }
-  evictors::Observation observe(const evictors::Context& context) const override { return inner_.observe(context); }
-  evictors::Verdict classify(const evictors::Context& context, const evictors::Action& action,
-                             const evictors::Answer& answer) const override {
+  evictors::Probe probe(const evictors::EvictorContext& context) const override { return inner_.probe(context); }
+  evictors::EvictionStep plan(const evictors::EvictorContext& context) const override { return inner_.plan(context); }
+  evictors::Observation observe(const evictors::EvictorContext& context) const override {
+    return inner_.observe(context);
+  }
+  evictors::Classification classify(const evictors::EvictorContext& context, const evictors::Action& action,
+                                    const evictors::CallResult& answer) const override {
     return inner_.classify(context, action, answer);
   }
-  bool needs_capacity(const evictors::Context&) const override { return true; }
-  std::vector<evictors::Action> undo(const evictors::Context&) const override { return {}; }
-  evictors::Rollback undone(const evictors::Context&) const override { return evictors::Rollback::kNothingToDo; }
-  std::vector<evictors::Action> cleanup(const evictors::Context&) const override { return {}; }
+  bool needs_capacity(const evictors::EvictorContext&) const override { return true; }
+  std::vector<evictors::Action> undo(const evictors::EvictorContext&) const override { return {}; }
+  evictors::Rollback undone(const evictors::EvictorContext&) const override { return evictors::Rollback::kNothingToDo; }
+  std::vector<evictors::Action> cleanup(const evictors::EvictorContext&) const override { return {}; }
 
  private:
   const evictors::Evictor& inner_;
@@ -389,7 +391,7 @@ TEST(DecideRequesting, WaitsForAnOpenOutcomeWithoutGoingInCircles) {
   auto evacuation = make_evacuation();
   evacuation.spec.timeouts.blocked = seconds(0);
   Life life = posted(evacuation);
-  life.answer(evictors::Answer(base::Error{base::ErrorCode::kOutcomeUnknown, "reset"}));
+  life.answer(evictors::CallResult(base::Error{base::ErrorCode::kOutcomeUnknown, "reset"}));
   ASSERT_EQ(life.phase(), Phase::kRequesting) << "the server may still carry it out";
   ASSERT_TRUE(life.last.requeue.after);
   EXPECT_GT(*life.last.requeue.after, seconds(1));

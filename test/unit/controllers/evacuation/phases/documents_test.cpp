@@ -12,7 +12,7 @@ using Phase = api::EvacuationPhase;
 
 struct Script {
   evictors::Observation remote;
-  evictors::Arrival arrival;
+  evictors::Verification arrival;
   std::vector<evictors::Read> reads;
 };
 
@@ -24,21 +24,21 @@ class Puppet final : public evictors::Evictor {
                             const api::FieldPath&) const override {
     return {};
   }
-  std::vector<evictors::Read> reads(const evictors::Context&) const override { return script_.reads; }
-  evictors::Arrival verify(const evictors::Context&) const override { return script_.arrival; }
-  evictors::Probe probe(const evictors::Context&) const override { return {}; }
-  evictors::Plan plan(const evictors::Context& context) const override {
-    if (context.evacuation.status.phase == Phase::kPreparing) return {evictors::Next::kProceed, {}};
-    return {evictors::Next::kWait, {}};
+  std::vector<evictors::Read> reads(const evictors::EvictorContext&) const override { return script_.reads; }
+  evictors::Verification verify(const evictors::EvictorContext&) const override { return script_.arrival; }
+  evictors::Probe probe(const evictors::EvictorContext&) const override { return {}; }
+  evictors::EvictionStep plan(const evictors::EvictorContext& context) const override {
+    if (context.evacuation.status.phase == Phase::kPreparing) return {evictors::NextMove::kProceed, {}};
+    return {evictors::NextMove::kWait, {}};
   }
-  evictors::Observation observe(const evictors::Context&) const override { return script_.remote; }
-  evictors::Verdict classify(const evictors::Context&, const evictors::Action&,
-                             const evictors::Answer&) const override {
+  evictors::Observation observe(const evictors::EvictorContext&) const override { return script_.remote; }
+  evictors::Classification classify(const evictors::EvictorContext&, const evictors::Action&,
+                                    const evictors::CallResult&) const override {
     return {};
   }
-  std::vector<evictors::Action> undo(const evictors::Context&) const override { return {}; }
-  evictors::Rollback undone(const evictors::Context&) const override { return evictors::Rollback::kNothingToDo; }
-  std::vector<evictors::Action> cleanup(const evictors::Context&) const override { return {}; }
+  std::vector<evictors::Action> undo(const evictors::EvictorContext&) const override { return {}; }
+  evictors::Rollback undone(const evictors::EvictorContext&) const override { return evictors::Rollback::kNothingToDo; }
+  std::vector<evictors::Action> cleanup(const evictors::EvictorContext&) const override { return {}; }
 
  private:
   const Script& script_;
@@ -71,7 +71,7 @@ class Documents : public testing::Test {
   }
 
   Script script;
-  evictors::Registry registry;
+  evictors::EvictorRegistry registry;
   controllers::Observed seen;
   base::TimePoint now = kNoon;
 };
@@ -193,10 +193,10 @@ TEST_F(Documents, ADeadRemoteSideHandsOverToTheNextEvictorAtOnce) {
 TEST_F(Documents, TheEvictorsWordEndsTheWaitForAReplacement) {
   seen.pod = nullptr;
   status().request_sent_at = kNoon;
-  script.arrival.state = evictors::Arrival::State::kPending;
+  script.arrival.state = evictors::Verification::State::kPending;
   tick();
   EXPECT_EQ(status().phase, Phase::kVerifying);
-  script.arrival.state = evictors::Arrival::State::kArrived;
+  script.arrival.state = evictors::Verification::State::kArrived;
   script.arrival.kind = api::OutcomeKind::kMigrated;
   script.arrival.replacement = api::EvacuationReplacement{"vm-target", "u-9", {"node-b"}, now};
   tick(seconds(1));
@@ -208,7 +208,7 @@ TEST_F(Documents, TheEvictorsWordEndsTheWaitForAReplacement) {
 TEST_F(Documents, WhatIsStillToDoIsDoneBeforeTheEnd) {
   seen.pod = nullptr;
   status().request_sent_at = kNoon;
-  script.arrival.state = evictors::Arrival::State::kNotExpected;
+  script.arrival.state = evictors::Verification::State::kNotExpected;
   script.arrival.unfinished = true;
   script.arrival.action = evictors::Action{evictors::ActionRole::kCleanUp, "ScaleBack", {}, "", ""};
   const auto decision = tick();

@@ -225,7 +225,7 @@ TEST(Handoff, ACleanUpThatIsPutOffForADayHoldsTheFinalizerNoLongerThanAnAbort) {
   life.tick();
   ASSERT_EQ(life.phase(), Phase::kCancelled);
   ASSERT_EQ(life.action(), "CleanUp");
-  life.answer(evictors::Answer(kube::Response{429, status_body(429, "maintenance"), seconds(86400), ""}));
+  life.answer(evictors::CallResult(kube::Response{429, status_body(429, "maintenance"), seconds(86400), ""}));
   EXPECT_FALSE(life.seen.evacuation.meta.finalizers.empty());
   EXPECT_EQ(life.last.requeue, kube::Requeue::in(seconds(300)));
   life.advance(seconds(300));

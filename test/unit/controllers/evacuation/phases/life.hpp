@@ -65,7 +65,7 @@ inline const std::string kSuccessBody = R"({"kind":"Status","status":"Success","
 class Life {
  public:
   explicit Life(api::Evacuation evacuation = make_evacuation(), std::optional<api::Pod> pod = make_pod())
-      : registry_(evictors::Registry::builtin()) {
+      : registry_(evictors::EvictorRegistry::builtin()) {
     seen.evacuation = std::move(evacuation);
     seen.actor = "me";
     if (pod) set_pod(*std::move(pod));
@@ -80,7 +80,7 @@ class Life {
   std::vector<std::string> events;  ///< reasons, in order
   Decision last;
 
-  evictors::Registry& registry() { return registry_; }
+  evictors::EvictorRegistry& registry() { return registry_; }
   api::EvacuationStatus& status() { return seen.evacuation.status; }
   api::EvacuationSpec& spec() { return seen.evacuation.spec; }
   EvacuationPhase phase() { return status().phase; }
@@ -140,7 +140,7 @@ class Life {
   }
 
   /// The answer to the call that tick() asked for; then decides on.
-  Decision& answer(evictors::Answer answer) {
+  Decision& answer(evictors::CallResult answer) {
     EXPECT_TRUE(last.action) << "nothing was called";
     if (!last.action) return last;
     const evictors::Action action = *last.action;
@@ -150,11 +150,13 @@ class Life {
     return tick();
   }
   Decision& answer(int code, std::string body = kSuccessBody) {
-    return answer(evictors::Answer(kube::Response{code, std::move(body), {}, "application/json"}));
+    return answer(evictors::CallResult(kube::Response{code, std::move(body), {}, "application/json"}));
   }
   /// The patch was stored: the server answers with the pod.
   Decision& accept_patch() { return answer(200, R"({"kind":"Pod"})"); }
-  Decision& lose_answer() { return answer(evictors::Answer(base::Error{base::ErrorCode::kOutcomeUnknown, "reset"})); }
+  Decision& lose_answer() {
+    return answer(evictors::CallResult(base::Error{base::ErrorCode::kOutcomeUnknown, "reset"}));
+  }
   /// The answer never arrives here: the process dies; the next tick() is another process.
   void crash_before_answer(bool carried_out) {
     if (carried_out && last.action && last.action->request.method == "PATCH") apply_patch(last.action->request.body);
@@ -164,7 +166,7 @@ class Life {
   const api::Condition* condition(std::string_view type) { return api::find_condition(status().conditions, type); }
   std::string condition_reason(std::string_view type) { return condition(type) ? condition(type)->reason : ""; }
 
-  const evictors::Registry& registry() const { return registry_; }
+  const evictors::EvictorRegistry& registry() const { return registry_; }
 
  private:
   bool apply_main() {
@@ -183,7 +185,7 @@ class Life {
   }
   void apply_patch(const std::string& body);
 
-  evictors::Registry registry_;
+  evictors::EvictorRegistry registry_;
 };
 
 }  // namespace evacuation_test

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+
+#include "evictors/handoff/adapter.hpp"
+
+/// One adapter per workload operator; wire-protocols.md#workload-operators tells what each of them speaks.
+namespace evictors::handoff {
+
+/// Our own two-way protocol (wire-protocols.md#handoff-protocol); the same code as the evictor `annotation`.
+std::unique_ptr<Adapter> generic_adapter();
+
+/// Kafka under Strimzi: `strimzi.io/manual-rolling-update`, or an eviction that the drain cleaner's webhook takes over.
+/// The operator rolls the pod (same name, new UID); it has no way to report failure.
+std::unique_ptr<Adapter> strimzi_adapter();
+
+/// Couchbase Server: `cao.couchbase.com/reschedule`, or an eviction that the reschedule hook takes over.
+std::unique_ptr<Adapter> couchbase_adapter();
+
+/// Vitess under PlanetScale's operator: the drain.planetscale.com annotations; we evict after `finished`, which may be
+/// withdrawn.
+std::unique_ptr<Adapter> vitess_adapter();
+
+/// CloudNativePG: a primary is switched over (Cluster status.targetPrimary) before it is evicted as a replica. Writing
+/// the Cluster is opt-in by parameter `switchover` and needs the ClusterRole evacuator-handoff-cloudnative-pg.
+std::unique_ptr<Adapter> cloudnative_pg_adapter();
+
+/// Zalando's postgres-operator: Patroni's POST /switchover on the primary's pod, then its eviction as a replica. Opt-in
+/// by parameter `switchover`; through the API server's pod proxy (ClusterRole evacuator-handoff-patroni) or, with
+/// parameter `service`, through a configured service.
+std::unique_ptr<Adapter> patroni_adapter();
+
+/// Crunchy PGO: the annotation trigger-switchover on the PostgresCluster, then eviction as a replica. Opt-in by
+/// parameter `switchover`; needs the ClusterRole evacuator-handoff-pgo.
+std::unique_ptr<Adapter> pgo_adapter();
+
+/// TiKV under TiDB operator: `tidb.pingcap.com/evict-leader: delete-pod`; the operator moves the leaders away and
+/// deletes the pod.
+std::unique_ptr<Adapter> tikv_adapter();
+
+/// No operator at all: the eviction API between the policy's hooks. Recognises no pod by itself.
+std::unique_ptr<Adapter> none_adapter();
+
+}  // namespace evictors::handoff
