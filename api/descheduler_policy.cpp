@@ -11,6 +11,7 @@
 #include "api/json/lenient.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/policy_history.hpp"
+#include "api/vocabulary/condition_types.hpp"
 #include "api/wire_names.hpp"
 
 namespace api {
@@ -343,7 +344,8 @@ Json encode_status(const DeschedulerPolicyStatus& status) {
   Json json = {
       {"observedGeneration", status.observed_generation}, {"active", status.active}, {"evicted", status.evicted}};
   if (!status.conditions.empty()) json["conditions"] = encode_conditions(status.conditions);
-  if (const Condition* ready = find_condition(status.conditions, "Ready")) json["ready"] = to_string(ready->status);
+  if (const Condition* ready = find_condition(status.conditions, ConditionType::kReady))
+    json["ready"] = to_string(ready->status);
   if (status.last_cycle) json["lastCycle"] = encode_last_cycle(*status.last_cycle);
   put_time(json, "nextCycleTime", status.next_cycle_time);
   if (status.evicted_counted != 0) json["evictedCounted"] = status.evicted_counted;

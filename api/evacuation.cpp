@@ -10,6 +10,7 @@
 #include "api/json/lenient.hpp"
 #include "api/meta/names.hpp"
 #include "api/meta/well_known.hpp"
+#include "api/vocabulary/blockers.hpp"
 #include "api/wire_names.hpp"
 
 namespace api {
@@ -213,14 +214,9 @@ Json encode_history_entry(const HistoryEntry& entry) {
   return json;
 }
 
-std::string lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 /// One blocker for a table cell: "pdb/web (0 allowed, 3/3 healthy)", "limit/node", "suspended".
 std::string short_blocker(const Blocker& blocker) {
-  const std::string kind = blocker.kind == "PodDisruptionBudget" ? "pdb" : lower_case(blocker.kind);
+  const std::string kind = column_text(blocker.kind);
   std::string text = blocker.name.empty() ? kind : kind + "/" + blocker.name;
   if (blocker.disruptions_allowed && blocker.current_healthy && blocker.desired_healthy) {
     text += fmt::format(" ({} allowed, {}/{} healthy)", *blocker.disruptions_allowed, *blocker.current_healthy,

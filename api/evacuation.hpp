@@ -156,7 +156,7 @@ struct LastResponse {
 
 /// What holds the Evacuation up: a PDB with its numbers, a limit, a webhook.
 struct Blocker {
-  std::string kind;     ///< PodDisruptionBudget, Limit, Webhook, Suspended, Throttled
+  std::string kind;     ///< api/vocabulary/blockers.hpp
   std::string name;     ///< PDB or webhook name, or the limit's scope ("node", "total", …)
   std::string message;  ///< "needs 3 healthy pods and has 3 currently (0 disruptions allowed)"
   std::optional<std::int32_t> disruptions_allowed;
@@ -179,7 +179,7 @@ struct HistoryEntry {
 
 struct EvacuationStatus {
   EvacuationPhase phase = EvacuationPhase::kPending;
-  std::string reason;  ///< CamelCase reason of the newest transition
+  std::string reason;  ///< of the newest transition, or of what blocks it now
   std::string message;
   std::int64_t observed_generation = 0;
   std::string evictor;  ///< resolved name; empty before Preparing

@@ -1,4 +1,5 @@
 #include "cmd/evacuation_view.hpp"
+#include "api/vocabulary/blockers.hpp"
 
 #include <fmt/format.h>
 
@@ -25,7 +26,7 @@ std::string target_of(const api::EvacuationStatus& status) {
 std::string blocked_by(const api::Evacuation& evacuation) {
   if (evacuation.status.blocked_by.empty() || api::is_terminal(evacuation.status.phase)) return {};
   const api::Blocker& first = evacuation.status.blocked_by.front();
-  const std::string kind = first.kind == "PodDisruptionBudget" ? "PDB" : first.kind;
+  const std::string kind = first.kind == api::BlockerKind::kPodDisruptionBudget ? "PDB" : first.kind;
   std::string text = first.name.empty() ? kind : kind + " " + first.name;
   if (first.desired_healthy && first.current_healthy) {
     text += fmt::format(" (needs {}, has {})", *first.desired_healthy, *first.current_healthy);

@@ -1,5 +1,6 @@
 #include "controllers/audit_trail.hpp"
 
+#include "api/vocabulary/blockers.hpp"
 #include "controllers/admission/slot.hpp"
 #include "controllers/evacuation/audit_records.hpp"
 
@@ -82,7 +83,7 @@ void AuditTrail::set_failure(const std::optional<base::Error>& failure, base::Ti
   blocker_.reset();
   if (!failure || !stops_admissions_) return;
   blocker_.emplace();
-  blocker_->kind = kAuditLogBlocker;
+  blocker_->kind = to_string(api::BlockerKind::kAuditLog);
   blocker_->name = "audit log";
   blocker_->message = "nothing is admitted while the audit log cannot be written: " + failure->message;
   blocker_->since = now;

@@ -129,8 +129,8 @@ struct Operator::Impl {
     if (!failure && !audit_failed) return;
     audit_failed = failure.has_value();
     const auto& lease = deps.config.leader_election;
-    auto event = failure ? kube::Event::warning("AuditLogFailing", failure->message)
-                         : kube::Event::normal("AuditLogRecovered", "the audit log is written again");
+    auto event = failure ? kube::Event::warning(api::EventReason::kAuditLogFailing, failure->message)
+                         : kube::Event::normal(api::EventReason::kAuditLogRecovered, "the audit log is written again");
     deps.events.publish(std::move(event).about(kube::event_object(kube::kLeases, {lease.ns, lease.name}, ""), "Audit"));
     for (const auto& each : caches.policies.store().list()) policy_queue.add(each->meta.key());
     if (failure) return;

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "api/vocabulary/blockers.hpp"
 #include "base/backoff.hpp"
 #include "base/text.hpp"
 #include "kube/classify.hpp"
@@ -17,6 +18,7 @@ namespace {
 
 using base::seconds;
 using Class = ResponseClass;
+using Kind = api::BlockerKind;
 
 constexpr std::size_t kMaxMessage = 512;
 constexpr std::string_view kWebhookPrefix = "admission webhook \"";
@@ -58,9 +60,9 @@ std::string quoted_after(std::string_view text, std::string_view before) {
 
 bool is_denial(std::string_view message) { return message.starts_with(kWebhookPrefix) && has(message, kDenied); }
 
-api::Blocker blocker(std::string kind, std::string name, std::string message) {
+api::Blocker blocker(api::BlockerKind kind, std::string name, std::string message) {
   api::Blocker result;
-  result.kind = std::move(kind);
+  result.kind = to_string(kind);
   result.name = std::move(name);
   result.message = shortened(std::move(message));
   return result;
@@ -80,7 +82,7 @@ api::Blocker budget_blocker(const std::string& cause) {
   constexpr std::string_view kStart = "The disruption budget ";
   std::string name;
   if (cause.starts_with(kStart)) name = cause.substr(kStart.size(), cause.find(' ', kStart.size()) - kStart.size());
-  api::Blocker result = blocker("PodDisruptionBudget", name, cause);
+  api::Blocker result = blocker(Kind::kPodDisruptionBudget, name, cause);
   result.desired_healthy = number_after(cause, " needs ");
   result.current_healthy = number_after(cause, " has ");
   return result;
@@ -114,7 +116,7 @@ Classification from_known(const KnownText& known, const StatusView& view) {
   Classification result = classified(known.answer, view);
   if (known.retry_after > seconds(0)) result.retry_after = known.retry_after;
   if (!is_blocked(known.answer)) return result;
-  result.blocker = blocker("Webhook", quoted_after(view.message, "admission webhook \""), view.message);
+  result.blocker = blocker(Kind::kWebhook, quoted_after(view.message, "admission webhook \""), view.message);
   return result;
 }
 
@@ -123,12 +125,12 @@ Classification classify_denial(int code, const StatusView& view) {
   if (const KnownText* known = find_known(kWebhookTexts, code, view.message)) return from_known(*known, view);
   if (code == 404) return classified(Class::kGoneMaybe, view);  // also said of pods that live
   return blocked(Class::kRefusedByWebhook, view,
-                 blocker("Webhook", quoted_after(view.message, "admission webhook \""), view.message));
+                 blocker(Kind::kWebhook, quoted_after(view.message, "admission webhook \""), view.message));
 }
 
 Classification classify_too_many(const StatusView& view) {
   const bool budget = view.budget_cause || has(view.message, "violate the pod's disruption budget");
-  if (!budget) return blocked(Class::kThrottled, view, blocker("Throttled", "api-server", view.message));
+  if (!budget) return blocked(Class::kThrottled, view, blocker(Kind::kThrottled, "api-server", view.message));
   const std::string cause = view.budget_cause.value_or(view.message);
   Classification result = blocked(Class::kPdbBlocked, view, budget_blocker(cause));
   if (!cause.empty()) result.message = shortened(cause);
@@ -138,7 +140,7 @@ Classification classify_too_many(const StatusView& view) {
 
 Classification classify_forbidden(const StatusView& view) {
   if (view.namespace_terminating || has(view.message, "because it is being terminated")) {
-    return blocked(Class::kNamespaceTerminating, view, blocker("Namespace", "", view.message));
+    return blocked(Class::kNamespaceTerminating, view, blocker(Kind::kNamespace, "", view.message));
   }
   if (view.budget_cause || has(view.message, "disruptions allowed is negative") || has(view.message, "DisruptedPods")) {
     return blocked(Class::kPdbBroken, view, budget_blocker(view.budget_cause.value_or(view.message)));
@@ -147,12 +149,12 @@ Classification classify_forbidden(const StatusView& view) {
 }
 
 Classification webhook_down(const StatusView& view) {
-  return blocked(Class::kWebhookDown, view, blocker("Webhook", quoted_after(view.message, "webhook \""), view.message));
+  return blocked(Class::kWebhookDown, view, blocker(Kind::kWebhook, quoted_after(view.message, "webhook \""), view.message));
 }
 
 Classification classify_server_error(const StatusView& view) {
   if (has(view.message, "more than one PodDisruptionBudget")) {
-    return blocked(Class::kMultiPdb, view, blocker("PodDisruptionBudget", "", view.message));
+    return blocked(Class::kMultiPdb, view, blocker(Kind::kPodDisruptionBudget, "", view.message));
   }
   if (has(view.message, "failed calling webhook")) return webhook_down(view);
   return classified(Class::kUnknown, view);

@@ -16,6 +16,7 @@
 #include "api/core/kinds.hpp"
 #include "api/evacuation.hpp"
 #include "api/json/field_path.hpp"
+#include "api/vocabulary/reasons.hpp"
 #include "kube/transport.hpp"
 
 namespace evictors {
@@ -147,8 +148,8 @@ struct RemoteFailure {
   std::string reason;  ///< CamelCase
   std::string message;
   bool retryable = false;
-  bool try_next = false;                          ///< the next evictor of the chain, if any, goes on at once
-  std::string complete_reason = "HandoffFailed";  ///< reason of Complete if this ends the Evacuation
+  bool try_next = false;  ///< the next evictor of the chain, if any, goes on at once
+  api::Reason complete_reason = api::Reason::kHandoffFailed;  ///< reason of Complete if this ends the Evacuation
   friend bool operator==(const RemoteFailure&, const RemoteFailure&) = default;
 };
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Writes what is derived from crds/*.yaml: crds/legacy/ (no CEL rules, for servers before 1.25) and docs/reference/api.md.
+# Writes what is derived: from crds/*.yaml crds/legacy/ (no CEL rules, for servers before 1.25) and docs/reference/api.md,
+# from api/vocabulary docs/troubleshooting.md.
 # usage: hack/generate.sh  (BUILD=directory to use another build than build/release)
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,4 +1,5 @@
-/// Writes crds/legacy/ and docs/reference/api.md from crds/*.yaml. usage: generate_reference REPOSITORY
+/// Writes crds/legacy/ and docs/reference/api.md from crds/*.yaml, and docs/troubleshooting.md from api/vocabulary.
+/// usage: generate_reference REPOSITORY
 
 #include <fmt/format.h>
 
@@ -9,6 +10,7 @@
 
 #include "api/json/yaml.hpp"
 #include "test/unit/api/api_reference.hpp"
+#include "test/unit/api/troubleshooting_page.hpp"
 
 namespace {
 
@@ -41,7 +43,9 @@ base::Status generate(const std::filesystem::path& root) {
     if (!written) return written.error();
     crds.push_back(*std::move(crd));
   }
-  return write_file(root / "docs/reference/api.md", api_reference::reference_page(crds));
+  const auto written = write_file(root / "docs/reference/api.md", api_reference::reference_page(crds));
+  if (!written) return written.error();
+  return write_file(root / "docs/troubleshooting.md", api_reference::troubleshooting_page());
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ check() {
 
 format_is_clean() { git ls-files '*.cpp' '*.hpp' | xargs clang-format-14 --dry-run --Werror; }
 scripts_are_clean() { git ls-files '*.sh' .ci/run | xargs shellcheck -x -S warning; }
-generated_is_current() { hack/generate.sh && git diff --exit-code -- crds docs/reference config; }
+generated_is_current() { hack/generate.sh && git diff --exit-code -- crds docs/reference docs/troubleshooting.md config; }
 manifests_render() {
   local overlay
   for overlay in config/default config/legacy config/surge; do

@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "api/vocabulary/blockers.hpp"
 #include "cmd/evacuation_view.hpp"
 #include "cmd/table.hpp"
 
@@ -39,7 +40,7 @@ int interest_of(Standing standing) {
 
 std::string blocker_words(const api::Evacuation& evacuation) {
   const auto& held = evacuation.status.blocked_by;
-  if (!held.empty() && held.front().kind == "Limit" && !api::is_terminal(evacuation.status.phase))
+  if (!held.empty() && held.front().kind == api::BlockerKind::kLimit && !api::is_terminal(evacuation.status.phase))
     return fmt::format("queued ({} limit)", held.front().name);
   return blocked_by(evacuation);
 }

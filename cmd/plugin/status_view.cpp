@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/vocabulary/condition_types.hpp"
 #include "cmd/drain/request.hpp"
 #include "cmd/plugin/follow.hpp"
 #include "cmd/table.hpp"
@@ -22,7 +23,7 @@ std::string mode_of(const api::DeschedulerPolicy& policy) {
 }
 
 std::string ready_of(const api::DeschedulerPolicy& policy, bool colour) {
-  const api::Condition* ready = api::find_condition(policy.status.conditions, "Ready");
+  const api::Condition* ready = api::find_condition(policy.status.conditions, api::ConditionType::kReady);
   if (!ready) return "";
   const bool fine = ready->status == api::ConditionStatus::kTrue;
   const std::string text = fine ? "True" : std::string(to_string(ready->status)) + "/" + ready->reason;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/vocabulary/blockers.hpp"
 #include "controllers/admission/queue.hpp"
 #include "controllers/admission/reservations.hpp"
 
@@ -65,7 +66,7 @@ AdmissionScopes::Needs AdmissionQueue::needs_of(const std::vector<Entry*>& pod_g
 api::Blocker AdmissionQueue::pod_group_blocker(const Entry& entry) {
   const std::vector<Entry*> pod_group = pod_group_of(entry);
   api::Blocker blocker;
-  blocker.kind = "Group";
+  blocker.kind = to_string(api::BlockerKind::kPodGroup);
   blocker.name = entry.request.pod_group;
   if (pod_group.empty()) {
     blocker.message = "waits until all of its group ask for a slot";

@@ -1,4 +1,5 @@
 #include "controllers/admission/queue.hpp"
+#include "api/vocabulary/blockers.hpp"
 
 #include <fmt/format.h>
 
@@ -21,8 +22,8 @@ void drop_from(Index& index, const std::string& name, const api::ObjectKey& key)
 
 api::Blocker blocker_of(const CooldownLedger::Cooling& cooling) {
   api::Blocker blocker;
-  blocker.kind = "Limit";
-  blocker.name = "cooldown";
+  blocker.kind = to_string(api::BlockerKind::kLimit);
+  blocker.name = limit_name(api::LimitScope::kCooldown);
   blocker.message = fmt::format("{} was evacuated {} lately and is excluded (cooling down) until {}", cooling.subject,
                                 cooling.count == 1 ? "once" : fmt::format("{} times", cooling.count),
                                 base::format_time(cooling.until));

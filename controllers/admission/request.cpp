@@ -2,13 +2,14 @@
 
 #include "api/meta/condition.hpp"
 #include "api/meta/well_known.hpp"
+#include "api/vocabulary/condition_types.hpp"
 #include "controllers/admission/cooldown.hpp"
 
 namespace controllers {
 namespace {
 
 bool was_admitted(const api::Evacuation& evacuation) {
-  const auto* slot = api::find_condition(evacuation.status.conditions, "SlotAcquired");
+  const auto* slot = api::find_condition(evacuation.status.conditions, api::ConditionType::kSlotAcquired);
   return !slot || slot->status == api::ConditionStatus::kTrue;
 }
 

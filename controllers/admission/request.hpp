@@ -47,10 +47,6 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
 /// (status.targetNode), else what the planner predicted (annotation evacuator.dev/predicted-target). Empty: unknown.
 std::string target_node(const api::Evacuation& evacuation);
 
-/// Reason of the condition SlotAcquired while an attempt holds free capacity for a surge pod; status.targetNode says
-/// where.
-inline constexpr std::string_view kCapacityReserved = "CapacityReserved";
-
 /// Does its phase hold the slots of node, namespace, zone and cluster? Only what was admitted holds any: a pod that
 /// left by itself while its Evacuation waited for the next attempt took none.
 bool holds_slot(const api::Evacuation& evacuation);

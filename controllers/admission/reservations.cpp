@@ -8,6 +8,9 @@
 #include <utility>
 
 #include "api/meta/condition.hpp"
+#include "api/vocabulary/blockers.hpp"
+#include "api/vocabulary/condition_types.hpp"
+#include "api/vocabulary/reasons.hpp"
 #include "scheduling/predicates.hpp"
 
 namespace controllers {
@@ -43,8 +46,8 @@ std::shared_ptr<const api::Pod> surge_pod_of(const api::Pod& pod, const api::Obj
 }
 
 bool has_capacity_reserved(const api::Evacuation& evacuation) {
-  const auto* slot = api::find_condition(evacuation.status.conditions, "SlotAcquired");
-  return slot && slot->reason == kCapacityReserved && holds_arrival_slot(evacuation) &&
+  const auto* slot = api::find_condition(evacuation.status.conditions, api::ConditionType::kSlotAcquired);
+  return slot && slot->reason == api::Reason::kCapacityReserved && holds_arrival_slot(evacuation) &&
          !evacuation.status.target_node.empty();
 }
 
@@ -385,7 +388,7 @@ Slot no_capacity(const Reservations::Outcome& outcome) {
   slot.retry_at = outcome.retry_at;
   if (outcome.retry_at) return slot;  // nobody knows yet: nothing to tell
   slot.limit.emplace();
-  slot.limit->kind = "Capacity";
+  slot.limit->kind = to_string(api::BlockerKind::kCapacity);
   slot.limit->message = outcome.message;
   return slot;
 }

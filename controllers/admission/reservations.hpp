@@ -20,9 +20,9 @@
 namespace controllers {
 
 /// Knows where there is free capacity for one more copy of a pod, by the scheduler's own filters on the caches'
-/// snapshot, and reserves it: nobody else gets the same. A reservation is in the status (kCapacityReserved), so a new
-/// leader has it, too. The actual surge pod replaces the reservation as soon as it is bound to a node. Thread-safe. A
-/// snapshot of a large cluster takes a while, so it is taken at most once a second, and only when somebody asks.
+/// snapshot, and reserves it: nobody else gets the same. A reservation is in the status (reason CapacityReserved), so a
+/// new leader has it, too. The actual surge pod replaces the reservation as soon as it is bound to a node. Thread-safe.
+/// A snapshot of a large cluster takes a while, so it is taken at most once a second, and only when somebody asks.
 class Reservations {
  public:
   using Snapshot = std::function<scheduling::SnapshotInput()>;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/meta/well_known.hpp"
+#include "api/vocabulary/blockers.hpp"
 
 namespace controllers {
 namespace {
@@ -349,24 +350,25 @@ std::int64_t AdmissionScopes::parked() const {
 }
 
 api::Blocker AdmissionScopes::blocker(const std::string& id) const {
-  static constexpr const char* kNames[] = {"total", "node", "targetNode", "namespace", "workload", "zone", "rate"};
+  using enum api::LimitScope;
+  static constexpr api::LimitScope kScopes[] = {kTotal, kNode, kTargetNode, kNamespace, kWorkload, kZone, kRate};
   static constexpr const char* kWhere[] = {
       "", " from node ", " towards node ", " in namespace ", " of workload ", " from zone ", ""};
   api::Blocker blocker;
-  blocker.kind = "Limit";
+  blocker.kind = to_string(api::BlockerKind::kLimit);
   if (id.empty() && total_has_capacity() && cluster_.rate) {
-    blocker.name = "rate";
+    blocker.name = api::limit_name(kRate);
     blocker.message = text_of(cluster_.rate->limit());
     return blocker;
   }
   if (id.empty()) {
-    blocker.name = "total";
+    blocker.name = api::limit_name(kTotal);
     blocker.message = fmt::format("at most {} evacuations in flight in the cluster", total_limit().value_or(0));
     return blocker;
   }
   const Scope& scope = scopes_.at(id);
   const auto kind = static_cast<std::size_t>(scope.kind);
-  blocker.name = scope.policy.empty() ? kNames[kind] : fmt::format("policy {} {}", scope.policy, kNames[kind]);
+  blocker.name = api::limit_name(kScopes[kind], scope.policy);
   const std::string under = scope.policy.empty() ? "" : " under policy " + scope.policy;
   const auto level = policies_.find(scope.policy);
   if (scope.kind == Kind::kRate && level != policies_.end() && level->second.rate) {

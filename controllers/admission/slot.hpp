@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
@@ -17,8 +16,5 @@ struct Slot {
   std::string reserved_node{};                ///< kGranted: node where free capacity for a surge pod is held
   std::optional<base::TimePoint> retry_at{};  ///< kWaiting: asking before makes no sense
 };
-
-/// Blocker::kind while the audit log cannot be written and admissions stop for it.
-inline constexpr std::string_view kAuditLogBlocker = "AuditLog";
 
 }  // namespace controllers

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "api/meta/condition.hpp"
+#include "api/vocabulary/condition_types.hpp"
+#include "api/vocabulary/events.hpp"
 #include "controllers/evacuation/refused_writes.hpp"
 
 namespace controllers {
@@ -43,8 +45,8 @@ void add_intent(const api::Evacuation& before, const api::Evacuation& after, std
 }
 
 void add_cancel(const api::Evacuation& before, const api::Evacuation& after, std::vector<audit::Record>& records) {
-  const api::Condition* was = api::find_condition(before.status.conditions, "CancelAccepted");
-  const api::Condition* is = api::find_condition(after.status.conditions, "CancelAccepted");
+  const api::Condition* was = api::find_condition(before.status.conditions, api::ConditionType::kCancelAccepted);
+  const api::Condition* is = api::find_condition(after.status.conditions, api::ConditionType::kCancelAccepted);
   if (!is || (was && was->status == is->status && was->reason == is->reason)) return;
   const bool accepted = is->status == api::ConditionStatus::kTrue;
   audit::Record record = evacuation_record(after, accepted ? "CancelAccepted" : "CancelRefused",
@@ -136,7 +138,8 @@ audit::Record record_of_answer(const api::Evacuation& evacuation, const evictors
 }
 
 audit::Record record_of_refused_write(const api::Evacuation& evacuation, const std::string& problem) {
-  audit::Record record = evacuation_record(evacuation, "EvacuationStuck", decision::kFailed, kWriteRefused);
+  audit::Record record =
+      evacuation_record(evacuation, "EvacuationStuck", decision::kFailed, to_string(api::EventReason::kWriteRefused));
   record.detail["phase"] = to_string(evacuation.status.phase);
   record.detail["message"] = problem;
   return record;

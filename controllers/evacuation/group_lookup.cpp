@@ -4,6 +4,7 @@
 
 #include "api/meta/condition.hpp"
 #include "api/pod_group.hpp"
+#include "api/vocabulary/condition_types.hpp"
 #include "controllers/evacuation/reconciler.hpp"
 
 namespace controllers {
@@ -47,8 +48,8 @@ void add_evacuation(Members& members, const api::Evacuation& own, std::shared_pt
 }
 
 bool same_for_pod_group(const api::Evacuation& a, const api::Evacuation& b) {
-  const auto* voted = api::find_condition(a.status.conditions, kGroupReady);
-  const auto* votes = api::find_condition(b.status.conditions, kGroupReady);
+  const auto* voted = api::find_condition(a.status.conditions, api::ConditionType::kGroupReady);
+  const auto* votes = api::find_condition(b.status.conditions, api::ConditionType::kGroupReady);
   const bool same_vote = (voted ? voted->reason : std::string()) == (votes ? votes->reason : std::string());
   return same_vote && a.status.phase == b.status.phase && a.status.group == b.status.group &&
          a.spec.suspend == b.spec.suspend && a.spec.cancel == b.spec.cancel &&

@@ -6,6 +6,7 @@
 
 #include "api/core/codec.hpp"
 #include "api/meta/condition.hpp"
+#include "api/vocabulary/blockers.hpp"
 #include "evictors/eviction_call.hpp"
 
 namespace controllers {
@@ -23,7 +24,7 @@ constexpr int kRetriesOnAllowance = 3;
 
 const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
   for (const api::Blocker& each : evacuation.status.blocked_by) {
-    if (each.kind == "PodDisruptionBudget" && !each.name.empty()) return &each;
+    if (each.kind == api::BlockerKind::kPodDisruptionBudget && !each.name.empty()) return &each;
   }
   return nullptr;
 }
@@ -215,7 +216,7 @@ base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconcile
 
 void EvacuationReconciler::Reconciliation::publish(const api::Evacuation& evacuation, const EventNote& note) const {
   kube::Event event =
-      note.warning ? kube::Event::warning(note.reason, note.message) : kube::Event::normal(note.reason, note.message);
+      note.kind == api::EventKind::kWarning ? kube::Event::warning(note.reason, note.message) : kube::Event::normal(note.reason, note.message);
   const auto& pod = evacuation.spec.pod_ref;
   event.related = kube::event_object(kube::kPods, {evacuation.meta.ns, pod.name}, pod.uid.value);
   event.also_on_related = note.also_on_pod;
@@ -293,7 +294,7 @@ kube::Requeue EvacuationReconciler::Reconciliation::give_up(const base::Error& r
   reconciler_.pdb_waiters_.leave(key_);
   if (!reconciler_.refused_.note(evacuation, problem, now)) return kube::Requeue::in(kRefusedRetry);
   log_.error("the server refuses to store the Evacuation", {kv("error", refusal)});
-  publish(evacuation, {true, kWriteRefused, problem, true});
+  publish(evacuation, {api::EventKind::kWarning, api::EventReason::kWriteRefused, problem, true});
   deps_.metrics.on_refused_write();
   deps_.audit.on_refused_write(evacuation, problem, now);
   return kube::Requeue::in(kRefusedRetry);

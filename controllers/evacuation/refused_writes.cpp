@@ -1,4 +1,5 @@
 #include "controllers/evacuation/refused_writes.hpp"
+#include "api/vocabulary/events.hpp"
 
 #include <fmt/format.h>
 
@@ -49,7 +50,8 @@ std::vector<std::string> RefusedWrites::problems_of(const std::string& policy) c
   const std::scoped_lock lock(mutex_);
   std::vector<std::string> problems;
   for (const auto& [key, refusal] : refusals_) {
-    if (refusal.policy == policy) problems.push_back(fmt::format("{}: {}", kWriteRefused, refusal.problem));
+    if (refusal.policy == policy)
+      problems.push_back(fmt::format("{}: {}", to_string(api::EventReason::kWriteRefused), refusal.problem));
   }
   return problems;
 }

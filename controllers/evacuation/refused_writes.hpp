@@ -15,8 +15,6 @@
 
 namespace controllers {
 
-/// The named reason: of the Event, the audit record and the policy's problem.
-inline constexpr const char* kWriteRefused = "WriteRefused";
 /// How long one is excluded (cooling down) that nobody has changed since. The schema may have been fixed meanwhile.
 inline constexpr base::minutes kRefusedRetry{10};
 

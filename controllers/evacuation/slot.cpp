@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "api/meta/condition.hpp"
+#include "api/vocabulary/condition_types.hpp"
+#include "api/vocabulary/reasons.hpp"
 #include "controllers/evacuation/reconciliation.hpp"
 
 namespace controllers {
@@ -47,8 +49,8 @@ AdmissionRequest EvacuationReconciler::Reconciliation::request_now() const {
   request.held_by_pdb = held_by_pdb(seen_);
   if (seen_.pod_group.name.empty()) return request;
   request.pod_group = key_.ns + "/" + seen_.pod_group.name;
-  const auto* vote = api::find_condition(seen_.evacuation.status.conditions, kGroupReady);
-  const bool passed_the_gate = vote && vote->reason == kGroupLeaving;  // from there each goes on by itself
+  const auto* vote = api::find_condition(seen_.evacuation.status.conditions, api::ConditionType::kGroupReady);
+  const bool passed_the_gate = vote && vote->reason == api::Reason::kLeaving;  // from there each goes on by itself
   if (!passed_the_gate) request.together = admitted_together(seen_.pod_group);
   return request;
 }

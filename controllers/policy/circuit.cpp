@@ -6,6 +6,8 @@
 #include <array>
 
 #include "api/meta/well_known.hpp"
+#include "api/vocabulary/condition_types.hpp"
+#include "api/vocabulary/reasons.hpp"
 #include "strategies/lifetime/pod_criteria.hpp"
 #include "strategies/lifetime/pod_life_time.hpp"
 #include "strategies/lifetime/remove_failed_pods.hpp"
@@ -30,12 +32,12 @@ bool renews(std::string_view strategy) {
 Verification verification_of(const api::Evacuation& evacuation) {
   const auto& status = evacuation.status;
   if (evacuation.spec.dry_run || !status.outcome) return Verification::kNone;
-  const auto* ready = api::find_condition(status.conditions, "ReplacementReady");
+  const auto* ready = api::find_condition(status.conditions, api::ConditionType::kReplacementReady);
   if (!ready) return Verification::kNone;
-  const bool same_node = ready->reason == "SameNode";
+  const bool same_node = ready->reason == api::Reason::kSameNode;
   if (ready->status == api::ConditionStatus::kTrue) return Verification::kReady;
   if (same_node && renews(evacuation.spec.source.strategy)) return Verification::kReady;
-  return same_node || ready->reason == "ReplacementTimeout" ? Verification::kFailed : Verification::kNone;
+  return same_node || ready->reason == api::Reason::kReplacementTimeout ? Verification::kFailed : Verification::kNone;
 }
 
 void take_in(api::PolicyCircuit& circuit, const api::Evacuation& evacuation, const api::CircuitBreaker& breaker) {
@@ -76,18 +78,18 @@ api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
 
 api::Condition circuit_condition(const api::DeschedulerPolicy& policy, const api::PolicyCircuit& circuit) {
   api::Condition result;
-  result.type = "CircuitOpen";
+  result.type = to_string(api::ConditionType::kCircuitOpen);
   result.observed_generation = policy.meta.generation;
   if (!circuit.opened_at) {
     result.status = api::ConditionStatus::kFalse;
-    result.reason = "VerificationsSucceed";
+    result.reason = to_string(api::Reason::kVerificationsSucceed);
     result.message = circuit.failures == 0 ? "replacements become Ready"
                                            : fmt::format("{} of {} failed verifications in a row", circuit.failures,
                                                          policy.spec.circuit_breaker.failures);
     return result;
   }
   result.status = api::ConditionStatus::kTrue;
-  result.reason = "VerificationFailing";
+  result.reason = to_string(api::Reason::kVerificationFailing);
   result.message = fmt::format(
       "{} evacuations in a row left no Ready replacement on another node, the newest is {}; nothing more is moved "
       "until you have "

@@ -1,4 +1,6 @@
 #include "controllers/policy/decide.hpp"
+#include "api/vocabulary/condition_types.hpp"
+#include "api/vocabulary/reasons.hpp"
 #include "controllers/policy/circuit.hpp"
 #include "controllers/policy/history.hpp"
 
@@ -14,15 +16,19 @@ namespace controllers {
 namespace {
 
 using api::ConditionStatus;
+using api::ConditionType;
+using api::Reason;
 
 /// Finished Evacuations younger than this are counted afresh: longer than any lag of our cache.
 constexpr base::seconds kCountingLag{30};
 
-api::Condition condition(std::string_view type, bool holds, std::string_view reason, std::string message,
-                         std::int64_t generation) {
-  return {std::string(type),   holds ? ConditionStatus::kTrue : ConditionStatus::kFalse,
-          std::string(reason), std::move(message),
-          generation,          {}};
+api::Condition condition(ConditionType type, bool holds, Reason reason, std::string message, std::int64_t generation) {
+  return {std::string(to_string(type)),
+          holds ? ConditionStatus::kTrue : ConditionStatus::kFalse,
+          std::string(to_string(reason)),
+          std::move(message),
+          generation,
+          {}};
 }
 
 bool left_the_node(const api::Evacuation& evacuation) {
@@ -31,14 +37,14 @@ bool left_the_node(const api::Evacuation& evacuation) {
 
 api::Condition converged(const api::LastCycle& cycle, std::int32_t active, std::int64_t generation) {
   if (cycle.nominated > 0) {
-    return condition("Converged", false, "MovesNominated", fmt::format("{} pods should move", cycle.nominated),
-                     generation);
+    return condition(ConditionType::kConverged, false, Reason::kMovesNominated,
+                     fmt::format("{} pods should move", cycle.nominated), generation);
   }
   if (active > 0) {
-    return condition("Converged", false, "EvacuationsRunning", fmt::format("{} Evacuations are unfinished", active),
-                     generation);
+    return condition(ConditionType::kConverged, false, Reason::kEvacuationsRunning,
+                     fmt::format("{} Evacuations are unfinished", active), generation);
   }
-  return condition("Converged", true, "NothingToMove", "no strategy nominated a pod", generation);
+  return condition(ConditionType::kConverged, true, Reason::kNothingToMove, "no strategy nominated a pod", generation);
 }
 
 /// The status of an object whose spec does not decode.
@@ -60,16 +66,18 @@ std::string joined_problems(const std::vector<std::string>& problems, std::int64
 }
 
 api::Condition degraded(const std::vector<std::string>& problems, std::int64_t generation) {
-  if (problems.empty()) return condition("Degraded", false, "AsExpected", "the last cycle had no problems", generation);
-  return condition("Degraded", true, "CycleProblems", joined_problems(problems), generation);
+  if (problems.empty())
+    return condition(ConditionType::kDegraded, false, Reason::kAsExpected, "the last cycle had no problems",
+                     generation);
+  return condition(ConditionType::kDegraded, true, Reason::kCycleProblems, joined_problems(problems), generation);
 }
 
 api::Condition suspended(const api::DeschedulerPolicySpec& spec, std::int64_t generation) {
   if (spec.suspend) {
-    return condition("Suspended", true, "SuspendedByUser", "spec.suspend is true: no new cycles; running ones go on",
-                     generation);
+    return condition(ConditionType::kSuspended, true, Reason::kSuspendedByUser,
+                     "spec.suspend is true: no new cycles; running ones go on", generation);
   }
-  return condition("Suspended", false, "Active", "cycles run on schedule", generation);
+  return condition(ConditionType::kSuspended, false, Reason::kActive, "cycles run on schedule", generation);
 }
 
 }  // namespace
@@ -180,8 +188,9 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
   next.next_cycle_time.reset();
   if (!policy.spec.suspend && next.last_cycle)
     next.next_cycle_time = std::chrono::ceil<base::seconds>(next.last_cycle->start + policy.spec.schedule.interval);
-  api::set_condition(next.conditions, condition("Ready", true, "Valid", "the policy is valid and in force", generation),
-                     now);
+  api::set_condition(
+      next.conditions,
+      condition(ConditionType::kReady, true, Reason::kValid, "the policy is valid and in force", generation), now);
   api::set_condition(next.conditions, suspended(policy.spec, generation), now);
   api::set_condition(next.conditions, circuit_condition(policy, next.circuit), now);
   if (next.last_cycle) api::set_condition(next.conditions, converged(*next.last_cycle, next.active, generation), now);
@@ -190,22 +199,22 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
 
 void tell_audit_health(api::DeschedulerPolicyStatus& status, const std::string& failing, std::int64_t generation,
                        base::TimePoint now) {
-  constexpr const char* kType = "AuditLogFailing";
+  constexpr ConditionType kType = ConditionType::kAuditLogFailing;
   if (failing.empty() && !api::find_condition(status.conditions, kType)) return;
   api::set_condition(status.conditions,
-                     failing.empty() ? condition(kType, false, "Written", "the audit log is written", generation)
-                                     : condition(kType, true, "SinkFailing", failing, generation),
+                     failing.empty() ? condition(kType, false, Reason::kWritten, "the audit log is written", generation)
+                                     : condition(kType, true, Reason::kSinkFailing, failing, generation),
                      now);
 }
 
 void tell_warnings(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& warnings, std::int64_t more,
                    std::int64_t generation, base::TimePoint now) {
-  constexpr const char* kType = "Warnings";
+  constexpr ConditionType kType = ConditionType::kWarnings;
   if (warnings.empty() && !api::find_condition(status.conditions, kType)) return;
   api::set_condition(status.conditions,
                      warnings.empty()
-                         ? condition(kType, false, "None", "the last cycle met nothing strange", generation)
-                         : condition(kType, true, "StrangeInput", joined_problems(warnings, more), generation),
+                         ? condition(kType, false, Reason::kNone, "the last cycle met nothing strange", generation)
+                         : condition(kType, true, Reason::kStrangeInput, joined_problems(warnings, more), generation),
                      now);
 }
 
@@ -217,8 +226,10 @@ api::DeschedulerPolicyStatus invalid_status(const api::DeschedulerPolicyStatus& 
   next.plan.clear();
   next.plan_truncated = false;
   next.refusals.clear();
-  api::set_condition(next.conditions,
-                     condition("Ready", false, "InvalidSpec", std::string(problem.substr(0, 32'000)), generation), now);
+  api::set_condition(
+      next.conditions,
+      condition(ConditionType::kReady, false, Reason::kInvalidSpec, std::string(problem.substr(0, 32'000)), generation),
+      now);
   return next;
 }
 

@@ -1,4 +1,5 @@
 #include "controllers/policy/forbidden.hpp"
+#include "api/vocabulary/reasons.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +9,7 @@ namespace controllers {
 namespace {
 
 bool is_forbidden(const api::EvacuationStatus& status) {
-  return status.phase == api::EvacuationPhase::kFailed && status.reason == "Forbidden";
+  return status.phase == api::EvacuationPhase::kFailed && status.reason == api::Reason::kForbidden;
 }
 
 /// Says something about our rights in its namespace.

@@ -114,7 +114,7 @@ void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutc
   }
   if (outcome.summary.created == 0) return;
   publish(policy.meta,
-          kube::Event::normal("EvacuationsCreated", fmt::format("created {} Evacuations for {} nominated pods",
+          kube::Event::normal(api::EventReason::kEvacuationsCreated, fmt::format("created {} Evacuations for {} nominated pods",
                                                                 outcome.summary.created, outcome.summary.nominated)),
           "Plan");
 }
@@ -144,7 +144,7 @@ base::Status PolicyReconciler::reject(const ObservedPolicy& seen, const std::str
   if (next == seen.status) return base::Done{};
   deps_.audit.on_invalid(seen.meta, problem);
   deps_.log.warning("policy is invalid", {kv("policy", seen.meta.name), kv("problem", problem)});
-  publish(seen.meta, kube::Event::warning("InvalidSpec", problem), "Validate");
+  publish(seen.meta, kube::Event::warning(api::EventReason::kInvalidSpec, problem), "Validate");
   return save(seen, seen.status, next);
 }
 
@@ -189,7 +189,7 @@ api::DeschedulerPolicy PolicyReconciler::with_circuit(api::DeschedulerPolicy pol
       .set(open ? 1 : 0);
   if (open && !was_open) {
     publish(policy.meta,
-            kube::Event::warning("CircuitOpened", circuit_condition(policy, policy.status.circuit).message), "Verify");
+            kube::Event::warning(api::EventReason::kCircuitOpened, circuit_condition(policy, policy.status.circuit).message), "Verify");
   }
   return policy;
 }

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/meta/well_known.hpp"
+#include "api/vocabulary/condition_types.hpp"
+#include "api/vocabulary/reasons.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/handoff/protocol.hpp"
@@ -31,8 +33,8 @@ constexpr base::seconds kAssumedInProgress{600};
 const std::string& token_of(const EvictorContext& context) { return context.evacuation.status.token; }
 
 bool acknowledgement_timed_out(const EvictorContext& context) {
-  const auto* seen = api::find_condition(context.evacuation.status.conditions, "HandoffAcknowledged");
-  return seen && seen->reason == "AcknowledgeTimeout";
+  const auto* seen = api::find_condition(context.evacuation.status.conditions, api::ConditionType::kHandoffAcknowledged);
+  return seen && seen->reason == api::Reason::kAcknowledgeTimeout;
 }
 
 base::seconds handoff_total(const EvictorContext& context, const Capability& capability) {
@@ -110,8 +112,8 @@ Observation observe_background(const EvictorContext& context) {
   if (seen.requested) return seen;
   const bool assumed_too_long =
       status.in_progress_since && context.now - *status.in_progress_since >= kAssumedInProgress;
-  seen.vanished =
-      api::is_true(status.conditions, "HandoffAcknowledged") || assumed_too_long || !wants_background(*context.pod);
+  seen.vanished = api::is_true(status.conditions, api::ConditionType::kHandoffAcknowledged) || assumed_too_long ||
+                  !wants_background(*context.pod);
   return seen;
 }
 

@@ -10,6 +10,7 @@
 #include "api/descheduler_policy.hpp"
 #include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
+#include "api/vocabulary/blockers.hpp"
 #include "base/text.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/document.hpp"
@@ -185,7 +186,7 @@ Classification failed_try(const EvictorContext& context, const api::Hook& hook, 
                           const std::string& why) {
   Classification meaning{ResponseClass::kWebhookDown, hook_text(why), std::nullopt, {}};
   api::Blocker blocker;
-  blocker.kind = "Webhook";
+  blocker.kind = to_string(api::BlockerKind::kWebhook);
   blocker.name = hook.service;
   blocker.message = meaning.message;
   meaning.blocker = std::move(blocker);

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "api/meta/well_known.hpp"
+#include "api/vocabulary/condition_types.hpp"
+#include "api/vocabulary/reasons.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/handoff/adapter.hpp"
@@ -95,8 +97,8 @@ RemoteFailure hook_failure(HookPoint point, const HookRun& run, bool retryable) 
 
 /// The replacement question is answered: the post hook may begin.
 bool replacement_settled_for_hook(const EvictorContext& context) {
-  const auto* ready = api::find_condition(context.evacuation.status.conditions, "ReplacementReady");
-  return ready && (ready->status == api::ConditionStatus::kTrue || ready->reason == "SameNode");
+  const auto* ready = api::find_condition(context.evacuation.status.conditions, api::ConditionType::kReplacementReady);
+  return ready && (ready->status == api::ConditionStatus::kTrue || ready->reason == api::Reason::kSameNode);
 }
 
 /// Something of this attempt's hooks is to be taken back.

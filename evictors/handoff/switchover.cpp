@@ -23,7 +23,7 @@ std::optional<RemoteFailure> refused_read(const EvictorContext& context, std::st
         each.status == 403 ? fmt::format("; bind the ClusterRole {} (config/optional)", cluster_role) : std::string();
     return RemoteFailure{each.status == 403 ? "Forbidden" : "ClusterNotFound",
                          fmt::format("reading {}: {}{}", each.name, problem_of(each), advice), false, false,
-                         each.status == 403 ? "Forbidden" : "HandoffFailed"};
+                         each.status == 403 ? api::Reason::kForbidden : api::Reason::kHandoffFailed};
   }
   return std::nullopt;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/vocabulary/condition_types.hpp"
 #include "evictors/kubevirt/calls.hpp"
 #include "evictors/kubevirt/claims.hpp"
 #include "evictors/kubevirt/kubevirt.hpp"
@@ -52,7 +53,7 @@ std::int32_t progress_of(const std::string& phase) {
 }
 
 RemoteFailure migration_failed(std::string message) {
-  return {"MigrationFailed", std::move(message), true, false, "MigrationFailed"};
+  return {"MigrationFailed", std::move(message), true, false, api::Reason::kMigrationFailed};
 }
 
 /// Before anything is asked the VM must be seen: blind work on VMs is not done.
@@ -66,7 +67,7 @@ std::optional<RemoteFailure> unseen(const View& view) {
                            true};
     case VmSight::kForbidden:
       return RemoteFailure{"VirtualMachineUnreadable", "may not read the VirtualMachineInstance: " + why, false, false,
-                           "Forbidden"};
+                           api::Reason::kForbidden};
     case VmSight::kUnreadable:
       return RemoteFailure{"VirtualMachineUnreadable", "cannot read the VirtualMachineInstance: " + why, true};
     case VmSight::kSeen: break;
@@ -128,7 +129,7 @@ bool has_vanished(const EvictorContext& context, const View& view) {
   if (is_marked_for_us(context, view) || view.current() || has_moved(context, view)) return false;
   if (view.vmi.phase == "Succeeded" || view.vmi.phase == "Failed") return false;
   const bool overdue = status.in_progress_since && context.now - *status.in_progress_since >= kMarkVisibleWithin;
-  return overdue || api::is_true(status.conditions, "HandoffAcknowledged");
+  return overdue || api::is_true(status.conditions, api::ConditionType::kHandoffAcknowledged);
 }
 
 void observe_evacuation(const EvictorContext& context, const View& view, Observation& seen) {

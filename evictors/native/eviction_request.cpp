@@ -167,7 +167,7 @@ std::optional<Action> deletion(const EvictorContext& context, const View& view) 
 
 Observation failed(std::string reason, std::string message, bool retryable, bool try_next) {
   Observation seen;
-  seen.failed = RemoteFailure{std::move(reason), std::move(message), retryable, try_next, "NativeFailed"};
+  seen.failed = RemoteFailure{std::move(reason), std::move(message), retryable, try_next, api::Reason::kNativeFailed};
   return seen;
 }
 

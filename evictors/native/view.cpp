@@ -81,7 +81,7 @@ RemoteFailure failure_from(const std::vector<api::Condition>& conditions) {
   // What the API refuses it will refuse again; another way may do.
   failure.try_next = failure.reason == "EvictionInvalid";
   failure.retryable = !failure.try_next;
-  failure.complete_reason = "NativeFailed";
+  failure.complete_reason = api::Reason::kNativeFailed;
   if (failure.message.empty() && failure.reason == "NoFurtherResponder")
     failure.message = "every responder had its turn, and the pod is still there";
   if (failure.message.empty() && failure.reason == "CanceledDueToNoRequesters")

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/vocabulary/blockers.hpp"
 #include "base/text.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
@@ -223,7 +224,7 @@ Classification service_says(ResponseClass answer, const EvictorContext& context,
   meaning.retry_after = retry_after;
   if (is_blocked(answer)) {
     api::Blocker by;
-    by.kind = "Service";
+    by.kind = to_string(api::BlockerKind::kService);
     by.name = service_of(context);
     by.message = meaning.message;
     meaning.blocker = std::move(by);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/meta/object_meta.hpp"
+#include "api/vocabulary/events.hpp"
 #include "kube/resource.hpp"
 
 namespace kube {
@@ -23,7 +24,7 @@ struct EventObject {
 EventObject event_object(const ResourceType& type, const api::ObjectMeta& meta);
 EventObject event_object(const ResourceType& type, const api::ObjectKey& key, const std::string& uid);
 
-enum class EventKind { kNormal, kWarning };
+using api::EventKind;
 
 /// One thing worth telling. `reason` and `action` are short CamelCase words (no action: the reason), `note` is for
 /// people (cut at 1 KiB).
@@ -36,8 +37,8 @@ struct Event {
   std::optional<EventObject> related{};
   bool also_on_related = false;  ///< told a second time, with `regarding` and `related` exchanged
 
-  static Event normal(std::string reason, std::string note) { return of(EventKind::kNormal, reason, note); }
-  static Event warning(std::string reason, std::string note) { return of(EventKind::kWarning, reason, note); }
+  static Event normal(api::EventReason reason, std::string note) { return of(EventKind::kNormal, reason, note); }
+  static Event warning(api::EventReason reason, std::string note) { return of(EventKind::kWarning, reason, note); }
 
   /// The same about that object, told by what was done: "Evict", "Plan".
   Event about(EventObject object, std::string by_action) && {
@@ -49,10 +50,10 @@ struct Event {
   friend bool operator==(const Event&, const Event&) = default;
 
  private:
-  static Event of(EventKind kind, std::string& reason, std::string& note) {
+  static Event of(EventKind kind, api::EventReason reason, std::string& note) {
     Event event;
     event.kind = kind;
-    event.reason = std::move(reason);
+    event.reason = to_string(reason);
     event.note = std::move(note);
     return event;
   }

@@ -108,7 +108,7 @@ std::optional<std::string> EventCorrelator::body_of(const api::ObjectKey& key) c
       {"eventTime", base::format_micro_time(series->first)},
       {"reportingController", options_.controller},
       {"reportingInstance", cut(options_.instance.empty() ? "unknown" : options_.instance, kLongestWord)},
-      {"type", told.kind == EventKind::kNormal ? "Normal" : "Warning"},
+      {"type", to_string(told.kind)},
       {"reason", cut(told.reason, kLongestWord)},
       {"action", cut(told.action.empty() ? told.reason : told.action, kLongestWord)},
       {"note", cut(told.note, kLongestNote)},

@@ -12,6 +12,7 @@
 
 #include "api/json/json.hpp"
 #include "api/meta/object_meta.hpp"
+#include "api/vocabulary/events.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "kube/client.hpp"

@@ -28,7 +28,7 @@ base::Duration delay_of_switch(const Draft& draft) {
   return std::max<base::Duration>(earliest - draft.now(), base::Duration::zero());
 }
 
-Step enter_backoff(Draft& draft, const std::string& why, std::string message) {
+Step enter_backoff(Draft& draft, const ReasonText& why, std::string message) {
   const auto& spec = draft.spec();
   const auto& status = draft.status();
   base::Duration delay = base::backoff_delay({spec.retry.backoff, spec.retry.backoff_max}, status.attempt);
@@ -36,7 +36,7 @@ Step enter_backoff(Draft& draft, const std::string& why, std::string message) {
   const auto index = static_cast<std::size_t>(std::max(status.evictor_index, 0));
   const bool switched = status.adapter != kTerminalPod && index < chain.size() && chain[index].name != status.evictor;
   if (switched) delay = delay_of_switch(draft);
-  draft.condition("SlotAcquired", ConditionStatus::kFalse, "Released");
+  draft.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kReleased);
   draft.enter(EvacuationPhase::kBackoff, why, std::move(message));
   clear_blocked(draft);
   draft.status().next_action_at = draft.now() + delay;
@@ -44,38 +44,39 @@ Step enter_backoff(Draft& draft, const std::string& why, std::string message) {
   return Step::kAgain;
 }
 
-Step go_on_to(Draft& draft, EvacuationPhase next, const std::string& why, std::string message) {
+Step go_on_to(Draft& draft, EvacuationPhase next, const ReasonText& why, std::string message) {
   // A cancel that came in time has the last word, whatever else went wrong meanwhile.
   if (next != EvacuationPhase::kCancelled && draft.cancelled()) {
-    draft.condition("CancelAccepted", ConditionStatus::kTrue, "Accepted");
+    draft.set_condition(ConditionType::kCancelAccepted, ConditionStatus::kTrue, Reason::kCancelAccepted);
     return draft.finish(EvacuationPhase::kCancelled, draft.cancel_reason(), draft.cancel_message());
   }
   if (next == EvacuationPhase::kBackoff) return enter_backoff(draft, why, std::move(message));
   const bool cancelled = next == EvacuationPhase::kCancelled;
-  if (cancelled) draft.condition("CancelAccepted", ConditionStatus::kTrue, "Accepted");
+  if (cancelled) draft.set_condition(ConditionType::kCancelAccepted, ConditionStatus::kTrue, Reason::kCancelAccepted);
   return draft.finish(cancelled ? EvacuationPhase::kCancelled : EvacuationPhase::kFailed, why, std::move(message));
 }
 
-std::string_view how_rolled_back(evictors::Rollback rollback) {
-  if (rollback == evictors::Rollback::kOthersRemain) return "OtherRequestersRemain";
-  return rollback == evictors::Rollback::kComplete ? "Complete" : "NothingToDo";
+Reason how_rolled_back(evictors::Rollback rollback) {
+  if (rollback == evictors::Rollback::kOthersRemain) return Reason::kOtherRequestersRemain;
+  return rollback == evictors::Rollback::kComplete ? Reason::kComplete : Reason::kNothingToDo;
 }
 
 /// T26.
-Step rolled_back(Draft& draft, std::string_view how) {
+Step rolled_back(Draft& draft, Reason how) {
   const api::EvacuationAbort abort = draft.status().abort.value_or(api::EvacuationAbort{});
-  draft.condition("RollbackComplete", ConditionStatus::kTrue, how);
-  draft.note(false, "RollbackCompleted", "nothing of this attempt is left on the pod");
-  return go_on_to(draft, abort.next, abort.reason, draft.status().message);
+  draft.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kTrue, how);
+  draft.record_event(EventReason::kRollbackCompleted, "nothing of this attempt is left on the pod");
+  return go_on_to(draft, abort.next, ReasonText::carried(abort.reason), draft.status().message);
 }
 
 /// T27: no second attempt on a pod that is not as it was.
-Step not_rolled_back(Draft& draft, std::string_view how, const std::string& message) {
+Step not_rolled_back(Draft& draft, Reason how, const std::string& message) {
   const api::EvacuationAbort abort = draft.status().abort.value_or(api::EvacuationAbort{});
-  draft.condition("RollbackComplete", ConditionStatus::kFalse, how, message);
-  draft.note(true, "RollbackIncomplete", message);
+  draft.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kFalse, how, message);
+  draft.record_warning(EventReason::kRollbackIncomplete, message);
   const bool retry = abort.next == EvacuationPhase::kBackoff;
-  return go_on_to(draft, retry ? EvacuationPhase::kFailed : abort.next, abort.reason, draft.status().message);
+  return go_on_to(draft, retry ? EvacuationPhase::kFailed : abort.next, ReasonText::carried(abort.reason),
+                  draft.status().message);
 }
 
 // --- terminal
@@ -109,17 +110,17 @@ bool next_call_is_early(Draft& draft) {
   return true;
 }
 
-Step leave_attempt(Draft& draft, EvacuationPhase next, std::string_view why, std::string message) {
-  draft.status().abort = api::EvacuationAbort{std::string(why), next, draft.now()};
+Step leave_attempt(Draft& draft, EvacuationPhase next, Reason why, std::string message) {
+  draft.status().abort = api::EvacuationAbort{std::string(to_string(why)), next, draft.now()};
   if (next == EvacuationPhase::kCancelled) {
-    draft.note(false, "CancelRequested", fmt::format("{}: {}", why, message));
-    draft.condition("CancelAccepted", ConditionStatus::kTrue, "Accepted");
+    draft.record_event(EventReason::kCancelRequested, fmt::format("{}: {}", to_string(why), message));
+    draft.set_condition(ConditionType::kCancelAccepted, ConditionStatus::kTrue, Reason::kCancelAccepted);
   }
   if (nothing_remote(draft)) {
-    draft.condition("RollbackComplete", ConditionStatus::kTrue, "NothingToDo");
-    return go_on_to(draft, next, std::string(why), std::move(message));
+    draft.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kTrue, Reason::kNothingToDo);
+    return go_on_to(draft, next, why, std::move(message));
   }
-  draft.condition("RollbackComplete", ConditionStatus::kFalse, "InProgress");
+  draft.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kFalse, Reason::kRollbackRunning);
   draft.enter(EvacuationPhase::kAborting, why, std::move(message));
   clear_blocked(draft);
   draft.status().deadline = draft.now() + draft.timeouts().abort;
@@ -129,13 +130,14 @@ Step leave_attempt(Draft& draft, EvacuationPhase next, std::string_view why, std
 Step decide_aborting(Draft& draft) {
   auto& status = draft.status();
   if (!status.abort)
-    status.abort = api::EvacuationAbort{std::string(reason::kNotEvictable), EvacuationPhase::kFailed, draft.now()};
+    status.abort =
+        api::EvacuationAbort{std::string(to_string(Reason::kNotEvictable)), EvacuationPhase::kFailed, draft.now()};
   const evictors::Evictor* evictor = draft.evictor();
-  if (!evictor || !draft.pod()) return rolled_back(draft, "NothingToDo");
+  if (!evictor || !draft.pod()) return rolled_back(draft, Reason::kNothingToDo);
   const evictors::Rollback rollback = evictor->undone(draft.context());
   if (rollback == evictors::Rollback::kRemoteMarkRemains) {
     return not_rolled_back(
-        draft, "RemoteMarkRemains",
+        draft, Reason::kRemoteMarkRemains,
         "not all of it can be taken back: the pod's owner cannot be told to stop (its mark stays), or "
         "the undo hook did not run to its end");
   }
@@ -149,7 +151,7 @@ Step decide_aborting(Draft& draft) {
     return rolled_back(draft, how_rolled_back(rollback));
   }
   if (draft.expired(deadline)) {
-    return not_rolled_back(draft, "AbortTimeout", why_not_undone(status));
+    return not_rolled_back(draft, Reason::kAbortTimeout, why_not_undone(status));
   }
   // An operator that never answered gets a limited time: be there when it is over.
   const base::TimePoint patience = status.abort->started_at + draft.timeouts().acknowledge;

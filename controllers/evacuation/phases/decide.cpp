@@ -30,7 +30,7 @@ bool untouched(const Draft& draft) {
 
 bool our_eviction_took_effect(const Draft& draft) {
   const auto& intent = draft.status().intent;
-  if (api::is_true(draft.status().conditions, "EvictionGranted")) return true;
+  if (api::is_true(draft.status().conditions, ConditionType::kEvictionGranted)) return true;
   if (!intent || intent->token != draft.status().token || intent->action != evictors::kPostEviction) return false;
   // Unresolved: the answer was lost, and the pod is leaving now. That was us.
   return !intent->resolved || intent->result == to_string(ResponseClass::kGranted);
@@ -41,34 +41,35 @@ OutcomeKind kind_of_departure(const Draft& draft) {
   if (our_eviction_took_effect(draft)) return OutcomeKind::kEvicted;
   const auto& intent = draft.status().intent;
   const bool accepted = intent && intent->result == to_string(ResponseClass::kAcceptedInBackground);
-  const bool handed_over = api::is_true(draft.status().conditions, "HandoffAcknowledged");
+  const bool handed_over = api::is_true(draft.status().conditions, ConditionType::kHandoffAcknowledged);
   return accepted || handed_over ? OutcomeKind::kMovedByOwner : OutcomeKind::kGoneExternally;
 }
 
 Step target_gone(Draft& draft) {
-  const std::string how = draft.pod_left() ? std::string(draft.how_it_left()) : "PodTerminating";
-  draft.condition("TargetGone", ConditionStatus::kTrue, how);
+  const Reason how = draft.pod_left() ? draft.how_it_left() : Reason::kPodTerminating;
+  draft.set_condition(ConditionType::kTargetGone, ConditionStatus::kTrue, how);
   if (draft.phase() == EvacuationPhase::kPending) {
-    draft.condition("Accepted", ConditionStatus::kFalse, how == "UIDChanged" ? "UIDMismatch" : "PodNotFound");
+    draft.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse,
+                        how == Reason::kUIDChanged ? Reason::kUIDMismatch : Reason::kPodNotFound);
   }
   draft.status().outcome = api::EvacuationOutcome{OutcomeKind::kTargetGone, {}, {}};
   const bool ended = draft.pod() && draft.pod()->is_terminal();
-  return draft.finish(EvacuationPhase::kCancelled, reason::kTargetGone,
-                      ended
-                          ? fmt::format("pod {} has ended ({}): nothing of it runs any more", draft.spec().pod_ref.name,
-                                        api::to_string(draft.pod()->phase))
-                          : fmt::format("pod {} left before anything was asked ({})", draft.spec().pod_ref.name, how));
+  return draft.finish(
+      EvacuationPhase::kCancelled, Reason::kTargetGone,
+      ended ? fmt::format("pod {} has ended ({}): nothing of it runs any more", draft.spec().pod_ref.name,
+                          api::to_string(draft.pod()->phase))
+            : fmt::format("pod {} left before anything was asked ({})", draft.spec().pod_ref.name, to_string(how)));
 }
 
 Step enter_verifying(Draft& draft) {
   api::EvacuationStatus& status = draft.status();
   if (!status.outcome) status.outcome = api::EvacuationOutcome{kind_of_departure(draft), {}, {}};
   draft.resolve_intent("Observed");
-  note_lost_cancel(draft);
-  draft.condition("TargetGone", ConditionStatus::kTrue, draft.how_it_left());
-  draft.condition("Progressing", ConditionStatus::kTrue, "AwaitingReplacement");
+  refuse_late_cancel(draft);
+  draft.set_condition(ConditionType::kTargetGone, ConditionStatus::kTrue, draft.how_it_left());
+  draft.set_condition(ConditionType::kProgressing, ConditionStatus::kTrue, Reason::kAwaitingReplacement);
   clear_blocked(draft);
-  draft.enter(EvacuationPhase::kVerifying, api::to_string(status.outcome->kind), "the pod has left its node");
+  draft.enter(EvacuationPhase::kVerifying, reason_of(status.outcome->kind), "the pod has left its node");
   status.deadline = draft.now() + draft.timeouts().verify;
   return Step::kAgain;
 }
@@ -107,26 +108,27 @@ Step on_granted(Draft& draft) {
   clear_blocked(draft);
   if (draft.spec().dry_run) {
     draft.status().outcome = api::EvacuationOutcome{OutcomeKind::kDryRun, {}, {}};
-    return draft.finish(EvacuationPhase::kSucceeded, reason::kDryRun, "the eviction would be granted now");
+    return draft.finish(EvacuationPhase::kSucceeded, Reason::kDryRun, "the eviction would be granted now");
   }
-  return enter_evicting(draft, OutcomeKind::kEvicted, "EvictionGranted", "the API server granted the eviction");
+  return enter_evicting(draft, OutcomeKind::kEvicted, Reason::kEvictionGranted, "the API server granted the eviction");
 }
 
 Step on_accepted(Draft& draft) {
   clear_blocked(draft);
   if (draft.spec().dry_run) {
     draft.status().outcome = api::EvacuationOutcome{OutcomeKind::kDryRun, {}, {}};
-    return draft.finish(EvacuationPhase::kSucceeded, reason::kDryRun, "the pod's owner would take the eviction over");
+    return draft.finish(EvacuationPhase::kSucceeded, Reason::kDryRun, "the pod's owner would take the eviction over");
   }
-  draft.note(false, "EvictionAccepted", "the pod's owner took the eviction over and moves the pod in the background");
-  return enter_in_progress(draft, "EvictionAccepted", "moved in the background by the pod's owner");
+  draft.record_event(EventReason::kEvictionAccepted,
+                     "the pod's owner took the eviction over and moves the pod in the background");
+  return enter_in_progress(draft, Reason::kEvictionAccepted, "moved in the background by the pod's owner");
 }
 
 Step on_applied(Draft& draft, const evictors::Action& action) {
   clear_blocked(draft);
   draft.status().blocked_since.reset();  // the owner's work, not ours, begins: a hand-over may take hours
   if (action.role != evictors::ActionRole::kRequest) return Step::kSettled;
-  return enter_in_progress(draft, "HandoffRequested", "the pod's owner was asked to hand over");
+  return enter_in_progress(draft, Reason::kHandoffRequested, "the pod's owner was asked to hand over");
 }
 
 /// A plain no is asked about less and less often: only somebody's hand can turn it into a yes (I15).
@@ -142,8 +144,8 @@ Step on_aftermath(Draft& draft, const evictors::Classification& verdict) {
   const bool done = verdict.answer == ResponseClass::kApplied;
   if (draft.phase() == EvacuationPhase::kAborting) {
     const auto& last = draft.status().last_response;
-    draft.condition("RollbackComplete", ConditionStatus::kFalse, "InProgress",
-                    done || !last ? std::string() : fmt::format("{} {}", last->code, last->message));
+    draft.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kFalse, Reason::kRollbackRunning,
+                        done || !last ? std::string() : fmt::format("{} {}", last->code, last->message));
   }
   if (done) return Step::kSettled;
   const int tries = ++draft.status().blocked_count;
@@ -153,8 +155,8 @@ Step on_aftermath(Draft& draft, const evictors::Classification& verdict) {
 
 Step on_refused(Draft& draft, const evictors::Classification& verdict) {
   const bool forbidden = verdict.answer == ResponseClass::kForbidden;
-  draft.condition("EvictionGranted", ConditionStatus::kFalse, "NotEvictable", verdict.message);
-  return leave_attempt(draft, EvacuationPhase::kFailed, forbidden ? reason::kForbidden : reason::kNotEvictable,
+  draft.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kFalse, Reason::kNotEvictable, verdict.message);
+  return leave_attempt(draft, EvacuationPhase::kFailed, forbidden ? Reason::kForbidden : Reason::kNotEvictable,
                        verdict.message);
 }
 
@@ -199,10 +201,24 @@ Step on_answer(Draft& draft, const evictors::Action& action, const evictors::Cla
 
 }  // namespace
 
-void note_lost_cancel(Draft& draft) {
-  if (!draft.cancelled() || draft.condition_has_reason("CancelAccepted", "PointOfNoReturn")) return;
-  draft.condition("CancelAccepted", ConditionStatus::kFalse, "PointOfNoReturn", "the pod is already leaving");
-  draft.note(true, "CancelRefused", "the pod is already leaving; the cancel came too late");
+Reason reason_of(OutcomeKind kind) {
+  switch (kind) {
+    case OutcomeKind::kEvicted: return Reason::kEvicted;
+    case OutcomeKind::kMigrated: return Reason::kMigrated;
+    case OutcomeKind::kMovedByOwner: return Reason::kMovedByOwner;
+    case OutcomeKind::kGoneExternally: return Reason::kGoneExternally;
+    case OutcomeKind::kTargetGone: return Reason::kTargetGone;
+    case OutcomeKind::kDryRun: return Reason::kDryRun;
+  }
+  return Reason::kGoneExternally;
+}
+
+void refuse_late_cancel(Draft& draft) {
+  if (!draft.cancelled() || draft.condition_has_reason(ConditionType::kCancelAccepted, Reason::kPointOfNoReturn))
+    return;
+  draft.set_condition(ConditionType::kCancelAccepted, ConditionStatus::kFalse, Reason::kPointOfNoReturn,
+                      "the pod is already leaving");
+  draft.record_warning(EventReason::kCancelRefused, "the pod is already leaving; the cancel came too late");
 }
 
 std::optional<Step> decide_departure(Draft& draft) {
@@ -217,8 +233,8 @@ std::optional<Step> decide_departure(Draft& draft) {
   if (phase == EvacuationPhase::kEvicting || !draft.pod_terminating()) return std::nullopt;
   const OutcomeKind kind = kind_of_departure(draft);
   draft.resolve_intent("Observed");
-  note_lost_cancel(draft);
-  return enter_evicting(draft, kind, api::to_string(kind), "the pod is terminating");
+  refuse_late_cancel(draft);
+  return enter_evicting(draft, kind, reason_of(kind), "the pod is terminating");
 }
 
 std::map<std::string, std::vector<evictors::Read>> wanted_reads(const Observed& seen,

@@ -30,6 +30,29 @@ base::TimePoint ended_at(const api::Pod& pod) {
   return end;
 }
 
+/// The Event of a phase that nothing else tells of; nullopt: it has none.
+std::optional<EventReason> event_of(EvacuationPhase phase) {
+  switch (phase) {
+    case EvacuationPhase::kPreparing: return EventReason::kPreparing;
+    case EvacuationPhase::kInProgress: return EventReason::kInProgress;
+    case EvacuationPhase::kEvicting: return EventReason::kEvicting;
+    case EvacuationPhase::kVerifying: return EventReason::kVerifying;
+    case EvacuationPhase::kAborting: return EventReason::kAborting;
+    case EvacuationPhase::kBackoff: return EventReason::kBackoff;
+    case EvacuationPhase::kPending:
+    case EvacuationPhase::kRequesting:
+    case EvacuationPhase::kSucceeded:
+    case EvacuationPhase::kFailed:
+    case EvacuationPhase::kCancelled: break;
+  }
+  return std::nullopt;
+}
+
+/// Of a success or a cancel: the reason itself.
+EventReason event_of_end(const ReasonText& reason) {
+  return api::parse_event_reason(reason.text()).value_or(EventReason::kUserCancelled);
+}
+
 }  // namespace
 
 Draft::Draft(const Observed& seen, const evictors::EvictorRegistry& registry, base::TimePoint now)
@@ -52,9 +75,9 @@ bool Draft::removes_terminal_pod() const {
   return pod() && pod()->is_terminal() && ended_at(*pod()) <= evacuation_.meta.creation_timestamp;
 }
 
-std::string_view Draft::how_it_left() const {
-  if (pod()) return "PodTerminal";
-  return seen_.pod ? "UIDChanged" : "PodDeleted";
+Reason Draft::how_it_left() const {
+  if (pod()) return Reason::kPodTerminal;
+  return seen_.pod ? Reason::kUIDChanged : Reason::kPodDeleted;
 }
 
 const evictors::Evictor* Draft::evictor() const { return registry_.find(status().evictor); }
@@ -80,12 +103,12 @@ void Draft::wake_at(base::TimePoint when) {
   if (!wake_ || when < *wake_) wake_ = when;
 }
 
-void Draft::condition(std::string_view type, api::ConditionStatus status, std::string_view reason,
-                      std::string message) {
+void Draft::set_condition(ConditionType type, api::ConditionStatus status, const ReasonText& reason,
+                          std::string message) {
   api::Condition next;
-  next.type = type;
+  next.type = to_string(type);
   next.status = status;
-  next.reason = reason;
+  next.reason = reason.text();
   next.message = bounded(std::move(message));
   next.observed_generation = evacuation_.meta.generation;
   // The same claim again: a newer generation alone is no news.
@@ -94,25 +117,25 @@ void Draft::condition(std::string_view type, api::ConditionStatus status, std::s
   api::set_condition(this->status().conditions, std::move(next), now_);
 }
 
-void Draft::forget_condition(std::string_view type) {
+void Draft::forget_condition(ConditionType type) {
   std::erase_if(status().conditions, [&](const api::Condition& each) { return each.type == type; });
 }
 
-bool Draft::condition_has_reason(std::string_view type, std::string_view reason) const {
+bool Draft::condition_has_reason(ConditionType type, Reason reason) const {
   const auto* found = api::find_condition(status().conditions, type);
   return found && found->reason == reason;
 }
 
-void Draft::note(bool warning, std::string_view reason, std::string message, bool also_on_pod) {
-  told_ = true;
-  out_.events.push_back({warning, std::string(reason), bounded(std::move(message)), also_on_pod});
+void Draft::record(EventNote note) {
+  event_recorded_ = true;
+  note.message = bounded(std::move(note.message));
+  out_.events.push_back(std::move(note));
 }
 
-void Draft::append_history(std::string_view from, std::string_view to, std::string_view reason,
+void Draft::append_history(std::string_view from, std::string_view to, const ReasonText& reason,
                            const std::string& message) {
   auto& history = status().history;
-  history.push_back(
-      {now_, std::string(from), std::string(to), std::string(reason), message, status().attempt, seen_.actor});
+  history.push_back({now_, std::string(from), std::string(to), reason.text(), message, status().attempt, seen_.actor});
   if (history.size() <= kFirstEntries + kNewestEntries) return;
   const auto excess = static_cast<std::ptrdiff_t>(history.size() - kFirstEntries - kNewestEntries);
   history.erase(history.begin() + kFirstEntries, history.begin() + kFirstEntries + excess);
@@ -120,18 +143,18 @@ void Draft::append_history(std::string_view from, std::string_view to, std::stri
 
 /// One Event a transition (state-machine.md#transitions): most are told by what leads to them, and a request by being
 /// made.
-void Draft::tell_transition(EvacuationPhase phase, std::string_view reason, const std::string& message) {
-  const bool will_be = phase == EvacuationPhase::kRequesting;
-  if (!told_ && !will_be) note(false, api::to_string(phase), fmt::format("{}: {}", reason, message));
-  told_ = false;
+void Draft::record_transition(EvacuationPhase phase, const ReasonText& reason, const std::string& message) {
+  const auto event = event_of(phase);
+  if (!event_recorded_ && event) record_event(*event, fmt::format("{}: {}", reason.text(), message));
+  event_recorded_ = false;
 }
 
-Step Draft::enter(EvacuationPhase phase, std::string_view reason, std::string message) {
+Step Draft::enter(EvacuationPhase phase, const ReasonText& reason, std::string message) {
   message = bounded(std::move(message));
-  tell_transition(phase, reason, message);
+  record_transition(phase, reason, message);
   append_history(api::to_string(status().phase), api::to_string(phase), reason, message);
   status().phase = phase;
-  status().reason = reason;
+  status().reason = reason.text();
   status().message = std::move(message);
   status().phase_entered_at = now_;
   status().deadline.reset();
@@ -139,12 +162,16 @@ Step Draft::enter(EvacuationPhase phase, std::string_view reason, std::string me
   return Step::kAgain;
 }
 
-Step Draft::finish(EvacuationPhase phase, std::string_view reason, std::string message) {
-  const bool failed = phase == EvacuationPhase::kFailed;
-  note(failed, failed ? "Failed" : reason, fmt::format("{}: {}", reason, message), true);
-  condition("Complete", api::ConditionStatus::kTrue, reason, message);
-  if (api::find_condition(status().conditions, "SlotAcquired")) {
-    condition("SlotAcquired", api::ConditionStatus::kFalse, "Released");
+Step Draft::finish(EvacuationPhase phase, const ReasonText& reason, std::string message) {
+  const std::string text = fmt::format("{}: {}", reason.text(), message);
+  if (phase == EvacuationPhase::kFailed) {
+    record_warning(EventReason::kFailed, text, EventOn::kEvacuationAndPod);
+  } else {
+    record_event(event_of_end(reason), text, EventOn::kEvacuationAndPod);
+  }
+  set_condition(ConditionType::kComplete, api::ConditionStatus::kTrue, reason, message);
+  if (api::find_condition(status().conditions, ConditionType::kSlotAcquired)) {
+    set_condition(ConditionType::kSlotAcquired, api::ConditionStatus::kFalse, Reason::kReleased);
   }
   enter(phase, reason, std::move(message));
   resolve_intent("Superseded");
@@ -180,9 +207,9 @@ void Draft::resolve_intent(std::string_view result) {
   status().intent->result = result;
 }
 
-std::string_view Draft::cancel_reason() const {
-  if (evacuation_.meta.is_terminating()) return seen_.policy_gone ? reason::kPolicyDeleted : reason::kObjectDeleted;
-  return spec().cancel.reason == reason::kPolicyDeleted ? reason::kPolicyDeleted : reason::kUserCancelled;
+Reason Draft::cancel_reason() const {
+  if (evacuation_.meta.is_terminating()) return seen_.policy_gone ? Reason::kPolicyDeleted : Reason::kObjectDeleted;
+  return spec().cancel.reason == Reason::kPolicyDeleted ? Reason::kPolicyDeleted : Reason::kUserCancelled;
 }
 
 std::string Draft::cancel_message() const {
@@ -194,7 +221,7 @@ std::string Draft::cancel_message() const {
 std::optional<Draft::Ending> Draft::must_end() const {
   if (cancelled()) return Ending{EvacuationPhase::kCancelled, cancel_reason(), cancel_message()};
   if (seen_.spec_problem.empty()) return std::nullopt;
-  return Ending{EvacuationPhase::kFailed, reason::kInvalidSpec,
+  return Ending{EvacuationPhase::kFailed, Reason::kInvalidSpec,
                 "its spec cannot be read any more: " + seen_.spec_problem};
 }
 

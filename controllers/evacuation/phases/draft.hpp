@@ -6,6 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "api/vocabulary/blockers.hpp"
+#include "api/vocabulary/condition_types.hpp"
+#include "api/vocabulary/events.hpp"
+#include "api/vocabulary/reasons.hpp"
 #include "controllers/evacuation/phases/decide.hpp"
 #include "evictors/timeouts.hpp"
 
@@ -14,39 +18,23 @@ namespace controllers {
 /// Whether the rules of the (possibly new) phase have to be asked again.
 enum class Step { kAgain, kSettled };
 
-/// Reasons that appear in status.reason, conditions and events. The complete list of those of condition Complete.
-namespace reason {
-// Succeeded
-inline constexpr std::string_view kEvicted = "Evicted";
-inline constexpr std::string_view kMigrated = "Migrated";
-inline constexpr std::string_view kMovedByOwner = "MovedByOwner";
-inline constexpr std::string_view kGoneExternally = "GoneExternally";
-inline constexpr std::string_view kDryRun = "DryRun";
-// Cancelled
-inline constexpr std::string_view kUserCancelled = "UserCancelled";
-inline constexpr std::string_view kPolicyDeleted = "PolicyDeleted";
-inline constexpr std::string_view kDecisionExpired = "DecisionExpired";
-inline constexpr std::string_view kTargetGone = "TargetGone";
-inline constexpr std::string_view kObjectDeleted = "ObjectDeleted";
-// Failed
-inline constexpr std::string_view kMaxAttempts = "MaxAttempts";
-inline constexpr std::string_view kNotEvictable = "NotEvictable";
-inline constexpr std::string_view kAcknowledgeTimeout = "AcknowledgeTimeout";
-inline constexpr std::string_view kHeartbeatLost = "HeartbeatLost";
-inline constexpr std::string_view kProgressTimeout = "ProgressTimeout";
-inline constexpr std::string_view kBlockedTimeout = "BlockedTimeout";
-inline constexpr std::string_view kTerminationTimeout = "TerminationTimeout";
-inline constexpr std::string_view kReplacementTimeout = "ReplacementTimeout";
-inline constexpr std::string_view kHandoffFailed = "HandoffFailed";
-inline constexpr std::string_view kNativeFailed = "NativeFailed";  // by evictor eviction-request
-inline constexpr std::string_view kForbidden = "Forbidden";
-inline constexpr std::string_view kGroupStays = "GroupStays";  // another of its PodGroup cannot leave
-inline constexpr std::string_view kInvalidSpec = "InvalidSpec";
-inline constexpr std::string_view kDuplicateRequest = "DuplicateRequest";
-}  // namespace reason
+using api::BlockerKind;
+using api::ConditionType;
+using api::EventReason;
+using api::Reason;
 
-/// Reason of SlotAcquired while the pod's PodGroup cannot begin as a whole.
-inline constexpr std::string_view kWaitingForGroup = "WaitingForGroup";
+/// A reason to store: one of ours, or one that the object carries already (another version may have written it).
+class ReasonText {
+ public:
+  ReasonText(Reason reason) : text_(api::to_string(reason)) {}  // NOLINT(google-explicit-constructor)
+  static ReasonText carried(std::string text) { return ReasonText(std::move(text)); }
+  const std::string& text() const { return text_; }
+
+ private:
+  explicit ReasonText(std::string text) : text_(std::move(text)) {}
+  std::string text_;
+};
+
 /// A waiting Evacuation looks at who blocks it this often, even when nothing wakes it.
 inline constexpr base::seconds kRefreshWaiting{60};
 /// Neither a wake nor a change of evictor may bring two calls about one pod closer together than this (I15).
@@ -54,6 +42,9 @@ inline constexpr base::milliseconds kMinimalGap{200};
 
 /// status.adapter of an attempt that removes a pod which had ended before.
 inline constexpr std::string_view kTerminalPod = "terminal-pod";
+
+/// Start and end of an Evacuation are Events on its pod, too, so that the pod's owner sees them.
+enum class EventOn { kEvacuation, kEvacuationAndPod };
 
 class Draft {
  public:
@@ -78,7 +69,7 @@ class Draft {
   bool removes_terminal_pod() const;
   bool pod_terminating() const { return pod() && pod()->meta.is_terminating(); }
   /// PodDeleted, UIDChanged, PodTerminal: how it left. REQUIRES: pod_left().
-  std::string_view how_it_left() const;
+  Reason how_it_left() const;
 
   // --- the evictor
   /// nullptr: none chosen yet, or this build does not have it.
@@ -101,15 +92,21 @@ class Draft {
   Step wait() const { return Step::kSettled; }
 
   // --- what is recorded
-  void condition(std::string_view type, api::ConditionStatus status, std::string_view reason, std::string message = {});
-  void forget_condition(std::string_view type);
-  bool condition_has_reason(std::string_view type, std::string_view reason) const;
-  void note(bool warning, std::string_view reason, std::string message, bool also_on_pod = false);
+  void set_condition(ConditionType type, api::ConditionStatus status, const ReasonText& reason,
+                     std::string message = {});
+  void forget_condition(ConditionType type);
+  bool condition_has_reason(ConditionType type, Reason reason) const;
+  void record_event(EventReason reason, std::string message, EventOn on = EventOn::kEvacuation) {
+    record({api::EventKind::kNormal, reason, std::move(message), on == EventOn::kEvacuationAndPod});
+  }
+  void record_warning(EventReason reason, std::string message, EventOn on = EventOn::kEvacuation) {
+    record({api::EventKind::kWarning, reason, std::move(message), on == EventOn::kEvacuationAndPod});
+  }
 
   // --- transitions: history, event, phase clock
-  Step enter(api::EvacuationPhase phase, std::string_view reason, std::string message);
+  Step enter(api::EvacuationPhase phase, const ReasonText& reason, std::string message);
   /// Into a terminal phase.
-  Step finish(api::EvacuationPhase phase, std::string_view reason, std::string message);
+  Step finish(api::EvacuationPhase phase, const ReasonText& reason, std::string message);
 
   // --- acting
   /// Writes the intent ahead (or keeps the unresolved one of the very same action) and asks for the call.
@@ -121,12 +118,12 @@ class Draft {
 
   /// spec.cancel, or the object is being deleted.
   bool cancelled() const { return spec().cancel.requested || evacuation_.meta.is_terminating(); }
-  std::string_view cancel_reason() const;
+  Reason cancel_reason() const;
   std::string cancel_message() const;
   /// Why the attempt ends now, whatever it has come to: a cancel, or a spec that cannot be read any more.
   struct Ending {
     api::EvacuationPhase phase;
-    std::string_view reason;
+    Reason reason;
     std::string message;
   };
   std::optional<Ending> must_end() const;
@@ -137,8 +134,9 @@ class Draft {
 
  private:
   base::TimePoint effective(base::TimePoint deadline) const;
-  void tell_transition(api::EvacuationPhase phase, std::string_view reason, const std::string& message);
-  void append_history(std::string_view from, std::string_view to, std::string_view reason, const std::string& message);
+  void record(EventNote note);
+  void record_transition(api::EvacuationPhase phase, const ReasonText& reason, const std::string& message);
+  void append_history(std::string_view from, std::string_view to, const ReasonText& reason, const std::string& message);
 
   const Observed& seen_;
   const evictors::EvictorRegistry& registry_;
@@ -147,7 +145,7 @@ class Draft {
   const evictors::Timeouts timeouts_;
   Decision out_;
   std::optional<base::TimePoint> wake_;
-  bool told_ = false;  ///< an Event was noted since the last transition
+  bool event_recorded_ = false;  ///< since the last transition
 };
 
 // --- the rules by phase; each asks the next phase's rules again by returning kAgain
@@ -164,10 +162,12 @@ Step decide_terminal(Draft& draft);
 // --- rules shared between phases
 /// T0: what the pod itself shows, before any rule of the phase. nullopt: it is there and stays.
 std::optional<Step> decide_departure(Draft& draft);
+/// How an Evacuation whose pod left this way ends.
+Reason reason_of(api::OutcomeKind kind);
 /// Past the point of no return: a cancel that came too late is refused, once.
-void note_lost_cancel(Draft& draft);
+void refuse_late_cancel(Draft& draft);
 /// Into Evicting, from which there is no way back.
-Step enter_evicting(Draft& draft, api::OutcomeKind kind, std::string_view reason, std::string message);
+Step enter_evicting(Draft& draft, api::OutcomeKind kind, Reason reason, std::string message);
 /// The first evictor of the chain from status.evictorIndex on that can move the pod; nullopt and why not.
 struct Resolution {
   std::string evictor;
@@ -177,21 +177,21 @@ struct Resolution {
 std::optional<Resolution> resolve_evictor(const Draft& draft, std::int32_t from, std::string* why_not,
                                           std::optional<base::TimePoint>* ask_again);
 /// Into InProgress, with its deadlines.
-Step enter_in_progress(Draft& draft, std::string_view reason, std::string message);
+Step enter_in_progress(Draft& draft, Reason reason, std::string message);
 /// The delay after a call that was refused is not over; wakes up when it is.
 bool next_call_is_early(Draft& draft);
 /// Ends the attempt: undoes what is remote (Aborting), then on to `next`: Cancelled, Failed or Backoff.
-Step leave_attempt(Draft& draft, api::EvacuationPhase next, std::string_view reason, std::string message);
+Step leave_attempt(Draft& draft, api::EvacuationPhase next, Reason reason, std::string message);
 /// leave_attempt() towards Backoff, or Failed when no attempt is left.
-Step retry_or_fail(Draft& draft, std::string_view reason, std::string message);
+Step retry_or_fail(Draft& draft, Reason reason, std::string message);
 /// A timeout of the remote side, by spec.onTimeout.
-Step timed_out(Draft& draft, std::string_view reason, std::string message);
+Step timed_out(Draft& draft, Reason reason, std::string message);
 /// Takes over what the remote side shows; a step if that ends the attempt or changes the phase.
 std::optional<Step> follow_remote(Draft& draft, const evictors::Observation& remote);
 /// Ack, heartbeat and total deadlines; wakes for the next of them.
 std::optional<Step> check_remote_deadlines(Draft& draft, const evictors::Observation& remote);
 /// Tells what the evictor waits for, as condition Progressing.
-void tell_wait(Draft& draft, const evictors::EvictionStep& plan);
+void show_wait(Draft& draft, const evictors::Plan& plan);
 /// ": <what it waits for>", for the message of a timeout; empty when the evictor did not say.
 std::string waited_for(const Draft& draft);
 /// T13: the attempt has been blocked for too long.
@@ -206,7 +206,7 @@ std::optional<Step> wait_for_pod_group(Draft& draft);
 std::optional<Step> pass_pod_group_gate(Draft& draft);
 /// Why it waits before a slot is asked for, as status.blockedBy; the clock of an old acquaintance runs on.
 void block_by(Draft& draft, api::Blocker blocker);
-api::Blocker waiting_blocker(std::string kind, std::string name, std::string message);
+api::Blocker waiting_blocker(BlockerKind kind, std::string name, std::string message);
 /// The first evictor of the chain that may move the pod, as far as is known before anything else was read.
 const evictors::Evictor* likely_evictor(const Draft& draft);
 /// The slot question of Pending and Backoff; on a granted one the attempt begins.

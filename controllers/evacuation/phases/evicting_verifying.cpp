@@ -28,9 +28,9 @@ std::string stuck_because(const Draft& draft) {
 
 Step termination_timeout_over(Draft& draft) {
   const std::string why = stuck_because(draft);
-  draft.condition("TargetGone", ConditionStatus::kFalse, "TerminationStuck", why);
-  draft.note(true, "TimedOut", why);
-  return draft.finish(EvacuationPhase::kFailed, reason::kTerminationTimeout, why);
+  draft.set_condition(ConditionType::kTargetGone, ConditionStatus::kFalse, Reason::kTerminationStuck, why);
+  draft.record_warning(EventReason::kTimedOut, why);
+  return draft.finish(EvacuationPhase::kFailed, Reason::kTerminationTimeout, why);
 }
 
 /// T31: a 201 that nothing followed.
@@ -38,15 +38,16 @@ Step granted_without_delete(Draft& draft) {
   auto& status = draft.status();
   status.granted_without_delete += 1;
   status.outcome.reset();
-  draft.condition("EvictionGranted", ConditionStatus::kUnknown, "OutcomeUnknown",
-                  "the eviction was granted, but the pod was not deleted");
+  draft.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kUnknown, Reason::kOutcomeUnknown,
+                      "the eviction was granted, but the pod was not deleted");
   if (status.granted_without_delete >= kMaxGrantedWithoutDelete) {
-    return draft.finish(EvacuationPhase::kFailed, reason::kBlockedTimeout,
+    return draft.finish(EvacuationPhase::kFailed, Reason::kBlockedTimeout,
                         fmt::format("granted {} times, but the pod was never deleted", status.granted_without_delete));
   }
   if (!status.blocked_since) status.blocked_since = draft.now();
-  draft.note(true, "EvictionBlocked", "the eviction was granted, but the pod was not deleted; asking again");
-  draft.enter(EvacuationPhase::kRequesting, "GrantedWithoutDelete", "the pod got no deletionTimestamp");
+  draft.record_warning(EventReason::kEvictionBlocked,
+                       "the eviction was granted, but the pod was not deleted; asking again");
+  draft.enter(EvacuationPhase::kRequesting, Reason::kGrantedWithoutDelete, "the pod got no deletionTimestamp");
   status.deadline = *status.blocked_since + draft.timeouts().blocked;
   return Step::kAgain;
 }
@@ -73,8 +74,8 @@ void start_termination_clock(Draft& draft) {
   status.outcome->pod_deletion_timestamp = draft.pod()->meta.deletion_timestamp;
   draft.remember({{std::string(kDeletedAtRef), base::format_time(deleted_at(draft))}});
   status.deadline = draft.now() + evictors::termination_timeout(draft.spec(), draft.pod());
-  draft.condition("TargetGone", ConditionStatus::kFalse, "StillPresent");
-  draft.condition("Progressing", ConditionStatus::kTrue, "Terminating");
+  draft.set_condition(ConditionType::kTargetGone, ConditionStatus::kFalse, Reason::kStillPresent);
+  draft.set_condition(ConditionType::kProgressing, ConditionStatus::kTrue, Reason::kTerminating);
 }
 
 Step tidy_while_departing(Draft& draft) {
@@ -144,21 +145,21 @@ void record_replacement(Draft& draft, const api::Pod& pod) {
 }
 
 bool post_done(const Draft& draft) {
-  const auto* post = api::find_condition(draft.status().conditions, "PostCompleted");
+  const auto* post = api::find_condition(draft.status().conditions, ConditionType::kPostCompleted);
   return !post || post->status == ConditionStatus::kTrue;
 }
 
 Step succeed(Draft& draft, std::string message) {
-  return draft.finish(EvacuationPhase::kSucceeded, api::to_string(draft.status().outcome->kind), std::move(message));
+  return draft.finish(EvacuationPhase::kSucceeded, reason_of(draft.status().outcome->kind), std::move(message));
 }
 
 Step verify_timeout_over(Draft& draft) {
-  draft.condition("ReplacementReady", ConditionStatus::kFalse, "ReplacementTimeout");
-  draft.note(true, "TimedOut", "no replacement became ready in time");
+  draft.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kReplacementTimeout);
+  draft.record_warning(EventReason::kTimedOut, "no replacement became ready in time");
   const std::string message =
       fmt::format("no replacement was ready within {}", base::format_duration(draft.timeouts().verify));
   if (draft.spec().require_replacement)
-    return draft.finish(EvacuationPhase::kFailed, reason::kReplacementTimeout, message);
+    return draft.finish(EvacuationPhase::kFailed, Reason::kReplacementTimeout, message);
   return succeed(draft, "the pod left; " + message);
 }
 
@@ -167,20 +168,21 @@ bool replacement_settled(Draft& draft) {
   if (const api::Pod* pod = find_replacement(draft)) {
     if (!pod->node_name.empty()) record_replacement(draft, *pod);  // before that there is nothing to tell
     if (!pod->is_ready()) {
-      draft.condition("ReplacementReady", ConditionStatus::kFalse, "Waiting", pod->meta.name);
+      draft.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kWaiting, pod->meta.name);
       return false;
     }
     const bool moved = pod->node_name != draft.spec().node_name || draft.spec().node_name.empty();
-    draft.condition("ReplacementReady", moved ? ConditionStatus::kTrue : ConditionStatus::kFalse,
-                    moved ? "Ready" : "SameNode", fmt::format("{} on node {}", pod->meta.name, pod->node_name.value));
+    draft.set_condition(ConditionType::kReplacementReady, moved ? ConditionStatus::kTrue : ConditionStatus::kFalse,
+                        moved ? Reason::kReady : Reason::kSameNode,
+                        fmt::format("{} on node {}", pod->meta.name, pod->node_name.value));
     return true;
   }
   const std::string why = not_expected(draft);
   if (why.empty()) {
-    draft.condition("ReplacementReady", ConditionStatus::kFalse, "Waiting");
+    draft.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kWaiting);
     return false;
   }
-  draft.condition("ReplacementReady", ConditionStatus::kTrue, "NotExpected", why);
+  draft.set_condition(ConditionType::kReplacementReady, ConditionStatus::kTrue, Reason::kNotExpected, why);
   return true;
 }
 
@@ -194,20 +196,23 @@ bool arrival_settled(Draft& draft, const evictors::Verification& arrival) {
   switch (arrival.state) {
     case State::kByOwner: return replacement_settled(draft);
     case State::kPending:
-      draft.condition("ReplacementReady", ConditionStatus::kFalse, "Waiting", arrival.message);
+      draft.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kWaiting, arrival.message);
       return false;
     case State::kArrived: {
       const bool migrated = outcome.kind == api::OutcomeKind::kMigrated;
       const auto& node = draft.spec().node_name;
       if (!migrated && outcome.replacement && !node.empty() && outcome.replacement->node == node) {
-        draft.condition("ReplacementReady", ConditionStatus::kFalse, "SameNode", arrival.message);
+        draft.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kSameNode,
+                            arrival.message);
         return true;
       }
-      draft.condition("ReplacementReady", ConditionStatus::kTrue, migrated ? "Migrated" : "Ready", arrival.message);
+      draft.set_condition(ConditionType::kReplacementReady, ConditionStatus::kTrue,
+                          migrated ? Reason::kMigrated : Reason::kReady, arrival.message);
       return true;
     }
     case State::kNotExpected:
-      draft.condition("ReplacementReady", ConditionStatus::kTrue, "NotExpected", arrival.message);
+      draft.set_condition(ConditionType::kReplacementReady, ConditionStatus::kTrue, Reason::kNotExpected,
+                          arrival.message);
       return true;
   }
   return false;
@@ -230,16 +235,21 @@ Step act_in_verifying(Draft& draft, evictors::Action action) {
 
 }  // namespace
 
-Step enter_evicting(Draft& draft, api::OutcomeKind kind, std::string_view why, std::string message) {
+Step enter_evicting(Draft& draft, api::OutcomeKind kind, Reason why, std::string message) {
   auto& status = draft.status();
   if (!status.outcome) status.outcome = api::EvacuationOutcome{};
   status.outcome->kind = kind;
   clear_blocked(draft);
   const bool ours = kind == api::OutcomeKind::kEvicted;
   if (ours || kind == api::OutcomeKind::kMovedByOwner) {
-    draft.condition("EvictionGranted", ConditionStatus::kTrue, ours ? "Granted" : "OwnerDeleted");
+    draft.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kTrue,
+                        ours ? Reason::kGranted : Reason::kOwnerDeleted);
   }
-  draft.note(false, ours ? "EvictionGranted" : std::string(why), message);
+  const bool by_owner = kind == api::OutcomeKind::kMovedByOwner;
+  draft.record_event(ours       ? EventReason::kEvictionGranted
+                     : by_owner ? EventReason::kMovedByOwner
+                                : EventReason::kGoneExternally,
+                     message);
   draft.enter(EvacuationPhase::kEvicting, why, std::move(message));
   status.deadline = draft.now() + kDeleteVisibleWithin;
   return Step::kAgain;
@@ -247,9 +257,9 @@ Step enter_evicting(Draft& draft, api::OutcomeKind kind, std::string_view why, s
 
 Step decide_evicting(Draft& draft) {
   auto& status = draft.status();
-  note_lost_cancel(draft);
+  refuse_late_cancel(draft);
   if (!draft.pod()) {  // its spec does not even say any more which pod it is about
-    return draft.finish(EvacuationPhase::kFailed, reason::kInvalidSpec, draft.seen().spec_problem);
+    return draft.finish(EvacuationPhase::kFailed, Reason::kInvalidSpec, draft.seen().spec_problem);
   }
   if (!status.outcome) status.outcome = api::EvacuationOutcome{};
   if (!draft.pod_terminating() && !status.outcome->pod_deletion_timestamp) return wait_for_deletion_timestamp(draft);
@@ -262,7 +272,7 @@ Step decide_evicting(Draft& draft) {
 
 Step decide_verifying(Draft& draft) {
   auto& status = draft.status();
-  note_lost_cancel(draft);
+  refuse_late_cancel(draft);
   if (!status.outcome) status.outcome = api::EvacuationOutcome{};
   if (!status.deadline) status.deadline = draft.now() + draft.timeouts().verify;
   const evictors::Evictor* evictor = draft.evictor();
@@ -277,7 +287,7 @@ Step decide_verifying(Draft& draft) {
   const bool expired = draft.expired(*status.deadline);
   if (arrival.action && !expired) return act_in_verifying(draft, std::move(*arrival.action));
   if (settled && post_done(draft) && !arrival.unfinished) {
-    if (status.outcome->replacement) draft.note(false, "ReplacementReady", success_message(draft));
+    if (status.outcome->replacement) draft.record_event(EventReason::kReplacementReady, success_message(draft));
     return succeed(draft, success_message(draft));
   }
   if (expired) {

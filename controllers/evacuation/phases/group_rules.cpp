@@ -14,7 +14,7 @@ using api::ConditionStatus;
 using api::EvacuationPhase;
 
 Step wait_with_pod_group(Draft& draft, api::Blocker blocker) {
-  draft.condition("SlotAcquired", ConditionStatus::kFalse, kWaitingForGroup, blocker.message);
+  draft.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kWaitingForGroup, blocker.message);
   block_by(draft, std::move(blocker));
   draft.wake_at(draft.now() + kRefreshWaiting);
   return draft.wait();
@@ -35,7 +35,7 @@ std::optional<api::Blocker> short_budget(const Draft& draft) {
     const std::int32_t needed = covered_together(pod_group, *pdb);
     if (pdb->disruptions_allowed >= needed) continue;
     api::Blocker blocker =
-        waiting_blocker("PodDisruptionBudget", pdb->meta.name,
+        waiting_blocker(BlockerKind::kPodDisruptionBudget, pdb->meta.name,
                         fmt::format("allows {} disruptions now, and {} pods of group {} leave at the same time",
                                     pdb->disruptions_allowed, needed, pod_group.name));
     blocker.disruptions_allowed = pdb->disruptions_allowed;
@@ -46,16 +46,12 @@ std::optional<api::Blocker> short_budget(const Draft& draft) {
   return std::nullopt;
 }
 
-bool has_condition_reason(const Draft& draft, const char* reason) {
-  return draft.condition_has_reason(kGroupReady, reason);
-}
-
 Step stay_with(Draft& draft, const PodGroupMember& member) {
   const std::string why =
       member.evacuation ? fmt::format("{}: {}", member.evacuation->status.reason, member.evacuation->status.message)
                         : std::string("its Evacuation was deleted");
-  draft.condition(kGroupReady, ConditionStatus::kFalse, "MemberStays", member.pod + " stays");
-  return leave_attempt(draft, EvacuationPhase::kFailed, reason::kGroupStays,
+  draft.set_condition(ConditionType::kGroupReady, ConditionStatus::kFalse, Reason::kMemberStays, member.pod + " stays");
+  return leave_attempt(draft, EvacuationPhase::kFailed, Reason::kGroupStays,
                        fmt::format("{} of group {} stays: {}", member.pod, draft.seen().pod_group.name, why));
 }
 
@@ -73,29 +69,31 @@ Step wait_for_votes(Draft& draft, const std::string& waiting) {
   follow_deadlines(draft);
   const auto& deadline = draft.status().deadline;
   if (deadline && draft.expired(*deadline)) {
-    draft.condition(kGroupReady, ConditionStatus::kFalse, "TimedOut", "not ready in time: " + waiting);
+    draft.set_condition(ConditionType::kGroupReady, ConditionStatus::kFalse, Reason::kTimedOut,
+                        "not ready in time: " + waiting);
     return retry_or_fail(
-        draft, reason::kGroupStays,
+        draft, Reason::kGroupStays,
         fmt::format("group {} was not ready within timeouts.prepare: {}", draft.seen().pod_group.name, waiting));
   }
   if (deadline) draft.wake_at_deadline(*deadline);
-  draft.condition(kGroupReady, ConditionStatus::kTrue, kGroupPrepared, "ready to leave, waits for " + waiting);
+  draft.set_condition(ConditionType::kGroupReady, ConditionStatus::kTrue, Reason::kPrepared,
+                      "ready to leave, waits for " + waiting);
   return draft.wait();
 }
 
 /// Everybody is ready: only the order holds it now, and those before it have deadlines of their own.
 Step wait_for_turn(Draft& draft, const std::string& earlier) {
   draft.status().deadline.reset();
-  draft.condition(kGroupReady, ConditionStatus::kTrue, kGroupPrepared, "leaves after " + earlier);
+  draft.set_condition(ConditionType::kGroupReady, ConditionStatus::kTrue, Reason::kPrepared, "leaves after " + earlier);
   draft.wake_at(draft.now() + kRefreshWaiting);
   return draft.wait();
 }
 
 }  // namespace
 
-api::Blocker waiting_blocker(std::string kind, std::string name, std::string message) {
+api::Blocker waiting_blocker(BlockerKind kind, std::string name, std::string message) {
   api::Blocker result;
-  result.kind = std::move(kind);
+  result.kind = to_string(kind);
   result.name = std::move(name);
   result.message = std::move(message);
   return result;
@@ -116,7 +114,7 @@ std::optional<Step> wait_for_pod_group(Draft& draft) {
   if (const std::string missing = not_requested(pod_group); !missing.empty()) {
     return wait_with_pod_group(
         draft, waiting_blocker(
-                   "Group", pod_group.name,
+                   BlockerKind::kPodGroup, pod_group.name,
                    fmt::format("group {} leaves as a whole, and these are not asked to: {}", pod_group.name, missing)));
   }
   if (!budgets_count(draft)) return std::nullopt;
@@ -126,7 +124,8 @@ std::optional<Step> wait_for_pod_group(Draft& draft) {
 
 std::optional<Step> pass_pod_group_gate(Draft& draft) {
   const PodGroupView& pod_group = draft.seen().pod_group;
-  if (pod_group.alone() || has_condition_reason(draft, kGroupLeaving)) return std::nullopt;
+  if (pod_group.alone() || draft.condition_has_reason(ConditionType::kGroupReady, Reason::kLeaving))
+    return std::nullopt;
   const auto& members = pod_group.members;
   if (std::none_of(members.begin(), members.end(), is_leaving)) {
     const auto stayed = std::find_if(members.begin(), members.end(), has_stayed);
@@ -134,7 +133,8 @@ std::optional<Step> pass_pod_group_gate(Draft& draft) {
     if (const std::string waiting = not_prepared(pod_group); !waiting.empty()) return wait_for_votes(draft, waiting);
   }
   if (const std::string earlier = goes_before(pod_group); !earlier.empty()) return wait_for_turn(draft, earlier);
-  draft.condition(kGroupReady, ConditionStatus::kTrue, kGroupLeaving, "all of group " + pod_group.name + " are ready");
+  draft.set_condition(ConditionType::kGroupReady, ConditionStatus::kTrue, Reason::kLeaving,
+                      "all of group " + pod_group.name + " are ready");
   return std::nullopt;
 }
 

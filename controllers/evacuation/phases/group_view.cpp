@@ -4,12 +4,15 @@
 
 #include <algorithm>
 
-#include "api/meta/condition.hpp"
+#include "api/vocabulary/condition_types.hpp"
+#include "api/vocabulary/reasons.hpp"
 
 namespace controllers {
 namespace {
 
+using api::ConditionType;
 using api::EvacuationPhase;
+using api::Reason;
 
 constexpr std::size_t kMaxNamed = 5;
 
@@ -18,14 +21,15 @@ bool has_left(EvacuationPhase phase) {
 }
 
 const api::Condition* vote_of(const PodGroupMember& member) {
-  return member.evacuation ? api::find_condition(member.evacuation->status.conditions, kGroupReady) : nullptr;
+  return member.evacuation ? api::find_condition(member.evacuation->status.conditions, ConditionType::kGroupReady)
+                           : nullptr;
 }
 
 bool has_voted(const PodGroupMember& member) {
   const api::Condition* vote = vote_of(member);
   if (!vote || vote->status != api::ConditionStatus::kTrue) return false;
   // A vote counts as long as its attempt stands at the gate.
-  return vote->reason == kGroupLeaving || member.evacuation->status.phase == EvacuationPhase::kPreparing;
+  return vote->reason == Reason::kLeaving || member.evacuation->status.phase == EvacuationPhase::kPreparing;
 }
 
 /// "a, b, c and 4 more"
@@ -70,8 +74,8 @@ bool tells_more(const api::Evacuation& a, const api::Evacuation& b) {
 
 bool passes_pod_group_gate(const api::EvacuationStatus& before, const api::EvacuationStatus& after) {
   const auto leaves = [](const api::EvacuationStatus& status) {
-    const auto* vote = api::find_condition(status.conditions, kGroupReady);
-    return vote && vote->reason == kGroupLeaving;
+    const auto* vote = api::find_condition(status.conditions, ConditionType::kGroupReady);
+    return vote && vote->reason == Reason::kLeaving;
   };
   return leaves(after) && !leaves(before);
 }
@@ -80,7 +84,7 @@ bool has_begun(const PodGroupMember& member) { return member.evacuation && membe
 
 bool is_leaving(const PodGroupMember& member) {
   const api::Condition* vote = vote_of(member);
-  return (vote && vote->reason == kGroupLeaving) || (member.evacuation && has_left(member.evacuation->status.phase));
+  return (vote && vote->reason == Reason::kLeaving) || (member.evacuation && has_left(member.evacuation->status.phase));
 }
 
 bool is_through(const PodGroupMember& member) {

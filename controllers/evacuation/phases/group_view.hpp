@@ -33,11 +33,6 @@ struct PodGroupView {
   bool alone() const { return members.empty(); }
 };
 
-/// Condition GroupReady: Prepared is the vote of one member, Leaving says that the PodGroup is on its way.
-inline constexpr const char* kGroupReady = "GroupReady";
-inline constexpr const char* kGroupPrepared = "Prepared";
-inline constexpr const char* kGroupLeaving = "Leaving";
-
 /// Does `other` belong to the same leaving as `own`? Those that ended before `own` was created do not, nor those whose
 /// pod left on an admission before that, nor those created after `own` was admitted, nor dry runs that are over.
 bool counts_for_pod_group(const api::Evacuation& own, const api::Evacuation& other);

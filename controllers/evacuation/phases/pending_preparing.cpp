@@ -12,16 +12,16 @@ namespace {
 using api::ConditionStatus;
 using api::EvacuationPhase;
 
-Step reject(Draft& draft, std::string_view accepted_reason, std::string message) {
-  draft.condition("Accepted", ConditionStatus::kFalse, accepted_reason, message);
-  return draft.finish(EvacuationPhase::kFailed, reason::kInvalidSpec, std::move(message));
+Step reject(Draft& draft, Reason accepted_reason, std::string message) {
+  draft.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, accepted_reason, message);
+  return draft.finish(EvacuationPhase::kFailed, Reason::kInvalidSpec, std::move(message));
 }
 
 Step fill_from_pod(Draft& draft) {
   if (!draft.seen().pod) {
-    draft.condition("Accepted", ConditionStatus::kFalse, "PodNotFound");
+    draft.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, Reason::kPodNotFound);
     draft.status().outcome = api::EvacuationOutcome{api::OutcomeKind::kTargetGone, {}, {}};
-    return draft.finish(EvacuationPhase::kCancelled, reason::kTargetGone,
+    return draft.finish(EvacuationPhase::kCancelled, Reason::kTargetGone,
                         fmt::format("there is no pod {}", draft.spec().pod_ref.name));
   }
   draft.out().fill = SpecFill{draft.seen().pod->uid(), draft.seen().pod->node_name};
@@ -33,13 +33,14 @@ Step fill_from_pod(Draft& draft) {
 std::optional<Step> check_target(Draft& draft) {
   const api::Pod& pod = *draft.pod();
   if (pod.is_mirror())
-    return reject(draft, "ExcludedByPolicy", "a static pod cannot be moved: its kubelet restarts it");
+    return reject(draft, Reason::kExcludedByPolicy, "a static pod cannot be moved: its kubelet restarts it");
   if (pod.is_daemon_set()) {
-    return reject(draft, "ExcludedByPolicy", "a DaemonSet's pod cannot be moved: it would come back to the same node");
+    return reject(draft, Reason::kExcludedByPolicy,
+                  "a DaemonSet's pod cannot be moved: it would come back to the same node");
   }
   const auto& wanted = draft.spec().node_name;
   if (!wanted.empty() && wanted != pod.node_name) {
-    return reject(draft, "InvalidSpec",
+    return reject(draft, Reason::kInvalidSpec,
                   fmt::format("spec.nodeName: the pod is on node {}, not on {}",
                               pod.node_name.empty() ? "(none)" : pod.node_name.value, wanted.value));
   }
@@ -49,13 +50,13 @@ std::optional<Step> check_target(Draft& draft) {
 std::optional<Step> check_duplicate(Draft& draft) {
   if (draft.seen().duplicate_of.empty()) return std::nullopt;
   return draft.finish(
-      EvacuationPhase::kFailed, reason::kDuplicateRequest,
+      EvacuationPhase::kFailed, Reason::kDuplicateRequest,
       fmt::format("Evacuation {} already moves pod {}", draft.seen().duplicate_of, draft.spec().pod_ref.name));
 }
 
 Step wait_suspended(Draft& draft) {
-  draft.condition("SlotAcquired", ConditionStatus::kFalse, "Paused", "spec.suspend is true");
-  block_by(draft, waiting_blocker("Suspended", "", "set spec.suspend to false to release it"));
+  draft.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kPaused, "spec.suspend is true");
+  block_by(draft, waiting_blocker(BlockerKind::kSuspended, "", "set spec.suspend to false to release it"));
   return draft.wait();
 }
 
@@ -73,39 +74,44 @@ std::optional<base::TimePoint> pending_deadline(const Draft& draft) {
 std::string expired_message(const Draft& draft) {
   const std::string within = base::format_duration(draft.timeouts().decision_ttl);
   const auto& held = draft.status().blocked_by;
-  if (held.empty() || held.front().kind != "Group") return "no slot within " + within;
+  if (held.empty() || held.front().kind != BlockerKind::kPodGroup) return "no slot within " + within;
   return fmt::format("its group could not leave within {}: {}", within, held.front().message);
 }
 
 void note_release(Draft& draft) {
   auto& held = draft.status().blocked_by;
-  const bool was_suspended = !held.empty() && held.front().kind == "Suspended";
+  const bool was_suspended = !held.empty() && held.front().kind == BlockerKind::kSuspended;
   if (draft.spec().suspend || !was_suspended) return;
   held.clear();
   draft.status().phase_entered_at = draft.now();
 }
 
-std::string_view waiting_reason(const api::Blocker& blocker) {
-  const std::string& scope = blocker.name;
-  if (blocker.kind == "Capacity") return "WaitingRoom";
-  if (blocker.kind == "Group") return kWaitingForGroup;
-  if (scope.ends_with("targetNode")) return "WaitingTargetNode";
-  if (scope.ends_with("node")) return "WaitingNode";
-  if (scope.ends_with("zone")) return "WaitingZone";
-  if (scope.ends_with("rate")) return "WaitingRate";
-  if (scope == "cooldown") return "CoolingDown";
-  if (scope.ends_with("namespace")) return "WaitingNamespace";
-  if (scope.ends_with("workload")) return "WaitingGroup";
-  return "WaitingTotal";
+Reason reason_of(api::LimitScope scope) {
+  switch (scope) {
+    case api::LimitScope::kTotal: return Reason::kWaitingTotal;
+    case api::LimitScope::kNode: return Reason::kWaitingNode;
+    case api::LimitScope::kTargetNode: return Reason::kWaitingTargetNode;
+    case api::LimitScope::kNamespace: return Reason::kWaitingNamespace;
+    case api::LimitScope::kWorkload: return Reason::kWaitingWorkload;
+    case api::LimitScope::kZone: return Reason::kWaitingZone;
+    case api::LimitScope::kRate: return Reason::kWaitingRate;
+    case api::LimitScope::kCooldown: return Reason::kCoolingDown;
+  }
+  return Reason::kWaitingTotal;
+}
+
+Reason waiting_reason(const api::Blocker& blocker) {
+  if (blocker.kind == BlockerKind::kAuditLog) return Reason::kWaitingAuditLog;
+  if (blocker.kind == BlockerKind::kCapacity) return Reason::kWaitingCapacity;
+  if (blocker.kind == BlockerKind::kPodGroup) return Reason::kWaitingForGroup;
+  return reason_of(api::scope_of_limit(blocker.name).value_or(api::LimitScope::kTotal));
 }
 
 Step wait_for_slot(Draft& draft, const Slot& slot) {
   draft.wake_at(slot.retry_at.value_or(draft.now() + kRefreshWaiting));
   if (!slot.limit && slot.retry_at) return draft.wait();
-  const api::Blocker limit = slot.limit.value_or(waiting_blocker("Limit", "total", ""));
-  const bool by_audit = limit.kind == kAuditLogBlocker;
-  draft.condition("SlotAcquired", ConditionStatus::kFalse,
-                  by_audit ? std::string_view("WaitingAuditLog") : waiting_reason(limit));
+  const api::Blocker limit = slot.limit.value_or(waiting_blocker(BlockerKind::kLimit, "total", ""));
+  draft.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, waiting_reason(limit));
   block_by(draft, limit);
   return draft.wait();
 }
@@ -128,11 +134,13 @@ void forget_last_attempt(Draft& draft) {
   status.intent.reset();
   status.abort.reset();
   status.blocked_by.clear();
-  for (const char* type :
-       {"HandoffAcknowledged", "ReadyToEvict", "EvictionGranted", "Progressing", "RollbackComplete"}) {
+  for (const ConditionType type :
+       {ConditionType::kHandoffAcknowledged, ConditionType::kReadyToEvict, ConditionType::kEvictionGranted,
+        ConditionType::kProgressing, ConditionType::kRollbackComplete}) {
     draft.forget_condition(type);
   }
-  if (!draft.condition_has_reason(kGroupReady, kGroupLeaving)) draft.forget_condition(kGroupReady);
+  if (!draft.condition_has_reason(ConditionType::kGroupReady, Reason::kLeaving))
+    draft.forget_condition(ConditionType::kGroupReady);
 }
 
 /// T3, T25: from here on the slot is visible to every later leader.
@@ -148,17 +156,18 @@ Step begin_attempt(Draft& draft) {
   status.workload_group = draft.spec().concurrency_group.empty() ? owner_uid : draft.spec().concurrency_group;
   const std::string& reserved_node = draft.seen().slot.reserved_node;
   if (reserved_node.empty()) {
-    draft.condition("SlotAcquired", ConditionStatus::kTrue, "Acquired");
+    draft.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kTrue, Reason::kAcquired);
   } else {
     status.target_node = {reserved_node};
-    draft.condition("SlotAcquired", ConditionStatus::kTrue, kCapacityReserved,
-                    "capacity for a surge pod is reserved on node " + reserved_node);
+    draft.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kTrue, Reason::kCapacityReserved,
+                        "capacity for a surge pod is reserved on node " + reserved_node);
   }
-  draft.note(false, "SlotAcquired",
-             fmt::format("attempt {} of {} to evacuate pod {} from node {} begins", status.attempt,
-                         draft.spec().retry.max_attempts, draft.spec().pod_ref.name, draft.pod()->node_name.value),
-             status.attempt == 1);
-  draft.enter(EvacuationPhase::kPreparing, "SlotAcquired", fmt::format("attempt {}", status.attempt));
+  draft.record_event(
+      EventReason::kSlotAcquired,
+      fmt::format("attempt {} of {} to evacuate pod {} from node {} begins", status.attempt,
+                  draft.spec().retry.max_attempts, draft.spec().pod_ref.name, draft.pod()->node_name.value),
+      status.attempt == 1 ? EventOn::kEvacuationAndPod : EventOn::kEvacuation);
+  draft.enter(EvacuationPhase::kPreparing, Reason::kSlotAcquired, fmt::format("attempt {}", status.attempt));
   status.deadline = draft.now() + draft.timeouts().prepare;
   return Step::kAgain;
 }
@@ -166,8 +175,8 @@ Step begin_attempt(Draft& draft) {
 // --- Preparing
 
 Step not_evictable(Draft& draft, const std::string& why) {
-  draft.condition("EvictionGranted", ConditionStatus::kFalse, "NotEvictable", why);
-  return leave_attempt(draft, EvacuationPhase::kFailed, reason::kNotEvictable, why);
+  draft.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kFalse, Reason::kNotEvictable, why);
+  return leave_attempt(draft, EvacuationPhase::kFailed, Reason::kNotEvictable, why);
 }
 
 /// Nothing runs in it: no owner has to be asked, no handoff made, and the server asks no budget.
@@ -175,7 +184,7 @@ bool choose_for_terminal_pod(Draft& draft) {
   if (!draft.removes_terminal_pod() || !draft.registry().find(evictors::EvictionApi::kName)) return false;
   draft.status().evictor = evictors::EvictionApi::kName;
   draft.status().adapter = kTerminalPod;
-  draft.condition("HandoffAcknowledged", ConditionStatus::kFalse, "NotApplicable");
+  draft.set_condition(ConditionType::kHandoffAcknowledged, ConditionStatus::kFalse, Reason::kNotApplicable);
   return true;
 }
 
@@ -199,11 +208,12 @@ std::optional<Step> choose_evictor(Draft& draft) {
   status.evictor_index = chosen->index;
   status.adapter = chosen->probe.adapter;
   if (status.deadline) *status.deadline += chosen->probe.prepare;
-  draft.condition("HandoffAcknowledged", ConditionStatus::kFalse,
-                  chosen->probe.acknowledges && !draft.spec().dry_run ? "AwaitingAcknowledgement" : "NotApplicable");
-  if (chosen->probe.reports_post && !api::find_condition(status.conditions, "PostCompleted")) {
-    draft.condition("PostCompleted", ConditionStatus::kUnknown, "Waiting",
-                    "to be set to True by the workload's operator once its work after the move is done");
+  draft.set_condition(
+      ConditionType::kHandoffAcknowledged, ConditionStatus::kFalse,
+      chosen->probe.acknowledges && !draft.spec().dry_run ? Reason::kAwaitingAcknowledgement : Reason::kNotApplicable);
+  if (chosen->probe.reports_post && !api::find_condition(status.conditions, ConditionType::kPostCompleted)) {
+    draft.set_condition(ConditionType::kPostCompleted, ConditionStatus::kUnknown, Reason::kWaiting,
+                        "to be set to True by the workload's operator once its work after the move is done");
   }
   return std::nullopt;
 }
@@ -216,7 +226,7 @@ Step prepare(Draft& draft, evictors::Action action) {
     return draft.wait();
   }
   if (!draft.intent_open() && draft.status().blocked_count == 0) {
-    draft.note(false, "HandoffRequested", "asked the pod's owner to prepare");
+    draft.record_event(EventReason::kHandoffRequested, "asked the pod's owner to prepare");
   }
   return draft.act(std::move(action));
 }
@@ -317,7 +327,7 @@ Step decide_pending(Draft& draft) {
   if (draft.cancelled()) {
     return draft.finish(EvacuationPhase::kCancelled, draft.cancel_reason(), draft.cancel_message());
   }
-  if (!draft.seen().spec_problem.empty()) return reject(draft, "InvalidSpec", draft.seen().spec_problem);
+  if (!draft.seen().spec_problem.empty()) return reject(draft, Reason::kInvalidSpec, draft.seen().spec_problem);
   if (draft.spec().pod_ref.uid.empty()) return fill_from_pod(draft);
   if (auto ended = check_target(draft)) return *ended;
   if (draft.spec().node_name.empty() && !draft.pod()->node_name.empty()) return fill_from_pod(draft);
@@ -325,12 +335,13 @@ Step decide_pending(Draft& draft) {
   note_release(draft);
   draft.status().deadline = pending_deadline(draft);
   if (draft.status().deadline && draft.expired(*draft.status().deadline)) {
-    draft.condition("Accepted", ConditionStatus::kFalse, reason::kDecisionExpired);
-    return draft.finish(EvacuationPhase::kCancelled, reason::kDecisionExpired, expired_message(draft));
+    draft.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, Reason::kDecisionExpired);
+    return draft.finish(EvacuationPhase::kCancelled, Reason::kDecisionExpired, expired_message(draft));
   }
   if (draft.status().deadline) draft.wake_at_deadline(*draft.status().deadline);
-  if (!draft.condition_has_reason("Accepted", "Valid")) draft.note(false, "Accepted", "the request is valid");
-  draft.condition("Accepted", ConditionStatus::kTrue, "Valid");
+  if (!draft.condition_has_reason(ConditionType::kAccepted, Reason::kValid))
+    draft.record_event(EventReason::kAccepted, "the request is valid");
+  draft.set_condition(ConditionType::kAccepted, ConditionStatus::kTrue, Reason::kValid);
   draft.status().group = draft.seen().pod_group.name;  // also while suspended: the others look for it
   if (draft.spec().suspend) return wait_suspended(draft);
   if (auto held = wait_for_pod_group(draft)) return *held;
@@ -340,13 +351,13 @@ Step decide_pending(Draft& draft) {
 Step decide_backoff(Draft& draft) {
   if (auto ending = draft.must_end()) return draft.finish(ending->phase, ending->reason, std::move(ending->message));
   if (!draft.attempts_left()) {
-    return draft.finish(EvacuationPhase::kFailed, reason::kMaxAttempts,
+    return draft.finish(EvacuationPhase::kFailed, Reason::kMaxAttempts,
                         fmt::format("all {} attempts are used up", draft.status().attempt));
   }
   const base::TimePoint due = draft.status().next_action_at.value_or(draft.now());
   draft.status().deadline = due + draft.timeouts().decision_ttl;
   if (draft.expired(*draft.status().deadline)) {
-    return draft.finish(EvacuationPhase::kCancelled, reason::kDecisionExpired, "no slot for the next attempt in time");
+    return draft.finish(EvacuationPhase::kCancelled, Reason::kDecisionExpired, "no slot for the next attempt in time");
   }
   draft.wake_at_deadline(*draft.status().deadline);
   if (due > draft.now()) {
@@ -366,7 +377,7 @@ Step decide_preparing(Draft& draft) {
   const bool too_long = draft.expired(*draft.status().deadline);
   if (auto ended = choose_evictor(draft); ended && !(too_long && *ended == Step::kSettled)) return *ended;
   if (!draft.evictor()) {
-    return retry_or_fail(draft, reason::kNotEvictable, "no evictor became available within timeouts.prepare");
+    return retry_or_fail(draft, Reason::kNotEvictable, "no evictor became available within timeouts.prepare");
   }
   const evictors::Observation remote = draft.evictor()->observe(draft.context());
   if (auto ended = follow_remote(draft, remote)) return *ended;
@@ -375,11 +386,11 @@ Step decide_preparing(Draft& draft) {
     draft.resolve_intent("Observed");
     if (auto held = pass_pod_group_gate(draft)) return *held;
     draft.status().blocked_since.reset();  // of a hook that is over; the request has its own clock
-    return draft.enter(EvacuationPhase::kRequesting, "Prepared", "ready to make the request");
+    return draft.enter(EvacuationPhase::kRequesting, Reason::kPrepared, "ready to make the request");
   }
-  tell_wait(draft, plan);
+  show_wait(draft, plan);
   if (too_long) {
-    return timed_out(draft, reason::kProgressTimeout,
+    return timed_out(draft, Reason::kProgressTimeout,
                      "preparing took longer than timeouts.prepare" + waited_for(draft));
   }
   if (plan.next == evictors::NextMove::kAct) return prepare(draft, std::move(*plan.action));

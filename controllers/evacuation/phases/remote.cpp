@@ -38,7 +38,7 @@ void follow_life(Draft& draft, const evictors::Observation& remote) {
   if (remote.progress) status.progress = remote.progress;
   status.expected_completion_at = expected_end(draft, remote);
   if (!remote.message.empty() && status.phase == EvacuationPhase::kInProgress)
-    draft.condition("Progressing", ConditionStatus::kTrue, "Heartbeat", remote.message);
+    draft.set_condition(ConditionType::kProgressing, ConditionStatus::kTrue, Reason::kHeartbeat, remote.message);
 }
 
 /// In status.refs: the seconds that earlier spells in the remote side's queue took in this attempt.
@@ -75,23 +75,25 @@ void follow_failures(Draft& draft, const evictors::Observation& remote) {
   auto& status = draft.status();
   if (remote.failures <= status.remote_failures) return;
   status.remote_failures = remote.failures;
-  draft.note(true, "MigrationFailed", fmt::format("try {} failed: {}", remote.failures, remote.last_failure));
+  draft.record_warning(EventReason::kMigrationFailed,
+                       fmt::format("try {} failed: {}", remote.failures, remote.last_failure));
 }
 
 void follow_acknowledgement(Draft& draft, const evictors::Observation& remote) {
-  if (!remote.acknowledged || api::is_true(draft.status().conditions, "HandoffAcknowledged")) return;
-  draft.condition("HandoffAcknowledged", ConditionStatus::kTrue, "Acknowledged");
-  draft.note(false, "HandoffAcknowledged", "the pod's owner is at work");
+  if (!remote.acknowledged || api::is_true(draft.status().conditions, ConditionType::kHandoffAcknowledged)) return;
+  draft.set_condition(ConditionType::kHandoffAcknowledged, ConditionStatus::kTrue, Reason::kAcknowledged);
+  draft.record_event(EventReason::kHandoffAcknowledged, "the pod's owner is at work");
 }
 
 void follow_readiness(Draft& draft, const evictors::Observation& remote) {
-  const bool was_ready = api::is_true(draft.status().conditions, "ReadyToEvict");
+  const bool was_ready = api::is_true(draft.status().conditions, ConditionType::kReadyToEvict);
   if (remote.ready && !was_ready) {
-    draft.condition("ReadyToEvict", ConditionStatus::kTrue, "Ready");
-    draft.note(false, "ReadyToEvict", "the pod's owner says it is safe to evict");
+    draft.set_condition(ConditionType::kReadyToEvict, ConditionStatus::kTrue, Reason::kReady);
+    draft.record_event(EventReason::kReadyToEvict, "the pod's owner says it is safe to evict");
   } else if (!remote.ready && was_ready && draft.phase() == EvacuationPhase::kInProgress) {
-    draft.condition("ReadyToEvict", ConditionStatus::kFalse, "Revoked");  // T18; from Requesting see T12b
-    draft.note(true, "ReadyRevoked", "the pod's owner withdrew ready-to-evict");
+    draft.set_condition(ConditionType::kReadyToEvict, ConditionStatus::kFalse,
+                        Reason::kRevoked);  // T18; from Requesting see T12b
+    draft.record_warning(EventReason::kReadyRevoked, "the pod's owner withdrew ready-to-evict");
   }
 }
 
@@ -105,7 +107,7 @@ std::optional<Resolution> next_evictor(const Draft& draft, std::string* why_not)
   return resolve_evictor(draft, draft.status().evictor_index + 1, why_not, &ask_again);
 }
 
-Step switch_evictor(Draft& draft, const Resolution& next, std::string_view why, const std::string& message) {
+Step switch_evictor(Draft& draft, const Resolution& next, Reason why, const std::string& message) {
   draft.status().evictor_index = next.index;
   return leave_attempt(draft, EvacuationPhase::kBackoff, why,
                        fmt::format("{}; evictor {} is next", message, next.evictor));
@@ -114,7 +116,7 @@ Step switch_evictor(Draft& draft, const Resolution& next, std::string_view why, 
 Step remote_failed(Draft& draft, const evictors::RemoteFailure& failure) {
   draft.resolve_intent("Superseded");
   const std::string text = fmt::format("{}: {}", failure.reason, failure.message);
-  draft.note(true, "HandoffFailed", text);
+  draft.record_warning(EventReason::kHandoffFailed, text);
   if (failure.try_next) {
     std::string why_not;
     if (const auto next = next_evictor(draft, &why_not))
@@ -134,18 +136,19 @@ base::TimePoint asked_at(const Draft& draft) {
 
 Step acknowledge_timeout(Draft& draft, const evictors::Probe& probe) {
   const std::string after = base::format_duration(draft.timeouts().acknowledge);
-  draft.condition("HandoffAcknowledged", ConditionStatus::kFalse, "AcknowledgeTimeout");
+  draft.set_condition(ConditionType::kHandoffAcknowledged, ConditionStatus::kFalse, Reason::kAcknowledgeTimeout);
   if (!probe.required) {
-    draft.note(true, "TimedOut", fmt::format("nobody acknowledged within {}; evicting without a handoff", after));
+    draft.record_warning(EventReason::kTimedOut,
+                         fmt::format("nobody acknowledged within {}; evicting without a handoff", after));
     return Step::kAgain;
   }
-  return timed_out(draft, reason::kAcknowledgeTimeout, fmt::format("nobody acknowledged the request within {}", after));
+  return timed_out(draft, Reason::kAcknowledgeTimeout, fmt::format("nobody acknowledged the request within {}", after));
 }
 
 std::optional<Step> check_acknowledgement(Draft& draft, const evictors::Probe& probe) {
   const auto& conditions = draft.status().conditions;
-  if (!probe.acknowledges || api::is_true(conditions, "HandoffAcknowledged")) return std::nullopt;
-  if (draft.condition_has_reason("HandoffAcknowledged", "AcknowledgeTimeout")) return std::nullopt;
+  if (!probe.acknowledges || api::is_true(conditions, ConditionType::kHandoffAcknowledged)) return std::nullopt;
+  if (draft.condition_has_reason(ConditionType::kHandoffAcknowledged, Reason::kAcknowledgeTimeout)) return std::nullopt;
   const base::TimePoint due = asked_at(draft) + draft.timeouts().acknowledge;
   draft.wake_at_deadline(due);
   if (!draft.expired(due)) return std::nullopt;
@@ -154,14 +157,14 @@ std::optional<Step> check_acknowledgement(Draft& draft, const evictors::Probe& p
 
 std::optional<Step> check_heartbeat(Draft& draft, const evictors::Probe& probe) {
   const auto& last = draft.status().last_heartbeat_at;
-  if (!probe.acknowledges || !last || !api::is_true(draft.status().conditions, "HandoffAcknowledged"))
+  if (!probe.acknowledges || !last || !api::is_true(draft.status().conditions, ConditionType::kHandoffAcknowledged))
     return std::nullopt;
   const base::TimePoint due = *last + draft.timeouts().heartbeat;
   draft.wake_at_deadline(due);
   if (!draft.expired(due)) return std::nullopt;
-  draft.condition("Progressing", ConditionStatus::kFalse, "HeartbeatLost");
-  draft.note(true, "HeartbeatLost", "the pod's owner shows no life any more");
-  return timed_out(draft, reason::kHeartbeatLost,
+  draft.set_condition(ConditionType::kProgressing, ConditionStatus::kFalse, Reason::kHeartbeatLost);
+  draft.record_warning(EventReason::kHeartbeatLost, "the pod's owner shows no life any more");
+  return timed_out(draft, Reason::kHeartbeatLost,
                    fmt::format("no sign of life for {}", base::format_duration(draft.timeouts().heartbeat)));
 }
 
@@ -178,8 +181,8 @@ std::optional<Step> follow_remote(Draft& draft, const evictors::Observation& rem
   follow_readiness(draft, remote);
   if (remote.failed) return remote_failed(draft, *remote.failed);  // beats ready
   if (!remote.vanished) return std::nullopt;
-  draft.note(true, "HandoffFailed", "the request vanished from the pod, and the pod is still there");
-  return retry_or_fail(draft, reason::kHandoffFailed, "the request vanished from the pod, and the pod is still there");
+  draft.record_warning(EventReason::kHandoffFailed, "the request vanished from the pod, and the pod is still there");
+  return retry_or_fail(draft, Reason::kHandoffFailed, "the request vanished from the pod, and the pod is still there");
 }
 
 std::optional<Step> check_remote_deadlines(Draft& draft, const evictors::Observation& remote) {
@@ -191,31 +194,32 @@ std::optional<Step> check_remote_deadlines(Draft& draft, const evictors::Observa
       const base::TimePoint due = *since + std::max(draft.timeouts().queue - queued_before(draft), base::seconds(0));
       draft.wake_at_deadline(due);
       if (!draft.expired(due)) return std::nullopt;
-      return timed_out(draft, reason::kProgressTimeout,
+      return timed_out(draft, Reason::kProgressTimeout,
                        fmt::format("queued for longer than {}", base::format_duration(draft.timeouts().queue)));
     }
     draft.wake_at_deadline(*deadline);
     if (draft.expired(*deadline))
-      return timed_out(draft, reason::kProgressTimeout, "the total timeout is over" + waited_for(draft));
+      return timed_out(draft, Reason::kProgressTimeout, "the total timeout is over" + waited_for(draft));
   }
   if (remote.ready) return std::nullopt;  // its word is given: only the total timeout counts now
   if (auto ended = check_acknowledgement(draft, probe)) return ended;
   return check_heartbeat(draft, probe);
 }
 
-void tell_wait(Draft& draft, const evictors::EvictionStep& plan) {
-  if (plan.next != evictors::NextMove::kWait || plan.why.empty()) return;
+void show_wait(Draft& draft, const evictors::Plan& plan) {
+  if (plan.next != evictors::Next::kWait || plan.why.empty()) return;
   const bool begun = draft.phase() == EvacuationPhase::kInProgress;
-  draft.condition("Progressing", begun ? ConditionStatus::kTrue : ConditionStatus::kFalse, "Waiting", plan.why);
+  draft.set_condition(ConditionType::kProgressing, begun ? ConditionStatus::kTrue : ConditionStatus::kFalse,
+                      Reason::kWaiting, plan.why);
 }
 
 std::string waited_for(const Draft& draft) {
-  const auto* told = api::find_condition(draft.status().conditions, "Progressing");
-  return told && told->reason == "Waiting" ? ": " + told->message : std::string();
+  const auto* told = api::find_condition(draft.status().conditions, ConditionType::kProgressing);
+  return told && told->reason == Reason::kWaiting ? ": " + told->message : std::string();
 }
 
-Step timed_out(Draft& draft, std::string_view reason, std::string message) {
-  draft.note(true, "TimedOut", fmt::format("{}: {}", reason, message));
+Step timed_out(Draft& draft, Reason reason, std::string message) {
+  draft.record_warning(EventReason::kTimedOut, fmt::format("{}: {}", to_string(reason), message));
   switch (draft.spec().on_timeout) {
     case api::OnTimeout::kCancel: return retry_or_fail(draft, reason, std::move(message));
     case api::OnTimeout::kFail: return leave_attempt(draft, EvacuationPhase::kFailed, reason, std::move(message));
@@ -230,7 +234,7 @@ Step timed_out(Draft& draft, std::string_view reason, std::string message) {
   return switch_evictor(draft, *next, reason, message);
 }
 
-Step retry_or_fail(Draft& draft, std::string_view reason, std::string message) {
+Step retry_or_fail(Draft& draft, Reason reason, std::string message) {
   const bool again = draft.attempts_left();
   return leave_attempt(draft, again ? EvacuationPhase::kBackoff : EvacuationPhase::kFailed, reason, std::move(message));
 }

@@ -40,15 +40,16 @@ bool must_wait(Draft& draft) {
 void note_request(Draft& draft, const evictors::Action& action) {
   if (draft.status().blocked_count > 0 || draft.intent_open()) return;  // the same question again
   const bool eviction = action.name == evictors::kPostEviction;
-  draft.note(false, eviction ? "EvictionRequested" : "HandoffRequested",
-             fmt::format("{} for pod {}, token {}", action.name, draft.spec().pod_ref.name, draft.status().token));
+  draft.record_event(
+      eviction ? EventReason::kEvictionRequested : EventReason::kHandoffRequested,
+      fmt::format("{} for pod {}, token {}", action.name, draft.spec().pod_ref.name, draft.status().token));
 }
 
 Step request(Draft& draft, evictors::Action action) {
   auto& status = draft.status();
   if (auto ended = check_blocked(draft)) return *ended;
   if (status.in_progress_since && status.deadline && draft.expired(*status.deadline)) {
-    return timed_out(draft, reason::kProgressTimeout, "the total timeout is over");
+    return timed_out(draft, Reason::kProgressTimeout, "the total timeout is over");
   }
   if (must_wait(draft)) return draft.wait();
   note_request(draft, action);
@@ -57,15 +58,16 @@ Step request(Draft& draft, evictors::Action action) {
 
 /// T8, T12b: nothing to call now; the remote side has it.
 Step back_in_progress(Draft& draft) {
-  const bool was_ready = api::is_true(draft.status().conditions, "ReadyToEvict");
+  const bool was_ready = api::is_true(draft.status().conditions, ConditionType::kReadyToEvict);
   const bool found = draft.intent_open();
   draft.resolve_intent("Observed");
   if (was_ready) {
-    draft.condition("ReadyToEvict", ConditionStatus::kFalse, "Revoked");
-    draft.note(true, "ReadyRevoked", "the pod's owner withdrew ready-to-evict");
-    return enter_in_progress(draft, "Revoked", "ready-to-evict was withdrawn");
+    draft.set_condition(ConditionType::kReadyToEvict, ConditionStatus::kFalse, Reason::kRevoked);
+    draft.record_warning(EventReason::kReadyRevoked, "the pod's owner withdrew ready-to-evict");
+    return enter_in_progress(draft, Reason::kRevoked, "ready-to-evict was withdrawn");
   }
-  return enter_in_progress(draft, found ? "RequestFound" : "AlreadyInProgress", "the request is in effect");
+  return enter_in_progress(draft, found ? Reason::kRequestFound : Reason::kAlreadyInProgress,
+                           "the request is in effect");
 }
 
 /// The spec's word, else the remote side's, else the default; where the workload's earlier evacuations took long,
@@ -88,7 +90,7 @@ std::uint64_t seed_of(const Draft& draft) {
 
 /// The numbers as the PDB shows them now, for people; the answer's own are older by nothing but are not always there.
 void add_numbers(const Draft& draft, api::Blocker& blocker) {
-  if (blocker.kind != "PodDisruptionBudget") return;
+  if (blocker.kind != BlockerKind::kPodDisruptionBudget) return;
   for (const auto& pdb : draft.seen().pdbs) {
     const bool guessed = blocker.name.empty() && draft.seen().pdbs.size() == 1;
     if (!guessed && pdb->meta.name != blocker.name) continue;
@@ -101,8 +103,9 @@ void add_numbers(const Draft& draft, api::Blocker& blocker) {
 }
 
 /// A rough word for Progressing=False and events; the class is one of them or close to one.
-std::string_view blocked_reason(ResponseClass answer) {
-  return answer == ResponseClass::kUnknown ? "OutcomeUnknown" : to_string(answer);
+Reason blocked_reason(ResponseClass answer) {
+  if (answer == ResponseClass::kUnknown) return Reason::kOutcomeUnknown;
+  return api::parse_reason(to_string(answer)).value_or(Reason::kOutcomeUnknown);  // a test walks the classes
 }
 
 /// What is wrong with the budget that refused, if waiting for it is in vain; empty: it may allow one day.
@@ -116,8 +119,8 @@ std::string hopeless_budget(const Draft& draft, const evictors::Classification& 
   return {};
 }
 
-std::string_view blocked_reason(const Draft& draft, const evictors::Classification& verdict) {
-  return hopeless_budget(draft, verdict).empty() ? blocked_reason(verdict.answer) : "PDBNeverAllows";
+Reason blocked_reason(const Draft& draft, const evictors::Verdict& verdict) {
+  return hopeless_budget(draft, verdict).empty() ? blocked_reason(verdict.answer) : Reason::kPDBNeverAllows;
 }
 
 void name_blockers(Draft& draft, const evictors::Classification& verdict) {
@@ -136,18 +139,19 @@ void name_blockers(Draft& draft, const evictors::Classification& verdict) {
   held = {std::move(blocker)};
 }
 
-void tell_blocked(Draft& draft, const evictors::Classification& verdict) {
-  const std::string_view why = blocked_reason(draft, verdict);
+void show_blocked(Draft& draft, const evictors::Verdict& verdict) {
+  const Reason why = blocked_reason(draft, verdict);
   const std::string hopeless = hopeless_budget(draft, verdict);
   const std::string& message = hopeless.empty() ? verdict.message : hopeless;
-  if (!draft.condition_has_reason("Progressing", why)) {
-    draft.note(true, "EvictionBlocked", fmt::format("{}: {}", why, message));
+  if (!draft.condition_has_reason(ConditionType::kProgressing, why)) {
+    draft.record_warning(EventReason::kEvictionBlocked, fmt::format("{}: {}", to_string(why), message));
   }
-  draft.condition("Progressing", ConditionStatus::kFalse, why, message);
+  draft.set_condition(ConditionType::kProgressing, ConditionStatus::kFalse, why, message);
   if (verdict.answer == ResponseClass::kPdbBlocked) {
-    draft.condition("EvictionGranted", ConditionStatus::kFalse, "PDBBlocked", verdict.message);
+    draft.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kFalse, Reason::kPDBBlocked, verdict.message);
   } else if (verdict.answer == ResponseClass::kUnknown) {
-    draft.condition("EvictionGranted", ConditionStatus::kUnknown, "OutcomeUnknown", verdict.message);
+    draft.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kUnknown, Reason::kOutcomeUnknown,
+                        verdict.message);
   }
 }
 
@@ -161,8 +165,8 @@ std::string held_up_by(const api::EvacuationStatus& status) {
 
 void record_blocked(Draft& draft, const evictors::Classification& verdict) {
   auto& status = draft.status();
-  const bool same =
-      draft.condition_has_reason("Progressing", blocked_reason(draft, verdict)) && status.blocked_count > 0;
+  const bool same = draft.condition_has_reason(ConditionType::kProgressing, blocked_reason(draft, verdict)) &&
+                    status.blocked_count > 0;
   if (!status.blocked_since) status.blocked_since = draft.now();
   if (!same) {
     status.blocked_count = 1;
@@ -176,7 +180,7 @@ void record_blocked(Draft& draft, const evictors::Classification& verdict) {
     status.deadline = *status.blocked_since + draft.timeouts().blocked;
   }
   name_blockers(draft, verdict);
-  tell_blocked(draft, verdict);
+  show_blocked(draft, verdict);
 }
 
 void clear_blocked(Draft& draft) {
@@ -194,16 +198,17 @@ std::optional<Step> check_blocked(Draft& draft) {
   if (outcome_open(draft)) return wait_for_outcome(draft);
   draft.resolve_intent("NoEffect");
   const std::string by = held_up_by(status);
-  draft.note(true, "TimedOut", fmt::format("blocked for {}{}", base::format_duration(draft.timeouts().blocked), by));
+  draft.record_warning(EventReason::kTimedOut,
+                       fmt::format("blocked for {}{}", base::format_duration(draft.timeouts().blocked), by));
   return retry_or_fail(
-      draft, reason::kBlockedTimeout,
+      draft, Reason::kBlockedTimeout,
       fmt::format("blocked for longer than {}{}", base::format_duration(draft.timeouts().blocked), by));
 }
 
 Step decide_requesting(Draft& draft) {
   const evictors::Evictor* evictor = draft.evictor();
   if (!evictor) {
-    return leave_attempt(draft, EvacuationPhase::kFailed, reason::kNotEvictable,
+    return leave_attempt(draft, EvacuationPhase::kFailed, Reason::kNotEvictable,
                          fmt::format("this version of Evacuator has no evictor {}", draft.status().evictor));
   }
   if (auto ending = draft.must_end()) {
@@ -223,7 +228,7 @@ Step decide_requesting(Draft& draft) {
   return back_in_progress(draft);
 }
 
-Step enter_in_progress(Draft& draft, std::string_view reason, std::string message) {
+Step enter_in_progress(Draft& draft, Reason reason, std::string message) {
   auto& status = draft.status();
   const auto next_call = status.next_action_at;
   draft.enter(EvacuationPhase::kInProgress, reason, std::move(message));
@@ -232,14 +237,14 @@ Step enter_in_progress(Draft& draft, std::string_view reason, std::string messag
   // Frozen at the first entry: a total timeout never moves, whatever the pod's annotations say later.
   status.deadline = *status.in_progress_since + total_timeout(draft);
   if (!status.last_heartbeat_at) status.last_heartbeat_at = draft.now();
-  draft.condition("Progressing", ConditionStatus::kTrue, "Heartbeat");
+  draft.set_condition(ConditionType::kProgressing, ConditionStatus::kTrue, Reason::kHeartbeat);
   return Step::kAgain;
 }
 
 Step decide_in_progress(Draft& draft) {
   const evictors::Evictor* evictor = draft.evictor();
   if (!evictor) {
-    return leave_attempt(draft, EvacuationPhase::kFailed, reason::kNotEvictable,
+    return leave_attempt(draft, EvacuationPhase::kFailed, Reason::kNotEvictable,
                          fmt::format("this version of Evacuator has no evictor {}", draft.status().evictor));
   }
   if (auto ending = draft.must_end()) {
@@ -247,13 +252,13 @@ Step decide_in_progress(Draft& draft) {
   }
   const evictors::Observation remote = evictor->observe(draft.context());
   if (auto ended = follow_remote(draft, remote)) return *ended;
-  const evictors::EvictionStep plan = evictor->plan(draft.context());
-  tell_wait(draft, plan);
+  const evictors::Plan plan = evictor->plan(draft.context());
+  show_wait(draft, plan);
   if (auto ended = check_remote_deadlines(draft, remote)) return *ended;
   if (plan.next != evictors::NextMove::kAct) return draft.wait();
   const auto deadline = draft.status().deadline;
   const auto next_call = draft.status().next_action_at;
-  draft.enter(EvacuationPhase::kRequesting, "ReadyToEvict", "the pod may be evicted now");
+  draft.enter(EvacuationPhase::kRequesting, Reason::kReadyToEvict, "the pod may be evicted now");
   draft.status().deadline = deadline;
   draft.status().next_action_at = next_call;
   return Step::kAgain;

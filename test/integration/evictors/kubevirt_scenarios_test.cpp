@@ -59,7 +59,7 @@ TEST_F(KubeVirtScenario, OnlyVmsThatMigrateWaitForCapacity) {
   const std::string shut_down_by_default = evacuate(unset, once());
   run_for(seconds(150));
   EXPECT_EQ(phase(waiting), Phase::kPending);
-  EXPECT_EQ(condition(waiting, "SlotAcquired"), "WaitingRoom");
+  EXPECT_EQ(condition(waiting, "SlotAcquired"), "WaitingCapacity");
   EXPECT_NE(phase(shut_down), Phase::kPending) << "its guest is shut down: no second pod comes";
   EXPECT_NE(phase(shut_down_by_default), Phase::kPending) << "KubeVirt's default is None";
   EXPECT_EQ(granted(), 2u);

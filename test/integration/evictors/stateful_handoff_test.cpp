@@ -169,7 +169,7 @@ TEST_F(Stateful, CouchbaseWaitsForCapacityForItsSecondPod) {
   const std::string name = evacuate(pod, [](Json& spec) { spec["evictors"] = choose({}); });
   run_for(seconds(30));
   EXPECT_EQ(phase(name), Phase::kPending);
-  EXPECT_EQ(condition(name, "SlotAcquired"), "WaitingRoom");
+  EXPECT_EQ(condition(name, "SlotAcquired"), "WaitingCapacity");
   EXPECT_EQ(annotation(pod, kReschedule), "");
   for (const char* node : {"node-a", "node-b", "node-c"})
     edit(

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "api/vocabulary/reasons.hpp"
 #include "controllers/admission/request.hpp"
 #include "evictors/surge/view.hpp"
 #include "simulator/behaviour.hpp"
@@ -139,7 +140,7 @@ class SurgeStage : public Rig {
     return std::ranges::any_of(cluster->store().list(kube::kEvacuations, "shop"), [](const auto& object) {
       const auto evacuation = api::decode_evacuation(*object);
       const auto* slot = evacuation ? api::find_condition(evacuation->status.conditions, "SlotAcquired") : nullptr;
-      return slot && slot->reason == controllers::kCapacityReserved;
+      return slot && slot->reason == api::Reason::kCapacityReserved;
     });
   }
   void take_away() {
@@ -227,7 +228,7 @@ TEST_F(SurgeScenario, NoCapacity_NothingIsBegunUntilThereIs) {
   const std::string name = surge();
   run_for(seconds(120));
   EXPECT_EQ(phase(name), Phase::kPending);
-  EXPECT_EQ(condition(name, "SlotAcquired"), "WaitingRoom");
+  EXPECT_EQ(condition(name, "SlotAcquired"), "WaitingCapacity");
   EXPECT_EQ(replicas(), 1);
   cordon({"node-a", "node-b", "node-c"}, false);
   cordon({source.c_str()});

@@ -7,6 +7,8 @@
 
 #include "api/core/codec.hpp"
 #include "api/meta/condition.hpp"
+#include "api/vocabulary/condition_types.hpp"
+#include "api/vocabulary/reasons.hpp"
 #include "controllers/evacuation/phases/group_view.hpp"
 
 namespace soak {
@@ -20,12 +22,12 @@ using api::Json;
 constexpr base::minutes kMayBeUnseen{10};
 
 const api::Condition* vote_of(const api::Evacuation& evacuation) {
-  return api::find_condition(evacuation.status.conditions, controllers::kGroupReady);
+  return api::find_condition(evacuation.status.conditions, api::ConditionType::kGroupReady);
 }
 
 bool says_leaving(const api::Evacuation& evacuation) {
   const auto* vote = vote_of(evacuation);
-  return vote && vote->reason == controllers::kGroupLeaving;
+  return vote && vote->reason == api::Reason::kLeaving;
 }
 
 bool has_left(const api::Evacuation& evacuation) {
@@ -36,7 +38,7 @@ bool has_left(const api::Evacuation& evacuation) {
 bool has_voted(const api::Evacuation& evacuation) {
   const auto* vote = vote_of(evacuation);
   if (!vote || vote->status != api::ConditionStatus::kTrue) return false;
-  return vote->reason == controllers::kGroupLeaving || evacuation.status.phase == EvacuationPhase::kPreparing;
+  return vote->reason == api::Reason::kLeaving || evacuation.status.phase == EvacuationPhase::kPreparing;
 }
 
 bool same_pod_group(const api::Evacuation& own, const api::Evacuation& other) {

@@ -13,6 +13,7 @@
 #include "api/json/schema.hpp"
 #include "api/json/yaml.hpp"
 #include "api/meta/names.hpp"
+#include "api/vocabulary/blockers.hpp"
 #include "api/wire_names.hpp"
 #include "api_reference.hpp"
 #include "populated.hpp"
@@ -371,6 +372,14 @@ TEST(CrdEnumsTest, AreThoseOfTheTypes) {
 }
 
 /// The samples that people apply first.
+TEST(CrdDescriptionsTest, NameEveryKindOfBlocker) {
+  const Json::json_pointer kind(
+      "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/blockedBy/items/"
+      "properties/kind/description");
+  const auto text = crd_at(0).at(kind).get<std::string>();
+  for (const auto& term : api::blocker_kinds()) EXPECT_THAT(text, HasSubstr(std::string(term.name)));
+}
+
 TEST(SamplesTest, AreValid) {
   const auto samples = kRoot / "config/samples";
   if (!std::filesystem::exists(samples)) GTEST_SKIP() << "no samples yet";

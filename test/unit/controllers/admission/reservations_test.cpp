@@ -54,8 +54,7 @@ class Capacity : public testing::Test {
     evacuation.status.attempt = 1;
     evacuation.status.attempt_started_at = kStart;
     evacuation.status.target_node = {capacity};
-    evacuation.status.conditions = {
-        {"SlotAcquired", api::ConditionStatus::kTrue, std::string(controllers::kCapacityReserved), "", 0, {}}};
+    evacuation.status.conditions = {{"SlotAcquired", api::ConditionStatus::kTrue, "CapacityReserved", "", 0, {}}};
     return evacuation;
   }
   void show(const api::Pod& pod, Phase phase, const std::string& capacity = "") {

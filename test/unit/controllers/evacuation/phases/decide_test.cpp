@@ -315,7 +315,7 @@ TEST(DecidePending, WaitsForCapacityAndSaysWithWhichNumbers) {
   life.limit = {"Capacity", "", "needs 3000m cpu", {}, {}, {}, {}};
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kPending);
-  EXPECT_EQ(life.condition_reason("SlotAcquired"), "WaitingRoom");
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "WaitingCapacity");
   ASSERT_EQ(life.status().blocked_by.size(), 1u);
   EXPECT_EQ(life.status().blocked_by[0].message, "needs 3000m cpu");
 }

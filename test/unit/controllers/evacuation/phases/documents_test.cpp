@@ -182,7 +182,8 @@ TEST_F(Documents, ADeadRemoteSideHandsOverToTheNextEvictorAtOnce) {
   registry.add(std::make_unique<evictors::EvictionApi>());
   seen.evacuation.spec.retry.max_attempts = 2;
   script.remote.dead = true;
-  script.remote.failed = evictors::RemoteFailure{"NotServed", "nobody answers", false, true, "NativeFailed"};
+  script.remote.failed =
+      evictors::RemoteFailure{"NotServed", "nobody answers", false, true, api::Reason::kNativeFailed};
   const auto decision = tick();
   EXPECT_EQ(decision.dead, "puppet");
   EXPECT_EQ(status().phase, Phase::kBackoff);

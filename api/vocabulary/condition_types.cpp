@@ -1,0 +1,52 @@
+#include "api/vocabulary/condition_types.hpp"
+
+namespace api {
+namespace {
+
+constexpr std::array kConditionTypes = {
+    Term<ConditionType>{ConditionType::kAccepted, "Accepted", "Evacuation", "The request is valid and its pod exists.",
+                        ""},
+    Term<ConditionType>{ConditionType::kSlotAcquired, "SlotAcquired", "Evacuation",
+                        "The Evacuation may act: it holds a slot under the limits.", ""},
+    Term<ConditionType>{ConditionType::kGroupReady, "GroupReady", "Evacuation",
+                        "The pod is ready to leave together with the other pods of its PodGroup.", ""},
+    Term<ConditionType>{ConditionType::kHandoffAcknowledged, "HandoffAcknowledged", "Evacuation",
+                        "The pod's owner (its operator) confirmed that it works on the handoff.", ""},
+    Term<ConditionType>{ConditionType::kReadyToEvict, "ReadyToEvict", "Evacuation",
+                        "The pod's owner says that the pod may be evicted now.", ""},
+    Term<ConditionType>{ConditionType::kEvictionGranted, "EvictionGranted", "Evacuation",
+                        "The API server granted the eviction.", ""},
+    Term<ConditionType>{ConditionType::kProgressing, "Progressing", "Evacuation",
+                        "The current attempt moves on. False: the reason says what holds it up.", ""},
+    Term<ConditionType>{ConditionType::kTargetGone, "TargetGone", "Evacuation", "The pod has left its node.", ""},
+    Term<ConditionType>{ConditionType::kReplacementReady, "ReplacementReady", "Evacuation",
+                        "A replacement of the pod is Ready on another node.", ""},
+    Term<ConditionType>{ConditionType::kPostCompleted, "PostCompleted", "Evacuation",
+                        "The pod's owner has finished its work after the move. The owner sets it.", ""},
+    Term<ConditionType>{ConditionType::kCancelAccepted, "CancelAccepted", "Evacuation",
+                        "A cancel was asked for, and it takes effect.", ""},
+    Term<ConditionType>{ConditionType::kRollbackComplete, "RollbackComplete", "Evacuation",
+                        "Everything that the attempt left on the pod and with its owner is taken back.", ""},
+    Term<ConditionType>{ConditionType::kComplete, "Complete", "Evacuation", "The Evacuation has ended.", ""},
+    Term<ConditionType>{ConditionType::kReady, "Ready", "DeschedulerPolicy", "The policy is valid and in force.", ""},
+    Term<ConditionType>{ConditionType::kConverged, "Converged", "DeschedulerPolicy",
+                        "The last cycle nominated no pod, and no Evacuation of the policy runs.", ""},
+    Term<ConditionType>{ConditionType::kDegraded, "Degraded", "DeschedulerPolicy", "The last cycle had problems.", ""},
+    Term<ConditionType>{ConditionType::kSuspended, "Suspended", "DeschedulerPolicy", "The policy starts no cycles.",
+                        ""},
+    Term<ConditionType>{ConditionType::kCircuitOpen, "CircuitOpen", "DeschedulerPolicy",
+                        "The circuit breaker has opened: the policy moves nothing more.", ""},
+    Term<ConditionType>{ConditionType::kWarnings, "Warnings", "DeschedulerPolicy",
+                        "The last cycle met input that it could not use, and went on without it.", ""},
+    Term<ConditionType>{ConditionType::kAuditLogFailing, "AuditLogFailing", "DeschedulerPolicy",
+                        "The operator cannot write its audit log.", ""},
+};
+static_assert(is_complete(kConditionTypes, kLastConditionType));
+
+}  // namespace
+
+std::string_view to_string(ConditionType type) { return term_name(kConditionTypes, type); }
+std::optional<ConditionType> parse_condition_type(std::string_view name) { return term_value(kConditionTypes, name); }
+std::span<const Term<ConditionType>> condition_types() { return kConditionTypes; }
+
+}  // namespace api

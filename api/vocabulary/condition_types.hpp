@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "api/meta/condition.hpp"
+#include "api/vocabulary/term.hpp"
+
+namespace api {
+
+/// Types of the conditions that Evacuator writes on its own two kinds.
+enum class ConditionType {
+  // Evacuation, in the order of its life
+  kAccepted,
+  kSlotAcquired,
+  kGroupReady,
+  kHandoffAcknowledged,
+  kReadyToEvict,
+  kEvictionGranted,
+  kProgressing,
+  kTargetGone,
+  kReplacementReady,
+  kPostCompleted,
+  kCancelAccepted,
+  kRollbackComplete,
+  kComplete,
+  // DeschedulerPolicy
+  kReady,
+  kConverged,
+  kDegraded,
+  kSuspended,
+  kCircuitOpen,
+  kWarnings,
+  kAuditLogFailing,
+};
+inline constexpr ConditionType kLastConditionType = ConditionType::kAuditLogFailing;
+
+/// "SlotAcquired".
+std::string_view to_string(ConditionType type);
+std::optional<ConditionType> parse_condition_type(std::string_view name);
+std::span<const Term<ConditionType>> condition_types();
+
+inline bool operator==(std::string_view text, ConditionType type) { return text == to_string(type); }
+
+inline const Condition* find_condition(const std::vector<Condition>& conditions, ConditionType type) {
+  return find_condition(conditions, to_string(type));
+}
+inline bool is_true(const std::vector<Condition>& conditions, ConditionType type) {
+  return is_true(conditions, to_string(type));
+}
+
+}  // namespace api

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "api/vocabulary/term.hpp"
+
+namespace api {
+
+/// Field `type` of an Event.
+enum class EventKind { kNormal, kWarning };
+/// "Normal", "Warning".
+std::string_view to_string(EventKind kind);
+
+/// Field `reason` of the Events that Evacuator publishes (docs/design/state-machine.md).
+enum class EventReason {
+  // an Evacuation, in the order of its life
+  kAccepted,
+  kSlotAcquired,
+  kHandoffRequested,
+  kHandoffAcknowledged,
+  kHandoffFailed,
+  kReadyToEvict,
+  kReadyRevoked,
+  kEvictionRequested,
+  kEvictionBlocked,
+  kEvictionAccepted,
+  kEvictionGranted,
+  kMigrationFailed,
+  kHeartbeatLost,
+  kTimedOut,
+  kCancelRequested,
+  kCancelRefused,
+  kRollbackCompleted,
+  kRollbackIncomplete,
+  kReplacementReady,
+  kWriteRefused,
+  // a phase begins, and nothing better told of it
+  kPreparing,
+  kInProgress,
+  kEvicting,
+  kVerifying,
+  kAborting,
+  kBackoff,
+  // the end
+  kEvicted,
+  kMigrated,
+  kMovedByOwner,
+  kGoneExternally,
+  kDryRun,
+  kUserCancelled,
+  kPolicyDeleted,
+  kDecisionExpired,
+  kTargetGone,
+  kObjectDeleted,
+  kFailed,
+  // a DeschedulerPolicy
+  kEvacuationsCreated,
+  kInvalidSpec,
+  kCircuitOpened,
+  // the operator's Lease
+  kAuditLogFailing,
+  kAuditLogRecovered,
+};
+inline constexpr EventReason kLastEventReason = EventReason::kAuditLogRecovered;
+
+/// "EvictionBlocked".
+std::string_view to_string(EventReason reason);
+std::optional<EventReason> parse_event_reason(std::string_view name);
+std::span<const Term<EventReason>> event_reasons();
+
+inline bool operator==(std::string_view text, EventReason reason) { return text == to_string(reason); }
+
+}  // namespace api

@@ -1,0 +1,143 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "api/vocabulary/term.hpp"
+
+namespace api {
+
+/// Field `reason` of the conditions that Evacuator writes, of an Evacuation's status and of its history.
+enum class Reason {
+  // Evacuation: what it waits for before an attempt begins
+  kValid,
+  kExcludedByPolicy,
+  kPodNotFound,
+  kUIDMismatch,
+  kAcquired,
+  kSlotAcquired,
+  kCapacityReserved,
+  kReleased,
+  kPaused,
+  kWaitingCapacity,
+  kWaitingForGroup,
+  kWaitingTotal,
+  kWaitingNode,
+  kWaitingTargetNode,
+  kWaitingNamespace,
+  kWaitingWorkload,
+  kWaitingZone,
+  kWaitingRate,
+  kCoolingDown,
+  kWaitingAuditLog,
+  // its PodGroup
+  kPrepared,
+  kLeaving,
+  kMemberStays,
+  // the owner's work
+  kNotApplicable,
+  kAwaitingAcknowledgement,
+  kAcknowledged,
+  kHandoffRequested,
+  kWaiting,
+  kHeartbeat,
+  kReady,
+  kReadyToEvict,
+  kRevoked,
+  // the call
+  kGranted,
+  kEvictionGranted,
+  kEvictionAccepted,
+  kOwnerDeleted,
+  kRequestFound,
+  kAlreadyInProgress,
+  kGrantedWithoutDelete,
+  // not now
+  kPDBBlocked,
+  kPDBNeverAllows,
+  kMultiPDB,
+  kPDBBroken,
+  kThrottled,
+  kWebhookDown,
+  kRefusedByWebhook,
+  kRetryLater,
+  kNamespaceTerminating,
+  kUnauthorized,
+  kConflict,
+  kGoneMaybe,
+  kOutcomeUnknown,
+  // the pod leaves
+  kStillPresent,
+  kTerminating,
+  kTerminationStuck,
+  kPodDeleted,
+  kUIDChanged,
+  kPodTerminal,
+  kPodTerminating,
+  kAwaitingReplacement,
+  kNotExpected,
+  kSameNode,
+  // cancel and roll-back
+  kPointOfNoReturn,
+  kCancelAccepted,
+  kRollbackRunning,
+  kComplete,
+  kNothingToDo,
+  kOtherRequestersRemain,
+  kRemoteMarkRemains,
+  kAbortTimeout,
+  kTimedOut,
+  // the end: Succeeded
+  kEvicted,
+  kMigrated,
+  kMovedByOwner,
+  kGoneExternally,
+  kDryRun,
+  // the end: Cancelled
+  kUserCancelled,
+  kPolicyDeleted,
+  kDecisionExpired,
+  kTargetGone,
+  kObjectDeleted,
+  // the end: Failed
+  kInvalidSpec,
+  kDuplicateRequest,
+  kNotEvictable,
+  kForbidden,
+  kMaxAttempts,
+  kGroupStays,
+  kAcknowledgeTimeout,
+  kHeartbeatLost,
+  kProgressTimeout,
+  kBlockedTimeout,
+  kTerminationTimeout,
+  kReplacementTimeout,
+  kHandoffFailed,
+  kMigrationFailed,
+  kNativeFailed,
+  // DeschedulerPolicy
+  kMovesNominated,
+  kEvacuationsRunning,
+  kNothingToMove,
+  kAsExpected,
+  kCycleProblems,
+  kSuspendedByUser,
+  kActive,
+  kVerificationsSucceed,
+  kVerificationFailing,
+  kNone,
+  kStrangeInput,
+  kWritten,
+  kSinkFailing,
+};
+inline constexpr Reason kLastReason = Reason::kSinkFailing;
+
+/// "WaitingForGroup".
+std::string_view to_string(Reason reason);
+std::optional<Reason> parse_reason(std::string_view name);
+std::span<const Term<Reason>> reasons();
+
+inline bool operator==(std::string_view text, Reason reason) { return text == to_string(reason); }
+
+}  // namespace api
