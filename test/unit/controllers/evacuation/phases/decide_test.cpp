@@ -241,6 +241,21 @@ TEST(DecideRequesting, NamesTheBudgetWithItsNumbers) {
   EXPECT_TRUE(life.status().intent->resolved);
 }
 
+TEST(DecideRequesting, TellsTheBlockInReasonAndMessage) {
+  Life life = posted();
+  EXPECT_EQ(life.status().reason, "Prepared");
+  life.answer(429, pdb_body());
+  EXPECT_EQ(life.status().reason, "PDBBlocked");
+  EXPECT_EQ(life.status().message, "The disruption budget web needs 3 healthy pods and has 3 currently");
+  EXPECT_EQ(life.status().history.back().reason, "Prepared") << "no transition";
+  life.advance(*life.last.requeue.after);
+  life.tick();
+  EXPECT_EQ(life.status().reason, "PDBBlocked") << "until something else is known";
+  life.answer(201);
+  EXPECT_EQ(life.phase(), Phase::kEvicting);
+  EXPECT_EQ(life.status().reason, "EvictionGranted");
+}
+
 TEST(DecideRequesting, NamesABudgetThatNeverAllowsAndTheFix) {
   Life life = posted();
   auto pdb = std::make_shared<api::PodDisruptionBudget>();
@@ -250,6 +265,8 @@ TEST(DecideRequesting, NamesABudgetThatNeverAllowsAndTheFix) {
   life.answer(429, pdb_body());
   const std::string fix = "PodDisruptionBudget web has maxUnavailable 0 and never lets a pod go: raise it to 1 or more";
   EXPECT_EQ(life.condition_reason("Progressing"), "PDBNeverAllows");
+  EXPECT_EQ(life.status().reason, "PDBNeverAllows");
+  EXPECT_EQ(life.status().message, fix);
   EXPECT_EQ(life.condition_reason("EvictionGranted"), "PDBBlocked");
   ASSERT_EQ(life.status().blocked_by.size(), 1u);
   EXPECT_EQ(life.status().blocked_by[0].message, fix);
@@ -293,6 +310,26 @@ Life capacious() {
   life.registry().add(std::make_unique<CapaciousEvictor>(*life.registry().find("eviction-api")));
   life.spec().evictors = {{"roomy", {}}};
   return life;
+}
+
+TEST(DecidePending, NamesTheLimitThatHoldsIt) {
+  const std::vector<std::pair<std::string, std::string>> cases = {{"total", "WaitingTotal"},
+                                                                  {"node", "WaitingNode"},
+                                                                  {"targetNode", "WaitingTargetNode"},
+                                                                  {"policy web targetNode", "WaitingTargetNode"},
+                                                                  {"policy node zone", "WaitingZone"},
+                                                                  {"namespace", "WaitingNamespace"},
+                                                                  {"workload", "WaitingWorkload"},
+                                                                  {"policy web workload", "WaitingWorkload"},
+                                                                  {"rate", "WaitingRate"},
+                                                                  {"cooldown", "CoolingDown"}};
+  for (const auto& [name, reason] : cases) {
+    Life life;
+    life.slot = Slot::State::kWaiting;
+    life.limit = {"Limit", name, "is full", {}, {}, {}, {}};
+    life.tick();
+    EXPECT_EQ(life.condition_reason("SlotAcquired"), reason) << name;
+  }
 }
 
 TEST(DecidePending, AsksForCapacityIfItsEvictorNeedsSome) {

@@ -1,0 +1,160 @@
+#include <fmt/format.h>
+
+#include "controllers/evacuation/phases/status_builder.hpp"
+
+/// Aborting: what the attempt started is taken back, then status.abort.next follows.
+namespace controllers {
+namespace {
+
+using api::ConditionStatus;
+using api::EvacuationPhase;
+using evictors::Rollback;
+
+bool nothing_remote(const StatusBuilder& builder) {
+  const evictors::Evictor* evictor = builder.evictor();
+  if (!evictor || !builder.pod()) return true;
+  return evictor->undo(builder.context()).empty() && evictor->cleanup(builder.context()).empty() &&
+         evictor->undone(builder.context()) == Rollback::kNothingToDo;
+}
+
+Reason rollback_reason(Rollback rollback) {
+  if (rollback == Rollback::kOthersRemain) return Reason::kOtherRequestersRemain;
+  return rollback == Rollback::kComplete ? Reason::kComplete : Reason::kNothingToDo;
+}
+
+Rollback rollback_of(const StatusBuilder& builder) { return builder.evictor()->undone(builder.context()); }
+
+base::TimePoint abort_deadline(const StatusBuilder& builder) {
+  return builder.status().abort->started_at + builder.timeouts().abort;
+}
+
+/// What is left to send: taking back first, then removing our marks.
+std::vector<evictors::Action> calls_left(const StatusBuilder& builder, Rollback rollback) {
+  return rollback == Rollback::kPending ? builder.evictor()->undo(builder.context())
+                                        : builder.evictor()->cleanup(builder.context());
+}
+
+/// T26.
+Step rolled_back(StatusBuilder& builder, Reason how) {
+  const api::EvacuationAbort abort = builder.status().abort.value_or(api::EvacuationAbort{});
+  builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kTrue, how);
+  builder.record_event(EventReason::kRollbackCompleted, "nothing of this attempt is left on the pod");
+  return go_on_to(builder, abort.next, ReasonText::carried(abort.reason), builder.status().message);
+}
+
+/// T27: no second attempt on a pod that is not as it was.
+Step not_rolled_back(StatusBuilder& builder, Reason how, const std::string& message) {
+  const api::EvacuationAbort abort = builder.status().abort.value_or(api::EvacuationAbort{});
+  builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kFalse, how, message);
+  builder.record_warning(EventReason::kRollbackIncomplete, message);
+  const bool retry = abort.next == EvacuationPhase::kBackoff;
+  return go_on_to(builder, retry ? EvacuationPhase::kFailed : abort.next, ReasonText::carried(abort.reason),
+                  builder.status().message);
+}
+
+/// Silence, or what the calls that were to take it back were answered.
+std::string why_not_undone(const api::EvacuationStatus& status) {
+  const auto& last = status.last_response;
+  const bool refused = last && last->code >= 400 && last->time >= status.abort->started_at;
+  if (!refused) return "the pod's owner did not confirm the abort in time";
+  return fmt::format("could not be taken back in time: {} {}", last->code, last->message);
+}
+
+// --- rules
+
+/// T26: nobody is there whom anything could be taken back from.
+std::optional<Step> end_without_remote(StatusBuilder& builder) {
+  if (!builder.status().abort) builder.set_abort(Reason::kNotEvictable, EvacuationPhase::kFailed);
+  if (builder.evictor() && builder.pod()) return std::nullopt;
+  return rolled_back(builder, Reason::kNothingToDo);
+}
+
+/// T27: the mark can never be taken back.
+std::optional<Step> give_up_on_remaining_mark(StatusBuilder& builder) {
+  if (rollback_of(builder) != Rollback::kRemoteMarkRemains) return std::nullopt;
+  return not_rolled_back(builder, Reason::kRemoteMarkRemains,
+                         "not all of it can be taken back: the pod's owner cannot be told to stop (its mark stays), or "
+                         "the undo hook did not run to its end");
+}
+
+/// timeouts.abort counts from the beginning of the abort. Never answers.
+std::optional<Step> keep_abort_deadline(StatusBuilder& builder) {
+  builder.set_deadline(abort_deadline(builder));
+  builder.wake_at_deadline(abort_deadline(builder));
+  return std::nullopt;
+}
+
+/// T26: it is undone, and our marks are gone.
+std::optional<Step> end_when_undone(StatusBuilder& builder) {
+  const Rollback rollback = rollback_of(builder);
+  if (rollback == Rollback::kPending || !calls_left(builder, rollback).empty()) return std::nullopt;
+  builder.resolve_intent(IntentResult::kObserved);
+  return rolled_back(builder, rollback_reason(rollback));
+}
+
+/// T27: nobody confirmed in time.
+std::optional<Step> give_up_at_abort_deadline(StatusBuilder& builder) {
+  if (!builder.expired(abort_deadline(builder))) return std::nullopt;
+  return not_rolled_back(builder, Reason::kAbortTimeout, why_not_undone(builder.status()));
+}
+
+/// The next call that takes something back.
+std::optional<Step> undo(StatusBuilder& builder) {
+  const Rollback rollback = rollback_of(builder);
+  // An operator that never answered gets a limited time: be there when it is over.
+  const base::TimePoint patience = builder.status().abort->started_at + builder.timeouts().acknowledge;
+  if (rollback == Rollback::kPending && patience > builder.now()) builder.wake_at(patience);
+  auto actions = calls_left(builder, rollback);
+  if (actions.empty() || next_call_is_early(builder)) return builder.wait();
+  return builder.act(std::move(actions.front()));
+}
+
+constexpr std::array<Rule, 6> kAbortingRules = {
+    end_without_remote,         // T26
+    give_up_on_remaining_mark,  // T27
+    keep_abort_deadline,        //
+    end_when_undone,            // T26
+    give_up_at_abort_deadline,  // T27
+    undo,                       //
+};
+
+}  // namespace
+
+Step decide_aborting(StatusBuilder& builder) { return first_answer(kAbortingRules, builder); }
+
+Step go_on_to(StatusBuilder& builder, EvacuationPhase next, const ReasonText& reason, std::string message) {
+  // A cancel that came in time has the last word, whatever else went wrong meanwhile.
+  if (next != EvacuationPhase::kCancelled && builder.cancelled()) {
+    builder.set_condition(ConditionType::kCancelAccepted, ConditionStatus::kTrue, Reason::kCancelAccepted);
+    return builder.finish(EvacuationPhase::kCancelled, builder.cancel_reason(), builder.cancel_message());
+  }
+  if (next == EvacuationPhase::kBackoff) return enter_backoff(builder, reason, std::move(message));
+  const bool cancelled = next == EvacuationPhase::kCancelled;
+  if (cancelled) builder.set_condition(ConditionType::kCancelAccepted, ConditionStatus::kTrue, Reason::kCancelAccepted);
+  return builder.finish(cancelled ? EvacuationPhase::kCancelled : EvacuationPhase::kFailed, reason, std::move(message));
+}
+
+Step leave_attempt(StatusBuilder& builder, EvacuationPhase next, Reason reason, std::string message) {
+  builder.set_abort(reason, next);
+  if (next == EvacuationPhase::kCancelled) {
+    builder.record_event(EventReason::kCancelRequested, fmt::format("{}: {}", to_string(reason), message));
+    builder.set_condition(ConditionType::kCancelAccepted, ConditionStatus::kTrue, Reason::kCancelAccepted);
+  }
+  if (nothing_remote(builder)) {
+    builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kTrue, Reason::kNothingToDo);
+    return go_on_to(builder, next, reason, std::move(message));
+  }
+  builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kFalse, Reason::kRollbackRunning);
+  builder.enter(EvacuationPhase::kAborting, reason, std::move(message));
+  builder.clear_blocked();
+  builder.set_deadline(builder.now() + builder.timeouts().abort);
+  return Step::kAgain;
+}
+
+std::optional<Step> end_attempt_if_told(StatusBuilder& builder) {
+  auto ending = builder.must_end();
+  if (!ending) return std::nullopt;
+  return leave_attempt(builder, ending->phase, ending->reason, std::move(ending->message));
+}
+
+}  // namespace controllers

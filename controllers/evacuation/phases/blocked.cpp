@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "controllers/evacuation/phases/status_builder.hpp"
+#include "evictors/classify.hpp"
+#include "scheduling/pdb_budget.hpp"
+
+/// What an answer that says "not now" leads to, and how long it may (T12, T13).
+namespace controllers {
+namespace {
+
+using api::ConditionStatus;
+using api::EvacuationPhase;
+using evictors::ResponseClass;
+
+std::uint64_t seed_of(const StatusBuilder& builder) {
+  return std::hash<std::string>{}(builder.status().token) + static_cast<std::uint64_t>(builder.status().blocked_count);
+}
+
+/// The numbers as the PDB shows them now, for people; the answer's own are older by nothing but are not always there.
+void add_numbers(const StatusBuilder& builder, api::Blocker& blocker) {
+  if (blocker.kind != BlockerKind::kPodDisruptionBudget) return;
+  for (const auto& pdb : builder.seen().pdbs) {
+    const bool guessed = blocker.name.empty() && builder.seen().pdbs.size() == 1;
+    if (!guessed && pdb->meta.name != blocker.name) continue;
+    blocker.name = pdb->meta.name;
+    blocker.disruptions_allowed = pdb->disruptions_allowed;
+    if (!blocker.current_healthy) blocker.current_healthy = pdb->current_healthy;
+    if (!blocker.desired_healthy) blocker.desired_healthy = pdb->desired_healthy;
+  }
+  if (!blocker.disruptions_allowed) blocker.disruptions_allowed = 0;
+}
+
+/// A rough word for Progressing=False and events; the class is one of them or close to one.
+Reason blocked_reason(ResponseClass answer) {
+  switch (answer) {
+    case ResponseClass::kPdbBlocked: return Reason::kPDBBlocked;
+    case ResponseClass::kMultiPdb: return Reason::kMultiPDB;
+    case ResponseClass::kPdbBroken: return Reason::kPDBBroken;
+    case ResponseClass::kThrottled: return Reason::kThrottled;
+    case ResponseClass::kWebhookDown: return Reason::kWebhookDown;
+    case ResponseClass::kRefusedByWebhook: return Reason::kRefusedByWebhook;
+    case ResponseClass::kRetryLater: return Reason::kRetryLater;
+    case ResponseClass::kNamespaceTerminating: return Reason::kNamespaceTerminating;
+    case ResponseClass::kAuth: return Reason::kUnauthorized;
+    case ResponseClass::kConflict: return Reason::kConflict;
+    case ResponseClass::kGoneMaybe: return Reason::kGoneMaybe;
+    case ResponseClass::kUnknown:
+    case ResponseClass::kGranted:
+    case ResponseClass::kApplied:
+    case ResponseClass::kAcceptedInBackground:
+    case ResponseClass::kNotEvictable:
+    case ResponseClass::kForbidden:
+    case ResponseClass::kPermanent: break;  // all but the first hold nothing up
+  }
+  return Reason::kOutcomeUnknown;
+}
+
+/// What is wrong with the budget that refused, if waiting for it is in vain; empty: it may allow one day.
+std::string hopeless_budget(const StatusBuilder& builder, const evictors::Classification& verdict) {
+  if (verdict.answer != ResponseClass::kPdbBlocked) return {};
+  const auto& pdbs = builder.seen().pdbs;
+  const std::string name = verdict.blocker ? verdict.blocker->name : std::string();
+  for (const auto& pdb : pdbs) {
+    if (pdb->meta.name == name || (name.empty() && pdbs.size() == 1)) return scheduling::why_never(*pdb);
+  }
+  return {};
+}
+
+Reason blocked_reason(const StatusBuilder& builder, const evictors::Classification& verdict) {
+  return hopeless_budget(builder, verdict).empty() ? blocked_reason(verdict.answer) : Reason::kPDBNeverAllows;
+}
+
+void name_blocker(StatusBuilder& builder, const evictors::Classification& verdict) {
+  if (!verdict.blocker) return builder.clear_blockers();
+  api::Blocker blocker = *verdict.blocker;
+  add_numbers(builder, blocker);
+  if (const std::string why = hopeless_budget(builder, verdict); !why.empty()) blocker.message = why;
+  builder.set_blocker(std::move(blocker));
+}
+
+/// Nobody has said no: the pod is looked at before anything else.
+bool outcome_is_open(ResponseClass answer) {
+  return answer == ResponseClass::kUnknown || answer == ResponseClass::kConflict || answer == ResponseClass::kGoneMaybe;
+}
+
+void show_blocked(StatusBuilder& builder, const evictors::Classification& verdict) {
+  const Reason why = blocked_reason(builder, verdict);
+  const std::string hopeless = hopeless_budget(builder, verdict);
+  const std::string& message = hopeless.empty() ? verdict.message : hopeless;
+  if (!builder.condition_has_reason(ConditionType::kProgressing, why)) {
+    builder.record_warning(EventReason::kEvictionBlocked, fmt::format("{}: {}", to_string(why), message));
+  }
+  builder.set_condition(ConditionType::kProgressing, ConditionStatus::kFalse, why, message);
+  if (outcome_is_open(verdict.answer)) {
+    builder.show_transition();
+  } else {
+    builder.show_block(why, message);
+  }
+  if (verdict.answer == ResponseClass::kPdbBlocked) {
+    builder.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kFalse, Reason::kPDBBlocked,
+                          verdict.message);
+  } else if (verdict.answer == ResponseClass::kUnknown) {
+    builder.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kUnknown, Reason::kOutcomeUnknown,
+                          verdict.message);
+  }
+}
+
+/// ": <what holds it up>", as last heard; empty when nobody said anything.
+std::string held_up_by(const api::EvacuationStatus& status) {
+  if (!status.blocked_by.empty()) return ": " + status.blocked_by.front().message;
+  return status.last_response ? ": " + status.last_response->message : std::string();
+}
+
+}  // namespace
+
+void record_blocked(StatusBuilder& builder, const evictors::Classification& verdict) {
+  const auto& status = builder.status();
+  const bool same = builder.condition_has_reason(ConditionType::kProgressing, blocked_reason(builder, verdict)) &&
+                    status.blocked_count > 0;
+  builder.start_blocked_clock();
+  if (!same) {
+    builder.set_blocked_count(1);
+  } else if (verdict.answer != ResponseClass::kThrottled) {
+    builder.set_blocked_count(std::min(status.blocked_count + 1, 1000));
+  }
+  const auto delay = evictors::blocked_delay(verdict, status.blocked_count, seed_of(builder));
+  builder.set_next_call_at(builder.now() + std::max<base::Duration>(delay, base::seconds(1)));
+  const bool total_counts = status.in_progress_since.has_value();
+  if (builder.phase() == EvacuationPhase::kRequesting && !total_counts) {
+    builder.set_deadline(*status.blocked_since + builder.timeouts().blocked);
+  }
+  name_blocker(builder, verdict);
+  show_blocked(builder, verdict);
+}
+
+std::optional<Step> give_up_when_blocked(StatusBuilder& builder) {
+  if (!builder.status().blocked_since) return std::nullopt;
+  const base::TimePoint deadline = *builder.status().blocked_since + builder.timeouts().blocked;
+  builder.wake_at_deadline(deadline);
+  if (!builder.expired(deadline)) return std::nullopt;
+  if (outcome_open(builder)) return wait_for_outcome(builder);
+  builder.resolve_intent(IntentResult::kNoEffect);
+  const std::string by = held_up_by(builder.status());
+  const std::string time = base::format_duration(builder.timeouts().blocked);
+  builder.record_warning(EventReason::kTimedOut, fmt::format("blocked for {}{}", time, by));
+  return retry_or_fail(builder, Reason::kBlockedTimeout, fmt::format("blocked for longer than {}{}", time, by));
+}
+
+}  // namespace controllers

@@ -1,0 +1,140 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "controllers/evacuation/phases/status_builder.hpp"
+
+/// Evicting: the pod is on its way out. There is no way back.
+namespace controllers {
+namespace {
+
+using api::ConditionStatus;
+using api::EvacuationPhase;
+using api::OutcomeKind;
+
+std::string stuck_because(const StatusBuilder& builder) {
+  const auto& finalizers = builder.pod()->meta.finalizers;
+  if (!finalizers.empty()) return fmt::format("finalizers hold the pod: {}", fmt::join(finalizers, ", "));
+  return fmt::format("the kubelet of node {} does not confirm the deletion; is the node down?",
+                     builder.pod()->node_name.value);
+}
+
+/// The deletion shows, or has shown once.
+bool deletion_seen(const StatusBuilder& builder) {
+  return builder.pod_terminating() || builder.status().outcome->pod_deletion_timestamp;
+}
+
+/// deletionTimestamp is the deletion plus its grace: the one we asked for, else the pod's own.
+base::TimePoint deleted_at(const StatusBuilder& builder) {
+  constexpr std::int64_t kDefaultGrace = 30;
+  constexpr std::int64_t kMaxGrace = 7 * 24 * 3600;
+  const auto of_pod = builder.pod()->termination_grace_period_seconds;
+  const std::int64_t grace = builder.spec().grace_period_seconds.value_or(of_pod.value_or(kDefaultGrace));
+  const base::TimePoint end = builder.pod()->meta.deletion_timestamp.value_or(builder.now());
+  return end - base::seconds(std::clamp<std::int64_t>(grace, 0, kMaxGrace));
+}
+
+void start_termination_clock(StatusBuilder& builder) {
+  builder.set_pod_deletion_timestamp(builder.pod()->meta.deletion_timestamp);
+  builder.remember({{std::string(kDeletedAtRef), base::format_time(deleted_at(builder))}});
+  builder.set_deadline(builder.now() + evictors::termination_timeout(builder.spec(), builder.pod()));
+  builder.set_condition(ConditionType::kTargetGone, ConditionStatus::kFalse, Reason::kStillPresent);
+  builder.set_condition(ConditionType::kProgressing, ConditionStatus::kTrue, Reason::kTerminating);
+}
+
+/// T31: a 201 that nothing followed.
+Step granted_without_delete(StatusBuilder& builder) {
+  builder.count_grant_without_delete();
+  builder.forget_outcome();
+  builder.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kUnknown, Reason::kOutcomeUnknown,
+                        "the eviction was granted, but the pod was not deleted");
+  const int times = builder.status().granted_without_delete;
+  if (times >= kMaxGrantedWithoutDelete) {
+    return builder.finish(EvacuationPhase::kFailed, Reason::kBlockedTimeout,
+                          fmt::format("granted {} times, but the pod was never deleted", times));
+  }
+  builder.start_blocked_clock();
+  builder.record_warning(EventReason::kEvictionBlocked,
+                         "the eviction was granted, but the pod was not deleted; asking again");
+  builder.enter(EvacuationPhase::kRequesting, Reason::kGrantedWithoutDelete, "the pod got no deletionTimestamp");
+  builder.set_deadline(*builder.status().blocked_since + builder.timeouts().blocked);
+  return Step::kAgain;
+}
+
+EventReason event_of(OutcomeKind kind) {
+  if (kind == OutcomeKind::kEvicted) return EventReason::kEvictionGranted;
+  return kind == OutcomeKind::kMovedByOwner ? EventReason::kMovedByOwner : EventReason::kGoneExternally;
+}
+
+// --- rules
+
+/// Its spec does not even say any more which pod it is about.
+std::optional<Step> fail_without_pod(StatusBuilder& builder) {
+  if (builder.pod()) return std::nullopt;
+  return builder.finish(EvacuationPhase::kFailed, Reason::kInvalidSpec, builder.seen().spec_problem);
+}
+
+/// T31: the grant has to show as a deletionTimestamp.
+std::optional<Step> wait_for_deletion_timestamp(StatusBuilder& builder) {
+  builder.set_outcome_if_none(OutcomeKind::kEvicted);
+  if (deletion_seen(builder)) return std::nullopt;
+  const base::TimePoint due = builder.status().phase_entered_at.value_or(builder.now()) + kDeleteVisibleWithin;
+  builder.set_deadline(due);
+  builder.wake_at_deadline(due);
+  return builder.expired(due) ? granted_without_delete(builder) : builder.wait();
+}
+
+/// The termination timeout begins when the deletion is seen. Never answers.
+std::optional<Step> keep_termination_deadline(StatusBuilder& builder) {
+  if (!builder.status().outcome->pod_deletion_timestamp) start_termination_clock(builder);
+  builder.set_deadline_if_none(builder.now() + evictors::termination_timeout(builder.spec(), builder.pod()));
+  builder.wake_at_deadline(*builder.status().deadline);
+  return std::nullopt;
+}
+
+/// T32: it hangs. It is never force-deleted.
+std::optional<Step> time_out_termination(StatusBuilder& builder) {
+  if (!builder.deadline_expired()) return std::nullopt;
+  const std::string why = stuck_because(builder);
+  builder.set_condition(ConditionType::kTargetGone, ConditionStatus::kFalse, Reason::kTerminationStuck, why);
+  builder.record_warning(EventReason::kTimedOut, why);
+  return builder.finish(EvacuationPhase::kFailed, Reason::kTerminationTimeout, why);
+}
+
+/// What need not wait for the pod's end.
+std::optional<Step> tidy_while_terminating(StatusBuilder& builder) {
+  const evictors::Evictor* evictor = builder.evictor();
+  if (!evictor || !builder.pod_terminating()) return std::nullopt;
+  auto action = evictor->departing(builder.context());
+  if (!action || next_call_is_early(builder)) return std::nullopt;
+  return builder.act(std::move(*action));
+}
+
+constexpr std::array<Rule, 6> kEvictingRules = {
+    refuse_late_cancel,           // T29
+    fail_without_pod,             //
+    wait_for_deletion_timestamp,  // T31
+    keep_termination_deadline,    //
+    time_out_termination,         // T32
+    tidy_while_terminating,       //
+};
+
+}  // namespace
+
+Step decide_evicting(StatusBuilder& builder) { return first_answer(kEvictingRules, builder); }
+
+Step enter_evicting(StatusBuilder& builder, OutcomeKind kind, Reason reason, std::string message) {
+  builder.set_outcome_kind(kind);
+  builder.clear_blocked();
+  const bool ours = kind == OutcomeKind::kEvicted;
+  if (ours || kind == OutcomeKind::kMovedByOwner) {
+    builder.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kTrue,
+                          ours ? Reason::kGranted : Reason::kOwnerDeleted);
+  }
+  builder.record_event(event_of(kind), message);
+  builder.enter(EvacuationPhase::kEvicting, reason, std::move(message));
+  builder.set_deadline(builder.now() + kDeleteVisibleWithin);
+  return Step::kAgain;
+}
+
+}  // namespace controllers

@@ -1,0 +1,150 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "controllers/evacuation/phases/status_builder.hpp"
+#include "evictors/eviction_api.hpp"
+#include "evictors/handoff/annotation.hpp"
+
+/// Which evictor of the chain moves the pod (T4, T22).
+namespace controllers {
+namespace {
+
+using api::ConditionStatus;
+using api::EvacuationPhase;
+
+Step not_evictable(StatusBuilder& builder, const std::string& why) {
+  builder.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kFalse, Reason::kNotEvictable, why);
+  return leave_attempt(builder, EvacuationPhase::kFailed, Reason::kNotEvictable, why);
+}
+
+std::string no_such_evictor(const std::string& name) {
+  return fmt::format("this version of Evacuator has no evictor {}", name);
+}
+
+/// Nothing runs in it: no owner has to be asked, no handoff made, and the server asks no budget.
+bool choose_for_terminal_pod(StatusBuilder& builder) {
+  if (!builder.removes_terminal_pod() || !builder.registry().find(evictors::EvictionApi::kName)) return false;
+  builder.set_evictor(evictors::EvictionApi::kName, kTerminalPod);
+  builder.set_condition(ConditionType::kHandoffAcknowledged, ConditionStatus::kFalse, Reason::kNotApplicable);
+  return true;
+}
+
+void take(StatusBuilder& builder, const ChosenEvictor& chosen) {
+  builder.set_evictor(chosen.name, chosen.probe.adapter);
+  builder.set_evictor_index(chosen.index);
+  builder.extend_deadline(chosen.probe.prepare);
+  const bool acknowledges = chosen.probe.acknowledges && !builder.spec().dry_run;
+  builder.set_condition(ConditionType::kHandoffAcknowledged, ConditionStatus::kFalse,
+                        acknowledges ? Reason::kAwaitingAcknowledgement : Reason::kNotApplicable);
+  if (!chosen.probe.reports_post || api::find_condition(builder.status().conditions, ConditionType::kPostCompleted))
+    return;
+  builder.set_condition(ConditionType::kPostCompleted, ConditionStatus::kUnknown, Reason::kWaiting,
+                        "to be set to True by the workload's operator once its work after the move is done");
+}
+
+/// T22: the evictor before entry `end` of the chain for which only the pod's owner may let it go; empty: none.
+std::string owners_evictor(const StatusBuilder& builder, const std::vector<api::EvictorChoice>& chain,
+                           std::size_t end) {
+  for (std::size_t i = 0; i < std::min(end, chain.size()); ++i) {
+    const evictors::Evictor* evictor = builder.registry().find(chain[i].name);
+    if (evictor && evictor->owner_decides(builder.context_for(chain[i].name))) return chain[i].name;
+  }
+  return {};
+}
+
+/// The pod itself declares that only its owner lets it go. That holds for every chain, whoever is in it (I10).
+bool declares_owner(const StatusBuilder& builder) {
+  const evictors::Evictor* handoff = builder.registry().find(evictors::handoff::AnnotationEvictor::kName);
+  return handoff && handoff->owner_decides(builder.context_for(evictors::handoff::AnnotationEvictor::kName));
+}
+
+/// By whom the owner is asked, if this evictor must not move the pod; empty: it may.
+std::string who_decides_instead(const StatusBuilder& builder, const std::vector<api::EvictorChoice>& chain,
+                                std::size_t at, const evictors::Evictor& evictor, const evictors::Probe& probe) {
+  if (probe.support != evictors::Support::kSupported) return {};
+  const bool asks_owner = evictor.owner_decides(builder.context_for(chain[at].name));
+  if (!asks_owner && declares_owner(builder)) return std::string(evictors::handoff::AnnotationEvictor::kName);
+  return probe.required ? std::string() : owners_evictor(builder, chain, at);
+}
+
+/// One line of the search: a choice, or why not.
+struct Tried {
+  std::optional<ChosenEvictor> chosen;
+  std::string why_not;
+  std::optional<base::TimePoint> ask_again;
+  bool hold = false;  ///< wait for this one, rather than take the next
+};
+
+Tried try_evictor(const StatusBuilder& builder, const std::vector<api::EvictorChoice>& chain, std::size_t at) {
+  const std::string& name = chain[at].name;
+  const evictors::Evictor* evictor = builder.registry().find(name);
+  if (!evictor) return {.chosen = {}, .why_not = name + ": no such evictor", .ask_again = {}};
+  evictors::Probe probe = evictor->probe(builder.context_for(name));
+  if (const std::string other = who_decides_instead(builder, chain, at, *evictor, probe); !other.empty()) {
+    return {.chosen = {},
+            .why_not = fmt::format("{}: only its owner lets this pod go, who is asked by {}", name, other),
+            .ask_again = {}};
+  }
+  if (probe.support == evictors::Support::kSupported) {
+    return {
+        .chosen = ChosenEvictor{name, static_cast<std::int32_t>(at), std::move(probe)}, .why_not = {}, .ask_again = {}};
+  }
+  Tried tried{.chosen = {}, .why_not = fmt::format("{}: {}", name, probe.reason), .ask_again = {}};
+  if (probe.support != evictors::Support::kUnavailable) return tried;
+  tried.ask_again = probe.until.value_or(builder.now() + kRefreshWaiting);
+  tried.hold = probe.hold;
+  return tried;
+}
+
+}  // namespace
+
+EvictorSearch find_evictor(const StatusBuilder& builder, std::int32_t from) {
+  const auto chain = builder.chain();
+  NoEvictor none;
+  for (auto at = static_cast<std::size_t>(std::max(from, 0)); at < chain.size(); ++at) {
+    Tried tried = try_evictor(builder, chain, at);
+    if (tried.chosen) return *std::move(tried.chosen);
+    none.why += (none.why.empty() ? "" : "; ") + tried.why_not;
+    if (!none.ask_again) none.ask_again = tried.ask_again;
+    if (tried.hold) return none;
+  }
+  if (none.why.empty()) none.why = "no evictor is left in spec.evictors";
+  return none;
+}
+
+const evictors::Evictor* likely_evictor(const StatusBuilder& builder) {
+  const auto chain = builder.chain();
+  for (auto i = static_cast<std::size_t>(std::max(builder.status().evictor_index, 0)); i < chain.size(); ++i) {
+    const evictors::Evictor* evictor = builder.registry().find(chain[i].name);
+    if (!evictor) continue;
+    const evictors::Probe probe = evictor->probe(builder.context_for(chain[i].name));
+    if (probe.support != evictors::Support::kUnsupported) return evictor;
+  }
+  return nullptr;
+}
+
+std::optional<Step> choose_evictor(StatusBuilder& builder) {
+  if (!builder.status().evictor.empty()) {
+    if (builder.evictor()) return std::nullopt;
+    return not_evictable(builder, no_such_evictor(builder.status().evictor));
+  }
+  if (choose_for_terminal_pod(builder)) return std::nullopt;
+  const EvictorSearch search = find_evictor(builder, builder.status().evictor_index);
+  if (const auto* chosen = std::get_if<ChosenEvictor>(&search)) {
+    take(builder, *chosen);
+    return std::nullopt;
+  }
+  const auto& none = std::get<NoEvictor>(search);
+  if (!none.ask_again) return not_evictable(builder, none.why);
+  builder.wake_at(*none.ask_again);
+  return builder.wait();
+}
+
+std::optional<Step> fail_without_evictor(StatusBuilder& builder) {
+  if (builder.evictor()) return std::nullopt;
+  return leave_attempt(builder, EvacuationPhase::kFailed, Reason::kNotEvictable,
+                       no_such_evictor(builder.status().evictor));
+}
+
+}  // namespace controllers

@@ -1,0 +1,71 @@
+#include "controllers/evacuation/phases/status_builder.hpp"
+
+/// Succeeded, Failed, Cancelled: what is left to do for an Evacuation that has ended.
+namespace controllers {
+namespace {
+
+constexpr base::seconds kDefaultTtl{3600};
+
+base::TimePoint clean_up_until(const StatusBuilder& builder) {
+  return builder.status().finished_at.value_or(builder.now()) + builder.timeouts().abort;
+}
+
+/// Our marks on a pod that stayed; given up after a while so that the finalizer never holds the object indefinitely.
+std::optional<evictors::Action> last_cleanup(const StatusBuilder& builder) {
+  const evictors::Evictor* evictor = builder.evictor();
+  if (!evictor || !builder.pod() || builder.now() >= clean_up_until(builder)) return std::nullopt;
+  auto actions = evictor->cleanup(builder.context());
+  return actions.empty() ? std::nullopt : std::optional(std::move(actions.front()));
+}
+
+// --- rules
+
+/// First the verdict is stored; what comes after it must not happen without it.
+std::optional<Step> store_verdict_first(StatusBuilder& builder) {
+  if (!api::is_terminal(builder.seen().evacuation.status.phase)) return builder.wait();
+  builder.set_finished_if_not();
+  return std::nullopt;
+}
+
+/// The marks on a pod that stayed go before the finalizer does.
+std::optional<Step> clean_up(StatusBuilder& builder) {
+  if (!builder.has_finalizer()) return std::nullopt;
+  auto action = last_cleanup(builder);
+  if (!action) return std::nullopt;
+  if (!next_call_is_early(builder)) return builder.act(std::move(*action));
+  builder.wake_at(clean_up_until(builder));
+  return builder.wait();
+}
+
+/// T35: nothing more is to be done for the pod.
+std::optional<Step> release_object(StatusBuilder& builder) {
+  if (!builder.has_finalizer()) return std::nullopt;
+  builder.resolve_intent(IntentResult::kSuperseded);
+  builder.remove_finalizer();
+  return builder.wait();
+}
+
+/// T35: its time to live is over.
+std::optional<Step> remove_after_ttl(StatusBuilder& builder) {
+  if (builder.evacuation().meta.is_terminating()) return builder.wait();
+  const base::TimePoint due = *builder.status().finished_at + builder.spec().ttl_after_finished.value_or(kDefaultTtl);
+  if (due <= builder.now()) {
+    builder.remove_object();
+  } else {
+    builder.wake_at(due);
+  }
+  return builder.wait();
+}
+
+constexpr std::array<Rule, 4> kFinishedRules = {
+    store_verdict_first,  //
+    clean_up,             //
+    release_object,       // T35
+    remove_after_ttl,     // T35
+};
+
+}  // namespace
+
+Step decide_finished(StatusBuilder& builder) { return first_answer(kFinishedRules, builder); }
+
+}  // namespace controllers

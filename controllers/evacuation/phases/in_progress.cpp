@@ -1,0 +1,70 @@
+#include <algorithm>
+
+#include "controllers/evacuation/phases/status_builder.hpp"
+
+/// InProgress: somebody else works on it.
+namespace controllers {
+namespace {
+
+using api::ConditionStatus;
+using api::EvacuationPhase;
+
+/// The spec's word, else the remote side's, else the default; where the workload's earlier evacuations took long,
+/// three times the longest of them.
+base::seconds total_timeout(const StatusBuilder& builder) {
+  constexpr std::chrono::hours kLongest{24};
+  if (!builder.evictor() || !builder.pod()) return builder.timeouts().total;
+  if (const auto asked = builder.evictor()->probe(builder.context()).total) return *asked;
+  const auto& past = builder.seen().past_durations;
+  if (builder.spec().timeouts.total || past.empty()) return builder.timeouts().total;
+  const auto scaled = std::chrono::duration_cast<base::seconds>(3 * past.back());
+  return std::clamp<base::seconds>(scaled, builder.timeouts().total, kLongest);
+}
+
+// --- rules
+
+/// T16, T18–T21: signs of life, progress, failures.
+std::optional<Step> follow_work(StatusBuilder& builder) { return follow_remote(builder, builder.remote()); }
+
+/// T22: acknowledgement, heartbeat, queue and total timeouts.
+std::optional<Step> watch_deadlines(StatusBuilder& builder) {
+  show_wait(builder, builder.plan());
+  return check_remote_deadlines(builder);
+}
+
+/// T17: the owner has said that the pod may be evicted now.
+std::optional<Step> go_on_to_eviction(StatusBuilder& builder) {
+  if (builder.plan().next != evictors::NextMove::kAct) return std::nullopt;
+  const auto deadline = builder.status().deadline;
+  const auto next_call = builder.status().next_action_at;
+  builder.enter(EvacuationPhase::kRequesting, Reason::kReadyToEvict, "the pod may be evicted now");
+  builder.set_deadline(deadline);
+  builder.set_next_call_at(next_call);
+  return Step::kAgain;
+}
+
+constexpr std::array<Rule, 5> kInProgressRules = {
+    fail_without_evictor,  //
+    end_attempt_if_told,   // T23
+    follow_work,           // T16, T18–T21
+    watch_deadlines,       // T22
+    go_on_to_eviction,     // T17
+};
+
+}  // namespace
+
+Step decide_in_progress(StatusBuilder& builder) { return first_answer(kInProgressRules, builder); }
+
+Step enter_in_progress(StatusBuilder& builder, Reason reason, std::string message) {
+  const auto next_call = builder.status().next_action_at;
+  builder.enter(EvacuationPhase::kInProgress, reason, std::move(message));
+  builder.set_next_call_at(next_call);  // an owner that changes its mind does not make us call sooner (I15)
+  builder.start_in_progress_clock();
+  // Frozen at the first entry: a total timeout never moves, whatever the pod's annotations say later.
+  builder.set_deadline(*builder.status().in_progress_since + total_timeout(builder));
+  builder.start_heartbeat_clock();
+  builder.set_condition(ConditionType::kProgressing, ConditionStatus::kTrue, Reason::kHeartbeat);
+  return Step::kAgain;
+}
+
+}  // namespace controllers

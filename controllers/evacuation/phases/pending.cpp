@@ -1,0 +1,240 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "controllers/evacuation/phases/status_builder.hpp"
+
+/// Pending: stored, and waiting for its slot.
+namespace controllers {
+namespace {
+
+using api::ConditionStatus;
+using api::EvacuationPhase;
+
+Step reject(StatusBuilder& builder, Reason accepted_reason, std::string message) {
+  builder.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, accepted_reason, message);
+  return builder.finish(EvacuationPhase::kFailed, Reason::kInvalidSpec, std::move(message));
+}
+
+Step fill_from_pod(StatusBuilder& builder) {
+  const auto& pod = builder.seen().pod;
+  if (!pod) {
+    builder.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, Reason::kPodNotFound);
+    builder.set_outcome(api::OutcomeKind::kTargetGone);
+    return builder.finish(EvacuationPhase::kCancelled, Reason::kTargetGone,
+                          fmt::format("there is no pod {}", builder.spec().pod_ref.name));
+  }
+  builder.fill_spec(SpecFill{pod->uid(), pod->node_name});
+  if (!builder.has_finalizer()) builder.add_finalizer();
+  return builder.wait();
+}
+
+/// Decision TTL of Pending. While it waits for a person only an explicit one counts, else nobody could approve in time.
+std::optional<base::TimePoint> pending_deadline(const StatusBuilder& builder) {
+  const base::TimePoint created = builder.evacuation().meta.creation_timestamp;
+  const auto& own = builder.spec().timeouts.decision_ttl;
+  if (builder.spec().suspend && !own) return std::nullopt;
+  // Released by a person: the plan was looked at now, so its time starts now.
+  const auto& entered = builder.status().phase_entered_at;
+  const base::TimePoint start = own || !entered ? created : std::max(created, *entered);
+  return start + builder.timeouts().decision_ttl;
+}
+
+/// What held it up to the end is worth knowing where it is a PodGroup: nobody else tells.
+std::string expired_message(const StatusBuilder& builder) {
+  const std::string within = base::format_duration(builder.timeouts().decision_ttl);
+  const auto& held = builder.status().blocked_by;
+  if (held.empty() || held.front().kind != BlockerKind::kPodGroup) return "no slot within " + within;
+  return fmt::format("its group could not leave within {}: {}", within, held.front().message);
+}
+
+/// A person has released it: the blocker goes, and the time to decide begins now.
+void take_release(StatusBuilder& builder) {
+  const auto& held = builder.status().blocked_by;
+  const bool was_suspended = !held.empty() && held.front().kind == BlockerKind::kSuspended;
+  if (builder.spec().suspend || !was_suspended) return;
+  builder.clear_blockers();
+  builder.restart_phase_clock();
+}
+
+Reason waiting_reason(api::LimitScope scope) {
+  switch (scope) {
+    case api::LimitScope::kTotal: return Reason::kWaitingTotal;
+    case api::LimitScope::kNode: return Reason::kWaitingNode;
+    case api::LimitScope::kTargetNode: return Reason::kWaitingTargetNode;
+    case api::LimitScope::kNamespace: return Reason::kWaitingNamespace;
+    case api::LimitScope::kWorkload: return Reason::kWaitingWorkload;
+    case api::LimitScope::kZone: return Reason::kWaitingZone;
+    case api::LimitScope::kRate: return Reason::kWaitingRate;
+    case api::LimitScope::kCooldown: return Reason::kCoolingDown;
+  }
+  return Reason::kWaitingTotal;
+}
+
+Reason waiting_reason(const api::Blocker& blocker) {
+  if (blocker.kind == BlockerKind::kAuditLog) return Reason::kWaitingAuditLog;
+  if (blocker.kind == BlockerKind::kCapacity) return Reason::kWaitingCapacity;
+  if (blocker.kind == BlockerKind::kPodGroup) return Reason::kWaitingForGroup;
+  return waiting_reason(api::scope_of_limit(blocker.name).value_or(api::LimitScope::kTotal));
+}
+
+Step wait_for_slot(StatusBuilder& builder, const Slot& slot) {
+  builder.wake_at(slot.retry_at.value_or(builder.now() + kRefreshWaiting));
+  if (!slot.limit && slot.retry_at) return builder.wait();
+  const std::string total(to_string(api::LimitScope::kTotal));
+  const api::Blocker limit = slot.limit.value_or(make_blocker(BlockerKind::kLimit, total, ""));
+  builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, waiting_reason(limit));
+  builder.set_blocker(limit);
+  return builder.wait();
+}
+
+bool needs_capacity(const StatusBuilder& builder) {
+  if (!builder.pod() || builder.spec().dry_run || builder.removes_terminal_pod()) return false;
+  const evictors::Evictor* evictor = likely_evictor(builder);
+  return evictor && evictor->needs_capacity(builder.context_for(evictor->name()));
+}
+
+// --- rules
+
+/// T2: a cancel, or the deletion of the object.
+std::optional<Step> end_if_cancelled(StatusBuilder& builder) {
+  if (!builder.cancelled()) return std::nullopt;
+  return builder.finish(EvacuationPhase::kCancelled, builder.cancel_reason(), builder.cancel_message());
+}
+
+/// T1: the spec is invalid.
+std::optional<Step> reject_invalid_spec(StatusBuilder& builder) {
+  if (builder.seen().spec_problem.empty()) return std::nullopt;
+  return reject(builder, Reason::kInvalidSpec, builder.seen().spec_problem);
+}
+
+/// T1: a manual Evacuation may leave the pod's UID out; no pod of that name ends it.
+std::optional<Step> fill_in_uid(StatusBuilder& builder) {
+  if (!builder.spec().pod_ref.uid.empty()) return std::nullopt;
+  return fill_from_pod(builder);
+}
+
+/// T1: a static pod or a DaemonSet's would come back to the same node.
+std::optional<Step> reject_immovable_pod(StatusBuilder& builder) {
+  if (builder.pod()->is_mirror()) {
+    return reject(builder, Reason::kExcludedByPolicy, "a static pod cannot be moved: its kubelet restarts it");
+  }
+  if (!builder.pod()->is_daemon_set()) return std::nullopt;
+  return reject(builder, Reason::kExcludedByPolicy,
+                "a DaemonSet's pod cannot be moved: it would come back to the same node");
+}
+
+/// T1: the pod runs elsewhere.
+std::optional<Step> reject_other_node(StatusBuilder& builder) {
+  const auto& wanted = builder.spec().node_name;
+  const auto& node = builder.pod()->node_name;
+  if (wanted.empty() || wanted == node) return std::nullopt;
+  return reject(builder, Reason::kInvalidSpec,
+                fmt::format("spec.nodeName: the pod is on node {}, not on {}", node.empty() ? "(none)" : node.value,
+                            wanted.value));
+}
+
+/// The spec may leave the node out as long as the pod has none.
+std::optional<Step> fill_in_node(StatusBuilder& builder) {
+  if (!builder.spec().node_name.empty() || builder.pod()->node_name.empty()) return std::nullopt;
+  return fill_from_pod(builder);
+}
+
+/// T1: an older unfinished Evacuation moves the same pod.
+std::optional<Step> reject_duplicate(StatusBuilder& builder) {
+  const std::string& older = builder.seen().duplicate_of;
+  if (older.empty()) return std::nullopt;
+  return builder.finish(EvacuationPhase::kFailed, Reason::kDuplicateRequest,
+                        fmt::format("Evacuation {} already moves pod {}", older, builder.spec().pod_ref.name));
+}
+
+/// T2: the decision is too old to be carried out.
+std::optional<Step> expire(StatusBuilder& builder) {
+  take_release(builder);
+  builder.set_deadline(pending_deadline(builder));
+  if (builder.deadline_expired()) {
+    builder.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, Reason::kDecisionExpired);
+    return builder.finish(EvacuationPhase::kCancelled, Reason::kDecisionExpired, expired_message(builder));
+  }
+  if (builder.status().deadline) builder.wake_at_deadline(*builder.status().deadline);
+  return std::nullopt;
+}
+
+/// Nothing speaks against it. Never answers.
+std::optional<Step> accept(StatusBuilder& builder) {
+  if (!builder.condition_has_reason(ConditionType::kAccepted, Reason::kValid)) {
+    builder.record_event(EventReason::kAccepted, "the request is valid");
+  }
+  builder.set_condition(ConditionType::kAccepted, ConditionStatus::kTrue, Reason::kValid);
+  builder.set_pod_group(builder.seen().pod_group.name);  // also while suspended: the others look for it
+  return std::nullopt;
+}
+
+constexpr std::array<Rule, 12> kPendingRules = {
+    end_if_cancelled,      // T2
+    reject_invalid_spec,   // T1
+    fill_in_uid,           // T1
+    reject_immovable_pod,  // T1
+    reject_other_node,     // T1
+    fill_in_node,          //
+    reject_duplicate,      // T1
+    expire,                // T2
+    accept,                //
+    wait_while_suspended,  // mode Manual
+    wait_for_pod_group,    // all of a PodGroup begin together
+    begin_with_slot,       // T3
+};
+
+}  // namespace
+
+Step decide_pending(StatusBuilder& builder) { return first_answer(kPendingRules, builder); }
+
+api::Blocker make_blocker(BlockerKind kind, std::string name, std::string message) {
+  api::Blocker result;
+  result.kind = to_string(kind);
+  result.name = std::move(name);
+  result.message = std::move(message);
+  return result;
+}
+
+std::optional<Step> wait_while_suspended(StatusBuilder& builder) {
+  if (!builder.spec().suspend) return std::nullopt;
+  builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kPaused, "spec.suspend is true");
+  builder.set_blocker(make_blocker(BlockerKind::kSuspended, "", "set spec.suspend to false to release it"));
+  return builder.wait();
+}
+
+std::optional<Step> begin_with_slot(StatusBuilder& builder) {
+  const bool of_last_attempt = builder.status().attempt != builder.seen().evacuation.status.attempt;
+  switch (of_last_attempt ? Slot::State::kNotAsked : builder.seen().slot.state) {
+    case Slot::State::kNotAsked: builder.request_slot(needs_capacity(builder)); return builder.wait();
+    case Slot::State::kWaiting: return wait_for_slot(builder, builder.seen().slot);
+    case Slot::State::kGranted: break;
+  }
+  if (builder.has_finalizer()) return begin_attempt(builder);
+  builder.add_finalizer();
+  return builder.wait();
+}
+
+Step begin_attempt(StatusBuilder& builder) {
+  builder.start_attempt();
+  const std::string& reserved_node = builder.seen().slot.reserved_node;
+  if (reserved_node.empty()) {
+    builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kTrue, Reason::kAcquired);
+  } else {
+    builder.set_target_node({reserved_node});
+    builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kTrue, Reason::kCapacityReserved,
+                          "capacity for a surge pod is reserved on node " + reserved_node);
+  }
+  const std::int32_t attempt = builder.status().attempt;
+  builder.record_event(
+      EventReason::kSlotAcquired,
+      fmt::format("attempt {} of {} to evacuate pod {} from node {} begins", attempt, builder.spec().retry.max_attempts,
+                  builder.spec().pod_ref.name, builder.pod()->node_name.value),
+      attempt == 1 ? EventOn::kEvacuationAndPod : EventOn::kEvacuation);
+  builder.enter(EvacuationPhase::kPreparing, Reason::kSlotAcquired, fmt::format("attempt {}", attempt));
+  builder.set_deadline(builder.now() + builder.timeouts().prepare);
+  return Step::kAgain;
+}
+
+}  // namespace controllers

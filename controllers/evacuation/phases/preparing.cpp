@@ -1,0 +1,82 @@
+#include "controllers/evacuation/phases/status_builder.hpp"
+
+/// Preparing: the evictor is chosen, `pre` steps run, and a PodGroup gets ready.
+namespace controllers {
+namespace {
+
+using api::EvacuationPhase;
+
+// --- rules
+
+/// timeouts.prepare begins with the phase. Never answers.
+std::optional<Step> keep_deadline(StatusBuilder& builder) {
+  builder.set_deadline_if_none(builder.now() + builder.timeouts().prepare);
+  builder.wake_at_deadline(*builder.status().deadline);
+  return std::nullopt;
+}
+
+/// T4: no evictor can move the pod; one that is only unavailable is waited for until timeouts.prepare is over.
+std::optional<Step> choose_evictor_in_time(StatusBuilder& builder) {
+  const auto answer = choose_evictor(builder);
+  if (answer && !(builder.began_late() && *answer == Step::kSettled)) return answer;
+  if (builder.evictor()) return std::nullopt;
+  return retry_or_fail(builder, Reason::kNotEvictable, "no evictor became available within timeouts.prepare");
+}
+
+/// T7: `pre` failed, or the remote side gave up.
+std::optional<Step> follow_owner(StatusBuilder& builder) { return follow_remote(builder, builder.remote()); }
+
+/// T6: `pre` is done, and the PodGroup, if any, is ready.
+std::optional<Step> go_on_to_request(StatusBuilder& builder) {
+  if (builder.plan().next != evictors::NextMove::kProceed) return std::nullopt;
+  builder.resolve_intent(IntentResult::kObserved);
+  if (const auto held = wait_at_pod_group_gate(builder)) return held;
+  builder.stop_blocked_clock();  // of a hook that is over; the request has its own clock
+  return builder.enter(EvacuationPhase::kRequesting, Reason::kPrepared, "ready to make the request");
+}
+
+/// T22: it took too long.
+std::optional<Step> time_out_preparing(StatusBuilder& builder) {
+  show_wait(builder, builder.plan());
+  if (!builder.began_late()) return std::nullopt;
+  return time_out(builder, Reason::kProgressTimeout,
+                  "preparing took longer than timeouts.prepare" + waited_for(builder));
+}
+
+/// T5, T13: a `pre` step is due.
+std::optional<Step> make_preparing_call(StatusBuilder& builder) {
+  if (builder.plan().next != evictors::NextMove::kAct) return std::nullopt;
+  const auto retry_at = builder.status().next_action_at;
+  if (const auto ended = give_up_when_blocked(builder)) return ended;
+  if (retry_at && *retry_at > builder.now()) {
+    builder.wake_at(*retry_at);
+    return builder.wait();
+  }
+  if (!builder.intent_open() && builder.status().blocked_count == 0) {
+    builder.record_event(EventReason::kHandoffRequested, "asked the pod's owner to prepare");
+  }
+  return builder.act(*builder.plan().action);
+}
+
+/// T22: the owner is at work, and has deadlines of its own.
+std::optional<Step> watch_owner(StatusBuilder& builder) {
+  builder.resolve_intent(IntentResult::kObserved);
+  return check_remote_deadlines(builder);
+}
+
+constexpr std::array<Rule, 8> kPreparingRules = {
+    end_attempt_if_told,     // T23
+    keep_deadline,           //
+    choose_evictor_in_time,  // T4
+    follow_owner,            // T7
+    go_on_to_request,        // T6
+    time_out_preparing,      // T22
+    make_preparing_call,     // T5, T13
+    watch_owner,             // T22
+};
+
+}  // namespace
+
+Step decide_preparing(StatusBuilder& builder) { return first_answer(kPreparingRules, builder); }
+
+}  // namespace controllers

@@ -1,0 +1,411 @@
+#include "controllers/evacuation/phases/status_builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/meta/well_known.hpp"
+#include "base/text.hpp"
+
+namespace controllers {
+namespace {
+
+using api::EvacuationPhase;
+
+constexpr std::size_t kFirstEntries = 2;
+constexpr std::size_t kNewestEntries = 18;
+constexpr std::size_t kMaxMessageBytes = 1024;
+constexpr std::size_t kMaxRefBytes = 512;
+
+/// As the server will give it back: else every look would find a difference and write it again.
+std::string bounded(std::string text) {
+  text = base::short_text(text, kMaxMessageBytes);
+  return text;
+}
+
+/// When the last container of a terminal pod stopped. One that tells nothing of it was stopped by its node long ago.
+base::TimePoint ended_at(const api::Pod& pod) {
+  base::TimePoint end{};
+  for (const api::ContainerStatus& each : pod.container_statuses) end = std::max(end, each.finished_at.value_or(end));
+  return end;
+}
+
+/// The Event of a phase that nothing else tells of; nullopt: it has none.
+std::optional<EventReason> event_of(EvacuationPhase phase) {
+  switch (phase) {
+    case EvacuationPhase::kPreparing: return EventReason::kPreparing;
+    case EvacuationPhase::kInProgress: return EventReason::kInProgress;
+    case EvacuationPhase::kEvicting: return EventReason::kEvicting;
+    case EvacuationPhase::kVerifying: return EventReason::kVerifying;
+    case EvacuationPhase::kAborting: return EventReason::kAborting;
+    case EvacuationPhase::kBackoff: return EventReason::kBackoff;
+    case EvacuationPhase::kPending:
+    case EvacuationPhase::kRequesting:
+    case EvacuationPhase::kSucceeded:
+    case EvacuationPhase::kFailed:
+    case EvacuationPhase::kCancelled: break;
+  }
+  return std::nullopt;
+}
+
+/// Of a success or a cancel: the reason itself.
+EventReason event_of_end(const ReasonText& reason) {
+  return api::parse_event_reason(reason.text()).value_or(EventReason::kUserCancelled);
+}
+
+std::string_view text_of(IntentResult result) {
+  switch (result) {
+    case IntentResult::kObserved: return "Observed";
+    case IntentResult::kSuperseded: return "Superseded";
+    case IntentResult::kNotSent: return "NotSent";
+    case IntentResult::kNoEffect: return "NoEffect";
+  }
+  return {};
+}
+
+/// What is stored of one attempt only.
+void forget_attempt(api::EvacuationStatus& status) {
+  status.evictor.clear();
+  status.adapter.clear();
+  status.in_progress_since.reset();
+  status.blocked_since.reset();
+  status.last_heartbeat_at.reset();
+  status.last_heartbeat_value.clear();
+  status.progress.reset();
+  status.expected_completion_at.reset();
+  status.queued_since.reset();
+  status.remote_failures = 0;
+  status.target_node = {};
+  status.refs.clear();
+  status.blocked_count = 0;
+  status.intent.reset();
+  status.abort.reset();
+  status.blocked_by.clear();
+}
+
+}  // namespace
+
+StatusBuilder::StatusBuilder(const Observed& seen, const evictors::EvictorRegistry& registry, base::TimePoint now)
+    : seen_(seen),
+      registry_(registry),
+      now_(now),
+      evacuation_(seen.evacuation),
+      timeouts_(evictors::effective_timeouts(seen.evacuation.spec)) {}
+
+const api::Pod* StatusBuilder::pod() const {
+  if (!seen_.pod || seen_.pod->uid() != spec().pod_ref.uid) return nullptr;
+  return seen_.pod.get();
+}
+
+bool StatusBuilder::removes_terminal_pod() const {
+  if (status().adapter == kTerminalPod) return true;
+  const bool waits = phase() == EvacuationPhase::kPending || phase() == EvacuationPhase::kPreparing ||
+                     phase() == EvacuationPhase::kBackoff;
+  if (!waits || !status().adapter.empty() || spec().source.policy.empty()) return false;
+  return pod() && pod()->is_terminal() && ended_at(*pod()) <= evacuation_.meta.creation_timestamp;
+}
+
+Reason StatusBuilder::how_it_left() const {
+  if (pod()) return Reason::kPodTerminal;
+  return seen_.pod ? Reason::kUIDChanged : Reason::kPodDeleted;
+}
+
+const evictors::Evictor* StatusBuilder::evictor() const { return registry_.find(status().evictor); }
+
+evictors::EvictorContext StatusBuilder::context_for(std::string_view evictor) const {
+  evictors::EvictorContext context{evacuation_, pod(), now_, {}, seen_.eviction_version};
+  for (const auto& choice : spec().evictors) {
+    if (choice.name == evictor) context.parameters = choice.parameters;
+  }
+  if (const auto read = seen_.documents.find(evictor); read != seen_.documents.end()) context.documents = read->second;
+  if (const auto dead = seen_.dead_until.find(evictor); dead != seen_.dead_until.end() && dead->second > now_) {
+    context.unavailable_until = dead->second;
+  }
+  context.services = seen_.services;
+  return context;
+}
+
+const evictors::Observation& StatusBuilder::remote() {
+  if (!remote_) remote_ = evictor()->observe(context());
+  return *remote_;
+}
+
+const evictors::EvictionStep& StatusBuilder::plan() {
+  if (!plan_) plan_ = evictor()->plan(context());
+  return *plan_;
+}
+
+const evictors::Verification& StatusBuilder::arrival() {
+  if (!arrival_) arrival_ = evictor() ? evictor()->verify(context()) : evictors::Verification{};
+  return *arrival_;
+}
+
+void StatusBuilder::begin_step() {
+  arrival_.reset();
+  remote_.reset();
+  plan_.reset();
+  // A status that another hand has edited: every clock needs a start.
+  if (phase() != EvacuationPhase::kPending && !status().phase_entered_at) restart_phase_clock();
+  late_ = deadline_expired();
+}
+
+base::TimePoint StatusBuilder::effective(base::TimePoint deadline) const {
+  return deadline < seen_.resumed_at ? seen_.resumed_at + kResumeGrace : deadline;
+}
+
+void StatusBuilder::wake_at(base::TimePoint when) {
+  if (!wake_ || when < *wake_) wake_ = when;
+}
+
+void StatusBuilder::set_condition(ConditionType type, api::ConditionStatus status, const ReasonText& reason,
+                                  std::string message) {
+  api::Condition next;
+  next.type = to_string(type);
+  next.status = status;
+  next.reason = reason.text();
+  next.message = bounded(std::move(message));
+  next.observed_generation = evacuation_.meta.generation;
+  // The same claim again: a newer generation alone is no news.
+  const auto* known = api::find_condition(this->status().conditions, type);
+  if (known && known->status == next.status && known->reason == next.reason && known->message == next.message) return;
+  api::set_condition(draft().conditions, std::move(next), now_);
+}
+
+void StatusBuilder::forget_condition(ConditionType type) {
+  std::erase_if(draft().conditions, [&](const api::Condition& each) { return each.type == type; });
+}
+
+bool StatusBuilder::condition_has_reason(ConditionType type, Reason reason) const {
+  const auto* found = api::find_condition(status().conditions, type);
+  return found && found->reason == reason;
+}
+
+void StatusBuilder::record(EventNote note) {
+  event_recorded_ = true;
+  note.message = bounded(std::move(note.message));
+  out_.events.push_back(std::move(note));
+}
+
+void StatusBuilder::append_history(std::string_view from, std::string_view to, const ReasonText& reason,
+                                   const std::string& message) {
+  auto& history = draft().history;
+  history.push_back({now_, std::string(from), std::string(to), reason.text(), message, status().attempt, seen_.actor});
+  if (history.size() <= kFirstEntries + kNewestEntries) return;
+  const auto excess = static_cast<std::ptrdiff_t>(history.size() - kFirstEntries - kNewestEntries);
+  history.erase(history.begin() + kFirstEntries, history.begin() + kFirstEntries + excess);
+}
+
+/// One Event a transition (state-machine.md#transitions): most are told by what leads to them, and a request by being
+/// made.
+void StatusBuilder::record_transition(EvacuationPhase phase, const ReasonText& reason, const std::string& message) {
+  const auto event = event_of(phase);
+  if (!event_recorded_ && event) record_event(*event, fmt::format("{}: {}", reason.text(), message));
+  event_recorded_ = false;
+}
+
+Step StatusBuilder::enter(EvacuationPhase phase, const ReasonText& reason, std::string message) {
+  message = bounded(std::move(message));
+  record_transition(phase, reason, message);
+  append_history(api::to_string(status().phase), api::to_string(phase), reason, message);
+  api::EvacuationStatus& next = draft();
+  next.phase = phase;
+  next.reason = reason.text();
+  next.message = std::move(message);
+  next.phase_entered_at = now_;
+  next.deadline.reset();
+  next.next_action_at.reset();
+  return Step::kAgain;
+}
+
+Step StatusBuilder::finish(EvacuationPhase phase, const ReasonText& reason, std::string message) {
+  const std::string text = fmt::format("{}: {}", reason.text(), message);
+  if (phase == EvacuationPhase::kFailed) {
+    record_warning(EventReason::kFailed, text, EventOn::kEvacuationAndPod);
+  } else {
+    record_event(event_of_end(reason), text, EventOn::kEvacuationAndPod);
+  }
+  set_condition(ConditionType::kComplete, api::ConditionStatus::kTrue, reason, message);
+  if (api::find_condition(status().conditions, ConditionType::kSlotAcquired)) {
+    set_condition(ConditionType::kSlotAcquired, api::ConditionStatus::kFalse, Reason::kReleased);
+  }
+  enter(phase, reason, std::move(message));
+  resolve_intent(IntentResult::kSuperseded);
+  clear_blocked();
+  draft().finished_at = now_;
+  return Step::kAgain;
+}
+
+Step StatusBuilder::act(evictors::Action action) {
+  auto& intent = draft().intent;
+  const bool same = intent_open() && intent->action == action.name && intent->token == status().token;
+  if (!same) intent = api::EvacuationIntent{action.name, status().token, now_, false, "", action.pre_state};
+  const bool asks = action.role == evictors::ActionRole::kPrepare || action.role == evictors::ActionRole::kRequest;
+  if (asks && !spec().dry_run && !status().request_sent_at) draft().request_sent_at = now_;
+  set_next_call_at(std::nullopt);
+  out_.action = std::move(action);
+  return Step::kSettled;
+}
+
+void StatusBuilder::remember(const evictors::Refs& refs) {
+  auto& known = draft().refs;
+  for (const auto& [name, value] : refs) {
+    std::erase_if(known, [&](const auto& each) { return each.first == name; });
+    if (value.empty() || value.size() > kMaxRefBytes) continue;
+    known.emplace_back(name, base::short_text(value, kMaxRefBytes));
+  }
+  std::sort(known.begin(), known.end());
+}
+
+void StatusBuilder::resolve_intent_as(std::string_view result) {
+  if (!intent_open()) return;
+  draft().intent->resolved = true;
+  draft().intent->result = result;
+}
+
+void StatusBuilder::resolve_intent(IntentResult result) { resolve_intent_as(text_of(result)); }
+
+void StatusBuilder::resolve_intent(evictors::ResponseClass result) { resolve_intent_as(to_string(result)); }
+
+Reason StatusBuilder::cancel_reason() const {
+  if (evacuation_.meta.is_terminating()) return seen_.policy_gone ? Reason::kPolicyDeleted : Reason::kObjectDeleted;
+  return spec().cancel.reason == Reason::kPolicyDeleted ? Reason::kPolicyDeleted : Reason::kUserCancelled;
+}
+
+std::string StatusBuilder::cancel_message() const {
+  if (seen_.policy_gone) return fmt::format("policy {} was deleted", spec().source.policy);
+  if (evacuation_.meta.is_terminating()) return "the Evacuation was deleted";
+  return spec().cancel.reason.empty() ? "cancelled by spec.cancel" : spec().cancel.reason;
+}
+
+std::optional<StatusBuilder::Ending> StatusBuilder::must_end() const {
+  if (cancelled()) return Ending{EvacuationPhase::kCancelled, cancel_reason(), cancel_message()};
+  if (seen_.spec_problem.empty()) return std::nullopt;
+  return Ending{EvacuationPhase::kFailed, Reason::kInvalidSpec,
+                "its spec cannot be read any more: " + seen_.spec_problem};
+}
+
+bool StatusBuilder::has_finalizer() const {
+  const auto& finalizers = evacuation_.meta.finalizers;
+  return std::find(finalizers.begin(), finalizers.end(), api::well_known::kEvacuationFinalizer) != finalizers.end();
+}
+
+// --- setters
+
+void StatusBuilder::set_deadline_if_none(base::TimePoint deadline) {
+  if (!status().deadline) set_deadline(deadline);
+}
+
+void StatusBuilder::extend_deadline(base::Duration by) {
+  if (status().deadline) *draft().deadline += by;
+}
+
+void StatusBuilder::set_finished_if_not() {
+  if (!status().finished_at) draft().finished_at = now_;
+}
+
+void StatusBuilder::start_attempt() {
+  api::EvacuationStatus& next = draft();
+  forget_attempt(next);
+  for (const ConditionType type :
+       {ConditionType::kHandoffAcknowledged, ConditionType::kReadyToEvict, ConditionType::kEvictionGranted,
+        ConditionType::kProgressing, ConditionType::kRollbackComplete}) {
+    forget_condition(type);
+  }
+  if (!condition_has_reason(ConditionType::kGroupReady, Reason::kLeaving)) forget_condition(ConditionType::kGroupReady);
+  next.attempt += 1;
+  next.token = fmt::format("{}.{}", evacuation_.meta.uid, next.attempt);
+  if (!next.started_at) next.started_at = now_;
+  next.attempt_started_at = now_;
+  if (const api::OwnerReference* owner = pod()->meta.controller()) next.pod_owner = *owner;
+  const std::string owner_uid = next.pod_owner ? next.pod_owner->uid : std::string();
+  next.workload_group = spec().concurrency_group.empty() ? owner_uid : spec().concurrency_group;
+}
+
+void StatusBuilder::set_evictor(std::string_view name, std::string_view adapter) {
+  draft().evictor = name;
+  draft().adapter = adapter;
+}
+
+void StatusBuilder::set_abort(Reason reason, EvacuationPhase next) {
+  draft().abort = api::EvacuationAbort{std::string(to_string(reason)), next, now_};
+}
+
+void StatusBuilder::set_blocker(api::Blocker blocker) {
+  auto& held = draft().blocked_by;
+  blocker.since = now_;
+  for (const api::Blocker& before : held) {
+    if (before.kind == blocker.kind && before.name == blocker.name) blocker.since = before.since;
+  }
+  held = {std::move(blocker)};
+}
+
+void StatusBuilder::clear_blocked() {
+  clear_blockers();
+  set_blocked_count(0);
+  set_next_call_at(std::nullopt);
+  show_transition();
+}
+
+void StatusBuilder::show_transition() {
+  if (status().history.empty() || status().history.back().to != api::to_string(phase())) return;
+  draft().reason = status().history.back().reason;
+  draft().message = status().history.back().message;
+}
+
+void StatusBuilder::start_blocked_clock() {
+  if (!status().blocked_since) draft().blocked_since = now_;
+}
+
+void StatusBuilder::show_block(Reason reason, const std::string& message) {
+  draft().reason = to_string(reason);
+  draft().message = bounded(message);
+}
+
+void StatusBuilder::set_heartbeat(const std::string& value) {
+  draft().last_heartbeat_value = value;
+  draft().last_heartbeat_at = now_;  // ours: the operator's clock may be off
+}
+
+void StatusBuilder::start_heartbeat_clock() {
+  if (!status().last_heartbeat_at) draft().last_heartbeat_at = now_;
+}
+
+void StatusBuilder::start_in_progress_clock() {
+  if (!status().in_progress_since) draft().in_progress_since = now_;
+}
+
+void StatusBuilder::start_queue_clock() {
+  if (!status().queued_since) draft().queued_since = now_;
+}
+
+base::Duration StatusBuilder::stop_queue_clock() {
+  if (!status().queued_since) return base::Duration::zero();
+  const base::Duration waited = now_ - *status().queued_since;
+  if (status().in_progress_since) *draft().in_progress_since += waited;
+  extend_deadline(waited);
+  draft().queued_since.reset();
+  return waited;
+}
+
+void StatusBuilder::set_outcome_kind(api::OutcomeKind kind) {
+  set_outcome_if_none(kind);
+  draft().outcome->kind = kind;
+}
+
+void StatusBuilder::set_outcome_if_none(api::OutcomeKind kind) {
+  if (!status().outcome) set_outcome(kind);
+}
+
+void StatusBuilder::request_slot(bool needs_capacity) {
+  out_.wants_slot = true;
+  out_.needs_capacity = needs_capacity;
+}
+
+Decision StatusBuilder::finish_decision() && {
+  if (!(status() == seen_.evacuation.status)) draft().observed_generation = evacuation_.meta.generation;
+  out_.status = std::move(evacuation_.status);
+  if (wake_) out_.requeue = kube::Requeue::in(*wake_ - now_);
+  return std::move(out_);
+}
+
+}  // namespace controllers

@@ -1,0 +1,234 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "controllers/evacuation/phases/status_builder.hpp"
+#include "evictors/eviction_call.hpp"
+
+/// Verifying: the pod is gone, and somebody is to take its place.
+namespace controllers {
+namespace {
+
+using api::ConditionStatus;
+using api::EvacuationPhase;
+
+/// Creation times have whole seconds, and clocks differ a little.
+constexpr base::seconds kCreationSlack{2};
+
+/// A replacement is created when the pod is deleted or later. Creation times are the API server's, which may be behind
+/// ours by any amount: the earlier of its word and ours counts.
+base::TimePoint replacement_since(const StatusBuilder& builder) {
+  const auto& status = builder.status();
+  const bool our_call = status.intent && status.intent->action == evictors::kPostEviction;
+  const base::TimePoint start = our_call ? status.intent->time : status.attempt_started_at.value_or(builder.now());
+  const base::TimePoint since = start - kCreationSlack;
+  return std::min(since, base::parse_time(builder.context().ref(kDeletedAtRef)).value_or(since));
+}
+
+bool may_replace(const StatusBuilder& builder, const Sibling& sibling, base::TimePoint since) {
+  const api::Pod& pod = *sibling.pod;
+  return !sibling.claimed && pod.uid() != builder.spec().pod_ref.uid && pod.meta.creation_timestamp >= since &&
+         !pod.meta.is_terminating() && !pod.is_terminal();
+}
+
+/// A ready one before others, older before younger, then by name.
+const api::Pod* find_replacement(const StatusBuilder& builder) {
+  const base::TimePoint since = replacement_since(builder);
+  const auto& known = builder.status().outcome->replacement;
+  const api::Pod* best = nullptr;
+  const auto rank = [&](const api::Pod& pod) {
+    const bool chosen_before = known && known->uid == pod.meta.uid;
+    return std::tuple(!pod.is_ready(), !chosen_before, pod.meta.creation_timestamp, pod.meta.name);
+  };
+  for (const Sibling& sibling : builder.seen().siblings) {
+    if (!may_replace(builder, sibling, since)) continue;
+    if (!best || rank(*sibling.pod) < rank(*best)) best = sibling.pod.get();
+  }
+  return best;
+}
+
+/// Why no replacement will come; empty: one is expected.
+std::string not_expected(const StatusBuilder& builder) {
+  const auto& owner = builder.status().pod_owner;
+  if (builder.status().adapter == kTerminalPod) return "the pod was terminal before";
+  if (!owner) return "the pod has no controller";
+  if (owner->kind == "Job") return "a Job counts its own completions";
+  if (!builder.seen().desired_replicas) return {};
+  const auto ready =
+      std::count_if(builder.seen().siblings.begin(), builder.seen().siblings.end(), [&](const Sibling& each) {
+        const bool leaving = each.pod->uid() == builder.spec().pod_ref.uid;  // a cache that lags still shows it
+        return !leaving && each.pod->is_ready() && !each.pod->meta.is_terminating() && !each.pod->is_terminal();
+      });
+  if (ready < *builder.seen().desired_replicas) return {};
+  return fmt::format("{} {} has its {} replicas", owner->kind, owner->name, *builder.seen().desired_replicas);
+}
+
+void record_replacement(StatusBuilder& builder, const api::Pod& pod) {
+  const auto& before = builder.status().outcome->replacement;
+  const bool known = before && before->uid == pod.meta.uid;
+  api::EvacuationReplacement next{pod.meta.name, pod.meta.uid, pod.node_name, known ? before->ready_at : std::nullopt};
+  if (pod.is_ready() && !next.ready_at) next.ready_at = builder.now();
+  builder.set_replacement(std::move(next));
+}
+
+bool post_done(const StatusBuilder& builder) {
+  const auto* post = api::find_condition(builder.status().conditions, ConditionType::kPostCompleted);
+  return !post || post->status == ConditionStatus::kTrue;
+}
+
+Step succeed(StatusBuilder& builder, std::string message) {
+  return builder.finish(EvacuationPhase::kSucceeded, reason_of(builder.status().outcome->kind), std::move(message));
+}
+
+void show_candidate(StatusBuilder& builder, const api::Pod& pod) {
+  if (!pod.node_name.empty()) record_replacement(builder, pod);  // before that there is nothing to tell
+  if (!pod.is_ready()) {
+    builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kWaiting, pod.meta.name);
+    return;
+  }
+  const bool moved = pod.node_name != builder.spec().node_name || builder.spec().node_name.empty();
+  builder.set_condition(ConditionType::kReplacementReady, moved ? ConditionStatus::kTrue : ConditionStatus::kFalse,
+                        moved ? Reason::kReady : Reason::kSameNode,
+                        fmt::format("{} on node {}", pod.meta.name, pod.node_name.value));
+}
+
+/// The replacement is found by the pod's owner.
+void show_replacement(StatusBuilder& builder) {
+  if (const api::Pod* pod = find_replacement(builder)) return show_candidate(builder, *pod);
+  const std::string why = not_expected(builder);
+  if (why.empty()) {
+    builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kWaiting);
+  } else {
+    builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kTrue, Reason::kNotExpected, why);
+  }
+}
+
+/// The evictor says that the work runs again.
+void show_arrived(StatusBuilder& builder, const std::string& message) {
+  const auto& outcome = *builder.status().outcome;
+  const bool migrated = outcome.kind == api::OutcomeKind::kMigrated;
+  const auto& node = builder.spec().node_name;
+  const bool back = !migrated && outcome.replacement && !node.empty() && outcome.replacement->node == node;
+  if (back) {
+    builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kSameNode, message);
+    return;
+  }
+  builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kTrue,
+                        migrated ? Reason::kMigrated : Reason::kReady, message);
+}
+
+/// The replacement question is answered with yes or does not arise.
+bool settled(const StatusBuilder& builder) {
+  return builder.is_true(ConditionType::kReplacementReady) ||
+         builder.condition_has_reason(ConditionType::kReplacementReady, Reason::kSameNode);
+}
+
+std::string success_message(const StatusBuilder& builder) {
+  const auto& outcome = *builder.status().outcome;
+  const auto& replacement = outcome.replacement;
+  if (builder.status().adapter == kTerminalPod) return "the terminal pod was removed";
+  if (!replacement && outcome.kind == api::OutcomeKind::kMigrated) return "migrated; the source pod has ended";
+  if (!replacement) return "the pod left; no replacement is expected";
+  if (outcome.kind == api::OutcomeKind::kMigrated) return fmt::format("migrated to node {}", replacement->node.value);
+  return fmt::format("replaced by {} on node {}", replacement->name, replacement->node.value);
+}
+
+Step no_replacement_in_time(StatusBuilder& builder) {
+  builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kReplacementTimeout);
+  builder.record_warning(EventReason::kTimedOut, "no replacement became ready in time");
+  const std::string message =
+      fmt::format("no replacement was ready within {}", base::format_duration(builder.timeouts().verify));
+  if (builder.spec().require_replacement)
+    return builder.finish(EvacuationPhase::kFailed, Reason::kReplacementTimeout, message);
+  return succeed(builder, "the pod left; " + message);
+}
+
+// --- rules
+
+/// The evictor's own word on where the work is; the rest is found by the pod's owner. Never answers.
+std::optional<Step> follow_arrival(StatusBuilder& builder) {
+  using State = evictors::Verification::State;
+  builder.set_outcome_if_none(api::OutcomeKind::kEvicted);
+  builder.set_deadline_if_none(builder.now() + builder.timeouts().verify);
+  const evictors::Verification& arrival = builder.arrival();
+  if (arrival.kind) builder.set_outcome_kind(*arrival.kind);
+  if (arrival.replacement) builder.set_replacement(*arrival.replacement);
+  builder.remember(arrival.refs);
+  switch (arrival.state) {
+    case State::kByOwner: show_replacement(builder); break;
+    case State::kArrived: show_arrived(builder, arrival.message); break;
+    case State::kPending:
+      builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kWaiting,
+                            arrival.message);
+      break;
+    case State::kNotExpected:
+      builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kTrue, Reason::kNotExpected,
+                            arrival.message);
+      break;
+  }
+  return std::nullopt;
+}
+
+/// The move itself failed, although the pod has left.
+std::optional<Step> fail_with_evictor(StatusBuilder& builder) {
+  const auto& failed = builder.arrival().failed;
+  if (!failed) return std::nullopt;
+  return builder.finish(EvacuationPhase::kFailed, failed->complete_reason,
+                        fmt::format("the pod left, but {}: {}", failed->reason, failed->message));
+}
+
+/// What is still to do: the post hook, a surplus replica to take away.
+std::optional<Step> act_after_leaving(StatusBuilder& builder) {
+  const evictors::Verification& arrival = builder.arrival();
+  const base::TimePoint patience =
+      builder.status().phase_entered_at.value_or(builder.now()) + builder.timeouts().verify;
+  builder.set_deadline(std::max(*builder.status().deadline, patience + arrival.extra));
+  if (!arrival.action || builder.deadline_expired()) return std::nullopt;
+  builder.wake_at_deadline(*builder.status().deadline);
+  return next_call_is_early(builder) ? builder.wait() : builder.act(*arrival.action);
+}
+
+/// T33: the replacement is Ready, or none is expected, and the post phase is done.
+std::optional<Step> succeed_when_settled(StatusBuilder& builder) {
+  if (!settled(builder) || !post_done(builder) || builder.arrival().unfinished) return std::nullopt;
+  const std::string message = success_message(builder);
+  if (builder.status().outcome->replacement) builder.record_event(EventReason::kReplacementReady, message);
+  return succeed(builder, message);
+}
+
+/// T34: a missing report of `post` alone does not fail it.
+std::optional<Step> end_at_verify_deadline(StatusBuilder& builder) {
+  if (builder.deadline_expired()) {
+    if (!settled(builder)) return no_replacement_in_time(builder);
+    return succeed(builder, success_message(builder) + "; the post phase was not reported in time");
+  }
+  builder.wake_at_deadline(*builder.status().deadline);
+  return std::nullopt;
+}
+
+constexpr std::array<Rule, 6> kVerifyingRules = {
+    refuse_late_cancel,      // T29
+    follow_arrival,          //
+    fail_with_evictor,       //
+    act_after_leaving,       //
+    succeed_when_settled,    // T33
+    end_at_verify_deadline,  // T34
+};
+
+}  // namespace
+
+Step decide_verifying(StatusBuilder& builder) { return first_answer(kVerifyingRules, builder); }
+
+Step enter_verifying(StatusBuilder& builder, api::OutcomeKind kind) {
+  builder.set_outcome_if_none(kind);
+  builder.resolve_intent(IntentResult::kObserved);
+  refuse_late_cancel(builder);
+  builder.set_condition(ConditionType::kTargetGone, ConditionStatus::kTrue, builder.how_it_left());
+  builder.set_condition(ConditionType::kProgressing, ConditionStatus::kTrue, Reason::kAwaitingReplacement);
+  builder.clear_blocked();
+  builder.enter(EvacuationPhase::kVerifying, reason_of(builder.status().outcome->kind), "the pod has left its node");
+  builder.set_deadline(builder.now() + builder.timeouts().verify);
+  return Step::kAgain;
+}
+
+}  // namespace controllers
