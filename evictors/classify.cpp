@@ -149,7 +149,8 @@ Classification classify_forbidden(const StatusView& view) {
 }
 
 Classification webhook_down(const StatusView& view) {
-  return blocked(Class::kWebhookDown, view, blocker(Kind::kWebhook, quoted_after(view.message, "webhook \""), view.message));
+  return blocked(Class::kWebhookDown, view,
+                 blocker(Kind::kWebhook, quoted_after(view.message, "webhook \""), view.message));
 }
 
 Classification classify_server_error(const StatusView& view) {

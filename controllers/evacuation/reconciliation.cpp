@@ -215,8 +215,8 @@ base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconcile
 }
 
 void EvacuationReconciler::Reconciliation::publish(const api::Evacuation& evacuation, const EventNote& note) const {
-  kube::Event event =
-      note.kind == api::EventKind::kWarning ? kube::Event::warning(note.reason, note.message) : kube::Event::normal(note.reason, note.message);
+  kube::Event event = note.kind == api::EventKind::kWarning ? kube::Event::warning(note.reason, note.message)
+                                                            : kube::Event::normal(note.reason, note.message);
   const auto& pod = evacuation.spec.pod_ref;
   event.related = kube::event_object(kube::kPods, {evacuation.meta.ns, pod.name}, pod.uid.value);
   event.also_on_related = note.also_on_pod;

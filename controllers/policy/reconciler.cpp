@@ -114,8 +114,9 @@ void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutc
   }
   if (outcome.summary.created == 0) return;
   publish(policy.meta,
-          kube::Event::normal(api::EventReason::kEvacuationsCreated, fmt::format("created {} Evacuations for {} nominated pods",
-                                                                outcome.summary.created, outcome.summary.nominated)),
+          kube::Event::normal(api::EventReason::kEvacuationsCreated,
+                              fmt::format("created {} Evacuations for {} nominated pods", outcome.summary.created,
+                                          outcome.summary.nominated)),
           "Plan");
 }
 
@@ -189,7 +190,9 @@ api::DeschedulerPolicy PolicyReconciler::with_circuit(api::DeschedulerPolicy pol
       .set(open ? 1 : 0);
   if (open && !was_open) {
     publish(policy.meta,
-            kube::Event::warning(api::EventReason::kCircuitOpened, circuit_condition(policy, policy.status.circuit).message), "Verify");
+            kube::Event::warning(api::EventReason::kCircuitOpened,
+                                 circuit_condition(policy, policy.status.circuit).message),
+            "Verify");
   }
   return policy;
 }

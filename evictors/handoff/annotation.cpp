@@ -33,7 +33,8 @@ constexpr base::seconds kAssumedInProgress{600};
 const std::string& token_of(const EvictorContext& context) { return context.evacuation.status.token; }
 
 bool acknowledgement_timed_out(const EvictorContext& context) {
-  const auto* seen = api::find_condition(context.evacuation.status.conditions, api::ConditionType::kHandoffAcknowledged);
+  const auto* seen =
+      api::find_condition(context.evacuation.status.conditions, api::ConditionType::kHandoffAcknowledged);
   return seen && seen->reason == api::Reason::kAcknowledgeTimeout;
 }
 

@@ -106,7 +106,8 @@ TEST(VocabularyTest, NamesAnOutcomeAndItsReasonAlike) {
 
 TEST(VocabularyTest, EndsEachSuccessAndCancelWithAnEventOfTheSameName) {
   for (const auto& term : api::reasons()) {
-    const bool ends = term.where.find("Succeeded") != term.where.npos || term.where.find("Cancelled") != term.where.npos;
+    const bool ends =
+        term.where.find("Succeeded") != term.where.npos || term.where.find("Cancelled") != term.where.npos;
     EXPECT_TRUE(!ends || api::parse_event_reason(term.name)) << term.name;
   }
 }

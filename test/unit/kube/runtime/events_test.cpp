@@ -72,7 +72,8 @@ TEST_F(EventsTest, WritesTheWireNames) {
 }
 
 TEST_F(EventsTest, TellsTheRelatedObjectTooWhereAsked) {
-  Event event = Event::warning(api::EventReason::kFailed, "no attempt is left").about({"v1", "Pod", "shop", "web-1", "u-1"}, "Evacuate");
+  Event event = Event::warning(api::EventReason::kFailed, "no attempt is left")
+                    .about({"v1", "Pod", "shop", "web-1", "u-1"}, "Evacuate");
   event.related = EventObject{"evacuator.dev/v1alpha1", "Evacuation", "shop", "web-1-u1", "e-1"};
   event.also_on_related = true;
   recorder.publish(event);

@@ -64,7 +64,7 @@ struct BalanceCase {
   std::string name;
   std::vector<int> sizes;
   std::int32_t max_skew;
-  std::size_t want;    ///< as upstream (semantics, appendix B)
+  std::size_t want;   ///< as upstream (semantics, appendix B)
   std::size_t fixed;  ///< by default
 };
 
