@@ -210,7 +210,21 @@ TEST(DecodeObservedPolicy, KeepsAnInvalidOneWithItsProblem) {
   ASSERT_TRUE(seen.ok());
   EXPECT_EQ(seen->meta.name, "x");
   EXPECT_FALSE(seen->policy);
+  EXPECT_FALSE(seen->plan_spec) << "there is nothing to plan";
   EXPECT_THAT(seen->problem, HasSubstr("spec.mood"));
+}
+
+TEST(DecodeObservedPolicy, ParsesTheArgumentsOfItsStrategies) {
+  const auto seen = decode_observed_policy(
+      R"({"apiVersion":"evacuator.dev/v1alpha1","kind":"DeschedulerPolicy","metadata":{"name":"x"},"spec":{"strategies":[
+          {"name":"PodLifeTime","args":{"maxPodLifeTimeSeconds":60}},{"name":"PodLifeTime","args":{"typo":1}}]}})");
+  ASSERT_TRUE(seen.ok());
+  ASSERT_TRUE(seen->plan_spec);
+  const strategies::StrategySpecs& parsed = seen->plan_spec->strategy_specs;
+  ASSERT_EQ(parsed.runnable.size(), 1U);
+  EXPECT_EQ(parsed.runnable[0].position, 0U);
+  ASSERT_FALSE(parsed.errors.empty());
+  EXPECT_EQ(parsed.errors[0].path, "spec.strategies[1].args.typo");
 }
 
 }  // namespace policy_decide_test
