@@ -61,7 +61,7 @@ format-check:
 layers: ## Check the include rules of hack/layers.txt
 	@hack/verify-layers.sh
 
-lint: ## clang-tidy over the sources changed since LINT_BASE=HEAD~10, or over all (LINT=all)
+lint: ## clang-tidy over the sources changed since LINT_BASE=HEAD~1, or over all (LINT=all)
 	@hack/lint.sh $(LINT)
 
 bench: ## Benchmarks, as ratios against baselines of the same run

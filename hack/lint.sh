@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # clang-tidy 14 over sources, tests included. usage: hack/lint.sh [changed|all]
-#   changed   the sources that differ from LINT_BASE [HEAD~10], so that it stays quick (the default); name the commit
+#   changed   the sources that differ from LINT_BASE [HEAD~1], so that it stays quick (the default). Name the commit
 #             that a piece of work began with to look at all of it
 #   all       every source: about half an hour on two cores
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-base=$(git rev-parse --verify --quiet "${LINT_BASE:-HEAD~10}" || git rev-list --max-parents=0 HEAD | tail -n 1)
+base=$(git rev-parse --verify --quiet "${LINT_BASE:-HEAD~1}" || git rev-list --max-parents=0 HEAD | tail -n 1)
 
 # Renames without a change of content are no change.
 changed() { git diff --name-only --find-renames --diff-filter=d "$base" -- '*.cpp'; }

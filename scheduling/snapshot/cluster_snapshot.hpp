@@ -80,7 +80,6 @@ class ClusterSnapshot {
   // --- pods
   std::size_t pod_count() const { return pods_.size(); }
   const api::Pod& pod(PodIndex pod) const { return *pods_[pod].object; }
-  const std::shared_ptr<const api::Pod>& shared_pod(PodIndex pod) const { return pods_[pod].object; }
   /// Has the pod's object fetched into the caches: for walks in an order that memory does not have, some steps ahead.
   void prefetch(PodIndex pod) const {
     constexpr std::size_t kCacheLine = 64;

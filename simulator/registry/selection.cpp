@@ -267,12 +267,4 @@ bool Selection::matches(const Json& stored) const {
                              [&](const Field& f) { return (field_text(stored, f.path) == f.value) == f.equal; });
 }
 
-std::string Selection::pinned_name() const {
-  for (const Field& field : fields_) {
-    if (field.equal && field.path.size() == 2 && field.path[0] == "metadata" && field.path[1] == "name")
-      return field.value;
-  }
-  return {};
-}
-
 }  // namespace simulator

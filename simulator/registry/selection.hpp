@@ -19,8 +19,6 @@ class Selection {
 
   bool matches(const api::Json& stored) const;
   bool everything() const { return labels_.empty() && fields_.empty(); }
-  /// The value of metadata.name when the fields pin it, else "": such a list is one lookup.
-  std::string pinned_name() const;
 
  private:
   struct Field {
