@@ -217,7 +217,7 @@ TEST(DecodeObservedPolicy, KeepsAnInvalidOneWithItsProblem) {
 TEST(DecodeObservedPolicy, ParsesTheArgumentsOfItsStrategies) {
   const auto seen = decode_observed_policy(
       R"({"apiVersion":"evacuator.dev/v1alpha1","kind":"DeschedulerPolicy","metadata":{"name":"x"},"spec":{"strategies":[
-          {"name":"PodLifeTime","args":{"maxPodLifeTimeSeconds":60}},{"name":"PodLifeTime","args":{"typo":1}}]}})");
+          {"name":"PodLifeTime","args":{"maxPodLifeTimeSeconds":60}},{"name":"PodLifeTime","args":{"maxPodLifeTimeSeconds":60,"typo":1}}]}})");
   ASSERT_TRUE(seen.ok());
   ASSERT_TRUE(seen->plan_spec);
   const strategies::StrategySpecs& parsed = seen->plan_spec->strategy_specs;
