@@ -34,7 +34,7 @@ as_root() {
 
 require_debian() {
   command -v apt-get >/dev/null && return
-  echo "setup: this is no Debian-like system; install the packages listed in hack/setup.sh by hand" >&2
+  echo "setup: this is no Debian-like system; install the packages listed in hack/setup.sh yourself" >&2
   exit 1
 }
 

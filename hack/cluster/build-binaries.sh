@@ -13,7 +13,7 @@ set -euo pipefail
 # shellcheck source=hack/cluster/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-RECIPE=1 # raise it when the build steps or kubernetes.patch change: the cache is then built anew
+RECIPE=1 # raise it when the build steps or kubernetes.patch change: the cache is then built again
 SUITE=bookworm
 GO_VERSION=1.19 # the one Kubernetes 1.20 was tried with
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -67,7 +67,7 @@ cache_outdated() {
 
 forget_outdated_cache() {
   if cache_outdated; then
-    say "the cached Kubernetes was built by another recipe, building it anew"
+    say "the cached Kubernetes was built by another recipe, building it again"
     rm -f "${KUBERNETES_BINARIES[@]/#/$CACHE_BIN/}"
   fi
 }

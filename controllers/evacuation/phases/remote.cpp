@@ -19,7 +19,7 @@ std::optional<base::TimePoint> expected_end(const StatusBuilder& builder, const 
   const auto& status = builder.status();
   if (!status.in_progress_since) return std::nullopt;
   if (status.progress && *status.progress >= kTelling) {
-    // Anew only when the progress changes: the status must not change with every look.
+    // Again only when the progress changes: the status must not change with every look.
     if (remote.progress == builder.seen().evacuation.status.progress && status.expected_completion_at)
       return status.expected_completion_at;
     const base::Duration whole = (builder.now() - *status.in_progress_since) * 100 / *status.progress;

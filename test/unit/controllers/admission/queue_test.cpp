@@ -33,7 +33,7 @@ api::InFlightLimits limits(std::optional<api::IntOrPercent> total, std::optional
 }
 
 /// One evacuation by number: pod "pod-<n>", created n seconds after noon.
-struct Wish {
+struct Candidate {
   int n = 0;
   std::string node = "node-a";
   std::string workload{};
@@ -44,30 +44,30 @@ struct Wish {
   std::string target{};
 };
 
-api::Evacuation object(const Wish& wish, Phase phase = Phase::kPending, std::int32_t attempt = 0) {
+api::Evacuation object(const Candidate& candidate, Phase phase = Phase::kPending, std::int32_t attempt = 0) {
   api::Evacuation evacuation;
   evacuation.meta.ns = "shop";
-  evacuation.meta.name = fmt::format("evac-{:05}", wish.n);
-  evacuation.meta.uid = fmt::format("uid-{}", wish.n);
-  evacuation.meta.creation_timestamp = kNoon + base::seconds(wish.n);
-  evacuation.spec.pod_ref = {fmt::format("pod-{}", wish.n),
-                             {wish.pod_uid.empty() ? fmt::format("pod-uid-{}", wish.n) : wish.pod_uid}};
-  evacuation.spec.node_name = {wish.node};
-  evacuation.spec.priority = wish.priority;
-  evacuation.spec.source.policy = wish.policy;
+  evacuation.meta.name = fmt::format("evac-{:05}", candidate.n);
+  evacuation.meta.uid = fmt::format("uid-{}", candidate.n);
+  evacuation.meta.creation_timestamp = kNoon + base::seconds(candidate.n);
+  evacuation.spec.pod_ref = {fmt::format("pod-{}", candidate.n),
+                             {candidate.pod_uid.empty() ? fmt::format("pod-uid-{}", candidate.n) : candidate.pod_uid}};
+  evacuation.spec.node_name = {candidate.node};
+  evacuation.spec.priority = candidate.priority;
+  evacuation.spec.source.policy = candidate.policy;
   evacuation.status.phase = phase;
   evacuation.status.attempt = attempt;
-  evacuation.status.workload_group = wish.workload;
-  if (!wish.target.empty()) {
-    evacuation.meta.annotations = api::StringMap{{"evacuator.dev/predicted-target", wish.target}};
+  evacuation.status.workload_group = candidate.workload;
+  if (!candidate.target.empty()) {
+    evacuation.meta.annotations = api::StringMap{{"evacuator.dev/predicted-target", candidate.target}};
   }
   return evacuation;
 }
 
-AdmissionRequest request(const Wish& wish, std::int32_t attempt = 1) {
-  api::Evacuation of = object(wish, Phase::kPending, attempt - 1);
-  of.spec.concurrency_group = wish.workload;
-  return controllers::admission_request(of, nullptr, wish.size);
+AdmissionRequest request(const Candidate& candidate, std::int32_t attempt = 1) {
+  api::Evacuation of = object(candidate, Phase::kPending, attempt - 1);
+  of.spec.concurrency_group = candidate.workload;
+  return controllers::admission_request(of, nullptr, candidate.size);
 }
 
 class Admissions : public testing::Test {
@@ -81,22 +81,22 @@ class Admissions : public testing::Test {
           }
         }) {}
 
-  bool granted(const Wish& wish, std::int32_t attempt = 1) {
-    last = queue.request(request(wish, attempt));
+  bool granted(const Candidate& candidate, std::int32_t attempt = 1) {
+    last = queue.request(request(candidate, attempt));
     return last.slot.state == Slot::State::kGranted;
   }
-  std::string waits_for(const Wish& wish) {
-    EXPECT_FALSE(granted(wish));
+  std::string waits_for(const Candidate& candidate) {
+    EXPECT_FALSE(granted(candidate));
     return last.slot.limit ? last.slot.limit->name : "";
   }
-  void show(const Wish& wish, Phase phase, std::int32_t attempt = 1) {
-    const api::Evacuation now = object(wish, phase, attempt);
+  void show(const Candidate& candidate, Phase phase, std::int32_t attempt = 1) {
+    const api::Evacuation now = object(candidate, phase, attempt);
     queue.observe(nullptr, &now);
   }
 
-  void finish(const Wish& wish) {
-    api::Evacuation done = object(wish, Phase::kSucceeded, 1);
-    done.spec.concurrency_group = wish.workload;
+  void finish(const Candidate& candidate) {
+    api::Evacuation done = object(candidate, Phase::kSucceeded, 1);
+    done.spec.concurrency_group = candidate.workload;
     done.status.finished_at = clock.now();
     done.status.outcome = api::EvacuationOutcome{api::OutcomeKind::kEvicted, {}, {}};
     queue.observe(nullptr, &done);
@@ -179,9 +179,9 @@ TEST_F(Admissions, ThoseThatTheirBudgetsLetGoComeFirst) {
   EXPECT_TRUE(granted({.n = 0}));
   EXPECT_TRUE(granted({.n = 1}));
   const auto ask = [&](int n, bool held, std::int32_t priority = 0) {
-    auto wish = request({.n = n, .priority = priority});
-    wish.held_by_pdb = held;
-    return queue.request(wish).slot.state == Slot::State::kGranted;
+    auto candidate = request({.n = n, .priority = priority});
+    candidate.held_by_pdb = held;
+    return queue.request(candidate).slot.state == Slot::State::kGranted;
   };
   EXPECT_FALSE(ask(2, true));
   EXPECT_FALSE(ask(3, false));
@@ -197,7 +197,7 @@ TEST_F(Admissions, ThoseThatTheirBudgetsLetGoComeFirst) {
 }
 
 TEST_F(Admissions, HoldsTheWorkloadSlotThroughVerifying) {
-  const Wish first{.n = 0, .workload = "rs"};
+  const Candidate first{.n = 0, .workload = "rs"};
   EXPECT_TRUE(granted(first));
   EXPECT_EQ(waits_for({.n = 1, .node = "node-b", .workload = "rs"}), "workload");
   show(first, Phase::kVerifying);
@@ -409,8 +409,8 @@ TEST_F(Admissions, StartsOverForARecreatedObject) {
 
 TEST_F(Admissions, LeavesInPeaceWhatWasEvacuatedLately) {
   queue.set_cluster_limits({limits(number(5)), {}, {.pod = {}, .virtual_machine = {}, .workload = base::minutes(10)}});
-  const Wish first{.n = 0, .workload = "rs", .policy = "p"};
-  const Wish second{.n = 1, .workload = "rs", .policy = "p"};
+  const Candidate first{.n = 0, .workload = "rs", .policy = "p"};
+  const Candidate second{.n = 1, .workload = "rs", .policy = "p"};
   EXPECT_TRUE(granted(first));
   finish(first);
   EXPECT_EQ(waits_for(second), "cooldown");
@@ -429,8 +429,8 @@ TEST_F(Admissions, LeavesInPeaceWhatWasEvacuatedLately) {
 TEST_F(Admissions, ACooldownAlsoHoldsWhatStoodInLineAlready) {
   queue.set_cluster_limits(
       {limits(number(5), {}, number(1)), {}, {.pod = {}, .virtual_machine = {}, .workload = base::minutes(10)}});
-  const Wish first{.n = 0, .workload = "rs", .policy = "p"};
-  const Wish second{.n = 1, .workload = "rs", .policy = "p"};
+  const Candidate first{.n = 0, .workload = "rs", .policy = "p"};
+  const Candidate second{.n = 1, .workload = "rs", .policy = "p"};
   EXPECT_TRUE(granted(first));
   EXPECT_EQ(waits_for(second), "workload");
   finish(first);
@@ -444,12 +444,12 @@ class RatedAdmissions : public Admissions {
   RatedAdmissions() : Admissions(limits(number(100))) {}
   void set_rate(api::RateLimit rate) { queue.set_cluster_limits({limits(number(100)), rate}); }
   /// Lets the time of the next alarm come; true if the one that it wakes is granted a slot then.
-  bool alarm_grants(const Wish& wish) {
-    const auto at = alarms.find(fmt::format("evac-{:05}", wish.n));
+  bool alarm_grants(const Candidate& candidate) {
+    const auto at = alarms.find(fmt::format("evac-{:05}", candidate.n));
     if (at == alarms.end()) return false;
     clock.set(at->second);
     alarms.erase(at);
-    return granted(wish);
+    return granted(candidate);
   }
 };
 
@@ -546,12 +546,12 @@ class LimitModel : public testing::TestWithParam<unsigned> {
 
   LimitModel() : random(GetParam()) {
     for (int i = 0; i < kWishes; ++i) {
-      wishes.push_back({.n = i,
-                        .node = fmt::format("node-{}", i % kNodes),
-                        .workload = fmt::format("rs-{}", i % 7),
-                        .priority = static_cast<std::int32_t>(random() % 3),
-                        .policy = i % 3 ? "" : "p",
-                        .target = i % 4 ? fmt::format("node-{}", (i + 1 + i / 9) % kNodes) : ""});
+      candidates.push_back({.n = i,
+                            .node = fmt::format("node-{}", i % kNodes),
+                            .workload = fmt::format("rs-{}", i % 7),
+                            .priority = static_cast<std::int32_t>(random() % 3),
+                            .policy = i % 3 ? "" : "p",
+                            .target = i % 4 ? fmt::format("node-{}", (i + 1 + i / 9) % kNodes) : ""});
     }
     start_leader();
   }
@@ -576,7 +576,7 @@ class LimitModel : public testing::TestWithParam<unsigned> {
   }
 
   void show(int n, Phase phase) {
-    const api::Evacuation now = object(wishes[static_cast<std::size_t>(n)], phase, 1);
+    const api::Evacuation now = object(candidates[static_cast<std::size_t>(n)], phase, 1);
     leader->observe(nullptr, &now);
   }
   void store(int n, Phase phase) {
@@ -591,12 +591,13 @@ class LimitModel : public testing::TestWithParam<unsigned> {
     if (random() % 500 == 0) return start_leader();
     if (at == stored.end()) {
       if (random() % 16 == 0) {
-        leader->withdraw(object(wishes[static_cast<std::size_t>(n)]).meta.key());
+        leader->withdraw(object(candidates[static_cast<std::size_t>(n)]).meta.key());
         if (granted.erase(n)) std::erase(admissions, std::pair(n, admitted_at.at(n)));
       } else if (granted.contains(n) && random() % 2) {
         granted.erase(n);
         store(n, Phase::kPreparing);
-      } else if (leader->request(request(wishes[static_cast<std::size_t>(n)])).slot.state == Slot::State::kGranted) {
+      } else if (leader->request(request(candidates[static_cast<std::size_t>(n)])).slot.state ==
+                 Slot::State::kGranted) {
         if (granted.insert(n).second) admissions.emplace_back(n, admitted_at[n] = clock.now());
       }
     } else if (at->second == Phase::kPreparing && random() % 2) {
@@ -613,13 +614,13 @@ class LimitModel : public testing::TestWithParam<unsigned> {
     std::map<std::string, int> nodes, workloads, targets, zones;
     int total = 0, policy = 0;
     const auto add = [&](int n, bool departing) {
-      const Wish& wish = wishes[static_cast<std::size_t>(n)];
+      const Candidate& candidate = candidates[static_cast<std::size_t>(n)];
       total += departing;
-      nodes[wish.node] += departing;
+      nodes[candidate.node] += departing;
       zones[fmt::format("zone-{}", n % kNodes % 2)] += departing;
-      workloads[wish.workload] += 1;
-      if (!wish.target.empty()) targets[wish.target] += 1;
-      policy += departing && wish.policy == "p";
+      workloads[candidate.workload] += 1;
+      if (!candidate.target.empty()) targets[candidate.target] += 1;
+      policy += departing && candidate.policy == "p";
     };
     for (const auto& [n, phase] : stored) add(n, phase != Phase::kVerifying);
     for (const int n : granted) add(n, true);
@@ -639,7 +640,7 @@ class LimitModel : public testing::TestWithParam<unsigned> {
 
   base::ManualClock clock{kNoon};
   std::mt19937 random;
-  std::vector<Wish> wishes;
+  std::vector<Candidate> candidates;
   std::vector<std::pair<int, base::TimePoint>> admissions;
   std::map<int, base::TimePoint> admitted_at;
   std::map<int, Phase> stored;  ///< what every later leader reads
@@ -662,9 +663,9 @@ TEST_F(Admissions, ServesManyThreads) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 500; ++i) {
-        const Wish wish{.n = t * 1000 + i, .node = fmt::format("node-{}", i % 3)};
-        if (shared.request(request(wish)).slot.state == Slot::State::kGranted) ++granted_total;
-        const api::Evacuation done = object(wish, Phase::kSucceeded, 1);
+        const Candidate candidate{.n = t * 1000 + i, .node = fmt::format("node-{}", i % 3)};
+        if (shared.request(request(candidate)).slot.state == Slot::State::kGranted) ++granted_total;
+        const api::Evacuation done = object(candidate, Phase::kSucceeded, 1);
         shared.observe(nullptr, &done);
         (void)shared.usage();
       }
@@ -682,15 +683,15 @@ TEST_F(Admissions, DrainsTenThousandInOrder) {
   set_limits({number(50), number(2), {}, number(1), number(2), number(20)});
   add_nodes(0, 250, "east");
   add_nodes(250, 500, "west");
-  const auto wish = [](int i) {
-    return Wish{.n = i,
-                .node = fmt::format("node-{}", i % 500),
-                .workload = fmt::format("rs-{}", i % 3000),
-                .target = fmt::format("node-{}", (i * 7 + 1) % 500)};
+  const auto candidate = [](int i) {
+    return Candidate{.n = i,
+                     .node = fmt::format("node-{}", i % 500),
+                     .workload = fmt::format("rs-{}", i % 3000),
+                     .target = fmt::format("node-{}", (i * 7 + 1) % 500)};
   };
   std::vector<int> now;
   for (int i = 0; i < kMany; ++i) {
-    if (granted(wish(i))) now.push_back(i);
+    if (granted(candidate(i))) now.push_back(i);
   }
   const std::size_t at_once = now.size();
   std::size_t done = 0;
@@ -699,7 +700,7 @@ TEST_F(Admissions, DrainsTenThousandInOrder) {
     const int n = now.back();
     now.pop_back();
     woken.clear();
-    show(wish(n), Phase::kSucceeded);
+    show(candidate(n), Phase::kSucceeded);
     ++done;
     woken_total += woken.size();
     for (const std::string& name : woken) now.push_back(std::stoi(name.substr(5)));

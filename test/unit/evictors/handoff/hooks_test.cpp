@@ -111,17 +111,17 @@ struct Hooked {
 // --- which hooks apply
 
 TEST(Hooks, ApplyOnlyWhereThePolicysEvacuationNamesTheEvictor) {
-  Hooked scene(Json{{"pre", kWebhook}});
-  EXPECT_EQ(scene.action(), "CallHookPre");
-  EXPECT_EQ(StatefulHandoff().reads(scene.look()).front().name, "policy");
-  scene.of.spec.evictors.clear();
-  EXPECT_TRUE(StatefulHandoff().reads(scene.look()).empty()) << "the automatic choice reads no policy";
-  scene.of.spec.evictors = {{"stateful-handoff", {}}};
-  scene.of.spec.source.policy.clear();
-  EXPECT_TRUE(StatefulHandoff().reads(scene.look()).empty());
-  scene.of.spec.source.policy = "safe";
-  scene.of.spec.dry_run = true;
-  EXPECT_TRUE(StatefulHandoff().reads(scene.look()).empty()) << "a dry run runs nothing";
+  Hooked world(Json{{"pre", kWebhook}});
+  EXPECT_EQ(world.action(), "CallHookPre");
+  EXPECT_EQ(StatefulHandoff().reads(world.look()).front().name, "policy");
+  world.of.spec.evictors.clear();
+  EXPECT_TRUE(StatefulHandoff().reads(world.look()).empty()) << "the automatic choice reads no policy";
+  world.of.spec.evictors = {{"stateful-handoff", {}}};
+  world.of.spec.source.policy.clear();
+  EXPECT_TRUE(StatefulHandoff().reads(world.look()).empty());
+  world.of.spec.source.policy = "safe";
+  world.of.spec.dry_run = true;
+  EXPECT_TRUE(StatefulHandoff().reads(world.look()).empty()) << "a dry run runs nothing";
 }
 
 TEST(Hooks, FailClosedWhenThePolicyCannotBeRead) {
@@ -131,27 +131,27 @@ TEST(Hooks, FailClosedWhenThePolicyCannotBeRead) {
   };
   for (const Row& row : {Row{200, Support::kSupported}, Row{404, Support::kUnsupported}, Row{0, Support::kUnavailable},
                          Row{503, Support::kUnavailable}, Row{403, Support::kUnavailable}}) {
-    Hooked scene(Json{{"pre", kWebhook}});
-    scene.policy_status = row.status;
-    EXPECT_EQ(StatefulHandoff().probe(scene.look()).support, row.support) << row.status;
+    Hooked world(Json{{"pre", kWebhook}});
+    world.policy_status = row.status;
+    EXPECT_EQ(StatefulHandoff().probe(world.look()).support, row.support) << row.status;
   }
   Hooked nonsense(Json{{"pre", {{"webhook", 7}}}});
   EXPECT_EQ(StatefulHandoff().probe(nonsense.look()).support, Support::kUnsupported);
 }
 
 TEST(Hooks, NameAServiceThatIsNotConfigured) {
-  Hooked scene(Json{{"post", kWebhook}});
-  scene.services.clear();
-  const auto probe = StatefulHandoff().probe(scene.look());
+  Hooked world(Json{{"post", kWebhook}});
+  world.services.clear();
+  const auto probe = StatefulHandoff().probe(world.look());
   EXPECT_EQ(probe.support, Support::kUnsupported);
   EXPECT_EQ(probe.reason, "hooks.post: service backup is not in the operator's configuration");
 }
 
 TEST(Hooks, LeaveTheMoveToTheOperatorThatThePodHas) {
-  Hooked scene(Json{{"migrate", kJobHook}});
-  EXPECT_EQ(StatefulHandoff().probe(scene.look()).adapter, "none");
-  scene.target = pod({handoff("mode", "required")});
-  EXPECT_EQ(StatefulHandoff().probe(scene.look()).support, Support::kUnsupported);
+  Hooked world(Json{{"migrate", kJobHook}});
+  EXPECT_EQ(StatefulHandoff().probe(world.look()).adapter, "none");
+  world.target = pod({handoff("mode", "required")});
+  EXPECT_EQ(StatefulHandoff().probe(world.look()).support, Support::kUnsupported);
   Hooked pre(Json{{"pre", kWebhook}});
   pre.target = pod({handoff("mode", "required")});
   const auto probe = StatefulHandoff().probe(pre.look());
@@ -167,8 +167,8 @@ TEST(Hooks, LeaveTheMoveToTheOperatorThatThePodHas) {
 // --- webhooks
 
 TEST(WebhookHook, SaysWhatItIsAbout) {
-  Hooked scene(Json{{"pre", kWebhook}});
-  const auto action = *scene.plan().action;
+  Hooked world(Json{{"pre", kWebhook}});
+  const auto action = *world.plan().action;
   EXPECT_EQ(action.service, "backup");
   EXPECT_EQ(action.request.path, "/v1/hooks/pre");
   EXPECT_EQ(action.role, evictors::ActionRole::kPrepare);
@@ -181,27 +181,27 @@ TEST(WebhookHook, SaysWhatItIsAbout) {
 }
 
 TEST(WebhookHook, IsAskedAgainUntilItIsDone) {
-  Hooked scene(Json{{"pre", kWebhook}});
-  EXPECT_EQ(scene.answer(200, R"({"done":false,"retryAfterSeconds":7})"), ResponseClass::kApplied);
-  EXPECT_EQ(scene.ref("preHook"), "Running");
-  EXPECT_EQ(scene.action(), "wait");
-  scene.now += seconds(7);
-  EXPECT_EQ(scene.action(), "CallHookPre");
-  EXPECT_EQ(scene.answer(200, R"({"done":true})"), ResponseClass::kApplied);
-  EXPECT_EQ(scene.ref("preHook"), "Succeeded");
-  EXPECT_EQ(scene.action(), "proceed");
+  Hooked world(Json{{"pre", kWebhook}});
+  EXPECT_EQ(world.answer(200, R"({"done":false,"retryAfterSeconds":7})"), ResponseClass::kApplied);
+  EXPECT_EQ(world.ref("preHook"), "Running");
+  EXPECT_EQ(world.action(), "wait");
+  world.now += seconds(7);
+  EXPECT_EQ(world.action(), "CallHookPre");
+  EXPECT_EQ(world.answer(200, R"({"done":true})"), ResponseClass::kApplied);
+  EXPECT_EQ(world.ref("preHook"), "Succeeded");
+  EXPECT_EQ(world.action(), "proceed");
 }
 
 TEST(WebhookHook, HasOneTimeoutOverAllItsCalls) {
-  Hooked scene(Json{{"pre", kWebhook}});
-  scene.answer(200, R"({"done":false})");
-  scene.now += seconds(59);
-  EXPECT_FALSE(scene.observe().failed);
-  scene.answer(200, R"({"done":false})");
-  scene.now += seconds(1);
-  ASSERT_TRUE(scene.observe().failed);
-  EXPECT_EQ(scene.observe().failed->reason, "PreHookFailed");
-  EXPECT_TRUE(scene.observe().failed->retryable) << "spec.retry decides";
+  Hooked world(Json{{"pre", kWebhook}});
+  world.answer(200, R"({"done":false})");
+  world.now += seconds(59);
+  EXPECT_FALSE(world.observe().failed);
+  world.answer(200, R"({"done":false})");
+  world.now += seconds(1);
+  ASSERT_TRUE(world.observe().failed);
+  EXPECT_EQ(world.observe().failed->reason, "PreHookFailed");
+  EXPECT_TRUE(world.observe().failed->retryable) << "spec.retry decides";
 }
 
 TEST(WebhookHook, RepeatsOnlyWhatMayPass) {
@@ -224,29 +224,29 @@ TEST(WebhookHook, RepeatsOnlyWhatMayPass) {
       {200, R"({"done":false,"failed":"disk full"})", ResponseClass::kRetryLater, true},
   };
   for (const Row& row : rows) {
-    Hooked scene(Json{{"pre", kWebhook}});
-    EXPECT_EQ(scene.answer(row.code, row.body), row.answer) << row.code << row.body.substr(0, 40);
-    EXPECT_EQ(scene.observe().failed.has_value(), row.final) << row.code << row.body.substr(0, 40);
+    Hooked world(Json{{"pre", kWebhook}});
+    EXPECT_EQ(world.answer(row.code, row.body), row.answer) << row.code << row.body.substr(0, 40);
+    EXPECT_EQ(world.observe().failed.has_value(), row.final) << row.code << row.body.substr(0, 40);
     if (row.final) continue;
-    scene.answer(row.code, row.body);
-    EXPECT_TRUE(scene.observe().failed) << "retries: 1, so the second failure is the last";
+    world.answer(row.code, row.body);
+    EXPECT_TRUE(world.observe().failed) << "retries: 1, so the second failure is the last";
   }
 }
 
 TEST(WebhookHook, CanBeIgnored) {
   Json hook = kWebhook;
   hook["failurePolicy"] = "Ignore";
-  Hooked scene(Json{{"pre", hook}});
-  scene.answer(400, "no");
-  EXPECT_FALSE(scene.observe().failed);
-  EXPECT_EQ(scene.action(), "proceed");
-  EXPECT_TRUE(scene.ref("preHook").starts_with("Failed: 400"));
+  Hooked world(Json{{"pre", hook}});
+  world.answer(400, "no");
+  EXPECT_FALSE(world.observe().failed);
+  EXPECT_EQ(world.action(), "proceed");
+  EXPECT_TRUE(world.ref("preHook").starts_with("Failed: 400"));
 }
 
 TEST(WebhookHook, BoundsWhatIsRememberedOfHostileAnswers) {
-  Hooked scene(Json{{"pre", kWebhook}});
-  scene.answer(400, std::string(300'000, 'x'));
-  for (const auto& [name, value] : scene.of.status.refs) EXPECT_LE(value.size(), 512u) << name;
+  Hooked world(Json{{"pre", kWebhook}});
+  world.answer(400, std::string(300'000, 'x'));
+  for (const auto& [name, value] : world.of.status.refs) EXPECT_LE(value.size(), 512u) << name;
   Json slow = kWebhook;
   slow["timeoutSeconds"] = 600;
   Hooked asks(Json{{"pre", slow}});
@@ -258,28 +258,28 @@ TEST(WebhookHook, BoundsWhatIsRememberedOfHostileAnswers) {
 }
 
 TEST(Hooks, OfAWebhookAreAskedAgainWhenItWantsToBe) {
-  Hooked scene(Json{{"pre", kWebhook}});
-  const auto pause = [&] { return StatefulHandoff().poll_interval(scene.look()); };
+  Hooked world(Json{{"pre", kWebhook}});
+  const auto pause = [&] { return StatefulHandoff().poll_interval(world.look()); };
   EXPECT_EQ(pause(), seconds(5)) << "nothing was asked yet";
-  scene.answer(200, R"({"done":false,"retryAfterSeconds":2})");
+  world.answer(200, R"({"done":false,"retryAfterSeconds":2})");
   EXPECT_EQ(pause(), seconds(2));
-  scene.now += seconds(2);
-  EXPECT_EQ(scene.action(), "CallHookPre");
-  scene.answer(200, R"({"done":false,"retryAfterSeconds":30})");
+  world.now += seconds(2);
+  EXPECT_EQ(world.action(), "CallHookPre");
+  world.answer(200, R"({"done":false,"retryAfterSeconds":30})");
   EXPECT_EQ(pause(), seconds(5)) << "the pod is looked after meanwhile";
-  scene.now += seconds(27);
+  world.now += seconds(27);
   EXPECT_EQ(pause(), seconds(3));
-  scene.now += seconds(3);
-  scene.answer(200, R"({"done":true})");
+  world.now += seconds(3);
+  world.answer(200, R"({"done":true})");
   EXPECT_EQ(pause(), seconds(5));
 }
 
 // --- Jobs
 
 TEST(JobHook, BuildsTheJobFromThePolicysTemplate) {
-  Hooked scene(Json{{"pre", kJobHook}});
-  scene.jobs["pre"] = nullptr;
-  const auto action = *scene.plan().action;
+  Hooked world(Json{{"pre", kJobHook}});
+  world.jobs["pre"] = nullptr;
+  const auto action = *world.plan().action;
   EXPECT_EQ(action.name, "CreateHookJobPre");
   EXPECT_EQ(action.request.path, "/apis/batch/v1/namespaces/shop/jobs");
   const Json body = Json::parse(action.request.body);
@@ -323,34 +323,34 @@ TEST(JobHook, IsFollowedByItsConditions) {
        "Failed: a Job evac-e5b3-1-pre is already there and not ours", true},
   };
   for (const Row& row : rows) {
-    Hooked scene(Json{{"pre", kJobHook}});
-    scene.jobs["pre"] = row.seen;
-    if (*row.known) scene.of.status.refs = {{"preHook", row.known}};
-    EXPECT_EQ(scene.action(), row.action) << row.what;
-    const auto seen = scene.observe();
+    Hooked world(Json{{"pre", kJobHook}});
+    world.jobs["pre"] = row.seen;
+    if (*row.known) world.of.status.refs = {{"preHook", row.known}};
+    EXPECT_EQ(world.action(), row.action) << row.what;
+    const auto seen = world.observe();
     EXPECT_EQ(seen.failed.has_value(), row.failed) << row.what;
-    scene.remember(seen.refs);
-    EXPECT_EQ(scene.ref("preHook"), row.remembered) << row.what;
+    world.remember(seen.refs);
+    EXPECT_EQ(world.ref("preHook"), row.remembered) << row.what;
     const bool link = *row.remembered && std::string(row.known) != "Succeeded" &&
                       std::string(row.remembered).find("not ours") == std::string::npos;
-    EXPECT_EQ(scene.ref("preHookLogs"), link ? "kubectl logs job/evac-e5b3-1-pre -n shop" : "") << row.what;
+    EXPECT_EQ(world.ref("preHookLogs"), link ? "kubectl logs job/evac-e5b3-1-pre -n shop" : "") << row.what;
   }
 }
 
 TEST(JobHook, TakesAnExistingJobOfItsNameAsItsOwnUntilItIsRead) {
-  Hooked scene(Json{{"pre", kJobHook}});
-  scene.jobs["pre"] = nullptr;
-  EXPECT_EQ(scene.answer(409, R"({"kind":"Status","reason":"AlreadyExists","message":"exists"})"),
+  Hooked world(Json{{"pre", kJobHook}});
+  world.jobs["pre"] = nullptr;
+  EXPECT_EQ(world.answer(409, R"({"kind":"Status","reason":"AlreadyExists","message":"exists"})"),
             ResponseClass::kApplied);
-  EXPECT_EQ(scene.ref("preHook"), "Running");
-  EXPECT_EQ(scene.ref("preHookLogs"), "kubectl logs job/evac-e5b3-1-pre -n shop");
+  EXPECT_EQ(world.ref("preHook"), "Running");
+  EXPECT_EQ(world.ref("preHookLogs"), "kubectl logs job/evac-e5b3-1-pre -n shop");
 }
 
 TEST(JobHook, ThatMayNotBeCreatedFailsByName) {
   const std::string forbidden = R"({"kind":"Status","message":"jobs.batch is forbidden"})";
-  Hooked scene(Json{{"pre", kJobHook}});
-  scene.jobs["pre"] = nullptr;
-  EXPECT_EQ(scene.answer(403, forbidden), ResponseClass::kForbidden);
+  Hooked world(Json{{"pre", kJobHook}});
+  world.jobs["pre"] = nullptr;
+  EXPECT_EQ(world.answer(403, forbidden), ResponseClass::kForbidden);
   Json ignored = kJobHook;
   ignored["failurePolicy"] = "Ignore";
   Hooked lenient(Json{{"pre", ignored}});
@@ -361,100 +361,100 @@ TEST(JobHook, ThatMayNotBeCreatedFailsByName) {
 }
 
 TEST(JobHook, MigratesBeforeTheEviction) {
-  Hooked scene(Json{{"migrate", kJobHook}}, EvacuationPhase::kRequesting);
-  scene.jobs["migrate"] = nullptr;
-  EXPECT_EQ(scene.action(), "CreateHookJobMigrate");
-  EXPECT_EQ(scene.plan().action->role, evictors::ActionRole::kRequest);
-  scene.of.status.phase = EvacuationPhase::kInProgress;
-  scene.jobs["migrate"] = job(Json::array());
-  EXPECT_EQ(scene.action(), "wait");
-  EXPECT_FALSE(scene.observe().ready);
-  scene.jobs["migrate"] = job(ended("Complete"));
-  EXPECT_TRUE(scene.observe().ready);
-  EXPECT_EQ(scene.action(), "PostEviction");
+  Hooked world(Json{{"migrate", kJobHook}}, EvacuationPhase::kRequesting);
+  world.jobs["migrate"] = nullptr;
+  EXPECT_EQ(world.action(), "CreateHookJobMigrate");
+  EXPECT_EQ(world.plan().action->role, evictors::ActionRole::kRequest);
+  world.of.status.phase = EvacuationPhase::kInProgress;
+  world.jobs["migrate"] = job(Json::array());
+  EXPECT_EQ(world.action(), "wait");
+  EXPECT_FALSE(world.observe().ready);
+  world.jobs["migrate"] = job(ended("Complete"));
+  EXPECT_TRUE(world.observe().ready);
+  EXPECT_EQ(world.action(), "PostEviction");
 }
 
 // --- taking back
 
 TEST(UndoHook, StopsWhatRunsThenRunsTheUndoHook) {
-  Hooked scene(Json{{"pre", kJobHook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
-  scene.of.status.refs = {{"preHook", "Running"}};
-  scene.jobs["pre"] = job(Json::array());
-  auto undo = StatefulHandoff().undo(scene.look());
+  Hooked world(Json{{"pre", kJobHook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
+  world.of.status.refs = {{"preHook", "Running"}};
+  world.jobs["pre"] = job(Json::array());
+  auto undo = StatefulHandoff().undo(world.look());
   ASSERT_EQ(undo.size(), 1u);
   EXPECT_EQ(undo[0].name, "StopHookJobPre");
   EXPECT_EQ(Json::parse(undo[0].request.body),
             (Json{{"metadata", {{"uid", "job-uid"}}}, {"spec", {{"activeDeadlineSeconds", 1}}}}));
-  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kPending);
-  scene.jobs["pre"]["spec"]["activeDeadlineSeconds"] = 1;
-  EXPECT_TRUE(StatefulHandoff().undo(scene.look()).empty()) << "told already";
-  scene.jobs["pre"] = job(ended("Failed", "DeadlineExceeded"));
-  undo = StatefulHandoff().undo(scene.look());
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kPending);
+  world.jobs["pre"]["spec"]["activeDeadlineSeconds"] = 1;
+  EXPECT_TRUE(StatefulHandoff().undo(world.look()).empty()) << "told already";
+  world.jobs["pre"] = job(ended("Failed", "DeadlineExceeded"));
+  undo = StatefulHandoff().undo(world.look());
   ASSERT_EQ(undo.size(), 1u);
   EXPECT_EQ(undo[0].name, "CallHookUndo");
   const auto verdict =
-      StatefulHandoff().classify(scene.look(), undo[0], kube::Response{200, R"({"done":true})", {}, ""});
-  scene.remember(verdict.refs);
-  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kComplete);
-  EXPECT_TRUE(StatefulHandoff().undo(scene.look()).empty());
+      StatefulHandoff().classify(world.look(), undo[0], kube::Response{200, R"({"done":true})", {}, ""});
+  world.remember(verdict.refs);
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kComplete);
+  EXPECT_TRUE(StatefulHandoff().undo(world.look()).empty());
 }
 
 TEST(UndoHook, IsNotRunWhenNothingHadBegun) {
-  Hooked scene(Json{{"pre", kWebhook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
-  EXPECT_TRUE(StatefulHandoff().undo(scene.look()).empty());
-  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kNothingToDo);
+  Hooked world(Json{{"pre", kWebhook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
+  EXPECT_TRUE(StatefulHandoff().undo(world.look()).empty());
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kNothingToDo);
   // The call went out, its answer never came: begun.
-  scene.of.status.intent = api::EvacuationIntent{"CallHookPre", kToken, kNoon, false, "", ""};
-  EXPECT_EQ(StatefulHandoff().undo(scene.look()).size(), 1u);
+  world.of.status.intent = api::EvacuationIntent{"CallHookPre", kToken, kNoon, false, "", ""};
+  EXPECT_EQ(StatefulHandoff().undo(world.look()).size(), 1u);
 }
 
 TEST(UndoHook, ThatFailsIsTold) {
-  Hooked scene(Json{{"pre", kWebhook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
-  scene.of.status.refs = {{"preHook", "Succeeded"}, {"undoHook", "Failed: 400"}};
-  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kRemoteMarkRemains);
+  Hooked world(Json{{"pre", kWebhook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
+  world.of.status.refs = {{"preHook", "Succeeded"}, {"undoHook", "Failed: 400"}};
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kRemoteMarkRemains);
 }
 
 // --- afterwards
 
 TEST(PostHook, WaitsForTheReplacementAndEndsTheEvacuation) {
-  Hooked scene(Json{{"post", kWebhook}}, EvacuationPhase::kVerifying);
-  scene.no_pod = true;
-  auto arrival = StatefulHandoff().verify(scene.look());
+  Hooked world(Json{{"post", kWebhook}}, EvacuationPhase::kVerifying);
+  world.no_pod = true;
+  auto arrival = StatefulHandoff().verify(world.look());
   EXPECT_TRUE(arrival.unfinished);
   EXPECT_FALSE(arrival.action) << "the replacement is not Ready";
-  api::set_condition(scene.of.status.conditions, {"ReplacementReady", api::ConditionStatus::kTrue, "Ready", "", 0, {}},
+  api::set_condition(world.of.status.conditions, {"ReplacementReady", api::ConditionStatus::kTrue, "Ready", "", 0, {}},
                      kNoon);
-  arrival = StatefulHandoff().verify(scene.look());
+  arrival = StatefulHandoff().verify(world.look());
   ASSERT_TRUE(arrival.action);
   EXPECT_EQ(arrival.action->name, "CallHookPost");
   EXPECT_EQ(arrival.action->role, evictors::ActionRole::kCleanUp);
   EXPECT_GE(arrival.extra, seconds(60));
-  scene.of.status.refs = {{"postHook", "Succeeded"}};
-  arrival = StatefulHandoff().verify(scene.look());
+  world.of.status.refs = {{"postHook", "Succeeded"}};
+  arrival = StatefulHandoff().verify(world.look());
   EXPECT_FALSE(arrival.unfinished || arrival.action || arrival.failed);
-  scene.of.status.refs = {{"postHook", "Failed: 400"}};
-  EXPECT_TRUE(StatefulHandoff().verify(scene.look()).failed);
+  world.of.status.refs = {{"postHook", "Failed: 400"}};
+  EXPECT_TRUE(StatefulHandoff().verify(world.look()).failed);
 }
 
 // --- the policy goes while an attempt runs
 
 /// What `hooks` look like in status.refs, as the attempt's first look writes it.
 std::string memory_of(const Json& hooks) {
-  Hooked scene(hooks);
-  scene.of.status.evictor = "stateful-handoff";
-  scene.of.status.adapter = "none";
-  scene.remember(scene.observe().refs);
-  return scene.ref("hooks");
+  Hooked world(hooks);
+  world.of.status.evictor = "stateful-handoff";
+  world.of.status.adapter = "none";
+  world.remember(world.observe().refs);
+  return world.ref("hooks");
 }
 
 TEST(HookMemory, IsWrittenBeforeAnyHookBegins) {
   EXPECT_EQ(memory_of({{"pre", kJobHook}, {"undo", kWebhook}}), "pre=job 600 4 Abort, undo=webhook 60 1 Abort backup");
   EXPECT_EQ(memory_of(Json::object()), "none");
-  Hooked scene(Json{{"pre", kJobHook}});
-  scene.jobs["pre"] = nullptr;
-  EXPECT_EQ(scene.observe().refs.front().first, "hooks");
-  scene.remember(scene.observe().refs);
-  EXPECT_TRUE(scene.observe().refs.empty()) << "once is enough";
+  Hooked world(Json{{"pre", kJobHook}});
+  world.jobs["pre"] = nullptr;
+  EXPECT_EQ(world.observe().refs.front().first, "hooks");
+  world.remember(world.observe().refs);
+  EXPECT_TRUE(world.observe().refs.empty()) << "once is enough";
 }
 
 TEST(HookMemory, RecallsWhatItWroteAndNothingElse) {
@@ -486,19 +486,19 @@ class LostPolicy : public testing::TestWithParam<std::tuple<LostPolicyRow, bool>
 
 TEST_P(LostPolicy, KeepsThePod) {
   const auto& [row, gone] = GetParam();
-  Hooked scene(gone ? Json::object() : Json{{"pre", {{"webhook", 7}}}}, row.phase);
-  if (gone) scene.policy_status = 404;
-  scene.of.status.evictor = "stateful-handoff";
-  scene.of.status.adapter = "none";
-  scene.of.status.refs = {{"preHook", "Running"}};
-  if (*row.known) scene.of.status.refs.emplace_back("hooks", row.known);
-  const auto seen = scene.observe();
+  Hooked world(gone ? Json::object() : Json{{"pre", {{"webhook", 7}}}}, row.phase);
+  if (gone) world.policy_status = 404;
+  world.of.status.evictor = "stateful-handoff";
+  world.of.status.adapter = "none";
+  world.of.status.refs = {{"preHook", "Running"}};
+  if (*row.known) world.of.status.refs.emplace_back("hooks", row.known);
+  const auto seen = world.observe();
   EXPECT_EQ(seen.failed.has_value(), row.fails);
   if (!row.fails) return;
   EXPECT_EQ(seen.failed->reason, "PolicyUnusable");
   EXPECT_FALSE(seen.failed->retryable);
   EXPECT_NE(seen.failed->message.find("policy safe"), std::string::npos);
-  EXPECT_EQ(scene.action(), "wait") << "whatever the failure leads to: no eviction";
+  EXPECT_EQ(world.action(), "wait") << "whatever the failure leads to: no eviction";
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -515,23 +515,23 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(UndoHook, RunsAfterItsPolicyHasGoneIfItIsAWebhook) {
-  Hooked scene(Json::object(), EvacuationPhase::kAborting);
-  scene.policy_status = 404;
-  scene.of.status.refs = {{"hooks", memory_of({{"pre", kJobHook}, {"undo", kWebhook}})}, {"preHook", "Running"}};
-  scene.jobs["pre"] = job(Json::array());
-  const auto reads = StatefulHandoff().reads(scene.look());
+  Hooked world(Json::object(), EvacuationPhase::kAborting);
+  world.policy_status = 404;
+  world.of.status.refs = {{"hooks", memory_of({{"pre", kJobHook}, {"undo", kWebhook}})}, {"preHook", "Running"}};
+  world.jobs["pre"] = job(Json::array());
+  const auto reads = StatefulHandoff().reads(world.look());
   EXPECT_TRUE(std::any_of(reads.begin(), reads.end(), [](const auto& each) { return each.name == "job-pre"; }));
-  auto undo = StatefulHandoff().undo(scene.look());
+  auto undo = StatefulHandoff().undo(world.look());
   ASSERT_EQ(undo.size(), 1u);
   EXPECT_EQ(undo[0].name, "StopHookJobPre") << "its Job is known, too";
-  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kPending);
-  scene.jobs["pre"] = job(ended("Failed", "DeadlineExceeded"));
-  undo = StatefulHandoff().undo(scene.look());
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kPending);
+  world.jobs["pre"] = job(ended("Failed", "DeadlineExceeded"));
+  undo = StatefulHandoff().undo(world.look());
   ASSERT_EQ(undo.size(), 1u);
   EXPECT_EQ(undo[0].service, "backup");
-  scene.remember(
-      StatefulHandoff().classify(scene.look(), undo[0], kube::Response{200, R"({"done":true})", {}, ""}).refs);
-  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kComplete);
+  world.remember(
+      StatefulHandoff().classify(world.look(), undo[0], kube::Response{200, R"({"done":true})", {}, ""}).refs);
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kComplete);
 }
 
 TEST(UndoHook, ThatNobodyCanRunAnyMoreIsTold) {
@@ -546,49 +546,49 @@ TEST(UndoHook, ThatNobodyCanRunAnyMoreIsTold) {
                          Row{"an ignored Job", memory_of({{"pre", kWebhook}, {"undo", ignored}}), Rollback::kComplete},
                          Row{"there was none", memory_of({{"pre", kWebhook}}), Rollback::kComplete},
                          Row{"nobody knows", "", Rollback::kRemoteMarkRemains}}) {
-    Hooked scene(Json::object(), EvacuationPhase::kAborting);
-    scene.policy_status = 404;
-    scene.of.status.refs = {{"preHook", "Succeeded"}};
-    if (!row.known.empty()) scene.of.status.refs.emplace_back("hooks", row.known);
-    scene.jobs["undo"] = nullptr;
-    EXPECT_EQ(StatefulHandoff().undone(scene.look()), row.end) << row.what;
-    EXPECT_TRUE(StatefulHandoff().undo(scene.look()).empty()) << row.what;
+    Hooked world(Json::object(), EvacuationPhase::kAborting);
+    world.policy_status = 404;
+    world.of.status.refs = {{"preHook", "Succeeded"}};
+    if (!row.known.empty()) world.of.status.refs.emplace_back("hooks", row.known);
+    world.jobs["undo"] = nullptr;
+    EXPECT_EQ(StatefulHandoff().undone(world.look()), row.end) << row.what;
+    EXPECT_TRUE(StatefulHandoff().undo(world.look()).empty()) << row.what;
   }
 }
 
 TEST(UndoHook, ThatCannotRunKeepsNobodyFromTakingTheAdaptersMarkBack) {
-  Hooked scene(Json::object(), EvacuationPhase::kAborting);
-  scene.policy_status = 404;
-  scene.of.status.adapter = "strimzi";
-  scene.of.status.request_sent_at = kNoon;
-  scene.of.status.refs = {{"preHook", "Succeeded"}, {"hooks", memory_of({{"pre", kWebhook}, {"undo", kJobHook}})}};
-  scene.jobs["undo"] = nullptr;
-  scene.target = pod({{"strimzi.io/manual-rolling-update", "true"}, {"evacuator.dev/evacuation-token", kToken}});
-  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kPending);
-  ASSERT_EQ(StatefulHandoff().undo(scene.look()).size(), 1u);
-  EXPECT_EQ(StatefulHandoff().undo(scene.look())[0].name, "RemoveMark");
+  Hooked world(Json::object(), EvacuationPhase::kAborting);
+  world.policy_status = 404;
+  world.of.status.adapter = "strimzi";
+  world.of.status.request_sent_at = kNoon;
+  world.of.status.refs = {{"preHook", "Succeeded"}, {"hooks", memory_of({{"pre", kWebhook}, {"undo", kJobHook}})}};
+  world.jobs["undo"] = nullptr;
+  world.target = pod({{"strimzi.io/manual-rolling-update", "true"}, {"evacuator.dev/evacuation-token", kToken}});
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kPending);
+  ASSERT_EQ(StatefulHandoff().undo(world.look()).size(), 1u);
+  EXPECT_EQ(StatefulHandoff().undo(world.look())[0].name, "RemoveMark");
 }
 
 TEST(PostHook, RunsAfterItsPolicyHasGoneIfItIsAWebhook) {
-  Hooked scene(Json::object(), EvacuationPhase::kVerifying);
-  scene.no_pod = true;
-  scene.policy_status = 404;
-  api::set_condition(scene.of.status.conditions, {"ReplacementReady", api::ConditionStatus::kTrue, "Ready", "", 0, {}},
+  Hooked world(Json::object(), EvacuationPhase::kVerifying);
+  world.no_pod = true;
+  world.policy_status = 404;
+  api::set_condition(world.of.status.conditions, {"ReplacementReady", api::ConditionStatus::kTrue, "Ready", "", 0, {}},
                      kNoon);
-  scene.of.status.refs = {{"hooks", memory_of({{"post", kWebhook}})}};
-  ASSERT_TRUE(StatefulHandoff().verify(scene.look()).action);
-  scene.of.status.refs = {{"hooks", memory_of({{"post", kJobHook}})}};
-  scene.jobs["post"] = nullptr;
-  const auto arrival = StatefulHandoff().verify(scene.look());
+  world.of.status.refs = {{"hooks", memory_of({{"post", kWebhook}})}};
+  ASSERT_TRUE(StatefulHandoff().verify(world.look()).action);
+  world.of.status.refs = {{"hooks", memory_of({{"post", kJobHook}})}};
+  world.jobs["post"] = nullptr;
+  const auto arrival = StatefulHandoff().verify(world.look());
   ASSERT_TRUE(arrival.failed) << "failurePolicy Abort: told as a failure";
   EXPECT_EQ(arrival.failed->reason, "PostHookFailed");
 }
 
 TEST(PostHook, DoesNotHoldAnEvacuationWhosePolicyIsGone) {
-  Hooked scene(Json{{"post", kWebhook}}, EvacuationPhase::kVerifying);
-  scene.no_pod = true;
-  scene.policy_status = 404;
-  EXPECT_FALSE(StatefulHandoff().verify(scene.look()).unfinished);
+  Hooked world(Json{{"post", kWebhook}}, EvacuationPhase::kVerifying);
+  world.no_pod = true;
+  world.policy_status = 404;
+  EXPECT_FALSE(StatefulHandoff().verify(world.look()).unfinished);
 }
 
 }  // namespace handoff_hooks_test

@@ -167,7 +167,7 @@ TEST(HandoffAdapters, HaveDistinctNamesAndDocumentedTimeouts) {
     EXPECT_TRUE(each->probe(context(of, target)).required) << each->name();
     of.spec.timeouts.total = base::seconds(7200);
     EXPECT_EQ(each->probe(context(of, target)).total, base::seconds(7200))
-        << "the spec's own wish wins: " << each->name();
+        << "the spec's own value wins: " << each->name();
   }
 }
 

@@ -57,8 +57,8 @@ Json cluster_of(const Flavour& flavour, const std::string& current, const std::s
 }
 
 /// One look at shop/web-1 on node-a with what was read beside it.
-struct Scene {
-  explicit Scene(const Flavour& its_flavour, const std::string& role,
+struct World {
+  explicit World(const Flavour& its_flavour, const std::string& role,
                  EvacuationPhase phase = EvacuationPhase::kRequesting)
       : flavour(its_flavour), of(evacuation(phase)), target(pod()) {
     of.status.evictor = "stateful-handoff";
@@ -104,37 +104,37 @@ INSTANTIATE_TEST_SUITE_P(Adapters, Switchover, testing::Values(kCnpg, kPatroni, 
 
 TEST_P(Switchover, EvictsAReplicaAtOnce) {
   for (const bool opted_in : {true, false}) {
-    Scene scene(GetParam(), "replica");
-    scene.opted_in = opted_in;
-    const auto plan = StatefulHandoff().plan(scene.look());
+    World world(GetParam(), "replica");
+    world.opted_in = opted_in;
+    const auto plan = StatefulHandoff().plan(world.look());
     ASSERT_EQ(plan.next, NextMove::kAct);
     EXPECT_EQ(plan.action->name, "PostEviction");
   }
 }
 
 TEST_P(Switchover, AsksAPrimaryToGoToAReadyReplicaElsewhere) {
-  Scene scene(GetParam(), GetParam().primary);
-  const auto plan = StatefulHandoff().plan(scene.look());
+  World world(GetParam(), GetParam().primary);
+  const auto plan = StatefulHandoff().plan(world.look());
   ASSERT_EQ(plan.next, NextMove::kAct);
   EXPECT_EQ(plan.action->name, "RequestSwitchover");
   EXPECT_TRUE(plan.action->service.empty());
 }
 
 TEST_P(Switchover, TouchesNothingWithoutOptIn) {
-  Scene scene(GetParam(), GetParam().primary);
-  scene.opted_in = false;
-  EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, NextMove::kWait);
-  EXPECT_TRUE(StatefulHandoff().reads(scene.look()).empty());
-  const auto probe = StatefulHandoff().probe(scene.look());
+  World world(GetParam(), GetParam().primary);
+  world.opted_in = false;
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait);
+  EXPECT_TRUE(StatefulHandoff().reads(world.look()).empty());
+  const auto probe = StatefulHandoff().probe(world.look());
   EXPECT_EQ(probe.support, evictors::Support::kUnsupported);
   EXPECT_NE(probe.reason.find("evacuator-handoff-"), std::string::npos) << "names the role to bind";
 }
 
 TEST_P(Switchover, WaitsWhileTheRoleIsUnknown) {
   for (const char* role : {"", "unhealthy", "uninitialized", "Replica"}) {
-    Scene scene(GetParam(), role);
-    EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, NextMove::kWait) << role;
-    EXPECT_FALSE(StatefulHandoff().observe(scene.look()).ready) << role;
+    World world(GetParam(), role);
+    EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait) << role;
+    EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready) << role;
   }
 }
 
@@ -155,27 +155,27 @@ TEST_P(Switchover, NamesTheLackOfACandidate) {
       {"nonsense", Json::array({1, "x", nullptr, Json::object(), Json{{"metadata", 7}}})},
   };
   for (const Row& row : rows) {
-    Scene scene(f, f.primary);
-    scene.items = row.items;
-    EXPECT_EQ(scene.failure(), "NoHealthyReplica") << row.what;
-    EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, NextMove::kWait) << row.what;
+    World world(f, f.primary);
+    world.items = row.items;
+    EXPECT_EQ(world.failure(), "NoHealthyReplica") << row.what;
+    EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait) << row.what;
   }
 }
 
 TEST_P(Switchover, NamesAReadThatIsForbiddenAndWaitsOutOneThatIsLost) {
-  Scene scene(GetParam(), GetParam().primary);
-  scene.instances_status = 403;
-  EXPECT_EQ(scene.failure(), "Forbidden");
+  World world(GetParam(), GetParam().primary);
+  world.instances_status = 403;
+  EXPECT_EQ(world.failure(), "Forbidden");
   for (const int code : {0, 500, 503}) {
-    scene.instances_status = code;
-    EXPECT_EQ(scene.failure(), "") << code;
-    EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, NextMove::kWait) << code;
+    world.instances_status = code;
+    EXPECT_EQ(world.failure(), "") << code;
+    EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait) << code;
   }
 }
 
 TEST(CloudNativePg, PatchesTheStatusGuarded) {
-  Scene scene(kCnpg, "primary");
-  const auto plan = StatefulHandoff().plan(scene.look());
+  World world(kCnpg, "primary");
+  const auto plan = StatefulHandoff().plan(world.look());
   ASSERT_TRUE(plan.action);
   EXPECT_EQ(plan.action->request.path, "/apis/postgresql.cnpg.io/v1/namespaces/shop/clusters/pg/status");
   const Json body = Json::parse(plan.action->request.body);
@@ -185,61 +185,61 @@ TEST(CloudNativePg, PatchesTheStatusGuarded) {
   EXPECT_EQ(body["status"]["phase"], "Switchover in progress");
   EXPECT_NE(body["status"]["phaseReason"].get<std::string>().find(kToken), std::string::npos);
   const auto verdict =
-      StatefulHandoff().classify(scene.look(), *plan.action, kube::Response{200, R"({"kind":"Cluster"})", {}, ""});
+      StatefulHandoff().classify(world.look(), *plan.action, kube::Response{200, R"({"kind":"Cluster"})", {}, ""});
   EXPECT_EQ(verdict.answer, ResponseClass::kApplied);
   EXPECT_EQ(verdict.refs, (evictors::Refs{{"targetPrimary", "web-2"}}));
 }
 
 TEST(CloudNativePg, IsReadyOnceLabelAndClusterAgree) {
-  Scene scene(kCnpg, "replica", EvacuationPhase::kInProgress);
-  EXPECT_TRUE(StatefulHandoff().observe(scene.look()).ready);
-  scene.cluster["status"]["targetPrimary"] = "web-1";  // on its way back to us
-  EXPECT_FALSE(StatefulHandoff().observe(scene.look()).ready);
-  EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, NextMove::kWait);
-  scene.cluster["status"] = {{"currentPrimary", "web-1"}, {"targetPrimary", "web-2"}};
-  EXPECT_FALSE(StatefulHandoff().observe(scene.look()).ready);
+  World world(kCnpg, "replica", EvacuationPhase::kInProgress);
+  EXPECT_TRUE(StatefulHandoff().observe(world.look()).ready);
+  world.cluster["status"]["targetPrimary"] = "web-1";  // on its way back to us
+  EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready);
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait);
+  world.cluster["status"] = {{"currentPrimary", "web-1"}, {"targetPrimary", "web-2"}};
+  EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready);
 }
 
 TEST(CloudNativePg, FollowsASwitchoverOfSomebodyElse) {
-  Scene scene(kCnpg, "primary");
-  scene.cluster["status"]["targetPrimary"] = "web-3";
-  EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, NextMove::kWait);
-  EXPECT_TRUE(StatefulHandoff().observe(scene.look()).requested);
-  scene.of.status.phase = EvacuationPhase::kAborting;
-  EXPECT_TRUE(StatefulHandoff().undo(scene.look()).empty());
-  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kNothingToDo);
+  World world(kCnpg, "primary");
+  world.cluster["status"]["targetPrimary"] = "web-3";
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait);
+  EXPECT_TRUE(StatefulHandoff().observe(world.look()).requested);
+  world.of.status.phase = EvacuationPhase::kAborting;
+  EXPECT_TRUE(StatefulHandoff().undo(world.look()).empty());
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kNothingToDo);
 }
 
 TEST(CloudNativePg, TakesBackOnlyWhatHasNotMoved) {
-  Scene scene(kCnpg, "primary", EvacuationPhase::kAborting);
-  scene.of.status.refs = {{"targetPrimary", "web-2"}};
-  scene.cluster["status"]["targetPrimary"] = "web-2";
-  const auto undo = StatefulHandoff().undo(scene.look());
+  World world(kCnpg, "primary", EvacuationPhase::kAborting);
+  world.of.status.refs = {{"targetPrimary", "web-2"}};
+  world.cluster["status"]["targetPrimary"] = "web-2";
+  const auto undo = StatefulHandoff().undo(world.look());
   ASSERT_EQ(undo.size(), 1u);
   EXPECT_EQ(Json::parse(undo[0].request.body)["status"]["targetPrimary"], "web-1");
-  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kPending);
-  scene.cluster["status"]["currentPrimary"] = "web-2";
-  EXPECT_TRUE(StatefulHandoff().undo(scene.look()).empty());
-  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kComplete);
-  scene.cluster_status = 503;
-  EXPECT_EQ(StatefulHandoff().undone(scene.look()), Rollback::kPending) << "not known is not done";
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kPending);
+  world.cluster["status"]["currentPrimary"] = "web-2";
+  EXPECT_TRUE(StatefulHandoff().undo(world.look()).empty());
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kComplete);
+  world.cluster_status = 503;
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kPending) << "not known is not done";
 }
 
 TEST(CloudNativePg, RemembersItsTargetEvenWhenTheAnswerWasLost) {
-  Scene scene(kCnpg, "primary", EvacuationPhase::kAborting);
-  scene.of.status.intent =
+  World world(kCnpg, "primary", EvacuationPhase::kAborting);
+  world.of.status.intent =
       api::EvacuationIntent{"RequestSwitchover", kToken, kNoon, false, "", "currentPrimary=web-1,targetPrimary=web-2"};
-  scene.cluster["status"]["targetPrimary"] = "web-2";
-  EXPECT_EQ(StatefulHandoff().undo(scene.look()).size(), 1u);
+  world.cluster["status"]["targetPrimary"] = "web-2";
+  EXPECT_EQ(StatefulHandoff().undo(world.look()).size(), 1u);
 }
 
 TEST(Patroni, GoesThroughThePodProxyOrAConfiguredService) {
-  Scene scene(kPatroni, "master");
-  auto plan = StatefulHandoff().plan(scene.look());
+  World world(kPatroni, "master");
+  auto plan = StatefulHandoff().plan(world.look());
   EXPECT_EQ(plan.action->request.path, "/api/v1/namespaces/shop/pods/http:web-1:8008/proxy/switchover");
   EXPECT_EQ(plan.action->request.method, "POST");
   EXPECT_EQ(Json::parse(plan.action->request.body), (Json{{"leader", "web-1"}, {"candidate", "web-2"}}));
-  auto context = scene.look();
+  auto context = world.look();
   context.parameters.emplace_back("service", "patroni");
   plan = StatefulHandoff().plan(context);
   EXPECT_EQ(plan.action->service, "patroni");
@@ -265,30 +265,30 @@ TEST(Patroni, ReadsItsAnswers) {
       {401, "Unauthorized", ResponseClass::kAuth},
   };
   for (const Row& row : rows) {
-    Scene scene(kPatroni, "master");
+    World world(kPatroni, "master");
     evictors::Action action;
     action.name = "RequestSwitchover";
-    const auto verdict = StatefulHandoff().classify(scene.look(), action, kube::Response{row.code, row.body, {}, ""});
+    const auto verdict = StatefulHandoff().classify(world.look(), action, kube::Response{row.code, row.body, {}, ""});
     EXPECT_EQ(verdict.answer, row.answer) << row.code << " " << row.body;
     EXPECT_EQ(verdict.refs.empty(), row.answer != ResponseClass::kApplied);
   }
 }
 
 TEST(Patroni, IsNotAskedTwiceInOneAttempt) {
-  Scene scene(kPatroni, "master", EvacuationPhase::kInProgress);
-  scene.of.status.refs = {{"switchover", "asked"}};
-  EXPECT_EQ(StatefulHandoff().plan(scene.look()).next, NextMove::kWait);
+  World world(kPatroni, "master", EvacuationPhase::kInProgress);
+  world.of.status.refs = {{"switchover", "asked"}};
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait);
 }
 
 TEST(Pgo, TriggersWithItsTokenAndWaitsForTheOperatorsWord) {
-  Scene scene(kPgo, "master");
+  World world(kPgo, "master");
   const char* trigger = "postgres-operator.crunchydata.com/trigger-switchover";
-  const auto plan = StatefulHandoff().plan(scene.look());
+  const auto plan = StatefulHandoff().plan(world.look());
   const Json body = Json::parse(plan.action->request.body);
   EXPECT_EQ(body["metadata"]["annotations"], (Json{{trigger, kToken}}));
   EXPECT_EQ(body["metadata"]["resourceVersion"], "77");
   EXPECT_FALSE(body.contains("spec")) << "the user's own spec is not touched";
-  Scene after(kPgo, "replica", EvacuationPhase::kInProgress);
+  World after(kPgo, "replica", EvacuationPhase::kInProgress);
   after.cluster["metadata"]["annotations"][trigger] = kToken;
   EXPECT_FALSE(StatefulHandoff().observe(after.look()).ready);
   after.cluster["status"]["patroni"]["switchover"] = kToken;
@@ -299,9 +299,9 @@ TEST(Pgo, NamesTheSwitchThatIsOff) {
   for (const Json& spec :
        {Json(nullptr), Json("x"), Json::object(), Json{{"patroni", {{"switchover", {{"enabled", "true"}}}}}},
         Json{{"patroni", Json::array()}}}) {
-    Scene scene(kPgo, "master");
-    scene.cluster["spec"] = spec;
-    EXPECT_EQ(scene.failure(), "SwitchoverNotEnabled") << spec.dump();
+    World world(kPgo, "master");
+    world.cluster["spec"] = spec;
+    EXPECT_EQ(world.failure(), "SwitchoverNotEnabled") << spec.dump();
   }
 }
 

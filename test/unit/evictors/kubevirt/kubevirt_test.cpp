@@ -21,8 +21,8 @@ using evictors_test::kNoon;
 using evictors_test::kToken;
 
 /// One moment of an evacuation of VM shop/db on node-1, edited by the test.
-struct Scene {
-  Scene() {
+struct World {
+  World() {
     evacuation = evictors_test::evacuation(EvacuationPhase::kInProgress);
     evacuation.spec.pod_ref.name = "virt-launcher-db-x";
     evacuation.spec.node_name = {"node-1"};
@@ -40,7 +40,7 @@ struct Scene {
     kubevirt = {{"items", Json::array({{{"status", {{"observedKubeVirtVersion", "v1.7.0"}}}}})}};
   }
 
-  Scene& migration(const char* name, const char* phase, const char* node = "node-1") {
+  World& migration(const char* name, const char* phase, const char* node = "node-1") {
     migrations.push_back({{"metadata",
                            {{"name", name},
                             {"uid", std::string("uid-") + name},
@@ -50,11 +50,11 @@ struct Scene {
                           {"status", {{"phase", phase}}}});
     return *this;
   }
-  Scene& intent(const char* action, const char* pre_state, bool resolved, const char* result = "") {
+  World& intent(const char* action, const char* pre_state, bool resolved, const char* result = "") {
     evacuation.status.intent = api::EvacuationIntent{action, kToken, kNoon, resolved, result, pre_state};
     return *this;
   }
-  Scene& forget(std::string_view key) {
+  World& forget(std::string_view key) {
     std::erase_if(evacuation.status.refs, [&](const auto& ref) { return ref.first == key; });
     return *this;
   }
@@ -102,13 +102,13 @@ class KubeVirtAnswers : public testing::TestWithParam<AnswerCase> {};
 const std::string kPrefix = "admission webhook \"virt-launcher-eviction-interceptor.kubevirt.io\" denied the request: ";
 
 TEST_P(KubeVirtAnswers, EveryRowOfTheDecisionTable) {
-  Scene scene;
+  World world;
   evictors::Action action;
   action.name = "PostEviction";
   const Json status = {
       {"kind", "Status"}, {"status", "Failure"}, {"message", GetParam().message}, {"code", GetParam().code}};
   const auto verdict =
-      kEvictor.classify(scene.context(), action, kube::Response{GetParam().code, status.dump(), {}, ""});
+      kEvictor.classify(world.context(), action, kube::Response{GetParam().code, status.dump(), {}, ""});
   EXPECT_EQ(to_string(verdict.answer), to_string(GetParam().want));
 }
 
@@ -144,12 +144,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 class MigrationAnswers : public testing::TestWithParam<AnswerCase> {};
 TEST_P(MigrationAnswers, AreUnderstood) {
-  Scene scene;
+  World world;
   evictors::Action action;
   action.name = "CreateMigration";
   const Json status = {{"kind", "Status"}, {"message", GetParam().message}, {"code", GetParam().code}};
   const auto verdict =
-      kEvictor.classify(scene.context(), action, kube::Response{GetParam().code, status.dump(), {}, ""});
+      kEvictor.classify(world.context(), action, kube::Response{GetParam().code, status.dump(), {}, ""});
   EXPECT_EQ(to_string(verdict.answer), to_string(GetParam().want));
 }
 const std::string kMigrationPrefix =
@@ -173,11 +173,11 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(KubeVirtCancel, ReadsTheCancelsAnswers) {
-  Scene scene;
+  World world;
   evictors::Action action;
   action.name = "CancelEvacuation";
   const auto answer = [&](int code, const std::string& body) {
-    return kEvictor.classify(scene.context(), action, kube::Response{code, body, {}, ""});
+    return kEvictor.classify(world.context(), action, kube::Response{code, body, {}, ""});
   };
   EXPECT_EQ(answer(200, "").answer, ResponseClass::kApplied);
   EXPECT_EQ(answer(200, "<html>log in</html>").answer, ResponseClass::kUnknown);
@@ -200,11 +200,11 @@ struct DeadlineCase {
 };
 class KubeVirtDeadline : public testing::TestWithParam<DeadlineCase> {};
 TEST_P(KubeVirtDeadline, GrowsWithMemoryAndTries) {
-  Scene scene;
-  scene.vmi["spec"]["domain"]["memory"]["guest"] = GetParam().memory;
-  if (*GetParam().mode) scene.parameters.emplace_back("mode", GetParam().mode);
-  if (*GetParam().remote_failures) scene.parameters.emplace_back("remoteFailures", GetParam().remote_failures);
-  EXPECT_EQ(kEvictor.probe(scene.context()).total, base::seconds(GetParam().want_seconds));
+  World world;
+  world.vmi["spec"]["domain"]["memory"]["guest"] = GetParam().memory;
+  if (*GetParam().mode) world.parameters.emplace_back("mode", GetParam().mode);
+  if (*GetParam().remote_failures) world.parameters.emplace_back("remoteFailures", GetParam().remote_failures);
+  EXPECT_EQ(kEvictor.probe(world.context()).total, base::seconds(GetParam().want_seconds));
 }
 INSTANTIATE_TEST_SUITE_P(Evictors, KubeVirtDeadline,
                          testing::Values(DeadlineCase{"SmallOnesGetHalfAnHour", "1Gi", "", "", 1800},
@@ -217,48 +217,48 @@ INSTANTIATE_TEST_SUITE_P(Evictors, KubeVirtDeadline,
                          [](const auto& info) { return info.param.name; });
 
 TEST(KubeVirtProbe, FollowsTheClustersSettings) {
-  Scene scene;
-  scene.vmi["spec"]["domain"]["memory"]["guest"] = "100Gi";
-  scene.kubevirt["items"][0]["spec"]["configuration"]["migrations"]["completionTimeoutPerGiB"] = 10;
-  EXPECT_EQ(kEvictor.probe(scene.context()).total, base::seconds(900 + 3 * 1000));
-  scene.evacuation.spec.timeouts.total = base::seconds(77);
-  EXPECT_EQ(kEvictor.probe(scene.context()).total, std::nullopt) << "the spec's own word";
+  World world;
+  world.vmi["spec"]["domain"]["memory"]["guest"] = "100Gi";
+  world.kubevirt["items"][0]["spec"]["configuration"]["migrations"]["completionTimeoutPerGiB"] = 10;
+  EXPECT_EQ(kEvictor.probe(world.context()).total, base::seconds(900 + 3 * 1000));
+  world.evacuation.spec.timeouts.total = base::seconds(77);
+  EXPECT_EQ(kEvictor.probe(world.context()).total, std::nullopt) << "the spec's own word";
 }
 
 struct ProbeCase {
   const char* name;
-  void (*edit)(Scene& scene);
+  void (*edit)(World& world);
   bool supported;
   std::string_view adapter;
 };
 class KubeVirtProbes : public testing::TestWithParam<ProbeCase> {};
 TEST_P(KubeVirtProbes, ChooseTheAdapter) {
-  Scene scene;
-  GetParam().edit(scene);
-  const auto probe = kEvictor.probe(scene.context());
+  World world;
+  GetParam().edit(world);
+  const auto probe = kEvictor.probe(world.context());
   EXPECT_EQ(probe.support == evictors::Support::kSupported, GetParam().supported) << probe.reason;
   EXPECT_EQ(probe.adapter, GetParam().adapter);
 }
 INSTANTIATE_TEST_SUITE_P(
     Evictors, KubeVirtProbes,
     testing::Values(
-        ProbeCase{"Launcher", [](Scene&) {}, true, "eviction"},
+        ProbeCase{"Launcher", [](World&) {}, true, "eviction"},
         ProbeCase{"Migration",
-                  [](Scene& s) {
+                  [](World& s) {
                     s.parameters = {{"mode", "Migration"}};
                   },
                   true, "migration"},
-        ProbeCase{"External", [](Scene& s) { s.vmi["spec"]["evictionStrategy"] = "External"; }, true, "external"},
+        ProbeCase{"External", [](World& s) { s.vmi["spec"]["evictionStrategy"] = "External"; }, true, "external"},
         ProbeCase{"ExternalByCluster",
-                  [](Scene& s) {
+                  [](World& s) {
                     s.vmi["spec"].erase("evictionStrategy");
                     s.kubevirt["items"][0]["spec"]["configuration"]["evictionStrategy"] = "External";
                   },
                   true, "external"},
-        ProbeCase{"OtherPod", [](Scene& s) { s.pod.meta.labels = {}; }, false, ""},
-        ProbeCase{"NoDomain", [](Scene& s) { s.pod.meta.annotations = {}; }, false, ""},
+        ProbeCase{"OtherPod", [](World& s) { s.pod.meta.labels = {}; }, false, ""},
+        ProbeCase{"NoDomain", [](World& s) { s.pod.meta.annotations = {}; }, false, ""},
         ProbeCase{"NotServed",
-                  [](Scene& s) {
+                  [](World& s) {
                     s.vmi_status = 404;
                     s.vmi = {{"kind", "Status"}, {"message", "the server could not find the requested resource"}};
                   },
@@ -269,28 +269,28 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct ObserveCase {
   const char* name;
-  void (*edit)(Scene& scene);
+  void (*edit)(World& world);
   void (*check)(const evictors::Observation& seen);
 };
 class KubeVirtObserve : public testing::TestWithParam<ObserveCase> {};
 TEST_P(KubeVirtObserve, Sees) {
-  Scene scene;
-  GetParam().edit(scene);
-  GetParam().check(kEvictor.observe(scene.context()));
+  World world;
+  GetParam().edit(world);
+  GetParam().check(kEvictor.observe(world.context()));
 }
 using Seen = evictors::Observation;
 
 INSTANTIATE_TEST_SUITE_P(
     Evictors, KubeVirtObserve,
     testing::Values(
-        ObserveCase{"TheMarkWithoutAMigration", [](Scene&) {},
+        ObserveCase{"TheMarkWithoutAMigration", [](World&) {},
                     [](const Seen& s) { EXPECT_TRUE(s.requested && s.acknowledged && s.queued && !s.vanished); }},
-        ObserveCase{"ExternalDoesNotQueue", [](Scene& s) { s.evacuation.status.adapter = "external"; },
+        ObserveCase{"ExternalDoesNotQueue", [](World& s) { s.evacuation.status.adapter = "external"; },
                     [](const Seen& s) { EXPECT_FALSE(s.queued); }},
-        ObserveCase{"AQueuedMigration", [](Scene& s) { s.migration("m", "Pending"); },
+        ObserveCase{"AQueuedMigration", [](World& s) { s.migration("m", "Pending"); },
                     [](const Seen& s) { EXPECT_TRUE(s.queued); }},
         ObserveCase{"ARunningMigration",
-                    [](Scene& s) {
+                    [](World& s) {
                       s.migration("m", "Running");
                       s.vmi["status"]["migrationState"] = {{"migrationUid", "uid-m"}, {"targetNode", "node-2"}};
                     },
@@ -300,48 +300,48 @@ INSTANTIATE_TEST_SUITE_P(
                       EXPECT_EQ(s.target.value, "node-2");
                     }},
         ObserveCase{"TwoFailures",
-                    [](Scene& s) { s.migration("a", "Failed").migration("b", "Failed").migration("c", "Running"); },
+                    [](World& s) { s.migration("a", "Failed").migration("b", "Failed").migration("c", "Running"); },
                     [](const Seen& s) {
                       EXPECT_EQ(s.failures, 2);
                       EXPECT_FALSE(s.failed);
                     }},
         ObserveCase{"TooManyFailures",
-                    [](Scene& s) { s.migration("a", "Failed").migration("b", "Failed").migration("c", "Failed"); },
+                    [](World& s) { s.migration("a", "Failed").migration("b", "Failed").migration("c", "Failed"); },
                     [](const Seen& s) {
                       ASSERT_TRUE(s.failed);
                       EXPECT_EQ(s.failed->reason, "MigrationFailed");
                       EXPECT_TRUE(s.failed->retryable);
                     }},
         ObserveCase{"OldFailuresDoNotCount",
-                    [](Scene& s) {
+                    [](World& s) {
                       s.forget("finishedBefore").evacuation.status.refs.emplace_back("finishedBefore", "uid-a,uid-b");
                       s.migration("a", "Failed").migration("b", "Failed");
                     },
                     [](const Seen& s) { EXPECT_EQ(s.failures, 0); }},
-        ObserveCase{"OtherPeoplesFailuresDoNotCount", [](Scene& s) { s.migration("a", "Failed", ""); },
+        ObserveCase{"OtherPeoplesFailuresDoNotCount", [](World& s) { s.migration("a", "Failed", ""); },
                     [](const Seen& s) { EXPECT_EQ(s.failures, 0); }},
         ObserveCase{"AMarkThatVanished",
-                    [](Scene& s) {
+                    [](World& s) {
                       s.vmi["status"].erase("evacuationNodeName");
                       s.evacuation.status.in_progress_since = kNoon - base::seconds(60);
                     },
                     [](const Seen& s) { EXPECT_TRUE(s.vanished); }},
         ObserveCase{"AMarkThatIsNotThereYet",
-                    [](Scene& s) {
+                    [](World& s) {
                       s.vmi["status"].erase("evacuationNodeName");
                       s.evacuation.status.in_progress_since = kNoon - base::seconds(5);
                     },
                     [](const Seen& s) { EXPECT_FALSE(s.vanished); }},
         ObserveCase{"AMarkThatWentWithTheMove",
-                    [](Scene& s) {
+                    [](World& s) {
                       s.vmi["status"] = {{"phase", "Running"}, {"nodeName", "node-2"}};
                       s.evacuation.status.in_progress_since = kNoon - base::seconds(60);
                     },
                     [](const Seen& s) { EXPECT_FALSE(s.vanished || s.failed); }},
-        ObserveCase{"NothingWithoutAnAnswer", [](Scene& s) { s.vmi_status = 0; },
+        ObserveCase{"NothingWithoutAnAnswer", [](World& s) { s.vmi_status = 0; },
                     [](const Seen& s) { EXPECT_EQ(s, Seen{}); }},
         ObserveCase{"RefusesToWorkBlindly",
-                    [](Scene& s) {
+                    [](World& s) {
                       s.evacuation.status.phase = EvacuationPhase::kPreparing;
                       s.vmi_status = 500;
                     },
@@ -350,7 +350,7 @@ INSTANTIATE_TEST_SUITE_P(
                       EXPECT_TRUE(s.failed->retryable);
                     }},
         ObserveCase{"SaysWhatRbacForbids",
-                    [](Scene& s) {
+                    [](World& s) {
                       s.evacuation.status.phase = EvacuationPhase::kPreparing;
                       s.vmi_status = 403;
                     },
@@ -360,25 +360,25 @@ INSTANTIATE_TEST_SUITE_P(
                       EXPECT_EQ(s.failed->complete_reason, "Forbidden");
                     }},
         ObserveCase{"AForeignMark",
-                    [](Scene& s) { s.forget("markOwned").evacuation.status.phase = EvacuationPhase::kRequesting; },
+                    [](World& s) { s.forget("markOwned").evacuation.status.phase = EvacuationPhase::kRequesting; },
                     [](const Seen& s) { EXPECT_EQ(ref_in(s.refs, "markOwned"), "false"); }},
         ObserveCase{"ItsOwnMarkAfterALostAnswer",
-                    [](Scene& s) {
+                    [](World& s) {
                       s.forget("markOwned").intent("PostEviction", "podResourceVersion=41;markPresent=false", false);
                     },
                     [](const Seen& s) { EXPECT_EQ(ref_in(s.refs, "markOwned"), "true"); }},
         ObserveCase{
             "AForeignMarkAfterARefusal",
-            [](Scene& s) { s.forget("markOwned").intent("PostEviction", "markPresent=false", true, "WebhookDown"); },
+            [](World& s) { s.forget("markOwned").intent("PostEviction", "markPresent=false", true, "WebhookDown"); },
             [](const Seen& s) { EXPECT_EQ(ref_in(s.refs, "markOwned"), "false"); }},
         ObserveCase{"ItsOwnObjectFail",
-                    [](Scene& s) {
+                    [](World& s) {
                       s.parameters = {{"mode", "Migration"}};
                       s.migration("evac-e5b3-1", "Failed", "");
                     },
                     [](const Seen& s) { EXPECT_TRUE(s.failed); }},
         ObserveCase{"ItsOwnObjectDisappear",
-                    [](Scene& s) {
+                    [](World& s) {
                       s.parameters = {{"mode", "Migration"}};
                     },
                     [](const Seen& s) { EXPECT_TRUE(s.vanished); }}),
@@ -388,74 +388,74 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct UndoCase {
   const char* name;
-  void (*edit)(Scene& scene);
+  void (*edit)(World& world);
   std::string action;  ///< "": none
   Rollback want;
 };
 class KubeVirtUndo : public testing::TestWithParam<UndoCase> {};
 TEST_P(KubeVirtUndo, TakesBackWhatIsOurs) {
-  Scene scene;
-  scene.evacuation.status.phase = EvacuationPhase::kAborting;
-  GetParam().edit(scene);
-  const auto actions = kEvictor.undo(scene.context());
+  World world;
+  world.evacuation.status.phase = EvacuationPhase::kAborting;
+  GetParam().edit(world);
+  const auto actions = kEvictor.undo(world.context());
   EXPECT_EQ(actions.empty() ? "" : actions.front().name, GetParam().action);
-  EXPECT_EQ(kEvictor.undone(scene.context()), GetParam().want);
+  EXPECT_EQ(kEvictor.undone(world.context()), GetParam().want);
 }
-void unmark(Scene& scene) { scene.vmi["status"].erase("evacuationNodeName"); }
+void unmark(World& world) { world.vmi["status"].erase("evacuationNodeName"); }
 
 INSTANTIATE_TEST_SUITE_P(
     Evictors, KubeVirtUndo,
     testing::Values(
-        UndoCase{"CancelsTheMarkFirst", [](Scene& s) { s.migration("m", "Running"); }, "CancelEvacuation",
+        UndoCase{"CancelsTheMarkFirst", [](World& s) { s.migration("m", "Running"); }, "CancelEvacuation",
                  Rollback::kPending},
         UndoCase{"ThenDeletesTheMigration",
-                 [](Scene& s) {
+                 [](World& s) {
                    unmark(s);
                    s.migration("m", "Running");
                  },
                  "DeleteMigration", Rollback::kPending},
         UndoCase{"ThenWaitsForItsEnd",
-                 [](Scene& s) {
+                 [](World& s) {
                    unmark(s);
                    s.migration("m", "Running");
                    s.migrations[0]["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z";
                  },
                  "", Rollback::kPending},
         UndoCase{"IsDoneThen",
-                 [](Scene& s) {
+                 [](World& s) {
                    unmark(s);
                    s.migration("m", "Failed");
                  },
                  "", Rollback::kComplete},
         UndoCase{"LeavesOtherPeoplesMigrations",
-                 [](Scene& s) {
+                 [](World& s) {
                    unmark(s);
                    s.migration("m", "Running", "");
                  },
                  "", Rollback::kComplete},
         UndoCase{"LeavesAForeignMark",
-                 [](Scene& s) { s.forget("markOwned").evacuation.status.refs.emplace_back("markOwned", "false"); }, "",
+                 [](World& s) { s.forget("markOwned").evacuation.status.refs.emplace_back("markOwned", "false"); }, "",
                  Rollback::kNothingToDo},
         UndoCase{"CannotCancelBefore17",
-                 [](Scene& s) { s.kubevirt["items"][0]["status"]["observedKubeVirtVersion"] = "v1.6.3"; }, "",
+                 [](World& s) { s.kubevirt["items"][0]["status"]["observedKubeVirtVersion"] = "v1.6.3"; }, "",
                  Rollback::kRemoteMarkRemains},
         UndoCase{"WaitsForPostCopy",
-                 [](Scene& s) {
+                 [](World& s) {
                    s.migration("m", "Running");
                    s.vmi["status"]["migrationState"] = {{"migrationUid", "uid-m"}, {"mode", "PostCopy"}};
                  },
                  "", Rollback::kPending},
         UndoCase{"WaitsForAPodThatHasMoved",
-                 [](Scene& s) {
+                 [](World& s) {
                    s.vmi["status"] = {{"nodeName", "node-2"}};
                  },
                  "", Rollback::kPending},
-        UndoCase{"NothingWasAsked", [](Scene& s) { s.evacuation.status.request_sent_at.reset(); }, "",
+        UndoCase{"NothingWasAsked", [](World& s) { s.evacuation.status.request_sent_at.reset(); }, "",
                  Rollback::kNothingToDo},
-        UndoCase{"AfterADryRun", [](Scene& s) { s.evacuation.spec.dry_run = true; }, "", Rollback::kNothingToDo},
-        UndoCase{"WaitsWhenBlind", [](Scene& s) { s.vmi_status = 0; }, "", Rollback::kPending},
+        UndoCase{"AfterADryRun", [](World& s) { s.evacuation.spec.dry_run = true; }, "", Rollback::kNothingToDo},
+        UndoCase{"WaitsWhenBlind", [](World& s) { s.vmi_status = 0; }, "", Rollback::kPending},
         UndoCase{"DeletesItsOwnObject",
-                 [](Scene& s) {
+                 [](World& s) {
                    s.parameters = {{"mode", "Migration"}};
                    s.migration("evac-e5b3-1", "Running", "").migration("other", "Pending");
                  },
@@ -463,16 +463,16 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(KubeVirtUndoRequests, AreWhatKubeVirtExpects) {
-  Scene scene;
-  scene.evacuation.status.phase = EvacuationPhase::kAborting;
-  const auto cancel = kEvictor.undo(scene.context()).at(0).request;
+  World world;
+  world.evacuation.status.phase = EvacuationPhase::kAborting;
+  const auto cancel = kEvictor.undo(world.context()).at(0).request;
   EXPECT_EQ(cancel.method, "PUT");
   EXPECT_EQ(cancel.path,
             "/apis/subresources.kubevirt.io/v1/namespaces/shop/virtualmachineinstances/db/evacuate/cancel");
   EXPECT_EQ(cancel.body, R"({"evacuationNodeName":"node-1"})");
-  unmark(scene);
-  scene.migration("m", "Running");
-  const auto removal = kEvictor.undo(scene.context()).at(0).request;
+  unmark(world);
+  world.migration("m", "Running");
+  const auto removal = kEvictor.undo(world.context()).at(0).request;
   EXPECT_EQ(removal.method, "DELETE");
   EXPECT_NE(removal.body.find("uid-m"), std::string::npos);
 }
@@ -481,51 +481,51 @@ TEST(KubeVirtUndoRequests, AreWhatKubeVirtExpects) {
 
 struct ArriveCase {
   const char* name;
-  void (*edit)(Scene& scene);
+  void (*edit)(World& world);
   evictors::Verification::State want;
   bool migrated;
 };
 class KubeVirtArrive : public testing::TestWithParam<ArriveCase> {};
 TEST_P(KubeVirtArrive, TellsWhereTheVmIs) {
-  Scene scene;
-  scene.evacuation.status.phase = EvacuationPhase::kVerifying;
-  scene.with_pod = false;
-  GetParam().edit(scene);
-  const auto arrival = kEvictor.verify(scene.context());
+  World world;
+  world.evacuation.status.phase = EvacuationPhase::kVerifying;
+  world.with_pod = false;
+  GetParam().edit(world);
+  const auto arrival = kEvictor.verify(world.context());
   EXPECT_EQ(arrival.state, GetParam().want) << arrival.message;
   EXPECT_EQ(arrival.kind == api::OutcomeKind::kMigrated, GetParam().migrated);
 }
 using State = evictors::Verification::State;
-void gone(Scene& scene) {
-  scene.vmi_status = 404;
-  scene.vmi = {{"kind", "Status"}, {"details", {{"name", "db"}}}};
+void gone(World& world) {
+  world.vmi_status = 404;
+  world.vmi = {{"kind", "Status"}, {"details", {{"name", "db"}}}};
 }
 INSTANTIATE_TEST_SUITE_P(
     Evictors, KubeVirtArrive,
     testing::Values(
         ArriveCase{"OnAnotherNode",
-                   [](Scene& s) {
+                   [](World& s) {
                      s.vmi["status"] = {{"phase", "Running"}, {"nodeName", "node-2"}};
                    },
                    State::kArrived, true},
-        ArriveCase{"StillHere", [](Scene&) {}, State::kPending, false},
-        ArriveCase{"ShutDown", [](Scene& s) { s.vmi["status"]["phase"] = "Succeeded"; }, State::kNotExpected, false},
+        ArriveCase{"StillHere", [](World&) {}, State::kPending, false},
+        ArriveCase{"ShutDown", [](World& s) { s.vmi["status"]["phase"] = "Succeeded"; }, State::kNotExpected, false},
         ArriveCase{"Gone", gone, State::kNotExpected, false},
         ArriveCase{"GoneButOwned",
-                   [](Scene& s) {
+                   [](World& s) {
                      gone(s);
                      s.evacuation.status.refs.emplace_back("virtualMachine", "db");
                    },
                    State::kPending, false},
         ArriveCase{"DrainedExternally",
-                   [](Scene& s) {
+                   [](World& s) {
                      gone(s);
                      s.evacuation.status.refs.emplace_back("virtualMachine", "db");
                      s.evacuation.status.refs.emplace_back("evictionStrategy", "External");
                    },
                    State::kNotExpected, false},
-        ArriveCase{"StartedAgain", [](Scene& s) { s.vmi["metadata"]["uid"] = "another"; }, State::kArrived, false},
-        ArriveCase{"Unreadable", [](Scene& s) { s.vmi_status = 500; }, State::kPending, false}),
+        ArriveCase{"StartedAgain", [](World& s) { s.vmi["metadata"]["uid"] = "another"; }, State::kArrived, false},
+        ArriveCase{"Unreadable", [](World& s) { s.vmi_status = 500; }, State::kPending, false}),
     [](const auto& info) { return info.param.name; });
 
 // --- parameters and hostile input
@@ -564,11 +564,11 @@ TEST(KubeVirtHostile, BearsAnything) {
         R"({"metadata":{"uid":"u","ownerReferences":[7]},"status":{"migrationState":7,"activePods":[]}})"}) {
     for (const auto phase : {EvacuationPhase::kPreparing, EvacuationPhase::kRequesting, EvacuationPhase::kInProgress,
                              EvacuationPhase::kAborting, EvacuationPhase::kVerifying}) {
-      Scene scene;
-      scene.evacuation.status.phase = phase;
-      auto context = scene.context();
-      for (Document& each : scene.documents) each.body = body;
-      context.documents = scene.documents;
+      World world;
+      world.evacuation.status.phase = phase;
+      auto context = world.context();
+      for (Document& each : world.documents) each.body = body;
+      context.documents = world.documents;
       (void)kEvictor.probe(context);
       (void)kEvictor.plan(context);
       (void)kEvictor.observe(context);
@@ -586,25 +586,25 @@ struct CapacityCase {
 TEST(KubeVirtCapacity, IsNeededForASecondPod) {
   for (const CapacityCase& each : {CapacityCase{"LiveMigrate", true}, CapacityCase{"LiveMigrateIfPossible", true},
                                    CapacityCase{"External", false}, CapacityCase{"None", false}}) {
-    Scene scene;
-    scene.vmi["spec"]["evictionStrategy"] = each.strategy;
-    EXPECT_EQ(kEvictor.needs_capacity(scene.context()), each.want) << each.strategy;
-    scene.parameters = {{"mode", "Migration"}};
-    EXPECT_TRUE(kEvictor.needs_capacity(scene.context()));
+    World world;
+    world.vmi["spec"]["evictionStrategy"] = each.strategy;
+    EXPECT_EQ(kEvictor.needs_capacity(world.context()), each.want) << each.strategy;
+    world.parameters = {{"mode", "Migration"}};
+    EXPECT_TRUE(kEvictor.needs_capacity(world.context()));
   }
-  Scene stays;
+  World stays;
   stays.vmi["status"]["conditions"] = Json::array({{{"type", "LiveMigratable"}, {"status", "False"}}});
   EXPECT_FALSE(kEvictor.needs_capacity(stays.context())) << "KubeVirt refuses it, or shuts the guest down";
   stays.parameters = {{"mode", "Migration"}};
   EXPECT_FALSE(kEvictor.needs_capacity(stays.context()));
-  Scene by_cluster;
+  World by_cluster;
   by_cluster.vmi["spec"].erase("evictionStrategy");
   EXPECT_FALSE(kEvictor.needs_capacity(by_cluster.context())) << "unset in the cluster, too: None";
   by_cluster.kubevirt["items"][0]["spec"]["configuration"]["evictionStrategy"] = "LiveMigrate";
   EXPECT_TRUE(kEvictor.needs_capacity(by_cluster.context()));
   by_cluster.kubevirt = Json::object();
   EXPECT_TRUE(kEvictor.needs_capacity(by_cluster.context())) << "not known";
-  Scene unread;
+  World unread;
   auto context = unread.context();
   context.documents = {};
   EXPECT_TRUE(kEvictor.needs_capacity(context));
@@ -613,12 +613,12 @@ TEST(KubeVirtCapacity, IsNeededForASecondPod) {
 }
 
 TEST(KubeVirtReads, AsksForNothingAboutOtherPods) {
-  Scene scene;
-  EXPECT_EQ(kEvictor.reads(scene.context()).size(), 2u) << "version and settings only when they matter";
-  scene.evacuation.status.phase = EvacuationPhase::kPreparing;
-  EXPECT_EQ(kEvictor.reads(scene.context()).size(), 3u);
-  scene.pod.meta.labels = {};
-  EXPECT_TRUE(kEvictor.reads(scene.context()).empty());
+  World world;
+  EXPECT_EQ(kEvictor.reads(world.context()).size(), 2u) << "version and settings only when they matter";
+  world.evacuation.status.phase = EvacuationPhase::kPreparing;
+  EXPECT_EQ(kEvictor.reads(world.context()).size(), 3u);
+  world.pod.meta.labels = {};
+  EXPECT_TRUE(kEvictor.reads(world.context()).empty());
 }
 
 }  // namespace kubevirt_test

@@ -274,7 +274,7 @@ TEST(DecideRequesting, NamesABudgetThatNeverAllowsAndTheFix) {
   life.advance(*life.last.requeue.after);
   life.tick();
   life.answer(429, pdb_body());
-  EXPECT_EQ(life.status().blocked_count, 2) << "asked less and less often, too: it may be mended";
+  EXPECT_EQ(life.status().blocked_count, 2) << "asked less and less often, too: it may be fixed";
   EXPECT_EQ(std::count(life.events.begin(), life.events.end(), "EvictionBlocked"), 1);
 }
 

@@ -367,8 +367,8 @@ class PodGroupAdmission : public testing::Test {
           if (after == base::Duration::zero()) woken.insert(key.name);
         }) {}
 
-  AdmissionRequest wish(const std::string& name, const std::string& pod_group = "", std::vector<std::string> with = {},
-                        const std::string& node = "n1") {
+  AdmissionRequest request_of(const std::string& name, const std::string& pod_group = "",
+                              std::vector<std::string> with = {}, const std::string& node = "n1") {
     AdmissionRequest request;
     request.key = {"shop", name};
     request.pod_uid = "pod-of-" + name;
@@ -406,22 +406,22 @@ class PodGroupAdmission : public testing::Test {
 };
 
 TEST_F(PodGroupAdmission, LetsAllInWhenTheLastOneAsks) {
-  EXPECT_FALSE(ask(wish("a", "g", {"b", "c"})));
+  EXPECT_FALSE(ask(request_of("a", "g", {"b", "c"})));
   EXPECT_EQ(last.slot.limit->kind, "Group");
-  EXPECT_FALSE(ask(wish("b", "g", {"a", "c"})));
-  EXPECT_TRUE(ask(wish("c", "g", {"a", "b"})));
+  EXPECT_FALSE(ask(request_of("b", "g", {"a", "c"})));
+  EXPECT_TRUE(ask(request_of("c", "g", {"a", "b"})));
   EXPECT_EQ(woken, (std::set<std::string>{"a", "b"}));
-  EXPECT_TRUE(ask(wish("a", "g", {"b", "c"})));
-  EXPECT_TRUE(ask(wish("b", "g", {"a", "c"})));
+  EXPECT_TRUE(ask(request_of("a", "g", {"b", "c"})));
+  EXPECT_TRUE(ask(request_of("b", "g", {"a", "c"})));
   EXPECT_EQ(queue.usage().in_flight, 3);
 }
 
 TEST_F(PodGroupAdmission, GivesNoneASlotWhileThereIsNotOneForEach) {
-  ASSERT_TRUE(ask(wish("x")));
-  ASSERT_TRUE(ask(wish("y")));
-  EXPECT_FALSE(ask(wish("a", "g", {"b", "c"})));
-  EXPECT_FALSE(ask(wish("b", "g", {"a", "c"})));
-  EXPECT_FALSE(ask(wish("c", "g", {"a", "b"})));
+  ASSERT_TRUE(ask(request_of("x")));
+  ASSERT_TRUE(ask(request_of("y")));
+  EXPECT_FALSE(ask(request_of("a", "g", {"b", "c"})));
+  EXPECT_FALSE(ask(request_of("b", "g", {"a", "c"})));
+  EXPECT_FALSE(ask(request_of("c", "g", {"a", "b"})));
   EXPECT_NE(says().find("its group needs 3 slots at once"), std::string::npos) << says();
   EXPECT_EQ(queue.usage().in_flight, 2);
   store("x", Phase::kSucceeded);
@@ -430,12 +430,12 @@ TEST_F(PodGroupAdmission, GivesNoneASlotWhileThereIsNotOneForEach) {
 }
 
 TEST_F(PodGroupAdmission, IsNotOvertakenForEver) {
-  ASSERT_TRUE(ask(wish("x")));
-  ASSERT_TRUE(ask(wish("y")));
-  ask(wish("a", "g", {"b", "c"}));
-  ask(wish("b", "g", {"a", "c"}));
-  ask(wish("c", "g", {"a", "b"}));
-  EXPECT_FALSE(ask(wish("late"))) << "two slots are free, but they are kept for the group";
+  ASSERT_TRUE(ask(request_of("x")));
+  ASSERT_TRUE(ask(request_of("y")));
+  ask(request_of("a", "g", {"b", "c"}));
+  ask(request_of("b", "g", {"a", "c"}));
+  ask(request_of("c", "g", {"a", "b"}));
+  EXPECT_FALSE(ask(request_of("late"))) << "two slots are free, but they are kept for the group";
   store("x", Phase::kSucceeded);
   EXPECT_EQ(woken, (std::set<std::string>{"a", "b", "c"}));
 }
@@ -443,11 +443,11 @@ TEST_F(PodGroupAdmission, IsNotOvertakenForEver) {
 TEST_F(PodGroupAdmission, TwoOfThemNeverHoldHalfEach) {
   for (const char* name : {"a1", "b1", "a2", "b2"}) {
     const std::string pod_group(1, name[0]);
-    ask(wish(name, pod_group, {pod_group + (name[1] == '1' ? "2" : "1"), pod_group + "3"}));
+    ask(request_of(name, pod_group, {pod_group + (name[1] == '1' ? "2" : "1"), pod_group + "3"}));
   }
   EXPECT_EQ(queue.usage().in_flight, 0) << "each of them still waits for its third";
-  EXPECT_TRUE(ask(wish("a3", "a", {"a1", "a2"})));
-  EXPECT_FALSE(ask(wish("b3", "b", {"b1", "b2"})));
+  EXPECT_TRUE(ask(request_of("a3", "a", {"a1", "a2"})));
+  EXPECT_FALSE(ask(request_of("b3", "b", {"b1", "b2"})));
   EXPECT_EQ(queue.usage().in_flight, 3) << "all of a, none of b";
   for (const char* name : {"a1", "a2", "a3"}) store(name, Phase::kSucceeded, "a");
   EXPECT_EQ(queue.usage().in_flight, 3);
@@ -460,34 +460,34 @@ TEST_F(PodGroupAdmission, SaysThatALimitIsTooSmallAndHoldsNobodyUp) {
     for (const char* other : {"a", "b", "c", "d", "e"}) {
       if (std::string(other) != name) with.emplace_back(other);
     }
-    EXPECT_FALSE(ask(wish(name, "g", with)));
+    EXPECT_FALSE(ask(request_of(name, "g", with)));
   }
   EXPECT_EQ(last.slot.limit->kind, "Group");
   EXPECT_NE(says().find("5 pods of the group leave at the same time"), std::string::npos) << says();
   EXPECT_NE(says().find("at most 4"), std::string::npos) << says();
-  EXPECT_TRUE(ask(wish("other")));
+  EXPECT_TRUE(ask(request_of("other")));
   queue.set_cluster_limits(at_most(6));
-  EXPECT_TRUE(ask(wish("a", "g", {"b", "c", "d", "e"}))) << "asked again, it finds the limit raised";
+  EXPECT_TRUE(ask(request_of("a", "g", {"b", "c", "d", "e"}))) << "asked again, it finds the limit raised";
 }
 
 TEST_F(PodGroupAdmission, ANodesLimitCountsAllThatLeaveIt) {
   queue.set_cluster_limits(at_most(9, 2));
-  ASSERT_TRUE(ask(wish("x")));
-  ask(wish("a", "g", {"b", "c"}));
-  ask(wish("b", "g", {"a", "c"}));
-  EXPECT_FALSE(ask(wish("c", "g", {"a", "b"}, "n2")));
+  ASSERT_TRUE(ask(request_of("x")));
+  ask(request_of("a", "g", {"b", "c"}));
+  ask(request_of("b", "g", {"a", "c"}));
+  EXPECT_FALSE(ask(request_of("c", "g", {"a", "b"}, "n2")));
   EXPECT_NE(says().find("at most 2 in flight from node n1"), std::string::npos) << says();
-  EXPECT_FALSE(ask(wish("late"))) << "the place on n1 is kept for the group";
-  EXPECT_TRUE(ask(wish("elsewhere", "", {}, "n3"))) << "other nodes are not concerned";
+  EXPECT_FALSE(ask(request_of("late"))) << "the place on n1 is kept for the group";
+  EXPECT_TRUE(ask(request_of("elsewhere", "", {}, "n3"))) << "other nodes are not concerned";
   store("x", Phase::kSucceeded);
   EXPECT_EQ(queue.usage().in_flight, 4);
 }
 
 TEST_F(PodGroupAdmission, CountsAsOneInItsWorkload) {
   queue.set_cluster_limits(at_most(9, {}, 1));
-  ask(wish("a", "g", {"b"}));
-  EXPECT_TRUE(ask(wish("b", "g", {"a"})));
-  AdmissionRequest other = wish("c", "g2", {});
+  ask(request_of("a", "g", {"b"}));
+  EXPECT_TRUE(ask(request_of("b", "g", {"a"})));
+  AdmissionRequest other = request_of("c", "g2", {});
   other.workload = "w-g";
   EXPECT_FALSE(ask(other)) << "another group of the same workload";
   EXPECT_EQ(last.slot.limit->name, "workload");
@@ -500,20 +500,20 @@ TEST_F(PodGroupAdmission, CountsAsOneInItsWorkload) {
 }
 
 TEST_F(PodGroupAdmission, LetsTheOthersInWhenOneGivesUp) {
-  ASSERT_TRUE(ask(wish("x")));
-  ASSERT_TRUE(ask(wish("y")));
-  ask(wish("a", "g", {"b", "c"}));
-  ask(wish("b", "g", {"a", "c"}));
-  ask(wish("c", "g", {"a", "b"}));
-  EXPECT_FALSE(ask(wish("late")));
+  ASSERT_TRUE(ask(request_of("x")));
+  ASSERT_TRUE(ask(request_of("y")));
+  ask(request_of("a", "g", {"b", "c"}));
+  ask(request_of("b", "g", {"a", "c"}));
+  ask(request_of("c", "g", {"a", "b"}));
+  EXPECT_FALSE(ask(request_of("late")));
   queue.withdraw({"shop", "b"});
   EXPECT_TRUE(woken.contains("late")) << "nothing is kept for a group that does not ask any more";
-  EXPECT_FALSE(ask(wish("a", "g", {"b", "c"})));
+  EXPECT_FALSE(ask(request_of("a", "g", {"b", "c"})));
 }
 
 TEST_F(PodGroupAdmission, TheRestOfABegunGroupAsksForItself) {
   store("a", Phase::kPreparing, "g");  // by the predecessor, who died before it stored b
-  EXPECT_TRUE(ask(wish("b", "g", {})));
+  EXPECT_TRUE(ask(request_of("b", "g", {})));
   EXPECT_EQ(queue.usage().in_flight, 2);
 }
 
@@ -523,12 +523,12 @@ TEST_F(PodGroupAdmission, ARateCountsEachOfThem) {
   limits.rate->per_second = 1;
   limits.rate->burst = 3;
   queue.set_cluster_limits(limits);
-  ASSERT_TRUE(ask(wish("x")));
-  ask(wish("a", "g", {"b", "c"}));
-  ask(wish("b", "g", {"a", "c"}));
-  EXPECT_FALSE(ask(wish("c", "g", {"a", "b"}))) << "two tokens are left";
+  ASSERT_TRUE(ask(request_of("x")));
+  ask(request_of("a", "g", {"b", "c"}));
+  ask(request_of("b", "g", {"a", "c"}));
+  EXPECT_FALSE(ask(request_of("c", "g", {"a", "b"}))) << "two tokens are left";
   clock.advance(seconds(1));
-  EXPECT_TRUE(ask(wish("c", "g", {"a", "b"})));
+  EXPECT_TRUE(ask(request_of("c", "g", {"a", "b"})));
 }
 
 }  // namespace pod_group_test
