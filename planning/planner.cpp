@@ -18,9 +18,7 @@ using scheduling::NodeIndex;
 std::vector<NodeIndex> nodes_looked_at(const PlanInput& input) {
   std::vector<NodeIndex> nodes;
   for (const NodeIndex node : input.cluster.nodes()) {
-    const api::Node& object = input.cluster.node(node);
-    const bool selected = !input.spec.node_selector || input.spec.node_selector->matches(object.meta.labels);
-    if (selected && scheduling::accepts_pods(object)) nodes.push_back(node);
+    if (scheduling::is_looked_at(input.spec.node_selector, input.cluster.node(node))) nodes.push_back(node);
   }
   return nodes;
 }

@@ -42,8 +42,7 @@ std::vector<NodeIndex> candidate_nodes_of(const api::Evictability& spec, const C
   std::vector<NodeIndex> nodes;
   if (!spec.node_fit) return nodes;
   for (const NodeIndex node : cluster.nodes()) {
-    const bool selected = !spec.node_selector || spec.node_selector->matches(cluster.node(node).meta.labels);
-    if (selected && accepts_pods(cluster.node(node))) nodes.push_back(node);
+    if (is_looked_at(spec.node_selector, cluster.node(node))) nodes.push_back(node);
   }
   return nodes;
 }

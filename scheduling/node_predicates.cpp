@@ -85,6 +85,10 @@ bool accepts_pods(const api::Node& node) {
   });
 }
 
+bool is_looked_at(const std::optional<api::LabelSelector>& selector, const api::Node& node) {
+  return (!selector || selector->matches(node.meta.labels)) && accepts_pods(node);
+}
+
 bool matches(const api::NodeSelectorTerm& term, const api::Node& node) {
   if (term.match_expressions.empty() && term.match_fields.empty()) return false;
   const auto expression_holds = [&](const api::SelectorRequirement& expression) {

@@ -16,16 +16,12 @@
 namespace cmd::plugin {
 namespace {
 
-bool looks_at(const api::DeschedulerPolicySpec& spec, const api::Node& node) {
-  return scheduling::accepts_pods(node) && (!spec.node_selector || spec.node_selector->matches(node.meta.labels));
-}
-
 std::string why_not_looked_at(const api::DeschedulerPolicySpec& spec, const scheduling::ClusterSnapshot& cluster,
                               scheduling::PodIndex pod) {
   const scheduling::NodeIndex at = cluster.node_of(pod);
   if (at == scheduling::kNoNode) return "the pod is on no known node";
   const api::Node& node = cluster.node(at);
-  if (looks_at(spec, node)) return {};
+  if (scheduling::is_looked_at(spec.node_selector, node)) return {};
   if (spec.node_selector && !spec.node_selector->matches(node.meta.labels))
     return fmt::format("spec.nodeSelector does not choose node {}", node.meta.name);
   return fmt::format("node {} is not ready", node.meta.name);

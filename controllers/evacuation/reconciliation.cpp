@@ -205,7 +205,7 @@ base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconcile
   if (!stored_ || freshness_.evacuation_is_gone()) return written;
   deps_.metrics.on_status(before, seen_.evacuation, deps_.clock.now());
   deps_.audit.on_status(before, seen_.evacuation, deps_.clock.now());
-  for (const EventNote& note : decision.events) publish(seen_.evacuation, note);
+  for (const kube::Event& event : decision.events) publish(seen_.evacuation, event);
   if (before.status.phase != seen_.evacuation.status.phase) {
     log_.info("phase changed",
               {kv("from", api::to_string(before.status.phase)), kv("to", api::to_string(seen_.evacuation.status.phase)),
@@ -214,12 +214,9 @@ base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconcile
   return written;
 }
 
-void EvacuationReconciler::Reconciliation::publish(const api::Evacuation& evacuation, const EventNote& note) const {
-  kube::Event event = note.kind == api::EventKind::kWarning ? kube::Event::warning(note.reason, note.message)
-                                                            : kube::Event::normal(note.reason, note.message);
+void EvacuationReconciler::Reconciliation::publish(const api::Evacuation& evacuation, kube::Event event) const {
   const auto& pod = evacuation.spec.pod_ref;
   event.related = kube::event_object(kube::kPods, {evacuation.meta.ns, pod.name}, pod.uid.value);
-  event.also_on_related = note.also_on_pod;
   deps_.events.publish(std::move(event).about(kube::event_object(kube::kEvacuations, evacuation.meta), "Evacuate"));
 }
 
@@ -294,7 +291,9 @@ kube::Requeue EvacuationReconciler::Reconciliation::give_up(const base::Error& r
   reconciler_.pdb_waiters_.leave(key_);
   if (!reconciler_.refused_.note(evacuation, problem, now)) return kube::Requeue::in(kRefusedRetry);
   log_.error("the server refuses to store the Evacuation", {kv("error", refusal)});
-  publish(evacuation, {api::EventKind::kWarning, api::EventReason::kWriteRefused, problem, true});
+  kube::Event event = kube::Event::warning(api::EventReason::kWriteRefused, problem);
+  event.also_on_related = true;
+  publish(evacuation, std::move(event));
   deps_.metrics.on_refused_write();
   deps_.audit.on_refused_write(evacuation, problem, now);
   return kube::Requeue::in(kRefusedRetry);

@@ -73,7 +73,8 @@ class EvacuationReconciler::Reconciliation {
   base::Result<Continue> call(const evictors::Action& action);
   base::Result<Continue> record_answer(const evictors::Action& action, const evictors::CallResult& answer);
   base::Result<Continue> after_write(base::Result<StoredEvacuation> written);
-  void publish(const api::Evacuation& evacuation, const EventNote& note) const;
+  /// Fills in the objects that the Event is about.
+  void publish(const api::Evacuation& evacuation, kube::Event event) const;
   void take_pod_from(const evictors::Action& action, const evictors::CallResult& answer);
   void retry_on_allowance();
   base::Status check_leader() const;

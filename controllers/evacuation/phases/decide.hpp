@@ -12,10 +12,10 @@
 #include "api/core/kinds.hpp"
 #include "api/evacuation.hpp"
 #include "controllers/admission/slot.hpp"
-#include "controllers/evacuation/phases/event_note.hpp"
 #include "controllers/evacuation/phases/group_view.hpp"
 #include "evictors/evictor.hpp"
 #include "evictors/registry.hpp"
+#include "kube/runtime/event.hpp"
 #include "kube/runtime/requeue.hpp"
 
 namespace controllers {
@@ -71,9 +71,9 @@ struct Decision {
   bool remove_finalizer = false;
   bool remove_object = false;  ///< its time to live is over
   std::optional<evictors::Action> action;
-  std::vector<EventNote> events;
-  std::string dead;         ///< evictor that nobody serves here, as just seen
-  bool look_again = false;  ///< the outcome is open: read the pod live and decide again at once
+  std::vector<kube::Event> events;  ///< without the objects that they are about: the Evacuation and its pod
+  std::string dead;                 ///< evictor that nobody serves here, as just seen
+  bool look_again = false;          ///< the outcome is open: read the pod live and decide again at once
   kube::Requeue requeue;
 
   /// Anything to write or to do (beside asking for a slot)?

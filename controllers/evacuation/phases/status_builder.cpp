@@ -180,10 +180,11 @@ bool StatusBuilder::condition_has_reason(ConditionType type, Reason reason) cons
   return found && found->reason == reason;
 }
 
-void StatusBuilder::record(EventNote note) {
+void StatusBuilder::record(kube::Event event, EventOn on) {
   event_recorded_ = true;
-  note.message = bounded(std::move(note.message));
-  out_.events.push_back(std::move(note));
+  event.note = bounded(std::move(event.note));
+  event.also_on_related = on == EventOn::kEvacuationAndPod;
+  out_.events.push_back(std::move(event));
 }
 
 void StatusBuilder::append_history(std::string_view from, std::string_view to, const ReasonText& reason,

@@ -126,10 +126,10 @@ class StatusBuilder {
   bool condition_has_reason(ConditionType type, Reason reason) const;
   bool is_true(ConditionType type) const { return api::is_true(status().conditions, type); }
   void record_event(EventReason reason, std::string message, EventOn on = EventOn::kEvacuation) {
-    record({api::EventKind::kNormal, reason, std::move(message), on == EventOn::kEvacuationAndPod});
+    record(kube::Event::normal(reason, std::move(message)), on);
   }
   void record_warning(EventReason reason, std::string message, EventOn on = EventOn::kEvacuation) {
-    record({api::EventKind::kWarning, reason, std::move(message), on == EventOn::kEvacuationAndPod});
+    record(kube::Event::warning(reason, std::move(message)), on);
   }
 
   // --- transitions: history, event, phase clock
@@ -226,7 +226,7 @@ class StatusBuilder {
  private:
   api::EvacuationStatus& draft() { return evacuation_.status; }
   base::TimePoint effective(base::TimePoint deadline) const;
-  void record(EventNote note);
+  void record(kube::Event event, EventOn on);
   void record_transition(api::EvacuationPhase phase, const ReasonText& reason, const std::string& message);
   void append_history(std::string_view from, std::string_view to, const ReasonText& reason, const std::string& message);
   void resolve_intent_as(std::string_view result);

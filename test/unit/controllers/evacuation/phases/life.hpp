@@ -181,7 +181,7 @@ class Life {
   }
   void store() {
     status() = last.status;
-    for (const auto& event : last.events) events.emplace_back(to_string(event.reason));
+    for (const auto& event : last.events) events.push_back(event.reason);
   }
   void apply_patch(const std::string& body);
 
