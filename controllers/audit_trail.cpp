@@ -7,7 +7,7 @@
 namespace controllers {
 namespace {
 
-class NoEvacuationAudit final : public EvacuationAudit {
+class NoEvacuationAudit final : public evacuation::Audit {
  public:
   void on_status(const api::Evacuation&, const api::Evacuation&, base::TimePoint) override {}
   void on_answer(const api::Evacuation&, const evictors::Action&, const evictors::CallResult&,
@@ -27,7 +27,7 @@ class NoPolicyAudit final : public PolicyAudit {
 
 }  // namespace
 
-EvacuationAudit& no_audit() {
+evacuation::Audit& evacuation::no_audit() {
   static NoEvacuationAudit none;
   return none;
 }
@@ -46,7 +46,7 @@ void AuditTrail::send(audit::Record record, const api::Evacuation& evacuation) {
 }
 
 void AuditTrail::on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) {
-  for (audit::Record& record : records_of_status(before, after)) {
+  for (audit::Record& record : evacuation::records_of_status(before, after)) {
     record.time = now;
     send(std::move(record), after);
   }
@@ -55,19 +55,19 @@ void AuditTrail::on_status(const api::Evacuation& before, const api::Evacuation&
 void AuditTrail::on_answer(const api::Evacuation& evacuation, const evictors::Action& action,
                            const evictors::CallResult& answer, const std::optional<api::LastResponse>& meaning,
                            base::TimePoint now) {
-  audit::Record record = record_of_answer(evacuation, action, answer, meaning);
+  audit::Record record = evacuation::record_of_answer(evacuation, action, answer, meaning);
   record.time = now;
   send(std::move(record), evacuation);
 }
 
 void AuditTrail::on_refused_write(const api::Evacuation& evacuation, const std::string& problem, base::TimePoint now) {
-  audit::Record record = record_of_refused_write(evacuation, problem);
+  audit::Record record = evacuation::record_of_refused_write(evacuation, problem);
   record.time = now;
   send(std::move(record), evacuation);
 }
 
 void AuditTrail::on_taken_over(const api::Evacuation& evacuation, base::TimePoint now) {
-  audit::Record record = record_of_takeover(evacuation);
+  audit::Record record = evacuation::record_of_takeover(evacuation);
   record.time = now;
   send(std::move(record), evacuation);
 }

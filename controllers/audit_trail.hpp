@@ -16,7 +16,7 @@ namespace controllers {
 
 /// What both reconcilers decide, as records of the audit log. The words are chosen by pure functions
 /// (controllers/evacuation/audit_records.hpp, controllers/policy/audit_records.hpp). Thread-safe.
-class AuditTrail final : public EvacuationAudit, public PolicyAudit {
+class AuditTrail final : public evacuation::Audit, public PolicyAudit {
  public:
   /// The edition of a policy that is in force; 0: unknown.
   using GenerationOf = std::function<std::int64_t(const std::string& policy)>;

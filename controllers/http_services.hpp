@@ -22,7 +22,7 @@ inline constexpr std::size_t kMaxServiceAnswer = std::size_t{1} << 20;
 
 /// The configured services over HTTPS, one pool of connections each. Redirects are not followed; token, certificate and
 /// roots are read again as they are rotated and after a 401; a call takes at most the service's timeout. Thread-safe.
-class HttpServices final : public ServiceCaller {
+class HttpServices final : public evacuation::ServiceCaller {
  public:
   /// Checks URLs and roots, opens nothing. REQUIRES: validate(services) had no complaint. `clock` must outlive it.
   static base::Result<std::unique_ptr<HttpServices>> create(const std::vector<ServiceConfig>& services,

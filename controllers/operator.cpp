@@ -176,7 +176,7 @@ struct Operator::Impl {
   std::size_t index_of_responder_worker() const { return busy_since.size() - 1; }
 
   void add_indexes() {
-    add_evacuation_indexes(caches.evacuations.store(), caches.pods.store(), caches.pdbs.store());
+    evacuation::add_evacuation_indexes(caches.evacuations.store(), caches.pods.store(), caches.pdbs.store());
     caches.evacuations.store().add_index(std::string(kByPolicy),
                                          [](const api::Evacuation& evacuation) -> std::vector<std::string> {
                                            if (evacuation.spec.source.policy.empty()) return {};
@@ -185,8 +185,8 @@ struct Operator::Impl {
   }
 
   void add_handlers() {
-    connect_evacuations({caches.evacuations, caches.pods, caches.pdbs, caches.nodes}, admission, reservations,
-                        evacuations, evacuation_queue);
+    evacuation::connect_evacuations({caches.evacuations, caches.pods, caches.pdbs, caches.nodes}, admission,
+                                    reservations, evacuations, evacuation_queue);
     caches.evacuations.add_handler([this](const auto& before, const auto& after) {
       evacuation_metrics.on_cached(before.get(), after.get());
       const std::string& policy = (after ? after : before)->spec.source.policy;
@@ -276,7 +276,7 @@ struct Operator::Impl {
   Dependencies deps;
   evictors::EvictorRegistry registry;
   OperatorCaches caches;
-  PrometheusEvacuationMetrics evacuation_metrics;
+  evacuation::PrometheusMetrics evacuation_metrics;
   std::counting_semaphore<> eviction_slots;
   AuditTrail trail;
   std::atomic<bool> audit_failed = false;
@@ -284,7 +284,7 @@ struct Operator::Impl {
   kube::WorkQueue policy_queue;
   AdmissionQueue admission;
   Reservations reservations;
-  EvacuationReconciler evacuations;
+  evacuation::Reconciler evacuations;
   PolicyReconciler policies;
   std::optional<NativeResponder> responder;  ///< only when enabled and served
   kube::WorkerCounts evacuation_counts;

@@ -35,7 +35,7 @@ class Operator {
     base::Metrics& metrics;
     base::Log log;
     audit::Recorder& audit = audit::nowhere();
-    ServiceCaller* services = nullptr;  ///< nullptr: none is configured
+    evacuation::ServiceCaller* services = nullptr;  ///< nullptr: none is configured
   };
 
   /// All references must outlive the operator.

@@ -42,7 +42,7 @@ int run_watch(Session& session, const WatchOptions& options) {
   kube::ReflectorOptions how;
   how.list = listing(watched_namespace(session, target), options.selector);
   kube::Informer<api::Evacuation> informer(session.client(), io.clock, kube::kEvacuations,
-                                           controllers::decode_observed_evacuation, how, base::Log());
+                                           controllers::evacuation::decode_observed_evacuation, how, base::Log());
   const std::string subject = options.target.empty() ? "Evacuations" : options.target;
   LiveTable table(io, how.list.ns.empty());
   do {

@@ -63,7 +63,7 @@ base::Result<T> decoded(base::Result<T> value, std::string_view what) {
 }  // namespace
 
 base::Result<StoredEvacuation> parse_evacuation(std::string raw) {
-  auto parsed = controllers::parse_stored_evacuation(raw);
+  auto parsed = controllers::evacuation::parse_stored_evacuation(raw);
   if (!parsed) return parsed.error();
   parsed->raw = std::move(raw);
   return parsed;

@@ -29,7 +29,7 @@ struct GlobalFlags {
   std::string output;  ///< empty: for people; json, yaml, name
 };
 
-using controllers::StoredEvacuation;
+using controllers::evacuation::StoredEvacuation;
 /// With the text it was read as, which is what -o prints.
 base::Result<StoredEvacuation> parse_evacuation(std::string raw);
 

@@ -7,7 +7,7 @@
 #include "api/vocabulary/events.hpp"
 #include "controllers/evacuation/refused_writes.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::EvacuationPhase;
@@ -162,4 +162,4 @@ audit::Record record_of_takeover(const api::Evacuation& evacuation) {
   return record;
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

@@ -10,7 +10,7 @@
 #include "audit/record.hpp"
 #include "evictors/evictor.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 
 /// What a stored status change means, in the order in which it is to be read: a call that is about to be made
 /// (CallIntended), a cancel accepted or refused, what holds it up while it waits (Held, once for each blocker), and the
@@ -28,4 +28,4 @@ audit::Record record_of_refused_write(const api::Evacuation& evacuation, const s
 /// between its being stored and its being recorded takes only a line, not what it would have said.
 audit::Record record_of_takeover(const api::Evacuation& evacuation);
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

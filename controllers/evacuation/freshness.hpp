@@ -1,6 +1,6 @@
 #pragma once
 
-namespace controllers {
+namespace controllers::evacuation {
 
 /// How fresh the things are that one reconcile decides on. It begins with the caches, which lag: nothing is written or
 /// called on their word alone. Not thread-safe: of one reconcile.
@@ -47,4 +47,4 @@ class Freshness {
   bool has_documents_ = false;
 };
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

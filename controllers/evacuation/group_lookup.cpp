@@ -7,7 +7,7 @@
 #include "api/vocabulary/condition_types.hpp"
 #include "controllers/evacuation/reconciler.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::EvacuationPhase;
@@ -122,4 +122,4 @@ std::vector<api::ObjectKey> pod_group_keys_to_wake(const api::Pod& pod,
   return keys;
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

@@ -10,7 +10,7 @@
 #include "controllers/evacuation/phases/group_view.hpp"
 #include "kube/runtime/store.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 
 /// Index names; add_pod_group_indexes() makes them. Values: "<namespace>/<PodGroup>".
 inline constexpr std::string_view kPodsByPodGroup = "evacuator-pod-group";
@@ -30,4 +30,4 @@ std::vector<api::ObjectKey> pod_group_keys_to_wake(const api::Evacuation* before
 std::vector<api::ObjectKey> pod_group_keys_to_wake(const api::Pod& pod,
                                                    const kube::Store<api::Evacuation>& evacuations);
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

@@ -7,7 +7,7 @@
 #include "api/meta/well_known.hpp"
 #include "controllers/status_patch.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::Json;
@@ -123,4 +123,4 @@ base::Result<StoredEvacuation> write_main(kube::Client& client, const StoredEvac
                              main_patch(stored.evacuation, decision)));
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

@@ -9,7 +9,7 @@
 #include "controllers/evacuation/phases/decide.hpp"
 #include "kube/client.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 
 /// An Evacuation as the server has it. Writes are patches of what we know about, so fields we do not know survive.
 struct StoredEvacuation {
@@ -41,4 +41,4 @@ base::Result<StoredEvacuation> write_status(kube::Client& client, const StoredEv
 base::Result<StoredEvacuation> write_main(kube::Client& client, const StoredEvacuation& stored,
                                           const Decision& decision);
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

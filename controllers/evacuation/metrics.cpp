@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 const std::vector<double>& duration_buckets() {
@@ -32,8 +32,7 @@ bool moved_on(const api::EvacuationStatus& before, const api::EvacuationStatus& 
 
 }  // namespace
 
-void PrometheusEvacuationMetrics::on_status(const api::Evacuation& before, const api::Evacuation& after,
-                                            base::TimePoint now) {
+void PrometheusMetrics::on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) {
   if (before.status.phase != after.status.phase) {
     on_phase_left(before.status, now);
     if (api::is_terminal(after.status.phase)) on_finished(after);
@@ -54,7 +53,7 @@ void PrometheusEvacuationMetrics::on_status(const api::Evacuation& before, const
   }
 }
 
-void PrometheusEvacuationMetrics::on_phase_left(const api::EvacuationStatus& before, base::TimePoint now) {
+void PrometheusMetrics::on_phase_left(const api::EvacuationStatus& before, base::TimePoint now) {
   if (!before.phase_entered_at) return;
   metrics_
       .histogram("evacuator_evacuation_phase_duration_seconds", "Time spent in each phase.", duration_buckets(),
@@ -62,7 +61,7 @@ void PrometheusEvacuationMetrics::on_phase_left(const api::EvacuationStatus& bef
       .observe(seconds_between(*before.phase_entered_at, now));
 }
 
-void PrometheusEvacuationMetrics::on_finished(const api::Evacuation& after) {
+void PrometheusMetrics::on_finished(const api::Evacuation& after) {
   const api::EvacuationStatus& status = after.status;
   metrics_
       .counter("evacuator_evacuations_total", "Finished evacuations.",
@@ -76,7 +75,7 @@ void PrometheusEvacuationMetrics::on_finished(const api::Evacuation& after) {
       .observe(status.attempt);
 }
 
-void PrometheusEvacuationMetrics::on_answer(std::string_view action, int code, std::string_view response_class) {
+void PrometheusMetrics::on_answer(std::string_view action, int code, std::string_view response_class) {
   metrics_
       .counter("evacuator_requests_total",
                "Calls that move pods, by action and what the answer meant; code 0: no answer.",
@@ -84,12 +83,12 @@ void PrometheusEvacuationMetrics::on_answer(std::string_view action, int code, s
       .increment();
 }
 
-void PrometheusEvacuationMetrics::on_refused_write() {
+void PrometheusMetrics::on_refused_write() {
   metrics_.counter("evacuator_writes_refused_total", "Evacuations whose state the API server refused to store.")
       .increment();
 }
 
-void PrometheusEvacuationMetrics::on_cached(const api::Evacuation* before, const api::Evacuation* after) {
+void PrometheusMetrics::on_cached(const api::Evacuation* before, const api::Evacuation* after) {
   const auto add = [&](const api::Evacuation& evacuation, double by) {
     metrics_.gauge("evacuator_evacuations", "Evacuations by phase.", {{"phase", to_string(evacuation.status.phase)}})
         .add(by);
@@ -99,4 +98,4 @@ void PrometheusEvacuationMetrics::on_cached(const api::Evacuation* before, const
   if (after) add(*after, 1);
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

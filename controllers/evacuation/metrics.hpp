@@ -3,12 +3,12 @@
 #include "base/metrics.hpp"
 #include "controllers/evacuation/ports.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 
-/// EvacuationMetrics as Prometheus series; the list is in docs/operations.md. Thread-safe.
-class PrometheusEvacuationMetrics final : public EvacuationMetrics {
+/// Metrics as Prometheus series; the list is in docs/operations.md. Thread-safe.
+class PrometheusMetrics final : public Metrics {
  public:
-  explicit PrometheusEvacuationMetrics(base::Metrics& metrics) : metrics_(metrics) {}
+  explicit PrometheusMetrics(base::Metrics& metrics) : metrics_(metrics) {}
 
   void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) override;
   void on_answer(std::string_view action, int code, std::string_view response_class) override;
@@ -25,4 +25,4 @@ class PrometheusEvacuationMetrics final : public EvacuationMetrics {
   base::Metrics& metrics_;
 };
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

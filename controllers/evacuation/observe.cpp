@@ -8,7 +8,7 @@
 #include "controllers/spec_problems.hpp"
 
 /// The observing half of a reconcile: fills `seen_`, decides nothing and changes nothing.
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::EvacuationPhase;
@@ -33,7 +33,7 @@ std::optional<base::Duration> time_in_progress(const api::Evacuation& evacuation
 
 }  // namespace
 
-bool EvacuationReconciler::Reconciliation::observe_cached() {
+bool Reconciler::Reconciliation::observe_cached() {
   const auto cached = deps_.evacuations.get(key_);
   if (!cached) return false;
   seen_.evacuation = *cached;
@@ -52,7 +52,7 @@ bool EvacuationReconciler::Reconciliation::observe_cached() {
 }
 
 /// Siblings, PDBs, duplicates, the spec's validity: whatever the phase needs beyond the pod.
-void EvacuationReconciler::Reconciliation::observe_surroundings() {
+void Reconciler::Reconciliation::observe_surroundings() {
   const api::Evacuation& evacuation = seen_.evacuation;
   seen_.duplicate_of.clear();
   seen_.spec_problem = stored_ ? stored_->problem : std::string();
@@ -89,7 +89,7 @@ void EvacuationReconciler::Reconciliation::observe_surroundings() {
 
 /// Two that took the same replacement at once: the first by name keeps it, or both would give way to each other
 /// indefinitely.
-bool EvacuationReconciler::Reconciliation::yields_to_us(const api::Evacuation& other) const {
+bool Reconciler::Reconciliation::yields_to_us(const api::Evacuation& other) const {
   const auto& outcome = seen_.evacuation.status.outcome;
   const bool is_shared =
       outcome && outcome->replacement && outcome->replacement->uid == other.status.outcome->replacement->uid;
@@ -97,7 +97,7 @@ bool EvacuationReconciler::Reconciliation::yields_to_us(const api::Evacuation& o
 }
 
 /// For the ETA and the scale of the total timeout.
-void EvacuationReconciler::Reconciliation::observe_past() {
+void Reconciler::Reconciliation::observe_past() {
   seen_.past_durations.clear();
   const auto& owner = seen_.evacuation.status.pod_owner;
   const auto phase = seen_.evacuation.status.phase;
@@ -113,7 +113,7 @@ void EvacuationReconciler::Reconciliation::observe_past() {
 }
 
 /// Being deleted because the policy that owns it was? (The garbage collector does not say why it deletes.)
-bool EvacuationReconciler::Reconciliation::policy_gone() const {
+bool Reconciler::Reconciliation::policy_gone() const {
   const api::ObjectMeta& meta = seen_.evacuation.meta;
   if (!meta.is_terminating() || !deps_.policy_lives) return false;
   return std::any_of(meta.owner_references.begin(), meta.owner_references.end(), [&](const auto& owner) {
@@ -122,14 +122,13 @@ bool EvacuationReconciler::Reconciliation::policy_gone() const {
 }
 
 /// One that has begun is only asked whether its spec can still be read.
-void EvacuationReconciler::Reconciliation::check_spec() {
+void Reconciler::Reconciliation::check_spec() {
   if (!seen_.spec_problem.empty()) return;
   const api::FieldErrors errors = problems_of(seen_.evacuation.spec, deps_.evictors);
   if (!errors.empty()) seen_.spec_problem = api::to_error(errors).message;
 }
 
-base::Result<EvacuationReconciler::Reconciliation::Continue>
-EvacuationReconciler::Reconciliation::refresh_evacuation() {
+base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::refresh_evacuation() {
   auto live = read_evacuation(deps_.client, key_);
   if (!live && base::is_not_found(live.error())) {
     freshness_.evacuation_went();
@@ -144,7 +143,7 @@ EvacuationReconciler::Reconciliation::refresh_evacuation() {
 
 /// A write guarded by the resourceVersion proves that the cached object is the newest: then no read is needed before
 /// it.
-bool EvacuationReconciler::Reconciliation::take_cached() {
+bool Reconciler::Reconciliation::take_cached() {
   const api::Evacuation& cached = seen_.evacuation;
   if (!freshness_.may_write_cached() || cached.meta.generation == kUnreadableSpec) return false;
   if (cached.spec.pod_ref.name.empty() || cached.meta.resource_version.empty()) return false;
@@ -152,7 +151,7 @@ bool EvacuationReconciler::Reconciliation::take_cached() {
   return true;
 }
 
-base::Status EvacuationReconciler::Reconciliation::refresh_pod() {
+base::Status Reconciler::Reconciliation::refresh_pod() {
   freshness_.pod_may_differ();
   auto body = deps_.client.get(kube::kPods, {key_.ns, seen_.evacuation.spec.pod_ref.name});
   if (!body && !base::is_not_found(body.error())) return body.error().during("reading the pod");
@@ -166,15 +165,14 @@ base::Status EvacuationReconciler::Reconciliation::refresh_pod() {
   return base::Done{};
 }
 
-evictors::CallResult EvacuationReconciler::Reconciliation::send(const std::string& service,
-                                                                const kube::Request& request) {
+evictors::CallResult Reconciler::Reconciliation::send(const std::string& service, const kube::Request& request) {
   if (service.empty()) return deps_.client.send(request);
   if (!deps_.services) return base::invalid(fmt::format("service {} is not in the operator's configuration", service));
   return deps_.services->send(service, request);
 }
 
-base::Status EvacuationReconciler::Reconciliation::read_documents_of(const std::string& evictor,
-                                                                     const std::vector<evictors::Read>& reads) {
+base::Status Reconciler::Reconciliation::read_documents_of(const std::string& evictor,
+                                                           const std::vector<evictors::Read>& reads) {
   for (const evictors::Read& read : reads) {
     auto answer = send(read.service, read.request);
     if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
@@ -189,7 +187,7 @@ base::Status EvacuationReconciler::Reconciliation::read_documents_of(const std::
 }
 
 /// A vote may have been taken back, or its Evacuation deleted, since the cache saw it.
-base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::refresh_pod_group() {
+base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::refresh_pod_group() {
   for (PodGroupMember& member : seen_.pod_group.members) {
     if (!member.evacuation) continue;
     auto live = read_evacuation(deps_.client, member.evacuation->meta.key());
@@ -202,7 +200,7 @@ base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconcile
 }
 
 /// What the evictors ask for beside the pod, until they want nothing more.
-base::Status EvacuationReconciler::Reconciliation::read_documents() {
+base::Status Reconciler::Reconciliation::read_documents() {
   seen_.documents.clear();
   for (int round = 0; round < kMaxReadRounds; ++round) {
     const auto wanted = wanted_reads(seen_, deps_.evictors, deps_.clock.now());
@@ -216,7 +214,7 @@ base::Status EvacuationReconciler::Reconciliation::read_documents() {
 }
 
 /// Everything that leads to a write or a call is decided on live reads: the caches lag.
-base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::refresh() {
+base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::refresh() {
   if (!stored_ && !take_cached()) {
     auto evacuation = refresh_evacuation();
     if (!evacuation || *evacuation == Continue::kNo) return evacuation;
@@ -233,4 +231,4 @@ base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconcile
   return Continue::kYes;
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

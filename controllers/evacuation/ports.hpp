@@ -12,7 +12,7 @@
 #include "base/clock.hpp"
 #include "evictors/evictor.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 
 /// HTTPS services beside the API server that evictors call by name (webhooks, Patroni): endpoints and credentials are
 /// the operator's configuration, never an object's. Thread-safe; each call has a timeout.
@@ -25,9 +25,9 @@ class ServiceCaller {
 };
 
 /// Prometheus sees it through this. Thread-safe. Labels never hold pod names.
-class EvacuationMetrics {
+class Metrics {
  public:
-  virtual ~EvacuationMetrics() = default;
+  virtual ~Metrics() = default;
   /// A stored status change: phases, durations, results, blocked time and aborts all follow from the two states.
   virtual void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) = 0;
   /// An answer to a call of ours; `code` 0: none came.
@@ -38,9 +38,9 @@ class EvacuationMetrics {
 
 /// The audit log as the Evacuation controller sees it. Thread-safe; never fails, and blocks no longer than a write
 /// does.
-class EvacuationAudit {
+class Audit {
  public:
-  virtual ~EvacuationAudit() = default;
+  virtual ~Audit() = default;
   /// A stored status change: transitions, intents, cancels, blocks and verdicts follow from the two states.
   virtual void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) = 0;
   /// The answer to a mutating call under the current token, and what the evictor read in it.
@@ -53,6 +53,6 @@ class EvacuationAudit {
   virtual std::optional<api::Blocker> admission_blocker() const = 0;
 };
 /// Keeps nothing, blocks nobody.
-EvacuationAudit& no_audit();
+Audit& no_audit();
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

@@ -5,7 +5,7 @@
 #include "base/backoff.hpp"
 #include "controllers/evacuation/reconciliation.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 /// A PDB that shows allowance right after it refused is asked again this soon.
@@ -15,11 +15,11 @@ constexpr base::Backoff kLostRecord{base::seconds(1), base::seconds(64)};
 
 }  // namespace
 
-EvacuationReconciler::EvacuationReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
+Reconciler::Reconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
 
-void EvacuationReconciler::resume(base::TimePoint now) { resumed_at_ = now.time_since_epoch().count(); }
+void Reconciler::resume(base::TimePoint now) { resumed_at_ = now.time_since_epoch().count(); }
 
-base::Result<kube::Requeue> EvacuationReconciler::reconcile(const api::ObjectKey& key) {
+base::Result<kube::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   if (const auto left = refused_for(key)) return kube::Requeue::in(*left);
   if (const auto left = backs_off_for(key)) return kube::Requeue::in(*left);
   Reconciliation reconciliation(*this, key);
@@ -36,18 +36,18 @@ base::Result<kube::Requeue> EvacuationReconciler::reconcile(const api::ObjectKey
 }
 
 /// Its last write was refused, and it is what it was then.
-std::optional<base::Duration> EvacuationReconciler::refused_for(const api::ObjectKey& key) const {
+std::optional<base::Duration> Reconciler::refused_for(const api::ObjectKey& key) const {
   const auto cached = deps_.evacuations.get(key);
   return cached ? refused_.backs_off_for(key, cached->meta.resource_version, deps_.clock.now()) : std::nullopt;
 }
 
-void EvacuationReconciler::back_off_after_lost_record(const api::ObjectKey& key) {
+void Reconciler::back_off_after_lost_record(const api::ObjectKey& key) {
   const std::scoped_lock lock(mutex_);
   Backoff& backoff = backoffs_[key];
   backoff.until = deps_.clock.now() + base::backoff_delay(kLostRecord, ++backoff.failures);
 }
 
-std::optional<base::Duration> EvacuationReconciler::backs_off_for(const api::ObjectKey& key) const {
+std::optional<base::Duration> Reconciler::backs_off_for(const api::ObjectKey& key) const {
   const std::scoped_lock lock(mutex_);
   const auto backoff = backoffs_.find(key);
   if (backoff == backoffs_.end()) return std::nullopt;
@@ -55,9 +55,9 @@ std::optional<base::Duration> EvacuationReconciler::backs_off_for(const api::Obj
   return left > base::Duration::zero() ? std::optional(left) : std::nullopt;
 }
 
-void EvacuationReconciler::mark_dead(const std::string& evictor, base::TimePoint until) {
+void Reconciler::mark_dead(const std::string& evictor, base::TimePoint until) {
   const std::scoped_lock lock(mutex_);
   dead_until_[evictor] = until;
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

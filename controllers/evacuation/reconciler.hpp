@@ -27,7 +27,7 @@
 #include "kube/runtime/requeue.hpp"
 #include "kube/runtime/store.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 
 /// Index names that the reconciler asks of the stores; add_evacuation_indexes() makes them.
 inline constexpr std::string_view kEvacuationsByPod = "evacuator-pod";  ///< evacuations: "<ns>/<pod name>"
@@ -43,7 +43,7 @@ void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Sto
 /// decide again, write the status (intent ahead), call, write the outcome. Resumes after a crash from what it finds
 /// stored. Thread-safe for different keys (the work queue hands a key to one worker at a time); keeps no state of its
 /// own that matters: losing it costs a delay, nothing else.
-class EvacuationReconciler {
+class Reconciler {
  public:
   struct Dependencies {
     kube::Client& client;
@@ -54,7 +54,7 @@ class EvacuationReconciler {
     const kube::Store<api::PodDisruptionBudget>& pdbs;
     AdmissionQueue& admission;
     kube::EventSink& events;  ///< `regarding` the Evacuation, `related` its pod
-    EvacuationMetrics& metrics;
+    Metrics& metrics;
     std::function<bool()> may_act;  ///< false: not the leader (any more); asked before every mutating call
     /// spec.replicas of a pod's controller, if known. May be empty.
     std::function<std::optional<std::int32_t>(const std::string& ns, const api::OwnerReference& owner)>
@@ -66,12 +66,12 @@ class EvacuationReconciler {
         nullptr;                           ///< eviction calls at the same time; nullptr: as many as workers
     Reservations* reservations = nullptr;  ///< nullptr: nobody asks for free capacity
     ServiceCaller* services = nullptr;     ///< nullptr: none is configured
-    EvacuationAudit& audit = no_audit();
+    Audit& audit = no_audit();
     /// Is there a DeschedulerPolicy of that name and UID that is not being deleted? May be empty.
     std::function<bool(const std::string& name, const std::string& uid)> policy_lives = {};
   };
 
-  explicit EvacuationReconciler(Dependencies dependencies);
+  explicit Reconciler(Dependencies dependencies);
 
   /// This replica leads from now on: deadlines that passed meanwhile get a grace. Call before the first reconcile.
   void resume(base::TimePoint now);
@@ -117,4 +117,4 @@ class EvacuationReconciler {
   std::map<std::string, base::TimePoint, std::less<>> dead_until_;  ///< evictors that nobody serves here
 };
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

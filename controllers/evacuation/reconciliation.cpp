@@ -9,7 +9,7 @@
 #include "api/vocabulary/blockers.hpp"
 #include "evictors/eviction_call.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::EvacuationPhase;
@@ -43,13 +43,13 @@ std::int32_t needed_of_budget(const Observed& seen) {
 
 }  // namespace
 
-base::Status EvacuationReconciler::Reconciliation::check_leader() const {
+base::Status Reconciler::Reconciliation::check_leader() const {
   if (deps_.may_act()) return base::Done{};
   return base::Error{base::ErrorCode::kCancelled, "this replica does not lead (any more)"};
 }
 
 /// No more evictions at once than configured, whatever the number of workers.
-evictors::CallResult EvacuationReconciler::Reconciliation::send_limited(const evictors::Action& action) {
+evictors::CallResult Reconciler::Reconciliation::send_limited(const evictors::Action& action) {
   if (action.name != evictors::kPostEviction || !deps_.eviction_slots) return send(action.service, action.request);
   deps_.eviction_slots->acquire();
   struct Release {
@@ -60,14 +60,14 @@ evictors::CallResult EvacuationReconciler::Reconciliation::send_limited(const ev
 }
 
 /// Nothing tells us when a document changes: the evictor says how often to read it.
-kube::Requeue EvacuationReconciler::Reconciliation::poll_documents(const kube::Requeue& requeue) const {
+kube::Requeue Reconciler::Reconciliation::poll_documents(const kube::Requeue& requeue) const {
   const evictors::Evictor* evictor = deps_.evictors.find(seen_.evacuation.status.evictor);
   if (!freshness_.has_documents() || !evictor || api::is_terminal(seen_.evacuation.status.phase)) return requeue;
   const base::Duration poll = evictor->poll_interval({seen_.evacuation, seen_.pod.get(), deps_.clock.now(), {}});
   return kube::Requeue::in(requeue.after ? std::min(*requeue.after, poll) : poll);
 }
 
-base::Result<kube::Requeue> EvacuationReconciler::Reconciliation::settle(const Decision& decision) {
+base::Result<kube::Requeue> Reconciler::Reconciliation::settle(const Decision& decision) {
   const auto phase = decision.status.phase;
   const bool may_wait = phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
   // It waits for something else now (a person, its back-off): others may have its slot.
@@ -83,7 +83,7 @@ base::Result<kube::Requeue> EvacuationReconciler::Reconciliation::settle(const D
 }
 
 /// Who waits for a PDB is woken once that allows more.
-void EvacuationReconciler::Reconciliation::remember_blocked() {
+void Reconciler::Reconciliation::remember_blocked() {
   const api::Evacuation& evacuation = seen_.evacuation;
   const api::Blocker* blocker = pdb_blocker(evacuation);
   const std::int32_t together = needed_of_budget(seen_);
@@ -94,20 +94,20 @@ void EvacuationReconciler::Reconciliation::remember_blocked() {
 }
 
 /// Between the read of the PodGroup's budget and our entry in its wait list nobody would have woken us.
-bool EvacuationReconciler::Reconciliation::budget_opened_meanwhile() const {
+bool Reconciler::Reconciliation::budget_opened_meanwhile() const {
   const std::int32_t needed = needed_of_budget(seen_);
   if (needed == 0) return false;
   const auto pdb = deps_.pdbs.get({key_.ns, pdb_blocker(seen_.evacuation)->name});
   return !pdb || pdb->disruptions_allowed >= needed;
 }
 
-void EvacuationReconciler::Reconciliation::mark_dead(const std::string& evictor) {
+void Reconciler::Reconciliation::mark_dead(const std::string& evictor) {
   const base::TimePoint until = deps_.clock.now() + kDeadFor;
   seen_.dead_until[evictor] = until;
   reconciler_.mark_dead(evictor, until);
 }
 
-base::Result<kube::Requeue> EvacuationReconciler::Reconciliation::run() {
+base::Result<kube::Requeue> Reconciler::Reconciliation::run() {
   if (!observe_cached()) {
     reconciler_.pdb_waiters_.leave(key_);
     reconciler_.refused_.forget(key_);
@@ -137,13 +137,12 @@ base::Result<kube::Requeue> EvacuationReconciler::Reconciliation::run() {
 }
 
 /// Asks for the slot; with it decide() wants to know more than before.
-base::Status EvacuationReconciler::Reconciliation::take_slot(const Decision& decision) {
+base::Status Reconciler::Reconciliation::take_slot(const Decision& decision) {
   if (auto asked = obtain_slot(decision.needs_capacity); !asked) return asked;
   return may_carry_out() ? read_documents() : base::Done{};
 }
 
-base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::carry_out(
-    const Decision& decision) {
+base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::carry_out(const Decision& decision) {
   if (auto leader = check_leader(); !leader) return leader.error();
   if (decision.fill || decision.add_finalizer || decision.remove_finalizer) return change_main(decision);
   if (decision.remove_object) return remove_evacuation();
@@ -160,7 +159,7 @@ base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconcile
   return decision.action ? call(*decision.action) : base::Result<Continue>(Continue::kYes);
 }
 
-base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::remove_evacuation() {
+base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::remove_evacuation() {
   const auto removed = deps_.client.remove(kube::kEvacuations, key_, seen_.evacuation.meta.uid);
   if (!removed && !base::is_not_found(removed.error()))
     return removed.error().during("removing the finished Evacuation");
@@ -168,7 +167,7 @@ base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconcile
   return Continue::kNo;
 }
 
-base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::after_write(
+base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::after_write(
     base::Result<StoredEvacuation> written) {
   if (written) {
     reconciler_.refused_.forget(key_);
@@ -189,16 +188,14 @@ base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconcile
   return Continue::kYes;
 }
 
-base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::change_main(
-    const Decision& decision) {
+base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::change_main(const Decision& decision) {
   auto written = after_write(write_main(deps_.client, *stored_, decision));
   if (!written) return written.error().during("writing the Evacuation");
   if (*written == Continue::kYes) observe_surroundings();
   return written;
 }
 
-base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::store_status(
-    const Decision& decision) {
+base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::store_status(const Decision& decision) {
   const api::Evacuation before = seen_.evacuation;
   auto written = after_write(write_status(deps_.client, *stored_, decision.status));
   if (!written) return written.error().during("writing the Evacuation's status");
@@ -214,14 +211,13 @@ base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconcile
   return written;
 }
 
-void EvacuationReconciler::Reconciliation::publish(const api::Evacuation& evacuation, kube::Event event) const {
+void Reconciler::Reconciliation::publish(const api::Evacuation& evacuation, kube::Event event) const {
   const auto& pod = evacuation.spec.pod_ref;
   event.related = kube::event_object(kube::kPods, {evacuation.meta.ns, pod.name}, pod.uid.value);
   deps_.events.publish(std::move(event).about(kube::event_object(kube::kEvacuations, evacuation.meta), "Evacuate"));
 }
 
-base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::call(
-    const evictors::Action& action) {
+base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::call(const evictors::Action& action) {
   if (auto leader = check_leader(); !leader) return leader.error();
   const evictors::CallResult answer = send_limited(action);
   if (!answer && answer.error().code == base::ErrorCode::kCancelled)
@@ -234,7 +230,7 @@ base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconcile
 }
 
 /// The answer must not be lost to somebody else's write: it is recorded on top of that.
-base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconciler::Reconciliation::record_answer(
+base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::record_answer(
     const evictors::Action& action, const evictors::CallResult& answer) {
   for (int i = 0; i < kConflictRetries; ++i) {
     const Decision decision = decide_answer(seen_, deps_.evictors, action, answer, deps_.clock.now());
@@ -260,8 +256,7 @@ base::Result<EvacuationReconciler::Reconciliation::Continue> EvacuationReconcile
 }
 
 /// A patch answers with the pod as it is now: without it the next decision would ask to patch again.
-void EvacuationReconciler::Reconciliation::take_pod_from(const evictors::Action& action,
-                                                         const evictors::CallResult& answer) {
+void Reconciler::Reconciliation::take_pod_from(const evictors::Action& action, const evictors::CallResult& answer) {
   if (action.request.method != "PATCH" || !answer || answer->status != 200) return;
   auto pod = api::decode_pod(answer->body);
   if (pod && pod->meta.name == seen_.evacuation.spec.pod_ref.name) {
@@ -270,7 +265,7 @@ void EvacuationReconciler::Reconciliation::take_pod_from(const evictors::Action&
 }
 
 /// The PDB's allowance may have risen between its refusal and our record of it: nobody would wake us then.
-void EvacuationReconciler::Reconciliation::retry_on_allowance() {
+void Reconciler::Reconciliation::retry_on_allowance() {
   seen_.woken = false;
   const api::Evacuation& evacuation = seen_.evacuation;
   const api::Blocker* blocker = pdb_blocker(evacuation);
@@ -282,7 +277,7 @@ void EvacuationReconciler::Reconciliation::retry_on_allowance() {
 }
 
 /// No attempt goes on whose next step cannot be written down first (I3). Whoever fixes the spec wakes it by that.
-kube::Requeue EvacuationReconciler::Reconciliation::give_up(const base::Error& refusal) {
+kube::Requeue Reconciler::Reconciliation::give_up(const base::Error& refusal) {
   const api::Evacuation& evacuation = stored_->evacuation;
   const base::TimePoint now = deps_.clock.now();
   const std::string problem = refusal_text(evacuation, refusal.message);
@@ -299,4 +294,4 @@ kube::Requeue EvacuationReconciler::Reconciliation::give_up(const base::Error& r
   return kube::Requeue::in(kRefusedRetry);
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

@@ -11,13 +11,13 @@
 #include "controllers/evacuation/io.hpp"
 #include "controllers/evacuation/reconciler.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 
-/// Made for one call of EvacuationReconciler::reconcile(), used by its thread alone, and thrown away.
-class EvacuationReconciler::Reconciliation {
+/// Made for one call of Reconciler::reconcile(), used by its thread alone, and thrown away.
+class Reconciler::Reconciliation {
  public:
   /// `reconciler` and `key` must outlive it.
-  Reconciliation(EvacuationReconciler& reconciler, const api::ObjectKey& key)
+  Reconciliation(Reconciler& reconciler, const api::ObjectKey& key)
       : reconciler_(reconciler),
         deps_(reconciler.deps_),
         key_(key),
@@ -81,7 +81,7 @@ class EvacuationReconciler::Reconciliation {
   /// Pod and Evacuation are such that what decide() says may be carried out.
   bool may_carry_out() const { return stored_ && freshness_.pod_is_live(); }
 
-  EvacuationReconciler& reconciler_;
+  Reconciler& reconciler_;
   const Dependencies& deps_;
   const api::ObjectKey& key_;
   const base::Log log_;
@@ -91,4 +91,4 @@ class EvacuationReconciler::Reconciliation {
   std::int32_t slot_after_ = 0;             ///< seen_.slot was asked for after that many attempts
 };
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 constexpr std::size_t kMostOfTheServersWords = 600;
@@ -61,4 +61,4 @@ std::size_t RefusedWrites::count() const {
   return refusals_.size();
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

@@ -13,7 +13,7 @@
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 
 /// How long one is excluded (cooling down) that nobody has changed since. The schema may have been fixed meanwhile.
 inline constexpr base::minutes kRefusedRetry{10};
@@ -47,4 +47,4 @@ class RefusedWrites {
   std::map<api::ObjectKey, Refusal> refusals_;
 };
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

@@ -7,7 +7,7 @@
 #include "api/vocabulary/reasons.hpp"
 #include "controllers/evacuation/reconciliation.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 /// Would an eviction be refused now? A VM's budget always refuses: that starts its migration.
@@ -21,7 +21,7 @@ bool held_by_pdb(const Observed& seen) {
 
 /// What an evictor says about free capacity unseen is a guess on the safe side: it reads before the guess costs anybody
 /// a slot.
-base::Result<bool> EvacuationReconciler::Reconciliation::needs_capacity_by_reading() {
+base::Result<bool> Reconciler::Reconciliation::needs_capacity_by_reading() {
   const bool had_documents = freshness_.has_documents();
   seen_.slot.state = Slot::State::kGranted;  // what would be read if it began now
   const auto read = read_documents();
@@ -33,7 +33,7 @@ base::Result<bool> EvacuationReconciler::Reconciliation::needs_capacity_by_readi
   return needed;
 }
 
-SurgePod EvacuationReconciler::Reconciliation::surge_pod() const {
+SurgePod Reconciler::Reconciliation::surge_pod() const {
   SurgePod copy{seen_.pod};
   const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
   if (!owner) return copy;
@@ -41,7 +41,7 @@ SurgePod EvacuationReconciler::Reconciliation::surge_pod() const {
   return copy;
 }
 
-AdmissionRequest EvacuationReconciler::Reconciliation::request_now() const {
+AdmissionRequest Reconciler::Reconciliation::request_now() const {
   std::optional<std::int32_t> size;
   const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
   if (owner && deps_.desired_replicas) size = deps_.desired_replicas(key_.ns, *owner);
@@ -57,7 +57,7 @@ AdmissionRequest EvacuationReconciler::Reconciliation::request_now() const {
 
 /// Who leaves alone asks for the slot first: only with that the closer read is worth its requests. Those of a PodGroup
 /// get slots and free capacity in one step, so each says beforehand what it needs.
-base::Status EvacuationReconciler::Reconciliation::obtain_slot(bool needs_capacity) {
+base::Status Reconciler::Reconciliation::obtain_slot(bool needs_capacity) {
   if (auto blocker = deps_.audit.admission_blocker()) {
     seen_.slot = {Slot::State::kWaiting, std::move(blocker)};
     return base::Done{};
@@ -83,9 +83,8 @@ base::Status EvacuationReconciler::Reconciliation::obtain_slot(bool needs_capaci
 }
 
 /// `needed`: what an earlier read said; nullopt: it reads now.
-base::Result<Admission> EvacuationReconciler::Reconciliation::add_capacity(const AdmissionRequest& request,
-                                                                           std::optional<bool> needed,
-                                                                           Admission granted) {
+base::Result<Admission> Reconciler::Reconciliation::add_capacity(const AdmissionRequest& request,
+                                                                 std::optional<bool> needed, Admission granted) {
   if (!needed) {
     const auto read = needs_capacity_by_reading();
     if (!read) return read.error();
@@ -98,10 +97,10 @@ base::Result<Admission> EvacuationReconciler::Reconciliation::add_capacity(const
 
 /// A slot is for one attempt. The object read live may be further than the cached one with which we asked. The phase
 /// does not matter: an attempt whose abort is over and that goes on to the next evictor asks while it is Aborting.
-void EvacuationReconciler::Reconciliation::forget_old_slot() {
+void Reconciler::Reconciliation::forget_old_slot() {
   const std::int32_t attempt = seen_.evacuation.status.attempt;
   if (attempt != slot_after_) seen_.slot = {};
   slot_after_ = attempt;
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

@@ -3,7 +3,7 @@
 #include "controllers/evacuation/group_lookup.hpp"
 #include "controllers/evacuation/reconciler.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 std::string pod_index_key(const std::string& ns, const std::string& name) { return ns + "/" + name; }
@@ -27,7 +27,7 @@ void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Sto
                  [](const api::PodDisruptionBudget& each) { return std::vector{each.meta.ns}; });
 }
 
-std::vector<api::ObjectKey> EvacuationReconciler::keys_for_pod(const api::Pod& pod) const {
+std::vector<api::ObjectKey> Reconciler::keys_for_pod(const api::Pod& pod) const {
   std::vector<api::ObjectKey> keys;
   for (const auto& each : deps_.evacuations.by_index(kEvacuationsByPod, pod_index_key(pod.meta.ns, pod.meta.name))) {
     keys.push_back(each->meta.key());
@@ -41,13 +41,13 @@ std::vector<api::ObjectKey> EvacuationReconciler::keys_for_pod(const api::Pod& p
   return keys;
 }
 
-std::vector<api::ObjectKey> EvacuationReconciler::keys_for_pod_group(const api::Evacuation* before,
-                                                                     const api::Evacuation* after) const {
+std::vector<api::ObjectKey> Reconciler::keys_for_pod_group(const api::Evacuation* before,
+                                                           const api::Evacuation* after) const {
   return pod_group_keys_to_wake(before, after, deps_.evacuations);
 }
 
-std::vector<api::ObjectKey> EvacuationReconciler::on_pdb_changed(const api::PodDisruptionBudget* before,
-                                                                 const api::PodDisruptionBudget* after) {
+std::vector<api::ObjectKey> Reconciler::on_pdb_changed(const api::PodDisruptionBudget* before,
+                                                       const api::PodDisruptionBudget* after) {
   const std::int32_t had = before ? before->disruptions_allowed : 0;
   const bool gone = after == nullptr;
   if (!gone && after->disruptions_allowed <= had) return {};
@@ -55,4 +55,4 @@ std::vector<api::ObjectKey> EvacuationReconciler::on_pdb_changed(const api::PodD
                            gone ? std::nullopt : std::optional(after->disruptions_allowed));
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

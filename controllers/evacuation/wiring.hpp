@@ -9,10 +9,10 @@
 #include "kube/runtime/informer.hpp"
 #include "kube/runtime/work_queue.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 
 /// What the Evacuation controller follows.
-struct EvacuationFeeds {
+struct Feeds {
   kube::Informer<api::Evacuation>& evacuations;
   kube::Informer<api::Pod>& pods;
   kube::Informer<api::PodDisruptionBudget>& pdbs;
@@ -23,8 +23,8 @@ struct EvacuationFeeds {
 /// REQUIRES: add_evacuation_indexes() was called; before the first run() or poll() of the informers; all outlive them.
 /// The wake callback of the admission queue and of the reservations should be `[&](const api::ObjectKey& key,
 /// base::Duration after) { queue.add_after(key, after); }`.
-inline void connect_evacuations(const EvacuationFeeds& feeds, AdmissionQueue& admission, Reservations& reservations,
-                                EvacuationReconciler& reconciler, kube::WorkQueue& queue) {
+inline void connect_evacuations(const Feeds& feeds, AdmissionQueue& admission, Reservations& reservations,
+                                Reconciler& reconciler, kube::WorkQueue& queue) {
   admission.use_reservations(reservations);
   feeds.evacuations.add_handler([&](const auto& before, const auto& after) {
     admission.observe(before.get(), after.get());
@@ -48,4 +48,4 @@ inline void connect_evacuations(const EvacuationFeeds& feeds, AdmissionQueue& ad
   });
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

@@ -77,7 +77,8 @@ base::Result<NativeTurn> NativeResponderReconciler::observe(const api::ObjectKey
   seen.eviction = *std::move(eviction);
   std::set<api::ObjectKey> known;
   for (const auto& each : seen.evacuations) known.insert(each->meta.key());
-  for (auto& each : deps_.evacuations.by_index(kEvacuationsByPod, within(key.ns, seen.eviction->pod_name))) {
+  for (auto& each :
+       deps_.evacuations.by_index(evacuation::kEvacuationsByPod, within(key.ns, seen.eviction->pod_name))) {
     if (known.insert(each->meta.key()).second) seen.evacuations.push_back(std::move(each));
   }
   auto pod_body = deps_.client.get(kube::kPods, {key.ns, seen.eviction->pod_name});

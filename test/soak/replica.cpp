@@ -21,7 +21,7 @@ controllers::OperatorConfig responding() {
 }  // namespace
 
 Replica::Replica(simulator::ApiServer& server, const base::Clock& clock, std::string identity,
-                 controllers::ServiceCaller& services, bool native)
+                 controllers::evacuation::ServiceCaller& services, bool native)
     : transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
       events_(client_, clock, kube::EventOptions{.instance = identity}, base::Log()),

@@ -21,7 +21,7 @@ inline constexpr const char* kOurUser = "system:serviceaccount:evacuator-system:
 class Replica {
  public:
   Replica(simulator::ApiServer& server, const base::Clock& clock, std::string identity,
-          controllers::ServiceCaller& services, bool native);
+          controllers::evacuation::ServiceCaller& services, bool native);
 
   /// True if anything happened.
   bool step();

@@ -3,7 +3,7 @@
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// Aborting: what the attempt started is taken back, then status.abort.next follows.
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::ConditionStatus;
@@ -157,4 +157,4 @@ std::optional<Step> end_attempt_if_told(StatusBuilder& builder) {
   return leave_attempt(builder, ending->phase, ending->reason, std::move(ending->message));
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

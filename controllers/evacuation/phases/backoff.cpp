@@ -6,7 +6,7 @@
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// Backoff: the last attempt is over, and the next one waits for its time and for a slot.
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::ConditionStatus;
@@ -98,4 +98,4 @@ Step retry_or_fail(StatusBuilder& builder, Reason reason, std::string message) {
   return leave_attempt(builder, next, reason, std::move(message));
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

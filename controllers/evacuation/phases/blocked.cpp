@@ -8,7 +8,7 @@
 #include "scheduling/pdb_budget.hpp"
 
 /// What an answer that says "not now" leads to, and how long it may (T12, T13).
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::ConditionStatus;
@@ -149,4 +149,4 @@ std::optional<Step> give_up_when_blocked(StatusBuilder& builder) {
   return retry_or_fail(builder, Reason::kBlockedTimeout, fmt::format("blocked for longer than {}{}", time, by));
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

@@ -8,7 +8,7 @@
 #include "evictors/eviction_call.hpp"
 
 /// The two questions of decide.hpp: which phase answers, and the rules that come before every phase (T0).
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::ConditionStatus;
@@ -207,4 +207,4 @@ Decision decide_answer(const Observed& seen, const evictors::EvictorRegistry& re
   return std::move(builder).finish_decision();
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

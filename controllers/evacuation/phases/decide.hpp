@@ -1,7 +1,7 @@
 #pragma once
 
 /// The whole life of an Evacuation as pure functions (state-machine.md#transitions): what was observed → what to store,
-/// to do and when to look again. No I/O, no clock, no log. The shell around it is EvacuationReconciler.
+/// to do and when to look again. No I/O, no clock, no log. The shell around it is Reconciler.
 
 #include <map>
 #include <memory>
@@ -18,7 +18,7 @@
 #include "kube/runtime/event.hpp"
 #include "kube/runtime/requeue.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 
 /// A pod of the same controller as the leaving one.
 struct Sibling {
@@ -103,4 +103,4 @@ inline constexpr base::minutes kDeadFor{5};
 /// How many times a granted eviction may turn out not to be one.
 inline constexpr int kMaxGrantedWithoutDelete = 3;
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

@@ -5,7 +5,7 @@
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// Evicting: the pod is on its way out. There is no way back.
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::ConditionStatus;
@@ -137,4 +137,4 @@ Step enter_evicting(StatusBuilder& builder, OutcomeKind kind, Reason reason, std
   return Step::kAgain;
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

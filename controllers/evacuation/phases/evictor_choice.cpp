@@ -7,7 +7,7 @@
 #include "evictors/handoff/annotation.hpp"
 
 /// Which evictor of the chain moves the pod (T4, T22).
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::ConditionStatus;
@@ -147,4 +147,4 @@ std::optional<Step> fail_without_evictor(StatusBuilder& builder) {
                        no_such_evictor(builder.status().evictor));
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

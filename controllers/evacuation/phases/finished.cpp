@@ -1,7 +1,7 @@
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// Succeeded, Failed, Cancelled: what is left to do for an Evacuation that has ended.
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 constexpr base::seconds kDefaultTtl{3600};
@@ -68,4 +68,4 @@ constexpr std::array<Rule, 4> kFinishedRules = {
 
 Step decide_finished(StatusBuilder& builder) { return first_answer(kFinishedRules, builder); }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

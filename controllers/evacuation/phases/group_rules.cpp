@@ -7,7 +7,7 @@
 
 /// What an Evacuation does for the sake of its PodGroup (docs/concepts/pod-groups.md): nobody begins before all may,
 /// nobody leaves before all are ready to.
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::ConditionStatus;
@@ -124,4 +124,4 @@ std::optional<Step> wait_at_pod_group_gate(StatusBuilder& builder) {
   return std::nullopt;
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

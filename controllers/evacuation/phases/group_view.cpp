@@ -7,7 +7,7 @@
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::ConditionType;
@@ -151,4 +151,4 @@ std::int32_t covered_together(const PodGroupView& pod_group, const api::PodDisru
   return count;
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

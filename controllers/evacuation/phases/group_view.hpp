@@ -12,7 +12,7 @@
 #include "api/core/kinds.hpp"
 #include "api/evacuation.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 
 /// Somebody else of the PodGroup.
 struct PodGroupMember {
@@ -64,4 +64,4 @@ std::vector<api::ObjectKey> admitted_together(const PodGroupView& pod_group);
 /// How many of the PodGroup leave at the same time as `pod` under one budget.
 std::int32_t covered_together(const PodGroupView& pod_group, const api::PodDisruptionBudget& pdb);
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

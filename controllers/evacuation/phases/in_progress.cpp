@@ -3,7 +3,7 @@
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// InProgress: somebody else works on it.
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::ConditionStatus;
@@ -67,4 +67,4 @@ Step enter_in_progress(StatusBuilder& builder, Reason reason, std::string messag
   return Step::kAgain;
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

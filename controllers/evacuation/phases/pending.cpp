@@ -5,7 +5,7 @@
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// Pending: stored, and waiting for its slot.
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::ConditionStatus;
@@ -237,4 +237,4 @@ Step begin_attempt(StatusBuilder& builder) {
   return Step::kAgain;
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

@@ -1,7 +1,7 @@
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// Preparing: the evictor is chosen, `pre` steps run, and a PodGroup gets ready.
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::EvacuationPhase;
@@ -79,4 +79,4 @@ constexpr std::array<Rule, 8> kPreparingRules = {
 
 Step decide_preparing(StatusBuilder& builder) { return first_answer(kPreparingRules, builder); }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

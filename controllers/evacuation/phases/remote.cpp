@@ -6,7 +6,7 @@
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// What the remote side shows, and how long it may take.
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::ConditionStatus;
@@ -224,4 +224,4 @@ Step time_out(StatusBuilder& builder, Reason reason, std::string message) {
                        fmt::format("{}; no other evictor takes over: {}", message, std::get<NoEvictor>(search).why));
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

@@ -8,7 +8,7 @@
 #include "evictors/eviction_call.hpp"
 
 /// Requesting: the call that moves the pod, and what the answer to a call means, in whatever phase it was made.
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::ConditionStatus;
@@ -227,4 +227,4 @@ void take_answer(StatusBuilder& builder, const evictors::Action& action, const e
   on_answer(builder, action, verdict);
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

@@ -7,7 +7,7 @@
 #include "api/meta/well_known.hpp"
 #include "base/text.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::EvacuationPhase;
@@ -409,4 +409,4 @@ Decision StatusBuilder::finish_decision() && {
   return std::move(out_);
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

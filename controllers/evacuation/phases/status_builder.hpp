@@ -16,7 +16,7 @@
 #include "controllers/evacuation/phases/decide.hpp"
 #include "evictors/timeouts.hpp"
 
-namespace controllers {
+namespace controllers::evacuation {
 
 using api::BlockerKind;
 using api::ConditionType;
@@ -348,4 +348,4 @@ const evictors::Evictor* likely_evictor(const StatusBuilder& builder);
 void take_answer(StatusBuilder& builder, const evictors::Action& action, const evictors::CallResult& answer,
                  const evictors::Classification& verdict);
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

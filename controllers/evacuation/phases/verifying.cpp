@@ -6,7 +6,7 @@
 #include "evictors/eviction_call.hpp"
 
 /// Verifying: the pod is gone, and somebody is to take its place.
-namespace controllers {
+namespace controllers::evacuation {
 namespace {
 
 using api::ConditionStatus;
@@ -231,4 +231,4 @@ Step enter_verifying(StatusBuilder& builder, api::OutcomeKind kind) {
   return Step::kAgain;
 }
 
-}  // namespace controllers
+}  // namespace controllers::evacuation

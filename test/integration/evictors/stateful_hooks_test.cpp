@@ -13,7 +13,7 @@ using integration::Rig;
 using Phase = api::EvacuationPhase;
 
 /// Answers hooks by a script: what is left of it, then {"done":true}.
-class HookService final : public controllers::ServiceCaller {
+class HookService final : public controllers::evacuation::ServiceCaller {
  public:
   evictors::CallResult send(const std::string& service, const kube::Request& request) override {
     calls.push_back(request.path);

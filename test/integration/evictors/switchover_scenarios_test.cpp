@@ -256,7 +256,7 @@ TEST_F(Patroni, ThatNeverCanIsGivenUpInTheEnd) {
 }
 
 /// A service of the operator's configuration that speaks Patroni.
-class PatroniService final : public controllers::ServiceCaller {
+class PatroniService final : public controllers::evacuation::ServiceCaller {
  public:
   evictors::CallResult send(const std::string& service, const kube::Request& request) override {
     calls.push_back(service + " " + request.path);

@@ -15,7 +15,7 @@ using Lie = WebhookBehaviour::Lie;
 using Phase = api::EvacuationPhase;
 
 /// The service's end of the wire, in process. Can hang: then calls end in the caller's timeout.
-class InProcessService final : public controllers::ServiceCaller {
+class InProcessService final : public controllers::evacuation::ServiceCaller {
  public:
   explicit InProcessService(base::ManualClock& clock) : clock_(clock), service(clock, {}) {}
 

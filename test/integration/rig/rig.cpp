@@ -48,7 +48,7 @@ controllers::OperatorConfig configured(api::InFlightLimits limits, bool responds
 }  // namespace
 
 Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
-                   api::InFlightLimits limits, controllers::ServiceCaller* services, bool responds)
+                   api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services, bool responds)
     : transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
       operator_({.client = client_,

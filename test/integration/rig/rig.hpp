@@ -31,7 +31,8 @@ inline const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
 class Operator : private kube::EventSink {
  public:
   Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
-           api::InFlightLimits limits, controllers::ServiceCaller* services = nullptr, bool responds = false);
+           api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services = nullptr,
+           bool responds = false);
 
   /// Takes in what the watches bring and works off one key that is ready. True if anything happened.
   bool poll();
@@ -109,7 +110,7 @@ class Rig : public testing::Test {
   std::unique_ptr<simulator::ApiServer> server;
   std::unique_ptr<Operator> replica;
   /// What start_operator() gives the operator to call; must outlive it.
-  controllers::ServiceCaller* services = nullptr;
+  controllers::evacuation::ServiceCaller* services = nullptr;
   api::Json responders = nullptr;  ///< spec.evictionResponders of the pods of stage()
   bool responds = false;           ///< operators answer native Evictions
   /// Any number of our pods on their way out at once, by an independent look at every step.

@@ -43,7 +43,7 @@ bool has_voted(const api::Evacuation& evacuation) {
 
 bool same_pod_group(const api::Evacuation& own, const api::Evacuation& other) {
   return own.meta.ns == other.meta.ns && own.status.group == other.status.group && !other.spec.dry_run &&
-         controllers::counts_for_pod_group(own, other);
+         controllers::evacuation::counts_for_pod_group(own, other);
 }
 
 }  // namespace
@@ -61,8 +61,9 @@ std::vector<PodGroupWatch::Member> PodGroupWatch::others_of(const api::Evacuatio
     Member member{nullptr, &*pod, pod_group ? pod_group->order : 0};
     for (const auto& [uid, each] : all) {
       if (each.spec.pod_ref.uid.value != pod->meta.uid || each.spec.dry_run) continue;
-      if (!controllers::counts_for_pod_group(own, each)) continue;
-      if (!member.evacuation || controllers::tells_more(each, *member.evacuation)) member.evacuation = &each;
+      if (!controllers::evacuation::counts_for_pod_group(own, each)) continue;
+      if (!member.evacuation || controllers::evacuation::tells_more(each, *member.evacuation))
+        member.evacuation = &each;
     }
     const bool asked_as_one = member.evacuation && member.evacuation->status.group == own.status.group;
     if ((pod_group && pod_group->name == own.status.group) || asked_as_one) others.push_back(std::move(member));

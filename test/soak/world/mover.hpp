@@ -12,7 +12,7 @@
 namespace soak {
 
 /// The service of evictor webhook, in process; its moods change at random.
-class Mover final : public controllers::ServiceCaller {
+class Mover final : public controllers::evacuation::ServiceCaller {
  public:
   static constexpr const char* kName = "mover";
 

@@ -50,7 +50,7 @@ TEST_P(RecordsOfStatus, FollowFromTheTwoStates) {
   api::Evacuation before = evacuation();
   api::Evacuation after = evacuation();
   GetParam().edit(before, after);
-  const auto records = records_of_status(before, after);
+  const auto records = evacuation::records_of_status(before, after);
   EXPECT_EQ(words(records), GetParam().want);
   for (const audit::Record& each : records) {
     EXPECT_EQ(each.object, (audit::ObjectRef{"Evacuation", "shop", "web-1-7c1a8c1e", "e-1"}));
@@ -76,7 +76,7 @@ TEST(RecordOfTakeover, TellsTheNewestTransitionWhole) {
   found.status.reason = "EvictionGranted";
   found.status.history = {{kNoon, "Preparing", "Requesting", "Prepared", "", 1, "first"},
                           {kNoon, "Requesting", "Evicting", "EvictionGranted", "the server granted it", 1, "first"}};
-  const audit::Record record = record_of_takeover(found);
+  const audit::Record record = evacuation::record_of_takeover(found);
   EXPECT_THAT(words({record}), ElementsAre("EvacuationTakenOver/Noted/EvictionGranted"));
   EXPECT_EQ(record.detail.at("from"), "Requesting");
   EXPECT_EQ(record.detail.at("to"), "Evicting");
@@ -162,7 +162,7 @@ TEST_P(RecordOfAnswer, SaysWhatTheServerDecided) {
                                           ? evictors::CallResult(base::unavailable("connection refused"))
                                           : evictors::CallResult(kube::Response{GetParam().code, "", {}, ""});
   const api::LastResponse meaning{GetParam().code, GetParam().response_class, "the words", kNoon};
-  const auto record = record_of_answer(evacuation(), action, answer, meaning);
+  const auto record = evacuation::record_of_answer(evacuation(), action, answer, meaning);
   EXPECT_EQ(record.action, "CallAnswered");
   EXPECT_EQ(record.decision, GetParam().want);
   EXPECT_EQ(record.reason, GetParam().response_class);

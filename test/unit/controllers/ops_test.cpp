@@ -41,7 +41,7 @@ TEST(OpsServer, RefusesAnAddressWithoutPort) {
 
 TEST(EvacuationMetrics, CountAFinishedEvacuationOnce) {
   base::Metrics metrics;
-  PrometheusEvacuationMetrics series(metrics);
+  evacuation::PrometheusMetrics series(metrics);
   api::Evacuation before;
   before.status.phase = api::EvacuationPhase::kVerifying;
   before.status.evictor = "eviction-api";
@@ -59,7 +59,7 @@ TEST(EvacuationMetrics, CountAFinishedEvacuationOnce) {
 
 TEST(EvacuationMetrics, KeepTheGaugeOfPhases) {
   base::Metrics metrics;
-  PrometheusEvacuationMetrics series(metrics);
+  evacuation::PrometheusMetrics series(metrics);
   api::Evacuation pending;
   api::Evacuation done;
   done.status.phase = api::EvacuationPhase::kSucceeded;

@@ -6,7 +6,7 @@ namespace controllers {
 namespace freshness_test {
 
 TEST(Freshness, BeginsWithTheCaches) {
-  const Freshness fresh;
+  const evacuation::Freshness fresh;
   EXPECT_TRUE(fresh.may_write_cached());
   EXPECT_FALSE(fresh.evacuation_is_live());
   EXPECT_FALSE(fresh.pod_is_live());
@@ -15,7 +15,7 @@ TEST(Freshness, BeginsWithTheCaches) {
 }
 
 TEST(Freshness, DoesNotTrustTheCacheAgainAfterAConflict) {
-  Freshness fresh;
+  evacuation::Freshness fresh;
   fresh.evacuation_arrived();
   fresh.write_conflicted();
   EXPECT_FALSE(fresh.evacuation_is_live());
@@ -25,7 +25,7 @@ TEST(Freshness, DoesNotTrustTheCacheAgainAfterAConflict) {
 }
 
 TEST(Freshness, TellsARefusalFromAnEvacuationThatIsGone) {
-  Freshness fresh;
+  evacuation::Freshness fresh;
   fresh.write_refused();
   EXPECT_TRUE(fresh.write_was_refused());
   EXPECT_FALSE(fresh.evacuation_is_gone());
@@ -35,7 +35,7 @@ TEST(Freshness, TellsARefusalFromAnEvacuationThatIsGone) {
 }
 
 TEST(Freshness, OfThePodEndsWithACallThatMayChangeIt) {
-  Freshness fresh;
+  evacuation::Freshness fresh;
   fresh.pod_arrived();
   EXPECT_TRUE(fresh.pod_is_live());
   fresh.pod_may_differ();

@@ -46,7 +46,7 @@ class EvacuationSeries : public testing::Test {
   std::string told() const { return metrics.render(); }
 
   base::Metrics metrics;
-  controllers::PrometheusEvacuationMetrics series{metrics};
+  controllers::evacuation::PrometheusMetrics series{metrics};
   api::Evacuation stored;
 };
 

@@ -65,10 +65,10 @@ class ScriptedServer final : public kube::Transport {
   int version_ = 100;
 };
 
-class Shell : public testing::Test, private kube::EventSink, private controllers::EvacuationMetrics {
+class Shell : public testing::Test, private kube::EventSink, private controllers::evacuation::Metrics {
  protected:
   Shell() {
-    controllers::add_evacuation_indexes(evacuations, pods, pdbs);
+    controllers::evacuation::add_evacuation_indexes(evacuations, pods, pdbs);
     server.evacuation = api::encode_evacuation(make_evacuation());
     server.evacuation["metadata"].update(
         {{"uid", "e5b3"}, {"resourceVersion", "7"}, {"creationTimestamp", "2026-11-21T12:00:00Z"}, {"generation", 1}});
@@ -124,20 +124,20 @@ class Shell : public testing::Test, private kube::EventSink, private controllers
   bool leads = true;
   std::vector<std::string> events;
   std::vector<std::string> answers;
-  controllers::EvacuationReconciler reconciler{{client,
-                                                clock,
-                                                registry,
-                                                evacuations,
-                                                pods,
-                                                pdbs,
-                                                admission,
-                                                *this,
-                                                *this,
-                                                [this] { return leads; },
-                                                {},
-                                                "me",
-                                                "v1",
-                                                base::Log()}};
+  controllers::evacuation::Reconciler reconciler{{client,
+                                                  clock,
+                                                  registry,
+                                                  evacuations,
+                                                  pods,
+                                                  pdbs,
+                                                  admission,
+                                                  *this,
+                                                  *this,
+                                                  [this] { return leads; },
+                                                  {},
+                                                  "me",
+                                                  "v1",
+                                                  base::Log()}};
 };
 
 TEST_F(Shell, WritesTheIntentBeforeTheCallAndTheOutcomeAfter) {
@@ -293,8 +293,8 @@ TEST_F(Shell, EndsARunningOneWhoseSpecCannotBeReadAnyMore) {
   ASSERT_EQ(server.evacuation["status"]["phase"], "Requesting");
   server.evacuation["spec"]["surprise"] = 1;
   server.evacuation["spec"]["timeouts"] = {{"newerSeconds", 1}};
-  evacuations.put(
-      std::make_shared<const api::Evacuation>(*controllers::decode_observed_evacuation(server.evacuation.dump())));
+  evacuations.put(std::make_shared<const api::Evacuation>(
+      *controllers::evacuation::decode_observed_evacuation(server.evacuation.dump())));
   EXPECT_EQ(evacuations.get(key)->spec.pod_ref.name, "web-1") << "what can be read is kept";
   ASSERT_TRUE(reconciler.reconcile(key));
   EXPECT_EQ(server.evacuation["status"]["phase"], "Failed");

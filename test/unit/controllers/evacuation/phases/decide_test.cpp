@@ -468,8 +468,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(DecideRequesting, LooksBeforeAskingAgainAfterALostAnswer) {
   Life life = posted();
   const evictors::Action action = *life.last.action;
-  const auto answer = controllers::decide_answer(life.seen, life.registry(), action,
-                                                 base::Error{base::ErrorCode::kOutcomeUnknown, "reset"}, life.now);
+  const auto answer = controllers::evacuation::decide_answer(
+      life.seen, life.registry(), action, base::Error{base::ErrorCode::kOutcomeUnknown, "reset"}, life.now);
   EXPECT_TRUE(answer.look_again);
   EXPECT_FALSE(answer.status.intent->resolved);
   EXPECT_EQ(api::find_condition(answer.status.conditions, "EvictionGranted")->status, api::ConditionStatus::kUnknown);

@@ -63,16 +63,16 @@ class Documents : public testing::Test {
   }
 
   api::EvacuationStatus& status() { return seen.evacuation.status; }
-  controllers::Decision tick(base::Duration after = {}) {
+  controllers::evacuation::Decision tick(base::Duration after = {}) {
     now += after;
-    auto decision = controllers::decide(seen, registry, now);
+    auto decision = controllers::evacuation::decide(seen, registry, now);
     seen.evacuation.status = decision.status;
     return decision;
   }
 
   Script script;
   evictors::EvictorRegistry registry;
-  controllers::Observed seen;
+  controllers::evacuation::Observed seen;
   base::TimePoint now = kNoon;
 };
 
@@ -226,10 +226,10 @@ TEST_F(Documents, WhatIsStillToDoIsDoneBeforeTheEnd) {
 
 TEST_F(Documents, AsksOnlyForWhatWasNotReadYet) {
   script.reads = {{"vmi", {}, ""}, {"migrations", {}, ""}};
-  auto wanted = controllers::wanted_reads(seen, registry, now);
+  auto wanted = controllers::evacuation::wanted_reads(seen, registry, now);
   ASSERT_EQ(wanted["puppet"].size(), 2u);
   seen.documents["puppet"].push_back({"vmi", 404, ""});
-  wanted = controllers::wanted_reads(seen, registry, now);
+  wanted = controllers::evacuation::wanted_reads(seen, registry, now);
   ASSERT_EQ(wanted["puppet"].size(), 1u);
   EXPECT_EQ(wanted["puppet"][0].name, "migrations");
 }
@@ -238,9 +238,9 @@ TEST_F(Documents, AsksForNothingWhileItWaitsForASlot) {
   script.reads = {{"vmi", {}, ""}};
   status().phase = Phase::kPending;
   seen.slot.state = controllers::Slot::State::kWaiting;
-  EXPECT_TRUE(controllers::wanted_reads(seen, registry, now).empty());
+  EXPECT_TRUE(controllers::evacuation::wanted_reads(seen, registry, now).empty());
   seen.slot.state = controllers::Slot::State::kGranted;
-  EXPECT_FALSE(controllers::wanted_reads(seen, registry, now).empty());
+  EXPECT_FALSE(controllers::evacuation::wanted_reads(seen, registry, now).empty());
 }
 
 }  // namespace evacuation_documents_test

@@ -16,7 +16,7 @@ using namespace evacuation_test;
 using base::seconds;
 using controllers::AdmissionQueue;
 using controllers::AdmissionRequest;
-using controllers::PodGroupMember;
+using controllers::evacuation::PodGroupMember;
 using Phase = EvacuationPhase;
 
 // --- one Evacuation and its PodGroup
@@ -240,21 +240,21 @@ TEST(PodGroupRound, LeavesOutWhatBelongsToAnotherLeaving) {
   api::Evacuation own = make_evacuation();
   api::Evacuation other = make_evacuation();
   other.meta.name = "other";
-  EXPECT_TRUE(controllers::counts_for_pod_group(own, other));
-  EXPECT_FALSE(controllers::counts_for_pod_group(own, own));
+  EXPECT_TRUE(controllers::evacuation::counts_for_pod_group(own, other));
+  EXPECT_FALSE(controllers::evacuation::counts_for_pod_group(own, own));
   other.status.phase = Phase::kFailed;
   other.status.finished_at = kNoon - seconds(1);
-  EXPECT_FALSE(controllers::counts_for_pod_group(own, other)) << "ended before this one was asked for";
+  EXPECT_FALSE(controllers::evacuation::counts_for_pod_group(own, other)) << "ended before this one was asked for";
   other.status.finished_at = kNoon + seconds(1);
-  EXPECT_TRUE(controllers::counts_for_pod_group(own, other));
+  EXPECT_TRUE(controllers::evacuation::counts_for_pod_group(own, other));
   other.status.phase = Phase::kVerifying;
   other.status.started_at = kNoon - seconds(60);
-  EXPECT_FALSE(controllers::counts_for_pod_group(own, other)) << "an earlier leaving, not over yet";
+  EXPECT_FALSE(controllers::evacuation::counts_for_pod_group(own, other)) << "an earlier leaving, not over yet";
   other.status.phase = Phase::kPending;
   other.status.started_at.reset();
   other.meta.creation_timestamp = kNoon + seconds(60);
   own.status.started_at = kNoon + seconds(30);
-  EXPECT_FALSE(controllers::counts_for_pod_group(own, other)) << "came after this one was admitted";
+  EXPECT_FALSE(controllers::evacuation::counts_for_pod_group(own, other)) << "came after this one was admitted";
 }
 
 TEST(PodGroupRound, TakesADryRunForNobodysLeaving) {
@@ -262,16 +262,16 @@ TEST(PodGroupRound, TakesADryRunForNobodysLeaving) {
   api::Evacuation dry = make_evacuation();
   dry.meta.name = "dry";
   dry.spec.dry_run = true;
-  EXPECT_TRUE(controllers::counts_for_pod_group(own, dry)) << "named as what its member waits for";
+  EXPECT_TRUE(controllers::evacuation::counts_for_pod_group(own, dry)) << "named as what its member waits for";
   api::Evacuation real = dry;
   real.meta.name = "real";
   real.spec.dry_run = false;
   dry.meta.creation_timestamp = real.meta.creation_timestamp + seconds(60);
-  EXPECT_TRUE(controllers::tells_more(real, dry)) << "although it is older";
-  EXPECT_FALSE(controllers::tells_more(dry, real));
+  EXPECT_TRUE(controllers::evacuation::tells_more(real, dry)) << "although it is older";
+  EXPECT_FALSE(controllers::evacuation::tells_more(dry, real));
   dry.status.phase = Phase::kSucceeded;
   dry.status.finished_at = kNoon + seconds(61);
-  EXPECT_FALSE(controllers::counts_for_pod_group(own, dry)) << "its success moved no pod";
+  EXPECT_FALSE(controllers::evacuation::counts_for_pod_group(own, dry)) << "its success moved no pod";
 }
 
 // --- finding the PodGroup in the caches
@@ -280,7 +280,7 @@ TEST(PodGroupLookup, TellsWhoWasThereAtTheAdmissionFromWhoCameLater) {
   kube::Store<api::Evacuation> evacuations;
   kube::Store<api::Pod> pods;
   kube::Store<api::PodDisruptionBudget> pdbs;
-  controllers::add_evacuation_indexes(evacuations, pods, pdbs);
+  controllers::evacuation::add_evacuation_indexes(evacuations, pods, pdbs);
   const auto put = [&](const std::string& name, base::TimePoint created) {
     api::Pod pod = make_pod({{"evacuator.dev/group", "trainer"}}, "uid-" + name, name);
     pod.meta.creation_timestamp = created;
@@ -295,8 +295,8 @@ TEST(PodGroupLookup, TellsWhoWasThereAtTheAdmissionFromWhoCameLater) {
   own.status.started_at = kNoon + base::milliseconds(500);
   const api::Pod pod = make_pod({{"evacuator.dev/group", "trainer"}});
   std::map<std::string, bool> stayed;
-  for (const auto& each : controllers::look_up_pod_group(own, &pod, evacuations, pods).members)
-    stayed[each.pod] = controllers::has_stayed(each);
+  for (const auto& each : controllers::evacuation::look_up_pod_group(own, &pod, evacuations, pods).members)
+    stayed[each.pod] = controllers::evacuation::has_stayed(each);
   EXPECT_EQ(stayed, (std::map<std::string, bool>{{"old", true}, {"new", false}}));
 }
 
@@ -304,7 +304,7 @@ TEST(PodGroupLookup, FindsMembersByTheirPodsAndByTheirEvacuations) {
   kube::Store<api::Evacuation> evacuations;
   kube::Store<api::Pod> pods;
   kube::Store<api::PodDisruptionBudget> pdbs;
-  controllers::add_evacuation_indexes(evacuations, pods, pdbs);
+  controllers::evacuation::add_evacuation_indexes(evacuations, pods, pdbs);
   const Annotations group = {{"evacuator.dev/group", "trainer"}};
   const auto put_pod = [&](const std::string& name, Annotations annotations, bool ended = false) {
     api::Pod pod = make_pod(std::move(annotations), "uid-" + name, name);
@@ -328,7 +328,7 @@ TEST(PodGroupLookup, FindsMembersByTheirPodsAndByTheirEvacuations) {
   const api::Pod own = make_pod(group);
   pods.put(std::make_shared<const api::Pod>(own));
 
-  const auto view = controllers::look_up_pod_group(make_evacuation(), &own, evacuations, pods);
+  const auto view = controllers::evacuation::look_up_pod_group(make_evacuation(), &own, evacuations, pods);
   EXPECT_EQ(view.name, "trainer");
   std::map<std::string, std::string> seen;
   for (const auto& each : view.members)
@@ -338,13 +338,14 @@ TEST(PodGroupLookup, FindsMembersByTheirPodsAndByTheirEvacuations) {
 
   api::Evacuation dry = make_evacuation();
   dry.spec.dry_run = true;
-  EXPECT_TRUE(controllers::look_up_pod_group(dry, &own, evacuations, pods).name.empty());
+  EXPECT_TRUE(controllers::evacuation::look_up_pod_group(dry, &own, evacuations, pods).name.empty());
   const api::Evacuation gone = *evacuations.get({"shop", "gone-evac"});
   api::Evacuation verifying = gone;
   verifying.status.phase = Phase::kVerifying;
-  EXPECT_TRUE(controllers::pod_group_keys_to_wake(&gone, &gone, evacuations).empty()) << "nothing of interest changed";
+  EXPECT_TRUE(controllers::evacuation::pod_group_keys_to_wake(&gone, &gone, evacuations).empty())
+      << "nothing of interest changed";
   put_evacuation("waiting", Phase::kPending, "trainer");
-  EXPECT_EQ(controllers::pod_group_keys_to_wake(&gone, &verifying, evacuations),
+  EXPECT_EQ(controllers::evacuation::pod_group_keys_to_wake(&gone, &verifying, evacuations),
             (std::vector<api::ObjectKey>{{"shop", "waiting-evac"}}));
 }
 

@@ -13,8 +13,8 @@
 namespace evacuation_test {
 
 using api::EvacuationPhase;
-using controllers::Decision;
 using controllers::Slot;
+using controllers::evacuation::Decision;
 using Annotations = std::vector<std::pair<std::string, std::string>>;
 
 inline const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
@@ -71,7 +71,7 @@ class Life {
     if (pod) set_pod(*std::move(pod));
   }
 
-  controllers::Observed seen;
+  controllers::evacuation::Observed seen;
   base::TimePoint now = kNoon;
   Slot::State slot = Slot::State::kGranted;
   api::Blocker limit{"Limit", "node", "at most 2", {}, {}, {}, {}};  ///< what a waiting one waits for
@@ -121,13 +121,13 @@ class Life {
   Decision& tick() {
     for (int i = 0; i < 32; ++i) {
       seen.slot.state = Slot::State::kNotAsked;
-      last = controllers::decide(seen, registry_, now);
+      last = controllers::evacuation::decide(seen, registry_, now);
       if (last.wants_slot) {
         seen.slot.state = slot;
         asked_for_capacity = last.needs_capacity;
         if (slot == Slot::State::kWaiting) seen.slot.limit = limit;
         seen.slot.reserved_node = slot == Slot::State::kGranted ? reserved_node : "";
-        last = controllers::decide(seen, registry_, now);
+        last = controllers::evacuation::decide(seen, registry_, now);
       }
       if (!last.acts(status())) return last;
       const bool main = apply_main();
@@ -145,7 +145,7 @@ class Life {
     if (!last.action) return last;
     const evictors::Action action = *last.action;
     if (answer && answer->status == 200 && action.request.method == "PATCH") apply_patch(action.request.body);
-    last = controllers::decide_answer(seen, registry_, action, answer, now);
+    last = controllers::evacuation::decide_answer(seen, registry_, action, answer, now);
     store();
     return tick();
   }

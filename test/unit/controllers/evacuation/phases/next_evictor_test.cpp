@@ -67,7 +67,8 @@ TEST_P(NextEvictor, IsOneThatMayTakeOver) {
   const auto chain = life.registry().chain(life.spec().evictors);
   const std::int32_t before = life.status().evictor_index;
   ASSERT_GE(before, 0);
-  const controllers::Decision decision = controllers::decide(life.seen, life.registry(), life.now);
+  const controllers::evacuation::Decision decision =
+      controllers::evacuation::decide(life.seen, life.registry(), life.now);
   const auto& status = decision.status;
   EXPECT_EQ(status.reason, "ProgressTimeout");
   const Phase leads_to = status.abort ? status.abort->next : status.phase;
@@ -187,7 +188,7 @@ TEST(NextEvictorMessage, ComesWithABreathAfterARefusedCall) {
 
 TEST(NextEvictorMessage, NamesWhoHasTheLastWord) {
   Life life = overdue({"", kLauncher, {kDomain}, {"kubevirt", "eviction-api"}, "kubevirt", "eviction", ""});
-  const auto decision = controllers::decide(life.seen, life.registry(), life.now);
+  const auto decision = controllers::evacuation::decide(life.seen, life.registry(), life.now);
   EXPECT_NE(decision.status.message.find("eviction-api: only its owner lets this pod go, who is asked by kubevirt"),
             std::string::npos)
       << decision.status.message;
@@ -196,7 +197,7 @@ TEST(NextEvictorMessage, NamesWhoHasTheLastWord) {
 TEST(NextEvictorMessage, SaysThatNoAttemptIsLeft) {
   Life life = overdue({"", {}, {handoff("mode", "optional")}, {}, "annotation", "generic", ""});
   life.spec().retry.max_attempts = 1;
-  const auto decision = controllers::decide(life.seen, life.registry(), life.now);
+  const auto decision = controllers::evacuation::decide(life.seen, life.registry(), life.now);
   EXPECT_NE(decision.status.message.find("no attempt is left"), std::string::npos) << decision.status.message;
 }
 

@@ -207,8 +207,8 @@ TEST(EvacuationInvariants, HoldInEveryRandomWorld) {
 TEST(EvacuationInvariants, TheSameQuestionGetsTheSameAnswer) {
   Life life;
   life.tick();
-  const auto once = controllers::decide(life.seen, life.registry(), life.now);
-  const auto twice = controllers::decide(life.seen, life.registry(), life.now);
+  const auto once = controllers::evacuation::decide(life.seen, life.registry(), life.now);
+  const auto twice = controllers::evacuation::decide(life.seen, life.registry(), life.now);
   EXPECT_EQ(once.status, twice.status);
   EXPECT_EQ(once.action, twice.action);
   EXPECT_EQ(once.events, twice.events);
