@@ -1,7 +1,8 @@
 #include "kube/http/cpprest_engine.hpp"
 
 #ifndef _TURN_OFF_PLATFORM_STRING
-#define _TURN_OFF_PLATFORM_STRING  // else cpprest's macro U breaks Boost's headers
+#define _TURN_OFF_PLATFORM_STRING  // else cpprest's macro U breaks Boost's headers  //
+                                   // NOLINT(bugprone-reserved-identifier): cpprestsdk names it so
 #endif
 #include <cpprest/astreambuf.h>
 #include <cpprest/http_client.h>
