@@ -5,14 +5,12 @@
 #   hack/bare-root.sh [COMMAND...]     default: make demo DEMO_FLAGS='--plain --speed 20', then make test
 #
 #   BARE_ROOT     folder of the root file system   [a new one under TMPDIR, removed at the end]
-#   BARE_MIRROR   Debian mirror                    [the one that this machine uses]
+#   BARE_MIRROR   URL of a Debian mirror           [mmdebstrap's own default]
 #   ../shared     beside the checkout, when there is one, for the conformance cases
 # Needs root, and mmdebstrap (Debian's package). Takes as long as a cold build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-mirror=${BARE_MIRROR:-$(grep -rhoE 'https?://[^ ]+/debian\b' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null | head -n 1 || true)}
-mirror=${mirror:-http://deb.debian.org/debian}
 root=${BARE_ROOT:-$(mktemp -d "${TMPDIR:-/tmp}/evacuator-bare-XXXXXX")}
 
 say() { printf 'bare-root: %s\n' "$*" >&2; }
@@ -26,7 +24,7 @@ make_root() {
   [[ -x $root/bin/sh ]] && return
   say "making a bare Debian 12 in $root"
   mmdebstrap --quiet --variant=apt --include=ca-certificates,git,make bookworm "$root" \
-    "deb $mirror bookworm main" "deb $mirror bookworm-updates main" "deb ${mirror}-security bookworm-security main"
+    ${BARE_MIRROR:+"$BARE_MIRROR"}
 }
 
 # How this machine reaches its mirror: name resolution and proxies, nothing else.

@@ -1,8 +1,8 @@
 #include "kube/http/cpprest_engine.hpp"
 
 #ifndef _TURN_OFF_PLATFORM_STRING
-#define _TURN_OFF_PLATFORM_STRING  // else cpprest's macro U breaks Boost's headers  //
-                                   // NOLINT(bugprone-reserved-identifier): cpprestsdk names it so
+// Else cpprest's macro U breaks Boost's headers. NOLINTNEXTLINE(bugprone-reserved-identifier): cpprestsdk names it so.
+#define _TURN_OFF_PLATFORM_STRING
 #endif
 #include <cpprest/astreambuf.h>
 #include <cpprest/http_client.h>
