@@ -112,10 +112,10 @@ std::optional<Step> undo(StatusBuilder& builder) {
 constexpr std::array<Rule, 6> kAbortingRules = {
     end_without_remote,         // T26
     give_up_on_remaining_mark,  // T27
-    keep_abort_deadline,        //
+    keep_abort_deadline,        // starts timeouts.abort
     end_when_undone,            // T26
     give_up_at_abort_deadline,  // T27
-    undo,                       //
+    undo,                       // the next call that takes something back
 };
 
 }  // namespace

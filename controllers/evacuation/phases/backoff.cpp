@@ -65,7 +65,7 @@ std::optional<Step> wait_for_next_attempt(StatusBuilder& builder) {
 
 constexpr std::array<Rule, 6> kBackoffRules = {
     end_if_told,            // T24
-    fail_without_attempts,  //
+    fail_without_attempts,  // retry.maxAttempts is used up
     expire_waiting,         // T25b
     wait_for_next_attempt,  // T25
     wait_while_suspended,   // mode Manual

@@ -112,11 +112,11 @@ std::optional<Step> tidy_while_terminating(StatusBuilder& builder) {
 
 constexpr std::array<Rule, 6> kEvictingRules = {
     refuse_late_cancel,           // T29
-    fail_without_pod,             //
+    fail_without_pod,             // the spec no longer names its pod
     wait_for_deletion_timestamp,  // T31
-    keep_termination_deadline,    //
+    keep_termination_deadline,    // starts timeouts.termination
     time_out_termination,         // T32
-    tidy_while_terminating,       //
+    tidy_while_terminating,       // what need not wait for the pod's end
 };
 
 }  // namespace

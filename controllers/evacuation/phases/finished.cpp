@@ -58,8 +58,8 @@ std::optional<Step> remove_after_ttl(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 4> kFinishedRules = {
-    store_verdict_first,  //
-    clean_up,             //
+    store_verdict_first,  // nothing follows before the result is stored
+    clean_up,             // marks on a pod that stayed
     release_object,       // T35
     remove_after_ttl,     // T35
 };

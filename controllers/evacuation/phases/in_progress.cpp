@@ -44,7 +44,7 @@ std::optional<Step> go_on_to_eviction(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 5> kInProgressRules = {
-    fail_without_evictor,  //
+    fail_without_evictor,  // this build does not have it
     end_attempt_if_told,   // T23
     follow_work,           // T16, T18–T21
     watch_deadlines,       // T22

@@ -176,10 +176,10 @@ constexpr std::array<Rule, 12> kPendingRules = {
     fill_in_uid,           // T1
     reject_immovable_pod,  // T1
     reject_other_node,     // T1
-    fill_in_node,          //
+    fill_in_node,          // as long as the pod has none
     reject_duplicate,      // T1
     expire,                // T2
-    accept,                //
+    accept,                // records the Event
     wait_while_suspended,  // mode Manual
     wait_for_pod_group,    // all of a PodGroup begin together
     begin_with_slot,       // T3

@@ -66,7 +66,7 @@ std::optional<Step> watch_owner(StatusBuilder& builder) {
 
 constexpr std::array<Rule, 8> kPreparingRules = {
     end_attempt_if_told,     // T23
-    keep_deadline,           //
+    keep_deadline,           // starts timeouts.prepare
     choose_evictor_in_time,  // T4
     follow_owner,            // T7
     go_on_to_request,        // T6

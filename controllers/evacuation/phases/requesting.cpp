@@ -85,7 +85,7 @@ std::optional<Step> make_request(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 7> kRequestingRules = {
-    fail_without_evictor,     //
+    fail_without_evictor,     // this build does not have it
     end_once_answered,        // T23
     follow_owner_of_request,  // T20
     go_back_in_progress,      // T8, T12b

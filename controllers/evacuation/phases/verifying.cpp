@@ -208,9 +208,9 @@ std::optional<Step> end_at_verify_deadline(StatusBuilder& builder) {
 
 constexpr std::array<Rule, 6> kVerifyingRules = {
     refuse_late_cancel,      // T29
-    follow_arrival,          //
-    fail_with_evictor,       //
-    act_after_leaving,       //
+    follow_arrival,          // the evictor's own word on where the work is
+    fail_with_evictor,       // the pod left, but the move failed
+    act_after_leaving,       // post hook, surplus replica
     succeed_when_settled,    // T33
     end_at_verify_deadline,  // T34
 };
