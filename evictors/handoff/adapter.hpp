@@ -19,12 +19,14 @@ inline constexpr std::string_view kSwitchoverParameter = "switchover";  ///< "tr
 inline constexpr std::string_view kServiceParameter = "service";        ///< Patroni through a configured service
 
 /// An evictor for the pods of one operator. name() is the parameter `adapter` and status.adapter. StatefulHandoff asks
-/// it for reads(), probe(), plan(), observe(), classify(), needs_capacity(), undo(), undone() and cleanup(), always
-/// with a pod.
+/// it for reads(), cleanup_reads(), probe(), plan(), observe(), classify(), needs_capacity(), undo(), undone() and
+/// cleanup(), always with a pod.
 class Adapter : public Evictor {
  public:
   /// Is this pod one of that operator's? By what the pod itself shows.
   virtual bool recognises(const api::Pod& pod) const = 0;
+  /// What cleanup() needs to see once the Evacuation has ended and the pod has stayed.
+  virtual std::vector<Read> cleanup_reads(const EvictorContext&) const { return {}; }
 };
 
 /// Every adapter, in the order in which they look at a pod.

@@ -158,9 +158,10 @@ api::FieldErrors StatefulHandoff::validate(const std::vector<std::pair<std::stri
 }
 
 std::vector<Read> StatefulHandoff::reads(const EvictorContext& context) const {
-  if (api::is_terminal(context.evacuation.status.phase)) return {};
-  std::vector<Read> reads = hook_reads(context);
   const Adapter* adapter = adapter_of(context);
+  if (api::is_terminal(context.evacuation.status.phase))
+    return adapter && context.pod ? adapter->cleanup_reads(context) : std::vector<Read>{};
+  std::vector<Read> reads = hook_reads(context);
   if (!adapter || !context.pod) return reads;
   for (Read& each : adapter->reads(context)) reads.push_back(std::move(each));
   return reads;

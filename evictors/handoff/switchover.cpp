@@ -5,9 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "api/core/codec.hpp"
+#include "api/json/json_access.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/document.hpp"
 #include "evictors/eviction_call.hpp"
+#include "evictors/timeouts.hpp"
 #include "kube/request.hpp"
 
 namespace evictors::handoff {
@@ -42,25 +44,45 @@ InstanceRole role_of_label(std::string_view value) {
   return InstanceRole::kUnknown;
 }
 
-std::string switchover_candidate(const EvictorContext& context, const Document* document, std::string_view role_label) {
+std::vector<api::Pod> switchover_candidates(const EvictorContext& context, const Document* document,
+                                            std::string_view role_label) {
   const auto list = object_of(document);
   if (!list) return {};
-  const auto items = list->find("items");
-  if (items == list->end() || !items->is_array()) return {};
-  std::string best;
-  for (const api::Json& item : *items) {
-    const auto pod = api::decode_pod(api::to_json_text(item));
+  std::vector<api::Pod> candidates;
+  for (const api::Json& item : api::items_at(*list, {"items"})) {
+    auto pod = api::decode_pod(api::to_json_text(item));
     if (!pod || !is_plain_name(pod->meta.name) || !may_take_over(context, *pod, role_label)) continue;
-    if (best.empty() || pod->meta.name < best) best = pod->meta.name;
+    candidates.push_back(*std::move(pod));
+  }
+  return candidates;
+}
+
+std::string switchover_candidate(const EvictorContext& context, const Document* document, std::string_view role_label) {
+  std::string best;
+  for (const api::Pod& pod : switchover_candidates(context, document, role_label)) {
+    if (best.empty() || pod.meta.name < best) best = pod.meta.name;
   }
   return best;
 }
+
+bool is_gone(const Document* document) { return document && document->status == 404; }
 
 Read instances_read(const EvictorContext& context, std::string_view key, std::string_view value) {
   kube::ListOptions options;
   options.ns = context.pod->meta.ns;
   options.label_selector = fmt::format("{}={}", key, value);
   return {std::string(kInstances), kube::list_request(kube::kPods, options), {}};
+}
+
+const api::EvacuationIntent* SwitchoverAdapter::request_intent(const EvictorContext& context) {
+  const auto& intent = context.evacuation.status.intent;
+  const bool ours = intent && intent->token == context.evacuation.status.token && intent->action == kRequestSwitchover;
+  return ours ? &*intent : nullptr;
+}
+
+bool SwitchoverAdapter::request_on_its_way(const EvictorContext& context) {
+  const api::EvacuationIntent* intent = request_intent(context);
+  return intent && !intent->resolved && context.now < intent->time + kCallTimeout;
 }
 
 std::vector<Read> SwitchoverAdapter::reads(const EvictorContext& context) const {
@@ -80,7 +102,11 @@ Probe SwitchoverAdapter::probe(const EvictorContext& context) const {
 EvictionStep SwitchoverAdapter::plan(const EvictorContext& context) const {
   if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
   const InstanceRole now = role(*context.pod);
-  if (now == InstanceRole::kReplica) return settled(context) ? evict_now(context) : EvictionStep{NextMove::kWait, {}};
+  if (now == InstanceRole::kReplica) {
+    if (!settled(context)) return {NextMove::kWait, {}};
+    auto first = before_eviction(context);
+    return first ? act_now(*std::move(first)) : evict_now(context);
+  }
   if (now == InstanceRole::kUnknown || !opted_in(context) || requested(context)) return {NextMove::kWait, {}};
   auto next = switchover(context);
   if (next && std::holds_alternative<Action>(*next)) return act_now(std::get<Action>(*std::move(next)));

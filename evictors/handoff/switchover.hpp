@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "evictors/handoff/adapter.hpp"
 
@@ -17,9 +18,14 @@ enum class InstanceRole { kPrimary, kReplica, kUnknown };
 /// "primary", "master" and "leader" are one role; anything but "replica" beside them is unknown: wait.
 InstanceRole role_of_label(std::string_view value);
 
-/// A Ready pod of the list in `document` whose `role_label` says replica, on another node than ours and not leaving;
-/// the first by name. Empty: there is none.
+/// The Ready pods of the list in `document` whose `role_label` says replica, on another node than ours and not leaving.
+std::vector<api::Pod> switchover_candidates(const EvictorContext& context, const Document* document,
+                                            std::string_view role_label);
+/// The first of them by name. Empty: there is none.
 std::string switchover_candidate(const EvictorContext& context, const Document* document, std::string_view role_label);
+
+/// The object that was to be read is not there: nothing of it can be left.
+bool is_gone(const Document* document);
 
 /// A list of the pods with that label; `value` must be is_plain_name().
 Read instances_read(const EvictorContext& context, std::string_view key, std::string_view value);
@@ -38,6 +44,10 @@ class SwitchoverAdapter : public Adapter {
   static bool opted_in(const EvictorContext& context) {
     return context.parameter(kSwitchoverParameter, "false") == "true";
   }
+  /// The call of this attempt that starts the switchover, if it is the newest call that was written ahead.
+  static const api::EvacuationIntent* request_intent(const EvictorContext& context);
+  /// Its answer was lost, and it may still arrive.
+  static bool request_on_its_way(const EvictorContext& context);
 
   virtual InstanceRole role(const api::Pod& pod) const = 0;
   virtual base::seconds total() const = 0;
@@ -51,6 +61,8 @@ class SwitchoverAdapter : public Adapter {
   /// The call that starts it, or why it cannot be made now; nullopt: not known yet, wait.
   using Request = std::variant<Action, RemoteFailure>;
   virtual std::optional<Request> switchover(const EvictorContext& context) const = 0;
+  /// What is to be tidied up once the role has moved and before the pod is evicted.
+  virtual std::optional<Action> before_eviction(const EvictorContext&) const { return std::nullopt; }
   virtual Classification classify_switchover(const Action& action, const CallResult& answer) const = 0;
 };
 

@@ -17,7 +17,6 @@ constexpr kube::ResourceType kCnpgClusters{"postgresql.cnpg.io", "v1", "clusters
 constexpr std::string_view kCnpgClusterLabel = "cnpg.io/cluster";
 constexpr std::string_view kCnpgRoleLabel = "cnpg.io/instanceRole";
 constexpr std::string_view kCnpgCluster = "cluster";
-constexpr std::string_view kResetSwitchover = "ResetSwitchover";
 constexpr std::string_view kTargetRef = "targetPrimary";
 constexpr std::string_view kTargetState = "targetPrimary=";  // in intent.preState
 constexpr std::size_t kMaxCnpgSign = 64;
@@ -44,18 +43,16 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
   std::string_view name() const override { return "cloudnative-pg"; }
   bool recognises(const api::Pod& pod) const override { return is_plain_name(pod_label(pod, kCnpgClusterLabel)); }
 
-  /// Only while the primary has not moved: after that there is nothing to take back.
-  std::vector<Action> undo(const EvictorContext& context) const override {
-    const auto view = cnpg_view(context);
-    if (!view || !reversible(context, *view)) return {};
-    return {patch_status(context, ActionRole::kUndo, kResetSwitchover, *view, view->current)};
-  }
-
+  /// An accepted switchover is never taken back, so there is no undo(): the old primary shuts down as soon as
+  /// targetPrimary changes, and the new one is promoted before currentPrimary says so. An old primary that is named as
+  /// the target again in that time starts as a second primary.
   Rollback undone(const EvictorContext& context) const override {
-    if (our_target(context).empty()) return Rollback::kNothingToDo;
+    const std::string target = our_target(context);
+    if (target.empty()) return Rollback::kNothingToDo;
     const auto view = cnpg_view(context);
-    if (!view) return Rollback::kPending;
-    return reversible(context, *view) ? Rollback::kPending : Rollback::kComplete;
+    if (!view) return is_gone(context.document(kCnpgCluster)) ? Rollback::kNothingToDo : Rollback::kPending;
+    if (view->target == target && view->current != target) return Rollback::kRemoteMarkRemains;
+    return request_on_its_way(context) ? Rollback::kPending : Rollback::kNothingToDo;
   }
 
  private:
@@ -101,7 +98,7 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
     if (candidate.empty()) {
       return RemoteFailure{"NoHealthyReplica", "no Ready replica on another node could become primary", true};
     }
-    return patch_status(context, ActionRole::kRequest, kRequestSwitchover, *view, candidate);
+    return patch_status(context, *view, candidate);
   }
 
   Classification classify_switchover(const Action& action, const CallResult& answer) const override {
@@ -116,31 +113,24 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
   /// Whom this attempt asked to become primary; empty: nobody. Also when the answer to the call was lost.
   static std::string our_target(const EvictorContext& context) {
     if (const auto ref = context.ref(kTargetRef); !ref.empty()) return std::string(ref);
-    const auto& intent = context.evacuation.status.intent;
-    if (!intent || intent->token != context.evacuation.status.token || intent->action != kRequestSwitchover) return {};
+    const api::EvacuationIntent* intent = request_intent(context);
+    if (!intent) return {};
     const auto at = intent->pre_state.rfind(kTargetState);
     return at == std::string::npos ? std::string() : intent->pre_state.substr(at + kTargetState.size());
   }
 
-  static bool reversible(const EvictorContext& context, const CnpgView& view) {
-    const std::string target = our_target(context);
-    return !target.empty() && view.target == target && view.current == context.pod->meta.name;
-  }
-
-  static Action patch_status(const EvictorContext& context, ActionRole role, std::string_view name,
-                             const CnpgView& view, const std::string& target) {
-    const bool back = role == ActionRole::kUndo;
-    api::Json status = {{"targetPrimary", target}, {"targetPrimaryTimestamp", base::format_time(context.now)}};
-    if (!back) {
-      status["phase"] = "Switchover in progress";
-      status["phaseReason"] =
-          fmt::format("Evacuation {} moves {} off its node", context.evacuation.status.token, context.pod->meta.name);
-    }
+  static Action patch_status(const EvictorContext& context, const CnpgView& view, const std::string& target) {
+    const std::string why =
+        fmt::format("Evacuation {} moves {} off its node", context.evacuation.status.token, context.pod->meta.name);
     const api::Json patch = {{"metadata", {{"uid", view.uid}, {"resourceVersion", view.resource_version}}},
-                             {"status", std::move(status)}};
+                             {"status",
+                              {{"targetPrimary", target},
+                               {"targetPrimaryTimestamp", base::format_micro_time(context.now)},
+                               {"phase", "Switchover in progress"},
+                               {"phaseReason", why}}}};
     Action action;
-    action.role = role;
-    action.name = name;
+    action.role = ActionRole::kRequest;
+    action.name = kRequestSwitchover;
     action.request =
         kube::patch_request(kCnpgClusters, {context.pod->meta.ns, pod_label(*context.pod, kCnpgClusterLabel)},
                             kube::PatchType::kMerge, patch, "status");

@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
@@ -61,9 +62,10 @@ class Switchover : public Rig {
     custom(kCnpg, {{"status", {{"currentPrimary", "pg-0"}, {"targetPrimary", "pg-0"}}}});
   }
   void zalando() { begin("spilo-role", "master", {{"cluster-name", "db"}}); }
-  void crunchy(bool enabled) {
-    begin(kPgoPrefix + "role", "master", {{kPgoPrefix + "cluster", "db"}, {kPgoPrefix + "instance", "db-1"}});
-    custom(kPgo, {{"spec", {{"patroni", {{"switchover", {{"enabled", enabled}}}}}}}});
+  void crunchy(const Json& switchover) {
+    begin(kPgoPrefix + "role", "master", {{kPgoPrefix + "cluster", "db"}, {kPgoPrefix + "instance", "db-0"}});
+    edit(kube::kPods, "pg-1", [](Json& pod) { pod["metadata"]["labels"][kPgoPrefix + "instance"] = "db-1"; });
+    custom(kPgo, {{"spec", {{"patroni", {{"switchover", switchover}}}}}});
   }
   void custom(const kube::ResourceType& type, const Json& parts) {
     ASSERT_TRUE(server->install_crd(definition_of(type)));
@@ -118,25 +120,26 @@ class Switchover : public Rig {
 
 // --- CloudNativePG
 
-/// Follows targetPrimary `after` it was set, as that operator does.
+/// Follows targetPrimary `after` it was set, as that operator does: the instance that is named is promoted whatever
+/// targetPrimary says by then, and an old primary that is named again meanwhile starts as a primary, too.
 class CloudNativePg : public Switchover {
  protected:
   void operator_switches(base::Duration after) {
     watcher = [this, after] {
-      const Json status = object(kCnpg, "db").value("status", Json::object());
-      const std::string target = status.value("targetPrimary", "");
-      if (target == status.value("currentPrimary", "")) since_.reset();
-      if (target == status.value("currentPrimary", "")) return;
-      if (!since_) since_ = clock.now();
-      if (clock.now() < *since_ + after) return;
-      promote(target);
-      edit(kCnpg, "db", [&](Json& stored) { stored["status"]["currentPrimary"] = target; });
+      const std::string target = status("targetPrimary");
+      if (!candidate_ && target != status("currentPrimary")) candidate_.emplace(target, clock.now() + after);
+      if (!candidate_ || clock.now() < candidate_->second) return;
+      const std::string promoted = std::exchange(candidate_, std::nullopt)->first;
+      promote(promoted);
+      if (target != promoted) set_role(target, "primary");
+      edit(kCnpg, "db", [&](Json& stored) { stored["status"]["currentPrimary"] = promoted; });
     };
   }
   std::string status(const char* field) const { return object(kCnpg, "db")["status"].value(field, ""); }
+  int primaries() const { return (role_of("pg-0") == "primary" ? 1 : 0) + (role_of("pg-1") == "primary" ? 1 : 0); }
 
  private:
-  std::optional<base::TimePoint> since_;
+  std::optional<std::pair<std::string, base::TimePoint>> candidate_;
 };
 
 TEST_F(CloudNativePg, APrimaryIsSwitchedOverAndThenEvicted) {
@@ -163,27 +166,34 @@ TEST_F(CloudNativePg, APrimaryIsNotTouchedUnlessTheParameterAllowsIt) {
   EXPECT_EQ(status("targetPrimary"), "pg-0");
 }
 
-TEST_F(CloudNativePg, ACancelSetsTheTargetBack) {
+TEST_F(CloudNativePg, ACancelNeverGivesTwoPrimaries) {
   cloudnative_pg();
+  operator_switches(seconds(40));
   const std::string name = begin_evacuation();
   ASSERT_TRUE(run_until([&] { return status("targetPrimary") == "pg-1"; }, seconds(30)));
   run_for(seconds(10));
   cancel(name);
+  const auto began = clock.now();
   expect_end(name, Phase::kCancelled, "UserCancelled");
-  EXPECT_EQ(status("targetPrimary"), "pg-0");
-  EXPECT_EQ(condition(name, "RollbackComplete"), "Complete");
+  EXPECT_LE(clock.now() - began, seconds(10)) << "nothing is waited for";
+  EXPECT_EQ(condition(name, "RollbackComplete"), "RemoteMarkRemains");
+  run_for(seconds(120));
+  EXPECT_EQ(status("targetPrimary"), "pg-1");
+  EXPECT_EQ(status("currentPrimary"), "pg-1");
+  EXPECT_EQ(primaries(), 1);
   EXPECT_TRUE(evictions().empty());
 }
 
-TEST_F(CloudNativePg, ASwitchoverThatNeverEndsIsTakenBackAfterItsTotal) {
+TEST_F(CloudNativePg, ASwitchoverThatNeverEndsIsNotTakenBackAfterItsTotal) {
   cloudnative_pg();
   const std::string name = begin_evacuation();
   const auto began = clock.now();
   expect_end(name, Phase::kFailed, "ProgressTimeout");
   EXPECT_GE(clock.now() - began, seconds(600));
   EXPECT_LE(clock.now() - began, seconds(700));
-  EXPECT_EQ(status("targetPrimary"), "pg-0");
-  EXPECT_EQ(role_of("pg-0"), "primary");
+  EXPECT_EQ(condition(name, "RollbackComplete"), "RemoteMarkRemains");
+  EXPECT_EQ(status("targetPrimary"), "pg-1") << "it still becomes primary";
+  EXPECT_TRUE(evictions().empty());
 }
 
 TEST_F(CloudNativePg, WithoutAHealthyReplicaNothingIsAsked) {
@@ -284,7 +294,41 @@ TEST_F(Patroni, IsAskedThroughAConfiguredServiceInstead) {
 
 // --- PGO
 
+/// PGO looks at the cluster, as its reconcilePatroniSwitchover does: every failure there skips the rest of the
+/// reconcile, and it tries again until the trigger is gone or its status carries it.
 class Pgo : public Switchover {
+ protected:
+  void operator_works() {
+    watcher = [this] { reconcile(); };
+  }
+
+  int failures = 0;          ///< looks that failed
+  int forced_failovers = 0;  ///< with the risk of lost data
+  bool patroni_fails = false;
+
+ private:
+  void reconcile() {
+    const Json cluster = object(kPgo, "db");
+    const Json spec = cluster["spec"]["patroni"]["switchover"];
+    const std::string done = cluster.value(Json::json_pointer("/status/patroni/switchover"), "");
+    if (!spec.value("enabled", false)) {
+      if (!done.empty()) through_with("");
+      return;
+    }
+    if (trigger().empty() || trigger() == done) return;
+    const std::string target = spec.value("targetInstance", "");
+    const bool forced = spec.value("type", "Switchover") == "Failover";
+    const bool known = target.empty() || target == "db-0" || target == "db-1";
+    const std::string to = target == "db-0" ? "pg-0" : "pg-1";
+    if (patroni_fails || !known || (forced && target.empty()) || role_of(to) == "master") {
+      ++failures;
+      return;
+    }
+    if (forced) ++forced_failovers;
+    promote(to);
+    through_with(trigger());
+  }
+
  protected:
   std::string trigger() const {
     return object(kPgo, "db")["metadata"]
@@ -297,7 +341,7 @@ class Pgo : public Switchover {
 };
 
 TEST_F(Pgo, IsTriggeredByOurTokenAndSaysWhenItIsThrough) {
-  crunchy(true);
+  crunchy({{"enabled", true}});
   const std::string name = begin_evacuation();
   ASSERT_TRUE(run_until([&] { return !trigger().empty(); }, seconds(30)));
   EXPECT_EQ(trigger(), get(name).status.token);
@@ -306,21 +350,109 @@ TEST_F(Pgo, IsTriggeredByOurTokenAndSaysWhenItIsThrough) {
   EXPECT_TRUE(evictions().empty()) << "the label has moved, but PGO is not through with it";
   through_with(trigger());
   expect_evicted_as_replica(name, "pgo");
+  EXPECT_EQ(trigger(), "") << "our trigger is gone";
 }
 
 TEST_F(Pgo, ThatMayNotSwitchOverIsNamedWithTheFix) {
-  crunchy(false);
+  crunchy({{"enabled", false}});
   expect_end(begin_evacuation(), Phase::kFailed, "HandoffFailed", "spec.patroni.switchover.enabled");
   EXPECT_EQ(trigger(), "");
   EXPECT_TRUE(evictions().empty());
 }
 
+TEST_F(Pgo, ThatWouldForceAFailoverIsNotTriggered) {
+  crunchy({{"enabled", true}, {"type", "Failover"}, {"targetInstance", "db-1"}});
+  operator_works();
+  expect_end(begin_evacuation(), Phase::kFailed, "HandoffFailed", "spec.patroni.switchover.type");
+  run_for(seconds(60));
+  EXPECT_EQ(forced_failovers, 0);
+  EXPECT_EQ(trigger(), "");
+  EXPECT_TRUE(evictions().empty());
+  EXPECT_EQ(role_of("pg-0"), "master");
+}
+
+TEST_F(Pgo, WhoseTargetInstanceIsThePrimaryIsNotTriggered) {
+  crunchy({{"enabled", true}, {"targetInstance", "db-0"}});
+  operator_works();
+  expect_end(begin_evacuation(), Phase::kFailed, "HandoffFailed", "spec.patroni.switchover.targetInstance");
+  run_for(seconds(60));
+  EXPECT_EQ(failures, 0) << "PGO was not made to fail";
+  EXPECT_EQ(trigger(), "");
+  EXPECT_TRUE(evictions().empty());
+}
+
+TEST_F(Pgo, WhoseTargetInstanceIsAReadyReplicaElsewhereIsTriggered) {
+  crunchy({{"enabled", true}, {"targetInstance", "db-1"}});
+  operator_works();
+  expect_evicted_as_replica(begin_evacuation(), "pgo");
+  EXPECT_EQ(trigger(), "");
+}
+
+TEST_F(Pgo, IsNotLeftToTryForEverAfterACancel) {
+  crunchy({{"enabled", true}});
+  patroni_fails = true;
+  operator_works();
+  const std::string name = begin_evacuation();
+  ASSERT_TRUE(run_until([&] { return failures > 0; }, seconds(60)));
+  cancel(name);
+  expect_end(name, Phase::kCancelled, "UserCancelled");
+  EXPECT_EQ(condition(name, "RollbackComplete"), "Complete");
+  EXPECT_EQ(trigger(), "");
+  const int before = failures;
+  patroni_fails = false;
+  run_for(seconds(600));
+  EXPECT_EQ(failures, before);
+  EXPECT_EQ(role_of("pg-0"), "master") << "our trigger does not fire after the cancel";
+}
+
+TEST_F(Pgo, WithATriggerOfSomebodyElseKeepsIt) {
+  crunchy({{"enabled", true}});
+  const std::string name = begin_evacuation();
+  ASSERT_TRUE(run_until([&] { return !trigger().empty(); }, seconds(30)));
+  edit(kPgo, "db",
+       [](Json& stored) { stored["metadata"]["annotations"][kPgoPrefix + "trigger-switchover"] = "by an admin"; });
+  cancel(name);
+  expect_end(name, Phase::kCancelled, "UserCancelled");
+  EXPECT_EQ(trigger(), "by an admin");
+}
+
+TEST_F(Pgo, DoesNotSwitchOverAgainWhenItIsEnabledAgainLater) {
+  crunchy({{"enabled", true}});
+  operator_works();
+  expect_evicted_as_replica(begin_evacuation(), "pgo");
+  run_for(seconds(60));
+  promote("pg-0");
+  for (const bool enabled : {false, true}) {
+    edit(kPgo, "db", [&](Json& stored) { stored["spec"]["patroni"]["switchover"]["enabled"] = enabled; });
+    run_for(seconds(60));
+  }
+  EXPECT_EQ(role_of("pg-0"), "master") << "no stale trigger is left";
+}
+
+TEST_F(Pgo, AProcessThatDiesAtEachCallLeavesNoTrigger) {
+  crunchy({{"enabled", true}});
+  operator_works();
+  for (int at = 0; at < 14; ++at) {
+    SCOPED_TRACE("died at call " + std::to_string(at));
+    start_operator("first");
+    const std::string name = begin_evacuation();
+    replica->transport.die_in(at, at % 2 == 0 ? fakes::Death::kBeforeTheCall : fakes::Death::kAfterTheCall);
+    ASSERT_TRUE(run_to_end_over_deaths({name}, std::chrono::hours(1)));
+    EXPECT_EQ(reason(name), "Evicted") << get(name).status.message;
+    EXPECT_EQ(trigger(), "");
+    if (HasFailure()) return;
+    run_for(seconds(60));
+    promote("pg-0");
+  }
+}
+
 TEST_F(Pgo, ThatNeverActsRunsIntoItsTotal) {
-  crunchy(true);
+  crunchy({{"enabled", true}});
   const std::string name = begin_evacuation();
   const auto began = clock.now();
   expect_end(name, Phase::kFailed, "ProgressTimeout");
   EXPECT_GE(clock.now() - began, seconds(1200));
+  EXPECT_EQ(trigger(), "");
   EXPECT_TRUE(evictions().empty());
   EXPECT_EQ(role_of("pg-0"), "master");
 }

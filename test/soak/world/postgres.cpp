@@ -133,14 +133,16 @@ std::string PostgresOperators::asked_for(const State& state) const {
   return other == able.end() ? "" : *other;
 }
 
-/// A switchover begins, goes on or ends. True if it ended.
+/// A switchover begins, goes on or ends. True if it ended. What CloudNativePG has begun is not taken back.
 bool PostgresOperators::obey(State& state, base::TimePoint now) {
-  const std::string target = asked_for(state);
+  const bool irreversible = state.switches_at && state.database.kind == PostgresKind::kCloudNativePg;
+  const std::string target = irreversible ? state.candidate : asked_for(state);
   if (target.empty() || !state.database.obeys) {
     state.switches_at.reset();
     return false;
   }
   if (!state.switches_at) state.switches_at = now + state.database.takes;
+  state.candidate = target;
   const auto able = healthy(state.database);
   if (now < *state.switches_at || std::ranges::find(able, target) == able.end()) return false;
   state.switches_at.reset();

@@ -54,7 +54,8 @@ class PostgresOperators final : public simulator::Actor {
     Database database;
     std::string primary;
     std::optional<base::TimePoint> switches_at{};
-    std::string done{};  ///< PGO: the newest trigger that was obeyed
+    std::string candidate{};  ///< of the switchover that is under way
+    std::string done{};       ///< PGO: the newest trigger that was obeyed
   };
 
   std::vector<std::string> healthy(const Database& database) const;

@@ -38,7 +38,11 @@ const Flavour kPgo{"pgo", "postgres-operator.crunchydata.com/cluster", "postgres
 Json instance(const std::string& name, const std::string& node, const std::string& role, const Flavour& flavour,
               bool ready = true) {
   return {{"metadata",
-           {{"name", name}, {"namespace", "shop"}, {"uid", name + "-uid"}, {"labels", {{flavour.role_label, role}}}}},
+           {{"name", name},
+            {"namespace", "shop"},
+            {"uid", name + "-uid"},
+            {"labels",
+             {{flavour.role_label, role}, {"postgres-operator.crunchydata.com/instance", "instance-of-" + name}}}}},
           {"spec", {{"nodeName", node}}},
           {"status",
            {{"phase", "Running"},
@@ -181,7 +185,7 @@ TEST(CloudNativePg, PatchesTheStatusGuarded) {
   const Json body = Json::parse(plan.action->request.body);
   EXPECT_EQ(body["metadata"], (Json{{"uid", "cluster-uid"}, {"resourceVersion", "77"}}));
   EXPECT_EQ(body["status"]["targetPrimary"], "web-2") << "the first by name on another node";
-  EXPECT_EQ(body["status"]["targetPrimaryTimestamp"], "2026-11-21T12:00:00Z");
+  EXPECT_EQ(body["status"]["targetPrimaryTimestamp"], "2026-11-21T12:00:00.000000Z");
   EXPECT_EQ(body["status"]["phase"], "Switchover in progress");
   EXPECT_NE(body["status"]["phaseReason"].get<std::string>().find(kToken), std::string::npos);
   const auto verdict =
@@ -210,27 +214,43 @@ TEST(CloudNativePg, FollowsASwitchoverOfSomebodyElse) {
   EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kNothingToDo);
 }
 
-TEST(CloudNativePg, TakesBackOnlyWhatHasNotMoved) {
-  World world(kCnpg, "primary", EvacuationPhase::kAborting);
-  world.of.status.refs = {{"targetPrimary", "web-2"}};
-  world.cluster["status"]["targetPrimary"] = "web-2";
-  const auto undo = StatefulHandoff().undo(world.look());
-  ASSERT_EQ(undo.size(), 1u);
-  EXPECT_EQ(Json::parse(undo[0].request.body)["status"]["targetPrimary"], "web-1");
-  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kPending);
-  world.cluster["status"]["currentPrimary"] = "web-2";
-  EXPECT_TRUE(StatefulHandoff().undo(world.look()).empty());
-  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kComplete);
-  world.cluster_status = 503;
-  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kPending) << "not known is not done";
+/// Naming the old primary again while it shuts down gives two primaries.
+TEST(CloudNativePg, NeverTakesAnAcceptedSwitchoverBack) {
+  struct Row {
+    const char* what;
+    Json status;
+    int code;
+    Rollback rollback;
+  };
+  const auto cluster = [](const char* current, const char* target) {
+    return Json{{"currentPrimary", current}, {"targetPrimary", target}};
+  };
+  const std::vector<Row> rows = {
+      {"under way", cluster("web-1", "web-2"), 200, Rollback::kRemoteMarkRemains},
+      {"over another instance", cluster("web-3", "web-2"), 200, Rollback::kRemoteMarkRemains},
+      {"through", cluster("web-2", "web-2"), 200, Rollback::kNothingToDo},
+      {"somebody else chose another target", cluster("web-1", "web-3"), 200, Rollback::kNothingToDo},
+      {"not known is not done", cluster("web-1", "web-2"), 503, Rollback::kPending},
+      {"the Cluster was deleted", cluster("web-1", "web-2"), 404, Rollback::kNothingToDo},
+  };
+  for (const Row& row : rows) {
+    World world(kCnpg, "primary", EvacuationPhase::kAborting);
+    world.of.status.refs = {{"targetPrimary", "web-2"}};
+    world.cluster["status"] = row.status;
+    world.cluster_status = row.code;
+    EXPECT_TRUE(StatefulHandoff().undo(world.look()).empty()) << row.what;
+    EXPECT_TRUE(StatefulHandoff().cleanup(world.look()).empty()) << row.what;
+    EXPECT_EQ(StatefulHandoff().undone(world.look()), row.rollback) << row.what;
+  }
 }
 
 TEST(CloudNativePg, RemembersItsTargetEvenWhenTheAnswerWasLost) {
   World world(kCnpg, "primary", EvacuationPhase::kAborting);
   world.of.status.intent =
       api::EvacuationIntent{"RequestSwitchover", kToken, kNoon, false, "", "currentPrimary=web-1,targetPrimary=web-2"};
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kPending) << "it may still arrive";
   world.cluster["status"]["targetPrimary"] = "web-2";
-  EXPECT_EQ(StatefulHandoff().undo(world.look()).size(), 1u);
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kRemoteMarkRemains);
 }
 
 TEST(Patroni, GoesThroughThePodProxyOrAConfiguredService) {
@@ -303,6 +323,122 @@ TEST(Pgo, NamesTheSwitchThatIsOff) {
     world.cluster["spec"] = spec;
     EXPECT_EQ(world.failure(), "SwitchoverNotEnabled") << spec.dump();
   }
+}
+
+TEST(Pgo, RefusesSettingsThatWouldForceAFailover) {
+  for (const Json& type : {Json("Failover"), Json("failover"), Json("Other"), Json(7)}) {
+    World world(kPgo, "master");
+    world.cluster["spec"]["patroni"]["switchover"]["type"] = type;
+    world.cluster["spec"]["patroni"]["switchover"]["targetInstance"] = "instance-of-web-2";
+    EXPECT_EQ(world.failure(), "SwitchoverTypeNotSafe") << type.dump();
+    EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait) << type.dump();
+    const auto failed = StatefulHandoff().observe(world.look()).failed;
+    ASSERT_TRUE(failed);
+    EXPECT_FALSE(failed->retryable) << "only somebody's hand can change it";
+    EXPECT_NE(failed->message.find("spec.patroni.switchover.type"), std::string::npos) << failed->message;
+  }
+  World world(kPgo, "master");
+  world.cluster["spec"]["patroni"]["switchover"]["type"] = "Switchover";
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kAct);
+}
+
+TEST(Pgo, RefusesATargetInstanceThatIsNoReadyReplicaElsewhere) {
+  struct Row {
+    const char* what;
+    Json target;
+    bool fit;
+  };
+  const std::vector<Row> rows = {
+      {"not set", nullptr, true},
+      {"empty", "", true},
+      {"a Ready replica on another node", "instance-of-web-2", true},
+      {"another one", "instance-of-web-3", true},
+      {"the primary itself", "instance-of-web-1", false},
+      {"unready", "instance-of-web-4", false},
+      {"on the same node", "instance-of-web-5", false},
+      {"nobody", "gone", false},
+      {"a pod's name", "web-2", false},
+      {"nonsense", Json::array({"instance-of-web-2"}), false},
+  };
+  for (const Row& row : rows) {
+    World world(kPgo, "master");
+    world.cluster["spec"]["patroni"]["switchover"]["targetInstance"] = row.target;
+    world.items.push_back(instance("web-4", "node-d", "replica", kPgo, false));
+    world.items.push_back(instance("web-5", "node-a", "replica", kPgo));
+    EXPECT_EQ(world.failure(), row.fit ? "" : "TargetInstanceNotFit") << row.what;
+    EXPECT_EQ(StatefulHandoff().plan(world.look()).next, row.fit ? NextMove::kAct : NextMove::kWait) << row.what;
+  }
+}
+
+const char* const kTrigger = "postgres-operator.crunchydata.com/trigger-switchover";
+
+/// PGO acts on a trigger that it is not through with for ever, and reconciles nothing else while it fails.
+TEST(Pgo, TakesItsTriggerAwayWhereverItEnds) {
+  World world(kPgo, "master", EvacuationPhase::kAborting);
+  world.of.status.refs = {{"trigger", "set"}};
+  world.cluster["metadata"]["annotations"][kTrigger] = kToken;
+  for (const auto& actions : {StatefulHandoff().undo(world.look()), StatefulHandoff().cleanup(world.look())}) {
+    ASSERT_EQ(actions.size(), 1u);
+    EXPECT_EQ(actions[0].name, "RemoveTrigger");
+    EXPECT_EQ(Json::parse(actions[0].request.body),
+              (Json{{"metadata",
+                     {{"uid", "cluster-uid"}, {"resourceVersion", "77"}, {"annotations", {{kTrigger, nullptr}}}}}}));
+  }
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kPending);
+  world.cluster["metadata"].erase("annotations");
+  EXPECT_TRUE(StatefulHandoff().undo(world.look()).empty());
+  EXPECT_TRUE(StatefulHandoff().cleanup(world.look()).empty());
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kComplete);
+  world.cluster["status"]["patroni"]["switchover"] = kToken;
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kNothingToDo) << "PGO was through with it";
+}
+
+TEST(Pgo, LeavesATriggerOfSomebodyElseAlone) {
+  for (const char* value : {"2026-11-21", "other.1", "e5b3", "e5b30.1", ""}) {
+    World world(kPgo, "master", EvacuationPhase::kAborting);
+    world.cluster["metadata"]["annotations"][kTrigger] = value;
+    EXPECT_TRUE(StatefulHandoff().undo(world.look()).empty()) << value;
+    EXPECT_TRUE(StatefulHandoff().cleanup(world.look()).empty()) << value;
+    EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kNothingToDo) << value;
+    World moved(kPgo, "replica", EvacuationPhase::kInProgress);
+    moved.cluster["metadata"]["annotations"][kTrigger] = value;
+    const auto plan = StatefulHandoff().plan(moved.look());
+    ASSERT_TRUE(plan.action) << value;
+    EXPECT_EQ(plan.action->name, "PostEviction") << value;
+  }
+}
+
+TEST(Pgo, TakesItsTriggerAwayBeforeItEvicts) {
+  World world(kPgo, "replica", EvacuationPhase::kRequesting);
+  world.cluster["metadata"]["annotations"][kTrigger] = kToken;
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait) << "PGO is not through with it";
+  world.cluster["status"]["patroni"]["switchover"] = kToken;
+  ASSERT_TRUE(StatefulHandoff().plan(world.look()).action);
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).action->name, "RemoveTrigger");
+  world.cluster["metadata"].erase("annotations");
+  ASSERT_TRUE(StatefulHandoff().plan(world.look()).action);
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).action->name, "PostEviction");
+}
+
+TEST(Pgo, IsNotSureOfATriggerItCannotSee) {
+  World world(kPgo, "master", EvacuationPhase::kAborting);
+  world.of.status.intent = api::EvacuationIntent{"RequestSwitchover", kToken, kNoon, false, "", "trigger="};
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kPending) << "it may still arrive";
+  world.of.status.intent->resolved = true;
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kComplete);
+  world.cluster_status = 503;
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kPending) << "not known is not done";
+  world.cluster_status = 404;
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kNothingToDo) << "the cluster was deleted";
+}
+
+TEST(Pgo, LooksForItsTriggerOnceMoreAfterTheEnd) {
+  World world(kPgo, "master", EvacuationPhase::kFailed);
+  const auto reads = StatefulHandoff().reads(world.look());
+  ASSERT_EQ(reads.size(), 1u);
+  EXPECT_EQ(reads[0].name, "postgrescluster");
+  World other(kCnpg, "primary", EvacuationPhase::kFailed);
+  EXPECT_TRUE(StatefulHandoff().reads(other.look()).empty());
 }
 
 TEST(Documents, AreReadWithoutTrust) {
