@@ -358,9 +358,13 @@ void Reservations::observe(const api::Evacuation* before, const api::Evacuation*
     if (given_up != abandoned_.end() && after && after->meta.resource_version == given_up->second) return;
     if (given_up != abandoned_.end()) abandoned_.erase(given_up);
     const auto held = reservations_.find(key);
-    if (!after || api::is_terminal(after->status.phase)) {
+    const bool over = !after || api::is_terminal(after->status.phase);
+    const bool reserves = !over && has_capacity_reserved(*after);
+    const bool gave_back = !over && !reserves && held != reservations_.end() && held->second.stored &&
+                           after->status.attempt >= held->second.attempt;
+    if (over || gave_back) {
       drop(key, awake);
-    } else if (has_capacity_reserved(*after)) {
+    } else if (reserves) {
       const std::string& node = after->status.target_node.value;
       if (held == reservations_.end()) {  // reserved by another leader
         pods_[key] = {after->spec.pod_ref.name, after->spec.pod_ref.uid.value};
@@ -370,8 +374,6 @@ void Reservations::observe(const api::Evacuation* before, const api::Evacuation*
         held->second.stored = true;
         if (std::exchange(held->second.node, node) != node) place(key, node);
       }
-    } else if (held != reservations_.end() && held->second.stored && after->status.attempt >= held->second.attempt) {
-      drop(key, awake);
     }
   }
   wake(awake);

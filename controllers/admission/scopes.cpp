@@ -115,10 +115,10 @@ bool AdmissionScopes::set_node(const std::string& node, std::optional<NodeFacts>
 /// More nodes, more free capacity where limits are percentages.
 void AdmissionScopes::reopen_around(const std::string& node, const std::string& zone) {
   const auto reopen_level = [&](const std::string& prefix) {
-    for (const std::string& id :
-         {prefix + "total", prefix + "node/" + node, prefix + "target/" + node, prefix + "zone/" + zone}) {
-      reopen_if_waiting(id);
-    }
+    reopen_if_waiting(fmt::format("{}total", prefix));
+    reopen_if_waiting(fmt::format("{}node/{}", prefix, node));
+    reopen_if_waiting(fmt::format("{}target/{}", prefix, node));
+    reopen_if_waiting(fmt::format("{}zone/{}", prefix, zone));
   };
   reopen_level("");
   for (const auto& [policy, limits] : policies_) reopen_level("policy/" + policy + "/");

@@ -249,8 +249,9 @@ Step StatusBuilder::act(evictors::Action action) {
 
 void StatusBuilder::remember(const evictors::Refs& refs) {
   auto& known = draft().refs;
-  for (const auto& [name, value] : refs) {
-    std::erase_if(known, [&](const auto& each) { return each.first == name; });
+  for (const auto& ref : refs) {
+    const auto& [name, value] = ref;
+    std::erase_if(known, [&](const auto& each) { return each.first == ref.first; });
     if (value.empty() || value.size() > kMaxRefBytes) continue;
     known.emplace_back(name, base::short_text(value, kMaxRefBytes));
   }
