@@ -314,6 +314,20 @@ base::Result<DeschedulerPolicy> decode_descheduler_policy(const Json& json) {
   return policy;
 }
 
+base::Result<DeschedulerPolicy> decode_stored_descheduler_policy(const Json& json) {
+  auto decoded = decode_descheduler_policy(json);
+  if (decoded || !json.is_object()) return decoded;
+  Json rest = json;
+  rest["spec"] = lenient::readable_spec(json.value("spec", Json()), Json::object(), [](const Json& spec) {
+    Json probe = Json::object();
+    probe["spec"] = spec;
+    return decode_descheduler_policy(probe).ok();
+  });
+  auto readable = decode_descheduler_policy(rest);
+  if (readable) readable->spec_problem = decoded.error().message;
+  return readable;
+}
+
 Json encode_spec(const DeschedulerPolicySpec& spec) {
   Json json = {{"mode", to_string(spec.mode)},
                {"suspend", spec.suspend},

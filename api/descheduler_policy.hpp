@@ -300,8 +300,13 @@ struct DeschedulerPolicy {
   ObjectMeta meta;
   DeschedulerPolicySpec spec;
   DeschedulerPolicyStatus status;
+  std::string spec_problem;  ///< the spec as stored does not decode: why. `spec` then has what of it does
   friend bool operator==(const DeschedulerPolicy&, const DeschedulerPolicy&) = default;
 };
+
+/// What a server has stored, for those who must go on with it: a spec that does not decode is told in spec_problem.
+/// Fails only on what is no object.
+base::Result<DeschedulerPolicy> decode_stored_descheduler_policy(const Json& json);
 
 /// Strict for spec: all problems found are reported together, each with its path. Bounds are validate()'s business.
 base::Result<DeschedulerPolicy> decode_descheduler_policy(std::string_view json);

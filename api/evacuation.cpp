@@ -11,6 +11,7 @@
 #include "api/meta/names.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/vocabulary/blockers.hpp"
+#include "api/vocabulary/condition_types.hpp"
 #include "api/wire_names.hpp"
 
 namespace api {
@@ -138,6 +139,7 @@ constexpr std::array kStatusTexts = {StatusText{"reason", &EvacuationStatus::rea
                                      StatusText{"evictor", &EvacuationStatus::evictor},
                                      StatusText{"adapter", &EvacuationStatus::adapter},
                                      StatusText{"token", &EvacuationStatus::token},
+                                     StatusText{"specHash", &EvacuationStatus::spec_hash},
                                      StatusText{"workloadGroup", &EvacuationStatus::workload_group},
                                      StatusText{"group", &EvacuationStatus::group},
                                      StatusText{"lastHeartbeatValue", &EvacuationStatus::last_heartbeat_value}};
@@ -252,6 +254,10 @@ bool is_terminal(EvacuationPhase phase) {
 
 std::string Evacuation::current_token() const { return fmt::format("{}.{}", meta.uid, status.attempt); }
 
+bool origin_is_verified(const Evacuation& evacuation) {
+  return is_true(evacuation.status.conditions, ConditionType::kOriginVerified);
+}
+
 std::string evacuation_name(std::string_view pod_name, const PodUid& uid) {
   std::string suffix;  // of a real UID: 8 hex digits
   for (const char c : uid.value.substr(0, 8)) {
@@ -281,6 +287,42 @@ base::Result<Evacuation> decode_evacuation(const Json& json) {
   if (!errors.empty()) return to_error(errors);
   if (const Json* status = lenient::object(json, "status")) evacuation.status = evacuation_status_of(*status);
   return evacuation;
+}
+
+namespace {
+
+bool spec_decodes(const Json& spec) {
+  Json probe = Json::object();
+  probe["spec"] = spec;
+  return decode_evacuation(probe).ok();
+}
+
+/// Of podRef what can be read. null: not even which pod it is about.
+Json readable_pod_reference(const Json& spec) {
+  Json start = {{"podRef", Json::object()}};
+  const Json* pod = lenient::object(spec, "podRef");
+  for (const char* field : {"name", "uid"}) {
+    if (pod != nullptr && pod->contains(field) && (*pod)[field].is_string()) start["podRef"][field] = (*pod)[field];
+  }
+  return spec_decodes(start) ? start : Json();
+}
+
+}  // namespace
+
+base::Result<Evacuation> decode_stored_evacuation(const Json& json) {
+  auto decoded = decode_evacuation(json);
+  if (decoded || !json.is_object()) return decoded;
+  const Json spec = json.value("spec", Json());
+  Json start = readable_pod_reference(spec);
+  Json rest = json;
+  if (start.is_null()) {
+    rest.erase("spec");
+  } else {
+    rest["spec"] = lenient::readable_spec(spec, std::move(start), spec_decodes);
+  }
+  auto readable = decode_evacuation(rest);
+  if (readable) readable->spec_problem = decoded.error().message;
+  return readable;
 }
 
 Json encode_spec(const EvacuationSpec& spec) {

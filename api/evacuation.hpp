@@ -187,6 +187,7 @@ struct EvacuationStatus {
   std::int32_t evictor_index = 0;  ///< position in spec.evictors of the current one
   std::int32_t attempt = 0;
   std::string token;
+  std::string spec_hash;       ///< of the spec's immutable fields, taken when it was accepted; empty before
   std::string workload_group;  ///< resolved concurrency group (owner UID)
   std::string group;           ///< PodGroup that the pod leaves with (api/pod_group.hpp); empty: it leaves alone
   std::optional<OwnerReference> pod_owner;    ///< the pod's controller, kept because the pod will be gone
@@ -224,11 +225,16 @@ struct Evacuation {
   ObjectMeta meta;
   EvacuationSpec spec;
   EvacuationStatus status;
+  std::string spec_problem;  ///< the spec as stored does not decode: why. `spec` then has what of it does
 
   /// "<uid>.<attempt>" of the current attempt.
   std::string current_token() const;
   friend bool operator==(const Evacuation&, const Evacuation&) = default;
 };
+
+/// The operator made it, as its signature proved (condition OriginVerified). Everything else is made by hand: its
+/// spec.source is shown and never trusted.
+bool origin_is_verified(const Evacuation& evacuation);
 
 /// Name of the Evacuation that a policy makes for a pod: "<pod name>-<first 8 hex of the uid>", cut to 253.
 std::string evacuation_name(std::string_view pod_name, const PodUid& uid);
@@ -243,6 +249,9 @@ inline base::Result<Evacuation> decode_evacuation(const std::string& json) {
 inline base::Result<Evacuation> decode_evacuation(const char* json) {
   return decode_evacuation(std::string_view(json));
 }
+/// What a server has stored, for those who must go on with it: a spec that does not decode (an older or newer CRD let
+/// it through) is told in spec_problem. Fails only on what is no object.
+base::Result<Evacuation> decode_stored_evacuation(const Json& json);
 Json encode_spec(const EvacuationSpec& spec);
 Json encode_status(const EvacuationStatus& status);
 /// apiVersion, kind, metadata (name, namespace, labels, annotations, finalizers) and spec: the body of a create.

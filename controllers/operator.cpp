@@ -195,11 +195,8 @@ struct Operator::Impl {
     });
     caches.policies.add_handler([this](const auto& before, const auto& after) {
       const ObservedPolicy& seen = after ? *after : *before;
-      admission.set_policy_limits(seen.meta.name,
-                                  after && after->policy ? std::optional(limits_of(*after->policy)) : std::nullopt);
-      if (after)
-        admission.restore_cooldowns(seen.meta.name,
-                                    after->policy ? after->policy->status.cooldowns : after->status.cooldowns);
+      admission.set_policy_limits(seen.meta.name, after ? std::optional(limits_of(*after)) : std::nullopt);
+      if (after) admission.restore_cooldowns(seen.meta.name, after->status.cooldowns);
       policy_queue.add(seen.meta.key());
     });
   }

@@ -127,6 +127,17 @@ std::vector<Condition> conditions(const Json& status) {
   return conditions;
 }
 
+Json readable_spec(const Json& spec, Json start, const std::function<bool(const Json& spec)>& decodes) {
+  if (!spec.is_object()) return start;
+  for (const auto& [name, value] : spec.items()) {
+    if (start.contains(name)) continue;
+    Json more = start;
+    more[name] = value;
+    if (decodes(more)) start = std::move(more);
+  }
+  return start;
+}
+
 }  // namespace api::lenient
 
 namespace api {

@@ -4,6 +4,7 @@
 /// same. Internal to api/.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,10 @@ base::TimePoint time_or_epoch(const Json& json, std::string_view name);
 ObjectMeta meta(const Json& object);
 std::optional<OwnerReference> owner(const Json& json, std::string_view name);
 std::vector<Condition> conditions(const Json& status);
+
+/// Of a spec that does not decode, what of it does: `start` and every member of `spec` with which it still decodes, in
+/// order of their names. `decodes` tries a whole spec. A spec that is no object gives `start`.
+Json readable_spec(const Json& spec, Json start, const std::function<bool(const Json& spec)>& decodes);
 
 }  // namespace api::lenient
 

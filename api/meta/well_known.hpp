@@ -7,7 +7,6 @@ namespace api::well_known {
 
 // --- ours
 inline constexpr std::string_view kGroup = "evacuator.dev";
-inline constexpr std::string_view kVersion = "v1alpha1";
 inline constexpr std::string_view kApiVersion = "evacuator.dev/v1alpha1";
 inline constexpr std::string_view kEvacuationFinalizer = "evacuator.dev/evacuation";
 inline constexpr std::string_view kPolicyLabel = "evacuator.dev/policy";
@@ -15,6 +14,10 @@ inline constexpr std::string_view kNodeLabel = "evacuator.dev/node";
 inline constexpr std::string_view kPredictedTargetAnnotation = "evacuator.dev/predicted-target";
 /// On a DeschedulerPolicy: a new value closes its circuit breaker.
 inline constexpr std::string_view kResetCircuitAnnotation = "evacuator.dev/reset-circuit";
+/// On an Evacuation: the operator made it (docs/design/wire-protocols.md#origin).
+inline constexpr std::string_view kOriginAnnotation = "evacuator.dev/origin";
+/// On an Evacuation: who made it, as the admission webhook saw it and the operator signed it.
+inline constexpr std::string_view kCreatorAnnotation = "evacuator.dev/creator";
 inline constexpr std::string_view kTokenAnnotation = "evacuator.dev/evacuation-token";
 inline constexpr std::string_view kEvacuationUidLabel = "evacuator.dev/evacuation-uid";
 inline constexpr std::string_view kFieldManager = "evacuator";
@@ -73,6 +76,5 @@ inline constexpr std::string_view kUnschedulableTaint = "node.kubernetes.io/unsc
 inline constexpr std::string_view kCpu = "cpu";
 inline constexpr std::string_view kMemory = "memory";
 inline constexpr std::string_view kPods = "pods";
-inline constexpr std::string_view kEphemeralStorage = "ephemeral-storage";
 
 }  // namespace api::well_known

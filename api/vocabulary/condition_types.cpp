@@ -4,6 +4,11 @@ namespace api {
 namespace {
 
 constexpr std::array kConditionTypes = {
+    Term<ConditionType>{
+        ConditionType::kOriginVerified, "OriginVerified", "Evacuation",
+        "The operator made this Evacuation: its signature is good. False: somebody else made it, and its "
+        "`spec.source` is shown but not trusted.",
+        ""},
     Term<ConditionType>{ConditionType::kAccepted, "Accepted", "Evacuation", "The request is valid and its pod exists.",
                         ""},
     Term<ConditionType>{ConditionType::kSlotAcquired, "SlotAcquired", "Evacuation",

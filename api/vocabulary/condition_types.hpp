@@ -13,6 +13,7 @@ namespace api {
 /// Types of the conditions that Evacuator writes on its own two kinds.
 enum class ConditionType {
   // Evacuation, in the order of its life
+  kOriginVerified,
   kAccepted,
   kSlotAcquired,
   kGroupReady,

@@ -18,6 +18,7 @@ enum class EventReason {
   // an Evacuation, in the order of its life
   kAccepted,
   kSlotAcquired,
+  kSlotReturned,
   kHandoffRequested,
   kHandoffAcknowledged,
   kHandoffFailed,

@@ -15,6 +15,13 @@ constexpr std::string_view kSeeOwner =
 
 constexpr std::array kReasons = {
     // --- before an attempt
+    Term<Reason>{Reason::kSigned, "Signed", "`OriginVerified`=True", "The operator made and signed this Evacuation.",
+                 ""},
+    Term<Reason>{
+        Reason::kNotSigned, "NotSigned", "`OriginVerified`=False",
+        "The Evacuation does not carry the operator's signature, or one of another object. It counts as made by "
+        "hand: its `spec.source` is shown, but no policy's limits, hooks or circuit know of it.",
+        ""},
     Term<Reason>{Reason::kValid, "Valid", "`Accepted`=True, policy `Ready`=True", "The spec is valid.", ""},
     Term<Reason>{Reason::kExcludedByPolicy, "ExcludedByPolicy", "`Accepted`=False",
                  "The pod can never be moved: it is a static pod or a DaemonSet's pod.",
@@ -67,6 +74,9 @@ constexpr std::array kReasons = {
                  "The audit log cannot be written, and nothing begins meanwhile (`audit.onFailure: StopAdmissions`).",
                  "Read the message in `status.blockedBy` and repair the sink."},
     // --- PodGroup
+    Term<Reason>{Reason::kNoProgress, "NoProgress", "`SlotAcquired`=False",
+                 "It held its slot for too long without progress. The slot was given back, and it queues again.",
+                 "The message says what did not happen. Remove what blocks it, or cancel it."},
     Term<Reason>{Reason::kPrepared, "Prepared", "`GroupReady`=True, status of `Requesting`",
                  "Preparing is over. In a PodGroup: it is ready and waits for the other members.",
                  "If it stays so: the message names the members that are not ready."},
@@ -227,6 +237,12 @@ constexpr std::array kReasons = {
                  "`Complete`=True, phase `Failed`; `Accepted`=False, policy `Ready`=False",
                  "The spec is invalid, or cannot be read any more.",
                  "The message names every wrong field. Check a file before you apply it: `evacuator validate FILE`."},
+    Term<Reason>{Reason::kSpecChanged, "SpecChanged", "`Complete`=True, phase `Failed`",
+                 "A field of `spec` that cannot be changed was changed after the Evacuation was accepted.",
+                 "Make a new Evacuation with the fields as you want them."},
+    Term<Reason>{Reason::kNotAllowed, "NotAllowed", "`Complete`=True, phase `Failed`",
+                 "The Evacuation asks for something that its namespace, or whoever made it, may not do.",
+                 "The message names the rule. Ask the administrator of the operator's configuration."},
     Term<Reason>{Reason::kDuplicateRequest, "DuplicateRequest", "`Complete`=True, phase `Failed`",
                  "An older Evacuation already moves this pod. The message names it.",
                  "Follow the older one: `kubectl get evac NAME -n NAMESPACE -o wide`."},
@@ -282,6 +298,11 @@ constexpr std::array kReasons = {
     Term<Reason>{Reason::kCycleProblems, "CycleProblems", "policy `Degraded`=True",
                  "The last cycle had problems, such as Evacuations that could not be created or a missing permission.",
                  "The message lists them. Each line says what to do."},
+    Term<Reason>{
+        Reason::kStaleCaches, "StaleCaches", "policy `Degraded`=True",
+        "The operator has not heard from the API server about some kind of object for too long. It moves nothing "
+        "on what may be untrue.",
+        "The message names the kind. Look at the operator's log and its permissions."},
     Term<Reason>{Reason::kSuspendedByUser, "SuspendedByUser", "policy `Suspended`=True",
                  "`spec.suspend` is true: no new cycles. Evacuations that run go on.",
                  "Set `spec.suspend` to false to go on."},

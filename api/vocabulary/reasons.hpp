@@ -11,6 +11,8 @@ namespace api {
 /// Field `reason` of the conditions that Evacuator writes, of an Evacuation's status and of its history.
 enum class Reason {
   // Evacuation: what it waits for before an attempt begins
+  kSigned,
+  kNotSigned,
   kValid,
   kExcludedByPolicy,
   kPodNotFound,
@@ -31,6 +33,7 @@ enum class Reason {
   kWaitingRate,
   kCoolingDown,
   kWaitingAuditLog,
+  kNoProgress,
   // its PodGroup
   kPrepared,
   kLeaving,
@@ -102,6 +105,8 @@ enum class Reason {
   kObjectDeleted,
   // the end: Failed
   kInvalidSpec,
+  kSpecChanged,
+  kNotAllowed,
   kDuplicateRequest,
   kNotEvictable,
   kForbidden,
@@ -122,6 +127,7 @@ enum class Reason {
   kNothingToMove,
   kAsExpected,
   kCycleProblems,
+  kStaleCaches,
   kSuspendedByUser,
   kActive,
   kVerificationsSucceed,

@@ -20,43 +20,6 @@ base::Result<Json> parse_answer(std::string_view raw) {
   return json;
 }
 
-bool decodes(const Json& spec) {
-  Json probe = Json::object();
-  probe["spec"] = spec;
-  return api::decode_evacuation(probe).ok();
-}
-
-/// What of a spec can be read: the fields that decode by themselves. null: not even which pod it is about.
-Json readable_spec(const Json& given) {
-  if (!given.is_object()) return nullptr;
-  Json spec = Json::object();
-  spec["podRef"] = Json::object();
-  const Json pod = given.value("podRef", Json());
-  for (const char* field : {"name", "uid"}) {
-    if (pod.is_object() && pod.contains(field) && pod[field].is_string()) spec["podRef"][field] = pod[field];
-  }
-  if (!decodes(spec)) return nullptr;
-  for (const auto& [name, value] : given.items()) {
-    if (name == "podRef") continue;
-    Json more = spec;
-    more[name] = value;
-    if (decodes(more)) spec = std::move(more);
-  }
-  return spec;
-}
-
-/// An Evacuation whose spec makes no sense, as far as it does.
-base::Result<StoredEvacuation> with_readable_spec(Json json, const base::Error& error) {
-  Json spec = readable_spec(json.value("spec", Json()));
-  const bool nothing = spec.is_null();
-  if (nothing) spec = {{"podRef", {{"name", "unknown"}}}};
-  json["spec"] = std::move(spec);
-  auto rest = api::decode_evacuation(json);
-  if (!rest) return rest.error();
-  if (nothing) rest->spec = api::EvacuationSpec{};
-  return StoredEvacuation{*std::move(rest), error.message};
-}
-
 /// An answer that makes no sense is no refusal: it may be somebody else's who stands between us and the server.
 base::Result<StoredEvacuation> parsed(base::Result<std::string> body) {
   if (!body) return std::move(body).error();
@@ -93,15 +56,14 @@ Json main_patch(const api::Evacuation& evacuation, const Decision& decision) {
 base::Result<StoredEvacuation> parse_stored_evacuation(std::string_view raw) {
   auto json = parse_answer(raw);
   if (!json) return json.error();
-  auto decoded = api::decode_evacuation(*json);
-  if (!decoded) return with_readable_spec(*std::move(json), decoded.error());
-  return StoredEvacuation{*std::move(decoded), {}};
+  auto decoded = api::decode_stored_evacuation(*json);
+  if (!decoded) return decoded.error();
+  return StoredEvacuation{*std::move(decoded)};
 }
 
 base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json) {
   auto stored = parse_stored_evacuation(json);
   if (!stored) return stored.error();
-  if (!stored->problem.empty()) stored->evacuation.meta.generation = kUnreadableSpec;
   return std::move(stored->evacuation);
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,18 +13,13 @@ namespace controllers::evacuation {
 /// An Evacuation as the server has it. Writes are patches of what we know about, so fields we do not know survive.
 struct StoredEvacuation {
   api::Evacuation evacuation;
-  std::string problem;  ///< the spec cannot be decoded: why. `evacuation` then has those of its fields that can
-  std::string raw{};    ///< the text that it was read as; only where somebody prints it
+  std::string raw{};  ///< the text that it was read as; only where somebody prints it
 };
 
-/// Never fails on a bad spec (see `problem`), only on text that is no object with metadata.
+/// Never fails on a bad spec (Evacuation::spec_problem says so), only on text that is no object with metadata.
 base::Result<StoredEvacuation> parse_stored_evacuation(std::string_view raw);
 
-/// metadata.generation of a cached Evacuation whose spec cannot be decoded; servers count from 1.
-inline constexpr std::int64_t kUnreadableSpec = 0;
-
-/// Decoder for the Evacuation informer: one with an undecodable spec appears with what of it can be read and
-/// kUnreadableSpec instead of not at all, so that the reconciler reads it live and says so in its status.
+/// Decoder for the Evacuation informer, as parse_stored_evacuation().
 base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json);
 
 base::Result<StoredEvacuation> read_evacuation(kube::Client& client, const api::ObjectKey& key);

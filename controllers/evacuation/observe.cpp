@@ -55,7 +55,7 @@ bool Reconciler::Reconciliation::observe_cached() {
 void Reconciler::Reconciliation::observe_surroundings() {
   const api::Evacuation& evacuation = seen_.evacuation;
   seen_.duplicate_of.clear();
-  seen_.spec_problem = stored_ ? stored_->problem : std::string();
+  seen_.spec_problem = evacuation.spec_problem;
   if (evacuation.status.phase == EvacuationPhase::kPending) {
     seen_.duplicate_of = deps_.admission.duplicate_of(evacuation);
     check_spec();
@@ -145,9 +145,9 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
 /// it.
 bool Reconciler::Reconciliation::take_cached() {
   const api::Evacuation& cached = seen_.evacuation;
-  if (!freshness_.may_write_cached() || cached.meta.generation == kUnreadableSpec) return false;
+  if (!freshness_.may_write_cached()) return false;
   if (cached.spec.pod_ref.name.empty() || cached.meta.resource_version.empty()) return false;
-  stored_ = StoredEvacuation{cached, {}};
+  stored_ = StoredEvacuation{cached};
   return true;
 }
 

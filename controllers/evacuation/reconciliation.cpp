@@ -113,9 +113,8 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::run() {
     reconciler_.refused_.forget(key_);
     return kube::Requeue::await_change();
   }
-  // The caches do not hold what this evictor reads, nor why a spec cannot be read.
-  const bool unreadable = seen_.evacuation.meta.generation == kUnreadableSpec;
-  if (unreadable || !wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) {
+  // The caches do not hold what this evictor reads.
+  if (!wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) {
     if (auto live = refresh(); !live) return live.error();
   }
   for (int round = 0; round < kMaxRounds && !freshness_.evacuation_is_gone(); ++round) {

@@ -47,15 +47,6 @@ api::Condition converged(const api::LastCycle& cycle, std::int32_t active, std::
   return condition(ConditionType::kConverged, true, Reason::kNothingToMove, "no strategy nominated a pod", generation);
 }
 
-/// The status of an object whose spec does not decode.
-api::DeschedulerPolicyStatus status_alone(std::string_view json) {
-  auto parsed = api::parse_json(json);
-  if (!parsed || !parsed->is_object()) return {};
-  parsed->erase("spec");
-  auto decoded = api::decode_descheduler_policy(*parsed);
-  return decoded ? decoded->status : api::DeschedulerPolicyStatus{};
-}
-
 std::string joined_problems(const std::vector<std::string>& problems, std::int64_t more = 0) {
   constexpr std::size_t kShown = 5;
   std::string text;
@@ -83,18 +74,12 @@ api::Condition suspended(const api::DeschedulerPolicySpec& spec, std::int64_t ge
 }  // namespace
 
 base::Result<ObservedPolicy> decode_observed_policy(std::string_view json) {
-  auto meta = api::decode_meta(json);
-  if (!meta) return meta.error();
-  ObservedPolicy seen{*std::move(meta), std::nullopt, nullptr, {}, {}};
-  auto decoded = api::decode_descheduler_policy(json);
-  if (decoded) {
-    seen.status = decoded->status;
-    seen.policy = *std::move(decoded);
-    seen.plan_spec = std::make_shared<const planning::PlanSpec>(seen.policy->spec);
-  } else {
-    seen.problem = decoded.error().message;
-    seen.status = status_alone(json);
-  }
+  const auto parsed = api::parse_json(json);
+  if (!parsed) return parsed.error().during("decoding a DeschedulerPolicy");
+  auto stored = api::decode_stored_descheduler_policy(*parsed);
+  if (!stored) return stored.error();
+  ObservedPolicy seen{*std::move(stored), nullptr};
+  if (seen.spec_problem.empty()) seen.plan_spec = std::make_shared<const planning::PlanSpec>(seen.spec);
   return seen;
 }
 

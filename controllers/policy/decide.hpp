@@ -18,16 +18,11 @@
 namespace controllers {
 
 /// A policy as the API server holds it. One that does not decode is kept with its problem, so that the user is told.
-struct ObservedPolicy {
-  api::ObjectMeta meta;
-  std::optional<api::DeschedulerPolicy> policy;  ///< absent: `problem` says why
-  /// policy->spec with the strategies' arguments parsed, for all planning cycles; nullptr where there is no policy.
+struct ObservedPolicy : api::DeschedulerPolicy {
+  /// The spec with the strategies' arguments parsed, for all planning cycles; nullptr where spec_problem is told.
   std::shared_ptr<const planning::PlanSpec> plan_spec;
-  std::string problem;
-  api::DeschedulerPolicyStatus
-      status;  ///< that of `policy`, and also of one that does not decode, as far as it can be read
 };
-/// Fails only when not even the metadata can be read.
+/// Fails only on what is no object.
 base::Result<ObservedPolicy> decode_observed_policy(std::string_view json);
 
 /// When the next cycle runs. Suspended policies have none.

@@ -48,16 +48,15 @@ void add_cooling(KnownPods& known, const scheduling::ClusterSnapshot& snapshot, 
 base::Result<kube::Requeue> PolicyReconciler::reconcile(const api::ObjectKey& key) {
   const auto seen = deps_.policies.get(key);
   if (!seen || seen->meta.is_terminating()) return kube::Requeue::await_change();
-  if (!seen->policy) {
-    if (auto saved = reject(*seen, seen->problem); !saved) return saved.error();
+  if (!seen->plan_spec) {
+    if (auto saved = reject(*seen, seen->spec_problem); !saved) return saved.error();
     return kube::Requeue::await_change();
   }
-  if (const auto errors = problems_of(seen->policy->spec, seen->plan_spec->strategy_specs, deps_.evictors);
-      !errors.empty()) {
+  if (const auto errors = problems_of(seen->spec, seen->plan_spec->strategy_specs, deps_.evictors); !errors.empty()) {
     if (auto saved = reject(*seen, api::to_error(errors).message); !saved) return saved.error();
     return kube::Requeue::await_change();
   }
-  const api::DeschedulerPolicy policy = with_own_writes(*seen->policy);
+  const api::DeschedulerPolicy policy = with_own_writes(*seen);
   return reconcile_valid(*seen, with_circuit(policy), policy.status);
 }
 

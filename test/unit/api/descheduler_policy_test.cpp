@@ -407,4 +407,16 @@ TEST(PolicyHooksTest, AreCheckedWithTheirPaths) {
               ElementsAre("spec.evacuation.hooks: needs the evictor stateful-handoff in spec.evacuation.evictors"));
 }
 
+TEST(StoredPolicyTest, KeepsWhatDecodes) {
+  const auto stored = api::decode_stored_descheduler_policy(Json::parse(
+      R"({"metadata":{"name":"p"},"spec":{"suspend":true,"limits":{"inFlight":{"total":2}},"mood":1,"mode":"Fast"},"status":{"evicted":9}})"));
+  ASSERT_TRUE(stored) << stored.error().message;
+  EXPECT_EQ(stored->meta.name, "p");
+  EXPECT_TRUE(stored->spec.suspend);
+  EXPECT_EQ(stored->spec.limits.in_flight.total, (api::IntOrPercent{2, false}));
+  EXPECT_EQ(stored->status.evicted, 9);
+  EXPECT_THAT(stored->spec_problem, HasSubstr("spec.mood"));
+  EXPECT_THAT(stored->spec_problem, HasSubstr("spec.mode"));
+}
+
 }  // namespace descheduler_policy_test

@@ -388,4 +388,34 @@ TEST(EvacuationPhaseTest, KnowsTheTerminalOnes) {
   EXPECT_EQ(api::parse_evacuation_phase("pending"), std::nullopt);
 }
 
+struct StoredCase {
+  const char* name;
+  const char* spec;
+  const char* pod;
+  std::int32_t priority;
+  const char* problem;
+};
+class StoredEvacuation : public testing::TestWithParam<StoredCase> {};
+
+TEST_P(StoredEvacuation, KeepsWhatDecodes) {
+  const auto stored = api::decode_stored_evacuation(object_with(GetParam().spec));
+  ASSERT_TRUE(stored) << stored.error().message;
+  EXPECT_EQ(stored->meta.name, "e");
+  EXPECT_EQ(stored->spec.pod_ref.name, GetParam().pod);
+  EXPECT_EQ(stored->spec.priority, GetParam().priority);
+  EXPECT_THAT(stored->spec_problem, HasSubstr(GetParam().problem));
+  EXPECT_EQ(stored->spec_problem.empty(), std::string(GetParam().problem).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Specs, StoredEvacuation,
+                         testing::Values(StoredCase{"Good", R"({"podRef":{"name":"web"},"priority":3})", "web", 3, ""},
+                                         StoredCase{"OneBadField", R"({"podRef":{"name":"web"},"priority":3,"mood":1})",
+                                                    "web", 3, "spec.mood"},
+                                         StoredCase{"BadMemberOfPodRef",
+                                                    R"({"podRef":{"name":"web","mood":1},"priority":3})", "web", 3,
+                                                    "spec.podRef.mood"},
+                                         StoredCase{"NoPodAtAll", R"({"podRef":7,"priority":3})", "", 0, "spec.podRef"},
+                                         StoredCase{"NoObject", R"(7)", "", 0, "spec"}),
+                         [](const auto& each) { return each.param.name; });
+
 }  // namespace evacuation_test

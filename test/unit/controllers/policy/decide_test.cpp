@@ -206,12 +206,12 @@ TEST(InvalidStatus, NamesTheProblemAndDropsThePlan) {
 
 TEST(DecodeObservedPolicy, KeepsAnInvalidOneWithItsProblem) {
   const auto seen = decode_observed_policy(
-      R"({"apiVersion":"evacuator.dev/v1alpha1","kind":"DeschedulerPolicy","metadata":{"name":"x"},"spec":{"mood":"DryRun"}})");
+      R"({"apiVersion":"evacuator.dev/v1alpha1","kind":"DeschedulerPolicy","metadata":{"name":"x"},"spec":{"limits":{"inFlight":{"total":7}},"mood":"DryRun"}})");
   ASSERT_TRUE(seen.ok());
   EXPECT_EQ(seen->meta.name, "x");
-  EXPECT_FALSE(seen->policy);
   EXPECT_FALSE(seen->plan_spec) << "there is nothing to plan";
-  EXPECT_THAT(seen->problem, HasSubstr("spec.mood"));
+  EXPECT_TRUE(seen->spec.limits.in_flight.total) << "what waits keeps its limits";
+  EXPECT_THAT(seen->spec_problem, HasSubstr("spec.mood"));
 }
 
 TEST(DecodeObservedPolicy, ParsesTheArgumentsOfItsStrategies) {
