@@ -1,7 +1,6 @@
 #include "kube/runtime/leader_election.hpp"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <limits>
@@ -10,6 +9,7 @@
 
 #include "api/json/json_access.hpp"
 #include "base/sleep.hpp"
+#include "base/steady_clock.hpp"
 
 namespace kube {
 namespace {
@@ -18,13 +18,8 @@ constexpr base::seconds kLongestForeignLease{300};
 constexpr base::milliseconds kShortestTimeout{250};
 constexpr base::Duration::rep kNever = std::numeric_limits<base::Duration::rep>::min();
 
-/// CLOCK_BOOTTIME and not steady_clock: it counts the time that a suspended machine sleeps, in which a Lease expires.
-base::Duration time_since_boot() {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return std::chrono::seconds(now.tv_sec) +
-         std::chrono::duration_cast<base::Duration>(std::chrono::nanoseconds(now.tv_nsec));
-}
+/// It counts the time that a suspended machine sleeps, in which a Lease expires.
+base::Duration time_since_boot() { return base::SteadyClock().now().time_since_epoch(); }
 
 api::ObjectKey key_of(const LeaderOptions& options) { return {options.ns, options.name}; }
 
