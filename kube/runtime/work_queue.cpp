@@ -50,12 +50,12 @@ void WorkQueue::add_after(const api::ObjectKey& key, base::Duration delay) {
   delay_until(key, delay > base::TimePoint::max() - now ? base::TimePoint::max() : now + delay);
 }
 
-void WorkQueue::add_rate_limited(const api::ObjectKey& key) {
+void WorkQueue::add_rate_limited(const api::ObjectKey& key, base::Duration at_least) {
   const base::TimePoint now = clock_.now();
   const std::scoped_lock lock(mutex_);
   int& failures = failures_[key];
   failures = std::min(failures + 1, 64);
-  delay_until(key, now + base::backoff_delay(backoff_, failures));
+  delay_until(key, now + std::max(base::backoff_delay(backoff_, failures), at_least));
 }
 
 void WorkQueue::forget(const api::ObjectKey& key) {

@@ -22,6 +22,7 @@ inline constexpr base::Backoff kQueueBackoff{base::milliseconds(50), base::secon
 /// works in virtual time, too. Thread-safe.
 class WorkQueue {
  public:
+  /// `clock` should be a steady one: a wall clock that is set back stops all delays for so long.
   explicit WorkQueue(const base::Clock& clock, base::Backoff backoff = kQueueBackoff);
 
   void add(const api::ObjectKey& key);
@@ -30,8 +31,8 @@ class WorkQueue {
   void add_urgent(const api::ObjectKey& key);
   /// Ready once `delay` has passed; the earliest of several wins.
   void add_after(const api::ObjectKey& key, base::Duration delay);
-  /// After a failure: delay doubles per key from base to max.
-  void add_rate_limited(const api::ObjectKey& key);
+  /// After a failure: delay doubles per key from base to max, and is never shorter than `at_least`.
+  void add_rate_limited(const api::ObjectKey& key, base::Duration at_least = {});
   /// Success: the key's back-off starts over.
   void forget(const api::ObjectKey& key);
 

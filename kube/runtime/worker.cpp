@@ -32,11 +32,8 @@ void Worker::work_on(const api::ObjectKey& key) {
     } else {
       log_.error("reconcile failed", {base::kv("key", key.to_string()), base::kv("error", result.error())});
     }
-    if (result.error().retry_after) {
-      queue_.add_after(key, std::min<base::Duration>(*result.error().retry_after, kLongestRetryAfter));
-    } else {
-      queue_.add_rate_limited(key);
-    }
+    const base::Duration asked = result.error().retry_after.value_or(base::Duration::zero());
+    queue_.add_rate_limited(key, std::min<base::Duration>(asked, kLongestRetryAfter));
   }
   queue_.done(key);
 }

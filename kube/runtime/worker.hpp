@@ -20,7 +20,8 @@ struct WorkerCounts {
   std::atomic<std::int64_t> exceptions{0};  ///< a bug: something threw
 };
 
-/// A Retry-After is obeyed up to this long: a proxy may name a day, and deadlines go on meanwhile.
+/// A Retry-After is obeyed up to this long: a proxy may name a day, and deadlines go on meanwhile. It never shortens
+/// the queue's own back-off.
 inline constexpr base::seconds kLongestRetryAfter{60};
 
 /// Takes keys from a queue, reconciles them, and decides alone what follows: again after a while, again with back-off,

@@ -72,6 +72,33 @@ TEST(Worker, WaitsAsLongAsTheServerAsked) {
   EXPECT_EQ(*bench.queue.next_due() - bench.clock.now(), seconds(9));
 }
 
+TEST(Worker, BacksOffFromAServerThatAsksForNoDelay) {
+  Bench bench;
+  bench.answer = base::Error{base::ErrorCode::kThrottled, "Retry-After: 0", base::Duration::zero()};
+  bench.queue.add(kKey);
+  base::Duration before{};
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_TRUE(bench.worker.step());
+    ASSERT_FALSE(bench.worker.step()) << "not at once";
+    const base::Duration now = *bench.queue.next_due() - bench.clock.now();
+    EXPECT_GT(now, before) << "ever more slowly";
+    before = now;
+    bench.clock.set(*bench.queue.next_due());
+  }
+}
+
+TEST(Worker, BacksOffFromAServerThatAlwaysAsksForASecond) {
+  Bench bench;
+  bench.answer = base::Error{base::ErrorCode::kThrottled, "busy", seconds(1)};
+  bench.queue.add(kKey);
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(bench.worker.step());
+    EXPECT_GE(*bench.queue.next_due() - bench.clock.now(), seconds(1));
+    bench.clock.set(*bench.queue.next_due());
+  }
+  EXPECT_GT(*bench.queue.next_due(), base::TimePoint(seconds(1'000'000)) + seconds(30));
+}
+
 TEST(Worker, NeverWaitsLongerThanAMinuteForAServer) {
   Bench bench;
   bench.answer = base::Error{base::ErrorCode::kThrottled, "maintenance", std::chrono::hours(24)};
