@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -42,6 +43,7 @@ struct ReflectorOptions {
 /// The state machine is pure (reflector_state.hpp); this class feeds it.
 class Reflector {
  public:
+  /// `clock` should be a steady one: see WorkQueue.
   Reflector(Client& client, const base::Clock& clock, ResourceType type, ReflectorOptions options, ReflectorSink& sink,
             base::Log log);
   ~Reflector();
@@ -53,10 +55,20 @@ class Reflector {
   /// Returns true if anything happened. Do not mix with run().
   bool poll();
 
+  /// Makes it list again, from the server's store and not from its cache, whatever the watch brings: a half-open watch
+  /// looks like one with no news. Returns a ticket for has_relisted(). Thread-safe.
+  std::uint64_t relist();
+  /// A list that began after that relist() has been stored. Thread-safe.
+  bool has_relisted(std::uint64_t ticket) const;
+
   /// The first list has been stored.
   bool has_synced() const;
   /// Why the last contact failed; nullopt while in contact. For readiness.
   std::optional<base::Error> last_error() const;
+  /// How old what it has stored may be: the time since it last heard from the server (a list, a line of the watch, a
+  /// watch that stays open). A silent watch is dropped after `idle_timeout`, so that in contact it stays below twice
+  /// that. Counts from the start until the first contact. Thread-safe.
+  base::Duration contact_age() const;
 
  private:
   struct Impl;

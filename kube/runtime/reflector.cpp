@@ -36,7 +36,8 @@ struct Reflector::Impl {
         options(std::move(options_in)),
         sink(sink_in),
         log(log_in.with({base::kv("resource", type.plural)})),
-        random(options.jitter_seed) {}
+        random(options.jitter_seed),
+        contact_at(clock.now().time_since_epoch().count()) {}
 
   Client& client;
   const base::Clock& clock;
@@ -55,6 +56,9 @@ struct Reflector::Impl {
   std::stop_token stop;
 
   std::atomic<bool> synced = false;
+  std::atomic<std::uint64_t> relists_wanted = 0;
+  std::atomic<std::uint64_t> relists_done = 0;
+  std::atomic<base::Duration::rep> contact_at;
   mutable std::mutex mutex;
   std::optional<base::Error> last_error;  // guarded by mutex
   WatchStream* cancellable = nullptr;     // guarded by mutex; the stream that a stop must wake
@@ -71,6 +75,8 @@ struct Reflector::Impl {
   void advance(const ReflectorInput& input);
   void close_stream();
   void note_contact();
+  void note_news() { contact_at = clock.now().time_since_epoch().count(); }
+  void begin_relist();
   void note_failure(std::string_view doing, const base::Error& error);
   void cancel_stream();
 };
@@ -117,6 +123,7 @@ void Reflector::Impl::cancel_stream() {
 void Reflector::Impl::list() {
   ListOptions page = options.list;
   page.limit = page_limit(std::get<MustList>(state), options.list.limit);
+  const std::uint64_t wanted = relists_wanted;
   sink.begin_list();
   const auto listed = client.list(type, page, [this](std::string_view item) -> base::Status {
     if (stop.stop_requested()) return base::Error{base::ErrorCode::kCancelled, "stopped"};
@@ -129,7 +136,9 @@ void Reflector::Impl::list() {
   }
   sink.end_list();
   synced = true;
+  relists_done = wanted;
   note_contact();
+  note_news();
   log.debug("listed", {base::kv("resourceVersion", listed->resource_version)});
   advance(Listed{listed->resource_version});
 }
@@ -151,6 +160,8 @@ void Reflector::Impl::open_watch() {
   }
   opened_at = heard_at = clock.now();
   note_contact();
+  // One that the server opens and ends at once, again and again, is no contact.
+  if (failures_of(state) == 0) note_news();
   advance(WatchOpened{});
 }
 
@@ -160,6 +171,7 @@ void Reflector::Impl::apply_event(const api::WatchLine& event) {
     if (error.code != base::ErrorCode::kGone) note_failure("watching", error);
     return advance(ServerError{error});
   }
+  note_news();
   if (event.type == "DELETED") {
     sink.remove(event.object);
   } else if (event.type == "ADDED" || event.type == "MODIFIED") {
@@ -192,6 +204,9 @@ bool Reflector::Impl::read_line(base::milliseconds wait) {
     apply_line(**next);
     return true;
   }
+  if (now - opened_at >= kAtOnce && opened_at.time_since_epoch().count() > contact_at) {
+    contact_at = opened_at.time_since_epoch().count();  // it stays open
+  }
   if (now - heard_at < options.idle_timeout) return false;
   log.debug("watch was silent for too long",
             {base::kv("seconds",
@@ -203,14 +218,22 @@ bool Reflector::Impl::read_line(base::milliseconds wait) {
 /// What is there now; waits for the first line only.
 bool Reflector::Impl::read_watch(base::milliseconds wait) {
   bool happened = false;
-  while (std::holds_alternative<Watching>(state) && !stop.stop_requested()) {
+  while (std::holds_alternative<Watching>(state) && !stop.stop_requested() && relists_wanted == relists_done) {
     if (!read_line(happened ? base::milliseconds(0) : wait)) break;
     happened = true;
   }
   return happened;
 }
 
+/// Whatever it was doing, it lists next; a back-off goes on.
+void Reflector::Impl::begin_relist() {
+  if (relists_wanted == relists_done || std::holds_alternative<MustList>(state)) return;
+  state = MustList{failures_of(state)};
+  close_stream();
+}
+
 bool Reflector::Impl::step(base::milliseconds wait) {
+  begin_relist();
   if (std::holds_alternative<Watching>(state)) return read_watch(wait);
   if (clock.now() < not_before) return false;
   if (std::holds_alternative<MustList>(state)) {
@@ -240,7 +263,16 @@ void Reflector::run(std::stop_token stop) {
 
 bool Reflector::poll() { return impl_->step(base::milliseconds(0)); }
 
+std::uint64_t Reflector::relist() { return ++impl_->relists_wanted; }
+
+bool Reflector::has_relisted(std::uint64_t ticket) const { return impl_->relists_done >= ticket; }
+
 bool Reflector::has_synced() const { return impl_->synced; }
+
+base::Duration Reflector::contact_age() const {
+  const base::TimePoint last{base::Duration(impl_->contact_at.load())};
+  return std::max(impl_->clock.now() - last, base::Duration::zero());
+}
 
 std::optional<base::Error> Reflector::last_error() const {
   const std::scoped_lock lock(impl_->mutex);

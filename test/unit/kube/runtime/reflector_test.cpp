@@ -340,6 +340,76 @@ TEST_F(ReflectorTest, AsksForAJitteredTimeoutOfAtMostTwice) {
   EXPECT_GT(seen.size(), 10u);
 }
 
+/// A half-open watch looks like one with no news.
+TEST_F(ReflectorTest, ListsAnewWhenAsked) {
+  settle();
+  ASSERT_EQ(count("watch=true"), 1U);
+  list_answers = {json_response(200, list_of({object("b", "20")}, "30"))};
+  const auto ticket = informer.reflector().relist();
+  EXPECT_FALSE(informer.reflector().has_relisted(ticket));
+  take_changes();
+  settle();
+  EXPECT_TRUE(informer.reflector().has_relisted(ticket));
+  EXPECT_THAT(take_changes(), ElementsAre("- > b@20", "a@1 > -"));
+  EXPECT_THAT(transport.targets().back(), HasSubstr("resourceVersion=30")) << "the watch goes on from the new list";
+  for (const std::string& each : transport.targets()) {
+    if (each.find("watch=true") == std::string::npos) EXPECT_EQ(each.find("resourceVersion"), std::string::npos);
+  }
+}
+
+TEST_F(ReflectorTest, TakesNoListThatFailedOrBeganEarlierForTheOneAskedFor) {
+  list_answers = {kDown};
+  settle();
+  const auto ticket = informer.reflector().relist();
+  EXPECT_FALSE(informer.reflector().has_relisted(ticket));
+  clock.advance(seconds(60));
+  settle();
+  EXPECT_TRUE(informer.reflector().has_relisted(ticket)) << "one list that began later is enough";
+  EXPECT_EQ(count("watch=true"), 1U);
+}
+
+TEST_F(ReflectorTest, TellsHowLongAgoItHeardFromTheServer) {
+  settle();
+  EXPECT_EQ(informer.reflector().contact_age(), seconds(0));
+  clock.advance(seconds(80));
+  feed->push(event("BOOKMARK", object("", "11")));
+  settle();
+  EXPECT_EQ(informer.reflector().contact_age(), seconds(0));
+  for (int i = 0; i < 20; ++i) {  // a quiet kind on a server without bookmarks
+    clock.advance(seconds(30));
+    settle();
+    EXPECT_LE(informer.reflector().contact_age(), seconds(180));
+  }
+}
+
+TEST_F(ReflectorTest, AgesWhileItsKindIsRefused) {
+  settle();
+  feed->end(kDown);
+  watch_errors.assign(1000, Error{ErrorCode::kForbidden, "no RBAC"});
+  for (int i = 0; i < 20; ++i) {
+    settle();
+    clock.advance(seconds(30));
+  }
+  EXPECT_TRUE(informer.has_synced());
+  EXPECT_GE(informer.reflector().contact_age(), seconds(590));
+  watch_errors.clear();
+  settle();
+  clock.advance(seconds(2));
+  settle();
+  EXPECT_LE(informer.reflector().contact_age(), seconds(2));
+}
+
+TEST_F(ReflectorTest, AgesBehindAProxyThatOpensEveryWatchAndEndsIt) {
+  settle();
+  for (int i = 0; i < 400; ++i) {
+    feed->end(kDown);
+    settle();
+    clock.advance(seconds(2));
+    settle();
+  }
+  EXPECT_GE(informer.reflector().contact_age(), seconds(600));
+}
+
 TEST_F(ReflectorTest, StopWakesABlockedWatch) {
   std::atomic<bool> opened = false;
   auto quiet = std::make_shared<FakeFeed>();
