@@ -7,8 +7,7 @@ cd "$(dirname "$0")/.."
 
 seconds=${1:-30}
 build=build/fuzz
-passed=0
-failed=0
+export seconds build
 
 cmake --preset debug -B "$build" -DCMAKE_CXX_COMPILER=clang++-14 -DEVACUATOR_FUZZERS=ON -DEVACUATOR_TESTS=ON \
   -DCMAKE_UNITY_BUILD=ON -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" >/dev/null
@@ -25,17 +24,19 @@ fuzz() { # fuzz NAME
 run() { # run NAME
   local name=$1
   if fuzz "$name"; then
-    passed=$((passed + 1))
     echo "fuzz: $name ok, $(sed -n 's/^stat::number_of_executed_units: *//p' "out/fuzz/$name.log") runs"
   else
-    failed=$((failed + 1))
     grep -aE 'ERROR|SUMMARY|BINGO|Test unit' "out/fuzz/$name.log" || tail -n 20 "out/fuzz/$name.log"
     echo "fuzz: $name FAILED (whole log: out/fuzz/$name.log)"
   fi
 }
+export -f fuzz run
 
-for source in test/fuzz/*.cpp; do
-  run "$(basename "$source" .cpp)"
-done
+# One process a core: each fuzzer is single-threaded.
+mkdir -p out/fuzz
+mapfile -t names < <(basename -a -s .cpp test/fuzz/*.cpp)
+printf '%s\n' "${names[@]}" | xargs -P "$(nproc)" -I{} bash -c 'run {}' | tee out/fuzz/results.log
+passed=$(grep -c '^fuzz: [a-z_]* ok' out/fuzz/results.log || true)
+failed=$((${#names[@]} - passed))
 echo "$passed passed, $failed failed"
 ((failed == 0 && passed > 0))
