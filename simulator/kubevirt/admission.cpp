@@ -32,14 +32,16 @@ bool is_decodable(const Json* eviction) {
 }
 
 bool is_dry(const EvictionCase& facts) {
-  const Json* values = api::find_at(*facts.eviction, {"deleteOptions", "dryRun"});
+  const Json* values = facts.eviction ? api::find_at(*facts.eviction, {"deleteOptions", "dryRun"}) : nullptr;
   return facts.dry_run || (values && values->is_array() && !values->empty() && values->front() == "All");
 }
 
 EvictionDecision decide_hotplug(const EvictionCase& facts) {
-  const bool orphan = !facts.launcher || is_terminal_pod(*facts.launcher) ||
-                      annotation_of(*facts.launcher, kDomain).empty() || !facts.vmi;
-  if (orphan) return {};
+  if (!facts.launcher_error.empty()) return {"failed getting owner for hotplug pod: " + facts.launcher_error};
+  const bool orphan = !facts.launcher || label_of(*facts.launcher, kLauncherLabel) != kLauncher ||
+                      is_terminal_pod(*facts.launcher) || annotation_of(*facts.launcher, kDomain).empty();
+  if (orphan || facts.vmi_missing) return {};
+  if (!facts.vmi) return {"kubevirt failed getting the vmi: " + facts.vmi_error};
   const api::ObjectKey vmi = key_of(*facts.vmi);
   return {fmt::format("cannot evict hotplug pod: {} associated with running vmi: {} in namespace {}",
                       key_of(*facts.pod).name, vmi.name, vmi.ns)};
@@ -49,22 +51,24 @@ EvictionDecision decide_hotplug(const EvictionCase& facts) {
 Json marking(const EvictionCase& facts, const std::string& node) {
   Json patch = {{"status", {{"evacuationNodeName", node}}}};
   const bool by_descheduler =
-      annotation_of(*facts.eviction, "requested-by") == api::well_known::kRequestedByDescheduler;
+      facts.eviction && annotation_of(*facts.eviction, "requested-by") == api::well_known::kRequestedByDescheduler;
   const bool has_annotations = api::find_at(*facts.vmi, {"metadata", "annotations"}) != nullptr;
   if (by_descheduler && has_annotations && facts.config.minor >= kSourceSince)
     patch["metadata"]["annotations"][std::string(kEvictionSource)] = "descheduler";
   return patch;
 }
 
+/// Before 1.5 all but the first call for the source pod pass, to be refused by the VMI's budget.
 EvictionDecision decide_evacuation(const EvictionCase& facts) {
+  const bool uniform = facts.config.minor >= kUniformSince;
   const std::string triggered = "Eviction triggered evacuation of VMI " + quoted_vmi(*facts.vmi);
-  if (!mark_of(*facts.vmi).empty()) {
-    if (facts.config.minor < kUniformSince) return {};
-    return {"Evacuation in progress: " + triggered};
-  }
   const std::string node = api::text_at(*facts.pod, {"spec", "nodeName"});
-  if (api::text_at(*facts.vmi, {"status", "nodeName"}) != node) return {"Eviction request for target Pod"};
-  if (!is_decodable(facts.eviction)) {
+  const bool marked = !mark_of(*facts.vmi).empty();
+  const bool elsewhere = api::text_at(*facts.vmi, {"status", "nodeName"}) != node;
+  if (!uniform && (marked || elsewhere)) return {};
+  if (marked) return {"Evacuation in progress: " + triggered};
+  if (elsewhere) return {"Eviction request for target Pod"};
+  if (uniform && !is_decodable(facts.eviction)) {
     return {"failed to parse the eviction object: json: cannot unmarshal into Go value of type v1.Eviction"};
   }
   if (is_dry(facts)) return {triggered};
@@ -74,10 +78,12 @@ EvictionDecision decide_evacuation(const EvictionCase& facts) {
 /// The name of the VMI behind a launcher pod, "" when it is none of KubeVirt's or finished.
 std::string vmi_name_of(const Json* pod) { return pod ? annotation_of(*pod, kDomain) : std::string(); }
 
-Object owner_launcher(const Port& port, const Json& pod) {
+/// nullptr: there is none, or `error` says why it could not be read.
+Object owner_launcher(const Port& port, const Json& pod, std::string& error) {
   const Json* owners = api::find_at(pod, {"metadata", "ownerReferences"});
   if (!owners || !owners->is_array() || owners->size() != 1) return nullptr;
   const auto found = port.get(kube::kPods, {key_of(pod).ns, api::text_at(owners->front(), {"name"})});
+  if (!found && !base::is_not_found(found.error())) error = found.error().message;
   return found ? *found : nullptr;
 }
 
@@ -120,13 +126,14 @@ std::optional<std::string> review_eviction(Port& port, const api::ObjectKey& pod
   const auto pod = port.get(kube::kPods, pod_key);
   if (!pod) return std::nullopt;
   facts.pod = pod->get();
-  const Object launcher = owner_launcher(port, **pod);
-  facts.launcher = launcher.get();
   const bool hotplug = label_of(**pod, kLauncherLabel) == kHotplugDisk;
+  const Object launcher = hotplug ? owner_launcher(port, **pod, facts.launcher_error) : nullptr;
+  facts.launcher = launcher.get();
   const std::string vmi_name = vmi_name_of(hotplug ? launcher.get() : pod->get());
   const auto vmi = port.get(kube::kVmis, {pod_key.ns, vmi_name});
   if (vmi) facts.vmi = vmi->get();
   if (!vmi) facts.vmi_error = vmi.error().message;
+  facts.vmi_missing = !vmi && base::is_not_found(vmi.error());
   const EvictionDecision decision = decide_eviction(facts);
   if (decision.message.empty()) return std::nullopt;
   if (!decision.mark) return decision.message;

@@ -22,7 +22,9 @@ struct EvictionCase {
   const api::Json* pod = nullptr;       ///< nullptr: reading it failed
   const api::Json* vmi = nullptr;       ///< named by the pod's (or its owner launcher's) domain annotation
   std::string vmi_error;                ///< why vmi is nullptr
+  bool vmi_missing = false;             ///< because there is none
   const api::Json* launcher = nullptr;  ///< hotplug pods: the owner
+  std::string launcher_error;           ///< why that could not be read; empty: it was, or there is none
   const api::Json* eviction = nullptr;  ///< the body; nullptr: not decodable
   bool dry_run = false;                 ///< of the AdmissionReview
 };
@@ -40,8 +42,14 @@ bool intercepts(std::string_view webhook, const Config& config, const api::Json&
 std::optional<std::string> review_eviction(Port& port, const api::ObjectKey& pod, const api::Json& eviction,
                                            bool dry_run);
 
-/// The message of the 400 that refuses a new migration object. `by_controller`: virt-controller itself asks.
-std::optional<std::string> review_migration(const Port& port, const api::Json& vmim, bool by_controller);
+/// Why a new migration object is refused.
+struct MigrationRefusal {
+  int code = 400;
+  std::string reason{};
+  std::string message{};
+};
+/// `by_controller`: virt-controller itself asks.
+std::optional<MigrationRefusal> review_migration(const Port& port, const api::Json& vmim, bool by_controller);
 
 /// An answer of the subresources API. A success has no body.
 struct VirtApiAnswer {
@@ -49,7 +57,8 @@ struct VirtApiAnswer {
   std::string reason{};
   std::string message{};
 };
-/// PUT …/evacuate/cancel. A dry run writes nothing.
+/// PUT …/evacuate/cancel. The node that is marked, else the VMI's own, must be there and free of the drain taint, also
+/// when nothing is marked and so nothing is to do. Takes only the mark off. A dry run writes nothing.
 VirtApiAnswer cancel_evacuation(Port& port, const api::ObjectKey& vmi, std::string_view body);
 /// PUT …/virtualmachines/<name>/migrate. A VirtualMachine exists as far as a VMI names it as its owner.
 VirtApiAnswer migrate_machine(Port& port, const api::ObjectKey& vm, std::string_view body);

@@ -45,7 +45,7 @@ void fail_migration(Writes& writes, const api::Json& vmim, base::TimePoint now, 
 api::Json launcher_pod(const api::Json& vmi);
 
 /// When a failed evacuation may be tried again: 20 s after the last failure, doubled for each one before it since the
-/// last success. nullopt: at once.
+/// last success. Only KubeVirt's own migrations count, and none that is being deleted. nullopt: at once.
 std::optional<base::TimePoint> backoff_end(const View& view, const api::Json& vmim);
 
 }  // namespace simulator::kubevirt

@@ -13,8 +13,6 @@ namespace {
 
 using api::Json;
 
-constexpr int kQueuesSince = 9;  ///< before, the evacuation controller itself kept to the limits
-
 bool has_unfinished_migration(const View& view, const Json& vmi) {
   return std::ranges::any_of(view.migrations_of(vmi), [](const Object& each) { return !is_final(*each); });
 }
@@ -31,9 +29,11 @@ bool may_migrate(const View& view, const Json& vmi) {
          !has_unfinished_migration(view, vmi) && view.active_launchers_of(vmi).size() == 1;
 }
 
-Json evacuation_migration(const Json& vmi) {
+Json evacuation_migration(const Json& vmi, const Config& config) {
   const api::ObjectKey key = key_of(vmi);
-  const bool low = !annotation_of(vmi, kEvictionSource).empty();
+  const bool low = annotation_of(vmi, kEvictionSource) == "descheduler";
+  Json spec = {{"vmiName", key.name}};
+  if (config.has_priorities()) spec["priority"] = low ? "system-maintenance" : "system-critical";
   return {{"apiVersion", kube::kVmims.api_version()},
           {"kind", kube::kVmims.kind},
           {"metadata",
@@ -41,21 +41,21 @@ Json evacuation_migration(const Json& vmi) {
             {"generateName", "kubevirt-evacuation-"},
             {"annotations", {{kEvacuationMigration, api::text_at(vmi, {"status", "nodeName"})}}},
             {"labels", {{kVmiName, key.name}}}}},
-          {"spec", {{"vmiName", key.name}, {"priority", low ? "system-maintenance" : "system-critical"}}}};
+          {"spec", std::move(spec)}};
 }
 
-/// Free places for new migrations, in versions where this controller counts them.
+/// Free places for new migrations. Where there are priorities the migrations queue, and this controller counts nothing.
 class Places {
  public:
   explicit Places(const View& view) : view_(view) {
     for (const Object& vmim : view.vmims) {
-      if (is_final(*vmim)) continue;
+      if (!is_running(*vmim)) continue;
       ++total_;
       if (const Object vmi = view.vmi_of(*vmim)) ++per_node_[api::text_at(*vmi, {"status", "nodeName"})];
     }
   }
   bool take(const std::string& node) {
-    if (view_.config.minor >= kQueuesSince) return true;
+    if (view_.config.has_priorities()) return true;
     if (total_ >= view_.config.per_cluster || per_node_[node] >= view_.config.per_node) return false;
     ++total_;
     ++per_node_[node];
@@ -76,7 +76,7 @@ Writes run_evacuation(const View& view) {
   for (const Object& vmi : view.vmis) {
     if (!is_to_leave(view, *vmi) || !may_migrate(view, *vmi)) continue;
     if (!places.take(api::text_at(*vmi, {"status", "nodeName"}))) continue;
-    writes.create(kube::kVmims, evacuation_migration(*vmi));
+    writes.create(kube::kVmims, evacuation_migration(*vmi, view.config));
     writes.event(*vmi, "SuccessfulCreate", "Created Migration kubevirt-evacuation");
   }
   return writes;

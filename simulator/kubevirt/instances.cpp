@@ -106,7 +106,14 @@ void keep_condition(const View& view, const Json& vmi, Writes& writes) {
   writes.merge(kube::kVmis, vmi, {{"status", {{"conditions", std::move(conditions)}}}});
 }
 
-/// eviction-in-progress follows the mark; evict and prefer-no-eviction follow the VMI's own.
+/// The pod on the VMI's node, when it is Ready: the only one that KubeVirt looks at here.
+bool is_current(const Json& vmi, const Json& pod) {
+  const PodFacts facts = facts_of(pod);
+  return facts.is_active() && facts.ready && facts.node == api::text_at(vmi, {"status", "nodeName"});
+}
+
+/// eviction-in-progress of the current pod follows the mark, and pods left behind keep theirs; evict and
+/// prefer-no-eviction follow the VMI's own.
 void keep_pod_annotations(const View& view, const Json& vmi, Writes& writes) {
   const std::string mark = mark_of(vmi);
   for (const Object& pod : view.launchers_of(vmi)) {
@@ -115,10 +122,7 @@ void keep_pod_annotations(const View& view, const Json& vmi, Writes& writes) {
       const Json* has = api::find_at(*pod, {"metadata", "annotations", key});
       if (value.is_null() ? has != nullptr : (!has || *has != value)) changes[std::string(key)] = value;
     };
-    const bool source = !mark.empty() && mark == api::text_at(vmi, {"status", "nodeName"}) &&
-                        api::text_at(*pod, {"spec", "nodeName"}) == mark && facts_of(*pod).is_active();
-    if (source) want(names::kEvictionInProgress, "true");
-    if (mark.empty()) want(names::kEvictionInProgress, nullptr);
+    if (is_current(vmi, *pod)) want(names::kEvictionInProgress, mark.empty() ? Json(nullptr) : Json("true"));
     for (const std::string_view key : {names::kEvictAnnotation, names::kPreferNoEviction}) {
       const Json* own = api::find_at(vmi, {"metadata", "annotations", key});
       want(key, own ? *own : Json(nullptr));

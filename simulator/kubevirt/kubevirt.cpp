@@ -56,7 +56,7 @@ Webhook migration_webhook(Store& store) {
     const StorePort port(store, nullptr);
     if (read_config(port).webhook_down) return virt_api_down();
     const auto refusal = review_migration(port, *request.object, false);
-    return refusal ? std::optional(Denial{400, *refusal, ""}) : std::nullopt;
+    return refusal ? std::optional(Denial{refusal->code, refusal->message, refusal->reason}) : std::nullopt;
   };
   return webhook;
 }
@@ -135,8 +135,8 @@ bool KubeVirt::tick(base::TimePoint now) {
   return round && round->changed;
 }
 
-base::Status install(Cluster& cluster, ApiServer& server) {
-  for (const Json& definition : definitions()) {
+base::Status install(Cluster& cluster, ApiServer& server, std::string_view version) {
+  for (const Json& definition : definitions(minor_of(version))) {
     if (auto installed = server.install_crd(definition); !installed) return installed;
   }
   Store& store = cluster.store();

@@ -53,8 +53,9 @@ class KubeVirt final : public Actor {
   std::optional<base::TimePoint> due_;
 };
 
-/// Installs KubeVirt: definitions, virt-api's webhooks and subresources, the controllers. Which version is the KubeVirt
-/// object's word (objects::kubevirt()). Before any traffic; cluster and server must outlive each other's use.
-base::Status install(Cluster& cluster, ApiServer& server);
+/// Installs KubeVirt: the definitions of `version`, virt-api's webhooks and subresources, the controllers. How those
+/// behave is the KubeVirt object's word: add objects::kubevirt() of the same version. Before any traffic; cluster and
+/// server must outlive each other's use.
+base::Status install(Cluster& cluster, ApiServer& server, std::string_view version = kUsualVersion);
 
 }  // namespace simulator::kubevirt

@@ -33,14 +33,13 @@ struct Course {
   }
 };
 
+/// KubeVirt looks at the migration's annotation only, never at the VMI's.
 base::seconds limit_of(const Course& course, std::string_view annotation, base::seconds otherwise) {
-  for (const Json* object : {&course.vmim, &course.vmi}) {
-    const std::string text = annotation_of(*object, annotation);
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (!text.empty() && error == std::errc{} && end == text.data() + text.size()) return base::seconds(value);
-  }
-  return otherwise;
+  const std::string text = annotation_of(course.vmim, annotation);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool number = !text.empty() && error == std::errc{} && end == text.data() + text.size();
+  return number ? base::seconds(value) : otherwise;
 }
 
 bool is_unschedulable(const Json& pod) {
@@ -144,10 +143,11 @@ void shut_down(const Course& course) {
 
 bool is_post_copy(const Json& vmi) { return api::text_at(vmi, {"status", "migrationState", "mode"}) == "PostCopy"; }
 
-/// True when the migration has stopped because somebody deleted its object.
+/// True while the nodes stop it because somebody deleted its object. KubeVirt tells them only once it runs.
 bool abort_copy(const Course& course) {
   if (!is_terminating(course.vmim) || is_post_copy(course.vmi)) return false;
-  const auto asked = time_at(course.vmim, {"metadata", "deletionTimestamp"}).value_or(course.view.now);
+  const auto deleted = time_at(course.vmim, {"metadata", "deletionTimestamp"}).value_or(course.view.now);
+  const auto asked = std::max(deleted, course.since());
   if (!api::flag_at(course.vmi, {"status", "migrationState", "abortRequested"})) {
     course.writes.merge(kube::kVmis, course.vmi,
                         {{"status", {{"migrationState", {{"abortRequested", true}, {"abortStatus", "Aborting"}}}}}});
@@ -202,7 +202,9 @@ void proceed(const Course& course) {
   const bool handed_over = is_handed_over(course.vmi, course.vmim);
   if (handed_over && api::flag_at(course.vmi, {"status", "migrationState", "completed"})) return conclude(course);
   if (is_terminating(course.vmim) && !handed_over) return drop(course);
-  if (handed_over && abort_copy(course)) return;
+  if (!handed_over && (phase == "PreparingTarget" || phase == "TargetReady" || phase == "Running"))
+    return fail_migration(course.writes, course.vmim, course.view.now, "the VMI's migration state was cleared");
+  if (phase == "Running" && abort_copy(course)) return;
   if (phase == "Scheduling") return wait_for_target(course);
   if (phase == "Scheduled" && course.passed(course.script.scheduled)) return hand_over(course);
   if (phase == "PreparingTarget" && course.passed(course.script.preparing))
@@ -231,10 +233,14 @@ void fail_migration(Writes& writes, const Json& vmim, base::TimePoint now, const
 Writes run_migrations(const View& view) {
   Writes writes;
   for (const Object& vmim : view.vmims) {
-    if (is_final(*vmim)) continue;
     const Object vmi = view.vmi_of(*vmim);
-    if (!vmi || is_final(*vmi)) {
-      fail_migration(writes, *vmim, view.now, "vmi is gone or has shut down");
+    if (!vmi) {
+      if (!is_terminating(*vmim)) writes.remove(kube::kVmims, *vmim);
+      continue;
+    }
+    if (is_final(*vmim)) continue;
+    if (is_final(*vmi)) {
+      fail_migration(writes, *vmim, view.now, "vmi shutdown during migration");
       continue;
     }
     proceed({view, *vmim, *vmi, MigrationScript::of(*vmi), writes});

@@ -7,12 +7,28 @@ namespace {
 
 using api::Json;
 
+constexpr int kSelectorSince = 6;  ///< addedNodeSelector, sendTo, receive
+constexpr int kPrioritySince = 7;
+
 Json open_object() { return {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}}; }
 
 Json column(const char* name, const char* path) { return {{"name", name}, {"type", "string"}, {"jsonPath", path}}; }
 
-/// A definition that lets every field of spec and status through, as our fake is not KubeVirt's validation.
-Json open_definition(const kube::ResourceType& type, Json names, Json columns, bool status_subresource) {
+/// What a migration of that version may ask for.
+Json migration_spec(int minor) {
+  Json fields = {{"vmiName", {{"type", "string"}}}};
+  if (minor >= kSelectorSince) {
+    fields["addedNodeSelector"] = {{"type", "object"}, {"additionalProperties", {{"type", "string"}}}};
+    fields["sendTo"] = open_object();
+    fields["receive"] = open_object();
+  }
+  if (minor >= kPrioritySince)
+    fields["priority"] = {{"type", "string"}, {"enum", {"system-critical", "user-triggered", "system-maintenance"}}};
+  return {{"type", "object"}, {"properties", std::move(fields)}};
+}
+
+/// A definition that lets every field of the status through, as our fake is not KubeVirt's validation.
+Json definition(const kube::ResourceType& type, Json names, Json columns, bool status_subresource, Json spec) {
   names["plural"] = type.plural;
   names["kind"] = type.kind;
   Json schema = {{"type", "object"},
@@ -20,7 +36,7 @@ Json open_definition(const kube::ResourceType& type, Json names, Json columns, b
                   {{"apiVersion", {{"type", "string"}}},
                    {"kind", {{"type", "string"}}},
                    {"metadata", {{"type", "object"}}},
-                   {"spec", open_object()},
+                   {"spec", std::move(spec)},
                    {"status", open_object()}}}};
   Json version = {{"name", type.version},
                   {"served", true},
@@ -40,15 +56,15 @@ Json open_definition(const kube::ResourceType& type, Json names, Json columns, b
 
 }  // namespace
 
-std::vector<Json> definitions() {
-  return {
-      open_definition(kube::kVmis, {{"singular", "virtualmachineinstance"}, {"shortNames", {"vmi", "vmis"}}},
-                      Json::array({column("Phase", ".status.phase"), column("NodeName", ".status.nodeName")}), false),
-      open_definition(kube::kVmims,
-                      {{"singular", "virtualmachineinstancemigration"}, {"shortNames", {"vmim", "vmims"}}},
-                      Json::array({column("Phase", ".status.phase"), column("VMI", ".spec.vmiName")}), true),
-      open_definition(kube::kKubeVirts, {{"singular", "kubevirt"}, {"shortNames", {"kv", "kvs"}}},
-                      Json::array({column("Phase", ".status.phase")}), true)};
+std::vector<Json> definitions(int minor) {
+  return {definition(kube::kVmis, {{"singular", "virtualmachineinstance"}, {"shortNames", {"vmi", "vmis"}}},
+                     Json::array({column("Phase", ".status.phase"), column("NodeName", ".status.nodeName")}), false,
+                     open_object()),
+          definition(kube::kVmims, {{"singular", "virtualmachineinstancemigration"}, {"shortNames", {"vmim", "vmims"}}},
+                     Json::array({column("Phase", ".status.phase"), column("VMI", ".spec.vmiName")}), true,
+                     migration_spec(minor)),
+          definition(kube::kKubeVirts, {{"singular", "kubevirt"}, {"shortNames", {"kv", "kvs"}}},
+                     Json::array({column("Phase", ".status.phase")}), true, open_object())};
 }
 
 }  // namespace simulator::kubevirt
@@ -57,8 +73,10 @@ namespace simulator::objects {
 
 using api::Json;
 
-Json kubevirt(std::string_view version, std::string_view cluster_strategy) {
+Json kubevirt(std::string_view version, std::string_view cluster_strategy,
+              const std::vector<std::string>& feature_gates) {
   Json configuration = Json::object();
+  if (!feature_gates.empty()) configuration["developerConfiguration"]["featureGates"] = feature_gates;
   if (!cluster_strategy.empty()) configuration["evictionStrategy"] = cluster_strategy;
   return {{"apiVersion", kube::kKubeVirts.api_version()},
           {"kind", kube::kKubeVirts.kind},

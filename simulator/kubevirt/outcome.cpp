@@ -12,6 +12,7 @@ namespace {
 using api::Json;
 
 constexpr std::size_t kKeptMigrations = 5;
+constexpr base::seconds kShownFor{1};
 
 /// After the hand-over the pod left behind has done its duty: it succeeds, and stays.
 void end_source(const View& view, const Json& vmi, Writes& writes) {
@@ -49,6 +50,12 @@ void release(const Json& vmim, Writes& writes) {
   if (others != *finalizers) writes.merge(kube::kVmims, vmim, {{"metadata", {{"finalizers", std::move(others)}}}});
 }
 
+/// A deleted migration shows its end for a moment before it goes.
+void release_soon(const View& view, const Json& vmim, Writes& writes) {
+  const base::TimePoint due = phase_since(vmim) + kShownFor;
+  due <= view.now ? release(vmim, writes) : writes.wake_at(due);
+}
+
 /// Forgets a finished migration and the pod that it left behind.
 void collect(const View& view, const Json& vmim, Writes& writes) {
   const std::string left = api::text_at(vmim, {"status", "phase"}) == "Succeeded"
@@ -80,9 +87,10 @@ Writes run_outcomes(const View& view) {
     collect_garbage(view, *vmi, writes);
   }
   for (const Object& vmim : view.vmims) {
+    if (is_terminating(*vmim) && !view.vmi_of(*vmim)) release(*vmim, writes);
     if (!is_final(*vmim)) continue;
     if (api::text_at(*vmim, {"status", "phase"}) == "Failed") end_target(view, *vmim, writes);
-    if (is_terminating(*vmim)) release(*vmim, writes);
+    if (is_terminating(*vmim)) release_soon(view, *vmim, writes);
   }
   return writes;
 }

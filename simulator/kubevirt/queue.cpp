@@ -31,11 +31,6 @@ int rank_of(const Json& vmim) {
 
 bool is_pending(const Json& vmim) { return api::text_at(vmim, {"status", "phase"}) == "Pending"; }
 
-/// Past the queue and not at the end.
-bool is_running(const Json& vmim) {
-  return !is_final(vmim) && !is_pending(vmim) && !api::text_at(vmim, {"status", "phase"}).empty();
-}
-
 auto created_order(const Json& vmim) {
   return std::make_tuple(api::text_at(vmim, {"metadata", "creationTimestamp"}), key_of(vmim).ns, key_of(vmim).name);
 }
@@ -60,8 +55,17 @@ struct Slots {
   std::map<std::string, std::int64_t> per_node;
 };
 
+/// The labels that the target's node must have: the VMI's own win over the migration's.
+Json target_selector(const Json& pod, const Json& vmim, const Config& config) {
+  Json selector = Json::object();
+  const Json* added = api::find_at(vmim, {"spec", "addedNodeSelector"});
+  if (added && added->is_object() && config.has_node_selectors()) selector = *added;
+  if (const Json* own = api::find_at(pod, {"spec", "nodeSelector"}); own && own->is_object()) selector.update(*own);
+  return selector;
+}
+
 /// A copy of the source's pod that the scheduler must not place beside it.
-Json target_pod(const Json& vmi, const Json& vmim, const MigrationScript& script) {
+Json target_pod(const Json& vmi, const Json& vmim, const MigrationScript& script, const Config& config) {
   Json pod = launcher_pod(vmi);
   pod["metadata"]["labels"][std::string(kJobUid)] = uid_of(vmim);
   pod["metadata"]["annotations"][std::string(kJobName)] = key_of(vmim).name;
@@ -69,8 +73,8 @@ Json target_pod(const Json& vmi, const Json& vmim, const MigrationScript& script
   const Json term = {{"labelSelector", {{"matchLabels", {{kCreatedBy, uid_of(vmi)}}}}},
                      {"topologyKey", "kubernetes.io/hostname"}};
   pod["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = Json::array({term});
-  if (const Json* selector = api::find_at(vmim, {"spec", "addedNodeSelector"}); selector && selector->is_object())
-    pod["spec"]["nodeSelector"].update(*selector);
+  if (Json selector = target_selector(pod, vmim, config); !selector.empty())
+    pod["spec"]["nodeSelector"] = std::move(selector);
   if (script.unschedulable) pod["spec"]["nodeSelector"]["simulator.evacuator.dev/nowhere"] = "true";
   return pod;
 }
@@ -103,7 +107,7 @@ void admit_migration(const View& view, const Json& vmim, Slots& slots, Writes& w
   const std::string node = api::text_at(*vmi, {"status", "nodeName"});
   if (!slots.free_for(node, view.config)) return;
   slots.take(node);
-  if (!view.target_pod_of(vmim)) writes.create(kube::kPods, target_pod(*vmi, vmim, script));
+  if (!view.target_pod_of(vmim)) writes.create(kube::kPods, target_pod(*vmi, vmim, script, view.config));
   enter_phase(writes, vmim, "Scheduling", view.now);
 }
 
@@ -112,17 +116,18 @@ void admit_migration(const View& view, const Json& vmim, Slots& slots, Writes& w
 std::optional<base::TimePoint> backoff_end(const View& view, const Json& vmim) {
   const Object vmi = view.vmi_of(vmim);
   if (!is_system_migration(vmim) || !vmi) return std::nullopt;
-  std::vector<Object> past = view.migrations_of(*vmi);
-  std::erase_if(past, [](const Object& each) { return !is_final(*each) || is_terminating(*each); });
-  std::ranges::sort(past, std::greater<>(), [](const Object& each) { return created_order(*each); });
-  std::optional<base::TimePoint> last;
+  std::vector<Object> known = view.migrations_of(*vmi);
+  std::erase_if(known, [](const Object& each) { return !is_system_migration(*each); });
+  std::ranges::sort(known, std::greater<>(), [](const Object& each) { return created_order(*each); });
+  if (known.size() < 2 || uid_of(*known.front()) != uid_of(vmim)) return std::nullopt;
   int failures = 0;
-  for (const Object& each : past) {
-    if (api::text_at(*each, {"status", "phase"}) != "Failed") break;
-    if (!last) last = phase_since(*each);
-    ++failures;
+  for (std::size_t i = 1; i < known.size(); ++i) {
+    const std::string phase = api::text_at(*known[i], {"status", "phase"});
+    if (phase == "Succeeded") break;
+    if (phase == "Failed" && !is_terminating(*known[i])) ++failures;
   }
-  return last ? std::optional(*last + base::backoff_delay(kMigrationPause, failures)) : std::nullopt;
+  if (failures == 0 || api::text_at(*known[1], {"status", "phase"}) != "Failed") return std::nullopt;
+  return phase_since(*known[1]) + base::backoff_delay(kMigrationPause, failures);
 }
 
 Writes run_migration_queue(const View& view) {

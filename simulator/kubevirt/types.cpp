@@ -15,16 +15,6 @@ namespace {
 
 using api::Json;
 
-/// The minor number of "v1.7.0"; 0 for 0.x, the newest for anything unreadable.
-int minor_of(std::string_view version) {
-  if (version.starts_with('v')) version.remove_prefix(1);
-  if (version.starts_with("0.")) return 0;
-  int minor = 0;
-  if (!version.starts_with("1.")) return Config{}.minor;
-  const auto [end, error] = std::from_chars(version.data() + 2, version.data() + version.size(), minor);
-  return error == std::errc{} ? minor : Config{}.minor;
-}
-
 Json guarded(Json patch, const std::string& uid) {
   object_in(patch, "metadata")["uid"] = uid;
   return patch;
@@ -45,6 +35,15 @@ std::set<std::string> drained_nodes(const std::vector<Object>& nodes, const std:
 
 }  // namespace
 
+int minor_of(std::string_view version) {
+  if (version.starts_with('v')) version.remove_prefix(1);
+  if (version.starts_with("0.")) return 0;
+  int minor = 0;
+  if (!version.starts_with("1.")) return Config{}.minor;
+  const auto [end, error] = std::from_chars(version.data() + 2, version.data() + version.size(), minor);
+  return error == std::errc{} ? minor : Config{}.minor;
+}
+
 Config config_of(const Json* kubevirt) {
   Config config;
   if (!kubevirt) return config;
@@ -58,6 +57,9 @@ Config config_of(const Json* kubevirt) {
   if (const auto taint = api::text_at(*kubevirt, {"spec", "configuration", "migrations", "nodeDrainTaintKey"});
       !taint.empty())
     config.drain_taint = taint;
+  const Json& gates = api::items_at(*kubevirt, {"spec", "configuration", "developerConfiguration", "featureGates"});
+  config.priority_gate = std::ranges::any_of(
+      gates, [](const Json& gate) { return gate.is_string() && gate.get_ref<const std::string&>() == kPriorityGate; });
   config.webhook_down = annotation_of(*kubevirt, behaviour::kVirtApi) == "down";
   return config;
 }
@@ -168,9 +170,17 @@ bool is_live_migratable(const Json& vmi) {
   const Json* condition = condition_of(vmi, "LiveMigratable");
   return condition && api::text_at(*condition, {"status"}) == "True";
 }
+bool forbids_migration(const Json& vmi) {
+  const Json* condition = condition_of(vmi, "LiveMigratable");
+  return condition && api::text_at(*condition, {"status"}) == "False";
+}
 bool is_final(const Json& object) {
   const std::string phase = api::text_at(object, {"status", "phase"});
   return phase == "Succeeded" || phase == "Failed";
+}
+bool is_running(const Json& vmim) {
+  const std::string phase = api::text_at(vmim, {"status", "phase"});
+  return !is_final(vmim) && phase != "Pending" && !phase.empty();
 }
 bool is_migrating(const Json& vmi) {
   return !api::text_at(vmi, {"status", "migrationState", "migrationUid"}).empty() &&

@@ -46,15 +46,27 @@ inline constexpr std::string_view kFailedCount =
     "simulator.evacuator.dev/failed-migrations";  ///< by script, on the VMI
 inline constexpr std::string_view kBudgetPrefix = "kubevirt-disruption-budget-";
 
+/// The version that is played where the KubeVirt object names none.
+inline constexpr std::string_view kUsualVersion = "v1.7.0";
+inline constexpr std::string_view kPriorityGate = "MigrationPriorityQueue";
+
 /// What the KubeVirt object says.
 struct Config {
-  int minor = 7;         ///< of version 1.<minor>
-  std::string strategy;  ///< cluster-wide evictionStrategy; empty: None
+  int minor = 7;               ///< of version 1.<minor>
+  bool priority_gate = false;  ///< feature gate MigrationPriorityQueue
+  std::string strategy;        ///< cluster-wide evictionStrategy; empty: None
   std::int64_t per_cluster = 5;
   std::int64_t per_node = 2;
   std::string drain_taint = "kubevirt.io/drain";
   bool webhook_down = false;
+
+  /// Migrations have a field for labels that the target must have.
+  bool has_node_selectors() const { return minor >= 6; }
+  /// Migrations have priorities, and queue by them rather than in the evacuation controller.
+  bool has_priorities() const { return minor >= 9 || (minor >= 7 && priority_gate); }
 };
+/// The minor number of "v1.7.0"; 0 for 0.x, the usual version's for anything unreadable.
+int minor_of(std::string_view version);
 /// nullptr: the defaults.
 Config config_of(const api::Json* kubevirt);
 
@@ -125,8 +137,12 @@ std::string mark_of(const api::Json& vmi);
 /// The VMI's own evictionStrategy, or the cluster's.
 std::string strategy_of(const api::Json& vmi, const Config& config);
 bool is_live_migratable(const api::Json& vmi);
+/// Condition LiveMigratable is False. One that is missing forbids nothing.
+bool forbids_migration(const api::Json& vmi);
 /// Phase Succeeded or Failed, of a VMI or a VMIM.
 bool is_final(const api::Json& object);
+/// A VMIM past the queue and not at its end.
+bool is_running(const api::Json& vmim);
 /// A hand-over to the nodes has begun and has not ended.
 bool is_migrating(const api::Json& vmi);
 /// LiveMigrate or LiveMigrateIfPossible.
@@ -134,15 +150,17 @@ bool migrates_by_strategy(std::string_view strategy);
 /// When the VMIM entered its phase, or was created.
 base::TimePoint phase_since(const api::Json& vmim);
 
-/// The three CustomResourceDefinitions.
-std::vector<api::Json> definitions();
+/// The three CustomResourceDefinitions of version 1.<minor>. Migrations have the fields of that version, and no others:
+/// a server prunes the rest. VMIs and KubeVirt take anything.
+std::vector<api::Json> definitions(int minor);
 
 }  // namespace simulator::kubevirt
 
 namespace simulator::objects {
 
-/// The KubeVirt object of an installation of that version, such as "v1.7.0".
-api::Json kubevirt(std::string_view version, std::string_view cluster_strategy = {});
+/// The KubeVirt object of an installation of that version, such as "v1.7.0", with those feature gates.
+api::Json kubevirt(std::string_view version, std::string_view cluster_strategy = {},
+                   const std::vector<std::string>& feature_gates = {});
 /// A VMI as virt-api stores it; the fake starts it. An empty strategy is left out.
 api::Json virtual_machine(std::string_view ns, std::string_view name, std::string_view memory,
                           std::string_view strategy = "LiveMigrate");

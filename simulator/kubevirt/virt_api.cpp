@@ -13,6 +13,7 @@ namespace {
 using api::Json;
 
 constexpr int kCancelSince = 7;
+constexpr int kPriorityFieldSince = 7;
 
 VirtApiAnswer bad_virt_request(std::string message) { return {400, "BadRequest", std::move(message)}; }
 VirtApiAnswer virt_not_found(std::string_view kind, std::string_view name) {
@@ -32,11 +33,44 @@ std::string not_migratable_reason(const Json& vmi) {
                      condition ? api::text_at(*condition, {"message"}) : std::string());
 }
 
-bool is_drained(const Port& port, const std::string& node, const std::string& taint) {
-  const auto found = port.get(kube::kNodes, {"", node});
-  return found && std::ranges::any_of(taints_of(**found), [&](const api::Taint& each) {
-           return each.key == taint && each.effect == api::TaintEffect::kNoSchedule;
-         });
+bool is_drained(const Json& node, const std::string& taint) {
+  return std::ranges::any_of(taints_of(node), [&](const api::Taint& each) {
+    return each.key == taint && each.effect == api::TaintEffect::kNoSchedule;
+  });
+}
+
+/// What speaks against any cancel of that VMI, asked before anything else is looked at.
+std::optional<VirtApiAnswer> refused_by_node(const Port& port, const Json& vmi) {
+  const std::string mark = mark_of(vmi);
+  const std::string name = mark.empty() ? api::text_at(vmi, {"status", "nodeName"}) : mark;
+  if (name.empty()) return virt_failure("Internal error occurred: resource name may not be empty");
+  const auto node = port.get(kube::kNodes, {"", name});
+  if (!node) return virt_failure("Internal error occurred: " + node.error().message);
+  const std::string taint = read_config(port).drain_taint;
+  if (!is_drained(**node, taint)) return std::nullopt;
+  return bad_virt_request(fmt::format(
+      "Node \"{}\" has NodeDrainTaintKey \"&Taint{{Key:{},Value:,Effect:NoSchedule,TimeAdded:<nil>,}}\"", name, taint));
+}
+
+/// The options of a body; nullopt: not decodable. An empty one is decodable, and empty.
+std::optional<Json> options_of(std::string_view body) {
+  if (body.empty()) return Json::object();
+  Json options = Json::parse(body, nullptr, false);
+  if (options.is_null()) return Json::object();
+  if (!options.is_object()) return std::nullopt;
+  return options;
+}
+
+MigrationRefusal bad_migration(std::string message) { return {400, "", std::move(message)}; }
+
+/// Before 1.7 there is no such field: the server has dropped it.
+std::optional<MigrationRefusal> refused_priority(const Config& config, const Json& vmim, bool by_controller) {
+  if (config.minor < kPriorityFieldSince || !api::find_at(vmim, {"spec", "priority"})) return std::nullopt;
+  if (!config.has_priorities())
+    return MigrationRefusal{422, "Invalid", "MigrationPriorityQueue feature gate is not enabled in kubevirt resource"};
+  if (by_controller) return std::nullopt;
+  return MigrationRefusal{422, "Invalid",
+                          "Migration priority queue, only virt-controller is allowed to set priority field"};
 }
 
 bool is_owned_by_machine(const Json& vmi, const std::string& name) {
@@ -48,48 +82,43 @@ bool is_owned_by_machine(const Json& vmi, const std::string& name) {
 
 }  // namespace
 
-std::optional<std::string> review_migration(const Port& port, const Json& vmim, bool by_controller) {
+std::optional<MigrationRefusal> review_migration(const Port& port, const Json& vmim, bool by_controller) {
   const std::string ns = api::text_at(vmim, {"metadata", "namespace"});
   const std::string name = api::text_at(vmim, {"spec", "vmiName"});
-  if (!by_controller && api::find_at(vmim, {"spec", "priority"}))
-    return "Migration priority queue, only virt-controller is allowed to set priority field";
+  if (auto refusal = refused_priority(read_config(port), vmim, by_controller)) return refusal;
   const auto vmi = port.get(kube::kVmis, {ns, name});
-  if (!vmi) return fmt::format("the VMI \"{}/{}\" does not exist", ns, name);
-  if (is_final(**vmi)) return "Cannot migrate VMI in finalized state.";
-  if (!is_live_migratable(**vmi)) return not_migratable_reason(**vmi);
+  if (!vmi) return bad_migration(fmt::format("the VMI \"{}/{}\" does not exist", ns, name));
+  if (is_final(**vmi)) return bad_migration("Cannot migrate VMI in finalized state.");
+  if (forbids_migration(**vmi)) return bad_migration(not_migratable_reason(**vmi));
   const auto others = port.list(kube::kVmims);
-  if (!others) return others.error().message;
+  if (!others) return bad_migration(others.error().message);
   for (const Object& other : *others) {
     if (key_of(*other).ns != ns || api::text_at(*other, {"spec", "vmiName"}) != name || is_final(*other)) continue;
-    return fmt::format(
+    return bad_migration(fmt::format(
         "in-flight migration detected. Active migration job ({}) is currently already in progress for VMI {}.",
-        uid_of(*other), name);
+        uid_of(*other), name));
   }
   return std::nullopt;
 }
 
 VirtApiAnswer cancel_evacuation(Port& port, const api::ObjectKey& key, std::string_view body) {
-  const Json options = Json::parse(body, nullptr, false);
-  if (body.empty() || !options.is_object()) return bad_virt_request("No body");
-  const std::string node = api::text_at(options, {"evacuationNodeName"});
-  const Config config = read_config(port);
   const auto vmi = port.get(kube::kVmis, key);
   if (!vmi) return virt_not_found("virtualmachineinstance", key.name);
+  if (auto refused = refused_by_node(port, **vmi)) return *std::move(refused);
   const std::string mark = mark_of(**vmi);
   if (mark.empty()) return {};
-  if (is_drained(port, node, config.drain_taint))
-    return bad_virt_request(fmt::format("Node \"{}\" has NodeDrainTaintKey \"{}\"", node, config.drain_taint));
+  const auto options = options_of(body);
+  if (!options) return bad_virt_request("Can not unmarshal Request body to struct, error: invalid character");
+  const std::string node = api::text_at(*options, {"evacuationNodeName"});
   if (mark != node) {
     return virt_failure(fmt::format(
         "Internal error occurred: the server rejected our request due to an error in our request: testing value "
         "/status/evacuationNodeName failed ({} is not {})",
         mark, node));
   }
-  if (wants_dry_run(options)) return {};
+  if (wants_dry_run(*options)) return {};
   Writes writes;
-  writes.merge(
-      kube::kVmis, **vmi,
-      {{"metadata", {{"annotations", {{kEvictionSource, nullptr}}}}}, {"status", {{"evacuationNodeName", nullptr}}}});
+  writes.merge(kube::kVmis, **vmi, {{"status", {{"evacuationNodeName", nullptr}}}});
   const auto done = port.carry_out(writes.steps.front());
   return done ? VirtApiAnswer{} : virt_failure("Internal error occurred: " + done.error().message);
 }
@@ -100,12 +129,13 @@ VirtApiAnswer migrate_machine(Port& port, const api::ObjectKey& key, std::string
   if (api::text_at(**vmi, {"status", "phase"}) != "Running") return {409, "Conflict", "VM is not running"};
   const Json options = body.empty() ? Json::object() : Json::parse(body, nullptr, false);
   Json spec = {{"vmiName", key.name}};
-  if (const Json* selector = api::find_at(options, {"addedNodeSelector"})) spec["addedNodeSelector"] = *selector;
+  const Json* selector = api::find_at(options, {"addedNodeSelector"});
+  if (selector && read_config(port).has_node_selectors()) spec["addedNodeSelector"] = *selector;
   const Json vmim = {{"apiVersion", kube::kVmims.api_version()},
                      {"kind", kube::kVmims.kind},
                      {"metadata", {{"namespace", key.ns}, {"generateName", "kubevirt-migrate-vm-"}}},
                      {"spec", std::move(spec)}};
-  if (const auto refusal = review_migration(port, vmim, false)) return virt_failure(*refusal);
+  if (const auto refusal = review_migration(port, vmim, false)) return virt_failure(refusal->message);
   if (wants_dry_run(options)) return {202, {}, {}};
   Writes writes;
   writes.create(kube::kVmims, vmim);
@@ -118,9 +148,10 @@ std::optional<VirtApiAnswer> serve_virt_api(Port& port, std::string_view plural,
   const bool machine = plural == "virtualmachines";
   if (!machine && plural != "virtualmachineinstances") return std::nullopt;
   if (machine && subresource == "migrate") return migrate_machine(port, key, body);
-  if (subresource == "evacuate/cancel" && read_config(port).minor >= kCancelSince)
-    return cancel_evacuation(port, key, body);
-  return std::nullopt;
+  if (subresource != "evacuate/cancel" || read_config(port).minor < kCancelSince) return std::nullopt;
+  if (const auto vmi = port.get(kube::kVmis, key); machine && (!vmi || !is_owned_by_machine(**vmi, key.name)))
+    return virt_not_found("virtualmachine", key.name);
+  return cancel_evacuation(port, key, body);
 }
 
 }  // namespace simulator::kubevirt

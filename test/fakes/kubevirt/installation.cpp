@@ -110,8 +110,8 @@ base::Status await_served(kube::Client& client) {
   }
 }
 
-base::Status install_definitions(kube::Client& client) {
-  for (const Json& definition : simulator::kubevirt::definitions()) {
+base::Status install_definitions(kube::Client& client, const std::string& version) {
+  for (const Json& definition : simulator::kubevirt::definitions(simulator::kubevirt::minor_of(version))) {
     const std::string name = definition["metadata"]["name"];
     if (auto applied = apply(client, kDefinitions, {"", name}, definition); !applied) return applied;
   }
@@ -129,7 +129,7 @@ base::Status install_kubevirt_object(kube::Client& client, const std::string& ve
 }  // namespace
 
 base::Status install(kube::Client& client, const std::string& version, std::uint16_t port, const std::string& ca_pem) {
-  if (auto done = install_definitions(client); !done) return done;
+  if (auto done = install_definitions(client, version); !done) return done;
   if (auto done = install_kubevirt_object(client, version); !done) return done;
   if (auto done = apply(client, kWebhooks, {"", "virt-api-validator"}, webhooks(ca_pem, port)); !done) return done;
   return install_aggregated_api(client, port);

@@ -16,6 +16,7 @@ using api::text_at;
 
 struct Refusal {
   int code = 429;
+  std::string reason;
   std::string message;
 };
 
@@ -26,6 +27,7 @@ serving::Response json_reply(int status, const Json& body) {
 Json admission_answer(const Json& review, const std::optional<Refusal>& refusal) {
   Json response = {{"uid", api::text_at(review, {"request", "uid"})}, {"allowed", !refusal}};
   if (refusal) response["status"] = {{"code", refusal->code}, {"message", refusal->message}};
+  if (refusal && !refusal->reason.empty()) response["status"]["reason"] = refusal->reason;
   return {{"apiVersion", "admission.k8s.io/v1"}, {"kind", "AdmissionReview"}, {"response", std::move(response)}};
 }
 
@@ -36,7 +38,7 @@ std::optional<Refusal> review_pod(simulator::kubevirt::Port& port, std::string_v
   const api::ObjectKey pod{api::text_at(review, {"request", "namespace"}), api::text_at(review, {"request", "name"})};
   const auto message =
       simulator::kubevirt::review_eviction(port, pod, body, api::flag_at(review, {"request", "dryRun"}));
-  return message ? std::optional(Refusal{429, *message}) : std::nullopt;
+  return message ? std::optional(Refusal{429, "", *message}) : std::nullopt;
 }
 
 /// Who may set priorities: this fake runs as the cluster's administrator, and so do its own creations.
@@ -50,8 +52,8 @@ std::optional<Refusal> review_vmim(const simulator::kubevirt::Port& port, const 
   if (!object) return std::nullopt;
   Json vmim = *object;
   vmim["metadata"]["namespace"] = api::text_at(review, {"request", "namespace"});
-  const auto message = simulator::kubevirt::review_migration(port, vmim, is_controller(review));
-  return message ? std::optional(Refusal{400, *message}) : std::nullopt;
+  const auto refusal = simulator::kubevirt::review_migration(port, vmim, is_controller(review));
+  return refusal ? std::optional(Refusal{refusal->code, refusal->reason, refusal->message}) : std::nullopt;
 }
 
 serving::Response review(simulator::kubevirt::Port& port, const serving::Request& request) {

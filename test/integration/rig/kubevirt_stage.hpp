@@ -20,11 +20,12 @@ class KubeVirtStage : public Rig {
  protected:
   using Json = api::Json;
 
-  void begin(const char* version = "v1.7.0", const char* cluster_strategy = "") {
-    ASSERT_TRUE(simulator::kubevirt::install(*cluster, *server));
+  void begin(const char* version = "v1.7.0", const char* cluster_strategy = "",
+             const std::vector<std::string>& feature_gates = {}) {
+    ASSERT_TRUE(simulator::kubevirt::install(*cluster, *server, version));
     add(simulator::objects::name_space("shop"));
     for (const char* node : {"node-a", "node-b", "node-c"}) add(simulator::objects::node(node, "8", "64Gi"));
-    add(simulator::objects::kubevirt(version, cluster_strategy));
+    add(simulator::objects::kubevirt(version, cluster_strategy, feature_gates));
     start_operator();
   }
 
@@ -73,6 +74,11 @@ class KubeVirtStage : public Rig {
       if (name == key) return value;
     }
     return "";
+  }
+  std::string condition_message(const std::string& evacuation, std::string_view type) const {
+    const auto conditions = get(evacuation).status.conditions;
+    const auto* found = api::find_condition(conditions, type);
+    return found ? found->message : "";
   }
   /// Answered calls of ours to that resource and subresource, oldest first: "<verb> <code>".
   std::vector<std::string> calls(const std::string& resource, const std::string& subresource = "") const {

@@ -123,6 +123,40 @@ INSTANTIATE_TEST_SUITE_P(
               facts.launcher = &kLiveLauncher;
             },
             "cannot evict hotplug pod: hp-volume-1 associated with running vmi: db in namespace shop"},
+        Row{"HotplugOwnerUnreadable",
+            [](Json& pod, Json&, Json&, EvictionCase& facts) {
+              pod = owned_hotplug();
+              facts.launcher_error = "etcdserver: request timed out";
+            },
+            "failed getting owner for hotplug pod: etcdserver: request timed out"},
+        Row{"HotplugMachineUnreadable",
+            [](Json& pod, Json&, Json&, EvictionCase& facts) {
+              pod = owned_hotplug();
+              facts.launcher = &kLiveLauncher;
+              facts.vmi = nullptr;
+              facts.vmi_error = "etcdserver: request timed out";
+            },
+            "kubevirt failed getting the vmi: etcdserver: request timed out"},
+        Row{"HotplugOfAMachineThatIsGone",
+            [](Json& pod, Json&, Json&, EvictionCase& facts) {
+              pod = owned_hotplug();
+              facts.launcher = &kLiveLauncher;
+              facts.vmi = nullptr;
+              facts.vmi_missing = true;
+            },
+            ""},
+        Row{"TargetPodOn14",
+            [](Json& pod, Json&, Json&, EvictionCase& facts) {
+              pod["spec"]["nodeName"] = "node-2";
+              facts.config.minor = 4;
+            },
+            ""},
+        Row{"BadBodyOn14",
+            [](Json&, Json&, Json& body, EvictionCase& facts) {
+              body["metadata"]["annotations"] = 7;
+              facts.config.minor = 4;
+            },
+            kTriggered, true},
         Row{"HotplugOrphan", [](Json& pod, Json&, Json&, EvictionCase&) { pod = owned_hotplug(); }, ""},
         Row{"HotplugOn16",
             [](Json& pod, Json&, Json&, EvictionCase& facts) {

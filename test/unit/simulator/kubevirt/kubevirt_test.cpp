@@ -18,11 +18,12 @@ namespace names = api::well_known;
 /// A cluster with KubeVirt on it, and the questions that its tests ask.
 class KubeVirtTest : public testing::Test {
  protected:
-  void begin(const char* version = "v1.7.0", const char* cluster_strategy = "") {
-    ASSERT_TRUE(install(world.cluster, server));
+  void begin(const char* version = "v1.7.0", const char* cluster_strategy = "",
+             const std::vector<std::string>& feature_gates = {}) {
+    ASSERT_TRUE(install(world.cluster, server, version));
     world.add(objects::name_space("shop"));
     world.add_nodes(3);
-    world.add(objects::kubevirt(version, cluster_strategy));
+    world.add(objects::kubevirt(version, cluster_strategy, feature_gates));
   }
 
   /// Adds a VMI and waits until it runs; the name of its pod.
@@ -115,7 +116,7 @@ class KubeVirtTest : public testing::Test {
 };
 
 TEST_F(KubeVirtTest, MovesAMachineByEviction) {
-  begin();
+  begin("v1.9.0");
   const std::string pod = machine("db");
   const std::string source = node("db");
   const Reply reply = evict(pod);
@@ -146,8 +147,9 @@ TEST_F(KubeVirtTest, MovesAMachineByEviction) {
   EXPECT_EQ(mark_of(vmi("db")), "");
   EXPECT_EQ(annotation_of(vmi("db"), kEvictionSource), "");
   EXPECT_EQ(pod_phase(pod), "Succeeded");
-  EXPECT_FALSE(in_progress(pod));
+  EXPECT_TRUE(in_progress(pod)) << "KubeVirt looks at the current pod only: the one left behind keeps it";
   ASSERT_EQ(launchers("db").size(), 1u);
+  EXPECT_FALSE(in_progress(launchers("db")[0]));
   EXPECT_EQ(world.node_of(launchers("db")[0]), node("db"));
   EXPECT_TRUE(world.has_event("Migrated", "db"));
   world.advance(minutes(60));
@@ -215,15 +217,17 @@ TEST_F(KubeVirtTest, CancelThenDeletionStopsIt) {
   evict(pod);
   world.advance(seconds(20));
   ASSERT_EQ(phases("db"), std::vector<std::string>{"Running"});
-  EXPECT_EQ(cancel("db", "").code, 400);
-  EXPECT_EQ(cancel("db", "").message(), "No body");
+  EXPECT_EQ(cancel("db", "{").code, 400);
+  EXPECT_EQ(cancel("db", "").code, 500) << "an empty body names no node: the test of the patch fails";
   EXPECT_EQ(cancel("db", R"({"evacuationNodeName":"elsewhere"})").code, 500);
   EXPECT_EQ(cancel("db", "{\"evacuationNodeName\":\"" + source + "\",\"dryRun\":[\"All\"]}").code, 200);
   EXPECT_EQ(mark_of(vmi("db")), source);
   EXPECT_EQ(cancel("db", "{\"evacuationNodeName\":\"" + source + "\"}").code, 200);
   EXPECT_EQ(mark_of(vmi("db")), "");
   EXPECT_FALSE(in_progress(pod));
+  EXPECT_EQ(annotation_of(vmi("db"), kEvictionSource), "descheduler") << "only the mark goes";
   EXPECT_EQ(cancel("db", "{\"evacuationNodeName\":\"" + source + "\"}").code, 200) << "also when not marked";
+  EXPECT_EQ(cancel("db", "{").code, 200) << "nobody reads the body then";
   EXPECT_EQ(cancel("other", R"({"evacuationNodeName":"n"})").code, 404);
   EXPECT_EQ(phases("db"), std::vector<std::string>{"Running"}) << "the running one goes on";
   world.remove(kube::kVmims, "shop", api::text_at(*migrations("db")[0], {"metadata", "name"}));
@@ -235,6 +239,73 @@ TEST_F(KubeVirtTest, CancelThenDeletionStopsIt) {
   EXPECT_EQ(launchers("db"), std::vector<std::string>{pod});
   world.advance(minutes(20));
   EXPECT_TRUE(migrations("db").empty()) << "nobody makes another";
+}
+
+/// The annotation that says who asked outlives a cancel: a drain that comes next is taken for the descheduler's.
+TEST_F(KubeVirtTest, ADrainAfterACancelRunsAtLowPriority) {
+  begin("v1.9.0");
+  const std::string pod = machine("db", "run=600s");
+  const std::string body = "{\"evacuationNodeName\":\"" + node("db") + "\"}";
+  evict(pod);
+  ASSERT_EQ(cancel("db", body).code, 200);
+  world.remove(kube::kVmims, "shop", api::text_at(*migrations("db").at(0), {"metadata", "name"}));
+  world.advance(seconds(20));
+  ASSERT_TRUE(migrations("db").empty());
+  kube::EvictionOptions by_kubectl;
+  by_kubectl.uid = uid_of(*world.pod(pod));
+  ASSERT_EQ(send(kube::eviction_request({"shop", pod}, by_kubectl, "v1")).code, 429);
+  world.advance(seconds(1));
+  EXPECT_EQ(api::text_at(*migrations("db").at(0), {"spec", "priority"}), "system-maintenance");
+}
+
+TEST_F(KubeVirtTest, CancelNeedsTheNodeObjectEvenOfUnmarkedMachines) {
+  begin();
+  machine("db", "run=600s");
+  const std::string source = node("db");
+  world.edit(kube::kNodes, "", source, [](Json& object) {
+    object["spec"]["taints"] = Json::array({{{"key", "kubevirt.io/drain"}, {"effect", "NoSchedule"}}});
+  });
+  EXPECT_EQ(cancel("db", "{").code, 400) << "the taint is looked at before mark and body";
+  world.edit(kube::kVmis, "shop", "db", [](Json& object) { object["status"]["evacuationNodeName"] = "gone"; });
+  const Reply gone = cancel("db", R"({"evacuationNodeName":"gone"})");
+  EXPECT_EQ(gone.code, 500);
+  EXPECT_EQ(gone.message(), "Internal error occurred: nodes \"gone\" not found") << "of the mark's node, not the VMI's";
+}
+
+struct LateAbort {
+  const char* phase;
+  const char* script;
+};
+class DeletedWhilePreparing : public KubeVirtTest, public testing::WithParamInterface<LateAbort> {};
+TEST_P(DeletedWhilePreparing, IsAbortedOnceItRuns) {
+  begin();
+  machine("db", GetParam().script);
+  const std::string source = node("db");
+  ASSERT_EQ(migrate("db", "m").code, 201);
+  ASSERT_TRUE(world.cluster.run_until([&] { return phases("db").at(0) == GetParam().phase; }, seconds(60)));
+  world.remove(kube::kVmims, "shop", "m");
+  world.advance(seconds(20));
+  EXPECT_EQ(phases("db"), std::vector<std::string>{GetParam().phase}) << "nobody tells the nodes";
+  EXPECT_FALSE(api::flag_at(vmi("db"), {"status", "migrationState", "abortRequested"}));
+  world.advance(seconds(60));
+  EXPECT_TRUE(migrations("db").empty());
+  EXPECT_EQ(node("db"), source);
+}
+INSTANTIATE_TEST_SUITE_P(KubeVirt, DeletedWhilePreparing,
+                         testing::Values(LateAbort{"PreparingTarget", "preparing=60s, abort=2s"},
+                                         LateAbort{"TargetReady", "ready=60s, abort=2s"}),
+                         [](const auto& info) { return std::string(info.param.phase); });
+
+TEST_F(KubeVirtTest, ADeletedMigrationPassesThroughFailed) {
+  begin();
+  machine("db", "unschedulable");
+  ASSERT_EQ(migrate("db", "m").code, 201);
+  world.advance(seconds(5));
+  world.remove(kube::kVmims, "shop", "m");
+  world.cluster.run_until_quiet();
+  EXPECT_EQ(phases("db"), std::vector<std::string>{"Failed"});
+  world.advance(seconds(2));
+  EXPECT_TRUE(migrations("db").empty());
 }
 
 TEST_F(KubeVirtTest, DeletionAloneMakesAnother) {
@@ -333,14 +404,118 @@ TEST_F(KubeVirtTest, MigrationWebhookRefuses) {
   EXPECT_EQ(migrate("none", "m").code, 400);
   EXPECT_EQ(migrate("pinned", "m").message(),
             prefix + "Cannot migrate VMI, Reason: DisksNotLiveMigratable, Message: a disk is not shared");
-  EXPECT_EQ(migrate("db", "m", {{"priority", "system-critical"}}).message(),
-            prefix + "Migration priority queue, only virt-controller is allowed to set priority field");
+  const Reply priority = migrate("db", "m", {{"priority", "system-critical"}});
+  EXPECT_EQ(priority.code, 422);
+  EXPECT_EQ(priority.message(), prefix + "MigrationPriorityQueue feature gate is not enabled in kubevirt resource");
   EXPECT_EQ(migrate("db", "m").code, 201);
   const std::string uid = uid_of(*migrations("db").at(0));
   const Reply again = migrate("db", "m");
   EXPECT_EQ(again.code, 400) << "not 409: the check comes before the storage";
   EXPECT_EQ(again.message(), prefix + "in-flight migration detected. Active migration job (" + uid +
                                  ") is currently already in progress for VMI db.");
+}
+
+struct PriorityCase {
+  const char* name;
+  const char* version;
+  std::vector<std::string> gates;
+  std::string of_evacuation;
+  int of_user;  ///< code of the answer to a user who names one
+};
+class MigrationPriorities : public KubeVirtTest, public testing::WithParamInterface<PriorityCase> {};
+TEST_P(MigrationPriorities, ByVersionAndGate) {
+  begin(GetParam().version, "", GetParam().gates);
+  const std::string pod = machine("db", "run=60s");
+  machine("other");
+  EXPECT_EQ(evict(pod).code, 429);
+  ASSERT_EQ(migrations("db").size(), 1u);
+  EXPECT_EQ(api::text_at(*migrations("db")[0], {"spec", "priority"}), GetParam().of_evacuation);
+  EXPECT_EQ(migrate("other", "m", {{"priority", "system-critical"}}).code, GetParam().of_user);
+}
+INSTANTIATE_TEST_SUITE_P(
+    KubeVirt, MigrationPriorities,
+    testing::Values(PriorityCase{"V16HasNoSuchField", "v1.6.0", {"MigrationPriorityQueue"}, "", 201},
+                    PriorityCase{"V17WithoutTheGate", "v1.7.0", {}, "", 422},
+                    PriorityCase{"V17WithTheGate", "v1.7.0", {"MigrationPriorityQueue"}, "system-maintenance", 422},
+                    PriorityCase{"V18IsOffByDefault", "v1.8.4", {"Other"}, "", 422},
+                    PriorityCase{"V19Always", "v1.9.0", {}, "system-maintenance", 422}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+struct SelectorCase {
+  const char* name;
+  const char* version;
+  const char* own;    ///< "side" that the VMI itself wants
+  const char* lands;  ///< "side" that its target pod must have
+};
+class AddedNodeSelector : public KubeVirtTest, public testing::WithParamInterface<SelectorCase> {};
+TEST_P(AddedNodeSelector, CountsSince16AndYieldsToTheMachines) {
+  begin(GetParam().version);
+  Json object = objects::virtual_machine("shop", "db", "1Gi");
+  object["spec"]["nodeSelector"]["kubernetes.io/os"] = "linux";
+  start(std::move(object));
+  if (*GetParam().own)
+    world.edit(kube::kVmis, "shop", "db", [&](Json& vmi) { vmi["spec"]["nodeSelector"]["side"] = GetParam().own; });
+  ASSERT_EQ(migrate("db", "m", {{"addedNodeSelector", {{"side", "left"}, {"kubernetes.io/os", "linux"}}}}).code, 201);
+  world.advance(seconds(5));
+  std::string side;
+  for (const Object& each : world.pods()) {
+    if (!label_of(*each, kJobUid).empty()) side = api::text_at(*each, {"spec", "nodeSelector", "side"});
+  }
+  EXPECT_EQ(side, GetParam().lands);
+}
+INSTANTIATE_TEST_SUITE_P(KubeVirt, AddedNodeSelector,
+                         testing::Values(SelectorCase{"V15DropsIt", "v1.5.0", "", ""},
+                                         SelectorCase{"V16", "v1.6.0", "", "left"},
+                                         SelectorCase{"TheMachinesOwnWins", "v1.7.0", "right", "right"}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_F(KubeVirtTest, StrictServersRefuseTheSelectorBefore16) {
+  begin("v1.5.0");
+  machine("db");
+  const Json body = {{"apiVersion", "kubevirt.io/v1"},
+                     {"kind", "VirtualMachineInstanceMigration"},
+                     {"metadata", {{"name", "m"}, {"namespace", "shop"}}},
+                     {"spec", {{"vmiName", "db"}, {"addedNodeSelector", {{"zone", "a"}}}}}};
+  kube::Request request = kube::create_request(kube::kVmims, "shop", body);
+  request.query = "fieldValidation=Strict";
+  const Reply reply = send(request);
+  EXPECT_EQ(reply.code, 400);
+  EXPECT_NE(reply.message().find("unknown field \"spec.addedNodeSelector\""), std::string::npos) << reply.message();
+  EXPECT_TRUE(migrations("db").empty());
+}
+
+TEST_F(KubeVirtTest, MigrationsNeedNoLiveMigratableCondition) {
+  begin();
+  machine("db", "run=5s");
+  world.edit(kube::kVmis, "shop", "db", [](Json& object) { object["status"]["conditions"] = Json::array(); });
+  EXPECT_EQ(migrate("db", "m").code, 201) << "only False refuses";
+}
+
+/// Pending timeouts come from the migration's annotations, whatever the VMI's say.
+TEST_F(KubeVirtTest, PendingTimeoutsAreTheMigrationsOwn) {
+  begin();
+  Json object = objects::virtual_machine("shop", "db", "1Gi");
+  objects::annotate(object, behaviour::kMigrationScript, "unschedulable");
+  objects::annotate(object, kUnschedulableTimeout, "20");
+  start(std::move(object));
+  ASSERT_EQ(migrate("db", "m").code, 201);
+  world.advance(seconds(60));
+  EXPECT_EQ(phases("db"), std::vector<std::string>{"Scheduling"});
+  world.annotate(kube::kVmims, "shop", "m", kUnschedulableTimeout, "70");
+  world.advance(seconds(15));
+  EXPECT_EQ(phases("db"), std::vector<std::string>{"Failed"});
+}
+
+/// A failed migration of a user delays no evacuation, and neither does one that is being deleted.
+TEST_F(KubeVirtTest, BackOffCountsKubeVirtsOwnMigrationsOnly) {
+  begin();
+  const std::string pod = machine("db", "run=1s, fail=1");
+  ASSERT_EQ(migrate("db", "m").code, 201);
+  ASSERT_TRUE(world.cluster.run_until([&] { return phases("db").at(0) == "Failed"; }, seconds(60)));
+  evict(pod);
+  world.advance(seconds(2));
+  ASSERT_EQ(phases("db").size(), 2u);
+  EXPECT_NE(phases("db")[1], "Pending") << "no back-off";
 }
 
 TEST_F(KubeVirtTest, UserMigrationIsOneShot) {
@@ -388,7 +563,7 @@ TEST_F(KubeVirtTest, GuestShutsDownMidway) {
   evict(pod);
   world.advance(seconds(60));
   EXPECT_EQ(phase("db"), "");
-  EXPECT_EQ(phases("db"), std::vector<std::string>{"Failed"});
+  EXPECT_TRUE(migrations("db").empty()) << "they go with their VMI";
 }
 
 TEST_F(KubeVirtTest, MachineDeletedMidway) {
@@ -398,7 +573,7 @@ TEST_F(KubeVirtTest, MachineDeletedMidway) {
   world.advance(seconds(10));
   world.remove(kube::kVmis, "shop", "db");
   world.advance(seconds(60));
-  EXPECT_EQ(phases("db"), std::vector<std::string>{"Failed"});
+  EXPECT_TRUE(migrations("db").empty());
   EXPECT_TRUE(world.pods().empty());
 }
 
@@ -438,6 +613,12 @@ TEST_F(KubeVirtTest, Version14SecondCallMeetsTheBudget) {
   EXPECT_EQ(evict(pod).code, 429);
   EXPECT_EQ(evict(pod).message(), "Cannot evict pod as it would violate the pod's disruption budget.");
   EXPECT_EQ(cancel("db", R"({"evacuationNodeName":"x"})").code, 404) << "no such path before 1.7";
+  world.advance(seconds(10));
+  const auto both = launchers("db");
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(evict(both[0] == pod ? both[1] : both[0]).message(),
+            "Cannot evict pod as it would violate the pod's disruption budget.")
+      << "its target pod passes to the budget, too";
 }
 
 TEST_F(KubeVirtTest, Version16HasNoBudgetsAndRemovesOldOnes) {
@@ -450,7 +631,7 @@ TEST_F(KubeVirtTest, Version16HasNoBudgetsAndRemovesOldOnes) {
   EXPECT_FALSE(world.get(kube::kPdbs, "shop", "kubevirt-disruption-budget-db"));
   EXPECT_EQ(evict(pod).code, 429);
   world.advance(seconds(1));
-  EXPECT_EQ(api::text_at(*migrations("db").at(0), {"spec", "priority"}), "system-critical");
+  EXPECT_EQ(migrations("db").size(), 1u);
 }
 
 TEST_F(KubeVirtTest, DrainTaintMovesAllAndForbidsTheCancel) {
@@ -465,7 +646,9 @@ TEST_F(KubeVirtTest, DrainTaintMovesAllAndForbidsTheCancel) {
   world.edit(kube::kVmis, "shop", "db", [&](Json& object) { object["status"]["evacuationNodeName"] = source; });
   const Reply reply = cancel("db", "{\"evacuationNodeName\":\"" + source + "\"}");
   EXPECT_EQ(reply.code, 400);
-  EXPECT_EQ(reply.message(), "Node \"" + source + "\" has NodeDrainTaintKey \"kubevirt.io/drain\"");
+  EXPECT_EQ(reply.message(), "Node \"" + source +
+                                 "\" has NodeDrainTaintKey "
+                                 "\"&Taint{Key:kubevirt.io/drain,Value:,Effect:NoSchedule,TimeAdded:<nil>,}\"");
 }
 
 }  // namespace kubevirt_test
