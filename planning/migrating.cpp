@@ -35,11 +35,12 @@ const std::unordered_set<std::string>& MigratingPods::machines() {
 
 std::optional<scheduling::Refusal> MigratingPods::refusal(scheduling::PodIndex index) {
   const api::Pod& pod = cluster_.pod(index);
+  const bool launcher = is_launcher_(index);
+  if (launcher && pod.is_terminal())  // KubeVirt leaves the annotation below on it
+    return scheduling::Refusal{"MigrationFinished", "what is left of a migration is KubeVirt's to remove"};
   if (pod.meta.annotations.contains(api::well_known::kEvictionInProgress))
     return scheduling::Refusal{"MigrationInProgress", "its owner moves it already"};
-  if (!is_launcher_(index)) return std::nullopt;
-  if (pod.is_terminal())
-    return scheduling::Refusal{"MigrationFinished", "what is left of a migration is KubeVirt's to remove"};
+  if (!launcher) return std::nullopt;
   const std::string& machine = machine_of(pod);
   if (machine.empty() || !machines().contains(machine)) return std::nullopt;
   return scheduling::Refusal{"MigrationInProgress", "its virtual machine migrates"};

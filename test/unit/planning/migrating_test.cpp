@@ -47,6 +47,10 @@ INSTANTIATE_TEST_SUITE_P(
         MigratingCase{
             "OneBesideAFinishedLauncher", launcher("p"), {launcher("q").phase(api::PodPhase::kSucceeded)}, ""},
         MigratingCase{"AFinishedLauncher", launcher("p").phase(api::PodPhase::kSucceeded), {}, "MigrationFinished"},
+        MigratingCase{"AFinishedLauncherThatKeptItsMark",
+                      launcher("p").phase(api::PodPhase::kSucceeded).annotate(api::well_known::kEvictionInProgress),
+                      {},
+                      "MigrationFinished"},
         MigratingCase{"ALauncherWithoutAMachine", launcher("p", ""), {launcher("q", "")}, ""}),
     [](const auto& info) { return info.param.name; });
 
