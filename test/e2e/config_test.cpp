@@ -76,10 +76,10 @@ INSTANTIATE_TEST_SUITE_P(
         GrantCase{"VolumesAreRead", "", "persistentvolumes", kReads},
         GrantCase{"SecretsAreNobodysBusiness", "", "secrets", {}},
         GrantCase{"VirtualMachinesAreRead", "kubevirt.io", "virtualmachineinstances", kReads},
-        GrantCase{"MigrationsAreMadeAndTakenBack",
+        GrantCase{"MigrationsAreTakenBack",
                   "kubevirt.io",
                   "virtualmachineinstancemigrations",
-                  {"get", "list", "watch", "create", "delete"}},
+                  {"get", "list", "watch", "delete"}},
         GrantCase{"VmEvacuationsAreCancelled",
                   "subresources.kubevirt.io",
                   "virtualmachineinstances/evacuate/cancel",
@@ -111,6 +111,12 @@ INSTANTIATE_TEST_SUITE_P(
         GrantCase{"EventsAreWritten", "events.k8s.io", "events", {"create", "patch"}},
         GrantCase{"LeasesAreInOneNamespaceOnly", "coordination.k8s.io", "leases", {}}),
     [](const auto& info) { return std::string(info.param.name); });
+
+TEST(OptionalRole, MakesMigrationsAndNothingElse) {
+  const Json role = manifests("optional/kubevirt-migrations.yaml").at(0);
+  EXPECT_EQ(role.at("rules").size(), 1U);
+  EXPECT_EQ(verbs_on(role, "kubevirt.io", "virtualmachineinstancemigrations"), Verbs{"create"});
+}
 
 /// What `kubectl apply -f DIRECTORY` reads: the .yaml, .yml and .json files right in it.
 std::vector<std::filesystem::path> files_that_apply_reads(const std::string& folder) {

@@ -99,6 +99,8 @@ class VirtualMachines : public Scenario {
                     {"metadata", {{"name", "kubevirt"}, {"namespace", "kubevirt"}}},
                     {"spec", Json::object()}});
     }
+    if (cluster().has_rbac())
+      kubectl()({"apply", "-f", EVACUATOR_SOURCE_DIR "/config/optional/kubevirt-migrations.yaml"});
     installed_ = true;
   }
 
