@@ -103,6 +103,7 @@ constexpr std::array kWebhookTexts = {
     KnownText{429, "Eviction request for target Pod", Class::kRetryLater, seconds(10)},  // the pod's role will settle
     KnownText{429, "is not live-migratable", Class::kNotEvictable, {}},
     KnownText{429, "cannot evict hotplug pod", Class::kNotEvictable, {}},
+    KnownText{429, "failed getting owner for hotplug pod", Class::kRetryLater, seconds(10)},
 };
 
 const KnownText* find_known(std::span<const KnownText> table, int code, std::string_view message) {

@@ -31,6 +31,7 @@ inline constexpr std::array kMigrationTexts = {
     KnownText{400, "in-flight migration detected", ResponseClass::kRetryLater, base::seconds(30)},
     KnownText{400, "Cannot migrate VMI in finalized state", ResponseClass::kRetryLater, base::seconds(10)},
     KnownText{400, "Cannot migrate VMI, Reason", ResponseClass::kNotEvictable},
+    KnownText{400, "unknown field \"spec.addedNodeSelector\"", ResponseClass::kNotEvictable},  // before 1.6
 };
 
 /// The meaning of every answer to POST …/pods/<name>/eviction (wire-protocols.md#eviction-answers, row by row in

@@ -63,7 +63,8 @@ Action create_migration(const EvictorContext& context, const std::string& vmi) {
   action.role = ActionRole::kRequest;
   action.name = kCreateMigration;
   action.request = kube::create_request(kube::kVmims, ns, body);
-  if (context.evacuation.spec.dry_run) action.request.query = "dryRun=All";
+  action.request.query = "fieldValidation=Strict";  // a server that would drop addedNodeSelector must say so
+  if (context.evacuation.spec.dry_run) action.request.query += "&dryRun=All";
   action.request.timeout = kCallTimeout;
   return action;
 }

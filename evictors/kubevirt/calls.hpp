@@ -35,6 +35,8 @@ inline constexpr std::string_view kKnownRef = "finishedBefore";   ///< finished 
 inline constexpr std::string_view kMigrationRef = "migration";    ///< the migration under way: its name
 inline constexpr std::string_view kVersionRef = "kubevirtMinor";  ///< of version 1.<minor>, as last seen
 inline constexpr std::string_view kNoCancelRef = "cancelUnsupported";
+inline constexpr std::string_view kNoNodeRef =
+    "targetUnschedulable";  ///< "<migration uid>: why no node took its target"
 
 // --- actions
 inline constexpr std::string_view kCreateMigration = "CreateMigration";

@@ -10,8 +10,8 @@
 
 #include "api/json/json_access.hpp"
 #include "api/meta/quantity.hpp"
-#include "api/meta/well_known.hpp"
 #include "base/text.hpp"
+#include "evictors/kubevirt/sizes.hpp"
 
 namespace evictors::kubevirt {
 namespace {
@@ -20,11 +20,8 @@ using api::Json;
 
 constexpr std::size_t kMaxDocument = 8 << 20;
 constexpr std::size_t kMaxName = 253;
-constexpr std::int64_t kGib = std::int64_t{1} << 30;
-constexpr std::int64_t kMostGib = 64 * 1024;
-constexpr base::seconds kLeastTotal{1800};
-constexpr base::seconds kSlack{900};
-constexpr base::seconds kMostTotal{7 * 86'400};
+constexpr std::size_t kMaxSelector = 64;  // labels
+constexpr std::int64_t kMostPerGib = 86'400;
 
 std::string text(const Json& object, std::initializer_list<std::string_view> path, std::size_t most = kMaxName) {
   const Json* found = api::find_at(object, path);
@@ -72,6 +69,28 @@ std::optional<std::int64_t> memory_of(const Json& vmi) {
   return std::nullopt;
 }
 
+MigrationSettings read_settings(const Json* migrations) {
+  MigrationSettings settings;
+  if (!migrations || !migrations->is_object()) return settings;
+  if (const auto per_gib = api::number_at(*migrations, {"completionTimeoutPerGiB"}); per_gib && *per_gib >= 0)
+    settings.per_gib = std::min(*per_gib, kMostPerGib);
+  for (const char* field : {"allowWorkloadDisruption", "allowPostCopy"}) {
+    const Json* allowed = api::find_at(*migrations, {field});
+    if (allowed && allowed->is_boolean()) return settings.disrupts = allowed->get<bool>(), settings;
+  }
+  return settings;
+}
+
+std::vector<std::pair<std::string, std::string>> selector_of(const Json& vmi) {
+  std::vector<std::pair<std::string, std::string>> labels;
+  const Json* selector = api::find_at(vmi, {"spec", "nodeSelector"});
+  if (!selector || !selector->is_object() || selector->size() > kMaxSelector) return labels;
+  for (const auto& [key, value] : selector->items()) {
+    if (value.is_string()) labels.emplace_back(key, value.get<std::string>());
+  }
+  return labels;
+}
+
 std::string machine_of(const Json& vmi) {
   for (const Json& owner : api::items_at(vmi, {"metadata", "ownerReferences"})) {
     if (text(owner, {"kind"}) == "VirtualMachine") return text(owner, {"name"});
@@ -105,6 +124,9 @@ VmFacts read_vmi_object(const Json& vmi) {
   facts.machine = machine_of(vmi);
   facts.active_uid = active_pod_of(vmi, facts.node);
   facts.memory_bytes = memory_of(vmi);
+  facts.disk_bytes = disks_to_copy(vmi);
+  facts.node_selector = selector_of(vmi);
+  facts.settings = read_settings(api::find_at(vmi, {"status", "migrationState", "migrationConfiguration"}));
   facts.cannot_migrate = vmi_condition_is(vmi, "LiveMigratable", "False");
   facts.move = read_move(vmi);
   return facts;
@@ -169,18 +191,20 @@ void look_at_system(const Document& document, View& view) {
   view.system.known = true;
   view.system.minor = minor_of_version(text(kubevirt, {"status", "observedKubeVirtVersion"}));
   view.system.strategy = text(kubevirt, {"spec", "configuration", "evictionStrategy"});
-  const auto per_gib = api::number_at(kubevirt, {"spec", "configuration", "migrations", "completionTimeoutPerGiB"});
-  if (per_gib && *per_gib > 0) view.system.per_gib = base::seconds(std::min<std::int64_t>(*per_gib, 86'400));
+  view.system.settings = read_settings(api::find_at(kubevirt, {"spec", "configuration", "migrations"}));
 }
 
-std::int64_t memory_of_pod(const api::Pod& pod) {
-  std::int64_t bytes = 0;
-  for (const api::Container& container : pod.containers) {
-    for (const auto& [name, amount] : container.requests) {
-      if (name == api::well_known::kMemory) bytes += std::clamp<std::int64_t>(amount.units(), 0, kMostGib * kGib);
+/// KubeVirt gives a migration whose target finds no node no failureReason: only the pod's condition says why.
+void look_at_target(const Document& document, View& view) {
+  if (!document.ok()) return;
+  const Json list = parsed(document);
+  if (list.is_discarded()) return;
+  for (const Json& pod : api::items_at(list, {"items"})) {
+    for (const Json& each : api::items_at(pod, {"status", "conditions"})) {
+      const bool refused = text(each, {"type"}) == "PodScheduled" && text(each, {"status"}) == "False";
+      if (refused) view.unschedulable = text(each, {"message"}, 300);
     }
   }
-  return bytes;
 }
 
 }  // namespace
@@ -201,6 +225,7 @@ View read_view(const EvictorContext& context) {
   if (const Document* vmi = context.document(kVmiDocument)) look_at_vmi(*vmi, view);
   if (const Document* list = context.document(kMigrationsDocument)) look_at_migrations(*list, name, view);
   if (const Document* system = context.document(kKubeVirtDocument)) look_at_system(*system, view);
+  if (const Document* target = context.document(kTargetDocument)) look_at_target(*target, view);
   return view;
 }
 
@@ -208,13 +233,6 @@ std::string vmi_of_pod(const api::Pod& pod) {
   if (pod.meta.labels.value("kubevirt.io") != "virt-launcher") return {};
   const std::string& name = pod.meta.annotations.value("kubevirt.io/domain");
   return name.size() <= kMaxName ? name : std::string();
-}
-
-base::seconds migration_timeout(const VmFacts& vmi, const VmSystem& system, const api::Pod* pod, int tries) {
-  const std::int64_t bytes = vmi.memory_bytes ? *vmi.memory_bytes : pod ? memory_of_pod(*pod) : 0;
-  const std::int64_t gib = std::clamp<std::int64_t>(bytes / kGib + (bytes % kGib > 0 ? 1 : 0), 0, kMostGib);
-  const base::seconds copying = system.per_gib * gib * tries;
-  return std::clamp(kSlack + copying, kLeastTotal, kMostTotal);
 }
 
 }  // namespace evictors::kubevirt

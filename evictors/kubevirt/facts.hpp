@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "evictors/evictor.hpp"
@@ -26,6 +27,8 @@ struct Migration {
   bool is_final() const { return phase == "Succeeded" || phase == "Failed"; }
   bool has_failed() const { return phase == "Failed"; }
   bool is_queued() const { return phase.empty() || phase == "Pending"; }
+  /// The nodes have it and copy nothing yet: KubeVirt aborts it only once it runs.
+  bool is_preparing() const { return phase == "PreparingTarget" || phase == "TargetReady"; }
 };
 
 /// status.migrationState of the VMI.
@@ -40,6 +43,12 @@ struct VmMove {
   bool failed = false;
 };
 
+/// How long KubeVirt lets a migration copy; absent where nobody says it.
+struct MigrationSettings {
+  std::optional<std::int64_t> per_gib;  ///< completionTimeoutPerGiB in seconds; 0: no limit
+  std::optional<bool> disrupts;         ///< allowWorkloadDisruption, else allowPostCopy
+};
+
 struct VmFacts {
   std::string name;
   std::string uid;
@@ -50,7 +59,10 @@ struct VmFacts {
   std::string machine;     ///< the VirtualMachine that owns it; empty: a bare VMI
   std::string active_uid;  ///< of the pod that runs on `node`
   std::optional<std::int64_t> memory_bytes;
+  std::int64_t disk_bytes = 0;  ///< what a migration copies beside the memory, as far as the VMI tells
   bool cannot_migrate = false;  ///< condition LiveMigratable is False
+  std::vector<std::pair<std::string, std::string>> node_selector;  ///< its own; it wins over addedNodeSelector
+  MigrationSettings settings;  ///< as KubeVirt resolved them for its last migration: cluster and MigrationPolicy
   VmMove move;
 };
 
@@ -59,7 +71,7 @@ struct VmSystem {
   bool known = false;
   std::optional<int> minor;  ///< of version 1.<minor>; 0 for 0.x
   std::string strategy;
-  base::seconds per_gib{150};
+  MigrationSettings settings;
 };
 
 /// How the read of the VMI ended.
@@ -78,6 +90,7 @@ struct View {
   VmFacts vmi;
   bool migrations_known = false;
   std::vector<Migration> migrations;  ///< oldest first
+  std::string unschedulable;          ///< why no node takes the target pod of current(): its PodScheduled message
   VmSystem system;
 
   bool seen() const { return sight == VmSight::kSeen && migrations_known; }
@@ -89,12 +102,16 @@ struct View {
 inline constexpr std::string_view kVmiDocument = "vmi";
 inline constexpr std::string_view kMigrationsDocument = "migrations";
 inline constexpr std::string_view kKubeVirtDocument = "kubevirt";
+inline constexpr std::string_view kTargetDocument = "target";  ///< pods of current(), while it looks for a node
 
 View read_view(const EvictorContext& context);
 
 /// The VMI behind a virt-launcher pod; empty: it is none.
 std::string vmi_of_pod(const api::Pod& pod);
-/// How long the whole may take: at least half an hour, with the VM's memory copied `tries` times.
+/// How long the whole may take: 900 s, and `tries` times what KubeVirt allows for one copy; at least half an hour, at
+/// most a week. KubeVirt allows completionTimeoutPerGiB for each GB (10^9 bytes, rounded up) of memory and disks to
+/// copy, and twice that where the guest may be disrupted. What it resolved for the VM goes before the cluster's
+/// settings.
 base::seconds migration_timeout(const VmFacts& vmi, const VmSystem& system, const api::Pod* pod, int tries);
 
 }  // namespace evictors::kubevirt

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/kubevirt/calls.hpp"
@@ -31,6 +32,19 @@ Read read_migrations(const EvictorContext& context, const std::string& vmi) {
   options.ns = context.evacuation.meta.ns;
   if (vmi.size() <= kMaxLabelValue) options.label_selector = "kubevirt.io/vmi-name=" + vmi;
   return {std::string(kMigrationsDocument), kube::list_request(kube::kVmims, options), ""};
+}
+
+/// The pods of a migration that looks for a node. Any cached version will do: it is only told to people.
+std::optional<Read> read_target(const EvictorContext& context) {
+  if (context.evacuation.status.phase != EvacuationPhase::kInProgress) return std::nullopt;
+  const View view = read_view(context);
+  const Migration* current = view.current();
+  if (!current || current->phase != "Scheduling" || current->uid.size() > kMaxLabelValue) return std::nullopt;
+  kube::ListOptions options;
+  options.ns = context.evacuation.meta.ns;
+  options.label_selector = "kubevirt.io/migrationJobUID=" + current->uid;
+  options.resource_version = "0";
+  return Read{std::string(kTargetDocument), kube::list_request(kube::kPods, options), ""};
 }
 
 /// Version and cluster-wide settings: they matter when a request is made or taken back.
@@ -68,18 +82,47 @@ bool asked_for_anything(const EvictorContext& context) {
 
 // --- answers
 
+/// Two refusals of evacuate/cancel last as long as their cause: they are named, as the answer alone tells nobody why.
+void name_lasting_refusal(Classification& meaning) {
+  const auto says = [&](std::string_view part) { return meaning.message.find(part) != std::string::npos; };
+  if (says("nodes \"") && says("not found"))
+    meaning.message = "KubeVirt takes the mark off only while the VM's node object exists: " + meaning.message;
+  if (says("has NodeDrainTaintKey"))
+    meaning.message = "KubeVirt does not take the mark off while the node has its drain taint: " + meaning.message;
+  meaning.message = base::short_text(meaning.message, 512);
+}
+
 Classification classify_cancel(const CallResult& answer) {
   Classification meaning = classify_call(answer);
-  if (!answer || answer->status != 404) return meaning;
+  if (!answer || answer->status != 404) {
+    name_lasting_refusal(meaning);
+    return meaning;
+  }
   // Without a name in it, the 404 is about the path: KubeVirt before 1.7.
   const bool vmi_gone = answer->body.find("virtualmachineinstance.kubevirt.io \\\"") != std::string::npos;
   if (vmi_gone) return {ResponseClass::kApplied, "the VirtualMachineInstance is gone", {}, {}, {}};
   return {ResponseClass::kPermanent, meaning.message, {}, {}, {{std::string(kNoCancelRef), "true"}}};
 }
 
-Classification classify_deletion(const CallResult& answer) {
+/// KubeVirt looks at a deletion only before the nodes have the migration, and again once it runs.
+Classification classify_deletion(const EvictorContext& context, const CallResult& answer) {
   if (answer && answer->status == 404) return {ResponseClass::kApplied, "already gone", {}, {}, {}};
-  return classify_call(answer);
+  Classification meaning = classify_call(answer);
+  const View view = read_view(context);
+  const Migration* current = view.current();
+  if (meaning.answer != ResponseClass::kApplied || !current || !current->is_preparing()) return meaning;
+  meaning.message = fmt::format(
+      "migration {} is in phase {}: KubeVirt aborts it only once it runs, so this takes until its target is ready",
+      current->name, current->phase);
+  return meaning;
+}
+
+Classification classify_creation(const CallResult& answer) {
+  Classification meaning = classify_call(answer, kMigrationTexts);
+  if (meaning.answer != ResponseClass::kForbidden) return meaning;
+  meaning.message = base::short_text(
+      "mode Migration needs the permission of config/optional/kubevirt-migrations.yaml: " + meaning.message, 512);
+  return meaning;
 }
 
 // --- arriving
@@ -156,6 +199,7 @@ std::vector<Read> KubeVirtEvictor::reads(const EvictorContext& context) const {
   std::vector<Read> wanted = {read_vmi(context, vmi), read_migrations(context, vmi)};
   if (needs_system(context.evacuation.status.phase))
     wanted.push_back({std::string(kKubeVirtDocument), kube::list_request(kube::kKubeVirts, {}), ""});
+  if (auto target = read_target(context)) wanted.push_back(*std::move(target));
   return wanted;
 }
 
@@ -199,10 +243,11 @@ EvictionStep KubeVirtEvictor::plan(const EvictorContext& context) const {
   return {NextMove::kAct, std::move(action)};
 }
 
-Classification KubeVirtEvictor::classify(const EvictorContext&, const Action& action, const CallResult& answer) const {
-  if (action.name == kCreateMigration) return classify_call(answer, kMigrationTexts);
+Classification KubeVirtEvictor::classify(const EvictorContext& context, const Action& action,
+                                         const CallResult& answer) const {
+  if (action.name == kCreateMigration) return classify_creation(answer);
   if (action.name == kCancelEvacuation) return classify_cancel(answer);
-  if (action.name == kDeleteMigration) return classify_deletion(answer);
+  if (action.name == kDeleteMigration) return classify_deletion(context, answer);
   Classification meaning = classify_eviction(answer, kKubeVirtTexts);
   if (meaning.answer == ResponseClass::kAcceptedInBackground) {
     const bool ours = action.pre_state.find(kMarkAbsent) != std::string::npos;

@@ -18,6 +18,7 @@ using api::EvacuationPhase;
 constexpr std::size_t kMaxKnown = 12;  // UIDs: what fits into a ref
 /// A mark that we were told of must show up within this time.
 constexpr base::seconds kMarkVisibleWithin{30};
+constexpr int kSelectorSince = 6;  ///< addedNodeSelector
 
 std::string known_list(const View& view) {
   std::string uids;
@@ -33,10 +34,19 @@ bool was_known(const EvictorContext& context, const Migration& migration) {
   return migration.uid.empty() || context.ref(kKnownRef).find(migration.uid) != std::string_view::npos;
 }
 
-std::string failure_of(const Migration& migration, const View& view) {
+/// Why no node took the target of that migration, as remembered while it was looked for; empty: not known.
+std::string unschedulable_before(const EvictorContext& context, const Migration& migration) {
+  const std::string_view note = context.ref(kNoNodeRef);
+  const std::string key = migration.uid + ": ";
+  return note.starts_with(key) ? std::string(note.substr(key.size())) : std::string();
+}
+
+std::string failure_of(const EvictorContext& context, const Migration& migration, const View& view) {
   if (!migration.failure.empty()) return migration.failure;
-  const bool last = view.vmi.move.migration_uid == migration.uid && !view.vmi.move.failure.empty();
-  return last ? view.vmi.move.failure : fmt::format("migration {} failed", migration.name);
+  if (view.vmi.move.migration_uid == migration.uid && !view.vmi.move.failure.empty()) return view.vmi.move.failure;
+  const std::string no_node = unschedulable_before(context, migration);
+  return no_node.empty() ? fmt::format("migration {} failed", migration.name)
+                         : "no node took the migration's target pod: " + no_node;
 }
 
 std::int32_t progress_of(const std::string& phase) {
@@ -54,6 +64,32 @@ std::int32_t progress_of(const std::string& phase) {
 
 RemoteFailure migration_failed(std::string message) {
   return {"MigrationFailed", std::move(message), true, false, api::Reason::kMigrationFailed};
+}
+
+/// Of the labels that the target must have, the one that the VM itself wants otherwise: KubeVirt lets the VM's win.
+std::string contradicted_label(const EvictorContext& context, const View& view) {
+  const auto wanted = parse_node_selector(context.parameter(kAddedNodeSelector, ""));
+  if (!wanted) return {};
+  for (const auto& [key, value] : *wanted) {
+    for (const auto& [own_key, own_value] : view.vmi.node_selector) {
+      if (own_key == key && own_value != value) return fmt::format("{}={}", own_key, own_value);
+    }
+  }
+  return {};
+}
+
+/// A limit on the target that KubeVirt would silently drop is refused: the VM would land anywhere.
+std::optional<RemoteFailure> selector_refused(const EvictorContext& context, const View& view) {
+  if (!in_migration_mode(context) || context.parameter(kAddedNodeSelector, "").empty()) return std::nullopt;
+  const auto refused = [](std::string message) {
+    return RemoteFailure{"AddedNodeSelectorRefused", std::move(message), false, false, api::Reason::kNotEvictable};
+  };
+  if (view.system.minor.value_or(kSelectorSince) < kSelectorSince)
+    return refused(fmt::format("addedNodeSelector needs KubeVirt 1.{}; this is 1.{}, which would ignore it",
+                               kSelectorSince, *view.system.minor));
+  if (const std::string own = contradicted_label(context, view); !own.empty())
+    return refused("addedNodeSelector contradicts the VM's own nodeSelector " + own + ", which would win");
+  return std::nullopt;
 }
 
 /// Before anything is asked the VM must be seen: blind work on VMs is not done.
@@ -95,27 +131,34 @@ void observe_current(const EvictorContext& context, const View& view, Observatio
   seen.acknowledged = true;
   seen.queued = current->is_queued();
   seen.progress = progress_of(current->phase);
+  if (!view.unschedulable.empty() && current == view.current()) {
+    seen.message = "no node takes the migration's target pod: " + view.unschedulable;
+    seen.refs.emplace_back(kNoNodeRef, current->uid + ": " + view.unschedulable);
+  }
   seen.alive = current->uid + "/" + current->phase;
   if (view.vmi.move.migration_uid != current->uid) return;
   seen.alive += "/" + view.vmi.move.fingerprint;
   if (!view.vmi.move.completed) seen.target = api::NodeName{view.vmi.move.target_node};
 }
 
+/// Somebody deleted it. On its way out KubeVirt shows it as Failed for a moment: that is no failure of the migration.
+bool was_deleted(const Migration& migration) { return migration.terminating && migration.has_failed(); }
+
 /// One-shot: our own object is the whole story.
 void observe_migration(const EvictorContext& context, const View& view, Observation& seen) {
   const Migration* own = view.named(own_migration_name(context));
   const bool asked = context.evacuation.status.phase == EvacuationPhase::kInProgress;
   seen.requested = own != nullptr;
-  if (own && own->has_failed()) seen.failed = migration_failed(failure_of(*own, view));
-  seen.vanished = asked && !own && !has_moved(context, view);
+  if (own && own->has_failed() && !was_deleted(*own)) seen.failed = migration_failed(failure_of(context, *own, view));
+  seen.vanished = asked && (!own || was_deleted(*own)) && !has_moved(context, view);
 }
 
 void observe_failures(const EvictorContext& context, const View& view, Observation& seen) {
   if (context.ref(kKnownRef).empty()) return;
   for (const Migration& each : view.migrations) {
-    if (!each.has_failed() || !evacuates(context, each) || was_known(context, each)) continue;
+    if (!each.has_failed() || was_deleted(each) || !evacuates(context, each) || was_known(context, each)) continue;
     ++seen.failures;
-    seen.last_failure = failure_of(each, view);
+    seen.last_failure = failure_of(context, each, view);
   }
   if (seen.failures >= remote_failures(context))
     seen.failed =
@@ -154,6 +197,8 @@ Observation KubeVirtEvictor::observe(const EvictorContext& context) const {
     return seen;
   }
   seen.refs = facts_to_remember(context, view);
+  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) seen.failed = selector_refused(context, view);
+  if (seen.failed) return seen;
   observe_current(context, view, seen);
   in_migration_mode(context) ? observe_migration(context, view, seen) : observe_evacuation(context, view, seen);
   return seen;

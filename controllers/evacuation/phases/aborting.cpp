@@ -52,12 +52,16 @@ Step not_rolled_back(StatusBuilder& builder, Reason how, const std::string& mess
                   builder.status().message);
 }
 
-/// Silence, or what the calls that were to take it back were answered.
-std::string why_not_undone(const api::EvacuationStatus& status) {
+/// Silence, or what the calls that were to take it back were answered; of one that was accepted, what it then waits
+/// for.
+std::string why_not_undone(const StatusBuilder& builder) {
+  const api::EvacuationStatus& status = builder.status();
   const auto& last = status.last_response;
   const bool refused = last && last->code >= 400 && last->time >= status.abort->started_at;
-  if (!refused) return "the pod's owner did not confirm the abort in time";
-  return fmt::format("could not be taken back in time: {} {}", last->code, last->message);
+  if (refused) return fmt::format("could not be taken back in time: {} {}", last->code, last->message);
+  const auto* rollback = api::find_condition(status.conditions, ConditionType::kRollbackComplete);
+  const std::string waits = rollback && !rollback->message.empty() ? ": " + rollback->message : std::string();
+  return "the pod's owner did not confirm the abort in time" + waits;
 }
 
 // --- rules
@@ -95,7 +99,7 @@ std::optional<Step> end_when_undone(StatusBuilder& builder) {
 /// T27: nobody confirmed in time.
 std::optional<Step> give_up_at_abort_deadline(StatusBuilder& builder) {
   if (!builder.expired(abort_deadline(builder))) return std::nullopt;
-  return not_rolled_back(builder, Reason::kAbortTimeout, why_not_undone(builder.status()));
+  return not_rolled_back(builder, Reason::kAbortTimeout, why_not_undone(builder));
 }
 
 /// The next call that takes something back.

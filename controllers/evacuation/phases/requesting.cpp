@@ -140,7 +140,7 @@ Step on_aftermath(StatusBuilder& builder, const evictors::Classification& verdic
   if (builder.phase() == EvacuationPhase::kAborting) {
     const auto& last = builder.status().last_response;
     builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kFalse, Reason::kRollbackRunning,
-                          done || !last ? std::string() : fmt::format("{} {}", last->code, last->message));
+                          done || !last ? verdict.message : fmt::format("{} {}", last->code, last->message));
   }
   if (done) return Step::kSettled;
   builder.set_blocked_count(builder.status().blocked_count + 1);

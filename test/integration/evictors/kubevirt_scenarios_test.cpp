@@ -13,7 +13,7 @@ using Phase = api::EvacuationPhase;
 class KubeVirtScenario : public KubeVirtStage {};
 
 TEST_F(KubeVirtScenario, S16_SuccessAndTheSourceIsNeverDeleted) {
-  begin();
+  begin("v1.9.0");
   const std::string pod = machine("db", "run=30s");
   const std::string source = node_of("db");
   const std::string name = evacuate(pod);
@@ -38,7 +38,7 @@ TEST_F(KubeVirtScenario, S16_SuccessAndTheSourceIsNeverDeleted) {
 }
 
 TEST_F(KubeVirtScenario, S16_RequestedByDecidesThePriority) {
-  begin();
+  begin("v1.8.4", "", {"MigrationPriorityQueue"});
   const std::string pod = machine("db", "run=30s");
   const std::string name = evacuate(pod, with({{"requestedBy", "somebody"}}));
   ASSERT_TRUE(run_until([&] { return !migrations().empty(); }, seconds(60)));
@@ -120,6 +120,7 @@ TEST_P(KubeVirtCancel, S19_InEachMigrationPhase) {
   EXPECT_EQ(mark("db"), "");
   EXPECT_EQ(running_migrations(), 0u);
   EXPECT_EQ(pod_phase(pod), "Running");
+  run_for(seconds(5));
   EXPECT_EQ(pods("db"), std::vector<std::string>{pod});
   run_for(std::chrono::minutes(20));
   EXPECT_EQ(running_migrations(), 0u);
@@ -131,6 +132,62 @@ INSTANTIATE_TEST_SUITE_P(
                     CancelCase{"Scheduled", "scheduled=90s"}, CancelCase{"PreparingTarget", "preparing=90s, abort=3s"},
                     CancelCase{"TargetReady", "ready=90s, abort=3s"}, CancelCase{"Running", "run=600s, abort=20s"}),
     [](const auto& info) { return info.param.phase; });
+
+/// The nodes have the migration, and hang while they prepare the target: no deletion reaches them.
+TEST_F(KubeVirtScenario, S19_AHangingPreparationOutlastsTheAbort) {
+  begin();
+  const std::string pod = machine("db", "preparing=3600s");
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(run_until([&] { return migration_phase() == "PreparingTarget"; }, seconds(120)));
+  cancel(name);
+  expect_end(name, Phase::kCancelled, "UserCancelled");
+  EXPECT_EQ(condition(name, "RollbackComplete"), "AbortTimeout");
+  EXPECT_NE(condition_message(name, "RollbackComplete").find("PreparingTarget: KubeVirt aborts it only once it runs"),
+            std::string::npos)
+      << condition_message(name, "RollbackComplete");
+  EXPECT_EQ(mark("db"), "") << "so much was taken back";
+}
+
+/// Two causes keep a mark on for as long as they last. The condition names them.
+TEST_F(KubeVirtScenario, S18_TheDrainTaintKeepsTheMarkOn) {
+  begin();
+  const std::string pod = machine("db", "run=3600s");
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(run_until([&] { return migration_phase() == "Running"; }, seconds(60)));
+  edit(
+      kube::kNodes, node_of("db"),
+      [](Json& node) {
+        node["spec"]["taints"] = Json::array({{{"key", "kubevirt.io/drain"}, {"effect", "NoSchedule"}}});
+      },
+      "");
+  cancel(name);
+  expect_end(name, Phase::kCancelled, "UserCancelled");
+  EXPECT_EQ(condition(name, "RollbackComplete"), "AbortTimeout");
+  EXPECT_NE(condition_message(name, "RollbackComplete").find("while the node has its drain taint"), std::string::npos)
+      << condition_message(name, "RollbackComplete");
+  EXPECT_EQ(mark("db"), node_of("db"));
+}
+
+TEST_F(KubeVirtScenario, S18_AGoneNodeObjectKeepsTheMarkOn) {
+  begin();
+  const std::string pod = machine("db", "run=3600s");
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(run_until([&] { return migration_phase() == "Running"; }, seconds(60)));
+  replica->transport.lie = [](const kube::Request& request) -> std::optional<kube::Response> {
+    if (!request.path.ends_with("/evacuate/cancel")) return std::nullopt;
+    return kube::Response{500,
+                          R"({"kind":"Status","status":"Failure","code":500,"reason":"InternalError",)"
+                          R"("message":"Internal error occurred: nodes \"node-a\" not found"})",
+                          {},
+                          ""};
+  };
+  cancel(name);
+  expect_end(name, Phase::kCancelled, "UserCancelled");
+  EXPECT_EQ(condition(name, "RollbackComplete"), "AbortTimeout");
+  EXPECT_NE(condition_message(name, "RollbackComplete").find("only while the VM's node object exists"),
+            std::string::npos)
+      << condition_message(name, "RollbackComplete");
+}
 
 TEST_F(KubeVirtScenario, S20_CancelBefore17LeavesTheMark) {
   begin("v1.6.2");
@@ -330,7 +387,14 @@ TEST_F(KubeVirtScenario, UnschedulableTargetCountsAsFailures) {
   begin();
   const std::string pod = machine("db", "unschedulable");
   const std::string name = evacuate(pod, with({{"remoteFailures", "2"}}));
+  ASSERT_TRUE(run_until([&] { return migration_phase() == "Scheduling"; }, seconds(60)));
+  run_for(seconds(15));
+  EXPECT_NE(condition_message(name, "Progressing").find("no node takes the migration's target pod: "),
+            std::string::npos)
+      << condition_message(name, "Progressing");
   expect_end(name, Phase::kFailed, "MigrationFailed");
+  EXPECT_NE(get(name).status.message.find("no node took the migration's target pod: "), std::string::npos)
+      << get(name).status.message;
   EXPECT_EQ(mark("db"), "");
 }
 
@@ -411,6 +475,35 @@ TEST_F(KubeVirtScenario, MigrationModeMovesAVmWithoutStrategy) {
   ASSERT_EQ(migrations().size(), 1u);
   EXPECT_EQ((*migrations()[0])["metadata"]["name"], "evac-" + get(name).meta.uid + "-1");
   EXPECT_EQ(node_of("db"), "node-c");
+}
+
+/// Attack or mistake: a limit that this KubeVirt drops silently would let the VM land anywhere.
+TEST_F(KubeVirtScenario, MigrationModeRefusesALimitThatKubeVirtWouldDrop) {
+  begin("v1.5.0");
+  const std::string pod = machine("db", "run=20s");
+  const std::string name =
+      evacuate(pod, with({{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}}));
+  expect_end(name, Phase::kFailed, "NotEvictable");
+  EXPECT_NE(get(name).status.message.find("addedNodeSelector needs KubeVirt 1.6; this is 1.5"), std::string::npos)
+      << get(name).status.message;
+  EXPECT_TRUE(migrations().empty());
+  EXPECT_EQ(pod_phase(pod), "Running");
+}
+
+/// The same where nobody tells the version: the API server itself refuses the field.
+TEST_F(KubeVirtScenario, MigrationModeAsksStrictlyWhereTheVersionIsUnknown) {
+  begin("v1.5.0");
+  const std::string pod = machine("db", "run=20s");
+  replica->transport.lie = [](const kube::Request& request) -> std::optional<kube::Response> {
+    if (request.path != "/apis/kubevirt.io/v1/kubevirts") return std::nullopt;
+    return kube::Response{403, R"({"kind":"Status","status":"Failure","code":403,"reason":"Forbidden"})", {}, ""};
+  };
+  const std::string name =
+      evacuate(pod, with({{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}}));
+  expect_end(name, Phase::kFailed, "NotEvictable");
+  EXPECT_NE(get(name).status.message.find("unknown field \"spec.addedNodeSelector\""), std::string::npos)
+      << get(name).status.message;
+  EXPECT_TRUE(migrations().empty());
 }
 
 TEST_F(KubeVirtScenario, MigrationModeTriesOncePerAttempt) {

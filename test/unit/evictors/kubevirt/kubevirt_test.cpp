@@ -54,6 +54,15 @@ struct World {
     evacuation.status.intent = api::EvacuationIntent{action, kToken, kNoon, resolved, result, pre_state};
     return *this;
   }
+  World& target_pod(const char* unschedulable) {
+    target_pods.push_back({{"metadata", {{"labels", {{"kubevirt.io/migrationJobUID", "uid-m"}}}}},
+                           {"status",
+                            {{"conditions", Json::array({{{"type", "PodScheduled"},
+                                                          {"status", "False"},
+                                                          {"reason", "Unschedulable"},
+                                                          {"message", unschedulable}}})}}}});
+    return *this;
+  }
   World& forget(std::string_view key) {
     std::erase_if(evacuation.status.refs, [&](const auto& ref) { return ref.first == key; });
     return *this;
@@ -62,7 +71,8 @@ struct World {
   evictors::EvictorContext context() {
     documents = {{"vmi", vmi_status, vmi.dump()},
                  {"migrations", list_status, Json{{"items", migrations}}.dump()},
-                 {"kubevirt", 200, kubevirt.dump()}};
+                 {"kubevirt", 200, kubevirt.dump()},
+                 {"target", 200, Json{{"items", target_pods}}.dump()}};
     evictors::EvictorContext made{evacuation, with_pod ? &pod : nullptr, kNoon, parameters, "v1"};
     made.documents = documents;
     return made;
@@ -73,6 +83,7 @@ struct World {
   Json vmi;
   Json kubevirt;
   Json migrations = Json::array();
+  Json target_pods = Json::array();
   std::int32_t vmi_status = 200;
   std::int32_t list_status = 200;
   bool with_pod = true;
@@ -134,6 +145,11 @@ INSTANTIATE_TEST_SUITE_P(
             "hotplug pod: hp associated with running vmi: db in namespace shop",
             ResponseClass::kNotEvictable},
         AnswerCase{
+            "HotplugOwner", 429,
+            "admission webhook \"hotplug-pod-eviction-interceptor.kubevirt.io\" denied the request: failed getting "
+            "owner for hotplug pod: etcdserver: request timed out",
+            ResponseClass::kRetryLater},
+        AnswerCase{
             "VirtApiDown", 500,
             "Internal error occurred: failed calling webhook \"virt-launcher-eviction-interceptor.kubevirt.io\": x",
             ResponseClass::kWebhookDown},
@@ -166,6 +182,11 @@ INSTANTIATE_TEST_SUITE_P(
                                ResponseClass::kNotEvictable},
                     AnswerCase{"Final", 400, kMigrationPrefix + "Cannot migrate VMI in finalized state.",
                                ResponseClass::kRetryLater},
+                    AnswerCase{"SelectorBefore16", 400,
+                               "VirtualMachineInstanceMigration in version \"v1\" cannot be handled as a "
+                               "VirtualMachineInstanceMigration: strict decoding error: unknown field "
+                               "\"spec.addedNodeSelector\"",
+                               ResponseClass::kNotEvictable},
                     AnswerCase{"Exists", 409, "already exists", ResponseClass::kConflict},
                     AnswerCase{"Forbidden", 403, "forbidden", ResponseClass::kForbidden},
                     AnswerCase{"NoVmi", 400, kMigrationPrefix + "the VMI \"shop/db\" does not exist",
@@ -189,6 +210,58 @@ TEST(KubeVirtCancel, ReadsTheCancelsAnswers) {
   EXPECT_EQ(ref_in(unknown_path.refs, "cancelUnsupported"), "true");
 }
 
+struct RefusalCase {
+  const char* name;
+  int code;
+  const char* message;
+  const char* says;
+};
+class KubeVirtLastingRefusal : public testing::TestWithParam<RefusalCase> {};
+TEST_P(KubeVirtLastingRefusal, IsNamed) {
+  World world;
+  evictors::Action action;
+  action.name = "CancelEvacuation";
+  const Json status = {{"kind", "Status"}, {"message", GetParam().message}, {"code", GetParam().code}};
+  const auto meaning =
+      kEvictor.classify(world.context(), action, kube::Response{GetParam().code, status.dump(), {}, ""});
+  EXPECT_NE(meaning.answer, ResponseClass::kApplied);
+  EXPECT_TRUE(meaning.message.starts_with(GetParam().says)) << meaning.message;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Evictors, KubeVirtLastingRefusal,
+    testing::Values(RefusalCase{"TheNodeObjectIsGone", 500, "Internal error occurred: nodes \"node-1\" not found",
+                                "KubeVirt takes the mark off only while the VM's node object exists: "},
+                    RefusalCase{"TheNodeHasTheDrainTaint", 400,
+                                "Node \"node-1\" has NodeDrainTaintKey \"&Taint{Key:kubevirt.io/drain,}\"",
+                                "KubeVirt does not take the mark off while the node has its drain taint: "},
+                    RefusalCase{"AnythingElse", 500, "Internal error occurred: no memory", "Internal error occurred"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(KubeVirtPermissions, AMissingOneIsNamed) {
+  World world;
+  evictors::Action action;
+  action.name = "CreateMigration";
+  const Json status = {{"kind", "Status"}, {"message", "virtualmachineinstancemigrations.kubevirt.io is forbidden"}};
+  const auto meaning = kEvictor.classify(world.context(), action, kube::Response{403, status.dump(), {}, ""});
+  EXPECT_EQ(meaning.answer, ResponseClass::kForbidden);
+  EXPECT_NE(meaning.message.find("config/optional/kubevirt-migrations.yaml"), std::string::npos) << meaning.message;
+}
+
+TEST(KubeVirtDeletion, SaysThatAPreparingMigrationIsAbortedLater) {
+  for (const char* phase : {"Scheduling", "PreparingTarget", "TargetReady", "Running"}) {
+    World world;
+    world.evacuation.status.phase = EvacuationPhase::kAborting;
+    world.migration("m", phase);
+    evictors::Action action;
+    action.name = "DeleteMigration";
+    const auto meaning =
+        kEvictor.classify(world.context(), action, kube::Response{200, R"({"kind":"Status"})", {}, ""});
+    EXPECT_EQ(meaning.answer, ResponseClass::kApplied);
+    const bool preparing = std::string_view(phase) == "PreparingTarget" || std::string_view(phase) == "TargetReady";
+    EXPECT_EQ(meaning.message.find("only once it runs") != std::string::npos, preparing) << phase << meaning.message;
+  }
+}
+
 // --- deadline
 
 struct DeadlineCase {
@@ -208,10 +281,11 @@ TEST_P(KubeVirtDeadline, GrowsWithMemoryAndTries) {
 }
 INSTANTIATE_TEST_SUITE_P(Evictors, KubeVirtDeadline,
                          testing::Values(DeadlineCase{"SmallOnesGetHalfAnHour", "1Gi", "", "", 1800},
-                                         DeadlineCase{"ThreeTriesOf16Gi", "16Gi", "", "", 900 + 3 * 16 * 150},
-                                         DeadlineCase{"OneTry", "16Gi", "", "1", 900 + 16 * 150},
-                                         DeadlineCase{"OneShot", "16Gi", "Migration", "", 900 + 16 * 150},
-                                         DeadlineCase{"RoundsUp", "15500Mi", "", "1", 900 + 16 * 150},
+                                         DeadlineCase{"ThreeTriesOf16Gi", "16Gi", "", "", 900 + 3 * 18 * 150},
+                                         DeadlineCase{"OneTry", "16Gi", "", "1", 900 + 18 * 150},
+                                         DeadlineCase{"OneShot", "16Gi", "Migration", "", 900 + 18 * 150},
+                                         DeadlineCase{"DecimalGigabytes", "16G", "", "1", 900 + 16 * 150},
+                                         DeadlineCase{"RoundsUp", "15500Mi", "", "1", 900 + 17 * 150},
                                          DeadlineCase{"NonsenseMemory", "lots", "", "", 1800},
                                          DeadlineCase{"HugeIsBounded", "4000Pi", "", "", 7 * 86'400}),
                          [](const auto& info) { return info.param.name; });
@@ -220,10 +294,88 @@ TEST(KubeVirtProbe, FollowsTheClustersSettings) {
   World world;
   world.vmi["spec"]["domain"]["memory"]["guest"] = "100Gi";
   world.kubevirt["items"][0]["spec"]["configuration"]["migrations"]["completionTimeoutPerGiB"] = 10;
-  EXPECT_EQ(kEvictor.probe(world.context()).total, base::seconds(900 + 3 * 1000));
+  EXPECT_EQ(kEvictor.probe(world.context()).total, base::seconds(900 + 3 * 1080));
   world.evacuation.spec.timeouts.total = base::seconds(77);
   EXPECT_EQ(kEvictor.probe(world.context()).total, std::nullopt) << "the spec's own word";
 }
+
+struct AllowanceCase {
+  const char* name;
+  void (*edit)(Json& vmi, Json& migrations);
+  int want_seconds;  ///< beyond the slack of 900
+};
+class KubeVirtAllowance : public testing::TestWithParam<AllowanceCase> {};
+/// One try of a VM of 10 GB.
+TEST_P(KubeVirtAllowance, IsWhatKubeVirtGives) {
+  World world;
+  world.parameters = {{"mode", "Migration"}};
+  world.vmi["spec"]["domain"]["memory"]["guest"] = "10G";
+  Json& migrations = world.kubevirt["items"][0]["spec"]["configuration"]["migrations"];
+  migrations["completionTimeoutPerGiB"] = 200;
+  GetParam().edit(world.vmi, migrations);
+  EXPECT_EQ(kEvictor.probe(world.context()).total, base::seconds(900 + GetParam().want_seconds));
+}
+constexpr int kAllowed = 10 * 200;
+INSTANTIATE_TEST_SUITE_P(
+    Evictors, KubeVirtAllowance,
+    testing::Values(
+        AllowanceCase{"TheClusters", [](Json&, Json&) {}, kAllowed},
+        AllowanceCase{"TwiceWhereTheGuestMayBeDisrupted",
+                      [](Json&, Json& migrations) { migrations["allowWorkloadDisruption"] = true; }, 2 * kAllowed},
+        AllowanceCase{"WhichPostCopyImplies", [](Json&, Json& migrations) { migrations["allowPostCopy"] = true; },
+                      2 * kAllowed},
+        AllowanceCase{"UnlessItIsForbidden",
+                      [](Json&, Json& migrations) {
+                        migrations["allowPostCopy"] = true;
+                        migrations["allowWorkloadDisruption"] = false;
+                      },
+                      kAllowed},
+        AllowanceCase{"WhatWasResolvedForTheVmGoesFirst",
+                      [](Json& vmi, Json& migrations) {
+                        migrations["allowPostCopy"] = true;
+                        vmi["status"]["migrationState"]["migrationConfiguration"] = {{"completionTimeoutPerGiB", 300},
+                                                                                     {"allowPostCopy", false}};
+                      },
+                      10 * 300},
+        AllowanceCase{"ResolvedPartly",
+                      [](Json& vmi, Json&) {
+                        vmi["status"]["migrationState"]["migrationConfiguration"] = {{"allowWorkloadDisruption", true}};
+                      },
+                      2 * kAllowed},
+        AllowanceCase{"NoLimitIsAWeek", [](Json&, Json& migrations) { migrations["completionTimeoutPerGiB"] = 0; },
+                      7 * 86'400 - 900},
+        AllowanceCase{"MigratedVolumesAreCopied",
+                      [](Json& vmi, Json&) {
+                        const Json claim = {{"capacity", {{"storage", "50G"}}}, {"requests", {{"storage", "30G"}}}};
+                        vmi["status"]["migratedVolumes"] =
+                            Json::array({{{"volumeName", "a"}, {"sourcePVCInfo", claim}}, {{"volumeName", "b"}}});
+                      },
+                      (10 + 30) * 200},
+        AllowanceCase{"EphemeralDisksAreCopiedByBlocks",
+                      [](Json& vmi, Json&) {
+                        vmi["status"]["migrationMethod"] = "BlockMigration";
+                        vmi["spec"]["volumes"] =
+                            Json::array({{{"name", "a"}, {"emptyDisk", {{"capacity", "5G"}}}},
+                                         {{"name", "b"}, {"containerDisk", {{"image", "os"}}}},
+                                         {{"name", "c"}, {"persistentVolumeClaim", {{"claimName", "c"}}}}});
+                        vmi["status"]["volumeStatus"] = Json::array(
+                            {{{"name", "b"}, {"size", 2'000'000'000}}, {{"name", "c"}, {"size", 90'000'000'000}}});
+                      },
+                      (10 + 5 + 2) * 200},
+        AllowanceCase{"AndOnlyThen",
+                      [](Json& vmi, Json&) {
+                        vmi["status"]["migrationMethod"] = "LiveMigration";
+                        vmi["spec"]["volumes"] = Json::array({{{"name", "a"}, {"emptyDisk", {{"capacity", "5G"}}}}});
+                      },
+                      kAllowed},
+        AllowanceCase{"NonsenseCountsAsAbsent",
+                      [](Json& vmi, Json& migrations) {
+                        migrations["allowPostCopy"] = "yes";
+                        vmi["status"]["migratedVolumes"] = 7;
+                        vmi["status"]["migrationState"]["migrationConfiguration"] = {{"completionTimeoutPerGiB", -5}};
+                      },
+                      kAllowed}),
+    [](const auto& info) { return info.param.name; });
 
 struct ProbeCase {
   const char* name;
@@ -320,6 +472,39 @@ INSTANTIATE_TEST_SUITE_P(
                     [](const Seen& s) { EXPECT_EQ(s.failures, 0); }},
         ObserveCase{"OtherPeoplesFailuresDoNotCount", [](World& s) { s.migration("a", "Failed", ""); },
                     [](const Seen& s) { EXPECT_EQ(s.failures, 0); }},
+        ObserveCase{"DeletedMigrationsAreNoFailures",
+                    [](World& s) {
+                      s.migration("a", "Failed");
+                      s.migrations[0]["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z";
+                    },
+                    [](const Seen& s) { EXPECT_EQ(s.failures, 0) << "it passes through Failed on its way out"; }},
+        ObserveCase{"WhyNoNodeTakesTheTarget",
+                    [](World& s) {
+                      s.migration("m", "Scheduling");
+                      s.target_pod("0/3 nodes are available: 3 Insufficient memory.");
+                    },
+                    [](const Seen& s) {
+                      EXPECT_NE(s.message.find("Insufficient memory"), std::string::npos);
+                      EXPECT_EQ(ref_in(s.refs, "targetUnschedulable"),
+                                "uid-m: 0/3 nodes are available: 3 Insufficient memory.");
+                    }},
+        ObserveCase{"WhyNoNodeTookTheTarget",
+                    [](World& s) {
+                      s.evacuation.status.refs.emplace_back("targetUnschedulable", "uid-m: no node has the memory");
+                      s.migration("m", "Failed").migration("n", "Failed");
+                    },
+                    [](const Seen& s) {
+                      EXPECT_EQ(s.failures, 2);
+                      EXPECT_EQ(s.last_failure, "migration n failed") << "of another migration nothing is known";
+                    }},
+        ObserveCase{"TheFailureOfAnUnschedulableTarget",
+                    [](World& s) {
+                      s.evacuation.status.refs.emplace_back("targetUnschedulable", "uid-m: no node has the memory");
+                      s.migration("m", "Failed");
+                    },
+                    [](const Seen& s) {
+                      EXPECT_EQ(s.last_failure, "no node took the migration's target pod: no node has the memory");
+                    }},
         ObserveCase{"AMarkThatVanished",
                     [](World& s) {
                       s.vmi["status"].erase("evacuationNodeName");
@@ -377,12 +562,76 @@ INSTANTIATE_TEST_SUITE_P(
                       s.migration("evac-e5b3-1", "Failed", "");
                     },
                     [](const Seen& s) { EXPECT_TRUE(s.failed); }},
+        ObserveCase{"ItsOwnObjectDeletedByAnother",
+                    [](World& s) {
+                      s.parameters = {{"mode", "Migration"}};
+                      s.migration("evac-e5b3-1", "Failed", "");
+                      s.migrations[0]["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z";
+                    },
+                    [](const Seen& s) {
+                      EXPECT_FALSE(s.failed);
+                      EXPECT_TRUE(s.vanished);
+                    }},
         ObserveCase{"ItsOwnObjectDisappear",
                     [](World& s) {
                       s.parameters = {{"mode", "Migration"}};
                     },
                     [](const Seen& s) { EXPECT_TRUE(s.vanished); }}),
     [](const auto& info) { return info.param.name; });
+
+// --- limits on the target
+
+struct SelectorCase {
+  const char* name;
+  const char* version;
+  const char* own_zone;
+  std::string refusal;  ///< what it says; empty: none
+};
+class KubeVirtSelector : public testing::TestWithParam<SelectorCase> {};
+TEST_P(KubeVirtSelector, IsRefusedWhereKubeVirtWouldDropIt) {
+  World world;
+  world.evacuation.status.phase = EvacuationPhase::kPreparing;
+  world.parameters = {{"mode", "Migration"}, {"addedNodeSelector", "zone=a,disk=ssd"}};
+  world.kubevirt["items"][0]["status"]["observedKubeVirtVersion"] = GetParam().version;
+  if (*GetParam().own_zone) world.vmi["spec"]["nodeSelector"]["zone"] = GetParam().own_zone;
+  const auto seen = kEvictor.observe(world.context());
+  EXPECT_EQ(seen.failed ? seen.failed->message : "", GetParam().refusal);
+  if (!seen.failed) return;
+  EXPECT_EQ(seen.failed->complete_reason, api::Reason::kNotEvictable);
+  EXPECT_FALSE(seen.failed->retryable || seen.failed->try_next);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Evictors, KubeVirtSelector,
+    testing::Values(SelectorCase{"V15", "v1.5.2", "",
+                                 "addedNodeSelector needs KubeVirt 1.6; this is 1.5, which would ignore it"},
+                    SelectorCase{"V16", "v1.6.0", "", ""}, SelectorCase{"V19", "v1.9.0", "", ""},
+                    SelectorCase{"VersionUnknown", "devel", "", ""},
+                    SelectorCase{"SameAsTheMachines", "v1.7.0", "a", ""},
+                    SelectorCase{"TheMachinesOwn", "v1.7.0", "b",
+                                 "addedNodeSelector contradicts the VM's own nodeSelector zone=b, which would win"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(KubeVirtSelectorCall, IsAskedForStrictly) {
+  World world;
+  world.evacuation.status.phase = EvacuationPhase::kRequesting;
+  world.parameters = {{"mode", "Migration"}, {"addedNodeSelector", "zone=a"}};
+  EXPECT_EQ(kEvictor.plan(world.context()).action->request.query, "fieldValidation=Strict");
+  world.evacuation.spec.dry_run = true;
+  EXPECT_EQ(kEvictor.plan(world.context()).action->request.query, "fieldValidation=Strict&dryRun=All");
+}
+
+TEST(KubeVirtReads, LooksAtTheTargetPodOnlyWhileItLooksForANode) {
+  for (const char* phase : {"", "Pending", "Scheduling", "Scheduled", "Running", "Failed"}) {
+    World world;
+    world.migration("m", phase);
+    const auto reads = kEvictor.reads(world.context());
+    const bool looks = std::string_view(phase) == "Scheduling";
+    ASSERT_EQ(reads.size(), looks ? 3u : 2u) << phase;
+    if (!looks) continue;
+    EXPECT_EQ(reads.back().request.path, "/api/v1/namespaces/shop/pods");
+    EXPECT_NE(reads.back().request.query.find("resourceVersion=0"), std::string::npos);
+  }
+}
 
 // --- taking back
 
