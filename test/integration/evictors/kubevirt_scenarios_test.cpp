@@ -93,6 +93,19 @@ TEST_F(KubeVirtScenario, S18_FailsForEver) {
   EXPECT_EQ(pod_phase(pod), "Running");
 }
 
+/// Memory alone would be given half an hour. KubeVirt gives the disks that travel with it their time, too, and so do
+/// we.
+TEST_F(KubeVirtScenario, DisksToCopyGetTheTimeThatKubeVirtGives) {
+  begin();
+  const std::string pod = machine("db", "run=9000s");
+  edit(kube::kVmis, "db", [](Json& vmi) {
+    const Json claim = {{"capacity", {{"storage", "100Gi"}}}, {"requests", {{"storage", "100Gi"}}}};
+    vmi["status"]["migratedVolumes"] = Json::array({{{"volumeName", "data"}, {"sourcePVCInfo", claim}}});
+  });
+  const std::string name = evacuate(pod, with({{"remoteFailures", "1"}}));
+  expect_end(name, Phase::kSucceeded, "Migrated");
+}
+
 TEST_F(KubeVirtScenario, S18_RemoteFailuresIsAParameter) {
   begin();
   const std::string pod = machine("db", "run=5s, fail=always");
