@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/core/object_json.hpp"
+#include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
 #include "controllers/status_patch.hpp"
 
@@ -11,8 +12,6 @@ namespace controllers::evacuation {
 namespace {
 
 using api::Json;
-
-constexpr std::size_t kMaxLabelValue = 63;
 
 base::Result<Json> parse_answer(std::string_view raw) {
   auto json = api::parse_object_json(raw);
@@ -47,7 +46,7 @@ Json main_patch(const api::Evacuation& evacuation, const Decision& decision) {
   const std::string& node = decision.fill->node.value;
   if (node.empty()) return patch;
   patch["spec"]["nodeName"] = node;
-  if (node.size() <= kMaxLabelValue) patch["metadata"]["labels"][std::string(api::well_known::kNodeLabel)] = node;
+  patch["metadata"]["labels"][std::string(api::well_known::kNodeLabel)] = api::label_value(node);
   return patch;
 }
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/core/codec.hpp"
+#include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
 
 namespace controllers {
@@ -120,8 +121,9 @@ api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::
   api::Evacuation evacuation;
   evacuation.meta.ns = move.ns;
   evacuation.meta.name = api::evacuation_name(move.pod, {move.uid});
-  evacuation.meta.labels = api::StringMap{{std::string(api::well_known::kPolicyLabel), policy.meta.name},
-                                          {std::string(api::well_known::kNodeLabel), move.from}};
+  evacuation.meta.labels =
+      api::StringMap{{std::string(api::well_known::kPolicyLabel), api::label_value(policy.meta.name)},
+                     {std::string(api::well_known::kNodeLabel), api::label_value(move.from)}};
   if (!move.to.empty()) {
     evacuation.meta.annotations = api::StringMap{{std::string(api::well_known::kPredictedTargetAnnotation), move.to}};
   }
