@@ -17,6 +17,7 @@
 #include "controllers/http_services.hpp"
 #include "controllers/operator.hpp"
 #include "controllers/ops_server.hpp"
+#include "controllers/signing/keys.hpp"
 #include "kube/client.hpp"
 #include "kube/config/config.hpp"
 #include "kube/config/process_environment.hpp"
@@ -165,6 +166,12 @@ class Process {
 
   void build() {
     events_ = std::make_unique<kube::EventRecorder>(*client_, clock_, kube::EventOptions{.instance = identity_}, log_);
+    keys_ = std::make_unique<controllers::SecretKeys>(
+        *client_, clock_,
+        controllers::SecretKeyOptions{.ns = config_.leader_election.ns,
+                                      .name = config_.signing.secret,
+                                      .rotate_after = config_.signing.rotate_after},
+        log_);
     operator_ = std::make_unique<controllers::Operator>(controllers::Operator::Dependencies{
         .client = *client_,
         .clock = clock_,
@@ -176,7 +183,8 @@ class Process {
         .metrics = metrics_,
         .log = log_,
         .audit = *audit_,
-        .services = services_.get()});
+        .services = services_.get(),
+        .keys = *keys_});
     ops_ =
         std::make_unique<controllers::OpsServer>(config_.address, metrics_,
                                                  controllers::OpsChecks{.alive = [this] { return operator_->alive(); },
@@ -258,6 +266,7 @@ class Process {
   kube::Discovery discovery_;
   std::unique_ptr<kube::EventRecorder> events_;
   std::unique_ptr<kube::LeaderElector> elector_;
+  std::unique_ptr<controllers::SecretKeys> keys_;
   std::unique_ptr<controllers::Operator> operator_;
   std::unique_ptr<controllers::OpsServer> ops_;
 };

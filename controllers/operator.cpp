@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "api/origin.hpp"
 #include "base/sleep.hpp"
 #include "controllers/admission/queue.hpp"
 #include "controllers/audit_trail.hpp"
@@ -17,6 +18,7 @@
 #include "controllers/native/wiring.hpp"
 #include "controllers/operator_caches.hpp"
 #include "controllers/policy/reconciler.hpp"
+#include "controllers/signing/origin.hpp"
 #include "evictors/registry.hpp"
 #include "kube/runtime/work_queue.hpp"
 #include "kube/runtime/worker.hpp"
@@ -87,7 +89,8 @@ struct Operator::Impl {
              .services = deps.services,
              .audit = trail,
              .policy_lives = [this](const std::string& name,
-                                    const std::string& uid) { return policy_lives(name, uid); }}),
+                                    const std::string& uid) { return policy_lives(name, uid); },
+             .keys = deps.keys}),
         policies(
             {.client = deps.client,
              .clock = deps.clock,
@@ -102,8 +105,11 @@ struct Operator::Impl {
              .log = deps.log,
              .audit = trail,
              .stuck = [this](const std::string& policy) { return evacuations.refused_writes().problems_of(policy); },
-             .unknown = [this] { return caches.unknown(); }}),
+             .unknown = [this] { return caches.unknown(); },
+             .keys = deps.keys}),
         busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 2) {
+    // Before anything looks at one, also through an index: who made it.
+    caches.evacuations.complete_with([this](api::Evacuation& each) { settle_origin(each, deps.keys.keys().get()); });
     add_indexes();
     add_handlers();
     add_responder();
@@ -139,8 +145,11 @@ struct Operator::Impl {
     }
   }
 
+  void refresh_keys() { deps.keys.refresh(deps.may_act()); }
+
   /// This replica acts from now on.
   void resume() {
+    refresh_keys();
     const base::TimePoint now = deps.clock.now();
     evacuations.resume(now);
     admission.resume();
@@ -161,7 +170,8 @@ struct Operator::Impl {
                                                     .evacuations = caches.evacuations,
                                                     .pods = caches.pods,
                                                     .may_act = deps.may_act,
-                                                    .log = deps.log});
+                                                    .log = deps.log,
+                                                    .keys = deps.keys});
   }
 
   /// The responder's included.
@@ -179,8 +189,9 @@ struct Operator::Impl {
     evacuation::add_evacuation_indexes(caches.evacuations.store(), caches.pods.store(), caches.pdbs.store());
     caches.evacuations.store().add_index(std::string(kByPolicy),
                                          [](const api::Evacuation& evacuation) -> std::vector<std::string> {
-                                           if (evacuation.spec.source.policy.empty()) return {};
-                                           return {evacuation.spec.source.policy};
+                                           const std::string& policy = api::policy_of(evacuation);
+                                           if (policy.empty()) return {};
+                                           return {policy};
                                          });
   }
 
@@ -189,9 +200,11 @@ struct Operator::Impl {
                                     reservations, evacuations, evacuation_queue);
     caches.evacuations.add_handler([this](const auto& before, const auto& after) {
       evacuation_metrics.on_cached(before.get(), after.get());
-      const std::string& policy = (after ? after : before)->spec.source.policy;
       // Many Evacuations change together: the policy's counts may lag by half a second.
-      if (!policy.empty()) policy_queue.add_after({"", policy}, kPolicySettleTime);
+      for (const auto* each : {before.get(), after.get()}) {
+        const std::string policy = each ? api::policy_of(*each) : std::string();
+        if (!policy.empty()) policy_queue.add_after({"", policy}, kPolicySettleTime);
+      }
     });
     caches.policies.add_handler([this](const auto& before, const auto& after) {
       const ObservedPolicy& seen = after ? *after : *before;
@@ -227,6 +240,7 @@ struct Operator::Impl {
   /// The caches are filled, and this replica acts. Once is enough.
   bool has_begun() {
     if (!synced()) return false;
+    refresh_keys();
     if (!std::exchange(resumed, true)) resume();
     return true;
   }
@@ -300,6 +314,10 @@ void Operator::run_caches(std::stop_token stop) {
   for (const auto& cache : impl_->all_caches()) {
     threads.emplace_back([stop, reflector = cache.reflector] { reflector->run(stop); });
   }
+  while (!stop.stop_requested()) {
+    impl_->refresh_keys();
+    base::sleep_unless_stopped(base::seconds(1), stop);
+  }
 }
 
 void Operator::run_workers(std::stop_token stop) {
@@ -357,6 +375,7 @@ base::Status Operator::ready() const {
       return base::unavailable(fmt::format("{}: not listed yet{}", cache.name, error ? ": " + error->message : ""));
     }
   }
+  if (!impl_->deps.keys.keys()) return base::unavailable(impl_->deps.keys.problem());
   return base::Done{};
 }
 

@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "controllers/config/operator_config.hpp"
 #include "controllers/evacuation/ports.hpp"
+#include "controllers/signing/keys.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/event.hpp"
 
@@ -36,6 +37,7 @@ class Operator {
     base::Log log;
     audit::Recorder& audit = audit::nowhere();
     evacuation::ServiceCaller* services = nullptr;  ///< nullptr: none is configured
+    KeySource& keys = keys_in_memory();             ///< with which it signs what it makes
   };
 
   /// All references must outlive the operator.
@@ -59,7 +61,7 @@ class Operator {
 
   /// All caches hold their first list.
   bool has_synced() const;
-  /// An error names the first cache that is not filled, or that lost its server.
+  /// An error names the first cache that is not filled, or that lost its server; or says that there are no keys.
   base::Status ready() const;
   /// An error names a worker that has not come back for minutes.
   base::Status alive() const;

@@ -2,6 +2,7 @@
 
 #include "api/meta/condition.hpp"
 #include "api/meta/well_known.hpp"
+#include "api/origin.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "controllers/admission/cooldown.hpp"
 
@@ -34,7 +35,7 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
   if (request.workload.empty()) request.workload = evacuation.status.workload_group;
   const api::OwnerReference* owner = pod ? pod->meta.controller() : nullptr;
   if (request.workload.empty() && owner) request.workload = owner->uid;
-  request.policy = evacuation.spec.source.policy;
+  request.policy = api::policy_of(evacuation);
   request.priority = evacuation.spec.priority;
   request.created = evacuation.meta.creation_timestamp;
   request.attempt = evacuation.status.attempt + 1;

@@ -7,6 +7,7 @@
 
 #include "api/json/strict_object.hpp"
 #include "api/json/yaml.hpp"
+#include "api/meta/names.hpp"
 #include "controllers/config/audit_config.hpp"
 
 namespace controllers {
@@ -40,6 +41,11 @@ void read_leader_election(StrictObject& object, OperatorConfig::LeaderElection& 
   object.read_duration("retryPeriod", target.retry_period);
 }
 
+void read_signing(StrictObject& object, OperatorConfig::Signing& target) {
+  object.read("secretName", target.secret);
+  object.read_duration("rotateAfter", target.rotate_after);
+}
+
 void read_client(StrictObject& object, OperatorConfig& target) {
   if (const api::Json* qps = object.find("qps")) {
     if (qps->is_number()) {
@@ -54,6 +60,7 @@ void read_client(StrictObject& object, OperatorConfig& target) {
 void read_config(StrictObject& root, OperatorConfig& config) {
   root.with("limits", [&](StrictObject& object) { read_cluster_limits(object, config); });
   root.with("leaderElection", [&](StrictObject& object) { read_leader_election(object, config.leader_election); });
+  root.with("signing", [&](StrictObject& object) { read_signing(object, config.signing); });
   root.with("client", [&](StrictObject& object) { read_client(object, config); });
   root.with("server", [&](StrictObject& object) { object.read("address", config.address); });
   root.with("logging", [&](StrictObject& object) {
@@ -87,6 +94,9 @@ api::FieldErrors validate(const OperatorConfig& config) {
           "must be longer than renewDeadline, or two replicas could act at once");
   require(election.lease_duration >= base::seconds(1), "leaderElection.leaseDuration", "must be at least 1s");
   require(!election.name.empty(), "leaderElection.name", "must not be empty");
+  require(api::is_dns_subdomain(config.signing.secret), "signing.secretName", "must be the name of a Secret");
+  require(config.signing.rotate_after == base::Duration::zero() || config.signing.rotate_after >= std::chrono::hours(1),
+          "signing.rotateAfter", "must be at least 1h, or 0s: never");
   require(config.qps > 0 && config.qps <= 100'000, "client.qps", "must be above 0 and at most 100000");
   require(config.burst >= 1 && config.burst <= 100'000, "client.burst", "must be from 1 to 100000");
   require(config.workers >= 1 && config.workers <= 512, "workers", "must be from 1 to 512");

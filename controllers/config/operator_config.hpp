@@ -42,6 +42,13 @@ struct OperatorConfig {
     friend bool operator==(const Audit&, const Audit&) = default;
   };
 
+  /// The keys with which the operator signs what it makes (docs/operations.md).
+  struct Signing {
+    std::string secret = "evacuator-signing";               ///< in leader_election.ns
+    base::Duration rotate_after = std::chrono::hours(720);  ///< 0: never
+    friend bool operator==(const Signing&, const Signing&) = default;
+  };
+
   /// Over the whole cluster; they win over a policy's own limits.
   api::InFlightLimits in_flight{.total = api::IntOrPercent{5, false},
                                 .per_node = api::IntOrPercent{2, false},
@@ -52,6 +59,7 @@ struct OperatorConfig {
   std::optional<api::RateLimit> rate;  ///< of admissions; absent: as fast as slots allow
   api::CooldownLimits cooldown{.pod = {}, .virtual_machine = base::minutes(15), .workload = {}};
   LeaderElection leader_election;
+  Signing signing;
   double qps = 50;
   std::int32_t burst = 100;
   std::string address = "0.0.0.0:8080";

@@ -3,8 +3,11 @@
 #include <algorithm>
 
 #include "api/core/codec.hpp"
+#include "api/meta/well_known.hpp"
 #include "controllers/evacuation/group_lookup.hpp"
 #include "controllers/evacuation/reconciliation.hpp"
+#include "controllers/signing/origin.hpp"
+#include "controllers/signing/spec_hash.hpp"
 #include "controllers/spec_problems.hpp"
 
 /// The observing half of a reconcile: fills `seen_`, decides nothing and changes nothing.
@@ -37,6 +40,7 @@ bool Reconciler::Reconciliation::observe_cached() {
   const auto cached = deps_.evacuations.get(key_);
   if (!cached) return false;
   seen_.evacuation = *cached;
+  settle_origin(seen_.evacuation, keys_.get());
   seen_.pod = deps_.pods.get({key_.ns, cached->spec.pod_ref.name});
   seen_.woken = reconciler_.pdb_waiters_.take_wake(key_);
   seen_.actor = deps_.identity;
@@ -54,6 +58,7 @@ bool Reconciler::Reconciliation::observe_cached() {
 /// Siblings, PDBs, duplicates, the spec's validity: whatever the phase needs beyond the pod.
 void Reconciler::Reconciliation::observe_surroundings() {
   const api::Evacuation& evacuation = seen_.evacuation;
+  observe_origin();
   seen_.duplicate_of.clear();
   seen_.spec_problem = evacuation.spec_problem;
   if (evacuation.status.phase == EvacuationPhase::kPending) {
@@ -112,10 +117,37 @@ void Reconciler::Reconciliation::observe_past() {
   std::sort(seen_.past_durations.begin(), seen_.past_durations.end());
 }
 
-/// Being deleted because the policy that owns it was? (The garbage collector does not say why it deletes.)
+/// What the server has, and what that proves.
+void Reconciler::Reconciliation::take_in(StoredEvacuation stored) {
+  stored_ = std::move(stored);
+  settle_origin(stored_->evacuation, keys_.get());
+  seen_.evacuation = stored_->evacuation;
+  freshness_.evacuation_arrived();
+}
+
+/// Whether its spec is the one that was accepted, and why it counts as made by hand if it does.
+void Reconciler::Reconciliation::observe_origin() {
+  const api::Evacuation& evacuation = seen_.evacuation;
+  const bool readable = evacuation.spec_problem.empty();
+  seen_.spec_hash = readable ? spec_hash(evacuation.spec) : std::string();
+  const std::string& accepted = evacuation.status.spec_hash;
+  seen_.spec_changed = readable && !accepted.empty() && !has_spec_hash(evacuation.spec, accepted);
+  if (origin_is_open(evacuation))
+    seen_.origin = to_string(keys_ ? prove_origin(evacuation, *keys_) : OriginProof::kNone);
+}
+
+/// It says that the operator made it, and nobody can tell: whether that is so must not be decided without the keys.
+bool Reconciler::Reconciliation::waits_for_keys() const {
+  const api::Evacuation& evacuation = seen_.evacuation;
+  return origin_is_open(evacuation) && evacuation.status.phase == EvacuationPhase::kPending &&
+         evacuation.meta.annotations.contains(api::well_known::kOriginAnnotation) && !keys_;
+}
+
+/// Being deleted because the policy that owns it was? (The garbage collector does not say why it deletes, and anybody
+/// may name any owner.)
 bool Reconciler::Reconciliation::policy_gone() const {
   const api::ObjectMeta& meta = seen_.evacuation.meta;
-  if (!meta.is_terminating() || !deps_.policy_lives) return false;
+  if (!meta.is_terminating() || !deps_.policy_lives || !api::origin_is_verified(seen_.evacuation)) return false;
   return std::any_of(meta.owner_references.begin(), meta.owner_references.end(), [&](const auto& owner) {
     return owner.kind == kube::kPolicies.kind && !deps_.policy_lives(owner.name, owner.uid);
   });
@@ -135,9 +167,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
     return Continue::kNo;
   }
   if (!live) return live.error().during("reading the Evacuation");
-  stored_ = *std::move(live);
-  freshness_.evacuation_arrived();
-  seen_.evacuation = stored_->evacuation;
+  take_in(*std::move(live));
   return Continue::kYes;
 }
 
@@ -193,6 +223,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
     auto live = read_evacuation(deps_.client, member.evacuation->meta.key());
     if (!live && !base::is_not_found(live.error())) return live.error().during("reading an Evacuation of the PodGroup");
     const bool same = live && live->evacuation.meta.uid == member.evacuation->meta.uid;
+    if (same) settle_origin(live->evacuation, keys_.get());
     member.evacuation = same ? std::make_shared<const api::Evacuation>(std::move(live->evacuation)) : nullptr;
   }
   freshness_.pod_group_arrived();

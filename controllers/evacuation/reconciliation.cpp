@@ -21,6 +21,8 @@ constexpr int kMaxRounds = 24;
 constexpr int kConflictRetries = 4;
 /// A PDB that shows allowance right after it refused is asked again that many times.
 constexpr int kRetriesOnAllowance = 3;
+/// Without the keys that tell who made an Evacuation.
+constexpr base::seconds kNoKeysRetry{10};
 
 const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
   for (const api::Blocker& each : evacuation.status.blocked_by) {
@@ -39,6 +41,18 @@ std::int32_t needed_of_budget(const Observed& seen) {
     return pdb->disruptions_allowed < needed ? needed : 0;
   }
   return 0;
+}
+
+/// Names of the fields that were written and are not as they were written.
+std::string unkept_fields(const api::EvacuationStatus& written, const api::EvacuationStatus& stored) {
+  const api::Json wanted = api::encode_status(written);
+  const api::Json kept = api::encode_status(stored);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : wanted.items()) {
+    const auto at = kept.find(name);
+    if (at == kept.end() || *at != value) names.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -82,6 +96,14 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::settle(const Decision& d
   return poll_documents(decision.requeue);
 }
 
+/// The server takes what we write and drops it: it has the CRD of an older version. The same write again would bring no
+/// more, so it waits as it is, and is tried again later and later.
+base::Result<kube::Requeue> Reconciler::Reconciliation::settle_unkept(const Decision& decision) {
+  if (auto settled = settle(decision); !settled) return settled;
+  return base::unavailable(fmt::format("the API server does not keep {} of the status: its CRD is of another version",
+                                       unkept_fields(decision.status, seen_.evacuation.status)));
+}
+
 /// Who waits for a PDB is woken once that allows more.
 void Reconciler::Reconciliation::remember_blocked() {
   const api::Evacuation& evacuation = seen_.evacuation;
@@ -113,6 +135,7 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::run() {
     reconciler_.refused_.forget(key_);
     return kube::Requeue::await_change();
   }
+  if (waits_for_keys()) return kube::Requeue::in(kNoKeysRetry);
   // The caches do not hold what this evictor reads.
   if (!wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) {
     if (auto live = refresh(); !live) return live.error();
@@ -129,6 +152,7 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::run() {
     auto step = may_carry_out() ? carry_out(decision) : refresh();
     if (!step) return step.error();
     if (*step == Continue::kNo) break;
+    if (write_kept_nothing_) return settle_unkept(decision);
   }
   if (!freshness_.evacuation_is_gone() && stored_) return kube::Requeue::in(base::Duration::zero());
   reconciler_.pdb_waiters_.leave(key_);
@@ -154,6 +178,9 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::c
     auto stored = store_status(decision);
     if (!stored || *stored == Continue::kNo) return stored;
     if (!stored_) return Continue::kYes;  // somebody else wrote meanwhile: decide again on what is there now
+    if (decision.action && decision.status.intent != seen_.evacuation.status.intent)
+      return Continue::kYes;  // no call whose intent the server has not kept (I3)
+    if (decision.action) write_kept_nothing_ = false;
   }
   return decision.action ? call(*decision.action) : base::Result<Continue>(Continue::kYes);
 }
@@ -170,9 +197,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::a
     base::Result<StoredEvacuation> written) {
   if (written) {
     reconciler_.refused_.forget(key_);
-    stored_ = *std::move(written);
-    freshness_.evacuation_arrived();
-    seen_.evacuation = stored_->evacuation;
+    take_in(*std::move(written));
     return Continue::kYes;
   }
   const base::ErrorCode code = written.error().code;
@@ -196,9 +221,12 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::c
 
 base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::store_status(const Decision& decision) {
   const api::Evacuation before = seen_.evacuation;
+  write_kept_nothing_ = false;
   auto written = after_write(write_status(deps_.client, *stored_, decision.status));
   if (!written) return written.error().during("writing the Evacuation's status");
   if (!stored_ || freshness_.evacuation_is_gone()) return written;
+  write_kept_nothing_ = before.meta.resource_version == seen_.evacuation.meta.resource_version;
+  if (write_kept_nothing_) return written;  // nothing has happened
   deps_.metrics.on_status(before, seen_.evacuation, deps_.clock.now());
   deps_.audit.on_status(before, seen_.evacuation, deps_.clock.now());
   for (const kube::Event& event : decision.events) publish(seen_.evacuation, event);

@@ -21,7 +21,8 @@ class Reconciler::Reconciliation {
       : reconciler_(reconciler),
         deps_(reconciler.deps_),
         key_(key),
-        log_(deps_.log.with({base::kv("evacuation", key.to_string())})) {}
+        log_(deps_.log.with({base::kv("evacuation", key.to_string())})),
+        keys_(deps_.keys.keys()) {}
 
   /// Errors as reconcile(): each is worth a retry, except when was_refused().
   base::Result<kube::Requeue> run();
@@ -41,6 +42,9 @@ class Reconciler::Reconciliation {
   void observe_past();
   void check_spec();
   bool policy_gone() const;
+  void take_in(StoredEvacuation stored);
+  void observe_origin();
+  bool waits_for_keys() const;
   base::Result<Continue> refresh();
   base::Result<Continue> refresh_evacuation();
   bool take_cached();
@@ -62,6 +66,7 @@ class Reconciler::Reconciliation {
   base::Status take_slot(const Decision& decision);
   evictors::CallResult send_limited(const evictors::Action& action);
   base::Result<kube::Requeue> settle(const Decision& decision);
+  base::Result<kube::Requeue> settle_unkept(const Decision& decision);
   void remember_blocked();
   bool budget_opened_meanwhile() const;
   kube::Requeue poll_documents(const kube::Requeue& requeue) const;
@@ -85,9 +90,12 @@ class Reconciler::Reconciliation {
   const Dependencies& deps_;
   const api::ObjectKey& key_;
   const base::Log log_;
+  const std::shared_ptr<const signing::KeyRing>
+      keys_;                                ///< the same from the first question to the last; may be nullptr
   Observed seen_;                           ///< what decide() gets
   Freshness freshness_;                     ///< how fresh that is
   std::optional<StoredEvacuation> stored_;  ///< what the next write is based on
+  bool write_kept_nothing_ = false;         ///< the newest status write left the object as it was
   std::int32_t slot_after_ = 0;             ///< seen_.slot was asked for after that many attempts
 };
 

@@ -7,6 +7,7 @@
 #include "api/meta/well_known.hpp"
 #include "controllers/policy/circuit.hpp"
 #include "controllers/policy/cycle.hpp"
+#include "controllers/signing/origin.hpp"
 #include "controllers/spec_problems.hpp"
 #include "controllers/status_patch.hpp"
 #include "strategies/catalog.hpp"
@@ -108,9 +109,16 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
 }
 
 void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {
-  for (const api::PlannedMove& move : outcome.moves) {
-    if (!deps_.may_act() || !create_one(policy, move, outcome)) break;
+  const auto keys = deps_.keys.keys();
+  if (!keys && !outcome.moves.empty()) {
+    outcome.problems.push_back("nothing is evacuated: an Evacuation that is not signed would count as made by hand; " +
+                               deps_.keys.problem());
+    return;
   }
+  for (const api::PlannedMove& move : outcome.moves) {
+    if (!deps_.may_act() || !create_one(policy, move, keys->current, outcome)) break;
+  }
+  if (!clock_warning_.empty()) outcome.warnings.insert(outcome.warnings.begin(), clock_warning_);
   if (outcome.summary.created == 0) return;
   publish(policy.meta,
           kube::Event::normal(api::EventReason::kEvacuationsCreated,
@@ -119,10 +127,23 @@ void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutc
           "Plan");
 }
 
+/// Remembers what the newest object tells of the clocks. False when what was made does not count as ours by them, so
+/// that more would be no better.
+bool PolicyReconciler::clocks_agree(base::TimePoint sent, std::string_view made, CycleOutcome& outcome) {
+  const base::Duration skew = clock_skew(sent, deps_.clock.now(), made);
+  std::string warning = clock_skew_warning(skew);
+  if (!warning.empty() && clock_warning_.empty()) deps_.log.warning("clocks differ", {kv("problem", warning)});
+  clock_warning_ = std::move(warning);
+  if (std::chrono::abs(skew) <= kOriginWindow) return true;
+  outcome.problems.push_back("nothing more is evacuated: " + clock_warning_);
+  return false;
+}
+
 /// False when going on makes no sense: the server is away or refuses us.
 bool PolicyReconciler::create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
-                                  CycleOutcome& outcome) {
-  const api::Evacuation wanted = evacuation_for(policy, move);
+                                  const signing::Key& key, CycleOutcome& outcome) {
+  const base::TimePoint sent = deps_.clock.now();
+  const api::Evacuation wanted = with_origin(evacuation_for(policy, move), key, sent);
   const auto made = deps_.client.create(kube::kEvacuations, move.ns, api::encode_evacuation(wanted));
   const base::Error* refused = made ? nullptr : &made.error();
   deps_.audit.on_created(policy, move, wanted, refused);
@@ -131,7 +152,7 @@ bool PolicyReconciler::create_one(const api::DeschedulerPolicy& policy, const ap
     deps_.log.info("evacuation created",
                    {kv("policy", policy.meta.name), kv("evacuation", wanted.meta.key().to_string()),
                     kv("node", move.from), kv("strategy", move.strategy)});
-    return true;
+    return clocks_agree(sent, *made, outcome);
   }
   // A deterministic name: whoever made it, this pod is taken care of.
   if (made.error().code == base::ErrorCode::kAlreadyExists) return true;

@@ -13,6 +13,7 @@
 #include "controllers/admission/cooldown.hpp"
 #include "controllers/policy/audit.hpp"
 #include "controllers/policy/decide.hpp"
+#include "controllers/signing/keys.hpp"
 #include "evictors/registry.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/event.hpp"
@@ -47,6 +48,7 @@ class PolicyReconciler {
     std::function<std::vector<std::string>(const std::string& policy)> stuck = {};
     /// What plans have to do without, for condition Warnings. May be empty.
     std::function<std::vector<std::string>()> unknown = {};
+    KeySource& keys = keys_in_memory();  ///< with which it signs the Evacuations that it makes
   };
 
   explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
@@ -62,7 +64,9 @@ class PolicyReconciler {
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
   CycleOutcome plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, base::TimePoint now);
   void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
-  bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, CycleOutcome& outcome);
+  bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, const signing::Key& key,
+                  CycleOutcome& outcome);
+  bool clocks_agree(base::TimePoint sent, std::string_view made, CycleOutcome& outcome);
   base::Status save(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
                     const api::DeschedulerPolicyStatus& next);
   void publish(const api::ObjectMeta& policy, kube::Event event, std::string action) const;
@@ -80,6 +84,7 @@ class PolicyReconciler {
     bool stored = false;  ///< false: the write failed
   };
   std::map<std::string, OwnStatus> own_;
+  std::string clock_warning_;            ///< of the newest Evacuation that was made; empty: the clocks agree
   strategies::RestartHistory restarts_;  ///< looked at in each cycle of any policy
   scheduling::SnapshotKeeper snapshots_;
 };

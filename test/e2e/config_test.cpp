@@ -158,6 +158,23 @@ TEST(LeaderElectionRole, NamesTheOneLeaseOfTheConfiguration) {
   }
 }
 
+TEST(SigningRole, NamesTheOneSecretOfTheConfiguration) {
+  const auto config = controllers::parse_operator_config(read_file(below_config("manager/config.yaml")));
+  ASSERT_TRUE(config) << config.error().message;
+  const Json role = manifests("rbac/signing_role.yaml").at(0);
+  EXPECT_EQ(role.at("kind"), "Role") << "of no other namespace";
+  EXPECT_EQ(role.at("metadata").at("namespace"), config->leader_election.ns);
+  EXPECT_EQ(verbs_on(role, "", "secrets"), (Verbs{"create", "get", "update"})) << "and never list";
+  for (const Json& rule : role.at("rules")) {
+    if (rule.at("verbs") == Json::array({"create"})) continue;  // a create has no name yet
+    EXPECT_EQ(rule.at("resourceNames"), Json::array({config->signing.secret}));
+  }
+}
+
+TEST(UserRoles, LetNobodyReadSecrets) {
+  for (const Json& role : manifests("rbac/user_roles.yaml")) EXPECT_EQ(verbs_on(role, "", "secrets"), Verbs{});
+}
+
 TEST(Configuration, IsTheDocumentedDefaultAndValid) {
   const auto config = controllers::parse_operator_config(read_file(below_config("manager/config.yaml")));
   ASSERT_TRUE(config) << config.error().message;
@@ -168,6 +185,7 @@ TEST(Configuration, IsTheDocumentedDefaultAndValid) {
   EXPECT_EQ(config->burst, defaults.burst);
   EXPECT_EQ(config->workers, defaults.workers);
   EXPECT_EQ(config->address, defaults.address);
+  EXPECT_EQ(config->signing, defaults.signing);
   EXPECT_EQ(config->leader_election.lease_duration, defaults.leader_election.lease_duration);
   EXPECT_EQ(config->leader_election.renew_deadline, defaults.leader_election.renew_deadline);
   EXPECT_EQ(config->leader_election.retry_period, defaults.leader_election.retry_period);
@@ -238,7 +256,8 @@ TEST_F(Rendered, DefaultHoldsEverything) {
   const auto objects = render("default");
   for (const char* key : {"Namespace/evacuator-system", "CustomResourceDefinition/evacuations.evacuator.dev",
                           "CustomResourceDefinition/deschedulerpolicies.evacuator.dev", "ServiceAccount/evacuator",
-                          "ClusterRole/evacuator-operator", "Role/evacuator-leader-election", "Deployment/evacuator"}) {
+                          "ClusterRole/evacuator-operator", "Role/evacuator-leader-election", "Role/evacuator-signing",
+                          "Deployment/evacuator"}) {
     EXPECT_TRUE(objects.contains(key)) << key;
   }
   EXPECT_EQ(objects.at("PodDisruptionBudget/evacuator").at("apiVersion"), "policy/v1");

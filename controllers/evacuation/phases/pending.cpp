@@ -108,6 +108,13 @@ std::optional<Step> reject_invalid_spec(StatusBuilder& builder) {
   return reject(builder, Reason::kInvalidSpec, builder.seen().spec_problem);
 }
 
+/// T2b: it is not what was accepted any more. (Servers that know the CRD's rules do not let that happen.)
+std::optional<Step> reject_changed_spec(StatusBuilder& builder) {
+  auto ending = builder.must_end();
+  if (!ending) return std::nullopt;
+  return builder.finish(ending->phase, ending->reason, std::move(ending->message));
+}
+
 /// T1: a manual Evacuation may leave the pod's UID out; no pod of that name ends it.
 std::optional<Step> fill_in_uid(StatusBuilder& builder) {
   if (!builder.spec().pod_ref.uid.empty()) return std::nullopt;
@@ -170,9 +177,10 @@ std::optional<Step> accept(StatusBuilder& builder) {
   return std::nullopt;
 }
 
-constexpr std::array<Rule, 12> kPendingRules = {
+constexpr std::array<Rule, 13> kPendingRules = {
     end_if_cancelled,      // T2
     reject_invalid_spec,   // T1
+    reject_changed_spec,   // T2b
     fill_in_uid,           // T1
     reject_immovable_pod,  // T1
     reject_other_node,     // T1

@@ -142,6 +142,7 @@ class StatusBuilder {
   /// Counts it up, gives it a token, and forgets all that belongs to the last one. REQUIRES: pod().
   void start_attempt();
   void set_pod_group(const std::string& name) { draft().group = name; }
+  void set_spec_hash(const std::string& hash) { draft().spec_hash = hash; }
   void set_target_node(const api::NodeName& node) { draft().target_node = node; }
   void set_evictor(std::string_view name, std::string_view adapter);
   void set_evictor_index(std::int32_t index) { draft().evictor_index = index; }

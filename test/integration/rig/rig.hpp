@@ -65,6 +65,15 @@ class Rig : public testing::Test {
   std::vector<std::string> pods(const std::string& app = "web") const;
   /// spec fields of an Evacuation of shop/<pod>; `edit` may change the whole object before it is created.
   std::string evacuate(const std::string& pod, const std::function<void(api::Json& spec)>& edit = {});
+  /// The same, made and signed by the operator, as for a policy that spec.source names.
+  std::string evacuate_as_operator(const std::string& pod, const std::function<void(api::Json& spec)>& edit = {});
+
+  /// An Evacuation of shop/<pod> that nobody has made yet.
+  api::Json evacuation_of(const std::string& pod, const std::function<void(api::Json& spec)>& edit = {}) const;
+  /// With the operator's signature, as of now.
+  api::Json signed_now(api::Json body) const;
+  /// Makes it; its name.
+  std::string create(const api::Json& body, const std::string& user = "alice");
 
   // --- the play
   void start_operator(const std::string& identity = "replica-1");

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "test/builders/origin.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
 /// Evacuations of pods in phase Succeeded or Failed: they end at once, and nobody is asked for a handoff.
@@ -30,7 +31,7 @@ Life ended(const EndedCase& c) {
     pod.container_statuses = {container};
   }
   Life life(make_evacuation(), std::move(pod));
-  life.spec().source.policy = c.policy;
+  builders::set_policy(life.seen.evacuation, c.policy);
   for (const auto& name : c.evictors) life.spec().evictors.push_back({name, {}});
   return life;
 }
@@ -92,7 +93,7 @@ TEST(TerminalPodRetry, GoesOnAfterABlockedAttempt) {
 
 TEST(TerminalPodInTheMiddle, HasLeftOnceItEnds) {
   Life life(make_evacuation(), make_pod({handoff("mode", "required")}));
-  life.spec().source.policy = "balance";
+  builders::set_policy(life.seen.evacuation, "balance");
   life.tick();
   ASSERT_EQ(life.action(), "RequestMigrate");
   life.accept_patch();
