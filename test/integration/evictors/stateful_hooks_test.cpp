@@ -71,7 +71,7 @@ class Hooks : public Rig {
     EXPECT_EQ(stored.status, 201) << stored.body;
     start_operator();
     pod = pods().front();
-    return evacuate(pod, [&](Json& spec) {
+    return evacuate_as_operator(pod, [&](Json& spec) {
       spec["source"] = {{"policy", "safe"}};
       spec["evictors"] = Json::array({{{"name", "stateful-handoff"}}});
       spec["retry"] = {{"maxAttempts", 1}};
@@ -188,6 +188,21 @@ TEST_F(HookScenario, APostHookThatFailsIsToldAsFailure) {
   expect_end(name, Phase::kFailed, "HandoffFailed");
   EXPECT_EQ(granted(), 1u);
   EXPECT_EQ(condition(name, "ReplacementReady"), "Ready");
+}
+
+TEST_F(HookScenario, OfAForeignPolicyDoNotRunForAnEvacuationThatOnlyNamesIt) {
+  const std::string real = begin({{"pre", webhook()}, {"post", job_hook("5")}});
+  expect_end(real, Phase::kSucceeded, "Evicted");
+  ASSERT_EQ(service.calls, std::vector<std::string>{"/v1/hooks/pre"});
+  const std::size_t jobs = jobs_made();
+  const std::string forged = evacuate(pods().front(), [&](Json& spec) {
+    spec["source"] = {{"policy", "safe"}};
+    spec["evictors"] = Json::array({{{"name", "stateful-handoff"}}});
+  });
+  ASSERT_TRUE(run_to_end(forged));
+  EXPECT_EQ(condition(forged, "OriginVerified"), "NotSigned");
+  EXPECT_EQ(service.calls.size(), 1U) << "neither with the operator's credentials";
+  EXPECT_EQ(jobs_made(), jobs) << "nor as Jobs";
 }
 
 TEST_F(HookScenario, APolicyThatIsNotThereFailsClosed) {
