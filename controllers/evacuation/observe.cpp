@@ -6,6 +6,7 @@
 #include "controllers/evacuation/group_lookup.hpp"
 #include "controllers/evacuation/reconciliation.hpp"
 #include "controllers/spec_problems.hpp"
+#include "kube/classify.hpp"
 
 /// The observing half of a reconcile: fills `seen_`, decides nothing and changes nothing.
 namespace controllers::evacuation {
@@ -165,10 +166,22 @@ base::Status Reconciler::Reconciliation::refresh_pod() {
   return base::Done{};
 }
 
-evictors::CallResult Reconciler::Reconciliation::send(const std::string& service, const kube::Request& request) {
-  if (service.empty()) return deps_.client.send(request);
+evictors::CallResult Reconciler::Reconciliation::send(const std::string& service, const kube::Request& request,
+                                                      const kube::Client::Fence& fence) {
+  if (service.empty()) {
+    auto answer = deps_.client.send(request, fence);
+    // What a 404 to an eviction means is for the evictor to say, and a live read follows it.
+    const bool is_judged = request.method == "POST";
+    auto doubt = answer && !is_judged ? kube::doubtful_absence(request, *answer) : std::nullopt;
+    if (doubt) return *std::move(doubt);
+    return answer;
+  }
   if (!deps_.services) return base::invalid(fmt::format("service {} is not in the operator's configuration", service));
-  return deps_.services->send(service, request);
+  const auto left = fence ? fence() : base::Result<base::milliseconds>(request.timeout);
+  if (!left) return left.error();
+  kube::Request bounded = request;
+  bounded.timeout = std::min(bounded.timeout, *left);
+  return deps_.services->send(service, bounded);
 }
 
 base::Status Reconciler::Reconciliation::read_documents_of(const std::string& evictor,

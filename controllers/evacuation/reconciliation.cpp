@@ -8,6 +8,7 @@
 #include "api/meta/condition.hpp"
 #include "api/vocabulary/blockers.hpp"
 #include "evictors/eviction_call.hpp"
+#include "evictors/timeouts.hpp"
 
 namespace controllers::evacuation {
 namespace {
@@ -21,6 +22,8 @@ constexpr int kMaxRounds = 24;
 constexpr int kConflictRetries = 4;
 /// A PDB that shows allowance right after it refused is asked again that many times.
 constexpr int kRetriesOnAllowance = 3;
+/// A call that has less time left than this is not begun.
+constexpr base::milliseconds kShortestCall{1000};
 
 const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
   for (const api::Blocker& each : evacuation.status.blocked_by) {
@@ -50,13 +53,24 @@ base::Status Reconciler::Reconciliation::check_leader() const {
 
 /// No more evictions at once than configured, whatever the number of workers.
 evictors::CallResult Reconciler::Reconciliation::send_limited(const evictors::Action& action) {
-  if (action.name != evictors::kPostEviction || !deps_.eviction_slots) return send(action.service, action.request);
+  const auto fence = [this] { return time_for_call(); };
+  if (action.name != evictors::kPostEviction || !deps_.eviction_slots)
+    return send(action.service, action.request, fence);
   deps_.eviction_slots->acquire();
   struct Release {
     std::counting_semaphore<>& slots;
     ~Release() { slots.release(); }
   } release{*deps_.eviction_slots};
-  return send(action.service, action.request);
+  return send(action.service, action.request, fence);
+}
+
+base::Result<base::milliseconds> Reconciler::Reconciliation::time_for_call() const {
+  if (auto leader = check_leader(); !leader) return leader.error();
+  const auto& intent = seen_.evacuation.status.intent;
+  if (!intent) return base::unavailable("the server did not store the intent: no call without it");
+  const base::Duration left = intent->time + evictors::kCallTimeout - deps_.clock.now();
+  if (left >= kShortestCall) return std::chrono::floor<base::milliseconds>(left);
+  return base::Error{base::ErrorCode::kTimeout, "the call's turn came too late: it was not sent"};
 }
 
 /// Nothing tells us when a document changes: the evictor says how often to read it.
@@ -160,8 +174,8 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::c
 
 base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::remove_evacuation() {
   const auto removed = deps_.client.remove(kube::kEvacuations, key_, seen_.evacuation.meta.uid);
-  if (!removed && !base::is_not_found(removed.error()))
-    return removed.error().during("removing the finished Evacuation");
+  if (!removed && base::is_not_found(removed.error())) return confirm_gone();
+  if (!removed) return removed.error().during("removing the finished Evacuation");
   freshness_.evacuation_went();
   return Continue::kNo;
 }
@@ -177,14 +191,17 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::a
   }
   const base::ErrorCode code = written.error().code;
   if (code == base::ErrorCode::kInvalid) freshness_.write_refused();
-  if (code == base::ErrorCode::kNotFound) {
-    freshness_.evacuation_went();
-    return Continue::kNo;
-  }
+  if (code == base::ErrorCode::kNotFound) return confirm_gone();
   if (code != base::ErrorCode::kConflict) return written.error();
   stored_.reset();
   freshness_.write_conflicted();
   return Continue::kYes;
+}
+
+base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::confirm_gone() {
+  const auto there = refresh_evacuation();
+  if (!there || *there == Continue::kNo) return there;
+  return base::unavailable("the server answers a write with 404, and has the Evacuation when it is read");
 }
 
 base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::change_main(const Decision& decision) {

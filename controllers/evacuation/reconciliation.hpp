@@ -48,7 +48,9 @@ class Reconciler::Reconciliation {
   base::Result<Continue> refresh_pod_group();
   base::Status read_documents();
   base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
-  evictors::CallResult send(const std::string& service, const kube::Request& request);
+  /// A 404 that does not name the object comes back as kUnavailable (kube::doubtful_absence()), but for a POST.
+  evictors::CallResult send(const std::string& service, const kube::Request& request,
+                            const kube::Client::Fence& fence = {});
 
   // --- slot.cpp: asking for a slot, and for free capacity with it
   base::Status obtain_slot(bool needs_capacity);
@@ -73,6 +75,11 @@ class Reconciler::Reconciliation {
   base::Result<Continue> call(const evictors::Action& action);
   base::Result<Continue> record_answer(const evictors::Action& action, const evictors::CallResult& answer);
   base::Result<Continue> after_write(base::Result<StoredEvacuation> written);
+  /// A write was answered with 404. An admission webhook may have said so: only a read tells.
+  base::Result<Continue> confirm_gone();
+  /// Whether a call may begin now, and how long it may take: it has ended, or is lost, when kCallTimeout has passed
+  /// since its intent.
+  base::Result<base::milliseconds> time_for_call() const;
   /// Fills in the objects that the Event is about.
   void publish(const api::Evacuation& evacuation, kube::Event event) const;
   void take_pod_from(const evictors::Action& action, const evictors::CallResult& answer);

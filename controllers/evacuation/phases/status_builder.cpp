@@ -240,6 +240,7 @@ Step StatusBuilder::act(evictors::Action action) {
   auto& intent = draft().intent;
   const bool same = intent_open() && intent->action == action.name && intent->token == status().token;
   if (!same) intent = api::EvacuationIntent{action.name, status().token, now_, false, "", action.pre_state};
+  intent->time = now_;  // each sending has its own: what is on its way is counted from there
   const bool asks = action.role == evictors::ActionRole::kPrepare || action.role == evictors::ActionRole::kRequest;
   if (asks && !spec().dry_run && !status().request_sent_at) draft().request_sent_at = now_;
   set_next_call_at(std::nullopt);

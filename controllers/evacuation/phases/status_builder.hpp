@@ -176,7 +176,8 @@ class StatusBuilder {
   void remember(const evictors::Refs& refs);
 
   // --- the call
-  /// Writes the intent ahead (or keeps the unresolved one of the very same action) and asks for the call.
+  /// Writes the intent ahead (or keeps the unresolved one of the very same action, with the time of this sending) and
+  /// asks for the call.
   Step act(evictors::Action action);
   bool intent_open() const { return status().intent && !status().intent->resolved; }
   void resolve_intent(IntentResult result);
