@@ -52,6 +52,13 @@ std::optional<base::Error> OperatorCaches::Named::refusal() const {
   return refused ? error : std::nullopt;
 }
 
+std::optional<std::string> OperatorCaches::Named::staleness() const {
+  if (!reflector->has_synced() || reflector->contact_age() <= kCacheStaleAfter) return std::nullopt;
+  const auto error = reflector->last_error();
+  return fmt::format("{}: nothing heard from the server for more than {}{}", name, base::format_age(kCacheStaleAfter),
+                     error ? ": " + error->message : "");
+}
+
 std::vector<OperatorCaches::Named> OperatorCaches::all() {
   std::vector<Named> named = {
       {"pods", &pods.reflector()},
@@ -80,6 +87,14 @@ std::vector<std::string> OperatorCaches::unknown() {
       notes.push_back(fmt::format("{} are not known, so {}: {}", cache.name, cache.without, refusal->message));
   }
   return notes;
+}
+
+std::vector<std::string> OperatorCaches::stale() {
+  std::vector<std::string> found;
+  for (const Named& cache : all()) {
+    if (auto text = cache.staleness()) found.push_back(*std::move(text));
+  }
+  return found;
 }
 
 scheduling::SnapshotInput OperatorCaches::snapshot() const {

@@ -192,6 +192,20 @@ void tell_audit_health(api::DeschedulerPolicyStatus& status, const std::string& 
                      now);
 }
 
+void tell_stale_caches(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& stale,
+                       std::int64_t generation, base::TimePoint now) {
+  constexpr ConditionType kType = ConditionType::kDegraded;
+  const api::Condition* known = api::find_condition(status.conditions, kType);
+  const bool was_stale = known != nullptr && known->reason == to_string(Reason::kStaleCaches);
+  if (stale.empty() && !was_stale) return;
+  api::set_condition(
+      status.conditions,
+      stale.empty()
+          ? condition(kType, false, Reason::kAsExpected, "the caches follow the API server again", generation)
+          : condition(kType, true, Reason::kStaleCaches, "no cycle runs: " + joined_problems(stale), generation),
+      now);
+}
+
 void tell_warnings(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& warnings, std::int64_t more,
                    std::int64_t generation, base::TimePoint now) {
   constexpr ConditionType kType = ConditionType::kWarnings;

@@ -16,6 +16,9 @@ namespace {
 
 using base::kv;
 
+/// A cycle that is due while a cache is stale is looked at again so often, should nobody tell us earlier.
+constexpr base::minutes kStaleRetry{1};
+
 std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now) {
   return fmt::format("{}-{}", policy.meta.name, std::chrono::floor<base::seconds>(now).time_since_epoch().count());
 }
@@ -66,8 +69,10 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   const planning::PlanSpec& spec = *seen.plan_spec;
   const base::TimePoint now = deps_.clock.now();
   const CycleTiming timing = cycle_timing(policy, now);
+  const std::vector<std::string> stale = stale_caches();
+  const bool put_off = timing.due && !stale.empty();
   std::optional<CycleOutcome> outcome;
-  if (timing.due) {
+  if (timing.due && !put_off) {
     outcome = plan(policy, spec, now);
     deps_.audit.on_planned(policy, *outcome);
     const bool may_move = policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at;
@@ -82,7 +87,9 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
   if (outcome) next.restarts = remembered_restarts(spec.strategy_specs);
   tell_audit_health(next, deps_.audit.failing(), policy.meta.generation, now);
+  tell_stale_caches(next, stale, policy.meta.generation, now);
   if (auto saved = save(seen, known, next); !saved) return saved.error();
+  if (put_off) return kube::Requeue::in(kStaleRetry);
   if (!next.next_cycle_time) return kube::Requeue::await_change();
   return kube::Requeue::in(std::max<base::Duration>(*next.next_cycle_time - deps_.clock.now(), base::milliseconds(1)));
 }
@@ -109,7 +116,8 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
 
 void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {
   for (const api::PlannedMove& move : outcome.moves) {
-    if (!deps_.may_act() || !create_one(policy, move, outcome)) break;
+    if (!may_go_on(policy) || !create_one(policy, move, outcome)) break;
+    if (deps_.progress) deps_.progress();
   }
   if (outcome.summary.created == 0) return;
   publish(policy.meta,
@@ -117,6 +125,17 @@ void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutc
                               fmt::format("created {} Evacuations for {} nominated pods", outcome.summary.created,
                                           outcome.summary.nominated)),
           "Plan");
+}
+
+std::vector<std::string> PolicyReconciler::stale_caches() const {
+  return deps_.stale ? deps_.stale() : std::vector<std::string>();
+}
+
+bool PolicyReconciler::may_go_on(const api::DeschedulerPolicy& policy) const {
+  const auto now = deps_.policies.get(policy.meta.key());
+  const bool unchanged = now && now->meta.uid == policy.meta.uid && now->meta.generation == policy.meta.generation &&
+                         !now->meta.is_terminating();
+  return deps_.may_act() && unchanged && stale_caches().empty();
 }
 
 /// False when going on makes no sense: the server is away or refuses us.

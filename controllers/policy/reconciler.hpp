@@ -47,6 +47,11 @@ class PolicyReconciler {
     std::function<std::vector<std::string>(const std::string& policy)> stuck = {};
     /// What plans have to do without, for condition Warnings. May be empty.
     std::function<std::vector<std::string>()> unknown = {};
+    /// Caches that the server does not feed any more: while there is one, no cycle runs, and condition Degraded says
+    /// so. May be empty. Whoever knows when that changes enqueues the policies.
+    std::function<std::vector<std::string>()> stale = {};
+    /// Told after each creation, so that a cycle with many of them is not taken for one that hangs. May be empty.
+    std::function<void()> progress = {};
   };
 
   explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
@@ -59,9 +64,13 @@ class PolicyReconciler {
   /// REQUIRES: seen.plan_spec.
   base::Result<kube::Requeue> reconcile_valid(const ObservedPolicy& seen, const api::DeschedulerPolicy& policy,
                                               const api::DeschedulerPolicyStatus& known);
+  std::vector<std::string> stale_caches() const;
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
   CycleOutcome plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, base::TimePoint now);
   void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
+  /// It leads, the policy is the one that was planned, and no cache went stale meanwhile: thousands of creations take
+  /// minutes.
+  bool may_go_on(const api::DeschedulerPolicy& policy) const;
   bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, CycleOutcome& outcome);
   base::Status save(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
                     const api::DeschedulerPolicyStatus& next);

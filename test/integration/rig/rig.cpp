@@ -49,10 +49,11 @@ controllers::OperatorConfig configured(api::InFlightLimits limits, bool responds
 
 Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
                    api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services, bool responds)
-    : transport(server, {kOurUser, {}, "evacuator"}),
+    : wall(clock),
+      transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
       operator_({.client = client_,
-                 .clock = clock,
+                 .clock = wall,
                  .discovery = what_the_simulator_serves(responds),
                  .config = configured(std::move(limits), responds),
                  .identity = std::move(identity),
@@ -60,7 +61,13 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
                  .events = *this,
                  .metrics = metrics_,
                  .log = {},
-                 .services = services}) {}
+                 .services = services,
+                 .steady = &clock}) {}
+
+void Operator::follow() {
+  for (int i = 0; i < kMaxRounds && operator_.poll_caches(); ++i) {
+  }
+}
 
 bool Operator::poll() {
   bool any = false;
