@@ -90,7 +90,10 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
   run->add_option("--namespace", options.ns, "Namespace of the leader election Lease")->type_name("NAME");
   run->add_option("--identity", options.identity, "Name of this replica (default: host name and a random suffix)")
       ->type_name("NAME");
-  run->add_option("--address", options.address, "Serve /metrics, /healthz and /readyz here (default 0.0.0.0:8080)")
+  run->add_option("--health-address", options.health_address, "Serve /healthz and /readyz here (default 0.0.0.0:8081)")
+      ->type_name("HOST:PORT");
+  run->add_option("--metrics-address", options.metrics_address,
+                  "Serve /metrics here: HTTPS for those who may get it, plain on loopback (default 0.0.0.0:8443)")
       ->type_name("HOST:PORT");
   run->add_option("--leader-elect", options.leader_elect, "Act only while holding the Lease (default true)")
       ->type_name("BOOL");

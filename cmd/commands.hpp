@@ -19,7 +19,7 @@ struct RunOptions {
   std::string ns;           ///< of the Lease; empty: the service account's, else evacuator-system
   std::string identity;     ///< empty: host name and a random suffix
   // Flags win over the configuration file; absent ones leave it as it is.
-  std::optional<std::string> address;
+  std::optional<std::string> health_address, metrics_address;
   std::optional<bool> leader_elect;
   std::optional<std::string> lease_duration, renew_deadline, retry_period;
   std::optional<double> qps;

@@ -55,7 +55,12 @@ void read_config(StrictObject& root, OperatorConfig& config) {
   root.with("limits", [&](StrictObject& object) { read_cluster_limits(object, config); });
   root.with("leaderElection", [&](StrictObject& object) { read_leader_election(object, config.leader_election); });
   root.with("client", [&](StrictObject& object) { read_client(object, config); });
-  root.with("server", [&](StrictObject& object) { object.read("address", config.address); });
+  root.with("server", [&](StrictObject& object) {
+    object.read("healthAddress", config.server.health_address);
+    object.read("metricsAddress", config.server.metrics_address);
+    object.read("metricsCertFile", config.server.cert_file);
+    object.read("metricsKeyFile", config.server.key_file);
+  });
   root.with("logging", [&](StrictObject& object) {
     object.read("level", kLogLevels, config.log_level);
     object.read("format", kLogFormats, config.log_format);
@@ -90,7 +95,13 @@ api::FieldErrors validate(const OperatorConfig& config) {
   require(config.qps > 0 && config.qps <= 100'000, "client.qps", "must be above 0 and at most 100000");
   require(config.burst >= 1 && config.burst <= 100'000, "client.burst", "must be from 1 to 100000");
   require(config.workers >= 1 && config.workers <= 512, "workers", "must be from 1 to 512");
-  require(config.address.rfind(':') != std::string::npos, "server.address", "must be host:port, such as 0.0.0.0:8080");
+  const auto& server = config.server;
+  require(server.health_address.rfind(':') != std::string::npos, "server.healthAddress",
+          "must be host:port, such as 0.0.0.0:8081");
+  require(server.metrics_address.rfind(':') != std::string::npos, "server.metricsAddress",
+          "must be host:port, such as 0.0.0.0:8443");
+  require(server.cert_file.empty() == server.key_file.empty(), "server.metricsCertFile",
+          "must be given together with server.metricsKeyFile");
   check_audit(config.audit, errors);
   for (auto& error : validate(config.services)) errors.push_back(std::move(error));
   return errors;

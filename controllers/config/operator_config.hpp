@@ -54,7 +54,14 @@ struct OperatorConfig {
   LeaderElection leader_election;
   double qps = 50;
   std::int32_t burst = 100;
-  std::string address = "0.0.0.0:8080";
+  /// Where the operator listens.
+  struct Server {
+    std::string health_address = "0.0.0.0:8081";   ///< plain HTTP, for probes
+    std::string metrics_address = "0.0.0.0:8443";  ///< HTTPS with authentication; plain HTTP on a loopback address
+    std::string cert_file, key_file;               ///< of /metrics, PEM; empty: made at the start
+    friend bool operator==(const Server&, const Server&) = default;
+  };
+  Server server;
   base::LogLevel log_level = base::LogLevel::kInfo;
   base::LogFormat log_format = base::LogFormat::kText;
   std::int32_t workers = 32;

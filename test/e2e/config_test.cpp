@@ -167,7 +167,7 @@ TEST(Configuration, IsTheDocumentedDefaultAndValid) {
   EXPECT_EQ(config->qps, defaults.qps);
   EXPECT_EQ(config->burst, defaults.burst);
   EXPECT_EQ(config->workers, defaults.workers);
-  EXPECT_EQ(config->address, defaults.address);
+  EXPECT_EQ(config->server, defaults.server);
   EXPECT_EQ(config->leader_election.lease_duration, defaults.leader_election.lease_duration);
   EXPECT_EQ(config->leader_election.renew_deadline, defaults.leader_election.renew_deadline);
   EXPECT_EQ(config->leader_election.retry_period, defaults.leader_election.retry_period);
@@ -201,8 +201,26 @@ TEST_F(Manager, IsProbedWhereItServes) {
   EXPECT_EQ(container_.at("readinessProbe").at("httpGet").at("path"), "/readyz");
   const auto config = controllers::parse_operator_config(read_file(below_config("manager/config.yaml")));
   ASSERT_TRUE(config);
-  EXPECT_TRUE(config->address.ends_with(":" + container_.at("ports").at(0).at("containerPort").dump()))
-      << config->address;
+  const auto port = [&](const char* name) {
+    for (const Json& each : container_.at("ports")) {
+      if (each.at("name") == name) return ":" + each.at("containerPort").dump();
+    }
+    return std::string("none");
+  };
+  for (const char* probe : {"livenessProbe", "readinessProbe"})
+    EXPECT_EQ(container_.at(probe).at("httpGet").at("port"), "health");
+  EXPECT_TRUE(config->server.health_address.ends_with(port("health"))) << config->server.health_address;
+  EXPECT_TRUE(config->server.metrics_address.ends_with(port("metrics"))) << config->server.metrics_address;
+  EXPECT_EQ(manifests("manager/service.yaml").at(0).at("spec").at("ports").at(0).at("targetPort"), "metrics");
+}
+
+TEST_F(Manager, TellsItsMetricsOnlyToThoseWhoMayGetThem) {
+  const Json policy = manifests("manager/network_policy.yaml").at(0).at("spec");
+  EXPECT_EQ(policy.at("podSelector").at("matchLabels"), pod_.at("metadata").at("labels"));
+  EXPECT_EQ(policy.at("ingress").at(0).at("ports").at(0).at("port"), "metrics") << "and nothing else";
+  EXPECT_EQ(policy.at("ingress").size(), 1U);
+  const auto roles = manifests("rbac/metrics_roles.yaml");
+  EXPECT_EQ(roles.at(2).at("rules").at(0).at("nonResourceURLs"), Json::array({"/metrics"}));
 }
 
 TEST_F(Manager, IsFoundByItsBudgetAndItsService) {
