@@ -98,7 +98,7 @@ const api::Pod* StatusBuilder::pod() const {
 }
 
 bool StatusBuilder::removes_terminal_pod() const {
-  if (status().adapter == kTerminalPod) return true;
+  if (is_of_terminal_pod(status().adapter)) return true;
   const bool waits = phase() == EvacuationPhase::kPending || phase() == EvacuationPhase::kPreparing ||
                      phase() == EvacuationPhase::kBackoff;
   if (!waits || !status().adapter.empty() || spec().source.policy.empty()) return false;
