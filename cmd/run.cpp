@@ -117,6 +117,7 @@ class Process {
     auto services = controllers::HttpServices::create(config_.services, clock_);
     if (!services) return services.error();
     services_ = *std::move(services);
+    warn_of_idle_services();
     const std::jthread auditor([this](std::stop_token stop) { audit_->run(stop); });  // joined last
     if (auto connected = connect(interrupted); !connected) return connected;
     build();
@@ -132,6 +133,14 @@ class Process {
  private:
   static constexpr base::milliseconds kTick{200};
   static constexpr base::Backoff kReconnect{base::milliseconds(500), base::seconds(10)};
+
+  /// What a service does not list is denied: after an upgrade an older configuration lists nothing.
+  void warn_of_idle_services() const {
+    for (const controllers::ServiceConfig& each : config_.services) {
+      if (!each.namespaces.empty() && !each.uses.empty()) continue;
+      log_.warning("nobody may call this service: it lists no namespaces or no uses", {kv("service", each.name)});
+    }
+  }
 
   /// Waits for a server that can be talked to: an operator that starts before its API server is ordinary.
   Status connect(const Interrupted& interrupted) {

@@ -85,6 +85,7 @@ struct Operator::Impl {
              .eviction_slots = &eviction_slots,
              .reservations = &reservations,
              .services = deps.services,
+             .claims = &caches.claims.store(),
              .audit = trail,
              .policy_lives = [this](const std::string& name,
                                     const std::string& uid) { return policy_lives(name, uid); }}),

@@ -67,6 +67,7 @@ void Reconciler::Reconciliation::observe_surroundings() {
       if (pdb->covers(*seen_.pod)) seen_.pdbs.push_back(std::move(pdb));
     }
   }
+  observe_claims();
   observe_past();
   seen_.pod_group = look_up_pod_group(evacuation, seen_.pod.get(), deps_.evacuations, deps_.pods);
   freshness_.pod_group_from_cache();
@@ -165,16 +166,21 @@ base::Status Reconciler::Reconciliation::refresh_pod() {
   return base::Done{};
 }
 
-evictors::CallResult Reconciler::Reconciliation::send(const std::string& service, const kube::Request& request) {
-  if (service.empty()) return deps_.client.send(request);
-  if (!deps_.services) return base::invalid(fmt::format("service {} is not in the operator's configuration", service));
-  return deps_.services->send(service, request);
+evictors::CallResult Reconciler::Reconciliation::send(const ServiceCall& call, const kube::Request& request) {
+  if (call.service.empty()) return deps_.client.send(request);
+  if (!deps_.services)
+    return base::invalid(fmt::format("service {} is not in the operator's configuration", call.service));
+  if (std::string refusal = deps_.services->refusal(call); !refusal.empty()) {
+    seen_.not_allowed = std::move(refusal);
+    return base::invalid(seen_.not_allowed);
+  }
+  return deps_.services->send(call, request);
 }
 
 base::Status Reconciler::Reconciliation::read_documents_of(const std::string& evictor,
                                                            const std::vector<evictors::Read>& reads) {
   for (const evictors::Read& read : reads) {
-    auto answer = send(read.service, read.request);
+    auto answer = send({read.service, read.service_use, key_.ns}, read.request);
     if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
     auto& known = seen_.documents[evictor];
     if (answer) {
@@ -202,6 +208,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
 /// What the evictors ask for beside the pod, until they want nothing more.
 base::Status Reconciler::Reconciliation::read_documents() {
   seen_.documents.clear();
+  seen_.not_allowed.clear();
   for (int round = 0; round < kMaxReadRounds; ++round) {
     const auto wanted = wanted_reads(seen_, deps_.evictors, deps_.clock.now());
     if (wanted.empty()) return base::Done{};

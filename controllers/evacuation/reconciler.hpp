@@ -66,6 +66,8 @@ class Reconciler {
         nullptr;                           ///< eviction calls at the same time; nullptr: as many as workers
     Reservations* reservations = nullptr;  ///< nullptr: nobody asks for free capacity
     ServiceCaller* services = nullptr;     ///< nullptr: none is configured
+    /// nullptr: claims are only read live, before a call.
+    const kube::Store<api::PersistentVolumeClaim>* claims = nullptr;
     Audit& audit = no_audit();
     /// Is there a DeschedulerPolicy of that name and UID that is not being deleted? May be empty.
     std::function<bool(const std::string& name, const std::string& uid)> policy_lives = {};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/core/claim_risk.hpp"
 #include "api/core/codec.hpp"
 #include "api/meta/condition.hpp"
 #include "api/vocabulary/blockers.hpp"
@@ -50,13 +51,14 @@ base::Status Reconciler::Reconciliation::check_leader() const {
 
 /// No more evictions at once than configured, whatever the number of workers.
 evictors::CallResult Reconciler::Reconciliation::send_limited(const evictors::Action& action) {
-  if (action.name != evictors::kPostEviction || !deps_.eviction_slots) return send(action.service, action.request);
+  const ServiceCall call{action.service, action.service_use, key_.ns};
+  if (action.name != evictors::kPostEviction || !deps_.eviction_slots) return send(call, action.request);
   deps_.eviction_slots->acquire();
   struct Release {
     std::counting_semaphore<>& slots;
     ~Release() { slots.release(); }
   } release{*deps_.eviction_slots};
-  return send(action.service, action.request);
+  return send(call, action.request);
 }
 
 /// Nothing tells us when a document changes: the evictor says how often to read it.
@@ -147,6 +149,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::c
   if (decision.remove_object) return remove_evacuation();
   if (passes_pod_group_gate(seen_.evacuation.status, decision.status) && !freshness_.pod_group_is_live())
     return refresh_pod_group();
+  if (auto looked = check_before_call(decision)) return *std::move(looked);
   const bool writes = !(decision.status == seen_.evacuation.status);
   if (!writes && !freshness_.evacuation_is_live())
     return refresh_evacuation();  // no guarded write would come before the call
@@ -156,6 +159,20 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::c
     if (!stored_) return Continue::kYes;  // somebody else wrote meanwhile: decide again on what is there now
   }
   return decision.action ? call(*decision.action) : base::Result<Continue>(Continue::kYes);
+}
+
+/// What has to be known before the pod, or whoever moves it, is told anything; decide() is asked again with it.
+/// nullopt: the call may be made, as far as we can see.
+std::optional<base::Result<Reconciler::Reconciliation::Continue>> Reconciler::Reconciliation::check_before_call(
+    const Decision& decision) {
+  const auto& action = decision.action;
+  if (!action || !evictors::leads_away(action->role)) return std::nullopt;
+  if (!action->service.empty() && deps_.services)
+    seen_.not_allowed = deps_.services->refusal({action->service, action->service_use, key_.ns});
+  if (!seen_.not_allowed.empty()) return Continue::kYes;  // no intent is stored of what is not sent
+  const bool has_claims = seen_.pod && std::ranges::any_of(seen_.pod->volumes, api::uses_claim);
+  if (has_claims && !freshness_.claims_are_live()) return refresh_claims();
+  return std::nullopt;
 }
 
 base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::remove_evacuation() {

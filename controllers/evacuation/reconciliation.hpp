@@ -48,7 +48,11 @@ class Reconciler::Reconciliation {
   base::Result<Continue> refresh_pod_group();
   base::Status read_documents();
   base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
-  evictors::CallResult send(const std::string& service, const kube::Request& request);
+  evictors::CallResult send(const ServiceCall& call, const kube::Request& request);
+
+  // --- claims.cpp: whether the end of the pod would cost its data
+  void observe_claims();
+  base::Result<Continue> refresh_claims();
 
   // --- slot.cpp: asking for a slot, and for free capacity with it
   base::Status obtain_slot(bool needs_capacity);
@@ -67,6 +71,7 @@ class Reconciler::Reconciliation {
   kube::Requeue poll_documents(const kube::Requeue& requeue) const;
   void mark_dead(const std::string& evictor);
   base::Result<Continue> carry_out(const Decision& decision);
+  std::optional<base::Result<Continue>> check_before_call(const Decision& decision);
   base::Result<Continue> remove_evacuation();
   base::Result<Continue> change_main(const Decision& decision);
   base::Result<Continue> store_status(const Decision& decision);

@@ -9,6 +9,7 @@
 
 #include "api/descheduler_policy.hpp"
 #include "api/json/json_access.hpp"
+#include "api/meta/service_uses.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/vocabulary/blockers.hpp"
 #include "base/text.hpp"
@@ -136,6 +137,7 @@ Action call_webhook(const EvictorContext& context, const api::Hook& hook, HookPo
   Action action;
   action.name = fmt::format("{}{}", kCallPrefix, capitalised(point));
   action.service = hook.service;
+  action.service_use = api::kServiceAsHook;
   action.request.method = "POST";
   action.request.path = fmt::format("/v1/hooks/{}", to_string(point));
   action.request.content_type = "application/json";

@@ -35,6 +35,8 @@ struct Observed {
   std::string spec_problem;
   bool policy_gone = false;  ///< it is being deleted, and so is (or was) the policy that owns it
   PodGroupView pod_group;    ///< of the pod, while it is there; empty for dry runs
+  std::string claim_risk;    ///< why the pod's end would cost its data; empty: nothing is known against it
+  std::string not_allowed;   ///< why a service may not be called for it, as just seen; empty: none was refused
   std::string duplicate_of;  ///< name of an older unfinished Evacuation of the same pod UID; empty: none
   Slot slot;
   std::vector<Sibling> siblings;  ///< looked up once the pod's controller is known

@@ -43,9 +43,10 @@ std::optional<Step> go_on_to_eviction(StatusBuilder& builder) {
   return Step::kAgain;
 }
 
-constexpr std::array<Rule, 5> kInProgressRules = {
+constexpr std::array<Rule, 6> kInProgressRules = {
     fail_without_evictor,  // this build does not have it
     end_attempt_if_told,   // T23
+    end_refused_attempt,   // T36
     follow_work,           // T16, T18–T21
     watch_deadlines,       // T22
     go_on_to_eviction,     // T17

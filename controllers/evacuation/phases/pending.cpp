@@ -170,7 +170,7 @@ std::optional<Step> accept(StatusBuilder& builder) {
   return std::nullopt;
 }
 
-constexpr std::array<Rule, 12> kPendingRules = {
+constexpr std::array<Rule, 13> kPendingRules = {
     end_if_cancelled,      // T2
     reject_invalid_spec,   // T1
     fill_in_uid,           // T1
@@ -178,6 +178,7 @@ constexpr std::array<Rule, 12> kPendingRules = {
     reject_other_node,     // T1
     fill_in_node,          // as long as the pod has none
     reject_duplicate,      // T1
+    refuse_request,        // T36
     expire,                // T2
     accept,                // records the Event
     wait_while_suspended,  // mode Manual

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "controllers/config/services_config.hpp"
 #include "simulator/behaviour.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
@@ -15,9 +16,12 @@ using Phase = api::EvacuationPhase;
 /// Answers hooks by a script: what is left of it, then {"done":true}.
 class HookService final : public controllers::evacuation::ServiceCaller {
  public:
-  evictors::CallResult send(const std::string& service, const kube::Request& request) override {
+  std::string refusal(const controllers::evacuation::ServiceCall& call) const override {
+    return controllers::refusal(config, call.use, call.ns);
+  }
+  evictors::CallResult send(const controllers::evacuation::ServiceCall& call, const kube::Request& request) override {
     calls.push_back(request.path);
-    if (service != "backup") return base::invalid("there is no service " + service);
+    if (call.service != "backup") return base::invalid("there is no service " + call.service);
     if (script.empty()) return kube::Response{200, R"({"done":true})", {}, ""};
     kube::Response next = script.front();
     script.erase(script.begin());
@@ -28,6 +32,7 @@ class HookService final : public controllers::evacuation::ServiceCaller {
 
   std::vector<kube::Response> script;
   std::vector<std::string> calls;
+  controllers::ServiceConfig config = {.name = "backup", .namespaces = {"shop"}, .uses = {"hook"}};
 
  private:
   const std::vector<std::string> names_ = {"backup"};
@@ -180,6 +185,16 @@ TEST_F(HookScenario, AnIgnoredWebhookDoesNotHoldTheMove) {
   const std::string name = begin({{"pre", webhook("Ignore")}});
   expect_end(name, Phase::kSucceeded, "Evicted");
   EXPECT_TRUE(ref(name, "preHook").starts_with("Failed: after 2 tries")) << ref(name, "preHook");
+}
+
+TEST_F(HookScenario, AttackByTheHooksOfAPolicyInANamespaceThatIsNotListedIsRefused) {
+  service.config.namespaces = {"bank"};
+  const std::string name = begin({{"pre", webhook("Ignore")}, {"undo", webhook()}});
+  expect_end(name, Phase::kFailed, "NotAllowed");
+  EXPECT_NE(get(name).status.message.find("services[backup].namespaces"), std::string::npos);
+  EXPECT_TRUE(service.calls.empty()) << "neither the hook nor its undo";
+  EXPECT_TRUE(pod_exists(pod));
+  EXPECT_EQ(granted(), 0u);
 }
 
 TEST_F(HookScenario, APostHookThatFailsIsToldAsFailure) {
