@@ -49,8 +49,7 @@ class Reconciler::Reconciliation {
   base::Status read_documents();
   base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
   evictors::CallResult send(const ServiceCall& call, const kube::Request& request);
-
-  // --- claims.cpp: whether the end of the pod would cost its data
+  /// Whether the end of the pod would cost its data, as its claims tell.
   void observe_claims();
   base::Result<Continue> refresh_claims();
 
