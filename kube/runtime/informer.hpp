@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -82,7 +83,7 @@ class Informer final : private ReflectorSink {
   using Ptr = std::shared_ptr<const T>;
   using Decode = base::Result<T> (*)(std::string_view);
   /// `before` is nullptr for a new object, `after` for a deleted one. Runs on the reflector's thread: enqueue and
-  /// return.
+  /// return. One that throws is named in the log, and ends the process.
   using Handler = std::function<void(const Ptr& before, const Ptr& after)>;
 
   Informer(Client& client, const base::Clock& clock, ResourceType type, Decode decode, ReflectorOptions options,
@@ -129,8 +130,25 @@ class Informer final : private ReflectorSink {
   void forget(const api::ObjectKey& key) {
     if (Ptr before = store_.remove(key)) notify(before, nullptr);
   }
+  /// What a handler has done by half nobody can repair: memory only, rebuilt by the next process. So an exception ends
+  /// this one, but not before the log names who threw and about what.
   void notify(const Ptr& before, const Ptr& after) {
-    for (const Handler& handler : handlers_) handler(before, after);
+    for (std::size_t i = 0; i < handlers_.size(); ++i) {
+      try {
+        handlers_[i](before, after);
+      } catch (const std::exception& error) {
+        tell_thrown((after ? after : before)->meta.key(), i, error.what());
+        throw;
+      } catch (...) {
+        tell_thrown((after ? after : before)->meta.key(), i, "not a std::exception");
+        throw;
+      }
+    }
+  }
+  void tell_thrown(const api::ObjectKey& object, std::size_t handler, const char* what) const {
+    log_.error("a handler of this cache threw",
+               {base::kv("object", object.to_string()), base::kv("handler", handler), base::kv("error", what)});
+    log_.flush();
   }
 
   Decode decode_;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <map>
+#include <stdexcept>
 #include <thread>
 
 #include "kube/runtime/informer.hpp"
@@ -430,6 +431,18 @@ TEST_F(ReflectorTest, StopEndsABackOff) {
   while (!informer.reflector().last_error()) std::this_thread::yield();
   runner.request_stop();
   runner.join();
+}
+
+TEST_F(ReflectorTest, AHandlerThatThrowsIsNamedBeforeItEndsTheProcess) {
+  ::testing::internal::CaptureStderr();
+  Informer<Thing> careless(client, clock, kPods, &decode_thing, {},
+                           base::Log::to_stderr(base::LogLevel::kInfo, base::LogFormat::kText));
+  careless.add_handler([](const auto&, const auto&) {});
+  careless.add_handler([](const auto&, const auto&) { throw std::out_of_range("no such scope"); });
+  EXPECT_THROW(careless.reflector().poll(), std::out_of_range);
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  for (const char* part : {"a handler of this cache threw", "Pod", "shop/a", "handler=1", "no such scope"})
+    EXPECT_THAT(log, HasSubstr(part));
 }
 
 TEST(ReflectorRealTime, FollowsAFeedOnItsOwnThread) {
