@@ -16,6 +16,33 @@ prometheus::Labels labels_of(MetricLabels labels) {
   return all;
 }
 
+/// Of a series that there is: registering and adding it again gives the same one.
+template <typename Builder, typename... Options>
+void remove_series(prometheus::Registry& registry, Builder builder, const prometheus::MetricFamily& family,
+                   const prometheus::Labels& labels, const Options&... options) {
+  auto& registered = builder.Name(family.name).Help(family.help).Register(registry);
+  registered.Remove(&registered.Add(labels, options...));
+}
+
+void remove_series(prometheus::Registry& registry, const prometheus::MetricFamily& family,
+                   const prometheus::Labels& labels) {
+  switch (family.type) {
+    case prometheus::MetricType::Counter: return remove_series(registry, prometheus::BuildCounter(), family, labels);
+    case prometheus::MetricType::Gauge: return remove_series(registry, prometheus::BuildGauge(), family, labels);
+    case prometheus::MetricType::Histogram:
+      return remove_series(registry, prometheus::BuildHistogram(), family, labels,
+                           prometheus::Histogram::BucketBoundaries{});
+    case prometheus::MetricType::Summary:
+    case prometheus::MetricType::Untyped: return;  // we have none
+  }
+}
+
+prometheus::Labels labels_of(const prometheus::ClientMetric& metric) {
+  prometheus::Labels labels;
+  for (const auto& label : metric.label) labels.emplace(label.name, label.value);
+  return labels;
+}
+
 }  // namespace
 
 struct Metrics::Impl {
@@ -40,6 +67,16 @@ Histogram Metrics::histogram(std::string_view name, std::string_view help, const
                              MetricLabels labels) {
   auto& family = prometheus::BuildHistogram().Name(std::string(name)).Help(std::string(help)).Register(impl_->registry);
   return Histogram(&family.Add(labels_of(labels), buckets));
+}
+
+void Metrics::forget(std::string_view label, std::string_view value) {
+  for (const prometheus::MetricFamily& family : impl_->registry.Collect()) {
+    for (const prometheus::ClientMetric& metric : family.metric) {
+      const prometheus::Labels labels = labels_of(metric);
+      const auto found = labels.find(std::string(label));
+      if (found != labels.end() && found->second == value) remove_series(impl_->registry, family, labels);
+    }
+  }
 }
 
 std::string Metrics::render() const { return prometheus::TextSerializer().Serialize(impl_->registry.Collect()); }

@@ -58,6 +58,10 @@ class Metrics {
   Histogram histogram(std::string_view name, std::string_view help, const std::vector<double>& buckets,
                       MetricLabels labels = {});
 
+  /// Drops the series with that label, of every name: what they told about is gone. No handle of theirs may be used
+  /// after that. Costs a walk over all series.
+  void forget(std::string_view label, std::string_view value);
+
   /// The text exposition format, version 0.0.4.
   std::string render() const;
 

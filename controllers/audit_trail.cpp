@@ -116,4 +116,9 @@ void AuditTrail::on_invalid(const api::ObjectMeta& policy, std::string_view prob
   recorder_.record(record_of_invalid(policy, problem));
 }
 
+void AuditTrail::forget(const std::string& policy) {
+  const std::scoped_lock lock(mutex_);
+  last_cycles_.erase(policy);
+}
+
 }  // namespace controllers

@@ -35,6 +35,7 @@ class AuditTrail final : public evacuation::Audit, public PolicyAudit {
                   const base::Error* error) override;
   void on_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) override;
   void on_invalid(const api::ObjectMeta& policy, std::string_view problem) override;
+  void forget(const std::string& policy) override;
   std::string failing() const override;
 
   /// This replica begins to act on an Evacuation that it has not seen before: how it stands.

@@ -27,8 +27,8 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
       predictor_(input.cluster, input.spec.scoring),
       migrating_(input.cluster),
       pod_groups_(input.cluster),
+      cooling_(input.cooling),
       forbidden_(input.forbidden.begin(), input.forbidden.end()) {
-  for (const api::PodUid& uid : input.cooling) cooling_.insert(uid.value);
   take_off(input.leaving);
 }
 
@@ -129,7 +129,7 @@ void PlanBuilder::accept_group(const PodGroups::Members& pod_group, const std::v
 
 /// Stays where it is for now, whoever nominates it.
 std::optional<Refusal> PlanBuilder::staying(PodIndex pod) {
-  if (cooling_.contains(cluster_.pod(pod).meta.uid))
+  if (cooling_.contains(cluster_.pod(pod)))
     return Refusal{"RecentlyEvacuated", "its last evacuation ended a moment ago"};
   if (forbidden_.contains(cluster_.pod(pod).meta.ns))
     return Refusal{"Forbidden", "the server does not let us move pods of this namespace"};
@@ -158,12 +158,11 @@ void PlanBuilder::roll_back(const Savepoint& to) {
 
 // --- where pods are
 
-void PlanBuilder::take_off(const std::vector<api::PodUid>& leaving) {
+void PlanBuilder::take_off(const std::vector<PodIdentity>& leaving) {
   if (leaving.empty()) return;
-  std::unordered_set<std::string_view> uids;
-  for (const api::PodUid& uid : leaving) uids.insert(uid.value);
+  const PodSet pods(leaving);
   for (const PodIndex pod : cluster_.pods()) {
-    if (uids.contains(cluster_.pod(pod).meta.uid)) relocate(pod);
+    if (pods.contains(cluster_.pod(pod))) relocate(pod);
   }
 }
 

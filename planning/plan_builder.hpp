@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -20,6 +22,21 @@
 #include "strategies/strategy.hpp"
 
 namespace planning {
+
+/// Pods by namespace and UID. Keeps references to what it is made of.
+class PodSet {
+ public:
+  explicit PodSet(const std::vector<PodIdentity>& pods) {
+    for (const PodIdentity& each : pods) namespaces_[each.uid.value].push_back(each.ns);
+  }
+  bool contains(const api::Pod& pod) const {
+    const auto at = namespaces_.find(pod.meta.uid);
+    return at != namespaces_.end() && std::find(at->second.begin(), at->second.end(), pod.meta.ns) != at->second.end();
+  }
+
+ private:
+  std::unordered_map<std::string_view, std::vector<std::string_view>> namespaces_;  ///< by UID
+};
 
 /// Takes the nominations of one cycle and makes the plan of them. A nomination is checked in this order; the first
 /// objection refuses it:
@@ -87,7 +104,7 @@ class PlanBuilder final : public strategies::NominationSink {
   void roll_back(const Savepoint& to);
 
   // Where pods are.
-  void take_off(const std::vector<api::PodUid>& leaving);
+  void take_off(const std::vector<PodIdentity>& leaving);
   void leave(scheduling::PodIndex pod);
   void arrive(scheduling::PodIndex pod, scheduling::NodeIndex to);
   void restore(scheduling::PodIndex pod);
@@ -120,7 +137,7 @@ class PlanBuilder final : public strategies::NominationSink {
   PodGroups pod_groups_;
   /// What the first try found holds for the rest of the cycle: it only gets tighter.
   std::map<const PodGroups::Members*, PodGroupTrial::Reason> refused_pod_groups_;
-  std::unordered_set<std::string_view> cooling_;
+  PodSet cooling_;
   std::unordered_set<std::string_view> forbidden_;
   std::map<std::string_view, std::int32_t> refused_;  ///< reasons are static text
   StrategyResult* result_ = nullptr;

@@ -23,18 +23,24 @@ struct PlanOptions {
   std::size_t max_refusals = 200;  ///< rows of Plan::refusals; counts are always complete
 };
 
+/// A pod as one object. A UID alone does not do: anybody may write any UID into an Evacuation of his own namespace.
+struct PodIdentity {
+  std::string ns;
+  api::PodUid uid;
+};
+
 /// REQUIRES: `spec` and `cluster` outlive the call. Nothing in the Plan refers to them.
 struct PlanInput {
   const PlanSpec& spec;
   const scheduling::ClusterSnapshot& cluster;
   /// Pods with an unfinished Evacuation, whoever asked. They are taken as gone from their nodes, are not nominated
   /// again and count against no limit.
-  std::vector<api::PodUid> leaving;
+  std::vector<PodIdentity> leaving;
   base::TimePoint now;
   PlanOptions options{};
   /// Pods that stay where they are for now, such as those whose last Evacuation failed a moment ago: refused with the
   /// reason RecentlyEvacuated before any limit is counted, so that they do not use up the cycle.
-  std::vector<api::PodUid> cooling{};
+  std::vector<PodIdentity> cooling{};
   /// Namespaces whose pods stay: the API server does not let us move them. Refused with the reason Forbidden, as early.
   std::vector<std::string> forbidden{};
   /// Earlier restart totals, for criteria with a time window; nullptr: nobody looked before.

@@ -38,7 +38,8 @@ planning::PlanInput plan_input(const planning::PlanSpec& spec, const scheduling:
   for (const api::Evacuation& each : evacuations) {
     const api::PodUid& uid = each.spec.pod_ref.uid;
     if (uid.empty() || (uid.value == asked && !api::is_terminal(each.status.phase))) continue;
-    (api::is_terminal(each.status.phase) ? input.cooling : input.leaving).push_back(uid);
+    if (each.status.outcome && each.status.outcome->kind == api::OutcomeKind::kTargetGone) continue;
+    (api::is_terminal(each.status.phase) ? input.cooling : input.leaving).push_back({each.meta.ns, uid});
   }
   return input;
 }

@@ -26,6 +26,8 @@ class PolicyAudit {
   virtual void on_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) = 0;
   /// A policy was found invalid, in this edition.
   virtual void on_invalid(const api::ObjectMeta& policy, std::string_view problem) = 0;
+  /// A policy of that name was deleted: the next one is another.
+  virtual void forget(const std::string& /*policy*/) {}
   /// Why records cannot be written at present; empty: they can.
   virtual std::string failing() const = 0;
 };

@@ -5,6 +5,20 @@
 
 namespace controllers {
 
+KnownPods known_pods(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations) {
+  KnownPods known;
+  for (const auto& evacuation : evacuations) {
+    const auto& outcome = evacuation->status.outcome;
+    planning::PodIdentity pod{evacuation->meta.ns, evacuation->spec.pod_ref.uid};
+    if (!api::is_terminal(evacuation->status.phase)) {
+      known.leaving.push_back(std::move(pod));
+    } else if (!outcome || outcome->kind != api::OutcomeKind::kTargetGone) {
+      known.cooling.push_back(std::move(pod));
+    }
+  }
+  return known;
+}
+
 CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& snapshot,
                        const KnownPods& known, std::string id, base::TimePoint now) {
   std::vector<std::string> forbidden;

@@ -20,26 +20,13 @@ std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now) 
   return fmt::format("{}-{}", policy.meta.name, std::chrono::floor<base::seconds>(now).time_since_epoch().count());
 }
 
-KnownPods known_pods(const kube::Store<api::Evacuation>& evacuations) {
-  KnownPods known;
-  for (const auto& evacuation : evacuations.list()) {
-    const api::PodUid& uid = evacuation->spec.pod_ref.uid;
-    if (api::is_terminal(evacuation->status.phase)) {
-      known.cooling.push_back(uid);
-    } else {
-      known.leaving.push_back(uid);
-    }
-  }
-  return known;
-}
-
 /// Pods whose VM, name or workload was evacuated so lately that this policy excludes them.
 void add_cooling(KnownPods& known, const scheduling::ClusterSnapshot& snapshot, const CooldownLedger& cooldowns,
                  const std::string& policy, base::TimePoint now) {
   if (cooldowns.empty()) return;
   for (const scheduling::PodIndex index : snapshot.pods()) {
     const api::Pod& pod = snapshot.pod(index);
-    if (cooldowns.cooling(cooldown_subjects(pod), policy, now)) known.cooling.push_back(pod.uid());
+    if (cooldowns.cooling(cooldown_subjects(pod), policy, now)) known.cooling.push_back({pod.meta.ns, pod.uid()});
   }
 }
 
@@ -47,7 +34,9 @@ void add_cooling(KnownPods& known, const scheduling::ClusterSnapshot& snapshot, 
 
 base::Result<kube::Requeue> PolicyReconciler::reconcile(const api::ObjectKey& key) {
   const auto seen = deps_.policies.get(key);
+  forget_earlier(key.name, seen ? seen->meta.uid : std::string());
   if (!seen || seen->meta.is_terminating()) return kube::Requeue::await_change();
+  known_[key.name] = seen->meta.uid;
   if (!seen->plan_spec) {
     if (auto saved = reject(*seen, seen->spec_problem); !saved) return saved.error();
     return kube::Requeue::await_change();
@@ -58,6 +47,16 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile(const api::ObjectKey& ke
   }
   const api::DeschedulerPolicy policy = with_own_writes(*seen);
   return reconcile_valid(*seen, with_circuit(policy), policy.status);
+}
+
+/// Whatever belongs to a policy of that name that is not there any more: nobody else would ever drop it.
+void PolicyReconciler::forget_earlier(const std::string& name, const std::string& uid) {
+  const auto known = known_.find(name);
+  if (known == known_.end() || known->second == uid) return;
+  own_.erase(known->second);
+  known_.erase(known);
+  deps_.metrics.forget("policy", name);
+  deps_.audit.forget(name);
 }
 
 base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPolicy& seen,
@@ -91,7 +90,7 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
                                     base::TimePoint now) {
   const scheduling::ClusterSnapshot& snapshot =
       snapshots_.at(deps_.snapshot(), scheduling::quantities_of(policy.spec.compatibility));
-  KnownPods known = known_pods(deps_.evacuations);
+  KnownPods known = known_pods(deps_.evacuations.list());
   known.forbidden = forbidden_namespaces(deps_.evacuations.list(), now);
   add_cooling(known, snapshot, deps_.cooldowns, policy.meta.name, now);
   restarts_.restore(policy.status.restarts, now);  // what an earlier leader saw

@@ -59,6 +59,7 @@ class PolicyReconciler {
   /// REQUIRES: seen.plan_spec.
   base::Result<kube::Requeue> reconcile_valid(const ObservedPolicy& seen, const api::DeschedulerPolicy& policy,
                                               const api::DeschedulerPolicyStatus& known);
+  void forget_earlier(const std::string& name, const std::string& uid);
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
   CycleOutcome plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, base::TimePoint now);
   void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
@@ -80,7 +81,8 @@ class PolicyReconciler {
     bool stored = false;  ///< false: the write failed
   };
   std::map<std::string, OwnStatus> own_;
-  strategies::RestartHistory restarts_;  ///< looked at in each cycle of any policy
+  std::map<std::string, std::string> known_;  ///< UIDs of the policies that were reconciled, by name
+  strategies::RestartHistory restarts_;       ///< looked at in each cycle of any policy
   scheduling::SnapshotKeeper snapshots_;
 };
 

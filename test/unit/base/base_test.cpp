@@ -74,6 +74,25 @@ TEST(Metrics, RendersWhatWasCounted) {
   EXPECT_THAT(text, HasSubstr(R"(duration_seconds_bucket{le="10"} 1)"));
 }
 
+TEST(Metrics, ForgetTheSeriesOfALabel) {
+  Metrics metrics;
+  for (const char* policy : {"gone", "here"}) {
+    metrics.counter("cycles_total", "Cycles.", {{"policy", policy}, {"reason", "why"}}).increment();
+    metrics.gauge("circuit_open", "1: open.", {{"policy", policy}}).set(1);
+    metrics.histogram("cycle_seconds", "How long.", {1, 10}, {{"policy", policy}}).observe(3);
+  }
+  metrics.forget("policy", "gone");
+  metrics.forget("policy", "nobody");
+  const std::string text = metrics.render();
+  EXPECT_THAT(text, Not(HasSubstr("gone")));
+  for (const char* each : {R"(cycles_total{policy="here",reason="why"} 1)", R"(circuit_open{policy="here"} 1)",
+                           R"(cycle_seconds_count{policy="here"} 1)"})
+    EXPECT_THAT(text, HasSubstr(each));
+  metrics.counter("cycles_total", "Cycles.", {{"policy", "gone"}, {"reason", "why"}}).increment();
+  EXPECT_THAT(metrics.render(), HasSubstr(R"(cycles_total{policy="gone",reason="why"} 1)"))
+      << "made again: from the start";
+}
+
 TEST(Name, DoesNotMixKinds) {
   using Node = Name<struct NodeTag>;
   EXPECT_LT(Node{"a"}, Node{"b"});

@@ -23,9 +23,9 @@ using testing::SizeIs;
 struct CycleSetup {
   ClusterBuilder cluster;
   api::DeschedulerPolicySpec spec;
-  std::vector<api::PodUid> leaving;
+  std::vector<PodIdentity> leaving;
   PlanOptions options;
-  std::vector<api::PodUid> cooling;
+  std::vector<PodIdentity> cooling;
   std::vector<std::string> forbidden;
 };
 
@@ -155,13 +155,24 @@ INSTANTIATE_TEST_SUITE_P(
             {"n2", "n1"}},
         NominationCase{"IsMadeOnce", kAsItIs, {{"a"}, {"a"}}, {"n3", "Refused/AlreadyNominated"}},
         NominationCase{"IsNotMadeOfPodsThatLeave",
-                       [](CycleSetup& s) { s.leaving = {{"uid-a"}}; },
+                       [](CycleSetup& s) {
+                         s.leaving = {{"default", {"uid-a"}}};
+                       },
                        {{"a"}, {"b"}},
                        {"Refused/AlreadyNominated", "n1"}},
         NominationCase{"WaitsWhileThePodCoolsDown",
-                       [](CycleSetup& s) { s.cooling = {{"uid-a"}}; },
+                       [](CycleSetup& s) {
+                         s.cooling = {{"default", {"uid-a"}}};
+                       },
                        {{"a"}, {"b"}},
                        {"Refused/RecentlyEvacuated", "n3"}},
+        NominationCase{"IsNotHeldUpByAForeignNamespacesEvacuationWithItsUid",
+                       [](CycleSetup& s) {
+                         s.leaving = {{"attacker", {"uid-a"}}};
+                         s.cooling = {{"attacker", {"uid-b"}}};
+                       },
+                       {{"a"}, {"b"}},
+                       {"n3", "n1"}},
         NominationCase{
             "ObeysTheServer", [](CycleSetup& s) { s.forbidden = {"default"}; }, {{"a"}}, {"Refused/Forbidden"}},
         NominationCase{"LeavesMigratingPodsToTheirOwner",
@@ -190,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(Limits, Nomination,
                                          NominationCase{"AreNotSpentOnCoolingPods",
                                                         [](CycleSetup& s) {
                                                           s.spec.limits.per_cycle.total = 1;
-                                                          s.cooling = {{"uid-a"}};
+                                                          s.cooling = {{"default", {"uid-a"}}};
                                                         },
                                                         {{"a"}, {"b"}},
                                                         {"Refused/RecentlyEvacuated", "n3"}},
@@ -254,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(
                     NominationCase{"IsRefusedForAllByOne",
                                    [](CycleSetup& s) {
                                      s.cluster.add(member("g1").on("n1")).add(member("g2").on("n2"));
-                                     s.cooling = {{"uid-g2"}};
+                                     s.cooling = {{"default", {"uid-g2"}}};
                                    },
                                    {{"g1"}, {"g1"}},
                                    {"Refused/GroupMemberStays", "Refused/GroupMemberStays"}}),
@@ -291,37 +302,42 @@ TEST_P(WholeSet, IsTakenOrLeavesNoTrace) {
 
 INSTANTIATE_TEST_SUITE_P(
     Sets, WholeSet,
-    testing::Values(
-        WholeCase{"AllMayGo", kAsItIs, {"a", "b"}, "!n1", "Accepted", {"a→n3", "b→n2"}},
-        WholeCase{"TheLimitTakesOnlyOne",
-                  [](CycleSetup& s) { s.spec.limits.per_cycle.total = 1; },
-                  {"a", "b"},
-                  "",
-                  "TotalLimit",
-                  {}},
-        WholeCase{"TheBudgetHoldsTheLast",
-                  [](CycleSetup& s) { s.cluster.add(builders::pdb("none", "b", 0)); },
-                  {"a", "b"},
-                  "",
-                  "Refused",
-                  {}},
-        WholeCase{"TheLastHasNoPlace",
-                  [](CycleSetup& s) {
-                    s = {};
-                    s.cluster.add(NodeBuilder("n1").cordoned()).add(NodeBuilder("n3").sized(4000, 4000, 1));
-                    s.cluster.add(single("a").on("n1")).add(single("b").on("n1"));
-                  },
-                  {"a", "b"},
-                  "n3",
-                  "Refused",
-                  {}},
-        WholeCase{
-            "OneLeavesAlready", [](CycleSetup& s) { s.leaving = {{"uid-b"}}; }, {"a", "b"}, "", "Accepted", {"a→n2"}}),
+    testing::Values(WholeCase{"AllMayGo", kAsItIs, {"a", "b"}, "!n1", "Accepted", {"a→n3", "b→n2"}},
+                    WholeCase{"TheLimitTakesOnlyOne",
+                              [](CycleSetup& s) { s.spec.limits.per_cycle.total = 1; },
+                              {"a", "b"},
+                              "",
+                              "TotalLimit",
+                              {}},
+                    WholeCase{"TheBudgetHoldsTheLast",
+                              [](CycleSetup& s) { s.cluster.add(builders::pdb("none", "b", 0)); },
+                              {"a", "b"},
+                              "",
+                              "Refused",
+                              {}},
+                    WholeCase{"TheLastHasNoPlace",
+                              [](CycleSetup& s) {
+                                s = {};
+                                s.cluster.add(NodeBuilder("n1").cordoned()).add(NodeBuilder("n3").sized(4000, 4000, 1));
+                                s.cluster.add(single("a").on("n1")).add(single("b").on("n1"));
+                              },
+                              {"a", "b"},
+                              "n3",
+                              "Refused",
+                              {}},
+                    WholeCase{"OneLeavesAlready",
+                              [](CycleSetup& s) {
+                                s.leaving = {{"default", {"uid-b"}}};
+                              },
+                              {"a", "b"},
+                              "",
+                              "Accepted",
+                              {"a→n2"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(PlanBuilder, RefusesASetOfWhichOneIsMisplacedAlready) {
   CycleSetup setup = three_pods();
-  setup.leaving = {{"uid-b"}};  // goes to n3
+  setup.leaving = {{"default", {"uid-b"}}};  // goes to n3
   Cycle cycle(setup);
   EXPECT_EQ(cycle.offer_whole({"b"}, "n2"), NominationResult::kRefused);
   EXPECT_EQ(cycle.plan().refusals[0].reason, "NowhereBetter");
@@ -348,7 +364,7 @@ TEST(PlanBuilder, HidesReplacementsAsUpstream) {
 
 TEST(PlanBuilder, TakesLeavingPodsOffBeforeTheFirstOffer) {
   CycleSetup setup = three_pods();
-  setup.leaving = {{"uid-a"}, {"uid-of-nobody"}};
+  setup.leaving = {{"default", {"uid-a"}}, {"default", {"uid-of-nobody"}}};
   Cycle cycle(setup);
   EXPECT_EQ(cycle.pods_on(cycle.builder().overlay(), "n1"), 1);
   EXPECT_THAT(cycle.plan().moves, IsEmpty());
@@ -358,7 +374,7 @@ TEST(PlanBuilder, TakesLeavingPodsOffBeforeTheFirstOffer) {
 
 TEST(PlanBuilder, RecordsMovesAndRefusalsByStrategy) {
   CycleSetup setup = three_pods();
-  setup.cooling = {{"uid-b"}};
+  setup.cooling = {{"default", {"uid-b"}}};
   Cycle cycle(setup);
   cycle.offer("a");
   cycle.builder().begin("T");

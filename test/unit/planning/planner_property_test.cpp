@@ -54,10 +54,10 @@ class RandomCluster {
     std::ranges::shuffle(other.pdbs, random_);
     return other;
   }
-  std::vector<api::PodUid> some_leaving() {
-    std::vector<api::PodUid> leaving;
+  std::vector<PodIdentity> some_leaving() {
+    std::vector<PodIdentity> leaving;
     for (const auto& pod : objects_.pods) {
-      if (pick(0, 9) == 0) leaving.push_back(pod->uid());
+      if (pick(0, 9) == 0) leaving.push_back({pod->meta.ns, pod->uid()});
     }
     return leaving;
   }
@@ -111,7 +111,7 @@ class PlanProperties : public testing::TestWithParam<unsigned> {
 
   RandomCluster random_;
   api::DeschedulerPolicySpec spec_;
-  std::vector<api::PodUid> leaving_;
+  std::vector<PodIdentity> leaving_;
   ClusterSnapshot cluster_;
 };
 
@@ -125,7 +125,7 @@ TEST_P(PlanProperties, NeverMovesAProtectedOrLeavingPod) {
   const scheduling::EvictabilityRules rules(spec_.evictability, cluster_, kNoon, errors);
   for (const api::PlannedMove& move : plan().moves) {
     EXPECT_FALSE(rules.refusal(index_of(move))) << move.pod;
-    EXPECT_THAT(leaving_, testing::Not(testing::Contains(api::PodUid{move.uid})));
+    EXPECT_THAT(leaving_, testing::Not(testing::Contains(testing::Field(&PodIdentity::uid, api::PodUid{move.uid}))));
   }
 }
 

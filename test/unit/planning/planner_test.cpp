@@ -29,7 +29,7 @@ api::DeschedulerPolicySpec policy(std::vector<api::StrategyChoice> strategies) {
 const api::StrategyChoice kOld{"PodLifeTime", R"({"maxPodLifeTimeSeconds":60})"};
 const api::StrategyChoice kBalance{"LowNodeUtilization", R"({"thresholds":{"cpu":30},"targetThresholds":{"cpu":50}})"};
 
-Plan plan(const ClusterBuilder& builder, const api::DeschedulerPolicySpec& spec, std::vector<api::PodUid> leaving = {},
+Plan plan(const ClusterBuilder& builder, const api::DeschedulerPolicySpec& spec, std::vector<PodIdentity> leaving = {},
           PlanOptions options = {}) {
   const auto cluster = builder.build();
   return plan_cycle({PlanSpec(spec), *cluster, std::move(leaving), kNoon, options});
@@ -172,7 +172,7 @@ TEST(PlanCycle, NominatesAPodOnceAndCountsItsMove) {
 }
 
 TEST(PlanCycle, LeavesOutPodsThatLeaveAlready) {
-  const Plan got = plan(three_old_pods(), policy({kOld}), {{"uid-a"}, {"uid-unknown"}});
+  const Plan got = plan(three_old_pods(), policy({kOld}), {{"default", {"uid-a"}}, {"default", {"uid-unknown"}}});
   EXPECT_THAT(moved(got), ElementsAre("b", "c"));
   EXPECT_THAT(got.refusals, IsEmpty());
 }
@@ -180,15 +180,18 @@ TEST(PlanCycle, LeavesOutPodsThatLeaveAlready) {
 TEST(PlanCycle, DoesNotCountLeavingPodsAgainstLimits) {
   auto spec = policy({kOld});
   spec.limits.per_cycle.total = 2;
-  EXPECT_THAT(moved(plan(three_old_pods(), spec, {{"uid-a"}})), ElementsAre("b", "c"));
+  EXPECT_THAT(moved(plan(three_old_pods(), spec, {{"default", {"uid-a"}}})), ElementsAre("b", "c"));
 }
 
 TEST(PlanCycle, DoesNotSpendLimitsOnCoolingPods) {
   auto spec = policy({kOld});
   spec.limits.per_cycle.total = 1;
   const auto cluster = three_old_pods().build();
-  const Plan got = plan_cycle(
-      {.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon, .cooling = {{"uid-a"}}});
+  const Plan got = plan_cycle({.spec = planning::PlanSpec(spec),
+                               .cluster = *cluster,
+                               .leaving = {},
+                               .now = kNoon,
+                               .cooling = {{"default", {"uid-a"}}}});
   EXPECT_THAT(moved(got), ElementsAre("b"));
   EXPECT_THAT(got.refused, testing::Contains(api::ReasonCount{"RecentlyEvacuated", 1}));
 }

@@ -160,8 +160,11 @@ TEST(PodGroupPlanned, CompletesAGroupOfWhichSomeLeaveAlready) {
                            .build();
   api::DeschedulerPolicySpec spec;
   spec.strategies = {{"PodLifeTime", R"({"maxPodLifeTimeSeconds":60})"}};
-  const auto plan = planning::plan_cycle(
-      {.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {{"uid-b"}}, .now = kNoon, .options = {}});
+  const auto plan = planning::plan_cycle({.spec = planning::PlanSpec(spec),
+                                          .cluster = *cluster,
+                                          .leaving = {{"default", {"uid-b"}}},
+                                          .now = kNoon,
+                                          .options = {}});
   ASSERT_EQ(plan.moves.size(), 2u);
   EXPECT_EQ(plan.moves[0].reason, "age 30m is above 60s");
   EXPECT_EQ(plan.moves[1].reason, "leaves with group trainer: age 30m is above 60s");

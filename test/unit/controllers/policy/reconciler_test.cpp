@@ -83,6 +83,11 @@ class Leader {
     policies_.put(std::make_shared<const ObservedPolicy>(*std::move(seen)));
     return reconciler_->reconcile({"", "restless"});
   }
+  void see_it_deleted() {
+    policies_.remove({"", "restless"});
+    ASSERT_TRUE(reconciler_->reconcile({"", "restless"}));
+  }
+  std::string metrics() const { return metrics_.render(); }
 
  private:
   kube::Client client_;
@@ -172,6 +177,21 @@ TEST_F(RestartMemory, IsBounded) {
   cluster_ = builder.input();
   new_leader()->reconcile(policy());
   EXPECT_EQ(server_.status["restarts"].size(), api::kMaxRestartRecords);
+}
+
+TEST_F(RestartMemory, OfADeletedPolicyNoSeriesIsLeft) {
+  auto leader = new_leader();
+  set_restarts(2);
+  leader->reconcile(policy());
+  EXPECT_NE(leader->metrics().find(R"(evacuator_policy_circuit_open{policy="restless"})"), std::string::npos);
+  EXPECT_NE(leader->metrics().find(R"(evacuator_policy_cycles_total{policy="restless"} 1)"), std::string::npos);
+  leader->see_it_deleted();
+  EXPECT_EQ(leader->metrics().find("restless"), std::string::npos) << "no alert about a policy that is gone";
+  leader->see_it_deleted();
+  server_.status = Json::object();
+  leader->reconcile(policy());
+  EXPECT_NE(leader->metrics().find(R"(evacuator_policy_cycles_total{policy="restless"} 1)"), std::string::npos)
+      << "another one of that name begins at nothing";
 }
 
 using StatusWrites = RestartMemory;
