@@ -16,6 +16,7 @@
 #include "controllers/evacuation/wiring.hpp"
 #include "controllers/native/wiring.hpp"
 #include "controllers/operator_caches.hpp"
+#include "controllers/policy/limits_in_force.hpp"
 #include "controllers/policy/reconciler.hpp"
 #include "evictors/registry.hpp"
 #include "kube/runtime/work_queue.hpp"
@@ -40,11 +41,11 @@ bool is_taken_over(const api::Evacuation& evacuation, base::TimePoint now) {
   return finished && now - *finished < kRecentVerdict;
 }
 
-/// With an open circuit breaker what is there already does not begin, either.
-auto limits_of(const api::DeschedulerPolicy& policy) {
-  api::PolicyLimits limits = policy.spec.limits;
-  if (policy.status.circuit.opened_at) limits.in_flight.total = api::IntOrPercent{0, false};
-  return api::admission_limits(limits);
+evacuation::OperatorRules rules_of(const OperatorConfig& config) {
+  return {.slot_without_progress = config.slot_without_progress,
+          .manual_priority = config.manual.priority,
+          .manual_suspended = config.manual.suspended,
+          .manual_ttl = config.manual.ttl_after_finished};
 }
 
 }  // namespace
@@ -87,7 +88,8 @@ struct Operator::Impl {
              .services = deps.services,
              .audit = trail,
              .policy_lives = [this](const std::string& name,
-                                    const std::string& uid) { return policy_lives(name, uid); }}),
+                                    const std::string& uid) { return policy_lives(name, uid); },
+             .rules = rules_of(deps.config)}),
         policies(
             {.client = deps.client,
              .clock = deps.clock,
@@ -195,10 +197,20 @@ struct Operator::Impl {
     });
     caches.policies.add_handler([this](const auto& before, const auto& after) {
       const ObservedPolicy& seen = after ? *after : *before;
-      admission.set_policy_limits(seen.meta.name, after ? std::optional(limits_of(*after)) : std::nullopt);
-      if (after) admission.restore_cooldowns(seen.meta.name, after->status.cooldowns);
+      if (after) {
+        follow_limits(*after);
+      } else {
+        policy_limits.forget(seen.meta.name);
+        admission.set_policy_limits(seen.meta.name, std::nullopt);
+      }
       policy_queue.add(seen.meta.key());
     });
+  }
+
+  void follow_limits(const ObservedPolicy& policy) {
+    const LimitsInForce now = policy_limits.take(policy);
+    admission.set_policy_limits(policy.meta.name, now.limits, now.brake);
+    admission.restore_cooldowns(policy.meta.name, policy.status.cooldowns);
   }
 
   /// The reconcile of worker number `index`, timed for alive().
@@ -280,6 +292,7 @@ struct Operator::Impl {
   kube::WorkQueue evacuation_queue;
   kube::WorkQueue policy_queue;
   AdmissionQueue admission;
+  PolicyLimitsInForce policy_limits;  ///< of the policies' informer
   Reservations reservations;
   evacuation::Reconciler evacuations;
   PolicyReconciler policies;

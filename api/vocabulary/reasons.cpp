@@ -74,8 +74,9 @@ constexpr std::array kReasons = {
                  "The audit log cannot be written, and nothing begins meanwhile (`audit.onFailure: StopAdmissions`).",
                  "Read the message in `status.blockedBy` and repair the sink."},
     // --- PodGroup
-    Term<Reason>{Reason::kNoProgress, "NoProgress", "`SlotAcquired`=False",
-                 "It held its slot for too long without progress. The slot was given back, and it queues again.",
+    Term<Reason>{Reason::kNoProgress, "NoProgress", "`SlotAcquired`=False; `Complete`=True, phase `Failed`",
+                 "It held its slot for too long without progress while others waited. The slot was given back, and it "
+                 "queues again; if that was the last attempt, it failed.",
                  "The message says what did not happen. Remove what blocks it, or cancel it."},
     Term<Reason>{Reason::kPrepared, "Prepared", "`GroupReady`=True, status of `Requesting`",
                  "Preparing is over. In a PodGroup: it is ready and waits for the other members.",
@@ -240,7 +241,7 @@ constexpr std::array kReasons = {
     Term<Reason>{Reason::kSpecChanged, "SpecChanged", "`Complete`=True, phase `Failed`",
                  "A field of `spec` that cannot be changed was changed after the Evacuation was accepted.",
                  "Make a new Evacuation with the fields as you want them."},
-    Term<Reason>{Reason::kNotAllowed, "NotAllowed", "`Complete`=True, phase `Failed`",
+    Term<Reason>{Reason::kNotAllowed, "NotAllowed", "`Complete`=True, phase `Failed`; `Accepted`=False",
                  "The Evacuation asks for something that its namespace, or whoever made it, may not do.",
                  "The message names the rule. Ask the administrator of the operator's configuration."},
     Term<Reason>{Reason::kDuplicateRequest, "DuplicateRequest", "`Complete`=True, phase `Failed`",

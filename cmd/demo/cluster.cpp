@@ -95,6 +95,7 @@ struct DemoCluster::Impl {
     if (!discovery) return discovery.error();
     controllers::OperatorConfig config;
     config.workers = 8;
+    config.in_flight.per_namespace.reset();  // everybody here is one tenant
     config.address = "127.0.0.1:0";
     op.emplace(controllers::Operator::Dependencies{.client = operator_client,
                                                    .clock = clock,

@@ -67,6 +67,7 @@ struct AdmissionEntry {
   std::string pod_uid;
   base::TimePoint created{};
   AdmissionScopes::Ids scopes;
+  bool shown = false;  ///< by observe(), which will tell when it goes
   bool began = false;  ///< some attempt, by the store: its claim on the pod stands
   std::variant<Held, Abandoned> stored = Held::kNothing;
   Turn turn;

@@ -44,7 +44,7 @@ void AdmissionQueue::wait_with_pod_group(Entry& entry, std::int32_t attempt) {
   if (first->place() && first->place()->order == order(first)) return;
   stop_waiting(*first);
   std::get<Entry::WaitingWithPodGroup>(first->turn).place = Entry::Place{order(first)};
-  ready_.insert(order(first));
+  make_ready(order(first));
 }
 
 void AdmissionQueue::leave_pod_group(Entry& entry) {

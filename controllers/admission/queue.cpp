@@ -30,6 +30,12 @@ api::Blocker blocker_of(const CooldownLedger::Cooling& cooling) {
   return blocker;
 }
 
+/// A pod is known by its namespace, too: anybody may write any UID into an Evacuation.
+std::string pod_key(const std::string& ns, const std::string& uid) { return uid.empty() ? uid : ns + "/" + uid; }
+
+/// Who asks is not the one that is known by that name: one of the two was deleted. Soon all will know.
+constexpr base::seconds kAskAgain{1};
+
 AdmissionEntry::Held part_held_by(const api::Evacuation& evacuation) {
   if (holds_slot(evacuation)) return AdmissionEntry::Held::kSlot;
   return holds_arrival_slot(evacuation) ? AdmissionEntry::Held::kArrival : AdmissionEntry::Held::kNothing;
@@ -66,9 +72,10 @@ void AdmissionQueue::set_cluster_limits(const api::AdmissionLimits& limits) {
   apply([&] { scopes_.set_cluster_limits(limits, clock_.now()); });
 }
 
-void AdmissionQueue::set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits) {
+void AdmissionQueue::set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
+                                       const std::string& brake) {
   cooldowns_.set_policy_limits(policy, limits ? std::optional(limits->cooldown) : std::nullopt);
-  apply([&] { scopes_.set_policy_limits(policy, limits, clock_.now()); });
+  apply([&] { scopes_.set_policy_limits(policy, limits, brake, clock_.now()); });
 }
 
 void AdmissionQueue::restore_cooldowns(const std::string& policy, const std::vector<api::CooldownRecord>& records) {
@@ -111,9 +118,9 @@ AdmissionQueue::Entry& AdmissionQueue::entry_for(const api::ObjectKey& key, cons
   if (!uid.empty()) entry.uid = uid;
   entry.created = created;
   if (entry.pod_uid != pod_uid) {
-    drop_from(by_pod_, entry.pod_uid, key);
+    drop_from(by_pod_, pod_key(key.ns, entry.pod_uid), key);
     entry.pod_uid = pod_uid;
-    if (!pod_uid.empty()) by_pod_[pod_uid].insert(key);
+    if (!pod_uid.empty()) by_pod_[pod_key(key.ns, pod_uid)].insert(key);
   }
   return entry;
 }
@@ -126,6 +133,7 @@ void AdmissionQueue::set_scopes(Entry& entry, AdmissionRequest request) {
   }
   entry.request = std::move(request);
   if (ids == entry.scopes) return scopes_.detach(ids);
+  unpark_pod_group(entry);
   stop_waiting(entry);
   uncount(entry);
   scopes_.reopen(entry.scopes);
@@ -157,11 +165,22 @@ void AdmissionQueue::stop_waiting(Entry& entry) {
   const Entry::Place* place = entry.place();
   if (!place) return;
   if (place->parked_at.empty()) {
-    ready_.erase(place->order);
+    ready_.erase(place->order, turn_);
   } else {
     scopes_.unpark(place->parked_at, place->order);
   }
   entry.lose_place();
+}
+
+/// Its scopes change, and the first of its PodGroup may wait at one of them: that looks again.
+void AdmissionQueue::unpark_pod_group(const Entry& entry) {
+  if (!entry.asks_with_pod_group()) return;
+  for (Entry* each : pod_group_of(entry)) {
+    Entry::Place* place = each->place();
+    if (!place || place->parked_at.empty()) continue;
+    scopes_.unpark(std::exchange(place->parked_at, {}), place->order);
+    make_ready(place->order);
+  }
 }
 
 /// For itself alone. Who waits already keeps its place.
@@ -174,7 +193,7 @@ void AdmissionQueue::wait(Entry& entry, std::int32_t attempt, const AdmissionOrd
   }
   stop_waiting(entry);
   entry.turn = Entry::Waiting{attempt, {order, {}}};
-  ready_.insert(order);
+  make_ready(order);
 }
 
 /// It waits as `before`, if it did, though its scopes may have changed since.
@@ -184,12 +203,12 @@ void AdmissionQueue::wait_again(Entry& entry, Entry::Turn before) {
   Entry::Place* place = entry.place();
   if (!place) return;
   place->parked_at.clear();
-  ready_.insert(place->order);
+  make_ready(place->order);
 }
 
 void AdmissionQueue::park(Entry& entry, const std::string& scope_id, std::int64_t need) {
   Entry::Place& place = *entry.place();
-  ready_.erase(place.order);
+  ready_.erase(place.order, turn_);
   scopes_.park(scope_id, place.order, need);
   place.parked_at = scope_id;
 }
@@ -197,7 +216,7 @@ void AdmissionQueue::park(Entry& entry, const std::string& scope_id, std::int64_
 void AdmissionQueue::unpark_reopened(base::TimePoint now) {
   while (const auto next = scopes_.take_next(now)) {
     entries_.at(std::get<api::ObjectKey>(*next)).place()->parked_at.clear();
-    ready_.insert(*next);
+    make_ready(*next);
   }
 }
 
@@ -207,13 +226,14 @@ void AdmissionQueue::admit(Entry& entry, base::TimePoint now) {
   stop_waiting(entry);
   entry.turn = Entry::Reserved{attempt, true};
   scopes_.take_tokens(entry.request.policy, now);
+  scopes_.take_turn(entry.request.key.ns);
   recount(entry);
 }
 
 void AdmissionQueue::admit_waiting(Wakeups& wakeups) {
   const base::TimePoint now = clock_.now();
   for (unpark_reopened(now); !ready_.empty() && scopes_.cluster_has_capacity(now); unpark_reopened(now)) {
-    const api::ObjectKey key = std::get<api::ObjectKey>(*ready_.begin());
+    const api::ObjectKey key = std::get<api::ObjectKey>(ready_.first(turn_)->order);
     Entry& entry = entries_.at(key);
     if (!claimant(key, entry).empty() || cooling(entry.request, now)) {
       leave_pod_group(entry);  // its pod or workload was evacuated meanwhile, or will be: let it find out
@@ -234,12 +254,13 @@ void AdmissionQueue::admit_waiting(Wakeups& wakeups) {
 
 /// Tokens come by themselves: whoever waits first asks again then, and lets the others in.
 void AdmissionQueue::wake_at_tokens(base::TimePoint now, Wakeups& wakeups) {
-  if (!ready_.empty()) {
-    const Entry& first = entries_.at(std::get<api::ObjectKey>(*ready_.begin()));
+  if (const auto next = ready_.first(turn_)) {
+    const api::ObjectKey& key = std::get<api::ObjectKey>(next->order);
+    const Entry& first = entries_.at(key);
     const auto count = first.asks_with_pod_group() ? static_cast<std::int64_t>(pod_group_of(first).size()) : 1;
     const auto cluster = scopes_.next_cluster_token(now, count);
     if (cluster && scopes_.total_has_capacity(count)) {
-      wakeups.push_back({std::get<api::ObjectKey>(*ready_.begin()), *cluster - now});
+      wakeups.push_back({key, *cluster - now});
     }
   }
   for (const auto& [key, at] : scopes_.next_in_rates(now)) {
@@ -254,7 +275,7 @@ void AdmissionQueue::erase(const api::ObjectKey& key) {
   leave_pod_group(entry);
   stop_waiting(entry);
   count_as(entry, Entry::Held::kNothing);
-  drop_from(by_pod_, entry.pod_uid, key);
+  drop_from(by_pod_, pod_key(key.ns, entry.pod_uid), key);
   drop_from(by_node_, entry.request.node, key);
   scopes_.detach(entry.scopes);
   entries_.erase(at);
@@ -266,6 +287,7 @@ void AdmissionQueue::show(const api::Evacuation& evacuation) {
   const auto* abandoned = std::get_if<Entry::Abandoned>(&entry.stored);
   if (!abandoned || abandoned->resource_version != evacuation.meta.resource_version)
     entry.stored = part_held_by(evacuation);
+  entry.shown = true;
   entry.began = evacuation.status.phase != api::EvacuationPhase::kPending;
   const auto* reserved = std::get_if<Entry::Reserved>(&entry.turn);
   if (reserved && entry.began && evacuation.status.attempt >= reserved->attempt) entry.turn = Entry::Idle{};
@@ -294,7 +316,11 @@ Admission AdmissionQueue::request(const AdmissionRequest& request) {
 }
 
 Admission AdmissionQueue::request_locked(const AdmissionRequest& request, Wakeups& wakeups) {
-  Entry& entry = entry_for(request.key, "", request.pod_uid, request.created);
+  const auto known = entries_.find(request.key);
+  const bool is_other = known != entries_.end() && known->second.shown && !request.uid.empty() &&
+                        !known->second.uid.empty() && known->second.uid != request.uid;
+  if (is_other) return {{Slot::State::kWaiting, {}, {}, clock_.now() + kAskAgain}, {}};
+  Entry& entry = entry_for(request.key, request.uid, request.pod_uid, request.created);
   const std::int32_t attempt = std::max(request.attempt, 1);
   if (std::string other = claimant(request.key, entry); !other.empty()) {
     leave_pod_group(entry);
@@ -366,6 +392,20 @@ void AdmissionQueue::withdraw(const api::ObjectKey& key, std::int32_t begun) {
   });
 }
 
+void AdmissionQueue::forget(const api::ObjectKey& key) {
+  apply([&] {
+    const auto at = entries_.find(key);
+    if (at != entries_.end() && !at->second.shown) erase(key);
+  });
+}
+
+bool AdmissionQueue::is_waited_for(const api::ObjectKey& key) const {
+  const std::scoped_lock lock(mutex_);
+  const auto at = entries_.find(key);
+  if (at == entries_.end() || at->second.counted != Entry::Held::kSlot) return false;
+  return (!ready_.empty() && scopes_.total_is_full()) || scopes_.is_waited_for(at->second.scopes);
+}
+
 void AdmissionQueue::give_back(Entry& entry, std::int32_t begun) {
   leave_pod_group(entry);
   stop_waiting(entry);
@@ -386,14 +426,14 @@ void AdmissionQueue::abandon(const api::ObjectKey& key, const std::string& resou
 }
 
 std::string AdmissionQueue::claimant(const api::ObjectKey& key, const Entry& entry) const {
-  const auto of_same_pod = by_pod_.find(entry.pod_uid);
+  const auto of_same_pod = by_pod_.find(pod_key(key.ns, entry.pod_uid));
   if (entry.pod_uid.empty() || of_same_pod == by_pod_.end()) return {};
   // Who has begun (or may begin any moment) comes first, then the older one, then by name.
   const auto rank = [](const api::ObjectKey& of, const Entry& each) {
     return std::tuple(!each.began, !each.is_reserved(), each.created, of.name);
   };
   for (const api::ObjectKey& other : of_same_pod->second) {
-    if (other == key || other.ns != key.ns) continue;
+    if (other == key) continue;
     if (rank(other, entries_.at(other)) < rank(key, entry)) return other.name;
   }
   return {};

@@ -31,9 +31,10 @@ struct Admission {
 /// Who may act at the same time (state-machine.md#limits, docs/concepts/limits.md). One object in the leader decides
 /// for all workers, under one lock, so no two admissions race. Slots are derived from the phases that the store shows
 /// plus reservations that it does not show yet; they are never counted up and down by themselves, so none gets lost.
-/// Waiting ones go by priority, by whether a PDB holds them, age, name; one that waits for its node, namespace,
-/// workload, zone or policy does not hold up those behind it. The states of each are in entry.hpp. Thread-safe. Cost
-/// per event: O(log n) of the waiting ones, whatever their number.
+/// Waiting ones go by priority and by whether a PDB holds them; of those alike the namespaces take turns, and within a
+/// namespace age and name decide (waiting_line.hpp). One that waits for its node, namespace, workload, zone or policy
+/// does not hold up those behind it. The states of each are in entry.hpp. Thread-safe. Cost per event: O(log n) of the
+/// waiting ones, whatever their number.
 class AdmissionQueue {
  public:
   /// Told about waiting Evacuations that were admitted (`after` zero), or that are to ask again later, when the next
@@ -52,8 +53,10 @@ class AdmissionQueue {
   void resume();
 
   void set_cluster_limits(const api::AdmissionLimits& limits);
-  /// nullopt: the policy is gone or sets none.
-  void set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits);
+  /// nullopt: the policy is gone or sets none. `brake`: why nothing more of it is admitted, for people (mode DryRun,
+  /// suspended); empty: the limits decide.
+  void set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
+                         const std::string& brake = {});
   /// From the node informer, for zones and percentages; nullopt: the node is gone.
   void set_node(const std::string& node, std::optional<NodeFacts> facts);
 
@@ -70,6 +73,13 @@ class AdmissionQueue {
   /// The Evacuation does not want to begin (any more): stops waiting and gives its reservation back; the token for it
   /// too, unless the attempt that it was for is among the `begun` ones.
   void withdraw(const api::ObjectKey& key, std::int32_t begun = 0);
+
+  /// No cache shows it any more. What a request that was under way while it was deleted has left is dropped; what
+  /// observe() keeps stays.
+  void forget(const api::ObjectKey& key);
+
+  /// Does anybody wait for what this one holds? A PodGroup that waits for several slots counts as one.
+  bool is_waited_for(const api::ObjectKey& key) const;
 
   /// Its state cannot be stored, as this version of it: it holds and asks for nothing until observe() shows another
   /// one. Its claim on the pod stays.
@@ -115,7 +125,9 @@ class AdmissionQueue {
   void uncount(Entry& entry);
   void wait(Entry& entry, std::int32_t attempt, const AdmissionOrder& order);
   void wait_again(Entry& entry, Entry::Turn before);
+  void make_ready(const AdmissionOrder& order) { ready_.insert(order, 1, turn_); }
   void stop_waiting(Entry& entry);
+  void unpark_pod_group(const Entry& entry);
   void park(Entry& entry, const std::string& scope_id, std::int64_t need = 1);
   void unpark_reopened(base::TimePoint now);
   /// Admits whoever may go now, in order; the others are parked where they have to wait.
@@ -152,14 +164,15 @@ class AdmissionQueue {
 
   const base::Clock& clock_;
   const Wake wake_;
+  const WaitingLine::Turn turn_ = [this](const std::string& ns) { return scopes_.turn_of(ns); };
   Reservations* reservations_ = nullptr;
   mutable std::mutex mutex_;
   AdmissionScopes scopes_;
   CooldownLedger cooldowns_;
   std::map<api::ObjectKey, Entry> entries_;
-  std::unordered_map<std::string, std::set<api::ObjectKey>> by_pod_;
+  std::unordered_map<std::string, std::set<api::ObjectKey>> by_pod_;  ///< "<namespace>/<uid>"
   std::unordered_map<std::string, std::set<api::ObjectKey>> by_node_;
-  std::set<AdmissionOrder> ready_;  ///< waiting, and nothing narrower than the cluster's total is known to hold them
+  WaitingLine ready_;  ///< waiting, and nothing narrower than the cluster's total is known to hold them
 };
 
 }  // namespace controllers

@@ -1,8 +1,11 @@
 #include "controllers/admission/request.hpp"
 
+#include <algorithm>
+
 #include "api/meta/condition.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/vocabulary/condition_types.hpp"
+#include "api/vocabulary/reasons.hpp"
 #include "controllers/admission/cooldown.hpp"
 
 namespace controllers {
@@ -13,7 +16,20 @@ bool was_admitted(const api::Evacuation& evacuation) {
   return !slot || slot->status == api::ConditionStatus::kTrue;
 }
 
+/// Whoever gave a slot back queues as if it came then: it must not get the same slot back before those that it made
+/// wait.
+std::optional<base::TimePoint> queued_again(const api::EvacuationStatus& status) {
+  const bool gave_back = status.phase == api::EvacuationPhase::kBackoff && status.abort &&
+                         status.abort->reason == api::Reason::kNoProgress;
+  return gave_back ? status.phase_entered_at : std::nullopt;
+}
+
 }  // namespace
+
+std::int32_t effective_priority(const api::Evacuation& evacuation, std::int32_t most) {
+  const std::int32_t asked = evacuation.spec.priority;
+  return api::origin_is_verified(evacuation) ? asked : std::min(asked, most);
+}
 
 std::string target_node(const api::Evacuation& evacuation) {
   const auto& outcome = evacuation.status.outcome;
@@ -26,6 +42,7 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
                                    std::optional<std::int32_t> workload_size) {
   AdmissionRequest request;
   request.key = evacuation.meta.key();
+  request.uid = evacuation.meta.uid;
   request.pod_uid = evacuation.spec.pod_ref.uid.value;
   request.node = evacuation.spec.node_name.value;
   if (request.node.empty() && pod) request.node = pod->node_name.value;
@@ -37,6 +54,7 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
   request.policy = evacuation.spec.source.policy;
   request.priority = evacuation.spec.priority;
   request.created = evacuation.meta.creation_timestamp;
+  request.queued_again = queued_again(evacuation.status);
   request.attempt = evacuation.status.attempt + 1;
   request.workload_size = workload_size;
   request.subjects = cooldown_subjects(evacuation, pod);

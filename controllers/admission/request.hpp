@@ -24,6 +24,7 @@ struct SurgePod {
 /// An Evacuation that wants to begin an attempt.
 struct AdmissionRequest {
   api::ObjectKey key;
+  std::string uid;  ///< of the Evacuation; empty: not known
   std::string pod_uid;
   std::string node;
   std::string target_node;  ///< where the pod is expected; empty: unknown, counts nowhere
@@ -32,16 +33,23 @@ struct AdmissionRequest {
   std::int32_t priority = 0;
   bool held_by_pdb = false;  ///< cannot go now: those that can go first
   base::TimePoint created{};
-  std::int32_t attempt = 1;                   ///< the one that begins
-  std::optional<std::int32_t> workload_size;  ///< replicas, for percentages
-  std::vector<std::string> subjects{};        ///< of cooldowns
-  std::string pod_group;                      ///< of the pod, in the namespace; empty: it leaves alone
-  std::vector<api::ObjectKey> together{};     ///< the Evacuations that are admitted with this one, or none of them
-  std::optional<SurgePod> surge_pod{};        ///< of those together: needs free capacity for it, as all of them or none
+  std::optional<base::TimePoint> queued_again{};  ///< it gave a slot back without progress then (T36)
+  std::int32_t attempt = 1;                       ///< the one that begins
+  std::optional<std::int32_t> workload_size;      ///< replicas, for percentages
+  std::vector<std::string> subjects{};            ///< of cooldowns
+  std::string pod_group;                          ///< of the pod, in the namespace; empty: it leaves alone
+  std::vector<api::ObjectKey> together{};         ///< the Evacuations that are admitted with this one, or none of them
+  std::optional<SurgePod> surge_pod{};  ///< of those together: needs free capacity for it, as all of them or none
+
+  /// Its age in the queue.
+  base::TimePoint queued_since() const { return queued_again.value_or(created); }
 };
 /// `pod` may be nullptr (no workload known then).
 AdmissionRequest admission_request(const api::Evacuation& evacuation, const api::Pod* pod,
                                    std::optional<std::int32_t> workload_size);
+
+/// The priority that counts: what is made by hand has at most `most`.
+std::int32_t effective_priority(const api::Evacuation& evacuation, std::int32_t most);
 
 /// The node where the pod will be, as far as known: the replacement's (status.outcome), else what the remote side shows
 /// (status.targetNode), else what the planner predicted (annotation evacuator.dev/predicted-target). Empty: unknown.

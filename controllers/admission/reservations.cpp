@@ -128,21 +128,22 @@ class Reservations::ActualSurgePods {
 /// are put where they were reserved, unless the actual one is there already.
 void Reservations::take_snapshot(base::TimePoint now) {
   scheduling::SnapshotInput input = snapshot_();
-  std::unordered_map<std::string_view, std::shared_ptr<const api::Pod>> originals;
-  for (const auto& [key, pod] : pods_) originals.emplace(pod.second, nullptr);
+  std::map<std::pair<std::string_view, std::string_view>, std::shared_ptr<const api::Pod>> originals;
+  for (const auto& [key, pod] : pods_) originals[{key.ns, pod.second}] = nullptr;
   for (const auto& each : input.pods) {
     if (!each) continue;
-    if (const auto at = originals.find(each->meta.uid); at != originals.end()) at->second = each;
+    const auto at = originals.find({each->meta.ns, each->meta.uid});
+    if (at != originals.end()) at->second = each;
   }
   std::set<std::string> owners;
-  for (const auto& [uid, pod] : originals) {
+  for (const auto& [name, pod] : originals) {
     if (pod && pod->meta.controller()) owners.insert(pod->meta.controller()->uid);
   }
   std::set<api::ObjectKey> replaced;
   ActualSurgePods actual(input, owners);
   scheduling::SnapshotInput::List<api::Pod> imagined;
   for (const auto& [key, pod] : pods_) {
-    const auto& original = originals.at(pod.second);
+    const auto& original = originals.at({key.ns, pod.second});
     if (!original) continue;  // gone: so its surge pod is in the snapshot already
     const auto reservation = reservations_.find(key);
     if (reservation != reservations_.end() && actual.take_one_for(*original, reservation->second)) replaced.insert(key);

@@ -45,12 +45,15 @@ void AdmissionScopes::set_cluster_limits(const api::AdmissionLimits& limits, bas
 }
 
 void AdmissionScopes::set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
-                                        base::TimePoint now) {
+                                        const std::string& brake, base::TimePoint now) {
   const auto known = policies_.find(policy);
   const bool is_known = known != policies_.end();
-  if (limits ? is_known && known->second.limits == *limits : !is_known) return;
+  const bool is_same = is_known && limits && known->second.limits == *limits && known->second.brake == brake;
+  if (limits ? is_same : !is_known) return;
   if (limits) {
-    change(policies_[policy], *limits, now);
+    Level& level = policies_[policy];
+    change(level, *limits, now);
+    level.brake = brake;
   } else {
     policies_.erase(known);
   }
@@ -83,14 +86,21 @@ void AdmissionScopes::give_tokens_back(const std::string& policy) {
   reopen_if_waiting("policy/" + policy + "/rate");
 }
 
+void AdmissionScopes::take_turn(const std::string& ns) { scopes_.at("namespace/" + ns).turn = ++turns_; }
+
+std::uint64_t AdmissionScopes::turn_of(const std::string& ns) const {
+  const auto scope = scopes_.find("namespace/" + ns);
+  return scope == scopes_.end() ? turns_ : scope->second.turn;
+}
+
 std::vector<std::pair<api::ObjectKey, base::TimePoint>> AdmissionScopes::next_in_rates(base::TimePoint now) const {
   std::vector<std::pair<api::ObjectKey, base::TimePoint>> next;
   for (const auto& [policy, level] : policies_) {
     if (!level.rate) continue;
     const auto scope = scopes_.find("policy/" + policy + "/rate");
     if (scope == scopes_.end() || scope->second.parked.empty()) continue;
-    const auto& [order, need] = *scope->second.parked.begin();
-    next.emplace_back(std::get<api::ObjectKey>(order), level.rate->next_token(now, need));
+    const auto first = scope->second.parked.first(turn_);
+    next.emplace_back(std::get<api::ObjectKey>(first->order), level.rate->next_token(now, first->need));
   }
   return next;
 }
@@ -127,6 +137,7 @@ void AdmissionScopes::reopen_around(const std::string& node, const std::string& 
 void AdmissionScopes::attach_one(Kind kind, const std::string& policy, const std::string& name, std::string id,
                                  Ids& ids) {
   Scope& scope = scopes_[id];
+  if (scope.users == 0 && kind == Kind::kNamespace) scope.turn = turns_;
   scope.kind = kind;
   scope.policy = policy;
   scope.name = name;
@@ -164,10 +175,17 @@ AdmissionScopes::Ids AdmissionScopes::attach(const AdmissionRequest& request) {
 
 void AdmissionScopes::detach(const Ids& ids) {
   for (const std::string& id : ids) {
-    if (--scopes_.at(id).users > 0) continue;
-    opened_.erase(id);
-    scopes_.erase(id);
+    const auto scope = scopes_.find(id);
+    if (scope == scopes_.end() || --scope->second.users > 0) continue;
+    if (!scope->second.parked.empty()) opened_.insert(id);
+    erase_if_unused(scope);
   }
+}
+
+void AdmissionScopes::erase_if_unused(std::unordered_map<std::string, Scope>::iterator scope) {
+  if (scope->second.users > 0 || !scope->second.parked.empty()) return;
+  opened_.erase(scope->first);
+  scopes_.erase(scope);
 }
 
 std::int64_t AdmissionScopes::whole_of(const Scope& scope) const {
@@ -208,7 +226,14 @@ std::optional<std::int64_t> AdmissionScopes::limit_of(const Scope& scope) const 
   return std::nullopt;
 }
 
+bool AdmissionScopes::is_braked(const Scope& scope) const {
+  if (scope.kind != Kind::kTotal) return false;
+  const auto level = policies_.find(scope.policy);
+  return level != policies_.end() && !level->second.brake.empty();
+}
+
 bool AdmissionScopes::has_capacity(const Scope& scope, base::TimePoint now, std::int64_t need) const {
+  if (is_braked(scope)) return false;
   if (scope.kind == Kind::kRate) {
     const auto level = policies_.find(scope.policy);
     return level == policies_.end() || !level->second.rate || level->second.rate->has_token(now, need);
@@ -255,9 +280,13 @@ std::optional<std::string> AdmissionScopes::too_small(const Needs& needs, std::i
 
 bool AdmissionScopes::target_has_capacity(const AdmissionRequest& request) const {
   const auto has_capacity_in = [&](const std::string& policy, const std::string& prefix) {
-    Scope asked{Kind::kTargetNode, policy, request.target_node};
-    if (const auto at = scopes_.find(prefix + "target/" + request.target_node); at != scopes_.end()) asked = at->second;
-    return has_capacity(asked, {});
+    const auto at = scopes_.find(prefix + "target/" + request.target_node);
+    if (at != scopes_.end()) return has_capacity(at->second, {});
+    Scope nobody_yet;
+    nobody_yet.kind = Kind::kTargetNode;
+    nobody_yet.policy = policy;
+    nobody_yet.name = request.target_node;
+    return has_capacity(nobody_yet, {});
   };
   return has_capacity_in("", "") &&
          (request.policy.empty() || has_capacity_in(request.policy, "policy/" + request.policy + "/"));
@@ -288,10 +317,9 @@ void AdmissionScopes::count(const Ids& ids, Part part, int by, const std::string
   }
 }
 
-bool AdmissionScopes::kept_for_pod_group(const Scope& scope, const AdmissionOrder& order) {
-  if (scope.parked.empty()) return false;
-  const auto& [first, need] = *scope.parked.begin();
-  return need > 1 && first < order;
+bool AdmissionScopes::kept_for_pod_group(const Scope& scope, const AdmissionOrder& order) const {
+  const auto first = scope.parked.first(turn_);
+  return first && first->need > 1 && WaitingLine::goes_before(first->order, order, turn_);
 }
 
 const std::string* AdmissionScopes::first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order) const {
@@ -312,9 +340,15 @@ const std::string* AdmissionScopes::first_full(const Needs& needs, base::TimePoi
 }
 
 void AdmissionScopes::park(const std::string& id, const AdmissionOrder& order, std::int64_t need) {
-  scopes_.at(id).parked.emplace(order, need);
+  scopes_.at(id).parked.insert(order, need, turn_);
 }
-void AdmissionScopes::unpark(const std::string& id, const AdmissionOrder& order) { scopes_.at(id).parked.erase(order); }
+
+void AdmissionScopes::unpark(const std::string& id, const AdmissionOrder& order) {
+  const auto scope = scopes_.find(id);
+  if (scope == scopes_.end()) return;
+  scope->second.parked.erase(order, turn_);
+  erase_if_unused(scope);
+}
 
 void AdmissionScopes::reopen_if_waiting(const std::string& id) {
   const auto at = scopes_.find(id);
@@ -335,10 +369,14 @@ std::optional<AdmissionOrder> AdmissionScopes::take_next(base::TimePoint now) {
   while (!opened_.empty()) {
     const std::string id = opened_.extract(opened_.begin()).value();
     const auto at = scopes_.find(id);
-    if (at == scopes_.end() || at->second.parked.empty()) continue;
-    const std::int64_t need = at->second.parked.begin()->second;
-    if (!has_capacity(at->second, now, need) && !can_never(at->second, need)) continue;
-    return at->second.parked.extract(at->second.parked.begin()).key();
+    if (at == scopes_.end()) continue;
+    const auto first = at->second.parked.first(turn_);
+    if (!first) continue;
+    const bool holds_up = at->second.users > 0 && !can_never(at->second, first->need);
+    if (holds_up && !has_capacity(at->second, now, first->need)) continue;
+    if (at->second.users == 0 && at->second.parked.size() > 1) opened_.insert(id);
+    unpark(id, first->order);
+    return first->order;
   }
   return std::nullopt;
 }
@@ -347,6 +385,16 @@ std::int64_t AdmissionScopes::parked() const {
   std::int64_t count = 0;
   for (const auto& [id, scope] : scopes_) count += static_cast<std::int64_t>(scope.parked.size());
   return count;
+}
+
+bool AdmissionScopes::is_waited_for(const Ids& ids) const {
+  return std::any_of(ids.begin(), ids.end(), [this](const std::string& id) {
+    const auto scope = scopes_.find(id);
+    if (scope == scopes_.end() || is_braked(scope->second)) return false;
+    const auto first = scope->second.parked.first(turn_);
+    const auto limit = first ? limit_of(scope->second) : std::nullopt;
+    return limit && first->need <= *limit && scope->second.used + first->need > *limit;
+  });
 }
 
 api::Blocker AdmissionScopes::blocker(const std::string& id) const {
@@ -366,13 +414,19 @@ api::Blocker AdmissionScopes::blocker(const std::string& id) const {
     blocker.message = fmt::format("at most {} evacuations in flight in the cluster", total_limit().value_or(0));
     return blocker;
   }
-  const Scope& scope = scopes_.at(id);
+  const auto known = scopes_.find(id);
+  if (known == scopes_.end()) return blocker;  // nobody is attached to it any more: the next look tells what holds it
+  const Scope& scope = known->second;
   const auto kind = static_cast<std::size_t>(scope.kind);
   blocker.name = api::limit_name(kScopes[kind], scope.policy);
   const std::string under = scope.policy.empty() ? "" : " under policy " + scope.policy;
   const auto level = policies_.find(scope.policy);
   if (scope.kind == Kind::kRate && level != policies_.end() && level->second.rate) {
     blocker.message = text_of(level->second.rate->limit()) + under;
+    return blocker;
+  }
+  if (is_braked(scope)) {
+    blocker.message = level->second.brake;
     return blocker;
   }
   blocker.message =

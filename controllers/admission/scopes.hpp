@@ -17,6 +17,7 @@
 #include "api/limits.hpp"
 #include "controllers/admission/rate.hpp"
 #include "controllers/admission/request.hpp"
+#include "controllers/admission/waiting_line.hpp"
 
 namespace controllers {
 
@@ -28,12 +29,6 @@ struct NodeFacts {
 };
 NodeFacts node_facts(const api::Node& node);
 
-/// The order of waiting: highest priority first, then those that no PDB holds, then oldest, then by name.
-using AdmissionOrder = std::tuple<std::int64_t, bool, base::TimePoint, api::ObjectKey>;
-inline AdmissionOrder admission_order(const AdmissionRequest& request) {
-  return {-static_cast<std::int64_t>(request.priority), request.held_by_pdb, request.created, request.key};
-}
-
 class AdmissionScopes {
  public:
   using Ids = std::vector<std::string>;
@@ -43,11 +38,13 @@ class AdmissionScopes {
   };
 
   explicit AdmissionScopes(const api::AdmissionLimits& cluster) { set_cluster_limits(cluster, {}); }
+  AdmissionScopes(const AdmissionScopes&) = delete;
+  AdmissionScopes& operator=(const AdmissionScopes&) = delete;
 
   void set_cluster_limits(const api::AdmissionLimits& limits, base::TimePoint now);
-  /// nullopt: no limits.
+  /// nullopt: no limits. `brake`: why nothing more of it is admitted; empty: the limits decide.
   void set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
-                         base::TimePoint now);
+                         const std::string& brake, base::TimePoint now);
   /// This replica leads from now on, and does not know what its predecessor admitted: no tokens are saved up.
   void drain_rates(base::TimePoint now);
   /// nullopt: the node is gone. True: its zone changed, so whoever leaves it falls under other scopes now.
@@ -79,13 +76,19 @@ class AdmissionScopes {
   std::optional<base::TimePoint> next_cluster_token(base::TimePoint now, std::int64_t count = 1) const;
   /// One was admitted: takes its tokens. REQUIRES: there was free capacity everywhere.
   void take_tokens(const std::string& policy, base::TimePoint now);
+  /// One of the namespace was admitted: the others that wait come before its next one. REQUIRES: one of its requests is
+  /// attached.
+  void take_turn(const std::string& ns);
+  /// When the namespace had its last turn, for WaitingLine. One that was not there before had its turn just now.
+  std::uint64_t turn_of(const std::string& ns) const;
   /// The newest admission was not used.
   void give_tokens_back(const std::string& policy);
   bool total_has_capacity(std::int64_t count = 1) const;
   std::int64_t total_used() const { return total_used_; }
   std::optional<std::int64_t> total_limit() const;
 
-  // --- who waits because of one scope
+  // --- who waits because of one scope. A scope stays as long as somebody waits there, though nobody is attached to it
+  // any more (a PodGroup waits where one of its members was): then it holds up nobody.
   /// `need`: how much it waits for; those behind it wait, too, when that is more than one.
   void park(const std::string& id, const AdmissionOrder& order, std::int64_t need = 1);
   void unpark(const std::string& id, const AdmissionOrder& order);
@@ -99,6 +102,12 @@ class AdmissionScopes {
   /// Who waits first for a policy's next token, and when it comes; one for each policy.
   std::vector<std::pair<api::ObjectKey, base::TimePoint>> next_in_rates(base::TimePoint now) const;
   std::int64_t parked() const;
+  /// Does somebody wait at one of these who could go if one of those inside left?
+  bool is_waited_for(const Ids& ids) const;
+  bool total_is_full() const {
+    const auto limit = total_limit();
+    return limit && *limit > 0 && total_used_ >= *limit;
+  }
 
   /// Names the scope and its limit; empty id: the cluster's total or, if that has free capacity, its rate.
   api::Blocker blocker(const std::string& id) const;
@@ -108,16 +117,18 @@ class AdmissionScopes {
   struct Level {
     api::AdmissionLimits limits;
     std::optional<AdmissionRate> rate;  ///< exactly with limits.rate
+    std::string brake;                  ///< a policy's: why nothing more of it is admitted
   };
   struct Scope {
     Kind kind = Kind::kTotal;
     std::string policy;  ///< empty: the cluster's limit
     std::string name;    ///< of the node, namespace, workload or zone
     std::int64_t used = 0;
-    std::optional<std::int32_t> size{};                ///< replicas of the workload
-    std::map<AdmissionOrder, std::int64_t> parked{};   ///< and how much each of them waits for
+    std::optional<std::int32_t> size{};  ///< replicas of the workload
+    WaitingLine parked{};
     std::map<std::string, std::int64_t> pod_groups{};  ///< members counted, by PodGroup; a workload's only
-    std::size_t users = 0;
+    std::size_t users = 0;                             ///< attached
+    std::uint64_t turn = 0;                            ///< of the cluster's scope of a namespace: its last one
   };
 
   void attach_level(const AdmissionRequest& request, const std::string& policy, const std::string& prefix, Ids& ids);
@@ -127,9 +138,12 @@ class AdmissionScopes {
   std::optional<std::int64_t> limit_of(const Scope& scope) const;
   std::int64_t whole_of(const Scope& scope) const;
   bool has_capacity(const Scope& scope, base::TimePoint now, std::int64_t need = 1) const;
+  /// The policy whose total it is lets nothing more in.
+  bool is_braked(const Scope& scope) const;
   bool can_never(const Scope& scope, std::int64_t need) const;
   /// A PodGroup before `order` waits there for more than one: what becomes free is saved up for it.
-  static bool kept_for_pod_group(const Scope& scope, const AdmissionOrder& order);
+  bool kept_for_pod_group(const Scope& scope, const AdmissionOrder& order) const;
+  void erase_if_unused(std::unordered_map<std::string, Scope>::iterator scope);
   static void change(Level& level, const api::AdmissionLimits& limits, base::TimePoint now);
 
   Level cluster_;
@@ -139,6 +153,8 @@ class AdmissionScopes {
   std::unordered_map<std::string, Scope> scopes_;
   std::set<std::string> opened_;
   std::int64_t total_used_ = 0;
+  std::uint64_t turns_ = 0;  ///< taken so far
+  const WaitingLine::Turn turn_ = [this](const std::string& ns) { return turn_of(ns); };
 };
 
 }  // namespace controllers

@@ -5,6 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "api/evacuation_parts.hpp"
 #include "api/json/strict_object.hpp"
 #include "api/json/yaml.hpp"
 #include "controllers/config/audit_config.hpp"
@@ -29,6 +30,12 @@ void read_cluster_limits(StrictObject& limits, OperatorConfig& config) {
   limits.with("inFlight", [&](StrictObject& object) { api::read_in_flight(object, config.in_flight); });
   api::read_rate(limits, config.rate);
   api::read_cooldown(limits, config.cooldown);
+  limits.read_duration("slotWithoutProgress", config.slot_without_progress);
+  limits.with("manual", [&](StrictObject& object) {
+    object.read("priority", config.manual.priority);
+    object.read_duration("suspended", config.manual.suspended);
+    object.read_duration("ttlAfterFinished", config.manual.ttl_after_finished);
+  });
 }
 
 void read_leader_election(StrictObject& object, OperatorConfig::LeaderElection& target) {
@@ -66,6 +73,24 @@ void read_config(StrictObject& root, OperatorConfig& config) {
   root.with("responder", [&](StrictObject& object) { object.read("enabled", config.responder_enabled); });
 }
 
+/// How long something may stay that others would like to have gone.
+template <typename Require>
+void check_stay(const OperatorConfig& config, const Require& require) {
+  constexpr base::Duration kNever{0};
+  constexpr base::Duration kLongest = std::chrono::hours(24 * 365);
+  const auto is_within = [&](base::Duration value, base::Duration least) {
+    return value >= least && value <= kLongest;
+  };
+  require(config.slot_without_progress == kNever || is_within(config.slot_without_progress, base::minutes(1)),
+          "limits.slotWithoutProgress", "must be 0s (never) or from 1m to 8760h");
+  require(config.manual.priority >= 0 && config.manual.priority <= api::bounds::kMaxPriority, "limits.manual.priority",
+          "must be from 0 to 1000000000");
+  require(config.manual.suspended == kNever || is_within(config.manual.suspended, base::minutes(1)),
+          "limits.manual.suspended", "must be 0s (never) or from 1m to 8760h");
+  require(is_within(config.manual.ttl_after_finished, kNever), "limits.manual.ttlAfterFinished",
+          "must be from 0s to 8760h");
+}
+
 }  // namespace
 
 std::optional<base::LogLevel> parse_log_level(std::string_view text) { return api::value_of(kLogLevels, text); }
@@ -79,6 +104,7 @@ api::FieldErrors validate(const OperatorConfig& config) {
   api::validate_in_flight(config.in_flight, api::FieldPath("limits.inFlight"), errors);
   api::validate_rate(config.rate, api::FieldPath("limits.rate"), errors);
   api::validate_cooldown(config.cooldown, api::FieldPath("limits.cooldown"), errors);
+  check_stay(config, require);
   const auto& election = config.leader_election;
   require(election.retry_period >= base::milliseconds(100), "leaderElection.retryPeriod", "must be at least 100ms");
   require(election.renew_deadline > election.retry_period, "leaderElection.renewDeadline",

@@ -42,14 +42,26 @@ struct OperatorConfig {
     friend bool operator==(const Audit&, const Audit&) = default;
   };
 
+  /// Manual Evacuations: those that the operator did not make itself (api::origin_is_verified). Whoever may create them
+  /// in a namespace must not hold up the others.
+  struct Manual {
+    std::int32_t priority = 1000;                                 ///< the highest that counts
+    base::Duration suspended = std::chrono::hours(168);           ///< one that nobody releases ends then; 0: never
+    base::Duration ttl_after_finished = std::chrono::hours(168);  ///< the longest
+    friend bool operator==(const Manual&, const Manual&) = default;
+  };
+
   /// Over the whole cluster; they win over a policy's own limits.
   api::InFlightLimits in_flight{.total = api::IntOrPercent{5, false},
                                 .per_node = api::IntOrPercent{2, false},
-                                .per_namespace = std::nullopt,
+                                .per_namespace = api::IntOrPercent{2, false},
                                 .per_workload = api::IntOrPercent{1, false},
                                 .per_target_node = api::IntOrPercent{2, false},
                                 .per_zone = std::nullopt};
   std::optional<api::RateLimit> rate;  ///< of admissions; absent: as fast as slots allow
+  /// A slot without progress for so long goes to those that wait for it (T36); 0: never.
+  base::Duration slot_without_progress = base::minutes(10);
+  Manual manual;
   api::CooldownLimits cooldown{.pod = {}, .virtual_machine = base::minutes(15), .workload = {}};
   LeaderElection leader_election;
   double qps = 50;

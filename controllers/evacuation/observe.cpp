@@ -43,6 +43,7 @@ bool Reconciler::Reconciliation::observe_cached() {
   seen_.eviction_version = deps_.eviction_version;
   seen_.resumed_at = base::TimePoint(base::Duration(reconciler_.resumed_at_.load()));
   if (deps_.services) seen_.services = deps_.services->names();
+  seen_.rules = deps_.rules;
   {
     const std::scoped_lock lock(reconciler_.mutex_);
     seen_.dead_until = reconciler_.dead_until_;
@@ -61,6 +62,7 @@ void Reconciler::Reconciliation::observe_surroundings() {
     check_spec();
   }
   seen_.policy_gone = policy_gone();
+  seen_.slot_is_waited_for = holds_slot(evacuation) && deps_.admission.is_waited_for(key_);
   seen_.pdbs.clear();
   if (seen_.pod) {
     for (auto& pdb : deps_.pdbs.by_index(kPdbsByNamespace, key_.ns)) {
@@ -135,6 +137,10 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
     return Continue::kNo;
   }
   if (!live) return live.error().during("reading the Evacuation");
+  if (live->evacuation.meta.uid != seen_.evacuation.meta.uid) {
+    freshness_.evacuation_went();  // another one has its name now: the cache will tell, and that wakes us
+    return Continue::kNo;
+  }
   stored_ = *std::move(live);
   freshness_.evacuation_arrived();
   seen_.evacuation = stored_->evacuation;

@@ -69,6 +69,7 @@ class Reconciler {
     Audit& audit = no_audit();
     /// Is there a DeschedulerPolicy of that name and UID that is not being deleted? May be empty.
     std::function<bool(const std::string& name, const std::string& uid)> policy_lives = {};
+    OperatorRules rules = {};
   };
 
   explicit Reconciler(Dependencies dependencies);

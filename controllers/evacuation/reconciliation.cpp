@@ -90,7 +90,9 @@ void Reconciler::Reconciliation::remember_blocked() {
   const bool waits = blocker && (together > 0 || evacuation.status.phase == EvacuationPhase::kRequesting);
   const api::ObjectKey key = evacuation.meta.key();
   if (!waits) return reconciler_.pdb_waiters_.leave(key);
-  reconciler_.pdb_waiters_.wait(key, {key.ns, blocker->name}, {evacuation.spec.priority, blocker->since, together});
+  reconciler_.pdb_waiters_.wait(
+      key, {key.ns, blocker->name},
+      {effective_priority(evacuation, deps_.rules.manual_priority), blocker->since, together});
 }
 
 /// Between the read of the PodGroup's budget and our entry in its wait list nobody would have woken us.
@@ -107,10 +109,17 @@ void Reconciler::Reconciliation::mark_dead(const std::string& evictor) {
   reconciler_.mark_dead(evictor, until);
 }
 
+/// It may have been deleted while an earlier reconcile asked for its slot: then the queue heard of the deletion first.
+void Reconciler::Reconciliation::forget_deleted() {
+  reconciler_.pdb_waiters_.leave(key_);
+  reconciler_.refused_.forget(key_);
+  deps_.admission.forget(key_);
+  if (deps_.reservations) deps_.reservations->release_unused(key_);
+}
+
 base::Result<kube::Requeue> Reconciler::Reconciliation::run() {
   if (!observe_cached()) {
-    reconciler_.pdb_waiters_.leave(key_);
-    reconciler_.refused_.forget(key_);
+    forget_deleted();
     return kube::Requeue::await_change();
   }
   // The caches do not hold what this evictor reads.

@@ -59,6 +59,7 @@ class Reconciler::Reconciliation {
   SurgePod surge_pod() const;
 
   // --- reconciliation.cpp: what is done about it
+  void forget_deleted();
   base::Status take_slot(const Decision& decision);
   evictors::CallResult send_limited(const evictors::Action& action);
   base::Result<kube::Requeue> settle(const Decision& decision);

@@ -47,6 +47,7 @@ AdmissionRequest Reconciler::Reconciliation::request_now() const {
   if (owner && deps_.desired_replicas) size = deps_.desired_replicas(key_.ns, *owner);
   AdmissionRequest request = admission_request(seen_.evacuation, seen_.pod.get(), size);
   request.held_by_pdb = held_by_pdb(seen_);
+  request.priority = effective_priority(seen_.evacuation, deps_.rules.manual_priority);
   if (seen_.pod_group.name.empty()) return request;
   request.pod_group = key_.ns + "/" + seen_.pod_group.name;
   const auto* vote = api::find_condition(seen_.evacuation.status.conditions, api::ConditionType::kGroupReady);

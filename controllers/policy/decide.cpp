@@ -66,9 +66,19 @@ api::Condition degraded(const std::vector<std::string>& problems, std::int64_t g
 api::Condition suspended(const api::DeschedulerPolicySpec& spec, std::int64_t generation) {
   if (spec.suspend) {
     return condition(ConditionType::kSuspended, true, Reason::kSuspendedByUser,
-                     "spec.suspend is true: no new cycles; running ones go on", generation);
+                     "spec.suspend is true: no new cycles, and nothing that waits is admitted; what runs goes on",
+                     generation);
   }
   return condition(ConditionType::kSuspended, false, Reason::kActive, "cycles run on schedule", generation);
+}
+
+bool limits_decode(const api::Json& policy) {
+  const api::Json* spec = policy.contains("spec") ? &policy["spec"] : nullptr;
+  if (!spec || !spec->is_object()) return false;
+  if (!spec->contains("limits")) return true;
+  api::Json probe = api::Json::object();
+  probe["spec"]["limits"] = (*spec)["limits"];
+  return api::decode_descheduler_policy(probe).ok();
 }
 
 }  // namespace
@@ -79,7 +89,11 @@ base::Result<ObservedPolicy> decode_observed_policy(std::string_view json) {
   auto stored = api::decode_stored_descheduler_policy(*parsed);
   if (!stored) return stored.error();
   ObservedPolicy seen{*std::move(stored), nullptr};
-  if (seen.spec_problem.empty()) seen.plan_spec = std::make_shared<const planning::PlanSpec>(seen.spec);
+  if (seen.spec_problem.empty()) {
+    seen.plan_spec = std::make_shared<const planning::PlanSpec>(seen.spec);
+  } else {
+    seen.limits_are_readable = limits_decode(*parsed);
+  }
   return seen;
 }
 

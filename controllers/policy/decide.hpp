@@ -21,6 +21,8 @@ namespace controllers {
 struct ObservedPolicy : api::DeschedulerPolicy {
   /// The spec with the strategies' arguments parsed, for all planning cycles; nullptr where spec_problem is told.
   std::shared_ptr<const planning::PlanSpec> plan_spec;
+  /// With spec_problem: spec.limits are as stored; else they are the defaults, because they do not decode.
+  bool limits_are_readable = true;
 };
 /// Fails only on what is no object.
 base::Result<ObservedPolicy> decode_observed_policy(std::string_view json);

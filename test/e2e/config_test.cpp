@@ -164,6 +164,8 @@ TEST(Configuration, IsTheDocumentedDefaultAndValid) {
   EXPECT_TRUE(controllers::validate(*config).empty());
   const controllers::OperatorConfig defaults;
   EXPECT_EQ(config->in_flight, defaults.in_flight);
+  EXPECT_EQ(config->slot_without_progress, defaults.slot_without_progress);
+  EXPECT_EQ(config->manual, defaults.manual);
   EXPECT_EQ(config->qps, defaults.qps);
   EXPECT_EQ(config->burst, defaults.burst);
   EXPECT_EQ(config->workers, defaults.workers);

@@ -12,13 +12,14 @@ kube::Discovery what_the_simulator_serves(bool native) {
   return found;
 }
 
-controllers::OperatorConfig responding() {
+}  // namespace
+
+controllers::OperatorConfig operator_config() {
   controllers::OperatorConfig config;
   config.responder_enabled = true;
+  config.in_flight.per_namespace = api::IntOrPercent{4, false};
   return config;
 }
-
-}  // namespace
 
 Replica::Replica(simulator::ApiServer& server, const base::Clock& clock, std::string identity,
                  controllers::evacuation::ServiceCaller& services, bool native)
@@ -28,7 +29,7 @@ Replica::Replica(simulator::ApiServer& server, const base::Clock& clock, std::st
       operator_({.client = client_,
                  .clock = clock,
                  .discovery = what_the_simulator_serves(native),
-                 .config = responding(),
+                 .config = operator_config(),
                  .identity = identity,
                  .may_act = [this] { return leads && !transport.dead(); },
                  .events = events_,

@@ -16,6 +16,9 @@ namespace soak {
 
 inline constexpr const char* kOurUser = "system:serviceaccount:evacuator-system:evacuator";
 
+/// The default one, but for a responder, and more than two a namespace: else most PodGroups would never begin.
+controllers::OperatorConfig operator_config();
+
 /// One process of the operator: the real caches, queues and reconcilers of both kinds, stepped on virtual time. With
 /// `native` the server serves the EvictionRequest API, and the operator is a responder, too.
 class Replica {

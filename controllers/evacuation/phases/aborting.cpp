@@ -102,6 +102,20 @@ std::optional<Step> give_up_at_abort_deadline(StatusBuilder& builder) {
   return not_rolled_back(builder, Reason::kAbortTimeout, why_not_undone(builder));
 }
 
+/// T36: whoever asked may have given it a week, and others wait for the slot.
+std::optional<Step> give_up_for_others(StatusBuilder& builder) {
+  const base::Duration most = builder.seen().rules.slot_without_progress;
+  if (most == base::Duration::zero()) return std::nullopt;
+  const base::TimePoint due = builder.status().abort->started_at + most;
+  if (due >= abort_deadline(builder)) return std::nullopt;
+  builder.wake_at_deadline(due);
+  if (!builder.expired(due)) return std::nullopt;
+  if (builder.seen().slot_is_waited_for)
+    return not_rolled_back(builder, Reason::kAbortTimeout, why_not_undone(builder.status()));
+  builder.wake_at(builder.now() + kRefreshWaiting);
+  return std::nullopt;
+}
+
 /// The next call that takes something back.
 std::optional<Step> undo(StatusBuilder& builder) {
   const Rollback rollback = rollback_of(builder);
@@ -113,12 +127,13 @@ std::optional<Step> undo(StatusBuilder& builder) {
   return builder.act(std::move(actions.front()));
 }
 
-constexpr std::array<Rule, 6> kAbortingRules = {
+constexpr std::array<Rule, 7> kAbortingRules = {
     end_without_remote,         // T26
     give_up_on_remaining_mark,  // T27
     keep_abort_deadline,        // starts timeouts.abort
     end_when_undone,            // T26
     give_up_at_abort_deadline,  // T27
+    give_up_for_others,         // T36
     undo,                       // the next call that takes something back
 };
 

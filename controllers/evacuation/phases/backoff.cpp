@@ -12,6 +12,9 @@ namespace {
 using api::ConditionStatus;
 using api::EvacuationPhase;
 
+/// T36: the slot is stored as free before it is asked for again, so that those who waited for it come first.
+constexpr base::seconds kBehindOthers{1};
+
 /// T22: the next evictor begins at once, but not in the same breath as a call that was just refused (I15).
 base::Duration delay_of_switch(const StatusBuilder& builder) {
   const auto& last = builder.status().last_response;
@@ -77,8 +80,14 @@ constexpr std::array<Rule, 6> kBackoffRules = {
 Step decide_backoff(StatusBuilder& builder) { return first_answer(kBackoffRules, builder); }
 
 Step enter_backoff(StatusBuilder& builder, const ReasonText& reason, std::string message) {
-  const base::Duration delay = goes_to_next_evictor(builder) ? delay_of_switch(builder) : delay_of_retry(builder);
-  builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kReleased);
+  base::Duration delay = goes_to_next_evictor(builder) ? delay_of_switch(builder) : delay_of_retry(builder);
+  if (reason.text() == Reason::kNoProgress) {
+    delay = std::max<base::Duration>(delay, kBehindOthers);
+    builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kNoProgress, message);
+    builder.record_warning(EventReason::kSlotReturned, message);
+  } else {
+    builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kReleased);
+  }
   builder.enter(EvacuationPhase::kBackoff, reason, std::move(message));
   builder.clear_blocked();
   builder.set_next_call_at(builder.now() + delay);

@@ -108,13 +108,12 @@ void show_blocked(StatusBuilder& builder, const evictors::Classification& verdic
   }
 }
 
-/// ": <what holds it up>", as last heard; empty when nobody said anything.
+}  // namespace
+
 std::string held_up_by(const api::EvacuationStatus& status) {
   if (!status.blocked_by.empty()) return ": " + status.blocked_by.front().message;
   return status.last_response ? ": " + status.last_response->message : std::string();
 }
-
-}  // namespace
 
 void record_blocked(StatusBuilder& builder, const evictors::Classification& verdict) {
   const auto& status = builder.status();

@@ -26,6 +26,15 @@ struct Sibling {
   bool claimed = false;  ///< already counted as the replacement in another Evacuation
 };
 
+/// What the operator's configuration says about every Evacuation. "By hand": the operator did not make it
+/// (api::origin_is_verified).
+struct OperatorRules {
+  base::Duration slot_without_progress = base::minutes(10);   ///< T36; 0: never
+  std::int32_t manual_priority = 1000;                        ///< the highest that counts
+  base::Duration manual_suspended = std::chrono::hours(168);  ///< then it expires; 0: never
+  base::Duration manual_ttl = std::chrono::hours(168);        ///< of a finished one, at most
+};
+
 /// All that decide() may look at.
 struct Observed {
   api::Evacuation evacuation;
@@ -37,6 +46,8 @@ struct Observed {
   PodGroupView pod_group;    ///< of the pod, while it is there; empty for dry runs
   std::string duplicate_of;  ///< name of an older unfinished Evacuation of the same pod UID; empty: none
   Slot slot;
+  bool slot_is_waited_for = false;  ///< somebody could go if this one gave its slot back
+  OperatorRules rules;
   std::vector<Sibling> siblings;  ///< looked up once the pod's controller is known
   /// How long earlier Evacuations of the same workload were InProgress, shortest first; at most the newest 16.
   std::vector<base::Duration> past_durations;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// Succeeded, Failed, Cancelled: what is left to do for an Evacuation that has ended.
@@ -16,6 +18,13 @@ std::optional<evictors::Action> last_cleanup(const StatusBuilder& builder) {
   if (!evictor || !builder.pod() || builder.now() >= clean_up_until(builder)) return std::nullopt;
   auto actions = evictor->cleanup(builder.context());
   return actions.empty() ? std::nullopt : std::optional(std::move(actions.front()));
+}
+
+/// A finished one keeps its pod from being nominated again, and takes up memory: nobody keeps it for a year.
+base::Duration time_to_live(const StatusBuilder& builder) {
+  const base::Duration asked = builder.spec().ttl_after_finished.value_or(kDefaultTtl);
+  if (api::origin_is_verified(builder.evacuation())) return asked;
+  return std::min(asked, builder.seen().rules.manual_ttl);
 }
 
 // --- rules
@@ -48,7 +57,7 @@ std::optional<Step> release_object(StatusBuilder& builder) {
 /// T35: its time to live is over.
 std::optional<Step> remove_after_ttl(StatusBuilder& builder) {
   if (builder.evacuation().meta.is_terminating()) return builder.wait();
-  const base::TimePoint due = *builder.status().finished_at + builder.spec().ttl_after_finished.value_or(kDefaultTtl);
+  const base::TimePoint due = *builder.status().finished_at + time_to_live(builder);
   if (due <= builder.now()) {
     builder.remove_object();
   } else {

@@ -43,12 +43,13 @@ std::optional<Step> go_on_to_eviction(StatusBuilder& builder) {
   return Step::kAgain;
 }
 
-constexpr std::array<Rule, 5> kInProgressRules = {
-    fail_without_evictor,  // this build does not have it
-    end_attempt_if_told,   // T23
-    follow_work,           // T16, T18–T21
-    watch_deadlines,       // T22
-    go_on_to_eviction,     // T17
+constexpr std::array<Rule, 6> kInProgressRules = {
+    fail_without_evictor,          // this build does not have it
+    end_attempt_if_told,           // T23
+    follow_work,                   // T16, T18–T21
+    watch_deadlines,               // T22
+    return_slot_without_progress,  // T36
+    go_on_to_eviction,             // T17
 };
 
 }  // namespace

@@ -29,11 +29,19 @@ Step fill_from_pod(StatusBuilder& builder) {
   return builder.wait();
 }
 
+/// Of one that waits for a person without an own time to decide. A policy's waits as long as it takes; others keep
+/// their pod out of planning, and somebody may have forgotten them.
+std::optional<base::TimePoint> suspended_deadline(const StatusBuilder& builder) {
+  const base::Duration most = builder.seen().rules.manual_suspended;
+  if (api::origin_is_verified(builder.evacuation()) || most == base::Duration::zero()) return std::nullopt;
+  return builder.evacuation().meta.creation_timestamp + most;
+}
+
 /// Decision TTL of Pending. While it waits for a person only an explicit one counts, else nobody could approve in time.
 std::optional<base::TimePoint> pending_deadline(const StatusBuilder& builder) {
   const base::TimePoint created = builder.evacuation().meta.creation_timestamp;
   const auto& own = builder.spec().timeouts.decision_ttl;
-  if (builder.spec().suspend && !own) return std::nullopt;
+  if (builder.spec().suspend && !own) return suspended_deadline(builder);
   // Released by a person: the plan was looked at now, so its time starts now.
   const auto& entered = builder.status().phase_entered_at;
   const base::TimePoint start = own || !entered ? created : std::max(created, *entered);
@@ -42,6 +50,10 @@ std::optional<base::TimePoint> pending_deadline(const StatusBuilder& builder) {
 
 /// What held it up to the end is worth knowing where it is a PodGroup: nobody else tells.
 std::string expired_message(const StatusBuilder& builder) {
+  if (builder.spec().suspend && !builder.spec().timeouts.decision_ttl) {
+    return fmt::format("nobody released it within {} (limits.manual.suspended of the operator's configuration)",
+                       base::format_duration(builder.seen().rules.manual_suspended));
+  }
   const std::string within = base::format_duration(builder.timeouts().decision_ttl);
   const auto& held = builder.status().blocked_by;
   if (held.empty() || held.front().kind != BlockerKind::kPodGroup) return "no slot within " + within;
@@ -108,6 +120,20 @@ std::optional<Step> reject_invalid_spec(StatusBuilder& builder) {
   return reject(builder, Reason::kInvalidSpec, builder.seen().spec_problem);
 }
 
+/// T1: whoever may create Evacuations in one namespace must not overtake all the others. As long as nobody has looked
+/// at its signature the priority only counts for less (effective_priority).
+std::optional<Step> refuse_priority(StatusBuilder& builder) {
+  const auto* origin = api::find_condition(builder.status().conditions, ConditionType::kOriginVerified);
+  const std::int32_t most = builder.seen().rules.manual_priority;
+  if (!origin || origin->status != ConditionStatus::kFalse || builder.spec().priority <= most) return std::nullopt;
+  std::string message = fmt::format(
+      "spec.priority is {}, and a manual Evacuation has at most {} (limits.manual.priority of the "
+      "operator's configuration)",
+      builder.spec().priority, most);
+  builder.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, Reason::kNotAllowed, message);
+  return builder.finish(EvacuationPhase::kFailed, Reason::kNotAllowed, std::move(message));
+}
+
 /// T1: a manual Evacuation may leave the pod's UID out; no pod of that name ends it.
 std::optional<Step> fill_in_uid(StatusBuilder& builder) {
   if (!builder.spec().pod_ref.uid.empty()) return std::nullopt;
@@ -170,9 +196,10 @@ std::optional<Step> accept(StatusBuilder& builder) {
   return std::nullopt;
 }
 
-constexpr std::array<Rule, 12> kPendingRules = {
+constexpr std::array<Rule, 13> kPendingRules = {
     end_if_cancelled,      // T2
     reject_invalid_spec,   // T1
+    refuse_priority,       // T1
     fill_in_uid,           // T1
     reject_immovable_pod,  // T1
     reject_other_node,     // T1

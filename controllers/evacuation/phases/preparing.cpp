@@ -64,15 +64,16 @@ std::optional<Step> watch_owner(StatusBuilder& builder) {
   return check_remote_deadlines(builder);
 }
 
-constexpr std::array<Rule, 8> kPreparingRules = {
-    end_attempt_if_told,     // T23
-    keep_deadline,           // starts timeouts.prepare
-    choose_evictor_in_time,  // T4
-    follow_owner,            // T7
-    go_on_to_request,        // T6
-    time_out_preparing,      // T22
-    make_preparing_call,     // T5, T13
-    watch_owner,             // T22
+constexpr std::array<Rule, 9> kPreparingRules = {
+    end_attempt_if_told,           // T23
+    keep_deadline,                 // starts timeouts.prepare
+    choose_evictor_in_time,        // T4
+    follow_owner,                  // T7
+    go_on_to_request,              // T6
+    time_out_preparing,            // T22
+    return_slot_without_progress,  // T36
+    make_preparing_call,           // T5, T13
+    watch_owner,                   // T22
 };
 
 }  // namespace

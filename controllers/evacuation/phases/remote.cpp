@@ -113,14 +113,6 @@ Step remote_failed(StatusBuilder& builder, const evictors::RemoteFailure& failur
   return leave_attempt(builder, EvacuationPhase::kFailed, failure.complete_reason, text);
 }
 
-/// When the current request was written.
-base::TimePoint asked_at(const StatusBuilder& builder) {
-  const auto& status = builder.status();
-  const bool current = status.intent && status.intent->token == status.token;
-  if (current) return status.intent->time;
-  return status.phase_entered_at.value_or(builder.now());
-}
-
 Step acknowledge_timeout(StatusBuilder& builder, const evictors::Probe& probe) {
   const std::string after = base::format_duration(builder.timeouts().acknowledge);
   builder.set_condition(ConditionType::kHandoffAcknowledged, ConditionStatus::kFalse, Reason::kAcknowledgeTimeout);
@@ -168,6 +160,13 @@ std::optional<Step> check_queue(StatusBuilder& builder) {
 }
 
 }  // namespace
+
+base::TimePoint asked_at(const StatusBuilder& builder) {
+  const auto& status = builder.status();
+  const bool current = status.intent && status.intent->token == status.token;
+  if (current) return status.intent->time;
+  return status.phase_entered_at.value_or(builder.now());
+}
 
 std::optional<Step> follow_remote(StatusBuilder& builder, const evictors::Observation& remote) {
   follow_life(builder, remote);

@@ -84,14 +84,15 @@ std::optional<Step> make_request(StatusBuilder& builder) {
   return builder.act(action);
 }
 
-constexpr std::array<Rule, 7> kRequestingRules = {
-    fail_without_evictor,     // this build does not have it
-    end_once_answered,        // T23
-    follow_owner_of_request,  // T20
-    go_back_in_progress,      // T8, T12b
-    give_up_when_blocked,     // T13
-    time_out_in_all,          // T22
-    make_request,             // T9
+constexpr std::array<Rule, 8> kRequestingRules = {
+    fail_without_evictor,          // this build does not have it
+    end_once_answered,             // T23
+    follow_owner_of_request,       // T20
+    go_back_in_progress,           // T8, T12b
+    give_up_when_blocked,          // T13
+    time_out_in_all,               // T22
+    return_slot_without_progress,  // T36
+    make_request,                  // T9
 };
 
 // --- answers

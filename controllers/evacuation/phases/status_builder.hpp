@@ -300,6 +300,8 @@ std::optional<Step> begin_with_slot(StatusBuilder& builder);
 std::optional<Step> choose_evictor(StatusBuilder& builder);
 /// T13: the attempt has been blocked for too long.
 std::optional<Step> give_up_when_blocked(StatusBuilder& builder);
+/// T36: the attempt has stood still for too long, and others wait for its slot.
+std::optional<Step> return_slot_without_progress(StatusBuilder& builder);
 /// T16, T18–T20: takes over what the remote side shows.
 std::optional<Step> follow_remote(StatusBuilder& builder, const evictors::Observation& remote);
 /// T22: ack, heartbeat, queue and total deadlines; wakes for the next of them.
@@ -318,6 +320,10 @@ bool next_call_is_early(StatusBuilder& builder);
 /// A call whose answer was lost may still be carried out by the server until its timeout is over.
 bool outcome_open(const StatusBuilder& builder);
 Step wait_for_outcome(StatusBuilder& builder);
+/// ": <what holds it up>", as last heard; empty when nobody said anything.
+std::string held_up_by(const api::EvacuationStatus& status);
+/// When the current request was written.
+base::TimePoint asked_at(const StatusBuilder& builder);
 /// T22, by spec.onTimeout.
 Step time_out(StatusBuilder& builder, Reason reason, std::string message);
 /// Condition Progressing: what the evictor waits for, if it says so.

@@ -19,8 +19,9 @@ class Operator {
     std::chrono::seconds lease_duration{6};
     std::chrono::seconds renew_deadline{4};
     std::chrono::seconds retry_period{1};
-    std::string limits = "{total: 10, perNode: 5, perTargetNode: 5, perWorkload: 5}";  ///< limits.inFlight, as YAML
-    std::string services = "[]";                                                       ///< services, as YAML
+    std::string limits =
+        "{total: 10, perNode: 5, perTargetNode: 5, perNamespace: 10, perWorkload: 5}";  ///< limits.inFlight, as YAML
+    std::string services = "[]";                                                        ///< services, as YAML
   };
 
   /// `folder` takes its configuration and logs.

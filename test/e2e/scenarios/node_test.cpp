@@ -70,7 +70,8 @@ TEST_F(Node, IsEmptiedWithinTheBudgetsThroughTwoCrashes) {
   const std::string node = nodes().front();
   const std::vector<PodInfo> crowded = crowd(node);
   const Recorder pods(api(), path::pods(ns()));
-  Operator& op = start_operator({.limits = "{total: 15, perNode: 15, perTargetNode: 15, perWorkload: 5}"});
+  Operator& op =
+      start_operator({.limits = "{total: 15, perNode: 15, perTargetNode: 15, perNamespace: 15, perWorkload: 5}"});
 
   will_be_cordoned(node);
   const auto drain = plugin({"node", node, "--reason=old rack", "--timeout=3m"});

@@ -178,6 +178,7 @@ void Invariants::count(const api::Evacuation& evacuation, Holders& holders) cons
   const bool whole = late && evacuation.spec.hold_slot_until == api::HoldSlotUntil::kReplacementReady;
   if (holds_slot(evacuation.status) || whole) {
     ++holders.total;
+    ++holders.by_namespace[evacuation.meta.ns];
     if (!evacuation.spec.node_name.empty()) ++holders.by_node[evacuation.spec.node_name.value];
   }
   if ((holds_slot(evacuation.status) || late) && !evacuation.status.workload_group.empty()) {
@@ -187,7 +188,7 @@ void Invariants::count(const api::Evacuation& evacuation, Holders& holders) cons
   }
 }
 
-/// I7. The operator runs with the default configuration.
+/// I7.
 void Invariants::check_limits(const Holders& holders) {
   const auto over = [](int used, const std::optional<api::IntOrPercent>& limit) {
     return limit && !limit->percent && used > limit->value;
@@ -196,6 +197,9 @@ void Invariants::check_limits(const Holders& holders) {
   if (over(holders.total, limits.total)) violated(fmt::format("I7: {} in flight", holders.total));
   for (const auto& [node, used] : holders.by_node) {
     if (over(used, limits.per_node)) violated(fmt::format("I7: {} in flight on node {}", used, node));
+  }
+  for (const auto& [ns, used] : holders.by_namespace) {
+    if (over(used, limits.per_namespace)) violated(fmt::format("I7: {} in flight in namespace {}", used, ns));
   }
   for (const auto& [group, used] : holders.by_workload) {
     if (!over(static_cast<int>(used.size()), limits.per_workload)) continue;

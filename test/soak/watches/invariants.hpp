@@ -10,6 +10,7 @@
 #include "controllers/config/operator_config.hpp"
 #include "simulator/api/server.hpp"
 #include "test/soak/decoded.hpp"
+#include "test/soak/replica.hpp"
 #include "test/soak/watches/call_watch.hpp"
 #include "test/soak/watches/pod_group_watch.hpp"
 
@@ -45,6 +46,7 @@ class Invariants {
   struct Holders {
     int total = 0;
     std::map<std::string, int> by_node;
+    std::map<std::string, int> by_namespace;
     /// Whom, and where they stand. A PodGroup counts as one.
     std::map<std::string, std::map<std::string, std::string>> by_workload;
   };
@@ -70,7 +72,7 @@ class Invariants {
   Decoded<api::Evacuation> evacuations_;
   std::unordered_set<const api::Json*> checked_;  ///< versions that evacuations_ keeps
   std::uint64_t checked_at_ = 0;                  ///< revision of the store
-  const controllers::OperatorConfig config_;
+  const controllers::OperatorConfig config_ = operator_config();
   std::map<std::string, Known> known_;  // by uid
   std::map<std::string, api::Evacuation> latest_;
   std::set<std::string> ended_;

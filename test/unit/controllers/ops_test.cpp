@@ -78,6 +78,11 @@ TEST(OperatorConfig, HasTheDocumentedDefaults) {
   EXPECT_EQ(config->in_flight.per_node, (api::IntOrPercent{2, false}));
   EXPECT_EQ(config->in_flight.per_target_node, (api::IntOrPercent{2, false}));
   EXPECT_EQ(config->in_flight.per_workload, (api::IntOrPercent{1, false}));
+  EXPECT_EQ(config->in_flight.per_namespace, (api::IntOrPercent{2, false}));
+  EXPECT_EQ(config->slot_without_progress, base::minutes(10));
+  EXPECT_EQ(config->manual.priority, 1000);
+  EXPECT_EQ(config->manual.suspended, std::chrono::hours(168));
+  EXPECT_EQ(config->manual.ttl_after_finished, std::chrono::hours(168));
   EXPECT_EQ(config->cooldown.virtual_machine, base::Duration(std::chrono::minutes(15)));
   EXPECT_EQ(config->cooldown.pod, std::nullopt);
   EXPECT_EQ(config->cooldown.maximum, std::chrono::hours(6));
@@ -87,6 +92,7 @@ TEST(OperatorConfig, HasTheDocumentedDefaults) {
 TEST(OperatorConfig, ReadsEveryField) {
   const auto config = parse_operator_config(R"(
 limits: {inFlight: {total: "10%", perNode: 3, perNamespace: 4, perWorkload: "20%", perTargetNode: 6, perZone: "30%"}, rate: {perMinute: 30, burst: 4},
+         slotWithoutProgress: 5m, manual: {priority: 7, suspended: 0s, ttlAfterFinished: 10m},
          cooldown: {pod: 1m, workload: 2m, virtualMachine: 0s, maximum: 1h, window: 24h}}
 leaderElection: {enabled: false, namespace: ops, name: x, leaseDuration: 30s, renewDeadline: 20s, retryPeriod: 5s}
 client: {qps: 500, burst: 1000}
@@ -101,6 +107,8 @@ responder: {enabled: true}
   EXPECT_EQ(config->in_flight.per_target_node, (api::IntOrPercent{6, false}));
   EXPECT_EQ(config->in_flight.per_zone, (api::IntOrPercent{30, true}));
   EXPECT_EQ(config->rate, (api::RateLimit{{}, 30, 4}));
+  EXPECT_EQ(config->slot_without_progress, base::minutes(5));
+  EXPECT_EQ(config->manual, (OperatorConfig::Manual{7, base::Duration(0), base::minutes(10)}));
   EXPECT_EQ(config->cooldown, (api::CooldownLimits{base::minutes(1), base::Duration(0), base::minutes(2),
                                                    std::chrono::hours(1), std::chrono::hours(24)}));
   EXPECT_FALSE(config->leader_election.enabled);
@@ -126,6 +134,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadConfig{"Unknown", "limit: {}", "limit: unknown field"},
         BadConfig{"Percent", "limits: {inFlight: {total: 101%}}", "limits.inFlight.total"},
+        BadConfig{"ASlotNeedsAMinute", "limits: {slotWithoutProgress: 59s}", "limits.slotWithoutProgress"},
+        BadConfig{"NoNegativePriority", "limits: {manual: {priority: -1}}", "limits.manual.priority"},
+        BadConfig{"NobodyReleasesInASecond", "limits: {manual: {suspended: 1s}}", "limits.manual.suspended"},
+        BadConfig{"AYearIsLongEnough", "limits: {manual: {ttlAfterFinished: 9000h}}", "limits.manual.ttlAfterFinished"},
         BadConfig{"NoPercentHere", "limits: {inFlight: {perNamespace: 10%}}", "limits.inFlight.perNamespace"},
         BadConfig{"Cooldown", "limits: {cooldown: {pod: 200h}}", "limits.cooldown.pod"},
         BadConfig{"Window", "limits: {cooldown: {window: 1s}}", "limits.cooldown.window"},

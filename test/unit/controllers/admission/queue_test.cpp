@@ -399,6 +399,88 @@ TEST_F(Admissions, ForgetsADeletedOne) {
   EXPECT_EQ(queue.usage().in_flight, 0);
 }
 
+// --- deleted while it is being admitted
+
+TEST_F(Admissions, GivesBackWhatARequestTookAfterTheDeletionWasSeen) {
+  show({.n = 0, .pod_uid = "same"}, Phase::kPending, 0);
+  const auto gone = object({.n = 0, .pod_uid = "same"});
+  queue.observe(&gone, nullptr);
+  EXPECT_TRUE(granted({.n = 0, .pod_uid = "same"})) << "its reconcile had read the cache before";
+  EXPECT_EQ(queue.duplicate_of(object({.n = 1, .pod_uid = "same"})), "evac-00000");
+  queue.forget({"shop", "evac-00000"});
+  EXPECT_EQ(queue.usage().in_flight, 0);
+  EXPECT_EQ(queue.duplicate_of(object({.n = 1, .pod_uid = "same"})), "") << "the pod is free";
+}
+
+TEST_F(Admissions, KeepsWhatTheStoreShowsWhenAnOldReconcileForgetsIt) {
+  show({.n = 0}, Phase::kRequesting);
+  queue.forget({"shop", "evac-00000"});
+  queue.forget({"shop", "nobody"});
+  EXPECT_EQ(queue.usage().in_flight, 1);
+}
+
+TEST_F(Admissions, AReconcileOfADeletedOneTakesNothingInTheNameOfItsSuccessor) {
+  api::Evacuation successor = object({.n = 0, .node = "node-b"}, Phase::kPending, 0);
+  successor.meta.uid = "another";
+  queue.observe(nullptr, &successor);
+  EXPECT_FALSE(granted({.n = 0}));
+  EXPECT_FALSE(last.slot.limit) << "nothing to tell: soon everybody knows";
+  EXPECT_EQ(last.slot.retry_at, kNoon + base::seconds(1));
+  EXPECT_EQ(queue.usage().in_flight, 0);
+}
+
+TEST_F(Admissions, AForeignNamespacesClaimOnAPodsUidHoldsUpNobody) {
+  api::Evacuation attack = object({.n = 0, .pod_uid = "same"});
+  attack.meta.ns = "attacker";
+  queue.observe(nullptr, &attack);
+  EXPECT_EQ(queue.duplicate_of(object({.n = 1, .pod_uid = "same"})), "");
+  EXPECT_TRUE(granted({.n = 1, .pod_uid = "same"}));
+}
+
+// --- a PodGroup that waits where only one of its members is
+
+TEST_F(Admissions, APodGroupParkedAtAZoneThatVanishesIsNotLost) {
+  const auto zones = [](std::int64_t limit) {
+    return api::InFlightLimits{.total = {},
+                               .per_node = {},
+                               .per_namespace = {},
+                               .per_workload = {},
+                               .per_target_node = {},
+                               .per_zone = number(limit)};
+  };
+  set_limits(zones(0));
+  queue.set_node("node-w", NodeFacts{"west", 110});
+  queue.set_node("node-e", NodeFacts{"east", 110});
+  const auto ask = [&](int n, int other, const char* node) {
+    AdmissionRequest member = request({.n = n, .node = node});
+    member.pod_group = "shop/db";
+    member.together = {{"shop", fmt::format("evac-{:05}", other)}};
+    return queue.request(member).slot;
+  };
+  ask(0, 1, "node-w");
+  EXPECT_EQ(ask(1, 0, "node-e").limit->message, "at most 0 in flight from zone east; its group needs 2 slots at once");
+  queue.set_node("node-e", NodeFacts{"", 110});  // on the informer's thread
+  EXPECT_EQ(ask(0, 1, "node-w").limit->message, "at most 0 in flight from zone west; its group needs 2 slots at once");
+  queue.set_node("node-w", std::nullopt);
+  EXPECT_EQ(queue.usage().in_flight, 2) << "no zone holds them any more";
+}
+
+// --- a policy's brake
+
+TEST_F(Admissions, ABrakeHoldsWhatWaitsAndLetsGoWhatRuns) {
+  queue.set_policy_limits("p", {{limits(number(1))}});
+  EXPECT_TRUE(granted({.n = 0, .node = "a", .policy = "p"}));
+  EXPECT_EQ(waits_for({.n = 1, .node = "b", .policy = "p"}), "policy p total");
+  queue.set_policy_limits("p", {{limits(number(5))}}, "policy p is suspended");
+  EXPECT_TRUE(woken.empty()) << "the higher limit does not count";
+  EXPECT_EQ(waits_for({.n = 1, .node = "b", .policy = "p"}), "policy p total");
+  EXPECT_EQ(last.slot.limit->message, "policy p is suspended");
+  EXPECT_TRUE(granted({.n = 0, .node = "a", .policy = "p"})) << "what was admitted stays admitted";
+  EXPECT_TRUE(granted({.n = 2, .node = "c", .policy = "other"}));
+  queue.set_policy_limits("p", {{limits(number(5))}});
+  EXPECT_EQ(woken, std::vector<std::string>{"evac-00001"});
+}
+
 TEST_F(Admissions, StartsOverForARecreatedObject) {
   show({.n = 0}, Phase::kRequesting);
   api::Evacuation again = object({.n = 0}, Phase::kPending, 0);

@@ -16,6 +16,8 @@ using namespace evacuation_test;
 using api::Json;
 using base::seconds;
 
+constexpr const char* kNotFound =
+    R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"evacuations.evacuator.dev \"web-1-7c1a8c1e\" not found","details":{"name":"web-1-7c1a8c1e","group":"evacuator.dev","kind":"evacuations"}})";
 constexpr const char* kPath = "/apis/evacuator.dev/v1alpha1/namespaces/shop/evacuations/web-1-7c1a8c1e";
 
 /// Keeps one Evacuation and one pod; the test may put any answer before theirs.
@@ -112,6 +114,28 @@ class Shell : public testing::Test, private kube::EventSink, private controllers
     answers.push_back(std::to_string(code) + " " + std::string(response_class));
   }
 
+  std::unique_ptr<controllers::evacuation::Reconciler> reconciler_with(controllers::evacuation::Audit& audit) {
+    return std::make_unique<controllers::evacuation::Reconciler>(
+        controllers::evacuation::Reconciler::Dependencies{client,
+                                                          clock,
+                                                          registry,
+                                                          evacuations,
+                                                          pods,
+                                                          pdbs,
+                                                          admission,
+                                                          *this,
+                                                          *this,
+                                                          [this] { return leads; },
+                                                          {},
+                                                          "me",
+                                                          "v1",
+                                                          base::Log(),
+                                                          nullptr,
+                                                          nullptr,
+                                                          nullptr,
+                                                          audit});
+  }
+
   const api::ObjectKey key{"shop", "web-1-7c1a8c1e"};
   base::ManualClock clock{kNoon};
   ScriptedServer server;
@@ -194,6 +218,47 @@ TEST_F(Shell, AsksForASlotAgainWhenTheLiveObjectIsInALaterAttempt) {
   ASSERT_EQ(server.evacuation["status"]["attempt"], 2);
   admission.observe(nullptr, &live);  // the cache goes on to the end of the first attempt
   EXPECT_EQ(admission.usage().in_flight, 1) << "the slot of the second attempt is nobody else's";
+}
+
+/// Calls back in the middle of a reconcile, just before the slot is asked for.
+class BeforeTheSlot final : public controllers::evacuation::Audit {
+ public:
+  explicit BeforeTheSlot(std::function<void()> happens) : happens_(std::move(happens)) {}
+  void on_status(const api::Evacuation&, const api::Evacuation&, base::TimePoint) override {}
+  void on_answer(const api::Evacuation&, const evictors::Action&, const evictors::CallResult&,
+                 const std::optional<api::LastResponse>&, base::TimePoint) override {}
+  std::optional<api::Blocker> admission_blocker() const override {
+    happens_();
+    return std::nullopt;
+  }
+
+ private:
+  const std::function<void()> happens_;
+};
+
+TEST_F(Shell, AnEvacuationDeletedWhileItIsBeingAdmittedLeavesNothingBehind) {
+  const api::Evacuation doomed = make_evacuation();
+  admission.observe(nullptr, &doomed);
+  BeforeTheSlot deletion([&] {  // the informer is faster than this reconcile
+    evacuations.remove(key);
+    admission.observe(&doomed, nullptr);
+  });
+  server.script("evacuations", ScriptedServer::json(404, kNotFound));
+  const auto late = reconciler_with(deletion);
+  ASSERT_TRUE(late->reconcile(key));
+  EXPECT_EQ(server.evacuation["status"], Json()) << "nothing was written";
+  ASSERT_TRUE(late->reconcile(key));  // the deletion has put its key into the queue
+  EXPECT_EQ(admission.usage().in_flight, 0) << "its slot is free";
+  api::Evacuation next = doomed;
+  next.meta.name = "another";
+  EXPECT_EQ(admission.duplicate_of(next), "") << "and so is its pod";
+}
+
+TEST_F(Shell, TheSuccessorOfADeletedEvacuationIsLeftToItsOwnReconcile) {
+  server.evacuation["metadata"].update({{"uid", "another"}, {"resourceVersion", "9"}});
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_EQ(server.evacuation["status"], Json());
+  EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "POST /web-1/eviction"), 0);
 }
 
 /// Found by soak: it asked for the slot of the next attempt indefinitely, at one instant.

@@ -1,0 +1,32 @@
+#pragma once
+
+/// What admission goes by for the Evacuations of a policy, whatever state the policy is in.
+
+#include <map>
+#include <string>
+
+#include "api/limits.hpp"
+#include "controllers/policy/decide.hpp"
+
+namespace controllers {
+
+struct LimitsInForce {
+  api::AdmissionLimits limits;
+  std::string brake;  ///< why nothing more of the policy is admitted, for people; empty: the limits decide
+  friend bool operator==(const LimitsInForce&, const LimitsInForce&) = default;
+};
+
+/// Mode DryRun, suspend and an open circuit breaker are a brake: what waits is not admitted, what runs goes on. A spec
+/// that cannot be read does not lift a limit: what of it can be read counts, and limits that cannot are those that
+/// could be read last. While there are none, nothing is admitted. Not thread-safe.
+class PolicyLimitsInForce {
+ public:
+  LimitsInForce take(const ObservedPolicy& policy);
+  /// The policy was deleted.
+  void forget(const std::string& policy) { last_read_.erase(policy); }
+
+ private:
+  std::map<std::string, api::AdmissionLimits> last_read_;  ///< by policy
+};
+
+}  // namespace controllers

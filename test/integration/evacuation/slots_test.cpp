@@ -1,0 +1,105 @@
+#include "api/meta/well_known.hpp"
+#include "simulator/objects.hpp"
+#include "test/integration/rig/rig.hpp"
+
+/// Who may create Evacuations in one namespace must not keep the others from leaving (docs/concepts/limits.md).
+namespace slots_test {
+
+using namespace integration;
+using api::Json;
+using base::minutes;
+using base::seconds;
+using Phase = api::EvacuationPhase;
+
+constexpr const char* kMode = "handoff.evacuator.dev/mode";
+constexpr const char* kRequest = "handoff.evacuator.dev/request";
+
+class Slots : public Rig {
+ protected:
+  /// Deployment shop/web is the attacker's, shop/victim another one's.
+  void begin(std::int64_t total, std::vector<std::pair<std::string, std::string>> annotations = {}) {
+    limits = {api::IntOrPercent{total, false}, api::IntOrPercent{5, false}, {}, api::IntOrPercent{5, false}};
+    stage(3, std::move(annotations));
+    add(simulator::objects::deployment("shop", "victim", 1, "100m", "64Mi"));
+    ASSERT_TRUE(run_until([&] { return pods("victim").size() == 1; }, minutes(2)));
+    run_for(seconds(30));
+    start_operator();
+  }
+  /// With all the time in the world, and before everybody else.
+  std::string attack(const std::string& pod) {
+    return evacuate(pod, [](Json& spec) {
+      spec["priority"] = 1'000'000'000;
+      for (const char* each : {"blocked", "acknowledge", "heartbeat", "total", "prepare", "abort", "decisionTTL"})
+        spec["timeouts"][std::string(each) + "Seconds"] = 604'800;
+    });
+  }
+  std::string move_victim() {
+    return evacuate(pods("victim").front(), [](Json& spec) { spec["timeouts"]["decisionTTLSeconds"] = 3600; });
+  }
+};
+
+TEST_F(Slots, AttackWithABudgetThatNeverAllowsHoldsASlotForTenMinutesOnly) {
+  begin(2);
+  budget("web", "web", 3);
+  const std::string first = attack(pods().at(0));
+  const std::string second = attack(pods().at(1));
+  ASSERT_TRUE(run_until([&] { return phase(first) == Phase::kRequesting && phase(second) == Phase::kRequesting; },
+                        seconds(30)));
+  run_for(minutes(9));
+  EXPECT_EQ(phase(first), Phase::kRequesting) << "nobody waits: nothing is gained by giving it back";
+  const std::string victim = move_victim();
+  ASSERT_TRUE(run_to_end(victim, minutes(5)));
+  EXPECT_EQ(reason(victim), "Evicted");
+  EXPECT_TRUE(has_event("SlotReturned"));
+  const api::Evacuation returned =
+      get(get(first).status.attempt > 1 || phase(first) == Phase::kBackoff ? first : second);
+  EXPECT_FALSE(api::is_terminal(returned.status.phase)) << "it queues again";
+}
+
+TEST_F(Slots, AttackWithARequiredHandoffThatNobodyAnswersHoldsASlotForTwentyMinutesOnly) {
+  begin(1, {{kMode, "required"}});
+  const std::string pod = pods().front();
+  const std::string silent = attack(pod);
+  ASSERT_TRUE(run_until([&] { return !annotation(pod, kRequest).empty(); }, seconds(30)));
+  const std::string victim = move_victim();
+  run_for(minutes(9));
+  EXPECT_EQ(phase(silent), Phase::kInProgress);
+  ASSERT_TRUE(run_until([&] { return phase(silent) == Phase::kAborting; }, minutes(2)));
+  EXPECT_EQ(phase(victim), Phase::kPending) << "the slot is free when nothing is asked any more";
+  ASSERT_TRUE(run_to_end(victim, minutes(15)));
+  EXPECT_EQ(reason(victim), "Evicted");
+  run_for(minutes(1));
+  EXPECT_EQ(annotation(pod, kRequest), "") << "no handoff that was asked is left standing";
+  EXPECT_TRUE(pod_exists(pod));
+}
+
+TEST_F(Slots, AttackOfSuspendedEvacuationsEndsByItself) {
+  begin(5);
+  const std::string forgotten = evacuate(pods().front(), [](Json& spec) {
+    spec["suspend"] = true;
+    spec["ttlSecondsAfterFinished"] = 31'536'000;
+  });
+  EXPECT_EQ(condition(forgotten, "SlotAcquired"), "Paused");
+  ASSERT_TRUE(run_to_end(forgotten, std::chrono::hours(169)));
+  EXPECT_EQ(reason(forgotten), "DecisionExpired");
+  EXPECT_TRUE(run_until([&] { return !find(forgotten); }, std::chrono::hours(169))) << "nor does it stay for a year";
+}
+
+TEST_F(Slots, AttackWithAForeignPodsUidHoldsUpNobody) {
+  begin(5);
+  const std::string pod = pods("victim").front();
+  add(simulator::objects::name_space("attacker"));
+  const Json foreign = {{"apiVersion", "evacuator.dev/v1alpha1"},
+                        {"kind", "Evacuation"},
+                        {"metadata", {{"name", "mine"}, {"namespace", "attacker"}}},
+                        {"spec", {{"podRef", {{"name", pod}, {"uid", pod_uid(pod)}}}, {"suspend", true}}}};
+  ASSERT_EQ(
+      server->handle(kube::create_request(kube::kEvacuations, "attacker", foreign), {"mallory", {}, "kubectl"}).status,
+      201);
+  settle();
+  const std::string victim = move_victim();
+  ASSERT_TRUE(run_to_end(victim, minutes(5)));
+  EXPECT_EQ(reason(victim), "Evicted");
+}
+
+}  // namespace slots_test

@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "controllers/admission/queue.hpp"
+#include "controllers/config/operator_config.hpp"
+#include "test/unit/controllers/evacuation/phases/life.hpp"
+
+/// Whoever may create Evacuations in one namespace does not hold up the others, however many there are and whatever
+/// priority they ask for.
+namespace fairness_test {
+
+using namespace evacuation_test;
+using controllers::AdmissionOrder;
+using controllers::AdmissionQueue;
+using controllers::AdmissionRequest;
+using controllers::OperatorConfig;
+using controllers::WaitingLine;
+
+constexpr int kFlood = 10'000;
+
+api::IntOrPercent number(std::int64_t value) { return {value, false}; }
+
+api::Evacuation evacuation_of(const std::string& ns, int n, const std::string& node, std::int32_t priority = 0) {
+  api::Evacuation made;
+  made.meta.ns = ns;
+  made.meta.name = fmt::format("evac-{:05}", n);
+  made.meta.uid = fmt::format("{}-{}", ns, n);
+  made.meta.creation_timestamp = kNoon + base::seconds(n);
+  made.spec.pod_ref = {fmt::format("pod-{}", n), {fmt::format("pod-{}-{}", ns, n)}};
+  made.spec.node_name = {node};
+  made.spec.priority = priority;
+  return made;
+}
+
+class Fairness : public testing::Test {
+ protected:
+  bool ask(const api::Evacuation& evacuation) {
+    AdmissionRequest request = controllers::admission_request(evacuation, nullptr, std::nullopt);
+    request.priority = controllers::effective_priority(evacuation, OperatorConfig().manual.priority);
+    return queue.request(request).slot.state == Slot::State::kGranted;
+  }
+  /// Returns how many of them were admitted.
+  int flood(const std::string& ns, const std::string& node = "", std::int32_t priority = 0) {
+    int admitted = 0;
+    for (int i = 0; i < kFlood; ++i)
+      admitted += ask(evacuation_of(ns, i, node.empty() ? fmt::format("node-{}", i) : node, priority));
+    return admitted;
+  }
+  /// Ends the one that was admitted first of those that run; returns who is admitted instead.
+  std::string end_one(const std::string& ns, int n) {
+    woken.clear();
+    api::Evacuation done = evacuation_of(ns, n, "");
+    done.status.phase = EvacuationPhase::kSucceeded;
+    queue.observe(nullptr, &done);
+    return woken.empty() ? std::string() : woken.front();
+  }
+
+  base::ManualClock clock{kNoon};
+  std::vector<std::string> woken;
+  AdmissionQueue queue{{OperatorConfig().in_flight}, clock, [this](const api::ObjectKey& key, base::Duration) {
+                         woken.push_back(key.ns);
+                       }};
+};
+
+TEST_F(Fairness, AFloodOfTenThousandAtTheHighestPriorityTakesTwoSlots) {
+  EXPECT_EQ(flood("attacker", "", 1'000'000'000), 2);
+  EXPECT_EQ(queue.usage().waiting, kFlood - 2);
+  for (const char* ns : {"shop", "db", "web"}) EXPECT_TRUE(ask(evacuation_of(ns, kFlood, ns))) << ns;
+  EXPECT_EQ(queue.usage().in_flight, 5);
+}
+
+TEST_F(Fairness, NamespacesTakeTurnsThoughOneOfThemHasTenThousandOlderOnes) {
+  queue.set_cluster_limits({{.total = number(5), .per_node = {}, .per_namespace = {}, .per_workload = {}}});
+  EXPECT_EQ(flood("attacker"), 5);
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(ask(evacuation_of("shop", kFlood + i, "node-s")));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(ask(evacuation_of("web", kFlood + i, "node-w")));
+  std::vector<std::string> order;
+  for (int i = 0; i < 8; ++i) order.push_back(end_one("attacker", i));
+  EXPECT_EQ(order,
+            (std::vector<std::string>{"attacker", "shop", "web", "attacker", "shop", "web", "attacker", "shop"}));
+}
+
+TEST_F(Fairness, NamespacesTakeTurnsOnAFullNode) {
+  queue.set_cluster_limits({{.total = {}, .per_node = number(2), .per_namespace = {}, .per_workload = {}}});
+  EXPECT_EQ(flood("attacker", "node-a"), 2);
+  EXPECT_FALSE(ask(evacuation_of("shop", kFlood, "node-a")));
+  std::vector<std::string> order;
+  for (int i = 0; i < 2; ++i) order.push_back(end_one("attacker", i));
+  EXPECT_EQ(std::count(order.begin(), order.end(), "shop"), 1) << "not after 9,998 others";
+}
+
+TEST_F(Fairness, APriorityMadeManualIsCapped) {
+  api::Evacuation asked = evacuation_of("attacker", 1, "node-a", 1'000'000'000);
+  asked.spec.source.policy = "trusted";
+  EXPECT_EQ(controllers::effective_priority(asked, 1000), 1000) << "a name proves nothing";
+  asked.status.conditions = {{"OriginVerified", api::ConditionStatus::kTrue, "Signed", "", 0, {}}};
+  EXPECT_EQ(controllers::effective_priority(asked, 1000), 1'000'000'000);
+  EXPECT_EQ(controllers::effective_priority(evacuation_of("shop", 1, "", -5), 1000), -5);
+}
+
+TEST_F(Fairness, WhoGaveASlotBackQueuesBehindThoseThatItMadeWait) {
+  queue.set_cluster_limits({{.total = number(1), .per_node = {}, .per_namespace = {}, .per_workload = {}}});
+  EXPECT_TRUE(ask(evacuation_of("shop", 0, "a")));
+  api::Evacuation gave_back = evacuation_of("shop", 1, "b");
+  gave_back.status.phase = EvacuationPhase::kBackoff;
+  gave_back.status.attempt = 1;
+  gave_back.status.phase_entered_at = kNoon + base::seconds(600);
+  gave_back.status.abort = api::EvacuationAbort{"NoProgress", EvacuationPhase::kBackoff, kNoon};
+  EXPECT_FALSE(ask(gave_back));
+  EXPECT_FALSE(ask(evacuation_of("shop", 2, "c")));
+  api::Evacuation done = evacuation_of("shop", 0, "a");
+  done.status.phase = EvacuationPhase::kSucceeded;
+  queue.observe(nullptr, &done);
+  EXPECT_TRUE(ask(evacuation_of("shop", 2, "c")));
+  EXPECT_FALSE(ask(gave_back));
+}
+
+// --- who is waited for
+
+TEST_F(Fairness, OnlyAFullLimitMakesASlotWaitedFor) {
+  const api::Evacuation first = evacuation_of("shop", 0, "node-a");
+  EXPECT_TRUE(ask(first));
+  EXPECT_TRUE(ask(evacuation_of("shop", 1, "node-a")));
+  EXPECT_FALSE(queue.is_waited_for(first.meta.key()));
+  EXPECT_FALSE(ask(evacuation_of("db", 2, "node-a")));
+  EXPECT_TRUE(queue.is_waited_for(first.meta.key())) << "its node is full, and somebody waits there";
+  EXPECT_FALSE(queue.is_waited_for({"db", "evac-00002"})) << "it has no slot";
+  queue.set_cluster_limits({{.total = number(0), .per_node = {}, .per_namespace = {}, .per_workload = {}}});
+  EXPECT_FALSE(queue.is_waited_for(first.meta.key())) << "nobody would get it: the operator pauses";
+}
+
+TEST_F(Fairness, ABrakeIsNotWaitingForASlot) {
+  api::Evacuation running = evacuation_of("shop", 0, "node-a");
+  running.spec.source.policy = "p";
+  EXPECT_TRUE(ask(running));
+  queue.set_policy_limits("p", api::AdmissionLimits{}, "policy p is suspended");
+  api::Evacuation held = evacuation_of("shop", 1, "node-b");
+  held.spec.source.policy = "p";
+  EXPECT_FALSE(ask(held));
+  EXPECT_FALSE(queue.is_waited_for(running.meta.key()));
+}
+
+// --- the line
+
+AdmissionOrder order(std::int64_t priority, const std::string& ns, int n) {
+  return {-priority, false, kNoon + base::seconds(n), {ns, fmt::format("evac-{:05}", n)}};
+}
+
+TEST(WaitingLines, GoByPriorityThenInTurnsThenByAge) {
+  std::map<std::string, std::uint64_t> turns;
+  const WaitingLine::Turn turn = [&](const std::string& ns) { return turns[ns]; };
+  WaitingLine line;
+  std::vector<std::string> got;
+  for (int i = 0; i < 3; ++i) line.insert(order(0, "a", i), 1, turn);
+  line.insert(order(0, "b", 7), 2, turn);
+  line.insert(order(5, "c", 9), 1, turn);
+  EXPECT_EQ(line.size(), 5U);
+  for (std::uint64_t now = 1; const auto first = line.first(turn); ++now) {
+    const api::ObjectKey& key = std::get<api::ObjectKey>(first->order);
+    got.push_back(key.ns + key.name.substr(key.name.size() - 1));
+    line.erase(first->order, turn);
+    turns[key.ns] = now;
+  }
+  EXPECT_EQ(got, (std::vector<std::string>{"c9", "a0", "b7", "a1", "a2"}));
+  EXPECT_TRUE(line.empty());
+  line.erase(order(0, "a", 1), turn);
+}
+
+TEST(WaitingLines, FollowATurnThatWasTakenElsewhere) {
+  std::map<std::string, std::uint64_t> turns;
+  const WaitingLine::Turn turn = [&](const std::string& ns) { return turns[ns]; };
+  WaitingLine line;
+  line.insert(order(0, "a", 0), 1, turn);
+  line.insert(order(0, "b", 1), 3, turn);
+  turns["a"] = 4;
+  ASSERT_TRUE(line.first(turn));
+  EXPECT_EQ(line.first(turn)->order, order(0, "b", 1));
+  EXPECT_EQ(line.first(turn)->need, 3);
+  EXPECT_TRUE(WaitingLine::goes_before(order(0, "b", 1), order(0, "a", 0), turn));
+  EXPECT_TRUE(WaitingLine::goes_before(order(1, "a", 9), order(0, "b", 1), turn));
+}
+
+}  // namespace fairness_test

@@ -1,0 +1,222 @@
+#include <gtest/gtest.h>
+
+#include "test/unit/controllers/evacuation/phases/life.hpp"
+
+/// A slot that stands still is given to those that wait for it (T36), lived through decide().
+namespace no_progress_test {
+
+using namespace evacuation_test;
+using base::minutes;
+using base::seconds;
+using Phase = EvacuationPhase;
+
+const std::string kToken = "e5b3.1";
+
+/// As an attacker asks: all the time in the world.
+api::Evacuation patient(std::int32_t attempts = 3) {
+  api::Evacuation evacuation = make_evacuation();
+  auto& timeouts = evacuation.spec.timeouts;
+  timeouts.blocked = timeouts.acknowledge = timeouts.heartbeat = timeouts.total = timeouts.prepare = seconds(604800);
+  evacuation.spec.retry.max_attempts = attempts;
+  return evacuation;
+}
+
+/// Refused by a budget since noon, and asked again until `until`.
+Life blocked(base::Duration until, bool waited_for, std::int32_t attempts = 3) {
+  Life life(patient(attempts));
+  life.seen.slot_is_waited_for = waited_for;
+  life.tick();
+  while (life.now < kNoon + until) {
+    if (life.last.action) life.answer(429, pdb_body());
+    if (life.last.action) continue;
+    if (life.phase() != Phase::kRequesting || !life.last.requeue.after) break;
+    life.advance(*life.last.requeue.after);
+    life.tick();
+  }
+  return life;
+}
+
+Life asked(const char* mode = "required") {
+  Life life(patient(), make_pod({handoff("mode", mode)}));
+  life.seen.slot_is_waited_for = true;
+  life.tick();
+  EXPECT_EQ(life.action(), "RequestMigrate");
+  life.accept_patch();
+  EXPECT_EQ(life.phase(), Phase::kInProgress);
+  return life;
+}
+
+TEST(WithoutProgress, ABlockedOneGivesItsSlotBackAndQueuesAgain) {
+  Life life = blocked(minutes(11), true);
+  EXPECT_EQ(life.phase(), Phase::kBackoff);
+  EXPECT_EQ(life.status().reason, "NoProgress");
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "NoProgress");
+  EXPECT_EQ(life.condition("SlotAcquired")->status, api::ConditionStatus::kFalse);
+  EXPECT_EQ(life.condition("SlotAcquired")->message,
+            "no progress for 10m0s while others wait for its slot: blocked: The disruption budget web needs 3 healthy "
+            "pods and has 3 currently");
+  EXPECT_EQ(life.events.back(), "SlotReturned");
+  EXPECT_FALSE(life.status().intent && !life.status().intent->resolved);
+  life.advance(minutes(2));
+  life.tick();
+  EXPECT_EQ(life.status().attempt, 2) << "it was its turn again";
+  EXPECT_EQ(life.action(), "PostEviction");
+}
+
+TEST(WithoutProgress, ABlockedOneKeepsASlotThatNobodyWaitsFor) {
+  Life life = blocked(minutes(30), false);
+  EXPECT_EQ(life.phase(), Phase::kRequesting);
+  EXPECT_EQ(life.status().attempt, 1);
+}
+
+TEST(WithoutProgress, TheLastAttemptEnds) {
+  Life life = blocked(minutes(11), true, 1);
+  EXPECT_EQ(life.phase(), Phase::kFailed);
+  EXPECT_EQ(life.status().reason, "NoProgress");
+}
+
+TEST(WithoutProgress, TheNextAttemptWaitsAMomentEvenWithoutBackoff) {
+  api::Evacuation hasty = patient();
+  hasty.spec.retry = {3, seconds(0), seconds(0)};
+  Life life(hasty);
+  life.seen.slot_is_waited_for = true;
+  life.tick();
+  life.answer(429, pdb_body());
+  life.advance(minutes(11));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kBackoff) << "those who waited come first";
+  EXPECT_EQ(life.last.requeue, kube::Requeue::in(seconds(1)));
+}
+
+TEST(WithoutProgress, AnUnacknowledgedHandoffIsTakenBackFirst) {
+  Life life = asked();
+  life.advance(minutes(10));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kAborting);
+  EXPECT_EQ(life.status().abort->next, Phase::kBackoff);
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "Acquired") << "the slot is held until nothing is asked any more";
+  EXPECT_EQ(life.action(), "Abort");
+  life.accept_patch();
+  life.operator_says("aborted", kToken);
+  life.tick();
+  EXPECT_EQ(life.action(), "CleanUp");
+  life.accept_patch();
+  EXPECT_EQ(life.phase(), Phase::kBackoff);
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "NoProgress");
+  EXPECT_FALSE(life.seen.pod->meta.annotations.contains("handoff.evacuator.dev/request"));
+}
+
+TEST(WithoutProgress, ARollBackThatNobodyConfirmsDoesNotHoldTheSlotForAWeek) {
+  Life life = asked();
+  life.spec().timeouts.abort = seconds(604800);
+  life.cancel();
+  life.tick();
+  EXPECT_EQ(life.action(), "Abort");
+  life.accept_patch();
+  life.advance(minutes(9));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kAborting);
+  life.advance(minutes(1));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kCancelled);
+  EXPECT_EQ(life.condition_reason("RollbackComplete"), "AbortTimeout");
+  EXPECT_EQ(life.action(), "CleanUp") << "nothing that was asked stays on the pod";
+}
+
+TEST(WithoutProgress, AHandoffThatStopsBeatingIsTakenBack) {
+  Life life = asked();
+  life.operator_says("ack", kToken + "@1");
+  life.tick();
+  life.advance(minutes(9));
+  life.operator_says("heartbeat", kToken + "@2");
+  life.tick();
+  life.advance(minutes(9));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kInProgress) << "it has beaten meanwhile";
+  life.advance(minutes(1));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kAborting);
+  EXPECT_EQ(life.status().abort->reason, "NoProgress");
+}
+
+TEST(WithoutProgress, AReadyOneIsNotSilent) {
+  Life life = asked();
+  life.operator_says("ack", kToken + "@1");
+  life.tick();
+  life.operator_says("ready-to-evict", kToken);
+  life.advance(minutes(20));
+  life.tick();
+  EXPECT_EQ(life.action(), "PostEviction");
+}
+
+TEST(WithoutProgress, ZeroMeansNever) {
+  Life life = asked();
+  life.seen.rules.slot_without_progress = {};
+  life.advance(std::chrono::hours(24));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kInProgress);
+}
+
+// --- made by hand
+
+const api::Condition kSigned{"OriginVerified", api::ConditionStatus::kTrue, "Signed", "", 0, {}};
+const api::Condition kNotSigned{"OriginVerified", api::ConditionStatus::kFalse, "NotSigned", "", 0, {}};
+
+TEST(MadeByHand, MayNotAskForAPriorityAboveTheLimit) {
+  Life life;
+  life.spec().priority = 1'000'000'000;
+  life.status().conditions = {kNotSigned};
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kFailed);
+  EXPECT_EQ(life.status().reason, "NotAllowed");
+  EXPECT_EQ(life.status().message,
+            "spec.priority is 1000000000, and a manual Evacuation has at most 1000 (limits.manual.priority of the "
+            "operator's configuration)");
+}
+
+TEST(MadeByHand, APolicysPriorityIsThePolicys) {
+  Life life;
+  life.spec().priority = 1'000'000'000;
+  life.status().conditions = {kSigned};
+  life.tick();
+  EXPECT_EQ(life.action(), "PostEviction");
+}
+
+TEST(MadeByHand, ASuspendedOneExpiresWhenNobodyReleasesIt) {
+  Life life;
+  life.spec().suspend = true;
+  life.tick();
+  EXPECT_EQ(life.status().deadline, kNoon + std::chrono::hours(168));
+  life.advance(std::chrono::hours(168));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kCancelled);
+  EXPECT_EQ(life.status().reason, "DecisionExpired");
+  EXPECT_EQ(life.status().message,
+            "nobody released it within 168h0m0s (limits.manual.suspended of the operator's configuration)");
+}
+
+TEST(MadeByHand, APolicysSuspendedOneWaitsForItsPerson) {
+  Life life;
+  life.spec().suspend = true;
+  life.status().conditions = {kSigned};
+  life.advance(std::chrono::hours(1000));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kPending);
+  EXPECT_FALSE(life.status().deadline);
+}
+
+TEST(MadeByHand, AFinishedOneGoesAfterTheLongestTimeToLive) {
+  for (const bool is_signed : {false, true}) {
+    Life life;
+    life.spec().ttl_after_finished = seconds(31'536'000);
+    if (is_signed) life.status().conditions = {kSigned};
+    life.pod_vanishes();
+    life.tick();
+    ASSERT_EQ(life.phase(), Phase::kCancelled);
+    life.advance(std::chrono::hours(168));
+    life.tick();
+    EXPECT_EQ(life.last.remove_object, !is_signed);
+  }
+}
+
+}  // namespace no_progress_test

@@ -1,0 +1,64 @@
+#include "controllers/policy/limits_in_force.hpp"
+
+#include <gtest/gtest.h>
+
+namespace controllers {
+namespace limits_in_force_test {
+
+ObservedPolicy policy(const std::string& spec) {
+  const auto seen = decode_observed_policy(
+      R"({"apiVersion":"evacuator.dev/v1alpha1","kind":"DeschedulerPolicy","metadata":{"name":"p","uid":"u"},"spec":)" +
+      spec + "}");
+  EXPECT_TRUE(seen) << seen.error().message;
+  return seen ? *seen : ObservedPolicy{};
+}
+const std::string kLimited = R"("limits":{"inFlight":{"total":3}})";
+
+struct BrakeCase {
+  const char* name;
+  const char* spec;
+  const char* want;
+};
+class PolicyBrake : public testing::TestWithParam<BrakeCase> {};
+
+TEST_P(PolicyBrake, HoldsWhatWaits) {
+  PolicyLimitsInForce known;
+  EXPECT_EQ(known.take(policy(GetParam().spec)).brake, GetParam().want);
+}
+INSTANTIATE_TEST_SUITE_P(Policies, PolicyBrake,
+                         testing::Values(BrakeCase{"Automatic", R"({"mode":"Automatic"})", ""},
+                                         BrakeCase{"Manual", R"({"mode":"Manual"})", ""},
+                                         BrakeCase{"DryRun", R"({"mode":"DryRun"})",
+                                                   "policy p is in mode DryRun: nothing more of it is admitted"},
+                                         BrakeCase{"Suspended", R"({"mode":"Automatic","suspend":true})",
+                                                   "policy p is suspended: nothing more of it is admitted"}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(PolicyLimitsInForce, AnOpenCircuitIsABrake) {
+  ObservedPolicy open = policy(R"({"mode":"Automatic"})");
+  open.status.circuit.opened_at = base::TimePoint{};
+  EXPECT_EQ(PolicyLimitsInForce().take(open).brake,
+            "the circuit breaker of policy p is open: nothing more of it is admitted");
+}
+
+TEST(PolicyLimitsInForce, ASpecThatDoesNotDecodeKeepsTheLimitsThatDo) {
+  PolicyLimitsInForce known;
+  const auto now = known.take(policy(R"({"mode":"Automatic","strategies":7,)" + kLimited + "}"));
+  EXPECT_EQ(now.limits.in_flight.total, (api::IntOrPercent{3, false}));
+  EXPECT_EQ(now.brake, "");
+}
+
+TEST(PolicyLimitsInForce, LimitsThatDoNotDecodeAreThoseReadLast) {
+  PolicyLimitsInForce known;
+  known.take(policy(R"({"mode":"Automatic",)" + kLimited + "}"));
+  const auto broken = policy(R"({"mode":"Automatic","limits":{"inFlight":{"total":"many"}}})");
+  EXPECT_FALSE(broken.limits_are_readable);
+  EXPECT_EQ(known.take(broken).limits.in_flight.total, (api::IntOrPercent{3, false}));
+  EXPECT_EQ(known.take(broken).brake, "");
+  known.forget("p");
+  EXPECT_NE(known.take(broken).brake.find("the limits of policy p cannot be read: "), std::string::npos)
+      << "a new leader has never read them: nothing is admitted";
+}
+
+}  // namespace limits_in_force_test
+}  // namespace controllers
