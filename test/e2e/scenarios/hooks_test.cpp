@@ -20,7 +20,8 @@ class StatefulHandoff : public Scenario {
   /// A policy that only lends its hooks.
   void apply_hooks() {
     apply_policy(manifest::pod_life_time_policy(ns(), ns(), 86400,
-                                                {{"evacuation",
+                                                {{"mode", "Automatic"},
+                                                 {"evacuation",
                                                   {{"evictors", Json::array({{{"name", "stateful-handoff"}}})},
                                                    {"hooks", {{"pre", hook()}, {"post", hook()}}}}}}));
   }

@@ -66,7 +66,9 @@ class Hooks : public Rig {
         {"apiVersion", "evacuator.dev/v1alpha1"},
         {"kind", "DeschedulerPolicy"},
         {"metadata", {{"name", "safe"}}},
-        {"spec", {{"evacuation", {{"evictors", Json::array({{{"name", "stateful-handoff"}}})}, {"hooks", hooks}}}}}};
+        {"spec",
+         {{"mode", "Automatic"},
+          {"evacuation", {{"evictors", Json::array({{{"name", "stateful-handoff"}}})}, {"hooks", hooks}}}}}};
     const auto stored = server->handle(kube::create_request(kube::kPolicies, "", policy), {"admin", {}, "kubectl"});
     EXPECT_EQ(stored.status, 201) << stored.body;
     start_operator();

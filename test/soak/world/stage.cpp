@@ -53,7 +53,8 @@ Json hook_job(Dice& dice) {
 
 void World::add_hooks() {
   Json policy = Json::parse(R"({"apiVersion": "evacuator.dev/v1alpha1", "kind": "DeschedulerPolicy",
-    "metadata": {"name": "hooked"}, "spec": {"evacuation": {"evictors": [{"name": "stateful-handoff"}]}}})");
+    "metadata": {"name": "hooked"},
+    "spec": {"mode": "Automatic", "evacuation": {"evictors": [{"name": "stateful-handoff"}]}}})");
   for (const char* point : {"pre", "migrate", "post", "undo"}) {
     if (!dice_.one_in(3)) policy["spec"]["evacuation"]["hooks"][point] = hook_job(dice_);
   }
