@@ -20,6 +20,13 @@ kube::ReflectorOptions reflector_options(std::uint64_t seed) {
   return chosen;
 }
 
+/// Tenants decide how big these are: a page of them has to fit into memory, too.
+kube::ReflectorOptions evacuation_options() {
+  kube::ReflectorOptions chosen = reflector_options(10);
+  chosen.list.limit = 100;
+  return chosen;
+}
+
 }  // namespace
 
 OperatorCaches::OperatorCaches(kube::Client& client, const base::Clock& clock, const kube::Discovery& discovery,
@@ -36,8 +43,7 @@ OperatorCaches::OperatorCaches(kube::Client& client, const base::Clock& clock, c
       jobs(client, clock, kube::kJobs, api::decode_workload, reflector_options(12), log),
       storage_classes(client, clock, kube::kStorageClasses, api::decode_storage_class, reflector_options(13), log),
       csi_nodes(client, clock, kube::kCsiNodes, api::decode_csi_node, reflector_options(14), log),
-      evacuations(client, clock, kube::kEvacuations, evacuation::decode_observed_evacuation, reflector_options(10),
-                  log),
+      evacuations(client, clock, kube::kEvacuations, evacuation::decode_observed_evacuation, evacuation_options(), log),
       policies(client, clock, kube::kPolicies, decode_observed_policy, reflector_options(11), log) {
   if (!discovery.resource_claims) return;
   resource_claims.emplace(client, clock, *discovery.resource_claims, api::decode_resource_claim, reflector_options(15),

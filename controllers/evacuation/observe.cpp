@@ -151,7 +151,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
 /// it.
 bool Reconciler::Reconciliation::take_cached() {
   const api::Evacuation& cached = seen_.evacuation;
-  if (!freshness_.may_write_cached()) return false;
+  if (!freshness_.may_write_cached() || is_trimmed(cached)) return false;
   if (cached.spec.pod_ref.name.empty() || cached.meta.resource_version.empty()) return false;
   stored_ = StoredEvacuation{cached};
   return true;
