@@ -39,6 +39,17 @@ struct DemoOptions {
 };
 int run_demo(const DemoOptions& options);
 
+struct UninstallFlags {
+  std::string kubeconfig;
+  std::string context;
+  std::string operator_namespace = "evacuator-system";
+  std::string timeout = "10m";
+  bool dry_run = false;
+  bool yes = false;
+};
+/// As `kubectl evacuator uninstall` (cmd/plugin/commands.hpp).
+int run_uninstall(const UninstallFlags& flags);
+
 struct SimulateOptions {
   std::string snapshot;  ///< file or directory of kubectl -o json|yaml dumps
   std::string policy;
