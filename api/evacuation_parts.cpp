@@ -69,6 +69,19 @@ void check_evictor_name(FieldErrors& errors, const FieldPath& at, const std::str
   }
 }
 
+/// Names and values of all parameters together: what bounds the size of an Evacuation. The CRD has it as a CEL rule.
+constexpr std::size_t kMaxParameterCharacters = 4096;
+
+void check_parameter_total(FieldErrors& errors, const FieldPath& at, const std::vector<EvictorChoice>& evictors) {
+  std::size_t total = 0;
+  for (const EvictorChoice& choice : evictors) {
+    for (const auto& [key, value] : choice.parameters) total += length_in_characters(key) + length_in_characters(value);
+  }
+  if (total <= kMaxParameterCharacters) return;
+  errors.push_back({at.text(), fmt::format("the parameters have {} characters in all, at most {} are allowed", total,
+                                           kMaxParameterCharacters)});
+}
+
 void check_evictors(FieldErrors& errors, const FieldPath& at, const std::vector<EvictorChoice>& evictors,
                     const std::vector<std::string_view>& known) {
   check_count(errors, at, evictors.size(), bounds::kMaxEvictors);
@@ -88,6 +101,7 @@ void check_evictors(FieldErrors& errors, const FieldPath& at, const std::vector<
       check_length(errors, where.key(key), value, bounds::kMaxParameterValue);
     }
   }
+  check_parameter_total(errors, at, evictors);
 }
 
 void check_retry(FieldErrors& errors, const FieldPath& at, const EvacuationRetry& retry) {

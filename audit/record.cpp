@@ -1,13 +1,12 @@
 #include "audit/record.hpp"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "api/json/json.hpp"
 #include "api/json/strict_object.hpp"
+#include "signing/hash.hpp"
 
 namespace audit {
 namespace {
@@ -113,12 +112,7 @@ std::string with_hash(std::string canonical_text, std::string_view hash) {
 
 }  // namespace
 
-std::string sha256(std::string_view bytes) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int size = 0;
-  EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr);
-  return fmt::format("{:02x}", fmt::join(digest.data(), digest.data() + size, ""));
-}
+std::string sha256(std::string_view bytes) { return signing::sha256(bytes); }
 
 Record bounded(Record record) {
   for (std::string* text : {&record.actor, &record.action, &record.object.kind, &record.object.ns, &record.object.name,

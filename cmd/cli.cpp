@@ -39,6 +39,11 @@ Examples:
   evacuator demo                                    # until the script is over
   evacuator demo --duration forever --port 6443 --kubeconfig-out /tmp/demo.kubeconfig
 )";
+constexpr const char* kUninstallExamples = R"(
+Examples:
+  evacuator uninstall --dry-run
+  evacuator uninstall --yes && kubectl delete -k config/default
+)";
 constexpr const char* kSimulateExamples = R"(
 Examples:
   evacuator simulate --snapshot dump/ --policy p.yaml
@@ -90,7 +95,10 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
   run->add_option("--namespace", options.ns, "Namespace of the leader election Lease")->type_name("NAME");
   run->add_option("--identity", options.identity, "Name of this replica (default: host name and a random suffix)")
       ->type_name("NAME");
-  run->add_option("--address", options.address, "Serve /metrics, /healthz and /readyz here (default 0.0.0.0:8080)")
+  run->add_option("--health-address", options.health_address, "Serve /healthz and /readyz here (default 0.0.0.0:8081)")
+      ->type_name("HOST:PORT");
+  run->add_option("--metrics-address", options.metrics_address,
+                  "Serve /metrics here: HTTPS for those who may get it, plain on loopback (default 0.0.0.0:8443)")
       ->type_name("HOST:PORT");
   run->add_option("--leader-elect", options.leader_elect, "Act only while holding the Lease (default true)")
       ->type_name("BOOL");
@@ -126,6 +134,26 @@ void add_demo(CLI::App& app, DemoOptions& options, int& exit_code) {
   demo->add_flag("--plain", options.plain, "No colours, no redrawing (default when not on a terminal)");
   demo->footer(kDemoExamples);
   demo->callback([&] { exit_code = run_demo(options); });
+}
+
+void add_uninstall(CLI::App& app, UninstallFlags& flags, int& exit_code) {
+  CLI::App* uninstall = app.add_subcommand(
+      "uninstall", "Delete all policies and Evacuations, so that nothing holds up the CRDs' deletion");
+  uninstall
+      ->add_option("--kubeconfig", flags.kubeconfig,
+                   "Kubeconfig file (default: $KUBECONFIG, ~/.kube/config, the pod's service account)")
+      ->type_name("FILE");
+  uninstall->add_option("--context", flags.context, "Kubeconfig context")->type_name("NAME");
+  uninstall->add_option("--operator-namespace", flags.operator_namespace, "Where the operator keeps its Lease")
+      ->capture_default_str()
+      ->type_name("NAME");
+  uninstall->add_option("--timeout", flags.timeout, "Wait so long for what is unfinished")
+      ->capture_default_str()
+      ->type_name("DURATION");
+  uninstall->add_flag("--dry-run", flags.dry_run, "Only say what would be done");
+  uninstall->add_flag("-y,--yes", flags.yes, "Do not ask");
+  uninstall->footer(kUninstallExamples);
+  uninstall->callback([&] { exit_code = run_uninstall(flags); });
 }
 
 void add_simulate(CLI::App& app, SimulateOptions& options, int& exit_code) {
@@ -312,6 +340,7 @@ void add_completion(CLI::App& app, std::string& shell) {
 struct Arguments {
   RunOptions run;
   DemoOptions demo;
+  UninstallFlags uninstall;
   SimulateOptions simulate;
   ValidateOptions validate;
   ConvertOptions convert;
@@ -326,6 +355,7 @@ struct Arguments {
 void add_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   add_run(app, arguments.run, exit_code);
   add_demo(app, arguments.demo, exit_code);
+  add_uninstall(app, arguments.uninstall, exit_code);
   add_simulate(app, arguments.simulate, exit_code);
   add_validate(app, arguments.validate, exit_code);
   add_convert(app, arguments.convert, exit_code);

@@ -19,7 +19,7 @@ struct RunOptions {
   std::string ns;           ///< of the Lease; empty: the service account's, else evacuator-system
   std::string identity;     ///< empty: host name and a random suffix
   // Flags win over the configuration file; absent ones leave it as it is.
-  std::optional<std::string> address;
+  std::optional<std::string> health_address, metrics_address;
   std::optional<bool> leader_elect;
   std::optional<std::string> lease_duration, renew_deadline, retry_period;
   std::optional<double> qps;
@@ -38,6 +38,17 @@ struct DemoOptions {
   double speed = 1.0;          ///< of the script
 };
 int run_demo(const DemoOptions& options);
+
+struct UninstallFlags {
+  std::string kubeconfig;
+  std::string context;
+  std::string operator_namespace = "evacuator-system";
+  std::string timeout = "10m";
+  bool dry_run = false;
+  bool yes = false;
+};
+/// As `kubectl evacuator uninstall` (cmd/plugin/commands.hpp).
+int run_uninstall(const UninstallFlags& flags);
 
 struct SimulateOptions {
   std::string snapshot;  ///< file or directory of kubectl -o json|yaml dumps

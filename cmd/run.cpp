@@ -4,11 +4,14 @@
 #include <atomic>
 #include <cstdio>
 #include <fstream>
+#include <mutex>
 #include <random>
 #include <thread>
 
 #include "base/backoff.hpp"
 #include "base/metrics.hpp"
+#include "base/sleep.hpp"
+#include "base/steady_clock.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/offline/dump.hpp"
 #include "cmd/signals.hpp"
@@ -16,12 +19,16 @@
 #include "controllers/config/operator_config.hpp"
 #include "controllers/http_services.hpp"
 #include "controllers/operator.hpp"
-#include "controllers/ops_server.hpp"
+#include "controllers/ops/access_reviews.hpp"
+#include "controllers/ops/health_server.hpp"
+#include "controllers/ops/metrics_server.hpp"
+#include "controllers/signing/keys.hpp"
 #include "kube/client.hpp"
 #include "kube/config/config.hpp"
 #include "kube/config/process_environment.hpp"
 #include "kube/http/transport.hpp"
 #include "kube/rate_limiter.hpp"
+#include "kube/runtime/discovery_watch.hpp"
 #include "kube/runtime/events.hpp"
 #include "kube/runtime/leader_election.hpp"
 
@@ -85,7 +92,8 @@ base::Result<OperatorConfig> load_operator_config(const RunOptions& options, std
   }
   if (auto applied = apply_log_flags(options, config); !applied) return applied.error();
   if (auto applied = apply_election_flags(options, config); !applied) return applied.error();
-  if (options.address) config.address = *options.address;
+  if (options.health_address) config.server.health_address = *options.health_address;
+  if (options.metrics_address) config.server.metrics_address = *options.metrics_address;
   if (options.qps) config.qps = *options.qps;
   if (options.burst) config.burst = *options.burst;
   if (options.workers) config.workers = *options.workers;
@@ -109,7 +117,7 @@ class Process {
         cluster_(std::move(cluster)),
         log_(std::move(log)),
         audit_(controllers::open_audit_log(config_.audit, identity_, clock_, metrics_, log_)),
-        limiter_(clock_, {.qps = config_.qps, .burst = config_.burst}) {}
+        limiter_(steady_, {.qps = config_.qps, .burst = config_.burst}) {}
 
   audit::Recorder& audit() { return *audit_; }
 
@@ -117,14 +125,16 @@ class Process {
     auto services = controllers::HttpServices::create(config_.services, clock_);
     if (!services) return services.error();
     services_ = *std::move(services);
+    warn_of_idle_services();
     const std::jthread auditor([this](std::stop_token stop) { audit_->run(stop); });  // joined last
+    if (auto serving = serve(); !serving) return serving;
     if (auto connected = connect(interrupted); !connected) return connected;
     build();
-    if (auto serving = ops_->start(); !serving) return serving.error().during("serving metrics and health");
-    log_.info("serving metrics and health", {kv("port", static_cast<int>(ops_->port()))});
     std::jthread recorder([this](std::stop_token stop) { events_->run(stop); });
     std::jthread caches([this](std::stop_token stop) { operator_->run_caches(stop); });
+    std::jthread surroundings([this](std::stop_token stop) { watch_surroundings(stop); });
     const Status ended = config_.leader_election.enabled ? lead(interrupted) : work_until(interrupted);
+    join(surroundings);
     shut_down(caches, recorder);
     return ended;
   }
@@ -133,13 +143,62 @@ class Process {
   static constexpr base::milliseconds kTick{200};
   static constexpr base::Backoff kReconnect{base::milliseconds(500), base::seconds(10)};
 
-  /// Waits for a server that can be talked to: an operator that starts before its API server is ordinary.
-  Status connect(const Interrupted& interrupted) {
-    const std::string where = cluster_.source;
+  /// What a service does not list is denied: after an upgrade an older configuration lists nothing.
+  void warn_of_idle_services() const {
+    for (const controllers::ServiceConfig& each : config_.services) {
+      if (!each.namespaces.empty() && !each.uses.empty()) continue;
+      log_.warning("nobody may call this service: it lists no namespaces or no uses", {kv("service", each.name)});
+    }
+  }
+
+  /// Health and metrics, before anything is waited for: a process that waits for its API server is alive.
+  Status serve() {
     auto transport = kube::HttpTransport::create(cluster_);
     if (!transport) return transport.error();
     transport_ = *std::move(transport);
     client_.emplace(*transport_, &limiter_);
+    acting_client_.emplace(*transport_, &limiter_, [this] { return may_act(); });
+    reviews_.emplace(*client_, steady_, log_);
+    health_.emplace(config_.server.health_address,
+                    controllers::HealthChecks{.alive = [this] { return alive(); }, .ready = [this] { return ready(); }},
+                    log_);
+    metrics_server_.emplace(
+        controllers::MetricsServerOptions{.address = config_.server.metrics_address,
+                                          .cert_file = config_.server.cert_file,
+                                          .key_file = config_.server.key_file,
+                                          .names = metrics_names()},
+        metrics_, [this](const std::string& token) { return reviews_->may_get("/metrics", token); }, clock_, log_);
+    if (auto serving = health_->start(); !serving) return serving.error().during("serving health");
+    if (auto serving = metrics_server_->start(); !serving) return serving.error().during("serving metrics");
+    log_.info("serving", {kv("healthPort", static_cast<int>(health_->port())),
+                          kv("metricsPort", static_cast<int>(metrics_server_->port())),
+                          kv("metrics", metrics_server_->is_plain() ? "plain, loopback only" : "HTTPS")});
+    return base::Done{};
+  }
+
+  /// The Service of config/manager, and this machine.
+  std::vector<std::string> metrics_names() const {
+    const std::string service = "evacuator-metrics." + config_.leader_election.ns + ".svc";
+    return {service, service + ".cluster.local", "localhost", "127.0.0.1"};
+  }
+
+  Status alive() const {
+    const auto* started = running_.load();
+    return started ? started->alive() : Status(base::Done{});
+  }
+  Status ready() const {
+    if (const auto* started = running_.load()) return started->ready();
+    const std::scoped_lock lock(waiting_mutex_);
+    return base::unavailable(waiting_for_);
+  }
+  void wait_for(std::string what) {
+    const std::scoped_lock lock(waiting_mutex_);
+    waiting_for_ = std::move(what);
+  }
+
+  /// Waits for a server that can be talked to: an operator that starts before its API server is ordinary.
+  Status connect(const Interrupted& interrupted) {
+    const std::string where = cluster_.source;
     for (int failures = 1; !interrupted.yet(); ++failures) {
       auto found = kube::discover(*client_);
       if (found && found->has_evacuations && found->has_policies) {
@@ -149,11 +208,13 @@ class Process {
         return base::Done{};
       }
       if (found) {
+        wait_for("the custom resources are not installed");
         log_.error("the custom resources are not installed: kubectl apply -k config/crd",
                    {kv("server", cluster_.server)});
       } else if (!may_heal(found.error())) {
         return found.error().during("connecting to " + cluster_.server + " (" + where + ")");
       } else {
+        wait_for("the API server cannot be reached: " + found.error().message);
         log_.error("the API server cannot be reached", {kv("server", cluster_.server), kv("error", found.error())});
       }
       interrupted.wait(std::chrono::duration_cast<base::milliseconds>(base::backoff_delay(kReconnect, failures)));
@@ -161,36 +222,66 @@ class Process {
     return base::Error{base::ErrorCode::kCancelled, "stopped before the API server answered"};
   }
 
+  bool may_act() const { return !config_.leader_election.enabled || (elector_ && elector_->is_leading()); }
+
+  /// What the server serves may change under us, where the versions of kinds are chosen at the start; and somebody may
+  /// renew our certificate.
+  void watch_surroundings(std::stop_token stop) {
+    kube::DiscoveryWatch watch(*client_, steady_, discovery_, log_);
+    for (int turn = 1; base::sleep_unless_stopped(base::seconds(1), stop); ++turn) {
+      if (turn % 30 == 0) reload_certificate();
+      auto change = watch.step();
+      if (!change) continue;
+      log_.error("the server serves other kinds than at the start", {kv("change", *change)});
+      server_changed_ = true;
+      return;
+    }
+  }
+
+  void reload_certificate() {
+    if (const auto done = metrics_server_->reload(); !done)
+      log_.error("the certificate of /metrics cannot be renewed", {kv("error", done.error())});
+  }
+
   static bool may_heal(const base::Error& error) { return base::is_retriable(error.code); }
 
   void build() {
     events_ = std::make_unique<kube::EventRecorder>(*client_, clock_, kube::EventOptions{.instance = identity_}, log_);
-    operator_ = std::make_unique<controllers::Operator>(controllers::Operator::Dependencies{
-        .client = *client_,
-        .clock = clock_,
-        .discovery = discovery_,
-        .config = config_,
-        .identity = identity_,
-        .may_act = [this] { return !config_.leader_election.enabled || (elector_ && elector_->is_leading()); },
-        .events = *events_,
-        .metrics = metrics_,
-        .log = log_,
-        .audit = *audit_,
-        .services = services_.get()});
-    ops_ =
-        std::make_unique<controllers::OpsServer>(config_.address, metrics_,
-                                                 controllers::OpsChecks{.alive = [this] { return operator_->alive(); },
-                                                                        .ready = [this] { return operator_->ready(); }},
-                                                 log_);
+    keys_ = std::make_unique<controllers::SecretKeys>(
+        *acting_client_, clock_,
+        controllers::SecretKeyOptions{.ns = config_.leader_election.ns,
+                                      .name = config_.signing.secret,
+                                      .rotate_after = config_.signing.rotate_after},
+        log_);
+    operator_ = std::make_unique<controllers::Operator>(
+        controllers::Operator::Dependencies{.client = *acting_client_,
+                                            .clock = clock_,
+                                            .discovery = discovery_,
+                                            .config = config_,
+                                            .identity = identity_,
+                                            .may_act = [this] { return may_act(); },
+                                            .events = *events_,
+                                            .metrics = metrics_,
+                                            .log = log_,
+                                            .audit = *audit_,
+                                            .services = services_.get(),
+                                            .keys = *keys_,
+                                            .steady = &steady_});
+    running_ = operator_.get();
   }
 
   Status work_until(const Interrupted& interrupted) {
     leader_gauge().set(1);
     audit_->record(controllers::record_of_leadership(config_, true));
     std::jthread workers([this](std::stop_token stop) { operator_->run_workers(stop); });
-    while (!interrupted.wait(kTick)) {
+    while (!server_changed_ && !interrupted.wait(kTick)) {
     }
-    return base::Done{};
+    return server_changed_ ? server_changed() : Status(base::Done{});
+  }
+
+  static Status server_changed() {
+    return base::unavailable(
+        "the server serves other kinds than at the start; ending, so that a fresh start uses them");
   }
 
   /// Leads when it can, ends the process when it no longer does: a restart is the cleanest way to forget what it knew.
@@ -209,7 +300,7 @@ class Process {
     leader_gauge().set(0);
     std::jthread election([&](std::stop_token stop) { elector_->run(stop); });
     std::jthread workers;
-    while (!lost && !interrupted.wait(kTick)) {
+    while (!lost && !server_changed_ && !interrupted.wait(kTick)) {
       if (workers.joinable() || !elector_->is_leading()) continue;
       leader_gauge().set(1);
       audit_->record(controllers::record_of_leadership(config_, true));
@@ -223,7 +314,7 @@ class Process {
     join(election);  // this releases the Lease
     if (was_lost)
       return base::unavailable("the Lease is lost; ending, so that a fresh start begins with a clean memory");
-    return base::Done{};
+    return server_changed_ ? server_changed() : Status(base::Done{});
   }
 
   static void join(std::jthread& thread) {
@@ -235,7 +326,8 @@ class Process {
 
   void shut_down(std::jthread& caches, std::jthread& recorder) {
     log_.info("shutting down");
-    ops_->stop();
+    health_->stop();
+    metrics_server_->stop();
     join(caches);
     join(recorder);
     limiter_.shut_down();
@@ -249,17 +341,26 @@ class Process {
   kube::Config cluster_;
   base::Log log_;
   base::SystemClock clock_;
+  base::SteadyClock steady_;
   base::Metrics metrics_;
   std::unique_ptr<audit::Log> audit_;
   kube::RateLimiter limiter_;
   std::unique_ptr<kube::HttpTransport> transport_;
-  std::optional<kube::Client> client_;
+  std::optional<kube::Client> client_;         ///< for everybody: leases, Events, discovery
+  std::optional<kube::Client> acting_client_;  ///< changes nothing unless this replica leads
   std::unique_ptr<controllers::HttpServices> services_;
   kube::Discovery discovery_;
+  std::atomic<bool> server_changed_ = false;
   std::unique_ptr<kube::EventRecorder> events_;
   std::unique_ptr<kube::LeaderElector> elector_;
+  std::unique_ptr<controllers::SecretKeys> keys_;
   std::unique_ptr<controllers::Operator> operator_;
-  std::unique_ptr<controllers::OpsServer> ops_;
+  std::atomic<const controllers::Operator*> running_ = nullptr;  ///< once it is built
+  mutable std::mutex waiting_mutex_;
+  std::string waiting_for_ = "the API server has not answered yet";  ///< guarded by waiting_mutex_
+  std::optional<controllers::AccessReviews> reviews_;
+  std::optional<controllers::HealthServer> health_;
+  std::optional<controllers::MetricsServer> metrics_server_;
 };
 
 Status run(const RunOptions& options) {

@@ -1,5 +1,6 @@
 #include "controllers/audit_trail.hpp"
 
+#include "api/origin.hpp"
 #include "api/vocabulary/blockers.hpp"
 #include "controllers/admission/slot.hpp"
 #include "controllers/evacuation/audit_records.hpp"
@@ -41,7 +42,8 @@ AuditTrail::AuditTrail(audit::Recorder& recorder, GenerationOf generation_of, bo
     : recorder_(recorder), generation_of_(std::move(generation_of)), stops_admissions_(stops_admissions) {}
 
 void AuditTrail::send(audit::Record record, const api::Evacuation& evacuation) {
-  if (!evacuation.spec.source.policy.empty()) record.policy.generation = generation_of_(evacuation.spec.source.policy);
+  const std::string& policy = api::policy_of(evacuation);
+  if (!policy.empty()) record.policy.generation = generation_of_(policy);
   recorder_.record(std::move(record));
 }
 

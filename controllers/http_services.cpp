@@ -41,7 +41,7 @@ base::Result<std::unique_ptr<HttpServices>> HttpServices::create(const std::vect
   for (const ServiceConfig& each : services) {
     auto transport = kube::HttpTransport::create(connection_to(each, clock), service_options());
     if (!transport) return std::move(transport).error().during("services: " + each.name);
-    made->services_[each.name] = {*std::move(transport), std::chrono::duration_cast<base::milliseconds>(each.timeout)};
+    made->services_[each.name] = {each, *std::move(transport)};
     made->names_.push_back(each.name);
   }
   return made;
@@ -49,12 +49,19 @@ base::Result<std::unique_ptr<HttpServices>> HttpServices::create(const std::vect
 
 HttpServices::~HttpServices() = default;
 
-evictors::CallResult HttpServices::send(const std::string& service, const kube::Request& request) {
-  const auto found = services_.find(service);
+std::string HttpServices::refusal(const evacuation::ServiceCall& call) const {
+  const auto found = services_.find(call.service);
+  return found == services_.end() ? std::string() : controllers::refusal(found->second.config, call.use, call.ns);
+}
+
+evictors::CallResult HttpServices::send(const evacuation::ServiceCall& call, const kube::Request& request) {
+  const auto found = services_.find(call.service);
   if (found == services_.end())
-    return base::invalid(fmt::format("service {} is not in the operator's configuration", service));
+    return base::invalid(fmt::format("service {} is not in the operator's configuration", call.service));
+  if (std::string why = refusal(call); !why.empty()) return base::invalid(std::move(why));
   kube::Request bounded = request;
-  bounded.timeout = std::min(bounded.timeout, found->second.timeout);
+  const auto most = std::chrono::duration_cast<base::milliseconds>(found->second.config.timeout);
+  bounded.timeout = std::min(bounded.timeout, most);
   return found->second.transport->round_trip(bounded);
 }
 

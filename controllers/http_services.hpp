@@ -29,7 +29,8 @@ class HttpServices final : public evacuation::ServiceCaller {
                                                             const base::Clock& clock);
   ~HttpServices() override;
 
-  evictors::CallResult send(const std::string& service, const kube::Request& request) override;
+  std::string refusal(const evacuation::ServiceCall& call) const override;
+  evictors::CallResult send(const evacuation::ServiceCall& call, const kube::Request& request) override;
   const std::vector<std::string>& names() const override { return names_; }
 
   /// Every running and later call returns kCancelled. Idempotent.
@@ -37,8 +38,8 @@ class HttpServices final : public evacuation::ServiceCaller {
 
  private:
   struct Service {
+    ServiceConfig config;
     std::unique_ptr<kube::HttpTransport> transport;
-    base::milliseconds timeout{10'000};
   };
   HttpServices() = default;
 

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "api/origin.hpp"
 #include "base/sleep.hpp"
 #include "controllers/admission/queue.hpp"
 #include "controllers/audit_trail.hpp"
@@ -18,6 +19,7 @@
 #include "controllers/operator_caches.hpp"
 #include "controllers/policy/limits_in_force.hpp"
 #include "controllers/policy/reconciler.hpp"
+#include "controllers/signing/origin.hpp"
 #include "evictors/registry.hpp"
 #include "kube/runtime/work_queue.hpp"
 #include "kube/runtime/worker.hpp"
@@ -54,14 +56,15 @@ struct Operator::Impl {
   explicit Impl(Dependencies dependencies)
       : deps(std::move(dependencies)),
         registry(evictors::EvictorRegistry::builtin()),
-        caches(deps.client, deps.clock, deps.discovery, deps.log),
+        steady(deps.steady ? *deps.steady : deps.clock),
+        caches(deps.client, steady, deps.discovery, deps.log),
         evacuation_metrics(deps.metrics),
         eviction_slots(deps.config.workers),
         trail(
             deps.audit, [this](const std::string& policy) { return generation_of(policy); },
             deps.config.audit.on_failure == OperatorConfig::OnAuditFailure::kStopAdmissions),
-        evacuation_queue(deps.clock),
-        policy_queue(deps.clock),
+        evacuation_queue(steady),
+        policy_queue(steady),
         admission({deps.config.in_flight, deps.config.rate, deps.config.cooldown}, deps.clock,
                   [this](const api::ObjectKey& key, base::Duration after) { evacuation_queue.add_after(key, after); }),
         reservations(
@@ -86,9 +89,11 @@ struct Operator::Impl {
              .eviction_slots = &eviction_slots,
              .reservations = &reservations,
              .services = deps.services,
+             .claims = &caches.claims.store(),
              .audit = trail,
              .policy_lives = [this](const std::string& name,
                                     const std::string& uid) { return policy_lives(name, uid); },
+             .keys = deps.keys,
              .rules = rules_of(deps.config)}),
         policies(
             {.client = deps.client,
@@ -104,8 +109,13 @@ struct Operator::Impl {
              .log = deps.log,
              .audit = trail,
              .stuck = [this](const std::string& policy) { return evacuations.refused_writes().problems_of(policy); },
-             .unknown = [this] { return caches.unknown(); }}),
+             .unknown = [this] { return caches.unknown(); },
+             .keys = deps.keys,
+             .stale = [this] { return caches.stale(); },
+             .progress = [this] { busy_since[index_of_policy_worker()] = ticks(); }}),
         busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 2) {
+    // Before anything looks at one, also through an index: who made it.
+    caches.evacuations.complete_with([this](api::Evacuation& each) { settle_origin(each, deps.keys.keys().get()); });
     add_indexes();
     add_handlers();
     add_responder();
@@ -141,8 +151,11 @@ struct Operator::Impl {
     }
   }
 
+  void refresh_keys() { deps.keys.refresh(deps.may_act()); }
+
   /// This replica acts from now on.
   void resume() {
+    refresh_keys();
     const base::TimePoint now = deps.clock.now();
     evacuations.resume(now);
     admission.resume();
@@ -163,7 +176,8 @@ struct Operator::Impl {
                                                     .evacuations = caches.evacuations,
                                                     .pods = caches.pods,
                                                     .may_act = deps.may_act,
-                                                    .log = deps.log});
+                                                    .log = deps.log,
+                                                    .keys = deps.keys});
   }
 
   /// The responder's included.
@@ -181,8 +195,9 @@ struct Operator::Impl {
     evacuation::add_evacuation_indexes(caches.evacuations.store(), caches.pods.store(), caches.pdbs.store());
     caches.evacuations.store().add_index(std::string(kByPolicy),
                                          [](const api::Evacuation& evacuation) -> std::vector<std::string> {
-                                           if (evacuation.spec.source.policy.empty()) return {};
-                                           return {evacuation.spec.source.policy};
+                                           const std::string& policy = api::policy_of(evacuation);
+                                           if (policy.empty()) return {};
+                                           return {policy};
                                          });
   }
 
@@ -191,9 +206,11 @@ struct Operator::Impl {
                                     reservations, evacuations, evacuation_queue);
     caches.evacuations.add_handler([this](const auto& before, const auto& after) {
       evacuation_metrics.on_cached(before.get(), after.get());
-      const std::string& policy = (after ? after : before)->spec.source.policy;
       // Many Evacuations change together: the policy's counts may lag by half a second.
-      if (!policy.empty()) policy_queue.add_after({"", policy}, kPolicySettleTime);
+      for (const auto* each : {before.get(), after.get()}) {
+        const std::string policy = each ? api::policy_of(*each) : std::string();
+        if (!policy.empty()) policy_queue.add_after({"", policy}, kPolicySettleTime);
+      }
     });
     caches.policies.add_handler([this](const auto& before, const auto& after) {
       const ObservedPolicy& seen = after ? *after : *before;
@@ -217,7 +234,7 @@ struct Operator::Impl {
   template <typename Reconciler>
   kube::Worker::Reconcile timed(Reconciler& reconciler, std::size_t index) {
     return [this, &reconciler, index](const api::ObjectKey& key) {
-      busy_since[index] = deps.clock.now().time_since_epoch().count();
+      busy_since[index] = ticks();
       auto result = reconciler.reconcile(key);
       busy_since[index] = 0;
       return result;
@@ -236,11 +253,43 @@ struct Operator::Impl {
                         deps.log);
   }
 
-  /// The caches are filled, and this replica acts. Once is enough.
-  bool has_begun() {
-    if (!synced()) return false;
-    if (!std::exchange(resumed, true)) resume();
-    return true;
+  base::Duration::rep ticks() const { return steady.now().time_since_epoch().count(); }
+
+  enum class Start { kWaits, kAsked, kBegun };
+  /// Before the first reconcile of this leader: the caches are filled, and the Evacuations are listed anew. A half-open
+  /// watch would hide what the predecessor admitted, and a whole set of slots would be granted again (I7).
+  Start begin() {
+    if (!synced()) return Start::kWaits;
+    refresh_keys();
+    if (resumed) return Start::kBegun;
+    if (!relist) {
+      relist = caches.evacuations.reflector().relist();
+      return Start::kAsked;
+    }
+    if (!caches.evacuations.reflector().has_relisted(*relist)) return Start::kWaits;
+    resumed = true;
+    resume();
+    return Start::kBegun;
+  }
+
+  /// Cycles are put off while a cache is stale: whoever plans hears at once when that begins and ends.
+  void follow_staleness() {
+    const std::vector<std::string> stale = caches.stale();
+    if (std::exchange(was_stale, !stale.empty()) == !stale.empty()) return;
+    if (stale.empty()) deps.log.info("the caches follow the server again");
+    for (const std::string& each : stale) {
+      deps.log.error("a cache is stale: no policy plans until it follows again", {base::kv("problem", each)});
+    }
+    for (const auto& each : caches.policies.store().list()) policy_queue.add(each->meta.key());
+  }
+
+  void publish_ages() {
+    for (const auto& cache : all_caches()) {
+      deps.metrics
+          .gauge("evacuator_cache_contact_age_seconds",
+                 "Time since the cache of that kind last heard from the API server.", {{"kind", cache.name}})
+          .set(std::chrono::duration<double>(cache.reflector->contact_age()).count());
+    }
   }
 
   bool synced() {
@@ -251,7 +300,9 @@ struct Operator::Impl {
   }
 
   void wait_for_caches(std::stop_token stop) {
-    while (!stop.stop_requested() && !synced()) base::sleep_unless_stopped(base::milliseconds(20), stop);
+    while (!stop.stop_requested() && begin() != Start::kBegun) {
+      base::sleep_unless_stopped(base::milliseconds(20), stop);
+    }
   }
 
   void publish_counts() {
@@ -284,6 +335,7 @@ struct Operator::Impl {
 
   Dependencies deps;
   evictors::EvictorRegistry registry;
+  const base::Clock& steady;
   OperatorCaches caches;
   evacuation::PrometheusMetrics evacuation_metrics;
   std::counting_semaphore<> eviction_slots;
@@ -300,7 +352,9 @@ struct Operator::Impl {
   kube::WorkerCounts evacuation_counts;
   kube::WorkerCounts policy_counts;
   std::vector<std::atomic<base::Duration::rep>> busy_since;  ///< per worker; 0: idle
-  bool resumed = false;                                      ///< of reconcile_one()
+  std::optional<std::uint64_t> relist;                       ///< of the Evacuations, by this leader
+  bool resumed = false;                                      ///< of begin()
+  bool was_stale = false;                                    ///< of follow_staleness()
   /// By queue and result; of publish_counts().
   std::map<std::pair<std::string, std::string>, std::int64_t> published_reconciles;
 };
@@ -313,12 +367,16 @@ void Operator::run_caches(std::stop_token stop) {
   for (const auto& cache : impl_->all_caches()) {
     threads.emplace_back([stop, reflector = cache.reflector] { reflector->run(stop); });
   }
+  while (!stop.stop_requested()) {
+    impl_->refresh_keys();
+    impl_->publish_ages();
+    base::sleep_unless_stopped(base::seconds(1), stop);
+  }
 }
 
 void Operator::run_workers(std::stop_token stop) {
   impl_->wait_for_caches(stop);
   if (stop.stop_requested()) return;
-  impl_->resume();
   impl_->deps.log.info("reconciling", {base::kv("workers", impl_->deps.config.workers)});
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < impl_->index_of_policy_worker(); ++i) {
@@ -330,6 +388,7 @@ void Operator::run_workers(std::stop_token stop) {
   }
   while (!stop.stop_requested()) {
     impl_->publish_counts();
+    impl_->follow_staleness();
     base::sleep_unless_stopped(base::seconds(1), stop);
   }
 }
@@ -341,14 +400,18 @@ bool Operator::poll_caches() {
 }
 
 bool Operator::reconcile_one() {
-  if (!impl_->has_begun()) return false;
+  const auto start = impl_->begin();
+  if (start != Impl::Start::kBegun) return start == Impl::Start::kAsked;
+  impl_->follow_staleness();
   return impl_->evacuation_worker(0).step() || impl_->policy_worker().step() ||
          (impl_->responder && impl_->responder_worker().step());
 }
 
 bool Operator::step() {
   bool busy = poll_caches();
-  if (!impl_->has_begun()) return busy;
+  const auto start = impl_->begin();
+  if (start != Impl::Start::kBegun) return busy || start == Impl::Start::kAsked;
+  impl_->follow_staleness();
   while (impl_->evacuation_worker(0).step()) busy = true;
   while (impl_->policy_worker().step()) busy = true;
   while (impl_->responder && impl_->responder_worker().step()) busy = true;
@@ -369,12 +432,14 @@ base::Status Operator::ready() const {
     if (!cache.is_settled()) {
       return base::unavailable(fmt::format("{}: not listed yet{}", cache.name, error ? ": " + error->message : ""));
     }
+    if (auto stale = cache.staleness()) return base::unavailable(*std::move(stale));
   }
+  if (!impl_->deps.keys.keys()) return base::unavailable(impl_->deps.keys.problem());
   return base::Done{};
 }
 
 base::Status Operator::alive() const {
-  const auto now = impl_->deps.clock.now().time_since_epoch();
+  const base::Duration now(impl_->ticks());
   for (const auto& since : impl_->busy_since) {
     const base::Duration started(since.load());
     if (started != base::Duration::zero() && now - started > kStuckAfter) {

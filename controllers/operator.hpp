@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "controllers/config/operator_config.hpp"
 #include "controllers/evacuation/ports.hpp"
+#include "controllers/signing/keys.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/event.hpp"
 
@@ -36,16 +37,21 @@ class Operator {
     base::Log log;
     audit::Recorder& audit = audit::nowhere();
     evacuation::ServiceCaller* services = nullptr;  ///< nullptr: none is configured
+    KeySource& keys = keys_in_memory();             ///< with which it signs what it makes
+    /// What delays, back-offs and ages go by; a wall clock may be set at any time. nullptr: `clock`.
+    const base::Clock* steady = nullptr;
   };
 
   /// All references must outlive the operator.
   explicit Operator(Dependencies dependencies);
   ~Operator();
 
-  /// Fills and follows the caches until stopped, one thread a kind. Also for standbys: a new leader starts warm.
+  /// Fills and follows the caches until stopped, one thread a kind, and publishes how old they are. Also for standbys:
+  /// a new leader starts warm.
   void run_caches(std::stop_token stop);
 
-  /// Reconciles until stopped: waits for the caches, then runs the workers. Returns when all have ended.
+  /// Reconciles until stopped: waits for the caches, lists the Evacuations anew (what a standby's watch shows of slots
+  /// may be old), then runs the workers. Returns when all have ended.
   void run_workers(std::stop_token stop);
 
   /// Virtual time instead of threads: one pass over caches and queues without waiting. True if anything happened.
@@ -54,14 +60,15 @@ class Operator {
   bool poll_caches();
   /// Reconciles one key. False: the caches are not filled, or nothing is ready.
   bool reconcile_one();
-  /// When a queue has something to do by itself; nullopt: never. For virtual time.
+  /// When a queue has something to do by itself, by the steady clock; nullopt: never. For virtual time.
   std::optional<base::TimePoint> next_due() const;
 
   /// All caches hold their first list.
   bool has_synced() const;
-  /// An error names the first cache that is not filled, or that lost its server.
+  /// An error names the first cache that is not filled, or that has lost its server for five minutes; or says that
+  /// there are no keys.
   base::Status ready() const;
-  /// An error names a worker that has not come back for minutes.
+  /// An error names a worker that has not come back for minutes, and has made no progress meanwhile.
   base::Status alive() const;
 
  private:

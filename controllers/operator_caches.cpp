@@ -20,6 +20,13 @@ kube::ReflectorOptions reflector_options(std::uint64_t seed) {
   return chosen;
 }
 
+/// Tenants decide how big these are: a page of them has to fit into memory, too.
+kube::ReflectorOptions evacuation_options() {
+  kube::ReflectorOptions chosen = reflector_options(10);
+  chosen.list.limit = 100;
+  return chosen;
+}
+
 }  // namespace
 
 OperatorCaches::OperatorCaches(kube::Client& client, const base::Clock& clock, const kube::Discovery& discovery,
@@ -36,8 +43,7 @@ OperatorCaches::OperatorCaches(kube::Client& client, const base::Clock& clock, c
       jobs(client, clock, kube::kJobs, api::decode_workload, reflector_options(12), log),
       storage_classes(client, clock, kube::kStorageClasses, api::decode_storage_class, reflector_options(13), log),
       csi_nodes(client, clock, kube::kCsiNodes, api::decode_csi_node, reflector_options(14), log),
-      evacuations(client, clock, kube::kEvacuations, evacuation::decode_observed_evacuation, reflector_options(10),
-                  log),
+      evacuations(client, clock, kube::kEvacuations, evacuation::decode_observed_evacuation, evacuation_options(), log),
       policies(client, clock, kube::kPolicies, decode_observed_policy, reflector_options(11), log) {
   if (!discovery.resource_claims) return;
   resource_claims.emplace(client, clock, *discovery.resource_claims, api::decode_resource_claim, reflector_options(15),
@@ -50,6 +56,13 @@ std::optional<base::Error> OperatorCaches::Named::refusal() const {
   const bool refused =
       error && (error->code == base::ErrorCode::kForbidden || error->code == base::ErrorCode::kNotFound);
   return refused ? error : std::nullopt;
+}
+
+std::optional<std::string> OperatorCaches::Named::staleness() const {
+  if (!reflector->has_synced() || reflector->contact_age() <= kCacheStaleAfter) return std::nullopt;
+  const auto error = reflector->last_error();
+  return fmt::format("{}: nothing heard from the server for more than {}{}", name, base::format_age(kCacheStaleAfter),
+                     error ? ": " + error->message : "");
 }
 
 std::vector<OperatorCaches::Named> OperatorCaches::all() {
@@ -80,6 +93,14 @@ std::vector<std::string> OperatorCaches::unknown() {
       notes.push_back(fmt::format("{} are not known, so {}: {}", cache.name, cache.without, refusal->message));
   }
   return notes;
+}
+
+std::vector<std::string> OperatorCaches::stale() {
+  std::vector<std::string> found;
+  for (const Named& cache : all()) {
+    if (auto text = cache.staleness()) found.push_back(*std::move(text));
+  }
+  return found;
 }
 
 scheduling::SnapshotInput OperatorCaches::snapshot() const {

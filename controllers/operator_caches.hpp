@@ -18,9 +18,13 @@
 
 namespace controllers {
 
+/// A cache that has not heard from the server for this long is stale: nothing new is planned on it. In contact its age
+/// stays below three minutes.
+inline constexpr base::minutes kCacheStaleAfter{5};
+
 /// The caches, each with the kind that it follows.
 struct OperatorCaches {
-  /// All references must outlive them.
+  /// All references must outlive them. `clock` should be a steady one.
   OperatorCaches(kube::Client& client, const base::Clock& clock, const kube::Discovery& discovery,
                  const base::Log& log);
 
@@ -34,11 +38,15 @@ struct OperatorCaches {
     bool is_settled() const { return reflector->has_synced() || refusal(); }
     /// Why there is nothing to wait for.
     std::optional<base::Error> refusal() const;
+    /// It was filled, and has not heard from the server for kCacheStaleAfter: says so, with the last error.
+    std::optional<std::string> staleness() const;
   };
   std::vector<Named> all();
 
   /// Which kinds plans have to do without, and what that means.
   std::vector<std::string> unknown();
+  /// Which kinds are stale. The same as long as the same is wrong.
+  std::vector<std::string> stale();
 
   scheduling::SnapshotInput snapshot() const;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/meta/well_known.hpp"
+#include "api/origin.hpp"
 #include "base/text.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/timeouts.hpp"
@@ -22,9 +23,12 @@ std::string one_line(std::string text) {
   return base::short_text(text, kMaxReason);
 }
 
-std::string reason_of(const api::EvacuationSpec& spec) {
-  if (spec.source.policy.empty()) return one_line(spec.reason);
-  return one_line(fmt::format("triggered by {}/{}: {}", spec.source.policy, spec.source.strategy, spec.reason));
+/// Only what the operator made itself speaks in the name of a policy.
+std::string reason_of(const api::Evacuation& evacuation) {
+  const api::EvacuationSpec& spec = evacuation.spec;
+  const std::string& policy = api::policy_of(evacuation);
+  if (policy.empty()) return one_line(spec.reason);
+  return one_line(fmt::format("triggered by {}/{}: {}", policy, spec.source.strategy, spec.reason));
 }
 
 }  // namespace
@@ -92,7 +96,7 @@ Action post_eviction(const EvictorContext& context, std::string resource_version
   options.dry_run = spec.dry_run;
   options.annotations = api::StringMap{
       {"requested-by", std::string(context.parameter(kRequestedBy, api::well_known::kRequestedByDescheduler))},
-      {"reason", reason_of(spec)},
+      {"reason", reason_of(context.evacuation)},
       {std::string(api::well_known::kTokenAnnotation), context.evacuation.status.token}};
   const api::ObjectKey key{context.evacuation.meta.ns, spec.pod_ref.name};
   Action action;

@@ -70,6 +70,8 @@ using CallResult = base::Result<kube::Response>;
 
 /// What an action is for: the controller treats the roles differently, the evictors name the actions.
 enum class ActionRole { kPrepare, kRequest, kUndo, kCleanUp };
+/// Does such an action bring the pod nearer to its end, rather than take something back?
+constexpr bool leads_away(ActionRole role) { return role == ActionRole::kPrepare || role == ActionRole::kRequest; }
 
 /// The next step as a value: stored by name in status.intent first, sent after that.
 struct Action {
@@ -78,6 +80,7 @@ struct Action {
   kube::Request request;  ///< idempotent by construction: UID precondition, resourceVersion and token, or a fixed name
   std::string pre_state;  ///< what the pod showed before, for status.intent.preState
   std::string service;    ///< empty: the API server; else the name of a service in the operator's configuration
+  std::string service_use = {};  ///< with a service: what it is called as, one of api::kServiceUses
   friend bool operator==(const Action&, const Action&) = default;
 };
 
@@ -86,6 +89,7 @@ struct Read {
   std::string name;       ///< the evictor's own name for the answer: "vmi"
   kube::Request request;  ///< a GET (services: any method that changes nothing)
   std::string service;    ///< as in Action
+  std::string service_use = {};
 };
 
 /// The answer to a Read. It is foreign text: it may be anything.
@@ -221,6 +225,10 @@ class Evictor {
 
   /// After the pod has left (phase Verifying): context.pod is nullptr or terminal.
   virtual Verification verify(const EvictorContext&) const { return {}; }
+
+  /// Once the pod is gone and the Evacuation has ended: calls that remove what is left of ours beside the pod. It knows
+  /// of it by status.refs. Role kCleanUp. Empty: nothing.
+  virtual std::vector<Action> leftovers(const EvictorContext&) const { return {}; }
 
   /// REQUIRES for this and all below but classify(): context.pod != nullptr.
   virtual Probe probe(const EvictorContext& context) const = 0;

@@ -27,6 +27,13 @@ Action patch_pod_annotations(const EvictorContext& context, ActionRole role, std
   return action;
 }
 
+Classification classify_pod_patch(const CallResult& answer) {
+  Classification meaning = classify_patch(answer);
+  if (meaning.answer == ResponseClass::kForbidden)
+    meaning.message += " (config/optional/annotation-evictors.yaml has the role to patch pods)";
+  return meaning;
+}
+
 bool is_our_token(const EvictorContext& context, std::string_view value) {
   const std::string& uid = context.evacuation.meta.uid;
   if (uid.empty() || value.size() < uid.size() + 2 || !value.starts_with(uid) || value[uid.size()] != '.') return false;

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "api/json/json.hpp"
+#include "evictors/classify.hpp"
 #include "evictors/evictor.hpp"
 
 namespace evictors {
@@ -11,6 +12,9 @@ namespace evictors {
 /// and resourceVersion. REQUIRES: context.pod.
 Action patch_pod_annotations(const EvictorContext& context, ActionRole role, std::string_view name,
                              api::Json annotations);
+
+/// classify_patch() of such a patch's answer. A server that forbids it is told with the role that is missing.
+Classification classify_pod_patch(const CallResult& answer);
 
 /// `value` begins with a token of this Evacuation, whatever the attempt: "<uid>.<n>", alone or followed by anything
 /// that is no digit. What carries it is ours to remove.

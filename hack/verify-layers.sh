@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(base api scheduling strategies planning kube evictors serving audit simulator controllers cmd)
+packages=(base api scheduling strategies planning kube evictors serving signing audit simulator controllers cmd)
 # Deciding code: it takes time as an argument, starts no threads and logs nothing.
 pure=(scheduling strategies planning evictors controllers/evacuation/phases controllers/policy/decide.cpp controllers/policy/decide.hpp)
 most_files=20
@@ -55,7 +55,7 @@ complain_each < <(crowded_folders)
 
 check_library 'cpprest|pplx' 'kube/http/cpprest_[a-z_]*\.cpp'
 check_library 'boost/(asio|beast)' 'kube/http/|serving/'
-check_library 'openssl' 'kube/http/|serving/|audit/'
+check_library 'openssl' 'kube/http/|serving/|signing/'
 check_library 'spdlog' 'base/log\.cpp'
 check_library 'prometheus' 'base/metrics\.cpp'
 check_library 'simdjson' 'api/core/(codec[a-z_]*|object_json)\.[ch]pp|kube/'

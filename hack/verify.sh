@@ -29,6 +29,7 @@ manifests_render() {
 
 check layers hack/verify-layers.sh
 check docs hack/verify-docs.sh
+check alerts hack/verify-alerts.sh
 check format format_is_clean
 check shellcheck scripts_are_clean
 check generated generated_is_current

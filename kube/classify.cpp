@@ -51,10 +51,27 @@ std::string foreign_message(const Response& response) {
   return fmt::format("HTTP {}: {}", response.status, text);
 }
 
+/// Zero is no delay that was asked for: it would switch the back-off off.
 std::optional<base::Duration> retry_after_of(const StatusBody& status, std::optional<base::seconds> header) {
-  if (header) return base::Duration(*header);
+  if (header && *header > base::seconds(0)) return base::Duration(*header);
   if (status.retry_after) return base::Duration(*status.retry_after);
   return std::nullopt;
+}
+
+std::vector<std::string_view> segments_of(std::string_view path) {
+  std::vector<std::string_view> segments;
+  while (!path.empty()) {
+    path.remove_prefix(path.front() == '/' ? 1 : 0);
+    const auto end = std::min(path.find('/'), path.size());
+    if (end > 0) segments.push_back(path.substr(0, end));
+    path.remove_prefix(end);
+  }
+  return segments;
+}
+
+/// Subresources whose 404 speaks of the object.
+bool is_part_of_object(std::string_view subresource) {
+  return subresource == "status" || subresource == "scale" || subresource == "eviction";
 }
 
 }  // namespace
@@ -68,6 +85,7 @@ StatusBody parse_status(std::string_view body) {
   result.code = static_cast<int>(std::clamp<std::int64_t>(api::number_at(json, {"code"}).value_or(0), 0, 999));
   result.reason = api::text_at(json, {"reason"});
   result.message = api::text_at(json, {"message"});
+  result.name = api::text_at(json, {"details", "name"});
   for (const api::Json& cause : api::items_at(json, {"details", "causes"})) {
     result.causes.push_back({api::text_at(cause, {"reason"}), api::text_at(cause, {"message"})});
   }
@@ -99,6 +117,26 @@ ErrorCode code_of(int http_status, std::string_view reason) {
   }
 }
 
+std::string object_named_by(const Request& request) {
+  std::vector<std::string_view> parts = segments_of(request.path);
+  const std::size_t prefix = parts.empty() ? 0 : parts[0] == "api" ? 2 : parts[0] == "apis" ? 3 : 0;
+  if (prefix == 0 || parts.size() <= prefix) return {};
+  parts.erase(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(prefix));
+  if (parts[0] == "namespaces" && parts.size() > 2) parts.erase(parts.begin(), parts.begin() + 2);
+  const bool is_object = parts.size() == 2 || (parts.size() == 3 && is_part_of_object(parts[2]));
+  return is_object ? std::string(parts[1]) : std::string();
+}
+
+std::optional<base::Error> doubtful_absence(const Request& request, const Response& response) {
+  if (response.status != 404) return std::nullopt;
+  const std::string name = object_named_by(request);
+  const StatusBody status = parse_status(response.body);
+  if (name.empty() || (status.is_status && status.name == name)) return std::nullopt;
+  const std::string text = one_line(status.message);
+  return base::unavailable(fmt::format("404, but not that \"{}\" does not exist: {}", name,
+                                       text.empty() ? foreign_message(response) : text));
+}
+
 base::Error error_of_status(std::string_view status_json) {
   const StatusBody status = parse_status(status_json);
   if (!status.is_status) return base::unavailable("the server reported an error that is no Kubernetes Status");
@@ -114,7 +152,10 @@ base::Result<Response> classify(Response response) {
   const StatusBody status = parse_status(response.body);
   std::string message = one_line(status.message);
   if (message.empty()) message = foreign_message(response);
-  return base::Error{code_of(response.status, status.reason), message, retry_after_of(status, response.retry_after)};
+  const bool is_page =
+      response.status == 404 && !status.is_status && looks_like_html(response.content_type, response.body);
+  const ErrorCode code = is_page ? ErrorCode::kUnavailable : code_of(response.status, status.reason);
+  return base::Error{code, message, retry_after_of(status, response.retry_after)};
 }
 
 }  // namespace kube

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "kube/transport.hpp"
 
 namespace kube {
 
@@ -23,6 +24,7 @@ struct StatusBody {
   int code = 0;
   std::string reason;
   std::string message;  ///< as sent: of any length, and not printable
+  std::string name;     ///< details.name: the object that it speaks of
   std::vector<StatusCause> causes;
   std::optional<base::seconds> retry_after;  ///< details.retryAfterSeconds above 0, a day at most
 };
@@ -30,6 +32,15 @@ StatusBody parse_status(std::string_view body);
 
 /// The ErrorCode of an HTTP status outside 2xx. `reason` is Status.reason and only matters for 409.
 base::ErrorCode code_of(int http_status, std::string_view reason);
+
+/// Name of the one object that the request's path is about, be it the object itself or its status, scale or eviction.
+/// Empty: a list, a create, discovery, any other subresource.
+std::string object_named_by(const Request& request);
+
+/// A 404 says that an object does not exist only as a metav1.Status that names this object. A proxy's page and a kind
+/// that is not served at the moment are 404, too. Returns what such an answer is instead: kUnavailable, which is tried
+/// again. nullopt: the answer means what its code says.
+std::optional<base::Error> doubtful_absence(const Request& request, const Response& response);
 
 /// What a Status object means that came inside a watch (event ERROR).
 base::Error error_of_status(std::string_view status_json);

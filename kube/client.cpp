@@ -2,20 +2,36 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "kube/classify.hpp"
 #include "kube/rate_limiter.hpp"
 
 namespace kube {
 
-base::Result<Response> Client::send(const Request& request) {
-  if (limiter_ == nullptr) return transport_.round_trip(request);
+base::Result<Response> Client::send(const Request& request, const Fence& fence) {
+  if (limiter_ == nullptr) return send_now(request, fence);
   auto permit = limiter_->acquire(request.flow);
   if (!permit) return std::move(permit).error();
-  return transport_.round_trip(request);
+  return send_now(request, fence);
+}
+
+base::Result<Response> Client::send_now(const Request& request, const Fence& fence) {
+  if (request.method != "GET" && may_change_ && !may_change_())
+    return base::Error{base::ErrorCode::kCancelled, "this replica does not lead (any more)"};
+  if (!fence) return transport_.round_trip(request);
+  const auto left = fence();
+  if (!left) return left.error();
+  Request bounded = request;
+  bounded.timeout = std::min(bounded.timeout, *left);
+  return transport_.round_trip(bounded);
 }
 
 base::Result<std::string> Client::call(const Request& request) {
   auto sent = send(request);
   if (!sent) return std::move(sent).error().during(fmt::format("{} {}", request.method, request.path));
+  if (auto doubt = doubtful_absence(request, *sent))
+    return std::move(*doubt).during(fmt::format("{} {}", request.method, request.path));
   auto answer = classify(*std::move(sent));
   if (!answer) return std::move(answer).error().during(fmt::format("{} {}", request.method, request.path));
   return std::move(answer->body);

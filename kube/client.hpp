@@ -26,12 +26,21 @@ base::Result<Response> classify(Response response);
 /// nothing (back-off lives in the work queue). Thread-safe; blocking.
 class Client {
  public:
-  /// `limiter` may be nullptr (simulations). All references must outlive the client.
-  Client(Transport& transport, RateLimiter* limiter) : transport_(transport), limiter_(limiter) {}
+  /// Whether this process may change anything now.
+  using MayChange = std::function<bool()>;
+  /// How long a request may take, asked when its turn has come. An error: it is not sent.
+  using Fence = std::function<base::Result<base::milliseconds>()>;
 
-  /// Waits for the request's turn, sends it, returns any HTTP answer as it is.
-  base::Result<Response> send(const Request& request);
-  /// send() + classify(); the body of a 2xx answer.
+  /// `limiter` may be nullptr (simulations). All references must outlive the client. `may_change` is asked when the
+  /// turn of a request that is no GET has come: the wait for it may be longer than a leadership. False: the request is
+  /// not sent, kCancelled.
+  Client(Transport& transport, RateLimiter* limiter, MayChange may_change = {})
+      : transport_(transport), limiter_(limiter), may_change_(std::move(may_change)) {}
+
+  /// Waits for the request's turn, sends it, returns any HTTP answer as it is. `fence` may shorten its timeout.
+  base::Result<Response> send(const Request& request, const Fence& fence = {});
+  /// send() + classify(); the body of a 2xx answer. kNotFound for one object: the server said so by the object's name;
+  /// any other 404 is kUnavailable (doubtful_absence()).
   base::Result<std::string> call(const Request& request);
 
   /// Raw JSON of the object.
@@ -49,11 +58,14 @@ class Client {
   base::Status remove(const ResourceType& type, const api::ObjectKey& key, std::string_view uid);
 
  private:
+  base::Result<Response> send_now(const Request& request, const Fence& fence);
+
   Transport& transport_;
   RateLimiter* limiter_;
+  MayChange may_change_;
 };
 
-/// What the server serves; asked once at start and again after a 404 on a known kind.
+/// What the server serves; asked at start, and again by DiscoveryWatch.
 struct Discovery {
   std::string server_version;    ///< "v1.20.2"
   std::string eviction_version;  ///< "v1" or "v1beta1": the policy version of Eviction bodies
@@ -62,6 +74,7 @@ struct Discovery {
   bool has_policies = false;
   bool has_native_evictions = false;              ///< lifecycle.k8s.io/v1alpha1, both kinds
   std::optional<ResourceType> resource_claims{};  ///< absent: the server does not allocate devices by claims
+  friend bool operator==(const Discovery&, const Discovery&) = default;
 };
 base::Result<Discovery> discover(Client& client);
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "api/core/claim_risk.hpp"
 #include "api/meta/well_known.hpp"
 
 namespace scheduling {
@@ -171,6 +172,24 @@ std::optional<Refusal> refuse_static_pod(const EvictionCandidate& candidate) {
 std::optional<Refusal> refuse_terminating(const EvictionCandidate& candidate) {
   if (!candidate.pod.meta.is_terminating()) return std::nullopt;
   return Refusal{"Terminating", "it is terminating already"};
+}
+
+std::optional<Refusal> refuse_risky_claims(const EvictionCandidate& candidate) {
+  if (candidate.rules.is_upstream()) return std::nullopt;
+  const ClusterSnapshot& cluster = candidate.rules.cluster();
+  for (const api::Volume& volume : candidate.pod.volumes) {
+    const auto* claim = api::uses_claim(volume) ? cluster.find_claim(candidate.pod.meta.ns, volume.source) : nullptr;
+    switch (claim == nullptr ? api::ClaimRisk::kNone : api::claim_risk(*claim, candidate.pod)) {
+      case api::ClaimRisk::kNone: break;
+      case api::ClaimRisk::kBeingDeleted:
+        return Refusal{"ClaimBeingDeleted", "its PersistentVolumeClaim {subject} is being deleted, and goes with it",
+                       volume.source};
+      case api::ClaimRisk::kLost:
+        return Refusal{"ClaimLost", "its PersistentVolumeClaim {subject} is Lost, so it could not start again",
+                       volume.source};
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<Refusal> refuse_system_critical(const EvictionCandidate& candidate) {

@@ -70,6 +70,9 @@ std::optional<Refusal> refuse_prefer_no_eviction(const EvictionCandidate& candid
 std::optional<Refusal> refuse_mirror_pod(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_static_pod(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_terminating(const EvictionCandidate& candidate);
+/// Not with Compatibility::kUpstream, which does not look at it. No pod with such a claim is evicted there, either: its
+/// Evacuation fails (state-machine.md#data-safety).
+std::optional<Refusal> refuse_risky_claims(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_system_critical(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_priority(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_bare_pod(const EvictionCandidate& candidate);
@@ -82,19 +85,21 @@ std::optional<Refusal> refuse_labels(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_few_replicas(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_young(const EvictionCandidate& candidate);
 
-/// Rules that hold even for pods with the evict annotation: nothing would come of their eviction.
-inline constexpr std::array<EvictabilityRule, 3> kUnwaivableRules = {
+/// Rules that hold even for pods with the evict annotation: nothing, or a loss of data, would come of their eviction.
+inline constexpr std::array<EvictabilityRule, 4> kUnwaivableRules = {
     refuse_mirror_pod,
     refuse_static_pod,
     refuse_terminating,
+    refuse_risky_claims,
 };
 
 /// Rules that the evict annotation switches off: with any value but "false", or as upstream does with any at all.
-inline constexpr std::array<EvictabilityRule, 15> kEvictabilityRules = {
+inline constexpr std::array<EvictabilityRule, 16> kEvictabilityRules = {
     refuse_prefer_no_eviction,  // noEvictionPolicy Mandatory
     refuse_mirror_pod,          // the kubelet would start it again
     refuse_static_pod,          // the same, by its config source
     refuse_terminating,         // already leaving
+    refuse_risky_claims,        // a claim that is being deleted or Lost: its volume would go with the pod
     refuse_system_critical,     // protection SystemCriticalPods
     refuse_priority,            // priorityThreshold; off together with SystemCriticalPods
     refuse_bare_pod,            // nothing would recreate it; protection FailedBarePods covers failed ones too

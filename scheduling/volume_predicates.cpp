@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/core/claim_risk.hpp"
 #include "api/meta/well_known.hpp"
 #include "scheduling/predicates.hpp"
 
@@ -30,10 +31,6 @@ bool is_reachable(const api::PersistentVolume& volume, const api::Node& node) {
          std::ranges::any_of(volume.required_node_terms, [&](const auto& term) { return matches(term, node); });
 }
 
-bool is_claimed_by(const api::Volume& volume) {
-  return volume.kind == api::VolumeKind::kPersistentVolumeClaim || volume.kind == api::VolumeKind::kEphemeral;
-}
-
 const api::PersistentVolume* bound_volume(const ClusterSnapshot& cluster, const api::PersistentVolumeClaim* claim) {
   return claim == nullptr || claim->volume_name.empty() ? nullptr : cluster.find_volume(claim->volume_name);
 }
@@ -53,7 +50,7 @@ bool fits_claim(const api::PersistentVolume& volume, const api::PersistentVolume
 void add_attached(const ClusterSnapshot& cluster, PodIndex pod, std::vector<FitQuery::Attachment>& found) {
   const api::Pod& object = cluster.pod(pod);
   for (const api::Volume& volume : object.volumes) {
-    if (!is_claimed_by(volume)) continue;
+    if (!api::uses_claim(volume)) continue;
     const auto* bound = bound_volume(cluster, cluster.find_claim(object.meta.ns, volume.source));
     if (bound != nullptr && !bound->csi_driver.empty()) found.push_back({bound->csi_driver, bound->meta.name});
   }
@@ -84,7 +81,7 @@ std::int64_t count_attached(const FitQuery& query, NodeIndex node, std::string_v
 /// Of an ephemeral volume the replacement gets a claim of its own, whatever became of the pod's.
 void FitQuery::find_volumes() {
   for (const api::Volume& volume : pod().volumes) {
-    if (!is_claimed_by(volume)) continue;
+    if (!api::uses_claim(volume)) continue;
     const bool is_ephemeral = volume.kind == api::VolumeKind::kEphemeral;
     const auto* claim = base().find_claim(pod().meta.ns, volume.source);
     const auto* bound = is_ephemeral ? nullptr : bound_volume(base(), claim);
@@ -109,12 +106,20 @@ void FitQuery::find_unbound(const api::Volume& volume, const api::PersistentVolu
   waiting_.push_back(std::move(waiting));
 }
 
+/// The scheduler takes no claim that is being deleted or has lost its volume, on whatever node.
 std::optional<Refusal> refuse_volumes(const FitQuery& query, NodeIndex node) {
   for (const api::Volume& volume : query.pod().volumes) {
     if (volume.kind != api::VolumeKind::kPersistentVolumeClaim) continue;
     const auto* claim = query.base().find_claim(query.pod().meta.ns, volume.source);
     if (claim == nullptr)
       return Refusal{"ClaimNotFound", "the PersistentVolumeClaim {subject} does not exist", volume.source};
+    switch (api::claim_risk(*claim, query.pod())) {
+      case api::ClaimRisk::kNone: break;
+      case api::ClaimRisk::kBeingDeleted:
+        return Refusal{"ClaimBeingDeleted", "the PersistentVolumeClaim {subject} is being deleted", volume.source};
+      case api::ClaimRisk::kLost:
+        return Refusal{"ClaimLost", "the PersistentVolumeClaim {subject} is Lost", volume.source};
+    }
     const auto* bound = bound_volume(query.base(), claim);
     if (bound == nullptr || is_reachable(*bound, query.base().node(node))) continue;
     return Refusal{"VolumeNodeMismatch", "the volume of claim {subject} is not reachable from the node", volume.source};

@@ -78,7 +78,7 @@ bool is_address(const std::string& name) {
 }
 
 X509Ptr make_authority(EVP_PKEY* key, base::TimePoint now) {
-  X509Ptr authority = make_certificate(key, "evacuator simulator CA", now);
+  X509Ptr authority = make_certificate(key, "evacuator throw-away CA", now);
   if (!authority) return nullptr;
   X509_set_issuer_name(authority.get(), X509_get_subject_name(authority.get()));
   const bool complete =
@@ -89,8 +89,8 @@ X509Ptr make_authority(EVP_PKEY* key, base::TimePoint now) {
 }
 
 X509Ptr make_leaf(EVP_PKEY* key, X509* authority, EVP_PKEY* authority_key, const std::vector<std::string>& names,
-                  base::TimePoint now) {
-  X509Ptr leaf = make_certificate(key, "kube-apiserver", now);
+                  const std::string& common_name, base::TimePoint now) {
+  X509Ptr leaf = make_certificate(key, common_name.c_str(), now);
   if (!leaf) return nullptr;
   X509_set_issuer_name(leaf.get(), X509_get_subject_name(authority));
   std::string alternatives;
@@ -104,7 +104,8 @@ X509Ptr make_leaf(EVP_PKEY* key, X509* authority, EVP_PKEY* authority_key, const
 
 }  // namespace
 
-base::Result<ServerIdentity> make_server_identity(const std::vector<std::string>& names, base::TimePoint now) {
+base::Result<ServerIdentity> make_server_identity(const std::vector<std::string>& names, base::TimePoint now,
+                                                  const std::string& common_name) {
   for (const std::string& name : names) {
     if (name.empty() || name.find_first_of(",:\n") != std::string::npos) {
       if (!is_address(name)) return base::invalid("\"" + name + "\" is neither a host name nor an IP address");
@@ -115,7 +116,8 @@ base::Result<ServerIdentity> make_server_identity(const std::vector<std::string>
   const Key key = make_key();
   if (!authority_key || !key) return base::unavailable("OpenSSL could not make a key");
   const X509Ptr authority = make_authority(authority_key.get(), now);
-  const X509Ptr leaf = authority ? make_leaf(key.get(), authority.get(), authority_key.get(), names, now) : nullptr;
+  const X509Ptr leaf =
+      authority ? make_leaf(key.get(), authority.get(), authority_key.get(), names, common_name, now) : nullptr;
   if (!leaf) return base::unavailable("OpenSSL could not make a certificate");
   return ServerIdentity{pem_of(authority.get()), pem_of(leaf.get()), pem_of(key.get())};
 }

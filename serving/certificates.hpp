@@ -16,6 +16,7 @@ struct ServerIdentity {
 };
 
 /// For those host names and IP addresses, valid from a day before `now` for ten years. Elliptic curve P-256.
-base::Result<ServerIdentity> make_server_identity(const std::vector<std::string>& names, base::TimePoint now);
+base::Result<ServerIdentity> make_server_identity(const std::vector<std::string>& names, base::TimePoint now,
+                                                  const std::string& common_name = "kube-apiserver");
 
 }  // namespace serving

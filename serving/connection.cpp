@@ -110,12 +110,14 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     const auto remote = lowest().socket().remote_endpoint(ignored);
     if (!ignored) peer_ = fmt::format("{}:{}", remote.address().to_string(), remote.port());
     lowest().socket().set_option(tcp::no_delay(true), ignored);
+    waiting_since_ = ++shared_->waits;
   }
   ~Session() override { on_end_(this); }
 
   void start() override {
     asio::dispatch(wire_.get_executor(), [self = this->shared_from_this()] { self->shake_hands(); });
   }
+  std::uint64_t waiting_since() const override { return waiting_since_; }
   void close() override {
     asio::post(wire_.get_executor(), [self = this->shared_from_this()] { self->shut(); });
   }
@@ -146,6 +148,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   /// Waits for the first byte of the next request: idling is allowed for longer than dawdling.
   void await_request() {
     if (closed_) return;
+    waiting_since_ = ++shared_->waits;
     if (buffer_.size() > 0) return read_header();
     lowest().expires_after(options().idle_timeout);
     wire_.async_read_some(buffer_.prepare(4096),
@@ -196,6 +199,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   }
 
   void hand_over() {
+    waiting_since_ = 0;
     auto message = parser_->release();
     keep_alive_ = message.keep_alive();
     is_head_ = message.method() == http::verb::head;
@@ -352,6 +356,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   std::optional<http::request_parser<http::string_body>> parser_;
   std::string outgoing_;
   std::shared_ptr<ChunkQueue> queue_;
+  std::atomic<std::uint64_t> waiting_since_ = 0;
   bool keep_alive_ = true;
   bool is_head_ = false;
   bool sending_ = false;

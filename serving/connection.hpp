@@ -2,11 +2,13 @@
 
 /// One accepted connection; internal to the server.
 
+#include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -28,6 +30,8 @@ struct SharedByConnections {
   std::size_t streams = 0;  // guarded by mutex
   bool stopping = false;    // guarded by mutex
 
+  std::atomic<std::uint64_t> waits = 0;  ///< that have begun, over all connections
+
   bool begin_stream() {
     const std::scoped_lock lock(mutex);
     if (stopping || streams >= options.max_streams) return false;
@@ -47,6 +51,8 @@ class Connection {
   virtual ~Connection() = default;
   virtual void start() = 0;
   virtual void close() = 0;  // any thread
+  /// Which of all waits for a peer it is in: the smallest began first. 0: a request is in hand. Any thread.
+  virtual std::uint64_t waiting_since() const = 0;
 };
 
 /// Speaks TLS with `tls`, plain text without. `on_end` gets the connection that is about to go; any thread.

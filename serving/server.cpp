@@ -9,6 +9,7 @@
 #include <charconv>
 #include <map>
 #include <thread>
+#include <vector>
 
 #include "serving/connection.hpp"
 
@@ -51,6 +52,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   base::Status listen();
   void accept();
   void admit(tcp::socket socket);
+  std::shared_ptr<Connection> take_longest_waiting(std::vector<std::shared_ptr<Connection>>& held);
   void forget(Connection* connection);
 
   asio::io_context io;
@@ -100,17 +102,39 @@ void Server::Impl::accept() {
   });
 }
 
+/// Takes it off the list; nullptr: each has a request in hand. REQUIRES: mutex held. The references go to `held`, which
+/// has to outlive the lock: the last one calls forget().
+std::shared_ptr<Connection> Server::Impl::take_longest_waiting(std::vector<std::shared_ptr<Connection>>& held) {
+  std::shared_ptr<Connection> longest;
+  for (const auto& [_, weak] : open) {
+    auto each = weak.lock();
+    if (!each) continue;
+    held.push_back(each);
+    const std::uint64_t since = each->waiting_since();
+    if (since != 0 && (!longest || since < longest->waiting_since())) longest = std::move(each);
+  }
+  if (longest) open.erase(longest.get());
+  return longest;
+}
+
 void Server::Impl::admit(tcp::socket socket) {
+  std::vector<std::shared_ptr<Connection>> held;
   std::shared_ptr<Connection> connection;
+  std::shared_ptr<Connection> victim;
   const auto on_end = [weak = weak_from_this()](Connection* ended) {
     if (const auto self = weak.lock()) self->forget(ended);
   };
   {
     const std::scoped_lock lock(mutex);
-    if (stopped || open.size() >= shared->options.max_connections) return;  // the socket closes
+    if (stopped) return;  // the socket closes
+    if (open.size() >= shared->options.max_connections) {
+      victim = take_longest_waiting(held);
+      if (!victim) return;
+    }
     connection = make_connection(std::move(socket), tls, shared, on_end);
     open.emplace(connection.get(), connection);
   }
+  if (victim) victim->close();
   connection->start();
 }
 

@@ -73,6 +73,8 @@ struct ServerOptions {
   std::optional<Certificate> certificate{};  ///< absent: plain HTTP
   std::size_t max_header_bytes = 16 * 1024;
   std::size_t max_body_bytes = 8 * 1024 * 1024;
+  /// Beyond them the connection that has waited longest for its peer (a request, the rest of one, a handshake) is
+  /// closed for the new one: whoever holds connections open keeps nobody out. Those with a request in hand stay.
   std::size_t max_connections = 1024;
   std::size_t max_streams = 512;
   base::milliseconds header_timeout{

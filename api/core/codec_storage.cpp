@@ -1,5 +1,6 @@
 /// Claims, volumes, their classes and drivers, and devices.
 
+#include "api/core/claim_risk.hpp"
 #include "api/core/codec_parts.hpp"
 
 namespace api::wire {
@@ -89,10 +90,17 @@ namespace api {
 using wire::Value;
 
 base::Result<PersistentVolumeClaim> decode_pvc(std::string_view json) {
-  return wire::decode_object<PersistentVolumeClaim>(
-      json, "a PersistentVolumeClaim", [](std::string_view key, Value& value, PersistentVolumeClaim& decoded) {
-        return key == "spec" ? wire::read_pvc_spec(value, decoded) : simdjson::SUCCESS;
+  std::string phase;
+  auto decoded = wire::decode_object<PersistentVolumeClaim>(
+      json, "a PersistentVolumeClaim", [&](std::string_view key, Value& value, PersistentVolumeClaim& claim) {
+        if (key == "spec") return wire::read_pvc_spec(value, claim);
+        if (key != "status") return simdjson::SUCCESS;
+        return wire::for_members(value, [&](std::string_view part, Value& text) {
+          return part == "phase" ? wire::read(text, phase) : simdjson::SUCCESS;
+        });
       });
+  if (decoded && phase == "Lost") decoded->volume_name = kLostVolume;
+  return decoded;
 }
 
 base::Result<PersistentVolume> decode_pv(std::string_view json) {

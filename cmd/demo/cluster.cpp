@@ -16,7 +16,7 @@
 #include "cmd/demo/embedded_crds.hpp"
 #include "cmd/demo/validators.hpp"
 #include "controllers/operator.hpp"
-#include "controllers/ops_server.hpp"
+#include "controllers/ops/metrics_server.hpp"
 #include "kube/runtime/events.hpp"
 #include "kube/runtime/leader_election.hpp"
 #include "simulator/api/server.hpp"
@@ -96,7 +96,6 @@ struct DemoCluster::Impl {
     controllers::OperatorConfig config;
     config.workers = 8;
     config.in_flight.per_namespace.reset();  // everybody here is one tenant
-    config.address = "127.0.0.1:0";
     op.emplace(controllers::Operator::Dependencies{.client = operator_client,
                                                    .clock = clock,
                                                    .discovery = *discovery,
@@ -106,11 +105,10 @@ struct DemoCluster::Impl {
                                                    .events = events,
                                                    .metrics = metrics,
                                                    .log = {}});
-    ops.emplace(
-        config.address, metrics,
-        controllers::OpsChecks{.alive = [this] { return op->alive(); }, .ready = [this] { return op->ready(); }},
-        base::Log());
-    if (auto serving = ops->start(); !serving) return serving;
+    metrics_server.emplace(
+        controllers::MetricsServerOptions{.address = "127.0.0.1:0"}, metrics,
+        [](const std::string&) { return controllers::Access::kAllowed; }, clock, base::Log());
+    if (auto serving = metrics_server->start(); !serving) return serving;
     recorder = std::jthread([this](std::stop_token stop) { events.run(stop); });
     // It is alone; the Lease tells whoever asks that an operator runs.
     election = std::jthread([this](std::stop_token stop) { elector.run(stop); });
@@ -128,7 +126,7 @@ struct DemoCluster::Impl {
     if (std::exchange(stopped, true)) return;
     end(workers);
     end(caches);
-    if (ops) ops->stop();
+    if (metrics_server) metrics_server->stop();
     end(recorder);
     end(election);
     http.stop();
@@ -161,7 +159,7 @@ struct DemoCluster::Impl {
   kube::EventRecorder events;
   kube::LeaderElector elector;
   std::optional<controllers::Operator> op;
-  std::optional<controllers::OpsServer> ops;
+  std::optional<controllers::MetricsServer> metrics_server;
   std::string kubeconfig;
   bool owns_kubeconfig = false;
   bool stopped = false;
@@ -183,7 +181,9 @@ base::Result<std::unique_ptr<DemoCluster>> DemoCluster::start(int port, const st
 
 kube::Client& DemoCluster::admin() { return impl_->admin; }
 std::string DemoCluster::server_url() const { return impl_->http.url(); }
-std::string DemoCluster::metrics_url() const { return fmt::format("http://127.0.0.1:{}", impl_->ops->port()); }
+std::string DemoCluster::metrics_url() const {
+  return fmt::format("http://127.0.0.1:{}", impl_->metrics_server->port());
+}
 std::string DemoCluster::kubeconfig_path() const { return impl_->kubeconfig; }
 void DemoCluster::stop() { impl_->stop(); }
 

@@ -4,12 +4,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/origin.hpp"
+
 namespace cmd::plugin {
 namespace {
 
 std::string asked_by(const api::Evacuation& evacuation) {
   const api::EvacuationSource& source = evacuation.spec.source;
-  if (!source.policy.empty()) return ", asked for by policy " + source.policy;
+  const std::string& policy = api::policy_of(evacuation);
+  if (!policy.empty()) return ", asked for by policy " + policy;
   return source.requester.empty() ? "" : ", asked for by " + source.requester;
 }
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/origin.hpp"
 #include "cmd/drain/progress.hpp"
 #include "cmd/evacuation_view.hpp"
 #include "cmd/explain/opinion.hpp"
@@ -14,8 +15,11 @@ constexpr std::size_t kHistoryShown = 8;
 
 std::string asker_of(const api::Evacuation& evacuation) {
   const api::EvacuationSource& source = evacuation.spec.source;
-  if (!source.policy.empty()) return fmt::format("policy {} ({})", source.policy, source.strategy);
-  return source.requester.empty() ? "somebody" : source.requester;
+  const std::string& policy = api::policy_of(evacuation);
+  if (!policy.empty()) return fmt::format("policy {} ({})", policy, source.strategy);
+  const std::string& claimed = api::claimed_policy_of(evacuation);
+  const std::string who = source.requester.empty() ? "somebody" : source.requester;
+  return claimed.empty() ? who : fmt::format("{}, by hand (it names policy {}, which did not make it)", who, claimed);
 }
 
 std::string reason_of(const api::Evacuation& evacuation) {

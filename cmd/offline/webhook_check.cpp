@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "api/meta/service_uses.hpp"
 #include "cmd/commands.hpp"
 #include "controllers/http_services.hpp"
 
@@ -46,6 +47,8 @@ void print_rules_as_json(const std::vector<WebhookRule>& rules) {
 base::Result<controllers::ServiceConfig> service_of(const WebhookCheckOptions& options) {
   controllers::ServiceConfig service{"webhook-check",   options.url,      options.ca_file,  options.token_file,
                                      options.cert_file, options.key_file, base::seconds(10)};
+  service.namespaces = {"*"};
+  service.uses = {std::string(api::kServiceAsWebhook)};
   const auto timeout = base::parse_duration(options.timeout);
   if (!timeout) return base::invalid(fmt::format("--timeout: \"{}\" is no duration such as 10s", options.timeout));
   service.timeout = *timeout;
@@ -80,7 +83,8 @@ base::Result<std::vector<WebhookRule>> run_check(const WebhookCheckOptions& opti
   if (!ours) return ours.error();
   const auto nobodys = anonymous(*service, clock);
   if (!nobodys) return nobodys.error();
-  WebhookUnderTest target{[&](const kube::Request& request) { return (*ours)->send(service->name, request); },
+  const controllers::evacuation::ServiceCall call{service->name, std::string(api::kServiceAsWebhook), pod->ns};
+  WebhookUnderTest target{[&](const kube::Request& request) { return (*ours)->send(call, request); },
                           {},
                           [](base::Duration pause) { std::this_thread::sleep_for(pause); },
                           clock,
@@ -91,7 +95,7 @@ base::Result<std::vector<WebhookRule>> run_check(const WebhookCheckOptions& opti
                           *patience};
   const bool identifies = !service->token_file.empty() || !service->cert_file.empty();
   if (identifies)
-    target.call_anonymously = [&](const kube::Request& request) { return (*nobodys)->send(service->name, request); };
+    target.call_anonymously = [&](const kube::Request& request) { return (*nobodys)->send(call, request); };
   return check_webhook(target);
 }
 

@@ -55,6 +55,11 @@ Examples:
   kubectl evacuator watch -A
   kubectl evacuator watch policy/balance
 )";
+constexpr const char* kUninstallExamples = R"(
+Examples:
+  kubectl evacuator uninstall --dry-run
+  kubectl evacuator uninstall --yes && kubectl delete -k config/default
+)";
 constexpr const char* kExplainExamples = R"(
 Examples:
   kubectl evacuator explain pod/web-1 -n shop
@@ -71,8 +76,9 @@ struct Arguments {
   StatusOptions status;
   WatchOptions watch;
   LiveExplainOptions explain;
+  UninstallOptions uninstall;
   RequestOptions pod_request, node_request;
-  std::string pod_timeout = "0", node_timeout = "0";
+  std::string pod_timeout = "0", node_timeout = "0", uninstall_timeout = "10m";
   bool cancel_of_node = false;
 };
 
@@ -144,6 +150,17 @@ void add_decisions(CLI::App& app, Arguments& args) {
   add_selection(*approve, args.approve);
 }
 
+void add_uninstall(CLI::App& app, Arguments& args) {
+  CLI::App* uninstall = app.add_subcommand(
+      "uninstall", "Delete all policies and Evacuations, so that nothing holds up the CRDs' deletion");
+  uninstall->footer(kUninstallExamples);
+  uninstall->add_flag("--dry-run", args.uninstall.dry_run, "Only say what would be done");
+  uninstall->add_flag("-y,--yes", args.uninstall.yes, "Do not ask");
+  uninstall->add_option("--timeout", args.uninstall_timeout, "Wait so long for what is unfinished")
+      ->capture_default_str()
+      ->type_name("DURATION");
+}
+
 void add_views(CLI::App& app, Arguments& args) {
   CLI::App* status = app.add_subcommand("status", "What is on its way, and what blocks it");
   status->footer(kStatusExamples);
@@ -195,6 +212,12 @@ base::Result<Command> command_of(const CLI::App& app, Arguments& args) {
   if (name == "cancel") return Command([&](Session& session) { return run_cancel(session, args.cancel); });
   if (name == "approve") return Command([&](Session& session) { return run_approve(session, args.approve); });
   if (name == "status") return Command([&](Session& session) { return run_status(session, args.status); });
+  if (name == "uninstall") {
+    const auto timeout = parse_timeout("--timeout", args.uninstall_timeout);
+    if (!timeout) return timeout.error();
+    args.uninstall.timeout = *timeout;
+    return Command([&](Session& session) { return run_uninstall(session, args.uninstall); });
+  }
   if (name == "watch") return Command([&](Session& session) { return run_watch(session, args.watch); });
   return Command([&](Session& session) { return run_explain(session, args.explain); });
 }
@@ -203,6 +226,8 @@ base::Status check_flags(const std::string& command, const GlobalFlags& flags) {
   const bool shows_no_objects = command == "watch" || command == "explain";
   if (command == "watch" && !flags.output.empty())
     return base::invalid("watch is for people; programs use: kubectl get evacuations -w -o json");
+  if (command == "uninstall" && (!flags.ns.empty() || !flags.output.empty()))
+    return base::invalid("uninstall is about the whole cluster and for people: neither -n nor -o goes with it");
   if (shows_no_objects && flags.output == "name") return base::invalid("-o name: there are no objects to name here");
   if (flags.all_namespaces && !flags.ns.empty()) return base::invalid("-n and -A exclude each other");
   return base::Done{};
@@ -250,6 +275,7 @@ int run(const std::vector<std::string>& args, Io& io) {
   add_node(app, arguments);
   add_views(app, arguments);
   add_decisions(app, arguments);
+  add_uninstall(app, arguments);
   add_global_flags(app, arguments.global);
   app.footer(kPluginExamples);  // last, since commands inherit it when they are added
 

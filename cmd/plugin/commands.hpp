@@ -83,4 +83,13 @@ struct LiveExplainOptions {
 };
 int run_explain(Session& session, const LiveExplainOptions& options);
 
+struct UninstallOptions {
+  bool dry_run = false;
+  bool yes = false;          ///< without asking
+  base::Duration timeout{};  ///< for the unfinished Evacuations
+};
+/// Deletes all policies and Evacuations of the cluster, cancelling what is unfinished, and waits until they are gone.
+/// Where no operator runs it removes our finalizers itself, after a grace period.
+int run_uninstall(Session& session, const UninstallOptions& options);
+
 }  // namespace cmd::plugin

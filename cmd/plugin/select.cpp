@@ -3,7 +3,9 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
+#include "api/origin.hpp"
 #include "cmd/drain/progress.hpp"
 #include "cmd/drain/requester.hpp"
 #include "cmd/plugin/commands.hpp"
@@ -51,10 +53,14 @@ base::Result<std::vector<StoredEvacuation>> by_labels(Session& session, const Se
   // A policy is cluster-scoped, and so are its Evacuations for whoever names it.
   if (!which.policy.empty()) {
     options.ns = session.flags().ns.empty() ? std::string() : session.scope();
-    options.label_selector +=
-        (which.selector.empty() ? "" : ",") + fmt::format("{}={}", api::well_known::kPolicyLabel, which.policy);
+    options.label_selector += (which.selector.empty() ? "" : ",") +
+                              fmt::format("{}={}", api::well_known::kPolicyLabel, api::label_value(which.policy));
   }
-  return session.evacuations(options);
+  auto all = session.evacuations(options);
+  // Anybody may set a label, and a long name is cut in it.
+  if (all && !which.policy.empty())
+    std::erase_if(*all, [&](const StoredEvacuation& each) { return api::policy_of(each.evacuation) != which.policy; });
+  return all;
 }
 
 /// What one command does to one Evacuation.

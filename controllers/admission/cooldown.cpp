@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/origin.hpp"
 #include "base/backoff.hpp"
 
 namespace controllers {
@@ -111,7 +112,7 @@ void CooldownLedger::note(const api::Evacuation& evacuation) {
   if (!starts_cooldown(evacuation)) return;
   const std::scoped_lock lock(mutex_);
   for (const std::string& subject : cooldown_subjects(evacuation, nullptr)) {
-    add(subject, *evacuation.status.finished_at, evacuation.spec.source.policy);
+    add(subject, *evacuation.status.finished_at, api::policy_of(evacuation));
   }
   forget_the_oldest();
 }

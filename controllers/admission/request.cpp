@@ -4,6 +4,7 @@
 
 #include "api/meta/condition.hpp"
 #include "api/meta/well_known.hpp"
+#include "api/origin.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
 #include "controllers/admission/cooldown.hpp"
@@ -51,7 +52,7 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
   if (request.workload.empty()) request.workload = evacuation.status.workload_group;
   const api::OwnerReference* owner = pod ? pod->meta.controller() : nullptr;
   if (request.workload.empty() && owner) request.workload = owner->uid;
-  request.policy = evacuation.spec.source.policy;
+  request.policy = api::policy_of(evacuation);
   request.priority = evacuation.spec.priority;
   request.created = evacuation.meta.creation_timestamp;
   request.queued_again = queued_again(evacuation.status);

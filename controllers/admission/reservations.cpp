@@ -45,10 +45,14 @@ std::shared_ptr<const api::Pod> surge_pod_of(const api::Pod& pod, const api::Obj
   return std::make_shared<const api::Pod>(std::move(copy));
 }
 
+/// The reason as versions up to 0.1 wrote it: such an attempt runs on after an upgrade.
+constexpr std::string_view kRoomReservedBefore = "RoomReserved";
+
 bool has_capacity_reserved(const api::Evacuation& evacuation) {
   const auto* slot = api::find_condition(evacuation.status.conditions, api::ConditionType::kSlotAcquired);
-  return slot && slot->reason == api::Reason::kCapacityReserved && holds_arrival_slot(evacuation) &&
-         !evacuation.status.target_node.empty();
+  const bool is_reserved =
+      slot && (slot->reason == api::Reason::kCapacityReserved || slot->reason == kRoomReservedBefore);
+  return is_reserved && holds_arrival_slot(evacuation) && !evacuation.status.target_node.empty();
 }
 
 std::string amounts(const scheduling::ClusterSnapshot& cluster, PodIndex pod) {

@@ -8,6 +8,7 @@
 #include "api/evacuation_parts.hpp"
 #include "api/json/strict_object.hpp"
 #include "api/json/yaml.hpp"
+#include "api/meta/names.hpp"
 #include "controllers/config/audit_config.hpp"
 
 namespace controllers {
@@ -47,6 +48,11 @@ void read_leader_election(StrictObject& object, OperatorConfig::LeaderElection& 
   object.read_duration("retryPeriod", target.retry_period);
 }
 
+void read_signing(StrictObject& object, OperatorConfig::Signing& target) {
+  object.read("secretName", target.secret);
+  object.read_duration("rotateAfter", target.rotate_after);
+}
+
 void read_client(StrictObject& object, OperatorConfig& target) {
   if (const api::Json* qps = object.find("qps")) {
     if (qps->is_number()) {
@@ -61,8 +67,14 @@ void read_client(StrictObject& object, OperatorConfig& target) {
 void read_config(StrictObject& root, OperatorConfig& config) {
   root.with("limits", [&](StrictObject& object) { read_cluster_limits(object, config); });
   root.with("leaderElection", [&](StrictObject& object) { read_leader_election(object, config.leader_election); });
+  root.with("signing", [&](StrictObject& object) { read_signing(object, config.signing); });
   root.with("client", [&](StrictObject& object) { read_client(object, config); });
-  root.with("server", [&](StrictObject& object) { object.read("address", config.address); });
+  root.with("server", [&](StrictObject& object) {
+    object.read("healthAddress", config.server.health_address);
+    object.read("metricsAddress", config.server.metrics_address);
+    object.read("metricsCertFile", config.server.cert_file);
+    object.read("metricsKeyFile", config.server.key_file);
+  });
   root.with("logging", [&](StrictObject& object) {
     object.read("level", kLogLevels, config.log_level);
     object.read("format", kLogFormats, config.log_format);
@@ -113,10 +125,19 @@ api::FieldErrors validate(const OperatorConfig& config) {
           "must be longer than renewDeadline, or two replicas could act at once");
   require(election.lease_duration >= base::seconds(1), "leaderElection.leaseDuration", "must be at least 1s");
   require(!election.name.empty(), "leaderElection.name", "must not be empty");
+  require(api::is_dns_subdomain(config.signing.secret), "signing.secretName", "must be the name of a Secret");
+  require(config.signing.rotate_after == base::Duration::zero() || config.signing.rotate_after >= std::chrono::hours(1),
+          "signing.rotateAfter", "must be at least 1h, or 0s: never");
   require(config.qps > 0 && config.qps <= 100'000, "client.qps", "must be above 0 and at most 100000");
   require(config.burst >= 1 && config.burst <= 100'000, "client.burst", "must be from 1 to 100000");
   require(config.workers >= 1 && config.workers <= 512, "workers", "must be from 1 to 512");
-  require(config.address.rfind(':') != std::string::npos, "server.address", "must be host:port, such as 0.0.0.0:8080");
+  const auto& server = config.server;
+  require(server.health_address.rfind(':') != std::string::npos, "server.healthAddress",
+          "must be host:port, such as 0.0.0.0:8081");
+  require(server.metrics_address.rfind(':') != std::string::npos, "server.metricsAddress",
+          "must be host:port, such as 0.0.0.0:8443");
+  require(server.cert_file.empty() == server.key_file.empty(), "server.metricsCertFile",
+          "must be given together with server.metricsKeyFile");
   check_audit(config.audit, errors);
   for (auto& error : validate(config.services)) errors.push_back(std::move(error));
   return errors;

@@ -42,6 +42,13 @@ struct OperatorConfig {
     friend bool operator==(const Audit&, const Audit&) = default;
   };
 
+  /// The keys with which the operator signs what it makes (docs/operations.md).
+  struct Signing {
+    std::string secret = "evacuator-signing";               ///< in leader_election.ns
+    base::Duration rotate_after = std::chrono::hours(720);  ///< 0: never
+    friend bool operator==(const Signing&, const Signing&) = default;
+  };
+
   /// Manual Evacuations: those that the operator did not make itself (api::origin_is_verified). Whoever may create them
   /// in a namespace must not hold up the others.
   struct Manual {
@@ -64,9 +71,17 @@ struct OperatorConfig {
   Manual manual;
   api::CooldownLimits cooldown{.pod = {}, .virtual_machine = base::minutes(15), .workload = {}};
   LeaderElection leader_election;
+  Signing signing;
   double qps = 50;
   std::int32_t burst = 100;
-  std::string address = "0.0.0.0:8080";
+  /// Where the operator listens.
+  struct Server {
+    std::string health_address = "0.0.0.0:8081";   ///< plain HTTP, for probes
+    std::string metrics_address = "0.0.0.0:8443";  ///< HTTPS with authentication; plain HTTP on a loopback address
+    std::string cert_file, key_file;               ///< of /metrics, PEM; empty: made at the start
+    friend bool operator==(const Server&, const Server&) = default;
+  };
+  Server server;
   base::LogLevel log_level = base::LogLevel::kInfo;
   base::LogFormat log_format = base::LogFormat::kText;
   std::int32_t workers = 32;

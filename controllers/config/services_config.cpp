@@ -6,12 +6,15 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "api/meta/service_uses.hpp"
 #include "kube/config/url.hpp"
 
 namespace controllers {
 namespace {
 
 constexpr std::size_t kMaxServices = 64;
+constexpr std::size_t kMaxNamespaces = 1000;
+constexpr std::string_view kEveryNamespace = "*";
 constexpr base::Duration kShortestTimeout = base::seconds(1);
 /// Below the time that an unanswered call is taken to be on its way (evictors::kCallTimeout).
 constexpr base::Duration kLongestTimeout = base::seconds(30);
@@ -48,6 +51,34 @@ void check_credentials(const ServiceConfig& service, const api::FieldPath& at, a
     errors.push_back({at.field("tokenFile").text(), "must not be set beside certFile: choose one way to identify"});
 }
 
+bool lists(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void check_namespaces(const ServiceConfig& service, const api::FieldPath& at, api::FieldErrors& errors) {
+  if (service.namespaces.size() > kMaxNamespaces)
+    errors.push_back({at.text(), fmt::format("must have at most {} entries", kMaxNamespaces)});
+  for (std::size_t i = 0; i < service.namespaces.size(); ++i) {
+    const std::string& name = service.namespaces[i];
+    if (name != kEveryNamespace && !is_dns_label(name))
+      errors.push_back(
+          {at.index(i).text(), fmt::format("must be the name of a namespace, or \"*\", not \"{}\"", name)});
+  }
+  // Patroni believes the names in the request: who may call it for two namespaces lets each switch the other's cluster.
+  const bool is_of_one = service.namespaces.size() <= 1 && !lists(service.namespaces, kEveryNamespace);
+  if (!is_of_one && lists(service.uses, api::kServiceAsPatroni))
+    errors.push_back({at.text(), "must be the one namespace of the cluster whose Patroni it is: uses has patroni"});
+}
+
+void check_uses(const ServiceConfig& service, const api::FieldPath& at, api::FieldErrors& errors) {
+  for (std::size_t i = 0; i < service.uses.size(); ++i) {
+    const std::string& use = service.uses[i];
+    if (std::find(api::kServiceUses.begin(), api::kServiceUses.end(), use) != api::kServiceUses.end()) continue;
+    errors.push_back(
+        {at.index(i).text(), fmt::format("must be one of {}, not \"{}\"", fmt::join(api::kServiceUses, ", "), use)});
+  }
+}
+
 void check_service(const ServiceConfig& service, const api::FieldPath& at, api::FieldErrors& errors) {
   if (!is_dns_label(service.name))
     errors.push_back({at.field("name").text(), "must be a name of at most 63 characters a-z, 0-9 and -"});
@@ -59,6 +90,8 @@ void check_service(const ServiceConfig& service, const api::FieldPath& at, api::
   check_credentials(service, at, errors);
   if (service.timeout < kShortestTimeout || service.timeout > kLongestTimeout)
     errors.push_back({at.field("timeout").text(), "must be from 1s to 30s"});
+  check_namespaces(service, at.field("namespaces"), errors);
+  check_uses(service, at.field("uses"), errors);
 }
 
 }  // namespace
@@ -74,9 +107,20 @@ void read_services(api::StrictObject& root, std::vector<ServiceConfig>& services
     object.read("certFile", service.cert_file);
     object.read("keyFile", service.key_file);
     object.read_duration("timeout", service.timeout);
+    object.read("namespaces", service.namespaces);
+    object.read("uses", service.uses);
     object.finish();
     services.push_back(std::move(service));
   });
+}
+
+std::string refusal(const ServiceConfig& service, std::string_view use, std::string_view ns) {
+  const bool has_namespace = lists(service.namespaces, ns) || lists(service.namespaces, kEveryNamespace);
+  if (has_namespace && lists(service.uses, use)) return {};
+  return fmt::format(
+      "service {0} may not be called as {1} for namespace {2}: services[{0}].{3} of the operator's configuration does "
+      "not list {4}",
+      service.name, use, ns, has_namespace ? "uses" : "namespaces", has_namespace ? use : ns);
 }
 
 api::FieldErrors validate(const std::vector<ServiceConfig>& services) {

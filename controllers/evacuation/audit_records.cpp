@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/meta/condition.hpp"
+#include "api/origin.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/events.hpp"
 #include "controllers/evacuation/refused_writes.hpp"
@@ -20,7 +21,7 @@ audit::Record evacuation_record(const api::Evacuation& evacuation, std::string_v
   audit::Record record;
   record.action = action;
   record.object = {"Evacuation", evacuation.meta.ns, evacuation.meta.name, evacuation.meta.uid};
-  record.policy.name = evacuation.spec.source.policy;
+  record.policy.name = api::policy_of(evacuation);
   record.decision = what;
   record.reason = reason;
   const auto tell = [&](const char* key, const std::string& value) {
@@ -31,6 +32,7 @@ audit::Record evacuation_record(const api::Evacuation& evacuation, std::string_v
   tell("node", evacuation.spec.node_name.value);
   tell("token", evacuation.status.token);
   tell("evictor", evacuation.status.evictor);
+  tell("claimedPolicy", api::claimed_policy_of(evacuation));
   return record;
 }
 

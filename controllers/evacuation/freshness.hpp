@@ -32,6 +32,11 @@ class Freshness {
   void pod_group_from_cache() { pod_group_is_live_ = false; }
   bool pod_group_is_live() const { return pod_group_is_live_; }
 
+  // --- the pod's PersistentVolumeClaims
+  void claims_arrived() { claims_are_live_ = true; }
+  void claims_from_cache() { claims_are_live_ = false; }
+  bool claims_are_live() const { return claims_are_live_; }
+
   // --- what the evictor reads beside the pod: nothing tells us when that changes
   void documents_arrived() { has_documents_ = true; }
   bool has_documents() const { return has_documents_; }
@@ -44,6 +49,7 @@ class Freshness {
   Evacuation evacuation_ = Evacuation::kCached;
   bool pod_is_live_ = false;
   bool pod_group_is_live_ = false;
+  bool claims_are_live_ = false;
   bool has_documents_ = false;
 };
 

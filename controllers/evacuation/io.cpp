@@ -1,9 +1,11 @@
 #include "controllers/evacuation/io.hpp"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "api/core/object_json.hpp"
+#include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
 #include "controllers/status_patch.hpp"
 
@@ -12,7 +14,12 @@ namespace {
 
 using api::Json;
 
-constexpr std::size_t kMaxLabelValue = 63;
+namespace names = api::well_known;
+
+/// The annotations of an Evacuation that the operator reads.
+constexpr std::array kOwnAnnotations = {names::kPredictedTargetAnnotation, names::kOriginAnnotation,
+                                        names::kCreatorAnnotation, names::kNativeEvictionAnnotation,
+                                        names::kNativeEvictionUidAnnotation};
 
 base::Result<Json> parse_answer(std::string_view raw) {
   auto json = api::parse_object_json(raw);
@@ -26,6 +33,37 @@ base::Result<StoredEvacuation> parsed(base::Result<std::string> body) {
   auto stored = parse_stored_evacuation(*body);
   if (!stored) return base::unavailable(stored.error().message);
   return stored;
+}
+
+api::StringMap own_annotations(const api::StringMap& all) {
+  std::vector<api::StringMap::Entry> kept;
+  for (const std::string_view key : kOwnAnnotations) {
+    if (const std::string* value = all.find(key)) kept.emplace_back(key, *value);
+  }
+  return kept.size() == all.size() ? all : api::StringMap(std::move(kept));
+}
+
+/// Of its history stays how it ended, for the audit log, and when the pod began to leave, for observe_past().
+void trim_history(std::vector<api::HistoryEntry>& history) {
+  if (history.empty()) return;
+  api::HistoryEntry newest = std::move(history.back());
+  history.pop_back();
+  std::erase_if(history, [](const api::HistoryEntry& each) { return each.to != "Evicting" && each.to != "Verifying"; });
+  for (api::HistoryEntry& each : history) each.message = each.actor = {};
+  history.push_back(std::move(newest));
+  history.shrink_to_fit();
+}
+
+void trim_finished(api::Evacuation& evacuation) {
+  for (api::EvictorChoice& choice : evacuation.spec.evictors) choice.parameters = {};
+  evacuation.spec.cancel.reason = {};
+  api::EvacuationStatus& status = evacuation.status;
+  status.refs = {};
+  status.blocked_by = {};
+  status.last_response.reset();
+  status.last_heartbeat_value = {};
+  for (api::Condition& condition : status.conditions) condition.message = {};
+  trim_history(status.history);
 }
 
 Json finalizers_with(const api::ObjectMeta& meta, bool wanted) {
@@ -47,7 +85,7 @@ Json main_patch(const api::Evacuation& evacuation, const Decision& decision) {
   const std::string& node = decision.fill->node.value;
   if (node.empty()) return patch;
   patch["spec"]["nodeName"] = node;
-  if (node.size() <= kMaxLabelValue) patch["metadata"]["labels"][std::string(api::well_known::kNodeLabel)] = node;
+  patch["metadata"]["labels"][std::string(api::well_known::kNodeLabel)] = api::label_value(node);
   return patch;
 }
 
@@ -64,7 +102,15 @@ base::Result<StoredEvacuation> parse_stored_evacuation(std::string_view raw) {
 base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json) {
   auto stored = parse_stored_evacuation(json);
   if (!stored) return stored.error();
-  return std::move(stored->evacuation);
+  api::Evacuation& evacuation = stored->evacuation;
+  evacuation.meta.annotations = own_annotations(evacuation.meta.annotations);
+  if (is_trimmed(evacuation)) trim_finished(evacuation);
+  return std::move(evacuation);
+}
+
+bool is_trimmed(const api::Evacuation& cached) {
+  return api::is_terminal(cached.status.phase) &&
+         std::ranges::find(cached.meta.finalizers, names::kEvacuationFinalizer) == cached.meta.finalizers.end();
 }
 
 base::Result<StoredEvacuation> read_evacuation(kube::Client& client, const api::ObjectKey& key) {

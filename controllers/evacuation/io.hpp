@@ -19,8 +19,13 @@ struct StoredEvacuation {
 /// Never fails on a bad spec (Evacuation::spec_problem says so), only on text that is no object with metadata.
 base::Result<StoredEvacuation> parse_stored_evacuation(std::string_view raw);
 
-/// Decoder for the Evacuation informer, as parse_stored_evacuation().
+/// Decoder for the Evacuation informer, as parse_stored_evacuation(), without what nobody reads of a cached one:
+/// foreign annotations and, once it has ended and is let go by us (is_trimmed()), its parameters, refs, texts and most
+/// of its history. Tenants decide how many there are and how big.
 base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json);
+
+/// The cached one is not what is stored: no write may be based on it.
+bool is_trimmed(const api::Evacuation& cached);
 
 base::Result<StoredEvacuation> read_evacuation(kube::Client& client, const api::ObjectKey& key);
 

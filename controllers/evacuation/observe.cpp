@@ -2,10 +2,15 @@
 
 #include <algorithm>
 
+#include "api/core/claim_risk.hpp"
 #include "api/core/codec.hpp"
+#include "api/meta/well_known.hpp"
 #include "controllers/evacuation/group_lookup.hpp"
 #include "controllers/evacuation/reconciliation.hpp"
+#include "controllers/signing/origin.hpp"
+#include "controllers/signing/spec_hash.hpp"
 #include "controllers/spec_problems.hpp"
+#include "kube/classify.hpp"
 
 /// The observing half of a reconcile: fills `seen_`, decides nothing and changes nothing.
 namespace controllers::evacuation {
@@ -17,6 +22,14 @@ using api::EvacuationPhase;
 constexpr int kMaxReadRounds = 6;
 /// Earlier Evacuations of a workload that the ETA is taken from.
 constexpr std::size_t kPastConsidered = 16;
+
+/// More claims than a node attaches. Anybody may write a pod with thousands: the others are judged as cached.
+constexpr int kMaxClaimReads = 64;
+
+std::string explain_risk(const api::PersistentVolumeClaim& claim, const api::Pod& pod) {
+  const api::ClaimRisk risk = api::claim_risk(claim, pod);
+  return risk == api::ClaimRisk::kNone ? std::string() : api::explain_claim_risk(risk, claim.meta.name);
+}
 
 /// Of one that succeeded: from its last InProgress to the pod's leaving. nullopt: nobody worked on it for a while.
 std::optional<base::Duration> time_in_progress(const api::Evacuation& evacuation) {
@@ -37,6 +50,7 @@ bool Reconciler::Reconciliation::observe_cached() {
   const auto cached = deps_.evacuations.get(key_);
   if (!cached) return false;
   seen_.evacuation = *cached;
+  settle_origin(seen_.evacuation, keys_.get());
   seen_.pod = deps_.pods.get({key_.ns, cached->spec.pod_ref.name});
   seen_.woken = reconciler_.pdb_waiters_.take_wake(key_);
   seen_.actor = deps_.identity;
@@ -55,6 +69,7 @@ bool Reconciler::Reconciliation::observe_cached() {
 /// Siblings, PDBs, duplicates, the spec's validity: whatever the phase needs beyond the pod.
 void Reconciler::Reconciliation::observe_surroundings() {
   const api::Evacuation& evacuation = seen_.evacuation;
+  observe_origin();
   seen_.duplicate_of.clear();
   seen_.spec_problem = evacuation.spec_problem;
   if (evacuation.status.phase == EvacuationPhase::kPending) {
@@ -69,6 +84,7 @@ void Reconciler::Reconciliation::observe_surroundings() {
       if (pdb->covers(*seen_.pod)) seen_.pdbs.push_back(std::move(pdb));
     }
   }
+  observe_claims();
   observe_past();
   seen_.pod_group = look_up_pod_group(evacuation, seen_.pod.get(), deps_.evacuations, deps_.pods);
   freshness_.pod_group_from_cache();
@@ -114,10 +130,37 @@ void Reconciler::Reconciliation::observe_past() {
   std::sort(seen_.past_durations.begin(), seen_.past_durations.end());
 }
 
-/// Being deleted because the policy that owns it was? (The garbage collector does not say why it deletes.)
+/// What the server has, and what that proves.
+void Reconciler::Reconciliation::take_in(StoredEvacuation stored) {
+  stored_ = std::move(stored);
+  settle_origin(stored_->evacuation, keys_.get());
+  seen_.evacuation = stored_->evacuation;
+  freshness_.evacuation_arrived();
+}
+
+/// Whether its spec is the one that was accepted, and why it counts as made by hand if it does.
+void Reconciler::Reconciliation::observe_origin() {
+  const api::Evacuation& evacuation = seen_.evacuation;
+  const bool readable = evacuation.spec_problem.empty();
+  seen_.spec_hash = readable ? spec_hash(evacuation.spec) : std::string();
+  const std::string& accepted = evacuation.status.spec_hash;
+  seen_.spec_changed = readable && !accepted.empty() && !has_spec_hash(evacuation.spec, accepted);
+  if (origin_is_open(evacuation))
+    seen_.origin = to_string(keys_ ? prove_origin(evacuation, *keys_) : OriginProof::kNone);
+}
+
+/// It says that the operator made it, and nobody can tell: whether that is so must not be decided without the keys.
+bool Reconciler::Reconciliation::waits_for_keys() const {
+  const api::Evacuation& evacuation = seen_.evacuation;
+  return origin_is_open(evacuation) && evacuation.status.phase == EvacuationPhase::kPending &&
+         evacuation.meta.annotations.contains(api::well_known::kOriginAnnotation) && !keys_;
+}
+
+/// Being deleted because the policy that owns it was? (The garbage collector does not say why it deletes, and anybody
+/// may name any owner.)
 bool Reconciler::Reconciliation::policy_gone() const {
   const api::ObjectMeta& meta = seen_.evacuation.meta;
-  if (!meta.is_terminating() || !deps_.policy_lives) return false;
+  if (!meta.is_terminating() || !deps_.policy_lives || !api::origin_is_verified(seen_.evacuation)) return false;
   return std::any_of(meta.owner_references.begin(), meta.owner_references.end(), [&](const auto& owner) {
     return owner.kind == kube::kPolicies.kind && !deps_.policy_lives(owner.name, owner.uid);
   });
@@ -141,9 +184,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
     freshness_.evacuation_went();  // another one has its name now: the cache will tell, and that wakes us
     return Continue::kNo;
   }
-  stored_ = *std::move(live);
-  freshness_.evacuation_arrived();
-  seen_.evacuation = stored_->evacuation;
+  take_in(*std::move(live));
   return Continue::kYes;
 }
 
@@ -151,7 +192,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
 /// it.
 bool Reconciler::Reconciliation::take_cached() {
   const api::Evacuation& cached = seen_.evacuation;
-  if (!freshness_.may_write_cached()) return false;
+  if (!freshness_.may_write_cached() || is_trimmed(cached)) return false;
   if (cached.spec.pod_ref.name.empty() || cached.meta.resource_version.empty()) return false;
   stored_ = StoredEvacuation{cached};
   return true;
@@ -171,16 +212,36 @@ base::Status Reconciler::Reconciliation::refresh_pod() {
   return base::Done{};
 }
 
-evictors::CallResult Reconciler::Reconciliation::send(const std::string& service, const kube::Request& request) {
-  if (service.empty()) return deps_.client.send(request);
-  if (!deps_.services) return base::invalid(fmt::format("service {} is not in the operator's configuration", service));
-  return deps_.services->send(service, request);
+evictors::CallResult Reconciler::Reconciliation::send(const ServiceCall& call, const kube::Request& request,
+                                                      const kube::Client::Fence& fence) {
+  if (!call.service.empty()) return send_to_service(call, request, fence);
+  auto answer = deps_.client.send(request, fence);
+  // What a 404 to an eviction means is for the evictor to say, and a live read follows it.
+  const bool is_judged = request.method == "POST";
+  auto doubt = answer && !is_judged ? kube::doubtful_absence(request, *answer) : std::nullopt;
+  if (doubt) return *std::move(doubt);
+  return answer;
+}
+
+evictors::CallResult Reconciler::Reconciliation::send_to_service(const ServiceCall& call, const kube::Request& request,
+                                                                 const kube::Client::Fence& fence) {
+  if (!deps_.services)
+    return base::invalid(fmt::format("service {} is not in the operator's configuration", call.service));
+  if (std::string refusal = deps_.services->refusal(call); !refusal.empty()) {
+    seen_.not_allowed = std::move(refusal);
+    return base::invalid(seen_.not_allowed);
+  }
+  const auto left = fence ? fence() : base::Result<base::milliseconds>(request.timeout);
+  if (!left) return left.error();
+  kube::Request bounded = request;
+  bounded.timeout = std::min(bounded.timeout, *left);
+  return deps_.services->send(call, bounded);
 }
 
 base::Status Reconciler::Reconciliation::read_documents_of(const std::string& evictor,
                                                            const std::vector<evictors::Read>& reads) {
   for (const evictors::Read& read : reads) {
-    auto answer = send(read.service, read.request);
+    auto answer = send({read.service, read.service_use, key_.ns}, read.request);
     if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
     auto& known = seen_.documents[evictor];
     if (answer) {
@@ -199,6 +260,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
     auto live = read_evacuation(deps_.client, member.evacuation->meta.key());
     if (!live && !base::is_not_found(live.error())) return live.error().during("reading an Evacuation of the PodGroup");
     const bool same = live && live->evacuation.meta.uid == member.evacuation->meta.uid;
+    if (same) settle_origin(live->evacuation, keys_.get());
     member.evacuation = same ? std::make_shared<const api::Evacuation>(std::move(live->evacuation)) : nullptr;
   }
   freshness_.pod_group_arrived();
@@ -208,6 +270,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
 /// What the evictors ask for beside the pod, until they want nothing more.
 base::Status Reconciler::Reconciliation::read_documents() {
   seen_.documents.clear();
+  seen_.not_allowed.clear();
   for (int round = 0; round < kMaxReadRounds; ++round) {
     const auto wanted = wanted_reads(seen_, deps_.evictors, deps_.clock.now());
     if (wanted.empty()) return base::Done{};
@@ -234,6 +297,41 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
   }
   observe_surroundings();
   if (auto read = read_documents(); !read) return read.error();
+  return Continue::kYes;
+}
+
+/// By the cache. A claim that it does not know says nothing: before a call all are read live.
+void Reconciler::Reconciliation::observe_claims() {
+  seen_.claim_risk.clear();
+  freshness_.claims_from_cache();
+  if (!deps_.claims || !seen_.pod || seen_.pod->uid() != seen_.evacuation.spec.pod_ref.uid) return;
+  for (const api::Volume& volume : seen_.pod->volumes) {
+    const auto claim = api::uses_claim(volume) ? deps_.claims->get({key_.ns, volume.source}) : nullptr;
+    if (claim) seen_.claim_risk = explain_risk(*claim, *seen_.pod);
+    if (!seen_.claim_risk.empty()) return;
+  }
+}
+
+/// Right before a call that moves the pod. What is deleted between this and the call is deleted too late to be seen.
+base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::refresh_claims() {
+  int reads = 0;
+  for (const api::Volume& volume : seen_.pod->volumes) {
+    if (!api::uses_claim(volume) || volume.source.empty() || ++reads > kMaxClaimReads) continue;
+    auto body = deps_.client.get(kube::kPersistentVolumeClaims, {key_.ns, volume.source});
+    const bool is_missing = !body && base::is_not_found(body.error());
+    if (is_missing && volume.kind == api::VolumeKind::kEphemeral) continue;  // the replacement gets another one
+    if (!body && !is_missing) return body.error().during("reading PersistentVolumeClaim " + volume.source);
+    if (is_missing) {
+      seen_.claim_risk = fmt::format("its PersistentVolumeClaim {} does not exist: nobody keeps its volume but the pod",
+                                     volume.source);
+      break;
+    }
+    const auto claim = api::decode_pvc(*body);
+    if (!claim || claim->meta.uid.empty()) return base::unavailable("the server's answer is no PersistentVolumeClaim");
+    seen_.claim_risk = explain_risk(*claim, *seen_.pod);
+    if (!seen_.claim_risk.empty()) break;
+  }
+  freshness_.claims_arrived();
   return Continue::kYes;
 }
 

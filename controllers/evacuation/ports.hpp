@@ -14,13 +14,23 @@
 
 namespace controllers::evacuation {
 
+/// Which service is called, as what, and for whom.
+struct ServiceCall {
+  std::string service;  ///< empty: the API server
+  std::string use;      ///< one of api::kServiceUses
+  std::string ns;       ///< of the Evacuation
+};
+
 /// HTTPS services beside the API server that evictors call by name (webhooks, Patroni): endpoints and credentials are
 /// the operator's configuration, never an object's. Thread-safe; each call has a timeout.
 class ServiceCaller {
  public:
   virtual ~ServiceCaller() = default;
-  /// kInvalid: there is no service of that name.
-  virtual evictors::CallResult send(const std::string& service, const kube::Request& request) = 0;
+  /// Why the operator's configuration forbids this call: it names service, namespace and field. Empty: it may be made,
+  /// or there is no service of that name.
+  virtual std::string refusal(const ServiceCall& call) const = 0;
+  /// kInvalid: there is no service of that name, or refusal() is not empty.
+  virtual evictors::CallResult send(const ServiceCall& call, const kube::Request& request) = 0;
   virtual const std::vector<std::string>& names() const = 0;
 };
 

@@ -21,6 +21,7 @@
 #include "controllers/evacuation/phases/decide.hpp"
 #include "controllers/evacuation/ports.hpp"
 #include "controllers/evacuation/refused_writes.hpp"
+#include "controllers/signing/keys.hpp"
 #include "evictors/registry.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/event.hpp"
@@ -66,9 +67,12 @@ class Reconciler {
         nullptr;                           ///< eviction calls at the same time; nullptr: as many as workers
     Reservations* reservations = nullptr;  ///< nullptr: nobody asks for free capacity
     ServiceCaller* services = nullptr;     ///< nullptr: none is configured
+    /// nullptr: claims are only read live, before a call.
+    const kube::Store<api::PersistentVolumeClaim>* claims = nullptr;
     Audit& audit = no_audit();
     /// Is there a DeschedulerPolicy of that name and UID that is not being deleted? May be empty.
     std::function<bool(const std::string& name, const std::string& uid)> policy_lives = {};
+    KeySource& keys = keys_in_memory();  ///< by which the operator recognises what it made
     OperatorRules rules = {};
   };
 

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "api/core/claim_risk.hpp"
 #include "api/core/codec.hpp"
 #include "api/meta/condition.hpp"
 #include "api/vocabulary/blockers.hpp"
 #include "evictors/eviction_call.hpp"
+#include "evictors/timeouts.hpp"
 
 namespace controllers::evacuation {
 namespace {
@@ -21,6 +23,10 @@ constexpr int kMaxRounds = 24;
 constexpr int kConflictRetries = 4;
 /// A PDB that shows allowance right after it refused is asked again that many times.
 constexpr int kRetriesOnAllowance = 3;
+/// Without the keys that tell who made an Evacuation.
+constexpr base::seconds kNoKeysRetry{10};
+/// A call that has less time left than this is not begun.
+constexpr base::milliseconds kShortestCall{1000};
 
 const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
   for (const api::Blocker& each : evacuation.status.blocked_by) {
@@ -41,6 +47,18 @@ std::int32_t needed_of_budget(const Observed& seen) {
   return 0;
 }
 
+/// Names of the fields that were written and are not as they were written.
+std::string unkept_fields(const api::EvacuationStatus& written, const api::EvacuationStatus& stored) {
+  const api::Json wanted = api::encode_status(written);
+  const api::Json kept = api::encode_status(stored);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : wanted.items()) {
+    const auto at = kept.find(name);
+    if (at == kept.end() || *at != value) names.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 base::Status Reconciler::Reconciliation::check_leader() const {
@@ -50,13 +68,24 @@ base::Status Reconciler::Reconciliation::check_leader() const {
 
 /// No more evictions at once than configured, whatever the number of workers.
 evictors::CallResult Reconciler::Reconciliation::send_limited(const evictors::Action& action) {
-  if (action.name != evictors::kPostEviction || !deps_.eviction_slots) return send(action.service, action.request);
+  const auto fence = [this] { return time_for_call(); };
+  const ServiceCall target{action.service, action.service_use, key_.ns};
+  if (action.name != evictors::kPostEviction || !deps_.eviction_slots) return send(target, action.request, fence);
   deps_.eviction_slots->acquire();
   struct Release {
     std::counting_semaphore<>& slots;
     ~Release() { slots.release(); }
   } release{*deps_.eviction_slots};
-  return send(action.service, action.request);
+  return send(target, action.request, fence);
+}
+
+base::Result<base::milliseconds> Reconciler::Reconciliation::time_for_call() const {
+  if (auto leader = check_leader(); !leader) return leader.error();
+  const auto& intent = seen_.evacuation.status.intent;
+  if (!intent) return base::unavailable("the server did not store the intent: no call without it");
+  const base::Duration left = intent->time + evictors::kCallTimeout - deps_.clock.now();
+  if (left >= kShortestCall) return std::chrono::floor<base::milliseconds>(left);
+  return base::Error{base::ErrorCode::kTimeout, "the call's turn came too late: it was not sent"};
 }
 
 /// Nothing tells us when a document changes: the evictor says how often to read it.
@@ -80,6 +109,14 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::settle(const Decision& d
   if (seen_.woken && pdb_blocker(seen_.evacuation))
     reconciler_.pdb_waiters_.wake_waiter(key_);  // too soon after the last call: not forgotten
   return poll_documents(decision.requeue);
+}
+
+/// The server takes what we write and drops it: it has the CRD of an older version. The same write again would bring no
+/// more, so it waits as it is, and is tried again later and later.
+base::Result<kube::Requeue> Reconciler::Reconciliation::settle_unkept(const Decision& decision) {
+  if (auto settled = settle(decision); !settled) return settled;
+  return base::unavailable(fmt::format("the API server does not keep {} of the status: its CRD is of another version",
+                                       unkept_fields(decision.status, seen_.evacuation.status)));
 }
 
 /// Who waits for a PDB is woken once that allows more.
@@ -122,6 +159,7 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::run() {
     forget_deleted();
     return kube::Requeue::await_change();
   }
+  if (waits_for_keys()) return kube::Requeue::in(kNoKeysRetry);
   // The caches do not hold what this evictor reads.
   if (!wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) {
     if (auto live = refresh(); !live) return live.error();
@@ -138,6 +176,7 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::run() {
     auto step = may_carry_out() ? carry_out(decision) : refresh();
     if (!step) return step.error();
     if (*step == Continue::kNo) break;
+    if (write_kept_nothing_) return settle_unkept(decision);
   }
   if (!freshness_.evacuation_is_gone() && stored_) return kube::Requeue::in(base::Duration::zero());
   reconciler_.pdb_waiters_.leave(key_);
@@ -156,6 +195,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::c
   if (decision.remove_object) return remove_evacuation();
   if (passes_pod_group_gate(seen_.evacuation.status, decision.status) && !freshness_.pod_group_is_live())
     return refresh_pod_group();
+  if (auto looked = check_before_call(decision)) return *std::move(looked);
   const bool writes = !(decision.status == seen_.evacuation.status);
   if (!writes && !freshness_.evacuation_is_live())
     return refresh_evacuation();  // no guarded write would come before the call
@@ -163,14 +203,31 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::c
     auto stored = store_status(decision);
     if (!stored || *stored == Continue::kNo) return stored;
     if (!stored_) return Continue::kYes;  // somebody else wrote meanwhile: decide again on what is there now
+    if (decision.action && decision.status.intent != seen_.evacuation.status.intent)
+      return Continue::kYes;  // no call whose intent the server has not kept (I3)
+    if (decision.action) write_kept_nothing_ = false;
   }
   return decision.action ? call(*decision.action) : base::Result<Continue>(Continue::kYes);
 }
 
+/// What has to be known before the pod, or whoever moves it, is told anything; decide() is asked again with it.
+/// nullopt: the call may be made, as far as we can see.
+std::optional<base::Result<Reconciler::Reconciliation::Continue>> Reconciler::Reconciliation::check_before_call(
+    const Decision& decision) {
+  const auto& action = decision.action;
+  if (!action || !evictors::leads_away(action->role)) return std::nullopt;
+  if (!action->service.empty() && deps_.services)
+    seen_.not_allowed = deps_.services->refusal({action->service, action->service_use, key_.ns});
+  if (!seen_.not_allowed.empty()) return Continue::kYes;  // no intent is stored of what is not sent
+  const bool has_claims = seen_.pod && std::ranges::any_of(seen_.pod->volumes, api::uses_claim);
+  if (has_claims && !freshness_.claims_are_live()) return refresh_claims();
+  return std::nullopt;
+}
+
 base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::remove_evacuation() {
   const auto removed = deps_.client.remove(kube::kEvacuations, key_, seen_.evacuation.meta.uid);
-  if (!removed && !base::is_not_found(removed.error()))
-    return removed.error().during("removing the finished Evacuation");
+  if (!removed && base::is_not_found(removed.error())) return confirm_gone();
+  if (!removed) return removed.error().during("removing the finished Evacuation");
   freshness_.evacuation_went();
   return Continue::kNo;
 }
@@ -179,21 +236,22 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::a
     base::Result<StoredEvacuation> written) {
   if (written) {
     reconciler_.refused_.forget(key_);
-    stored_ = *std::move(written);
-    freshness_.evacuation_arrived();
-    seen_.evacuation = stored_->evacuation;
+    take_in(*std::move(written));
     return Continue::kYes;
   }
   const base::ErrorCode code = written.error().code;
   if (code == base::ErrorCode::kInvalid) freshness_.write_refused();
-  if (code == base::ErrorCode::kNotFound) {
-    freshness_.evacuation_went();
-    return Continue::kNo;
-  }
+  if (code == base::ErrorCode::kNotFound) return confirm_gone();
   if (code != base::ErrorCode::kConflict) return written.error();
   stored_.reset();
   freshness_.write_conflicted();
   return Continue::kYes;
+}
+
+base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::confirm_gone() {
+  const auto there = refresh_evacuation();
+  if (!there || *there == Continue::kNo) return there;
+  return base::unavailable("the server answers a write with 404, and has the Evacuation when it is read");
 }
 
 base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::change_main(const Decision& decision) {
@@ -205,9 +263,12 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::c
 
 base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::store_status(const Decision& decision) {
   const api::Evacuation before = seen_.evacuation;
+  write_kept_nothing_ = false;
   auto written = after_write(write_status(deps_.client, *stored_, decision.status));
   if (!written) return written.error().during("writing the Evacuation's status");
   if (!stored_ || freshness_.evacuation_is_gone()) return written;
+  write_kept_nothing_ = before.meta.resource_version == seen_.evacuation.meta.resource_version;
+  if (write_kept_nothing_) return written;  // nothing has happened
   deps_.metrics.on_status(before, seen_.evacuation, deps_.clock.now());
   deps_.audit.on_status(before, seen_.evacuation, deps_.clock.now());
   for (const kube::Event& event : decision.events) publish(seen_.evacuation, event);

@@ -21,7 +21,8 @@ class Reconciler::Reconciliation {
       : reconciler_(reconciler),
         deps_(reconciler.deps_),
         key_(key),
-        log_(deps_.log.with({base::kv("evacuation", key.to_string())})) {}
+        log_(deps_.log.with({base::kv("evacuation", key.to_string())})),
+        keys_(deps_.keys.keys()) {}
 
   /// Errors as reconcile(): each is worth a retry, except when was_refused().
   base::Result<kube::Requeue> run();
@@ -41,6 +42,9 @@ class Reconciler::Reconciliation {
   void observe_past();
   void check_spec();
   bool policy_gone() const;
+  void take_in(StoredEvacuation stored);
+  void observe_origin();
+  bool waits_for_keys() const;
   base::Result<Continue> refresh();
   base::Result<Continue> refresh_evacuation();
   bool take_cached();
@@ -48,7 +52,14 @@ class Reconciler::Reconciliation {
   base::Result<Continue> refresh_pod_group();
   base::Status read_documents();
   base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
-  evictors::CallResult send(const std::string& service, const kube::Request& request);
+  /// A 404 that does not name the object comes back as kUnavailable (kube::doubtful_absence()), but for a POST.
+  evictors::CallResult send(const ServiceCall& call, const kube::Request& request,
+                            const kube::Client::Fence& fence = {});
+  evictors::CallResult send_to_service(const ServiceCall& call, const kube::Request& request,
+                                       const kube::Client::Fence& fence);
+  /// Whether the end of the pod would cost its data, as its claims tell.
+  void observe_claims();
+  base::Result<Continue> refresh_claims();
 
   // --- slot.cpp: asking for a slot, and for free capacity with it
   base::Status obtain_slot(bool needs_capacity);
@@ -63,17 +74,24 @@ class Reconciler::Reconciliation {
   base::Status take_slot(const Decision& decision);
   evictors::CallResult send_limited(const evictors::Action& action);
   base::Result<kube::Requeue> settle(const Decision& decision);
+  base::Result<kube::Requeue> settle_unkept(const Decision& decision);
   void remember_blocked();
   bool budget_opened_meanwhile() const;
   kube::Requeue poll_documents(const kube::Requeue& requeue) const;
   void mark_dead(const std::string& evictor);
   base::Result<Continue> carry_out(const Decision& decision);
+  std::optional<base::Result<Continue>> check_before_call(const Decision& decision);
   base::Result<Continue> remove_evacuation();
   base::Result<Continue> change_main(const Decision& decision);
   base::Result<Continue> store_status(const Decision& decision);
   base::Result<Continue> call(const evictors::Action& action);
   base::Result<Continue> record_answer(const evictors::Action& action, const evictors::CallResult& answer);
   base::Result<Continue> after_write(base::Result<StoredEvacuation> written);
+  /// A write was answered with 404. An admission webhook may have said so: only a read tells.
+  base::Result<Continue> confirm_gone();
+  /// Whether a call may begin now, and how long it may take: it has ended, or is lost, when kCallTimeout has passed
+  /// since its intent.
+  base::Result<base::milliseconds> time_for_call() const;
   /// Fills in the objects that the Event is about.
   void publish(const api::Evacuation& evacuation, kube::Event event) const;
   void take_pod_from(const evictors::Action& action, const evictors::CallResult& answer);
@@ -86,9 +104,12 @@ class Reconciler::Reconciliation {
   const Dependencies& deps_;
   const api::ObjectKey& key_;
   const base::Log log_;
+  const std::shared_ptr<const signing::KeyRing>
+      keys_;                                ///< the same from the first question to the last; may be nullptr
   Observed seen_;                           ///< what decide() gets
   Freshness freshness_;                     ///< how fresh that is
   std::optional<StoredEvacuation> stored_;  ///< what the next write is based on
+  bool write_kept_nothing_ = false;         ///< the newest status write left the object as it was
   std::int32_t slot_after_ = 0;             ///< seen_.slot was asked for after that many attempts
 };
 

@@ -1,7 +1,9 @@
 #include "controllers/evacuation/refused_writes.hpp"
-#include "api/vocabulary/events.hpp"
 
 #include <fmt/format.h>
+
+#include "api/origin.hpp"
+#include "api/vocabulary/events.hpp"
 
 namespace controllers::evacuation {
 namespace {
@@ -27,7 +29,7 @@ bool RefusedWrites::note(const api::Evacuation& evacuation, const std::string& p
   const std::scoped_lock lock(mutex_);
   Refusal& refusal = refusals_[evacuation.meta.key()];
   const bool is_news = refusal.resource_version != evacuation.meta.resource_version || refusal.problem.empty();
-  refusal = {evacuation.meta.resource_version, evacuation.spec.source.policy, problem, now + kRefusedRetry};
+  refusal = {evacuation.meta.resource_version, api::policy_of(evacuation), problem, now + kRefusedRetry};
   return is_news;
 }
 

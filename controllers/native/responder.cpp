@@ -8,6 +8,7 @@
 #include "api/core/codec.hpp"
 #include "api/meta/well_known.hpp"
 #include "controllers/evacuation/reconciler.hpp"
+#include "controllers/signing/origin.hpp"
 
 namespace controllers {
 namespace {
@@ -110,13 +111,19 @@ base::Result<kube::Requeue> NativeResponderReconciler::reconcile(const api::Obje
   return decision.requeue;
 }
 
-base::Status NativeResponderReconciler::create(const api::Evacuation& evacuation) {
+base::Status NativeResponderReconciler::create(const api::Evacuation& wanted) {
+  const auto keys = deps_.keys.keys();
+  if (!keys) return base::unavailable("the Evacuation for a native Eviction cannot be signed: " + deps_.keys.problem());
+  const base::TimePoint sent = deps_.clock.now();
+  const api::Evacuation evacuation = with_origin(wanted, keys->current, sent);
   const auto made = deps_.client.create(kube::kEvacuations, evacuation.meta.ns, api::encode_evacuation(evacuation));
   // A deterministic name: whoever made it, the cache will show it.
   if (!made && made.error().code == base::ErrorCode::kAlreadyExists) return base::Done{};
   if (!made) return made.error().during("creating the Evacuation for a native Eviction");
   deps_.log.info("evacuation created", {kv("evacuation", evacuation.meta.key().to_string()),
                                         kv("requester", evacuation.spec.source.requester)});
+  const std::string warning = clock_skew_warning(clock_skew(sent, deps_.clock.now(), *made));
+  if (!warning.empty()) deps_.log.warning("clocks differ", {kv("problem", warning)});
   return base::Done{};
 }
 

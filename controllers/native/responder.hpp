@@ -16,6 +16,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
+#include "controllers/signing/keys.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/informer.hpp"
 #include "kube/runtime/requeue.hpp"
@@ -75,6 +76,7 @@ class NativeResponderReconciler {
     const kube::Store<api::Evacuation>& evacuations;
     std::function<bool()> may_act;  ///< false: not the leader (any more)
     base::Log log;
+    KeySource& keys = keys_in_memory();  ///< with which it signs the Evacuations that it makes
   };
 
   explicit NativeResponderReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
@@ -87,7 +89,7 @@ class NativeResponderReconciler {
 
  private:
   base::Result<NativeTurn> observe(const api::ObjectKey& key, std::string& raw);
-  base::Status create(const api::Evacuation& evacuation);
+  base::Status create(const api::Evacuation& wanted);
   base::Status report(const api::ObjectMeta& eviction, const std::string& raw, const ResponderReport& report);
   base::Status cancel(const api::ObjectKey& evacuation);
 

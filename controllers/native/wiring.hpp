@@ -19,6 +19,7 @@ class NativeResponder {
     kube::Informer<api::Pod>& pods;                ///< the same
     std::function<bool()> may_act;
     base::Log log;
+    KeySource& keys = keys_in_memory();
   };
 
   /// All references must outlive it.
@@ -26,8 +27,8 @@ class NativeResponder {
       : evictions(with.client, with.clock, kube::kNativeEvictions, api::decode_native_eviction,
                   native_responder_options(), with.log),
         queue(with.clock),
-        reconciler(
-            {with.client, with.clock, evictions.store(), with.evacuations.store(), std::move(with.may_act), with.log}) {
+        reconciler({with.client, with.clock, evictions.store(), with.evacuations.store(), std::move(with.may_act),
+                    with.log, with.keys}) {
     add_native_responder_indexes(evictions.store(), with.evacuations.store());
     evictions.add_handler(
         [this](const auto& before, const auto& after) { queue.add((after ? after : before)->meta.key()); });

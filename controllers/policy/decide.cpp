@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/core/codec.hpp"
+#include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
 
 namespace controllers {
@@ -134,8 +135,9 @@ api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::
   api::Evacuation evacuation;
   evacuation.meta.ns = move.ns;
   evacuation.meta.name = api::evacuation_name(move.pod, {move.uid});
-  evacuation.meta.labels = api::StringMap{{std::string(api::well_known::kPolicyLabel), policy.meta.name},
-                                          {std::string(api::well_known::kNodeLabel), move.from}};
+  evacuation.meta.labels =
+      api::StringMap{{std::string(api::well_known::kPolicyLabel), api::label_value(policy.meta.name)},
+                     {std::string(api::well_known::kNodeLabel), api::label_value(move.from)}};
   if (!move.to.empty()) {
     evacuation.meta.annotations = api::StringMap{{std::string(api::well_known::kPredictedTargetAnnotation), move.to}};
   }
@@ -204,6 +206,20 @@ void tell_audit_health(api::DeschedulerPolicyStatus& status, const std::string& 
                      failing.empty() ? condition(kType, false, Reason::kWritten, "the audit log is written", generation)
                                      : condition(kType, true, Reason::kSinkFailing, failing, generation),
                      now);
+}
+
+void tell_stale_caches(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& stale,
+                       std::int64_t generation, base::TimePoint now) {
+  constexpr ConditionType kType = ConditionType::kDegraded;
+  const api::Condition* known = api::find_condition(status.conditions, kType);
+  const bool was_stale = known != nullptr && known->reason == to_string(Reason::kStaleCaches);
+  if (stale.empty() && !was_stale) return;
+  api::set_condition(
+      status.conditions,
+      stale.empty()
+          ? condition(kType, false, Reason::kAsExpected, "the caches follow the API server again", generation)
+          : condition(kType, true, Reason::kStaleCaches, "no cycle runs: " + joined_problems(stale), generation),
+      now);
 }
 
 void tell_warnings(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& warnings, std::int64_t more,

@@ -20,7 +20,8 @@ bool tells(const api::EvacuationStatus& status) {
 std::string problem_of(const api::Evacuation& evacuation) {
   return fmt::format(
       "namespace {}: the server does not let us move its pods (Evacuation {}: {}); none is nominated there until {}; "
-      "give the operator's ServiceAccount what config/rbac/operator_role.yaml lists",
+      "give the operator's ServiceAccount what config/rbac/operator_role.yaml lists, and config/optional for this "
+      "evictor",
       evacuation.meta.ns, evacuation.meta.name, evacuation.status.message,
       base::format_time(*evacuation.status.finished_at + kForbiddenFor));
 }

@@ -7,6 +7,7 @@
 #include "api/meta/well_known.hpp"
 #include "controllers/policy/circuit.hpp"
 #include "controllers/policy/cycle.hpp"
+#include "controllers/signing/origin.hpp"
 #include "controllers/spec_problems.hpp"
 #include "controllers/status_patch.hpp"
 #include "strategies/catalog.hpp"
@@ -15,6 +16,9 @@ namespace controllers {
 namespace {
 
 using base::kv;
+
+/// A cycle that is due while a cache is stale is looked at again so often, should nobody tell us earlier.
+constexpr base::minutes kStaleRetry{1};
 
 std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now) {
   return fmt::format("{}-{}", policy.meta.name, std::chrono::floor<base::seconds>(now).time_since_epoch().count());
@@ -65,8 +69,10 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   const planning::PlanSpec& spec = *seen.plan_spec;
   const base::TimePoint now = deps_.clock.now();
   const CycleTiming timing = cycle_timing(policy, now);
+  const std::vector<std::string> stale = stale_caches();
+  const bool put_off = timing.due && !stale.empty();
   std::optional<CycleOutcome> outcome;
-  if (timing.due) {
+  if (timing.due && !put_off) {
     outcome = plan(policy, spec, now);
     deps_.audit.on_planned(policy, *outcome);
     const bool may_move = policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at;
@@ -81,7 +87,9 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
   if (outcome) next.restarts = remembered_restarts(spec.strategy_specs);
   tell_audit_health(next, deps_.audit.failing(), policy.meta.generation, now);
+  tell_stale_caches(next, stale, policy.meta.generation, now);
   if (auto saved = save(seen, known, next); !saved) return saved.error();
+  if (put_off) return kube::Requeue::in(kStaleRetry);
   if (!next.next_cycle_time) return kube::Requeue::await_change();
   return kube::Requeue::in(std::max<base::Duration>(*next.next_cycle_time - deps_.clock.now(), base::milliseconds(1)));
 }
@@ -107,9 +115,17 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
 }
 
 void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {
-  for (const api::PlannedMove& move : outcome.moves) {
-    if (!deps_.may_act() || !create_one(policy, move, outcome)) break;
+  const auto keys = deps_.keys.keys();
+  if (!keys && !outcome.moves.empty()) {
+    outcome.problems.push_back("nothing is evacuated: an Evacuation that is not signed would count as made by hand; " +
+                               deps_.keys.problem());
+    return;
   }
+  for (const api::PlannedMove& move : outcome.moves) {
+    if (!may_go_on(policy) || !create_one(policy, move, keys->current, outcome)) break;
+    if (deps_.progress) deps_.progress();
+  }
+  if (!clock_warning_.empty()) outcome.warnings.insert(outcome.warnings.begin(), clock_warning_);
   if (outcome.summary.created == 0) return;
   publish(policy.meta,
           kube::Event::normal(api::EventReason::kEvacuationsCreated,
@@ -118,10 +134,34 @@ void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutc
           "Plan");
 }
 
+/// Remembers what the newest object tells of the clocks. False when what was made does not count as ours by them, so
+/// that more would be no better.
+bool PolicyReconciler::clocks_agree(base::TimePoint sent, std::string_view made, CycleOutcome& outcome) {
+  const base::Duration skew = clock_skew(sent, deps_.clock.now(), made);
+  std::string warning = clock_skew_warning(skew);
+  if (!warning.empty() && clock_warning_.empty()) deps_.log.warning("clocks differ", {kv("problem", warning)});
+  clock_warning_ = std::move(warning);
+  if (std::chrono::abs(skew) <= kOriginWindow) return true;
+  outcome.problems.push_back("nothing more is evacuated: " + clock_warning_);
+  return false;
+}
+
+std::vector<std::string> PolicyReconciler::stale_caches() const {
+  return deps_.stale ? deps_.stale() : std::vector<std::string>();
+}
+
+bool PolicyReconciler::may_go_on(const api::DeschedulerPolicy& policy) const {
+  const auto now = deps_.policies.get(policy.meta.key());
+  const bool unchanged = now && now->meta.uid == policy.meta.uid && now->meta.generation == policy.meta.generation &&
+                         !now->meta.is_terminating();
+  return deps_.may_act() && unchanged && stale_caches().empty();
+}
+
 /// False when going on makes no sense: the server is away or refuses us.
 bool PolicyReconciler::create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
-                                  CycleOutcome& outcome) {
-  const api::Evacuation wanted = evacuation_for(policy, move);
+                                  const signing::Key& key, CycleOutcome& outcome) {
+  const base::TimePoint sent = deps_.clock.now();
+  const api::Evacuation wanted = with_origin(evacuation_for(policy, move), key, sent);
   const auto made = deps_.client.create(kube::kEvacuations, move.ns, api::encode_evacuation(wanted));
   const base::Error* refused = made ? nullptr : &made.error();
   deps_.audit.on_created(policy, move, wanted, refused);
@@ -130,7 +170,7 @@ bool PolicyReconciler::create_one(const api::DeschedulerPolicy& policy, const ap
     deps_.log.info("evacuation created",
                    {kv("policy", policy.meta.name), kv("evacuation", wanted.meta.key().to_string()),
                     kv("node", move.from), kv("strategy", move.strategy)});
-    return true;
+    return clocks_agree(sent, *made, outcome);
   }
   // A deterministic name: whoever made it, this pod is taken care of.
   if (made.error().code == base::ErrorCode::kAlreadyExists) return true;

@@ -13,6 +13,7 @@
 #include "controllers/admission/cooldown.hpp"
 #include "controllers/policy/audit.hpp"
 #include "controllers/policy/decide.hpp"
+#include "controllers/signing/keys.hpp"
 #include "evictors/registry.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/event.hpp"
@@ -47,6 +48,12 @@ class PolicyReconciler {
     std::function<std::vector<std::string>(const std::string& policy)> stuck = {};
     /// What plans have to do without, for condition Warnings. May be empty.
     std::function<std::vector<std::string>()> unknown = {};
+    KeySource& keys = keys_in_memory();  ///< with which it signs the Evacuations that it makes
+    /// Caches that the server does not feed any more: while there is one, no cycle runs, and condition Degraded says
+    /// so. May be empty. Whoever knows when that changes enqueues the policies.
+    std::function<std::vector<std::string>()> stale = {};
+    /// Told after each creation, so that a cycle with many of them is not taken for one that hangs. May be empty.
+    std::function<void()> progress = {};
   };
 
   explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
@@ -60,10 +67,16 @@ class PolicyReconciler {
   base::Result<kube::Requeue> reconcile_valid(const ObservedPolicy& seen, const api::DeschedulerPolicy& policy,
                                               const api::DeschedulerPolicyStatus& known);
   void forget_earlier(const std::string& name, const std::string& uid);
+  std::vector<std::string> stale_caches() const;
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
   CycleOutcome plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, base::TimePoint now);
   void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
-  bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, CycleOutcome& outcome);
+  bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, const signing::Key& key,
+                  CycleOutcome& outcome);
+  bool clocks_agree(base::TimePoint sent, std::string_view made, CycleOutcome& outcome);
+  /// It leads, the policy is the one that was planned, and no cache went stale meanwhile: thousands of creations take
+  /// minutes.
+  bool may_go_on(const api::DeschedulerPolicy& policy) const;
   base::Status save(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
                     const api::DeschedulerPolicyStatus& next);
   void publish(const api::ObjectMeta& policy, kube::Event event, std::string action) const;
@@ -81,6 +94,7 @@ class PolicyReconciler {
     bool stored = false;  ///< false: the write failed
   };
   std::map<std::string, OwnStatus> own_;
+  std::string clock_warning_;                 ///< of the newest Evacuation that was made; empty: the clocks agree
   std::map<std::string, std::string> known_;  ///< UIDs of the policies that were reconciled, by name
   strategies::RestartHistory restarts_;       ///< looked at in each cycle of any policy
   scheduling::SnapshotKeeper snapshots_;

@@ -17,6 +17,7 @@ const std::vector<std::unique_ptr<Adapter>>& adapters() {
     all.push_back(patroni_adapter());
     all.push_back(pgo_adapter());
     all.push_back(tikv_adapter());
+    all.push_back(tikv_v2_adapter());
     all.push_back(none_adapter());  // recognises nothing: chosen by name or for hooks
     return all;
   }();

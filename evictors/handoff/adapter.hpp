@@ -20,13 +20,19 @@ inline constexpr std::string_view kServiceParameter = "service";        ///< Pat
 
 /// An evictor for the pods of one operator. name() is the parameter `adapter` and status.adapter. StatefulHandoff asks
 /// it for reads(), cleanup_reads(), probe(), plan(), observe(), classify(), needs_capacity(), undo(), undone() and
-/// cleanup(), always with a pod.
+/// cleanup(), always with a pod, and for leftover_reads(), leftovers() and awaits_leftovers() without one.
 class Adapter : public Evictor {
  public:
   /// Is this pod one of that operator's? By what the pod itself shows.
   virtual bool recognises(const api::Pod& pod) const = 0;
+  /// No evictor that comes after stateful-handoff may move such a pod, although this adapter cannot.
+  virtual bool protects(const api::Pod&) const { return false; }
   /// What cleanup() needs to see once the Evacuation has ended and the pod has stayed.
   virtual std::vector<Read> cleanup_reads(const EvictorContext&) const { return {}; }
+  /// What leftovers() needs to see once the pod has left.
+  virtual std::vector<Read> leftover_reads(const EvictorContext&) const { return {}; }
+  /// It is not known yet whether there are leftovers().
+  virtual bool awaits_leftovers(const EvictorContext&) const { return false; }
 };
 
 /// Every adapter, in the order in which they look at a pod.

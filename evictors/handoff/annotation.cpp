@@ -192,7 +192,7 @@ Observation AnnotationEvictor::observe(const EvictorContext& context) const {
 
 Classification AnnotationEvictor::classify(const EvictorContext& context, const Action& action,
                                            const CallResult& answer) const {
-  if (action.name != kPostEviction) return classify_patch(answer);
+  if (action.name != kPostEviction) return classify_pod_patch(answer);
   static constexpr std::array kAccepted = {
       KnownText{429, kEvacuationTriggered, ResponseClass::kAcceptedInBackground, base::seconds(0)}};
   const bool announced = context.pod && wants_background(*context.pod);

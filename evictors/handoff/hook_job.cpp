@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
@@ -76,6 +78,91 @@ bool has_condition(const Json& job, const char* type, std::string* message = nul
   return false;
 }
 
+// --- whether a Job is ours
+
+/// What an API server adds to a Job that leaves it out. Anything else that we did not ask for would make another Job of
+/// it.
+struct ServerDefault {
+  std::string_view name;
+  const char* value;  ///< JSON; nullptr: whatever it is, it can only make the Job fail
+};
+constexpr std::array kServerDefaults = {ServerDefault{"apiVersion", R"("v1")"},
+                                        ServerDefault{"completionMode", R"("NonIndexed")"},
+                                        ServerDefault{"completions", "1"},
+                                        ServerDefault{"defaultMode", nullptr},
+                                        ServerDefault{"dnsPolicy", R"("ClusterFirst")"},
+                                        ServerDefault{"failureThreshold", nullptr},
+                                        ServerDefault{"imagePullPolicy", nullptr},
+                                        ServerDefault{"manualSelector", "false"},
+                                        ServerDefault{"parallelism", "1"},
+                                        ServerDefault{"periodSeconds", nullptr},
+                                        ServerDefault{"podReplacementPolicy", nullptr},
+                                        ServerDefault{"protocol", nullptr},
+                                        ServerDefault{"resources", nullptr},
+                                        ServerDefault{"schedulerName", nullptr},
+                                        ServerDefault{"scheme", nullptr},
+                                        ServerDefault{"securityContext", "{}"},
+                                        ServerDefault{"selector", nullptr},
+                                        ServerDefault{"serviceAccount", nullptr},
+                                        ServerDefault{"successThreshold", nullptr},
+                                        ServerDefault{"suspend", "false"},
+                                        ServerDefault{"terminationGracePeriodSeconds", nullptr},
+                                        ServerDefault{"terminationMessagePath", nullptr},
+                                        ServerDefault{"terminationMessagePolicy", nullptr},
+                                        ServerDefault{"timeoutSeconds", nullptr},
+                                        ServerDefault{"type", nullptr}};
+
+bool is_server_default(std::string_view name, const Json& value) {
+  const auto known = std::ranges::find(kServerDefaults, name, &ServerDefault::name);
+  if (known == kServerDefaults.end()) return false;
+  return known->value == nullptr || value == Json::parse(known->value);
+}
+
+/// Where `seen` says something else than `wanted`; empty: nowhere.
+std::string difference(const Json& seen, const Json& wanted, const std::string& at) {
+  if (at.ends_with(".resources")) return {};  // servers write quantities in their own form
+  if (wanted.is_array() && seen.is_array() && wanted.size() == seen.size()) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (auto found = difference(seen[i], wanted[i], fmt::format("{}[{}]", at, i)); !found.empty()) return found;
+    }
+    return {};
+  }
+  if (!wanted.is_object() || !seen.is_object()) return seen == wanted ? std::string() : at;
+  for (const auto& [name, value] : wanted.items()) {
+    const auto given = seen.find(name);
+    if (given == seen.end()) return at + "." + name;
+    if (auto found = difference(*given, value, at + "." + name); !found.empty()) return found;
+  }
+  const bool may_have_more = at.ends_with(".metadata") || at.ends_with(".labels") || at.ends_with(".annotations");
+  for (const auto& [name, value] : seen.items()) {
+    if (!may_have_more && !wanted.contains(name) && !is_server_default(name, value)) return at + "." + name;
+  }
+  return {};
+}
+
+bool only_we_own(const Json& job, const std::string& evacuation_uid) {
+  const Json& owners = api::items_at(job, {"metadata", "ownerReferences"});
+  return owners.size() == 1 && api::text_at(owners[0], {"kind"}) == "Evacuation" &&
+         api::text_at(owners[0], {"uid"}) == evacuation_uid;
+}
+
+/// Why the Job is not the one that we made; empty: it is.
+std::string why_foreign(const EvictorContext& context, HookPoint point, const api::Hook* hook, const Json& job) {
+  const api::Evacuation& of = context.evacuation;
+  const std::string_view made = context.ref(hook_job_uid_ref(point));
+  if (!made.empty()) {
+    return api::text_at(job, {"metadata", "uid"}) == made ? std::string()
+                                                          : "it was put in the place of the one that was made";
+  }
+  if (api::text_at(job, {"metadata", "labels", kUidLabel}) != of.meta.uid || !only_we_own(job, of.meta.uid))
+    return "another one than the Evacuation owns it";
+  if (hook == nullptr) return {};
+  if (hook->job_template_json.empty()) return "what it should do is not known any more";
+  const Json wanted = hook_job(context, *hook, point);
+  const std::string at = difference(job.value("spec", Json()), wanted["spec"], "spec");
+  return at.empty() ? at : fmt::format("its {} is not what the policy's hook says", at);
+}
+
 bool told_to_stop(const Json& job) {
   const auto deadline = api::number_at(job, {"spec", "activeDeadlineSeconds"});
   return deadline && *deadline <= 1;
@@ -119,7 +206,9 @@ Read hook_job_read(const EvictorContext& context, HookPoint point) {
           {}};
 }
 
-HookJob read_hook_job(const EvictorContext& context, HookPoint point) {
+std::string hook_job_uid_ref(HookPoint point) { return fmt::format("{}HookJob", to_string(point)); }
+
+HookJob read_hook_job(const EvictorContext& context, HookPoint point, const api::Hook* hook) {
   const Document* document = context.document(job_document(point));
   if (!document) return {};
   if (document->status == 404) return {HookJob::State::kAbsent, {}, {}, false};
@@ -128,9 +217,10 @@ HookJob read_hook_job(const EvictorContext& context, HookPoint point) {
   HookJob seen;
   seen.uid = api::text_at(*job, {"metadata", "uid"});
   seen.told_to_stop = told_to_stop(*job);
-  std::string why;
-  if (api::text_at(*job, {"metadata", "labels", kUidLabel}) != context.evacuation.meta.uid) {
+  std::string why = why_foreign(context, point, hook, *job);
+  if (!why.empty()) {
     seen.state = HookJob::State::kForeign;
+    seen.message = std::move(why);
   } else if (has_condition(*job, "Complete")) {
     seen.state = HookJob::State::kSucceeded;
   } else if (has_condition(*job, "Failed", &why)) {
@@ -143,11 +233,11 @@ HookJob read_hook_job(const EvictorContext& context, HookPoint point) {
 }
 
 bool hook_job_runs(const EvictorContext& context, HookPoint point) {
-  return read_hook_job(context, point).state == HookJob::State::kRunning;
+  return read_hook_job(context, point, nullptr).state == HookJob::State::kRunning;
 }
 
 std::optional<Action> stop_hook_job(const EvictorContext& context, HookPoint point) {
-  const HookJob job = read_hook_job(context, point);
+  const HookJob job = read_hook_job(context, point, nullptr);
   if (job.state != HookJob::State::kRunning || job.told_to_stop) return std::nullopt;
   std::string name(to_string(point));
   name[0] = static_cast<char>(name[0] - 'a' + 'A');

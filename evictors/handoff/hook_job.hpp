@@ -28,10 +28,16 @@ Read hook_job_read(const EvictorContext& context, HookPoint point);
 struct HookJob {
   enum class State { kUnknown, kAbsent, kForeign, kRunning, kSucceeded, kFailed };
   State state = State::kUnknown;
-  std::string message;  ///< kFailed: "DeadlineExceeded: …"
+  std::string message;  ///< kFailed: "DeadlineExceeded: …"; kForeign: what tells that it is not ours
   std::string uid;
   bool told_to_stop = false;
 };
-HookJob read_hook_job(const EvictorContext& context, HookPoint point);
+/// The Job as it was read. Ours is the one that our create answered with; where that answer was lost, one that only the
+/// Evacuation owns and that does what `hook` says, no more and no less: whoever may edit the namespace can make a Job
+/// of any name and labels. `hook` nullptr: it is read only to be stopped, and its owner is enough.
+HookJob read_hook_job(const EvictorContext& context, HookPoint point, const api::Hook* hook);
+
+/// Key of status.refs: the UID of the Job that was made for the hook.
+std::string hook_job_uid_ref(HookPoint point);
 
 }  // namespace evictors::handoff

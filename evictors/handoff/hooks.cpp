@@ -9,7 +9,9 @@
 
 #include "api/descheduler_policy.hpp"
 #include "api/json/json_access.hpp"
+#include "api/meta/service_uses.hpp"
 #include "api/meta/well_known.hpp"
+#include "api/origin.hpp"
 #include "api/vocabulary/blockers.hpp"
 #include "base/text.hpp"
 #include "evictors/classify.hpp"
@@ -55,11 +57,13 @@ std::string_view hook_ref(const EvictorContext& context, HookPoint point, std::s
 
 std::string hook_text(std::string_view text) { return base::short_text(text, kMaxHookMessage); }
 
-/// Hooks belong to policies that name this evictor: the automatic choice reads no policy.
+/// Hooks belong to policies that name this evictor: the automatic choice reads no policy. Whoever names a policy by
+/// hand gets none of its hooks.
 bool hooks_apply(const EvictorContext& context) {
   const api::EvacuationSpec& spec = context.evacuation.spec;
   const auto named = [](const api::EvictorChoice& each) { return each.name == StatefulHandoff::kName; };
-  return !spec.source.policy.empty() && !spec.dry_run && std::any_of(spec.evictors.begin(), spec.evictors.end(), named);
+  return !api::policy_of(context.evacuation).empty() && !spec.dry_run &&
+         std::any_of(spec.evictors.begin(), spec.evictors.end(), named);
 }
 
 HookRun failed_run(const api::Hook& hook, std::string message) {
@@ -81,12 +85,13 @@ HookRun absent_job_run(const EvictorContext& context, const api::Hook& hook, Hoo
 }
 
 HookRun job_run(const EvictorContext& context, const api::Hook& hook, HookPoint point) {
-  const HookJob job = read_hook_job(context, point);
+  const HookJob job = read_hook_job(context, point, &hook);
   switch (job.state) {
     case HookJob::State::kUnknown: break;
     case HookJob::State::kAbsent: return absent_job_run(context, hook, point);
     case HookJob::State::kForeign:
-      return failed_run(hook, fmt::format("a Job {} is already there and not ours", hook_job_name(context, point)));
+      return failed_run(
+          hook, fmt::format("a Job {} is already there and not ours: {}", hook_job_name(context, point), job.message));
     case HookJob::State::kSucceeded: return {HookRun::State::kSucceeded, {}, false};
     case HookJob::State::kFailed: return failed_run(hook, job.message);
     case HookJob::State::kRunning: break;
@@ -136,6 +141,7 @@ Action call_webhook(const EvictorContext& context, const api::Hook& hook, HookPo
   Action action;
   action.name = fmt::format("{}{}", kCallPrefix, capitalised(point));
   action.service = hook.service;
+  action.service_use = api::kServiceAsHook;
   action.request.method = "POST";
   action.request.path = fmt::format("/v1/hooks/{}", to_string(point));
   action.request.content_type = "application/json";
@@ -244,10 +250,12 @@ Classification classify_job(const EvictorContext& context, const api::Hook& hook
                             const CallResult& answer) {
   Classification meaning = classify_patch(answer);
   const bool exists = answer && answer->status == 409 && answer->body.find("AlreadyExists") != std::string::npos;
-  if (exists) meaning.answer = ResponseClass::kApplied;  // its name is ours alone; what it is, the next read tells
+  if (exists) meaning.answer = ResponseClass::kApplied;  // whether it is ours, the next read tells
   if (meaning.answer == ResponseClass::kApplied) {
     set_running(context, meaning, point);
     meaning.refs.emplace_back(ref_key(point, "Logs"), hook_job_logs(context, point));
+    const auto made = exists || !answer ? base::Result<Json>(Json()) : api::parse_json(answer->body);
+    if (made) meaning.refs.emplace_back(hook_job_uid_ref(point), api::text_at(*made, {"metadata", "uid"}));
   }
   const bool refused = meaning.answer == ResponseClass::kForbidden || meaning.answer == ResponseClass::kPermanent ||
                        meaning.answer == ResponseClass::kGoneMaybe;
@@ -384,9 +392,10 @@ Refs hook_refs(const EvictorContext& context, const PolicyHooks& hooks, HookPoin
   if (run.failed()) state = hook_text(fmt::format("{}: {}", kHookFailed, run.message));
   Refs refs;
   if (!state.empty() && state != hook_ref(context, point)) refs.emplace_back(ref_key(point), state);
-  const HookJob::State job = read_hook_job(context, point).state;
-  const bool exists =
-      job == HookJob::State::kRunning || job == HookJob::State::kSucceeded || job == HookJob::State::kFailed;
+  const HookJob job = read_hook_job(context, point, hook);
+  const bool exists = job.state == HookJob::State::kRunning || job.state == HookJob::State::kSucceeded ||
+                      job.state == HookJob::State::kFailed;
+  if (exists && context.ref(hook_job_uid_ref(point)).empty()) refs.emplace_back(hook_job_uid_ref(point), job.uid);
   const bool seen = hook->is_job() && (exists || hook_ref(context, point) == kHookRunning);
   if (!seen || !hook_ref(context, point, "Logs").empty()) return refs;
   // The answer to the call that made it was lost.

@@ -56,7 +56,7 @@ class MarkAdapter final : public Adapter {
 
   Classification classify(const EvictorContext& context, const Action& action,
                           const CallResult& answer) const override {
-    if (action.name != kPostEviction) return classify_patch(answer);
+    if (action.name != kPostEviction) return classify_pod_patch(answer);
     Classification meaning = classify_eviction(answer, mark_.accepted);
     if (meaning.answer == ResponseClass::kAcceptedInBackground && context.ref(kMarkRef).empty()) {
       const bool was_absent = action.pre_state.find(kMarkWasAbsent) != std::string::npos;

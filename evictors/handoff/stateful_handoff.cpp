@@ -106,6 +106,9 @@ bool undo_hook_wanted(const EvictorContext& context) {
   return hook_begun(context, HookPoint::kPre) || hook_begun(context, HookPoint::kMigrate);
 }
 
+/// The pod is gone, or nothing of it runs any more.
+bool has_left(const EvictorContext& context) { return !context.pod || context.pod->is_terminal(); }
+
 bool hook_jobs_run(const EvictorContext& context) {
   return hook_job_runs(context, HookPoint::kPre) || hook_job_runs(context, HookPoint::kMigrate);
 }
@@ -159,10 +162,16 @@ api::FieldErrors StatefulHandoff::validate(const std::vector<std::pair<std::stri
 
 std::vector<Read> StatefulHandoff::reads(const EvictorContext& context) const {
   const Adapter* adapter = adapter_of(context);
-  if (api::is_terminal(context.evacuation.status.phase))
-    return adapter && context.pod ? adapter->cleanup_reads(context) : std::vector<Read>{};
+  if (api::is_terminal(context.evacuation.status.phase)) {
+    if (!adapter) return {};
+    return context.pod ? adapter->cleanup_reads(context) : adapter->leftover_reads(context);
+  }
   std::vector<Read> reads = hook_reads(context);
-  if (!adapter || !context.pod) return reads;
+  if (!adapter) return reads;
+  if (has_left(context)) {
+    for (Read& each : adapter->leftover_reads(context)) reads.push_back(std::move(each));
+    return reads;
+  }
   for (Read& each : adapter->reads(context)) reads.push_back(std::move(each));
   return reads;
 }
@@ -249,7 +258,23 @@ Observation StatefulHandoff::observe(const EvictorContext& context) const {
   return seen;
 }
 
+std::vector<Action> StatefulHandoff::leftovers(const EvictorContext& context) const {
+  const Adapter* adapter = adapter_of(context);
+  return adapter ? adapter->leftovers(context) : std::vector<Action>{};
+}
+
+/// What the adapter left beside the pod goes before the post hook begins.
 Verification StatefulHandoff::verify(const EvictorContext& context) const {
+  auto left = leftovers(context);
+  const Adapter* adapter = adapter_of(context);
+  if (left.empty() && !(adapter && adapter->awaits_leftovers(context))) return verify_hooks(context);
+  Verification verification;
+  verification.unfinished = true;
+  if (!left.empty()) verification.action = std::move(left.front());
+  return verification;
+}
+
+Verification StatefulHandoff::verify_hooks(const EvictorContext& context) {
   Verification verification;
   const PolicyHooks hooks = policy_hooks(context);
   if (hooks.state == PolicyHooks::State::kPending) {
@@ -284,6 +309,8 @@ bool StatefulHandoff::needs_capacity(const EvictorContext& context) const {
 /// Labels and annotations that are taken away in the middle of it free no pod: what is known now is not known to be
 /// optional.
 bool StatefulHandoff::owner_decides(const EvictorContext& context) const {
+  const Adapter* adapter = context.pod ? adapter_of(context) : nullptr;
+  if (adapter && adapter->protects(*context.pod)) return true;
   const api::EvacuationStatus& status = context.evacuation.status;
   const bool begun = status.evictor == kName && status.adapter != "none" && !status.adapter.empty();
   if (!begun) return Evictor::owner_decides(context);

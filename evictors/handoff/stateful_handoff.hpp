@@ -16,6 +16,7 @@ class StatefulHandoff final : public Evictor {
                             const api::FieldPath& path) const override;
   std::vector<Read> reads(const EvictorContext& context) const override;
   base::seconds poll_interval(const EvictorContext& context) const override;
+  std::vector<Action> leftovers(const EvictorContext& context) const override;
   Verification verify(const EvictorContext& context) const override;
   Probe probe(const EvictorContext& context) const override;
   EvictionStep plan(const EvictorContext& context) const override;
@@ -26,6 +27,9 @@ class StatefulHandoff final : public Evictor {
   std::vector<Action> undo(const EvictorContext& context) const override;
   Rollback undone(const EvictorContext& context) const override;
   std::vector<Action> cleanup(const EvictorContext& context) const override;
+
+ private:
+  static Verification verify_hooks(const EvictorContext& context);
 };
 
 }  // namespace evictors::handoff

@@ -17,19 +17,6 @@ namespace {
 
 using api::EvacuationPhase;
 
-/// A read that was refused will be refused again; anything else may pass.
-std::optional<RemoteFailure> refused_read(const EvictorContext& context, std::string_view cluster_role) {
-  for (const Document& each : context.documents) {
-    if (each.status != 403 && each.status != 404) continue;
-    const std::string advice =
-        each.status == 403 ? fmt::format("; bind the ClusterRole {} (config/optional)", cluster_role) : std::string();
-    return RemoteFailure{each.status == 403 ? "Forbidden" : "ClusterNotFound",
-                         fmt::format("reading {}: {}{}", each.name, problem_of(each), advice), false, false,
-                         each.status == 403 ? api::Reason::kForbidden : api::Reason::kHandoffFailed};
-  }
-  return std::nullopt;
-}
-
 bool may_take_over(const EvictorContext& context, const api::Pod& pod, std::string_view role_label) {
   return pod.meta.name != context.pod->meta.name && pod.is_ready() && !pod.meta.is_terminating() &&
          !pod.is_terminal() && pod.node_name != context.pod->node_name &&
@@ -85,6 +72,19 @@ bool SwitchoverAdapter::request_on_its_way(const EvictorContext& context) {
   return intent && !intent->resolved && context.now < intent->time + kCallTimeout;
 }
 
+/// A read that was refused will be refused again; anything else may pass.
+std::optional<RemoteFailure> SwitchoverAdapter::refused_read(const EvictorContext& context) const {
+  for (const Document& each : context.documents) {
+    if ((each.status != 403 && each.status != 404) || may_be_missing(context, each)) continue;
+    const std::string advice =
+        each.status == 403 ? fmt::format("; bind the ClusterRole {} (config/optional)", cluster_role()) : std::string();
+    return RemoteFailure{each.status == 403 ? "Forbidden" : "ClusterNotFound",
+                         fmt::format("reading {}: {}{}", each.name, problem_of(each), advice), false, false,
+                         each.status == 403 ? api::Reason::kForbidden : api::Reason::kHandoffFailed};
+  }
+  return std::nullopt;
+}
+
 std::vector<Read> SwitchoverAdapter::reads(const EvictorContext& context) const {
   return opted_in(context) ? switchover_reads(context) : std::vector<Read>{};
 }
@@ -117,10 +117,11 @@ Observation SwitchoverAdapter::observe(const EvictorContext& context) const {
   Observation seen;
   const InstanceRole now = role(*context.pod);
   seen.ready = now == InstanceRole::kReplica && settled(context);
+  if (opted_in(context)) seen.refs = facts(context);
   if (seen.ready || !opted_in(context)) return seen;
   seen.requested = seen.acknowledged = requested(context);
   seen.alive = signs_of_life(context);
-  seen.failed = refused_read(context, cluster_role());
+  seen.failed = refused_read(context);
   if (seen.failed || seen.requested || now != InstanceRole::kPrimary) return seen;
   if (auto next = switchover(context); next && std::holds_alternative<RemoteFailure>(*next)) {
     seen.failed = std::get<RemoteFailure>(*std::move(next));

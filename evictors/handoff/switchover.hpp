@@ -24,7 +24,7 @@ std::vector<api::Pod> switchover_candidates(const EvictorContext& context, const
 /// The first of them by name. Empty: there is none.
 std::string switchover_candidate(const EvictorContext& context, const Document* document, std::string_view role_label);
 
-/// The object that was to be read is not there: nothing of it can be left.
+/// The object that was to be read is not there.
 bool is_gone(const Document* document);
 
 /// A list of the pods with that label; `value` must be is_plain_name().
@@ -58,12 +58,19 @@ class SwitchoverAdapter : public Adapter {
   /// The role has moved for good, beside the pod's own label.
   virtual bool settled(const EvictorContext&) const { return true; }
   virtual std::string signs_of_life(const EvictorContext&) const { return {}; }
+  /// A 404 that only means that another object has to be looked for.
+  virtual bool may_be_missing(const EvictorContext&, const Document&) const { return false; }
+  /// What has to be known once the pod is gone: stored before the switchover is asked for.
+  virtual Refs facts(const EvictorContext&) const { return {}; }
   /// The call that starts it, or why it cannot be made now; nullopt: not known yet, wait.
   using Request = std::variant<Action, RemoteFailure>;
   virtual std::optional<Request> switchover(const EvictorContext& context) const = 0;
   /// What is to be tidied up once the role has moved and before the pod is evicted.
   virtual std::optional<Action> before_eviction(const EvictorContext&) const { return std::nullopt; }
   virtual Classification classify_switchover(const Action& action, const CallResult& answer) const = 0;
+
+ private:
+  std::optional<RemoteFailure> refused_read(const EvictorContext& context) const;
 };
 
 }  // namespace evictors::handoff

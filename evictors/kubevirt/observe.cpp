@@ -78,9 +78,21 @@ std::string contradicted_label(const EvictorContext& context, const View& view) 
   return {};
 }
 
-/// A limit on the target that KubeVirt would silently drop is refused: the VM would land anywhere.
+/// KubeVirt gives the right to migrate to administrators only: who may make an Evacuation must not get it from us.
+RemoteFailure manual_selector() {
+  return {
+      "ManualMigration",
+      "parameter addedNodeSelector of evictor kubevirt is for Evacuations that the operator makes for a policy: "
+      "KubeVirt lets only administrators choose where a VM migrates to, and nobody has checked that whoever made this "
+      "one is one of them",
+      false, false, api::Reason::kNotAllowed};
+}
+
+/// Whoever may not choose the target is refused. So is a limit that KubeVirt would silently drop: the VM would land
+/// anywhere.
 std::optional<RemoteFailure> selector_refused(const EvictorContext& context, const View& view) {
   if (!in_migration_mode(context) || context.parameter(kAddedNodeSelector, "").empty()) return std::nullopt;
+  if (!api::origin_is_verified(context.evacuation)) return manual_selector();
   const auto refused = [](std::string message) {
     return RemoteFailure{"AddedNodeSelectorRefused", std::move(message), false, false, api::Reason::kNotEvictable};
   };

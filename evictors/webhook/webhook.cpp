@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/meta/service_uses.hpp"
 #include "api/vocabulary/blockers.hpp"
 #include "base/text.hpp"
 #include "evictors/classify.hpp"
@@ -141,6 +142,7 @@ Action service_call(const EvictorContext& context, ActionRole role, std::string_
   action.request = std::move(request);
   action.pre_state = "podResourceVersion=" + context.pod->meta.resource_version;
   action.service = service_of(context);
+  action.service_use = api::kServiceAsWebhook;
   return action;
 }
 
@@ -315,7 +317,8 @@ std::vector<Read> WebhookEvictor::reads(const EvictorContext& context) const {
   const bool running = phase == api::EvacuationPhase::kPreparing || phase == api::EvacuationPhase::kRequesting ||
                        phase == api::EvacuationPhase::kInProgress || phase == api::EvacuationPhase::kAborting;
   if (!running || context.evacuation.status.evictor != kName) return {};
-  return {{std::string(kStatusRead), status_request(webhook_token(context)), service}};
+  return {
+      {std::string(kStatusRead), status_request(webhook_token(context)), service, std::string(api::kServiceAsWebhook)}};
 }
 
 Probe WebhookEvictor::probe(const EvictorContext& context) const {

@@ -94,6 +94,8 @@ class Informer final : private ReflectorSink {
 
   /// REQUIRES: before run() or the first poll().
   void add_handler(Handler handler) { handlers_.push_back(std::move(handler)); }
+  /// Completes each object with what else is known of it, before it is stored. REQUIRES: as add_handler().
+  void complete_with(std::function<void(T&)> complete) { complete_ = std::move(complete); }
   Store<T>& store() { return store_; }
   const Store<T>& store() const { return store_; }
   Reflector& reflector() { return reflector_; }
@@ -103,6 +105,7 @@ class Informer final : private ReflectorSink {
   void upsert(std::string_view json) override {
     auto decoded = decode_(json);
     if (!decoded) return log_.warning("object could not be decoded", {base::kv("error", decoded.error())});
+    if (complete_) complete_(*decoded);
     auto object = std::make_shared<const T>(*std::move(decoded));
     if (listing_) listed_.insert(object->meta.key());
     Ptr before = store_.put(object);
@@ -152,6 +155,7 @@ class Informer final : private ReflectorSink {
   }
 
   Decode decode_;
+  std::function<void(T&)> complete_;
   base::Log log_;
   Store<T> store_;
   std::vector<Handler> handlers_;

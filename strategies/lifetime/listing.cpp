@@ -74,6 +74,14 @@ NominationResult LifeTimeListing::offer(PodIndex pod) {
   return sink_.offer(pod, criteria_.words_for(subject_of(context_, pod)));
 }
 
+void LifeTimeListing::offer_compatibly() {
+  if (context_.is_upstream()) {
+    offer_oldest_first_upstream();
+  } else {
+    offer_oldest_first();
+  }
+}
+
 void LifeTimeListing::offer_oldest_first() {
   std::vector<AgedPod> pods = pods_on_all_nodes();
   sort_oldest_first(pods);

@@ -28,6 +28,8 @@ class LifeTimeListing {
   void offer_oldest_first();
   /// The same, but asks of all pods whether they have somewhere to go before the first one leaves.
   void offer_oldest_first_upstream();
+  /// One of the two, by the policy's compatibility.
+  void offer_compatibly();
 
  private:
   struct AgedPod {

@@ -81,12 +81,7 @@ Criteria PodCriteria::Args::criteria() const {
 }
 
 base::Status PodCriteria::nominate(const StrategyContext& context, NominationSink& sink) const {
-  LifeTimeListing listing(context, sink, args_.scope, criteria_, args_.terminal_pods);
-  if (context.is_upstream()) {
-    listing.offer_oldest_first_upstream();
-  } else {
-    listing.offer_oldest_first();
-  }
+  LifeTimeListing(context, sink, args_.scope, criteria_, args_.terminal_pods).offer_compatibly();
   return base::Done{};
 }
 

@@ -71,12 +71,7 @@ Criteria PodLifeTime::Args::criteria() const {
 }
 
 base::Status PodLifeTime::nominate(const StrategyContext& context, NominationSink& sink) const {
-  LifeTimeListing listing(context, sink, args_.scope, criteria_, args_.terminal_pods);
-  if (context.is_upstream()) {
-    listing.offer_oldest_first_upstream();
-  } else {
-    listing.offer_oldest_first();
-  }
+  LifeTimeListing(context, sink, args_.scope, criteria_, args_.terminal_pods).offer_compatibly();
   return base::Done{};
 }
 

@@ -42,7 +42,7 @@ std::uint16_t free_port() {
 /// Two processes and their folder.
 class Pair {
  public:
-  Pair(int nodes, int handoffs) : port_(free_port()) {
+  Pair(int nodes, int handoffs) : port_(free_port()), metrics_port_(free_port()) {
     cluster_ = std::make_unique<e2e::Process>(e2e::Process::Options{
         .argv = {EVACUATOR_BENCH_CLUSTER, folder_.path(), std::to_string(nodes), std::to_string(handoffs)},
         .environment = {},
@@ -53,7 +53,8 @@ class Pair {
     e2e::write_file(folder_.file("config.yaml"), kConfig);
     operator_ = std::make_unique<e2e::Process>(e2e::Process::Options{
         .argv = {EVACUATOR_BINARY, "run", "--kubeconfig=" + folder_.file("kubeconfig"),
-                 "--config=" + folder_.file("config.yaml"), fmt::format("--address=127.0.0.1:{}", port_)},
+                 "--config=" + folder_.file("config.yaml"), fmt::format("--health-address=127.0.0.1:{}", port_),
+                 fmt::format("--metrics-address=127.0.0.1:{}", metrics_port_)},
         .environment = {},
         .log = folder_.file("operator.log"),
         .errors = {}});
@@ -89,7 +90,7 @@ class Pair {
 
   /// The sum of the series whose name begins so.
   double metric(const std::string& series) const {
-    std::istringstream lines(fakes::http_get(port_, "/metrics"));
+    std::istringstream lines(fakes::http_get(metrics_port_, "/metrics"));
     double sum = 0;
     for (std::string line; std::getline(lines, line);) {
       if (line.starts_with(series)) sum += std::stod(line.substr(line.rfind(' ')));
@@ -106,7 +107,8 @@ class Pair {
   }
 
   const fakes::TempFolder folder_;
-  std::uint16_t port_;
+  std::uint16_t port_;  ///< of health
+  std::uint16_t metrics_port_;
   std::unique_ptr<e2e::Process> cluster_;
   std::unique_ptr<e2e::Process> operator_;
 };

@@ -22,6 +22,7 @@ class MortalTransport final : public kube::Transport {
 
   base::Result<kube::Response> round_trip(const kube::Request& request) override {
     if (dead_) return died();
+    if (observer) observer(request);
     dead_ = calls_++ == last_call_;
     if (dead_ && death_ == Death::kBeforeTheCall) return died();
     if (before_each_call) before_each_call(request);
@@ -32,8 +33,13 @@ class MortalTransport final : public kube::Transport {
   }
   base::Result<std::unique_ptr<kube::WatchStream>> watch(const kube::Request& request) override {
     if (dead_) return died();
+    if (observer) observer(request);
+    if (auto refusal = refuse_watch ? refuse_watch(request) : std::nullopt) return *std::move(refusal);
     return inner_.watch(request);
   }
+
+  /// Sees every request of every process, watches included, as long as the process lives.
+  inline static std::function<void(const kube::Request&)> observer;
 
   /// Dies at the n-th call from now; 0: at the next one. A later word replaces an earlier one.
   void die_in(int calls, Death how) {
@@ -50,6 +56,8 @@ class MortalTransport final : public kube::Transport {
   std::function<void()> after_each_call;
   /// Answers in the server's stead.
   std::function<std::optional<kube::Response>(const kube::Request&)> lie;
+  /// A watch that the server does not open.
+  std::function<std::optional<base::Error>(const kube::Request&)> refuse_watch;
 
  private:
   static base::Error died() { return {base::ErrorCode::kCancelled, "the process is dead"}; }

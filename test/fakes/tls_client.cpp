@@ -20,7 +20,7 @@ std::string serial_of(SSL* ssl) {
 
 }  // namespace
 
-TlsAnswer tls_get(std::uint16_t port, const std::string& path) {
+TlsAnswer tls_get(std::uint16_t port, const std::string& path, const std::string& headers) {
   TlsAnswer answer;
   const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
   const std::unique_ptr<BIO, decltype(&BIO_free_all)> connection(BIO_new_ssl_connect(context.get()), BIO_free_all);
@@ -29,7 +29,7 @@ TlsAnswer tls_get(std::uint16_t port, const std::string& path) {
   SSL* ssl = nullptr;
   BIO_get_ssl(connection.get(), &ssl);
   answer.serial = serial_of(ssl);
-  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: x\r\n" + headers + "Connection: close\r\n\r\n";
   BIO_write(connection.get(), request.data(), static_cast<int>(request.size()));
   char bytes[4096];
   for (int got = 0; (got = BIO_read(connection.get(), bytes, sizeof bytes)) > 0;)

@@ -10,7 +10,7 @@ struct TlsAnswer {
   std::string body;    ///< the whole answer, header included
 };
 
-/// One GET over TLS to 127.0.0.1, without verification. Empty fields when it failed.
-TlsAnswer tls_get(std::uint16_t port, const std::string& path);
+/// One GET over TLS to 127.0.0.1, without verification; each of `headers` ends with CRLF. Empty fields when it failed.
+TlsAnswer tls_get(std::uint16_t port, const std::string& path, const std::string& headers = "");
 
 }  // namespace fakes

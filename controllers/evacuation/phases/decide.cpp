@@ -112,8 +112,19 @@ Step decide_phase(StatusBuilder& builder) {
   return Step::kSettled;
 }
 
+/// Whose it is, and what it asks for, are stored with the first word about it. Not later: keys are rotated.
+void take_in(StatusBuilder& builder) {
+  if (builder.phase() != EvacuationPhase::kPending) return;
+  const std::string& hash = builder.seen().spec_hash;
+  if (!hash.empty() && !builder.seen().spec_changed) builder.set_spec_hash(hash);
+  if (api::find_condition(builder.status().conditions, ConditionType::kOriginVerified)) return;
+  builder.set_condition(ConditionType::kOriginVerified, ConditionStatus::kFalse, Reason::kNotSigned,
+                        builder.seen().origin);
+}
+
 Step step(StatusBuilder& builder) {
   builder.begin_step();
+  take_in(builder);
   if (!api::is_terminal(builder.phase())) {
     if (const auto departed = decide_departure(builder)) return *departed;
   }

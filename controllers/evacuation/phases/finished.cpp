@@ -12,11 +12,12 @@ base::TimePoint clean_up_until(const StatusBuilder& builder) {
   return builder.status().finished_at.value_or(builder.now()) + builder.timeouts().abort;
 }
 
-/// Our marks on a pod that stayed; given up after a while so that the finalizer never holds the object indefinitely.
+/// Our marks on a pod that stayed, and what is left beside one that is gone; given up after a while so that the
+/// finalizer never holds the object indefinitely.
 std::optional<evictors::Action> last_cleanup(const StatusBuilder& builder) {
   const evictors::Evictor* evictor = builder.evictor();
-  if (!evictor || !builder.pod() || builder.now() >= clean_up_until(builder)) return std::nullopt;
-  auto actions = evictor->cleanup(builder.context());
+  if (!evictor || builder.now() >= clean_up_until(builder)) return std::nullopt;
+  auto actions = builder.pod() ? evictor->cleanup(builder.context()) : evictor->leftovers(builder.context());
   return actions.empty() ? std::nullopt : std::optional(std::move(actions.front()));
 }
 

@@ -43,9 +43,10 @@ std::optional<Step> go_on_to_eviction(StatusBuilder& builder) {
   return Step::kAgain;
 }
 
-constexpr std::array<Rule, 6> kInProgressRules = {
+constexpr std::array<Rule, 7> kInProgressRules = {
     fail_without_evictor,          // this build does not have it
     end_attempt_if_told,           // T23
+    end_refused_attempt,           // T37
     follow_work,                   // T16, T18–T21
     watch_deadlines,               // T22
     return_slot_without_progress,  // T36

@@ -120,6 +120,13 @@ std::optional<Step> reject_invalid_spec(StatusBuilder& builder) {
   return reject(builder, Reason::kInvalidSpec, builder.seen().spec_problem);
 }
 
+/// T2b: it is not what was accepted any more. (Servers that know the CRD's rules do not let that happen.)
+std::optional<Step> reject_changed_spec(StatusBuilder& builder) {
+  auto ending = builder.must_end();
+  if (!ending) return std::nullopt;
+  return builder.finish(ending->phase, ending->reason, std::move(ending->message));
+}
+
 /// T1: whoever may create Evacuations in one namespace must not overtake all the others. As long as nobody has looked
 /// at its signature the priority only counts for less (effective_priority).
 std::optional<Step> refuse_priority(StatusBuilder& builder) {
@@ -196,15 +203,17 @@ std::optional<Step> accept(StatusBuilder& builder) {
   return std::nullopt;
 }
 
-constexpr std::array<Rule, 13> kPendingRules = {
+constexpr std::array<Rule, 15> kPendingRules = {
     end_if_cancelled,      // T2
     reject_invalid_spec,   // T1
+    reject_changed_spec,   // T2b
     refuse_priority,       // T1
     fill_in_uid,           // T1
     reject_immovable_pod,  // T1
     reject_other_node,     // T1
     fill_in_node,          // as long as the pod has none
     reject_duplicate,      // T1
+    refuse_request,        // T37
     expire,                // T2
     accept,                // records the Event
     wait_while_suspended,  // mode Manual

@@ -64,8 +64,9 @@ std::optional<Step> watch_owner(StatusBuilder& builder) {
   return check_remote_deadlines(builder);
 }
 
-constexpr std::array<Rule, 9> kPreparingRules = {
+constexpr std::array<Rule, 10> kPreparingRules = {
     end_attempt_if_told,           // T23
+    end_refused_attempt,           // T37
     keep_deadline,                 // starts timeouts.prepare
     choose_evictor_in_time,        // T4
     follow_owner,                  // T7

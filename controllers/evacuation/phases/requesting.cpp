@@ -84,9 +84,10 @@ std::optional<Step> make_request(StatusBuilder& builder) {
   return builder.act(action);
 }
 
-constexpr std::array<Rule, 8> kRequestingRules = {
+constexpr std::array<Rule, 9> kRequestingRules = {
     fail_without_evictor,          // this build does not have it
     end_once_answered,             // T23
+    end_refused_attempt,           // T37
     follow_owner_of_request,       // T20
     go_back_in_progress,           // T8, T12b
     give_up_when_blocked,          // T13

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/meta/well_known.hpp"
+#include "api/origin.hpp"
 #include "base/text.hpp"
 
 namespace controllers::evacuation {
@@ -98,10 +99,10 @@ const api::Pod* StatusBuilder::pod() const {
 }
 
 bool StatusBuilder::removes_terminal_pod() const {
-  if (status().adapter == kTerminalPod) return true;
+  if (is_of_terminal_pod(status().adapter)) return true;
   const bool waits = phase() == EvacuationPhase::kPending || phase() == EvacuationPhase::kPreparing ||
                      phase() == EvacuationPhase::kBackoff;
-  if (!waits || !status().adapter.empty() || spec().source.policy.empty()) return false;
+  if (!waits || !status().adapter.empty() || api::policy_of(evacuation_).empty()) return false;
   return pod() && pod()->is_terminal() && ended_at(*pod()) <= evacuation_.meta.creation_timestamp;
 }
 
@@ -240,6 +241,7 @@ Step StatusBuilder::act(evictors::Action action) {
   auto& intent = draft().intent;
   const bool same = intent_open() && intent->action == action.name && intent->token == status().token;
   if (!same) intent = api::EvacuationIntent{action.name, status().token, now_, false, "", action.pre_state};
+  intent->time = now_;  // each sending has its own: what is on its way is counted from there
   const bool asks = action.role == evictors::ActionRole::kPrepare || action.role == evictors::ActionRole::kRequest;
   if (asks && !spec().dry_run && !status().request_sent_at) draft().request_sent_at = now_;
   set_next_call_at(std::nullopt);
@@ -274,16 +276,20 @@ Reason StatusBuilder::cancel_reason() const {
 }
 
 std::string StatusBuilder::cancel_message() const {
-  if (seen_.policy_gone) return fmt::format("policy {} was deleted", spec().source.policy);
+  if (seen_.policy_gone) return fmt::format("policy {} was deleted", api::policy_of(evacuation_));
   if (evacuation_.meta.is_terminating()) return "the Evacuation was deleted";
   return spec().cancel.reason.empty() ? "cancelled by spec.cancel" : spec().cancel.reason;
 }
 
 std::optional<StatusBuilder::Ending> StatusBuilder::must_end() const {
   if (cancelled()) return Ending{EvacuationPhase::kCancelled, cancel_reason(), cancel_message()};
-  if (seen_.spec_problem.empty()) return std::nullopt;
-  return Ending{EvacuationPhase::kFailed, Reason::kInvalidSpec,
-                "its spec cannot be read any more: " + seen_.spec_problem};
+  if (!seen_.spec_problem.empty()) {
+    return Ending{EvacuationPhase::kFailed, Reason::kInvalidSpec,
+                  "its spec cannot be read any more: " + seen_.spec_problem};
+  }
+  if (!seen_.spec_changed) return std::nullopt;
+  return Ending{EvacuationPhase::kFailed, Reason::kSpecChanged,
+                "its spec was changed after it was accepted; only suspend, priority and cancel may change"};
 }
 
 bool StatusBuilder::has_finalizer() const {

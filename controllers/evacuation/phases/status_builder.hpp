@@ -51,8 +51,13 @@ inline constexpr base::seconds kRefreshWaiting{60};
 /// Neither a wake nor a change of evictor may bring two calls about one pod closer together than this (I15).
 inline constexpr base::milliseconds kMinimalGap{200};
 
-/// status.adapter of an attempt that removes a pod which was terminal before.
+/// status.adapter of an attempt that removes a pod which was terminal before; and what versions up to 0.1 called it,
+/// for an attempt that runs on after an upgrade.
 inline constexpr std::string_view kTerminalPod = "terminal-pod";
+inline constexpr std::string_view kTerminalPodBefore = "ended-pod";
+constexpr bool is_of_terminal_pod(std::string_view adapter) {
+  return adapter == kTerminalPod || adapter == kTerminalPodBefore;
+}
 
 /// In status.refs: when the API server took the pod's deletion, by its own clock.
 inline constexpr std::string_view kDeletedAtRef = "podDeletedAt";
@@ -142,6 +147,7 @@ class StatusBuilder {
   /// Counts it up, gives it a token, and forgets all that belongs to the last one. REQUIRES: pod().
   void start_attempt();
   void set_pod_group(const std::string& name) { draft().group = name; }
+  void set_spec_hash(const std::string& hash) { draft().spec_hash = hash; }
   void set_target_node(const api::NodeName& node) { draft().target_node = node; }
   void set_evictor(std::string_view name, std::string_view adapter);
   void set_evictor_index(std::int32_t index) { draft().evictor_index = index; }
@@ -176,7 +182,8 @@ class StatusBuilder {
   void remember(const evictors::Refs& refs);
 
   // --- the call
-  /// Writes the intent ahead (or keeps the unresolved one of the very same action) and asks for the call.
+  /// Writes the intent ahead (or keeps the unresolved one of the very same action, with the time of this sending) and
+  /// asks for the call.
   Step act(evictors::Action action);
   bool intent_open() const { return status().intent && !status().intent->resolved; }
   void resolve_intent(IntentResult result);
@@ -288,6 +295,9 @@ Step enter_backoff(StatusBuilder& builder, const ReasonText& reason, std::string
 // --- rules that several phases ask
 /// T23: a cancel, or a spec that cannot be read any more, ends the attempt.
 std::optional<Step> end_attempt_if_told(StatusBuilder& builder);
+/// T37: its end would cost the pod's data, or a service may not be called for it. The first ends what has not begun.
+std::optional<Step> refuse_request(StatusBuilder& builder);
+std::optional<Step> end_refused_attempt(StatusBuilder& builder);
 /// This build does not have the evictor that was chosen.
 std::optional<Step> fail_without_evictor(StatusBuilder& builder);
 /// T29: past the point of no return a cancel is refused, once. Never answers.

@@ -50,7 +50,7 @@ const api::Pod* find_replacement(const StatusBuilder& builder) {
 /// Why no replacement will come; empty: one is expected.
 std::string not_expected(const StatusBuilder& builder) {
   const auto& owner = builder.status().pod_owner;
-  if (builder.status().adapter == kTerminalPod) return "the pod was terminal before";
+  if (is_of_terminal_pod(builder.status().adapter)) return "the pod was terminal before";
   if (!owner) return "the pod has no controller";
   if (owner->kind == "Job") return "a Job counts its own completions";
   if (!builder.seen().desired_replicas) return {};
@@ -126,7 +126,7 @@ bool settled(const StatusBuilder& builder) {
 std::string success_message(const StatusBuilder& builder) {
   const auto& outcome = *builder.status().outcome;
   const auto& replacement = outcome.replacement;
-  if (builder.status().adapter == kTerminalPod) return "the terminal pod was removed";
+  if (is_of_terminal_pod(builder.status().adapter)) return "the terminal pod was removed";
   if (!replacement && outcome.kind == api::OutcomeKind::kMigrated) return "migrated; the source pod has ended";
   if (!replacement) return "the pod left; no replacement is expected";
   if (outcome.kind == api::OutcomeKind::kMigrated) return fmt::format("migrated to node {}", replacement->node.value);

@@ -38,6 +38,10 @@ std::unique_ptr<Adapter> pgo_adapter();
 /// deletes the pod.
 std::unique_ptr<Adapter> tikv_adapter();
 
+/// TiKV under TiDB operator v2, which knows no such annotation: refused by name, so that no plain eviction takes it
+/// down with its leaders.
+std::unique_ptr<Adapter> tikv_v2_adapter();
+
 /// No operator at all: the eviction API between the policy's hooks. Recognises no pod by itself.
 std::unique_ptr<Adapter> none_adapter();
 

@@ -28,14 +28,41 @@ struct CnpgView {
   std::string current;
   std::string target;
   std::string phase;
+  api::Json conditions;  ///< as they are
+  std::int64_t generation = 0;
 };
 
 std::optional<CnpgView> cnpg_view(const EvictorContext& context) {
   const auto cluster = object_of(context.document(kCnpgCluster));
   if (!cluster) return std::nullopt;
-  return CnpgView{api::text_at(*cluster, {"metadata", "uid"}), api::text_at(*cluster, {"metadata", "resourceVersion"}),
+  return CnpgView{api::text_at(*cluster, {"metadata", "uid"}),
+                  api::text_at(*cluster, {"metadata", "resourceVersion"}),
                   api::text_at(*cluster, {"status", "currentPrimary"}),
-                  api::text_at(*cluster, {"status", "targetPrimary"}), api::text_at(*cluster, {"status", "phase"})};
+                  api::text_at(*cluster, {"status", "targetPrimary"}),
+                  api::text_at(*cluster, {"status", "phase"}),
+                  api::items_at(*cluster, {"status", "conditions"}),
+                  api::number_at(*cluster, {"metadata", "generation"}).value_or(0)};
+}
+
+/// The conditions with the one that a phase other than healthy stands for, in its place, as `kubectl cnpg promote`
+/// writes it. Its time moves only when its status does.
+api::Json conditions_of_switchover(const CnpgView& view, base::TimePoint now) {
+  api::Json ready = {{"type", "Ready"},
+                     {"status", "False"},
+                     {"reason", "ClusterIsNotReady"},
+                     {"message", "Cluster Is Not Ready"},
+                     {"lastTransitionTime", base::format_time(now)}};
+  if (view.generation > 0) ready["observedGeneration"] = view.generation;
+  api::Json all = view.conditions;
+  for (api::Json& each : all) {
+    if (api::text_at(each, {"type"}) != "Ready") continue;
+    const std::string since = api::text_at(each, {"lastTransitionTime"});
+    if (api::text_at(each, {"status"}) == "False" && !since.empty()) ready["lastTransitionTime"] = since;
+    each = ready;
+    return all;
+  }
+  all.push_back(std::move(ready));
+  return all;
 }
 
 class CloudNativePgAdapter final : public SwitchoverAdapter {
@@ -127,7 +154,8 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
                               {{"targetPrimary", target},
                                {"targetPrimaryTimestamp", base::format_micro_time(context.now)},
                                {"phase", "Switchover in progress"},
-                               {"phaseReason", why}}}};
+                               {"phaseReason", why},
+                               {"conditions", conditions_of_switchover(view, context.now)}}}};
     Action action;
     action.role = ActionRole::kRequest;
     action.name = kRequestSwitchover;

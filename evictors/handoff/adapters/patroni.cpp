@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/meta/service_uses.hpp"
 #include "base/text.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/document.hpp"
@@ -51,11 +52,16 @@ class PatroniAdapter final : public SwitchoverAdapter {
     action.role = ActionRole::kRequest;
     action.name = kRequestSwitchover;
     action.service = service;
+    action.service_use = service.empty() ? std::string_view() : api::kServiceAsPatroni;
     action.request.method = "POST";
     action.request.path = service.empty() ? proxy_path(*context.pod) : "/switchover";
     action.request.content_type = "application/json";
     // "leader" is the guard: a repeated call after the move is refused.
-    action.request.body = api::to_json_text({{"leader", context.pod->meta.name}, {"candidate", candidate}});
+    api::Json body = {{"leader", context.pod->meta.name}, {"candidate", candidate}};
+    // Names are unique in a namespace only. Patroni passes over members that it does not know; who stands before it can
+    // compare.
+    if (!service.empty()) body["namespace"] = context.pod->meta.ns;
+    action.request.body = api::to_json_text(body);
     action.request.flow = kube::Flow::kWrite;
     action.request.timeout = kPatroniCall;
     action.pre_state = "candidate=" + candidate;

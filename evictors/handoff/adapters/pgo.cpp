@@ -11,6 +11,7 @@
 #include "evictors/document.hpp"
 #include "evictors/handoff/switchover.hpp"
 #include "evictors/pod_patch.hpp"
+#include "evictors/timeouts.hpp"
 #include "kube/request.hpp"
 
 namespace evictors::handoff {
@@ -18,14 +19,87 @@ namespace {
 
 constexpr kube::ResourceType kPostgresClusters{"postgres-operator.crunchydata.com", "v1beta1", "postgresclusters",
                                                "PostgresCluster"};
+/// The same kind under Percona's operator from 3.0 on.
+constexpr kube::ResourceType kPerconaPostgresClusters{"upstream.pgv2.percona.com", "v1beta1", "postgresclusters",
+                                                      "PostgresCluster"};
+/// Percona's own kind: its operator writes the annotations of this over those of the PostgresCluster.
+constexpr kube::ResourceType kPerconaPgClusters{"pgv2.percona.com", "v2", "perconapgclusters", "PerconaPGCluster"};
 constexpr std::string_view kPgoClusterLabel = "postgres-operator.crunchydata.com/cluster";
 constexpr std::string_view kPgoRoleLabel = "postgres-operator.crunchydata.com/role";
 constexpr std::string_view kPgoInstanceLabel = "postgres-operator.crunchydata.com/instance";
 constexpr const char* kPgoTrigger = "postgres-operator.crunchydata.com/trigger-switchover";
+// Documents.
 constexpr std::string_view kPgoCluster = "postgrescluster";
+constexpr std::string_view kPerconaPgoCluster = "percona-postgrescluster";
+constexpr std::string_view kPerconaPgCluster = "perconapgcluster";
+constexpr std::string_view kLeftBehind = "triggered-cluster";
 constexpr std::string_view kRemoveTrigger = "RemoveTrigger";
+// Keys of status.refs.
 constexpr std::string_view kTriggerRef = "trigger";
+constexpr std::string_view kTriggeredRef = "triggered";  ///< which object carries it: "<plural>.<group>/<name>"
+constexpr std::string_view kSet = "set";
+constexpr std::string_view kRemoved = "removed";
 constexpr std::size_t kShownValue = 64;
+
+/// An object that a trigger is written on.
+struct Triggered {
+  const kube::ResourceType* type = nullptr;
+  std::string name;
+};
+
+std::string to_ref(const Triggered& object) {
+  return fmt::format("{}.{}/{}", object.type->plural, object.type->group, object.name);
+}
+
+std::optional<Triggered> from_ref(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  Triggered object{nullptr, std::string(text.substr(slash + 1))};
+  for (const kube::ResourceType* type : {&kPostgresClusters, &kPerconaPostgresClusters, &kPerconaPgClusters}) {
+    if (text.substr(0, slash) == fmt::format("{}.{}", type->plural, type->group)) object.type = type;
+  }
+  if (object.type == nullptr || !is_plain_name(object.name)) return std::nullopt;
+  return object;
+}
+
+/// The PerconaPGCluster that the PostgresCluster is made from; empty: there is none.
+std::string percona_owner(const api::Json& cluster) {
+  for (const api::Json& owner : api::items_at(cluster, {"metadata", "ownerReferences"})) {
+    const bool is_percona = api::text_at(owner, {"kind"}) == kPerconaPgClusters.kind &&
+                            api::text_at(owner, {"apiVersion"}).starts_with("pgv2.percona.com/");
+    std::string name = api::text_at(owner, {"name"});
+    if (is_percona && is_plain_name(name)) return name;
+  }
+  return {};
+}
+
+/// What was read of the PostgresCluster, of Crunchy's group or else of Percona's.
+const Document* cluster_document(const EvictorContext& context) {
+  const Document* document = context.document(kPgoCluster);
+  return is_gone(document) ? context.document(kPerconaPgoCluster) : document;
+}
+
+/// A cluster with all that has to be known of it before anything is done.
+struct PgoView {
+  api::Json cluster;  ///< the PostgresCluster: settings and status
+  Triggered triggered;
+  api::Json holder;  ///< that object: it carries the trigger
+};
+
+std::optional<PgoView> pgo_view(const EvictorContext& context) {
+  auto cluster = object_of(cluster_document(context));
+  if (!cluster) return std::nullopt;
+  const bool is_crunchys = object_of(context.document(kPgoCluster)).has_value();
+  const std::string owner = percona_owner(*cluster);
+  if (owner.empty()) {
+    Triggered self{is_crunchys ? &kPostgresClusters : &kPerconaPostgresClusters,
+                   pod_label(*context.pod, kPgoClusterLabel)};
+    return PgoView{*cluster, std::move(self), *cluster};
+  }
+  auto holder = object_of(context.document(kPerconaPgCluster));
+  if (!holder) return std::nullopt;
+  return PgoView{*std::move(cluster), {&kPerconaPgClusters, owner}, *std::move(holder)};
+}
 
 /// A setting of spec.patroni.switchover as text, "" if it is not set. Whatever is no string is shown as it is.
 std::string setting(const api::Json& cluster, std::string_view name) {
@@ -34,39 +108,67 @@ std::string setting(const api::Json& cluster, std::string_view name) {
   return value->is_string() ? value->get<std::string>() : api::to_json_text(*value);
 }
 
+/// "PostgresCluster db": whose settings an administrator changes.
+std::string object_text(const PgoView& view) {
+  return fmt::format("{} {}", view.triggered.type->kind, view.triggered.name);
+}
+
 /// PGO carries out what spec.patroni.switchover says, leftovers of an old emergency included. Only a plain switchover
 /// is wanted.
-std::optional<RemoteFailure> refused_type(const api::Json& cluster, std::string_view name) {
-  if (!api::flag_at(cluster, {"spec", "patroni", "switchover", "enabled"})) {
+std::optional<RemoteFailure> refused_type(const PgoView& view) {
+  if (!api::flag_at(view.cluster, {"spec", "patroni", "switchover", "enabled"})) {
     return RemoteFailure{"SwitchoverNotEnabled",
-                         fmt::format("set spec.patroni.switchover.enabled to true on PostgresCluster {}", name)};
+                         fmt::format("set spec.patroni.switchover.enabled to true on {}", object_text(view))};
   }
-  const std::string type = setting(cluster, "type");
+  const std::string type = setting(view.cluster, "type");
   if (type.empty() || type == "Switchover") return std::nullopt;
-  return RemoteFailure{"SwitchoverTypeNotSafe",
-                       fmt::format("spec.patroni.switchover.type of PostgresCluster {} is {}, which may lose data: set "
-                                   "it to Switchover or remove it",
-                                   name, base::short_text(type, kShownValue))};
+  return RemoteFailure{
+      "SwitchoverTypeNotSafe",
+      fmt::format("spec.patroni.switchover.type of {} is {}, which may lose data: set it to Switchover "
+                  "or remove it",
+                  object_text(view), base::short_text(type, kShownValue))};
 }
 
 /// An instance that the spec names has to be one that could take over as well.
-std::optional<RemoteFailure> refused_target(const EvictorContext& context, const api::Json& cluster,
+std::optional<RemoteFailure> refused_target(const EvictorContext& context, const PgoView& view,
                                             const Document& instances) {
-  const std::string target = setting(cluster, "targetInstance");
+  const std::string target = setting(view.cluster, "targetInstance");
   const auto fit = switchover_candidates(context, &instances, kPgoRoleLabel);
   const bool is_fit =
       std::ranges::any_of(fit, [&](const api::Pod& each) { return pod_label(each, kPgoInstanceLabel) == target; });
   if (target.empty() || is_fit) return std::nullopt;
   return RemoteFailure{"TargetInstanceNotFit",
-                       fmt::format("spec.patroni.switchover.targetInstance of PostgresCluster {} is {}, which is no "
-                                   "Ready replica on another node: correct or remove it",
-                                   pod_label(*context.pod, kPgoClusterLabel), base::short_text(target, kShownValue)),
+                       fmt::format("spec.patroni.switchover.targetInstance of {} is {}, which is no Ready replica on "
+                                   "another node: correct or remove it",
+                                   object_text(view), base::short_text(target, kShownValue)),
                        true};
 }
 
+std::string trigger_of(const api::Json& holder) {
+  return api::text_at(holder, {"metadata", "annotations", kPgoTrigger});
+}
+
+/// The trigger that PGO was through with last.
+std::string done_trigger(const api::Json& cluster) {
+  return api::text_at(cluster, {"status", "patroni", "switchover"});
+}
+
 /// A trigger of this Evacuation, whatever the attempt.
-bool carries_our_trigger(const EvictorContext& context, const api::Json& cluster) {
-  return is_our_token(context, api::text_at(cluster, {"metadata", "annotations", kPgoTrigger}));
+bool carries_our_trigger(const EvictorContext& context, const api::Json& holder) {
+  return is_our_token(context, trigger_of(holder));
+}
+
+/// Somebody else's request that PGO has not carried out yet is not written over.
+std::optional<RemoteFailure> refused_by_other_trigger(const EvictorContext& context, const PgoView& view) {
+  const std::string trigger = trigger_of(view.holder);
+  if (trigger.empty() || trigger == done_trigger(view.cluster) || carries_our_trigger(context, view.holder))
+    return std::nullopt;
+  return RemoteFailure{
+      "TriggerPending",
+      fmt::format("{} carries the trigger-switchover \"{}\" of somebody else, which PGO is not through "
+                  "with: wait for it, or remove it",
+                  object_text(view), base::short_text(trigger, kShownValue)),
+      true};
 }
 
 class PgoAdapter final : public SwitchoverAdapter {
@@ -82,17 +184,17 @@ class PgoAdapter final : public SwitchoverAdapter {
 
   /// Without our trigger PGO begins no switchover for us any more. One that it is through with is not taken back.
   Rollback undone(const EvictorContext& context) const override {
-    const auto cluster = object_of(context.document(kPgoCluster));
-    if (cluster && carries_our_trigger(context, *cluster)) return Rollback::kPending;
+    const auto view = pgo_view(context);
+    if (view && carries_our_trigger(context, view->holder)) return Rollback::kPending;
     const bool asked = !context.ref(kTriggerRef).empty() || request_intent(context) != nullptr;
-    if (!asked || is_gone(context.document(kPgoCluster))) return Rollback::kNothingToDo;
-    if (!cluster || request_on_its_way(context)) return Rollback::kPending;
-    return is_through(context, *cluster) ? Rollback::kNothingToDo : Rollback::kComplete;
+    if (!asked || has_gone(context)) return Rollback::kNothingToDo;
+    if (!view || request_on_its_way(context)) return Rollback::kPending;
+    return is_through(context, view->cluster) ? Rollback::kNothingToDo : Rollback::kComplete;
   }
 
   std::vector<Read> cleanup_reads(const EvictorContext& context) const override {
     auto all = reads(context);
-    std::erase_if(all, [](const Read& each) { return each.name != kPgoCluster; });
+    std::erase_if(all, [](const Read& each) { return each.name == kInstances; });
     return all;
   }
 
@@ -100,30 +202,86 @@ class PgoAdapter final : public SwitchoverAdapter {
     return removal(context, ActionRole::kCleanUp);
   }
 
+  /// The pod's label told which cluster it was; now only what was remembered does.
+  std::vector<Read> leftover_reads(const EvictorContext& context) const override {
+    const auto triggered = from_ref(context.ref(kTriggeredRef));
+    if (!triggered || !may_be_left(context)) return {};
+    return {{std::string(kLeftBehind),
+             kube::get_request(*triggered->type, {context.evacuation.meta.ns, triggered->name}),
+             {}}};
+  }
+
+  std::vector<Action> leftovers(const EvictorContext& context) const override {
+    const auto triggered = from_ref(context.ref(kTriggeredRef));
+    const auto holder = object_of(context.document(kLeftBehind));
+    if (!triggered || !holder || !carries_our_trigger(context, *holder)) return {};
+    return {patch_trigger(context, *triggered, *holder, ActionRole::kCleanUp, nullptr)};
+  }
+
+  bool awaits_leftovers(const EvictorContext& context) const override {
+    if (!from_ref(context.ref(kTriggeredRef)) || !may_be_left(context)) return false;
+    const Document* document = context.document(kLeftBehind);
+    if (is_gone(document)) return false;
+    const api::EvacuationIntent* intent = request_intent(context);
+    const bool on_its_way = intent && context.ref(kTriggerRef).empty() && context.now < intent->time + kCallTimeout;
+    return on_its_way || !object_of(document);
+  }
+
  private:
   InstanceRole role(const api::Pod& pod) const override { return role_of_label(pod_label(pod, kPgoRoleLabel)); }
   base::seconds total() const override { return base::seconds(1200); }
   std::string_view cluster_role() const override { return "evacuator-handoff-pgo"; }
 
+  /// Each answer tells what to read next.
   std::vector<Read> switchover_reads(const EvictorContext& context) const override {
     const std::string& cluster = pod_label(*context.pod, kPgoClusterLabel);
     if (!is_plain_name(cluster)) return {};
-    return {{std::string(kPgoCluster), kube::get_request(kPostgresClusters, {context.pod->meta.ns, cluster}), {}},
-            instances_read(context, kPgoClusterLabel, cluster)};
+    const auto get = [&](std::string_view name, const kube::ResourceType& type, const std::string& object) {
+      return Read{std::string(name), kube::get_request(type, {context.pod->meta.ns, object}), {}};
+    };
+    std::vector<Read> all = {get(kPgoCluster, kPostgresClusters, cluster),
+                             instances_read(context, kPgoClusterLabel, cluster)};
+    if (is_gone(context.document(kPgoCluster)))
+      all.push_back(get(kPerconaPgoCluster, kPerconaPostgresClusters, cluster));
+    const auto found = object_of(cluster_document(context));
+    const std::string owner = found ? percona_owner(*found) : std::string();
+    if (!owner.empty()) all.push_back(get(kPerconaPgCluster, kPerconaPgClusters, owner));
+    return all;
+  }
+
+  /// Crunchy's group, as long as Percona's is not known to be empty, too.
+  bool may_be_missing(const EvictorContext& context, const Document& document) const override {
+    return document.name == kPgoCluster && is_gone(&document) && !is_gone(context.document(kPerconaPgoCluster));
+  }
+
+  static bool has_gone(const EvictorContext& context) {
+    return is_gone(cluster_document(context)) || is_gone(context.document(kPerconaPgCluster));
+  }
+
+  /// Our trigger was set, or may have been, and is not known to be removed.
+  static bool may_be_left(const EvictorContext& context) {
+    const std::string_view known = context.ref(kTriggerRef);
+    return known == kSet || (known.empty() && request_intent(context) != nullptr);
+  }
+
+  Refs facts(const EvictorContext& context) const override {
+    const auto view = pgo_view(context);
+    std::string triggered = view ? to_ref(view->triggered) : std::string();
+    if (triggered.empty() || triggered == context.ref(kTriggeredRef)) return {};
+    return {{std::string(kTriggeredRef), std::move(triggered)}};
   }
 
   bool requested(const EvictorContext& context) const override {
-    const auto cluster = object_of(context.document(kPgoCluster));
-    return cluster &&
-           api::text_at(*cluster, {"metadata", "annotations", kPgoTrigger}) == context.evacuation.status.token;
+    const auto view = pgo_view(context);
+    return view && trigger_of(view->holder) == context.evacuation.status.token;
   }
 
   /// If we asked, the operator has to say that it is through with it.
   bool settled(const EvictorContext& context) const override {
     if (!opted_in(context)) return true;
-    const auto cluster = object_of(context.document(kPgoCluster));
-    if (!cluster) return false;
-    return !requested(context) || is_through(context, *cluster);
+    const auto view = pgo_view(context);
+    if (!view) return false;
+    return !requested(context) || is_through(context, view->cluster);
   }
 
   /// A trigger that is left behind fires again once the cluster's status is cleared.
@@ -133,51 +291,50 @@ class PgoAdapter final : public SwitchoverAdapter {
   }
 
   static bool is_through(const EvictorContext& context, const api::Json& cluster) {
-    return api::text_at(cluster, {"status", "patroni", "switchover"}) == context.evacuation.status.token;
+    return done_trigger(cluster) == context.evacuation.status.token;
   }
 
   std::optional<Request> switchover(const EvictorContext& context) const override {
-    const auto cluster = object_of(context.document(kPgoCluster));
+    const auto view = pgo_view(context);
     const Document* instances = context.document(kInstances);
-    if (!cluster || !instances || !instances->ok()) return std::nullopt;
-    auto refusal = refused_type(*cluster, pod_label(*context.pod, kPgoClusterLabel));
-    if (!refusal) refusal = refused_target(context, *cluster, *instances);
+    if (!view || !instances || !instances->ok()) return std::nullopt;
+    auto refusal = refused_type(*view);
+    if (!refusal) refusal = refused_target(context, *view, *instances);
+    if (!refusal) refusal = refused_by_other_trigger(context, *view);
     if (refusal) return *std::move(refusal);
     if (switchover_candidate(context, instances, kPgoRoleLabel).empty()) {
       return RemoteFailure{"NoHealthyReplica", "no Ready replica on another node could become leader", true};
     }
-    return patch_trigger(context, *cluster, ActionRole::kRequest, context.evacuation.status.token);
+    return patch_trigger(context, view->triggered, view->holder, ActionRole::kRequest, context.evacuation.status.token);
   }
 
   Classification classify_switchover(const Action& action, const CallResult& answer) const override {
     Classification meaning = classify_patch(answer);
-    if (meaning.answer == ResponseClass::kApplied && action.name == kRequestSwitchover)
-      meaning.refs.emplace_back(kTriggerRef, "set");
+    if (meaning.answer != ResponseClass::kApplied) return meaning;
+    meaning.refs.emplace_back(kTriggerRef, action.name == kRequestSwitchover ? kSet : kRemoved);
     return meaning;
   }
 
   /// Takes our trigger away; nothing while there is none, or somebody else's.
   static std::vector<Action> removal(const EvictorContext& context, ActionRole role) {
-    const auto cluster = object_of(context.document(kPgoCluster));
-    if (!cluster || !carries_our_trigger(context, *cluster)) return {};
-    return {patch_trigger(context, *cluster, role, nullptr)};
+    const auto view = pgo_view(context);
+    if (!view || !carries_our_trigger(context, view->holder)) return {};
+    return {patch_trigger(context, view->triggered, view->holder, role, nullptr)};
   }
 
   /// `value` null removes the trigger.
-  static Action patch_trigger(const EvictorContext& context, const api::Json& cluster, ActionRole role,
-                              const api::Json& value) {
+  static Action patch_trigger(const EvictorContext& context, const Triggered& object, const api::Json& holder,
+                              ActionRole role, const api::Json& value) {
     const api::Json patch = {{"metadata",
-                              {{"uid", api::text_at(cluster, {"metadata", "uid"})},
-                               {"resourceVersion", api::text_at(cluster, {"metadata", "resourceVersion"})},
+                              {{"uid", api::text_at(holder, {"metadata", "uid"})},
+                               {"resourceVersion", api::text_at(holder, {"metadata", "resourceVersion"})},
                                {"annotations", {{kPgoTrigger, value}}}}}};
     Action action;
     action.role = role;
     action.name = value.is_null() ? kRemoveTrigger : kRequestSwitchover;
     action.request =
-        kube::patch_request(kPostgresClusters, {context.pod->meta.ns, pod_label(*context.pod, kPgoClusterLabel)},
-                            kube::PatchType::kMerge, patch);
-    action.pre_state =
-        "trigger=" + api::text_at(cluster, {"metadata", "annotations", kPgoTrigger}).substr(0, kShownValue);
+        kube::patch_request(*object.type, {context.evacuation.meta.ns, object.name}, kube::PatchType::kMerge, patch);
+    action.pre_state = "trigger=" + trigger_of(holder).substr(0, kShownValue);
     return action;
   }
 };

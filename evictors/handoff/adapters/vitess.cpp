@@ -52,7 +52,7 @@ class VitessAdapter final : public Adapter {
   }
 
   Classification classify(const EvictorContext&, const Action& action, const CallResult& answer) const override {
-    return action.name == kPostEviction ? classify_eviction(answer) : classify_patch(answer);
+    return action.name == kPostEviction ? classify_eviction(answer) : classify_pod_patch(answer);
   }
 
   std::vector<Action> undo(const EvictorContext& context) const override {

@@ -29,7 +29,8 @@ std::vector<std::string> Operator::command() const {
           "--config=" + (folder_ / (settings_.identity + ".yaml")).string(),
           "--namespace=evacuator-system",
           "--identity=" + settings_.identity,
-          "--address=127.0.0.1:" + std::to_string(port_),
+          "--health-address=127.0.0.1:" + std::to_string(port_),
+          "--metrics-address=127.0.0.1:" + std::to_string(metrics_port_),
           std::string("--leader-elect=") + (settings_.leader_election ? "true" : "false"),
           "--lease-duration=" + seconds_text(settings_.lease_duration),
           "--renew-deadline=" + seconds_text(settings_.renew_deadline),
@@ -42,6 +43,7 @@ std::vector<std::string> Operator::command() const {
 
 void Operator::start() {
   port_ = free_port();
+  metrics_port_ = free_port();
   process_ = std::make_unique<Process>(Process::Options{
       .argv = command(), .environment = {}, .log = folder_ / (settings_.identity + ".log"), .errors = {}});
 }
@@ -73,7 +75,7 @@ int Operator::terminate(std::chrono::seconds limit) {
   return *process_->exit_code();
 }
 
-std::string Operator::metrics() const { return Api(port_).request("GET", "/metrics").body; }
+std::string Operator::metrics() const { return Api(metrics_port_).request("GET", "/metrics").body; }
 
 std::string Operator::log_tail() const {
   constexpr std::size_t kTail = 4000;

@@ -49,7 +49,8 @@ class Operator {
   std::filesystem::path kubeconfig_;
   std::filesystem::path folder_;
   Settings settings_;
-  std::uint16_t port_ = 0;
+  std::uint16_t port_ = 0;  ///< of health
+  std::uint16_t metrics_port_ = 0;
   std::unique_ptr<Process> process_;
 };
 

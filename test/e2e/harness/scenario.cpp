@@ -18,6 +18,8 @@ void apply_folder(const Kubectl& kubectl, std::string_view folder) {
   kubectl(command);
 }
 
+void apply_file(const Kubectl& kubectl, std::string_view file) { kubectl({"apply", "--filename=" + repository(file)}); }
+
 bool is_ready(const Json& pod) { return text_at(condition(pod, "Ready"), "/status") == "True"; }
 bool is_terminating(const Json& pod) { return pod.at("metadata").contains("deletionTimestamp"); }
 
@@ -65,7 +67,10 @@ void Suite::start_proxy(const std::filesystem::path& scratch) {
 void Suite::install() {
   apply_folder(*kubectl_, "config/namespace");
   apply_folder(*kubectl_, cluster_->crds());
-  if (cluster_->has_rbac()) apply_folder(*kubectl_, "config/rbac");
+  if (cluster_->has_rbac()) {
+    apply_folder(*kubectl_, "config/rbac");
+    apply_file(*kubectl_, "config/optional/annotation-evictors.yaml");
+  }
   (*kubectl_)({"wait", "--for=condition=Established", "--timeout=60s", "crd/evacuations.evacuator.dev",
                "crd/deschedulerpolicies.evacuator.dev"});
   await("the new kinds to be served", [&](std::string& seen) {

@@ -171,6 +171,8 @@ TEST_F(Crds, TheServiceAccountMayDoItsWorkAndNoMore) {
   EXPECT_TRUE(allowed("create", "leases", {}, "evacuator-system"));
   EXPECT_TRUE(allowed("update", "leases/evacuator", {}, "evacuator-system"));
   EXPECT_FALSE(allowed("update", "leases/another", {}, "evacuator-system"));
+  EXPECT_TRUE(allowed("get", "secrets/evacuator-signing", {}, "evacuator-system"));
+  EXPECT_FALSE(allowed("get", "secrets/another", {}, "evacuator-system"));
 }
 
 }  // namespace crds_test

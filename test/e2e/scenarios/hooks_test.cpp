@@ -26,7 +26,8 @@ class StatefulHandoff : public Scenario {
                                                    {"hooks", {{"pre", hook()}, {"post", hook()}}}}}}));
   }
   Operator::Settings settings() const {
-    return {.services = "[{name: keeper, url: 'http://127.0.0.1:" + std::to_string(service_.port()) + "'}]"};
+    return {.services = "[{name: keeper, url: 'http://127.0.0.1:" + std::to_string(service_.port()) +
+                        "', namespaces: ['" + ns() + "'], uses: [hook]}]"};
   }
   std::string hand_over(const PodInfo& pod) const {
     return evacuate(pod, {{"source", {{"policy", ns()}}},

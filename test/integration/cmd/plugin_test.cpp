@@ -402,13 +402,34 @@ TEST_F(Plugin, ApproveReleasesWhatWaitsForAPerson) {
   EXPECT_THAT(in_shop({"approve", "--all"}).err, HasSubstr("Nothing waits for approval"));
 }
 
+/// As the operator makes them, and has stored that it did.
+void belong_to(Json& evacuation, const std::string& policy) {
+  evacuation["metadata"]["labels"]["evacuator.dev/policy"] = policy;
+  evacuation["spec"]["source"]["policy"] = policy;
+  evacuation["status"]["conditions"] = Json::array({{{"type", "OriginVerified"},
+                                                     {"status", "True"},
+                                                     {"reason", "Signed"},
+                                                     {"message", ""},
+                                                     {"lastTransitionTime", "2026-11-21T12:00:00Z"}}});
+}
+
+TEST_F(Plugin, ApproveTakesNothingThatOnlySaysItIsOfThePolicy) {
+  stage();
+  const std::string name = evacuate(pods().front(), [](Json& spec) { spec["suspend"] = true; });
+  edit(kube::kEvacuations, name, [](Json& object) {
+    belong_to(object, "balance");
+    object["status"]["conditions"][0]["status"] = "False";
+  });
+  EXPECT_THAT(run({"approve", "--policy", "balance"}).err, HasSubstr("Nothing waits for approval"));
+  EXPECT_TRUE(get(name).spec.suspend);
+}
+
 TEST_F(Plugin, ApproveTakesAllOfOnePolicy) {
   stage();
   const char* policy = "other";
   for (const std::string& pod : pods()) {
     const std::string name = evacuate(pod, [](Json& spec) { spec["suspend"] = true; });
-    edit(kube::kEvacuations, name,
-         [&](Json& object) { object["metadata"]["labels"]["evacuator.dev/policy"] = policy; });
+    edit(kube::kEvacuations, name, [&](Json& object) { belong_to(object, policy); });
     policy = "balance";
   }
   const Ran ran = run({"approve", "--policy", "balance", "-o", "json"});

@@ -482,7 +482,7 @@ TEST_F(KubeVirtScenario, MigrationModeMovesAVmWithoutStrategy) {
   begin();
   const std::string pod = machine("db", "run=20s", "None");
   const std::string name =
-      evacuate(pod, with({{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}}));
+      evacuate_as_operator(pod, with({{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}}));
   expect_end(name, Phase::kSucceeded, "Migrated");
   EXPECT_TRUE(evictions().empty());
   ASSERT_EQ(migrations().size(), 1u);
@@ -490,12 +490,35 @@ TEST_F(KubeVirtScenario, MigrationModeMovesAVmWithoutStrategy) {
   EXPECT_EQ(node_of("db"), "node-c");
 }
 
+/// Attack: an editor of a namespace, who may not migrate VMs, has the operator move one to the node of the attacker's
+/// choice, in the name of a policy. Others are unharmed: a policy's own Evacuation does it.
+TEST_F(KubeVirtScenario, AnEditorDoesNotChooseTheNodeOfAVmThroughTheOperator) {
+  begin();
+  const std::string pod = machine("db", "run=20s", "None");
+  const Json wish = {{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}};
+  const std::string name = evacuate(pod, [&](Json& spec) {
+    with(wish)(spec);
+    spec["source"] = {{"policy", "balance"}};
+  });
+  expect_end(name, Phase::kFailed, "NotAllowed");
+  EXPECT_NE(get(name).status.message.find("addedNodeSelector of evictor kubevirt is for Evacuations that the operator "
+                                          "makes for a policy"),
+            std::string::npos)
+      << get(name).status.message;
+  EXPECT_TRUE(migrations().empty());
+  EXPECT_EQ(pod_phase(pod), "Running");
+
+  const std::string other = machine("web", "run=20s", "None");
+  expect_end(evacuate_as_operator(other, with(wish)), Phase::kSucceeded, "Migrated");
+  EXPECT_EQ(node_of("web"), "node-c");
+}
+
 /// Attack or mistake: a limit that this KubeVirt drops silently would let the VM land anywhere.
 TEST_F(KubeVirtScenario, MigrationModeRefusesALimitThatKubeVirtWouldDrop) {
   begin("v1.5.0");
   const std::string pod = machine("db", "run=20s");
   const std::string name =
-      evacuate(pod, with({{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}}));
+      evacuate_as_operator(pod, with({{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}}));
   expect_end(name, Phase::kFailed, "NotEvictable");
   EXPECT_NE(get(name).status.message.find("addedNodeSelector needs KubeVirt 1.6; this is 1.5"), std::string::npos)
       << get(name).status.message;
@@ -512,7 +535,7 @@ TEST_F(KubeVirtScenario, MigrationModeAsksStrictlyWhereTheVersionIsUnknown) {
     return kube::Response{403, R"({"kind":"Status","status":"Failure","code":403,"reason":"Forbidden"})", {}, ""};
   };
   const std::string name =
-      evacuate(pod, with({{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}}));
+      evacuate_as_operator(pod, with({{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}}));
   expect_end(name, Phase::kFailed, "NotEvictable");
   EXPECT_NE(get(name).status.message.find("unknown field \"spec.addedNodeSelector\""), std::string::npos)
       << get(name).status.message;

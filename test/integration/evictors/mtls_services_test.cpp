@@ -40,7 +40,9 @@ class MtlsService : public Rig {
               "",
               folder_.file("tls.crt"),
               folder_.file("tls.key"),
-              seconds(10)};
+              seconds(10),
+              {"shop"},
+              {"webhook"}};
   }
   ~MtlsService() override { tls_server.reset(); }
 

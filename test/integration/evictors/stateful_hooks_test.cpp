@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "controllers/config/services_config.hpp"
 #include "simulator/behaviour.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
@@ -15,9 +16,12 @@ using Phase = api::EvacuationPhase;
 /// Answers hooks by a script: what is left of it, then {"done":true}.
 class HookService final : public controllers::evacuation::ServiceCaller {
  public:
-  evictors::CallResult send(const std::string& service, const kube::Request& request) override {
+  std::string refusal(const controllers::evacuation::ServiceCall& call) const override {
+    return controllers::refusal(config, call.use, call.ns);
+  }
+  evictors::CallResult send(const controllers::evacuation::ServiceCall& call, const kube::Request& request) override {
     calls.push_back(request.path);
-    if (service != "backup") return base::invalid("there is no service " + service);
+    if (call.service != "backup") return base::invalid("there is no service " + call.service);
     if (script.empty()) return kube::Response{200, R"({"done":true})", {}, ""};
     kube::Response next = script.front();
     script.erase(script.begin());
@@ -28,6 +32,7 @@ class HookService final : public controllers::evacuation::ServiceCaller {
 
   std::vector<kube::Response> script;
   std::vector<std::string> calls;
+  controllers::ServiceConfig config = {.name = "backup", .namespaces = {"shop"}, .uses = {"hook"}};
 
  private:
   const std::vector<std::string> names_ = {"backup"};
@@ -73,7 +78,7 @@ class Hooks : public Rig {
     EXPECT_EQ(stored.status, 201) << stored.body;
     start_operator();
     pod = pods().front();
-    return evacuate(pod, [&](Json& spec) {
+    return evacuate_as_operator(pod, [&](Json& spec) {
       spec["source"] = {{"policy", "safe"}};
       spec["evictors"] = Json::array({{{"name", "stateful-handoff"}}});
       spec["retry"] = {{"maxAttempts", 1}};
@@ -184,12 +189,37 @@ TEST_F(HookScenario, AnIgnoredWebhookDoesNotHoldTheMove) {
   EXPECT_TRUE(ref(name, "preHook").starts_with("Failed: after 2 tries")) << ref(name, "preHook");
 }
 
+TEST_F(HookScenario, AttackByTheHooksOfAPolicyInANamespaceThatIsNotListedIsRefused) {
+  service.config.namespaces = {"bank"};
+  const std::string name = begin({{"pre", webhook("Ignore")}, {"undo", webhook()}});
+  expect_end(name, Phase::kFailed, "NotAllowed");
+  EXPECT_NE(get(name).status.message.find("services[backup].namespaces"), std::string::npos);
+  EXPECT_TRUE(service.calls.empty()) << "neither the hook nor its undo";
+  EXPECT_TRUE(pod_exists(pod));
+  EXPECT_EQ(granted(), 0u);
+}
+
 TEST_F(HookScenario, APostHookThatFailsIsToldAsFailure) {
   service.script = {{400, "no", {}, ""}};
   const std::string name = begin({{"post", webhook()}});
   expect_end(name, Phase::kFailed, "HandoffFailed");
   EXPECT_EQ(granted(), 1u);
   EXPECT_EQ(condition(name, "ReplacementReady"), "Ready");
+}
+
+TEST_F(HookScenario, OfAForeignPolicyDoNotRunForAnEvacuationThatOnlyNamesIt) {
+  const std::string real = begin({{"pre", webhook()}, {"post", job_hook("5")}});
+  expect_end(real, Phase::kSucceeded, "Evicted");
+  ASSERT_EQ(service.calls, std::vector<std::string>{"/v1/hooks/pre"});
+  const std::size_t jobs = jobs_made();
+  const std::string forged = evacuate(pods().front(), [&](Json& spec) {
+    spec["source"] = {{"policy", "safe"}};
+    spec["evictors"] = Json::array({{{"name", "stateful-handoff"}}});
+  });
+  ASSERT_TRUE(run_to_end(forged));
+  EXPECT_EQ(condition(forged, "OriginVerified"), "NotSigned");
+  EXPECT_EQ(service.calls.size(), 1U) << "neither with the operator's credentials";
+  EXPECT_EQ(jobs_made(), jobs) << "nor as Jobs";
 }
 
 TEST_F(HookScenario, APolicyThatIsNotThereFailsClosed) {

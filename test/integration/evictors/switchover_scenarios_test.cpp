@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "controllers/config/services_config.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
@@ -14,6 +15,8 @@ using Phase = api::EvacuationPhase;
 
 const kube::ResourceType kCnpg{"postgresql.cnpg.io", "v1", "clusters", "Cluster"};
 const kube::ResourceType kPgo{"postgres-operator.crunchydata.com", "v1beta1", "postgresclusters", "PostgresCluster"};
+const kube::ResourceType kPerconaPgo{"upstream.pgv2.percona.com", "v1beta1", "postgresclusters", "PostgresCluster"};
+const kube::ResourceType kPerconaPg{"pgv2.percona.com", "v2", "perconapgclusters", "PerconaPGCluster"};
 const std::string kPgoPrefix = "postgres-operator.crunchydata.com/";
 
 Json definition_of(const kube::ResourceType& type) {
@@ -268,15 +271,21 @@ TEST_F(Patroni, ThatNeverCanIsGivenUpInTheEnd) {
 /// A service of the operator's configuration that speaks Patroni.
 class PatroniService final : public controllers::evacuation::ServiceCaller {
  public:
-  evictors::CallResult send(const std::string& service, const kube::Request& request) override {
-    calls.push_back(service + " " + request.path);
+  std::string refusal(const controllers::evacuation::ServiceCall& call) const override {
+    return controllers::refusal(config, call.use, call.ns);
+  }
+  evictors::CallResult send(const controllers::evacuation::ServiceCall& call, const kube::Request& request) override {
+    calls.push_back(call.service + " " + request.path);
+    bodies.push_back(Json::parse(request.body));
     if (on_call) on_call();
     return kube::Response{202, "Switchover scheduled", {}, "text/plain"};
   }
   const std::vector<std::string>& names() const override { return names_; }
 
   std::vector<std::string> calls;
+  std::vector<Json> bodies;
   std::function<void()> on_call;
+  controllers::ServiceConfig config = {.name = "patroni", .namespaces = {"shop"}, .uses = {"patroni"}};
 
  private:
   const std::vector<std::string> names_ = {"patroni"};
@@ -289,6 +298,34 @@ TEST_F(Patroni, IsAskedThroughAConfiguredServiceInstead) {
   zalando();
   expect_evicted_as_replica(begin_evacuation({{"switchover", "true"}, {"service", "patroni"}}), "patroni");
   EXPECT_EQ(service.calls, std::vector<std::string>{"patroni /switchover"});
+  EXPECT_EQ(service.bodies.at(0).value("namespace", ""), "shop");
+  stop_operator();
+}
+
+/// Pods that a tenant names and labels like the members of another tenant's cluster, whose Patroni is a service.
+TEST_F(Patroni, AttackOnAnotherTenantsPatroniByPodsOfTheSameNameIsRefused) {
+  PatroniService service;
+  service.config.namespaces = {"bank"};
+  services = &service;
+  zalando();
+  expect_end(begin_evacuation({{"adapter", "patroni"}, {"switchover", "true"}, {"service", "patroni"}}), Phase::kFailed,
+             "NotAllowed",
+             "service patroni may not be called as patroni for namespace shop: services[patroni].namespaces of the "
+             "operator's configuration does not list shop");
+  EXPECT_TRUE(service.calls.empty()) << "the other tenant's cluster heard nothing";
+  EXPECT_EQ(role_of("pg-0"), "master");
+  EXPECT_TRUE(evictions().empty());
+  stop_operator();
+}
+
+TEST_F(Patroni, AttackThroughAServiceThatIsMeantForWebhooksIsRefused) {
+  PatroniService service;
+  service.config.uses = {"webhook", "hook"};
+  services = &service;
+  zalando();
+  expect_end(begin_evacuation({{"switchover", "true"}, {"service", "patroni"}}), Phase::kFailed, "NotAllowed",
+             "services[patroni].uses of the operator's configuration does not list patroni");
+  EXPECT_TRUE(service.calls.empty());
   stop_operator();
 }
 
@@ -414,6 +451,131 @@ TEST_F(Pgo, WithATriggerOfSomebodyElseKeepsIt) {
   cancel(name);
   expect_end(name, Phase::kCancelled, "UserCancelled");
   EXPECT_EQ(trigger(), "by an admin");
+}
+
+TEST_F(Pgo, WithAPendingTriggerOfSomebodyElseIsNotWrittenOver) {
+  crunchy({{"enabled", true}});
+  edit(kPgo, "db",
+       [](Json& stored) { stored["metadata"]["annotations"][kPgoPrefix + "trigger-switchover"] = "by an admin"; });
+  expect_end(begin_evacuation(), Phase::kFailed, "HandoffFailed", "TriggerPending");
+  EXPECT_EQ(trigger(), "by an admin");
+  EXPECT_TRUE(evictions().empty());
+  EXPECT_EQ(role_of("pg-0"), "master");
+}
+
+TEST_F(Pgo, WaitsForThePendingTriggerOfSomebodyElseAndGoesOn) {
+  crunchy({{"enabled", true}});
+  edit(kPgo, "db",
+       [](Json& stored) { stored["metadata"]["annotations"][kPgoPrefix + "trigger-switchover"] = "by an admin"; });
+  const std::string name = begin_evacuation({{"switchover", "true"}}, 3);
+  ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kBackoff; }, seconds(60)));
+  operator_works();
+  expect_evicted_as_replica(name, "pgo");
+  EXPECT_EQ(trigger(), "by an admin") << "that one moved the primary, and stays";
+}
+
+TEST_F(Pgo, LeavesNoTriggerWhenThePodGoesInTheMiddleOfIt) {
+  for (const bool told : {true, false}) {
+    SCOPED_TRACE(told ? "the answer came" : "the answer was lost");
+    if (told) crunchy({{"enabled", true}});
+    patroni_fails = true;
+    operator_works();
+    const std::string name = begin_evacuation();
+    if (!told) {
+      replica->transport.before_each_call = [&](const kube::Request& request) {
+        if (request.method == "PATCH" && request.path.find("postgresclusters") != std::string::npos)
+          replica->transport.die();
+      };
+    }
+    ASSERT_TRUE(run_until([&] { return !trigger().empty(); }, seconds(60)));
+    if (!told) start_operator("second");
+    ASSERT_TRUE(cluster->store().remove(kube::kPods, {"shop", "pg-0"}, {}, 0));
+    ASSERT_TRUE(run_to_end(name)) << get(name).status.message;
+    EXPECT_EQ(phase(name), Phase::kSucceeded) << get(name).status.message;
+    EXPECT_EQ(trigger(), "") << "PGO would try for ever";
+    const int before = failures;
+    run_for(seconds(600));
+    EXPECT_EQ(failures, before);
+    if (HasFailure()) return;
+    promote("pg-0");
+    run_for(seconds(60));
+  }
+}
+
+TEST_F(Pgo, LeavesTheTriggerOfSomebodyElseWhenThePodGoes) {
+  crunchy({{"enabled", true}});
+  const std::string name = begin_evacuation();
+  ASSERT_TRUE(run_until([&] { return !trigger().empty(); }, seconds(60)));
+  edit(kPgo, "db",
+       [](Json& stored) { stored["metadata"]["annotations"][kPgoPrefix + "trigger-switchover"] = "by an admin"; });
+  ASSERT_TRUE(cluster->store().remove(kube::kPods, {"shop", "pg-0"}, {}, 0));
+  ASSERT_TRUE(run_to_end(name)) << get(name).status.message;
+  EXPECT_EQ(trigger(), "by an admin");
+}
+
+/// Percona's operator 3.0: PostgresCluster in a group of its own, made from a PerconaPGCluster, whose annotations and
+/// settings are written over it in each reconcile.
+class Percona : public Switchover {
+ protected:
+  void percona(const Json& switchover) {
+    begin(kPgoPrefix + "role", "master", {{kPgoPrefix + "cluster", "db"}, {kPgoPrefix + "instance", "db-0"}});
+    custom(kPerconaPg, {{"spec", {{"patroni", {{"switchover", switchover}}}}}});
+    custom(kPerconaPgo, Json::object());
+    edit(kPerconaPgo, "db", [&](Json& stored) {
+      stored["metadata"]["ownerReferences"] = Json::array({{{"apiVersion", "pgv2.percona.com/v2"},
+                                                            {"kind", "PerconaPGCluster"},
+                                                            {"name", "db"},
+                                                            {"uid", object(kPerconaPg, "db")["metadata"]["uid"]},
+                                                            {"controller", true}}});
+    });
+    watcher = [this] {
+      copy_down();
+      switch_over();
+    };
+  }
+  std::string trigger(const kube::ResourceType& type) const {
+    return object(type, "db")["metadata"]
+        .value("annotations", Json::object())
+        .value(kPgoPrefix + "trigger-switchover", "");
+  }
+
+ private:
+  void copy_down() {
+    const Json own = object(kPerconaPg, "db");
+    const Json annotations = own["metadata"].value("annotations", Json::object());
+    const Json inner = object(kPerconaPgo, "db");
+    if (inner["metadata"].value("annotations", Json::object()) == annotations && inner.contains("spec")) return;
+    edit(kPerconaPgo, "db", [&](Json& stored) {
+      stored["metadata"]["annotations"] = annotations;
+      stored["spec"] = own["spec"];
+    });
+  }
+  void switch_over() {
+    const std::string wanted = trigger(kPerconaPgo);
+    const Json cluster = object(kPerconaPgo, "db");
+    const bool enabled = cluster.value(Json::json_pointer("/spec/patroni/switchover/enabled"), false);
+    if (!enabled || wanted.empty() || wanted == cluster.value(Json::json_pointer("/status/patroni/switchover"), ""))
+      return;
+    promote("pg-1");
+    edit(kPerconaPgo, "db", [&](Json& stored) { stored["status"]["patroni"]["switchover"] = wanted; });
+  }
+};
+
+TEST_F(Percona, IsTriggeredByItsOwnObject) {
+  percona({{"enabled", true}});
+  expect_evicted_as_replica(begin_evacuation(), "pgo");
+  EXPECT_EQ(trigger(kPerconaPg), "");
+  run_for(seconds(60));
+  EXPECT_EQ(trigger(kPerconaPgo), "");
+}
+
+TEST_F(Percona, ThatMayNotSwitchOverIsNamedByTheObjectToChange) {
+  percona({{"enabled", false}});
+  settle();
+  expect_end(begin_evacuation(), Phase::kFailed, "HandoffFailed",
+             "set spec.patroni.switchover.enabled to true on PerconaPGCluster db");
+  EXPECT_EQ(trigger(kPerconaPg), "");
+  EXPECT_TRUE(evictions().empty());
 }
 
 TEST_F(Pgo, DoesNotSwitchOverAgainWhenItIsEnabledAgainLater) {

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "controllers/config/services_config.hpp"
 #include "test/fakes/webhook_service.hpp"
 #include "test/integration/rig/rig.hpp"
 
@@ -19,8 +20,11 @@ class InProcessService final : public controllers::evacuation::ServiceCaller {
  public:
   explicit InProcessService(base::ManualClock& clock) : clock_(clock), service(clock, {}) {}
 
-  evictors::CallResult send(const std::string& name, const kube::Request& request) override {
-    if (name != "mover") return base::invalid("no such service");
+  std::string refusal(const controllers::evacuation::ServiceCall& call) const override {
+    return controllers::refusal(config, call.use, call.ns);
+  }
+  evictors::CallResult send(const controllers::evacuation::ServiceCall& call, const kube::Request& request) override {
+    if (call.service != "mover") return base::invalid("no such service");
     ++calls;
     if (hangs) {
       clock_.advance(seconds(10));
@@ -42,6 +46,7 @@ class InProcessService final : public controllers::evacuation::ServiceCaller {
 
  public:
   fakes::WebhookService service;
+  controllers::ServiceConfig config = {.name = "mover", .namespaces = {"shop"}, .uses = {"webhook"}};
   bool hangs = false;
   bool gone = false;
   bool lose_next_answer = false;
@@ -191,6 +196,34 @@ TEST_F(WebhookScenario, UnknownServiceNamesTheFix) {
   expect_end(name, Phase::kFailed, "NotEvictable");
   EXPECT_NE(get(name).status.message.find("add it under services"), std::string::npos) << get(name).status.message;
   EXPECT_EQ(mover.calls, 0);
+}
+
+/// Whoever may create Evacuations names any service, and says to it what he likes in parameters x-*.
+TEST_F(WebhookScenario, AttackThroughAServiceOfAnotherTenantIsRefused) {
+  mover.config.namespaces = {"bank"};
+  const std::string name = begin({}, [](Json& spec) {
+    spec["evictors"][0]["parameters"].update({{"x-database", "ledger"}, {"x-namespace", "bank"}});
+  });
+  expect_end(name, Phase::kFailed, "NotAllowed");
+  EXPECT_EQ(get(name).status.message,
+            "service mover may not be called as webhook for namespace shop: services[mover].namespaces of the "
+            "operator's configuration does not list shop");
+  EXPECT_EQ(mover.calls, 0) << "the service heard nothing, x-database least of all";
+  expect_untouched(name);
+}
+
+TEST_F(WebhookScenario, AttackThroughAServiceThatIsNoWebhookIsRefused) {
+  mover.config.uses = {"patroni"};
+  const std::string name = begin({});
+  expect_end(name, Phase::kFailed, "NotAllowed");
+  EXPECT_NE(get(name).status.message.find("services[mover].uses"), std::string::npos) << get(name).status.message;
+  EXPECT_EQ(mover.calls, 0);
+  expect_untouched(name);
+}
+
+TEST_F(WebhookScenario, ANamespaceThatIsListedGoesOnWhileAnotherIsRefused) {
+  mover.config.namespaces = {"bank", "shop"};
+  expect_end(begin({}), Phase::kSucceeded, "Evicted");
 }
 
 TEST_F(WebhookScenario, DryRunNeverReachesTheService) {

@@ -9,6 +9,8 @@
 
 #include "api/core/codec.hpp"
 #include "api/json/yaml.hpp"
+#include "api/meta/well_known.hpp"
+#include "controllers/signing/origin.hpp"
 #include "simulator/objects.hpp"
 #include "simulator/operators/background_protocol.hpp"
 
@@ -49,10 +51,11 @@ controllers::OperatorConfig configured(api::InFlightLimits limits, bool responds
 
 Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
                    api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services, bool responds)
-    : transport(server, {kOurUser, {}, "evacuator"}),
+    : wall(clock),
+      transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
       operator_({.client = client_,
-                 .clock = clock,
+                 .clock = wall,
                  .discovery = what_the_simulator_serves(responds),
                  .config = configured(std::move(limits), responds),
                  .identity = std::move(identity),
@@ -60,7 +63,13 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
                  .events = *this,
                  .metrics = metrics_,
                  .log = {},
-                 .services = services}) {}
+                 .services = services,
+                 .steady = &clock}) {}
+
+void Operator::follow() {
+  for (int i = 0; i < kMaxRounds && operator_.poll_caches(); ++i) {
+  }
+}
 
 bool Operator::poll() {
   bool any = false;
@@ -171,18 +180,38 @@ std::vector<std::string> Rig::pods(const std::string& app) const {
   return names;
 }
 
-std::string Rig::evacuate(const std::string& pod, const std::function<void(Json& spec)>& edit) {
+Json Rig::evacuation_of(const std::string& pod, const std::function<void(Json& spec)>& edit) const {
   const std::string uid = pod_uid(pod);
-  const std::string name = fmt::format("{}-{}", pod, uid.substr(0, 8));
   Json spec = {{"podRef", {{"name", pod}, {"uid", uid}}}, {"reason", "test"}};
   if (edit) edit(spec);
-  const Json body = {{"apiVersion", "evacuator.dev/v1alpha1"},
-                     {"kind", "Evacuation"},
-                     {"metadata", {{"name", name}, {"namespace", "shop"}}},
-                     {"spec", spec}};
-  const auto answer = server->handle(kube::create_request(kube::kEvacuations, "shop", body), {"alice", {}, "kubectl"});
+  return {{"apiVersion", "evacuator.dev/v1alpha1"},
+          {"kind", "Evacuation"},
+          {"metadata", {{"name", fmt::format("{}-{}", pod, uid.substr(0, 8))}, {"namespace", "shop"}}},
+          {"spec", spec}};
+}
+
+std::string Rig::create(const Json& body, const std::string& user) {
+  const auto answer = server->handle(kube::create_request(kube::kEvacuations, "shop", body), {user, {}, "kubectl"});
   EXPECT_EQ(answer.status, 201) << answer.body;
-  return name;
+  return body["metadata"]["name"];
+}
+
+std::string Rig::evacuate(const std::string& pod, const std::function<void(Json& spec)>& edit) {
+  return create(evacuation_of(pod, edit));
+}
+
+std::string Rig::evacuate_as_operator(const std::string& pod, const std::function<void(Json& spec)>& edit) {
+  return create(signed_now(evacuation_of(pod, edit)), kOurUser);
+}
+
+Json Rig::signed_now(Json body) const {
+  const auto decoded = api::decode_evacuation(body);
+  EXPECT_TRUE(decoded) << decoded.error().message;
+  const auto keys = controllers::keys_in_memory().keys();
+  const api::Evacuation made = controllers::with_origin(*decoded, keys->current, clock.now());
+  const std::string origin(api::well_known::kOriginAnnotation);
+  body["metadata"]["annotations"][origin] = made.meta.annotations.value(origin);
+  return body;
 }
 
 void Rig::start_operator(const std::string& identity) {

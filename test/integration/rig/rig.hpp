@@ -26,6 +26,17 @@ namespace integration {
 
 inline const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
 
+/// The time of day on the operator's machine, which somebody may set; delays do not go by it.
+class WallClock final : public base::Clock {
+ public:
+  explicit WallClock(const base::Clock& steady) : steady_(steady) {}
+  base::TimePoint now() const override { return steady_.now() + step; }
+  base::Duration step{};
+
+ private:
+  const base::Clock& steady_;
+};
+
 /// One process of the operator: the real caches, queues and reconcilers of all kinds. Without leader election: exists =
 /// leads.
 class Operator : private kube::EventSink {
@@ -36,8 +47,13 @@ class Operator : private kube::EventSink {
 
   /// Takes in what the watches bring and works off one key that is ready. True if anything happened.
   bool poll();
+  /// Takes in what the watches bring, and nothing more: what a standby does.
+  void follow();
   std::optional<base::TimePoint> next_due() const { return operator_.next_due(); }
+  base::Status ready() const { return operator_.ready(); }
+  base::Status alive() const { return operator_.alive(); }
 
+  WallClock wall;
   fakes::MortalTransport transport;
   bool may_act = true;
   bool informers_frozen = false;    ///< the caches stay as they are: an informer that lags
@@ -65,6 +81,15 @@ class Rig : public testing::Test {
   std::vector<std::string> pods(const std::string& app = "web") const;
   /// spec fields of an Evacuation of shop/<pod>; `edit` may change the whole object before it is created.
   std::string evacuate(const std::string& pod, const std::function<void(api::Json& spec)>& edit = {});
+  /// The same, made and signed by the operator, as for a policy that spec.source names.
+  std::string evacuate_as_operator(const std::string& pod, const std::function<void(api::Json& spec)>& edit = {});
+
+  /// An Evacuation of shop/<pod> that nobody has made yet.
+  api::Json evacuation_of(const std::string& pod, const std::function<void(api::Json& spec)>& edit = {}) const;
+  /// With the operator's signature, as of now.
+  api::Json signed_now(api::Json body) const;
+  /// Makes it; its name.
+  std::string create(const api::Json& body, const std::string& user = "alice");
 
   // --- the play
   void start_operator(const std::string& identity = "replica-1");

@@ -6,8 +6,8 @@ namespace soak {
 
 using Lie = fakes::WebhookBehaviour::Lie;
 
-evictors::CallResult Mover::send(const std::string& name, const kube::Request& request) {
-  if (name != kName) return base::invalid("no such service");
+evictors::CallResult Mover::send(const controllers::evacuation::ServiceCall& call, const kube::Request& request) {
+  if (call.service != kName) return base::invalid("no such service");
   if (before_each_call) before_each_call(request);
   if (line_ == Line::kRefused) return base::unavailable("connection refused");
   const auto answer = service_.answer({request.method, request.path, request.query, {}, request.body, "10.0.0.9:1"});

@@ -18,7 +18,8 @@ class Mover final : public controllers::evacuation::ServiceCaller {
 
   explicit Mover(const base::Clock& clock) : service_(clock, {}) {}
 
-  evictors::CallResult send(const std::string& name, const kube::Request& request) override;
+  std::string refusal(const controllers::evacuation::ServiceCall&) const override { return {}; }
+  evictors::CallResult send(const controllers::evacuation::ServiceCall& call, const kube::Request& request) override;
   const std::vector<std::string>& names() const override { return names_; }
 
   /// Another behaviour by chance, mostly an honest one. Returns it in words.

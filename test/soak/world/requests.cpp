@@ -6,6 +6,8 @@
 #include "api/evacuation.hpp"
 #include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
+#include "controllers/signing/keys.hpp"
+#include "controllers/signing/origin.hpp"
 #include "test/soak/world/world.hpp"
 
 namespace soak {
@@ -30,6 +32,16 @@ Json entry_of(const std::string& evictor, Dice& dice) {
   if (evictor == "eviction-request" && dice.one_in(2)) parameters["livenessSeconds"] = "20";
   if (parameters.is_null()) entry.erase("parameters");
   return entry;
+}
+
+/// As if the operator had made it for the policy that it names.
+void sign(Json& body, base::TimePoint now) {
+  const auto made = api::decode_evacuation(body);
+  const auto keys = controllers::keys_in_memory().keys();
+  if (!made || !keys) return;
+  const std::string origin(api::well_known::kOriginAnnotation);
+  body["metadata"]["annotations"][origin] =
+      controllers::with_origin(*made, keys->current, now).meta.annotations.value(origin);
 }
 
 }  // namespace
@@ -97,8 +109,10 @@ void World::evacuate(const api::ObjectKey& pod, const Json& wanted) {
                {"spec", spec}};
   if (const auto target = any(kube::kNodes); target && dice_.one_in(2))
     body["metadata"]["annotations"][std::string(api::well_known::kPredictedTargetAnnotation)] = target->name;
+  const bool signs = spec.contains("source") && spec["podRef"].contains("uid") && !dice_.one_in(4);
+  if (signs) sign(body, clock_.now());
   as_user(kube::create_request(kube::kEvacuations, "shop", body));
-  tell("create " + name + " " + spec.dump());
+  tell("create " + name + (signs ? " signed " : " ") + spec.dump());
 }
 
 /// Mostly for pods that say who responds.

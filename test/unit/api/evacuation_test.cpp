@@ -414,7 +414,7 @@ INSTANTIATE_TEST_SUITE_P(Specs, StoredEvacuation,
                                          StoredCase{"BadMemberOfPodRef",
                                                     R"({"podRef":{"name":"web","mood":1},"priority":3})", "web", 3,
                                                     "spec.podRef.mood"},
-                                         StoredCase{"NoPodAtAll", R"({"podRef":7,"priority":3})", "", 0, "spec.podRef"},
+                                         StoredCase{"NoPodAtAll", R"({"podRef":7,"priority":3})", "", 3, "spec.podRef"},
                                          StoredCase{"NoObject", R"(7)", "", 0, "spec"}),
                          [](const auto& each) { return each.param.name; });
 

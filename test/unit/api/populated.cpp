@@ -64,6 +64,7 @@ api::EvacuationStatus populated_evacuation_status() {
   status.attempt = 2;
   status.token = "uid.2";
   status.workload_group = "owner";
+  status.spec_hash = "hash";
   status.group = "Job/train";
   status.pod_owner = api::OwnerReference{"apps/v1", "ReplicaSet", "web", "o-1", true};
   status.started_at = at(1);

@@ -62,7 +62,7 @@ TEST_F(EvacuatorCli, HelpOfACommandShowsItsOwnExamplesOnly) {
 }
 
 TEST_F(EvacuatorCli, HelpOfAPluginCommandShowsItsOwnExamplesOnly) {
-  for (const char* command : {"pod", "node", "status", "watch", "cancel", "approve", "explain"}) {
+  for (const char* command : {"pod", "node", "status", "watch", "cancel", "approve", "explain", "uninstall"}) {
     EXPECT_EQ(run_plugin({command, "--help"}), 0) << err_;
     EXPECT_THAT(out_, HasSubstr(std::string("Examples:\n  kubectl evacuator ") + command + " "));
     if (command != std::string("status")) EXPECT_THAT(out_, Not(HasSubstr("kubectl evacuator status")));

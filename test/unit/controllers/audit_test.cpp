@@ -6,6 +6,7 @@
 #include "controllers/audit_trail.hpp"
 #include "controllers/config/audit_config.hpp"
 #include "controllers/evacuation/audit_records.hpp"
+#include "test/builders/origin.hpp"
 #include "test/fakes/temp_folder.hpp"
 
 namespace audit_test {
@@ -26,7 +27,7 @@ api::Evacuation evacuation(Phase phase = Phase::kRequesting) {
   made.meta.uid = "e-1";
   made.spec.pod_ref = {"web-1", {"7c1a8c1e"}};
   made.spec.node_name = {"node-a"};
-  made.spec.source.policy = "balance";
+  builders::set_policy(made, "balance");
   made.status.phase = phase;
   made.status.reason = "Because";
   made.status.attempt = 1;
@@ -38,6 +39,17 @@ std::vector<std::string> words(const std::vector<audit::Record>& records) {
   std::vector<std::string> all;
   for (const audit::Record& each : records) all.push_back(each.action + "/" + each.decision + "/" + each.reason);
   return all;
+}
+
+TEST(RecordsOfAnEvacuationMadeByHand, NameItsPolicyOnlyAsClaimed) {
+  api::Evacuation before = evacuation(Phase::kPending);
+  before.status.conditions.clear();
+  api::Evacuation after = before;
+  after.status.phase = Phase::kPreparing;
+  const auto records = evacuation::records_of_status(before, after);
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records[0].policy.name, "");
+  EXPECT_EQ(records[0].detail.at("claimedPolicy"), "balance");
 }
 
 struct StatusCase {
@@ -68,7 +80,7 @@ api::Blocker blocker(const char* kind, const char* name) {
   return made;
 }
 void cancel_condition(api::Evacuation& of, api::ConditionStatus status, const char* reason) {
-  of.status.conditions = {{"CancelAccepted", status, reason, "", 0, {}}};
+  of.status.conditions.push_back({"CancelAccepted", status, reason, "", 0, {}});
 }
 
 TEST(RecordOfTakeover, TellsTheNewestTransitionWhole) {

@@ -3,41 +3,11 @@
 
 #include "controllers/config/operator_config.hpp"
 #include "controllers/evacuation/metrics.hpp"
-#include "controllers/ops_server.hpp"
-#include "test/fakes/http_get.hpp"
 
 namespace controllers {
 namespace ops_test {
 
 using testing::HasSubstr;
-using testing::StartsWith;
-
-TEST(OpsServer, TellsMetricsAndTheStateOfTheProcess) {
-  base::Metrics metrics;
-  metrics.gauge("evacuator_leader", "1 while leading.").set(1);
-  bool ready = false;
-  OpsServer server("127.0.0.1:0", metrics,
-                   {.alive = []() -> base::Status { return base::Done{}; },
-                    .ready = [&]() -> base::Status {
-                      if (ready) return base::Done{};
-                      return base::unavailable("pods: not listed yet");
-                    }},
-                   {});
-  ASSERT_TRUE(server.start().ok());
-  EXPECT_THAT(fakes::http_get(server.port(), "/metrics"), HasSubstr("evacuator_leader 1"));
-  EXPECT_THAT(fakes::http_get(server.port(), "/healthz"), StartsWith("HTTP/1.1 200"));
-  EXPECT_THAT(fakes::http_get(server.port(), "/readyz"),
-              testing::AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("pods: not listed yet")));
-  ready = true;
-  EXPECT_THAT(fakes::http_get(server.port(), "/readyz"), StartsWith("HTTP/1.1 200"));
-  EXPECT_THAT(fakes::http_get(server.port(), "/else"), StartsWith("HTTP/1.1 404"));
-}
-
-TEST(OpsServer, RefusesAnAddressWithoutPort) {
-  base::Metrics metrics;
-  OpsServer server("localhost", metrics, {}, {});
-  EXPECT_THAT(server.start().error().message, HasSubstr("server.address"));
-}
 
 TEST(EvacuationMetrics, CountAFinishedEvacuationOnce) {
   base::Metrics metrics;
@@ -96,7 +66,7 @@ limits: {inFlight: {total: "10%", perNode: 3, perNamespace: 4, perWorkload: "20%
          cooldown: {pod: 1m, workload: 2m, virtualMachine: 0s, maximum: 1h, window: 24h}}
 leaderElection: {enabled: false, namespace: ops, name: x, leaseDuration: 30s, renewDeadline: 20s, retryPeriod: 5s}
 client: {qps: 500, burst: 1000}
-server: {address: "127.0.0.1:0"}
+server: {healthAddress: "127.0.0.1:1", metricsAddress: "127.0.0.1:2", metricsCertFile: /tls.crt, metricsKeyFile: /tls.key}
 logging: {level: debug, format: json}
 workers: 7
 responder: {enabled: true}
@@ -113,6 +83,7 @@ responder: {enabled: true}
                                                    std::chrono::hours(1), std::chrono::hours(24)}));
   EXPECT_FALSE(config->leader_election.enabled);
   EXPECT_EQ(config->qps, 500);
+  EXPECT_EQ(config->server, (OperatorConfig::Server{"127.0.0.1:1", "127.0.0.1:2", "/tls.crt", "/tls.key"}));
   EXPECT_EQ(config->log_format, base::LogFormat::kJson);
   EXPECT_EQ(config->workers, 7);
   EXPECT_TRUE(config->responder_enabled);
@@ -147,6 +118,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"RateTwice", "limits: {rate: {perSecond: 1, perMinute: 1}}", "limits.rate: must have either"},
         BadConfig{"NoBurst", "limits: {rate: {perSecond: 1, burst: 0}}", "limits.rate.burst"},
         BadConfig{"Deadline", "leaderElection: {renewDeadline: 20s}", "leaderElection.leaseDuration"},
+        BadConfig{"OldAddress", "server: {address: 0.0.0.0:8080}", "server.address: unknown field"},
+        BadConfig{"NoPort", "server: {healthAddress: localhost}", "server.healthAddress"},
+        BadConfig{"HalfACertificate", "server: {metricsCertFile: /tls.crt}", "server.metricsCertFile"},
         BadConfig{"Level", "logging: {level: loud}", "logging.level"}, BadConfig{"Workers", "workers: 0", "workers"},
         BadConfig{"NoYaml", "a: [", ""}),
     [](const auto& info) { return info.param.name; });

@@ -10,6 +10,7 @@
 #include "evictors/registry.hpp"
 #include "evictors/timeouts.hpp"
 #include "objects.hpp"
+#include "test/builders/origin.hpp"
 
 namespace eviction_api_test {
 
@@ -22,6 +23,7 @@ TEST(EvictionApi, PostsWithUidTokenAndReason) {
   auto of = evacuation();
   of.spec.reason = "node is\ntoo full";
   of.spec.source = {"balance", "LowNodeUtilization", ""};
+  of.status.conditions = {builders::origin_verified()};
   of.spec.grace_period_seconds = 5;
   const auto target = pod();
   const auto plan = EvictionApi().plan(context(of, target));
@@ -39,6 +41,15 @@ TEST(EvictionApi, PostsWithUidTokenAndReason) {
       "reason":"triggered by balance/LowNodeUtilization: node is too full",
       "evacuator.dev/evacuation-token":"e5b3.1"}},
     "deleteOptions":{"gracePeriodSeconds":5,"preconditions":{"uid":"7c1a8c1e-0000-4000-8000-000000000001"}}})"));
+}
+
+TEST(EvictionApi, DoesNotSpeakInTheNameOfAPolicyThatDidNotMakeIt) {
+  auto of = evacuation();
+  of.spec.reason = "because";
+  of.spec.source = {"balance", "LowNodeUtilization", ""};
+  const auto target = pod();
+  const auto body = nlohmann::json::parse(EvictionApi().plan(context(of, target)).action->request.body);
+  EXPECT_EQ(body["metadata"]["annotations"]["reason"], "because");
 }
 
 TEST(EvictionApi, SpeaksV1beta1WhereOnlyThatIsServed) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "kube/client.hpp"
 
 namespace kube {
@@ -114,6 +116,8 @@ TEST(Classify, TakesRetryAfterFromHeaderThenFromDetails) {
   EXPECT_EQ(retry_after(base::seconds(3), R"({"retryAfterSeconds":9})"), base::Duration(base::seconds(3)));
   EXPECT_EQ(retry_after({}, R"({"retryAfterSeconds":9})"), base::Duration(base::seconds(9)));
   EXPECT_EQ(retry_after({}, R"({"retryAfterSeconds":0})"), std::nullopt);
+  EXPECT_EQ(retry_after(base::seconds(0), "{}"), std::nullopt) << "no delay was asked for";
+  EXPECT_EQ(retry_after(base::seconds(0), R"({"retryAfterSeconds":9})"), base::Duration(base::seconds(9)));
   EXPECT_EQ(retry_after({}, R"({"retryAfterSeconds":-4})"), std::nullopt);
   EXPECT_EQ(retry_after({}, R"({"retryAfterSeconds":"9"})"), std::nullopt);
   EXPECT_EQ(retry_after({}, R"({"retryAfterSeconds":9223372036854775807})"), base::Duration(base::seconds(86'400)));
@@ -137,6 +141,80 @@ TEST(ParseStatus, KeepsHostileNumbersInRange) {
   EXPECT_EQ(parse_status(R"({"kind":"Status","code":-1})").code, 0);
   EXPECT_FALSE(parse_status(std::string(2 << 20, ' ') + R"({"kind":"Status"})").is_status);
 }
+
+TEST(Classify, DoesNotTakeAPageForAnAbsence) {
+  const auto page = classify(Response{404, "<html>no such site</html>", {}, "text/html"});
+  EXPECT_EQ(page.error().code, ErrorCode::kUnavailable);
+  const auto path = classify(Response{404, "404 page not found\n", {}, "text/plain"});
+  EXPECT_EQ(path.error().code, ErrorCode::kNotFound) << "what a server says of a group that it does not have";
+}
+
+struct NameCase {
+  const char* name;
+  Request request;
+  const char* want;
+};
+class NamedObject : public ::testing::TestWithParam<NameCase> {};
+
+TEST_P(NamedObject, IsReadFromThePath) { EXPECT_EQ(object_named_by(GetParam().request), GetParam().want); }
+
+Request get_path(std::string path) {
+  Request request;
+  request.path = std::move(path);
+  return request;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Classify, NamedObject,
+    ::testing::Values(
+        NameCase{"Pod", get_request(kPods, {"shop", "web-1"}), "web-1"},
+        NameCase{"Node", get_request(kNodes, {"", "node-a"}), "node-a"},
+        NameCase{"Namespace", get_request(kNamespaces, {"", "shop"}), "shop"},
+        NameCase{"Status", patch_request(kEvacuations, {"shop", "ev"}, PatchType::kMerge, {}, "status"), "ev"},
+        NameCase{"Eviction", eviction_request({"shop", "web-1"}, {.uid = "u"}, "v1"), "web-1"},
+        NameCase{"Policy", get_request(kPolicies, {"", "p"}), "p"}, NameCase{"List", list_request(kPods, {}), ""},
+        NameCase{"ListOfANamespace", list_request(kPods, {.ns = "shop"}), ""},
+        NameCase{"Create", create_request(kEvacuations, "shop", {}), ""},
+        NameCase{"Discovery", get_path("/apis/policy/v1"), ""}, NameCase{"Version", get_path("/version"), ""},
+        NameCase{"ForeignSubresource",
+                 get_path("/apis/subresources.kubevirt.io/v1/namespaces/a/virtualmachineinstances/db/evacuate/cancel"),
+                 ""},
+        NameCase{"Empty", get_path(""), ""}, NameCase{"Slashes", get_path("///"), ""}),
+    [](const auto& info) { return info.param.name; });
+
+struct AbsenceCase {
+  const char* name;
+  int status;
+  const char* body;
+  bool doubtful;
+};
+class Absence : public ::testing::TestWithParam<AbsenceCase> {};
+
+TEST_P(Absence, IsBelievedOnlyByName) {
+  const auto& [name, status, body, doubtful] = GetParam();
+  const auto doubt = doubtful_absence(get_request(kPods, {"shop", "web-1"}), Response{status, body, {}, ""});
+  EXPECT_EQ(doubt.has_value(), doubtful);
+  EXPECT_TRUE(!doubt || doubt->code == ErrorCode::kUnavailable);
+  EXPECT_FALSE(doubtful_absence(list_request(kPods, {}), Response{status, body, {}, ""})) << "names no object";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Classify, Absence,
+    ::testing::Values(
+        AbsenceCase{"Named", 404,
+                    R"({"kind":"Status","reason":"NotFound","code":404,"details":{"name":"web-1","kind":"pods"}})",
+                    false},
+        AbsenceCase{"NamedOtherwise", 404,
+                    R"({"kind":"Status","reason":"NotFound","details":{"name":"shop","kind":"namespaces"}})", true},
+        AbsenceCase{"WholeResource", 404,
+                    R"({"kind":"Status","message":"the server could not find the requested resource","details":{}})",
+                    true},
+        AbsenceCase{"Page", 404, "<html>not here</html>", true},
+        AbsenceCase{"MuxText", 404, "404 page not found\n", true}, AbsenceCase{"Nothing", 404, "", true},
+        AbsenceCase{"OtherJson", 404, R"({"details":{"name":"web-1"}})", true},
+        AbsenceCase{"NameOfWrongType", 404, R"({"kind":"Status","details":{"name":["web-1"]}})", true},
+        AbsenceCase{"OtherCode", 403, "<html/>", false}, AbsenceCase{"Success", 200, "{}", false}),
+    [](const auto& info) { return info.param.name; });
 
 }  // namespace classify_test
 }  // namespace kube

@@ -123,6 +123,51 @@ TEST(Client, NamesVerbAndPathInErrors) {
   EXPECT_EQ(got.error().message, "GET /api/v1/namespaces/shop/pods/web: pods is forbidden: no RBAC");
 }
 
+TEST(Client, TakesOnlyA404ThatNamesTheObjectForItsAbsence) {
+  FakeTransport transport;
+  Response answer = testing::not_found("web");
+  transport.answer = [&](const Request&) -> base::Result<Response> { return answer; };
+  Client client(transport, nullptr);
+  EXPECT_EQ(client.get(kPods, {"shop", "web"}).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(client.remove(kPods, {"shop", "web"}, "u").error().code, ErrorCode::kNotFound);
+  answer = {404, "404 page not found", {}, "text/plain"};
+  EXPECT_EQ(client.get(kPods, {"shop", "web"}).error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(client.get(kPods, {"shop", "web"}).error().message, HasSubstr("not that \"web\" does not exist"));
+  EXPECT_EQ(client.call(list_request(kPods, {})).error().code, ErrorCode::kNotFound) << "the kind is not served";
+}
+
+TEST(Client, ChangesNothingOnceItMayNotAlthoughItsTurnHasCome) {
+  FakeTransport transport;
+  transport.answer = [](const Request&) -> base::Result<Response> { return json_response(200, "{}"); };
+  const base::ManualClock clock{base::TimePoint(base::seconds(1'000'000))};
+  RateLimiter limiter(clock, {});
+  bool leads = true;
+  Client client(transport, &limiter, [&] {
+    EXPECT_EQ(limiter.stats().in_flight, 1U) << "asked after the wait for the turn, not before";
+    return leads;
+  });
+  EXPECT_TRUE(client.create(kEvacuations, "shop", {}));
+  leads = false;
+  EXPECT_EQ(client.create(kEvacuations, "shop", {}).error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(client.send(eviction_request({"a", "b"}, {.uid = "u"}, "v1")).error().code, ErrorCode::kCancelled);
+  EXPECT_TRUE(client.get(kPods, {"shop", "web"})) << "a standby reads";
+  EXPECT_EQ(transport.requests().size(), 2U);
+}
+
+TEST(Client, SendsNoLongerThanItsFenceAllows) {
+  FakeTransport transport;
+  transport.answer = [](const Request&) -> base::Result<Response> { return json_response(200, "{}"); };
+  Client client(transport, nullptr);
+  const Request request = eviction_request({"a", "b"}, {.uid = "u"}, "v1");
+  ASSERT_TRUE(client.send(request, [] { return base::milliseconds(1500); }));
+  EXPECT_EQ(transport.requests().back().timeout, base::milliseconds(1500));
+  ASSERT_TRUE(client.send(request, [] { return base::milliseconds(100'000); }));
+  EXPECT_EQ(transport.requests().back().timeout, request.timeout) << "it only shortens";
+  const auto late = client.send(request, [] { return base::Error{ErrorCode::kTimeout, "too late"}; });
+  EXPECT_EQ(late.error().code, ErrorCode::kTimeout);
+  EXPECT_EQ(transport.requests().size(), 2U);
+}
+
 TEST(Client, SendReturnsAnyAnswerAsItIs) {
   FakeTransport transport;
   transport.answer = [](const Request&) -> base::Result<Response> { return json_response(429, "x"); };

@@ -108,4 +108,10 @@ inline Response json_response(int status, std::string body) {
   return {status, std::move(body), std::nullopt, "application/json"};
 }
 
+/// What a server says of an object that does not exist.
+inline Response not_found(const std::string& name) {
+  return json_response(404, R"({"kind":"Status","status":"Failure","reason":"NotFound","code":404,"message":"\")" +
+                                name + R"(\" not found","details":{"name":")" + name + "\"}}");
+}
+
 }  // namespace kube::testing

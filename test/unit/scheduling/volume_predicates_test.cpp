@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "api/core/claim_risk.hpp"
 #include "scheduling/predicates.hpp"
 #include "test/builders/cluster.hpp"
 
@@ -98,6 +99,31 @@ TEST_P(VolumeTest, DecidesAsTheScheduler) {
 
 using P = PodBuilder;
 using C = ClusterBuilder;
+
+api::PersistentVolumeClaim going(api::PersistentVolumeClaim made) {
+  made.meta.deletion_timestamp = builders::kNoon;
+  return made;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    RiskyClaims, VolumeTest,
+    testing::Values(
+        VolumeCase{"RefusesOneThatIsBeingDeleted",
+                   [](P& p, C& c) { use(p, "a"), c.add(going(claim("a", "fast", "pv"))).add(attached("pv")); },
+                   "ClaimBeingDeleted"},
+        VolumeCase{"RefusesOneThatIsBeingDeletedBeforeItWasBound",
+                   [](P& p, C& c) { use(p, "a"), c.add(going(claim("a", "wait"))).add(storage_class("wait", true)); },
+                   "ClaimBeingDeleted"},
+        VolumeCase{"RefusesOneThatIsLost",
+                   [](P& p, C& c) { use(p, "a"), c.add(claim("a", "fast", std::string(api::kLostVolume))); },
+                   "ClaimLost"},
+        VolumeCase{"OfAnEphemeralVolumeTheReplacementGetsAnother",
+                   [](P& p, C& c) {
+                     use(p, "p-a", api::VolumeKind::kEphemeral), c.add(going(claim("p-a", "wait", "pv")));
+                     c.add(storage_class("wait", true));
+                   },
+                   ""}),
+    [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     UnboundClaims, VolumeTest,

@@ -140,13 +140,42 @@ TEST_F(ServerTest, DropsIdleConnections) {
   EXPECT_EQ(peer.read_to_end(), "<closed>");
 }
 
-TEST_F(ServerTest, RefusesMoreConnectionsThanItsLimit) {
-  Server& server = start(echo, {.max_connections = 1});
+TEST_F(ServerTest, ClosesTheConnectionThatWaitedLongestForANewOneBeyondItsLimit) {
+  Server& server = start(echo, {.max_connections = 2});
   Peer first(server.port());
   first.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(first.read("GET /1"), HasSubstr("200"));
   Peer second(server.port());
+  second.send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(second.read("GET /2"), HasSubstr("200"));
+  first.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(first.read("GET /1"), HasSubstr("200"));  // the second waits longer now
+  Peer third(server.port());
+  third.send("GET /3 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(third.read("GET /3"), HasSubstr("200"));
   EXPECT_EQ(second.read_to_end(), "<closed>");
+  first.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(first.read("GET /1"), HasSubstr("200"));
+}
+
+TEST_F(ServerTest, KeepsConnectionsWithARequestInHandBeyondItsLimit) {
+  std::promise<void> release;
+  std::promise<void> entered;
+  auto released = release.get_future().share();
+  Server& server = start(
+      [released, &entered](const Request&) -> Reply {
+        entered.set_value();
+        released.wait();
+        return Response{.body = "done"};
+      },
+      {.max_connections = 1});
+  Peer busy(server.port());
+  busy.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+  entered.get_future().wait();
+  Peer other(server.port());
+  EXPECT_EQ(other.read_to_end(), "<closed>");
+  release.set_value();
+  EXPECT_THAT(busy.read("done"), HasSubstr("200"));
 }
 
 TEST_F(ServerTest, ServesOthersWhileAHandlerIsSlow) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "api/core/claim_risk.hpp"
 #include "scheduling/evictability_rules.hpp"
 #include "test/builders/strategy_run.hpp"
 
@@ -123,6 +124,33 @@ INSTANTIATE_TEST_SUITE_P(
         VolumeCase{"ClaimsAreClaims", api::VolumeKind::kPersistentVolumeClaim, true, kClaims, "PodHasPVC",
                    "PodHasPVC"}),
     [](const auto& info) { return info.param.name; });
+
+/// Upstream does not look at the claim: its decisions stay as they are, and the Evacuation is what refuses then
+/// (test/integration/evacuation/claims_test.cpp).
+TEST(Compatibility, KeepsPodsWhoseClaimIsBeingDeletedOrLost) {
+  for (const bool is_lost : {false, true}) {
+    for (const auto kind : {api::VolumeKind::kPersistentVolumeClaim, api::VolumeKind::kEphemeral}) {
+      for (const bool annotated : {false, true}) {
+        api::PersistentVolumeClaim claim;
+        claim.meta.ns = "default";
+        claim.meta.name = "data";
+        if (is_lost) claim.volume_name = api::kLostVolume;
+        if (!is_lost) claim.meta.deletion_timestamp = kNoon;
+        auto pod = PodBuilder("p").with([&](api::Pod& object) { object.volumes.push_back({kind, "data"}); });
+        if (annotated) pod.annotate(kEvict, "true");
+        api::Evictability spec;
+        spec.pod_protections.default_disabled = {api::PodProtection::kPodsWithLocalStorage};
+        const auto cluster = ClusterBuilder().add(claim).add(pod).build();
+        api::FieldErrors errors;
+        EXPECT_FALSE(scheduling::EvictabilityRules(spec, *cluster, kNoon, errors, kUpstream).refusal(0));
+        const auto refusal = scheduling::EvictabilityRules(spec, *cluster, kNoon, errors, kOurs).refusal(0);
+        ASSERT_TRUE(refusal);
+        EXPECT_EQ(refusal->reason, is_lost ? "ClaimLost" : "ClaimBeingDeleted");
+        EXPECT_NE(refusal->message().find("its PersistentVolumeClaim data is"), std::string::npos);
+      }
+    }
+  }
+}
 
 TEST(Compatibility, KeepsAThresholdWithoutTheProtectionOfCriticalPods) {
   api::Evictability spec;

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "api/core/claim_risk.hpp"
+
 namespace core_codec_test {
 
 using namespace std::string_literals;
@@ -492,6 +494,34 @@ TEST(DecodeOtherKindsTest, ReadsWhatWeNeed) {
   }
   EXPECT_EQ(api::decode_namespace(R"({"metadata":{"name":"shop","labels":{"a":"b"}}})")->meta.labels.value("a"), "b");
   EXPECT_EQ(api::decode_meta(R"({"kind":"Whatever","metadata":{"name":"x"}})")->name, "x");
+}
+
+TEST(DecodeOtherKindsTest, ReadsWhatKeepsAClaimFromBeingUsedAgain) {
+  const auto going = api::decode_pvc(R"({"metadata":{"name":"d","deletionTimestamp":"2026-11-21T12:00:00Z"},
+    "spec":{"volumeName":"pv1"},"status":{"phase":"Bound"}})");
+  EXPECT_TRUE(going->meta.is_terminating());
+  EXPECT_EQ(going->volume_name, "pv1");
+  for (const char* text : {R"({"spec":{"volumeName":"pv1"},"status":{"phase":"Lost"}})",
+                           R"({"status":{"phase":"Lost"},"spec":{"volumeName":"pv1"}})"}) {
+    EXPECT_EQ(api::decode_pvc(text)->volume_name, api::kLostVolume) << text;
+  }
+  EXPECT_EQ(api::decode_pvc(R"({"spec":{"volumeName":"pv1"},"status":{"phase":["Lost"]}})")->volume_name, "pv1");
+}
+
+TEST(ClaimRiskTest, IsAboutTheLastUseOfAVolume) {
+  const auto pod = api::decode_pod(R"({"metadata":{"name":"p","uid":"u1"}})");
+  const auto risk_of = [&](const char* text) { return api::claim_risk(*api::decode_pvc(text), *pod); };
+  EXPECT_EQ(risk_of(R"({"spec":{"volumeName":"pv1"},"status":{"phase":"Bound"}})"), api::ClaimRisk::kNone);
+  EXPECT_EQ(risk_of(R"({"status":{"phase":"Pending"}})"), api::ClaimRisk::kNone);
+  EXPECT_EQ(risk_of(R"({"status":{"phase":"Lost"}})"), api::ClaimRisk::kLost);
+  EXPECT_EQ(risk_of(R"({"metadata":{"deletionTimestamp":"2026-11-21T12:00:00Z"},"status":{"phase":"Lost"}})"),
+            api::ClaimRisk::kBeingDeleted);
+  const char* owned = R"({"metadata":{"deletionTimestamp":"2026-11-21T12:00:00Z","ownerReferences":
+    [{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u1","controller":true}]}})";
+  EXPECT_EQ(risk_of(owned), api::ClaimRisk::kNone) << "made for its own ephemeral volume: it goes with the pod anyway";
+  const char* owned_by_another = R"({"metadata":{"deletionTimestamp":"2026-11-21T12:00:00Z","ownerReferences":
+    [{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u2","controller":true}]}})";
+  EXPECT_EQ(risk_of(owned_by_another), api::ClaimRisk::kBeingDeleted);
 }
 
 TEST(DecodeOtherKindsTest, ReadsWhatVolumesNeed) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "test/builders/cluster.hpp"
+#include "test/builders/origin.hpp"
 
 namespace cmd::plugin {
 namespace plugin_explain_test {
@@ -151,6 +152,7 @@ api::Evacuation moved() {
   made.spec.node_name = {"n1"};
   made.spec.reason = "too old";
   made.spec.source = {"tidy", "PodLifeTime", "evacuator"};
+  made.status.conditions = {builders::origin_verified()};
   made.status.phase = api::EvacuationPhase::kSucceeded;
   made.status.outcome = api::EvacuationOutcome{
       api::OutcomeKind::kEvicted, {}, api::EvacuationReplacement{"web-new", "uid-web-new", {"n2"}, {}}};
@@ -164,6 +166,16 @@ TEST(Explanation, TellsOfAPodThatIsGoneWhoMovedIt) {
   EXPECT_EQ(conclusion(explanation), "it was evacuated");
   EXPECT_THAT(render(explanation, kNoon, false),
               AllOf(HasSubstr("by policy tidy (PodLifeTime): too old"), HasSubstr("replaced by web-new on node n2")));
+}
+
+TEST(Explanation, SaysThatAnEvacuationMadeByHandOnlyNamesThePolicy) {
+  Explanation explanation;
+  explanation.key = {"default", "web"};
+  api::Evacuation forged = moved();
+  forged.status.conditions.clear();
+  sort_out(explanation, {forged});
+  EXPECT_THAT(render(explanation, kNoon, false),
+              HasSubstr("by evacuator, by hand (it names policy tidy, which did not make it): too old"));
 }
 
 TEST(Explanation, TellsOfAReplacementWhatItReplaced) {

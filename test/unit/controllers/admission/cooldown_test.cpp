@@ -1,4 +1,5 @@
 #include "controllers/admission/cooldown.hpp"
+#include "test/builders/origin.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -61,12 +62,12 @@ INSTANTIATE_TEST_SUITE_P(
                                {}}),
     [](const auto& info) { return info.param.name; });
 
-api::Evacuation finished(base::TimePoint when, std::string vm = "db-1", std::string policy = "balance") {
+api::Evacuation finished(base::TimePoint when, std::string vm = "db-1", const std::string& policy = "balance") {
   api::Evacuation evacuation;
   evacuation.meta.ns = "shop";
   evacuation.meta.name = "launcher-1";
   evacuation.spec.pod_ref = {"virt-launcher-" + vm, {"uid-" + base::format_time(when)}};
-  evacuation.spec.source.policy = std::move(policy);
+  builders::set_policy(evacuation, policy);
   evacuation.status.phase = EvacuationPhase::kSucceeded;
   evacuation.status.attempt = 1;
   evacuation.status.finished_at = when;

@@ -13,6 +13,7 @@
 #include <set>
 #include <thread>
 
+#include "test/builders/origin.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
 namespace admission_queue_test {
@@ -54,7 +55,7 @@ api::Evacuation object(const Candidate& candidate, Phase phase = Phase::kPending
                              {candidate.pod_uid.empty() ? fmt::format("pod-uid-{}", candidate.n) : candidate.pod_uid}};
   evacuation.spec.node_name = {candidate.node};
   evacuation.spec.priority = candidate.priority;
-  evacuation.spec.source.policy = candidate.policy;
+  builders::set_policy(evacuation, candidate.policy);
   evacuation.status.phase = phase;
   evacuation.status.attempt = attempt;
   evacuation.status.workload_group = candidate.workload;

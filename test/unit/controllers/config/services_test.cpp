@@ -25,13 +25,24 @@ services:
     caFile: /etc/mover/ca.crt
     tokenFile: /etc/mover/token
     timeout: 5s
+    namespaces: [shop, "*"]
+    uses: [webhook, hook]
   - name: local
     url: http://127.0.0.1:9000
 )");
   ASSERT_TRUE(config) << config.error().message;
   ASSERT_EQ(config->services.size(), 2u);
-  EXPECT_EQ(config->services[0], (ServiceConfig{"mover", "https://mover.example.com:8443/base", "/etc/mover/ca.crt",
-                                                "/etc/mover/token", "", "", base::seconds(5)}));
+  EXPECT_EQ(config->services[0], (ServiceConfig{"mover",
+                                                "https://mover.example.com:8443/base",
+                                                "/etc/mover/ca.crt",
+                                                "/etc/mover/token",
+                                                "",
+                                                "",
+                                                base::seconds(5),
+                                                {"shop", "*"},
+                                                {"webhook", "hook"}}));
+  EXPECT_TRUE(config->services[1].namespaces.empty());
+  EXPECT_TRUE(config->services[1].uses.empty());
   EXPECT_EQ(config->services[1].timeout, base::seconds(10));
 }
 
@@ -54,6 +65,13 @@ TEST(ServicesConfig, NamesTheFieldAndTheFix) {
       {"name: a, url: 'https://a', certFile: c, keyFile: k, tokenFile: t", "services[0].tokenFile: must not be set"},
       {"name: a, url: 'http://localhost:1', caFile: c", "services[0].caFile: needs an https url"},
       {"name: a, url: 'https://a', timeout: 1h", "services[0].timeout: must be from 1s to 30s"},
+      {"name: a, url: 'https://a', namespaces: [shop, 'sh*']",
+       "services[0].namespaces[1]: must be the name of a namespace, or \"*\", not \"sh*\""},
+      {"name: a, url: 'https://a', uses: [hook, hooks]",
+       "services[0].uses[1]: must be one of hook, patroni, webhook, not \"hooks\""},
+      {"name: a, url: 'https://a', uses: [patroni], namespaces: [shop, bank]",
+       "services[0].namespaces: must be the one"},
+      {"name: a, url: 'https://a', uses: [patroni], namespaces: ['*']", "services[0].namespaces: must be the one"},
       {"name: a, url: 'https://a', insecureSkipVerify: true", "services[0].insecureSkipVerify"},
       {"name: a, url: 'https://a'}, {name: a, url: 'https://b'", "services[1].name: a is listed twice"},
   };
@@ -65,7 +83,29 @@ TEST(ServicesConfig, NamesTheFieldAndTheFix) {
   }
 }
 
+TEST(ServicesConfig, DeniesWhatIsNotListed) {
+  ServiceConfig service;
+  service.name = "mover";
+  EXPECT_EQ(refusal(service, "webhook", "shop"),
+            "service mover may not be called as webhook for namespace shop: services[mover].namespaces of the "
+            "operator's configuration does not list shop");
+  service.namespaces = {"shop"};
+  EXPECT_EQ(refusal(service, "webhook", "shop"),
+            "service mover may not be called as webhook for namespace shop: services[mover].uses of the operator's "
+            "configuration does not list webhook");
+  service.uses = {"webhook"};
+  EXPECT_EQ(refusal(service, "webhook", "shop"), "");
+  EXPECT_THAT(refusal(service, "webhook", "shop2"), HasSubstr("does not list shop2"));
+  EXPECT_THAT(refusal(service, "webhook", "*"), HasSubstr("does not list *"));
+  EXPECT_THAT(refusal(service, "hook", "shop"), HasSubstr("does not list hook"));
+  EXPECT_THAT(refusal(service, "", "shop"), HasSubstr("services[mover].uses"));
+  service.namespaces = {"*"};
+  EXPECT_EQ(refusal(service, "webhook", "shop2"), "");
+}
+
 // --- the calls themselves, over TLS
+
+const evacuation::ServiceCall kCall{"mover", "webhook", "shop"};
 
 class HttpServicesTest : public testing::Test {
  protected:
@@ -86,7 +126,9 @@ class HttpServicesTest : public testing::Test {
             folder_.write("token", "first"),
             "",
             "",
-            timeout};
+            timeout,
+            {"shop"},
+            {"webhook"}};
   }
   std::unique_ptr<HttpServices> connect(const ServiceConfig& config) {
     auto made = HttpServices::create({config}, clock_);
@@ -113,10 +155,10 @@ TEST_F(HttpServicesTest, CallsWithTheBasePathAndTheTokenOfTheMoment) {
   });
   const auto services = connect(config());
   EXPECT_THAT(services->names(), testing::ElementsAre("mover"));
-  EXPECT_EQ(services->send("mover", get())->status, 200);
+  EXPECT_EQ(services->send(kCall, get())->status, 200);
   folder_.write("token", "second");
   clock_.advance(base::seconds(31));
-  EXPECT_EQ(services->send("mover", get())->status, 200);
+  EXPECT_EQ(services->send(kCall, get())->status, 200);
   EXPECT_THAT(seen,
               testing::ElementsAre("/base/v1/evacuations/a.1 Bearer first", "/base/v1/evacuations/a.1 Bearer second"));
 }
@@ -127,16 +169,16 @@ TEST_F(HttpServicesTest, LooksForANewTokenAfterARefusal) {
     return serving::Response{good ? 200 : 401, "application/json", "{}"};
   });
   const auto services = connect(config());
-  EXPECT_EQ(services->send("mover", get())->status, 401);
+  EXPECT_EQ(services->send(kCall, get())->status, 401);
   folder_.write("token", "second");
-  EXPECT_EQ(services->send("mover", get())->status, 200);
+  EXPECT_EQ(services->send(kCall, get())->status, 200);
 }
 
 TEST_F(HttpServicesTest, RefusesAServerOfAnotherAuthority) {
   serve([](const serving::Request&) -> serving::Reply { return serving::Response{200, "", "{}"}; });
   ServiceConfig wrong = config();
   wrong.ca_file = folder_.write("other.crt", serving::make_server_identity({"127.0.0.1"}, clock_.now())->ca);
-  const auto answer = connect(wrong)->send("mover", get());
+  const auto answer = connect(wrong)->send(kCall, get());
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, base::ErrorCode::kUnavailable) << answer.error().message;
 }
@@ -152,18 +194,35 @@ TEST_F(HttpServicesTest, BoundsAnswersAndTime) {
   const auto services = connect(config(base::seconds(1)));
   kube::Request huge = get();
   huge.path = "/huge";
-  const auto too_much = services->send("mover", huge);
+  const auto too_much = services->send(kCall, huge);
   ASSERT_FALSE(too_much);
   EXPECT_THAT(too_much.error().message, HasSubstr("larger than 1 MiB"));
-  const auto hung = services->send("mover", get());  // the service's own timeout of 1 s ends it, not the request's 34 s
+  const auto hung = services->send(kCall, get());  // the service's own timeout of 1 s ends it, not the request's 34 s
   end.set_value();
   ASSERT_FALSE(hung);
   EXPECT_EQ(hung.error().code, base::ErrorCode::kOutcomeUnknown);
 }
 
+TEST_F(HttpServicesTest, SendsNothingForANamespaceThatIsNotListed) {
+  int calls = 0;
+  serve([&](const serving::Request&) -> serving::Reply {
+    ++calls;
+    return serving::Response{200, "application/json", "{}"};
+  });
+  const auto services = connect(config());
+  for (const evacuation::ServiceCall& call :
+       {evacuation::ServiceCall{"mover", "webhook", "tenant-a"}, evacuation::ServiceCall{"mover", "patroni", "shop"}}) {
+    EXPECT_THAT(services->refusal(call), HasSubstr("services[mover]."));
+    const auto answer = services->send(call, get());
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().message, services->refusal(call));
+  }
+  EXPECT_EQ(calls, 0);
+}
+
 TEST_F(HttpServicesTest, KnowsOnlyConfiguredNames) {
   serve([](const serving::Request&) -> serving::Reply { return serving::Response{}; });
-  const auto answer = connect(config())->send("other", get());
+  const auto answer = connect(config())->send({"other", "webhook", "shop"}, get());
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, base::ErrorCode::kInvalid);
 }

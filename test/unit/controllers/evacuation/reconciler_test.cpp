@@ -24,18 +24,20 @@ constexpr const char* kPath = "/apis/evacuator.dev/v1alpha1/namespaces/shop/evac
 class ScriptedServer final : public kube::Transport {
  public:
   base::Result<kube::Response> round_trip(const kube::Request& request) override {
+    if (before) before(request);
     log.push_back(request.method + " " + request.path.substr(request.path.rfind('/', request.path.rfind('/') - 1)));
     bodies.push_back(request.body);
     for (auto& [part, answers] : scripted) {
       if (answers.empty() || (request.method + " " + request.path).find(part) == std::string::npos) continue;
       auto answer = answers.front();
       answers.pop_front();
+      if (answer && answer->status == kAsEver) break;
       return answer;
     }
     if (request.path.ends_with("/eviction")) return json(201, kSuccessBody);
     if (request.path.find("/pods/") != std::string::npos)
-      return pod.is_null() ? json(404, "{}") : json(200, pod.dump());
-    if (request.path.find("/evacuations/") == std::string::npos) return json(404, "{}");
+      return pod.is_null() ? absent(request.path) : json(200, pod.dump());
+    if (request.path.find("/evacuations/") == std::string::npos) return absent(request.path);
     if (request.method == "GET") return json(200, evacuation.dump());
     return write(request);
   }
@@ -43,13 +45,21 @@ class ScriptedServer final : public kube::Transport {
     return base::unavailable("no watches here");
   }
 
+  static constexpr int kAsEver = 0;  ///< a scripted answer of this code: what the server would say by itself
   static kube::Response json(int code, std::string body) { return {code, std::move(body), {}, "application/json"}; }
+  /// What a server says of the object of that path when it does not exist.
+  static kube::Response absent(const std::string& path) {
+    const Json details = {{"name", path.substr(path.rfind('/') + 1)}};
+    return json(404, Json{{"kind", "Status"}, {"reason", "NotFound"}, {"code", 404}, {"details", details}}.dump());
+  }
   void script(const std::string& part, base::Result<kube::Response> answer) {
     scripted[part].push_back(std::move(answer));
   }
 
+  std::function<void(const kube::Request&)> before;  ///< each request is answered
   Json evacuation;
   Json pod;
+  std::vector<std::string> prunes;  ///< fields of the status that its CRD does not know
   std::vector<std::string> log;
   std::vector<std::string> bodies;
   std::map<std::string, std::deque<base::Result<kube::Response>>> scripted;
@@ -60,8 +70,12 @@ class ScriptedServer final : public kube::Transport {
     if (body["metadata"]["resourceVersion"] != evacuation["metadata"]["resourceVersion"]) {
       return json(409, R"({"kind":"Status","reason":"Conflict","code":409,"message":"the object has been modified"})");
     }
+    const Json before = evacuation;
     evacuation.merge_patch(body);
-    evacuation["metadata"]["resourceVersion"] = std::to_string(++version_);
+    for (const std::string& field : prunes) {
+      if (evacuation.contains("status")) evacuation["status"].erase(field);
+    }
+    if (prunes.empty() || evacuation != before) evacuation["metadata"]["resourceVersion"] = std::to_string(++version_);
     return json(200, evacuation.dump());
   }
   int version_ = 100;
@@ -220,6 +234,27 @@ TEST_F(Shell, AsksForASlotAgainWhenTheLiveObjectIsInALaterAttempt) {
   EXPECT_EQ(admission.usage().in_flight, 1) << "the slot of the second attempt is nobody else's";
 }
 
+TEST_F(Shell, BacksOffFromAStatusFieldThatAnOlderCrdPrunes) {
+  server.prunes = {"specHash"};
+  server.evacuation["spec"]["suspend"] = true;
+  api::Evacuation waits = make_evacuation();
+  waits.spec.suspend = true;
+  put(waits);
+  const auto done = reconciler.reconcile(key);
+  ASSERT_FALSE(done) << "an error is retried later and later";
+  EXPECT_EQ(done.error().message, "the API server does not keep specHash of the status: its CRD is of another version");
+  EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "PATCH /web-1-7c1a8c1e/status"), 2) << "not 24 at once";
+  EXPECT_EQ(server.evacuation["status"]["blockedBy"][0]["kind"], "Suspended") << "what it can keep is there";
+}
+
+TEST_F(Shell, MakesNoCallWhoseIntentTheServerPrunes) {
+  server.prunes = {"intent"};
+  (void)reconciler.reconcile(key);
+  (void)reconciler.reconcile(key);
+  EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "POST /web-1/eviction"), 0);
+  EXPECT_LE(std::count(server.log.begin(), server.log.end(), "PATCH /web-1-7c1a8c1e/status"), 4);
+}
+
 /// Calls back in the middle of a reconcile, just before the slot is asked for.
 class BeforeTheSlot final : public controllers::evacuation::Audit {
  public:
@@ -328,7 +363,7 @@ TEST_F(Shell, LooksAtThePodAfterALostAnswer) {
 
 TEST_F(Shell, DoesNotRepeatACallAtOnceWhoseAnswerCouldNotBeStored) {
   server.script("/status", ScriptedServer::json(500, "{}"));
-  server.scripted["/status"].push_front(ScriptedServer::json(200, server.evacuation.dump()));  // the intent is stored
+  server.scripted["/status"].push_front(ScriptedServer::json(ScriptedServer::kAsEver, ""));  // the intent is stored
   EXPECT_FALSE(reconciler.reconcile(key));
   const auto held = reconciler.reconcile(key);
   ASSERT_TRUE(held) << held.error().message;
@@ -338,6 +373,62 @@ TEST_F(Shell, DoesNotRepeatACallAtOnceWhoseAnswerCouldNotBeStored) {
   clock.advance(seconds(1));
   EXPECT_TRUE(reconciler.reconcile(key));
   EXPECT_EQ(server.evacuation["status"]["phase"], "Evicting");
+}
+
+TEST_F(Shell, DoesNotCallWhereTheServerDropsTheIntent) {
+  const Json without = server.evacuation;  // an older CRD prunes the field
+  server.before = [&](const kube::Request& request) {
+    if (request.path.ends_with("/status")) server.script("/status", ScriptedServer::json(200, without.dump()));
+  };
+  (void)reconciler.reconcile(key);
+  EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "POST /web-1/eviction"), 0);
+}
+
+/// A call is lost or has ended when kCallTimeout has passed since its intent: whoever takes over counts on that.
+TEST_F(Shell, DoesNotSendACallWhoseTurnComesTooLate) {
+  server.before = [this](const kube::Request& request) {
+    if (request.path.ends_with("/status") && request.body.find("PostEviction") != std::string::npos)
+      clock.advance(seconds(34));  // a slow server, a full limiter
+  };
+  (void)reconciler.reconcile(key);
+  EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "POST /web-1/eviction"), 0);
+  EXPECT_EQ(server.evacuation["status"]["intent"]["result"], "NotSent");
+  server.before = nullptr;
+  clock.advance(seconds(60));
+  server.evacuation["metadata"]["resourceVersion"] = "900";
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "POST /web-1/eviction"), 1);
+}
+
+TEST_F(Shell, GivesACallOnlyTheTimeThatItsIntentHasLeft) {
+  base::milliseconds given{};
+  server.before = [&](const kube::Request& request) {
+    if (request.path.ends_with("/status") && request.body.find("PostEviction") != std::string::npos)
+      clock.advance(seconds(20));
+    if (request.path.ends_with("/eviction")) given = request.timeout;
+  };
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_EQ(given, seconds(14));
+}
+
+TEST_F(Shell, CountsWhatIsOnItsWayFromTheLastSending) {
+  api::Evacuation open = blocked(key.name, 0, 0);
+  open.status.intent = api::EvacuationIntent{"PostEviction", "e5b3.1", kNoon - seconds(60), false, "", ""};
+  open.status.next_action_at.reset();
+  open.meta.finalizers = {"evacuator.dev/evacuation"};
+  server.evacuation["status"] = api::encode_status(open.status);
+  server.evacuation["metadata"]["finalizers"] = {"evacuator.dev/evacuation"};
+  put(open);
+  server.script("/eviction", base::Error{base::ErrorCode::kOutcomeUnknown, "the answer was lost"});
+  ASSERT_TRUE(reconciler.reconcile(key));  // sent once more, as after a crash
+  ASSERT_EQ(server.evacuation["status"]["intent"]["resolved"], false);
+
+  clock.advance(seconds(10));
+  server.evacuation["spec"]["cancel"] = {{"requested", true}};
+  server.evacuation["metadata"]["resourceVersion"] = "900";
+  const auto waits = reconciler.reconcile(key);
+  ASSERT_TRUE(waits);
+  EXPECT_EQ(server.evacuation["status"]["phase"], "Requesting") << "the second call may still take effect";
 }
 
 TEST_F(Shell, SaysWhatIsWrongWithAnUnreadableSpec) {
@@ -393,7 +484,15 @@ INSTANTIATE_TEST_SUITE_P(
                     Lie{"PodIsHtml", "GET /api/v1", "<html>login</html>"}, Lie{"PodIsNull", "GET /api/v1", "null"},
                     Lie{"PodHasNoUid", "GET /api/v1", "{\"metadata\":{\"name\":\"web-1\"}}"},
                     Lie{"PodIsForbidden", "GET /api/v1", "{}", 403}, Lie{"StatusIsHtml", "/status", "<html>ok</html>"},
-                    Lie{"StatusIsUnavailable", "/status", "", 503}),
+                    Lie{"StatusIsUnavailable", "/status", "", 503},
+                    Lie{"PodIsAProxysPage", "GET /api/v1", "<html>not here</html>", 404},
+                    Lie{"PodIsAnUnknownPath", "GET /api/v1", "404 page not found\n", 404},
+                    Lie{"EvacuationIsAProxysPage", "GET /apis", "<html>not here</html>", 404},
+                    Lie{"EvacuationsAreNotServedNow", "GET /apis", "404 page not found\n", 404},
+                    Lie{"StatusOfAKindThatIsNotServedNow", "/status",
+                        R"({"kind":"Status","message":"the server could not find the requested resource"})", 404},
+                    Lie{"StatusIsAWebhooks404", "/status",
+                        R"({"kind":"Status","code":404,"details":{"name":"web-1-7c1a8c1e"}})", 404}),
     [](const auto& info) { return info.param.name; });
 
 const char* const kRefusal =

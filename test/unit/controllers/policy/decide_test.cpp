@@ -109,6 +109,16 @@ TEST(EvacuationFor, CarriesTheTemplateAndItsOrigin) {
   EXPECT_EQ(made.meta.controller()->uid, "p-1");
 }
 
+TEST(EvacuationFor, CutsNamesThatAreTooLongForALabel) {
+  auto from = policy();
+  from.meta.name = std::string(253, 'p');
+  const std::string node = std::string(60, 'n') + ".example.com";
+  const api::Evacuation made = evacuation_for(from, {"shop", "web-1", "0123456789abcdef", node, "", "PodLifeTime", ""});
+  for (const auto& [key, value] : made.meta.labels) EXPECT_EQ(value.size(), 63U) << key;
+  EXPECT_EQ(made.spec.source.policy, from.meta.name);
+  EXPECT_EQ(made.spec.node_name.value, node);
+}
+
 TEST(EvacuationFor, CarriesThePredictedTarget) {
   const auto with = [](const char* target) {
     return evacuation_for(policy(), {"shop", "web-1", "0123456789abcdef", "node-1", target, "PodLifeTime", ""});

@@ -22,6 +22,7 @@ class KeepingServer final : public kube::Transport {
     const Json body = Json::parse(request.body);
     if (request.path.ends_with("/status")) {
       writes.push_back(request);
+      if (status_failure) return *status_failure;
       if (refuse_status) return conflict();
       status.merge_patch(body["status"]);
     }
@@ -39,6 +40,7 @@ class KeepingServer final : public kube::Transport {
   std::vector<std::string> evacuated;
   std::vector<kube::Request> writes;  ///< of the status
   bool refuse_status = false;
+  std::optional<base::Result<kube::Response>> status_failure;  ///< in the stead of an answer to a write of the status
 
  private:
   static kube::Response conflict() {
@@ -70,8 +72,13 @@ class Leader {
                                                        .may_act = [] { return true; },
                                                        .events = events_,
                                                        .metrics = metrics_,
-                                                       .log = {}});
+                                                       .log = {},
+                                                       .stale = [this] { return stale; },
+                                                       .progress = [this] { ++progress; }});
   }
+
+  std::vector<std::string> stale;
+  int progress = 0;
 
   void reconcile(const Json& policy) {
     const auto done = try_to_reconcile(policy);
@@ -231,6 +238,59 @@ TEST_F(StatusWrites, AreTriedAgainAfterAConflictWithoutAnotherCycle) {
 
   leader->reconcile(policy());
   EXPECT_EQ(server_.writes.size(), 2U) << "nothing changed since";
+}
+
+struct FailedReport {
+  const char* name;
+  base::Result<kube::Response> answer;
+};
+class ReportAfterAFailure : public RestartMemory, public testing::WithParamInterface<FailedReport> {};
+
+/// The interval may be a week: whoever waits for the next cycle would look at an old report all the time.
+TEST_P(ReportAfterAFailure, IsWrittenAtTheNextTry) {
+  auto leader = new_leader();
+  set_restarts(2);
+  for (int i = 0; i < 3; ++i) {
+    server_.status_failure = GetParam().answer;
+    ASSERT_FALSE(leader->try_to_reconcile(policy())) << "worth a retry with back-off";
+    EXPECT_TRUE(server_.status.empty());
+    clock_.advance(base::seconds(10));
+  }
+  server_.status_failure.reset();
+  leader->reconcile(policy());
+  EXPECT_EQ(server_.writes.size(), 4U);
+  EXPECT_EQ(server_.status["lastCycle"]["start"], base::format_time(kNoon)) << "the cycle that has run, and no other";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, ReportAfterAFailure,
+    testing::Values(FailedReport{"TheServer", kube::Response{500, "{}", {}, "application/json"}},
+                    FailedReport{"TheConnection", base::unavailable("refused")},
+                    FailedReport{"TheAnswer", base::Error{base::ErrorCode::kOutcomeUnknown, "lost"}},
+                    FailedReport{"Throttling", kube::Response{429, "busy", base::seconds(0), "text/plain"}},
+                    FailedReport{"AProxy", kube::Response{404, "<html/>", {}, "text/html"}},
+                    FailedReport{"Rights", kube::Response{403, "{}", {}, "application/json"}}),
+    [](const auto& info) { return info.param.name; });
+
+using StalePlans = RestartMemory;
+
+TEST_F(StalePlans, AreNotMade) {
+  strategies_ = {{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 3600}}}}};
+  auto leader = new_leader();
+  set_restarts(0);
+  leader->stale = {"nodes: nothing heard from the server for more than 5m"};
+  const auto put_off = leader->try_to_reconcile(policy());
+  ASSERT_TRUE(put_off);
+  EXPECT_EQ(put_off->after, minutes(1)) << "not at once, again and again";
+  EXPECT_TRUE(server_.evacuated.empty());
+  EXPECT_FALSE(server_.status.contains("lastCycle"));
+  EXPECT_NE(server_.status.dump().find("StaleCaches"), std::string::npos);
+
+  leader->stale.clear();
+  leader->reconcile(policy());
+  EXPECT_EQ(server_.evacuated, std::vector<std::string>{"web"});
+  EXPECT_EQ(server_.status.dump().find("StaleCaches"), std::string::npos);
+  EXPECT_EQ(leader->progress, 1);
 }
 
 }  // namespace policy_reconciler_test

@@ -8,6 +8,7 @@
 #include "evictors/handoff/hook_job.hpp"
 #include "evictors/handoff/hook_memory.hpp"
 #include "evictors/handoff/stateful_handoff.hpp"
+#include "test/builders/origin.hpp"
 #include "test/unit/evictors/objects.hpp"
 
 /// Hooks of the policy around a move: when they are due, what their answers and Jobs mean.
@@ -31,12 +32,6 @@ const Json kJobHook = {
     {"retries", 4}};
 const Json kWebhook = {{"webhook", {{"service", "backup"}}}, {"timeoutSeconds", 60}, {"retries", 1}};
 
-Json job(const Json& conditions, const std::string& uid = "e5b3") {
-  return {{"kind", "Job"},
-          {"metadata", {{"uid", "job-uid"}, {"labels", {{"evacuator.dev/evacuation-uid", uid}}}}},
-          {"spec", {{"activeDeadlineSeconds", 600}}},
-          {"status", {{"conditions", conditions}}}};
-}
 Json ended(const char* type, const char* reason = "") {
   return Json::array({{{"type", type}, {"status", "True"}, {"reason", reason}, {"message", "why"}}});
 }
@@ -45,7 +40,7 @@ Json ended(const char* type, const char* reason = "") {
 struct Hooked {
   explicit Hooked(Json its_hooks, EvacuationPhase phase = EvacuationPhase::kPreparing)
       : hooks(std::move(its_hooks)), of(evacuation(phase)), target(pod()) {
-    of.spec.source.policy = "safe";
+    builders::set_policy(of, "safe");
     of.spec.evictors = {{"stateful-handoff", {}}};
     if (phase != EvacuationPhase::kPreparing) {
       of.status.evictor = "stateful-handoff";
@@ -108,6 +103,32 @@ struct Hooked {
   std::vector<Document> documents;
 };
 
+/// The Job that kJobHook makes, as a server shows it.
+Json job(const Json& conditions, const char* point = "pre") {
+  const bool moves = std::string_view(point) == "migrate";
+  Hooked world(Json{{point, kJobHook}}, moves ? EvacuationPhase::kRequesting : EvacuationPhase::kPreparing);
+  world.jobs[point] = nullptr;
+  Json made = Json::parse(world.plan().action->request.body);
+  made["metadata"]["uid"] = "job-uid";
+  made["spec"].update({{"parallelism", 1},
+                       {"completions", 1},
+                       {"completionMode", "NonIndexed"},
+                       {"suspend", false},
+                       {"selector", {{"matchLabels", {{"batch.kubernetes.io/job-name", "evac"}}}}}});
+  Json& pod = made["spec"]["template"];
+  pod["metadata"]["labels"]["job-name"] = "evac";
+  pod["spec"].update(
+      {{"dnsPolicy", "ClusterFirst"}, {"schedulerName", "default-scheduler"}, {"securityContext", Json::object()}});
+  pod["spec"]["containers"][0].update({{"imagePullPolicy", "Always"}, {"resources", Json::object()}});
+  made["status"] = {{"conditions", conditions}};
+  return made;
+}
+Json changed_job(const char* at, const Json& value) {
+  Json made = job(ended("Complete"));
+  made[Json::json_pointer(at)] = value;
+  return made;
+}
+
 // --- which hooks apply
 
 TEST(Hooks, ApplyOnlyWhereThePolicysEvacuationNamesTheEvictor) {
@@ -122,6 +143,13 @@ TEST(Hooks, ApplyOnlyWhereThePolicysEvacuationNamesTheEvictor) {
   world.of.spec.source.policy = "safe";
   world.of.spec.dry_run = true;
   EXPECT_TRUE(StatefulHandoff().reads(world.look()).empty()) << "a dry run runs nothing";
+}
+
+TEST(Hooks, OfAForeignPolicyDoNotRunForWhoeverNamesIt) {
+  Hooked world(Json{{"pre", kWebhook}});
+  world.of.status.conditions.clear();
+  EXPECT_TRUE(StatefulHandoff().reads(world.look()).empty());
+  EXPECT_NE(world.action(), "CallHookPre");
 }
 
 TEST(Hooks, FailClosedWhenThePolicyCannotBeRead) {
@@ -317,10 +345,10 @@ TEST(JobHook, IsFollowedByItsConditions) {
        true},
       {"cleaned up after it was seen", nullptr, "Succeeded", "proceed", "Succeeded", false},
       {"vanished", nullptr, "Running", "wait", "Failed: Job evac-e5b3-1-pre vanished before its end", true},
-      {"somebody else's", job(ended("Complete"), "beef"), "", "wait",
-       "Failed: a Job evac-e5b3-1-pre is already there and not ours", true},
+      {"somebody else's", changed_job("/metadata/ownerReferences/0/uid", "beef"), "", "wait",
+       "Failed: a Job evac-e5b3-1-pre is already there and not ours: another one than the Evacuation owns it", true},
       {"hostile", Json{{"metadata", 7}, {"status", "x"}}, "", "wait",
-       "Failed: a Job evac-e5b3-1-pre is already there and not ours", true},
+       "Failed: a Job evac-e5b3-1-pre is already there and not ours: another one than the Evacuation owns it", true},
   };
   for (const Row& row : rows) {
     Hooked world(Json{{"pre", kJobHook}});
@@ -335,6 +363,63 @@ TEST(JobHook, IsFollowedByItsConditions) {
                       std::string(row.remembered).find("not ours") == std::string::npos;
     EXPECT_EQ(world.ref("preHookLogs"), link ? "kubectl logs job/evac-e5b3-1-pre -n shop" : "") << row.what;
   }
+}
+
+struct ForeignCase {
+  const char* name;
+  const char* at;
+  Json value;
+  const char* why;
+};
+class ForeignJob : public testing::TestWithParam<ForeignCase> {};
+/// It has ended well already, and nothing was backed up.
+TEST_P(ForeignJob, MadeBeforeOursDoesNotSkipTheHook) {
+  Hooked world(Json{{"pre", kJobHook}});
+  world.jobs["pre"] = changed_job(GetParam().at, GetParam().value);
+  const auto seen = world.observe();
+  ASSERT_TRUE(seen.failed);
+  EXPECT_NE(seen.failed->message.find("a Job evac-e5b3-1-pre is already there and not ours: "), std::string::npos)
+      << seen.failed->message;
+  EXPECT_NE(seen.failed->message.find(GetParam().why), std::string::npos) << seen.failed->message;
+  EXPECT_NE(world.action(), "PostEviction");
+  EXPECT_NE(world.action(), "proceed");
+}
+INSTANTIATE_TEST_SUITE_P(
+    Jobs, ForeignJob,
+    testing::Values(
+        ForeignCase{"WithALabelAndNoOwner", "/metadata/ownerReferences", Json::array(), "owns it"},
+        ForeignCase{"OfAnotherEvacuation", "/metadata/ownerReferences/0/uid", "beef", "owns it"},
+        ForeignCase{"OfAnotherKind", "/metadata/ownerReferences/0/kind", "ConfigMap", "owns it"},
+        ForeignCase{"WithAnotherImage", "/spec/template/spec/containers/0/image", "true",
+                    "its spec.template.spec.containers[0].image is not what the policy's hook says"},
+        ForeignCase{"WithAnotherCommand", "/spec/template/spec/containers/0/command", Json::array({"true"}),
+                    "containers[0].command"},
+        ForeignCase{"WithAnotherVariable", "/spec/template/spec/containers/0/env/0/value", "x", "env[0].value"},
+        ForeignCase{"WithOneContainerMore", "/spec/template/spec/containers/1", Json{{"name", "d"}}, "containers"},
+        ForeignCase{"WithInitContainers", "/spec/template/spec/initContainers", Json::array({{{"name", "d"}}}),
+                    "initContainers"},
+        ForeignCase{"ThatNeedsNoCompletion", "/spec/completions", 0, "spec.completions"},
+        ForeignCase{"ThatSucceedsByAPolicy", "/spec/successPolicy", Json{{"rules", Json::array()}}, "successPolicy"},
+        ForeignCase{"ManagedByAnother", "/spec/managedBy", "example.com/x", "managedBy"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(JobHook, ThatWasReplacedByAnotherDoesNotCount) {
+  Hooked world(Json{{"pre", kJobHook}});
+  world.jobs["pre"] = nullptr;
+  EXPECT_EQ(world.answer(201, job(Json::array()).dump()), ResponseClass::kApplied);
+  EXPECT_EQ(world.ref("preHookJob"), "job-uid");
+  world.jobs["pre"] = changed_job("/metadata/uid", "another");
+  const auto seen = world.observe();
+  ASSERT_TRUE(seen.failed);
+  EXPECT_NE(seen.failed->message.find("put in the place of the one that was made"), std::string::npos);
+}
+
+TEST(JobHook, OfWhichTheAnswerCameIsKnownByItsUid) {
+  Hooked world(Json{{"pre", kJobHook}});
+  world.jobs["pre"] = nullptr;
+  world.answer(201, job(Json::array()).dump());
+  world.jobs["pre"] = changed_job("/spec/template/spec/containers/0/image", "registry.local/i");  // by a webhook
+  EXPECT_EQ(world.action(), "proceed");
 }
 
 TEST(JobHook, TakesAnExistingJobOfItsNameAsItsOwnUntilItIsRead) {
@@ -366,10 +451,10 @@ TEST(JobHook, MigratesBeforeTheEviction) {
   EXPECT_EQ(world.action(), "CreateHookJobMigrate");
   EXPECT_EQ(world.plan().action->role, evictors::ActionRole::kRequest);
   world.of.status.phase = EvacuationPhase::kInProgress;
-  world.jobs["migrate"] = job(Json::array());
+  world.jobs["migrate"] = job(Json::array(), "migrate");
   EXPECT_EQ(world.action(), "wait");
   EXPECT_FALSE(world.observe().ready);
-  world.jobs["migrate"] = job(ended("Complete"));
+  world.jobs["migrate"] = job(ended("Complete"), "migrate");
   EXPECT_TRUE(world.observe().ready);
   EXPECT_EQ(world.action(), "PostEviction");
 }

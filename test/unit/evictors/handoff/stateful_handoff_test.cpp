@@ -131,6 +131,22 @@ TEST(HandoffAdapterChoice, FollowsWhatThePodShows) {
   for (const Row& row : rows) EXPECT_EQ(adapter_by_itself(row.target), row.adapter) << row.what;
 }
 
+TEST(HandoffAdapterChoice, NamesTikvOfOperatorV2AsUnsupportedAndProtectsIt) {
+  const auto of = evacuation(EvacuationPhase::kPreparing);
+  const api::Pod target =
+      labelled({{"pingcap.com/component", "tikv"}, {"app.kubernetes.io/managed-by", "tidb-operator"}});
+  const auto probe = StatefulHandoff().probe(context(of, target));
+  EXPECT_EQ(probe.support, evictors::Support::kUnsupported);
+  EXPECT_EQ(probe.adapter, "tikv-v2");
+  EXPECT_NE(probe.reason.find("only operator v1 is supported"), std::string::npos) << probe.reason;
+  EXPECT_TRUE(StatefulHandoff().owner_decides(context(of, target)));
+  for (const char* other : {"pd", "tidb", "tiflash"}) {
+    const api::Pod free =
+        labelled({{"pingcap.com/component", other}, {"app.kubernetes.io/managed-by", "tidb-operator"}});
+    EXPECT_FALSE(StatefulHandoff().owner_decides(context(of, free))) << other;
+  }
+}
+
 TEST(HandoffAdapterChoice, CanBeForcedButNeverPastARequiredHandoff) {
   const auto of = evacuation(EvacuationPhase::kPreparing);
   const api::Pod plain = pod();

@@ -80,6 +80,7 @@ struct World {
   evictors::EvictorContext look() {
     documents.clear();
     if (*flavour.cluster_document) documents.push_back({flavour.cluster_document, cluster_status, cluster.dump()});
+    for (const Document& each : more) documents.push_back(each);
     documents.push_back({"instances", instances_status, Json{{"kind", "PodList"}, {"items", items}}.dump()});
     auto context = evictors_test::context(of, target);
     context.parameters = {{"switchover", opted_in ? "true" : "false"}};
@@ -97,6 +98,7 @@ struct World {
   Json cluster;
   Json items;
   bool opted_in = true;
+  std::vector<Document> more;
   int cluster_status = 200;
   int instances_status = 200;
   std::vector<Document> documents;
@@ -187,11 +189,50 @@ TEST(CloudNativePg, PatchesTheStatusGuarded) {
   EXPECT_EQ(body["status"]["targetPrimary"], "web-2") << "the first by name on another node";
   EXPECT_EQ(body["status"]["targetPrimaryTimestamp"], "2026-11-21T12:00:00.000000Z");
   EXPECT_EQ(body["status"]["phase"], "Switchover in progress");
+  EXPECT_EQ(body["status"]["conditions"], Json::array({{{"type", "Ready"},
+                                                        {"status", "False"},
+                                                        {"reason", "ClusterIsNotReady"},
+                                                        {"message", "Cluster Is Not Ready"},
+                                                        {"lastTransitionTime", "2026-11-21T12:00:00Z"}}}));
   EXPECT_NE(body["status"]["phaseReason"].get<std::string>().find(kToken), std::string::npos);
   const auto verdict =
       StatefulHandoff().classify(world.look(), *plan.action, kube::Response{200, R"({"kind":"Cluster"})", {}, ""});
   EXPECT_EQ(verdict.answer, ResponseClass::kApplied);
   EXPECT_EQ(verdict.refs, (evictors::Refs{{"targetPrimary", "web-2"}}));
+}
+
+/// As `kubectl cnpg promote`: the condition follows the phase, and the others stay as they are.
+TEST(CloudNativePg, SetsTheReadyConditionAsPromoteDoes) {
+  World world(kCnpg, "primary");
+  const Json other = {{"type", "ContinuousArchiving"}, {"status", "True"}, {"reason", "Fine"}, {"extra", 7}};
+  const Json last = {{"type", "LastBackupSucceeded"}, {"status", "True"}};
+  const Json ready = {{"type", "Ready"},
+                      {"status", "True"},
+                      {"reason", "ClusterIsReady"},
+                      {"message", "Cluster is Ready"},
+                      {"lastTransitionTime", "2026-11-20T12:00:00Z"}};
+  world.cluster["metadata"]["generation"] = 5;
+  world.cluster["status"]["conditions"] = Json::array({other, ready, last});
+  const auto conditions_sent = [&] {
+    return Json::parse(StatefulHandoff().plan(world.look()).action->request.body)["status"]["conditions"];
+  };
+  Json sent = conditions_sent();
+  ASSERT_EQ(sent.size(), 3u);
+  EXPECT_EQ(sent[0], other);
+  EXPECT_EQ(sent[2], last);
+  EXPECT_EQ(sent[1]["status"], "False");
+  EXPECT_EQ(sent[1]["reason"], "ClusterIsNotReady");
+  EXPECT_EQ(sent[1]["message"], "Cluster Is Not Ready");
+  EXPECT_EQ(sent[1]["observedGeneration"], 5);
+  EXPECT_EQ(sent[1]["lastTransitionTime"], "2026-11-21T12:00:00Z");
+  world.cluster["status"]["conditions"][1]["status"] = "False";
+  EXPECT_EQ(conditions_sent()[1]["lastTransitionTime"], "2026-11-20T12:00:00Z") << "its status does not change";
+  for (const Json& nonsense : {Json("x"), Json::object(), Json::array({1, "x", nullptr})}) {
+    world.cluster["status"]["conditions"] = nonsense;
+    sent = conditions_sent();
+    ASSERT_FALSE(sent.empty());
+    EXPECT_EQ(sent.back()["type"], "Ready") << nonsense.dump();
+  }
 }
 
 TEST(CloudNativePg, IsReadyOnceLabelAndClusterAgree) {
@@ -263,6 +304,8 @@ TEST(Patroni, GoesThroughThePodProxyOrAConfiguredService) {
   context.parameters.emplace_back("service", "patroni");
   plan = StatefulHandoff().plan(context);
   EXPECT_EQ(plan.action->service, "patroni");
+  EXPECT_EQ(plan.action->service_use, "patroni");
+  EXPECT_EQ(Json::parse(plan.action->request.body)["namespace"], "shop");
   EXPECT_EQ(plan.action->request.path, "/switchover");
 }
 
@@ -429,7 +472,117 @@ TEST(Pgo, IsNotSureOfATriggerItCannotSee) {
   world.cluster_status = 503;
   EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kPending) << "not known is not done";
   world.cluster_status = 404;
+  EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kPending) << "it may be one of Percona's";
+  world.more = {{"percona-postgrescluster", 404, "{}"}};
   EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kNothingToDo) << "the cluster was deleted";
+}
+
+TEST(Pgo, WaitsForATriggerOfSomebodyElse) {
+  World world(kPgo, "master");
+  world.cluster["metadata"]["annotations"][kTrigger] = "by an admin";
+  const auto failed = StatefulHandoff().observe(world.look()).failed;
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->reason, "TriggerPending");
+  EXPECT_TRUE(failed->retryable) << "it passes";
+  EXPECT_NE(failed->message.find("PostgresCluster pg carries the trigger-switchover \"by an admin\""),
+            std::string::npos)
+      << failed->message;
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait);
+  world.cluster["status"]["patroni"]["switchover"] = "by an admin";
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kAct) << "PGO is through with it";
+}
+
+TEST(Pgo, RemembersItsClusterForWhenThePodIsGone) {
+  World world(kPgo, "master");
+  EXPECT_EQ(StatefulHandoff().observe(world.look()).refs,
+            (evictors::Refs{{"triggered", "postgresclusters.postgres-operator.crunchydata.com/pg"}}));
+  world.of.status.refs = {{"triggered", "postgresclusters.postgres-operator.crunchydata.com/pg"}, {"trigger", "set"}};
+  EXPECT_TRUE(StatefulHandoff().observe(world.look()).refs.empty()) << "known";
+  world.of.status.phase = EvacuationPhase::kVerifying;
+  auto context = world.look();
+  context.pod = nullptr;
+  const auto reads = StatefulHandoff().reads(context);
+  ASSERT_EQ(reads.size(), 1u);
+  EXPECT_EQ(reads[0].request.path,
+            "/apis/postgres-operator.crunchydata.com/v1beta1/namespaces/shop/postgresclusters/pg");
+  EXPECT_TRUE(StatefulHandoff().verify(context).unfinished) << "not read yet";
+  world.cluster["metadata"]["annotations"][kTrigger] = kToken;
+  const std::vector<Document> seen = {{reads[0].name, 200, world.cluster.dump()}};
+  context.documents = seen;
+  const auto verification = StatefulHandoff().verify(context);
+  EXPECT_TRUE(verification.unfinished);
+  ASSERT_TRUE(verification.action);
+  EXPECT_EQ(verification.action->name, "RemoveTrigger");
+  EXPECT_EQ(verification.action->request.path, reads[0].request.path);
+  for (const char* value : {"by an admin", ""}) {
+    world.cluster["metadata"]["annotations"][kTrigger] = value;
+    const std::vector<Document> other = {{reads[0].name, 200, world.cluster.dump()}};
+    context.documents = other;
+    EXPECT_FALSE(StatefulHandoff().verify(context).unfinished) << value;
+  }
+}
+
+TEST(Pgo, LooksForATriggerWhoseAnswerWasLostUntilItCannotArriveAnyMore) {
+  World world(kPgo, "master", EvacuationPhase::kVerifying);
+  world.of.status.refs = {{"triggered", "postgresclusters.postgres-operator.crunchydata.com/pg"}};
+  world.of.status.intent = api::EvacuationIntent{"RequestSwitchover", kToken, kNoon, true, "Observed", "trigger="};
+  auto context = world.look();
+  context.pod = nullptr;
+  const std::vector<Document> seen = {{"triggered-cluster", 200, world.cluster.dump()}};
+  context.documents = seen;
+  EXPECT_TRUE(StatefulHandoff().verify(context).unfinished);
+  context.now = kNoon + base::seconds(34);
+  EXPECT_FALSE(StatefulHandoff().verify(context).unfinished);
+}
+
+TEST(Pgo, BelievesNoReferenceThatItDidNotWrite) {
+  for (const char* ref : {"", "pg", "secrets./pg", "postgresclusters.postgres-operator.crunchydata.com/../x", "/"}) {
+    World world(kPgo, "master", EvacuationPhase::kVerifying);
+    world.of.status.refs = {{"triggered", ref}, {"trigger", "set"}};
+    auto context = world.look();
+    context.pod = nullptr;
+    EXPECT_TRUE(StatefulHandoff().reads(context).empty()) << ref;
+    EXPECT_FALSE(StatefulHandoff().verify(context).unfinished) << ref;
+  }
+}
+
+/// From 3.0 on PostgresCluster is in a group of Percona's, and its annotations are written over by those of the
+/// PerconaPGCluster that it is made from.
+TEST(Pgo, IsTriggeredByPerconasOwnObjectUnderPerconasOperator) {
+  World world(kPgo, "master");
+  world.cluster_status = 404;
+  EXPECT_EQ(world.failure(), "") << "the other group is still to be read";
+  auto reads = StatefulHandoff().reads(world.look());
+  EXPECT_EQ(reads.back().request.path, "/apis/upstream.pgv2.percona.com/v1beta1/namespaces/shop/postgresclusters/pg");
+  Json inner = world.cluster;
+  inner["metadata"]["ownerReferences"] = Json::array(
+      {{{"apiVersion", "pgv2.percona.com/v2"}, {"kind", "PerconaPGCluster"}, {"name", "pg"}, {"controller", true}}});
+  world.more = {{"percona-postgrescluster", 200, inner.dump()}};
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait) << "PerconaPGCluster is still to be read";
+  reads = StatefulHandoff().reads(world.look());
+  EXPECT_EQ(reads.back().request.path, "/apis/pgv2.percona.com/v2/namespaces/shop/perconapgclusters/pg");
+  const Json holder = {{"metadata", {{"name", "pg"}, {"uid", "holder-uid"}, {"resourceVersion", "99"}}}};
+  world.more.push_back({"perconapgcluster", 200, holder.dump()});
+  const auto plan = StatefulHandoff().plan(world.look());
+  ASSERT_TRUE(plan.action);
+  EXPECT_EQ(plan.action->request.path, "/apis/pgv2.percona.com/v2/namespaces/shop/perconapgclusters/pg");
+  EXPECT_EQ(Json::parse(plan.action->request.body)["metadata"],
+            (Json{{"uid", "holder-uid"}, {"resourceVersion", "99"}, {"annotations", {{kTrigger, kToken}}}}));
+  EXPECT_EQ(StatefulHandoff().observe(world.look()).refs,
+            (evictors::Refs{{"triggered", "perconapgclusters.pgv2.percona.com/pg"}}));
+  world.more = {{"percona-postgrescluster", 404, "{}"}};
+  EXPECT_EQ(world.failure(), "ClusterNotFound");
+  world.more = {{"percona-postgrescluster", 403, "{}"}};
+  EXPECT_EQ(world.failure(), "Forbidden");
+}
+
+TEST(Pgo, IsTriggeredByThePostgresClusterOfPerconasGroupThatNobodyMakes) {
+  World world(kPgo, "master");
+  world.cluster_status = 404;
+  world.more = {{"percona-postgrescluster", 200, world.cluster.dump()}};
+  const auto plan = StatefulHandoff().plan(world.look());
+  ASSERT_TRUE(plan.action);
+  EXPECT_EQ(plan.action->request.path, "/apis/upstream.pgv2.percona.com/v1beta1/namespaces/shop/postgresclusters/pg");
 }
 
 TEST(Pgo, LooksForItsTriggerOnceMoreAfterTheEnd) {

@@ -7,6 +7,7 @@
 #include "evictors/classify.hpp"
 #include "evictors/kubevirt/calls.hpp"
 #include "evictors/kubevirt/facts.hpp"
+#include "test/builders/origin.hpp"
 #include "test/unit/evictors/objects.hpp"
 
 namespace kubevirt_test {
@@ -592,6 +593,7 @@ TEST_P(KubeVirtSelector, IsRefusedWhereKubeVirtWouldDropIt) {
   World world;
   world.evacuation.status.phase = EvacuationPhase::kPreparing;
   world.parameters = {{"mode", "Migration"}, {"addedNodeSelector", "zone=a,disk=ssd"}};
+  world.evacuation.status.conditions = {builders::origin_verified()};
   world.kubevirt["items"][0]["status"]["observedKubeVirtVersion"] = GetParam().version;
   if (*GetParam().own_zone) world.vmi["spec"]["nodeSelector"]["zone"] = GetParam().own_zone;
   const auto seen = kEvictor.observe(world.context());
@@ -609,6 +611,43 @@ INSTANTIATE_TEST_SUITE_P(
                     SelectorCase{"SameAsTheMachines", "v1.7.0", "a", ""},
                     SelectorCase{"TheMachinesOwn", "v1.7.0", "b",
                                  "addedNodeSelector contradicts the VM's own nodeSelector zone=b, which would win"}),
+    [](const auto& info) { return info.param.name; });
+
+struct MakerCase {
+  const char* name;
+  void (*edit)(World& world);
+  bool refused;
+};
+class KubeVirtSelectorByHand : public testing::TestWithParam<MakerCase> {};
+TEST_P(KubeVirtSelectorByHand, IsNotAllowed) {
+  World world;
+  world.evacuation.status.phase = EvacuationPhase::kPreparing;
+  world.evacuation.spec.source = {"balance", "LowNodeUtilization", ""};
+  world.parameters = {{"mode", "Migration"}, {"addedNodeSelector", "zone=a"}};
+  GetParam().edit(world);
+  const auto seen = kEvictor.observe(world.context());
+  ASSERT_EQ(seen.failed.has_value(), GetParam().refused);
+  if (!seen.failed) return;
+  EXPECT_EQ(seen.failed->complete_reason, api::Reason::kNotAllowed);
+  EXPECT_FALSE(seen.failed->retryable || seen.failed->try_next);
+  EXPECT_NE(seen.failed->message.find("addedNodeSelector"), std::string::npos) << "it names the rule";
+}
+INSTANTIATE_TEST_SUITE_P(
+    Evictors, KubeVirtSelectorByHand,
+    testing::Values(MakerCase{"ByWhoeverNamesAPolicy", [](World&) {}, true},
+                    MakerCase{"WithAForgedSignature",
+                              [](World& s) {
+                                s.evacuation.status.conditions = {builders::origin_verified()};
+                                s.evacuation.status.conditions[0].status = api::ConditionStatus::kFalse;
+                              },
+                              true},
+                    MakerCase{"ByThePolicy",
+                              [](World& s) { s.evacuation.status.conditions = {builders::origin_verified()}; }, false},
+                    MakerCase{"WithoutASelector",
+                              [](World& s) {
+                                s.parameters = {{"mode", "Migration"}};
+                              },
+                              false}),
     [](const auto& info) { return info.param.name; });
 
 TEST(KubeVirtSelectorCall, IsAskedForStrictly) {

@@ -32,8 +32,9 @@ Event note_about(const std::string& name, const std::string& reason = "Evicted",
 class EventsTest : public ::testing::Test {
  protected:
   EventsTest() {
-    transport.answer = [this](const Request&) -> base::Result<Response> {
+    transport.answer = [this](const Request& request) -> base::Result<Response> {
       if (failure) return *failure;
+      if (status == 404) return testing::not_found(request.path.substr(request.path.rfind('/') + 1));
       return json_response(status, "{}");
     };
   }

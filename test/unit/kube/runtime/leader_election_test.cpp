@@ -18,6 +18,7 @@ using base::seconds;
 using ::testing::ElementsAre;
 using testing::FakeTransport;
 using testing::json_response;
+using testing::not_found;
 
 LeaderOptions options_for(const std::string& identity) {
   LeaderOptions options;
@@ -111,7 +112,7 @@ class LeaseServer {
   base::Result<Response> answer(const Request& request) {
     if (failure) return *failure;
     if (request.flow != Flow::kLease) ADD_FAILURE() << "leases have their own lane";
-    if (request.method == "GET") return lease.is_null() ? json_response(404, "") : json_response(200, lease.dump());
+    if (request.method == "GET") return lease.is_null() ? not_found("evacuator") : json_response(200, lease.dump());
     Json body = Json::parse(request.body);
     const std::string known = body["metadata"].value("resourceVersion", "");
     if (request.method == "POST" && !lease.is_null())

@@ -201,4 +201,19 @@ TEST(NextEvictorMessage, SaysThatNoAttemptIsLeft) {
   EXPECT_NE(decision.status.message.find("no attempt is left"), std::string::npos) << decision.status.message;
 }
 
+TEST(NextEvictor, NoPlainEvictionOfTikvUnderOperatorV2) {
+  for (const bool named : {false, true}) {
+    Life life;
+    api::Pod pod = make_pod();
+    pod.meta.labels =
+        api::StringMap({{"pingcap.com/component", "tikv"}, {"app.kubernetes.io/managed-by", "tidb-operator"}});
+    life.set_pod(pod);
+    if (named) life.spec().evictors = {{"stateful-handoff", {}}, {"eviction-api", {}}};
+    life.tick();
+    EXPECT_EQ(life.phase(), EvacuationPhase::kFailed);
+    EXPECT_EQ(life.status().reason, "NotEvictable");
+    EXPECT_NE(life.status().message.find("only operator v1 is supported"), std::string::npos) << life.status().message;
+  }
+}
+
 }  // namespace evacuation_next_evictor_test

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "test/builders/origin.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
 /// Evacuations of pods in phase Succeeded or Failed: they end at once, and nobody is asked for a handoff.
@@ -30,7 +31,7 @@ Life ended(const EndedCase& c) {
     pod.container_statuses = {container};
   }
   Life life(make_evacuation(), std::move(pod));
-  life.spec().source.policy = c.policy;
+  builders::set_policy(life.seen.evacuation, c.policy);
   for (const auto& name : c.evictors) life.spec().evictors.push_back({name, {}});
   return life;
 }
@@ -54,6 +55,18 @@ TEST_P(TerminalPod, EndsAtOnce) {
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kSucceeded) << "no replacement is waited for";
   EXPECT_EQ(life.status().reason, "Evicted");
+  EXPECT_EQ(life.status().message, "the terminal pod was removed");
+}
+
+/// An attempt that began under a version which called the adapter otherwise.
+TEST(TerminalPodAcrossAnUpgrade, GoesOnAsItBegan) {
+  Life life = ended({"", "old-jobs", -seconds(60), {}, {}, true});
+  life.tick();
+  life.answer(201);
+  life.status().adapter = "ended-pod";
+  life.pod_vanishes();
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kSucceeded) << "no replacement is waited for";
   EXPECT_EQ(life.status().message, "the terminal pod was removed");
 }
 
@@ -92,7 +105,7 @@ TEST(TerminalPodRetry, GoesOnAfterABlockedAttempt) {
 
 TEST(TerminalPodInTheMiddle, HasLeftOnceItEnds) {
   Life life(make_evacuation(), make_pod({handoff("mode", "required")}));
-  life.spec().source.policy = "balance";
+  builders::set_policy(life.seen.evacuation, "balance");
   life.tick();
   ASSERT_EQ(life.action(), "RequestMigrate");
   life.accept_patch();

@@ -2,10 +2,13 @@
 
 #include "controllers/evacuation/phases/status_builder.hpp"
 
-/// A slot is for work that goes on. One that stands still while others wait for it is given back (T36).
+/// What ends an attempt before its time: a slot is for work that goes on, and one that stands still while others wait
+/// for it is given back (T36); and what neither a retry nor another evictor would change, as the pod's end would cost
+/// its data, or a service may not be called for its namespace (T37).
 namespace controllers::evacuation {
 namespace {
 
+using api::ConditionStatus;
 using api::EvacuationPhase;
 using evictors::Rollback;
 
@@ -38,6 +41,17 @@ bool may_be_undone(const StatusBuilder& builder) {
   return builder.evictor()->undone(builder.context()) != Rollback::kRemoteMarkRemains;
 }
 
+struct Refused {
+  Reason reason;
+  const std::string& message;
+};
+
+std::optional<Refused> refused(const Observed& seen) {
+  if (!seen.claim_risk.empty()) return Refused{Reason::kNotEvictable, seen.claim_risk};
+  if (!seen.not_allowed.empty()) return Refused{Reason::kNotAllowed, seen.not_allowed};
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Step> return_slot_without_progress(StatusBuilder& builder) {
@@ -57,6 +71,22 @@ std::optional<Step> return_slot_without_progress(StatusBuilder& builder) {
   return retry_or_fail(builder, Reason::kNoProgress,
                        fmt::format("no progress for {} while others wait for its slot: {}", base::format_duration(most),
                                    standstill->what));
+}
+
+std::optional<Step> refuse_request(StatusBuilder& builder) {
+  const auto found = refused(builder.seen());
+  if (!found) return std::nullopt;
+  builder.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, found->reason, found->message);
+  return builder.finish(EvacuationPhase::kFailed, found->reason, found->message);
+}
+
+std::optional<Step> end_refused_attempt(StatusBuilder& builder) {
+  const auto found = refused(builder.seen());
+  if (!found) return std::nullopt;
+  if (outcome_open(builder)) return wait_for_outcome(builder);
+  builder.resolve_intent(IntentResult::kNoEffect);
+  builder.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kFalse, found->reason, found->message);
+  return leave_attempt(builder, EvacuationPhase::kFailed, found->reason, found->message);
 }
 
 }  // namespace controllers::evacuation

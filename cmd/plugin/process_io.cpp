@@ -1,0 +1,72 @@
+#include "cmd/plugin/process_io.hpp"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "base/sleep.hpp"
+
+namespace cmd::plugin {
+namespace {
+
+void write_to(std::FILE* file, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), file);
+  std::fflush(file);
+}
+
+std::optional<ScreenSize> screen_size() {
+  if (isatty(STDOUT_FILENO) == 0) return std::nullopt;
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) return ScreenSize{};
+  return ScreenSize{size.ws_col, size.ws_row};
+}
+
+/// https://no-color.org: any value but the empty one.
+bool wants_colour(const kube::Environment& environment) {
+  const auto value = [&](const char* name) {
+    const auto at = environment.find(name);
+    return at == environment.end() ? std::string() : at->second;
+  };
+  return isatty(STDOUT_FILENO) != 0 && value("NO_COLOR").empty() && value("TERM") != "dumb";
+}
+
+constexpr base::milliseconds kGlanceAtStop{100};
+
+/// A line from the terminal; Ctrl-C and a closed input are no answer.
+std::optional<std::string> ask_user(std::string_view question, const Interrupted& interrupted) {
+  if (isatty(STDIN_FILENO) == 0) return std::nullopt;
+  write_to(stderr, question);
+  pollfd typed{STDIN_FILENO, POLLIN, 0};
+  while (poll(&typed, 1, static_cast<int>(kGlanceAtStop.count())) <= 0) {
+    if (interrupted.yet()) return std::nullopt;
+  }
+  std::string line;
+  if (!std::getline(std::cin, line)) return std::nullopt;
+  return line;
+}
+
+/// Ends the process when Ctrl-C finds it inside a call that takes its time; nothing is lost, everything is on the API.
+void end_when_stuck(const Interrupted& interrupted, const std::stop_token& stop) {
+  while (!stop.stop_requested() && !interrupted.wait(kGlanceAtStop)) {
+  }
+  if (base::sleep_unless_stopped(20 * kGlanceAtStop, stop)) _exit(kInterrupted);
+}
+
+}  // namespace
+
+ProcessIo::ProcessIo()
+    : environment_(kube::child_environment()),
+      io_{.out = [](std::string_view text) { write_to(stdout, text); },
+          .err = [](std::string_view text) { write_to(stderr, text); },
+          .nap = [this](base::milliseconds time) { return interrupted_.wait(time); },
+          .ask = [this](std::string_view question) { return ask_user(question, interrupted_); },
+          .screen = screen_size(),
+          .colour = wants_colour(environment_),
+          .clock = clock_,
+          .environment = environment_},
+      guard_([this](const std::stop_token& stop) { end_when_stuck(interrupted_, stop); }) {}
+
+}  // namespace cmd::plugin

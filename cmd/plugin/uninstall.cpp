@@ -1,0 +1,202 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "api/core/codec.hpp"
+#include "api/meta/well_known.hpp"
+#include "cmd/drain/requester.hpp"
+#include "cmd/plugin/commands.hpp"
+
+namespace cmd::plugin {
+namespace {
+
+constexpr base::seconds kBetweenLooks{2};
+/// So long an operator that shows no Lease (--leader-elect=false) may prove that it is there.
+constexpr base::seconds kOperatorGrace{20};
+constexpr std::size_t kNamedAtMost = 10;
+constexpr const char* kUninstallReason = "Evacuator is being uninstalled";
+
+bool is_unfinished(const StoredEvacuation& each) { return !api::is_terminal(each.evacuation.status.phase); }
+
+bool holds_finalizer(const StoredEvacuation& each) {
+  const auto& all = each.evacuation.meta.finalizers;
+  return std::ranges::find(all, api::well_known::kEvacuationFinalizer) != all.end();
+}
+
+std::string name_of(const StoredEvacuation& each) {
+  const api::ObjectKey key = each.evacuation.meta.key();
+  return fmt::format("{} in namespace {}", resource_name(key), key.ns);
+}
+
+/// Guarded: what somebody changes meanwhile is looked at again.
+api::Json without_our_finalizer(const api::ObjectMeta& meta) {
+  api::Json rest = api::Json::array();
+  for (const std::string& each : meta.finalizers) {
+    if (each != api::well_known::kEvacuationFinalizer) rest.push_back(each);
+  }
+  return {{"metadata", {{"uid", meta.uid}, {"resourceVersion", meta.resource_version}, {"finalizers", rest}}}};
+}
+
+/// Takes everything of our kinds out of the cluster, in the order in which nothing is left behind: what makes new ones
+/// first, then what runs.
+class Uninstall {
+ public:
+  Uninstall(Session& session, const UninstallOptions& options)
+      : session_(session), io_(session.io()), options_(options) {}
+
+  int run() {
+    const auto policies = list_policies();
+    if (!policies) return not_installed(policies.error());
+    const auto evacuations = session_.evacuations(listing(""));
+    if (!evacuations) return not_installed(evacuations.error());
+    operator_problem_ = session_.operator_warning();
+    tell_plan(*policies, *evacuations);
+    if (options_.dry_run) return kDone;
+    if (!confirmed()) return kFailed;
+    for (const std::string& name : *policies) {
+      if (auto removed = remove(kube::kPolicies, {"", name}); !removed) return fail(io_, removed.error());
+      io_.out(fmt::format("deschedulerpolicy.{}/{} deleted\n", kube::kPolicies.group, name));
+    }
+    return empty();
+  }
+
+ private:
+  base::Result<std::vector<std::string>> list_policies() {
+    const auto items = session_.list(kube::kPolicies, {});
+    if (!items) return items.error();
+    std::vector<std::string> names;
+    for (const std::string& item : *items) {
+      const auto meta = api::decode_meta(item);
+      if (!meta) return meta.error().during("reading a DeschedulerPolicy");
+      names.push_back(meta->name);
+    }
+    return names;
+  }
+
+  /// A server without our kinds.
+  static bool is_missing(const base::Error& error) {
+    return error.message.find("are not installed in this cluster") != std::string::npos;
+  }
+
+  int not_installed(const base::Error& error) {
+    if (!is_missing(error)) return fail(io_, error);
+    io_.out("Evacuator's custom resources are not installed in this cluster: there is nothing to remove.\n");
+    return kDone;
+  }
+
+  void tell_plan(const std::vector<std::string>& policies, const std::vector<StoredEvacuation>& evacuations) {
+    const auto unfinished = std::ranges::count_if(evacuations, is_unfinished);
+    io_.out(fmt::format("{}{} DeschedulerPolicies are deleted.\n", dry(), policies.size()));
+    for (std::size_t i = 0; i < policies.size() && i < kNamedAtMost; ++i) io_.out("  " + policies[i] + "\n");
+    io_.out(fmt::format("{}{} Evacuations are deleted; {} are unfinished and are cancelled first.\n", dry(),
+                        evacuations.size(), unfinished));
+    if (operator_problem_.empty()) return;
+    io_.err("warning: " + operator_problem_ + "\n");
+    io_.out(dry() + "Evacuations that no operator takes back are released: what they asked of others stays.\n");
+  }
+  std::string dry() const { return options_.dry_run ? "(dry run) " : ""; }
+
+  bool confirmed() {
+    if (options_.yes) return true;
+    const auto answer = io_.ask("Continue? [y/N] ");
+    if (!answer) io_.err("error: there is nobody to ask; use --yes\n");
+    const bool yes = answer && (*answer == "y" || *answer == "Y" || *answer == "yes");
+    if (answer && !yes) io_.err("Nothing was changed.\n");
+    return yes;
+  }
+
+  base::Status remove(const kube::ResourceType& type, const api::ObjectKey& key) {
+    const auto removed = session_.client().remove(type, key, "");
+    if (removed || base::is_not_found(removed.error())) return base::Done{};
+    return session_.explained(removed.error(), {"delete", type, key});
+  }
+
+  /// Cancels, deletes and waits, also for those that come meanwhile.
+  int empty() {
+    const base::TimePoint begin = session_.now();
+    for (;;) {
+      const auto left = session_.evacuations(listing(""));
+      if (!left && is_missing(left.error())) return done();  // its definition was being deleted, and waited for us
+      if (!left) return fail(io_, left.error());
+      if (left->empty()) return done();
+      const base::Duration waited = session_.now() - begin;
+      for (const StoredEvacuation& each : *left) {
+        if (auto sent = send_off(each, waited); !sent) return fail(io_, sent.error());
+      }
+      if (waited >= options_.timeout) return give_up(*left);
+      tell_waiting(left->size());
+      if (io_.nap(kBetweenLooks)) return kInterrupted;
+    }
+  }
+
+  base::Status send_off(const StoredEvacuation& each, base::Duration waited) {
+    const api::ObjectMeta& meta = each.evacuation.meta;
+    if (!meta.is_terminating()) return cancel_and_delete(each);
+    const bool is_orphan = !operator_problem_.empty() && waited >= kOperatorGrace;
+    return is_orphan && holds_finalizer(each) ? release(each) : base::Status(base::Done{});
+  }
+
+  /// The reason is for whoever reads the audit log; the deletion alone would do.
+  base::Status cancel_and_delete(const StoredEvacuation& each) {
+    const api::ObjectKey key = each.evacuation.meta.key();
+    const bool cancels = is_unfinished(each) && !each.evacuation.spec.cancel.requested;
+    if (cancels) {
+      const auto patched =
+          session_.client().patch(kube::kEvacuations, key, kube::PatchType::kMerge, cancel_patch(kUninstallReason));
+      // What the schema refuses can be deleted all the same.
+      const bool goes_on =
+          patched || base::is_not_found(patched.error()) || patched.error().code == base::ErrorCode::kInvalid;
+      if (!goes_on) return session_.explained(patched.error(), {"patch", kube::kEvacuations, key});
+    }
+    if (auto removed = remove(kube::kEvacuations, key); !removed) return removed;
+    io_.out(fmt::format("{} {}deleted\n", name_of(each), cancels ? "cancelled and " : ""));
+    return base::Done{};
+  }
+
+  base::Status release(const StoredEvacuation& each) {
+    const api::Evacuation& evacuation = each.evacuation;
+    const auto patched = session_.client().patch(kube::kEvacuations, evacuation.meta.key(), kube::PatchType::kMerge,
+                                                 without_our_finalizer(evacuation.meta));
+    if (!patched && patched.error().code == base::ErrorCode::kConflict) return base::Done{};  // looked at again
+    if (!patched && !base::is_not_found(patched.error()))
+      return session_.explained(patched.error(), {"patch", kube::kEvacuations, evacuation.meta.key()});
+    const std::string evictor = evacuation.status.evictor.empty() ? "none" : evacuation.status.evictor;
+    io_.out(fmt::format("{} released without an operator: phase {}, evictor {}, pod {}\n", name_of(each),
+                        to_string(evacuation.status.phase), evictor, evacuation.spec.pod_ref.name));
+    return base::Done{};
+  }
+
+  void tell_waiting(std::size_t count) {
+    if (std::exchange(told_, count) != count) io_.err(fmt::format("Waiting for {} Evacuations to end …\n", count));
+  }
+
+  int give_up(const std::vector<StoredEvacuation>& left) {
+    io_.err(fmt::format("error: {} Evacuations have not ended within {}:\n", left.size(),
+                        base::format_duration(options_.timeout)));
+    for (std::size_t i = 0; i < left.size() && i < kNamedAtMost; ++i)
+      io_.err(fmt::format("  {}: {}\n", name_of(left[i]), to_string(left[i].evacuation.status.phase)));
+    io_.err(
+        "Run it again to wait longer. Or stop the operator (kubectl -n evacuator-system scale deployment evacuator "
+        "--replicas=0) and run it again: then they are released as they are.\n");
+    return kFailed;
+  }
+
+  int done() {
+    io_.out("No policy and no Evacuation is left. Remove the rest with: kubectl delete -k config/default\n");
+    return kDone;
+  }
+
+  Session& session_;
+  Io& io_;
+  const UninstallOptions& options_;
+  std::string operator_problem_;  ///< empty: one runs
+  std::size_t told_ = 0;
+};
+
+}  // namespace
+
+int run_uninstall(Session& session, const UninstallOptions& options) { return Uninstall(session, options).run(); }
+
+}  // namespace cmd::plugin

@@ -1,0 +1,94 @@
+#include "controllers/ops/metrics_server.hpp"
+
+#include "controllers/ops/address.hpp"
+#include "kube/config/files.hpp"
+#include "serving/certificates.hpp"
+
+namespace controllers {
+namespace {
+
+serving::Response refusal(Access access) {
+  switch (access) {
+    case Access::kAllowed: break;
+    case Access::kUnauthenticated:
+      return {.status = 401,
+              .body = "a bearer token that the API server knows is required\n",
+              .headers = {{"WWW-Authenticate", "Bearer"}}};
+    case Access::kForbidden:
+      return {.status = 403, .body = "not allowed: bind the ClusterRole evacuator-metrics-reader\n"};
+    case Access::kUnknown: return {.status = 503, .body = "the API server does not say who you are; try again\n"};
+    case Access::kTooMany:
+      return {.status = 429, .body = "too many unknown tokens; try again\n", .headers = {{"Retry-After", "1"}}};
+  }
+  return {.status = 500, .body = "\n"};
+}
+
+}  // namespace
+
+MetricsServer::MetricsServer(MetricsServerOptions options, base::Metrics& metrics, MayRead may_read,
+                             const base::Clock& clock, base::Log log)
+    : options_(std::move(options)),
+      is_plain_(is_loopback(options_.address)),
+      metrics_(metrics),
+      may_read_(std::move(may_read)),
+      clock_(clock),
+      log_(std::move(log)) {}
+
+base::Status MetricsServer::start() {
+  if (auto problem = address_problem(options_.address); !problem.empty())
+    return base::invalid("server.metricsAddress: " + problem);
+  serving::ServerOptions serving_options;
+  serving_options.handler_threads = 2;
+  serving_options.max_connections = 64;
+  serving_options.max_body_bytes = 1024;
+  set_address(serving_options, options_.address);
+  if (!is_plain_) {
+    auto certificate = load();
+    if (!certificate) return std::move(certificate).error();
+    serving_options.certificate = certificate_ = *std::move(certificate);
+  }
+  server_.emplace(
+      std::move(serving_options), [this](const serving::Request& request) { return answer(request); }, log_);
+  return server_->start();
+}
+
+void MetricsServer::stop() {
+  if (server_) server_->stop();
+}
+
+base::Result<serving::Certificate> MetricsServer::load() const {
+  if (options_.cert_file.empty()) {
+    auto made = serving::make_server_identity(options_.names, clock_.now(), "evacuator");
+    if (!made) return std::move(made).error().during("server: making a certificate");
+    return serving::Certificate{made->certificate + made->ca, made->key};
+  }
+  auto chain = kube::read_file(options_.cert_file);
+  if (!chain) return std::move(chain).error().during("server.metricsCertFile");
+  auto key = kube::read_file(options_.key_file);
+  if (!key) return std::move(key).error().during("server.metricsKeyFile");
+  return serving::Certificate{*std::move(chain), *std::move(key)};
+}
+
+base::Status MetricsServer::reload() {
+  if (is_plain_ || options_.cert_file.empty() || !server_) return base::Done{};
+  auto now = load();
+  if (!now) return std::move(now).error();
+  if (now->chain_pem == certificate_.chain_pem && now->key_pem == certificate_.key_pem) return base::Done{};
+  if (auto taken = server_->reload(*now); !taken) return std::move(taken).error().during("server.metricsCertFile");
+  certificate_ = *std::move(now);
+  log_.info("the certificate of /metrics was replaced", {base::kv("file", options_.cert_file)});
+  return base::Done{};
+}
+
+serving::Response MetricsServer::answer(const serving::Request& request) const {
+  if (request.method != "GET" && request.method != "HEAD") return {.status = 405, .body = "only GET\n"};
+  if (request.path != "/metrics")
+    return {.status = 404, .body = "there is /metrics; health is on server.healthAddress\n"};
+  if (!is_plain_) {
+    const Access access = may_read_(bearer_token(request.header("authorization")));
+    if (access != Access::kAllowed) return refusal(access);
+  }
+  return {.status = 200, .content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_.render()};
+}
+
+}  // namespace controllers

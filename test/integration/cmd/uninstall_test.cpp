@@ -1,0 +1,215 @@
+// `evacuator uninstall` against the simulated API server over HTTP: with the operator, without it, and when it hangs.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cmd/plugin/cli.hpp"
+#include "simulator/http_server.hpp"
+#include "test/integration/rig/rig.hpp"
+
+namespace integration {
+namespace uninstall_test {
+
+using api::Json;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Phase = api::EvacuationPhase;
+
+const simulator::User kAdmin{"alice", {}, "kubectl"};
+
+class Uninstall : public Rig {
+ protected:
+  Uninstall() : http_(*server, {}) {
+    const auto started = http_.start();
+    EXPECT_TRUE(started) << started.error().message;
+    kubeconfig_ = testing::TempDir() + "uninstall-" + std::to_string(http_.port()) + ".kubeconfig";
+    std::ofstream(kubeconfig_) << http_.kubeconfig();
+  }
+  ~Uninstall() override {
+    http_.stop();
+    std::filesystem::remove(kubeconfig_);
+  }
+
+  int run(std::vector<std::string> args) {
+    out_ = err_ = "";
+    cmd::plugin::Io io{.out = [&](std::string_view text) { out_ += text; },
+                       .err = [&](std::string_view text) { err_ += text; },
+                       .nap =
+                           [&](base::milliseconds time) {
+                             renew_lease();
+                             run_for(time);
+                             return false;
+                           },
+                       .ask = [&](std::string_view) { return answer_; },
+                       .clock = clock};
+    args.insert(args.begin(), "uninstall");
+    args.insert(args.end(), {"--kubeconfig", kubeconfig_});
+    return cmd::plugin::run(args, io);
+  }
+
+  /// An operator, and the Lease that shows it.
+  void start() {
+    add({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "evacuator-system"}}}});
+    add({{"apiVersion", "coordination.k8s.io/v1"},
+         {"kind", "Lease"},
+         {"metadata", {{"name", "evacuator"}, {"namespace", "evacuator-system"}}},
+         {"spec",
+          {{"holderIdentity", "replica-1"},
+           {"leaseDurationSeconds", 15},
+           {"renewTime", base::format_time(clock.now())}}}});
+    start_operator();
+  }
+  /// Nobody renews the Lease any more.
+  void kill_operator() {
+    stop_operator();
+    run_for(base::minutes(5));
+  }
+
+  void make_policy() {
+    add({{"apiVersion", "evacuator.dev/v1alpha1"},
+         {"kind", "DeschedulerPolicy"},
+         {"metadata", {{"name", "fresh"}}},
+         {"spec",
+          {{"mode", "DryRun"},
+           {"strategies", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 30}}}}})}}}});
+  }
+  /// A handoff that is under way.
+  std::string hand_off() {
+    const std::string pod = pods()[0];
+    const std::string name = evacuate(pod);
+    EXPECT_TRUE(run_until([&] { return !annotation(pod, "handoff.evacuator.dev/request").empty(); }, base::minutes(1)));
+    return pod;
+  }
+
+  std::size_t left(const kube::ResourceType& type) const { return cluster->store().list(type, "").size(); }
+
+  /// What `kubectl delete -k config/default` does to a definition; true once it is really gone.
+  bool delete_definition(const std::string& name) {
+    kube::Request request;
+    request.method = "DELETE";
+    request.path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + name;
+    EXPECT_EQ(server->handle(request, kAdmin).status, 200);
+    run_for(base::seconds(10));
+    server->housekeep();
+    request.method = "GET";
+    return server->handle(request, kAdmin).status == 404;
+  }
+
+  std::optional<std::string> answer_;
+  std::string out_;
+  std::string err_;
+
+ private:
+  void renew_lease() {
+    if (!replica) return;
+    edit(
+        kube::kLeases, "evacuator", [&](Json& object) { object["spec"]["renewTime"] = base::format_time(clock.now()); },
+        "evacuator-system");
+  }
+
+  simulator::HttpServer http_;
+  std::string kubeconfig_;
+};
+
+const std::vector<std::pair<std::string, std::string>> kHandsOff = {{"handoff.evacuator.dev/mode", "required"}};
+
+TEST_F(Uninstall, WithItsOperatorTakesBackWhatIsUnfinishedAndLeavesNothing) {
+  stage(3, kHandsOff);
+  start();
+  make_policy();
+  const std::string pod = hand_off();
+  ASSERT_EQ(run({"--yes"}), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("deschedulerpolicy.evacuator.dev/fresh deleted"));
+  EXPECT_THAT(out_, HasSubstr("in namespace shop cancelled and deleted"));
+  EXPECT_THAT(out_, HasSubstr("kubectl delete -k config/default"));
+  EXPECT_THAT(out_, testing::Not(HasSubstr("released without an operator")));
+  EXPECT_EQ(left(kube::kPolicies) + left(kube::kEvacuations), 0U);
+  EXPECT_EQ(annotation(pod, "handoff.evacuator.dev/request"), "") << "the operator has taken its marks back";
+  EXPECT_TRUE(pod_exists(pod));
+  EXPECT_TRUE(delete_definition("evacuations.evacuator.dev"));
+  EXPECT_TRUE(delete_definition("deschedulerpolicies.evacuator.dev"));
+}
+
+TEST_F(Uninstall, WorksWhenTheOperatorIsGoneAlready) {
+  stage(3, kHandsOff);
+  start();
+  const std::string pod = hand_off();
+  kill_operator();
+  ASSERT_EQ(run({"--yes"}), 0) << err_;
+  EXPECT_THAT(err_, HasSubstr("has not renewed its Lease evacuator-system/evacuator"));
+  EXPECT_THAT(out_, HasSubstr("released without an operator: phase"));
+  EXPECT_THAT(out_, HasSubstr("pod " + pod));
+  EXPECT_EQ(left(kube::kEvacuations), 0U);
+  EXPECT_TRUE(pod_exists(pod));
+  EXPECT_TRUE(delete_definition("evacuations.evacuator.dev"));
+}
+
+/// What it is for: this is how an installation hung.
+TEST_F(Uninstall, IsNeededSinceADefinitionWaitsForTheFinalizersOfItsObjects) {
+  stage(3, kHandsOff);
+  start();
+  (void)hand_off();
+  kill_operator();
+  EXPECT_FALSE(delete_definition("evacuations.evacuator.dev"));
+  ASSERT_EQ(run({"--yes"}), 0) << err_;
+  server->housekeep();
+  EXPECT_EQ(left(kube::kEvacuations), 0U) << "also when the definition is being deleted";
+}
+
+TEST_F(Uninstall, DryRunSaysWhatItWouldDoAndChangesNothing) {
+  stage(3, kHandsOff);
+  start();
+  make_policy();
+  (void)hand_off();
+  ASSERT_EQ(run({"--dry-run"}), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("(dry run) 1 DeschedulerPolicies are deleted."));
+  EXPECT_THAT(out_, HasSubstr("(dry run) 1 Evacuations are deleted; 1 are unfinished and are cancelled first."));
+  EXPECT_EQ(left(kube::kPolicies), 1U);
+  EXPECT_EQ(left(kube::kEvacuations), 1U);
+}
+
+TEST_F(Uninstall, AsksFirst) {
+  stage();
+  make_policy();
+  EXPECT_EQ(run({}), 1);
+  EXPECT_THAT(err_, HasSubstr("there is nobody to ask; use --yes"));
+  answer_ = "n";
+  EXPECT_EQ(run({}), 1);
+  EXPECT_THAT(err_, HasSubstr("Nothing was changed."));
+  EXPECT_EQ(left(kube::kPolicies), 1U);
+  answer_ = "y";
+  EXPECT_EQ(run({}), 0) << err_;
+  EXPECT_EQ(left(kube::kPolicies), 0U);
+}
+
+TEST_F(Uninstall, NamesWhatDoesNotEndInTime) {
+  stage(3, kHandsOff);
+  start();
+  const std::string pod = hand_off();
+  EXPECT_EQ(run({"--yes", "--timeout", "10s"}), 1);
+  EXPECT_THAT(err_, HasSubstr("1 Evacuations have not ended within 10s"));
+  EXPECT_THAT(err_, HasSubstr(" in namespace shop: Aborting"));
+  EXPECT_EQ(left(kube::kEvacuations), 1U) << "an operator that runs is not overtaken";
+  EXPECT_EQ(run({"--yes"}), 0) << err_;
+  EXPECT_EQ(annotation(pod, "handoff.evacuator.dev/request"), "");
+}
+
+TEST_F(Uninstall, OfWhatIsNotInstalledIsDone) {
+  ASSERT_TRUE(delete_definition("evacuations.evacuator.dev"));
+  ASSERT_TRUE(delete_definition("deschedulerpolicies.evacuator.dev"));
+  EXPECT_EQ(run({"--yes"}), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("are not installed in this cluster: there is nothing to remove"));
+}
+
+TEST_F(Uninstall, IsAboutTheWholeCluster) {
+  EXPECT_EQ(run({"-n", "shop"}), 1);
+  EXPECT_THAT(err_, HasSubstr("uninstall is about the whole cluster"));
+  EXPECT_THAT(out_, IsEmpty());
+}
+
+}  // namespace uninstall_test
+}  // namespace integration

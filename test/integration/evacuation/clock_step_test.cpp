@@ -1,0 +1,51 @@
+#include <nlohmann/json.hpp>
+
+#include "test/integration/rig/rig.hpp"
+
+/// Somebody sets the machine's clock (NTP, an administrator): delays and back-offs do not go by it.
+namespace clock_step_test {
+
+using base::minutes;
+using base::seconds;
+using integration::Rig;
+using Phase = api::EvacuationPhase;
+
+class ClockStep : public Rig {
+ protected:
+  void refuse(const char* verb, std::int64_t count = -1) {
+    simulator::FaultRule down{simulator::FaultEffect::kUnavailable};
+    down.verb = verb;
+    down.resource = "evacuations";
+    down.count = count;
+    server->faults().add(down);
+  }
+};
+
+TEST_F(ClockStep, OfAnHourBackDoesNotStopAFailedReconcile) {
+  stage();
+  start_operator();
+  refuse("patch");
+  const std::string name = evacuate(pods().front());
+  run_for(seconds(5));
+  ASSERT_EQ(phase(name), Phase::kPending);
+  replica->wall.step = -minutes(60);
+  server->faults().clear();
+  EXPECT_TRUE(run_until([&] { return granted() == 1; }, minutes(2)));
+}
+
+TEST_F(ClockStep, OfAnHourBackDoesNotStopACache) {
+  stage();
+  start_operator();
+  simulator::FaultRule cut{simulator::FaultEffect::kCutWatch};
+  cut.resource = "evacuations";
+  cut.count = 1;
+  server->faults().add(cut);
+  refuse("watch");
+  run_for(seconds(20));
+  replica->wall.step = -minutes(60);
+  server->faults().clear();
+  (void)evacuate(pods().front());
+  EXPECT_TRUE(run_until([&] { return granted() == 1; }, minutes(2)));
+}
+
+}  // namespace clock_step_test

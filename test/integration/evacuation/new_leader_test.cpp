@@ -1,0 +1,81 @@
+#include <nlohmann/json.hpp>
+
+#include "test/integration/rig/rig.hpp"
+
+/// What a standby knows of its predecessor's admissions comes through a watch, and a half-open watch looks like one
+/// with no news.
+namespace new_leader_test {
+
+using base::seconds;
+using integration::Rig;
+using Phase = api::EvacuationPhase;
+
+class NewLeader : public Rig {
+ protected:
+  NewLeader() { limits = {api::IntOrPercent{2, false}, {}, {}, {}}; }
+
+  int in_flight() const {
+    int count = 0;
+    for (const auto& object : cluster->store().list(kube::kEvacuations, "shop")) {
+      const auto evacuation = api::decode_evacuation(*object);
+      if (evacuation && evacuation->status.attempt > 0 && !api::is_terminal(evacuation->status.phase)) ++count;
+    }
+    return count;
+  }
+};
+
+/// I7: two slots. The leader gives them to C and D; the standby, whose watch died before, would give them to A and B.
+TEST_F(NewLeader, GrantsNoSlotAgainThatItsHalfOpenWatchDidNotShow) {
+  stage(4);
+  budget("web", "web", 4);  // nothing may leave: who has a slot keeps it
+  start_operator("replica-1");
+  const auto names = pods();
+  replica->may_act = false;
+  const std::string c = evacuate(names[2]);
+  const std::string d = evacuate(names[3]);
+  settle();
+  replica->informers_frozen = true;  // the leader knows of these two only
+  const std::string a = evacuate(names[0]);
+  const std::string b = evacuate(names[1]);
+
+  auto standby = std::make_unique<integration::Operator>(*server, clock, "replica-2", limits);
+  standby->follow();
+  simulator::FaultRule half_open{simulator::FaultEffect::kStallWatch};
+  half_open.verb = "watch";
+  half_open.resource = "evacuations";
+  half_open.count = 1;
+  server->faults().add(half_open);
+  standby->follow();
+
+  replica->may_act = true;
+  run_for(seconds(20));
+  ASSERT_EQ(phase(c), Phase::kRequesting);
+  ASSERT_EQ(phase(d), Phase::kRequesting);
+  ASSERT_EQ(in_flight(), 2);
+
+  replica = std::move(standby);
+  watcher = [this] { EXPECT_LE(in_flight(), 2); };
+  run_for(seconds(80));
+  EXPECT_EQ(phase(a), Phase::kPending);
+  EXPECT_EQ(phase(b), Phase::kPending);
+  EXPECT_EQ(in_flight(), 2);
+}
+
+TEST_F(NewLeader, ReconcilesNothingBeforeItsListHasCome) {
+  stage();
+  const std::string name = evacuate(pods().front());
+  auto standby = std::make_unique<integration::Operator>(*server, clock, "replica-2", limits);
+  standby->follow();
+  simulator::FaultRule down{simulator::FaultEffect::kUnavailable};
+  down.verb = "list";
+  down.resource = "evacuations";
+  server->faults().add(down);
+  replica = std::move(standby);
+  run_for(seconds(60));
+  EXPECT_EQ(phase(name), Phase::kPending);
+  EXPECT_EQ(in_flight(), 0);
+  server->faults().clear();
+  EXPECT_TRUE(run_to_end(name));
+}
+
+}  // namespace new_leader_test

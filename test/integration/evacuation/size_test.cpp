@@ -1,0 +1,85 @@
+/// Bounds on what a tenant may put into an Evacuation, and what becomes of those made before the bounds.
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "controllers/spec_problems.hpp"
+#include "evictors/registry.hpp"
+#include "test/integration/rig/rig.hpp"
+
+namespace size_test {
+
+using api::Json;
+using integration::Rig;
+using testing::HasSubstr;
+using Phase = api::EvacuationPhase;
+
+/// The CEL rules of the CRD's root in C++: the simulator evaluates none.
+api::FieldErrors judge_what_is_new(const Json*, const Json& after) {
+  if (after.contains("status")) return {};
+  const auto evacuation = api::decode_evacuation(after);
+  if (!evacuation) return {{"", evacuation.error().message}};
+  return controllers::problems_of(evacuation->spec, evictors::EvictorRegistry::builtin());
+}
+
+class Sizes : public Rig {
+ protected:
+  Sizes() { server->add_validator(kube::kEvacuations, judge_what_is_new); }
+
+  kube::Response create(const std::string& pod, const std::string& parameter) {
+    return server->handle(kube::create_request(kube::kEvacuations, "shop", with_parameter(pod, parameter)),
+                          {"mallory", {}, "kubectl"});
+  }
+  static Json with_parameter(const std::string& pod, const std::string& parameter) {
+    return {{"apiVersion", "evacuator.dev/v1alpha1"},
+            {"kind", "Evacuation"},
+            {"metadata", {{"name", "of-" + pod}, {"namespace", "shop"}}},
+            {"spec",
+             {{"podRef", {{"name", pod}}},
+              {"evictors", Json::array({{{"name", "eviction-api"}, {"parameters", {{parameter, "x"}}}}})}}}};
+  }
+};
+
+TEST_F(Sizes, AHugeParameterNameIsRefusedByName) {
+  stage();
+  start_operator();
+  const auto answer = create(pods()[0], std::string(1'300'000, 'k'));
+  EXPECT_EQ(answer.status, 422);
+  EXPECT_THAT(answer.body.substr(answer.body.size() - 2000), HasSubstr("is longer than 63 characters"));
+  const std::string other = evacuate(pods()[1]);
+  ASSERT_TRUE(run_to_end(other, std::chrono::minutes(5)));
+  EXPECT_EQ(phase(other), Phase::kSucceeded);
+}
+
+/// It was stored before the bounds, and the operator has not seen it yet.
+TEST_F(Sizes, AHugeOneFromBeforeEndsAsInvalid) {
+  stage();
+  const std::string pod = pods()[0];
+  add(with_parameter(pod, std::string(10'000, 'k')));
+  start_operator();
+  ASSERT_TRUE(run_to_end("of-" + pod, std::chrono::minutes(5)));
+  EXPECT_EQ(phase("of-" + pod), Phase::kFailed);
+  EXPECT_EQ(reason("of-" + pod), "InvalidSpec");
+  EXPECT_TRUE(pod_exists(pod));
+}
+
+/// It was under way when the CRD with the bounds was applied.
+TEST_F(Sizes, AHugeOneThatIsUnderWayGoesOnToItsEnd) {
+  stage();
+  start_operator();
+  budget("web", "web", 3);
+  const std::string name = evacuate(pods()[0]);
+  ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kRequesting; }, std::chrono::minutes(1)));
+  edit(kube::kEvacuations, name, [](Json& object) {
+    object["spec"]["evictors"] =
+        Json::array({{{"name", "eviction-api"}, {"parameters", {{std::string(10'000, 'k'), "x"}}}}});
+  });
+  EXPECT_EQ(server->handle(kube::delete_request(kube::kPdbs, {"shop", "web"}, ""), {"alice", {}, "kubectl"}).status,
+            200);
+  ASSERT_TRUE(run_to_end(name, std::chrono::minutes(10)));
+  EXPECT_FALSE(has_event("WriteRefused"));
+  EXPECT_EQ(phase(name), Phase::kSucceeded) << reason(name);
+}
+
+}  // namespace size_test

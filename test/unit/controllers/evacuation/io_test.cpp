@@ -1,0 +1,71 @@
+/// What the operator keeps in memory of the Evacuations that tenants make.
+
+#include "controllers/evacuation/io.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/meta/well_known.hpp"
+
+namespace evacuation_io_test {
+
+using api::Json;
+using controllers::evacuation::decode_observed_evacuation;
+using controllers::evacuation::is_trimmed;
+
+const std::string kHuge(200'000, 'x');
+
+Json evacuation_in(const char* phase) {
+  Json history = Json::array();
+  for (const char* to : {"Pending", "Preparing", "Requesting", "Evicting", "Verifying", phase})
+    history.push_back({{"to", to}, {"message", "message of " + std::string(to)}, {"time", "2026-11-21T12:00:00Z"}});
+  return {{"apiVersion", "evacuator.dev/v1alpha1"},
+          {"kind", "Evacuation"},
+          {"metadata",
+           {{"name", "web-1"},
+            {"namespace", "shop"},
+            {"annotations", {{"shop.example/notes", kHuge}, {"evacuator.dev/origin", "v1.abc"}}}}},
+          {"spec",
+           {{"podRef", {{"name", "web-1"}}},
+            {"evictors", Json::array({{{"name", "webhook"}, {"parameters", {{"x-note", "n"}}}}})}}},
+          {"status", {{"phase", phase}, {"refs", {{"kind", "Deployment"}}}, {"history", history}}}};
+}
+
+api::Evacuation observed(const Json& object) {
+  auto decoded = decode_observed_evacuation(object.dump());
+  EXPECT_TRUE(decoded) << decoded.error().message;
+  return decoded ? *std::move(decoded) : api::Evacuation{};
+}
+
+TEST(CachedEvacuation, KeepsNoAnnotationsThatTenantsFillWithWhatTheyLike) {
+  const auto annotations = observed(evacuation_in("InProgress")).meta.annotations;
+  EXPECT_EQ(annotations.size(), 1U);
+  EXPECT_EQ(annotations.value(api::well_known::kOriginAnnotation), "v1.abc");
+}
+
+TEST(CachedEvacuation, KeepsEverythingElseUntilItIsLetGo) {
+  Json object = evacuation_in("Failed");
+  object["metadata"]["finalizers"] = {api::well_known::kEvacuationFinalizer};
+  for (const Json& each : {evacuation_in("InProgress"), object}) {
+    const api::Evacuation evacuation = observed(each);
+    EXPECT_FALSE(is_trimmed(evacuation));
+    EXPECT_EQ(evacuation.spec.evictors.at(0).parameters.size(), 1U);
+    EXPECT_EQ(evacuation.status.refs.size(), 1U);
+    EXPECT_EQ(evacuation.status.history.size(), 6U);
+  }
+}
+
+TEST(CachedEvacuation, IsTrimmedToItsEndOnceItIsLetGo) {
+  const api::Evacuation evacuation = observed(evacuation_in("Succeeded"));
+  EXPECT_TRUE(is_trimmed(evacuation));
+  EXPECT_EQ(evacuation.spec.evictors.at(0).name, "webhook");
+  EXPECT_TRUE(evacuation.spec.evictors.at(0).parameters.empty());
+  EXPECT_TRUE(evacuation.status.refs.empty());
+  ASSERT_EQ(evacuation.status.history.size(), 3U);
+  EXPECT_EQ(evacuation.status.history[0].to, "Evicting");
+  EXPECT_EQ(evacuation.status.history[0].message, "");
+  EXPECT_EQ(evacuation.status.history[2].message, "message of Succeeded");
+}
+
+}  // namespace evacuation_io_test
