@@ -111,7 +111,7 @@ std::optional<Step> give_up_for_others(StatusBuilder& builder) {
   builder.wake_at_deadline(due);
   if (!builder.expired(due)) return std::nullopt;
   if (builder.seen().slot_is_waited_for)
-    return not_rolled_back(builder, Reason::kAbortTimeout, why_not_undone(builder.status()));
+    return not_rolled_back(builder, Reason::kAbortTimeout, why_not_undone(builder));
   builder.wake_at(builder.now() + kRefreshWaiting);
   return std::nullopt;
 }
