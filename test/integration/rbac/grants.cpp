@@ -37,7 +37,9 @@ std::vector<std::string> yaml_files(const std::string& folder) {
   return files;
 }
 
+/// A rule on nonResourceURLs has no resources.
 void add_rule(const Json& rule, std::set<Access>& grants) {
+  if (!rule.contains("resources")) return;
   for (const Json& group : rule.at("apiGroups")) {
     for (const Json& resource : rule.at("resources")) {
       for (const Json& verb : rule.at("verbs")) grants.insert({group, resource, verb});
