@@ -147,6 +147,7 @@ class Shell : public testing::Test, private kube::EventSink, private controllers
                                                           nullptr,
                                                           nullptr,
                                                           nullptr,
+                                                          nullptr,
                                                           audit});
   }
 
