@@ -12,6 +12,7 @@
 #include "base/sleep.hpp"
 #include "controllers/admission/queue.hpp"
 #include "controllers/audit_trail.hpp"
+#include "controllers/evacuation/io.hpp"
 #include "controllers/evacuation/metrics.hpp"
 #include "controllers/evacuation/reconciler.hpp"
 #include "controllers/evacuation/wiring.hpp"
@@ -114,8 +115,11 @@ struct Operator::Impl {
              .stale = [this] { return caches.stale(); },
              .progress = [this] { busy_since[index_of_policy_worker()] = ticks(); }}),
         busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 2) {
-    // Before anything looks at one, also through an index: who made it.
-    caches.evacuations.complete_with([this](api::Evacuation& each) { settle_origin(each, deps.keys.keys().get()); });
+    // Before anything looks at one, also through an index: who made it. That is asked of all of it, trimmed later.
+    caches.evacuations.complete_with([this](api::Evacuation& each) {
+      settle_origin(each, deps.keys.keys().get());
+      evacuation::trim(each);
+    });
     add_indexes();
     add_handlers();
     add_responder();

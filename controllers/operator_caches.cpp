@@ -43,7 +43,7 @@ OperatorCaches::OperatorCaches(kube::Client& client, const base::Clock& clock, c
       jobs(client, clock, kube::kJobs, api::decode_workload, reflector_options(12), log),
       storage_classes(client, clock, kube::kStorageClasses, api::decode_storage_class, reflector_options(13), log),
       csi_nodes(client, clock, kube::kCsiNodes, api::decode_csi_node, reflector_options(14), log),
-      evacuations(client, clock, kube::kEvacuations, evacuation::decode_observed_evacuation, evacuation_options(), log),
+      evacuations(client, clock, kube::kEvacuations, evacuation::decode_whole_evacuation, evacuation_options(), log),
       policies(client, clock, kube::kPolicies, decode_observed_policy, reflector_options(11), log) {
   if (!discovery.resource_claims) return;
   resource_claims.emplace(client, clock, *discovery.resource_claims, api::decode_resource_claim, reflector_options(15),

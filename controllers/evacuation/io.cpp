@@ -100,12 +100,20 @@ base::Result<StoredEvacuation> parse_stored_evacuation(std::string_view raw) {
 }
 
 base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json) {
+  auto evacuation = decode_whole_evacuation(json);
+  if (evacuation) trim(*evacuation);
+  return evacuation;
+}
+
+base::Result<api::Evacuation> decode_whole_evacuation(std::string_view json) {
   auto stored = parse_stored_evacuation(json);
   if (!stored) return stored.error();
-  api::Evacuation& evacuation = stored->evacuation;
+  return std::move(stored->evacuation);
+}
+
+void trim(api::Evacuation& evacuation) {
   evacuation.meta.annotations = own_annotations(evacuation.meta.annotations);
   if (is_trimmed(evacuation)) trim_finished(evacuation);
-  return std::move(evacuation);
 }
 
 bool is_trimmed(const api::Evacuation& cached) {

@@ -19,10 +19,13 @@ struct StoredEvacuation {
 /// Never fails on a bad spec (Evacuation::spec_problem says so), only on text that is no object with metadata.
 base::Result<StoredEvacuation> parse_stored_evacuation(std::string_view raw);
 
-/// Decoder for the Evacuation informer, as parse_stored_evacuation(), without what nobody reads of a cached one:
-/// foreign annotations and, once it has ended and is let go by us (is_trimmed()), its parameters, refs, texts and most
-/// of its history. Tenants decide how many there are and how big.
+/// Decoder for an informer of Evacuations, as parse_stored_evacuation(), trimmed.
 base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json);
+/// The same for whoever asks the whole object something before it trims it, such as who made it.
+base::Result<api::Evacuation> decode_whole_evacuation(std::string_view json);
+/// Drops what nobody reads of a cached one: foreign annotations and, once it has ended and is let go by us
+/// (is_trimmed()), its parameters, refs, texts and most of its history. Tenants decide how many there are and how big.
+void trim(api::Evacuation& evacuation);
 
 /// The cached one is not what is stored: no write may be based on it.
 bool is_trimmed(const api::Evacuation& cached);

@@ -50,7 +50,7 @@ bool Reconciler::Reconciliation::observe_cached() {
   const auto cached = deps_.evacuations.get(key_);
   if (!cached) return false;
   seen_.evacuation = *cached;
-  settle_origin(seen_.evacuation, keys_.get());
+  if (!is_trimmed(seen_.evacuation)) settle_origin(seen_.evacuation, keys_.get());
   seen_.pod = deps_.pods.get({key_.ns, cached->spec.pod_ref.name});
   seen_.woken = reconciler_.pdb_waiters_.take_wake(key_);
   seen_.actor = deps_.identity;

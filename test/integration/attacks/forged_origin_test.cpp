@@ -199,6 +199,17 @@ TEST_F(ForgedOrigin, DoesNotStartAForeignPolicysCooldowns) {
   EXPECT_THAT(policy().cooldowns, testing::SizeIs(testing::Le(2U))) << "as of any made by hand";
 }
 
+/// The cache keeps only the result of one that has ended; what it was made of is asked before.
+TEST_F(ForgedOrigin, IsNotWhatOneOfThePolicyBecomesWhenItHasEnded) {
+  begin();
+  const Json chain = Json::array({{{"name", "eviction-api"}, {"parameters", {{"requestedBy", "me"}}}}});
+  const std::string real = evacuate_as_operator(pods()[0], of_balance({{"evictors", chain}}));
+  ASSERT_TRUE(run_to_end(real));
+  run_for(seconds(120));
+  EXPECT_EQ(condition(real, "OriginVerified"), "Signed");
+  EXPECT_EQ(policy().evicted, 1);
+}
+
 // --- a spec that was changed (a server that does not know the CRD's rules)
 
 struct ChangedCase {
