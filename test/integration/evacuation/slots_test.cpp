@@ -28,7 +28,7 @@ class Slots : public Rig {
   /// With all the time in the world, and before everybody else.
   std::string attack(const std::string& pod) {
     return evacuate(pod, [](Json& spec) {
-      spec["priority"] = 1'000'000'000;
+      spec["priority"] = 1000;
       for (const char* each : {"blocked", "acknowledge", "heartbeat", "total", "prepare", "abort", "decisionTTL"})
         spec["timeouts"][std::string(each) + "Seconds"] = 604'800;
     });
@@ -37,6 +37,15 @@ class Slots : public Rig {
     return evacuate(pods("victim").front(), [](Json& spec) { spec["timeouts"]["decisionTTLSeconds"] = 3600; });
   }
 };
+
+TEST_F(Slots, AttackWithTheHighestPriorityIsRefusedByName) {
+  begin(5);
+  const std::string name = evacuate(pods().front(), [](Json& spec) { spec["priority"] = 1'000'000'000; });
+  ASSERT_TRUE(run_to_end(name, minutes(1)));
+  EXPECT_EQ(phase(name), Phase::kFailed);
+  EXPECT_EQ(reason(name), "NotAllowed");
+  EXPECT_NE(get(name).status.message.find("limits.manual.priority"), std::string::npos) << get(name).status.message;
+}
 
 TEST_F(Slots, AttackWithABudgetThatNeverAllowsHoldsASlotForTenMinutesOnly) {
   begin(2);
