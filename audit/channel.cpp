@@ -1,5 +1,7 @@
 #include "audit/channel.hpp"
 
+#include "audit/signed_head.hpp"
+
 #include <fmt/format.h>
 
 namespace audit {
@@ -47,7 +49,15 @@ void Channel::record(const Record& record) {
   const base::TimePoint now = clock_.now();
   keep(record);
   if (!failure_ || now >= next_try_) work_off(now);
+  sign_if_due(now, false);
   if (options_.sync_every == base::Duration::zero()) sync(now);
+  publish();
+}
+
+void Channel::sign_heads(HeadKey key) {
+  const std::scoped_lock lock(mutex_);
+  key_ = std::move(key);
+  sign_if_due(clock_.now(), false);
   publish();
 }
 
@@ -55,6 +65,7 @@ void Channel::tick() {
   const std::scoped_lock lock(mutex_);
   const base::TimePoint now = clock_.now();
   if (failure_ && now >= next_try_) work_off(now);
+  sign_if_due(now, false);
   if (!failure_ && (now - synced_at_ >= options_.sync_every)) sync(now);
   publish();
 }
@@ -63,6 +74,7 @@ void Channel::flush() {
   const std::scoped_lock lock(mutex_);
   const base::TimePoint now = clock_.now();
   if (failure_) work_off(now);
+  sign_if_due(now, true);
   sync(now);
   publish();
 }
@@ -161,6 +173,19 @@ bool Channel::write(const Record& record) {
   head_ = line.head;
   written_.increment();
   return true;
+}
+
+/// `at_once`: whatever is not signed yet. A head that is signed already is not signed again.
+void Channel::sign_if_due(base::TimePoint now, bool at_once) {
+  if (!key_ || failure_ || !is_open_ || !buffer_.empty() || head_.seq <= signed_seq_) return;
+  const bool due = at_once || head_.seq - signed_seq_ >= options_.sign_after || now >= signed_at_ + options_.sign_every;
+  const auto key = due ? key_() : std::nullopt;
+  if (!key || !write(signed_head(head_, sink_->name(), options_.actor, now, *key))) return;
+  signed_seq_ = head_.seq;
+  signed_at_ = now;
+  log_.info("audit head signed",
+            {base::kv("sink", sink_->name()), base::kv("seq", static_cast<std::int64_t>(head_.seq)),
+             base::kv("hash", head_.hash), base::kv("key", key->id())});
 }
 
 void Channel::sync(base::TimePoint now) {

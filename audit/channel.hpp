@@ -18,6 +18,7 @@ class Channel {
           base::Log log);
 
   void record(const Record& record);
+  void sign_heads(HeadKey key);
   void tick();
   void flush();
   std::optional<base::Error> failure() const;
@@ -32,6 +33,7 @@ class Channel {
   Record opening_record(const Opened& opened, base::TimePoint now) const;
   bool write(const Record& record);
   void sync(base::TimePoint now);
+  void sign_if_due(base::TimePoint now, bool at_once);
   void fail(base::Error error, base::TimePoint now);
   void recover(base::TimePoint now);
   void publish();
@@ -58,6 +60,9 @@ class Channel {
   base::TimePoint failing_since_{};
   base::TimePoint next_try_{};
   base::TimePoint synced_at_{};
+  HeadKey key_;
+  std::uint64_t signed_seq_ = 0;  ///< of the newest record that signs a head
+  base::TimePoint signed_at_ = base::TimePoint::min();
 };
 
 }  // namespace audit

@@ -41,6 +41,11 @@ void Log::record(Record record) {
   tell_changes();
 }
 
+void Log::sign_heads(HeadKey key) {
+  for (const auto& channel : channels_) channel->sign_heads(key);
+  tell_changes();
+}
+
 void Log::tick() {
   for (const auto& channel : channels_) channel->tick();
   tell_changes();

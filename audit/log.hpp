@@ -15,6 +15,7 @@
 #include "base/log.hpp"
 #include "base/metrics.hpp"
 #include "base/result.hpp"
+#include "signing/key.hpp"
 
 namespace audit {
 
@@ -36,11 +37,16 @@ class Recorder {
 /// Records nothing and never fails.
 Recorder& nowhere();
 
+/// The key with which heads are signed now; nullopt: there is none (yet). Thread-safe.
+using HeadKey = std::function<std::optional<signing::Key>()>;
+
 struct LogOptions {
-  std::string actor{};                    ///< of records without one: "evacuator/<replica>"
-  std::size_t buffer = 10'000;            ///< records kept while a sink fails
-  base::Duration sync_every{1'000'000};   ///< 0: each record is durable before record() returns
-  base::Duration retry_every{1'000'000};  ///< between tries to write to a failing sink
+  std::string actor{};                           ///< of records without one: "evacuator/<replica>"
+  std::size_t buffer = 10'000;                   ///< records kept while a sink fails
+  base::Duration sync_every{1'000'000};          ///< 0: each record is durable before record() returns
+  base::Duration retry_every{1'000'000};         ///< between tries to write to a failing sink
+  std::uint64_t sign_after = 1'000;              ///< records without a signed head, at most
+  base::Duration sign_every = base::minutes(5);  ///< while there is something new
 };
 
 /// One sink with its chain: numbers, links, writes, and keeps what cannot be written. Internal to Log.
@@ -62,7 +68,11 @@ class Log final : public Recorder {
   void record(Record record) override;
   void watch(Health health) override;
 
-  /// What time brings: retries, syncs. Cheap; run() calls it, or virtual time does.
+  /// From now on the chains' heads are signed (audit/signed_head.hpp), the first one as soon as there is a key. `key`
+  /// must work as long as the log is used; {} ends it.
+  void sign_heads(HeadKey key);
+
+  /// What time brings: retries, syncs, signatures. Cheap; run() calls it, or virtual time does.
   void tick();
   /// Writes and syncs what is left, now.
   void flush();

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "audit/chain.hpp"
+#include "audit/signed_head.hpp"
 
 namespace audit {
 namespace {
@@ -41,7 +42,7 @@ base::Result<std::uint64_t> first_seq(const std::string& file) {
 /// Goes through the files with one ChainChecker and notes where the first link breaks.
 class Verifier {
  public:
-  explicit Verifier(const std::optional<Head>& anchor) : anchor_(anchor) {}
+  explicit Verifier(const VerifyOptions& options) : options_(options) {}
 
   base::Status check_file(const std::string& file) {
     report_.files.push_back({file, 0, 0, 0});
@@ -58,7 +59,9 @@ class Verifier {
     report_.first_seq = checker_.first_seq();
     report_.head = checker_.head();
     if (!report_.broken && checker_.unexplained()) report_.torn = begin_of_unreadable("");
-    report_.anchor_missing = anchor_ && !anchor_seen_ && !report_.broken;
+    report_.anchor_missing = options_.anchor && !anchor_seen_ && !report_.broken;
+    report_.first_missing = options_.from_first && report_.first_seq != 1;
+    report_.unsigned_chain = !options_.keys.empty() && report_.signatures.good == 0 && !report_.broken;
     return std::move(report_);
   }
 
@@ -76,6 +79,24 @@ class Verifier {
       return;
     }
     count();
+    check_signature(line, number);
+  }
+
+  void check_signature(std::string_view line, std::uint64_t number) {
+    if (line.find(action::kHeadSigned) == std::string_view::npos) return;
+    const auto parsed = parse_line(line);
+    if (!parsed) return;
+    switch (prove_head(parsed->record, options_.keys)) {
+      case HeadProof::kNone: return;
+      case HeadProof::kUnknownKey: ++report_.signatures.unknown_key; return;
+      case HeadProof::kGood:
+        ++report_.signatures.good;
+        report_.signatures.proven = parsed->head();
+        return;
+      case HeadProof::kForged:
+        report_.broken = Break{file(), number, parsed->record.seq,
+                               "its signature is not of the records before it: they were rewritten"};
+    }
   }
 
   void count() {
@@ -83,7 +104,7 @@ class Verifier {
     const Head& head = checker_.head();
     if (current.records++ == 0) current.first_seq = head.seq;
     current.last_seq = head.seq;
-    if (anchor_ && *anchor_ == head) anchor_seen_ = true;
+    if (options_.anchor && *options_.anchor == head) anchor_seen_ = true;
   }
 
   Break begin_of_unreadable(const std::string& complaint) const {
@@ -98,7 +119,7 @@ class Verifier {
 
   const std::string& file() const { return report_.files.back().file; }
 
-  const std::optional<Head> anchor_;
+  const VerifyOptions& options_;
   ChainChecker checker_;
   VerifyReport report_;
   std::pair<std::string, std::uint64_t> unreadable_at_;
@@ -141,10 +162,10 @@ base::Result<std::vector<std::string>> in_order(std::vector<std::string> files) 
   return files;
 }
 
-base::Result<VerifyReport> verify(const std::vector<std::string>& files, const std::optional<Head>& anchor) {
+base::Result<VerifyReport> verify(const std::vector<std::string>& files, const VerifyOptions& options) {
   const auto ordered = in_order(files);
   if (!ordered) return ordered.error();
-  Verifier verifier(anchor);
+  Verifier verifier(options);
   for (const std::string& file : *ordered) {
     if (auto read = verifier.check_file(file); !read) return read.error();
     if (verifier.is_broken()) break;

@@ -9,6 +9,7 @@
 
 #include "audit/record.hpp"
 #include "base/result.hpp"
+#include "signing/key.hpp"
 
 /// Reading logs back: the order of the files, the check of their chain, the search. For `evacuator audit`.
 namespace audit {
@@ -36,6 +37,21 @@ struct FileReport {
   std::uint64_t records = 0;
 };
 
+/// What the heads that are signed in the chain prove.
+struct SignatureReport {
+  std::uint64_t good = 0;         ///< heads whose signature is good
+  std::uint64_t unknown_key = 0;  ///< heads signed with keys that are not given
+  Head proven;                    ///< newest head whose signature is good: the chain up to there is the operator's own
+};
+
+/// What is asked of a chain beside that it is unbroken.
+struct VerifyOptions {
+  std::optional<Head> anchor{};  ///< noted earlier, which the chain must contain
+  bool from_first = false;       ///< it must begin with record 1
+  std::vector<signing::KeyRing>
+      keys{};  ///< its newest signed head must be good by them; empty: signatures are not checked
+};
+
 struct VerifyReport {
   std::vector<FileReport> files;  ///< in the order of the chain, up to the break
   std::uint64_t records = 0;
@@ -44,12 +60,14 @@ struct VerifyReport {
   std::optional<Break> broken;  ///< the first broken link
   std::optional<Break> torn;    ///< an unfinished end that no record has vouched for yet: a crash, or a cut
   bool anchor_missing = false;  ///< the record that was asked for is not among them
+  bool first_missing = false;   ///< record 1 was asked for and is not there
+  bool unsigned_chain = false;  ///< keys were given, and no head in it is signed with one of them
+  SignatureReport signatures;
 
-  bool intact() const { return !broken && !torn && !anchor_missing; }
+  bool intact() const { return !broken && !torn && !anchor_missing && !first_missing && !unsigned_chain; }
 };
 
-/// Checks the chain through all files, given in any order. `anchor`: a number and hash noted earlier, which the chain
-/// must contain; a cut-off end shows in no other way. Errors: a file cannot be read.
-base::Result<VerifyReport> verify(const std::vector<std::string>& files, const std::optional<Head>& anchor = {});
+/// Checks the chain through all files, given in any order. Errors: a file cannot be read.
+base::Result<VerifyReport> verify(const std::vector<std::string>& files, const VerifyOptions& options = {});
 
 }  // namespace audit

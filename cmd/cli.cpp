@@ -69,6 +69,7 @@ constexpr const char* kExitCodesOfVerify =
 constexpr const char* kAuditVerifyExamples = R"(
 Examples:
   evacuator audit verify audit.log audit.log.1
+  evacuator audit verify --from-first --keys secret.yaml audit.log*
 )";
 constexpr const char* kAuditQueryExamples = R"(
 Examples:
@@ -253,6 +254,14 @@ void add_audit_verify(CLI::App& audit, AuditVerifyOptions& options, int& exit_co
       ->required();
   verify->add_option("--contains", options.contains, "A record noted earlier, which must still be there")
       ->type_name("SEQ:HASH");
+  verify->add_flag("--from-first", options.from_first,
+                   "The chain must begin with record 1: nothing was cut off before it");
+  verify
+      ->add_option(
+          "--keys", options.keys,
+          "The signing Secret (kubectl -n evacuator-system get secret evacuator-signing -o yaml), or a file with a "
+          "key's bytes; may be repeated: a head in the chain must be signed with one of them")
+      ->type_name("FILE");
   verify->add_option("-o,--output", options.output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str()

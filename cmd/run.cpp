@@ -268,6 +268,10 @@ class Process {
                                             .keys = *keys_,
                                             .steady = &steady_});
     running_ = operator_.get();
+    audit_->sign_heads([this]() -> std::optional<signing::Key> {
+      const auto keys = keys_->keys();
+      return keys ? std::optional(keys->current) : std::nullopt;
+    });
   }
 
   Status work_until(const Interrupted& interrupted) {

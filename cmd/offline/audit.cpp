@@ -9,7 +9,10 @@
 #include "api/json/yaml.hpp"
 #include "audit/query.hpp"
 #include "audit/verify.hpp"
+#include "cmd/offline/dump.hpp"
 #include "cmd/table.hpp"
+#include "controllers/signing/keys.hpp"
+#include "signing/key.hpp"
 
 namespace cmd {
 namespace {
@@ -33,15 +36,53 @@ base::Result<std::optional<audit::Head>> parse_anchor(const std::string& text) {
   return std::optional(head);
 }
 
+constexpr std::size_t kMostKeyBytes = std::size_t{64} << 10;
+
+/// A Secret as kubectl prints it, or the bytes of one key.
+base::Result<signing::KeyRing> read_keys(const std::string& file) {
+  auto text = read_file(file, kMostKeyBytes);
+  if (!text) return text.error();
+  const auto documents = api::parse_yaml(*text);
+  if (documents && documents->size() == 1 && documents->front().is_object() && documents->front().contains("data")) {
+    auto content = controllers::decode_signing_secret(documents->front());
+    if (!content) return content.error().during("--keys " + file);
+    return std::move(content->keys);
+  }
+  auto key = signing::Key::from_bytes(*std::move(text));
+  if (!key) return key.error().during("--keys " + file);
+  return signing::KeyRing{*std::move(key), {}};
+}
+
+base::Result<audit::VerifyOptions> verify_options(const AuditVerifyOptions& options) {
+  audit::VerifyOptions wanted;
+  auto anchor = parse_anchor(options.contains);
+  if (!anchor) return anchor.error();
+  wanted.anchor = *std::move(anchor);
+  wanted.from_first = options.from_first;
+  for (const std::string& file : options.keys) {
+    auto keys = read_keys(file);
+    if (!keys) return keys.error();
+    wanted.keys.push_back(*std::move(keys));
+  }
+  return wanted;
+}
+
 api::Json as_json(const audit::Break& at) {
   return {{"file", at.file}, {"line", at.line}, {"seq", at.seq}, {"problem", at.problem}};
 }
 
 api::Json as_json(const audit::VerifyReport& report) {
-  api::Json json = {{"intact", report.intact()},    {"records", report.records},
-                    {"firstSeq", report.first_seq}, {"lastSeq", report.head.seq},
-                    {"lastHash", report.head.hash}, {"anchorMissing", report.anchor_missing},
+  api::Json json = {{"intact", report.intact()},
+                    {"records", report.records},
+                    {"firstSeq", report.first_seq},
+                    {"lastSeq", report.head.seq},
+                    {"lastHash", report.head.hash},
+                    {"anchorMissing", report.anchor_missing},
+                    {"firstMissing", report.first_missing},
+                    {"unsigned", report.unsigned_chain},
                     {"files", api::Json::array()}};
+  json["signatures"] = {{"good", report.signatures.good}, {"unknownKey", report.signatures.unknown_key}};
+  if (report.signatures.good > 0) json["signatures"]["provenUpTo"] = report.signatures.proven.seq;
   for (const audit::FileReport& file : report.files) {
     json["files"].push_back(
         {{"file", file.file}, {"firstSeq", file.first_seq}, {"lastSeq", file.last_seq}, {"records", file.records}});
@@ -53,6 +94,28 @@ api::Json as_json(const audit::VerifyReport& report) {
 
 void print_place(const char* what, const audit::Break& at) {
   fmt::print("{}: {}:{}: seq {}: {}\n", what, at.file, at.line, at.seq, at.problem);
+}
+
+/// What an intact chain proves, and what it cannot show.
+void print_proof(const audit::VerifyReport& report, const AuditVerifyOptions& options) {
+  const auto line = [](bool proven, const std::string& text) {
+    fmt::print("  {} {}\n", proven ? "proven:    " : "not proven:", text);
+  };
+  const bool whole = report.first_seq == 1;
+  line(true, "no record between the first and the last was changed, moved, inserted or removed by itself");
+  line(whole, whole
+                  ? "nothing is missing before the first record: it is record 1"
+                  : fmt::format("what came before record {} is not here (--from-first demands it)", report.first_seq));
+  const audit::Head& proven = report.signatures.proven;
+  if (report.signatures.good > 0) {
+    line(true, fmt::format("the operator wrote the records up to {}: it signed that head", proven.seq));
+  } else {
+    line(false,
+         "that the operator wrote them: whoever can write the file can compute a whole chain (--keys checks it)");
+  }
+  if (!options.contains.empty()) line(true, "the chain goes at least to " + options.contains);
+  line(false, fmt::format("that nothing followed record {}: compare it with a head kept elsewhere (--contains)",
+                          report.head.seq));
 }
 
 void print_report(const audit::VerifyReport& report, const AuditVerifyOptions& options) {
@@ -67,15 +130,24 @@ void print_report(const audit::VerifyReport& report, const AuditVerifyOptions& o
   if (report.torn) print_place("UNFINISHED END", *report.torn);
   if (report.anchor_missing)
     fmt::print("MISSING: {} is not in this chain: its end was cut off or rewritten\n", options.contains);
+  if (report.first_missing)
+    fmt::print("MISSING: record 1: the chain begins with record {}, its beginning was cut off\n", report.first_seq);
+  if (report.unsigned_chain) {
+    fmt::print(
+        "NOT SIGNED: no head in this chain is signed with these keys ({} are signed with others): it was rewritten, "
+        "or the keys are of another time\n",
+        report.signatures.unknown_key);
+  }
   if (!report.broken && report.first_seq > 1) {
     fmt::print("note: the chain begins with record {}; what came before is not in these files\n", report.first_seq);
   }
   if (report.intact())
     fmt::print("intact: {} records, up to {}:{}\n", report.records, report.head.seq, report.head.hash);
+  if (report.intact() && report.records > 0) print_proof(report, options);
 }
 
 int exit_code_of(const audit::VerifyReport& report) {
-  if (report.broken || report.anchor_missing) return kBroken;
+  if (report.broken || report.anchor_missing || report.first_missing || report.unsigned_chain) return kBroken;
   return report.torn ? kTorn : kIntact;
 }
 
@@ -137,9 +209,9 @@ api::Json as_json(const audit::ParsedLine& line) {
 }  // namespace
 
 int run_audit_verify(const AuditVerifyOptions& options) {
-  const auto anchor = parse_anchor(options.contains);
-  if (!anchor) return complain("verify", anchor.error());
-  const auto report = audit::verify(options.files, *anchor);
+  const auto wanted = verify_options(options);
+  if (!wanted) return complain("verify", wanted.error());
+  const auto report = audit::verify(options.files, *wanted);
   if (!report) return complain("verify", report.error());
   if (options.output == "json") {
     fmt::print("{}\n", as_json(*report).dump(2));

@@ -56,7 +56,7 @@ TEST_F(AuditLog, TellsOfEachRotationWithAnAnchor) {
   const auto log = with(std::move(sinks));
   for (int i = 0; i < 9; ++i) log->record(record("A"));
   ASSERT_FALSE(told.empty());
-  EXPECT_TRUE(audit::verify(files(), told.front().second)->intact());
+  EXPECT_TRUE(audit::verify(files(), {.anchor = told.front().second})->intact());
   EXPECT_EQ(told.front().first, path + ".000000000001");
 }
 

@@ -138,12 +138,150 @@ TEST_F(Verify, NeedsAnAnchorToMissACutOffEnd) {
   const audit::Head noted = audit::parse_line(lines[9])->head();
   lines.resize(8);
   EXPECT_TRUE(check(lines).intact());
-  const auto report = audit::verify({path}, noted);
+  const auto report = audit::verify({path}, {.anchor = noted});
   ASSERT_TRUE(report);
   EXPECT_TRUE(report->anchor_missing);
   EXPECT_FALSE(report->intact());
-  const auto earlier = audit::verify({path}, audit::parse_line(lines[3])->head());
+  const auto earlier = audit::verify({path}, {.anchor = audit::parse_line(lines[3])->head()});
   EXPECT_TRUE(earlier->intact());
+}
+
+// --- signed heads
+
+signing::Key key(char filler) { return *signing::Key::from_bytes(std::string(signing::Key::kBytes, filler)); }
+
+class SignedHeads : public Verify {
+ protected:
+  /// LogOpened, nine more, and the head of them signed; then two more that are not.
+  std::vector<std::string> signed_lines() {
+    const auto log = open();
+    log->record(record("PodNominated", "web-1"));
+    log->sign_heads([] { return std::optional(key('k')); });
+    for (int i = 2; i < 10; ++i) log->record(record("PodNominated", "web-" + std::to_string(i)));
+    clock.advance(base::minutes(5));
+    log->tick();
+    log->record(record("PodNominated", "web-10"));
+    return lines_of(read(path));
+  }
+  audit::VerifyReport checked(const std::vector<std::string>& lines, const audit::VerifyOptions& options) {
+    (void)check(lines);
+    const auto report = audit::verify({path}, options);
+    EXPECT_TRUE(report) << report.error().message;
+    return *report;
+  }
+  /// What somebody makes of it who can write the file and has no key.
+  static std::vector<std::string> rewritten(const std::vector<std::string>& lines,
+                                            const std::function<void(audit::Record&)>& change) {
+    std::vector<std::string> all;
+    audit::Head head;
+    for (const std::string& line : lines) {
+      audit::Record each = audit::parse_line(line)->record;
+      change(each);
+      const audit::Line next = audit::seal(each, head);
+      head = next.head;
+      all.push_back(next.text);
+    }
+    return all;
+  }
+  const audit::VerifyOptions with_keys{.keys = {{key('k'), key('p')}}};
+};
+
+TEST_F(SignedHeads, AreWrittenWhenThereIsAKeyAndEveryFiveMinutes) {
+  signed_lines();
+  EXPECT_THAT(actions(), ElementsAre("LogOpened/Started", "PodNominated/TooOld", "HeadSigned/Signed", testing::_,
+                                     testing::_, testing::_, testing::_, testing::_, testing::_, testing::_, testing::_,
+                                     "HeadSigned/Signed", "PodNominated/TooOld"));
+}
+
+TEST_F(SignedHeads, AreNotRepeatedWhileNothingIsNew) {
+  const auto log = open();
+  log->sign_heads([] { return std::optional(key('k')); });
+  for (int i = 0; i < 20; ++i) {
+    clock.advance(base::minutes(5));
+    log->tick();
+  }
+  log->flush();
+  EXPECT_THAT(actions(), ElementsAre("LogOpened/Started", "HeadSigned/Signed"));
+}
+
+TEST_F(SignedHeads, WaitForAKey) {
+  std::optional<signing::Key> known;
+  const auto log = open();
+  log->sign_heads([&] { return known; });
+  log->record(record("A"));
+  EXPECT_THAT(actions(), ElementsAre("LogOpened/Started", "A/TooOld"));
+  known = key('k');
+  log->tick();
+  EXPECT_THAT(actions(), ElementsAre("LogOpened/Started", "A/TooOld", "HeadSigned/Signed"));
+}
+
+TEST_F(SignedHeads, SignTheLastRecordsWhenTheLogIsClosed) {
+  const auto log = open();
+  log->sign_heads([] { return std::optional(key('k')); });
+  log->record(record("A"));
+  log->flush();
+  EXPECT_EQ(actions().back(), "HeadSigned/Signed");
+}
+
+TEST_F(SignedHeads, ProveTheChainUpToTheNewestOfThem) {
+  const auto report = checked(signed_lines(), with_keys);
+  EXPECT_TRUE(report.intact());
+  EXPECT_EQ(report.signatures.good, 2U);
+  EXPECT_EQ(report.signatures.proven.seq, 12U);
+  EXPECT_EQ(report.head.seq, 13U);
+}
+
+TEST_F(SignedHeads, ShowThatAllOfItWasRewritten) {
+  const auto lines = rewritten(signed_lines(), [](audit::Record& each) {
+    if (each.object.name == "web-3") each.object.name = "web-4";
+  });
+  EXPECT_TRUE(checked(lines, {}).intact()) << "without the key nobody can tell";
+  const auto report = checked(lines, with_keys);
+  ASSERT_TRUE(report.broken);
+  EXPECT_EQ(report.broken->seq, 12U) << "the head before the change is still good";
+  EXPECT_THAT(report.broken->problem, HasSubstr("they were rewritten"));
+}
+
+TEST_F(SignedHeads, ShowThatTheSignaturesWereTakenOutWithTheRest) {
+  auto lines = signed_lines();
+  std::erase_if(lines, [](const std::string& line) { return line.find("HeadSigned") != std::string::npos; });
+  const auto report = checked(rewritten(lines, [](audit::Record&) {}), with_keys);
+  EXPECT_FALSE(report.broken);
+  EXPECT_TRUE(report.unsigned_chain);
+  EXPECT_FALSE(report.intact());
+}
+
+TEST_F(SignedHeads, OfAnotherKeyProveNothing) {
+  const auto report = checked(signed_lines(), {.keys = {{key('x'), {}}}});
+  EXPECT_TRUE(report.unsigned_chain);
+  EXPECT_EQ(report.signatures.unknown_key, 2U);
+}
+
+TEST_F(SignedHeads, FromAnotherChainDoNotFit) {
+  auto lines = signed_lines();
+  const auto forged = rewritten(lines, [](audit::Record& each) { each.actor = "evacuator/other"; });
+  ASSERT_TRUE(checked(forged, with_keys).broken);
+}
+
+TEST_F(SignedHeads, OrNotACutOffBeginningShowsOnlyWhenTheFirstIsDemanded) {
+  auto lines = signed_lines();
+  lines.erase(lines.begin(), lines.begin() + 4);
+  EXPECT_TRUE(checked(lines, with_keys).intact()) << "old files are deleted: that is no damage by itself";
+  audit::VerifyOptions from_first = with_keys;
+  from_first.from_first = true;
+  const auto report = checked(lines, from_first);
+  EXPECT_TRUE(report.first_missing);
+  EXPECT_FALSE(report.intact());
+}
+
+TEST_F(SignedHeads, OrNotACutOffEndShowsByAHeadKeptElsewhere) {
+  auto lines = signed_lines();
+  const audit::Head kept = audit::parse_line(lines.back())->head();
+  lines.resize(7);
+  EXPECT_TRUE(checked(lines, with_keys).intact());
+  audit::VerifyOptions with_head = with_keys;
+  with_head.anchor = kept;
+  EXPECT_TRUE(checked(lines, with_head).anchor_missing);
 }
 
 TEST_F(Verify, DoesNotMixTwoChains) {

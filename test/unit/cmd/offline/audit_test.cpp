@@ -78,6 +78,30 @@ TEST_F(AuditCommand, VerifyEndsWith1WhenTheAnchorIsMissing) {
   EXPECT_THAT(out_, HasSubstr("MISSING: 3:" + head_.hash));
 }
 
+TEST_F(AuditCommand, VerifySaysWhatItProvesAndWhatItCannot) {
+  EXPECT_EQ(verify({.from_first = true}), 0);
+  EXPECT_THAT(out_, HasSubstr("proven:     nothing is missing before the first record"));
+  EXPECT_THAT(out_, HasSubstr("not proven: that the operator wrote them"));
+  EXPECT_THAT(out_, HasSubstr("not proven: that nothing followed record 3"));
+}
+
+TEST_F(AuditCommand, VerifyEndsWith1WhenTheBeginningIsDemandedAndMissing) {
+  rewrite([](std::string& text) { text.erase(0, text.find('\n') + 1); });
+  EXPECT_EQ(verify({}), 0);
+  EXPECT_EQ(verify({.from_first = true}), 1);
+  EXPECT_THAT(out_, HasSubstr("MISSING: record 1: the chain begins with record 2"));
+}
+
+TEST_F(AuditCommand, VerifyEndsWith1WhenNoHeadIsSignedWithTheKeys) {
+  const std::string keys = folder_.file("key");
+  std::ofstream(keys) << std::string(32, 'k');
+  EXPECT_EQ(verify({.keys = {keys}}), 1);
+  EXPECT_THAT(out_, HasSubstr("NOT SIGNED"));
+  std::ofstream(keys) << "short";
+  EXPECT_EQ(verify({.keys = {keys}}), 2);
+  EXPECT_THAT(err_, HasSubstr("a key has 32 to 1024 bytes"));
+}
+
 TEST_F(AuditCommand, VerifyEndsWith2WhenItCannotRead) {
   EXPECT_EQ(verify({.files = {directory_ + "/none"}}), 2);
   EXPECT_THAT(err_, HasSubstr("No such file"));
