@@ -521,11 +521,12 @@ class Percona : public Switchover {
     begin(kPgoPrefix + "role", "master", {{kPgoPrefix + "cluster", "db"}, {kPgoPrefix + "instance", "db-0"}});
     custom(kPerconaPg, {{"spec", {{"patroni", {{"switchover", switchover}}}}}});
     custom(kPerconaPgo, Json::object());
+    const Json uid = object(kPerconaPg, "db")["metadata"]["uid"];
     edit(kPerconaPgo, "db", [&](Json& stored) {
       stored["metadata"]["ownerReferences"] = Json::array({{{"apiVersion", "pgv2.percona.com/v2"},
                                                             {"kind", "PerconaPGCluster"},
                                                             {"name", "db"},
-                                                            {"uid", object(kPerconaPg, "db")["metadata"]["uid"]},
+                                                            {"uid", uid},
                                                             {"controller", true}}});
     });
     watcher = [this] {
