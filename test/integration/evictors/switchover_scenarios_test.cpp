@@ -564,6 +564,7 @@ class Percona : public Switchover {
 
 TEST_F(Percona, IsTriggeredByItsOwnObject) {
   percona({{"enabled", true}});
+  settle();
   expect_evicted_as_replica(begin_evacuation(), "pgo");
   EXPECT_EQ(trigger(kPerconaPg), "");
   run_for(seconds(60));
