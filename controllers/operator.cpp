@@ -289,10 +289,11 @@ struct Operator::Impl {
 
   void publish_ages() {
     for (const auto& cache : all_caches()) {
+      const auto age = cache.contact_age();
       deps.metrics
           .gauge("evacuator_cache_contact_age_seconds",
                  "Time since the cache of that kind last heard from the API server.", {{"kind", cache.name}})
-          .set(std::chrono::duration<double>(cache.reflector->contact_age()).count());
+          .set(std::chrono::duration<double>(age.value_or(base::Duration::zero())).count());
     }
   }
 

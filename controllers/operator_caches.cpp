@@ -58,6 +58,11 @@ std::optional<base::Error> OperatorCaches::Named::refusal() const {
   return refused ? error : std::nullopt;
 }
 
+std::optional<base::Duration> OperatorCaches::Named::contact_age() const {
+  if (refusal()) return std::nullopt;
+  return reflector->contact_age();
+}
+
 std::optional<std::string> OperatorCaches::Named::staleness() const {
   if (!reflector->has_synced() || reflector->contact_age() <= kCacheStaleAfter) return std::nullopt;
   const auto error = reflector->last_error();

@@ -38,6 +38,8 @@ struct OperatorCaches {
     bool is_settled() const { return reflector->has_synced() || refusal(); }
     /// Why there is nothing to wait for.
     std::optional<base::Error> refusal() const;
+    /// How long ago it heard from the server; nullopt: there is nothing to wait for, so that no age alarms anybody.
+    std::optional<base::Duration> contact_age() const;
     /// It was filled, and has not heard from the server for kCacheStaleAfter: says so, with the last error.
     std::optional<std::string> staleness() const;
   };
