@@ -429,6 +429,37 @@ TEST_F(SurgeScenario, StatefulSet_IsRefusedWithTheReason) {
   EXPECT_NE(get(name).status.message.find("identities by number"), std::string::npos) << get(name).status.message;
 }
 
+TEST_F(SurgeScenario, Success_ABareReplicaSet) {
+  begin();
+  add(simulator::objects::replica_set("shop", "solo", 1, "100m", "64Mi"));
+  ASSERT_TRUE(run_until([&] { return pods("solo").size() == 1; }, seconds(120)));
+  run_for(seconds(60));
+  pod = pods("solo").front();
+  start_operator();
+  const std::string name = surge({{"when", "Always"}});
+  expect_end(name, Phase::kSucceeded, "Evicted");
+  const Json set = *cluster->store().get(kube::kReplicaSets, {"shop", "solo"});
+  EXPECT_EQ(set["spec"]["replicas"], 1);
+  EXPECT_EQ(set["metadata"].value("annotations", Json::object()).value(kMark, ""), "");
+}
+
+TEST_F(SurgeScenario, AClaimForOneNode_IsRefusedWithTheReason) {
+  begin();
+  Json claim = simulator::objects::persistent_volume_claim("shop", "data", "1Gi");
+  claim["spec"]["accessModes"] = {"ReadWriteOnce"};
+  add(std::move(claim));
+  edit(kube::kPods, pod, [](Json& object) {
+    object["spec"]["volumes"] = Json::array({{{"name", "data"}, {"persistentVolumeClaim", {{"claimName", "data"}}}}});
+  });
+  start_operator();
+  const std::string name = surge();
+  expect_end(name, Phase::kFailed, "NotEvictable");
+  EXPECT_NE(get(name).status.message.find("PersistentVolumeClaim data can only be used from one node"),
+            std::string::npos)
+      << get(name).status.message;
+  expect_undone();
+}
+
 TEST_F(SurgeScenario, OrphanedMark_IsTakenBackByTheNextSurge) {
   begin();
   lose_capacity({"node-a", "node-b", "node-c"});

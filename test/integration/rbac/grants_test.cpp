@@ -60,6 +60,7 @@ class Play final : public Rig {
   /// policy, the Evacuations, the readiness.
   std::string run() {
     add({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "evacuator-system"}}}});
+    serve_resource_claims();
     stage();
     make_policy();
     testing::internal::CaptureStderr();
@@ -98,6 +99,21 @@ class Play final : public Rig {
       if (!missing && !granted_.contains(each)) missing = each;
     }
     return missing;
+  }
+
+  /// Servers since 1.34 have them.
+  void serve_resource_claims() {
+    const Json any = {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
+    ASSERT_TRUE(server->install_crd(
+        {{"apiVersion", "apiextensions.k8s.io/v1"},
+         {"kind", "CustomResourceDefinition"},
+         {"metadata", {{"name", "resourceclaims.resource.k8s.io"}}},
+         {"spec",
+          {{"group", "resource.k8s.io"},
+           {"scope", "Namespaced"},
+           {"names", {{"plural", "resourceclaims"}, {"kind", "ResourceClaim"}}},
+           {"versions",
+            {{{"name", "v1"}, {"served", true}, {"storage", true}, {"schema", {{"openAPIV3Schema", any}}}}}}}}}));
   }
 
   void make_policy() {
