@@ -73,10 +73,12 @@ std::string percona_owner(const api::Json& cluster) {
   return {};
 }
 
-/// What was read of the PostgresCluster, of Crunchy's group or else of Percona's.
+/// What was read of the PostgresCluster, of Crunchy's group or else of Percona's. A group that is not served answers
+/// 404, too, but not of the object: that is no answer at all.
 const Document* cluster_document(const EvictorContext& context) {
   const Document* document = context.document(kPgoCluster);
-  return is_gone(document) ? context.document(kPerconaPgoCluster) : document;
+  const Document* other = context.document(kPerconaPgoCluster);
+  return !object_of(document) && object_of(other) ? other : document;
 }
 
 /// A cluster with all that has to be known of it before anything is done.
@@ -241,7 +243,8 @@ class PgoAdapter final : public SwitchoverAdapter {
     };
     std::vector<Read> all = {get(kPgoCluster, kPostgresClusters, cluster),
                              instances_read(context, kPgoClusterLabel, cluster)};
-    if (is_gone(context.document(kPgoCluster)))
+    const Document* crunchys = context.document(kPgoCluster);
+    if (crunchys != nullptr && !object_of(crunchys))
       all.push_back(get(kPerconaPgoCluster, kPerconaPostgresClusters, cluster));
     const auto found = object_of(cluster_document(context));
     const std::string owner = found ? percona_owner(*found) : std::string();
@@ -249,9 +252,12 @@ class PgoAdapter final : public SwitchoverAdapter {
     return all;
   }
 
-  /// Crunchy's group, as long as Percona's is not known to be empty, too.
+  /// One of the two groups, as long as the other one has the cluster or is not read yet, or says for itself that there
+  /// is none.
   bool may_be_missing(const EvictorContext& context, const Document& document) const override {
-    return document.name == kPgoCluster && is_gone(&document) && !is_gone(context.document(kPerconaPgoCluster));
+    const Document* other = context.document(kPerconaPgoCluster);
+    if (document.name == kPgoCluster) return !object_of(&document) && (other == nullptr || object_of(other));
+    return document.name == kPerconaPgoCluster && is_gone(context.document(kPgoCluster));
   }
 
   static bool has_gone(const EvictorContext& context) {

@@ -25,7 +25,7 @@ class ForgedOrigin : public Rig {
     Json policy = {{"apiVersion", "evacuator.dev/v1alpha1"},
                    {"kind", "DeschedulerPolicy"},
                    {"metadata", {{"name", "balance"}}},
-                   {"spec", {{"mode", "DryRun"}, {"schedule", {{"interval", "1m"}}}}}};
+                   {"spec", {{"mode", "Automatic"}, {"schedule", {{"interval", "1m"}}}}}};
     policy["spec"].update(spec);
     const auto stored = server->handle(kube::create_request(kube::kPolicies, "", policy), {"admin", {}, "kubectl"});
     ASSERT_EQ(stored.status, 201) << stored.body;

@@ -540,7 +540,7 @@ class Percona : public Switchover {
         .value(kPgoPrefix + "trigger-switchover", "");
   }
 
- private:
+ protected:
   void copy_down() {
     const Json own = object(kPerconaPg, "db");
     const Json annotations = own["metadata"].value("annotations", Json::object());
@@ -568,6 +568,16 @@ TEST_F(Percona, IsTriggeredByItsOwnObject) {
   expect_evicted_as_replica(begin_evacuation(), "pgo");
   EXPECT_EQ(trigger(kPerconaPg), "");
   run_for(seconds(60));
+  EXPECT_EQ(trigger(kPerconaPgo), "");
+}
+
+/// Somebody runs the inner operator alone: there is no object whose annotations would be written over it.
+TEST_F(Percona, WithoutAnObjectOfItsOwnTheInnerOneIsTriggered) {
+  begin(kPgoPrefix + "role", "master", {{kPgoPrefix + "cluster", "db"}, {kPgoPrefix + "instance", "db-0"}});
+  custom(kPerconaPgo, {{"spec", {{"patroni", {{"switchover", {{"enabled", true}}}}}}}});
+  watcher = [this] { switch_over(); };
+  settle();
+  expect_evicted_as_replica(begin_evacuation(), "pgo");
   EXPECT_EQ(trigger(kPerconaPgo), "");
 }
 

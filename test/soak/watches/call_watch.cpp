@@ -186,6 +186,8 @@ void CallWatch::check_given_up(const Json& eviction) {
                             api::text_at(eviction, {"spec", "target", "pod", "name"})};
   const auto pod = server_.store().get(kube::kPods, name);
   if (!pod || api::text_at(*pod, {"metadata", "uid"}) != uid) return;
+  const std::string phase = api::text_at(*pod, {"status", "phase"});
+  if (phase == "Succeeded" || phase == "Failed") return;  // a finalizer keeps the object; the pod has left
   for (const auto& object : server_.store().list(kube::kEvacuations, name.ns)) {
     const auto& each = evacuations_.of(object);
     const bool works = each && each->spec.pod_ref.uid.value == uid && !each->spec.dry_run && each->status.attempt > 0 &&

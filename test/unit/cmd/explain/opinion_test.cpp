@@ -115,6 +115,7 @@ TEST(Opinion, JudgesAPodOnItsWayAsIfItStayed) {
   const auto cluster =
       builders::ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(PodBuilder("web").on("n1")).build();
   api::Evacuation running;
+  running.meta.ns = "default";
   running.spec.pod_ref = {"web", {"uid-web"}};
   EXPECT_EQ(opinion_of(old_pods_policy(), *cluster, {running}, 0, kNoon).verdict, PolicyVerdict::kNominates);
 }
@@ -123,6 +124,7 @@ TEST(Opinion, KnowsThatItCoolsDown) {
   const auto cluster =
       builders::ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(PodBuilder("web").on("n1")).build();
   api::Evacuation failed;
+  failed.meta.ns = "default";
   failed.spec.pod_ref = {"web", {"uid-web"}};
   failed.status.phase = api::EvacuationPhase::kFailed;
   const PolicyOpinion got = opinion_of(old_pods_policy(), *cluster, {failed}, 0, kNoon);

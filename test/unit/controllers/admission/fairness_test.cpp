@@ -6,6 +6,7 @@
 
 #include "controllers/admission/queue.hpp"
 #include "controllers/config/operator_config.hpp"
+#include "test/builders/origin.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
 /// Whoever may create Evacuations in one namespace does not hold up the others, however many there are and whatever
@@ -134,11 +135,11 @@ TEST_F(Fairness, OnlyAFullLimitMakesASlotWaitedFor) {
 
 TEST_F(Fairness, ABrakeIsNotWaitingForASlot) {
   api::Evacuation running = evacuation_of("shop", 0, "node-a");
-  running.spec.source.policy = "p";
+  builders::set_policy(running, "p");
   EXPECT_TRUE(ask(running));
   queue.set_policy_limits("p", api::AdmissionLimits{}, "policy p is suspended");
   api::Evacuation held = evacuation_of("shop", 1, "node-b");
-  held.spec.source.policy = "p";
+  builders::set_policy(held, "p");
   EXPECT_FALSE(ask(held));
   EXPECT_FALSE(queue.is_waited_for(running.meta.key()));
 }

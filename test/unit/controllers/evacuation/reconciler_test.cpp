@@ -279,7 +279,7 @@ TEST_F(Shell, AnEvacuationDeletedWhileItIsBeingAdmittedLeavesNothingBehind) {
     evacuations.remove(key);
     admission.observe(&doomed, nullptr);
   });
-  server.script("evacuations", ScriptedServer::json(404, kNotFound));
+  server.script("evacuations", ScriptedServer::absent(key.name));
   const auto late = reconciler_with(deletion);
   ASSERT_TRUE(late->reconcile(key));
   EXPECT_EQ(server.evacuation["status"], Json()) << "nothing was written";

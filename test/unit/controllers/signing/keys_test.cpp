@@ -54,7 +54,9 @@ class OneSecret final : public kube::Transport {
  private:
   kube::Response answer(int code) const { return {code, secret.dump(), {}, "application/json"}; }
   static kube::Response failure(int code, const char* reason, const char* message) {
-    const Json body = {{"kind", "Status"}, {"code", code}, {"reason", reason}, {"message", message}};
+    const Json details = {{"name", "evacuator-signing"}, {"kind", "secrets"}};
+    const Json body = {
+        {"kind", "Status"}, {"code", code}, {"reason", reason}, {"message", message}, {"details", details}};
     return {code, body.dump(), {}, "application/json"};
   }
   int version_ = 0;
