@@ -78,7 +78,8 @@ std::string percona_owner(const api::Json& cluster) {
 const Document* cluster_document(const EvictorContext& context) {
   const Document* document = context.document(kPgoCluster);
   const Document* other = context.document(kPerconaPgoCluster);
-  return !object_of(document) && object_of(other) ? other : document;
+  if (!object_of(document) && object_of(other)) return other;
+  return is_gone(document) && !is_kind_unserved(other) ? other : document;
 }
 
 /// A cluster with all that has to be known of it before anything is done.
@@ -244,7 +245,7 @@ class PgoAdapter final : public SwitchoverAdapter {
     std::vector<Read> all = {get(kPgoCluster, kPostgresClusters, cluster),
                              instances_read(context, kPgoClusterLabel, cluster)};
     const Document* crunchys = context.document(kPgoCluster);
-    if (crunchys != nullptr && !object_of(crunchys))
+    if (is_gone(crunchys) || is_kind_unserved(crunchys))
       all.push_back(get(kPerconaPgoCluster, kPerconaPostgresClusters, cluster));
     const auto found = object_of(cluster_document(context));
     const std::string owner = found ? percona_owner(*found) : std::string();
@@ -252,12 +253,10 @@ class PgoAdapter final : public SwitchoverAdapter {
     return all;
   }
 
-  /// One of the two groups, as long as the other one has the cluster or is not read yet, or says for itself that there
-  /// is none.
+  /// Crunchy's group, as long as Percona's is not known to be empty, too.
   bool may_be_missing(const EvictorContext& context, const Document& document) const override {
     const Document* other = context.document(kPerconaPgoCluster);
-    if (document.name == kPgoCluster) return !object_of(&document) && (other == nullptr || object_of(other));
-    return document.name == kPerconaPgoCluster && is_gone(context.document(kPgoCluster));
+    return document.name == kPgoCluster && is_gone(&document) && !is_gone(other) && !is_kind_unserved(other);
   }
 
   static bool has_gone(const EvictorContext& context) {

@@ -156,7 +156,7 @@ TEST_F(Crds, TheServiceAccountMayDoItsWorkAndNoMore) {
   constexpr Permission kMay[] = {{"list", "pods"},
                                  {"patch", "pods"},
                                  {"create", "pods", "eviction"},
-                                 {"update", "evacuations.evacuator.dev", "status"},
+                                 {"patch", "evacuations.evacuator.dev", "status"},
                                  {"watch", "deschedulerpolicies.evacuator.dev"},
                                  {"create", "events.events.k8s.io"}};
   constexpr Permission kMayNot[] = {{"delete", "pods"},          {"deletecollection", "pods"},

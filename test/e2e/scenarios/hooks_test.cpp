@@ -17,22 +17,32 @@ Json hook() { return {{"webhook", {{"service", "keeper"}}}, {"timeoutSeconds", 1
 
 class StatefulHandoff : public Scenario {
  protected:
-  /// A policy that only lends its hooks.
+  /// Hooks run only for what the policy itself makes: it nominates each pod that is older than a second.
   void apply_hooks() {
-    apply_policy(manifest::pod_life_time_policy(ns(), ns(), 86400,
+    apply_policy(manifest::pod_life_time_policy(ns(), ns(), 1,
                                                 {{"mode", "Automatic"},
                                                  {"evacuation",
                                                   {{"evictors", Json::array({{{"name", "stateful-handoff"}}})},
+                                                   {"retry", {{"maxAttempts", 1}}},
                                                    {"hooks", {{"pre", hook()}, {"post", hook()}}}}}}));
   }
   Operator::Settings settings() const {
     return {.services = "[{name: keeper, url: 'http://127.0.0.1:" + std::to_string(service_.port()) +
                         "', namespaces: ['" + ns() + "'], uses: [hook]}]"};
   }
-  std::string hand_over(const PodInfo& pod) const {
-    return evacuate(pod, {{"source", {{"policy", ns()}}},
-                          {"evictors", Json::array({{{"name", "stateful-handoff"}}})},
-                          {"retry", {{"maxAttempts", 1}}}});
+  /// Name of the policy's Evacuation of that pod, once it has its slot. Then the policy nominates no other.
+  std::string await_hand_over(const PodInfo& pod) {
+    std::string name;
+    await("the policy's Evacuation to have its slot", [&](std::string& seen) {
+      for (const Json& each : api().list(path::evacuations(ns()))) {
+        seen = summary(each);
+        if (text_at(each, "/spec/podRef/uid") == pod.uid && phase_of(each) == "Preparing")
+          name = text_at(each, "/metadata/name");
+      }
+      return !name.empty();
+    });
+    kubectl()({"patch", "dsp", ns(), "--type=merge", "-p", R"({"spec":{"suspend":true}})"});
+    return name;
   }
 
   void await_call(const std::string& point, std::size_t more_than, const std::string& name, const Operator& op) const {
@@ -67,7 +77,7 @@ TEST_F(StatefulHandoff, PreHandOverAndPostEachSurviveACrash) {
   const Recorder pods(api(), path::pods(ns()));
   Operator& op = start_operator(settings());
 
-  const std::string name = hand_over(primary);
+  const std::string name = await_hand_over(primary);
   crash_during("pre", name, op);
   EXPECT_EQ(phase_of(evacuation(ns(), name)), "Preparing");
   EXPECT_EQ(text_at(api().get(path::pods(ns(), primary.name)), "/metadata/annotations/handoff.evacuator.dev~1request"),
