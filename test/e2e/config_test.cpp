@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         GrantCase{"PodsAreEvicted", "", "pods/eviction", {"create"}},
         GrantCase{"PodStatusIsTheKubelets", "", "pods/status", {}}, GrantCase{"NodesAreRead", "", "nodes", kReads},
         GrantCase{"NamespacesAreRead", "", "namespaces", kReads},
-        GrantCase{"ClaimsAreRead", "", "persistentvolumeclaims", kReads},
+        GrantCase{"ClaimsAreRead", "", "persistentvolumeclaims", {"get", "list", "watch"}},
         GrantCase{"VolumesAreRead", "", "persistentvolumes", kReads},
         GrantCase{"SecretsAreNobodysBusiness", "", "secrets", {}},
         GrantCase{"VirtualMachinesAreRead", "kubevirt.io", "virtualmachineinstances", {"get"}},

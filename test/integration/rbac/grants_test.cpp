@@ -10,6 +10,7 @@
 #include "controllers/operator.hpp"
 #include "kube/runtime/events.hpp"
 #include "kube/runtime/leader_election.hpp"
+#include "simulator/objects.hpp"
 #include "test/integration/rbac/grants.hpp"
 #include "test/integration/rig/rig.hpp"
 
@@ -62,6 +63,7 @@ class Play final : public Rig {
     add({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "evacuator-system"}}}});
     serve_resource_claims();
     stage();
+    add_pod_with_a_claim();
     make_policy();
     testing::internal::CaptureStderr();
     elector_.step();
@@ -116,6 +118,13 @@ class Play final : public Rig {
             {{{"name", "v1"}, {"served", true}, {"storage", true}, {"schema", {{"openAPIV3Schema", any}}}}}}}}}));
   }
 
+  void add_pod_with_a_claim() {
+    Json set = simulator::objects::stateful_set("shop", "db", 1, "100m", "64Mi");
+    simulator::objects::add_claim(set, "data", "1Gi", false);
+    add(std::move(set));
+    ASSERT_TRUE(run_until([&] { return pods("db").size() == 1; }, base::minutes(2)));
+  }
+
   void make_policy() {
     add({{"apiVersion", "evacuator.dev/v1alpha1"},
          {"kind", "DeschedulerPolicy"},
@@ -155,6 +164,7 @@ TEST(Grants, OfConfigDefaultAreEnoughToMovePods) {
   const std::string told = play.run();
   EXPECT_THAT(told, testing::Not(HasSubstr("forbidden"))) << told;
   EXPECT_THAT(told, HasSubstr("\"phase\":\"Succeeded\""));
+  EXPECT_THAT(play.used, testing::Contains(Access{"", "persistentvolumeclaims", "get"})) << "of a pod with a claim";
 }
 
 TEST(Grants, EachThatIsMissingIsNamedToTheAdministrator) {
