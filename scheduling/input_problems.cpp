@@ -63,7 +63,8 @@ bool has_strange(const api::ResourceList& list) {
 void tell_strange(const std::string& object, const std::string& path, const api::ResourceList& list, Side side,
                   Quantities quantities, InputProblems& problems) {
   for (const auto& [name, quantity] : list) {
-    if (is_strange(quantity)) problems.add({object, path + "." + name, words_for(quantity, side, quantities)});
+    if (is_strange(quantity))
+      problems.add({object, fmt::format("{}.{}", path, name), words_for(quantity, side, quantities)});
   }
 }
 

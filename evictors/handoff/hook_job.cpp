@@ -130,12 +130,13 @@ std::string difference(const Json& seen, const Json& wanted, const std::string& 
   if (!wanted.is_object() || !seen.is_object()) return seen == wanted ? std::string() : at;
   for (const auto& [name, value] : wanted.items()) {
     const auto given = seen.find(name);
-    if (given == seen.end()) return at + "." + name;
-    if (auto found = difference(*given, value, at + "." + name); !found.empty()) return found;
+    if (given == seen.end()) return fmt::format("{}.{}", at, name);
+    if (auto found = difference(*given, value, fmt::format("{}.{}", at, name)); !found.empty()) return found;
   }
   const bool may_have_more = at.ends_with(".metadata") || at.ends_with(".labels") || at.ends_with(".annotations");
   for (const auto& [name, value] : seen.items()) {
-    if (!may_have_more && !wanted.contains(name) && !is_server_default(name, value)) return at + "." + name;
+    if (!may_have_more && !wanted.contains(name) && !is_server_default(name, value))
+      return fmt::format("{}.{}", at, name);
   }
   return {};
 }

@@ -55,7 +55,7 @@ std::vector<std::string> environment_of(const Subprocess& process) {
   std::map<std::string, std::string> all = child_environment();
   for (const auto& [name, value] : process.env) all[name] = value;
   std::vector<std::string> lines;
-  for (const auto& [name, value] : all) lines.push_back(name + "=" + value);
+  for (const auto& [name, value] : all) lines.push_back(fmt::format("{}={}", name, value));
   return lines;
 }
 

@@ -27,7 +27,7 @@ Json version_info(const std::string& version) {
 Json group_object(const std::string& group, const std::vector<std::string>& versions) {
   Json list = Json::array();
   for (const std::string& version : versions)
-    list.push_back({{"groupVersion", group + "/" + version}, {"version", version}});
+    list.push_back({{"groupVersion", fmt::format("{}/{}", group, version)}, {"version", version}});
   Json preferred = list[0];
   return {{"name", group}, {"versions", std::move(list)}, {"preferredVersion", std::move(preferred)}};
 }
@@ -73,7 +73,7 @@ Json resource_list(const ApiCore& core, const std::string& group, const std::str
   if (list.empty()) return nullptr;
   return {{"kind", "APIResourceList"},
           {"apiVersion", "v1"},
-          {"groupVersion", group.empty() ? version : group + "/" + version},
+          {"groupVersion", group.empty() ? version : fmt::format("{}/{}", group, version)},
           {"resources", std::move(list)}};
 }
 

@@ -193,7 +193,7 @@ ApiServer::WatchAnswer ApiServer::watch(const kube::Request& request, const User
 void ApiServer::add_webhook(Webhook webhook) { core_->webhooks.push_back(std::move(webhook)); }
 
 void ApiServer::add_validator(const kube::ResourceType& type, Validator validator) {
-  core_->validators.push_back({{std::string(type.group), std::string(type.plural)}, std::move(validator)});
+  core_->validators.emplace_back(std::pair(std::string(type.group), std::string(type.plural)), std::move(validator));
 }
 
 void ApiServer::add_endpoint(Endpoint endpoint) { core_->endpoints.push_back(std::move(endpoint)); }

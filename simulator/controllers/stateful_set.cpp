@@ -158,7 +158,8 @@ bool StatefulSetController::make_claims(const Json& owner, const std::string& po
   bool changed = false;
   for (const Json& entry : *templates) {
     const std::string claim_name = api::text_at(entry, {"metadata", "name"});
-    const api::ObjectKey key{api::text_at(owner, {"metadata", "namespace"}), claim_name + "-" + pod_name};
+    const api::ObjectKey key{api::text_at(owner, {"metadata", "namespace"}),
+                             fmt::format("{}-{}", claim_name, pod_name)};
     array_in(pod["spec"], "volumes")
         .push_back({{"name", claim_name}, {"persistentVolumeClaim", {{"claimName", key.name}}}});
     if (store_.get(kube::kPersistentVolumeClaims, key)) continue;

@@ -263,8 +263,9 @@ void validate_string_map(const Json& metadata, const char* field, bool are_label
   for (const auto& [key, value] : map->items()) {
     if (!api::is_qualified_name(key)) errors.push_back({path, quoted_value(key, kQualifiedNameRule)});
     if (!value.is_string()) {
-      errors.push_back({path + "." + key, fmt::format("Invalid value: {}: must be a string",
-                                                      value.dump(-1, ' ', false, Json::error_handler_t::replace))});
+      errors.push_back(
+          {fmt::format("{}.{}", path, key), fmt::format("Invalid value: {}: must be a string",
+                                                        value.dump(-1, ' ', false, Json::error_handler_t::replace))});
     } else if (are_labels && !api::is_label_value(value.get_ref<const std::string&>())) {
       errors.push_back({path, quoted_value(value.get<std::string>(), kLabelValueRule)});
     }

@@ -93,7 +93,7 @@ std::vector<std::string> texts(const Json* array) {
   return found;
 }
 
-Json copy_or(const Json* found, Json otherwise) { return found ? *found : std::move(otherwise); }
+Json copy_or(const Json* found, const Json& otherwise) { return found ? *found : otherwise; }
 
 std::shared_ptr<ServedResource> from_version(const Json& definition, const Json& version) {
   auto custom = std::make_shared<CustomKind>();

@@ -67,7 +67,7 @@ base::Result<SelectorRequirement> parse_term(std::string_view term) {
   const auto equals = term.find_first_of("=!<>");
   const auto space = term.find(' ');
   if (space != std::string_view::npos && (equals == std::string_view::npos || space < equals) &&
-      trim(term.substr(space)).find_first_of("(") != std::string_view::npos) {
+      trim(term.substr(space)).find('(') != std::string_view::npos) {
     return parse_set_term(term, space);
   }
   if (equals == std::string_view::npos) {

@@ -28,7 +28,7 @@ class GenericAdapter final : public Adapter {
   std::vector<Action> cleanup(const EvictorContext& context) const override { return protocol_.cleanup(context); }
 
  private:
-  const AnnotationEvictor protocol_;
+  const AnnotationEvictor protocol_{};
 };
 
 }  // namespace
