@@ -22,18 +22,19 @@ void add_verdicts_of(const api::DeschedulerPolicy& policy, const api::ObjectKey&
   }
   if (about_it.empty()) return;
   const auto& cycles = policy.status.history.cycles;
-  for (auto cycle = cycles.rbegin(); cycle != cycles.rend(); ++cycle) {
-    CycleVerdict verdict{.policy = policy.meta.name, .cycle = cycle->number, .start = cycle->start};
+  for (std::size_t i = cycles.size(); i-- > 0;) {
+    const auto& cycle = cycles[i];
+    CycleVerdict verdict{.policy = policy.meta.name, .cycle = cycle.number, .start = cycle.start};
     bool named = false;
     for (const api::PastDecision* decision : about_it) {
-      if (!said_so_in(*decision, cycle->number)) continue;
+      if (!said_so_in(*decision, cycle.number)) continue;
       named = true;
       verdict.decision = *decision;
       verdict.of_earlier_pod = !uid.empty() && decision->uid != uid;
       verdicts.push_back(verdict);
     }
     if (named) continue;
-    verdict.left_out = cycle->left_out;
+    verdict.left_out = cycle.left_out;
     verdicts.push_back(verdict);
   }
 }

@@ -104,14 +104,15 @@ base::Result<Followed> follow(Session& session, const FollowOptions& options, co
     auto seen = read();
     if (!seen && (!base::is_retriable(seen.error().code) || session.now() - last_contact > kPatience))
       return seen.error();
-    if (seen) {
+    const bool in_contact = seen.ok();
+    if (in_contact) {
       last_contact = session.now();
       followed.last = newest_stored(*std::move(seen));
       followed.progress = progress_of(values_of(followed.last));
       const std::string title = progress_line(options.subject, followed.progress, io.screen.has_value());
       if (!options.quiet) table.show(title, values_of(followed.last));
     }
-    if (seen && followed.progress.settled()) return followed;
+    if (in_contact && followed.progress.settled()) return followed;
     followed.end = FollowEnd::kTimeout;
     if (options.timeout > base::Duration::zero() && session.now() - start >= options.timeout) return followed;
     followed.end = FollowEnd::kInterrupted;

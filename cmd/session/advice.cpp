@@ -105,7 +105,7 @@ std::string other_names(std::string_view wanted, std::vector<std::string> known)
     return name.find(wanted) != std::string::npos || wanted.find(name) != std::string::npos;
   };
   std::ranges::sort(known);
-  std::ranges::stable_partition(known, alike);
+  std::stable_partition(known.begin(), known.end(), alike);
   const std::size_t shown = std::min(known.size(), kShown);
   const auto end = known.begin() + static_cast<std::ptrdiff_t>(shown);
   std::string text = fmt::format("There are: {}", fmt::join(known.begin(), end, ", "));

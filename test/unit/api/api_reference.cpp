@@ -85,7 +85,7 @@ void write_fields(const Json& schema, const std::string& path, std::string& page
   if (!schema.contains("properties")) return;
   const Json required = schema.value("required", Json::array());
   for (const auto& [name, member] : schema.at("properties").items()) {
-    const std::string here = path + "." + name;
+    const std::string here = fmt::format("{}.{}", path, name);
     const bool is_required = std::ranges::find(required, Json(name)) != required.end();
     page += fmt::format("| `{}` | {}{} | {} | {} | {} |\n", here, type_of(member), is_required ? ", required" : "",
                         default_of(member), cell(bounds_of(member)), cell(text_of(member, "description")));
@@ -111,7 +111,8 @@ void write_rules(const Json& schema, const std::string& path, std::string& page)
     }
   }
   if (schema.contains("properties")) {
-    for (const auto& [name, member] : schema.at("properties").items()) write_rules(member, path + "." + name, page);
+    for (const auto& [name, member] : schema.at("properties").items())
+      write_rules(member, fmt::format("{}.{}", path, name), page);
   }
   if (schema.contains("items")) write_rules(schema.at("items"), path + "[]", page);
 }

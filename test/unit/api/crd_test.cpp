@@ -1,5 +1,6 @@
 /// Holds crds/*.yaml, the C++ types and the generated files together.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -104,7 +105,8 @@ void walk_schema(const Json& schema, const std::string& path,
   visit(schema, path);
   if (schema.contains("items")) walk_schema(schema.at("items"), path + "[]", visit);
   if (!schema.contains("properties")) return;
-  for (const auto& [name, member] : schema.at("properties").items()) walk_schema(member, path + "." + name, visit);
+  for (const auto& [name, member] : schema.at("properties").items())
+    walk_schema(member, fmt::format("{}.{}", path, name), visit);
 }
 
 /// Paths of the members of a value, spelt as walk_schema does; `maps` are not entered.
@@ -116,7 +118,7 @@ void collect_paths(const Json& value, const std::string& path, const std::set<st
     for (const Json& item : value) collect_paths(item, path + "[]", maps, to);
   }
   if (!value.is_object()) return;
-  for (const auto& [name, member] : value.items()) collect_paths(member, path + "." + name, maps, to);
+  for (const auto& [name, member] : value.items()) collect_paths(member, fmt::format("{}.{}", path, name), maps, to);
 }
 
 TEST_P(CrdTest, HasTheSameFieldsAsTheTypes) {
@@ -399,7 +401,7 @@ std::size_t worst_size(const Json& schema, const std::string& path) {
   std::size_t sum = 0;
   if (!schema.contains("properties")) return 0;
   for (const auto& [name, member] : schema.at("properties").items())
-    sum += name.size() + kBytesAround + worst_size(member, path + "." + name);
+    sum += name.size() + kBytesAround + worst_size(member, fmt::format("{}.{}", path, name));
   return sum;
 }
 

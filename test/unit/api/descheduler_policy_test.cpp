@@ -181,8 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
                       {"key":"a","operator":"In"},{"key":"a","operator":"Exists","values":["x"]},{"key":"b"}],"extra":1}}})",
             {"spec.evictability.labelSelector.matchLabels.-: \"-\" is no label key",
              "spec.evictability.labelSelector.matchLabels.a: must be a string, not a number",
-             "spec.evictability.labelSelector.matchExpressions[0].operator: \"Gt\" is not one of In, NotIn, Exists or "
-             "DoesNotExist",
+             R"(spec.evictability.labelSelector.matchExpressions[0].operator: "Gt" is not one of In, NotIn, Exists or DoesNotExist)",
              "spec.evictability.labelSelector.matchExpressions[1].values: must not be empty for In and NotIn",
              "spec.evictability.labelSelector.matchExpressions[2].values: must be empty for Exists and DoesNotExist",
              "spec.evictability.labelSelector.matchExpressions[3].operator: is required",
