@@ -286,7 +286,7 @@ scheduling::SnapshotInput applied(scheduling::SnapshotInput objects, const plann
   for (auto& pod : objects.pods) {
     const auto at = moves.find(pod->meta.uid);
     if (at == moves.end()) continue;
-    const std::string to = placement_of(*at->second);
+    const std::string& to = placement_of(*at->second);
     if (to.empty()) {
       pod = nullptr;
       continue;

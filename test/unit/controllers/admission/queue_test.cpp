@@ -73,8 +73,8 @@ AdmissionRequest request(const Candidate& candidate, std::int32_t attempt = 1) {
 
 class Admissions : public testing::Test {
  protected:
-  explicit Admissions(api::InFlightLimits cluster = limits(number(5), number(2), number(1)))
-      : queue({std::move(cluster)}, clock, [this](const api::ObjectKey& key, base::Duration after) {
+  explicit Admissions(const api::InFlightLimits& cluster = limits(number(5), number(2), number(1)))
+      : queue({cluster}, clock, [this](const api::ObjectKey& key, base::Duration after) {
           if (after > base::Duration::zero()) {
             alarms[key.name] = clock.now() + after;
           } else {
@@ -106,7 +106,7 @@ class Admissions : public testing::Test {
     for (int i = from; i < to; ++i) queue.set_node(fmt::format("node-{}", i), NodeFacts{zone, max_pods});
   }
 
-  void set_limits(api::InFlightLimits in_flight) { queue.set_cluster_limits({std::move(in_flight)}); }
+  void set_limits(const api::InFlightLimits& in_flight) { queue.set_cluster_limits({in_flight}); }
 
   base::ManualClock clock{kNoon};
   std::vector<std::string> woken;

@@ -78,7 +78,7 @@ struct Hooked {
   }
   void remember(const evictors::Refs& refs) {
     for (const auto& [name, value] : refs) {
-      std::erase_if(of.status.refs, [&](const auto& each) { return each.first == name; });
+      std::erase_if(of.status.refs, [&key = name](const auto& each) { return each.first == key; });
       of.status.refs.emplace_back(name, value);
     }
   }

@@ -123,7 +123,8 @@ class Turmoil {
     bind(pod);
     ask(pod);
     give_owners(pod);
-    pods_[pod.meta.key()] = std::make_shared<api::Pod>(std::move(pod));  // perhaps in the place of another
+    const api::ObjectKey key = pod.meta.key();
+    pods_[key] = std::make_shared<api::Pod>(std::move(pod));  // perhaps in the place of another
   }
 
   void edit(api::Pod& pod) {

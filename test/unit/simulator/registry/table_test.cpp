@@ -9,7 +9,7 @@ using Json = api::Json;
 
 /// One object through its kind's columns: "Name=p|Ready=1/2|…", wide ones included.
 std::string row_of(const Registry& registry, std::string_view group, std::string_view plural, const char* object) {
-  const ServedPtr resource = registry.find(group, group == "apiextensions.k8s.io" ? "v1" : "v1", plural);
+  const ServedPtr resource = registry.find(group, "v1", plural);
   Output output;
   output.format = Output::Format::kTable;
   output.include = Output::Include::kNone;

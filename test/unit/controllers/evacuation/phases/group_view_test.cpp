@@ -363,8 +363,8 @@ api::AdmissionLimits at_most(std::int64_t total, std::optional<std::int64_t> nod
 
 class PodGroupAdmission : public testing::Test {
  protected:
-  explicit PodGroupAdmission(api::AdmissionLimits limits = at_most(4))
-      : queue(std::move(limits), clock, [this](const api::ObjectKey& key, base::Duration after) {
+  explicit PodGroupAdmission(const api::AdmissionLimits& limits = at_most(4))
+      : queue(limits, clock, [this](const api::ObjectKey& key, base::Duration after) {
           if (after == base::Duration::zero()) woken.insert(key.name);
         }) {}
 
