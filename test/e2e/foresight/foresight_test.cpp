@@ -131,9 +131,11 @@ class SchedulerForesight : public Scenario {
       favourites += ours.favourites.size();
       seen = look();
     }
+    const auto each = [&](auto count) {
+      return std::to_string(static_cast<double>(count) / static_cast<double>(made.size())).substr(0, 4);
+    };
     note(std::string(profile.name) + ": " + std::to_string(made.size()) + " pods (" + std::to_string(refused) +
-         " with no node), on average " + std::to_string(favourites * 10 / made.size() / 10.0).substr(0, 4) +
-         " favourites of " + std::to_string(candidates * 10 / made.size() / 10.0).substr(0, 4) + " nodes");
+         " with no node), on average " + each(favourites) + " favourites of " + each(candidates) + " nodes");
     EXPECT_LT(favourites, candidates) << "every node was a favourite, so nothing was tested";
     for (const std::string& name : made) remove_now(name);
     await("the pods to be gone", [&](std::string&) { return api().list(path::pods(ns())).size() == kResidents; });

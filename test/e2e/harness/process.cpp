@@ -38,7 +38,7 @@ std::vector<std::string> merged_environment(const Environ& extra) {
     const std::string_view text = *entry;
     if (!extra.contains(std::string(text.substr(0, text.find('='))))) result.emplace_back(text);
   }
-  for (const auto& [name, value] : extra) result.push_back(name + "=" + value);
+  for (const auto& [name, value] : extra) result.push_back(std::string(name).append("=").append(value));
   return result;
 }
 

@@ -236,7 +236,7 @@ std::map<std::string, Json> Scenario::await_finished(const std::vector<PodInfo>&
             if (!kFinished.contains(phase_of(item)))
               seen += summary(item) + "\n";
             else
-              finished.insert_or_assign(ns + "/" + name, std::move(item));
+              finished.insert_or_assign(std::string(ns).append("/").append(name), std::move(item));
           }
         }
         return finished.size() >= pods.size();

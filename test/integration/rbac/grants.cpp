@@ -32,7 +32,8 @@ std::vector<std::string> yaml_files(const std::string& folder) {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(kConfig / folder)) {
     const auto name = entry.path().filename().string();
-    if (entry.path().extension() == ".yaml" && name != "kustomization.yaml") files.push_back(folder + "/" + name);
+    if (entry.path().extension() == ".yaml" && name != "kustomization.yaml")
+      files.push_back(fmt::format("{}/{}", folder, name));
   }
   return files;
 }

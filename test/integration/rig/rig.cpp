@@ -39,9 +39,9 @@ kube::Discovery what_the_simulator_serves(bool native) {
   return found;
 }
 
-controllers::OperatorConfig configured(api::InFlightLimits limits, bool responds) {
+controllers::OperatorConfig configured(const api::InFlightLimits& limits, bool responds) {
   controllers::OperatorConfig config;
-  config.in_flight = std::move(limits);
+  config.in_flight = limits;
   config.cooldown = {};
   config.responder_enabled = responds;
   return config;
@@ -57,7 +57,7 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
       operator_({.client = client_,
                  .clock = wall,
                  .discovery = what_the_simulator_serves(responds),
-                 .config = configured(std::move(limits), responds),
+                 .config = configured(limits, responds),
                  .identity = std::move(identity),
                  .may_act = [this] { return may_act; },
                  .events = *this,

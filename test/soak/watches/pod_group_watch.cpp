@@ -66,7 +66,7 @@ std::vector<PodGroupWatch::Member> PodGroupWatch::others_of(const api::Evacuatio
         member.evacuation = &each;
     }
     const bool asked_as_one = member.evacuation && member.evacuation->status.group == own.status.group;
-    if ((pod_group && pod_group->name == own.status.group) || asked_as_one) others.push_back(std::move(member));
+    if ((pod_group && pod_group->name == own.status.group) || asked_as_one) others.push_back(member);
   }
   return others;
 }

@@ -101,7 +101,7 @@ void World::bury_the_dead() {
 
 bool World::step_everybody() {
   bool busy = !cluster_->run_until_quiet();
-  for (std::size_t i = 0; i < replicas_.size(); ++i) busy |= replicas_[i]->step();
+  for (auto& replica : replicas_) busy |= replica->step();
   bury_the_dead();
   invariants_->check();
   return busy;
