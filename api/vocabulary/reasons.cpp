@@ -255,10 +255,11 @@ constexpr std::array kReasons = {
         "PersistentVolumeClaims is being deleted, is Lost or is missing. The message says why.",
         "Change what the message names, such as `spec.evictors` or the pod's own annotations. Save the data of "
         "a claim that is being deleted before you delete the pod yourself."},
-    Term<Reason>{Reason::kForbidden, "Forbidden", "`Complete`=True, phase `Failed`",
-                 "The API server forbids the operator to make this call (403).",
-                 "Give the operator's ServiceAccount what `config/rbac/operator_role.yaml` lists. Evictors that need more "
-                 "have a role in `config/optional` or `config/surge`; the message names it."},
+    Term<Reason>{
+        Reason::kForbidden, "Forbidden", "`Complete`=True, phase `Failed`",
+        "The API server forbids the operator to make this call (403).",
+        "Give the operator's ServiceAccount what `config/rbac/operator_role.yaml` lists. Evictors that need more "
+        "have a role in `config/optional` or `config/surge`; the message names it."},
     Term<Reason>{Reason::kMaxAttempts, "MaxAttempts", "`Complete`=True, phase `Failed`",
                  "All attempts of `spec.retry.maxAttempts` are used up.",
                  "`kubectl get evac NAME -n NAMESPACE -o yaml`: `status.history` says how each attempt ended."},
