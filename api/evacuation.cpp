@@ -152,6 +152,7 @@ EvacuationStatus evacuation_status_of(const Json& json) {
   status.observed_generation = lenient::integer(json, "observedGeneration");
   status.evictor_index = lenient::small_integer(json, "evictorIndex");
   status.attempt = lenient::small_integer(json, "attempt");
+  if (json.contains("signedPriority")) status.signed_priority = lenient::small_integer(json, "signedPriority");
   status.pod_owner = lenient::owner(json, "podOwner");
   status.progress = lenient::optional_integer(json, "progress");
   status.blocked_count = lenient::small_integer(json, "blockedCount");
@@ -350,6 +351,7 @@ Json encode_status(const EvacuationStatus& status) {
   for (const StatusTime& field : kStatusTimes) put_time(json, field.name, status.*field.member);
   json["evictorIndex"] = status.evictor_index;
   json["attempt"] = status.attempt;
+  if (status.signed_priority) json["signedPriority"] = *status.signed_priority;
   if (status.pod_owner) json["podOwner"] = encode_owner(*status.pod_owner);
   put_optional(json, "progress", status.progress);
   if (status.blocked_count != 0) json["blockedCount"] = status.blocked_count;

@@ -6,7 +6,6 @@
 
 #include "api/json/json.hpp"
 #include "api/json/strict_object.hpp"
-#include "signing/hash.hpp"
 
 namespace audit {
 namespace {
@@ -112,8 +111,6 @@ std::string with_hash(std::string canonical_text, std::string_view hash) {
 
 }  // namespace
 
-std::string sha256(std::string_view bytes) { return signing::sha256(bytes); }
-
 Record bounded(Record record) {
   for (std::string* text : {&record.actor, &record.action, &record.object.kind, &record.object.ns, &record.object.name,
                             &record.object.uid, &record.policy.name, &record.decision, &record.reason}) {
@@ -143,7 +140,7 @@ Line seal(Record record, const Head& before) {
   record.seq = before.seq + 1;
   record.prev_hash = before.hash;
   std::string text = canonical(record);
-  const std::string hash = sha256(text);
+  const std::string hash = signing::sha256(text);
   return {with_hash(std::move(text), hash), {record.seq, hash}};
 }
 

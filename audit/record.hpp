@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "signing/hash.hpp"
 
 /// A tamper-evident record of what was decided, and by whom: records, their chain, where they go, how they are checked.
 /// The user's side is docs/audit.md. Knows nothing of Kubernetes but the names of things.
@@ -78,9 +79,6 @@ Record bounded(Record record);
 /// quotation mark, the backslash and control characters.
 std::string canonical(const Record& record);
 
-/// SHA-256 as 64 lower-case hex digits.
-std::string sha256(std::string_view bytes);
-
 /// A record as it stands in the log, without the newline: the canonical form with `,"hash":"…"` before the last brace.
 struct Line {
   std::string text;
@@ -93,7 +91,7 @@ Line seal(Record record, const Head& before);
 struct ParsedLine {
   Record record;
   std::string hash;
-  bool intact() const { return sha256(canonical(record)) == hash; }
+  bool intact() const { return signing::sha256(canonical(record)) == hash; }
   Head head() const { return {record.seq, hash}; }
 };
 /// Strict: exactly what seal() writes, so that not one byte can change unseen. `line` without its newline. Never

@@ -159,7 +159,6 @@ struct Operator::Impl {
 
   /// This replica acts from now on.
   void resume() {
-    refresh_keys();
     const base::TimePoint now = deps.clock.now();
     evacuations.resume(now);
     admission.resume();

@@ -41,8 +41,4 @@ std::string problem_of(const Document& document) {
   return fmt::format("{}: {}", document.status, message);
 }
 
-bool is_kind_unserved(const Document* document) {
-  return document != nullptr && document->status == 0 && document->body.starts_with("404, but not that");
-}
-
 }  // namespace evictors

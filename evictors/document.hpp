@@ -17,10 +17,6 @@ std::optional<api::Json> object_of(const Document* document);
 /// May be used in a label selector or as an object's name: 1 to 253 of [A-Za-z0-9._-].
 bool is_plain_name(std::string_view text);
 
-/// The server answered 404, but not of this object: the whole kind is not served, or not at the moment
-/// (kube::doubtful_absence).
-bool is_kind_unserved(const Document* document);
-
 /// Why a document cannot be used, in one line: "no answer: timeout", "403: clusters … is forbidden".
 std::string problem_of(const Document& document);
 

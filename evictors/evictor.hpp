@@ -97,6 +97,9 @@ struct Document {
   std::string name;
   std::int32_t status = 0;  ///< HTTP status; 0: no answer, and `body` says why
   std::string body;
+  /// The server answered 404, but not of this object: the whole kind is not served, or not at the moment
+  /// (kube::doubtful_absence). It counts as no answer.
+  bool is_kind_unserved = false;
 
   bool ok() const { return status == 200; }
 };

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "api/meta/label_value.hpp"
 #include "cmd/drain/node.hpp"
 #include "cmd/drain/pod_group.hpp"
 #include "cmd/drain/requester.hpp"
@@ -164,7 +165,7 @@ class NodeCommand {
   /// Those of this call and, when the drain was begun before, those of the earlier ones: running or successful, for a
   /// pod whose earlier one failed has a new one or is gone.
   base::Result<std::vector<StoredEvacuation>> read() {
-    auto all = session_.evacuations(listing("", fmt::format("{}={}", kDrainLabel, label_value(options_.node))));
+    auto all = session_.evacuations(listing("", fmt::format("{}={}", kDrainLabel, api::label_value(options_.node))));
     if (!all) return all;
     std::erase_if(*all, [&](const StoredEvacuation& each) {
       const Standing standing = standing_of(each.evacuation);

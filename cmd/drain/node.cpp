@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/core/codec.hpp"
+#include "api/meta/label_value.hpp"
 #include "cmd/drain/request.hpp"
 #include "cmd/drain/requester.hpp"
 
@@ -62,7 +63,7 @@ base::Result<std::string> uncordon(Session& session, const std::string& node) {
 }
 
 base::Result<std::vector<StoredEvacuation>> drain_evacuations(Session& session, const std::string& node) {
-  auto all = session.evacuations(listing("", fmt::format("{}={}", kDrainLabel, label_value(node))));
+  auto all = session.evacuations(listing("", fmt::format("{}={}", kDrainLabel, api::label_value(node))));
   if (!all) return all;
   std::erase_if(*all, [](const auto& each) { return api::is_terminal(each.evacuation.status.phase); });
   return all;

@@ -4,26 +4,15 @@
 
 #include <set>
 
+#include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
 
 namespace cmd::plugin {
 namespace {
 
-constexpr std::size_t kLongestLabel = 63;
 constexpr std::size_t kLongestName = 253;
 
-std::uint32_t fnv1a(std::string_view text) {
-  std::uint32_t hash = 2166136261U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-  return hash;
-}
-
 }  // namespace
-
-std::string label_value(std::string_view name) {
-  if (name.size() <= kLongestLabel) return std::string(name);
-  return fmt::format("{}-{:08x}", name.substr(0, kLongestLabel - 9), fnv1a(name));
-}
 
 api::Evacuation evacuation_for(const api::Pod& pod, std::string name, const EvacuationRequest& request,
                                std::int32_t priority) {
@@ -31,10 +20,11 @@ api::Evacuation evacuation_for(const api::Pod& pod, std::string name, const Evac
   evacuation.meta.ns = pod.meta.ns;
   evacuation.meta.name = std::move(name);
   if (!pod.node_name.empty()) {
-    evacuation.meta.labels = evacuation.meta.labels.with(api::well_known::kNodeLabel, label_value(pod.node_name.value));
+    evacuation.meta.labels =
+        evacuation.meta.labels.with(api::well_known::kNodeLabel, api::label_value(pod.node_name.value));
   }
   if (!request.drain.empty())
-    evacuation.meta.labels = evacuation.meta.labels.with(kDrainLabel, label_value(request.drain));
+    evacuation.meta.labels = evacuation.meta.labels.with(kDrainLabel, api::label_value(request.drain));
   api::EvacuationSpec& spec = evacuation.spec;
   spec.pod_ref = {pod.meta.name, pod.uid()};
   spec.node_name = pod.node_name;

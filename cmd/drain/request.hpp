@@ -18,9 +18,6 @@ inline constexpr std::string_view kDrainLabel = "evacuator.dev/drain";
 /// On a node: who cordoned it for a drain, so that only that cordon is taken back.
 inline constexpr std::string_view kCordonedBy = "evacuator.dev/cordoned-by";
 
-/// `name` as a label's value: itself, or when it is longer than 63 characters its beginning and a hash of all of it.
-std::string label_value(std::string_view name);
-
 /// What the user asked for, the same for every pod of one command.
 struct EvacuationRequest {
   std::string requester{};

@@ -5,11 +5,10 @@
 #include <algorithm>
 
 #include "api/pod_group.hpp"
-#include "api/vocabulary/condition_types.hpp"
-#include "api/vocabulary/reasons.hpp"
 #include "controllers/admission/queue.hpp"
 #include "controllers/config/operator_config.hpp"
 #include "controllers/policy/decide.hpp"
+#include "controllers/signing/origin.hpp"
 
 namespace cmd::plugin {
 namespace {
@@ -18,23 +17,13 @@ api::AdmissionLimits limits_of(const controllers::OperatorConfig& config) {
   return {config.in_flight, config.rate, config.cooldown};
 }
 
-/// The operator will sign what it makes for a policy.
-api::Condition as_signed() {
-  return {std::string(to_string(api::ConditionType::kOriginVerified)),
-          api::ConditionStatus::kTrue,
-          std::string(to_string(api::Reason::kSigned)),
-          "",
-          0,
-          {}};
-}
-
 api::Evacuation imagined(const api::Pod& pod, const api::DeschedulerPolicy* policy, const std::string& target,
                          base::TimePoint now) {
   api::DeschedulerPolicy nobody;
   const api::PlannedMove move{pod.meta.ns, pod.meta.name, pod.meta.uid, pod.node_name.value, target, "", ""};
   api::Evacuation made = controllers::evacuation_for(policy ? *policy : nobody, move);
   made.meta.creation_timestamp = now;
-  if (policy) made.status.conditions = {as_signed()};
+  if (policy) controllers::mark_as_made_here(made);
   return made;
 }
 

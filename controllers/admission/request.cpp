@@ -28,8 +28,12 @@ std::optional<base::TimePoint> queued_again(const api::EvacuationStatus& status)
 }  // namespace
 
 std::int32_t effective_priority(const api::Evacuation& evacuation, std::int32_t most) {
+  const api::EvacuationStatus& status = evacuation.status;
   const std::int32_t asked = evacuation.spec.priority;
-  return api::origin_is_verified(evacuation) ? asked : std::min(asked, most);
+  if (!api::origin_is_verified(evacuation)) return std::min(asked, most);
+  const bool is_as_signed =
+      status.spec_hash.empty();  // its status is not written yet: the signature itself was looked at
+  return is_as_signed ? asked : std::min(asked, std::max(most, status.signed_priority.value_or(most)));
 }
 
 std::string target_node(const api::Evacuation& evacuation) {

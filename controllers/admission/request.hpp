@@ -48,7 +48,7 @@ struct AdmissionRequest {
 AdmissionRequest admission_request(const api::Evacuation& evacuation, const api::Pod* pod,
                                    std::optional<std::int32_t> workload_size);
 
-/// The priority that counts: what is made by hand has at most `most`.
+/// The priority that counts: what is made by hand has at most `most`, and so has what was raised after we signed it.
 std::int32_t effective_priority(const api::Evacuation& evacuation, std::int32_t most);
 
 /// The node where the pod will be, as far as known: the replacement's (status.outcome), else what the remote side shows

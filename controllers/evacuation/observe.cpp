@@ -31,6 +31,13 @@ std::string explain_risk(const api::PersistentVolumeClaim& claim, const api::Pod
   return risk == api::ClaimRisk::kNone ? std::string() : api::explain_claim_risk(risk, claim.meta.name);
 }
 
+evictors::Document document_of(const evictors::Read& read, evictors::CallResult answer) {
+  if (!answer) return {read.name, 0, answer.error().message};
+  const auto doubt = read.service.empty() ? kube::doubtful_absence(read.request, *answer) : std::nullopt;
+  if (doubt) return {read.name, 0, doubt->message, true};
+  return {read.name, answer->status, std::move(answer->body)};
+}
+
 /// Of one that succeeded: from its last InProgress to the pod's leaving. nullopt: nobody worked on it for a while.
 std::optional<base::Duration> time_in_progress(const api::Evacuation& evacuation) {
   const auto& status = evacuation.status;
@@ -144,7 +151,8 @@ void Reconciler::Reconciliation::observe_origin() {
   const bool readable = evacuation.spec_problem.empty();
   seen_.spec_hash = readable ? spec_hash(evacuation.spec) : std::string();
   const std::string& accepted = evacuation.status.spec_hash;
-  seen_.spec_changed = readable && !accepted.empty() && !has_spec_hash(evacuation.spec, accepted);
+  const bool same = accepted.empty() || accepted == seen_.spec_hash;
+  seen_.spec_changed = readable && !same && !has_spec_hash(evacuation.spec, accepted);
   if (origin_is_open(evacuation))
     seen_.origin = to_string(keys_ ? prove_origin(evacuation, *keys_) : OriginProof::kNone);
 }
@@ -214,13 +222,7 @@ base::Status Reconciler::Reconciliation::refresh_pod() {
 
 evictors::CallResult Reconciler::Reconciliation::send(const ServiceCall& call, const kube::Request& request,
                                                       const kube::Client::Fence& fence) {
-  if (!call.service.empty()) return send_to_service(call, request, fence);
-  auto answer = deps_.client.send(request, fence);
-  // What a 404 to an eviction means is for the evictor to say, and a live read follows it.
-  const bool is_judged = request.method == "POST";
-  auto doubt = answer && !is_judged ? kube::doubtful_absence(request, *answer) : std::nullopt;
-  if (doubt) return *std::move(doubt);
-  return answer;
+  return call.service.empty() ? deps_.client.send(request, fence) : send_to_service(call, request, fence);
 }
 
 evictors::CallResult Reconciler::Reconciliation::send_to_service(const ServiceCall& call, const kube::Request& request,
@@ -243,12 +245,7 @@ base::Status Reconciler::Reconciliation::read_documents_of(const std::string& ev
   for (const evictors::Read& read : reads) {
     auto answer = send({read.service, read.service_use, key_.ns}, read.request);
     if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
-    auto& known = seen_.documents[evictor];
-    if (answer) {
-      known.push_back({read.name, answer->status, std::move(answer->body)});
-    } else {
-      known.push_back({read.name, 0, answer.error().message});
-    }
+    seen_.documents[evictor].push_back(document_of(read, std::move(answer)));
   }
   return base::Done{};
 }

@@ -10,6 +10,7 @@
 #include "api/vocabulary/blockers.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/timeouts.hpp"
+#include "kube/classify.hpp"
 
 namespace controllers::evacuation {
 namespace {
@@ -64,6 +65,16 @@ std::string unkept_fields(const api::EvacuationStatus& written, const api::Evacu
 base::Status Reconciler::Reconciliation::check_leader() const {
   if (deps_.may_act()) return base::Done{};
   return base::Error{base::ErrorCode::kCancelled, "this replica does not lead (any more)"};
+}
+
+/// A 404 to a POST is for the evictor to judge, and a live read follows it. Any other that does not name the object
+/// says nothing about it.
+evictors::CallResult Reconciler::Reconciliation::send_action(const evictors::Action& action) {
+  auto answer = send_limited(action);
+  const bool is_judged = !action.service.empty() || action.request.method == "POST";
+  auto doubt = answer && !is_judged ? kube::doubtful_absence(action.request, *answer) : std::nullopt;
+  if (doubt) return *std::move(doubt);
+  return answer;
 }
 
 /// No more evictions at once than configured, whatever the number of workers.
@@ -288,7 +299,7 @@ void Reconciler::Reconciliation::publish(const api::Evacuation& evacuation, kube
 
 base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::call(const evictors::Action& action) {
   if (auto leader = check_leader(); !leader) return leader.error();
-  const evictors::CallResult answer = send_limited(action);
+  const evictors::CallResult answer = send_action(action);
   if (!answer && answer.error().code == base::ErrorCode::kCancelled)
     return answer.error();  // shutting down: resumed later
   auto recorded = record_answer(action, answer);

@@ -52,7 +52,6 @@ class Reconciler::Reconciliation {
   base::Result<Continue> refresh_pod_group();
   base::Status read_documents();
   base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
-  /// A 404 that does not name the object comes back as kUnavailable (kube::doubtful_absence()), but for a POST.
   evictors::CallResult send(const ServiceCall& call, const kube::Request& request,
                             const kube::Client::Fence& fence = {});
   evictors::CallResult send_to_service(const ServiceCall& call, const kube::Request& request,
@@ -72,6 +71,7 @@ class Reconciler::Reconciliation {
   // --- reconciliation.cpp: what is done about it
   void forget_deleted();
   base::Status take_slot(const Decision& decision);
+  evictors::CallResult send_action(const evictors::Action& action);
   evictors::CallResult send_limited(const evictors::Action& action);
   base::Result<kube::Requeue> settle(const Decision& decision);
   base::Result<kube::Requeue> settle_unkept(const Decision& decision);

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
-#include "audit/record.hpp"
+#include "signing/hash.hpp"
 
 namespace controllers {
 namespace {
@@ -50,7 +50,7 @@ AccessReviews::AccessReviews(kube::Client& client, const base::Clock& clock, bas
 
 Access AccessReviews::may_get(std::string_view path, const std::string& token) {
   if (token.empty()) return Access::kUnauthenticated;
-  const std::string key = audit::sha256(std::string(path) + "\n" + token);
+  const std::string key = signing::sha256(std::string(path) + "\n" + token);
   if (const auto access = remembered_access(key)) return *access;
   const auto reviewed = review(path, token);
   if (!reviewed) {

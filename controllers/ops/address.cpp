@@ -9,11 +9,16 @@ std::string address_problem(const std::string& address) {
   return fmt::format("\"{}\" is not host:port, such as 0.0.0.0:8081", address);
 }
 
-void set_address(serving::ServerOptions& options, const std::string& address) {
+serving::ServerOptions server_options(const std::string& address) {
+  serving::ServerOptions options;
+  options.handler_threads = 2;
+  options.max_connections = 64;
+  options.max_body_bytes = 1024;
   const auto split = serving::split_address(address);
-  if (!split) return;
+  if (!split) return options;
   options.address = split->first == "localhost" ? "127.0.0.1" : split->first;
   options.port = split->second;
+  return options;
 }
 
 bool is_loopback(const std::string& address) {

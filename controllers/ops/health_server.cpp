@@ -5,15 +5,6 @@
 namespace controllers {
 namespace {
 
-serving::ServerOptions options_for(const std::string& address) {
-  serving::ServerOptions options;
-  options.handler_threads = 2;
-  options.max_connections = 64;
-  options.max_body_bytes = 1024;
-  set_address(options, address);
-  return options;
-}
-
 serving::Response verdict(const base::Status& status) {
   if (status) return {.status = 200, .body = "ok\n"};
   return {.status = 503, .body = status.error().message + "\n"};
@@ -25,7 +16,8 @@ HealthServer::HealthServer(std::string address, HealthChecks checks, base::Log l
     : address_(std::move(address)),
       checks_(std::move(checks)),
       server_(
-          options_for(address_), [this](const serving::Request& request) { return answer(request); }, std::move(log)) {}
+          server_options(address_), [this](const serving::Request& request) { return answer(request); },
+          std::move(log)) {}
 
 base::Status HealthServer::start() {
   if (auto problem = address_problem(address_); !problem.empty())

@@ -37,11 +37,7 @@ MetricsServer::MetricsServer(MetricsServerOptions options, base::Metrics& metric
 base::Status MetricsServer::start() {
   if (auto problem = address_problem(options_.address); !problem.empty())
     return base::invalid("server.metricsAddress: " + problem);
-  serving::ServerOptions serving_options;
-  serving_options.handler_threads = 2;
-  serving_options.max_connections = 64;
-  serving_options.max_body_bytes = 1024;
-  set_address(serving_options, options_.address);
+  serving::ServerOptions serving_options = server_options(options_.address);
   if (!is_plain_) {
     auto certificate = load();
     if (!certificate) return std::move(certificate).error();

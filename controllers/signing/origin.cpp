@@ -60,7 +60,7 @@ std::string_view owning_policy(const api::ObjectMeta& meta) {
 std::string mac_of(const api::Evacuation& evacuation, std::string_view hash, const signing::Key& key,
                    std::string_view time) {
   return key.sign(kPurpose, {evacuation.meta.ns, evacuation.meta.name, evacuation.spec.pod_ref.uid.value,
-                             owning_policy(evacuation.meta), hash, time});
+                             owning_policy(evacuation.meta), hash, std::to_string(evacuation.spec.priority), time});
 }
 
 /// As it was signed, or with the node that was filled in since.
@@ -127,18 +127,21 @@ bool origin_is_open(const api::Evacuation& evacuation) {
   return api::find_condition(evacuation.status.conditions, api::ConditionType::kOriginVerified) == nullptr;
 }
 
+void mark_as_made_here(api::Evacuation& evacuation) {
+  evacuation.status.conditions.push_back(
+      origin_condition(evacuation, true, api::Reason::kSigned, std::string(to_string(OriginProof::kSigned))));
+}
+
 void settle_origin(api::Evacuation& evacuation, const signing::KeyRing* keys) {
-  auto& conditions = evacuation.status.conditions;
   if (origin_is_open(evacuation)) {
     if (keys == nullptr || prove_origin(evacuation, *keys) != OriginProof::kSigned) return;
-    conditions.push_back(
-        origin_condition(evacuation, true, api::Reason::kSigned, std::string(to_string(OriginProof::kSigned))));
-    return;
+    return mark_as_made_here(evacuation);
   }
   const bool was_changed = api::origin_is_verified(evacuation) && evacuation.spec_problem.empty() &&
                            !evacuation.status.spec_hash.empty() &&
                            !has_spec_hash(evacuation.spec, evacuation.status.spec_hash);
   if (!was_changed) return;
+  auto& conditions = evacuation.status.conditions;
   const auto known =
       std::ranges::find(conditions, to_string(api::ConditionType::kOriginVerified), &api::Condition::type);
   *known = origin_condition(evacuation, false, api::Reason::kSpecChanged,

@@ -41,6 +41,9 @@ std::string_view to_string(OriginProof proof);
 /// `keys`: nullptr while there are none.
 void settle_origin(api::Evacuation& evacuation, const signing::KeyRing* keys);
 
+/// Condition OriginVerified=True, in memory: the operator made it, or is about to. REQUIRES: origin_is_open().
+void mark_as_made_here(api::Evacuation& evacuation);
+
 /// Made by the operator or by hand: that is not stored yet.
 bool origin_is_open(const api::Evacuation& evacuation);
 

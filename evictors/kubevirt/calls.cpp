@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
 #include "evictors/timeouts.hpp"
 #include "kube/escape.hpp"
@@ -49,7 +50,7 @@ Action create_migration(const EvictorContext& context, const std::string& vmi) {
   for (const auto& [key, value] : selector.value_or(std::vector<std::pair<std::string, std::string>>{}))
     spec["addedNodeSelector"][key] = value;
   Json labels = {{"evacuator.dev/evacuation-uid", context.evacuation.meta.uid}};
-  if (vmi.size() <= kMaxLabelValue) labels["kubevirt.io/vmi-name"] = vmi;  // KubeVirt adds it, but maybe later
+  if (vmi.size() <= api::kMaxLabelValue) labels["kubevirt.io/vmi-name"] = vmi;  // KubeVirt adds it, but maybe later
   Json annotations = {{api::well_known::kTokenAnnotation, context.evacuation.status.token}};
   const Json body = {{"apiVersion", kube::kVmims.api_version()},
                      {"kind", kube::kVmims.kind},

@@ -16,8 +16,6 @@ inline constexpr std::string_view kVmMode = "mode";  ///< Eviction (default) or 
 inline constexpr std::string_view kRemoteFailures = "remoteFailures";
 inline constexpr std::string_view kAddedNodeSelector = "addedNodeSelector";  ///< "zone=a,disk=ssd"; mode Migration
 inline constexpr int kUsualRemoteFailures = 3;
-/// Longer names of VMIs fit into no label.
-inline constexpr std::size_t kMaxLabelValue = 63;
 /// KubeVirt keeps five finished migrations: more failures cannot be counted.
 inline constexpr int kMostRemoteFailures = 5;
 bool in_migration_mode(const EvictorContext& context);

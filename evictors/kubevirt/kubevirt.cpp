@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "api/meta/label_value.hpp"
 #include "base/text.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
@@ -30,7 +31,7 @@ Read read_vmi(const EvictorContext& context, const std::string& vmi) {
 Read read_migrations(const EvictorContext& context, const std::string& vmi) {
   kube::ListOptions options;
   options.ns = context.evacuation.meta.ns;
-  if (vmi.size() <= kMaxLabelValue) options.label_selector = "kubevirt.io/vmi-name=" + vmi;
+  if (vmi.size() <= api::kMaxLabelValue) options.label_selector = "kubevirt.io/vmi-name=" + vmi;
   return {std::string(kMigrationsDocument), kube::list_request(kube::kVmims, options), ""};
 }
 
@@ -39,7 +40,7 @@ std::optional<Read> read_target(const EvictorContext& context) {
   if (context.evacuation.status.phase != EvacuationPhase::kInProgress) return std::nullopt;
   const View view = read_view(context);
   const Migration* current = view.current();
-  if (!current || current->phase != "Scheduling" || current->uid.size() > kMaxLabelValue) return std::nullopt;
+  if (!current || current->phase != "Scheduling" || current->uid.size() > api::kMaxLabelValue) return std::nullopt;
   kube::ListOptions options;
   options.ns = context.evacuation.meta.ns;
   options.label_selector = "kubevirt.io/migrationJobUID=" + current->uid;

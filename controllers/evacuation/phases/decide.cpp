@@ -1,9 +1,11 @@
 #include "controllers/evacuation/phases/decide.hpp"
+#include "api/origin.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "api/origin.hpp"
 #include "controllers/evacuation/phases/status_builder.hpp"
 #include "evictors/eviction_call.hpp"
 
@@ -116,6 +118,8 @@ Step decide_phase(StatusBuilder& builder) {
 void take_in(StatusBuilder& builder) {
   if (builder.phase() != EvacuationPhase::kPending) return;
   const std::string& hash = builder.seen().spec_hash;
+  if (builder.status().spec_hash.empty() && api::origin_is_verified(builder.evacuation()))
+    builder.set_signed_priority(builder.spec().priority);
   if (!hash.empty() && !builder.seen().spec_changed) builder.set_spec_hash(hash);
   if (api::find_condition(builder.status().conditions, ConditionType::kOriginVerified)) return;
   builder.set_condition(ConditionType::kOriginVerified, ConditionStatus::kFalse, Reason::kNotSigned,

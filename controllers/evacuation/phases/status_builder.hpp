@@ -148,6 +148,7 @@ class StatusBuilder {
   void start_attempt();
   void set_pod_group(const std::string& name) { draft().group = name; }
   void set_spec_hash(const std::string& hash) { draft().spec_hash = hash; }
+  void set_signed_priority(std::int32_t priority) { draft().signed_priority = priority; }
   void set_target_node(const api::NodeName& node) { draft().target_node = node; }
   void set_evictor(std::string_view name, std::string_view adapter);
   void set_evictor_index(std::int32_t index) { draft().evictor_index = index; }

@@ -73,13 +73,15 @@ std::string percona_owner(const api::Json& cluster) {
   return {};
 }
 
+bool is_unserved(const Document* document) { return document != nullptr && document->is_kind_unserved; }
+
 /// What was read of the PostgresCluster, of Crunchy's group or else of Percona's. A group that is not served answers
 /// 404, too, but not of the object: that is no answer at all.
 const Document* cluster_document(const EvictorContext& context) {
   const Document* document = context.document(kPgoCluster);
   const Document* other = context.document(kPerconaPgoCluster);
-  if (!object_of(document) && object_of(other)) return other;
-  return is_gone(document) && !is_kind_unserved(other) ? other : document;
+  if (is_unserved(document) && other != nullptr && other->ok()) return other;
+  return is_gone(document) && !is_unserved(other) ? other : document;
 }
 
 /// A cluster with all that has to be known of it before anything is done.
@@ -90,9 +92,10 @@ struct PgoView {
 };
 
 std::optional<PgoView> pgo_view(const EvictorContext& context) {
-  auto cluster = object_of(cluster_document(context));
+  const Document* document = cluster_document(context);
+  auto cluster = object_of(document);
   if (!cluster) return std::nullopt;
-  const bool is_crunchys = object_of(context.document(kPgoCluster)).has_value();
+  const bool is_crunchys = document == context.document(kPgoCluster);
   const std::string owner = percona_owner(*cluster);
   if (owner.empty()) {
     Triggered self{is_crunchys ? &kPostgresClusters : &kPerconaPostgresClusters,
@@ -245,7 +248,7 @@ class PgoAdapter final : public SwitchoverAdapter {
     std::vector<Read> all = {get(kPgoCluster, kPostgresClusters, cluster),
                              instances_read(context, kPgoClusterLabel, cluster)};
     const Document* crunchys = context.document(kPgoCluster);
-    if (is_gone(crunchys) || is_kind_unserved(crunchys))
+    if (is_gone(crunchys) || is_unserved(crunchys))
       all.push_back(get(kPerconaPgoCluster, kPerconaPostgresClusters, cluster));
     const auto found = object_of(cluster_document(context));
     const std::string owner = found ? percona_owner(*found) : std::string();
@@ -256,7 +259,7 @@ class PgoAdapter final : public SwitchoverAdapter {
   /// Crunchy's group, as long as Percona's is not known to be empty, too.
   bool may_be_missing(const EvictorContext& context, const Document& document) const override {
     const Document* other = context.document(kPerconaPgoCluster);
-    return document.name == kPgoCluster && is_gone(&document) && !is_gone(other) && !is_kind_unserved(other);
+    return document.name == kPgoCluster && is_gone(&document) && !is_gone(other) && !is_unserved(other);
   }
 
   static bool has_gone(const EvictorContext& context) {

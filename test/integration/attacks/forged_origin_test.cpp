@@ -5,6 +5,7 @@
 #include "api/core/codec.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/origin.hpp"
+#include "controllers/admission/request.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
@@ -272,6 +273,19 @@ TEST_F(ForgedOrigin, ChangedInWhatMayChangeGoesOn) {
   ASSERT_TRUE(run_to_end(name));
   EXPECT_EQ(phase(name), Phase::kSucceeded);
   EXPECT_EQ(condition(name, "OriginVerified"), "Signed");
+}
+
+TEST_F(ForgedOrigin, WhosePriorityWasRaisedOvertakesNobody) {
+  begin();
+  const std::string name = evacuate_as_operator(pods()[0], of_balance({{"suspend", true}, {"priority", 1500}}));
+  settle();
+  patch_evacuation(name, {{"spec", {{"priority", 1'000'000'000}}}});
+  settle();
+  EXPECT_EQ(get(name).status.signed_priority, 1500);
+  EXPECT_EQ(controllers::effective_priority(get(name), 1000), 1500);
+  patch_evacuation(name, {{"spec", {{"suspend", false}}}});
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_EQ(phase(name), Phase::kSucceeded) << "it only counts for less";
 }
 
 TEST_F(ForgedOrigin, WhoseUidAndNodeWeFilledInIsNoChange) {

@@ -58,17 +58,7 @@ class OptionalKinds : public integration::Rig {
                                                     .log = {}});
   }
 
-  void drive(base::Duration time) {
-    const base::TimePoint end = clock.now() + time;
-    for (;;) {
-      for (bool busy = true; busy;) busy = !cluster->run_until_quiet() || op_->step();
-      events_.drain();
-      if (clock.now() >= end) return;
-      base::TimePoint next = clock.now() + base::seconds(1);
-      if (const auto due = op_->next_due(); due && *due > clock.now()) next = std::min(next, *due);
-      cluster->advance(next - clock.now());
-    }
-  }
+  void drive(base::Duration time) { Rig::drive(*op_, events_, time); }
 
   void make_policy() {
     add({{"apiVersion", "evacuator.dev/v1alpha1"},

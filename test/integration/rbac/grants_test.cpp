@@ -78,7 +78,7 @@ class Play final : public Rig {
                                                     .events = events_,
                                                     .metrics = metrics_,
                                                     .log = log_});
-    drive(base::minutes(6));
+    drive(*op_, events_, base::minutes(6));
     elector_.step();
     elector_.release();
     std::string told = testing::internal::GetCapturedStderr();
@@ -135,18 +135,6 @@ class Play final : public Rig {
            {"strategies", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 30}}}}})},
            {"limits", {{"perCycle", {{"total", 1}}}}},
            {"evacuation", {{"ttlSecondsAfterFinished", 60}}}}}});
-  }
-
-  void drive(base::Duration time) {
-    const base::TimePoint end = clock.now() + time;
-    for (;;) {
-      for (bool busy = true; busy;) busy = !cluster->run_until_quiet() || op_->step();
-      events_.drain();
-      if (clock.now() >= end) return;
-      base::TimePoint next = clock.now() + base::seconds(1);
-      if (const auto due = op_->next_due(); due && *due > clock.now()) next = std::min(next, *due);
-      cluster->advance(next - clock.now());
-    }
   }
 
   const std::set<Access> granted_;

@@ -248,6 +248,18 @@ void Rig::run_for(base::Duration time) {
   run_until([] { return false; }, time);
 }
 
+void Rig::drive(controllers::Operator& op, kube::EventRecorder& events, base::Duration time) {
+  const base::TimePoint end = clock.now() + time;
+  for (;;) {
+    for (bool busy = true; busy;) busy = !cluster->run_until_quiet() || op.step();
+    events.drain();
+    if (clock.now() >= end) return;
+    base::TimePoint next = clock.now() + base::seconds(1);
+    if (const auto due = op.next_due(); due && *due > clock.now()) next = std::min(next, *due);
+    cluster->advance(next - clock.now());
+  }
+}
+
 bool Rig::run_to_end(const std::string& name, base::Duration limit) {
   return run_until([&] { return has_ended(name); }, limit);
 }

@@ -17,6 +17,7 @@
 #include "controllers/operator.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/event.hpp"
+#include "kube/runtime/events.hpp"
 #include "simulator/api/server.hpp"
 #include "simulator/cluster.hpp"
 #include "test/fakes/mortal_transport.hpp"
@@ -99,6 +100,8 @@ class Rig : public testing::Test {
   /// Advances from due time to due time until `condition` holds. False after `limit`.
   bool run_until(const std::function<bool()>& condition, base::Duration limit);
   void run_for(base::Duration time);
+  /// The same for a test that brings an operator of its own.
+  void drive(controllers::Operator& op, kube::EventRecorder& events, base::Duration time);
   bool run_to_end(const std::string& name, base::Duration limit = std::chrono::hours(3));
   /// The same for all of them, though the process may die: another one takes over. `meanwhile` is called at each look.
   bool run_to_end_over_deaths(const std::vector<std::string>& names, base::Duration limit,

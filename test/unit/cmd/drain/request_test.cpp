@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/meta/label_value.hpp"
 #include "cmd/plugin/complete.hpp"
 #include "cmd/session/target.hpp"
 #include "evictors/registry.hpp"
@@ -75,9 +76,9 @@ TEST(Request, IsValidAndCarriesTheRequest) {
 TEST(LabelValue, ShortensLongNamesWithoutMixingThemUp) {
   const std::string a = std::string(70, 'n') + ".a";
   const std::string b = std::string(70, 'n') + ".b";
-  EXPECT_EQ(label_value("node-1"), "node-1");
-  EXPECT_LE(label_value(a).size(), 63U);
-  EXPECT_NE(label_value(a), label_value(b));
+  EXPECT_EQ(api::label_value("node-1"), "node-1");
+  EXPECT_LE(api::label_value(a).size(), 63U);
+  EXPECT_NE(api::label_value(a), api::label_value(b));
 }
 
 TEST(Objection, IsMadeToPodsThatCannotMove) {

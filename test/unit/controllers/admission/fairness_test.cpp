@@ -98,6 +98,14 @@ TEST_F(Fairness, APriorityMadeManualIsCapped) {
   asked.spec.source.policy = "trusted";
   EXPECT_EQ(controllers::effective_priority(asked, 1000), 1000) << "a name proves nothing";
   asked.status.conditions = {{"OriginVerified", api::ConditionStatus::kTrue, "Signed", "", 0, {}}};
+  EXPECT_EQ(controllers::effective_priority(asked, 1000), 1'000'000'000) << "the signature was looked at just now";
+  asked.status.spec_hash = "v1:00";
+  EXPECT_EQ(controllers::effective_priority(asked, 1000), 1000) << "nobody knows what was signed";
+  asked.status.signed_priority = 5;
+  EXPECT_EQ(controllers::effective_priority(asked, 1000), 1000) << "raised after it was signed";
+  asked.status.signed_priority = 2'000'000'000;
+  EXPECT_EQ(controllers::effective_priority(asked, 1000), 1'000'000'000) << "lowered after it was signed";
+  asked.status.signed_priority = 1'000'000'000;
   EXPECT_EQ(controllers::effective_priority(asked, 1000), 1'000'000'000);
   EXPECT_EQ(controllers::effective_priority(evacuation_of("shop", 1, "", -5), 1000), -5);
 }

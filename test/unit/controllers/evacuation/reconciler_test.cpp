@@ -128,27 +128,13 @@ class Shell : public testing::Test, private kube::EventSink, private controllers
     answers.push_back(std::to_string(code) + " " + std::string(response_class));
   }
 
+  controllers::evacuation::Reconciler::Dependencies dependencies(
+      controllers::evacuation::Audit& audit = controllers::evacuation::no_audit()) {
+    return {client, clock, registry, evacuations, pods,    pdbs,    admission, *this,   *this, [this] { return leads; },
+            {},     "me",  "v1",     base::Log(), nullptr, nullptr, nullptr,   nullptr, audit};
+  }
   std::unique_ptr<controllers::evacuation::Reconciler> reconciler_with(controllers::evacuation::Audit& audit) {
-    return std::make_unique<controllers::evacuation::Reconciler>(
-        controllers::evacuation::Reconciler::Dependencies{client,
-                                                          clock,
-                                                          registry,
-                                                          evacuations,
-                                                          pods,
-                                                          pdbs,
-                                                          admission,
-                                                          *this,
-                                                          *this,
-                                                          [this] { return leads; },
-                                                          {},
-                                                          "me",
-                                                          "v1",
-                                                          base::Log(),
-                                                          nullptr,
-                                                          nullptr,
-                                                          nullptr,
-                                                          nullptr,
-                                                          audit});
+    return std::make_unique<controllers::evacuation::Reconciler>(dependencies(audit));
   }
 
   const api::ObjectKey key{"shop", "web-1-7c1a8c1e"};
@@ -163,20 +149,7 @@ class Shell : public testing::Test, private kube::EventSink, private controllers
   bool leads = true;
   std::vector<std::string> events;
   std::vector<std::string> answers;
-  controllers::evacuation::Reconciler reconciler{{client,
-                                                  clock,
-                                                  registry,
-                                                  evacuations,
-                                                  pods,
-                                                  pdbs,
-                                                  admission,
-                                                  *this,
-                                                  *this,
-                                                  [this] { return leads; },
-                                                  {},
-                                                  "me",
-                                                  "v1",
-                                                  base::Log()}};
+  controllers::evacuation::Reconciler reconciler{dependencies()};
 };
 
 TEST_F(Shell, WritesTheIntentBeforeTheCallAndTheOutcomeAfter) {

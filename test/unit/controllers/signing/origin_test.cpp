@@ -50,9 +50,14 @@ TEST(Origin, OfWhatTheOperatorMadeIsProved) {
 TEST(Origin, SurvivesWhatMayChange) {
   api::Evacuation evacuation = made();
   evacuation.spec.suspend = true;
-  evacuation.spec.priority = 7;
   evacuation.spec.cancel = {true, "no"};
   EXPECT_EQ(prove_origin(evacuation, keys()), OriginProof::kSigned);
+}
+
+TEST(Origin, IsOfThePriorityThatWasSigned) {
+  api::Evacuation raised = made();
+  raised.spec.priority = 2'000'000'000;
+  EXPECT_EQ(prove_origin(raised, keys()), OriginProof::kOtherObject);
 }
 
 TEST(Origin, SurvivesTheNodeThatIsFilledIn) {

@@ -574,7 +574,7 @@ TEST(Pgo, IsTriggeredByPerconasOwnObjectUnderPerconasOperator) {
   EXPECT_EQ(world.failure(), "ClusterNotFound");
   world.more = {{"percona-postgrescluster", 403, "{}"}};
   EXPECT_EQ(world.failure(), "Forbidden");
-  world.more = {{"percona-postgrescluster", 0, "404, but not that \"pg\" does not exist: 404 page not found"}};
+  world.more = {{"percona-postgrescluster", 0, "404, but not that \"pg\" does not exist: 404 page not found", true}};
   EXPECT_EQ(world.failure(), "ClusterNotFound") << "Percona's operator is not installed";
 }
 
