@@ -17,15 +17,6 @@
 namespace api {
 namespace {
 
-void read_schedule(StrictObject& object, PolicySchedule& schedule) {
-  std::optional<base::Duration> interval;
-  object.read_duration("interval", interval);
-  object.not_supported_yet({"cron", "timeZone", "windows", "triggers"});
-  if (!interval) return;
-  schedule.interval = std::chrono::duration_cast<base::seconds>(*interval);
-  if (schedule.interval != *interval) object.complain("interval", "must be whole seconds");
-}
-
 void read_priority_threshold(StrictObject& object, std::optional<PriorityThreshold>& target) {
   object.with("priorityThreshold", [&](StrictObject& json) {
     PriorityThreshold threshold;
@@ -134,9 +125,9 @@ LastCycle last_cycle_of(const Json& json) {
 }
 
 PlannedMove planned_move_of(const Json& json) {
-  return {lenient::text(json, "namespace"), lenient::text(json, "pod"), lenient::text(json, "uid"),
-          lenient::text(json, "from"),      lenient::text(json, "to"),  lenient::text(json, "strategy"),
-          lenient::text(json, "reason")};
+  return {lenient::text(json, "namespace"), lenient::text(json, "pod"),    lenient::text(json, "uid"),
+          lenient::text(json, "from"),      lenient::text(json, "to"),     lenient::text(json, "strategy"),
+          lenient::text(json, "reason"),    lenient::number(json, "score")};
 }
 
 RefusedPod refused_pod_of(const Json& json) {
@@ -199,6 +190,7 @@ DeschedulerPolicyStatus policy_status_of(const Json& json) {
   }
   status.restarts = restart_records_of(json);
   status.history = policy_history_of(json);
+  status.balance = balance_rows_of(json);
   return status;
 }
 
@@ -250,6 +242,7 @@ Json encode_planned_move(const PlannedMove& move) {
       {"namespace", move.ns}, {"pod", move.pod}, {"uid", move.uid}, {"from", move.from}, {"strategy", move.strategy}};
   put_text(json, "to", move.to);
   put_text(json, "reason", move.reason);
+  put_optional(json, "score", move.score);
   return json;
 }
 
@@ -281,7 +274,12 @@ DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors) {
   object.with("circuitBreaker",
               [&](StrictObject& breaker) { breaker.read("failures", spec.circuit_breaker.failures); });
   object.with("explain", [&](StrictObject& explain) { explain.read("cycles", spec.explain.cycles); });
-  object.not_supported_yet({"usageSources", "gates"});
+  object.for_each("usageSources", [&](const Json& item, const FieldPath& path) {
+    spec.usage_sources.push_back(read_usage_source(item, path, errors));
+  });
+  object.for_each(
+      "gates", [&](const Json& item, const FieldPath& path) { spec.gates.push_back(read_gate(item, path, errors)); });
+  object.with("convergence", [&](StrictObject& convergence) { read_convergence(convergence, spec.convergence); });
   object.finish();
   return spec;
 }
@@ -332,7 +330,7 @@ Json encode_spec(const DeschedulerPolicySpec& spec) {
   Json json = {{"mode", to_string(spec.mode)},
                {"suspend", spec.suspend},
                {"compatibility", to_string(spec.compatibility)},
-               {"schedule", {{"interval", base::format_duration(spec.schedule.interval)}}},
+               {"schedule", encode_schedule(spec.schedule)},
                {"evictability", encode_evictability(spec.evictability)}};
   if (spec.node_selector) json["nodeSelector"] = encode_label_selector(*spec.node_selector);
   if (spec.scheduler.scoring) json["scheduler"]["scoringStrategy"]["type"] = to_string(*spec.scheduler.scoring);
@@ -348,6 +346,9 @@ Json encode_spec(const DeschedulerPolicySpec& spec) {
   encode_shared_parts(shared_parts(spec.evacuation), json["evacuation"]);
   json["circuitBreaker"]["failures"] = spec.circuit_breaker.failures;
   json["explain"]["cycles"] = spec.explain.cycles;
+  for (const UsageSource& source : spec.usage_sources) json["usageSources"].push_back(encode_usage_source(source));
+  for (const PolicyGate& gate : spec.gates) json["gates"].push_back(encode_gate(gate));
+  json["convergence"] = encode_convergence(spec.convergence);
   if (!spec.evacuation.hooks.empty()) json["evacuation"]["hooks"] = encode_hooks(spec.evacuation.hooks);
   return json;
 }
@@ -378,6 +379,7 @@ Json encode_status(const DeschedulerPolicyStatus& status) {
   }
   put_restart_records(json, status.restarts);
   put_policy_history(json, status.history);
+  put_balance_rows(json, status.balance);
   return json;
 }
 

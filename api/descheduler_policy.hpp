@@ -18,16 +18,15 @@
 #include "api/limits.hpp"
 #include "api/meta/condition.hpp"
 #include "api/meta/object_meta.hpp"
+#include "api/policy/convergence.hpp"
+#include "api/policy/gates.hpp"
+#include "api/policy/schedule.hpp"
+#include "api/policy/usage_source.hpp"
 
 namespace api {
 
 enum class PolicyMode { kDryRun, kManual, kAutomatic };
 std::string_view to_string(PolicyMode mode);
-
-struct PolicySchedule {
-  base::seconds interval{300};  ///< bounds 5 s … 168 h
-  friend bool operator==(const PolicySchedule&, const PolicySchedule&) = default;
-};
 
 /// {include, exclude}: at most one of them is set.
 struct NamespaceFilter {
@@ -155,6 +154,9 @@ struct DeschedulerPolicySpec {
   EvacuationTemplate evacuation;
   CircuitBreaker circuit_breaker;
   ExplainSettings explain;
+  std::vector<UsageSource> usage_sources;
+  std::vector<PolicyGate> gates;
+  ConvergenceSettings convergence;
   friend bool operator==(const DeschedulerPolicySpec&, const DeschedulerPolicySpec&) = default;
 };
 
@@ -185,6 +187,7 @@ struct PlannedMove {
   std::string to;    ///< predicted node, "" when unknown
   std::string strategy;
   std::string reason;
+  std::optional<double> score{};  ///< benefit for disruption, 0 … 100, of a balance strategy's move
   friend bool operator==(const PlannedMove&, const PlannedMove&) = default;
 };
 
@@ -293,6 +296,7 @@ struct DeschedulerPolicyStatus {
   std::vector<CooldownRecord> cooldowns;  ///< sorted by subject
   std::vector<RestartRecord> restarts;    ///< sorted by pod and container
   PolicyHistory history;                  ///< of the last spec.explain.cycles cycles
+  std::vector<BalanceRow> balance;        ///< sorted by strategy and resource
   friend bool operator==(const DeschedulerPolicyStatus&, const DeschedulerPolicyStatus&) = default;
 };
 

@@ -11,13 +11,6 @@
 namespace api {
 namespace {
 
-void check_schedule(const PolicySchedule& schedule, const FieldPath& at, FieldErrors& errors) {
-  const auto seconds = schedule.interval.count();
-  if (seconds >= bounds::kMinIntervalSeconds && seconds <= bounds::kWeekSeconds) return;
-  errors.push_back({at.field("interval").text(),
-                    fmt::format("{} is not between 5s and 168h", base::format_duration(schedule.interval))});
-}
-
 void check_selector(const std::optional<LabelSelector>& selector, const FieldPath& at, FieldErrors& errors) {
   if (!selector) return;
   check_count(errors, at, selector->requirements.size(), bounds::kMaxRequirements);
@@ -128,7 +121,7 @@ void check_hooks_have_evictor(const EvacuationTemplate& wanted, const FieldPath&
 FieldErrors validate(const DeschedulerPolicySpec& spec, const std::vector<std::string_view>& known_evictors) {
   FieldErrors errors;
   const FieldPath at("spec");
-  check_schedule(spec.schedule, at.field("schedule"), errors);
+  validate_schedule(spec.schedule, at.field("schedule"), errors);
   check_selector(spec.node_selector, at.field("nodeSelector"), errors);
   check_evictability(spec.evictability, at.field("evictability"), errors);
   check_strategies(spec.strategies, at.field("strategies"), errors);
@@ -138,6 +131,9 @@ FieldErrors validate(const DeschedulerPolicySpec& spec, const std::vector<std::s
   check_range(errors, at.field("explain").field("cycles"), spec.explain.cycles, 0, kMaxPastCycles);
   check_hooks(spec.evacuation.hooks, at.field("evacuation").field("hooks"), errors);
   check_hooks_have_evictor(spec.evacuation, at.field("evacuation"), errors);
+  validate_usage_sources(spec.usage_sources, at.field("usageSources"), errors);
+  validate_gates(spec.gates, spec.usage_sources, at.field("gates"), errors);
+  validate_convergence(spec.convergence, at.field("convergence"), errors);
   return errors;
 }
 

@@ -3,6 +3,7 @@
 /// From nominations to an ordered plan: one planning cycle of one policy. Pure and deterministic.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "api/json/field_path.hpp"
 #include "base/clock.hpp"
 #include "planning/plan_spec.hpp"
+#include "scheduling/measured_usage.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
 #include "strategies/lifetime/restart_history.hpp"
 
@@ -45,6 +47,8 @@ struct PlanInput {
   std::vector<std::string> forbidden{};
   /// Earlier restart totals, for criteria with a time window; nullptr: nobody looked before.
   const strategies::RestartHistory* restarts = nullptr;
+  /// What was measured, for the sources that StrategySpecs::usage_needs() names.
+  std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> usage{};
 };
 
 /// Requests on one node, before and after the plan.
@@ -82,7 +86,8 @@ struct Plan {
   api::FieldErrors errors;                   ///< parts of the spec that could not be used; the rest was
   api::FieldErrors warnings;  ///< parts of the spec that do not do what they seem to, such as unknown names
   api::FieldErrors notes;     ///< parts of the spec that are strange and do no harm
-  std::string idle;           ///< why no strategy was asked, also among the notes; empty: they were
+  std::vector<api::BalanceRow> balance{};  ///< of balance strategies, sorted by strategy and resource; no history in it
+  std::string idle;                        ///< why no strategy was asked, also among the notes; empty: they were
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };

@@ -151,6 +151,16 @@ StrategySpecs parse_strategies(const std::vector<api::StrategyChoice>& choices, 
   return parsed;
 }
 
+std::vector<scheduling::UsageNeed> StrategySpecs::usage_needs() const {
+  std::vector<scheduling::UsageNeed> needs;
+  for (const StrategySpec& each : runnable) {
+    for (scheduling::UsageNeed& need : each.strategy->usage_needs()) {
+      if (std::ranges::find(needs, need) == needs.end()) needs.push_back(std::move(need));
+    }
+  }
+  return needs;
+}
+
 std::optional<base::seconds> StrategySpecs::restart_window() const {
   std::optional<base::seconds> longest;
   for (const StrategySpec& each : runnable) {

@@ -30,6 +30,8 @@ struct StrategySpecs {
 
   /// The longest time window in which one of them counts restarts; absent: none counts them so.
   std::optional<base::seconds> restart_window() const;
+  /// Of all of them, each once, in the order of the spec.
+  std::vector<scheduling::UsageNeed> usage_needs() const;
   /// `errors`, then `conflicts`; empty = valid.
   api::FieldErrors problems() const;
 };

@@ -4,13 +4,16 @@
 /// nomination are the sink's business. Strategies are pure: same context, same offers in the same order.
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "scheduling/evictability_rules.hpp"
+#include "scheduling/measured_usage.hpp"
 #include "scheduling/overlay.hpp"
 #include "strategies/lifetime/restart_history.hpp"
 #include "strategies/utilization/usage_view.hpp"
@@ -70,6 +73,8 @@ struct StrategyContext {
   base::TimePoint now;
   const UsageView* usage = nullptr;          ///< real usage; nullptr: by requests
   const RestartHistory* restarts = nullptr;  ///< earlier totals; nullptr: nobody looked
+  /// What was measured, one for each source that somebody needs; MeasuredUsage::source tells them apart.
+  std::span<const std::shared_ptr<const scheduling::MeasuredUsage>> measured{};
 
   /// Decide as upstream's descheduler does, faults included.
   bool is_upstream() const { return evictability.is_upstream(); }
@@ -84,6 +89,8 @@ class Strategy {
   virtual base::Status nominate(const StrategyContext& context, NominationSink& sink) const = 0;
   /// The time window in which it counts restarts, so that somebody must remember them; absent: it has none.
   virtual std::optional<base::seconds> restart_window() const { return std::nullopt; }
+  /// Whose figures it goes by, so that somebody measures them; empty: by requests.
+  virtual std::vector<scheduling::UsageNeed> usage_needs() const { return {}; }
 };
 
 }  // namespace strategies

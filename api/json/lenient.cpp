@@ -1,5 +1,6 @@
 #include "api/json/lenient.hpp"
 
+#include <cmath>
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -74,6 +75,13 @@ std::optional<std::int32_t> optional_integer(const Json& json, std::string_view 
   const Json* found = find_at(json, {name});
   if (found == nullptr || !found->is_number_integer()) return std::nullopt;
   return small_integer(json, name);
+}
+
+std::optional<double> number(const Json& json, std::string_view name) {
+  const Json* found = find_at(json, {name});
+  if (found == nullptr || !found->is_number()) return std::nullopt;
+  const auto value = found->get<double>();
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 std::optional<base::TimePoint> time(const Json& json, std::string_view name) {
@@ -160,6 +168,10 @@ void put_time(Json& json, const char* name, const std::optional<base::TimePoint>
 }
 
 void put_optional(Json& json, const char* name, const std::optional<std::int32_t>& number) {
+  if (number) json[name] = *number;
+}
+
+void put_optional(Json& json, const char* name, const std::optional<double>& number) {
   if (number) json[name] = *number;
 }
 

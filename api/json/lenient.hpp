@@ -25,6 +25,8 @@ std::int64_t integer(const Json& json, std::string_view name);
 /// Clamped to the range of int32.
 std::int32_t small_integer(const Json& json, std::string_view name);
 std::optional<std::int32_t> optional_integer(const Json& json, std::string_view name);
+/// A finite one.
+std::optional<double> number(const Json& json, std::string_view name);
 std::optional<base::TimePoint> time(const Json& json, std::string_view name);
 /// The epoch when absent.
 base::TimePoint time_or_epoch(const Json& json, std::string_view name);
@@ -54,6 +56,7 @@ std::string wire_time(base::TimePoint time);
 void put_text(Json& json, const char* name, const std::string& text);
 void put_time(Json& json, const char* name, const std::optional<base::TimePoint>& time);
 void put_optional(Json& json, const char* name, const std::optional<std::int32_t>& number);
+void put_optional(Json& json, const char* name, const std::optional<double>& number);
 
 Json encode_owner(const OwnerReference& owner);
 Json encode_conditions(const std::vector<Condition>& conditions);

@@ -116,6 +116,28 @@ void StrictObject::read(std::string_view name, bool& target) {
   target = member->get<bool>();
 }
 
+void StrictObject::read(std::string_view name, double& target) {
+  const Json* member = find(name);
+  if (member == nullptr) return;
+  const bool is_number = member->is_number() && std::isfinite(member->get<double>());
+  if (!is_number) return complain(name, fmt::format("must be a number, not {}", kind_of(*member)));
+  target = member->get<double>();
+}
+
+void StrictObject::read(std::string_view name, std::vector<std::pair<std::string, std::string>>& target) {
+  const Json* member = find(name);
+  if (member == nullptr) return;
+  if (!member->is_object()) return complain(name, fmt::format("must be an object, not {}", kind_of(*member)));
+  target.clear();
+  for (const auto& [key, value] : member->items()) {
+    if (value.is_string()) {
+      target.emplace_back(key, value.get<std::string>());
+    } else {
+      errors_.push_back({path_.field(name).key(key).text(), fmt::format("must be a string, not {}", kind_of(value))});
+    }
+  }
+}
+
 bool StrictObject::read_text(std::string_view name, std::string& target) {
   const Json* member = find(name);
   if (member == nullptr) return false;

@@ -69,7 +69,11 @@ class StrictObject {
   void read(std::string_view name, std::int32_t& target);
   void read(std::string_view name, std::uint32_t& target);
   void read(std::string_view name, std::int64_t& target);
+  /// A finite number.
+  void read(std::string_view name, double& target);
   void read(std::string_view name, std::vector<std::string>& target);
+  /// An object of texts, sorted by key.
+  void read(std::string_view name, std::vector<std::pair<std::string, std::string>>& target);
   template <typename T>
   void read(std::string_view name, std::optional<T>& target) {
     T value{};

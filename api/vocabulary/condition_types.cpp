@@ -45,6 +45,10 @@ constexpr std::array kConditionTypes = {
                         "The last cycle met input that it could not use, and went on without it.", ""},
     Term<ConditionType>{ConditionType::kAuditLogFailing, "AuditLogFailing", "DeschedulerPolicy",
                         "The operator cannot write its audit log.", ""},
+    Term<ConditionType>{ConditionType::kUsageAvailable, "UsageAvailable", "DeschedulerPolicy",
+                        "Every usage source of the policy answers, and enough nodes have fresh samples.", ""},
+    Term<ConditionType>{ConditionType::kForecastTrusted, "ForecastTrusted", "DeschedulerPolicy",
+                        "Forecasts were better than the naive ones in their back-test, and are used.", ""},
 };
 static_assert(is_complete(kConditionTypes, kLastConditionType));
 

@@ -35,8 +35,10 @@ enum class ConditionType {
   kCircuitOpen,
   kWarnings,
   kAuditLogFailing,
+  kUsageAvailable,
+  kForecastTrusted,
 };
-inline constexpr ConditionType kLastConditionType = ConditionType::kAuditLogFailing;
+inline constexpr ConditionType kLastConditionType = ConditionType::kForecastTrusted;
 
 /// "SlotAcquired".
 std::string_view to_string(ConditionType type);

@@ -136,8 +136,21 @@ enum class Reason {
   kStrangeInput,
   kWritten,
   kSinkFailing,
+  kConverged,
+  kOscillating,
+  kNoGain,
+  kOutsideWindow,
+  kBlackout,
+  kGateHolds,
+  kGateUnanswered,
+  kFreshSamples,
+  kSamplesMissing,
+  kSourceFailing,
+  kBetterThanNaive,
+  kWorseThanNaive,
+  kTooLittleHistory,
 };
-inline constexpr Reason kLastReason = Reason::kSinkFailing;
+inline constexpr Reason kLastReason = Reason::kTooLittleHistory;
 
 /// "WaitingForGroup".
 std::string_view to_string(Reason reason);

@@ -32,7 +32,8 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
                                               .options = {.spend_pdbs = false, .max_refusals = kMaxAuditedPods},
                                               .cooling = known.cooling,
                                               .forbidden = std::move(forbidden),
-                                              .restarts = known.restarts});
+                                              .restarts = known.restarts,
+                                              .usage = known.usage});
   CycleOutcome outcome;
   outcome.moves = std::move(plan.moves);
   outcome.summary.refused = std::move(plan.refused);

@@ -21,7 +21,8 @@ struct KnownPods {
   std::vector<planning::PodIdentity> leaving;  ///< unfinished: as good as gone from their nodes
   std::vector<planning::PodIdentity> cooling;  ///< finished, not yet deleted by its TTL: not asked again until then
   std::vector<ForbiddenNamespace> forbidden{};
-  const strategies::RestartHistory* restarts = nullptr;  ///< earlier totals; nullptr: nobody looked
+  const strategies::RestartHistory* restarts = nullptr;                   ///< earlier totals; nullptr: nobody looked
+  std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> usage{};  ///< what was measured
 };
 
 /// The pods of these Evacuations. One that ended because its pod was not there (TargetGone) says nothing about any pod.

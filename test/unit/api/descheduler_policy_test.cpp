@@ -146,16 +146,30 @@ INSTANTIATE_TEST_SUITE_P(
         StrictCase{"IntervalWithFraction",
                    R"({"schedule":{"interval":"5.5s"}})",
                    {"spec.schedule.interval: must be whole seconds"}},
-        StrictCase{"ScheduleOfTheFuture",
-                   R"({"schedule":{"cron":"* * * * *","timeZone":"UTC","windows":[],"triggers":["NodeAdded"]}})",
-                   {"spec.schedule.cron: not supported yet", "spec.schedule.timeZone: not supported yet",
-                    "spec.schedule.windows: not supported yet", "spec.schedule.triggers: not supported yet"}},
+        StrictCase{"Windows",
+                   R"({"schedule":{"windows":[{"days":["Monday"],"start":"25:00"}],"triggers":[{"type":"NodeLost"}]}})",
+                   {"spec.schedule.windows[0].days[0]: \"Monday\" is not one of Sun, Mon, Tue, Wed, Thu, Fri or Sat",
+                    "spec.schedule.windows[0].start: \"25:00\" is no time of day from 00:00 to 24:00",
+                    "spec.schedule.windows[0].end: is required, such as 22:00",
+                    "spec.schedule.triggers[0].type: \"NodeLost\" is not one of NodeAdded, NodeChanged, PodFailed or "
+                    "UsageSpike"}},
+        StrictCase{"UsageSources",
+                   R"({"usageSources":[{"name":"a","type":"Prometheus","loadWatcher":{"url":"x"}},
+                                       {"name":"f","type":"File"},{"name":"g","prometheus":{}}]})",
+                   {"spec.usageSources[0].loadWatcher: does not go with type Prometheus",
+                    "spec.usageSources[1].type: \"File\" is not one of MetricsServer, Prometheus, LoadWatcher or "
+                    "Koordinator",
+                    "spec.usageSources[2].type: is required",
+                    "spec.usageSources[2].prometheus: does not go with type MetricsServer"}},
+        StrictCase{"Gates",
+                   R"({"gates":[{"name":"a"},{"name":"b","webhook":{"url":"x"},"alertmanager":{"matchers":{"a":1}}}]})",
+                   {"spec.gates[0]: must have exactly one of prometheus, alertmanager and webhook",
+                    "spec.gates[1].alertmanager.matchers.a: must be a string, not a number",
+                    "spec.gates[1]: must have exactly one of prometheus, alertmanager and webhook"}},
         StrictCase{"SpecOfTheFuture",
-                   R"({"usageSources":[],"gates":[{}],
-                      "evictability":{"optOuts":[]},"evacuation":{"waitForReplacement":true,"placement":{}}})",
+                   R"({"evictability":{"optOuts":[]},"evacuation":{"waitForReplacement":true,"placement":{}}})",
                    {"spec.evictability.optOuts: not supported yet", "spec.evacuation.placement: unknown field",
-                    "spec.evacuation.waitForReplacement: unknown field", "spec.usageSources: not supported yet",
-                    "spec.gates: not supported yet"}},
+                    "spec.evacuation.waitForReplacement: unknown field"}},
         StrictCase{"ScoringOfAnotherKind",
                    R"({"scheduler":{"scoringStrategy":{"type":"RequestedToCapacityRatio"}}})",
                    {"spec.scheduler.scoringStrategy.type: \"RequestedToCapacityRatio\" is not one of LeastAllocated or "
@@ -360,12 +374,13 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(CheckPolicyTest, CollectsEverythingAtOnce) {
   const auto errors = api::check_descheduler_policy(
-      object_with(R"({"mode":"Auto","schedule":{"interval":"1s"},"gates":[],"limits":{"perCycle":{"total":-1}}})"),
+      object_with(
+          R"({"mode":"Auto","schedule":{"interval":"1s"},"evictability":{"optOuts":[]},"limits":{"perCycle":{"total":-1}}})"),
       kEvictors);
-  EXPECT_THAT(texts(errors),
-              ElementsAre("spec.mode: \"Auto\" is not one of DryRun, Manual or Automatic",
-                          "spec.gates: not supported yet", "spec.schedule.interval: 1s is not between 5s and 168h",
-                          "spec.limits.perCycle.total: -1 is below 0"));
+  EXPECT_THAT(texts(errors), ElementsAre("spec.mode: \"Auto\" is not one of DryRun, Manual or Automatic",
+                                         "spec.evictability.optOuts: not supported yet",
+                                         "spec.schedule.interval: 1s is not between 5s and 168h",
+                                         "spec.limits.perCycle.total: -1 is below 0"));
   EXPECT_THAT(api::check_descheduler_policy(Json(3), kEvictors).at(0).message,
               HasSubstr("must be an object, not a number"));
 }

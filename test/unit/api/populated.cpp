@@ -36,7 +36,108 @@ api::LabelSelector selector(const std::string& value) {
            {"gone", api::SelectorOperator::kDoesNotExist, {}}}};
 }
 
+api::PolicySchedule populated_schedule() {
+  api::PolicySchedule schedule;
+  schedule.interval = seconds(90);
+  schedule.cron = "*/10 * * * *";
+  schedule.time_zone = "Europe/Berlin";
+  schedule.windows = {{api::Weekdays(0b0111110), base::minutes(22 * 60), base::minutes(6 * 60 + 30)}};
+  schedule.blackouts = {{api::WeeklyWindow{api::Weekdays(1), base::minutes(0), base::minutes(24 * 60)}, {}, {}},
+                        {{}, at(0), at(60)}};
+  schedule.triggers = {{api::TriggerKind::kUsageSpike, seconds(60), "prometheus", "cpu", 85.5},
+                       {api::TriggerKind::kNodeAdded, seconds(10), "", "", 0}};
+  return schedule;
+}
+
+api::UsageEndpoint populated_endpoint() {
+  api::UsageEndpoint endpoint;
+  endpoint.url = "https://prometheus.monitoring:9090/prefix";
+  endpoint.basic_username = {"prometheus", "user"};
+  endpoint.basic_password = {"prometheus", "password"};
+  endpoint.ca = {"prometheus", "ca.crt"};
+  endpoint.certificate = {"prometheus", "tls.crt"};
+  endpoint.certificate_key = {"prometheus", "tls.key"};
+  endpoint.server_name = "prometheus.example.com";
+  endpoint.insecure_skip_verify = true;
+  endpoint.headers = {{"X-Scope-OrgID", "team-a"}};
+  endpoint.timeout = seconds(20);
+  return endpoint;
+}
+
+std::vector<api::UsageSource> populated_usage_sources() {
+  api::UsageSource prometheus;
+  prometheus.name = "prometheus";
+  prometheus.type = api::UsageSourceType::kPrometheus;
+  prometheus.max_age = seconds(240);
+  prometheus.interval = seconds(60);
+  prometheus.endpoint = populated_endpoint();
+  prometheus.queries = {
+      {"cpu", api::UsageOf::kNode, "NodeExporterCPU", "", api::UsageUnit::kFraction, "", "", ""},
+      {"memory", api::UsageOf::kPod, "", "sum by (ns, name) (m)", api::UsageUnit::kPercent, "host", "ns", "name"}};
+  prometheus.smoothing = {api::SmoothingMethod::kMeanPlusSigma, base::minutes(10), 0.5, 95, 2};
+  prometheus.forecast = api::UsageForecast{base::minutes(30), 95, std::chrono::hours(24), base::minutes(1)};
+  prometheus.max_unknown_percent = 10;
+  api::UsageSource koordinator;
+  koordinator.name = "koordinator";
+  koordinator.type = api::UsageSourceType::kKoordinator;
+  koordinator.aggregation = "p95";
+  return {prometheus, koordinator};
+}
+
+std::vector<api::PolicyGate> populated_gates() {
+  api::PolicyGate alerts;
+  alerts.name = "no-incident";
+  alerts.type = api::GateType::kAlertmanager;
+  alerts.endpoint.url = "http://alertmanager:9093";
+  alerts.endpoint.bearer_token = {"alertmanager", "token"};
+  alerts.matchers = {{"severity", "critical"}, {"team", "web"}};
+  alerts.interval = seconds(15);
+  alerts.on_error = api::GateOnError::kIgnore;
+  api::PolicyGate query;
+  query.name = "calm";
+  query.source = "prometheus";
+  query.query = "up == 0";
+  return {alerts, query};
+}
+
 }  // namespace
+
+std::vector<api::UsageSource> other_usage_sources() {
+  api::UsageSource watcher;
+  watcher.name = "watcher";
+  watcher.type = api::UsageSourceType::kLoadWatcher;
+  watcher.endpoint = populated_endpoint();
+  api::UsageSource by_token = watcher;
+  by_token.name = "by-token";
+  by_token.endpoint.basic_username.reset();
+  by_token.endpoint.basic_password.reset();
+  by_token.endpoint.bearer_token = {"watcher", "token"};
+  api::UsageSource prometheus = by_token;
+  prometheus.name = "prometheus";
+  prometheus.type = api::UsageSourceType::kPrometheus;
+  api::UsageSource server;
+  server.name = "server";
+  return {watcher, by_token, prometheus, server};
+}
+
+std::vector<api::PolicyGate> other_gates() {
+  std::vector<api::PolicyGate> gates;
+  for (const auto type : {api::GateType::kPrometheus, api::GateType::kAlertmanager, api::GateType::kWebhook}) {
+    for (const bool by_token : {false, true}) {
+      api::PolicyGate& gate = gates.emplace_back();
+      gate.name = "gate";
+      gate.type = type;
+      gate.endpoint = populated_endpoint();
+      if (!by_token) continue;
+      gate.endpoint.basic_username.reset();
+      gate.endpoint.basic_password.reset();
+      gate.endpoint.bearer_token = {"gate", "token"};
+    }
+    if (type == api::GateType::kPrometheus) gates.back().query = gates[gates.size() - 2].query = "up == 0";
+  }
+  for (std::size_t i = 0; i < gates.size(); ++i) gates[i].name += std::to_string(i);
+  return gates;
+}
 
 api::EvacuationSpec populated_evacuation_spec() {
   api::EvacuationSpec spec;
@@ -65,6 +166,7 @@ api::EvacuationStatus populated_evacuation_status() {
   status.token = "uid.2";
   status.workload_group = "owner";
   status.spec_hash = "hash";
+  status.signed_priority = -4;
   status.group = "Job/train";
   status.pod_owner = api::OwnerReference{"apps/v1", "ReplicaSet", "web", "o-1", true};
   status.started_at = at(1);
@@ -101,7 +203,10 @@ api::DeschedulerPolicySpec populated_policy_spec() {
   api::DeschedulerPolicySpec spec;
   spec.mode = api::PolicyMode::kAutomatic;
   spec.suspend = true;
-  spec.schedule.interval = seconds(90);
+  spec.schedule = populated_schedule();
+  spec.usage_sources = populated_usage_sources();
+  spec.gates = populated_gates();
+  spec.convergence = {7, 12.5};
   spec.node_selector = selector("nodes");
   spec.evictability.node_fit = true;
   spec.evictability.node_fit_level = api::NodeFitLevel::kBasic;
@@ -163,7 +268,8 @@ api::DeschedulerPolicyStatus populated_policy_status() {
   status.evicted_counted = 15;
   status.evicted_until = at(5);
   status.circuit = {3, "shop/web-1", "again", at(7), at(8)};
-  status.plan = {{"shop", "web-1", "u-1", "n1", "n2", "PodLifeTime", "too old"}};
+  status.plan = {{"shop", "web-1", "u-1", "n1", "n2", "PodLifeTime", "too old", 42.5}};
+  status.balance = {{"LowNodeUtilization", "cpu", {20.5, 1.8}, {10.25, 1.25}, "Improving", 2, 8.5}};
   status.plan_truncated = true;
   status.refusals = {{"shop", "web-2", "u-2", "n1", "PodLifeTime", "PDBWouldBlock", "web allows none", "web", 2, 0}};
   status.cooldowns = {{"vm/shop/db-1", {at(2), at(4)}}};

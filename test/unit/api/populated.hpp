@@ -20,4 +20,8 @@ inline const std::vector<std::string_view> kEvictors = {"eviction-api", "annotat
 /// One for objects that use more.
 inline const std::vector<std::string_view> kAllEvictors = {"eviction-api", "annotation", "stateful-handoff"};
 
+/// Sources and gates with the members that exclude those of the populated ones.
+std::vector<api::UsageSource> other_usage_sources();
+std::vector<api::PolicyGate> other_gates();
+
 }  // namespace test_api

@@ -1,0 +1,70 @@
+#pragma once
+
+/// Measured usage as a value of the snapshot: what a source said of nodes and pods when a cycle began. Filled by
+/// controllers from usage/; strategies only read it.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+
+namespace scheduling {
+
+/// No figure: never 0.
+inline constexpr std::int64_t kUnknownUsage = -1;
+
+/// Amounts are in thousandths of the resource's unit (cores, bytes…), or in thousandths of a percent of the node where
+/// Resource::is_percent. Never negative but for kUnknownUsage.
+struct MeasuredUsage {
+  struct Resource {
+    std::string name;
+    bool is_percent = false;  ///< its capacity is 100 % on each node
+    friend bool operator==(const Resource&, const Resource&) = default;
+  };
+  /// Vectors of amounts run parallel to `resources`.
+  struct Node {
+    std::string name;
+    base::TimePoint time{};              ///< of the newest sample
+    std::string problem;                 ///< why it is neither source nor target: "the sample is 7m old"; empty: good
+    std::vector<std::int64_t> now;       ///< smoothed
+    std::vector<std::int64_t> foreseen;  ///< highest until the horizon; empty: no forecast, or not a trusted one
+    /// The last samples as they came, oldest first, `resources.size()` amounts each: for hysteresis.
+    std::vector<std::int64_t> samples;
+    friend bool operator==(const Node&, const Node&) = default;
+  };
+  struct Pod {
+    std::string ns;
+    std::string name;
+    friend bool operator==(const Pod&, const Pod&) = default;
+  };
+
+  std::string source;  ///< as UsageNeed::key() spells it
+  std::vector<Resource> resources;
+  std::vector<Node> nodes;                  ///< by name
+  std::vector<Pod> pods;                    ///< by namespace and name; none: the source knows nodes only
+  std::vector<std::int64_t> pod_amounts{};  ///< `resources.size()` for each of `pods`
+  std::int32_t max_unknown_percent = 30;    ///< more nodes without a good sample: nothing is balanced by it
+  std::string problem;                      ///< why nothing of it is usable at all: "no answer: timeout"; empty: usable
+  friend bool operator==(const MeasuredUsage&, const MeasuredUsage&) = default;
+};
+
+/// What a strategy wants to know, so that somebody measures it.
+struct UsageNeed {
+  std::string source;           ///< name in spec.usageSources; or, for upstream's metricsUtilization:
+  bool metrics_server = false;  ///< the policy's first source of type MetricsServer
+  std::string query;            ///< PromQL with values from 0 to 1 a node, asked of its first source of type Prometheus
+
+  /// How MeasuredUsage::source spells it: the name, "KubernetesMetrics", or "Prometheus: <query>".
+  std::string key() const {
+    if (metrics_server) return "KubernetesMetrics";
+    return query.empty() ? source : "Prometheus: " + query;
+  }
+  friend bool operator==(const UsageNeed&, const UsageNeed&) = default;
+};
+
+/// The resource of UsageNeed::query, in whole percent.
+inline constexpr const char* kMetricResource = "MetricResource";
+
+}  // namespace scheduling
