@@ -33,6 +33,8 @@ constexpr base::minutes kStuckAfter{5};
 /// Threads per eviction call that may be in flight: an eviction takes its server about 100 ms, all other requests of an
 /// Evacuation together about as long, and those must not keep the next eviction waiting.
 constexpr std::size_t kThreadsPerEviction = 2;
+/// Sources that may be asked at the same time: a slow one must not keep the others waiting.
+constexpr std::size_t kUsageWorkers = 4;
 constexpr base::milliseconds kPolicySettleTime{500};
 /// A verdict older than this was recorded by whoever made it.
 constexpr base::minutes kRecentVerdict{10};
@@ -66,6 +68,9 @@ struct Operator::Impl {
             deps.config.audit.on_failure == OperatorConfig::OnAuditFailure::kStopAdmissions),
         evacuation_queue(steady),
         policy_queue(steady),
+        usage_queue(steady),
+        usage({.make_source = deps.usage_sources, .clock = deps.clock, .log = deps.log, .metrics = deps.metrics},
+              usage_queue),
         admission({deps.config.in_flight, deps.config.rate, deps.config.cooldown}, deps.clock,
                   [this](const api::ObjectKey& key, base::Duration after) { evacuation_queue.add_after(key, after); }),
         reservations(
@@ -113,7 +118,8 @@ struct Operator::Impl {
              .unknown = [this] { return caches.unknown(); },
              .keys = deps.keys,
              .stale = [this] { return caches.stale(); },
-             .progress = [this] { busy_since[index_of_policy_worker()] = ticks(); }}),
+             .progress = [this] { busy_since[index_of_policy_worker()] = ticks(); },
+             .usage = [this](const std::string& policy) { return usage.figures(policy); }}),
         busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 2) {
     // Before anything looks at one, also through an index: who made it. That is asked of all of it, trimmed later.
     caches.evacuations.complete_with([this](api::Evacuation& each) {
@@ -219,7 +225,9 @@ struct Operator::Impl {
       const ObservedPolicy& seen = after ? *after : *before;
       if (after) {
         follow_limits(*after);
+        follow_usage(*after);
       } else {
+        usage.drop(seen.meta.name);
         policy_limits.forget(seen.meta.name);
         admission.set_policy_limits(seen.meta.name, std::nullopt);
       }
@@ -231,6 +239,12 @@ struct Operator::Impl {
     const LimitsInForce now = policy_limits.take(policy);
     admission.set_policy_limits(policy.meta.name, now.limits, now.brake);
     admission.restore_cooldowns(policy.meta.name, policy.status.cooldowns);
+  }
+
+  void follow_usage(const ObservedPolicy& policy) {
+    if (!policy.plan_spec || !deps.usage_sources) return;
+    usage.set(policy.meta.name,
+              wanted_usage(policy.spec.usage_sources, policy.plan_spec->strategy_specs.usage_needs()));
   }
 
   /// The reconcile of worker number `index`, timed for alive().
@@ -249,6 +263,10 @@ struct Operator::Impl {
   }
   kube::Worker policy_worker() {
     return kube::Worker(policy_queue, timed(policies, index_of_policy_worker()), policy_counts, deps.log);
+  }
+  kube::Worker usage_worker() {
+    return kube::Worker(
+        usage_queue, [this](const api::ObjectKey& key) { return usage.collect(key); }, usage_counts, deps.log);
   }
   /// REQUIRES: responder.
   kube::Worker responder_worker() {
@@ -327,6 +345,7 @@ struct Operator::Impl {
     };
     publish("evacuations", evacuation_queue, evacuation_counts);
     publish("policies", policy_queue, policy_counts);
+    publish("usage", usage_queue, usage_counts);
     if (responder) publish("responder", responder->queue, responder->counts);
     const auto usage = admission.usage();
     deps.metrics.gauge("evacuator_slots_in_flight", "Evacuations that hold a slot.")
@@ -347,6 +366,8 @@ struct Operator::Impl {
   std::atomic<bool> audit_failed = false;
   kube::WorkQueue evacuation_queue;
   kube::WorkQueue policy_queue;
+  kube::WorkQueue usage_queue;
+  UsageCollector usage;
   AdmissionQueue admission;
   PolicyLimitsInForce policy_limits;  ///< of the policies' informer
   Reservations reservations;
@@ -355,6 +376,7 @@ struct Operator::Impl {
   std::optional<NativeResponder> responder;  ///< only when enabled and served
   kube::WorkerCounts evacuation_counts;
   kube::WorkerCounts policy_counts;
+  kube::WorkerCounts usage_counts;
   std::vector<std::atomic<base::Duration::rep>> busy_since;  ///< per worker; 0: idle
   std::optional<std::uint64_t> relist;                       ///< of the Evacuations, by this leader
   bool resumed = false;                                      ///< of begin()
@@ -387,6 +409,9 @@ void Operator::run_workers(std::stop_token stop) {
     threads.emplace_back([this, stop, i] { impl_->evacuation_worker(i).run(stop); });
   }
   threads.emplace_back([this, stop] { impl_->policy_worker().run(stop); });
+  for (std::size_t i = 0; i < kUsageWorkers; ++i) {
+    threads.emplace_back([this, stop] { impl_->usage_worker().run(stop); });
+  }
   if (impl_->responder) {
     threads.emplace_back([this, stop] { impl_->responder_worker().run(stop); });
   }
@@ -407,7 +432,7 @@ bool Operator::reconcile_one() {
   const auto start = impl_->begin();
   if (start != Impl::Start::kBegun) return start == Impl::Start::kAsked;
   impl_->follow_staleness();
-  return impl_->evacuation_worker(0).step() || impl_->policy_worker().step() ||
+  return impl_->usage_worker().step() || impl_->evacuation_worker(0).step() || impl_->policy_worker().step() ||
          (impl_->responder && impl_->responder_worker().step());
 }
 
@@ -416,6 +441,7 @@ bool Operator::step() {
   const auto start = impl_->begin();
   if (start != Impl::Start::kBegun) return busy || start == Impl::Start::kAsked;
   impl_->follow_staleness();
+  while (impl_->usage_worker().step()) busy = true;
   while (impl_->evacuation_worker(0).step()) busy = true;
   while (impl_->policy_worker().step()) busy = true;
   while (impl_->responder && impl_->responder_worker().step()) busy = true;
@@ -424,7 +450,8 @@ bool Operator::step() {
 
 std::optional<base::TimePoint> Operator::next_due() const {
   const auto earlier = [](const auto& a, const auto& b) { return a && b ? std::min(a, b) : a ? a : b; };
-  const auto next = earlier(impl_->evacuation_queue.next_due(), impl_->policy_queue.next_due());
+  const auto next = earlier(impl_->usage_queue.next_due(),
+                            earlier(impl_->evacuation_queue.next_due(), impl_->policy_queue.next_due()));
   return impl_->responder ? earlier(next, impl_->responder->queue.next_due()) : next;
 }
 

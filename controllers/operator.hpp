@@ -14,6 +14,7 @@
 #include "controllers/config/operator_config.hpp"
 #include "controllers/evacuation/ports.hpp"
 #include "controllers/signing/keys.hpp"
+#include "controllers/usage/collector.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/event.hpp"
 
@@ -40,6 +41,8 @@ class Operator {
     KeySource& keys = keys_in_memory();             ///< with which it signs what it makes
     /// What delays, back-offs and ages go by; a wall clock may be set at any time. nullptr: `clock`.
     const base::Clock* steady = nullptr;
+    /// Makes what measures usage. Empty: policies' usage sources say nothing.
+    UsageSourceFactory usage_sources = {};
   };
 
   /// All references must outlive the operator.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "controllers/usage/wanted.hpp"
+
 namespace controllers {
 namespace {
 
@@ -24,6 +26,7 @@ api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const strat
                              const evictors::EvictorRegistry& registry) {
   api::FieldErrors errors = api::validate(spec, registry.names());
   append_unsaid(errors, strategies.problems());
+  append_unsaid(errors, unmet_usage(spec.usage_sources, strategies.usage_needs()));
   append_unsaid(errors, registry.validate(spec.evacuation.evictors, api::FieldPath("spec.evacuation.evictors")));
   return errors;
 }

@@ -13,6 +13,7 @@
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "controllers/usage/report.hpp"
 #include "planning/planner.hpp"
 
 namespace controllers {
@@ -63,6 +64,7 @@ struct CycleOutcome {
   std::vector<api::RefusedPod> refusals{};  ///< the first of them, for the audit log and the status
   std::vector<std::string> warnings{};      ///< strange input that did no harm to the rest of the cycle
   std::int64_t more_warnings = 0;           ///< that are not in the list
+  std::vector<UsageReport> usage{};         ///< of the policy's sources
 };
 
 /// The Evacuation that carries out one planned move.

@@ -86,6 +86,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   auto next = next_status(policy, counts, outcome ? &*outcome : nullptr, now);
   next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
   if (outcome) next.restarts = remembered_restarts(spec.strategy_specs);
+  if (outcome) tell_usage(next.conditions, outcome->usage, policy.meta.generation, now);
   tell_audit_health(next, deps_.audit.failing(), policy.meta.generation, now);
   tell_stale_caches(next, stale, policy.meta.generation, now);
   if (auto saved = save(seen, known, next); !saved) return saved.error();
@@ -104,7 +105,10 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   restarts_.restore(policy.status.restarts, now);  // what an earlier leader saw
   restarts_.observe(snapshot, now);
   known.restarts = &restarts_;
+  if (deps_.usage) known.usage = deps_.usage(policy.meta.name);
   CycleOutcome outcome = run_cycle(spec, snapshot, known, cycle_id(policy, now), now);
+  for (const auto& measured : known.usage)
+    outcome.usage.push_back(usage_report(*measured, snapshot, policy.spec.node_selector));
   if (deps_.unknown) {
     std::vector<std::string> unknown = deps_.unknown();
     outcome.warnings.insert(outcome.warnings.begin(), unknown.begin(), unknown.end());

@@ -14,6 +14,7 @@
 #include "controllers/policy/audit.hpp"
 #include "controllers/policy/decide.hpp"
 #include "controllers/signing/keys.hpp"
+#include "controllers/usage/report.hpp"
 #include "evictors/registry.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/event.hpp"
@@ -54,6 +55,8 @@ class PolicyReconciler {
     std::function<std::vector<std::string>()> stale = {};
     /// Told after each creation, so that a cycle with many of them is not taken for one that hangs. May be empty.
     std::function<void()> progress = {};
+    /// What was measured for a policy; never waits. May be empty.
+    std::function<MeasuredUsages(const std::string& policy)> usage = {};
   };
 
   explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}

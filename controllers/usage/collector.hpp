@@ -1,0 +1,75 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/metrics.hpp"
+#include "controllers/usage/rounds.hpp"
+#include "controllers/usage/wanted.hpp"
+#include "kube/runtime/requeue.hpp"
+#include "kube/runtime/work_queue.hpp"
+#include "usage/source.hpp"
+
+namespace controllers {
+
+using UsageSourceFactory = std::function<std::unique_ptr<usage::Source>(const api::UsageSource& source)>;
+/// What was measured, one for each source that a policy wants.
+using MeasuredUsages = std::vector<std::shared_ptr<const scheduling::MeasuredUsage>>;
+
+/// Asks the usage sources of all policies at their intervals and keeps the figures: planning reads what is there and
+/// never waits. Policies that want the same share one source. Keys of the queue name sources; a worker of it blocks for
+/// as long as a source may take. Thread-safe.
+class UsageCollector {
+ public:
+  struct Dependencies {
+    UsageSourceFactory make_source;
+    const base::Clock& clock;  ///< that samples are dated by
+    base::Log log;
+    base::Metrics& metrics;
+  };
+
+  /// `queue` must outlive it.
+  UsageCollector(Dependencies dependencies, kube::WorkQueue& queue) : deps_(std::move(dependencies)), queue_(queue) {}
+
+  /// What `policy` wants from now on. Sources that nobody wants any more are dropped with what they said.
+  void set(const std::string& policy, const std::vector<WantedUsage>& wanted);
+  void drop(const std::string& policy) { set(policy, {}); }
+
+  /// Asks one source and says when to come again. Never fails: what went wrong is kept with the source.
+  base::Result<kube::Requeue> collect(const api::ObjectKey& key);
+
+  /// The figures that `policy` wants, as of now.
+  MeasuredUsages figures(const std::string& policy) const;
+
+ private:
+  struct Entry {
+    explicit Entry(const api::UsageSource& settings) : settings(settings), rounds(settings) {}
+    const api::UsageSource settings;
+    std::mutex asking;                      ///< held while the source is asked: by one worker at a time
+    std::unique_ptr<usage::Source> source;  ///< guarded by asking
+    UsageRounds rounds;                     ///< guarded by the collector's mutex_
+    std::set<std::string> policies;         ///< the same
+  };
+  struct Wish {
+    std::string key;    ///< of the strategies
+    std::string entry;  ///< key of entries_
+  };
+
+  void publish(const Entry& entry, bool ok);
+
+  Dependencies deps_;
+  kube::WorkQueue& queue_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Entry>> entries_;  ///< by their settings, as text
+  std::map<std::string, std::vector<Wish>> wishes_;        ///< by policy
+};
+
+}  // namespace controllers

@@ -1,0 +1,142 @@
+#include "controllers/usage/rounds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "usage/figures.hpp"
+
+namespace controllers {
+namespace {
+
+using scheduling::kUnknownUsage;
+using scheduling::MeasuredUsage;
+
+/// A node that no answer names any more is forgotten after so many times maxAge.
+constexpr int kForgetAfterAges = 10;
+
+std::size_t rounds_in_window(const api::UsageSource& source) {
+  return static_cast<std::size_t>(source.smoothing.window / source.interval) + 1;
+}
+
+std::vector<float> as_floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
+
+bool has_value(const std::vector<float>& values) {
+  return std::ranges::any_of(values, [](float value) { return std::isfinite(value) && value >= 0; });
+}
+
+}  // namespace
+
+std::int64_t thousandths(double value) {
+  constexpr double kMost = 9e15;  // beyond that doubles do not count in ones any more
+  if (!std::isfinite(value) || value < 0 || value * 1000 > kMost) return kUnknownUsage;
+  return std::llround(value * 1000);
+}
+
+UsageRounds::UsageRounds(api::UsageSource source) : source_(std::move(source)) {
+  const std::size_t wanted = rounds_in_window(source_);
+  stride_ = (wanted + kMostRounds - 1) / kMostRounds;
+  most_ = std::clamp(wanted, kSamplesForHysteresis, kMostRounds);
+}
+
+void UsageRounds::add(usage::Samples samples, base::TimePoint now) {
+  take_columns(samples);
+  for (usage::Samples::Node& node : samples.nodes) take_node(node, now);
+  take_pods(samples);
+  forget_missing(now);
+  complaints_ = std::move(samples.problems);
+  problem_.clear();
+  ++answers_;
+}
+
+/// Other columns than before: what is kept does not fit any more.
+void UsageRounds::take_columns(const usage::Samples& samples) {
+  if (columns_ != samples.columns) nodes_.clear();
+  columns_ = samples.columns;
+  resources_.clear();
+  for (const auto* columns : {&samples.columns, &samples.pod_columns}) {
+    for (const usage::Column& column : *columns) {
+      if (std::ranges::find(resources_, column.resource, &MeasuredUsage::Resource::name) == resources_.end())
+        resources_.push_back({column.resource, column.unit == usage::Unit::kPercent});
+    }
+  }
+}
+
+void UsageRounds::take_node(usage::Samples::Node& sample, base::TimePoint now) {
+  Node& node = nodes_[sample.name];
+  node.seen = now;
+  if (!node.rounds.empty() && sample.time <= node.rounds.back().time) return;
+  // A thinned-out window keeps every so many answers, and always the newest: that one makes way.
+  if (stride_ > 1 && answers_ > 0 && answers_ % stride_ != 1 && !node.rounds.empty()) node.rounds.pop_back();
+  node.rounds.push_back({sample.time, as_floats(sample.values)});
+  while (node.rounds.size() > most_) node.rounds.pop_front();
+}
+
+void UsageRounds::take_pods(usage::Samples& samples) {
+  pods_.clear();
+  pods_.reserve(samples.pods.size());
+  for (usage::Samples::Pod& pod : samples.pods) pods_.push_back({std::move(pod.ns), std::move(pod.name)});
+  pod_amounts_.assign(pods_.size() * resources_.size(), kUnknownUsage);
+  const std::size_t count = samples.pod_columns.size();
+  for (std::size_t c = 0; c < count; ++c) {
+    const auto at = std::ranges::find(resources_, samples.pod_columns[c].resource, &MeasuredUsage::Resource::name);
+    const auto r = static_cast<std::size_t>(at - resources_.begin());
+    for (std::size_t p = 0; p < pods_.size(); ++p)
+      pod_amounts_[p * resources_.size() + r] = thousandths(samples.pod_values[p * count + c]);
+  }
+}
+
+void UsageRounds::forget_missing(base::TimePoint now) {
+  std::erase_if(nodes_,
+                [&](const auto& entry) { return now - entry.second.seen > kForgetAfterAges * source_.max_age; });
+}
+
+std::string UsageRounds::problem_of(const Round& newest, base::TimePoint now) const {
+  if (now - newest.time > source_.max_age)
+    return fmt::format("its newest sample is {} old", base::format_age(now - newest.time));
+  if (newest.time - now > source_.max_age)
+    return fmt::format("its newest sample is {} in the future: the clocks disagree",
+                       base::format_age(newest.time - now));
+  if (!has_value(newest.values)) return "its newest sample has no usable value";
+  return {};
+}
+
+std::int64_t UsageRounds::smoothed(const Node& node, std::size_t column) const {
+  const base::TimePoint newest = node.rounds.back().time;
+  if (!std::isfinite(node.rounds.back().values[column])) return kUnknownUsage;
+  std::vector<double> values;
+  for (const Round& round : node.rounds) {
+    if (newest - round.time <= source_.smoothing.window) values.push_back(round.values[column]);
+  }
+  return thousandths(usage::smooth(values, source_.smoothing));
+}
+
+MeasuredUsage::Node UsageRounds::figures_of(const std::string& name, const Node& node, base::TimePoint now) const {
+  MeasuredUsage::Node figures;
+  figures.name = name;
+  figures.time = node.rounds.back().time;
+  figures.problem = problem_of(node.rounds.back(), now);
+  figures.now.assign(resources_.size(), kUnknownUsage);
+  for (std::size_t c = 0; c < columns_.size(); ++c) figures.now[c] = smoothed(node, c);
+  const std::size_t first = node.rounds.size() - std::min(node.rounds.size(), kSamplesForHysteresis);
+  for (std::size_t i = first; i < node.rounds.size(); ++i) {
+    for (std::size_t r = 0; r < resources_.size(); ++r)
+      figures.samples.push_back(r < columns_.size() ? thousandths(node.rounds[i].values[r]) : kUnknownUsage);
+  }
+  return figures;
+}
+
+MeasuredUsage UsageRounds::figures(const std::string& key, base::TimePoint now) const {
+  MeasuredUsage figures;
+  figures.source = key;
+  figures.resources = resources_;
+  figures.max_unknown_percent = source_.max_unknown_percent;
+  if (answers_ == 0) figures.problem = problem_;
+  for (const auto& [name, node] : nodes_) figures.nodes.push_back(figures_of(name, node, now));
+  figures.pods = pods_;
+  figures.pod_amounts = pod_amounts_;
+  return figures;
+}
+
+}  // namespace controllers

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/policy/usage_source.hpp"
+#include "scheduling/measured_usage.hpp"
+#include "usage/samples.hpp"
+
+namespace controllers {
+
+/// Samples of a node that MeasuredUsage::Node::samples holds.
+inline constexpr std::size_t kSamplesForHysteresis = 20;
+/// Rounds that are kept of a node. A longer smoothing window is thinned out to so many.
+inline constexpr std::size_t kMostRounds = 600;
+
+/// The last answers of one source, and the figures that they add up to. Memory: about 8 bytes a node, resource and
+/// round of the smoothing window, and the newest answer's pods. Not thread-safe.
+class UsageRounds {
+ public:
+  /// `source` decides what is kept, smoothed and believed.
+  explicit UsageRounds(api::UsageSource source);
+
+  /// An answer that was received at `now`. A node whose sample is the one before again has no new round.
+  void add(usage::Samples samples, base::TimePoint now);
+  /// The source gave no usable answer. What is known ages on.
+  void fail(std::string problem) { problem_ = std::move(problem); }
+
+  /// What is known at `now`. A node whose newest sample is older than maxAge, or from the future by more than that, or
+  /// without any usable value, has a problem. The source has one while it never answered.
+  scheduling::MeasuredUsage figures(const std::string& key, base::TimePoint now) const;
+
+  /// Of the newest answer, for people: "query cpu: 3 samples are NaN".
+  const std::vector<std::string>& complaints() const { return complaints_; }
+  /// Why the last question had no usable answer; empty: it had.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  struct Round {
+    base::TimePoint time;
+    std::vector<float> values;
+  };
+  struct Node {
+    std::deque<Round> rounds;  ///< oldest first; time strictly ascending
+    base::TimePoint seen;      ///< when it was in an answer last
+  };
+
+  void take_columns(const usage::Samples& samples);
+  void take_node(usage::Samples::Node& node, base::TimePoint now);
+  void take_pods(usage::Samples& samples);
+  void forget_missing(base::TimePoint now);
+  scheduling::MeasuredUsage::Node figures_of(const std::string& name, const Node& node, base::TimePoint now) const;
+  std::string problem_of(const Round& newest, base::TimePoint now) const;
+  std::int64_t smoothed(const Node& node, std::size_t column) const;
+
+  api::UsageSource source_;
+  std::size_t most_;  ///< rounds of a node
+  std::uint64_t stride_ = 1;
+  std::uint64_t answers_ = 0;
+  std::vector<usage::Column> columns_;
+  std::vector<scheduling::MeasuredUsage::Resource> resources_;  ///< those of the columns, then those of pods alone
+  std::map<std::string, Node> nodes_;
+  std::vector<scheduling::MeasuredUsage::Pod> pods_;
+  std::vector<std::int64_t> pod_amounts_;
+  std::vector<std::string> complaints_;
+  std::string problem_ = "it has not answered yet";
+};
+
+/// Thousandths; kUnknownUsage for what is no figure, negative, or too large to count.
+std::int64_t thousandths(double value);
+
+}  // namespace controllers

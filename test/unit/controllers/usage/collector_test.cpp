@@ -1,0 +1,180 @@
+#include "controllers/usage/collector.hpp"
+
+#include <gmock/gmock.h>
+
+#include "controllers/usage/report.hpp"
+
+namespace usage_collector_test {
+
+using base::seconds;
+using controllers::UsageCollector;
+using controllers::WantedUsage;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// What all fake sources say, and how often they were asked.
+struct World {
+  base::Result<usage::Samples> answer = base::unavailable("no answer: timeout");
+  int made = 0;
+  int asked = 0;
+};
+
+class FakeSource final : public usage::Source {
+ public:
+  explicit FakeSource(World& world) : world_(world) { ++world_.made; }
+  base::Result<usage::Samples> sample() override {
+    ++world_.asked;
+    return world_.answer;
+  }
+  base::Result<std::vector<usage::Series>> history(base::TimePoint, base::TimePoint, base::Duration) override {
+    return base::Error{base::ErrorCode::kUnsupported, "it keeps none"};
+  }
+
+ private:
+  World& world_;
+};
+
+class Collector : public testing::Test {
+ protected:
+  api::UsageSource source(const std::string& name, base::Duration interval = seconds(30)) const {
+    api::UsageSource made;
+    made.name = name;
+    made.interval = interval;
+    return made;
+  }
+  usage::Samples cpu(double cores) const {
+    usage::Samples samples;
+    samples.columns = {{"cpu", usage::Unit::kAmount}};
+    samples.nodes = {{"node-a", clock.now(), {cores}}};
+    return samples;
+  }
+  void collect_all() {
+    while (const auto key = queue.try_take()) {
+      const auto again = collector.collect(*key);
+      queue.done(*key);
+      if (again && again->after) queue.add_after(*key, *again->after);
+    }
+  }
+
+  base::ManualClock clock{base::parse_time("2026-11-23T12:00:00Z").value()};
+  base::Metrics metrics;
+  World world;
+  kube::WorkQueue queue{clock};
+  UsageCollector collector{
+      {.make_source = [this](const api::UsageSource&) { return std::make_unique<FakeSource>(world); },
+       .clock = clock,
+       .log = base::Log(),
+       .metrics = metrics},
+      queue};
+};
+
+TEST_F(Collector, AsksAtItsIntervalAndHasTheFiguresAtOnce) {
+  world.answer = cpu(2);
+  collector.set("balance", {{"server", source("server")}});
+  EXPECT_EQ(collector.figures("balance").at(0)->problem, "it has not answered yet");
+  collect_all();
+  EXPECT_THAT(collector.figures("balance").at(0)->nodes.at(0).now, ElementsAre(2000));
+  clock.advance(seconds(29));
+  collect_all();
+  EXPECT_EQ(world.asked, 1);
+  clock.advance(seconds(1));
+  collect_all();
+  EXPECT_EQ(world.asked, 2);
+}
+
+TEST_F(Collector, AsksOnceForPoliciesThatWantTheSame) {
+  world.answer = cpu(2);
+  collector.set("balance", {{"server", source("server")}});
+  collector.set("pack", {{"metrics", source("metrics")}});
+  collect_all();
+  EXPECT_EQ(world.asked, 1);
+  EXPECT_EQ(collector.figures("pack").at(0)->source, "metrics");
+  EXPECT_EQ(collector.figures("balance").at(0)->source, "server");
+}
+
+TEST_F(Collector, StopsAskingForWhatNobodyWants) {
+  collector.set("balance", {{"server", source("server")}});
+  collector.set("pack", {{"server", source("server")}});
+  collect_all();
+  collector.drop("balance");
+  clock.advance(seconds(30));
+  collect_all();
+  EXPECT_EQ(world.asked, 2) << "somebody wants it still";
+  collector.drop("pack");
+  clock.advance(seconds(30));
+  collect_all();
+  EXPECT_EQ(world.asked, 2);
+  EXPECT_EQ(queue.depth(), 0U);
+  EXPECT_THAT(collector.figures("pack"), IsEmpty());
+}
+
+TEST_F(Collector, KeepsWhatItKnowsOfAPolicyThatChangesElsewhere) {
+  world.answer = cpu(2);
+  collector.set("balance", {{"server", source("server")}});
+  collect_all();
+  collector.set("balance", {{"server", source("server")}, {"fast", source("fast", seconds(5))}});
+  EXPECT_THAT(collector.figures("balance").at(0)->nodes.at(0).now, ElementsAre(2000));
+  collect_all();
+  EXPECT_EQ(world.made, 2);
+}
+
+TEST_F(Collector, TellsAFailureUntilThereIsAnAnswer) {
+  collector.set("balance", {{"server", source("server")}});
+  collect_all();
+  EXPECT_EQ(collector.figures("balance").at(0)->problem, "no answer: timeout");
+  world.answer = cpu(1);
+  clock.advance(seconds(30));
+  collect_all();
+  EXPECT_EQ(collector.figures("balance").at(0)->problem, "");
+}
+
+TEST(WantedUsage, OfUpstreamsMetricsIsTheFirstSourceOfItsType) {
+  api::UsageSource server;
+  server.name = "server";
+  api::UsageSource prometheus;
+  prometheus.name = "prometheus";
+  prometheus.type = api::UsageSourceType::kPrometheus;
+  prometheus.forecast.emplace();
+  scheduling::UsageNeed by_server{.metrics_server = true};
+  scheduling::UsageNeed by_query{.query = "load"};
+  scheduling::UsageNeed by_name{.source = "prometheus"};
+  const auto wanted = controllers::wanted_usage({server, prometheus}, {by_server, by_query, by_name});
+  ASSERT_EQ(wanted.size(), 4U);
+  EXPECT_EQ(wanted[2].key, "KubernetesMetrics");
+  EXPECT_EQ(wanted[2].source, server);
+  EXPECT_EQ(wanted[3].key, "Prometheus: load");
+  EXPECT_EQ(wanted[3].source.queries.at(0).query, "load");
+  EXPECT_EQ(wanted[3].source.queries.at(0).resource, "MetricResource");
+  EXPECT_EQ(wanted[3].source.smoothing.method, api::SmoothingMethod::kLatest);
+  EXPECT_FALSE(wanted[3].source.forecast);
+}
+
+TEST(WantedUsage, ThatNobodyMeasuresIsAnErrorOfThePolicy) {
+  const std::vector<scheduling::UsageNeed> needs = {{.source = "x"}, {.metrics_server = true}, {.query = "load"}};
+  std::vector<std::string> texts;
+  for (const api::FieldError& error : controllers::unmet_usage({}, needs)) texts.push_back(error.to_string());
+  EXPECT_THAT(
+      texts,
+      ElementsAre("spec.strategies: there is no source \"x\" in spec.usageSources",
+                  "spec.strategies: metricsUtilization needs a source of type MetricsServer in spec.usageSources",
+                  "spec.strategies: metricsUtilization needs a source of type Prometheus in spec.usageSources"));
+}
+
+TEST(UsageReport, MakesTheConditionOfThePolicy) {
+  const auto condition = [](std::vector<controllers::UsageReport> reports) {
+    std::vector<api::Condition> conditions;
+    controllers::tell_usage(conditions, reports, 3, {});
+    return conditions.empty() ? std::string("none") : conditions[0].reason + ": " + conditions[0].message;
+  };
+  controllers::UsageReport good{"a", "", 10, 3, {"n-1: old"}, 30};
+  controllers::UsageReport short_of{"b", "", 10, 4, {"n-1: its newest sample is 7m old"}, 30};
+  controllers::UsageReport failing{"c", "no answer: timeout", 10, 10, {}, 30};
+  EXPECT_EQ(condition({}), "none");
+  EXPECT_THAT(condition({good}), HasSubstr("FreshSamples"));
+  EXPECT_EQ(condition({good, short_of}),
+            "SamplesMissing: b: 4 of 10 nodes have no good sample, at most 30 % may: n-1: its newest sample is 7m old");
+  EXPECT_EQ(condition({short_of, failing}), "SourceFailing: c: no answer: timeout");
+}
+
+}  // namespace usage_collector_test

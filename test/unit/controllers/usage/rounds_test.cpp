@@ -1,0 +1,145 @@
+#include "controllers/usage/rounds.hpp"
+
+#include <gmock/gmock.h>
+
+namespace usage_rounds_test {
+
+using base::minutes;
+using base::seconds;
+using controllers::UsageRounds;
+using scheduling::kUnknownUsage;
+using scheduling::MeasuredUsage;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using usage::kUnknown;
+
+const base::TimePoint kNoon = base::parse_time("2026-11-23T12:00:00Z").value();
+
+api::UsageSource source(api::SmoothingMethod method = api::SmoothingMethod::kLatest) {
+  api::UsageSource made;
+  made.name = "server";
+  made.smoothing.method = method;
+  return made;
+}
+
+usage::Samples cpu(double cores, base::TimePoint time, const std::string& node = "node-a") {
+  usage::Samples samples;
+  samples.columns = {{"cpu", usage::Unit::kAmount}};
+  samples.nodes = {{node, time, {cores}}};
+  return samples;
+}
+
+const MeasuredUsage::Node& only_node(const MeasuredUsage& figures) {
+  EXPECT_EQ(figures.nodes.size(), 1U);
+  return figures.nodes.at(0);
+}
+
+TEST(UsageRounds, AreThousandthsOfWhatWasMeasured) {
+  UsageRounds rounds(source());
+  rounds.add(cpu(1.5, kNoon), kNoon);
+  const MeasuredUsage figures = rounds.figures("server", kNoon);
+  EXPECT_EQ(figures.source, "server");
+  EXPECT_EQ(figures.problem, "");
+  EXPECT_THAT(figures.resources, ElementsAre(MeasuredUsage::Resource{"cpu", false}));
+  EXPECT_THAT(only_node(figures).now, ElementsAre(1500));
+  EXPECT_EQ(only_node(figures).problem, "");
+}
+
+TEST(UsageRounds, AreSmoothedOverTheWindowOnly) {
+  UsageRounds rounds(source(api::SmoothingMethod::kMean));
+  rounds.add(cpu(100, kNoon - minutes(6)), kNoon - minutes(6));
+  rounds.add(cpu(1, kNoon - minutes(4)), kNoon - minutes(4));
+  rounds.add(cpu(3, kNoon), kNoon);
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(2000));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(100'000, 1000, 3000));
+}
+
+TEST(UsageRounds, CountTheSameSampleOnce) {
+  UsageRounds rounds(source());
+  for (int i = 0; i < 3; ++i) rounds.add(cpu(1, kNoon), kNoon + seconds(30 * i));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(1000));
+}
+
+TEST(UsageRounds, BeforeTheFirstAnswerSayThatThereIsNone) {
+  UsageRounds rounds(source());
+  EXPECT_EQ(rounds.figures("server", kNoon).problem, "it has not answered yet");
+  rounds.fail("no answer: timeout");
+  EXPECT_EQ(rounds.figures("server", kNoon).problem, "no answer: timeout");
+}
+
+TEST(UsageRounds, OutliveAnAnswerThatFailsUntilTheyAreTooOld) {
+  UsageRounds rounds(source());
+  rounds.add(cpu(1, kNoon), kNoon);
+  rounds.fail("no answer: timeout");
+  EXPECT_EQ(rounds.figures("server", kNoon + minutes(2)).problem, "");
+  EXPECT_EQ(only_node(rounds.figures("server", kNoon + minutes(2))).problem, "");
+  EXPECT_EQ(only_node(rounds.figures("server", kNoon + minutes(7))).problem, "its newest sample is 7m old");
+}
+
+TEST(UsageRounds, FromAClockThatIsAheadAreToldApart) {
+  UsageRounds rounds(source());
+  rounds.add(cpu(1, kNoon + minutes(5)), kNoon);
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).problem, HasSubstr("5m in the future"));
+}
+
+TEST(UsageRounds, AreUnknownAndNeverZeroWithoutAFigure) {
+  for (const double value : {kUnknown, -1.0, static_cast<double>(INFINITY)}) {
+    UsageRounds rounds(source());
+    rounds.add(cpu(value, kNoon), kNoon);
+    EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(kUnknownUsage)) << value;
+    EXPECT_EQ(only_node(rounds.figures("server", kNoon)).problem, "its newest sample has no usable value") << value;
+  }
+}
+
+TEST(UsageRounds, OfANodeThatIsGoneAreForgottenAfterAWhile) {
+  UsageRounds rounds(source());
+  rounds.add(cpu(1, kNoon, "gone"), kNoon);
+  rounds.add(cpu(1, kNoon + minutes(19), "node-a"), kNoon + minutes(19));
+  EXPECT_EQ(rounds.figures("server", kNoon + minutes(19)).nodes.size(), 2U);
+  rounds.add(cpu(1, kNoon + minutes(21), "node-a"), kNoon + minutes(21));
+  EXPECT_EQ(rounds.figures("server", kNoon + minutes(21)).nodes.size(), 1U);
+}
+
+TEST(UsageRounds, HavePodsOfTheNewestAnswer) {
+  UsageRounds rounds(source());
+  usage::Samples samples = cpu(1, kNoon);
+  samples.pod_columns = {{"memory", usage::Unit::kAmount}, {"cpu", usage::Unit::kAmount}};
+  samples.pods = {{"shop", "api"}, {"shop", "web"}};
+  samples.pod_values = {100, 0.25, kUnknown, 0.5};
+  rounds.add(samples, kNoon);
+  const MeasuredUsage figures = rounds.figures("server", kNoon);
+  EXPECT_THAT(figures.resources,
+              ElementsAre(MeasuredUsage::Resource{"cpu", false}, MeasuredUsage::Resource{"memory", false}));
+  EXPECT_THAT(figures.pods, ElementsAre(MeasuredUsage::Pod{"shop", "api"}, MeasuredUsage::Pod{"shop", "web"}));
+  EXPECT_THAT(figures.pod_amounts, ElementsAre(250, 100'000, 500, kUnknownUsage));
+  EXPECT_THAT(only_node(figures).now, ElementsAre(1000, kUnknownUsage));
+  rounds.add(cpu(1, kNoon + seconds(30)), kNoon + seconds(30));
+  EXPECT_THAT(rounds.figures("server", kNoon).pods, IsEmpty());
+}
+
+TEST(UsageRounds, OfALongWindowAreThinnedOutAndHaveTheNewest) {
+  api::UsageSource day = source(api::SmoothingMethod::kMean);
+  day.smoothing.window = std::chrono::hours(24);
+  day.interval = seconds(5);
+  day.max_age = minutes(2);
+  UsageRounds rounds(day);
+  for (int i = 0; i <= 17'280; ++i) rounds.add(cpu(i < 17'280 ? 1 : 2, kNoon + seconds(5 * i)), kNoon + seconds(5 * i));
+  const base::TimePoint end = kNoon + seconds(5 * 17'280);
+  const MeasuredUsage::Node node = only_node(rounds.figures("server", end));
+  EXPECT_EQ(node.samples.back(), 2000);
+  EXPECT_EQ(node.samples.size(), controllers::kSamplesForHysteresis);
+  EXPECT_EQ(node.time, end);
+  EXPECT_NEAR(static_cast<double>(node.now[0]), 1000 + 1000.0 / controllers::kMostRounds, 1);
+}
+
+TEST(UsageRounds, StartOverWhenTheColumnsChange) {
+  UsageRounds rounds(source());
+  rounds.add(cpu(1, kNoon), kNoon);
+  usage::Samples other = cpu(2, kNoon + seconds(30));
+  other.columns[0].resource = "memory";
+  rounds.add(other, kNoon + seconds(30));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon + seconds(30))).samples, ElementsAre(2000));
+}
+
+}  // namespace usage_rounds_test
