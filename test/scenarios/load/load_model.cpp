@@ -13,11 +13,14 @@ constexpr double kStepHours = 30.0 / 3600;
 
 double hours(base::Duration time) { return std::chrono::duration<double, std::ratio<3600>>(time).count(); }
 
-/// One step of noise with this sigma, that forgets in `memory` hours.
-double wander(double noise, double sigma, double memory, Chance& chance) {
-  const double keep = std::exp(-kStepHours / memory);
-  return noise * keep + sigma * std::sqrt(1 - keep * keep) * chance.normal();
-}
+/// Noise with this sigma, that forgets in `memory` hours.
+struct Wander {
+  Wander(double sigma, double memory)
+      : keep(std::exp(-kStepHours / memory)), spread(sigma * std::sqrt(1 - keep * keep)) {}
+  double next(double noise, Chance& chance) const { return noise * keep + spread * chance.normal(); }
+  double keep;
+  double spread;
+};
 
 }  // namespace
 
@@ -98,15 +101,17 @@ void Model::step() {
     }
     return burst.steps_left > 0;
   };
+  const Wander workload_noise(p.workload_noise, p.workload_memory);
+  const Wander pod_noise(p.pod_noise, p.pod_memory);
   for (Shape& shape : shapes_) {
-    shape.noise = wander(shape.noise, p.workload_noise, p.workload_memory, shape.chance);
+    shape.noise = workload_noise.next(shape.noise, shape.chance);
     const bool bursts =
         burst(shape.burst, shape.chance, p.workload_burst_every, p.workload_burst_least, p.workload_burst_most);
     shape.factor = wave_of(shape) * std::max(1 + shape.noise, 0.0) * (bursts ? p.workload_burst_factor : 1);
   }
   for (std::size_t i = 0; i < pods_.size(); ++i) {
     State& state = states_[i];
-    state.noise = wander(state.noise, p.pod_noise, p.pod_memory, state.chance);
+    state.noise = pod_noise.next(state.noise, state.chance);
     const bool bursts = burst(state.burst, state.chance, p.pod_burst_every, p.pod_burst_least, p.pod_burst_most);
     use_[i] = state.cores * shapes_[static_cast<std::size_t>(pods_[i].workload)].factor *
               std::max(1 + state.noise, 0.0) * (bursts ? p.pod_burst_factor : 1);

@@ -1,0 +1,106 @@
+/// The forecast's error table: each figure was foreseen with nothing but the past, and a forecast counts as used where
+/// its back-test had it trusted at that moment.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "test/scenarios/load/series.hpp"
+#include "usage/forecast.hpp"
+
+namespace forecast_table_test {
+
+struct Errors {
+  double forecast = 0, as_now = 0, as_yesterday = 0;
+  double used = 0;  ///< of the forecast where it was trusted, otherwise of "as now"
+  double trusted_forecast = 0, trusted_naive = 0;
+  int count = 0, trusted = 0, covered = 0;
+
+  Errors& operator+=(const Errors& other) {
+    forecast += other.forecast, as_now += other.as_now, as_yesterday += other.as_yesterday, used += other.used;
+    trusted_forecast += other.trusted_forecast, trusted_naive += other.trusted_naive;
+    count += other.count, trusted += other.trusted, covered += other.covered;
+    return *this;
+  }
+};
+
+/// Looks every quarter of an hour, from the third day on.
+Errors errors_of(const usage::Series& series, const api::UsageForecast& settings) {
+  constexpr std::size_t kDay = 288;
+  const auto horizon = static_cast<std::size_t>(settings.horizon / settings.step);
+  usage::Forecaster forecaster(std::make_shared<const usage::ForecastRates>(settings), series.start);
+  Errors errors;
+  for (std::size_t t = 0; t + horizon < series.values.size(); ++t) {
+    forecaster.add(series.values[t]);
+    if (t < 2 * kDay || t % 3 != 0) continue;
+    const auto highest = [&](std::size_t from) {
+      const auto first = series.values.begin() + static_cast<std::ptrdiff_t>(from);
+      return *std::max_element(first, first + static_cast<std::ptrdiff_t>(horizon));
+    };
+    const double actual = highest(t + 1);
+    const usage::Forecast forecast = forecaster.forecast();
+    const double error = std::abs(forecast.middle - actual);
+    const double as_now = std::abs(series.values[t] - actual);
+    const double as_yesterday = std::abs(highest(t + 1 - kDay) - actual);
+    errors += {error,
+               as_now,
+               as_yesterday,
+               forecast.trusted ? error : as_now,
+               forecast.trusted ? error : 0,
+               forecast.trusted ? as_now : 0,
+               1,
+               forecast.trusted ? 1 : 0,
+               actual <= forecast.peak ? 1 : 0};
+  }
+  return errors;
+}
+
+struct World {
+  const char* name;
+  std::function<std::vector<usage::Series>()> make;
+};
+
+api::UsageForecast ahead(base::Duration horizon) {
+  api::UsageForecast settings;
+  settings.horizon = horizon;
+  return settings;
+}
+
+class ForecastTable : public testing::TestWithParam<World> {};
+
+TEST_P(ForecastTable, IsNeverUsedWhereItIsWorse) {
+  const auto all = GetParam().make();
+  for (const base::Duration horizon :
+       {base::Duration(base::minutes(30)), base::Duration(base::minutes(60)), base::Duration(std::chrono::hours(4))}) {
+    Errors sum;
+    double worst = 0;
+    for (const usage::Series& series : all) {
+      const Errors each = errors_of(series, ahead(horizon));
+      sum += each;
+      if (each.trusted >= 96) {
+        worst = std::max(worst, each.trusted_forecast / each.trusted_naive);
+      }
+    }
+    fmt::print(
+        "{:12} {:>4} min: to as-now {:.2f}, to as-yesterday {:.2f}; trusted {:3.0f} %, used to as-now {:.2f}; "
+        "covered {:.1f} %; worst series {:.2f}\n",
+        GetParam().name, std::chrono::floor<std::chrono::minutes>(horizon).count(), sum.forecast / sum.as_now,
+        sum.forecast / sum.as_yesterday, 100.0 * sum.trusted / sum.count, sum.used / sum.as_now,
+        100.0 * sum.covered / sum.count, worst);
+    EXPECT_LE(sum.used, sum.as_now);
+    EXPECT_LE(sum.trusted_forecast, sum.trusted_naive);
+    EXPECT_LE(worst, 1.25) << "of one series: chance alone";
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Load, ForecastTable,
+                         testing::Values(World{"DailyWave", [] { return load::node_series(40, 5, 11); }},
+                                         World{"ThreeWeeks", [] { return load::node_series(10, 21, 12); }},
+                                         World{"Steps", [] { return load::steps(40, 7, 13); }},
+                                         World{"RandomWalk", [] { return load::random_walks(40, 7, 14); }},
+                                         World{"PureNoise", [] { return load::pure_noise(40, 7, 15); }}),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace forecast_table_test

@@ -1,0 +1,302 @@
+#include "usage/forecast.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace usage {
+namespace {
+
+using std::chrono::hours;
+
+constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+constexpr base::Duration kDay = hours(24);
+constexpr std::size_t kHoursOfWeek = 168;
+constexpr std::size_t kAsNow = 0;  // among BackTest's naive ones
+constexpr std::size_t kAsYesterday = 1;
+
+double ratio(base::Duration a, base::Duration b) {
+  return static_cast<double>(a.count()) / static_cast<double>(b.count());
+}
+
+/// The share of a step in what forgets within `memory`.
+float rate_of(base::Duration step, base::Duration memory) {
+  return static_cast<float>(1 - std::exp(-ratio(step, memory)));
+}
+
+ForecastRates::Level level_of(base::Duration step, base::Duration level, base::Duration trend, base::Duration damping) {
+  return {rate_of(step, level), rate_of(step, trend), 1 - rate_of(step, damping)};
+}
+
+/// Standard deviations below which a share of a normal distribution lies.
+double normal_quantile(double share) {
+  double low = -8;
+  double high = 8;
+  while (high - low > 1e-9) {
+    const double middle = (low + high) / 2;
+    (0.5 * std::erfc(-middle / std::sqrt(2.0)) < share ? low : high) = middle;
+  }
+  return low;
+}
+
+base::Duration time_of_day(base::TimePoint time) { return time - std::chrono::floor<std::chrono::days>(time); }
+
+std::size_t index(ForecastRule rule) { return static_cast<std::size_t>(rule); }
+
+std::size_t hour_of_week(base::TimePoint time) {
+  return static_cast<std::size_t>(time.time_since_epoch() / hours(1)) % kHoursOfWeek;
+}
+
+bool is_by_season(ForecastRule rule) { return rule >= ForecastRule::kDaily; }
+
+/// Each slot with half of its neighbours: one day alone is noisy.
+std::vector<float> blurred(const std::vector<float>& slots) {
+  std::vector<float> result(slots.size());
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const float before = slots[(i + slots.size() - 1) % slots.size()];
+    result[i] = (before + 2 * slots[i] + slots[(i + 1) % slots.size()]) / 4;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string_view to_string(ForecastRule rule) {
+  switch (rule) {
+    case ForecastRule::kTrend: return "Trend";
+    case ForecastRule::kSlowTrend: return "SlowTrend";
+    case ForecastRule::kDaily: return "Daily";
+    case ForecastRule::kSlowDaily: return "SlowDaily";
+    case ForecastRule::kWeekly: return "Weekly";
+  }
+  return "";
+}
+
+ForecastRates::ForecastRates(const api::UsageForecast& settings)
+    : step(settings.step),
+      slot(std::max<base::Duration>(step, base::minutes(15))),
+      stride(std::max({step, settings.horizon / 8, base::Duration(base::minutes(15))})),
+      horizon(static_cast<std::uint32_t>(std::max<std::int64_t>((settings.horizon + step / 2) / step, 1))),
+      slots(static_cast<std::size_t>((kDay + slot - base::Duration(1)) / slot)),
+      strides(static_cast<std::size_t>((kDay + stride - base::Duration(1)) / stride)),
+      least_judged(static_cast<std::uint32_t>(std::clamp<std::int64_t>(hours(6) / stride, 8, 24))),
+      weekly(settings.history >= hours(8 * 24)),
+      usual(rate_of(step, hours(6))),
+      usual_week(rate_of(step, hours(7 * 24))),
+      fade(1 - rate_of(step, hours(1))) {
+  const double share = settings.percentile / 100;
+  backtest = {.horizon = horizon,
+              .fading = std::max(ratio(hours(36), stride), 16.0),
+              .overlap = std::max(ratio(step * horizon, stride), 1.0),
+              .share = share,
+              .width = normal_quantile(share) * std::sqrt(std::acos(-1.0) / 2)};  // in mean absolute deviations
+  using base::minutes;
+  const base::Duration damping = settings.horizon / 2;
+  levels[index(ForecastRule::kTrend)] = level_of(step, minutes(5), minutes(30), damping);
+  levels[index(ForecastRule::kSlowTrend)] = level_of(step, minutes(30), hours(2), damping);
+  levels[index(ForecastRule::kDaily)] = level_of(step, minutes(10), hours(6), damping);
+  levels[index(ForecastRule::kSlowDaily)] = level_of(step, hours(1), hours(6), damping);
+  levels[index(ForecastRule::kWeekly)] = levels[index(ForecastRule::kDaily)];
+}
+
+Forecaster::Forecaster(std::shared_ptr<const ForecastRates> rates, base::TimePoint start)
+    : rates_(std::move(rates)),
+      start_(start),
+      next_(start),
+      season_(rates_->slots, kNone),
+      week_(rates_->weekly ? kHoursOfWeek : 0, 0),
+      peaks_(rates_->strides, kNone),
+      backtest_(rates_->backtest) {}
+
+void Forecaster::add(double value) {
+  constexpr double kAbsurd = 1e30;  // floats end there
+  if (!std::isfinite(value) || std::abs(value) > kAbsurd) value = kUnknown;
+  const base::TimePoint now = next_;
+  next_ += rates_->step;
+  backtest_.add(value);
+  if (!std::isnan(backtest_.judged())) {
+    const base::TimePoint opened = now - rates_->step * rates_->horizon;
+    peaks_[static_cast<std::size_t>(time_of_day(opened) / rates_->stride)] = backtest_.judged();
+  }
+  if (std::isnan(value)) {
+    skip();
+  } else {
+    if (!begun_) begin(static_cast<float>(value));
+    known_ = now;
+    follow(static_cast<float>(value));
+  }
+  if (!seasonal_ && next_ - start_ >= kDay) end_first_day();
+  open_if_due(now);
+}
+
+void Forecaster::begin(float value) {
+  begun_ = true;
+  levels_[index(ForecastRule::kTrend)].value = value;
+  levels_[index(ForecastRule::kSlowTrend)].value = value;
+}
+
+/// A gap: trends run out.
+void Forecaster::skip() {
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    levels_[i].trend *= rates_->levels[i].damping;
+    levels_[i].value += levels_[i].trend;
+  }
+}
+
+/// REQUIRES: the value is that of known_.
+void Forecaster::follow(float value) {
+  last_ = value;
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    const auto rule = static_cast<ForecastRule>(i);
+    if (is_by_season(rule) && !seasonal_) continue;
+    const ForecastRates::Level& rates = rates_->levels[i];
+    Level& level = levels_[i];
+    const float trend = level.trend * rates.damping;
+    const float surprise = value - season_at(rule, known_) - level.value - trend;
+    level.value += trend + rates.level * surprise;
+    level.trend = trend + rates.level * rates.trend * surprise;
+  }
+  if (!seasonal_) return learn_first_day(value);
+  learn_season(value);
+  if (!week_.empty()) learn_week(value);
+}
+
+void Forecaster::learn_first_day(float value) {
+  const auto slot_of = [&](base::TimePoint time) { return static_cast<std::size_t>(time_of_day(time) / rates_->slot); };
+  float& mean = season_[slot_of(known_)];
+  in_slot_ = std::isnan(mean) ? 0 : in_slot_;
+  mean = in_slot_ == 0 ? value : mean + (value - mean) / static_cast<float>(in_slot_ + 1);
+  ++in_slot_;
+}
+
+/// A day with many gaps is no season yet; the next one fills them.
+void Forecaster::end_first_day() {
+  const auto gaps =
+      static_cast<std::size_t>(std::ranges::count_if(season_, [](float each) { return std::isnan(each); }));
+  if (4 * gaps > season_.size()) return;
+  const auto known = std::ranges::find_if_not(season_, [](float each) { return std::isnan(each); });
+  float before = *known;
+  for (float& each : season_) before = each = std::isnan(each) ? before : each;
+  season_ = blurred(season_);
+  seasonal_ = true;
+  backtest_.reset();
+}
+
+Forecaster::Place Forecaster::place_of(base::TimePoint time) const {
+  const double at = ratio(time_of_day(time), rates_->slot) + static_cast<double>(rates_->slots) - 0.5;
+  const auto slot = static_cast<std::size_t>(at);
+  return {slot % rates_->slots, (slot + 1) % rates_->slots, static_cast<float>(at - static_cast<double>(slot))};
+}
+
+float Forecaster::season_at(ForecastRule rule, base::TimePoint time) const {
+  if (!is_by_season(rule)) return 0;
+  const Place place = place_of(time);
+  const float day = season_[place.slot] * (1 - place.share) + season_[place.other] * place.share;
+  return rule == ForecastRule::kWeekly && !week_.empty() ? day + week_[hour_of_week(time)] : day;
+}
+
+/// Against the usual level, so that a level that is new does not become a season.
+void Forecaster::learn_season(float value) {
+  const float surprise = value - season_at(ForecastRule::kDaily, known_);
+  usual_ += rates_->usual * (surprise - usual_);
+  const auto days = static_cast<double>((known_ - start_) / kDay);
+  const double rate = std::max(1 / (days + 1), 0.25) * ratio(rates_->step, rates_->slot);
+  const auto change = static_cast<float>(rate) * (surprise - usual_);
+  const Place place = place_of(known_);
+  season_[place.slot] += change * (1 - place.share);
+  season_[place.other] += change * place.share;
+}
+
+void Forecaster::learn_week(float value) {
+  const float surprise = value - season_at(ForecastRule::kWeekly, known_);
+  usual_week_ += rates_->usual_week * (surprise - usual_week_);
+  const auto weeks = static_cast<double>((known_ - start_) / (7 * kDay));
+  const double rate = std::max(1 / (weeks + 1), 0.3) * ratio(rates_->step, hours(1));
+  week_[hour_of_week(known_)] += static_cast<float>(std::min(rate, 1.0)) * (surprise - usual_week_);
+}
+
+void Forecaster::open_if_due(base::TimePoint now) {
+  const auto stride_of = [&](base::TimePoint time) { return time_of_day(time) / rates_->stride; };
+  if (!begun_ || (now != start_ && stride_of(now) == stride_of(now - rates_->step))) return;
+  if (now - known_ >= rates_->step * rates_->horizon) return;  // nothing is known of now
+  BackTest::Forecasts forecasts;
+  for (std::size_t i = 0; i < BackTest::kRules; ++i) {
+    const auto rule = static_cast<ForecastRule>(i);
+    forecasts.rules[i] = is_ready(rule) ? peak_of(rule) : kNone;
+  }
+  forecasts.naive[kAsNow] = last_;
+  forecasts.naive[kAsYesterday] = peaks_[static_cast<std::size_t>(stride_of(now))];
+  backtest_.open(forecasts);
+}
+
+bool Forecaster::is_ready(ForecastRule rule) const {
+  if (rule == ForecastRule::kWeekly) return seasonal_ && !week_.empty() && next_ - start_ >= 8 * kDay;
+  return begun_ && (seasonal_ || !is_by_season(rule));
+}
+
+/// Of the steps from next_ on.
+float Forecaster::peak_of(ForecastRule rule) const {
+  const bool fades = rule == ForecastRule::kDaily || rule == ForecastRule::kWeekly;
+  const float usual = rule == ForecastRule::kDaily ? usual_ : rule == ForecastRule::kWeekly ? usual_week_ : 0;
+  const float damping = rates_->levels[index(rule)].damping;
+  Level level = levels_[index(rule)];
+  float unusual = level.value - usual;
+  float peak = -std::numeric_limits<float>::infinity();
+  for (std::uint32_t i = 0; i < rates_->horizon; ++i) {
+    level.trend *= damping;
+    unusual = (fades ? unusual * rates_->fade : unusual) + level.trend;
+    peak = std::max(peak, usual + unusual + season_at(rule, next_ + rates_->step * i));
+  }
+  return peak;
+}
+
+Forecast Forecaster::forecast() const {
+  Forecast result;
+  if (!begun_ || next_ - known_ > rates_->step * rates_->horizon) return result;
+  const BackTest::Record* best = nullptr;
+  for (std::size_t i = 0; i < BackTest::kRules; ++i) {
+    const BackTest::Record& record = backtest_.rule(i);
+    if (record.count < rates_->least_judged || (best != nullptr && record.error >= best->error)) continue;
+    best = &record;
+    result.rule = static_cast<ForecastRule>(i);
+  }
+  const float raw = peak_of(result.rule);
+  result.middle = result.peak = std::max(raw, 0.0F);
+  if (best == nullptr) return result;
+  result.middle = std::max(raw + best->bias, 0.0F);
+  result.peak = std::max(raw + best->bias + best->width * best->deviation, 0.0F);
+  result.judged = best->count;
+  result.error = best->error;
+  result.naive_error = backtest_.naive(kAsNow).error;
+  const BackTest::Record& yesterday = backtest_.naive(kAsYesterday);
+  if (yesterday.count > 0) result.seasonal_error = yesterday.error;
+  const bool is_less = result.error < result.naive_error && !(result.error >= result.seasonal_error);
+  result.trusted = is_less && backtest_.is_better(index(result.rule), kAsNow);
+  return result;
+}
+
+Forecast forecast(const Series& series, const api::UsageForecast& settings) {
+  Forecaster forecaster(std::make_shared<const ForecastRates>(settings), series.start);
+  for (const float value : series.values) forecaster.add(value);
+  return forecaster.forecast();
+}
+
+ForecastQuality quality_of(std::span<const Forecast> forecasts) {
+  ForecastQuality quality;
+  double error = 0;
+  double naive = 0;
+  for (const Forecast& each : forecasts) {
+    if (std::isnan(each.error)) continue;
+    ++quality.judged;
+    quality.trusted += each.trusted ? 1 : 0;
+    error += each.error;
+    naive += std::fmin(each.naive_error, each.seasonal_error);
+  }
+  if (quality.judged > 0) {
+    quality.error = error;
+    quality.naive_error = naive;
+  }
+  return quality;
+}
+
+}  // namespace usage
