@@ -89,10 +89,10 @@ struct ArgOfOurs {
 };
 /// Args that the catalogue takes and upstream's strict decoder does not.
 constexpr std::array kArgsOfOurs = {
-    ArgOfOurs{"PodLifeTime", "terminalPods"},
-    ArgOfOurs{"RemoveDuplicates", "labelSelector"},
-    ArgOfOurs{"RemoveFailedPods", "terminalPods"},
-    ArgOfOurs{"RemovePodsHavingTooManyRestarts", "withinSeconds"},
+    ArgOfOurs{"HighNodeUtilization", "nodePools"}, ArgOfOurs{"HighNodeUtilization", "usage"},
+    ArgOfOurs{"LowNodeUtilization", "nodePools"},  ArgOfOurs{"LowNodeUtilization", "usage"},
+    ArgOfOurs{"PodLifeTime", "terminalPods"},      ArgOfOurs{"RemoveDuplicates", "labelSelector"},
+    ArgOfOurs{"RemoveFailedPods", "terminalPods"}, ArgOfOurs{"RemovePodsHavingTooManyRestarts", "withinSeconds"},
 };
 
 }  // namespace
@@ -123,19 +123,7 @@ bool Workbench::settle_complaint(StrategySource& source, const FieldError& compl
     return true;
   }
   if (complaint.message != "not supported yet" || member.empty()) return false;
-  const bool by_metric = source.args.contains("thresholds") && source.args["thresholds"].is_object() &&
-                         source.args["thresholds"].contains("MetricResource");
-  if (member == "metricsUtilization" && by_metric) {
-    note(NoteKind::kDropped, source.at, fmt::format("{} by a Prometheus query is not supported yet", source.name),
-         "use thresholds on cpu and memory, which go by the pods' requests");
-    source.name.clear();
-    return true;
-  }
-  const bool is_usage = member == "metricsUtilization";
-  note(NoteKind::kDropped, path_of_member(source, member),
-       is_usage ? "measured usage is not supported yet: the strategy goes by the pods' requests"
-                : "is not supported yet",
-       is_usage ? "look at the plan of the dry run, and at the thresholds" : "");
+  note(NoteKind::kDropped, path_of_member(source, member), "is not supported yet");
   source.args.erase(member);
   return true;
 }
@@ -194,6 +182,7 @@ void Workbench::add_drafts(std::vector<Draft> drafts, const Draft& common) {
   }
   for (Draft& draft : drafts) {
     draft.spec.update(common.spec);
+    settle_usage_sources(draft, *this);
     draft.origins.insert(draft.origins.end(), common.origins.begin(), common.origins.end());
     drafts_.push_back(std::move(draft));
   }
@@ -267,27 +256,6 @@ void read_limit(StrictObject& policy, const char* theirs, const char* ours, Draf
   common.origins.push_back({fmt::format("spec.limits.perCycle.{}", ours), policy.path().field(theirs).text()});
 }
 
-void read_usage_sources(StrictObject& policy, Workbench& bench) {
-  const Json* collector = policy.find("metricsCollector");
-  if (collector != nullptr) {
-    StrictObject object(*collector, policy.path().field("metricsCollector"), bench.errors());
-    bool enabled = false;
-    object.read("enabled", enabled);
-    finish_leniently(object, bench);
-    if (enabled)
-      bench.note(NoteKind::kDropped, object.path(), "measured usage is not supported yet",
-                 "strategies go by the pods' requests");
-  }
-  policy.for_each("metricsProviders", [&](const Json& item, const FieldPath& path) {
-    StrictObject object(item, path, bench.errors());
-    std::string source;
-    object.read("source", source);
-    bench.note(NoteKind::kDropped, path,
-               fmt::format("measured usage{} is not supported yet", source.empty() ? "" : " from " + source),
-               "strategies go by the pods' requests");
-  });
-}
-
 /// Upstream's 0 is deletion by force: the API server forgets the pod while its containers still run.
 void read_grace_period(StrictObject& policy, Draft& common, Workbench& bench) {
   const FieldPath at = policy.path().field("gracePeriodSeconds");
@@ -319,7 +287,7 @@ void read_cycle_settings(StrictObject& policy, Draft& common, Workbench& bench) 
       bench.note(NoteKind::kChanged, at.field("evictionFailureEventNotification"),
                  "events about evictions that fail are always published");
   }
-  read_usage_sources(policy, bench);
+  read_usage_sources(policy, common, bench);
 }
 
 std::string object_name_of(std::string_view name) {

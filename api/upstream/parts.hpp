@@ -83,6 +83,11 @@ void read_evictor_args(const Json& args, const FieldPath& at, Draft& draft, Work
 /// nodeSelector, limits and the like, which both versions have: → the common draft.
 void read_cycle_settings(StrictObject& policy, Draft& common, Workbench& bench);
 
+/// metricsProviders and metricsCollector → spec.usageSources of the common draft.
+void read_usage_sources(StrictObject& policy, Draft& common, Workbench& bench);
+/// Takes the sources out of a draft whose strategies go by requests, and says where one is missing.
+void settle_usage_sources(Draft& draft, Workbench& bench);
+
 /// Whole documents of one version. `common` holds what stands outside of them (the chart's schedule).
 void read_v1alpha2(const Json& policy, const FieldPath& at, const Draft& common, Workbench& bench);
 void read_v1alpha1(const Json& policy, const FieldPath& at, const Draft& common, Workbench& bench);

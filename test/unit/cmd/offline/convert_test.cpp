@@ -320,11 +320,16 @@ INSTANTIATE_TEST_SUITE_P(
                  "ignored profiles[0].pluginConfig[0].args: PodLifeTime is configured, but not enabled"},
         NoteCase{"WhatIsConfiguredTwice", "profiles: [{pluginConfig: [{name: PodLifeTime}, {name: PodLifeTime}]}]",
                  "ignored profiles[0].pluginConfig[1]: PodLifeTime is configured above already"},
-        NoteCase{"NoProfiles", "profiles: []\nmetricsCollector: {enabled: true}",
-                 "dropped metricsCollector: measured usage is not supported yet"},
-        NoteCase{"MetricsProviders",
+        NoteCase{"AnUnknownProvider", "profiles: []\nmetricsProviders: [{source: Graphite}]",
+                 "dropped metricsProviders[0]: upstream has no source \"Graphite\""},
+        NoteCase{"PrometheusWithoutAToken",
                  "profiles: []\nmetricsProviders: [{source: Prometheus, prometheus: {url: http://p}}]",
-                 "dropped metricsProviders[0]: measured usage from Prometheus is not supported yet"},
+                 "changed metricsProviders[0].prometheus: upstream shows Prometheus the token of its own"},
+        NoteCase{"TheSecretOfAToken",
+                 "profiles: []\nmetricsProviders: [{source: Prometheus, prometheus: {url: http://p, "
+                 "authToken: {secretReference: {namespace: monitoring, name: token}}}}]",
+                 "changed metricsProviders[0].prometheus.authToken.secretReference: the Secret monitoring/token is "
+                 "read in the operator's namespace only"},
         NoteCase{"SilentFailures", "profiles: []\nevictionFailureEventNotification: false",
                  "changed evictionFailureEventNotification: events about evictions that fail are always published"}),
     [](const auto& info) { return std::string(info.param.name); });
@@ -347,20 +352,52 @@ std::string by_usage(std::string_view resource, std::string_view metrics) {
   return text.replace(text.find("%M%"), 3, metrics);
 }
 
-TEST(Convert, GoesByRequestsWhereUsageIsNotSupportedYet) {
+TEST(Convert, KeepsMeasuredUsageWithItsSource) {
+  const auto conversion =
+      convert(by_usage("cpu", "{source: KubernetesMetrics}") + "metricsProviders: [{source: KubernetesMetrics}]");
+  expect_valid(conversion);
+  EXPECT_THAT(notes_of(conversion), IsEmpty());
+  EXPECT_EQ(spec_of(conversion).at("usageSources"),
+            api::Json::parse(R"([{"name": "metrics-server", "type": "MetricsServer"}])"));
+  EXPECT_EQ(spec_of(conversion).at("strategies").at(0).at("args").at("metricsUtilization").at("source"),
+            "KubernetesMetrics");
+}
+
+TEST(Convert, TakesTheOldSpellingsOfTheCollector) {
+  const auto conversion = convert(by_usage("cpu", "{metricsServer: true}") + "metricsCollector: {enabled: true}");
+  expect_valid(conversion);
+  EXPECT_EQ(spec_of(conversion).at("usageSources").at(0).at("type"), "MetricsServer");
+}
+
+TEST(Convert, KeepsAStrategyThatGoesByAQuery) {
+  const auto conversion = convert(by_usage("MetricResource", "{source: Prometheus, prometheus: {query: q}}") + R"(
+metricsProviders:
+- source: Prometheus
+  prometheus: {url: "https://p:9090", authToken: {secretReference: {namespace: m, name: t}}})");
+  expect_valid(conversion);
+  EXPECT_EQ(spec_of(conversion).at("usageSources"), api::Json::parse(R"([{"name": "prometheus", "type": "Prometheus",
+    "prometheus": {"url": "https://p:9090", "bearerToken": {"name": "t", "key": "prometheusAuthToken"}}}])"));
+}
+
+TEST(Convert, SaysWhereTheSourceIsMissing) {
   const auto conversion = convert(by_usage("cpu", "{source: KubernetesMetrics}"));
   expect_valid(conversion);
   EXPECT_THAT(notes_of(conversion),
-              ElementsAre(HasSubstr("dropped profiles[0].pluginConfig[0].args.metricsUtilization: measured usage")));
-  EXPECT_FALSE(spec_of(conversion).at("strategies").at(0).at("args").contains("metricsUtilization"));
+              ElementsAre(HasSubstr("LowNodeUtilization asks a source that no metricsProviders entry configures")));
 }
 
-TEST(Convert, LeavesOutAStrategyThatGoesByAQueryOnly) {
-  const auto conversion = convert(by_usage("MetricResource", "{source: Prometheus, prometheus: {query: q}}"));
+TEST(Convert, LeavesOutSourcesThatNobodyAsks) {
+  const auto conversion = convert(std::string(ENABLED("balance", "RemoveDuplicates", "{}")) +
+                                  "\nmetricsProviders: [{source: KubernetesMetrics}]");
   expect_valid(conversion);
-  EXPECT_THAT(conversion.policies, IsEmpty());
-  EXPECT_THAT(notes_of(conversion), testing::Contains(HasSubstr("dropped profiles[0].pluginConfig[0].args: "
-                                                                "LowNodeUtilization by a Prometheus query")));
+  EXPECT_FALSE(spec_of(conversion).contains("usageSources"));
+}
+
+TEST(Convert, RefusesTheSameProviderTwice) {
+  const auto conversion = convert(
+      "profiles: []\nmetricsCollector: {enabled: true}\n"
+      "metricsProviders: [{source: KubernetesMetrics}]");
+  EXPECT_THAT(errors_of(conversion), ElementsAre(HasSubstr("metricsProviders[0]: metrics-server is named above")));
 }
 
 TEST(Convert, KeepsPodsThatHaveEndedSelected) {
