@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "api/meta/names.hpp"
+#include "scheduling/measured_usage.hpp"
 
 namespace strategies {
 namespace {
@@ -34,6 +36,18 @@ std::optional<std::string> complaint_about_resource(std::string_view name) {
   if (is_plain_name || name.starts_with("hugepages-")) return std::nullopt;
   if (api::is_qualified_name(name) && name.find('/') != std::string_view::npos) return std::nullopt;
   return fmt::format("\"{}\" is no resource of a node{}", name.substr(0, 80), api::did_you_mean(name, kPlainResources));
+}
+
+std::optional<std::string> complaint_by_rule(std::string_view name, ResourceRule rule) {
+  switch (rule) {
+    case ResourceRule::kOfNode: return complaint_about_resource(name);
+    case ResourceRule::kMeasured:
+      return name.empty() ? std::optional<std::string>("\"\" is no resource") : std::nullopt;
+    case ResourceRule::kMetricOnly:
+      if (name == scheduling::kMetricResource) return std::nullopt;
+      return fmt::format("a Prometheus query measures {} and nothing else", scheduling::kMetricResource);
+  }
+  std::abort();
 }
 
 /// Names are taken as they are: one with a wildcard would match nothing, in silence.
@@ -93,7 +107,7 @@ std::vector<std::string> read_excluded_namespaces(api::StrictObject& args) {
   return excluded;
 }
 
-Percentages read_percentages(api::StrictObject& args, std::string_view name) {
+Percentages read_percentages(api::StrictObject& args, std::string_view name, ResourceRule rule) {
   Percentages percentages;
   const api::Json* json = args.find(name);
   if (json == nullptr || (json->is_object() && json->empty())) {
@@ -105,7 +119,7 @@ Percentages read_percentages(api::StrictObject& args, std::string_view name) {
     return percentages;
   }
   for (const auto& [resource, value] : json->items()) {  // sorted by key
-    auto complaint = complaint_about_resource(resource);
+    auto complaint = complaint_by_rule(resource, rule);
     if (!complaint) complaint = complaint_about_percentage(value);
     if (complaint) {
       args.errors().push_back({entry_path(args.path().field(name), resource).text(), *complaint});

@@ -30,10 +30,15 @@ api::NamespaceFilter read_include_exclude(api::StrictObject& args, std::string_v
 /// evictableNamespaces: {exclude: […]}; complains about an include that is not empty, as upstream does.
 std::vector<std::string> read_excluded_namespaces(api::StrictObject& args);
 
-/// Percentages by resource, sorted by name. Required and not empty; every value between 0 and 100, every name one that
-/// a node can publish.
+/// Which resources percentages may name.
+enum class ResourceRule {
+  kOfNode,      ///< what a node can publish
+  kMeasured,    ///< any name: a usage source may have its own
+  kMetricOnly,  ///< scheduling::kMetricResource and nothing else
+};
+/// Percentages by resource, sorted by name. Required and not empty; every value between 0 and 100.
 using Percentages = std::vector<std::pair<std::string, double>>;
-Percentages read_percentages(api::StrictObject& args, std::string_view name);
+Percentages read_percentages(api::StrictObject& args, std::string_view name, ResourceRule rule = ResourceRule::kOfNode);
 
 /// numberOfNodes: so many nodes or fewer are left alone. 0 when it is left out.
 std::int32_t read_number_of_nodes(api::StrictObject& args);

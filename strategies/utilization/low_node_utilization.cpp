@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "strategies/utilization/measured_view.hpp"
 #include "strategies/utilization/move_pods.hpp"
 #include "strategies/utilization/move_pods_upstream.hpp"
 #include "strategies/utilization/node_usage.hpp"
@@ -32,17 +33,17 @@ double mean_percent(const std::vector<NodeUsage>& nodes, std::size_t resource, s
   return publishing == 0 ? 0 : sum / publishing;
 }
 
-Band band_of(const LowNodeUtilization::Args& args, const std::vector<NodeUsage>& nodes) {
+Band band_of(const Thresholds& thresholds, const std::vector<NodeUsage>& nodes) {
   Band band;
-  for (std::size_t r = 0; r < args.thresholds.size(); ++r) {
-    const double low = args.thresholds[r].second;
-    const double high = args.target_thresholds[r].second;
-    if (!args.use_deviation_thresholds) {
+  for (std::size_t r = 0; r < thresholds.low.size(); ++r) {
+    const double low = thresholds.low[r].second;
+    const double high = thresholds.high[r].second;
+    if (!thresholds.use_deviation) {
       band.low.push_back(low);
       band.high.push_back(high);
       continue;
     }
-    const double mean = mean_percent(nodes, r, args.thresholds[r].first);
+    const double mean = mean_percent(nodes, r, thresholds.low[r].first);
     band.low.push_back(clamp_percent(mean - low));
     band.high.push_back(clamp_percent(mean + high));
   }
@@ -72,46 +73,47 @@ std::string describe_overuse(const NodeUsage& node, const Band& band, const std:
                      node.percent(*r, resources[*r]).value_or(0), band.high[*r]);
 }
 
-void check_pairs(api::StrictObject& args, const LowNodeUtilization::Args& parsed) {
-  const auto same_resource = [](const auto& a, const auto& b) { return a.first == b.first; };
-  if (!std::ranges::equal(parsed.thresholds, parsed.target_thresholds, same_resource)) {
-    args.complain("targetThresholds", "must name the same resources as thresholds");
-    return;
-  }
-  if (parsed.use_deviation_thresholds) return;
-  for (std::size_t r = 0; r < parsed.thresholds.size(); ++r) {
-    const auto& [resource, low] = parsed.thresholds[r];
-    const double high = parsed.target_thresholds[r].second;
-    if (low <= high) continue;
-    args.errors().push_back({entry_path(args.path().field("thresholds"), resource).text(),
-                             fmt::format("{} is above targetThresholds, which is {}", low, high)});
-  }
-}
-
 }  // namespace
 
 LowNodeUtilization::Args LowNodeUtilization::Args::read(api::StrictObject& args) {
   Args parsed;
-  const std::size_t before = args.errors().size();
-  parsed.thresholds = read_percentages(args, "thresholds");
-  parsed.target_thresholds = read_percentages(args, "targetThresholds");
-  args.read("useDeviationThresholds", parsed.use_deviation_thresholds);
+  parsed.metrics = read_metrics_utilization(args);
+  parsed.thresholds = read_thresholds(args, resource_rule_of(parsed.metrics));
   parsed.number_of_nodes = read_number_of_nodes(args);
   parsed.excluded_namespaces = read_excluded_namespaces(args);
   args.with("evictionLimits", [&](api::StrictObject& limits) { limits.read("node", parsed.evictions_per_node); });
-  args.not_supported_yet({"metricsUtilization"});
-  if (args.errors().size() == before) check_pairs(args, parsed);
   return parsed;
 }
 
+std::vector<scheduling::UsageNeed> LowNodeUtilization::usage_needs() const {
+  return args_.metrics ? std::vector{*args_.metrics} : std::vector<scheduling::UsageNeed>{};
+}
+
+/// A query says nothing about other resources.
+std::vector<std::string> LowNodeUtilization::tracked() const {
+  const bool by_query = args_.metrics && !args_.metrics->query.empty();
+  return by_query ? std::vector<std::string>{scheduling::kMetricResource} : tracked_resources(args_.thresholds.low);
+}
+
 base::Status LowNodeUtilization::nominate(const StrategyContext& context, NominationSink& sink) const {
-  const RequestedUsage by_requests(context.cluster);
-  const UsageView& usage = context.usage != nullptr ? *context.usage : by_requests;
-  const std::vector<std::string> resources = tracked_resources(args_.thresholds);
+  if (!args_.metrics) {
+    const RequestedUsage by_requests(context.cluster);
+    return balance(context, sink, context.usage != nullptr ? *context.usage : by_requests);
+  }
+  const auto measured = find_measured(context, *args_.metrics);
+  if (!measured) return measured.error();
+  const MeasuredView usage(**measured, context.cluster,
+                           {.forecast = false, .corrects = false, .has_pod_usage = args_.metrics->metrics_server});
+  return balance(context, sink, usage);
+}
+
+base::Status LowNodeUtilization::balance(const StrategyContext& context, NominationSink& sink,
+                                         const UsageView& usage) const {
+  const std::vector<std::string> resources = tracked();
   const auto nodes = measure(context.cluster, context.nodes, usage, resources);
   if (!nodes) return nodes.error();
 
-  const Band band = band_of(args_, *nodes);
+  const Band band = band_of(args_.thresholds, *nodes);
   MoveRules rules;
   for (const NodeUsage& node : *nodes) {
     const bool cordoned = context.cluster.base().node(node.node).unschedulable;
@@ -143,7 +145,7 @@ void LowNodeUtilization::relieve(const StrategyContext& context, NominationSink&
                                  const std::vector<std::string>& resources, MoveRules rules) const {
   std::ranges::stable_sort(rules.sources, std::ranges::greater{},
                            [&](const NodeUsage& node) { return mean_fullness(node, resources); });
-  move_pods(context, sink, usage, resources, args_.thresholds.size(), std::move(rules));
+  move_pods(context, sink, usage, resources, args_.thresholds.low.size(), std::move(rules));
 }
 
 /// Upstream adds millicores to bytes, so that memory alone decides who goes first.

@@ -9,6 +9,7 @@
 #include "strategies/common_args.hpp"
 #include "strategies/strategy.hpp"
 #include "strategies/utilization/move_rules.hpp"
+#include "strategies/utilization/usage_args.hpp"
 
 namespace strategies {
 
@@ -19,12 +20,11 @@ class LowNodeUtilization final : public Strategy {
   static constexpr std::string_view kName = "LowNodeUtilization";
 
   struct Args {
-    Percentages thresholds;                 ///< at or below all of them: underutilized
-    Percentages target_thresholds;          ///< above any of them: overutilized; the same resources
-    bool use_deviation_thresholds = false;  ///< thresholds are distances from the mean
-    std::int32_t number_of_nodes = 0;       ///< act only when more nodes than this are underutilized
+    Thresholds thresholds;
+    std::int32_t number_of_nodes = 0;  ///< act only when more nodes than this are underutilized
     std::vector<std::string> excluded_namespaces;
     std::optional<std::uint32_t> evictions_per_node;
+    std::optional<scheduling::UsageNeed> metrics;  ///< metricsUtilization; absent: by requests
     friend bool operator==(const Args&, const Args&) = default;
 
     /// Complaints go to the object's list.
@@ -35,8 +35,11 @@ class LowNodeUtilization final : public Strategy {
   std::string_view name() const override { return kName; }
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
+  std::vector<scheduling::UsageNeed> usage_needs() const override;
 
  private:
+  std::vector<std::string> tracked() const;
+  base::Status balance(const StrategyContext& context, NominationSink& sink, const UsageView& usage) const;
   void relieve(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
                const std::vector<std::string>& resources, MoveRules rules) const;
   void relieve_upstream(const StrategyContext& context, NominationSink& sink, const UsageView& usage,

@@ -63,7 +63,7 @@ base::Result<std::vector<NodeUsage>> measure(const scheduling::Overlay& cluster,
       if (!used)
         return base::unavailable(fmt::format("no usage of {} is known for node {}", resource, object.meta.name));
       entry.used.push_back(*used);
-      entry.capacity.push_back(published(capacity, resource));
+      entry.capacity.push_back(usage.is_percent(resource) ? std::optional(kWholeNode) : published(capacity, resource));
     }
   }
   return all;

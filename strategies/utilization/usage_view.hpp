@@ -8,6 +8,8 @@
 
 namespace strategies {
 
+inline constexpr std::int64_t kWholeNode = 100'000;  ///< 100 % of a node in thousandths: see UsageView::is_percent()
+
 /// Where utilization comes from: requests, or measurements that were collected before the cycle. Amounts in
 /// thousandths. A view of data that is there already: no I/O.
 class UsageView {
@@ -20,6 +22,11 @@ class UsageView {
   virtual std::optional<std::int64_t> of_pod(scheduling::PodIndex pod, std::string_view resource) const = 0;
   /// False: there is usage of nodes only, and the effect of a move cannot be foreseen.
   virtual bool has_pod_usage() const { return true; }
+  /// Its amounts are thousandths of a percent: each node has 100 %.
+  virtual bool is_percent(std::string_view resource) const {
+    static_cast<void>(resource);
+    return false;
+  }
 };
 
 /// Usage by effective requests; "pods" is the number of active pods of a node, and 1 for a pod.

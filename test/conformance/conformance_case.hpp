@@ -12,6 +12,7 @@
 #include "api/descheduler_policy.hpp"
 #include "api/json/field_path.hpp"
 #include "base/result.hpp"
+#include "scheduling/measured_usage.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
 #include "test/conformance/deviations.hpp"
 
@@ -50,6 +51,8 @@ std::unique_ptr<scheduling::ClusterSnapshot> snapshot_of(const Case& each);
 std::vector<scheduling::NodeIndex> nodes_in_order(const Case& each, const scheduling::ClusterSnapshot& cluster);
 scheduling::PodIndex target_of(const Case& each, const scheduling::ClusterSnapshot& cluster);
 api::PerCycleLimits limits_of(const Case& each);
+/// What the case's `usage` says, as a source would have given it; empty: the case has none.
+std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> usage_of(const Case& each);
 /// Go's decoder takes null as absent, and its encoder writes it. A null as a whole is an empty object.
 Json without_nulls(const Json& json);
 

@@ -25,9 +25,7 @@ INSTANTIATE_TEST_SUITE_P(
     Of, TheList,
     testing::Values(
         RuleCase{"NoArgs", "{}", false}, RuleCase{"NullArgs", "null", false},
-        RuleCase{"MeasuredUsage", R"({"metricsUtilization":{"source":"Prometheus"}})", true},
-        RuleCase{"UsageWithoutASource", R"({"metricsUtilization":{}})", true},
-        RuleCase{"NoUsage", R"({"metricsUtilization":null})", false},
+        RuleCase{"MeasuredUsage", R"({"metricsUtilization":{"source":"Prometheus"}})", false},
         RuleCase{"IncludedNamespaces", R"({"evictableNamespaces":{"include":["a"]}})", true},
         RuleCase{"NoIncludedNamespaces", R"({"evictableNamespaces":{"include":[],"exclude":["a"]}})", false},
         RuleCase{"NullNamespaces", R"({"evictableNamespaces":null})", false},

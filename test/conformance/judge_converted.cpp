@@ -55,6 +55,7 @@ std::string listed(const Names& names) {
 Names moved_by(const Case& each, const api::DeschedulerPolicySpec& spec, const scheduling::ClusterSnapshot& cluster) {
   const planning::PlanSpec plan_spec(spec);
   planning::PlanInput input{.spec = plan_spec, .cluster = cluster, .leaving = {}, .now = each.now()};
+  input.usage = usage_of(each);
   input.options.spend_pdbs = false;  // upstream's dry run knows no budgets
   Names moved;
   for (const api::PlannedMove& move : planning::plan_cycle(input).moves) moved.insert(move.ns + "/" + move.pod);

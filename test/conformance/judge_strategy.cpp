@@ -133,8 +133,9 @@ Judgement judge_strategy(const Case& each) {
   if (!errors.empty()) return wants_error ? Judgement{} : failed(errors.front().to_string());
   const scheduling::Overlay overlay(*cluster);
   CountingSink sink(*cluster, limits_of(each));
-  const base::Status done =
-      parsed.runnable.front().strategy->nominate({overlay, nodes, evictability, each.now()}, sink);
+  const auto usage = usage_of(each);
+  const base::Status done = parsed.runnable.front().strategy->nominate(
+      {overlay, nodes, evictability, each.now(), nullptr, nullptr, usage}, sink);
   if (!done && !wants_error) return failed(done.error().message);
   if (done && wants_error) return failed("no error, expected \"" + each.expect().at("error").get<std::string>() + "\"");
   return compare(each.expect(), sink);

@@ -1,0 +1,215 @@
+#include "strategies/utilization/measured_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "api/meta/well_known.hpp"
+
+namespace strategies {
+namespace {
+
+using scheduling::kNoNode;
+using scheduling::kPodsIndex;
+using scheduling::kUnknownUsage;
+using scheduling::MeasuredUsage;
+using scheduling::saturating_add;
+
+/// A sample that is taken so shortly after a pod's start hardly shows it.
+constexpr base::seconds kWarmUp{120};
+
+std::int64_t scaled(std::int64_t amount, double factor) {
+  constexpr double kMost = 9e18;
+  return static_cast<std::int64_t>(std::clamp(static_cast<double>(amount) * factor, 0.0, kMost));
+}
+
+}  // namespace
+
+base::Result<const MeasuredUsage*> find_measured(const StrategyContext& context, const scheduling::UsageNeed& need) {
+  const std::string key = need.key();
+  for (const auto& measured : context.measured) {
+    if (!measured || measured->source != key) continue;
+    if (measured->problem.empty()) return measured.get();
+    return base::unavailable(fmt::format("usage source {}: {}", key, measured->problem));
+  }
+  return base::unavailable(fmt::format("usage source {}: nothing is measured", key));
+}
+
+MeasuredView::MeasuredView(const MeasuredUsage& measured, const scheduling::Overlay& cluster, Options options)
+    : measured_(measured), cluster_(cluster), options_(options) {
+  for (const MeasuredUsage::Resource& resource : measured.resources)
+    known_.push_back(cluster.base().resources().find(resource.name));
+  resolve_nodes();
+  resolve_pods();
+  take_figures();
+  if (!options_.corrects) return;
+  for (const PodIndex pod : cluster.base().pods()) correct_for(pod);
+}
+
+std::optional<std::size_t> MeasuredView::column_of(std::string_view resource) const {
+  const auto at = std::ranges::find(measured_.resources, resource, &MeasuredUsage::Resource::name);
+  if (at == measured_.resources.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - measured_.resources.begin());
+}
+
+bool MeasuredView::is_percent(std::string_view resource) const {
+  const auto column = column_of(resource);
+  return column && measured_.resources[*column].is_percent && !known_[*column];
+}
+
+const MeasuredUsage::Node* MeasuredView::entry_of(NodeIndex node) const {
+  return entry_of_node_[node] == kNoEntry ? nullptr : &measured_.nodes[entry_of_node_[node]];
+}
+
+std::optional<std::int64_t> MeasuredView::of_node(NodeIndex node, std::string_view resource) const {
+  const auto column = column_of(resource);
+  if (!column) {
+    if (resource != api::well_known::kPods) return std::nullopt;
+    const auto* const entry = entry_of(node);
+    return entry == nullptr ? std::nullopt : std::optional(cluster_.used().get(node, kPodsIndex));
+  }
+  const std::int64_t amount = amounts_[node * known_.size() + *column];
+  return amount == kUnknownUsage ? std::nullopt : std::optional(amount);
+}
+
+std::optional<std::int64_t> MeasuredView::of_pod(PodIndex pod, std::string_view resource) const {
+  if (const auto column = column_of(resource)) return of_pod_in(pod, *column);
+  return resource == api::well_known::kPods ? std::optional<std::int64_t>(1000) : std::nullopt;
+}
+
+std::optional<double> MeasuredView::percent_of(NodeIndex node, std::size_t column, std::int64_t amount) const {
+  if (amount == kUnknownUsage) return std::nullopt;
+  if (measured_.resources[column].is_percent) return static_cast<double>(amount) / 1000;
+  const auto capacity = capacity_of(node, column);
+  if (!capacity || *capacity <= 0) return std::nullopt;
+  return static_cast<double>(amount) / static_cast<double>(*capacity) * 100;
+}
+
+// --- the snapshot's numbers: both sides are sorted
+
+void MeasuredView::resolve_nodes() {
+  const scheduling::ClusterSnapshot& base = cluster_.base();
+  entry_of_node_.assign(base.node_count(), kNoEntry);
+  for (std::uint32_t i = 0; i < measured_.nodes.size(); ++i) {
+    if (const auto node = base.find_node(measured_.nodes[i].name)) entry_of_node_[*node] = i;
+  }
+}
+
+void MeasuredView::resolve_pods() {
+  const scheduling::ClusterSnapshot& base = cluster_.base();
+  entry_of_pod_.assign(base.pod_count(), kNoEntry);
+  std::uint32_t at = 0;
+  for (const PodIndex pod : base.pods_by_name()) {
+    const api::ObjectMeta& meta = base.pod(pod).meta;
+    const auto key = std::tie(meta.ns, meta.name);
+    const auto is_before = [&] { return std::tie(measured_.pods[at].ns, measured_.pods[at].name) < key; };
+    while (at < measured_.pods.size() && is_before()) ++at;
+    if (at == measured_.pods.size()) return;
+    if (std::tie(measured_.pods[at].ns, measured_.pods[at].name) == key) entry_of_pod_[pod] = at;
+  }
+}
+
+// --- figures of nodes
+
+std::int64_t MeasuredView::figure_of(const MeasuredUsage::Node& node, std::size_t column) const {
+  if (!node.problem.empty() || column >= node.now.size()) return kUnknownUsage;
+  const std::int64_t now = node.now[column];
+  const bool foresees = options_.forecast && column < node.foreseen.size() && now != kUnknownUsage;
+  return foresees ? std::max(now, node.foreseen[column]) : now;
+}
+
+std::optional<std::int64_t> MeasuredView::capacity_of(NodeIndex node, std::size_t column) const {
+  if (!known_[column]) return std::nullopt;
+  return cluster_.base().allocatable().find(node, *known_[column]);
+}
+
+/// A percentage of what the node publishes becomes an amount of it.
+std::int64_t MeasuredView::in_units(NodeIndex node, std::size_t column, std::int64_t amount) const {
+  if (amount == kUnknownUsage || !measured_.resources[column].is_percent || !known_[column]) return amount;
+  const auto capacity = capacity_of(node, column);
+  if (!capacity) return kUnknownUsage;
+  return scaled(*capacity, static_cast<double>(amount) / static_cast<double>(kWholeNode));
+}
+
+void MeasuredView::take_figures() {
+  measured_amounts_.assign(cluster_.base().node_count() * known_.size(), kUnknownUsage);
+  for (const NodeIndex node : cluster_.base().nodes()) {
+    const auto* const entry = entry_of(node);
+    if (entry == nullptr) continue;
+    for (std::size_t c = 0; c < known_.size(); ++c)
+      measured_amounts_[node * known_.size() + c] = in_units(node, c, figure_of(*entry, c));
+  }
+  amounts_ = measured_amounts_;
+}
+
+// --- corrections
+
+void MeasuredView::add_to(NodeIndex node, std::size_t column, std::int64_t amount) {
+  if (node == kNoNode) return;
+  std::int64_t& there = amounts_[node * known_.size() + column];
+  if (there != kUnknownUsage) there = std::max<std::int64_t>(saturating_add(there, amount), 0);
+}
+
+bool MeasuredView::is_new_on(PodIndex pod, NodeIndex node) const {
+  const auto* const entry = node == kNoNode ? nullptr : entry_of(node);
+  if (entry == nullptr || has_entry(pod)) return false;
+  const api::Pod& object = cluster_.base().pod(pod);
+  const auto started = object.start_time.value_or(object.meta.creation_timestamp);
+  return started + kWarmUp > entry->time;
+}
+
+void MeasuredView::correct_for(PodIndex pod) {
+  if (!cluster_.base().is_active(pod)) return;
+  const NodeIndex from = cluster_.base().node_of(pod);
+  const NodeIndex to = cluster_.node_of(pod);
+  const bool is_new = is_new_on(pod, from);
+  if (from == to && !is_new) return;
+  for (std::size_t c = 0; c < known_.size(); ++c) {
+    if (is_new) {  // no figure has it: nothing to take away
+      add_to(to, c, requested(pod, c));
+      continue;
+    }
+    const std::int64_t amount = of_pod_in(pod, c).value_or(0);
+    add_to(from, c, -amount);
+    add_to(to, c, amount);
+  }
+}
+
+// --- figures of pods
+
+std::optional<std::int64_t> MeasuredView::of_pod_in(PodIndex pod, std::size_t column) const {
+  const NodeIndex node = cluster_.base().node_of(pod);
+  if (has_entry(pod)) {
+    const std::int64_t amount = measured_.pod_amounts[entry_of_pod_[pod] * known_.size() + column];
+    const std::int64_t used = node == kNoNode ? amount : in_units(node, column, amount);
+    if (used != kUnknownUsage) return used;
+  }
+  if (!options_.corrects) return std::nullopt;
+  const bool knows_pods = !measured_.pods.empty();
+  return knows_pods || node == kNoNode || is_new_on(pod, node) ? requested(pod, column) : share_of_node(pod, column);
+}
+
+/// 0 of what nobody can request.
+std::int64_t MeasuredView::requested(PodIndex pod, std::size_t column) const {
+  if (!known_[column]) return 0;
+  return *known_[column] == kPodsIndex ? 1000 : scheduling::amount_of(cluster_.base().requests(pod), *known_[column]);
+}
+
+/// By requests of the resource, or of cpu where nobody can request it; by heads where nobody requests anything.
+std::int64_t MeasuredView::share_of_node(PodIndex pod, std::size_t column) const {
+  const scheduling::ClusterSnapshot& base = cluster_.base();
+  const NodeIndex node = base.node_of(pod);
+  const std::int64_t used = measured_amounts_[node * known_.size() + column];
+  if (used == kUnknownUsage) return 0;
+  const scheduling::ResourceIndex resource = known_[column].value_or(scheduling::kCpuIndex);
+  const std::int64_t all = base.used().get(node, resource);
+  if (all > 0) {
+    const std::int64_t own = scheduling::amount_of(base.requests(pod), resource);
+    return scaled(used, static_cast<double>(own) / static_cast<double>(all));
+  }
+  const std::int64_t pods = base.used().get(node, kPodsIndex) / 1000;
+  return pods == 0 ? 0 : used / pods;
+}
+
+}  // namespace strategies

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "strategies/strategy.hpp"
+#include "strategies/utilization/usage_view.hpp"
+
+namespace strategies {
+
+/// What was measured for the need. An error names the source and says what is wrong with it: nobody measured it, or
+/// nothing of it is usable.
+base::Result<const scheduling::MeasuredUsage*> find_measured(const StrategyContext& context,
+                                                             const scheduling::UsageNeed& need);
+
+/// Measured usage under the snapshot's numbers. "pods" is counted, not measured, unless the source has it. Percentages
+/// of a resource that the node publishes become amounts of it; others keep 100 % as their capacity. Keeps references to
+/// what it is made of; sees the moves that the overlay had when it was made. One pass over nodes and pods.
+class MeasuredView final : public UsageView {
+ public:
+  struct Options {
+    bool forecast = false;  ///< the higher of what is and what is foreseen, where that is
+    /// Pods that the overlay has moved take their usage along. Pods that nobody measured yet count with their requests:
+    /// on their node those that started after its sample or so shortly before that it hardly shows them. Where the
+    /// source knows nodes only, pods share what their node uses by their requests. Off: figures as they came.
+    bool corrects = true;
+    bool has_pod_usage = true;  ///< without `corrects`: is there usage of pods at all
+  };
+  MeasuredView(const scheduling::MeasuredUsage& measured, const scheduling::Overlay& cluster, Options options);
+
+  std::optional<std::int64_t> of_node(NodeIndex node, std::string_view resource) const override;
+  std::optional<std::int64_t> of_pod(PodIndex pod, std::string_view resource) const override;
+  bool has_pod_usage() const override { return options_.corrects || options_.has_pod_usage; }
+  bool is_percent(std::string_view resource) const override;
+
+  /// The node's entry; nullptr: the source does not know it.
+  const scheduling::MeasuredUsage::Node* entry_of(NodeIndex node) const;
+  const scheduling::MeasuredUsage& measured() const { return measured_; }
+  /// The place of the resource in MeasuredUsage::resources.
+  std::optional<std::size_t> column_of(std::string_view resource) const;
+  /// An amount of MeasuredUsage in percent of the node: `amount` of `column`. nullopt: unknown, or no capacity.
+  std::optional<double> percent_of(NodeIndex node, std::size_t column, std::int64_t amount) const;
+
+ private:
+  static constexpr std::uint32_t kNoEntry = 0xffffffff;
+
+  void resolve_nodes();
+  void resolve_pods();
+  void take_figures();
+  void correct_for(PodIndex pod);
+  void add_to(NodeIndex node, std::size_t column, std::int64_t amount);
+  bool is_new_on(PodIndex pod, NodeIndex node) const;
+  bool has_entry(PodIndex pod) const { return entry_of_pod_[pod] != kNoEntry; }
+  std::int64_t figure_of(const scheduling::MeasuredUsage::Node& node, std::size_t column) const;
+  std::int64_t in_units(NodeIndex node, std::size_t column, std::int64_t amount) const;
+  std::optional<std::int64_t> capacity_of(NodeIndex node, std::size_t column) const;
+  std::optional<std::int64_t> of_pod_in(PodIndex pod, std::size_t column) const;
+  std::int64_t requested(PodIndex pod, std::size_t column) const;
+  std::int64_t share_of_node(PodIndex pod, std::size_t column) const;
+
+  const scheduling::MeasuredUsage& measured_;
+  const scheduling::Overlay& cluster_;
+  const Options options_;
+  std::vector<std::optional<scheduling::ResourceIndex>> known_;  ///< by column: the cluster's number of the resource
+  std::vector<std::uint32_t> entry_of_node_;
+  std::vector<std::uint32_t> entry_of_pod_;
+  std::vector<std::int64_t> measured_amounts_;  ///< by node and column, as they came
+  std::vector<std::int64_t> amounts_;           ///< corrected
+};
+
+}  // namespace strategies

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/core/kinds.hpp"
+#include "api/json/strict_object.hpp"
+#include "scheduling/measured_usage.hpp"
+#include "strategies/common_args.hpp"
+
+namespace strategies {
+
+/// args.usage: whose figures a strategy goes by.
+struct UsageArgs {
+  scheduling::UsageNeed need;
+  bool forecast = true;  ///< the higher of what is and what is foreseen, where a trusted forecast is
+  /// A node changes its class only when so many of its last `of` samples say so, beside its smoothed figure.
+  std::int32_t samples = 3;
+  std::int32_t of = 5;
+  friend bool operator==(const UsageArgs&, const UsageArgs&) = default;
+};
+
+/// `usage`: {source, forecast, hysteresis: {samples, of}}; nullopt: by requests.
+std::optional<UsageArgs> read_usage(api::StrictObject& args);
+
+/// `metricsUtilization` as upstream has it (upstream-semantics.md#measured-usage); nullopt: it is not set.
+std::optional<scheduling::UsageNeed> read_metrics_utilization(api::StrictObject& args);
+
+/// Which names thresholds may have.
+ResourceRule resource_rule_of(const std::optional<scheduling::UsageNeed>& need);
+
+/// Upstream's 0 % to 100 % band, or one as distances from the mean.
+struct Thresholds {
+  Percentages low;   ///< at or below all of them: underutilized
+  Percentages high;  ///< above any of them: overutilized; the same resources
+  bool use_deviation = false;
+  friend bool operator==(const Thresholds&, const Thresholds&) = default;
+};
+/// thresholds, targetThresholds and useDeviationThresholds of the object.
+Thresholds read_thresholds(api::StrictObject& args, ResourceRule rule);
+
+/// One of args.nodePools: nodes that are balanced among themselves.
+struct NodePool {
+  std::string name;
+  std::optional<api::LabelSelector> nodes;  ///< absent: all
+  Thresholds thresholds;
+  friend bool operator==(const NodePool&, const NodePool&) = default;
+};
+/// `read_rest` reads what else the entry has; it may be empty.
+std::vector<NodePool> read_node_pools(api::StrictObject& args,
+                                      const std::function<void(api::StrictObject& entry, NodePool& pool)>& read_rest);
+
+}  // namespace strategies
