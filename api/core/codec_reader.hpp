@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the decoders of codec*.cpp share. Not for other folders or files: simdjson stays here
+/// What the decoders of codec*.cpp and of usage/parse share. Not for other folders or files: simdjson stays there
 /// (docs/adr/0003-simdjson-in-api.md).
 ///
 /// On-demand rules kept by everything below: each value is read at most once and in document order; after an error that

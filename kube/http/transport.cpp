@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 
@@ -24,10 +25,15 @@ bool is_clean(std::string_view text) {
   return true;
 }
 
+bool is_one_line(std::string_view text) {
+  return std::ranges::none_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
 std::string head_and_body(const Request& request, const Endpoint& endpoint, const std::string& authorization) {
   std::string text = fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nAccept: {}\r\n", request.method,
                                  endpoint.server.path, request.target(), endpoint.server.authority(),
                                  endpoint.options.user_agent, request.accept);
+  for (const auto& [name, value] : endpoint.options.headers) text += fmt::format("{}: {}\r\n", name, value);
   if (!authorization.empty()) text += "Authorization: " + authorization + "\r\n";
   if (!request.content_type.empty()) text += "Content-Type: " + request.content_type + "\r\n";
   if (!request.body.empty() || request.method != "GET")
@@ -47,6 +53,10 @@ base::Result<Endpoint> endpoint_of(const Config& config, HttpTransportOptions op
   }
   endpoint.tls_name = config.tls_server_name.empty() ? endpoint.server.host : config.tls_server_name;
   endpoint.verify = !config.insecure_skip_tls_verify;
+  for (const auto& [name, value] : options.headers) {
+    if (name.empty() || !is_clean(name) || name.find(':') != std::string::npos || !is_one_line(value))
+      return base::invalid("a header that cannot stand in a request");
+  }
   options.max_connections = std::max(options.max_connections, 1);
   endpoint.options = std::move(options);
   return endpoint;
@@ -127,7 +137,8 @@ struct HttpTransport::Impl {
         endpoint(std::move(endpoint_in)),
         beast(endpoint),
         slots(endpoint.options.max_connections) {
-    if (endpoint.options.engine == HttpEngine::kMixed && CpprestEngine::can_reach(endpoint))
+    const bool is_plain = endpoint.options.headers.empty();
+    if (endpoint.options.engine == HttpEngine::kMixed && is_plain && CpprestEngine::can_reach(endpoint))
       rest.emplace(endpoint, [this] { return material(); });
   }
 

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
@@ -28,6 +30,8 @@ struct HttpTransportOptions {
   std::size_t max_watch_line = std::size_t{64} << 20;
   std::size_t watch_queue_bytes = std::size_t{4} << 20;  ///< read ahead of next(); beyond it the socket is left alone
   std::string user_agent = "evacuator/" EVACUATOR_VERSION " (linux)";
+  /// Sent with every request. Asio + Beast carries all of them then.
+  std::vector<std::pair<std::string, std::string>> headers{};
 };
 
 /// Transport over HTTP/1.1 to one API server. Thread-safe; any number of threads may block in it. Keeps connections

@@ -1,0 +1,150 @@
+#include "usage/parse/prometheus.hpp"
+
+#include <gtest/gtest.h>
+
+#include "test/unit/usage/parse/text_of.hpp"
+
+namespace usage_prometheus_parse_test {
+
+using usage_test::joined;
+using usage_test::text_of;
+
+std::string vector_of(const std::string& result) {
+  return R"({"status":"success","data":{"resultType":"vector","result":[)" + result + "]}}";
+}
+std::string sample(const std::string& labels, const std::string& value) {
+  return R"({"metric":{)" + labels + R"(},"value":[1763726400.123,")" + value + R"("]})";
+}
+
+/// The rows in order and the problems, or the error.
+std::string read(std::string answer, const api::UsageQuery& query = {}) {
+  usage::Rows rows(1);
+  const auto notes = usage::read_vector(answer, query, rows);
+  if (!notes) return "error: " + notes.error().message;
+  std::vector<std::string> problems = notes->warnings;
+  rows.oddities.tell("", problems);
+  usage::bring_into_order(rows, "", problems);
+  return text_of(rows) + (problems.empty() ? "" : " | " + joined(problems));
+}
+
+struct VectorCase {
+  const char* name;
+  std::string answer;
+  std::string want;
+};
+class Vector : public testing::TestWithParam<VectorCase> {};
+TEST_P(Vector, IsRead) { EXPECT_EQ(read(GetParam().answer), GetParam().want); }
+
+const std::string kN1 = R"("node":"n1")";
+INSTANTIATE_TEST_SUITE_P(
+    Usage, Vector,
+    testing::Values(
+        VectorCase{"LabelNode", vector_of(sample(R"("instance":"10.0.0.1:9100","node":"n1")", "0.5")), "n1=0.5"},
+        VectorCase{"InstanceWithoutPort", vector_of(sample(R"("instance":"10.0.0.1:9100")", "0.5")), "10.0.0.1=0.5"},
+        VectorCase{"InstanceOfIpv6", vector_of(sample(R"("instance":"[fe80::1]:9100")", "0.5")), "fe80::1=0.5"},
+        VectorCase{"SortedByName", vector_of(sample(R"("node":"b")", "2") + "," + sample(R"("node":"a")", "1")),
+                   "a=1 b=2"},
+        VectorCase{"Exponent", vector_of(sample(kN1, "1.5e+09")), "n1=1.5e+09"},
+        VectorCase{"Nan", vector_of(sample(kN1, "NaN")), "n1=? | 1 value is NaN or infinite"},
+        VectorCase{"Infinite", vector_of(sample(kN1, "+Inf")), "n1=? | 1 value is NaN or infinite"},
+        VectorCase{"MinusInfinite", vector_of(sample(kN1, "-Inf")), "n1=? | 1 value is NaN or infinite"},
+        VectorCase{"Negative", vector_of(sample(kN1, "-0.5")), "n1=? | 1 value is negative"},
+        VectorCase{"TooLarge", vector_of(sample(kN1, "1e999")), "n1=? | 1 value is no number"},
+        VectorCase{"Words", vector_of(sample(kN1, "much")), "n1=? | 1 value is no number"},
+        VectorCase{"Empty", vector_of(sample(kN1, "")), "n1=? | 1 value is no number"},
+        VectorCase{"BareNumber", vector_of(R"({"metric":{"node":"n1"},"value":[1763726400,0.5]})"),
+                   "n1=? | 1 value is no number"},
+        VectorCase{"NoValue", vector_of(R"({"metric":{"node":"n1"}})"), "n1=? | 1 value is no number"},
+        VectorCase{"NativeHistogram", vector_of(R"({"metric":{"node":"n1"},"histogram":[1,{"count":"3"}]})"),
+                   "n1=? | 1 value is no number"},
+        VectorCase{"ValueBeforeLabels", vector_of(R"({"value":[1,"2"],"metric":{"node":"n1"}})"), "n1=2"},
+        VectorCase{"Duplicates",
+                   vector_of(sample(kN1, "1") + "," + sample(kN1, "2") + "," + sample(R"("node":"n2")", "3")),
+                   "n1=? n2=3 | more than one value for n1"},
+        VectorCase{"ThreeOfOne", vector_of(sample(kN1, "1") + "," + sample(kN1, "2") + "," + sample(kN1, "3")),
+                   "n1=? | more than one value for n1"},
+        VectorCase{"OfNobody", vector_of(sample("", "1") + "," + sample(kN1, "2")),
+                   "n1=2 | 1 value is of nobody: a label or a name is missing"},
+        VectorCase{"NoData", vector_of(""), ""},
+        VectorCase{"Warnings",
+                   R"({"status":"success","warnings":["partial response"],"data":{"resultType":"vector","result":[]}})",
+                   " | partial response"},
+        VectorCase{
+            "Scalar", R"({"status":"success","data":{"resultType":"scalar","result":[1763726400,"1"]}})",
+            "error: the result is a scalar, not a vector: a scalar has no node: leave out scalar(), or aggregate "
+            "by (node)"},
+        VectorCase{"String", R"({"status":"success","data":{"resultType":"string","result":[1763726400,"x"]}})",
+                   "error: the result is a string, not a vector: a string is no amount"},
+        VectorCase{"Matrix",
+                   R"({"status":"success","data":{"resultType":"matrix","result":[{"metric":{},"values":[[1,"2"]]}]}})",
+                   "error: the result is a matrix, not a vector: it is a range of samples: wrap it in rate() or "
+                   "avg_over_time()"},
+        VectorCase{"Error", R"({"status":"error","errorType":"bad_data","error":"parse error: unexpected }"})",
+                   "error: the server says bad_data: parse error: unexpected }"},
+        VectorCase{"Html", "<!DOCTYPE html><html>Sign in, admin:hunter2</html>",
+                   "error: the answer is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"},
+        VectorCase{"Nothing", "", "error: the answer is empty"},
+        VectorCase{"OtherJson", R"({"items":[]})", "error: the answer is not one of Prometheus' API: no status"},
+        VectorCase{"NoType", R"({"status":"success","data":{"result":[]}})", "error: the answer has no resultType"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Prometheus, TruncatedAnswerIsAnError) {
+  std::string whole = vector_of(sample(kN1, "1"));
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_TRUE(read(whole.substr(0, size)).starts_with("error: ")) << size;
+}
+
+TEST(Prometheus, TimeIsTheEvaluations) {
+  usage::Rows rows(1);
+  std::string answer = vector_of(sample(kN1, "1"));
+  ASSERT_TRUE(usage::read_vector(answer, {}, rows));
+  EXPECT_EQ(base::format_micro_time(rows.rows[0].time), "2025-11-21T12:00:00.123000Z");
+}
+
+TEST(Prometheus, FractionBecomesPercent) {
+  api::UsageQuery query;
+  query.unit = api::UsageUnit::kFraction;
+  EXPECT_EQ(read(vector_of(sample(kN1, "0.25")), query), "n1=25");
+}
+
+TEST(Prometheus, LabelsAreMapped) {
+  api::UsageQuery query;
+  query.node_label = "kubernetes_node";
+  EXPECT_EQ(read(vector_of(sample(R"("node":"no","kubernetes_node":"n1:1")", "2")), query), "n1:1=2");
+  query.node_label = "instance";
+  EXPECT_EQ(read(vector_of(sample(R"("node":"no","instance":"n1:1")", "2")), query), "n1=2");
+}
+
+TEST(Prometheus, PodsNeedNamespaceAndName) {
+  api::UsageQuery query;
+  query.of = api::UsageOf::kPod;
+  EXPECT_EQ(
+      read(vector_of(sample(R"("namespace":"shop","pod":"web")", "2") + "," + sample(R"("pod":"web")", "2")), query),
+      "shop/web=2 | 1 value is of nobody: a label or a name is missing");
+  query.namespace_label = "exported_namespace";
+  query.pod_label = "exported_pod";
+  EXPECT_EQ(read(vector_of(sample(R"("exported_namespace":"shop","exported_pod":"web","pod":"no")", "2")), query),
+            "shop/web=2");
+}
+
+TEST(Prometheus, TooManySeriesEndTheReading) {
+  std::string result = sample(kN1, "1");
+  for (std::size_t i = 0; i < usage::kMostNodeSeries; ++i) result += "," + sample(kN1, "1");
+  usage::Rows rows(1);
+  std::string answer = vector_of(result);
+  const auto notes = usage::read_vector(answer, {}, rows);
+  ASSERT_FALSE(notes);
+  EXPECT_EQ(notes.error().message, "more than 20000 series: aggregate by node or by namespace and pod");
+  EXPECT_LE(rows.rows.size(), usage::kMostNodeSeries);
+}
+
+TEST(Prometheus, ErrorsThatMayHealAreTold) {
+  std::string timeout = R"({"status":"error","errorType":"timeout","error":"query timed out"})";
+  const auto error = usage::told_error(timeout);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code, base::ErrorCode::kUnavailable);
+  std::string page = "<html>";
+  EXPECT_FALSE(usage::told_error(page));
+}
+
+}  // namespace usage_prometheus_parse_test

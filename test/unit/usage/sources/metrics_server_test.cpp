@@ -1,0 +1,63 @@
+#include "usage/sources/metrics_server.hpp"
+
+#include <gtest/gtest.h>
+
+#include "test/unit/usage/parse/text_of.hpp"
+#include "test/unit/usage/sources/fake_server.hpp"
+
+namespace usage_metrics_server_test {
+
+using usage_test::text_of;
+
+const std::string kNodes = "/apis/metrics.k8s.io/v1beta1/nodes";
+const std::string kPods = "/apis/metrics.k8s.io/v1beta1/pods";
+
+class MetricsServer : public testing::Test {
+ protected:
+  usage_test::World world_;
+  usage::MetricsServer source_{world_.client};
+};
+
+TEST_F(MetricsServer, ReadsNodesAndPodsPageByPage) {
+  world_.api_server.on(kNodes, R"({"items":[{"metadata":{"name":"n1"},"usage":{"cpu":"1","memory":"2"}}]})");
+  world_.api_server.on(kPods, R"({"metadata":{"continue":"t/1"},"items":[{"metadata":{"namespace":"b","name":"p"},
+                                 "containers":[{"usage":{"cpu":"1","memory":"2"}}]}]})");
+  world_.api_server.on(kPods, R"({"items":[{"metadata":{"namespace":"a","name":"p"},
+                                 "containers":[{"usage":{"cpu":"3","memory":"4"}}]}]})");
+  const auto samples = source_.sample();
+  ASSERT_TRUE(samples) << samples.error().message;
+  EXPECT_EQ(text_of(*samples), "n1=1/2 a/p=3/4 b/p=1/2");
+  EXPECT_TRUE(samples->problems.empty());
+  ASSERT_EQ(world_.api_server.requests.size(), 3U);
+  EXPECT_EQ(world_.api_server.requests[2].query, "limit=1000&continue=t%2F1");
+}
+
+TEST_F(MetricsServer, MissingApiSaysWhatToInstall) {
+  const auto samples = source_.sample();
+  ASSERT_FALSE(samples);
+  EXPECT_EQ(samples.error().message,
+            "listing nodes.metrics.k8s.io: metrics.k8s.io/v1beta1 is not served; is what serves it installed?");
+}
+
+TEST_F(MetricsServer, MissingRightsSayWhereTheyAre) {
+  world_.api_server.on(kNodes, R"({"kind":"Status","status":"Failure","reason":"Forbidden","message":"no","code":403})",
+                       403);
+  const auto samples = source_.sample();
+  ASSERT_FALSE(samples);
+  EXPECT_EQ(samples.error().code, base::ErrorCode::kForbidden);
+  EXPECT_NE(samples.error().message.find("config/optional/usage-sources.yaml"), std::string::npos);
+}
+
+TEST_F(MetricsServer, PagesThatRepeatEnd) {
+  world_.api_server.on(kNodes, R"({"metadata":{"continue":"t"},"items":[]})");
+  const auto samples = source_.sample();
+  ASSERT_FALSE(samples);
+  EXPECT_EQ(samples.error().message, "listing nodes.metrics.k8s.io: the server's pages do not end");
+  EXPECT_EQ(world_.api_server.requests.size(), 2U);
+}
+
+TEST_F(MetricsServer, KeepsNoHistory) {
+  EXPECT_EQ(source_.history({}, {}, base::minutes(1)).error().code, base::ErrorCode::kUnsupported);
+}
+
+}  // namespace usage_metrics_server_test

@@ -1,0 +1,111 @@
+#include "usage/parse/load_watcher.hpp"
+
+#include <array>
+#include <optional>
+
+#include "usage/parse/document.hpp"
+
+namespace usage {
+namespace {
+
+constexpr std::int64_t kLatestUnixSecond = 253402300799;
+
+/// One of a node's metrics.
+struct Metric {
+  std::string_view type;
+  std::string_view op;
+  std::optional<double> value;
+};
+
+/// The best metric of a resource so far.
+struct Choice {
+  int rank = 0;  ///< 0: none
+  std::optional<double> value;
+};
+
+int rank_of(std::string_view op) {
+  if (op == "AVG") return 2;
+  return op == "Latest" || op.empty() ? 1 : 0;
+}
+
+wire::error_code read_value(wire::Value& value, std::optional<double>& target) {
+  double read = 0;
+  const auto error = value.get_double().get(read);
+  if (!error) target = read;
+  return wire::unless_about_value(error);
+}
+
+void choose(const Metric& metric, std::array<Choice, kLoadWatcherWidth>& choices) {
+  if (metric.type != "CPU" && metric.type != "Memory") return;
+  Choice& choice = choices[metric.type == "CPU" ? 0 : 1];
+  const int rank = rank_of(metric.op);
+  if (rank > choice.rank) choice = {rank, metric.value};
+}
+
+wire::error_code read_metric(wire::Value& value, std::array<Choice, kLoadWatcherWidth>& choices) {
+  Metric metric;
+  const auto error = wire::for_members(value, [&](std::string_view key, wire::Value& member) {
+    if (key == "type") return wire::unless_about_value(member.get_string().get(metric.type));
+    if (key == "operator") return wire::unless_about_value(member.get_string().get(metric.op));
+    if (key == "value") return read_value(member, metric.value);
+    return simdjson::SUCCESS;
+  });
+  if (!error) choose(metric, choices);
+  return error;
+}
+
+wire::error_code read_node(std::string_view name, wire::Value& value, Rows& rows) {
+  std::array<Choice, kLoadWatcherWidth> choices;
+  const auto error = wire::for_members(value, [&](std::string_view key, wire::Value& member) {
+    if (key != "metrics") return simdjson::SUCCESS;
+    return wire::for_elements(member, [&](wire::Value& metric) { return read_metric(metric, choices); });
+  });
+  if (error) return error;
+  const std::string_view node = without_port(name);
+  if (node.empty()) return ++rows.oddities.nameless, simdjson::SUCCESS;
+  const std::size_t at = rows.add({}, node, {});
+  for (std::size_t i = 0; i < kLoadWatcherWidth; ++i) {
+    if (choices[i].rank == 0) continue;
+    if (!choices[i].value) ++rows.oddities.unreadable;
+    if (choices[i].value) rows.values[at + i] = checked(*choices[i].value, rows.oddities);
+  }
+  return simdjson::SUCCESS;
+}
+
+base::TimePoint time_of_unix(std::int64_t seconds) {
+  if (seconds <= 0 || seconds > kLatestUnixSecond) return {};
+  return base::TimePoint(base::seconds(seconds));
+}
+
+}  // namespace
+
+base::Status read_load_watcher(std::string& answer, Rows& rows) {
+  std::int64_t timestamp = 0;
+  std::int64_t window_end = 0;
+  bool has_nodes = false;
+  const std::size_t first = rows.rows.size();
+  const auto read_data = [&](std::string_view key, wire::Value& member) {
+    if (key != "NodeMetricsMap") return simdjson::SUCCESS;
+    has_nodes = true;
+    return wire::for_entries(member,
+                             [&](std::string_view name, wire::Value& node) { return read_node(name, node, rows); });
+  };
+  const auto read_window = [&](std::string_view key, wire::Value& member) {
+    return key == "end" ? wire::read(member, window_end) : simdjson::SUCCESS;
+  };
+  auto done = read_in_place(answer, [&](wire::Object& root) {
+    return wire::for_members(root, [&](std::string_view key, wire::Value& value) {
+      if (key == "timestamp") return wire::read(value, timestamp);
+      if (key == "window") return wire::for_members(value, read_window);
+      if (key == "data") return wire::for_members(value, read_data);
+      return simdjson::SUCCESS;
+    });
+  });
+  if (!done) return done;
+  if (!has_nodes) return base::invalid("the answer is not load-watcher's: it has no data.NodeMetricsMap");
+  const base::TimePoint time = time_of_unix(window_end > 0 ? window_end : timestamp);
+  for (std::size_t i = first; i < rows.rows.size(); ++i) rows.rows[i].time = time;
+  return base::Done{};
+}
+
+}  // namespace usage

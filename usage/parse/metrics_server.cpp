@@ -1,0 +1,132 @@
+#include "usage/parse/metrics_server.hpp"
+
+#include <array>
+
+#include "usage/parse/document.hpp"
+
+namespace usage {
+namespace {
+
+using Usage = std::array<double, kMetricsWidth>;
+
+wire::error_code read_quantity_at(wire::Value& value, double& target, Oddities& oddities) {
+  std::string_view text;
+  const auto error = value.get_string().get(text);
+  if (!error) {
+    target = read_quantity(text, oddities);
+  } else if (!wire::unless_about_value(error)) {
+    ++oddities.unreadable;
+  }
+  return wire::unless_about_value(error);
+}
+
+/// usage: {cpu, memory}
+wire::error_code read_usage(wire::Value& value, Usage& usage, Oddities& oddities) {
+  return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
+    if (key == "cpu") return read_quantity_at(member, usage[0], oddities);
+    if (key == "memory") return read_quantity_at(member, usage[1], oddities);
+    return simdjson::SUCCESS;
+  });
+}
+
+/// Of kUnknown and anything comes kUnknown.
+wire::error_code read_containers(wire::Value& value, Usage& sum, Oddities& oddities) {
+  bool any = false;
+  Usage total = {0, 0};
+  const auto error = wire::for_elements(value, [&](wire::Value& container) {
+    Usage usage = {kUnknown, kUnknown};
+    const auto failed = wire::for_members(container, [&](std::string_view key, wire::Value& member) {
+      return key == "usage" ? read_usage(member, usage, oddities) : simdjson::SUCCESS;
+    });
+    for (std::size_t i = 0; i < kMetricsWidth; ++i) total[i] += usage[i];
+    any = true;
+    return failed;
+  });
+  if (any) sum = total;
+  return error;
+}
+
+/// Timestamps repeat: all nodes are scraped in one go.
+class TimeReader {
+ public:
+  wire::error_code read(wire::Value& value, base::TimePoint& target) {
+    std::string_view text;
+    const auto error = value.get_string().get(text);
+    if (error) return wire::unless_about_value(error);
+    if (text != text_) {
+      text_ = text;
+      time_ = base::parse_time(text).value_or(base::TimePoint{});
+    }
+    target = time_;
+    return error;
+  }
+
+ private:
+  std::string text_;
+  base::TimePoint time_{};
+};
+
+struct Item {
+  std::string_view ns;
+  std::string_view name;
+  base::TimePoint time{};
+  Usage usage = {kUnknown, kUnknown};
+};
+
+/// The string lives in the parser's buffer until the document is gone.
+wire::error_code read_view(wire::Value& value, std::string_view& target) {
+  return wire::unless_about_value(value.get_string().get(target));
+}
+
+wire::error_code read_item(wire::Value& value, Item& item, TimeReader& times, Oddities& oddities) {
+  return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
+    if (key == "timestamp") return times.read(member, item.time);
+    if (key == "usage") return read_usage(member, item.usage, oddities);
+    if (key == "containers") return read_containers(member, item.usage, oddities);
+    if (key != "metadata") return simdjson::SUCCESS;
+    return wire::for_members(member, [&](std::string_view name, wire::Value& meta) {
+      if (name == "name") return read_view(meta, item.name);
+      if (name == "namespace") return read_view(meta, item.ns);
+      return simdjson::SUCCESS;
+    });
+  });
+}
+
+base::Result<std::string> read_list(std::string& page, Rows& rows, bool has_namespaces) {
+  std::string token;
+  TimeReader times;
+  bool has_items = false;
+  const auto read_one = [&](wire::Value& value) {
+    Item item;
+    if (const auto error = read_item(value, item, times, rows.oddities)) return error;
+    if (item.name.empty() || item.ns.empty() == has_namespaces) {
+      ++rows.oddities.nameless;
+      return simdjson::SUCCESS;
+    }
+    const std::size_t at = rows.add(item.ns, item.name, item.time);
+    rows.values[at] = item.usage[0];
+    rows.values[at + 1] = item.usage[1];
+    return simdjson::SUCCESS;
+  };
+  const auto done = read_in_place(page, [&](wire::Object& root) {
+    return wire::for_members(root, [&](std::string_view key, wire::Value& value) {
+      has_items = has_items || key == "items";
+      if (key == "items") return wire::for_elements(value, read_one);
+      if (key != "metadata") return simdjson::SUCCESS;
+      return wire::for_members(value, [&](std::string_view name, wire::Value& meta) {
+        return name == "continue" ? wire::read(meta, token) : simdjson::SUCCESS;
+      });
+    });
+  });
+  if (!done) return done.error();
+  if (!has_items) return base::invalid("the answer is no list: it has no items");
+  return token;
+}
+
+}  // namespace
+
+base::Result<std::string> read_node_metrics(std::string& page, Rows& rows) { return read_list(page, rows, false); }
+
+base::Result<std::string> read_pod_metrics(std::string& page, Rows& rows) { return read_list(page, rows, true); }
+
+}  // namespace usage

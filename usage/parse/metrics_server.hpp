@@ -1,0 +1,22 @@
+#pragma once
+
+/// metrics.k8s.io/v1beta1, as metrics-server and prometheus-adapter serve it. Pure; survives any input.
+
+#include <string>
+
+#include "base/result.hpp"
+#include "usage/parse/rows.hpp"
+
+namespace usage {
+
+/// The columns of both kinds: cpu in cores, memory in bytes.
+inline constexpr std::size_t kMetricsWidth = 2;
+
+/// Adds a page of a NodeMetricsList; returns its continue token. `page` is padded in place. A row's time is the item's
+/// timestamp, the end of the window.
+base::Result<std::string> read_node_metrics(std::string& page, Rows& rows);
+/// The same of a PodMetricsList. A pod's value is the sum of its containers'; one container without the resource, and a
+/// pod without containers, make it kUnknown.
+base::Result<std::string> read_pod_metrics(std::string& page, Rows& rows);
+
+}  // namespace usage

@@ -1,0 +1,307 @@
+#include "usage/parse/prometheus.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+
+#include "base/text.hpp"
+#include "usage/parse/document.hpp"
+
+namespace usage {
+namespace {
+
+constexpr std::size_t kShownText = 200;
+constexpr std::size_t kMostWarnings = 3;
+/// Beyond that a double has no microseconds and the calendar no year.
+constexpr double kLatestSecond = 253402300799.0;  // end of the year 9999
+
+/// The labels of one series that somebody asked for. Views into the parser's buffer.
+struct Labels {
+  std::string_view wanted;  ///< the label that the query names
+  std::string_view node;
+  std::string_view instance;
+  std::string_view ns;
+  std::string_view pod;
+};
+
+/// One [time, value].
+struct Point {
+  base::TimePoint time{};
+  std::optional<std::string_view> text;
+};
+
+/// One element of data.result.
+struct Element {
+  Labels labels;
+  std::optional<Point> value;
+  bool has_values = false;
+  bool has_histogram = false;
+};
+
+/// All that stands around the result.
+struct Envelope {
+  std::string status;
+  std::string type;
+  std::string error_type;
+  std::string error;
+  PrometheusNotes notes;
+  bool too_many = false;
+};
+
+std::string_view or_default(const std::string& name, std::string_view otherwise) {
+  return name.empty() ? otherwise : std::string_view(name);
+}
+
+wire::error_code read_labels(wire::Value& value, const api::UsageQuery& query, Labels& labels) {
+  const std::string_view ns = or_default(query.namespace_label, "namespace");
+  const std::string_view pod = or_default(query.pod_label, "pod");
+  return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
+    const bool is_wanted = !query.node_label.empty() && key == query.node_label;
+    std::string_view* target = is_wanted           ? &labels.wanted
+                               : key == ns         ? &labels.ns
+                               : key == pod        ? &labels.pod
+                               : key == "node"     ? &labels.node
+                               : key == "instance" ? &labels.instance
+                                                   : nullptr;
+    if (target == nullptr) return simdjson::SUCCESS;
+    return wire::unless_about_value(member.get_string().get(*target));
+  });
+}
+
+base::TimePoint time_of(double seconds) {
+  if (!(seconds > 0) || seconds > kLatestSecond) return {};
+  return base::TimePoint(base::Duration(std::llround(seconds * 1e6)));
+}
+
+wire::error_code read_point(wire::Value& value, Point& point) {
+  std::size_t index = 0;
+  return wire::for_elements(value, [&](wire::Value& part) {
+    if (index++ == 0) {
+      double seconds = 0;
+      const auto error = part.get_double().get(seconds);
+      if (!error) point.time = time_of(seconds);
+      return wire::unless_about_value(error);
+    }
+    std::string_view text;
+    const auto error = part.get_string().get(text);
+    if (!error) point.text = text;
+    return wire::unless_about_value(error);
+  });
+}
+
+wire::error_code read_warnings(wire::Value& value, std::vector<std::string>& warnings) {
+  return wire::for_elements(value, [&](wire::Value& item) {
+    std::string_view text;
+    const auto error = item.get_string().get(text);
+    if (!error && warnings.size() < kMostWarnings) warnings.push_back(base::short_text(text, kShownText));
+    return wire::unless_about_value(error);
+  });
+}
+
+wire::error_code read_short(wire::Value& value, std::string& target) {
+  std::string_view text;
+  const auto error = value.get_string().get(text);
+  if (!error) target = base::short_text(text, kShownText);
+  return wire::unless_about_value(error);
+}
+
+/// Walks an answer; each(element's value) for data.result.
+template <typename F>
+base::Status walk(std::string& answer, Envelope& envelope, F&& each) {
+  const auto read_data = [&](std::string_view key, wire::Value& member) {
+    if (key == "resultType") return read_short(member, envelope.type);
+    if (key == "result") return wire::for_elements(member, each);
+    return simdjson::SUCCESS;
+  };
+  return read_in_place(answer, [&](wire::Object& root) {
+    return wire::for_members(root, [&](std::string_view key, wire::Value& value) {
+      if (key == "status") return read_short(value, envelope.status);
+      if (key == "errorType") return read_short(value, envelope.error_type);
+      if (key == "error") return read_short(value, envelope.error);
+      if (key == "warnings") return read_warnings(value, envelope.notes.warnings);
+      if (key == "data") return wire::for_members(value, read_data);
+      return simdjson::SUCCESS;
+    });
+  });
+}
+
+base::ErrorCode code_of_type(std::string_view type) {
+  return type == "bad_data" || type == "execution" || type == "not_acceptable" ? base::ErrorCode::kInvalid
+                                                                               : base::ErrorCode::kUnavailable;
+}
+
+std::string_view advice_for(std::string_view type) {
+  if (type == "scalar") return "a scalar has no node: leave out scalar(), or aggregate by (node)";
+  if (type == "string") return "a string is no amount";
+  if (type == "matrix") return "it is a range of samples: wrap it in rate() or avg_over_time()";
+  return "what was expected is a number for each node or pod";
+}
+
+/// What the envelope says of an answer that is JSON; `expected` is the type of result.
+base::Status check(const Envelope& envelope, std::string_view expected, std::size_t most) {
+  if (envelope.too_many)
+    return base::invalid(fmt::format("more than {} series: aggregate by node or by namespace and pod", most));
+  if (envelope.status == "error")
+    return base::Error{code_of_type(envelope.error_type),
+                       fmt::format("the server says {}: {}", envelope.error_type, envelope.error)};
+  if (envelope.status != "success") return base::invalid("the answer is not one of Prometheus' API: no status");
+  if (envelope.type == expected) return base::Done{};
+  if (envelope.type.empty()) return base::invalid("the answer has no resultType");
+  return base::invalid(fmt::format("the result is a {}, not a {}: {}", envelope.type, expected,
+                                   expected == "vector" ? advice_for(envelope.type) : advice_for("")));
+}
+
+/// The end of a walk: an own reason to stop comes before what the parser says about it.
+base::Status outcome(const base::Status& walked, const Envelope& envelope, std::string_view expected,
+                     std::size_t most) {
+  if (!walked && !envelope.too_many) return walked;
+  return check(envelope, expected, most);
+}
+
+std::string_view node_of(const Labels& labels, const api::UsageQuery& query) {
+  if (!query.node_label.empty()) return query.node_label == "instance" ? without_port(labels.wanted) : labels.wanted;
+  return labels.node.empty() ? without_port(labels.instance) : labels.node;
+}
+
+double scaled(double value, api::UsageUnit unit) { return unit == api::UsageUnit::kFraction ? value * 100 : value; }
+
+double value_of(const Point& point, const api::UsageQuery& query, Oddities& oddities) {
+  if (!point.text) return ++oddities.unreadable, kUnknown;
+  return scaled(read_number(*point.text, oddities), query.unit);
+}
+
+std::size_t most_series(const api::UsageQuery& query) {
+  return query.of == api::UsageOf::kNode ? kMostNodeSeries : kMostPodSeries;
+}
+
+void add_row(const Element& element, const api::UsageQuery& query, Rows& rows) {
+  const bool is_node = query.of == api::UsageOf::kNode;
+  const std::string_view name = is_node ? node_of(element.labels, query) : element.labels.pod;
+  const std::string_view ns = is_node ? std::string_view() : element.labels.ns;
+  if (name.empty() || (!is_node && ns.empty())) {
+    ++rows.oddities.nameless;
+    return;
+  }
+  const Point point = element.value.value_or(Point{});
+  const std::size_t at = rows.add(ns, name, point.time);
+  rows.values[at] = value_of(point, query, rows.oddities);
+}
+
+/// The points of one series, until its labels are known.
+using Points = std::vector<std::pair<base::TimePoint, float>>;
+
+wire::error_code read_points(wire::Value& value, const api::UsageQuery& query, Points& points) {
+  Oddities ignored;
+  return wire::for_elements(value, [&](wire::Value& item) {
+    Point point;
+    if (const auto error = read_point(item, point)) return error;
+    if (points.size() < kMostPoints)
+      points.emplace_back(point.time, static_cast<float>(value_of(point, query, ignored)));
+    return simdjson::SUCCESS;
+  });
+}
+
+std::optional<std::size_t> place_on(const Grid& grid, base::TimePoint time) {
+  const base::Duration since = time - grid.start;
+  const auto nearest = (since + grid.step / 2) / grid.step;
+  if (since < -grid.step / 2 || nearest < 0 || static_cast<std::size_t>(nearest) >= grid.points) return std::nullopt;
+  return static_cast<std::size_t>(nearest);
+}
+
+/// Which points of a node this answer has filled already.
+using Filled = std::map<std::string, std::vector<bool>, std::less<>>;
+
+void add_points(std::string_view node, const Points& points, const Grid& grid, GridSeries& series, Filled& filled) {
+  auto target = series.find(node);
+  if (target == series.end())
+    target = series.emplace(node, std::vector<float>(grid.points, std::numeric_limits<float>::quiet_NaN())).first;
+  auto seen = filled.find(node);
+  if (seen == filled.end()) seen = filled.emplace(node, std::vector<bool>(grid.points)).first;
+  for (const auto& [time, value] : points) {
+    const auto at = place_on(grid, time);
+    if (!at || *at >= target->second.size()) continue;
+    target->second[*at] = seen->second[*at] ? std::numeric_limits<float>::quiet_NaN() : value;
+    seen->second[*at] = true;
+  }
+}
+
+}  // namespace
+
+base::Result<PrometheusNotes> read_vector(std::string& answer, const api::UsageQuery& query, Rows& rows) {
+  Envelope envelope;
+  std::size_t count = 0;
+  const auto read_element = [&](wire::Value& value) {
+    if (++count > most_series(query)) {
+      envelope.too_many = true;
+      return simdjson::CAPACITY;
+    }
+    Element element;
+    bool is_object = false;
+    const auto error = wire::for_members(value, [&](std::string_view key, wire::Value& member) {
+      is_object = true;
+      if (key == "metric") return read_labels(member, query, element.labels);
+      if (key == "value") return read_point(member, element.value.emplace());
+      return simdjson::SUCCESS;
+    });
+    if (!error && is_object) add_row(element, query, rows);
+    return error;
+  };
+  const auto walked = walk(answer, envelope, read_element);
+  if (auto fine = outcome(walked, envelope, "vector", most_series(query)); !fine) return std::move(fine).error();
+  return std::move(envelope.notes);
+}
+
+base::Result<PrometheusNotes> read_matrix(std::string& answer, const api::UsageQuery& query, const Grid& grid,
+                                          GridSeries& series) {
+  Envelope envelope;
+  Filled filled;
+  std::size_t count = 0;
+  Points points;
+  const auto read_element = [&](wire::Value& value) {
+    if (++count > kMostNodeSeries) {
+      envelope.too_many = true;
+      return simdjson::CAPACITY;
+    }
+    Labels labels;
+    points.clear();
+    const auto error = wire::for_members(value, [&](std::string_view key, wire::Value& member) {
+      if (key == "metric") return read_labels(member, query, labels);
+      if (key == "values") return read_points(member, query, points);
+      return simdjson::SUCCESS;
+    });
+    if (const std::string_view node = node_of(labels, query); !error && !node.empty())
+      add_points(node, points, grid, series, filled);
+    return error;
+  };
+  const auto walked = walk(answer, envelope, read_element);
+  if (auto fine = outcome(walked, envelope, "matrix", kMostNodeSeries); !fine) return std::move(fine).error();
+  return std::move(envelope.notes);
+}
+
+base::Result<double> read_count(std::string& answer) {
+  Envelope envelope;
+  Oddities oddities;
+  double count = 0;
+  const auto walked = walk(answer, envelope, [&](wire::Value& value) {
+    return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
+      if (key != "value") return simdjson::SUCCESS;
+      Point point;
+      const auto error = read_point(member, point);
+      if (!error && point.text) count = read_number(*point.text, oddities);
+      return error;
+    });
+  });
+  if (auto fine = outcome(walked, envelope, "vector", 0); !fine) return std::move(fine).error();
+  if (std::isnan(count)) return base::invalid("the count is no number");
+  return count;
+}
+
+std::optional<base::Error> told_error(std::string& answer) {
+  Envelope envelope;
+  const auto walked = walk(answer, envelope, [](wire::Value&) { return simdjson::SUCCESS; });
+  if (!walked || envelope.status != "error" || envelope.error_type.empty()) return std::nullopt;
+  return check(envelope, "vector", 0).error();
+}
+
+}  // namespace usage

@@ -1,0 +1,66 @@
+#pragma once
+
+/// What one answer of a source says, row by row, and how rows become Samples. Pure.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "usage/samples.hpp"
+
+namespace usage {
+
+/// A node (`ns` is empty then) or a pod.
+struct Row {
+  std::string ns;
+  std::string name;
+  base::TimePoint time{};
+};
+
+/// Values that were there and are no amounts.
+struct Oddities {
+  std::size_t not_finite = 0;  ///< NaN and infinite
+  std::size_t negative = 0;
+  std::size_t unreadable = 0;  ///< no number, no quantity
+  std::size_t nameless = 0;    ///< of nobody: a label or a name is missing
+  /// "3 values are negative"; nothing when there is nothing. `prefix` comes before each.
+  void tell(std::string_view prefix, std::vector<std::string>& problems) const;
+};
+
+/// Rows in the order of the answer, with `width` values each; kUnknown where nothing usable was said.
+struct Rows {
+  explicit Rows(std::size_t width_in) : width(width_in) {}
+  /// Adds a row whose values are kUnknown; returns where they begin.
+  std::size_t add(std::string_view ns, std::string_view name, base::TimePoint time);
+
+  std::size_t width;
+  std::vector<Row> rows;
+  std::vector<double> values;  ///< width for each row
+  Oddities oddities;
+};
+
+/// The value itself, or kUnknown, which is counted, when it is NaN, infinite or negative.
+double checked(double value, Oddities& oddities);
+/// A resource.Quantity in whole units ("250m" is 0.25), through checked(). Nanocores are not rounded.
+double read_quantity(std::string_view text, Oddities& oddities);
+/// A number as Prometheus writes it ("1e-05", "NaN", "+Inf"), through checked().
+double read_number(std::string_view text, Oddities& oddities);
+
+/// Rows of one or more pages of the same kind, brought into order: sorted by (ns, name), each once. A row that is there
+/// more than once is kUnknown, and a problem, behind `prefix`, names it.
+void bring_into_order(Rows& rows, std::string_view prefix, std::vector<std::string>& problems);
+
+/// Joins ordered rows into the columns [first, first + rows.width) of the samples, as nodes or as pods; whoever is new
+/// has kUnknown in the other columns. A node's time is the oldest of its rows'.
+void join_nodes(Samples& samples, Rows rows, std::size_t first);
+void join_pods(Samples& samples, Rows rows, std::size_t first);
+
+/// "a", "b" and 3 more: the first names of a list, for problems.
+std::string some_names(const std::vector<std::string>& names);
+
+/// "node-1:9100" → "node-1", "[::1]:9100" → "::1"; "::1" stays.
+std::string_view without_port(std::string_view instance);
+
+}  // namespace usage

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "api/policy/usage_source.hpp"
+#include "usage/sources/dependencies.hpp"
+#include "usage/sources/secrets.hpp"
+
+namespace usage {
+
+/// An HTTP(S) server of a policy's. Its Secrets are read before the first request, then every five minutes, and again
+/// after a 401, a 403 or a connection that failed; a connection is kept for as long as they stay the same. While the
+/// API server does not answer, what was read before serves. One thread at a time.
+class EndpointClient {
+ public:
+  EndpointClient(api::UsageEndpoint endpoint, Dependencies dependencies);
+
+  /// Sends `request`, whose path continues the URL's; its timeout is the endpoint's. Any complete answer of at most
+  /// kMostAnswerBytes. Never retries, follows no redirect. Messages show no secret.
+  base::Result<kube::Response> send(kube::Request request);
+
+ private:
+  base::Status connect();
+  base::Status open(EndpointSecrets secrets);
+
+  const api::UsageEndpoint endpoint_;
+  const Dependencies dependencies_;
+  std::optional<base::TimePoint> read_at_;
+  EndpointSecrets secrets_;
+  std::unique_ptr<kube::Transport> transport_;
+};
+
+/// What an answer outside 2xx means, in own words: nothing of its body is quoted, which is of whoever answers at an
+/// address that a policy names. nullopt: 2xx.
+std::optional<base::Error> refusal_of(const kube::Response& response);
+
+}  // namespace usage

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "api/policy/usage_source.hpp"
+#include "usage/source.hpp"
+#include "usage/sources/endpoint_client.hpp"
+
+namespace usage {
+
+/// load-watcher (also Trimaran's): cpu and memory of nodes in percent, by its GET /watcher. Keeps no history.
+class LoadWatcher final : public Source {
+ public:
+  LoadWatcher(const api::UsageSource& source, Dependencies dependencies)
+      : client_(source.endpoint, std::move(dependencies)) {}
+  base::Result<Samples> sample() override;
+  base::Result<std::vector<Series>> history(base::TimePoint from, base::TimePoint to, base::Duration step) override;
+
+ private:
+  EndpointClient client_;
+};
+
+}  // namespace usage

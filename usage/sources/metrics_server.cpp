@@ -1,0 +1,43 @@
+#include "usage/sources/metrics_server.hpp"
+
+#include "usage/parse/metrics_server.hpp"
+#include "usage/sources/pages.hpp"
+
+namespace usage {
+namespace {
+
+constexpr kube::ResourceType kNodeMetrics{"metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics", false};
+constexpr kube::ResourceType kPodMetrics{"metrics.k8s.io", "v1beta1", "pods", "PodMetrics"};
+
+const std::vector<Column>& cpu_and_memory() {
+  static const std::vector<Column> columns = {{"cpu", Unit::kAmount}, {"memory", Unit::kAmount}};
+  return columns;
+}
+
+}  // namespace
+
+base::Result<Samples> MetricsServer::sample() {
+  Samples samples;
+  samples.columns = cpu_and_memory();
+  samples.pod_columns = cpu_and_memory();
+  Rows nodes(kMetricsWidth);
+  auto done = read_pages(client_, kNodeMetrics, [&](std::string& page) { return read_node_metrics(page, nodes); });
+  if (!done) return std::move(done).error();
+  nodes.oddities.tell("nodes: ", samples.problems);
+  bring_into_order(nodes, "nodes: ", samples.problems);
+  join_nodes(samples, std::move(nodes), 0);
+
+  Rows pods(kMetricsWidth);
+  done = read_pages(client_, kPodMetrics, [&](std::string& page) { return read_pod_metrics(page, pods); });
+  if (!done) return std::move(done).error();
+  pods.oddities.tell("pods: ", samples.problems);
+  bring_into_order(pods, "pods: ", samples.problems);
+  join_pods(samples, std::move(pods), 0);
+  return samples;
+}
+
+base::Result<std::vector<Series>> MetricsServer::history(base::TimePoint, base::TimePoint, base::Duration) {
+  return base::Error{base::ErrorCode::kUnsupported, "metrics.k8s.io keeps no history"};
+}
+
+}  // namespace usage

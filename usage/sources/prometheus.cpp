@@ -1,0 +1,172 @@
+#include "usage/sources/prometheus.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kube/escape.hpp"
+#include "usage/presets.hpp"
+
+namespace usage {
+namespace {
+
+/// Longer targets go as a form in a body: proxies limit lines to 8 KiB.
+constexpr std::size_t kLongestTarget = 4000;
+/// What a point takes in an answer, roughly: [1435781430.781,"0.1234567890123456"],
+constexpr std::size_t kPointBytes = 48;
+
+std::string prefix_of(const api::UsageQuery& query) {
+  return fmt::format("query {}{}: ", query.resource, query.of == api::UsageOf::kPod ? " of pods" : "");
+}
+
+Column column_of(const api::UsageQuery& query) {
+  return {query.resource, query.unit == api::UsageUnit::kAmount ? Unit::kAmount : Unit::kPercent};
+}
+
+/// Not of one query, but of the server: asking on is of no use.
+bool concerns_all(const base::Error& error) {
+  switch (error.code) {
+    case base::ErrorCode::kInvalid:
+    case base::ErrorCode::kNotFound: return false;
+    default: return true;
+  }
+}
+
+std::string seconds_text(base::TimePoint time) {
+  return fmt::format("{:.3f}", static_cast<double>(time.time_since_epoch().count()) / 1e6);
+}
+
+Grid part_of(const Grid& grid, std::size_t first, std::size_t points) {
+  return {grid.start + static_cast<base::Duration::rep>(first) * grid.step, grid.step, points};
+}
+
+void put_part(const GridSeries& part, std::size_t first, std::size_t points, GridSeries& all) {
+  for (const auto& [node, values] : part) {
+    auto& target = all[node];
+    if (target.empty()) target.assign(points, std::numeric_limits<float>::quiet_NaN());
+    std::ranges::copy(values, target.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+}
+
+}  // namespace
+
+Prometheus::Prometheus(const api::UsageSource& source, Dependencies dependencies)
+    : queries_(source.queries), timeout_(source.endpoint.timeout), client_(source.endpoint, std::move(dependencies)) {
+  for (api::UsageQuery& query : queries_) fill_preset(query);
+}
+
+base::Result<std::string> Prometheus::ask(const std::string& path, const std::string& query) {
+  kube::Request request;
+  request.path = path;
+  request.query = query;
+  if (query.size() > kLongestTarget) {
+    request.method = "POST";
+    request.content_type = "application/x-www-form-urlencoded";
+    request.body = std::exchange(request.query, {});
+  }
+  auto answer = client_.send(std::move(request));
+  if (!answer) return std::move(answer).error();
+  auto refusal = refusal_of(*answer);
+  if (!refusal) return std::move(answer->body);
+  if (answer->status == 401 || answer->status == 403) return *std::move(refusal);
+  if (auto told = told_error(answer->body)) return *std::move(told);
+  return *std::move(refusal);
+}
+
+base::Result<std::string> Prometheus::ask_now(const std::string& expression) {
+  std::string query;
+  kube::append_query(query, "query", expression);
+  kube::append_query(query, "timeout", fmt::format("{}ms", timeout_ / base::milliseconds(1)));
+  return ask("/api/v1/query", query);
+}
+
+base::Result<Rows> Prometheus::query_rows(const api::UsageQuery& query, std::vector<std::string>& problems) {
+  auto answer = ask_now(query.query);
+  if (!answer) return std::move(answer).error();
+  Rows rows(1);
+  const auto notes = read_vector(*answer, query, rows);
+  if (!notes) return notes.error();
+  const std::string prefix = prefix_of(query);
+  for (const std::string& warning : notes->warnings)
+    problems.push_back(fmt::format("{}the server warns: {}", prefix, warning));
+  rows.oddities.tell(prefix, problems);
+  if (rows.rows.empty()) problems.push_back(prefix + "no data");
+  bring_into_order(rows, prefix, problems);
+  return rows;
+}
+
+base::Result<Samples> Prometheus::sample() {
+  Samples samples;
+  for (const api::UsageQuery& query : queries_)
+    (query.of == api::UsageOf::kNode ? samples.columns : samples.pod_columns).push_back(column_of(query));
+  std::size_t node_column = 0;
+  std::size_t pod_column = 0;
+  std::size_t failed = 0;
+  for (const api::UsageQuery& query : queries_) {
+    const bool is_node = query.of == api::UsageOf::kNode;
+    const std::size_t column = is_node ? node_column++ : pod_column++;
+    auto rows = query_rows(query, samples.problems);
+    if (!rows && (concerns_all(rows.error()) || ++failed == queries_.size()))
+      return std::move(rows).error().during(prefix_of(query).substr(0, prefix_of(query).size() - 2));
+    if (!rows) {
+      samples.problems.push_back(prefix_of(query) + rows.error().message);
+    } else if (is_node) {
+      join_nodes(samples, *std::move(rows), column);
+    } else {
+      join_pods(samples, *std::move(rows), column);
+    }
+  }
+  return samples;
+}
+
+base::Result<std::size_t> Prometheus::series_of(const api::UsageQuery& query) {
+  auto answer = ask_now(fmt::format("count(\n{}\n)", query.query));  // it may end in a comment
+  if (!answer) return std::move(answer).error();
+  const auto count = read_count(*answer);
+  if (!count) return count.error();
+  if (*count > static_cast<double>(kMostNodeSeries))
+    return base::invalid(fmt::format("more than {} series: aggregate by node", kMostNodeSeries));
+  return static_cast<std::size_t>(*count);
+}
+
+base::Status Prometheus::read_history(const api::UsageQuery& query, const Grid& grid, GridSeries& series) {
+  const auto count = series_of(query);
+  if (!count) return count.error();
+  const std::size_t nodes = std::max<std::size_t>(*count, 1);
+  if (nodes * grid.points > kMostHistoryValues)
+    return base::invalid(
+        fmt::format("{} series of {} points are too many: use a longer step or a shorter history", nodes, grid.points));
+  // Half of what fits: there may have been more series then than there are now.
+  const std::size_t chunk = std::clamp<std::size_t>(kMostAnswerBytes / 2 / (nodes * kPointBytes), 1, kMostPoints);
+  for (std::size_t first = 0; first < grid.points; first += chunk) {
+    const Grid part = part_of(grid, first, std::min(chunk, grid.points - first));
+    std::string text;
+    kube::append_query(text, "query", query.query);
+    kube::append_query(text, "start", seconds_text(part.start));
+    kube::append_query(text, "end", seconds_text(part.start + static_cast<std::int64_t>(part.points - 1) * part.step));
+    kube::append_query(text, "step", fmt::format("{:.3f}", static_cast<double>(part.step.count()) / 1e6));
+    kube::append_query(text, "timeout", fmt::format("{}ms", timeout_ / base::milliseconds(1)));
+    auto answer = ask("/api/v1/query_range", text);
+    if (!answer) return std::move(answer).error();
+    GridSeries found;
+    if (const auto notes = read_matrix(*answer, query, part, found); !notes) return notes.error();
+    put_part(found, first, grid.points, series);
+  }
+  return base::Done{};
+}
+
+base::Result<std::vector<Series>> Prometheus::history(base::TimePoint from, base::TimePoint to, base::Duration step) {
+  if (step < base::seconds(1) || to < from) return base::invalid("a history needs a step of at least 1s and an order");
+  const Grid grid{from, step, static_cast<std::size_t>((to - from) / step) + 1};
+  std::vector<Series> result;
+  for (const api::UsageQuery& query : queries_) {
+    if (query.of != api::UsageOf::kNode) continue;
+    GridSeries series;
+    if (auto read = read_history(query, grid, series); !read)
+      return std::move(read).error().during(prefix_of(query) + "history");
+    for (auto& [node, values] : series) result.push_back({node, query.resource, from, step, std::move(values)});
+  }
+  return result;
+}
+
+}  // namespace usage
