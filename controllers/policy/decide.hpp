@@ -65,6 +65,7 @@ struct CycleOutcome {
   std::vector<std::string> warnings{};      ///< strange input that did no harm to the rest of the cycle
   std::int64_t more_warnings = 0;           ///< that are not in the list
   std::vector<UsageReport> usage{};         ///< of the policy's sources
+  std::vector<ForecastReport> forecasts{};  ///< the same
 };
 
 /// The Evacuation that carries out one planned move.

@@ -87,6 +87,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
   if (outcome) next.restarts = remembered_restarts(spec.strategy_specs);
   if (outcome) tell_usage(next.conditions, outcome->usage, policy.meta.generation, now);
+  if (outcome) tell_forecasts(next.conditions, outcome->forecasts, policy.meta.generation, now);
   tell_audit_health(next, deps_.audit.failing(), policy.meta.generation, now);
   tell_stale_caches(next, stale, policy.meta.generation, now);
   if (auto saved = save(seen, known, next); !saved) return saved.error();
@@ -105,10 +106,12 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   restarts_.restore(policy.status.restarts, now);  // what an earlier leader saw
   restarts_.observe(snapshot, now);
   known.restarts = &restarts_;
-  if (deps_.usage) known.usage = deps_.usage(policy.meta.name);
+  UsageFigures figures = deps_.usage ? deps_.usage(policy.meta.name) : UsageFigures{};
+  known.usage = figures.measured;
   CycleOutcome outcome = run_cycle(spec, snapshot, known, cycle_id(policy, now), now);
   for (const auto& measured : known.usage)
     outcome.usage.push_back(usage_report(*measured, snapshot, policy.spec.node_selector));
+  outcome.forecasts = std::move(figures.forecasts);
   if (deps_.unknown) {
     std::vector<std::string> unknown = deps_.unknown();
     outcome.warnings.insert(outcome.warnings.begin(), unknown.begin(), unknown.end());

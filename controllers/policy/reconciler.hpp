@@ -56,7 +56,7 @@ class PolicyReconciler {
     /// Told after each creation, so that a cycle with many of them is not taken for one that hangs. May be empty.
     std::function<void()> progress = {};
     /// What was measured for a policy; never waits. May be empty.
-    std::function<MeasuredUsages(const std::string& policy)> usage = {};
+    std::function<UsageFigures(const std::string& policy)> usage = {};
   };
 
   explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}

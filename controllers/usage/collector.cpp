@@ -31,52 +31,92 @@ void UsageCollector::set(const std::string& policy, const std::vector<WantedUsag
   std::erase_if(entries_, [](const auto& entry) { return entry.second->policies.empty(); });
 }
 
+std::shared_ptr<UsageCollector::Entry> UsageCollector::find(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = entries_.find(key);
+  return at == entries_.end() ? nullptr : at->second;
+}
+
 base::Result<kube::Requeue> UsageCollector::collect(const api::ObjectKey& key) {
-  std::shared_ptr<Entry> entry;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto at = entries_.find(key.name);
-    if (at == entries_.end()) return kube::Requeue::await_change();
-    entry = at->second;
-  }
+  const std::shared_ptr<Entry> entry = find(key.name);
+  if (!entry) return kube::Requeue::await_change();
   const std::lock_guard asking(entry->asking);
-  if (!entry->source) entry->source = deps_.make_source(entry->settings);
-  auto answer = entry->source->sample();
-  const bool ok = answer.ok();
-  {
+  auto answer = ask(*entry);
+  publish(*entry, answer ? base::Status(base::Done{}) : answer.error());
+  if (answer) {
+    keep(*entry, *std::move(answer));
+  } else {
     const std::lock_guard lock(mutex_);
-    if (ok) {
-      entry->rounds.add(*std::move(answer), deps_.clock.now());
-    } else {
-      entry->rounds.fail(answer.error().message);
-    }
+    entry->rounds.fail(answer.error().message);
   }
-  publish(*entry, ok);
   return kube::Requeue::in(entry->settings.interval);
 }
 
-void UsageCollector::publish(const Entry& entry, bool ok) {
+base::Result<usage::Samples> UsageCollector::ask(Entry& entry) {
+  if (!entry.source) entry.source = deps_.make_source(entry.settings);
+  return entry.source->sample();
+}
+
+/// Without a past, because the source keeps none or does not tell, the history begins now.
+void UsageCollector::begin_history(Entry& entry, const std::vector<usage::Column>& columns) {
+  const api::UsageForecast& wanted = *entry.settings.forecast;
+  entry.history.emplace(wanted);
+  const base::TimePoint now = deps_.clock.now();
+  const auto past = entry.source->history(now - wanted.history, now, wanted.step);
+  if (past) return entry.history->seed(columns, *past);
+  if (past.error().code == base::ErrorCode::kUnsupported) return;
+  deps_.log.warning("a usage source does not tell its past: forecasts begin without it",
+                    {kv("source", entry.settings.name), kv("problem", past.error().message)});
+}
+
+Foreseen UsageCollector::foresee(Entry& entry, const usage::Samples& samples) {
+  Foreseen foreseen;
+  if (!entry.settings.forecast) return foreseen;
+  if (!entry.history) begin_history(entry, samples.columns);
+  const base::TimePoint now = deps_.clock.now();
+  entry.history->add(samples, now);
+  for (const usage::Samples::Node& node : samples.nodes) {
+    std::vector<std::int64_t> peaks;
+    for (const usage::Forecast& forecast : entry.history->of(node.name, now))
+      peaks.push_back(forecast.trusted ? thousandths(forecast.peak) : scheduling::kUnknownUsage);
+    if (!peaks.empty()) foreseen.emplace(node.name, std::move(peaks));
+  }
+  return foreseen;
+}
+
+void UsageCollector::keep(Entry& entry, usage::Samples samples) {
+  Foreseen foreseen = foresee(entry, samples);
+  const base::TimePoint now = deps_.clock.now();
+  const auto quality = entry.history ? entry.history->quality(now) : usage::ForecastQuality{};
+  const std::lock_guard lock(mutex_);
+  entry.rounds.add(std::move(samples), now);
+  entry.rounds.foresee(std::move(foreseen));
+  entry.quality = quality;
+}
+
+void UsageCollector::publish(const Entry& entry, const base::Status& done) {
   const std::string& name = entry.settings.name;
   deps_.metrics
       .counter("evacuator_usage_questions_total", "Questions to usage sources, by result.",
-               {{"source", name}, {"result", ok ? "answered" : "failed"}})
+               {{"source", name}, {"result", done ? "answered" : "failed"}})
       .increment();
-  if (!ok)
+  if (!done)
     deps_.log.warning("a usage source gave no usable answer",
-                      {kv("source", name), kv("problem", entry.rounds.problem())});
+                      {kv("source", name), kv("problem", done.error().message)});
 }
 
-MeasuredUsages UsageCollector::figures(const std::string& policy) const {
+UsageFigures UsageCollector::figures(const std::string& policy) const {
   const std::lock_guard lock(mutex_);
-  MeasuredUsages all;
+  UsageFigures figures;
   const auto wishes = wishes_.find(policy);
-  if (wishes == wishes_.end()) return all;
+  if (wishes == wishes_.end()) return figures;
   for (const Wish& wish : wishes->second) {
-    const auto entry = entries_.find(wish.entry);
-    all.push_back(
-        std::make_shared<const scheduling::MeasuredUsage>(entry->second->rounds.figures(wish.key, deps_.clock.now())));
+    const Entry& entry = *entries_.at(wish.entry);
+    figures.measured.push_back(
+        std::make_shared<const scheduling::MeasuredUsage>(entry.rounds.figures(wish.key, deps_.clock.now())));
+    if (entry.settings.forecast) figures.forecasts.push_back({wish.key, entry.quality});
   }
-  return all;
+  return figures;
 }
 
 }  // namespace controllers

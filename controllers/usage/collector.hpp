@@ -16,13 +16,23 @@
 #include "controllers/usage/wanted.hpp"
 #include "kube/runtime/requeue.hpp"
 #include "kube/runtime/work_queue.hpp"
+#include "usage/history.hpp"
 #include "usage/source.hpp"
 
 namespace controllers {
 
 using UsageSourceFactory = std::function<std::unique_ptr<usage::Source>(const api::UsageSource& source)>;
-/// What was measured, one for each source that a policy wants.
-using MeasuredUsages = std::vector<std::shared_ptr<const scheduling::MeasuredUsage>>;
+/// How good the forecasts of one source are.
+struct ForecastReport {
+  std::string source;
+  usage::ForecastQuality quality;
+};
+
+/// What is known for one policy.
+struct UsageFigures {
+  std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> measured;  ///< one for each source that it wants
+  std::vector<ForecastReport> forecasts;                                   ///< of those sources that have some
+};
 
 /// Asks the usage sources of all policies at their intervals and keeps the figures: planning reads what is there and
 /// never waits. Policies that want the same share one source. Keys of the queue name sources; a worker of it blocks for
@@ -47,15 +57,17 @@ class UsageCollector {
   base::Result<kube::Requeue> collect(const api::ObjectKey& key);
 
   /// The figures that `policy` wants, as of now.
-  MeasuredUsages figures(const std::string& policy) const;
+  UsageFigures figures(const std::string& policy) const;
 
  private:
   struct Entry {
     explicit Entry(const api::UsageSource& settings) : settings(settings), rounds(settings) {}
     const api::UsageSource settings;
     std::mutex asking;                      ///< held while the source is asked: by one worker at a time
-    std::unique_ptr<usage::Source> source;  ///< guarded by asking
+    std::unique_ptr<usage::Source> source;  ///< guarded by asking, as is
+    std::optional<usage::History> history;  ///< where forecasts are wanted
     UsageRounds rounds;                     ///< guarded by the collector's mutex_
+    usage::ForecastQuality quality;         ///< the same
     std::set<std::string> policies;         ///< the same
   };
   struct Wish {
@@ -63,7 +75,13 @@ class UsageCollector {
     std::string entry;  ///< key of entries_
   };
 
-  void publish(const Entry& entry, bool ok);
+  std::shared_ptr<Entry> find(const std::string& key) const;
+  // REQUIRES, of these: entry.asking is held.
+  base::Result<usage::Samples> ask(Entry& entry);
+  void begin_history(Entry& entry, const std::vector<usage::Column>& columns);
+  Foreseen foresee(Entry& entry, const usage::Samples& samples);
+  void keep(Entry& entry, usage::Samples samples);
+  void publish(const Entry& entry, const base::Status& done);
 
   Dependencies deps_;
   kube::WorkQueue& queue_;

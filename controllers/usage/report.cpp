@@ -26,24 +26,56 @@ std::string shortage(const UsageReport& report) {
                      report.nodes, report.max_unknown_percent, fmt::join(report.examples, "; "));
 }
 
-api::Condition verdict(const std::vector<UsageReport>& reports, std::int64_t generation) {
-  api::Condition condition;
-  condition.type = std::string(to_string(api::ConditionType::kUsageAvailable));
-  condition.observed_generation = generation;
-  const auto say = [&](bool holds, api::Reason reason, std::string message) {
-    condition.status = holds ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse;
-    condition.reason = std::string(to_string(reason));
-    condition.message = std::move(message);
-    return condition;
-  };
+/// What a condition says.
+struct Word {
+  bool holds;
+  api::Reason reason;
+  std::string message;
+};
+
+Word word_on_usage(const std::vector<UsageReport>& reports) {
   for (const UsageReport& report : reports) {
-    if (!report.problem.empty()) return say(false, api::Reason::kSourceFailing, report.source + ": " + report.problem);
+    if (!report.problem.empty()) return {false, api::Reason::kSourceFailing, report.source + ": " + report.problem};
   }
   for (const UsageReport& report : reports) {
-    if (!report.has_enough()) return say(false, api::Reason::kSamplesMissing, shortage(report));
+    if (!report.has_enough()) return {false, api::Reason::kSamplesMissing, shortage(report)};
   }
-  return say(true, api::Reason::kFreshSamples,
-             fmt::format("all of {} have fresh samples of enough nodes", reports.size()));
+  return {true, api::Reason::kFreshSamples,
+          fmt::format("{} of {} sources have fresh samples of enough nodes", reports.size(), reports.size())};
+}
+
+std::string describe(const ForecastReport& report) {
+  const usage::ForecastQuality& quality = report.quality;
+  if (quality.judged == 0) return report.source + ": too little history to judge forecasts";
+  std::string text = fmt::format("{}: {} of {} series are foreseen better than by \"as now\" or \"as yesterday\"",
+                                 report.source, quality.trusted, quality.judged);
+  if (quality.naive_error > 0) text += fmt::format(", error {:.2f} of theirs", quality.error / quality.naive_error);
+  return text;
+}
+
+Word word_on_forecasts(const std::vector<ForecastReport>& reports) {
+  std::uint32_t judged = 0;
+  std::uint32_t trusted = 0;
+  std::string text;
+  for (const ForecastReport& report : reports) {
+    judged += report.quality.judged;
+    trusted += report.quality.trusted;
+    text += (text.empty() ? "" : "; ") + describe(report);
+  }
+  if (judged == 0) return {false, api::Reason::kTooLittleHistory, text};
+  return {trusted > 0, trusted > 0 ? api::Reason::kBetterThanNaive : api::Reason::kWorseThanNaive, text};
+}
+
+void tell(std::vector<api::Condition>& conditions, api::ConditionType type, const std::optional<Word>& word,
+          std::int64_t generation, base::TimePoint now) {
+  if (!word) {
+    std::erase_if(conditions, [&](const api::Condition& each) { return each.type == to_string(type); });
+    return;
+  }
+  const auto status = word->holds ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse;
+  api::set_condition(
+      conditions,
+      {std::string(to_string(type)), status, std::string(to_string(word->reason)), word->message, generation, {}}, now);
 }
 
 }  // namespace
@@ -65,13 +97,14 @@ UsageReport usage_report(const MeasuredUsage& measured, const scheduling::Cluste
 
 void tell_usage(std::vector<api::Condition>& conditions, const std::vector<UsageReport>& reports,
                 std::int64_t generation, base::TimePoint now) {
-  if (reports.empty()) {
-    std::erase_if(conditions, [](const api::Condition& each) {
-      return each.type == to_string(api::ConditionType::kUsageAvailable);
-    });
-    return;
-  }
-  api::set_condition(conditions, verdict(reports, generation), now);
+  tell(conditions, api::ConditionType::kUsageAvailable,
+       reports.empty() ? std::nullopt : std::optional(word_on_usage(reports)), generation, now);
+}
+
+void tell_forecasts(std::vector<api::Condition>& conditions, const std::vector<ForecastReport>& reports,
+                    std::int64_t generation, base::TimePoint now) {
+  tell(conditions, api::ConditionType::kForecastTrusted,
+       reports.empty() ? std::nullopt : std::optional(word_on_forecasts(reports)), generation, now);
 }
 
 }  // namespace controllers

@@ -32,4 +32,9 @@ UsageReport usage_report(const scheduling::MeasuredUsage& measured, const schedu
 void tell_usage(std::vector<api::Condition>& conditions, const std::vector<UsageReport>& reports,
                 std::int64_t generation, base::TimePoint now);
 
+/// Condition ForecastTrusted: whether forecasts are used, with their error as a share of the naive ones'. A policy
+/// without forecasts does not have it.
+void tell_forecasts(std::vector<api::Condition>& conditions, const std::vector<ForecastReport>& reports,
+                    std::int64_t generation, base::TimePoint now);
+
 }  // namespace controllers

@@ -119,6 +119,10 @@ MeasuredUsage::Node UsageRounds::figures_of(const std::string& name, const Node&
   figures.problem = problem_of(node.rounds.back(), now);
   figures.now.assign(resources_.size(), kUnknownUsage);
   for (std::size_t c = 0; c < columns_.size(); ++c) figures.now[c] = smoothed(node, c);
+  if (const auto at = foreseen_.find(name); at != foreseen_.end() && at->second.size() == columns_.size()) {
+    figures.foreseen = at->second;
+    figures.foreseen.resize(resources_.size(), kUnknownUsage);
+  }
   const std::size_t first = node.rounds.size() - std::min(node.rounds.size(), kSamplesForHysteresis);
   for (std::size_t i = first; i < node.rounds.size(); ++i) {
     for (std::size_t r = 0; r < resources_.size(); ++r)

@@ -17,6 +17,10 @@ inline constexpr std::size_t kSamplesForHysteresis = 20;
 /// Rounds that are kept of a node. A longer smoothing window is thinned out to so many.
 inline constexpr std::size_t kMostRounds = 600;
 
+/// Highest values until the horizon in thousandths, by node and then by column; kUnknownUsage where no forecast is
+/// trusted.
+using Foreseen = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
+
 /// The last answers of one source, and the figures that they add up to. Memory: about 8 bytes a node, resource and
 /// round of the smoothing window, and the newest answer's pods. Not thread-safe.
 class UsageRounds {
@@ -26,6 +30,8 @@ class UsageRounds {
 
   /// An answer that was received at `now`. A node whose sample is the one before again has no new round.
   void add(usage::Samples samples, base::TimePoint now);
+  /// What is foreseen since the newest answer.
+  void foresee(Foreseen foreseen) { foreseen_ = std::move(foreseen); }
   /// The source gave no usable answer. What is known ages on.
   void fail(std::string problem) { problem_ = std::move(problem); }
 
@@ -63,6 +69,7 @@ class UsageRounds {
   std::vector<usage::Column> columns_;
   std::vector<scheduling::MeasuredUsage::Resource> resources_;  ///< those of the columns, then those of pods alone
   std::map<std::string, Node> nodes_;
+  Foreseen foreseen_;
   std::vector<scheduling::MeasuredUsage::Pod> pods_;
   std::vector<std::int64_t> pod_amounts_;
   std::vector<std::string> complaints_;

@@ -72,9 +72,9 @@ class Collector : public testing::Test {
 TEST_F(Collector, AsksAtItsIntervalAndHasTheFiguresAtOnce) {
   world.answer = cpu(2);
   collector.set("balance", {{"server", source("server")}});
-  EXPECT_EQ(collector.figures("balance").at(0)->problem, "it has not answered yet");
+  EXPECT_EQ(collector.figures("balance").measured.at(0)->problem, "it has not answered yet");
   collect_all();
-  EXPECT_THAT(collector.figures("balance").at(0)->nodes.at(0).now, ElementsAre(2000));
+  EXPECT_THAT(collector.figures("balance").measured.at(0)->nodes.at(0).now, ElementsAre(2000));
   clock.advance(seconds(29));
   collect_all();
   EXPECT_EQ(world.asked, 1);
@@ -89,8 +89,8 @@ TEST_F(Collector, AsksOnceForPoliciesThatWantTheSame) {
   collector.set("pack", {{"metrics", source("metrics")}});
   collect_all();
   EXPECT_EQ(world.asked, 1);
-  EXPECT_EQ(collector.figures("pack").at(0)->source, "metrics");
-  EXPECT_EQ(collector.figures("balance").at(0)->source, "server");
+  EXPECT_EQ(collector.figures("pack").measured.at(0)->source, "metrics");
+  EXPECT_EQ(collector.figures("balance").measured.at(0)->source, "server");
 }
 
 TEST_F(Collector, StopsAskingForWhatNobodyWants) {
@@ -106,7 +106,7 @@ TEST_F(Collector, StopsAskingForWhatNobodyWants) {
   collect_all();
   EXPECT_EQ(world.asked, 2);
   EXPECT_EQ(queue.depth(), 0U);
-  EXPECT_THAT(collector.figures("pack"), IsEmpty());
+  EXPECT_THAT(collector.figures("pack").measured, IsEmpty());
 }
 
 TEST_F(Collector, KeepsWhatItKnowsOfAPolicyThatChangesElsewhere) {
@@ -114,7 +114,7 @@ TEST_F(Collector, KeepsWhatItKnowsOfAPolicyThatChangesElsewhere) {
   collector.set("balance", {{"server", source("server")}});
   collect_all();
   collector.set("balance", {{"server", source("server")}, {"fast", source("fast", seconds(5))}});
-  EXPECT_THAT(collector.figures("balance").at(0)->nodes.at(0).now, ElementsAre(2000));
+  EXPECT_THAT(collector.figures("balance").measured.at(0)->nodes.at(0).now, ElementsAre(2000));
   collect_all();
   EXPECT_EQ(world.made, 2);
 }
@@ -122,11 +122,11 @@ TEST_F(Collector, KeepsWhatItKnowsOfAPolicyThatChangesElsewhere) {
 TEST_F(Collector, TellsAFailureUntilThereIsAnAnswer) {
   collector.set("balance", {{"server", source("server")}});
   collect_all();
-  EXPECT_EQ(collector.figures("balance").at(0)->problem, "no answer: timeout");
+  EXPECT_EQ(collector.figures("balance").measured.at(0)->problem, "no answer: timeout");
   world.answer = cpu(1);
   clock.advance(seconds(30));
   collect_all();
-  EXPECT_EQ(collector.figures("balance").at(0)->problem, "");
+  EXPECT_EQ(collector.figures("balance").measured.at(0)->problem, "");
 }
 
 TEST(WantedUsage, OfUpstreamsMetricsIsTheFirstSourceOfItsType) {
