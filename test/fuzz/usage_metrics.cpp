@@ -1,0 +1,40 @@
+/// Any bytes as a page of metrics.k8s.io: no crash, no value that is negative or infinite, every row once.
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "usage/parse/metrics_server.hpp"
+
+namespace {
+
+void check(usage::Rows rows) {
+  std::vector<std::string> problems;
+  rows.oddities.tell("", problems);
+  usage::bring_into_order(rows, "", problems);
+  if (rows.values.size() != rows.rows.size() * rows.width) std::abort();
+  for (const double value : rows.values) {
+    if (std::isinf(value) || value < 0) std::abort();
+  }
+  usage::Samples samples;
+  samples.pod_columns.resize(rows.width);
+  const std::size_t count = rows.rows.size();
+  usage::join_pods(samples, std::move(rows), 0);
+  if (samples.pods.size() != count || samples.pod_values.size() != count * samples.pod_columns.size()) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  usage::Rows nodes(usage::kMetricsWidth);
+  std::string page = text;
+  (void)usage::read_node_metrics(page, nodes);
+  check(std::move(nodes));
+  usage::Rows pods(usage::kMetricsWidth);
+  page = text;
+  (void)usage::read_pod_metrics(page, pods);
+  check(std::move(pods));
+  return 0;
+}

@@ -1,0 +1,167 @@
+#include "usage/sources/endpoint_client.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/base64.hpp"
+#include "test/unit/usage/sources/fake_server.hpp"
+
+namespace usage_endpoint_client_test {
+
+const std::string kSecretPath = "/api/v1/namespaces/evacuator-system/secrets/prom";
+
+std::string secret_of(const std::map<std::string, std::string>& data, const std::string& label = "true") {
+  api::Json secret = {{"metadata", {{"name", "prom"}, {"labels", {{"evacuator.dev/usage-credentials", label}}}}}};
+  for (const auto& [key, value] : data) secret["data"][key] = base::encode_base64(value);
+  return secret.dump();
+}
+
+class EndpointClient : public testing::Test {
+ protected:
+  EndpointClient() {
+    endpoint_.url = "https://prometheus:9090/prom";
+    world_.server.on("/x", "{}");
+  }
+  base::Result<kube::Response> ask() {
+    kube::Request request;
+    request.path = "/x";
+    return client().send(request);
+  }
+  usage::EndpointClient& client() {
+    if (!client_) client_.emplace(endpoint_, world_.dependencies());
+    return *client_;
+  }
+  std::string refused() {
+    const auto answer = ask();
+    return answer ? "" : answer.error().message;
+  }
+  std::string authorization() const { return world_.configs.back().credentials->present()->authorization; }
+  void use_token() { endpoint_.bearer_token = api::SecretKey{"prom", "token"}; }
+
+  usage_test::World world_;
+  api::UsageEndpoint endpoint_;
+  std::optional<usage::EndpointClient> client_;
+};
+
+TEST_F(EndpointClient, ReadsNoSecretWithoutNeed) {
+  endpoint_.headers = {{"X-Scope-OrgID", "shop"}};
+  endpoint_.server_name = "prom.example";
+  endpoint_.timeout = base::seconds(7);
+  ASSERT_TRUE(ask());
+  EXPECT_TRUE(world_.api_server.requests.empty());
+  EXPECT_EQ(world_.configs[0].tls_server_name, "prom.example");
+  EXPECT_EQ(world_.options[0].headers, endpoint_.headers);
+  EXPECT_EQ(world_.options[0].max_body_bytes, usage::kMostAnswerBytes);
+  EXPECT_EQ(world_.server.requests[0].timeout, base::seconds(7));
+  EXPECT_EQ(authorization(), "");
+}
+
+TEST_F(EndpointClient, ShowsTheToken) {
+  use_token();
+  world_.api_server.on(kSecretPath, secret_of({{"token", "abc\n"}}));
+  ASSERT_TRUE(ask());
+  ASSERT_TRUE(ask());
+  EXPECT_EQ(authorization(), "Bearer abc");
+  EXPECT_EQ(world_.api_server.requests.size(), 1U) << "read once, connected once";
+  EXPECT_EQ(world_.configs.size(), 1U);
+}
+
+TEST_F(EndpointClient, ShowsUserAndPassword) {
+  endpoint_.basic_username = api::SecretKey{"prom", "user"};
+  endpoint_.basic_password = api::SecretKey{"prom", "password"};
+  world_.api_server.on(kSecretPath, secret_of({{"user", "me"}, {"password", "pass:word"}}));
+  ASSERT_TRUE(ask());
+  EXPECT_EQ(authorization(), "Basic " + base::encode_base64("me:pass:word"));
+  EXPECT_EQ(world_.api_server.requests.size(), 1U) << "two keys of one Secret";
+}
+
+TEST_F(EndpointClient, ShowsTheCertificate) {
+  endpoint_.ca = api::SecretKey{"prom", "ca.crt"};
+  endpoint_.certificate = api::SecretKey{"prom", "tls.crt"};
+  endpoint_.certificate_key = api::SecretKey{"prom", "tls.key"};
+  world_.api_server.on(kSecretPath, secret_of({{"ca.crt", "CA"}, {"tls.crt", "CRT"}, {"tls.key", "KEY"}}));
+  ASSERT_TRUE(ask());
+  const auto shown = world_.configs[0].credentials->present();
+  EXPECT_EQ(world_.configs[0].ca_pem, "CA");
+  EXPECT_EQ(shown->client_certificate_pem, "CRT");
+  EXPECT_EQ(shown->client_key_pem, "KEY");
+}
+
+TEST_F(EndpointClient, RefusesSecretsThatAreNotForIt) {
+  use_token();
+  world_.api_server.on(kSecretPath, secret_of({{"token", "abc"}}, "false"));
+  EXPECT_EQ(
+      refused(),
+      "Secret evacuator-system/prom does not have the label evacuator.dev/usage-credentials=true: it is not meant "
+      "for usage sources");
+  EXPECT_TRUE(world_.server.requests.empty());
+}
+
+TEST_F(EndpointClient, MessagesShowNoSecret) {
+  use_token();
+  world_.api_server.on(kSecretPath, secret_of({{"token", "hunter two"}}));
+  EXPECT_EQ(refused(),
+            "Secret prom: the token has a character that no token may have (blank, line break or not ASCII)");
+}
+
+TEST_F(EndpointClient, NamesTheMissingKey) {
+  use_token();
+  world_.api_server.on(kSecretPath, secret_of({{"other", "abc"}}));
+  EXPECT_EQ(refused(), "Secret evacuator-system/prom has no key \"token\"");
+}
+
+TEST_F(EndpointClient, RefusedTokenIsLookedUpForTheNextCall) {
+  use_token();
+  world_.api_server.on(kSecretPath, secret_of({{"token", "old"}}));
+  world_.api_server.on(kSecretPath, secret_of({{"token", "new"}}));
+  world_.server.answers["/x"].insert(world_.server.answers["/x"].begin(), {401, "", {}, ""});
+  ASSERT_EQ(ask()->status, 401);
+  EXPECT_EQ(world_.server.requests.size(), 1U) << "never retried by itself";
+  ASSERT_EQ(ask()->status, 200);
+  EXPECT_EQ(authorization(), "Bearer new");
+}
+
+TEST_F(EndpointClient, ChangedCertificateIsNoticedInFiveMinutes) {
+  endpoint_.ca = api::SecretKey{"prom", "ca.crt"};
+  world_.api_server.on(kSecretPath, secret_of({{"ca.crt", "OLD"}}));
+  world_.api_server.on(kSecretPath, secret_of({{"ca.crt", "NEW"}}));
+  ASSERT_TRUE(ask());
+  world_.clock.advance(base::minutes(4));
+  ASSERT_TRUE(ask());
+  EXPECT_EQ(world_.configs.size(), 1U);
+  world_.clock.advance(base::minutes(2));
+  ASSERT_TRUE(ask());
+  ASSERT_EQ(world_.configs.size(), 2U);
+  EXPECT_EQ(world_.configs[1].ca_pem, "NEW");
+}
+
+TEST_F(EndpointClient, ConnectionThatFailsLooksForANewCertificate) {
+  endpoint_.ca = api::SecretKey{"prom", "ca.crt"};
+  world_.api_server.on(kSecretPath, secret_of({{"ca.crt", "OLD"}}));
+  world_.api_server.on(kSecretPath, secret_of({{"ca.crt", "NEW"}}));
+  world_.server.answers["/x"].insert(world_.server.answers["/x"].begin(), {0, "", {}, ""});
+  EXPECT_EQ(refused(), "connection refused");
+  ASSERT_TRUE(ask());
+  EXPECT_EQ(world_.configs.back().ca_pem, "NEW");
+}
+
+TEST_F(EndpointClient, WhatWasReadServesWhileTheApiServerIsAway) {
+  use_token();
+  world_.api_server.on(kSecretPath, secret_of({{"token", "abc"}}));
+  world_.api_server.on(kSecretPath, "", 0);
+  ASSERT_TRUE(ask());
+  world_.clock.advance(base::minutes(10));
+  EXPECT_TRUE(ask());
+}
+
+TEST_F(EndpointClient, SecretThatIsGoneServesNoMore) {
+  use_token();
+  world_.api_server.on(kSecretPath, secret_of({{"token", "abc"}}));
+  world_.api_server.on(kSecretPath, secret_of({{"token", "abc"}}, "no"));
+  ASSERT_TRUE(ask());
+  world_.clock.advance(base::minutes(10));
+  EXPECT_NE(refused().find("is not meant for usage sources"), std::string::npos);
+}
+
+}  // namespace usage_endpoint_client_test

@@ -1,0 +1,44 @@
+#pragma once
+
+/// From the names that sources have for nodes to the cluster's. Pure.
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "usage/samples.hpp"
+
+namespace usage {
+
+/// A node and what else it is called: status.addresses (IPs, host names), the label kubernetes.io/hostname.
+struct NodeNames {
+  std::string name;
+  std::vector<std::string> addresses;
+};
+
+/// Finds the node that a source means: by its name, then by one of its addresses, then, when a name has a domain on one
+/// side only, by the part before the first dot. Host names in any case. What fits two nodes fits none.
+class NodeMatcher {
+ public:
+  explicit NodeMatcher(const std::vector<NodeNames>& nodes);
+  /// The node's name, or "". `instance` may have a port. The view lives as long as the matcher.
+  std::string_view match(std::string_view instance) const;
+
+ private:
+  using Index = std::unordered_map<std::string, std::string>;  ///< to a node's name; "": to several
+  static void put(Index& index, std::string key, const std::string& node);
+  static std::string_view find(const Index& index, const std::string& key);
+
+  Index names_;
+  Index addresses_;
+  Index short_names_;
+};
+
+/// Gives the samples' nodes their names in the cluster, sorted again. Those that no node fits are left out, and those
+/// of which a node has several lose their values; a problem names them.
+void match_nodes(Samples& samples, const NodeMatcher& matcher);
+/// The same for histories.
+void match_nodes(std::vector<Series>& series, const NodeMatcher& matcher);
+
+}  // namespace usage
