@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <map>
+#include <mutex>
 #include <semaphore>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "api/origin.hpp"
@@ -21,6 +23,7 @@
 #include "controllers/policy/limits_in_force.hpp"
 #include "controllers/policy/reconciler.hpp"
 #include "controllers/signing/origin.hpp"
+#include "controllers/triggers/triggers.hpp"
 #include "evictors/registry.hpp"
 #include "kube/runtime/work_queue.hpp"
 #include "kube/runtime/worker.hpp"
@@ -71,6 +74,12 @@ struct Operator::Impl {
         usage_queue(steady),
         usage({.make_source = deps.usage_sources, .clock = deps.clock, .log = deps.log, .metrics = deps.metrics},
               usage_queue),
+        triggers(
+            steady,
+            [this](const std::string& policy, base::Duration after) {
+              policy_queue.add_after({"", policy}, after);
+            },
+            [this] { return caches.nodes.has_synced() && caches.pods.has_synced() && deps.may_act(); }),
         admission({deps.config.in_flight, deps.config.rate, deps.config.cooldown}, deps.clock,
                   [this](const api::ObjectKey& key, base::Duration after) { evacuation_queue.add_after(key, after); }),
         reservations(
@@ -119,7 +128,8 @@ struct Operator::Impl {
              .keys = deps.keys,
              .stale = [this] { return caches.stale(); },
              .progress = [this] { busy_since[index_of_policy_worker()] = ticks(); },
-             .usage = [this](const std::string& policy) { return usage.figures(policy); }}),
+             .usage = [this](const std::string& policy) { return usage.figures(policy); },
+             .triggers = &triggers}),
         busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 2) {
     // Before anything looks at one, also through an index: who made it. That is asked of all of it, trimmed later.
     caches.evacuations.complete_with([this](api::Evacuation& each) {
@@ -167,6 +177,7 @@ struct Operator::Impl {
   void resume() {
     const base::TimePoint now = deps.clock.now();
     evacuations.resume(now);
+    follow_brakes();
     admission.resume();
     for (const auto& each : caches.evacuations.store().list()) {
       if (is_taken_over(*each, now)) trail.on_taken_over(*each, now);
@@ -221,24 +232,49 @@ struct Operator::Impl {
         if (!policy.empty()) policy_queue.add_after({"", policy}, kPolicySettleTime);
       }
     });
+    caches.nodes.add_handler(
+        [this](const auto& before, const auto& after) { triggers.on_node(before.get(), after.get()); });
+    caches.pods.add_handler(
+        [this](const auto& before, const auto& after) { triggers.on_pod(before.get(), after.get()); });
     caches.policies.add_handler([this](const auto& before, const auto& after) {
       const ObservedPolicy& seen = after ? *after : *before;
       if (after) {
         follow_limits(*after);
         follow_usage(*after);
+        if (after->plan_spec) triggers.follow(seen.meta.name, after->spec.schedule.triggers);
       } else {
+        triggers.forget(seen.meta.name);
         usage.drop(seen.meta.name);
-        policy_limits.forget(seen.meta.name);
-        admission.set_policy_limits(seen.meta.name, std::nullopt);
+        forget_limits(seen.meta.name);
       }
       policy_queue.add(seen.meta.key());
     });
   }
 
   void follow_limits(const ObservedPolicy& policy) {
-    const LimitsInForce now = policy_limits.take(policy);
+    const std::scoped_lock lock(limits_mutex);
+    const LimitsInForce now = policy_limits.take(policy, deps.clock.now());
     admission.set_policy_limits(policy.meta.name, now.limits, now.brake);
+    brakes[policy.meta.name] = now.brake;
     admission.restore_cooldowns(policy.meta.name, policy.status.cooldowns);
+  }
+  void forget_limits(const std::string& policy) {
+    const std::scoped_lock lock(limits_mutex);
+    policy_limits.forget(policy);
+    admission.set_policy_limits(policy, std::nullopt);
+    brakes.erase(policy);
+  }
+  /// Blackouts come and go without any change of the policy.
+  void follow_brakes() {
+    for (const auto& listed : caches.policies.store().list()) {
+      if (listed->spec.schedule.blackouts.empty()) continue;
+      const std::scoped_lock lock(limits_mutex);
+      const auto policy = caches.policies.store().get(listed->meta.key());
+      if (!policy) continue;
+      const LimitsInForce now = policy_limits.take(*policy, deps.clock.now());
+      if (std::exchange(brakes[policy->meta.name], now.brake) == now.brake) continue;
+      admission.set_policy_limits(policy->meta.name, now.limits, now.brake);
+    }
   }
 
   void follow_usage(const ObservedPolicy& policy) {
@@ -368,8 +404,11 @@ struct Operator::Impl {
   kube::WorkQueue policy_queue;
   kube::WorkQueue usage_queue;
   UsageCollector usage;
+  Triggers triggers;
   AdmissionQueue admission;
-  PolicyLimitsInForce policy_limits;  ///< of the policies' informer
+  std::mutex limits_mutex;  ///< of the next two, and what admission is told of them
+  PolicyLimitsInForce policy_limits;
+  std::map<std::string, std::string> brakes;  ///< as admission knows them, by policy
   Reservations reservations;
   evacuation::Reconciler evacuations;
   PolicyReconciler policies;
@@ -418,6 +457,7 @@ void Operator::run_workers(std::stop_token stop) {
   while (!stop.stop_requested()) {
     impl_->publish_counts();
     impl_->follow_staleness();
+    impl_->follow_brakes();
     base::sleep_unless_stopped(base::seconds(1), stop);
   }
 }
@@ -432,6 +472,7 @@ bool Operator::reconcile_one() {
   const auto start = impl_->begin();
   if (start != Impl::Start::kBegun) return start == Impl::Start::kAsked;
   impl_->follow_staleness();
+  impl_->follow_brakes();
   return impl_->usage_worker().step() || impl_->evacuation_worker(0).step() || impl_->policy_worker().step() ||
          (impl_->responder && impl_->responder_worker().step());
 }
@@ -441,6 +482,7 @@ bool Operator::step() {
   const auto start = impl_->begin();
   if (start != Impl::Start::kBegun) return busy || start == Impl::Start::kAsked;
   impl_->follow_staleness();
+  impl_->follow_brakes();
   while (impl_->usage_worker().step()) busy = true;
   while (impl_->evacuation_worker(0).step()) busy = true;
   while (impl_->policy_worker().step()) busy = true;

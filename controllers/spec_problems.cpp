@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "controllers/schedule/schedule.hpp"
 #include "controllers/usage/wanted.hpp"
 
 namespace controllers {
@@ -25,6 +26,7 @@ api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const evict
 api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const strategies::StrategySpecs& strategies,
                              const evictors::EvictorRegistry& registry) {
   api::FieldErrors errors = api::validate(spec, registry.names());
+  append_unsaid(errors, schedule_problems(spec.schedule, api::FieldPath("spec.schedule")));
   append_unsaid(errors, strategies.problems());
   append_unsaid(errors, unmet_usage(spec.usage_sources, strategies.usage_needs()));
   append_unsaid(errors, registry.validate(spec.evacuation.evictors, api::FieldPath("spec.evacuation.evictors")));

@@ -6,6 +6,7 @@ set -euo pipefail
 declare -A package_sets=(
   [build]="g++ cmake ninja-build ccache make libcpprest-dev libboost1.74-dev libssl-dev nlohmann-json3-dev
     libsimdjson-dev libspdlog-dev libfmt-dev libyaml-dev libcli11-dev prometheus-cpp-dev zlib1g-dev
+    libhowardhinnant-date-dev tzdata
     libgtest-dev libgmock-dev ca-certificates openssl git"
   [e2e]="etcd-server curl"
   [verify]="clang-format-14 clang-tidy-14 shellcheck prometheus"

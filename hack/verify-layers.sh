@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 
 packages=(base api scheduling strategies planning kube evictors serving signing audit simulator controllers cmd)
 # Deciding code: it takes time as an argument, starts no threads and logs nothing.
-pure=(scheduling strategies planning evictors controllers/evacuation/phases controllers/policy/decide.cpp controllers/policy/decide.hpp)
+pure=(scheduling strategies planning evictors controllers/evacuation/phases controllers/policy/decide.cpp controllers/policy/decide.hpp
+  controllers/schedule)
 most_files=20
 
 broken=0
@@ -60,6 +61,7 @@ check_library 'spdlog' 'base/log\.cpp'
 check_library 'prometheus' 'base/metrics\.cpp'
 check_library 'simdjson' 'api/core/(codec[a-z_]*|object_json)\.[ch]pp|kube/'
 check_library 'CLI' 'cmd/'
+check_library 'date/' 'controllers/schedule/time_zone\.cpp'
 
 complain_each < <(grep -rnE --include='*.[ch]pp' \
   'system_clock::now|steady_clock::now|std::(jthread|thread|mutex)|base/log\.hpp' "${pure[@]}" |

@@ -3,6 +3,7 @@
 #include "api/vocabulary/reasons.hpp"
 #include "controllers/policy/circuit.hpp"
 #include "controllers/policy/history.hpp"
+#include "controllers/schedule/schedule.hpp"
 
 #include <fmt/format.h>
 
@@ -64,13 +65,71 @@ api::Condition degraded(const std::vector<std::string>& problems, std::int64_t g
   return condition(ConditionType::kDegraded, true, Reason::kCycleProblems, joined_problems(problems), generation);
 }
 
-api::Condition suspended(const api::DeschedulerPolicySpec& spec, std::int64_t generation) {
+api::Condition closed(const CycleTiming& timing, std::int64_t generation) {
+  const std::string opens =
+      timing.opens ? fmt::format("before {}", base::format_time(*timing.opens)) : "within the next ten years";
+  if (timing.opening == Opening::kBlackout) {
+    return condition(ConditionType::kSuspended, true, Reason::kBlackout,
+                     fmt::format("inside one of spec.schedule.blackouts: no cycle starts {}, and nothing that waits is "
+                                 "admitted in the blackout; what runs goes on",
+                                 opens),
+                     generation);
+  }
+  return condition(
+      ConditionType::kSuspended, true, Reason::kOutsideWindow,
+      fmt::format("outside of spec.schedule.windows: no cycle starts {}; what was made before goes on", opens),
+      generation);
+}
+
+api::Condition suspended(const api::DeschedulerPolicySpec& spec, const CycleTiming& timing, std::int64_t generation) {
   if (spec.suspend) {
     return condition(ConditionType::kSuspended, true, Reason::kSuspendedByUser,
                      "spec.suspend is true: no new cycles, and nothing that waits is admitted; what runs goes on",
                      generation);
   }
+  if (timing.opening != Opening::kOpen) return closed(timing, generation);
   return condition(ConditionType::kSuspended, false, Reason::kActive, "cycles run on schedule", generation);
+}
+
+/// Whatever the calendar says: the time at which the next cycle is wanted, as status and schedule have it.
+std::optional<base::TimePoint> wanted_start(const Schedule& schedule, const api::DeschedulerPolicyStatus& status,
+                                            std::int64_t generation, base::TimePoint now) {
+  if (status.observed_generation != generation) return schedule.first(now);
+  const auto& promised = status.next_cycle_time;
+  if (!status.last_cycle) return promised ? promised : schedule.first(now);
+  const auto next = schedule.after(status.last_cycle->start);
+  return promised && next ? std::min(promised, next) : next;
+}
+
+CycleTiming timing_of(const api::DeschedulerPolicySpec& spec, const api::DeschedulerPolicyStatus& status,
+                      std::int64_t generation, base::TimePoint now) {
+  if (spec.suspend) return {};
+  const auto schedule = Schedule::read(spec.schedule);
+  if (!schedule) return {};
+  CycleTiming timing;
+  timing.opening = schedule->calendar().at(now);
+  timing.changes = schedule->calendar().next_change(now);
+  if (timing.opening != Opening::kOpen) timing.opens = schedule->calendar().next_open(now);
+  timing.next = wanted_start(*schedule, status, generation, now);
+  if (timing.next && *timing.next <= now && timing.opening != Opening::kOpen) timing.next = schedule->first(now);
+  timing.due = timing.next && *timing.next <= now;
+  return timing;
+}
+
+/// A cycle that is due but was put off stays due as it was.
+void promise_next_cycle(api::DeschedulerPolicyStatus& status, const CycleTiming& timing, std::int64_t generation) {
+  if (timing.due) return;
+  status.observed_generation = generation;
+  status.next_cycle_time.reset();
+  if (timing.next) status.next_cycle_time = std::chrono::ceil<base::seconds>(*timing.next);
+}
+
+bool names_holds(const api::Json& policy) {
+  for (const char* field : {"/spec/gates", "/spec/schedule/blackouts"}) {
+    const api::Json::json_pointer at(field);
+    if (policy.contains(at) && !policy.at(at).empty()) return true;
+  }
+  return false;
 }
 
 bool limits_decode(const api::Json& policy) {
@@ -94,16 +153,13 @@ base::Result<ObservedPolicy> decode_observed_policy(std::string_view json) {
     seen.plan_spec = std::make_shared<const planning::PlanSpec>(seen.spec);
   } else {
     seen.limits_are_readable = limits_decode(*parsed);
+    seen.holds_are_unknown = names_holds(*parsed);
   }
   return seen;
 }
 
 CycleTiming cycle_timing(const api::DeschedulerPolicy& policy, base::TimePoint now) {
-  if (policy.spec.suspend) return {};
-  const auto& last = policy.status.last_cycle;
-  if (!last || policy.status.observed_generation != policy.meta.generation) return {true, now};
-  const base::TimePoint next = last->start + policy.spec.schedule.interval;
-  return {now >= next, next};
+  return timing_of(policy.spec, policy.status, policy.meta.generation, now);
 }
 
 TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, EvictedCount carried,
@@ -183,16 +239,14 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
     next.history = next_history(std::move(next.history), *outcome, policy.spec.explain.cycles);
     api::set_condition(next.conditions, degraded(outcome->problems, generation), now);
     tell_warnings(next, outcome->warnings, outcome->more_warnings, generation, now);
-  } else if (policy.spec.suspend) {
-    next.observed_generation = generation;
+    next.next_cycle_time.reset();  // kept
   }
-  next.next_cycle_time.reset();
-  if (!policy.spec.suspend && next.last_cycle)
-    next.next_cycle_time = std::chrono::ceil<base::seconds>(next.last_cycle->start + policy.spec.schedule.interval);
+  const CycleTiming timing = timing_of(policy.spec, next, generation, now);
+  promise_next_cycle(next, timing, generation);
   api::set_condition(
       next.conditions,
       condition(ConditionType::kReady, true, Reason::kValid, "the policy is valid and in force", generation), now);
-  api::set_condition(next.conditions, suspended(policy.spec, generation), now);
+  api::set_condition(next.conditions, suspended(policy.spec, timing, generation), now);
   api::set_condition(next.conditions, circuit_condition(policy, next.circuit), now);
   if (next.last_cycle) api::set_condition(next.conditions, converged(*next.last_cycle, next.active, generation), now);
   return next;

@@ -13,6 +13,7 @@
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "controllers/schedule/calendar.hpp"
 #include "controllers/usage/report.hpp"
 #include "planning/planner.hpp"
 
@@ -24,6 +25,8 @@ struct ObservedPolicy : api::DeschedulerPolicy {
   std::shared_ptr<const planning::PlanSpec> plan_spec;
   /// With spec_problem: spec.limits are as stored; else they are the defaults, because they do not decode.
   bool limits_are_readable = true;
+  /// With spec_problem: it names blackouts or gates, and whether they hold cannot be known.
+  bool holds_are_unknown = false;
 };
 /// Fails only on what is no object.
 base::Result<ObservedPolicy> decode_observed_policy(std::string_view json);
@@ -31,9 +34,14 @@ base::Result<ObservedPolicy> decode_observed_policy(std::string_view json);
 /// When the next cycle runs. Suspended policies have none.
 struct CycleTiming {
   bool due = false;
-  std::optional<base::TimePoint> next;
+  std::optional<base::TimePoint> next{};
+  Opening opening = Opening::kOpen;          ///< now
+  std::optional<base::TimePoint> opens{};    ///< when cycles may start again; nullopt: now, or not within ten years
+  std::optional<base::TimePoint> changes{};  ///< when `opening` is another one
 };
-/// A policy that was never planned, or whose spec changed since, is due at once; else `interval` after the last start.
+/// By interval: a policy that was never planned, or whose spec changed since, is due at once, else `interval` after the
+/// last start. By cron: at the times of the expression alone; one that was missed is made up for once. Never outside
+/// of windows or inside a blackout: then at the next opening (interval), or the next time that is inside one (cron).
 CycleTiming cycle_timing(const api::DeschedulerPolicy& policy, base::TimePoint now);
 
 /// The policy's Evacuations as they stand.

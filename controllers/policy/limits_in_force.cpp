@@ -2,30 +2,45 @@
 
 #include <fmt/format.h>
 
+#include "controllers/schedule/schedule.hpp"
+
 namespace controllers {
 namespace {
 
+/// Empty: it is in no blackout.
+std::string blackout_of(const ObservedPolicy& policy, base::TimePoint now) {
+  if (policy.spec.schedule.blackouts.empty()) return {};
+  const auto schedule = Schedule::read(policy.spec.schedule);
+  if (!schedule)
+    return fmt::format("spec.schedule of policy {} is invalid: nothing more of it is admitted", policy.meta.name);
+  if (schedule->calendar().at(now) != Opening::kBlackout) return {};
+  return fmt::format("policy {} is inside a blackout: nothing more of it is admitted", policy.meta.name);
+}
+
 /// Empty: nothing holds it up.
-std::string brake_of(const ObservedPolicy& policy) {
+std::string brake_of(const ObservedPolicy& policy, base::TimePoint now) {
   const std::string& name = policy.meta.name;
   if (policy.spec.suspend) return fmt::format("policy {} is suspended: nothing more of it is admitted", name);
   if (policy.spec.mode == api::PolicyMode::kDryRun)
     return fmt::format("policy {} is in mode DryRun: nothing more of it is admitted", name);
   if (policy.status.circuit.opened_at)
     return fmt::format("the circuit breaker of policy {} is open: nothing more of it is admitted", name);
-  return {};
+  if (policy.holds_are_unknown)
+    return fmt::format(
+        "the spec of policy {} cannot be read, nor its blackouts and gates: nothing more of it is admitted", name);
+  return blackout_of(policy, now);
 }
 
 }  // namespace
 
-LimitsInForce PolicyLimitsInForce::take(const ObservedPolicy& policy) {
+LimitsInForce PolicyLimitsInForce::take(const ObservedPolicy& policy, base::TimePoint now) {
   const std::string& name = policy.meta.name;
   if (policy.limits_are_readable) {
     last_read_[name] = api::admission_limits(policy.spec.limits);
   } else if (!last_read_.contains(name)) {
     return {{}, fmt::format("the limits of policy {} cannot be read: {}", name, policy.spec_problem)};
   }
-  return {last_read_.at(name), brake_of(policy)};
+  return {last_read_.at(name), brake_of(policy, now)};
 }
 
 }  // namespace controllers

@@ -16,12 +16,13 @@ struct LimitsInForce {
   friend bool operator==(const LimitsInForce&, const LimitsInForce&) = default;
 };
 
-/// Mode DryRun, suspend and an open circuit breaker are a brake: what waits is not admitted, what runs goes on. A spec
-/// that cannot be read does not lift a limit: what of it can be read counts, and limits that cannot are those that
-/// could be read last. While there are none, nothing is admitted. Not thread-safe.
+/// Mode DryRun, suspend, an open circuit breaker and a blackout are a brake: what waits is not admitted, what runs goes
+/// on. A spec that cannot be read does not lift a limit: what of it can be read counts, and limits that cannot are
+/// those that could be read last. While there are none, or while nobody knows whether a blackout holds, nothing is
+/// admitted. Not thread-safe.
 class PolicyLimitsInForce {
  public:
-  LimitsInForce take(const ObservedPolicy& policy);
+  LimitsInForce take(const ObservedPolicy& policy, base::TimePoint now);
   /// The policy was deleted.
   void forget(const std::string& policy) { last_read_.erase(policy); }
 

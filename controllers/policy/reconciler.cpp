@@ -68,11 +68,12 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
                                                               const api::DeschedulerPolicyStatus& known) {
   const planning::PlanSpec& spec = *seen.plan_spec;
   const base::TimePoint now = deps_.clock.now();
-  const CycleTiming timing = cycle_timing(policy, now);
+  const CycleTiming timing = timing_with_triggers(policy, now);
   const std::vector<std::string> stale = stale_caches();
   const bool put_off = timing.due && !stale.empty();
   std::optional<CycleOutcome> outcome;
   if (timing.due && !put_off) {
+    note_trigger(policy.meta.name);  // what happens from now on is for the next one
     outcome = plan(policy, spec, now);
     deps_.audit.on_planned(policy, *outcome);
     const bool may_move = policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at;
@@ -92,8 +93,39 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   tell_stale_caches(next, stale, policy.meta.generation, now);
   if (auto saved = save(seen, known, next); !saved) return saved.error();
   if (put_off) return kube::Requeue::in(kStaleRetry);
-  if (!next.next_cycle_time) return kube::Requeue::await_change();
-  return kube::Requeue::in(std::max<base::Duration>(*next.next_cycle_time - deps_.clock.now(), base::milliseconds(1)));
+  return look_again(next.next_cycle_time, timing.changes);
+}
+
+CycleTiming PolicyReconciler::timing_with_triggers(const api::DeschedulerPolicy& policy, base::TimePoint now) {
+  CycleTiming timing = cycle_timing(policy, now);
+  const auto in = deps_.triggers ? deps_.triggers->due_in(policy.meta.name) : std::nullopt;
+  if (!in) return timing;
+  if (*in > base::Duration::zero()) {
+    timing.changes = std::min(timing.changes.value_or(now + *in), now + *in);
+  } else if (policy.spec.suspend || timing.opening != Opening::kOpen) {
+    deps_.triggers->take(policy.meta.name);  // not kept for the time when cycles may start again
+  } else {
+    timing.due = true;
+  }
+  return timing;
+}
+
+void PolicyReconciler::note_trigger(const std::string& policy) {
+  const auto trigger = deps_.triggers ? deps_.triggers->take(policy) : std::nullopt;
+  if (!trigger) return;
+  deps_.metrics
+      .counter("evacuator_policy_triggered_cycles_total", "Planning cycles that began with a trigger pending.",
+               {{"policy", policy}, {"trigger", to_string(*trigger)}})
+      .increment();
+  deps_.log.info("cycle triggered", {kv("policy", policy), kv("trigger", to_string(*trigger))});
+}
+
+/// At the earlier of them.
+kube::Requeue PolicyReconciler::look_again(std::optional<base::TimePoint> next,
+                                           std::optional<base::TimePoint> other) const {
+  if (other && (!next || *other < *next)) next = other;
+  if (!next) return kube::Requeue::await_change();
+  return kube::Requeue::in(std::max<base::Duration>(*next - deps_.clock.now(), base::milliseconds(1)));
 }
 
 CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
@@ -216,7 +248,9 @@ void PolicyReconciler::publish(const api::ObjectMeta& policy, kube::Event event,
 
 api::DeschedulerPolicy PolicyReconciler::with_own_writes(api::DeschedulerPolicy policy) const {
   const auto own = own_.find(policy.meta.uid);
-  if (own == own_.end() || !own->second.status.last_cycle) return policy;
+  if (own == own_.end()) return policy;
+  if (policy.status.observed_generation < own->second.status.observed_generation) policy.status = own->second.status;
+  if (!own->second.status.last_cycle) return policy;
   const auto& cached = policy.status.last_cycle;
   if (!cached || cached->start < std::chrono::floor<base::seconds>(own->second.status.last_cycle->start))
     policy.status = own->second.status;

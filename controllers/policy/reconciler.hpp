@@ -14,6 +14,7 @@
 #include "controllers/policy/audit.hpp"
 #include "controllers/policy/decide.hpp"
 #include "controllers/signing/keys.hpp"
+#include "controllers/triggers/triggers.hpp"
 #include "controllers/usage/report.hpp"
 #include "evictors/registry.hpp"
 #include "kube/client.hpp"
@@ -57,6 +58,7 @@ class PolicyReconciler {
     std::function<void()> progress = {};
     /// What was measured for a policy; never waits. May be empty.
     std::function<UsageFigures(const std::string& policy)> usage = {};
+    Triggers* triggers = nullptr;  ///< what makes cycles run before their time; nullptr: nothing
   };
 
   explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
@@ -69,6 +71,10 @@ class PolicyReconciler {
   /// REQUIRES: seen.plan_spec.
   base::Result<kube::Requeue> reconcile_valid(const ObservedPolicy& seen, const api::DeschedulerPolicy& policy,
                                               const api::DeschedulerPolicyStatus& known);
+  /// The timing by the schedule, and by what happened meanwhile.
+  CycleTiming timing_with_triggers(const api::DeschedulerPolicy& policy, base::TimePoint now);
+  void note_trigger(const std::string& policy);
+  kube::Requeue look_again(std::optional<base::TimePoint> next, std::optional<base::TimePoint> other) const;
   void forget_earlier(const std::string& name, const std::string& uid);
   std::vector<std::string> stale_caches() const;
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);

@@ -69,6 +69,15 @@ TEST(SpecProblems, OfAllChecksAreToldTogether) {
                                           HasSubstr("spec.evacuation.evictors[0].parameters.speed: ")));
 }
 
+TEST(SpecProblems, NameTheSchedulesFields) {
+  api::DeschedulerPolicySpec spec;
+  spec.strategies = {{"RemoveFailedPods", "{}"}};
+  spec.schedule.time_zone = "Mars/Base";
+  spec.schedule.cron = "0 0 30 2 *";
+  EXPECT_THAT(problems(spec), ElementsAre(HasSubstr("spec.schedule.timeZone: \"Mars/Base\" is no time zone"),
+                                          HasSubstr("spec.schedule.cron: \"0 0 30 2 *\" never comes")));
+}
+
 TEST(SpecProblems, AreNoneInASoundSpec) {
   api::DeschedulerPolicySpec policy;
   policy.strategies = {{"RemoveFailedPods", "{}"}};

@@ -64,6 +64,55 @@ TEST(CycleTiming, HasNoCycleWhileSuspended) {
   EXPECT_EQ(timing.next, std::nullopt);
 }
 
+/// 22:00 to 23:00 each day.
+api::PolicySchedule nightly(const char* cron = "") {
+  api::PolicySchedule schedule;
+  schedule.cron = cron;
+  schedule.windows = {{api::Weekdays(0x7f), std::chrono::hours(22), std::chrono::hours(23)}};
+  return schedule;
+}
+
+TEST(CycleTiming, WaitsForTheWindow) {
+  auto made = policy();
+  made.spec.schedule = nightly();
+  const auto before = cycle_timing(made, kNoon);
+  EXPECT_FALSE(before.due);
+  EXPECT_EQ(before.opening, Opening::kOutsideWindow);
+  EXPECT_EQ(before.next, kNoon + minutes(600));
+  EXPECT_EQ(before.opens, kNoon + minutes(600));
+  EXPECT_EQ(before.changes, kNoon + minutes(600));
+  EXPECT_TRUE(cycle_timing(made, kNoon + minutes(600)).due);
+  made.status = planned(kNoon + minutes(658)).status;
+  EXPECT_EQ(cycle_timing(made, kNoon + minutes(659)).next, kNoon + minutes(600 + 24 * 60)) << "it closes before";
+  EXPECT_FALSE(cycle_timing(made, kNoon + minutes(663)).due);
+}
+
+TEST(CycleTiming, ByCronWaitsForItsTimeEvenAtFirst) {
+  auto made = policy();
+  made.spec.schedule.cron = "30 * * * *";
+  EXPECT_FALSE(cycle_timing(made, kNoon).due);
+  made.status = next_status(made, {}, nullptr, kNoon);
+  EXPECT_EQ(made.status.next_cycle_time, kNoon + minutes(30));
+  EXPECT_EQ(made.status.observed_generation, 1);
+  EXPECT_FALSE(cycle_timing(made, kNoon + minutes(29)).due);
+  EXPECT_TRUE(cycle_timing(made, kNoon + minutes(30)).due);
+  made.status.last_cycle = api::LastCycle{.id = "c", .start = kNoon + minutes(30)};
+  made.status.next_cycle_time.reset();
+  EXPECT_EQ(cycle_timing(made, kNoon + minutes(31)).next, kNoon + minutes(90));
+  made.meta.generation = 2;
+  EXPECT_FALSE(cycle_timing(made, kNoon + minutes(31)).due) << "a change of the spec is no time of cron";
+}
+
+TEST(CycleTiming, ByCronMakesUpOnceForWhatWasMissed) {
+  auto made = policy();
+  made.spec.schedule.cron = "30 * * * *";
+  made.status = next_status(made, {}, nullptr, kNoon);
+  EXPECT_TRUE(cycle_timing(made, kNoon + minutes(300)).due);
+  made.spec.schedule = nightly("30 * * * *");
+  EXPECT_FALSE(cycle_timing(made, kNoon + minutes(300)).due) << "not outside of the windows";
+  EXPECT_EQ(cycle_timing(made, kNoon + minutes(300)).next, kNoon + minutes(630));
+}
+
 std::shared_ptr<const api::Evacuation> finished(base::TimePoint when,
                                                 api::EvacuationPhase phase = api::EvacuationPhase::kSucceeded) {
   auto made = std::make_shared<api::Evacuation>();
@@ -193,6 +242,30 @@ TEST(NextStatus, TellsTheFirstRefusalsOfTheLastCycle) {
   EXPECT_EQ(seen.status.refusals[0].reason, "NodeLimit");
   const CycleOutcome quiet = outcome(0);
   EXPECT_TRUE(next_status(seen, {}, &quiet, kNoon).refusals.empty());
+}
+
+TEST(NextStatus, SaysThatItIsOutsideOfTheWindowsAndWhenOneBegins) {
+  auto seen = policy();
+  seen.spec.schedule = nightly();
+  seen.status = next_status(seen, {}, nullptr, kNoon);
+  const auto* told = api::find_condition(seen.status.conditions, "Suspended");
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->status, api::ConditionStatus::kTrue);
+  EXPECT_EQ(told->reason, "OutsideWindow");
+  EXPECT_THAT(told->message, HasSubstr("no cycle starts before 2026-11-21T22:00:00Z"));
+  EXPECT_EQ(seen.status.next_cycle_time, kNoon + minutes(600));
+  EXPECT_EQ(next_status(seen, {}, nullptr, kNoon + minutes(7)), seen.status) << "nothing to write";
+  const auto open = next_status(seen, {}, nullptr, kNoon + minutes(601));
+  EXPECT_EQ(api::find_condition(open.conditions, "Suspended")->reason, "Active");
+}
+
+TEST(NextStatus, SaysThatItIsInABlackoutAndWhenItEnds) {
+  auto seen = planned(kNoon);
+  seen.spec.schedule.blackouts = {{std::nullopt, kNoon, kNoon + minutes(90)}};
+  const auto status = next_status(seen, {}, nullptr, kNoon + minutes(10));
+  EXPECT_EQ(api::find_condition(status.conditions, "Suspended")->reason, "Blackout");
+  EXPECT_THAT(api::find_condition(status.conditions, "Suspended")->message, HasSubstr("before 2026-11-21T13:30:00Z"));
+  EXPECT_EQ(status.next_cycle_time, kNoon + minutes(90));
 }
 
 TEST(NextStatus, SaysThatItIsSuspendedAndHasNoNextCycle) {

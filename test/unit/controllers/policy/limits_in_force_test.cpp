@@ -5,6 +5,8 @@
 namespace controllers {
 namespace limits_in_force_test {
 
+const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");  // a Saturday
+
 ObservedPolicy policy(const std::string& spec) {
   const auto seen = decode_observed_policy(
       R"({"apiVersion":"evacuator.dev/v1alpha1","kind":"DeschedulerPolicy","metadata":{"name":"p","uid":"u"},"spec":)" +
@@ -23,7 +25,7 @@ class PolicyBrake : public testing::TestWithParam<BrakeCase> {};
 
 TEST_P(PolicyBrake, HoldsWhatWaits) {
   PolicyLimitsInForce known;
-  EXPECT_EQ(known.take(policy(GetParam().spec)).brake, GetParam().want);
+  EXPECT_EQ(known.take(policy(GetParam().spec), kNoon).brake, GetParam().want);
 }
 INSTANTIATE_TEST_SUITE_P(Policies, PolicyBrake,
                          testing::Values(BrakeCase{"Automatic", R"({"mode":"Automatic"})", ""},
@@ -31,32 +33,54 @@ INSTANTIATE_TEST_SUITE_P(Policies, PolicyBrake,
                                          BrakeCase{"DryRun", R"({"mode":"DryRun"})",
                                                    "policy p is in mode DryRun: nothing more of it is admitted"},
                                          BrakeCase{"Suspended", R"({"mode":"Automatic","suspend":true})",
-                                                   "policy p is suspended: nothing more of it is admitted"}),
+                                                   "policy p is suspended: nothing more of it is admitted"},
+                                         BrakeCase{"InAWeeklyBlackout",
+                                                   R"({"schedule":{"blackouts":[{"start":"11:00","end":"13:00"}]},)"
+                                                   R"("mode":"Automatic"})",
+                                                   "policy p is inside a blackout: nothing more of it is admitted"},
+                                         BrakeCase{"AfterABlackout",
+                                                   R"({"schedule":{"blackouts":[{"start":"11:00","end":"12:00"}]},)"
+                                                   R"("mode":"Automatic"})",
+                                                   ""},
+                                         BrakeCase{"OutsideOfAWindow",
+                                                   R"({"schedule":{"windows":[{"start":"22:00","end":"23:00"}]},)"
+                                                   R"("mode":"Automatic"})",
+                                                   ""},
+                                         BrakeCase{
+                                             "InABlackoutOfAnUnknownZone",
+                                             R"({"schedule":{"timeZone":"Mars/Base",)"
+                                             R"("blackouts":[{"start":"22:00","end":"23:00"}]},"mode":"Automatic"})",
+                                             "spec.schedule of policy p is invalid: nothing more of it is admitted"},
+                                         BrakeCase{"WithABlackoutInASpecThatDoesNotDecode",
+                                                   R"({"schedule":{"blackouts":[{"start":"22:00","end":"23:00"}]},)"
+                                                   R"("mode":"Automatic","strategies":7})",
+                                                   "the spec of policy p cannot be read, nor its blackouts and gates: "
+                                                   "nothing more of it is admitted"}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(PolicyLimitsInForce, AnOpenCircuitIsABrake) {
   ObservedPolicy open = policy(R"({"mode":"Automatic"})");
   open.status.circuit.opened_at = base::TimePoint{};
-  EXPECT_EQ(PolicyLimitsInForce().take(open).brake,
+  EXPECT_EQ(PolicyLimitsInForce().take(open, kNoon).brake,
             "the circuit breaker of policy p is open: nothing more of it is admitted");
 }
 
 TEST(PolicyLimitsInForce, ASpecThatDoesNotDecodeKeepsTheLimitsThatDo) {
   PolicyLimitsInForce known;
-  const auto now = known.take(policy(R"({"mode":"Automatic","strategies":7,)" + kLimited + "}"));
+  const auto now = known.take(policy(R"({"mode":"Automatic","strategies":7,)" + kLimited + "}"), kNoon);
   EXPECT_EQ(now.limits.in_flight.total, (api::IntOrPercent{3, false}));
   EXPECT_EQ(now.brake, "");
 }
 
 TEST(PolicyLimitsInForce, LimitsThatDoNotDecodeAreThoseReadLast) {
   PolicyLimitsInForce known;
-  known.take(policy(R"({"mode":"Automatic",)" + kLimited + "}"));
+  known.take(policy(R"({"mode":"Automatic",)" + kLimited + "}"), kNoon);
   const auto broken = policy(R"({"mode":"Automatic","limits":{"inFlight":{"total":"many"}}})");
   EXPECT_FALSE(broken.limits_are_readable);
-  EXPECT_EQ(known.take(broken).limits.in_flight.total, (api::IntOrPercent{3, false}));
-  EXPECT_EQ(known.take(broken).brake, "");
+  EXPECT_EQ(known.take(broken, kNoon).limits.in_flight.total, (api::IntOrPercent{3, false}));
+  EXPECT_EQ(known.take(broken, kNoon).brake, "");
   known.forget("p");
-  EXPECT_NE(known.take(broken).brake.find("the limits of policy p cannot be read: "), std::string::npos)
+  EXPECT_NE(known.take(broken, kNoon).brake.find("the limits of policy p cannot be read: "), std::string::npos)
       << "a new leader has never read them: nothing is admitted";
 }
 
