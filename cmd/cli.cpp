@@ -44,6 +44,12 @@ Examples:
   evacuator uninstall --dry-run
   evacuator uninstall --yes && kubectl delete -k config/default
 )";
+constexpr const char* kUsageExamples = R"(
+Examples:
+  evacuator usage                                    # what the usage sources of all policies say
+  evacuator usage balance -o json
+  kubectl exec -n evacuator-system deploy/evacuator -- evacuator usage   # as the operator is answered
+)";
 constexpr const char* kSimulateExamples = R"(
 Examples:
   evacuator simulate --snapshot dump/ --policy p.yaml
@@ -157,6 +163,24 @@ void add_uninstall(CLI::App& app, UninstallFlags& flags, int& exit_code) {
   uninstall->callback([&] { exit_code = run_uninstall(flags); });
 }
 
+void add_usage(CLI::App& app, UsageFlags& flags, int& exit_code) {
+  CLI::App* usage = app.add_subcommand("usage", "What usage sources say of each node now");
+  usage
+      ->add_option("--kubeconfig", flags.kubeconfig,
+                   "Kubeconfig file (default: $KUBECONFIG, ~/.kube/config, the pod's service account)")
+      ->type_name("FILE");
+  usage->add_option("--context", flags.context, "Kubeconfig context")->type_name("NAME");
+  usage->add_option("--operator-namespace", flags.operator_namespace, "Where the Secrets of sources are")
+      ->capture_default_str()
+      ->type_name("NAME");
+  usage->add_option("POLICY", flags.policy, "Name of the policy (default: all)");
+  usage->add_option("-o,--output", flags.output, "json or yaml (default: a table)")
+      ->check(CLI::IsMember({"json", "yaml"}))
+      ->type_name("FORMAT");
+  usage->footer(kUsageExamples);
+  usage->callback([&] { exit_code = run_usage(flags); });
+}
+
 void add_simulate(CLI::App& app, SimulateOptions& options, int& exit_code) {
   CLI::App* simulate = app.add_subcommand("simulate", "Plan a policy on a dump of a cluster; nothing is touched");
   simulate
@@ -168,6 +192,10 @@ void add_simulate(CLI::App& app, SimulateOptions& options, int& exit_code) {
       ->type_name("NAME");
   simulate->add_option("--now", options.now, "Pretend it is this time (RFC 3339; default: the newest time in the dump)")
       ->type_name("TIME");
+  simulate
+      ->add_option("--usage", options.usage,
+                   "Measured usage (CSV or JSON), or 'live': ask the policy's usage sources now")
+      ->type_name("FILE");
   simulate->add_option("-o,--output", options.output, "table, json or yaml")
       ->check(CLI::IsMember({"table", "json", "yaml"}))
       ->capture_default_str()
@@ -350,6 +378,7 @@ struct Arguments {
   RunOptions run;
   DemoOptions demo;
   UninstallFlags uninstall;
+  UsageFlags usage;
   SimulateOptions simulate;
   ValidateOptions validate;
   ConvertOptions convert;
@@ -365,6 +394,7 @@ void add_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   add_run(app, arguments.run, exit_code);
   add_demo(app, arguments.demo, exit_code);
   add_uninstall(app, arguments.uninstall, exit_code);
+  add_usage(app, arguments.usage, exit_code);
   add_simulate(app, arguments.simulate, exit_code);
   add_validate(app, arguments.validate, exit_code);
   add_convert(app, arguments.convert, exit_code);

@@ -50,12 +50,23 @@ struct UninstallFlags {
 /// As `kubectl evacuator uninstall` (cmd/plugin/commands.hpp).
 int run_uninstall(const UninstallFlags& flags);
 
+struct UsageFlags {
+  std::string kubeconfig;
+  std::string context;
+  std::string operator_namespace = "evacuator-system";
+  std::string policy;  ///< empty: all of them
+  std::string output;  ///< empty: for people; json, yaml
+};
+/// As `kubectl evacuator usage` (cmd/plugin/commands.hpp).
+int run_usage(const UsageFlags& flags);
+
 struct SimulateOptions {
   std::string snapshot;  ///< file or directory of kubectl -o json|yaml dumps
   std::string policy;
   std::string policy_name{};     ///< which of the file's; empty: its only one
   std::string now;               ///< RFC 3339; empty: the newest time found in the dump
   std::string output = "table";  ///< table, json, yaml
+  std::string usage{};           ///< file of measured usage; empty: none
 };
 int run_simulate(const SimulateOptions& options);
 

@@ -31,6 +31,7 @@
 #include "kube/runtime/discovery_watch.hpp"
 #include "kube/runtime/events.hpp"
 #include "kube/runtime/leader_election.hpp"
+#include "usage/sources/make_source.hpp"
 
 namespace cmd {
 namespace {
@@ -253,20 +254,25 @@ class Process {
                                       .name = config_.signing.secret,
                                       .rotate_after = config_.signing.rotate_after},
         log_);
-    operator_ = std::make_unique<controllers::Operator>(
-        controllers::Operator::Dependencies{.client = *acting_client_,
-                                            .clock = clock_,
-                                            .discovery = discovery_,
-                                            .config = config_,
-                                            .identity = identity_,
-                                            .may_act = [this] { return may_act(); },
-                                            .events = *events_,
-                                            .metrics = metrics_,
-                                            .log = log_,
-                                            .audit = *audit_,
-                                            .services = services_.get(),
-                                            .keys = *keys_,
-                                            .steady = &steady_});
+    operator_ = std::make_unique<controllers::Operator>(controllers::Operator::Dependencies{
+        .client = *acting_client_,
+        .clock = clock_,
+        .discovery = discovery_,
+        .config = config_,
+        .identity = identity_,
+        .may_act = [this] { return may_act(); },
+        .events = *events_,
+        .metrics = metrics_,
+        .log = log_,
+        .audit = *audit_,
+        .services = services_.get(),
+        .keys = *keys_,
+        .steady = &steady_,
+        .usage_sources =
+            [this](const api::UsageSource& source) {
+              return usage::make_source(
+                  source, {.api = &*client_, .clock = &clock_, .operator_namespace = config_.leader_election.ns});
+            }});
     running_ = operator_.get();
     audit_->sign_heads([this]() -> std::optional<signing::Key> {
       const auto keys = keys_->keys();

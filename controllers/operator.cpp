@@ -72,7 +72,11 @@ struct Operator::Impl {
         evacuation_queue(steady),
         policy_queue(steady),
         usage_queue(steady),
-        usage({.make_source = deps.usage_sources, .clock = deps.clock, .log = deps.log, .metrics = deps.metrics},
+        usage({.make_source = deps.usage_sources,
+               .clock = deps.clock,
+               .log = deps.log,
+               .metrics = deps.metrics,
+               .nodes = [this] { return caches.nodes.store().list(); }},
               usage_queue),
         triggers(
             steady,

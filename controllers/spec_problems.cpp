@@ -5,6 +5,7 @@
 
 #include "controllers/schedule/schedule.hpp"
 #include "controllers/usage/wanted.hpp"
+#include "usage/presets.hpp"
 
 namespace controllers {
 namespace {
@@ -15,6 +16,16 @@ void append_unsaid(api::FieldErrors& errors, api::FieldErrors more) {
     return std::ranges::find(errors, each.path, &api::FieldError::path) != errors.end();
   });
   std::ranges::move(more, std::back_inserter(errors));
+}
+
+api::FieldErrors problems_of(const std::vector<api::UsageSource>& sources) {
+  api::FieldErrors errors;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const std::string at = api::FieldPath("spec.usageSources").index(i).text();
+    for (const api::FieldError& each : usage::problems(sources[i]))
+      errors.push_back({each.path.empty() ? at : at + "." + each.path, each.message});
+  }
+  return errors;
 }
 
 }  // namespace
@@ -28,6 +39,7 @@ api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const strat
   api::FieldErrors errors = api::validate(spec, registry.names());
   append_unsaid(errors, schedule_problems(spec.schedule, api::FieldPath("spec.schedule")));
   append_unsaid(errors, strategies.problems());
+  append_unsaid(errors, problems_of(spec.usage_sources));
   append_unsaid(errors, unmet_usage(spec.usage_sources, strategies.usage_needs()));
   append_unsaid(errors, registry.validate(spec.evacuation.evictors, api::FieldPath("spec.evacuation.evictors")));
   return errors;

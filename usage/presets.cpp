@@ -90,7 +90,6 @@ void check_preset(const api::UsageQuery& query, const api::FieldPath& at, api::F
 }
 
 void check_queries(const api::UsageSource& source, const api::FieldPath& at, api::FieldErrors& errors) {
-  if (source.queries.empty()) errors.push_back({at.text(), "must have at least one query"});
   std::set<std::pair<UsageOf, std::string_view>> columns;
   for (std::size_t i = 0; i < source.queries.size(); ++i) {
     const api::UsageQuery& query = source.queries[i];

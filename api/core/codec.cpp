@@ -17,12 +17,20 @@ error_code read_node_spec(Value& value, Node& node) {
   });
 }
 
+error_code read_address(Value& value, Node& node) {
+  return for_members(value, [&](std::string_view key, Value& member) {
+    if (key != "address" || node.addresses.size() == kMaxNodeAddresses) return simdjson::SUCCESS;
+    return read(member, node.addresses.emplace_back());
+  });
+}
+
 error_code read_node_status(Value& value, Node& node) {
   Unread strange;
   const error_code error = for_members(value, [&](std::string_view key, Value& member) {
     if (key == "capacity") return read_resources(member, node.capacity, strange, key);
     if (key == "allocatable") return read_resources(member, node.allocatable, strange, key);
     if (key == "conditions") return read_conditions(member, node.conditions);
+    if (key == "addresses") return for_elements(member, [&](Value& item) { return read_address(item, node); });
     return simdjson::SUCCESS;
   });
   add_unread(node.unread, std::move(strange), "status.");

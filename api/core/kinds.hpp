@@ -200,6 +200,7 @@ struct Pod {
   bool is_daemon_set() const;  ///< an ownerReference of kind DaemonSet
 };
 
+inline constexpr std::size_t kMaxNodeAddresses = 16;
 struct Node {
   ObjectMeta meta;
   bool unschedulable = false;
@@ -207,7 +208,8 @@ struct Node {
   ResourceList capacity;
   ResourceList allocatable;
   std::vector<Condition> conditions;
-  UnreadFields unread;  ///< quantities
+  std::vector<std::string> addresses{};  ///< IPs and host names by which others may know it, at most kMaxNodeAddresses
+  UnreadFields unread;                   ///< quantities
 
   NodeName name() const { return {meta.name}; }
   bool is_ready() const;            ///< condition Ready is True

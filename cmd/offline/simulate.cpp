@@ -8,6 +8,7 @@
 #include "api/json/yaml.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/offline/dump.hpp"
+#include "cmd/offline/measured.hpp"
 #include "cmd/offline/policy_files.hpp"
 #include "cmd/table.hpp"
 #include "planning/planner.hpp"
@@ -94,12 +95,12 @@ void print_problems(const scheduling::InputProblems& problems) {
 }
 
 void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planning::Plan& plan,
-                  const scheduling::InputProblems& problems, const std::string& age_warning, base::TimePoint now) {
+                  const scheduling::InputProblems& problems, const std::string& caveats, base::TimePoint now) {
   fmt::print("Policy {} at {}: {} nodes, {} pods looked at, {} to move. Nothing was touched.\n", policy.meta.name,
              base::format_time(now), plan.nodes, plan.pods, plan.moves.size());
   for (const auto& [kind, count] : dump.skipped)
     fmt::print("({} {} in the dump are not needed for planning)\n", count, kind);
-  if (!age_warning.empty()) fmt::print("Warning: {}\n", age_warning);
+  if (!caveats.empty()) fmt::print("Warning: {}\n", caveats);
   for (const api::FieldErrors& list : {plan.errors, plan.warnings, plan.notes}) {
     for (const api::FieldError& error : list) fmt::print("Warning: {}\n", error.to_string());
   }
@@ -163,6 +164,12 @@ api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& 
   return report;
 }
 
+/// Strategies that go by figures without any to go by.
+std::string usage_warning(const SimulateOptions& options, const planning::PlanSpec& spec) {
+  if (!options.usage.empty() || spec.strategy_specs.usage_needs().empty()) return {};
+  return "the policy goes by measured usage: give it with --usage FILE or --usage live";
+}
+
 base::Status simulate(const SimulateOptions& options) {
   const auto policies = load_policies(options.policy);
   if (!policies) return policies.error();
@@ -175,21 +182,24 @@ base::Status simulate(const SimulateOptions& options) {
   const auto now = choose_now(options.now, *dump);
   if (!now) return now.error();
 
-  const std::string unknown_ages = age_warning(*dump);
+  std::string caveats = age_warning(*dump);
   const scheduling::ClusterSnapshot snapshot(std::move(dump->objects),
                                              scheduling::quantities_of(policy->spec.compatibility));
   strategies::RestartHistory restarts;
   restarts.restore(policy->status.restarts, *now);
-  const planning::Plan plan = planning::plan_cycle({.spec = planning::PlanSpec(policy->spec),
-                                                    .cluster = snapshot,
-                                                    .leaving = {},
-                                                    .now = *now,
-                                                    .restarts = &restarts});
+  const planning::PlanSpec spec(policy->spec);
+  const auto measured = measured_usage(options.usage, policy->spec, spec, *now);
+  if (!measured) return measured.error();
+  if (const std::string unmeasured = usage_warning(options, spec); !unmeasured.empty())
+    caveats += (caveats.empty() ? "" : "; ") + unmeasured;
+  const planning::Plan plan = planning::plan_cycle(
+      {.spec = spec, .cluster = snapshot, .leaving = {}, .now = *now, .restarts = &restarts, .usage = *measured});
   if (options.output == "table") {
-    print_tables(*policy, *dump, plan, snapshot.problems(), unknown_ages, *now);
+    print_tables(*policy, *dump, plan, snapshot.problems(), caveats, *now);
+    fmt::print("{}", measured_table(*measured, snapshot));
   } else {
     api::Json report = plan_json(*policy, plan, *now);
-    if (!unknown_ages.empty()) report["warnings"].push_back(unknown_ages);
+    if (!caveats.empty()) report["warnings"].push_back(caveats);
     report["problems"] = problems_json(snapshot.problems());
     fmt::print("{}\n", options.output == "json" ? report.dump(2) : api::to_yaml(report));
   }

@@ -60,6 +60,11 @@ Examples:
   kubectl evacuator uninstall --dry-run
   kubectl evacuator uninstall --yes && kubectl delete -k config/default
 )";
+constexpr const char* kUsageExamples = R"(
+Examples:
+  kubectl evacuator usage                        # what the usage sources of all policies say
+  kubectl evacuator usage balance -o json
+)";
 constexpr const char* kExplainExamples = R"(
 Examples:
   kubectl evacuator explain pod/web-1 -n shop
@@ -75,6 +80,7 @@ struct Arguments {
   Selection approve;
   StatusOptions status;
   WatchOptions watch;
+  UsageOptions usage;
   LiveExplainOptions explain;
   UninstallOptions uninstall;
   RequestOptions pod_request, node_request;
@@ -169,6 +175,9 @@ void add_views(CLI::App& app, Arguments& args) {
   watch->footer(kWatchExamples);
   watch->add_option("TARGET", args.watch.target, "pod/NAME, node/NAME, policy/NAME or an Evacuation's name");
   watch->add_option("-l,--selector", args.watch.selector, "Evacuations with these labels")->type_name("LABELS");
+  CLI::App* usage = app.add_subcommand("usage", "What usage sources say of each node now");
+  usage->footer(kUsageExamples);
+  usage->add_option("POLICY", args.usage.policy, "Name of the policy (default: all)");
   CLI::App* explain = app.add_subcommand("explain", "Why a pod is (not) moved, or who moved it");
   explain->footer(kExplainExamples);
   explain->add_option("POD", args.explain.target, "pod/NAME")->required();
@@ -219,11 +228,12 @@ base::Result<Command> command_of(const CLI::App& app, Arguments& args) {
     return Command([&](Session& session) { return run_uninstall(session, args.uninstall); });
   }
   if (name == "watch") return Command([&](Session& session) { return run_watch(session, args.watch); });
+  if (name == "usage") return Command([&](Session& session) { return run_usage(session, args.usage); });
   return Command([&](Session& session) { return run_explain(session, args.explain); });
 }
 
 base::Status check_flags(const std::string& command, const GlobalFlags& flags) {
-  const bool shows_no_objects = command == "watch" || command == "explain";
+  const bool shows_no_objects = command == "watch" || command == "explain" || command == "usage";
   if (command == "watch" && !flags.output.empty())
     return base::invalid("watch is for people; programs use: kubectl get evacuations -w -o json");
   if (command == "uninstall" && (!flags.ns.empty() || !flags.output.empty()))

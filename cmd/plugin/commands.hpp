@@ -3,6 +3,8 @@
 /// The commands of `kubectl evacuator` as functions of their options; each returns the process's exit code (fail() of
 /// cmd/session/session.hpp). cli.cpp parses the flags.
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "cmd/drain/drain.hpp"
 #include "cmd/explain/opinion.hpp"
 #include "cmd/session/session.hpp"
+#include "cmd/session/usage_source.hpp"
 
 namespace cmd::plugin {
 
@@ -75,6 +78,14 @@ struct WatchOptions {
   std::string selector;
 };
 int run_watch(Session& session, const WatchOptions& options);
+
+struct UsageOptions {
+  std::string policy;  ///< empty: all of them
+  std::function<std::unique_ptr<usage::Source>(Session& session, const api::UsageSource& source)> make_source =
+      usage_source_of;
+};
+/// Asks every usage source of the policies, from here, and prints what it says of each node.
+int run_usage(Session& session, const UsageOptions& options);
 
 struct LiveExplainOptions {
   std::string target;

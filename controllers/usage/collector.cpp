@@ -54,7 +54,21 @@ base::Result<kube::Requeue> UsageCollector::collect(const api::ObjectKey& key) {
 
 base::Result<usage::Samples> UsageCollector::ask(Entry& entry) {
   if (!entry.source) entry.source = deps_.make_source(entry.settings);
-  return entry.source->sample();
+  auto answer = entry.source->sample();
+  const auto names = matcher();
+  if (answer && names) usage::match_nodes(*answer, *names);
+  return answer;
+}
+
+std::optional<usage::NodeMatcher> UsageCollector::matcher() const {
+  if (!deps_.nodes) return std::nullopt;
+  std::vector<usage::NodeNames> nodes;
+  for (const auto& node : deps_.nodes()) {
+    nodes.push_back({node->meta.name, node->addresses});
+    if (const std::string* host = node->meta.labels.find("kubernetes.io/hostname"))
+      nodes.back().addresses.push_back(*host);
+  }
+  return usage::NodeMatcher(nodes);
 }
 
 /// Without a past, because the source keeps none or does not tell, the history begins now.
@@ -62,8 +76,11 @@ void UsageCollector::begin_history(Entry& entry, const std::vector<usage::Column
   const api::UsageForecast& wanted = *entry.settings.forecast;
   entry.history.emplace(wanted);
   const base::TimePoint now = deps_.clock.now();
-  const auto past = entry.source->history(now - wanted.history, now, wanted.step);
-  if (past) return entry.history->seed(columns, *past);
+  auto past = entry.source->history(now - wanted.history, now, wanted.step);
+  if (past) {
+    if (const auto names = matcher()) usage::match_nodes(*past, *names);
+    return entry.history->seed(columns, *past);
+  }
   if (past.error().code == base::ErrorCode::kUnsupported) return;
   deps_.log.warning("a usage source does not tell its past: forecasts begin without it",
                     {kv("source", entry.settings.name), kv("problem", past.error().message)});

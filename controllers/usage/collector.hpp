@@ -17,6 +17,7 @@
 #include "kube/runtime/requeue.hpp"
 #include "kube/runtime/work_queue.hpp"
 #include "usage/history.hpp"
+#include "usage/matching.hpp"
 #include "usage/source.hpp"
 
 namespace controllers {
@@ -44,6 +45,8 @@ class UsageCollector {
     const base::Clock& clock;  ///< that samples are dated by
     base::Log log;
     base::Metrics& metrics;
+    /// The nodes of the cluster, for sources that know them by an address. May be empty.
+    std::function<std::vector<std::shared_ptr<const api::Node>>()> nodes = {};
   };
 
   /// `queue` must outlive it.
@@ -78,6 +81,8 @@ class UsageCollector {
   std::shared_ptr<Entry> find(const std::string& key) const;
   // REQUIRES, of these: entry.asking is held.
   base::Result<usage::Samples> ask(Entry& entry);
+  /// Absent: nobody knows the cluster's nodes, so that names are taken as they are.
+  std::optional<usage::NodeMatcher> matcher() const;
   void begin_history(Entry& entry, const std::vector<usage::Column>& columns);
   Foreseen foresee(Entry& entry, const usage::Samples& samples);
   void keep(Entry& entry, usage::Samples samples);

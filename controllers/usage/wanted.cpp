@@ -31,6 +31,11 @@ UsageSource with_query(UsageSource source, const std::string& query) {
   return source;
 }
 
+/// Without queries of its own a Prometheus serves metricsUtilization and gates.
+bool has_columns(const UsageSource& source) {
+  return source.type != UsageSourceType::kPrometheus || !source.queries.empty();
+}
+
 std::string complaint_about(const UsageNeed& need) {
   if (need.metrics_server) return "metricsUtilization needs a source of type MetricsServer in spec.usageSources";
   if (!need.query.empty()) return "metricsUtilization needs a source of type Prometheus in spec.usageSources";
@@ -41,7 +46,9 @@ std::string complaint_about(const UsageNeed& need) {
 
 std::vector<WantedUsage> wanted_usage(const std::vector<UsageSource>& sources, const std::vector<UsageNeed>& needs) {
   std::vector<WantedUsage> wanted;
-  for (const UsageSource& source : sources) wanted.push_back({source.name, source});
+  for (const UsageSource& source : sources) {
+    if (has_columns(source)) wanted.push_back({source.name, source});
+  }
   for (const UsageNeed& need : needs) {
     const UsageSource* source = source_for(sources, need);
     if (source == nullptr || need.key() == need.source) continue;
@@ -53,7 +60,13 @@ std::vector<WantedUsage> wanted_usage(const std::vector<UsageSource>& sources, c
 api::FieldErrors unmet_usage(const std::vector<UsageSource>& sources, const std::vector<UsageNeed>& needs) {
   api::FieldErrors errors;
   for (const UsageNeed& need : needs) {
-    if (source_for(sources, need) == nullptr) errors.push_back({"spec.strategies", complaint_about(need)});
+    const UsageSource* source = source_for(sources, need);
+    if (source == nullptr) {
+      errors.push_back({"spec.strategies", complaint_about(need)});
+    } else if (need.key() == need.source && !has_columns(*source)) {
+      errors.push_back(
+          {"spec.usageSources", fmt::format("\"{}\" has no queries, and a strategy goes by it", source->name)});
+    }
   }
   return errors;
 }

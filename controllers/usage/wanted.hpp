@@ -16,8 +16,9 @@ struct WantedUsage {
   friend bool operator==(const WantedUsage&, const WantedUsage&) = default;
 };
 
-/// Every source of the policy under its name, then what upstream's metricsUtilization asks for: the first source of
-/// type MetricsServer as it is, and the first of type Prometheus with that query instead of its own, unsmoothed.
+/// Every source of the policy that says something by itself, under its name, then what upstream's metricsUtilization
+/// asks for: the first source of type MetricsServer as it is, and the first of type Prometheus with that query instead
+/// of its own, unsmoothed.
 std::vector<WantedUsage> wanted_usage(const std::vector<api::UsageSource>& sources,
                                       const std::vector<scheduling::UsageNeed>& needs);
 

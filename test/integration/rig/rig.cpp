@@ -50,7 +50,8 @@ controllers::OperatorConfig configured(const api::InFlightLimits& limits, bool r
 }  // namespace
 
 Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
-                   api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services, bool responds)
+                   api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services, bool responds,
+                   controllers::UsageSourceFactory usage_sources)
     : wall(clock),
       transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
@@ -64,7 +65,8 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
                  .metrics = metrics_,
                  .log = {},
                  .services = services,
-                 .steady = &clock}) {}
+                 .steady = &clock,
+                 .usage_sources = std::move(usage_sources)}) {}
 
 void Operator::follow() {
   for (int i = 0; i < kMaxRounds && operator_.poll_caches(); ++i) {

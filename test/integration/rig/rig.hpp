@@ -44,7 +44,7 @@ class Operator : private kube::EventSink {
  public:
   Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
            api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services = nullptr,
-           bool responds = false);
+           bool responds = false, controllers::UsageSourceFactory usage_sources = {});
 
   /// Takes in what the watches bring and works off one key that is ready. True if anything happened.
   bool poll();

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/core/codec.hpp"
+#include "cmd/plugin/commands.hpp"
+#include "cmd/session/usage_view.hpp"
+#include "kube/resource.hpp"
+
+namespace cmd::plugin {
+namespace {
+
+base::Result<std::vector<api::Node>> read_nodes(Session& session) {
+  const auto texts = session.list(kube::kNodes, {});
+  if (!texts) return texts.error();
+  std::vector<api::Node> nodes;
+  for (const std::string& text : *texts) {
+    auto node = api::decode_node(text);
+    if (node) nodes.push_back(*std::move(node));
+  }
+  return nodes;
+}
+
+base::Result<std::vector<api::DeschedulerPolicy>> read_policies(Session& session, const std::string& name) {
+  if (!name.empty()) {
+    auto policy = session.policy(name);
+    if (!policy) return policy.error();
+    return std::vector<api::DeschedulerPolicy>{*std::move(policy)};
+  }
+  const auto texts = session.list(kube::kPolicies, {});
+  if (!texts) return texts.error();
+  std::vector<api::DeschedulerPolicy> policies;
+  for (const std::string& text : *texts) {
+    const auto json = api::parse_json(text);
+    auto policy = json ? api::decode_stored_descheduler_policy(*json) : json.error();
+    if (policy) policies.push_back(*std::move(policy));
+  }
+  return policies;
+}
+
+}  // namespace
+
+int run_usage(Session& session, const UsageOptions& options) {
+  Io& io = session.io();
+  const auto policies = read_policies(session, options.policy);
+  if (!policies) return fail(io, policies.error());
+  const auto nodes = read_nodes(session);
+  if (!nodes) return fail(io, nodes.error());
+  api::Json report = api::Json::array();
+  bool answered = true;
+  for (const api::DeschedulerPolicy& policy : *policies) {
+    for (const api::UsageSource& source : policy.spec.usage_sources) {
+      const UsageAnswer answer{policy.meta.name, source, options.make_source(session, source)->sample()};
+      answered = answered && answer.samples.ok();
+      report.push_back(usage_json(answer, *nodes, session.now()));
+      if (session.for_people()) io.out(render_usage(answer, *nodes, session.now()) + "\n");
+    }
+  }
+  if (!session.for_people()) {
+    print_value(io, session.flags().output, report);
+  } else if (report.empty()) {
+    io.err("no policy has spec.usageSources\n");
+  }
+  return answered ? kDone : kFailed;
+}
+
+}  // namespace cmd::plugin

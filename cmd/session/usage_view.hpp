@@ -1,0 +1,31 @@
+#pragma once
+
+/// What usage sources say, as people and programs read it. Pure.
+
+#include <string>
+#include <vector>
+
+#include "api/core/kinds.hpp"
+#include "api/json/json.hpp"
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "controllers/usage/wanted.hpp"
+#include "usage/samples.hpp"
+
+namespace cmd {
+
+/// One source of one policy, and its answer.
+struct UsageAnswer {
+  std::string policy;
+  api::UsageSource source;
+  base::Result<usage::Samples> samples;
+};
+
+/// A headline with a row for each of `nodes` below it: amounts with their share of allocatable, age, and why a row does
+/// not count. Nodes that a source names and the cluster does not have come last.
+std::string render_usage(const UsageAnswer& answer, const std::vector<api::Node>& nodes, base::TimePoint now);
+
+/// {policy, source, type, problem, nodes: [{node, time, age (seconds), usage: {resource: number}, problem}]}.
+api::Json usage_json(const UsageAnswer& answer, const std::vector<api::Node>& nodes, base::TimePoint now);
+
+}  // namespace cmd
