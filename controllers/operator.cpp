@@ -108,8 +108,10 @@ struct Operator::Impl {
              .audit = trail,
              .policy_lives = [this](const std::string& name,
                                     const std::string& uid) { return policy_lives(name, uid); },
+             .policy_suspends = [this](const std::string& name) { return policy_suspends(name); },
              .keys = deps.keys,
-             .rules = rules_of(deps.config)}),
+             .rules = rules_of(deps.config),
+             .origins = &origins}),
         policies(
             {.client = deps.client,
              .clock = deps.clock,
@@ -133,9 +135,10 @@ struct Operator::Impl {
         busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 2) {
     // Before anything looks at one, also through an index: who made it. That is asked of all of it, trimmed later.
     caches.evacuations.complete_with([this](api::Evacuation& each) {
-      settle_origin(each, deps.keys.keys().get());
+      settle_origin(each, deps.keys.keys().get(), &origins);
       evacuation::trim(each);
     });
+    admission.set_manual_patience(deps.config.slot_without_progress);
     add_indexes();
     add_handlers();
     add_responder();
@@ -148,6 +151,11 @@ struct Operator::Impl {
   std::int64_t generation_of(const std::string& policy) const {
     const auto seen = caches.policies.store().get({"", policy});
     return seen ? seen->meta.generation : 0;
+  }
+
+  bool policy_suspends(const std::string& name) const {
+    const auto seen = caches.policies.store().get({"", name});
+    return seen && seen->spec.mode == api::PolicyMode::kManual;
   }
 
   bool policy_lives(const std::string& name, const std::string& uid) const {
@@ -395,6 +403,7 @@ struct Operator::Impl {
   Dependencies deps;
   evictors::EvictorRegistry registry;
   const base::Clock& steady;
+  OriginMemory origins{deps.clock};
   OperatorCaches caches;
   evacuation::PrometheusMetrics evacuation_metrics;
   std::counting_semaphore<> eviction_slots;
