@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "audit/query.hpp"
+#include "audit/signed_head.hpp"
 #include "audit_fixture.hpp"
 
 namespace verify_test {
