@@ -251,7 +251,9 @@ TEST_F(AuditVerify, ARewrittenTailAfterASignedHeadIsNotIntact) {
     const auto log = open();
     log->sign_heads([] { return std::optional(key('k')); });
     for (int i = 0; i < 12; ++i) {
-      log->record(record("PodNominated", "web-" + std::to_string(i)));
+      audit::Record each = record("PodNominated", "web-" + std::to_string(i));
+      each.time = clock.now();
+      log->record(std::move(each));
       clock.advance(base::minutes(2));
       log->tick();
     }
