@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "audit/chain.hpp"
+#include "audit/log.hpp"
 #include "audit/signed_head.hpp"
 
 namespace audit {
@@ -18,6 +19,9 @@ namespace {
 constexpr std::uint64_t kNoRecord = std::numeric_limits<std::uint64_t>::max();
 /// A file whose first lines hold no record: how far the order is looked for.
 constexpr std::uint64_t kLinesLookedAt = 1000;
+
+/// A head is signed a little after it is due.
+constexpr base::seconds kSigningLag{60};
 
 bool next_line(std::streambuf& in, std::string& line) {
   line.clear();
@@ -62,10 +66,20 @@ class Verifier {
     report_.anchor_missing = options_.anchor && !anchor_seen_ && !report_.broken;
     report_.first_missing = options_.from_first && report_.first_seq != 1;
     report_.unsigned_chain = !options_.keys.empty() && report_.signatures.good == 0 && !report_.broken;
+    report_.unsigned_end =
+        !options_.keys.empty() && report_.signatures.good > 0 && !report_.broken && end_is_unsigned();
     return std::move(report_);
   }
 
  private:
+  bool end_is_unsigned() const {
+    const LogOptions usual;
+    const std::uint64_t records = checker_.head().seq - report_.signatures.proven.seq;
+    const base::Duration most = usual.sign_every + kSigningLag;
+    const bool is_long = tail_begin_ && tail_end_ && *tail_end_ - *tail_begin_ > most;
+    return records > usual.sign_after + 1 || is_long || report_.signatures.unknown_after_good > 0;
+  }
+
   void check_line(std::string_view line, std::uint64_t number) {
     const bool was_unreadable = checker_.unexplained();
     const std::string complaint = checker_.feed(line);
@@ -83,15 +97,22 @@ class Verifier {
   }
 
   void check_signature(std::string_view line, std::uint64_t number) {
-    if (line.find(action::kHeadSigned) == std::string_view::npos) return;
+    if (options_.keys.empty()) return;
     const auto parsed = parse_line(line);
     if (!parsed) return;
+    if (!tail_begin_) tail_begin_ = parsed->record.time;
+    tail_end_ = parsed->record.time;
     switch (prove_head(parsed->record, options_.keys)) {
       case HeadProof::kNone: return;
-      case HeadProof::kUnknownKey: ++report_.signatures.unknown_key; return;
+      case HeadProof::kUnknownKey:
+        ++report_.signatures.unknown_key;
+        ++report_.signatures.unknown_after_good;
+        return;
       case HeadProof::kGood:
         ++report_.signatures.good;
         report_.signatures.proven = parsed->head();
+        report_.signatures.unknown_after_good = 0;
+        tail_begin_.reset();
         return;
       case HeadProof::kForged:
         report_.broken = Break{file(), number, parsed->record.seq,
@@ -124,6 +145,8 @@ class Verifier {
   VerifyReport report_;
   std::pair<std::string, std::uint64_t> unreadable_at_;
   bool anchor_seen_ = false;
+  std::optional<base::TimePoint> tail_begin_;  ///< of the records after the newest good head
+  std::optional<base::TimePoint> tail_end_;
 };
 
 }  // namespace

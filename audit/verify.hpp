@@ -39,9 +39,10 @@ struct FileReport {
 
 /// What the heads that are signed in the chain prove.
 struct SignatureReport {
-  std::uint64_t good = 0;         ///< heads whose signature is good
-  std::uint64_t unknown_key = 0;  ///< heads signed with keys that are not given
-  Head proven;                    ///< newest head whose signature is good: the chain up to there is the operator's own
+  std::uint64_t good = 0;                ///< heads whose signature is good
+  std::uint64_t unknown_key = 0;         ///< heads signed with keys that are not given
+  std::uint64_t unknown_after_good = 0;  ///< of those, after the newest head whose signature is good
+  Head proven;  ///< newest head whose signature is good: the chain up to there is the operator's own
 };
 
 /// What is asked of a chain beside that it is unbroken.
@@ -62,9 +63,15 @@ struct VerifyReport {
   bool anchor_missing = false;  ///< the record that was asked for is not among them
   bool first_missing = false;   ///< record 1 was asked for and is not there
   bool unsigned_chain = false;  ///< keys were given, and no head in it is signed with one of them
+  /// Keys were given, some heads are signed with them, and what follows the newest of these is more than the operator
+  /// leaves unsigned (1,000 records, five minutes), or holds heads that are signed with others: whoever rewrites the
+  /// end of a chain leaves that.
+  bool unsigned_end = false;
   SignatureReport signatures;
 
-  bool intact() const { return !broken && !torn && !anchor_missing && !first_missing && !unsigned_chain; }
+  bool intact() const {
+    return !broken && !torn && !anchor_missing && !first_missing && !unsigned_chain && !unsigned_end;
+  }
 };
 
 /// Checks the chain through all files, given in any order. Errors: a file cannot be read.

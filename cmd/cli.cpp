@@ -71,7 +71,8 @@ Examples:
   evacuator convert values.yaml --mode Automatic --strict
 )";
 constexpr const char* kExitCodesOfVerify =
-    "Exit code: 0 intact; 1 broken; 2 a file or flag cannot be read; 3 intact but for an unfinished end.\n";
+    "Exit code: 0 intact; 1 broken; 2 a file or flag cannot be read; 3 intact but for an unfinished end; 4 its end is "
+    "not signed.\n";
 constexpr const char* kAuditVerifyExamples = R"(
 Examples:
   evacuator audit verify audit.log audit.log.1

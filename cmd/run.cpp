@@ -168,7 +168,11 @@ class Process {
                                           .cert_file = config_.server.cert_file,
                                           .key_file = config_.server.key_file,
                                           .names = metrics_names()},
-        metrics_, [this](const std::string& token) { return reviews_->may_get("/metrics", token); }, clock_, log_);
+        metrics_,
+        [this](const std::string& token, const std::string& peer) {
+          return reviews_->may_get("/metrics", token, peer);
+        },
+        clock_, log_);
     if (auto serving = health_->start(); !serving) return serving.error().during("serving health");
     if (auto serving = metrics_server_->start(); !serving) return serving.error().during("serving metrics");
     log_.info("serving", {kv("healthPort", static_cast<int>(health_->port())),

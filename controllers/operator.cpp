@@ -112,8 +112,10 @@ struct Operator::Impl {
              .audit = trail,
              .policy_lives = [this](const std::string& name,
                                     const std::string& uid) { return policy_lives(name, uid); },
+             .policy_suspends = [this](const std::string& name) { return policy_suspends(name); },
              .keys = deps.keys,
-             .rules = rules_of(deps.config)}),
+             .rules = rules_of(deps.config),
+             .origins = &origins}),
         policies(
             {.client = deps.client,
              .clock = deps.clock,
@@ -137,9 +139,10 @@ struct Operator::Impl {
         busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 2) {
     // Before anything looks at one, also through an index: who made it. That is asked of all of it, trimmed later.
     caches.evacuations.complete_with([this](api::Evacuation& each) {
-      settle_origin(each, deps.keys.keys().get());
+      settle_origin(each, deps.keys.keys().get(), &origins);
       evacuation::trim(each);
     });
+    admission.set_manual_patience(deps.config.slot_without_progress);
     add_indexes();
     add_handlers();
     add_responder();
@@ -152,6 +155,11 @@ struct Operator::Impl {
   std::int64_t generation_of(const std::string& policy) const {
     const auto seen = caches.policies.store().get({"", policy});
     return seen ? seen->meta.generation : 0;
+  }
+
+  bool policy_suspends(const std::string& name) const {
+    const auto seen = caches.policies.store().get({"", name});
+    return seen && seen->spec.mode == api::PolicyMode::kManual;
   }
 
   bool policy_lives(const std::string& name, const std::string& uid) const {
@@ -399,6 +407,7 @@ struct Operator::Impl {
   Dependencies deps;
   evictors::EvictorRegistry registry;
   const base::Clock& steady;
+  OriginMemory origins{deps.clock};
   OperatorCaches caches;
   evacuation::PrometheusMetrics evacuation_metrics;
   std::counting_semaphore<> eviction_slots;

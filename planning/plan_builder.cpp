@@ -130,7 +130,8 @@ void PlanBuilder::accept_group(const PodGroups::Members& pod_group, const std::v
 /// Stays where it is for now, whoever nominates it.
 std::optional<Refusal> PlanBuilder::staying(PodIndex pod) {
   if (cooling_.contains(cluster_.pod(pod)))
-    return Refusal{"RecentlyEvacuated", "its last evacuation ended a moment ago"};
+    return Refusal{"RecentlyEvacuated",
+                   "its last evacuation ended a moment ago, or one of it waits and may never begin"};
   if (forbidden_.contains(cluster_.pod(pod).meta.ns))
     return Refusal{"Forbidden", "the server does not let us move pods of this namespace"};
   return migrating_.refusal(pod);

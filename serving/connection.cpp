@@ -10,6 +10,7 @@
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
 #include <cctype>
+#include <chrono>
 #include <deque>
 #include <optional>
 #include <thread>
@@ -149,6 +150,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void await_request() {
     if (closed_) return;
     waiting_since_ = ++shared_->waits;
+    answer_until_ = std::chrono::steady_clock::time_point::max();
     if (buffer_.size() > 0) return read_header();
     lowest().expires_after(options().idle_timeout);
     wire_.async_read_some(buffer_.prepare(4096),
@@ -227,6 +229,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     for (const auto& [name, value] : response.headers) head += fmt::format("{}: {}\r\n", name, value);
     head += keep_alive_ ? "\r\n" : "Connection: close\r\n\r\n";
     if (!is_head_) head += response.body;
+    waiting_since_ = ++shared_->waits;  // for its peer, to read it
+    answer_until_ = std::chrono::steady_clock::now() + options().answer_timeout;
     send(std::move(head), [self = this->shared_from_this()] {
       if (self->keep_alive_) return self->await_request();
       self->shut();
@@ -242,7 +246,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void send_from(std::size_t offset, std::function<void()> then) {
     if (closed_) return;
     if (offset >= outgoing_.size()) return then();
-    lowest().expires_after(options().write_timeout);
+    lowest().expires_at(std::min(answer_until_, std::chrono::steady_clock::now() + options().write_timeout));
     wire_.async_write_some(
         asio::buffer(outgoing_.data() + offset, outgoing_.size() - offset),
         [self = this->shared_from_this(), offset, then = std::move(then)](error_code error, std::size_t bytes) mutable {
@@ -275,6 +279,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   };
 
   void stream(Stream reply) {
+    answer_until_ = std::chrono::steady_clock::time_point::max();
     queue_ = std::make_shared<ChunkQueue>();
     keep_alive_ = false;
     outgoing_ = fmt::format(
@@ -357,6 +362,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   std::string outgoing_;
   std::shared_ptr<ChunkQueue> queue_;
   std::atomic<std::uint64_t> waiting_since_ = 0;
+  std::chrono::steady_clock::time_point answer_until_ = std::chrono::steady_clock::time_point::max();
   bool keep_alive_ = true;
   bool is_head_ = false;
   bool sending_ = false;

@@ -73,7 +73,8 @@ struct ServerOptions {
   std::optional<Certificate> certificate{};  ///< absent: plain HTTP
   std::size_t max_header_bytes = 16 * 1024;
   std::size_t max_body_bytes = 8 * 1024 * 1024;
-  /// Beyond them the connection that has waited longest for its peer (a request, the rest of one, a handshake) is
+  /// Beyond them the connection that has waited longest for its peer (a request, the rest of one, a handshake, to
+  /// read its answer) is
   /// closed for the new one: whoever holds connections open keeps nobody out. Those with a request in hand stay.
   std::size_t max_connections = 1024;
   std::size_t max_streams = 512;
@@ -81,7 +82,9 @@ struct ServerOptions {
       5'000};  ///< from a request's first byte to the end of its header; also the TLS handshake
   base::milliseconds body_timeout{30'000};
   base::milliseconds write_timeout{10'000};  ///< without progress
-  base::milliseconds idle_timeout{60'000};   ///< between requests
+  base::milliseconds answer_timeout{
+      30'000};  ///< from an answer's first byte to its last, however it progresses; streams have none
+  base::milliseconds idle_timeout{60'000};  ///< between requests
   int io_threads = 1;
   int handler_threads = 8;
 };

@@ -14,8 +14,11 @@ namespace {
 StringMap share(std::vector<StringMap::Entry> entries) {
   constexpr std::size_t kSlots = 512;
   thread_local std::array<StringMap, kSlots> recent;
+  constexpr std::size_t kMostShared = 256;  // beyond it the table would hold what somebody wrote to fill it
   if (entries.empty()) return {};
+  const bool is_huge = entries.size() > kMostShared;
   StringMap map(std::move(entries));
+  if (is_huge) return map;
   std::size_t hash = 0;
   for (const auto& [key, value] : map) {
     hash = hash * 31 + std::hash<std::string>{}(key);
@@ -47,8 +50,9 @@ error_code read_owner(Value& value, std::vector<OwnerReference>& target) {
   simdjson::ondemand::json_type type{};
   if (const error_code error = value.type().get(type)) return unless_about_value(error);
   if (type != simdjson::ondemand::json_type::object) return simdjson::SUCCESS;
-  OwnerReference& owner = target.emplace_back();
-  return for_members(value, [&](std::string_view key, Value& member) {
+  if (target.size() >= kMaxOwners) return simdjson::SUCCESS;
+  OwnerReference owner;
+  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
     if (key == "apiVersion") return read(member, owner.api_version);
     if (key == "kind") return read(member, owner.kind);
     if (key == "name") return read(member, owner.name);
@@ -56,6 +60,8 @@ error_code read_owner(Value& value, std::vector<OwnerReference>& target) {
     if (key == "controller") return read(member, owner.controller);
     return simdjson::SUCCESS;
   });
+  if (keeps_owner(owner)) target.push_back(std::move(owner));
+  return error;
 }
 
 }  // namespace

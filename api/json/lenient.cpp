@@ -1,7 +1,7 @@
 #include "api/json/lenient.hpp"
 
-#include <cmath>
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -109,7 +109,9 @@ ObjectMeta meta(const Json& json) {
   meta.annotations = string_map(*metadata, "annotations", true);
   if (const Json* owners = array(*metadata, "ownerReferences")) {
     for (const Json& item : *owners) {
-      if (item.is_object()) meta.owner_references.push_back(owner_of(item));
+      if (meta.owner_references.size() >= kMaxOwners) break;
+      if (!item.is_object()) continue;
+      if (OwnerReference owner = owner_of(item); keeps_owner(owner)) meta.owner_references.push_back(std::move(owner));
     }
   }
   if (const Json* finalizers = array(*metadata, "finalizers")) {
@@ -152,6 +154,13 @@ namespace api {
 
 bool keeps_annotation(std::string_view key, std::size_t value_size) {
   return value_size <= kMaxAnnotationValue && key != well_known::kLastApplied;
+}
+
+bool keeps_owner(const OwnerReference& owner) {
+  constexpr std::size_t kLongestName = 253;
+  constexpr std::size_t kLongestUid = 128;
+  return owner.name.size() <= kLongestName && owner.kind.size() <= kLongestName &&
+         owner.api_version.size() <= 2 * kLongestName && owner.uid.size() <= kLongestUid;
 }
 
 std::string wire_time(base::TimePoint time) {

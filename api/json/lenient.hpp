@@ -49,6 +49,11 @@ inline constexpr std::size_t kMaxAnnotationValue = 8192;
 /// False for kubectl's last-applied-configuration and for huge values.
 bool keeps_annotation(std::string_view key, std::size_t value_size);
 
+/// Of the owners of one object so many are kept on decoding, and only those that an API server can have made: it bounds
+/// neither their number nor their names, and whoever may make pods or Evacuations writes what is cached here.
+inline constexpr std::size_t kMaxOwners = 64;
+bool keeps_owner(const OwnerReference& owner);
+
 /// RFC 3339 in UTC: whole seconds when there is no fraction, else six decimals. Reads back equal.
 std::string wire_time(base::TimePoint time);
 

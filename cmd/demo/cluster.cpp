@@ -107,7 +107,7 @@ struct DemoCluster::Impl {
                                                    .log = {}});
     metrics_server.emplace(
         controllers::MetricsServerOptions{.address = "127.0.0.1:0"}, metrics,
-        [](const std::string&) { return controllers::Access::kAllowed; }, clock, base::Log());
+        [](const std::string&, const std::string&) { return controllers::Access::kAllowed; }, clock, base::Log());
     if (auto serving = metrics_server->start(); !serving) return serving;
     recorder = std::jthread([this](std::stop_token stop) { events.run(stop); });
     // It is alone; the Lease tells whoever asks that an operator runs.

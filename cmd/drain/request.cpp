@@ -12,6 +12,12 @@ namespace {
 
 constexpr std::size_t kLongestName = 253;
 
+/// Unfinished, and not one that may never begin: anybody may make those.
+bool moves(const api::Evacuation& evacuation) {
+  const bool is_held = evacuation.spec.suspend && evacuation.status.phase == api::EvacuationPhase::kPending;
+  return !api::is_terminal(evacuation.status.phase) && !evacuation.spec.dry_run && !is_held;
+}
+
 }  // namespace
 
 api::Evacuation evacuation_for(const api::Pod& pod, std::string name, const EvacuationRequest& request,
@@ -51,7 +57,7 @@ Claim claim_of(const api::Pod& pod, const std::vector<api::Evacuation>& known) {
   for (const api::Evacuation& each : known) {
     if (each.meta.ns != pod.meta.ns) continue;
     taken.insert(each.meta.name);
-    if (is_about(each, pod) && !api::is_terminal(each.status.phase) && !claim.unfinished) claim.unfinished = each;
+    if (is_about(each, pod) && moves(each) && !claim.unfinished) claim.unfinished = each;
   }
   const std::string usual = api::evacuation_name(pod.meta.name, pod.uid());
   claim.free_name = usual;

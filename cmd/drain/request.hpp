@@ -34,7 +34,7 @@ api::Evacuation evacuation_for(const api::Pod& pod, std::string name, const Evac
 
 /// What there is for a pod already.
 struct Claim {
-  std::optional<api::Evacuation> unfinished;  ///< the one that moves it
+  std::optional<api::Evacuation> unfinished;  ///< the one that moves it; neither a dry run nor one that is suspended
   std::string free_name;                      ///< the usual name, or with "-2", "-3"… when finished ones have it
 };
 /// `known` are the Evacuations of the pod's namespace.

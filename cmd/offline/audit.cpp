@@ -21,6 +21,7 @@ constexpr int kIntact = 0;
 constexpr int kBroken = 1;
 constexpr int kUnusable = 2;
 constexpr int kTorn = 3;
+constexpr int kUnsignedEnd = 4;
 
 base::Result<std::optional<audit::Head>> parse_anchor(const std::string& text) {
   if (text.empty()) return std::optional<audit::Head>();
@@ -80,6 +81,7 @@ api::Json as_json(const audit::VerifyReport& report) {
                     {"anchorMissing", report.anchor_missing},
                     {"firstMissing", report.first_missing},
                     {"unsigned", report.unsigned_chain},
+                    {"unsignedEnd", report.unsigned_end},
                     {"files", api::Json::array()}};
   json["signatures"] = {{"good", report.signatures.good}, {"unknownKey", report.signatures.unknown_key}};
   if (report.signatures.good > 0) json["signatures"]["provenUpTo"] = report.signatures.proven.seq;
@@ -113,6 +115,10 @@ void print_proof(const audit::VerifyReport& report, const AuditVerifyOptions& op
     line(false,
          "that the operator wrote them: whoever can write the file can compute a whole chain (--keys checks it)");
   }
+  if (report.signatures.good > 0 && proven.seq < report.head.seq) {
+    line(false, fmt::format("records {} to {}: no head after them is signed with these keys", proven.seq + 1,
+                            report.head.seq));
+  }
   if (!options.contains.empty()) line(true, "the chain goes at least to " + options.contains);
   line(false, fmt::format("that nothing followed record {}: compare it with a head kept elsewhere (--contains)",
                           report.head.seq));
@@ -138,17 +144,25 @@ void print_report(const audit::VerifyReport& report, const AuditVerifyOptions& o
         "or the keys are of another time\n",
         report.signatures.unknown_key);
   }
+  if (report.unsigned_end) {
+    fmt::print(
+        "END NOT SIGNED: records {} to {}: that is more than the operator leaves unsigned, or heads in it are signed "
+        "with keys that are not given ({}): it was rewritten, or the keys are of another time\n",
+        report.signatures.proven.seq + 1, report.head.seq, report.signatures.unknown_after_good);
+  }
   if (!report.broken && report.first_seq > 1) {
     fmt::print("note: the chain begins with record {}; what came before is not in these files\n", report.first_seq);
   }
   if (report.intact())
     fmt::print("intact: {} records, up to {}:{}\n", report.records, report.head.seq, report.head.hash);
-  if (report.intact() && report.records > 0) print_proof(report, options);
+  const bool is_whole = report.intact() || (report.unsigned_end && !report.torn);
+  if (is_whole && report.records > 0) print_proof(report, options);
 }
 
 int exit_code_of(const audit::VerifyReport& report) {
   if (report.broken || report.anchor_missing || report.first_missing || report.unsigned_chain) return kBroken;
-  return report.torn ? kTorn : kIntact;
+  if (report.torn) return kTorn;
+  return report.unsigned_end ? kUnsignedEnd : kIntact;
 }
 
 int complain(const char* command, const base::Error& error) {

@@ -33,8 +33,9 @@ struct AdmissionEntry {
   /// What it counts for in its scopes; each includes the one before it.
   enum class Held {
     kNothing,
-    kArrival,  ///< Verifying: workload and target node
-    kSlot,     ///< all of its scopes
+    kWorkload,  ///< Verifying, but it counts on no target node (any more)
+    kArrival,   ///< Verifying: workload and target node
+    kSlot,      ///< all of its scopes
   };
   /// Its state cannot be stored, as of this version: it holds nothing until the store shows another one.
   struct Abandoned {
@@ -67,12 +68,16 @@ struct AdmissionEntry {
   std::string pod_uid;
   base::TimePoint created{};
   AdmissionScopes::Ids scopes;
-  bool shown = false;  ///< by observe(), which will tell when it goes
-  bool began = false;  ///< some attempt, by the store: its claim on the pod stands
+  bool shown = false;    ///< by observe(), which will tell when it goes
+  bool began = false;    ///< some attempt, by the store: its claim on the pod stands
+  bool is_held = false;  ///< a dry run, or suspended before it began: it may never move the pod
+  bool is_manual = true;
+  std::optional<base::TimePoint> arrival_ends{};  ///< when a manual one counts on its target node no longer
   std::variant<Held, Abandoned> stored = Held::kNothing;
   Turn turn;
-  Held counted = Held::kNothing;  ///< in the scopes, now
-  std::string counted_pod_group;  ///< that it was counted with
+  Held counted = Held::kNothing;    ///< in the scopes, now
+  std::string counted_pod_group;    ///< that it was counted with
+  bool in_manual_arrivals = false;  ///< counted there, now
 
   bool is_idle() const { return std::holds_alternative<Idle>(turn); }
   bool is_reserved() const { return std::holds_alternative<Reserved>(turn); }

@@ -9,6 +9,46 @@
 /// The part of the admission queue that is about PodGroups: pods that begin together or not at all.
 namespace controllers {
 
+namespace {
+
+api::Blocker never_admitted(const AdmissionRequest& request, std::int64_t count, const std::string& limit) {
+  api::Blocker blocker;
+  blocker.kind = to_string(api::BlockerKind::kPodGroup);
+  blocker.name = request.pod_group;
+  blocker.message =
+      fmt::format("{} pods of the group leave at the same time, which no free slot will ever allow: {}", count, limit);
+  return blocker;
+}
+
+}  // namespace
+
+std::optional<api::Blocker> AdmissionQueue::too_large(const AdmissionRequest& request) const {
+  const auto count = static_cast<std::int64_t>(request.together.size()) + 1;
+  const auto total = scopes_.total_limit();
+  const auto of_namespace = scopes_.namespace_limit();
+  const auto refused = [&](const std::string& limit) { return never_admitted(request, count, limit); };
+  if (total && count > *total) return refused(scopes_.blocker("").message);
+  if (of_namespace && count > *of_namespace) return refused(scopes_.blocker("namespace/" + request.key.ns).message);
+  if (request.together.size() < kLargestPodGroup) return std::nullopt;
+  return refused(fmt::format("a group has at most {}", kLargestPodGroup));
+}
+
+std::optional<Slot> AdmissionQueue::refuse_too_large(Entry& entry, const AdmissionRequest& request) {
+  if (request.together.empty()) return std::nullopt;
+  AdmissionRequest alone = request;
+  alone.together.clear();
+  alone.surge_pod.reset();
+  const bool attached = !entry.scopes.empty();
+  if (!attached) set_scopes(entry, alone);
+  auto blocker = too_large(request);
+  if (!blocker) return std::nullopt;
+  leave_pod_group(entry);
+  stop_waiting(entry);
+  set_scopes(entry, std::move(alone));
+  recount(entry);
+  return Slot{Slot::State::kWaiting, std::move(blocker)};
+}
+
 std::vector<AdmissionQueue::Entry*> AdmissionQueue::pod_group_of(const Entry& entry) {
   std::vector<Entry*> pod_group;
   std::set<api::ObjectKey> seen{entry.request.key};
@@ -75,10 +115,8 @@ api::Blocker AdmissionQueue::pod_group_blocker(const Entry& entry) {
   const auto needs = needs_of(pod_group);
   if (const auto limit = scopes_.too_small(needs, static_cast<std::int64_t>(pod_group.size()))) {
     const auto need = needs.find(*limit);
-    blocker.message =
-        fmt::format("{} pods of the group leave at the same time, which no free slot will ever allow: {}",
-                    need == needs.end() ? pod_group.size() : need->second, scopes_.blocker(*limit).message);
-    return blocker;
+    const auto count = need == needs.end() ? static_cast<std::int64_t>(pod_group.size()) : need->second;
+    return never_admitted(entry.request, count, scopes_.blocker(*limit).message);
   }
   const auto first =
       std::find_if(pod_group.begin(), pod_group.end(), [](const Entry* each) { return each->place() != nullptr; });

@@ -1,4 +1,5 @@
 #include "controllers/admission/queue.hpp"
+#include "api/origin.hpp"
 #include "api/vocabulary/blockers.hpp"
 
 #include <fmt/format.h>
@@ -32,6 +33,11 @@ api::Blocker blocker_of(const CooldownLedger::Cooling& cooling) {
 
 /// A pod is known by its namespace, too: anybody may write any UID into an Evacuation.
 std::string pod_key(const std::string& ns, const std::string& uid) { return uid.empty() ? uid : ns + "/" + uid; }
+
+bool is_held(const api::Evacuation& evacuation) {
+  const bool waits = evacuation.spec.suspend && evacuation.status.phase == api::EvacuationPhase::kPending;
+  return evacuation.spec.dry_run || waits;
+}
 
 /// Who asks is not the one that is known by that name: one of the two was deleted. Soon all will know.
 constexpr base::seconds kAskAgain{1};
@@ -141,7 +147,44 @@ void AdmissionQueue::set_scopes(Entry& entry, AdmissionRequest request) {
   entry.scopes = std::move(ids);
 }
 
+AdmissionEntry::Held AdmissionQueue::within_share(const Entry& entry, Entry::Held held) const {
+  if (held != Entry::Held::kArrival || !entry.is_manual || entry.in_manual_arrivals) return held;
+  const auto limit = scopes_.namespace_limit();
+  const auto counted = manual_arrivals_.find(entry.request.key.ns);
+  const bool is_full = limit && counted != manual_arrivals_.end() && counted->second >= *limit;
+  return is_full ? Entry::Held::kWorkload : held;
+}
+
+void AdmissionQueue::count_share(Entry& entry) {
+  const bool counts = entry.is_manual && entry.counted == Entry::Held::kArrival;
+  if (std::exchange(entry.in_manual_arrivals, counts) == counts) return;
+  const std::string& ns = entry.request.key.ns;
+  if ((manual_arrivals_[ns] += counts ? 1 : -1) == 0) manual_arrivals_.erase(ns);
+}
+
+/// Whoever makes Evacuations in one namespace chooses how long they wait for a replacement, and may see to it that none
+/// gets Ready: a node of others must not wait for that.
+void AdmissionQueue::schedule_arrival_end(Entry& entry, const api::Evacuation& evacuation) {
+  if (entry.arrival_ends) arrival_ends_.erase({*entry.arrival_ends, evacuation.meta.key()});
+  entry.arrival_ends.reset();
+  const bool waits = evacuation.status.phase == api::EvacuationPhase::kVerifying;
+  if (!entry.is_manual || !waits || manual_patience_ == base::Duration::zero()) return;
+  if (entry.stored_part() <= Entry::Held::kWorkload) return;
+  entry.arrival_ends = evacuation.status.phase_entered_at.value_or(clock_.now()) + manual_patience_;
+  arrival_ends_.insert({*entry.arrival_ends, evacuation.meta.key()});
+}
+
+void AdmissionQueue::end_arrivals(base::TimePoint now) {
+  while (!arrival_ends_.empty() && arrival_ends_.begin()->first <= now) {
+    Entry& entry = entries_.at(arrival_ends_.extract(arrival_ends_.begin()).value().second);
+    entry.arrival_ends.reset();
+    if (entry.stored_part() > Entry::Held::kWorkload) entry.stored = Entry::Held::kWorkload;
+    recount(entry);
+  }
+}
+
 void AdmissionQueue::count_as(Entry& entry, Entry::Held held) {
+  held = within_share(entry, held);
   const Entry::Held before = std::exchange(entry.counted, held);
   if (before == held) return;
   if (before == Entry::Held::kNothing) entry.counted_pod_group = entry.request.pod_group;
@@ -150,7 +193,9 @@ void AdmissionQueue::count_as(Entry& entry, Entry::Held held) {
     if (by != 0) scopes_.count(entry.scopes, part, by, entry.counted_pod_group);
   };
   change(Part::kDeparture, Entry::Held::kSlot);
+  change(Part::kWorkload, Entry::Held::kWorkload);
   change(Part::kArrival, Entry::Held::kArrival);
+  count_share(entry);
   if (held < before) scopes_.reopen(entry.scopes);
 }
 
@@ -158,7 +203,9 @@ void AdmissionQueue::count_as(Entry& entry, Entry::Held held) {
 void AdmissionQueue::uncount(Entry& entry) {
   const Entry::Held before = std::exchange(entry.counted, Entry::Held::kNothing);
   if (before >= Entry::Held::kSlot) scopes_.count(entry.scopes, Part::kDeparture, -1, entry.counted_pod_group);
+  if (before >= Entry::Held::kWorkload) scopes_.count(entry.scopes, Part::kWorkload, -1, entry.counted_pod_group);
   if (before >= Entry::Held::kArrival) scopes_.count(entry.scopes, Part::kArrival, -1, entry.counted_pod_group);
+  count_share(entry);
 }
 
 void AdmissionQueue::stop_waiting(Entry& entry) {
@@ -232,6 +279,7 @@ void AdmissionQueue::admit(Entry& entry, base::TimePoint now) {
 
 void AdmissionQueue::admit_waiting(Wakeups& wakeups) {
   const base::TimePoint now = clock_.now();
+  end_arrivals(now);
   for (unpark_reopened(now); !ready_.empty() && scopes_.cluster_has_capacity(now); unpark_reopened(now)) {
     const api::ObjectKey key = std::get<api::ObjectKey>(ready_.first(turn_)->order);
     Entry& entry = entries_.at(key);
@@ -275,6 +323,7 @@ void AdmissionQueue::erase(const api::ObjectKey& key) {
   leave_pod_group(entry);
   stop_waiting(entry);
   count_as(entry, Entry::Held::kNothing);
+  if (entry.arrival_ends) arrival_ends_.erase({*entry.arrival_ends, key});
   drop_from(by_pod_, pod_key(key.ns, entry.pod_uid), key);
   drop_from(by_node_, entry.request.node, key);
   scopes_.detach(entry.scopes);
@@ -287,6 +336,9 @@ void AdmissionQueue::show(const api::Evacuation& evacuation) {
   const auto* abandoned = std::get_if<Entry::Abandoned>(&entry.stored);
   if (!abandoned || abandoned->resource_version != evacuation.meta.resource_version)
     entry.stored = part_held_by(evacuation);
+  entry.is_held = is_held(evacuation);
+  entry.is_manual = !api::origin_is_verified(evacuation);
+  schedule_arrival_end(entry, evacuation);
   entry.shown = true;
   entry.began = evacuation.status.phase != api::EvacuationPhase::kPending;
   const auto* reserved = std::get_if<Entry::Reserved>(&entry.turn);
@@ -331,6 +383,7 @@ Admission AdmissionQueue::request_locked(const AdmissionRequest& request, Wakeup
     keep_reserved(entry, attempt);
     return {{Slot::State::kGranted, {}}, {}};
   }
+  if (auto refused = refuse_too_large(entry, request)) return {*std::move(refused), {}};
   set_scopes(entry, request);
   recount(entry);
   if (const auto cooling = this->cooling(request, clock_.now())) {
@@ -428,9 +481,9 @@ void AdmissionQueue::abandon(const api::ObjectKey& key, const std::string& resou
 std::string AdmissionQueue::claimant(const api::ObjectKey& key, const Entry& entry) const {
   const auto of_same_pod = by_pod_.find(pod_key(key.ns, entry.pod_uid));
   if (entry.pod_uid.empty() || of_same_pod == by_pod_.end()) return {};
-  // Who has begun (or may begin any moment) comes first, then the older one, then by name.
+  // Who has begun (or may begin any moment) comes first, then the older one, then by name; who is held comes last.
   const auto rank = [](const api::ObjectKey& of, const Entry& each) {
-    return std::tuple(!each.began, !each.is_reserved(), each.created, of.name);
+    return std::tuple(each.is_held, !each.began, !each.is_reserved(), each.created, of.name);
   };
   for (const api::ObjectKey& other : of_same_pod->second) {
     if (other == key) continue;
@@ -447,6 +500,7 @@ std::string AdmissionQueue::duplicate_of(const api::Evacuation& evacuation) cons
   Entry entry;
   entry.pod_uid = evacuation.spec.pod_ref.uid.value;
   entry.created = evacuation.meta.creation_timestamp;
+  entry.is_held = is_held(evacuation);
   return claimant(key, entry);
 }
 

@@ -49,6 +49,10 @@ class AdmissionQueue {
   /// the thread of any call.
   void use_reservations(Reservations& reservations) { reservations_ = &reservations; }
 
+  /// For so long a manual Evacuation that waits for its replacement counts on the node where that is expected; zero: as
+  /// long as it waits. Call before the first request.
+  void set_manual_patience(base::Duration patience) { manual_patience_ = patience; }
+
   /// This replica leads from now on. Rates begin with empty buckets: what the predecessor admitted is not known.
   void resume();
 
@@ -123,6 +127,11 @@ class AdmissionQueue {
   void recount(Entry& entry) { count_as(entry, entry.held()); }
   void count_as(Entry& entry, Entry::Held held);
   void uncount(Entry& entry);
+  /// What is made by hand in one namespace fills no more target nodes at once than the namespace may have slots.
+  Entry::Held within_share(const Entry& entry, Entry::Held held) const;
+  void count_share(Entry& entry);
+  void schedule_arrival_end(Entry& entry, const api::Evacuation& evacuation);
+  void end_arrivals(base::TimePoint now);
   void wait(Entry& entry, std::int32_t attempt, const AdmissionOrder& order);
   void wait_again(Entry& entry, Entry::Turn before);
   void make_ready(const AdmissionOrder& order) { ready_.insert(order, 1, turn_); }
@@ -146,6 +155,11 @@ class AdmissionQueue {
   void wait_with_pod_group(Entry& entry, std::int32_t attempt);
   /// Neither it nor anybody of its PodGroup waits then; the others go on asking.
   void leave_pod_group(Entry& entry);
+  /// Why a PodGroup of that many pods will never be admitted, whoever else runs; nullopt: it may be. Known before it is
+  /// looked through, so that what it costs does not grow with it. REQUIRES: its scopes are attached.
+  std::optional<api::Blocker> too_large(const AdmissionRequest& request) const;
+  /// It waits alone, and keeps none of the keys of the others.
+  std::optional<Slot> refuse_too_large(Entry& entry, const AdmissionRequest& request);
   AdmissionScopes::Needs needs_of(const std::vector<Entry*>& pod_group) const;
   /// Why its PodGroup waits. REQUIRES: it asks with it.
   api::Blocker pod_group_blocker(const Entry& entry);
@@ -172,6 +186,9 @@ class AdmissionQueue {
   std::map<api::ObjectKey, Entry> entries_;
   std::unordered_map<std::string, std::set<api::ObjectKey>> by_pod_;  ///< "<namespace>/<uid>"
   std::unordered_map<std::string, std::set<api::ObjectKey>> by_node_;
+  base::Duration manual_patience_ = base::minutes(10);
+  std::set<std::pair<base::TimePoint, api::ObjectKey>> arrival_ends_;  ///< of manual ones that count on a target node
+  std::unordered_map<std::string, std::int64_t> manual_arrivals_;      ///< counted on target nodes, by namespace
   WaitingLine ready_;  ///< waiting, and nothing narrower than the cluster's total is known to hold them
 };
 

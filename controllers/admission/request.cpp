@@ -40,6 +40,7 @@ std::string target_node(const api::Evacuation& evacuation) {
   const auto& outcome = evacuation.status.outcome;
   if (outcome && outcome->replacement && !outcome->replacement->node.empty()) return outcome->replacement->node.value;
   if (!evacuation.status.target_node.empty()) return evacuation.status.target_node.value;
+  if (!api::origin_is_verified(evacuation)) return {};  // anybody may write an annotation
   return evacuation.meta.annotations.value(api::well_known::kPredictedTargetAnnotation);
 }
 

@@ -2,6 +2,7 @@
 
 /// What limits need to know about an Evacuation. Pure functions of the object; the queue is queue.hpp.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,6 +15,9 @@
 #include "api/evacuation.hpp"
 
 namespace controllers {
+
+/// No PodGroup of more pods is ever admitted: whoever may make pods and Evacuations chooses how many there are.
+inline constexpr std::size_t kLargestPodGroup = 64;
 
 /// The second pod that will run beside a pod for a while.
 struct SurgePod {
@@ -52,7 +56,8 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
 std::int32_t effective_priority(const api::Evacuation& evacuation, std::int32_t most);
 
 /// The node where the pod will be, as far as known: the replacement's (status.outcome), else what the remote side shows
-/// (status.targetNode), else what the planner predicted (annotation evacuator.dev/predicted-target). Empty: unknown.
+/// (status.targetNode), else what the planner predicted (annotation evacuator.dev/predicted-target, signed with the
+/// rest of what the operator made). Empty: unknown.
 std::string target_node(const api::Evacuation& evacuation);
 
 /// Does its phase hold the slots of node, namespace, zone and cluster? Only what was admitted holds any: a pod that

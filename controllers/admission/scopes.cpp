@@ -296,17 +296,25 @@ std::optional<std::int64_t> AdmissionScopes::total_limit() const {
   return resolved(cluster_.limits.in_flight.total, static_cast<std::int64_t>(nodes_.size()));
 }
 
+std::optional<std::int64_t> AdmissionScopes::namespace_limit() const {
+  return resolved(cluster_.limits.in_flight.per_namespace, 0);
+}
+
 bool AdmissionScopes::total_has_capacity(std::int64_t count) const {
   const auto limit = total_limit();
   return !limit || total_used_ + count <= *limit;
+}
+
+AdmissionScopes::Part AdmissionScopes::part_of(Kind kind) {
+  if (kind == Kind::kWorkload) return Part::kWorkload;
+  return kind == Kind::kTargetNode ? Part::kArrival : Part::kDeparture;
 }
 
 void AdmissionScopes::count(const Ids& ids, Part part, int by, const std::string& pod_group) {
   if (part == Part::kDeparture) total_used_ += by;
   for (const std::string& id : ids) {
     Scope& scope = scopes_.at(id);
-    const bool arrival = scope.kind == Kind::kWorkload || scope.kind == Kind::kTargetNode;
-    if (arrival != (part == Part::kArrival)) continue;
+    if (part_of(scope.kind) != part) continue;
     if (scope.kind != Kind::kWorkload || pod_group.empty()) {
       scope.used += by;
       continue;

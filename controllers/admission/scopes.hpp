@@ -34,7 +34,8 @@ class AdmissionScopes {
   using Ids = std::vector<std::string>;
   enum class Part {
     kDeparture,  ///< what is free again when the pod is gone: cluster, source node, namespace, zone
-    kArrival,    ///< what is held until the replacement is Ready: workload, target node
+    kWorkload,   ///< what is held until the replacement is Ready
+    kArrival,    ///< the target node: as long, but for manual ones that take their time
   };
 
   explicit AdmissionScopes(const api::AdmissionLimits& cluster) { set_cluster_limits(cluster, {}); }
@@ -86,6 +87,7 @@ class AdmissionScopes {
   bool total_has_capacity(std::int64_t count = 1) const;
   std::int64_t total_used() const { return total_used_; }
   std::optional<std::int64_t> total_limit() const;
+  std::optional<std::int64_t> namespace_limit() const;  ///< the cluster's
 
   // --- who waits because of one scope. A scope stays as long as somebody waits there, though nobody is attached to it
   // any more (a PodGroup waits where one of its members was): then it holds up nobody.
@@ -131,6 +133,7 @@ class AdmissionScopes {
     std::uint64_t turn = 0;                            ///< of the cluster's scope of a namespace: its last one
   };
 
+  static Part part_of(Kind kind);
   void attach_level(const AdmissionRequest& request, const std::string& policy, const std::string& prefix, Ids& ids);
   void attach_one(Kind kind, const std::string& policy, const std::string& name, std::string id, Ids& ids);
   void reopen_if_waiting(const std::string& id);

@@ -59,9 +59,13 @@ bool same_for_pod_group(const api::Evacuation& a, const api::Evacuation& b) {
 void add_waiting(const std::string& ns, const std::string& pod_group, const api::ObjectKey* except,
                  const kube::Store<api::Evacuation>& evacuations, std::vector<api::ObjectKey>& keys) {
   if (pod_group.empty()) return;
+  const std::size_t before = keys.size();
   for (const auto& each : evacuations.by_index(kEvacuationsByPodGroup, pod_group_key(ns, pod_group))) {
     const api::ObjectKey key = each->meta.key();
     if (still_matters(each->status.phase) && !(except && key == *except)) keys.push_back(key);
+    if (keys.size() - before <= kLargestPodGroup) continue;
+    keys.resize(before);  // it is too large to begin: each of them looks by itself, every kRefreshWaiting
+    return;
   }
 }
 
@@ -92,14 +96,19 @@ PodGroupView look_up_pod_group(const api::Evacuation& own, const api::Pod* pod,
   if (view.name.empty()) return view;
   const std::string& ns = own.meta.ns;
   Members members;
+  const bool bounded = own.status.attempt == 0;  // those that have begun were admitted, so they are few
+  const auto too_large = [&] { return bounded && members.size() >= kLargestPodGroup; };
   for (const auto& each : pods.by_index(kPodsByPodGroup, pod_group_key(ns, view.name))) {
     add_live(members, own, each);
+    if ((view.too_large = too_large())) return view;
     for (auto& other : evacuations.by_index(kEvacuationsByPod, ns + "/" + each->meta.name)) {
       if (members.contains(other->spec.pod_ref.uid.value)) add_evacuation(members, own, std::move(other));
     }
   }
-  for (auto& other : evacuations.by_index(kEvacuationsByPodGroup, pod_group_key(ns, view.name)))
+  for (auto& other : evacuations.by_index(kEvacuationsByPodGroup, pod_group_key(ns, view.name))) {
     add_evacuation(members, own, std::move(other));
+    if ((view.too_large = too_large())) return view;
+  }
   for (auto& [uid, member] : members) view.members.push_back(std::move(member));
   return view;
 }

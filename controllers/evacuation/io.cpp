@@ -21,6 +21,8 @@ constexpr std::array kOwnAnnotations = {names::kPredictedTargetAnnotation, names
                                         names::kCreatorAnnotation, names::kNativeEvictionAnnotation,
                                         names::kNativeEvictionUidAnnotation};
 
+constexpr std::array kOwnLabels = {names::kPolicyLabel, names::kNodeLabel};
+
 base::Result<Json> parse_answer(std::string_view raw) {
   auto json = api::parse_object_json(raw);
   if (!json || !json->contains("metadata")) return base::invalid("the server's answer is no Evacuation");
@@ -35,12 +37,21 @@ base::Result<StoredEvacuation> parsed(base::Result<std::string> body) {
   return stored;
 }
 
-api::StringMap own_annotations(const api::StringMap& all) {
+template <std::size_t N>
+api::StringMap only(const std::array<std::string_view, N>& keys, const api::StringMap& all) {
   std::vector<api::StringMap::Entry> kept;
-  for (const std::string_view key : kOwnAnnotations) {
+  for (const std::string_view key : keys) {
     if (const std::string* value = all.find(key)) kept.emplace_back(key, *value);
   }
   return kept.size() == all.size() ? all : api::StringMap(std::move(kept));
+}
+
+/// Ours, and the first of the others as a sign that there are some (has_foreign_finalizers).
+void trim_finalizers(std::vector<std::string>& finalizers) {
+  std::erase_if(finalizers, [foreign = 0](const std::string& each) mutable {
+    return each != names::kEvacuationFinalizer && ++foreign > 1;
+  });
+  finalizers.shrink_to_fit();
 }
 
 /// Of its history stays how it ended, for the audit log, and when the pod began to leave, for observe_past().
@@ -112,8 +123,15 @@ base::Result<api::Evacuation> decode_whole_evacuation(std::string_view json) {
 }
 
 void trim(api::Evacuation& evacuation) {
-  evacuation.meta.annotations = own_annotations(evacuation.meta.annotations);
+  evacuation.meta.annotations = only(kOwnAnnotations, evacuation.meta.annotations);
+  evacuation.meta.labels = only(kOwnLabels, evacuation.meta.labels);
+  trim_finalizers(evacuation.meta.finalizers);
   if (is_trimmed(evacuation)) trim_finished(evacuation);
+}
+
+bool has_foreign_finalizers(const api::Evacuation& evacuation) {
+  return std::ranges::any_of(evacuation.meta.finalizers,
+                             [](const std::string& each) { return each != names::kEvacuationFinalizer; });
 }
 
 bool is_trimmed(const api::Evacuation& cached) {

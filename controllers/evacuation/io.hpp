@@ -23,9 +23,13 @@ base::Result<StoredEvacuation> parse_stored_evacuation(std::string_view raw);
 base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json);
 /// The same for whoever asks the whole object something before it trims it, such as who made it.
 base::Result<api::Evacuation> decode_whole_evacuation(std::string_view json);
-/// Drops what nobody reads of a cached one: foreign annotations and, once it has ended and is let go by us
-/// (is_trimmed()), its parameters, refs, texts and most of its history. Tenants decide how many there are and how big.
+/// Drops what nobody reads of a cached one: foreign labels, annotations and all but one of the foreign finalizers, and,
+/// once it has ended and is let go by us (is_trimmed()), its parameters, refs, texts and most of its history. Tenants
+/// decide how many there are and how big.
 void trim(api::Evacuation& evacuation);
+
+/// Somebody else's finalizers are on it: those of a cached one are not all, so none are written back from it.
+bool has_foreign_finalizers(const api::Evacuation& evacuation);
 
 /// The cached one is not what is stored: no write may be based on it.
 bool is_trimmed(const api::Evacuation& cached);

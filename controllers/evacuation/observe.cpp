@@ -57,7 +57,7 @@ bool Reconciler::Reconciliation::observe_cached() {
   const auto cached = deps_.evacuations.get(key_);
   if (!cached) return false;
   seen_.evacuation = *cached;
-  if (!is_trimmed(seen_.evacuation)) settle_origin(seen_.evacuation, keys_.get());
+  if (!is_trimmed(seen_.evacuation)) settle_origin(seen_.evacuation, keys_.get(), deps_.origins);
   seen_.pod = deps_.pods.get({key_.ns, cached->spec.pod_ref.name});
   seen_.woken = reconciler_.pdb_waiters_.take_wake(key_);
   seen_.actor = deps_.identity;
@@ -84,6 +84,8 @@ void Reconciler::Reconciliation::observe_surroundings() {
     check_spec();
   }
   seen_.policy_gone = policy_gone();
+  const std::string& policy = api::policy_of(evacuation);
+  seen_.policy_suspends = !policy.empty() && deps_.policy_suspends && deps_.policy_suspends(policy);
   seen_.slot_is_waited_for = holds_slot(evacuation) && deps_.admission.is_waited_for(key_);
   seen_.pdbs.clear();
   if (seen_.pod) {
@@ -101,11 +103,11 @@ void Reconciler::Reconciliation::observe_surroundings() {
   const auto& owner = evacuation.status.pod_owner;
   if (here || !owner || api::is_terminal(evacuation.status.phase)) return;
   std::set<std::string> claimed;
-  for (const auto& other : deps_.evacuations.by_index(kEvacuationsByOwner, owner->uid)) {
+  for (const auto& other : deps_.evacuations.by_index(kEvacuationsByOwner, owner_index_key(key_.ns, *owner))) {
     if (other->meta.key() == key_ || !other->status.outcome || !other->status.outcome->replacement) continue;
     if (!yields_to_us(*other)) claimed.insert(other->status.outcome->replacement->uid);
   }
-  for (auto& pod : deps_.pods.by_index(kPodsByOwner, owner->uid)) {
+  for (auto& pod : deps_.pods.by_index(kPodsByOwner, owner_index_key(key_.ns, *owner))) {
     const bool taken = claimed.contains(pod->meta.uid);
     seen_.siblings.push_back({std::move(pod), taken});
   }
@@ -128,7 +130,7 @@ void Reconciler::Reconciliation::observe_past() {
   const auto phase = seen_.evacuation.status.phase;
   if (!owner || (phase != EvacuationPhase::kRequesting && phase != EvacuationPhase::kInProgress)) return;
   std::vector<std::pair<base::TimePoint, base::Duration>> past;
-  for (const auto& other : deps_.evacuations.by_index(kEvacuationsByOwner, owner->uid)) {
+  for (const auto& other : deps_.evacuations.by_index(kEvacuationsByOwner, owner_index_key(key_.ns, *owner))) {
     if (const auto lasted = time_in_progress(*other)) past.emplace_back(*other->status.finished_at, *lasted);
   }
   std::sort(past.rbegin(), past.rend());
@@ -140,7 +142,7 @@ void Reconciler::Reconciliation::observe_past() {
 /// What the server has, and what that proves.
 void Reconciler::Reconciliation::take_in(StoredEvacuation stored) {
   stored_ = std::move(stored);
-  settle_origin(stored_->evacuation, keys_.get());
+  settle_origin(stored_->evacuation, keys_.get(), deps_.origins);
   seen_.evacuation = stored_->evacuation;
   freshness_.evacuation_arrived();
 }
@@ -154,14 +156,17 @@ void Reconciler::Reconciliation::observe_origin() {
   const bool same = accepted.empty() || accepted == seen_.spec_hash;
   seen_.spec_changed = readable && !same && !has_spec_hash(evacuation.spec, accepted);
   if (origin_is_open(evacuation))
-    seen_.origin = to_string(keys_ ? prove_origin(evacuation, *keys_) : OriginProof::kNone);
+    seen_.origin = to_string(keys_ ? prove_origin(evacuation, *keys_, deps_.origins) : OriginProof::kNone);
 }
 
 /// It says that the operator made it, and nobody can tell: whether that is so must not be decided without the keys.
+/// They may have been rotated since they were read last.
 bool Reconciler::Reconciliation::waits_for_keys() const {
   const api::Evacuation& evacuation = seen_.evacuation;
-  return origin_is_open(evacuation) && evacuation.status.phase == EvacuationPhase::kPending &&
-         evacuation.meta.annotations.contains(api::well_known::kOriginAnnotation) && !keys_;
+  const bool asks = origin_is_open(evacuation) && evacuation.status.phase == EvacuationPhase::kPending &&
+                    evacuation.meta.annotations.contains(api::well_known::kOriginAnnotation);
+  if (!asks || !keys_) return asks;
+  return prove_origin(evacuation, *keys_, deps_.origins) == OriginProof::kUnknownKey && !deps_.keys.problem().empty();
 }
 
 /// Being deleted because the policy that owns it was? (The garbage collector does not say why it deletes, and anybody
@@ -200,7 +205,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
 /// it.
 bool Reconciler::Reconciliation::take_cached() {
   const api::Evacuation& cached = seen_.evacuation;
-  if (!freshness_.may_write_cached() || is_trimmed(cached)) return false;
+  if (!freshness_.may_write_cached() || is_trimmed(cached) || has_foreign_finalizers(cached)) return false;
   if (cached.spec.pod_ref.name.empty() || cached.meta.resource_version.empty()) return false;
   stored_ = StoredEvacuation{cached};
   return true;
@@ -257,7 +262,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
     auto live = read_evacuation(deps_.client, member.evacuation->meta.key());
     if (!live && !base::is_not_found(live.error())) return live.error().during("reading an Evacuation of the PodGroup");
     const bool same = live && live->evacuation.meta.uid == member.evacuation->meta.uid;
-    if (same) settle_origin(live->evacuation, keys_.get());
+    if (same) settle_origin(live->evacuation, keys_.get(), deps_.origins);
     member.evacuation = same ? std::make_shared<const api::Evacuation>(std::move(live->evacuation)) : nullptr;
   }
   freshness_.pod_group_arrived();

@@ -22,6 +22,7 @@
 #include "controllers/evacuation/ports.hpp"
 #include "controllers/evacuation/refused_writes.hpp"
 #include "controllers/signing/keys.hpp"
+#include "controllers/signing/origin_memory.hpp"
 #include "evictors/registry.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/event.hpp"
@@ -31,10 +32,11 @@
 namespace controllers::evacuation {
 
 /// Index names that the reconciler asks of the stores; add_evacuation_indexes() makes them.
-inline constexpr std::string_view kEvacuationsByPod = "evacuator-pod";  ///< evacuations: "<ns>/<pod name>"
-inline constexpr std::string_view kEvacuationsByOwner =
-    "evacuator-owner";                                               ///< evacuations: uid of the pod's controller
-inline constexpr std::string_view kPodsByOwner = "evacuator-owner";  ///< pods: uid of the controller
+inline constexpr std::string_view kEvacuationsByPod = "evacuator-pod";      ///< evacuations: "<ns>/<pod name>"
+inline constexpr std::string_view kEvacuationsByOwner = "evacuator-owner";  ///< evacuations: owner_index_key
+inline constexpr std::string_view kPodsByOwner = "evacuator-owner";         ///< pods: owner_index_key
+/// "<ns>/<uid of the pod's controller>": anybody may name any UID as an owner, and means one of the own namespace.
+std::string owner_index_key(const std::string& ns, const api::OwnerReference& owner);
 inline constexpr std::string_view kPdbsByNamespace = "evacuator-namespace";  ///< PDBs: namespace
 /// REQUIRES: the stores are still empty.
 void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods,
@@ -72,8 +74,11 @@ class Reconciler {
     Audit& audit = no_audit();
     /// Is there a DeschedulerPolicy of that name and UID that is not being deleted? May be empty.
     std::function<bool(const std::string& name, const std::string& uid)> policy_lives = {};
+    /// Does the DeschedulerPolicy of that name make suspended Evacuations (mode Manual)? May be empty: none does.
+    std::function<bool(const std::string& name)> policy_suspends = {};
     KeySource& keys = keys_in_memory();  ///< by which the operator recognises what it made
     OperatorRules rules = {};
+    OriginMemory* origins = nullptr;  ///< nullptr: an object that is made again word for word counts, too
   };
 
   explicit Reconciler(Dependencies dependencies);

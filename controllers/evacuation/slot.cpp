@@ -37,7 +37,8 @@ SurgePod Reconciler::Reconciliation::surge_pod() const {
   SurgePod copy{seen_.pod};
   const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
   if (!owner) return copy;
-  for (const auto& each : deps_.pods.by_index(kPodsByOwner, owner->uid)) copy.siblings.insert(each->meta.uid);
+  for (const auto& each : deps_.pods.by_index(kPodsByOwner, owner_index_key(key_.ns, *owner)))
+    copy.siblings.insert(each->meta.uid);
   return copy;
 }
 

@@ -10,17 +10,20 @@ std::string pod_index_key(const std::string& ns, const std::string& name) { retu
 
 }  // namespace
 
+std::string owner_index_key(const std::string& ns, const api::OwnerReference& owner) { return ns + "/" + owner.uid; }
+
 void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods,
                             kube::Store<api::PodDisruptionBudget>& pdbs) {
   evacuations.add_index(std::string(kEvacuationsByPod), [](const api::Evacuation& each) {
     return std::vector{pod_index_key(each.meta.ns, each.spec.pod_ref.name)};
   });
   evacuations.add_index(std::string(kEvacuationsByOwner), [](const api::Evacuation& each) {
-    return each.status.pod_owner ? std::vector{each.status.pod_owner->uid} : std::vector<std::string>{};
+    const auto& owner = each.status.pod_owner;
+    return owner ? std::vector{owner_index_key(each.meta.ns, *owner)} : std::vector<std::string>{};
   });
   pods.add_index(std::string(kPodsByOwner), [](const api::Pod& each) {
     const auto* owner = each.meta.controller();
-    return owner ? std::vector{owner->uid} : std::vector<std::string>{};
+    return owner ? std::vector{owner_index_key(each.meta.ns, *owner)} : std::vector<std::string>{};
   });
   add_pod_group_indexes(evacuations, pods);
   pdbs.add_index(std::string(kPdbsByNamespace),
@@ -35,7 +38,7 @@ std::vector<api::ObjectKey> Reconciler::keys_for_pod(const api::Pod& pod) const 
   for (api::ObjectKey& key : pod_group_keys_to_wake(pod, deps_.evacuations)) keys.push_back(std::move(key));
   const api::OwnerReference* owner = pod.meta.controller();
   if (!owner) return keys;
-  for (const auto& each : deps_.evacuations.by_index(kEvacuationsByOwner, owner->uid)) {
+  for (const auto& each : deps_.evacuations.by_index(kEvacuationsByOwner, owner_index_key(pod.meta.ns, *owner))) {
     if (each->status.phase == api::EvacuationPhase::kVerifying) keys.push_back(each->meta.key());
   }
   return keys;

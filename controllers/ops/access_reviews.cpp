@@ -13,6 +13,8 @@ using api::Json;
 
 constexpr double kStrangersPerSecond = 5;
 constexpr int kStrangersAtOnce = 20;
+constexpr double kOfOnePeerPerSecond = 1;
+constexpr int kOfOnePeerAtOnce = 5;
 constexpr base::milliseconds kReviewTimeout{10'000};
 
 kube::Request review_request(const char* group, const char* plural, const char* kind, Json spec) {
@@ -34,6 +36,9 @@ base::Result<Json> ask(kube::Client& client, const kube::Request& request) {
   return answer;
 }
 
+/// "10.0.0.7:40112" and "[fd00::7]:40112" without their ports.
+std::string_view address_of(std::string_view peer) { return peer.substr(0, peer.rfind(':')); }
+
 /// The reviewed user as a SubjectAccessReview takes it.
 Json subject_of(const Json& user) {
   Json subject = {{"user", api::text_at(user, {"username"})}};
@@ -48,10 +53,10 @@ Json subject_of(const Json& user) {
 AccessReviews::AccessReviews(kube::Client& client, const base::Clock& clock, base::Log log)
     : client_(client), clock_(clock), log_(std::move(log)), strangers_(kStrangersPerSecond, kStrangersAtOnce) {}
 
-Access AccessReviews::may_get(std::string_view path, const std::string& token) {
+Access AccessReviews::may_get(std::string_view path, const std::string& token, std::string_view peer) {
   if (token.empty()) return Access::kUnauthenticated;
   const std::string key = signing::sha256(std::string(path) + "\n" + token);
-  if (const auto access = remembered_access(key)) return *access;
+  if (const auto access = remembered_access(key, peer)) return *access;
   const auto reviewed = review(path, token);
   if (!reviewed) {
     log_.warning("a review of access failed", {base::kv("path", path), base::kv("error", reviewed.error())});
@@ -62,14 +67,26 @@ Access AccessReviews::may_get(std::string_view path, const std::string& token) {
 }
 
 /// What need not be asked: what was answered lately, and strangers beyond their rate.
-std::optional<Access> AccessReviews::remembered_access(const std::string& key) {
+std::optional<Access> AccessReviews::remembered_access(const std::string& key, std::string_view peer) {
   const base::TimePoint now = clock_.now();
   const std::scoped_lock lock(mutex_);
   const auto known = known_.find(key);
   if (known != known_.end() && now < known->second.until) return known->second.access;
   const bool was_allowed = known != known_.end() && known->second.access == Access::kAllowed;
-  if (!was_allowed && !strangers_.try_take(now)) return Access::kTooMany;
+  if (!was_allowed && !may_ask(address_of(peer), now)) return Access::kTooMany;
   return std::nullopt;
+}
+
+/// REQUIRES: mutex_ held. A flood from one address takes nothing of what all share beyond its own rate.
+bool AccessReviews::may_ask(std::string_view peer, base::TimePoint now) {
+  auto known = peers_.find(peer);
+  if (known == peers_.end()) {
+    if (peers_.size() >= kMaxPeers)
+      peers_.erase(std::ranges::min_element(peers_, {}, [](const auto& each) { return each.second.seen; }));
+    known = peers_.emplace(std::string(peer), Peer{{kOfOnePeerPerSecond, kOfOnePeerAtOnce}}).first;
+  }
+  known->second.seen = now;
+  return known->second.bucket.try_take(now) && strangers_.try_take(now);
 }
 
 /// The one whose time ends first makes room: refused ones before allowed ones.

@@ -27,18 +27,20 @@ enum class Access {
 
 /// Asks the API server who the bearer of a token is (TokenReview) and whether they may `get` a path that is no resource
 /// (SubjectAccessReview). Answers are remembered for a short time, of so many tokens at most, by the tokens' hashes.
-/// Who floods it with tokens gets kTooMany; whoever was allowed before is asked about all the same. Thread-safe;
-/// blocking.
+/// Who floods it with tokens gets kTooMany, and leaves others their chance; whoever was allowed before is asked about
+/// all the same. Thread-safe; blocking.
 class AccessReviews {
  public:
   static constexpr base::seconds kAllowedFor{60};
   static constexpr base::seconds kRefusedFor{10};
   static constexpr std::size_t kMaxRemembered = 256;
+  static constexpr std::size_t kMaxPeers = 256;
 
   /// `client` and `clock` (a steady one) must outlive it.
   AccessReviews(kube::Client& client, const base::Clock& clock, base::Log log);
 
-  Access may_get(std::string_view path, const std::string& token);
+  /// `peer`: "address:port" of who asks; each address has a rate of its own, and all of them together have one.
+  Access may_get(std::string_view path, const std::string& token, std::string_view peer = {});
 
   std::size_t remembered() const;
 
@@ -47,7 +49,12 @@ class AccessReviews {
     Access access = Access::kUnknown;
     base::TimePoint until{};
   };
-  std::optional<Access> remembered_access(const std::string& key);
+  struct Peer {
+    kube::TokenBucket bucket;
+    base::TimePoint seen{};
+  };
+  std::optional<Access> remembered_access(const std::string& key, std::string_view peer);
+  bool may_ask(std::string_view peer, base::TimePoint now);
   void remember(const std::string& key, Access access);
   base::Result<Access> review(std::string_view path, const std::string& token);
 
@@ -57,6 +64,7 @@ class AccessReviews {
   mutable std::mutex mutex_;
   std::map<std::string, Known> known_;  ///< by hash of path and token
   kube::TokenBucket strangers_;
+  std::map<std::string, Peer, std::less<>> peers_;  ///< by address, those seen last
 };
 
 /// The token of "Bearer <token>"; empty: there is none.

@@ -81,7 +81,7 @@ serving::Response MetricsServer::answer(const serving::Request& request) const {
   if (request.path != "/metrics")
     return {.status = 404, .body = "there is /metrics; health is on server.healthAddress\n"};
   if (!is_plain_) {
-    const Access access = may_read_(bearer_token(request.header("authorization")));
+    const Access access = may_read_(bearer_token(request.header("authorization")), request.peer);
     if (access != Access::kAllowed) return refusal(access);
   }
   return {.status = 200, .content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_.render()};

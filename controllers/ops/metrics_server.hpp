@@ -25,8 +25,8 @@ struct MetricsServerOptions {
 /// everybody, for there is nobody else.
 class MetricsServer {
  public:
-  /// Whether the bearer of the token may read /metrics.
-  using MayRead = std::function<Access(const std::string& token)>;
+  /// Whether the bearer of the token, who asks from `peer` ("address:port"), may read /metrics.
+  using MayRead = std::function<Access(const std::string& token, const std::string& peer)>;
 
   /// `metrics` and `clock` must outlive the server.
   MetricsServer(MetricsServerOptions options, base::Metrics& metrics, MayRead may_read, const base::Clock& clock,

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <map>
 
 #include "api/meta/well_known.hpp"
 #include "api/vocabulary/condition_types.hpp"
@@ -40,16 +42,44 @@ Verification verification_of(const api::Evacuation& evacuation) {
   return same_node || ready->reason == api::Reason::kReplacementTimeout ? Verification::kFailed : Verification::kNone;
 }
 
-void take_in(api::PolicyCircuit& circuit, const api::Evacuation& evacuation, const api::CircuitBreaker& breaker) {
+/// How much of the present row each namespace has.
+class Shares {
+ public:
+  /// `failures`: where the row is opened; `several`: the policy's Evacuations are of several namespaces.
+  Shares(std::int32_t failures, bool several)
+      : most_(several && failures > 1 ? (failures + 1) / 2 : std::numeric_limits<std::int32_t>::max()) {}
+
+  void end_row() { counted_.clear(); }
+  /// False: it has its share already.
+  bool add(const std::string& ns) {
+    std::int32_t& counted = counted_[ns];
+    if (counted >= most_) return false;
+    ++counted;
+    return true;
+  }
+
+ private:
+  std::int32_t most_;
+  std::map<std::string, std::int32_t> counted_;
+};
+
+void take_in(api::PolicyCircuit& circuit, const api::Evacuation& evacuation, const api::CircuitBreaker& breaker,
+             Shares& shares) {
   circuit.counted_until = evacuation.status.finished_at;
   const Verification seen = verification_of(evacuation);
+  if (seen == Verification::kReady) shares.end_row();
   if (seen == Verification::kReady && !circuit.opened_at) circuit.failures = 0;
-  if (seen != Verification::kFailed) return;
+  if (seen != Verification::kFailed || !shares.add(evacuation.meta.ns)) return;
   ++circuit.failures;
   circuit.last_failure = evacuation.meta.key().to_string();
   if (breaker.failures > 0 && circuit.failures >= breaker.failures && !circuit.opened_at) {
     circuit.opened_at = evacuation.status.finished_at;
   }
+}
+
+bool several_namespaces(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations) {
+  return std::ranges::any_of(evacuations,
+                             [&](const auto& each) { return each->meta.ns != evacuations.front()->meta.ns; });
 }
 
 }  // namespace
@@ -63,15 +93,25 @@ api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
     next = {.reset = reset, .counted_until = std::chrono::floor<base::seconds>(now)};
   }
   const base::TimePoint since = next.counted_until.value_or(base::TimePoint::min());
-  std::vector<const api::Evacuation*> fresh;
+  std::vector<const api::Evacuation*> finished;
   for (const auto& each : evacuations) {
-    const auto& finished = each->status.finished_at;
-    if (finished && *finished > since && *finished <= now - kCircuitLag) fresh.push_back(each.get());
+    const auto& at = each->status.finished_at;
+    if (at && *at <= now - kCircuitLag) finished.push_back(each.get());
   }
-  std::sort(fresh.begin(), fresh.end(), [](const auto* a, const auto* b) {
+  std::sort(finished.begin(), finished.end(), [](const auto* a, const auto* b) {
     return std::pair(*a->status.finished_at, a->meta.key()) < std::pair(*b->status.finished_at, b->meta.key());
   });
-  for (const auto* each : fresh) take_in(next, *each, policy.spec.circuit_breaker);
+  Shares shares(policy.spec.circuit_breaker.failures, several_namespaces(evacuations));
+  const bool in_a_row = next.failures > 0;  // of those that were taken in before, the ones of this row
+  for (const auto* each : finished) {
+    if (*each->status.finished_at > since) {
+      take_in(next, *each, policy.spec.circuit_breaker, shares);
+    } else if (const Verification seen = verification_of(*each); seen == Verification::kReady) {
+      shares.end_row();
+    } else if (in_a_row && seen == Verification::kFailed) {
+      shares.add(each->meta.ns);
+    }
+  }
   if (policy.spec.circuit_breaker.failures == 0) next.opened_at.reset();
   return next;
 }

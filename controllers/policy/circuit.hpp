@@ -16,8 +16,11 @@ namespace controllers {
 /// The state that follows from the policy's Evacuations: those that finished since `before.counted_until` are taken in
 /// order of their end. A success closes the row of failures; a replacement that never got Ready (T34) or is back
 /// on the source node makes it longer, the latter not for strategies that renew pods wherever they run;
-/// evacuations that never moved a pod say nothing. At `policy.spec.circuit_breaker.failures` in a row it opens. A new
-/// value of the annotation evacuator.dev/reset-circuit closes it and forgets what finished until `now`.
+/// evacuations that never moved a pod say nothing. Where the policy's Evacuations are of several namespaces, at most
+/// half of the row (rounded up) counts of any one of them, as far as its Evacuations are still kept: whoever lets
+/// replacements fail in one namespace does not stop the policy for the others. At
+/// `policy.spec.circuit_breaker.failures` in a row it opens. A new value of the annotation evacuator.dev/reset-circuit
+/// closes it and forgets what finished until `now`.
 api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
                                 const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
                                 base::TimePoint now);

@@ -18,15 +18,20 @@ namespace controllers {
 
 /// Pods that have an Evacuation already, of any policy or person.
 struct KnownPods {
-  std::vector<planning::PodIdentity> leaving;  ///< unfinished: as good as gone from their nodes
-  std::vector<planning::PodIdentity> cooling;  ///< finished, not yet deleted by its TTL: not asked again until then
+  std::vector<planning::PodIdentity> leaving;  ///< as good as gone from their nodes
+  std::vector<planning::PodIdentity> cooling;  ///< not asked again as long as their Evacuation is kept, and counted as
+                                               ///< staying: it is finished, or nobody knows whether it ever begins
   std::vector<ForbiddenNamespace> forbidden{};
   const strategies::RestartHistory* restarts = nullptr;                   ///< earlier totals; nullptr: nobody looked
   std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> usage{};  ///< what was measured
 };
 
-/// The pods of these Evacuations. One that ended because its pod was not there (TargetGone) says nothing about any pod.
-KnownPods known_pods(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations);
+/// The pods of these Evacuations, as `policy` plans with them: what is suspended, a dry run, or manual and has not
+/// begun moves nothing, however many somebody makes; only what the policy itself proposes (mode Manual) counts as
+/// leaving while it waits for its person, or each cycle would propose more. One that ended because its pod was not
+/// there (TargetGone) says nothing about any pod.
+KnownPods known_pods(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
+                     const api::DeschedulerPolicy& policy);
 
 /// Plans one cycle of a valid policy, as it was parsed when it was decoded, on a snapshot and words the result for the
 /// status. Pure. summary.duration and summary.created are left to the caller.

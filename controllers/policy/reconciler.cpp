@@ -132,7 +132,7 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
                                     base::TimePoint now) {
   const scheduling::ClusterSnapshot& snapshot =
       snapshots_.at(deps_.snapshot(), scheduling::quantities_of(policy.spec.compatibility));
-  KnownPods known = known_pods(deps_.evacuations.list());
+  KnownPods known = known_pods(deps_.evacuations.list(), policy);
   known.forbidden = forbidden_namespaces(deps_.evacuations.list(), now);
   add_cooling(known, snapshot, deps_.cooldowns, policy.meta.name, now);
   restarts_.restore(policy.status.restarts, now);  // what an earlier leader saw

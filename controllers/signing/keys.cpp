@@ -113,11 +113,13 @@ base::Status SecretKeys::look(bool leads) {
   return leads && due ? rotate(*secret, *content) : take(*content);
 }
 
-/// Somebody else may be as fast: the next look reads theirs.
+/// Somebody else may be as fast: the next look reads theirs. Who deleted the Secret made nothing of ours forged: what
+/// was signed with the key that is known still counts.
 base::Status SecretKeys::make() {
   const auto key = signing::Key::random();
   if (!key) return key.error();
-  const SecretContent content{{*key}, clock_.now()};
+  const auto known = keys();
+  const SecretContent content{{*key, known ? std::optional(known->current) : std::nullopt}, clock_.now()};
   const auto made = client_.create(kSecrets, options_.ns, encode_signing_secret(nullptr, options_, content));
   if (!made) return made.error().during("making it");
   log_.info("signing key made", {kv("key", key->id())});

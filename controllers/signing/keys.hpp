@@ -52,9 +52,9 @@ base::Result<SecretContent> decode_signing_secret(const api::Json& secret);
 /// `secret` (null: a new one) with these keys. Everything else that is in it stays.
 api::Json encode_signing_secret(api::Json secret, const SecretKeyOptions& options, const SecretContent& content);
 
-/// Keys in a Secret of the operator's namespace, which no tenant can read. The leader makes it when there is none, and
-/// rotates. A Secret that cannot be read, or makes no sense, is told and never overwritten; keys that were read before
-/// stay in use.
+/// Keys in a Secret of the operator's namespace, which no tenant can read. The leader makes it when there is none (with
+/// the current key that it knows, if any, as the previous one), and rotates. A Secret that cannot be read, or makes no
+/// sense, is told and never overwritten; keys that were read before stay in use.
 class SecretKeys final : public KeySource {
  public:
   /// The references must outlive it.

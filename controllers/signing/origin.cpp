@@ -60,7 +60,8 @@ std::string_view owning_policy(const api::ObjectMeta& meta) {
 std::string mac_of(const api::Evacuation& evacuation, std::string_view hash, const signing::Key& key,
                    std::string_view time) {
   return key.sign(kPurpose, {evacuation.meta.ns, evacuation.meta.name, evacuation.spec.pod_ref.uid.value,
-                             owning_policy(evacuation.meta), hash, std::to_string(evacuation.spec.priority), time});
+                             owning_policy(evacuation.meta), hash, std::to_string(evacuation.spec.priority),
+                             evacuation.meta.annotations.value(api::well_known::kPredictedTargetAnnotation), time});
 }
 
 /// As it was signed, or with the node that was filled in since.
@@ -95,7 +96,7 @@ api::Evacuation with_origin(api::Evacuation evacuation, const signing::Key& key,
   return evacuation;
 }
 
-OriginProof prove_origin(const api::Evacuation& evacuation, const signing::KeyRing& keys) {
+OriginProof prove_origin(const api::Evacuation& evacuation, const signing::KeyRing& keys, OriginMemory* memory) {
   const std::string* text = evacuation.meta.annotations.find(api::well_known::kOriginAnnotation);
   if (text == nullptr) return OriginProof::kNone;
   const auto value = parse_origin(*text);
@@ -105,7 +106,9 @@ OriginProof prove_origin(const api::Evacuation& evacuation, const signing::KeyRi
   if (key == nullptr) return OriginProof::kUnknownKey;
   if (!evacuation.spec_problem.empty() || !fits(evacuation, *value, *key)) return OriginProof::kOtherObject;
   const base::Duration apart = evacuation.meta.creation_timestamp - *time;
-  return apart > kOriginWindow || apart < -kOriginWindow ? OriginProof::kOtherTime : OriginProof::kSigned;
+  if (apart > kOriginWindow || apart < -kOriginWindow) return OriginProof::kOtherTime;
+  const bool is_first = memory == nullptr || memory->belongs_to(value->mac, evacuation.meta.uid);
+  return is_first ? OriginProof::kSigned : OriginProof::kOtherObject;
 }
 
 std::string_view to_string(OriginProof proof) {
@@ -132,9 +135,9 @@ void mark_as_made_here(api::Evacuation& evacuation) {
       origin_condition(evacuation, true, api::Reason::kSigned, std::string(to_string(OriginProof::kSigned))));
 }
 
-void settle_origin(api::Evacuation& evacuation, const signing::KeyRing* keys) {
+void settle_origin(api::Evacuation& evacuation, const signing::KeyRing* keys, OriginMemory* memory) {
   if (origin_is_open(evacuation)) {
-    if (keys == nullptr || prove_origin(evacuation, *keys) != OriginProof::kSigned) return;
+    if (keys == nullptr || prove_origin(evacuation, *keys, memory) != OriginProof::kSigned) return;
     return mark_as_made_here(evacuation);
   }
   const bool was_changed = api::origin_is_verified(evacuation) && evacuation.spec_problem.empty() &&

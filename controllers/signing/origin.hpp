@@ -8,6 +8,7 @@
 
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
+#include "controllers/signing/origin_memory.hpp"
 #include "signing/key.hpp"
 
 namespace controllers {
@@ -30,7 +31,9 @@ enum class OriginProof {
   kOtherObject,  ///< forged, made for another object, or something in it was changed
   kOtherTime,    ///< signed more than kOriginWindow before or after the object was created
 };
-OriginProof prove_origin(const api::Evacuation& evacuation, const signing::KeyRing& keys);
+/// `memory`: a signature that was found on another object before is kOtherObject; nullptr: nobody remembers.
+OriginProof prove_origin(const api::Evacuation& evacuation, const signing::KeyRing& keys,
+                         OriginMemory* memory = nullptr);
 /// For the condition's message.
 std::string_view to_string(OriginProof proof);
 
@@ -39,7 +42,7 @@ std::string_view to_string(OriginProof proof);
 ///  * Not judged yet, and its signature is good: True. (Not good: absent still. Who decides on it judges it.)
 ///  * True, but its spec is not the one that was accepted any more: False.
 /// `keys`: nullptr while there are none.
-void settle_origin(api::Evacuation& evacuation, const signing::KeyRing* keys);
+void settle_origin(api::Evacuation& evacuation, const signing::KeyRing* keys, OriginMemory* memory = nullptr);
 
 /// Condition OriginVerified=True, in memory: the operator made it, or is about to. REQUIRES: origin_is_open().
 void mark_as_made_here(api::Evacuation& evacuation);

@@ -25,7 +25,7 @@ struct HttpTransportOptions {
   base::milliseconds handshake_timeout{10'000};  ///< TLS, and the proxy's answer
   base::milliseconds watch_idle{150'000};        ///< a watch without a byte for so long is broken
   base::milliseconds keep_alive{60'000};         ///< an idle connection is not used after that (servers close at 90 s)
-  std::size_t max_list_bytes = std::size_t{256} << 20;
+  std::size_t max_list_bytes = std::size_t{64} << 20;  ///< of a page; a list that meets it goes on with smaller ones
   std::size_t max_body_bytes = std::size_t{32} << 20;
   std::size_t max_watch_line = std::size_t{64} << 20;
   std::size_t watch_queue_bytes = std::size_t{4} << 20;  ///< read ahead of next(); beyond it the socket is left alone

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controllers/admission/request.hpp"
 #include "controllers/evacuation/phases/group_view.hpp"
 #include "controllers/evacuation/phases/status_builder.hpp"
 
@@ -96,6 +97,13 @@ Step wait_for_turn(StatusBuilder& builder, const std::string& earlier) {
 
 std::optional<Step> wait_for_pod_group(StatusBuilder& builder) {
   const PodGroupView& pod_group = builder.seen().pod_group;
+  if (pod_group.too_large) {
+    return wait_with_pod_group(
+        builder, make_blocker(BlockerKind::kPodGroup, pod_group.name,
+                              fmt::format("more pods of the group leave at the same time than any free slot will ever "
+                                          "allow: a group has at most {}",
+                                          kLargestPodGroup)));
+  }
   if (pod_group.alone()) return std::nullopt;
   if (const std::string missing = not_requested(pod_group); !missing.empty()) {
     return wait_with_pod_group(

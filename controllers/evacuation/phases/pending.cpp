@@ -29,11 +29,13 @@ Step fill_from_pod(StatusBuilder& builder) {
   return builder.wait();
 }
 
-/// Of one that waits for a person without an own time to decide. A policy's waits as long as it takes; others keep
-/// their pod out of planning, and somebody may have forgotten them.
+/// Of one that waits for a person without an own time to decide. What a policy made suspended waits as long as it
+/// takes. Others keep their pod out of planning, and somebody may have forgotten them; so does what an editor
+/// suspended.
 std::optional<base::TimePoint> suspended_deadline(const StatusBuilder& builder) {
   const base::Duration most = builder.seen().rules.manual_suspended;
-  if (api::origin_is_verified(builder.evacuation()) || most == base::Duration::zero()) return std::nullopt;
+  const bool is_proposal = api::origin_is_verified(builder.evacuation()) && builder.seen().policy_suspends;
+  if (is_proposal || most == base::Duration::zero()) return std::nullopt;
   return builder.evacuation().meta.creation_timestamp + most;
 }
 

@@ -138,6 +138,19 @@ TEST_F(ForgedOrigin, ASignedObjectReplayedUnderItsNameDoesNotCount) {
   expect_hand_made(name, "of another time than its creation");
 }
 
+TEST_F(ForgedOrigin, ASignedObjectMadeAgainAtOnceDoesNotCount) {
+  begin();
+  const Json body = signed_now(evacuation_of(pods()[0], of_balance({{"suspend", true}})));
+  const std::string name = create(body, "system:serviceaccount:evacuator-system:evacuator");
+  settle();
+  EXPECT_EQ(condition(name, "OriginVerified"), "Signed");
+  delete_evacuation(name);
+  ASSERT_TRUE(run_until([&] { return !find(name); }, seconds(20)));
+  create(body);
+  settle();
+  expect_hand_made(name, "its signature is not of this object");
+}
+
 TEST_F(ForgedOrigin, WithAnotherTimeoutThanWasSignedDoesNotCount) {
   begin();
   Json body = signed_now(evacuation_of(pods()[0], of_balance()));

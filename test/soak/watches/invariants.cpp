@@ -9,6 +9,7 @@
 
 #include "api/eviction_request.hpp"
 #include "api/meta/well_known.hpp"
+#include "api/origin.hpp"
 #include "test/soak/replica.hpp"
 #include "test/soak/world/postgres.hpp"
 
@@ -217,7 +218,8 @@ void Invariants::check_targets(const std::vector<simulator::Object>& stored) {
   std::map<std::string, std::set<std::string>> by_target;
   for (const auto& object : stored) {
     const auto& each = evacuations_.of(object);
-    if (!each || !holds_slot(each->status) || !each->status.target_node.empty()) continue;
+    if (!each || !api::origin_is_verified(*each) || !holds_slot(each->status) || !each->status.target_node.empty())
+      continue;
     if (each->status.outcome && each->status.outcome->replacement) continue;
     const auto* target = each->meta.annotations.find(api::well_known::kPredictedTargetAnnotation);
     if (!target || target->empty()) continue;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "audit/query.hpp"
+#include "audit/signed_head.hpp"
 #include "audit_fixture.hpp"
 
 namespace verify_test {
@@ -240,6 +241,49 @@ TEST_F(SignedHeads, ShowThatAllOfItWasRewritten) {
   ASSERT_TRUE(report.broken);
   EXPECT_EQ(report.broken->seq, 12U) << "the head before the change is still good";
   EXPECT_THAT(report.broken->problem, HasSubstr("they were rewritten"));
+}
+
+class AuditVerify : public SignedHeads {};
+
+TEST_F(AuditVerify, ARewrittenTailAfterASignedHeadIsNotIntact) {
+  std::vector<std::string> lines;
+  {
+    const auto log = open();
+    log->sign_heads([] { return std::optional(key('k')); });
+    for (int i = 0; i < 12; ++i) {
+      audit::Record each = record("PodNominated", "web-" + std::to_string(i));
+      each.time = clock.now();
+      log->record(std::move(each));
+      clock.advance(base::minutes(2));
+      log->tick();
+    }
+    lines = lines_of(read(path));
+  }
+  ASSERT_TRUE(checked(lines, with_keys).intact());
+  bool early = true;
+  std::vector<std::string> kept;
+  for (const std::string& line : lines) {  // all heads after the first are left out
+    const bool is_head = line.find("HeadSigned") != std::string::npos;
+    if (!is_head || std::exchange(early, false)) kept.push_back(line);
+  }
+  const auto tail = checked(rewritten(kept, [](audit::Record&) {}), with_keys);
+  EXPECT_FALSE(tail.broken);
+  EXPECT_EQ(tail.signatures.good, 1U);
+  EXPECT_TRUE(tail.unsigned_end);
+  EXPECT_FALSE(tail.intact());
+  EXPECT_TRUE(checked(kept, {}).broken.has_value()) << "links that do not fit are found without keys";
+}
+
+TEST_F(AuditVerify, AHeadOfAnotherKeyAfterAGoodOneIsNotIntact) {
+  auto lines = signed_lines();
+  const auto good = audit::parse_line(lines.back());
+  const audit::Line forged =
+      audit::seal(audit::signed_head(good->head(), "audit.log", "evacuator/a", clock.now(), key('x')), good->head());
+  lines.push_back(forged.text);
+  const auto report = checked(lines, with_keys);
+  EXPECT_FALSE(report.broken);
+  EXPECT_EQ(report.signatures.unknown_after_good, 1U);
+  EXPECT_TRUE(report.unsigned_end);
 }
 
 TEST_F(SignedHeads, ShowThatTheSignaturesWereTakenOutWithTheRest) {

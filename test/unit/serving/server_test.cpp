@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <future>
 #include <mutex>
+#include <thread>
 
 #include "serving/certificates.hpp"
 #include "test/fakes/tls_client.hpp"
@@ -156,6 +157,38 @@ TEST_F(ServerTest, ClosesTheConnectionThatWaitedLongestForANewOneBeyondItsLimit)
   EXPECT_EQ(second.read_to_end(), "<closed>");
   first.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(first.read("GET /1"), HasSubstr("200"));
+}
+
+Reply endless(const Request& request) {
+  const bool huge = request.path == "/huge";
+  return Response{.body = huge ? std::string(std::size_t{64} << 20, 'x') : "small " + request.path};
+}
+
+TEST_F(ServerTest, ClosesWhoeverDoesNotReadItsAnswersForANewOneBeyondItsLimit) {
+  Server& server = start(endless, {.max_connections = 2});
+  Peer first(server.port());
+  Peer second(server.port());
+  first.send("GET /huge HTTP/1.1\r\nHost: x\r\n\r\n");
+  second.send("GET /huge HTTP/1.1\r\nHost: x\r\n\r\n");
+  std::string answer;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);  // before their own time is over
+  while (answer.find("small /new") == std::string::npos && std::chrono::steady_clock::now() < until) {
+    Peer other(server.port());  // closed at once as long as the answers are being made
+    other.send("GET /new HTTP/1.1\r\nHost: x\r\n\r\n");
+    answer = other.read("small /new");
+  }
+  EXPECT_THAT(answer, HasSubstr("200"));
+}
+
+TEST_F(ServerTest, GivesAnAnswerSoMuchTimeHoweverItIsRead) {
+  Server& server = start(endless, {.answer_timeout = milliseconds(50)});
+  Peer peer(server.port());
+  peer.send("GET /huge HTTP/1.1\r\nHost: x\r\n\r\n");
+  peer.read("200");
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (server.connections() > 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_EQ(server.connections(), 0U) << "write_timeout alone is longer";
+  EXPECT_LT(peer.read_to_end().size(), std::size_t{64} << 20);
 }
 
 TEST_F(ServerTest, KeepsConnectionsWithARequestInHandBeyondItsLimit) {

@@ -52,6 +52,19 @@ TEST(Claim, MeetsOneWithoutUidByItsPodsName) {
   EXPECT_TRUE(claim_of(kPod, {fresh}).unfinished);
 }
 
+TEST(Drain, DoesNotAdoptATenantsDryRunOrSuspendedEvacuation) {
+  api::Evacuation dry = of_pod("dry", api::EvacuationPhase::kPending);
+  dry.spec.dry_run = true;
+  api::Evacuation suspended = of_pod("suspended", api::EvacuationPhase::kPending);
+  suspended.spec.suspend = true;
+  EXPECT_FALSE(claim_of(kPod, {dry, suspended}).unfinished);
+  const api::Evacuation real = of_pod("real", api::EvacuationPhase::kPending);
+  ASSERT_TRUE(claim_of(kPod, {dry, suspended, real}).unfinished);
+  EXPECT_EQ(claim_of(kPod, {dry, suspended, real}).unfinished->meta.name, "real");
+  suspended.status.phase = api::EvacuationPhase::kEvicting;
+  EXPECT_TRUE(claim_of(kPod, {suspended}).unfinished) << "it moves the pod all the same";
+}
+
 TEST(Claim, LeavesAnEarlierPodOfTheSameNameAlone) {
   api::Evacuation earlier = of_pod("web-1-old", api::EvacuationPhase::kRequesting);
   earlier.spec.pod_ref.uid = {"another"};

@@ -152,6 +152,103 @@ TEST_F(Fairness, ABrakeIsNotWaitingForASlot) {
   EXPECT_FALSE(queue.is_waited_for(running.meta.key()));
 }
 
+// --- what others hold
+
+class SlotAttacks : public Fairness {
+ protected:
+  /// Made by hand, its pod gone, its replacement pinned to `target` and never Ready, for a week.
+  api::Evacuation verifying(int n, const std::string& target) {
+    api::Evacuation each = evacuation_of("attacker", n, fmt::format("node-{}", n));
+    each.spec.timeouts.verify = base::minutes(168 * 60);
+    each.status.phase = EvacuationPhase::kVerifying;
+    each.status.attempt = 1;
+    each.status.phase_entered_at = clock.now();
+    each.status.outcome = api::EvacuationOutcome{
+        api::OutcomeKind::kEvicted, {}, api::EvacuationReplacement{"pinned", {fmt::format("r-{}", n)}, {target}, {}}};
+    return each;
+  }
+  api::Evacuation of_shop(int n, const std::string& target) {
+    api::Evacuation each = evacuation_of("shop", n, fmt::format("shop-{}", n));
+    builders::set_policy(each, "balance");
+    each.meta.annotations = api::StringMap{{"evacuator.dev/predicted-target", target}};
+    return each;
+  }
+};
+
+TEST_F(SlotAttacks, ManualOnesThatVerifyForAWeekHoldNoTargetNodeOfOthers) {
+  api::Evacuation said = evacuation_of("attacker", 0, "node-0");
+  said.meta.annotations = api::StringMap{{"evacuator.dev/predicted-target", "target-0"}};
+  EXPECT_EQ(controllers::target_node(said), "") << "anybody may write an annotation";
+  EXPECT_EQ(controllers::target_node(of_shop(0, "target-0")), "target-0");
+
+  for (int i = 0; i < 20; ++i) {
+    const api::Evacuation pinned = verifying(i, fmt::format("target-{}", i / 2));
+    queue.observe(nullptr, &pinned);
+  }
+  EXPECT_EQ(queue.usage().in_flight, 0);
+  EXPECT_FALSE(ask(of_shop(0, "target-0"))) << "as many as the namespace may have slots";
+  EXPECT_TRUE(ask(of_shop(1, "target-1"))) << "no other node";
+  EXPECT_TRUE(ask(of_shop(2, "target-9"))) << "no other node";
+  clock.advance(base::minutes(10));
+  queue.withdraw(of_shop(1, "").meta.key());
+  EXPECT_TRUE(ask(of_shop(0, "target-0"))) << "nor that one for longer than a slot without progress";
+}
+
+TEST_F(SlotAttacks, ASuspendedOneOrADryRunHoldsUpNobodyElseOfThePod) {
+  api::Evacuation held = evacuation_of("shop", 0, "node-0");
+  api::Evacuation drained = evacuation_of("shop", 1, "node-0");
+  drained.spec.pod_ref = held.spec.pod_ref;
+  for (const bool dry : {false, true}) {
+    held.spec.suspend = !dry;
+    held.spec.dry_run = dry;
+    queue.observe(nullptr, &held);
+    queue.observe(nullptr, &drained);
+    EXPECT_EQ(queue.duplicate_of(drained), "");
+    EXPECT_EQ(queue.duplicate_of(held), drained.meta.name) << "it gives way, older as it is";
+  }
+  held.spec = drained.spec;
+  queue.observe(nullptr, &held);
+  EXPECT_EQ(queue.duplicate_of(drained), held.meta.name) << "of two that may go the older one";
+}
+
+TEST_F(SlotAttacks, AManualSlotThatWaitsForAReplacementEndsWithoutProgress) {
+  for (int i = 0; i < 2; ++i) {
+    api::Evacuation holds = verifying(i, "target-0");
+    holds.spec.hold_slot_until = api::HoldSlotUntil::kReplacementReady;
+    queue.observe(nullptr, &holds);
+  }
+  EXPECT_EQ(queue.usage().in_flight, 2);
+  clock.advance(base::minutes(10));
+  queue.resume();
+  EXPECT_EQ(queue.usage().in_flight, 0);
+}
+
+TEST_F(SlotAttacks, AWorkloadWaitsForItsOwnReplacementsAllTheSame) {
+  api::Evacuation first = verifying(0, "target-0");
+  first.status.workload_group = "web";
+  queue.observe(nullptr, &first);
+  clock.advance(base::minutes(60));
+  api::Evacuation second = evacuation_of("attacker", 1, "node-1");
+  second.status.workload_group = "web";
+  EXPECT_FALSE(ask(second));
+  first.status.phase = EvacuationPhase::kSucceeded;
+  queue.observe(nullptr, &first);
+  EXPECT_TRUE(ask(second));
+}
+
+TEST_F(SlotAttacks, WithoutALimitOfPatienceManualOnesCountAsLongAsTheyWait) {
+  queue.set_manual_patience({});
+  for (int i = 0; i < 2; ++i) {
+    const api::Evacuation pinned = verifying(i, "target-0");
+    queue.observe(nullptr, &pinned);
+  }
+  clock.advance(base::minutes(6000));
+  EXPECT_FALSE(ask(of_shop(0, "target-0")));
+  const api::Evacuation gone = verifying(0, "target-0");
+  queue.observe(&gone, nullptr);
+  EXPECT_TRUE(ask(of_shop(0, "target-0")));
+}
+
 // --- the line
 
 AdmissionOrder order(std::int64_t priority, const std::string& ns, int n) {

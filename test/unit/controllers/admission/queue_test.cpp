@@ -60,7 +60,7 @@ api::Evacuation object(const Candidate& candidate, Phase phase = Phase::kPending
   evacuation.status.attempt = attempt;
   evacuation.status.workload_group = candidate.workload;
   if (!candidate.target.empty()) {
-    evacuation.meta.annotations = api::StringMap{{"evacuator.dev/predicted-target", candidate.target}};
+    evacuation.status.target_node = {candidate.target};
   }
   return evacuation;
 }

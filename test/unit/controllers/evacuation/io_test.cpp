@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/core/codec.hpp"
 #include "api/meta/well_known.hpp"
 
 namespace evacuation_io_test {
@@ -66,6 +67,35 @@ TEST(CachedEvacuation, IsTrimmedToItsEndOnceItIsLetGo) {
   EXPECT_EQ(evacuation.status.history[0].to, "Evicting");
   EXPECT_EQ(evacuation.status.history[0].message, "");
   EXPECT_EQ(evacuation.status.history[2].message, "message of Succeeded");
+}
+
+TEST(Sizes, HugeOwnerNamesLabelsAndFinalizersAreNotKept) {
+  Json object = evacuation_in("InProgress");
+  Json& meta = object["metadata"];
+  const auto owner = [](const std::string& name, const std::string& uid) {
+    return Json{{"apiVersion", "v1"}, {"kind", "Thing"}, {"name", name}, {"uid", uid}};
+  };
+  meta["ownerReferences"] = {owner(kHuge, "u-1"), owner("o", kHuge), owner("kept", "u-2")};
+  for (int i = 0; i < 1000; ++i) {
+    const std::string n = std::to_string(i);
+    meta["ownerReferences"].push_back(owner("o-" + n, "u-" + n));
+    meta["labels"]["shop.example/label-" + n] = n;
+    meta["finalizers"].push_back("shop.example/finalizer-" + n);
+  }
+  meta["labels"][std::string(api::well_known::kPolicyLabel)] = "balance";
+  meta["finalizers"].push_back(api::well_known::kEvacuationFinalizer);
+  const api::Evacuation kept = observed(object);
+  EXPECT_EQ(kept.meta.owner_references.size(), 64U);
+  EXPECT_EQ(kept.meta.owner_references.front().name, "kept");
+  EXPECT_EQ(kept.meta.labels.size(), 1U);
+  EXPECT_EQ(kept.meta.labels.value(api::well_known::kPolicyLabel), "balance");
+  EXPECT_EQ(kept.meta.finalizers.size(), 2U) << "ours, and a sign that there are others";
+  EXPECT_TRUE(controllers::evacuation::has_foreign_finalizers(kept)) << "so none are written back from the cache";
+
+  const auto pod = api::decode_pod(Json{{"metadata", meta}}.dump());
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->meta.owner_references.size(), 64U);
+  EXPECT_EQ(pod->meta.owner_references.front().name, "kept");
 }
 
 }  // namespace evacuation_io_test

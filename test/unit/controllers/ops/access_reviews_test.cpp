@@ -107,6 +107,19 @@ TEST_F(AccessReviewsTest, AFloodOfTokensNeitherFloodsTheApiServerNorTheMemoryNor
   EXPECT_LE(reviews.remembered(), AccessReviews::kMaxRemembered);
 }
 
+TEST_F(AccessReviewsTest, AFloodOfUnknownTokensFromOneAddressLeavesRoomForAnother) {
+  int of_flood = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string port = std::to_string(40'000 + i);
+    of_flood += reviews.may_get("/metrics", "made-up-" + port, "10.0.0.66:" + port) != Access::kTooMany;
+  }
+  EXPECT_LT(of_flood, 20);
+  EXPECT_EQ(reviews.may_get("/metrics", "of-prometheus", "10.0.0.7:40112"), Access::kAllowed)
+      << "its token was rotated: it is as unknown as the others";
+  for (int i = 0; i < 1000; ++i) (void)reviews.may_get("/metrics", "m", "10.1." + std::to_string(i) + ".1:1");
+  EXPECT_LT(token_reviews, 30) << "many addresses share one rate";
+}
+
 TEST(BearerToken, IsReadFromTheHeader) {
   EXPECT_EQ(bearer_token("Bearer abc.def"), "abc.def");
   EXPECT_EQ(bearer_token("bearer abc"), "abc");

@@ -65,7 +65,7 @@ class MetricsServerTest : public testing::Test {
     options.names = {"127.0.0.1"};
     server.emplace(
         std::move(options), metrics,
-        [this](const std::string& token) {
+        [this](const std::string& token, const std::string&) {
           tokens.push_back(token);
           return access;
         },
@@ -150,7 +150,7 @@ TEST_F(MetricsServerTest, TakesANewCertificateFromItsFiles) {
 TEST_F(MetricsServerTest, NamesTheFileThatItCannotRead) {
   MetricsServer broken(
       {.address = "0.0.0.0:0", .cert_file = "/no/such.crt", .key_file = "/no/such.key"}, metrics,
-      [](const std::string&) { return Access::kAllowed; }, clock, base::Log());
+      [](const std::string&, const std::string&) { return Access::kAllowed; }, clock, base::Log());
   EXPECT_THAT(broken.start().error().message, AllOf(HasSubstr("server.metricsCertFile"), HasSubstr("/no/such.crt")));
 }
 

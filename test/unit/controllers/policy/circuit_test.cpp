@@ -135,4 +135,63 @@ TEST_F(CircuitLife, ZeroNeverOpensAndClosesAnOpenOne) {
   EXPECT_FALSE(circuit().opened_at);
 }
 
+std::shared_ptr<const api::Evacuation> finished_in(const std::string& ns, int at, End end) {
+  api::Evacuation evacuation = *finished("e-" + std::to_string(at), at, end);
+  evacuation.meta.ns = ns;
+  return std::make_shared<const api::Evacuation>(evacuation);
+}
+
+class CircuitAttacks : public CircuitLife {
+ protected:
+  CircuitAttacks() { policy.spec.circuit_breaker.failures = 5; }
+  void fail(const std::string& ns) { end(ns, End::kTimeout); }
+  void end(const std::string& ns, End how) {
+    all.push_back(finished_in(ns, ++at, how));
+    if (one_by_one) tick(at + 3);
+  }
+
+  int at = 0;
+  bool one_by_one = false;
+};
+
+TEST_F(CircuitAttacks, FailuresOfOneNamespaceDoNotStopThePolicyForOthers) {
+  for (const bool each_tick : {true, false}) {
+    all.clear();
+    policy.status.circuit = {};
+    one_by_one = each_tick;
+    end("shop", End::kReady);
+    for (int i = 0; i < 20; ++i) fail("attacker");
+    tick(at + 3);
+    EXPECT_FALSE(circuit().opened_at);
+    EXPECT_EQ(circuit().failures, 3) << "at most half of the row";
+    for (int i = 0; i < 2; ++i) fail("shop");
+    tick(at + 3);
+    EXPECT_TRUE(circuit().opened_at) << "what fails in several namespaces is the policy's own";
+  }
+}
+
+TEST_F(CircuitAttacks, ASuccessBeginsTheSharesAgain) {
+  end("shop", End::kReady);
+  for (int i = 0; i < 4; ++i) fail("attacker");
+  end("shop", End::kReady);
+  for (int i = 0; i < 3; ++i) fail("shop");
+  for (int i = 0; i < 2; ++i) fail("attacker");
+  tick(at + 3);
+  EXPECT_TRUE(circuit().opened_at);
+}
+
+TEST_F(CircuitAttacks, APolicyOfOneNamespaceCountsEachFailure) {
+  for (int i = 0; i < 5; ++i) fail("shop");
+  tick(at + 3);
+  EXPECT_TRUE(circuit().opened_at);
+}
+
+TEST_F(CircuitAttacks, OneFailureIsEnoughWhereOneIsAskedFor) {
+  policy.spec.circuit_breaker.failures = 1;
+  end("shop", End::kReady);
+  fail("attacker");
+  tick(at + 3);
+  EXPECT_TRUE(circuit().opened_at);
+}
+
 }  // namespace circuit_test

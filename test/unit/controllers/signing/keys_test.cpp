@@ -91,6 +91,19 @@ TEST_F(Keys, AreMadeByTheLeaderAtItsFirstStart) {
   EXPECT_EQ(server_.secret["metadata"]["annotations"]["evacuator.dev/rotated-at"], "2026-11-21T12:00:00Z");
 }
 
+class SigningKeys : public Keys {};
+
+TEST_F(SigningKeys, ADeletedSecretKeepsTheKnownKeyAsPrevious) {
+  SecretKeys keys = replica();
+  keys.refresh(true);
+  const auto before = keys.keys();
+  server_.secret = nullptr;
+  later(keys, SecretKeys::kLookEvery);
+  EXPECT_NE(keys.keys()->current, before->current);
+  EXPECT_EQ(keys.keys()->previous, before->current) << "what it signed a moment ago is not forged";
+  EXPECT_EQ(server_.key("previous"), before->current.bytes()) << "nor for the other replicas";
+}
+
 TEST_F(Keys, AreReadByStandbysAndNeverMadeByThem) {
   SecretKeys leader = replica();
   SecretKeys standby = replica();
@@ -213,11 +226,14 @@ TEST_F(Keys, StayKnownWhenTheAnswerToARotationIsLost) {
   EXPECT_EQ(keys.keys()->previous, before.current);
 }
 
-TEST_F(Keys, OfASecretThatWasDeletedAreMadeAnew) {
+TEST_F(Keys, AreRevokedByARotationAndTheRemovalOfThePreviousOne) {
   SecretKeys keys = replica();
   keys.refresh(true);
   const signing::KeyRing revoked = *keys.keys();
-  server_.secret = nullptr;
+  server_.secret["metadata"]["annotations"].erase("evacuator.dev/rotated-at");
+  later(keys, SecretKeys::kLookEvery);
+  EXPECT_NE(keys.keys()->find(revoked.current.id()), nullptr);
+  server_.secret["data"].erase("previous");
   later(keys, SecretKeys::kLookEvery);
   EXPECT_EQ(keys.keys()->find(revoked.current.id()), nullptr);
 }

@@ -108,6 +108,11 @@ INSTANTIATE_TEST_SUITE_P(
         ChangedCase{"OfAnotherPolicyByItsSource", [](auto& of) { of.spec.source.policy = "other"; }},
         ChangedCase{"WithAnotherTimeout", [](auto& of) { of.spec.timeouts.verify = seconds(1); }},
         ChangedCase{"WithAnotherNode", [](auto& of) { of.spec.node_name = {"node-b"}; }},
+        ChangedCase{"WithAnotherTarget",
+                    [](auto& of) {
+                      of.meta.annotations =
+                          of.meta.annotations.with(api::well_known::kPredictedTargetAnnotation, "node-of-others");
+                    }},
         ChangedCase{"WithASpecThatDoesNotDecode", [](auto& of) { of.spec_problem = "spec.more: unknown field"; }},
         ChangedCase{"ReplayedLater", [](auto& of) { of.meta.creation_timestamp = kNoon + seconds(61); },
                     OriginProof::kOtherTime},

@@ -456,19 +456,97 @@ TEST_F(PodGroupAdmission, TwoOfThemNeverHoldHalfEach) {
 }
 
 TEST_F(PodGroupAdmission, SaysThatALimitIsTooSmallAndHoldsNobodyUp) {
-  for (const char* name : {"a", "b", "c", "d", "e"}) {
-    std::vector<std::string> with;
-    for (const char* other : {"a", "b", "c", "d", "e"}) {
-      if (std::string(other) != name) with.emplace_back(other);
-    }
-    EXPECT_FALSE(ask(request_of(name, "g", with)));
-  }
+  const std::vector<std::string> all = {"a", "b", "c", "d", "e"};
+  const auto asked = [&](const std::string& name) {
+    std::vector<std::string> with = all;
+    std::erase(with, name);
+    return ask(request_of(name, "g", with));
+  };
+  for (const std::string& name : all) EXPECT_FALSE(asked(name));
   EXPECT_EQ(last.slot.limit->kind, "Group");
   EXPECT_NE(says().find("5 pods of the group leave at the same time"), std::string::npos) << says();
   EXPECT_NE(says().find("at most 4"), std::string::npos) << says();
   EXPECT_TRUE(ask(request_of("other")));
   queue.set_cluster_limits(at_most(6));
-  EXPECT_TRUE(ask(request_of("a", "g", {"b", "c", "d", "e"}))) << "asked again, it finds the limit raised";
+  EXPECT_EQ(std::count_if(all.begin(), all.end(), asked), 1) << "the last one that asks again finds them complete";
+  for (const std::string& name : all) EXPECT_TRUE(asked(name));
+}
+
+// --- a PodGroup of a size that somebody chose to hold up the others
+
+constexpr int kHuge = 2000;
+
+TEST(PodGroupAttacks, AGroupOfTwoThousandIsNotLookedThrough) {
+  kube::Store<api::Evacuation> evacuations;
+  kube::Store<api::Pod> pods;
+  kube::Store<api::PodDisruptionBudget> pdbs;
+  controllers::evacuation::add_evacuation_indexes(evacuations, pods, pdbs);
+  for (int i = 0; i < kHuge; ++i) {
+    const std::string name = fmt::format("pod-{}", i);
+    pods.put(
+        std::make_shared<const api::Pod>(make_pod({{"evacuator.dev/group", "huge"}}, fmt::format("uid-{}", i), name)));
+    api::Evacuation made = make_evacuation();
+    made.meta.name = name;
+    made.spec.pod_ref = {name, {fmt::format("uid-{}", i)}};
+    made.status.group = "huge";
+    evacuations.put(std::make_shared<const api::Evacuation>(made));
+  }
+  const api::Evacuation own = *evacuations.get({"shop", "pod-0"});
+  const auto pod = pods.get({"shop", "pod-0"});
+  Life life;
+  life.seen.pod_group = controllers::evacuation::look_up_pod_group(own, pod.get(), evacuations, pods);
+  EXPECT_TRUE(life.seen.pod_group.too_large);
+  EXPECT_TRUE(life.seen.pod_group.members.empty());
+  EXPECT_TRUE(controllers::evacuation::pod_group_keys_to_wake(*pod, evacuations).empty());
+  life.tick();
+  ASSERT_FALSE(life.status().blocked_by.empty());
+  EXPECT_EQ(life.status().blocked_by.front().kind, "Group");
+  EXPECT_NE(life.status().blocked_by.front().message.find("at most 64"), std::string::npos);
+  EXPECT_FALSE(life.last.wants_slot);
+}
+
+TEST(PodGroupAttacks, AGroupOfTwoThousandCostsTheOthersNothing) {
+  base::ManualClock clock{kNoon};
+  AdmissionQueue queue(at_most(kHuge), clock, {});
+  std::vector<api::ObjectKey> all;
+  for (int i = 0; i < kHuge; ++i) all.push_back({"attacker", fmt::format("evac-{:04}", i)});
+  const auto ask = [&](const std::string& ns, const std::string& name, std::vector<api::ObjectKey> together) {
+    AdmissionRequest request;
+    request.key = {ns, name};
+    request.pod_uid = "pod-of-" + name;
+    request.created = kNoon;
+    request.pod_group = ns + "/g";
+    request.together = std::move(together);
+    return queue.request(request).slot;
+  };
+  std::string says;
+  for (const api::ObjectKey& key : all) {
+    std::vector<api::ObjectKey> others = all;
+    std::erase(others, key);
+    const controllers::Slot slot = ask(key.ns, key.name, std::move(others));
+    ASSERT_EQ(slot.state, controllers::Slot::State::kWaiting);
+    ASSERT_TRUE(slot.limit);
+    says = slot.limit->message;
+  }
+  EXPECT_NE(says.find("2000 pods of the group leave at the same time, which no free slot will ever allow"),
+            std::string::npos)
+      << says;
+  EXPECT_EQ(queue.usage().waiting, 0) << "it holds up nobody";
+  EXPECT_EQ(queue.usage().in_flight, 0);
+  EXPECT_EQ(ask("shop", "a", {{"shop", "b"}}).state, controllers::Slot::State::kWaiting);
+  EXPECT_EQ(ask("shop", "b", {{"shop", "a"}}).state, controllers::Slot::State::kGranted);
+}
+
+TEST_F(PodGroupAdmission, ASizeThatNoLimitForbidsHasABoundAllTheSame) {
+  queue.set_cluster_limits({});
+  std::vector<std::string> others;
+  for (int i = 1; i < 65; ++i) others.push_back(fmt::format("m-{}", i));
+  EXPECT_FALSE(ask(request_of("m-0", "g", others)));
+  EXPECT_NE(says().find("65 pods of the group"), std::string::npos) << says();
+  EXPECT_NE(says().find("at most 64"), std::string::npos) << says();
+  others.pop_back();
+  EXPECT_FALSE(ask(request_of("m-0", "g", others)));
+  EXPECT_NE(says().find("waits until all of its group ask"), std::string::npos) << says();
 }
 
 TEST_F(PodGroupAdmission, ANodesLimitCountsAllThatLeaveIt) {

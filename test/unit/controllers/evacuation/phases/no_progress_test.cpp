@@ -198,11 +198,24 @@ TEST(MadeByHand, ASuspendedOneExpiresWhenNobodyReleasesIt) {
 TEST(MadeByHand, APolicysSuspendedOneWaitsForItsPerson) {
   Life life;
   life.spec().suspend = true;
+  life.seen.policy_suspends = true;
   life.status().conditions = {kSigned};
   life.advance(std::chrono::hours(1000));
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kPending);
   EXPECT_FALSE(life.status().deadline);
+}
+
+TEST(Suspended, APolicysOwnThatAnEditorSuspendedExpires) {
+  Life life;
+  life.status().conditions = {kSigned};
+  life.slot = Slot::State::kWaiting;
+  life.tick();
+  life.spec().suspend = true;
+  life.advance(std::chrono::hours(168));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kCancelled);
+  EXPECT_EQ(life.status().reason, "DecisionExpired");
 }
 
 TEST(MadeByHand, AFinishedOneGoesAfterTheLongestTimeToLive) {

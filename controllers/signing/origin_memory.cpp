@@ -1,0 +1,29 @@
+#include "controllers/signing/origin_memory.hpp"
+
+#include "controllers/signing/origin.hpp"
+
+namespace controllers {
+
+bool OriginMemory::belongs_to(std::string_view mac, const std::string& uid) {
+  if (uid.empty()) return true;
+  const base::TimePoint now = clock_.now();
+  const std::scoped_lock lock(mutex_);
+  forget_old(now);
+  const auto [known, is_new] = uids_.try_emplace(std::string(mac), uid);
+  if (is_new) until_.emplace(now + 10 * kOriginWindow, known->first);
+  return known->second == uid;
+}
+
+void OriginMemory::forget_old(base::TimePoint now) {
+  while (!until_.empty() && until_.begin()->first <= now) {
+    uids_.erase(until_.begin()->second);
+    until_.erase(until_.begin());
+  }
+}
+
+std::size_t OriginMemory::size() const {
+  const std::scoped_lock lock(mutex_);
+  return uids_.size();
+}
+
+}  // namespace controllers

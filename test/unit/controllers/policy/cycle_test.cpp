@@ -1,0 +1,72 @@
+#include "controllers/policy/cycle.hpp"
+
+#include <gtest/gtest.h>
+
+#include "test/builders/origin.hpp"
+
+/// Which pods a plan takes for gone.
+namespace cycle_test {
+
+using Phase = api::EvacuationPhase;
+
+struct Kept {
+  Phase phase = Phase::kPending;
+  bool suspend = false;
+  bool dry_run = false;
+  std::string policy{};  ///< empty: manual
+};
+
+std::shared_ptr<const api::Evacuation> evacuation(const Kept& kept) {
+  auto made = std::make_shared<api::Evacuation>();
+  made->meta.ns = "shop";
+  made->meta.name = "evac";
+  made->spec.pod_ref = {"web-1", {"uid-1"}};
+  made->spec.suspend = kept.suspend;
+  made->spec.dry_run = kept.dry_run;
+  made->status.phase = kept.phase;
+  builders::set_policy(*made, kept.policy);
+  return made;
+}
+
+api::DeschedulerPolicy policy_in(api::PolicyMode mode) {
+  api::DeschedulerPolicy policy;
+  policy.meta.name = "balance";
+  policy.spec.mode = mode;
+  return policy;
+}
+
+struct Case {
+  const char* name;
+  Kept kept;
+  bool leaving;
+  api::PolicyMode mode = api::PolicyMode::kAutomatic;
+};
+class PlannerAttacksRow : public testing::TestWithParam<Case> {};
+TEST_P(PlannerAttacksRow, CountAsLeavingOnlyWhenTheyMayGoAnyMoment) {
+  const auto known = controllers::known_pods({evacuation(GetParam().kept)}, policy_in(GetParam().mode));
+  EXPECT_EQ(known.leaving.size(), GetParam().leaving ? 1U : 0U);
+  EXPECT_EQ(known.cooling.size(), GetParam().leaving ? 0U : 1U) << "it is not nominated all the same";
+}
+INSTANTIATE_TEST_SUITE_P(
+    Evacuations, PlannerAttacksRow,
+    testing::Values(
+        Case{"ManualAndNotBegun", {}, false}, Case{"ManualAndBegun", {Phase::kEvicting}, true},
+        Case{"ManualBetweenAttempts", {Phase::kBackoff}, true},
+        Case{"SuspendedBetweenAttempts", {Phase::kBackoff, true, false, "balance"}, false},
+        Case{"ADryRun", {Phase::kPreparing, false, true, "balance"}, false},
+        Case{"OfAPolicy", {Phase::kPending, false, false, "other"}, true},
+        Case{"OfAPolicyAndSuspendedByAnEditor", {Phase::kPending, true, false, "balance"}, false},
+        Case{"ItsOwnProposal", {Phase::kPending, true, false, "balance"}, true, api::PolicyMode::kManual},
+        Case{"TheProposalOfAnother", {Phase::kPending, true, false, "other"}, false, api::PolicyMode::kManual},
+        Case{"SuspendedWhileItRuns", {Phase::kInProgress, true, false, "balance"}, true},
+        Case{"Finished", {Phase::kSucceeded, false, false, "balance"}, false}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(PlannerAttacks, ASuspendedOneDoesNotMakeItsPodCountAsGone) {
+  std::vector<std::shared_ptr<const api::Evacuation>> all(100, evacuation({.suspend = true}));
+  const auto known = controllers::known_pods(all, policy_in(api::PolicyMode::kManual));
+  EXPECT_TRUE(known.leaving.empty());
+  EXPECT_EQ(known.cooling.size(), 100U);
+}
+
+}  // namespace cycle_test
