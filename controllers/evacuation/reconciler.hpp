@@ -35,6 +35,7 @@ inline constexpr std::string_view kEvacuationsByPod = "evacuator-pod";  ///< eva
 inline constexpr std::string_view kEvacuationsByOwner =
     "evacuator-owner";                                               ///< evacuations: uid of the pod's controller
 inline constexpr std::string_view kPodsByOwner = "evacuator-owner";  ///< pods: uid of the controller
+inline constexpr std::string_view kPodsByClaim = "evacuator-claim";  ///< pods: "<ns>/<PersistentVolumeClaim>"
 inline constexpr std::string_view kPdbsByNamespace = "evacuator-namespace";  ///< PDBs: namespace
 /// REQUIRES: the stores are still empty.
 void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods,
@@ -74,6 +75,8 @@ class Reconciler {
     std::function<bool(const std::string& name, const std::string& uid)> policy_lives = {};
     KeySource& keys = keys_in_memory();  ///< by which the operator recognises what it made
     OperatorRules rules = {};
+    bool serves_native_evictions = false;  ///< kube::Discovery::has_native_evictions
+    const base::Clock* steady = nullptr;   ///< of delays that are in memory only; nullptr: `clock`
   };
 
   explicit Reconciler(Dependencies dependencies);
@@ -100,6 +103,11 @@ class Reconciler {
   std::vector<api::ObjectKey> on_pdb_changed(const api::PodDisruptionBudget* before,
                                              const api::PodDisruptionBudget* after);
 
+  /// Evacuations of the pods that use a claim which has just begun to be deleted, or is Lost from now on: with their
+  /// pods their data would go.
+  std::vector<api::ObjectKey> on_claim_changed(const api::PersistentVolumeClaim* before,
+                                               const api::PersistentVolumeClaim* after) const;
+
  private:
   class Reconciliation;  // one reconcile: reconciliation.hpp
 
@@ -108,6 +116,7 @@ class Reconciler {
   std::optional<base::Duration> refused_for(const api::ObjectKey& key) const;
   std::optional<base::Duration> backs_off_for(const api::ObjectKey& key) const;
   void mark_dead(const std::string& evictor, base::TimePoint until);
+  base::TimePoint steady_now() const { return (deps_.steady ? *deps_.steady : deps_.clock).now(); }
 
   Dependencies deps_;
   std::atomic<base::Duration::rep> resumed_at_{0};
