@@ -68,7 +68,8 @@ TEST(PolicyLimitsInForce, AnOpenCircuitIsABrake) {
 TEST(PolicyLimitsInForce, ADeletionThatIsUnderWayIsABrake) {
   ObservedPolicy doomed = policy(R"({"mode":"Automatic"})");
   doomed.meta.deletion_timestamp = base::TimePoint{} + base::seconds(1);
-  EXPECT_EQ(PolicyLimitsInForce().take(doomed).brake, "policy p is being deleted: nothing more of it is admitted");
+  EXPECT_EQ(PolicyLimitsInForce().take(doomed, kNoon).brake,
+            "policy p is being deleted: nothing more of it is admitted");
 }
 
 TEST(PolicyLimitsInForce, ASpecThatDoesNotDecodeKeepsTheLimitsThatDo) {
