@@ -217,7 +217,8 @@ std::vector<Read> wanted_reads(const EvictorContext& context, bool choosing) {
 
 std::optional<std::string> autoscaler_of(const EvictorContext& context, const Workload& workload) {
   const Document* document = context.document(kReadAutoscalers);
-  if (document && document->status == 404) return std::string();  // this server has no such API
+  // This server has no such API, in its own words: what a proxy's page says does not come here as a 404.
+  if (document && document->status == 404) return std::string();
   const auto json = parsed(document);
   const Json* items = json ? api::find_at(*json, {"items"}) : nullptr;
   if (!items || !items->is_array()) return std::nullopt;

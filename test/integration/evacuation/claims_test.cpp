@@ -83,6 +83,12 @@ class RiskyClaim : public WithClaims<Rig> {
     EXPECT_TRUE(volume_exists());
     return "db-0";
   }
+  void lose_volume(const std::string& name) {
+    const auto claim = cluster->store().get(kube::kPersistentVolumeClaims, {"shop", name});
+    const auto volume = claim->at("spec").at("volumeName").get<std::string>();
+    EXPECT_TRUE(cluster->store().remove(kube::kPersistentVolumes, {"", volume}));
+    edit(kube::kPersistentVolumeClaims, name, [](Json& stored) { stored["status"]["phase"] = "Lost"; });
+  }
 };
 
 TEST_F(RiskyClaim, AttackByAHandMadeEvacuationDoesNotCostTheVolumeOfAClaimThatIsBeingDeleted) {
@@ -109,10 +115,7 @@ TEST_F(RiskyClaim, TheVolumeWouldHaveGoneWithThePod) {
 
 TEST_F(RiskyClaim, OneThatIsLostKeepsItsPod) {
   const std::string pod = begin();
-  const auto claim = cluster->store().get(kube::kPersistentVolumeClaims, {"shop", kClaim});
-  const auto volume = claim->at("spec").at("volumeName").get<std::string>();
-  ASSERT_TRUE(cluster->store().remove(kube::kPersistentVolumes, {"", volume}));
-  edit(kube::kPersistentVolumeClaims, kClaim, [](Json& stored) { stored["status"]["phase"] = "Lost"; });
+  lose_volume(kClaim);
   expect_refused(evacuate(pod), "its PersistentVolumeClaim data-db-0 is Lost");
   EXPECT_TRUE(pod_exists(pod));
 }
@@ -134,6 +137,34 @@ TEST_F(RiskyClaim, DeletedWhileABudgetBlocksEndsTheEvacuation) {
   expect_refused(name, "is being deleted");
   EXPECT_TRUE(pod_exists(pod));
   EXPECT_TRUE(volume_exists());
+}
+
+/// Nothing is polled while the owner works, and the pod itself does not change.
+TEST_F(RiskyClaim, DeletedWhileTheOwnersTurnLastsTakesOurMarkBack) {
+  const std::string prefix = "handoff.evacuator.dev/";
+  for (const bool lost : {false, true}) {
+    SCOPED_TRACE(lost ? "Lost" : "being deleted");
+    const std::string pod = lost ? "db-1" : begin();
+    annotate(pod, prefix + "mode", "required");
+    const std::string name = evacuate(pod);
+    ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kInProgress; }, seconds(30))) << reason(name);
+    annotate(pod, prefix + "ack", get(name).status.token);
+    run_for(seconds(10));
+    ASSERT_EQ(phase(name), Phase::kInProgress);
+    if (lost) {
+      lose_volume("data-db-1");
+    } else {
+      delete_claim();
+    }
+    settle();
+    EXPECT_EQ(phase(name), Phase::kAborting) << "at once, and not when the owner is late";
+    EXPECT_NE(annotation(pod, prefix + "abort"), "");
+    annotate(pod, prefix + "aborted", get(name).status.token);
+    ASSERT_TRUE(run_to_end(name, seconds(60)));
+    EXPECT_EQ(reason(name), "NotEvictable") << get(name).status.message;
+    EXPECT_EQ(annotation(pod, prefix + "request"), "") << "the owner must not act on it any more";
+    EXPECT_EQ(granted(), 0U);
+  }
 }
 
 TEST_F(RiskyClaim, TheCallIsDecidedOnALiveLookAndNotOnTheCache) {
