@@ -11,7 +11,9 @@
 #include "cmd/offline/measured.hpp"
 #include "cmd/offline/policy_files.hpp"
 #include "cmd/table.hpp"
+#include "planning/evacuating_pods.hpp"
 #include "planning/planner.hpp"
+#include "scheduling/scoring/scheduler_rules.hpp"
 
 namespace cmd {
 namespace {
@@ -192,8 +194,18 @@ base::Status simulate(const SimulateOptions& options) {
   if (!measured) return measured.error();
   if (const std::string unmeasured = usage_warning(options, spec); !unmeasured.empty())
     caveats += (caveats.empty() ? "" : "; ") + unmeasured;
-  const planning::Plan plan = planning::plan_cycle(
-      {.spec = spec, .cluster = snapshot, .leaving = {}, .now = *now, .restarts = &restarts, .usage = *measured});
+  planning::EvacuatingPods pods(policy->meta.name, policy->spec.mode);
+  for (const api::Evacuation& each : dump->evacuations) pods.add(each);
+  const planning::Plan plan =
+      planning::plan_cycle({.spec = spec,
+                            .cluster = snapshot,
+                            .leaving = std::move(pods.leaving),
+                            .now = *now,
+                            .options = {.spend_pdbs = false},  // as the operator plans
+                            .cooling = std::move(pods.cooling),
+                            .restarts = &restarts,
+                            .usage = *measured,
+                            .server_minor = scheduling::minor_version(options.scheduler_version)});
   if (options.output == "table") {
     print_tables(*policy, *dump, plan, snapshot.problems(), caveats, *now);
     fmt::print("{}", measured_table(*measured, snapshot));

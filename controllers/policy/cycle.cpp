@@ -1,38 +1,16 @@
 #include "controllers/policy/cycle.hpp"
 
-#include "api/origin.hpp"
 #include "controllers/policy/audit_records.hpp"
+#include "planning/evacuating_pods.hpp"
 #include "planning/planner.hpp"
 
 namespace controllers {
 
-namespace {
-
-bool is_leaving(const api::Evacuation& evacuation, const api::DeschedulerPolicy& policy) {
-  using Phase = api::EvacuationPhase;
-  const Phase phase = evacuation.status.phase;
-  if (evacuation.spec.dry_run) return false;
-  if (phase != Phase::kPending && phase != Phase::kBackoff) return true;
-  const bool is_own = api::policy_of(evacuation) == policy.meta.name;
-  if (evacuation.spec.suspend) return is_own && policy.spec.mode == api::PolicyMode::kManual;
-  return phase == Phase::kBackoff || api::origin_is_verified(evacuation);
-}
-
-}  // namespace
-
 KnownPods known_pods(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
                      const api::DeschedulerPolicy& policy) {
-  KnownPods known;
-  for (const auto& evacuation : evacuations) {
-    const auto& outcome = evacuation->status.outcome;
-    planning::PodIdentity pod{evacuation->meta.ns, evacuation->spec.pod_ref.uid};
-    if (!api::is_terminal(evacuation->status.phase)) {
-      (is_leaving(*evacuation, policy) ? known.leaving : known.cooling).push_back(std::move(pod));
-    } else if (!outcome || outcome->kind != api::OutcomeKind::kTargetGone) {
-      known.cooling.push_back(std::move(pod));
-    }
-  }
-  return known;
+  planning::EvacuatingPods pods(policy.meta.name, policy.spec.mode);
+  for (const auto& evacuation : evacuations) pods.add(*evacuation);
+  return {std::move(pods.leaving), std::move(pods.cooling)};
 }
 
 CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& snapshot,
@@ -49,7 +27,8 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
                                               .cooling = known.cooling,
                                               .forbidden = std::move(forbidden),
                                               .restarts = known.restarts,
-                                              .usage = known.usage});
+                                              .usage = known.usage,
+                                              .server_minor = known.server_minor});
   CycleOutcome outcome;
   outcome.moves = std::move(plan.moves);
   outcome.summary.refused = std::move(plan.refused);

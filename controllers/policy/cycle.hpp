@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct KnownPods {
   std::vector<ForbiddenNamespace> forbidden{};
   const strategies::RestartHistory* restarts = nullptr;                   ///< earlier totals; nullptr: nobody looked
   std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> usage{};  ///< what was measured
+  std::optional<int> server_minor{};                                      ///< as in PlanInput
 };
 
 /// The pods of these Evacuations, as `policy` plans with them: what is suspended, a dry run, or manual and has not

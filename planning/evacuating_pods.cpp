@@ -1,0 +1,28 @@
+#include "planning/evacuating_pods.hpp"
+
+#include "api/origin.hpp"
+
+namespace planning {
+
+/// REQUIRES: it is unfinished.
+bool EvacuatingPods::is_leaving(const api::Evacuation& evacuation) const {
+  using Phase = api::EvacuationPhase;
+  const Phase phase = evacuation.status.phase;
+  if (evacuation.spec.dry_run) return false;
+  if (phase != Phase::kPending && phase != Phase::kBackoff) return true;
+  const bool is_own = api::policy_of(evacuation) == policy_;
+  if (evacuation.spec.suspend) return is_own && mode_ == api::PolicyMode::kManual;
+  return phase == Phase::kBackoff || api::origin_is_verified(evacuation);
+}
+
+void EvacuatingPods::add(const api::Evacuation& evacuation) {
+  const PodIdentity pod{evacuation.meta.ns, evacuation.spec.pod_ref.uid};
+  const auto& outcome = evacuation.status.outcome;
+  if (!api::is_terminal(evacuation.status.phase)) {
+    (is_leaving(evacuation) ? leaving : cooling).push_back(pod);
+  } else if (!outcome || outcome->kind != api::OutcomeKind::kTargetGone) {
+    cooling.push_back(pod);
+  }
+}
+
+}  // namespace planning
