@@ -47,6 +47,8 @@ class BackTest {
   void add(double value);
   /// The highest value that the oldest open forecast met in the last add(); NaN: it judged none.
   float judged() const { return judged_; }
+  /// Forecasts under way are not judged.
+  void drop_open() { open_.clear(); }
   /// All errors so far are forgotten.
   void reset();
 

@@ -135,6 +135,17 @@ void Forecaster::begin(float value) {
   levels_[index(ForecastRule::kSlowTrend)].value = value;
 }
 
+void Forecaster::shift(double by) {
+  if (!begun_) return;
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    if (seasonal_ || !is_by_season(static_cast<ForecastRule>(i))) levels_[i].value += static_cast<float>(by);
+  }
+  usual_ += static_cast<float>(seasonal_ ? by : 0);
+  usual_week_ += static_cast<float>(seasonal_ ? by : 0);
+  last_ += static_cast<float>(by);
+  backtest_.drop_open();
+}
+
 /// A gap: trends run out.
 void Forecaster::skip() {
   for (std::size_t i = 0; i < levels_.size(); ++i) {

@@ -71,6 +71,9 @@ class Forecaster {
 
   /// The next step's value; kUnknown: a gap.
   void add(double value);
+  /// From now on the series is higher by so much, for a reason that is known: what was unusual before stays unusual,
+  /// and forecasts under way are not judged.
+  void shift(double by);
   /// Of the steps after the last value.
   Forecast forecast() const;
   /// When the next value belongs.

@@ -89,6 +89,11 @@ void History::close_steps(Node& node, base::TimePoint until) const {
   }
 }
 
+void History::shift(std::string_view node, std::size_t column, double by) {
+  const auto at = nodes_.find(node);
+  if (at != nodes_.end() && column < columns_.size()) at->second.forecasters[column].shift(by);
+}
+
 std::vector<Forecast> History::of(std::string_view node, base::TimePoint now) const {
   std::vector<Forecast> all;
   const auto at = nodes_.find(node);

@@ -15,11 +15,10 @@ namespace load {
 namespace {
 
 const base::TimePoint kBegin = base::parse_time("2026-06-01T00:00:00Z").value();  // a Monday
-constexpr std::size_t kSamples = 10;                                              // of the smoothing window
+constexpr std::size_t kSamples = 20;                                              // that are shown for hysteresis
 constexpr std::int64_t kMebi = std::int64_t{1} << 20;
 constexpr double kCrowded = 90;
 constexpr base::Duration kReturn = std::chrono::hours(2);
-const api::UsageForecast kForecast{};
 const char* const kSource = "load";
 
 std::string node_name(std::size_t node) { return fmt::format("n{:04}", node); }
@@ -74,14 +73,20 @@ Rule upstream_deviation() {
       "useDeviationThresholds":true,"metricsUtilization":{"source":"KubernetesMetrics"}}}]})"};
 }
 
-Rule ours(bool forecast) {
-  return {forecast ? "ours, forecast" : "ours",
-          fmt::format(R"({{
-    "usageSources":[{{"name":"load","type":"MetricsServer"}}],
-    "strategies":[{{"name":"LowNodeUtilization","args":{{"thresholds":{{"cpu":3}},"targetThresholds":{{"cpu":3}},
-      "useDeviationThresholds":true,"usage":{{"source":"load","forecast":{}}}}}}}]}})",
-                      forecast),
-          forecast};
+Rule ours(bool forecast, const Choices& choices) {
+  Rule rule;
+  rule.name = forecast ? "ours, forecast" : "ours";
+  rule.spec = fmt::format(
+      R"({{"usageSources":[{{"name":"load","type":"MetricsServer"}}],
+      "strategies":[{{"name":"LowNodeUtilization","args":{{"thresholds":{{"cpu":{}}},"targetThresholds":{{"cpu":{}}},
+      "useDeviationThresholds":true,
+      "usage":{{"source":"load","forecast":{},"hysteresis":{{"samples":{},"of":{}}}}}}}}}]}})",
+      choices.low, choices.high, forecast, choices.samples, choices.of);
+  rule.forecast = forecast;
+  rule.window = base::minutes(choices.window);
+  rule.settings.horizon = base::minutes(choices.horizon);
+  rule.settings.percentile = choices.percentile;
+  return rule;
 }
 
 World::World(const Model& model, const Settings& settings, Rule rule)
@@ -94,7 +99,7 @@ World::World(const Model& model, const Settings& settings, Rule rule)
   samples_.resize(nodes);
   sums_.assign(nodes, 0);
   if (!rule_.spec.empty()) spec_.emplace(plan_spec(rule_, p.nodes, settings.nodes_a_move));
-  if (rule_.forecast) history_.emplace(kForecast);
+  if (rule_.forecast) history_.emplace(rule_.settings);
 }
 
 base::TimePoint World::now() const { return kBegin + time_; }
@@ -153,7 +158,8 @@ void World::sample(Model& model) {
   for (std::size_t node = 0; node < wanted.size(); ++node) {
     const double value = std::max(model.measured(std::min(wanted[node], cores)), 0.0);
     samples_[node].push_back(value);
-    if (samples_[node].size() > kSamples) samples_[node].pop_front();
+    if (samples_[node].size() > std::max<std::size_t>(rule_.window / Model::kStep, kSamples))
+      samples_[node].pop_front();
     if (history_) samples.nodes.push_back({node_name(node), now(), {value}});
   }
   if (history_) history_->add(samples, now());
@@ -163,10 +169,15 @@ scheduling::MeasuredUsage::Node World::figures_of(std::size_t number) const {
   scheduling::MeasuredUsage::Node node;
   node.name = node_name(number);
   node.time = now();
-  const std::vector<double> values(samples_[number].begin(), samples_[number].end());
+  const auto last = [&](std::size_t count) {
+    const auto& all = samples_[number];
+    return std::vector<double>(all.end() - static_cast<std::ptrdiff_t>(std::min(count, all.size())), all.end());
+  };
+  api::UsageSmoothing smoothing;
+  if (rule_.window != smoothing.window) smoothing.method = api::SmoothingMethod::kMean;
   const std::int64_t memory = 16 * 1024 * kMebi * 1000;  // nobody balances it here
-  node.now = {milli(usage::smooth(values, {})), memory};
-  for (const double value : values) node.samples.insert(node.samples.end(), {milli(value), memory});
+  node.now = {milli(usage::smooth(last(static_cast<std::size_t>(rule_.window / Model::kStep)), smoothing)), memory};
+  for (const double value : last(kSamples)) node.samples.insert(node.samples.end(), {milli(value), memory});
   if (!history_) return node;
   const auto forecasts = history_->of(node.name, now());
   if (!forecasts.empty() && forecasts[0].trusted) node.foreseen = {milli(forecasts[0].peak), memory};
@@ -239,6 +250,11 @@ void World::apply(const planning::Plan& plan) {
     ++outcome_.moves;
     outcome_.early_moves += time_ <= settings_.settled ? 1 : 0;
     outcome_.returned += to == place.left && now() - place.moved < kReturn ? 1 : 0;
+    outcome_.room += move.reason.starts_with("asks for much") ? 1 : 0;
+    if (history_) {
+      history_->shift(move.from, 0, -pods_[pod]);
+      history_->shift(node_name(static_cast<std::size_t>(to)), 0, pods_[pod]);
+    }
     place = {to, now() + kinds_[pod].startup, place.generation + 1, place.node, now()};
     input_.pods[pod] = object_of(pod);
   }

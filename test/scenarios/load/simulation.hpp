@@ -22,12 +22,20 @@ struct Rule {
   std::string name;
   std::string spec;  ///< of a DeschedulerPolicy, as JSON; empty: nobody moves anything
   bool forecast = false;
+  base::Duration window = base::minutes(5);  ///< of the smoothing: a mean; 5m: as a source has it by itself
+  api::UsageForecast settings{};
 };
 Rule no_descheduling();
 /// Upstream's LowNodeUtilization with fixed thresholds 20/50, or with deviation thresholds 10:10.
 Rule upstream_static();
 Rule upstream_deviation();
-Rule ours(bool forecast);
+struct Choices {
+  double low = 3, high = 3;
+  int window = 15, samples = 8, of = 10;
+  int horizon = 60;
+  double percentile = 50;
+};
+Rule ours(bool forecast, const Choices& choices = {});
 
 struct Settings {
   Parameters parameters{};
@@ -43,6 +51,7 @@ struct Outcome {
   double crowded = 0;          ///< share of nodes and cycles with a load above 90 %
   int moves = 0;               ///< from the beginning on
   int early_moves = 0;         ///< of these, before what is measured
+  int room = 0;                ///< moves that only turned the scheduler
   int returned = 0;            ///< moves to the node that the pod had left less than two hours before
   double trusted = 0;          ///< share of the nodes' forecasts, at the end
   std::vector<double> hourly;  ///< the same deviation, hour by hour

@@ -1,0 +1,40 @@
+/// Correction of forecasts for our own moves.
+
+#include <gtest/gtest.h>
+
+#include "usage/history.hpp"
+
+namespace usage_shift_test {
+
+const base::TimePoint kMonday = base::parse_time("2026-06-01T00:00:00Z").value();
+
+TEST(ForecastShift, GoesOnFromTheNewLevelAtOnce) {
+  usage::Forecaster forecaster(std::make_shared<const usage::ForecastRates>(api::UsageForecast{}), kMonday);
+  for (int i = 0; i < 3 * 288; ++i) forecaster.add(40 + i % 2);
+  const usage::Forecast before = forecaster.forecast();
+  forecaster.shift(-15);
+  EXPECT_NEAR(forecaster.forecast().middle, before.middle - 15, 0.1);
+  for (int i = 0; i < 12; ++i) forecaster.add(25 + i % 2);
+  EXPECT_NEAR(forecaster.forecast().middle, before.middle - 15, 1);
+  EXPECT_NEAR(forecaster.forecast().error, before.error, 0.2) << "the move was no error of the forecast";
+}
+
+TEST(ForecastShift, IsOfOneNodeAndColumn) {
+  usage::History history({});
+  usage::Samples samples;
+  samples.columns = {{"cpu", usage::Unit::kAmount}, {"memory", usage::Unit::kAmount}};
+  for (int i = 0; i < 3; ++i) {
+    const base::TimePoint now = kMonday + base::minutes(5 * i);
+    samples.nodes = {{"n1", now, {4, 7}}, {"n2", now, {4, 7}}};
+    history.add(samples, now);
+  }
+  const base::TimePoint now = kMonday + base::minutes(10);
+  history.shift("n1", 0, 2);
+  history.shift("n3", 0, 2);
+  history.shift("n1", 2, 2);
+  EXPECT_NEAR(history.of("n1", now)[0].middle, 6, 0.01);
+  EXPECT_NEAR(history.of("n1", now)[1].middle, 7, 0.01);
+  EXPECT_NEAR(history.of("n2", now)[0].middle, 4, 0.01);
+}
+
+}  // namespace usage_shift_test
