@@ -25,7 +25,7 @@ struct Request {
   std::string accept = "application/json";
   std::string body;
   Flow flow = Flow::kRead;
-  base::milliseconds timeout{34'000};  ///< total: connect, send, answer
+  base::milliseconds timeout{34'000};  ///< total: wait for a connection, connect, send, answer
 
   std::string target() const { return query.empty() ? path : path + "?" + query; }
   friend bool operator==(const Request&, const Request&) = default;

@@ -147,8 +147,8 @@ struct HttpTransport::Impl {
   base::Result<TlsContext> tls(const Presented& presented);
   base::Result<Presented> present();
   base::Result<TlsMaterial> material_of(const Presented& presented);
-  base::Result<Outgoing> prepare(const Request& request, const Presented& presented);
-  base::Result<Response> send(const Request& request);
+  base::Result<Outgoing> prepare(const Request& request, const Presented& presented, steady_clock::time_point deadline);
+  base::Result<Response> send(const Request& request, steady_clock::time_point deadline);
   std::uint64_t body_limit(const Request& request) const;
   void note_status(int status);
 
@@ -217,7 +217,8 @@ std::uint64_t HttpTransport::Impl::body_limit(const Request& request) const {
   return request.flow == Flow::kList ? endpoint.options.max_list_bytes : endpoint.options.max_body_bytes;
 }
 
-base::Result<Outgoing> HttpTransport::Impl::prepare(const Request& request, const Presented& presented) {
+base::Result<Outgoing> HttpTransport::Impl::prepare(const Request& request, const Presented& presented,
+                                                    steady_clock::time_point deadline) {
   if (!is_clean(request.method) || !is_clean(request.target()) || request.path.empty() || request.path.front() != '/')
     return base::invalid("not a valid request path: it must be absolute and percent-encoded");
   auto context = tls(presented);
@@ -226,7 +227,7 @@ base::Result<Outgoing> HttpTransport::Impl::prepare(const Request& request, cons
   outgoing.bytes = head_and_body(request, endpoint, presented.authorization);
   outgoing.is_safe = request.method == "GET";
   outgoing.tls = *std::move(context);
-  outgoing.deadline = steady_clock::now() + request.timeout;
+  outgoing.deadline = deadline;
   outgoing.body_limit = body_limit(request);
   return outgoing;
 }
@@ -235,13 +236,11 @@ void HttpTransport::Impl::note_status(int status) {
   if (status == 401) config.credentials->refused();
 }
 
-base::Result<Response> HttpTransport::Impl::send(const Request& request) {
-  const auto deadline = steady_clock::now() + request.timeout;
+base::Result<Response> HttpTransport::Impl::send(const Request& request, steady_clock::time_point deadline) {
   const auto presented = present();
   if (!presented) return presented.error();
-  auto outgoing = prepare(request, *presented);
+  auto outgoing = prepare(request, *presented, deadline);
   if (!outgoing) return std::move(outgoing).error();
-  outgoing->deadline = deadline;
   if (rest && suits_cpprest(request)) {
     auto answer = rest->get(request, presented->authorization, deadline, body_limit(request));
     if (answer) return *std::move(answer);
@@ -271,11 +270,12 @@ base::Result<std::unique_ptr<HttpTransport>> HttpTransport::create(Config config
 
 base::Result<Response> HttpTransport::round_trip(const Request& request) {
   const CallerCount::Visit visit(impl_->callers);
+  const auto deadline = steady_clock::now() + request.timeout;
   const bool waits = request.flow != Flow::kLease;
   if (waits) {
-    if (auto slot = impl_->slots.take(steady_clock::now() + request.timeout); !slot) return slot.error();
+    if (auto slot = impl_->slots.take(deadline); !slot) return slot.error();
   }
-  auto answer = impl_->send(request);
+  auto answer = impl_->send(request, deadline);
   if (waits) impl_->slots.give_back();
   if (answer) impl_->note_status(answer->status);
   return answer;
@@ -283,9 +283,10 @@ base::Result<Response> HttpTransport::round_trip(const Request& request) {
 
 base::Result<std::unique_ptr<WatchStream>> HttpTransport::watch(const Request& request) {
   const CallerCount::Visit visit(impl_->callers);
+  const auto deadline = steady_clock::now() + request.timeout;
   const auto presented = impl_->present();
   if (!presented) return presented.error();
-  auto outgoing = impl_->prepare(request, *presented);
+  auto outgoing = impl_->prepare(request, *presented, deadline);
   if (!outgoing) return std::move(outgoing).error();
   auto stream = impl_->beast.watch(*std::move(outgoing));
   if (!stream && stream.error().code == base::ErrorCode::kUnauthorized) impl_->note_status(401);

@@ -629,6 +629,20 @@ TEST(HttpLimits, QueuesBeyondItsConnectionsButNotLeases) {
   EXPECT_TRUE(client->round_trip(get("/third")));
 }
 
+/// Whoever sends it counts on its end: what is sent later than that may meet another leader.
+TEST(HttpTransport, WaitingForAConnectionIsPartOfTheTimeout) {
+  const TestServer server([](Peer& peer, const ServerRequest&) {
+    peer.await_end();
+    return false;
+  });
+  const auto client = connect(config_for(server.url()), {.max_connections = 1});
+  std::jthread first([&] { EXPECT_FALSE(client->round_trip(post("/first", "{}", milliseconds(1000)))); });
+  server.await_requests(1);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_FALSE(client->round_trip(post("/second", "{}", milliseconds(1500))));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(2200)) << "not 1 s for its turn and then 1.5 s";
+}
+
 TEST(HttpLimits, ListsMayBeLargerThanTheRest) {
   const std::string large(3 << 20, 'x');
   const TestServer server([&](Peer& peer, const ServerRequest&) { return peer.send(http_answer(200, large)); });
