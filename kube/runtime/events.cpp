@@ -14,6 +14,7 @@ constexpr std::size_t kLongestPrefix = 230;
 constexpr std::size_t kMostObjects = 4096;
 constexpr base::milliseconds kEventTimeout{5'000};
 constexpr base::milliseconds kSeriesCheck{1'000};
+constexpr base::minutes kWarnEvery{1};
 constexpr int kTries = 3;
 constexpr const char* kSystemNamespace = "kube-system";
 
@@ -124,6 +125,11 @@ std::optional<std::string> EventCorrelator::series_patch_of(const api::ObjectKey
       {{"series", {{"count", series->count}, {"lastObservedTime", base::format_micro_time(series->last)}}}});
 }
 
+const Event* EventCorrelator::event_of(const api::ObjectKey& key) const {
+  const Series* series = find(key);
+  return series == nullptr ? nullptr : &series->event;
+}
+
 void EventCorrelator::forget(const api::ObjectKey& key) {
   const auto at = by_key_.find(key);
   if (at == by_key_.end()) return;
@@ -190,11 +196,25 @@ base::Status EventRecorder::send(const Request& request, const api::ObjectKey& k
       pause(tried);
       continue;
     }
+    tell_lost(key, sent.error());
     correlator_.forget(key);  // an Event lives for an hour only; or it never got there
-    log_.debug("an event could not be published",
-               {base::kv("event", key.to_string()), base::kv("error", sent.error())});
     return sent.error();
   }
+}
+
+/// A role that may not write Events would fill the log.
+void EventRecorder::tell_lost(const api::ObjectKey& key, const base::Error& error) {
+  const Event* event = correlator_.event_of(key);
+  const std::string kind = event ? event->regarding.kind : "";
+  const std::string reason = event ? event->reason : "";
+  if (warned_.size() >= kMostObjects) warned_.clear();
+  const base::TimePoint now = clock_.now();
+  const auto [last, is_first] = warned_.try_emplace({kind, reason, key.ns}, now);
+  const bool was_lately = !is_first && now >= last->second && now - last->second < kWarnEvery;
+  const auto tell = was_lately ? &base::Log::debug : &base::Log::warning;
+  if (!was_lately) last->second = now;
+  (log_.*tell)("an event could not be published", {base::kv("event", key.to_string()), base::kv("kind", kind),
+                                                   base::kv("reason", reason), base::kv("error", error)});
 }
 
 base::Status EventRecorder::create(const Event& event, const api::ObjectKey& key) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <tuple>
 #include <variant>
 
 #include "api/json/json.hpp"
@@ -51,6 +52,8 @@ class EventCorrelator {
   std::optional<std::string> body_of(const api::ObjectKey& key) const;
   /// Merge patch of the series.
   std::optional<std::string> series_patch_of(const api::ObjectKey& key) const;
+  /// nullptr: forgotten. Until the next call that is not const.
+  const Event* event_of(const api::ObjectKey& key) const;
   /// The server does not have it (any more): the next repetition creates it again.
   void forget(const api::ObjectKey& key);
   /// Where Events about cluster-scoped objects go: "default" at first. Servers before 1.22 take them in kube-system
@@ -90,7 +93,8 @@ class EventCorrelator {
 };
 
 /// Publishes Events (events.k8s.io/v1) behind the back of whoever reports them: publish() never blocks, and what does
-/// not fit is dropped and counted. Thread-safe.
+/// not fit is dropped and counted. One that cannot be published is told in the log: a warning for each kind, reason and
+/// namespace once a minute, the others at debug. Thread-safe.
 class EventRecorder final : public EventSink {
  public:
   /// `client` and `clock` must outlive it. Somebody has to run() it, or to drain() it in virtual time.
@@ -117,6 +121,7 @@ class EventRecorder final : public EventSink {
   base::Status write_series(bool all);
   base::Status create(const Event& event, const api::ObjectKey& key);
   base::Status send(const Request& request, const api::ObjectKey& key);
+  void tell_lost(const api::ObjectKey& key, const base::Error& error);
   void enqueue(Event event);
   void pause(int tried);
   void add(std::uint64_t Stats::*counter, std::uint64_t by = 1);
@@ -125,9 +130,11 @@ class EventRecorder final : public EventSink {
   const base::Clock& clock_;
   const EventOptions options_;
   const base::Log log_;
-  EventCorrelator correlator_;  // of the one thread that runs or drains
-  bool patient_ = true;         // of that thread: failures are retried
-  std::stop_token stop_;        // of that thread
+  EventCorrelator correlator_;                                        // of the one thread that runs or drains
+  bool patient_ = true;                                               // of that thread: failures are retried
+  std::stop_token stop_;                                              // of that thread
+  using Subject = std::tuple<std::string, std::string, std::string>;  // kind, reason, namespace
+  std::map<Subject, base::TimePoint> warned_;                         // of that thread: when last
 
   mutable std::mutex mutex_;
   std::condition_variable_any arrived_;

@@ -72,6 +72,30 @@ TEST_F(EventsTest, WritesTheWireNames) {
       "related":{"apiVersion":"v1","kind":"Node","name":"n1"}})"));
 }
 
+/// A role without the permission is seen in the log, and does not fill it.
+TEST_F(EventsTest, WarnsOfARefusalOnceAMinuteForEachKindReasonAndNamespace) {
+  status = 403;
+  ::testing::internal::CaptureStderr();
+  EventRecorder loud(client, clock, options, base::Log::to_stderr(base::LogLevel::kWarning, base::LogFormat::kText));
+  const auto tell = [&](const std::string& name, const std::string& reason) {
+    loud.publish(note_about(name, reason));
+    loud.drain();
+  };
+  for (const char* pod : {"web-1", "web-2", "web-3"}) tell(pod, "Evicted");
+  tell("web-1", "Failed");
+  clock.advance(seconds(61));
+  for (const char* pod : {"web-4", "web-5"}) tell(pod, "Evicted");
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  const auto count = [&](const std::string& text) {
+    int found = 0;
+    for (auto at = log.find(text); at != std::string::npos; at = log.find(text, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("an event could not be published"), 3) << log;
+  EXPECT_EQ(count("web-1."), 2) << "the first one of each: " << log;
+  EXPECT_EQ(count("web-4."), 1) << log;
+}
+
 TEST_F(EventsTest, TellsTheRelatedObjectTooWhereAsked) {
   Event event = Event::warning(api::EventReason::kFailed, "no attempt is left")
                     .about({"v1", "Pod", "shop", "web-1", "u-1"}, "Evacuate");
