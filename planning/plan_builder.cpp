@@ -119,7 +119,7 @@ NominationResult PlanBuilder::nominate_group(const PodGroups::Members& pod_group
 
 void PlanBuilder::accept_group(const PodGroups::Members& pod_group, const std::vector<Move>& moves, PodIndex nominated,
                                std::string_view reason) {
-  const std::string with_it = "leaves with group " + pod_group.name + ": " + std::string(reason);
+  const std::string with_it = "leaves with PodGroup " + pod_group.name + ": " + std::string(reason);
   for (const Move& move : moves) leave(move.pod);
   for (const Move& move : moves) {
     if (move.to) arrive(move.pod, *move.to);

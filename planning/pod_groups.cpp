@@ -60,7 +60,7 @@ PodGroupTrial::PodGroupTrial(Inputs inputs, const scheduling::Overlay& overlay, 
     : limits(limits_now), budgets(budgets_now), inputs_(inputs), overlay_(overlay) {}
 
 bool PodGroupTrial::stays(std::string_view reason, const PodGroups::Members& pod_group, std::string why) {
-  refusal_ = {reason, fmt::format("group {} stays: {}", pod_group.name, why)};
+  refusal_ = {reason, fmt::format("PodGroup {} stays: {}", pod_group.name, why)};
   return false;
 }
 

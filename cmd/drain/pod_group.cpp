@@ -50,12 +50,12 @@ std::vector<api::Pod> missing_of(const PodGroupRest& rest, const PodGroupWorld& 
 DrainVerdict judge_member(const api::Pod& pod, const PodGroupRest& rest, const DrainRules& rules) {
   if (const std::string why = objection_to(pod); !why.empty()) {
     return {DrainFate::kRefuse,
-            fmt::format("{} is needed, too, for group {} leaves as a whole; but {}", pod.meta.name, rest.name, why),
+            fmt::format("{} is needed, too, for PodGroup {} leaves as a whole; but {}", pod.meta.name, rest.name, why),
             {},
             {}};
   }
   DrainVerdict verdict = judge(pod, rules);
-  const std::string with = fmt::format("leaves {} with group {}", pod.node_name.value, rest.name);
+  const std::string with = fmt::format("leaves {} with PodGroup {}", pod.node_name.value, rest.name);
   if (verdict.fate == DrainFate::kRefuse) verdict.reason = with + ", and " + verdict.reason;
   verdict.warning = verdict.warning.empty() ? with : with + "; " + verdict.warning;
   return verdict;
@@ -82,7 +82,7 @@ void refuse(DrainPlan& plan, const PodGroupRest& rest) {
   const std::string why = objection_to(rest);
   const DrainVerdict verdict{
       DrainFate::kRefuse,
-      fmt::format("leaves with group {} as a whole, and {}", rest.name,
+      fmt::format("leaves with PodGroup {} as a whole, and {}", rest.name,
                   why.empty() ? "these of it are not asked to: " + members_text(rest.missing) : why),
       why.empty() ? std::string(kWholeGroup) : std::string(),
       {}};

@@ -37,9 +37,10 @@ std::vector<std::string> notes_on(const api::Pod& pod, const api::DeschedulerPol
                                   const AdmissionWorld& world) {
   std::vector<std::string> notes;
   if (const auto pod_group = api::pod_group_of(pod)) {
-    notes.push_back(fmt::format(
-        "it leaves with group {}: every pod of it needs an Evacuation (manually: --whole-group), and all slots at once",
-        pod_group->name));
+    notes.push_back(
+        fmt::format("it leaves with PodGroup {}: every pod of it needs an Evacuation (manually: --whole-group), and "
+                    "all slots at once",
+                    pod_group->name));
   }
   if (world.cluster.rate) notes.push_back(rate_text(*world.cluster.rate, "the operator"));
   if (policy && policy->spec.limits.rate) notes.push_back(rate_text(*policy->spec.limits.rate, "the policy"));

@@ -106,7 +106,7 @@ void add_pod(CLI::App& app, Arguments& args) {
   pod->add_option("NAME", args.pod.names, "Pods: NAME or pod/NAME");
   pod->add_option("-l,--selector", args.pod.selector, "Pods with these labels")->type_name("LABELS");
   pod->add_flag("--whole-group", args.pod.whole_group,
-                "For the other pods of its group, too: a group leaves as a whole or not at all");
+                "For the other pods of its PodGroup, too: a PodGroup leaves as a whole or not at all");
   pod->add_flag("--wait", args.pod.wait, "Wait until they are gone; the exit code tells whether they are");
   add_request_flags(*pod, args.pod_request, args.pod_timeout);
 }

@@ -73,7 +73,7 @@ class PodCommand {
       }
       if (session_.for_people()) {
         session_.io().out(
-            fmt::format("group {} leaves as a whole: also asked for {}\n", rest.name, members_text(rest.missing)));
+            fmt::format("PodGroup {} leaves as a whole: also asked for {}\n", rest.name, members_text(rest.missing)));
       }
       chosen.insert(chosen.end(), std::make_move_iterator(rest.missing.begin()),
                     std::make_move_iterator(rest.missing.end()));
@@ -85,7 +85,7 @@ class PodCommand {
     std::vector<std::string> names;
     for (const api::Pod& pod : rest.chosen) names.push_back(pod.meta.name);
     std::string text =
-        fmt::format("{} {} not evacuated: group {} leaves as a whole, and ",
+        fmt::format("{} {} not evacuated: PodGroup {} leaves as a whole, and ",
                     fmt::format("pod/{}", fmt::join(names, ", pod/")), names.size() == 1 ? "is" : "are", rest.name);
     const std::string pods = fmt::format("{} -n {}", fmt::join(names, " "), rest.ns);
     if (why.empty()) {

@@ -109,7 +109,7 @@ api::Blocker AdmissionQueue::pod_group_blocker(const Entry& entry) {
   blocker.kind = to_string(api::BlockerKind::kPodGroup);
   blocker.name = entry.request.pod_group;
   if (pod_group.empty()) {
-    blocker.message = "waits until all of its group ask for a slot";
+    blocker.message = "waits until all of its PodGroup ask for a slot";
     return blocker;
   }
   const auto needs = needs_of(pod_group);
@@ -121,7 +121,7 @@ api::Blocker AdmissionQueue::pod_group_blocker(const Entry& entry) {
   const auto first =
       std::find_if(pod_group.begin(), pod_group.end(), [](const Entry* each) { return each->place() != nullptr; });
   blocker = scopes_.blocker(first == pod_group.end() ? std::string() : (*first)->place()->parked_at);
-  if (pod_group.size() > 1) blocker.message += fmt::format("; its group needs {} slots at once", pod_group.size());
+  if (pod_group.size() > 1) blocker.message += fmt::format("; its PodGroup needs {} slots at once", pod_group.size());
   return blocker;
 }
 
@@ -159,7 +159,7 @@ bool AdmissionQueue::find_capacity(const std::vector<Entry*>& pod_group, base::T
     recount(*entry);
   }
   Slot waits = no_capacity(*refusal);
-  if (waits.limit) waits.limit->message = fmt::format("all of its group or none: {}", waits.limit->message);
+  if (waits.limit) waits.limit->message = fmt::format("all of its PodGroup or none: {}", waits.limit->message);
   for (Entry* each : pod_group) std::get<Entry::WaitingWithPodGroup>(each->turn).no_capacity = waits;
   if (waits.retry_at) wakeups.push_back({pod_group.front()->request.key, *waits.retry_at - now});
   return false;

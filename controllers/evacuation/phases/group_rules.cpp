@@ -38,7 +38,7 @@ std::optional<api::Blocker> short_budget(const StatusBuilder& builder) {
     if (pdb->disruptions_allowed >= needed) continue;
     api::Blocker blocker =
         make_blocker(BlockerKind::kPodDisruptionBudget, pdb->meta.name,
-                     fmt::format("allows {} disruptions now, and {} pods of group {} leave at the same time",
+                     fmt::format("allows {} disruptions now, and {} pods of PodGroup {} leave at the same time",
                                  pdb->disruptions_allowed, needed, pod_group.name));
     blocker.disruptions_allowed = pdb->disruptions_allowed;
     blocker.current_healthy = pdb->current_healthy;
@@ -55,7 +55,7 @@ Step stay_with(StatusBuilder& builder, const PodGroupMember& member) {
   builder.set_condition(ConditionType::kGroupReady, ConditionStatus::kFalse, Reason::kMemberStays,
                         member.pod + " stays");
   return leave_attempt(builder, EvacuationPhase::kFailed, Reason::kGroupStays,
-                       fmt::format("{} of group {} stays: {}", member.pod, builder.seen().pod_group.name, why));
+                       fmt::format("{} of PodGroup {} stays: {}", member.pod, builder.seen().pod_group.name, why));
 }
 
 /// As long as another one still prepares, its deadline counts here, too: it may have a long hook.
@@ -76,7 +76,7 @@ Step wait_for_votes(StatusBuilder& builder, const std::string& waiting) {
                           "not ready in time: " + waiting);
     return retry_or_fail(
         builder, Reason::kGroupStays,
-        fmt::format("group {} was not ready within timeouts.prepare: {}", builder.seen().pod_group.name, waiting));
+        fmt::format("PodGroup {} was not ready within timeouts.prepare: {}", builder.seen().pod_group.name, waiting));
   }
   if (deadline) builder.wake_at_deadline(*deadline);
   builder.set_condition(ConditionType::kGroupReady, ConditionStatus::kTrue, Reason::kPrepared,
@@ -106,10 +106,10 @@ std::optional<Step> wait_for_pod_group(StatusBuilder& builder) {
   }
   if (pod_group.alone()) return std::nullopt;
   if (const std::string missing = not_requested(pod_group); !missing.empty()) {
-    return wait_with_pod_group(
-        builder, make_blocker(BlockerKind::kPodGroup, pod_group.name,
-                              fmt::format("group {} leaves as a whole, and these are not asked to: {}", pod_group.name,
-                                          missing)));
+    return wait_with_pod_group(builder,
+                               make_blocker(BlockerKind::kPodGroup, pod_group.name,
+                                            fmt::format("PodGroup {} leaves as a whole, and these are not asked to: {}",
+                                                        pod_group.name, missing)));
   }
   if (!budgets_count(builder)) return std::nullopt;
   if (auto blocker = short_budget(builder)) return wait_with_pod_group(builder, *std::move(blocker));
@@ -128,7 +128,7 @@ std::optional<Step> wait_at_pod_group_gate(StatusBuilder& builder) {
   }
   if (const std::string earlier = goes_before(pod_group); !earlier.empty()) return wait_for_turn(builder, earlier);
   builder.set_condition(ConditionType::kGroupReady, ConditionStatus::kTrue, Reason::kLeaving,
-                        "all of group " + pod_group.name + " are ready");
+                        "all of PodGroup " + pod_group.name + " are ready");
   return std::nullopt;
 }
 

@@ -59,7 +59,7 @@ std::string expired_message(const StatusBuilder& builder) {
   const std::string within = base::format_duration(builder.timeouts().decision_ttl);
   const auto& held = builder.status().blocked_by;
   if (held.empty() || held.front().kind != BlockerKind::kPodGroup) return "no slot within " + within;
-  return fmt::format("its group could not leave within {}: {}", within, held.front().message);
+  return fmt::format("its PodGroup could not leave within {}: {}", within, held.front().message);
 }
 
 /// A person has released it: the blocker goes, and the time to decide begins now.

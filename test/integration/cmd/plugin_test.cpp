@@ -171,7 +171,7 @@ TEST_F(Plugin, PodOfAGroupIsRefusedAndToldHowAllOfThemGo) {
   const Ran ran = in_shop({"pod", names[0]});
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("pod/" + names[0] +
-                                       " is not evacuated: group trainer leaves as a whole, and these of it"),
+                                       " is not evacuated: PodGroup trainer leaves as a whole, and these of it"),
                              HasSubstr(names[1] + " (" + node_of(names[1]) + ")"),
                              HasSubstr("kubectl evacuator pod " + names[0] + " -n shop --whole-group"),
                              HasSubstr("kubectl annotate pod " + names[0] + " -n shop evacuator.dev/group=")));
@@ -184,7 +184,7 @@ TEST_F(Plugin, PodAsksForItsWholeGroupAndWaitsForAll) {
   const auto names = pods();
   const Ran ran = in_shop({"pod", names[0], "--whole-group", "--wait", "--timeout", "10m"});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("group trainer leaves as a whole: also asked for " + names[1]),
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("PodGroup trainer leaves as a whole: also asked for " + names[1]),
                              HasSubstr("3 of 3 pods gone")));
   for (const std::string& name : names) EXPECT_FALSE(pod_exists(name));
 }
@@ -223,13 +223,13 @@ TEST_F(Plugin, NodeRefusesHalfAGroupAndBringsTheRestAlong) {
   start_operator();
   const Ran refused = run({"node", "node-a"});
   EXPECT_EQ(refused.code, 1);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("leaves with group trainer as a whole"), HasSubstr("(node-b)"),
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("leaves with PodGroup trainer as a whole"), HasSubstr("(node-b)"),
                                  HasSubstr("kubectl evacuator node node-a --whole-group")));
   EXPECT_FALSE(is_cordoned("node-a"));
   EXPECT_TRUE(evacuations().empty());
   const Ran ran = run({"node", "node-a", "--whole-group", "--timeout", "30m"});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("leaves node-b with group trainer"));
+  EXPECT_THAT(ran.err, HasSubstr("leaves node-b with PodGroup trainer"));
   EXPECT_THAT(ran.out, AllOf(HasSubstr("3 of 3 pods gone"), HasSubstr("node/node-a evacuated")));
   EXPECT_TRUE(pods_on("node-a").empty());
   for (const auto& each : evacuations()) EXPECT_EQ(each.meta.labels.value(cmd::plugin::kDrainLabel), "node-a");

@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
                          nothing,
                          {},
                          "GroupMemberStays",
-                         "group trainer stays: bare: "},
+                         "PodGroup trainer stays: bare: "},
         PodGroupPlanCase{"NoneWhenOneIsNotRunning",
                          [](auto& c) { c.add(member("new", "").phase(api::PodPhase::kPending)); },
                          nothing,
@@ -167,7 +167,7 @@ TEST(PodGroupPlanned, CompletesAGroupOfWhichSomeLeaveAlready) {
                                           .options = {}});
   ASSERT_EQ(plan.moves.size(), 2u);
   EXPECT_EQ(plan.moves[0].reason, "age 30m is above 60s");
-  EXPECT_EQ(plan.moves[1].reason, "leaves with group trainer: age 30m is above 60s");
+  EXPECT_EQ(plan.moves[1].reason, "leaves with PodGroup trainer: age 30m is above 60s");
 }
 
 TEST(PodGroupPlanned, CountsTheWholeAgainstTheCycle) {

@@ -130,7 +130,7 @@ TEST(DrainOfPodGroups, BringsTheOthersAlongBehindTheFirst) {
   for (const DrainMove& move : plan.moves) names.push_back(move.pod.meta.name);
   EXPECT_THAT(names, ElementsAre("cheap", "a", "b", "c", "web"));
   EXPECT_EQ(plan.moves[2].priority, plan.moves[1].priority);
-  EXPECT_EQ(plan.moves[2].warning, "leaves n2 with group trainer");
+  EXPECT_EQ(plan.moves[2].warning, "leaves n2 with PodGroup trainer");
   EXPECT_THAT(plan.refused, IsEmpty());
 }
 
@@ -141,7 +141,7 @@ TEST(DrainOfPodGroups, JudgesTheOthersByTheRulesOfTheNode) {
   add_pod_groups(plan, {{kA, bare, nowhere}, {}}, {}, true);
   ASSERT_EQ(plan.refused.size(), 2U);
   EXPECT_EQ(plan.refused[0].verdict.flag, "--force");
-  EXPECT_THAT(plan.refused[0].verdict.reason, HasSubstr("leaves n2 with group trainer, and has no controller"));
+  EXPECT_THAT(plan.refused[0].verdict.reason, HasSubstr("leaves n2 with PodGroup trainer, and has no controller"));
   EXPECT_EQ(plan.refused[1].verdict.flag, "");
   EXPECT_THAT(plan.refused[1].verdict.reason, HasSubstr("but it is on no node yet"));
 }

@@ -423,7 +423,7 @@ TEST_F(PodGroupAdmission, GivesNoneASlotWhileThereIsNotOneForEach) {
   EXPECT_FALSE(ask(request_of("a", "g", {"b", "c"})));
   EXPECT_FALSE(ask(request_of("b", "g", {"a", "c"})));
   EXPECT_FALSE(ask(request_of("c", "g", {"a", "b"})));
-  EXPECT_NE(says().find("its group needs 3 slots at once"), std::string::npos) << says();
+  EXPECT_NE(says().find("its PodGroup needs 3 slots at once"), std::string::npos) << says();
   EXPECT_EQ(queue.usage().in_flight, 2);
   store("x", Phase::kSucceeded);
   EXPECT_EQ(woken, (std::set<std::string>{"a", "b", "c"}));
