@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "api/core/codec.hpp"
@@ -13,7 +16,8 @@ namespace cmd::plugin {
 namespace {
 
 constexpr base::seconds kBetweenLooks{2};
-/// So long an operator that shows no Lease (--leader-elect=false) may prove that it is there.
+/// So long an operator that shows no Lease (--leader-elect=false) may prove that it is there: by any change to any
+/// Evacuation that it has to do with.
 constexpr base::seconds kOperatorGrace{20};
 constexpr std::size_t kNamedAtMost = 10;
 constexpr const char* kUninstallReason = "Evacuator is being uninstalled";
@@ -28,6 +32,10 @@ bool holds_finalizer(const StoredEvacuation& each) {
 std::string name_of(const StoredEvacuation& each) {
   const api::ObjectKey key = each.evacuation.meta.key();
   return fmt::format("{} in namespace {}", resource_name(key), key.ns);
+}
+
+std::size_t status_hash(const StoredEvacuation& each) {
+  return std::hash<std::string>()(api::encode_status(each.evacuation.status).dump());
 }
 
 /// Guarded: what somebody changes meanwhile is looked at again.
@@ -55,6 +63,11 @@ class Uninstall {
     tell_plan(*policies, *evacuations);
     if (options_.dry_run) return kDone;
     if (!confirmed()) return kFailed;
+    look_for_operator(*evacuations);  // what changes from now on, somebody else has changed
+    // While a policy is there its brake and its limits hold what waits for it; without it they may not.
+    for (const StoredEvacuation& each : *evacuations) {
+      if (auto told = cancel(each); !told) return fail(io_, told.error());
+    }
     for (const std::string& name : *policies) {
       if (auto removed = remove(kube::kPolicies, {"", name}); !removed) return fail(io_, removed.error());
       io_.out(fmt::format("deschedulerpolicy.{}/{} deleted\n", kube::kPolicies.group, name));
@@ -113,17 +126,20 @@ class Uninstall {
     return session_.explained(removed.error(), {"delete", type, key});
   }
 
-  /// Cancels, deletes and waits, also for those that come meanwhile.
+  /// Cancels, deletes and waits, also for those that come meanwhile. An Evacuation is released only where nothing shows
+  /// that an operator works on it.
   int empty() {
     const base::TimePoint begin = session_.now();
+    silent_since_ = begin;
     for (;;) {
       const auto left = session_.evacuations(listing(""));
       if (!left && is_missing(left.error())) return done();  // its definition was being deleted, and waited for us
       if (!left) return fail(io_, left.error());
       if (left->empty()) return done();
       const base::Duration waited = session_.now() - begin;
+      look_for_operator(*left);
       for (const StoredEvacuation& each : *left) {
-        if (auto sent = send_off(each, waited); !sent) return fail(io_, sent.error());
+        if (auto sent = send_off(each); !sent) return fail(io_, sent.error());
       }
       if (waited >= options_.timeout) return give_up(*left);
       tell_waiting(left->size());
@@ -131,27 +147,52 @@ class Uninstall {
     }
   }
 
-  base::Status send_off(const StoredEvacuation& each, base::Duration waited) {
+  /// Its Lease may be renewed again, and one without a Lease shows itself by what it changes.
+  void look_for_operator(const std::vector<StoredEvacuation>& left) {
+    operator_problem_ = session_.operator_warning();
+    std::map<std::string, Seen> now;
+    bool is_heard = operator_problem_.empty();
+    for (const StoredEvacuation& each : left) {
+      const std::string& uid = each.evacuation.meta.uid;
+      const auto before = seen_.find(uid);
+      const bool changed =
+          before != seen_.end() && (before->second.changed || before->second.status != status_hash(each));
+      is_heard |= changed && !before->second.changed;
+      now[uid] = {status_hash(each), holds_finalizer(each), changed};
+    }
+    // Who takes our finalizer off is the operator, or we.
+    is_heard |= std::ranges::any_of(seen_, [&](const auto& each) {
+      return each.second.has_finalizer && !now.contains(each.first) && !released_.contains(each.first);
+    });
+    if (is_heard) silent_since_ = session_.now();
+    seen_ = std::move(now);
+  }
+
+  base::Status send_off(const StoredEvacuation& each) {
     const api::ObjectMeta& meta = each.evacuation.meta;
     if (!meta.is_terminating()) return cancel_and_delete(each);
-    const bool is_orphan = !operator_problem_.empty() && waited >= kOperatorGrace;
-    return is_orphan && holds_finalizer(each) ? release(each) : base::Status(base::Done{});
+    const bool is_orphan = !operator_problem_.empty() && session_.now() - silent_since_ >= kOperatorGrace;
+    return is_orphan && holds_finalizer(each) && !seen_.at(meta.uid).changed ? release(each)
+                                                                             : base::Status(base::Done{});
   }
 
   /// The reason is for whoever reads the audit log; the deletion alone would do.
-  base::Status cancel_and_delete(const StoredEvacuation& each) {
+  base::Status cancel(const StoredEvacuation& each) {
+    if (!is_unfinished(each) || each.evacuation.spec.cancel.requested) return base::Done{};
     const api::ObjectKey key = each.evacuation.meta.key();
-    const bool cancels = is_unfinished(each) && !each.evacuation.spec.cancel.requested;
-    if (cancels) {
-      const auto patched =
-          session_.client().patch(kube::kEvacuations, key, kube::PatchType::kMerge, cancel_patch(kUninstallReason));
-      // What the schema refuses can be deleted all the same.
-      const bool goes_on =
-          patched || base::is_not_found(patched.error()) || patched.error().code == base::ErrorCode::kInvalid;
-      if (!goes_on) return session_.explained(patched.error(), {"patch", kube::kEvacuations, key});
-    }
-    if (auto removed = remove(kube::kEvacuations, key); !removed) return removed;
-    io_.out(fmt::format("{} {}deleted\n", name_of(each), cancels ? "cancelled and " : ""));
+    const auto patched =
+        session_.client().patch(kube::kEvacuations, key, kube::PatchType::kMerge, cancel_patch(kUninstallReason));
+    // What the schema refuses can be deleted all the same.
+    const bool goes_on =
+        patched || base::is_not_found(patched.error()) || patched.error().code == base::ErrorCode::kInvalid;
+    return goes_on ? base::Status(base::Done{})
+                   : session_.explained(patched.error(), {"patch", kube::kEvacuations, key});
+  }
+
+  base::Status cancel_and_delete(const StoredEvacuation& each) {
+    if (auto cancelled = cancel(each); !cancelled) return cancelled;
+    if (auto removed = remove(kube::kEvacuations, each.evacuation.meta.key()); !removed) return removed;
+    io_.out(fmt::format("{} {}deleted\n", name_of(each), is_unfinished(each) ? "cancelled and " : ""));
     return base::Done{};
   }
 
@@ -162,6 +203,7 @@ class Uninstall {
     if (!patched && patched.error().code == base::ErrorCode::kConflict) return base::Done{};  // looked at again
     if (!patched && !base::is_not_found(patched.error()))
       return session_.explained(patched.error(), {"patch", kube::kEvacuations, evacuation.meta.key()});
+    released_.insert(evacuation.meta.uid);
     const std::string evictor = evacuation.status.evictor.empty() ? "none" : evacuation.status.evictor;
     io_.out(fmt::format("{} released without an operator: phase {}, evictor {}, pod {}\n", name_of(each),
                         to_string(evacuation.status.phase), evictor, evacuation.spec.pod_ref.name));
@@ -191,7 +233,16 @@ class Uninstall {
   Session& session_;
   Io& io_;
   const UninstallOptions& options_;
-  std::string operator_problem_;  ///< empty: one runs
+  /// An Evacuation as of the last look.
+  struct Seen {
+    std::size_t status = 0;
+    bool has_finalizer = false;
+    bool changed = false;  ///< its status, since the first look, before anything was cancelled: somebody works on it
+  };
+  std::map<std::string, Seen> seen_;  ///< by UID
+  std::set<std::string> released_;    ///< UIDs
+  base::TimePoint silent_since_{};    ///< since when nothing shows an operator
+  std::string operator_problem_;      ///< as of the last look; empty: one runs
   std::size_t told_ = 0;
 };
 

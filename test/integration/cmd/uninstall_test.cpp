@@ -99,13 +99,14 @@ class Uninstall : public Rig {
     return server->handle(request, kAdmin).status == 404;
   }
 
+  bool renews_ = true;  ///< the operator shows that it leads
   std::optional<std::string> answer_;
   std::string out_;
   std::string err_;
 
  private:
   void renew_lease() {
-    if (!replica) return;
+    if (!replica || !renews_) return;
     edit(
         kube::kLeases, "evacuator", [&](Json& object) { object["spec"]["renewTime"] = base::format_time(clock.now()); },
         "evacuator-system");
@@ -196,6 +197,55 @@ TEST_F(Uninstall, NamesWhatDoesNotEndInTime) {
   EXPECT_EQ(left(kube::kEvacuations), 1U) << "an operator that runs is not overtaken";
   EXPECT_EQ(run({"--yes"}), 0) << err_;
   EXPECT_EQ(annotation(pod, "handoff.evacuator.dev/request"), "");
+}
+
+/// Its Lease is behind when uninstall begins, or never comes (--leader-elect=false).
+TEST_F(Uninstall, DoesNotReleaseWhatALiveOperatorIsTakingBack) {
+  stage(3, kHandsOff);
+  start();
+  for (const bool renews : {true, false}) {
+    SCOPED_TRACE(renews ? "the Lease is renewed again" : "no Lease is renewed");
+    const std::string pod = hand_off();
+    edit(
+        kube::kLeases, "evacuator",
+        [&](Json& object) { object["spec"]["renewTime"] = base::format_time(clock.now() - base::minutes(10)); },
+        "evacuator-system");
+    renews_ = renews;
+    ASSERT_EQ(run({"--yes"}), 0) << err_;
+    EXPECT_THAT(err_, HasSubstr("has not renewed its Lease"));
+    EXPECT_THAT(out_, testing::Not(HasSubstr("released without an operator:")));
+    EXPECT_EQ(annotation(pod, "handoff.evacuator.dev/request"), "") << "the operator has taken its marks back";
+    EXPECT_EQ(left(kube::kEvacuations), 0U);
+  }
+}
+
+/// Between its deletion and the garbage collector nobody of a policy may begin.
+TEST_F(Uninstall, AdmitsNothingOfThePoliciesThatItDeletes) {
+  stage(3);
+  start();
+  add({{"apiVersion", "evacuator.dev/v1alpha1"},
+       {"kind", "DeschedulerPolicy"},
+       {"metadata", {{"name", "calm"}}},
+       {"spec", {{"suspend", true}, {"strategies", Json::array({{{"name", "PodLifeTime"}}})}}}});
+  for (const std::string& pod : pods())
+    (void)evacuate_as_operator(pod, [](Json& spec) { spec["source"] = {{"policy", "calm"}}; });
+  run_for(base::seconds(30));
+  ASSERT_EQ(left(kube::kEvacuations), 3U);
+  std::size_t not_cancelled = 0;
+  simulator::Webhook guard;
+  guard.name = "guard.of.policies";
+  guard.review = [&](const simulator::AdmissionRequest& request) -> std::optional<simulator::Denial> {
+    if (request.verb != "delete" || request.resource.plural != kube::kPolicies.plural) return std::nullopt;
+    for (const auto& each : cluster->store().list(kube::kEvacuations, "shop"))
+      not_cancelled += each->value(Json::json_pointer("/spec/cancel/requested"), false) ? 0 : 1;
+    return std::nullopt;
+  };
+  server->add_webhook(guard);
+  ASSERT_EQ(run({"--yes"}), 0) << err_;
+  EXPECT_EQ(not_cancelled, 0U) << "when the policy is deleted";
+  EXPECT_THAT(out_, HasSubstr("cancelled and deleted"));
+  EXPECT_EQ(left(kube::kPolicies) + left(kube::kEvacuations), 0U);
+  EXPECT_EQ(granted(), 0U);
 }
 
 TEST_F(Uninstall, OfWhatIsNotInstalledIsDone) {
