@@ -111,7 +111,9 @@ struct Operator::Impl {
              .policy_suspends = [this](const std::string& name) { return policy_suspends(name); },
              .keys = deps.keys,
              .rules = rules_of(deps.config),
-             .origins = &origins}),
+             .origins = &origins,
+             .serves_native_evictions = deps.discovery.has_native_evictions,
+             .steady = &steady}),
         policies(
             {.client = deps.client,
              .clock = deps.clock,
@@ -229,9 +231,19 @@ struct Operator::Impl {
                                          });
   }
 
+  /// Its deletion lifts no brake and no limit from what waits: that is the garbage collector's, or nobody's.
+  void hold_without_policy(const api::Evacuation& evacuation) {
+    const std::string& policy = api::policy_of(evacuation);
+    if (!policy.empty() && !caches.policies.store().get({"", policy}))
+      admission.set_policy_limits(policy, std::nullopt);
+  }
+
   void add_handlers() {
-    evacuation::connect_evacuations({caches.evacuations, caches.pods, caches.pdbs, caches.nodes}, admission,
-                                    reservations, evacuations, evacuation_queue);
+    caches.evacuations.add_handler([this](const auto&, const auto& after) {
+      if (after) hold_without_policy(*after);
+    });
+    evacuation::connect_evacuations({caches.evacuations, caches.pods, caches.pdbs, caches.nodes, caches.claims},
+                                    admission, reservations, evacuations, evacuation_queue);
     caches.evacuations.add_handler([this](const auto& before, const auto& after) {
       evacuation_metrics.on_cached(before.get(), after.get());
       // Many Evacuations change together: the policy's counts may lag by half a second.

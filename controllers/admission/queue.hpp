@@ -57,8 +57,9 @@ class AdmissionQueue {
   void resume();
 
   void set_cluster_limits(const api::AdmissionLimits& limits);
-  /// nullopt: the policy is gone or sets none. `brake`: why nothing more of it is admitted, for people (mode DryRun,
-  /// suspended); empty: the limits decide.
+  /// nullopt: the policy was deleted, or is not known: nothing more of it is admitted, also of what is to come, until
+  /// it has limits again. `brake`: why nothing more of it is admitted, for people (mode DryRun, suspended); empty: the
+  /// limits decide.
   void set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
                          const std::string& brake = {});
   /// From the node informer, for zones and percentages; nullopt: the node is gone.
@@ -78,7 +79,7 @@ class AdmissionQueue {
   /// too, unless the attempt that it was for is among the `begun` ones.
   void withdraw(const api::ObjectKey& key, std::int32_t begun = 0);
 
-  /// No cache shows it any more. What a request that was under way while it was deleted has left is dropped; what
+  /// No cache shows it any more, or it has ended. What a request that was under way meanwhile has left is dropped; what
   /// observe() keeps stays.
   void forget(const api::ObjectKey& key);
 

@@ -46,17 +46,13 @@ void AdmissionScopes::set_cluster_limits(const api::AdmissionLimits& limits, bas
 
 void AdmissionScopes::set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
                                         const std::string& brake, base::TimePoint now) {
-  const auto known = policies_.find(policy);
-  const bool is_known = known != policies_.end();
-  const bool is_same = is_known && limits && known->second.limits == *limits && known->second.brake == brake;
-  if (limits ? is_same : !is_known) return;
-  if (limits) {
-    Level& level = policies_[policy];
-    change(level, *limits, now);
-    level.brake = brake;
-  } else {
-    policies_.erase(known);
-  }
+  const bool is_known = policies_.contains(policy);
+  Level& level = policies_[policy];
+  const api::AdmissionLimits wanted = limits.value_or(level.limits);
+  const std::string why = limits ? brake : fmt::format("policy {} was deleted: nothing more of it is admitted", policy);
+  if (is_known && level.limits == wanted && level.brake == why) return;
+  change(level, wanted, now);
+  level.brake = why;
   reopen_all();
 }
 

@@ -43,7 +43,8 @@ class AdmissionScopes {
   AdmissionScopes& operator=(const AdmissionScopes&) = delete;
 
   void set_cluster_limits(const api::AdmissionLimits& limits, base::TimePoint now);
-  /// nullopt: no limits. `brake`: why nothing more of it is admitted; empty: the limits decide.
+  /// nullopt: it was deleted, or nobody has seen it. Then nothing more of it is admitted until it is made again; its
+  /// last limits stay for what it holds. `brake`: why nothing more of it is admitted; empty: the limits decide.
   void set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
                          const std::string& brake, base::TimePoint now);
   /// This replica leads from now on, and does not know what its predecessor admitted: no tokens are saved up.

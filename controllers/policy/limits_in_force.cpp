@@ -20,6 +20,8 @@ std::string blackout_of(const ObservedPolicy& policy, base::TimePoint now) {
 /// Empty: nothing holds it up.
 std::string brake_of(const ObservedPolicy& policy, base::TimePoint now) {
   const std::string& name = policy.meta.name;
+  if (policy.meta.is_terminating())
+    return fmt::format("policy {} is being deleted: nothing more of it is admitted", name);
   if (policy.spec.suspend) return fmt::format("policy {} is suspended: nothing more of it is admitted", name);
   if (policy.spec.mode == api::PolicyMode::kDryRun)
     return fmt::format("policy {} is in mode DryRun: nothing more of it is admitted", name);

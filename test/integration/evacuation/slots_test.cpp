@@ -38,6 +38,31 @@ class Slots : public Rig {
   }
 };
 
+/// As with `kubectl delete --cascade=orphan`, or before the garbage collector has come by.
+TEST_F(Slots, OfADeletedPolicyAreGivenToNobodyThatWaitsForThem) {
+  begin(5);
+  add({{"apiVersion", "evacuator.dev/v1alpha1"},
+       {"kind", "DeschedulerPolicy"},
+       {"metadata", {{"name", "calm"}}},
+       {"spec", {{"suspend", true}, {"strategies", Json::array({{{"name", "PodLifeTime"}}})}}}});
+  const std::string name = evacuate_as_operator(pods().front(), [](Json& spec) {
+    spec["source"] = {{"policy", "calm"}};
+  });
+  run_for(seconds(30));
+  ASSERT_EQ(phase(name), Phase::kPending) << reason(name);
+  const auto answer = server->handle(kube::delete_request(kube::kPolicies, {"", "calm"}, ""), {"admin", {}, "kubectl"});
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  for (const char* leader : {"replica-1", "replica-2"}) {
+    SCOPED_TRACE(leader);
+    if (leader == std::string("replica-2")) start_operator(leader);
+    run_for(seconds(90));
+    EXPECT_EQ(phase(name), Phase::kPending) << reason(name);
+    EXPECT_EQ(granted(), 0U);
+  }
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_EQ(reason(name), "DecisionExpired");
+}
+
 TEST_F(Slots, AttackWithTheHighestPriorityIsRefusedByName) {
   begin(5);
   const std::string name = evacuate(pods().front(), [](Json& spec) { spec["priority"] = 1'000'000'000; });

@@ -334,7 +334,7 @@ TEST_F(Admissions, AppliesAPolicysOwnLimits) {
   EXPECT_EQ(waits_for({.n = 1, .node = "b", .policy = "gentle"}), "policy gentle total");
   EXPECT_TRUE(granted({.n = 2, .node = "c", .policy = "other"}));
   EXPECT_TRUE(granted({.n = 3, .node = "d"}));
-  queue.set_policy_limits("gentle", std::nullopt);
+  queue.set_policy_limits("gentle", {{limits(number(2))}});
   EXPECT_EQ(woken, std::vector<std::string>{"evac-00001"});
 }
 
@@ -459,9 +459,11 @@ TEST_F(Admissions, APodGroupParkedAtAZoneThatVanishesIsNotLost) {
     return queue.request(member).slot;
   };
   ask(0, 1, "node-w");
-  EXPECT_EQ(ask(1, 0, "node-e").limit->message, "at most 0 in flight from zone east; its group needs 2 slots at once");
+  EXPECT_EQ(ask(1, 0, "node-e").limit->message,
+            "at most 0 in flight from zone east; its PodGroup needs 2 slots at once");
   queue.set_node("node-e", NodeFacts{"", 110});  // on the informer's thread
-  EXPECT_EQ(ask(0, 1, "node-w").limit->message, "at most 0 in flight from zone west; its group needs 2 slots at once");
+  EXPECT_EQ(ask(0, 1, "node-w").limit->message,
+            "at most 0 in flight from zone west; its PodGroup needs 2 slots at once");
   queue.set_node("node-w", std::nullopt);
   EXPECT_EQ(queue.usage().in_flight, 2) << "no zone holds them any more";
 }
@@ -480,6 +482,21 @@ TEST_F(Admissions, ABrakeHoldsWhatWaitsAndLetsGoWhatRuns) {
   EXPECT_TRUE(granted({.n = 2, .node = "c", .policy = "other"}));
   queue.set_policy_limits("p", {{limits(number(5))}});
   EXPECT_EQ(woken, std::vector<std::string>{"evac-00001"});
+}
+
+TEST_F(Admissions, ADeletedPolicyHoldsWhatWaitedForIt) {
+  queue.set_policy_limits("p", {{limits(number(1))}}, "policy p is suspended");
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(granted({.n = i, .node = fmt::format("node-{}", i), .policy = "p"}));
+  queue.set_policy_limits("p", std::nullopt);
+  queue.set_policy_limits("never-seen", std::nullopt);
+  EXPECT_TRUE(woken.empty()) << "nobody begins because the brake is gone";
+  EXPECT_EQ(waits_for({.n = 1, .node = "node-1", .policy = "p"}), "policy p total");
+  EXPECT_EQ(last.slot.limit->message, "policy p was deleted: nothing more of it is admitted");
+  EXPECT_FALSE(granted({.n = 4, .node = "node-4", .policy = "p"})) << "one that was made just before, too";
+  EXPECT_FALSE(granted({.n = 5, .node = "node-5", .policy = "never-seen"})) << "a new leader has not seen its limits";
+  EXPECT_TRUE(granted({.n = 6, .node = "node-6", .policy = "other"}));
+  queue.set_policy_limits("p", {{limits(number(2))}});
+  EXPECT_EQ(woken, (std::vector<std::string>{"evac-00000", "evac-00001"})) << "made again: its limits count";
 }
 
 TEST_F(Admissions, StartsOverForARecreatedObject) {
