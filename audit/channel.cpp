@@ -21,9 +21,10 @@ Record own_record(std::string_view action, std::string_view reason, base::TimePo
 }  // namespace
 
 Channel::Channel(std::unique_ptr<Sink> sink, const LogOptions& options, const base::Clock& clock,
-                 base::Metrics& metrics, base::Log log)
+                 const base::Clock& steady, base::Metrics& metrics, base::Log log)
     : options_(options),
       clock_(clock),
+      steady_(steady),
       log_(std::move(log)),
       written_(metrics.counter("evacuator_audit_records_total", "Audit records written.", {{"sink", sink->name()}})),
       failures_(metrics.counter("evacuator_audit_failures_total", "Times that an audit sink began to fail.",
@@ -39,7 +40,7 @@ Channel::Channel(std::unique_ptr<Sink> sink, const LogOptions& options, const ba
       sink_(std::move(sink)) {
   const std::scoped_lock lock(mutex_);
   failing_.set(0);
-  synced_at_ = clock_.now();
+  synced_at_ = steady_.now();
   work_off(clock_.now());
   publish();
 }
@@ -48,7 +49,7 @@ void Channel::record(const Record& record) {
   const std::scoped_lock lock(mutex_);
   const base::TimePoint now = clock_.now();
   keep(record);
-  if (!failure_ || now >= next_try_) work_off(now);
+  if (!failure_ || steady_.now() >= next_try_) work_off(now);
   sign_if_due(now, false);
   if (options_.sync_every == base::Duration::zero()) sync(now);
   publish();
@@ -64,9 +65,9 @@ void Channel::sign_heads(HeadKey key) {
 void Channel::tick() {
   const std::scoped_lock lock(mutex_);
   const base::TimePoint now = clock_.now();
-  if (failure_ && now >= next_try_) work_off(now);
+  if (failure_ && steady_.now() >= next_try_) work_off(now);
   sign_if_due(now, false);
-  if (!failure_ && (now - synced_at_ >= options_.sync_every)) sync(now);
+  if (!failure_ && (steady_.now() - synced_at_ >= options_.sync_every)) sync(now);
   publish();
 }
 
@@ -178,11 +179,12 @@ bool Channel::write(const Record& record) {
 /// `at_once`: whatever is not signed yet. A head that is signed already is not signed again.
 void Channel::sign_if_due(base::TimePoint now, bool at_once) {
   if (!key_ || failure_ || !is_open_ || !buffer_.empty() || head_.seq <= signed_seq_) return;
-  const bool due = at_once || head_.seq - signed_seq_ >= options_.sign_after || now >= signed_at_ + options_.sign_every;
+  const bool due =
+      at_once || head_.seq - signed_seq_ >= options_.sign_after || steady_.now() >= signed_at_ + options_.sign_every;
   const auto key = due ? key_() : std::nullopt;
   if (!key || !write(signed_head(head_, sink_->name(), options_.actor, now, *key))) return;
   signed_seq_ = head_.seq;
-  signed_at_ = now;
+  signed_at_ = steady_.now();
   log_.info("audit head signed",
             {base::kv("sink", sink_->name()), base::kv("seq", static_cast<std::int64_t>(head_.seq)),
              base::kv("hash", head_.hash), base::kv("key", key->id())});
@@ -190,14 +192,14 @@ void Channel::sign_if_due(base::TimePoint now, bool at_once) {
 
 void Channel::sync(base::TimePoint now) {
   if (failure_ || !is_open_) return;
-  synced_at_ = now;
+  synced_at_ = steady_.now();
   // Also when nothing was written: it notices a file that was taken away.
   if (auto synced = sink_->sync(); !synced) fail(synced.error(), now);
 }
 
 void Channel::fail(base::Error error, base::TimePoint now) {
   is_open_ = false;
-  next_try_ = now + options_.retry_every;
+  next_try_ = steady_.now() + options_.retry_every;
   if (!failure_) {
     failing_since_ = now;
     failures_.increment();

@@ -14,8 +14,9 @@ namespace audit {
 /// so nothing that is lost leaves a gap.
 class Channel {
  public:
-  Channel(std::unique_ptr<Sink> sink, const LogOptions& options, const base::Clock& clock, base::Metrics& metrics,
-          base::Log log);
+  /// Records have their times from `clock`, delays go by `steady`.
+  Channel(std::unique_ptr<Sink> sink, const LogOptions& options, const base::Clock& clock, const base::Clock& steady,
+          base::Metrics& metrics, base::Log log);
 
   void record(const Record& record);
   void sign_heads(HeadKey key);
@@ -40,6 +41,7 @@ class Channel {
 
   const LogOptions options_;
   const base::Clock& clock_;
+  const base::Clock& steady_;
   const base::Log log_;
   const base::Counter written_, failures_, lost_total_;
   const base::Gauge failing_, buffered_, last_seq_;
@@ -58,7 +60,7 @@ class Channel {
   Lost lost_;  ///< after those in the buffer
   std::optional<base::Error> failure_;
   base::TimePoint failing_since_{};
-  base::TimePoint next_try_{};
+  base::TimePoint next_try_{};  ///< this one, synced_at_ and signed_at_ are of steady_
   base::TimePoint synced_at_{};
   HeadKey key_;
   std::uint64_t signed_seq_ = 0;  ///< of the newest record that signs a head

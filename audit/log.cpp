@@ -24,10 +24,11 @@ Recorder& nowhere() {
 }
 
 Log::Log(std::vector<std::unique_ptr<Sink>> sinks, LogOptions options, const base::Clock& clock, base::Metrics& metrics,
-         base::Log log)
+         base::Log log, const base::Clock* steady)
     : options_(std::move(options)), clock_(clock), log_(std::move(log)) {
   for (auto& sink : sinks) {
-    channels_.push_back(std::make_unique<Channel>(std::move(sink), options_, clock_, metrics, log_));
+    channels_.push_back(
+        std::make_unique<Channel>(std::move(sink), options_, clock_, steady ? *steady : clock_, metrics, log_));
   }
   told_ = failure();
 }

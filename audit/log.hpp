@@ -60,9 +60,10 @@ class Channel;
 /// beyond are counted and a RecordsLost record stands in their place. Every opening of a sink is a record (LogOpened).
 class Log final : public Recorder {
  public:
-  /// `clock` and `metrics` must outlive it. Opens the sinks; a sink that fails to is a failing one, not an error.
+  /// The clocks and `metrics` must outlive it. Opens the sinks; a sink that fails to is a failing one, not an error.
+  /// `steady`: of retries, syncs and signatures, which no step of `clock` shall put off; nullptr: `clock`.
   Log(std::vector<std::unique_ptr<Sink>> sinks, LogOptions options, const base::Clock& clock, base::Metrics& metrics,
-      base::Log log);
+      base::Log log, const base::Clock* steady = nullptr);
   ~Log() override;
 
   void record(Record record) override;

@@ -116,7 +116,7 @@ class Process {
         identity_(std::move(identity)),
         cluster_(std::move(cluster)),
         log_(std::move(log)),
-        audit_(controllers::open_audit_log(config_.audit, identity_, clock_, metrics_, log_)),
+        audit_(controllers::open_audit_log(config_.audit, identity_, clock_, metrics_, log_, &steady_)),
         limiter_(steady_, {.qps = config_.qps, .burst = config_.burst}) {}
 
   audit::Recorder& audit() { return *audit_; }
@@ -256,7 +256,7 @@ class Process {
         controllers::SecretKeyOptions{.ns = config_.leader_election.ns,
                                       .name = config_.signing.secret,
                                       .rotate_after = config_.signing.rotate_after},
-        log_);
+        log_, &steady_);
     operator_ = std::make_unique<controllers::Operator>(
         controllers::Operator::Dependencies{.client = *acting_client_,
                                             .clock = clock_,

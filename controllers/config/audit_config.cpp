@@ -93,7 +93,7 @@ void check_audit(const Audit& config, api::FieldErrors& errors) {
 }
 
 std::unique_ptr<audit::Log> open_audit_log(const Audit& config, const std::string& identity, const base::Clock& clock,
-                                           base::Metrics& metrics, const base::Log& log) {
+                                           base::Metrics& metrics, const base::Log& log, const base::Clock* steady) {
   std::vector<std::unique_ptr<audit::Sink>> sinks;
   if (config.to_file) {
     const auto rotated = [log](const std::string& file, const audit::Head& head) {
@@ -108,7 +108,7 @@ std::unique_ptr<audit::Log> open_audit_log(const Audit& config, const std::strin
                                       audit::LogOptions{.actor = "evacuator/" + identity,
                                                         .buffer = static_cast<std::size_t>(config.buffer_size),
                                                         .sync_every = config.fsync_interval},
-                                      clock, metrics, log);
+                                      clock, metrics, log, steady);
 }
 
 audit::Record record_of_configuration(const OperatorConfig& config, const std::string& file, const std::string& text) {

@@ -15,8 +15,10 @@ void read_audit(api::StrictObject& object, OperatorConfig::Audit& target);
 void check_audit(const OperatorConfig::Audit& config, api::FieldErrors& errors);
 
 /// Opens the log's sinks; `identity` names this replica as the actor. A sink that cannot be opened is a failing one.
+/// `steady` as in audit::Log.
 std::unique_ptr<audit::Log> open_audit_log(const OperatorConfig::Audit& config, const std::string& identity,
-                                           const base::Clock& clock, base::Metrics& metrics, const base::Log& log);
+                                           const base::Clock& clock, base::Metrics& metrics, const base::Log& log,
+                                           const base::Clock* steady = nullptr);
 
 /// ConfigurationLoaded: what limits what, in the words of the configuration file. `file` may be empty: defaults and
 /// flags; `text` is its content.

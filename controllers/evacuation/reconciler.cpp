@@ -38,20 +38,20 @@ base::Result<kube::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
 /// Its last write was refused, and it is what it was then.
 std::optional<base::Duration> Reconciler::refused_for(const api::ObjectKey& key) const {
   const auto cached = deps_.evacuations.get(key);
-  return cached ? refused_.backs_off_for(key, cached->meta.resource_version, deps_.clock.now()) : std::nullopt;
+  return cached ? refused_.backs_off_for(key, cached->meta.resource_version, steady_now()) : std::nullopt;
 }
 
 void Reconciler::back_off_after_lost_record(const api::ObjectKey& key) {
   const std::scoped_lock lock(mutex_);
   Backoff& backoff = backoffs_[key];
-  backoff.until = deps_.clock.now() + base::backoff_delay(kLostRecord, ++backoff.failures);
+  backoff.until = steady_now() + base::backoff_delay(kLostRecord, ++backoff.failures);
 }
 
 std::optional<base::Duration> Reconciler::backs_off_for(const api::ObjectKey& key) const {
   const std::scoped_lock lock(mutex_);
   const auto backoff = backoffs_.find(key);
   if (backoff == backoffs_.end()) return std::nullopt;
-  const base::Duration left = backoff->second.until - deps_.clock.now();
+  const base::Duration left = backoff->second.until - steady_now();
   return left > base::Duration::zero() ? std::optional(left) : std::nullopt;
 }
 

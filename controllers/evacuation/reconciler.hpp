@@ -37,6 +37,7 @@ inline constexpr std::string_view kEvacuationsByOwner = "evacuator-owner";  ///<
 inline constexpr std::string_view kPodsByOwner = "evacuator-owner";         ///< pods: owner_index_key
 /// "<ns>/<uid of the pod's controller>": anybody may name any UID as an owner, and means one of the own namespace.
 std::string owner_index_key(const std::string& ns, const api::OwnerReference& owner);
+inline constexpr std::string_view kPodsByClaim = "evacuator-claim";          ///< pods: "<ns>/<PersistentVolumeClaim>"
 inline constexpr std::string_view kPdbsByNamespace = "evacuator-namespace";  ///< PDBs: namespace
 /// REQUIRES: the stores are still empty.
 void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods,
@@ -78,7 +79,9 @@ class Reconciler {
     std::function<bool(const std::string& name)> policy_suspends = {};
     KeySource& keys = keys_in_memory();  ///< by which the operator recognises what it made
     OperatorRules rules = {};
-    OriginMemory* origins = nullptr;  ///< nullptr: an object that is made again word for word counts, too
+    OriginMemory* origins = nullptr;       ///< nullptr: an object that is made again word for word counts, too
+    bool serves_native_evictions = false;  ///< kube::Discovery::has_native_evictions
+    const base::Clock* steady = nullptr;   ///< of delays that are in memory only; nullptr: `clock`
   };
 
   explicit Reconciler(Dependencies dependencies);
@@ -105,6 +108,11 @@ class Reconciler {
   std::vector<api::ObjectKey> on_pdb_changed(const api::PodDisruptionBudget* before,
                                              const api::PodDisruptionBudget* after);
 
+  /// Evacuations of the pods that use a claim which has just begun to be deleted, or is Lost from now on: with their
+  /// pods their data would go.
+  std::vector<api::ObjectKey> on_claim_changed(const api::PersistentVolumeClaim* before,
+                                               const api::PersistentVolumeClaim* after) const;
+
  private:
   class Reconciliation;  // one reconcile: reconciliation.hpp
 
@@ -113,6 +121,7 @@ class Reconciler {
   std::optional<base::Duration> refused_for(const api::ObjectKey& key) const;
   std::optional<base::Duration> backs_off_for(const api::ObjectKey& key) const;
   void mark_dead(const std::string& evictor, base::TimePoint until);
+  base::TimePoint steady_now() const { return (deps_.steady ? *deps_.steady : deps_.clock).now(); }
 
   Dependencies deps_;
   std::atomic<base::Duration::rep> resumed_at_{0};

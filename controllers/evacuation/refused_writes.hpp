@@ -21,7 +21,8 @@ inline constexpr base::minutes kRefusedRetry{10};
 /// "the API server refuses to store …", with its words and the way out.
 std::string refusal_text(const api::Evacuation& evacuation, const std::string& servers_words);
 
-/// Remembers them in memory: a new leader is refused once, too, and knows. Thread-safe.
+/// Remembers them in memory: a new leader is refused once, too, and knows. `now` is of a clock that nobody sets.
+/// Thread-safe.
 class RefusedWrites {
  public:
   /// A write based on this version of it was refused. True: that is news, for this version.

@@ -83,16 +83,18 @@ Json encode_signing_secret(Json secret, const SecretKeyOptions& options, const S
   return secret;
 }
 
-SecretKeys::SecretKeys(kube::Client& client, const base::Clock& clock, SecretKeyOptions options, base::Log log)
+SecretKeys::SecretKeys(kube::Client& client, const base::Clock& clock, SecretKeyOptions options, base::Log log,
+                       const base::Clock* steady)
     : client_(client),
       clock_(clock),
+      steady_(steady ? *steady : clock),
       options_(std::move(options)),
       log_(log.with({kv("secret", where())})),
       problem_(fmt::format("Secret {} is not read yet", where())) {}
 
 void SecretKeys::refresh(bool leads) {
   const std::scoped_lock lock(refreshing_);
-  if (clock_.now() < next_look_ && leads == led_) return;
+  if (steady_.now() < next_look_ && leads == led_) return;
   led_ = leads;
   conclude(look(leads), leads);
 }
@@ -148,7 +150,7 @@ base::Status SecretKeys::take(const SecretContent& content) {
 }
 
 void SecretKeys::conclude(const base::Status& looked, bool leads) {
-  next_look_ = clock_.now() + (looked ? kLookEvery : kRetryEvery);
+  next_look_ = steady_.now() + (looked ? kLookEvery : kRetryEvery);
   const std::string problem =
       looked ? std::string() : fmt::format("signing keys in Secret {}: {}", where(), looked.error().message);
   {

@@ -57,8 +57,10 @@ api::Json encode_signing_secret(api::Json secret, const SecretKeyOptions& option
 /// sense, is told and never overwritten; keys that were read before stay in use.
 class SecretKeys final : public KeySource {
  public:
-  /// The references must outlive it.
-  SecretKeys(kube::Client& client, const base::Clock& clock, SecretKeyOptions options, base::Log log);
+  /// The references must outlive it. Ages of keys go by `clock`; `steady`: of the time between two looks; nullptr:
+  /// `clock`.
+  SecretKeys(kube::Client& client, const base::Clock& clock, SecretKeyOptions options, base::Log log,
+             const base::Clock* steady = nullptr);
 
   void refresh(bool leads) override;
   std::shared_ptr<const signing::KeyRing> keys() const override;
@@ -78,6 +80,7 @@ class SecretKeys final : public KeySource {
 
   kube::Client& client_;
   const base::Clock& clock_;
+  const base::Clock& steady_;
   const SecretKeyOptions options_;
   const base::Log log_;
 

@@ -48,4 +48,22 @@ TEST_F(ClockStep, OfAnHourBackDoesNotStopACache) {
   EXPECT_TRUE(run_until([&] { return granted() == 1; }, minutes(2)));
 }
 
+/// Its next try is put off by a delay that is in memory only.
+TEST_F(ClockStep, OfAnHourBackDoesNotHoldAnEvacuationWhoseAnswerWasLost) {
+  stage();
+  budget("web", "web", 3);
+  start_operator();
+  bool sent = false;
+  replica->transport.before_each_call = [&](const kube::Request& request) {
+    if (sent || !request.path.ends_with("/eviction")) return;
+    sent = true;
+    refuse("patch");
+  };
+  const std::string name = evacuate(pods().front());
+  ASSERT_TRUE(run_until([&] { return sent; }, seconds(30)));
+  replica->wall.step = -minutes(60);
+  server->faults().clear();
+  EXPECT_TRUE(run_until([&] { return !get(name).status.blocked_by.empty(); }, minutes(2))) << reason(name);
+}
+
 }  // namespace clock_step_test

@@ -217,6 +217,27 @@ TEST_P(FullDisk, IsToldAndPassesWithoutAGap) {
 INSTANTIATE_TEST_SUITE_P(Audit, FullDisk, testing::Bool(),
                          [](const auto& info) { return info.param ? "LeavingHalfALine" : "LeavingNothing"; });
 
+class ClockStep : public FullDisk {};
+
+TEST_F(ClockStep, OfAnHourBackDoesNotStopTheAuditLogFromBeingTriedAgain) {
+  base::ManualClock wall{kNoon};
+  std::vector<std::unique_ptr<audit::Sink>> sinks;
+  sinks.push_back(std::make_unique<Moody>(disk));
+  audit::Log log(std::move(sinks), options(), wall, metrics, base::Log(), &clock);
+  disk.fails = true;
+  log.record(record("Meanwhile"));
+  ASSERT_TRUE(log.failure());
+  disk.fails = false;
+  wall.set(kNoon - base::minutes(60));
+  clock.advance(base::seconds(1));
+  log.tick();
+  EXPECT_FALSE(log.failure());
+  disk.fails = true;
+  clock.advance(base::seconds(1));
+  log.tick();
+  EXPECT_TRUE(log.failure()) << "it syncs on, too";
+}
+
 TEST_F(FullDisk, RecordsWhatItHadToDrop) {
   const auto log = open_moody(3);
   disk.fails = true;
