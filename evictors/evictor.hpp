@@ -97,8 +97,8 @@ struct Document {
   std::string name;
   std::int32_t status = 0;  ///< HTTP status; 0: no answer, and `body` says why
   std::string body;
-  /// The server answered 404, but not of this object: the whole kind is not served, or not at the moment
-  /// (kube::doubtful_absence). It counts as no answer.
+  /// Somebody answered 404, but not of this object or path: the whole kind is not served, or not at the moment, or a
+  /// proxy spoke (kube::doubtful_absence). It counts as no answer.
   bool is_kind_unserved = false;
 
   bool ok() const { return status == 200; }
@@ -114,6 +114,8 @@ struct EvictorContext {
   std::span<const Document> documents = {};               ///< answers to this evictor's reads(), all read just now
   std::optional<base::TimePoint> unavailable_until = {};  ///< it was seen dead lately (Observation::dead)
   std::span<const std::string> services = {};             ///< names of the configured services
+  /// kube::Discovery::has_native_evictions. A 404 that contradicts it is somebody else's, or will be known soon.
+  bool serves_native_evictions = false;
 
   /// The parameter's value, or `otherwise`.
   std::string_view parameter(std::string_view name, std::string_view otherwise) const;
@@ -257,8 +259,12 @@ class Evictor {
   virtual std::vector<Action> undo(const EvictorContext&) const { return {}; }
   virtual Rollback undone(const EvictorContext&) const { return Rollback::kNothingToDo; }
 
-  /// Calls that remove our marks from a pod that stayed. Empty: clean.
+  /// Calls that remove our marks from a pod that stayed. Empty: clean, as far as can be seen.
   virtual std::vector<Action> cleanup(const EvictorContext&) const { return {}; }
+
+  /// Once the Evacuation has ended: something of ours may be left that cleanup() or leftovers() would remove, and
+  /// nobody can see whether it is. context.pod may be nullptr.
+  virtual bool awaits_cleanup(const EvictorContext&) const { return false; }
 };
 
 }  // namespace evictors

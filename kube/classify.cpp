@@ -74,6 +74,19 @@ bool is_part_of_object(std::string_view subresource) {
   return subresource == "status" || subresource == "scale" || subresource == "eviction";
 }
 
+/// The only words that a server has for a path that it does not serve.
+bool denies_path(const Request& request, const StatusBody& status, std::string_view body) {
+  if (!status.is_status) return body.starts_with("404 page not found");
+  const auto segments = segments_of(request.path);
+  return status.name.empty() || std::find(segments.begin(), segments.end(), status.name) != segments.end();
+}
+
+base::Error no_answer(const std::string& what, const StatusBody& status, const Response& response) {
+  const std::string text = one_line(status.message);
+  return base::unavailable(
+      fmt::format("404, but not that {}: {}", what, text.empty() ? foreign_message(response) : text));
+}
+
 }  // namespace
 
 StatusBody parse_status(std::string_view body) {
@@ -131,10 +144,12 @@ std::optional<base::Error> doubtful_absence(const Request& request, const Respon
   if (response.status != 404) return std::nullopt;
   const std::string name = object_named_by(request);
   const StatusBody status = parse_status(response.body);
-  if (name.empty() || (status.is_status && status.name == name)) return std::nullopt;
-  const std::string text = one_line(status.message);
-  return base::unavailable(fmt::format("404, but not that \"{}\" does not exist: {}", name,
-                                       text.empty() ? foreign_message(response) : text));
+  if (name.empty()) {
+    if (request.method != "GET" || denies_path(request, status, response.body)) return std::nullopt;
+    return no_answer("the path is not served", status, response);
+  }
+  if (status.is_status && status.name == name) return std::nullopt;
+  return no_answer(fmt::format("\"{}\" does not exist", name), status, response);
 }
 
 base::Error error_of_status(std::string_view status_json) {

@@ -38,8 +38,11 @@ base::ErrorCode code_of(int http_status, std::string_view reason);
 std::string object_named_by(const Request& request);
 
 /// A 404 says that an object does not exist only as a metav1.Status that names this object. A proxy's page and a kind
-/// that is not served at the moment are 404, too. Returns what such an answer is instead: kUnavailable, which is tried
-/// again. nullopt: the answer means what its code says.
+/// that is not served at the moment are 404, too. Of a GET that is about no single object (a list, discovery) it says
+/// that the path is not served, and only as a metav1.Status that speaks of nothing outside the path, or as the plain
+/// text "404 page not found". Returns what any other such answer is instead: kUnavailable, which is tried again.
+/// nullopt: the answer means what its code says. Some proxies have that very text, too: who knows from elsewhere that
+/// the path is served (kube::Discovery) knows better.
 std::optional<base::Error> doubtful_absence(const Request& request, const Response& response);
 
 /// What a Status object means that came inside a watch (event ERROR).

@@ -62,6 +62,7 @@ bool Reconciler::Reconciliation::observe_cached() {
   seen_.woken = reconciler_.pdb_waiters_.take_wake(key_);
   seen_.actor = deps_.identity;
   seen_.eviction_version = deps_.eviction_version;
+  seen_.serves_native_evictions = deps_.serves_native_evictions;
   seen_.resumed_at = base::TimePoint(base::Duration(reconciler_.resumed_at_.load()));
   if (deps_.services) seen_.services = deps_.services->names();
   seen_.rules = deps_.rules;

@@ -19,8 +19,9 @@ inline constexpr std::string_view kSwitchoverParameter = "switchover";  ///< "tr
 inline constexpr std::string_view kServiceParameter = "service";        ///< Patroni through a configured service
 
 /// An evictor for the pods of one operator. name() is the parameter `adapter` and status.adapter. StatefulHandoff asks
-/// it for reads(), cleanup_reads(), probe(), plan(), observe(), classify(), needs_capacity(), undo(), undone() and
-/// cleanup(), always with a pod, and for leftover_reads(), leftovers() and awaits_leftovers() without one.
+/// it for reads(), cleanup_reads(), probe(), plan(), observe(), classify(), needs_capacity(), undo(), undone(),
+/// cleanup() and awaits_cleanup(), always with a pod, and for leftover_reads(), leftovers() and awaits_leftovers()
+/// without one.
 class Adapter : public Evictor {
  public:
   /// Is this pod one of that operator's? By what the pod itself shows.

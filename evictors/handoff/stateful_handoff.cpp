@@ -263,6 +263,12 @@ std::vector<Action> StatefulHandoff::leftovers(const EvictorContext& context) co
   return adapter ? adapter->leftovers(context) : std::vector<Action>{};
 }
 
+bool StatefulHandoff::awaits_cleanup(const EvictorContext& context) const {
+  const Adapter* adapter = adapter_of(context);
+  if (!adapter) return false;
+  return context.pod ? adapter->awaits_cleanup(context) : adapter->awaits_leftovers(context);
+}
+
 /// What the adapter left beside the pod goes before the post hook begins.
 Verification StatefulHandoff::verify(const EvictorContext& context) const {
   auto left = leftovers(context);

@@ -17,6 +17,7 @@ class StatefulHandoff final : public Evictor {
   std::vector<Read> reads(const EvictorContext& context) const override;
   base::seconds poll_interval(const EvictorContext& context) const override;
   std::vector<Action> leftovers(const EvictorContext& context) const override;
+  bool awaits_cleanup(const EvictorContext& context) const override;
   Verification verify(const EvictorContext& context) const override;
   Probe probe(const EvictorContext& context) const override;
   EvictionStep plan(const EvictorContext& context) const override;

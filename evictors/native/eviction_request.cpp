@@ -33,6 +33,7 @@ constexpr std::int64_t kMaxLiveness = 3600;
 constexpr base::seconds kTurnWithoutLife{1200};
 /// The controller is given this long to say TargetEvicted before its request is deleted.
 constexpr base::seconds kLetItReport{30};
+constexpr base::seconds kLookAgain{10};
 constexpr std::size_t kMaxReasonBytes = 200;
 
 api::ObjectKey request_key(const EvictorContext& context) {
@@ -82,6 +83,15 @@ Probe no(Support support, std::string reason) {
   Probe probe;
   probe.support = support;
   probe.reason = std::move(reason);
+  return probe;
+}
+
+/// The pod's responders are not passed over because somebody else answered, or the server's list is being made anew.
+Probe hidden(const EvictorContext& context) {
+  Probe probe = no(Support::kUnavailable, fmt::format("{} cannot be seen at the moment: it is asked again",
+                                                      kube::kEvictionRequests.api_version()));
+  probe.until = context.now + kLookAgain;
+  probe.hold = true;
   return probe;
 }
 
@@ -317,6 +327,7 @@ Probe EvictionByRequest::probe(const EvictorContext& context) const {
   switch (view.api) {
     case Api::kServed: break;
     case Api::kUnread: return no(Support::kUnavailable, "not looked yet");
+    case Api::kHidden: return hidden(context);
     case Api::kForbidden:
       return no(Support::kUnsupported, "RBAC forbids to look at " + kube::kEvictionRequests.api_version());
     case Api::kNotServed:

@@ -28,10 +28,13 @@ bool lists_both_kinds(const std::string& body) {
          lists_resource(resources, kube::kNativeEvictions.plural);
 }
 
-Api read_api(const Document* document) {
+/// Only two that agree say that it is not there: what the server listed, and what it answers now.
+Api read_api(const Document* document, bool is_listed) {
   if (!document) return Api::kUnread;
-  if (document->ok()) return lists_both_kinds(document->body) ? Api::kServed : Api::kNotServed;
-  if (document->status == 404) return Api::kNotServed;
+  const Api absent = is_listed ? Api::kHidden : Api::kNotServed;
+  if (document->ok()) return lists_both_kinds(document->body) ? Api::kServed : absent;
+  if (document->status == 404) return absent;
+  if (document->is_kind_unserved) return Api::kHidden;
   if (document->status == 401 || document->status == 403) return Api::kForbidden;
   return Api::kServed;
 }
@@ -129,7 +132,7 @@ Read access_read(const Access& access, const std::string& ns) {
 View read_view(const EvictorContext& context) {
   View view;
   view.denied = first_denied(context);
-  view.api = read_api(context.document(kApiDocument));
+  view.api = read_api(context.document(kApiDocument), context.serves_native_evictions);
   read_request(context, context.document(kRequestDocument), view);
   read_evictions(context, context.document(kEvictionsDocument), view);
   return view;

@@ -16,6 +16,7 @@ struct View {
     kUnread,     ///< not asked
     kServed,     ///< or no clear answer: then the call itself will tell
     kNotServed,  ///< 404, or without the two kinds
+    kHidden,     ///< the same, but the server says that it serves it: somebody else answers, or it comes and goes
     kForbidden,
   };
   enum class Presence {

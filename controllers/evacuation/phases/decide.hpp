@@ -65,6 +65,7 @@ struct Observed {
   base::TimePoint resumed_at{};  ///< when this replica began to act
   std::string actor;             ///< identity of this replica, for the history
   std::string eviction_version = "v1";
+  bool serves_native_evictions = false;
   std::map<std::string, std::vector<evictors::Document>, std::less<>> documents;  ///< by evictor
   std::map<std::string, base::TimePoint, std::less<>> dead_until;                 ///< evictors that nobody serves
   std::vector<std::string> services;                                              ///< configured ones

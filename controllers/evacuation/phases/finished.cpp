@@ -7,6 +7,8 @@ namespace controllers::evacuation {
 namespace {
 
 constexpr base::seconds kDefaultTtl{3600};
+/// What could not be read is read again.
+constexpr base::seconds kLookAgain{10};
 
 base::TimePoint clean_up_until(const StatusBuilder& builder) {
   return builder.status().finished_at.value_or(builder.now()) + builder.timeouts().abort;
@@ -19,6 +21,12 @@ std::optional<evictors::Action> last_cleanup(const StatusBuilder& builder) {
   if (!evictor || builder.now() >= clean_up_until(builder)) return std::nullopt;
   auto actions = builder.pod() ? evictor->cleanup(builder.context()) : evictor->leftovers(builder.context());
   return actions.empty() ? std::nullopt : std::optional(std::move(actions.front()));
+}
+
+/// Something of ours may be left, and cannot be seen just now.
+bool awaits_cleanup(const StatusBuilder& builder) {
+  const evictors::Evictor* evictor = builder.evictor();
+  return evictor && builder.now() < clean_up_until(builder) && evictor->awaits_cleanup(builder.context());
 }
 
 /// A finished one keeps its pod from being nominated again, and takes up memory: nobody keeps it for a year.
@@ -41,7 +49,11 @@ std::optional<Step> store_verdict_first(StatusBuilder& builder) {
 std::optional<Step> clean_up(StatusBuilder& builder) {
   if (!builder.has_finalizer()) return std::nullopt;
   auto action = last_cleanup(builder);
-  if (!action) return std::nullopt;
+  if (!action && !awaits_cleanup(builder)) return std::nullopt;
+  if (!action) {
+    builder.wake_at(std::min(builder.now() + kLookAgain, clean_up_until(builder)));
+    return builder.wait();
+  }
   if (!next_call_is_early(builder)) return builder.act(std::move(*action));
   builder.wake_at(clean_up_until(builder));
   return builder.wait();

@@ -123,6 +123,7 @@ evictors::EvictorContext StatusBuilder::context_for(std::string_view evictor) co
     context.unavailable_until = dead->second;
   }
   context.services = seen_.services;
+  context.serves_native_evictions = seen_.serves_native_evictions;
   return context;
 }
 

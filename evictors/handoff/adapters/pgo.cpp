@@ -208,6 +208,10 @@ class PgoAdapter final : public SwitchoverAdapter {
     return removal(context, ActionRole::kCleanUp);
   }
 
+  bool awaits_cleanup(const EvictorContext& context) const override {
+    return may_be_left(context) && !has_gone(context) && (!pgo_view(context) || request_on_its_way(context));
+  }
+
   /// The pod's label told which cluster it was; now only what was remembered does.
   std::vector<Read> leftover_reads(const EvictorContext& context) const override {
     const auto triggered = from_ref(context.ref(kTriggeredRef));

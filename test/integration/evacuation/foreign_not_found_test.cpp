@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "simulator/native/native_eviction.hpp"
 #include "test/integration/rig/rig.hpp"
 
 /// Not every 404 says that an object does not exist: a proxy's page and a kind that is not served at the moment are
@@ -67,6 +68,24 @@ TEST_P(ForeignNotFound, ForTheEvictionIsAskedAgain) {
   run_for(minutes(3));
   EXPECT_EQ(phase(name), Phase::kRequesting);
   expect_to_go_on(name);
+}
+
+/// Its responders have their say, though the API that they answer in cannot be seen for a while.
+TEST_P(ForeignNotFound, ForTheEvictionRequestApiDoesNotLeadToAPlainEviction) {
+  responds = true;
+  responders = api::Json::array({{{"name", "acme.io/db"}, {"priority", 10000}}});
+  simulator::native::serve(*server, {});
+  simulator::native::run(*cluster, *server, {}, {});
+  begin();
+  interpose("/apis/lifecycle.k8s.io/v1alpha1", "GET");
+  const std::string name = evacuate(pod_);
+  run_for(minutes(3));
+  EXPECT_FALSE(api::is_terminal(phase(name))) << reason(name);
+  EXPECT_TRUE(evictions().empty());
+  EXPECT_TRUE(pod_exists(pod_));
+  replica->transport.lie = nullptr;
+  ASSERT_TRUE(run_to_end(name, std::chrono::hours(6))) << reason(name);
+  EXPECT_EQ(get(name).status.evictor, "eviction-request");
 }
 
 INSTANTIATE_TEST_SUITE_P(

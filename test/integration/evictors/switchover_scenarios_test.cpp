@@ -514,6 +514,66 @@ TEST_F(Pgo, LeavesNoTriggerWhenThePodGoesInTheMiddleOfIt) {
   }
 }
 
+class PgoSwitchover : public Pgo {
+ protected:
+  /// The operator reads no PostgresCluster, or all of them again.
+  void hide_clusters(bool hidden) {
+    server->faults().clear();
+    if (!hidden) return;
+    simulator::FaultRule down{simulator::FaultEffect::kUnavailable};
+    down.verb = "get";
+    down.resource = "postgresclusters";
+    down.count = -1;
+    server->faults().add(down);
+  }
+  /// One that has ended while nobody could see whether its trigger is still set.
+  std::string end_unseen(bool pod_goes) {
+    const std::string name = evacuate("pg-0", [&](Json& spec) {
+      spec["evictors"] = Json::array({{{"name", "stateful-handoff"}, {"parameters", {{"switchover", "true"}}}}});
+      spec["retry"] = {{"maxAttempts", 1}};
+      spec["timeouts"] = {{"abortSeconds", 60}, {"verifySeconds", 60}};
+    });
+    EXPECT_TRUE(run_until([&] { return !trigger().empty(); }, seconds(60)));
+    hide_clusters(true);
+    if (pod_goes) {
+      EXPECT_TRUE(cluster->store().remove(kube::kPods, {"shop", "pg-0"}, {}, 0));
+    } else {
+      cancel(name);
+    }
+    EXPECT_TRUE(run_until([&] { return api::is_terminal(phase(name)); }, seconds(200))) << reason(name);
+    settle();
+    return name;
+  }
+};
+
+TEST_F(PgoSwitchover, ATriggerThatCannotBeReadAfterTheVerdictKeepsTheFinalizerForAWhile) {
+  crunchy({{"enabled", true}});
+  patroni_fails = true;
+  operator_works();
+  for (const bool pod_goes : {false, true}) {
+    SCOPED_TRACE(pod_goes ? "the pod is gone" : "the pod stays");
+    const std::string name = end_unseen(pod_goes);
+    EXPECT_FALSE(get(name).meta.finalizers.empty()) << reason(name);
+    run_for(seconds(30));
+    EXPECT_FALSE(get(name).meta.finalizers.empty());
+    hide_clusters(false);
+    ASSERT_TRUE(run_to_end(name, seconds(25)));
+    EXPECT_EQ(trigger(), "") << "PGO would try for ever";
+    delete_evacuation(name);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(PgoSwitchover, ATriggerThatIsNeverReadDoesNotKeepTheFinalizerForEver) {
+  crunchy({{"enabled", true}});
+  patroni_fails = true;
+  operator_works();
+  const std::string name = end_unseen(false);
+  EXPECT_TRUE(run_to_end(name, seconds(61)));
+  EXPECT_NE(trigger(), "");
+  hide_clusters(false);
+}
+
 TEST_F(Pgo, LeavesTheTriggerOfSomebodyElseWhenThePodGoes) {
   crunchy({{"enabled", true}});
   const std::string name = begin_evacuation();

@@ -195,7 +195,6 @@ TEST_P(Absence, IsBelievedOnlyByName) {
   const auto doubt = doubtful_absence(get_request(kPods, {"shop", "web-1"}), Response{status, body, {}, ""});
   EXPECT_EQ(doubt.has_value(), doubtful);
   EXPECT_TRUE(!doubt || doubt->code == ErrorCode::kUnavailable);
-  EXPECT_FALSE(doubtful_absence(list_request(kPods, {}), Response{status, body, {}, ""})) << "names no object";
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -214,6 +213,35 @@ INSTANTIATE_TEST_SUITE_P(
         AbsenceCase{"OtherJson", 404, R"({"details":{"name":"web-1"}})", true},
         AbsenceCase{"NameOfWrongType", 404, R"({"kind":"Status","details":{"name":["web-1"]}})", true},
         AbsenceCase{"OtherCode", 403, "<html/>", false}, AbsenceCase{"Success", 200, "{}", false}),
+    [](const auto& info) { return info.param.name; });
+
+/// Of a list, of discovery, of a subresource.
+class PathAbsence : public ::testing::TestWithParam<AbsenceCase> {};
+
+TEST_P(PathAbsence, IsOnlyWhatAServerSaysOfAPath) {
+  const auto& [name, status, body, doubtful] = GetParam();
+  Request log = get_request(kPods, {"shop", "web-1"});
+  log.path += "/log";
+  const auto doubt = doubtful_absence(log, Response{status, body, {}, ""});
+  EXPECT_EQ(doubt.has_value(), doubtful);
+  EXPECT_TRUE(!doubt || doubt->code == ErrorCode::kUnavailable);
+  log.method = "POST";
+  EXPECT_FALSE(doubtful_absence(log, Response{status, body, {}, ""})) << "a read has to follow anyway";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Classify, PathAbsence,
+    ::testing::Values(
+        AbsenceCase{"Named", 404, R"({"kind":"Status","reason":"NotFound","details":{"name":"web-1"}})", false},
+        AbsenceCase{"NamedOtherwise", 404, R"({"kind":"Status","reason":"NotFound","details":{"name":"web-2"}})", true},
+        AbsenceCase{"WholeResource", 404,
+                    R"({"kind":"Status","message":"the server could not find the requested resource","details":{}})",
+                    false},
+        AbsenceCase{"MuxText", 404, "404 page not found\n", false}, AbsenceCase{"Nothing", 404, "", true},
+        AbsenceCase{"OtherText", 404, "default backend - 404", true},
+        AbsenceCase{"Page", 404, "<html>not here</html>", true},
+        AbsenceCase{"OtherJson", 404, R"({"error":"no such route"})", true},
+        AbsenceCase{"OtherCode", 403, "<html/>", false}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace classify_test
