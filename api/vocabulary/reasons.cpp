@@ -238,7 +238,7 @@ constexpr std::array kReasons = {
                  "`Complete`=True, phase `Failed`; `Accepted`=False, policy `Ready`=False",
                  "The spec is invalid, or cannot be read any more.",
                  "The message names every wrong field. Check a file before you apply it: `evacuator validate FILE`."},
-    Term<Reason>{Reason::kSpecChanged, "SpecChanged", "`Complete`=True, phase `Failed`",
+    Term<Reason>{Reason::kSpecChanged, "SpecChanged", "`Complete`=True, phase `Failed`; `OriginVerified`=False",
                  "A field of `spec` that cannot be changed was changed after the Evacuation was accepted.",
                  "Make a new Evacuation with the fields as you want them."},
     Term<Reason>{Reason::kNotAllowed, "NotAllowed",
@@ -330,10 +330,11 @@ constexpr std::array kReasons = {
                  "Repair the sink: disk full, volume lost, or wrong permissions. See `docs/audit.md`."},
     Term<Reason>{Reason::kConverged, "Converged", "policy `Converged`=True; `status.balance[].state`",
                  "Nodes are as even as the strategy can make them, or within its thresholds.", ""},
-    Term<Reason>{Reason::kOscillating, "Oscillating", "policy `Converged`=False; `status.balance[].state`",
-                 "Moves make nodes uneven again that were even: the strategy stops.",
-                 "Use wider thresholds, a longer smoothing window, or more hysteresis. Then change the spec: that starts "
-                 "it again."},
+    Term<Reason>{
+        Reason::kOscillating, "Oscillating", "policy `Converged`=False; `status.balance[].state`",
+        "Moves make nodes uneven again that were even: the strategy stops.",
+        "Use wider thresholds, a longer smoothing window, or more hysteresis. Then change the spec: that starts "
+        "it again."},
     Term<Reason>{Reason::kNoGain, "NoGain", "policy `Converged`=False; `status.balance[].state`",
                  "`spec.convergence.patience` cycles with moves did not make nodes more even: the strategy stops.",
                  "The message names what stays uneven. Pods that may not move, or one pod that fills a node, are the "

@@ -362,6 +362,8 @@ void Reservations::observe(const api::Evacuation* before, const api::Evacuation*
     const auto given_up = abandoned_.find(key);
     if (given_up != abandoned_.end() && after && after->meta.resource_version == given_up->second) return;
     if (given_up != abandoned_.end()) abandoned_.erase(given_up);
+    const bool is_remade = before && after && before->meta.uid != after->meta.uid;
+    if (is_remade) drop(key, awake);
     const auto held = reservations_.find(key);
     const bool over = !after || api::is_terminal(after->status.phase);
     const bool reserves = !over && has_capacity_reserved(*after);

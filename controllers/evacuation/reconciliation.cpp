@@ -115,6 +115,7 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::settle(const Decision& d
     deps_.admission.withdraw(key_, seen_.evacuation.status.attempt);
     if (deps_.reservations) deps_.reservations->release_unused(key_);
   }
+  if (api::is_terminal(phase)) forget_asked();
   remember_blocked();
   if (budget_opened_meanwhile()) return kube::Requeue::in(base::Duration::zero());
   if (seen_.woken && pdb_blocker(seen_.evacuation))
@@ -161,6 +162,11 @@ void Reconciler::Reconciliation::mark_dead(const std::string& evictor) {
 void Reconciler::Reconciliation::forget_deleted() {
   reconciler_.pdb_waiters_.leave(key_);
   reconciler_.refused_.forget(key_);
+  forget_asked();
+}
+
+/// What was asked for by what the cache showed before the end: nobody else will give it back.
+void Reconciler::Reconciliation::forget_asked() {
   deps_.admission.forget(key_);
   if (deps_.reservations) deps_.reservations->release_unused(key_);
 }
@@ -364,7 +370,8 @@ kube::Requeue Reconciler::Reconciliation::give_up(const base::Error& refusal) {
   deps_.admission.abandon(key_, evacuation.meta.resource_version);
   if (deps_.reservations) deps_.reservations->abandon(key_, evacuation.meta.resource_version);
   reconciler_.pdb_waiters_.leave(key_);
-  if (!reconciler_.refused_.note(evacuation, problem, now)) return kube::Requeue::in(kRefusedRetry);
+  if (!reconciler_.refused_.note(evacuation, problem, reconciler_.steady_now()))
+    return kube::Requeue::in(kRefusedRetry);
   log_.error("the server refuses to store the Evacuation", {kv("error", refusal)});
   kube::Event event = kube::Event::warning(api::EventReason::kWriteRefused, problem);
   event.also_on_related = true;

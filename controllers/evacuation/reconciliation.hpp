@@ -70,6 +70,7 @@ class Reconciler::Reconciliation {
 
   // --- reconciliation.cpp: what is done about it
   void forget_deleted();
+  void forget_asked();
   base::Status take_slot(const Decision& decision);
   evictors::CallResult send_action(const evictors::Action& action);
   evictors::CallResult send_limited(const evictors::Action& action);

@@ -1,5 +1,6 @@
 /// Whom to enqueue when something else than an Evacuation changed.
 
+#include "api/core/claim_risk.hpp"
 #include "controllers/evacuation/group_lookup.hpp"
 #include "controllers/evacuation/reconciler.hpp"
 
@@ -7,6 +8,18 @@ namespace controllers::evacuation {
 namespace {
 
 std::string pod_index_key(const std::string& ns, const std::string& name) { return ns + "/" + name; }
+
+std::vector<std::string> claims_of(const api::Pod& pod) {
+  std::vector<std::string> claims;
+  for (const api::Volume& volume : pod.volumes) {
+    if (api::uses_claim(volume) && !volume.source.empty()) claims.push_back(pod.meta.ns + "/" + volume.source);
+  }
+  return claims;
+}
+
+bool is_at_risk(const api::PersistentVolumeClaim& claim) {
+  return claim.meta.is_terminating() || claim.volume_name == api::kLostVolume;
+}
 
 }  // namespace
 
@@ -25,6 +38,7 @@ void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Sto
     const auto* owner = each.meta.controller();
     return owner ? std::vector{owner_index_key(each.meta.ns, *owner)} : std::vector<std::string>{};
   });
+  pods.add_index(std::string(kPodsByClaim), claims_of);
   add_pod_group_indexes(evacuations, pods);
   pdbs.add_index(std::string(kPdbsByNamespace),
                  [](const api::PodDisruptionBudget& each) { return std::vector{each.meta.ns}; });
@@ -47,6 +61,17 @@ std::vector<api::ObjectKey> Reconciler::keys_for_pod(const api::Pod& pod) const 
 std::vector<api::ObjectKey> Reconciler::keys_for_pod_group(const api::Evacuation* before,
                                                            const api::Evacuation* after) const {
   return pod_group_keys_to_wake(before, after, deps_.evacuations);
+}
+
+std::vector<api::ObjectKey> Reconciler::on_claim_changed(const api::PersistentVolumeClaim* before,
+                                                         const api::PersistentVolumeClaim* after) const {
+  if (!after || !is_at_risk(*after) || (before && is_at_risk(*before))) return {};
+  std::vector<api::ObjectKey> keys;
+  for (const auto& pod : deps_.pods.by_index(kPodsByClaim, after->meta.ns + "/" + after->meta.name)) {
+    const std::string of_pod = pod_index_key(pod->meta.ns, pod->meta.name);
+    for (const auto& each : deps_.evacuations.by_index(kEvacuationsByPod, of_pod)) keys.push_back(each->meta.key());
+  }
+  return keys;
 }
 
 std::vector<api::ObjectKey> Reconciler::on_pdb_changed(const api::PodDisruptionBudget* before,

@@ -17,6 +17,7 @@ struct Feeds {
   kube::Informer<api::Pod>& pods;
   kube::Informer<api::PodDisruptionBudget>& pdbs;
   kube::Informer<api::Node>& nodes;
+  kube::Informer<api::PersistentVolumeClaim>& claims;
 };
 
 /// Handlers run on the reflectors' threads: they count and enqueue, nothing more.
@@ -42,6 +43,10 @@ inline void connect_evacuations(const Feeds& feeds, AdmissionQueue& admission, R
   });
   feeds.pdbs.add_handler([&](const auto& before, const auto& after) {
     for (const api::ObjectKey& key : reconciler.on_pdb_changed(before.get(), after.get())) queue.add(key);
+  });
+  // While an owner works on a request nothing else looks at the pod: its evictor may have nothing to poll (T37).
+  feeds.claims.add_handler([&](const auto& before, const auto& after) {
+    for (const api::ObjectKey& key : reconciler.on_claim_changed(before.get(), after.get())) queue.add(key);
   });
   feeds.nodes.add_handler([&](const auto& before, const auto& after) {
     admission.set_node((after ? after : before)->meta.name, after ? std::optional(node_facts(*after)) : std::nullopt);

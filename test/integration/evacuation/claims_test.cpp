@@ -136,6 +136,34 @@ TEST_F(RiskyClaim, DeletedWhileABudgetBlocksEndsTheEvacuation) {
   EXPECT_TRUE(volume_exists());
 }
 
+/// Nothing is polled while the owner works, and the pod itself does not change.
+TEST_F(RiskyClaim, DeletedWhileTheOwnersTurnLastsTakesOurMarkBack) {
+  const std::string prefix = "handoff.evacuator.dev/";
+  for (const bool lost : {false, true}) {
+    SCOPED_TRACE(lost ? "Lost" : "being deleted");
+    const std::string pod = lost ? "db-1" : begin();
+    annotate(pod, prefix + "mode", "required");
+    const std::string name = evacuate(pod);
+    ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kInProgress; }, seconds(30))) << reason(name);
+    annotate(pod, prefix + "ack", get(name).status.token);
+    run_for(seconds(10));
+    ASSERT_EQ(phase(name), Phase::kInProgress);
+    if (lost) {
+      edit(kube::kPersistentVolumeClaims, "data-db-1", [](Json& claim) { claim["status"]["phase"] = "Lost"; });
+    } else {
+      delete_claim();
+    }
+    settle();
+    EXPECT_EQ(phase(name), Phase::kAborting) << "at once, and not when the owner is late";
+    EXPECT_NE(annotation(pod, prefix + "abort"), "");
+    annotate(pod, prefix + "aborted", get(name).status.token);
+    ASSERT_TRUE(run_to_end(name, seconds(60)));
+    EXPECT_EQ(reason(name), "NotEvictable") << get(name).status.message;
+    EXPECT_EQ(annotation(pod, prefix + "request"), "") << "the owner must not act on it any more";
+    EXPECT_EQ(granted(), 0U);
+  }
+}
+
 TEST_F(RiskyClaim, TheCallIsDecidedOnALiveLookAndNotOnTheCache) {
   const std::string pod = begin();
   settle();

@@ -365,7 +365,7 @@ TEST_F(PodGroupCapacity, IsForAllOrForNoneSoNoTwoStarveEachOther) {
   ASSERT_TRUE(refused.limit);
   EXPECT_EQ(refused.limit->kind, "Capacity");
   EXPECT_THAT(refused.limit->message,
-              AllOf(HasSubstr("all of its group or none: pod a"), HasSubstr("needs 3000m cpu")));
+              AllOf(HasSubstr("all of its PodGroup or none: pod a"), HasSubstr("needs 3000m cpu")));
   EXPECT_EQ(ask("a1").limit->kind, "Capacity") << "the other one says the same";
   EXPECT_EQ(reservations().held(), 2U);
   EXPECT_EQ(queue.usage().in_flight, 2);
@@ -454,3 +454,28 @@ TEST_F(Capacity, IsNeverReservedTwiceWhateverHappens) {
 }
 
 }  // namespace capacity_test
+
+namespace reservations_test {
+
+class Reservations : public capacity_test::Capacity {};
+
+/// A relist shows the deletion of the one and the creation of the other as one change.
+TEST_F(Reservations, ARemadeEvacuationBeginsWithNone) {
+  using Phase = api::EvacuationPhase;
+  for (const Phase phase : {Phase::kPending, Phase::kPreparing}) {
+    const auto a = vm("a", "n1");
+    const auto b = vm("b", "n2");
+    ASSERT_EQ(reserve(a), "n3");
+    const api::Evacuation before = evacuation_of(*a, phase, "n3");
+    api::Evacuation after = evacuation_of(*a);
+    after.meta.uid = "another";
+    reservations().observe(nullptr, &before);
+    reservations().observe(&before, &after);
+    EXPECT_EQ(reservations().held(), 0U);
+    EXPECT_EQ(reserve(b), "n3");
+    pods.clear();
+    restart();
+  }
+}
+
+}  // namespace reservations_test

@@ -291,6 +291,26 @@ TEST_F(Shell, AnEvacuationDeletedWhileItIsBeingAdmittedLeavesNothingBehind) {
   EXPECT_EQ(admission.duplicate_of(next), "") << "and so is its pod";
 }
 
+using EvacuationReconciler = Shell;
+
+/// The informer has told of the end, and then a reconcile begins on what it saw before.
+TEST_F(EvacuationReconciler, AStaleLookAfterTheVerdictHoldsNoSlot) {
+  const api::Evacuation waits = make_evacuation();
+  api::Evacuation ended = waits;
+  ended.status.phase = EvacuationPhase::kCancelled;
+  ended.status.reason = "UserCancelled";
+  ended.status.finished_at = ended.status.phase_entered_at = kNoon;
+  server.evacuation["status"] = api::encode_status(ended.status);
+  server.evacuation["metadata"]["resourceVersion"] = "8";
+  admission.observe(nullptr, &waits);
+  admission.observe(&waits, &ended);
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_EQ(admission.usage().in_flight, 0) << "nobody would free it before the object is deleted";
+  api::Evacuation next = waits;
+  next.meta.name = "another";
+  EXPECT_EQ(admission.duplicate_of(next), "");
+}
+
 TEST_F(Shell, TheSuccessorOfADeletedEvacuationIsLeftToItsOwnReconcile) {
   server.evacuation["metadata"].update({{"uid", "another"}, {"resourceVersion", "9"}});
   ASSERT_TRUE(reconciler.reconcile(key));
