@@ -35,7 +35,7 @@ void check_signature(const api::Evacuation& evacuation, const signing::Key& key)
   const auto created = evacuation.meta.creation_timestamp.time_since_epoch();
   const bool is_signable = evacuation.spec_problem.empty() && !evacuation.spec.pod_ref.uid.empty();
   if (!is_signable || created < base::Duration{} || created > base::seconds(kLatest)) return;
-  const api::Evacuation ours = with_origin(evacuation, key, evacuation.meta.creation_timestamp);
+  const api::Evacuation ours = controllers::with_origin(evacuation, key, evacuation.meta.creation_timestamp);
   require(prove_origin(ours, {key}) == OriginProof::kSigned);
   require(prove_origin(ours, {key_of('y'), key}) == OriginProof::kSigned);
   require(prove_origin(ours, {key_of('y')}) == OriginProof::kUnknownKey);
@@ -48,9 +48,9 @@ void check_signature(const api::Evacuation& evacuation, const signing::Key& key)
 }
 
 void check_settled(api::Evacuation evacuation, const signing::KeyRing& keys) {
-  settle_origin(evacuation, &keys);
+  controllers::settle_origin(evacuation, &keys);
   const auto once = evacuation.status.conditions;
-  settle_origin(evacuation, &keys);
+  controllers::settle_origin(evacuation, &keys);
   require(evacuation.status.conditions == once);
 }
 

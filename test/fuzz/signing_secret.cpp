@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const controllers::SecretKeyOptions options{.ns = "evacuator-system"};
-  const auto back = controllers::decode_signing_secret(encode_signing_secret(*secret, options, *content));
+  const auto back = controllers::decode_signing_secret(controllers::encode_signing_secret(*secret, options, *content));
   require(back && back->keys == content->keys);
   if (!content->rotated_at) return 0;
   const auto seconds = std::chrono::floor<base::seconds>(*content->rotated_at);
