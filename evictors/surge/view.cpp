@@ -216,7 +216,10 @@ std::vector<Read> wanted_reads(const EvictorContext& context, bool choosing) {
 }
 
 std::optional<std::string> autoscaler_of(const EvictorContext& context, const Workload& workload) {
-  const auto json = parsed(context.document(kReadAutoscalers));  // every server has them: a 404 is somebody else's
+  const Document* document = context.document(kReadAutoscalers);
+  // This server has no such API, in its own words: what a proxy's page says does not come here as a 404.
+  if (document && document->status == 404) return std::string();
+  const auto json = parsed(document);
   const Json* items = json ? api::find_at(*json, {"items"}) : nullptr;
   if (!items || !items->is_array()) return std::nullopt;
   for (const Json& item : *items) {

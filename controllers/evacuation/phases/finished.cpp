@@ -7,8 +7,9 @@ namespace controllers::evacuation {
 namespace {
 
 constexpr base::seconds kDefaultTtl{3600};
-/// What could not be read is read again.
+/// What could not be read is read again, for a while: whoever asked may have given abortSeconds a week.
 constexpr base::seconds kLookAgain{10};
+constexpr base::seconds kLookAtMost{600};
 
 base::TimePoint clean_up_until(const StatusBuilder& builder) {
   return builder.status().finished_at.value_or(builder.now()) + builder.timeouts().abort;
@@ -23,10 +24,14 @@ std::optional<evictors::Action> last_cleanup(const StatusBuilder& builder) {
   return actions.empty() ? std::nullopt : std::optional(std::move(actions.front()));
 }
 
+base::TimePoint look_until(const StatusBuilder& builder) {
+  return std::min(clean_up_until(builder), builder.status().finished_at.value_or(builder.now()) + kLookAtMost);
+}
+
 /// Something of ours may be left, and cannot be seen just now.
 bool awaits_cleanup(const StatusBuilder& builder) {
   const evictors::Evictor* evictor = builder.evictor();
-  return evictor && builder.now() < clean_up_until(builder) && evictor->awaits_cleanup(builder.context());
+  return evictor && builder.now() < look_until(builder) && evictor->awaits_cleanup(builder.context());
 }
 
 /// A finished one keeps its pod from being nominated again, and takes up memory: nobody keeps it for a year.
@@ -51,7 +56,7 @@ std::optional<Step> clean_up(StatusBuilder& builder) {
   auto action = last_cleanup(builder);
   if (!action && !awaits_cleanup(builder)) return std::nullopt;
   if (!action) {
-    builder.wake_at(std::min(builder.now() + kLookAgain, clean_up_until(builder)));
+    builder.wake_at(std::min(builder.now() + kLookAgain, look_until(builder)));
     return builder.wait();
   }
   if (!next_call_is_early(builder)) return builder.act(std::move(*action));
