@@ -234,8 +234,9 @@ struct Operator::Impl {
   /// Its deletion lifts no brake and no limit from what waits: that is the garbage collector's, or nobody's.
   void hold_without_policy(const api::Evacuation& evacuation) {
     const std::string& policy = api::policy_of(evacuation);
-    if (!policy.empty() && !caches.policies.store().get({"", policy}))
-      admission.set_policy_limits(policy, std::nullopt);
+    if (policy.empty()) return;
+    const std::scoped_lock lock(limits_mutex);  // whoever sets its limits meanwhile comes after this
+    if (!caches.policies.store().get({"", policy})) admission.set_policy_limits(policy, std::nullopt);
   }
 
   void add_handlers() {

@@ -224,7 +224,8 @@ TEST_F(HookScenario, OfAForeignPolicyDoNotRunForAnEvacuationThatOnlyNamesIt) {
 
 TEST_F(HookScenario, APolicyThatIsNotThereFailsClosed) {
   const std::string name = begin({{"pre", webhook()}}, [](Json& spec) { spec["source"]["policy"] = "gone"; });
-  expect_end(name, Phase::kFailed, "NotEvictable");
+  expect_end(name, Phase::kCancelled, "DecisionExpired");
+  EXPECT_EQ(get(name).status.attempt, 0) << "nobody knows its limits and hooks";
   EXPECT_TRUE(evictions().empty());
   EXPECT_TRUE(service.calls.empty());
 }

@@ -65,6 +65,13 @@ TEST(PolicyLimitsInForce, AnOpenCircuitIsABrake) {
             "the circuit breaker of policy p is open: nothing more of it is admitted");
 }
 
+TEST(PolicyLimitsInForce, ADeletionThatIsUnderWayIsABrake) {
+  ObservedPolicy doomed = policy(R"({"mode":"Automatic"})");
+  doomed.meta.deletion_timestamp = base::TimePoint{} + base::seconds(1);
+  EXPECT_EQ(PolicyLimitsInForce().take(doomed, kNoon).brake,
+            "policy p is being deleted: nothing more of it is admitted");
+}
+
 TEST(PolicyLimitsInForce, ASpecThatDoesNotDecodeKeepsTheLimitsThatDo) {
   PolicyLimitsInForce known;
   const auto now = known.take(policy(R"({"mode":"Automatic","strategies":7,)" + kLimited + "}"), kNoon);
