@@ -83,6 +83,12 @@ class RiskyClaim : public WithClaims<Rig> {
     EXPECT_TRUE(volume_exists());
     return "db-0";
   }
+  void lose_volume(const std::string& name) {
+    const auto claim = cluster->store().get(kube::kPersistentVolumeClaims, {"shop", name});
+    const auto volume = claim->at("spec").at("volumeName").get<std::string>();
+    EXPECT_TRUE(cluster->store().remove(kube::kPersistentVolumes, {"", volume}));
+    edit(kube::kPersistentVolumeClaims, name, [](Json& stored) { stored["status"]["phase"] = "Lost"; });
+  }
 };
 
 TEST_F(RiskyClaim, AttackByAHandMadeEvacuationDoesNotCostTheVolumeOfAClaimThatIsBeingDeleted) {
@@ -109,10 +115,7 @@ TEST_F(RiskyClaim, TheVolumeWouldHaveGoneWithThePod) {
 
 TEST_F(RiskyClaim, OneThatIsLostKeepsItsPod) {
   const std::string pod = begin();
-  const auto claim = cluster->store().get(kube::kPersistentVolumeClaims, {"shop", kClaim});
-  const auto volume = claim->at("spec").at("volumeName").get<std::string>();
-  ASSERT_TRUE(cluster->store().remove(kube::kPersistentVolumes, {"", volume}));
-  edit(kube::kPersistentVolumeClaims, kClaim, [](Json& stored) { stored["status"]["phase"] = "Lost"; });
+  lose_volume(kClaim);
   expect_refused(evacuate(pod), "its PersistentVolumeClaim data-db-0 is Lost");
   EXPECT_TRUE(pod_exists(pod));
 }
@@ -149,7 +152,7 @@ TEST_F(RiskyClaim, DeletedWhileTheOwnersTurnLastsTakesOurMarkBack) {
     run_for(seconds(10));
     ASSERT_EQ(phase(name), Phase::kInProgress);
     if (lost) {
-      edit(kube::kPersistentVolumeClaims, "data-db-1", [](Json& claim) { claim["status"]["phase"] = "Lost"; });
+      lose_volume("data-db-1");
     } else {
       delete_claim();
     }
