@@ -10,6 +10,7 @@
 #include "api/evacuation_parts.hpp"
 #include "api/json/lenient.hpp"
 #include "api/meta/well_known.hpp"
+#include "api/policy/scheduler_version.hpp"
 #include "api/policy_history.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/wire_names.hpp"
@@ -257,6 +258,7 @@ DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors) {
   read_label_selector(object, "nodeSelector", spec.node_selector, true);
   object.read("compatibility", kCompatibilityNames, spec.compatibility);
   object.with("scheduler", [&](StrictObject& scheduler) {
+    read_scheduler_version(scheduler, spec.scheduler.minor_version);
     const std::size_t before = errors.size();
     scheduler.with("scoringStrategy", [&](StrictObject& scoring) {
       if (errors.size() == before) read_scoring_type(scoring, spec.scheduler.scoring);
@@ -334,6 +336,7 @@ Json encode_spec(const DeschedulerPolicySpec& spec) {
                {"evictability", encode_evictability(spec.evictability)}};
   if (spec.node_selector) json["nodeSelector"] = encode_label_selector(*spec.node_selector);
   if (spec.scheduler.scoring) json["scheduler"]["scoringStrategy"]["type"] = to_string(*spec.scheduler.scoring);
+  if (spec.scheduler.minor_version) json["scheduler"]["version"] = fmt::format("1.{}", *spec.scheduler.minor_version);
   for (const StrategyChoice& choice : spec.strategies) {
     Json strategy = {{"name", choice.name}};
     auto args = parse_json(choice.args_json);

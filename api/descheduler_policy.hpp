@@ -87,7 +87,8 @@ std::string_view to_string(ScoringStrategyType type);
 /// What the policy's plans assume of the cluster's scheduler.
 struct AssumedScheduler {
   std::optional<ScoringStrategyType>
-      scoring;  ///< absent: kMostAllocated with HighNodeUtilization, else kLeastAllocated
+      scoring;                         ///< absent: kMostAllocated with HighNodeUtilization, else kLeastAllocated
+  std::optional<int> minor_version{};  ///< of Kubernetes 1; absent: the server's (Auto)
   friend bool operator==(const AssumedScheduler&, const AssumedScheduler&) = default;
 };
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "api/policy/scheduler_version.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/completion.hpp"
 #include "cmd/explain/explain.hpp"
@@ -157,6 +158,13 @@ void add_uninstall(CLI::App& app, UninstallFlags& flags, int& exit_code) {
   uninstall->callback([&] { exit_code = run_uninstall(flags); });
 }
 
+std::vector<std::string> scheduler_versions() {
+  std::vector<std::string> versions = {"Auto"};
+  for (int minor = api::kOldestSchedulerMinor; minor <= api::kNewestSchedulerMinor; ++minor)
+    versions.push_back("1." + std::to_string(minor));
+  return versions;
+}
+
 void add_simulate(CLI::App& app, SimulateOptions& options, int& exit_code) {
   CLI::App* simulate = app.add_subcommand("simulate", "Plan a policy on a dump of a cluster; nothing is touched");
   simulate
@@ -168,6 +176,13 @@ void add_simulate(CLI::App& app, SimulateOptions& options, int& exit_code) {
       ->type_name("NAME");
   simulate->add_option("--now", options.now, "Pretend it is this time (RFC 3339; default: the newest time in the dump)")
       ->type_name("TIME");
+  simulate
+      ->add_option(
+          "--scheduler-version", options.scheduler_version,
+          "Which kube-scheduler the cluster has, for a policy that does not say (1.20 to 1.36; Auto: the newest)")
+      ->check(CLI::IsMember(scheduler_versions()))
+      ->capture_default_str()
+      ->type_name("VERSION");
   simulate->add_option("-o,--output", options.output, "table, json or yaml")
       ->check(CLI::IsMember({"table", "json", "yaml"}))
       ->capture_default_str()

@@ -53,9 +53,10 @@ int run_uninstall(const UninstallFlags& flags);
 struct SimulateOptions {
   std::string snapshot;  ///< file or directory of kubectl -o json|yaml dumps
   std::string policy;
-  std::string policy_name{};     ///< which of the file's; empty: its only one
-  std::string now;               ///< RFC 3339; empty: the newest time found in the dump
-  std::string output = "table";  ///< table, json, yaml
+  std::string policy_name{};               ///< which of the file's; empty: its only one
+  std::string now;                         ///< RFC 3339; empty: the newest time found in the dump
+  std::string output = "table";            ///< table, json, yaml
+  std::string scheduler_version = "Auto";  ///< 1.NN, for a policy that says Auto; Auto: the newest known
 };
 int run_simulate(const SimulateOptions& options);
 

@@ -27,6 +27,7 @@
 #include "evictors/registry.hpp"
 #include "kube/runtime/work_queue.hpp"
 #include "kube/runtime/worker.hpp"
+#include "scheduling/scoring/scheduler_rules.hpp"
 
 namespace controllers {
 namespace {
@@ -129,7 +130,8 @@ struct Operator::Impl {
              .stale = [this] { return caches.stale(); },
              .progress = [this] { busy_since[index_of_policy_worker()] = ticks(); },
              .usage = [this](const std::string& policy) { return usage.figures(policy); },
-             .triggers = &triggers}),
+             .triggers = &triggers,
+             .server_minor = scheduling::minor_version(deps.discovery.server_version)}),
         busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 2) {
     // Before anything looks at one, also through an index: who made it. That is asked of all of it, trimmed later.
     caches.evacuations.complete_with([this](api::Evacuation& each) {

@@ -1,6 +1,7 @@
 #include "planning/plan_builder.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace planning {
 namespace {
@@ -10,6 +11,33 @@ using scheduling::PodIndex;
 using scheduling::Refusal;
 using strategies::Goal;
 using strategies::NominationResult;
+
+/// Pods without a node that are asked where they will go: enough for any scheduler that works, and a cycle stays quick.
+constexpr std::size_t kMostPending = 200;
+
+scheduling::SchedulerRules rules_for(const PlanInput& input) {
+  const auto minor = input.spec.scheduler_minor ? input.spec.scheduler_minor : input.server_minor;
+  return minor ? scheduling::scheduler_rules(*minor) : scheduling::SchedulerRules{};
+}
+
+bool waits_for_a_node(const scheduling::ClusterSnapshot& cluster, PodIndex pod) {
+  const api::Pod& object = cluster.pod(pod);
+  return cluster.is_staying(pod) && object.node_name.empty() && !object.has_scheduling_gates;
+}
+
+/// As the scheduler's queue: by priority, then by age.
+std::vector<PodIndex> pending_pods(const scheduling::ClusterSnapshot& cluster) {
+  std::vector<PodIndex> pods;
+  for (const PodIndex pod : cluster.unscheduled_pods()) {
+    if (waits_for_a_node(cluster, pod)) pods.push_back(pod);
+  }
+  std::ranges::sort(pods, {}, [&](PodIndex pod) {
+    const api::Pod& object = cluster.pod(pod);
+    return std::tuple(-std::int64_t{object.priority.value_or(0)}, object.meta.creation_timestamp, pod);
+  });
+  if (pods.size() > kMostPending) pods.resize(kMostPending);
+  return pods;
+}
 
 }  // namespace
 
@@ -24,12 +52,13 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
       replacements_(input.spec.is_upstream() ? std::make_optional(overlay_) : std::nullopt),
       budgets_(input.cluster),
       limits_(input.spec.limits.per_cycle),
-      predictor_(input.cluster, input.spec.scoring),
+      predictor_(input.cluster, input.spec.scoring, rules_for(input)),
       migrating_(input.cluster),
       pod_groups_(input.cluster),
       cooling_(input.cooling),
       forbidden_(input.forbidden.begin(), input.forbidden.end()) {
   take_off(input.leaving);
+  if (!input.spec.is_upstream()) place_pending();
 }
 
 void PlanBuilder::begin(std::string_view strategy) {
@@ -162,7 +191,19 @@ void PlanBuilder::take_off(const std::vector<PodIdentity>& leaving) {
   if (leaving.empty()) return;
   const PodSet pods(leaving);
   for (const PodIndex pod : cluster_.pods()) {
-    if (pods.contains(cluster_.pod(pod))) relocate(pod);
+    if (!pods.contains(cluster_.pod(pod))) continue;
+    // The replacement of a pod that terminates is there already, unless it waits for its end.
+    const bool is_replaced = cluster_.pod(pod).meta.is_terminating() && is_replaced_at_once(cluster_, pod);
+    is_replaced ? leave(pod) : static_cast<void>(relocate(pod));
+  }
+}
+
+/// Pods that wait for a node take their place before any replacement does.
+void PlanBuilder::place_pending() {
+  for (const PodIndex pod : pending_pods(cluster_)) {
+    const auto nominated = cluster_.find_node(cluster_.pod(pod).nominated_node.value);
+    const auto node = nominated ? nominated : predictor_.predict(overlay_, pod).node;
+    if (node) overlay_.move(pod, *node);
   }
 }
 
@@ -178,11 +219,15 @@ void PlanBuilder::restore(PodIndex pod) {
   if (replacements_) replacements_->restore(pod);
 }
 
-/// Takes the pod off its node and holds the place where its replacement is expected.
+/// Takes the pod off its node and holds the place where its replacement is expected: at once, or if that has no place
+/// beside the old pod, once that is gone.
 Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
+  if (!has_replacement(cluster_, pod)) return leave(pod), Placement{};
+  Placement placement;
+  const bool meets_it = is_replaced_at_once(cluster_, pod);
+  if (meets_it) placement = predictor_.predict(outcome(), pod, goal, scheduling::OldPod::kStays);
   leave(pod);
-  if (!has_replacement(cluster_, pod)) return {};
-  const Placement placement = predictor_.predict(outcome(), pod, goal);
+  if (!meets_it || placement.fits_nowhere) placement = predictor_.predict(outcome(), pod, goal);
   if (placement.node) arrive(pod, *placement.node);
   return placement;
 }

@@ -108,6 +108,7 @@ class PlanBuilder final : public strategies::NominationSink {
   void leave(scheduling::PodIndex pod);
   void arrive(scheduling::PodIndex pod, scheduling::NodeIndex to);
   void restore(scheduling::PodIndex pod);
+  void place_pending();
   Placement relocate(scheduling::PodIndex pod, const strategies::Goal& goal = {});
 
   // The record.

@@ -20,6 +20,7 @@ PlanSpec::PlanSpec(const api::DeschedulerPolicySpec& spec)
     : node_selector(spec.node_selector),
       compatibility(spec.compatibility),
       scoring(scoring_of(spec)),
+      scheduler_minor(spec.scheduler.minor_version),
       evictability(spec.evictability),
       limits(spec.limits),
       strategy_specs(strategies::parse_strategies(spec.strategies)) {}

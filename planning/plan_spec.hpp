@@ -19,6 +19,7 @@ struct PlanSpec {
   /// spec.scheduler. Unless that says, HighNodeUtilization is for clusters whose scheduler packs: with one that spreads
   /// it would empty nodes indefinitely.
   scheduling::NodeScoring scoring;
+  std::optional<int> scheduler_minor;  ///< of Kubernetes 1; absent: the server's
   api::Evictability evictability;
   api::PolicyLimits limits;
   strategies::StrategySpecs strategy_specs;

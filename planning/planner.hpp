@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,7 @@ namespace planning {
 
 struct PlanOptions {
   /// Refuse a pod whose PodDisruptionBudget would not allow its eviction now, after the moves before it. Off: such pods
-  /// are nominated and wait for their budget.
+  /// are nominated and wait for their budget: an evictor may find a way that needs none.
   bool spend_pdbs = true;
   std::size_t max_refusals = 200;  ///< rows of Plan::refusals; counts are always complete
 };
@@ -49,6 +50,9 @@ struct PlanInput {
   const strategies::RestartHistory* restarts = nullptr;
   /// What was measured, for the sources that StrategySpecs::usage_needs() names.
   std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> usage{};
+  /// The server is Kubernetes 1.`server_minor`, for a spec that names no scheduler version; nullopt: the newest that we
+  /// know.
+  std::optional<int> server_minor{};
 };
 
 /// Requests on one node, before and after the plan.
@@ -93,9 +97,10 @@ struct Plan {
 };
 
 /// Runs the policy's strategies (all Deschedule ones, then all Balance ones, each in the order of the spec) on an
-/// overlay: every accepted move leaves its node and holds its predicted place; per-cycle limits refuse in the order
-/// total, node, namespace; then budgets; then, but not with Compatibility::kUpstream, a move whose replacement would
-/// have nowhere to go. mode, suspend and in-flight limits are the controller's.
+/// overlay, where pods that wait for a node hold the places where they are expected: every accepted move leaves its
+/// node and holds its predicted place; per-cycle limits refuse in the order total, node, namespace; then budgets; then,
+/// but not with Compatibility::kUpstream, a move whose replacement would have nowhere to go. mode, suspend and
+/// in-flight limits are the controller's.
 Plan plan_cycle(const PlanInput& input);
 
 }  // namespace planning

@@ -115,7 +115,8 @@ std::optional<std::vector<PodGroupTrial::Move>> PodGroupTrial::run(const PodGrou
                                                                    const GoalOf& goal_of) {
   std::vector<PodIndex> leaving;
   for (const PodIndex pod : pod_group.pods) {
-    if (overlay_.is_moved(pod)) continue;  // has an unfinished Evacuation
+    const bool waits_for_a_node = inputs_.cluster.node_of(pod) == scheduling::kNoNode;
+    if (overlay_.is_moved(pod) && !waits_for_a_node) continue;  // has an unfinished Evacuation
     if (!member_may_go(pod_group, pod, kept)) return std::nullopt;
     leaving.push_back(pod);
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -39,23 +41,40 @@ void for_each_by_capacity(const TargetPredictor::Ranking& ranking, F&& each) {
   }
 }
 
-std::optional<NodeIndex> most_capacity(const TargetPredictor::Ranking& ranking, const scheduling::FitQuery& query) {
-  std::optional<NodeIndex> found;
-  for_each_by_capacity(ranking, [&](NodeIndex node, int) {
-    if (query.fits(node)) found = node;
-    return !found;
+/// All nodes that pass the filters, with their scores, if they are so few that the scheduler compares all of them.
+struct Pool {
+  std::vector<NodeIndex> nodes;
+  std::vector<int> capacity;
+};
+std::optional<Pool> small_pool(const TargetPredictor::Ranking& ranking, const scheduling::FitQuery& query) {
+  Pool pool;
+  bool is_small = true;
+  for_each_by_capacity(ranking, [&](NodeIndex node, int score) {
+    if (!query.fits(node)) return true;
+    is_small = pool.nodes.size() < Preferences::kComparedNodes;
+    pool.nodes.push_back(node);
+    pool.capacity.push_back(score);
+    return is_small;
   });
-  return found;
+  return is_small ? std::optional(std::move(pool)) : std::nullopt;
+}
+
+/// Asks for nodes that may be few. Others would cost a hundred looks for nothing.
+bool is_choosy(const scheduling::FitQuery& query, const TargetPredictor::Ranking& ranking) {
+  if (has_node_terms(query) || has_volumes(query) || has_devices(query) || has_wanted_domains(query)) return true;
+  return std::accumulate(ranking.with_score.begin(), ranking.with_score.end(), std::size_t{0}) <=
+         Preferences::kComparedNodes;
 }
 
 /// One pod's choice among the nodes of a ranking.
 class NodeChoice {
  public:
-  NodeChoice(const TargetPredictor::Ranking& ranking, const scheduling::FitQuery& query, const strategies::Goal& goal)
+  NodeChoice(const TargetPredictor::Ranking& ranking, const scheduling::FitQuery& query, const strategies::Goal& goal,
+             const scheduling::SchedulerRules& rules)
       : ranking_(ranking),
         query_(query),
         goal_(goal),
-        preferences_(query),
+        preferences_(query, rules),
         pods_(query.cluster().used().column(scheduling::kPodsIndex)),
         is_exact_(ranking.score.size() <= Preferences::kComparedNodes) {}
 
@@ -64,9 +83,22 @@ class NodeChoice {
     return compare_all();
   }
 
+  /// The choice of a scheduler that looks at all of them.
+  Placement among(const Pool& pool) const {
+    Placement placement;
+    placement.fits_nowhere = pool.nodes.empty();
+    if (std::ranges::none_of(pool.nodes, [this](NodeIndex node) { return helps(node); })) return placement;
+    for (const NodeIndex node : scheduling::best_nodes(preferences_, pool.nodes, pool.capacity)) {
+      std::optional<NodeIndex>& place = helps(node) ? placement.node : placement.competing_node;
+      if (!place || rank(node) < rank(*place)) place = node;
+    }
+    if (placement.competing_node) placement.node.reset();
+    return placement;
+  }
+
  private:
   bool helps(NodeIndex node) const { return !goal_ || goal_(node); }
-  auto rank(NodeIndex node) const { return std::make_tuple(pods_[node], node); }
+  std::tuple<std::int64_t, NodeIndex> rank(NodeIndex node) const { return {pods_[node], node}; }
 
   /// A node that meets every preference is the best one if no other has more free capacity, or loses more otherwise
   /// than it has more free capacity. nullopt: it takes a closer look.
@@ -117,26 +149,18 @@ class NodeChoice {
   }
 
   Placement compare_all() const {
-    std::vector<NodeIndex> nodes;
-    std::vector<int> capacity;
+    Pool pool;
     bool some_help = false;
     for_each_by_capacity(ranking_, [&](NodeIndex node, int score) {
-      const bool is_full = !is_exact_ && nodes.size() >= kMostCandidates;
+      const bool is_full = !is_exact_ && pool.nodes.size() >= kMostCandidates;
       if (is_full && !helps(node)) return true;
       if (!query_.fits(node)) return true;
-      nodes.push_back(node);
-      capacity.push_back(score);
+      pool.nodes.push_back(node);
+      pool.capacity.push_back(score);
       some_help = some_help || helps(node);
-      return is_exact_ || nodes.size() < kMostCandidates || !some_help;
+      return is_exact_ || pool.nodes.size() < kMostCandidates || !some_help;
     });
-    Placement placement;
-    if (!some_help) return placement;
-    for (const NodeIndex node : scheduling::best_nodes(preferences_, nodes, capacity)) {
-      std::optional<NodeIndex>& place = helps(node) ? placement.node : placement.competing_node;
-      if (!place || rank(node) < rank(*place)) place = node;
-    }
-    if (placement.competing_node) placement.node.reset();
-    return placement;
+    return among(pool);
   }
 
   const TargetPredictor::Ranking& ranking_;
@@ -149,14 +173,18 @@ class NodeChoice {
 
 }  // namespace
 
-TargetPredictor::TargetPredictor(const scheduling::ClusterSnapshot& cluster, scheduling::NodeScoring scoring)
-    : scores_(cluster, scoring) {}
+TargetPredictor::TargetPredictor(const scheduling::ClusterSnapshot& cluster, scheduling::NodeScoring scoring,
+                                 const scheduling::SchedulerRules& rules)
+    : rules_(rules), scores_(cluster, scoring, rules) {
+  const auto is_open = [&](NodeIndex node) { return cluster.is_schedulable_by_all(node); };
+  has_few_open_nodes_ =
+      static_cast<std::size_t>(std::ranges::count_if(cluster.nodes(), is_open)) <= Preferences::kComparedNodes;
+}
 
 TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::Overlay& cluster, scheduling::PodIndex pod) {
   constexpr std::uint8_t kNoCapacity = ResourceScores::kNoCapacity;
   const std::uint32_t set = cluster.base().request_set_of(pod);
   if (rankings_.size() >= kMostRankings && !rankings_.contains(set)) rankings_.clear();
-  const auto& requests = cluster.base().requests(pod);
   const auto& changes = cluster.changes();
   Ranking& ranking = rankings_[set];
   const std::size_t nodes = cluster.base().node_count();
@@ -164,7 +192,7 @@ TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::Overlay&
     ranking.score.resize(nodes);
     ranking.with_score.fill(0);
     for (NodeIndex node = 0; node < nodes; ++node) {
-      const std::uint8_t now = ranking.score[node] = scores_.score(cluster, requests, node);
+      const std::uint8_t now = ranking.score[node] = scores_.score(cluster, pod, node);
       if (now != kNoCapacity) ++ranking.with_score[now];
     }
     ranking.seen = changes.size();
@@ -172,22 +200,42 @@ TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::Overlay&
   for (; ranking.seen < changes.size(); ++ranking.seen) {
     std::uint8_t& known = ranking.score[changes[ranking.seen]];
     if (known != kNoCapacity) --ranking.with_score[known];
-    known = scores_.score(cluster, requests, changes[ranking.seen]);
+    known = scores_.score(cluster, pod, changes[ranking.seen]);
     if (known != kNoCapacity) ++ranking.with_score[known];
   }
   return ranking;
 }
 
 Placement TargetPredictor::predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
-                                   const strategies::Goal& goal) {
+                                   const strategies::Goal& goal, scheduling::OldPod old_pod) {
   const Ranking& ranking = ranking_of(cluster, pod);
-  const auto query = cluster.fit_query(pod, scheduling::FitLevel::kScheduler);
-  if (!goal && ranking.score.size() > Preferences::kComparedNodes) return {most_capacity(ranking, *query), {}};
-  return NodeChoice(ranking, *query, goal).make();
+  const auto query =
+      old_pod == scheduling::OldPod::kGone
+          ? cluster.fit_query(pod, scheduling::FitLevel::kScheduler)
+          : std::make_shared<const scheduling::FitQuery>(cluster, pod, scheduling::FitLevel::kScheduler, old_pod);
+  const NodeChoice choice(ranking, *query, goal, rules_);
+  const bool is_large = ranking.score.size() > Preferences::kComparedNodes;
+  if (is_large && (has_few_open_nodes_ || is_choosy(*query, ranking))) {
+    if (const auto pool = small_pool(ranking, *query)) return choice.among(*pool);
+  }
+  return choice.make();
 }
 
 bool has_replacement(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
   return cluster.is_active(pod) && cluster.owner_of(pod) && !cluster.is_daemon_set(pod) && !cluster.is_mirror(pod);
+}
+
+bool is_replaced_at_once(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
+  const api::Pod& object = cluster.pod(pod);
+  if (object.termination_grace_period_seconds == 0) return false;
+  if (std::ranges::any_of(object.meta.owner_references,
+                          [](const api::OwnerReference& owner) { return owner.kind == "StatefulSet"; }))
+    return false;
+  return std::ranges::none_of(object.volumes, [&](const api::Volume& volume) {
+    if (volume.kind != api::VolumeKind::kPersistentVolumeClaim) return false;
+    const auto* claim = cluster.find_claim(object.meta.ns, volume.source);
+    return claim != nullptr && std::ranges::find(claim->access_modes, "ReadWriteOncePod") != claim->access_modes.end();
+  });
 }
 
 }  // namespace planning

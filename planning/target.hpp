@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scheduling/overlay.hpp"
+#include "scheduling/predicates.hpp"
 #include "scheduling/scoring/resource_scores.hpp"
 #include "strategies/strategy.hpp"
 
@@ -17,23 +18,25 @@ struct Placement {
   std::optional<scheduling::NodeIndex> node;  ///< nullopt: nowhere, or not where it helps
   /// With no node: one that the scheduler likes at least as well as any that helps, and that does not help.
   std::optional<scheduling::NodeIndex> competing_node;
+  bool fits_nowhere = false;  ///< no node passes the filters
 };
 
 /// Predicts where the scheduler puts the replacement of a pod: of the nodes that pass every predicate, the one with
 /// the best sum of free capacity (ResourceScores) and preferences (Preferences); ties by the number of pods, then by
 /// name. Keeps the nodes' free capacity scores for each set of requests and looks again only at nodes that changed, so
-/// asking costs about as much as the nodes that are tried, mostly few. Above Preferences::kComparedNodes nodes the
-/// scheduler itself looks only at some of them; so does this, at those with the best free capacity, and without a goal
-/// it goes by free capacity and name alone. Scores: one byte for each node and set of requests, at most kMostRankings
-/// sets.
+/// asking costs about as much as the nodes that are tried, mostly few. Where more than Preferences::kComparedNodes
+/// nodes pass the filters the scheduler itself looks only at some of them; so does this, at those with the best free
+/// capacity. Scores: one byte for each node and set of requests, at most kMostRankings sets.
 class TargetPredictor {
  public:
-  TargetPredictor(const scheduling::ClusterSnapshot& cluster, scheduling::NodeScoring scoring);
+  TargetPredictor(const scheduling::ClusterSnapshot& cluster, scheduling::NodeScoring scoring,
+                  const scheduling::SchedulerRules& rules = {});
 
   /// With a `goal` the node is one that it accepts, and so are all that the scheduler likes as well; without, all nodes
   /// will do. REQUIRES: `cluster` is over the same snapshot, and always the same one (a copy of this object goes with a
-  /// copy of the overlay).
-  Placement predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod, const strategies::Goal& goal = {});
+  /// copy of the overlay); the pod is on no node, unless it stays.
+  Placement predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod, const strategies::Goal& goal = {},
+                    scheduling::OldPod old_pod = scheduling::OldPod::kGone);
 
   /// The nodes by their free capacity for one set of requests.
   struct Ranking {
@@ -47,11 +50,17 @@ class TargetPredictor {
 
   Ranking& ranking_of(const scheduling::Overlay& cluster, scheduling::PodIndex pod);
 
+  scheduling::SchedulerRules rules_;
   scheduling::ResourceScores scores_;
+  bool has_few_open_nodes_;                              ///< that take any pod
   std::unordered_map<std::uint32_t, Ranking> rankings_;  ///< by set of requests
 };
 
 /// True if somebody makes a new pod when this one goes, and the scheduler is free to choose its node.
 bool has_replacement(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
+
+/// True if the replacement is made, and can be placed, while the pod still terminates. A StatefulSet waits for its end,
+/// and so does a volume that only one pod may have.
+bool is_replaced_at_once(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
 
 }  // namespace planning

@@ -174,14 +174,15 @@ std::optional<Refusal> refuse_shortage(const FitQuery& query, NodeIndex node) {
 std::optional<Refusal> refuse_shortage_strictly(const FitQuery& query, NodeIndex node) {
   const ClusterSnapshot& base = query.base();
   const NodeResources& used = query.cluster().used();
-  const bool is_here = query.cluster().node_of(query.index()) == node && base.is_active(query.index());
+  const bool is_here =
+      !query.counts(query.index()) && query.cluster().node_of(query.index()) == node && base.is_active(query.index());
   const std::int64_t capacity =
       base.allocatable().get(node, kPodsIndex) - used.get(node, kPodsIndex) + (is_here ? 1000 : 0);
   if (capacity < 1000) return no_capacity_for_pods(capacity / 1000);
   for (const auto& [resource, milli] : base.requests(query.index())) {
     if (milli == 0) continue;
     std::int64_t free = saturating_subtract(base.allocatable().get(node, resource), used.get(node, resource));
-    if (is_here) free = saturating_add(free, milli);
+    if (is_here) free = saturating_add(free, amount_of(query.cluster().requests_on(query.index(), node), resource));
     if (milli <= free) continue;
     return shortage_of(base.resources().name(resource), resource, comparable(resource, milli),
                        resource == kCpuIndex ? free : free / 1000);
@@ -194,7 +195,7 @@ std::optional<Refusal> refuse_host_ports(const FitQuery& query, NodeIndex node) 
   for_each_host_port(query.pod(), [&](const api::HostPort& port) {
     if (refusal) return;
     query.cluster().for_each_on(node, [&](PodIndex other) {
-      if (other == query.index() || !query.base().is_active(other) || !uses_port(query.base().pod(other), port)) return;
+      if (!query.counts(other) || !query.base().is_active(other) || !uses_port(query.base().pod(other), port)) return;
       refusal =
           Refusal{"HostPortInUse", "host port {wanted}/{subject} is in use on the node", port.protocol, port.port};
     });

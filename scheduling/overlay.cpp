@@ -45,7 +45,11 @@ struct Overlay::Cache {
 };
 
 Overlay::Overlay(const ClusterSnapshot& base)
-    : base_(&base), moved_(base.pod_count(), false), used_(base.used()), cache_(std::make_shared<Cache>(base)) {
+    : base_(&base),
+      moved_(base.pod_count(), false),
+      used_(base.used()),
+      scored_(base.scored()),
+      cache_(std::make_shared<Cache>(base)) {
   node_of_.reserve(base.pod_count());
   for (const PodIndex pod : base.pods()) node_of_.push_back(base.node_of(pod));
 }
@@ -93,7 +97,8 @@ void Overlay::leave(PodIndex pod, NodeIndex from) {
   if (from != base_->node_of(pod)) std::erase(arrivals_[from], pod);
   if (!base_->is_active(pod)) return;
   changes_.push_back(from);
-  used_.subtract(from, base_->requests(pod));
+  used_.subtract(from, requests_on(pod, from));
+  scored_.subtract(from, scored_on(pod, from));
   used_.add(from, kPodsIndex, -1000);
 }
 
@@ -104,7 +109,8 @@ void Overlay::arrive(PodIndex pod, NodeIndex to) {
   }
   if (!base_->is_active(pod)) return;
   changes_.push_back(to);
-  used_.add(to, base_->requests(pod));
+  used_.add(to, requests_on(pod, to));
+  scored_.add(to, scored_on(pod, to));
   used_.add(to, kPodsIndex, 1000);
 }
 

@@ -35,8 +35,14 @@ class Overlay {
   NodeIndex node_of(PodIndex pod) const { return node_of_[pod]; }
   /// True once move() was called for it, even if it came back to its node.
   bool is_moved(PodIndex pod) const { return moved_[pod]; }
-  /// Sum of the effective requests of the active pods that are on each node now.
+  /// Sum of what the active pods that are on each node now hold there.
   const NodeResources& used() const { return used_; }
+  /// The same, as the scheduler's scores count.
+  const ScoredSums& scored() const { return scored_; }
+  /// What the pod counts for on the node: where it runs what it holds, elsewhere what it asks for.
+  const RequestSet& requests_on(PodIndex pod, NodeIndex node) const {
+    return node == base_->node_of(pod) ? base_->held(pod).amounts : base_->requests(pod);
+  }
 
   /// The nodes whose sums changed, in the order of the changes, each as often as it changed. Only grows.
   const std::vector<NodeIndex>& changes() const { return changes_; }
@@ -74,6 +80,9 @@ class Overlay {
   /// What was found out about the snapshot; copies of the overlay share it.
   struct Cache;
 
+  const ScoredRequests& scored_on(PodIndex pod, NodeIndex node) const {
+    return node == base_->node_of(pod) ? base_->held(pod).scored : base_->scored_requests(pod);
+  }
   void leave(PodIndex pod, NodeIndex from);
   void arrive(PodIndex pod, NodeIndex to);
 
@@ -81,6 +90,7 @@ class Overlay {
   std::vector<NodeIndex> node_of_;
   std::vector<bool> moved_;
   NodeResources used_;
+  ScoredSums scored_;
   std::vector<NodeIndex> changes_;
   std::vector<std::vector<PodIndex>> arrivals_;  ///< by node: pods whose base node is another; empty: none anywhere
   std::shared_ptr<Cache> cache_;

@@ -65,6 +65,16 @@ std::string why_never(const api::PodDisruptionBudget& pdb) {
     return fmt::format("PodDisruptionBudget {} has maxUnavailable 0 and never lets a pod go: raise it to 1 or more",
                        pdb.meta.name);
   }
+  if (!pdb.sync_failure.empty()) {
+    return fmt::format("PodDisruptionBudget {} cannot be worked out and lets no pod go: {}", pdb.meta.name,
+                       pdb.sync_failure);
+  }
+  if (pdb.max_unavailable && pdb.expected_pods <= 0 && pdb.current_healthy > 0) {
+    return fmt::format(
+        "PodDisruptionBudget {} has maxUnavailable over pods that no controller with a scale owns, and never lets one "
+        "go: use minAvailable with a number",
+        pdb.meta.name);
+  }
   if (!pdb.min_available) return {};
   const auto& [value, percent] = *pdb.min_available;
   const std::int64_t pods = pdb.expected_pods;

@@ -53,6 +53,8 @@ void FitQuery::find_own_anti_affinity() {
       const std::uint32_t domain = domain_of(*domains.topology, cluster_->node_of(other));
       if (domain != Topology::kNone) domains.closed[domain] = true;
     });
+    const std::uint32_t own = domain_of(*domains.topology, cluster_->node_of(pod_));
+    if (counts(pod_) && own != Topology::kNone && covers(term, pod_, pod_, base())) domains.closed[own] = true;
   }
 }
 
@@ -60,7 +62,7 @@ void FitQuery::find_anti_affinity_of_others() {
   for (const auto& [owners, term] : cluster_->selector_cache().anti_affinity_terms_of(pod_)) {
     ClosedDomains& domains = closed_for(term->topology_key, false);
     for (const PodIndex owner : *owners) {
-      const std::uint32_t domain = owner == pod_ || !base().is_active(owner)
+      const std::uint32_t domain = !counts(owner) || !base().is_active(owner)
                                        ? Topology::kNone
                                        : domain_of(*domains.topology, cluster_->node_of(owner));
       if (domain != Topology::kNone) domains.closed[domain] = true;
@@ -81,7 +83,7 @@ void FitQuery::find_affinity() {
     return std::ranges::all_of(terms, [&](const PodAffinityTerm& term) { return covers(term, pod_, other, base()); });
   };
   bool found = false;
-  for_each_covered(terms.front(), pod_, *cluster_, [&](PodIndex other) {
+  const auto open_domains_of = [&](PodIndex other) {
     if (!satisfies_all(other)) return;
     for (WantedDomains& wanted : wanted_) {
       const std::uint32_t domain = domain_of(*wanted.topology, cluster_->node_of(other));
@@ -89,7 +91,9 @@ void FitQuery::find_affinity() {
       wanted.open[domain] = true;
       found = true;
     }
-  });
+  };
+  for_each_covered(terms.front(), pod_, *cluster_, open_domains_of);
+  if (counts(pod_)) open_domains_of(pod_);
   if (found || !satisfies_all(pod_)) return;
   for (WantedDomains& wanted : wanted_) wanted.open.assign(wanted.open.size(), true);
 }

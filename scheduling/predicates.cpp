@@ -4,7 +4,8 @@
 
 namespace scheduling {
 
-FitQuery::FitQuery(const Overlay& cluster, PodIndex pod, FitLevel level) : cluster_(&cluster), pod_(pod) {
+FitQuery::FitQuery(const Overlay& cluster, PodIndex pod, FitLevel level, OldPod old_pod)
+    : cluster_(&cluster), pod_(pod), old_pod_(old_pod) {
   if (level == FitLevel::kScheduler) {  // the rules of the other level look at one node at a time
     find_own_anti_affinity();
     find_anti_affinity_of_others();

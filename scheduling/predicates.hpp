@@ -20,6 +20,10 @@ enum class FitLevel {
   kScheduler,  ///< everything that kube-scheduler's filters look at
 };
 
+/// Where a replacement is asked for: whether the pod itself is gone by then. While it terminates it holds its room, its
+/// ports and its volumes, and speaks in affinities; only topology spread leaves it out.
+enum class OldPod { kGone, kStays };
+
 /// Ready unless a condition of type Ready exists and is not True (upstream-semantics.md#node-ready).
 bool accepts_pods(const api::Node& node);
 
@@ -68,10 +72,10 @@ using Predicate = std::optional<Refusal> (*)(const FitQuery& query, NodeIndex no
 
 /// Where one pod could run. Works out once what all nodes share, then judges node by node.
 /// Sees the overlay as it was when the query was made: make another one after a move (Overlay::fit_query does). The pod
-/// itself never stands in its own way at kScheduler; at kBasic only where upstream says so.
+/// itself never stands in its own way at kScheduler, unless it stays; at kBasic only where upstream says so.
 class FitQuery {
  public:
-  FitQuery(const Overlay& cluster, PodIndex pod, FitLevel level);
+  FitQuery(const Overlay& cluster, PodIndex pod, FitLevel level, OldPod old_pod = OldPod::kGone);
 
   /// The first rule that objects, in the order of the level's list; nullopt: the pod fits.
   std::optional<Refusal> refusal(NodeIndex node) const;
@@ -81,6 +85,8 @@ class FitQuery {
   const ClusterSnapshot& base() const { return cluster_->base(); }
   PodIndex index() const { return pod_; }
   const api::Pod& pod() const { return base().pod(pod_); }
+  /// `other` is there when the pod, or its replacement, comes.
+  bool counts(PodIndex other) const { return other != pod_ || old_pod_ == OldPod::kStays; }
 
   /// Topology domains that are closed to the pod, by its own anti-affinity or by that of pods already there.
   struct ClosedDomains {
@@ -137,6 +143,7 @@ class FitQuery {
 
   const Overlay* cluster_;
   PodIndex pod_;
+  OldPod old_pod_;
   std::array<Predicate, kMostRules> rules_{};  ///< those that concern the pod, in their order
   std::size_t rule_count_ = 0;
   std::vector<WaitingClaim> waiting_;

@@ -59,10 +59,37 @@ using RequestSet = std::vector<std::pair<ResourceIndex, std::int64_t>>;
 std::int64_t amount_of(const RequestSet& requests, ResourceIndex resource);
 void add_amount(RequestSet& requests, ResourceIndex resource, std::int64_t milli);
 
+/// What NodeResourcesFit scores of a pod, in thousandths: its cpu and memory, where each container that does not say
+/// how much it wants counts as 100m and 200Mi, so that such pods do not all meet. A pod with requests of its own gets
+/// that only for what is missing in the sum.
+struct ScoredRequests {
+  std::int64_t cpu = 0;
+  std::int64_t memory = 0;
+  /// REQUIRES: cpu or memory.
+  std::int64_t of(ResourceIndex resource) const { return resource == kCpuIndex ? cpu : memory; }
+  friend bool operator==(const ScoredRequests&, const ScoredRequests&) = default;
+};
+
+/// All that is counted for a pod.
+struct PodRequests {
+  RequestSet amounts;
+  ScoredRequests scored;
+  friend bool operator==(const PodRequests&, const PodRequests&) = default;
+};
+
+/// For a new pod, or for one that runs: its containers hold what they were given until a smaller request is carried
+/// out, and get no more where that is infeasible.
+enum class RequestsOf { kNewPod, kRunningPod };
+
 /// What the scheduler reserves for a pod (upstream-semantics.md#pod-requests): containers and sidecars, or the largest
 /// step of initialisation if that is more; pod-level requests replace cpu, memory and hugepages; overhead on top. `out`
 /// is overwritten.
-void effective_requests(const api::Pod& pod, ResourceNames& names, RequestSet& out);
+void effective_requests(const api::Pod& pod, ResourceNames& names, RequestSet& out,
+                        RequestsOf of = RequestsOf::kNewPod);
+/// The same, and what is scored.
+void pod_requests(const api::Pod& pod, ResourceNames& names, PodRequests& out, RequestsOf of = RequestsOf::kNewPod);
+/// Some container or the pod itself holds another amount than it asks for.
+bool is_being_resized(const api::Pod& pod);
 
 /// Amounts per node in thousandths. cpu, memory and pods in flat arrays, because every scan reads them; the rest
 /// sparse.
@@ -84,6 +111,21 @@ class NodeResources {
  private:
   std::array<std::vector<std::int64_t>, kDenseResources> dense_;
   std::vector<RequestSet> sparse_;
+};
+
+/// Sums of what is scored, by node.
+class ScoredSums {
+ public:
+  explicit ScoredSums(std::size_t nodes = 0) : cpu_(nodes), memory_(nodes) {}
+  /// REQUIRES: cpu or memory.
+  const std::vector<std::int64_t>& of(ResourceIndex resource) const { return resource == kCpuIndex ? cpu_ : memory_; }
+  void add(NodeIndex node, const ScoredRequests& requests);
+  void subtract(NodeIndex node, const ScoredRequests& requests);
+  void clear(NodeIndex node) { cpu_[node] = memory_[node] = 0; }
+
+ private:
+  std::vector<std::int64_t> cpu_;
+  std::vector<std::int64_t> memory_;
 };
 
 }  // namespace scheduling

@@ -11,10 +11,12 @@ namespace scheduling {
 namespace {
 
 /// Volumes of old clusters say their zone by label; several zones are joined by "__".
-bool label_allows(const api::PersistentVolume& volume, std::string_view key, const api::Node& node) {
+bool label_allows(const api::PersistentVolume& volume, std::string_view key, std::string_view todays_key,
+                  const api::Node& node) {
   const std::string* zones = volume.meta.labels.find(key);
   if (zones == nullptr) return true;
   const std::string* zone = node.meta.labels.find(key);
+  if (zone == nullptr) zone = node.meta.labels.find(todays_key);
   if (zone == nullptr) return false;
   for (std::string_view rest = *zones; !rest.empty();) {
     const std::size_t end = std::min(rest.find("__"), rest.size());
@@ -24,9 +26,24 @@ bool label_allows(const api::PersistentVolume& volume, std::string_view key, con
   return false;
 }
 
+/// The labels of zones and regions, each with its name of today.
+constexpr std::pair<std::string_view, std::string_view> kPlaceLabels[] = {
+    {"topology.kubernetes.io/zone", "topology.kubernetes.io/zone"},
+    {"topology.kubernetes.io/region", "topology.kubernetes.io/region"},
+    {"failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"},
+    {"failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"},
+};
+
+/// A node that says neither zone nor region takes them all.
+bool labels_allow(const api::PersistentVolume& volume, const api::Node& node) {
+  const auto says = [&](const auto& label) { return node.meta.labels.find(label.first) != nullptr; };
+  return std::ranges::none_of(kPlaceLabels, says) || std::ranges::all_of(kPlaceLabels, [&](const auto& label) {
+           return label_allows(volume, label.first, label.second, node);
+         });
+}
+
 bool is_reachable(const api::PersistentVolume& volume, const api::Node& node) {
-  if (!label_allows(volume, api::well_known::kZoneLabel, node)) return false;
-  if (!label_allows(volume, "topology.kubernetes.io/region", node)) return false;
+  if (!labels_allow(volume, node)) return false;
   return volume.required_node_terms.empty() ||
          std::ranges::any_of(volume.required_node_terms, [&](const auto& term) { return matches(term, node); });
 }
@@ -39,8 +56,16 @@ const api::StorageClass* class_of(const ClusterSnapshot& cluster, std::string_vi
   return name.empty() ? cluster.default_storage_class() : cluster.find_storage_class(name);
 }
 
+/// What is asked of every volume, also of one that is kept for the claim.
+bool is_of_kind(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim) {
+  return volume.capacity >= claim.request && volume.is_block == claim.wants_block &&
+         volume.attributes_class == claim.attributes_class;
+}
+
 bool fits_claim(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim) {
-  if (volume.capacity < claim.request) return false;
+  if (!is_of_kind(volume, claim) || volume.meta.is_terminating()) return false;
+  if (!volume.phase.empty() && volume.phase != "Available") return false;
+  if (claim.selector && !claim.selector->matches(volume.meta.labels)) return false;
   return std::ranges::all_of(claim.access_modes, [&](const std::string& mode) {
     return std::ranges::find(volume.access_modes, mode) != volume.access_modes.end();
   });
@@ -70,7 +95,7 @@ std::int64_t count_attached(const FitQuery& query, NodeIndex node, std::string_v
   take(query.attachments());
   std::vector<FitQuery::Attachment> there;
   query.cluster().for_each_on(node, [&](PodIndex other) {
-    if (other != query.index() && query.base().is_active(other)) add_attached(query.base(), other, there);
+    if (query.counts(other) && query.base().is_active(other)) add_attached(query.base(), other, there);
   });
   take(there);
   return static_cast<std::int64_t>(volumes.size()) + to_be_made;
@@ -98,9 +123,14 @@ void FitQuery::find_unbound(const api::Volume& volume, const api::PersistentVolu
   if (!base().has_storage_classes()) return;
   const auto* known = class_of(base(), claim != nullptr ? claim->storage_class : volume.storage_class);
   WaitingClaim waiting{volume.source, claim != nullptr, known, {}};
-  if (claim != nullptr) {
-    waiting.ready = base().free_volumes(known != nullptr ? known->meta.name : claim->storage_class);
-    std::erase_if(waiting.ready, [&](const auto* volume) { return !fits_claim(*volume, *claim); });
+  const auto* wanted = claim != nullptr ? claim : volume.claim_template.get();
+  if (wanted != nullptr) {
+    waiting.ready = base().volumes_kept_for({pod().meta.ns, volume.source}, claim != nullptr ? claim->meta.uid : "");
+    std::erase_if(waiting.ready, [&](const auto* each) { return !is_of_kind(*each, *wanted); });
+  }
+  if (wanted != nullptr && waiting.ready.empty()) {
+    waiting.ready = base().free_volumes(known != nullptr ? known->meta.name : wanted->storage_class);
+    std::erase_if(waiting.ready, [&](const auto* each) { return !fits_claim(*each, *wanted); });
   }
   if (known != nullptr && known->makes_volumes) attachments_.push_back({known->provisioner, ""});
   waiting_.push_back(std::move(waiting));
@@ -121,6 +151,8 @@ std::optional<Refusal> refuse_volumes(const FitQuery& query, NodeIndex node) {
         return Refusal{"ClaimLost", "the PersistentVolumeClaim {subject} is Lost", volume.source};
     }
     const auto* bound = bound_volume(query.base(), claim);
+    if (bound == nullptr && !claim->volume_name.empty() && query.base().has_volumes())
+      return Refusal{"VolumeNotFound", "the volume of claim {subject} does not exist", volume.source};
     if (bound == nullptr || is_reachable(*bound, query.base().node(node))) continue;
     return Refusal{"VolumeNodeMismatch", "the volume of claim {subject} is not reachable from the node", volume.source};
   }

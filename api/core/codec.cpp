@@ -63,6 +63,18 @@ error_code read_pdb_spec(Value& value, PodDisruptionBudget& pdb) {
   return error;
 }
 
+/// What the disruption controller says when it cannot tell how many pods there should be.
+error_code read_sync_failure(Value& value, std::string& target) {
+  std::vector<Condition> conditions;
+  const error_code error = read_conditions(value, conditions);
+  for (const Condition& each : conditions) {
+    if (each.type != "DisruptionAllowed" || each.status != ConditionStatus::kFalse || each.reason != "SyncFailed")
+      continue;
+    target = each.message.empty() ? each.reason : each.message;
+  }
+  return error;
+}
+
 error_code read_pdb_status(Value& value, PodDisruptionBudget& pdb) {
   return for_members(value, [&](std::string_view key, Value& member) {
     if (key == "observedGeneration") return read(member, pdb.observed_generation);
@@ -70,6 +82,7 @@ error_code read_pdb_status(Value& value, PodDisruptionBudget& pdb) {
     if (key == "currentHealthy") return read(member, pdb.current_healthy);
     if (key == "desiredHealthy") return read(member, pdb.desired_healthy);
     if (key == "expectedPods") return read(member, pdb.expected_pods);
+    if (key == "conditions") return read_sync_failure(member, pdb.sync_failure);
     return simdjson::SUCCESS;
   });
 }

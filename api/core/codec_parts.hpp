@@ -37,6 +37,9 @@ error_code read_toleration(Value& value, std::vector<Toleration>& target);
 error_code read_taint(Value& value, std::vector<Taint>& target);
 error_code read_spread(Value& value, std::vector<TopologySpreadConstraint>& target);
 
+/// Of a claim, or of the template of one. `pvc` is a new one.
+error_code read_pvc_spec(Value& value, PersistentVolumeClaim& pvc);
+
 /// Decodes an object of which T has `meta`; `read(key, value, T&)` takes the other members.
 template <typename T, typename F>
 base::Result<T> decode_object(std::string_view json, const char* what, F&& read) {

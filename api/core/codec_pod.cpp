@@ -1,5 +1,8 @@
 /// Pods.
 
+#include <algorithm>
+#include <map>
+
 #include "api/core/codec_parts.hpp"
 
 namespace api::wire {
@@ -51,15 +54,17 @@ std::optional<VolumeKind> volume_kind(std::string_view key) {
   return std::nullopt;
 }
 
-/// {volumeClaimTemplate: {spec: {storageClassName}}}
+/// {volumeClaimTemplate: {spec}}
 error_code read_claim_template(Value& value, Volume& volume) {
   return for_members(value, [&](std::string_view key, Value& claim) {
     if (key != "volumeClaimTemplate") return simdjson::SUCCESS;
     return for_members(claim, [&](std::string_view part, Value& spec) {
       if (part != "spec") return simdjson::SUCCESS;
-      return for_members(spec, [&](std::string_view name, Value& member) {
-        return name == "storageClassName" ? read(member, volume.storage_class) : simdjson::SUCCESS;
-      });
+      PersistentVolumeClaim claim_spec;
+      const error_code error = read_pvc_spec(spec, claim_spec);
+      volume.storage_class = claim_spec.storage_class;
+      volume.claim_template = std::make_shared<const PersistentVolumeClaim>(std::move(claim_spec));
+      return error;
     });
   });
 }
@@ -201,9 +206,67 @@ error_code read_container_state(Value& value, ContainerStatus& status) {
   });
 }
 
-error_code read_container_status(Value& value, ContainerStatus& status) {
+/// What the containers, or the pod itself, hold by their status.
+struct HeldResources {
+  std::map<std::string, ResourceList> of_container;  ///< the larger of what is given and what is set aside, by name
+  std::optional<ResourceList> of_pod;
+  bool may_not_grow = false;  ///< what the spec asks for is infeasible
+};
+
+void raise_to(ResourceList& resources, const ResourceList& least) {
+  for (const auto& [name, quantity] : least) {
+    const Quantity known = amount_of(resources, name);
+    if (known < quantity) add_amount(resources, name, Quantity::from_milli(quantity.milli() - known.milli()));
+  }
+}
+
+/// One of resources (requests in it) and allocatedResources.
+error_code read_held(std::string_view key, Value& member, std::optional<ResourceList>& target) {
+  ResourceList requests;
+  ResourceList limits;
+  Unread unread;  // what cannot be read is not held
+  const error_code error = key == "resources" ? read_requests_and_limits(member, requests, limits, unread)
+                                              : read_resources(member, requests, unread, "");
+  if (requests.empty()) return error;
+  if (!target) target.emplace();
+  raise_to(*target, requests);
+  return error;
+}
+
+/// The requests of the spec beside what is held; nullptr: they are the same.
+std::shared_ptr<const ResourceList> held_beside(const ResourceList& requests, const ResourceList& held,
+                                                bool may_not_grow) {
+  ResourceList all = may_not_grow ? ResourceList() : requests;
+  raise_to(all, held);
+  for (const auto& [name, quantity] : requests) {  // the status tells only what can be resized
+    if (std::ranges::find(held, name, &ResourceList::value_type::first) == held.end())
+      raise_to(all, {{name, quantity}});
+  }
+  return all == requests ? nullptr : std::make_shared<const ResourceList>(std::move(all));
+}
+
+void settle_held(Pod& pod, const HeldResources& held) {
+  const auto settle = [&](std::vector<Container>& containers) {
+    for (Container& each : containers) {
+      const auto at = held.of_container.find(each.name);
+      if (at != held.of_container.end()) each.held = held_beside(each.requests, at->second, held.may_not_grow);
+    }
+  };
+  settle(pod.containers);
+  settle(pod.init_containers);
+  if (held.of_pod && !pod.pod_requests.empty())
+    pod.held_pod_requests = held_beside(pod.pod_requests, *held.of_pod, held.may_not_grow);
+}
+
+bool is_infeasible_resize(const Condition& condition) {
+  return condition.type == "PodResizePending" && condition.status == ConditionStatus::kTrue &&
+         condition.reason == "Infeasible";
+}
+
+error_code read_container_status(Value& value, ContainerStatus& status, std::optional<ResourceList>& held) {
   return for_members(value, [&](std::string_view key, Value& member) {
     if (key == "name") return read(member, status.name);
+    if (key == "resources" || key == "allocatedResources") return read_held(key, member, held);
     if (key == "restartCount") return read(member, status.restart_count);
     if (key == "ready") return read(member, status.ready);
     if (key == "state") return read_container_state(member, status);
@@ -215,8 +278,15 @@ error_code read_container_status(Value& value, ContainerStatus& status) {
   });
 }
 
-error_code read_container_statuses(Value& value, ContainerStatus like, std::vector<ContainerStatus>& target) {
-  return for_elements(value, [&](Value& item) { return read_container_status(item, target.emplace_back(like)); });
+error_code read_container_statuses(Value& value, ContainerStatus like, std::vector<ContainerStatus>& target,
+                                   HeldResources& held) {
+  return for_elements(value, [&](Value& item) {
+    ContainerStatus& status = target.emplace_back(like);
+    std::optional<ResourceList> of_it;
+    const error_code error = read_container_status(item, status, of_it);
+    if (of_it) held.of_container.insert_or_assign(status.name, *std::move(of_it));
+    return error;
+  });
 }
 
 ContainerStatus init_status() {
@@ -231,7 +301,7 @@ ContainerStatus ephemeral_status() {
   return status;
 }
 
-error_code read_pod_status(Value& value, Pod& pod) {
+error_code read_pod_status(Value& value, Pod& pod, HeldResources& held) {
   std::string phase;
   const error_code error = for_members(value, [&](std::string_view key, Value& member) {
     if (key == "phase") return read(member, phase);
@@ -239,14 +309,18 @@ error_code read_pod_status(Value& value, Pod& pod) {
     if (key == "qosClass") return read(member, pod.qos_class);
     if (key == "startTime") return read(member, pod.start_time);
     if (key == "conditions") return read_conditions(member, pod.conditions);
-    if (key == "containerStatuses") return read_container_statuses(member, {}, pod.container_statuses);
-    if (key == "initContainerStatuses") return read_container_statuses(member, init_status(), pod.container_statuses);
+    if (key == "containerStatuses") return read_container_statuses(member, {}, pod.container_statuses, held);
+    if (key == "initContainerStatuses")
+      return read_container_statuses(member, init_status(), pod.container_statuses, held);
     if (key == "ephemeralContainerStatuses") {
-      return read_container_statuses(member, ephemeral_status(), pod.container_statuses);
+      return read_container_statuses(member, ephemeral_status(), pod.container_statuses, held);
     }
+    if (key == "nominatedNodeName") return read(member, pod.nominated_node.value);
+    if (key == "resources" || key == "allocatedResources") return read_held(key, member, held.of_pod);
     return simdjson::SUCCESS;
   });
   pod.phase = pod_phase(phase);
+  held.may_not_grow = std::ranges::any_of(pod.conditions, is_infeasible_resize);
   return error;
 }
 
@@ -259,12 +333,16 @@ namespace api {
 using wire::Value;
 
 base::Result<Pod> decode_pod(std::string_view json) {
-  auto pod = wire::decode_object<Pod>(json, "a Pod", [](std::string_view key, Value& value, Pod& decoded) {
+  wire::HeldResources held;
+  auto pod = wire::decode_object<Pod>(json, "a Pod", [&](std::string_view key, Value& value, Pod& decoded) {
     if (key == "spec") return wire::read_pod_spec(value, decoded);
-    if (key == "status") return wire::read_pod_status(value, decoded);
+    if (key == "status") return wire::read_pod_status(value, decoded, held);
     return simdjson::SUCCESS;
   });
-  if (pod) wire::finish_volumes(*pod);
+  if (!pod) return pod;
+  wire::finish_volumes(*pod);
+  wire::settle_held(*pod, held);
+  if (!pod->node_name.empty()) pod->nominated_node = {};
   return pod;
 }
 

@@ -1,5 +1,7 @@
 /// Claims, volumes, their classes and drivers, and devices.
 
+#include <algorithm>
+
 #include "api/core/claim_risk.hpp"
 #include "api/core/codec_parts.hpp"
 
@@ -15,10 +17,55 @@ error_code read_storage(Value& value, Quantity& target) {
   return error;
 }
 
+/// volumeMode; Filesystem when left out.
+error_code read_is_block(Value& value, bool& target) {
+  std::string mode;
+  const error_code error = read(value, mode);
+  target = mode == "Block";
+  return error;
+}
+
+/// Volume plugins of Kubernetes that CSI drivers have taken over, with their drivers.
+constexpr std::pair<std::string_view, std::string_view> kMigratedPlugins[] = {
+    {"awsElasticBlockStore", "ebs.csi.aws.com"},
+    {"azureDisk", "disk.csi.azure.com"},
+    {"azureFile", "file.csi.azure.com"},
+    {"cinder", "cinder.csi.openstack.org"},
+    {"gcePersistentDisk", "pd.csi.storage.gke.io"},
+    {"portworxVolume", "pxd.portworx.com"},
+    {"vsphereVolume", "csi.vsphere.vmware.com"},
+};
+
+/// Takes the driver if the volume is of such a plugin.
+error_code read_migrated(std::string_view key, Value& member, std::string& driver) {
+  const auto plugin = std::ranges::find(kMigratedPlugins, key, &std::pair<std::string_view, std::string_view>::first);
+  if (plugin == std::end(kMigratedPlugins)) return simdjson::SUCCESS;
+  bool is_there = false;
+  const error_code error = read_non_empty(member, is_there);
+  if (is_there) driver = plugin->second;
+  return error;
+}
+
+error_code read_claim_ref(Value& value, PersistentVolume& pv) {
+  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+    if (key == "namespace") return read(member, pv.claim.ns);
+    if (key == "name") return read(member, pv.claim.name);
+    if (key == "uid") return read(member, pv.claim_uid);
+    return simdjson::SUCCESS;
+  });
+  pv.is_claimed = !pv.claim.name.empty();
+  return error;
+}
+
+}  // namespace
+
 error_code read_pvc_spec(Value& value, PersistentVolumeClaim& pvc) {
   return for_members(value, [&](std::string_view key, Value& member) {
     if (key == "volumeName") return read(member, pvc.volume_name);
     if (key == "storageClassName") return read(member, pvc.storage_class);
+    if (key == "volumeMode") return read_is_block(member, pvc.wants_block);
+    if (key == "volumeAttributesClassName") return read(member, pvc.attributes_class);
+    if (key == "selector") return read_selector(member, pvc.selector);
     if (key == "accessModes") return read(member, pvc.access_modes);
     if (key != "resources") return simdjson::SUCCESS;
     return for_members(member, [&](std::string_view part, Value& amounts) {
@@ -27,10 +74,14 @@ error_code read_pvc_spec(Value& value, PersistentVolumeClaim& pvc) {
   });
 }
 
+namespace {
+
 error_code read_pv_spec(Value& value, PersistentVolume& pv) {
   return for_members(value, [&](std::string_view key, Value& member) {
     if (key == "local" || key == "hostPath") return read_non_empty(member, pv.is_local);
-    if (key == "claimRef") return read_non_empty(member, pv.is_claimed);
+    if (key == "claimRef") return read_claim_ref(member, pv);
+    if (key == "volumeMode") return read_is_block(member, pv.is_block);
+    if (key == "volumeAttributesClassName") return read(member, pv.attributes_class);
     if (key == "storageClassName") return read(member, pv.storage_class);
     if (key == "capacity") return read_storage(member, pv.capacity);
     if (key == "accessModes") return read(member, pv.access_modes);
@@ -39,7 +90,7 @@ error_code read_pv_spec(Value& value, PersistentVolume& pv) {
         return part == "driver" ? read(driver, pv.csi_driver) : simdjson::SUCCESS;
       });
     }
-    if (key != "nodeAffinity") return simdjson::SUCCESS;
+    if (key != "nodeAffinity") return read_migrated(key, member, pv.csi_driver);
     return for_members(member, [&](std::string_view part, Value& required) {
       return part == "required" ? read_node_selector(required, pv.required_node_terms) : simdjson::SUCCESS;
     });
@@ -106,7 +157,11 @@ base::Result<PersistentVolumeClaim> decode_pvc(std::string_view json) {
 base::Result<PersistentVolume> decode_pv(std::string_view json) {
   return wire::decode_object<PersistentVolume>(
       json, "a PersistentVolume", [](std::string_view key, Value& value, PersistentVolume& decoded) {
-        return key == "spec" ? wire::read_pv_spec(value, decoded) : simdjson::SUCCESS;
+        if (key == "spec") return wire::read_pv_spec(value, decoded);
+        if (key != "status") return simdjson::SUCCESS;
+        return wire::for_members(value, [&](std::string_view part, Value& text) {
+          return part == "phase" ? wire::read(text, decoded.phase) : simdjson::SUCCESS;
+        });
       });
 }
 

@@ -118,15 +118,23 @@ struct Container {
   ResourceList limits;
   std::vector<HostPort> host_ports;
   bool restart_always = false;  ///< an init container with restartPolicy Always: a sidecar
+  /// What it holds of its node while it is being resized (in-place resize); nullptr: as much as it requests.
+  std::shared_ptr<const ResourceList> held{};
   friend bool operator==(const Container&, const Container&) = default;
 };
+
+struct PersistentVolumeClaim;
 
 enum class VolumeKind { kOther, kPersistentVolumeClaim, kHostPath, kEmptyDir, kSecret, kConfigMap, kEphemeral };
 struct Volume {
   VolumeKind kind = VolumeKind::kOther;
   std::string source;           ///< claim name for PVC; "<pod>-<volume>" for ephemeral
   std::string storage_class{};  ///< ephemeral: what its claims ask for; "" the default class
-  friend bool operator==(const Volume&, const Volume&) = default;
+  /// Ephemeral: the claim that each pod gets; nullptr: its template says no more than the class.
+  std::shared_ptr<const PersistentVolumeClaim> claim_template{};
+  friend bool operator==(const Volume& a, const Volume& b) {
+    return a.kind == b.kind && a.source == b.source && a.storage_class == b.storage_class;
+  }
 };
 
 /// kNone: not written yet, or a phase that we do not know. Such a pod is active; its text is "".
@@ -159,7 +167,8 @@ struct PodResponder {
 struct Pod {
   ObjectMeta meta;
 
-  NodeName node_name;  ///< empty: not scheduled
+  NodeName node_name;       ///< empty: not scheduled
+  NodeName nominated_node;  ///< where the scheduler has made room for it; empty once it is scheduled
   std::string scheduler_name;
   std::optional<std::int32_t> priority;
   std::string priority_class_name;
@@ -173,6 +182,7 @@ struct Pod {
   ResourceList overhead;
   ResourceList pod_requests;  ///< spec.resources.requests (pod level)
   ResourceList pod_limits;
+  std::shared_ptr<const ResourceList> held_pod_requests;  ///< as Container::held
   bool host_network = false;
   bool uses_resource_claims = false;
   bool makes_resource_claims = false;        ///< one of them by a template: each pod gets a claim of its own
@@ -233,6 +243,7 @@ struct PodDisruptionBudget {
   std::int32_t current_healthy = 0;
   std::int32_t desired_healthy = 0;
   std::int32_t expected_pods = 0;
+  std::string sync_failure;  ///< why its controller cannot work it out; empty: it can, or does not say
 
   bool covers(const Pod& pod) const;
 };
@@ -253,6 +264,9 @@ struct PersistentVolumeClaim {
   std::string storage_class;  ///< "": none, or not given one yet
   Quantity request;           ///< of storage
   std::vector<std::string> access_modes;
+  bool wants_block = false;                 ///< volumeMode: Block
+  std::string attributes_class{};           ///< volumeAttributesClassName
+  std::optional<LabelSelector> selector{};  ///< of volumes
 };
 
 struct PersistentVolume {
@@ -261,9 +275,14 @@ struct PersistentVolume {
   bool is_local = false;    ///< spec.local or spec.hostPath: a disk of one node
   bool is_claimed = false;  ///< spec.claimRef
   std::string storage_class;
-  std::string csi_driver;  ///< "": not by CSI
+  std::string csi_driver;  ///< also of a volume that was moved to CSI with its plugin; "": not by CSI
   Quantity capacity;       ///< of storage
   std::vector<std::string> access_modes;
+  bool is_block = false;           ///< volumeMode: Block
+  std::string attributes_class{};  ///< volumeAttributesClassName
+  std::string phase{};             ///< "Available", "Bound"…; "": none is written
+  ObjectKey claim{};               ///< of spec.claimRef, with the UID of the claim that it is bound to, if any
+  std::string claim_uid{};
 };
 
 struct StorageClass {

@@ -89,7 +89,8 @@ int run_explain(Session& session, const LiveExplainOptions& options) {
   AdmissionWorld world = admission_world(session, cluster);
   cluster.policies.insert(cluster.policies.end(), options.policies.begin(), options.policies.end());
   if (explanation.pod && cluster.snapshot)
-    ask_policies(explanation, *std::move(cluster.snapshot), cluster.policies, cluster.evacuations, session.now());
+    ask_policies(explanation, *std::move(cluster.snapshot), cluster.policies, cluster.evacuations, session.now(),
+                 cluster.server_minor);
   world.policies = cluster.policies;
   ask_admission(explanation, world, session.now());
   explanation.past = options.past;

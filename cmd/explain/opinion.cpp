@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "cmd/drain/request.hpp"
+#include "planning/evacuating_pods.hpp"
 #include "planning/planner.hpp"
 #include "scheduling/evictability_rules.hpp"
 #include "scheduling/pdb_budget.hpp"
@@ -35,12 +36,14 @@ planning::PlanInput plan_input(const planning::PlanSpec& spec, const scheduling:
   planning::PlanInput input{.spec = spec, .cluster = cluster, .leaving = {}, .now = now};
   input.options.spend_pdbs = false;  // as the operator plans: a blocked pod is nominated and waits for its budget
   input.options.max_refusals = std::numeric_limits<std::size_t>::max();
+  planning::EvacuatingPods pods;
   for (const api::Evacuation& each : evacuations) {
     const api::PodUid& uid = each.spec.pod_ref.uid;
     if (uid.empty() || (uid.value == asked && !api::is_terminal(each.status.phase))) continue;
-    if (each.status.outcome && each.status.outcome->kind == api::OutcomeKind::kTargetGone) continue;
-    (api::is_terminal(each.status.phase) ? input.cooling : input.leaving).push_back({each.meta.ns, uid});
+    pods.add(each);
   }
+  input.leaving = std::move(pods.leaving);
+  input.cooling = std::move(pods.cooling);
   return input;
 }
 
@@ -112,8 +115,8 @@ std::string_view to_string(PolicyVerdict verdict) {
 }
 
 PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling::ClusterSnapshot& cluster,
-                         const std::vector<api::Evacuation>& evacuations, scheduling::PodIndex pod,
-                         base::TimePoint now) {
+                         const std::vector<api::Evacuation>& evacuations, scheduling::PodIndex pod, base::TimePoint now,
+                         std::optional<int> server_minor) {
   const std::string& uid = cluster.pod(pod).meta.uid;
   PolicyOpinion opinion;
   opinion.policy = policy.meta.name;
@@ -131,6 +134,7 @@ PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling:
   const planning::PlanSpec spec(policy.spec);
   planning::PlanInput input = plan_input(spec, cluster, evacuations, uid, now);
   input.restarts = &restarts;
+  input.server_minor = server_minor;
   const planning::Plan plan = planning::plan_cycle(input);
   if (take_from_plan(plan, cluster.pod(pod).meta, opinion)) return opinion;
   if (const std::string problem = first_problem(plan); !problem.empty()) {
@@ -149,12 +153,12 @@ PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling:
 
 void ask_policies(Explanation& explanation, scheduling::SnapshotInput cluster,
                   const std::vector<api::DeschedulerPolicy>& policies, const std::vector<api::Evacuation>& evacuations,
-                  base::TimePoint now) {
+                  base::TimePoint now, std::optional<int> server_minor) {
   scheduling::SnapshotKeeper snapshots;
   for (const api::DeschedulerPolicy& policy : policies) {
     const auto& snapshot = snapshots.at(cluster, scheduling::quantities_of(policy.spec.compatibility));
     const auto at = snapshot.find_pod(explanation.key.ns, explanation.key.name);
-    if (at) explanation.policies.push_back(opinion_of(policy, snapshot, evacuations, *at, now));
+    if (at) explanation.policies.push_back(opinion_of(policy, snapshot, evacuations, *at, now, server_minor));
   }
 }
 

@@ -44,10 +44,10 @@ struct PolicyOpinion {
 };
 
 /// Evaluates the policy on the snapshot, with unfinished and recently finished Evacuations taken into account as the
-/// operator does.
+/// operator does. `server_minor`: as in planning::PlanInput.
 PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling::ClusterSnapshot& cluster,
-                         const std::vector<api::Evacuation>& evacuations, scheduling::PodIndex pod,
-                         base::TimePoint now);
+                         const std::vector<api::Evacuation>& evacuations, scheduling::PodIndex pod, base::TimePoint now,
+                         std::optional<int> server_minor = {});
 
 struct BudgetFact {
   std::string name;
@@ -91,7 +91,7 @@ struct Explanation {
 /// Evaluates the policies on the cluster and adds what they say. Nothing when the pod is not in it.
 void ask_policies(Explanation& explanation, scheduling::SnapshotInput cluster,
                   const std::vector<api::DeschedulerPolicy>& policies, const std::vector<api::Evacuation>& evacuations,
-                  base::TimePoint now);
+                  base::TimePoint now, std::optional<int> server_minor = {});
 
 /// Sorts out which Evacuations concern the pod.
 void sort_out(Explanation& explanation, const std::vector<api::Evacuation>& evacuations);

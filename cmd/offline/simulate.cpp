@@ -10,7 +10,9 @@
 #include "cmd/offline/dump.hpp"
 #include "cmd/offline/policy_files.hpp"
 #include "cmd/table.hpp"
+#include "planning/evacuating_pods.hpp"
 #include "planning/planner.hpp"
+#include "scheduling/scoring/scheduler_rules.hpp"
 
 namespace cmd {
 namespace {
@@ -180,11 +182,17 @@ base::Status simulate(const SimulateOptions& options) {
                                              scheduling::quantities_of(policy->spec.compatibility));
   strategies::RestartHistory restarts;
   restarts.restore(policy->status.restarts, *now);
-  const planning::Plan plan = planning::plan_cycle({.spec = planning::PlanSpec(policy->spec),
-                                                    .cluster = snapshot,
-                                                    .leaving = {},
-                                                    .now = *now,
-                                                    .restarts = &restarts});
+  planning::EvacuatingPods pods;
+  for (const api::Evacuation& each : dump->evacuations) pods.add(each);
+  const planning::Plan plan =
+      planning::plan_cycle({.spec = planning::PlanSpec(policy->spec),
+                            .cluster = snapshot,
+                            .leaving = std::move(pods.leaving),
+                            .now = *now,
+                            .options = {.spend_pdbs = false},  // as the operator plans
+                            .cooling = std::move(pods.cooling),
+                            .restarts = &restarts,
+                            .server_minor = scheduling::minor_version(options.scheduler_version)});
   if (options.output == "table") {
     print_tables(*policy, *dump, plan, snapshot.problems(), unknown_ages, *now);
   } else {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/core/codec.hpp"
+#include "scheduling/scoring/scheduler_rules.hpp"
 
 namespace cmd::plugin {
 namespace {
@@ -17,6 +18,7 @@ class ClusterReader {
     if (!found) return;
     pdbs_ = found->pdbs;
     resource_claims_ = found->resource_claims;
+    cluster_.server_minor = scheduling::minor_version(found->server_version);
   }
 
   LiveCluster read(const std::string& ns) {

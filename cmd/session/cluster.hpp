@@ -18,6 +18,7 @@ struct LiveCluster {
   std::vector<api::DeschedulerPolicy> policies;
   std::vector<api::Evacuation> evacuations;  ///< of all namespaces, or of `ns` alone when no more may be read
   std::vector<std::string> problems;
+  std::optional<int> server_minor;  ///< it is Kubernetes 1.`server_minor`; absent: it does not say
 };
 LiveCluster read_cluster(Session& session, const std::string& ns);
 

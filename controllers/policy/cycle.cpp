@@ -1,22 +1,15 @@
 #include "controllers/policy/cycle.hpp"
 
 #include "controllers/policy/audit_records.hpp"
+#include "planning/evacuating_pods.hpp"
 #include "planning/planner.hpp"
 
 namespace controllers {
 
 KnownPods known_pods(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations) {
-  KnownPods known;
-  for (const auto& evacuation : evacuations) {
-    const auto& outcome = evacuation->status.outcome;
-    planning::PodIdentity pod{evacuation->meta.ns, evacuation->spec.pod_ref.uid};
-    if (!api::is_terminal(evacuation->status.phase)) {
-      known.leaving.push_back(std::move(pod));
-    } else if (!outcome || outcome->kind != api::OutcomeKind::kTargetGone) {
-      known.cooling.push_back(std::move(pod));
-    }
-  }
-  return known;
+  planning::EvacuatingPods pods;
+  for (const auto& evacuation : evacuations) pods.add(*evacuation);
+  return {std::move(pods.leaving), std::move(pods.cooling)};
 }
 
 CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& snapshot,
@@ -33,7 +26,8 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
                                               .cooling = known.cooling,
                                               .forbidden = std::move(forbidden),
                                               .restarts = known.restarts,
-                                              .usage = known.usage});
+                                              .usage = known.usage,
+                                              .server_minor = known.server_minor});
   CycleOutcome outcome;
   outcome.moves = std::move(plan.moves);
   outcome.summary.refused = std::move(plan.refused);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct KnownPods {
   std::vector<ForbiddenNamespace> forbidden{};
   const strategies::RestartHistory* restarts = nullptr;                   ///< earlier totals; nullptr: nobody looked
   std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> usage{};  ///< what was measured
+  std::optional<int> server_minor{};                                      ///< as in PlanInput
 };
 
 /// The pods of these Evacuations. One that ended because its pod was not there (TargetGone) says nothing about any pod.

@@ -138,6 +138,7 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   restarts_.restore(policy.status.restarts, now);  // what an earlier leader saw
   restarts_.observe(snapshot, now);
   known.restarts = &restarts_;
+  known.server_minor = deps_.server_minor;
   UsageFigures figures = deps_.usage ? deps_.usage(policy.meta.name) : UsageFigures{};
   known.usage = figures.measured;
   CycleOutcome outcome = run_cycle(spec, snapshot, known, cycle_id(policy, now), now);

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "api/descheduler_policy.hpp"
@@ -59,6 +60,8 @@ class PolicyReconciler {
     /// What was measured for a policy; never waits. May be empty.
     std::function<UsageFigures(const std::string& policy)> usage = {};
     Triggers* triggers = nullptr;  ///< what makes cycles run before their time; nullptr: nothing
+    /// The server is Kubernetes 1.`server_minor`; nullopt: it does not say.
+    std::optional<int> server_minor = {};
   };
 
   explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}

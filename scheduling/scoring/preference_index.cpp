@@ -10,8 +10,9 @@ namespace {
 
 bool is_spread_by_default(const api::Pod& pod) {
   return std::ranges::any_of(pod.meta.owner_references, [](const api::OwnerReference& owner) {
-    return owner.controller &&
-           (owner.kind == "ReplicaSet" || owner.kind == "StatefulSet" || owner.kind == "ReplicationController");
+    if (!owner.controller) return false;
+    if (owner.kind == "ReplicationController") return owner.api_version == "v1";
+    return owner.api_version == "apps/v1" && (owner.kind == "ReplicaSet" || owner.kind == "StatefulSet");
   });
 }
 

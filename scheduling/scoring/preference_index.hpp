@@ -14,8 +14,8 @@ class PreferenceIndex {
  public:
   explicit PreferenceIndex(const ClusterSnapshot& cluster);
 
-  /// The staying pods of the same ReplicaSet, StatefulSet or ReplicationController, itself included: kube-scheduler
-  /// spreads them by itself. Empty: it has no such owner.
+  /// The staying pods of the same ReplicaSet, StatefulSet or ReplicationController of Kubernetes itself, itself
+  /// included: kube-scheduler spreads them by itself. Empty: it has no such owner.
   std::span<const PodIndex> siblings(PodIndex pod) const;
 
   /// Active pods of one namespace with the same labels and affinity: what a term says holds for all of them.

@@ -49,7 +49,8 @@ std::int64_t DomainCounts::at(std::uint32_t domain) const {
   return found != sparse_.end() && found->first == domain ? found->second : 0;
 }
 
-Preferences::Preferences(const FitQuery& query) : query_(query), index_(query.cluster().preference_index()) {
+Preferences::Preferences(const FitQuery& query, const SchedulerRules& rules)
+    : query_(query), index_(query.cluster().preference_index()), rules_(rules) {
   find_taints();
   if (query.pod().affinity) {
     for (const auto& preferred : query.pod().affinity->preferred_node_terms) most_node_preference_ += preferred.weight;
@@ -95,11 +96,14 @@ void Preferences::add_own_terms() {
   if (!query_.pod().affinity) return;
   const auto weigh = [&](const api::PodAffinityTerm& term, std::int64_t weight) {
     AffinityScores& scores = affinity_scores_over(term.topology_key);
-    for_each_covered(term, query_.index(), query_.cluster(), [&](PodIndex other) {
+    const auto weigh_one = [&](PodIndex other) {
       const NodeIndex node = query_.cluster().node_of(other);
       if (node == kNoNode || scores.topology->domain_of[node] == Topology::kNone) return;
       scores.weight[scores.topology->domain_of[node]] += weight;
-    });
+    };
+    for_each_covered(term, query_.index(), query_.cluster(), weigh_one);
+    const PodIndex self = query_.index();
+    if (query_.counts(self) && covers(term, self, self, query_.base())) weigh_one(self);
   };
   for (const auto& [weight, term] : query_.pod().affinity->preferred_pod_affinity) weigh(term, weight);
   for (const auto& [weight, term] : query_.pod().affinity->preferred_pod_anti_affinity) weigh(term, -weight);
@@ -125,23 +129,30 @@ void Preferences::weigh_others(const PreferenceIndex::Group& group, const api::P
   AffinityScores& scores = affinity_scores_over(term.topology_key);
   for (const PodIndex other : group) {
     const NodeIndex node = query_.cluster().node_of(other);
-    if (other == query_.index() || node == kNoNode || scores.topology->domain_of[node] == Topology::kNone) continue;
+    if (!query_.counts(other) || node == kNoNode || scores.topology->domain_of[node] == Topology::kNone) continue;
     scores.weight[scores.topology->domain_of[node]] += weight;
   }
 }
 
 // --- spread
 
+bool Preferences::lacks_built_in_topology(NodeIndex node) const {
+  return query_.cluster().topology(api::well_known::kHostnameLabel).domain_of[node] == Topology::kNone ||
+         query_.cluster().topology(api::well_known::kZoneLabel).domain_of[node] == Topology::kNone;
+}
+
 void Preferences::find_default_spread() {
   const auto siblings = index_.siblings(query_.index());
   if (siblings.empty()) return;
   const api::Pod& pod = query_.pod();
   const bool may_be_anywhere = pod.node_selector.empty() && !(pod.affinity && pod.affinity->required_node_terms);
+  needs_all_topologies_ = rules_.built_in_spread_needs_labels;
   std::vector<NodeIndex> places;
   places.reserve(siblings.size());
   for (const PodIndex other : siblings) {
     const NodeIndex node = query_.cluster().node_of(other);
-    if (other == query_.index() || node == kNoNode) continue;
+    if (other == query_.index() || node == kNoNode || (needs_all_topologies_ && lacks_built_in_topology(node)))
+      continue;
     if (may_be_anywhere || is_counted_node({}, pod, query_.base().node(node))) places.push_back(node);
   }
   spread_.reserve(2);
@@ -216,7 +227,7 @@ std::int64_t Preferences::spread_score(NodeIndex node, std::span<const double> w
     if (domain == Topology::kNone) continue;
     sum += static_cast<double>(spread_[i].pods.at(domain)) * weights[i] + static_cast<double>(spread_[i].max_skew - 1);
   }
-  return std::llround(sum);
+  return rules_.spread_cuts_off ? static_cast<std::int64_t>(sum) : std::llround(sum);
 }
 
 bool Preferences::is_best(NodeIndex node) const {
@@ -264,11 +275,11 @@ std::int64_t Preferences::spread_loss(NodeIndex node) const {
 }
 
 int Preferences::least_loss(NodeIndex node) const {
-  constexpr ScoreWeights kWeights = kDefaultWeights;
-  std::int64_t loss = kWeights.pod_affinity * affinity_loss(node) + kWeights.spread * spread_loss(node);
-  if (most_untolerated_ > 0) loss += kWeights.taints * (100 * untolerated_taints(node) / most_untolerated_);
+  const ScoreWeights& weights = rules_.weights;
+  std::int64_t loss = weights.pod_affinity * affinity_loss(node) + weights.spread * spread_loss(node);
+  if (most_untolerated_ > 0) loss += weights.taints * (100 * untolerated_taints(node) / most_untolerated_);
   if (most_node_preference_ > 0)
-    loss += kWeights.node_affinity * (100 - 100 * node_preference(node) / most_node_preference_);
+    loss += weights.node_affinity * (100 - 100 * node_preference(node) / most_node_preference_);
   return static_cast<int>(loss);
 }
 
@@ -305,7 +316,8 @@ void Preferences::add_spread(std::span<const NodeIndex> candidates, int weight, 
   }
 }
 
-std::vector<int> Preferences::scores(std::span<const NodeIndex> candidates, const ScoreWeights& weights) const {
+std::vector<int> Preferences::scores(std::span<const NodeIndex> candidates) const {
+  const ScoreWeights& weights = rules_.weights;
   std::vector<int> scores(candidates.size(), 0);
   if (candidates.empty()) return scores;
   const auto add = [&](int weight, auto&& raw_of, auto&& points_of) {
@@ -323,7 +335,8 @@ std::vector<int> Preferences::scores(std::span<const NodeIndex> candidates, cons
       [](Points raw, Points, Points most) { return most == 0 ? 0 : 100 * raw / most; });
   add(
       weights.pod_affinity, [&](NodeIndex node) { return affinity_score(node); },
-      [](Points raw, Points least, Points most) {
+      [this](Points raw, Points least, Points most) {
+        if (rules_.affinity_counts_from_zero) least = std::min<Points>(least, 0), most = std::max<Points>(most, 0);
         return most == least ? 0 : share_of_100(raw - least, most - least);
       });
   if (!spread_.empty()) add_spread(candidates, weights.spread, scores);
@@ -331,8 +344,8 @@ std::vector<int> Preferences::scores(std::span<const NodeIndex> candidates, cons
 }
 
 std::vector<NodeIndex> best_nodes(const Preferences& preferences, std::span<const NodeIndex> candidates,
-                                  std::span<const int> capacity, const ScoreWeights& weights) {
-  std::vector<int> sums = preferences.scores(candidates, weights);
+                                  std::span<const int> capacity) {
+  std::vector<int> sums = preferences.scores(candidates);
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += capacity[i];
   std::vector<NodeIndex> best;
   if (candidates.empty()) return best;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "scheduling/predicates.hpp"
-#include "scheduling/scoring/score_weights.hpp"
+#include "scheduling/scoring/scheduler_rules.hpp"
 
 namespace scheduling {
 
@@ -30,18 +30,19 @@ class DomainCounts {
 };
 
 /// What one pod prefers beside free capacity, as the default profile of kube-scheduler scores it: TaintToleration
-/// (PreferNoSchedule taints, weight 3), preferred NodeAffinity (2), InterPodAffinity (2; the pod's own preferred terms,
-/// those of others about it, and others' required affinity) and PodTopologySpread (2; its ScheduleAnyway constraints,
-/// or for a pod of a ReplicaSet, StatefulSet or ReplicationController without any constraint the built-in ones: over
-/// nodes with maxSkew 3 and zones with maxSkew 5). ImageLocality is left out, and pods count as siblings by their
-/// owner, not by the selectors of owner and services. Sees the overlay as it was when it was made.
+/// (PreferNoSchedule taints), preferred NodeAffinity, InterPodAffinity (the pod's own preferred terms, those of others
+/// about it, and others' required affinity) and PodTopologySpread (its ScheduleAnyway constraints, or for a pod of a
+/// ReplicaSet, StatefulSet or ReplicationController without any constraint the built-in ones: over nodes with maxSkew 3
+/// and zones with maxSkew 5), with the weights and arithmetic of SchedulerRules. ImageLocality is left out, and pods
+/// count as siblings by their owner, not by the selectors of owner and services. Sees the overlay as it was when it was
+/// made.
 class Preferences {
  public:
-  explicit Preferences(const FitQuery& query);
+  explicit Preferences(const FitQuery& query, const SchedulerRules& rules = {});
 
   /// The weighted sum for each candidate, 0 to 900 with the default weights. It depends on who the others are, so
   /// REQUIRES: `candidates` are all nodes that pass the filters.
-  std::vector<int> scores(std::span<const NodeIndex> candidates, const ScoreWeights& weights = kDefaultWeights) const;
+  std::vector<int> scores(std::span<const NodeIndex> candidates) const;
 
   /// No node can score more, whoever the candidates are.
   bool is_best(NodeIndex node) const;
@@ -78,6 +79,7 @@ class Preferences {
   void find_spread();
   void spread_over(std::string_view key, std::int64_t max_skew, std::span<const NodeIndex> places);
   void find_default_spread();
+  bool lacks_built_in_topology(NodeIndex node) const;
 
   std::int64_t untolerated_taints(NodeIndex node) const;
   std::int64_t node_preference(NodeIndex node) const;
@@ -91,6 +93,7 @@ class Preferences {
 
   const FitQuery& query_;
   const PreferenceIndex& index_;
+  const SchedulerRules rules_;
   std::vector<std::pair<NodeIndex, std::int64_t>> untolerated_;  ///< sorted; by taints that the pod does not tolerate
   std::int64_t most_untolerated_ = 0;
   std::int64_t most_node_preference_ = 0;  ///< sum of the weights of its preferred node terms
@@ -103,6 +106,6 @@ class Preferences {
 /// each (ResourceScores). All that share the best sum: the scheduler takes any of them. REQUIRES: as for
 /// Preferences::scores().
 std::vector<NodeIndex> best_nodes(const Preferences& preferences, std::span<const NodeIndex> candidates,
-                                  std::span<const int> capacity, const ScoreWeights& weights = kDefaultWeights);
+                                  std::span<const int> capacity);
 
 }  // namespace scheduling

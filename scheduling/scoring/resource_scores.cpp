@@ -6,9 +6,6 @@
 namespace scheduling {
 namespace {
 
-// What a pod counts for that asks for nothing, in thousandths, as in kube-scheduler: else such pods would all meet.
-constexpr std::int64_t kSupposedCpu = 100;
-constexpr std::int64_t kSupposedMemory = 200LL * 1024 * 1024 * 1000;
 constexpr double kTolerance = 1e-9;  // of a percent, for what division by multiplication loses
 
 std::vector<double> percent_per_unit(const std::vector<std::int64_t>& allocatable) {
@@ -18,75 +15,72 @@ std::vector<double> percent_per_unit(const std::vector<std::int64_t>& allocatabl
   return factors;
 }
 
-/// Amounts of one resource on one node, the pod left out.
-struct NodeCapacity {
-  std::int64_t all;
-  std::int64_t free;
-};
-
-NodeCapacity capacity_of(const Overlay& cluster, NodeIndex node, ResourceIndex resource) {
-  const std::int64_t all = cluster.base().allocatable().column(resource)[node];
-  return {all, saturating_subtract(all, cluster.used().column(resource)[node])};
-}
-
-struct ResourceRequest {
-  std::int64_t amount;    ///< what the filters look at
-  std::int64_t supposed;  ///< what the score looks at
-};
-
-ResourceRequest request_of(const RequestSet& requests, ResourceIndex resource, std::int64_t otherwise) {
-  for (const auto& [each, amount] : requests) {
-    if (each == resource) return {amount, amount};
-  }
-  return {0, otherwise};
-}
-
 /// Percent of the node that is requested, at most 100.
-double used_percent(const NodeCapacity& capacity, std::int64_t asked, double percent_per_unit) {
-  const std::int64_t used = saturating_subtract(capacity.all, saturating_subtract(capacity.free, asked));
+double percent(std::int64_t used, double percent_per_unit) {
   return std::clamp(static_cast<double>(used) * percent_per_unit, 0.0, 100.0);
 }
 
-int balance_points(const NodeCapacity& cpu, double cpu_percent, const NodeCapacity& memory, double memory_percent) {
-  if (cpu.all <= 0 || memory.all <= 0) return 100;  // one resource is always in balance
-  return static_cast<int>(100.0 - std::abs(cpu_percent - memory_percent) / 2 + kTolerance);
-}
+int whole(double points) { return static_cast<int>(points + kTolerance); }
+
+/// Half the difference is the standard deviation of two. One resource alone is always in balance.
+double balance_of(double cpu, double memory) { return 100.0 - std::abs(cpu - memory) / 2; }
 
 }  // namespace
 
-ResourceScores::ResourceScores(const ClusterSnapshot& cluster, NodeScoring scoring, const ScoreWeights& weights)
+ResourceScores::ResourceScores(const ClusterSnapshot& cluster, NodeScoring scoring, const SchedulerRules& rules)
     : scoring_(scoring),
-      fit_weight_(weights.fit),
-      balance_weight_(weights.balance),
+      rules_(rules),
       percent_per_cpu_(percent_per_unit(cluster.allocatable().column(kCpuIndex))),
       percent_per_memory_(percent_per_unit(cluster.allocatable().column(kMemoryIndex))) {}
 
-/// `free` with the pod on the node. A node that is overcommitted has no points under LeastAllocated, and all of them
-/// under MostAllocated.
-int ResourceScores::points(std::int64_t free, std::int64_t all, double percent_per_unit) const {
-  if (all <= 0) return 0;
-  const std::int64_t counted =
-      scoring_ == NodeScoring::kLeastAllocated ? free : saturating_subtract(all, std::max<std::int64_t>(free, 0));
-  return static_cast<int>(std::clamp(static_cast<double>(counted) * percent_per_unit + kTolerance, 0.0, 100.0));
+ResourceScores::Amounts ResourceScores::amounts(const Overlay& cluster, PodIndex pod, NodeIndex node,
+                                                ResourceIndex resource) const {
+  const ClusterSnapshot& base = cluster.base();
+  const std::int64_t used = cluster.used().column(resource)[node];
+  return {base.allocatable().column(resource)[node], used,
+          saturating_add(used, amount_of(base.requests(pod), resource)),
+          saturating_add(cluster.scored().of(resource)[node], base.scored_requests(pod).of(resource)),
+          resource == kCpuIndex ? percent_per_cpu_[node] : percent_per_memory_[node]};
 }
 
-std::uint8_t ResourceScores::score(const Overlay& cluster, const RequestSet& requests, NodeIndex node) const {
-  const ResourceRequest cpu = request_of(requests, kCpuIndex, kSupposedCpu);
-  const ResourceRequest memory = request_of(requests, kMemoryIndex, kSupposedMemory);
-  const NodeCapacity cpu_capacity = capacity_of(cluster, node, kCpuIndex);
-  const NodeCapacity memory_capacity = capacity_of(cluster, node, kMemoryIndex);
-  if (cpu.amount > 0 && cpu_capacity.free < cpu.amount) return kNoCapacity;
-  if (memory.amount > 0 && memory_capacity.free < memory.amount) return kNoCapacity;
-  if (capacity_of(cluster, node, kPodsIndex).free < 1000) return kNoCapacity;
-  const double per_cpu = percent_per_cpu_[node];
-  const double per_memory = percent_per_memory_[node];
-  const int fit =
-      (points(saturating_subtract(cpu_capacity.free, cpu.supposed), cpu_capacity.all, per_cpu) +
-       points(saturating_subtract(memory_capacity.free, memory.supposed), memory_capacity.all, per_memory)) /
-      2;
-  const int balance = balance_points(cpu_capacity, used_percent(cpu_capacity, cpu.amount, per_cpu), memory_capacity,
-                                     used_percent(memory_capacity, memory.amount, per_memory));
-  return static_cast<std::uint8_t>(fit_weight_ * fit + balance_weight_ * balance);
+/// A node that is overcommitted has no points under LeastAllocated, and all of them under MostAllocated.
+int ResourceScores::fit_points(const Amounts& amounts) const {
+  if (amounts.all <= 0) return 0;
+  const std::int64_t free = saturating_subtract(amounts.all, amounts.scored_with);
+  const std::int64_t counted = scoring_ == NodeScoring::kLeastAllocated
+                                   ? free
+                                   : saturating_subtract(amounts.all, std::max<std::int64_t>(free, 0));
+  return whole(percent(counted, amounts.percent_per_unit));
+}
+
+int ResourceScores::balance_points(const Amounts& cpu, const Amounts& memory) const {
+  const bool asks_for_nothing = cpu.used == cpu.used_with && memory.used == memory.used_with;
+  if (asks_for_nothing && rules_.balance_skips_pods_without_requests) return 0;
+  if (rules_.balance == BalanceFormula::kDifference) {
+    if (cpu.scored_with >= cpu.all || memory.scored_with >= memory.all) return 0;
+    return whole(100.0 - std::abs(percent(cpu.scored_with, cpu.percent_per_unit) -
+                                  percent(memory.scored_with, memory.percent_per_unit)));
+  }
+  const bool are_two = cpu.all > 0 && memory.all > 0;
+  const auto balance = [&](std::int64_t Amounts::*used) {
+    return are_two
+               ? balance_of(percent(cpu.*used, cpu.percent_per_unit), percent(memory.*used, memory.percent_per_unit))
+               : 100.0;
+  };
+  const double with = balance(&Amounts::used_with);
+  if (rules_.balance == BalanceFormula::kDeviation) return whole(with);
+  return whole(50 + (50 + with - balance(&Amounts::used)) / 2);
+}
+
+std::uint8_t ResourceScores::score(const Overlay& cluster, PodIndex pod, NodeIndex node) const {
+  const Amounts cpu = amounts(cluster, pod, node, kCpuIndex);
+  const Amounts memory = amounts(cluster, pod, node, kMemoryIndex);
+  if (cpu.used_with > cpu.all && cpu.used_with > cpu.used) return kNoCapacity;
+  if (memory.used_with > memory.all && memory.used_with > memory.used) return kNoCapacity;
+  const ClusterSnapshot& base = cluster.base();
+  if (base.allocatable().column(kPodsIndex)[node] - cluster.used().column(kPodsIndex)[node] < 1000) return kNoCapacity;
+  const int fit = (fit_points(cpu) + fit_points(memory)) / 2;
+  return static_cast<std::uint8_t>(rules_.weights.fit * fit + rules_.weights.balance * balance_points(cpu, memory));
 }
 
 }  // namespace scheduling

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "scheduling/overlay.hpp"
-#include "scheduling/scoring/score_weights.hpp"
+#include "scheduling/scoring/scheduler_rules.hpp"
 
 namespace scheduling {
 
@@ -15,25 +15,34 @@ enum class NodeScoring {
 };
 
 /// kube-scheduler's scores for the free capacity on a node with the pod on it: NodeResourcesFit (LeastAllocated or
-/// MostAllocated) and NodeResourcesBalancedAllocation, both over cpu and memory, weight 1 each, in whole points. A pod
-/// that asks for no cpu or memory counts as 100m and 200Mi in the first one.
+/// MostAllocated) and NodeResourcesBalancedAllocation, both over cpu and memory, weight 1 each, in whole points. In the
+/// first one every container counts with at least 100m and 200Mi unless it says how much it wants (ScoredRequests).
 class ResourceScores {
  public:
   static constexpr int kBest = 200;
   static constexpr std::uint8_t kNoCapacity = 255;  ///< too little cpu or memory, or no place for one more pod
 
   /// REQUIRES: the weights of fit and balance are 0 or 1.
-  ResourceScores(const ClusterSnapshot& cluster, NodeScoring scoring, const ScoreWeights& weights = kDefaultWeights);
+  ResourceScores(const ClusterSnapshot& cluster, NodeScoring scoring, const SchedulerRules& rules = {});
 
-  /// 0 to kBest, or kNoCapacity. REQUIRES: `cluster` is over the same snapshot; the pod is not counted on the node.
-  std::uint8_t score(const Overlay& cluster, const RequestSet& requests, NodeIndex node) const;
+  /// 0 to kBest, or kNoCapacity, for one more pod that asks for as much as `pod`. REQUIRES: `cluster` is over the same
+  /// snapshot.
+  std::uint8_t score(const Overlay& cluster, PodIndex pod, NodeIndex node) const;
 
  private:
-  int points(std::int64_t free, std::int64_t all, double percent_per_unit) const;
+  /// Of one node and resource: what there is, and what was asked for and scored before the pod and with it.
+  struct Amounts {
+    std::int64_t all;
+    std::int64_t used, used_with;
+    std::int64_t scored_with;
+    double percent_per_unit;
+  };
+  Amounts amounts(const Overlay& cluster, PodIndex pod, NodeIndex node, ResourceIndex resource) const;
+  int fit_points(const Amounts& amounts) const;
+  int balance_points(const Amounts& cpu, const Amounts& memory) const;
 
   NodeScoring scoring_;
-  int fit_weight_;
-  int balance_weight_;
+  SchedulerRules rules_;
   std::vector<double> percent_per_cpu_;  ///< by node: 100 / allocatable
   std::vector<double> percent_per_memory_;
 };

@@ -103,6 +103,7 @@ void ClusterSnapshot::take_nodes(SnapshotInput::List<api::Node> nodes) {
   for (auto& node : nodes_) node = with_sound_quantities(node, quantities_, node_problems_);
   allocatable_ = NodeResources(nodes_.size());
   used_ = NodeResources(nodes_.size());
+  scored_ = ScoredSums(nodes_.size());
   first_pod_.assign(nodes_.size() + 1, 0);
   node_by_name_.reserve(nodes_.size());
   for (const NodeIndex node : this->nodes()) {
@@ -130,13 +131,16 @@ void ClusterSnapshot::take_workloads(SnapshotInput::List<api::Workload> workload
   for (const auto& workload : workloads_) workload_by_uid_.emplace(workload->meta.uid, workload.get());
 }
 
-std::size_t ClusterSnapshot::RequestSetHash::operator()(const RequestSet& set) const {
+std::size_t ClusterSnapshot::RequestSetHash::operator()(const PodRequests& set) const {
   std::uint64_t hash = 0xcbf29ce484222325;
-  for (const auto& [resource, milli] : set) {
-    hash = (hash ^ resource) * 0x100000001b3;
+  const auto mix = [&hash](std::uint64_t what, std::int64_t milli) {
+    hash = (hash ^ what) * 0x100000001b3;
     hash = (hash ^ static_cast<std::uint64_t>(milli)) * 0x9e3779b97f4a7c15;
     hash ^= hash >> 29;
-  }
+  };
+  for (const auto& [resource, milli] : set.amounts) mix(resource, milli);
+  mix(kDenseResources, set.scored.cpu);
+  mix(kDenseResources, set.scored.memory);
   return static_cast<std::size_t>(hash);
 }
 
@@ -224,6 +228,16 @@ std::vector<const api::PersistentVolume*> ClusterSnapshot::free_volumes(std::str
   std::vector<const api::PersistentVolume*> found;
   for (const auto& volume : volumes_) {
     if (!volume->is_claimed && volume->storage_class == storage_class) found.push_back(volume.get());
+  }
+  return found;
+}
+
+std::vector<const api::PersistentVolume*> ClusterSnapshot::volumes_kept_for(const api::ObjectKey& claim,
+                                                                            std::string_view uid) const {
+  std::vector<const api::PersistentVolume*> found;
+  for (const auto& volume : volumes_) {
+    if (volume->is_claimed && volume->claim == claim && (volume->claim_uid.empty() || volume->claim_uid == uid))
+      found.push_back(volume.get());
   }
   return found;
 }

@@ -48,7 +48,7 @@ struct PodChanges {
 };
 
 /// The cluster at one instant. Only apply() and update_others() change it, so without them safe to share between
-/// threads; about 60 bytes per pod beside the shared objects. Nodes are numbered by name. Pods are numbered node by
+/// threads; about 64 bytes per pod beside the shared objects. Nodes are numbered by name. Pods are numbered node by
 /// node and inside a node by namespace, name and uid; pods that are on no known node come last. Namespaces: those with
 /// pods by name, then the others. Owners, resources and sets of requests have the numbers in which they were met.
 class ClusterSnapshot {
@@ -94,8 +94,12 @@ class ClusterSnapshot {
   /// Pods ordered by namespace, name and uid.
   std::span<const PodIndex> pods_by_name() const { return by_name_; }
   std::optional<PodIndex> find_pod(std::string_view ns, std::string_view name) const;
-  /// Effective requests in thousandths.
-  const RequestSet& requests(PodIndex pod) const { return request_sets_[pods_[pod].requests]; }
+  /// Effective requests in thousandths, as a new pod of its kind asks for.
+  const RequestSet& requests(PodIndex pod) const { return request_sets_[pods_[pod].requests].amounts; }
+  /// What the scheduler's scores count of those.
+  const ScoredRequests& scored_requests(PodIndex pod) const { return request_sets_[pods_[pod].requests].scored; }
+  /// What the pod itself holds of its node: mostly as much, more or less while it is being resized.
+  const PodRequests& held(PodIndex pod) const { return request_sets_[pods_[pod].held]; }
   /// The number of that set: pods with equal requests share it.
   std::uint32_t request_set_of(PodIndex pod) const { return pods_[pod].requests; }
   /// Holds resources of its node: neither Succeeded nor Failed.
@@ -144,8 +148,10 @@ class ClusterSnapshot {
   const ResourceNames& resources() const { return resources_; }
   /// status.allocatable in thousandths.
   const NodeResources& allocatable() const { return allocatable_; }
-  /// Sum of the effective requests of the active pods; "pods" is their number (in thousandths, as everything).
+  /// Sum of what the active pods hold; "pods" is their number (in thousandths, as everything).
   const NodeResources& used() const { return used_; }
+  /// The same, as the scheduler's scores count.
+  const ScoredSums& scored() const { return scored_; }
   const api::PriorityClass* find_priority_class(std::string_view name) const;
   const api::PersistentVolumeClaim* find_claim(std::string_view ns, std::string_view name) const;
   const api::PersistentVolume* find_volume(std::string_view name) const;
@@ -159,6 +165,10 @@ class ClusterSnapshot {
   const api::ResourceClaim* find_resource_claim(std::string_view ns, std::string_view name) const;
   /// Volumes that no claim has taken, of the class.
   std::vector<const api::PersistentVolume*> free_volumes(std::string_view storage_class) const;
+  /// Volumes that name the claim, by name alone or also by `uid`.
+  std::vector<const api::PersistentVolume*> volumes_kept_for(const api::ObjectKey& claim, std::string_view uid) const;
+  /// False: nobody listed them, so nothing can be said about one that is missing.
+  bool has_volumes() const { return !volumes_.empty(); }
   /// What is strange about the objects.
   const InputProblems& problems() const { return problems_; }
   /// Some object stands here otherwise than it was written: with Quantities::kAsWritten it would not.
@@ -181,6 +191,7 @@ class ClusterSnapshot {
     NodeIndex node = kNoNode;
     NamespaceIndex ns = 0;
     std::uint32_t requests = 0;
+    std::uint32_t held = 0;
     std::uint32_t owner = kNoOwner;
     bool terminal = false;
     bool terminating = false;
@@ -247,7 +258,7 @@ class ClusterSnapshot {
   std::vector<std::uint32_t> owner_pods_;
   std::vector<std::uint32_t> living_owner_pods_;
   std::vector<std::uint32_t> free_owners_;  ///< numbers of owners whose pods are gone
-  std::vector<RequestSet> request_sets_;
+  std::vector<PodRequests> request_sets_;
   Quantities quantities_;
   std::multiset<std::shared_ptr<const api::Pod>, InOrder> strange_;  ///< pods among the problems, as they were given
   InputProblems node_problems_;
@@ -256,15 +267,16 @@ class ClusterSnapshot {
   ResourceNames resources_;
   NodeResources allocatable_;
   NodeResources used_;
+  ScoredSums scored_;
 
   ByString<NodeIndex> node_by_name_;
   ByString<NamespaceIndex> namespace_by_name_;
   ByString<std::uint32_t> owner_by_uid_;
   std::unordered_map<std::string_view, const api::Workload*> workload_by_uid_;  ///< keys view workloads_
   struct RequestSetHash {
-    std::size_t operator()(const RequestSet& set) const;
+    std::size_t operator()(const PodRequests& set) const;
   };
-  std::unordered_map<RequestSet, std::uint32_t, RequestSetHash> known_requests_;
+  std::unordered_map<PodRequests, std::uint32_t, RequestSetHash> known_requests_;
 };
 
 }  // namespace scheduling

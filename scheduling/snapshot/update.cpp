@@ -135,11 +135,19 @@ void ClusterSnapshot::Update::describe(PodEntry& entry) {
   entry.is_daemon_set = pod.is_daemon_set();
   entry.is_mirror = pod.is_mirror();
   entry.has_host_ports = asks_for_host_ports(pod);
-  effective_requests(pod, cluster_.resources_, asked_);
+  pod_requests(pod, cluster_.resources_, asked_);
+  entry.requests = entry.held = intern_asked();
+  if (!is_being_resized(pod)) return;
+  pod_requests(pod, cluster_.resources_, asked_, RequestsOf::kRunningPod);
+  entry.held = intern_asked();
+}
+
+/// The number of asked_.
+std::uint32_t ClusterSnapshot::Update::intern_asked() {
   auto& sets = cluster_.request_sets_;
   const auto [at, is_new] = cluster_.known_requests_.try_emplace(asked_, static_cast<std::uint32_t>(sets.size()));
   if (is_new) sets.push_back(asked_);
-  entry.requests = at->second;
+  return at->second;
 }
 
 std::uint32_t ClusterSnapshot::Update::intern_owner(const std::string& uid) {
@@ -284,12 +292,14 @@ void ClusterSnapshot::Update::settle(NewPod& arrival, PodIndex at) {
   touch(entry);
 }
 
-/// As the active pods on it ask.
+/// As the active pods on it hold.
 void ClusterSnapshot::Update::sum_up(NodeIndex node) {
   cluster_.used_.clear(node);
+  cluster_.scored_.clear(node);
   for (const PodIndex pod : cluster_.pods_on(node)) {
     if (!cluster_.is_active(pod)) continue;
-    cluster_.used_.add(node, cluster_.requests(pod));
+    cluster_.used_.add(node, cluster_.held(pod).amounts);
+    cluster_.scored_.add(node, cluster_.held(pod).scored);
     cluster_.used_.add(node, kPodsIndex, 1000);
   }
 }

@@ -46,6 +46,7 @@ class ClusterSnapshot::Update {
   static bool is_lost(const api::Pod& pod, NodeIndex node);
   static bool is_staying(const PodEntry& entry) { return !entry.terminal && !entry.terminating; }
   void describe(PodEntry& entry);
+  std::uint32_t intern_asked();
   std::uint32_t intern_owner(const std::string& uid);
   void enlist_with_owners(PodEntry& entry);
   void strike_from_owners(const PodEntry& entry);
@@ -79,7 +80,7 @@ class ClusterSnapshot::Update {
   std::size_t removed_ = 0;             ///< those of remove(), at the front of leaving_
   std::vector<NewPod> arriving_;        ///< by name
   std::vector<NodeIndex> nodes_;        ///< whose sums may have changed
-  RequestSet asked_;                    ///< of the pod that was described last, for its storage
+  PodRequests asked_;                   ///< of the pod that was described last, for its storage
   bool namespaces_due_ = false;         ///< and what speaks about them: affinity
   bool problems_due_ = false;
 };

@@ -68,7 +68,7 @@ using Endpoint = std::function<std::optional<kube::Response>(const RequestInfo& 
 struct ApiServerOptions {
   PolicyVersion policy =
       PolicyVersion::kV1;  ///< kV1beta1: a server of before 1.21, in PDB, Eviction and empty selectors
-  std::string version = "v1.32.0";
+  std::string version = "v1.36.0";
   std::uint64_t seed = 1;  ///< of the faults
   std::size_t journal_limit = 100'000;
   /// false: creates and updates leave metadata.managedFields alone, which is a third of the work of a write; only for

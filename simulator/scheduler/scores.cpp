@@ -41,7 +41,7 @@ std::optional<NodeIndex> choose_node(const FitQuery& query, scheduling::NodeScor
   for (const NodeIndex node : query.base().nodes()) {
     if (!query.fits(node)) continue;
     candidates.push_back(node);
-    capacity.push_back(scores.score(query.cluster(), query.base().requests(query.index()), node));
+    capacity.push_back(scores.score(query.cluster(), query.index(), node));
   }
   if (candidates.empty()) return std::nullopt;
   const auto& pods = query.cluster().used().column(scheduling::kPodsIndex);

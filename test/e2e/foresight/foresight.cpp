@@ -40,6 +40,7 @@ const std::vector<SchedulerProfile>& scheduler_profiles() {
   using enum NodeScoring;
   constexpr ScoreWeights kAll{.balance = 0};
   static const std::vector<SchedulerProfile> kProfiles = {
+      {"default-scheduler", kLeastAllocated, std::nullopt},
       {"only-least-allocated", kLeastAllocated, only(&ScoreWeights::fit)},
       {"only-most-allocated", kMostAllocated, only(&ScoreWeights::fit)},
       {"only-balanced", kLeastAllocated, only(&ScoreWeights::balance)},
@@ -61,7 +62,9 @@ const SchedulerProfile& scheduler_profile(const std::string& name) {
 }
 
 Foresight foresee(const std::vector<Json>& nodes, const std::vector<Json>& pods, const Json& pod,
-                  const SchedulerProfile& profile) {
+                  const SchedulerProfile& profile, int minor) {
+  scheduling::SchedulerRules rules = scheduling::scheduler_rules(minor);
+  if (profile.weights) rules.weights = *profile.weights;
   scheduling::SnapshotInput input;
   for (const Json& each : nodes) input.nodes.push_back(decoded(api::decode_node(each.dump())));
   for (const Json& each : pods) input.pods.push_back(decoded(api::decode_pod(each.dump())));
@@ -72,15 +75,15 @@ Foresight foresee(const std::vector<Json>& nodes, const std::vector<Json>& pods,
   const auto index = cluster.find_pod(key.ns, key.name);
   if (!index) throw Failure("the pod " + key.name + " is not in its own snapshot");
   const scheduling::FitQuery query(overlay, *index, scheduling::FitLevel::kScheduler);
-  const scheduling::ResourceScores scores(cluster, profile.scoring, profile.weights);
+  const scheduling::ResourceScores scores(cluster, profile.scoring, rules);
   std::vector<NodeIndex> candidates;
   std::vector<int> capacity;
   for (const NodeIndex node : cluster.nodes()) {
     if (!query.fits(node)) continue;
     candidates.push_back(node);
-    capacity.push_back(scores.score(overlay, cluster.requests(*index), node));
+    capacity.push_back(scores.score(overlay, *index, node));
   }
-  const auto best = scheduling::best_nodes(scheduling::Preferences(query), candidates, capacity, profile.weights);
+  const auto best = scheduling::best_nodes(scheduling::Preferences(query, rules), candidates, capacity);
   return {names_of(cluster, candidates), names_of(cluster, best)};
 }
 

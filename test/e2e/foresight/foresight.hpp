@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "scheduling/scoring/resource_scores.hpp"
+#include "scheduling/scoring/scheduler_rules.hpp"
 #include "test/e2e/harness/api.hpp"
 
 namespace e2e {
@@ -12,9 +14,13 @@ namespace e2e {
 struct SchedulerProfile {
   const char* name;
   scheduling::NodeScoring scoring;
-  scheduling::ScoreWeights weights;
+  std::optional<scheduling::ScoreWeights> weights;  ///< absent: those of the version's default profile
+
+  bool has_pod_affinity() const { return !weights || weights->pod_affinity > 0; }
+  bool has_spread() const { return !weights || weights->spread > 0; }
 };
 
+/// The first one is every scheduler's own; only 1.20 is given the others.
 const std::vector<SchedulerProfile>& scheduler_profiles();
 /// Throws Failure when there is none of that name.
 const SchedulerProfile& scheduler_profile(const std::string& name);
@@ -25,8 +31,9 @@ struct Foresight {
   std::vector<std::string> favourites;  ///< those of them with the best score
 };
 
-/// `nodes` and `pods` are live objects. The only place of the suite that shares lines with what it tests.
+/// `nodes` and `pods` are live objects; `minor`: of the server's version. The only place of the suite that shares lines
+/// with what it tests.
 Foresight foresee(const std::vector<Json>& nodes, const std::vector<Json>& pods, const Json& pod,
-                  const SchedulerProfile& profile);
+                  const SchedulerProfile& profile, int minor);
 
 }  // namespace e2e

@@ -32,7 +32,7 @@ std::string read_file(const std::string& path) {
 
 kube::Discovery what_the_simulator_serves(bool native) {
   kube::Discovery found;
-  found.server_version = "v1.32.0";
+  found.server_version = "v1.36.0";
   found.eviction_version = "v1";
   found.has_evacuations = found.has_policies = true;
   found.has_native_evictions = native;

@@ -212,6 +212,7 @@ api::DeschedulerPolicySpec populated_policy_spec() {
   spec.evictability.node_fit_level = api::NodeFitLevel::kBasic;
   spec.compatibility = api::Compatibility::kUpstream;
   spec.scheduler.scoring = api::ScoringStrategyType::kMostAllocated;
+  spec.scheduler.minor_version = 23;
   spec.evictability.node_selector = selector("fit");
   spec.evictability.min_replicas = 2;
   spec.evictability.min_pod_age = std::chrono::milliseconds(1500);

@@ -275,6 +275,90 @@ TEST(PlanCycle, LetsPodsWaitForBudgetsOnRequest) {
   EXPECT_THAT(moved(plan(cluster, policy({kOld}), {}, {.spend_pdbs = false})), ElementsAre("w1", "a", "b", "c"));
 }
 
+// --- what holds room beside the replacement
+
+/// A replacement is made while the pod still runs: on its own node there is no room for both.
+TEST(PlanCycle, LeavesThePodInPlaceUntilItsReplacementHasANode) {
+  const auto cluster = ClusterBuilder()
+                           .add(NodeBuilder("n1"))
+                           .add(NodeBuilder("n2"))
+                           .add(aged("other", "n2", 0).cpu(1400))
+                           .add(aged("a", "n1", 30).cpu(1700));
+  EXPECT_THAT(targets(plan(cluster, policy({kOld}))), ElementsAre("n2"));
+}
+
+/// A StatefulSet waits until the pod is gone: then its own node is the emptier one.
+TEST(PlanCycle, TakesThePodOfAStatefulSetOffFirst) {
+  const auto cluster = ClusterBuilder()
+                           .add(NodeBuilder("n1"))
+                           .add(NodeBuilder("n2"))
+                           .add(aged("other", "n2", 0).cpu(1400))
+                           .add(aged("a", "n1", 30).cpu(1700).owned_by("StatefulSet", "db"));
+  EXPECT_THAT(targets(plan(cluster, policy({kOld}))), ElementsAre("n1"));
+}
+
+TEST(PlanCycle, LetsTheReplacementWaitForThePodsEndWhereNothingElseFits) {
+  const auto cluster = ClusterBuilder().add(NodeBuilder("n1")).add(aged("a", "n1", 30).cpu(3000));
+  EXPECT_THAT(targets(plan(cluster, policy({kOld}))), ElementsAre("n1"));
+}
+
+/// n2 has room for two pods: the replacement that is there already, and one more.
+TEST(PlanCycle, HoldsNoSecondPlaceForAPodThatIsReplacedAlready) {
+  const auto cluster = ClusterBuilder()
+                           .add(NodeBuilder("n1").cordoned())
+                           .add(NodeBuilder("n2").sized(4000, 4000, 2))
+                           .add(PodBuilder("going").on("n1").cpu(100).terminating())
+                           .add(PodBuilder("its-replacement").on("n2").cpu(100))
+                           .add(aged("a", "n1", 30));
+  EXPECT_THAT(targets(plan(cluster, policy({kOld}), {{"default", {"uid-going"}}})), ElementsAre("n2"));
+}
+
+TEST(PlanCycle, CountsPodsThatWaitForANode) {
+  auto cluster = ClusterBuilder()
+                     .add(NodeBuilder("n1").cordoned())
+                     .add(NodeBuilder("n2").sized(4000, 4000, 1))
+                     .add(aged("a", "n1", 30));
+  EXPECT_THAT(targets(plan(cluster, policy({kOld}))), ElementsAre("n2"));
+  cluster.add(PodBuilder("waiting"));
+  EXPECT_THAT(plan(cluster, policy({kOld})).refused, ElementsAre(api::ReasonCount{"NowhereToGo", 1}));
+}
+
+/// Its victims are still there, so that it would not fit yet.
+TEST(PlanCycle, CountsPodsWhereTheSchedulerNominatedThem) {
+  auto cluster = ClusterBuilder()
+                     .add(NodeBuilder("n1").cordoned())
+                     .add(NodeBuilder("n2"))
+                     .add(PodBuilder("victim").on("n2").cpu(3500).terminating())
+                     .add(aged("a", "n1", 30));
+  EXPECT_THAT(targets(plan(cluster, policy({kOld}))), ElementsAre("n2"));
+  cluster.add(PodBuilder("vip").cpu(3500).with([](api::Pod& pod) { pod.nominated_node = {"n2"}; }));
+  EXPECT_THAT(plan(cluster, policy({kOld})).refused, ElementsAre(api::ReasonCount{"NowhereToGo", 1}));
+}
+
+/// n1 is out of balance, and the pod brings some. Before 1.36 the balance afterwards counted, not what the pod does to
+/// it.
+TEST(PlanCycle, FollowsTheSchedulersVersion) {
+  const auto cluster = ClusterBuilder()
+                           .add(NodeBuilder("n0").cordoned())
+                           .add(NodeBuilder("n1"))
+                           .add(NodeBuilder("n2"))
+                           .add(PodBuilder("cpu").on("n1").cpu(1200).memory(0))
+                           .add(PodBuilder("both").on("n2").cpu(600).memory(600))
+                           .add(PodBuilder("a").on("n0").cpu(0).memory(400).older_by(base::minutes(30)))
+                           .build();
+  const auto target = [&](std::optional<int> named, std::optional<int> server) {
+    auto spec = policy({kOld});
+    spec.scheduler.minor_version = named;
+    const PlanSpec parsed(spec);
+    return targets(
+        plan_cycle({.spec = parsed, .cluster = *cluster, .leaving = {}, .now = kNoon, .server_minor = server}));
+  };
+  EXPECT_THAT(target({}, {}), ElementsAre("n1"));
+  EXPECT_THAT(target({}, 35), ElementsAre("n2"));
+  EXPECT_THAT(target(36, 35), ElementsAre("n1"));
+  EXPECT_THAT(target(35, 36), ElementsAre("n2"));
+}
+
 TEST(PlanCycle, LooksAtReadyAndSelectedNodesOnly) {
   auto spec = policy({kOld});
   spec.node_selector = builders::labels_in("pool", {"blue"});

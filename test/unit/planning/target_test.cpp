@@ -201,7 +201,7 @@ TEST_P(FullComparison, ComesToTheSame) {
     for (const NodeIndex node : cluster->nodes()) {
       if (!query.fits(node)) continue;
       nodes.push_back(node);
-      capacity.push_back(scores.score(overlay, cluster->requests(pod), node));
+      capacity.push_back(scores.score(overlay, pod, node));
     }
     const auto best = scheduling::best_nodes(scheduling::Preferences(query), nodes, capacity);
     const bool all_help = std::ranges::all_of(best, goal);
@@ -216,6 +216,39 @@ INSTANTIATE_TEST_SUITE_P(Clusters, FullComparison,
                          testing::Values(Agreement{3, 200}, Agreement{16, 200}, Agreement{60, 195},
                                          Agreement{150, 180}),
                          [](const auto& info) { return std::to_string(info.param.nodes) + "Nodes"; });
+
+/// Of 300 nodes a pool of 40 with an odd one that is preferred and fuller. The scheduler compares the pool whole.
+TEST(TargetPredictor, ComparesAPoolWholeInALargeCluster) {
+  ClusterBuilder builder;
+  for (int i = 0; i < 300; ++i) {
+    NodeBuilder node("n" + std::to_string(i));
+    if (i % 8 == 0) node.label("pool", "blue");
+    builder.add(node);
+  }
+  for (int i = 0; i < 300; i += 8) {
+    if (i != 296) builder.add(PodBuilder("small-" + std::to_string(i)).bare().on("n" + std::to_string(i)).cpu(100));
+  }
+  builder.add(PodBuilder("large").bare().on("n296").cpu(400).memory(400).label("app", "db"));
+  builder.add(PodBuilder("p")
+                  .bare()
+                  .cpu(100)
+                  .memory(100)
+                  .with([](api::Pod& pod) {
+                    pod.node_selector = {{"pool", "blue"}};
+                  })
+                  .affinity([](api::Affinity& affinity) {
+                    api::PodAffinityTerm term;
+                    term.label_selector = builders::labels_in("app", {"db"});
+                    term.topology_key = "kubernetes.io/hostname";
+                    affinity.preferred_pod_affinity = {{1, term}};
+                  }));
+  const auto cluster = builder.build();
+  const scheduling::Overlay overlay(*cluster);
+  const auto pod = cluster->find_pod("default", "p").value();
+  const Placement placement = TargetPredictor(*cluster, kLeastAllocated).predict(overlay, pod);
+  ASSERT_TRUE(placement.node);
+  EXPECT_EQ(cluster->node(*placement.node).meta.name, "n296");
+}
 
 /// What a predictor remembers from earlier answers must not show: it answers as one that sees the cluster for the first
 /// time.

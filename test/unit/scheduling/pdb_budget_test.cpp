@@ -64,4 +64,25 @@ INSTANTIATE_TEST_SUITE_P(
         NeverCase{"NobodyCountedThePodsYet", IntOrPercent{3, false}, {}, 0, ""}, NeverCase{"Nothing", {}, {}, 3, ""}),
     [](const auto& info) { return info.param.name; });
 
+TEST(WhyNeverToo, TellsWhatItsControllerCouldNotWorkOut) {
+  api::PodDisruptionBudget pdb;
+  pdb.meta.name = "web";
+  pdb.min_available = IntOrPercent{1, false};
+  pdb.expected_pods = 3;
+  pdb.sync_failure = "found no controller ref for pod \"web-1\"";
+  EXPECT_EQ(scheduling::why_never(pdb),
+            "PodDisruptionBudget web cannot be worked out and lets no pod go: found no controller ref for pod "
+            "\"web-1\"");
+}
+
+TEST(WhyNeverToo, TellsOfMaxUnavailableOverPodsWithoutAScale) {
+  api::PodDisruptionBudget pdb;
+  pdb.meta.name = "web";
+  pdb.max_unavailable = IntOrPercent{1, false};
+  pdb.current_healthy = 3;
+  EXPECT_THAT(scheduling::why_never(pdb), testing::HasSubstr("pods that no controller with a scale owns"));
+  pdb.expected_pods = 3;
+  EXPECT_EQ(scheduling::why_never(pdb), "");
+}
+
 }  // namespace pdb_budget_test

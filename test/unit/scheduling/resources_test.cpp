@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "scheduling/overlay.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace scheduling {
@@ -40,6 +41,74 @@ PodBuilder with_pod_level(std::int64_t main, std::int64_t pod_level, std::int64_
     pod.pod_requests = {{"cpu", api::Quantity::from_milli(pod_level)}};
     pod.overhead = {{"cpu", api::Quantity::from_milli(overhead)}};
   });
+}
+
+// --- what is scored
+
+struct ScoredCase {
+  std::string name;
+  PodBuilder pod;
+  std::int64_t cpu, memory_mi;
+};
+
+class ScoredRequestsTest : public testing::TestWithParam<ScoredCase> {};
+
+TEST_P(ScoredRequestsTest, SupposesWhatContainersDoNotSay) {
+  ResourceNames names;
+  PodRequests requests;
+  pod_requests(GetParam().pod.build(), names, requests);
+  EXPECT_EQ(requests.scored, (ScoredRequests{GetParam().cpu, GetParam().memory_mi * 1024 * 1024 * 1000}));
+}
+
+PodBuilder with_second(PodBuilder pod, api::Container second) {
+  return pod.with([&](api::Pod& each) { each.containers.push_back(std::move(second)); });
+}
+
+PodBuilder with_own_requests(PodBuilder pod, api::ResourceList requests) {
+  return pod.with([&](api::Pod& each) { each.pod_requests = std::move(requests); });
+}
+
+constexpr std::int64_t kMi = 1024 * 1024;
+
+INSTANTIATE_TEST_SUITE_P(
+    Pods, ScoredRequestsTest,
+    testing::Values(
+        ScoredCase{"SaysAll", PodBuilder("p").cpu(30).memory(7 * kMi), 30, 7},
+        ScoredCase{"SaysNothing", PodBuilder("p"), 100, 200},
+        ScoredCase{"SaysZero", PodBuilder("p").cpu(0).memory(0), 0, 0},
+        ScoredCase{"EachContainerForItself", with_second(PodBuilder("p").cpu(30).memory(7 * kMi), {}), 130, 207},
+        ScoredCase{"EachResourceForItself", with_second(PodBuilder("p").memory(7 * kMi), container(40)), 140, 207},
+        ScoredCase{"InitContainersToo", with_inits(10, {api::Container{}}), 100, 200},
+        ScoredCase{"OwnRequestsReplaceThat",
+                   with_own_requests(PodBuilder("p"), {{"cpu", api::Quantity::from_milli(50)},
+                                                       {"memory", api::Quantity::from_units(kMi)}}),
+                   50, 1},
+        ScoredCase{"OwnRequestsForOneOfTwo",
+                   with_own_requests(with_second(PodBuilder("p"), {}), {{"cpu", api::Quantity::from_milli(50)}}), 50,
+                   400}),
+    [](const auto& info) { return info.param.name; });
+
+// --- what a pod holds that is being resized
+
+TEST(HeldRequests, AreWhatTheContainerWasGiven) {
+  const auto held =
+      std::make_shared<const api::ResourceList>(api::ResourceList{{"cpu", api::Quantity::from_milli(900)}});
+  const auto cluster =
+      builders::ClusterBuilder()
+          .add(builders::NodeBuilder("n1"))
+          .add(builders::NodeBuilder("n2"))
+          .add(PodBuilder("p").on("n1").cpu(300).with([&](api::Pod& pod) { pod.containers[0].held = held; }))
+          .build();
+  EXPECT_EQ(cluster->used().get(0, kCpuIndex), 900);
+  EXPECT_EQ(cluster->scored().of(kCpuIndex)[0], 900);
+  EXPECT_EQ(amount_of(cluster->requests(0), kCpuIndex), 300) << "its replacement asks for what the spec says";
+  Overlay overlay(*cluster);
+  overlay.move(0, 1);
+  EXPECT_EQ(overlay.used().get(0, kCpuIndex), 0);
+  EXPECT_EQ(overlay.used().get(1, kCpuIndex), 300);
+  overlay.restore(0);
+  EXPECT_EQ(overlay.used().get(0, kCpuIndex), 900);
+  EXPECT_EQ(overlay.used().get(1, kCpuIndex), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(

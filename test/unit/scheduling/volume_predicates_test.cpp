@@ -203,6 +203,129 @@ INSTANTIATE_TEST_SUITE_P(
                    ""}),
     [](const auto& info) { return info.param.name; });
 
+// --- volumes that are there
+
+void offer(P& p, C& c, api::PersistentVolume there, const std::function<void(api::PersistentVolumeClaim&)>& want = {}) {
+  api::PersistentVolumeClaim wanted = claim("a", "local");
+  wanted.meta.uid = "uid-a";
+  if (want) want(wanted);
+  use(p, "a");
+  c.add(wanted).add(storage_class("local", true, false)).add(std::move(there));
+}
+
+template <typename F>
+api::PersistentVolume with(api::PersistentVolume made, F&& change) {
+  change(made);
+  return made;
+}
+
+api::PersistentVolume kept_for(std::string uid) {
+  return with(volume("pv", 10), [&](auto& each) {
+    each.is_claimed = true;
+    each.claim = {"default", "a"};
+    each.claim_uid = std::move(uid);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ReadyVolumes, VolumeTest,
+    testing::Values(
+        VolumeCase{
+            "TakesOneThatIsAvailable",
+            [](P& p, C& c) { offer(p, c, with(volume("pv", 10), [](auto& each) { each.phase = "Available"; })); }, ""},
+        VolumeCase{"NotOneThatWasReleased",
+                   [](P& p, C& c) { offer(p, c, with(volume("pv", 10), [](auto& each) { each.phase = "Released"; })); },
+                   "NoVolumeForClaim"},
+        VolumeCase{"NotOneThatIsBeingDeleted",
+                   [](P& p, C& c) {
+                     offer(p, c,
+                           with(volume("pv", 10), [](auto& each) { each.meta.deletion_timestamp = builders::kNoon; }));
+                   },
+                   "NoVolumeForClaim"},
+        VolumeCase{"NotABlockDeviceForAFilesystem",
+                   [](P& p, C& c) { offer(p, c, with(volume("pv", 10), [](auto& each) { each.is_block = true; })); },
+                   "NoVolumeForClaim"},
+        VolumeCase{"ABlockDeviceForABlockDevice",
+                   [](P& p, C& c) {
+                     offer(p, c, with(volume("pv", 10), [](auto& each) { each.is_block = true; }),
+                           [](auto& wanted) { wanted.wants_block = true; });
+                   },
+                   ""},
+        VolumeCase{
+            "NotOneOfAnotherAttributesClass",
+            [](P& p, C& c) { offer(p, c, volume("pv", 10), [](auto& wanted) { wanted.attributes_class = "gold"; }); },
+            "NoVolumeForClaim"},
+        VolumeCase{"NotOneThatItsSelectorDoesNotMatch",
+                   [](P& p, C& c) {
+                     offer(p, c, volume("pv", 10),
+                           [](auto& wanted) { wanted.selector = builders::labels_in("tier", {"gold"}); });
+                   },
+                   "NoVolumeForClaim"},
+        VolumeCase{"OneThatItsSelectorMatches",
+                   [](P& p, C& c) {
+                     offer(p, c,
+                           with(volume("pv", 10),
+                                [](auto& each) {
+                                  each.meta.labels = {{"tier", "gold"}};
+                                }),
+                           [](auto& wanted) { wanted.selector = builders::labels_in("tier", {"gold"}); });
+                   },
+                   ""},
+        VolumeCase{"OneThatIsKeptForIt", [](P& p, C& c) { offer(p, c, kept_for("")); }, ""},
+        VolumeCase{"OneThatIsKeptForItsUid", [](P& p, C& c) { offer(p, c, kept_for("uid-a")); }, ""},
+        VolumeCase{"NotOneThatIsKeptForAnEarlierClaim", [](P& p, C& c) { offer(p, c, kept_for("uid-old")); },
+                   "NoVolumeForClaim"},
+        VolumeCase{"OfAnEphemeralVolumeAsWell",
+                   [](P& p, C& c) {
+                     p.with([](api::Pod& each) {
+                       auto wanted = std::make_shared<const api::PersistentVolumeClaim>(claim("", "local"));
+                       each.volumes.push_back({api::VolumeKind::kEphemeral, "p-a", "local", wanted});
+                     });
+                     c.add(storage_class("local", true, false)).add(volume("pv", 10));
+                   },
+                   ""}),
+    [](const auto& info) { return info.param.name; });
+
+void bound(P& p, C& c, api::PersistentVolume to) {
+  use(p, "a");
+  c.add(claim("a", "fast", "pv")).add(std::move(to));
+}
+
+api::PersistentVolume labelled(const char* key, const char* value) {
+  return with(attached("pv"), [&](auto& each) { each.meta.labels = {{key, value}}; });
+}
+
+void say(C& c, const char* key, const char* value) {
+  c.add(NodeBuilder("n").label("zone", "z1").label(key, value).sized(4000, 4000, 100));
+}
+
+constexpr const char* kOldZone = "failure-domain.beta.kubernetes.io/zone";
+constexpr const char* kZone = "topology.kubernetes.io/zone";
+
+INSTANTIATE_TEST_SUITE_P(
+    BoundVolumes, VolumeTest,
+    testing::Values(
+        VolumeCase{"RefusesAVolumeThatDoesNotExist",
+                   [](P& p, C& c) { use(p, "a"), c.add(claim("a", "fast", "gone")).add(attached("pv")); },
+                   "VolumeNotFound"},
+        VolumeCase{"SaysNothingWhereNobodyListedVolumes",
+                   [](P& p, C& c) { use(p, "a"), c.add(claim("a", "fast", "pv")); }, ""},
+        VolumeCase{"ANodeWithoutZoneAndRegionTakesAll", [](P& p, C& c) { bound(p, c, labelled(kZone, "z2")); }, ""},
+        VolumeCase{"ANodeOfAnotherZoneDoesNot",
+                   [](P& p, C& c) { bound(p, c, labelled(kZone, "z2")), say(c, kZone, "z1"); }, "VolumeNodeMismatch"},
+        VolumeCase{"NorOneThatSaysOnlyItsRegion",
+                   [](P& p, C& c) { bound(p, c, labelled(kZone, "z2")), say(c, "topology.kubernetes.io/region", "r"); },
+                   "VolumeNodeMismatch"},
+        VolumeCase{"TheOldLabelCountsToo",
+                   [](P& p, C& c) { bound(p, c, labelled(kOldZone, "z2")), say(c, kZone, "z1"); },
+                   "VolumeNodeMismatch"},
+        VolumeCase{"TheOldLabelMeansTodays",
+                   [](P& p, C& c) { bound(p, c, labelled(kOldZone, "z1__z2")), say(c, kZone, "z1"); }, ""},
+        VolumeCase{"OldLabelsOnBothSides",
+                   [](P& p, C& c) { bound(p, c, labelled(kOldZone, "z2")), say(c, kOldZone, "z1"); },
+                   "VolumeNodeMismatch"}),
+    [](const auto& info) { return info.param.name; });
+
 /// n has one volume attached, used by two pods.
 void fill_n(C& c, std::int32_t most) {
   c.add(limit_on_n(most)).add(storage_class("wait", true));

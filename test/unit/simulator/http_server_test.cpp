@@ -59,7 +59,7 @@ TEST_F(HttpServerTest, ServesBothWays) {
   if (!has_program("curl")) GTEST_SKIP() << "curl is not installed";
   for (const bool tls : {false, true}) {
     start(tls);
-    EXPECT_EQ(Json::parse(curl("", "/version")).at("gitVersion"), "v1.32.0");
+    EXPECT_EQ(Json::parse(curl("", "/version")).at("gitVersion"), "v1.36.0");
     EXPECT_EQ(curl("-o /dev/null -w '%{http_code}'", "/api/v1/namespaces/shop/pods/none"), "404");
     http->stop();
   }

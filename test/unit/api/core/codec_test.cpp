@@ -546,6 +546,72 @@ TEST(DecodeOtherKindsTest, ReadsWhatVolumesNeed) {
   EXPECT_FALSE(api::decode_pod(R"({"spec":{"resourceClaims":[]}})")->uses_resource_claims);
 }
 
+TEST(DecodeOtherKindsTest, ReadsWhatDecidesBetweenVolumes) {
+  const auto pvc = api::decode_pvc(R"({"spec":{"volumeMode":"Block","volumeAttributesClassName":"gold",
+    "selector":{"matchLabels":{"tier":"gold"}}}})");
+  EXPECT_TRUE(pvc->wants_block);
+  EXPECT_EQ(pvc->attributes_class, "gold");
+  EXPECT_TRUE(pvc->selector.has_value());
+  const auto pv = api::decode_pv(R"({"spec":{"volumeMode":"Block","volumeAttributesClassName":"gold",
+    "claimRef":{"namespace":"shop","name":"a","uid":"u"},"awsElasticBlockStore":{"volumeID":"v"}},
+    "status":{"phase":"Available"}})");
+  EXPECT_TRUE(pv->is_block);
+  EXPECT_EQ(pv->attributes_class, "gold");
+  EXPECT_EQ(pv->claim, (api::ObjectKey{"shop", "a"}));
+  EXPECT_EQ(pv->claim_uid, "u");
+  EXPECT_EQ(pv->phase, "Available");
+  EXPECT_EQ(pv->csi_driver, "ebs.csi.aws.com") << "its plugin was moved to CSI";
+  const auto pod = api::decode_pod(R"({"metadata":{"name":"p"},"spec":{"volumes":[{"name":"s","ephemeral":
+    {"volumeClaimTemplate":{"spec":{"storageClassName":"fast","resources":{"requests":{"storage":"1Gi"}}}}}}]}})");
+  ASSERT_NE(pod->volumes.at(0).claim_template, nullptr);
+  EXPECT_EQ(pod->volumes[0].claim_template->request.units(), std::int64_t{1} << 30);
+}
+
+TEST(DecodeOtherKindsTest, ReadsWhyABudgetCannotBeWorkedOut) {
+  const auto pdb = [](const char* condition) {
+    return api::decode_pdb(R"({"status":{"conditions":[)" + std::string(condition) + "]}}")->sync_failure;
+  };
+  EXPECT_EQ(pdb(R"({"type":"DisruptionAllowed","status":"False","reason":"SyncFailed","message":"no scale"})"),
+            "no scale");
+  EXPECT_EQ(pdb(R"({"type":"DisruptionAllowed","status":"False","reason":"SyncFailed"})"), "SyncFailed");
+  EXPECT_EQ(pdb(R"({"type":"DisruptionAllowed","status":"False","reason":"InsufficientPods","message":"x"})"), "");
+}
+
+/// Spec, status and condition of a pod that is being resized; cpu of what its one container holds, "": as requested.
+std::string held_cpu(const std::string& status, const std::string& more = "") {
+  const auto pod = api::decode_pod(R"({"spec":{"containers":[{"name":"c","resources":{"requests":
+    {"cpu":"300m","memory":"1Gi"}}}]},"status":{"containerStatuses":[{"name":"c",)" +
+                                   status + "}]" + more + "}}");
+  const auto& held = pod->containers.at(0).held;
+  if (held == nullptr) return "";
+  EXPECT_EQ(api::amount_of(*held, "memory").units(), std::int64_t{1} << 30);
+  return api::amount_of(*held, "cpu").to_string();
+}
+
+TEST(DecodePodTest, TellsWhatAResizedContainerHolds) {
+  EXPECT_EQ(held_cpu(R"("ready":true)"), "");
+  EXPECT_EQ(held_cpu(R"("resources":{"requests":{"cpu":"300m","memory":"1Gi"}})"), "");
+  EXPECT_EQ(held_cpu(R"("resources":{"requests":{"cpu":"900m","memory":"1Gi"}})"), "900m") << "it shrinks";
+  EXPECT_EQ(held_cpu(R"("resources":{"requests":{"cpu":"100m"}},"allocatedResources":{"cpu":"500m"})"), "500m");
+  EXPECT_EQ(held_cpu(R"("resources":{"requests":{"cpu":"100m","memory":"1Gi"}})"), "") << "it grows";
+  EXPECT_EQ(held_cpu(R"("resources":{"requests":{"cpu":"100m","memory":"1Gi"}})",
+                     R"(,"conditions":[{"type":"PodResizePending","status":"True","reason":"Infeasible"}])"),
+            "100m");
+}
+
+TEST(DecodePodTest, TellsWhatAResizedPodHolds) {
+  const auto pod = api::decode_pod(R"({"spec":{"containers":[{"name":"c"}],"resources":{"requests":{"cpu":"300m"}}},
+    "status":{"resources":{"requests":{"cpu":"800m"}},"allocatedResources":{"cpu":"300m"}}})");
+  ASSERT_NE(pod->held_pod_requests, nullptr);
+  EXPECT_EQ(api::amount_of(*pod->held_pod_requests, "cpu").to_string(), "800m");
+}
+
+TEST(DecodePodTest, KeepsTheNominatedNodeOfAPodThatWaits) {
+  EXPECT_EQ(api::decode_pod(R"({"status":{"nominatedNodeName":"n1"}})")->nominated_node.value, "n1");
+  EXPECT_EQ(api::decode_pod(R"({"spec":{"nodeName":"n2"},"status":{"nominatedNodeName":"n1"}})")->nominated_node.value,
+            "");
+}
+
 TEST(DecodeOtherKindsTest, ReadsStorageClasses) {
   const auto waiting = api::decode_storage_class(R"({"metadata":{"name":"fast",
     "annotations":{"storageclass.kubernetes.io/is-default-class":"true"}},"provisioner":"ebs.csi.aws.com",

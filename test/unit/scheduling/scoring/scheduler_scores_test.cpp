@@ -38,8 +38,8 @@ TEST_P(CapacityScore, IsThatOfKubeScheduler) {
   if (want.wanted_memory >= 0) pod.memory(want.wanted_memory);
   const auto cluster = builder.add(pod).build();
   const scheduling::Overlay overlay(*cluster);
-  const auto& requests = cluster->requests(cluster->find_pod("default", "pod").value());
-  EXPECT_EQ(scheduling::ResourceScores(*cluster, want.scoring).score(overlay, requests, 0), want.score);
+  const auto pod_index = cluster->find_pod("default", "pod").value();
+  EXPECT_EQ(scheduling::ResourceScores(*cluster, want.scoring).score(overlay, pod_index, 0), want.score);
 }
 
 constexpr auto kLeast = NodeScoring::kLeastAllocated;
@@ -47,13 +47,15 @@ constexpr auto kMost = NodeScoring::kMostAllocated;
 
 INSTANTIATE_TEST_SUITE_P(
     Capacity, CapacityScore,
-    testing::Values(CapacityCase{"EmptyAndBalanced", kLeast, 0, 0, 0, 0, 100 + 100},
-                    CapacityCase{"HalfOfBoth", kLeast, 300, 300, 200, 200, 50 + 100},
-                    CapacityCase{"HalfOfBothPacked", kMost, 300, 300, 200, 200, 50 + 100},
+    testing::Values(CapacityCase{"AsksForNothing", kLeast, 0, 0, 0, 0, 100 + 0},
+                    CapacityCase{"HalfOfBoth", kLeast, 300, 300, 200, 200, 50 + 75},
+                    CapacityCase{"HalfOfBothPacked", kMost, 300, 300, 200, 200, 50 + 75},
                     CapacityCase{"OutOfBalance", kLeast, 400, 0, 200, 0, (40 + 100) / 2 + 70},
                     CapacityCase{"OutOfBalancePacked", kMost, 400, 0, 200, 0, (60 + 0) / 2 + 70},
-                    CapacityCase{"NoCpuWrittenCountsAsATenthOfACore", kLeast, 0, 0, -1, 0, (90 + 100) / 2 + 100},
-                    CapacityCase{"JustFits", kLeast, 500, 0, 500, 0, (0 + 100) / 2 + 50},
+                    CapacityCase{"BringsBalance", kLeast, 400, 0, 0, 400, (60 + 60) / 2 + 85},
+                    CapacityCase{"CutsOffHalfAPoint", kLeast, 0, 0, 100, 0, (90 + 100) / 2 + 72},
+                    CapacityCase{"NoCpuWrittenCountsAsATenthOfACore", kLeast, 0, 0, -1, 0, (90 + 100) / 2 + 0},
+                    CapacityCase{"JustFits", kLeast, 500, 0, 500, 0, (0 + 100) / 2 + 62},
                     CapacityCase{"DoesNotFit", kLeast, 501, 0, 500, 0, scheduling::ResourceScores::kNoCapacity}),
     [](const auto& info) { return info.param.name; });
 
@@ -61,21 +63,38 @@ TEST(CapacityScore, CountsWhatItsWeightsSay) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n").sized(1000, 1000, 10))
                            .add(PodBuilder("there").on("n").cpu(400).memory(0))
+                           .add(PodBuilder("pod").cpu(200).memory(0))
                            .build();
   const scheduling::Overlay overlay(*cluster);
-  const scheduling::RequestSet requests = {{scheduling::kCpuIndex, 200}, {scheduling::kMemoryIndex, 0}};
+  const auto pod = cluster->find_pod("default", "pod").value();
   const auto score = [&](const scheduling::ScoreWeights& weights) {
-    return scheduling::ResourceScores(*cluster, kLeast, weights).score(overlay, requests, 0);
+    return scheduling::ResourceScores(*cluster, kLeast, {.weights = weights}).score(overlay, pod, 0);
   };
   EXPECT_EQ(score({.balance = 0}), (40 + 100) / 2);
   EXPECT_EQ(score({.fit = 0}), 70);
 }
 
 TEST(CapacityScore, KnowsWhenThereIsNoPlaceForOneMorePod) {
-  const auto cluster =
-      ClusterBuilder().add(NodeBuilder("n").sized(1000, 1000, 1)).add(PodBuilder("there").on("n")).build();
-  EXPECT_EQ(scheduling::ResourceScores(*cluster, kLeast).score(scheduling::Overlay(*cluster), {}, 0),
+  const auto cluster = ClusterBuilder()
+                           .add(NodeBuilder("n").sized(1000, 1000, 1))
+                           .add(PodBuilder("there").on("n"))
+                           .add(PodBuilder("pod"))
+                           .build();
+  EXPECT_EQ(scheduling::ResourceScores(*cluster, kLeast).score(scheduling::Overlay(*cluster), 1, 0),
             scheduling::ResourceScores::kNoCapacity);
+}
+
+/// On 4 cores and 16 GiB each of ten such pods counts with 100m and 200Mi.
+TEST(CapacityScore, CountsRunningPodsWithoutRequestsAsWell) {
+  ClusterBuilder builder;
+  for (const char* node : {"n0", "n1"}) builder.add(NodeBuilder(node).sized(4000, std::int64_t{16} << 30, 110));
+  for (int i = 0; i < 10; ++i) builder.add(PodBuilder("idle-" + std::to_string(i)).on("n0"));
+  const auto cluster = builder.add(PodBuilder("pod").cpu(0).memory(0)).build();
+  const scheduling::Overlay overlay(*cluster);
+  const auto pod = cluster->find_pod("default", "pod").value();
+  const scheduling::ResourceScores scores(*cluster, kLeast);
+  EXPECT_EQ(scores.score(overlay, pod, 1), 100);
+  EXPECT_EQ(scores.score(overlay, pod, 0), (75 + 87) / 2);
 }
 
 // --- preferences
@@ -224,6 +243,19 @@ INSTANTIATE_TEST_SUITE_P(
                      pod.owned_by("ReplicaSet", "rs");
                    },
                    {kUntainted + 2 * 50, kUntainted + 2 * 75, kUntainted + 200}},
+        Preference{"PodsOfAStatefulSetOfAnotherGroupDoNotSpread",
+                   [](auto& builder, auto& pod) {
+                     const auto of_kruise = [](PodBuilder& each) {
+                       each.owned_by("StatefulSet", "db").with([](api::Pod& object) {
+                         object.meta.owner_references[0].api_version = "apps.kruise.io/v1beta1";
+                       });
+                     };
+                     PodBuilder sibling("s0");
+                     of_kruise(sibling.on("n0"));
+                     builder.add(sibling);
+                     of_kruise(pod);
+                   },
+                   {kUntainted, kUntainted, kUntainted}},
         Preference{"PodsOfAJobDoNotSpread",
                    [](auto& builder, auto& pod) {
                      builder.add(PodBuilder("s0").on("n0").owned_by("Job", "job"));
@@ -263,7 +295,7 @@ TEST(Preferences, ACandidateWithoutAZoneCountsAsAZoneOfItsOwnForTheBuiltInSpread
   scheduling::ScoreWeights spread_only{.fit = 0, .balance = 0, .taints = 0, .node_affinity = 0, .pod_affinity = 0};
   spread_only.spread = 1;
   // n0: 3 pods, (3 ln 5 + 2) + (3 ln 5 + 4), 16 in whole numbers; with two zones 3 ln 4, and 15; n1: 6; n2: 2
-  EXPECT_EQ(scheduling::Preferences(query).scores(std::vector<NodeIndex>{0, 1, 2}, spread_only),
+  EXPECT_EQ(scheduling::Preferences(query, {.weights = spread_only}).scores(std::vector<NodeIndex>{0, 1, 2}),
             (std::vector<int>{100 * 2 / 16, 100 * 12 / 16, 100}));
 }
 
