@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
         ScoredCase{"SaysZero", PodBuilder("p").cpu(0).memory(0), 0, 0},
         ScoredCase{"EachContainerForItself", with_second(PodBuilder("p").cpu(30).memory(7 * kMi), {}), 130, 207},
         ScoredCase{"EachResourceForItself", with_second(PodBuilder("p").memory(7 * kMi), container(40)), 140, 207},
-        ScoredCase{"InitContainersToo", with_inits(10, {{}}), 100, 200},
+        ScoredCase{"InitContainersToo", with_inits(10, {api::Container{}}), 100, 200},
         ScoredCase{"OwnRequestsReplaceThat",
                    with_own_requests(PodBuilder("p"), {{"cpu", api::Quantity::from_milli(50)},
                                                        {"memory", api::Quantity::from_units(kMi)}}),
