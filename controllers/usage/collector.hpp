@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "api/core/kinds.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/metrics.hpp"
