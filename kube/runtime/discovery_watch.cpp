@@ -7,9 +7,6 @@ namespace {
 
 std::string name_of(const std::optional<ResourceType>& type) { return type ? type->api_version() : "none"; }
 
-/// "v1.32" of "v1.32.1": another scheduler comes with it, to other rules.
-std::string minor_of(const std::string& version) { return version.substr(0, version.find('.', version.find('.') + 1)); }
-
 std::string name_of(bool served) { return served ? "served" : "not served"; }
 
 }  // namespace
@@ -19,7 +16,6 @@ std::string relevant_change(const Discovery& before, const Discovery& now) {
   const auto compare = [&](const char* what, const std::string& was, const std::string& is) {
     if (was != is) text += fmt::format("{}{}: {} before, {} now", text.empty() ? "" : "; ", what, was, is);
   };
-  compare("Kubernetes", minor_of(before.server_version), minor_of(now.server_version));
   compare("Eviction", before.eviction_version, now.eviction_version);
   compare("PodDisruptionBudgets", before.pdbs.api_version(), now.pdbs.api_version());
   compare("ResourceClaims", name_of(before.resource_claims), name_of(now.resource_claims));

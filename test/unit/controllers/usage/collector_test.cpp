@@ -136,6 +136,7 @@ TEST(WantedUsage, OfUpstreamsMetricsIsTheFirstSourceOfItsType) {
   prometheus.name = "prometheus";
   prometheus.type = api::UsageSourceType::kPrometheus;
   prometheus.forecast.emplace();
+  prometheus.queries = {{.resource = "cpu", .query = "cpu"}};
   scheduling::UsageNeed by_server{.metrics_server = true};
   scheduling::UsageNeed by_query{.query = "load"};
   scheduling::UsageNeed by_name{.source = "prometheus"};
