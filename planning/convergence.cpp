@@ -12,7 +12,7 @@ constexpr double kLeastGain = 0.5;      ///< percentage points
 constexpr double kLeastChange = 1;      ///< points of another imbalance
 constexpr double kPartOfChange = 0.25;  ///< of the imbalance at the stop
 
-bool is_stopped(const api::BalanceRow& row) { return row.state == kNoGain || row.state == kOscillating; }
+bool is_stopped(const api::BalanceRow& row) { return row.state == kNoProgress || row.state == kOscillating; }
 
 bool has_moves(const api::BalanceRow& row) { return row.after != row.before; }
 
@@ -64,7 +64,7 @@ api::BalanceRow next_balance_row(const BalanceCycle& cycle, const api::Convergen
   row.state = kImproving;
   if (settings.patience == 0) return row;
   if (cycle.reverses && cycle.acted && row.without_gain > 0) return stopped(row, kOscillating);
-  return row.without_gain >= settings.patience ? stopped(row, kNoGain) : row;
+  return row.without_gain >= settings.patience ? stopped(row, kNoProgress) : row;
 }
 
 bool may_balance(const api::BalanceRow& row) { return !is_stopped(row); }

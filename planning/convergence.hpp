@@ -13,7 +13,7 @@ namespace planning {
 inline constexpr std::string_view kImproving = "Improving";
 inline constexpr std::string_view kConverged = "Converged";
 inline constexpr std::string_view kOscillating = "Oscillating";
-inline constexpr std::string_view kNoGain = "NoGain";
+inline constexpr std::string_view kNoProgress = "NoProgress";
 
 /// One cycle of one strategy and resource.
 struct BalanceCycle {
@@ -24,7 +24,7 @@ struct BalanceCycle {
 };
 
 /// `now` with its history. A cycle gains when nodes are more even than before the last moves: by half a point at least.
-/// `patience` cycles in a row that were carried out without gain: NoGain. A plan that takes moves back after one that
+/// `patience` cycles in a row that were carried out without gain: NoProgress. A plan that takes moves back after one that
 /// did not gain: Oscillating. Both last until the imbalance is another one: a quarter, and one point, more or less than
 /// when it stopped, which `best` holds from then on; or until the spec changes. No moves planned: Converged. Patience
 /// 0: never stops.

@@ -74,10 +74,13 @@ constexpr std::array kReasons = {
                  "The audit log cannot be written, and nothing begins meanwhile (`audit.onFailure: StopAdmissions`).",
                  "Read the message in `status.blockedBy` and repair the sink."},
     // --- PodGroup
-    Term<Reason>{Reason::kNoProgress, "NoProgress", "`SlotAcquired`=False; `Complete`=True, phase `Failed`",
-                 "It held its slot for too long without progress while others waited. The slot was given back, and it "
-                 "queues again; if that was the last attempt, it failed.",
-                 "The message says what did not happen. Remove what blocks it, or cancel it."},
+    Term<Reason>{Reason::kNoProgress, "NoProgress", "`SlotAcquired`=False; `Complete`=True, phase `Failed`; policy `Converged`=False",
+                 "An Evacuation: it held its slot for too long without progress while others waited. The slot was given "
+                 "back, and it queues again; if that was the last attempt, it failed. A policy: "
+                 "`spec.convergence.patience` cycles with moves did not make nodes more even, and the strategy stops.",
+                 "The message says what did not happen. An Evacuation: remove what blocks it, or cancel it. A policy: "
+                 "pods that may not move, or one pod that fills a node, are the usual causes; change the spec to start "
+                 "it again."},
     Term<Reason>{Reason::kPrepared, "Prepared", "`GroupReady`=True, status of `Requesting`",
                  "Preparing is over. In a PodGroup: it is ready and waits for the other members.",
                  "If it stays so: the message names the members that are not ready."},
@@ -335,10 +338,6 @@ constexpr std::array kReasons = {
         "Moves make nodes uneven again that were even: the strategy stops.",
         "Use wider thresholds, a longer smoothing window, or more hysteresis. Then change the spec: that starts "
         "it again."},
-    Term<Reason>{Reason::kNoGain, "NoGain", "policy `Converged`=False; `status.balance[].state`",
-                 "`spec.convergence.patience` cycles with moves did not make nodes more even: the strategy stops.",
-                 "The message names what stays uneven. Pods that may not move, or one pod that fills a node, are the "
-                 "usual causes. Then change the spec: that starts it again."},
     Term<Reason>{Reason::kOutsideWindow, "OutsideWindow", "policy `Suspended`=True",
                  "It is not inside one of `spec.schedule.windows`.", "The message tells when the next one begins."},
     Term<Reason>{Reason::kBlackout, "Blackout", "policy `Suspended`=True", "It is inside a blackout window.",

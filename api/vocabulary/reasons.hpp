@@ -138,7 +138,6 @@ enum class Reason {
   kSinkFailing,
   kConverged,
   kOscillating,
-  kNoGain,
   kOutsideWindow,
   kBlackout,
   kGateHolds,

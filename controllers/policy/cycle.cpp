@@ -31,6 +31,7 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
                                               .server_minor = known.server_minor});
   CycleOutcome outcome;
   outcome.moves = std::move(plan.moves);
+  outcome.balance = std::move(plan.balance);
   outcome.summary.refused = std::move(plan.refused);
   outcome.refusals = std::move(plan.refusals);
   outcome.summary.id = std::move(id);

@@ -72,6 +72,7 @@ struct CycleOutcome {
   std::vector<api::RefusedPod> refusals{};  ///< the first of them, for the audit log and the status
   std::vector<std::string> warnings{};      ///< strange input that did no harm to the rest of the cycle
   std::int64_t more_warnings = 0;           ///< that are not in the list
+  std::vector<api::BalanceRow> balance{};   ///< how even nodes are; judge_balance() adds its history
   std::vector<UsageReport> usage{};         ///< of the policy's sources
   std::vector<ForecastReport> forecasts{};  ///< the same
 };

@@ -6,6 +6,7 @@
 
 #include "api/meta/well_known.hpp"
 #include "controllers/policy/circuit.hpp"
+#include "controllers/policy/convergence.hpp"
 #include "controllers/policy/cycle.hpp"
 #include "controllers/signing/origin.hpp"
 #include "controllers/spec_problems.hpp"
@@ -75,6 +76,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   if (timing.due && !put_off) {
     note_trigger(policy.meta.name);  // what happens from now on is for the next one
     outcome = plan(policy, spec, now);
+    judge_balance(policy, *outcome);
     deps_.audit.on_planned(policy, *outcome);
     const bool may_move = policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at;
     if (may_move) carry_out(policy, *outcome);
@@ -87,6 +89,8 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   auto next = next_status(policy, counts, outcome ? &*outcome : nullptr, now);
   next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
   if (outcome) next.restarts = remembered_restarts(spec.strategy_specs);
+  if (outcome) next.balance = outcome->balance;
+  if (outcome) tell_convergence(next, policy.meta.generation, now);
   if (outcome) tell_usage(next.conditions, outcome->usage, policy.meta.generation, now);
   if (outcome) tell_forecasts(next.conditions, outcome->forecasts, policy.meta.generation, now);
   tell_audit_health(next, deps_.audit.failing(), policy.meta.generation, now);

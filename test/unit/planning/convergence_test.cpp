@@ -39,7 +39,7 @@ TEST(Convergence, StopsAfterCyclesWithoutGain) {
   history.next(20, 15);
   EXPECT_EQ(history.next(20, 15), kImproving);
   EXPECT_EQ(history.next(20.2, 15), kImproving);
-  EXPECT_EQ(history.next(19.9, 15), kNoGain) << "less than half a point is no gain";
+  EXPECT_EQ(history.next(19.9, 15), kNoProgress) << "less than half a point is no gain";
   EXPECT_EQ(history.last().without_gain, 3);
   EXPECT_FALSE(may_balance(history.last()));
 }
@@ -61,8 +61,8 @@ TEST(Convergence, ForgetsWithAGain) {
 TEST(Convergence, StaysStoppedUntilTheImbalanceIsAnother) {
   History history;
   for (int i = 0; i < 4; ++i) history.next(20, 15);
-  EXPECT_EQ(history.next(24, 15), kNoGain);
-  EXPECT_EQ(history.next(20, 20), kNoGain);
+  EXPECT_EQ(history.next(24, 15), kNoProgress);
+  EXPECT_EQ(history.next(20, 20), kNoProgress);
   EXPECT_EQ(history.next(26, 15), kImproving) << "more than a quarter worse";
   EXPECT_EQ(history.last().without_gain, 0);
 }

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "api/descheduler_policy.hpp"
+#include "base/clock.hpp"
+#include "controllers/policy/decide.hpp"
+
+namespace controllers {
+
+/// Joins what the cycle planned with what status.balance remembers, and takes the moves of strategies that have stopped
+/// (planning/convergence.hpp) out of the outcome. A change of the spec begins anew.
+void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
+
+/// Condition Converged where balance strategies have a word: True/Converged when nodes are as even as they are to be,
+/// False/Oscillating or False/NoProgress when a strategy has stopped; the message tells resource and deviation.
+/// REQUIRES: next_status() has written the condition of this cycle.
+void tell_convergence(api::DeschedulerPolicyStatus& status, std::int64_t generation, base::TimePoint now);
+
+}  // namespace controllers
