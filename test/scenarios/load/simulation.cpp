@@ -246,7 +246,7 @@ int World::place_by_chance(scheduling::Overlay& cluster, const api::PlannedMove&
   std::vector<scheduling::NodeIndex> best;
   int most = -1;
   for (const scheduling::NodeIndex node : base.nodes()) {
-    const int score = scores.score(cluster, base.requests(pod), node);
+    const int score = scores.score(cluster, pod, node);
     if (score == scheduling::ResourceScores::kNoCapacity || score < most) continue;
     if (score > most) best.clear();
     most = score;
