@@ -1,4 +1,5 @@
-/// Any bytes as a page of NodeMetrics: no crash, no value that is negative or infinite.
+/// Any bytes as load-watcher's answer and as a page of Koordinator's NodeMetrics: no crash, no value that is negative or
+/// infinite.
 
 #include <cmath>
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <string>
 
 #include "usage/parse/koordinator.hpp"
+#include "usage/parse/load_watcher.hpp"
 
 namespace {
 
@@ -21,8 +23,13 @@ void check(usage::Rows rows) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  std::string answer = text;
+  usage::Rows watched(usage::kLoadWatcherWidth);
+  (void)usage::read_load_watcher(answer, watched);
+  check(std::move(watched));
   for (const char* aggregation : {"", "p95"}) {
-    std::string page(reinterpret_cast<const char*>(data), size);
+    std::string page = text;
     usage::Rows nodes(usage::kKoordinatorWidth);
     usage::Rows pods(usage::kKoordinatorWidth);
     (void)usage::read_node_metric_list(page, aggregation, nodes, pods);
