@@ -81,10 +81,14 @@ bare-root: ## make demo, then make test, in a bare Debian 12 root file system (n
 	@hack/setup.sh bare-root
 	@hack/bare-root.sh
 
-proof: bare-root ## What takes longer than the gate may: the bare root, clang-tidy over all sources, a thousand soak seeds
+proof: bare-root ## What takes longer than the gate may: the bare root, clang-tidy over all sources, a thousand soak seeds, days of load
 	@hack/setup.sh verify
 	@hack/lint.sh all
 	@$(MAKE) soak SEEDS=1000
+	@cmake --build $(BUILD) --parallel $(JOBS) --target load_proof
+	@$(BUILD)/test/scenarios/load_proof --nodes 100
+	@$(BUILD)/test/scenarios/load_proof --nodes 1000
+	@$(BUILD)/test/scenarios/load_proof --seeds 1000
 
 generate: ## Write crds/legacy and docs/reference from crds/
 	@hack/generate.sh

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs the end-to-end scenarios on the simulator and on a real Kubernetes.
+# Runs the end-to-end scenarios on the simulator and on a real Kubernetes, and the usage sources against a real Prometheus.
 # Builds what it needs, starts a cluster of its own, stops it afterwards.
 # The last line is "N passed, N failed" over all targets.
 #
-#   hack/e2e.sh [TARGET...]      simulator, real; both when none is named
+#   hack/e2e.sh [TARGET...]      simulator, real, prometheus; all when none is named
 #
 #   PRESET                       CMake preset                      [release]
 #   BUILD                        build folder                      [build/$PRESET]
@@ -27,12 +27,12 @@ say() { printf 'e2e: %s\n' "$*" >&2; }
 main() {
   local target
   local targets=("$@")
-  ((${#targets[@]})) || targets=(simulator real)
+  ((${#targets[@]})) || targets=(simulator real prometheus)
   for target in "${targets[@]}"; do
     case "$target" in
-      simulator | real) ;;
+      simulator | real | prometheus) ;;
       -h | --help) sed -n '2,/^[^#]/{/^#/!q;s/^# \{0,1\}//p}' "$0" && exit 0 ;;
-      *) say "unknown target '$target': simulator or real" && exit 2 ;;
+      *) say "unknown target '$target': simulator, real or prometheus" && exit 2 ;;
     esac
   done
   build
@@ -51,11 +51,13 @@ build() {
     cmake --preset "$PRESET" -B "$BUILD" >out/e2e-configure.log 2>&1 || { cat out/e2e-configure.log >&2 && exit 1; }
   fi
   cmake --build "$BUILD" --parallel "$(nproc)" --target evacuator kubectl-evacuator \
-    evacuator_e2e evacuator_simulated_cluster evacuator_fake_kubevirt >out/e2e-build.log 2>&1 ||
+    evacuator_e2e evacuator_e2e_prometheus evacuator_simulated_cluster evacuator_fake_kubevirt >out/e2e-build.log 2>&1 ||
     { tail -n 60 out/e2e-build.log >&2 && say "the build failed" && exit 1; }
 }
 
-run_on_simulator() { play simulator; }
+run_on_simulator() { play simulator "$SUITE"; }
+
+run_on_prometheus() { play prometheus "$BUILD/test/e2e/evacuator_e2e_prometheus"; }
 
 run_on_real() {
   export CLUSTER_DIR=${CLUSTER_DIR:-$OUT/cluster}
@@ -65,16 +67,16 @@ run_on_real() {
     failed=$((failed + $("$SUITE" --gtest_list_tests | grep -c '^  ')))
     return
   fi
-  play real
+  play real "$SUITE"
   [[ -n ${E2E_KEEP:-} ]] || hack/cluster/down.sh >/dev/null 2>&1 || true
 }
 
-# Runs the suite on one target and adds up its results. A suite that ends without a result counts as one failure more.
-play() { # play TARGET
-  local target=$1 result="$OUT/$1.xml" status=0 tests=0 failures=0 skipped started=$SECONDS
+# Runs a suite on one target and adds up its results. A suite that ends without a result counts as one failure more.
+play() { # play TARGET SUITE
+  local target=$1 suite=$2 result="$OUT/$1.xml" status=0 tests=0 failures=0 skipped started=$SECONDS
   say "playing on the $target"
   EVACUATOR_E2E_TARGET="$target" EVACUATOR_E2E_SCRATCH="$OUT/$target" timeout --kill-after=30 "$LIMIT" \
-    "$SUITE" --gtest_filter="${E2E_FILTER:-*}" --gtest_output="xml:$result" || status=$?
+    "$suite" --gtest_filter="${E2E_FILTER:-*}" --gtest_output="xml:$result" || status=$?
   if [[ -f $result ]]; then
     read -r tests failures < <(sed -n 's/.*<testsuites tests="\([0-9]*\)" failures="\([0-9]*\)".*/\1 \2/p' "$result" | head -n 1)
     skipped=$(grep -c '<skipped' "$result" || true)

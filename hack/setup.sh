@@ -8,7 +8,7 @@ declare -A package_sets=(
     libsimdjson-dev libspdlog-dev libfmt-dev libyaml-dev libcli11-dev prometheus-cpp-dev zlib1g-dev
     libhowardhinnant-date-dev tzdata
     libgtest-dev libgmock-dev ca-certificates openssl git"
-  [e2e]="etcd-server curl"
+  [e2e]="etcd-server curl prometheus"
   [verify]="clang-format-14 clang-tidy-14 shellcheck prometheus"
   [bench]="libbenchmark-dev"
   [fuzz]="clang-14 libclang-rt-14-dev"

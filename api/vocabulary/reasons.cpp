@@ -74,13 +74,15 @@ constexpr std::array kReasons = {
                  "The audit log cannot be written, and nothing begins meanwhile (`audit.onFailure: StopAdmissions`).",
                  "Read the message in `status.blockedBy` and repair the sink."},
     // --- PodGroup
-    Term<Reason>{Reason::kNoProgress, "NoProgress", "`SlotAcquired`=False; `Complete`=True, phase `Failed`; policy `Converged`=False",
-                 "An Evacuation: it held its slot for too long without progress while others waited. The slot was given "
-                 "back, and it queues again; if that was the last attempt, it failed. A policy: "
-                 "`spec.convergence.patience` cycles with moves did not make nodes more even, and the strategy stops.",
-                 "The message says what did not happen. An Evacuation: remove what blocks it, or cancel it. A policy: "
-                 "pods that may not move, or one pod that fills a node, are the usual causes; change the spec to start "
-                 "it again."},
+    Term<Reason>{
+        Reason::kNoProgress, "NoProgress",
+        "`SlotAcquired`=False; `Complete`=True, phase `Failed`; policy `Converged`=False",
+        "An Evacuation: it held its slot for too long without progress while others waited. The slot was given "
+        "back, and it queues again; if that was the last attempt, it failed. A policy: "
+        "`spec.convergence.patience` cycles with moves did not make nodes more even, and the strategy stops.",
+        "The message says what did not happen. An Evacuation: remove what blocks it, or cancel it. A policy: "
+        "pods that may not move, or one pod that fills a node, are the usual causes; change the spec to start "
+        "it again."},
     Term<Reason>{Reason::kPrepared, "Prepared", "`GroupReady`=True, status of `Requesting`",
                  "Preparing is over. In a PodGroup: it is ready and waits for the other members.",
                  "If it stays so: the message names the members that are not ready."},

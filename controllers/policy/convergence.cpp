@@ -36,7 +36,8 @@ std::string describe(const api::BalanceRow& row) {
                      row.resource, row.before.deviation, row.before.peak_to_mean);
 }
 
-std::string joined(const std::vector<api::BalanceRow>& rows, const std::function<bool(const api::BalanceRow&)>& wanted) {
+std::string joined(const std::vector<api::BalanceRow>& rows,
+                   const std::function<bool(const api::BalanceRow&)>& wanted) {
   std::string text;
   for (const api::BalanceRow& row : rows) {
     if (wanted(row)) text += (text.empty() ? "" : "; ") + describe(row);
@@ -63,8 +64,8 @@ void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) 
 void tell_convergence(api::DeschedulerPolicyStatus& status, std::int64_t generation, base::TimePoint now) {
   const std::set<std::string> stopped = stopped_strategies(status.balance);
   const bool moves = status.last_cycle && status.last_cycle->nominated > 0;
-  api::Condition condition{std::string(to_string(api::ConditionType::kConverged)),
-                           api::ConditionStatus::kFalse, "", "", generation, {}};
+  api::Condition condition{
+      std::string(to_string(api::ConditionType::kConverged)), api::ConditionStatus::kFalse, "", "", generation, {}};
   if (!stopped.empty()) {
     const auto is_stopped = [&](const api::BalanceRow& row) {
       return stopped.contains(row.strategy) && !planning::may_balance(row);

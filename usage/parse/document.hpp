@@ -2,6 +2,7 @@
 
 /// Reading of JSON answers in place. Internal to usage/parse: simdjson stays there.
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -16,13 +17,24 @@ namespace wire = api::wire;
 /// whoever answers.
 base::Error not_json(std::string_view text, std::string_view why);
 
+/// A text is read again and again in pages of about this size: then this thread's parser stays. Larger ones get their
+/// own, whose memory is given back at once.
+inline constexpr std::size_t kPageBytes = std::size_t{4} << 20;
+
+/// This thread's parser for pages. REQUIRES: nobody else on this thread is reading.
+inline simdjson::ondemand::parser& page_parser() {
+  thread_local simdjson::ondemand::parser parser;
+  return parser;
+}
+
 /// Parses a text that must be one JSON object, without another copy of it: `text` is padded for that, and read(object)
-/// gets the root; it returns an error_code. A text that goes on behind the object is an error.
+/// gets the root; it returns an error_code. A text that goes on behind the object is an error. Calls do not nest.
 template <typename F>
 base::Status read_in_place(std::string& text, F&& read) {
   const std::size_t size = text.size();
   text.append(simdjson::SIMDJSON_PADDING, ' ');
-  simdjson::ondemand::parser parser;
+  std::optional<simdjson::ondemand::parser> own;
+  simdjson::ondemand::parser& parser = size > kPageBytes ? own.emplace() : page_parser();
   wire::Document document;
   wire::Object root;
   auto error = parser.iterate(text.data(), size, text.size()).get(document);
@@ -34,13 +46,15 @@ base::Status read_in_place(std::string& text, F&& read) {
   return base::Done{};
 }
 
-/// For texts of others.
-template <typename F>
-base::Status read_copy(std::string_view text, F&& read) {
-  std::string copy;
-  copy.reserve(text.size() + simdjson::SIMDJSON_PADDING);
-  copy = text;
-  return read_in_place(copy, std::forward<F>(read));
+/// A string; anything else leaves `target`. The view is of the text itself where nothing in it is escaped, as in nearly
+/// all names and amounts, else of the parser's buffer: it lives until the document is gone.
+inline wire::error_code read_view(wire::Value& value, std::string_view& target) {
+  std::string_view token = value.raw_json_token();
+  token = token.substr(0, token.find_last_not_of(" \t\r\n") + 1);
+  if (token.size() < 2 || token.front() != '"' || token.back() != '"' || token.find('\\') != std::string_view::npos)
+    return wire::unless_about_value(value.get_string().get(target));
+  target = token.substr(1, token.size() - 2);
+  return simdjson::SUCCESS;
 }
 
 }  // namespace usage

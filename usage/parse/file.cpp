@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "api/json/json.hpp"
 #include "usage/parse/document.hpp"
 #include "usage/parse/file_table.hpp"

@@ -79,8 +79,8 @@ wire::error_code read_pod(wire::Value& value, Rows& pods) {
   std::string_view name;
   Amounts amounts = kNothing;
   const auto error = wire::for_members(value, [&](std::string_view key, wire::Value& member) {
-    if (key == "namespace") return wire::unless_about_value(member.get_string().get(ns));
-    if (key == "name") return wire::unless_about_value(member.get_string().get(name));
+    if (key == "namespace") return read_view(member, ns);
+    if (key == "name") return read_view(member, name);
     return key == "podUsage" ? read_resources(member, amounts, pods.oddities) : simdjson::SUCCESS;
   });
   if (error) return error;
@@ -118,7 +118,7 @@ wire::error_code read_node_metric(wire::Value& value, std::string_view aggregati
     if (key == "status") return read_status(member, aggregation, node, nodes, pods);
     if (key != "metadata") return simdjson::SUCCESS;
     return wire::for_members(member, [&](std::string_view name, wire::Value& meta) {
-      return name == "name" ? wire::unless_about_value(meta.get_string().get(node.name)) : simdjson::SUCCESS;
+      return name == "name" ? read_view(meta, node.name) : simdjson::SUCCESS;
     });
   });
   if (error) return error;

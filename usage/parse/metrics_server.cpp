@@ -7,17 +7,16 @@
 namespace usage {
 namespace {
 
+/// Items are longer, so that a list in one piece has room from the start; not much longer, so that little is left over.
+constexpr std::size_t kLeastItemBytes = 250;
+
 using Usage = std::array<double, kMetricsWidth>;
 
 wire::error_code read_quantity_at(wire::Value& value, double& target, Oddities& oddities) {
   std::string_view text;
-  const auto error = value.get_string().get(text);
-  if (!error) {
-    target = read_quantity(text, oddities);
-  } else if (!wire::unless_about_value(error)) {
-    ++oddities.unreadable;
-  }
-  return wire::unless_about_value(error);
+  const auto error = read_view(value, text);
+  if (!error) target = read_quantity(text, oddities);  // anything but a string is an empty text
+  return error;
 }
 
 /// usage: {cpu, memory}
@@ -51,8 +50,8 @@ class TimeReader {
  public:
   wire::error_code read(wire::Value& value, base::TimePoint& target) {
     std::string_view text;
-    const auto error = value.get_string().get(text);
-    if (error) return wire::unless_about_value(error);
+    const auto error = read_view(value, text);
+    if (error) return error;
     if (text != text_) {
       text_ = text;
       time_ = base::parse_time(text).value_or(base::TimePoint{});
@@ -73,11 +72,6 @@ struct Item {
   Usage usage = {kUnknown, kUnknown};
 };
 
-/// The string lives in the parser's buffer until the document is gone.
-wire::error_code read_view(wire::Value& value, std::string_view& target) {
-  return wire::unless_about_value(value.get_string().get(target));
-}
-
 wire::error_code read_item(wire::Value& value, Item& item, TimeReader& times, Oddities& oddities) {
   return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
     if (key == "timestamp") return times.read(member, item.time);
@@ -95,6 +89,7 @@ wire::error_code read_item(wire::Value& value, Item& item, TimeReader& times, Od
 base::Result<std::string> read_list(std::string& page, Rows& rows, bool has_namespaces) {
   std::string token;
   TimeReader times;
+  if (page.size() > kPageBytes) rows.reserve(page.size() / kLeastItemBytes);
   bool has_items = false;
   const auto read_one = [&](wire::Value& value) {
     Item item;

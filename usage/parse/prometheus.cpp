@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -65,7 +66,7 @@ wire::error_code read_labels(wire::Value& value, const api::UsageQuery& query, L
                                : key == "instance" ? &labels.instance
                                                    : nullptr;
     if (target == nullptr) return simdjson::SUCCESS;
-    return wire::unless_about_value(member.get_string().get(*target));
+    return read_view(member, *target);
   });
 }
 
@@ -84,9 +85,9 @@ wire::error_code read_point(wire::Value& value, Point& point) {
       return wire::unless_about_value(error);
     }
     std::string_view text;
-    const auto error = part.get_string().get(text);
-    if (!error) point.text = text;
-    return wire::unless_about_value(error);
+    const auto error = read_view(part, text);
+    if (!error && text.data() != nullptr) point.text = text;
+    return error;
   });
 }
 
@@ -141,7 +142,8 @@ std::string_view advice_for(std::string_view type) {
 /// What the envelope says of an answer that is JSON; `expected` is the type of result.
 base::Status check(const Envelope& envelope, std::string_view expected, std::size_t most) {
   if (envelope.too_many)
-    return base::invalid(fmt::format("more than {} series: aggregate by node or by namespace and pod", most));
+    return base::invalid(
+        fmt::format("too many series (more than {}): aggregate by node or by namespace and pod", most));
   if (envelope.status == "error")
     return base::Error{code_of_type(envelope.error_type),
                        fmt::format("the server says {}: {}", envelope.error_type, envelope.error)};
@@ -259,7 +261,7 @@ base::Result<PrometheusNotes> read_matrix(std::string& answer, const api::UsageQ
   std::size_t count = 0;
   Points points;
   const auto read_element = [&](wire::Value& value) {
-    if (++count > kMostNodeSeries) {
+    if (++count > kMostNodeSeries || (series.size() + 1) * grid.points > kMostGridValues) {
       envelope.too_many = true;
       return simdjson::CAPACITY;
     }
@@ -275,7 +277,8 @@ base::Result<PrometheusNotes> read_matrix(std::string& answer, const api::UsageQ
     return error;
   };
   const auto walked = walk(answer, envelope, read_element);
-  if (auto fine = outcome(walked, envelope, "matrix", kMostNodeSeries); !fine) return std::move(fine).error();
+  const std::size_t most = std::min(kMostNodeSeries, kMostGridValues / std::max<std::size_t>(grid.points, 1));
+  if (auto fine = outcome(walked, envelope, "matrix", most); !fine) return std::move(fine).error();
   return std::move(envelope.notes);
 }
 

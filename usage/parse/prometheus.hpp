@@ -23,6 +23,9 @@ inline constexpr std::size_t kMostPoints = 11'000;
 inline constexpr std::size_t kMostNodeSeries = 20'000;
 inline constexpr std::size_t kMostPodSeries = 400'000;
 
+/// A history in memory: 64 MiB.
+inline constexpr std::size_t kMostGridValues = std::size_t{16} << 20;
+
 /// What an answer said beside its values.
 struct PrometheusNotes {
   std::vector<std::string> warnings;  ///< of the server: the first three, shortened
@@ -44,7 +47,7 @@ struct Grid {
 using GridSeries = std::map<std::string, std::vector<float>, std::less<>>;
 
 /// The same for a matrix of nodes, added to `series` (of which every one has grid.points values). Points off the grid
-/// are ignored.
+/// are ignored. An error, too: more than kMostGridValues.
 base::Result<PrometheusNotes> read_matrix(std::string& answer, const api::UsageQuery& query, const Grid& grid,
                                           GridSeries& series);
 

@@ -35,6 +35,9 @@ struct Rows {
   /// Adds a row whose values are kUnknown; returns where they begin.
   std::size_t add(std::string_view ns, std::string_view name, base::TimePoint time);
 
+  /// Room for so many rows in all.
+  void reserve(std::size_t count);
+
   std::size_t width;
   std::vector<Row> rows;
   std::vector<double> values;  ///< width for each row

@@ -5,7 +5,8 @@
 
 namespace usage {
 
-/// metrics.k8s.io: cpu and memory of nodes and pods, as amounts. Keeps no history. `client` must outlive it.
+/// metrics.k8s.io: cpu and memory of nodes and pods, as amounts. Without pods there are no pods and a problem.
+/// Keeps no history. `client` must outlive it.
 class MetricsServer final : public Source {
  public:
   explicit MetricsServer(kube::Client& client) : client_(client) {}

@@ -22,9 +22,9 @@ base::Result<std::string> ask(kube::Client& client, const kube::ResourceType& ty
         fmt::format("{}: {} is not served; is what serves it installed?", what, type.api_version()));
   auto fine = kube::classify(*std::move(response));
   if (!fine && fine.error().code == base::ErrorCode::kForbidden)
-    return base::Error{
-        base::ErrorCode::kForbidden,
-        fmt::format("{}: {} (the rights are in config/optional/usage-sources.yaml)", what, fine.error().message)};
+    return base::Error{base::ErrorCode::kForbidden,
+                       fmt::format("{}: {} (config/optional/usage-{}.yaml gives the right)", what, fine.error().message,
+                                   type.group == "metrics.k8s.io" ? "metrics-server" : "koordinator")};
   if (!fine) return std::move(fine).error().during(what);
   return std::move(fine->body);
 }

@@ -15,9 +15,13 @@ constexpr std::size_t kLongestTarget = 4000;
 /// What a point takes in an answer, roughly: [1435781430.781,"0.1234567890123456"],
 constexpr std::size_t kPointBytes = 48;
 
-std::string prefix_of(const api::UsageQuery& query) {
-  return fmt::format("query {}{}: ", query.resource, query.of == api::UsageOf::kPod ? " of pods" : "");
+/// So many queries without an answer in time: the server is overloaded, the others wait for the next sample.
+constexpr std::size_t kMostLate = 2;
+
+std::string name_of(const api::UsageQuery& query) {
+  return fmt::format("query {}{}", query.resource, query.of == api::UsageOf::kPod ? " of pods" : "");
 }
+std::string prefix_of(const api::UsageQuery& query) { return name_of(query) + ": "; }
 
 Column column_of(const api::UsageQuery& query) {
   return {query.resource, query.unit == api::UsageUnit::kAmount ? Unit::kAmount : Unit::kPercent};
@@ -27,7 +31,8 @@ Column column_of(const api::UsageQuery& query) {
 bool concerns_all(const base::Error& error) {
   switch (error.code) {
     case base::ErrorCode::kInvalid:
-    case base::ErrorCode::kNotFound: return false;
+    case base::ErrorCode::kNotFound:
+    case base::ErrorCode::kOutcomeUnknown: return false;
     default: return true;
   }
 }
@@ -38,6 +43,11 @@ std::string seconds_text(base::TimePoint time) {
 
 Grid part_of(const Grid& grid, std::size_t first, std::size_t points) {
   return {grid.start + static_cast<base::Duration::rep>(first) * grid.step, grid.step, points};
+}
+
+base::Error too_much(std::size_t series, const Grid& grid) {
+  return base::invalid(
+      fmt::format("{} series of {} points are too many: use a longer step or a shorter history", series, grid.points));
 }
 
 void put_part(const GridSeries& part, std::size_t first, std::size_t points, GridSeries& all) {
@@ -69,8 +79,11 @@ base::Result<std::string> Prometheus::ask(const std::string& path, const std::st
   auto refusal = refusal_of(*answer);
   if (!refusal) return std::move(answer->body);
   if (answer->status == 401 || answer->status == 403) return *std::move(refusal);
-  if (auto told = told_error(answer->body)) return *std::move(told);
-  return *std::move(refusal);
+  auto told = told_error(answer->body);
+  if (!told) return *std::move(refusal);
+  // The server works: it is this query that was too slow, or that somebody stopped.
+  if (told->code == base::ErrorCode::kUnavailable) told->code = base::ErrorCode::kOutcomeUnknown;
+  return *std::move(told);
 }
 
 base::Result<std::string> Prometheus::ask_now(const std::string& expression) {
@@ -102,12 +115,14 @@ base::Result<Samples> Prometheus::sample() {
   std::size_t node_column = 0;
   std::size_t pod_column = 0;
   std::size_t failed = 0;
+  std::size_t late = 0;
   for (const api::UsageQuery& query : queries_) {
     const bool is_node = query.of == api::UsageOf::kNode;
     const std::size_t column = is_node ? node_column++ : pod_column++;
     auto rows = query_rows(query, samples.problems);
-    if (!rows && (concerns_all(rows.error()) || ++failed == queries_.size()))
-      return std::move(rows).error().during(prefix_of(query).substr(0, prefix_of(query).size() - 2));
+    if (!rows && rows.error().code == base::ErrorCode::kOutcomeUnknown) ++late;
+    if (!rows && (concerns_all(rows.error()) || ++failed == queries_.size() || late >= kMostLate))
+      return std::move(rows).error().during(name_of(query));
     if (!rows) {
       samples.problems.push_back(prefix_of(query) + rows.error().message);
     } else if (is_node) {
@@ -125,17 +140,16 @@ base::Result<std::size_t> Prometheus::series_of(const api::UsageQuery& query) {
   const auto count = read_count(*answer);
   if (!count) return count.error();
   if (*count > static_cast<double>(kMostNodeSeries))
-    return base::invalid(fmt::format("more than {} series: aggregate by node", kMostNodeSeries));
+    return base::invalid(fmt::format("too many series (more than {}): aggregate by node", kMostNodeSeries));
   return static_cast<std::size_t>(*count);
 }
 
-base::Status Prometheus::read_history(const api::UsageQuery& query, const Grid& grid, GridSeries& series) {
+base::Status Prometheus::read_history(const api::UsageQuery& query, const Grid& grid, std::size_t room,
+                                      GridSeries& series) {
   const auto count = series_of(query);
   if (!count) return count.error();
   const std::size_t nodes = std::max<std::size_t>(*count, 1);
-  if (nodes * grid.points > kMostHistoryValues)
-    return base::invalid(
-        fmt::format("{} series of {} points are too many: use a longer step or a shorter history", nodes, grid.points));
+  if (nodes * grid.points > room) return too_much(nodes, grid);
   // Half of what fits: there may have been more series then than there are now.
   const std::size_t chunk = std::clamp<std::size_t>(kMostAnswerBytes / 2 / (nodes * kPointBytes), 1, kMostPoints);
   for (std::size_t first = 0; first < grid.points; first += chunk) {
@@ -150,7 +164,9 @@ base::Status Prometheus::read_history(const api::UsageQuery& query, const Grid& 
     if (!answer) return std::move(answer).error();
     GridSeries found;
     if (const auto notes = read_matrix(*answer, query, part, found); !notes) return notes.error();
+    if (found.size() * grid.points > room) return too_much(found.size(), grid);
     put_part(found, first, grid.points, series);
+    if (series.size() * grid.points > room) return too_much(series.size(), grid);
   }
   return base::Done{};
 }
@@ -162,7 +178,8 @@ base::Result<std::vector<Series>> Prometheus::history(base::TimePoint from, base
   for (const api::UsageQuery& query : queries_) {
     if (query.of != api::UsageOf::kNode) continue;
     GridSeries series;
-    if (auto read = read_history(query, grid, series); !read)
+    const std::size_t room = kMostGridValues - std::min(kMostGridValues, result.size() * grid.points);
+    if (auto read = read_history(query, grid, room, series); !read)
       return std::move(read).error().during(prefix_of(query) + "history");
     for (auto& [node, values] : series) result.push_back({node, query.resource, from, step, std::move(values)});
   }

@@ -11,24 +11,22 @@
 namespace usage {
 
 /// Prometheus' HTTP API: one instant query a column for the whole cluster. A query that goes wrong leaves its column
-/// kUnknown and a problem; when all do, or the server is not reached, the sample fails.
+/// kUnknown and a problem; when all do, two come too late, or the server is not reached, the sample fails.
 class Prometheus final : public Source {
  public:
   Prometheus(const api::UsageSource& source, Dependencies dependencies);
 
   base::Result<Samples> sample() override;
   /// Of the node queries. As many range queries as answers of at most kMostPoints a series and kMostAnswerBytes need.
-  /// kInvalid: more values than kMostHistoryValues.
+  /// kInvalid: more values than kMostGridValues in all.
   base::Result<std::vector<Series>> history(base::TimePoint from, base::TimePoint to, base::Duration step) override;
-
-  static constexpr std::size_t kMostHistoryValues = std::size_t{32} << 20;
 
  private:
   base::Result<std::string> ask(const std::string& path, const std::string& query);
   base::Result<std::string> ask_now(const std::string& expression);
   base::Result<Rows> query_rows(const api::UsageQuery& query, std::vector<std::string>& problems);
   base::Result<std::size_t> series_of(const api::UsageQuery& query);
-  base::Status read_history(const api::UsageQuery& query, const Grid& grid, GridSeries& series);
+  base::Status read_history(const api::UsageQuery& query, const Grid& grid, std::size_t room, GridSeries& series);
 
   std::vector<api::UsageQuery> queries_;  ///< presets are filled in
   const base::Duration timeout_;

@@ -43,6 +43,10 @@ class SecretReader {
  private:
   base::Result<api::Json> fetch(const std::string& name) {
     const auto body = client_.get(kSecrets, {ns_, name});
+    if (!body && body.error().code == base::ErrorCode::kForbidden)
+      return base::Error{base::ErrorCode::kForbidden,
+                         fmt::format("reading {}: {} (config/optional/usage-secrets.yaml gives the right, by name)",
+                                     where(ns_, name), body.error().message)};
     if (!body) return body.error().during("reading " + where(ns_, name));
     if (body->size() > kLargestSecret) return base::invalid(where(ns_, name) + " is too large");
     api::Json secret = api::Json::parse(*body, nullptr, false);

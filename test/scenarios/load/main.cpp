@@ -29,13 +29,49 @@ void print_details(const load::Outcome& outcome) {
   fmt::print("\n");
 }
 
+/// Half the imbalance of the better of upstream's rules, with no more moves.
+bool meets_aim(const load::Outcome& ours, const std::vector<load::Outcome>& upstream) {
+  const auto& better = *std::ranges::min_element(upstream, {}, &load::Outcome::deviation);
+  const bool meets = ours.deviation <= better.deviation / 2 && ours.moves <= better.moves;
+  fmt::print("  {}: {:.2f} of the better upstream rule's deviation with {:.2f} of its moves\n",
+             meets ? "aim met" : "AIM MISSED", ours.deviation / better.deviation,
+             static_cast<double>(ours.moves) / std::max(better.moves, 1));
+  return meets;
+}
+
+/// Short runs of small clusters.
+int compare_seeds(std::uint64_t first, int count) {
+  const std::vector<load::Rule> rules = {load::no_descheduling(), load::ours(false), load::ours(true)};
+  std::vector<int> oscillating(rules.size()), worse(rules.size()), moves(rules.size());
+  std::vector<double> deviation(rules.size());
+  for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed) {
+    const auto outcomes = load::simulate(load::small(seed), rules);
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      deviation[i] += outcomes[i].deviation / count;
+      moves[i] += outcomes[i].moves;
+      worse[i] += outcomes[i].deviation > outcomes[0].deviation ? 1 : 0;
+      if (outcomes[i].most_returns < 2) continue;
+      ++oscillating[i];
+      fmt::print("oscillates: {}, seed {}\n", rules[i].name, seed);
+    }
+  }
+  fmt::print("{} seeds from {}\n", count, first);
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    fmt::print("{:16} oscillates in {}, worse than none in {}, mean deviation {:.2f}, moves a seed {:.1f}\n",
+               rules[i].name, oscillating[i], worse[i], deviation[i], static_cast<double>(moves[i]) / count);
+  }
+  return oscillating[1] + oscillating[2] == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("Compares ways to place pods under the same load, in virtual time");
   load::Settings settings;
   int days = 3;
+  int seeds = 0;
   bool verbose = false;
+  bool check = false;
   std::vector<std::string> only;
   std::vector<std::string> choices;
   app.add_option("--nodes", settings.parameters.nodes, "nodes")->check(CLI::Range(2, 5000));
@@ -44,8 +80,12 @@ int main(int argc, char** argv) {
   app.add_option("--seed", settings.seed);
   app.add_option("--only", only, "names of rules");
   app.add_option("--ours", choices, "further settings of ours: low,high,window,samples,of,horizon,percentile,forecast");
+  app.add_option("--seeds", seeds, "short runs of small clusters instead: no pod may go to and fro");
+  app.add_flag("--by-chance", settings.by_chance, "the scheduler decides among equal nodes, not the plan");
+  app.add_flag("--check", check, "fail when the aim is missed");
   app.add_flag("--verbose", verbose, "hour by hour");
   CLI11_PARSE(app, argc, argv);
+  if (seeds > 0) return compare_seeds(settings.seed, seeds);
   settings.length = std::chrono::hours(24) * days;
   std::vector<load::Rule> rules = {load::no_descheduling(), load::upstream_static(), load::upstream_deviation(),
                                    load::ours(false), load::ours(true)};
@@ -67,5 +107,9 @@ int main(int argc, char** argv) {
     print(rules[i], outcomes[i]);
     if (verbose) print_details(outcomes[i]);
   }
-  return 0;
+  if (!check || !only.empty()) return 0;
+  const std::vector<load::Outcome> upstream = {outcomes[1], outcomes[2]};
+  const bool now = meets_aim(outcomes[3], upstream);
+  const bool foreseen = meets_aim(outcomes[4], upstream);
+  return now && foreseen ? 0 : 1;
 }

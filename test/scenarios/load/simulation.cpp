@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "api/meta/well_known.hpp"
+#include "scheduling/scoring/resource_scores.hpp"
 #include "usage/figures.hpp"
 
 namespace load {
@@ -90,10 +91,14 @@ Rule ours(bool forecast, const Choices& choices) {
 }
 
 World::World(const Model& model, const Settings& settings, Rule rule)
-    : rule_(std::move(rule)), settings_(settings), kinds_(model.pods()), pods_(model.pods().size(), -1) {
+    : rule_(std::move(rule)),
+      settings_(settings),
+      kinds_(model.pods()),
+      chance_(settings.seed ^ 0x6368616e6365),
+      pods_(model.pods().size(), -1) {
   const Parameters& p = settings.parameters;
   const auto nodes = static_cast<std::size_t>(p.nodes);
-  for (const int node : place_by_requests(model, settings.seed)) places_.push_back({node, kBegin, 0, -1, {}});
+  for (const int node : place_by_requests(model, settings.seed)) places_.push_back({node, kBegin, 0, -1, {}, 0});
   for (std::size_t node = 0; node < nodes; ++node) input_.nodes.push_back(node_object(node, p.node_cores));
   for (std::size_t pod = 0; pod < places_.size(); ++pod) input_.pods.push_back(object_of(pod));
   samples_.resize(nodes);
@@ -230,32 +235,49 @@ void World::cycle() {
   for (const auto& error : plan.errors) note(error.path + ": " + error.message);
   for (const auto& result : plan.strategies) note(result.problem);
   for (const auto& reason : plan.refused) outcome_.refused[reason.reason] += reason.count;
-  apply(plan);
+  apply(plan, cluster);
 }
 
-/// For a move whose target is not known: the node with the least requests.
-int World::node_of_scheduler(std::size_t) const {
-  std::vector<int> requested(samples_.size());
-  for (std::size_t pod = 0; pod < places_.size(); ++pod) {
-    requested[static_cast<std::size_t>(places_[pod].node)] += kinds_[pod].request;
+/// As kube-scheduler does: the best by free capacity, the pod that leaves still being there.
+int World::place_by_chance(scheduling::Overlay& cluster, const api::PlannedMove& move) {
+  const scheduling::ClusterSnapshot& base = cluster.base();
+  const scheduling::ResourceScores scores(base, scheduling::NodeScoring::kLeastAllocated);
+  const scheduling::PodIndex pod = base.find_pod(move.ns, move.pod).value();
+  std::vector<scheduling::NodeIndex> best;
+  int most = -1;
+  for (const scheduling::NodeIndex node : base.nodes()) {
+    const int score = scores.score(cluster, pod, node);
+    if (score == scheduling::ResourceScores::kNoCapacity || score < most) continue;
+    if (score > most) best.clear();
+    most = score;
+    best.push_back(node);
   }
-  return static_cast<int>(std::ranges::min_element(requested) - requested.begin());
+  const scheduling::NodeIndex to = best.empty() ? base.node_of(pod) : best[chance_.next() % best.size()];
+  cluster.move(pod, to);
+  return static_cast<int>(to);
 }
 
-void World::apply(const planning::Plan& plan) {
+void World::apply(const planning::Plan& plan, const scheduling::ClusterSnapshot& cluster) {
+  scheduling::Overlay overlay(cluster);
   for (const api::PlannedMove& move : plan.moves) {
     const auto pod = static_cast<std::size_t>(std::stoul(move.pod.substr(1, 6)));
     Place& place = places_[pod];
-    const int to = move.to.empty() ? node_of_scheduler(pod) : std::stoi(move.to.substr(1));
+    const bool by_chance = settings_.by_chance || move.to.empty();
+    const int to = by_chance ? place_by_chance(overlay, move) : std::stoi(move.to.substr(1));
+    if (!by_chance) overlay.move(cluster.find_pod(move.ns, move.pod).value(), static_cast<scheduling::NodeIndex>(to));
     ++outcome_.moves;
     outcome_.early_moves += time_ <= settings_.settled ? 1 : 0;
-    outcome_.returned += to == place.left && now() - place.moved < kReturn ? 1 : 0;
+    const bool returns = to == place.left && now() - place.moved < kReturn;
+    outcome_.returned += returns ? 1 : 0;
+    const int returns_in_a_row = returns ? place.returns + 1 : 0;
+    outcome_.most_returns = std::max(outcome_.most_returns, returns_in_a_row);
     outcome_.room += move.reason.starts_with("asks for much") ? 1 : 0;
     if (history_) {
-      history_->shift(move.from, 0, -pods_[pod]);
-      history_->shift(node_name(static_cast<std::size_t>(to)), 0, pods_[pod]);
+      const double used = std::max(pods_[pod], 0.0);
+      history_->shift(move.from, 0, -used);
+      history_->shift(node_name(static_cast<std::size_t>(to)), 0, used);
     }
-    place = {to, now() + kinds_[pod].startup, place.generation + 1, place.node, now()};
+    place = {to, now() + kinds_[pod].startup, place.generation + 1, place.node, now(), returns_in_a_row};
     input_.pods[pod] = object_of(pod);
   }
 }
@@ -270,6 +292,16 @@ Outcome World::outcome() const {
     outcome.trusted = static_cast<double>(history_->quality(now()).trusted) / static_cast<double>(samples_.size());
   }
   return outcome;
+}
+
+Settings small(std::uint64_t seed) {
+  Settings settings;
+  settings.parameters.nodes = 8;
+  settings.parameters.pods_per_node = 15;
+  settings.seed = seed;
+  settings.length = std::chrono::hours(12);
+  settings.settled = std::chrono::hours(2);
+  return settings;
 }
 
 std::vector<Outcome> simulate(const Settings& settings, const std::vector<Rule>& rules) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "planning/planner.hpp"
+#include "scheduling/overlay.hpp"
 #include "scheduling/snapshot/snapshot_keeper.hpp"
 #include "test/scenarios/load/load_model.hpp"
 #include "usage/history.hpp"
@@ -29,12 +30,15 @@ Rule no_descheduling();
 /// Upstream's LowNodeUtilization with fixed thresholds 20/50, or with deviation thresholds 10:10.
 Rule upstream_static();
 Rule upstream_deviation();
+/// What a user of ours may set. The defaults are what the comparison is made with; see docs/concepts/usage.md.
 struct Choices {
-  double low = 3, high = 3;
-  int window = 15, samples = 8, of = 10;
-  int horizon = 60;
+  double low = 18, high = 18;  ///< points from the mean
+  int window = 15;             ///< minutes of smoothing
+  int samples = 8, of = 10;    ///< hysteresis
+  int horizon = 60;            ///< minutes
   double percentile = 50;
 };
+/// LowNodeUtilization with `usage`.
 Rule ours(bool forecast, const Choices& choices = {});
 
 struct Settings {
@@ -42,7 +46,10 @@ struct Settings {
   std::uint64_t seed = 1;
   base::Duration length = std::chrono::hours(72);
   base::Duration settled = std::chrono::hours(24);  ///< what is measured begins then
-  int nodes_a_move = 10;                            ///< at most one move for so many nodes in a cycle
+  /// The scheduler decides by chance among the nodes that it likes equally, whatever the plan foresaw. Otherwise pods
+  /// go where the plan foresaw them.
+  bool by_chance = false;
+  int nodes_a_move = 10;  ///< at most one move for so many nodes in a cycle
 };
 
 struct Outcome {
@@ -53,6 +60,7 @@ struct Outcome {
   int early_moves = 0;         ///< of these, before what is measured
   int room = 0;                ///< moves that only turned the scheduler
   int returned = 0;            ///< moves to the node that the pod had left less than two hours before
+  int most_returns = 0;        ///< of one pod in a row: two and more are an oscillation
   double trusted = 0;          ///< share of the nodes' forecasts, at the end
   std::vector<double> hourly;  ///< the same deviation, hour by hour
   std::vector<std::string> problems;  ///< what strategies could not judge, each once
@@ -79,6 +87,7 @@ class World {
     int generation = 0;
     int left = -1;  ///< the node before
     base::TimePoint moved{};
+    int returns = 0;  ///< in a row
   };
 
   base::TimePoint now() const;
@@ -87,8 +96,8 @@ class World {
   std::shared_ptr<const scheduling::MeasuredUsage> measured(const std::string& source) const;
   scheduling::MeasuredUsage::Node figures_of(std::size_t node) const;
   void judge();
-  void apply(const planning::Plan& plan);
-  int node_of_scheduler(std::size_t pod) const;
+  void apply(const planning::Plan& plan, const scheduling::ClusterSnapshot& cluster);
+  int place_by_chance(scheduling::Overlay& cluster, const api::PlannedMove& move);
 
   Rule rule_;
   Settings settings_;
@@ -98,6 +107,7 @@ class World {
   scheduling::SnapshotInput input_;
   scheduling::SnapshotKeeper keeper_;
   std::optional<usage::History> history_;
+  Chance chance_;
   base::Duration time_{};
   std::vector<std::deque<double>> samples_;  ///< by node: cores, the newest last
   std::vector<double> pods_;                 ///< by pod: cores, measured last; below 0: it was not there
@@ -107,6 +117,9 @@ class World {
   int cycles_ = 0;
   double hour_ = 0;
 };
+
+/// A short run of a small cluster: half a day, eight nodes.
+Settings small(std::uint64_t seed);
 
 /// All rules under the same load, from the same placement.
 std::vector<Outcome> simulate(const Settings& settings, const std::vector<Rule>& rules);

@@ -53,7 +53,7 @@ TEST(Presets, TakeTheLabelsOfTheQuery) {
 }
 
 TEST(Problems, Tell) {
-  EXPECT_EQ(told(source_of({})), "");
+  EXPECT_EQ(told(source_of({})), "") << "a strategy brings the query, as upstream's do";
   EXPECT_TRUE(told(source_of({preset("NodeExporterGPU", "gpu")}))
                   .starts_with("prometheus.queries[0].preset: is not one of NodeExporterCPU, NodeExporterMemory, "));
   EXPECT_EQ(told(source_of({preset("NodeExporterCPU", "memory")})),

@@ -134,7 +134,7 @@ TEST(Prometheus, TooManySeriesEndTheReading) {
   std::string answer = vector_of(result);
   const auto notes = usage::read_vector(answer, {}, rows);
   ASSERT_FALSE(notes);
-  EXPECT_EQ(notes.error().message, "more than 20000 series: aggregate by node or by namespace and pod");
+  EXPECT_EQ(notes.error().message, "too many series (more than 20000): aggregate by node or by namespace and pod");
   EXPECT_LE(rows.rows.size(), usage::kMostNodeSeries);
 }
 

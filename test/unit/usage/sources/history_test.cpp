@@ -94,6 +94,16 @@ TEST_F(History, TooMuchIsRefused) {
             "query cpu: history: 5000 series of 10000 points are too many: use a longer step or a shorter history");
 }
 
+TEST_F(History, MoreSeriesThanCountedAreBounded) {
+  world_.server.on(kNow, count_of(1));
+  std::string many;
+  for (int i = 0; i < 2000; ++i) many += (i > 0 ? "," : "") + series("n" + std::to_string(i), R"([1000,"1"])");
+  world_.server.on(kRange, matrix(many));
+  const auto found = ask(start_, start_ + base::minutes(9999), base::minutes(1));
+  ASSERT_FALSE(found) << "20 million values from a small answer";
+  EXPECT_NE(found.error().message.find("too many series (more than 1677)"), std::string::npos) << found.error().message;
+}
+
 TEST_F(History, PointThatIsSaidTwiceIsUnknown) {
   world_.server.on(kNow, count_of(2));
   world_.server.on(kRange,

@@ -32,6 +32,16 @@ TEST_F(MetricsServer, ReadsNodesAndPodsPageByPage) {
   EXPECT_EQ(world_.api_server.requests[2].query, "limit=1000&continue=t%2F1");
 }
 
+TEST_F(MetricsServer, NodesCountWithoutPods) {
+  world_.api_server.on(kNodes, R"({"items":[{"metadata":{"name":"n1"},"usage":{"cpu":"1","memory":"2"}}]})");
+  world_.api_server.on(kPods, "", 503);
+  const auto samples = source_.sample();
+  ASSERT_TRUE(samples) << samples.error().message;
+  EXPECT_EQ(text_of(*samples), "n1=1/2");
+  ASSERT_EQ(samples->problems.size(), 1U);
+  EXPECT_TRUE(samples->problems[0].starts_with("listing pods.metrics.k8s.io: ")) << samples->problems[0];
+}
+
 TEST_F(MetricsServer, MissingApiSaysWhatToInstall) {
   const auto samples = source_.sample();
   ASSERT_FALSE(samples);
@@ -45,7 +55,7 @@ TEST_F(MetricsServer, MissingRightsSayWhereTheyAre) {
   const auto samples = source_.sample();
   ASSERT_FALSE(samples);
   EXPECT_EQ(samples.error().code, base::ErrorCode::kForbidden);
-  EXPECT_NE(samples.error().message.find("config/optional/usage-sources.yaml"), std::string::npos);
+  EXPECT_NE(samples.error().message.find("config/optional/usage-metrics-server.yaml"), std::string::npos);
 }
 
 TEST_F(MetricsServer, PagesThatRepeatEnd) {

@@ -79,6 +79,20 @@ TEST_F(PrometheusSource, OneBadQueryCostsItsColumn) {
   EXPECT_EQ(joined(samples->problems), "query cpu: the server says bad_data: parse error");
 }
 
+TEST_F(PrometheusSource, OneLateQueryCostsItsColumnTwoTheSample) {
+  const std::string late = R"({"status":"error","errorType":"timeout","error":"query timed out"})";
+  world_.server.on(kQuery, late, 503);
+  world_.server.on(kQuery, one(R"("node":"n1")", "1"));
+  const auto samples = sample({query("cpu", "a"), query("memory", "m")});
+  ASSERT_TRUE(samples) << samples.error().message;
+  EXPECT_EQ(text_of(*samples), "n1=?/1");
+  world_.server.answers[kQuery].clear();
+  world_.server.requests.clear();
+  world_.server.on(kQuery, late, 503);
+  EXPECT_FALSE(sample({query("cpu", "a"), query("memory", "m"), query("disk", "d")}));
+  EXPECT_EQ(world_.server.requests.size(), 2U);
+}
+
 TEST_F(PrometheusSource, AllBadQueriesFail) {
   world_.server.on(kQuery, kBadData, 400);
   const auto samples = sample({query("cpu", "a}"), query("memory", "b}")});
@@ -132,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 "HTTP 503: it or what is behind it does not work at the moment"},
                     RefusalCase{"TimedOut", 503,
                                 R"({"status":"error","errorType":"timeout","error":"query timed out"})",
-                                base::ErrorCode::kUnavailable, "the server says timeout: query timed out"},
+                                base::ErrorCode::kOutcomeUnknown, "the server says timeout: query timed out"},
                     RefusalCase{"Html", 200, "<html>token=x</html>", base::ErrorCode::kInvalid,
                                 "the answer is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"}),
     [](const auto& info) { return info.param.name; });
