@@ -7,7 +7,7 @@
 
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
-#include "planning/convergence.hpp"
+#include "planning/balance/convergence.hpp"
 
 namespace controllers {
 namespace {

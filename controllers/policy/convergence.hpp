@@ -7,7 +7,7 @@
 namespace controllers {
 
 /// Joins what the cycle planned with what status.balance remembers, and takes the moves of strategies that have stopped
-/// (planning/convergence.hpp) out of the outcome. A change of the spec begins anew.
+/// (planning/balance/convergence.hpp) out of the outcome. A change of the spec begins anew.
 void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
 
 /// Condition Converged where balance strategies have a word: True/Converged when nodes are as even as they are to be,
