@@ -12,6 +12,7 @@
 #include "strategies/lifetime/pod_life_time.hpp"
 #include "strategies/lifetime/remove_failed_pods.hpp"
 #include "strategies/lifetime/remove_pods_having_too_many_restarts.hpp"
+#include "strategies/load/target_load_packing.hpp"
 #include "strategies/placement/remove_duplicates.hpp"
 #include "strategies/placement/remove_pods_violating_inter_pod_anti_affinity.hpp"
 #include "strategies/placement/remove_pods_violating_node_affinity.hpp"
@@ -52,6 +53,7 @@ constexpr std::array kCatalog = {
     entry_of<RemovePodsViolatingNodeAffinity>(),
     entry_of<RemovePodsViolatingNodeTaints>(),
     entry_of<RemovePodsViolatingTopologySpreadConstraint>(),
+    entry_of<TargetLoadPacking>(),
 };
 
 std::string complaint_about_name(std::string_view name) {
@@ -82,8 +84,10 @@ std::shared_ptr<const Strategy> make_strategy(std::string_view name, const base:
 }
 
 /// Pairs of which one undoes what the other does.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kContradictions = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kContradictions = {{
     {HighNodeUtilization::kName, LowNodeUtilization::kName},  // one packs nodes, the other levels them
+    {TargetLoadPacking::kName, LowNodeUtilization::kName},    // the same up to the target
+    {HighNodeUtilization::kName, TargetLoadPacking::kName},   // one fills nodes that the other relieves
 }};
 
 bool contradict(std::string_view a, std::string_view b) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -80,6 +81,20 @@ struct StrategyContext {
   bool is_upstream() const { return evictability.is_upstream(); }
 };
 
+/// What a balance strategy evens out, so that others can tell whether it gains.
+struct BalanceSubject {
+  /// Nodes that are balanced among themselves.
+  struct Pool {
+    std::vector<NodeIndex> nodes;
+    /// By resource: percent up to which nodes are to be filled, so that only what is above counts; empty: all counts.
+    std::vector<double> packed_to{};
+  };
+  std::vector<std::string> resources;
+  std::vector<Pool> pools;
+  std::shared_ptr<const UsageView> usage;  ///< refers to the context
+  bool by_load = false;                    ///< by measured load, which the scheduler does not see; else by requests
+};
+
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -91,6 +106,11 @@ class Strategy {
   virtual std::optional<base::seconds> restart_window() const { return std::nullopt; }
   /// Whose figures it goes by, so that somebody measures them; empty: by requests.
   virtual std::vector<scheduling::UsageNeed> usage_needs() const { return {}; }
+  /// nullopt: it evens out no load, or cannot tell.
+  virtual std::optional<BalanceSubject> balances(const StrategyContext& context) const {
+    static_cast<void>(context);
+    return std::nullopt;
+  }
 };
 
 }  // namespace strategies

@@ -69,11 +69,29 @@ class Consolidation {
       }
       if (refusal) {
         sink_.refused(pod, *refusal);
-        for (std::size_t i = 0; i < places.size(); ++i) trial_.restore(pods[i]);
+        for (std::size_t i = 0; i < places.size(); ++i) take_back(pods[i], places[i]);
         return false;
       }
-      trial_.move(pod, *place);
+      settle(pod, *place);
       places.push_back(*place);
+    }
+    return true;
+  }
+
+  void settle(PodIndex pod, NodeIndex to) {
+    if (rules_.load != nullptr) rules_.load->move(pod, context_.cluster.base().node_of(pod), to);
+    trial_.move(pod, to);
+  }
+  void take_back(PodIndex pod, NodeIndex from) {
+    if (rules_.load != nullptr) rules_.load->move(pod, from, context_.cluster.base().node_of(pod));
+    trial_.restore(pod);
+  }
+
+  bool has_capacity_for_load(PodIndex pod, NodeIndex node) const {
+    if (rules_.load == nullptr) return true;
+    for (std::size_t r = 0; r < rules_.most_percent.size(); ++r) {
+      const auto share = rules_.load->share(pod, node, r);
+      if (!share || rules_.load->percent(node, r) + *share > rules_.most_percent[r]) return false;
     }
     return true;
   }
@@ -96,7 +114,7 @@ class Consolidation {
     const scheduling::FitQuery query(trial_, pod, context_.evictability.fit_level());
     for (std::size_t i = 0; i < order_.size(); ++i) {
       const std::size_t at = (hint_ + i) % order_.size();
-      if (!takes_[order_[at]] || !query.fits(order_[at])) continue;
+      if (!takes_[order_[at]] || !has_capacity_for_load(pod, order_[at]) || !query.fits(order_[at])) continue;
       hint_ = at;
       return order_[at];
     }
@@ -104,15 +122,16 @@ class Consolidation {
   }
 
   bool offer_all_of(NodeIndex source, const std::vector<PodIndex>& pods, const std::vector<NodeIndex>& places) {
-    const Goal goal = [&](NodeIndex to) { return to != source && takes_[to]; };
+    const Goal goal = [&](NodeIndex to) { return to != source && takes_[to]; };  // places[] shows that the load fits
     const NominationResult result = sink_.offer_whole(pods, "its node is underutilized and can be emptied whole", goal);
     if (result != NominationResult::kAccepted) {
-      for (const PodIndex pod : pods) trial_.restore(pod);
+      for (std::size_t i = 0; i < pods.size(); ++i) take_back(pods[i], places[i]);
       return result != NominationResult::kTotalLimit;
     }
     for (std::size_t i = 0; i < pods.size(); ++i) {
       const NodeIndex to = placement_of(context_, pods[i]).value_or(places[i]);
-      trial_.move(pods[i], to);
+      take_back(pods[i], places[i]);
+      settle(pods[i], to);
       took_[to] = true;
     }
     return true;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "strategies/load/load_table.hpp"
 #include "strategies/strategy.hpp"
 #include "strategies/utilization/node_usage.hpp"
 
@@ -15,6 +16,9 @@ struct ConsolidationRules {
   std::vector<NodeUsage> others;   ///< nodes that only take
   std::vector<std::string> excluded_namespaces;
   std::function<bool(const api::Pod&)> wants;  ///< one that is not keeps its node from being emptied; empty: all are
+  /// Measured load of all these nodes, kept up to date; nullptr: requests alone decide where pods fit.
+  LoadTable* load = nullptr;
+  std::vector<double> most_percent{};  ///< up to which nodes are filled, by resource of `load`
 };
 
 /// Empties nodes whole or not at all: each only when every pod on it may leave and fits elsewhere, on the fullest nodes

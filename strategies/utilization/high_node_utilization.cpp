@@ -11,85 +11,180 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kEvictionModes = {"OnlyThresholdingResources"};
 
-}  // namespace
-
-HighNodeUtilization::Args HighNodeUtilization::Args::read(api::StrictObject& args) {
-  Args parsed;
-  parsed.excluded_namespaces = read_excluded_namespaces(args);
-  parsed.thresholds = read_percentages(args, "thresholds");
-  parsed.number_of_nodes = read_number_of_nodes(args);
-  parsed.only_thresholding_resources = !read_choices(args, "evictionModes", kEvictionModes).empty();
-  return parsed;
-}
+constexpr double kMostByDefault = 80;  ///< percent of measured load up to which nodes are filled
 
 /// Cordoned nodes too: they are emptied.
-bool HighNodeUtilization::is_underused(const NodeUsage& node) const {
-  for (std::size_t r = 0; r < args_.thresholds.size(); ++r) {
-    const auto& [resource, threshold] = args_.thresholds[r];
+bool is_underused(const NodeUsage& node, const Percentages& thresholds) {
+  for (std::size_t r = 0; r < thresholds.size(); ++r) {
+    const auto& [resource, threshold] = thresholds[r];
     if (node.percent(r, resource).value_or(0) > threshold) return false;
   }
   return true;
 }
 
-/// An entry in the requests of a container, even of zero.
-bool HighNodeUtilization::requests_a_threshold(const api::Pod& pod) const {
-  const auto requests_one = [&](const api::Container& container) {
-    return std::ranges::any_of(container.requests, [&](const auto& request) {
-      return std::ranges::find(args_.thresholds, request.first, &Percentages::value_type::first) !=
-             args_.thresholds.end();
-    });
+std::vector<double> percents_in(const Percentages& percentages) {
+  std::vector<double> percents;
+  for (const auto& [resource, percent] : percentages) percents.push_back(percent);
+  return percents;
+}
+
+std::vector<double> loads_of(const LoadTable& load, NodeIndex node) {
+  std::vector<double> row;
+  for (std::size_t r = 0; r < load.resources().size(); ++r) row.push_back(load.percent(node, r));
+  return row;
+}
+
+double sum_of_loads(const LoadTable& load, NodeIndex node) {
+  double sum = 0;
+  for (const double percent : loads_of(load, node)) sum += percent;
+  return sum;
+}
+
+/// thresholds, and with measured usage targetThresholds.
+Thresholds read_emptying(api::StrictObject& object, const std::optional<UsageArgs>& usage) {
+  const ResourceRule rule = resource_rule_of(usage ? std::optional(usage->need) : std::nullopt);
+  Thresholds parsed;
+  parsed.low = read_percentages(object, "thresholds", rule);
+  for (const auto& [resource, percent] : parsed.low) parsed.high.emplace_back(resource, kMostByDefault);
+  if (object.find("targetThresholds") == nullptr) return parsed;
+  if (!usage) {
+    object.complain("targetThresholds", "does nothing without usage");
+    return parsed;
+  }
+  parsed.high = read_percentages(object, "targetThresholds", rule);
+  if (!std::ranges::equal(parsed.low, parsed.high, {}, &Percentages::value_type::first,
+                          &Percentages::value_type::first))
+    object.complain("targetThresholds", "must name the same resources as thresholds");
+  return parsed;
+}
+
+}  // namespace
+
+HighNodeUtilization::Args HighNodeUtilization::Args::read(api::StrictObject& args) {
+  Args parsed;
+  parsed.excluded_namespaces = read_excluded_namespaces(args);
+  parsed.usage = read_usage(args);
+  const std::size_t before = args.errors().size();
+  parsed.pools = read_node_pools(
+      args, [&](api::StrictObject& entry, NodePool& pool) { pool.thresholds = read_emptying(entry, parsed.usage); });
+  if (args.find("thresholds") != nullptr || args.find("targetThresholds") != nullptr || parsed.pools.empty())
+    parsed.thresholds = read_emptying(args, parsed.usage);
+  if (args.errors().size() == before) check_pool_resources(args, parsed.pools, parsed.thresholds);
+  parsed.number_of_nodes = read_number_of_nodes(args);
+  parsed.only_thresholding_resources = !read_choices(args, "evictionModes", kEvictionModes).empty();
+  return parsed;
+}
+
+std::vector<scheduling::UsageNeed> HighNodeUtilization::usage_needs() const {
+  return args_.usage ? std::vector{args_.usage->need} : std::vector<scheduling::UsageNeed>{};
+}
+
+/// With OnlyThresholdingResources: an entry in the requests of a container, even of zero.
+std::function<bool(const api::Pod&)> HighNodeUtilization::wanted_pods() const {
+  if (!args_.only_thresholding_resources) return {};
+  return [names = resources_of(args_.pools, args_.thresholds)](const api::Pod& pod) {
+    const auto requests_one = [&](const api::Container& container) {
+      return std::ranges::any_of(container.requests, [&](const auto& request) {
+        return std::ranges::find(names, request.first) != names.end();
+      });
+    };
+    return std::ranges::any_of(pod.containers, requests_one) || std::ranges::any_of(pod.init_containers, requests_one);
   };
-  return std::ranges::any_of(pod.containers, requests_one) || std::ranges::any_of(pod.init_containers, requests_one);
+}
+
+bool HighNodeUtilization::is_too_few(std::size_t underused) const {
+  return underused == 0 || underused <= static_cast<std::size_t>(std::max(args_.number_of_nodes, 0));
 }
 
 void HighNodeUtilization::relieve(const StrategyContext& context, NominationSink& sink,
                                   const std::vector<std::string>& resources, MoveRules rules) const {
   const auto fullness = [&](const NodeUsage& node) { return mean_fullness(node, resources); };
-  ConsolidationRules wanted{std::move(rules.sources), std::move(rules.destinations), args_.excluded_namespaces, {}};
+  ConsolidationRules wanted{std::move(rules.sources), std::move(rules.destinations), args_.excluded_namespaces,
+                            wanted_pods()};
   std::ranges::stable_sort(wanted.sources, {}, fullness);
   std::ranges::stable_sort(wanted.others, std::ranges::greater{}, fullness);
-  if (args_.only_thresholding_resources) {
-    wanted.wants = [this](const api::Pod& pod) { return requests_a_threshold(pod); };
-  }
   consolidate(context, sink, wanted);
+}
+
+void HighNodeUtilization::relieve_by_load(const StrategyContext& context, NominationSink& sink,
+                                          const MeasuredLoad& load, const PoolNodes& pool) const {
+  LoadTable taking = load.taking(pool.nodes);
+  const std::vector<double> low = percents_in(pool.thresholds->low);
+  const auto is_low = [&](const std::vector<double>& percent) {
+    return std::ranges::equal(percent, low, std::ranges::less_equal{});
+  };
+  ConsolidationRules rules{
+      {}, {}, args_.excluded_namespaces, wanted_pods(), &taking, percents_in(pool.thresholds->high)};
+  for (const NodeIndex node : taking.known()) {
+    if (is_low(loads_of(taking, node)) && load.confirms(node, is_low)) {
+      rules.sources.push_back({node, {}, {}});
+    } else if (!context.cluster.base().node(node).unschedulable) {
+      rules.others.push_back({node, {}, {}});
+    }
+  }
+  if (is_too_few(rules.sources.size())) return;
+  const auto fullness = [&](const NodeUsage& node) { return sum_of_loads(taking, node.node); };
+  std::ranges::stable_sort(rules.sources, {}, fullness);
+  std::ranges::stable_sort(rules.others, std::ranges::greater{}, fullness);
+  consolidate(context, sink, rules);
 }
 
 /// Upstream does nothing when all nodes are underutilized.
 void HighNodeUtilization::relieve_upstream(const StrategyContext& context, NominationSink& sink,
-                                           const std::vector<std::string>& resources, MoveRules rules) const {
+                                           const std::vector<std::string>& resources, std::size_t thresholds,
+                                           MoveRules rules) const {
   if (rules.sources.size() == context.nodes.size() || rules.destinations.empty()) return;
   std::ranges::stable_sort(rules.sources, {}, [&](const NodeUsage& node) { return node.raw_sum(resources); });
-  rules.target_percent.assign(args_.thresholds.size(), 100.0);
+  rules.target_percent.assign(thresholds, 100.0);
   rules.target_percent.resize(resources.size());
   rules.drain = true;
   rules.excluded_namespaces = args_.excluded_namespaces;
-  if (args_.only_thresholding_resources)
-    rules.wants = [this](const api::Pod& pod) { return requests_a_threshold(pod); };
+  rules.wants = wanted_pods();
   rules.reason = [](const NodeUsage&) { return "its node is underutilized and is to be emptied"; };
   move_pods_upstream(context, sink, RequestedUsage(context.cluster), resources, std::move(rules));
 }
 
-base::Status HighNodeUtilization::nominate(const StrategyContext& context, NominationSink& sink) const {
-  const RequestedUsage usage(context.cluster);  // measured usage is no part of this strategy
-  const std::vector<std::string> resources = tracked_resources(args_.thresholds);
+base::Status HighNodeUtilization::empty_by_requests(const StrategyContext& context, NominationSink& sink,
+                                                    const Percentages& thresholds) const {
+  const RequestedUsage usage(context.cluster);
+  const std::vector<std::string> resources = tracked_resources(thresholds);
   const auto nodes = measure(context.cluster, context.nodes, usage, resources);
   if (!nodes) return nodes.error();
 
   MoveRules rules;
   for (const NodeUsage& node : *nodes) {
-    if (is_underused(node)) {
+    if (is_underused(node, thresholds)) {
       rules.sources.push_back(node);
     } else if (!context.cluster.base().node(node.node).unschedulable) {
       rules.destinations.push_back(node);
     }
   }
-  const std::size_t under = rules.sources.size();
-  const bool too_few = under == 0 || under <= static_cast<std::size_t>(std::max(args_.number_of_nodes, 0));
-  if (too_few) return base::Done{};
+  if (is_too_few(rules.sources.size())) return base::Done{};
   if (context.is_upstream()) {
-    relieve_upstream(context, sink, resources, std::move(rules));
+    relieve_upstream(context, sink, resources, thresholds.size(), std::move(rules));
   } else {
     relieve(context, sink, resources, std::move(rules));
+  }
+  return base::Done{};
+}
+
+base::Status HighNodeUtilization::empty_by_load(const StrategyContext& context, NominationSink& sink) const {
+  const auto measured = find_measured(context, args_.usage->need);
+  if (!measured) return measured.error();
+  const MeasuredLoad load(context, **measured, *args_.usage, resources_of(args_.pools, args_.thresholds));
+  const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds);
+  if (const base::Status known = load.check_known(nodes_in(pools)); !known) return known;
+  for (const PoolNodes& pool : pools) relieve_by_load(context, sink, load, pool);
+  return base::Done{};
+}
+
+base::Status HighNodeUtilization::nominate(const StrategyContext& context, NominationSink& sink) const {
+  if (args_.usage) return empty_by_load(context, sink);
+  for (const PoolNodes& pool :
+       divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds)) {
+    StrategyContext inside = context;
+    inside.nodes = pool.nodes;
+    if (const base::Status done = empty_by_requests(inside, sink, pool.thresholds->low); !done) return done;
   }
   return base::Done{};
 }

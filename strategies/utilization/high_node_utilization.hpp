@@ -1,12 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "strategies/common_args.hpp"
+#include "strategies/load/measured_load.hpp"
+#include "strategies/load/node_pools.hpp"
 #include "strategies/strategy.hpp"
 #include "strategies/utilization/move_rules.hpp"
+#include "strategies/utilization/usage_args.hpp"
 
 namespace strategies {
 
@@ -18,7 +23,11 @@ class HighNodeUtilization final : public Strategy {
   static constexpr std::string_view kName = "HighNodeUtilization";
 
   struct Args {
-    Percentages thresholds;            ///< at or below all of them: underutilized
+    /// At or below all of `low`: underutilized. Up to `high` nodes are filled by measured load. Of nodes in no pool;
+    /// empty: these are left alone.
+    Thresholds thresholds;
+    std::optional<UsageArgs> usage;  ///< absent: by requests
+    std::vector<NodePool> pools;
     std::int32_t number_of_nodes = 0;  ///< act only when more nodes than this are underutilized
     std::vector<std::string> excluded_namespaces;
     bool only_thresholding_resources = false;  ///< only pods that request one of the resources
@@ -32,16 +41,23 @@ class HighNodeUtilization final : public Strategy {
   std::string_view name() const override { return kName; }
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
+  std::vector<scheduling::UsageNeed> usage_needs() const override;
 
  private:
-  bool is_underused(const NodeUsage& node) const;
+  base::Status empty_by_requests(const StrategyContext& context, NominationSink& sink,
+                                 const Percentages& thresholds) const;
+  base::Status empty_by_load(const StrategyContext& context, NominationSink& sink) const;
+  bool is_too_few(std::size_t underused) const;
   /// Empties whole nodes.
   void relieve(const StrategyContext& context, NominationSink& sink, const std::vector<std::string>& resources,
                MoveRules rules) const;
+  /// The same by what is measured.
+  void relieve_by_load(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load,
+                       const PoolNodes& pool) const;
   /// Takes what it can from nodes that then stay.
   void relieve_upstream(const StrategyContext& context, NominationSink& sink, const std::vector<std::string>& resources,
-                        MoveRules rules) const;
-  bool requests_a_threshold(const api::Pod& pod) const;
+                        std::size_t thresholds, MoveRules rules) const;
+  std::function<bool(const api::Pod&)> wanted_pods() const;
 
   Args args_;
 };

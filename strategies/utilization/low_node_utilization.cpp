@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "strategies/load/balance_subject.hpp"
+#include "strategies/load/level_load.hpp"
 #include "strategies/utilization/measured_view.hpp"
 #include "strategies/utilization/move_pods.hpp"
 #include "strategies/utilization/move_pods_upstream.hpp"
@@ -78,7 +80,19 @@ std::string describe_overuse(const NodeUsage& node, const Band& band, const std:
 LowNodeUtilization::Args LowNodeUtilization::Args::read(api::StrictObject& args) {
   Args parsed;
   parsed.metrics = read_metrics_utilization(args);
-  parsed.thresholds = read_thresholds(args, resource_rule_of(parsed.metrics));
+  parsed.usage = read_usage(args);
+  if (parsed.metrics && parsed.usage) args.complain("usage", "does not go with metricsUtilization");
+  const ResourceRule rule = resource_rule_of(parsed.usage ? std::optional(parsed.usage->need) : parsed.metrics);
+  const std::size_t before = args.errors().size();
+  parsed.pools = read_node_pools(
+      args, [&](api::StrictObject& entry, NodePool& pool) { pool.thresholds = read_thresholds(entry, rule); });
+  const bool has_own = args.find("thresholds") != nullptr || args.find("targetThresholds") != nullptr;
+  if (has_own || parsed.pools.empty()) {
+    parsed.thresholds = read_thresholds(args, rule);
+  } else if (args.find("useDeviationThresholds") != nullptr) {
+    args.complain("useDeviationThresholds", "does nothing without thresholds: set it in nodePools");
+  }
+  if (args.errors().size() == before) check_pool_resources(args, parsed.pools, parsed.thresholds);
   parsed.number_of_nodes = read_number_of_nodes(args);
   parsed.excluded_namespaces = read_excluded_namespaces(args);
   args.with("evictionLimits", [&](api::StrictObject& limits) { limits.read("node", parsed.evictions_per_node); });
@@ -86,34 +100,72 @@ LowNodeUtilization::Args LowNodeUtilization::Args::read(api::StrictObject& args)
 }
 
 std::vector<scheduling::UsageNeed> LowNodeUtilization::usage_needs() const {
+  if (args_.usage) return {args_.usage->need};
   return args_.metrics ? std::vector{*args_.metrics} : std::vector<scheduling::UsageNeed>{};
 }
 
+std::optional<UsageArgs> LowNodeUtilization::measured_by(const StrategyContext& context) const {
+  if (args_.usage || !args_.metrics || context.is_upstream()) return args_.usage;
+  UsageArgs usage;
+  usage.need = *args_.metrics;
+  return usage;
+}
+
 /// A query says nothing about other resources.
-std::vector<std::string> LowNodeUtilization::tracked() const {
+std::vector<std::string> LowNodeUtilization::tracked(const Thresholds& thresholds) const {
   const bool by_query = args_.metrics && !args_.metrics->query.empty();
-  return by_query ? std::vector<std::string>{scheduling::kMetricResource} : tracked_resources(args_.thresholds.low);
+  return by_query ? std::vector<std::string>{scheduling::kMetricResource} : tracked_resources(thresholds.low);
+}
+
+std::optional<BalanceSubject> LowNodeUtilization::balances(const StrategyContext& context) const {
+  return subject_of(context, args_.usage ? std::optional(args_.usage->need) : args_.metrics, args_.pools,
+                    args_.thresholds);
 }
 
 base::Status LowNodeUtilization::nominate(const StrategyContext& context, NominationSink& sink) const {
+  if (const auto usage = measured_by(context)) return level(context, sink, *usage);
   if (!args_.metrics) {
     const RequestedUsage by_requests(context.cluster);
-    return balance(context, sink, context.usage != nullptr ? *context.usage : by_requests);
+    return balance_pools(context, sink, context.usage != nullptr ? *context.usage : by_requests);
   }
   const auto measured = find_measured(context, *args_.metrics);
   if (!measured) return measured.error();
   const MeasuredView usage(**measured, context.cluster,
-                           {.forecast = false, .corrects = false, .has_pod_usage = args_.metrics->metrics_server});
-  return balance(context, sink, usage);
+                           {.corrects = false, .has_pod_usage = args_.metrics->metrics_server});
+  return balance_pools(context, sink, usage);
 }
 
-base::Status LowNodeUtilization::balance(const StrategyContext& context, NominationSink& sink,
-                                         const UsageView& usage) const {
-  const std::vector<std::string> resources = tracked();
+base::Status LowNodeUtilization::level(const StrategyContext& context, NominationSink& sink,
+                                       const UsageArgs& usage) const {
+  const auto measured = find_measured(context, usage.need);
+  if (!measured) return measured.error();
+  const MeasuredLoad load(context, **measured, usage, resources_of(args_.pools, args_.thresholds));
+  const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds);
+  if (const base::Status known = load.check_known(nodes_in(pools)); !known) return known;
+  for (const PoolNodes& pool : pools)
+    level_load(context, sink, load, pool, {args_.number_of_nodes, args_.excluded_namespaces, args_.evictions_per_node});
+  return base::Done{};
+}
+
+base::Status LowNodeUtilization::balance_pools(const StrategyContext& context, NominationSink& sink,
+                                               const UsageView& usage) const {
+  if (args_.pools.empty()) return balance(context, sink, usage, args_.thresholds);
+  for (const PoolNodes& pool :
+       divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds)) {
+    StrategyContext inside = context;
+    inside.nodes = pool.nodes;
+    if (const base::Status done = balance(inside, sink, usage, *pool.thresholds); !done) return done;
+  }
+  return base::Done{};
+}
+
+base::Status LowNodeUtilization::balance(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+                                         const Thresholds& thresholds) const {
+  const std::vector<std::string> resources = tracked(thresholds);
   const auto nodes = measure(context.cluster, context.nodes, usage, resources);
   if (!nodes) return nodes.error();
 
-  const Band band = band_of(args_.thresholds, *nodes);
+  const Band band = band_of(thresholds, *nodes);
   MoveRules rules;
   for (const NodeUsage& node : *nodes) {
     const bool cordoned = context.cluster.base().node(node.node).unschedulable;
@@ -135,17 +187,18 @@ base::Status LowNodeUtilization::balance(const StrategyContext& context, Nominat
   if (context.is_upstream()) {
     relieve_upstream(context, sink, usage, resources, std::move(rules));
   } else {
-    relieve(context, sink, usage, resources, std::move(rules));
+    relieve(context, sink, usage, resources, thresholds.low.size(), std::move(rules));
   }
   return base::Done{};
 }
 
 /// The fullest node first.
 void LowNodeUtilization::relieve(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
-                                 const std::vector<std::string>& resources, MoveRules rules) const {
+                                 const std::vector<std::string>& resources, std::size_t thresholds,
+                                 MoveRules rules) const {
   std::ranges::stable_sort(rules.sources, std::ranges::greater{},
                            [&](const NodeUsage& node) { return mean_fullness(node, resources); });
-  move_pods(context, sink, usage, resources, args_.thresholds.low.size(), std::move(rules));
+  move_pods(context, sink, usage, resources, thresholds, std::move(rules));
 }
 
 /// Upstream adds millicores to bytes, so that memory alone decides who goes first.

@@ -13,18 +13,21 @@
 
 namespace strategies {
 
-/// Moves pods from overutilized nodes while underutilized ones have free capacity
-/// (upstream-semantics.md#low-node-utilization).
+/// Moves pods from overutilized nodes while underutilized ones have free capacity, by requests or, with
+/// metricsUtilization, by measured usage (upstream-semantics.md#low-node-utilization). With `usage`, and with
+/// metricsUtilization but for Compatibility::kUpstream, it levels the measured load in its own way: level_load().
 class LowNodeUtilization final : public Strategy {
  public:
   static constexpr std::string_view kName = "LowNodeUtilization";
 
   struct Args {
-    Thresholds thresholds;
+    Thresholds thresholds;             ///< of nodes in no pool; empty: these are left alone
     std::int32_t number_of_nodes = 0;  ///< act only when more nodes than this are underutilized
     std::vector<std::string> excluded_namespaces;
     std::optional<std::uint32_t> evictions_per_node;
-    std::optional<scheduling::UsageNeed> metrics;  ///< metricsUtilization; absent: by requests
+    std::optional<scheduling::UsageNeed> metrics;  ///< metricsUtilization
+    std::optional<UsageArgs> usage;                ///< with neither: by requests
+    std::vector<NodePool> pools;
     friend bool operator==(const Args&, const Args&) = default;
 
     /// Complaints go to the object's list.
@@ -36,12 +39,18 @@ class LowNodeUtilization final : public Strategy {
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
   std::vector<scheduling::UsageNeed> usage_needs() const override;
+  std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
 
  private:
-  std::vector<std::string> tracked() const;
-  base::Status balance(const StrategyContext& context, NominationSink& sink, const UsageView& usage) const;
+  /// Whose figures the own mode goes by; nullopt: it does not go by measured load.
+  std::optional<UsageArgs> measured_by(const StrategyContext& context) const;
+  base::Status level(const StrategyContext& context, NominationSink& sink, const UsageArgs& usage) const;
+  base::Status balance_pools(const StrategyContext& context, NominationSink& sink, const UsageView& usage) const;
+  base::Status balance(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+                       const Thresholds& thresholds) const;
+  std::vector<std::string> tracked(const Thresholds& thresholds) const;
   void relieve(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
-               const std::vector<std::string>& resources, MoveRules rules) const;
+               const std::vector<std::string>& resources, std::size_t thresholds, MoveRules rules) const;
   void relieve_upstream(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
                         const std::vector<std::string>& resources, MoveRules rules) const;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <tuple>
 
 #include "api/meta/well_known.hpp"
@@ -43,8 +44,16 @@ MeasuredView::MeasuredView(const MeasuredUsage& measured, const scheduling::Over
   resolve_nodes();
   resolve_pods();
   take_figures();
+  correction_.assign(amounts_.size(), 0);
   if (!options_.corrects) return;
   for (const PodIndex pod : cluster.base().pods()) correct_for(pod);
+}
+
+MeasuredView MeasuredView::by(Figure figure) const {
+  MeasuredView other = *this;
+  other.options_.figure = figure;
+  other.take_figures();
+  return other;
 }
 
 std::optional<std::size_t> MeasuredView::column_of(std::string_view resource) const {
@@ -69,8 +78,9 @@ std::optional<std::int64_t> MeasuredView::of_node(NodeIndex node, std::string_vi
     const auto* const entry = entry_of(node);
     return entry == nullptr ? std::nullopt : std::optional(cluster_.used().get(node, kPodsIndex));
   }
-  const std::int64_t amount = amounts_[node * known_.size() + *column];
-  return amount == kUnknownUsage ? std::nullopt : std::optional(amount);
+  const std::size_t at = node * known_.size() + *column;
+  if (amounts_[at] == kUnknownUsage) return std::nullopt;
+  return std::max<std::int64_t>(saturating_add(amounts_[at], correction_[at]), 0);
 }
 
 std::optional<std::int64_t> MeasuredView::of_pod(PodIndex pod, std::string_view resource) const {
@@ -112,11 +122,25 @@ void MeasuredView::resolve_pods() {
 
 // --- figures of nodes
 
+std::int64_t MeasuredView::picked_from(const MeasuredUsage::Node& node, std::size_t column) const {
+  const std::int64_t smoothed = node.now[column];
+  const std::size_t columns = known_.size();
+  const std::int64_t newest =
+      node.samples.size() < columns ? kUnknownUsage : node.samples[node.samples.size() - columns + column];
+  if (smoothed == kUnknownUsage || newest == kUnknownUsage) return smoothed;
+  switch (options_.figure) {
+    case Figure::kSmoothed: return smoothed;
+    case Figure::kLower: return std::min(smoothed, newest);
+    case Figure::kHigher: return std::max(smoothed, newest);
+  }
+  std::abort();
+}
+
 std::int64_t MeasuredView::figure_of(const MeasuredUsage::Node& node, std::size_t column) const {
   if (!node.problem.empty() || column >= node.now.size()) return kUnknownUsage;
-  const std::int64_t now = node.now[column];
-  const bool foresees = options_.forecast && column < node.foreseen.size() && now != kUnknownUsage;
-  return foresees ? std::max(now, node.foreseen[column]) : now;
+  const std::int64_t figure = picked_from(node, column);
+  const bool foresees = options_.forecast && column < node.foreseen.size() && figure != kUnknownUsage;
+  return foresees ? std::max(figure, node.foreseen[column]) : figure;
 }
 
 std::optional<std::int64_t> MeasuredView::capacity_of(NodeIndex node, std::size_t column) const {
@@ -133,22 +157,21 @@ std::int64_t MeasuredView::in_units(NodeIndex node, std::size_t column, std::int
 }
 
 void MeasuredView::take_figures() {
-  measured_amounts_.assign(cluster_.base().node_count() * known_.size(), kUnknownUsage);
+  amounts_.assign(cluster_.base().node_count() * known_.size(), kUnknownUsage);
   for (const NodeIndex node : cluster_.base().nodes()) {
     const auto* const entry = entry_of(node);
     if (entry == nullptr) continue;
     for (std::size_t c = 0; c < known_.size(); ++c)
-      measured_amounts_[node * known_.size() + c] = in_units(node, c, figure_of(*entry, c));
+      amounts_[node * known_.size() + c] = in_units(node, c, figure_of(*entry, c));
   }
-  amounts_ = measured_amounts_;
 }
 
 // --- corrections
 
 void MeasuredView::add_to(NodeIndex node, std::size_t column, std::int64_t amount) {
   if (node == kNoNode) return;
-  std::int64_t& there = amounts_[node * known_.size() + column];
-  if (there != kUnknownUsage) there = std::max<std::int64_t>(saturating_add(there, amount), 0);
+  std::int64_t& there = correction_[node * known_.size() + column];
+  there = saturating_add(there, amount);
 }
 
 bool MeasuredView::is_new_on(PodIndex pod, NodeIndex node) const {
@@ -200,7 +223,7 @@ std::int64_t MeasuredView::requested(PodIndex pod, std::size_t column) const {
 std::int64_t MeasuredView::share_of_node(PodIndex pod, std::size_t column) const {
   const scheduling::ClusterSnapshot& base = cluster_.base();
   const NodeIndex node = base.node_of(pod);
-  const std::int64_t used = measured_amounts_[node * known_.size() + column];
+  const std::int64_t used = amounts_[node * known_.size() + column];
   if (used == kUnknownUsage) return 0;
   const scheduling::ResourceIndex resource = known_[column].value_or(scheduling::kCpuIndex);
   const std::int64_t all = base.used().get(node, resource);

@@ -21,8 +21,16 @@ base::Result<const scheduling::MeasuredUsage*> find_measured(const StrategyConte
 /// what it is made of; sees the moves that the overlay had when it was made. One pass over nodes and pods.
 class MeasuredView final : public UsageView {
  public:
+  /// Which figure of a node counts. The smoothed one lags behind what was moved a moment ago; the newest sample does
+  /// not.
+  enum class Figure {
+    kSmoothed,
+    kLower,   ///< of the smoothed one and the newest sample: for nodes that may have to give
+    kHigher,  ///< of both: for nodes that are to take
+  };
   struct Options {
-    bool forecast = false;  ///< the higher of what is and what is foreseen, where that is
+    Figure figure = Figure::kSmoothed;
+    bool forecast = false;  ///< the higher of that and what is foreseen, where that is
     /// Pods that the overlay has moved take their usage along. Pods that nobody measured yet count with their requests:
     /// on their node those that started after its sample or so shortly before that it hardly shows them. Where the
     /// source knows nodes only, pods share what their node uses by their requests. Off: figures as they came.
@@ -30,6 +38,8 @@ class MeasuredView final : public UsageView {
     bool has_pod_usage = true;  ///< without `corrects`: is there usage of pods at all
   };
   MeasuredView(const scheduling::MeasuredUsage& measured, const scheduling::Overlay& cluster, Options options);
+  /// The same by another figure. Costs a copy, no look-ups.
+  MeasuredView by(Figure figure) const;
 
   std::optional<std::int64_t> of_node(NodeIndex node, std::string_view resource) const override;
   std::optional<std::int64_t> of_pod(PodIndex pod, std::string_view resource) const override;
@@ -52,6 +62,7 @@ class MeasuredView final : public UsageView {
   void take_figures();
   void correct_for(PodIndex pod);
   void add_to(NodeIndex node, std::size_t column, std::int64_t amount);
+  std::int64_t picked_from(const scheduling::MeasuredUsage::Node& node, std::size_t column) const;
   bool is_new_on(PodIndex pod, NodeIndex node) const;
   bool has_entry(PodIndex pod) const { return entry_of_pod_[pod] != kNoEntry; }
   std::int64_t figure_of(const scheduling::MeasuredUsage::Node& node, std::size_t column) const;
@@ -63,12 +74,12 @@ class MeasuredView final : public UsageView {
 
   const scheduling::MeasuredUsage& measured_;
   const scheduling::Overlay& cluster_;
-  const Options options_;
+  Options options_;
   std::vector<std::optional<scheduling::ResourceIndex>> known_;  ///< by column: the cluster's number of the resource
   std::vector<std::uint32_t> entry_of_node_;
   std::vector<std::uint32_t> entry_of_pod_;
-  std::vector<std::int64_t> measured_amounts_;  ///< by node and column, as they came
-  std::vector<std::int64_t> amounts_;           ///< corrected
+  std::vector<std::int64_t> amounts_;     ///< by node and column, as they came
+  std::vector<std::int64_t> correction_;  ///< to be added
 };
 
 }  // namespace strategies

@@ -7,18 +7,8 @@
 #include "api/meta/well_known.hpp"
 
 namespace strategies {
-namespace {
 
 using scheduling::NodeIndex;
-
-std::optional<std::int64_t> published(const api::ResourceList& list, std::string_view resource) {
-  const auto at =
-      std::ranges::lower_bound(list, resource, {}, [](const auto& entry) { return std::string_view(entry.first); });
-  if (at == list.end() || at->first != resource) return std::nullopt;
-  return at->second.milli();
-}
-
-}  // namespace
 
 std::vector<std::string> tracked_resources(const Percentages& thresholds) {
   std::vector<std::string> resources;
@@ -54,16 +44,15 @@ base::Result<std::vector<NodeUsage>> measure(const scheduling::Overlay& cluster,
   std::vector<NodeUsage> all;
   all.reserve(nodes.size());
   for (const NodeIndex node : nodes) {
-    const api::Node& object = cluster.base().node(node);
-    const api::ResourceList& capacity = object.allocatable.empty() ? object.capacity : object.allocatable;
     NodeUsage& entry = all.emplace_back();
     entry.node = node;
     for (const std::string& resource : resources) {
       const auto used = usage.of_node(node, resource);
       if (!used)
-        return base::unavailable(fmt::format("no usage of {} is known for node {}", resource, object.meta.name));
+        return base::unavailable(
+            fmt::format("no usage of {} is known for node {}", resource, cluster.base().node(node).meta.name));
       entry.used.push_back(*used);
-      entry.capacity.push_back(usage.is_percent(resource) ? std::optional(kWholeNode) : published(capacity, resource));
+      entry.capacity.push_back(capacity_in(cluster.base(), usage, node, resource));
     }
   }
   return all;

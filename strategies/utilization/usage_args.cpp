@@ -136,4 +136,20 @@ std::vector<NodePool> read_node_pools(api::StrictObject& args,
   return pools;
 }
 
+std::vector<std::string> resources_of(const std::vector<NodePool>& pools, const Thresholds& own) {
+  std::vector<std::string> names;
+  const Thresholds& first = own.high.empty() && !pools.empty() ? pools.front().thresholds : own;
+  for (const auto& [name, percent] : first.high) names.push_back(name);
+  return names;
+}
+
+void check_pool_resources(api::StrictObject& args, const std::vector<NodePool>& pools, const Thresholds& own) {
+  const std::vector<std::string> wanted = resources_of(pools, own);
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    if (resources_of({}, pools[i].thresholds) == wanted) continue;
+    args.errors().push_back({args.path().field("nodePools").index(i).text(),
+                             "must name the same resources as the other pools and the strategy's own thresholds"});
+  }
+}
+
 }  // namespace strategies

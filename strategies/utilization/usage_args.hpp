@@ -50,8 +50,14 @@ struct NodePool {
   Thresholds thresholds;
   friend bool operator==(const NodePool&, const NodePool&) = default;
 };
-/// `read_rest` reads what else the entry has; it may be empty.
+/// `read_rest` reads what else an entry has.
 std::vector<NodePool> read_node_pools(api::StrictObject& args,
                                       const std::function<void(api::StrictObject& entry, NodePool& pool)>& read_rest);
+
+/// Complains about pools that do not name the resources of the strategy's own thresholds, or of the first pool.
+void check_pool_resources(api::StrictObject& args, const std::vector<NodePool>& pools, const Thresholds& own);
+
+/// The resources of the strategy's own thresholds, or of the first pool.
+std::vector<std::string> resources_of(const std::vector<NodePool>& pools, const Thresholds& own);
 
 }  // namespace strategies

@@ -40,4 +40,9 @@ class RequestedUsage final : public UsageView {
   const scheduling::Overlay* cluster_;
 };
 
+/// What the node has of the resource, in thousandths: 100 % where usage is in percent, else its allocatable, or its
+/// capacity where no allocatable is published. nullopt: it does not publish it.
+std::optional<std::int64_t> capacity_in(const scheduling::ClusterSnapshot& cluster, const UsageView& usage,
+                                        scheduling::NodeIndex node, std::string_view resource);
+
 }  // namespace strategies

@@ -56,6 +56,7 @@ class StrategyRun {
   api::Compatibility compatibility = api::Compatibility::kNone;
   const strategies::UsageView* usage = nullptr;
   const strategies::RestartHistory* restarts = nullptr;
+  std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> measured;
 
   /// Throws when the arguments are refused.
   StrategyRun& run(const std::string& name, const std::string& args) {
@@ -65,7 +66,8 @@ class StrategyRun {
     const scheduling::EvictabilityRules rules(evictability, *cluster_, kNoon, errors, compatibility);
     std::vector<scheduling::NodeIndex> nodes;
     for (const auto node : cluster_->nodes()) nodes.push_back(node);
-    status = parsed.runnable.front().strategy->nominate({overlay_, nodes, rules, kNoon, usage, restarts}, sink);
+    status =
+        parsed.runnable.front().strategy->nominate({overlay_, nodes, rules, kNoon, usage, restarts, measured}, sink);
     return *this;
   }
   scheduling::Overlay& overlay() { return overlay_; }

@@ -1,0 +1,116 @@
+#include "strategies/load/level_load.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "strategies/load/move_load.hpp"
+
+namespace strategies {
+namespace {
+
+double held(double percent) { return std::clamp(percent, 0.0, 100.0); }
+
+bool is_above(const std::vector<double>& percent, const std::vector<double>& limit) {
+  return !std::ranges::equal(percent, limit, std::ranges::less_equal{});
+}
+
+std::vector<double> row_of(const LoadTable& load, NodeIndex node) {
+  std::vector<double> row;
+  for (std::size_t r = 0; r < load.resources().size(); ++r) row.push_back(load.percent(node, r));
+  return row;
+}
+
+/// How far the node is above the limit, in the resource where that is most; which may be below 0.
+double worst_excess(const std::vector<double>& percent, const std::vector<double>& limit) {
+  double worst = percent[0] - limit[0];
+  for (std::size_t r = 1; r < percent.size(); ++r) worst = std::max(worst, percent[r] - limit[r]);
+  return worst;
+}
+
+std::string describe_excess(const LoadTable& load, NodeIndex node, const std::vector<double>& high) {
+  for (std::size_t r = 0; r < high.size(); ++r) {
+    if (load.percent(node, r) <= high[r]) continue;
+    return fmt::format("its node is overutilized: measured {} {:.1f} %, target {:.4g} %", load.resources()[r],
+                       load.percent(node, r), high[r]);
+  }
+  return "its node is overutilized by measured usage";
+}
+
+class Leveller {
+ public:
+  Leveller(const StrategyContext& context, const MeasuredLoad& load, const PoolNodes& pool)
+      : context_(context),
+        load_(load),
+        giving_(load.giving(pool.nodes)),
+        taking_(load.taking(pool.nodes)),
+        band_(load_band_of(*pool.thresholds, giving_)) {}
+
+  void run(NominationSink& sink, const LevelArgs& args) {
+    LoadRules rules;
+    pick_nodes(rules);
+    if (rules.sources.empty() || !has_enough_low_nodes(args.number_of_nodes)) return;
+    rules.high = band_.high;
+    rules.level = band_.level;
+    rules.accepts = [&](NodeIndex, NodeIndex, const std::vector<double>&, const std::vector<double>& after) {
+      return !is_above(after, band_.level);
+    };
+    rules.excluded_namespaces = args.excluded_namespaces;
+    rules.evictions_per_node = args.evictions_per_node;
+    rules.reason = [&](NodeIndex node) { return describe_excess(giving_, node, band_.high); };
+    move_load(context_, sink, giving_, taking_, rules);
+  }
+
+ private:
+  void pick_nodes(LoadRules& rules) const {
+    const auto says_over = [&](const std::vector<double>& percent) { return is_above(percent, band_.high); };
+    for (const NodeIndex node : giving_.known()) {
+      if (!taking_.knows(node)) continue;
+      if (says_over(row_of(giving_, node))) {
+        if (load_.confirms(node, says_over)) rules.sources.push_back(node);
+      } else if (!context_.cluster.base().node(node).unschedulable && !is_above(row_of(taking_, node), band_.level)) {
+        rules.destinations.push_back(node);
+      }
+    }
+    std::ranges::stable_sort(rules.sources, std::ranges::greater{},
+                             [&](NodeIndex node) { return worst_excess(row_of(giving_, node), band_.high); });
+    std::ranges::stable_sort(rules.destinations, {},
+                             [&](NodeIndex node) { return worst_excess(row_of(taking_, node), band_.level); });
+  }
+
+  bool has_enough_low_nodes(std::int32_t number) const {
+    if (number <= 0) return true;
+    const auto low = std::ranges::count_if(taking_.known(), [&](NodeIndex node) {
+      return !context_.cluster.base().node(node).unschedulable && !is_above(row_of(taking_, node), band_.low);
+    });
+    return low > number;
+  }
+
+  const StrategyContext& context_;
+  const MeasuredLoad& load_;
+  LoadTable giving_;
+  LoadTable taking_;
+  const LoadBand band_;
+};
+
+}  // namespace
+
+LoadBand load_band_of(const Thresholds& thresholds, const LoadTable& load) {
+  constexpr double kPartKept = 0.25;
+  LoadBand band;
+  for (std::size_t r = 0; r < thresholds.high.size(); ++r) {
+    const double mean = thresholds.use_deviation ? load.mean(load.known(), r) : 0;
+    const double low = thresholds.low[r].second;
+    band.low.push_back(thresholds.use_deviation ? held(mean - low) : low);
+    band.high.push_back(held(mean + thresholds.high[r].second));
+    band.level.push_back(band.high[r] - (band.high[r] - band.low[r]) * kPartKept);
+  }
+  return band;
+}
+
+void level_load(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load, const PoolNodes& pool,
+                const LevelArgs& args) {
+  Leveller(context, load, pool).run(sink, args);
+}
+
+}  // namespace strategies

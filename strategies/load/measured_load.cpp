@@ -1,0 +1,95 @@
+#include "strategies/load/measured_load.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace strategies {
+namespace {
+
+using Says = std::function<bool(const std::vector<double>&)>;
+using scheduling::MeasuredUsage;
+
+constexpr std::size_t kMostNamed = 5;
+
+}  // namespace
+
+MeasuredLoad::MeasuredLoad(const StrategyContext& context, const MeasuredUsage& measured, const UsageArgs& args,
+                           std::vector<std::string> resources)
+    : cluster_(context.cluster.base()),
+      measured_(measured),
+      args_(args),
+      resources_(std::move(resources)),
+      lower_(measured, context.cluster, {.figure = MeasuredView::Figure::kLower, .forecast = args.forecast}),
+      higher_(lower_.by(MeasuredView::Figure::kHigher)) {}
+
+/// nullopt: one of them is unknown. What is counted and not measured is as it is now.
+std::optional<std::vector<double>> MeasuredLoad::percentages(NodeIndex node,
+                                                             std::span<const std::int64_t> amounts) const {
+  std::vector<double> all;
+  for (const std::string& resource : resources_) {
+    const auto column = lower_.column_of(resource);
+    std::optional<double> percent;
+    if (column) {
+      if (*column < amounts.size()) percent = lower_.percent_of(node, *column, amounts[*column]);
+    } else if (const auto used = lower_.of_node(node, resource)) {
+      const auto capacity = capacity_in(cluster_, lower_, node, resource);
+      if (capacity && *capacity > 0) percent = static_cast<double>(*used) / static_cast<double>(*capacity) * 100;
+    }
+    if (!percent) return std::nullopt;
+    all.push_back(*percent);
+  }
+  return all;
+}
+
+bool MeasuredLoad::is_foreseen(NodeIndex node, const Says& says) const {
+  const auto* const entry = lower_.entry_of(node);
+  if (!args_.forecast || entry == nullptr || entry->foreseen.empty()) return false;
+  const auto all = percentages(node, entry->foreseen);
+  return all && says(*all);
+}
+
+bool MeasuredLoad::confirms(NodeIndex node, const Says& says) const {
+  const auto* const entry = lower_.entry_of(node);
+  if (entry == nullptr) return false;
+  const std::size_t columns = measured_.resources.size();
+  const std::size_t count = columns == 0 ? 0 : entry->samples.size() / columns;
+  if (count == 0 || is_foreseen(node, says)) return true;
+  const std::span<const std::int64_t> samples(entry->samples);
+  std::int32_t confirmed = 0;
+  const std::size_t looked_at = std::min(count, static_cast<std::size_t>(args_.of));
+  for (std::size_t i = 0; i < looked_at; ++i) {  // the newest first
+    const auto all = percentages(node, samples.subspan((count - 1 - i) * columns, columns));
+    const bool says_so = all && says(*all);
+    if (i == 0 && !says_so) return args_.samples == 0;
+    if (says_so) ++confirmed;
+  }
+  return confirmed >= args_.samples;
+}
+
+std::string MeasuredLoad::complaint_about(NodeIndex node) const {
+  const auto* const entry = lower_.entry_of(node);
+  const std::string why = entry == nullptr          ? "no sample"
+                          : !entry->problem.empty() ? entry->problem
+                                                    : "no figure of every resource";
+  return fmt::format("{} ({})", cluster_.node(node).meta.name, why);
+}
+
+base::Status MeasuredLoad::check_known(std::span<const NodeIndex> nodes) const {
+  for (const std::string& resource : resources_) {
+    if (resource == "pods" || lower_.column_of(resource)) continue;
+    return base::unavailable(fmt::format("usage source {} does not measure {}", measured_.source, resource));
+  }
+  const LoadTable table = giving(nodes);
+  const std::vector<NodeIndex>& unknown = table.unknown();
+  if (unknown.size() * 100 <= static_cast<std::size_t>(std::max(measured_.max_unknown_percent, 0)) * nodes.size())
+    return base::Done{};
+  std::string named;
+  for (std::size_t i = 0; i < std::min(unknown.size(), kMostNamed); ++i)
+    named += (i == 0 ? "" : ", ") + complaint_about(unknown[i]);
+  return base::unavailable(fmt::format("usage source {}: {} of {} nodes have no good sample, at most {} % may: {}{}",
+                                       measured_.source, unknown.size(), nodes.size(), measured_.max_unknown_percent,
+                                       named, unknown.size() > kMostNamed ? ", …" : ""));
+}
+
+}  // namespace strategies

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "strategies/load/load_table.hpp"
+#include "strategies/utilization/measured_view.hpp"
+#include "strategies/utilization/usage_args.hpp"
+
+namespace strategies {
+
+/// What one source says about how full nodes are, and how sure that is. Keeps references to the context and the usage.
+class MeasuredLoad {
+ public:
+  MeasuredLoad(const StrategyContext& context, const scheduling::MeasuredUsage& measured, const UsageArgs& args,
+               std::vector<std::string> resources);
+
+  /// The load that nodes are relieved by: not what left them a moment ago.
+  LoadTable giving(std::span<const NodeIndex> nodes) const { return {cluster_, lower_, resources_, nodes}; }
+  /// The load that nodes are filled by: with what came a moment ago.
+  LoadTable taking(std::span<const NodeIndex> nodes) const { return {cluster_, higher_, resources_, nodes}; }
+  const UsageView& usage() const { return lower_; }
+  const std::vector<std::string>& resources() const { return resources_; }
+
+  /// Hysteresis: the newest sample and enough of the last ones say so, or the forecast does. `says` takes percentages
+  /// by resource. A source that keeps no samples is believed at once; an unknown figure says nothing.
+  bool confirms(NodeIndex node, const std::function<bool(const std::vector<double>&)>& says) const;
+
+  /// Fails when more of `nodes` than the source may miss have no usable figure: the message names the source and up to
+  /// five of them.
+  base::Status check_known(std::span<const NodeIndex> nodes) const;
+
+ private:
+  std::optional<std::vector<double>> percentages(NodeIndex node, std::span<const std::int64_t> amounts) const;
+  bool is_foreseen(NodeIndex node, const std::function<bool(const std::vector<double>&)>& says) const;
+  std::string complaint_about(NodeIndex node) const;
+
+  const scheduling::ClusterSnapshot& cluster_;
+  const scheduling::MeasuredUsage& measured_;
+  const UsageArgs args_;
+  const std::vector<std::string> resources_;
+  const MeasuredView lower_;
+  const MeasuredView higher_;
+};
+
+}  // namespace strategies

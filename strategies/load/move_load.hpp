@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "strategies/load/load_table.hpp"
+#include "strategies/strategy.hpp"
+
+namespace strategies {
+
+/// Which nodes give load, which take it, and how far to go. Vectors by resource run parallel to LoadTable::resources().
+struct LoadRules {
+  std::vector<NodeIndex> sources;       ///< in the order they are relieved
+  std::vector<NodeIndex> destinations;  ///< in the order they are preferred
+  std::vector<double> high;             ///< percent above which a source is relieved in a resource
+  std::vector<double> level;            ///< down to which
+  /// May the destination take it? `before` and `after`: its percentages.
+  std::function<bool(NodeIndex from, NodeIndex to, const std::vector<double>& before, const std::vector<double>& after)>
+      accepts;
+  std::vector<std::string> excluded_namespaces;
+  std::optional<std::uint32_t> evictions_per_node;
+  std::function<std::string(NodeIndex)> reason;
+};
+
+/// Moves pods from the sources until these are at the level. Of a source's pods the one goes first that closes most of
+/// its worst excess for its cost (move_cost()) without going beyond; when none of these can leave, the one that goes
+/// beyond least, if that is still better than staying. Equal ones by namespace, name and UID. A pod whose usage is not
+/// known stays. `giving` and `taking` are the loads that sources and destinations are judged by; both are kept up to
+/// date. REQUIRES: they are over the same resources and know all nodes of `rules`.
+void move_load(const StrategyContext& context, NominationSink& sink, LoadTable& giving, LoadTable& taking,
+               const LoadRules& rules);
+
+}  // namespace strategies

@@ -1,0 +1,88 @@
+#include "strategies/load/target_load_packing.hpp"
+
+#include <gmock/gmock.h>
+
+#include "test/builders/measured.hpp"
+#include "test/builders/strategy_run.hpp"
+
+namespace strategies {
+namespace target_load_packing_test {
+
+using builders::ClusterBuilder;
+using builders::Measured;
+using builders::NodeBuilder;
+using builders::PodBuilder;
+using builders::RecordingSink;
+using builders::StrategyRun;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(TargetLoadScore, GrowsUpToTheTargetAndFallsAbove) {
+  EXPECT_DOUBLE_EQ(target_load_score(0, 40), 40);
+  EXPECT_DOUBLE_EQ(target_load_score(20, 40), 70);
+  EXPECT_DOUBLE_EQ(target_load_score(40, 40), 100);
+  EXPECT_DOUBLE_EQ(target_load_score(70, 40), 20);
+  EXPECT_DOUBLE_EQ(target_load_score(100, 40), 0);
+  EXPECT_DOUBLE_EQ(target_load_score(130, 40), 0);
+}
+
+constexpr auto kArgs = R"({"usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})";
+
+/// n1 has p1 and p2, each a tenth of a node.
+StrategyRun run(const Measured& measured, const std::string& args = kArgs) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(NodeBuilder("n3"));
+  builder.add(PodBuilder("p1").on("n1").cpu(10)).add(PodBuilder("p2").on("n1").cpu(10));
+  StrategyRun run(builder);
+  run.measured = {measured.share()};
+  run.run("TargetLoadPacking", args);
+  return run;
+}
+
+Measured loads(std::int64_t n1, std::int64_t n2, std::int64_t n3) {
+  Measured measured("s", {"cpu"});
+  measured.node("n1", {n1 * 40}).node("n2", {n2 * 40}).node("n3", {n3 * 40});
+  return measured.pod("p1", {400}).pod("p2", {400});
+}
+
+TEST(TargetLoadPacking, RelievesNodesAboveTheTarget) {
+  const auto done = run(loads(60, 20, 0));
+  EXPECT_THAT(done.sink.accepted, ElementsAre("p1", "p2"));
+  EXPECT_EQ(done.sink.reasons.at("p1"), "its node is above the target load: measured cpu 60.0 %, target 40 %");
+}
+
+TEST(TargetLoadPacking, LeavesNodesBelowTheTargetAlone) {
+  EXPECT_THAT(run(loads(39, 20, 0)).sink.offered, IsEmpty()) << "no levelling below the target";
+}
+
+TEST(TargetLoadPacking, AsksForTheMargin) {
+  EXPECT_THAT(run(loads(50, 40, 40)).sink.accepted, IsEmpty()) << "50 % scores the same there";
+  EXPECT_THAT(run(loads(62, 38, 40)).sink.accepted, ElementsAre("p1")) << "48 % is better than 62 % by 9";
+  EXPECT_THAT(
+      run(loads(62, 38, 40), R"({"margin":20,"usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})").sink.accepted,
+      IsEmpty());
+}
+
+TEST(TargetLoadPacking, LeavesUnknownNodesOut) {
+  Measured measured("s", {"cpu"});
+  measured.node("n1", {2400}).node("n2", {0}).problem("stale").node("n3", {1600}).most_unknown(50);
+  EXPECT_THAT(run(measured.pod("p1", {400}).pod("p2", {400})).sink.accepted, testing::SizeIs(1))
+      << "n3 takes one: 50 % scores 33, 60 % 27";
+}
+
+TEST(TargetLoadPacking, NeedsItsSource) {
+  const StrategySpecs specs = parse_strategies({{"TargetLoadPacking", kArgs}});
+  ASSERT_TRUE(specs.problems().empty());
+  ASSERT_EQ(specs.usage_needs().size(), 1U);
+  EXPECT_EQ(specs.usage_needs().front().key(), "s");
+}
+
+TEST(TargetLoadPacking, ContradictsTheOtherBalancers) {
+  const StrategySpecs specs =
+      parse_strategies({{"TargetLoadPacking", kArgs},
+                        {"LowNodeUtilization", R"({"thresholds":{"cpu":20},"targetThresholds":{"cpu":60}})"}});
+  EXPECT_FALSE(specs.conflicts.empty());
+}
+
+}  // namespace target_load_packing_test
+}  // namespace strategies
