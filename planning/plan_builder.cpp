@@ -61,7 +61,8 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
   if (!input.spec.is_upstream()) place_pending();
 }
 
-void PlanBuilder::begin(std::string_view strategy) {
+void PlanBuilder::begin(std::string_view strategy, BalanceMeter* meter) {
+  meter_ = meter;
   result_ = &plan_.strategies.emplace_back();
   result_->strategy = strategy;
 }
@@ -116,6 +117,10 @@ NominationResult PlanBuilder::nominate_alone(PodIndex pod, std::string_view reas
     restore(pod);
     return refuse(pod, no_placement(goal, placement));
   }
+  if (score_of(pod, placement.node).value_or(100) < input_.spec.convergence.min_score) {
+    restore(pod);
+    return refuse(pod, {"ScoreTooLow", "its move would gain too little for what it disturbs"});
+  }
   if (input_.options.spend_pdbs) budgets_.spend(pod);
   limits_.count(cluster_.node_of(pod), cluster_.namespace_of(pod));
   record(pod, placement.node, reason);
@@ -166,6 +171,10 @@ std::optional<Refusal> PlanBuilder::staying(PodIndex pod) {
   return migrating_.refusal(pod);
 }
 
+std::optional<double> PlanBuilder::score_of(PodIndex pod, std::optional<NodeIndex> to) const {
+  return meter_ == nullptr ? std::nullopt : std::optional(meter_->score(pod, cluster_.node_of(pod), to));
+}
+
 Refusal PlanBuilder::no_placement(const Goal& goal, const Placement& placement) const {
   if (placement.competing_node) {
     return {"SchedulerDisagrees",
@@ -180,7 +189,10 @@ Refusal PlanBuilder::no_placement(const Goal& goal, const Placement& placement) 
 void PlanBuilder::roll_back(const Savepoint& to) {
   limits_ = to.limits;
   budgets_ = to.budgets;
-  for (std::size_t i = to.moves; i < moved_.size(); ++i) restore(moved_[i]);
+  for (std::size_t i = to.moves; i < moved_.size(); ++i) {
+    if (meter_ != nullptr) meter_->move(moved_[i], outcome().node_of(moved_[i]), cluster_.node_of(moved_[i]));
+    restore(moved_[i]);
+  }
   moved_.resize(to.moves);
   plan_.moves.resize(to.moves);
   result_->nominated = to.nominated;
@@ -229,6 +241,9 @@ Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
   if (meets_it) placement = predictor_.predict(outcome(), pod, goal, scheduling::OldPod::kStays);
   leave(pod);
   if (!meets_it || placement.fits_nowhere) placement = predictor_.predict(outcome(), pod, goal);
+  // Measured load is nothing that the scheduler sees: among nodes that it likes equally chance decides, and one that
+  // helps is enough.
+  if (placement.tied && meter_ != nullptr && meter_->is_by_load()) placement.node = placement.tied;
   if (placement.node) arrive(pod, *placement.node);
   return placement;
 }
@@ -238,7 +253,8 @@ Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
 void PlanBuilder::record(PodIndex pod, std::optional<NodeIndex> to, std::string_view reason) {
   const api::ObjectMeta& meta = cluster_.pod(pod).meta;
   plan_.moves.push_back({meta.ns, meta.name, meta.uid, name_of(cluster_.node_of(pod)), to ? name_of(*to) : "",
-                         result_->strategy, std::string(reason)});
+                         result_->strategy, std::string(reason), score_of(pod, to)});
+  if (meter_ != nullptr) meter_->move(pod, cluster_.node_of(pod), to.value_or(scheduling::kNoNode));
   moved_.push_back(pod);
   ++result_->nominated;
 }

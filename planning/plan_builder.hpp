@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "planning/balance_meter.hpp"
 #include "planning/cycle_limits.hpp"
 #include "planning/migrating.hpp"
 #include "planning/planner.hpp"
@@ -47,7 +48,8 @@ class PodSet {
 ///   4. of a pod in a PodGroup: what PodGroupTrial finds for the whole group, which leaves together or not at all;
 ///   5. its PodDisruptionBudget, with PlanOptions::spend_pdbs;
 ///   6. the placement of its replacement, but not with Compatibility::kUpstream: NowhereToGo, NowhereBetter,
-///      SchedulerDisagrees.
+///      SchedulerDisagrees;
+///   7. of a strategy that evens out load: spec.convergence.minScore (ScoreTooLow). A PodGroup is not asked.
 /// An accepted move counts against limits and budgets, leaves its node and holds its predicted place. A refused one
 /// changes nothing but the record. Keeps references to everything it is made of. One thread.
 class PlanBuilder final : public strategies::NominationSink {
@@ -62,8 +64,9 @@ class PlanBuilder final : public strategies::NominationSink {
   /// The cluster once every replacement runs where it is expected.
   const scheduling::Overlay& outcome() const { return replacements_ ? *replacements_ : overlay_; }
 
-  /// What is offered from here on is the strategy's. REQUIRES: called before the first offer.
-  void begin(std::string_view strategy);
+  /// What is offered from here on is the strategy's. REQUIRES: called before the first offer. `meter`: scores its moves
+  /// and outlives them; nullptr: it evens out no load.
+  void begin(std::string_view strategy, BalanceMeter* meter = nullptr);
   /// The strategy could not judge. What it offered before stands.
   void fail(const base::Error& error) { result_->problem = error.message; }
 
@@ -100,6 +103,7 @@ class PlanBuilder final : public strategies::NominationSink {
   std::optional<scheduling::Refusal> staying(scheduling::PodIndex pod);
   void accept_group(const PodGroups::Members& pod_group, const std::vector<Move>& moves, scheduling::PodIndex nominated,
                     std::string_view reason);
+  std::optional<double> score_of(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to) const;
   scheduling::Refusal no_placement(const strategies::Goal& goal, const Placement& placement) const;
   void roll_back(const Savepoint& to);
 
@@ -142,6 +146,7 @@ class PlanBuilder final : public strategies::NominationSink {
   std::unordered_set<std::string_view> forbidden_;
   std::map<std::string_view, std::int32_t> refused_;  ///< reasons are static text
   StrategyResult* result_ = nullptr;
+  BalanceMeter* meter_ = nullptr;  ///< of the strategy that is asked
 };
 
 }  // namespace planning

@@ -23,6 +23,7 @@ PlanSpec::PlanSpec(const api::DeschedulerPolicySpec& spec)
       scheduler_minor(spec.scheduler.minor_version),
       evictability(spec.evictability),
       limits(spec.limits),
+      convergence(spec.convergence),
       strategy_specs(strategies::parse_strategies(spec.strategies)) {}
 
 }  // namespace planning

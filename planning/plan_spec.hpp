@@ -22,6 +22,7 @@ struct PlanSpec {
   std::optional<int> scheduler_minor;  ///< of Kubernetes 1; absent: the server's
   api::Evictability evictability;
   api::PolicyLimits limits;
+  api::ConvergenceSettings convergence;
   strategies::StrategySpecs strategy_specs;
 
   /// Decide as upstream's descheduler does, faults included.

@@ -23,13 +23,28 @@ std::vector<NodeIndex> nodes_looked_at(const PlanInput& input) {
   return nodes;
 }
 
+/// How rows of status.balance call the strategy: a second one of the same name gets its place in the spec.
+std::string row_name_of(const strategies::StrategySpec& spec, const std::vector<api::BalanceRow>& rows) {
+  const std::string name(spec.strategy->name());
+  const bool is_taken = std::ranges::find(rows, name, &api::BalanceRow::strategy) != rows.end();
+  return is_taken ? fmt::format("{}[{}]", name, spec.position) : name;
+}
+
+void run(const strategies::StrategySpec& spec, const strategies::StrategyContext& context, PlanBuilder& builder,
+         Plan& plan) {
+  std::optional<BalanceMeter> meter;
+  if (auto subject = spec.strategy->balances(context)) meter.emplace(context.cluster.base(), *std::move(subject));
+  builder.begin(spec.strategy->name(), meter ? &*meter : nullptr);
+  const base::Status done = spec.strategy->nominate(context, builder);
+  if (!done) builder.fail(done.error());
+  if (!meter || !done) return;
+  for (api::BalanceRow& row : meter->rows(row_name_of(spec, plan.balance))) plan.balance.push_back(std::move(row));
+}
+
 void run_phase(strategies::StrategyPhase phase, const PlanInput& input, const strategies::StrategyContext& context,
-               PlanBuilder& builder) {
+               PlanBuilder& builder, Plan& plan) {
   for (const strategies::StrategySpec& each : input.spec.strategy_specs.runnable) {
-    if (each.strategy->phase() != phase) continue;
-    builder.begin(each.strategy->name());
-    const base::Status done = each.strategy->nominate(context, builder);
-    if (!done) builder.fail(done.error());
+    if (each.strategy->phase() == phase) run(each, context, builder, plan);
   }
 }
 
@@ -92,9 +107,11 @@ Plan plan_cycle(const PlanInput& input) {
   plan.strategies.reserve(input.spec.strategy_specs.runnable.size());
   const strategies::StrategyContext context{builder.overlay(), nodes,          evictability, input.now,
                                             nullptr,           input.restarts, input.usage};
-  run_phase(strategies::StrategyPhase::kDeschedule, input, context, builder);
-  run_phase(strategies::StrategyPhase::kBalance, input, context, builder);
+  run_phase(strategies::StrategyPhase::kDeschedule, input, context, builder, plan);
+  run_phase(strategies::StrategyPhase::kBalance, input, context, builder, plan);
 
+  std::ranges::stable_sort(plan.balance, {}, &api::BalanceRow::strategy);
+  plan.balance.resize(std::min(plan.balance.size(), api::kMaxBalanceRows));
   plan.refused = builder.refusal_counts();
   plan.utilization = utilization_of(nodes, builder.outcome());
   return plan;

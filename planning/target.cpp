@@ -92,8 +92,7 @@ class NodeChoice {
       std::optional<NodeIndex>& place = helps(node) ? placement.node : placement.competing_node;
       if (!place || rank(node) < rank(*place)) place = node;
     }
-    if (placement.competing_node) placement.node.reset();
-    return placement;
+    return without_doubt(placement);
   }
 
  private:
@@ -124,7 +123,11 @@ class NodeChoice {
       return each.second - preferences_.least_loss(each.first) >= capacity && query_.fits(each.first);
     };
     if (is_exact_ && std::ranges::any_of(doubtful, may_outdo)) return std::nullopt;
-    if (placement.competing_node) placement.node.reset();
+    return without_doubt(placement);
+  }
+
+  static Placement without_doubt(Placement placement) {
+    if (placement.competing_node) placement.tied = std::exchange(placement.node, std::nullopt);
     return placement;
   }
 

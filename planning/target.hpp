@@ -19,6 +19,8 @@ struct Placement {
   /// With no node: one that the scheduler likes at least as well as any that helps, and that does not help.
   std::optional<scheduling::NodeIndex> competing_node;
   bool fits_nowhere = false;  ///< no node passes the filters
+  /// With a competing node: one that helps and that the scheduler likes as well, so that chance decides.
+  std::optional<scheduling::NodeIndex> tied{};
 };
 
 /// Predicts where the scheduler puts the replacement of a pod: of the nodes that pass every predicate, the one with

@@ -1,0 +1,106 @@
+#include "planning/balance_meter.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "strategies/load/move_cost.hpp"
+
+namespace planning {
+namespace {
+
+using scheduling::NodeIndex;
+using scheduling::PodIndex;
+using strategies::BalanceSubject;
+using strategies::LoadTable;
+
+std::vector<NodeIndex> all_nodes_of(const BalanceSubject& subject) {
+  std::vector<NodeIndex> nodes;
+  for (const BalanceSubject::Pool& pool : subject.pools)
+    nodes.insert(nodes.end(), pool.nodes.begin(), pool.nodes.end());
+  return nodes;
+}
+
+std::vector<NodeIndex> known_of(const BalanceSubject::Pool& pool, const LoadTable& load) {
+  std::vector<NodeIndex> nodes = pool.nodes;
+  std::erase_if(nodes, [&](NodeIndex node) { return !load.knows(node); });
+  return nodes;
+}
+
+}  // namespace
+
+BalanceMeter::BalanceMeter(const scheduling::ClusterSnapshot& cluster, BalanceSubject subject)
+    : cluster_(cluster),
+      subject_(std::move(subject)),
+      before_(cluster, *subject_.usage, subject_.resources, all_nodes_of(subject_)),
+      load_(before_),
+      pool_of_(cluster.node_count(), kNoPool) {
+  for (std::size_t p = 0; p < subject_.pools.size(); ++p) {
+    const BalanceSubject::Pool& pool = subject_.pools[p];
+    for (const NodeIndex node : pool.nodes) pool_of_[node] = p;
+    const std::vector<NodeIndex> known = known_of(pool, before_);
+    std::vector<double>& middle = middle_.emplace_back(pool.packed_to);
+    for (std::size_t r = middle.size(); r < subject_.resources.size(); ++r) middle.push_back(before_.mean(known, r));
+  }
+}
+
+/// Of a node that is to be packed only what is above the target.
+double BalanceMeter::distance(NodeIndex node, std::size_t resource, double percent) const {
+  const std::size_t pool = pool_of_[node];
+  const double distance = percent - middle_[pool][resource];
+  return subject_.pools[pool].packed_to.empty() ? distance : std::max(distance, 0.0);
+}
+
+/// By how much the squared distances of the node shrink when the pod comes (sign 1) or goes (-1).
+double BalanceMeter::gain_on(PodIndex pod, NodeIndex node, double sign) const {
+  if (!load_.knows(node)) return 0;
+  double gain = 0;
+  for (std::size_t r = 0; r < subject_.resources.size(); ++r) {
+    const double now = load_.percent(node, r);
+    const double then = std::max(now + sign * load_.share(pod, node, r).value_or(0), 0.0);
+    gain += std::pow(distance(node, r, now), 2) - std::pow(distance(node, r, then), 2);
+  }
+  return gain;
+}
+
+double BalanceMeter::score(PodIndex pod, NodeIndex from, std::optional<NodeIndex> to) const {
+  constexpr double kHalf = 100;  // points²
+  const double gain = gain_on(pod, from, -1) + (to ? gain_on(pod, *to, 1) : 0);
+  if (!(gain > 0)) return 0;
+  const double score = 100 * gain / (gain + kHalf) / strategies::move_cost(cluster_, pod);
+  return std::round(score * 10) / 10;
+}
+
+api::Imbalance BalanceMeter::imbalance(const LoadTable& load, std::size_t resource) const {
+  double squares = 0;
+  std::size_t nodes = 0;
+  api::Imbalance result;
+  for (const BalanceSubject::Pool& pool : subject_.pools) {
+    const std::vector<NodeIndex> known = known_of(pool, load);
+    const double mean = load.mean(known, resource);
+    double peak = 0;
+    for (const NodeIndex node : known) {
+      const double percent = load.percent(node, resource);
+      const double off = pool.packed_to.empty() ? percent - mean : distance(node, resource, percent);
+      squares += off * off;
+      peak = std::max(peak, percent);
+    }
+    nodes += known.size();
+    if (mean > 0) result.peak_to_mean = std::max(result.peak_to_mean, peak / mean);
+  }
+  if (nodes > 0) result.deviation = std::sqrt(squares / static_cast<double>(nodes));
+  const auto rounded = [](double value) { return std::round(value * 1000) / 1000; };
+  return {rounded(result.deviation), rounded(result.peak_to_mean)};
+}
+
+std::vector<api::BalanceRow> BalanceMeter::rows(std::string_view strategy) const {
+  std::vector<api::BalanceRow> rows;
+  if (before_.known().empty()) return rows;
+  for (std::size_t r = 0; r < subject_.resources.size(); ++r) {
+    rows.push_back(
+        {std::string(strategy), subject_.resources[r], imbalance(before_, r), imbalance(load_, r), "", 0, 0});
+  }
+  std::ranges::sort(rows, {}, &api::BalanceRow::resource);
+  return rows;
+}
+
+}  // namespace planning

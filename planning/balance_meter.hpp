@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "api/policy/convergence.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "strategies/load/load_table.hpp"
+#include "strategies/strategy.hpp"
+
+namespace planning {
+
+/// Measures what the moves of one balance strategy are good for: how uneven its nodes are before and after them, and
+/// whether each is worth its disruption. Nodes whose load is not known do not count.
+class BalanceMeter {
+ public:
+  BalanceMeter(const scheduling::ClusterSnapshot& cluster, strategies::BalanceSubject subject);
+
+  /// See BalanceSubject::by_load.
+  bool is_by_load() const { return subject_.by_load; }
+
+  /// 0 … 100: benefit for disruption. The benefit is by how much the move lessens the sum of the squared distances of
+  /// its two nodes from the mean of their pool (from the target, for a strategy that packs), in all resources; 100
+  /// points², such as 10 points of load moved off a node that is 10 above to one that is 10 below, halve the distance
+  /// to 100. It is divided by strategies::move_cost().
+  double score(scheduling::PodIndex pod, scheduling::NodeIndex from, std::optional<scheduling::NodeIndex> to) const;
+  /// Counts the move. Called with `from` and `to` exchanged it takes it back.
+  void move(scheduling::PodIndex pod, scheduling::NodeIndex from, scheduling::NodeIndex to) {
+    load_.move(pod, from, to);
+  }
+
+  /// One for each resource, sorted by it, without a state.
+  std::vector<api::BalanceRow> rows(std::string_view strategy) const;
+
+ private:
+  static constexpr std::size_t kNoPool = static_cast<std::size_t>(-1);
+
+  double distance(scheduling::NodeIndex node, std::size_t resource, double percent) const;
+  double gain_on(scheduling::PodIndex pod, scheduling::NodeIndex node, double sign) const;
+  api::Imbalance imbalance(const strategies::LoadTable& load, std::size_t resource) const;
+
+  const scheduling::ClusterSnapshot& cluster_;
+  const strategies::BalanceSubject subject_;
+  const strategies::LoadTable before_;
+  strategies::LoadTable load_;
+  std::vector<std::size_t> pool_of_;         ///< by node
+  std::vector<std::vector<double>> middle_;  ///< by pool and resource: the mean, or the target
+};
+
+}  // namespace planning

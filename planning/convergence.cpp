@@ -1,0 +1,88 @@
+#include "planning/convergence.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace planning {
+namespace {
+
+constexpr double kLeastGain = 0.5;      ///< percentage points
+constexpr double kLeastChange = 1;      ///< points of another imbalance
+constexpr double kPartOfChange = 0.25;  ///< of the imbalance at the stop
+
+bool is_stopped(const api::BalanceRow& row) { return row.state == kNoGain || row.state == kOscillating; }
+
+bool has_moves(const api::BalanceRow& row) { return row.after != row.before; }
+
+bool is_another(double now, double then) { return std::abs(now - then) > std::max(kLeastChange, kPartOfChange * then); }
+
+bool has_gained(const api::BalanceRow& now, const api::BalanceRow& previous) {
+  return now.before.deviation <= previous.before.deviation - kLeastGain;
+}
+
+api::BalanceRow started(api::BalanceRow row) {
+  row.state = has_moves(row) ? kImproving : kConverged;
+  row.without_gain = 0;
+  row.best = row.before.deviation;
+  return row;
+}
+
+api::BalanceRow stopped(api::BalanceRow row, std::string_view state) {
+  row.state = state;
+  row.best = row.before.deviation;
+  return row;
+}
+
+std::int32_t cycles_without_gain(const BalanceCycle& cycle) {
+  const api::BalanceRow& previous = *cycle.previous;
+  if (has_gained(cycle.now, previous)) return 0;
+  const bool was_tried = cycle.acted && has_moves(previous);
+  return std::min(previous.without_gain + (was_tried ? 1 : 0), 1'000'000);
+}
+
+}  // namespace
+
+api::BalanceRow next_balance_row(const BalanceCycle& cycle, const api::ConvergenceSettings& settings) {
+  if (cycle.previous == nullptr) return started(cycle.now);
+  const api::BalanceRow& previous = *cycle.previous;
+  api::BalanceRow row = cycle.now;
+  if (is_stopped(previous) && settings.patience > 0) {
+    if (is_another(row.before.deviation, previous.best)) return started(row);
+    row.state = previous.state;
+    row.without_gain = previous.without_gain;
+    row.best = previous.best;
+    return row;
+  }
+  row.best = std::min(previous.best, row.before.deviation);
+  if (!has_moves(row)) {
+    row.state = kConverged;
+    return row;
+  }
+  row.without_gain = cycles_without_gain(cycle);
+  row.state = kImproving;
+  if (settings.patience == 0) return row;
+  if (cycle.reverses && cycle.acted && row.without_gain > 0) return stopped(row, kOscillating);
+  return row.without_gain >= settings.patience ? stopped(row, kNoGain) : row;
+}
+
+bool may_balance(const api::BalanceRow& row) { return !is_stopped(row); }
+
+bool moves_back(std::string_view strategy, std::span<const api::PlannedMove> before,
+                std::span<const api::PlannedMove> now) {
+  std::set<std::pair<std::string_view, std::string_view>> done;
+  for (const api::PlannedMove& move : before) {
+    if (move.strategy == strategy && !move.to.empty()) done.emplace(move.from, move.to);
+  }
+  std::size_t moves = 0;
+  std::size_t back = 0;
+  for (const api::PlannedMove& move : now) {
+    if (move.strategy != strategy) continue;
+    ++moves;
+    if (done.contains({move.to, move.from})) ++back;
+  }
+  return back > 0 && back * 2 >= moves;
+}
+
+}  // namespace planning

@@ -1,0 +1,41 @@
+#pragma once
+
+/// Does balancing help? From one cycle's figures and what the status remembers (docs/concepts/convergence.md). Pure.
+
+#include <span>
+#include <string_view>
+
+#include "api/policy/convergence.hpp"
+#include "planning/planner.hpp"
+
+namespace planning {
+
+inline constexpr std::string_view kImproving = "Improving";
+inline constexpr std::string_view kConverged = "Converged";
+inline constexpr std::string_view kOscillating = "Oscillating";
+inline constexpr std::string_view kNoGain = "NoGain";
+
+/// One cycle of one strategy and resource.
+struct BalanceCycle {
+  const api::BalanceRow& now;                 ///< Plan::balance: before and after as planned
+  const api::BalanceRow* previous = nullptr;  ///< status.balance; nullptr: the first since the spec changed
+  bool acted = false;                         ///< moves of the cycle before were carried out, some of them at least
+  bool reverses = false;                      ///< moves_back(): the plan takes back what the one before did
+};
+
+/// `now` with its history. A cycle gains when nodes are more even than before the last moves: by half a point at least.
+/// `patience` cycles in a row that were carried out without gain: NoGain. A plan that takes moves back after one that
+/// did not gain: Oscillating. Both last until the imbalance is another one: a quarter, and one point, more or less than
+/// when it stopped, which `best` holds from then on; or until the spec changes. No moves planned: Converged. Patience
+/// 0: never stops.
+api::BalanceRow next_balance_row(const BalanceCycle& cycle, const api::ConvergenceSettings& settings);
+
+/// False: the moves of this strategy are not to be made.
+bool may_balance(const api::BalanceRow& row);
+
+/// True if at least half of the strategy's moves in `now`, and at least one, go from a node that one of `before` went
+/// to back to the node that it came from.
+bool moves_back(std::string_view strategy, std::span<const api::PlannedMove> before,
+                std::span<const api::PlannedMove> now);
+
+}  // namespace planning

@@ -1,0 +1,118 @@
+#include "planning/balance_meter.hpp"
+
+#include <gmock/gmock.h>
+
+#include "planning/planner.hpp"
+#include "test/builders/cluster.hpp"
+#include "test/builders/measured.hpp"
+
+namespace planning {
+namespace balance_meter_test {
+
+using builders::ClusterBuilder;
+using builders::kNoon;
+using builders::Measured;
+using builders::NodeBuilder;
+using builders::PodBuilder;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr auto kArgs = R"({"thresholds":{"cpu":20},"targetThresholds":{"cpu":60},
+  "usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})";
+
+/// n1 80 % with p1 (20 %), n2 10 %.
+Plan plan(double min_score, const std::string& args = kArgs, const char* strategy = "LowNodeUtilization") {
+  const auto cluster =
+      ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(PodBuilder("p1").on("n1")).build();
+  Measured measured("s", {"cpu"});
+  measured.node("n1", {3200}).node("n2", {400}).pod("p1", {800});
+  api::DeschedulerPolicySpec spec;
+  spec.strategies = {{strategy, args}};
+  spec.convergence.min_score = min_score;
+  const PlanSpec plan_spec(spec);
+  PlanInput input{.spec = plan_spec, .cluster = *cluster, .leaving = {}, .now = kNoon};
+  input.usage = {measured.share()};
+  return plan_cycle(input);
+}
+
+TEST(PlanBalance, TellsTheImbalanceBeforeAndAfter) {
+  const Plan got = plan(0);
+  ASSERT_THAT(got.moves, SizeIs(1));
+  ASSERT_THAT(got.balance, SizeIs(1));
+  const api::BalanceRow& row = got.balance.front();
+  EXPECT_EQ(row.strategy, "LowNodeUtilization");
+  EXPECT_EQ(row.resource, "cpu");
+  EXPECT_EQ(row.before, (api::Imbalance{35, 1.778})) << "80 and 10 %";
+  EXPECT_EQ(row.after, (api::Imbalance{15, 1.333})) << "60 and 30 %";
+}
+
+TEST(PlanBalance, ScoresEachMove) {
+  const Plan got = plan(0);
+  ASSERT_THAT(got.moves, SizeIs(1));
+  // 35² + 35² becomes 15² + 15²: 2000 points², of which 100 halve the distance; the pod costs 1.
+  EXPECT_EQ(got.moves.front().score, 95.2);
+}
+
+TEST(PlanBalance, RefusesMovesOfALowScore) {
+  const Plan got = plan(96);
+  EXPECT_THAT(got.moves, IsEmpty());
+  EXPECT_THAT(got.refused, testing::Contains(testing::Field(&api::ReasonCount::reason, "ScoreTooLow")));
+  ASSERT_THAT(got.balance, SizeIs(1));
+  EXPECT_EQ(got.balance.front().after, got.balance.front().before);
+}
+
+TEST(PlanBalance, CountsOnlyWhatIsAboveTheTargetOfAPackingStrategy) {
+  const Plan got =
+      plan(0, R"({"target":{"cpu":60},"usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})", "TargetLoadPacking");
+  ASSERT_THAT(got.moves, SizeIs(1));
+  ASSERT_THAT(got.balance, SizeIs(1));
+  EXPECT_EQ(got.balance.front().before.deviation, 14.142) << "20 above, 0 above";
+  EXPECT_EQ(got.balance.front().after.deviation, 0);
+}
+
+TEST(PlanBalance, HasNoRowsWhereNothingIsMeasured) {
+  const Plan got = plan(0, R"({"thresholds":{"cpu":20},"targetThresholds":{"cpu":60},"usage":{"source":"other"}})");
+  EXPECT_THAT(got.balance, IsEmpty());
+  EXPECT_EQ(got.strategies.front().problem, "usage source other: nothing is measured");
+}
+
+/// All nodes have the same requests; n1 is hot and so is n2, n3 is not.
+Plan plan_among_equals(const char* owner) {
+  ClusterBuilder cluster;
+  for (const char* name : {"n1", "n2", "n3"}) cluster.add(NodeBuilder(name));
+  cluster.add(PodBuilder("p1").on("n1").cpu(1000).owned_by(owner, "w"));
+  for (const char* name : {"n2", "n3"})
+    cluster.add(PodBuilder(std::string("d-") + name).on(name).cpu(1000).owned_by("DaemonSet", "d"));
+  const auto snapshot = cluster.build();
+  Measured measured("s", {"cpu"});
+  measured.node("n1", {3200}).node("n2", {3200}).node("n3", {400}).pod("p1", {800});
+  api::DeschedulerPolicySpec spec;
+  spec.strategies = {{"LowNodeUtilization", kArgs}};
+  const PlanSpec plan_spec(spec);
+  PlanInput input{.spec = plan_spec, .cluster = *snapshot, .leaving = {}, .now = kNoon};
+  input.usage = {measured.share()};
+  return plan_cycle(input);
+}
+
+TEST(PlanByLoad, NeedsOneHelpfulNodeAmongThoseThatTheSchedulerLikesAsWell) {
+  const Plan got = plan_among_equals("ReplicaSet");
+  ASSERT_THAT(got.moves, SizeIs(1)) << "the old pod still holds its requests on n1";
+  EXPECT_EQ(got.moves.front().to, "n3");
+}
+
+TEST(PlanByLoad, LeavesPodsThatWouldComeBack) {
+  const Plan got = plan_among_equals("StatefulSet");
+  EXPECT_THAT(got.moves, IsEmpty()) << "its replacement comes when n1 is free again";
+  EXPECT_THAT(got.refused, testing::Contains(testing::Field(&api::ReasonCount::reason, "SchedulerDisagrees")));
+}
+
+TEST(PlanBalance, ScoresNothingOfOtherStrategies) {
+  const Plan got = plan(100, R"({"maxPodLifeTimeSeconds":60})", "PodLifeTime");
+  ASSERT_THAT(got.moves, SizeIs(1));
+  EXPECT_EQ(got.moves.front().score, std::nullopt);
+  EXPECT_THAT(got.balance, IsEmpty());
+}
+
+}  // namespace balance_meter_test
+}  // namespace planning

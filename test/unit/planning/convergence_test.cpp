@@ -1,0 +1,97 @@
+#include "planning/convergence.hpp"
+
+#include <gtest/gtest.h>
+
+namespace planning {
+namespace convergence_test {
+
+constexpr api::ConvergenceSettings kThree{.patience = 3};
+
+api::BalanceRow row(double before, double after) { return {"S", "cpu", {before, 1}, {after, 1}, "", 0, 0}; }
+
+/// Cycle after cycle, all of them carried out.
+class History {
+ public:
+  explicit History(api::ConvergenceSettings settings = kThree) : settings_(settings) {}
+  std::string next(double before, double after, bool acted = true, bool reverses = false) {
+    const api::BalanceRow now = row(before, after);
+    last_ = next_balance_row({now, last_ ? &*last_ : nullptr, acted, reverses}, settings_);
+    return last_->state;
+  }
+  const api::BalanceRow& last() const { return *last_; }
+
+ private:
+  api::ConvergenceSettings settings_;
+  std::optional<api::BalanceRow> last_;
+};
+
+TEST(Convergence, ImprovesUntilNothingIsToBeMoved) {
+  History history;
+  EXPECT_EQ(history.next(20, 15), kImproving);
+  EXPECT_EQ(history.next(15, 10), kImproving);
+  EXPECT_EQ(history.next(10, 10), kConverged);
+  EXPECT_EQ(history.last().best, 10);
+  EXPECT_TRUE(may_balance(history.last()));
+}
+
+TEST(Convergence, StopsAfterCyclesWithoutGain) {
+  History history;
+  history.next(20, 15);
+  EXPECT_EQ(history.next(20, 15), kImproving);
+  EXPECT_EQ(history.next(20.2, 15), kImproving);
+  EXPECT_EQ(history.next(19.9, 15), kNoGain) << "less than half a point is no gain";
+  EXPECT_EQ(history.last().without_gain, 3);
+  EXPECT_FALSE(may_balance(history.last()));
+}
+
+TEST(Convergence, CountsOnlyWhatWasCarriedOut) {
+  History history;
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(history.next(20, 15, false), kImproving) << "a dry run, or a gate";
+}
+
+TEST(Convergence, ForgetsWithAGain) {
+  History history;
+  history.next(20, 15);
+  history.next(20, 15);
+  history.next(20, 15);
+  EXPECT_EQ(history.next(18, 15), kImproving);
+  EXPECT_EQ(history.last().without_gain, 0);
+}
+
+TEST(Convergence, StaysStoppedUntilTheImbalanceIsAnother) {
+  History history;
+  for (int i = 0; i < 4; ++i) history.next(20, 15);
+  EXPECT_EQ(history.next(24, 15), kNoGain);
+  EXPECT_EQ(history.next(20, 20), kNoGain);
+  EXPECT_EQ(history.next(26, 15), kImproving) << "more than a quarter worse";
+  EXPECT_EQ(history.last().without_gain, 0);
+}
+
+TEST(Convergence, TellsMovesToAndFro) {
+  History history;
+  history.next(20, 15);
+  EXPECT_EQ(history.next(15, 12, true, true), kImproving) << "it gained";
+  EXPECT_EQ(history.next(18, 12, true, true), kOscillating);
+  EXPECT_FALSE(may_balance(history.last()));
+}
+
+TEST(Convergence, NeverStopsWithoutPatience) {
+  History history(api::ConvergenceSettings{.patience = 0});
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(history.next(20, 15, true, true), kImproving);
+}
+
+api::PlannedMove move(const char* from, const char* to, const char* strategy = "S") {
+  return {"ns", "p", "u", from, to, strategy, ""};
+}
+
+TEST(MovesBack, ComparesNodes) {
+  const std::vector<api::PlannedMove> before = {move("a", "b"), move("c", "d", "T"), move("e", "")};
+  EXPECT_TRUE(moves_back("S", before, std::vector{move("b", "a")}));
+  EXPECT_TRUE(moves_back("S", before, std::vector{move("b", "a"), move("x", "y")}));
+  EXPECT_FALSE(moves_back("S", before, std::vector{move("b", "a"), move("x", "y"), move("x", "z")}));
+  EXPECT_FALSE(moves_back("S", before, std::vector{move("d", "c")})) << "another strategy's";
+  EXPECT_FALSE(moves_back("S", before, {}));
+}
+
+}  // namespace convergence_test
+}  // namespace planning
