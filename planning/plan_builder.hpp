@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "planning/balance_meter.hpp"
+#include "planning/balance/balance_meter.hpp"
 #include "planning/cycle_limits.hpp"
 #include "planning/migrating.hpp"
 #include "planning/planner.hpp"

@@ -1,4 +1,4 @@
-#include "planning/convergence.hpp"
+#include "planning/balance/convergence.hpp"
 
 #include <gtest/gtest.h>
 

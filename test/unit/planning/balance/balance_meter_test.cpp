@@ -1,4 +1,4 @@
-#include "planning/balance_meter.hpp"
+#include "planning/balance/balance_meter.hpp"
 
 #include <gmock/gmock.h>
 
