@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "api/descheduler_policy.hpp"
 #include "api/policy/convergence.hpp"
-#include "planning/planner.hpp"
 
 namespace planning {
 
