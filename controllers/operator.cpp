@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -25,6 +26,7 @@
 #include "controllers/policy/reconciler.hpp"
 #include "controllers/signing/origin.hpp"
 #include "controllers/triggers/triggers.hpp"
+#include "controllers/usage/spikes.hpp"
 #include "evictors/registry.hpp"
 #include "kube/runtime/work_queue.hpp"
 #include "kube/runtime/worker.hpp"
@@ -345,13 +347,37 @@ struct Operator::Impl {
   kube::Worker policy_worker() {
     return kube::Worker(policy_queue, timed(policies, index_of_policy_worker()), policy_counts, deps.log);
   }
+  /// Of all sources: they are few, and what is no news counts for nothing.
+  void look_for_spikes() {
+    const NodeLookup node = [this](const std::string& name) { return caches.nodes.store().get({"", name}); };
+    for (const auto& policy : caches.policies.store().list()) {
+      const auto& wanted = policy->spec.schedule.triggers;
+      if (std::ranges::find(wanted, api::TriggerKind::kUsageSpike, &api::ScheduleTrigger::type) == wanted.end())
+        continue;
+      const auto figures = usage.figures(policy->meta.name);
+      for (const api::ScheduleTrigger& each : wanted) {
+        for (const auto& measured : figures.measured) {
+          if (each.type != api::TriggerKind::kUsageSpike || measured->source != each.source) continue;
+          triggers.on_usage(policy->meta.name, each.source, each.resource,
+                            highest_percent(*measured, each.resource, node));
+        }
+      }
+    }
+  }
+
   kube::Worker gate_worker() {
     return kube::Worker(
         gate_queue, [this](const api::ObjectKey& key) { return gates.ask(key); }, gate_counts, deps.log);
   }
   kube::Worker usage_worker() {
     return kube::Worker(
-        usage_queue, [this](const api::ObjectKey& key) { return usage.collect(key); }, usage_counts, deps.log);
+        usage_queue,
+        [this](const api::ObjectKey& key) {
+          auto collected = usage.collect(key);
+          look_for_spikes();
+          return collected;
+        },
+        usage_counts, deps.log);
   }
   /// REQUIRES: responder.
   kube::Worker responder_worker() {

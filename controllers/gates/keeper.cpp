@@ -46,6 +46,7 @@ void GateKeeper::set(const std::string& policy, const std::vector<api::PolicyGat
       continue;
     }
     now.push_back(std::make_shared<Gate>(each, std::move(endpoint)));
+    told_.erase(policy);  // its first answer is news
     queue_.add({policy, each.name});
   }
   if (now.empty()) {
@@ -86,29 +87,32 @@ base::Result<GateAnswer> GateKeeper::ask_now(const std::string& policy, Gate& ga
 base::Result<kube::Requeue> GateKeeper::ask(const api::ObjectKey& key) {
   const auto gate = find(key);
   if (!gate) return kube::Requeue::await_change();
-  auto answer = ask_now(key.ns, *gate);
-  bool is_news = false;
-  {
-    const std::scoped_lock lock(mutex_);
-    gate->was_asked = true;
-    gate->problem = answer ? std::string() : answer.error().message;
-    if (answer) {
-      gate->answer = *std::move(answer);
-      gate->answered_at = deps_.clock.now();
-    }
-    const auto policy = policies_.find(key.ns);
-    const bool is_kept = policy != policies_.end() && std::ranges::find(policy->second, gate) != policy->second.end();
-    if (!is_kept) return kube::Requeue::await_change();
-    publish(key.ns, *gate);
-    const GateVerdict::Kind kind = verdict_of(policy->second).kind;
-    const auto [told, is_first] = told_.try_emplace(key.ns, kind);
-    is_news = std::exchange(told->second, kind) != kind || is_first;
-  }
-  if (!gate->problem.empty())
-    deps_.log.warning("gate not answered",
-                      {base::kv("policy", key.ns), base::kv("gate", key.name), base::kv("problem", gate->problem)});
-  if (is_news && deps_.changed) deps_.changed(key.ns);
+  const auto answer = ask_now(key.ns, *gate);
+  if (keep(key, *gate, answer) && deps_.changed) deps_.changed(key.ns);
   return kube::Requeue::in(gate->spec.interval);
+}
+
+/// True: what the policy's gates say together is another thing than before.
+bool GateKeeper::keep(const api::ObjectKey& key, Gate& gate, const base::Result<GateAnswer>& answer) {
+  const std::scoped_lock lock(mutex_);
+  const std::string problem = answer ? std::string() : answer.error().message;
+  if (!problem.empty() && problem != gate.problem)
+    deps_.log.warning("gate not answered",
+                      {base::kv("policy", key.ns), base::kv("gate", key.name), base::kv("problem", problem)});
+  gate.was_asked = true;
+  gate.problem = problem;
+  if (answer) {
+    gate.answer = *answer;
+    gate.answered_at = deps_.clock.now();
+  }
+  const auto policy = policies_.find(key.ns);
+  const auto is_it = [&](const auto& each) { return each.get() == &gate; };
+  if (policy == policies_.end() || std::ranges::none_of(policy->second, is_it)) return false;
+  publish(key.ns, gate);
+  const GateVerdict verdict = verdict_of(policy->second);
+  const Said said{verdict.kind, verdict.not_asked_yet};
+  const auto [told, is_first] = told_.try_emplace(key.ns, said);
+  return std::exchange(told->second, said) != said || is_first;
 }
 
 GateVerdict GateKeeper::verdict_of(const Gate& gate) const {

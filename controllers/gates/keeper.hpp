@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/policy/gates.hpp"
@@ -61,8 +62,11 @@ class GateKeeper {
     bool was_asked = false;
   };
   using Gates = std::vector<std::shared_ptr<Gate>>;
+  /// A verdict without its text.
+  using Said = std::pair<GateVerdict::Kind, bool>;
 
   base::Result<GateAnswer> ask_now(const std::string& policy, Gate& gate);
+  bool keep(const api::ObjectKey& key, Gate& gate, const base::Result<GateAnswer>& answer);
   std::shared_ptr<Gate> find(const api::ObjectKey& key) const;
   // All REQUIRE mutex_ held.
   GateVerdict verdict_of(const Gate& gate) const;
@@ -74,7 +78,7 @@ class GateKeeper {
   kube::WorkQueue& queue_;
   mutable std::mutex mutex_;
   std::map<std::string, Gates> policies_;
-  std::map<std::string, GateVerdict::Kind> told_;  ///< by policy, with the last change
+  std::map<std::string, Said> told_;  ///< by policy, with the last change
 };
 
 }  // namespace controllers

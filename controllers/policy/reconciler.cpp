@@ -21,6 +21,8 @@ using base::kv;
 
 /// A cycle that is due while a cache is stale is looked at again so often, should nobody tell us earlier.
 constexpr base::minutes kStaleRetry{1};
+/// The same for a policy whose gates were not asked yet: their first answers decide what it does.
+constexpr base::seconds kGateRetry{5};
 
 std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now) {
   return fmt::format("{}-{}", policy.meta.name, std::chrono::floor<base::seconds>(now).time_since_epoch().count());
@@ -83,10 +85,11 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
                                                               const api::DeschedulerPolicyStatus& known) {
   const planning::PlanSpec& spec = *seen.plan_spec;
   const base::TimePoint now = deps_.clock.now();
+  const GateVerdict gates = gates_of(policy.meta.name);
+  if (gates.not_asked_yet) return kube::Requeue::in(kGateRetry);
   const CycleTiming timing = timing_with_triggers(policy, now);
   const std::vector<std::string> stale = stale_caches();
-  const GateVerdict gates = gates_of(policy.meta.name);
-  const bool put_off = timing.due && (!stale.empty() || gates.not_asked_yet);
+  const bool put_off = timing.due && !stale.empty();
   std::optional<CycleOutcome> outcome;
   if (timing.due && !put_off) {
     note_trigger(policy.meta.name);  // what happens from now on is for the next one

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "kube/runtime/worker.hpp"
 
 namespace controllers {
@@ -48,14 +51,14 @@ class Gates : public testing::Test {
     clock.advance(time);
     work();
   }
-  std::string series() const {
-    std::string found;
-    const std::string all = metrics.render();
-    for (std::size_t at = 0; (at = all.find("evacuator_gate_holding{", at)) != std::string::npos;) {
-      const std::size_t end = all.find('\n', at);
-      found += all.substr(at, end - at) + "\n";
-      at = end;
+  /// Of evacuator_gate_holding, sorted.
+  std::vector<std::string> series() const {
+    std::vector<std::string> found;
+    std::istringstream lines(metrics.render());
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("evacuator_gate_holding{")) found.push_back(line);
     }
+    std::ranges::sort(found);
     return found;
   }
 
@@ -101,7 +104,7 @@ TEST_F(Gates, AreAskedAtTheirIntervalAndTellChangesOnly) {
   EXPECT_EQ(changed.size(), 2U);
   EXPECT_EQ(keeper.verdict("p").kind, GateVerdict::Kind::kHolds);
   EXPECT_EQ(keeper.verdict("p").text, "gate freeze holds: a freeze");
-  EXPECT_EQ(series(), "evacuator_gate_holding{gate=\"freeze\",policy=\"p\"} 1\n");
+  EXPECT_THAT(series(), ElementsAre(R"(evacuator_gate_holding{gate="freeze",policy="p"} 1)"));
   keeper.set("p", {webhook()}, {});
   EXPECT_EQ(keeper.verdict("p").kind, GateVerdict::Kind::kHolds) << "it is the same gate";
 }
@@ -118,7 +121,7 @@ TEST_F(Gates, KeepAnAnswerForThreeIntervals) {
   EXPECT_EQ(keeper.verdict("p").kind, GateVerdict::Kind::kUnanswered);
   EXPECT_FALSE(keeper.verdict("p").not_asked_yet);
   EXPECT_EQ(keeper.verdict("p").text, "gate freeze has no answer: connection refused");
-  EXPECT_EQ(series(), "evacuator_gate_holding{gate=\"freeze\",policy=\"p\"} 1\n");
+  EXPECT_THAT(series(), ElementsAre(R"(evacuator_gate_holding{gate="freeze",policy="p"} 1)"));
   answer = std::string(kOpen);
   pass(seconds(30));
   EXPECT_FALSE(keeper.verdict("p").stops());
@@ -183,8 +186,8 @@ TEST_F(Gates, AreForgottenWithTheirSeries) {
   keeper.set("q", {webhook("a")}, {});
   work();
   keeper.set("p", {webhook("b")}, {});
-  EXPECT_EQ(series(),
-            "evacuator_gate_holding{gate=\"b\",policy=\"p\"} 0\nevacuator_gate_holding{gate=\"a\",policy=\"q\"} 0\n");
+  EXPECT_THAT(series(), ElementsAre(R"(evacuator_gate_holding{gate="a",policy="q"} 0)",
+                                    R"(evacuator_gate_holding{gate="b",policy="p"} 0)"));
   keeper.drop("q");
   EXPECT_FALSE(keeper.verdict("q").stops());
   asked.clear();
