@@ -43,7 +43,7 @@ class GatedPolicy : public integration::Rig {
          {"spec",
           {{"mode", "Automatic"},
            {"schedule", {{"interval", "10m"}}},
-           {"gates", {{{"name", "freeze"}, {"webhook", {{"url", "https://gate.test"}}}}}},
+           {"gates", Json::array({{{"name", "freeze"}, {"webhook", {{"url", "https://gate.test"}}}}})},
            {"limits", {{"rate", {{"perMinute", 1}, {"burst", 1}}}}},
            {"strategies", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 900}}}}})}}}});
   }
