@@ -276,7 +276,9 @@ class Process {
             [this](const api::UsageSource& source) {
               return usage::make_source(
                   source, {.api = &*client_, .clock = &clock_, .operator_namespace = config_.leader_election.ns});
-            }});
+            },
+        .gates = controllers::http_gate_clients(
+            {.api = &*client_, .clock = &steady_, .operator_namespace = config_.leader_election.ns})});
     running_ = operator_.get();
     audit_->sign_heads([this]() -> std::optional<signing::Key> {
       const auto keys = keys_->keys();

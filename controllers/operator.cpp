@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -18,12 +19,14 @@
 #include "controllers/evacuation/metrics.hpp"
 #include "controllers/evacuation/reconciler.hpp"
 #include "controllers/evacuation/wiring.hpp"
+#include "controllers/gates/keeper.hpp"
 #include "controllers/native/wiring.hpp"
 #include "controllers/operator_caches.hpp"
 #include "controllers/policy/limits_in_force.hpp"
 #include "controllers/policy/reconciler.hpp"
 #include "controllers/signing/origin.hpp"
 #include "controllers/triggers/triggers.hpp"
+#include "controllers/usage/spikes.hpp"
 #include "evictors/registry.hpp"
 #include "kube/runtime/work_queue.hpp"
 #include "kube/runtime/worker.hpp"
@@ -40,6 +43,8 @@ constexpr std::size_t kThreadsPerEviction = 2;
 /// Sources that may be asked at the same time: a slow one must not keep the others waiting.
 constexpr std::size_t kUsageWorkers = 4;
 constexpr base::milliseconds kPolicySettleTime{500};
+/// Gates whose servers may hang at the same time before others wait.
+constexpr int kGateThreads = 4;
 /// A verdict older than this was recorded by whoever made it.
 constexpr base::minutes kRecentVerdict{10};
 
@@ -79,6 +84,13 @@ struct Operator::Impl {
                .metrics = deps.metrics,
                .nodes = [this] { return caches.nodes.store().list(); }},
               usage_queue),
+        gate_queue(steady),
+        gates({.make_client = deps.gates,
+               .clock = steady,
+               .log = deps.log,
+               .metrics = deps.metrics,
+               .changed = [this](const std::string& policy) { on_gates_changed(policy); }},
+              gate_queue),
         triggers(
             steady,
             [this](const std::string& policy, base::Duration after) {
@@ -138,6 +150,7 @@ struct Operator::Impl {
              .stale = [this] { return caches.stale(); },
              .progress = [this] { busy_since[index_of_policy_worker()] = ticks(); },
              .usage = [this](const std::string& policy) { return usage.figures(policy); },
+             .gates = [this](const std::string& policy) { return gates.verdict(policy); },
              .triggers = &triggers,
              .server_minor = scheduling::minor_version(deps.discovery.server_version)}),
         busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 2) {
@@ -266,10 +279,12 @@ struct Operator::Impl {
     caches.policies.add_handler([this](const auto& before, const auto& after) {
       const ObservedPolicy& seen = after ? *after : *before;
       if (after) {
+        gates.set(seen.meta.name, after->spec.gates, after->spec.usage_sources);
         follow_limits(*after);
         follow_usage(*after);
         if (after->plan_spec) triggers.follow(seen.meta.name, after->spec.schedule.triggers);
       } else {
+        gates.drop(seen.meta.name);
         triggers.forget(seen.meta.name);
         usage.drop(seen.meta.name);
         forget_limits(seen.meta.name);
@@ -280,7 +295,7 @@ struct Operator::Impl {
 
   void follow_limits(const ObservedPolicy& policy) {
     const std::scoped_lock lock(limits_mutex);
-    const LimitsInForce now = policy_limits.take(policy, deps.clock.now());
+    const LimitsInForce now = policy_limits.take(policy, deps.clock.now(), gates.verdict(policy.meta.name));
     admission.set_policy_limits(policy.meta.name, now.limits, now.brake);
     brakes[policy.meta.name] = now.brake;
     admission.restore_cooldowns(policy.meta.name, policy.status.cooldowns);
@@ -291,17 +306,22 @@ struct Operator::Impl {
     admission.set_policy_limits(policy, std::nullopt);
     brakes.erase(policy);
   }
-  /// Blackouts come and go without any change of the policy.
+  /// Blackouts and gates come and go without any change of the policy.
   void follow_brakes() {
     for (const auto& listed : caches.policies.store().list()) {
-      if (listed->spec.schedule.blackouts.empty()) continue;
+      if (listed->spec.schedule.blackouts.empty() && listed->spec.gates.empty()) continue;
       const std::scoped_lock lock(limits_mutex);
       const auto policy = caches.policies.store().get(listed->meta.key());
       if (!policy) continue;
-      const LimitsInForce now = policy_limits.take(*policy, deps.clock.now());
+      const LimitsInForce now = policy_limits.take(*policy, deps.clock.now(), gates.verdict(policy->meta.name));
       if (std::exchange(brakes[policy->meta.name], now.brake) == now.brake) continue;
       admission.set_policy_limits(policy->meta.name, now.limits, now.brake);
     }
+  }
+
+  void on_gates_changed(const std::string& policy) {
+    follow_brakes();
+    policy_queue.add({"", policy});
   }
 
   void follow_usage(const ObservedPolicy& policy) {
@@ -327,9 +347,37 @@ struct Operator::Impl {
   kube::Worker policy_worker() {
     return kube::Worker(policy_queue, timed(policies, index_of_policy_worker()), policy_counts, deps.log);
   }
+  /// Of all sources: they are few, and what is no news counts for nothing.
+  void look_for_spikes() {
+    const NodeLookup node = [this](const std::string& name) { return caches.nodes.store().get({"", name}); };
+    for (const auto& policy : caches.policies.store().list()) {
+      const auto& wanted = policy->spec.schedule.triggers;
+      if (std::ranges::find(wanted, api::TriggerKind::kUsageSpike, &api::ScheduleTrigger::type) == wanted.end())
+        continue;
+      const auto figures = usage.figures(policy->meta.name);
+      for (const api::ScheduleTrigger& each : wanted) {
+        for (const auto& measured : figures.measured) {
+          if (each.type != api::TriggerKind::kUsageSpike || measured->source != each.source) continue;
+          triggers.on_usage(policy->meta.name, each.source, each.resource,
+                            highest_percent(*measured, each.resource, node));
+        }
+      }
+    }
+  }
+
+  kube::Worker gate_worker() {
+    return kube::Worker(
+        gate_queue, [this](const api::ObjectKey& key) { return gates.ask(key); }, gate_counts, deps.log);
+  }
   kube::Worker usage_worker() {
     return kube::Worker(
-        usage_queue, [this](const api::ObjectKey& key) { return usage.collect(key); }, usage_counts, deps.log);
+        usage_queue,
+        [this](const api::ObjectKey& key) {
+          auto collected = usage.collect(key);
+          look_for_spikes();
+          return collected;
+        },
+        usage_counts, deps.log);
   }
   /// REQUIRES: responder.
   kube::Worker responder_worker() {
@@ -409,6 +457,7 @@ struct Operator::Impl {
     publish("evacuations", evacuation_queue, evacuation_counts);
     publish("policies", policy_queue, policy_counts);
     publish("usage", usage_queue, usage_counts);
+    publish("gates", gate_queue, gate_counts);
     if (responder) publish("responder", responder->queue, responder->counts);
     const auto usage = admission.usage();
     deps.metrics.gauge("evacuator_slots_in_flight", "Evacuations that hold a slot.")
@@ -432,6 +481,8 @@ struct Operator::Impl {
   kube::WorkQueue policy_queue;
   kube::WorkQueue usage_queue;
   UsageCollector usage;
+  kube::WorkQueue gate_queue;
+  GateKeeper gates;
   Triggers triggers;
   AdmissionQueue admission;
   std::mutex limits_mutex;  ///< of the next two, and what admission is told of them
@@ -444,6 +495,7 @@ struct Operator::Impl {
   kube::WorkerCounts evacuation_counts;
   kube::WorkerCounts policy_counts;
   kube::WorkerCounts usage_counts;
+  kube::WorkerCounts gate_counts;
   std::vector<std::atomic<base::Duration::rep>> busy_since;  ///< per worker; 0: idle
   std::optional<std::uint64_t> relist;                       ///< of the Evacuations, by this leader
   bool resumed = false;                                      ///< of begin()
@@ -479,6 +531,9 @@ void Operator::run_workers(std::stop_token stop) {
   for (std::size_t i = 0; i < kUsageWorkers; ++i) {
     threads.emplace_back([this, stop] { impl_->usage_worker().run(stop); });
   }
+  for (int i = 0; i < kGateThreads; ++i) {
+    threads.emplace_back([this, stop] { impl_->gate_worker().run(stop); });
+  }
   if (impl_->responder) {
     threads.emplace_back([this, stop] { impl_->responder_worker().run(stop); });
   }
@@ -501,8 +556,8 @@ bool Operator::reconcile_one() {
   if (start != Impl::Start::kBegun) return start == Impl::Start::kAsked;
   impl_->follow_staleness();
   impl_->follow_brakes();
-  return impl_->usage_worker().step() || impl_->evacuation_worker(0).step() || impl_->policy_worker().step() ||
-         (impl_->responder && impl_->responder_worker().step());
+  return impl_->gate_worker().step() || impl_->usage_worker().step() || impl_->evacuation_worker(0).step() ||
+         impl_->policy_worker().step() || (impl_->responder && impl_->responder_worker().step());
 }
 
 bool Operator::step() {
@@ -511,6 +566,7 @@ bool Operator::step() {
   if (start != Impl::Start::kBegun) return busy || start == Impl::Start::kAsked;
   impl_->follow_staleness();
   impl_->follow_brakes();
+  while (impl_->gate_worker().step()) busy = true;
   while (impl_->usage_worker().step()) busy = true;
   while (impl_->evacuation_worker(0).step()) busy = true;
   while (impl_->policy_worker().step()) busy = true;
@@ -520,7 +576,7 @@ bool Operator::step() {
 
 std::optional<base::TimePoint> Operator::next_due() const {
   const auto earlier = [](const auto& a, const auto& b) { return a && b ? std::min(a, b) : a ? a : b; };
-  const auto next = earlier(impl_->usage_queue.next_due(),
+  const auto next = earlier(earlier(impl_->gate_queue.next_due(), impl_->usage_queue.next_due()),
                             earlier(impl_->evacuation_queue.next_due(), impl_->policy_queue.next_due()));
   return impl_->responder ? earlier(next, impl_->responder->queue.next_due()) : next;
 }

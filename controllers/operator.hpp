@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "controllers/config/operator_config.hpp"
 #include "controllers/evacuation/ports.hpp"
+#include "controllers/gates/client.hpp"
 #include "controllers/signing/keys.hpp"
 #include "controllers/usage/collector.hpp"
 #include "kube/client.hpp"
@@ -43,6 +44,8 @@ class Operator {
     const base::Clock* steady = nullptr;
     /// Makes what measures usage. Empty: policies' usage sources say nothing.
     UsageSourceFactory usage_sources = {};
+    /// Makes what asks policies' gates. Empty: they are never answered.
+    GateClientFactory gates = {};
   };
 
   /// All references must outlive the operator.

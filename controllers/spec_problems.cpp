@@ -28,6 +28,21 @@ api::FieldErrors problems_of(const std::vector<api::UsageSource>& sources) {
   return errors;
 }
 
+/// Of triggers that name a source that the policy does not have.
+api::FieldErrors unmet_triggers(const api::DeschedulerPolicySpec& spec) {
+  api::FieldErrors errors;
+  const auto& triggers = spec.schedule.triggers;
+  for (std::size_t i = 0; i < triggers.size(); ++i) {
+    const std::string& source = triggers[i].source;
+    if (source.empty() ||
+        std::ranges::find(spec.usage_sources, source, &api::UsageSource::name) != spec.usage_sources.end())
+      continue;
+    errors.push_back({api::FieldPath("spec.schedule.triggers").index(i).field("source").text(),
+                      "there is no source \"" + source + "\" in spec.usageSources"});
+  }
+  return errors;
+}
+
 }  // namespace
 
 api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const evictors::EvictorRegistry& registry) {
@@ -38,6 +53,7 @@ api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const strat
                              const evictors::EvictorRegistry& registry) {
   api::FieldErrors errors = api::validate(spec, registry.names());
   append_unsaid(errors, schedule_problems(spec.schedule, api::FieldPath("spec.schedule")));
+  append_unsaid(errors, unmet_triggers(spec));
   append_unsaid(errors, strategies.problems());
   append_unsaid(errors, problems_of(spec.usage_sources));
   append_unsaid(errors, unmet_usage(spec.usage_sources, strategies.usage_needs()));

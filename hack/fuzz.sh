@@ -34,7 +34,7 @@ export -f fuzz run
 
 # One process a core: each fuzzer is single-threaded.
 mkdir -p out/fuzz
-mapfile -t names < <(basename -a -s .cpp test/fuzz/*.cpp)
+mapfile -t names < <(cd test/fuzz && printf '%s\n' *.cpp */*.cpp | sed 's|/|_|; s|\.cpp$||')
 printf '%s\n' "${names[@]}" | xargs -P "$(nproc)" -I{} bash -c 'run {}' | tee out/fuzz/results.log
 passed=$(grep -c '^fuzz: [a-z_]* ok' out/fuzz/results.log || true)
 failed=$((${#names[@]} - passed))

@@ -81,13 +81,19 @@ api::Condition closed(const CycleTiming& timing, std::int64_t generation) {
       generation);
 }
 
-api::Condition suspended(const api::DeschedulerPolicySpec& spec, const CycleTiming& timing, std::int64_t generation) {
+api::Condition suspended(const api::DeschedulerPolicySpec& spec, const CycleTiming& timing, const GateVerdict& gates,
+                         std::int64_t generation) {
   if (spec.suspend) {
     return condition(ConditionType::kSuspended, true, Reason::kSuspendedByUser,
                      "spec.suspend is true: no new cycles, and nothing that waits is admitted; what runs goes on",
                      generation);
   }
   if (timing.opening != Opening::kOpen) return closed(timing, generation);
+  if (gates.stops()) {
+    const bool holds = gates.kind == GateVerdict::Kind::kHolds;
+    return condition(ConditionType::kSuspended, true, holds ? Reason::kGateHolds : Reason::kGateUnanswered,
+                     gates.text + "; nothing new is evacuated, what runs goes on", generation);
+  }
   return condition(ConditionType::kSuspended, false, Reason::kActive, "cycles run on schedule", generation);
 }
 
@@ -221,7 +227,7 @@ api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::
 }
 
 api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, const TallyResult& counts,
-                                         const CycleOutcome* outcome, base::TimePoint now) {
+                                         const CycleOutcome* outcome, base::TimePoint now, const GateVerdict& gates) {
   const std::int64_t generation = policy.meta.generation;
   api::DeschedulerPolicyStatus next = policy.status;
   next.active = counts.tally.active;
@@ -246,7 +252,7 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
   api::set_condition(
       next.conditions,
       condition(ConditionType::kReady, true, Reason::kValid, "the policy is valid and in force", generation), now);
-  api::set_condition(next.conditions, suspended(policy.spec, timing, generation), now);
+  api::set_condition(next.conditions, suspended(policy.spec, timing, gates, generation), now);
   api::set_condition(next.conditions, circuit_condition(policy, next.circuit), now);
   if (next.last_cycle) api::set_condition(next.conditions, converged(*next.last_cycle, next.active, generation), now);
   return next;

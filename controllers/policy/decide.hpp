@@ -13,6 +13,7 @@
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "controllers/gates/verdict.hpp"
 #include "controllers/schedule/calendar.hpp"
 #include "controllers/usage/report.hpp"
 #include "planning/planner.hpp"
@@ -83,7 +84,8 @@ api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::
 /// The whole status from the one before and what is known now. `outcome` is nullptr when no cycle ran. Pure; equal
 /// input gives an equal status, so an unchanged policy is not written.
 api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, const TallyResult& counts,
-                                         const CycleOutcome* outcome, base::TimePoint now);
+                                         const CycleOutcome* outcome, base::TimePoint now,
+                                         const GateVerdict& gates = {});
 /// Condition AuditLogFailing: True with the sink's error (`failing`), False once it is over; a policy that has never
 /// seen the audit log fail does not have it.
 void tell_audit_health(api::DeschedulerPolicyStatus& status, const std::string& failing, std::int64_t generation,

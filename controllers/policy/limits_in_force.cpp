@@ -18,7 +18,7 @@ std::string blackout_of(const ObservedPolicy& policy, base::TimePoint now) {
 }
 
 /// Empty: nothing holds it up.
-std::string brake_of(const ObservedPolicy& policy, base::TimePoint now) {
+std::string brake_of(const ObservedPolicy& policy, base::TimePoint now, const GateVerdict& gates) {
   const std::string& name = policy.meta.name;
   if (policy.meta.is_terminating())
     return fmt::format("policy {} is being deleted: nothing more of it is admitted", name);
@@ -30,19 +30,21 @@ std::string brake_of(const ObservedPolicy& policy, base::TimePoint now) {
   if (policy.holds_are_unknown)
     return fmt::format(
         "the spec of policy {} cannot be read, nor its blackouts and gates: nothing more of it is admitted", name);
-  return blackout_of(policy, now);
+  if (std::string blackout = blackout_of(policy, now); !blackout.empty()) return blackout;
+  if (gates.stops()) return fmt::format("{}: nothing more of policy {} is admitted", gates.text, name);
+  return {};
 }
 
 }  // namespace
 
-LimitsInForce PolicyLimitsInForce::take(const ObservedPolicy& policy, base::TimePoint now) {
+LimitsInForce PolicyLimitsInForce::take(const ObservedPolicy& policy, base::TimePoint now, const GateVerdict& gates) {
   const std::string& name = policy.meta.name;
   if (policy.limits_are_readable) {
     last_read_[name] = api::admission_limits(policy.spec.limits);
   } else if (!last_read_.contains(name)) {
     return {{}, fmt::format("the limits of policy {} cannot be read: {}", name, policy.spec_problem)};
   }
-  return {last_read_.at(name), brake_of(policy, now)};
+  return {last_read_.at(name), brake_of(policy, now, gates)};
 }
 
 }  // namespace controllers

@@ -16,13 +16,14 @@ struct LimitsInForce {
   friend bool operator==(const LimitsInForce&, const LimitsInForce&) = default;
 };
 
-/// Mode DryRun, suspend, an open circuit breaker, a blackout and the policy's deletion are a brake: what waits is not
-/// admitted, what runs goes on. A spec that cannot be read does not lift a limit: what of it can be read counts, and
-/// limits that cannot are those that could be read last. While there are none, or while nobody knows whether a blackout
-/// holds, nothing is admitted. Not thread-safe.
+/// Mode DryRun, suspend, an open circuit breaker, a blackout, a gate and the policy's deletion are a brake: what waits
+/// is not admitted, what runs goes on. A spec that cannot be read does not lift a limit: what of it can be read counts,
+/// and limits that cannot are those that could be read last. While there are none, or while nobody knows whether a
+/// blackout holds, nothing is admitted. Not thread-safe.
 class PolicyLimitsInForce {
  public:
-  LimitsInForce take(const ObservedPolicy& policy, base::TimePoint now);
+  /// `gates`: what the policy's gates say.
+  LimitsInForce take(const ObservedPolicy& policy, base::TimePoint now, const GateVerdict& gates = {});
   /// The policy was deleted.
   void forget(const std::string& policy) { last_read_.erase(policy); }
 

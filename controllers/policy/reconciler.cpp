@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/meta/well_known.hpp"
+#include "api/vocabulary/condition_types.hpp"
+#include "api/vocabulary/reasons.hpp"
 #include "controllers/policy/circuit.hpp"
 #include "controllers/policy/convergence.hpp"
 #include "controllers/policy/cycle.hpp"
@@ -20,9 +22,24 @@ using base::kv;
 
 /// A cycle that is due while a cache is stale is looked at again so often, should nobody tell us earlier.
 constexpr base::minutes kStaleRetry{1};
+/// The same for a policy whose gates were not asked yet: their first answers decide what it does.
+constexpr base::seconds kGateRetry{5};
 
 std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now) {
   return fmt::format("{}-{}", policy.meta.name, std::chrono::floor<base::seconds>(now).time_since_epoch().count());
+}
+
+bool is_of_gate(std::string_view reason) {
+  return reason == api::Reason::kGateHolds || reason == api::Reason::kGateUnanswered;
+}
+
+/// By the condition's own reason.
+kube::Event gate_event(api::EventKind kind, const api::Condition& condition) {
+  kube::Event event;
+  event.kind = kind;
+  event.reason = condition.reason;
+  event.note = condition.message;
+  return event;
 }
 
 /// Pods whose VM, name or workload was evacuated so lately that this policy excludes them.
@@ -69,6 +86,8 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
                                                               const api::DeschedulerPolicyStatus& known) {
   const planning::PlanSpec& spec = *seen.plan_spec;
   const base::TimePoint now = deps_.clock.now();
+  const GateVerdict gates = gates_of(policy.meta.name);
+  if (gates.not_asked_yet) return kube::Requeue::in(kGateRetry);
   const CycleTiming timing = timing_with_triggers(policy, now);
   const std::vector<std::string> stale = stale_caches();
   const bool put_off = timing.due && !stale.empty();
@@ -78,7 +97,8 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
     outcome = plan(policy, spec, now);
     judge_balance(policy, *outcome);
     deps_.audit.on_planned(policy, *outcome);
-    const bool may_move = policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at;
+    const bool may_move =
+        policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at && !gates.stops();
     if (may_move) carry_out(policy, *outcome);
     outcome->summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clock.now() - now);
     count_cycle(policy, *outcome);
@@ -86,7 +106,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   }
   const auto counts = tally(deps_.evacuations.by_index(kByPolicy, policy.meta.name),
                             {policy.status.evicted_counted, policy.status.evicted_until}, now);
-  auto next = next_status(policy, counts, outcome ? &*outcome : nullptr, now);
+  auto next = next_status(policy, counts, outcome ? &*outcome : nullptr, now, gates);
   next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
   if (outcome) next.restarts = remembered_restarts(spec.strategy_specs);
   if (outcome) next.balance = outcome->balance;
@@ -95,6 +115,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   if (outcome) tell_forecasts(next.conditions, outcome->forecasts, policy.meta.generation, now);
   tell_audit_health(next, deps_.audit.failing(), policy.meta.generation, now);
   tell_stale_caches(next, stale, policy.meta.generation, now);
+  tell_gates(seen, known, next);
   if (auto saved = save(seen, known, next); !saved) return saved.error();
   if (put_off) return kube::Requeue::in(kStaleRetry);
   return look_again(next.next_cycle_time, timing.changes);
@@ -112,6 +133,23 @@ CycleTiming PolicyReconciler::timing_with_triggers(const api::DeschedulerPolicy&
     timing.due = true;
   }
   return timing;
+}
+
+GateVerdict PolicyReconciler::gates_of(const std::string& policy) const {
+  return deps_.gates ? deps_.gates(policy) : GateVerdict{};
+}
+
+void PolicyReconciler::tell_gates(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
+                                  const api::DeschedulerPolicyStatus& next) const {
+  const auto* before = api::find_condition(known.conditions, api::ConditionType::kSuspended);
+  const auto* after = api::find_condition(next.conditions, api::ConditionType::kSuspended);
+  if (!after || (before && before->reason == after->reason)) return;
+  const bool held = before && is_of_gate(before->reason);
+  if (is_of_gate(after->reason)) {
+    publish(seen.meta, gate_event(api::EventKind::kWarning, *after), "Gate");
+  } else if (held) {
+    publish(seen.meta, gate_event(api::EventKind::kNormal, *after), "Gate");
+  }
 }
 
 void PolicyReconciler::note_trigger(const std::string& policy) {
@@ -198,7 +236,7 @@ bool PolicyReconciler::may_go_on(const api::DeschedulerPolicy& policy) const {
   const auto now = deps_.policies.get(policy.meta.key());
   const bool unchanged = now && now->meta.uid == policy.meta.uid && now->meta.generation == policy.meta.generation &&
                          !now->meta.is_terminating();
-  return deps_.may_act() && unchanged && stale_caches().empty();
+  return deps_.may_act() && unchanged && stale_caches().empty() && !gates_of(policy.meta.name).stops();
 }
 
 /// False when going on makes no sense: the server is away or refuses us.

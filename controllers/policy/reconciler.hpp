@@ -59,6 +59,8 @@ class PolicyReconciler {
     std::function<void()> progress = {};
     /// What was measured for a policy; never waits. May be empty.
     std::function<UsageFigures(const std::string& policy)> usage = {};
+    /// What a policy's gates say. Whoever knows when that changes enqueues the policy. Empty: no gate holds.
+    std::function<GateVerdict(const std::string& policy)> gates = {};
     Triggers* triggers = nullptr;  ///< what makes cycles run before their time; nullptr: nothing
     /// The server is Kubernetes 1.`server_minor`; nullopt: it does not say.
     std::optional<int> server_minor = {};
@@ -76,6 +78,10 @@ class PolicyReconciler {
                                               const api::DeschedulerPolicyStatus& known);
   /// The timing by the schedule, and by what happened meanwhile.
   CycleTiming timing_with_triggers(const api::DeschedulerPolicy& policy, base::TimePoint now);
+  GateVerdict gates_of(const std::string& policy) const;
+  /// An Event when gates begin or cease to hold the policy up.
+  void tell_gates(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
+                  const api::DeschedulerPolicyStatus& next) const;
   void note_trigger(const std::string& policy);
   kube::Requeue look_again(std::optional<base::TimePoint> next, std::optional<base::TimePoint> other) const;
   void forget_earlier(const std::string& name, const std::string& uid);
@@ -86,8 +92,8 @@ class PolicyReconciler {
   bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, const signing::Key& key,
                   CycleOutcome& outcome);
   bool clocks_agree(base::TimePoint sent, std::string_view made, CycleOutcome& outcome);
-  /// It leads, the policy is the one that was planned, and no cache went stale meanwhile: thousands of creations take
-  /// minutes.
+  /// It leads, the policy is the one that was planned, and neither did a cache go stale nor does a gate hold meanwhile:
+  /// thousands of creations take minutes.
   bool may_go_on(const api::DeschedulerPolicy& policy) const;
   base::Status save(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
                     const api::DeschedulerPolicyStatus& next);

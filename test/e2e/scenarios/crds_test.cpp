@@ -110,7 +110,7 @@ TEST_F(Crds, TheSamplesApply) {
   for (const char* name :
        {"policy-podlifetime", "policy-lownodeutilization", "policy-highnodeutilization", "policy-removeduplicates",
         "policy-toomanyrestarts", "policy-interpodantiaffinity", "policy-nodeaffinity", "policy-nodetaints",
-        "policy-scheduled", "statefulset", "evacuation", "handoff-deployment"}) {
+        "policy-scheduled", "policy-gated", "statefulset", "evacuation", "handoff-deployment"}) {
     files.push_back("--filename=" + std::string(EVACUATOR_SOURCE_DIR) + "/config/samples/" + name + ".yaml");
   }
   const auto all = [&](std::vector<std::string> command) {

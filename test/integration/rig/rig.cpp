@@ -51,7 +51,7 @@ controllers::OperatorConfig configured(const api::InFlightLimits& limits, bool r
 
 Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
                    api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services, bool responds,
-                   controllers::UsageSourceFactory usage_sources)
+                   controllers::UsageSourceFactory usage_sources, controllers::GateClientFactory gates)
     : wall(clock),
       transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
@@ -66,7 +66,8 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
                  .log = {},
                  .services = services,
                  .steady = &clock,
-                 .usage_sources = std::move(usage_sources)}) {}
+                 .usage_sources = std::move(usage_sources),
+                 .gates = std::move(gates)}) {}
 
 void Operator::follow() {
   for (int i = 0; i < kMaxRounds && operator_.poll_caches(); ++i) {
@@ -217,7 +218,8 @@ Json Rig::signed_now(Json body) const {
 }
 
 void Rig::start_operator(const std::string& identity) {
-  replica = std::make_unique<Operator>(*server, clock, identity, limits, services, responds);
+  replica = std::make_unique<Operator>(*server, clock, identity, limits, services, responds,
+                                       controllers::UsageSourceFactory(), gates);
   settle();
 }
 

@@ -44,7 +44,8 @@ class Operator : private kube::EventSink {
  public:
   Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
            api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services = nullptr,
-           bool responds = false, controllers::UsageSourceFactory usage_sources = {});
+           bool responds = false, controllers::UsageSourceFactory usage_sources = {},
+           controllers::GateClientFactory gates = {});
 
   /// Takes in what the watches bring and works off one key that is ready. True if anything happened.
   bool poll();
@@ -139,8 +140,9 @@ class Rig : public testing::Test {
   std::unique_ptr<Operator> replica;
   /// What start_operator() gives the operator to call; must outlive it.
   controllers::evacuation::ServiceCaller* services = nullptr;
-  api::Json responders = nullptr;  ///< spec.evictionResponders of the pods of stage()
-  bool responds = false;           ///< operators answer native Evictions
+  api::Json responders = nullptr;        ///< spec.evictionResponders of the pods of stage()
+  bool responds = false;                 ///< operators answer native Evictions
+  controllers::GateClientFactory gates;  ///< how operators ask policies' gates; empty: not at all
   /// Any number of our pods on their way out at once, by an independent look at every step.
   std::function<void()> watcher;
 

@@ -78,6 +78,14 @@ TEST(SpecProblems, NameTheSchedulesFields) {
                                           HasSubstr("spec.schedule.cron: \"0 0 30 2 *\" never comes")));
 }
 
+TEST(SpecProblems, NameTriggersWithoutTheirSource) {
+  api::DeschedulerPolicySpec spec;
+  spec.strategies = {{"RemoveFailedPods", "{}"}};
+  spec.schedule.triggers = {{api::TriggerKind::kUsageSpike, base::seconds(30), "prom", "cpu", 80}};
+  EXPECT_THAT(problems(spec), ElementsAre("spec.schedule.triggers[0].source: there is no source \"prom\" in "
+                                          "spec.usageSources"));
+}
+
 TEST(SpecProblems, AreNoneInASoundSpec) {
   api::DeschedulerPolicySpec policy;
   policy.strategies = {{"RemoveFailedPods", "{}"}};

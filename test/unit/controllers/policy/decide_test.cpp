@@ -268,6 +268,20 @@ TEST(NextStatus, SaysThatItIsInABlackoutAndWhenItEnds) {
   EXPECT_EQ(status.next_cycle_time, kNoon + minutes(90));
 }
 
+TEST(NextStatus, SaysThatAGateHoldsOrHasNoAnswer) {
+  const GateVerdict holds{GateVerdict::Kind::kHolds, false, "gate freeze holds: 3"};
+  auto seen = planned(kNoon);
+  const auto status = next_status(seen, {}, nullptr, kNoon, holds);
+  const auto* told = api::find_condition(status.conditions, "Suspended");
+  EXPECT_EQ(told->status, api::ConditionStatus::kTrue);
+  EXPECT_EQ(told->reason, "GateHolds");
+  EXPECT_THAT(told->message, HasSubstr("gate freeze holds: 3"));
+  EXPECT_EQ(status.next_cycle_time, kNoon + minutes(5)) << "it goes on planning";
+  const GateVerdict unanswered{GateVerdict::Kind::kUnanswered, false, "gate freeze has no answer: x"};
+  EXPECT_EQ(api::find_condition(next_status(seen, {}, nullptr, kNoon, unanswered).conditions, "Suspended")->reason,
+            "GateUnanswered");
+}
+
 TEST(NextStatus, SaysThatItIsSuspendedAndHasNoNextCycle) {
   auto halted = planned(kNoon);
   halted.spec.suspend = true;

@@ -72,6 +72,12 @@ TEST(PolicyLimitsInForce, ADeletionThatIsUnderWayIsABrake) {
             "policy p is being deleted: nothing more of it is admitted");
 }
 
+TEST(PolicyLimitsInForce, AGateThatHoldsIsABrake) {
+  const GateVerdict holds{GateVerdict::Kind::kHolds, false, "gate freeze holds: a freeze"};
+  EXPECT_EQ(PolicyLimitsInForce().take(policy(R"({"mode":"Automatic"})"), kNoon, holds).brake,
+            "gate freeze holds: a freeze: nothing more of policy p is admitted");
+}
+
 TEST(PolicyLimitsInForce, ASpecThatDoesNotDecodeKeepsTheLimitsThatDo) {
   PolicyLimitsInForce known;
   const auto now = known.take(policy(R"({"mode":"Automatic","strategies":7,)" + kLimited + "}"), kNoon);

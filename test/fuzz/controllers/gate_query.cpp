@@ -1,0 +1,17 @@
+/// Any text as what Prometheus or a webhook answers: no crash, and what is shown of it stays short.
+
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "controllers/gates/answers.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view body(reinterpret_cast<const char*>(data), size);
+  for (const auto read : {controllers::read_query_answer, controllers::read_webhook_answer}) {
+    const auto answer = read(body);
+    const std::string& shown = answer ? answer->value : answer.error().message;
+    if (shown.size() > 300) std::abort();
+  }
+  return 0;
+}
