@@ -547,7 +547,7 @@ TEST_F(PodGroupAdmission, ASizeThatNoLimitForbidsHasABoundAllTheSame) {
   EXPECT_NE(says().find("at most 64"), std::string::npos) << says();
   others.pop_back();
   EXPECT_FALSE(ask(request_of("m-0", "g", others)));
-  EXPECT_NE(says().find("waits until all of its group ask"), std::string::npos) << says();
+  EXPECT_NE(says().find("waits until all of its PodGroup ask"), std::string::npos) << says();
 }
 
 TEST_F(PodGroupAdmission, ANodesLimitCountsAllThatLeaveIt) {
