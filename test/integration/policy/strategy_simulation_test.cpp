@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
+#include "planning/target.hpp"
 #include "simulator/scheduler/scheduler.hpp"
 #include "test/unit/planning/strategy_worlds.hpp"
 
@@ -14,16 +17,22 @@ using strategy_worlds::kNoon;
 using strategy_worlds::RandomWorld;
 using strategy_worlds::Tried;
 
-/// Evicts the pods in the order of the plan; after each the scheduler binds its replacement.
+/// Evicts the pods in the order of the plan; the scheduler binds each replacement while the old pod terminates, or once
+/// that is gone where it has to wait for it.
 std::map<std::string, std::string> placements(const ClusterSnapshot& cluster, const planning::Plan& plan,
                                               scheduling::NodeScoring scoring) {
   scheduling::Overlay overlay(cluster);
   std::map<std::string, std::string> nodes;
   for (const api::PlannedMove& move : plan.moves) {
     const scheduling::PodIndex pod = cluster.find_pod(move.ns, move.pod).value();
+    std::optional<scheduling::NodeIndex> node;
+    if (!move.to.empty() && planning::is_replaced_at_once(cluster, pod)) {
+      node =
+          simulator::choose_node({overlay, pod, scheduling::FitLevel::kScheduler, scheduling::OldPod::kStays}, scoring);
+    }
     overlay.move(pod, scheduling::kNoNode);
     if (move.to.empty()) continue;  // nobody makes a replacement
-    const auto node = simulator::choose_node({overlay, pod, scheduling::FitLevel::kScheduler}, scoring);
+    if (!node) node = simulator::choose_node({overlay, pod, scheduling::FitLevel::kScheduler}, scoring);
     if (!node) continue;
     overlay.move(pod, *node);
     nodes[move.uid] = cluster.node(*node).meta.name;

@@ -308,7 +308,7 @@ TEST(PlanCycle, HoldsNoSecondPlaceForAPodThatIsReplacedAlready) {
                            .add(NodeBuilder("n1").cordoned())
                            .add(NodeBuilder("n2").sized(4000, 4000, 2))
                            .add(PodBuilder("going").on("n1").cpu(100).terminating())
-                           .add(PodBuilder("its-replacement").on("n2").cpu(100))
+                           .add(aged("its-replacement", "n2", 0))
                            .add(aged("a", "n1", 30));
   EXPECT_THAT(targets(plan(cluster, policy({kOld}), {{"default", {"uid-going"}}})), ElementsAre("n2"));
 }
@@ -328,7 +328,7 @@ TEST(PlanCycle, CountsPodsWhereTheSchedulerNominatedThem) {
   auto cluster = ClusterBuilder()
                      .add(NodeBuilder("n1").cordoned())
                      .add(NodeBuilder("n2"))
-                     .add(PodBuilder("victim").on("n2").cpu(3500).terminating())
+                     .add(aged("victim", "n2", 0).cpu(3100).terminating())
                      .add(aged("a", "n1", 30));
   EXPECT_THAT(targets(plan(cluster, policy({kOld}))), ElementsAre("n2"));
   cluster.add(PodBuilder("vip").cpu(3500).with([](api::Pod& pod) { pod.nominated_node = {"n2"}; }));
@@ -342,8 +342,8 @@ TEST(PlanCycle, FollowsTheSchedulersVersion) {
                            .add(NodeBuilder("n0").cordoned())
                            .add(NodeBuilder("n1"))
                            .add(NodeBuilder("n2"))
-                           .add(PodBuilder("cpu").on("n1").cpu(1200).memory(0))
-                           .add(PodBuilder("both").on("n2").cpu(600).memory(600))
+                           .add(PodBuilder("cpu").on("n1").cpu(1200).memory(0).older_by(base::seconds(0)))
+                           .add(PodBuilder("both").on("n2").cpu(600).memory(600).older_by(base::seconds(0)))
                            .add(PodBuilder("a").on("n0").cpu(0).memory(400).older_by(base::minutes(30)))
                            .build();
   const auto target = [&](std::optional<int> named, std::optional<int> server) {

@@ -82,7 +82,9 @@ INSTANTIATE_TEST_SUITE_P(
                       "PDBWouldBlock"},
         // Replicas spread over the nodes, however the scheduler packs.
         WholeNodeCase{"TheSchedulerWouldPutOneBack",
-                      [](auto& builder, auto&) { builder.add(single("c-2").on("busy").owned_by("ReplicaSet", "c")); },
+                      [](auto& builder, auto&) {
+                        builder.add(single("c-2").on("busy").cpu(1).memory(1).owned_by("ReplicaSet", "c"));
+                      },
                       {},
                       "SchedulerDisagrees"},
         WholeNodeCase{"AGroupTakesAPodOfAnotherNodeAlong",

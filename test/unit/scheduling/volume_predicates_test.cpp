@@ -77,7 +77,8 @@ api::CsiNode limit_on_n(std::int32_t most) {
 struct VolumeCase {
   std::string name;
   std::function<void(PodBuilder& pod, ClusterBuilder& rest)> arrange;
-  std::string want;  ///< "": the pod p fits on the node n of zone z1
+  std::string want;         ///< "": the pod p fits on the node n of zone z1
+  api::StringMap labels{};  ///< of n, beside its zone
 };
 
 class VolumeTest : public testing::TestWithParam<VolumeCase> {};
@@ -86,7 +87,9 @@ TEST_P(VolumeTest, DecidesAsTheScheduler) {
   PodBuilder pod("p");
   pod.on("home");
   ClusterBuilder builder;
-  builder.add(NodeBuilder("home")).add(NodeBuilder("n").label("zone", "z1").sized(4000, 4000, 100));
+  NodeBuilder node_n("n");
+  for (const auto& [key, value] : GetParam().labels) node_n.label(key, value);
+  builder.add(NodeBuilder("home")).add(node_n.label("zone", "z1").sized(4000, 4000, 100));
   GetParam().arrange(pod, builder);
   const auto cluster = builder.add(pod).build();
   const auto index = cluster->find_pod("default", "p").value();
@@ -295,35 +298,38 @@ api::PersistentVolume labelled(const char* key, const char* value) {
   return with(attached("pv"), [&](auto& each) { each.meta.labels = {{key, value}}; });
 }
 
-void say(C& c, const char* key, const char* value) {
-  c.add(NodeBuilder("n").label("zone", "z1").label(key, value).sized(4000, 4000, 100));
-}
-
 constexpr const char* kOldZone = "failure-domain.beta.kubernetes.io/zone";
 constexpr const char* kZone = "topology.kubernetes.io/zone";
 
 INSTANTIATE_TEST_SUITE_P(
     BoundVolumes, VolumeTest,
-    testing::Values(
-        VolumeCase{"RefusesAVolumeThatDoesNotExist",
-                   [](P& p, C& c) { use(p, "a"), c.add(claim("a", "fast", "gone")).add(attached("pv")); },
-                   "VolumeNotFound"},
-        VolumeCase{"SaysNothingWhereNobodyListedVolumes",
-                   [](P& p, C& c) { use(p, "a"), c.add(claim("a", "fast", "pv")); }, ""},
-        VolumeCase{"ANodeWithoutZoneAndRegionTakesAll", [](P& p, C& c) { bound(p, c, labelled(kZone, "z2")); }, ""},
-        VolumeCase{"ANodeOfAnotherZoneDoesNot",
-                   [](P& p, C& c) { bound(p, c, labelled(kZone, "z2")), say(c, kZone, "z1"); }, "VolumeNodeMismatch"},
-        VolumeCase{"NorOneThatSaysOnlyItsRegion",
-                   [](P& p, C& c) { bound(p, c, labelled(kZone, "z2")), say(c, "topology.kubernetes.io/region", "r"); },
-                   "VolumeNodeMismatch"},
-        VolumeCase{"TheOldLabelCountsToo",
-                   [](P& p, C& c) { bound(p, c, labelled(kOldZone, "z2")), say(c, kZone, "z1"); },
-                   "VolumeNodeMismatch"},
-        VolumeCase{"TheOldLabelMeansTodays",
-                   [](P& p, C& c) { bound(p, c, labelled(kOldZone, "z1__z2")), say(c, kZone, "z1"); }, ""},
-        VolumeCase{"OldLabelsOnBothSides",
-                   [](P& p, C& c) { bound(p, c, labelled(kOldZone, "z2")), say(c, kOldZone, "z1"); },
-                   "VolumeNodeMismatch"}),
+    testing::Values(VolumeCase{"RefusesAVolumeThatDoesNotExist",
+                               [](P& p, C& c) { use(p, "a"), c.add(claim("a", "fast", "gone")).add(attached("pv")); },
+                               "VolumeNotFound"},
+                    VolumeCase{"SaysNothingWhereNobodyListedVolumes",
+                               [](P& p, C& c) { use(p, "a"), c.add(claim("a", "fast", "pv")); }, ""},
+                    VolumeCase{"ANodeWithoutZoneAndRegionTakesAll",
+                               [](P& p, C& c) { bound(p, c, labelled(kZone, "z2")); }, ""},
+                    VolumeCase{"ANodeOfAnotherZoneDoesNot",
+                               [](P& p, C& c) { bound(p, c, labelled(kZone, "z2")); },
+                               "VolumeNodeMismatch",
+                               {{kZone, "z1"}}},
+                    VolumeCase{"NorOneThatSaysOnlyItsRegion",
+                               [](P& p, C& c) { bound(p, c, labelled(kZone, "z2")); },
+                               "VolumeNodeMismatch",
+                               {{"topology.kubernetes.io/region", "r"}}},
+                    VolumeCase{"TheOldLabelCountsToo",
+                               [](P& p, C& c) { bound(p, c, labelled(kOldZone, "z2")); },
+                               "VolumeNodeMismatch",
+                               {{kZone, "z1"}}},
+                    VolumeCase{"TheOldLabelMeansTodays",
+                               [](P& p, C& c) { bound(p, c, labelled(kOldZone, "z1__z2")); },
+                               "",
+                               {{kZone, "z1"}}},
+                    VolumeCase{"OldLabelsOnBothSides",
+                               [](P& p, C& c) { bound(p, c, labelled(kOldZone, "z2")); },
+                               "VolumeNodeMismatch",
+                               {{kOldZone, "z1"}}}),
     [](const auto& info) { return info.param.name; });
 
 /// n has one volume attached, used by two pods.

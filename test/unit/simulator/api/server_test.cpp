@@ -340,7 +340,7 @@ TEST_F(ApiServerTest, SaysYesToAccessReviews) {
 
 TEST_F(ApiServerTest, Discovers) {
   EXPECT_EQ(must("GET", "/version").at("gitVersion"), "v1.36.0");
-  EXPECT_EQ(must("GET", "/version").at("minor"), "32");
+  EXPECT_EQ(must("GET", "/version").at("minor"), "36");
   EXPECT_EQ(must("GET", "/api").at("versions"), Json::array({"v1"}));
   const Json core = must("GET", "/api/v1");
   const auto has = [&](const Json& list, const char* name) {
