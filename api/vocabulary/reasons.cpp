@@ -335,11 +335,9 @@ constexpr std::array kReasons = {
                  "Repair the sink: disk full, volume lost, or wrong permissions. See `docs/audit.md`."},
     Term<Reason>{Reason::kConverged, "Converged", "policy `Converged`=True; `status.balance[].state`",
                  "Nodes are as even as the strategy can make them, or within its thresholds.", ""},
-    Term<Reason>{
-        Reason::kOscillating, "Oscillating", "policy `Converged`=False; `status.balance[].state`",
-        "Moves make nodes uneven again that were even: the strategy stops.",
-        "Use wider thresholds, a longer smoothing window, or more hysteresis. Then change the spec: that starts "
-        "it again."},
+    Term<Reason>{Reason::kOscillating, "Oscillating", "policy `Converged`=False; `status.balance[].state`",
+                 "Moves take back what earlier ones did: the strategy stops until the imbalance is another one.",
+                 "Use wider thresholds, a longer smoothing window, or more hysteresis."},
     Term<Reason>{Reason::kOutsideWindow, "OutsideWindow", "policy `Suspended`=True",
                  "It is not inside one of `spec.schedule.windows`.", "The message tells when the next one begins."},
     Term<Reason>{Reason::kBlackout, "Blackout", "policy `Suspended`=True", "It is inside a blackout window.",

@@ -20,7 +20,9 @@ using controllers::UsageRounds;
 using controllers::WantedUsage;
 using scheduling::MeasuredUsage;
 
+/// One answer is no history: hysteresis has nothing to look at.
 std::shared_ptr<const MeasuredUsage> share(MeasuredUsage figures) {
+  for (MeasuredUsage::Node& node : figures.nodes) node.samples.clear();
   return std::make_shared<const MeasuredUsage>(std::move(figures));
 }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
+#include <string>
 
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
@@ -11,6 +13,9 @@
 
 namespace controllers {
 namespace {
+
+/// A second strategy of the same name has rows called "Name[position]".
+std::string strategy_of(const api::BalanceRow& row) { return row.strategy.substr(0, row.strategy.find('[')); }
 
 const api::BalanceRow* find_row(const std::vector<api::BalanceRow>& rows, const api::BalanceRow& like) {
   const auto found = std::ranges::find_if(rows, [&](const api::BalanceRow& each) {
@@ -23,10 +28,10 @@ const api::BalanceRow* find_row(const std::vector<api::BalanceRow>& rows, const 
 std::set<std::string> stopped_strategies(const std::vector<api::BalanceRow>& rows) {
   std::set<std::string> stopped;
   for (const api::BalanceRow& row : rows) {
-    if (!planning::may_balance(row)) stopped.insert(row.strategy);
+    if (!planning::may_balance(row)) stopped.insert(strategy_of(row));
   }
   for (const api::BalanceRow& row : rows) {
-    if (row.state == planning::kImproving) stopped.erase(row.strategy);
+    if (row.state == planning::kImproving) stopped.erase(strategy_of(row));
   }
   return stopped;
 }
@@ -53,7 +58,7 @@ void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) 
   const bool acted = is_same_spec && before.last_cycle && before.last_cycle->created > 0;
   for (api::BalanceRow& row : outcome.balance) {
     const planning::BalanceCycle cycle{row, is_same_spec ? find_row(before.balance, row) : nullptr, acted,
-                                       acted && planning::moves_back(row.strategy, before.plan, outcome.moves)};
+                                       acted && planning::moves_back(strategy_of(row), before.plan, outcome.moves)};
     row = planning::next_balance_row(cycle, policy.spec.convergence);
   }
   const std::set<std::string> stopped = stopped_strategies(outcome.balance);
@@ -68,7 +73,7 @@ void tell_convergence(api::DeschedulerPolicyStatus& status, std::int64_t generat
       std::string(to_string(api::ConditionType::kConverged)), api::ConditionStatus::kFalse, "", "", generation, {}};
   if (!stopped.empty()) {
     const auto is_stopped = [&](const api::BalanceRow& row) {
-      return stopped.contains(row.strategy) && !planning::may_balance(row);
+      return stopped.contains(strategy_of(row)) && !planning::may_balance(row);
     };
     const auto first = std::ranges::find_if(status.balance, is_stopped);
     const bool oscillates = first->state == planning::kOscillating;

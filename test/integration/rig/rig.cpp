@@ -218,8 +218,7 @@ Json Rig::signed_now(Json body) const {
 }
 
 void Rig::start_operator(const std::string& identity) {
-  replica = std::make_unique<Operator>(*server, clock, identity, limits, services, responds,
-                                       controllers::UsageSourceFactory(), gates);
+  replica = std::make_unique<Operator>(*server, clock, identity, limits, services, responds, usage_sources, gates);
   settle();
 }
 

@@ -140,9 +140,10 @@ class Rig : public testing::Test {
   std::unique_ptr<Operator> replica;
   /// What start_operator() gives the operator to call; must outlive it.
   controllers::evacuation::ServiceCaller* services = nullptr;
-  api::Json responders = nullptr;        ///< spec.evictionResponders of the pods of stage()
-  bool responds = false;                 ///< operators answer native Evictions
-  controllers::GateClientFactory gates;  ///< how operators ask policies' gates; empty: not at all
+  api::Json responders = nullptr;                 ///< spec.evictionResponders of the pods of stage()
+  bool responds = false;                          ///< operators answer native Evictions
+  controllers::UsageSourceFactory usage_sources;  ///< what measures; empty: nothing
+  controllers::GateClientFactory gates;           ///< how operators ask policies' gates; empty: not at all
   /// Any number of our pods on their way out at once, by an independent look at every step.
   std::function<void()> watcher;
 
