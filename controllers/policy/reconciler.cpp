@@ -110,7 +110,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
   if (outcome) next.restarts = remembered_restarts(spec.strategy_specs);
   if (outcome) next.balance = outcome->balance;
-  if (outcome) tell_convergence(next, policy.meta.generation, now);
+  tell_convergence(next, policy.meta.generation, now);
   if (outcome) tell_usage(next.conditions, outcome->usage, policy.meta.generation, now);
   if (outcome) tell_forecasts(next.conditions, outcome->forecasts, policy.meta.generation, now);
   tell_audit_health(next, deps_.audit.failing(), policy.meta.generation, now);
