@@ -187,10 +187,10 @@ struct EvacuationStatus {
   std::int32_t evictor_index = 0;  ///< position in spec.evictors of the current one
   std::int32_t attempt = 0;
   std::string token;
-  std::string spec_hash;       ///< of the spec's immutable fields, taken when it was accepted; empty before
+  std::string spec_hash;  ///< of the spec's immutable fields, taken when it was accepted; empty before
   std::optional<std::int32_t> signed_priority;  ///< spec.priority as the operator signed it; absent: made by hand
-  std::string workload_group;  ///< resolved concurrency group (owner UID)
-  std::string group;           ///< PodGroup that the pod leaves with (api/pod_group.hpp); empty: it leaves alone
+  std::string workload_group;                   ///< resolved concurrency group (owner UID)
+  std::string group;  ///< PodGroup that the pod leaves with (api/pod_group.hpp); empty: it leaves alone
   std::optional<OwnerReference> pod_owner;    ///< the pod's controller, kept because the pod will be gone
   std::optional<base::TimePoint> started_at;  ///< slot acquired
   std::optional<base::TimePoint> attempt_started_at;

@@ -24,10 +24,10 @@ struct BalanceCycle {
 };
 
 /// `now` with its history. A cycle gains when nodes are more even than before the last moves: by half a point at least.
-/// `patience` cycles in a row that were carried out without gain: NoProgress. A plan that takes moves back after one that
-/// did not gain: Oscillating. Both last until the imbalance is another one: a quarter, and one point, more or less than
-/// when it stopped, which `best` holds from then on; or until the spec changes. No moves planned: Converged. Patience
-/// 0: never stops.
+/// `patience` cycles in a row that were carried out without gain: NoProgress. A plan that takes moves back after one
+/// that did not gain: Oscillating. Both last until the imbalance is another one: a quarter, and one point, more or less
+/// than when it stopped, which `best` holds from then on; or until the spec changes. No moves planned: Converged.
+/// Patience 0: never stops.
 api::BalanceRow next_balance_row(const BalanceCycle& cycle, const api::ConvergenceSettings& settings);
 
 /// False: the moves of this strategy are not to be made.
