@@ -40,6 +40,7 @@ class BackTest {
     double width = 1.6;         ///< before anything is known
   };
   explicit BackTest(const Settings& settings) : settings_(&settings) { reset(); }
+  explicit BackTest(Settings&& settings) = delete;
 
   /// These are forecast for the values from the next one on.
   void open(const Forecasts& forecasts);

@@ -32,7 +32,8 @@ TEST(BackTest, JudgesByTheHighestValueUntilTheHorizon) {
 }
 
 TEST(BackTest, AddsWhatARuleIsAlwaysWrongBy) {
-  BackTest test({.horizon = 1, .fading = 100, .overlap = 1, .share = 0.9, .width = 1.6});
+  const BackTest::Settings settings{.horizon = 1, .fading = 100, .overlap = 1, .share = 0.9, .width = 1.6};
+  BackTest test(settings);
   for (int i = 0; i < 20; ++i) {
     test.open(saying(7, 7));
     test.add(10);
@@ -58,7 +59,8 @@ TEST(BackTest, LeavesOutWhatIsMostlyGaps) {
 }
 
 TEST(BackTest, TakesAGainThatMayBeChanceForNone) {
-  BackTest test({.horizon = 1, .fading = 100, .overlap = 8, .share = 0.9, .width = 1.6});
+  const BackTest::Settings settings{.horizon = 1, .fading = 100, .overlap = 8, .share = 0.9, .width = 1.6};
+  BackTest test(settings);
   for (int i = 0; i < 30; ++i) {
     test.open(saying(5, 5.2F));
     test.add(i % 2 == 0 ? 0 : 10.3);
@@ -67,7 +69,8 @@ TEST(BackTest, TakesAGainThatMayBeChanceForNone) {
 }
 
 TEST(BackTest, ForgetsOnReset) {
-  BackTest test({.horizon = 1, .fading = 100, .overlap = 1, .share = 0.9, .width = 1.6});
+  const BackTest::Settings settings{.horizon = 1, .fading = 100, .overlap = 1, .share = 0.9, .width = 1.6};
+  BackTest test(settings);
   test.open(saying(5, 6));
   test.add(7);
   test.reset();
