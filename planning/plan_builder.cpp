@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "api/meta/well_known.hpp"
+
 namespace planning {
 namespace {
 
@@ -57,6 +59,10 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
       pod_groups_(input.cluster),
       cooling_(input.cooling),
       forbidden_(input.forbidden.begin(), input.forbidden.end()) {
+  if (input.options.taint_value) {
+    for (const std::string_view key : api::well_known::kSoftTaints)
+      set_soft_taint({std::string(key), *input.options.taint_value, {}});
+  }
   take_off(input.leaving);
   if (!input.spec.is_upstream()) place_pending();
 }
@@ -87,6 +93,15 @@ NominationResult PlanBuilder::offer_whole(std::span<const PodIndex> pods, std::s
   if (misplaced == pods.end()) return NominationResult::kAccepted;
   roll_back(before);
   return refuse(*misplaced, no_placement(goal, {}));
+}
+
+bool PlanBuilder::avoid(std::string_view key, std::span<const NodeIndex> nodes) {
+  const auto known = std::ranges::find(overlay_.soft_taints(), key, &scheduling::SoftTaint::key);
+  if (known == overlay_.soft_taints().end()) return false;
+  scheduling::SoftTaint taint = *known;
+  taint.nodes.insert(taint.nodes.end(), nodes.begin(), nodes.end());
+  set_soft_taint(taint);
+  return true;
 }
 
 void PlanBuilder::refused(PodIndex pod, const Refusal& refusal) { refuse(pod, refusal); }
@@ -199,6 +214,11 @@ void PlanBuilder::roll_back(const Savepoint& to) {
 }
 
 // --- where pods are
+
+void PlanBuilder::set_soft_taint(const scheduling::SoftTaint& taint) {
+  overlay_.set_soft_taint(taint);
+  if (replacements_) replacements_->set_soft_taint(taint);
+}
 
 void PlanBuilder::take_off(const std::vector<PodIdentity>& leaving) {
   if (leaving.empty()) return;

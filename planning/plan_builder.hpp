@@ -79,6 +79,7 @@ class PlanBuilder final : public strategies::NominationSink {
   /// already has to be where `goal` accepts, too.
   strategies::NominationResult offer_whole(std::span<const scheduling::PodIndex> pods, std::string_view reason,
                                            const strategies::Goal& goal) override;
+  bool avoid(std::string_view key, std::span<const scheduling::NodeIndex> nodes) override;
   void refused(scheduling::PodIndex pod, const scheduling::Refusal& refusal) override;
 
   /// Refusals of all strategies by reason, sorted; complete, however many rows the plan keeps.
@@ -108,6 +109,7 @@ class PlanBuilder final : public strategies::NominationSink {
   void roll_back(const Savepoint& to);
 
   // Where pods are.
+  void set_soft_taint(const scheduling::SoftTaint& taint);
   void take_off(const std::vector<PodIdentity>& leaving);
   void leave(scheduling::PodIndex pod);
   void arrive(scheduling::PodIndex pod, scheduling::NodeIndex to);

@@ -65,6 +65,16 @@ std::vector<NodeUtilization> utilization_of(const std::vector<NodeIndex>& nodes,
   return rows;
 }
 
+std::vector<NodeTaint> taints_of(const scheduling::Overlay& overlay) {
+  std::vector<NodeTaint> taints;
+  for (const scheduling::SoftTaint& taint : overlay.soft_taints()) {
+    for (const NodeIndex node : taint.nodes)
+      taints.push_back({overlay.base().node(node).meta.name, taint.key, taint.value});
+  }
+  std::ranges::sort(taints);
+  return taints;
+}
+
 /// Why no strategy is asked. Upstream does nothing at all on a single node.
 std::optional<api::FieldError> reason_to_idle(const PlanInput& input, std::size_t nodes) {
   if (nodes == 0 && input.spec.node_selector && input.cluster.node_count() > 0) {
@@ -113,6 +123,7 @@ Plan plan_cycle(const PlanInput& input) {
   std::ranges::stable_sort(plan.balance, {}, &api::BalanceRow::strategy);
   plan.balance.resize(std::min(plan.balance.size(), api::kMaxBalanceRows));
   plan.refused = builder.refusal_counts();
+  plan.taints = taints_of(builder.overlay());
   plan.utilization = utilization_of(nodes, builder.outcome());
   return plan;
 }

@@ -23,6 +23,8 @@ struct PlanOptions {
   /// Refuse a pod whose PodDisruptionBudget would not allow its eviction now, after the moves before it. Off: such pods
   /// are nominated and wait for their budget: an evictor may find a way that needs none.
   bool spend_pdbs = true;
+  /// Value of the soft taints that strategies may put on nodes; nullopt: they may not.
+  std::optional<std::string> taint_value{};
   std::size_t max_refusals = 200;  ///< rows of Plan::refusals; counts are always complete
 };
 
@@ -70,6 +72,14 @@ struct NodeUtilization {
   friend bool operator==(const NodeUtilization&, const NodeUtilization&) = default;
 };
 
+/// A taint PreferNoSchedule that a node is to bear while the plan is carried out.
+struct NodeTaint {
+  std::string node;
+  std::string key;    ///< of api::well_known::kSoftTaints
+  std::string value;  ///< PlanOptions::taint_value
+  friend auto operator<=>(const NodeTaint&, const NodeTaint&) = default;
+};
+
 struct StrategyResult {
   std::string strategy;
   std::int32_t nominated = 0;
@@ -91,6 +101,7 @@ struct Plan {
   api::FieldErrors warnings;  ///< parts of the spec that do not do what they seem to, such as unknown names
   api::FieldErrors notes;     ///< parts of the spec that are strange and do no harm
   std::vector<api::BalanceRow> balance{};  ///< of balance strategies, sorted by strategy and resource; no history in it
+  std::vector<NodeTaint> taints{};         ///< sorted; the policy's own soft taints that are not among them are to go
   std::string idle;                        ///< why no strategy was asked, also among the notes; empty: they were
 
   friend bool operator==(const Plan&, const Plan&) = default;

@@ -1,7 +1,9 @@
 #include "scheduling/overlay.hpp"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "scheduling/predicates.hpp"
 
@@ -52,6 +54,15 @@ Overlay::Overlay(const ClusterSnapshot& base)
       cache_(std::make_shared<Cache>(base)) {
   node_of_.reserve(base.pod_count());
   for (const PodIndex pod : base.pods()) node_of_.push_back(base.node_of(pod));
+}
+
+void Overlay::set_soft_taint(SoftTaint taint) {
+  std::ranges::sort(taint.nodes);
+  const auto [first, last] = std::ranges::unique(taint.nodes);
+  taint.nodes.erase(first, last);
+  const auto is_same = [&](const SoftTaint& each) { return each.key == taint.key && each.value == taint.value; };
+  std::erase_if(soft_taints_, is_same);
+  soft_taints_.push_back(std::move(taint));
 }
 
 const Topology& Overlay::topology(std::string_view key) const {

@@ -9,6 +9,7 @@
 #include "scheduling/scoring/preference_index.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
 #include "scheduling/snapshot/selector_cache.hpp"
+#include "scheduling/soft_taint.hpp"
 
 namespace scheduling {
 
@@ -53,6 +54,11 @@ class Overlay {
   /// Takes back what was done to the pod: it is where the snapshot has it, and counts as never moved.
   void restore(PodIndex pod);
 
+  /// Puts the taint on these nodes and on no others, whatever they bear of the same key and value in the snapshot. No
+  /// filter knows it; the scheduler's scores do.
+  void set_soft_taint(SoftTaint taint);
+  const std::vector<SoftTaint>& soft_taints() const { return soft_taints_; }
+
   /// The nodes by their value of the label `key`. Valid as long as the overlay.
   const Topology& topology(std::string_view key) const;
 
@@ -93,6 +99,7 @@ class Overlay {
   ScoredSums scored_;
   std::vector<NodeIndex> changes_;
   std::vector<std::vector<PodIndex>> arrivals_;  ///< by node: pods whose base node is another; empty: none anywhere
+  std::vector<SoftTaint> soft_taints_;           ///< one for each key and value
   std::shared_ptr<Cache> cache_;
   std::uint64_t state_ = 0;  ///< another number after each move; no two states of an overlay and its copies share one
 };

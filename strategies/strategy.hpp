@@ -61,6 +61,14 @@ class NominationSink {
     }
     return NominationResult::kAccepted;
   }
+  /// Asks the scheduler to place pods elsewhere if it can, by a soft taint `key` of the policy's own on `nodes`, in
+  /// addition to those named before. It counts for every offer from here on. False: the policy may not taint nodes, and
+  /// nothing changes.
+  virtual bool avoid(std::string_view key, std::span<const NodeIndex> nodes) {
+    static_cast<void>(key);
+    static_cast<void>(nodes);
+    return false;
+  }
   /// Reports a pod that meets the strategy's criteria but is protected. For the record only.
   virtual void refused(PodIndex pod, const scheduling::Refusal& refusal) = 0;
 };

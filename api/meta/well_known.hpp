@@ -22,6 +22,13 @@ inline constexpr std::string_view kTokenAnnotation = "evacuator.dev/evacuation-t
 inline constexpr std::string_view kEvacuationUidLabel = "evacuator.dev/evacuation-uid";
 inline constexpr std::string_view kFieldManager = "evacuator";
 
+// --- soft taints on nodes, by policies; the value is soft_taint_value() of the policy's name
+/// On nodes that Defragmentation empties, until they are empty or it gave up.
+inline constexpr std::string_view kEmptyingTaint = "evacuator.dev/emptying";
+/// On nodes whose measured load is above what a policy levels to.
+inline constexpr std::string_view kLoadedTaint = "evacuator.dev/loaded";
+inline constexpr std::string_view kSoftTaints[] = {kEmptyingTaint, kLoadedTaint};
+
 // --- PodGroups, on pods (docs/concepts/pod-groups.md)
 inline constexpr std::string_view kPodGroupKey = "evacuator.dev/group";  ///< annotation or label
 inline constexpr std::string_view kPodGroupOrder = "evacuator.dev/group-order";

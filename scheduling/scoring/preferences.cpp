@@ -59,15 +59,41 @@ Preferences::Preferences(const FitQuery& query, const SchedulerRules& rules)
   find_spread();
 }
 
+bool Preferences::is_soft_taint(const api::Taint& taint) const {
+  return std::ranges::any_of(query_.cluster().soft_taints(),
+                             [&](const SoftTaint& soft) { return soft.key == taint.key && soft.value == taint.value; });
+}
+
 void Preferences::find_taints() {
   for (const NodeIndex node : index_.prefer_no_schedule_nodes()) {
     const auto& taints = query_.base().node(node).taints;
     const auto count = std::ranges::count_if(taints, [&](const api::Taint& taint) {
+      if (is_soft_taint(taint)) return false;
       return first_untolerated(query_.pod().tolerations, {taint}, {api::TaintEffect::kPreferNoSchedule}) != nullptr;
     });
     if (count > 0) untolerated_.emplace_back(node, count);
-    most_untolerated_ = std::max<std::int64_t>(most_untolerated_, count);
   }
+  add_soft_taints();
+  for (const auto& [node, count] : untolerated_) most_untolerated_ = std::max(most_untolerated_, count);
+}
+
+void Preferences::add_soft_taints() {
+  const std::size_t known = untolerated_.size();
+  for (const SoftTaint& soft : query_.cluster().soft_taints()) {
+    const api::Taint taint{soft.key, soft.value, api::TaintEffect::kPreferNoSchedule};
+    if (!first_untolerated(query_.pod().tolerations, {taint}, {taint.effect})) continue;
+    for (const NodeIndex node : soft.nodes) untolerated_.emplace_back(node, 1);
+  }
+  if (known == untolerated_.size()) return;
+  std::ranges::sort(untolerated_);
+  auto last = untolerated_.begin();
+  for (auto each = std::next(last); each != untolerated_.end(); ++each) {
+    if (each->first == last->first)
+      last->second += each->second;
+    else
+      *++last = *each;
+  }
+  untolerated_.erase(std::next(last), untolerated_.end());
 }
 
 // --- pod affinity

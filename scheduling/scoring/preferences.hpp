@@ -70,6 +70,8 @@ class Preferences {
   };
 
   void find_taints();
+  void add_soft_taints();
+  bool is_soft_taint(const api::Taint& taint) const;
   void find_affinity_scores();
   void add_own_terms();
   void add_terms_of_others();

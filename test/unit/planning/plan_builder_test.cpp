@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "api/meta/well_known.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace planning {
@@ -410,6 +411,51 @@ TEST(PlanBuilder, KeepsTheNumbersOfARefusal) {
   EXPECT_EQ(cycle.plan().refusals[0].message, "limits.perCycle.total is 0 and reached");
   EXPECT_EQ(cycle.plan().refusals[0].wanted, 0);
   EXPECT_EQ(cycle.plan().refusals[0].available, std::nullopt);
+}
+
+// --- soft taints
+
+const NodeBuilder kStale =
+    NodeBuilder("n3").taint(std::string(api::well_known::kEmptyingTaint), api::TaintEffect::kPreferNoSchedule);
+
+/// Where the replacement of "a" is expected after avoid() of `avoided`.
+std::string target_of_a(const PlanOptions& options, const std::vector<std::string>& avoided, const NodeBuilder& n3) {
+  CycleSetup setup;
+  setup.options = options;
+  setup.cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(n3);
+  setup.cluster.add(single("a").on("n1")).add(single("b").on("n1")).add(single("c").on("n2").cpu(1500));
+  Cycle cycle(setup);
+  std::vector<NodeIndex> nodes;
+  for (const std::string& name : avoided) nodes.push_back(cycle.node(name));
+  cycle.builder().avoid(api::well_known::kEmptyingTaint, nodes);
+  cycle.offer("a");
+  return cycle.plan().moves.at(0).to;
+}
+
+TEST(SoftTaint, SendsReplacementsElsewhere) {
+  EXPECT_EQ(target_of_a({.taint_value = "p"}, {}, NodeBuilder("n3")), "n3");
+  EXPECT_EQ(target_of_a({.taint_value = "p"}, {"n3"}, NodeBuilder("n3")), "n1");
+  EXPECT_EQ(target_of_a({.taint_value = "p"}, {"n3", "n1"}, NodeBuilder("n3")), "n2");
+}
+
+TEST(SoftTaint, CountsForNothingWhereThePolicyMayNotTaint) {
+  EXPECT_EQ(target_of_a({}, {"n3"}, NodeBuilder("n3")), "n3");
+}
+
+TEST(SoftTaint, OfAnEarlierCycleIsNotThere) {
+  EXPECT_EQ(target_of_a({.taint_value = ""}, {}, kStale), "n3");
+  EXPECT_EQ(target_of_a({.taint_value = "p"}, {}, kStale), "n1") << "that is another policy's";
+}
+
+TEST(SoftTaint, AddsToThoseNamedBefore) {
+  CycleSetup setup = three_pods();
+  setup.options.taint_value = "p";
+  Cycle cycle(setup);
+  for (const char* name : {"n3", "n1", "n3"}) {
+    const NodeIndex nodes[] = {cycle.node(name)};
+    EXPECT_TRUE(cycle.builder().avoid(api::well_known::kEmptyingTaint, nodes));
+  }
+  EXPECT_THAT(cycle.builder().overlay().soft_taints().at(1).nodes, ElementsAre(cycle.node("n1"), cycle.node("n3")));
 }
 
 }  // namespace plan_builder_test
