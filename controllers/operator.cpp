@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <semaphore>
 #include <thread>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "api/origin.hpp"
 #include "base/sleep.hpp"
 #include "controllers/admission/queue.hpp"
+#include "controllers/admission_rules.hpp"
 #include "controllers/audit_trail.hpp"
 #include "controllers/evacuation/io.hpp"
 #include "controllers/evacuation/metrics.hpp"
@@ -22,7 +22,6 @@
 #include "controllers/gates/keeper.hpp"
 #include "controllers/native/wiring.hpp"
 #include "controllers/operator_caches.hpp"
-#include "controllers/policy/limits_in_force.hpp"
 #include "controllers/policy/reconciler.hpp"
 #include "controllers/signing/origin.hpp"
 #include "controllers/triggers/triggers.hpp"
@@ -99,6 +98,10 @@ struct Operator::Impl {
             [this] { return caches.nodes.has_synced() && caches.pods.has_synced() && deps.may_act(); }),
         admission({deps.config.in_flight, deps.config.rate, deps.config.cooldown}, deps.clock,
                   [this](const api::ObjectKey& key, base::Duration after) { evacuation_queue.add_after(key, after); }),
+        admission_rules({.admission = admission,
+                         .policies = caches.policies.store(),
+                         .clock = deps.clock,
+                         .gates = [this](const std::string& policy) { return gates.verdict(policy); }}),
         reservations(
             [this] { return caches.snapshot(); }, deps.clock,
             [this](const api::ObjectKey& key, base::Duration after) { evacuation_queue.add_after(key, after); }),
@@ -206,7 +209,7 @@ struct Operator::Impl {
   void resume() {
     const base::TimePoint now = deps.clock.now();
     evacuations.resume(now);
-    follow_brakes();
+    admission_rules.follow_time();
     admission.resume();
     for (const auto& each : caches.evacuations.store().list()) {
       if (is_taken_over(*each, now)) trail.on_taken_over(*each, now);
@@ -250,17 +253,9 @@ struct Operator::Impl {
                                          });
   }
 
-  /// Its deletion lifts no brake and no limit from what waits: that is the garbage collector's, or nobody's.
-  void hold_without_policy(const api::Evacuation& evacuation) {
-    const std::string& policy = api::policy_of(evacuation);
-    if (policy.empty()) return;
-    const std::scoped_lock lock(limits_mutex);  // whoever sets its limits meanwhile comes after this
-    if (!caches.policies.store().get({"", policy})) admission.set_policy_limits(policy, std::nullopt);
-  }
-
   void add_handlers() {
     caches.evacuations.add_handler([this](const auto&, const auto& after) {
-      if (after) hold_without_policy(*after);
+      if (after) admission_rules.hold_without_policy(*after);
     });
     evacuation::connect_evacuations({caches.evacuations, caches.pods, caches.pdbs, caches.nodes, caches.claims},
                                     admission, reservations, evacuations, evacuation_queue);
@@ -280,47 +275,21 @@ struct Operator::Impl {
       const ObservedPolicy& seen = after ? *after : *before;
       if (after) {
         gates.set(seen.meta.name, after->spec.gates, after->spec.usage_sources);
-        follow_limits(*after);
+        admission_rules.follow(*after);
         follow_usage(*after);
         if (after->plan_spec) triggers.follow(seen.meta.name, after->spec.schedule.triggers);
       } else {
         gates.drop(seen.meta.name);
         triggers.forget(seen.meta.name);
         usage.drop(seen.meta.name);
-        forget_limits(seen.meta.name);
+        admission_rules.forget(seen.meta.name);
       }
       policy_queue.add(seen.meta.key());
     });
   }
 
-  void follow_limits(const ObservedPolicy& policy) {
-    const std::scoped_lock lock(limits_mutex);
-    const LimitsInForce now = policy_limits.take(policy, deps.clock.now(), gates.verdict(policy.meta.name));
-    admission.set_policy_limits(policy.meta.name, now.limits, now.brake);
-    brakes[policy.meta.name] = now.brake;
-    admission.restore_cooldowns(policy.meta.name, policy.status.cooldowns);
-  }
-  void forget_limits(const std::string& policy) {
-    const std::scoped_lock lock(limits_mutex);
-    policy_limits.forget(policy);
-    admission.set_policy_limits(policy, std::nullopt);
-    brakes.erase(policy);
-  }
-  /// Blackouts and gates come and go without any change of the policy.
-  void follow_brakes() {
-    for (const auto& listed : caches.policies.store().list()) {
-      if (listed->spec.schedule.blackouts.empty() && listed->spec.gates.empty()) continue;
-      const std::scoped_lock lock(limits_mutex);
-      const auto policy = caches.policies.store().get(listed->meta.key());
-      if (!policy) continue;
-      const LimitsInForce now = policy_limits.take(*policy, deps.clock.now(), gates.verdict(policy->meta.name));
-      if (std::exchange(brakes[policy->meta.name], now.brake) == now.brake) continue;
-      admission.set_policy_limits(policy->meta.name, now.limits, now.brake);
-    }
-  }
-
   void on_gates_changed(const std::string& policy) {
-    follow_brakes();
+    admission_rules.follow_time();
     policy_queue.add({"", policy});
   }
 
@@ -485,9 +454,7 @@ struct Operator::Impl {
   GateKeeper gates;
   Triggers triggers;
   AdmissionQueue admission;
-  std::mutex limits_mutex;  ///< of the next two, and what admission is told of them
-  PolicyLimitsInForce policy_limits;
-  std::map<std::string, std::string> brakes;  ///< as admission knows them, by policy
+  AdmissionRules admission_rules;
   Reservations reservations;
   evacuation::Reconciler evacuations;
   PolicyReconciler policies;
@@ -540,7 +507,7 @@ void Operator::run_workers(std::stop_token stop) {
   while (!stop.stop_requested()) {
     impl_->publish_counts();
     impl_->follow_staleness();
-    impl_->follow_brakes();
+    impl_->admission_rules.follow_time();
     base::sleep_unless_stopped(base::seconds(1), stop);
   }
 }
@@ -555,7 +522,7 @@ bool Operator::reconcile_one() {
   const auto start = impl_->begin();
   if (start != Impl::Start::kBegun) return start == Impl::Start::kAsked;
   impl_->follow_staleness();
-  impl_->follow_brakes();
+  impl_->admission_rules.follow_time();
   return impl_->gate_worker().step() || impl_->usage_worker().step() || impl_->evacuation_worker(0).step() ||
          impl_->policy_worker().step() || (impl_->responder && impl_->responder_worker().step());
 }
@@ -565,7 +532,7 @@ bool Operator::step() {
   const auto start = impl_->begin();
   if (start != Impl::Start::kBegun) return busy || start == Impl::Start::kAsked;
   impl_->follow_staleness();
-  impl_->follow_brakes();
+  impl_->admission_rules.follow_time();
   while (impl_->gate_worker().step()) busy = true;
   while (impl_->usage_worker().step()) busy = true;
   while (impl_->evacuation_worker(0).step()) busy = true;

@@ -25,7 +25,7 @@ void UsageCollector::set(const std::string& policy, const std::vector<WantedUsag
     auto [at, is_new] = entries_.try_emplace(text);
     if (is_new) at->second = std::make_shared<Entry>(each.source);
     at->second->policies.insert(policy);
-    wishes_[policy].push_back({each.key, text});
+    wishes_[policy].push_back({.key = each.key, .entry = text});
     if (is_new) queue_.add({"", text});
   }
   std::erase_if(entries_, [](const auto& entry) { return entry.second->policies.empty(); });
@@ -122,15 +122,23 @@ void UsageCollector::publish(const Entry& entry, const base::Status& done) {
                       {kv("source", name), kv("problem", done.error().message)});
 }
 
-UsageFigures UsageCollector::figures(const std::string& policy) const {
+std::shared_ptr<const scheduling::MeasuredUsage> UsageCollector::figures_of(Wish& wish, const UsageRounds& rounds,
+                                                                            base::TimePoint now) {
+  if (wish.last && wish.answers == rounds.answers() && now <= wish.good_until) return wish.last;
+  wish.last = std::make_shared<const scheduling::MeasuredUsage>(rounds.figures(wish.key, now));
+  wish.answers = rounds.answers();
+  wish.good_until = rounds.good_until(*wish.last, now);
+  return wish.last;
+}
+
+UsageFigures UsageCollector::figures(const std::string& policy) {
   const std::lock_guard lock(mutex_);
   UsageFigures figures;
   const auto wishes = wishes_.find(policy);
   if (wishes == wishes_.end()) return figures;
-  for (const Wish& wish : wishes->second) {
+  for (Wish& wish : wishes->second) {
     const Entry& entry = *entries_.at(wish.entry);
-    figures.measured.push_back(
-        std::make_shared<const scheduling::MeasuredUsage>(entry.rounds.figures(wish.key, deps_.clock.now())));
+    figures.measured.push_back(figures_of(wish, entry.rounds, deps_.clock.now()));
     if (entry.settings.forecast) figures.forecasts.push_back({wish.key, entry.quality});
   }
   return figures;

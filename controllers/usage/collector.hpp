@@ -61,7 +61,7 @@ class UsageCollector {
   base::Result<kube::Requeue> collect(const api::ObjectKey& key);
 
   /// The figures that `policy` wants, as of now.
-  UsageFigures figures(const std::string& policy) const;
+  UsageFigures figures(const std::string& policy);
 
  private:
   struct Entry {
@@ -77,7 +77,14 @@ class UsageCollector {
   struct Wish {
     std::string key;    ///< of the strategies
     std::string entry;  ///< key of entries_
+    // The figures that were made last. They hold a row for each pod of the cluster.
+    std::shared_ptr<const scheduling::MeasuredUsage> last{};
+    std::uint64_t answers = 0;     ///< that they are made of
+    base::TimePoint good_until{};  ///< without another answer
   };
+  /// Made anew only when they say something else. REQUIRES: mutex_ is held.
+  static std::shared_ptr<const scheduling::MeasuredUsage> figures_of(Wish& wish, const UsageRounds& rounds,
+                                                                     base::TimePoint now);
 
   std::shared_ptr<Entry> find(const std::string& key) const;
   // REQUIRES, of these: entry.asking is held.

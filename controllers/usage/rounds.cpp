@@ -143,4 +143,14 @@ MeasuredUsage UsageRounds::figures(const std::string& key, base::TimePoint now) 
   return figures;
 }
 
+base::TimePoint UsageRounds::good_until(const MeasuredUsage& figures, base::TimePoint now) const {
+  if (answers_ == 0) return now;
+  base::TimePoint until = base::TimePoint::max();
+  for (const MeasuredUsage::Node& node : figures.nodes) {
+    if (node.time - now > source_.max_age) return now;  // it will be right when its time has come
+    if (node.problem.empty()) until = std::min(until, node.time + source_.max_age);
+  }
+  return until;
+}
+
 }  // namespace controllers

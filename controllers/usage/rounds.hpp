@@ -39,6 +39,11 @@ class UsageRounds {
   /// without any usable value, has a problem. The source has one while it never answered.
   scheduling::MeasuredUsage figures(const std::string& key, base::TimePoint now) const;
 
+  /// How many answers were added. Figures of the same number differ only by what aged.
+  std::uint64_t answers() const { return answers_; }
+  /// When `figures`, made of this at `now`, begin to say something that is not true any more without a new answer.
+  base::TimePoint good_until(const scheduling::MeasuredUsage& figures, base::TimePoint now) const;
+
   /// Of the newest answer, for people: "query cpu: 3 samples are NaN".
   const std::vector<std::string>& complaints() const { return complaints_; }
   /// Why the last question had no usable answer; empty: it had.

@@ -83,6 +83,24 @@ TEST_F(Collector, AsksAtItsIntervalAndHasTheFiguresAtOnce) {
   EXPECT_EQ(world.asked, 2);
 }
 
+TEST_F(Collector, MakesFiguresAgainOnlyWhenTheySaySomethingElse) {
+  world.answer = cpu(2);
+  collector.set("balance", {{"server", source("server")}});
+  collect_all();
+  const auto first = collector.figures("balance").measured.at(0);
+  clock.advance(seconds(29));
+  EXPECT_EQ(collector.figures("balance").measured.at(0), first);
+  world.answer = cpu(4);
+  clock.advance(seconds(1));
+  collect_all();
+  const auto second = collector.figures("balance").measured.at(0);
+  EXPECT_GT(second->nodes.at(0).now.at(0), first->nodes.at(0).now.at(0));
+  clock.advance(source("server").max_age);
+  EXPECT_EQ(collector.figures("balance").measured.at(0), second);
+  clock.advance(seconds(1));
+  EXPECT_THAT(collector.figures("balance").measured.at(0)->nodes.at(0).problem, HasSubstr("old"));
+}
+
 TEST_F(Collector, AsksOnceForPoliciesThatWantTheSame) {
   world.answer = cpu(2);
   collector.set("balance", {{"server", source("server")}});
