@@ -1,0 +1,171 @@
+// End-to-end scenario 17: requests are balanced and load is not. Measured load is levelled without overshoot; then
+// nothing moves. metrics.k8s.io is served as custom resources of that group, which needs no aggregation layer.
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "test/e2e/harness/process.hpp"
+#include "test/e2e/harness/scenario.hpp"
+
+namespace e2e {
+namespace load_test {
+
+constexpr int kHot = 6;
+constexpr int kCool = 18;
+constexpr double kHotUse = 0.5;  // cores of a pod; a node has four
+constexpr double kCoolUse = 0.05;
+constexpr const char* kGroup = "metrics.k8s.io";
+
+/// What metrics-server would serve.
+class Meter {
+ public:
+  Meter(const Api& api, const Kubectl& kubectl, std::string ns) : api_(api), kubectl_(kubectl), ns_(std::move(ns)) {
+    kubectl_.apply(definition("nodes", "NodeMetrics", "Cluster"));
+    kubectl_.apply(definition("pods", "PodMetrics", "Namespaced"));
+    kubectl_({"wait", "--for=condition=Established", "--timeout=60s", "crd/nodes.metrics.k8s.io",
+              "crd/pods.metrics.k8s.io"});
+  }
+  ~Meter() { kubectl_.attempt({"delete", "crd", "nodes.metrics.k8s.io", "pods.metrics.k8s.io", "--wait=true"}); }
+  Meter(const Meter&) = delete;
+  Meter& operator=(const Meter&) = delete;
+
+  /// Measures again if the last time is long ago. Each node's load in cores.
+  const std::map<std::string, double>& measure() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return loads_;
+    next_ = now + std::chrono::seconds(2);
+    loads_.clear();
+    for (const Json& node : api_.list(path::nodes())) loads_[text_at(node, "/metadata/name")] = 0;
+    for (const Json& pod : api_.list(path::pods(ns_))) {
+      if (text_at(pod, "/status/phase") == "Running") publish_pod(pod);
+    }
+    for (const auto& [node, load] : loads_) publish("nodes/" + node, sample("NodeMetrics", {{"usage", usage(load)}}));
+    return loads_;
+  }
+
+ private:
+  static Json definition(const std::string& plural, const std::string& kind, const std::string& scope) {
+    const Json schema = {{"openAPIV3Schema", {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}}}};
+    const Json version = {{"name", "v1beta1"}, {"served", true}, {"storage", true}, {"schema", schema}};
+    return {{"apiVersion", "apiextensions.k8s.io/v1"},
+            {"kind", "CustomResourceDefinition"},
+            {"metadata",
+             {{"name", plural + "." + kGroup},
+              {"annotations", {{"api-approved.kubernetes.io", "https://github.com/kubernetes/metrics"}}}}},
+            {"spec",
+             {{"group", kGroup},
+              {"scope", scope},
+              {"names", {{"plural", plural}, {"kind", kind}}},
+              {"versions", Json::array({version})}}}};
+  }
+  static Json usage(double cores) {
+    return {{"cpu", std::to_string(static_cast<int>(cores * 1000)) + "m"}, {"memory", "64Mi"}};
+  }
+  static Json sample(const char* kind, Json object) {
+    char time[32];
+    const std::time_t now = std::time(nullptr);
+    std::strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+    object.update(
+        {{"apiVersion", std::string(kGroup) + "/v1beta1"}, {"kind", kind}, {"timestamp", time}, {"window", "10s"}});
+    return object;
+  }
+  void publish_pod(const Json& pod) {
+    const double use = text_at(pod, "/metadata/labels/app") == "hot" ? kHotUse : kCoolUse;
+    loads_[text_at(pod, "/spec/nodeName")] += use;
+    const Json container = {{"name", "main"}, {"usage", usage(use)}};
+    publish("namespaces/" + ns_ + "/pods/" + text_at(pod, "/metadata/name"),
+            sample("PodMetrics", {{"containers", Json::array({container})}}));
+  }
+  void publish(const std::string& target, const Json& object) const {
+    const HttpAnswer answer =
+        api_.request("PATCH", std::string("/apis/") + kGroup + "/v1beta1/" + target + "?fieldManager=meter&force=true",
+                     object.dump(), "application/apply-patch+yaml");
+    if (answer.code != 200 && answer.code != 201) throw Failure("cannot publish " + target + ": " + answer.body);
+  }
+
+  const Api& api_;
+  const Kubectl& kubectl_;
+  const std::string ns_;
+  std::map<std::string, double> loads_;
+  std::chrono::steady_clock::time_point next_{};
+};
+
+class Load : public Scenario {
+ protected:
+  /// Six hot pods on one node, and as many cool ones on each of the others: requests are equal everywhere.
+  std::string burn() {
+    const std::vector<std::string> all = nodes();
+    for (std::size_t i = 1; i < all.size(); ++i) cordon(all[i]);
+    deploy({.ns = ns(), .name = "hot", .replicas = kHot});
+    for (std::size_t i = 1; i < all.size(); ++i) uncordon(all[i]);
+    cordon(all.front());
+    deploy({.ns = ns(), .name = "cool", .replicas = kCool});
+    uncordon(all.front());
+    return all.front();
+  }
+  Json policy_object() const {
+    const Json source = {
+        {"name", "metrics"}, {"type", "MetricsServer"}, {"interval", "5s"}, {"smoothing", {{"method", "Latest"}}}};
+    const Json strategy = {{"name", "LowNodeUtilization"},
+                           {"args",
+                            {{"usage", {{"source", "metrics"}, {"hysteresis", {{"samples", 2}, {"of", 3}}}}},
+                             {"thresholds", {{"cpu", 30}}},
+                             {"targetThresholds", {{"cpu", 50}}}}}};
+    return manifest::pod_life_time_policy(
+        ns(), ns(), 1,
+        {{"mode", "Automatic"}, {"usageSources", Json::array({source})}, {"strategies", Json::array({strategy})}});
+  }
+  Json policy() const { return api().get(path::policies(ns())); }
+  /// What a user sees who types it.
+  std::string output_of(const std::vector<std::string>& command) const {
+    const Finished done = run(command, {}, std::chrono::seconds(60),
+                              {{"KUBECONFIG", cluster().admin_kubeconfig().string()},
+                               {"PATH", std::string(EVACUATOR_PLUGIN_FOLDER) + ":" + std::getenv("PATH")}});
+    if (!done.ok()) ADD_FAILURE() << command.at(1) << ": " << done.err;
+    return done.out;
+  }
+  /// What planning again now would move.
+  Json what_if() const {
+    write_file(folder() / "dump.json", kubectl()({"get", "nodes,pods,replicasets,namespaces,pdb", "-A", "-o", "json"}));
+    write_file(folder() / "policy.json", policy_object().dump());
+    return Json::parse(output_of({EVACUATOR_BINARY, "simulate", "--snapshot", folder() / "dump.json", "--policy",
+                                  folder() / "policy.json", "--usage", "live", "-o", "json"}));
+  }
+};
+
+TEST_F(Load, IsLevelledWhereRequestsAreAlready) {
+  if (!cluster().has_rbac()) GTEST_SKIP() << "the simulator serves no metrics.k8s.io; test/integration/policy has this";
+  kubectl()({"apply", "-f", std::string(EVACUATOR_SOURCE_DIR) + "/config/optional/usage-metrics-server.yaml"});
+  const std::string burning = burn();
+  Meter meter(api(), kubectl(), ns());
+  ASSERT_EQ(meter.measure().at(burning), kHot * kHotUse);
+  start_operator();
+  apply_policy(policy_object());
+
+  await("the load to be level", [&](std::string& seen) {
+    const double load = meter.measure().at(burning);
+    seen = std::to_string(load) + " cores are used; " + text_at(policy(), "/status");
+    return load <= 2;
+  });
+  await_pods(ns(), "hot", kHot);
+  std::set<std::string> cycles;
+  await("ten more cycles", [&](std::string&) {
+    meter.measure();
+    cycles.insert(text_at(policy(), "/status/lastCycle/id"));
+    return cycles.size() > 10;
+  });
+  const std::string usage = output_of({"kubectl", "evacuator", "usage", ns()});
+  const Json foreseen = what_if();
+  const Json end = policy();
+
+  EXPECT_LE(number_at(end, "/status/evicted"), 3) << "no overshoot: level is 50 % less a quarter of the band";
+  EXPECT_GE(meter.measure().at(burning), 1);
+  EXPECT_EQ(text_at(condition(end, "UsageAvailable"), "/status"), "True") << end.at("status").dump();
+  EXPECT_NE(usage.find(burning), std::string::npos) << usage;
+  EXPECT_EQ(foreseen.at("moves").size(), 0U) << foreseen.dump();
+  note("measured load levelled with " + text_at(end, "/status/evicted") + " evictions, then at rest for ten cycles");
+  expect_no_misdeeds();
+}
+
+}  // namespace load_test
+}  // namespace e2e
