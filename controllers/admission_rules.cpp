@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "api/origin.hpp"
+
 namespace controllers {
 
 LimitsInForce AdmissionRules::take(const ObservedPolicy& policy) {

@@ -38,6 +38,12 @@ constexpr BenchedStrategy kBenched[] = {
     {"RemovePodsViolatingNodeTaints", "{}"},
     {"RemovePodsViolatingTopologySpreadConstraint", "{}"},
 };
+/// The same cycle by requests, and by measured usage that says the same: at most 1.3 × as long is the aim.
+constexpr BenchedStrategy kByRequests = {
+    "LowNodeUtilization", R"({"thresholds":{"cpu":30,"memory":30},"targetThresholds":{"cpu":60,"memory":60}})"};
+constexpr BenchedStrategy kByUsage = {
+    "LowNodeUtilization", R"({"thresholds":{"cpu":30,"memory":30},"targetThresholds":{"cpu":60,"memory":60},)"
+                          R"("usage":{"source":"bench","hysteresis":{"samples":1,"of":1}}})"};
 
 /// Built once for each size: the snapshot is not what is measured.
 const scheduling::ClusterSnapshot& warm_snapshot(int nodes) {
@@ -52,6 +58,25 @@ const scheduling::ClusterSnapshot& warm_snapshot(int nodes) {
     snapshot = std::make_unique<const scheduling::ClusterSnapshot>(std::move(input));
   }
   return *snapshot;
+}
+
+/// Everything uses what it asks for.
+std::shared_ptr<const scheduling::MeasuredUsage> usage_as_requested(const scheduling::ClusterSnapshot& cluster) {
+  using scheduling::kCpuIndex, scheduling::kMemoryIndex;
+  auto usage = std::make_shared<scheduling::MeasuredUsage>();
+  usage->source = "bench";
+  usage->resources = {{"cpu"}, {"memory"}};
+  for (const scheduling::NodeIndex node : cluster.nodes()) {
+    const std::vector<std::int64_t> now = {cluster.used().get(node, kCpuIndex), cluster.used().get(node, kMemoryIndex)};
+    usage->nodes.push_back({cluster.node(node).meta.name, kBenchNow, "", now, {}, now});
+  }
+  for (const scheduling::PodIndex pod : cluster.pods()) {
+    usage->pods.push_back({cluster.pod(pod).meta.ns, cluster.pod(pod).meta.name});
+    const auto& requests = cluster.requests(pod);
+    usage->pod_amounts.insert(usage->pod_amounts.end(),
+                              {amount_of(requests, kCpuIndex), amount_of(requests, kMemoryIndex)});
+  }
+  return usage;
 }
 
 struct Variant {
@@ -76,12 +101,13 @@ void plan_strategy(benchmark::State& state, const BenchedStrategy& benched, cons
   spec.limits.per_cycle.total = variant.total;
   spec.compatibility = variant.compatibility;
   const planning::PlanSpec plan_spec(spec);
+  planning::PlanInput input{.spec = plan_spec, .cluster = snapshot, .leaving = {}, .now = kBenchNow};
+  if (!plan_spec.strategy_specs.usage_needs().empty()) input.usage.push_back(usage_as_requested(snapshot));
   std::size_t moves = 0;
   bench::Allocations allocations;
   for (auto _ : state) {
     const bench::AllocationScope scope(allocations);
-    moves =
-        planning::plan_cycle({.spec = plan_spec, .cluster = snapshot, .leaving = {}, .now = kBenchNow}).moves.size();
+    moves = planning::plan_cycle(input).moves.size();
   }
   const auto cycles = static_cast<double>(std::max<benchmark::IterationCount>(state.iterations(), 1));
   state.counters["moves"] = static_cast<double>(moves);
@@ -98,21 +124,25 @@ bool is_usable(const BenchedStrategy& benched) {
   return errors.empty();
 }
 
+void add(const BenchedStrategy& benched, const Variant& variant) {
+  benchmark::RegisterBenchmark((std::string("BM_Plan/") + benched.name + variant.suffix).c_str(),
+                               [&](benchmark::State& state) { plan_strategy(state, benched, variant); })
+      ->Arg(100)
+      ->Arg(1000)
+      ->Arg(5000)
+      ->Complexity(benchmark::oNLogN)
+      ->Unit(benchmark::kMillisecond)
+      ->MinTime(0.1);
+}
+
 const bool kRegistered = [] {
   for (const BenchedStrategy& benched : kBenched) {
     if (!is_usable(benched)) continue;
-    for (const Variant& variant : kVariants) {
-      benchmark::RegisterBenchmark(
-          (std::string("BM_Plan/") + benched.name + variant.suffix).c_str(),
-          [&benched, &variant](benchmark::State& state) { plan_strategy(state, benched, variant); })
-          ->Arg(100)
-          ->Arg(1000)
-          ->Arg(5000)
-          ->Complexity(benchmark::oNLogN)
-          ->Unit(benchmark::kMillisecond)
-          ->MinTime(0.1);
-    }
+    for (const Variant& variant : kVariants) add(benched, variant);
   }
+  static constexpr Variant kRequests{"/by:requests"}, kUsage{"/by:usage"};
+  add(kByRequests, kRequests);
+  add(kByUsage, kUsage);
   return true;
 }();
 
