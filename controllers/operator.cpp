@@ -269,8 +269,10 @@ struct Operator::Impl {
     });
     caches.nodes.add_handler(
         [this](const auto& before, const auto& after) { triggers.on_node(before.get(), after.get()); });
-    caches.pods.add_handler(
-        [this](const auto& before, const auto& after) { triggers.on_pod(before.get(), after.get()); });
+    caches.pods.add_handler([this](const auto& before, const auto& after) {
+      triggers.on_pod(before.get(), after.get());
+      usage.on_pod(before.get(), after.get());
+    });
     caches.policies.add_handler([this](const auto& before, const auto& after) {
       const ObservedPolicy& seen = after ? *after : *before;
       if (after) {

@@ -91,7 +91,9 @@ void History::close_steps(Node& node, base::TimePoint until) const {
 
 void History::shift(std::string_view node, std::size_t column, double by) {
   const auto at = nodes_.find(node);
-  if (at != nodes_.end() && column < columns_.size()) at->second.forecasters[column].shift(by);
+  if (at == nodes_.end() || column >= columns_.size()) return;
+  at->second.forecasters[column].shift(by);
+  at->second.sums[column] += by * at->second.counts[column];  // of the step that is not closed yet
 }
 
 std::vector<Forecast> History::of(std::string_view node, base::TimePoint now) const {

@@ -1,12 +1,20 @@
 #include "controllers/usage/collector.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace controllers {
 namespace {
 
 using base::kv;
+
+constexpr std::size_t kMostArrivals = 10'000;
+/// While the source does not answer.
+constexpr std::size_t kMostShifts = 100'000;
+/// A new pod that is not measured after so many times maxAge never will be.
+constexpr int kArrivalAges = 10;
 
 /// Equal settings ask the same, whatever they are called.
 std::string text_of(api::UsageSource source) {
@@ -86,12 +94,59 @@ void UsageCollector::begin_history(Entry& entry, const std::vector<usage::Column
                     {kv("source", entry.settings.name), kv("problem", past.error().message)});
 }
 
+void UsageCollector::on_pod(const api::Pod* before, const api::Pod* after) {
+  const auto runs = [](const api::Pod* pod) {
+    return pod != nullptr && !pod->node_name.empty() && !pod->is_terminal();
+  };
+  if (runs(before) == runs(after)) return;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [text, entry] : entries_) {
+    if (entry->forecasts_since) note_pod(*entry, before, after);
+  }
+}
+
+/// What the history knows counts already: pods that were there when it began.
+void UsageCollector::note_pod(Entry& entry, const api::Pod* before, const api::Pod* after) {
+  const api::Pod& pod = after != nullptr ? *after : *before;
+  if (const bool comes = after != nullptr && !after->is_terminal(); comes) {
+    if (pod.meta.creation_timestamp < *entry.forecasts_since) return;
+    if (entry.arrivals.size() >= kMostArrivals) entry.arrivals.pop_front();
+    entry.arrivals.push_back({pod.node_name.value, pod.meta.ns, pod.meta.name, deps_.clock.now()});
+    return;
+  }
+  std::vector<double> values = entry.rounds.pod_values(pod.meta.ns, pod.meta.name);
+  const auto is_it = [&](const Arrival& each) { return each.ns == pod.meta.ns && each.pod == pod.meta.name; };
+  if (std::erase_if(entry.arrivals, is_it) > 0 || values.empty()) return;
+  for (double& value : values) value = -value;
+  if (entry.shifts.size() < kMostShifts) entry.shifts.push_back({before->node_name.value, std::move(values)});
+}
+
+std::vector<UsageCollector::Shift> UsageCollector::take_shifts(Entry& entry) {
+  const std::lock_guard lock(mutex_);
+  if (!entry.forecasts_since) entry.forecasts_since = deps_.clock.now();
+  return std::exchange(entry.shifts, {});
+}
+
+void UsageCollector::measure_arrivals(Entry& entry) {
+  const base::TimePoint now = deps_.clock.now();
+  std::erase_if(entry.arrivals, [&](const Arrival& each) {
+    std::vector<double> values = entry.rounds.pod_values(each.ns, each.pod);
+    if (values.empty()) return now - each.since > kArrivalAges * entry.settings.max_age;
+    entry.shifts.push_back({each.node, std::move(values)});
+    return true;
+  });
+}
+
 Foreseen UsageCollector::foresee(Entry& entry, const usage::Samples& samples) {
-  Foreseen foreseen;
-  if (!entry.settings.forecast) return foreseen;
   if (!entry.history) begin_history(entry, samples.columns);
   const base::TimePoint now = deps_.clock.now();
+  for (const Shift& shift : take_shifts(entry)) {
+    for (std::size_t c = 0; c < shift.by.size(); ++c) {
+      if (std::isfinite(shift.by[c])) entry.history->shift(shift.node, c, shift.by[c]);
+    }
+  }
   entry.history->add(samples, now);
+  Foreseen foreseen;
   for (const usage::Samples::Node& node : samples.nodes) {
     std::vector<std::int64_t> peaks;
     for (const usage::Forecast& forecast : entry.history->of(node.name, now))
@@ -102,11 +157,15 @@ Foreseen UsageCollector::foresee(Entry& entry, const usage::Samples& samples) {
 }
 
 void UsageCollector::keep(Entry& entry, usage::Samples samples) {
+  {
+    const std::lock_guard lock(mutex_);
+    entry.rounds.take(samples, deps_.clock.now());
+    measure_arrivals(entry);
+  }
+  if (!entry.settings.forecast) return;
   Foreseen foreseen = foresee(entry, samples);
-  const base::TimePoint now = deps_.clock.now();
-  const auto quality = entry.history ? entry.history->quality(now) : usage::ForecastQuality{};
+  const auto quality = entry.history->quality(deps_.clock.now());
   const std::lock_guard lock(mutex_);
-  entry.rounds.add(std::move(samples), now);
   entry.rounds.foresee(std::move(foreseen));
   entry.quality = quality;
 }
@@ -124,9 +183,9 @@ void UsageCollector::publish(const Entry& entry, const base::Status& done) {
 
 std::shared_ptr<const scheduling::MeasuredUsage> UsageCollector::figures_of(Wish& wish, const UsageRounds& rounds,
                                                                             base::TimePoint now) {
-  if (wish.last && wish.answers == rounds.answers() && now <= wish.good_until) return wish.last;
+  if (wish.last && wish.version == rounds.version() && now <= wish.good_until) return wish.last;
   wish.last = std::make_shared<const scheduling::MeasuredUsage>(rounds.figures(wish.key, now));
-  wish.answers = rounds.answers();
+  wish.version = rounds.version();
   wish.good_until = rounds.good_until(*wish.last, now);
   return wish.last;
 }

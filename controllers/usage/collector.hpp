@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -60,26 +61,45 @@ class UsageCollector {
   /// Asks one source and says when to come again. Never fails: what went wrong is kept with the source.
   base::Result<kube::Requeue> collect(const api::ObjectKey& key);
 
+  /// As the informer of pods tells: nullptr for what was not there, or is not there any more. The forecasts of nodes go
+  /// with the pods that come and leave, by what these use: a pod that comes counts once it is measured.
+  void on_pod(const api::Pod* before, const api::Pod* after);
+
   /// The figures that `policy` wants, as of now.
   UsageFigures figures(const std::string& policy);
 
  private:
+  /// So much more, by column, is used on the node from now on.
+  struct Shift {
+    std::string node;
+    std::vector<double> by;
+  };
+  /// A new pod that was not measured yet.
+  struct Arrival {
+    std::string node;
+    std::string ns;
+    std::string pod;
+    base::TimePoint since;
+  };
   struct Entry {
     explicit Entry(const api::UsageSource& settings) : settings(settings), rounds(settings) {}
     const api::UsageSource settings;
-    std::mutex asking;                      ///< held while the source is asked: by one worker at a time
-    std::unique_ptr<usage::Source> source;  ///< guarded by asking, as is
-    std::optional<usage::History> history;  ///< where forecasts are wanted
-    UsageRounds rounds;                     ///< guarded by the collector's mutex_
-    usage::ForecastQuality quality;         ///< the same
-    std::set<std::string> policies;         ///< the same
+    std::mutex asking;                               ///< held while the source is asked: by one worker at a time
+    std::unique_ptr<usage::Source> source;           ///< guarded by asking, as is
+    std::optional<usage::History> history;           ///< where forecasts are wanted
+    UsageRounds rounds;                              ///< guarded by the collector's mutex_
+    usage::ForecastQuality quality;                  ///< the same
+    std::set<std::string> policies;                  ///< the same
+    std::optional<base::TimePoint> forecasts_since;  ///< the same; of what is in the history
+    std::vector<Shift> shifts;                       ///< the same; not in the history yet
+    std::deque<Arrival> arrivals;                    ///< the same; oldest first
   };
   struct Wish {
     std::string key;    ///< of the strategies
     std::string entry;  ///< key of entries_
     // The figures that were made last. They hold a row for each pod of the cluster.
     std::shared_ptr<const scheduling::MeasuredUsage> last{};
-    std::uint64_t answers = 0;     ///< that they are made of
+    std::uint64_t version = 0;     ///< of the rounds that they are made of
     base::TimePoint good_until{};  ///< without another answer
   };
   /// Made anew only when they say something else. REQUIRES: mutex_ is held.
@@ -94,6 +114,11 @@ class UsageCollector {
   void begin_history(Entry& entry, const std::vector<usage::Column>& columns);
   Foreseen foresee(Entry& entry, const usage::Samples& samples);
   void keep(Entry& entry, usage::Samples samples);
+  /// REQUIRES: mutex_ is held.
+  void note_pod(Entry& entry, const api::Pod* before, const api::Pod* after);
+  void measure_arrivals(Entry& entry);
+  /// Takes the lock itself.
+  std::vector<Shift> take_shifts(Entry& entry);
   void publish(const Entry& entry, const base::Status& done);
 
   Dependencies deps_;

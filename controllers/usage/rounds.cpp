@@ -40,7 +40,12 @@ UsageRounds::UsageRounds(api::UsageSource source) : source_(std::move(source)) {
   most_ = std::clamp(wanted, kSamplesForHysteresis, kMostRounds);
 }
 
-void UsageRounds::add(usage::Samples samples, base::TimePoint now) {
+void UsageRounds::foresee(Foreseen foreseen) {
+  foreseen_ = std::move(foreseen);
+  ++version_;
+}
+
+void UsageRounds::take(usage::Samples& samples, base::TimePoint now) {
   take_columns(samples);
   for (usage::Samples::Node& node : samples.nodes) take_node(node, now);
   take_pods(samples);
@@ -48,6 +53,7 @@ void UsageRounds::add(usage::Samples samples, base::TimePoint now) {
   complaints_ = std::move(samples.problems);
   problem_.clear();
   ++answers_;
+  ++version_;
 }
 
 /// Other columns than before: what is kept does not fit any more.
@@ -141,6 +147,21 @@ MeasuredUsage UsageRounds::figures(const std::string& key, base::TimePoint now) 
   figures.pods = pods_;
   figures.pod_amounts = pod_amounts_;
   return figures;
+}
+
+std::vector<double> UsageRounds::pod_values(std::string_view ns, std::string_view pod) const {
+  const auto key = [](const MeasuredUsage::Pod& each) {
+    return std::pair<std::string_view, std::string_view>(each.ns, each.name);
+  };
+  const auto at = std::ranges::lower_bound(pods_, std::pair(ns, pod), {}, key);
+  if (at == pods_.end() || key(*at) != std::pair(ns, pod)) return {};
+  const std::size_t first = static_cast<std::size_t>(at - pods_.begin()) * resources_.size();
+  std::vector<double> values(columns_.size(), usage::kUnknown);
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const std::int64_t amount = pod_amounts_[first + c];
+    if (amount != kUnknownUsage && !resources_[c].is_percent) values[c] = static_cast<double>(amount) / 1000;
+  }
+  return values;
 }
 
 base::TimePoint UsageRounds::good_until(const MeasuredUsage& figures, base::TimePoint now) const {

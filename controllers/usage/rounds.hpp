@@ -28,10 +28,12 @@ class UsageRounds {
   /// `source` decides what is kept, smoothed and believed.
   explicit UsageRounds(api::UsageSource source);
 
-  /// An answer that was received at `now`. A node whose sample is the one before again has no new round.
-  void add(usage::Samples samples, base::TimePoint now);
+  /// An answer that was received at `now`; its pods and problems are moved out of it. A node whose sample is the one
+  /// before again has no new round.
+  void take(usage::Samples& samples, base::TimePoint now);
+  void add(usage::Samples samples, base::TimePoint now) { take(samples, now); }
   /// What is foreseen since the newest answer.
-  void foresee(Foreseen foreseen) { foreseen_ = std::move(foreseen); }
+  void foresee(Foreseen foreseen);
   /// The source gave no usable answer. What is known ages on.
   void fail(std::string problem) { problem_ = std::move(problem); }
 
@@ -39,10 +41,14 @@ class UsageRounds {
   /// without any usable value, has a problem. The source has one while it never answered.
   scheduling::MeasuredUsage figures(const std::string& key, base::TimePoint now) const;
 
-  /// How many answers were added. Figures of the same number differ only by what aged.
-  std::uint64_t answers() const { return answers_; }
+  /// Figures of the same number differ only by what aged.
+  std::uint64_t version() const { return version_; }
   /// When `figures`, made of this at `now`, begin to say something that is not true any more without a new answer.
   base::TimePoint good_until(const scheduling::MeasuredUsage& figures, base::TimePoint now) const;
+
+  /// What the newest answer says of the pod, by column of nodes in the column's unit; usage::kUnknown where it says
+  /// nothing, or the nodes' column is in percent. Empty: it does not know the pod.
+  std::vector<double> pod_values(std::string_view ns, std::string_view pod) const;
 
   /// Of the newest answer, for people: "query cpu: 3 samples are NaN".
   const std::vector<std::string>& complaints() const { return complaints_; }
@@ -71,6 +77,7 @@ class UsageRounds {
   std::size_t most_;  ///< rounds of a node
   std::uint64_t stride_ = 1;
   std::uint64_t answers_ = 0;
+  std::uint64_t version_ = 0;
   std::vector<usage::Column> columns_;
   std::vector<scheduling::MeasuredUsage::Resource> resources_;  ///< those of the columns, then those of pods alone
   std::map<std::string, Node> nodes_;

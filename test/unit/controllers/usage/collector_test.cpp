@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+
 #include "controllers/usage/report.hpp"
 
 namespace usage_collector_test {
@@ -90,8 +92,8 @@ TEST_F(Collector, MakesFiguresAgainOnlyWhenTheySaySomethingElse) {
   const auto first = collector.figures("balance").measured.at(0);
   clock.advance(seconds(29));
   EXPECT_EQ(collector.figures("balance").measured.at(0), first);
-  world.answer = cpu(4);
   clock.advance(seconds(1));
+  world.answer = cpu(4);
   collect_all();
   const auto second = collector.figures("balance").measured.at(0);
   EXPECT_GT(second->nodes.at(0).now.at(0), first->nodes.at(0).now.at(0));
@@ -109,6 +111,107 @@ TEST_F(Collector, AsksOnceForPoliciesThatWantTheSame) {
   EXPECT_EQ(world.asked, 1);
   EXPECT_EQ(collector.figures("pack").measured.at(0)->source, "metrics");
   EXPECT_EQ(collector.figures("balance").measured.at(0)->source, "server");
+}
+
+// --- forecasts go with the pods
+
+/// All nodes fill up alike, so that a forecast is worth something. Pod shop/p is on node-a.
+class Forecasts : public Collector {
+ protected:
+  static constexpr base::Duration kStep = base::minutes(5);
+
+  void SetUp() override {
+    api::UsageSource wanted = source("server", kStep);
+    wanted.max_age = 2 * kStep;
+    wanted.forecast.emplace();
+    collector.set("balance", {{"server", wanted}});
+    for (int i = 0; i < 100; ++i) answer({{"p", 1}});
+    ASSERT_GT(foreseen("node-a"), 1000);
+    ASSERT_EQ(difference(), 0);
+  }
+  /// `more`: cores that node-a uses more than at first.
+  void answer(const std::map<std::string, double>& pods, double more = 0) {
+    usage::Samples samples;
+    samples.columns = samples.pod_columns = {{"cpu", usage::Unit::kAmount}};
+    load += 0.02;
+    samples.nodes = {{"node-a", clock.now(), {load + more}}, {"node-b", clock.now(), {load}}};
+    for (const auto& [name, cores] : pods) {
+      samples.pods.push_back({"shop", name});
+      samples.pod_values.push_back(cores);
+    }
+    world.answer = samples;
+    collect_all();
+    clock.advance(kStep);
+  }
+  std::int64_t foreseen(const std::string& node) {
+    for (const auto& each : collector.figures("balance").measured.at(0)->nodes) {
+      if (each.name == node && !each.foreseen.empty()) return each.foreseen.at(0);
+    }
+    return scheduling::kUnknownUsage;
+  }
+  /// By how much more is foreseen of node-a.
+  std::int64_t difference() { return foreseen("node-a") - foreseen("node-b"); }
+  api::Pod pod(const std::string& name, const std::string& node) const {
+    api::Pod made;
+    made.meta.ns = "shop";
+    made.meta.name = name;
+    made.meta.creation_timestamp = clock.now();
+    made.node_name = {node};
+    made.phase = api::PodPhase::kRunning;
+    return made;
+  }
+
+  double load = 4;
+};
+
+TEST_F(Forecasts, LagBehindAStepWhereNobodySaysWhy) {
+  for (int i = 0; i < 2; ++i) answer({}, -1);  // the second one closes the first one's step
+  EXPECT_GT(difference(), -900);
+}
+
+TEST_F(Forecasts, FallWithAPodThatLeaves) {
+  const api::Pod gone = pod("p", "node-a");
+  collector.on_pod(&gone, nullptr);
+  for (int i = 0; i < 2; ++i) answer({}, -1);  // the second one closes the first one's step
+  EXPECT_NEAR(static_cast<double>(difference()), -1000, 10);
+}
+
+TEST_F(Forecasts, RiseWithANewPodOnceItIsMeasured) {
+  const api::Pod added = pod("q", "node-a");
+  collector.on_pod(nullptr, &added);
+  answer({{"p", 1}});
+  EXPECT_EQ(difference(), 0);
+  for (int i = 0; i < 2; ++i) answer({{"p", 1}, {"q", 0.5}}, 0.5);
+  EXPECT_NEAR(static_cast<double>(difference()), 500, 10);
+}
+
+TEST_F(Forecasts, KnowAlreadyWhatWasThereBefore) {
+  api::Pod old = pod("p", "node-a");
+  old.meta.creation_timestamp -= std::chrono::hours(24);
+  collector.on_pod(nullptr, &old);
+  answer({{"p", 1}});
+  answer({{"p", 1}});
+  EXPECT_EQ(difference(), 0);
+}
+
+TEST_F(Forecasts, AreLeftAloneByAPodThatWasNeverMeasured) {
+  const api::Pod brief = pod("brief", "node-a");
+  collector.on_pod(nullptr, &brief);
+  collector.on_pod(&brief, nullptr);
+  answer({{"p", 1}});
+  EXPECT_EQ(difference(), 0);
+}
+
+TEST_F(Collector, TakesTenThousandNodesInOneAnswer) {
+  usage::Samples samples;
+  samples.columns = {{"cpu", usage::Unit::kAmount}};
+  for (int i = 0; i < 10'000; ++i) samples.nodes.push_back({"node-" + std::to_string(10'000 + i), clock.now(), {1}});
+  world.answer = samples;
+  collector.set("balance", {{"server", source("server")}});
+  collect_all();
+  const auto figures = collector.figures("balance").measured.at(0);
+  ASSERT_EQ(figures->nodes.size(), 10'000U);
+  EXPECT_THAT(figures->nodes.back().now, ElementsAre(1000));
 }
 
 TEST_F(Collector, StopsAskingForWhatNobodyWants) {
