@@ -44,6 +44,8 @@ constexpr std::size_t kUsageWorkers = 4;
 constexpr base::milliseconds kPolicySettleTime{500};
 /// Gates whose servers may hang at the same time before others wait.
 constexpr int kGateThreads = 4;
+/// Evacuations of a plan that are created at a time.
+constexpr std::int32_t kMostCreators = 32;
 /// A verdict older than this was recorded by whoever made it.
 constexpr base::minutes kRecentVerdict{10};
 
@@ -496,6 +498,7 @@ void Operator::run_workers(std::stop_token stop) {
   for (std::size_t i = 0; i < impl_->index_of_policy_worker(); ++i) {
     threads.emplace_back([this, stop, i] { impl_->evacuation_worker(i).run(stop); });
   }
+  impl_->policies.set_creators(std::clamp(impl_->deps.config.workers, std::int32_t{1}, kMostCreators));
   threads.emplace_back([this, stop] { impl_->policy_worker().run(stop); });
   for (std::size_t i = 0; i < kUsageWorkers; ++i) {
     threads.emplace_back([this, stop] { impl_->usage_worker().run(stop); });

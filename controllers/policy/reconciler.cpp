@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "api/meta/well_known.hpp"
 #include "api/vocabulary/condition_types.hpp"
@@ -203,10 +206,7 @@ void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutc
                                deps_.keys.problem());
     return;
   }
-  for (const api::PlannedMove& move : outcome.moves) {
-    if (!may_go_on(policy) || !create_one(policy, move, keys->current, outcome)) break;
-    if (deps_.progress) deps_.progress();
-  }
+  if (!outcome.moves.empty()) create_all(policy, keys->current, outcome);
   if (!clock_warning_.empty()) outcome.warnings.insert(outcome.warnings.begin(), clock_warning_);
   if (outcome.summary.created == 0) return;
   publish(policy.meta,
@@ -214,6 +214,22 @@ void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutc
                               fmt::format("created {} Evacuations for {} nominated pods", outcome.summary.created,
                                           outcome.summary.nominated)),
           "Plan");
+}
+
+/// In the order of the plan, but for the few that are under way at the same time.
+void PolicyReconciler::create_all(const api::DeschedulerPolicy& policy, const signing::Key& key,
+                                  CycleOutcome& outcome) {
+  std::atomic<std::size_t> next = 0;
+  const auto create = [&] {
+    for (std::size_t i = next++; i < outcome.moves.size(); i = next++) {
+      if (!may_go_on(policy) || !create_one(policy, outcome.moves[i], key, outcome)) next = outcome.moves.size();
+      if (deps_.progress) deps_.progress();
+    }
+  };
+  const auto others = std::min(static_cast<std::size_t>(creators_), outcome.moves.size()) - 1;
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < others; ++i) threads.emplace_back(create);
+  create();
 }
 
 /// Remembers what the newest object tells of the clocks. False when what was made does not count as ours by them, so
@@ -248,10 +264,18 @@ bool PolicyReconciler::create_one(const api::DeschedulerPolicy& policy, const ap
   const base::Error* refused = made ? nullptr : &made.error();
   deps_.audit.on_created(policy, move, wanted, refused);
   if (made) {
-    ++outcome.summary.created;
     deps_.log.info("evacuation created",
                    {kv("policy", policy.meta.name), kv("evacuation", wanted.meta.key().to_string()),
                     kv("node", move.from), kv("strategy", move.strategy)});
+  }
+  return note_created(wanted, made, sent, outcome);
+}
+
+bool PolicyReconciler::note_created(const api::Evacuation& wanted, const base::Result<std::string>& made,
+                                    base::TimePoint sent, CycleOutcome& outcome) {
+  const std::lock_guard lock(creating_);
+  if (made) {
+    ++outcome.summary.created;
     return clocks_agree(sent, *made, outcome);
   }
   // A deterministic name: whoever made it, this pod is taken care of.

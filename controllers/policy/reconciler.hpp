@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -31,7 +32,7 @@ namespace controllers {
 inline constexpr std::string_view kByPolicy = "policy";
 
 /// Drives DeschedulerPolicies: plans a cycle when one is due, makes the Evacuations, writes the status once.
-/// Observe → decide (decide.hpp, cycle.hpp) → act. One thread.
+/// Observe → decide (decide.hpp, cycle.hpp) → act. reconcile() is called by one thread.
 class PolicyReconciler {
  public:
   struct Dependencies {
@@ -68,6 +69,10 @@ class PolicyReconciler {
 
   explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
 
+  /// So many Evacuations of a plan are created at a time from here on; until then one. Then all that Dependencies name
+  /// is called from several threads. REQUIRES: not while reconcile() runs; `creators` is at least 1.
+  void set_creators(int creators) { creators_ = creators; }
+
   /// Errors are worth a retry with back-off. kConflict: the policy changed since the cache saw it; what the cycle did
   /// is remembered and is written at the next try. kCancelled: may_act() said no.
   base::Result<kube::Requeue> reconcile(const api::ObjectKey& key);
@@ -89,8 +94,11 @@ class PolicyReconciler {
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
   CycleOutcome plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, base::TimePoint now);
   void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
+  void create_all(const api::DeschedulerPolicy& policy, const signing::Key& key, CycleOutcome& outcome);
   bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, const signing::Key& key,
                   CycleOutcome& outcome);
+  bool note_created(const api::Evacuation& wanted, const base::Result<std::string>& made, base::TimePoint sent,
+                    CycleOutcome& outcome);
   bool clocks_agree(base::TimePoint sent, std::string_view made, CycleOutcome& outcome);
   /// It leads, the policy is the one that was planned, and neither did a cache go stale nor does a gate hold meanwhile:
   /// thousands of creations take minutes.
@@ -112,6 +120,8 @@ class PolicyReconciler {
     bool stored = false;  ///< false: the write failed
   };
   std::map<std::string, OwnStatus> own_;
+  int creators_ = 1;
+  std::mutex creating_;                       ///< held by the creators while they write down what came of it
   std::string clock_warning_;                 ///< of the newest Evacuation that was made; empty: the clocks agree
   std::map<std::string, std::string> known_;  ///< UIDs of the policies that were reconciled, by name
   strategies::RestartHistory restarts_;       ///< looked at in each cycle of any policy

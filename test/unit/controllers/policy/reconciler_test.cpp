@@ -2,7 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "test/builders/cluster.hpp"
 
@@ -59,7 +63,7 @@ class SilentEvents final : public kube::EventSink {
 /// One operator's policy controller, as long as it leads.
 class Leader {
  public:
-  Leader(KeepingServer& server, const base::Clock& clock, scheduling::SnapshotInput& cluster)
+  Leader(kube::Transport& server, const base::Clock& clock, scheduling::SnapshotInput& cluster)
       : client_(server, nullptr), registry_(evictors::EvictorRegistry::builtin()), cooldowns_(api::CooldownLimits{}) {
     evacuations_.add_index(std::string(kByPolicy), [](const api::Evacuation&) { return std::vector<std::string>(); });
     reconciler_.emplace(PolicyReconciler::Dependencies{.client = client_,
@@ -78,7 +82,7 @@ class Leader {
   }
 
   std::vector<std::string> stale;
-  int progress = 0;
+  std::atomic<int> progress = 0;
 
   void reconcile(const Json& policy) {
     const auto done = try_to_reconcile(policy);
@@ -95,6 +99,7 @@ class Leader {
     ASSERT_TRUE(reconciler_->reconcile({"", "restless"}));
   }
   std::string metrics() const { return metrics_.render(); }
+  void set_creators(int creators) { reconciler_->set_creators(creators); }
 
  private:
   kube::Client client_;
@@ -291,6 +296,85 @@ TEST_F(StalePlans, AreNotMade) {
   EXPECT_EQ(server_.evacuated, std::vector<std::string>{"web"});
   EXPECT_EQ(server_.status.dump().find("StaleCaches"), std::string::npos);
   EXPECT_EQ(leader->progress, 1);
+}
+
+// --- many creations at a time
+
+/// Answers creations only when `together_` of them have come, or nobody more comes for a while.
+class MeetingServer final : public kube::Transport {
+ public:
+  explicit MeetingServer(int together) : together_(together) {}
+
+  base::Result<kube::Response> round_trip(const kube::Request& request) override {
+    std::unique_lock lock(mutex_);
+    if (Json::parse(request.body).value("kind", "") == "Evacuation") {
+      created.push_back(Json::parse(request.body)["spec"]["podRef"]["name"]);
+      most_at_once = std::max(most_at_once, ++under_way_);
+      came_.notify_all();
+      came_.wait_for(lock, kPatience, [&] { return most_at_once >= together_; });
+      --under_way_;
+      if (fails) return base::unavailable("503");
+    }
+    kube::Response response;
+    response.status = 200;
+    response.body = request.body;
+    return response;
+  }
+  base::Result<std::unique_ptr<kube::WatchStream>> watch(const kube::Request&) override {
+    return base::unavailable("no watches here");
+  }
+
+  std::vector<std::string> created;
+  int most_at_once = 0;
+  bool fails = false;
+
+ private:
+  static constexpr std::chrono::seconds kPatience{10};
+  const int together_;
+  std::mutex mutex_;
+  std::condition_variable came_;
+  int under_way_ = 0;
+};
+
+class Creations : public testing::Test {
+ protected:
+  void SetUp() override {
+    builders::ClusterBuilder builder;
+    builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
+    for (int i = 0; i < kPods; ++i) builder.add(PodBuilder("p" + std::to_string(i)).on("n1").older_by(minutes(60)));
+    cluster_ = builder.input();
+  }
+  Json policy() const {
+    const Json strategies = {{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 60}}}}};
+    return {{"apiVersion", "evacuator.dev/v1alpha1"},
+            {"kind", "DeschedulerPolicy"},
+            {"metadata", {{"name", "restless"}, {"uid", "p-1"}, {"generation", 1}, {"resourceVersion", "7"}}},
+            {"spec", {{"mode", "Automatic"}, {"schedule", {{"interval", "5m"}}}, {"strategies", strategies}}}};
+  }
+
+  static constexpr int kPods = 20;
+  base::ManualClock clock_{kNoon};
+  scheduling::SnapshotInput cluster_;
+};
+
+TEST_F(Creations, AreUnderWayTogetherUpToTheLimit) {
+  MeetingServer server(4);
+  Leader leader(server, clock_, cluster_);
+  leader.set_creators(4);
+  leader.reconcile(policy());
+  EXPECT_EQ(server.most_at_once, 4);
+  EXPECT_EQ(std::set<std::string>(server.created.begin(), server.created.end()).size(), std::size_t{kPods});
+  EXPECT_EQ(server.created.size(), std::size_t{kPods}) << "each once";
+  EXPECT_EQ(leader.progress, kPods);
+}
+
+TEST_F(Creations, EndWithTheFirstThatTheServerDoesNotTake) {
+  MeetingServer server(4);
+  server.fails = true;
+  Leader leader(server, clock_, cluster_);
+  leader.set_creators(4);
+  leader.reconcile(policy());
+  EXPECT_LE(server.created.size(), 8U) << "those under way, and at most one more of each creator";
 }
 
 }  // namespace policy_reconciler_test
