@@ -116,6 +116,7 @@ LastCycle last_cycle_of(const Json& json) {
   cycle.pods = lenient::small_integer(json, "pods");
   cycle.nominated = lenient::small_integer(json, "nominated");
   cycle.created = lenient::small_integer(json, "created");
+  cycle.waves = lenient::small_integer(json, "waves");
   if (const Json* refused = lenient::array(json, "refused")) {
     for (const Json& item : *refused) {
       if (item.is_object())
@@ -126,9 +127,9 @@ LastCycle last_cycle_of(const Json& json) {
 }
 
 PlannedMove planned_move_of(const Json& json) {
-  return {lenient::text(json, "namespace"), lenient::text(json, "pod"),    lenient::text(json, "uid"),
-          lenient::text(json, "from"),      lenient::text(json, "to"),     lenient::text(json, "strategy"),
-          lenient::text(json, "reason"),    lenient::number(json, "score")};
+  return {lenient::text(json, "namespace"), lenient::text(json, "pod"),     lenient::text(json, "uid"),
+          lenient::text(json, "from"),      lenient::text(json, "to"),      lenient::text(json, "strategy"),
+          lenient::text(json, "reason"),    lenient::number(json, "score"), lenient::small_integer(json, "wave")};
 }
 
 RefusedPod refused_pod_of(const Json& json) {
@@ -234,6 +235,7 @@ Json encode_last_cycle(const LastCycle& cycle) {
                {"pods", cycle.pods},
                {"nominated", cycle.nominated},
                {"created", cycle.created}};
+  if (cycle.waves > 0) json["waves"] = cycle.waves;
   for (const auto& [reason, count] : cycle.refused) json["refused"].push_back({{"reason", reason}, {"count", count}});
   return json;
 }
@@ -244,6 +246,7 @@ Json encode_planned_move(const PlannedMove& move) {
   put_text(json, "to", move.to);
   put_text(json, "reason", move.reason);
   put_optional(json, "score", move.score);
+  if (move.wave > 0) json["wave"] = move.wave;
   return json;
 }
 

@@ -175,6 +175,7 @@ struct LastCycle {
   std::int32_t pods = 0;
   std::int32_t nominated = 0;
   std::int32_t created = 0;
+  std::int32_t waves = 0;            ///< of the plan, of which the first was made; 0: it has none
   std::vector<ReasonCount> refused;  ///< sorted by reason
   friend bool operator==(const LastCycle&, const LastCycle&) = default;
 };
@@ -189,6 +190,8 @@ struct PlannedMove {
   std::string strategy;
   std::string reason;
   std::optional<double> score{};  ///< benefit for disruption, 0 … 100, of a balance strategy's move
+  /// Moves of one wave run together, and what they leave is free only for the next wave; 0: the strategy plans none.
+  std::int32_t wave = 0;
   friend bool operator==(const PlannedMove&, const PlannedMove&) = default;
 };
 

@@ -1,5 +1,7 @@
 #include "controllers/policy/cycle.hpp"
 
+#include <algorithm>
+
 #include "controllers/policy/audit_records.hpp"
 #include "planning/evacuating_pods.hpp"
 #include "planning/planner.hpp"
@@ -39,6 +41,7 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
   outcome.summary.nodes = plan.nodes;
   outcome.summary.pods = plan.pods;
   outcome.summary.nominated = static_cast<std::int32_t>(outcome.moves.size());
+  for (const api::PlannedMove& move : outcome.moves) outcome.summary.waves = std::max(outcome.summary.waves, move.wave);
   for (const planning::StrategyResult& result : plan.strategies) {
     if (!result.problem.empty()) outcome.problems.push_back(result.strategy + ": " + result.problem);
   }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "api/core/codec.hpp"
 #include "api/meta/label_value.hpp"
@@ -190,6 +191,21 @@ TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& eva
   if (newest_settled) result.carried.until = newest_settled;
   result.tally.evicted = result.carried.counted + young;
   return result;
+}
+
+bool is_made_now(const api::PlannedMove& move) { return move.wave <= 1; }
+
+bool is_wave_over(const api::DeschedulerPolicyStatus& status,
+                  const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations) {
+  if (!status.last_cycle || status.last_cycle->waves <= 1 || status.last_cycle->created == 0) return false;
+  std::set<std::pair<std::string_view, std::string_view>> finished;
+  for (const auto& each : evacuations) {
+    if (!api::is_terminal(each->status.phase)) return false;
+    finished.emplace(each->meta.ns, each->spec.pod_ref.uid.value);
+  }
+  return std::ranges::all_of(status.plan, [&](const api::PlannedMove& move) {
+    return move.wave != 1 || finished.contains({move.ns, move.uid});
+  });
 }
 
 api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::PlannedMove& move) {

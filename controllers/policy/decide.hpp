@@ -45,6 +45,13 @@ struct CycleTiming {
 /// of windows or inside a blackout: then at the next opening (interval), or the next time that is inside one (cron).
 CycleTiming cycle_timing(const api::DeschedulerPolicy& policy, base::TimePoint now);
 
+/// The first wave of the last plan is over, so that the rest can be planned anew on what the cluster is by now: each
+/// Evacuation that the published plan has in it is known and all of `evacuations`, those of the policy, are finished.
+bool is_wave_over(const api::DeschedulerPolicyStatus& status,
+                  const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations);
+/// What of a plan's moves is made in its cycle: those of its first wave, and those of none.
+bool is_made_now(const api::PlannedMove& move);
+
 /// The policy's Evacuations as they stand.
 struct PolicyTally {
   std::int32_t active = 0;   ///< unfinished

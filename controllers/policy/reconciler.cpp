@@ -126,6 +126,9 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
 
 CycleTiming PolicyReconciler::timing_with_triggers(const api::DeschedulerPolicy& policy, base::TimePoint now) {
   CycleTiming timing = cycle_timing(policy, now);
+  const auto evacuations = deps_.evacuations.by_index(kByPolicy, policy.meta.name);
+  if (!policy.spec.suspend && timing.opening == Opening::kOpen && is_wave_over(policy.status, evacuations))
+    timing.due = true;
   const auto in = deps_.triggers ? deps_.triggers->due_in(policy.meta.name) : std::nullopt;
   if (!in) return timing;
   if (*in > base::Duration::zero()) {
@@ -222,6 +225,7 @@ void PolicyReconciler::create_all(const api::DeschedulerPolicy& policy, const si
   std::atomic<std::size_t> next = 0;
   const auto create = [&] {
     for (std::size_t i = next++; i < outcome.moves.size(); i = next++) {
+      if (!is_made_now(outcome.moves[i])) continue;
       if (!may_go_on(policy) || !create_one(policy, outcome.moves[i], key, outcome)) next = outcome.moves.size();
       if (deps_.progress) deps_.progress();
     }

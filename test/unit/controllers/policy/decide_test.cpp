@@ -141,6 +141,56 @@ TEST(Tally, CountsOnlySuccessAsEvictedAndOnlyUnfinishedAsActive) {
   EXPECT_EQ(counts.tally.active, 1);
 }
 
+// --- waves
+
+struct WaveCase {
+  const char* name;
+  std::vector<std::pair<const char*, api::EvacuationPhase>> known;  ///< UIDs of their pods
+  bool is_over;
+  std::int32_t waves = 2;
+  std::int32_t created = 2;
+};
+class Wave : public testing::TestWithParam<WaveCase> {};
+TEST_P(Wave, IsOverWhenAllThatItMadeIsKnownAndFinished) {
+  api::DeschedulerPolicyStatus status = planned(kNoon).status;
+  status.last_cycle->waves = GetParam().waves;
+  status.last_cycle->created = GetParam().created;
+  for (const auto& [uid, wave] : {std::pair("a", 1), std::pair("b", 1), std::pair("later", 2)})
+    status.plan.push_back({"shop", uid, uid, "n1", "n2", "Defragmentation", "", {}, wave});
+  std::vector<std::shared_ptr<const api::Evacuation>> known;
+  for (const auto& [uid, phase] : GetParam().known) {
+    auto made = std::make_shared<api::Evacuation>();
+    made->meta.ns = "shop";
+    made->spec.pod_ref = {uid, {uid}};
+    made->status.phase = phase;
+    known.push_back(made);
+  }
+  EXPECT_EQ(is_wave_over(status, known), GetParam().is_over);
+}
+using Phase = api::EvacuationPhase;
+INSTANTIATE_TEST_SUITE_P(
+    Plans, Wave,
+    testing::Values(WaveCase{"AllSucceeded", {{"a", Phase::kSucceeded}, {"b", Phase::kSucceeded}}, true},
+                    WaveCase{"OneFailed", {{"a", Phase::kSucceeded}, {"b", Phase::kFailed}}, true},
+                    WaveCase{"OneUnderWay", {{"a", Phase::kSucceeded}, {"b", Phase::kEvicting}}, false},
+                    WaveCase{"OneNotSeenYet", {{"a", Phase::kSucceeded}}, false},
+                    WaveCase{"AnOlderOneUnderWay",
+                             {{"a", Phase::kSucceeded}, {"b", Phase::kSucceeded}, {"x", Phase::kPending}},
+                             false},
+                    WaveCase{"ItWasTheLast", {{"a", Phase::kSucceeded}, {"b", Phase::kSucceeded}}, false, 1},
+                    WaveCase{"ThePlanHasNone", {{"a", Phase::kSucceeded}, {"b", Phase::kSucceeded}}, false, 0},
+                    WaveCase{"ItBroughtNothing", {{"a", Phase::kSucceeded}, {"b", Phase::kSucceeded}}, false, 2, 0}),
+    [](const auto& each) { return each.param.name; });
+
+TEST(Waves, OnlyTheFirstIsMadeNow) {
+  api::PlannedMove move;
+  EXPECT_TRUE(is_made_now(move)) << "of no wave";
+  move.wave = 1;
+  EXPECT_TRUE(is_made_now(move));
+  move.wave = 2;
+  EXPECT_FALSE(is_made_now(move));
+}
+
 TEST(EvacuationFor, CarriesTheTemplateAndItsOrigin) {
   auto from = policy();
   from.spec.mode = api::PolicyMode::kAutomatic;
