@@ -128,7 +128,8 @@ LastCycle last_cycle_of(const Json& json) {
 PlannedMove planned_move_of(const Json& json) {
   return {lenient::text(json, "namespace"), lenient::text(json, "pod"),    lenient::text(json, "uid"),
           lenient::text(json, "from"),      lenient::text(json, "to"),     lenient::text(json, "strategy"),
-          lenient::text(json, "reason"),    lenient::number(json, "score")};
+          lenient::text(json, "reason"),    lenient::number(json, "score"),
+          lenient::small_integer(json, "wave")};
 }
 
 RefusedPod refused_pod_of(const Json& json) {
@@ -244,6 +245,7 @@ Json encode_planned_move(const PlannedMove& move) {
   put_text(json, "to", move.to);
   put_text(json, "reason", move.reason);
   put_optional(json, "score", move.score);
+  if (move.wave > 0) json["wave"] = move.wave;
   return json;
 }
 

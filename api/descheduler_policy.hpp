@@ -189,6 +189,8 @@ struct PlannedMove {
   std::string strategy;
   std::string reason;
   std::optional<double> score{};  ///< benefit for disruption, 0 … 100, of a balance strategy's move
+  /// Moves of one wave run together, and what they leave is free only for the next wave; 0: the strategy plans none.
+  std::int32_t wave = 0;
   friend bool operator==(const PlannedMove&, const PlannedMove&) = default;
 };
 

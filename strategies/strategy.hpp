@@ -39,6 +39,18 @@ enum class NominationResult {
 /// True for the nodes where the pod's replacement would help.
 using Goal = std::function<bool(NodeIndex node)>;
 
+/// A cluster of its own on which moves are tried, with the same foresight as the sink that made it: what it says of
+/// moves in one order holds for offers in that order.
+class Rehearsal {
+ public:
+  virtual ~Rehearsal() = default;
+  virtual const scheduling::Overlay& cluster() const = 0;
+  /// Moves the pod to where its replacement is expected, if `goal` accepts that, and says where. nullopt: nothing happened.
+  virtual std::optional<NodeIndex> relocate(PodIndex pod, const Goal& goal) = 0;
+  /// As NominationSink::avoid().
+  virtual void avoid(std::string_view key, std::span<const NodeIndex> nodes) = 0;
+};
+
 /// Takes nominations, one at a time, and answers at once.
 class NominationSink {
  public:
@@ -69,6 +81,17 @@ class NominationSink {
     static_cast<void>(nodes);
     return false;
   }
+  /// What is offered from here on belongs to this wave (api::PlannedMove::wave); 0: to none.
+  virtual void start_wave(std::int32_t wave) { static_cast<void>(wave); }
+  /// Why an offer of the pod would be refused wherever it went; nullopt: that depends. Nothing is recorded.
+  virtual std::optional<scheduling::Refusal> objection(PodIndex pod) {
+    static_cast<void>(pod);
+    return std::nullopt;
+  }
+  /// So many more pods may leave in this cycle; nullopt: any number.
+  virtual std::optional<std::int64_t> moves_left() const { return std::nullopt; }
+  /// From the cluster as it is now; nullptr: the sink predicts nothing.
+  virtual std::unique_ptr<Rehearsal> rehearse() const { return nullptr; }
   /// Reports a pod that meets the strategy's criteria but is protected. For the record only.
   virtual void refused(PodIndex pod, const scheduling::Refusal& refusal) = 0;
 };

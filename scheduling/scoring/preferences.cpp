@@ -85,6 +85,7 @@ void Preferences::add_soft_taints() {
     for (const NodeIndex node : soft.nodes) untolerated_.emplace_back(node, 1);
   }
   if (known == untolerated_.size()) return;
+  if (std::ranges::is_sorted(untolerated_, std::ranges::less_equal{})) return;
   std::ranges::sort(untolerated_);
   auto last = untolerated_.begin();
   for (auto each = std::next(last); each != untolerated_.end(); ++each) {
@@ -94,6 +95,10 @@ void Preferences::add_soft_taints() {
       *++last = *each;
   }
   untolerated_.erase(std::next(last), untolerated_.end());
+}
+
+bool Preferences::avoids(NodeIndex node) const {
+  return query_.cluster().bears_soft_taint(node) && untolerated_taints(node) > 0;
 }
 
 // --- pod affinity

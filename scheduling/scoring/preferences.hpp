@@ -46,6 +46,8 @@ class Preferences {
 
   /// No node can score more, whoever the candidates are.
   bool is_best(NodeIndex node) const;
+  /// The node bears a soft taint of ours that the pod does not tolerate.
+  bool avoids(NodeIndex node) const;
   /// So many points at least it scores less than a candidate that is_best(). Above kExactLossNodes nodes a guess that
   /// takes most nodes for candidates.
   int least_loss(NodeIndex node) const;

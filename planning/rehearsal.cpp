@@ -1,0 +1,46 @@
+#include "planning/rehearsal.hpp"
+
+#include <algorithm>
+
+namespace planning {
+
+using scheduling::NodeIndex;
+using scheduling::PodIndex;
+
+Placement take_off(scheduling::Overlay& cluster, TargetPredictor& predictor, PodIndex pod,
+                   const strategies::Goal& goal) {
+  Placement placement;
+  const bool is_replaced = has_replacement(cluster.base(), pod);
+  const bool meets_it = is_replaced && is_replaced_at_once(cluster.base(), pod);
+  if (meets_it) placement = predictor.predict(cluster, pod, goal, scheduling::OldPod::kStays);
+  cluster.move(pod, scheduling::kNoNode);
+  if (is_replaced && (!meets_it || placement.fits_nowhere)) placement = predictor.predict(cluster, pod, goal);
+  return placement;
+}
+
+bool add_soft_taint(scheduling::Overlay& cluster, std::string_view key, std::span<const NodeIndex> nodes) {
+  const auto known = std::ranges::find(cluster.soft_taints(), key, &scheduling::SoftTaint::key);
+  if (known == cluster.soft_taints().end()) return false;
+  scheduling::SoftTaint taint = *known;
+  taint.nodes.insert(taint.nodes.end(), nodes.begin(), nodes.end());
+  cluster.set_soft_taint(std::move(taint));
+  return true;
+}
+
+std::optional<NodeIndex> PlanRehearsal::relocate(PodIndex pod, const strategies::Goal& goal) {
+  const NodeIndex from = cluster_.node_of(pod);
+  const bool was_moved = cluster_.is_moved(pod);
+  const Placement placement = take_off(cluster_, predictor_, pod, goal);
+  if (placement.node) {
+    cluster_.move(pod, *placement.node);
+    return placement.node;
+  }
+  was_moved ? cluster_.move(pod, from) : cluster_.restore(pod);
+  return std::nullopt;
+}
+
+void PlanRehearsal::avoid(std::string_view key, std::span<const NodeIndex> nodes) {
+  add_soft_taint(cluster_, key, nodes);
+}
+
+}  // namespace planning

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+
+#include "planning/target.hpp"
+#include "scheduling/overlay.hpp"
+#include "strategies/strategy.hpp"
+
+namespace planning {
+
+/// Takes the pod off its node in `cluster` and says where its replacement is expected, without putting it there: beside
+/// the old pod, or if it has no place there or comes later, once that is gone. No node for a pod that nobody replaces.
+/// REQUIRES: as for TargetPredictor::predict().
+Placement take_off(scheduling::Overlay& cluster, TargetPredictor& predictor, scheduling::PodIndex pod,
+                   const strategies::Goal& goal = {});
+
+/// A copy of a plan's state for a strategy to try moves on. Refers to the snapshot only.
+class PlanRehearsal final : public strategies::Rehearsal {
+ public:
+  PlanRehearsal(const scheduling::Overlay& cluster, const TargetPredictor& predictor)
+      : cluster_(cluster), predictor_(predictor) {}
+  const scheduling::Overlay& cluster() const override { return cluster_; }
+  std::optional<scheduling::NodeIndex> relocate(scheduling::PodIndex pod, const strategies::Goal& goal) override;
+  void avoid(std::string_view key, std::span<const scheduling::NodeIndex> nodes) override;
+
+ private:
+  scheduling::Overlay cluster_;
+  TargetPredictor predictor_;
+};
+
+/// Puts the soft taint `key` of `cluster` on `nodes`, too. False: it has none of that key, which is then not allowed.
+bool add_soft_taint(scheduling::Overlay& cluster, std::string_view key, std::span<const scheduling::NodeIndex> nodes);
+
+}  // namespace planning
