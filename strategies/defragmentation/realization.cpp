@@ -81,13 +81,18 @@ std::size_t Realization::run_wave(std::vector<PackedMove>& pending) {
   Wave wave(cluster());
   ++wave_;
   std::vector<std::uint32_t> awaited(emptying_.size(), 0);
-  for (const PackedMove& move : pending) ++awaited[move.from];
+  wave.reserved.assign(emptying_.size(), 0);
+  for (const PackedMove& move : pending) {
+    ++awaited[move.from];
+    if (move.needs_hole) ++wave.reserved[move.to];
+  }
   const std::size_t before = pending.size();
   std::erase_if(pending, [&](const PackedMove& move) {
     if (should_stop_()) return false;
     const bool waits = move.needs_hole && (awaited[move.to] > 0 || wave.is_left[move.to] != 0);
     if (waits || !attempt(move, wave)) return false;
     --awaited[move.from];
+    if (move.needs_hole) --wave.reserved[move.to];
     return true;
   });
   if (pending.size() == before) --wave_;
@@ -97,7 +102,10 @@ std::size_t Realization::run_wave(std::vector<PackedMove>& pending) {
 bool Realization::attempt(const PackedMove& move, Wave& wave) {
   if (wave.budgets.refusal(move.pod)) return false;
   const FitQuery before(wave.before, move.pod, FitLevel::kScheduler);
-  const Goal goal = [&](NodeIndex to) { return takes_[to] && fits_in_flight(move.pod, to, wave, before); };
+  const bool makes_room = !emptying_[move.from];
+  const Goal goal = [&](NodeIndex to) {
+    return takes_[to] && (!makes_room || wave.reserved[to] == 0) && fits_in_flight(move.pod, to, wave, before);
+  };
   const auto to = rehearsal_->relocate(move.pod, goal);
   if (!to) return false;
   wave.budgets.spend(move.pod);

@@ -45,6 +45,7 @@ class Realization {
     scheduling::PdbBudgets budgets;
     std::vector<PodIndex> leaving;          ///< in the order they leave
     std::vector<std::uint8_t> is_left;      ///< by node: some pod leaves it
+    std::vector<std::uint32_t> reserved{};  ///< by node: pods that wait for room on it, where no other is to go
   };
 
   const scheduling::Overlay& cluster() const { return rehearsal_->cluster(); }
