@@ -9,7 +9,10 @@ Defragmentation::Args Defragmentation::Args::read(api::StrictObject&) { return {
 
 base::Status Defragmentation::nominate(const StrategyContext& context, NominationSink& sink) const {
   const DefragmentationProblem problem(context, sink, {});
-  const DefragmentationPlan plan = find_plan(problem, sink, [] { return false; });
+  const LowerBound bound = lower_bound_of(problem);
+  const char* s = getenv("STEPS");
+  SearchBudget budget(s ? atol(s) : 100'000'000, {});
+  const DefragmentationPlan plan = DefragmentationSearch(problem, sink, {.most_freed = bound.most_freed()}, budget, 1).run();
   sink.avoid(api::well_known::kEmptyingTaint, plan.avoided);
   for (const WaveMove& move : plan.moves) {
     sink.start_wave(move.wave);

@@ -21,9 +21,13 @@ DefragmentationProblem::DefragmentationProblem(const StrategyContext& context, N
                                                const std::function<bool(const api::Node&)>& may_be_emptied)
     : context_(context),
       sink_(sink),
+      is_looked_at_(context.cluster.base().node_count(), false),
+      is_held_(context.cluster.base().node_count(), false),
+      pods_(context.cluster.base().node_count()),
       takes_(context.cluster.base().node_count(), false),
       known_(context.cluster.base().pod_count(), 0) {
   for (const NodeIndex node : context.nodes) {
+    is_looked_at_[node] = true;
     if (base().node(node).unschedulable) continue;
     takes_[node] = true;
     taking_.push_back(node);
@@ -44,20 +48,26 @@ bool DefragmentationProblem::goes_with_node(PodIndex pod) const {
   return base().is_daemon_set(pod) || base().is_mirror(pod) || !base().is_staying(pod);
 }
 
+bool DefragmentationProblem::has_to_stay_somewhere(PodIndex pod) const {
+  const NodeIndex node = cluster().node_of(pod);
+  return node != scheduling::kNoNode && is_looked_at_[node] && !goes_with_node(pod);
+}
+
 void DefragmentationProblem::add_node(NodeIndex node, bool may_be_emptied) {
-  FreeableNode found{node, {}};
+  FreeableNode found{node};
   std::optional<HeldNode> held;
   cluster().for_each_on(node, [&](PodIndex pod) {
     if (goes_with_node(pod)) return;
-    found.pods.push_back(pod);
+    pods_[node].push_back(pod);
     found.load += size(pod);
     if (held || !may_be_emptied) return;
     if (const auto& objection = objection_to(pod)) held = HeldNode{node, pod, *objection};
   });
+  std::ranges::stable_sort(pods_[node], std::greater{}, [&](PodIndex pod) { return size(pod); });
+  is_held_[node] = held || (!may_be_emptied && !pods_[node].empty());
+  held_nodes_ += is_held_[node] ? 1 : 0;
   if (held) held_.push_back(*held);
-  if (held || !may_be_emptied) return;
-  std::ranges::stable_sort(found.pods, std::greater{}, [&](PodIndex pod) { return size(pod); });
-  freeable_.push_back(std::move(found));
+  if (!held && may_be_emptied) freeable_.push_back(found);
 }
 
 const std::optional<Refusal>& DefragmentationProblem::objection_to(PodIndex pod) const {

@@ -12,8 +12,7 @@ namespace strategies {
 /// A node that can be emptied as far as its pods go.
 struct FreeableNode {
   NodeIndex node;
-  std::vector<PodIndex> pods;  ///< that have to leave, the largest first; empty: nothing runs on it
-  double load = 0;             ///< sum of their sizes
+  double load = 0;  ///< sum of the sizes of its pods
 };
 
 /// A node that stays, and the pod of it that may not leave.
@@ -37,12 +36,21 @@ class DefragmentationProblem {
   const std::optional<scheduling::Refusal>& objection_to(PodIndex pod) const;
   bool may_move(PodIndex pod) const { return !objection_to(pod); }
 
+  /// Those looked at.
+  std::span<const NodeIndex> nodes() const { return context_.nodes; }
+  /// The pods on a node that is looked at which do not go with it, the largest first.
+  const std::vector<PodIndex>& pods_on(NodeIndex node) const { return pods_[node]; }
+  /// Some pod runs on it that may not leave, or that nobody wants to leave.
+  bool is_held(NodeIndex node) const { return is_held_[node]; }
+  std::size_t held_nodes() const { return held_nodes_; }
   /// Sorted by node.
   const std::vector<FreeableNode>& freeable() const { return freeable_; }
   const std::vector<HeldNode>& held() const { return held_; }
   /// Looked at and open to pods.
   bool takes(NodeIndex node) const { return takes_[node]; }
   const std::vector<NodeIndex>& taking() const { return taking_; }
+  /// Runs on a node that is looked at, and does not go with it.
+  bool has_to_stay_somewhere(PodIndex pod) const;
   /// The pod's largest share of an average node: what it costs to place.
   double size(PodIndex pod) const;
 
@@ -55,6 +63,10 @@ class DefragmentationProblem {
   NominationSink& sink_;
   double cpu_ = 1;     ///< of an average node
   double memory_ = 1;  ///< of an average node
+  std::vector<bool> is_looked_at_;
+  std::vector<bool> is_held_;
+  std::size_t held_nodes_ = 0;
+  std::vector<std::vector<PodIndex>> pods_;  ///< by node
   std::vector<FreeableNode> freeable_;
   std::vector<HeldNode> held_;
   std::vector<bool> takes_;

@@ -1,6 +1,7 @@
 #include "strategies/defragmentation/realization.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 #include <utility>
 
@@ -8,21 +9,33 @@
 #include "scheduling/predicates.hpp"
 
 namespace strategies {
+namespace {
 
 using scheduling::FitLevel;
 using scheduling::FitQuery;
 using scheduling::Overlay;
 
+/// Pods of the same node that may go in another's place, if the scheduler would put that where it does not help.
+constexpr std::size_t kMostInstead = 6;
+
+}  // namespace
+
 Realization::Wave::Wave(const Overlay& cluster)
-    : before(cluster), budgets(cluster.base()), is_left(cluster.base().node_count(), 0) {}
+    : before(cluster),
+      budgets(cluster.base()),
+      is_left(cluster.base().node_count(), 0),
+      awaited(cluster.base().node_count(), 0),
+      reserved(cluster.base().node_count(), 0) {}
 
 Realization::Realization(const DefragmentationProblem& problem, std::unique_ptr<Rehearsal> rehearsal,
-                         std::vector<bool> emptying, const ShouldStop& should_stop)
+                         std::vector<bool> emptying, PackingStyle style, SearchBudget& budget, Chance& chance)
     : problem_(problem),
       rehearsal_(std::move(rehearsal)),
       emptying_(std::move(emptying)),
       takes_(emptying_.size(), false),
-      should_stop_(should_stop) {
+      style_(style),
+      budget_(budget),
+      chance_(chance) {
   std::vector<NodeIndex> avoided;
   for (NodeIndex node = 0; node < emptying_.size(); ++node) {
     takes_[node] = problem.takes(node) && !emptying_[node];
@@ -31,29 +44,30 @@ Realization::Realization(const DefragmentationProblem& problem, std::unique_ptr<
   rehearsal_->avoid(api::well_known::kEmptyingTaint, avoided);
 }
 
+bool Realization::is_empty(NodeIndex node) const {
+  return std::ranges::none_of(problem_.pods_on(node), [&](PodIndex pod) { return cluster().node_of(pod) == node; });
+}
+
 std::vector<NodeIndex> Realization::left() const {
   std::vector<NodeIndex> nodes;
   for (const FreeableNode& each : problem_.freeable()) {
-    const auto is_here = [&](PodIndex pod) { return cluster().node_of(pod) == each.node; };
-    if (emptying_[each.node] && std::ranges::any_of(each.pods, is_here)) nodes.push_back(each.node);
+    if (emptying_[each.node] && !is_empty(each.node)) nodes.push_back(each.node);
   }
   return nodes;
 }
 
 std::vector<PackedMove> Realization::pack() {
-  Packing packing(problem_, cluster(), takes_);
-  std::vector<PodIndex> pods;
+  Packing packing(problem_, cluster(), takes_, style_, budget_, chance_);
+  std::vector<std::pair<double, PodIndex>> pods;  // the largest first
   for (const FreeableNode& each : problem_.freeable()) {
     if (!emptying_[each.node]) continue;
-    for (const PodIndex pod : each.pods) {
-      if (cluster().node_of(pod) == each.node) pods.push_back(pod);
+    for (const PodIndex pod : problem_.pods_on(each.node)) {
+      if (cluster().node_of(pod) == each.node)
+        pods.emplace_back(-problem_.size(pod) * chance_.about_one(style_.noise), pod);
     }
   }
-  std::ranges::stable_sort(pods, std::greater{}, [&](PodIndex pod) { return problem_.size(pod); });
-  for (const PodIndex pod : pods) {
-    if (should_stop_()) break;
-    packing.place_all({pod});
-  }
+  std::ranges::sort(pods);
+  for (const auto& [size, pod] : pods) packing.place_all({pod});
   std::vector<PackedMove> moves = packing.moves();
   // What others wait for first, then the largest: they have the fewest places.
   std::ranges::stable_sort(moves, {}, [&](const PackedMove& move) {
@@ -62,36 +76,37 @@ std::vector<PackedMove> Realization::pack() {
   return moves;
 }
 
-bool Realization::run() {
+bool Realization::run(std::size_t most_moves) {
   while (!left().empty()) {
-    std::vector<PackedMove> pending = pack();
-    std::size_t made = 0;
-    while (!pending.empty() && !should_stop_()) {
-      const std::size_t now = run_wave(pending);
-      if (now == 0) break;
-      made += now;
-    }
-    if (made == 0) return false;
+    if (run_waves(most_moves) == 0) return false;
   }
-  return true;
+  return moves_.size() <= most_moves;
+}
+
+/// How many moves were made.
+std::size_t Realization::run_waves(std::size_t most_moves) {
+  std::vector<PackedMove> pending = pack();
+  std::size_t made = 0;
+  while (!pending.empty() && !budget_.is_over() && moves_.size() <= most_moves) {
+    const std::size_t now = run_wave(pending);
+    if (now == 0) break;
+    made += now;
+  }
+  return budget_.is_over() || moves_.size() > most_moves ? 0 : made;
 }
 
 /// Makes the moves that can be made now and takes them out of `pending`. How many.
 std::size_t Realization::run_wave(std::vector<PackedMove>& pending) {
   Wave wave(cluster());
   ++wave_;
-  std::vector<std::uint32_t> awaited(emptying_.size(), 0);
-  wave.reserved.assign(emptying_.size(), 0);
   for (const PackedMove& move : pending) {
-    ++awaited[move.from];
+    ++wave.awaited[move.from];
     if (move.needs_hole) ++wave.reserved[move.to];
   }
   const std::size_t before = pending.size();
   std::erase_if(pending, [&](const PackedMove& move) {
-    if (should_stop_()) return false;
-    const bool waits = move.needs_hole && (awaited[move.to] > 0 || wave.is_left[move.to] != 0);
-    if (waits || !attempt(move, wave)) return false;
-    --awaited[move.from];
+    if (budget_.is_over() || !attempt(move, wave)) return false;
+    --wave.awaited[move.from];
     if (move.needs_hole) --wave.reserved[move.to];
     return true;
   });
@@ -100,24 +115,59 @@ std::size_t Realization::run_wave(std::vector<PackedMove>& pending) {
 }
 
 bool Realization::attempt(const PackedMove& move, Wave& wave) {
-  if (wave.budgets.refusal(move.pod)) return false;
-  const FitQuery before(wave.before, move.pod, FitLevel::kScheduler);
-  const bool makes_room = !emptying_[move.from];
+  if (move.needs_hole && (wave.awaited[move.to] > 0 || wave.is_left[move.to] != 0)) return false;
+  if (cluster().node_of(move.pod) != move.from) return true;  // another went in its place, and it in that one's
+  return relocate(move.pod, move.from, wave) || (!emptying_[move.from] && attempt_instead(move, wave));
+}
+
+/// Any pod of the node that asks for as much makes the same room.
+bool Realization::attempt_instead(const PackedMove& move, Wave& wave) {
+  const auto& base = problem_.base();
+  std::vector<std::uint32_t> tried = {base.label_group_of(move.pod)};
+  for (const PodIndex other : problem_.pods_on(move.from)) {
+    if (base.request_set_of(other) != base.request_set_of(move.pod) || cluster().node_of(other) != move.from) continue;
+    if (cluster().is_moved(other) || !problem_.may_move(other)) continue;
+    if (std::ranges::find(tried, base.label_group_of(other)) != tried.end()) continue;
+    if (relocate(other, move.from, wave)) return true;
+    tried.push_back(base.label_group_of(other));
+    if (tried.size() > kMostInstead) return false;
+  }
+  return false;
+}
+
+bool Realization::relocate(PodIndex pod, NodeIndex from, Wave& wave) {
+  if (wave.budgets.refusal(pod) || meets_its_own(pod, wave)) return false;
+  budget_.spend(problem_.base().node_count());
+  const FitQuery before(wave.before, pod, FitLevel::kScheduler);
+  const bool makes_room = !emptying_[from];
   const Goal goal = [&](NodeIndex to) {
-    return takes_[to] && (!makes_room || wave.reserved[to] == 0) && fits_in_flight(move.pod, to, wave, before);
+    if (!takes_[to] || (makes_room && wave.reserved[to] > 0)) return false;
+    return !before.refusal_beside_room(to) && has_room_in_flight(pod, to, wave);
   };
-  const auto to = rehearsal_->relocate(move.pod, goal);
+  const auto to = rehearsal_->relocate(pod, goal);
   if (!to) return false;
-  wave.budgets.spend(move.pod);
-  wave.leaving.push_back(move.pod);
-  wave.is_left[move.from] = 1;
-  moves_.push_back({move.pod, move.from, *to, wave_});
+  wave.budgets.spend(pod);
+  wave.leaving.push_back(pod);
+  wave.is_left[from] = 1;
+  moves_.push_back({pod, from, *to, wave_});
   return true;
 }
 
-bool Realization::fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave, const FitQuery& before) const {
+/// Its topology spread counts a pod that is on its way in this wave, so nobody knows where.
+bool Realization::meets_its_own(PodIndex pod, const Wave& wave) const {
+  const api::Pod& object = problem_.base().pod(pod);
+  return std::ranges::any_of(object.topology_spread, [&](const api::TopologySpreadConstraint& constraint) {
+    if (constraint.schedule_anyway || !constraint.label_selector) return false;
+    return std::ranges::any_of(wave.leaving, [&](PodIndex other) {
+      return problem_.base().namespace_of(other) == problem_.base().namespace_of(pod) &&
+             constraint.label_selector->matches(problem_.base().pod(other).meta.labels);
+    });
+  });
+}
+
+/// Beside what arrives and what has yet to leave.
+bool Realization::has_room_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const {
   if (wave.is_left[node] == 0) return true;
-  if (!before.fits(node)) return false;
   const auto has_room = [&](scheduling::ResourceIndex resource, std::int64_t milli) {
     const auto& base = problem_.base();
     std::int64_t free =

@@ -18,19 +18,17 @@ struct WaveMove {
   std::int32_t wave;
 };
 
-/// Stops a search: asked between steps.
-using ShouldStop = std::function<bool()>;
-
 /// Empties nodes on a rehearsal, where the scheduler says where pods go: packs what is left, makes these moves in waves,
-/// and packs again what came otherwise.
+/// and packs again what came otherwise. In a wave sources are as occupied as targets, and each PodDisruptionBudget is
+/// spent but once.
 class Realization {
  public:
   /// `emptying`: by node.
   Realization(const DefragmentationProblem& problem, std::unique_ptr<Rehearsal> rehearsal, std::vector<bool> emptying,
-              const ShouldStop& should_stop);
+              PackingStyle style, SearchBudget& budget, Chance& chance);
 
-  /// True: all of them are empty. Call it once.
-  bool run();
+  /// True: all of them are empty, with at most so many moves. Call it once.
+  bool run(std::size_t most_moves);
 
   /// In order; each goes where the rehearsal put it.
   const std::vector<WaveMove>& moves() const { return moves_; }
@@ -38,27 +36,34 @@ class Realization {
   std::vector<NodeIndex> left() const;
 
  private:
-  /// What happens in the wave under way, where sources are as occupied as targets.
   struct Wave {
     explicit Wave(const scheduling::Overlay& cluster);
     scheduling::Overlay before;
     scheduling::PdbBudgets budgets;
-    std::vector<PodIndex> leaving;          ///< in the order they leave
-    std::vector<std::uint8_t> is_left;      ///< by node: some pod leaves it
-    std::vector<std::uint32_t> reserved{};  ///< by node: pods that wait for room on it, where no other is to go
+    std::vector<PodIndex> leaving{};         ///< in the order they leave
+    std::vector<std::uint8_t> is_left;       ///< by node: some pod leaves it
+    std::vector<std::uint32_t> awaited;      ///< by node: pods that are still to leave it
+    std::vector<std::uint32_t> reserved;     ///< by node: pods that wait for room on it, where no other is to go
   };
 
   const scheduling::Overlay& cluster() const { return rehearsal_->cluster(); }
+  bool is_empty(NodeIndex node) const;
   std::vector<PackedMove> pack();
+  std::size_t run_waves(std::size_t most_moves);
   std::size_t run_wave(std::vector<PackedMove>& pending);
   bool attempt(const PackedMove& move, Wave& wave);
-  bool fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave, const scheduling::FitQuery& before) const;
+  bool attempt_instead(const PackedMove& move, Wave& wave);
+  bool relocate(PodIndex pod, NodeIndex from, Wave& wave);
+  bool meets_its_own(PodIndex pod, const Wave& wave) const;
+  bool has_room_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const;
 
   const DefragmentationProblem& problem_;
   std::unique_ptr<Rehearsal> rehearsal_;
   std::vector<bool> emptying_;
   std::vector<bool> takes_;
-  const ShouldStop& should_stop_;
+  PackingStyle style_;
+  SearchBudget& budget_;
+  Chance& chance_;
   std::vector<WaveMove> moves_;
   std::int32_t wave_ = 0;
 };

@@ -1,121 +1,111 @@
 #include "strategies/defragmentation/search.hpp"
 
 #include <algorithm>
-#include <deque>
-#include <functional>
+#include <cmath>
 #include <utility>
+
+#include "strategies/defragmentation/node_choice.hpp"
 
 namespace strategies {
 namespace {
 
-constexpr int kMostAttempts = 12;
-
-/// Chooses the nodes to empty: as many as can be, the ones with the least to move.
-class NodeSelection {
- public:
-  NodeSelection(const DefragmentationProblem& problem, std::vector<bool> candidates)
-      : problem_(problem), emptying_(std::move(candidates)) {
-    for (const FreeableNode& each : problem.freeable()) {
-      if (emptying_[each.node]) queue_.push_back(&each);
-    }
-    std::ranges::stable_sort(queue_, {}, &FreeableNode::load);
-  }
-
-  std::vector<bool> choose(const ShouldStop& should_stop) {
-    const std::vector<bool> none(emptying_.size(), false);
-    keep_by_capacity();
-    std::vector<bool> takes = none;
-    for (const NodeIndex node : problem_.taking()) takes[node] = !emptying_[node];
-    Packing packing(problem_, problem_.cluster(), std::move(takes));
-    std::vector<bool> chosen = none;
-    while (!queue_.empty() && !should_stop()) {
-      const FreeableNode& next = *queue_.front();
-      if (packing.place_all(next.pods)) {
-        chosen[next.node] = true;
-        queue_.pop_front();
-      } else if (!open_another(packing)) {
-        if (problem_.takes(next.node)) packing.open(next.node);
-        queue_.pop_front();
-      }
-    }
-    return chosen;
-  }
-
- private:
-  /// Takes the nodes with the most to move out of the queue until the others could hold everything.
-  void keep_by_capacity() {
-    double load = 0;
-    double capacity = 0;
-    for (const NodeIndex node : problem_.taking()) capacity += emptying_[node] ? 0 : free_share(node);
-    for (const FreeableNode* each : queue_) load += each->load;
-    while (!queue_.empty() && load > capacity) {
-      const FreeableNode& last = *queue_.back();
-      load -= last.load;
-      if (problem_.takes(last.node)) capacity += free_share(last.node);
-      emptying_[last.node] = false;
-      queue_.pop_back();
-    }
-  }
-
-  double free_share(NodeIndex node) const {
-    const auto share = [&](scheduling::ResourceIndex resource) {
-      const auto all = static_cast<double>(problem_.base().allocatable().get(node, resource));
-      const auto used = static_cast<double>(problem_.cluster().used().get(node, resource));
-      return all <= 0 ? 0 : std::max(all - used, 0.0) / all;
-    };
-    return std::min(share(scheduling::kCpuIndex), share(scheduling::kMemoryIndex));
-  }
-
-  /// Gives up emptying a node that would take the pod for which there is no place.
-  bool open_another(Packing& packing) {
-    for (std::size_t i = queue_.size(); i-- > 1;) {
-      const NodeIndex node = queue_[i]->node;
-      if (!problem_.takes(node) || !packing.fits(packing.stuck(), node)) continue;
-      packing.open(node);
-      queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(i));
-      return true;
-    }
-    return false;
-  }
-
-  const DefragmentationProblem& problem_;
-  std::vector<bool> emptying_;
-  std::deque<const FreeableNode*> queue_;
-};
-
-std::vector<bool> all_freeable(const DefragmentationProblem& problem) {
-  std::vector<bool> nodes(problem.base().node_count(), false);
-  for (const FreeableNode& each : problem.freeable()) nodes[each.node] = true;
-  return nodes;
-}
-
-DefragmentationPlan plan_of(const DefragmentationProblem& problem, const Realization& realization,
-                            const std::vector<bool>& emptying) {
-  DefragmentationPlan plan;
-  plan.moves = realization.moves();
-  for (const FreeableNode& each : problem.freeable()) {
-    if (!emptying[each.node]) continue;
-    plan.avoided.push_back(each.node);
-    if (!each.pods.empty()) plan.emptied.push_back(each.node);
-  }
-  return plan;
-}
+constexpr double kNoise = 0.3;  // of sizes, so that equal attempts end differently
 
 }  // namespace
 
-DefragmentationPlan find_plan(const DefragmentationProblem& problem, const NominationSink& sink,
-                              const ShouldStop& should_stop) {
-  std::vector<bool> emptying = NodeSelection(problem, all_freeable(problem)).choose(should_stop);
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    auto rehearsal = sink.rehearse();
-    if (!rehearsal) return {};
-    Realization realization(problem, std::move(rehearsal), emptying, should_stop);
-    if (realization.run()) return plan_of(problem, realization, emptying);
-    const std::vector<NodeIndex> left = realization.left();
-    const std::size_t drop = attempt + 2 < kMostAttempts ? (left.size() + 2) / 3 : left.size();
-    for (std::size_t i = 0; i < drop; ++i) emptying[left[left.size() - 1 - i]] = false;
+DefragmentationSearch::DefragmentationSearch(const DefragmentationProblem& problem, const NominationSink& sink,
+                                             const SearchLimits& limits, SearchBudget& budget, std::uint64_t seed)
+    : problem_(problem), sink_(sink), limits_(limits), budget_(budget), chance_(seed) {}
+
+std::size_t DefragmentationSearch::busy_in(const Nodes& nodes) const {
+  std::size_t count = 0;
+  for (const FreeableNode& each : problem_.freeable())
+    count += nodes[each.node] && !problem_.pods_on(each.node).empty() ? 1 : 0;
+  return count;
+}
+
+void DefragmentationSearch::keep(const Nodes& emptying, const Realization& realization) {
+  best_nodes_ = emptying;
+  best_ = {};
+  best_.moves = realization.moves();
+  for (const FreeableNode& each : problem_.freeable()) {
+    if (!emptying[each.node]) continue;
+    best_.avoided.push_back(each.node);
+    if (!problem_.pods_on(each.node).empty()) best_.emptied.push_back(each.node);
   }
-  return {};
+}
+
+/// True: it works, and is kept.
+bool DefragmentationSearch::attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves) {
+  auto rehearsal = sink_.rehearse();
+  if (!rehearsal) return false;
+  Realization realization(problem_, std::move(rehearsal), emptying, style, budget_, chance_);
+  const bool works = realization.run(most_moves);
+  if (getenv("DBG")) fprintf(stderr, "attempt: emptying %zu %s left %zu moves %zu waves %d steps %ldk\n", busy_in(emptying), works ? "ok": "-", realization.left().size(), realization.moves().size(), realization.moves().empty() ? 0 : realization.moves().back().wave, (long)budget_.left()/1000);
+  if (works) keep(emptying, realization);
+  if (!works) left_ = realization.left();
+  return works;
+}
+
+/// Between all of `emptying`, which do not go, and what is left without `left`: the most that goes.
+void DefragmentationSearch::bisect(Nodes emptying, std::vector<NodeIndex> left) {
+  std::size_t fails = 0;
+  std::size_t works = left.size() + 1;
+  std::size_t next = std::max<std::size_t>(left.size() / 4, 1);
+  while (works - fails > 1 && !budget_.is_over()) {
+    Nodes fewer = emptying;
+    for (std::size_t i = 0; i < next; ++i) fewer[left[i]] = false;
+    if (attempt(fewer, {}, limits_.most_moves)) {
+      works = next;
+    } else {
+      fails = next;
+      if (next == left.size()) return bisect(std::move(fewer), left_);  // then without more of them
+    }
+    next = works > left.size() ? std::min(2 * next, left.size()) : (works + fails) / 2;
+  }
+}
+
+/// One more node than the best plan, or as many with fewer moves.
+DefragmentationSearch::Nodes DefragmentationSearch::neighbour() {
+  const std::size_t best = best_.emptied.size();
+  const std::size_t wanted = best < limits_.most_freed && chance_.fraction() < 0.8 ? best + 1 : best;
+  Nodes nodes = best_nodes_;
+  std::vector<std::pair<double, NodeIndex>> in, out;
+  for (const FreeableNode& each : problem_.freeable()) {
+    if (problem_.pods_on(each.node).empty()) continue;
+    const double key = (each.load + 0.01) * chance_.about_one(0.7);
+    (nodes[each.node] ? in : out).emplace_back(key, each.node);
+  }
+  std::ranges::sort(in, std::greater{});
+  std::ranges::sort(out);
+  std::size_t exchanged = chance_.below(3);
+  if (exchanged == 0 && wanted == best) exchanged = chance_.below(2);
+  for (std::size_t i = 0; i < std::min(exchanged, in.size()); ++i) nodes[in[i].second] = false;
+  std::size_t now = busy_in(nodes);
+  for (std::size_t i = 0; i < out.size() && now < wanted; ++i, ++now) nodes[out[i].second] = true;
+  return nodes;
+}
+
+void DefragmentationSearch::improve() {
+  while (!budget_.is_over()) {
+    const Nodes nodes = neighbour();
+    const std::size_t freed = busy_in(nodes);
+    if (freed < best_.emptied.size()) continue;
+    const bool is_more = freed > best_.emptied.size();
+    const std::size_t most = is_more ? limits_.most_moves : best_.moves.size() - 1;
+    attempt(nodes, {.depth = 2, .noise = kNoise * std::pow(chance_.fraction(), 2)}, std::min(most, limits_.most_moves));
+  }
+}
+
+DefragmentationPlan DefragmentationSearch::run() {
+  const std::int64_t all = budget_.left();
+  const Nodes first = choose_nodes(problem_, {}, budget_, chance_);
+  if (getenv("DBG")) fprintf(stderr, "chosen %zu of at most %zu, steps %ldk\n", busy_in(first), limits_.most_freed, (long)budget_.left()/1000);
+  if (busy_in(first) > 0 && !attempt(first, {}, limits_.most_moves)) bisect(first, left_);
+  // What took longer than the whole budget allows of the rest would not end in time anyway.
+  static_cast<void>(all);
+  if (!best_.moves.empty()) improve();
+  return std::move(best_);
 }
 
 }  // namespace strategies
