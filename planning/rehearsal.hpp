@@ -21,6 +21,7 @@ class PlanRehearsal final : public strategies::Rehearsal {
       : cluster_(cluster), predictor_(predictor) {}
   const scheduling::Overlay& cluster() const override { return cluster_; }
   std::optional<scheduling::NodeIndex> relocate(scheduling::PodIndex pod, const strategies::Goal& goal) override;
+  void restore(scheduling::PodIndex pod) override { cluster_.restore(pod); }
   void avoid(std::string_view key, std::span<const scheduling::NodeIndex> nodes) override;
 
  private:

@@ -47,6 +47,8 @@ class Rehearsal {
   virtual const scheduling::Overlay& cluster() const = 0;
   /// Moves the pod to where its replacement is expected, if `goal` accepts that, and says where. nullopt: nothing happened.
   virtual std::optional<NodeIndex> relocate(PodIndex pod, const Goal& goal) = 0;
+  /// Takes that back.
+  virtual void restore(PodIndex pod) = 0;
   /// As NominationSink::avoid().
   virtual void avoid(std::string_view key, std::span<const NodeIndex> nodes) = 0;
 };

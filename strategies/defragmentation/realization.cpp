@@ -17,6 +17,7 @@ using scheduling::Overlay;
 
 /// Pods of the same node that may go in another's place, if the scheduler would put that where it does not help.
 constexpr std::size_t kMostInstead = 6;
+constexpr std::size_t kFewLeft = 8;  // nodes for which any progress is worth another round
 
 }  // namespace
 
@@ -77,8 +78,13 @@ std::vector<PackedMove> Realization::pack() {
 }
 
 bool Realization::run(std::size_t most_moves) {
-  while (!left().empty()) {
+  std::size_t before = left().size();
+  while (before > 0) {
+    waits_for_budget_ = false;
     if (run_waves(most_moves) == 0) return false;
+    const std::size_t now = left().size();
+    if (!waits_for_budget_ && now > kFewLeft && now * 10 > before * 9) return false;  // each round costs as much
+    before = now;
   }
   return moves_.size() <= most_moves;
 }
@@ -91,6 +97,7 @@ std::size_t Realization::run_waves(std::size_t most_moves) {
     const std::size_t now = run_wave(pending);
     if (now == 0) break;
     made += now;
+    if (!waits_for_budget_ && now * 20 < pending.size()) break;
   }
   return budget_.is_over() || moves_.size() > most_moves ? 0 : made;
 }
@@ -135,17 +142,27 @@ bool Realization::attempt_instead(const PackedMove& move, Wave& wave) {
   return false;
 }
 
+/// Without a look at what the scheduler likes.
+bool Realization::fits_somewhere(PodIndex pod) const {
+  const scheduling::FitQuery query(cluster(), pod, FitLevel::kScheduler);
+  return std::ranges::any_of(problem_.taking(),
+                             [&](NodeIndex node) { return takes_[node] && query.fits(node); });
+}
+
 bool Realization::relocate(PodIndex pod, NodeIndex from, Wave& wave) {
-  if (wave.budgets.refusal(pod) || meets_its_own(pod, wave)) return false;
+  if (wave.budgets.refusal(pod) || meets_its_own(pod, wave)) {
+    waits_for_budget_ = true;
+    return false;
+  }
   budget_.spend(problem_.base().node_count());
-  const FitQuery before(wave.before, pod, FitLevel::kScheduler);
-  const bool makes_room = !emptying_[from];
-  const Goal goal = [&](NodeIndex to) {
-    if (!takes_[to] || (makes_room && wave.reserved[to] > 0)) return false;
-    return !before.refusal_beside_room(to) && has_room_in_flight(pod, to, wave);
-  };
-  const auto to = rehearsal_->relocate(pod, goal);
+  if (!fits_somewhere(pod)) return false;
+  const auto to = rehearsal_->relocate(pod, [this](NodeIndex node) { return takes_[node]; });
   if (!to) return false;
+  const bool is_reserved = !emptying_[from] && wave.reserved[*to] > 0;
+  if (is_reserved || !fits_in_flight(pod, *to, wave)) {
+    rehearsal_->restore(pod);
+    return false;
+  }
   wave.budgets.spend(pod);
   wave.leaving.push_back(pod);
   wave.is_left[from] = 1;
@@ -165,10 +182,11 @@ bool Realization::meets_its_own(PodIndex pod, const Wave& wave) const {
   });
 }
 
-/// Beside what arrives and what has yet to leave.
-bool Realization::has_room_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const {
+/// Beside what arrives, itself included, and what has yet to leave.
+bool Realization::fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const {
+  if (FitQuery(wave.before, pod, FitLevel::kScheduler).refusal_beside_room(node)) return false;
   if (wave.is_left[node] == 0) return true;
-  const auto has_room = [&](scheduling::ResourceIndex resource, std::int64_t milli) {
+  const auto has_room = [&](scheduling::ResourceIndex resource) {
     const auto& base = problem_.base();
     std::int64_t free =
         scheduling::saturating_subtract(base.allocatable().get(node, resource), cluster().used().get(node, resource));
@@ -179,12 +197,11 @@ bool Realization::has_room_in_flight(PodIndex pod, NodeIndex node, const Wave& w
                                     : scheduling::amount_of(wave.before.requests_on(other, node), resource);
       free = scheduling::saturating_subtract(free, held);
     }
-    return milli <= free;
+    return free >= 0;
   };
-  return has_room(scheduling::kPodsIndex, 1000) &&
-         std::ranges::all_of(problem_.base().requests(pod), [&](const auto& request) {
-           return request.second == 0 || has_room(request.first, request.second);
-         });
+  return has_room(scheduling::kPodsIndex) &&
+         std::ranges::all_of(problem_.base().requests(pod),
+                             [&](const auto& request) { return request.second == 0 || has_room(request.first); });
 }
 
 }  // namespace strategies

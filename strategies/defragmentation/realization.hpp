@@ -54,8 +54,9 @@ class Realization {
   bool attempt(const PackedMove& move, Wave& wave);
   bool attempt_instead(const PackedMove& move, Wave& wave);
   bool relocate(PodIndex pod, NodeIndex from, Wave& wave);
+  bool fits_somewhere(PodIndex pod) const;
   bool meets_its_own(PodIndex pod, const Wave& wave) const;
-  bool has_room_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const;
+  bool fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const;
 
   const DefragmentationProblem& problem_;
   std::unique_ptr<Rehearsal> rehearsal_;
@@ -66,6 +67,7 @@ class Realization {
   Chance& chance_;
   std::vector<WaveMove> moves_;
   std::int32_t wave_ = 0;
+  bool waits_for_budget_ = false;  ///< something could go in another wave
 };
 
 }  // namespace strategies

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
+#include <ctime>
 
 #include "planning/planner.hpp"
 #include "test/builders/cluster.hpp"
@@ -24,14 +24,14 @@ Run run(const scheduling::SnapshotInput& input, const std::string& strategy, con
   policy.strategies.push_back({strategy, args});
   const planning::PlanSpec spec(policy);
   const scheduling::ClusterSnapshot cluster(input);
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   const planning::Plan plan = planning::plan_cycle({.spec = spec,
                                                     .cluster = cluster,
                                                     .leaving = {},
                                                     .now = builders::kNoon,
                                                     .options = {.spend_pdbs = false, .taint_value = "proof"}});
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  return {fragmentation::judge(input, plan.moves), took.count()};
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;  // others may use the machine, too
+  return {fragmentation::judge(input, plan.moves), seconds};
 }
 
 /// True: the aim is met.
