@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "api/meta/well_known.hpp"
-#include "planning/rehearsal.hpp"
 
 namespace planning {
 namespace {
@@ -109,8 +108,12 @@ std::optional<Refusal> PlanBuilder::objection(PodIndex pod) {
   return input_.options.spend_pdbs ? budgets_.refusal(pod) : std::nullopt;
 }
 
+TargetChoice PlanBuilder::target_choice() const {
+  return input_.options.placement_hints ? TargetChoice::kPlan : TargetChoice::kScheduler;
+}
+
 std::unique_ptr<strategies::Rehearsal> PlanBuilder::rehearse() const {
-  return std::make_unique<PlanRehearsal>(outcome(), predictor_);
+  return std::make_unique<PlanRehearsal>(outcome(), predictor_, target_choice());
 }
 
 void PlanBuilder::refused(PodIndex pod, const Refusal& refusal) { refuse(pod, refusal); }
@@ -264,7 +267,7 @@ void PlanBuilder::restore(PodIndex pod) {
 /// Takes the pod off its node and holds the place where its replacement is expected: at once, or if that has no place
 /// beside the old pod, once that is gone.
 Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
-  Placement placement = take_off(replacements_ ? *replacements_ : overlay_, predictor_, pod, goal);
+  Placement placement = take_off(replacements_ ? *replacements_ : overlay_, predictor_, pod, goal, target_choice());
   if (replacements_) overlay_.move(pod, scheduling::kNoNode);
   // Measured load is nothing that the scheduler sees: among nodes that it likes equally chance decides, and one that
   // helps is enough.

@@ -17,6 +17,7 @@
 #include "planning/migrating.hpp"
 #include "planning/planner.hpp"
 #include "planning/pod_groups.hpp"
+#include "planning/rehearsal.hpp"
 #include "planning/target.hpp"
 #include "scheduling/evictability_rules.hpp"
 #include "scheduling/overlay.hpp"
@@ -84,6 +85,8 @@ class PlanBuilder final : public strategies::NominationSink {
   void start_wave(std::int32_t wave) override { wave_ = wave; }
   std::optional<scheduling::Refusal> objection(scheduling::PodIndex pod) override;
   std::optional<std::int64_t> moves_left() const override { return limits_.left(); }
+  bool chooses_targets() const override { return input_.options.placement_hints; }
+  void report(strategies::EmptyingReport report) override { result_->emptying = std::move(report); }
   std::unique_ptr<strategies::Rehearsal> rehearse() const override;
   void refused(scheduling::PodIndex pod, const scheduling::Refusal& refusal) override;
 
@@ -121,6 +124,7 @@ class PlanBuilder final : public strategies::NominationSink {
   void restore(scheduling::PodIndex pod);
   void place_pending();
   Placement relocate(scheduling::PodIndex pod, const strategies::Goal& goal = {});
+  TargetChoice target_choice() const;
 
   // The record.
   void record(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to, std::string_view reason);

@@ -2,19 +2,39 @@
 
 #include <algorithm>
 
+#include "scheduling/predicates.hpp"
+
 namespace planning {
 
 using scheduling::NodeIndex;
 using scheduling::PodIndex;
 
-Placement take_off(scheduling::Overlay& cluster, TargetPredictor& predictor, PodIndex pod,
-                   const strategies::Goal& goal) {
+namespace {
+
+Placement first_that_helps(const scheduling::Overlay& cluster, PodIndex pod, const strategies::Goal& goal,
+                           scheduling::OldPod old_pod) {
+  const scheduling::FitQuery query(cluster, pod, scheduling::FitLevel::kScheduler, old_pod);
+  for (const NodeIndex node : cluster.base().nodes()) {
+    if (goal(node) && query.fits(node)) return {node};
+  }
+  return {std::nullopt, std::nullopt, true};
+}
+
+}  // namespace
+
+Placement take_off(scheduling::Overlay& cluster, TargetPredictor& predictor, PodIndex pod, const strategies::Goal& goal,
+                   TargetChoice choice) {
+  using enum scheduling::OldPod;
+  const auto place = [&](scheduling::OldPod old_pod) {
+    if (choice == TargetChoice::kPlan && goal) return first_that_helps(cluster, pod, goal, old_pod);
+    return predictor.predict(cluster, pod, goal, old_pod);
+  };
   Placement placement;
   const bool is_replaced = has_replacement(cluster.base(), pod);
   const bool meets_it = is_replaced && is_replaced_at_once(cluster.base(), pod);
-  if (meets_it) placement = predictor.predict(cluster, pod, goal, scheduling::OldPod::kStays);
+  if (meets_it) placement = place(kStays);
   cluster.move(pod, scheduling::kNoNode);
-  if (is_replaced && (!meets_it || placement.fits_nowhere)) placement = predictor.predict(cluster, pod, goal);
+  if (is_replaced && (!meets_it || placement.fits_nowhere)) placement = place(kGone);
   return placement;
 }
 
@@ -30,7 +50,7 @@ bool add_soft_taint(scheduling::Overlay& cluster, std::string_view key, std::spa
 std::optional<NodeIndex> PlanRehearsal::relocate(PodIndex pod, const strategies::Goal& goal) {
   const NodeIndex from = cluster_.node_of(pod);
   const bool was_moved = cluster_.is_moved(pod);
-  const Placement placement = take_off(cluster_, predictor_, pod, goal);
+  const Placement placement = take_off(cluster_, predictor_, pod, goal, choice_);
   if (placement.node) {
     cluster_.move(pod, *placement.node);
     return placement.node;

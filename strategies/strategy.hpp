@@ -53,6 +53,25 @@ class Rehearsal {
   virtual void avoid(std::string_view key, std::span<const NodeIndex> nodes) = 0;
 };
 
+/// What became of emptying nodes, for people.
+struct EmptyingReport {
+  /// A node that stays, and what keeps it.
+  struct Held {
+    std::string node;
+    std::string ns;   ///< of the pod; "": no single pod does
+    std::string pod;  ///< "": no single pod does
+    std::string reason;
+    std::string message;
+    friend bool operator==(const Held&, const Held&) = default;
+  };
+  std::int32_t busy = 0;     ///< nodes with pods that do not go with their node
+  std::int32_t freed = 0;    ///< of those, empty once the plan is carried out
+  std::int32_t bound = 0;    ///< no plan at all could free more
+  std::string bound_reason;  ///< what needs the others
+  std::vector<Held> held;    ///< the first ones of those that stay
+  friend bool operator==(const EmptyingReport&, const EmptyingReport&) = default;
+};
+
 /// Takes nominations, one at a time, and answers at once.
 class NominationSink {
  public:
@@ -92,6 +111,10 @@ class NominationSink {
   }
   /// So many more pods may leave in this cycle; nullopt: any number.
   virtual std::optional<std::int64_t> moves_left() const { return std::nullopt; }
+  /// What an offer's goal leaves open is ours to choose: replacements go where they are told. False: the scheduler
+  /// chooses, and a goal only says what helps.
+  virtual bool chooses_targets() const { return false; }
+  virtual void report(EmptyingReport report) { static_cast<void>(report); }
   /// From the cluster as it is now; nullptr: the sink predicts nothing.
   virtual std::unique_ptr<Rehearsal> rehearse() const { return nullptr; }
   /// Reports a pod that meets the strategy's criteria but is protected. For the record only.
@@ -109,6 +132,10 @@ struct StrategyContext {
   const RestartHistory* restarts = nullptr;  ///< earlier totals; nullptr: nobody looked
   /// What was measured, one for each source that somebody needs; MeasuredUsage::source tells them apart.
   std::span<const std::shared_ptr<const scheduling::MeasuredUsage>> measured{};
+  /// Time since the cycle began; empty: nobody looks at a clock, and only steps bound a search.
+  std::function<base::Duration()> elapsed{};
+  /// True: what comes out is not wanted any more; empty: it is.
+  std::function<bool()> is_cancelled{};
 
   /// Decide as upstream's descheduler does, faults included.
   bool is_upstream() const { return evictability.is_upstream(); }
