@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -23,6 +24,11 @@ class CycleLimits {
     scheduling::Refusal refusal;
   };
   std::optional<Hit> hit(scheduling::NodeIndex node, scheduling::NamespaceIndex ns) const;
+  /// So many more moves within the total limit; nullopt: it has none.
+  std::optional<std::int64_t> left() const {
+    if (!limits_.total) return std::nullopt;
+    return std::max<std::int64_t>(*limits_.total - total_, 0);
+  }
   /// Counts an accepted move. Refused ones cost nothing.
   void count(scheduling::NodeIndex node, scheduling::NamespaceIndex ns);
 

@@ -63,12 +63,13 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
     for (const std::string_view key : api::well_known::kSoftTaints)
       set_soft_taint({std::string(key), *input.options.taint_value, {}});
   }
-  take_off(input.leaving);
+  take_off_leaving(input.leaving);
   if (!input.spec.is_upstream()) place_pending();
 }
 
 void PlanBuilder::begin(std::string_view strategy, BalanceMeter* meter) {
   meter_ = meter;
+  wave_ = 0;
   result_ = &plan_.strategies.emplace_back();
   result_->strategy = strategy;
 }
@@ -96,12 +97,23 @@ NominationResult PlanBuilder::offer_whole(std::span<const PodIndex> pods, std::s
 }
 
 bool PlanBuilder::avoid(std::string_view key, std::span<const NodeIndex> nodes) {
-  const auto known = std::ranges::find(overlay_.soft_taints(), key, &scheduling::SoftTaint::key);
-  if (known == overlay_.soft_taints().end()) return false;
-  scheduling::SoftTaint taint = *known;
-  taint.nodes.insert(taint.nodes.end(), nodes.begin(), nodes.end());
-  set_soft_taint(taint);
-  return true;
+  if (replacements_) add_soft_taint(*replacements_, key, nodes);
+  return add_soft_taint(overlay_, key, nodes);
+}
+
+std::optional<Refusal> PlanBuilder::objection(PodIndex pod) {
+  if (overlay_.is_moved(pod)) return Refusal{"AlreadyNominated", "it is nominated already in this cycle"};
+  if (auto refusal = staying(pod)) return refusal;
+  if (pod_groups_.of(pod) != nullptr) return Refusal{"PodGroup", "its PodGroup leaves together or not at all"};
+  return input_.options.spend_pdbs ? budgets_.refusal(pod) : std::nullopt;
+}
+
+TargetChoice PlanBuilder::target_choice() const {
+  return input_.options.placement_hints ? TargetChoice::kPlan : TargetChoice::kScheduler;
+}
+
+std::unique_ptr<strategies::Rehearsal> PlanBuilder::rehearse() const {
+  return std::make_unique<PlanRehearsal>(outcome(), predictor_, target_choice());
 }
 
 void PlanBuilder::refused(PodIndex pod, const Refusal& refusal) { refuse(pod, refusal); }
@@ -220,7 +232,7 @@ void PlanBuilder::set_soft_taint(const scheduling::SoftTaint& taint) {
   if (replacements_) replacements_->set_soft_taint(taint);
 }
 
-void PlanBuilder::take_off(const std::vector<PodIdentity>& leaving) {
+void PlanBuilder::take_off_leaving(const std::vector<PodIdentity>& leaving) {
   if (leaving.empty()) return;
   const PodSet pods(leaving);
   for (const PodIndex pod : cluster_.pods()) {
@@ -255,12 +267,8 @@ void PlanBuilder::restore(PodIndex pod) {
 /// Takes the pod off its node and holds the place where its replacement is expected: at once, or if that has no place
 /// beside the old pod, once that is gone.
 Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
-  if (!has_replacement(cluster_, pod)) return leave(pod), Placement{};
-  Placement placement;
-  const bool meets_it = is_replaced_at_once(cluster_, pod);
-  if (meets_it) placement = predictor_.predict(outcome(), pod, goal, scheduling::OldPod::kStays);
-  leave(pod);
-  if (!meets_it || placement.fits_nowhere) placement = predictor_.predict(outcome(), pod, goal);
+  Placement placement = take_off(replacements_ ? *replacements_ : overlay_, predictor_, pod, goal, target_choice());
+  if (replacements_) overlay_.move(pod, scheduling::kNoNode);
   // Measured load is nothing that the scheduler sees: among nodes that it likes equally chance decides, and one that
   // helps is enough.
   if (placement.tied && meter_ != nullptr && meter_->is_by_load()) placement.node = placement.tied;
@@ -273,7 +281,7 @@ Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
 void PlanBuilder::record(PodIndex pod, std::optional<NodeIndex> to, std::string_view reason) {
   const api::ObjectMeta& meta = cluster_.pod(pod).meta;
   plan_.moves.push_back({meta.ns, meta.name, meta.uid, name_of(cluster_.node_of(pod)), to ? name_of(*to) : "",
-                         result_->strategy, std::string(reason), score_of(pod, to)});
+                         result_->strategy, std::string(reason), score_of(pod, to), wave_});
   if (meter_ != nullptr) meter_->move(pod, cluster_.node_of(pod), to.value_or(scheduling::kNoNode));
   moved_.push_back(pod);
   ++result_->nominated;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@
 #include "planning/migrating.hpp"
 #include "planning/planner.hpp"
 #include "planning/pod_groups.hpp"
+#include "planning/rehearsal.hpp"
 #include "planning/target.hpp"
 #include "scheduling/evictability_rules.hpp"
 #include "scheduling/overlay.hpp"
@@ -80,6 +82,12 @@ class PlanBuilder final : public strategies::NominationSink {
   strategies::NominationResult offer_whole(std::span<const scheduling::PodIndex> pods, std::string_view reason,
                                            const strategies::Goal& goal) override;
   bool avoid(std::string_view key, std::span<const scheduling::NodeIndex> nodes) override;
+  void start_wave(std::int32_t wave) override { wave_ = wave; }
+  std::optional<scheduling::Refusal> objection(scheduling::PodIndex pod) override;
+  std::optional<std::int64_t> moves_left() const override { return limits_.left(); }
+  bool chooses_targets() const override { return input_.options.placement_hints; }
+  void report(strategies::EmptyingReport report) override { result_->emptying = std::move(report); }
+  std::unique_ptr<strategies::Rehearsal> rehearse() const override;
   void refused(scheduling::PodIndex pod, const scheduling::Refusal& refusal) override;
 
   /// Refusals of all strategies by reason, sorted; complete, however many rows the plan keeps.
@@ -110,12 +118,13 @@ class PlanBuilder final : public strategies::NominationSink {
 
   // Where pods are.
   void set_soft_taint(const scheduling::SoftTaint& taint);
-  void take_off(const std::vector<PodIdentity>& leaving);
+  void take_off_leaving(const std::vector<PodIdentity>& leaving);
   void leave(scheduling::PodIndex pod);
   void arrive(scheduling::PodIndex pod, scheduling::NodeIndex to);
   void restore(scheduling::PodIndex pod);
   void place_pending();
   Placement relocate(scheduling::PodIndex pod, const strategies::Goal& goal = {});
+  TargetChoice target_choice() const;
 
   // The record.
   void record(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to, std::string_view reason);
@@ -148,6 +157,7 @@ class PlanBuilder final : public strategies::NominationSink {
   std::unordered_set<std::string_view> forbidden_;
   std::map<std::string_view, std::int32_t> refused_;  ///< reasons are static text
   StrategyResult* result_ = nullptr;
+  std::int32_t wave_ = 0;  ///< of what is offered
   BalanceMeter* meter_ = nullptr;  ///< of the strategy that is asked
 };
 

@@ -3,6 +3,7 @@
 /// From nominations to an ordered plan: one planning cycle of one policy. Pure and deterministic.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "scheduling/measured_usage.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
 #include "strategies/lifetime/restart_history.hpp"
+#include "strategies/strategy.hpp"
 
 namespace planning {
 
@@ -25,6 +27,12 @@ struct PlanOptions {
   bool spend_pdbs = true;
   /// Value of the soft taints that strategies may put on nodes; nullopt: they may not.
   std::optional<std::string> taint_value{};
+  /// Replacements go where a plan says (spec.placement): of the nodes that help, any that passes the filters.
+  bool placement_hints = false;
+  /// Time since the cycle began, and whether the plan is still wanted, for strategies that search; empty: their steps
+  /// alone bound them, which are the same everywhere.
+  std::function<base::Duration()> elapsed{};
+  std::function<bool()> is_cancelled{};
   std::size_t max_refusals = 200;  ///< rows of Plan::refusals; counts are always complete
 };
 
@@ -85,6 +93,7 @@ struct StrategyResult {
   std::int32_t nominated = 0;
   std::int32_t refused = 0;
   std::string problem;  ///< why it could not judge; empty: it could
+  std::optional<strategies::EmptyingReport> emptying{};  ///< of one that empties nodes
   friend bool operator==(const StrategyResult&, const StrategyResult&) = default;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <tuple>
@@ -20,6 +21,7 @@ using scheduling::ResourceScores;
 constexpr std::size_t kMostTies = 32;         // nodes with as much free capacity as the best one that are looked at
 constexpr std::size_t kMostDoubtful = 100;    // nodes with more free capacity, but not the best otherwise
 constexpr std::size_t kMostCandidates = 100;  // nodes that are compared in full
+constexpr std::size_t kMostAvoided = 16;      // of those, nodes with a soft taint beside others
 
 /// memchr, because std::find looks at one byte after the other.
 const std::uint8_t* next_with(int score, const std::uint8_t* first, const std::uint8_t* last) {
@@ -108,6 +110,7 @@ class NodeChoice {
     std::vector<std::pair<NodeIndex, int>> doubtful;
     for_each_by_capacity(ranking_, [&](NodeIndex node, int score) {
       if (score < capacity) return false;
+      if (!is_exact_ && preferences_.avoids(node)) return true;  // more free capacity hardly ever makes up for it
       if (placement.node && helps(node) && rank(node) > rank(*placement.node)) return is_exact_ || ++ties < kMostTies;
       if (!preferences_.is_best(node)) {
         if (is_exact_ || score != capacity) doubtful.emplace_back(node, score);
@@ -153,17 +156,30 @@ class NodeChoice {
 
   Placement compare_all() const {
     Pool pool;
-    bool some_help = false;
+    if (is_exact_) {
+      collect(pool, pool_limit(), [](NodeIndex) { return true; });
+      return among(pool);
+    }
+    collect(pool, kMostCandidates, [this](NodeIndex node) { return !preferences_.avoids(node); });
+    collect(pool, pool.nodes.empty() ? kMostCandidates : pool.nodes.size() + kMostAvoided,
+            [this](NodeIndex node) { return preferences_.avoids(node); });
+    return among(pool);
+  }
+
+  static std::size_t pool_limit() { return std::numeric_limits<std::size_t>::max(); }
+
+  /// Adds nodes that pass the filters, up to `most` in all and one that helps.
+  template <typename F>
+  void collect(Pool& pool, std::size_t most, F&& is_wanted) const {
+    bool some_help = std::ranges::any_of(pool.nodes, [this](NodeIndex node) { return helps(node); });
     for_each_by_capacity(ranking_, [&](NodeIndex node, int score) {
-      const bool is_full = !is_exact_ && pool.nodes.size() >= kMostCandidates;
-      if (is_full && !helps(node)) return true;
+      if (!is_wanted(node) || (pool.nodes.size() >= most && !helps(node))) return true;
       if (!query_.fits(node)) return true;
       pool.nodes.push_back(node);
       pool.capacity.push_back(score);
       some_help = some_help || helps(node);
-      return is_exact_ || pool.nodes.size() < kMostCandidates || !some_help;
+      return pool.nodes.size() < most || !some_help;
     });
-    return among(pool);
   }
 
   const TargetPredictor::Ranking& ranking_;

@@ -128,6 +128,10 @@ std::optional<Refusal> EvictabilityRules::refusal_before_eviction(PodIndex pod, 
     return Refusal{"NoOtherNodeFits", "it fits none of the {wanted} candidate nodes but its own", "",
                    static_cast<std::int64_t>(candidate_nodes_.size())};
   }
+  return refusal_by_namespace(pod);
+}
+
+std::optional<Refusal> EvictabilityRules::refusal_by_namespace(PodIndex pod) const {
   const auto& labels = spec_->namespace_label_selector;
   if (!labels || labels->requirements.empty()) return std::nullopt;
   const api::Namespace* ns = cluster_->namespace_object(cluster_->namespace_of(pod));

@@ -32,6 +32,9 @@ class EvictabilityRules {
   /// as it would be by now; it must be over the same snapshot.
   std::optional<Refusal> refusal_before_eviction(PodIndex pod, const Overlay& cluster) const;
 
+  /// Of these, what does not depend on where other pods are: the namespace's labels.
+  std::optional<Refusal> refusal_by_namespace(PodIndex pod) const;
+
   const api::Evictability& spec() const { return *spec_; }
   const ClusterSnapshot& cluster() const { return *cluster_; }
   base::TimePoint now() const { return now_; }

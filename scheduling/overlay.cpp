@@ -63,6 +63,10 @@ void Overlay::set_soft_taint(SoftTaint taint) {
   const auto is_same = [&](const SoftTaint& each) { return each.key == taint.key && each.value == taint.value; };
   std::erase_if(soft_taints_, is_same);
   soft_taints_.push_back(std::move(taint));
+  is_soft_.assign(base_->node_count(), false);
+  for (const SoftTaint& each : soft_taints_) {
+    for (const NodeIndex node : each.nodes) is_soft_[node] = true;
+  }
 }
 
 const Topology& Overlay::topology(std::string_view key) const {

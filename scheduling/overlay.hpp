@@ -58,6 +58,7 @@ class Overlay {
   /// filter knows it; the scheduler's scores do.
   void set_soft_taint(SoftTaint taint);
   const std::vector<SoftTaint>& soft_taints() const { return soft_taints_; }
+  bool bears_soft_taint(NodeIndex node) const { return !is_soft_.empty() && is_soft_[node]; }
 
   /// The nodes by their value of the label `key`. Valid as long as the overlay.
   const Topology& topology(std::string_view key) const;
@@ -100,6 +101,7 @@ class Overlay {
   std::vector<NodeIndex> changes_;
   std::vector<std::vector<PodIndex>> arrivals_;  ///< by node: pods whose base node is another; empty: none anywhere
   std::vector<SoftTaint> soft_taints_;           ///< one for each key and value
+  std::vector<bool> is_soft_;                    ///< by node: bears one of them; empty: none does
   std::shared_ptr<Cache> cache_;
   std::uint64_t state_ = 0;  ///< another number after each move; no two states of an overlay and its copies share one
 };

@@ -34,6 +34,14 @@ std::optional<Refusal> FitQuery::refusal(NodeIndex node) const {
   return std::nullopt;
 }
 
+std::optional<Refusal> FitQuery::refusal_beside_room(NodeIndex node) const {
+  for (std::size_t i = 0; i < rule_count_; ++i) {
+    if (rules_[i] == &refuse_shortage_strictly) continue;
+    if (auto refusal = rules_[i](*this, node)) return refusal;
+  }
+  return std::nullopt;
+}
+
 std::optional<Refusal> first_refusal(const Overlay& cluster, PodIndex pod, NodeIndex node, FitLevel level) {
   return FitQuery(cluster, pod, level).refusal(node);
 }

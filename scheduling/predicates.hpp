@@ -80,6 +80,8 @@ class FitQuery {
   /// The first rule that objects, in the order of the level's list; nullopt: the pod fits.
   std::optional<Refusal> refusal(NodeIndex node) const;
   bool fits(NodeIndex node) const { return !refusal(node); }
+  /// The same at kScheduler as if the node had room for everything that is requested.
+  std::optional<Refusal> refusal_beside_room(NodeIndex node) const;
 
   const Overlay& cluster() const { return *cluster_; }
   const ClusterSnapshot& base() const { return cluster_->base(); }

@@ -8,6 +8,7 @@
 
 #include "api/json/json.hpp"
 #include "api/json/strict_object.hpp"
+#include "strategies/defragmentation/defragmentation.hpp"
 #include "strategies/lifetime/pod_criteria.hpp"
 #include "strategies/lifetime/pod_life_time.hpp"
 #include "strategies/lifetime/remove_failed_pods.hpp"
@@ -42,6 +43,7 @@ constexpr CatalogEntry entry_of() {
 }
 
 constexpr std::array kCatalog = {
+    entry_of<Defragmentation>(),
     entry_of<HighNodeUtilization>(),
     entry_of<LowNodeUtilization>(),
     entry_of<PodCriteria>(),

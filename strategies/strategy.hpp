@@ -39,6 +39,39 @@ enum class NominationResult {
 /// True for the nodes where the pod's replacement would help.
 using Goal = std::function<bool(NodeIndex node)>;
 
+/// A cluster of its own on which moves are tried, with the same foresight as the sink that made it: what it says of
+/// moves in one order holds for offers in that order.
+class Rehearsal {
+ public:
+  virtual ~Rehearsal() = default;
+  virtual const scheduling::Overlay& cluster() const = 0;
+  /// Moves the pod to where its replacement is expected, if `goal` accepts that, and says where. nullopt: nothing happened.
+  virtual std::optional<NodeIndex> relocate(PodIndex pod, const Goal& goal) = 0;
+  /// Takes that back.
+  virtual void restore(PodIndex pod) = 0;
+  /// As NominationSink::avoid().
+  virtual void avoid(std::string_view key, std::span<const NodeIndex> nodes) = 0;
+};
+
+/// What became of emptying nodes, for people.
+struct EmptyingReport {
+  /// A node that stays, and what keeps it.
+  struct Held {
+    std::string node;
+    std::string ns;   ///< of the pod; "": no single pod does
+    std::string pod;  ///< "": no single pod does
+    std::string reason;
+    std::string message;
+    friend bool operator==(const Held&, const Held&) = default;
+  };
+  std::int32_t busy = 0;     ///< nodes with pods that do not go with their node
+  std::int32_t freed = 0;    ///< of those, empty once the plan is carried out
+  std::int32_t bound = 0;    ///< no plan at all could free more
+  std::string bound_reason;  ///< what needs the others
+  std::vector<Held> held;    ///< the first ones of those that stay
+  friend bool operator==(const EmptyingReport&, const EmptyingReport&) = default;
+};
+
 /// Takes nominations, one at a time, and answers at once.
 class NominationSink {
  public:
@@ -69,6 +102,21 @@ class NominationSink {
     static_cast<void>(nodes);
     return false;
   }
+  /// What is offered from here on belongs to this wave (api::PlannedMove::wave); 0: to none.
+  virtual void start_wave(std::int32_t wave) { static_cast<void>(wave); }
+  /// Why an offer of the pod would be refused wherever it went; nullopt: that depends. Nothing is recorded.
+  virtual std::optional<scheduling::Refusal> objection(PodIndex pod) {
+    static_cast<void>(pod);
+    return std::nullopt;
+  }
+  /// So many more pods may leave in this cycle; nullopt: any number.
+  virtual std::optional<std::int64_t> moves_left() const { return std::nullopt; }
+  /// What an offer's goal leaves open is ours to choose: replacements go where they are told. False: the scheduler
+  /// chooses, and a goal only says what helps.
+  virtual bool chooses_targets() const { return false; }
+  virtual void report(EmptyingReport report) { static_cast<void>(report); }
+  /// From the cluster as it is now; nullptr: the sink predicts nothing.
+  virtual std::unique_ptr<Rehearsal> rehearse() const { return nullptr; }
   /// Reports a pod that meets the strategy's criteria but is protected. For the record only.
   virtual void refused(PodIndex pod, const scheduling::Refusal& refusal) = 0;
 };
@@ -84,6 +132,10 @@ struct StrategyContext {
   const RestartHistory* restarts = nullptr;  ///< earlier totals; nullptr: nobody looked
   /// What was measured, one for each source that somebody needs; MeasuredUsage::source tells them apart.
   std::span<const std::shared_ptr<const scheduling::MeasuredUsage>> measured{};
+  /// Time since the cycle began; empty: nobody looks at a clock, and only steps bound a search.
+  std::function<base::Duration()> elapsed{};
+  /// True: what comes out is not wanted any more; empty: it is.
+  std::function<bool()> is_cancelled{};
 
   /// Decide as upstream's descheduler does, faults included.
   bool is_upstream() const { return evictability.is_upstream(); }

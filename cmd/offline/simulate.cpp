@@ -141,6 +141,7 @@ api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& 
                                {"to", move.to},
                                {"strategy", move.strategy},
                                {"reason", move.reason}});
+    if (move.wave > 0) report["moves"].back()["wave"] = move.wave;
   }
   for (const api::RefusedPod& refusal : plan.refusals) {
     report["refusals"].push_back(api::encode_refused_pod(refusal));
@@ -201,7 +202,7 @@ base::Status simulate(const SimulateOptions& options) {
                             .cluster = snapshot,
                             .leaving = std::move(pods.leaving),
                             .now = *now,
-                            .options = {.spend_pdbs = false},  // as the operator plans
+                            .options = {.spend_pdbs = false, .taint_value = policy->meta.name},  // as the operator plans
                             .cooling = std::move(pods.cooling),
                             .restarts = &restarts,
                             .usage = *measured,

@@ -81,10 +81,14 @@ void Preferences::add_soft_taints() {
   const std::size_t known = untolerated_.size();
   for (const SoftTaint& soft : query_.cluster().soft_taints()) {
     const api::Taint taint{soft.key, soft.value, api::TaintEffect::kPreferNoSchedule};
-    if (!first_untolerated(query_.pod().tolerations, {taint}, {taint.effect})) continue;
+    if (!first_untolerated(query_.pod().tolerations, {taint}, {taint.effect})) {
+      tolerates_some_ = tolerates_some_ || !soft.nodes.empty();
+      continue;
+    }
     for (const NodeIndex node : soft.nodes) untolerated_.emplace_back(node, 1);
   }
   if (known == untolerated_.size()) return;
+  if (std::ranges::is_sorted(untolerated_, std::ranges::less_equal{})) return;
   std::ranges::sort(untolerated_);
   auto last = untolerated_.begin();
   for (auto each = std::next(last); each != untolerated_.end(); ++each) {
@@ -94,6 +98,10 @@ void Preferences::add_soft_taints() {
       *++last = *each;
   }
   untolerated_.erase(std::next(last), untolerated_.end());
+}
+
+bool Preferences::avoids(NodeIndex node) const {
+  return query_.cluster().bears_soft_taint(node) && (!tolerates_some_ || untolerated_taints(node) > 0);
 }
 
 // --- pod affinity

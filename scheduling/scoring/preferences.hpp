@@ -46,6 +46,8 @@ class Preferences {
 
   /// No node can score more, whoever the candidates are.
   bool is_best(NodeIndex node) const;
+  /// The node bears a soft taint of ours that the pod does not tolerate.
+  bool avoids(NodeIndex node) const;
   /// So many points at least it scores less than a candidate that is_best(). Above kExactLossNodes nodes a guess that
   /// takes most nodes for candidates.
   int least_loss(NodeIndex node) const;
@@ -98,6 +100,7 @@ class Preferences {
   const SchedulerRules rules_;
   std::vector<std::pair<NodeIndex, std::int64_t>> untolerated_;  ///< sorted; by taints that the pod does not tolerate
   std::int64_t most_untolerated_ = 0;
+  bool tolerates_some_ = false;  ///< of the soft taints that nodes bear
   std::int64_t most_node_preference_ = 0;  ///< sum of the weights of its preferred node terms
   std::vector<AffinityScores> affinity_scores_;
   std::vector<Spread> spread_;

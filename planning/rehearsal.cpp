@@ -1,0 +1,66 @@
+#include "planning/rehearsal.hpp"
+
+#include <algorithm>
+
+#include "scheduling/predicates.hpp"
+
+namespace planning {
+
+using scheduling::NodeIndex;
+using scheduling::PodIndex;
+
+namespace {
+
+Placement first_that_helps(const scheduling::Overlay& cluster, PodIndex pod, const strategies::Goal& goal,
+                           scheduling::OldPod old_pod) {
+  const scheduling::FitQuery query(cluster, pod, scheduling::FitLevel::kScheduler, old_pod);
+  for (const NodeIndex node : cluster.base().nodes()) {
+    if (goal(node) && query.fits(node)) return {node};
+  }
+  return {std::nullopt, std::nullopt, true};
+}
+
+}  // namespace
+
+Placement take_off(scheduling::Overlay& cluster, TargetPredictor& predictor, PodIndex pod, const strategies::Goal& goal,
+                   TargetChoice choice) {
+  using enum scheduling::OldPod;
+  const auto place = [&](scheduling::OldPod old_pod) {
+    if (choice == TargetChoice::kPlan && goal) return first_that_helps(cluster, pod, goal, old_pod);
+    return predictor.predict(cluster, pod, goal, old_pod);
+  };
+  Placement placement;
+  const bool is_replaced = has_replacement(cluster.base(), pod);
+  const bool meets_it = is_replaced && is_replaced_at_once(cluster.base(), pod);
+  if (meets_it) placement = place(kStays);
+  cluster.move(pod, scheduling::kNoNode);
+  if (is_replaced && (!meets_it || placement.fits_nowhere)) placement = place(kGone);
+  return placement;
+}
+
+bool add_soft_taint(scheduling::Overlay& cluster, std::string_view key, std::span<const NodeIndex> nodes) {
+  const auto known = std::ranges::find(cluster.soft_taints(), key, &scheduling::SoftTaint::key);
+  if (known == cluster.soft_taints().end()) return false;
+  scheduling::SoftTaint taint = *known;
+  taint.nodes.insert(taint.nodes.end(), nodes.begin(), nodes.end());
+  cluster.set_soft_taint(std::move(taint));
+  return true;
+}
+
+std::optional<NodeIndex> PlanRehearsal::relocate(PodIndex pod, const strategies::Goal& goal) {
+  const NodeIndex from = cluster_.node_of(pod);
+  const bool was_moved = cluster_.is_moved(pod);
+  const Placement placement = take_off(cluster_, predictor_, pod, goal, choice_);
+  if (placement.node) {
+    cluster_.move(pod, *placement.node);
+    return placement.node;
+  }
+  was_moved ? cluster_.move(pod, from) : cluster_.restore(pod);
+  return std::nullopt;
+}
+
+void PlanRehearsal::avoid(std::string_view key, std::span<const NodeIndex> nodes) {
+  add_soft_taint(cluster_, key, nodes);
+}
+
+}  // namespace planning

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "strategies/defragmentation/problem.hpp"
+
+namespace strategies {
+
+/// Nodes without which the pods cannot run, whatever moves where.
+struct LowerBound {
+  std::size_t busy = 0;    ///< nodes with pods that do not go with their node
+  std::size_t needed = 0;  ///< of any plan
+  std::string reason;      ///< what needs them: "requests of cpu", "12 pods of anti-affinity like default/quorum-1", …
+
+  std::size_t most_freed() const { return busy - needed; }
+};
+
+/// The largest of: nodes that cannot be emptied; the fewest nodes that could hold what is requested of each resource;
+/// pods that repel one another on a node.
+LowerBound lower_bound_of(const DefragmentationProblem& problem);
+
+}  // namespace strategies

@@ -1,0 +1,204 @@
+#include "strategies/defragmentation/packing.hpp"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "scheduling/predicates.hpp"
+
+namespace strategies {
+namespace {
+
+using scheduling::FitLevel;
+using scheduling::FitQuery;
+using scheduling::kCpuIndex;
+using scheduling::kMemoryIndex;
+using scheduling::kNoNode;
+using scheduling::kPodsIndex;
+using scheduling::Overlay;
+
+constexpr std::size_t kMostCandidates = 64;  // swaps that are compared for one pod
+constexpr std::size_t kMostTries = 16;       // of those, how many are tried
+constexpr std::size_t kMostEjected = 3;      // pods that leave one node for one pod
+
+std::int64_t free_of(const Overlay& cluster, NodeIndex node, scheduling::ResourceIndex resource) {
+  return scheduling::saturating_subtract(cluster.base().allocatable().get(node, resource),
+                                         cluster.used().get(node, resource));
+}
+
+/// The pod fits by its requests once `leaving` have gone.
+bool has_room(const Overlay& cluster, PodIndex pod, NodeIndex node, std::span<const PodIndex> leaving) {
+  const auto capacity = static_cast<std::int64_t>(leaving.size()) * 1000 + free_of(cluster, node, kPodsIndex);
+  if (capacity < 1000) return false;
+  for (const auto& [resource, milli] : cluster.base().requests(pod)) {
+    if (milli == 0) continue;
+    std::int64_t free = free_of(cluster, node, resource);
+    for (const PodIndex other : leaving)
+      free = scheduling::saturating_add(free, scheduling::amount_of(cluster.requests_on(other, node), resource));
+    if (milli > free) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Packing::Packing(const DefragmentationProblem& problem, const Overlay& cluster, std::vector<bool> takes,
+                 PackingStyle style, SearchBudget& budget, Chance& chance)
+    : problem_(problem),
+      cluster_(cluster),
+      takes_(std::move(takes)),
+      style_(style),
+      budget_(budget),
+      chance_(chance) {
+  for (const NodeIndex node : cluster.base().nodes()) {
+    if (takes_[node]) order_.push_back(node);
+  }
+}
+
+void Packing::open(NodeIndex node) {
+  takes_[node] = true;
+  order_.push_back(node);
+}
+
+bool Packing::fits(PodIndex pod, NodeIndex node) const {
+  return FitQuery(cluster_, pod, FitLevel::kScheduler).fits(node);
+}
+
+double Packing::free_share(NodeIndex node) const {
+  const auto share = [&](scheduling::ResourceIndex resource) {
+    const auto all = static_cast<double>(cluster_.base().allocatable().get(node, resource));
+    return all <= 0 ? 0 : static_cast<double>(free_of(cluster_, node, resource)) / all;
+  };
+  return std::min(share(kCpuIndex), share(kMemoryIndex));
+}
+
+bool Packing::place_all(const std::vector<PodIndex>& pods) {
+  const std::size_t before = moves_.size();
+  for (const PodIndex pod : pods) {
+    if (place(pod, style_.depth)) continue;
+    stuck_ = pod;
+    roll_back(before);
+    return false;
+  }
+  return true;
+}
+
+void Packing::roll_back(std::size_t moves) {
+  while (moves_.size() > moves) {
+    cluster_.restore(moves_.back().pod);
+    moves_.pop_back();
+  }
+}
+
+std::optional<NodeIndex> Packing::best_fit(PodIndex pod, const FitQuery& query) {
+  std::optional<NodeIndex> best;
+  double least = 0;
+  const NodeIndex here = cluster_.node_of(pod);
+  budget_.spend(order_.size());
+  for (const NodeIndex node : order_) {
+    if (node == here || !has_room(cluster_, pod, node, {})) continue;
+    const double share = free_share(node);
+    if ((best && share >= least) || query.refusal_beside_room(node)) continue;
+    best = node;
+    least = share;
+  }
+  return best;
+}
+
+bool Packing::place(PodIndex pod, int depth) {
+  const FitQuery query(cluster_, pod, FitLevel::kScheduler);
+  if (const auto node = best_fit(pod, query)) {
+    moves_.push_back({pod, problem_.cluster().node_of(pod), *node, false});
+    cluster_.move(pod, *node);
+    return true;
+  }
+  return depth > 0 && !budget_.is_over() && place_by_ejection(pod, query, depth);
+}
+
+/// The largest ones first until there is room; nullopt: too many, or none.
+std::optional<Packing::Ejection> Packing::several_on(NodeIndex node, PodIndex pod) const {
+  Ejection found{node, {}, 0};
+  std::vector<PodIndex> pods;
+  cluster_.for_each_on(node, [&](PodIndex other) {
+    if (!cluster_.is_moved(other) && problem_.may_move(other)) pods.push_back(other);
+  });
+  std::ranges::stable_sort(pods, std::greater{}, [&](PodIndex other) { return problem_.size(other); });
+  for (const PodIndex other : pods) {
+    if (problem_.size(other) >= problem_.size(pod)) continue;
+    found.pods.push_back(other);
+    found.cost += problem_.size(other);
+    if (has_room(cluster_, pod, node, found.pods)) return found;
+    if (found.pods.size() == kMostEjected) break;
+  }
+  return std::nullopt;
+}
+
+void Packing::add_ejections_on(NodeIndex node, PodIndex pod, std::vector<Ejection>& found) {
+  const std::size_t before = found.size();
+  cluster_.for_each_on(node, [&](PodIndex other) {
+    if (cluster_.is_moved(other) || !has_room(cluster_, pod, node, std::span(&other, 1)) || !problem_.may_move(other))
+      return;
+    found.push_back({node, {other}, problem_.size(other) * chance_.about_one(style_.noise)});
+  });
+  if (found.size() > before) return;
+  if (auto several = several_on(node, pod)) {
+    several->cost *= 1.5 * chance_.about_one(style_.noise);  // more moves for one hole
+    found.push_back(*std::move(several));
+  }
+}
+
+std::vector<Packing::Ejection> Packing::ejections_for(PodIndex pod, const FitQuery& query) {
+  std::vector<Ejection> found;
+  const NodeIndex here = cluster_.node_of(pod);
+  std::size_t looked_at = 0;
+  for (; looked_at < order_.size() && found.size() < kMostCandidates; ++looked_at) {
+    const NodeIndex node = order_[(hint_ + looked_at) % order_.size()];
+    if (node != here && !query.refusal_beside_room(node)) add_ejections_on(node, pod, found);
+  }
+  budget_.spend(looked_at);
+  if (looked_at < order_.size()) hint_ = (hint_ + looked_at) % order_.size();
+  std::ranges::stable_sort(found, {}, &Ejection::cost);
+  return found;
+}
+
+/// Nothing but its labels and requests says where it fits.
+bool Packing::is_plain(PodIndex pod) const {
+  const api::Pod& object = cluster_.base().pod(pod);
+  return object.node_selector.empty() && !object.affinity && object.volumes.empty() && object.topology_spread.empty();
+}
+
+/// The others leave first and the pod takes their room at once, so that they look for places beside it.
+bool Packing::eject(PodIndex pod, const Ejection& ejection, int depth) {
+  const std::size_t before = moves_.size();
+  const NodeIndex here = cluster_.node_of(pod);
+  const bool was_moved = cluster_.is_moved(pod);
+  for (const PodIndex other : ejection.pods) cluster_.move(other, kNoNode);
+  cluster_.move(pod, ejection.node);
+  const auto finds_place = [&](PodIndex other) { return place(other, depth - 1); };
+  if (std::ranges::all_of(ejection.pods, finds_place)) {
+    moves_.push_back({pod, problem_.cluster().node_of(pod), ejection.node, true});
+    return true;
+  }
+  roll_back(before);
+  for (const PodIndex other : ejection.pods) cluster_.restore(other);
+  was_moved ? cluster_.move(pod, here) : cluster_.restore(pod);
+  return false;
+}
+
+bool Packing::place_by_ejection(PodIndex pod, const FitQuery& query, int depth) {
+  const std::vector<Ejection> ejections = ejections_for(pod, query);
+  std::set<std::pair<std::uint32_t, std::uint32_t>> hopeless;  // plain pods by labels and requests
+  std::size_t tries = 0;
+  for (const Ejection& each : ejections) {
+    const PodIndex other = each.pods.front();
+    const std::pair kind(cluster_.base().label_group_of(other), cluster_.base().request_set_of(other));
+    if (hopeless.contains(kind)) continue;
+    if (++tries > kMostTries || budget_.is_over()) return false;
+    if (eject(pod, each, depth)) return true;
+    if (each.pods.size() == 1 && is_plain(other)) hopeless.insert(kind);
+  }
+  return false;
+}
+
+}  // namespace strategies

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "strategies/defragmentation/problem.hpp"
+#include "strategies/defragmentation/search_budget.hpp"
+
+namespace strategies {
+
+/// One pod's way to another node.
+struct PackedMove {
+  PodIndex pod;
+  NodeIndex from;
+  NodeIndex to;
+  bool needs_hole;  ///< its place is free only once earlier ones of the moves have been made
+};
+
+/// How a packing goes about it.
+struct PackingStyle {
+  int depth = 2;     ///< so many pods may make room for one another in a chain
+  double noise = 0;  ///< how far chance decides among places: 0, not at all
+};
+
+/// Finds places for the pods of nodes that are to be emptied, on an overlay of its own, by all filters of the scheduler:
+/// where they fit; else in the place of pods that fit elsewhere (a swap), whose places may again be those of others (a
+/// chain). A pod moves at most once. Says what is possible, not what a scheduler would do by itself.
+class Packing {
+ public:
+  /// `takes`: by node, which ones take pods.
+  Packing(const DefragmentationProblem& problem, const scheduling::Overlay& cluster, std::vector<bool> takes,
+          PackingStyle style, SearchBudget& budget, Chance& chance);
+
+  /// Places all of them, or none: then stuck() says for which one there is no place.
+  bool place_all(const std::vector<PodIndex>& pods);
+  PodIndex stuck() const { return stuck_; }
+  /// From here on the node takes pods.
+  void open(NodeIndex node);
+  /// The pod would fit there as it is now.
+  bool fits(PodIndex pod, NodeIndex node) const;
+
+  /// In an order in which each finds its place free.
+  const std::vector<PackedMove>& moves() const { return moves_; }
+
+ private:
+  /// Pods that could make room on a node.
+  struct Ejection {
+    NodeIndex node;
+    std::vector<PodIndex> pods;
+    double cost;  ///< what they take elsewhere
+  };
+
+  bool place(PodIndex pod, int depth);
+  bool place_by_ejection(PodIndex pod, const scheduling::FitQuery& query, int depth);
+  bool eject(PodIndex pod, const Ejection& ejection, int depth);
+  std::vector<Ejection> ejections_for(PodIndex pod, const scheduling::FitQuery& query);
+  void add_ejections_on(NodeIndex node, PodIndex pod, std::vector<Ejection>& found);
+  std::optional<Ejection> several_on(NodeIndex node, PodIndex pod) const;
+  std::optional<NodeIndex> best_fit(PodIndex pod, const scheduling::FitQuery& query);
+  bool is_plain(PodIndex pod) const;
+  double free_share(NodeIndex node) const;
+  void roll_back(std::size_t moves);
+
+  const DefragmentationProblem& problem_;
+  scheduling::Overlay cluster_;
+  std::vector<bool> takes_;
+  std::vector<NodeIndex> order_;  ///< the nodes that take
+  std::vector<PackedMove> moves_;
+  PackingStyle style_;
+  SearchBudget& budget_;
+  Chance& chance_;
+  PodIndex stuck_ = scheduling::kNoPod;
+  std::size_t hint_ = 0;  ///< where in order_ the last look for swaps ended
+};
+
+}  // namespace strategies

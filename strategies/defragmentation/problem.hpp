@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "strategies/strategy.hpp"
+
+namespace strategies {
+
+/// A node that can be emptied as far as its pods go.
+struct FreeableNode {
+  NodeIndex node;
+  double load = 0;  ///< sum of the sizes of its pods
+};
+
+/// A node that stays, and the pod of it that may not leave.
+struct HeldNode {
+  NodeIndex node;
+  PodIndex pod;
+  scheduling::Refusal refusal;
+};
+
+/// What a defragmentation has to work with: which pods may move, which nodes they could empty, which nodes take them.
+/// Keeps references to what it is made of. One thread.
+class DefragmentationProblem {
+ public:
+  /// `may_be_emptied`: nodes that the policy wants emptied; empty: all that are looked at.
+  DefragmentationProblem(const StrategyContext& context, NominationSink& sink,
+                         const std::function<bool(const api::Node&)>& may_be_emptied);
+
+  const scheduling::ClusterSnapshot& base() const { return context_.cluster.base(); }
+  const scheduling::Overlay& cluster() const { return context_.cluster; }
+  /// nullopt: the pod may leave its node in this cycle, if it has a place to go to.
+  const std::optional<scheduling::Refusal>& objection_to(PodIndex pod) const;
+  bool may_move(PodIndex pod) const { return !objection_to(pod); }
+
+  /// Those looked at.
+  std::span<const NodeIndex> nodes() const { return context_.nodes; }
+  /// The pods on a node that is looked at which do not go with it, the largest first.
+  const std::vector<PodIndex>& pods_on(NodeIndex node) const { return pods_[node]; }
+  /// Some pod runs on it that may not leave, or that nobody wants to leave.
+  bool is_held(NodeIndex node) const { return is_held_[node]; }
+  std::size_t held_nodes() const { return held_nodes_; }
+  /// Sorted by node.
+  const std::vector<FreeableNode>& freeable() const { return freeable_; }
+  const std::vector<HeldNode>& held() const { return held_; }
+  /// Looked at and open to pods.
+  bool takes(NodeIndex node) const { return takes_[node]; }
+  const std::vector<NodeIndex>& taking() const { return taking_; }
+  /// Runs on a node that is looked at, and does not go with it.
+  bool has_to_stay_somewhere(PodIndex pod) const;
+  /// The pod's largest share of an average node: what it costs to place.
+  double size(PodIndex pod) const;
+
+ private:
+  bool goes_with_node(PodIndex pod) const;
+  void add_node(NodeIndex node, bool may_be_emptied);
+  std::optional<scheduling::Refusal> find_objection(PodIndex pod) const;
+
+  const StrategyContext& context_;
+  NominationSink& sink_;
+  double cpu_ = 1;     ///< of an average node
+  double memory_ = 1;  ///< of an average node
+  std::vector<bool> is_looked_at_;
+  std::vector<bool> is_held_;
+  std::size_t held_nodes_ = 0;
+  std::vector<std::vector<PodIndex>> pods_;  ///< by node
+  std::vector<FreeableNode> freeable_;
+  std::vector<HeldNode> held_;
+  std::vector<bool> takes_;
+  std::vector<NodeIndex> taking_;
+  mutable std::vector<std::uint32_t> known_;  ///< by pod: 0 not asked yet, else 1 + position in objections_
+  mutable std::vector<std::optional<scheduling::Refusal>> objections_;
+};
+
+}  // namespace strategies

@@ -1,0 +1,207 @@
+#include "strategies/defragmentation/realization.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+#include <utility>
+
+#include "api/meta/well_known.hpp"
+#include "scheduling/predicates.hpp"
+
+namespace strategies {
+namespace {
+
+using scheduling::FitLevel;
+using scheduling::FitQuery;
+using scheduling::Overlay;
+
+/// Pods of the same node that may go in another's place, if the scheduler would put that where it does not help.
+constexpr std::size_t kMostInstead = 6;
+constexpr std::size_t kFewLeft = 8;  // nodes for which any progress is worth another round
+
+}  // namespace
+
+Realization::Wave::Wave(const Overlay& cluster)
+    : before(cluster),
+      budgets(cluster.base()),
+      is_left(cluster.base().node_count(), 0),
+      awaited(cluster.base().node_count(), 0),
+      reserved(cluster.base().node_count(), 0) {}
+
+Realization::Realization(const DefragmentationProblem& problem, std::unique_ptr<Rehearsal> rehearsal,
+                         std::vector<bool> emptying, PackingStyle style, SearchBudget& budget, Chance& chance)
+    : problem_(problem),
+      rehearsal_(std::move(rehearsal)),
+      emptying_(std::move(emptying)),
+      takes_(emptying_.size(), false),
+      style_(style),
+      budget_(budget),
+      chance_(chance) {
+  std::vector<NodeIndex> avoided;
+  for (NodeIndex node = 0; node < emptying_.size(); ++node) {
+    takes_[node] = problem.takes(node) && !emptying_[node];
+    if (emptying_[node]) avoided.push_back(node);
+  }
+  rehearsal_->avoid(api::well_known::kEmptyingTaint, avoided);
+}
+
+bool Realization::is_empty(NodeIndex node) const {
+  return std::ranges::none_of(problem_.pods_on(node), [&](PodIndex pod) { return cluster().node_of(pod) == node; });
+}
+
+std::vector<NodeIndex> Realization::left() const {
+  std::vector<NodeIndex> nodes;
+  for (const FreeableNode& each : problem_.freeable()) {
+    if (emptying_[each.node] && !is_empty(each.node)) nodes.push_back(each.node);
+  }
+  return nodes;
+}
+
+std::vector<PackedMove> Realization::pack() {
+  Packing packing(problem_, cluster(), takes_, style_, budget_, chance_);
+  std::vector<std::pair<double, PodIndex>> pods;  // the largest first
+  for (const FreeableNode& each : problem_.freeable()) {
+    if (!emptying_[each.node]) continue;
+    for (const PodIndex pod : problem_.pods_on(each.node)) {
+      if (cluster().node_of(pod) == each.node)
+        pods.emplace_back(-problem_.size(pod) * chance_.about_one(style_.noise), pod);
+    }
+  }
+  std::ranges::sort(pods);
+  for (const auto& [size, pod] : pods) packing.place_all({pod});
+  std::vector<PackedMove> moves = packing.moves();
+  // What others wait for first, then the largest: they have the fewest places.
+  std::ranges::stable_sort(moves, {}, [&](const PackedMove& move) {
+    return std::tuple(emptying_[move.from], -problem_.size(move.pod));
+  });
+  return moves;
+}
+
+bool Realization::run(std::size_t most_moves) {
+  std::size_t before = left().size();
+  while (before > 0) {
+    waits_for_budget_ = false;
+    if (run_waves(most_moves) == 0) return false;
+    const std::size_t now = left().size();
+    if (!waits_for_budget_ && now > kFewLeft && now * 10 > before * 9) return false;  // each round costs as much
+    before = now;
+  }
+  return moves_.size() <= most_moves;
+}
+
+/// How many moves were made.
+std::size_t Realization::run_waves(std::size_t most_moves) {
+  std::vector<PackedMove> pending = pack();
+  std::size_t made = 0;
+  while (!pending.empty() && !budget_.is_over() && moves_.size() <= most_moves) {
+    const std::size_t now = run_wave(pending);
+    if (now == 0) break;
+    made += now;
+    if (!waits_for_budget_ && now * 20 < pending.size()) break;
+  }
+  return budget_.is_over() || moves_.size() > most_moves ? 0 : made;
+}
+
+/// Makes the moves that can be made now and takes them out of `pending`. How many.
+std::size_t Realization::run_wave(std::vector<PackedMove>& pending) {
+  Wave wave(cluster());
+  ++wave_;
+  for (const PackedMove& move : pending) {
+    ++wave.awaited[move.from];
+    if (move.needs_hole) ++wave.reserved[move.to];
+  }
+  const std::size_t before = pending.size();
+  std::erase_if(pending, [&](const PackedMove& move) {
+    if (budget_.is_over() || !attempt(move, wave)) return false;
+    --wave.awaited[move.from];
+    if (move.needs_hole) --wave.reserved[move.to];
+    return true;
+  });
+  if (pending.size() == before) --wave_;
+  return before - pending.size();
+}
+
+bool Realization::attempt(const PackedMove& move, Wave& wave) {
+  if (move.needs_hole && (wave.awaited[move.to] > 0 || wave.is_left[move.to] != 0)) return false;
+  if (cluster().node_of(move.pod) != move.from) return true;  // another went in its place, and it in that one's
+  return relocate(move.pod, move.from, wave) || (!emptying_[move.from] && attempt_instead(move, wave));
+}
+
+/// Any pod of the node that asks for as much makes the same room.
+bool Realization::attempt_instead(const PackedMove& move, Wave& wave) {
+  const auto& base = problem_.base();
+  std::vector<std::uint32_t> tried = {base.label_group_of(move.pod)};
+  for (const PodIndex other : problem_.pods_on(move.from)) {
+    if (base.request_set_of(other) != base.request_set_of(move.pod) || cluster().node_of(other) != move.from) continue;
+    if (cluster().is_moved(other) || !problem_.may_move(other)) continue;
+    if (std::ranges::find(tried, base.label_group_of(other)) != tried.end()) continue;
+    if (relocate(other, move.from, wave)) return true;
+    tried.push_back(base.label_group_of(other));
+    if (tried.size() > kMostInstead) return false;
+  }
+  return false;
+}
+
+/// Without a look at what the scheduler likes.
+bool Realization::fits_somewhere(PodIndex pod) const {
+  const scheduling::FitQuery query(cluster(), pod, FitLevel::kScheduler);
+  return std::ranges::any_of(problem_.taking(),
+                             [&](NodeIndex node) { return takes_[node] && query.fits(node); });
+}
+
+bool Realization::relocate(PodIndex pod, NodeIndex from, Wave& wave) {
+  if (wave.budgets.refusal(pod) || meets_its_own(pod, wave)) {
+    waits_for_budget_ = true;
+    return false;
+  }
+  budget_.spend(problem_.base().node_count());
+  if (!fits_somewhere(pod)) return false;
+  const auto to = rehearsal_->relocate(pod, [this](NodeIndex node) { return takes_[node]; });
+  if (!to) return false;
+  const bool is_reserved = !emptying_[from] && wave.reserved[*to] > 0;
+  if (is_reserved || !fits_in_flight(pod, *to, wave)) {
+    rehearsal_->restore(pod);
+    return false;
+  }
+  wave.budgets.spend(pod);
+  wave.leaving.push_back(pod);
+  wave.is_left[from] = 1;
+  moves_.push_back({pod, from, *to, wave_});
+  return true;
+}
+
+/// Its topology spread counts a pod that is on its way in this wave, so nobody knows where.
+bool Realization::meets_its_own(PodIndex pod, const Wave& wave) const {
+  const api::Pod& object = problem_.base().pod(pod);
+  return std::ranges::any_of(object.topology_spread, [&](const api::TopologySpreadConstraint& constraint) {
+    if (constraint.schedule_anyway || !constraint.label_selector) return false;
+    return std::ranges::any_of(wave.leaving, [&](PodIndex other) {
+      return problem_.base().namespace_of(other) == problem_.base().namespace_of(pod) &&
+             constraint.label_selector->matches(problem_.base().pod(other).meta.labels);
+    });
+  });
+}
+
+/// Beside what arrives, itself included, and what has yet to leave.
+bool Realization::fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const {
+  if (FitQuery(wave.before, pod, FitLevel::kScheduler).refusal_beside_room(node)) return false;
+  if (wave.is_left[node] == 0) return true;
+  const auto has_room = [&](scheduling::ResourceIndex resource) {
+    const auto& base = problem_.base();
+    std::int64_t free =
+        scheduling::saturating_subtract(base.allocatable().get(node, resource), cluster().used().get(node, resource));
+    for (const PodIndex other : wave.leaving) {
+      if (wave.before.node_of(other) != node) continue;
+      const std::int64_t held = resource == scheduling::kPodsIndex
+                                    ? 1000
+                                    : scheduling::amount_of(wave.before.requests_on(other, node), resource);
+      free = scheduling::saturating_subtract(free, held);
+    }
+    return free >= 0;
+  };
+  return has_room(scheduling::kPodsIndex) &&
+         std::ranges::all_of(problem_.base().requests(pod),
+                             [&](const auto& request) { return request.second == 0 || has_room(request.first); });
+}
+
+}  // namespace strategies

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "scheduling/pdb_budget.hpp"
+#include "strategies/defragmentation/packing.hpp"
+#include "strategies/defragmentation/problem.hpp"
+
+namespace strategies {
+
+struct WaveMove {
+  PodIndex pod;
+  NodeIndex from;
+  NodeIndex to;  ///< where the scheduler puts it
+  std::int32_t wave;
+};
+
+/// Empties nodes on a rehearsal, where the scheduler says where pods go: packs what is left, makes these moves in waves,
+/// and packs again what came otherwise. In a wave sources are as occupied as targets, and each PodDisruptionBudget is
+/// spent but once.
+class Realization {
+ public:
+  /// `emptying`: by node.
+  Realization(const DefragmentationProblem& problem, std::unique_ptr<Rehearsal> rehearsal, std::vector<bool> emptying,
+              PackingStyle style, SearchBudget& budget, Chance& chance);
+
+  /// True: all of them are empty, with at most so many moves. Call it once.
+  bool run(std::size_t most_moves);
+
+  /// In order; each goes where the rehearsal put it.
+  const std::vector<WaveMove>& moves() const { return moves_; }
+  /// Of those to be emptied, the ones on which pods are left.
+  std::vector<NodeIndex> left() const;
+
+ private:
+  struct Wave {
+    explicit Wave(const scheduling::Overlay& cluster);
+    scheduling::Overlay before;
+    scheduling::PdbBudgets budgets;
+    std::vector<PodIndex> leaving{};         ///< in the order they leave
+    std::vector<std::uint8_t> is_left;       ///< by node: some pod leaves it
+    std::vector<std::uint32_t> awaited;      ///< by node: pods that are still to leave it
+    std::vector<std::uint32_t> reserved;     ///< by node: pods that wait for room on it, where no other is to go
+  };
+
+  const scheduling::Overlay& cluster() const { return rehearsal_->cluster(); }
+  bool is_empty(NodeIndex node) const;
+  std::vector<PackedMove> pack();
+  std::size_t run_waves(std::size_t most_moves);
+  std::size_t run_wave(std::vector<PackedMove>& pending);
+  bool attempt(const PackedMove& move, Wave& wave);
+  bool attempt_instead(const PackedMove& move, Wave& wave);
+  bool relocate(PodIndex pod, NodeIndex from, Wave& wave);
+  bool fits_somewhere(PodIndex pod) const;
+  bool meets_its_own(PodIndex pod, const Wave& wave) const;
+  bool fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const;
+
+  const DefragmentationProblem& problem_;
+  std::unique_ptr<Rehearsal> rehearsal_;
+  std::vector<bool> emptying_;
+  std::vector<bool> takes_;
+  PackingStyle style_;
+  SearchBudget& budget_;
+  Chance& chance_;
+  std::vector<WaveMove> moves_;
+  std::int32_t wave_ = 0;
+  bool waits_for_budget_ = false;  ///< something could go in another wave
+};
+
+}  // namespace strategies

@@ -1,0 +1,210 @@
+#include "test/scenarios/fragmentation/clusters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "test/builders/cluster.hpp"
+
+namespace fragmentation {
+namespace {
+
+using builders::NodeBuilder;
+using builders::PodBuilder;
+
+constexpr std::int64_t kGi = std::int64_t{1} << 30;
+constexpr std::int64_t kCpu = 16000;
+constexpr std::int64_t kMemory = 64 * kGi;
+constexpr std::int64_t kAgentCpu = 100;
+constexpr int kApps = 40;
+
+/// SplitMix64: the same numbers with every compiler.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+  /// Below `end`.
+  int below(int end) { return static_cast<int>(next() % static_cast<std::uint64_t>(end)); }
+  bool chance(double of_one) { return static_cast<double>(next() >> 11) < of_one * 9007199254740992.0; }
+  template <typename T, std::size_t N>
+  T pick(const std::array<T, N>& choices) {
+    return choices[static_cast<std::size_t>(below(static_cast<int>(N)))];
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// What distinguishes the kinds.
+struct Shape {
+  std::string_view name;
+  int groups = 1;            ///< of pods with an anti-affinity among themselves
+  bool mixed_sizes = true;   ///< else every pod asks for one cpu
+  bool loose = false;        ///< some ordinary pods on the nodes that are held open
+  bool pools = false;        ///< every other node is of a pool that some pods ask for
+  bool uneven = false;       ///< machines of four sizes
+  bool spread = false;       ///< some apps spread over zones
+  bool budgets = false;      ///< PodDisruptionBudgets that let one or two go at a time
+  bool tainted = false;      ///< a tenth of the nodes takes only pods that tolerate it
+  bool volumes = false;      ///< a pod of each open node has a volume in its zone
+  bool unmovable = false;    ///< bare pods on a tenth of the open nodes
+  double full = 0.5;         ///< share of the nodes that are full
+};
+
+constexpr std::array kShapes = {
+    Shape{.name = "classic", .mixed_sizes = false},
+    Shape{.name = "sizes"},
+    Shape{.name = "apps", .groups = 3},
+    Shape{.name = "zones", .groups = 3, .pools = true},
+    Shape{.name = "mixed", .groups = 3, .loose = true},
+    Shape{.name = "groups", .groups = 6},
+    Shape{.name = "uneven", .loose = true, .uneven = true},
+    Shape{.name = "spread", .loose = true, .spread = true},
+    Shape{.name = "budgets", .groups = 2, .budgets = true},
+    Shape{.name = "tainted", .groups = 2, .loose = true, .tainted = true},
+    Shape{.name = "volumes", .groups = 2, .volumes = true},
+    Shape{.name = "unmovable", .groups = 2, .loose = true, .unmovable = true},
+    Shape{.name = "crowded", .groups = 2, .full = 0.85},
+    Shape{.name = "sparse", .groups = 2, .loose = true, .full = 0.2},
+};
+
+constexpr std::array<std::int64_t, 8> kSizes = {200, 300, 500, 700, 1000, 1500, 2000, 4000};
+constexpr std::array<std::int64_t, 3> kQuorumSizes = {500, 1000, 1500};
+constexpr std::array<int, 4> kScales = {1, 1, 2, 4};
+
+class Maker {
+ public:
+  Maker(const Shape& shape, int nodes, std::uint64_t seed) : shape_(shape), random_(seed), nodes_(nodes) {}
+
+  scheduling::SnapshotInput make() {
+    const int full = static_cast<int>(shape_.full * nodes_);
+    for (int i = 0; i < nodes_; ++i) add_node(i);
+    for (int i = 0; i < nodes_; ++i) {
+      add(i, "agent", kAgentCpu, kGi / 4, [](PodBuilder& pod) { pod.owned_by("DaemonSet", "agent"); });
+    }
+    for (int i = 0; i < full; ++i) fill(i);
+    for (int i = full; i < nodes_; ++i) hold_open(i);
+    if (shape_.budgets) add_budgets();
+    return cluster_.input();
+  }
+
+ private:
+  static std::string node_name(int node) { return fmt::format("node-{:04}", node); }
+  static std::string zone_of(int node) { return fmt::format("z{}", node % 3); }
+  bool in_pool(int node) const { return shape_.pools && node % 2 == 1; }
+  bool is_tainted(int node) const { return shape_.tainted && node % 10 == 3; }
+
+  void add_node(int i) {
+    const int scale = shape_.uneven ? random_.pick(kScales) : 1;
+    scales_.push_back(scale);
+    NodeBuilder node(node_name(i));
+    node.sized(kCpu * scale / (shape_.uneven ? 2 : 1), kMemory * scale / (shape_.uneven ? 2 : 1), 110)
+        .label(api::well_known::kZoneLabel, zone_of(i));
+    if (in_pool(i)) node.label("pool", "a");
+    if (is_tainted(i)) node.taint("dedicated");
+    cluster_.add(node);
+  }
+  std::int64_t cpu_of(int node) const { return kCpu * scales_[static_cast<std::size_t>(node)] / (shape_.uneven ? 2 : 1); }
+
+  template <typename F>
+  void add(int node, const std::string& app, std::int64_t cpu, std::int64_t memory, F&& change) {
+    PodBuilder pod(fmt::format("{}-{:06}", app, ++pods_));
+    pod.on(node_name(node)).cpu(cpu).memory(memory).label("app", app).owned_by("ReplicaSet", app);
+    if (is_tainted(node)) pod.tolerate("dedicated");
+    change(pod);
+    cluster_.add(pod);
+  }
+
+  void add_web(int node, std::int64_t cpu, std::int64_t memory) {
+    const int app = random_.below(kApps);
+    add(node, fmt::format("web{}", app), cpu, memory, [&](PodBuilder& pod) {
+      if (in_pool(node) && random_.chance(0.5)) pod.with([](api::Pod& p) { p.node_selector = {{"pool", "a"}}; });
+      if (shape_.spread && app < kApps / 8) pod.with([&](api::Pod& p) { p.topology_spread.push_back(over_zones(app)); });
+    });
+  }
+  static api::TopologySpreadConstraint over_zones(int app) {
+    api::TopologySpreadConstraint constraint;
+    constraint.max_skew = 5;
+    constraint.topology_key = api::well_known::kZoneLabel;
+    constraint.label_selector = builders::labels_in("app", {fmt::format("web{}", app)});
+    return constraint;
+  }
+
+  void fill(int node) {
+    std::int64_t cpu = cpu_of(node) - kAgentCpu;
+    while (cpu >= kSizes.front()) {
+      const std::int64_t size = shape_.mixed_sizes ? random_.pick(kSizes) : 1000;
+      if (size > cpu) return;
+      add_web(node, size, size * kGi / 500);
+      cpu -= size;
+    }
+  }
+
+  void hold_open(int node) {
+    for (int group = 0; group < shape_.groups; ++group) {
+      if (group > 0 && random_.chance(0.5)) continue;
+      const std::string app = fmt::format("quorum{}", group);
+      add(node, app, shape_.mixed_sizes ? random_.pick(kQuorumSizes) : 1000, kGi, [&](PodBuilder& pod) {
+        pod.anti_affinity("app", app, std::string(api::well_known::kHostnameLabel));
+        if (shape_.volumes && group == 0) add_volume(node, pod);
+      });
+    }
+    if (shape_.loose) {
+      for (int i = random_.below(4); i > 0; --i) add_web(node, random_.pick(std::array<std::int64_t, 3>{200, 500, 1000}), kGi);
+    }
+    if (shape_.unmovable && node % 10 == 1) add(node, "bare", 100, kGi / 4, [](PodBuilder& pod) { pod.bare(); });
+  }
+
+  void add_volume(int node, PodBuilder& pod) {
+    const std::string name = fmt::format("data-{}", pods_);
+    pod.with([&](api::Pod& p) { p.volumes.push_back({api::VolumeKind::kPersistentVolumeClaim, name}); });
+    api::PersistentVolumeClaim claim;
+    claim.meta.ns = "default";
+    claim.meta.name = name;
+    claim.volume_name = "pv-" + name;
+    api::PersistentVolume volume;
+    volume.meta.name = claim.volume_name;
+    volume.required_node_terms = {{{{std::string(api::well_known::kZoneLabel), api::SelectorOperator::kIn, {zone_of(node)}}}, {}}};
+    cluster_.add(claim);
+    cluster_.add(volume);
+  }
+
+  void add_budgets() {
+    for (int group = 0; group < shape_.groups; ++group) {
+      const std::string app = fmt::format("quorum{}", group);
+      cluster_.add(builders::pdb(app, app, std::max(nodes_ / 20, 1)));
+    }
+    for (int app = 0; app < kApps / 4; ++app) {
+      const std::string name = fmt::format("web{}", app);
+      cluster_.add(builders::pdb(name, name, 2));
+    }
+  }
+
+  const Shape& shape_;
+  Random random_;
+  int nodes_;
+  int pods_ = 0;
+  std::vector<int> scales_;
+  builders::ClusterBuilder cluster_;
+};
+
+}  // namespace
+
+std::vector<std::string_view> kinds() {
+  std::vector<std::string_view> names;
+  for (const Shape& shape : kShapes) names.push_back(shape.name);
+  return names;
+}
+
+scheduling::SnapshotInput make_cluster(std::string_view kind, int nodes, std::uint64_t seed) {
+  const auto shape = std::ranges::find(kShapes, kind, &Shape::name);
+  return Maker(*shape, nodes, seed).make();
+}
+
+}  // namespace fragmentation

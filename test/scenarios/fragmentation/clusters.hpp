@@ -1,0 +1,20 @@
+#pragma once
+
+/// Fragmented clusters: nodes full of ordinary pods, and others held open by a few pods that have nowhere to go.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduling/snapshot/cluster_snapshot.hpp"
+
+namespace fragmentation {
+
+/// What all kinds have in common: half of the nodes are full, each node has a pod of a DaemonSet.
+std::vector<std::string_view> kinds();
+
+/// REQUIRES: `kind` is one of kinds(). The same for the same arguments, everywhere.
+scheduling::SnapshotInput make_cluster(std::string_view kind, int nodes, std::uint64_t seed);
+
+}  // namespace fragmentation
