@@ -69,6 +69,7 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
 
 void PlanBuilder::begin(std::string_view strategy, BalanceMeter* meter) {
   meter_ = meter;
+  may_avoid_ = {};
   result_ = &plan_.strategies.emplace_back();
   result_->strategy = strategy;
 }
@@ -102,6 +103,18 @@ bool PlanBuilder::avoid(std::string_view key, std::span<const NodeIndex> nodes) 
   taint.nodes.insert(taint.nodes.end(), nodes.begin(), nodes.end());
   set_soft_taint(taint);
   return true;
+}
+
+void PlanBuilder::avoid_competitors(std::string_view key, Goal may) {
+  avoided_by_ = key;
+  may_avoid_ = std::move(may);
+}
+
+bool PlanBuilder::bears(std::string_view key, NodeIndex node) const {
+  return std::ranges::any_of(cluster_.node(node).taints, [&](const api::Taint& taint) {
+    return taint.key == key && taint.value == input_.options.taint_value &&
+           taint.effect == api::TaintEffect::kPreferNoSchedule;
+  });
 }
 
 void PlanBuilder::refused(PodIndex pod, const Refusal& refusal) { refuse(pod, refusal); }
@@ -258,14 +271,26 @@ Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
   if (!has_replacement(cluster_, pod)) return leave(pod), Placement{};
   Placement placement;
   const bool meets_it = is_replaced_at_once(cluster_, pod);
-  if (meets_it) placement = predictor_.predict(outcome(), pod, goal, scheduling::OldPod::kStays);
+  if (meets_it) placement = predict(pod, goal, scheduling::OldPod::kStays);
   leave(pod);
-  if (!meets_it || placement.fits_nowhere) placement = predictor_.predict(outcome(), pod, goal);
+  if (!meets_it || placement.fits_nowhere) placement = predict(pod, goal, scheduling::OldPod::kGone);
   // Measured load is nothing that the scheduler sees: among nodes that it likes equally chance decides, and one that
   // helps is enough.
   if (placement.tied && meter_ != nullptr && meter_->is_by_load()) placement.node = placement.tied;
   if (placement.node) arrive(pod, *placement.node);
   return placement;
+}
+
+Placement PlanBuilder::predict(PodIndex pod, const Goal& goal, scheduling::OldPod old_pod) {
+  Placement placement = predictor_.predict(outcome(), pod, goal, old_pod);
+  while (goal && placement.competing_node && !placement.tied && avoids(*placement.competing_node))
+    placement = predictor_.predict(outcome(), pod, goal, old_pod);
+  return placement;
+}
+
+bool PlanBuilder::avoids(NodeIndex competitor) {
+  if (!may_avoid_ || arrived_.contains(competitor) || !may_avoid_(competitor)) return false;
+  return avoid(avoided_by_, std::span(&competitor, 1));
 }
 
 // --- the record
@@ -274,6 +299,7 @@ void PlanBuilder::record(PodIndex pod, std::optional<NodeIndex> to, std::string_
   const api::ObjectMeta& meta = cluster_.pod(pod).meta;
   plan_.moves.push_back({meta.ns, meta.name, meta.uid, name_of(cluster_.node_of(pod)), to ? name_of(*to) : "",
                          result_->strategy, std::string(reason), score_of(pod, to)});
+  if (to) arrived_.insert(*to);
   if (meter_ != nullptr) meter_->move(pod, cluster_.node_of(pod), to.value_or(scheduling::kNoNode));
   moved_.push_back(pod);
   ++result_->nominated;
