@@ -99,6 +99,12 @@ class NodeChoice {
   bool helps(NodeIndex node) const { return !goal_ || goal_(node); }
   std::tuple<std::int64_t, NodeIndex> rank(NodeIndex node) const { return {pods_[node], node}; }
 
+  /// No free capacity makes up for what it loses: it counts only where all others are like that. Many may be, by soft
+  /// taints.
+  bool is_avoided(NodeIndex node) const {
+    return preferences_.has_untolerated_taint(node) && preferences_.least_loss(node) > ResourceScores::kBest;
+  }
+
   /// A node that meets every preference is the best one if no other has more free capacity, or loses more otherwise
   /// than it has more free capacity. nullopt: it takes a closer look.
   std::optional<Placement> obvious() const {
@@ -108,6 +114,7 @@ class NodeChoice {
     std::vector<std::pair<NodeIndex, int>> doubtful;
     for_each_by_capacity(ranking_, [&](NodeIndex node, int score) {
       if (score < capacity) return false;
+      if (!is_exact_ && is_avoided(node)) return true;
       if (placement.node && helps(node) && rank(node) > rank(*placement.node)) return is_exact_ || ++ties < kMostTies;
       if (!preferences_.is_best(node)) {
         if (is_exact_ || score != capacity) doubtful.emplace_back(node, score);

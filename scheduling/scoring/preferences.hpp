@@ -46,6 +46,8 @@ class Preferences {
 
   /// No node can score more, whoever the candidates are.
   bool is_best(NodeIndex node) const;
+  /// A PreferNoSchedule taint that the pod does not tolerate.
+  bool has_untolerated_taint(NodeIndex node) const { return !untolerated_.empty() && untolerated_taints(node) > 0; }
   /// So many points at least it scores less than a candidate that is_best(). Above kExactLossNodes nodes a guess that
   /// takes most nodes for candidates.
   int least_loss(NodeIndex node) const;

@@ -33,10 +33,10 @@ Rule upstream_static();
 Rule upstream_deviation();
 /// What a user of ours may set. The defaults are what the comparison is made with; see docs/concepts/usage.md.
 struct Choices {
-  double low = 18, high = 18;  ///< points from the mean
-  int window = 15;             ///< minutes of smoothing
-  int samples = 8, of = 10;    ///< hysteresis
-  int horizon = 60;            ///< minutes
+  double low = 8, high = 8;  ///< points from the mean
+  int window = 5;            ///< minutes of smoothing
+  int samples = 3, of = 5;   ///< hysteresis
+  int horizon = 60;          ///< minutes
   double percentile = 50;
 };
 /// LowNodeUtilization with `usage`.
