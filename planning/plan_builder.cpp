@@ -70,6 +70,7 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
 void PlanBuilder::begin(std::string_view strategy, BalanceMeter* meter) {
   meter_ = meter;
   wave_ = 0;
+  may_avoid_ = {};
   result_ = &plan_.strategies.emplace_back();
   result_->strategy = strategy;
 }
@@ -114,6 +115,18 @@ TargetChoice PlanBuilder::target_choice() const {
 
 std::unique_ptr<strategies::Rehearsal> PlanBuilder::rehearse() const {
   return std::make_unique<PlanRehearsal>(outcome(), predictor_, target_choice());
+}
+
+void PlanBuilder::avoid_competitors(std::string_view key, Goal may) {
+  avoided_by_ = key;
+  may_avoid_ = std::move(may);
+}
+
+bool PlanBuilder::bears(std::string_view key, NodeIndex node) const {
+  return std::ranges::any_of(cluster_.node(node).taints, [&](const api::Taint& taint) {
+    return taint.key == key && taint.value == input_.options.taint_value &&
+           taint.effect == api::TaintEffect::kPreferNoSchedule;
+  });
 }
 
 void PlanBuilder::refused(PodIndex pod, const Refusal& refusal) { refuse(pod, refusal); }
@@ -267,7 +280,12 @@ void PlanBuilder::restore(PodIndex pod) {
 /// Takes the pod off its node and holds the place where its replacement is expected: at once, or if that has no place
 /// beside the old pod, once that is gone.
 Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
-  Placement placement = take_off(replacements_ ? *replacements_ : overlay_, predictor_, pod, goal, target_choice());
+  scheduling::Overlay& cluster = replacements_ ? *replacements_ : overlay_;
+  Placement placement = take_off(cluster, predictor_, pod, goal, target_choice());
+  while (goal && placement.competing_node && !placement.tied && avoids(*placement.competing_node)) {
+    cluster.restore(pod);
+    placement = take_off(cluster, predictor_, pod, goal, target_choice());
+  }
   if (replacements_) overlay_.move(pod, scheduling::kNoNode);
   // Measured load is nothing that the scheduler sees: among nodes that it likes equally chance decides, and one that
   // helps is enough.
@@ -276,12 +294,18 @@ Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
   return placement;
 }
 
+bool PlanBuilder::avoids(NodeIndex competitor) {
+  if (!may_avoid_ || arrived_.contains(competitor) || !may_avoid_(competitor)) return false;
+  return avoid(avoided_by_, std::span(&competitor, 1));
+}
+
 // --- the record
 
 void PlanBuilder::record(PodIndex pod, std::optional<NodeIndex> to, std::string_view reason) {
   const api::ObjectMeta& meta = cluster_.pod(pod).meta;
   plan_.moves.push_back({meta.ns, meta.name, meta.uid, name_of(cluster_.node_of(pod)), to ? name_of(*to) : "",
                          result_->strategy, std::string(reason), score_of(pod, to), wave_});
+  if (to) arrived_.insert(*to);
   if (meter_ != nullptr) meter_->move(pod, cluster_.node_of(pod), to.value_or(scheduling::kNoNode));
   moved_.push_back(pod);
   ++result_->nominated;

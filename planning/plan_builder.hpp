@@ -88,6 +88,8 @@ class PlanBuilder final : public strategies::NominationSink {
   bool chooses_targets() const override { return input_.options.placement_hints; }
   void report(strategies::EmptyingReport report) override { result_->emptying = std::move(report); }
   std::unique_ptr<strategies::Rehearsal> rehearse() const override;
+  void avoid_competitors(std::string_view key, strategies::Goal may) override;
+  bool bears(std::string_view key, scheduling::NodeIndex node) const override;
   void refused(scheduling::PodIndex pod, const scheduling::Refusal& refusal) override;
 
   /// Refusals of all strategies by reason, sorted; complete, however many rows the plan keeps.
@@ -125,6 +127,7 @@ class PlanBuilder final : public strategies::NominationSink {
   void place_pending();
   Placement relocate(scheduling::PodIndex pod, const strategies::Goal& goal = {});
   TargetChoice target_choice() const;
+  bool avoids(scheduling::NodeIndex competitor);
 
   // The record.
   void record(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to, std::string_view reason);
@@ -144,8 +147,11 @@ class PlanBuilder final : public strategies::NominationSink {
   scheduling::Overlay overlay_;
   /// With Compatibility::kUpstream: where replacements are placed, which the strategies do not see.
   std::optional<scheduling::Overlay> replacements_;
-  std::span<const scheduling::PodIndex> together_;  ///< of the offer_whole() under way
-  std::vector<scheduling::PodIndex> moved_;         ///< one for each of plan_.moves
+  std::span<const scheduling::PodIndex> together_;     ///< of the offer_whole() under way
+  std::vector<scheduling::PodIndex> moved_;            ///< one for each of plan_.moves
+  std::unordered_set<scheduling::NodeIndex> arrived_;  ///< nodes that replacements of this plan go to
+  std::string_view avoided_by_;                        ///< the key of what the strategy avoids as the need arises
+  strategies::Goal may_avoid_;
   scheduling::PdbBudgets budgets_;
   CycleLimits limits_;
   TargetPredictor predictor_;

@@ -101,6 +101,9 @@ class NodeChoice {
   bool helps(NodeIndex node) const { return !goal_ || goal_(node); }
   std::tuple<std::int64_t, NodeIndex> rank(NodeIndex node) const { return {pods_[node], node}; }
 
+  /// No free capacity makes up for what it loses: it counts only where all others are like that. Many may be, by soft
+  /// taints.
+
   /// A node that meets every preference is the best one if no other has more free capacity, or loses more otherwise
   /// than it has more free capacity. nullopt: it takes a closer look.
   std::optional<Placement> obvious() const {

@@ -117,6 +117,19 @@ class NominationSink {
   virtual void report(EmptyingReport report) { static_cast<void>(report); }
   /// From the cluster as it is now; nullptr: the sink predicts nothing.
   virtual std::unique_ptr<Rehearsal> rehearse() const { return nullptr; }
+  /// The same as the need arises, until the strategy ends: where the scheduler would put a replacement on a node that
+  /// does not help, and `may` says yes to that node, it is avoided and the offer judged anew. Never a node that an
+  /// accepted replacement goes to.
+  virtual void avoid_competitors(std::string_view key, Goal may) {
+    static_cast<void>(key);
+    static_cast<void>(may);
+  }
+  /// True if the node bears the policy's soft taint `key` now.
+  virtual bool bears(std::string_view key, NodeIndex node) const {
+    static_cast<void>(key);
+    static_cast<void>(node);
+    return false;
+  }
   /// Reports a pod that meets the strategy's criteria but is protected. For the record only.
   virtual void refused(PodIndex pod, const scheduling::Refusal& refusal) = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "strategies/load/loaded_nodes.hpp"
 #include "strategies/load/move_load.hpp"
 
 namespace strategies {
@@ -49,7 +50,10 @@ class Leveller {
   void run(NominationSink& sink, const LevelArgs& args) {
     LoadRules rules;
     pick_nodes(rules);
-    if (rules.sources.empty() || !has_enough_low_nodes(args.number_of_nodes)) return;
+    if (!has_enough_low_nodes(args.number_of_nodes)) return;
+    LoadedNodes loaded(context_, sink, taking_, {band_.low, band_.level});
+    if (args.soft_taint && is_uneven()) loaded.avoid(giving_, rules.sources);
+    if (rules.sources.empty()) return;
     rules.high = band_.high;
     rules.level = band_.level;
     rules.accepts = [&](NodeIndex, NodeIndex, const std::vector<double>&, const std::vector<double>& after) {
@@ -62,6 +66,11 @@ class Leveller {
   }
 
  private:
+  bool is_uneven() const {
+    return std::ranges::any_of(giving_.known(),
+                               [&](NodeIndex node) { return is_above(row_of(giving_, node), band_.high); });
+  }
+
   void pick_nodes(LoadRules& rules) const {
     const auto says_over = [&](const std::vector<double>& percent) { return is_above(percent, band_.high); };
     for (const NodeIndex node : giving_.known()) {

@@ -25,6 +25,7 @@ struct LevelArgs {
   std::int32_t number_of_nodes = 0;  ///< act in a pool only when more nodes than this are underutilized; 0: always
   std::vector<std::string> excluded_namespaces;
   std::optional<std::uint32_t> evictions_per_node;
+  bool soft_taint = false;  ///< UsageArgs::soft_taint
 };
 
 /// LowNodeUtilization by measured load (docs/strategies/low-node-utilization.md): in each pool pods leave nodes above

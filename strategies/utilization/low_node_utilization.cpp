@@ -143,7 +143,8 @@ base::Status LowNodeUtilization::level(const StrategyContext& context, Nominatio
   const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds);
   if (const base::Status known = load.check_known(nodes_in(pools)); !known) return known;
   for (const PoolNodes& pool : pools)
-    level_load(context, sink, load, pool, {args_.number_of_nodes, args_.excluded_namespaces, args_.evictions_per_node});
+    level_load(context, sink, load, pool,
+               {args_.number_of_nodes, args_.excluded_namespaces, args_.evictions_per_node, usage.soft_taint});
   return base::Done{};
 }
 

@@ -86,6 +86,7 @@ std::optional<UsageArgs> read_usage(api::StrictObject& args) {
     if (usage->need.source.empty()) object.complain("source", "is required: a name of spec.usageSources");
     object.read("forecast", usage->forecast);
     read_hysteresis(object, *usage);
+    object.read("softTaint", usage->soft_taint);
   });
   return usage;
 }

@@ -21,10 +21,12 @@ struct UsageArgs {
   /// A node changes its class only when so many of its last `of` samples say so, beside its smoothed figure.
   std::int32_t samples = 3;
   std::int32_t of = 5;
+  /// Ask the scheduler by soft taints to place pods on nodes that are not loaded.
+  bool soft_taint = false;
   friend bool operator==(const UsageArgs&, const UsageArgs&) = default;
 };
 
-/// `usage`: {source, forecast, hysteresis: {samples, of}}; nullopt: by requests.
+/// `usage`: {source, forecast, hysteresis: {samples, of}, softTaint}; nullopt: by requests.
 std::optional<UsageArgs> read_usage(api::StrictObject& args);
 
 /// `metricsUtilization` as upstream has it (upstream-semantics.md#measured-usage); nullopt: it is not set.

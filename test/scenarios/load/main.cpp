@@ -16,6 +16,7 @@ void print(const load::Rule& rule, const load::Outcome& outcome) {
       "{}",
       rule.name, outcome.deviation, outcome.peak, 100 * outcome.crowded, outcome.moves, outcome.early_moves,
       outcome.returned, outcome.room);
+  if (rule.soft_taints) fmt::print("  taint patches {} open {:.0f} %", outcome.taint_patches, 100 * outcome.open);
   if (rule.forecast) fmt::print("  trusted {:.0f} %", 100 * outcome.trusted);
   fmt::print("\n");
   for (const std::string& problem : outcome.problems) fmt::print("  problem: {}\n", problem);

@@ -81,9 +81,10 @@ Rule ours(bool forecast, const Choices& choices) {
       R"({{"usageSources":[{{"name":"load","type":"MetricsServer"}}],
       "strategies":[{{"name":"LowNodeUtilization","args":{{"thresholds":{{"cpu":{}}},"targetThresholds":{{"cpu":{}}},
       "useDeviationThresholds":true,
-      "usage":{{"source":"load","forecast":{},"hysteresis":{{"samples":{},"of":{}}}}}}}}}]}})",
+      "usage":{{"source":"load","forecast":{},"hysteresis":{{"samples":{},"of":{}}},"softTaint":true}}}}}}]}})",
       choices.low, choices.high, forecast, choices.samples, choices.of);
   rule.forecast = forecast;
+  rule.soft_taints = true;
   rule.window = base::minutes(choices.window);
   rule.settings.horizon = base::minutes(choices.horizon);
   rule.settings.percentile = choices.percentile;
@@ -225,6 +226,7 @@ void World::cycle() {
   const scheduling::ClusterSnapshot& cluster = keeper_.at(input_);
   planning::PlanInput input{.spec = *spec_, .cluster = cluster, .leaving = {}, .now = now()};
   input.options.max_refusals = 0;
+  if (rule_.soft_taints) input.options.taint_value = kSource;
   const std::string source = spec_->is_upstream() ? "KubernetesMetrics" : kSource;
   input.usage.push_back(measured(source));
   const planning::Plan plan = planning::plan_cycle(input);
@@ -236,6 +238,24 @@ void World::cycle() {
   for (const auto& result : plan.strategies) note(result.problem);
   for (const auto& reason : plan.refused) outcome_.refused[reason.reason] += reason.count;
   apply(plan, cluster);
+  taint(plan);
+}
+
+/// What the plan asks for is there at once.
+void World::taint(const planning::Plan& plan) {
+  std::map<std::string, std::vector<api::Taint>> wanted;
+  for (const auto& taint : plan.taints)
+    wanted[taint.node].push_back({taint.key, taint.value, api::TaintEffect::kPreferNoSchedule});
+  for (auto& node : input_.nodes) {
+    const auto at = wanted.find(node->meta.name);
+    const std::vector<api::Taint> taints = at == wanted.end() ? std::vector<api::Taint>{} : at->second;
+    if (node->taints == taints) continue;
+    api::Node changed = *node;
+    changed.taints = taints;
+    node = std::make_shared<const api::Node>(std::move(changed));
+    ++outcome_.taint_patches;
+  }
+  outcome_.open += static_cast<double>(input_.nodes.size() - wanted.size()) / static_cast<double>(input_.nodes.size());
 }
 
 /// As kube-scheduler does: the best by free capacity, the pod that leaves still being there.
@@ -288,6 +308,7 @@ Outcome World::outcome() const {
   outcome.deviation /= cycles;
   outcome.peak /= cycles;
   outcome.crowded /= cycles;
+  outcome.open /= std::max(static_cast<double>(time_ / kCycle), 1.0);
   if (history_) {
     outcome.trusted = static_cast<double>(history_->quality(now()).trusted) / static_cast<double>(samples_.size());
   }

@@ -23,6 +23,7 @@ struct Rule {
   std::string name;
   std::string spec;  ///< of a DeschedulerPolicy, as JSON; empty: nobody moves anything
   bool forecast = false;
+  bool soft_taints = false;                  ///< the policy may taint nodes
   base::Duration window = base::minutes(5);  ///< of the smoothing: a mean; 5m: as a source has it by itself
   api::UsageForecast settings{};
 };
@@ -32,10 +33,10 @@ Rule upstream_static();
 Rule upstream_deviation();
 /// What a user of ours may set. The defaults are what the comparison is made with; see docs/concepts/usage.md.
 struct Choices {
-  double low = 18, high = 18;  ///< points from the mean
-  int window = 15;             ///< minutes of smoothing
-  int samples = 8, of = 10;    ///< hysteresis
-  int horizon = 60;            ///< minutes
+  double low = 8, high = 8;  ///< points from the mean
+  int window = 5;            ///< minutes of smoothing
+  int samples = 3, of = 5;   ///< hysteresis
+  int horizon = 60;          ///< minutes
   double percentile = 50;
 };
 /// LowNodeUtilization with `usage`.
@@ -62,6 +63,8 @@ struct Outcome {
   int returned = 0;            ///< moves to the node that the pod had left less than two hours before
   int most_returns = 0;        ///< of one pod in a row: two and more are an oscillation
   double trusted = 0;          ///< share of the nodes' forecasts, at the end
+  int taint_patches = 0;       ///< of nodes
+  double open = 0;             ///< share of the nodes that bear no soft taint: mean over the cycles
   std::vector<double> hourly;  ///< the same deviation, hour by hour
   std::vector<std::string> problems;  ///< what strategies could not judge, each once
   std::map<std::string, int> refused;
@@ -96,6 +99,7 @@ class World {
   std::shared_ptr<const scheduling::MeasuredUsage> measured(const std::string& source) const;
   scheduling::MeasuredUsage::Node figures_of(std::size_t node) const;
   void judge();
+  void taint(const planning::Plan& plan);
   void apply(const planning::Plan& plan, const scheduling::ClusterSnapshot& cluster);
   int place_by_chance(scheduling::Overlay& cluster, const api::PlannedMove& move);
 
