@@ -189,6 +189,7 @@ struct PlannedMove {
   std::string strategy;
   std::string reason;
   std::optional<double> score{};  ///< benefit for disruption, 0 … 100, of a balance strategy's move
+  std::string hint{};  ///< policy of the placement hint that its Evacuation carries: "Preferred"; "": none
   friend bool operator==(const PlannedMove&, const PlannedMove&) = default;
 };
 

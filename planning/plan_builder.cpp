@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "api/evacuation.hpp"
 #include "api/meta/well_known.hpp"
 
 namespace planning {
@@ -258,13 +259,26 @@ Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
   if (!has_replacement(cluster_, pod)) return leave(pod), Placement{};
   Placement placement;
   const bool meets_it = is_replaced_at_once(cluster_, pod);
-  if (meets_it) placement = predictor_.predict(outcome(), pod, goal, scheduling::OldPod::kStays);
+  if (meets_it) placement = foresee(pod, goal, scheduling::OldPod::kStays);
   leave(pod);
-  if (!meets_it || placement.fits_nowhere) placement = predictor_.predict(outcome(), pod, goal);
+  if (!meets_it || placement.fits_nowhere) placement = foresee(pod, goal, scheduling::OldPod::kGone);
   // Measured load is nothing that the scheduler sees: among nodes that it likes equally chance decides, and one that
   // helps is enough.
   if (placement.tied && meter_ != nullptr && meter_->is_by_load()) placement.node = placement.tied;
   if (placement.node) arrive(pod, *placement.node);
+  return placement;
+}
+
+bool PlanBuilder::gives_hints() const { return input_.options.placement_hints && !input_.spec.is_upstream(); }
+
+/// Where the scheduler would take another node than one that helps, or might, a hint makes it take the best that helps.
+Placement PlanBuilder::foresee(PodIndex pod, const Goal& goal, scheduling::OldPod old_pod) {
+  Placement placement = predictor_.predict(outcome(), pod, goal, old_pod);
+  if (!placement.competing_node || !gives_hints()) return placement;
+  if (const auto node = predictor_.predict_hinted(outcome(), pod, goal, old_pod)) {
+    placement = {};
+    placement.node = node;
+  }
   return placement;
 }
 
@@ -273,10 +287,15 @@ Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
 void PlanBuilder::record(PodIndex pod, std::optional<NodeIndex> to, std::string_view reason) {
   const api::ObjectMeta& meta = cluster_.pod(pod).meta;
   plan_.moves.push_back({meta.ns, meta.name, meta.uid, name_of(cluster_.node_of(pod)), to ? name_of(*to) : "",
-                         result_->strategy, std::string(reason), score_of(pod, to)});
+                         result_->strategy, std::string(reason), score_of(pod, to), hint_for(pod, to)});
   if (meter_ != nullptr) meter_->move(pod, cluster_.node_of(pod), to.value_or(scheduling::kNoNode));
   moved_.push_back(pod);
   ++result_->nominated;
+}
+
+std::string PlanBuilder::hint_for(PodIndex pod, std::optional<NodeIndex> to) const {
+  return to && *to != cluster_.node_of(pod) && gives_hints() ? std::string(to_string(api::PlacementPolicy::kPreferred))
+                                                             : std::string();
 }
 
 NominationResult PlanBuilder::refuse(PodIndex pod, const Refusal& refusal, NominationResult result) {

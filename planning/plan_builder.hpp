@@ -116,6 +116,9 @@ class PlanBuilder final : public strategies::NominationSink {
   void restore(scheduling::PodIndex pod);
   void place_pending();
   Placement relocate(scheduling::PodIndex pod, const strategies::Goal& goal = {});
+  Placement foresee(scheduling::PodIndex pod, const strategies::Goal& goal, scheduling::OldPod old_pod);
+  /// New pods are given the nodes that their Evacuations name.
+  bool gives_hints() const;
 
   // The record.
   void record(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to, std::string_view reason);
@@ -124,6 +127,8 @@ class PlanBuilder final : public strategies::NominationSink {
   strategies::NominationResult refuse_group_member(scheduling::PodIndex pod, const PodGroupTrial::Reason& why);
   void count_refusal(std::string_view reason);
   bool shows_refusals() const { return plan_.refusals.size() < input_.options.max_refusals; }
+  /// Policy of the placement hint for that move; "": it gets none.
+  std::string hint_for(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to) const;
   api::RefusedPod row_of(scheduling::PodIndex pod, std::string_view reason, std::string message) const;
   std::string name_of(scheduling::NodeIndex node) const;
 

@@ -25,6 +25,8 @@ struct PlanOptions {
   bool spend_pdbs = true;
   /// Value of the soft taints that strategies may put on nodes; nullopt: they may not.
   std::optional<std::string> taint_value{};
+  /// New pods are given the node that their Evacuation names, as a preference: the placement webhook is in force.
+  bool placement_hints = false;
   std::size_t max_refusals = 200;  ///< rows of Plan::refusals; counts are always complete
 };
 

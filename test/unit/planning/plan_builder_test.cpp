@@ -238,6 +238,17 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(NominationCase{"NeedsANode", kCordonedTargets, {{"a"}}, {"Refused/NowhereToGo"}},
                     NominationCase{"NeedsANodeThatHelps", kCordonedTargets, {{"a", "n2"}}, {"Refused/NowhereBetter"}},
                     NominationCase{"NeedsTheSchedulersConsent", kAsItIs, {{"a", "n2"}}, {"Refused/SchedulerDisagrees"}},
+                    NominationCase{"NeedsNoConsentWithAHint",
+                                   [](CycleSetup& s) { s.options.placement_hints = true; },
+                                   {{"a", "n2"}},
+                                   {"n2"}},
+                    NominationCase{"NeedsCapacityAlsoWithAHint",
+                                   [](CycleSetup& s) {
+                                     kCordonedTargets(s);
+                                     s.options.placement_hints = true;
+                                   },
+                                   {{"a", "n2"}},
+                                   {"Refused/NowhereBetter"}},
                     NominationCase{"NeedsNoneForPodsThatNobodyRecreates",
                                    [](CycleSetup& s) {
                                      kCordonedTargets(s);
