@@ -225,11 +225,17 @@ void PlanBuilder::take_off(const std::vector<PodIdentity>& leaving) {
   if (leaving.empty()) return;
   const PodSet pods(leaving);
   for (const PodIndex pod : cluster_.pods()) {
-    if (!pods.contains(cluster_.pod(pod))) continue;
-    // The replacement of a pod that terminates is there already, unless it waits for its end.
-    const bool is_replaced = cluster_.pod(pod).meta.is_terminating() && is_replaced_at_once(cluster_, pod);
-    is_replaced ? leave(pod) : static_cast<void>(relocate(pod));
+    if (const PodIdentity* identity = pods.find(cluster_.pod(pod))) take_off(pod, *identity);
   }
+}
+
+void PlanBuilder::take_off(PodIndex pod, const PodIdentity& leaving) {
+  // The replacement of a pod that terminates is there already, unless it waits for its end.
+  if (cluster_.pod(pod).meta.is_terminating() && is_replaced_at_once(cluster_, pod)) return leave(pod);
+  const auto hinted = gives_hints() ? cluster_.find_node(leaving.hinted) : std::nullopt;
+  if (hinted && relocate(pod, [&](NodeIndex node) { return node == *hinted; }).node) return;
+  if (hinted) restore(pod);
+  relocate(pod);
 }
 
 /// Pods that wait for a node take their place before any replacement does.

@@ -28,15 +28,19 @@ namespace planning {
 class PodSet {
  public:
   explicit PodSet(const std::vector<PodIdentity>& pods) {
-    for (const PodIdentity& each : pods) namespaces_[each.uid.value].push_back(each.ns);
+    for (const PodIdentity& each : pods) by_uid_[each.uid.value].push_back(&each);
   }
-  bool contains(const api::Pod& pod) const {
-    const auto at = namespaces_.find(pod.meta.uid);
-    return at != namespaces_.end() && std::find(at->second.begin(), at->second.end(), pod.meta.ns) != at->second.end();
+  /// nullptr: it is none of them.
+  const PodIdentity* find(const api::Pod& pod) const {
+    const auto at = by_uid_.find(pod.meta.uid);
+    if (at == by_uid_.end()) return nullptr;
+    const auto found = std::ranges::find(at->second, pod.meta.ns, &PodIdentity::ns);
+    return found == at->second.end() ? nullptr : *found;
   }
+  bool contains(const api::Pod& pod) const { return find(pod) != nullptr; }
 
  private:
-  std::unordered_map<std::string_view, std::vector<std::string_view>> namespaces_;  ///< by UID
+  std::unordered_map<std::string_view, std::vector<const PodIdentity*>> by_uid_;
 };
 
 /// Takes the nominations of one cycle and makes the plan of them. A nomination is checked in this order; the first
@@ -111,6 +115,7 @@ class PlanBuilder final : public strategies::NominationSink {
   // Where pods are.
   void set_soft_taint(const scheduling::SoftTaint& taint);
   void take_off(const std::vector<PodIdentity>& leaving);
+  void take_off(scheduling::PodIndex pod, const PodIdentity& leaving);
   void leave(scheduling::PodIndex pod);
   void arrive(scheduling::PodIndex pod, scheduling::NodeIndex to);
   void restore(scheduling::PodIndex pod);

@@ -34,6 +34,7 @@ struct PlanOptions {
 struct PodIdentity {
   std::string ns;
   api::PodUid uid;
+  std::string hinted{};  ///< of one that leaves: node that its replacement is given as a placement hint; "": none
 };
 
 /// REQUIRES: `spec` and `cluster` outlive the call. Nothing in the Plan refers to them.

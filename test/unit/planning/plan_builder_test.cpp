@@ -161,6 +161,14 @@ INSTANTIATE_TEST_SUITE_P(
                        },
                        {{"a"}, {"b"}},
                        {"Refused/AlreadyNominated", "n1"}},
+        // By itself the scheduler would put the replacement of a on n3, and that of b then on n1.
+        NominationCase{"LeavesTheHintedNodeToTheReplacementOfAPodThatLeaves",
+                       [](CycleSetup& s) {
+                         s.leaving = {{"default", {"uid-a"}, "n2"}};
+                         s.options.placement_hints = true;
+                       },
+                       {{"b"}},
+                       {"n3"}},
         NominationCase{"WaitsWhileThePodCoolsDown",
                        [](CycleSetup& s) {
                          s.cooling = {{"default", {"uid-a"}}};
