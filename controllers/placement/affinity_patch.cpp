@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
@@ -41,6 +42,11 @@ bool matches_something(const Json& term) {
   return !api::items_at(term, {"matchExpressions"}).empty() || !api::items_at(term, {"matchFields"}).empty();
 }
 
+bool takes_a_field(const Json& term) {
+  const Json* fields = api::find_at(term, {"matchFields"});
+  return is_absent(fields) || fields->is_array();
+}
+
 Json narrow_term(std::size_t index, const Json& term, const std::string& node) {
   const std::string path = fmt::format("{}/{}/nodeSelectorTerms/{}/matchFields", kNodeAffinity, kRequired, index);
   if (is_absent(api::find_at(term, {"matchFields"}))) return add(path, Json::array({requirement_of(node)}));
@@ -55,7 +61,7 @@ Json require(const Json& pod, const std::string& node) {
     return patch;
   }
   const Json& terms = api::items_at(*required, {"nodeSelectorTerms"});
-  if (terms.size() > kMostNodeTerms) return Json::array();
+  if (terms.size() > kMostNodeTerms || !std::ranges::all_of(terms, takes_a_field)) return Json::array();
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (matches_something(terms[i])) patch.push_back(narrow_term(i, terms[i], node));
   }
@@ -82,9 +88,10 @@ bool has_sound_shape(const Json& pod) {
     const Json* value = api::find_at(pod, path);
     return is_absent(value) || value->is_object();
   };
-  return pod.contains("spec") && pod.contains("metadata") && is_object({"spec"}) && is_object({"metadata"}) &&
-         is_object({"metadata", "annotations"}) && is_object({"spec", "affinity"}) &&
-         is_object({"spec", "affinity", "nodeAffinity"}) && is_object({"spec", "affinity", "nodeAffinity", kRequired});
+  const auto has_object = [&](const char* name) { return pod.contains(name) && pod[name].is_object(); };
+  return has_object("spec") && has_object("metadata") && is_object({"metadata", "annotations"}) &&
+         is_object({"spec", "affinity"}) && is_object({"spec", "affinity", "nodeAffinity"}) &&
+         is_object({"spec", "affinity", "nodeAffinity", kRequired});
 }
 
 }  // namespace

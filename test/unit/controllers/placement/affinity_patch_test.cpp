@@ -80,6 +80,10 @@ INSTANTIATE_TEST_SUITE_P(
         PatchCase{
             "RequiredOfAPodThatGoesNowhere", kRequired,
             R"({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}]}}})", ""},
+        PatchCase{"RequiredFieldsThatAreNoList", kRequired,
+                  R"({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+                      {"matchExpressions": [{"key": "zone", "operator": "Exists"}], "matchFields": {"a": 1}}]}}})",
+                  ""},
         PatchCase{"AffinityThatIsNone", kPreferred, R"("x")", ""},
         PatchCase{"PreferredThatIsNoList", kPreferred,
                   R"({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": {"a": 1}}})", ""}),
