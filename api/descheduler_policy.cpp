@@ -129,7 +129,8 @@ LastCycle last_cycle_of(const Json& json) {
 PlannedMove planned_move_of(const Json& json) {
   return {lenient::text(json, "namespace"), lenient::text(json, "pod"),     lenient::text(json, "uid"),
           lenient::text(json, "from"),      lenient::text(json, "to"),      lenient::text(json, "strategy"),
-          lenient::text(json, "reason"),    lenient::number(json, "score"), lenient::small_integer(json, "wave")};
+          lenient::text(json, "reason"),    lenient::number(json, "score"), lenient::small_integer(json, "wave"),
+          lenient::text(json, "hint")};
 }
 
 RefusedPod refused_pod_of(const Json& json) {
@@ -247,6 +248,7 @@ Json encode_planned_move(const PlannedMove& move) {
   put_text(json, "reason", move.reason);
   put_optional(json, "score", move.score);
   if (move.wave > 0) json["wave"] = move.wave;
+  put_text(json, "hint", move.hint);
   return json;
 }
 

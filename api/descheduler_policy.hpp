@@ -192,6 +192,7 @@ struct PlannedMove {
   std::optional<double> score{};  ///< benefit for disruption, 0 … 100, of a balance strategy's move
   /// Moves of one wave run together, and what they leave is free only for the next wave; 0: the strategy plans none.
   std::int32_t wave = 0;
+  std::string hint{};  ///< policy of the placement hint that its Evacuation carries: "Preferred"; "": none
   friend bool operator==(const PlannedMove&, const PlannedMove&) = default;
 };
 

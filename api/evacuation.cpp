@@ -17,6 +17,12 @@
 namespace api {
 namespace {
 
+void read_placement(StrictObject& object, PlacementHint& hint) {
+  object.read("nodeName", hint.node_name.value);
+  object.read("policy", kPlacementNames, hint.policy);
+  object.read("expiresAfterSeconds", hint.expires_after);
+}
+
 EvacuationSpec read_evacuation_spec(const Json& json, FieldErrors& errors) {
   EvacuationSpec spec;
   StrictObject object(json, FieldPath("spec"), errors);
@@ -39,7 +45,7 @@ EvacuationSpec read_evacuation_spec(const Json& json, FieldErrors& errors) {
     cancel.read("requested", spec.cancel.requested);
     cancel.read("reason", spec.cancel.reason);
   });
-  object.not_supported_yet({"placement"});
+  object.with("placement", [&](StrictObject& placement) { read_placement(placement, spec.placement.emplace()); });
   object.finish();
   return spec;
 }
@@ -67,6 +73,8 @@ EvacuationOutcome outcome_of(const Json& json) {
   }
   return outcome;
 }
+
+PlacedPod placed_pod_of(const Json& json) { return {lenient::text(json, "podName"), lenient::text(json, "podUID")}; }
 
 LastResponse last_response_of(const Json& json) {
   return {lenient::small_integer(json, "code"), lenient::text(json, "class"), lenient::text(json, "message"),
@@ -163,6 +171,7 @@ EvacuationStatus evacuation_status_of(const Json& json) {
   read_object(json, "intent", intent_of, status.intent);
   read_object(json, "abort", abort_of, status.abort);
   read_object(json, "outcome", outcome_of, status.outcome);
+  read_object(json, "placement", placed_pod_of, status.placement);
   read_object(json, "lastResponse", last_response_of, status.last_response);
   read_list(json, "blockedBy", blocker_of, status.blocked_by);
   read_list(json, "history", history_entry_of, status.history);
@@ -244,6 +253,7 @@ void put_column_texts(const EvacuationStatus& status, Json& json) {
 std::string_view to_string(EvacuationPhase phase) { return name_of(kPhaseNames, phase); }
 std::string_view to_string(OnTimeout action) { return name_of(kOnTimeoutNames, action); }
 std::string_view to_string(HoldSlotUntil hold) { return name_of(kHoldSlotNames, hold); }
+std::string_view to_string(PlacementPolicy policy) { return name_of(kPlacementNames, policy); }
 std::string_view to_string(OutcomeKind kind) { return name_of(kOutcomeNames, kind); }
 
 std::optional<EvacuationPhase> parse_evacuation_phase(std::string_view text) { return value_of(kPhaseNames, text); }
@@ -271,6 +281,8 @@ std::string evacuation_name(std::string_view pod_name, const PodUid& uid) {
   while (head.ends_with('.') || head.ends_with('-')) head.remove_suffix(1);  // "a.-1f" would be no DNS name
   return fmt::format("{}-{}", head, suffix);
 }
+
+std::string placement_mark(const Evacuation& evacuation) { return evacuation.meta.name + "/" + evacuation.meta.uid; }
 
 base::Result<Evacuation> decode_evacuation(std::string_view text) {
   const auto json = parse_json(text);
@@ -342,6 +354,11 @@ Json encode_spec(const EvacuationSpec& spec) {
     json["cancel"]["requested"] = spec.cancel.requested;
     put_text(json["cancel"], "reason", spec.cancel.reason);
   }
+  if (spec.placement) {
+    json["placement"] = {{"nodeName", spec.placement->node_name.value},
+                         {"policy", to_string(spec.placement->policy)},
+                         {"expiresAfterSeconds", spec.placement->expires_after.count()}};
+  }
   return json;
 }
 
@@ -366,6 +383,7 @@ Json encode_status(const EvacuationStatus& status) {
                      {"startedAt", wire_time(status.abort->started_at)}};
   }
   if (status.outcome) json["outcome"] = encode_outcome(*status.outcome);
+  if (status.placement) json["placement"] = {{"podName", status.placement->name}, {"podUID", status.placement->uid}};
   if (status.last_response) json["lastResponse"] = encode_last_response(*status.last_response);
   for (const Blocker& blocker : status.blocked_by) json["blockedBy"].push_back(encode_blocker(blocker));
   for (const HistoryEntry& entry : status.history) json["history"].push_back(encode_history_entry(entry));
@@ -380,6 +398,22 @@ Json encode_evacuation(const Evacuation& evacuation) {
           {"metadata", encode_meta(evacuation.meta)},
           {"spec", encode_spec(evacuation.spec)}};
 }
+
+namespace {
+
+void check_placement(FieldErrors& errors, const FieldPath& at, const EvacuationSpec& spec) {
+  const PlacementHint& hint = *spec.placement;
+  if (hint.node_name.empty()) {
+    errors.push_back({at.field("nodeName").text(), "is required"});
+  } else {
+    check_subdomain(errors, at.field("nodeName"), hint.node_name.value);
+  }
+  if (!hint.node_name.empty() && hint.node_name == spec.node_name)
+    errors.push_back({at.field("nodeName").text(), "is the node that the pod leaves"});
+  check_range(errors, at.field("expiresAfterSeconds"), hint.expires_after.count(), 1, bounds::kDaySeconds);
+}
+
+}  // namespace
 
 FieldErrors validate(const EvacuationSpec& spec, const std::vector<std::string_view>& known_evictors) {
   FieldErrors errors;
@@ -399,6 +433,7 @@ FieldErrors validate(const EvacuationSpec& spec, const std::vector<std::string_v
   check_length(errors, at.field("concurrencyGroup"), spec.concurrency_group, bounds::kMaxName);
   check_length(errors, at.field("cancel").field("reason"), spec.cancel.reason, bounds::kMaxReason);
   check_shared_parts(shared_parts(spec), at, known_evictors, errors);
+  if (spec.placement) check_placement(errors, at.field("placement"), spec);
   return errors;
 }
 
@@ -434,6 +469,7 @@ FieldErrors validate_update(const EvacuationSpec& before, const EvacuationSpec& 
   keep("requireReplacement", before.require_replacement == after.require_replacement);
   keep("ttlSecondsAfterFinished", before.ttl_after_finished == after.ttl_after_finished);
   keep("dryRun", before.dry_run == after.dry_run);
+  keep("placement", before.placement == after.placement);
   if (before.cancel.requested && !after.cancel.requested) {
     errors.push_back({"spec.cancel.requested", "may not be taken back: true stays true"});
   }

@@ -37,8 +37,13 @@ bool is_terminal(EvacuationPhase phase);
 
 enum class OnTimeout { kCancel, kFail, kNextEvictor };
 enum class HoldSlotUntil { kPodGone, kReplacementReady };
+enum class PlacementPolicy {
+  kPreferred,  ///< the scheduler may choose another node
+  kRequired,   ///< that node or none: a new pod that does not fit there stays Pending
+};
 std::string_view to_string(OnTimeout action);
 std::string_view to_string(HoldSlotUntil hold);
+std::string_view to_string(PlacementPolicy policy);
 
 struct PodReference {
   std::string name;
@@ -88,6 +93,15 @@ struct CancelRequest {
   friend bool operator==(const CancelRequest&, const CancelRequest&) = default;
 };
 
+/// Where the pod that takes this one's place should go. The placement webhook gives it to one new pod of the same
+/// controller (docs/concepts/placement.md).
+struct PlacementHint {
+  NodeName node_name;
+  PlacementPolicy policy = PlacementPolicy::kPreferred;
+  base::seconds expires_after{600};  ///< counted from status.startedAt: later it is given to nobody
+  friend bool operator==(const PlacementHint&, const PlacementHint&) = default;
+};
+
 struct EvacuationSpec {
   PodReference pod_ref;
   NodeName node_name;  ///< source node; filled in by the controller when left out
@@ -106,6 +120,7 @@ struct EvacuationSpec {
   std::optional<base::seconds> ttl_after_finished;  ///< default 3600
   bool dry_run = false;
   CancelRequest cancel;
+  std::optional<PlacementHint> placement;
   friend bool operator==(const EvacuationSpec&, const EvacuationSpec&) = default;
 };
 
@@ -177,6 +192,13 @@ struct HistoryEntry {
   friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
 };
 
+/// The new pod that was given spec.placement.
+struct PlacedPod {
+  std::string name;
+  std::string uid;
+  friend bool operator==(const PlacedPod&, const PlacedPod&) = default;
+};
+
 struct EvacuationStatus {
   EvacuationPhase phase = EvacuationPhase::kPending;
   std::string reason;  ///< of the newest transition, or of what blocks it now
@@ -214,6 +236,7 @@ struct EvacuationStatus {
   std::optional<EvacuationIntent> intent;
   std::optional<EvacuationAbort> abort;
   std::optional<EvacuationOutcome> outcome;
+  std::optional<PlacedPod> placement;
   std::optional<LastResponse> last_response;
   std::vector<Blocker> blocked_by;
   std::vector<Condition> conditions;
@@ -239,6 +262,9 @@ bool origin_is_verified(const Evacuation& evacuation);
 
 /// Name of the Evacuation that a policy makes for a pod: "<pod name>-<first 8 hex of the uid>", cut to 253.
 std::string evacuation_name(std::string_view pod_name, const PodUid& uid);
+
+/// "<name>/<uid>": annotation evacuator.dev/placement of the pod that was given spec.placement of that Evacuation.
+std::string placement_mark(const Evacuation& evacuation);
 
 /// Strict for spec (unknown or wrongly typed fields are errors with their path), lenient for status.
 /// Bounds are validate()'s business.

@@ -25,6 +25,9 @@ inline constexpr std::array kOnTimeoutNames = {WireName{OnTimeout::kCancel, "Can
 inline constexpr std::array kHoldSlotNames = {WireName{HoldSlotUntil::kPodGone, "PodGone"},
                                               WireName{HoldSlotUntil::kReplacementReady, "ReplacementReady"}};
 
+inline constexpr std::array kPlacementNames = {WireName{PlacementPolicy::kPreferred, "Preferred"},
+                                               WireName{PlacementPolicy::kRequired, "Required"}};
+
 inline constexpr std::array kOutcomeNames = {
     WireName{OutcomeKind::kEvicted, "Evicted"},           WireName{OutcomeKind::kMigrated, "Migrated"},
     WireName{OutcomeKind::kMovedByOwner, "MovedByOwner"}, WireName{OutcomeKind::kGoneExternally, "GoneExternally"},

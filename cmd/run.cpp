@@ -22,7 +22,9 @@
 #include "controllers/ops/access_reviews.hpp"
 #include "controllers/ops/health_server.hpp"
 #include "controllers/ops/metrics_server.hpp"
+#include "controllers/ops/webhook_server.hpp"
 #include "controllers/signing/keys.hpp"
+#include "controllers/webhooks/certificates.hpp"
 #include "kube/client.hpp"
 #include "kube/config/config.hpp"
 #include "kube/config/process_environment.hpp"
@@ -175,10 +177,47 @@ class Process {
         clock_, log_);
     if (auto serving = health_->start(); !serving) return serving.error().during("serving health");
     if (auto serving = metrics_server_->start(); !serving) return serving.error().during("serving metrics");
+    if (auto serving = serve_webhook(); !serving) return serving.error().during("serving the webhook");
     log_.info("serving", {kv("healthPort", static_cast<int>(health_->port())),
                           kv("metricsPort", static_cast<int>(metrics_server_->port())),
                           kv("metrics", metrics_server_->is_plain() ? "plain, loopback only" : "HTTPS")});
     return base::Done{};
+  }
+
+  Status serve_webhook() {
+    if (!config_.webhook.enabled) return base::Done{};
+    webhook_server_.emplace(config_.webhook.address, webhook_names(),
+                            std::map<std::string, controllers::WebhookServer::Answer>{
+                                {"/place-pod",
+                                 [this](std::string_view review) -> std::optional<std::string> {
+                                   const auto* started = running_.load();
+                                   return started ? started->review_pod(review) : std::nullopt;
+                                 }}},
+                            log_);
+    if (auto serving = webhook_server_->start(clock_.now()); !serving) return serving;
+    log_.info("serving the webhook", {kv("port", static_cast<int>(webhook_server_->port()))});
+    return base::Done{};
+  }
+
+  /// The Service of config/placement-webhook, and this machine.
+  std::vector<std::string> webhook_names() const {
+    const std::string service = config_.webhook.service + "." + config_.leader_election.ns + ".svc";
+    return {service, service + ".cluster.local", "localhost", "127.0.0.1"};
+  }
+
+  void make_certificates() {
+    if (!webhook_server_) return;
+    const OperatorConfig::Webhook& webhook = config_.webhook;
+    certificates_ = std::make_unique<controllers::webhooks::Certificates>(
+        *acting_client_, clock_, steady_,
+        controllers::webhooks::CertificateOptions{
+            .ns = config_.leader_election.ns,
+            .secret = webhook.secret,
+            .configuration = webhook.configuration,
+            .rules = {.names = webhook_names(), .rotate_after = webhook.rotate_after},
+            .cert_file = webhook.cert_file,
+            .key_file = webhook.key_file},
+        [this](const serving::ServerIdentity& identity) { webhook_server_->serve(identity); }, log_);
   }
 
   /// The Service of config/manager, and this machine.
@@ -235,6 +274,7 @@ class Process {
     kube::DiscoveryWatch watch(*client_, steady_, discovery_, log_);
     for (int turn = 1; base::sleep_unless_stopped(base::seconds(1), stop); ++turn) {
       if (turn % 30 == 0) reload_certificate();
+      if (certificates_) certificates_->refresh(may_act());
       auto change = watch.step();
       if (!change) continue;
       log_.error("the server serves other kinds than at the start", {kv("change", *change)});
@@ -258,6 +298,7 @@ class Process {
                                       .name = config_.signing.secret,
                                       .rotate_after = config_.signing.rotate_after},
         log_, &steady_);
+    make_certificates();
     operator_ = std::make_unique<controllers::Operator>(controllers::Operator::Dependencies{
         .client = *acting_client_,
         .clock = clock_,
@@ -278,7 +319,8 @@ class Process {
                   source, {.api = &*client_, .clock = &clock_, .operator_namespace = config_.leader_election.ns});
             },
         .gates = controllers::http_gate_clients(
-            {.api = &*client_, .clock = &steady_, .operator_namespace = config_.leader_election.ns})});
+            {.api = &*client_, .clock = &steady_, .operator_namespace = config_.leader_election.ns}),
+        .hints_in_force = [this] { return certificates_ && certificates_->in_force(); }});
     running_ = operator_.get();
     audit_->sign_heads([this]() -> std::optional<signing::Key> {
       const auto keys = keys_->keys();
@@ -344,6 +386,7 @@ class Process {
     log_.info("shutting down");
     health_->stop();
     metrics_server_->stop();
+    if (webhook_server_) webhook_server_->stop();
     join(caches);
     join(recorder);
     limiter_.shut_down();
@@ -370,6 +413,7 @@ class Process {
   std::unique_ptr<kube::EventRecorder> events_;
   std::unique_ptr<kube::LeaderElector> elector_;
   std::unique_ptr<controllers::SecretKeys> keys_;
+  std::unique_ptr<controllers::webhooks::Certificates> certificates_;  ///< only with the webhook
   std::unique_ptr<controllers::Operator> operator_;
   std::atomic<const controllers::Operator*> running_ = nullptr;  ///< once it is built
   mutable std::mutex waiting_mutex_;
@@ -377,6 +421,7 @@ class Process {
   std::optional<controllers::AccessReviews> reviews_;
   std::optional<controllers::HealthServer> health_;
   std::optional<controllers::MetricsServer> metrics_server_;
+  std::optional<controllers::WebhookServer> webhook_server_;  ///< only when it is on
 };
 
 Status run(const RunOptions& options) {

@@ -22,6 +22,7 @@
 #include "controllers/gates/keeper.hpp"
 #include "controllers/native/wiring.hpp"
 #include "controllers/operator_caches.hpp"
+#include "controllers/placement/webhook.hpp"
 #include "controllers/policy/reconciler.hpp"
 #include "controllers/signing/origin.hpp"
 #include "controllers/triggers/triggers.hpp"
@@ -134,6 +135,7 @@ struct Operator::Impl {
              .keys = deps.keys,
              .rules = rules_of(deps.config),
              .origins = &origins,
+             .places_pods = deps.config.webhook.enabled,
              .serves_native_evictions = deps.discovery.has_native_evictions,
              .steady = &steady}),
         policies(
@@ -157,7 +159,10 @@ struct Operator::Impl {
              .usage = [this](const std::string& policy) { return usage.figures(policy); },
              .gates = [this](const std::string& policy) { return gates.verdict(policy); },
              .triggers = &triggers,
-             .server_minor = scheduling::minor_version(deps.discovery.server_version)}),
+             .server_minor = scheduling::minor_version(deps.discovery.server_version),
+             .hints_in_force = deps.config.webhook.enabled ? deps.hints_in_force : std::function<bool()>()}),
+        hints(caches.evacuations.store(), caches.pods.store(), deps.clock, steady),
+        placement_webhook(hints, {"kube-system", deps.config.leader_election.ns}, deps.metrics, deps.log),
         busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 2) {
     // Before anything looks at one, also through an index: who made it. That is asked of all of it, trimmed later.
     caches.evacuations.complete_with([this](api::Evacuation& each) {
@@ -247,6 +252,7 @@ struct Operator::Impl {
 
   void add_indexes() {
     evacuation::add_evacuation_indexes(caches.evacuations.store(), caches.pods.store(), caches.pdbs.store());
+    placement::add_placement_indexes(caches.evacuations.store(), caches.pods.store());
     caches.evacuations.store().add_index(std::string(kByPolicy),
                                          [](const api::Evacuation& evacuation) -> std::vector<std::string> {
                                            const std::string& policy = api::policy_of(evacuation);
@@ -462,6 +468,8 @@ struct Operator::Impl {
   Reservations reservations;
   evacuation::Reconciler evacuations;
   PolicyReconciler policies;
+  placement::Hints hints;
+  placement::Webhook placement_webhook;
   std::optional<NativeResponder> responder;  ///< only when enabled and served
   kube::WorkerCounts evacuation_counts;
   kube::WorkerCounts policy_counts;
@@ -551,6 +559,10 @@ std::optional<base::TimePoint> Operator::next_due() const {
   const auto next = earlier(earlier(impl_->gate_queue.next_due(), impl_->usage_queue.next_due()),
                             earlier(impl_->evacuation_queue.next_due(), impl_->policy_queue.next_due()));
   return impl_->responder ? earlier(next, impl_->responder->queue.next_due()) : next;
+}
+
+std::optional<std::string> Operator::review_pod(std::string_view review) const {
+  return impl_->placement_webhook.answer(review);
 }
 
 bool Operator::has_synced() const { return impl_->synced(); }

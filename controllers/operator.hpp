@@ -46,6 +46,8 @@ class Operator {
     UsageSourceFactory usage_sources = {};
     /// Makes what asks policies' gates. Empty: they are never answered.
     GateClientFactory gates = {};
+    /// The placement webhook is installed and called, as far as is known. Empty: it is not, and no policy relies on it.
+    std::function<bool()> hints_in_force = {};
   };
 
   /// All references must outlive the operator.
@@ -68,6 +70,10 @@ class Operator {
   bool reconcile_one();
   /// When a queue has something to do by itself, by the steady clock; nullopt: never. For virtual time.
   std::optional<base::TimePoint> next_due() const;
+
+  /// The answer of the placement webhook to an AdmissionReview; nullopt: it could not be read. Any thread, also of a
+  /// standby.
+  std::optional<std::string> review_pod(std::string_view review) const;
 
   /// All caches hold their first list.
   bool has_synced() const;

@@ -16,7 +16,8 @@ bool EvacuatingPods::is_leaving(const api::Evacuation& evacuation) const {
 }
 
 void EvacuatingPods::add(const api::Evacuation& evacuation) {
-  const PodIdentity pod{evacuation.meta.ns, evacuation.spec.pod_ref.uid};
+  const auto& hint = evacuation.spec.placement;
+  const PodIdentity pod{evacuation.meta.ns, evacuation.spec.pod_ref.uid, hint ? hint->node_name.value : ""};
   const auto& outcome = evacuation.status.outcome;
   if (!api::is_terminal(evacuation.status.phase)) {
     (is_leaving(evacuation) ? leaving : cooling).push_back(pod);

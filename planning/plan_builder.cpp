@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "api/evacuation.hpp"
 #include "api/meta/well_known.hpp"
 
 namespace planning {
@@ -110,7 +111,7 @@ std::optional<Refusal> PlanBuilder::objection(PodIndex pod) {
 }
 
 TargetChoice PlanBuilder::target_choice() const {
-  return input_.options.placement_hints ? TargetChoice::kPlan : TargetChoice::kScheduler;
+  return gives_hints() ? TargetChoice::kPlan : TargetChoice::kScheduler;
 }
 
 std::unique_ptr<strategies::Rehearsal> PlanBuilder::rehearse() const {
@@ -249,11 +250,17 @@ void PlanBuilder::take_off_leaving(const std::vector<PodIdentity>& leaving) {
   if (leaving.empty()) return;
   const PodSet pods(leaving);
   for (const PodIndex pod : cluster_.pods()) {
-    if (!pods.contains(cluster_.pod(pod))) continue;
-    // The replacement of a pod that terminates is there already, unless it waits for its end.
-    const bool is_replaced = cluster_.pod(pod).meta.is_terminating() && is_replaced_at_once(cluster_, pod);
-    is_replaced ? leave(pod) : static_cast<void>(relocate(pod));
+    if (const PodIdentity* identity = pods.find(cluster_.pod(pod))) take_off_leaving(pod, *identity);
   }
+}
+
+void PlanBuilder::take_off_leaving(PodIndex pod, const PodIdentity& leaving) {
+  // The replacement of a pod that terminates is there already, unless it waits for its end.
+  if (cluster_.pod(pod).meta.is_terminating() && is_replaced_at_once(cluster_, pod)) return leave(pod);
+  const auto hinted = gives_hints() ? cluster_.find_node(leaving.hinted) : std::nullopt;
+  if (hinted && relocate(pod, [&](NodeIndex node) { return node == *hinted; }).node) return;
+  if (hinted) restore(pod);
+  relocate(pod);
 }
 
 /// Pods that wait for a node take their place before any replacement does.
@@ -294,6 +301,8 @@ Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
   return placement;
 }
 
+bool PlanBuilder::gives_hints() const { return input_.options.placement_hints && !input_.spec.is_upstream(); }
+
 bool PlanBuilder::avoids(NodeIndex competitor) {
   if (!may_avoid_ || arrived_.contains(competitor) || !may_avoid_(competitor)) return false;
   return avoid(avoided_by_, std::span(&competitor, 1));
@@ -304,11 +313,16 @@ bool PlanBuilder::avoids(NodeIndex competitor) {
 void PlanBuilder::record(PodIndex pod, std::optional<NodeIndex> to, std::string_view reason) {
   const api::ObjectMeta& meta = cluster_.pod(pod).meta;
   plan_.moves.push_back({meta.ns, meta.name, meta.uid, name_of(cluster_.node_of(pod)), to ? name_of(*to) : "",
-                         result_->strategy, std::string(reason), score_of(pod, to), wave_});
+                         result_->strategy, std::string(reason), score_of(pod, to), wave_, hint_for(pod, to)});
   if (to) arrived_.insert(*to);
   if (meter_ != nullptr) meter_->move(pod, cluster_.node_of(pod), to.value_or(scheduling::kNoNode));
   moved_.push_back(pod);
   ++result_->nominated;
+}
+
+std::string PlanBuilder::hint_for(PodIndex pod, std::optional<NodeIndex> to) const {
+  return to && *to != cluster_.node_of(pod) && gives_hints() ? std::string(to_string(api::PlacementPolicy::kPreferred))
+                                                             : std::string();
 }
 
 NominationResult PlanBuilder::refuse(PodIndex pod, const Refusal& refusal, NominationResult result) {

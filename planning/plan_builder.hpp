@@ -30,15 +30,19 @@ namespace planning {
 class PodSet {
  public:
   explicit PodSet(const std::vector<PodIdentity>& pods) {
-    for (const PodIdentity& each : pods) namespaces_[each.uid.value].push_back(each.ns);
+    for (const PodIdentity& each : pods) by_uid_[each.uid.value].push_back(&each);
   }
-  bool contains(const api::Pod& pod) const {
-    const auto at = namespaces_.find(pod.meta.uid);
-    return at != namespaces_.end() && std::find(at->second.begin(), at->second.end(), pod.meta.ns) != at->second.end();
+  /// nullptr: it is none of them.
+  const PodIdentity* find(const api::Pod& pod) const {
+    const auto at = by_uid_.find(pod.meta.uid);
+    if (at == by_uid_.end()) return nullptr;
+    const auto found = std::ranges::find(at->second, pod.meta.ns, &PodIdentity::ns);
+    return found == at->second.end() ? nullptr : *found;
   }
+  bool contains(const api::Pod& pod) const { return find(pod) != nullptr; }
 
  private:
-  std::unordered_map<std::string_view, std::vector<std::string_view>> namespaces_;  ///< by UID
+  std::unordered_map<std::string_view, std::vector<const PodIdentity*>> by_uid_;
 };
 
 /// Takes the nominations of one cycle and makes the plan of them. A nomination is checked in this order; the first
@@ -85,7 +89,7 @@ class PlanBuilder final : public strategies::NominationSink {
   void start_wave(std::int32_t wave) override { wave_ = wave; }
   std::optional<scheduling::Refusal> objection(scheduling::PodIndex pod) override;
   std::optional<std::int64_t> moves_left() const override { return limits_.left(); }
-  bool chooses_targets() const override { return input_.options.placement_hints; }
+  bool chooses_targets() const override { return gives_hints(); }
   void report(strategies::EmptyingReport report) override { result_->emptying = std::move(report); }
   std::unique_ptr<strategies::Rehearsal> rehearse() const override;
   void avoid_competitors(std::string_view key, strategies::Goal may) override;
@@ -121,6 +125,7 @@ class PlanBuilder final : public strategies::NominationSink {
   // Where pods are.
   void set_soft_taint(const scheduling::SoftTaint& taint);
   void take_off_leaving(const std::vector<PodIdentity>& leaving);
+  void take_off_leaving(scheduling::PodIndex pod, const PodIdentity& leaving);
   void leave(scheduling::PodIndex pod);
   void arrive(scheduling::PodIndex pod, scheduling::NodeIndex to);
   void restore(scheduling::PodIndex pod);
@@ -128,6 +133,8 @@ class PlanBuilder final : public strategies::NominationSink {
   Placement relocate(scheduling::PodIndex pod, const strategies::Goal& goal = {});
   TargetChoice target_choice() const;
   bool avoids(scheduling::NodeIndex competitor);
+  /// New pods are given the nodes that their Evacuations name.
+  bool gives_hints() const;
 
   // The record.
   void record(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to, std::string_view reason);
@@ -136,6 +143,8 @@ class PlanBuilder final : public strategies::NominationSink {
   strategies::NominationResult refuse_group_member(scheduling::PodIndex pod, const PodGroupTrial::Reason& why);
   void count_refusal(std::string_view reason);
   bool shows_refusals() const { return plan_.refusals.size() < input_.options.max_refusals; }
+  /// Policy of the placement hint for that move; "": it gets none.
+  std::string hint_for(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to) const;
   api::RefusedPod row_of(scheduling::PodIndex pod, std::string_view reason, std::string message) const;
   std::string name_of(scheduling::NodeIndex node) const;
 
@@ -163,7 +172,7 @@ class PlanBuilder final : public strategies::NominationSink {
   std::unordered_set<std::string_view> forbidden_;
   std::map<std::string_view, std::int32_t> refused_;  ///< reasons are static text
   StrategyResult* result_ = nullptr;
-  std::int32_t wave_ = 0;  ///< of what is offered
+  std::int32_t wave_ = 0;          ///< of what is offered
   BalanceMeter* meter_ = nullptr;  ///< of the strategy that is asked
 };
 

@@ -27,7 +27,7 @@ struct PlanOptions {
   bool spend_pdbs = true;
   /// Value of the soft taints that strategies may put on nodes; nullopt: they may not.
   std::optional<std::string> taint_value{};
-  /// Replacements go where a plan says (spec.placement): of the nodes that help, any that passes the filters.
+  /// New pods are given the node that their Evacuation names, as a preference: the placement webhook is in force.
   bool placement_hints = false;
   /// Time since the cycle began, and whether the plan is still wanted, for strategies that search; empty: their steps
   /// alone bound them, which are the same everywhere.
@@ -40,6 +40,7 @@ struct PlanOptions {
 struct PodIdentity {
   std::string ns;
   api::PodUid uid;
+  std::string hinted{};  ///< of one that leaves: node that its replacement is given as a placement hint; "": none
 };
 
 /// REQUIRES: `spec` and `cluster` outlive the call. Nothing in the Plan refers to them.
@@ -92,7 +93,7 @@ struct StrategyResult {
   std::string strategy;
   std::int32_t nominated = 0;
   std::int32_t refused = 0;
-  std::string problem;  ///< why it could not judge; empty: it could
+  std::string problem;                                   ///< why it could not judge; empty: it could
   std::optional<strategies::EmptyingReport> emptying{};  ///< of one that empties nodes
   friend bool operator==(const StrategyResult&, const StrategyResult&) = default;
 };

@@ -9,25 +9,14 @@ namespace planning {
 using scheduling::NodeIndex;
 using scheduling::PodIndex;
 
-namespace {
-
-Placement first_that_helps(const scheduling::Overlay& cluster, PodIndex pod, const strategies::Goal& goal,
-                           scheduling::OldPod old_pod) {
-  const scheduling::FitQuery query(cluster, pod, scheduling::FitLevel::kScheduler, old_pod);
-  for (const NodeIndex node : cluster.base().nodes()) {
-    if (goal(node) && query.fits(node)) return {node};
-  }
-  return {std::nullopt, std::nullopt, true};
-}
-
-}  // namespace
-
 Placement take_off(scheduling::Overlay& cluster, TargetPredictor& predictor, PodIndex pod, const strategies::Goal& goal,
                    TargetChoice choice) {
   using enum scheduling::OldPod;
   const auto place = [&](scheduling::OldPod old_pod) {
-    if (choice == TargetChoice::kPlan && goal) return first_that_helps(cluster, pod, goal, old_pod);
-    return predictor.predict(cluster, pod, goal, old_pod);
+    Placement foreseen = predictor.predict(cluster, pod, goal, old_pod);
+    if (!foreseen.competing_node || choice == TargetChoice::kScheduler) return foreseen;
+    if (const auto hinted = predictor.predict_hinted(cluster, pod, goal, old_pod)) foreseen = Placement{hinted};
+    return foreseen;
   };
   Placement placement;
   const bool is_replaced = has_replacement(cluster.base(), pod);

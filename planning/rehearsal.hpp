@@ -10,7 +10,8 @@ namespace planning {
 
 /// Takes the pod off its node in `cluster` and says where its replacement is expected, without putting it there: beside
 /// the old pod, or if it has no place there or comes later, once that is gone. No node for a pod that nobody replaces.
-/// With kPlan and a goal that is the first node by name that passes the filters and helps. REQUIRES: as for
+/// With kPlan, where the scheduler would take another node than one that helps, or might, the hinted one
+/// (TargetPredictor::predict_hinted()). REQUIRES: as for
 /// TargetPredictor::predict().
 enum class TargetChoice { kScheduler, kPlan };
 Placement take_off(scheduling::Overlay& cluster, TargetPredictor& predictor, scheduling::PodIndex pod,

@@ -195,6 +195,33 @@ class NodeChoice {
 
 }  // namespace
 
+namespace {
+
+std::shared_ptr<const scheduling::FitQuery> query_for(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+                                                      scheduling::OldPod old_pod) {
+  if (old_pod == scheduling::OldPod::kGone) return cluster.fit_query(pod, scheduling::FitLevel::kScheduler);
+  return std::make_shared<const scheduling::FitQuery>(cluster, pod, scheduling::FitLevel::kScheduler, old_pod);
+}
+
+/// Of those that help the one with the best sum; ties by the number of pods, then by name. `preference` has one score
+/// for each node of the pool.
+std::optional<NodeIndex> best_helping(const Pool& pool, const std::vector<int>& preference,
+                                      const strategies::Goal& goal, const std::vector<std::int64_t>& pods) {
+  std::optional<NodeIndex> best;
+  std::tuple<int, std::int64_t, NodeIndex> best_rank;
+  for (std::size_t i = 0; i < pool.nodes.size(); ++i) {
+    const NodeIndex node = pool.nodes[i];
+    if (goal && !goal(node)) continue;
+    const std::tuple rank(-(preference[i] + pool.capacity[i]), pods[node], node);
+    if (best && best_rank < rank) continue;
+    best = node;
+    best_rank = rank;
+  }
+  return best;
+}
+
+}  // namespace
+
 TargetPredictor::TargetPredictor(const scheduling::ClusterSnapshot& cluster, scheduling::NodeScoring scoring,
                                  const scheduling::SchedulerRules& rules)
     : rules_(rules), scores_(cluster, scoring, rules) {
@@ -231,16 +258,25 @@ TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::Overlay&
 Placement TargetPredictor::predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
                                    const strategies::Goal& goal, scheduling::OldPod old_pod) {
   const Ranking& ranking = ranking_of(cluster, pod);
-  const auto query =
-      old_pod == scheduling::OldPod::kGone
-          ? cluster.fit_query(pod, scheduling::FitLevel::kScheduler)
-          : std::make_shared<const scheduling::FitQuery>(cluster, pod, scheduling::FitLevel::kScheduler, old_pod);
+  const auto query = query_for(cluster, pod, old_pod);
   const NodeChoice choice(ranking, *query, goal, rules_);
   const bool is_large = ranking.score.size() > Preferences::kComparedNodes;
   if (is_large && (has_few_open_nodes_ || is_choosy(*query, ranking))) {
     if (const auto pool = small_pool(ranking, *query)) return choice.among(*pool);
   }
   return choice.make();
+}
+
+std::optional<NodeIndex> TargetPredictor::predict_hinted(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+                                                         const strategies::Goal& goal, scheduling::OldPod old_pod) {
+  const auto query = query_for(cluster, pod, old_pod);
+  const auto pool = small_pool(ranking_of(cluster, pod), *query);
+  if (!pool) return std::nullopt;
+  const auto wanted = best_helping(*pool, Preferences(*query, rules_).scores(pool->nodes), goal,
+                                   cluster.used().column(scheduling::kPodsIndex));
+  if (!wanted) return std::nullopt;
+  const auto best = scheduling::best_nodes(Preferences(*query, rules_, *wanted), pool->nodes, pool->capacity);
+  return best == std::vector{*wanted} ? wanted : std::nullopt;
 }
 
 bool has_replacement(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {

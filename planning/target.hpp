@@ -40,6 +40,14 @@ class TargetPredictor {
   Placement predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod, const strategies::Goal& goal = {},
                     scheduling::OldPod old_pod = scheduling::OldPod::kGone);
 
+  /// Where the replacement goes when its new pod prefers one node by name (a placement hint): of the nodes that `goal`
+  /// accepts the one that the scheduler likes best by itself, if it then takes that one. nullopt: it would still take
+  /// another, chance decides, or more nodes pass the filters than the scheduler is sure to look at. REQUIRES: as
+  /// predict().
+  std::optional<scheduling::NodeIndex> predict_hinted(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+                                                      const strategies::Goal& goal,
+                                                      scheduling::OldPod old_pod = scheduling::OldPod::kGone);
+
   /// The nodes by their free capacity for one set of requests.
   struct Ranking {
     std::vector<std::uint8_t> score;  ///< by node; ResourceScores::kNoCapacity: too small

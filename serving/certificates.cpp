@@ -1,6 +1,8 @@
 #include "serving/certificates.hpp"
 
+#include <ctime>
 #include <memory>
+#include <optional>
 
 #include <openssl/ec.h>
 #include <openssl/evp.h>
@@ -24,7 +26,9 @@ using X509Ptr = std::unique_ptr<X509, Deleter<X509_free>>;
 using Bio = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
 using Extension = std::unique_ptr<X509_EXTENSION, Deleter<X509_EXTENSION_free>>;
 
-constexpr long kDay = 24 * 60 * 60;
+std::time_t seconds_of(base::TimePoint time) {
+  return std::chrono::duration_cast<base::seconds>(time.time_since_epoch()).count();
+}
 
 Key make_key() { return Key(EVP_EC_gen("P-256")); }
 
@@ -37,7 +41,7 @@ bool add_extension(X509* certificate, X509* issuer, int nid, const std::string& 
 }
 
 /// Subject, serial, validity and key; unsigned.
-X509Ptr make_certificate(EVP_PKEY* key, const char* common_name, base::TimePoint now) {
+X509Ptr make_certificate(EVP_PKEY* key, const char* common_name, const Validity& valid) {
   X509Ptr certificate(X509_new());
   if (!certificate) return nullptr;
   X509_set_version(certificate.get(), X509_VERSION_3);
@@ -46,9 +50,8 @@ X509Ptr make_certificate(EVP_PKEY* key, const char* common_name, base::TimePoint
   serial[0] &= 0x7f;  // positive
   const std::unique_ptr<BIGNUM, Deleter<BN_free>> number(BN_bin2bn(serial, sizeof serial, nullptr));
   BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate.get()));
-  const std::time_t seconds = std::chrono::duration_cast<base::seconds>(now.time_since_epoch()).count();
-  ASN1_TIME_set(X509_getm_notBefore(certificate.get()), seconds - kDay);
-  ASN1_TIME_set(X509_getm_notAfter(certificate.get()), seconds + 3650 * kDay);
+  ASN1_TIME_set(X509_getm_notBefore(certificate.get()), seconds_of(valid.not_before));
+  ASN1_TIME_set(X509_getm_notAfter(certificate.get()), seconds_of(valid.not_after));
   X509_NAME* name = X509_get_subject_name(certificate.get());
   X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(common_name), -1, -1, 0);
   return X509_set_pubkey(certificate.get(), key) == 1 ? std::move(certificate) : nullptr;
@@ -77,8 +80,8 @@ bool is_address(const std::string& name) {
   return address != nullptr;
 }
 
-X509Ptr make_authority(EVP_PKEY* key, base::TimePoint now) {
-  X509Ptr authority = make_certificate(key, "evacuator throw-away CA", now);
+X509Ptr make_authority(EVP_PKEY* key, const Validity& valid) {
+  X509Ptr authority = make_certificate(key, "evacuator throw-away CA", valid);
   if (!authority) return nullptr;
   X509_set_issuer_name(authority.get(), X509_get_subject_name(authority.get()));
   const bool complete =
@@ -89,8 +92,8 @@ X509Ptr make_authority(EVP_PKEY* key, base::TimePoint now) {
 }
 
 X509Ptr make_leaf(EVP_PKEY* key, X509* authority, EVP_PKEY* authority_key, const std::vector<std::string>& names,
-                  const std::string& common_name, base::TimePoint now) {
-  X509Ptr leaf = make_certificate(key, common_name.c_str(), now);
+                  const std::string& common_name, const Validity& valid) {
+  X509Ptr leaf = make_certificate(key, common_name.c_str(), valid);
   if (!leaf) return nullptr;
   X509_set_issuer_name(leaf.get(), X509_get_subject_name(authority));
   std::string alternatives;
@@ -105,7 +108,7 @@ X509Ptr make_leaf(EVP_PKEY* key, X509* authority, EVP_PKEY* authority_key, const
 }  // namespace
 
 base::Result<ServerIdentity> make_server_identity(const std::vector<std::string>& names, base::TimePoint now,
-                                                  const std::string& common_name) {
+                                                  const std::string& common_name, base::Duration valid_for) {
   for (const std::string& name : names) {
     if (name.empty() || name.find_first_of(",:\n") != std::string::npos) {
       if (!is_address(name)) return base::invalid("\"" + name + "\" is neither a host name nor an IP address");
@@ -115,11 +118,64 @@ base::Result<ServerIdentity> make_server_identity(const std::vector<std::string>
   const Key authority_key = make_key();
   const Key key = make_key();
   if (!authority_key || !key) return base::unavailable("OpenSSL could not make a key");
-  const X509Ptr authority = make_authority(authority_key.get(), now);
+  const Validity valid{now - kBackdated, now + valid_for};
+  const X509Ptr authority = make_authority(authority_key.get(), valid);
   const X509Ptr leaf =
-      authority ? make_leaf(key.get(), authority.get(), authority_key.get(), names, common_name, now) : nullptr;
+      authority ? make_leaf(key.get(), authority.get(), authority_key.get(), names, common_name, valid) : nullptr;
   if (!leaf) return base::unavailable("OpenSSL could not make a certificate");
   return ServerIdentity{pem_of(authority.get()), pem_of(leaf.get()), pem_of(key.get())};
+}
+
+namespace {
+
+X509Ptr certificate_of(const std::string& pem) {
+  const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  return X509Ptr(bio ? PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr) : nullptr);
+}
+
+Key key_of(const std::string& pem) {
+  const auto no_password = [](char*, int, int, void*) { return 0; };
+  const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  return Key(bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr) : nullptr);
+}
+
+std::optional<base::TimePoint> time_of(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (time == nullptr || ASN1_TIME_to_tm(time, &parts) != 1) return std::nullopt;
+  return base::TimePoint(base::seconds(timegm(&parts)));
+}
+
+bool is_for(X509* certificate, const std::string& name) {
+  if (is_address(name)) return X509_check_ip_asc(certificate, name.c_str(), 0) == 1;
+  return X509_check_host(certificate, name.c_str(), name.size(), 0, nullptr) == 1;
+}
+
+}  // namespace
+
+base::Result<Validity> validity_of(const std::string& pem) {
+  const X509Ptr certificate = certificate_of(pem);
+  if (!certificate) return base::invalid("no certificate in PEM");
+  const auto from = time_of(X509_get0_notBefore(certificate.get()));
+  const auto until = time_of(X509_get0_notAfter(certificate.get()));
+  if (!from || !until) return base::invalid("a certificate without validity");
+  return Validity{*from, *until};
+}
+
+base::Status check_identity(const ServerIdentity& identity, const std::vector<std::string>& names) {
+  const X509Ptr authority = certificate_of(identity.ca);
+  const X509Ptr leaf = certificate_of(identity.certificate);
+  const Key key = key_of(identity.key);
+  if (!authority) return base::invalid("the authority is no certificate in PEM");
+  if (!leaf) return base::invalid("the certificate is none in PEM");
+  if (!key) return base::invalid("the key is none in PEM");
+  if (X509_check_private_key(leaf.get(), key.get()) != 1) return base::invalid("the key is not the certificate's");
+  EVP_PKEY* const signer = X509_get0_pubkey(authority.get());
+  if (signer == nullptr || X509_verify(leaf.get(), signer) != 1)
+    return base::invalid("the authority has not signed the certificate");
+  for (const std::string& name : names) {
+    if (!is_for(leaf.get(), name)) return base::invalid("the certificate is not for " + name);
+  }
+  return base::Done{};
 }
 
 }  // namespace serving

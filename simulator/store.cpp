@@ -206,6 +206,7 @@ struct Store::Impl {
   Object continue_termination(const kube::ResourceType& type, Objects::iterator at, std::optional<std::int64_t> asked);
 
   const base::Clock& clock;
+  Admission admission;
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
   std::map<TableName, Objects, TableOrder> tables;
@@ -325,6 +326,12 @@ base::Result<Listing> Store::list_at(const kube::ResourceType& type, const std::
   if (!revision || *revision >= impl_->revision) return Listing{std::move(now), impl_->revision};
   if (*revision < impl_->forgotten) return base::Error{base::ErrorCode::kGone, too_old(*revision, impl_->forgotten)};
   return Listing{impl_->undo_since(*revision, type, ns, std::move(now)), *revision};
+}
+
+void Store::set_admission(Admission admission) { impl_->admission = std::move(admission); }
+
+base::Status Store::admit(const kube::ResourceType& type, Json& object) const {
+  return impl_->admission ? impl_->admission(type, object) : base::Status(base::Done{});
 }
 
 base::Result<Object> Store::create(const kube::ResourceType& type, Json object) {

@@ -67,6 +67,12 @@ class Store {
   base::Result<Listing> list_at(const kube::ResourceType& type, const std::string& ns,
                                 std::optional<std::uint64_t> revision = {}) const;
 
+  /// Asked by those who create objects without the API server, right before; may change the object. An error: it is not
+  /// to be created. One for all; set while nobody else uses the store.
+  using Admission = std::function<base::Status(const kube::ResourceType& type, api::Json& object)>;
+  void set_admission(Admission admission);
+  base::Status admit(const kube::ResourceType& type, api::Json& object) const;
+
   /// Fills in metadata (uid, resourceVersion, creationTimestamp, generation 1, name from generateName).
   /// kAlreadyExists when the name is taken.
   base::Result<Object> create(const kube::ResourceType& type, api::Json object);

@@ -24,6 +24,8 @@ constexpr std::array kConditionTypes = {
     Term<ConditionType>{ConditionType::kProgressing, "Progressing", "Evacuation",
                         "The current attempt moves on. False: the reason says what holds it up.", ""},
     Term<ConditionType>{ConditionType::kTargetGone, "TargetGone", "Evacuation", "The pod has left its node.", ""},
+    Term<ConditionType>{ConditionType::kPlacementHinted, "PlacementHinted", "Evacuation",
+                        "A new pod was given the node of `spec.placement`. The message names both.", ""},
     Term<ConditionType>{ConditionType::kReplacementReady, "ReplacementReady", "Evacuation",
                         "A replacement of the pod is Ready on another node.", ""},
     Term<ConditionType>{ConditionType::kPostCompleted, "PostCompleted", "Evacuation",

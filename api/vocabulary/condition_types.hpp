@@ -22,6 +22,7 @@ enum class ConditionType {
   kEvictionGranted,
   kProgressing,
   kTargetGone,
+  kPlacementHinted,
   kReplacementReady,
   kPostCompleted,
   kCancelAccepted,

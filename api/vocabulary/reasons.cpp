@@ -186,6 +186,14 @@ constexpr std::array kReasons = {
                  "The pod was terminating before anything was asked.", ""},
     Term<Reason>{Reason::kAwaitingReplacement, "AwaitingReplacement", "`Progressing`=True",
                  "The pod has left. Its replacement is awaited.", ""},
+    Term<Reason>{Reason::kHintTaken, "HintTaken", "`PlacementHinted`=True",
+                 "The placement webhook gave the node of `spec.placement` to the new pod that the message names.", ""},
+    Term<Reason>{
+        Reason::kHintUnused, "HintUnused", "`PlacementHinted`=False",
+        "The Evacuation has ended, and no new pod was given the node of `spec.placement`: none came in time, "
+        "or the placement webhook was not asked. The scheduler chose as it always does.",
+        "Look at `kubectl get mutatingwebhookconfiguration evacuator-placement -o yaml`, and at the log of the "
+        "operator."},
     Term<Reason>{Reason::kNotExpected, "NotExpected", "`ReplacementReady`=True",
                  "No replacement will come, and that is as it should be. The message says why.", ""},
     Term<Reason>{Reason::kSameNode, "SameNode", "`ReplacementReady`=False",

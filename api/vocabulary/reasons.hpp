@@ -79,6 +79,8 @@ enum class Reason {
   kPodTerminal,
   kPodTerminating,
   kAwaitingReplacement,
+  kHintTaken,
+  kHintUnused,
   kNotExpected,
   kSameNode,
   // cancel and roll-back

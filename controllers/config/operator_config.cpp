@@ -53,6 +53,17 @@ void read_signing(StrictObject& object, OperatorConfig::Signing& target) {
   object.read_duration("rotateAfter", target.rotate_after);
 }
 
+void read_webhook(StrictObject& object, OperatorConfig::Webhook& target) {
+  object.read("enabled", target.enabled);
+  object.read("address", target.address);
+  object.read("serviceName", target.service);
+  object.read("configurationName", target.configuration);
+  object.read("secretName", target.secret);
+  object.read_duration("rotateAfter", target.rotate_after);
+  object.read("certFile", target.cert_file);
+  object.read("keyFile", target.key_file);
+}
+
 void read_client(StrictObject& object, OperatorConfig& target) {
   if (const api::Json* qps = object.find("qps")) {
     if (qps->is_number()) {
@@ -75,6 +86,7 @@ void read_config(StrictObject& root, OperatorConfig& config) {
     object.read("metricsCertFile", config.server.cert_file);
     object.read("metricsKeyFile", config.server.key_file);
   });
+  root.with("webhook", [&](StrictObject& object) { read_webhook(object, config.webhook); });
   root.with("logging", [&](StrictObject& object) {
     object.read("level", kLogLevels, config.log_level);
     object.read("format", kLogFormats, config.log_format);
@@ -83,6 +95,20 @@ void read_config(StrictObject& root, OperatorConfig& config) {
   root.with("audit", [&](StrictObject& object) { read_audit(object, config.audit); });
   read_services(root, config.services);
   root.with("responder", [&](StrictObject& object) { object.read("enabled", config.responder_enabled); });
+}
+
+template <typename Require>
+void check_webhook(const OperatorConfig::Webhook& webhook, const Require& require) {
+  require(webhook.address.rfind(':') != std::string::npos, "webhook.address",
+          "must be host:port, such as 0.0.0.0:9443");
+  require(api::is_dns_label(webhook.service), "webhook.serviceName", "must be the name of a Service");
+  require(api::is_dns_subdomain(webhook.configuration), "webhook.configurationName",
+          "must be the name of a MutatingWebhookConfiguration");
+  require(api::is_dns_subdomain(webhook.secret), "webhook.secretName", "must be the name of a Secret");
+  require(webhook.rotate_after >= std::chrono::hours(1) && webhook.rotate_after <= std::chrono::hours(24 * 80),
+          "webhook.rotateAfter", "must be from 1h to 1920h: certificates are valid for 2160h");
+  require(webhook.cert_file.empty() == webhook.key_file.empty(), "webhook.certFile",
+          "must be given together with webhook.keyFile");
 }
 
 /// How long something may stay that others would like to have gone.
@@ -138,6 +164,7 @@ api::FieldErrors validate(const OperatorConfig& config) {
           "must be host:port, such as 0.0.0.0:8443");
   require(server.cert_file.empty() == server.key_file.empty(), "server.metricsCertFile",
           "must be given together with server.metricsKeyFile");
+  check_webhook(config.webhook, require);
   check_audit(config.audit, errors);
   for (auto& error : validate(config.services)) errors.push_back(std::move(error));
   return errors;

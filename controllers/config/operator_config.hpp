@@ -82,6 +82,18 @@ struct OperatorConfig {
     friend bool operator==(const Server&, const Server&) = default;
   };
   Server server;
+  /// The placement webhook (docs/concepts/placement.md).
+  struct Webhook {
+    bool enabled = false;
+    std::string address = "0.0.0.0:9443";
+    std::string service = "evacuator-webhook";          ///< the Service in leader_election.ns: names the certificate
+    std::string configuration = "evacuator-placement";  ///< the MutatingWebhookConfiguration
+    std::string secret = "evacuator-webhook-tls";       ///< in leader_election.ns
+    base::Duration rotate_after = std::chrono::hours(1440);
+    std::string cert_file, key_file;  ///< PEM, given by others (cert-manager); empty: our own
+    friend bool operator==(const Webhook&, const Webhook&) = default;
+  };
+  Webhook webhook;
   base::LogLevel log_level = base::LogLevel::kInfo;
   base::LogFormat log_format = base::LogFormat::kText;
   std::int32_t workers = 32;

@@ -185,6 +185,10 @@ void Reconciler::Reconciliation::check_spec() {
   if (!seen_.spec_problem.empty()) return;
   const api::FieldErrors errors = problems_of(seen_.evacuation.spec, deps_.evictors);
   if (!errors.empty()) seen_.spec_problem = api::to_error(errors).message;
+  if (errors.empty() && seen_.evacuation.spec.placement && !deps_.places_pods)
+    seen_.spec_problem =
+        "spec.placement: needs the placement webhook, which is off: set webhook.enabled in the operator's "
+        "configuration, or leave the field out";
 }
 
 base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::refresh_evacuation() {

@@ -26,6 +26,7 @@ struct KnownPods {
   const strategies::RestartHistory* restarts = nullptr;                   ///< earlier totals; nullptr: nobody looked
   std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> usage{};  ///< what was measured
   std::optional<int> server_minor{};                                      ///< as in PlanInput
+  bool placement_hints = false;                                           ///< as in PlanOptions
 };
 
 /// The pods of these Evacuations, as `policy` plans with them: what is suspended, a dry run, or manual and has not

@@ -239,6 +239,7 @@ api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::
   spec.hold_slot_until = wanted.hold_slot_until;
   spec.require_replacement = wanted.require_replacement;
   spec.ttl_after_finished = wanted.ttl_after_finished;
+  if (!move.hint.empty()) spec.placement = api::PlacementHint{{move.to}, api::PlacementPolicy::kPreferred};
   return evacuation;
 }
 

@@ -187,6 +187,7 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   restarts_.observe(snapshot, now);
   known.restarts = &restarts_;
   known.server_minor = deps_.server_minor;
+  known.placement_hints = deps_.hints_in_force && deps_.hints_in_force();
   UsageFigures figures = deps_.usage ? deps_.usage(policy.meta.name) : UsageFigures{};
   known.usage = figures.measured;
   CycleOutcome outcome = run_cycle(spec, snapshot, known, cycle_id(policy, now), now);

@@ -65,6 +65,8 @@ class PolicyReconciler {
     Triggers* triggers = nullptr;  ///< what makes cycles run before their time; nullptr: nothing
     /// The server is Kubernetes 1.`server_minor`; nullopt: it does not say.
     std::optional<int> server_minor = {};
+    /// New pods are given the hints of their Evacuations: plans may count on that. Empty: they are not.
+    std::function<bool()> hints_in_force = {};
   };
 
   explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}

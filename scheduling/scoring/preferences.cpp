@@ -59,6 +59,12 @@ Preferences::Preferences(const FitQuery& query, const SchedulerRules& rules)
   find_spread();
 }
 
+Preferences::Preferences(const FitQuery& query, const SchedulerRules& rules, NodeIndex hinted)
+    : Preferences(query, rules) {
+  hinted_ = hinted;
+  most_node_preference_ += kHintWeight;
+}
+
 bool Preferences::is_soft_taint(const api::Taint& taint) const {
   return std::ranges::any_of(query_.cluster().soft_taints(),
                              [&](const SoftTaint& soft) { return soft.key == taint.key && soft.value == taint.value; });
@@ -232,7 +238,8 @@ std::int64_t Preferences::untolerated_taints(NodeIndex node) const {
 
 std::int64_t Preferences::node_preference(NodeIndex node) const {
   if (most_node_preference_ == 0) return 0;
-  std::int64_t sum = 0;
+  std::int64_t sum = node == hinted_ ? kHintWeight : 0;
+  if (!query_.pod().affinity) return sum;
   for (const auto& [weight, term] : query_.pod().affinity->preferred_node_terms) {
     if (matches(term, query_.base().node(node))) sum += weight;
   }

@@ -39,6 +39,9 @@ class DomainCounts {
 class Preferences {
  public:
   explicit Preferences(const FitQuery& query, const SchedulerRules& rules = {});
+  /// The same with one more preferred node term, of weight kHintWeight, for `hinted`.
+  Preferences(const FitQuery& query, const SchedulerRules& rules, NodeIndex hinted);
+  static constexpr std::int64_t kHintWeight = 100;
 
   /// The weighted sum for each candidate, 0 to 900 with the default weights. It depends on who the others are, so
   /// REQUIRES: `candidates` are all nodes that pass the filters.
@@ -98,6 +101,7 @@ class Preferences {
   const FitQuery& query_;
   const PreferenceIndex& index_;
   const SchedulerRules rules_;
+  NodeIndex hinted_ = kNoNode;
   std::vector<std::pair<NodeIndex, std::int64_t>> untolerated_;  ///< sorted; by taints that the pod does not tolerate
   std::int64_t most_untolerated_ = 0;
   bool tolerates_some_ = false;  ///< of the soft taints that nodes bear

@@ -15,6 +15,7 @@
 #include "simulator/api/request_info.hpp"
 #include "simulator/api/server.hpp"
 #include "simulator/registry/output.hpp"
+#include "simulator/webhooks/https_caller.hpp"
 
 namespace simulator {
 
@@ -24,13 +25,15 @@ struct ApiCore {
         options(std::move(its_options)),
         registry(options.policy),
         faults(options.seed),
-        log(options.journal_limit) {}
+        log(options.journal_limit),
+        mutating(store, options.call_webhook ? options.call_webhook : https_caller()) {}
 
   Store& store;
   const ApiServerOptions options;
   Registry registry;
   Faults faults;
   RequestLog log;
+  MutatingWebhooks mutating;
   RecentTexts texts;
   std::vector<Webhook> webhooks;
   std::vector<std::pair<std::pair<std::string, std::string>, Validator>> validators;  ///< by group and plural

@@ -144,6 +144,19 @@ Call call_of(const kube::Request& request, const User& user) {
   return {request, user, read_request(request), nullptr, {}, false, {}, {}, {}};
 }
 
+/// What one of the cluster's own controllers is about to create.
+base::Status admit_made_inside(const ApiCore& core, const kube::ResourceType& type, Json& object) {
+  if (core.mutating.idle()) return base::Done{};
+  object["apiVersion"] = type.api_version();
+  object["kind"] = type.kind;
+  const api::ObjectKey key{api::text_at(object, {"metadata", "namespace"}), api::text_at(object, {"metadata", "name"})};
+  auto admitted =
+      core.mutating.admit({"system:kube-controller-manager", {"system:authenticated"}, type, key, false}, object);
+  if (!admitted) return base::Error{base::ErrorCode::kForbidden, admitted.failure().message};
+  object = *std::move(admitted);
+  return base::Done{};
+}
+
 FaultSubject subject_of(const Call& call) {
   return {call.info.verb, call.info.plural, call.info.subresource, call.user.name};
 }
@@ -154,9 +167,12 @@ ApiServer::ApiServer(Store& store, ApiServerOptions options)
     : core_(std::make_unique<ApiCore>(store, std::move(options))) {
   const ServedPtr definitions = core_->registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   for (const Object& definition : store.list(definitions->storage)) core_->registry.serve(*definition);
+  store.set_admission([core = core_.get()](const kube::ResourceType& type, Json& object) {
+    return admit_made_inside(*core, type, object);
+  });
 }
 
-ApiServer::~ApiServer() = default;
+ApiServer::~ApiServer() { core_->store.set_admission({}); }
 
 kube::Response ApiServer::handle(const kube::Request& request, const User& user) {
   Call call = call_of(request, user);

@@ -16,6 +16,7 @@
 #include "simulator/faults.hpp"
 #include "simulator/registry/registry.hpp"
 #include "simulator/store.hpp"
+#include "simulator/webhooks/mutating.hpp"
 
 namespace simulator {
 
@@ -74,6 +75,8 @@ struct ApiServerOptions {
   /// false: creates and updates leave metadata.managedFields alone, which is a third of the work of a write; only for
   /// clusters in which nobody applies (server-side) and nobody looks at it.
   bool track_fields = true;
+  /// How webhooks of MutatingWebhookConfigurations are called. Empty: over HTTPS, where Services cannot be found.
+  WebhookCaller call_webhook{};
 };
 
 /// A complete answer and what a fault makes of it.
@@ -88,8 +91,9 @@ struct ApiCore;
 
 /// A Kubernetes API server over a Store: verbs, patches, subresources, eviction with PDB arithmetic, CRDs, tables,
 /// discovery, watches; without authentication (the caller says who the user is) and authorization (everybody may do
-/// everything). What it does not do: CEL, conversion webhooks, mutating webhooks, protobuf, sendInitialEvents,
-/// exec/logs/proxy, quotas. Thread-safe. Never throws, whatever it is sent. `store` must outlive it.
+/// everything). Mutating webhooks are called on creations, also of pods that the cluster's own controllers make. What
+/// it does not do: CEL, conversion webhooks, validating webhooks by configuration, protobuf, sendInitialEvents,
+/// exec/logs/proxy, quotas. Thread-safe. Never throws, whatever it is sent. `store` must outlive it; it has one server.
 class ApiServer {
  public:
   explicit ApiServer(Store& store, ApiServerOptions options = {});

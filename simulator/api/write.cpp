@@ -115,6 +115,18 @@ kube::Response written(ApiCore& core, const Call& call, int code, const Object& 
   return {code, core.texts.encode(call.resource, stored, call.output), {}, "application/json"};
 }
 
+/// By the mutating webhooks; what they made of it is checked again.
+CheckResult mutate_new(ApiCore& core, const Call& call, Json& object) {
+  if (core.mutating.idle()) return base::Done{};
+  const api::ObjectKey key{call.info.ns, api::text_at(object, {"metadata", "name"})};
+  auto mutated =
+      core.mutating.admit({call.user.name, call.user.groups, call.resource->storage, key, call.dry_run}, object);
+  if (!mutated) return std::move(mutated.failure());
+  if (*mutated == object) return base::Done{};
+  object = *std::move(mutated);
+  return check_object(core, call, nullptr, object);
+}
+
 /// Made ready for the store: identity, status, defaults, checks, webhooks.
 Outcome<Json> prepare_new(ApiCore& core, Call& call, Json object) {
   const ServedResource& resource = *call.resource;
@@ -138,6 +150,7 @@ Outcome<Json> prepare_new(ApiCore& core, Call& call, Json object) {
     if (CheckResult complete = complete_definition(core, object); !complete) return std::move(complete.failure());
   }
   if (CheckResult valid = check_object(core, call, nullptr, object); !valid) return std::move(valid.failure());
+  if (CheckResult mutated = mutate_new(core, call, object); !mutated) return std::move(mutated.failure());
   if (CheckResult allowed = admit(core, call, "create", &object, nullptr); !allowed)
     return std::move(allowed.failure());
   return object;

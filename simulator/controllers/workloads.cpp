@@ -78,7 +78,8 @@ void WorkloadController::on_pod(const Change& change) {
 
 bool WorkloadController::create_pod(const Json& owner, Json pod) {
   complete(store_, kube::kPods, pod);
-  const auto created = store_.create(kube::kPods, std::move(pod));
+  const auto admitted = store_.admit(kube::kPods, pod);
+  const auto created = admitted ? store_.create(kube::kPods, std::move(pod)) : base::Result<Object>(admitted.error());
   if (!created && created.error().code != base::ErrorCode::kAlreadyExists) {
     events_.warning(name(), owner, "FailedCreate", "Error creating: " + created.error().message);
   }

@@ -103,6 +103,7 @@ base::Status StorePort::carry_out(const Step& step) {
     case Verb::kCreate: {
       Json object = step.body;
       complete(store_, step.type, object);
+      if (auto admitted = store_.admit(step.type, object); !admitted) return admitted;
       const auto done = store_.create(step.type, std::move(object));
       if (!done) return done.error();
       return base::Done{};

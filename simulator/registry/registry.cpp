@@ -31,6 +31,8 @@ constexpr BuiltIn kBuiltIns[] = {
     {"", "v1", "secrets", "secret", "Secret", true, false, false, "", ""},
     {"", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount", true, false, false, "sa", ""},
     {"", "v1", "services", "service", "Service", true, true, false, "svc", "all"},
+    {"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration",
+     "MutatingWebhookConfiguration", false, false, false, "", "api-extensions"},
     {"apiextensions.k8s.io", "v1", "customresourcedefinitions", "customresourcedefinition", "CustomResourceDefinition",
      false, true, false, "crd,crds", "api-extensions"},
     {"apps", "v1", "daemonsets", "daemonset", "DaemonSet", true, true, false, "ds", "all"},

@@ -188,6 +188,42 @@ TEST(SigningRole, NamesTheOneSecretOfTheConfiguration) {
   }
 }
 
+TEST(WebhookRole, NamesTheOneSecretAndTheOneConfiguration) {
+  const controllers::OperatorConfig defaults;
+  const auto documents = manifests("placement-webhook/role.yaml");
+  const Json& role = documents.at(0);
+  EXPECT_EQ(role.at("kind"), "Role") << "of no other namespace";
+  EXPECT_EQ(verbs_on(role, "", "secrets"), (Verbs{"create", "get", "update"})) << "and never list";
+  EXPECT_EQ(role.at("rules").at(1).at("resourceNames"), Json::array({defaults.webhook.secret}));
+  const Json& cluster_role = documents.at(2);
+  EXPECT_EQ(cluster_role.at("rules").size(), 1U);
+  EXPECT_EQ(verbs_on(cluster_role, "admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
+            (Verbs{"get", "patch"}));
+  EXPECT_EQ(cluster_role.at("rules").at(0).at("resourceNames"), Json::array({defaults.webhook.configuration}));
+}
+
+TEST(PlacementWebhook, StandsInNobodysWay) {
+  const controllers::OperatorConfig defaults;
+  const Json configuration = manifests("placement-webhook/webhook.yaml").at(0);
+  EXPECT_EQ(configuration.at("metadata").at("name"), defaults.webhook.configuration);
+  ASSERT_EQ(configuration.at("webhooks").size(), 1U);
+  const Json& webhook = configuration.at("webhooks").at(0);
+  EXPECT_EQ(webhook.at("failurePolicy"), "Ignore");
+  EXPECT_EQ(webhook.at("timeoutSeconds"), 1);
+  EXPECT_EQ(webhook.at("sideEffects"), "None");
+  EXPECT_EQ(webhook.at("reinvocationPolicy"), "Never");
+  EXPECT_EQ(webhook.at("rules").size(), 1U);
+  EXPECT_EQ(webhook.at("rules").at(0).at("operations"), Json::array({"CREATE"}));
+  EXPECT_EQ(webhook.at("rules").at(0).at("resources"), Json::array({"pods"}));
+  const Json& spared = webhook.at("namespaceSelector").at("matchExpressions").at(0);
+  EXPECT_EQ(spared.at("operator"), "NotIn");
+  EXPECT_EQ(spared.at("values"), Json::array({"kube-system", "evacuator-system"}));
+  const Json service = manifests("placement-webhook/service.yaml").at(0);
+  EXPECT_EQ(webhook.at("clientConfig").at("service").at("name"), service.at("metadata").at("name"));
+  EXPECT_EQ(service.at("metadata").at("name"), defaults.webhook.service);
+  EXPECT_TRUE(defaults.webhook.address.ends_with(":" + service.at("spec").at("ports").at(0).at("targetPort").dump()));
+}
+
 TEST(UserRoles, LetNobodyReadSecrets) {
   for (const Json& role : manifests("rbac/user_roles.yaml")) EXPECT_EQ(verbs_on(role, "", "secrets"), Verbs{});
 }
@@ -205,6 +241,7 @@ TEST(Configuration, IsTheDocumentedDefaultAndValid) {
   EXPECT_EQ(config->workers, defaults.workers);
   EXPECT_EQ(config->signing, defaults.signing);
   EXPECT_EQ(config->server, defaults.server);
+  EXPECT_EQ(config->webhook, defaults.webhook);
   EXPECT_EQ(config->leader_election.lease_duration, defaults.leader_election.lease_duration);
   EXPECT_EQ(config->leader_election.renew_deadline, defaults.leader_election.renew_deadline);
   EXPECT_EQ(config->leader_election.retry_period, defaults.leader_election.retry_period);

@@ -228,6 +228,10 @@ Step StatusBuilder::finish(EvacuationPhase phase, const ReasonText& reason, std:
     record_event(event_of_end(reason), text, EventOn::kEvacuationAndPod);
   }
   set_condition(ConditionType::kComplete, api::ConditionStatus::kTrue, reason, message);
+  if (spec().placement && !status().placement && status().attempt > 0) {
+    set_condition(ConditionType::kPlacementHinted, api::ConditionStatus::kFalse, Reason::kHintUnused,
+                  fmt::format("no new pod was given node {}", spec().placement->node_name.value));
+  }
   if (api::find_condition(status().conditions, ConditionType::kSlotAcquired)) {
     set_condition(ConditionType::kSlotAcquired, api::ConditionStatus::kFalse, Reason::kReleased);
   }

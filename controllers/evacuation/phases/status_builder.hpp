@@ -201,6 +201,7 @@ class StatusBuilder {
   void set_pod_deletion_timestamp(std::optional<base::TimePoint> when) {
     draft().outcome->pod_deletion_timestamp = when;
   }
+  void set_placement(api::PlacedPod pod) { draft().placement = std::move(pod); }
   void set_replacement(api::EvacuationReplacement pod) { draft().outcome->replacement = std::move(pod); }
   void count_grant_without_delete() { ++draft().granted_without_delete; }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/meta/well_known.hpp"
 #include "controllers/evacuation/phases/status_builder.hpp"
 #include "evictors/eviction_call.hpp"
 
@@ -31,14 +32,21 @@ bool may_replace(const StatusBuilder& builder, const Sibling& sibling, base::Tim
          !pod.meta.is_terminating() && !pod.is_terminal();
 }
 
-/// A ready one before others, older before younger, then by name.
+/// It was given the node of spec.placement, so it was made for this one.
+bool is_hinted(const StatusBuilder& builder, const api::Pod& pod) {
+  const std::string* mark = pod.meta.annotations.find(api::well_known::kPlacementAnnotation);
+  return mark != nullptr && builder.spec().placement && *mark == api::placement_mark(builder.evacuation());
+}
+
+/// One that was hinted before others, then a ready one, older before younger, then by name.
 const api::Pod* find_replacement(const StatusBuilder& builder) {
   const base::TimePoint since = replacement_since(builder);
   const auto& known = builder.status().outcome->replacement;
   const api::Pod* best = nullptr;
   const auto rank = [&](const api::Pod& pod) {
     const bool chosen_before = known && known->uid == pod.meta.uid;
-    return std::tuple(!pod.is_ready(), !chosen_before, pod.meta.creation_timestamp, pod.meta.name);
+    return std::tuple(!is_hinted(builder, pod), !pod.is_ready(), !chosen_before, pod.meta.creation_timestamp,
+                      pod.meta.name);
   };
   for (const Sibling& sibling : builder.seen().siblings) {
     if (!may_replace(builder, sibling, since)) continue;
@@ -206,8 +214,23 @@ std::optional<Step> end_at_verify_deadline(StatusBuilder& builder) {
   return std::nullopt;
 }
 
-constexpr std::array<Rule, 6> kVerifyingRules = {
+/// Which new pod took spec.placement. Never answers.
+std::optional<Step> note_placement(StatusBuilder& builder) {
+  if (!builder.spec().placement || builder.status().placement) return std::nullopt;
+  const auto taken =
+      std::ranges::find_if(builder.seen().siblings, [&](const Sibling& each) { return is_hinted(builder, *each.pod); });
+  if (taken == builder.seen().siblings.end()) return std::nullopt;
+  const api::ObjectMeta& pod = taken->pod->meta;
+  builder.set_placement({pod.name, pod.uid});
+  builder.set_condition(ConditionType::kPlacementHinted, ConditionStatus::kTrue, Reason::kHintTaken,
+                        fmt::format("pod {} was given node {}, {}", pod.name, builder.spec().placement->node_name.value,
+                                    to_string(builder.spec().placement->policy)));
+  return std::nullopt;
+}
+
+constexpr std::array<Rule, 7> kVerifyingRules = {
     refuse_late_cancel,      // T29
+    note_placement,          // who took the hint
     follow_arrival,          // the evictor's own word on where the work is
     fail_with_evictor,       // the pod left, but the move failed
     act_after_leaving,       // post hook, surplus replica

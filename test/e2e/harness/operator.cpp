@@ -9,7 +9,8 @@ namespace e2e {
 namespace {
 
 std::string configuration(const Operator::Settings& settings) {
-  return "limits:\n  inFlight: " + settings.limits + "\nservices: " + settings.services + "\n";
+  return "limits:\n  inFlight: " + settings.limits + "\nservices: " + settings.services +
+         "\nwebhook: " + settings.webhook + "\n";
 }
 
 std::string seconds_text(std::chrono::seconds value) { return std::to_string(value.count()) + "s"; }

@@ -22,6 +22,7 @@ class Operator {
     std::string limits =
         "{total: 10, perNode: 5, perTargetNode: 5, perNamespace: 10, perWorkload: 5}";  ///< limits.inFlight, as YAML
     std::string services = "[]";                                                        ///< services, as YAML
+    std::string webhook = "{enabled: false}";                                           ///< webhook, as YAML
   };
 
   /// `folder` takes its configuration and logs.

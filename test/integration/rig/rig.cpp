@@ -39,11 +39,12 @@ kube::Discovery what_the_simulator_serves(bool native) {
   return found;
 }
 
-controllers::OperatorConfig configured(const api::InFlightLimits& limits, bool responds) {
+controllers::OperatorConfig configured(const api::InFlightLimits& limits, bool responds, bool places_pods) {
   controllers::OperatorConfig config;
   config.in_flight = limits;
   config.cooldown = {};
   config.responder_enabled = responds;
+  config.webhook.enabled = places_pods;
   return config;
 }
 
@@ -51,14 +52,15 @@ controllers::OperatorConfig configured(const api::InFlightLimits& limits, bool r
 
 Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
                    api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services, bool responds,
-                   controllers::UsageSourceFactory usage_sources, controllers::GateClientFactory gates)
+                   controllers::UsageSourceFactory usage_sources, controllers::GateClientFactory gates,
+                   bool places_pods)
     : wall(clock),
       transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
       operator_({.client = client_,
                  .clock = wall,
                  .discovery = what_the_simulator_serves(responds),
-                 .config = configured(limits, responds),
+                 .config = configured(limits, responds, places_pods),
                  .identity = std::move(identity),
                  .may_act = [this] { return may_act; },
                  .events = *this,
@@ -67,7 +69,13 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
                  .services = services,
                  .steady = &clock,
                  .usage_sources = std::move(usage_sources),
-                 .gates = std::move(gates)}) {}
+                 .gates = std::move(gates),
+                 .hints_in_force = [] { return true; }}) {}
+
+std::optional<std::string> Operator::review(std::string_view body) {
+  if (!informers_frozen) follow();
+  return operator_.review_pod(body);
+}
 
 void Operator::follow() {
   for (int i = 0; i < kMaxRounds && operator_.poll_caches(); ++i) {
@@ -83,7 +91,12 @@ bool Operator::poll() {
 
 Rig::Rig() {
   cluster = std::make_unique<simulator::Cluster>(clock);
-  server = std::make_unique<simulator::ApiServer>(cluster->store());
+  simulator::ApiServerOptions options;
+  options.call_webhook = [this](const simulator::WebhookCall& call) -> base::Result<std::string> {
+    const auto answer = replica && webhook_answers ? replica->review(call.body) : std::nullopt;
+    return answer ? base::Result<std::string>(*answer) : base::unavailable("connection refused");
+  };
+  server = std::make_unique<simulator::ApiServer>(cluster->store(), std::move(options));
   install_crds();
   server->add_webhook(simulator::background_webhook(cluster->store()));
   guard_evictions();
@@ -218,7 +231,8 @@ Json Rig::signed_now(Json body) const {
 }
 
 void Rig::start_operator(const std::string& identity) {
-  replica = std::make_unique<Operator>(*server, clock, identity, limits, services, responds, usage_sources, gates);
+  replica = std::make_unique<Operator>(*server, clock, identity, limits, services, responds, usage_sources, gates,
+                                       places_pods);
   settle();
 }
 
@@ -299,6 +313,15 @@ void Rig::edit(const kube::ResourceType& type, const std::string& name, const st
     return base::Done{};
   });
   EXPECT_TRUE(done) << done.error().message;
+}
+
+void Rig::install_placement_webhook() {
+  const auto documents = api::parse_yaml(read_file(EVACUATOR_SOURCE_DIR "/config/placement-webhook/webhook.yaml"));
+  ASSERT_TRUE(documents) << documents.error().message;
+  const kube::ResourceType type{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
+                                "MutatingWebhookConfiguration", false};
+  const auto answer = server->handle(kube::create_request(type, "", documents->front()), {"admin", {}, "kubectl"});
+  ASSERT_EQ(answer.status, 201) << answer.body;
 }
 
 void Rig::annotate(const std::string& pod, const std::string& key, const std::optional<std::string>& value) {

@@ -45,12 +45,14 @@ class Operator : private kube::EventSink {
   Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
            api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services = nullptr,
            bool responds = false, controllers::UsageSourceFactory usage_sources = {},
-           controllers::GateClientFactory gates = {});
+           controllers::GateClientFactory gates = {}, bool places_pods = false);
 
   /// Takes in what the watches bring and works off one key that is ready. True if anything happened.
   bool poll();
   /// Takes in what the watches bring, and nothing more: what a standby does.
   void follow();
+  /// Its placement webhook, which knows what the watches have brought.
+  std::optional<std::string> review(std::string_view body);
   std::optional<base::TimePoint> next_due() const { return operator_.next_due(); }
   base::Status ready() const { return operator_.ready(); }
   base::Status alive() const { return operator_.alive(); }
@@ -113,6 +115,8 @@ class Rig : public testing::Test {
   void cancel(const std::string& name);
   void delete_evacuation(const std::string& name);
   void annotate(const std::string& pod, const std::string& key, const std::optional<std::string>& value);
+  /// The MutatingWebhookConfiguration of config/placement-webhook.
+  void install_placement_webhook();
   void edit(const kube::ResourceType& type, const std::string& name, const std::function<void(api::Json&)>& change,
             const std::string& ns = "shop");
 
@@ -144,6 +148,8 @@ class Rig : public testing::Test {
   bool responds = false;                          ///< operators answer native Evictions
   controllers::UsageSourceFactory usage_sources;  ///< what measures; empty: nothing
   controllers::GateClientFactory gates;           ///< how operators ask policies' gates; empty: not at all
+  bool places_pods = false;                       ///< operators serve the placement webhook; set before they start
+  bool webhook_answers = true;                    ///< false: nobody reaches it
   /// Any number of our pods on their way out at once, by an independent look at every step.
   std::function<void()> watcher;
 

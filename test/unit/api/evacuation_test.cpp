@@ -150,7 +150,10 @@ INSTANTIATE_TEST_SUITE_P(
             "MisspeltEnumerator",
             R"({"holdSlotUntil":"PodGon"})",
             {"spec.holdSlotUntil: \"PodGon\" is not one of PodGone or ReplacementReady, did you mean \"PodGone\"?"}},
-        StrictCase{"Placement", R"({"placement":{"targetNode":"n2"}})", {"spec.placement: not supported yet"}},
+        StrictCase{"Placement",
+                   R"({"placement":{"targetNode":"n2","policy":"Maybe"}})",
+                   {"spec.placement.policy: \"Maybe\" is not one of Preferred or Required",
+                    "spec.placement.targetNode: unknown field"}},
         StrictCase{"Everything",
                    R"({"podRef":[],"timeouts":{"prepareSeconds":"5m","x":1},"cancel":{"requested":1}})",
                    {"spec.podRef: must be an object, not a list",
@@ -269,6 +272,19 @@ INSTANTIATE_TEST_SUITE_P(
                     s.evictors = {{"annotation", {{"a", std::string(1025, 'x')}}}};
                   },
                   {"spec.evictors[0].parameters.a: is longer than 1024 characters"}},
+        BoundCase{
+            "PlacementWithoutNode", [](Spec& s) { s.placement.emplace(); }, {"spec.placement.nodeName: is required"}},
+        BoundCase{"PlacementWhereItIs",
+                  [](Spec& s) {
+                    s.node_name = {"n1"};
+                    s.placement = api::PlacementHint{{"n1"}};
+                  },
+                  {"spec.placement.nodeName: is the node that the pod leaves"}},
+        BoundCase{"PlacementForEver",
+                  [](Spec& s) {
+                    s.placement = api::PlacementHint{{"n2"}, api::PlacementPolicy::kPreferred, seconds(86401)};
+                  },
+                  {"spec.placement.expiresAfterSeconds: 86401 is above 86400"}},
         BoundCase{"LongCancelReason",
                   [](Spec& s) { s.cancel.reason = std::string(1025, 'x'); },
                   {"spec.cancel.reason: is longer than 1024 characters"}}),
@@ -322,6 +338,7 @@ INSTANTIATE_TEST_SUITE_P(
         UpdateCase{"Node", [](Spec& s) { s.node_name.value = "n2"; }, immutable("nodeName")},
         UpdateCase{"Reason", [](Spec& s) { s.reason = "x"; }, immutable("reason")},
         UpdateCase{"Source", [](Spec& s) { s.source.policy = "x"; }, immutable("source")},
+        UpdateCase{"Placement", [](Spec& s) { s.placement->node_name = {"n9"}; }, immutable("placement")},
         UpdateCase{"Evictors", [](Spec& s) { s.evictors.pop_back(); }, immutable("evictors")},
         UpdateCase{"Grace", [](Spec& s) { s.grace_period_seconds.reset(); }, immutable("gracePeriodSeconds")},
         UpdateCase{"Group", [](Spec& s) { s.concurrency_group = "x"; }, immutable("concurrencyGroup")},

@@ -150,6 +150,7 @@ api::EvacuationSpec populated_evacuation_spec() {
   spec.suspend = true;
   spec.dry_run = true;
   spec.cancel = {true, "changed my mind"};
+  spec.placement = api::PlacementHint{{"node-7"}, api::PlacementPolicy::kRequired, seconds(90)};
   return spec;
 }
 
@@ -189,6 +190,7 @@ api::EvacuationStatus populated_evacuation_status() {
   status.refs = {{"migration", "m-1"}, {"vmi", "vm/u-1"}};
   status.intent = api::EvacuationIntent{"PostEviction", "uid.2", at(11), true, "Granted", "rv 7"};
   status.abort = api::EvacuationAbort{"UserCancelled", api::EvacuationPhase::kBackoff, at(12)};
+  status.placement = api::PlacedPod{"web-1-abcde", "u-new"};
   status.outcome = api::EvacuationOutcome{api::OutcomeKind::kMovedByOwner, at(13),
                                           api::EvacuationReplacement{"web-2", "u-2", {"n2"}, at(14)}};
   status.last_response = api::LastResponse{429, "PDBBlocked", "Cannot evict pod", at(15)};
@@ -269,7 +271,7 @@ api::DeschedulerPolicyStatus populated_policy_status() {
   status.evicted_counted = 15;
   status.evicted_until = at(5);
   status.circuit = {3, "shop/web-1", "again", at(7), at(8)};
-  status.plan = {{"shop", "web-1", "u-1", "n1", "n2", "PodLifeTime", "too old", 42.5}};
+  status.plan = {{"shop", "web-1", "u-1", "n1", "n2", "PodLifeTime", "too old", 42.5, "Preferred"}};
   status.balance = {{"LowNodeUtilization", "cpu", {20.5, 1.8}, {10.25, 1.25}, "Improving", 2, 8.5}};
   status.plan_truncated = true;
   status.refusals = {{"shop", "web-2", "u-2", "n1", "PodLifeTime", "PDBWouldBlock", "web allows none", "web", 2, 0}};

@@ -70,6 +70,7 @@ server: {healthAddress: "127.0.0.1:1", metricsAddress: "127.0.0.1:2", metricsCer
 logging: {level: debug, format: json}
 workers: 7
 responder: {enabled: true}
+webhook: {enabled: true, address: "127.0.0.1:3", serviceName: s, configurationName: c, secretName: t, rotateAfter: 2h, certFile: /a, keyFile: /b}
 )");
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->in_flight.total, (api::IntOrPercent{10, true}));
@@ -87,6 +88,8 @@ responder: {enabled: true}
   EXPECT_EQ(config->log_format, base::LogFormat::kJson);
   EXPECT_EQ(config->workers, 7);
   EXPECT_TRUE(config->responder_enabled);
+  EXPECT_EQ(config->webhook,
+            (OperatorConfig::Webhook{true, "127.0.0.1:3", "s", "c", "t", std::chrono::hours(2), "/a", "/b"}));
 }
 
 struct BadConfig {
@@ -121,6 +124,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"OldAddress", "server: {address: 0.0.0.0:8080}", "server.address: unknown field"},
         BadConfig{"NoPort", "server: {healthAddress: localhost}", "server.healthAddress"},
         BadConfig{"HalfACertificate", "server: {metricsCertFile: /tls.crt}", "server.metricsCertFile"},
+        BadConfig{"NoWebhookPort", "webhook: {address: localhost}", "webhook.address"},
+        BadConfig{"HalfAWebhookCertificate", "webhook: {keyFile: /tls.key}", "webhook.certFile"},
+        BadConfig{"RotatedTooLate", "webhook: {rotateAfter: 2000h}", "webhook.rotateAfter"},
+        BadConfig{"NoService", "webhook: {serviceName: a.b}", "webhook.serviceName"},
         BadConfig{"Level", "logging: {level: loud}", "logging.level"}, BadConfig{"Workers", "workers: 0", "workers"},
         BadConfig{"NoYaml", "a: [", ""}),
     [](const auto& info) { return info.param.name; });

@@ -161,6 +161,14 @@ INSTANTIATE_TEST_SUITE_P(
                        },
                        {{"a"}, {"b"}},
                        {"Refused/AlreadyNominated", "n1"}},
+        // By itself the scheduler would put the replacement of a on n3, and that of b then on n1.
+        NominationCase{"LeavesTheHintedNodeToTheReplacementOfAPodThatLeaves",
+                       [](CycleSetup& s) {
+                         s.leaving = {{"default", {"uid-a"}, "n2"}};
+                         s.options.placement_hints = true;
+                       },
+                       {{"b"}},
+                       {"n3"}},
         NominationCase{"WaitsWhileThePodCoolsDown",
                        [](CycleSetup& s) {
                          s.cooling = {{"default", {"uid-a"}}};
@@ -238,6 +246,17 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(NominationCase{"NeedsANode", kCordonedTargets, {{"a"}}, {"Refused/NowhereToGo"}},
                     NominationCase{"NeedsANodeThatHelps", kCordonedTargets, {{"a", "n2"}}, {"Refused/NowhereBetter"}},
                     NominationCase{"NeedsTheSchedulersConsent", kAsItIs, {{"a", "n2"}}, {"Refused/SchedulerDisagrees"}},
+                    NominationCase{"NeedsNoConsentWithAHint",
+                                   [](CycleSetup& s) { s.options.placement_hints = true; },
+                                   {{"a", "n2"}},
+                                   {"n2"}},
+                    NominationCase{"NeedsCapacityAlsoWithAHint",
+                                   [](CycleSetup& s) {
+                                     kCordonedTargets(s);
+                                     s.options.placement_hints = true;
+                                   },
+                                   {{"a", "n2"}},
+                                   {"Refused/NowhereBetter"}},
                     NominationCase{"NeedsNoneForPodsThatNobodyRecreates",
                                    [](CycleSetup& s) {
                                      kCordonedTargets(s);

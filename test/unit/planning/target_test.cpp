@@ -156,6 +156,84 @@ INSTANTIATE_TEST_SUITE_P(
                  "n2", "n2", ""}),
     [](const auto& info) { return info.param.name; });
 
+// --- with a placement hint
+
+struct HintCase {
+  const char* name;
+  std::function<void(ClusterBuilder&)> edit;  ///< n1 and n2 are there, empty
+  std::vector<std::string> goal;              ///< the nodes that help
+  std::string node;                           ///< that p goes to, "": a hint decides nothing
+};
+
+class WithAHint : public testing::TestWithParam<HintCase> {};
+
+TEST_P(WithAHint, TheSchedulerTakesTheBestThatHelps) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1").sized(4000, 4000, 20)).add(NodeBuilder("n2").sized(4000, 4000, 20));
+  GetParam().edit(builder);
+  const auto cluster = builder.build();
+  const scheduling::Overlay overlay(*cluster);
+  const auto goal = [&](NodeIndex node) {
+    return std::ranges::find(GetParam().goal, cluster->node(node).meta.name) != GetParam().goal.end();
+  };
+  TargetPredictor predictor(*cluster, kLeastAllocated);
+  const auto node = predictor.predict_hinted(overlay, cluster->find_pod("default", "p").value(), goal);
+  EXPECT_EQ(node ? cluster->node(*node).meta.name : "", GetParam().node);
+}
+
+/// p prefers n2, by that much.
+PodBuilder prefers_n2(std::int32_t weight) {
+  return even("p", 100).affinity([weight](api::Affinity& affinity) {
+    using enum api::SelectorOperator;
+    affinity.preferred_node_terms = {{weight, {{{"kubernetes.io/hostname", kIn, {"n2"}}}, {}}}};
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Hints, WithAHint,
+    testing::Values(
+        HintCase{"OutweighsCapacity",
+                 [](auto& builder) { builder.add(even("p", 100)).add(even("a", 3000).on("n1")); },
+                 {"n1"},
+                 "n1"},
+        HintCase{"DecidesWhereChanceWould", [](auto& builder) { builder.add(even("p", 100)); }, {"n1"}, "n1"},
+        HintCase{"IsForTheBestThatHelps",
+                 [](auto& builder) {
+                   builder.add(even("p", 100)).add(NodeBuilder("n3").sized(4000, 4000, 20));
+                   builder.add(even("a", 1000).on("n1")).add(even("b", 500).on("n2"));
+                 },
+                 {"n1", "n2"},
+                 "n2"},
+        HintCase{"GoesOnlyWhereThePodFits",
+                 [](auto& builder) { builder.add(even("p", 100)).add(even("a", 4000).on("n1")); },
+                 {"n1"},
+                 ""},
+        HintCase{"OutweighsAWeakPreference",
+                 [](auto& builder) { builder.add(prefers_n2(1)).add(even("a", 1000).on("n1")); },
+                 {"n1"},
+                 "n1"},
+        HintCase{"LosesAgainstAPreferenceAsStrong",
+                 [](auto& builder) { builder.add(prefers_n2(100)).add(even("a", 1000).on("n1")); },
+                 {"n1"},
+                 ""},
+        HintCase{"LosesAgainstASoftTaint",
+                 [](auto& builder) {
+                   builder.add(
+                       NodeBuilder("n3").sized(4000, 4000, 20).taint("soft", api::TaintEffect::kPreferNoSchedule));
+                   builder.add(even("p", 100));
+                 },
+                 {"n3"},
+                 ""},
+        HintCase{"DecidesNothingAmongMoreNodesThanTheSchedulerLooksAt",
+                 [](auto& builder) {
+                   builder.add(even("p", 100));
+                   for (int i = 0; i < 100; ++i)
+                     builder.add(NodeBuilder("x" + std::to_string(i)).sized(4000, 4000, 20));
+                 },
+                 {"n1"},
+                 ""}),
+    [](const auto& info) { return info.param.name; });
+
 /// Nodes and replicas of few owners at random, over three zones.
 std::shared_ptr<const scheduling::ClusterSnapshot> crowd(std::mt19937& random, int nodes, int pods) {
   const auto below = [&](std::uint32_t limit) { return static_cast<int>(random() % limit); };

@@ -226,6 +226,13 @@ TEST(EvacuationFor, CarriesThePredictedTarget) {
   EXPECT_TRUE(with("").meta.annotations.empty()) << "unknown";
 }
 
+TEST(EvacuationFor, CarriesThePlacementHintOfTheMove) {
+  api::PlannedMove move{"shop", "web-1", "0123456789abcdef", "node-1", "node-2", "PodLifeTime", ""};
+  EXPECT_EQ(evacuation_for(policy(), move).spec.placement, std::nullopt);
+  move.hint = "Preferred";
+  EXPECT_EQ(evacuation_for(policy(), move).spec.placement, api::PlacementHint{{"node-2"}});
+}
+
 TEST(EvacuationFor, WaitsForAPersonInManualMode) {
   auto from = policy();
   from.spec.mode = api::PolicyMode::kManual;

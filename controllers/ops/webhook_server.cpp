@@ -1,0 +1,59 @@
+#include "controllers/ops/webhook_server.hpp"
+
+#include "controllers/ops/address.hpp"
+
+namespace controllers {
+namespace {
+
+serving::Certificate certificate_of(const serving::ServerIdentity& identity) {
+  return {identity.certificate + identity.ca, identity.key};
+}
+
+/// The API server waits for a second.
+serving::ServerOptions webhook_options(const std::string& address) {
+  serving::ServerOptions options = server_options(address);
+  options.handler_threads = 4;
+  options.max_connections = 256;
+  options.max_body_bytes = kMostReviewBytes;
+  options.body_timeout = base::milliseconds(5'000);
+  options.answer_timeout = base::milliseconds(5'000);
+  return options;
+}
+
+}  // namespace
+
+WebhookServer::WebhookServer(std::string address, std::vector<std::string> names, std::map<std::string, Answer> answers,
+                             base::Log log)
+    : address_(std::move(address)), names_(std::move(names)), answers_(std::move(answers)), log_(std::move(log)) {}
+
+base::Status WebhookServer::start(base::TimePoint now) {
+  if (auto problem = address_problem(address_); !problem.empty()) return base::invalid("webhook.address: " + problem);
+  const auto first = serving::make_server_identity(names_, now, "evacuator");
+  if (!first) return first.error().during("webhook: making a certificate");
+  serving::ServerOptions options = webhook_options(address_);
+  options.certificate = certificate_of(*first);
+  server_.emplace(
+      std::move(options), [this](const serving::Request& request) { return answer(request); }, log_);
+  return server_->start();
+}
+
+void WebhookServer::stop() {
+  if (server_) server_->stop();
+}
+
+void WebhookServer::serve(const serving::ServerIdentity& identity) {
+  if (const auto taken = server_->reload(certificate_of(identity)); !taken)
+    return log_.error("the webhook's certificate cannot be served", {base::kv("error", taken.error())});
+  log_.info("the webhook serves a new certificate");
+}
+
+serving::Response WebhookServer::answer(const serving::Request& request) const {
+  const auto asked = answers_.find(request.path);
+  if (asked == answers_.end()) return {.status = 404, .body = "no webhook is served here\n"};
+  if (request.method != "POST") return {.status = 405, .body = "only POST\n"};
+  auto body = asked->second(request.body);
+  if (!body) return {.status = 400, .body = "no AdmissionReview of admission.k8s.io/v1\n"};
+  return {.status = 200, .content_type = "application/json", .body = *std::move(body)};
+}
+
+}  // namespace controllers

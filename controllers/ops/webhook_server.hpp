@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/result.hpp"
+#include "serving/certificates.hpp"
+#include "serving/server.hpp"
+
+namespace controllers {
+
+/// A larger request is refused unread: the API server then goes on without us (failurePolicy Ignore). Honest pods have
+/// less than a tenth of it.
+inline constexpr std::size_t kMostReviewBytes = 1024 * 1024;
+
+/// Serves admission webhooks over HTTPS, one path each. Whoever reaches the port may ask: the API server shows no
+/// certificate by default.
+class WebhookServer {
+ public:
+  /// The body of the answer to an AdmissionReview; nullopt: it could not be read. Called by several threads at a time.
+  using Answer = std::function<std::optional<std::string>(std::string_view body)>;
+
+  /// `address` is host:port; `names` are what the certificate is for until the first real one comes.
+  WebhookServer(std::string address, std::vector<std::string> names, std::map<std::string, Answer> answers,
+                base::Log log);
+
+  /// kInvalid names the configuration field of a wrong address.
+  base::Status start(base::TimePoint now);
+  std::uint16_t port() const { return server_->port(); }
+  void stop();
+  /// New connections get this certificate. One that makes no sense is logged, and the one before stays.
+  void serve(const serving::ServerIdentity& identity);
+
+ private:
+  serving::Response answer(const serving::Request& request) const;
+
+  const std::string address_;
+  const std::vector<std::string> names_;
+  const std::map<std::string, Answer> answers_;
+  const base::Log log_;
+  std::optional<serving::Server> server_;  ///< since start()
+};
+
+}  // namespace controllers

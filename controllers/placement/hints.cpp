@@ -1,0 +1,101 @@
+#include "controllers/placement/hints.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "api/meta/well_known.hpp"
+#include "controllers/signing/spec_hash.hpp"
+
+namespace controllers::placement {
+namespace {
+
+using api::EvacuationPhase;
+
+std::string owner_key(std::string_view ns, std::string_view owner_uid) {
+  return std::string(ns).append("/").append(owner_uid);
+}
+
+/// The eviction is written ahead or done, or the pod's owner works on it.
+bool is_leaving(const api::EvacuationStatus& status) {
+  switch (status.phase) {
+    case EvacuationPhase::kRequesting: return status.intent && !status.intent->resolved;
+    case EvacuationPhase::kInProgress:
+    case EvacuationPhase::kEvicting:
+    case EvacuationPhase::kVerifying: return true;
+    case EvacuationPhase::kPending:
+    case EvacuationPhase::kPreparing:
+    case EvacuationPhase::kAborting:
+    case EvacuationPhase::kBackoff:
+    case EvacuationPhase::kSucceeded:
+    case EvacuationPhase::kFailed:
+    case EvacuationPhase::kCancelled: return false;
+  }
+  return false;
+}
+
+/// A StatefulSet makes the very pod again that left, others any.
+bool is_meant_for(const api::Evacuation& evacuation, const PodReview& review) {
+  if (review.owner.kind != "StatefulSet") return true;
+  return review.pod_name == evacuation.spec.pod_ref.name;
+}
+
+auto order_of(const api::Evacuation& evacuation) {
+  return std::tuple(evacuation.status.started_at.value_or(base::TimePoint()), evacuation.meta.name);
+}
+
+}  // namespace
+
+void add_placement_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods) {
+  evacuations.add_index(std::string(kHintsByOwner), [](const api::Evacuation& each) -> std::vector<std::string> {
+    const auto& owner = each.status.pod_owner;
+    if (!each.spec.placement || !owner || !is_leaving(each.status)) return {};
+    return {owner_key(each.meta.ns, owner->uid)};
+  });
+  pods.add_index(std::string(kPodsByMark), [](const api::Pod& each) -> std::vector<std::string> {
+    const std::string* mark = each.meta.annotations.find(api::well_known::kPlacementAnnotation);
+    if (mark == nullptr) return {};
+    return {owner_key(each.meta.ns, *mark)};
+  });
+}
+
+bool is_open(const api::Evacuation& evacuation, base::TimePoint now) {
+  const api::EvacuationStatus& status = evacuation.status;
+  if (!evacuation.spec.placement || evacuation.spec.dry_run || status.placement || !is_leaving(status)) return false;
+  if (!status.started_at || now >= *status.started_at + evacuation.spec.placement->expires_after) return false;
+  return evacuation.spec_problem.empty() && !status.spec_hash.empty() &&
+         has_spec_hash(evacuation.spec, status.spec_hash);
+}
+
+std::shared_ptr<const api::Evacuation> Hints::take(const PodReview& review) {
+  if (review.owner.uid.empty()) return nullptr;
+  auto found = evacuations_.by_index(kHintsByOwner, owner_key(review.ns, review.owner.uid));
+  if (found.empty()) return nullptr;
+  const base::TimePoint now = clock_.now();
+  std::erase_if(found, [&](const auto& each) { return !is_meant_for(*each, review) || !is_open(*each, now); });
+  std::ranges::sort(found, {}, [](const auto& each) { return order_of(*each); });
+  const std::scoped_lock lock(mutex_);
+  forget_old();
+  const auto free = std::ranges::find_if(found, [&](const auto& each) { return is_free(*each, review); });
+  if (free == found.end()) return nullptr;
+  if (!review.dry_run) given_[(*free)->meta.uid] = {review.uid, steady_.now() + kShowsWithin};
+  return *free;
+}
+
+/// REQUIRES: mutex_ held.
+bool Hints::is_free(const api::Evacuation& evacuation, const PodReview& review) const {
+  const auto given = given_.find(evacuation.meta.uid);
+  if (given != given_.end()) return given->second.request == review.uid;
+  const auto marked = pods_.by_index(kPodsByMark, owner_key(evacuation.meta.ns, api::placement_mark(evacuation)));
+  return std::ranges::none_of(marked, [&](const auto& pod) {
+    const auto* owner = pod->meta.controller();
+    return owner != nullptr && owner->uid == review.owner.uid;
+  });
+}
+
+/// REQUIRES: mutex_ held.
+void Hints::forget_old() {
+  const base::TimePoint now = steady_.now();
+  std::erase_if(given_, [&](const auto& each) { return each.second.until <= now; });
+}
+
+}  // namespace controllers::placement

@@ -1,0 +1,159 @@
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "base/metrics.hpp"
+#include "controllers/ops/webhook_server.hpp"
+#include "controllers/placement/webhook.hpp"
+#include "controllers/signing/spec_hash.hpp"
+#include "kube/http/transport.hpp"
+
+namespace {
+
+using api::Json;
+using controllers::placement::Hints;
+
+constexpr int kClients = 4;
+constexpr int kOwners = 200;
+constexpr int kPods = 30'000;
+constexpr int kReviews = 2'000;
+
+/// Hints of many owners, and many pods, as the caches would have them.
+struct World {
+  World() {
+    controllers::placement::add_placement_indexes(evacuations, pods);
+    for (int i = 0; i < kOwners; ++i) {
+      api::Evacuation each;
+      each.meta.ns = "shop";
+      each.meta.name = "e" + std::to_string(i);
+      each.meta.uid = "uid-" + std::to_string(i);
+      each.spec.placement = api::PlacementHint{{"node-b"}, api::PlacementPolicy::kPreferred, base::seconds(3600)};
+      each.status.phase = api::EvacuationPhase::kEvicting;
+      each.status.started_at = clock.now();
+      each.status.pod_owner = api::OwnerReference{"apps/v1", "ReplicaSet", "web", "rs-" + std::to_string(i), true};
+      each.status.spec_hash = controllers::spec_hash(each.spec);
+      evacuations.put(std::make_shared<const api::Evacuation>(std::move(each)));
+    }
+    for (int i = 0; i < kPods; ++i) {
+      api::Pod pod;
+      pod.meta.ns = "shop";
+      pod.meta.name = "p" + std::to_string(i);
+      pods.put(std::make_shared<const api::Pod>(std::move(pod)));
+    }
+  }
+
+  base::SystemClock clock;
+  kube::Store<api::Evacuation> evacuations;
+  kube::Store<api::Pod> pods;
+  Hints hints{evacuations, pods, clock, clock};
+  base::Metrics metrics;
+  controllers::placement::Webhook webhook{hints, {"kube-system"}, metrics, {}};
+};
+
+/// About 8 KiB, as many pods have; or as large as the server takes them.
+std::string review(int number, bool is_hostile) {
+  Json env = Json::array();
+  const int variables = is_hostile ? 9'000 : 80;
+  for (int i = 0; i < variables; ++i)
+    env.push_back({{"name", "VARIABLE_" + std::to_string(i)}, {"value", std::string(40, 'x')}});
+  const Json pod = {{"apiVersion", "v1"},
+                    {"kind", "Pod"},
+                    {"metadata",
+                     {{"generateName", "web-"},
+                      {"namespace", "shop"},
+                      {"labels", {{"app", "web"}}},
+                      {"ownerReferences", Json::array({{{"apiVersion", "apps/v1"},
+                                                        {"kind", "ReplicaSet"},
+                                                        {"name", "web"},
+                                                        {"uid", "rs-" + std::to_string(number % kOwners)},
+                                                        {"controller", true}}})}}},
+                    {"spec", {{"containers", Json::array({{{"name", "c"}, {"image", "i"}, {"env", env}}})}}}};
+  return Json({{"apiVersion", "admission.k8s.io/v1"},
+               {"kind", "AdmissionReview"},
+               {"request",
+                {{"uid", "r" + std::to_string(number)},
+                 {"operation", "CREATE"},
+                 {"namespace", "shop"},
+                 {"resource", {{"group", ""}, {"version", "v1"}, {"resource", "pods"}}},
+                 {"object", pod}}}})
+      .dump();
+}
+
+std::unique_ptr<kube::HttpTransport> client_of(std::uint16_t port, const std::string& ca) {
+  kube::Config config;
+  config.server = "https://127.0.0.1:" + std::to_string(port);
+  config.ca_pem = ca;
+  config.credentials = kube::static_credentials({});
+  kube::HttpTransportOptions options;
+  options.engine = kube::HttpEngine::kBeast;
+  return *kube::HttpTransport::create(std::move(config), options);
+}
+
+double percentile(std::vector<double> all, double share) {
+  std::ranges::sort(all);
+  return all[std::min(all.size() - 1, static_cast<std::size_t>(share * static_cast<double>(all.size())))];
+}
+
+struct Load {
+  int per_second;
+  bool is_hostile;  ///< every twentieth pod is enormous
+};
+
+/// Milliseconds of each review of an ordinary pod, from several connections at a steady pace.
+std::vector<double> played(std::uint16_t port, const std::string& ca, const Load& load, std::string_view path) {
+  std::vector<std::vector<double>> times(kClients);
+  std::vector<std::jthread> clients;
+  const auto pause = std::chrono::microseconds(1'000'000 * kClients / load.per_second);
+  for (int client = 0; client < kClients; ++client) {
+    clients.emplace_back([&, client] {
+      const auto transport = client_of(port, ca);
+      auto due = std::chrono::steady_clock::now();
+      for (int i = client; i < kReviews; i += kClients) {
+        const bool is_huge = load.is_hostile && i % 20 == 0;
+        kube::Request request;
+        request.method = "POST";
+        request.path = path;
+        request.content_type = "application/json";
+        request.body = review(i, is_huge);
+        due += pause;
+        std::this_thread::sleep_until(due);
+        const auto start = std::chrono::steady_clock::now();
+        const auto answer = transport->round_trip(request);
+        const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+        if (!answer) throw std::runtime_error(answer.error().message);
+        if (!is_huge && i >= kClients) times[static_cast<std::size_t>(client)].push_back(took.count());
+      }
+    });
+  }
+  clients.clear();
+  std::vector<double> all;
+  for (const auto& each : times) all.insert(all.end(), each.begin(), each.end());
+  return all;
+}
+
+/// The placement webhook over TLS. Arguments: reviews a second; 1: every twentieth pod has almost 1 MiB. The baseline
+/// is the same pace of the same bodies to a path that nobody serves.
+void BM_PlacementWebhook(benchmark::State& state) {
+  const Load load{static_cast<int>(state.range(0)), state.range(1) == 1};
+  World world;
+  controllers::WebhookServer server("127.0.0.1:0", {"127.0.0.1"},
+                                    {{"/place-pod", [&](std::string_view body) { return world.webhook.answer(body); }}},
+                                    {});
+  if (!server.start(world.clock.now())) return state.SkipWithError("the server does not start");
+  const auto identity = serving::make_server_identity({"127.0.0.1"}, world.clock.now());
+  server.serve(*identity);
+  for (auto _ : state) {
+    const auto times = played(server.port(), identity->ca, load, "/place-pod");
+    const auto baseline = played(server.port(), identity->ca, load, "/nobody");
+    state.counters["p50_ms"] = percentile(times, 0.5);
+    state.counters["p99_ms"] = percentile(times, 0.99);
+    state.counters["max_ms"] = percentile(times, 1);
+    state.counters["p99_nobody_ms"] = percentile(baseline, 0.99);
+  }
+}
+BENCHMARK(BM_PlacementWebhook)->Args({200, 0})->Args({200, 1})->Iterations(1)->Unit(benchmark::kSecond)->UseRealTime();
+
+}  // namespace

@@ -1,0 +1,138 @@
+// End-to-end scenario 14: a placement hint makes the scheduler take a node that it would not take by itself; without
+// the webhook, after its time, or without a new pod it does no harm.
+
+#include "test/e2e/harness/scenario.hpp"
+
+namespace e2e {
+namespace placement_test {
+
+const std::string kConfiguration =
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/evacuator-placement";
+
+Json webhook_configuration(std::uint16_t port) {
+  return {{"apiVersion", "admissionregistration.k8s.io/v1"},
+          {"kind", "MutatingWebhookConfiguration"},
+          {"metadata", {{"name", "evacuator-placement"}}},
+          {"webhooks",
+           Json::array({{{"name", "placement.evacuator.dev"},
+                         {"admissionReviewVersions", Json::array({"v1"})},
+                         {"clientConfig", {{"url", "https://127.0.0.1:" + std::to_string(port) + "/place-pod"}}},
+                         {"rules", Json::array({{{"operations", Json::array({"CREATE"})},
+                                                 {"apiGroups", Json::array({""})},
+                                                 {"apiVersions", Json::array({"v1"})},
+                                                 {"resources", Json::array({"pods"})}}})},
+                         {"failurePolicy", "Ignore"},
+                         {"sideEffects", "None"},
+                         {"reinvocationPolicy", "Never"},
+                         {"timeoutSeconds", 1}}})}};
+}
+
+class Placement : public Scenario {
+ protected:
+  Placement() {
+    if (cluster().has_rbac()) kubectl()({"apply", "-f", role()});
+  }
+  ~Placement() override {
+    api().remove(kConfiguration);
+    if (!cluster().has_rbac()) return;
+    const Finished done = kubectl().attempt({"delete", "-f", role(), "--ignore-not-found"});
+    if (!done.ok()) note("taking the role of the webhook back: " + done.err);
+  }
+
+  /// The operator serves the webhook, and the server calls `port` for it; 0: the operator's.
+  void begin(std::uint16_t port = 0) {
+    const std::uint16_t served = free_port();
+    Operator::Settings settings;
+    settings.webhook = "{enabled: true, address: '127.0.0.1:" + std::to_string(served) + "'}";
+    op_ = &start_operator(settings);
+    kubectl().apply(webhook_configuration(port == 0 ? served : port));
+    await("the operator to be trusted", [&](std::string& seen) {
+      const Json now = api().get(kConfiguration);
+      seen = now.dump() + "\n" + op_->log_tail();
+      return !text_at(now, "/webhooks/0/clientConfig/caBundle").empty();
+    });
+    pod_ = deploy({.ns = ns(), .name = "web", .replicas = 1}).front();
+    for (const std::string& node : nodes()) {
+      if (node != pod_.node) hinted_ = node;
+    }
+    fill(hinted_);
+    fill(pod_.node);
+  }
+  /// Something that makes other nodes better ones.
+  void fill(const std::string& node) const {
+    const Json resources = {{"requests", {{"cpu", "1"}, {"memory", "2Gi"}}}};
+    const Json pod = {
+        {"apiVersion", "v1"},
+        {"kind", "Pod"},
+        {"metadata", {{"name", "load-" + node}, {"namespace", ns()}, {"labels", {{"app", "load"}}}}},
+        {"spec",
+         {{"nodeName", node},
+          {"terminationGracePeriodSeconds", 1},
+          {"containers", Json::array({{{"name", "load"}, {"image", "load"}, {"resources", resources}}})}}}};
+    api().create(path::pods(ns()), pod);
+  }
+  std::string evacuate_towards_hinted(int expires = 600) const {
+    return evacuate(pod_, {{"placement", {{"nodeName", hinted_}, {"expiresAfterSeconds", expires}}}});
+  }
+  Json new_pod() const { return api().get(path::pods(ns(), await_pods(ns(), "web", 1).front().name)); }
+  static std::string reason_of(const Json& evacuation) {
+    return text_at(condition(evacuation, "PlacementHinted"), "/reason");
+  }
+  void expect_untouched(const Json& pod) const {
+    EXPECT_EQ(text_at(pod, "/metadata/annotations/evacuator.dev~1placement"), "");
+    EXPECT_FALSE(pod.at("spec").contains("affinity")) << pod.at("spec").dump();
+    EXPECT_NE(text_at(pod, "/spec/nodeName"), hinted_);
+  }
+
+  Operator* op_ = nullptr;
+  PodInfo pod_;
+  std::string hinted_;
+
+ private:
+  static std::string role() { return std::string(EVACUATOR_SOURCE_DIR) + "/config/placement-webhook/role.yaml"; }
+};
+
+TEST_F(Placement, AHintMakesTheSchedulerTakeANodeThatItWouldNotTake) {
+  begin();
+  const Json done = await_phase(ns(), evacuate_towards_hinted(), kFinished);
+  EXPECT_EQ(phase_of(done), "Succeeded") << summary(done);
+  const Json after = new_pod();
+  EXPECT_EQ(text_at(after, "/spec/nodeName"), hinted_) << after.at("spec").dump(2) << op_->log_tail();
+  EXPECT_EQ(reason_of(done), "HintTaken") << done.at("status").dump(2);
+  EXPECT_EQ(text_at(done, "/status/placement/podUID"), text_at(after, "/metadata/uid"));
+  expect_no_misdeeds();
+}
+
+TEST_F(Placement, APodIsCreatedWhenNobodyServesTheWebhook) {
+  begin(free_port());
+  const Json done = await_phase(ns(), evacuate_towards_hinted(), kFinished);
+  EXPECT_EQ(phase_of(done), "Succeeded") << summary(done);
+  expect_untouched(new_pod());
+  EXPECT_EQ(reason_of(done), "HintUnused");
+}
+
+TEST_F(Placement, AnExpiredHintTouchesNoPod) {
+  begin();
+  kubectl().apply(manifest::pod_disruption_budget(cluster().pdb_version(), ns(), "web", 1));
+  const std::string name = evacuate_towards_hinted(2);
+  await_phase(ns(), name, {"Requesting"});
+  std::this_thread::sleep_for(std::chrono::seconds(3));  // its time, which nothing shows
+  kubectl()({"delete", "pdb", "-n", ns(), "web-budget"});
+  const Json done = await_phase(ns(), name, kFinished);
+  EXPECT_EQ(phase_of(done), "Succeeded") << summary(done);
+  expect_untouched(new_pod());
+  EXPECT_EQ(reason_of(done), "HintUnused");
+}
+
+TEST_F(Placement, AHintForAPodThatNeverComesIsNamed) {
+  begin();
+  const auto bare = await_pods(ns(), "load", 2);
+  const PodInfo& leaving = bare.front().node == hinted_ ? bare.back() : bare.front();
+  const Json done = await_phase(ns(), evacuate(leaving, {{"placement", {{"nodeName", hinted_}}}}), kFinished);
+  EXPECT_EQ(phase_of(done), "Succeeded") << summary(done);
+  EXPECT_EQ(reason_of(done), "HintUnused");
+  EXPECT_EQ(text_at(condition(done, "PlacementHinted"), "/message"), "no new pod was given node " + hinted_);
+}
+
+}  // namespace placement_test
+}  // namespace e2e

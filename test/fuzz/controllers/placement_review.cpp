@@ -1,0 +1,45 @@
+/// Any text as an AdmissionReview about a new pod: no crash; whatever is answered allows the pod, and the patch of any
+/// hint applies to it, is bounded, and keeps all that was there.
+
+#include <cstdint>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/base64.hpp"
+#include "controllers/placement/affinity_patch.hpp"
+#include "controllers/placement/review.hpp"
+
+namespace {
+
+namespace placement = controllers::placement;
+using api::Json;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check(const placement::PodReview& review, api::PlacementPolicy policy) {
+  const Json patch = placement::hint_patch(review.pod, {{"node-b"}, policy, base::seconds(60)}, "mark");
+  require(patch.size() <= placement::kMostNodeTerms + 1);
+  const Json after = review.pod.patch(patch);  // throws when it does not apply
+  require(patch.empty() == (after == review.pod));
+  if (after["spec"].is_object() && after["spec"].contains("containers"))
+    require(after["spec"]["containers"] == review.pod["spec"]["containers"]);
+  const Json answer = Json::parse(placement::allow(review.uid, patch));
+  require(answer["response"]["allowed"] == true);
+  require(answer["response"].contains("patch") == !patch.empty());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto review = placement::parse_review({reinterpret_cast<const char*>(data), size});
+  if (!review) return 0;
+  require(!review->uid.empty());
+  if (!review->creates_pod) return 0;
+  require(review->pod.is_object());
+  check(*review, api::PlacementPolicy::kPreferred);
+  check(*review, api::PlacementPolicy::kRequired);
+  return 0;
+}

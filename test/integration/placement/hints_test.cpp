@@ -1,0 +1,174 @@
+// Placement hints from the Evacuation to the node, through the webhook that the simulated API server calls.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "simulator/objects.hpp"
+#include "test/integration/rig/rig.hpp"
+
+namespace integration {
+namespace placement_hints_test {
+
+using api::Json;
+using std::chrono::minutes;
+
+class PlacementHints : public Rig {
+ protected:
+  /// A Deployment with one pod. The scheduler likes the node `liked` best, and `hinted` is the other that the pod may
+  /// go to.
+  void begin(bool install = true) {
+    places_pods = true;
+    if (install) install_placement_webhook();
+    stage(1);
+    start_operator();
+    pod = pods().front();
+    left = node_of(pod);
+    std::vector<std::string> others;
+    for (const char* node : {"node-a", "node-b", "node-c"}) {
+      if (node != left) others.push_back(node);
+    }
+    hinted = others[0];
+    liked = others[1];
+    load(hinted, "4");
+    load(left, "6");
+    ASSERT_EQ(left == hinted, false);
+  }
+  /// Takes some of the node's cpu, for good.
+  void load(const std::string& node, const std::string& cpu) {
+    Json other = simulator::objects::pod("shop", "load-" + node, cpu, "8Gi");
+    other["spec"]["nodeName"] = node;
+    add(other);
+    settle();
+  }
+  std::string node_of(const std::string& name) const {
+    const auto found = cluster->store().get(kube::kPods, {"shop", name});
+    return found ? (*found)["spec"].value("nodeName", "") : "";
+  }
+  std::string evacuate_towards(const std::string& node, const Json& more = {}) {
+    return evacuate(pod, [&](Json& spec) {
+      spec["placement"] = {{"nodeName", node}};
+      spec["placement"].update(more.is_object() ? more : Json::object());
+    });
+  }
+  /// The one new pod.
+  std::string replacement() const {
+    const auto now = pods();
+    return now.size() == 1 && now.front() != pod ? now.front() : "";
+  }
+
+  std::string pod, left, hinted, liked;
+};
+
+TEST_F(PlacementHints, TheNewPodGoesToTheHintedNodeThoughTheSchedulerLikesAnother) {
+  begin();
+  const std::string name = evacuate_towards(hinted);
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_EQ(phase(name), api::EvacuationPhase::kSucceeded) << reason(name);
+  ASSERT_NE(replacement(), "");
+  EXPECT_EQ(node_of(replacement()), hinted);
+  EXPECT_EQ(condition(name, "PlacementHinted"), "HintTaken");
+  EXPECT_EQ(get(name).status.placement, (api::PlacedPod{replacement(), pod_uid(replacement())}));
+  EXPECT_EQ(annotation(replacement(), "evacuator.dev/placement"), name + "/" + get(name).meta.uid);
+}
+
+TEST_F(PlacementHints, WithoutAHintTheSchedulerChooses) {
+  begin();
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_EQ(node_of(replacement()), liked);
+  EXPECT_EQ(condition(name, "PlacementHinted"), "");
+}
+
+TEST_F(PlacementHints, AreGivenOverByTheNextLeader) {
+  begin();
+  const std::string name = evacuate_towards(hinted);
+  ASSERT_TRUE(run_until([&] { return phase(name) != api::EvacuationPhase::kPending; }, minutes(5)));
+  start_operator("replica-2");
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_EQ(node_of(replacement()), hinted);
+}
+
+TEST_F(PlacementHints, APodIsCreatedAllTheSameWhenNobodyAnswers) {
+  begin();
+  webhook_answers = false;
+  const std::string name = evacuate_towards(hinted);
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_EQ(phase(name), api::EvacuationPhase::kSucceeded);
+  EXPECT_EQ(node_of(replacement()), liked);
+  EXPECT_EQ(condition(name, "PlacementHinted"), "HintUnused");
+}
+
+TEST_F(PlacementHints, AnExpiredOneIsGivenToNobody) {
+  begin();
+  budget("keep", "web", 1);  // nothing may leave for a while
+  const std::string name = evacuate_towards(hinted, {{"expiresAfterSeconds", 30}});
+  run_for(minutes(2));
+  EXPECT_EQ(phase(name), api::EvacuationPhase::kRequesting) << "the budget holds it";
+  edit(kube::kPdbs, "keep", [](Json& pdb) { pdb["spec"]["minAvailable"] = 0; });
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_EQ(node_of(replacement()), liked);
+  EXPECT_EQ(annotation(replacement(), "evacuator.dev/placement"), "");
+  EXPECT_EQ(condition(name, "PlacementHinted"), "HintUnused");
+}
+
+TEST_F(PlacementHints, OneForAPodThatNeverComesIsNamed) {
+  begin();
+  pod = "load-" + left;  // nobody makes it again
+  const std::string name = evacuate_towards(hinted);
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_EQ(phase(name), api::EvacuationPhase::kSucceeded) << reason(name);
+  const api::Evacuation ended = get(name);
+  const auto* told = api::find_condition(ended.status.conditions, "PlacementHinted");
+  ASSERT_NE(told, nullptr);
+  EXPECT_EQ(told->reason, "HintUnused");
+  EXPECT_EQ(told->message, "no new pod was given node " + hinted);
+}
+
+TEST_F(PlacementHints, ARequiredNodeWithoutRoomLeavesThePodPending) {
+  begin();
+  Json rest = simulator::objects::pod("shop", "rest", "4", "1Gi");
+  rest["spec"]["nodeName"] = hinted;
+  add(rest);
+  const std::string name = evacuate_towards(hinted, {{"policy", "Required"}});
+  run_for(minutes(2));
+  EXPECT_TRUE(pods().empty()) << "it waits for that node";
+  EXPECT_EQ(condition(name, "PlacementHinted"), "HintTaken");
+}
+
+TEST_F(PlacementHints, AreRefusedWhereTheWebhookIsOff) {
+  stage(1);
+  start_operator();
+  pod = pods().front();
+  const std::string name = evacuate_towards(node_of(pod) == "node-a" ? "node-b" : "node-a");
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_EQ(reason(name), "InvalidSpec");
+  EXPECT_NE(get(name).status.message.find("spec.placement: needs the placement webhook"), std::string::npos)
+      << get(name).status.message;
+}
+
+TEST_F(PlacementHints, TwoOfOneOwnerServeTwoPods) {
+  places_pods = true;
+  install_placement_webhook();
+  limits.per_workload = api::IntOrPercent{2, false};
+  stage(2);
+  start_operator();
+  const auto both = pods();
+  ASSERT_EQ(both.size(), 2U);
+  std::set<std::string> names;
+  for (const std::string& each : both) {
+    pod = each;
+    names.insert(evacuate_towards(node_of(each) == "node-c" ? "node-b" : "node-c"));
+  }
+  for (const std::string& name : names) ASSERT_TRUE(run_to_end(name));
+  std::set<std::string> taken;
+  for (const std::string& name : names) {
+    const auto placed = get(name).status.placement;
+    ASSERT_TRUE(placed) << name;
+    taken.insert(placed->uid);
+  }
+  EXPECT_EQ(taken.size(), 2U);
+}
+
+}  // namespace placement_hints_test
+}  // namespace integration

@@ -1,0 +1,190 @@
+#include "simulator/webhooks/mutating.hpp"
+
+#include <gmock/gmock.h>
+
+#include "base/base64.hpp"
+#include "serving/certificates.hpp"
+#include "serving/server.hpp"
+#include "simulator/webhooks/https_caller.hpp"
+#include "test/unit/simulator/api/fixture.hpp"
+
+namespace simulator {
+namespace mutating_test {
+
+using testing::HasSubstr;
+
+constexpr const char* kConfigurations = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+constexpr const char* kPodsOfShop = "/api/v1/namespaces/shop/pods";
+
+/// What the webhook is asked and what it says.
+struct Peer {
+  base::Result<std::string> call(const WebhookCall& call) {
+    calls.push_back(call);
+    if (!reachable) return base::unavailable("connection refused");
+    const api::Json asked = api::Json::parse(call.body);
+    api::Json response = {{"uid", asked["request"]["uid"]}, {"allowed", allowed}};
+    if (!allowed) response["status"] = {{"code", 403}, {"message", "not today"}};
+    if (!patch.is_null()) {
+      response["patchType"] = "JSONPatch";
+      response["patch"] = base::encode_base64(patch.dump());
+    }
+    return api::Json({{"apiVersion", "admission.k8s.io/v1"}, {"kind", "AdmissionReview"}, {"response", response}})
+        .dump();
+  }
+  api::Json asked() const { return api::Json::parse(calls.back().body)["request"]; }
+
+  std::vector<WebhookCall> calls;
+  bool reachable = true;
+  bool allowed = true;
+  api::Json patch = api::Json::array({{{"op", "add"}, {"path", "/metadata/labels/seen"}, {"value", "yes"}}});
+};
+
+ApiServerOptions options_of(Peer& peer) {
+  ApiServerOptions options;
+  options.call_webhook = [&peer](const WebhookCall& call) { return peer.call(call); };
+  return options;
+}
+
+class MutatingWebhooksTest : private Peer, public ApiFixture {
+ protected:
+  MutatingWebhooksTest() : ApiFixture(options_of(*this)) {}
+
+  Peer& peer() { return *this; }
+  /// One webhook about new pods; `more` is merged over it.
+  void install(const Json& more = Json::object()) {
+    Json webhook = {{"name", "a.example.com"},
+                    {"clientConfig", {{"url", "https://127.0.0.1:9443/mutate"}, {"caBundle", "Y2E="}}},
+                    {"rules", Json::array({{{"operations", Json::array({"CREATE"})},
+                                            {"apiGroups", Json::array({""})},
+                                            {"apiVersions", Json::array({"v1"})},
+                                            {"resources", Json::array({"pods"})}}})},
+                    {"sideEffects", "None"},
+                    {"failurePolicy", "Ignore"},
+                    {"timeoutSeconds", 1}};
+    webhook.merge_patch(more);
+    must("POST", kConfigurations, {{"metadata", {{"name", "a"}}}, {"webhooks", Json::array({webhook})}});
+  }
+  /// "yes" when the webhook has changed a new pod.
+  std::string seen(const std::string& target = kPodsOfShop) {
+    const Json made = must("POST", target, pod_json("p" + std::to_string(++pods_)));
+    return made["metadata"]["labels"].value("seen", "");
+  }
+
+ private:
+  int pods_ = 0;
+};
+
+TEST_F(MutatingWebhooksTest, ChangeNewPods) {
+  install();
+  EXPECT_EQ(seen(), "yes");
+  EXPECT_EQ(peer().asked()["operation"], "CREATE");
+  EXPECT_EQ(peer().asked()["namespace"], "shop");
+  EXPECT_EQ(peer().asked()["dryRun"], false);
+  EXPECT_EQ(peer().calls.back().host, "127.0.0.1:9443");
+  EXPECT_EQ(peer().calls.back().path, "/mutate?timeout=1s");
+  EXPECT_EQ(peer().calls.back().ca_pem, "ca");
+}
+
+TEST_F(MutatingWebhooksTest, AreCalledByTheNamesOfServices) {
+  install(
+      {{"clientConfig", {{"url", nullptr}, {"service", {{"name", "hook"}, {"namespace", "ops"}, {"path", "/x"}}}}}});
+  EXPECT_EQ(seen(), "yes");
+  EXPECT_EQ(peer().calls.back().host, "hook.ops.svc:443");
+}
+
+TEST_F(MutatingWebhooksTest, AreNotAskedAboutOtherThings) {
+  install();
+  must("POST", "/api/v1/namespaces/shop/configmaps", {{"metadata", {{"name", "c"}}}});
+  EXPECT_TRUE(peer().calls.empty());
+}
+
+TEST_F(MutatingWebhooksTest, AreChosenByNamespaceAndLabels) {
+  const auto not_in = [](const char* key, const char* value) {
+    return Json{
+        {"matchExpressions", Json::array({{{"key", key}, {"operator", "NotIn"}, {"values", Json::array({value})}}})}};
+  };
+  install({{"namespaceSelector", not_in("kind", "quiet")}, {"objectSelector", not_in("app", "other")}});
+  EXPECT_EQ(seen(), "yes");
+  must("POST", "/api/v1/namespaces", {{"metadata", {{"name", "quiet"}, {"labels", {{"kind", "quiet"}}}}}});
+  EXPECT_EQ(seen("/api/v1/namespaces/quiet/pods"), "");
+  const Json other = must("POST", kPodsOfShop, pod_json("other", {{"app", "other"}}));
+  EXPECT_FALSE(other["metadata"]["labels"].contains("seen"));
+}
+
+TEST_F(MutatingWebhooksTest, AreIgnoredWhenTheyDoNotAnswer) {
+  install();
+  peer().reachable = false;
+  EXPECT_EQ(seen(), "");
+}
+
+TEST_F(MutatingWebhooksTest, StopTheCreationWhenTheyMustAnswer) {
+  install({{"failurePolicy", "Fail"}});
+  peer().reachable = false;
+  const Reply reply = call("POST", kPodsOfShop, pod_json("p"));
+  EXPECT_EQ(reply.code, 500);
+  EXPECT_THAT(reply.message(), HasSubstr("failed calling webhook \"a.example.com\": connection refused"));
+}
+
+TEST_F(MutatingWebhooksTest, MayDeny) {
+  install();
+  peer().allowed = false;
+  const Reply reply = call("POST", kPodsOfShop, pod_json("p"));
+  EXPECT_EQ(reply.code, 403);
+  EXPECT_EQ(reply.message(), "admission webhook \"a.example.com\" denied the request: not today");
+}
+
+TEST_F(MutatingWebhooksTest, WhatTheyMakeIsChecked) {
+  install();
+  peer().patch = Json::array({{{"op", "remove"}, {"path", "/spec/containers"}}});
+  EXPECT_EQ(call("POST", kPodsOfShop, pod_json("p")).code, 422);
+}
+
+TEST_F(MutatingWebhooksTest, KnowADryRun) {
+  install();
+  must("POST", std::string(kPodsOfShop) + "?dryRun=All", pod_json("p"));
+  EXPECT_EQ(peer().asked()["dryRun"], true);
+}
+
+TEST_F(MutatingWebhooksTest, WithSideEffectsRefuseADryRun) {
+  install({{"sideEffects", "Some"}});
+  EXPECT_EQ(call("POST", std::string(kPodsOfShop) + "?dryRun=All", pod_json("p")).code, 400);
+}
+
+// --- over HTTPS
+
+class HttpsCallerTest : public testing::Test {
+ protected:
+  HttpsCallerTest() {
+    serving::ServerOptions options;
+    options.certificate = serving::Certificate{identity.certificate + identity.ca, identity.key};
+    server.emplace(std::move(options), [](const serving::Request& request) {
+      return serving::Response{.status = request.path == "/ok" ? 200 : 404, .body = request.query + request.body};
+    });
+    EXPECT_TRUE(server->start());
+  }
+  base::Result<std::string> call(const std::string& host, const std::string& ca, const std::string& path = "/ok") {
+    const WebhookCaller caller = https_caller({{"hook.ops.svc:443", "127.0.0.1:" + std::to_string(server->port())}});
+    return caller({host, path + "?timeout=1s", ca, base::milliseconds(2000), "body"});
+  }
+
+  const base::TimePoint now = base::SystemClock().now();
+  const serving::ServerIdentity identity = *serving::make_server_identity({"hook.ops.svc"}, now);
+  std::optional<serving::Server> server;
+};
+
+TEST_F(HttpsCallerTest, FindsServices) {
+  const auto answer = call("hook.ops.svc:443", identity.ca);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(*answer, "timeout=1sbody");
+}
+
+TEST_F(HttpsCallerTest, BelievesOnlyTheAuthorityOfTheConfiguration) {
+  const auto other = serving::make_server_identity({"hook.ops.svc"}, now);
+  EXPECT_FALSE(call("hook.ops.svc:443", other->ca));
+  EXPECT_FALSE(call("127.0.0.1:" + std::to_string(server->port()), identity.ca)) << "it is for another name";
+}
+
+TEST_F(HttpsCallerTest, TakesNothingButASuccess) { EXPECT_FALSE(call("hook.ops.svc:443", identity.ca, "/missing")); }
+
+}  // namespace mutating_test
+}  // namespace simulator
