@@ -15,7 +15,7 @@ Placement first_that_helps(const scheduling::Overlay& cluster, PodIndex pod, con
                            scheduling::OldPod old_pod) {
   const scheduling::FitQuery query(cluster, pod, scheduling::FitLevel::kScheduler, old_pod);
   for (const NodeIndex node : cluster.base().nodes()) {
-    if (goal(node) && query.fits(node)) return {node};
+    if (goal(node) && query.fits(node)) return {node, std::nullopt};
   }
   return {std::nullopt, std::nullopt, true};
 }

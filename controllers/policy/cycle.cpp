@@ -23,7 +23,7 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
                                               .now = now,
                                               // A blocked pod is nominated all the same: its Evacuation waits in the
                                               // open and goes when the budget allows.
-                                              .options = {.spend_pdbs = false, .max_refusals = kMaxAuditedPods},
+                                              .options = {.spend_pdbs = false, .elapsed = known.elapsed, .max_refusals = kMaxAuditedPods},
                                               .cooling = known.cooling,
                                               .forbidden = std::move(forbidden),
                                               .restarts = known.restarts,

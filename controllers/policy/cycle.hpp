@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ struct KnownPods {
   const strategies::RestartHistory* restarts = nullptr;                   ///< earlier totals; nullptr: nobody looked
   std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> usage{};  ///< what was measured
   std::optional<int> server_minor{};                                      ///< as in PlanInput
+  std::function<base::Duration()> elapsed{};                              ///< as in planning::PlanOptions
 };
 
 /// The pods of these Evacuations, as `policy` plans with them: what is suspended, a dry run, or manual and has not
