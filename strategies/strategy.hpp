@@ -68,6 +68,7 @@ struct EmptyingReport {
   std::int32_t freed = 0;    ///< of those, empty once the plan is carried out
   std::int32_t bound = 0;    ///< no plan at all could free more
   std::string bound_reason;  ///< what needs the others
+  std::string note;          ///< why less was done than could be; "": that was all
   std::vector<Held> held;    ///< the first ones of those that stay
   friend bool operator==(const EmptyingReport&, const EmptyingReport&) = default;
 };

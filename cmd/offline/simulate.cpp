@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -34,12 +35,32 @@ std::string percent_change(const NodeUtilization::Amount& amount) {
 }
 
 std::string moves_table(const planning::Plan& plan) {
-  Table table({"NAMESPACE", "POD", "FROM", "TO", "STRATEGY", "REASON"});
+  const bool has_waves = std::ranges::any_of(plan.moves, [](const api::PlannedMove& move) { return move.wave > 0; });
+  std::vector<std::string> header = {"NAMESPACE", "POD", "FROM", "TO", "STRATEGY", "REASON"};
+  if (has_waves) header.insert(header.begin(), "WAVE");
+  Table table(header);
   for (const api::PlannedMove& move : plan.moves) {
-    table.add_row(
-        {move.ns, move.pod, move.from, move.to.empty() ? "nowhere fits" : move.to, move.strategy, move.reason});
+    std::vector<std::string> row = {move.ns, move.pod, move.from, move.to.empty() ? "nowhere fits" : move.to,
+                                    move.strategy, move.reason};
+    if (has_waves) row.insert(row.begin(), move.wave > 0 ? std::to_string(move.wave) : "");
+    table.add_row(row);
   }
   return table.render();
+}
+
+void print_emptying(const planning::StrategyResult& result) {
+  if (!result.emptying) return;
+  const strategies::EmptyingReport& report = *result.emptying;
+  fmt::print("\nNODES FREED by {}: {} of {} with pods; {} is the most that could be, because of {}\n", result.strategy,
+             report.freed, report.busy, report.bound, report.bound_reason.empty() ? "nothing" : report.bound_reason);
+  if (!report.note.empty()) fmt::print("Note: {}\n", report.note);
+  if (report.held.empty()) return;
+  Table table({"NODE", "HELD BY", "REASON", "MESSAGE"});
+  for (const auto& held : report.held)
+    table.add_row({held.node, held.pod.empty() ? "" : held.ns + "/" + held.pod, held.reason, held.message});
+  fmt::print("{}", table.render());
+  const std::int32_t left_out = report.busy - report.freed - static_cast<std::int32_t>(report.held.size());
+  if (left_out > 0) fmt::print("(and {} more)\n", left_out);
 }
 
 std::string refusals_table(const planning::Plan& plan) {
@@ -111,6 +132,7 @@ void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const 
   }
   print_problems(problems);
   if (!plan.moves.empty()) fmt::print("\nMOVES\n{}", moves_table(plan));
+  for (const planning::StrategyResult& result : plan.strategies) print_emptying(result);
   print_counts(plan);
   fmt::print("\nUTILIZATION by requests, before → after\n{}", utilization_table(plan));
 }
@@ -126,6 +148,18 @@ api::Json problems_json(const scheduling::InputProblems& problems) {
   for (const scheduling::InputProblem& problem : problems.rows())
     rows.push_back({{"object", problem.object}, {"field", problem.field}, {"message", problem.message}});
   return {{"total", problems.total()}, {"first", std::move(rows)}};
+}
+
+api::Json emptying_json(const strategies::EmptyingReport& report) {
+  api::Json held = api::Json::array();
+  for (const auto& each : report.held) {
+    held.push_back({{"node", each.node}, {"reason", each.reason}, {"message", each.message}});
+    if (each.pod.empty()) continue;
+    held.back()["namespace"] = each.ns;
+    held.back()["pod"] = each.pod;
+  }
+  return {{"busy", report.busy}, {"freed", report.freed}, {"bound", report.bound}, {"boundReason", report.bound_reason},
+          {"note", report.note}, {"held", std::move(held)}};
 }
 
 api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& plan, base::TimePoint now) {
@@ -154,6 +188,7 @@ api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& 
                                     {"nominated", result.nominated},
                                     {"refused", result.refused},
                                     {"problem", result.problem}});
+    if (result.emptying) report["strategies"].back()["emptying"] = emptying_json(*result.emptying);
   }
   for (const NodeUtilization& node : plan.utilization) {
     report["utilization"].push_back({{"node", node.node},
@@ -202,7 +237,12 @@ base::Status simulate(const SimulateOptions& options) {
                             .cluster = snapshot,
                             .leaving = std::move(pods.leaving),
                             .now = *now,
-                            .options = {.spend_pdbs = false, .taint_value = policy->meta.name},  // as the operator plans
+                            .options = {.spend_pdbs = false,   // as the operator plans
+                                        .taint_value = policy->meta.name,
+                                        .elapsed = [begin = std::chrono::steady_clock::now()] {
+                                          return std::chrono::duration_cast<base::Duration>(
+                                              std::chrono::steady_clock::now() - begin);
+                                        }},
                             .cooling = std::move(pods.cooling),
                             .restarts = &restarts,
                             .usage = *measured,

@@ -190,6 +190,7 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   known.placement_hints = deps_.hints_in_force && deps_.hints_in_force();
   UsageFigures figures = deps_.usage ? deps_.usage(policy.meta.name) : UsageFigures{};
   known.usage = figures.measured;
+  known.elapsed = [this, now] { return deps_.clock.now() - now; };
   CycleOutcome outcome = run_cycle(spec, snapshot, known, cycle_id(policy, now), now);
   for (const auto& measured : known.usage)
     outcome.usage.push_back(usage_report(*measured, snapshot, policy.spec.node_selector));

@@ -272,7 +272,7 @@ std::int64_t Preferences::spread_score(NodeIndex node, std::span<const double> w
 }
 
 bool Preferences::is_best(NodeIndex node) const {
-  if (has_untolerated_taint(node)) return false;
+  if (!untolerated_.empty() && untolerated_taints(node) > 0) return false;
   if (node_preference(node) < most_node_preference_) return false;
   for (const AffinityScores& each : affinity_scores_) {
     const auto at = each.weight.find(each.topology->domain_of[node]);

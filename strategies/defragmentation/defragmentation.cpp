@@ -1,25 +1,81 @@
 #include "strategies/defragmentation/defragmentation.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "api/meta/well_known.hpp"
-#include "strategies/defragmentation/search.hpp"
+#include "strategies/defragmentation/held_nodes.hpp"
 
 namespace strategies {
+namespace {
 
-Defragmentation::Args Defragmentation::Args::read(api::StrictObject&) { return {}; }
+constexpr std::uint64_t kSeed = 1;
+constexpr std::int64_t kMostSteps = 4'000'000'000;  // of the greedy plan: no cluster needs as many
+constexpr std::size_t kMostHeld = 100;              // rows in the report
 
-base::Status Defragmentation::nominate(const StrategyContext& context, NominationSink& sink) const {
-  const DefragmentationProblem problem(context, sink, {});
-  const LowerBound bound = lower_bound_of(problem);
-  const char* s = getenv("STEPS");
-  SearchBudget budget(s ? atol(s) : 100'000'000, {});
-  const DefragmentationPlan plan = DefragmentationSearch(problem, sink, {.most_freed = bound.most_freed()}, budget, 1).run();
+std::function<bool()> stop_rule(const StrategyContext& context, base::Duration time_budget) {
+  return [&context, time_budget, begin = context.elapsed ? context.elapsed() : base::Duration{}] {
+    if (context.is_cancelled && context.is_cancelled()) return true;
+    return context.elapsed && context.elapsed() - begin > time_budget;
+  };
+}
+
+SearchLimits limits_of(const DefragmentationRules& rules, const LowerBound& bound, const NominationSink& sink) {
+  SearchLimits limits{.most_freed = bound.most_freed()};
+  if (rules.max_moves) limits.most_moves = static_cast<std::size_t>(*rules.max_moves);
+  if (const auto left = sink.moves_left()) limits.most_moves = std::min(limits.most_moves, static_cast<std::size_t>(*left));
+  return limits;
+}
+
+std::int32_t count_empty(const DefragmentationProblem& problem, const std::vector<NodeIndex>& nodes) {
+  return static_cast<std::int32_t>(std::ranges::count_if(nodes, [&](NodeIndex node) {
+    bool is_empty = true;
+    problem.cluster().for_each_on(
+        node, [&](PodIndex pod) { is_empty = is_empty && !problem.has_to_stay_somewhere(pod); });
+    return is_empty;
+  }));
+}
+
+}  // namespace
+
+void Defragmentation::offer(const DefragmentationProblem& problem, const DefragmentationPlan& plan,
+                            NominationSink& sink) const {
   sink.avoid(api::well_known::kEmptyingTaint, plan.avoided);
   for (const WaveMove& move : plan.moves) {
     sink.start_wave(move.wave);
-    const bool makes_room = !std::ranges::binary_search(plan.emptied, move.from);
-    sink.offer_towards(move.pod, makes_room ? "makes room for a pod of a node that is emptied" : "its node is emptied",
-                       [&](NodeIndex to) { return problem.takes(to) && !std::ranges::binary_search(plan.avoided, to); });
+    const bool leaves_for_good = std::ranges::binary_search(plan.emptied, move.from);
+    const Goal goal = [&](NodeIndex to) {
+      if (sink.chooses_targets()) return to == move.to;
+      return problem.takes(to) && !std::ranges::binary_search(plan.avoided, to);
+    };
+    const NominationResult result = sink.offer_towards(
+        move.pod, leaves_for_good ? "its node is emptied" : "makes room for a pod of a node that is emptied", goal);
+    if (result == NominationResult::kTotalLimit) break;
   }
+  sink.start_wave(0);
+}
+
+base::Status Defragmentation::nominate(const StrategyContext& context, NominationSink& sink) const {
+  const DefragmentationProblem problem(context, sink, args_);
+  const LowerBound bound = lower_bound_of(problem);
+  SearchBudget budget(kMostSteps, stop_rule(context, args_.time_budget));
+  DefragmentationPlan plan =
+      DefragmentationSearch(problem, sink, limits_of(args_, bound, sink), budget, kSeed).run();
+  EmptyingReport report;
+  report.busy = static_cast<std::int32_t>(bound.busy);
+  report.bound = static_cast<std::int32_t>(bound.most_freed());
+  report.bound_reason = bound.reason;
+  if (plan.emptied.size() < static_cast<std::size_t>(args_.min_nodes_freed)) {
+    if (!plan.emptied.empty())
+      report.note = fmt::format("{} nodes could be freed with {} moves, minNodesFreed is {}", plan.emptied.size(),
+                                plan.moves.size(), args_.min_nodes_freed);
+    plan = {};
+  }
+  offer(problem, plan, sink);
+  report.freed = count_empty(problem, plan.emptied);
+  report.held = held_nodes(problem, context.cluster, plan.avoided, kMostHeld);
+  sink.report(std::move(report));
   return base::Done{};
 }
 

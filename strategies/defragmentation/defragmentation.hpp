@@ -2,7 +2,8 @@
 
 #include <string_view>
 
-#include "strategies/common_args.hpp"
+#include "strategies/defragmentation/rules.hpp"
+#include "strategies/defragmentation/search.hpp"
 #include "strategies/strategy.hpp"
 
 namespace strategies {
@@ -11,20 +12,16 @@ namespace strategies {
 class Defragmentation final : public Strategy {
  public:
   static constexpr std::string_view kName = "Defragmentation";
+  using Args = DefragmentationRules;
 
-  struct Args {
-    friend bool operator==(const Args&, const Args&) = default;
-
-    /// Complaints go to the object's list.
-    static Args read(api::StrictObject& args);
-  };
-
-  explicit Defragmentation(Args args) : args_(args) {}
+  explicit Defragmentation(Args args) : args_(std::move(args)) {}
   std::string_view name() const override { return kName; }
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
 
  private:
+  void offer(const DefragmentationProblem& problem, const DefragmentationPlan& plan, NominationSink& sink) const;
+
   Args args_;
 };
 

@@ -1,6 +1,7 @@
 #include "strategies/defragmentation/node_choice.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace strategies {
@@ -8,10 +9,12 @@ namespace {
 
 class NodeChoice {
  public:
-  NodeChoice(const DefragmentationProblem& problem, PackingStyle style, SearchBudget& budget, Chance& chance)
-      : problem_(problem), style_(style), budget_(budget), chance_(chance) {
-    for (const FreeableNode& each : problem.freeable()) queue_.push_back(each);
-    std::ranges::stable_sort(queue_, {}, &FreeableNode::load);
+  NodeChoice(const DefragmentationProblem& problem, std::size_t most_moves, SearchBudget& budget, Chance& chance)
+      : problem_(problem), most_moves_(most_moves), budget_(budget), chance_(chance) {
+    for (const FreeableNode& each : problem.freeable()) {
+      if (is_worth_it(each)) queue_.push_back(each);
+    }
+    std::ranges::stable_sort(queue_, {}, [](const FreeableNode& each) { return std::tuple(each.rank, each.load); });
   }
 
   std::vector<bool> make() {
@@ -20,11 +23,11 @@ class NodeChoice {
     std::vector<bool> chosen = takes;
     for (const NodeIndex node : problem_.taking()) takes[node] = true;
     for (const FreeableNode& each : queue_) takes[each.node] = false;
-    Packing packing(problem_, problem_.cluster(), std::move(takes), style_, budget_, chance_);
-    while (!queue_.empty() && !budget_.is_over()) {
+    Packing packing(problem_, problem_.cluster(), std::move(takes), WorkloadCounts(problem_), {}, budget_, chance_);
+    while (!queue_.empty() && !budget_.is_over() && packing.moves().size() < most_moves_) {
       const NodeIndex next = queue_.front().node;
       if (packing.place_all(problem_.pods_on(next))) {
-        chosen[next] = true;
+        chosen[next] = packing.moves().size() <= most_moves_;
         queue_.pop_front();
       } else if (!open_another(packing)) {
         if (problem_.takes(next)) packing.open(next);
@@ -35,6 +38,11 @@ class NodeChoice {
   }
 
  private:
+  bool is_worth_it(const FreeableNode& each) const {
+    const auto moves = static_cast<double>(problem_.pods_on(each.node).size());
+    return moves * problem_.rules().weight_of_move < problem_.rules().weight_of_node;
+  }
+
   /// Takes the nodes with the most to move out of the queue until the others could hold everything.
   void keep_by_capacity() {
     double load = 0;
@@ -74,7 +82,7 @@ class NodeChoice {
   }
 
   const DefragmentationProblem& problem_;
-  PackingStyle style_;
+  std::size_t most_moves_;
   SearchBudget& budget_;
   Chance& chance_;
   std::deque<FreeableNode> queue_;
@@ -82,9 +90,9 @@ class NodeChoice {
 
 }  // namespace
 
-std::vector<bool> choose_nodes(const DefragmentationProblem& problem, PackingStyle style, SearchBudget& budget,
+std::vector<bool> choose_nodes(const DefragmentationProblem& problem, std::size_t most_moves, SearchBudget& budget,
                                Chance& chance) {
-  return NodeChoice(problem, style, budget, chance).make();
+  return NodeChoice(problem, most_moves, budget, chance).make();
 }
 
 }  // namespace strategies

@@ -27,27 +27,14 @@ std::int64_t free_of(const Overlay& cluster, NodeIndex node, scheduling::Resourc
                                          cluster.used().get(node, resource));
 }
 
-/// The pod fits by its requests once `leaving` have gone.
-bool has_room(const Overlay& cluster, PodIndex pod, NodeIndex node, std::span<const PodIndex> leaving) {
-  const auto capacity = static_cast<std::int64_t>(leaving.size()) * 1000 + free_of(cluster, node, kPodsIndex);
-  if (capacity < 1000) return false;
-  for (const auto& [resource, milli] : cluster.base().requests(pod)) {
-    if (milli == 0) continue;
-    std::int64_t free = free_of(cluster, node, resource);
-    for (const PodIndex other : leaving)
-      free = scheduling::saturating_add(free, scheduling::amount_of(cluster.requests_on(other, node), resource));
-    if (milli > free) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 Packing::Packing(const DefragmentationProblem& problem, const Overlay& cluster, std::vector<bool> takes,
-                 PackingStyle style, SearchBudget& budget, Chance& chance)
+                 WorkloadCounts moved, PackingStyle style, SearchBudget& budget, Chance& chance)
     : problem_(problem),
       cluster_(cluster),
       takes_(std::move(takes)),
+      counts_(std::move(moved)),
       style_(style),
       budget_(budget),
       chance_(chance) {
@@ -84,11 +71,37 @@ bool Packing::place_all(const std::vector<PodIndex>& pods) {
   return true;
 }
 
+void Packing::make(const PackedMove& move) {
+  cluster_.move(move.pod, move.to);
+  counts_.add(move.pod, 1);
+  moves_.push_back(move);
+}
+
 void Packing::roll_back(std::size_t moves) {
   while (moves_.size() > moves) {
     cluster_.restore(moves_.back().pod);
+    counts_.add(moves_.back().pod, -1);
     moves_.pop_back();
   }
+}
+
+bool Packing::is_free_to_leave(PodIndex pod) const {
+  return !cluster_.is_moved(pod) && problem_.may_move(pod) && counts_.allows(pod);
+}
+
+/// By its requests, once `leaving` have gone.
+bool Packing::has_room(PodIndex pod, NodeIndex node, std::span<const PodIndex> leaving) const {
+  const auto capacity = static_cast<std::int64_t>(leaving.size()) * 1000 + free_of(cluster_, node, kPodsIndex);
+  if (capacity < 1000) return false;
+  for (const auto& [resource, milli] : cluster_.base().requests(pod)) {
+    if (milli == 0) continue;
+    std::int64_t free =
+        scheduling::saturating_subtract(free_of(cluster_, node, resource), problem_.headroom(node, resource));
+    for (const PodIndex other : leaving)
+      free = scheduling::saturating_add(free, scheduling::amount_of(cluster_.requests_on(other, node), resource));
+    if (milli > free) return false;
+  }
+  return true;
 }
 
 std::optional<NodeIndex> Packing::best_fit(PodIndex pod, const FitQuery& query) {
@@ -97,7 +110,7 @@ std::optional<NodeIndex> Packing::best_fit(PodIndex pod, const FitQuery& query) 
   const NodeIndex here = cluster_.node_of(pod);
   budget_.spend(order_.size());
   for (const NodeIndex node : order_) {
-    if (node == here || !has_room(cluster_, pod, node, {})) continue;
+    if (node == here || !has_room(pod, node, {})) continue;
     const double share = free_share(node);
     if ((best && share >= least) || query.refusal_beside_room(node)) continue;
     best = node;
@@ -107,10 +120,10 @@ std::optional<NodeIndex> Packing::best_fit(PodIndex pod, const FitQuery& query) 
 }
 
 bool Packing::place(PodIndex pod, int depth) {
+  if (!counts_.allows(pod)) return false;
   const FitQuery query(cluster_, pod, FitLevel::kScheduler);
   if (const auto node = best_fit(pod, query)) {
-    moves_.push_back({pod, problem_.cluster().node_of(pod), *node, false});
-    cluster_.move(pod, *node);
+    make({pod, problem_.cluster().node_of(pod), *node, false});
     return true;
   }
   return depth > 0 && !budget_.is_over() && place_by_ejection(pod, query, depth);
@@ -121,14 +134,14 @@ std::optional<Packing::Ejection> Packing::several_on(NodeIndex node, PodIndex po
   Ejection found{node, {}, 0};
   std::vector<PodIndex> pods;
   cluster_.for_each_on(node, [&](PodIndex other) {
-    if (!cluster_.is_moved(other) && problem_.may_move(other)) pods.push_back(other);
+    if (is_free_to_leave(other)) pods.push_back(other);
   });
   std::ranges::stable_sort(pods, std::greater{}, [&](PodIndex other) { return problem_.size(other); });
   for (const PodIndex other : pods) {
     if (problem_.size(other) >= problem_.size(pod)) continue;
     found.pods.push_back(other);
     found.cost += problem_.size(other);
-    if (has_room(cluster_, pod, node, found.pods)) return found;
+    if (has_room(pod, node, found.pods)) return found;
     if (found.pods.size() == kMostEjected) break;
   }
   return std::nullopt;
@@ -137,8 +150,7 @@ std::optional<Packing::Ejection> Packing::several_on(NodeIndex node, PodIndex po
 void Packing::add_ejections_on(NodeIndex node, PodIndex pod, std::vector<Ejection>& found) {
   const std::size_t before = found.size();
   cluster_.for_each_on(node, [&](PodIndex other) {
-    if (cluster_.is_moved(other) || !has_room(cluster_, pod, node, std::span(&other, 1)) || !problem_.may_move(other))
-      return;
+    if (!has_room(pod, node, std::span(&other, 1)) || !is_free_to_leave(other)) return;
     found.push_back({node, {other}, problem_.size(other) * chance_.about_one(style_.noise)});
   });
   if (found.size() > before) return;
@@ -177,7 +189,7 @@ bool Packing::eject(PodIndex pod, const Ejection& ejection, int depth) {
   cluster_.move(pod, ejection.node);
   const auto finds_place = [&](PodIndex other) { return place(other, depth - 1); };
   if (std::ranges::all_of(ejection.pods, finds_place)) {
-    moves_.push_back({pod, problem_.cluster().node_of(pod), ejection.node, true});
+    make({pod, problem_.cluster().node_of(pod), ejection.node, true});
     return true;
   }
   roll_back(before);

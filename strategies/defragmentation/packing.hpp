@@ -28,9 +28,9 @@ struct PackingStyle {
 /// chain). A pod moves at most once. Says what is possible, not what a scheduler would do by itself.
 class Packing {
  public:
-  /// `takes`: by node, which ones take pods.
+  /// `takes`: by node, which ones take pods. `moved`: what was moved before.
   Packing(const DefragmentationProblem& problem, const scheduling::Overlay& cluster, std::vector<bool> takes,
-          PackingStyle style, SearchBudget& budget, Chance& chance);
+          WorkloadCounts moved, PackingStyle style, SearchBudget& budget, Chance& chance);
 
   /// Places all of them, or none: then stuck() says for which one there is no place.
   bool place_all(const std::vector<PodIndex>& pods);
@@ -60,13 +60,17 @@ class Packing {
   std::optional<NodeIndex> best_fit(PodIndex pod, const scheduling::FitQuery& query);
   bool is_plain(PodIndex pod) const;
   double free_share(NodeIndex node) const;
+  void make(const PackedMove& move);
   void roll_back(std::size_t moves);
+  bool is_free_to_leave(PodIndex pod) const;
+  bool has_room(PodIndex pod, NodeIndex node, std::span<const PodIndex> leaving) const;
 
   const DefragmentationProblem& problem_;
   scheduling::Overlay cluster_;
   std::vector<bool> takes_;
   std::vector<NodeIndex> order_;  ///< the nodes that take
   std::vector<PackedMove> moves_;
+  WorkloadCounts counts_;
   PackingStyle style_;
   SearchBudget& budget_;
   Chance& chance_;

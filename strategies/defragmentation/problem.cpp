@@ -1,6 +1,7 @@
 #include "strategies/defragmentation/problem.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace strategies {
 namespace {
@@ -8,6 +9,7 @@ namespace {
 using scheduling::kCpuIndex;
 using scheduling::kMemoryIndex;
 using scheduling::Refusal;
+using scheduling::ResourceIndex;
 
 double average(const std::vector<std::int64_t>& column, const std::vector<NodeIndex>& nodes) {
   double sum = 0;
@@ -18,30 +20,45 @@ double average(const std::vector<std::int64_t>& column, const std::vector<NodeIn
 }  // namespace
 
 DefragmentationProblem::DefragmentationProblem(const StrategyContext& context, NominationSink& sink,
-                                               const std::function<bool(const api::Node&)>& may_be_emptied)
+                                               const DefragmentationRules& rules)
     : context_(context),
       sink_(sink),
-      is_looked_at_(context.cluster.base().node_count(), false),
-      is_held_(context.cluster.base().node_count(), false),
-      pods_(context.cluster.base().node_count()),
-      takes_(context.cluster.base().node_count(), false),
-      known_(context.cluster.base().pod_count(), 0) {
-  for (const NodeIndex node : context.nodes) {
+      rules_(rules),
+      is_looked_at_(base().node_count(), false),
+      is_held_(base().node_count(), false),
+      pods_(base().node_count()),
+      takes_(base().node_count(), false),
+      known_(base().pod_count(), 0) {
+  objections_.emplace_back();  // shared by all that may move
+  find_taking();
+  find_sizes();
+  for (const NodeIndex node : context.nodes) add_node(node);
+  rank_nodes();
+  for (const auto& [name, percent] : rules.headroom) {
+    if (const auto resource = base().resources().find(name)) headroom_.emplace_back(*resource, percent / 100);
+  }
+}
+
+void DefragmentationProblem::find_taking() {
+  for (const NodeIndex node : context_.nodes) {
     is_looked_at_[node] = true;
     if (base().node(node).unschedulable) continue;
     takes_[node] = true;
     taking_.push_back(node);
   }
-  cpu_ = average(base().allocatable().column(kCpuIndex), taking_);
-  memory_ = average(base().allocatable().column(kMemoryIndex), taking_);
-  objections_.emplace_back();  // shared by all that may move
-  for (const NodeIndex node : context.nodes) add_node(node, !may_be_emptied || may_be_emptied(base().node(node)));
 }
 
-double DefragmentationProblem::size(PodIndex pod) const {
-  const scheduling::RequestSet& requests = base().requests(pod);
-  return std::max(static_cast<double>(scheduling::amount_of(requests, kCpuIndex)) / cpu_,
-                  static_cast<double>(scheduling::amount_of(requests, kMemoryIndex)) / memory_);
+void DefragmentationProblem::find_sizes() {
+  const double cpu = average(base().allocatable().column(kCpuIndex), taking_);
+  const double memory = average(base().allocatable().column(kMemoryIndex), taking_);
+  sizes_.resize(base().request_set_count());
+  for (const PodIndex pod : base().pods()) {
+    double& size = sizes_[base().request_set_of(pod)];
+    if (size > 0) continue;
+    const scheduling::RequestSet& requests = base().requests(pod);
+    size = std::max(static_cast<double>(scheduling::amount_of(requests, kCpuIndex)) / cpu,
+                    static_cast<double>(scheduling::amount_of(requests, kMemoryIndex)) / memory);
+  }
 }
 
 bool DefragmentationProblem::goes_with_node(PodIndex pod) const {
@@ -53,21 +70,44 @@ bool DefragmentationProblem::has_to_stay_somewhere(PodIndex pod) const {
   return node != scheduling::kNoNode && is_looked_at_[node] && !goes_with_node(pod);
 }
 
-void DefragmentationProblem::add_node(NodeIndex node, bool may_be_emptied) {
+std::size_t DefragmentationProblem::most_of_workload(PodIndex pod) const {
+  if (!rules_.per_workload) return SIZE_MAX;
+  const auto [value, is_percent] = *rules_.per_workload;
+  if (!is_percent) return static_cast<std::size_t>(value);
+  return std::max<std::size_t>(base().living_siblings(pod) * static_cast<std::size_t>(value) / 100, 1);
+}
+
+std::int64_t DefragmentationProblem::headroom(NodeIndex node, ResourceIndex resource) const {
+  for (const auto& [of, share] : headroom_) {
+    if (of == resource) return static_cast<std::int64_t>(share * static_cast<double>(base().allocatable().get(node, of)));
+  }
+  return 0;
+}
+
+void DefragmentationProblem::add_node(NodeIndex node) {
+  const bool may_be_emptied = !rules_.node_selector || rules_.node_selector->matches(base().node(node).meta.labels);
   FreeableNode found{node};
   std::optional<HeldNode> held;
+  std::vector<PodIndex>& pods = pods_[node];
   cluster().for_each_on(node, [&](PodIndex pod) {
     if (goes_with_node(pod)) return;
-    pods_[node].push_back(pod);
+    pods.push_back(pod);
     found.load += size(pod);
     if (held || !may_be_emptied) return;
     if (const auto& objection = objection_to(pod)) held = HeldNode{node, pod, *objection};
   });
-  std::ranges::stable_sort(pods_[node], std::greater{}, [&](PodIndex pod) { return size(pod); });
-  is_held_[node] = held || (!may_be_emptied && !pods_[node].empty());
+  std::ranges::stable_sort(pods, std::greater{}, [&](PodIndex pod) { return size(pod); });
+  is_held_[node] = held || (!may_be_emptied && !pods.empty());
   held_nodes_ += is_held_[node] ? 1 : 0;
   if (held) held_.push_back(*held);
   if (!held && may_be_emptied) freeable_.push_back(found);
+}
+
+void DefragmentationProblem::rank_nodes() {
+  std::vector<const api::Node*> nodes;
+  for (const FreeableNode& each : freeable_) nodes.push_back(&base().node(each.node));
+  const std::vector<std::uint32_t> ranks = ranks_of(rules_.empty_first, nodes);
+  for (std::size_t i = 0; i < freeable_.size(); ++i) freeable_[i].rank = ranks[i];
 }
 
 const std::optional<Refusal>& DefragmentationProblem::objection_to(PodIndex pod) const {
@@ -84,6 +124,19 @@ std::optional<Refusal> DefragmentationProblem::find_objection(PodIndex pod) cons
   if (auto refusal = context_.evictability.refusal(pod)) return refusal;
   if (auto refusal = context_.evictability.refusal_by_namespace(pod)) return refusal;
   return sink_.objection(pod);
+}
+
+WorkloadCounts::WorkloadCounts(const DefragmentationProblem& problem)
+    : problem_(problem), moved_(problem.rules().per_workload ? problem.base().owner_count() : 0, 0) {}
+
+bool WorkloadCounts::allows(PodIndex pod) const {
+  const auto owner = problem_.base().owner_of(pod);
+  return moved_.empty() || !owner || moved_[*owner] < problem_.most_of_workload(pod);
+}
+
+void WorkloadCounts::add(PodIndex pod, int by) {
+  const auto owner = problem_.base().owner_of(pod);
+  if (!moved_.empty() && owner) moved_[*owner] += static_cast<std::uint32_t>(by);
 }
 
 }  // namespace strategies

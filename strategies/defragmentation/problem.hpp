@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
+#include "strategies/defragmentation/rules.hpp"
 #include "strategies/strategy.hpp"
 
 namespace strategies {
@@ -12,7 +14,8 @@ namespace strategies {
 /// A node that can be emptied as far as its pods go.
 struct FreeableNode {
   NodeIndex node;
-  double load = 0;  ///< sum of the sizes of its pods
+  std::uint32_t rank = 0;  ///< DefragmentationRules::empty_first; the lowest goes first
+  double load = 0;         ///< sum of the sizes of its pods
 };
 
 /// A node that stays, and the pod of it that may not leave.
@@ -26,16 +29,24 @@ struct HeldNode {
 /// Keeps references to what it is made of. One thread.
 class DefragmentationProblem {
  public:
-  /// `may_be_emptied`: nodes that the policy wants emptied; empty: all that are looked at.
-  DefragmentationProblem(const StrategyContext& context, NominationSink& sink,
-                         const std::function<bool(const api::Node&)>& may_be_emptied);
+  DefragmentationProblem(const StrategyContext& context, NominationSink& sink, const DefragmentationRules& rules);
 
   const scheduling::ClusterSnapshot& base() const { return context_.cluster.base(); }
   const scheduling::Overlay& cluster() const { return context_.cluster; }
+  const DefragmentationRules& rules() const { return rules_; }
+
+  // --- pods
   /// nullopt: the pod may leave its node in this cycle, if it has a place to go to.
   const std::optional<scheduling::Refusal>& objection_to(PodIndex pod) const;
   bool may_move(PodIndex pod) const { return !objection_to(pod); }
+  /// Runs on a node that is looked at, and does not go with it.
+  bool has_to_stay_somewhere(PodIndex pod) const;
+  /// The pod's largest share of an average node: what it costs to place.
+  double size(PodIndex pod) const { return sizes_[base().request_set_of(pod)]; }
+  /// So many pods of its owner may move in one plan.
+  std::size_t most_of_workload(PodIndex pod) const;
 
+  // --- nodes
   /// Those looked at.
   std::span<const NodeIndex> nodes() const { return context_.nodes; }
   /// The pods on a node that is looked at which do not go with it, the largest first.
@@ -43,26 +54,27 @@ class DefragmentationProblem {
   /// Some pod runs on it that may not leave, or that nobody wants to leave.
   bool is_held(NodeIndex node) const { return is_held_[node]; }
   std::size_t held_nodes() const { return held_nodes_; }
-  /// Sorted by node.
-  const std::vector<FreeableNode>& freeable() const { return freeable_; }
   const std::vector<HeldNode>& held() const { return held_; }
+  /// Sorted by node; those that are empty already among them.
+  const std::vector<FreeableNode>& freeable() const { return freeable_; }
   /// Looked at and open to pods.
   bool takes(NodeIndex node) const { return takes_[node]; }
   const std::vector<NodeIndex>& taking() const { return taking_; }
-  /// Runs on a node that is looked at, and does not go with it.
-  bool has_to_stay_somewhere(PodIndex pod) const;
-  /// The pod's largest share of an average node: what it costs to place.
-  double size(PodIndex pod) const;
+  /// So much of the resource, in thousandths, is not to be used by pods that arrive.
+  std::int64_t headroom(NodeIndex node, scheduling::ResourceIndex resource) const;
 
  private:
   bool goes_with_node(PodIndex pod) const;
-  void add_node(NodeIndex node, bool may_be_emptied);
+  void find_taking();
+  void find_sizes();
+  void add_node(NodeIndex node);
+  void rank_nodes();
   std::optional<scheduling::Refusal> find_objection(PodIndex pod) const;
 
   const StrategyContext& context_;
   NominationSink& sink_;
-  double cpu_ = 1;     ///< of an average node
-  double memory_ = 1;  ///< of an average node
+  const DefragmentationRules& rules_;
+  std::vector<double> sizes_;  ///< by set of requests
   std::vector<bool> is_looked_at_;
   std::vector<bool> is_held_;
   std::size_t held_nodes_ = 0;
@@ -71,8 +83,22 @@ class DefragmentationProblem {
   std::vector<HeldNode> held_;
   std::vector<bool> takes_;
   std::vector<NodeIndex> taking_;
+  std::vector<std::pair<scheduling::ResourceIndex, double>> headroom_;  ///< shares of a node
   mutable std::vector<std::uint32_t> known_;  ///< by pod: 0 not asked yet, else 1 + position in objections_
   mutable std::vector<std::optional<scheduling::Refusal>> objections_;
+};
+
+/// How many pods of each owner moves disrupt.
+class WorkloadCounts {
+ public:
+  explicit WorkloadCounts(const DefragmentationProblem& problem);
+  /// One more pod of its owner may move.
+  bool allows(PodIndex pod) const;
+  void add(PodIndex pod, int by);
+
+ private:
+  const DefragmentationProblem& problem_;
+  std::vector<std::uint32_t> moved_;  ///< by owner; empty: there is no limit
 };
 
 }  // namespace strategies

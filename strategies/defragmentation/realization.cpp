@@ -29,14 +29,17 @@ Realization::Wave::Wave(const Overlay& cluster)
       reserved(cluster.base().node_count(), 0) {}
 
 Realization::Realization(const DefragmentationProblem& problem, std::unique_ptr<Rehearsal> rehearsal,
-                         std::vector<bool> emptying, PackingStyle style, SearchBudget& budget, Chance& chance)
+                         std::vector<bool> emptying, bool chooses_targets, PackingStyle style,
+                         SearchBudget& budget, Chance& chance)
     : problem_(problem),
       rehearsal_(std::move(rehearsal)),
       emptying_(std::move(emptying)),
       takes_(emptying_.size(), false),
+      chooses_targets_(chooses_targets),
       style_(style),
       budget_(budget),
-      chance_(chance) {
+      chance_(chance),
+      counts_(problem) {
   std::vector<NodeIndex> avoided;
   for (NodeIndex node = 0; node < emptying_.size(); ++node) {
     takes_[node] = problem.takes(node) && !emptying_[node];
@@ -58,7 +61,7 @@ std::vector<NodeIndex> Realization::left() const {
 }
 
 std::vector<PackedMove> Realization::pack() {
-  Packing packing(problem_, cluster(), takes_, style_, budget_, chance_);
+  Packing packing(problem_, cluster(), takes_, counts_, style_, budget_, chance_);
   std::vector<std::pair<double, PodIndex>> pods;  // the largest first
   for (const FreeableNode& each : problem_.freeable()) {
     if (!emptying_[each.node]) continue;
@@ -124,7 +127,7 @@ std::size_t Realization::run_wave(std::vector<PackedMove>& pending) {
 bool Realization::attempt(const PackedMove& move, Wave& wave) {
   if (move.needs_hole && (wave.awaited[move.to] > 0 || wave.is_left[move.to] != 0)) return false;
   if (cluster().node_of(move.pod) != move.from) return true;  // another went in its place, and it in that one's
-  return relocate(move.pod, move.from, wave) || (!emptying_[move.from] && attempt_instead(move, wave));
+  return relocate(move.pod, move, wave) || (!emptying_[move.from] && attempt_instead(move, wave));
 }
 
 /// Any pod of the node that asks for as much makes the same room.
@@ -133,9 +136,9 @@ bool Realization::attempt_instead(const PackedMove& move, Wave& wave) {
   std::vector<std::uint32_t> tried = {base.label_group_of(move.pod)};
   for (const PodIndex other : problem_.pods_on(move.from)) {
     if (base.request_set_of(other) != base.request_set_of(move.pod) || cluster().node_of(other) != move.from) continue;
-    if (cluster().is_moved(other) || !problem_.may_move(other)) continue;
+    if (cluster().is_moved(other) || !problem_.may_move(other) || !counts_.allows(other)) continue;
     if (std::ranges::find(tried, base.label_group_of(other)) != tried.end()) continue;
-    if (relocate(other, move.from, wave)) return true;
+    if (relocate(other, move, wave)) return true;
     tried.push_back(base.label_group_of(other));
     if (tried.size() > kMostInstead) return false;
   }
@@ -149,16 +152,18 @@ bool Realization::fits_somewhere(PodIndex pod) const {
                              [&](NodeIndex node) { return takes_[node] && query.fits(node); });
 }
 
-bool Realization::relocate(PodIndex pod, NodeIndex from, Wave& wave) {
+bool Realization::relocate(PodIndex pod, const PackedMove& instead_of, Wave& wave) {
   if (wave.budgets.refusal(pod) || meets_its_own(pod, wave)) {
     waits_for_budget_ = true;
     return false;
   }
   budget_.spend(problem_.base().node_count());
   if (!fits_somewhere(pod)) return false;
-  const auto to = rehearsal_->relocate(pod, [this](NodeIndex node) { return takes_[node]; });
+  const NodeIndex from = instead_of.from;
+  const auto to = rehearsal_->relocate(
+      pod, [&](NodeIndex node) { return chooses_targets_ ? node == instead_of.to : takes_[node]; });
   if (!to) return false;
-  const bool is_reserved = !emptying_[from] && wave.reserved[*to] > 0;
+  const bool is_reserved = !chooses_targets_ && !emptying_[from] && wave.reserved[*to] > 0;
   if (is_reserved || !fits_in_flight(pod, *to, wave)) {
     rehearsal_->restore(pod);
     return false;
@@ -166,6 +171,7 @@ bool Realization::relocate(PodIndex pod, NodeIndex from, Wave& wave) {
   wave.budgets.spend(pod);
   wave.leaving.push_back(pod);
   wave.is_left[from] = 1;
+  counts_.add(pod, 1);
   moves_.push_back({pod, from, *to, wave_});
   return true;
 }
@@ -182,14 +188,15 @@ bool Realization::meets_its_own(PodIndex pod, const Wave& wave) const {
   });
 }
 
-/// Beside what arrives, itself included, and what has yet to leave.
+/// Beside what arrives, itself included, what has yet to leave, and the headroom.
 bool Realization::fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const {
   if (FitQuery(wave.before, pod, FitLevel::kScheduler).refusal_beside_room(node)) return false;
-  if (wave.is_left[node] == 0) return true;
   const auto has_room = [&](scheduling::ResourceIndex resource) {
     const auto& base = problem_.base();
     std::int64_t free =
         scheduling::saturating_subtract(base.allocatable().get(node, resource), cluster().used().get(node, resource));
+    free = scheduling::saturating_subtract(free, problem_.headroom(node, resource));
+    if (wave.is_left[node] == 0) return free >= 0;
     for (const PodIndex other : wave.leaving) {
       if (wave.before.node_of(other) != node) continue;
       const std::int64_t held = resource == scheduling::kPodsIndex

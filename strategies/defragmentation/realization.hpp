@@ -25,7 +25,7 @@ class Realization {
  public:
   /// `emptying`: by node.
   Realization(const DefragmentationProblem& problem, std::unique_ptr<Rehearsal> rehearsal, std::vector<bool> emptying,
-              PackingStyle style, SearchBudget& budget, Chance& chance);
+              bool chooses_targets, PackingStyle style, SearchBudget& budget, Chance& chance);
 
   /// True: all of them are empty, with at most so many moves. Call it once.
   bool run(std::size_t most_moves);
@@ -53,7 +53,7 @@ class Realization {
   std::size_t run_wave(std::vector<PackedMove>& pending);
   bool attempt(const PackedMove& move, Wave& wave);
   bool attempt_instead(const PackedMove& move, Wave& wave);
-  bool relocate(PodIndex pod, NodeIndex from, Wave& wave);
+  bool relocate(PodIndex pod, const PackedMove& instead_of, Wave& wave);
   bool fits_somewhere(PodIndex pod) const;
   bool meets_its_own(PodIndex pod, const Wave& wave) const;
   bool fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const;
@@ -62,10 +62,12 @@ class Realization {
   std::unique_ptr<Rehearsal> rehearsal_;
   std::vector<bool> emptying_;
   std::vector<bool> takes_;
+  bool chooses_targets_;  ///< else the scheduler does
   PackingStyle style_;
   SearchBudget& budget_;
   Chance& chance_;
   std::vector<WaveMove> moves_;
+  WorkloadCounts counts_;
   std::int32_t wave_ = 0;
   bool waits_for_budget_ = false;  ///< something could go in another wave
 };

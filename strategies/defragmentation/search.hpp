@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <vector>
 
 #include "strategies/defragmentation/bound.hpp"
@@ -21,8 +19,8 @@ struct SearchLimits {
   std::size_t most_moves = SIZE_MAX;  ///< in a plan
 };
 
-/// Looks for the plan that frees the most nodes, with the fewest moves: first one by a greedy choice, then better ones
-/// in its neighbourhood, until the budget is spent. The same for the same seed, unless somebody stops it.
+/// Looks for the plan that is worth the most: first a greedy one, then better ones in its neighbourhood, by chance. The
+/// same for the same seed, unless somebody stops it: then the best one so far.
 class DefragmentationSearch {
  public:
   DefragmentationSearch(const DefragmentationProblem& problem, const NominationSink& sink, const SearchLimits& limits,
@@ -34,12 +32,15 @@ class DefragmentationSearch {
  private:
   using Nodes = std::vector<bool>;  ///< by node
 
-  void improve();
   void bisect(Nodes emptying, std::vector<NodeIndex> left);
+  void improve();
   bool attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves);
-  Nodes neighbour();
+  std::size_t wanted_now();
+  Nodes neighbour(std::size_t wanted);
   std::size_t busy_in(const Nodes& nodes) const;
-  void keep(const Nodes& emptying, const Realization& realization);
+  bool is_better(std::size_t freed, std::size_t moves) const;
+  std::vector<NodeIndex> by_load(const Nodes& nodes) const;
+  void keep(const Nodes& emptying, const std::vector<WaveMove>& moves);
 
   const DefragmentationProblem& problem_;
   const NominationSink& sink_;
@@ -48,7 +49,7 @@ class DefragmentationSearch {
   Chance chance_;
   DefragmentationPlan best_;
   Nodes best_nodes_;
-  std::vector<NodeIndex> left_;  ///< by the last attempt that failed
+  std::vector<NodeIndex> left_;  ///< what the last attempt that failed could do without
 };
 
 }  // namespace strategies
