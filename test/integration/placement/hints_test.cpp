@@ -170,5 +170,53 @@ TEST_F(PlacementHints, TwoOfOneOwnerServeTwoPods) {
   EXPECT_EQ(taken.size(), 2U);
 }
 
+/// A policy that moves all pods of shop once they are old enough.
+class PolicyHints : public PlacementHints {
+ protected:
+  std::vector<api::Evacuation> evacuations_of_a_policy() {
+    stage();
+    start_operator();
+    run_for(minutes(20));
+    add({{"apiVersion", "evacuator.dev/v1alpha1"},
+         {"kind", "DeschedulerPolicy"},
+         {"metadata", {{"name", "old"}}},
+         {"spec",
+          {{"mode", "Automatic"},
+           {"schedule", {{"interval", "1m"}}},
+           {"limits", {{"perCycle", {{"total", 1}}}}},
+           {"strategies", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 900}}}}})}}}});
+    run_for(minutes(5));
+    std::vector<api::Evacuation> made;
+    for (const auto& object : cluster->store().list(kube::kEvacuations, "shop"))
+      made.push_back(*api::decode_evacuation(*object));
+    return made;
+  }
+};
+
+TEST_F(PolicyHints, GoWithTheEvacuationsOfPolicies) {
+  places_pods = true;
+  install_placement_webhook();
+  const auto made = evacuations_of_a_policy();
+  ASSERT_FALSE(made.empty());
+  int hinted = 0;
+  for (const api::Evacuation& each : made) {
+    const std::string target = each.meta.annotations.value("evacuator.dev/predicted-target");
+    EXPECT_TRUE(api::origin_is_verified(each)) << "the signature covers the hint";
+    if (!each.spec.placement) continue;  // back to the node that it leaves
+    ++hinted;
+    EXPECT_EQ(each.spec.placement->node_name.value, target);
+    if (each.status.phase != api::EvacuationPhase::kSucceeded) continue;
+    ASSERT_TRUE(each.status.placement) << each.meta.name;
+    EXPECT_EQ(node_of(each.status.placement->name), target);
+  }
+  EXPECT_GT(hinted, 0);
+}
+
+TEST_F(PolicyHints, AreNotMadeWithoutTheWebhook) {
+  const auto made = evacuations_of_a_policy();
+  ASSERT_FALSE(made.empty());
+  for (const api::Evacuation& each : made) EXPECT_FALSE(each.spec.placement) << each.meta.name;
+}
+
 }  // namespace placement_hints_test
 }  // namespace integration

@@ -18,7 +18,7 @@ constexpr const char* kPodsOfShop = "/api/v1/namespaces/shop/pods";
 
 /// What the webhook is asked and what it says.
 struct Peer {
-  base::Result<std::string> call(const WebhookCall& call) {
+  base::Result<std::string> answer(const WebhookCall& call) {
     calls.push_back(call);
     if (!reachable) return base::unavailable("connection refused");
     const api::Json asked = api::Json::parse(call.body);
@@ -41,7 +41,7 @@ struct Peer {
 
 ApiServerOptions options_of(Peer& peer) {
   ApiServerOptions options;
-  options.call_webhook = [&peer](const WebhookCall& call) { return peer.call(call); };
+  options.call_webhook = [&peer](const WebhookCall& call) { return peer.answer(call); };
   return options;
 }
 
