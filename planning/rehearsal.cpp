@@ -9,22 +9,6 @@ namespace planning {
 using scheduling::NodeIndex;
 using scheduling::PodIndex;
 
-<<<<<<< HEAD
-=======
-namespace {
-
-Placement first_that_helps(const scheduling::Overlay& cluster, PodIndex pod, const strategies::Goal& goal,
-                           scheduling::OldPod old_pod) {
-  const scheduling::FitQuery query(cluster, pod, scheduling::FitLevel::kScheduler, old_pod);
-  for (const NodeIndex node : cluster.base().nodes()) {
-    if (goal(node) && query.fits(node)) return {node, std::nullopt};
-  }
-  return {std::nullopt, std::nullopt, true};
-}
-
-}  // namespace
-
->>>>>>> d3ebb0731ea62204c233cb7bb15ab3f87b120a24
 Placement take_off(scheduling::Overlay& cluster, TargetPredictor& predictor, PodIndex pod, const strategies::Goal& goal,
                    TargetChoice choice) {
   using enum scheduling::OldPod;

@@ -27,11 +27,8 @@ struct KnownPods {
   const strategies::RestartHistory* restarts = nullptr;                   ///< earlier totals; nullptr: nobody looked
   std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> usage{};  ///< what was measured
   std::optional<int> server_minor{};                                      ///< as in PlanInput
-<<<<<<< HEAD
   bool placement_hints = false;                                           ///< as in PlanOptions
-=======
   std::function<base::Duration()> elapsed{};                              ///< as in planning::PlanOptions
->>>>>>> d3ebb0731ea62204c233cb7bb15ab3f87b120a24
 };
 
 /// The pods of these Evacuations, as `policy` plans with them: what is suspended, a dry run, or manual and has not
