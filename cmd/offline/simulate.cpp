@@ -6,6 +6,7 @@
 
 #include "api/descheduler_policy.hpp"
 #include "api/json/yaml.hpp"
+#include "api/meta/label_value.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/offline/dump.hpp"
 #include "cmd/offline/measured.hpp"
@@ -196,12 +197,15 @@ base::Status simulate(const SimulateOptions& options) {
     caveats += (caveats.empty() ? "" : "; ") + unmeasured;
   planning::EvacuatingPods pods(policy->meta.name, policy->spec.mode);
   for (const api::Evacuation& each : dump->evacuations) pods.add(each);
+  planning::PlanOptions as_operator;
+  as_operator.spend_pdbs = false;
+  if (policy->spec.mode != api::PolicyMode::kManual) as_operator.taint_value = api::soft_taint_value(policy->meta.name);
   const planning::Plan plan =
       planning::plan_cycle({.spec = spec,
                             .cluster = snapshot,
                             .leaving = std::move(pods.leaving),
                             .now = *now,
-                            .options = {.spend_pdbs = false},  // as the operator plans
+                            .options = std::move(as_operator),
                             .cooling = std::move(pods.cooling),
                             .restarts = &restarts,
                             .usage = *measured,

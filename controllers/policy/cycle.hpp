@@ -25,6 +25,7 @@ struct KnownPods {
   std::vector<ForbiddenNamespace> forbidden{};
   const strategies::RestartHistory* restarts = nullptr;                   ///< earlier totals; nullptr: nobody looked
   std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> usage{};  ///< what was measured
+  std::optional<std::string> taint_value{};                               ///< as in PlanOptions
   std::optional<int> server_minor{};                                      ///< as in PlanInput
 };
 
