@@ -167,6 +167,10 @@ std::vector<scheduling::UsageNeed> StrategySpecs::usage_needs() const {
   return needs;
 }
 
+bool StrategySpecs::soft_taints() const {
+  return std::ranges::any_of(runnable, [](const StrategySpec& each) { return each.strategy->soft_taints(); });
+}
+
 std::optional<base::seconds> StrategySpecs::restart_window() const {
   std::optional<base::seconds> longest;
   for (const StrategySpec& each : runnable) {
