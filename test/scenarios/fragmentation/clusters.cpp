@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "test/builders/cluster.hpp"
 
@@ -115,10 +116,22 @@ class Maker {
   template <typename F>
   void add(int node, const std::string& app, std::int64_t cpu, std::int64_t memory, F&& change) {
     PodBuilder pod(fmt::format("{}-{:06}", app, ++pods_));
-    pod.on(node_name(node)).cpu(cpu).memory(memory).label("app", app).owned_by("ReplicaSet", app);
+    pod.on(node_name(node)).cpu(cpu).memory(memory).owned_by("ReplicaSet", app);
+    pod.with([&](api::Pod& p) { p.meta.labels = labels_of(app); });
     if (is_tainted(node)) pod.tolerate("dedicated");
     change(pod);
     cluster_.add(pod);
+  }
+
+  /// Shared, as the decoder of a dump would.
+  const api::StringMap& labels_of(const std::string& app) {
+    return labels_.try_emplace(app, api::StringMap({{"app", app}})).first->second;
+  }
+  std::shared_ptr<const api::Affinity> affinity_of(const std::string& app) {
+    auto& affinity = affinities_[app];
+    if (!affinity)
+      affinity = PodBuilder("").anti_affinity("app", app, std::string(api::well_known::kHostnameLabel)).build().affinity;
+    return affinity;
   }
 
   void add_web(int node, std::int64_t cpu, std::int64_t memory) {
@@ -151,7 +164,7 @@ class Maker {
       if (group > 0 && random_.chance(0.5)) continue;
       const std::string app = fmt::format("quorum{}", group);
       add(node, app, shape_.mixed_sizes ? random_.pick(kQuorumSizes) : 1000, kGi, [&](PodBuilder& pod) {
-        pod.anti_affinity("app", app, std::string(api::well_known::kHostnameLabel));
+        pod.with([&](api::Pod& p) { p.affinity = affinity_of(app); });
         if (shape_.volumes && group == 0) add_volume(node, pod);
       });
     }
@@ -191,6 +204,8 @@ class Maker {
   int nodes_;
   int pods_ = 0;
   std::vector<int> scales_;
+  std::map<std::string, api::StringMap> labels_;
+  std::map<std::string, std::shared_ptr<const api::Affinity>> affinities_;
   builders::ClusterBuilder cluster_;
 };
 
