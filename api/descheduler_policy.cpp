@@ -126,10 +126,9 @@ LastCycle last_cycle_of(const Json& json) {
 }
 
 PlannedMove planned_move_of(const Json& json) {
-  return {lenient::text(json, "namespace"), lenient::text(json, "pod"),    lenient::text(json, "uid"),
-          lenient::text(json, "from"),      lenient::text(json, "to"),     lenient::text(json, "strategy"),
-          lenient::text(json, "reason"),    lenient::number(json, "score"),
-          lenient::small_integer(json, "wave")};
+  return {lenient::text(json, "namespace"), lenient::text(json, "pod"),     lenient::text(json, "uid"),
+          lenient::text(json, "from"),      lenient::text(json, "to"),      lenient::text(json, "strategy"),
+          lenient::text(json, "reason"),    lenient::number(json, "score"), lenient::small_integer(json, "wave")};
 }
 
 RefusedPod refused_pod_of(const Json& json) {

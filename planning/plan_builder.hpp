@@ -157,7 +157,7 @@ class PlanBuilder final : public strategies::NominationSink {
   std::unordered_set<std::string_view> forbidden_;
   std::map<std::string_view, std::int32_t> refused_;  ///< reasons are static text
   StrategyResult* result_ = nullptr;
-  std::int32_t wave_ = 0;  ///< of what is offered
+  std::int32_t wave_ = 0;          ///< of what is offered
   BalanceMeter* meter_ = nullptr;  ///< of the strategy that is asked
 };
 

@@ -115,9 +115,15 @@ Plan plan_cycle(const PlanInput& input) {
 
   PlanBuilder builder(input, evictability, nodes, plan);
   plan.strategies.reserve(input.spec.strategy_specs.runnable.size());
-  const strategies::StrategyContext context{builder.overlay(), nodes,          evictability, input.now,
-                                            nullptr,           input.restarts, input.usage,
-                                            input.options.elapsed, input.options.is_cancelled};
+  const strategies::StrategyContext context{builder.overlay(),
+                                            nodes,
+                                            evictability,
+                                            input.now,
+                                            nullptr,
+                                            input.restarts,
+                                            input.usage,
+                                            input.options.elapsed,
+                                            input.options.is_cancelled};
   run_phase(strategies::StrategyPhase::kDeschedule, input, context, builder, plan);
   run_phase(strategies::StrategyPhase::kBalance, input, context, builder, plan);
 

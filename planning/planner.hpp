@@ -92,7 +92,7 @@ struct StrategyResult {
   std::string strategy;
   std::int32_t nominated = 0;
   std::int32_t refused = 0;
-  std::string problem;  ///< why it could not judge; empty: it could
+  std::string problem;                                   ///< why it could not judge; empty: it could
   std::optional<strategies::EmptyingReport> emptying{};  ///< of one that empties nodes
   friend bool operator==(const StrategyResult&, const StrategyResult&) = default;
 };

@@ -45,7 +45,8 @@ class Rehearsal {
  public:
   virtual ~Rehearsal() = default;
   virtual const scheduling::Overlay& cluster() const = 0;
-  /// Moves the pod to where its replacement is expected, if `goal` accepts that, and says where. nullopt: nothing happened.
+  /// Moves the pod to where its replacement is expected, if `goal` accepts that, and says where. nullopt: nothing
+  /// happened.
   virtual std::optional<NodeIndex> relocate(PodIndex pod, const Goal& goal) = 0;
   /// Takes that back.
   virtual void restore(PodIndex pod) = 0;

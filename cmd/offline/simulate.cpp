@@ -40,7 +40,7 @@ std::string moves_table(const planning::Plan& plan) {
   if (has_waves) header.insert(header.begin(), "WAVE");
   Table table(header);
   for (const api::PlannedMove& move : plan.moves) {
-    std::vector<std::string> row = {move.ns, move.pod, move.from, move.to.empty() ? "nowhere fits" : move.to,
+    std::vector<std::string> row = {move.ns,       move.pod,   move.from, move.to.empty() ? "nowhere fits" : move.to,
                                     move.strategy, move.reason};
     if (has_waves) row.insert(row.begin(), move.wave > 0 ? std::to_string(move.wave) : "");
     table.add_row(row);
@@ -158,8 +158,9 @@ api::Json emptying_json(const strategies::EmptyingReport& report) {
     held.back()["namespace"] = each.ns;
     held.back()["pod"] = each.pod;
   }
-  return {{"busy", report.busy}, {"freed", report.freed}, {"bound", report.bound}, {"boundReason", report.bound_reason},
-          {"note", report.note}, {"held", std::move(held)}};
+  return {{"busy", report.busy},   {"freed", report.freed},
+          {"bound", report.bound}, {"boundReason", report.bound_reason},
+          {"note", report.note},   {"held", std::move(held)}};
 }
 
 api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& plan, base::TimePoint now) {
@@ -232,21 +233,21 @@ base::Status simulate(const SimulateOptions& options) {
     caveats += (caveats.empty() ? "" : "; ") + unmeasured;
   planning::EvacuatingPods pods(policy->meta.name, policy->spec.mode);
   for (const api::Evacuation& each : dump->evacuations) pods.add(each);
-  const planning::Plan plan =
-      planning::plan_cycle({.spec = spec,
-                            .cluster = snapshot,
-                            .leaving = std::move(pods.leaving),
-                            .now = *now,
-                            .options = {.spend_pdbs = false,   // as the operator plans
-                                        .taint_value = policy->meta.name,
-                                        .elapsed = [begin = std::chrono::steady_clock::now()] {
-                                          return std::chrono::duration_cast<base::Duration>(
-                                              std::chrono::steady_clock::now() - begin);
-                                        }},
-                            .cooling = std::move(pods.cooling),
-                            .restarts = &restarts,
-                            .usage = *measured,
-                            .server_minor = scheduling::minor_version(options.scheduler_version)});
+  const planning::Plan plan = planning::plan_cycle(
+      {.spec = spec,
+       .cluster = snapshot,
+       .leaving = std::move(pods.leaving),
+       .now = *now,
+       .options = {.spend_pdbs = false,  // as the operator plans
+                   .taint_value = policy->meta.name,
+                   .elapsed =
+                       [begin = std::chrono::steady_clock::now()] {
+                         return std::chrono::duration_cast<base::Duration>(std::chrono::steady_clock::now() - begin);
+                       }},
+       .cooling = std::move(pods.cooling),
+       .restarts = &restarts,
+       .usage = *measured,
+       .server_minor = scheduling::minor_version(options.scheduler_version)});
   if (options.output == "table") {
     print_tables(*policy, *dump, plan, snapshot.problems(), caveats, *now);
     fmt::print("{}", measured_table(*measured, snapshot));

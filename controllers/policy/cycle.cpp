@@ -17,18 +17,19 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
                        const KnownPods& known, std::string id, base::TimePoint now) {
   std::vector<std::string> forbidden;
   for (const ForbiddenNamespace& each : known.forbidden) forbidden.push_back(each.ns);
-  planning::Plan plan = planning::plan_cycle({.spec = spec,
-                                              .cluster = snapshot,
-                                              .leaving = known.leaving,
-                                              .now = now,
-                                              // A blocked pod is nominated all the same: its Evacuation waits in the
-                                              // open and goes when the budget allows.
-                                              .options = {.spend_pdbs = false, .elapsed = known.elapsed, .max_refusals = kMaxAuditedPods},
-                                              .cooling = known.cooling,
-                                              .forbidden = std::move(forbidden),
-                                              .restarts = known.restarts,
-                                              .usage = known.usage,
-                                              .server_minor = known.server_minor});
+  planning::Plan plan =
+      planning::plan_cycle({.spec = spec,
+                            .cluster = snapshot,
+                            .leaving = known.leaving,
+                            .now = now,
+                            // A blocked pod is nominated all the same: its Evacuation waits in the
+                            // open and goes when the budget allows.
+                            .options = {.spend_pdbs = false, .elapsed = known.elapsed, .max_refusals = kMaxAuditedPods},
+                            .cooling = known.cooling,
+                            .forbidden = std::move(forbidden),
+                            .restarts = known.restarts,
+                            .usage = known.usage,
+                            .server_minor = known.server_minor});
   CycleOutcome outcome;
   outcome.moves = std::move(plan.moves);
   outcome.balance = std::move(plan.balance);

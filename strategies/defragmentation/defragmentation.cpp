@@ -24,15 +24,16 @@ std::function<bool()> stop_rule(const StrategyContext& context, base::Duration t
 SearchLimits limits_of(const DefragmentationRules& rules, const LowerBound& bound, const NominationSink& sink) {
   SearchLimits limits{.most_freed = bound.most_freed()};
   if (rules.max_moves) limits.most_moves = static_cast<std::size_t>(*rules.max_moves);
-  if (const auto left = sink.moves_left()) limits.most_moves = std::min(limits.most_moves, static_cast<std::size_t>(*left));
+  if (const auto left = sink.moves_left())
+    limits.most_moves = std::min(limits.most_moves, static_cast<std::size_t>(*left));
   return limits;
 }
 
 std::int32_t count_empty(const DefragmentationProblem& problem, const std::vector<NodeIndex>& nodes) {
   return static_cast<std::int32_t>(std::ranges::count_if(nodes, [&](NodeIndex node) {
     bool is_empty = true;
-    problem.cluster().for_each_on(
-        node, [&](PodIndex pod) { is_empty = is_empty && !problem.has_to_stay_somewhere(pod); });
+    problem.cluster().for_each_on(node,
+                                  [&](PodIndex pod) { is_empty = is_empty && !problem.has_to_stay_somewhere(pod); });
     return is_empty;
   }));
 }
@@ -60,8 +61,7 @@ base::Status Defragmentation::nominate(const StrategyContext& context, Nominatio
   const DefragmentationProblem problem(context, sink, args_);
   const LowerBound bound = lower_bound_of(problem);
   SearchBudget budget(kMostSteps, stop_rule(context, args_.time_budget));
-  DefragmentationPlan plan =
-      DefragmentationSearch(problem, sink, limits_of(args_, bound, sink), budget, kSeed).run();
+  DefragmentationPlan plan = DefragmentationSearch(problem, sink, limits_of(args_, bound, sink), budget, kSeed).run();
   EmptyingReport report;
   report.busy = static_cast<std::int32_t>(bound.busy);
   report.bound = static_cast<std::int32_t>(bound.most_freed());

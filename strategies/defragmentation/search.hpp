@@ -34,6 +34,7 @@ class DefragmentationSearch {
 
   void bisect(Nodes emptying, std::vector<NodeIndex> left);
   void improve();
+  bool is_perfect() const;
   bool attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves);
   std::size_t wanted_now();
   Nodes neighbour(std::size_t wanted);

@@ -54,7 +54,9 @@ api::PlannedMove move(const std::string& pod, const std::string& from, const std
 scheduling::SnapshotInput crowded() {
   builders::ClusterBuilder cluster;
   for (const char* name : {"n1", "n2", "n3"}) cluster.add(builders::NodeBuilder(name));
-  const auto pod = [](const char* name, const char* node) { return builders::PodBuilder(name).on(node).label("app", name); };
+  const auto pod = [](const char* name, const char* node) {
+    return builders::PodBuilder(name).on(node).label("app", name);
+  };
   cluster.add(pod("a", "n1").cpu(4000)).add(pod("b", "n2").cpu(4000));
   return cluster.input();
 }

@@ -23,9 +23,15 @@ using testing::SizeIs;
 PodBuilder web(const std::string& name, const std::string& node, std::int64_t cpu = 1000) {
   return PodBuilder(name).on(node).cpu(cpu).label("app", "web");
 }
+/// Shares labels and affinity with its siblings, as pods of one template do.
 PodBuilder quorum(const std::string& name, const std::string& node, std::int64_t cpu = 1000) {
-  return PodBuilder(name).on(node).cpu(cpu).label("app", "quorum").anti_affinity(
-      "app", "quorum", std::string(api::well_known::kHostnameLabel));
+  static const api::StringMap labels = {{"app", "quorum"}};
+  static const std::shared_ptr<const api::Affinity> affinity =
+      PodBuilder("").anti_affinity("app", "quorum", std::string(api::well_known::kHostnameLabel)).build().affinity;
+  return PodBuilder(name).on(node).cpu(cpu).with([&](api::Pod& pod) {
+    pod.meta.labels = labels;
+    pod.affinity = affinity;
+  });
 }
 
 struct PlanSettings {
@@ -41,8 +47,7 @@ Plan plan_of(const ClusterBuilder& builder, const PlanSettings& settings = {}) {
   const PlanSpec spec(policy);
   EXPECT_THAT(spec.strategy_specs.errors, IsEmpty());
   const auto cluster = builder.build();
-  return plan_cycle(
-      {.spec = spec, .cluster = *cluster, .leaving = {}, .now = kNoon, .options = settings.options});
+  return plan_cycle({.spec = spec, .cluster = *cluster, .leaving = {}, .now = kNoon, .options = settings.options});
 }
 
 const strategies::EmptyingReport& report_of(const Plan& plan) { return plan.strategies.at(0).emptying.value(); }
@@ -128,9 +133,7 @@ TEST(Defragmentation, SpendsABudgetOnceAWave) {
   for (const auto& [wave, count] : in_wave) EXPECT_LE(count, 1) << "wave " << wave;
 }
 
-TEST(Defragmentation, MakesTheSamePlanAgain) {
-  EXPECT_EQ(plan_of(fragmented(5)), plan_of(fragmented(5)));
-}
+TEST(Defragmentation, MakesTheSamePlanAgain) { EXPECT_EQ(plan_of(fragmented(5)), plan_of(fragmented(5))); }
 
 TEST(Defragmentation, PutsPodsWhereItWantsWithHints) {
   const Plan plan = plan_of(fragmented(2), {.options = {.spend_pdbs = false, .placement_hints = true}});
@@ -142,7 +145,8 @@ TEST(Defragmentation, PutsPodsWhereItWantsWithHints) {
 
 TEST(Defragmentation, SaysAtOnceThatNothingCanBeFreed) {
   ClusterBuilder cluster;
-  for (const char* node : {"n1", "n2", "n3"}) cluster.add(NodeBuilder(node)).add(web(std::string("on-") + node, node, 4000));
+  for (const char* node : {"n1", "n2", "n3"})
+    cluster.add(NodeBuilder(node)).add(web(std::string("on-") + node, node, 4000));
   const Plan plan = plan_of(cluster);
   EXPECT_THAT(plan.moves, IsEmpty());
   EXPECT_THAT(plan.taints, IsEmpty());
@@ -173,24 +177,16 @@ ClusterBuilder three_nodes(const std::vector<PodBuilder>& pods) {
   return cluster;
 }
 
-const api::StringMap kQuorumLabels = {{"app", "quorum"}};
-PodBuilder member(const std::string& name, const std::string& node) {
-  static const std::shared_ptr<const api::Affinity> affinity = quorum("", "").build().affinity;
-  return PodBuilder(name).on(node).cpu(100).with([](api::Pod& pod) {
-    pod.meta.labels = kQuorumLabels;
-    pod.affinity = affinity;
-  });
-}
-
 INSTANTIATE_TEST_SUITE_P(
     Bound, BoundTest,
     testing::Values(
         BoundCase{"Requests", three_nodes({web("a", "n1", 2000), web("b", "n2", 2000), web("c", "n3", 2000)}), 1,
                   "requests of cpu"},
         BoundCase{"RequestsThatLeaveARest",
-                  three_nodes({web("a", "n1", 3000), web("b", "n2", 3000), web("c", "n3", 3000)}), 0, "requests of cpu"},
-        BoundCase{"Repelling", three_nodes({member("q-1", "n1"), member("q-2", "n2"), web("c", "n3", 100)}), 1,
-                  "2 pods that repel one another, such as default/q-1"},
+                  three_nodes({web("a", "n1", 3000), web("b", "n2", 3000), web("c", "n3", 3000)}), 0,
+                  "requests of cpu"},
+        BoundCase{"Repelling", three_nodes({quorum("q-1", "n1", 100), quorum("q-2", "n2", 100), web("c", "n3", 100)}),
+                  1, "2 pods that repel one another, such as default/q-1"},
         BoundCase{"Staying", three_nodes({web("a", "n1", 100).bare(), web("b", "n2", 100).bare(), web("c", "n3", 100)}),
                   1, "2 nodes with pods that may not leave"}),
     [](const auto& info) { return info.param.name; });
@@ -236,15 +232,22 @@ INSTANTIATE_TEST_SUITE_P(
     Held, HeldTest,
     testing::Values(
         HeldCase{"Bare", held().bare(), n1(), bare_there(), "BarePod"},
-        HeldCase{"LocalStorage", held().with([](api::Pod& pod) { pod.volumes.push_back({api::VolumeKind::kEmptyDir, ""}); }),
+        HeldCase{"LocalStorage", held().with([](api::Pod& pod) {
+                   pod.volumes.push_back({api::VolumeKind::kEmptyDir, ""});
+                 }),
                  n1(), bare_there(), "LocalStorage"},
-        HeldCase{"AntiAffinity", held().label("app", "q").anti_affinity("app", "q", std::string(api::well_known::kHostnameLabel)),
-                 n1(), bare_there().label("app", "q"), "AntiAffinity"},
+        HeldCase{"AntiAffinity",
+                 held().label("app", "q").anti_affinity("app", "q", std::string(api::well_known::kHostnameLabel)), n1(),
+                 bare_there().label("app", "q"), "AntiAffinity"},
         HeldCase{"AntiAffinityOfTheOther", held().label("app", "q"), n1(),
-                 bare_there().anti_affinity("app", "q", std::string(api::well_known::kHostnameLabel)), "ExistingAntiAffinity"},
-        HeldCase{"Affinity", held().label("app", "friend").affinity(kBesideFriend), n1(), bare_there(), "NoRoomTogether"},
-        HeldCase{"NodeSelector", held().with([](api::Pod& pod) { pod.node_selector = {{"zone", "b"}}; }), n1(), bare_there(),
-                 "NodeSelectorMismatch"},
+                 bare_there().anti_affinity("app", "q", std::string(api::well_known::kHostnameLabel)),
+                 "ExistingAntiAffinity"},
+        HeldCase{"Affinity", held().label("app", "friend").affinity(kBesideFriend), n1(), bare_there(),
+                 "AffinityUnsatisfied"},
+        HeldCase{"NodeSelector", held().with([](api::Pod& pod) {
+                   pod.node_selector = {{"zone", "b"}};
+                 }),
+                 n1(), bare_there(), "NodeSelectorMismatch"},
         HeldCase{"Taint", held(), n1().taint("dedicated"), bare_there(), "UntoleratedTaint"},
         HeldCase{"HostPort", held().with(kPort), n1(), bare_there().with(kPort), "HostPortInUse"},
         HeldCase{"Resources", held().cpu(2000), n1(), bare_there(), "InsufficientResource"},
@@ -274,7 +277,8 @@ TEST(DefragmentationArgs, MinNodesFreedRefusesASmallerGain) {
 }
 
 TEST(DefragmentationArgs, MaxDisruptionPerWorkloadSparesPods) {
-  ClusterBuilder cluster = three_nodes({web("a", "n1", 500), web("b", "n1", 500), web("c", "n2", 100).owned_by("ReplicaSet", "o")});
+  ClusterBuilder cluster =
+      three_nodes({web("a", "n1", 500), web("b", "n1", 500), web("c", "n2", 100).owned_by("ReplicaSet", "o")});
   cluster.add(web("d", "n3", 2000).bare());
   EXPECT_EQ(report_of(plan_of(cluster)).freed, 2);
   EXPECT_EQ(report_of(plan_of(cluster, {.args = R"({"maxDisruptionPerWorkload": 1})"})).freed, 1);
@@ -319,8 +323,8 @@ TEST(DefragmentationArgs, ACancelledSearchMovesNothing) {
 TEST(DefragmentationArgs, TheSearchEndsWithItsTime) {
   base::Duration now{};
   const auto tick = [&] { return now += base::milliseconds(1); };
-  const Plan plan = plan_of(fragmented(9), {.args = R"({"timeBudget": "100ms"})",
-                                            .options = {.taint_value = "p", .elapsed = tick}});
+  const Plan plan =
+      plan_of(fragmented(9), {.args = R"({"timeBudget": "100ms"})", .options = {.taint_value = "p", .elapsed = tick}});
   EXPECT_LT(now, base::seconds(2));
   EXPECT_GT(report_of(plan).freed, 0) << "what was found by then";
 }
