@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "strategies/defragmentation/problem.hpp"
@@ -20,6 +21,8 @@ struct PackedMove {
 /// How a packing goes about it.
 struct PackingStyle {
   int depth = 2;              ///< so many pods may make room for one another in a chain
+  std::size_t tries = 16;     ///< swaps that are tried for one pod, of four times as many that are compared
+  std::size_t ejected = 3;    ///< pods that leave one node for one pod
   double noise = 0;           ///< how far chance decides among places: 0, not at all
   bool direct_first = false;  ///< pods that need no room made go first; else the ones that make room
 };

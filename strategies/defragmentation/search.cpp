@@ -1,6 +1,7 @@
 #include "strategies/defragmentation/search.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -133,16 +134,24 @@ bool DefragmentationSearch::is_perfect() const {
   return best_.moves.size() <= std::accumulate(pods.begin(), last, std::size_t{0});
 }
 
+/// Mostly little noise, and now and then a closer look.
+PackingStyle DefragmentationSearch::random_style() {
+  const double luck = chance_.fraction();
+  PackingStyle style{.noise = kNoise * luck * luck, .direct_first = chance_.below(2) == 0};
+  if (chance_.below(3) != 0) return style;
+  style.tries *= 4;
+  style.ejected += 2;
+  return style;
+}
+
 void DefragmentationSearch::improve() {
   int patience = kPatience;
   while (patience > 0 && !budget_.is_over() && !is_perfect()) {
     const std::size_t wanted = wanted_now();
     const std::size_t most = wanted > best_.emptied.size() ? limits_.most_moves : best_.moves.size() - 1;
-    const double luck = chance_.fraction();
     budget_.spend(kStepsOfAttempt + problem_.base().node_count());
     const std::size_t before = best_.moves.size();
-    attempt(neighbour(wanted), {.noise = kNoise * luck * luck, .direct_first = chance_.below(2) == 0},
-            std::min(most, limits_.most_moves));
+    attempt(neighbour(wanted), random_style(), std::min(most, limits_.most_moves));
     patience = best_.moves.size() == before && best_.emptied.size() <= wanted ? patience - 1 : kPatience;
   }
 }
