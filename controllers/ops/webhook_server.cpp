@@ -12,6 +12,7 @@ serving::Certificate certificate_of(const serving::ServerIdentity& identity) {
 /// The API server waits for a second.
 serving::ServerOptions webhook_options(const std::string& address) {
   serving::ServerOptions options = server_options(address);
+  options.io_threads = 2;  // a huge body must not keep the others waiting
   options.handler_threads = 4;
   options.max_connections = 256;
   options.max_body_bytes = kMostReviewBytes;

@@ -31,9 +31,10 @@ std::string Webhook::answer_to(const PodReview& review) {
     count(Result::kNone);
     return allow(review.uid, nullptr);
   }
+  // Nothing of the pod: nobody has checked yet how long its names are.
   log_.info("placement hint given",
-            {kv("evacuation", evacuation->meta.key().to_string()), kv("owner", review.owner.name),
-             kv("pod", review.pod_name), kv("node", evacuation->spec.placement->node_name.value),
+            {kv("evacuation", evacuation->meta.key().to_string()), kv("request", review.uid),
+             kv("node", evacuation->spec.placement->node_name.value),
              kv("policy", to_string(evacuation->spec.placement->policy)), kv("dryRun", review.dry_run)});
   count(Result::kHinted);
   return allow(review.uid, patch);

@@ -175,6 +175,7 @@ class PolicyHints : public PlacementHints {
  protected:
   std::vector<api::Evacuation> evacuations_of_a_policy() {
     stage();
+    load("node-a", "4");  // so that pods would leave it for good
     start_operator();
     run_for(minutes(20));
     add({{"apiVersion", "evacuator.dev/v1alpha1"},
