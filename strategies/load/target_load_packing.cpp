@@ -145,7 +145,7 @@ void TargetLoadPacking::pack(const StrategyContext& context, NominationSink& sin
   LoadRules rules;
   pick(context, load, giving, taking, targets, rules);
   LoadedNodes loaded(context, sink, taking, {part_of(targets, kAlwaysWelcome), targets});
-  if (args_.usage.soft_taint && has_any_over(giving, targets)) loaded.avoid(giving, rules.sources);
+  if (args_.usage.soft_taint && has_any_over(taking, targets)) loaded.avoid(giving, rules.sources);
   rules.high = targets;
   rules.level = targets;
   rules.accepts = [&](NodeIndex from, NodeIndex, const Percents&, const Percents& after) {

@@ -175,7 +175,7 @@ class SoftTaints : public MeasuredLoad {
     ASSERT_EQ(answer.status, 200) << answer.body;
   }
   static bool is_taint_write(const kube::Request& request) {
-    return request.method == kube::Method::kPatch && request.path.starts_with("/api/v1/nodes/");
+    return request.method == "PATCH" && request.path.starts_with("/api/v1/nodes/");
   }
   static std::optional<kube::Response> forbid(const kube::Request& request) {
     if (!is_taint_write(request)) return std::nullopt;

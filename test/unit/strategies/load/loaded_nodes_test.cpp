@@ -28,7 +28,7 @@ constexpr auto kArgs =
 /// filled to 50 %. Requests of `warm` and `cold`, in thousandths of a core, say where the scheduler begins.
 struct Stage {
   std::int64_t warm_asks = 100, cold_asks = 1000;
-  std::int64_t warm_uses = 1960;  ///< 49 %: no room
+  std::int64_t warm_uses = 1999;  ///< a hair below 50 %: no room
   std::vector<api::Taint> warm_bears = {};
   const char* args = kArgs;
   const char* strategy = "LowNodeUtilization";
