@@ -86,7 +86,7 @@ proof: bare-root ## What takes longer than the gate may: the bare root, clang-ti
 	@hack/lint.sh all
 	@$(MAKE) soak SEEDS=1000
 	@cmake --build $(BUILD) --parallel $(JOBS) --target load_proof
-	@$(BUILD)/test/scenarios/load_proof --nodes 100
+	@$(BUILD)/test/scenarios/load_proof --nodes 100 --check
 	@$(BUILD)/test/scenarios/load_proof --nodes 1000
 	@$(BUILD)/test/scenarios/load_proof --seeds 1000
 

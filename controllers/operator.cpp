@@ -25,6 +25,7 @@
 #include "controllers/placement/webhook.hpp"
 #include "controllers/policy/reconciler.hpp"
 #include "controllers/signing/origin.hpp"
+#include "controllers/taints/soft_taints.hpp"
 #include "controllers/triggers/triggers.hpp"
 #include "controllers/usage/spikes.hpp"
 #include "evictors/registry.hpp"
@@ -93,6 +94,17 @@ struct Operator::Impl {
                .metrics = deps.metrics,
                .changed = [this](const std::string& policy) { on_gates_changed(policy); }},
               gate_queue),
+        taint_queue(steady),
+        taints({.client = deps.client,
+                .clock = steady,
+                .nodes = caches.nodes.store(),
+                .enqueue =
+                    [this](const std::string& node) {
+                      taint_queue.add({"", node});
+                    },
+                .may_act = deps.may_act,
+                .metrics = deps.metrics,
+                .log = deps.log}),
         triggers(
             steady,
             [this](const std::string& policy, base::Duration after) {
@@ -159,6 +171,7 @@ struct Operator::Impl {
              .usage = [this](const std::string& policy) { return usage.figures(policy); },
              .gates = [this](const std::string& policy) { return gates.verdict(policy); },
              .triggers = &triggers,
+             .taints = &taints,
              .server_minor = scheduling::minor_version(deps.discovery.server_version),
              .hints_in_force = deps.config.webhook.enabled ? deps.hints_in_force : std::function<bool()>()}),
         hints(caches.evacuations.store(), caches.pods.store(), deps.clock, steady),
@@ -275,8 +288,10 @@ struct Operator::Impl {
         if (!policy.empty()) policy_queue.add_after({"", policy}, kPolicySettleTime);
       }
     });
-    caches.nodes.add_handler(
-        [this](const auto& before, const auto& after) { triggers.on_node(before.get(), after.get()); });
+    caches.nodes.add_handler([this](const auto& before, const auto& after) {
+      triggers.on_node(before.get(), after.get());
+      if (after) taints.on_node(*after);
+    });
     caches.pods.add_handler([this](const auto& before, const auto& after) {
       triggers.on_pod(before.get(), after.get());
       usage.on_pod(before.get(), after.get());
@@ -284,6 +299,7 @@ struct Operator::Impl {
     caches.policies.add_handler([this](const auto& before, const auto& after) {
       const ObservedPolicy& seen = after ? *after : *before;
       if (after) {
+        if (!before) taints.know(seen.meta.name);
         gates.set(seen.meta.name, after->spec.gates, after->spec.usage_sources);
         admission_rules.follow(*after);
         follow_usage(*after);
@@ -357,6 +373,10 @@ struct Operator::Impl {
           return collected;
         },
         usage_counts, deps.log);
+  }
+  kube::Worker taint_worker() {
+    return kube::Worker(
+        taint_queue, [this](const api::ObjectKey& node) { return taints.reconcile(node); }, taint_counts, deps.log);
   }
   /// REQUIRES: responder.
   kube::Worker responder_worker() {
@@ -437,6 +457,7 @@ struct Operator::Impl {
     publish("policies", policy_queue, policy_counts);
     publish("usage", usage_queue, usage_counts);
     publish("gates", gate_queue, gate_counts);
+    publish("taints", taint_queue, taint_counts);
     if (responder) publish("responder", responder->queue, responder->counts);
     const auto usage = admission.usage();
     deps.metrics.gauge("evacuator_slots_in_flight", "Evacuations that hold a slot.")
@@ -462,6 +483,8 @@ struct Operator::Impl {
   UsageCollector usage;
   kube::WorkQueue gate_queue;
   GateKeeper gates;
+  kube::WorkQueue taint_queue;
+  SoftTaints taints;
   Triggers triggers;
   AdmissionQueue admission;
   AdmissionRules admission_rules;
@@ -475,6 +498,7 @@ struct Operator::Impl {
   kube::WorkerCounts policy_counts;
   kube::WorkerCounts usage_counts;
   kube::WorkerCounts gate_counts;
+  kube::WorkerCounts taint_counts;
   std::vector<std::atomic<base::Duration::rep>> busy_since;  ///< per worker; 0: idle
   std::optional<std::uint64_t> relist;                       ///< of the Evacuations, by this leader
   bool resumed = false;                                      ///< of begin()
@@ -514,6 +538,7 @@ void Operator::run_workers(std::stop_token stop) {
   for (int i = 0; i < kGateThreads; ++i) {
     threads.emplace_back([this, stop] { impl_->gate_worker().run(stop); });
   }
+  threads.emplace_back([this, stop] { impl_->taint_worker().run(stop); });
   if (impl_->responder) {
     threads.emplace_back([this, stop] { impl_->responder_worker().run(stop); });
   }
@@ -536,8 +561,9 @@ bool Operator::reconcile_one() {
   if (start != Impl::Start::kBegun) return start == Impl::Start::kAsked;
   impl_->follow_staleness();
   impl_->admission_rules.follow_time();
-  return impl_->gate_worker().step() || impl_->usage_worker().step() || impl_->evacuation_worker(0).step() ||
-         impl_->policy_worker().step() || (impl_->responder && impl_->responder_worker().step());
+  return impl_->gate_worker().step() || impl_->usage_worker().step() || impl_->taint_worker().step() ||
+         impl_->evacuation_worker(0).step() || impl_->policy_worker().step() ||
+         (impl_->responder && impl_->responder_worker().step());
 }
 
 bool Operator::step() {
@@ -548,6 +574,7 @@ bool Operator::step() {
   impl_->admission_rules.follow_time();
   while (impl_->gate_worker().step()) busy = true;
   while (impl_->usage_worker().step()) busy = true;
+  while (impl_->taint_worker().step()) busy = true;
   while (impl_->evacuation_worker(0).step()) busy = true;
   while (impl_->policy_worker().step()) busy = true;
   while (impl_->responder && impl_->responder_worker().step()) busy = true;
@@ -556,8 +583,9 @@ bool Operator::step() {
 
 std::optional<base::TimePoint> Operator::next_due() const {
   const auto earlier = [](const auto& a, const auto& b) { return a && b ? std::min(a, b) : a ? a : b; };
-  const auto next = earlier(earlier(impl_->gate_queue.next_due(), impl_->usage_queue.next_due()),
-                            earlier(impl_->evacuation_queue.next_due(), impl_->policy_queue.next_due()));
+  const auto next = earlier(impl_->taint_queue.next_due(),
+                            earlier(earlier(impl_->gate_queue.next_due(), impl_->usage_queue.next_due()),
+                                    earlier(impl_->evacuation_queue.next_due(), impl_->policy_queue.next_due())));
   return impl_->responder ? earlier(next, impl_->responder->queue.next_due()) : next;
 }
 

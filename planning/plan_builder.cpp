@@ -106,7 +106,7 @@ bool PlanBuilder::avoid(std::string_view key, std::span<const NodeIndex> nodes) 
 std::optional<Refusal> PlanBuilder::objection(PodIndex pod) {
   if (overlay_.is_moved(pod)) return Refusal{"AlreadyNominated", "it is nominated already in this cycle"};
   if (auto refusal = staying(pod)) return refusal;
-  if (pod_groups_.of(pod) != nullptr) return Refusal{"PodGroup", "its PodGroup leaves together or not at all"};
+  if (pod_groups_.of(pod) != nullptr) return Refusal{"GroupMemberStays", "its PodGroup leaves together or not at all"};
   return input_.options.spend_pdbs ? budgets_.refusal(pod) : std::nullopt;
 }
 

@@ -86,7 +86,8 @@ std::shared_ptr<const Strategy> make_strategy(std::string_view name, const base:
 }
 
 /// Pairs of which one undoes what the other does.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kContradictions = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kContradictions = {{
+    {Defragmentation::kName, LowNodeUtilization::kName},      // one packs nodes, the other levels them
     {HighNodeUtilization::kName, LowNodeUtilization::kName},  // one packs nodes, the other levels them
     {TargetLoadPacking::kName, LowNodeUtilization::kName},    // the same up to the target
     {HighNodeUtilization::kName, TargetLoadPacking::kName},   // one fills nodes that the other relieves
@@ -165,6 +166,10 @@ std::vector<scheduling::UsageNeed> StrategySpecs::usage_needs() const {
     }
   }
   return needs;
+}
+
+bool StrategySpecs::soft_taints() const {
+  return std::ranges::any_of(runnable, [](const StrategySpec& each) { return each.strategy->soft_taints(); });
 }
 
 std::optional<base::seconds> StrategySpecs::restart_window() const {

@@ -32,6 +32,8 @@ struct StrategySpecs {
   std::optional<base::seconds> restart_window() const;
   /// Of all of them, each once, in the order of the spec.
   std::vector<scheduling::UsageNeed> usage_needs() const;
+  /// True if one of them asks for soft taints.
+  bool soft_taints() const;
   /// `errors`, then `conflicts`; empty = valid.
   api::FieldErrors problems() const;
 };

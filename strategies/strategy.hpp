@@ -45,7 +45,8 @@ class Rehearsal {
  public:
   virtual ~Rehearsal() = default;
   virtual const scheduling::Overlay& cluster() const = 0;
-  /// Moves the pod to where its replacement is expected, if `goal` accepts that, and says where. nullopt: nothing happened.
+  /// Moves the pod to where its replacement is expected, if `goal` accepts that, and says where. nullopt: nothing
+  /// happened.
   virtual std::optional<NodeIndex> relocate(PodIndex pod, const Goal& goal) = 0;
   /// Takes that back.
   virtual void restore(PodIndex pod) = 0;
@@ -118,9 +119,9 @@ class NominationSink {
   virtual void report(EmptyingReport report) { static_cast<void>(report); }
   /// From the cluster as it is now; nullptr: the sink predicts nothing.
   virtual std::unique_ptr<Rehearsal> rehearse() const { return nullptr; }
-  /// The same as the need arises, until the strategy ends: where the scheduler would put a replacement on a node that
-  /// does not help, and `may` says yes to that node, it is avoided and the offer judged anew. Never a node that an
-  /// accepted replacement goes to.
+  /// The same as the need arises, until the next call or the end of the strategy: where the scheduler would put a
+  /// replacement on a node that does not help, and `may` says yes to that node, it is avoided and the offer judged
+  /// anew. Never a node that an accepted replacement goes to.
   virtual void avoid_competitors(std::string_view key, Goal may) {
     static_cast<void>(key);
     static_cast<void>(may);
@@ -180,6 +181,8 @@ class Strategy {
   virtual std::optional<base::seconds> restart_window() const { return std::nullopt; }
   /// Whose figures it goes by, so that somebody measures them; empty: by requests.
   virtual std::vector<scheduling::UsageNeed> usage_needs() const { return {}; }
+  /// True if it asks for soft taints (NominationSink::avoid()).
+  virtual bool soft_taints() const { return false; }
   /// nullopt: it evens out no load, or cannot tell.
   virtual std::optional<BalanceSubject> balances(const StrategyContext& context) const {
     static_cast<void>(context);

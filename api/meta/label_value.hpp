@@ -12,4 +12,7 @@ inline constexpr std::size_t kMaxLabelValue = 63;
 /// and ten digits that tell it from others that begin alike. REQUIRES: `name` is a DNS subdomain.
 std::string label_value(std::string_view name);
 
+/// The value of the soft taints that belong to a policy of that name (well_known::kSoftTaints).
+inline std::string soft_taint_value(std::string_view policy) { return label_value(policy); }
+
 }  // namespace api

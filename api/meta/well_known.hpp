@@ -32,6 +32,7 @@ inline constexpr std::string_view kEmptyingTaint = "evacuator.dev/emptying";
 /// On nodes whose measured load is above what a policy levels to.
 inline constexpr std::string_view kLoadedTaint = "evacuator.dev/loaded";
 inline constexpr std::string_view kSoftTaints[] = {kEmptyingTaint, kLoadedTaint};
+inline constexpr bool is_soft_taint(std::string_view key) { return key == kEmptyingTaint || key == kLoadedTaint; }
 
 // --- PodGroups, on pods (docs/concepts/pod-groups.md)
 inline constexpr std::string_view kPodGroupKey = "evacuator.dev/group";  ///< annotation or label

@@ -51,6 +51,8 @@ constexpr std::array kConditionTypes = {
                         "Every usage source of the policy answers, and enough nodes have fresh samples.", ""},
     Term<ConditionType>{ConditionType::kForecastTrusted, "ForecastTrusted", "DeschedulerPolicy",
                         "Forecasts were better than the naive ones in their back-test, and are used.", ""},
+    Term<ConditionType>{ConditionType::kSoftTaints, "SoftTaints", "DeschedulerPolicy",
+                        "Nodes bear the soft taints that the policy's strategies ask for.", ""},
 };
 static_assert(is_complete(kConditionTypes, kLastConditionType));
 

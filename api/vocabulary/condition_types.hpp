@@ -38,8 +38,9 @@ enum class ConditionType {
   kAuditLogFailing,
   kUsageAvailable,
   kForecastTrusted,
+  kSoftTaints,
 };
-inline constexpr ConditionType kLastConditionType = ConditionType::kForecastTrusted;
+inline constexpr ConditionType kLastConditionType = ConditionType::kSoftTaints;
 
 /// "SlotAcquired".
 std::string_view to_string(ConditionType type);

@@ -269,7 +269,7 @@ constexpr std::array kReasons = {
         "Change what the message names, such as `spec.evictors` or the pod's own annotations. Save the data of "
         "a claim that is being deleted before you delete the pod yourself."},
     Term<Reason>{
-        Reason::kForbidden, "Forbidden", "`Complete`=True, phase `Failed`",
+        Reason::kForbidden, "Forbidden", "`Complete`=True, phase `Failed`; policy `SoftTaints`=False",
         "The API server forbids the operator to make this call (403).",
         "Give the operator's ServiceAccount what `config/rbac/operator_role.yaml` lists. Evictors that need more "
         "have a role in `config/optional` or `config/surge`; the message names it."},
@@ -369,6 +369,8 @@ constexpr std::array kReasons = {
                  "In the back-test the forecast was no better than the naive one: it is not used.", ""},
     Term<Reason>{Reason::kTooLittleHistory, "TooLittleHistory", "policy `ForecastTrusted`=False",
                  "There is not enough history for a back-test yet: no forecast is used.", ""},
+    Term<Reason>{Reason::kTaintsWritten, "TaintsWritten", "policy `SoftTaints`=True",
+                 "The operator writes the soft taints of the policy. The message tells how many nodes bear one.", ""},
 };
 static_assert(is_complete(kReasons, kLastReason));
 

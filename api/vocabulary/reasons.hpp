@@ -150,8 +150,9 @@ enum class Reason {
   kBetterThanNaive,
   kWorseThanNaive,
   kTooLittleHistory,
+  kTaintsWritten,
 };
-inline constexpr Reason kLastReason = Reason::kTooLittleHistory;
+inline constexpr Reason kLastReason = Reason::kTaintsWritten;
 
 /// "WaitingForGroup".
 std::string_view to_string(Reason reason);

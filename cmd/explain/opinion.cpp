@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "api/meta/label_value.hpp"
 #include "cmd/drain/request.hpp"
 #include "planning/evacuating_pods.hpp"
 #include "planning/planner.hpp"
@@ -36,6 +37,7 @@ planning::PlanInput plan_input(const api::DeschedulerPolicy& policy, const plann
                                base::TimePoint now) {
   planning::PlanInput input{.spec = spec, .cluster = cluster, .leaving = {}, .now = now};
   input.options.spend_pdbs = false;  // as the operator plans: a blocked pod is nominated and waits for its budget
+  if (policy.spec.mode != api::PolicyMode::kManual) input.options.taint_value = api::soft_taint_value(policy.meta.name);
   input.options.max_refusals = std::numeric_limits<std::size_t>::max();
   planning::EvacuatingPods pods(policy.meta.name, policy.spec.mode);
   for (const api::Evacuation& each : evacuations) {

@@ -7,6 +7,7 @@
 
 #include "api/descheduler_policy.hpp"
 #include "api/json/yaml.hpp"
+#include "api/meta/label_value.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/offline/dump.hpp"
 #include "cmd/offline/measured.hpp"
@@ -40,7 +41,7 @@ std::string moves_table(const planning::Plan& plan) {
   if (has_waves) header.insert(header.begin(), "WAVE");
   Table table(header);
   for (const api::PlannedMove& move : plan.moves) {
-    std::vector<std::string> row = {move.ns, move.pod, move.from, move.to.empty() ? "nowhere fits" : move.to,
+    std::vector<std::string> row = {move.ns,       move.pod,   move.from, move.to.empty() ? "nowhere fits" : move.to,
                                     move.strategy, move.reason};
     if (has_waves) row.insert(row.begin(), move.wave > 0 ? std::to_string(move.wave) : "");
     table.add_row(row);
@@ -158,8 +159,9 @@ api::Json emptying_json(const strategies::EmptyingReport& report) {
     held.back()["namespace"] = each.ns;
     held.back()["pod"] = each.pod;
   }
-  return {{"busy", report.busy}, {"freed", report.freed}, {"bound", report.bound}, {"boundReason", report.bound_reason},
-          {"note", report.note}, {"held", std::move(held)}};
+  return {{"busy", report.busy},   {"freed", report.freed},
+          {"bound", report.bound}, {"boundReason", report.bound_reason},
+          {"note", report.note},   {"held", std::move(held)}};
 }
 
 api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& plan, base::TimePoint now) {
@@ -232,17 +234,18 @@ base::Status simulate(const SimulateOptions& options) {
     caveats += (caveats.empty() ? "" : "; ") + unmeasured;
   planning::EvacuatingPods pods(policy->meta.name, policy->spec.mode);
   for (const api::Evacuation& each : dump->evacuations) pods.add(each);
+  planning::PlanOptions as_operator;
+  as_operator.spend_pdbs = false;
+  if (policy->spec.mode != api::PolicyMode::kManual) as_operator.taint_value = api::soft_taint_value(policy->meta.name);
+  as_operator.elapsed = [begin = std::chrono::steady_clock::now()] {
+    return std::chrono::duration_cast<base::Duration>(std::chrono::steady_clock::now() - begin);
+  };
   const planning::Plan plan =
       planning::plan_cycle({.spec = spec,
                             .cluster = snapshot,
                             .leaving = std::move(pods.leaving),
                             .now = *now,
-                            .options = {.spend_pdbs = false,   // as the operator plans
-                                        .taint_value = policy->meta.name,
-                                        .elapsed = [begin = std::chrono::steady_clock::now()] {
-                                          return std::chrono::duration_cast<base::Duration>(
-                                              std::chrono::steady_clock::now() - begin);
-                                        }},
+                            .options = std::move(as_operator),
                             .cooling = std::move(pods.cooling),
                             .restarts = &restarts,
                             .usage = *measured,

@@ -19,22 +19,26 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
                        const KnownPods& known, std::string id, base::TimePoint now) {
   std::vector<std::string> forbidden;
   for (const ForbiddenNamespace& each : known.forbidden) forbidden.push_back(each.ns);
+  planning::PlanOptions options;
+  // A blocked pod is nominated all the same: its Evacuation waits in the open for its budget.
+  options.spend_pdbs = false;
+  options.taint_value = known.taint_value;
+  options.placement_hints = known.placement_hints;
+  options.elapsed = known.elapsed;
+  options.max_refusals = kMaxAuditedPods;
   planning::Plan plan = planning::plan_cycle({.spec = spec,
                                               .cluster = snapshot,
                                               .leaving = known.leaving,
                                               .now = now,
-                                              // A blocked pod is nominated all the same: its Evacuation waits in the
-                                              // open and goes when the budget allows.
-                                              .options = {.spend_pdbs = false,
-                                                          .placement_hints = known.placement_hints,
-                                                          .elapsed = known.elapsed,
-                                                          .max_refusals = kMaxAuditedPods},
+                                              .options = std::move(options),
                                               .cooling = known.cooling,
                                               .forbidden = std::move(forbidden),
                                               .restarts = known.restarts,
                                               .usage = known.usage,
                                               .server_minor = known.server_minor});
   CycleOutcome outcome;
+  outcome.is_judged = plan.errors.empty();
+  outcome.taints = std::move(plan.taints);
   outcome.moves = std::move(plan.moves);
   outcome.balance = std::move(plan.balance);
   outcome.summary.refused = std::move(plan.refused);
@@ -46,6 +50,7 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
   outcome.summary.nominated = static_cast<std::int32_t>(outcome.moves.size());
   for (const api::PlannedMove& move : outcome.moves) outcome.summary.waves = std::max(outcome.summary.waves, move.wave);
   for (const planning::StrategyResult& result : plan.strategies) {
+    outcome.is_judged = outcome.is_judged && result.problem.empty();
     if (!result.problem.empty()) outcome.problems.push_back(result.strategy + ": " + result.problem);
   }
   for (const ForbiddenNamespace& each : known.forbidden) outcome.problems.push_back(each.problem);

@@ -26,6 +26,7 @@ struct KnownPods {
   std::vector<ForbiddenNamespace> forbidden{};
   const strategies::RestartHistory* restarts = nullptr;                   ///< earlier totals; nullptr: nobody looked
   std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> usage{};  ///< what was measured
+  std::optional<std::string> taint_value{};                               ///< as in PlanOptions
   std::optional<int> server_minor{};                                      ///< as in PlanInput
   bool placement_hints = false;                                           ///< as in PlanOptions
   std::function<base::Duration()> elapsed{};                              ///< as in planning::PlanOptions

@@ -75,14 +75,16 @@ TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& eva
 /// What one planning cycle brought.
 struct CycleOutcome {
   api::LastCycle summary;
-  std::vector<api::PlannedMove> moves;      ///< all of them, in order; the status shows the first kMaxPublishedPlan
-  std::vector<std::string> problems;        ///< strategies or creations that failed
-  std::vector<api::RefusedPod> refusals{};  ///< the first of them, for the audit log and the status
-  std::vector<std::string> warnings{};      ///< strange input that did no harm to the rest of the cycle
-  std::int64_t more_warnings = 0;           ///< that are not in the list
-  std::vector<api::BalanceRow> balance{};   ///< how even nodes are; judge_balance() adds its history
-  std::vector<UsageReport> usage{};         ///< of the policy's sources
-  std::vector<ForecastReport> forecasts{};  ///< the same
+  std::vector<api::PlannedMove> moves;        ///< all of them, in order; the status shows the first kMaxPublishedPlan
+  std::vector<std::string> problems;          ///< strategies or creations that failed
+  std::vector<api::RefusedPod> refusals{};    ///< the first of them, for the audit log and the status
+  std::vector<std::string> warnings{};        ///< strange input that did no harm to the rest of the cycle
+  std::int64_t more_warnings = 0;             ///< that are not in the list
+  std::vector<api::BalanceRow> balance{};     ///< how even nodes are; judge_balance() adds its history
+  std::vector<UsageReport> usage{};           ///< of the policy's sources
+  std::vector<ForecastReport> forecasts{};    ///< the same
+  std::vector<planning::NodeTaint> taints{};  ///< soft taints that nodes are to bear while the moves are made
+  bool is_judged = true;                      ///< false: a strategy, or all, could not judge
 };
 
 /// The Evacuation that carries out one planned move.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
@@ -60,6 +61,7 @@ void add_cooling(KnownPods& known, const scheduling::ClusterSnapshot& snapshot, 
 base::Result<kube::Requeue> PolicyReconciler::reconcile(const api::ObjectKey& key) {
   const auto seen = deps_.policies.get(key);
   forget_earlier(key.name, seen ? seen->meta.uid : std::string());
+  if (!seen || seen->meta.is_terminating() || !seen->plan_spec) drop_taints(key.name);
   if (!seen || seen->meta.is_terminating()) return kube::Requeue::await_change();
   known_[key.name] = seen->meta.uid;
   if (!seen->plan_spec) {
@@ -95,13 +97,14 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   const std::vector<std::string> stale = stale_caches();
   const bool put_off = timing.due && !stale.empty();
   std::optional<CycleOutcome> outcome;
+  const bool may_move =
+      policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at && !gates.stops();
+  if (!may_move || policy.spec.suspend || timing.opening != Opening::kOpen) drop_taints(policy.meta.name);
   if (timing.due && !put_off) {
     note_trigger(policy.meta.name);  // what happens from now on is for the next one
-    outcome = plan(policy, spec, now);
+    outcome = plan_on_nodes(policy, spec, may_move, now);
     judge_balance(policy, *outcome);
     deps_.audit.on_planned(policy, *outcome);
-    const bool may_move =
-        policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at && !gates.stops();
     if (may_move) carry_out(policy, *outcome);
     outcome->summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clock.now() - now);
     count_cycle(policy, *outcome);
@@ -116,6 +119,9 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   tell_convergence(next, policy.meta.generation, now);
   if (outcome) tell_usage(next.conditions, outcome->usage, policy.meta.generation, now);
   if (outcome) tell_forecasts(next.conditions, outcome->forecasts, policy.meta.generation, now);
+  if (deps_.taints)
+    tell_soft_taints(next.conditions, spec.strategy_specs.soft_taints(), deps_.taints->problem(),
+                     deps_.taints->nodes_of(policy.meta.name), policy.meta.generation, now);
   tell_audit_health(next, deps_.audit.failing(), policy.meta.generation, now);
   tell_stale_caches(next, stale, policy.meta.generation, now);
   tell_gates(seen, known, next);
@@ -188,6 +194,9 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   known.restarts = &restarts_;
   known.server_minor = deps_.server_minor;
   known.placement_hints = deps_.hints_in_force && deps_.hints_in_force();
+  // What a person admits one by one meets whatever taints there are then.
+  if (deps_.taints && deps_.taints->problem().empty() && policy.spec.mode != api::PolicyMode::kManual)
+    known.taint_value = api::soft_taint_value(policy.meta.name);
   UsageFigures figures = deps_.usage ? deps_.usage(policy.meta.name) : UsageFigures{};
   known.usage = figures.measured;
   known.elapsed = [this, now] { return deps_.clock.now() - now; };
@@ -202,6 +211,24 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   if (!deps_.stuck) return outcome;
   for (std::string& each : deps_.stuck(policy.meta.name)) outcome.problems.push_back(std::move(each));
   return outcome;
+}
+
+CycleOutcome PolicyReconciler::plan_on_nodes(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                             bool may_move, base::TimePoint now) {
+  CycleOutcome outcome = plan(policy, spec, now);
+  if (!may_move || place_taints(policy, outcome)) return outcome;
+  return plan(policy, spec, now);
+}
+
+/// False: the plan counts on taints that cannot be written.
+bool PolicyReconciler::place_taints(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
+  if (!deps_.taints) return true;
+  if (!outcome.is_judged) return deps_.taints->keep(policy.meta.name), true;
+  return deps_.taints->place(policy.meta.name, outcome.taints, deps_.progress) || outcome.taints.empty();
+}
+
+void PolicyReconciler::drop_taints(const std::string& policy) const {
+  if (deps_.taints) deps_.taints->drop(policy);
 }
 
 void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {

@@ -16,6 +16,7 @@
 #include "controllers/policy/audit.hpp"
 #include "controllers/policy/decide.hpp"
 #include "controllers/signing/keys.hpp"
+#include "controllers/taints/soft_taints.hpp"
 #include "controllers/triggers/triggers.hpp"
 #include "controllers/usage/report.hpp"
 #include "evictors/registry.hpp"
@@ -63,6 +64,7 @@ class PolicyReconciler {
     /// What a policy's gates say. Whoever knows when that changes enqueues the policy. Empty: no gate holds.
     std::function<GateVerdict(const std::string& policy)> gates = {};
     Triggers* triggers = nullptr;  ///< what makes cycles run before their time; nullptr: nothing
+    SoftTaints* taints = nullptr;  ///< nullptr: no node gets any
     /// The server is Kubernetes 1.`server_minor`; nullopt: it does not say.
     std::optional<int> server_minor = {};
     /// New pods are given the hints of their Evacuations: plans may count on that. Empty: they are not.
@@ -95,6 +97,11 @@ class PolicyReconciler {
   std::vector<std::string> stale_caches() const;
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
   CycleOutcome plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, base::TimePoint now);
+  /// With its soft taints on the nodes if it may move; without any if these may not be written.
+  CycleOutcome plan_on_nodes(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, bool may_move,
+                             base::TimePoint now);
+  bool place_taints(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
+  void drop_taints(const std::string& policy) const;
   void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
   void create_all(const api::DeschedulerPolicy& policy, const signing::Key& key, CycleOutcome& outcome);
   bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, const signing::Key& key,

@@ -104,7 +104,7 @@ class Preferences {
   NodeIndex hinted_ = kNoNode;
   std::vector<std::pair<NodeIndex, std::int64_t>> untolerated_;  ///< sorted; by taints that the pod does not tolerate
   std::int64_t most_untolerated_ = 0;
-  bool tolerates_some_ = false;  ///< of the soft taints that nodes bear
+  bool tolerates_some_ = false;            ///< of the soft taints that nodes bear
   std::int64_t most_node_preference_ = 0;  ///< sum of the weights of its preferred node terms
   std::vector<AffinityScores> affinity_scores_;
   std::vector<Spread> spread_;

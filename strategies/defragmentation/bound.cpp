@@ -33,8 +33,8 @@ std::size_t needed_for(const DefragmentationProblem& problem, ResourceIndex reso
   std::vector<std::int64_t> must;
   std::vector<std::int64_t> may;
   for (const NodeIndex node : problem.nodes()) {
-    std::int64_t capacity =
-        scheduling::saturating_subtract(base.allocatable().get(node, resource), problem.cluster().used().get(node, resource));
+    std::int64_t capacity = scheduling::saturating_subtract(base.allocatable().get(node, resource),
+                                                            problem.cluster().used().get(node, resource));
     for (const PodIndex pod : problem.pods_on(node)) {
       left = scheduling::saturating_add(left, amount_of(pod));
       divisor = std::gcd(divisor, amount_of(pod));
@@ -45,7 +45,8 @@ std::size_t needed_for(const DefragmentationProblem& problem, ResourceIndex reso
   std::ranges::sort(may, std::greater{});
   std::size_t count = 0;
   const auto fill = [&](std::int64_t capacity) {
-    left = scheduling::saturating_subtract(left, divisor > 0 ? std::max<std::int64_t>(capacity, 0) / divisor * divisor : 0);
+    left = scheduling::saturating_subtract(left,
+                                           divisor > 0 ? std::max<std::int64_t>(capacity, 0) / divisor * divisor : 0);
     ++count;
   };
   for (const std::int64_t capacity : must) fill(capacity);

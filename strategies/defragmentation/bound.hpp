@@ -11,7 +11,7 @@ namespace strategies {
 struct LowerBound {
   std::size_t busy = 0;    ///< nodes with pods that do not go with their node
   std::size_t needed = 0;  ///< of any plan
-  std::string reason;      ///< what needs them: "requests of cpu", "12 pods of anti-affinity like default/quorum-1", …
+  std::string reason;  ///< what needs them: "requests of cpu", "12 pods of anti-affinity like default/quorum-1", …
 
   std::size_t most_freed() const { return busy - needed; }
 };

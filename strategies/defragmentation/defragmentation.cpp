@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "api/meta/well_known.hpp"
 #include "strategies/defragmentation/held_nodes.hpp"
@@ -24,15 +25,16 @@ std::function<bool()> stop_rule(const StrategyContext& context, base::Duration t
 SearchLimits limits_of(const DefragmentationRules& rules, const LowerBound& bound, const NominationSink& sink) {
   SearchLimits limits{.most_freed = bound.most_freed()};
   if (rules.max_moves) limits.most_moves = static_cast<std::size_t>(*rules.max_moves);
-  if (const auto left = sink.moves_left()) limits.most_moves = std::min(limits.most_moves, static_cast<std::size_t>(*left));
+  if (const auto left = sink.moves_left())
+    limits.most_moves = std::min(limits.most_moves, static_cast<std::size_t>(*left));
   return limits;
 }
 
 std::int32_t count_empty(const DefragmentationProblem& problem, const std::vector<NodeIndex>& nodes) {
   return static_cast<std::int32_t>(std::ranges::count_if(nodes, [&](NodeIndex node) {
     bool is_empty = true;
-    problem.cluster().for_each_on(
-        node, [&](PodIndex pod) { is_empty = is_empty && !problem.has_to_stay_somewhere(pod); });
+    problem.cluster().for_each_on(node,
+                                  [&](PodIndex pod) { is_empty = is_empty && !problem.has_to_stay_somewhere(pod); });
     return is_empty;
   }));
 }
@@ -41,7 +43,6 @@ std::int32_t count_empty(const DefragmentationProblem& problem, const std::vecto
 
 void Defragmentation::offer(const DefragmentationProblem& problem, const DefragmentationPlan& plan,
                             NominationSink& sink) const {
-  sink.avoid(api::well_known::kEmptyingTaint, plan.avoided);
   for (const WaveMove& move : plan.moves) {
     sink.start_wave(move.wave);
     const bool leaves_for_good = std::ranges::binary_search(plan.emptied, move.from);
@@ -56,23 +57,31 @@ void Defragmentation::offer(const DefragmentationProblem& problem, const Defragm
   sink.start_wave(0);
 }
 
+/// No plan at all if it frees too little. `note`: why.
+DefragmentationPlan Defragmentation::find_plan(const StrategyContext& context, const DefragmentationProblem& problem,
+                                               const LowerBound& bound, const NominationSink& sink,
+                                               std::string& note) const {
+  SearchBudget budget(kMostSteps, stop_rule(context, args_.time_budget));
+  DefragmentationPlan plan = DefragmentationSearch(problem, sink, limits_of(args_, bound, sink), budget, kSeed).run();
+  if (plan.emptied.empty() || plan.emptied.size() >= static_cast<std::size_t>(args_.min_nodes_freed)) return plan;
+  note = fmt::format("{} nodes could be freed with {} moves, minNodesFreed is {}", plan.emptied.size(),
+                     plan.moves.size(), args_.min_nodes_freed);
+  return {};
+}
+
 base::Status Defragmentation::nominate(const StrategyContext& context, NominationSink& sink) const {
   const DefragmentationProblem problem(context, sink, args_);
   const LowerBound bound = lower_bound_of(problem);
-  SearchBudget budget(kMostSteps, stop_rule(context, args_.time_budget));
-  DefragmentationPlan plan =
-      DefragmentationSearch(problem, sink, limits_of(args_, bound, sink), budget, kSeed).run();
   EmptyingReport report;
   report.busy = static_cast<std::int32_t>(bound.busy);
   report.bound = static_cast<std::int32_t>(bound.most_freed());
   report.bound_reason = bound.reason;
-  if (plan.emptied.size() < static_cast<std::size_t>(args_.min_nodes_freed)) {
-    if (!plan.emptied.empty())
-      report.note = fmt::format("{} nodes could be freed with {} moves, minNodesFreed is {}", plan.emptied.size(),
-                                plan.moves.size(), args_.min_nodes_freed);
-    plan = {};
-  }
+  const DefragmentationPlan plan = find_plan(context, problem, bound, sink, report.note);
+  const bool may_taint = sink.avoid(api::well_known::kEmptyingTaint, plan.avoided);
+  if (!may_taint && !sink.chooses_targets() && report.note.empty())
+    report.note = "the policy may not taint nodes, so only moves that the scheduler makes without are planned";
   offer(problem, plan, sink);
+  for (const HeldNode& each : problem.held()) sink.refused(each.pod, each.refusal);
   report.freed = count_empty(problem, plan.emptied);
   report.held = held_nodes(problem, context.cluster, plan.avoided, kMostHeld);
   sink.report(std::move(report));

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "strategies/defragmentation/rules.hpp"
 #include "strategies/defragmentation/search.hpp"
@@ -20,6 +22,8 @@ class Defragmentation final : public Strategy {
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
 
  private:
+  DefragmentationPlan find_plan(const StrategyContext& context, const DefragmentationProblem& problem,
+                                const LowerBound& bound, const NominationSink& sink, std::string& note) const;
   void offer(const DefragmentationProblem& problem, const DefragmentationPlan& plan, NominationSink& sink) const;
 
   Args args_;

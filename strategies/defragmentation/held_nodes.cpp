@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "scheduling/predicates.hpp"
@@ -37,19 +38,22 @@ class HeldNodes {
  private:
   EmptyingReport::Held row_of(NodeIndex node, const std::vector<PodIndex>& pods) const {
     const auto held = std::ranges::find(problem_.held(), node, &HeldNode::node);
-    if (held != problem_.held().end())
-      return row(node, held->pod, held->refusal.reason, held->refusal.message());
+    if (held != problem_.held().end()) return row(node, held->pod, held->refusal.reason, held->refusal.message());
     if (problem_.is_held(node)) return {name_of(node), "", "", "NotSelected", "nodeSelector leaves it as it is"};
-    for (const PodIndex pod : pods) {
-      if (const auto refusal = only_here(pod, node)) return row(node, pod, refusal->first, refusal->second);
+    // A replacement that comes while the old pod is there may have to be beside it.
+    for (const auto old_pod : {scheduling::OldPod::kGone, scheduling::OldPod::kStays}) {
+      for (const PodIndex pod : pods) {
+        if (const auto refusal = only_here(pod, node, old_pod)) return row(node, pod, refusal->first, refusal->second);
+      }
     }
     return {name_of(node), "", "", "NoRoomTogether",
             fmt::format("its {} pods do not fit on the other nodes together", pods.size())};
   }
 
   /// Why the pod fits on no other node that takes pods, by the rule that refuses most of them.
-  std::optional<std::pair<std::string, std::string>> only_here(PodIndex pod, NodeIndex here) const {
-    const FitQuery query(cluster_, pod, FitLevel::kScheduler);
+  std::optional<std::pair<std::string, std::string>> only_here(PodIndex pod, NodeIndex here,
+                                                               scheduling::OldPod old_pod) const {
+    const FitQuery query(cluster_, pod, FitLevel::kScheduler, old_pod);
     std::map<std::string_view, std::pair<std::size_t, Refusal>> refusals;
     std::size_t nodes = 0;
     for (const NodeIndex node : problem_.taking()) {
@@ -61,7 +65,8 @@ class HeldNodes {
       ++refusals.try_emplace(refusal->reason, 0, *refusal).first->second.first;
     }
     if (refusals.empty()) return std::pair<std::string, std::string>("NoOtherNode", "no other node takes pods");
-    const auto& [reason, most] = *std::ranges::max_element(refusals, {}, [](const auto& each) { return each.second.first; });
+    const auto& [reason, most] =
+        *std::ranges::max_element(refusals, {}, [](const auto& each) { return each.second.first; });
     return std::pair(std::string(reason), describe(most.first, nodes, most.second));
   }
 

@@ -1,6 +1,7 @@
 #include "strategies/defragmentation/packing.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -17,10 +18,6 @@ using scheduling::kMemoryIndex;
 using scheduling::kNoNode;
 using scheduling::kPodsIndex;
 using scheduling::Overlay;
-
-constexpr std::size_t kMostCandidates = 64;  // swaps that are compared for one pod
-constexpr std::size_t kMostTries = 16;       // of those, how many are tried
-constexpr std::size_t kMostEjected = 3;      // pods that leave one node for one pod
 
 std::int64_t free_of(const Overlay& cluster, NodeIndex node, scheduling::ResourceIndex resource) {
   return scheduling::saturating_subtract(cluster.base().allocatable().get(node, resource),
@@ -142,7 +139,7 @@ std::optional<Packing::Ejection> Packing::several_on(NodeIndex node, PodIndex po
     found.pods.push_back(other);
     found.cost += problem_.size(other);
     if (has_room(pod, node, found.pods)) return found;
-    if (found.pods.size() == kMostEjected) break;
+    if (found.pods.size() == style_.ejected) break;
   }
   return std::nullopt;
 }
@@ -164,7 +161,7 @@ std::vector<Packing::Ejection> Packing::ejections_for(PodIndex pod, const FitQue
   std::vector<Ejection> found;
   const NodeIndex here = cluster_.node_of(pod);
   std::size_t looked_at = 0;
-  for (; looked_at < order_.size() && found.size() < kMostCandidates; ++looked_at) {
+  for (; looked_at < order_.size() && found.size() < 4 * style_.tries; ++looked_at) {
     const NodeIndex node = order_[(hint_ + looked_at) % order_.size()];
     if (node != here && !query.refusal_beside_room(node)) add_ejections_on(node, pod, found);
   }
@@ -206,7 +203,7 @@ bool Packing::place_by_ejection(PodIndex pod, const FitQuery& query, int depth) 
     const PodIndex other = each.pods.front();
     const std::pair kind(cluster_.base().label_group_of(other), cluster_.base().request_set_of(other));
     if (hopeless.contains(kind)) continue;
-    if (++tries > kMostTries || budget_.is_over()) return false;
+    if (++tries > style_.tries || budget_.is_over()) return false;
     if (eject(pod, each, depth)) return true;
     if (each.pods.size() == 1 && is_plain(other)) hopeless.insert(kind);
   }

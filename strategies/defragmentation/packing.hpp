@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "strategies/defragmentation/problem.hpp"
@@ -19,13 +20,16 @@ struct PackedMove {
 
 /// How a packing goes about it.
 struct PackingStyle {
-  int depth = 2;     ///< so many pods may make room for one another in a chain
-  double noise = 0;  ///< how far chance decides among places: 0, not at all
+  int depth = 2;              ///< so many pods may make room for one another in a chain
+  std::size_t tries = 16;     ///< swaps that are tried for one pod, of four times as many that are compared
+  std::size_t ejected = 3;    ///< pods that leave one node for one pod
+  double noise = 0;           ///< how far chance decides among places: 0, not at all
+  bool direct_first = false;  ///< pods that need no room made go first; else the ones that make room
 };
 
-/// Finds places for the pods of nodes that are to be emptied, on an overlay of its own, by all filters of the scheduler:
-/// where they fit; else in the place of pods that fit elsewhere (a swap), whose places may again be those of others (a
-/// chain). A pod moves at most once. Says what is possible, not what a scheduler would do by itself.
+/// Finds places for the pods of nodes that are to be emptied, on an overlay of its own, by all filters of the
+/// scheduler: where they fit; else in the place of pods that fit elsewhere (a swap), whose places may again be those of
+/// others (a chain). A pod moves at most once. Says what is possible, not what a scheduler would do by itself.
 class Packing {
  public:
   /// `takes`: by node, which ones take pods. `moved`: what was moved before.

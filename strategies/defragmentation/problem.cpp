@@ -79,7 +79,8 @@ std::size_t DefragmentationProblem::most_of_workload(PodIndex pod) const {
 
 std::int64_t DefragmentationProblem::headroom(NodeIndex node, ResourceIndex resource) const {
   for (const auto& [of, share] : headroom_) {
-    if (of == resource) return static_cast<std::int64_t>(share * static_cast<double>(base().allocatable().get(node, of)));
+    if (of == resource)
+      return static_cast<std::int64_t>(share * static_cast<double>(base().allocatable().get(node, of)));
   }
   return 0;
 }

@@ -17,6 +17,7 @@ using scheduling::Overlay;
 
 /// Pods of the same node that may go in another's place, if the scheduler would put that where it does not help.
 constexpr std::size_t kMostInstead = 6;
+constexpr std::size_t kStepsOfMove = 20;
 constexpr std::size_t kFewLeft = 8;  // nodes for which any progress is worth another round
 
 }  // namespace
@@ -29,8 +30,8 @@ Realization::Wave::Wave(const Overlay& cluster)
       reserved(cluster.base().node_count(), 0) {}
 
 Realization::Realization(const DefragmentationProblem& problem, std::unique_ptr<Rehearsal> rehearsal,
-                         std::vector<bool> emptying, bool chooses_targets, PackingStyle style,
-                         SearchBudget& budget, Chance& chance)
+                         std::vector<bool> emptying, bool chooses_targets, PackingStyle style, SearchBudget& budget,
+                         Chance& chance)
     : problem_(problem),
       rehearsal_(std::move(rehearsal)),
       emptying_(std::move(emptying)),
@@ -73,9 +74,11 @@ std::vector<PackedMove> Realization::pack() {
   std::ranges::sort(pods);
   for (const auto& [size, pod] : pods) packing.place_all({pod});
   std::vector<PackedMove> moves = packing.moves();
-  // What others wait for first, then the largest: they have the fewest places.
+  // What others wait for before them, then the largest: they have the fewest places.
   std::ranges::stable_sort(moves, {}, [&](const PackedMove& move) {
-    return std::tuple(emptying_[move.from], -problem_.size(move.pod));
+    const int direct = style_.direct_first ? 0 : 2;
+    const int turn = !emptying_[move.from] ? 1 : move.needs_hole ? 2 : direct;
+    return std::tuple(turn, -problem_.size(move.pod));
   });
   return moves;
 }
@@ -148,8 +151,7 @@ bool Realization::attempt_instead(const PackedMove& move, Wave& wave) {
 /// Without a look at what the scheduler likes.
 bool Realization::fits_somewhere(PodIndex pod) const {
   const scheduling::FitQuery query(cluster(), pod, FitLevel::kScheduler);
-  return std::ranges::any_of(problem_.taking(),
-                             [&](NodeIndex node) { return takes_[node] && query.fits(node); });
+  return std::ranges::any_of(problem_.taking(), [&](NodeIndex node) { return takes_[node] && query.fits(node); });
 }
 
 bool Realization::relocate(PodIndex pod, const PackedMove& instead_of, Wave& wave) {
@@ -157,7 +159,7 @@ bool Realization::relocate(PodIndex pod, const PackedMove& instead_of, Wave& wav
     waits_for_budget_ = true;
     return false;
   }
-  budget_.spend(problem_.base().node_count());
+  budget_.spend(kStepsOfMove + problem_.base().node_count());
   if (!fits_somewhere(pod)) return false;
   const NodeIndex from = instead_of.from;
   const auto to = rehearsal_->relocate(

@@ -18,9 +18,9 @@ struct WaveMove {
   std::int32_t wave;
 };
 
-/// Empties nodes on a rehearsal, where the scheduler says where pods go: packs what is left, makes these moves in waves,
-/// and packs again what came otherwise. In a wave sources are as occupied as targets, and each PodDisruptionBudget is
-/// spent but once.
+/// Empties nodes on a rehearsal, where the scheduler says where pods go: packs what is left, makes these moves in
+/// waves, and packs again what came otherwise. In a wave sources are as occupied as targets, and each
+/// PodDisruptionBudget is spent but once.
 class Realization {
  public:
   /// `emptying`: by node.
@@ -40,10 +40,10 @@ class Realization {
     explicit Wave(const scheduling::Overlay& cluster);
     scheduling::Overlay before;
     scheduling::PdbBudgets budgets;
-    std::vector<PodIndex> leaving{};         ///< in the order they leave
-    std::vector<std::uint8_t> is_left;       ///< by node: some pod leaves it
-    std::vector<std::uint32_t> awaited;      ///< by node: pods that are still to leave it
-    std::vector<std::uint32_t> reserved;     ///< by node: pods that wait for room on it, where no other is to go
+    std::vector<PodIndex> leaving{};      ///< in the order they leave
+    std::vector<std::uint8_t> is_left;    ///< by node: some pod leaves it
+    std::vector<std::uint32_t> awaited;   ///< by node: pods that are still to leave it
+    std::vector<std::uint32_t> reserved;  ///< by node: pods that wait for room on it, where no other is to go
   };
 
   const scheduling::Overlay& cluster() const { return rehearsal_->cluster(); }

@@ -63,7 +63,8 @@ void read_weights(api::StrictObject& args, DefragmentationRules& rules) {
     weights.read("nodeFreed", rules.weight_of_node);
     weights.read("move", rules.weight_of_move);
     if (rules.weight_of_node <= 0) weights.complain("nodeFreed", "must be above 0, or no node would be worth freeing");
-    if (rules.weight_of_move < 0) weights.complain("move", "must not be below 0, or moves would be made for their own sake");
+    if (rules.weight_of_move < 0)
+      weights.complain("move", "must not be below 0, or moves would be made for their own sake");
     if (rules.weight_of_node > 0 && rules.weight_of_move >= rules.weight_of_node)
       weights.complain("move", "must be below nodeFreed, or no node would ever pay for a move");
   });
@@ -122,7 +123,9 @@ std::vector<std::uint32_t> ranks_of(const std::vector<NodePreference>& preferenc
   if (preferences.empty() || nodes.empty()) return ranks;
   std::vector<std::uint32_t> order(nodes.size());
   std::iota(order.begin(), order.end(), 0);
-  const auto is_before = [&](std::uint32_t a, std::uint32_t b) { return compare(preferences, *nodes[a], *nodes[b]) < 0; };
+  const auto is_before = [&](std::uint32_t a, std::uint32_t b) {
+    return compare(preferences, *nodes[a], *nodes[b]) < 0;
+  };
   std::ranges::stable_sort(order, is_before);
   for (std::size_t i = 1; i < order.size(); ++i)
     ranks[order[i]] = ranks[order[i - 1]] + (is_before(order[i - 1], order[i]) ? 1 : 0);

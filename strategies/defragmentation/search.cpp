@@ -1,6 +1,8 @@
 #include "strategies/defragmentation/search.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -9,10 +11,12 @@
 namespace strategies {
 namespace {
 
-constexpr double kNoise = 0.3;      // of sizes at most, so that equal attempts end differently
-constexpr double kKeyNoise = 0.7;   // of loads, when nodes are exchanged
-constexpr double kTryMore = 0.8;    // share of the attempts that are about one more node
-constexpr std::int64_t kLeastImproving = 1'500'000;      // for improvements: tenths of a second
+constexpr double kNoise = 0.3;     // of sizes at most, so that equal attempts end differently
+constexpr double kKeyNoise = 0.7;  // of loads, when nodes are exchanged
+constexpr double kTryMore = 0.8;   // share of the attempts that are about one more node
+constexpr int kPatience = 400;     // attempts without gain
+constexpr std::size_t kStepsOfAttempt = 500;
+constexpr std::int64_t kLeastImproving = 6'000'000;  // for improvements: tenths of a second
 constexpr std::int64_t kMostImproving = 20'000'000;
 
 }  // namespace
@@ -118,13 +122,37 @@ DefragmentationSearch::Nodes DefragmentationSearch::neighbour(std::size_t wanted
   return nodes;
 }
 
+/// As many nodes as there can be, and no pod moves but the fewest that have to.
+bool DefragmentationSearch::is_perfect() const {
+  if (best_.emptied.size() < limits_.most_freed) return false;
+  std::vector<std::size_t> pods;
+  for (const FreeableNode& each : problem_.freeable()) {
+    if (!problem_.pods_on(each.node).empty()) pods.push_back(problem_.pods_on(each.node).size());
+  }
+  std::ranges::sort(pods);
+  const auto last = pods.begin() + static_cast<std::ptrdiff_t>(best_.emptied.size());
+  return best_.moves.size() <= std::accumulate(pods.begin(), last, std::size_t{0});
+}
+
+/// Mostly little noise, and now and then a closer look.
+PackingStyle DefragmentationSearch::random_style() {
+  const double luck = chance_.fraction();
+  PackingStyle style{.noise = kNoise * luck * luck, .direct_first = chance_.below(2) == 0};
+  if (chance_.below(3) != 0) return style;
+  style.tries *= 4;
+  style.ejected += 2;
+  return style;
+}
+
 void DefragmentationSearch::improve() {
-  while (!budget_.is_over()) {
+  int patience = kPatience;
+  while (patience > 0 && !budget_.is_over() && !is_perfect()) {
     const std::size_t wanted = wanted_now();
     const std::size_t most = wanted > best_.emptied.size() ? limits_.most_moves : best_.moves.size() - 1;
-    const double luck = chance_.fraction();
-    budget_.spend(problem_.base().node_count());
-    attempt(neighbour(wanted), {.noise = kNoise * luck * luck}, std::min(most, limits_.most_moves));
+    budget_.spend(kStepsOfAttempt + problem_.base().node_count());
+    const std::size_t before = best_.moves.size();
+    attempt(neighbour(wanted), random_style(), std::min(most, limits_.most_moves));
+    patience = best_.moves.size() == before && best_.emptied.size() <= wanted ? patience - 1 : kPatience;
   }
 }
 

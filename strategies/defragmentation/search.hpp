@@ -34,8 +34,10 @@ class DefragmentationSearch {
 
   void bisect(Nodes emptying, std::vector<NodeIndex> left);
   void improve();
+  bool is_perfect() const;
   bool attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves);
   std::size_t wanted_now();
+  PackingStyle random_style();
   Nodes neighbour(std::size_t wanted);
   std::size_t busy_in(const Nodes& nodes) const;
   bool is_better(std::size_t freed, std::size_t moves) const;

@@ -66,9 +66,10 @@ class Leveller {
   }
 
  private:
+  /// Also while pods that will leave are still there: their replacements are to meet the same taints.
   bool is_uneven() const {
-    return std::ranges::any_of(giving_.known(),
-                               [&](NodeIndex node) { return is_above(row_of(giving_, node), band_.high); });
+    return std::ranges::any_of(taking_.known(),
+                               [&](NodeIndex node) { return is_above(row_of(taking_, node), band_.high); });
   }
 
   void pick_nodes(LoadRules& rules) const {

@@ -11,7 +11,7 @@ namespace strategies {
 namespace {
 
 /// What one cycle can move, in points of the pool's mean load: planning for more would close nodes for nothing.
-constexpr double kMostDemand = 0.2;
+constexpr double kMostDemand = 0.25;
 constexpr double kStep = 0.5;  ///< of the water level
 
 double percent_of(std::int64_t amount, std::int64_t all) {

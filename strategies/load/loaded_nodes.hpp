@@ -21,10 +21,13 @@ struct LoadLimits {
 /// nodes.
 class LoadedNodes {
  public:
-  static constexpr double kLeastOpen = 0.1;
+  static constexpr double kLeastOpen = 0.05;
 
   /// `taking`: the pool's load, which is kept up to date by whoever moves pods. Keeps references to all of these.
   LoadedNodes(const StrategyContext& context, NominationSink& sink, const LoadTable& taking, LoadLimits limits);
+  ~LoadedNodes() { sink_.avoid_competitors({}, {}); }
+  LoadedNodes(const LoadedNodes&) = delete;
+  LoadedNodes& operator=(const LoadedNodes&) = delete;
 
   /// Has nodes avoided, and more as the need arises, while pods leave `sources`, whose load is `giving`.
   void avoid(const LoadTable& giving, std::span<const NodeIndex> sources);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "strategies/load/balance_subject.hpp"
+#include "strategies/load/loaded_nodes.hpp"
 #include "strategies/load/move_load.hpp"
 
 namespace strategies {
@@ -13,6 +14,8 @@ namespace {
 constexpr double kDefaultTarget = 40;  ///< percent of cpu, as Trimaran has it
 
 using Percents = std::vector<double>;
+
+constexpr double kAlwaysWelcome = 0.75;  ///< of the target: a node below gets no soft taint
 
 Percents targets_of(const Thresholds& thresholds) {
   Percents targets;
@@ -35,6 +38,15 @@ Percents percents_of(const LoadTable& load, NodeIndex node) {
   Percents row;
   for (std::size_t r = 0; r < load.resources().size(); ++r) row.push_back(load.percent(node, r));
   return row;
+}
+
+Percents part_of(Percents percents, double part) {
+  for (double& percent : percents) percent *= part;
+  return percents;
+}
+
+bool has_any_over(const LoadTable& load, const Percents& targets) {
+  return std::ranges::any_of(load.known(), [&](NodeIndex node) { return is_over(percents_of(load, node), targets); });
 }
 
 /// Sources, the fullest first; destinations, the best score first.
@@ -132,6 +144,8 @@ void TargetLoadPacking::pack(const StrategyContext& context, NominationSink& sin
   const Percents targets = targets_of(*pool.thresholds);
   LoadRules rules;
   pick(context, load, giving, taking, targets, rules);
+  LoadedNodes loaded(context, sink, taking, {part_of(targets, kAlwaysWelcome), targets});
+  if (args_.usage.soft_taint && has_any_over(taking, targets)) loaded.avoid(giving, rules.sources);
   rules.high = targets;
   rules.level = targets;
   rules.accepts = [&](NodeIndex from, NodeIndex, const Percents&, const Percents& after) {

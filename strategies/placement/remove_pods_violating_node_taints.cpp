@@ -41,9 +41,11 @@ bool RemovePodsViolatingNodeTaints::is_chosen(const api::Taint& taint) const {
   return !names_taint(args_.excluded, taint) && (!args_.included || names_taint(*args_.included, taint));
 }
 
-/// A cordon is a taint: it counts only when includedTaints names it.
+/// A cordon is a taint: it counts only when includedTaints names it. A policy's own soft taint keeps pods off that are
+/// to come, not those that are there.
 bool RemovePodsViolatingNodeTaints::is_considered(const api::Taint& taint) const {
   using enum api::TaintEffect;
+  if (taint.effect == kPreferNoSchedule && api::well_known::is_soft_taint(taint.key)) return false;
   const bool by_effect = taint.effect == kNoSchedule || taint.effect == kNoExecute ||
                          (taint.effect == kPreferNoSchedule && args_.include_prefer_no_schedule);
   return by_effect && is_chosen(taint) && (args_.included || taint.key != api::well_known::kUnschedulableTaint);

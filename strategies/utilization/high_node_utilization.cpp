@@ -64,6 +64,9 @@ HighNodeUtilization::Args HighNodeUtilization::Args::read(api::StrictObject& arg
   Args parsed;
   parsed.excluded_namespaces = read_excluded_namespaces(args);
   parsed.usage = read_usage(args);
+  if (parsed.usage && parsed.usage->soft_taint)
+    args.complain("usage.softTaint",
+                  "is of LowNodeUtilization and TargetLoadPacking: nodes that empty are no loaded ones");
   const std::size_t before = args.errors().size();
   parsed.pools = read_node_pools(
       args, [&](api::StrictObject& entry, NodePool& pool) { pool.thresholds = read_emptying(entry, parsed.usage); });

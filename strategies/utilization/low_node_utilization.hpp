@@ -39,6 +39,7 @@ class LowNodeUtilization final : public Strategy {
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
   std::vector<scheduling::UsageNeed> usage_needs() const override;
+  bool soft_taints() const override { return args_.usage && args_.usage->soft_taint; }
   std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
 
  private:

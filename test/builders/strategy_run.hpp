@@ -33,10 +33,20 @@ class RecordingSink final : public strategies::NominationSink {
     }
     return result;
   }
+  bool avoid(std::string_view key, std::span<const strategies::NodeIndex> nodes) override {
+    if (!may_avoid) return false;
+    for (const auto node : nodes) avoided.push_back(std::string(key) + " " + cluster_->node(node).meta.name);
+    return true;
+  }
+  bool bears(std::string_view key, strategies::NodeIndex node) const override {
+    return std::ranges::any_of(cluster_->node(node).taints, [&](const api::Taint& taint) { return taint.key == key; });
+  }
   void refused(scheduling::PodIndex pod, const scheduling::Refusal& refusal) override {
     refusals[cluster_->pod(pod).meta.name] = refusal.reason;
   }
 
+  bool may_avoid = true;
+  std::vector<std::string> avoided;  ///< "<key> <node>"
   std::vector<std::string> offered;
   std::vector<std::string> accepted;
   std::map<std::string, std::string> reasons;

@@ -69,7 +69,7 @@ class MeasuredLoad : public integration::Rig {
            {"usageSources", Json::array({{{"name", "server"}, {"type", "MetricsServer"}, {"interval", "10s"}}})},
            {"strategies", Json::array({{{"name", "LowNodeUtilization"},
                                         {"args",
-                                         {{"usage", {{"source", "server"}}},
+                                         {{"usage", {{"source", "server"}, {"softTaint", soft_taint}}},
                                           {"thresholds", {{"cpu", 35}}},
                                           {"targetThresholds", {{"cpu", 50}}}}}}})}}}});
   }
@@ -102,6 +102,7 @@ class MeasuredLoad : public integration::Rig {
   }
 
   bool works = true;
+  bool soft_taint = false;
 };
 
 TEST_F(MeasuredLoad, IsLevelledWhereRequestsAreAlreadyAndThenNothingMoves) {
@@ -140,6 +141,164 @@ TEST_F(MeasuredLoad, ThatGoesStaleInTheMiddleMovesNothingMore) {
   run_for(minutes(30));
   EXPECT_EQ(status().evicted, moved);
   EXPECT_THAT(condition_of("UsageAvailable"), HasSubstr("SamplesMissing: server: 3 of 3 nodes have no good sample"));
+}
+
+// --- soft taints
+
+class SoftTaints : public MeasuredLoad {
+ protected:
+  SoftTaints() { soft_taint = true; }
+
+  void begin_where_nothing_may_move() {
+    begin();
+    budget("all", "hot", 4);
+  }
+  Json taints_of(const std::string& node) const {
+    const auto object = cluster->store().get(kube::kNodes, {"", node});
+    return (*object)["spec"].value("taints", Json::array());
+  }
+  bool has_any() const {
+    return std::ranges::any_of(std::vector{"node-a", "node-b", "node-c"}, [&](const char* node) {
+      return std::ranges::any_of(taints_of(node),
+                                 [](const Json& taint) { return taint["key"] == "evacuator.dev/loaded"; });
+    });
+  }
+  bool get_some() {
+    return run_until([&] { return has_any(); }, minutes(10));
+  }
+  bool lose_all(minutes limit) {
+    return run_until([&] { return !has_any(); }, limit);
+  }
+  void delete_policy() {
+    const auto answer =
+        server->handle(kube::delete_request(kube::kPolicies, {"", "level"}, ""), {"alice", {}, "kubectl"});
+    ASSERT_EQ(answer.status, 200) << answer.body;
+  }
+  static bool is_taint_write(const kube::Request& request) {
+    return request.method == "PATCH" && request.path.starts_with("/api/v1/nodes/");
+  }
+  static std::optional<kube::Response> forbid(const kube::Request& request) {
+    if (!is_taint_write(request)) return std::nullopt;
+    const Json body = {{"kind", "Status"}, {"apiVersion", "v1"},    {"status", "Failure"},
+                       {"code", 403},      {"reason", "Forbidden"}, {"message", "nodes is forbidden"}};
+    return kube::Response{.status = 403, .body = body.dump(), .retry_after = {}, .content_type = "application/json"};
+  }
+  void change_policy(const std::function<void(Json& spec)>& change) {
+    edit(
+        kube::kPolicies, "level", [&](Json& object) { change(object["spec"]); }, "");
+  }
+
+  const Json ours = {{"key", "evacuator.dev/loaded"}, {"value", "level"}, {"effect", "PreferNoSchedule"}};
+};
+
+TEST_F(SoftTaints, AreOnTheNodeThatBurnsAndGoWhenLoadIsLevel) {
+  begin();
+  const Json foreign = {{"key", "team"}, {"value", "x"}, {"effect", "PreferNoSchedule"}, {"note", "stays"}};
+  edit(
+      kube::kNodes, "node-a", [&](Json& node) { node["spec"]["taints"] = Json::array({foreign}); }, "");
+  ASSERT_TRUE(get_some());
+  EXPECT_EQ(taints_of("node-a"), Json::array({foreign, ours}));
+  EXPECT_THAT(condition_of("SoftTaints"), HasSubstr("TaintsWritten: "));
+  ASSERT_TRUE(run_until([&] { return hot_on("node-a") <= 2; }, minutes(30)));
+  ASSERT_TRUE(lose_all(minutes(30)));
+  EXPECT_EQ(taints_of("node-a"), Json::array({foreign}));
+  run_for(minutes(60));
+  EXPECT_FALSE(has_any()) << "level is level";
+  EXPECT_LE(status().evicted, 2);
+}
+
+TEST_F(SoftTaints, GoWithTheirPolicy) {
+  begin_where_nothing_may_move();
+  ASSERT_TRUE(get_some());
+  delete_policy();
+  EXPECT_TRUE(lose_all(minutes(1)));
+}
+
+TEST_F(SoftTaints, GoWhenThePolicyIsSuspendedOrOnlyPlans) {
+  begin_where_nothing_may_move();
+  for (const auto& [field, value] :
+       {std::pair<const char*, Json>{"suspend", true}, {"mode", "DryRun"}, {"mode", "Manual"}}) {
+    ASSERT_TRUE(get_some()) << field;
+    change_policy([&](Json& spec) { spec[field] = value; });
+    EXPECT_TRUE(lose_all(minutes(3))) << field << value;
+    change_policy([&](Json& spec) {
+      spec["suspend"] = false;
+      spec["mode"] = "Automatic";
+    });
+  }
+}
+
+TEST_F(SoftTaints, GoWhenTheStrategyDoesNotAskForThemAnyMore) {
+  begin_where_nothing_may_move();
+  ASSERT_TRUE(get_some());
+  change_policy([](Json& spec) { spec["strategies"][0]["args"]["usage"]["softTaint"] = false; });
+  EXPECT_TRUE(lose_all(minutes(3)));
+  EXPECT_EQ(condition_of("SoftTaints"), "");
+}
+
+TEST_F(SoftTaints, StayOverARestartWhileThePolicyWantsThem) {
+  begin_where_nothing_may_move();
+  ASSERT_TRUE(get_some());
+  stop_operator();
+  start_operator("replica-2");
+  bool stayed = true;
+  replica->transport.after_each_call = [&] { stayed = stayed && has_any(); };
+  run_for(minutes(5));
+  EXPECT_TRUE(stayed);
+}
+
+TEST_F(SoftTaints, OfAPolicyThatWentWhileNobodyLookedGoAfterARestart) {
+  begin_where_nothing_may_move();
+  ASSERT_TRUE(get_some());
+  stop_operator();
+  delete_policy();
+  start_operator("replica-2");
+  EXPECT_TRUE(lose_all(minutes(1)));
+}
+
+TEST_F(SoftTaints, StayForAFewCyclesThatCannotJudge) {
+  begin_where_nothing_may_move();
+  ASSERT_TRUE(get_some());
+  works = false;
+  run_for(minutes(2));
+  EXPECT_TRUE(has_any()) << "samples are fresh for two minutes, and three cycles keep what was wanted";
+  EXPECT_TRUE(lose_all(minutes(10)));
+}
+
+TEST_F(SoftTaints, AreNotThereWithoutTheRightAndTheConditionSaysSo) {
+  begin_where_nothing_may_move();
+  replica->transport.lie = forbid;
+  run_for(minutes(5));
+  EXPECT_FALSE(has_any());
+  EXPECT_THAT(condition_of("SoftTaints"), HasSubstr("Forbidden: no node gets a soft taint: "));
+  EXPECT_THAT(condition_of("SoftTaints"), HasSubstr("config/optional/soft-taints.yaml"));
+  replica->transport.lie = {};
+  EXPECT_TRUE(run_until([&] { return has_any(); }, minutes(15))) << "tried again by itself";
+  run_for(minutes(2));
+  EXPECT_THAT(condition_of("SoftTaints"), HasSubstr("TaintsWritten: 1 node bears"));
+}
+
+TEST_F(SoftTaints, WithoutTheRightTheLoadIsLevelledAllTheSame) {
+  begin();
+  replica->transport.lie = forbid;
+  EXPECT_TRUE(run_until([&] { return hot_on("node-a") <= 2; }, minutes(30)));
+  EXPECT_FALSE(has_any());
+}
+
+TEST_F(SoftTaints, LoseNoTaintThatSomebodyPutsAtTheSameMoment) {
+  begin_where_nothing_may_move();
+  const Json foreign = {{"key", "team"}, {"effect", "NoExecute"}, {"timeAdded", "2026-11-21T12:00:00Z"}};
+  bool was_put = false;
+  replica->transport.before_each_call = [&](const kube::Request& request) {
+    if (was_put || !is_taint_write(request)) return;
+    was_put = true;
+    edit(
+        kube::kNodes, request.path.substr(std::string("/api/v1/nodes/").size()),
+        [&](Json& node) { node["spec"]["taints"] = Json::array({foreign}); }, "");
+  };
+  ASSERT_TRUE(get_some());
+  ASSERT_TRUE(was_put);
+  EXPECT_EQ(taints_of("node-a"), Json::array({foreign, ours}));
 }
 
 }  // namespace usage_test

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "test/builders/cluster.hpp"
 
@@ -44,17 +45,17 @@ class Random {
 /// What distinguishes the kinds.
 struct Shape {
   std::string_view name;
-  int groups = 1;            ///< of pods with an anti-affinity among themselves
-  bool mixed_sizes = true;   ///< else every pod asks for one cpu
-  bool loose = false;        ///< some ordinary pods on the nodes that are held open
-  bool pools = false;        ///< every other node is of a pool that some pods ask for
-  bool uneven = false;       ///< machines of four sizes
-  bool spread = false;       ///< some apps spread over zones
-  bool budgets = false;      ///< PodDisruptionBudgets that let one or two go at a time
-  bool tainted = false;      ///< a tenth of the nodes takes only pods that tolerate it
-  bool volumes = false;      ///< a pod of each open node has a volume in its zone
-  bool unmovable = false;    ///< bare pods on a tenth of the open nodes
-  double full = 0.5;         ///< share of the nodes that are full
+  int groups = 1;           ///< of pods with an anti-affinity among themselves
+  bool mixed_sizes = true;  ///< else every pod asks for one cpu
+  bool loose = false;       ///< some ordinary pods on the nodes that are held open
+  bool pools = false;       ///< every other node is of a pool that some pods ask for
+  bool uneven = false;      ///< machines of four sizes
+  bool spread = false;      ///< some apps spread over zones
+  bool budgets = false;     ///< PodDisruptionBudgets that let one or two go at a time
+  bool tainted = false;     ///< a tenth of the nodes takes only pods that tolerate it
+  bool volumes = false;     ///< a pod of each open node has a volume in its zone
+  bool unmovable = false;   ///< bare pods on a tenth of the open nodes
+  double full = 0.5;        ///< share of the nodes that are full
 };
 
 constexpr std::array kShapes = {
@@ -110,22 +111,38 @@ class Maker {
     if (is_tainted(i)) node.taint("dedicated");
     cluster_.add(node);
   }
-  std::int64_t cpu_of(int node) const { return kCpu * scales_[static_cast<std::size_t>(node)] / (shape_.uneven ? 2 : 1); }
+  std::int64_t cpu_of(int node) const {
+    return kCpu * scales_[static_cast<std::size_t>(node)] / (shape_.uneven ? 2 : 1);
+  }
 
   template <typename F>
   void add(int node, const std::string& app, std::int64_t cpu, std::int64_t memory, F&& change) {
     PodBuilder pod(fmt::format("{}-{:06}", app, ++pods_));
-    pod.on(node_name(node)).cpu(cpu).memory(memory).label("app", app).owned_by("ReplicaSet", app);
+    pod.on(node_name(node)).cpu(cpu).memory(memory).owned_by("ReplicaSet", app);
+    pod.with([&](api::Pod& p) { p.meta.labels = labels_of(app); });
     if (is_tainted(node)) pod.tolerate("dedicated");
     change(pod);
     cluster_.add(pod);
+  }
+
+  /// Shared, as the decoder of a dump would.
+  const api::StringMap& labels_of(const std::string& app) {
+    return labels_.try_emplace(app, api::StringMap({{"app", app}})).first->second;
+  }
+  std::shared_ptr<const api::Affinity> affinity_of(const std::string& app) {
+    auto& affinity = affinities_[app];
+    if (!affinity)
+      affinity =
+          PodBuilder("").anti_affinity("app", app, std::string(api::well_known::kHostnameLabel)).build().affinity;
+    return affinity;
   }
 
   void add_web(int node, std::int64_t cpu, std::int64_t memory) {
     const int app = random_.below(kApps);
     add(node, fmt::format("web{}", app), cpu, memory, [&](PodBuilder& pod) {
       if (in_pool(node) && random_.chance(0.5)) pod.with([](api::Pod& p) { p.node_selector = {{"pool", "a"}}; });
-      if (shape_.spread && app < kApps / 8) pod.with([&](api::Pod& p) { p.topology_spread.push_back(over_zones(app)); });
+      if (shape_.spread && app < kApps / 8)
+        pod.with([&](api::Pod& p) { p.topology_spread.push_back(over_zones(app)); });
     });
   }
   static api::TopologySpreadConstraint over_zones(int app) {
@@ -151,12 +168,13 @@ class Maker {
       if (group > 0 && random_.chance(0.5)) continue;
       const std::string app = fmt::format("quorum{}", group);
       add(node, app, shape_.mixed_sizes ? random_.pick(kQuorumSizes) : 1000, kGi, [&](PodBuilder& pod) {
-        pod.anti_affinity("app", app, std::string(api::well_known::kHostnameLabel));
+        pod.with([&](api::Pod& p) { p.affinity = affinity_of(app); });
         if (shape_.volumes && group == 0) add_volume(node, pod);
       });
     }
     if (shape_.loose) {
-      for (int i = random_.below(4); i > 0; --i) add_web(node, random_.pick(std::array<std::int64_t, 3>{200, 500, 1000}), kGi);
+      for (int i = random_.below(4); i > 0; --i)
+        add_web(node, random_.pick(std::array<std::int64_t, 3>{200, 500, 1000}), kGi);
     }
     if (shape_.unmovable && node % 10 == 1) add(node, "bare", 100, kGi / 4, [](PodBuilder& pod) { pod.bare(); });
   }
@@ -170,7 +188,8 @@ class Maker {
     claim.volume_name = "pv-" + name;
     api::PersistentVolume volume;
     volume.meta.name = claim.volume_name;
-    volume.required_node_terms = {{{{std::string(api::well_known::kZoneLabel), api::SelectorOperator::kIn, {zone_of(node)}}}, {}}};
+    volume.required_node_terms = {
+        {{{std::string(api::well_known::kZoneLabel), api::SelectorOperator::kIn, {zone_of(node)}}}, {}}};
     cluster_.add(claim);
     cluster_.add(volume);
   }
@@ -191,6 +210,8 @@ class Maker {
   int nodes_;
   int pods_ = 0;
   std::vector<int> scales_;
+  std::map<std::string, api::StringMap> labels_;
+  std::map<std::string, std::shared_ptr<const api::Affinity>> affinities_;
   builders::ClusterBuilder cluster_;
 };
 

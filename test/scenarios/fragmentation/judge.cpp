@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
@@ -103,7 +104,8 @@ class Replay {
 
   int busy() const {
     return static_cast<int>(std::ranges::count_if(nodes_, [&](const auto& entry) {
-      return std::ranges::any_of(entry.second.pods, [&](const auto& pod) { return !pods_.at(pod).pod->is_daemon_set(); });
+      return std::ranges::any_of(entry.second.pods,
+                                 [&](const auto& pod) { return !pods_.at(pod).pod->is_daemon_set(); });
     }));
   }
 
@@ -181,7 +183,8 @@ class Replay {
       const api::Pod& other = *pods_.at(name).pod;
       if (&other == &pod) continue;
       const auto repels = [](const api::Pod& one, const api::Pod& two) {
-        return std::ranges::any_of(terms_of(one), [&](const auto& term) { return term.label_selector->matches(two.meta.labels); });
+        return std::ranges::any_of(terms_of(one),
+                                   [&](const auto& term) { return term.label_selector->matches(two.meta.labels); });
       };
       if (repels(pod, other) || repels(other, pod))
         complain(fmt::format("{} beside {} on {}", pod.meta.name, name, node.meta.name));
@@ -202,7 +205,8 @@ class Replay {
       }
       const int here = counts.at(*node.meta.labels.find(constraint.topology_key)) + 1;
       const int least = std::ranges::min_element(counts, {}, [](const auto& e) { return e.second; })->second;
-      if (here - least > constraint.max_skew) complain(fmt::format("{} is skewed on {}", state.pod->meta.name, node.meta.name));
+      if (here - least > constraint.max_skew)
+        complain(fmt::format("{} is skewed on {}", state.pod->meta.name, node.meta.name));
     }
   }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// An opinion about a plan that shares no code with the planner: it replays the moves wave by wave on the objects alone.
+/// An opinion about a plan that shares no code with the planner: it replays the moves wave by wave on the objects
+/// alone.
 
 #include <cstdint>
 #include <string>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <ctime>
 
 #include "planning/planner.hpp"
@@ -41,9 +42,11 @@ bool compare(std::string_view kind, int nodes, std::uint64_t seed) {
   const Run ours = run(input, "Defragmentation", "{}");
   const int freed = ours.verdict.freed();
   const bool enough = freed >= packed.verdict.freed() && freed * 100 >= ours.verdict.bound * 95;
-  fmt::print("{:10} {:5} seed {}  bound {:4}  HighNodeUtilization {:4} ({} moves)  Defragmentation {:4} ({:5} moves, {} waves, {:.2f} s){}\n",
-             kind, nodes, seed, ours.verdict.bound, packed.verdict.freed(), packed.verdict.moves, freed,
-             ours.verdict.moves, ours.verdict.waves, ours.seconds, enough ? "" : "  BELOW THE AIM");
+  fmt::print(
+      "{:10} {:5} seed {}  bound {:4}  HighNodeUtilization {:4} ({} moves)  Defragmentation {:4} ({:5} moves, {} "
+      "waves, {:.2f} s){}\n",
+      kind, nodes, seed, ours.verdict.bound, packed.verdict.freed(), packed.verdict.moves, freed, ours.verdict.moves,
+      ours.verdict.waves, ours.seconds, enough ? "" : "  BELOW THE AIM");
   for (const std::string& text : ours.verdict.broken) fmt::print("  broken: {}\n", text);
   std::fflush(stdout);
   return enough && ours.verdict.broken.empty();

@@ -19,6 +19,7 @@ const base::TimePoint kBegin = base::parse_time("2026-06-01T00:00:00Z").value();
 constexpr std::size_t kSamples = 20;                                              // that are shown for hysteresis
 constexpr std::int64_t kMebi = std::int64_t{1} << 20;
 constexpr double kCrowded = 90;
+constexpr int kUntainted = 300;  // what TaintToleration gives a node without a taint, weight included
 constexpr base::Duration kReturn = std::chrono::hours(2);
 const char* const kSource = "load";
 
@@ -78,7 +79,7 @@ Rule ours(bool forecast, const Choices& choices) {
   Rule rule;
   rule.name = forecast ? "ours, forecast" : "ours";
   rule.spec = fmt::format(
-      R"({{"usageSources":[{{"name":"load","type":"MetricsServer"}}],
+      R"({{"usageSources":[{{"name":"load","type":"MetricsServer"}}],"evictability":{{"minPodAge":"2h"}},
       "strategies":[{{"name":"LowNodeUtilization","args":{{"thresholds":{{"cpu":{}}},"targetThresholds":{{"cpu":{}}},
       "useDeviationThresholds":true,
       "usage":{{"source":"load","forecast":{},"hysteresis":{{"samples":{},"of":{}}},"softTaint":true}}}}}}]}})",
@@ -258,7 +259,7 @@ void World::taint(const planning::Plan& plan) {
   outcome_.open += static_cast<double>(input_.nodes.size() - wanted.size()) / static_cast<double>(input_.nodes.size());
 }
 
-/// As kube-scheduler does: the best by free capacity, the pod that leaves still being there.
+/// As kube-scheduler does: the best by soft taints and free capacity, the pod that leaves still being there.
 int World::place_by_chance(scheduling::Overlay& cluster, const api::PlannedMove& move) {
   const scheduling::ClusterSnapshot& base = cluster.base();
   const scheduling::ResourceScores scores(base, scheduling::NodeScoring::kLeastAllocated);
@@ -266,8 +267,9 @@ int World::place_by_chance(scheduling::Overlay& cluster, const api::PlannedMove&
   std::vector<scheduling::NodeIndex> best;
   int most = -1;
   for (const scheduling::NodeIndex node : base.nodes()) {
-    const int score = scores.score(cluster, pod, node);
-    if (score == scheduling::ResourceScores::kNoCapacity || score < most) continue;
+    const int capacity = scores.score(cluster, pod, node);
+    const int score = capacity + (avoided_.contains(base.node(node).meta.name) ? 0 : kUntainted);
+    if (capacity == scheduling::ResourceScores::kNoCapacity || score < most) continue;
     if (score > most) best.clear();
     most = score;
     best.push_back(node);
@@ -279,6 +281,8 @@ int World::place_by_chance(scheduling::Overlay& cluster, const api::PlannedMove&
 
 void World::apply(const planning::Plan& plan, const scheduling::ClusterSnapshot& cluster) {
   scheduling::Overlay overlay(cluster);
+  avoided_.clear();
+  for (const auto& taint : plan.taints) avoided_.insert(taint.node);
   for (const api::PlannedMove& move : plan.moves) {
     const auto pod = static_cast<std::size_t>(std::stoul(move.pod.substr(1, 6)));
     Place& place = places_[pod];

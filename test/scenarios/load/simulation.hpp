@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -112,6 +113,7 @@ class World {
   scheduling::SnapshotKeeper keeper_;
   std::optional<usage::History> history_;
   Chance chance_;
+  std::set<std::string> avoided_;  ///< nodes that bear a soft taint
   base::Duration time_{};
   std::vector<std::deque<double>> samples_;  ///< by node: cores, the newest last
   std::vector<double> pods_;                 ///< by pod: cores, measured last; below 0: it was not there

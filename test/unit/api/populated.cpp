@@ -263,15 +263,15 @@ api::DeschedulerPolicyStatus populated_policy_status() {
   api::DeschedulerPolicyStatus status;
   status.observed_generation = 7;
   status.conditions = populated_conditions();
-  status.last_cycle =
-      api::LastCycle{"c-1", at(1), std::chrono::milliseconds(1234), 3, 40, 5, 2, {{"PDBBlocked", 2}, {"TooYoung", 1}}};
+  status.last_cycle = api::LastCycle{"c-1", at(1), std::chrono::milliseconds(1234),     3, 40, 5,
+                                     2,     3,     {{"PDBBlocked", 2}, {"TooYoung", 1}}};
   status.next_cycle_time = at(6);
   status.active = 2;
   status.evicted = 17;
   status.evicted_counted = 15;
   status.evicted_until = at(5);
   status.circuit = {3, "shop/web-1", "again", at(7), at(8)};
-  status.plan = {{"shop", "web-1", "u-1", "n1", "n2", "PodLifeTime", "too old", 42.5, "Preferred"}};
+  status.plan = {{"shop", "web-1", "u-1", "n1", "n2", "PodLifeTime", "too old", 42.5, 1, "Preferred"}};
   status.balance = {{"LowNodeUtilization", "cpu", {20.5, 1.8}, {10.25, 1.25}, "Improving", 2, 8.5}};
   status.plan_truncated = true;
   status.refusals = {{"shop", "web-2", "u-2", "n1", "PodLifeTime", "PDBWouldBlock", "web allows none", "web", 2, 0}};

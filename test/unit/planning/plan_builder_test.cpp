@@ -466,6 +466,42 @@ TEST(SoftTaint, OfAnEarlierCycleIsNotThere) {
   EXPECT_EQ(target_of_a({.taint_value = "p"}, {}, kStale), "n1") << "that is another policy's";
 }
 
+/// n2 is where the scheduler puts the replacement of "a", and n1 does not help.
+NominationResult offer_away_from_n2(Cycle& cycle, const Goal& may) {
+  cycle.builder().avoid_competitors(api::well_known::kLoadedTaint, may);
+  return cycle.builder().offer_towards(cycle.pod("a"), "why", cycle.goal("n3"));
+}
+CycleSetup competing() {
+  CycleSetup setup;
+  setup.options.taint_value = "p";
+  setup.cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(NodeBuilder("n3"));
+  setup.cluster.add(single("a").on("n1").cpu(500)).add(single("b").on("n1").cpu(2000));
+  return setup.cluster.add(single("c").on("n3").cpu(1000)), setup;
+}
+
+TEST(SoftTaint, IsPutOnACompetitorThatMayBeAvoided) {
+  Cycle cycle(competing());
+  EXPECT_EQ(offer_away_from_n2(cycle, [](NodeIndex) { return true; }), NominationResult::kAccepted);
+  EXPECT_EQ(cycle.plan().moves.at(0).to, "n3");
+  EXPECT_THAT(cycle.builder().overlay().soft_taints().at(1).nodes, ElementsAre(cycle.node("n2")));
+  EXPECT_TRUE(cycle.plan().refused.empty());
+}
+
+TEST(SoftTaint, IsNotPutOnACompetitorThatIsWelcome) {
+  Cycle cycle(competing());
+  EXPECT_EQ(offer_away_from_n2(cycle, [](NodeIndex) { return false; }), NominationResult::kRefused);
+  EXPECT_EQ(offer_away_from_n2(cycle, {}), NominationResult::kRefused);
+  EXPECT_THAT(cycle.builder().overlay().soft_taints().at(1).nodes, IsEmpty());
+}
+
+TEST(SoftTaint, IsNotPutOnANodeThatAReplacementGoesTo) {
+  CycleSetup setup = competing();
+  setup.cluster.add(single("first").on("n3").cpu(100));
+  Cycle cycle(setup);
+  ASSERT_EQ(cycle.offer("first", "n2"), NominationResult::kAccepted);
+  EXPECT_EQ(offer_away_from_n2(cycle, [](NodeIndex) { return true; }), NominationResult::kRefused);
+}
+
 TEST(SoftTaint, AddsToThoseNamedBefore) {
   CycleSetup setup = three_pods();
   setup.options.taint_value = "p";

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "api/meta/well_known.hpp"
 #include "planning/cycle_limits.hpp"
 #include "test/builders/cluster.hpp"
 
@@ -148,6 +149,19 @@ TEST(PlanCycle, MovesOnlyToWhereItHelps) {
   const Plan full = plan(cluster.add(aged("full", "n2", 0).cpu(3800)), spec);
   EXPECT_THAT(full.moves, IsEmpty());
   EXPECT_THAT(full.refused, ElementsAre(api::ReasonCount{"NowhereBetter", 1}));
+}
+
+TEST(PlanCycle, TakesNoSoftTaintOfAPolicyForAViolation) {
+  const auto spec = policy({{"RemovePodsViolatingNodeTaints", R"({"includePreferNoSchedule":true})"}});
+  for (const std::string_view key : api::well_known::kSoftTaints) {
+    const auto moves = [&](api::TaintEffect effect) {
+      ClusterBuilder cluster;
+      cluster.add(NodeBuilder("n1").taint(std::string(key), effect)).add(NodeBuilder("n2"));
+      return targets(plan(cluster.add(aged("a", "n1", 30)), spec));
+    };
+    EXPECT_THAT(moves(api::TaintEffect::kPreferNoSchedule), IsEmpty());
+    EXPECT_THAT(moves(api::TaintEffect::kNoSchedule), ElementsAre("n2")) << "that is somebody else's";
+  }
 }
 
 TEST(PlanCycle, RunsDescheduleBeforeBalance) {

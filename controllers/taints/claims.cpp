@@ -1,0 +1,92 @@
+#include "controllers/taints/claims.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/label_value.hpp"
+#include "api/meta/well_known.hpp"
+
+namespace controllers {
+namespace {
+
+using api::Json;
+
+constexpr const char* kEffect = "PreferNoSchedule";
+
+bool is_entry(const Json& entry, const api::Taint& taint) {
+  return entry.is_object() && entry.value("key", "") == taint.key && entry.value("value", "") == taint.value &&
+         entry.value("effect", "") == kEffect;
+}
+
+Json entries_of(const Json& node) {
+  const Json::json_pointer at("/spec/taints");
+  return node.contains(at) && node.at(at).is_array() ? node.at(at) : Json::array();
+}
+
+}  // namespace
+
+bool is_soft_taint(const api::Taint& taint) {
+  return taint.effect == api::TaintEffect::kPreferNoSchedule && api::well_known::is_soft_taint(taint.key);
+}
+
+void TaintClaims::know(const std::string& policy) { by_value_.try_emplace(api::soft_taint_value(policy)); }
+
+void TaintClaims::claim(const std::string& policy, const std::vector<planning::NodeTaint>& taints) {
+  std::set<Key> wanted;
+  for (const planning::NodeTaint& taint : taints) wanted.emplace(taint.node, taint.key);
+  by_value_[api::soft_taint_value(policy)] = std::move(wanted);
+}
+
+void TaintClaims::drop(const std::string& policy) { by_value_.erase(api::soft_taint_value(policy)); }
+
+std::size_t TaintClaims::nodes_of(const std::string& policy) const {
+  const auto at = by_value_.find(api::soft_taint_value(policy));
+  if (at == by_value_.end() || !at->second) return 0;
+  std::set<std::string> nodes;
+  for (const auto& [node, key] : *at->second) nodes.insert(node);
+  return nodes.size();
+}
+
+bool TaintClaims::wants(const std::string& node, const api::Taint& taint) const {
+  const auto at = by_value_.find(taint.value);
+  if (at == by_value_.end()) return false;
+  return !at->second || at->second->contains({node, taint.key});
+}
+
+TaintChange TaintClaims::change_for(const std::string& node, const std::vector<api::Taint>& taints) const {
+  TaintChange change;
+  for (const api::Taint& taint : taints) {
+    if (is_soft_taint(taint) && !wants(node, taint)) change.remove.push_back(taint);
+  }
+  for (const auto& [value, wanted] : by_value_) {
+    if (!wanted) continue;
+    for (const std::string_view key : api::well_known::kSoftTaints) {
+      api::Taint taint{std::string(key), value, api::TaintEffect::kPreferNoSchedule};
+      if (!wanted->contains({node, taint.key}) || std::ranges::find(taints, taint) != taints.end()) continue;
+      change.add.push_back(std::move(taint));
+    }
+  }
+  return change;
+}
+
+std::vector<api::Taint> taints_in(const Json& node) {
+  std::vector<api::Taint> taints;
+  for (const Json& entry : entries_of(node)) {
+    if (!entry.is_object() || entry.value("effect", "") != kEffect) continue;
+    taints.push_back({entry.value("key", ""), entry.value("value", ""), api::TaintEffect::kPreferNoSchedule});
+  }
+  return taints;
+}
+
+Json with_change(const Json& node, const TaintChange& change) {
+  Json after = Json::array();
+  for (const Json& entry : entries_of(node)) {
+    const auto goes = [&](const api::Taint& taint) { return is_entry(entry, taint); };
+    if (std::ranges::none_of(change.remove, goes)) after.push_back(entry);
+  }
+  for (const api::Taint& taint : change.add)
+    after.push_back({{"key", taint.key}, {"value", taint.value}, {"effect", kEffect}});
+  return after;
+}
+
+}  // namespace controllers

@@ -1,0 +1,159 @@
+#include "controllers/taints/soft_taints.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/meta/condition.hpp"
+#include "api/vocabulary/condition_types.hpp"
+#include "api/vocabulary/reasons.hpp"
+
+namespace controllers {
+namespace {
+
+using api::Json;
+using base::kv;
+
+constexpr const char* kWayOut = "give the operator's ServiceAccount config/optional/soft-taints.yaml";
+
+std::string words_of(std::size_t nodes) {
+  return nodes == 1 ? "1 node bears a soft taint of this policy"
+                    : fmt::format("{} nodes bear a soft taint of this policy", nodes);
+}
+
+}  // namespace
+
+void SoftTaints::know(const std::string& policy) {
+  const std::lock_guard lock(mutex_);
+  claims_.know(policy);
+}
+
+bool SoftTaints::place(const std::string& policy, const std::vector<planning::NodeTaint>& taints,
+                       const std::function<void()>& progress) {
+  {
+    const std::lock_guard lock(mutex_);
+    claims_.claim(policy, taints);
+    missed_.erase(policy);
+  }
+  std::size_t written = 0;
+  for (const std::string& node : due()) {
+    const bool is_too_much = written++ >= kMostAtOnce;
+    if (is_too_much || !write(node)) deps_.enqueue(node);
+    if (!problem().empty()) {
+      if (!taints.empty()) drop(policy);
+      return false;
+    }
+    if (progress) progress();
+  }
+  return true;
+}
+
+void SoftTaints::keep(const std::string& policy) {
+  {
+    const std::lock_guard lock(mutex_);
+    claims_.know(policy);
+    if (++missed_[policy] <= kKeptCycles) return;
+  }
+  drop(policy);
+}
+
+void SoftTaints::drop(const std::string& policy) {
+  {
+    const std::lock_guard lock(mutex_);
+    claims_.drop(policy);
+    missed_.erase(policy);
+  }
+  enqueue_due();
+}
+
+std::string SoftTaints::problem() const {
+  const std::lock_guard lock(mutex_);
+  return forbidden_until_ && deps_.clock.now() < *forbidden_until_ ? problem_ : "";
+}
+
+std::size_t SoftTaints::nodes_of(const std::string& policy) const {
+  const std::lock_guard lock(mutex_);
+  return claims_.nodes_of(policy);
+}
+
+TaintChange SoftTaints::change_for(const std::string& node, const std::vector<api::Taint>& taints) const {
+  const std::lock_guard lock(mutex_);
+  return claims_.change_for(node, taints);
+}
+
+void SoftTaints::on_node(const api::Node& node) {
+  if (!change_for(node.meta.name, node.taints).empty()) deps_.enqueue(node.meta.name);
+}
+
+std::vector<std::string> SoftTaints::due() const {
+  std::vector<std::string> names;
+  for (const auto& node : deps_.nodes.list()) {
+    if (!change_for(node->meta.name, node->taints).empty()) names.push_back(node->meta.name);
+  }
+  return names;
+}
+
+void SoftTaints::enqueue_due() const {
+  for (const std::string& node : due()) deps_.enqueue(node);
+}
+
+base::Result<kube::Requeue> SoftTaints::reconcile(const api::ObjectKey& node) {
+  const auto seen = deps_.nodes.get(node);
+  if (!seen || change_for(node.name, seen->taints).empty()) return kube::Requeue::await_change();
+  if (!problem().empty()) return kube::Requeue::in(kForbiddenFor);
+  if (const auto written = write(node.name); !written) {
+    if (written.error().code == base::ErrorCode::kForbidden) return kube::Requeue::in(kForbiddenFor);
+    return written.error();
+  }
+  return kube::Requeue::await_change();
+}
+
+/// The cache may lag behind our own writes and others': the change is made to what the server has now.
+base::Status SoftTaints::write(const std::string& node) {
+  if (!deps_.may_act()) return base::Error{base::ErrorCode::kCancelled, "not the leader"};
+  const auto refused = [&](const base::Error& error) -> base::Status {
+    if (error.code == base::ErrorCode::kNotFound) return base::Done{};
+    if (error.code == base::ErrorCode::kForbidden) {
+      const std::lock_guard lock(mutex_);
+      forbidden_until_ = deps_.clock.now() + kForbiddenFor;
+      problem_ = fmt::format("no node gets a soft taint: {}; {}", error.message, kWayOut);
+    }
+    return error.during("writing the soft taints of node " + node);
+  };
+  const auto body = deps_.client.get(kube::kNodes, {"", node});
+  if (!body) return refused(body.error());
+  const auto object = api::parse_json(*body);
+  if (!object) return object.error();
+  const TaintChange change = change_for(node, taints_in(*object));
+  if (change.empty()) return base::Done{};
+  const Json& meta = object->at("metadata");
+  const Json patch = {
+      {"metadata", {{"uid", meta.value("uid", "")}, {"resourceVersion", meta.value("resourceVersion", "")}}},
+      {"spec", {{"taints", with_change(*object, change)}}}};
+  const auto done = deps_.client.patch(kube::kNodes, {"", node}, kube::PatchType::kMerge, patch);
+  if (!done) return refused(done.error());
+  deps_.metrics.counter("evacuator_soft_taint_writes_total", "Nodes whose soft taints were written.", {}).increment();
+  deps_.log.info("soft taints written",
+                 {kv("node", node), kv("added", change.add.size()), kv("removed", change.remove.size())});
+  return base::Done{};
+}
+
+void tell_soft_taints(std::vector<api::Condition>& conditions, bool asks, const std::string& problem, std::size_t nodes,
+                      std::int64_t generation, base::TimePoint now) {
+  const std::string type(to_string(api::ConditionType::kSoftTaints));
+  if (!asks) {
+    std::erase_if(conditions, [&](const api::Condition& each) { return each.type == type; });
+    return;
+  }
+  const bool works = problem.empty();
+  api::set_condition(conditions,
+                     {type,
+                      works ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
+                      std::string(to_string(works ? api::Reason::kTaintsWritten : api::Reason::kForbidden)),
+                      works ? words_of(nodes) : problem,
+                      generation,
+                      {}},
+                     now);
+}
+
+}  // namespace controllers

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/core/kinds.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/metrics.hpp"
+#include "base/result.hpp"
+#include "controllers/taints/claims.hpp"
+#include "kube/client.hpp"
+#include "kube/runtime/requeue.hpp"
+#include "kube/runtime/store.hpp"
+
+namespace controllers {
+
+/// Carries the soft taints of policies to the nodes, and takes off what no policy wants any more: also what an earlier
+/// process left. Each write is a merge patch of the node's taints as they were read a moment before, bound to that
+/// version, so that nobody else's taint is lost. Thread-safe.
+class SoftTaints {
+ public:
+  /// After a 403 nothing is tried for so long.
+  static constexpr base::minutes kForbiddenFor{10};
+  /// So many cycles in a row that could not judge keep what the last good one wanted.
+  static constexpr int kKeptCycles = 3;
+  /// Nodes that place() writes itself; the rest is left to the queue.
+  static constexpr std::size_t kMostAtOnce = 500;
+
+  struct Dependencies {
+    kube::Client& client;
+    const base::Clock& clock;  ///< a steady one
+    const kube::Store<api::Node>& nodes;
+    /// Has reconcile() called for the node.
+    std::function<void(const std::string& node)> enqueue;
+    std::function<bool()> may_act;
+    base::Metrics& metrics;
+    base::Log log;
+  };
+
+  explicit SoftTaints(Dependencies dependencies) : deps_(std::move(dependencies)) {}
+
+  /// The policy exists: until it planned, what nodes bear of it stays. REQUIRES: called for all of them before the
+  /// first reconcile().
+  void know(const std::string& policy);
+  /// What its newest cycle wants, written before this returns as far as that goes. False: the server forbids it, and
+  /// the policy must do without; drop() is done.
+  bool place(const std::string& policy, const std::vector<planning::NodeTaint>& taints,
+             const std::function<void()>& progress);
+  /// A cycle could not judge: what was wanted stays for kKeptCycles.
+  void keep(const std::string& policy);
+  /// It wants none any more, or is gone.
+  void drop(const std::string& policy);
+
+  /// Why nothing can be written now; empty: it can.
+  std::string problem() const;
+  std::size_t nodes_of(const std::string& policy) const;
+
+  void on_node(const api::Node& node);
+  /// One node, by name.
+  base::Result<kube::Requeue> reconcile(const api::ObjectKey& node);
+
+ private:
+  std::vector<std::string> due() const;
+  void enqueue_due() const;
+  base::Status write(const std::string& node);
+  TaintChange change_for(const std::string& node, const std::vector<api::Taint>& taints) const;
+
+  Dependencies deps_;
+  mutable std::mutex mutex_;  ///< of all below
+  TaintClaims claims_;
+  std::map<std::string, int> missed_;  ///< cycles in a row that could not judge, by policy
+  std::optional<base::TimePoint> forbidden_until_;
+  std::string problem_;
+};
+
+/// Condition SoftTaints of a policy that asks for them; one that does not has none.
+void tell_soft_taints(std::vector<api::Condition>& conditions, bool asks, const std::string& problem, std::size_t nodes,
+                      std::int64_t generation, base::TimePoint now);
+
+}  // namespace controllers

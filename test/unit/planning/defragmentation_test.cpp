@@ -1,0 +1,333 @@
+/// The strategy Defragmentation in whole planning cycles: it asks the plan where replacements go.
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <set>
+
+#include "api/meta/well_known.hpp"
+#include "planning/planner.hpp"
+#include "test/builders/cluster.hpp"
+
+namespace planning {
+namespace defragmentation_test {
+
+using builders::ClusterBuilder;
+using builders::kNoon;
+using builders::NodeBuilder;
+using builders::PodBuilder;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+PodBuilder web(const std::string& name, const std::string& node, std::int64_t cpu = 1000) {
+  return PodBuilder(name).on(node).cpu(cpu).label("app", "web");
+}
+/// Shares labels and affinity with its siblings, as pods of one template do.
+PodBuilder quorum(const std::string& name, const std::string& node, std::int64_t cpu = 1000) {
+  static const api::StringMap labels = {{"app", "quorum"}};
+  static const std::shared_ptr<const api::Affinity> affinity =
+      PodBuilder("").anti_affinity("app", "quorum", std::string(api::well_known::kHostnameLabel)).build().affinity;
+  return PodBuilder(name).on(node).cpu(cpu).with([&](api::Pod& pod) {
+    pod.meta.labels = labels;
+    pod.affinity = affinity;
+  });
+}
+
+struct PlanSettings {
+  std::string args = "{}";
+  PlanOptions options{.spend_pdbs = false, .taint_value = "p"};
+  std::optional<std::int64_t> per_cycle{};
+};
+
+Plan plan_of(const ClusterBuilder& builder, const PlanSettings& settings = {}) {
+  api::DeschedulerPolicySpec policy;
+  policy.strategies.push_back({"Defragmentation", settings.args});
+  policy.limits.per_cycle.total = settings.per_cycle;
+  const PlanSpec spec(policy);
+  EXPECT_THAT(spec.strategy_specs.errors, IsEmpty());
+  const auto cluster = builder.build();
+  return plan_cycle({.spec = spec, .cluster = *cluster, .leaving = {}, .now = kNoon, .options = settings.options});
+}
+
+const strategies::EmptyingReport& report_of(const Plan& plan) { return plan.strategies.at(0).emptying.value(); }
+
+std::vector<std::string> moves_of(const Plan& plan) {
+  std::vector<std::string> moves;
+  for (const api::PlannedMove& move : plan.moves)
+    moves.push_back(std::to_string(move.wave) + ": " + move.pod + " " + move.from + " > " + move.to);
+  return moves;
+}
+
+/// One node full of ordinary pods, `open` ones that a pod each holds open.
+ClusterBuilder fragmented(int open) {
+  ClusterBuilder cluster;
+  cluster.add(NodeBuilder("full"));
+  for (const char* name : {"web-1", "web-2", "web-3", "web-4"}) cluster.add(web(name, "full"));
+  for (int i = 1; i <= open; ++i) {
+    const std::string number = std::to_string(i);
+    cluster.add(NodeBuilder("open-" + number)).add(quorum("quorum-" + number, "open-" + number));
+  }
+  return cluster;
+}
+
+// --- swaps, chains, waves
+
+TEST(Defragmentation, SwapsAnOrdinaryPodForOneThatHasNowhereToGo) {
+  const Plan plan = plan_of(fragmented(2));
+  EXPECT_EQ(report_of(plan).freed, 1);
+  EXPECT_EQ(report_of(plan).bound, 1);
+  ASSERT_THAT(plan.moves, SizeIs(2));
+  EXPECT_EQ(plan.moves[0].from, "full");
+  EXPECT_EQ(plan.moves[0].wave, 1);
+  EXPECT_EQ(plan.moves[1].to, "full");
+  EXPECT_EQ(plan.moves[1].wave, 2) << "the room is free once the first move has been made";
+}
+
+TEST(Defragmentation, MovesStraightWhereThereIsRoom) {
+  ClusterBuilder cluster;
+  cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
+  cluster.add(web("a", "n1")).add(web("b", "n1")).add(web("c", "n2"));
+  EXPECT_THAT(moves_of(plan_of(cluster)), ElementsAre("1: c n2 > n1"));
+}
+
+TEST(Defragmentation, MovesOneThatMakesRoomForOneThatMakesRoom) {
+  ClusterBuilder cluster;
+  const auto only_on = [](const std::string& pool) {
+    return [pool](api::Pod& pod) { pod.node_selector = {{"pool", pool}}; };
+  };
+  // big fits only on a, where medium has to go; medium only on b, where small has to go.
+  cluster.add(NodeBuilder("a").label("pool", "a")).add(NodeBuilder("b").label("pool", "a").label("also", "b"));
+  cluster.add(NodeBuilder("c")).add(NodeBuilder("d").label("pool", "a"));
+  cluster.add(web("keep-a", "a", 2000).bare()).add(web("medium", "a", 2000).with(only_on("a")));
+  cluster.add(web("keep-b", "b", 3000).bare()).add(web("small", "b", 1000));
+  cluster.add(web("keep-c", "c", 3000).bare());
+  cluster.add(web("big", "d", 1000).with(only_on("a")));
+  const Plan plan = plan_of(cluster);
+  EXPECT_EQ(report_of(plan).freed, 1) << testing::PrintToString(moves_of(plan));
+}
+
+TEST(Defragmentation, NeverMovesAPodTwice) {
+  const Plan plan = plan_of(fragmented(4));
+  std::set<std::string> moved;
+  for (const api::PlannedMove& move : plan.moves) EXPECT_TRUE(moved.insert(move.pod).second) << move.pod;
+  EXPECT_EQ(report_of(plan).freed, report_of(plan).bound);
+}
+
+TEST(Defragmentation, AsksForTheTaintOnEmptiedNodesOnly) {
+  const Plan plan = plan_of(fragmented(2));
+  ASSERT_THAT(plan.taints, SizeIs(1));
+  EXPECT_EQ(plan.taints[0].key, api::well_known::kEmptyingTaint);
+  EXPECT_EQ(plan.taints[0].node, plan.moves.at(1).from);
+}
+
+TEST(Defragmentation, SpendsABudgetOnceAWave) {
+  ClusterBuilder cluster = fragmented(1);
+  cluster.add(NodeBuilder("wide").sized(8000, 8000, 20)).add(web("other", "wide"));
+  cluster.add(NodeBuilder("n2")).add(web("x-1", "n2", 500)).add(web("x-2", "n2", 500)).add(web("x-3", "n2", 500));
+  cluster.add(builders::pdb("web", "web", 1));
+  const Plan plan = plan_of(cluster);
+  ASSERT_GT(report_of(plan).freed, 0);
+  std::map<std::int32_t, int> in_wave;
+  for (const api::PlannedMove& move : plan.moves) in_wave[move.wave] += move.pod.starts_with("quorum") ? 0 : 1;
+  for (const auto& [wave, count] : in_wave) EXPECT_LE(count, 1) << "wave " << wave;
+}
+
+TEST(Defragmentation, MakesTheSamePlanAgain) { EXPECT_EQ(plan_of(fragmented(5)), plan_of(fragmented(5))); }
+
+TEST(Defragmentation, PutsPodsWhereItWantsWithHints) {
+  const Plan plan = plan_of(fragmented(2), {.options = {.spend_pdbs = false, .placement_hints = true}});
+  EXPECT_EQ(report_of(plan).freed, 1);
+  EXPECT_THAT(plan.moves, SizeIs(2));
+}
+
+// --- the bound, and what holds a node
+
+TEST(Defragmentation, SaysAtOnceThatNothingCanBeFreed) {
+  ClusterBuilder cluster;
+  for (const char* node : {"n1", "n2", "n3"})
+    cluster.add(NodeBuilder(node)).add(web(std::string("on-") + node, node, 4000));
+  const Plan plan = plan_of(cluster);
+  EXPECT_THAT(plan.moves, IsEmpty());
+  EXPECT_THAT(plan.taints, IsEmpty());
+  EXPECT_EQ(report_of(plan).bound, 0);
+  EXPECT_EQ(report_of(plan).bound_reason, "requests of cpu");
+}
+
+struct BoundCase {
+  std::string name;
+  ClusterBuilder cluster;
+  int bound;
+  std::string reason;
+};
+
+class BoundTest : public testing::TestWithParam<BoundCase> {};
+
+TEST_P(BoundTest, FreesNoMoreThan) {
+  const auto report = report_of(plan_of(GetParam().cluster));
+  EXPECT_EQ(report.bound, GetParam().bound);
+  EXPECT_EQ(report.bound_reason, GetParam().reason);
+  EXPECT_LE(report.freed, report.bound);
+}
+
+ClusterBuilder three_nodes(const std::vector<PodBuilder>& pods) {
+  ClusterBuilder cluster;
+  cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(NodeBuilder("n3"));
+  for (const PodBuilder& pod : pods) cluster.add(pod);
+  return cluster;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Bound, BoundTest,
+    testing::Values(
+        BoundCase{"Requests", three_nodes({web("a", "n1", 2000), web("b", "n2", 2000), web("c", "n3", 2000)}), 1,
+                  "requests of cpu"},
+        BoundCase{"RequestsThatLeaveARest",
+                  three_nodes({web("a", "n1", 3000), web("b", "n2", 3000), web("c", "n3", 3000)}), 0,
+                  "requests of cpu"},
+        BoundCase{"Repelling", three_nodes({quorum("q-1", "n1", 100), quorum("q-2", "n2", 100), web("c", "n3", 100)}),
+                  1, "2 pods that repel one another, such as default/q-1"},
+        BoundCase{"Staying", three_nodes({web("a", "n1", 100).bare(), web("b", "n2", 100).bare(), web("c", "n3", 100)}),
+                  1, "2 nodes with pods that may not leave"}),
+    [](const auto& info) { return info.param.name; });
+
+struct HeldCase {
+  std::string name;
+  PodBuilder pod;     ///< alone on n2
+  NodeBuilder other;  ///< n1, where "there" runs
+  PodBuilder there;
+  std::string reason;
+};
+
+class HeldTest : public testing::TestWithParam<HeldCase> {};
+
+TEST_P(HeldTest, NamesPodAndRule) {
+  const HeldCase& c = GetParam();
+  ClusterBuilder cluster;
+  cluster.add(c.other).add(NodeBuilder("n2").label("zone", "b")).add(c.there).add(c.pod);
+  const Plan plan = plan_of(cluster);
+  EXPECT_THAT(plan.moves, IsEmpty());
+  const auto& held = report_of(plan).held;
+  const auto row = std::ranges::find(held, "n2", &strategies::EmptyingReport::Held::node);
+  ASSERT_NE(row, held.end());
+  EXPECT_EQ(row->pod, "held");
+  EXPECT_EQ(row->reason, c.reason) << row->message;
+}
+
+PodBuilder held() { return PodBuilder("held").on("n2").cpu(1000); }
+PodBuilder bare_there() { return PodBuilder("there").on("n1").cpu(2000).bare(); }
+NodeBuilder n1() { return NodeBuilder("n1").label("zone", "a"); }
+const auto kPort = [](api::Pod& pod) { pod.containers[0].host_ports.push_back({"", "TCP", 80}); };
+const auto kSpread = [](api::Pod& pod) {
+  pod.meta.labels = {{"app", "s"}};
+  pod.topology_spread.push_back({1, "zone", false, builders::labels_in("app", {"s"}), {}, true, false, {}});
+};
+const auto kBesideFriend = [](api::Affinity& affinity) {
+  api::PodAffinityTerm& term = affinity.required_pod_affinity.emplace_back();
+  term.label_selector = builders::labels_in("app", {"friend"});
+  term.topology_key = api::well_known::kHostnameLabel;
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Held, HeldTest,
+    testing::Values(
+        HeldCase{"Bare", held().bare(), n1(), bare_there(), "BarePod"},
+        HeldCase{"LocalStorage", held().with([](api::Pod& pod) {
+                   pod.volumes.push_back({api::VolumeKind::kEmptyDir, ""});
+                 }),
+                 n1(), bare_there(), "LocalStorage"},
+        HeldCase{"AntiAffinity",
+                 held().label("app", "q").anti_affinity("app", "q", std::string(api::well_known::kHostnameLabel)), n1(),
+                 bare_there().label("app", "q"), "AntiAffinity"},
+        HeldCase{"AntiAffinityOfTheOther", held().label("app", "q"), n1(),
+                 bare_there().anti_affinity("app", "q", std::string(api::well_known::kHostnameLabel)),
+                 "ExistingAntiAffinity"},
+        HeldCase{"Affinity", held().label("app", "friend").affinity(kBesideFriend), n1(), bare_there(),
+                 "AffinityUnsatisfied"},
+        HeldCase{"NodeSelector", held().with([](api::Pod& pod) {
+                   pod.node_selector = {{"zone", "b"}};
+                 }),
+                 n1(), bare_there(), "NodeSelectorMismatch"},
+        HeldCase{"Taint", held(), n1().taint("dedicated"), bare_there(), "UntoleratedTaint"},
+        HeldCase{"HostPort", held().with(kPort), n1(), bare_there().with(kPort), "HostPortInUse"},
+        HeldCase{"Resources", held().cpu(2000), n1(), bare_there(), "InsufficientResource"},
+        HeldCase{"NumberOfPods", held(), n1().sized(4000, 4000, 1), bare_there(), "TooManyPods"},
+        HeldCase{"Cordon", held(), n1().cordoned(), bare_there(), "NoOtherNode"}),
+    [](const auto& info) { return info.param.name; });
+
+// --- arguments
+
+TEST(DefragmentationArgs, MaxMovesFreesAsManyNodesAsThatAllows) {
+  const Plan plan = plan_of(fragmented(4), {.args = R"({"maxMoves": 3})"});
+  EXPECT_EQ(report_of(plan).freed, 1);
+  EXPECT_LE(plan.moves.size(), 3U);
+}
+
+TEST(DefragmentationArgs, TheLimitOfACycleCountsAsWell) {
+  const Plan plan = plan_of(fragmented(4), {.per_cycle = 2});
+  EXPECT_EQ(report_of(plan).freed, 1);
+  EXPECT_THAT(plan.moves, SizeIs(2));
+}
+
+TEST(DefragmentationArgs, MinNodesFreedRefusesASmallerGain) {
+  const Plan plan = plan_of(fragmented(2), {.args = R"({"minNodesFreed": 2})"});
+  EXPECT_THAT(plan.moves, IsEmpty());
+  EXPECT_THAT(plan.taints, IsEmpty());
+  EXPECT_EQ(report_of(plan).note, "1 nodes could be freed with 2 moves, minNodesFreed is 2");
+}
+
+TEST(DefragmentationArgs, MaxDisruptionPerWorkloadSparesPods) {
+  ClusterBuilder cluster =
+      three_nodes({web("a", "n1", 500), web("b", "n1", 500), web("c", "n2", 100).owned_by("ReplicaSet", "o")});
+  cluster.add(web("d", "n3", 2000).bare());
+  EXPECT_EQ(report_of(plan_of(cluster)).freed, 2);
+  EXPECT_EQ(report_of(plan_of(cluster, {.args = R"({"maxDisruptionPerWorkload": 1})"})).freed, 1);
+}
+
+TEST(DefragmentationArgs, NodeSelectorLeavesOtherNodesAsTheyAre) {
+  ClusterBuilder cluster;
+  cluster.add(NodeBuilder("n1").label("pool", "a")).add(NodeBuilder("n2").label("pool", "b"));
+  cluster.add(web("a", "n1", 500)).add(web("b", "n2", 100));
+  const Plan plan = plan_of(cluster, {.args = R"({"nodeSelector": {"matchLabels": {"pool": "a"}}})"});
+  EXPECT_THAT(moves_of(plan), ElementsAre("1: a n1 > n2"));
+}
+
+TEST(DefragmentationArgs, EmptyFirstGoesByPrice) {
+  ClusterBuilder cluster;
+  cluster.add(NodeBuilder("n1").label("price", "9.5")).add(NodeBuilder("n2").label("price", "10"));
+  cluster.add(web("a", "n1", 100)).add(web("b", "n2", 200));
+  EXPECT_THAT(moves_of(plan_of(cluster, {.args = R"({"emptyFirst": [{"label": "price"}]})"})),
+              ElementsAre("1: b n2 > n1"));
+  EXPECT_THAT(moves_of(plan_of(cluster, {.args = R"({"emptyFirst": [{"label": "price", "order": "LowestFirst"}]})"})),
+              ElementsAre("1: a n1 > n2"));
+}
+
+TEST(DefragmentationArgs, HeadroomStaysFree) {
+  const ClusterBuilder cluster = three_nodes({web("a", "n1", 2000), web("b", "n2", 1900)});
+  EXPECT_THAT(plan_of(cluster).moves, SizeIs(1));
+  EXPECT_THAT(plan_of(cluster, {.args = R"({"headroom": {"cpu": 10}})"}).moves, IsEmpty());
+}
+
+TEST(DefragmentationArgs, ANodeThatCostsMoreMovesThanItIsWorthStays) {
+  ClusterBuilder cluster = three_nodes({web("a", "n1", 100), web("b", "n1", 100), web("c", "n1", 100)});
+  cluster.add(web("d", "n2", 2000).bare());
+  EXPECT_THAT(plan_of(cluster, {.args = R"({"weights": {"nodeFreed": 4, "move": 1}})"}).moves, SizeIs(3));
+  EXPECT_THAT(plan_of(cluster, {.args = R"({"weights": {"nodeFreed": 3, "move": 1}})"}).moves, IsEmpty());
+}
+
+TEST(DefragmentationArgs, ACancelledSearchMovesNothing) {
+  EXPECT_THAT(plan_of(fragmented(3), {.options = {.taint_value = "p", .is_cancelled = [] { return true; }}}).moves,
+              IsEmpty());
+}
+
+TEST(DefragmentationArgs, TheSearchEndsWithItsTime) {
+  base::Duration now{};
+  const auto tick = [&] { return now += base::milliseconds(1); };
+  const Plan plan =
+      plan_of(fragmented(9), {.args = R"({"timeBudget": "100ms"})", .options = {.taint_value = "p", .elapsed = tick}});
+  EXPECT_LT(now, base::seconds(2));
+  EXPECT_GT(report_of(plan).freed, 0) << "what was found by then";
+}
+
+}  // namespace defragmentation_test
+}  // namespace planning
