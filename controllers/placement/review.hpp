@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "api/json/json.hpp"
 #include "api/meta/object_meta.hpp"
 #include "base/result.hpp"
