@@ -70,7 +70,9 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
 
 void PlanBuilder::begin(std::string_view strategy, BalanceMeter* meter) {
   meter_ = meter;
-  wave_ = 0;
+  // What comes after a plan in waves counts on all of them.
+  for (const api::PlannedMove& move : plan_.moves) waves_before_ = std::max(waves_before_, move.wave);
+  wave_ = waves_before_ > 0 ? waves_before_ + 1 : 0;
   may_avoid_ = {};
   result_ = &plan_.strategies.emplace_back();
   result_->strategy = strategy;

@@ -86,7 +86,7 @@ class PlanBuilder final : public strategies::NominationSink {
   strategies::NominationResult offer_whole(std::span<const scheduling::PodIndex> pods, std::string_view reason,
                                            const strategies::Goal& goal) override;
   bool avoid(std::string_view key, std::span<const scheduling::NodeIndex> nodes) override;
-  void start_wave(std::int32_t wave) override { wave_ = wave; }
+  void start_wave(std::int32_t wave) override { wave_ = wave > 0 ? waves_before_ + wave : 0; }
   std::optional<scheduling::Refusal> objection(scheduling::PodIndex pod) override;
   std::optional<std::int64_t> moves_left() const override { return limits_.left(); }
   bool chooses_targets() const override { return gives_hints(); }
@@ -173,6 +173,7 @@ class PlanBuilder final : public strategies::NominationSink {
   std::map<std::string_view, std::int32_t> refused_;  ///< reasons are static text
   StrategyResult* result_ = nullptr;
   std::int32_t wave_ = 0;          ///< of what is offered
+  std::int32_t waves_before_ = 0;  ///< of the strategies before
   BalanceMeter* meter_ = nullptr;  ///< of the strategy that is asked
 };
 

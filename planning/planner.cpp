@@ -123,7 +123,8 @@ Plan plan_cycle(const PlanInput& input) {
                                             input.restarts,
                                             input.usage,
                                             input.options.elapsed,
-                                            input.options.is_cancelled};
+                                            input.options.is_cancelled,
+                                            input.options.continues_plan};
   run_phase(strategies::StrategyPhase::kDeschedule, input, context, builder, plan);
   run_phase(strategies::StrategyPhase::kBalance, input, context, builder, plan);
 

@@ -33,6 +33,8 @@ struct PlanOptions {
   /// alone bound them, which are the same everywhere.
   std::function<base::Duration()> elapsed{};
   std::function<bool()> is_cancelled{};
+  /// It is made of what remains of an earlier plan after its first wave.
+  bool continues_plan = false;
   std::size_t max_refusals = 200;  ///< rows of Plan::refusals; counts are always complete
 };
 

@@ -151,6 +151,8 @@ struct StrategyContext {
   std::function<base::Duration()> elapsed{};
   /// True: what comes out is not wanted any more; empty: it is.
   std::function<bool()> is_cancelled{};
+  /// An earlier plan goes on after its first wave: what is worth a plan was asked then.
+  bool continues_plan = false;
 
   /// Decide as upstream's descheduler does, faults included.
   bool is_upstream() const { return evictability.is_upstream(); }

@@ -25,6 +25,8 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
   options.taint_value = known.taint_value;
   options.placement_hints = known.placement_hints;
   options.elapsed = known.elapsed;
+  options.is_cancelled = known.is_cancelled;
+  options.continues_plan = known.continues_plan;
   options.max_refusals = kMaxAuditedPods;
   planning::Plan plan = planning::plan_cycle({.spec = spec,
                                               .cluster = snapshot,

@@ -29,7 +29,9 @@ struct KnownPods {
   std::optional<std::string> taint_value{};                               ///< as in PlanOptions
   std::optional<int> server_minor{};                                      ///< as in PlanInput
   bool placement_hints = false;                                           ///< as in PlanOptions
-  std::function<base::Duration()> elapsed{};                              ///< as in planning::PlanOptions
+  std::function<base::Duration()> elapsed{};                              ///< as in planning::PlanOptions, and so
+  std::function<bool()> is_cancelled{};                                   ///< is this, and
+  bool continues_plan = false;                                            ///< this
 };
 
 /// The pods of these Evacuations, as `policy` plans with them: what is suspended, a dry run, or manual and has not

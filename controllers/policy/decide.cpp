@@ -195,17 +195,22 @@ TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& eva
 
 bool is_made_now(const api::PlannedMove& move) { return move.wave <= 1; }
 
-bool is_wave_over(const api::DeschedulerPolicyStatus& status,
-                  const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations) {
-  if (!status.last_cycle || status.last_cycle->waves <= 1 || status.last_cycle->created == 0) return false;
-  std::set<std::pair<std::string_view, std::string_view>> finished;
+WaveState wave_state(const api::DeschedulerPolicy& policy,
+                     const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now) {
+  constexpr base::minutes kCacheLag{1};
+  const api::DeschedulerPolicyStatus& status = policy.status;
+  if (!status.last_cycle || status.last_cycle->created == 0 || status.observed_generation != policy.meta.generation)
+    return WaveState::kNone;
+  std::set<std::pair<std::string_view, std::string_view>> known;
   for (const auto& each : evacuations) {
-    if (!api::is_terminal(each->status.phase)) return false;
-    finished.emplace(each->meta.ns, each->spec.pod_ref.uid.value);
+    if (!api::is_terminal(each->status.phase)) return WaveState::kUnderWay;
+    known.emplace(each->meta.ns, each->spec.pod_ref.uid.value);
   }
-  return std::ranges::all_of(status.plan, [&](const api::PlannedMove& move) {
-    return move.wave != 1 || finished.contains({move.ns, move.uid});
-  });
+  const bool all_seen =
+      now - status.last_cycle->start > kCacheLag || std::ranges::all_of(status.plan, [&](const api::PlannedMove& move) {
+        return !is_made_now(move) || known.contains({move.ns, move.uid});
+      });
+  return all_seen ? WaveState::kOver : WaveState::kUnderWay;
 }
 
 api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::PlannedMove& move) {

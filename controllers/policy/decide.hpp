@@ -45,10 +45,16 @@ struct CycleTiming {
 /// of windows or inside a blackout: then at the next opening (interval), or the next time that is inside one (cron).
 CycleTiming cycle_timing(const api::DeschedulerPolicy& policy, base::TimePoint now);
 
-/// The first wave of the last plan is over, so that the rest can be planned anew on what the cluster is by now: each
-/// Evacuation that the published plan has in it is known and all of `evacuations`, those of the policy, are finished.
-bool is_wave_over(const api::DeschedulerPolicyStatus& status,
-                  const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations);
+/// How far the last plan is with what was made of it, its first wave.
+enum class WaveState {
+  kNone,      ///< nothing was made, or the spec is another one by now
+  kUnderWay,  ///< an Evacuation of the policy is unfinished, or not seen yet
+  kOver,
+};
+/// `evacuations`: those of the policy. One that is not there a minute after the cycle's start is taken as finished and
+/// deleted, or was never made.
+WaveState wave_state(const api::DeschedulerPolicy& policy,
+                     const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now);
 /// What of a plan's moves is made in its cycle: those of its first wave, and those of none.
 bool is_made_now(const api::PlannedMove& move);
 

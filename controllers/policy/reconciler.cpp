@@ -69,6 +69,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile(const api::ObjectKey& ke
     return kube::Requeue::await_change();
   }
   if (const auto errors = problems_of(seen->spec, seen->plan_spec->strategy_specs, deps_.evictors); !errors.empty()) {
+    drop_taints(key.name);
     if (auto saved = reject(*seen, api::to_error(errors).message); !saved) return saved.error();
     return kube::Requeue::await_change();
   }
@@ -93,16 +94,21 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   const base::TimePoint now = deps_.clock.now();
   const GateVerdict gates = gates_of(policy.meta.name);
   if (gates.not_asked_yet) return kube::Requeue::in(kGateRetry);
-  const CycleTiming timing = timing_with_triggers(policy, now);
+  const WaveState wave = wave_state(policy, deps_.evacuations.by_index(kByPolicy, policy.meta.name), now);
+  const bool in_waves = wave != WaveState::kNone && policy.status.last_cycle->waves > 1;
+  const CycleTiming timing = timing_with_triggers(policy, in_waves && wave == WaveState::kOver, now);
   const std::vector<std::string> stale = stale_caches();
-  const bool put_off = timing.due && !stale.empty();
+  // While a wave is under way its holes are not free yet.
+  const bool put_off = timing.due && (!stale.empty() || (in_waves && wave == WaveState::kUnderWay));
+  if (wave == WaveState::kOver && !timing.due && deps_.taints)
+    deps_.taints->drop(policy.meta.name, api::well_known::kEmptyingTaint);
   std::optional<CycleOutcome> outcome;
   const bool may_move =
       policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at && !gates.stops();
   if (!may_move || policy.spec.suspend || timing.opening != Opening::kOpen) drop_taints(policy.meta.name);
   if (timing.due && !put_off) {
     note_trigger(policy.meta.name);  // what happens from now on is for the next one
-    outcome = plan_on_nodes(policy, spec, may_move, now);
+    outcome = plan_on_nodes(policy, spec, may_move, in_waves && wave == WaveState::kOver, now);
     judge_balance(policy, *outcome);
     deps_.audit.on_planned(policy, *outcome);
     if (may_move) carry_out(policy, *outcome);
@@ -130,11 +136,10 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   return look_again(next.next_cycle_time, timing.changes);
 }
 
-CycleTiming PolicyReconciler::timing_with_triggers(const api::DeschedulerPolicy& policy, base::TimePoint now) {
+CycleTiming PolicyReconciler::timing_with_triggers(const api::DeschedulerPolicy& policy, bool continues,
+                                                   base::TimePoint now) {
   CycleTiming timing = cycle_timing(policy, now);
-  const auto evacuations = deps_.evacuations.by_index(kByPolicy, policy.meta.name);
-  if (!policy.spec.suspend && timing.opening == Opening::kOpen && is_wave_over(policy.status, evacuations))
-    timing.due = true;
+  if (continues && !policy.spec.suspend && timing.opening == Opening::kOpen) timing.due = true;
   const auto in = deps_.triggers ? deps_.triggers->due_in(policy.meta.name) : std::nullopt;
   if (!in) return timing;
   if (*in > base::Duration::zero()) {
@@ -183,7 +188,7 @@ kube::Requeue PolicyReconciler::look_again(std::optional<base::TimePoint> next,
 }
 
 CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
-                                    base::TimePoint now) {
+                                    bool continues, base::TimePoint now) {
   const scheduling::ClusterSnapshot& snapshot =
       snapshots_.at(deps_.snapshot(), scheduling::quantities_of(policy.spec.compatibility));
   KnownPods known = known_pods(deps_.evacuations.list(), policy);
@@ -200,6 +205,11 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   UsageFigures figures = deps_.usage ? deps_.usage(policy.meta.name) : UsageFigures{};
   known.usage = figures.measured;
   known.elapsed = [this, now] { return deps_.clock.now() - now; };
+  known.is_cancelled = [&] {
+    if (deps_.progress) deps_.progress();
+    return !is_current(policy);
+  };
+  known.continues_plan = continues;
   CycleOutcome outcome = run_cycle(spec, snapshot, known, cycle_id(policy, now), now);
   for (const auto& measured : known.usage)
     outcome.usage.push_back(usage_report(*measured, snapshot, policy.spec.node_selector));
@@ -213,11 +223,14 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   return outcome;
 }
 
+/// A plan has fewer waves left after each of them. If it has not, somebody takes what it makes free: what remains waits
+/// for its time.
 CycleOutcome PolicyReconciler::plan_on_nodes(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
-                                             bool may_move, base::TimePoint now) {
-  CycleOutcome outcome = plan(policy, spec, now);
-  if (!may_move || place_taints(policy, outcome)) return outcome;
-  return plan(policy, spec, now);
+                                             bool may_move, bool continues, base::TimePoint now) {
+  CycleOutcome outcome = plan(policy, spec, continues, now);
+  if (may_move && !place_taints(policy, outcome)) outcome = plan(policy, spec, continues, now);
+  if (continues) outcome.summary.waves = std::min(outcome.summary.waves, policy.status.last_cycle->waves - 1);
+  return outcome;
 }
 
 /// False: the plan counts on taints that cannot be written.
@@ -281,11 +294,15 @@ std::vector<std::string> PolicyReconciler::stale_caches() const {
   return deps_.stale ? deps_.stale() : std::vector<std::string>();
 }
 
-bool PolicyReconciler::may_go_on(const api::DeschedulerPolicy& policy) const {
+/// It leads, and the policy is as it was.
+bool PolicyReconciler::is_current(const api::DeschedulerPolicy& policy) const {
   const auto now = deps_.policies.get(policy.meta.key());
-  const bool unchanged = now && now->meta.uid == policy.meta.uid && now->meta.generation == policy.meta.generation &&
-                         !now->meta.is_terminating();
-  return deps_.may_act() && unchanged && stale_caches().empty() && !gates_of(policy.meta.name).stops();
+  return deps_.may_act() && now && now->meta.uid == policy.meta.uid && now->meta.generation == policy.meta.generation &&
+         !now->meta.is_terminating();
+}
+
+bool PolicyReconciler::may_go_on(const api::DeschedulerPolicy& policy) const {
+  return is_current(policy) && stale_caches().empty() && !gates_of(policy.meta.name).stops();
 }
 
 /// False when going on makes no sense: the server is away or refuses us.

@@ -86,7 +86,7 @@ class PolicyReconciler {
   base::Result<kube::Requeue> reconcile_valid(const ObservedPolicy& seen, const api::DeschedulerPolicy& policy,
                                               const api::DeschedulerPolicyStatus& known);
   /// The timing by the schedule, and by what happened meanwhile.
-  CycleTiming timing_with_triggers(const api::DeschedulerPolicy& policy, base::TimePoint now);
+  CycleTiming timing_with_triggers(const api::DeschedulerPolicy& policy, bool continues, base::TimePoint now);
   GateVerdict gates_of(const std::string& policy) const;
   /// An Event when gates begin or cease to hold the policy up.
   void tell_gates(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
@@ -96,10 +96,12 @@ class PolicyReconciler {
   void forget_earlier(const std::string& name, const std::string& uid);
   std::vector<std::string> stale_caches() const;
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
-  CycleOutcome plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, base::TimePoint now);
+  CycleOutcome plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, bool continues,
+                    base::TimePoint now);
+  bool is_current(const api::DeschedulerPolicy& policy) const;
   /// With its soft taints on the nodes if it may move; without any if these may not be written.
   CycleOutcome plan_on_nodes(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, bool may_move,
-                             base::TimePoint now);
+                             bool continues, base::TimePoint now);
   bool place_taints(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
   void drop_taints(const std::string& policy) const;
   void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);

@@ -39,6 +39,12 @@ void TaintClaims::claim(const std::string& policy, const std::vector<planning::N
 
 void TaintClaims::drop(const std::string& policy) { by_value_.erase(api::soft_taint_value(policy)); }
 
+void TaintClaims::drop(const std::string& policy, std::string_view key) {
+  const auto at = by_value_.find(api::soft_taint_value(policy));
+  if (at == by_value_.end() || !at->second) return;
+  std::erase_if(*at->second, [&](const Key& each) { return each.second == key; });
+}
+
 std::size_t TaintClaims::nodes_of(const std::string& policy) const {
   const auto at = by_value_.find(api::soft_taint_value(policy));
   if (at == by_value_.end() || !at->second) return 0;
@@ -58,13 +64,16 @@ TaintChange TaintClaims::change_for(const std::string& node, const std::vector<a
   for (const api::Taint& taint : taints) {
     if (is_soft_taint(taint) && !wants(node, taint)) change.remove.push_back(taint);
   }
-  for (const auto& [value, wanted] : by_value_) {
-    if (!wanted) continue;
-    for (const std::string_view key : api::well_known::kSoftTaints) {
-      api::Taint taint{std::string(key), value, api::TaintEffect::kPreferNoSchedule};
-      if (!wanted->contains({node, taint.key}) || std::ranges::find(taints, taint) != taints.end()) continue;
-      change.add.push_back(std::move(taint));
-    }
+  for (const std::string_view key : api::well_known::kSoftTaints) {
+    const auto stays = [&](const api::Taint& taint) {
+      return taint.key == key && is_soft_taint(taint) && wants(node, taint);
+    };
+    if (std::ranges::any_of(taints, stays)) continue;
+    const auto first = std::ranges::find_if(by_value_, [&](const auto& each) {
+      return each.second && each.second->contains({node, std::string(key)});
+    });
+    if (first != by_value_.end())
+      change.add.push_back({std::string(key), first->first, api::TaintEffect::kPreferNoSchedule});
   }
   return change;
 }

@@ -33,10 +33,13 @@ class TaintClaims {
   void claim(const std::string& policy, const std::vector<planning::NodeTaint>& taints);
   /// The policy wants nothing any more.
   void drop(const std::string& policy);
+  /// It wants no taint `key` any more.
+  void drop(const std::string& policy, std::string_view key);
   std::size_t nodes_of(const std::string& policy) const;
 
   /// What makes a node's taints right. Only taints with a key of kSoftTaints and the effect PreferNoSchedule are ours;
-  /// all others stay, whoever put them.
+  /// all others stay, whoever put them. A node bears one taint of a key and effect at most: where several policies want
+  /// it, the one that has it keeps it, and then the first by its value.
   TaintChange change_for(const std::string& node, const std::vector<api::Taint>& taints) const;
 
  private:

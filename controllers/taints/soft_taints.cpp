@@ -66,6 +66,14 @@ void SoftTaints::drop(const std::string& policy) {
   enqueue_due();
 }
 
+void SoftTaints::drop(const std::string& policy, std::string_view key) {
+  {
+    const std::lock_guard lock(mutex_);
+    claims_.drop(policy, key);
+  }
+  enqueue_due();
+}
+
 std::string SoftTaints::problem() const {
   const std::lock_guard lock(mutex_);
   return forbidden_until_ && deps_.clock.now() < *forbidden_until_ ? problem_ : "";
@@ -108,20 +116,34 @@ base::Result<kube::Requeue> SoftTaints::reconcile(const api::ObjectKey& node) {
   return kube::Requeue::await_change();
 }
 
-/// The cache may lag behind our own writes and others': the change is made to what the server has now.
+/// A 403 that names the right is about all nodes. An admission webhook's is about this one.
+base::Error SoftTaints::refused(const std::string& node, const base::Error& error) {
+  const bool is_right_missing =
+      error.code == base::ErrorCode::kForbidden && (error.message.find("cannot get resource") != std::string::npos ||
+                                                    error.message.find("cannot patch resource") != std::string::npos);
+  if (is_right_missing) {
+    const std::lock_guard lock(mutex_);
+    forbidden_until_ = deps_.clock.now() + kForbiddenFor;
+    problem_ = fmt::format("no node gets a soft taint: {}; {}", error.message, kWayOut);
+  }
+  return error.during("writing the soft taints of node " + node);
+}
+
+/// Kubelets write their nodes all the time: a conflict is met by reading again.
 base::Status SoftTaints::write(const std::string& node) {
+  constexpr int kTries = 3;
+  base::Status done = try_to_write(node);
+  for (int i = 1; i < kTries && !done && done.error().code == base::ErrorCode::kConflict; ++i)
+    done = try_to_write(node);
+  return done;
+}
+
+/// The cache may lag behind our own writes and others': the change is made to what the server has now.
+base::Status SoftTaints::try_to_write(const std::string& node) {
   if (!deps_.may_act()) return base::Error{base::ErrorCode::kCancelled, "not the leader"};
-  const auto refused = [&](const base::Error& error) -> base::Status {
-    if (error.code == base::ErrorCode::kNotFound) return base::Done{};
-    if (error.code == base::ErrorCode::kForbidden) {
-      const std::lock_guard lock(mutex_);
-      forbidden_until_ = deps_.clock.now() + kForbiddenFor;
-      problem_ = fmt::format("no node gets a soft taint: {}; {}", error.message, kWayOut);
-    }
-    return error.during("writing the soft taints of node " + node);
-  };
   const auto body = deps_.client.get(kube::kNodes, {"", node});
-  if (!body) return refused(body.error());
+  if (!body && body.error().code == base::ErrorCode::kNotFound) return base::Done{};
+  if (!body) return refused(node, body.error());
   const auto object = api::parse_json(*body);
   if (!object) return object.error();
   const TaintChange change = change_for(node, taints_in(*object));
@@ -131,7 +153,8 @@ base::Status SoftTaints::write(const std::string& node) {
       {"metadata", {{"uid", meta.value("uid", "")}, {"resourceVersion", meta.value("resourceVersion", "")}}},
       {"spec", {{"taints", with_change(*object, change)}}}};
   const auto done = deps_.client.patch(kube::kNodes, {"", node}, kube::PatchType::kMerge, patch);
-  if (!done) return refused(done.error());
+  if (!done && done.error().code == base::ErrorCode::kNotFound) return base::Done{};
+  if (!done) return refused(node, done.error());
   deps_.metrics.counter("evacuator_soft_taint_writes_total", "Nodes whose soft taints were written.", {}).increment();
   deps_.log.info("soft taints written",
                  {kv("node", node), kv("added", change.add.size()), kv("removed", change.remove.size())});

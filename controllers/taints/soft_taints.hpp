@@ -55,6 +55,8 @@ class SoftTaints {
   void keep(const std::string& policy);
   /// It wants none any more, or is gone.
   void drop(const std::string& policy);
+  /// The same of its taints `key`.
+  void drop(const std::string& policy, std::string_view key);
 
   /// Why nothing can be written now; empty: it can.
   std::string problem() const;
@@ -68,6 +70,8 @@ class SoftTaints {
   std::vector<std::string> due() const;
   void enqueue_due() const;
   base::Status write(const std::string& node);
+  base::Status try_to_write(const std::string& node);
+  base::Error refused(const std::string& node, const base::Error& error);
   TaintChange change_for(const std::string& node, const std::vector<api::Taint>& taints) const;
 
   Dependencies deps_;

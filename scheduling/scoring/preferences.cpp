@@ -83,6 +83,13 @@ void Preferences::find_taints() {
   for (const auto& [node, count] : untolerated_) most_untolerated_ = std::max(most_untolerated_, count);
 }
 
+/// A node bears one taint of a key and effect at most: that of another policy counts already.
+bool Preferences::bears_from_others(const SoftTaint& soft, NodeIndex node) const {
+  return std::ranges::any_of(query_.base().node(node).taints, [&](const api::Taint& taint) {
+    return taint.key == soft.key && taint.value != soft.value && taint.effect == api::TaintEffect::kPreferNoSchedule;
+  });
+}
+
 void Preferences::add_soft_taints() {
   const std::size_t known = untolerated_.size();
   for (const SoftTaint& soft : query_.cluster().soft_taints()) {
@@ -91,7 +98,9 @@ void Preferences::add_soft_taints() {
       tolerates_some_ = tolerates_some_ || !soft.nodes.empty();
       continue;
     }
-    for (const NodeIndex node : soft.nodes) untolerated_.emplace_back(node, 1);
+    for (const NodeIndex node : soft.nodes) {
+      if (!bears_from_others(soft, node)) untolerated_.emplace_back(node, 1);
+    }
   }
   if (known == untolerated_.size()) return;
   if (std::ranges::is_sorted(untolerated_, std::ranges::less_equal{})) return;

@@ -76,6 +76,7 @@ class Preferences {
 
   void find_taints();
   void add_soft_taints();
+  bool bears_from_others(const SoftTaint& soft, NodeIndex node) const;
   bool is_soft_taint(const api::Taint& taint) const;
   void find_affinity_scores();
   void add_own_terms();

@@ -1,8 +1,10 @@
 #include "simulator/registry/kinds.hpp"
 
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -369,6 +371,19 @@ Json fixed_part(const Json& pod) {
   return fixed;
 }
 
+/// One taint of a key and effect; its value does not count.
+void validate_taints(const Json& object, FieldErrors& errors) {
+  const Json* taints = api::find_at(object, {"spec", "taints"});
+  if (!taints || !taints->is_array()) return;
+  std::set<std::pair<std::string, std::string>> seen;
+  for (std::size_t i = 0; i < taints->size(); ++i) {
+    const Json& taint = (*taints)[i];
+    if (!taint.is_object() || seen.emplace(taint.value("key", ""), taint.value("effect", "")).second) continue;
+    errors.push_back(
+        {fmt::format("spec.taints[{}]", i), "Duplicate value: taints must be unique by key and effect pair"});
+  }
+}
+
 }  // namespace
 
 void set_defaults(const ServedResource& resource, const Store& store, Json& object) {
@@ -424,6 +439,7 @@ FieldErrors validate_built_in(const ServedResource& resource, const Json& object
     validate_pod_spec(spec && spec->is_object() ? *spec : Json(Json::object()), "spec.template.spec", errors);
   }
   if (is(resource, "policy", "poddisruptionbudgets")) validate_pdb(object, errors);
+  if (is(resource, "", "nodes")) validate_taints(object, errors);
   return errors;
 }
 

@@ -63,7 +63,9 @@ DefragmentationPlan Defragmentation::find_plan(const StrategyContext& context, c
                                                std::string& note) const {
   SearchBudget budget(kMostSteps, stop_rule(context, args_.time_budget));
   DefragmentationPlan plan = DefragmentationSearch(problem, sink, limits_of(args_, bound, sink), budget, kSeed).run();
-  if (plan.emptied.empty() || plan.emptied.size() >= static_cast<std::size_t>(args_.min_nodes_freed)) return plan;
+  if (plan.emptied.empty() || context.continues_plan ||
+      plan.emptied.size() >= static_cast<std::size_t>(args_.min_nodes_freed))
+    return plan;
   note = fmt::format("{} nodes could be freed with {} moves, minNodesFreed is {}", plan.emptied.size(),
                      plan.moves.size(), args_.min_nodes_freed);
   return {};
@@ -77,7 +79,8 @@ base::Status Defragmentation::nominate(const StrategyContext& context, Nominatio
   report.bound = static_cast<std::int32_t>(bound.most_freed());
   report.bound_reason = bound.reason;
   const DefragmentationPlan plan = find_plan(context, problem, bound, sink, report.note);
-  const bool may_taint = sink.avoid(api::well_known::kEmptyingTaint, plan.avoided);
+  const std::vector<NodeIndex> avoided = plan.moves.empty() ? std::vector<NodeIndex>() : plan.avoided;
+  const bool may_taint = sink.avoid(api::well_known::kEmptyingTaint, avoided);
   if (!may_taint && !sink.chooses_targets() && report.note.empty())
     report.note = "the policy may not taint nodes, so only moves that the scheduler makes without are planned";
   offer(problem, plan, sink);

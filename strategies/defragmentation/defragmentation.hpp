@@ -19,6 +19,7 @@ class Defragmentation final : public Strategy {
   explicit Defragmentation(Args args) : args_(std::move(args)) {}
   std::string_view name() const override { return kName; }
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
+  bool soft_taints() const override { return true; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
 
  private:

@@ -12,7 +12,7 @@ namespace strategies {
 namespace {
 
 constexpr base::Duration kLeastTime = std::chrono::milliseconds(100);
-constexpr base::Duration kMostTime = std::chrono::minutes(10);
+constexpr base::Duration kMostTime = std::chrono::minutes(2);  // other policies wait meanwhile
 
 enum class Order { kHighestFirst, kLowestFirst };
 constexpr std::array kOrders = {api::WireName{Order::kHighestFirst, "HighestFirst"},
@@ -55,7 +55,7 @@ void read_limits(api::StrictObject& args, DefragmentationRules& rules) {
     check_positive(args, "maxDisruptionPerWorkload", rules.per_workload->value, "leave it out for no limit");
   args.read_duration("timeBudget", rules.time_budget);
   if (rules.time_budget < kLeastTime || rules.time_budget > kMostTime)
-    args.complain("timeBudget", "must be between 100ms and 10m");
+    args.complain("timeBudget", "must be between 100ms and 2m");
 }
 
 void read_weights(api::StrictObject& args, DefragmentationRules& rules) {

@@ -65,6 +65,7 @@ class MeasuredLoad : public integration::Rig {
          {"metadata", {{"name", "level"}}},
          {"spec",
           {{"mode", "Automatic"},
+           {"evictability", {{"minPodAge", min_pod_age}}},
            {"schedule", {{"interval", "1m"}}},
            {"usageSources", Json::array({{{"name", "server"}, {"type", "MetricsServer"}, {"interval", "10s"}}})},
            {"strategies", Json::array({{{"name", "LowNodeUtilization"},
@@ -102,6 +103,7 @@ class MeasuredLoad : public integration::Rig {
   }
 
   bool works = true;
+  std::string min_pod_age = "0s";
   bool soft_taint = false;
 };
 
@@ -150,8 +152,8 @@ class SoftTaints : public MeasuredLoad {
   SoftTaints() { soft_taint = true; }
 
   void begin_where_nothing_may_move() {
+    min_pod_age = "24h";
     begin();
-    budget("all", "hot", 4);
   }
   Json taints_of(const std::string& node) const {
     const auto object = cluster->store().get(kube::kNodes, {"", node});
@@ -179,8 +181,13 @@ class SoftTaints : public MeasuredLoad {
   }
   static std::optional<kube::Response> forbid(const kube::Request& request) {
     if (!is_taint_write(request)) return std::nullopt;
-    const Json body = {{"kind", "Status"}, {"apiVersion", "v1"},    {"status", "Failure"},
-                       {"code", 403},      {"reason", "Forbidden"}, {"message", "nodes is forbidden"}};
+    const Json body = {
+        {"kind", "Status"},
+        {"apiVersion", "v1"},
+        {"status", "Failure"},
+        {"code", 403},
+        {"reason", "Forbidden"},
+        {"message", R"(nodes "node-a" is forbidden: User "evacuator" cannot patch resource "nodes" in API group "")"}};
     return kube::Response{.status = 403, .body = body.dump(), .retry_after = {}, .content_type = "application/json"};
   }
   void change_policy(const std::function<void(Json& spec)>& change) {

@@ -143,20 +143,22 @@ TEST(Tally, CountsOnlySuccessAsEvictedAndOnlyUnfinishedAsActive) {
 
 // --- waves
 
+using Phase = api::EvacuationPhase;
 struct WaveCase {
   const char* name;
-  std::vector<std::pair<const char*, api::EvacuationPhase>> known;  ///< UIDs of their pods
-  bool is_over;
-  std::int32_t waves = 2;
+  std::vector<std::pair<const char*, Phase>> known;  ///< UIDs of their pods
+  WaveState state;
   std::int32_t created = 2;
+  std::int64_t generation = 1;
+  base::Duration age = seconds(30);
 };
 class Wave : public testing::TestWithParam<WaveCase> {};
 TEST_P(Wave, IsOverWhenAllThatItMadeIsKnownAndFinished) {
-  api::DeschedulerPolicyStatus status = planned(kNoon).status;
-  status.last_cycle->waves = GetParam().waves;
-  status.last_cycle->created = GetParam().created;
+  api::DeschedulerPolicy observed = planned(kNoon);
+  observed.meta.generation = GetParam().generation;
+  observed.status.last_cycle->created = GetParam().created;
   for (const auto& [uid, wave] : {std::pair("a", 1), std::pair("b", 1), std::pair("later", 2)})
-    status.plan.push_back({"shop", uid, uid, "n1", "n2", "Defragmentation", "", {}, wave});
+    observed.status.plan.push_back({"shop", uid, uid, "n1", "n2", "Defragmentation", "", {}, wave});
   std::vector<std::shared_ptr<const api::Evacuation>> known;
   for (const auto& [uid, phase] : GetParam().known) {
     auto made = std::make_shared<api::Evacuation>();
@@ -165,21 +167,19 @@ TEST_P(Wave, IsOverWhenAllThatItMadeIsKnownAndFinished) {
     made->status.phase = phase;
     known.push_back(made);
   }
-  EXPECT_EQ(is_wave_over(status, known), GetParam().is_over);
+  EXPECT_EQ(wave_state(observed, known, kNoon + GetParam().age), GetParam().state);
 }
-using Phase = api::EvacuationPhase;
+const std::vector<std::pair<const char*, Phase>> kBoth = {{"a", Phase::kSucceeded}, {"b", Phase::kSucceeded}};
 INSTANTIATE_TEST_SUITE_P(
     Plans, Wave,
-    testing::Values(WaveCase{"AllSucceeded", {{"a", Phase::kSucceeded}, {"b", Phase::kSucceeded}}, true},
-                    WaveCase{"OneFailed", {{"a", Phase::kSucceeded}, {"b", Phase::kFailed}}, true},
-                    WaveCase{"OneUnderWay", {{"a", Phase::kSucceeded}, {"b", Phase::kEvicting}}, false},
-                    WaveCase{"OneNotSeenYet", {{"a", Phase::kSucceeded}}, false},
-                    WaveCase{"AnOlderOneUnderWay",
-                             {{"a", Phase::kSucceeded}, {"b", Phase::kSucceeded}, {"x", Phase::kPending}},
-                             false},
-                    WaveCase{"ItWasTheLast", {{"a", Phase::kSucceeded}, {"b", Phase::kSucceeded}}, false, 1},
-                    WaveCase{"ThePlanHasNone", {{"a", Phase::kSucceeded}, {"b", Phase::kSucceeded}}, false, 0},
-                    WaveCase{"ItBroughtNothing", {{"a", Phase::kSucceeded}, {"b", Phase::kSucceeded}}, false, 2, 0}),
+    testing::Values(WaveCase{"AllSucceeded", kBoth, WaveState::kOver},
+                    WaveCase{"OneFailed", {{"a", Phase::kSucceeded}, {"b", Phase::kFailed}}, WaveState::kOver},
+                    WaveCase{"OneUnderWay", {{"a", Phase::kSucceeded}, {"b", Phase::kEvicting}}, WaveState::kUnderWay},
+                    WaveCase{"OneNotSeenYet", {{"a", Phase::kSucceeded}}, WaveState::kUnderWay},
+                    WaveCase{"OneNeverSeen", {{"a", Phase::kSucceeded}}, WaveState::kOver, 2, 1, minutes(2)},
+                    WaveCase{"AnotherOneUnderWay", {{"x", Phase::kPending}}, WaveState::kUnderWay, 2, 1, minutes(2)},
+                    WaveCase{"ItBroughtNothing", kBoth, WaveState::kNone, 0},
+                    WaveCase{"TheSpecChanged", kBoth, WaveState::kNone, 2, 2}),
     [](const auto& each) { return each.param.name; });
 
 TEST(Waves, OnlyTheFirstIsMadeNow) {

@@ -60,13 +60,26 @@ TEST(TaintClaims, LeaveWhatAPolicyThatHasNotPlannedYetMayStillWant) {
   EXPECT_FALSE(claims.change_for("n1", {loaded("level")}).empty());
 }
 
-TEST(TaintClaims, OfTwoPoliciesStandBesideEachOther) {
+/// The API server takes one taint of a key and effect.
+TEST(TaintClaims, OfTwoPoliciesTheOneThatHasTheNodeKeepsIt) {
   TaintClaims claims;
   claims.claim("a", {{"n1", kLoaded, "a"}, {"n1", kEmptying, "a"}});
   claims.claim("b", {{"n1", kLoaded, "b"}});
-  EXPECT_EQ(claims.change_for("n1", {loaded("b")}).add,
-            (std::vector<Taint>{{kEmptying, "a", kPreferNoSchedule}, loaded("a")}));
+  EXPECT_EQ(claims.change_for("n1", {loaded("b")}).add, (std::vector<Taint>{{kEmptying, "a", kPreferNoSchedule}}));
+  EXPECT_TRUE(claims.change_for("n1", {loaded("b")}).remove.empty());
+  EXPECT_EQ(claims.change_for("n1", {}).add, (std::vector<Taint>{{kEmptying, "a", kPreferNoSchedule}, loaded("a")}));
+  claims.drop("b");
+  EXPECT_EQ(claims.change_for("n1", {loaded("b")}),
+            (TaintChange{{{kEmptying, "a", kPreferNoSchedule}, loaded("a")}, {loaded("b")}}));
   EXPECT_EQ(claims.nodes_of("a"), 1U);
+}
+
+TEST(TaintClaims, OfOneKeyGoByThemselves) {
+  TaintClaims claims;
+  claims.claim("a", {{"n1", kLoaded, "a"}, {"n1", kEmptying, "a"}});
+  claims.drop("a", kEmptying);
+  EXPECT_EQ(claims.change_for("n1", {{kEmptying, "a", kPreferNoSchedule}, loaded("a")}).remove,
+            (std::vector<Taint>{{kEmptying, "a", kPreferNoSchedule}}));
 }
 
 TEST(TaintClaims, GoByTheShortenedNameOfALongPolicy) {
