@@ -175,7 +175,9 @@ class PolicyHints : public PlacementHints {
  protected:
   std::vector<api::Evacuation> evacuations_of_a_policy() {
     stage();
-    load("node-a", "4");  // so that pods would leave it for good
+    // So that pods leave it for good.
+    edit(
+        kube::kNodes, "node-a", [](Json& node) { node["spec"]["unschedulable"] = true; }, "");
     start_operator();
     run_for(minutes(20));
     add({{"apiVersion", "evacuator.dev/v1alpha1"},

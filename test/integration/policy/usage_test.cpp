@@ -65,7 +65,7 @@ class MeasuredLoad : public integration::Rig {
          {"metadata", {{"name", "level"}}},
          {"spec",
           {{"mode", "Automatic"},
-           {"evictability", {{"minPodAge", min_pod_age}}},
+           {"evictability", evictability},
            {"schedule", {{"interval", "1m"}}},
            {"usageSources", Json::array({{{"name", "server"}, {"type", "MetricsServer"}, {"interval", "10s"}}})},
            {"strategies", Json::array({{{"name", "LowNodeUtilization"},
@@ -103,7 +103,7 @@ class MeasuredLoad : public integration::Rig {
   }
 
   bool works = true;
-  std::string min_pod_age = "0s";
+  Json evictability = Json::object();
   bool soft_taint = false;
 };
 
@@ -152,7 +152,7 @@ class SoftTaints : public MeasuredLoad {
   SoftTaints() { soft_taint = true; }
 
   void begin_where_nothing_may_move() {
-    min_pod_age = "24h";
+    evictability["minPodAge"] = "24h";
     begin();
   }
   Json taints_of(const std::string& node) const {
