@@ -39,7 +39,8 @@ class Meter {
     for (const Json& pod : api_.list(path::pods(ns_))) {
       if (text_at(pod, "/status/phase") == "Running") publish_pod(pod);
     }
-    for (const auto& [node, load] : loads_) publish("nodes/" + node, sample("NodeMetrics", {{"usage", usage(load)}}));
+    for (const auto& [node, load] : loads_)
+      publish("nodes/" + node, sample("NodeMetrics", node, {{"usage", usage(load)}}));
     return loads_;
   }
 
@@ -61,7 +62,7 @@ class Meter {
   static Json usage(double cores) {
     return {{"cpu", std::to_string(static_cast<int>(cores * 1000)) + "m"}, {"memory", "64Mi"}};
   }
-  static Json sample(const char* kind, Json object) {
+  static Json sample(const char* kind, const std::string& name, Json object) {
     char time[32];
     const std::time_t now = std::time(nullptr);
     std::strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
@@ -73,8 +74,9 @@ class Meter {
     const double use = text_at(pod, "/metadata/labels/app") == "hot" ? kHotUse : kCoolUse;
     loads_[text_at(pod, "/spec/nodeName")] += use;
     const Json container = {{"name", "main"}, {"usage", usage(use)}};
-    publish("namespaces/" + ns_ + "/pods/" + text_at(pod, "/metadata/name"),
-            sample("PodMetrics", {{"containers", Json::array({container})}}));
+    const std::string name = text_at(pod, "/metadata/name");
+    publish("namespaces/" + ns_ + "/pods/" + name,
+            sample("PodMetrics", name, {{"containers", Json::array({container})}}));
   }
   void publish(const std::string& target, const Json& object) const {
     const HttpAnswer answer =
