@@ -1,4 +1,4 @@
-// End-to-end scenario 18: half of the nodes are full of ordinary pods, the others are held open by one pod each of a
+// End-to-end scenario 16: half of the nodes are full of ordinary pods, the others are held open by one pod each of a
 // set that repel one another. Swaps empty nodes within the budget, with the cluster's own scheduler.
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// End-to-end scenario 17: requests are balanced and load is not. Measured load is levelled without overshoot; then
+// End-to-end scenario 15: requests are balanced and load is not. Measured load is levelled without overshoot; then
 // nothing moves. metrics.k8s.io is served as custom resources of that group, which needs no aggregation layer.
 
 #include <algorithm>
