@@ -16,6 +16,7 @@ namespace cmd::plugin {
 namespace {
 
 constexpr base::seconds kBetweenLooks{2};
+constexpr base::seconds kTaintPatience{60};
 /// So long an operator that shows no Lease (--leader-elect=false) may prove that it is there: by any change to any
 /// Evacuation that it has to do with.
 constexpr base::seconds kOperatorGrace{20};
@@ -225,9 +226,33 @@ class Uninstall {
     return kFailed;
   }
 
+  /// The operator takes its taints off nodes once no policy is left. Without one somebody else has to.
   int done() {
+    const base::TimePoint begin = session_.now();
+    std::size_t tainted = tainted_nodes();
+    while (tainted > 0 && session_.operator_warning().empty() && session_.now() - begin < kTaintPatience) {
+      if (io_.nap(kBetweenLooks)) return kInterrupted;
+      tainted = tainted_nodes();
+    }
+    if (tainted > 0) {
+      io_.err(fmt::format("{} nodes still bear a taint of Evacuator. Take it off with:\n", tainted));
+      for (const std::string_view key : api::well_known::kSoftTaints)
+        io_.err(fmt::format("  kubectl taint nodes --all {}:PreferNoSchedule-\n", key));
+    }
     io_.out("No policy and no Evacuation is left. Remove the rest with: kubectl delete -k config/default\n");
     return kDone;
+  }
+
+  /// 0 also where nodes may not be listed: whoever cannot see them cannot do anything about it either.
+  std::size_t tainted_nodes() {
+    const auto nodes = session_.list(kube::kNodes, {});
+    if (!nodes) return 0;
+    return static_cast<std::size_t>(std::ranges::count_if(*nodes, [](const std::string& each) {
+      const auto node = api::decode_node(each);
+      return node && std::ranges::any_of(node->taints, [](const api::Taint& taint) {
+               return api::well_known::is_soft_taint(taint.key);
+             });
+    }));
   }
 
   Session& session_;

@@ -261,5 +261,19 @@ TEST_F(Uninstall, IsAboutTheWholeCluster) {
   EXPECT_THAT(out_, IsEmpty());
 }
 
+TEST_F(Uninstall, NamesTheTaintsThatNoOperatorTakesOff) {
+  stage();
+  edit(
+      kube::kNodes, "node-b",
+      [](Json& node) {
+        node["spec"]["taints"] =
+            Json::array({{{"key", "evacuator.dev/loaded"}, {"value", "p"}, {"effect", "PreferNoSchedule"}}});
+      },
+      "");
+  EXPECT_EQ(run({"--yes"}), 0) << err_;
+  EXPECT_THAT(err_, HasSubstr("1 nodes still bear a taint of Evacuator"));
+  EXPECT_THAT(err_, HasSubstr("kubectl taint nodes --all evacuator.dev/loaded:PreferNoSchedule-"));
+}
+
 }  // namespace uninstall_test
 }  // namespace integration
