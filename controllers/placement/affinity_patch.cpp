@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/core/placement_hint.hpp"
 #include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
 
@@ -69,7 +70,7 @@ Json require(const Json& pod, const std::string& node) {
 }
 
 Json prefer(const Json& pod, const std::string& node) {
-  const Json preferred = {{"weight", kHintWeight}, {"preference", term_of(node)}};
+  const Json preferred = {{"weight", api::kPlacementHintWeight}, {"preference", term_of(node)}};
   const Json* known = api::find_at(pod, {"spec", "affinity", "nodeAffinity", kPreferred});
   if (is_absent(known)) return Json::array({add_to_node_affinity(pod, kPreferred, Json::array({preferred}))});
   if (!known->is_array()) return Json::array();

@@ -12,8 +12,6 @@ namespace controllers::placement {
 
 /// More required node terms than this are no honest pod's: it is left as it is.
 inline constexpr std::size_t kMostNodeTerms = 64;
-/// The weight of a preferred term: as much as there is.
-inline constexpr int kHintWeight = 100;
 
 /// JSON patch (RFC 6902) for a new pod; empty: nothing can be added to it.
 ///  * Preferred: one more preferred node term for the node by its name, with the highest weight.

@@ -69,7 +69,7 @@ TEST_F(PlacementHints, TheNewPodGoesToTheHintedNodeThoughTheSchedulerLikesAnothe
   EXPECT_EQ(node_of(replacement()), hinted);
   EXPECT_EQ(condition(name, "PlacementHinted"), "HintTaken");
   EXPECT_EQ(get(name).status.placement, (api::PlacedPod{replacement(), pod_uid(replacement())}));
-  EXPECT_EQ(annotation(replacement(), "evacuator.dev/placement"), name + "/" + get(name).meta.uid);
+  EXPECT_EQ(annotation(replacement(), "evacuator.dev/placement"), name + "/" + get(name).meta.uid + "/Preferred/" + hinted);
 }
 
 TEST_F(PlacementHints, WithoutAHintTheSchedulerChooses) {

@@ -236,7 +236,7 @@ TEST_F(WebhookTest, PatchesThePodOfAHint) {
   EXPECT_EQ(response["patchType"], "JSONPatch");
   const Json patch = Json::parse(*base::decode_base64(response["patch"].get<std::string>()));
   const Json after = pod().patch(patch);
-  EXPECT_EQ(after["metadata"]["annotations"]["evacuator.dev/placement"], "e1/uid-e1");
+  EXPECT_EQ(after["metadata"]["annotations"]["evacuator.dev/placement"], "e1/uid-e1/Preferred/node-b");
   EXPECT_EQ(after["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"][0]
                  ["preference"]["matchFields"][0]["values"][0],
             "node-b");
