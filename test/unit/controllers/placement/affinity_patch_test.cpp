@@ -129,7 +129,7 @@ TEST(HintPatch, TakesOnlyOneOfTwoEqualTermsAway) {
   const Json own = {{"metadata", Json::object()}, {"spec", {{"affinity", parsed(R"({"nodeAffinity": {
                       "preferredDuringSchedulingIgnoredDuringExecution": [)" PREFERRED_B R"(],
                       "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
-                        {"matchFields": [)" NODE_B "]}]}}})")}}}};
+                        {"matchFields": [)" NODE_B "]}]}}}")}}}};
   for (const auto policy : {kPreferred, kRequired})
     EXPECT_TRUE(same(bound(hinted(own, policy)).affinity, bound(own).affinity)) << to_string(policy);
 }
@@ -156,6 +156,18 @@ TEST(HintPatch, KeepsOtherAnnotations) {
 TEST(HintPatch, LeavesAPodAloneThatIsBoundAlready) {
   const Json pod = {{"metadata", Json::object()}, {"spec", {{"nodeName", "node-a"}}}};
   EXPECT_TRUE(hint_patch(pod, hint(kPreferred), "m").empty());
+}
+
+TEST(HintPatch, LeavesAPodAloneThatOurAnnotationWouldMakeInvalid) {
+  const std::string mark = mark_of(kPreferred);
+  const std::size_t ours = std::string("evacuator.dev/placement").size() + mark.size();
+  for (const bool fits : {true, false}) {
+    Json pod = {{"metadata", Json::object()}, {"spec", Json::object()}};
+    Json& annotations = pod["metadata"]["annotations"];
+    annotations["evacuator.dev/placement"] = std::string(1000, 'c');  // ours takes its place
+    annotations["big"] = std::string(kMostAnnotationBytes - ours - 3 + (fits ? 0 : 1), 'x');
+    EXPECT_EQ(hint_patch(pod, hint(kPreferred), mark).empty(), !fits);
+  }
 }
 
 TEST(HintPatch, IsBoundedByTheNumberOfTerms) {
