@@ -282,7 +282,11 @@ std::string evacuation_name(std::string_view pod_name, const PodUid& uid) {
   return fmt::format("{}-{}", head, suffix);
 }
 
-std::string placement_mark(const Evacuation& evacuation) { return evacuation.meta.name + "/" + evacuation.meta.uid; }
+std::string placement_mark(const Evacuation& evacuation) {
+  const PlacementHint& hint = *evacuation.spec.placement;
+  return fmt::format("{}/{}/{}/{}", evacuation.meta.name, evacuation.meta.uid, to_string(hint.policy),
+                     hint.node_name.value);
+}
 
 base::Result<Evacuation> decode_evacuation(std::string_view text) {
   const auto json = parse_json(text);

@@ -148,6 +148,7 @@ struct Operator::Impl {
              .rules = rules_of(deps.config),
              .origins = &origins,
              .places_pods = deps.config.webhook.enabled,
+             .allows_required = deps.config.webhook.allow_required,
              .serves_native_evictions = deps.discovery.has_native_evictions,
              .steady = &steady}),
         policies(
@@ -174,7 +175,7 @@ struct Operator::Impl {
              .taints = &taints,
              .server_minor = scheduling::minor_version(deps.discovery.server_version),
              .hints_in_force = deps.config.webhook.enabled ? deps.hints_in_force : std::function<bool()>()}),
-        hints(caches.evacuations.store(), caches.pods.store(), deps.clock, steady),
+        hints(caches.evacuations.store(), caches.pods.store(), caches.nodes.store(), deps.clock, steady),
         placement_webhook(hints, {"kube-system", deps.config.leader_election.ns}, deps.metrics, deps.log),
         busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 2) {
     // Before anything looks at one, also through an index: who made it. That is asked of all of it, trimmed later.

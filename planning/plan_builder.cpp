@@ -42,6 +42,13 @@ std::vector<PodIndex> pending_pods(const scheduling::ClusterSnapshot& cluster) {
   return pods;
 }
 
+/// As config/placement-webhook/webhook.yaml selects pods; the next one bears the labels of this one.
+bool webhook_sees(const api::Pod& pod, const std::vector<std::string>& spared) {
+  return std::ranges::find(spared, pod.meta.ns) == spared.end() &&
+         pod.meta.labels.value(api::well_known::kPlacementLabel) != "Ignore" &&
+         pod.meta.labels.value("app.kubernetes.io/name") != "evacuator";
+}
+
 }  // namespace
 
 PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityRules& evictability,
@@ -112,12 +119,12 @@ std::optional<Refusal> PlanBuilder::objection(PodIndex pod) {
   return input_.options.spend_pdbs ? budgets_.refusal(pod) : std::nullopt;
 }
 
-TargetChoice PlanBuilder::target_choice() const {
-  return gives_hints() ? TargetChoice::kPlan : TargetChoice::kScheduler;
+TargetChoice PlanBuilder::target_choice(PodIndex pod) const {
+  return gives_hint_to(pod) ? TargetChoice::kPlan : TargetChoice::kScheduler;
 }
 
 std::unique_ptr<strategies::Rehearsal> PlanBuilder::rehearse() const {
-  return std::make_unique<PlanRehearsal>(outcome(), predictor_, target_choice());
+  return std::make_unique<PlanRehearsal>(outcome(), predictor_, [this](PodIndex pod) { return target_choice(pod); });
 }
 
 void PlanBuilder::avoid_competitors(std::string_view key, Goal may) {
@@ -259,7 +266,7 @@ void PlanBuilder::take_off_leaving(const std::vector<PodIdentity>& leaving) {
 void PlanBuilder::take_off_leaving(PodIndex pod, const PodIdentity& leaving) {
   // The replacement of a pod that terminates is there already, unless it waits for its end.
   if (cluster_.pod(pod).meta.is_terminating() && is_replaced_at_once(cluster_, pod)) return leave(pod);
-  const auto hinted = gives_hints() ? cluster_.find_node(leaving.hinted) : std::nullopt;
+  const auto hinted = gives_hint_to(pod) ? cluster_.find_node(leaving.hinted) : std::nullopt;
   if (hinted && relocate(pod, [&](NodeIndex node) { return node == *hinted; }).node) return;
   if (hinted) restore(pod);
   relocate(pod);
@@ -290,10 +297,10 @@ void PlanBuilder::restore(PodIndex pod) {
 /// beside the old pod, once that is gone.
 Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
   scheduling::Overlay& cluster = replacements_ ? *replacements_ : overlay_;
-  Placement placement = take_off(cluster, predictor_, pod, goal, target_choice());
+  Placement placement = take_off(cluster, predictor_, pod, goal, target_choice(pod));
   while (goal && placement.competing_node && !placement.tied && avoids(*placement.competing_node)) {
     cluster.restore(pod);
-    placement = take_off(cluster, predictor_, pod, goal, target_choice());
+    placement = take_off(cluster, predictor_, pod, goal, target_choice(pod));
   }
   if (replacements_) overlay_.move(pod, scheduling::kNoNode);
   // Measured load is nothing that the scheduler sees: among nodes that it likes equally chance decides, and one that
@@ -304,6 +311,10 @@ Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
 }
 
 bool PlanBuilder::gives_hints() const { return input_.options.placement_hints && !input_.spec.is_upstream(); }
+
+bool PlanBuilder::gives_hint_to(PodIndex pod) const {
+  return gives_hints() && webhook_sees(cluster_.pod(pod), input_.options.namespaces_without_hints);
+}
 
 bool PlanBuilder::avoids(NodeIndex competitor) {
   if (!may_avoid_ || arrived_.contains(competitor) || !may_avoid_(competitor)) return false;
@@ -323,8 +334,9 @@ void PlanBuilder::record(PodIndex pod, std::optional<NodeIndex> to, std::string_
 }
 
 std::string PlanBuilder::hint_for(PodIndex pod, std::optional<NodeIndex> to) const {
-  return to && *to != cluster_.node_of(pod) && gives_hints() ? std::string(to_string(api::PlacementPolicy::kPreferred))
-                                                             : std::string();
+  return to && *to != cluster_.node_of(pod) && gives_hint_to(pod)
+             ? std::string(to_string(api::PlacementPolicy::kPreferred))
+             : std::string();
 }
 
 NominationResult PlanBuilder::refuse(PodIndex pod, const Refusal& refusal, NominationResult result) {

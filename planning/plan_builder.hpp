@@ -131,10 +131,12 @@ class PlanBuilder final : public strategies::NominationSink {
   void restore(scheduling::PodIndex pod);
   void place_pending();
   Placement relocate(scheduling::PodIndex pod, const strategies::Goal& goal = {});
-  TargetChoice target_choice() const;
+  TargetChoice target_choice(scheduling::PodIndex pod) const;
   bool avoids(scheduling::NodeIndex competitor);
   /// New pods are given the nodes that their Evacuations name.
   bool gives_hints() const;
+  /// That one's is: the webhook is asked about it.
+  bool gives_hint_to(scheduling::PodIndex pod) const;
 
   // The record.
   void record(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to, std::string_view reason);

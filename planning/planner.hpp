@@ -29,6 +29,8 @@ struct PlanOptions {
   std::optional<std::string> taint_value{};
   /// New pods are given the node that their Evacuation names, as a preference: the placement webhook is in force.
   bool placement_hints = false;
+  /// Whose pods the webhook is not asked about (config/placement-webhook/webhook.yaml).
+  std::vector<std::string> namespaces_without_hints{"kube-system", "evacuator-system"};
   /// Time since the cycle began, and whether the plan is still wanted, for strategies that search; empty: their steps
   /// alone bound them, which are the same everywhere.
   std::function<base::Duration()> elapsed{};

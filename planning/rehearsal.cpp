@@ -39,7 +39,7 @@ bool add_soft_taint(scheduling::Overlay& cluster, std::string_view key, std::spa
 std::optional<NodeIndex> PlanRehearsal::relocate(PodIndex pod, const strategies::Goal& goal) {
   const NodeIndex from = cluster_.node_of(pod);
   const bool was_moved = cluster_.is_moved(pod);
-  const Placement placement = take_off(cluster_, predictor_, pod, goal, choice_);
+  const Placement placement = take_off(cluster_, predictor_, pod, goal, choice_of_(pod));
   if (placement.node) {
     cluster_.move(pod, *placement.node);
     return placement.node;

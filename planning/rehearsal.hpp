@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include "planning/target.hpp"
 #include "scheduling/overlay.hpp"
@@ -17,11 +19,12 @@ enum class TargetChoice { kScheduler, kPlan };
 Placement take_off(scheduling::Overlay& cluster, TargetPredictor& predictor, scheduling::PodIndex pod,
                    const strategies::Goal& goal = {}, TargetChoice choice = TargetChoice::kScheduler);
 
-/// A copy of a plan's state for a strategy to try moves on. Refers to the snapshot only.
+/// A copy of a plan's state for a strategy to try moves on. Refers to the snapshot, and to what `choice_of` does.
 class PlanRehearsal final : public strategies::Rehearsal {
  public:
-  PlanRehearsal(const scheduling::Overlay& cluster, const TargetPredictor& predictor, TargetChoice choice)
-      : cluster_(cluster), predictor_(predictor), choice_(choice) {}
+  using ChoiceOf = std::function<TargetChoice(scheduling::PodIndex)>;
+  PlanRehearsal(const scheduling::Overlay& cluster, const TargetPredictor& predictor, ChoiceOf choice_of)
+      : cluster_(cluster), predictor_(predictor), choice_of_(std::move(choice_of)) {}
   const scheduling::Overlay& cluster() const override { return cluster_; }
   std::optional<scheduling::NodeIndex> relocate(scheduling::PodIndex pod, const strategies::Goal& goal) override;
   void restore(scheduling::PodIndex pod) override { cluster_.restore(pod); }
@@ -30,7 +33,7 @@ class PlanRehearsal final : public strategies::Rehearsal {
  private:
   scheduling::Overlay cluster_;
   TargetPredictor predictor_;
-  TargetChoice choice_;
+  ChoiceOf choice_of_;
 };
 
 /// Puts the soft taint `key` of `cluster` on `nodes`, too. False: it has none of that key, which is then not allowed.

@@ -113,12 +113,16 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     lowest().socket().set_option(tcp::no_delay(true), ignored);
     waiting_since_ = ++shared_->waits;
   }
-  ~Session() override { on_end_(this); }
+  ~Session() override {
+    drop_body();
+    on_end_(this);
+  }
 
   void start() override {
     asio::dispatch(wire_.get_executor(), [self = this->shared_from_this()] { self->shake_hands(); });
   }
   std::uint64_t waiting_since() const override { return waiting_since_; }
+  std::size_t body_bytes() const override { return body_bytes_; }
   void close() override {
     asio::post(wire_.get_executor(), [self = this->shared_from_this()] { self->shut(); });
   }
@@ -168,8 +172,30 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     lowest().expires_after(options().header_timeout);
     http::async_read_header(wire_, buffer_, *parser_, [self = this->shared_from_this()](error_code error, std::size_t) {
       if (error) return self->refuse(error);
+      if (!self->begin_body()) return self->refuse_body();
       self->read_body();
     });
+  }
+
+  /// What a chunked one will have is not known before its end.
+  std::size_t announced_bytes() const {
+    if (parser_->chunked()) return options().max_body_bytes;
+    return static_cast<std::size_t>(parser_->content_length().value_or(0));
+  }
+
+  bool begin_body() {
+    const std::size_t bytes = announced_bytes();
+    waiting_since_ = ++shared_->waits;  // a peer that idled before it asked has not dawdled with its body
+    if (bytes > 0 && !shared_->begin_body(bytes)) return false;
+    body_bytes_ = bytes;
+    return true;
+  }
+
+  void drop_body() { shared_->end_body(body_bytes_.exchange(0)); }
+
+  void refuse_body() {
+    keep_alive_ = false;
+    respond({.status = 503, .body = "too many requests are in hand\n"});
   }
 
   void read_body() {
@@ -214,6 +240,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   }
 
   void answer(Reply reply) {
+    drop_body();
     if (closed_) return;
     if (auto* response = std::get_if<Response>(&reply)) return respond(std::move(*response));
     if (!shared_->begin_stream()) return respond({.status = 503, .body = "too many streams\n"});
@@ -346,6 +373,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void shut() {
     if (closed_) return;
     closed_ = true;
+    if (waiting_since_ != 0) drop_body();  // else the handler has it still
     if (queue_) queue_->close();
     error_code ignored;
     lowest().socket().shutdown(tcp::socket::shutdown_both, ignored);
@@ -362,6 +390,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   std::string outgoing_;
   std::shared_ptr<ChunkQueue> queue_;
   std::atomic<std::uint64_t> waiting_since_ = 0;
+  std::atomic<std::size_t> body_bytes_ = 0;
   std::chrono::steady_clock::time_point answer_until_ = std::chrono::steady_clock::time_point::max();
   bool keep_alive_ = true;
   bool is_head_ = false;

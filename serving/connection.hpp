@@ -30,7 +30,20 @@ struct SharedByConnections {
   std::size_t streams = 0;  // guarded by mutex
   bool stopping = false;    // guarded by mutex
 
-  std::atomic<std::uint64_t> waits = 0;  ///< that have begun, over all connections
+  std::atomic<std::uint64_t> waits = 0;     ///< that have begun, over all connections
+  std::atomic<std::size_t> body_bytes = 0;  ///< of all connections
+  /// Closes connections that wait for bodies of that many bytes together, those that have waited longest. False: there
+  /// are not so many, and none was closed.
+  std::function<bool(std::size_t bytes)> close_slow_bodies;
+
+  /// A body of that size may be read. end_body() must follow.
+  bool begin_body(std::size_t bytes) {
+    const std::size_t all = body_bytes += bytes;
+    if (all <= options.max_all_body_bytes || close_slow_bodies(all - options.max_all_body_bytes)) return true;
+    end_body(bytes);
+    return false;
+  }
+  void end_body(std::size_t bytes) { body_bytes -= bytes; }
 
   bool begin_stream() {
     const std::scoped_lock lock(mutex);
@@ -53,6 +66,8 @@ class Connection {
   virtual void close() = 0;  // any thread
   /// Which of all waits for a peer it is in: the smallest began first. 0: a request is in hand. Any thread.
   virtual std::uint64_t waiting_since() const = 0;
+  /// Of the body that it reads or has in hand. Any thread.
+  virtual std::size_t body_bytes() const = 0;
 };
 
 /// Speaks TLS with `tls`, plain text without. `on_end` gets the connection that is about to go; any thread.

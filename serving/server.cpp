@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -53,6 +54,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   void accept();
   void admit(tcp::socket socket);
   std::shared_ptr<Connection> take_longest_waiting(std::vector<std::shared_ptr<Connection>>& held);
+  bool close_slow_bodies(std::size_t bytes);
   void forget(Connection* connection);
 
   asio::io_context io;
@@ -117,6 +119,28 @@ std::shared_ptr<Connection> Server::Impl::take_longest_waiting(std::vector<std::
   return longest;
 }
 
+bool Server::Impl::close_slow_bodies(std::size_t bytes) {
+  std::vector<std::shared_ptr<Connection>> held;  // outlives the lock: the last reference calls forget()
+  std::map<std::uint64_t, Connection*> slow;      // by the beginning of their wait
+  std::size_t closing = 0;
+  const std::scoped_lock lock(mutex);
+  for (const auto& [_, weak] : open) {
+    auto each = weak.lock();
+    if (!each) continue;
+    const std::uint64_t since = each->waiting_since();
+    if (since != 0 && each->body_bytes() > 0) slow.emplace(since, each.get());
+    held.push_back(std::move(each));
+  }
+  auto last = slow.begin();
+  for (; last != slow.end() && closing < bytes; ++last) closing += last->second->body_bytes();
+  if (closing < bytes) return false;
+  std::for_each(slow.begin(), last, [&](const auto& each) {
+    open.erase(each.second);
+    each.second->close();
+  });
+  return true;
+}
+
 void Server::Impl::admit(tcp::socket socket) {
   std::vector<std::shared_ptr<Connection>> held;
   std::shared_ptr<Connection> connection;
@@ -148,6 +172,10 @@ Server::Server(ServerOptions options, Handler handler, base::Log log) : impl_(st
   impl_->shared->handler = std::move(handler);
   impl_->shared->log = std::move(log);
   impl_->shared->handlers = &impl_->handlers;
+  impl_->shared->close_slow_bodies = [weak = std::weak_ptr(impl_)](std::size_t bytes) {
+    const auto impl = weak.lock();
+    return impl && impl->close_slow_bodies(bytes);
+  };
 }
 
 Server::~Server() { stop(); }

@@ -73,6 +73,9 @@ struct ServerOptions {
   std::optional<Certificate> certificate{};  ///< absent: plain HTTP
   std::size_t max_header_bytes = 16 * 1024;
   std::size_t max_body_bytes = 8 * 1024 * 1024;
+  /// Of all bodies that are being read or in hand, by the length that their headers tell. For one more the connections
+  /// that have waited longest for the rest of theirs are closed; where that does not do, it is refused with 503.
+  std::size_t max_all_body_bytes = 256 * 1024 * 1024;
   /// Beyond them the connection that has waited longest for its peer (a request, the rest of one, a handshake, to
   /// read its answer) is
   /// closed for the new one: whoever holds connections open keeps nobody out. Those with a request in hand stay.

@@ -31,7 +31,8 @@ error_code read_selector(Value& value, std::optional<LabelSelector>& target);
 error_code read_node_term(Value& value, NodeSelectorTerm& term);
 /// {nodeSelectorTerms: […]}
 error_code read_node_selector(Value& value, std::vector<NodeSelectorTerm>& target);
-/// Those of one workload are equal and share their storage.
+/// Those of one workload are equal and share their storage. nullptr: it says nothing.
+std::shared_ptr<const Affinity> share(Affinity affinity);
 error_code read_affinity(Value& value, std::shared_ptr<const Affinity>& target);
 error_code read_toleration(Value& value, std::vector<Toleration>& target);
 error_code read_taint(Value& value, std::vector<Taint>& target);

@@ -96,19 +96,19 @@ error_code read_node_selector(Value& value, std::vector<NodeSelectorTerm>& targe
   });
 }
 
-namespace {
-
-/// As share(), for affinities: those of one workload are equal.
 std::shared_ptr<const Affinity> share(Affinity affinity) {
   constexpr std::size_t kSlots = 16;
   thread_local std::array<std::shared_ptr<const Affinity>, kSlots> recent;
   thread_local std::size_t next = 0;
+  if (affinity == Affinity{}) return nullptr;
   for (const auto& known : recent) {
     if (known && *known == affinity) return known;
   }
   next = (next + 1) % kSlots;
   return recent[next] = std::make_shared<const Affinity>(std::move(affinity));
 }
+
+namespace {
 
 error_code read_node_affinity(Value& value, Affinity& affinity) {
   simdjson::ondemand::json_type type{};

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "api/core/codec_parts.hpp"
+#include "api/core/placement_hint.hpp"
 
 namespace api::wire {
 namespace {
@@ -343,6 +344,7 @@ base::Result<Pod> decode_pod(std::string_view json) {
   wire::finish_volumes(*pod);
   wire::settle_held(*pod, held);
   if (!pod->node_name.empty()) pod->nominated_node = {};
+  remove_placement_hint(*pod);
   return pod;
 }
 

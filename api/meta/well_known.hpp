@@ -19,7 +19,7 @@ inline constexpr std::string_view kOriginAnnotation = "evacuator.dev/origin";
 /// On an Evacuation: who made it, as the admission webhook saw it and the operator signed it.
 inline constexpr std::string_view kCreatorAnnotation = "evacuator.dev/creator";
 inline constexpr std::string_view kTokenAnnotation = "evacuator.dev/evacuation-token";
-/// On a pod: "<name>/<uid>" of the Evacuation whose placement hint it was given.
+/// On a pod: "<name>/<uid>/<policy>/<node>", the Evacuation whose placement hint it was given, and the hint.
 inline constexpr std::string_view kPlacementAnnotation = "evacuator.dev/placement";
 /// On a pod, as a label: "Ignore" keeps it from the placement webhook.
 inline constexpr std::string_view kPlacementLabel = "evacuator.dev/placement";

@@ -191,7 +191,8 @@ constexpr std::array kReasons = {
     Term<Reason>{
         Reason::kHintUnused, "HintUnused", "`PlacementHinted`=False",
         "The Evacuation has ended, and no new pod was given the node of `spec.placement`: none came in time, "
-        "or the placement webhook was not asked. The scheduler chose as it always does.",
+        "the node was not Ready or cordoned, or the placement webhook was not asked. The scheduler chose as it always "
+        "does.",
         "Look at `kubectl get mutatingwebhookconfiguration evacuator-placement -o yaml`, and at the log of the "
         "operator."},
     Term<Reason>{Reason::kNotExpected, "NotExpected", "`ReplacementReady`=True",

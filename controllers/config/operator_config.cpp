@@ -60,6 +60,7 @@ void read_webhook(StrictObject& object, OperatorConfig::Webhook& target) {
   object.read("configurationName", target.configuration);
   object.read("secretName", target.secret);
   object.read_duration("rotateAfter", target.rotate_after);
+  object.read("allowRequired", target.allow_required);
   object.read("certFile", target.cert_file);
   object.read("keyFile", target.key_file);
 }

@@ -185,10 +185,21 @@ void Reconciler::Reconciliation::check_spec() {
   if (!seen_.spec_problem.empty()) return;
   const api::FieldErrors errors = problems_of(seen_.evacuation.spec, deps_.evictors);
   if (!errors.empty()) seen_.spec_problem = api::to_error(errors).message;
-  if (errors.empty() && seen_.evacuation.spec.placement && !deps_.places_pods)
-    seen_.spec_problem =
-        "spec.placement: needs the placement webhook, which is off: set webhook.enabled in the operator's "
-        "configuration, or leave the field out";
+  if (errors.empty()) seen_.spec_problem = placement_problem();
+}
+
+/// Required may leave an owner without a pod for good when its node goes.
+std::string Reconciler::Reconciliation::placement_problem() const {
+  const auto& placement = seen_.evacuation.spec.placement;
+  if (!placement) return {};
+  if (!deps_.places_pods)
+    return "spec.placement: needs the placement webhook, which is off: set webhook.enabled in the operator's "
+           "configuration, or leave the field out";
+  const bool is_required = placement->policy == api::PlacementPolicy::kRequired;
+  if (is_required && !deps_.allows_required && !api::origin_is_verified(seen_.evacuation))
+    return "spec.placement.policy: Required is for Evacuations of policies only: set webhook.allowRequired in the "
+           "operator's configuration, or use Preferred";
+  return {};
 }
 
 base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::refresh_evacuation() {

@@ -81,6 +81,7 @@ class Reconciler {
     OperatorRules rules = {};
     OriginMemory* origins = nullptr;       ///< nullptr: an object that is made again word for word counts, too
     bool places_pods = false;              ///< the placement webhook is on: spec.placement means something
+    bool allows_required = false;          ///< manual Evacuations may have spec.placement.policy Required
     bool serves_native_evictions = false;  ///< kube::Discovery::has_native_evictions
     const base::Clock* steady = nullptr;   ///< of delays that are in memory only; nullptr: `clock`
   };

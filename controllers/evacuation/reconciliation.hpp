@@ -41,6 +41,7 @@ class Reconciler::Reconciliation {
   bool yields_to_us(const api::Evacuation& other) const;
   void observe_past();
   void check_spec();
+  std::string placement_problem() const;
   bool policy_gone() const;
   void take_in(StoredEvacuation stored);
   void observe_origin();

@@ -16,6 +16,7 @@ serving::ServerOptions webhook_options(const std::string& address) {
   options.handler_threads = 4;
   options.max_connections = 256;
   options.max_body_bytes = kMostReviewBytes;
+  options.max_all_body_bytes = kMostReviewsBytes;
   options.body_timeout = base::milliseconds(5'000);
   options.answer_timeout = base::milliseconds(5'000);
   return options;

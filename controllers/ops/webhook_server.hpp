@@ -16,9 +16,11 @@
 
 namespace controllers {
 
-/// A larger request is refused unread: the API server then goes on without us (failurePolicy Ignore). Honest pods have
-/// less than a tenth of it.
-inline constexpr std::size_t kMostReviewBytes = 1024 * 1024;
+/// A larger request is refused unread: the API server then goes on without us (failurePolicy Ignore). A pod has at most
+/// 256 KiB of annotations, and as much again is more than an honest one is.
+inline constexpr std::size_t kMostReviewBytes = 512 * 1024;
+/// Of all requests at a time: whoever reaches the port must not use up the operator's memory.
+inline constexpr std::size_t kMostReviewsBytes = 32 * 1024 * 1024;
 
 /// Serves admission webhooks over HTTPS, one path each. Whoever reaches the port may ask: the API server shows no
 /// certificate by default.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/core/placement_hint.hpp"
 #include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
 
@@ -69,7 +70,7 @@ Json require(const Json& pod, const std::string& node) {
 }
 
 Json prefer(const Json& pod, const std::string& node) {
-  const Json preferred = {{"weight", kHintWeight}, {"preference", term_of(node)}};
+  const Json preferred = {{"weight", api::kPlacementHintWeight}, {"preference", term_of(node)}};
   const Json* known = api::find_at(pod, {"spec", "affinity", "nodeAffinity", kPreferred});
   if (is_absent(known)) return Json::array({add_to_node_affinity(pod, kPreferred, Json::array({preferred}))});
   if (!known->is_array()) return Json::array();
@@ -80,6 +81,18 @@ Json annotate(const Json& pod, std::string_view mark) {
   const std::string key(api::well_known::kPlacementAnnotation);
   if (is_absent(api::find_at(pod, {"metadata", "annotations"}))) return add("/metadata/annotations", {{key, mark}});
   return add("/metadata/annotations/evacuator.dev~1placement", mark);
+}
+
+/// With our annotation, in place of one of that name, the pod has no more annotations than it may have.
+bool has_space_for(std::string_view mark, const Json& pod) {
+  const std::string_view ours = api::well_known::kPlacementAnnotation;
+  std::size_t bytes = ours.size() + mark.size();
+  const Json* known = api::find_at(pod, {"metadata", "annotations"});
+  if (is_absent(known)) return true;
+  for (const auto& [key, value] : known->items()) {
+    if (key != ours && value.is_string()) bytes += key.size() + value.get_ref<const std::string&>().size();
+  }
+  return bytes <= kMostAnnotationBytes;
 }
 
 /// Where something stands that the patch would reach into, it is an object.
@@ -97,7 +110,8 @@ bool has_sound_shape(const Json& pod) {
 }  // namespace
 
 Json hint_patch(const Json& pod, const api::PlacementHint& hint, std::string_view mark) {
-  if (!has_sound_shape(pod) || !api::text_at(pod, {"spec", "nodeName"}).empty()) return Json::array();
+  if (!has_sound_shape(pod) || !has_space_for(mark, pod) || !api::text_at(pod, {"spec", "nodeName"}).empty())
+    return Json::array();
   const std::string& node = hint.node_name.value;
   Json patch = hint.policy == api::PlacementPolicy::kRequired ? require(pod, node) : prefer(pod, node);
   if (!patch.empty()) patch.push_back(annotate(pod, mark));

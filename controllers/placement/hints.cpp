@@ -40,7 +40,7 @@ bool is_meant_for(const api::Evacuation& evacuation, const PodReview& review) {
 }
 
 auto order_of(const api::Evacuation& evacuation) {
-  return std::tuple(evacuation.status.started_at.value_or(base::TimePoint()), evacuation.meta.name);
+  return std::tuple(evacuation.status.started_at.value_or(base::TimePoint()), std::string_view(evacuation.meta.name));
 }
 
 }  // namespace
@@ -62,34 +62,54 @@ bool is_open(const api::Evacuation& evacuation, base::TimePoint now) {
   const api::EvacuationStatus& status = evacuation.status;
   if (!evacuation.spec.placement || evacuation.spec.dry_run || status.placement || !is_leaving(status)) return false;
   if (!status.started_at || now >= *status.started_at + evacuation.spec.placement->expires_after) return false;
-  return evacuation.spec_problem.empty() && !status.spec_hash.empty() &&
-         has_spec_hash(evacuation.spec, status.spec_hash);
+  return evacuation.spec_problem.empty() && !status.spec_hash.empty();
 }
+
+bool is_as_accepted(const api::Evacuation& evacuation) {
+  return has_spec_hash(evacuation.spec, evacuation.status.spec_hash);
+}
+
+bool takes_pods(const api::Node& node) { return node.is_ready() && !node.unschedulable && !node.meta.is_terminating(); }
 
 std::shared_ptr<const api::Evacuation> Hints::take(const PodReview& review) {
   if (review.owner.uid.empty()) return nullptr;
-  auto found = evacuations_.by_index(kHintsByOwner, owner_key(review.ns, review.owner.uid));
+  Found found = evacuations_.by_index(kHintsByOwner, owner_key(review.ns, review.owner.uid));
   if (found.empty()) return nullptr;
-  const base::TimePoint now = clock_.now();
-  std::erase_if(found, [&](const auto& each) { return !is_meant_for(*each, review) || !is_open(*each, now); });
-  std::ranges::sort(found, {}, [](const auto& each) { return order_of(*each); });
   const std::scoped_lock lock(mutex_);
   forget_old();
-  const auto free = std::ranges::find_if(found, [&](const auto& each) { return is_free(*each, review); });
-  if (free == found.end()) return nullptr;
-  if (!review.dry_run) given_[(*free)->meta.uid] = {review.uid, steady_.now() + kShowsWithin};
-  return *free;
+  keep_open(found, review);
+  const auto usable = std::ranges::find_if(found, [&](const auto& each) { return is_usable(*each, review); });
+  if (usable == found.end()) return nullptr;
+  if (!review.dry_run) given_[(*usable)->meta.uid] = {review.uid, steady_.now() + kShowsWithin};
+  return *usable;
+}
+
+/// The oldest of them, in order. REQUIRES: mutex_ held.
+void Hints::keep_open(Found& found, const PodReview& review) const {
+  const base::TimePoint now = clock_.now();
+  std::erase_if(found, [&](const auto& each) {
+    return !is_meant_for(*each, review) || !is_open(*each, now) || is_given_to_another(*each, review);
+  });
+  std::ranges::sort(found, {}, [](const auto& each) { return order_of(*each); });
+  if (found.size() > kMostLookedAt) found.resize(kMostLookedAt);
 }
 
 /// REQUIRES: mutex_ held.
-bool Hints::is_free(const api::Evacuation& evacuation, const PodReview& review) const {
+bool Hints::is_given_to_another(const api::Evacuation& evacuation, const PodReview& review) const {
   const auto given = given_.find(evacuation.meta.uid);
-  if (given != given_.end()) return given->second.request == review.uid;
+  return given != given_.end() && given->second.request != review.uid;
+}
+
+/// REQUIRES: mutex_ held.
+bool Hints::is_usable(const api::Evacuation& evacuation, const PodReview& review) const {
+  const auto node = nodes_.get({"", evacuation.spec.placement->node_name.value});
+  if (!node || !takes_pods(*node)) return false;
   const auto marked = pods_.by_index(kPodsByMark, owner_key(evacuation.meta.ns, api::placement_mark(evacuation)));
-  return std::ranges::none_of(marked, [&](const auto& pod) {
+  const bool is_taken = !given_.contains(evacuation.meta.uid) && std::ranges::any_of(marked, [&](const auto& pod) {
     const auto* owner = pod->meta.controller();
     return owner != nullptr && owner->uid == review.owner.uid;
   });
+  return !is_taken && is_as_accepted(evacuation);
 }
 
 /// REQUIRES: mutex_ held.

@@ -84,6 +84,7 @@ std::string problem_of(const ServerIdentity& identity, const CertificateRules& r
   for (const std::string& pem : {identity.certificate, identity.ca}) {
     const auto validity = serving::validity_of(pem);
     if (!validity) return validity.error().message;
+    if (now < validity->not_before) return "it is not valid before " + base::format_time(validity->not_before);
     if (now >= validity->not_after) return "it has expired at " + base::format_time(validity->not_after);
   }
   return {};

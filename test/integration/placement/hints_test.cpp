@@ -69,7 +69,8 @@ TEST_F(PlacementHints, TheNewPodGoesToTheHintedNodeThoughTheSchedulerLikesAnothe
   EXPECT_EQ(node_of(replacement()), hinted);
   EXPECT_EQ(condition(name, "PlacementHinted"), "HintTaken");
   EXPECT_EQ(get(name).status.placement, (api::PlacedPod{replacement(), pod_uid(replacement())}));
-  EXPECT_EQ(annotation(replacement(), "evacuator.dev/placement"), name + "/" + get(name).meta.uid);
+  EXPECT_EQ(annotation(replacement(), "evacuator.dev/placement"),
+            name + "/" + get(name).meta.uid + "/Preferred/" + hinted);
 }
 
 TEST_F(PlacementHints, WithoutAHintTheSchedulerChooses) {
@@ -125,7 +126,29 @@ TEST_F(PlacementHints, OneForAPodThatNeverComesIsNamed) {
   EXPECT_EQ(told->message, "no new pod was given node " + hinted);
 }
 
+TEST_F(PlacementHints, RequiredIsRefusedToPeopleUnlessTheConfigurationAllowsIt) {
+  begin();
+  const std::string name = evacuate_towards(hinted, {{"policy", "Required"}});
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_EQ(reason(name), "InvalidSpec");
+  EXPECT_NE(get(name).status.message.find("spec.placement.policy"), std::string::npos) << get(name).status.message;
+  EXPECT_EQ(pods(), std::vector{pod}) << "nothing has moved";
+}
+
+TEST_F(PlacementHints, AreGivenForNoNodeThatTakesNoPods) {
+  allows_required = true;
+  begin();
+  edit(
+      kube::kNodes, hinted, [](Json& node) { node["spec"]["unschedulable"] = true; }, "");
+  const std::string name = evacuate_towards(hinted, {{"policy", "Required"}});
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_EQ(phase(name), api::EvacuationPhase::kSucceeded) << reason(name);
+  EXPECT_EQ(node_of(replacement()), liked);
+  EXPECT_EQ(condition(name, "PlacementHinted"), "HintUnused");
+}
+
 TEST_F(PlacementHints, ARequiredNodeWithoutRoomLeavesThePodPending) {
+  allows_required = true;
   begin();
   Json rest = simulator::objects::pod("shop", "rest", "4", "1Gi");
   rest["spec"]["nodeName"] = hinted;
@@ -180,6 +203,11 @@ class PolicyHints : public PlacementHints {
         kube::kNodes, "node-a", [](Json& node) { node["spec"]["unschedulable"] = true; }, "");
     start_operator();
     run_for(minutes(20));
+    add_policy();
+    run_for(minutes(5));
+    return evacuations();
+  }
+  void add_policy() {
     add({{"apiVersion", "evacuator.dev/v1alpha1"},
          {"kind", "DeschedulerPolicy"},
          {"metadata", {{"name", "old"}}},
@@ -188,7 +216,8 @@ class PolicyHints : public PlacementHints {
            {"schedule", {{"interval", "1m"}}},
            {"limits", {{"perCycle", {{"total", 1}}}}},
            {"strategies", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 900}}}}})}}}});
-    run_for(minutes(5));
+  }
+  std::vector<api::Evacuation> evacuations() const {
     std::vector<api::Evacuation> made;
     for (const auto& object : cluster->store().list(kube::kEvacuations, "shop"))
       made.push_back(*api::decode_evacuation(*object));
@@ -214,6 +243,28 @@ TEST_F(PolicyHints, GoWithTheEvacuationsOfPolicies) {
   }
   EXPECT_GT(hinted, 0);
 }
+
+class SecondRound : public PolicyHints, public testing::WithParamInterface<const char*> {};
+
+TEST_P(SecondRound, IsForeseenAsIfThePodHadNeverHadAHint) {
+  allows_required = true;
+  begin();
+  ASSERT_TRUE(run_to_end(evacuate_towards(hinted, {{"policy", GetParam()}})));
+  const std::string moved = replacement();
+  ASSERT_EQ(node_of(moved), hinted);
+  run_for(minutes(20));
+  add_policy();
+  ASSERT_TRUE(run_until([&] { return pods() != std::vector{moved}; }, minutes(10)));
+  for (const api::Evacuation& each : evacuations()) {
+    if (each.spec.pod_ref.name == moved)
+      EXPECT_EQ(each.meta.annotations.value("evacuator.dev/predicted-target"), liked);
+  }
+  ASSERT_TRUE(run_until([&] { return pods().size() == 1 && !node_of(pods().front()).empty(); }, minutes(10)));
+  EXPECT_EQ(node_of(pods().front()), liked);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, SecondRound, testing::Values("Preferred", "Required"),
+                         [](const auto& info) { return info.param; });
 
 TEST_F(PolicyHints, AreNotMadeWithoutTheWebhook) {
   const auto made = evacuations_of_a_policy();

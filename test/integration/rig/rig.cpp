@@ -39,12 +39,14 @@ kube::Discovery what_the_simulator_serves(bool native) {
   return found;
 }
 
-controllers::OperatorConfig configured(const api::InFlightLimits& limits, bool responds, bool places_pods) {
+controllers::OperatorConfig configured(const api::InFlightLimits& limits, bool responds, bool places_pods,
+                                       bool allows_required) {
   controllers::OperatorConfig config;
   config.in_flight = limits;
   config.cooldown = {};
   config.responder_enabled = responds;
   config.webhook.enabled = places_pods;
+  config.webhook.allow_required = allows_required;
   return config;
 }
 
@@ -53,14 +55,14 @@ controllers::OperatorConfig configured(const api::InFlightLimits& limits, bool r
 Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
                    api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services, bool responds,
                    controllers::UsageSourceFactory usage_sources, controllers::GateClientFactory gates,
-                   bool places_pods)
+                   bool places_pods, bool allows_required)
     : wall(clock),
       transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
       operator_({.client = client_,
                  .clock = wall,
                  .discovery = what_the_simulator_serves(responds),
-                 .config = configured(limits, responds, places_pods),
+                 .config = configured(limits, responds, places_pods, allows_required),
                  .identity = std::move(identity),
                  .may_act = [this] { return may_act; },
                  .events = *this,
@@ -232,7 +234,7 @@ Json Rig::signed_now(Json body) const {
 
 void Rig::start_operator(const std::string& identity) {
   replica = std::make_unique<Operator>(*server, clock, identity, limits, services, responds, usage_sources, gates,
-                                       places_pods);
+                                       places_pods, allows_required);
   settle();
 }
 

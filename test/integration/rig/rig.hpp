@@ -45,7 +45,7 @@ class Operator : private kube::EventSink {
   Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
            api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services = nullptr,
            bool responds = false, controllers::UsageSourceFactory usage_sources = {},
-           controllers::GateClientFactory gates = {}, bool places_pods = false);
+           controllers::GateClientFactory gates = {}, bool places_pods = false, bool allows_required = false);
 
   /// Takes in what the watches bring and works off one key that is ready. True if anything happened.
   bool poll();
@@ -149,6 +149,7 @@ class Rig : public testing::Test {
   controllers::UsageSourceFactory usage_sources;  ///< what measures; empty: nothing
   controllers::GateClientFactory gates;           ///< how operators ask policies' gates; empty: not at all
   bool places_pods = false;                       ///< operators serve the placement webhook; set before they start
+  bool allows_required = false;                   ///< webhook.allowRequired; likewise
   bool webhook_answers = true;                    ///< false: nobody reaches it
   /// Any number of our pods on their way out at once, by an independent look at every step.
   std::function<void()> watcher;

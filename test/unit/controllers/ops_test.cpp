@@ -70,7 +70,7 @@ server: {healthAddress: "127.0.0.1:1", metricsAddress: "127.0.0.1:2", metricsCer
 logging: {level: debug, format: json}
 workers: 7
 responder: {enabled: true}
-webhook: {enabled: true, address: "127.0.0.1:3", serviceName: s, configurationName: c, secretName: t, rotateAfter: 2h, certFile: /a, keyFile: /b}
+webhook: {enabled: true, address: "127.0.0.1:3", serviceName: s, configurationName: c, secretName: t, rotateAfter: 2h, allowRequired: true, certFile: /a, keyFile: /b}
 )");
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->in_flight.total, (api::IntOrPercent{10, true}));
@@ -89,7 +89,7 @@ webhook: {enabled: true, address: "127.0.0.1:3", serviceName: s, configurationNa
   EXPECT_EQ(config->workers, 7);
   EXPECT_TRUE(config->responder_enabled);
   EXPECT_EQ(config->webhook,
-            (OperatorConfig::Webhook{true, "127.0.0.1:3", "s", "c", "t", std::chrono::hours(2), "/a", "/b"}));
+            (OperatorConfig::Webhook{true, "127.0.0.1:3", "s", "c", "t", std::chrono::hours(2), true, "/a", "/b"}));
 }
 
 struct BadConfig {

@@ -169,6 +169,14 @@ INSTANTIATE_TEST_SUITE_P(
                        },
                        {{"b"}},
                        {"n3"}},
+        NominationCase{"LeavesNoNodeToAReplacementThatGetsNoHint",
+                       [](CycleSetup& s) {
+                         s.leaving = {{"default", {"uid-a"}, "n2"}};
+                         s.options.placement_hints = true;
+                         s.options.namespaces_without_hints = {"default"};
+                       },
+                       {{"b"}},
+                       {"n1"}},
         NominationCase{"WaitsWhileThePodCoolsDown",
                        [](CycleSetup& s) {
                          s.cooling = {{"default", {"uid-a"}}};
@@ -250,6 +258,28 @@ INSTANTIATE_TEST_SUITE_P(
                                    [](CycleSetup& s) { s.options.placement_hints = true; },
                                    {{"a", "n2"}},
                                    {"n2"}},
+                    // The webhook is not asked about these: their hints would never come.
+                    NominationCase{"NeedsConsentForAPodThatIgnoresHints",
+                                   [](CycleSetup& s) {
+                                     s.options.placement_hints = true;
+                                     s.cluster.add(single("d").on("n1").label("evacuator.dev/placement", "Ignore"));
+                                   },
+                                   {{"d", "n2"}},
+                                   {"Refused/SchedulerDisagrees"}},
+                    NominationCase{"NeedsConsentForTheOperatorsOwnPods",
+                                   [](CycleSetup& s) {
+                                     s.options.placement_hints = true;
+                                     s.cluster.add(single("d").on("n1").label("app.kubernetes.io/name", "evacuator"));
+                                   },
+                                   {{"d", "n2"}},
+                                   {"Refused/SchedulerDisagrees"}},
+                    NominationCase{"NeedsConsentInASparedNamespace",
+                                   [](CycleSetup& s) {
+                                     s.options.placement_hints = true;
+                                     s.options.namespaces_without_hints = {"default"};
+                                   },
+                                   {{"a", "n2"}},
+                                   {"Refused/SchedulerDisagrees"}},
                     NominationCase{"NeedsCapacityAlsoWithAHint",
                                    [](CycleSetup& s) {
                                      kCordonedTargets(s);

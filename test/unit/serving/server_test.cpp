@@ -141,6 +141,61 @@ TEST_F(ServerTest, DropsIdleConnections) {
   EXPECT_EQ(peer.read_to_end(), "<closed>");
 }
 
+std::string post_of(std::size_t length, const std::string& more = "") {
+  return "POST / HTTP/1.1\r\nHost: x\r\n" + more + "Content-Length: " + std::to_string(length) + "\r\n\r\n";
+}
+
+TEST_F(ServerTest, ClosesTheSlowestBodiesForOneThatWouldBeTooMuchWithThem) {
+  Server& server = start(echo, {.max_all_body_bytes = 100});
+  Peer idle(server.port());
+  idle.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(idle.read("GET /1"), HasSubstr("200"));
+  Peer slow(server.port());
+  slow.send(post_of(60, "Expect: 100-continue\r\n"));
+  EXPECT_THAT(slow.read("Continue\r\n\r\n"), StartsWith("HTTP/1.1 100"));
+  Peer later(server.port());
+  later.send(post_of(40, "Expect: 100-continue\r\n"));
+  EXPECT_THAT(later.read("Continue\r\n\r\n"), StartsWith("HTTP/1.1 100"));
+  idle.send(post_of(50) + std::string(50, 'i'));
+  EXPECT_THAT(idle.read("iii"), StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(slow.read_to_end(), "<closed>");
+  later.send(std::string(40, 's'));
+  EXPECT_THAT(later.read("sss"), StartsWith("HTTP/1.1 200")) << "one of the two did";
+}
+
+TEST_F(ServerTest, RefusesABodyThatWouldBeTooMuchWithThoseInHand) {
+  std::promise<void> release;
+  std::promise<void> begun;
+  auto released = release.get_future().share();
+  Server& server = start(
+      [&](const Request& request) -> Reply {
+        if (request.path == "/hold") {
+          begun.set_value();
+          released.wait();
+        }
+        return Response{.body = "done"};
+      },
+      {.max_all_body_bytes = 100});
+  Peer holder(server.port());
+  holder.send("POST /hold HTTP/1.1\r\nHost: x\r\nContent-Length: 60\r\n\r\n" + std::string(60, 'h'));
+  begun.get_future().wait();
+  Peer second(server.port());
+  second.send(post_of(41));
+  EXPECT_THAT(second.read_to_end(), StartsWith("HTTP/1.1 503"));
+  release.set_value();
+  EXPECT_THAT(holder.read("done"), StartsWith("HTTP/1.1 200"));
+  Peer third(server.port());
+  third.send(post_of(100) + std::string(100, 't'));
+  EXPECT_THAT(third.read("done"), StartsWith("HTTP/1.1 200")) << "what was answered counts no more";
+}
+
+TEST_F(ServerTest, CountsABodyOfUnknownLengthAsTheLargest) {
+  Server& server = start(echo, {.max_body_bytes = 50, .max_all_body_bytes = 49});
+  Peer peer(server.port());
+  peer.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
+  EXPECT_THAT(peer.read_to_end(), StartsWith("HTTP/1.1 503"));
+}
+
 TEST_F(ServerTest, ClosesTheConnectionThatWaitedLongestForANewOneBeyondItsLimit) {
   Server& server = start(echo, {.max_connections = 2});
   Peer first(server.port());

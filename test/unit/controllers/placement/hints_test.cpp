@@ -1,5 +1,6 @@
 #include "controllers/placement/hints.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -41,13 +42,24 @@ PodReview creation(const std::string& uid = "r1") {
   return review;
 }
 
+api::Node ready_node(const std::string& name = "node-b") {
+  api::Node node;
+  node.meta.name = name;
+  node.conditions.push_back({"Ready", api::ConditionStatus::kTrue, "", "", 0, {}});
+  return node;
+}
+
 class HintsTest : public testing::Test {
  protected:
-  HintsTest() { add_placement_indexes(evacuations, pods); }
+  HintsTest() {
+    add_placement_indexes(evacuations, pods);
+    add(ready_node());
+  }
 
   void add(api::Evacuation evacuation) {
     evacuations.put(std::make_shared<const api::Evacuation>(std::move(evacuation)));
   }
+  void add(api::Node node) { nodes.put(std::make_shared<const api::Node>(std::move(node))); }
   /// A pod that bears the mark of `evacuation`.
   void add_hinted_pod(const api::Evacuation& evacuation, const std::string& owner = "rs-1") {
     api::Pod pod;
@@ -66,7 +78,8 @@ class HintsTest : public testing::Test {
   base::ManualClock clock{kNoon};
   kube::Store<api::Evacuation> evacuations;
   kube::Store<api::Pod> pods;
-  Hints hints{evacuations, pods, clock, clock};
+  kube::Store<api::Node> nodes;
+  Hints hints{evacuations, pods, nodes, clock, clock};
 };
 
 struct OpenCase {
@@ -112,10 +125,64 @@ INSTANTIATE_TEST_SUITE_P(
                              false},
                     OpenCase{"Expired", [](auto& e) { e.status.started_at = kNoon - base::seconds(541); }, false},
                     OpenCase{"NotYetExpired", [](auto& e) { e.status.started_at = kNoon - base::seconds(539); }, true},
-                    OpenCase{"ChangedSinceItWasAccepted", [](auto& e) { e.spec.placement->node_name = {"node-c"}; },
-                             false},
+                    OpenCase{"NotYetAccepted", [](auto& e) { e.status.spec_hash.clear(); }, false},
                     OpenCase{"Unreadable", [](auto& e) { e.spec_problem = "spec.x: unknown"; }, false}),
     [](const auto& info) { return info.param.name; });
+
+TEST_F(HintsTest, OneThatWasChangedSinceItWasAcceptedIsGivenToNobody) {
+  add(ready_node("node-c"));
+  api::Evacuation changed = leaving("e1");
+  changed.spec.placement->node_name = {"node-c"};
+  add(changed);
+  EXPECT_EQ(take(creation("r1")), "");
+  add(leaving("e2"));
+  EXPECT_EQ(take(creation("r1")), "e2") << "it keeps nobody else's";
+}
+
+struct NodeCase {
+  const char* name;
+  void (*edit)(api::Node&);
+};
+class NodeTest : public HintsTest, public testing::WithParamInterface<NodeCase> {};
+
+TEST_P(NodeTest, IsHintedOnlyWhileItTakesPods) {
+  add(leaving("e1"));
+  api::Node node = ready_node();
+  GetParam().edit(node);
+  nodes.remove({"", "node-b"});
+  add(node);
+  EXPECT_EQ(take(creation("r1")), "");
+  nodes.remove(node.meta.key());
+  add(ready_node());
+  EXPECT_EQ(take(creation("r1")), "e1");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Hints, NodeTest,
+    testing::Values(NodeCase{"Unknown", [](api::Node& node) { node.meta.name = "node-c"; }},
+                    NodeCase{"Cordoned", [](api::Node& node) { node.unschedulable = true; }},
+                    NodeCase{"NotReady",
+                             [](api::Node& node) { node.conditions[0].status = api::ConditionStatus::kUnknown; }},
+                    NodeCase{"OnItsWayOut", [](api::Node& node) { node.meta.deletion_timestamp = kNoon; }}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_F(HintsTest, ThoseBeyondTheOldestAreNotLookedAt) {
+  add(ready_node("node-c"));
+  for (std::size_t i = 0; i < Hints::kMostLookedAt; ++i) {
+    api::Evacuation changed = leaving(fmt::format("changed-{:02}", i));
+    changed.status.started_at = kNoon - base::seconds(1);
+    changed.spec.placement->node_name = {"node-c"};
+    add(changed);
+  }
+  add(leaving("e1"));
+  EXPECT_EQ(take(creation("r1")), "") << "each costs a hash";
+}
+
+TEST_F(HintsTest, ManyOfOneOwnerAreGivenOneByOne) {
+  for (std::size_t i = 0; i <= Hints::kMostLookedAt; ++i) add(leaving(fmt::format("e-{:02}", i)));
+  for (std::size_t i = 0; i <= Hints::kMostLookedAt; ++i)
+    EXPECT_EQ(take(creation(fmt::format("r{}", i))), fmt::format("e-{:02}", i));
+}
 
 TEST_F(HintsTest, OneHintIsForOnePod) {
   add(leaving("e1"));
@@ -236,7 +303,7 @@ TEST_F(WebhookTest, PatchesThePodOfAHint) {
   EXPECT_EQ(response["patchType"], "JSONPatch");
   const Json patch = Json::parse(*base::decode_base64(response["patch"].get<std::string>()));
   const Json after = pod().patch(patch);
-  EXPECT_EQ(after["metadata"]["annotations"]["evacuator.dev/placement"], "e1/uid-e1");
+  EXPECT_EQ(after["metadata"]["annotations"]["evacuator.dev/placement"], "e1/uid-e1/Preferred/node-b");
   EXPECT_EQ(after["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"][0]
                  ["preference"]["matchFields"][0]["values"][0],
             "node-b");

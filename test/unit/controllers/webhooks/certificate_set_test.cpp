@@ -104,6 +104,9 @@ INSTANTIATE_TEST_SUITE_P(
                                "the authority has not signed the certificate"},
                     DamageCase{"NoCertificate", [](auto& set) { set.current.certificate = "x"; },
                                "the certificate is none in PEM"},
+                    // Its age, by which it would be rotated, would be below nothing.
+                    DamageCase{"OfTheFuture", [](auto& set) { set = made_at(kNoon + hours(48)); },
+                               "it is not valid before 2026-11-22T12:00:00Z"},
                     DamageCase{"OtherNames", [](auto& set) { set = made_at(kNoon, {.names = {"localhost"}}); },
                                "the certificate is not for evacuator-webhook.evacuator-system.svc"}),
     [](const auto& info) { return info.param.name; });
