@@ -66,8 +66,11 @@ class Meter {
     char time[32];
     const std::time_t now = std::time(nullptr);
     std::strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-    object.update(
-        {{"apiVersion", std::string(kGroup) + "/v1beta1"}, {"kind", kind}, {"timestamp", time}, {"window", "10s"}});
+    object.update({{"apiVersion", std::string(kGroup) + "/v1beta1"},
+                   {"kind", kind},
+                   {"metadata", {{"name", name}}},
+                   {"timestamp", time},
+                   {"window", "10s"}});
     return object;
   }
   void publish_pod(const Json& pod) {
