@@ -39,10 +39,18 @@ std::int32_t count_empty(const DefragmentationProblem& problem, const std::vecto
   }));
 }
 
-}  // namespace
+std::string_view limit_behind(NominationResult result) {
+  switch (result) {
+    case NominationResult::kNodeLimit: return "limits.perCycle.perNode does";
+    case NominationResult::kNamespaceLimit: return "limits.perCycle.perNamespace does";
+    case NominationResult::kTotalLimit: return "limits.perCycle.total does";
+    default: return "the rules of the policy do";
+  }
+}
 
-void Defragmentation::offer(const DefragmentationProblem& problem, const DefragmentationPlan& plan,
-                            NominationSink& sink) const {
+/// Nothing: all were accepted; else what is in the way. Half of a swap frees nothing.
+std::optional<std::string> offer_moves(const DefragmentationProblem& problem, const DefragmentationPlan& plan,
+                                       NominationSink& sink) {
   for (const WaveMove& move : plan.moves) {
     sink.start_wave(move.wave);
     const bool leaves_for_good = std::ranges::binary_search(plan.emptied, move.from);
@@ -52,10 +60,25 @@ void Defragmentation::offer(const DefragmentationProblem& problem, const Defragm
     };
     const NominationResult result = sink.offer_towards(
         move.pod, leaves_for_good ? "its node is emptied" : "makes room for a pod of a node that is emptied", goal);
-    if (result == NominationResult::kTotalLimit) break;
+    if (result == NominationResult::kAccepted) continue;
+    const api::ObjectMeta& meta = problem.base().pod(move.pod).meta;
+    return fmt::format("the plan of {} moves that frees {} nodes is not made: {} not let {}/{} go with the others",
+                       plan.moves.size(), plan.emptied.size(), limit_behind(result), meta.ns, meta.name);
   }
-  sink.start_wave(0);
+  return std::nullopt;
 }
+
+/// The whole plan or nothing of it, and why not.
+std::string offer(const DefragmentationProblem& problem, const DefragmentationPlan& plan, NominationSink& sink) {
+  sink.begin_plan();
+  sink.avoid(api::well_known::kEmptyingTaint, plan.avoided);
+  const auto obstacle = offer_moves(problem, plan, sink);
+  sink.start_wave(0);
+  sink.end_plan(!obstacle);
+  return obstacle.value_or("");
+}
+
+}  // namespace
 
 /// No plan at all if it frees too little. `note`: why.
 DefragmentationPlan Defragmentation::find_plan(const StrategyContext& context, const DefragmentationProblem& problem,
@@ -76,11 +99,14 @@ base::Status Defragmentation::nominate(const StrategyContext& context, Nominatio
   report.busy = static_cast<std::int32_t>(bound.busy);
   report.bound = static_cast<std::int32_t>(bound.most_freed());
   report.bound_reason = bound.reason;
-  const DefragmentationPlan plan = find_plan(context, problem, bound, sink, report.note);
-  const bool may_taint = sink.avoid(api::well_known::kEmptyingTaint, plan.avoided);
+  DefragmentationPlan plan = find_plan(context, problem, bound, sink, report.note);
+  const bool may_taint = sink.avoid(api::well_known::kEmptyingTaint, {});
   if (!may_taint && !sink.chooses_targets() && report.note.empty())
     report.note = "the policy may not taint nodes, so only moves that the scheduler makes without are planned";
-  offer(problem, plan, sink);
+  if (std::string obstacle = offer(problem, plan, sink); !obstacle.empty()) {
+    report.note = std::move(obstacle);
+    plan = {};
+  }
   for (const HeldNode& each : problem.held()) sink.refused(each.pod, each.refusal);
   report.freed = count_empty(problem, plan.emptied);
   report.held = held_nodes(problem, context.cluster, plan.avoided, kMostHeld);

@@ -24,7 +24,6 @@ class Defragmentation final : public Strategy {
  private:
   DefragmentationPlan find_plan(const StrategyContext& context, const DefragmentationProblem& problem,
                                 const LowerBound& bound, const NominationSink& sink, std::string& note) const;
-  void offer(const DefragmentationProblem& problem, const DefragmentationPlan& plan, NominationSink& sink) const;
 
   Args args_;
 };

@@ -37,13 +37,13 @@ PodBuilder quorum(const std::string& name, const std::string& node, std::int64_t
 struct PlanSettings {
   std::string args = "{}";
   PlanOptions options{.spend_pdbs = false, .taint_value = "p"};
-  std::optional<std::int64_t> per_cycle{};
+  api::PerCycleLimits limits{};
 };
 
 Plan plan_of(const ClusterBuilder& builder, const PlanSettings& settings = {}) {
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({"Defragmentation", settings.args});
-  policy.limits.per_cycle.total = settings.per_cycle;
+  policy.limits.per_cycle = settings.limits;
   const PlanSpec spec(policy);
   EXPECT_THAT(spec.strategy_specs.errors, IsEmpty());
   const auto cluster = builder.build();
@@ -264,10 +264,42 @@ TEST(DefragmentationArgs, MaxMovesFreesAsManyNodesAsThatAllows) {
 }
 
 TEST(DefragmentationArgs, TheLimitOfACycleCountsAsWell) {
-  const Plan plan = plan_of(fragmented(4), {.per_cycle = 2});
+  const Plan plan = plan_of(fragmented(4), {.limits = {.total = 2}});
   EXPECT_EQ(report_of(plan).freed, 1);
   EXPECT_THAT(plan.moves, SizeIs(2));
 }
+
+struct CutCase {
+  std::string name;
+  api::PerCycleLimits limits;
+  std::string note;
+};
+
+class CutTest : public testing::TestWithParam<CutCase> {};
+
+TEST_P(CutTest, MovesNothingUnlessTheWholePlanMayGo) {
+  ClusterBuilder cluster = fragmented(1);
+  cluster.add(NodeBuilder("open-2")).add(quorum("quorum-2", "open-2", 600)).add(web("web-5", "open-2", 500));
+  const Plan plan = plan_of(cluster, {.limits = GetParam().limits});
+  EXPECT_THAT(moves_of(plan), IsEmpty()) << "of what only makes room nobody gains";
+  EXPECT_THAT(plan.taints, IsEmpty());
+  EXPECT_EQ(plan.strategies.at(0).nominated, 0);
+  EXPECT_EQ(report_of(plan).freed, 0);
+  EXPECT_EQ(report_of(plan).note, GetParam().note);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Limits, CutTest,
+    testing::Values(
+        CutCase{"PerNamespace",
+                {.per_namespace = 1},
+                "the plan of 2 moves that frees 1 nodes is not made: limits.perCycle.perNamespace does not let "
+                "default/quorum-1 go with the others"},
+        CutCase{"PerNode",
+                {.per_node = 0},
+                "the plan of 2 moves that frees 1 nodes is not made: limits.perCycle.perNode does not let "
+                "default/web-1 go with the others"}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(DefragmentationArgs, MinNodesFreedRefusesASmallerGain) {
   const Plan plan = plan_of(fragmented(2), {.args = R"({"minNodesFreed": 2})"});
