@@ -80,26 +80,36 @@ std::string offer(const DefragmentationProblem& problem, const DefragmentationPl
 
 }  // namespace
 
-/// No plan at all if it frees too little. `note`: why.
-DefragmentationPlan Defragmentation::find_plan(const StrategyContext& context, const DefragmentationProblem& problem,
-                                               const LowerBound& bound, const NominationSink& sink,
-                                               std::string& note) const {
-  SearchBudget budget(kMostSteps, stop_rule(context, args_.time_budget));
-  DefragmentationPlan plan = DefragmentationSearch(problem, sink, limits_of(args_, bound, sink), budget, kSeed).run();
-  if (plan.emptied.empty() || plan.emptied.size() >= static_cast<std::size_t>(args_.min_nodes_freed)) return plan;
-  note = fmt::format("{} nodes could be freed with {} moves, minNodesFreed is {}", plan.emptied.size(),
-                     plan.moves.size(), args_.min_nodes_freed);
-  return {};
+bool Defragmentation::frees_enough(const DefragmentationPlan& plan) const {
+  return plan.emptied.size() >= static_cast<std::size_t>(args_.min_nodes_freed);
+}
+
+/// Why it is not made, or could be more.
+std::string Defragmentation::shortfall(const DefragmentationPlan& plan) const {
+  std::string note;
+  if (!plan.emptied.empty() && !frees_enough(plan))
+    note = fmt::format("{} nodes could be freed with {} moves, minNodesFreed is {}", plan.emptied.size(),
+                       plan.moves.size(), args_.min_nodes_freed);
+  if (!plan.is_cut_short) return note;
+  return note + (note.empty() ? "" : "; ") +
+         fmt::format("timeBudget ran out after {} nodes: raise it or narrow nodeSelector", plan.emptied.size());
 }
 
 base::Status Defragmentation::nominate(const StrategyContext& context, NominationSink& sink) const {
+  const auto should_stop = stop_rule(context, args_.time_budget);
   const DefragmentationProblem problem(context, sink, args_);
-  const LowerBound bound = lower_bound_of(problem);
+  const LowerBound bound = lower_bound_of(problem, should_stop);
   EmptyingReport report;
   report.busy = static_cast<std::int32_t>(bound.busy);
   report.bound = static_cast<std::int32_t>(bound.most_freed());
   report.bound_reason = bound.reason;
-  DefragmentationPlan plan = find_plan(context, problem, bound, sink, report.note);
+  SearchBudget budget(kMostSteps, should_stop);
+  SearchLimits limits = limits_of(args_, bound, sink);
+  limits.is_cancelled = context.is_cancelled;
+  DefragmentationPlan plan = DefragmentationSearch(problem, sink, limits, budget, kSeed).run();
+  report.note = shortfall(plan);
+  const bool is_undecided = plan.is_cut_short && !frees_enough(plan);
+  if (!frees_enough(plan)) plan = {};
   const bool may_taint = sink.avoid(api::well_known::kEmptyingTaint, {});
   if (!may_taint && !sink.chooses_targets() && report.note.empty())
     report.note = "the policy may not taint nodes, so only moves that the scheduler makes without are planned";
@@ -110,7 +120,9 @@ base::Status Defragmentation::nominate(const StrategyContext& context, Nominatio
   for (const HeldNode& each : problem.held()) sink.refused(each.pod, each.refusal);
   report.freed = count_empty(problem, plan.emptied);
   report.held = held_nodes(problem, context.cluster, plan.avoided, kMostHeld);
+  const std::string note = report.note;
   sink.report(std::move(report));
+  if (is_undecided) return base::Error{base::ErrorCode::kTimeout, note};
   return base::Done{};
 }
 
