@@ -177,6 +177,15 @@ ClusterBuilder three_nodes(const std::vector<PodBuilder>& pods) {
   return cluster;
 }
 
+ClusterBuilder with_gpus() {
+  ClusterBuilder cluster;
+  for (const std::string node : {"n1", "n2", "n3"}) {
+    cluster.add(NodeBuilder(node).offer("example.com/gpu", 2));
+    cluster.add(web("on-" + node, node, 100).request("example.com/gpu", 1000));
+  }
+  return cluster;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Bound, BoundTest,
     testing::Values(
@@ -185,6 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
         BoundCase{"RequestsThatLeaveARest",
                   three_nodes({web("a", "n1", 3000), web("b", "n2", 3000), web("c", "n3", 3000)}), 0,
                   "requests of cpu"},
+        BoundCase{"ExtendedResource", with_gpus(), 1, "requests of example.com/gpu"},
         BoundCase{"Repelling", three_nodes({quorum("q-1", "n1", 100), quorum("q-2", "n2", 100), web("c", "n3", 100)}),
                   1, "2 pods that repel one another, such as default/q-1"},
         BoundCase{"Staying", three_nodes({web("a", "n1", 100).bare(), web("b", "n2", 100).bare(), web("c", "n3", 100)}),
